@@ -1,0 +1,1 @@
+//! Montgomery kernels, one file each; their contract, dispatch and exponentiation.

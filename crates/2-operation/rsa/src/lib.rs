@@ -1,0 +1,1 @@
+//! RSA private and public operations: keys, CRT, blinding, fault check, paddings.

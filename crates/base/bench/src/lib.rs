@@ -1,0 +1,1 @@
+//! Calibrate, warm up, sample, pair and interleave, estimate.

@@ -1,0 +1,1 @@
+//! Units, estimates with intervals, machine fingerprints, and JSON Lines of figures.

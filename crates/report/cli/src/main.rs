@@ -1,0 +1,2 @@
+//! `tollgate`: what a TLS connection costs, rung by rung.
+fn main() {}

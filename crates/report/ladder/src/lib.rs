@@ -1,0 +1,1 @@
+//! Tables of predicted, measured and published figures; reads records only.

@@ -1,0 +1,2 @@
+//! Checks of the house that cargo does not do.
+fn main() {}
