@@ -1,1 +1,41 @@
 //! Montgomery kernels, one file each; their contract, dispatch and exponentiation.
+//!
+//! A number is a slice of [`Word`]s: [`u64`] limbs (radix 2^64, one number) or [`Row`]s of digits
+//! (radix 2^52, eight numbers side by side). Everything above the kernels is written once, for both:
+//! [`exp`] runs one exponentiation on limbs or eight on rows, each lane with its own modulus and its
+//! own exponent.
+//!
+//! * [`Kernel`] is the contract, in one sentence per operation; [`Modulus`] holds what a kernel needs
+//!   to know of m; [`Shape`] says how many words.
+//! * [`LimbKernel`] and [`LaneKernel`] are the kernels of this build. `dispatch.rs` alone chooses.
+//! * [`carry`] holds what is not worth a kernel: sums, differences, the last subtractions.
+//!
+//! ```
+//! use tollgate_mont::{Kernel, LimbKernel, Modulus, Shape};
+//!
+//! let kernel = LimbKernel::best();
+//! let m = Modulus::<u64>::new(&[0xffff_ffff_ffff_ffc5], Shape::limbs(64)).unwrap();
+//! let (mut t, mut x, mut z) = (vec![0; m.scratch_words()], vec![0; m.k()], vec![0; m.k()]);
+//! let mut three = vec![0; m.k()];
+//! three[0] = 3;
+//! kernel.amm(&mut x, &three, m.rr(), &m, &mut t); // to Montgomery form
+//! kernel.ams(&mut z, &x, &m, &mut t);
+//! kernel.amm(&mut x, &z, m.unit(), &m, &mut t); // and back
+//! assert_eq!(x[0], 9);
+//! ```
+
+mod contract;
+pub mod carry;
+mod dispatch;
+pub mod exp;
+
+mod kernels;
+mod modulus;
+mod shape;
+mod word;
+
+pub use contract::Kernel;
+pub use dispatch::{LaneKernel, LimbKernel};
+pub use modulus::{Modulus, NotOdd};
+pub use shape::Shape;
+pub use word::{Digit, LANES, Row, Scalar, Word};

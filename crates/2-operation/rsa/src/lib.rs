@@ -1,1 +1,50 @@
 //! RSA private and public operations: keys, CRT, blinding, fault check, paddings.
+//!
+//! * [`PrivateKey`] and [`PublicKey`] are read from PEM or DER, checked, and made ready for kernels.
+//! * A [`Workspace`] is a thread's kernels and scratch memory.
+//! * Operations come single (methods of the keys) and in batches of any size and any keys
+//!   ([`private_batch`], [`sign_pkcs1v15_batch`]), which run eight to a call where the processor can.
+//!
+//! Every private operation is blinded, and checked with the public exponent before its result leaves.
+//! No branch and no address depends on a secret; see `SECURITY.md` for what that covers.
+//!
+//! ```
+//! use tollgate_rsa::{Hash, PrivateKey, Workspace};
+//!
+//! # let pem = include_str!("../../../../vectors/keys/rsa-2048.pem");
+//! let key = PrivateKey::from_pem(pem)?;
+//! let mut workspace = Workspace::new()?;
+//! let digest = Hash::Sha256.digest(b"a message");
+//! let mut signature = vec![0; key.size()];
+//! key.sign_pkcs1v15(&mut workspace, Hash::Sha256, digest.as_ref(), &mut signature)?;
+//! key.public().verify_pkcs1v15(&mut workspace, Hash::Sha256, digest.as_ref(), &signature)?;
+//! # Ok::<(), tollgate_rsa::Error>(())
+//! ```
+#![forbid(unsafe_code)]
+
+mod batch;
+mod blinding;
+mod error;
+mod hash;
+mod key;
+mod material;
+mod parse;
+mod parts;
+pub mod pkcs1v15;
+mod private;
+pub mod pss;
+mod signature;
+mod single;
+mod validate;
+mod workspace;
+
+pub use batch::{PrivateRequest, PublicRequest, private_batch, private_full_batch, public_batch};
+pub use error::{
+    Error, Expected, Found, MODULUS_BITS_MAX, MODULUS_BITS_MIN, Misuse, Prime, Rejected, Unavailable,
+};
+pub use hash::{Digest, Hash};
+pub use key::{PrivateKey, PublicKey};
+pub use parts::{KeyParts, PublicParts};
+pub use pss::Salt;
+pub use signature::{VerifyRequest, sign_pkcs1v15_batch, verify_pkcs1v15_batch};
+pub use workspace::Workspace;

@@ -1,1 +1,30 @@
 //! Feature proofs and their veto, the cycle counter, the core clock, and calibration probes.
+//!
+//! * [`features`]: zero-sized proofs that this processor has what a kernel needs ([`HaveIfma`],
+//!   [`HaveAdxBmi2`]), and the user's veto `TOLLGATE_CPU_DISABLE`.
+//! * [`tsc`], [`clock`]: ticks of the time stamp counter, and real core cycles out of them.
+//! * [`probe`]: how many of an instruction this core finishes per cycle.
+//! * [`machine`]: what the machine says about itself.
+//! * [`memcheck`], [`rerun`]: mark secrets for valgrind and run a test under it, so that
+//!   constant-time tests need neither unsafe code nor C headers.
+//!
+//! The crate compiles on every architecture; away from x86-64 each check answers `None`.
+//!
+//! ```
+//! use tollgate_cpu::HaveIfma;
+//!
+//! // A kernel that needs IFMA asks for the proof; whoever holds one need not ask again.
+//! fn best(_: HaveIfma) -> &'static str { "ifma" }
+//! let chosen = HaveIfma::check().map_or("portable", best);
+//! assert!(["ifma", "portable"].contains(&chosen));
+//! ```
+
+pub mod clock;
+pub mod features;
+pub mod machine;
+pub mod memcheck;
+pub mod probe;
+pub mod rerun;
+pub mod tsc;
+
+pub use features::{Feature, HaveAdxBmi2, HaveIfma, UnknownFeature};

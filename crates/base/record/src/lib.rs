@@ -1,1 +1,44 @@
 //! Units, estimates with intervals, machine fingerprints, and JSON Lines of figures.
+//!
+//! A [`Record`] is one figure with everything needed to judge it later: what it is about
+//! ([`Subject`], [`Quantity`], [`Unit`]), how sure it is ([`Estimate`]), how it came to be
+//! ([`Kind`]), and where and when ([`Machine`], versions, commit, conditions). Records travel as
+//! JSON Lines ([`jsonl`]), one record per line, every line with the version of the schema.
+//!
+//! ```
+//! use std::collections::BTreeMap;
+//! use tollgate_record::{Estimate, Kind, Machine, Record, Timestamp, Unit, jsonl};
+//!
+//! let record = Record {
+//!     subject: "kernel/amm52_mb8_ifma?K=20".parse()?,
+//!     quantity: "cycles_per_call".parse()?,
+//!     unit: Unit::Cycles,
+//!     estimate: Estimate::new(803.0, (801.5, 806.0), 51)?,
+//!     kind: Kind::Measured,
+//!     machine: Machine::unknown("Some Processor 9000"),
+//!     versions: BTreeMap::from([("tollgate".into(), "0.1.0".into())]),
+//!     commit: Some("0123abcd".into()),
+//!     conditions: BTreeMap::new(),
+//!     taken_at: Timestamp::now(),
+//! };
+//! let mut file = Vec::new();
+//! jsonl::Writer::new(&mut file).write(&record)?;
+//! assert_eq!(jsonl::read_all(file.as_slice())?, [record]);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+#![forbid(unsafe_code)]
+
+pub mod estimate;
+pub mod jsonl;
+pub mod machine;
+pub mod record;
+pub mod subject;
+pub mod units;
+
+pub use estimate::{BadEstimate, Estimate};
+pub use jiff::Timestamp;
+pub use machine::Machine;
+pub use record::{Kind, Record};
+pub use subject::{BadSubject, Quantity, Subject};
+pub use units::{Cycles, Nanos, PerSecond, Unit};

@@ -1,1 +1,43 @@
 //! Tables of predicted, measured and published figures; reads records only.
+//!
+//! Each function takes records and gives back text of at most [`WIDTH`] columns without colour. It
+//! finds what belongs together by subject and [`vocabulary`], and leaves `-` where nothing was
+//! recorded. It runs nothing, and no record makes it panic: a figure measured elsewhere, or by
+//! another tool, can take part.
+//!
+//! ```
+//! # use std::collections::BTreeMap;
+//! use tollgate_ladder::{speed, vocabulary};
+//! use tollgate_record::{Estimate, Kind, Machine, Record, Timestamp, Unit};
+//!
+//! let record = Record {
+//!     subject: "operation/rsa-2048/sign?by=openssl".parse()?,
+//!     quantity: vocabulary::NS_PER_OPERATION.parse()?,
+//!     unit: Unit::Nanos,
+//!     estimate: Estimate::new(226_000.0, (224_000.0, 229_000.0), 51)?,
+//! #   kind: Kind::Measured,
+//! #   machine: Machine::unknown("Some Processor 9000"),
+//! #   versions: BTreeMap::new(),
+//! #   commit: None,
+//! #   conditions: BTreeMap::new(),
+//! #   taken_at: Timestamp::now(),
+//!     // and kind, machine, versions, commit, conditions, time
+//! };
+//! let table = speed::table(&[record]);
+//! assert!(table.contains("RSA-2048 sign") && table.contains("226 µs"));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+#![forbid(unsafe_code)]
+
+pub mod context;
+mod grid;
+pub mod heading;
+pub mod kernel;
+mod names;
+pub mod pkeu;
+mod shelf;
+pub mod speed;
+pub mod text;
+pub mod vocabulary;
+
+pub use text::WIDTH;

@@ -1,0 +1,139 @@
+//! What a Montgomery product or square cannot do without, in the schoolbook form.
+
+use core::iter::Sum;
+use core::ops::{Add, Mul};
+
+/// A family of kernels: what numbers are made of, and which instruction multiplies.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Form {
+    /// Eight numbers side by side in digits of 52 bits, VPMADD52 on 512-bit registers. A product of
+    /// two digits is two instructions, a low and a high half, each for eight numbers.
+    Madd52,
+    /// One number in limbs of 64 bits, MUL, ADD and ADC.
+    Mul,
+    /// Eight numbers side by side in digits of 52 bits, one MUL per product of two digits: what
+    /// lanes cost where there are no vectors.
+    Mul52,
+    /// One number in limbs of 64 bits, MULX, ADCX and ADOX.
+    Mulx,
+}
+
+/// Multiply instructions; whole, and never negative.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Count(pub u64);
+
+impl Count {
+    /// The count as a number; exact below 2^53, which no operation on 8192 bits reaches.
+    #[must_use]
+    #[allow(clippy::cast_precision_loss, reason = "counts are far below 2^53")]
+    pub const fn get(self) -> f64 {
+        self.0 as f64
+    }
+}
+
+impl Add for Count {
+    type Output = Self;
+    fn add(self, other: Self) -> Self {
+        Self(self.0 + other.0)
+    }
+}
+
+impl Mul<u32> for Count {
+    type Output = Self;
+    fn mul(self, times: u32) -> Self {
+        Self(self.0 * u64::from(times))
+    }
+}
+
+impl Sum for Count {
+    fn sum<I: Iterator<Item = Self>>(counts: I) -> Self {
+        Self(counts.map(|count| count.0).sum())
+    }
+}
+
+impl Form {
+    /// Numbers side by side: results of one call.
+    #[must_use]
+    pub const fn lanes(self) -> u32 {
+        match self {
+            Self::Madd52 | Self::Mul52 => 8,
+            Self::Mul | Self::Mulx => 1,
+        }
+    }
+
+    /// Multiply instructions of one call of a Montgomery product of `k` words (digits or limbs):
+    /// `k^2` products of words, `k^2` more to reduce, and one per word for the quotient digit.
+    ///
+    /// VPMADD52: `4k^2 + k`, the quotient digits taking a low half only. MUL and MULX: `2k^2 + k`
+    /// for each number.
+    #[must_use]
+    pub fn product(self, k: u32) -> Count {
+        let k = u64::from(k);
+        self.call(2 * k * k, k)
+    }
+
+    /// Multiply instructions of one call of a Montgomery square of `k` words: products of different
+    /// words once, the same reduction.
+    ///
+    /// VPMADD52: `k(k+1) + 2k^2 + k`. MUL and MULX: `k(k+1)/2 + k^2 + k` for each number.
+    #[must_use]
+    pub fn square(self, k: u32) -> Count {
+        let k = u64::from(k);
+        self.call(k * (k + 1) / 2 + k * k, k)
+    }
+
+    /// Multiply instructions of one call of a product of `k` by `k` words without reduction.
+    #[must_use]
+    pub fn plain_product(self, k: u32) -> Count {
+        let k = u64::from(k);
+        self.call(k * k, 0)
+    }
+
+    /// A call with `full` products of two words and `low` products of which the low half counts.
+    fn call(self, full: u64, low: u64) -> Count {
+        Count(match self {
+            Self::Madd52 => 2 * full + low,
+            Self::Mul | Self::Mulx => full + low,
+            Self::Mul52 => u64::from(self.lanes()) * (full + low),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn vector_counts_are_the_published_formulas() {
+        for n in [1, 10, 20, 30, 40, 160] {
+            let wide = u64::from(n);
+            assert_eq!(Form::Madd52.product(n).0, 4 * wide * wide + wide);
+            assert_eq!(
+                Form::Madd52.square(n).0,
+                wide * (wide + 1) + 2 * wide * wide + wide
+            );
+        }
+        // crypto_mb's unrolled product of 20 digits holds exactly these.
+        assert_eq!(Form::Madd52.product(20), Count(1620));
+        assert_eq!(Form::Madd52.square(20), Count(1240));
+    }
+
+    #[test]
+    fn limb_counts_are_half_as_many_and_lanes_eight_times() {
+        assert_eq!(Form::Mulx.product(16), Count(528)); // 2 * 256 + 16
+        assert_eq!(Form::Mulx.square(16), Count(408)); // 136 + 256 + 16
+        assert_eq!(Form::Mul.product(16), Form::Mulx.product(16));
+        assert_eq!(Form::Mul52.product(20), Count(8 * (800 + 20)));
+        assert_eq!(Form::Mul52.plain_product(20), Count(8 * 400));
+    }
+
+    #[test]
+    fn a_square_never_costs_more_than_a_product() {
+        for form in [Form::Madd52, Form::Mul, Form::Mul52, Form::Mulx] {
+            for k in 1..=160 {
+                assert!(form.square(k) <= form.product(k));
+                assert!(form.plain_product(k) < form.product(k));
+            }
+        }
+    }
+}

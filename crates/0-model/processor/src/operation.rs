@@ -1,0 +1,111 @@
+//! RSA operations: exponentiations with entry, exit and recombination.
+//!
+//! Counts are *per operation*: a call on eight lanes is shared by eight operations, all lanes full.
+//! Blinding, fault check and padding are left out; so is everything that does not multiply.
+
+use crate::exponent;
+use crate::form::{Count, Form};
+
+/// The private operation with CRT: two exponentiations with exponents of `prime_bits` bits on `k`
+/// words each.
+///
+/// Counted per prime: two products for the entry (the input has two halves), the exponentiation with
+/// the best window, one product for the exit. Once: one product by `q_inv`, and `h * q` without
+/// reduction.
+///
+/// # Panics
+///
+/// If `prime_bits` is 0.
+#[must_use]
+pub fn private(form: Form, k: u32, prime_bits: u32) -> Count {
+    let prime = exponent::secret(form, k, prime_bits) + form.product(k) * 3;
+    per_operation(form, prime * 2 + form.product(k) + form.plain_product(k))
+}
+
+/// The private operation without CRT: one exponentiation with an exponent as long as the modulus,
+/// `bits` bits on `k` words, one product for the entry and one for the exit.
+///
+/// # Panics
+///
+/// If `bits` is 0.
+#[must_use]
+pub fn private_full(form: Form, k: u32, bits: u32) -> Count {
+    per_operation(form, exponent::secret(form, k, bits) + form.product(k) * 2)
+}
+
+/// The public operation with an exponent of `bits` bits, `ones` of them set: the exponentiation and
+/// one product for the entry.
+///
+/// # Panics
+///
+/// If `bits` is 0 or `ones` is not in 1 to `bits`.
+#[must_use]
+pub fn public(form: Form, k: u32, bits: u32, ones: u32) -> Count {
+    per_operation(
+        form,
+        exponent::public(form, k, bits, ones) + form.product(k),
+    )
+}
+
+/// The share of one operation in a call, rounded up.
+fn per_operation(form: Form, call: Count) -> Count {
+    Count(call.0.div_ceil(u64::from(form.lanes())))
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "tests")]
+
+    use super::*;
+    use crate::limit::Limit;
+    use crate::machine::{Machine, Rate, Rates};
+
+    fn two_vector_multipliers() -> Machine {
+        Machine {
+            name: "two per cycle".into(),
+            rates: Rates {
+                vpmadd52_zmm_per_cycle: Rate::known(2.0, "by definition").unwrap(),
+                mulx_per_cycle: Rate::unknown(),
+                mulx_adcx_adox_per_cycle: Rate::unknown(),
+                mul_adc_per_cycle: Rate::unknown(),
+            },
+        }
+    }
+
+    /// The table that was worked out by hand, in cycles per operation at two VPMADD52 per
+    /// cycle, to three or four digits.
+    #[test]
+    fn private_operations_have_the_bounds_worked_out_by_hand() {
+        let machine = two_vector_multipliers();
+        for (digits, prime_bits, cycles) in [
+            (10, 512, 27_200.0),
+            (20, 1024, 204_600.0),
+            (30, 1536, 671_000.0),
+            (40, 2048, 1_569_000.0),
+        ] {
+            let count = private(Form::Madd52, digits, prime_bits);
+            let bound = machine.bound(Form::Madd52, count).unwrap();
+            let off = (bound.cycles.get() / cycles - 1.0).abs();
+            assert!(off < 0.02, "{prime_bits}: {bound}, not {cycles}");
+            assert_eq!(bound.limit, Limit::Vpmadd52);
+        }
+    }
+
+    #[test]
+    fn crt_saves_most_of_three_quarters() {
+        for (form, k) in [(Form::Madd52, 20), (Form::Mulx, 16), (Form::Mul, 16)] {
+            let (crt, full) = (private(form, k, 1024), private_full(form, 2 * k, 2048));
+            let ratio = full.get() / crt.get();
+            assert!((3.5..4.2).contains(&ratio), "{form:?}: {ratio}");
+        }
+    }
+
+    #[test]
+    fn a_verification_is_eighteen_products() {
+        let (square, product) = (Form::Mulx.square(32), Form::Mulx.product(32));
+        assert_eq!(public(Form::Mulx, 32, 17, 2), square * 16 + product * 2);
+        // A batch shares its call.
+        let call = Form::Madd52.square(40) * 16 + Form::Madd52.product(40) * 2;
+        assert_eq!(public(Form::Madd52, 40, 17, 2), Count(call.0 / 8));
+    }
+}

@@ -1,0 +1,117 @@
+//! Sums, differences and last subtractions, on each lane: what is not worth a kernel.
+//!
+//! All of these take the same time for all values, and give clean digits.
+
+use crate::word::Word;
+
+/// z := x + y. Returns the carry out, 0 or 1 in each lane.
+///
+/// Operands shorter than z are zero-extended; `y` must not be longer than z.
+pub fn add<W: Word>(z: &mut [W], x: &[W], y: &[W]) -> W {
+    let mut carry = W::default();
+    for (j, z) in z.iter_mut().enumerate() {
+        *z = at(x, j).add_carry(at(y, j), &mut carry);
+    }
+    carry
+}
+
+/// z := x - y + m where x < y, else x - y: the difference mod m of x, y < m.
+pub fn sub_mod<W: Word>(z: &mut [W], x: &[W], y: &[W], m: &[W]) {
+    let mut borrow = W::default();
+    for (j, z) in z.iter_mut().enumerate() {
+        *z = at(x, j).sub_borrow(at(y, j), &mut borrow);
+    }
+    let (mask, mut carry) = (borrow.mask(), W::default());
+    for (z, &m) in z.iter_mut().zip(m) {
+        *z = z.add_carry(m.zip(mask, |m, mask| m & mask), &mut carry);
+    }
+}
+
+/// z := x + y mod m, for x, y < m.
+pub fn add_mod<W: Word>(z: &mut [W], x: &[W], y: &[W], m: &[W]) {
+    let above = add(z, x, y);
+    subtract_once(z, m, above);
+}
+
+/// z := z mod m, for z < 3m: what a product of x, y with x*y <= R*m needs at the end.
+pub fn reduce<W: Word>(z: &mut [W], m: &[W]) {
+    for _ in 0..2 {
+        subtract_once(z, m, W::default());
+    }
+}
+
+/// z := z - m where z >= m, else z; `above` is 1 where z has a bit above its words.
+fn subtract_once<W: Word>(z: &mut [W], m: &[W], above: W) {
+    let mut borrow = W::default();
+    for (&z, &m) in z.iter().zip(m) {
+        z.sub_borrow(m, &mut borrow);
+    }
+    let keep = borrow.zip(above, |borrow, above| borrow & !above).mask();
+    let mut borrow = W::default();
+    for (z, &m) in z.iter_mut().zip(m) {
+        *z = z.sub_borrow(m.zip(keep, |m, keep| m & !keep), &mut borrow);
+    }
+}
+
+/// All ones in each lane where x = y (clean digits, equal lengths), else zero.
+pub fn equal<W: Word>(x: &[W], y: &[W]) -> W {
+    let difference = x.iter().zip(y).fold(W::default(), |all, (&x, &y)| {
+        all.zip(x.zip(y, |x, y| x ^ y), |all, d| all | d)
+    });
+    difference.is_zero()
+}
+
+/// z := x where `mask` is all ones, y where it is zero.
+pub fn pick<W: Word>(z: &mut [W], mask: W, x: &[W], y: &[W]) {
+    for ((z, &x), &y) in z.iter_mut().zip(x).zip(y) {
+        *z = W::pick(mask, x, y);
+    }
+}
+
+fn at<W: Word>(x: &[W], j: usize) -> W {
+    x.get(j).copied().unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::word::Row;
+
+    #[test]
+    fn reduce_takes_away_up_to_two_m_in_each_lane() {
+        let m = [Row::splat(5), Row::splat(1)];
+        let mut z = [Row([5, 4, 10, 14, 9, 0, 6, 15]), Row([1, 1, 2, 2, 0, 0, 1, 2])];
+        reduce(&mut z, &m);
+        assert!(z[0] == Row([0, 4, 0, 4, 9, 0, 1, 5]));
+        assert!(z[1] == Row([0, 1, 0, 0, 0, 0, 0, 0]));
+    }
+
+    #[test]
+    fn differences_wrap_at_m() {
+        let mut z = [0u64; 2];
+        sub_mod(&mut z, &[1, 0], &[2, 0], &[u64::MAX, 7]);
+        assert_eq!(z, [u64::MAX - 1, 7]);
+        sub_mod(&mut z, &[1, 1], &[2], &[u64::MAX, 7]);
+        assert_eq!(z, [u64::MAX, 0]);
+    }
+
+    #[test]
+    fn sums_wrap_at_m_also_beyond_the_last_word() {
+        let m = [u64::MAX, u64::MAX]; // twice m - 1 has a bit above
+        let x = [u64::MAX - 1, u64::MAX];
+        let mut z = [0; 2];
+        add_mod(&mut z, &x, &x, &m);
+        assert_eq!(z, [u64::MAX - 2, u64::MAX]);
+        add_mod(&mut z, &[2, 0], &[3, 0], &[5, 0]);
+        assert_eq!(z, [0, 0]);
+    }
+
+    #[test]
+    fn equality_is_per_lane() {
+        let x = [Row([1, 2, 3, 4, 5, 6, 7, 8]), Row::splat(9)];
+        let mut y = x;
+        y[0].0[3] = 0;
+        y[1].0[7] = 1 << 51;
+        assert!(equal(&x, &y) == Row([!0, !0, !0, 0, !0, !0, !0, 0]));
+    }
+}

@@ -1,0 +1,65 @@
+//! The contract of a Montgomery kernel.
+
+use crate::modulus::Modulus;
+use crate::word::Word;
+
+/// A Montgomery kernel: product, square and table select on K words, in each lane.
+///
+/// R = radix^K, with the radix 2^64 of limbs or 2^52 of digits. `z :== x` means congruent mod m.
+///
+/// *Operands.* For limbs, any x < R. For digits, 64 m <= R (see [`Shape`](crate::Shape)) and x < 8m;
+/// digits may be dirty. Any result may be an operand again.
+///
+/// *Results.* K words that hold z; if x*y <= R*m then also z < 3m, so that
+/// [`carry::reduce`](crate::carry::reduce) makes it canonical. (It holds when both are < 8m of digits,
+/// and whenever one operand is < m.)
+///
+/// *Time.* Constant: no branch and no address depends on x, y, m, k0 or the index; K is public.
+///
+/// A kernel never detects a feature, never allocates, never logs.
+pub trait Kernel: Copy + core::fmt::Debug {
+    /// What its numbers are made of.
+    type Word: Word;
+
+    /// The kernel's name: file, function, test, benchmark row and record subject.
+    fn name(self) -> &'static str;
+
+    /// The name of what [`ams`](Self::ams) runs.
+    fn square_name(self) -> &'static str;
+
+    /// Almost Montgomery multiply: z :== x * y / R (mod m).
+    ///
+    /// # Panics
+    ///
+    /// If z, x or y have not K words, or t fewer than [`Modulus::scratch_words`].
+    fn amm(
+        self,
+        z: &mut [Self::Word],
+        x: &[Self::Word],
+        y: &[Self::Word],
+        m: &Modulus<Self::Word>,
+        t: &mut [Self::Word],
+    );
+
+    /// Almost Montgomery square: z :== x^2 / R (mod m).
+    ///
+    /// # Panics
+    ///
+    /// If z or x have not K words, or t fewer than [`Modulus::scratch_words`].
+    fn ams(
+        self,
+        z: &mut [Self::Word],
+        x: &[Self::Word],
+        m: &Modulus<Self::Word>,
+        t: &mut [Self::Word],
+    );
+
+    /// z := table entry `index` of its lane, entries of z.len() words; every entry is read.
+    ///
+    /// An index beyond the table gives zero.
+    ///
+    /// # Panics
+    ///
+    /// If the table is not made of whole entries.
+    fn select(self, z: &mut [Self::Word], table: &[Self::Word], index: Self::Word);
+}

@@ -1,0 +1,256 @@
+//! The one place that chooses a kernel, and the one door to the code that needs a proof.
+//!
+//! Lengths are asserted here and rows become vectors here; the kernels below see what fits.
+
+use tollgate_cpu::{HaveAdxBmi2, HaveIfma};
+
+use crate::contract::Kernel;
+use crate::kernels::amm52_mb8_portable::amm52_mb8_portable;
+use crate::kernels::amm64_portable::amm64_portable;
+use crate::kernels::select_portable::select_portable;
+use crate::modulus::Modulus;
+use crate::shape::Shape;
+use crate::word::Row;
+
+/// A kernel on the limbs of one number.
+#[derive(Clone, Copy, Debug)]
+pub enum LimbKernel {
+    /// `amm64_mulx`, `ams64_mulx`: MULX, ADCX, ADOX.
+    Mulx(HaveAdxBmi2),
+    /// `amm64_portable`: any processor; the model.
+    Portable,
+}
+
+/// A kernel on the digits of eight numbers.
+#[derive(Clone, Copy, Debug)]
+pub enum LaneKernel {
+    /// `amm52_mb8_ifma`, `ams52_mb8_ifma`: AVX-512 IFMA.
+    Ifma(HaveIfma),
+    /// `amm52_mb8_portable`: any processor; the model.
+    Portable,
+}
+
+impl LimbKernel {
+    /// All that this processor can run and the veto allows, the best first.
+    pub fn all() -> Vec<Self> {
+        let mulx = HaveAdxBmi2::check().map(Self::Mulx);
+        mulx.into_iter().chain([Self::Portable]).collect()
+    }
+
+    /// The best of [`all`](Self::all).
+    pub fn best() -> Self {
+        HaveAdxBmi2::check().map_or(Self::Portable, Self::Mulx)
+    }
+}
+
+impl LaneKernel {
+    /// All that this processor can run and the veto allows, the best first.
+    pub fn all() -> Vec<Self> {
+        let ifma = HaveIfma::check().map(Self::Ifma);
+        ifma.into_iter().chain([Self::Portable]).collect()
+    }
+
+    /// The best of [`all`](Self::all).
+    pub fn best() -> Self {
+        HaveIfma::check().map_or(Self::Portable, Self::Ifma)
+    }
+
+    /// The fewest numbers for which one call on eight lanes costs less than that many calls on limbs:
+    /// below it, a batch is better run one by one. `None`: it never pays.
+    pub fn pays_from(self) -> Option<usize> {
+        match self {
+            // Eight lanes of IFMA cost 1.2 to 1.4 times one number on limbs (METHODOLOGY).
+            Self::Ifma(_) => Some(2),
+            // The model does eight numbers one after the other, digit by digit.
+            Self::Portable => None,
+        }
+    }
+}
+
+/// Asserts what every kernel relies on: operands of K words, scratch for the shape.
+fn check<W>(shape: Shape, z: usize, x: usize, y: usize, t: &[W]) {
+    let k = shape.k();
+    assert!(z == k && x == k && y == k, "z, x, y have {z}, {x}, {y} words; the modulus has {k}");
+    assert!(t.len() >= shape.scratch_words(), "a product needs {} words", shape.scratch_words());
+}
+
+fn check_table<W>(z: &[W], table: &[W]) {
+    assert!(!z.is_empty() && table.len().is_multiple_of(z.len()), "a table has whole entries");
+}
+
+impl Kernel for LimbKernel {
+    type Word = u64;
+
+    fn name(self) -> &'static str {
+        match self {
+            Self::Mulx(_) => "amm64_mulx",
+            Self::Portable => "amm64_portable",
+        }
+    }
+
+    fn square_name(self) -> &'static str {
+        match self {
+            Self::Mulx(_) => "ams64_mulx",
+            Self::Portable => "amm64_portable",
+        }
+    }
+
+    fn amm(self, z: &mut [u64], x: &[u64], y: &[u64], m: &Modulus<u64>, t: &mut [u64]) {
+        check(m.shape(), z.len(), x.len(), y.len(), t);
+        match self {
+            #[cfg(target_arch = "x86_64")]
+            Self::Mulx(proof) => {
+                use crate::kernels::amm64_mulx::amm64_mulx;
+                match m.shape().tile() {
+                    8 => amm64_mulx::<8>(z, x, y, m.m(), m.k0(), t, proof),
+                    _ => amm64_mulx::<4>(z, x, y, m.m(), m.k0(), t, proof),
+                }
+            }
+            _ => amm64_portable(z, x, y, m.m(), m.k0(), t),
+        }
+    }
+
+    fn ams(self, z: &mut [u64], x: &[u64], m: &Modulus<u64>, t: &mut [u64]) {
+        check(m.shape(), z.len(), x.len(), x.len(), t);
+        match self {
+            #[cfg(target_arch = "x86_64")]
+            Self::Mulx(proof) => {
+                use crate::kernels::ams64_mulx::ams64_mulx;
+                match m.shape().tile() {
+                    8 => ams64_mulx::<8>(z, x, m.m(), m.k0(), t, proof),
+                    _ => ams64_mulx::<4>(z, x, m.m(), m.k0(), t, proof),
+                }
+            }
+            _ => amm64_portable(z, x, x, m.m(), m.k0(), t),
+        }
+    }
+
+    fn select(self, z: &mut [u64], table: &[u64], index: u64) {
+        check_table(z, table);
+        select_portable(z, table, index);
+    }
+}
+
+impl Kernel for LaneKernel {
+    type Word = Row;
+
+    fn name(self) -> &'static str {
+        match self {
+            Self::Ifma(_) => "amm52_mb8_ifma",
+            Self::Portable => "amm52_mb8_portable",
+        }
+    }
+
+    fn square_name(self) -> &'static str {
+        match self {
+            Self::Ifma(_) => "ams52_mb8_ifma",
+            Self::Portable => "amm52_mb8_portable",
+        }
+    }
+
+    fn amm(self, z: &mut [Row], x: &[Row], y: &[Row], m: &Modulus<Row>, t: &mut [Row]) {
+        check(m.shape(), z.len(), x.len(), y.len(), t);
+        match self {
+            #[cfg(target_arch = "x86_64")]
+            Self::Ifma(proof) => ifma::amm(z, x, y, m, t, proof),
+            _ => amm52_mb8_portable(z, x, y, m.m(), m.k0(), t),
+        }
+    }
+
+    fn ams(self, z: &mut [Row], x: &[Row], m: &Modulus<Row>, t: &mut [Row]) {
+        check(m.shape(), z.len(), x.len(), x.len(), t);
+        match self {
+            #[cfg(target_arch = "x86_64")]
+            Self::Ifma(proof) => ifma::ams(z, x, m, t, proof),
+            _ => amm52_mb8_portable(z, x, x, m.m(), m.k0(), t),
+        }
+    }
+
+    fn select(self, z: &mut [Row], table: &[Row], index: Row) {
+        check_table(z, table);
+        match self {
+            #[cfg(target_arch = "x86_64")]
+            Self::Ifma(proof) => ifma::select(z, table, index, proof),
+            _ => select_portable(z, table, index),
+        }
+    }
+}
+
+/// Rows as vectors, and the calls that need AVX-512 IFMA.
+#[cfg(target_arch = "x86_64")]
+mod ifma {
+    use core::arch::x86_64::__m512i;
+
+    use tollgate_cpu::HaveIfma;
+
+    use crate::kernels::amm52_mb8_ifma::amm52_mb8_ifma;
+    use crate::kernels::ams52_mb8_ifma::ams52_mb8_ifma;
+    use crate::kernels::select52_mb8_ifma::select52_mb8_ifma;
+    use crate::modulus::Modulus;
+    use crate::word::Row;
+
+    // SOUNDNESS.md#layout-casts
+    const _: () = assert!(size_of::<Row>() == size_of::<__m512i>());
+    const _: () = assert!(align_of::<Row>() == align_of::<__m512i>());
+
+    fn vectors(x: &[Row]) -> &[__m512i] {
+        // SAFETY: both are 64 bytes, aligned alike (asserted above), and any bits are a value of both.
+        unsafe { core::slice::from_raw_parts(x.as_ptr().cast(), x.len()) }
+    }
+
+    fn vectors_mut(x: &mut [Row]) -> &mut [__m512i] {
+        // SAFETY: as for `vectors`; the borrow of x is passed on, so nothing else sees it.
+        unsafe { core::slice::from_raw_parts_mut(x.as_mut_ptr().cast(), x.len()) }
+    }
+
+    fn vector(x: Row) -> __m512i {
+        vectors(&[x])[0]
+    }
+
+    pub(super) fn amm(
+        z: &mut [Row],
+        x: &[Row],
+        y: &[Row],
+        m: &Modulus<Row>,
+        t: &mut [Row],
+        _proof: HaveIfma,
+    ) {
+        let (z, x, y, t) = (vectors_mut(z), vectors(x), vectors(y), vectors_mut(t));
+        let (n, b1, k0) = (vectors(m.m()), vectors(m.fold()), vector(m.k0()));
+        // SAFETY: `_proof` shows that avx512f and avx512ifma are present.
+        unsafe {
+            match m.shape().tile() {
+                20 => amm52_mb8_ifma::<20>(z, x, y, n, b1, k0, t),
+                15 => amm52_mb8_ifma::<15>(z, x, y, n, b1, k0, t),
+                10 => amm52_mb8_ifma::<10>(z, x, y, n, b1, k0, t),
+                _ => amm52_mb8_ifma::<6>(z, x, y, n, b1, k0, t),
+            }
+        }
+    }
+
+    pub(super) fn ams(
+        z: &mut [Row],
+        x: &[Row],
+        m: &Modulus<Row>,
+        t: &mut [Row],
+        _proof: HaveIfma,
+    ) {
+        let (z, x, t) = (vectors_mut(z), vectors(x), vectors_mut(t));
+        let (n, b1, k0) = (vectors(m.m()), vectors(m.fold()), vector(m.k0()));
+        // SAFETY: `_proof` shows that avx512f and avx512ifma are present.
+        unsafe {
+            match m.shape().tile() {
+                20 => ams52_mb8_ifma::<20>(z, x, n, b1, k0, t),
+                15 => ams52_mb8_ifma::<15>(z, x, n, b1, k0, t),
+                10 => ams52_mb8_ifma::<10>(z, x, n, b1, k0, t),
+                _ => ams52_mb8_ifma::<6>(z, x, n, b1, k0, t),
+            }
+        }
+    }
+
+    pub(super) fn select(z: &mut [Row], table: &[Row], index: Row, _proof: HaveIfma) {
+        let (z, table) = (vectors_mut(z), vectors(table));
+        // SAFETY: `_proof` shows that avx512f is present.
+        unsafe { select52_mb8_ifma(z, table, vector(index)) }
+    }
+}

@@ -1,0 +1,185 @@
+//! Exponentiation: a fixed window for secret exponents, bit by bit for public ones.
+//!
+//! Numbers stay in Montgomery form from end to end. Each lane has its own modulus and exponent.
+
+use crate::contract::Kernel;
+use crate::modulus::Modulus;
+use crate::shape::Shape;
+use crate::word::Word;
+
+/// Bits of a window for exponents of `bits` bits: the table of 2^w entries is read once per window,
+/// so short exponents want a short one (measured; `tollgate kernel` shows the products it rests on).
+pub const fn window_bits(bits: usize) -> usize {
+    match bits {
+        0..=32 => 2,
+        33..=384 => 4,
+        _ => 5,
+    }
+}
+
+/// Words of scratch for [`exp`] with moduli of this shape and exponents of `bits` bits.
+pub fn scratch_words(shape: Shape, bits: usize) -> usize {
+    (shape.k() << window_bits(bits)) + 2 * shape.k() + shape.scratch_words()
+}
+
+/// One exponentiation of [`exp`], on one number or eight.
+pub struct Stream<'a, W: Word> {
+    /// In: x in Montgomery form, K words. Out: x^e in Montgomery form, an operand but not reduced.
+    pub x: &'a mut [W],
+    /// e, in 64-bit words, little-endian; secret.
+    pub e: &'a [W],
+    /// The modulus, or the eight moduli.
+    pub m: &'a Modulus<W>,
+    /// [`scratch_words`] words; holds secrets afterwards.
+    pub scratch: &'a mut [W],
+}
+
+/// x := x^e (mod m) in each stream, all in step: where the streams are independent (the primes of a
+/// key), one's products fill the other's waits.
+///
+/// `bits` is public and the same for all: exponents are below 2^bits.
+///
+/// Time: constant for given shapes and `bits`. Fixed window; every table entry is read each time.
+///
+/// # Panics
+///
+/// If a slice has not the length its description says, or e fewer than `bits` bits.
+pub fn exp<K: Kernel, const S: usize>(
+    kernel: K,
+    bits: usize,
+    streams: [Stream<'_, K::Word>; S],
+) {
+    let w = window_bits(bits);
+    let mut streams = streams.map(|s| Run::new(kernel, s, w, bits));
+    for i in (0..bits.div_ceil(w)).rev() {
+        let first = i + 1 == bits.div_ceil(w);
+        for _ in 0..if first { 0 } else { w } {
+            for s in &mut streams {
+                s.square();
+            }
+        }
+        for s in &mut streams {
+            s.window(i * w, w.min(bits - i * w), first);
+        }
+    }
+    for s in streams {
+        s.finish();
+    }
+}
+
+/// A stream with its scratch cut up.
+struct Run<'a, K: Kernel> {
+    kernel: K,
+    e: &'a [K::Word],
+    m: &'a Modulus<K::Word>,
+    table: &'a mut [K::Word],
+    /// The power so far.
+    z: &'a mut [K::Word],
+    /// Where the next product goes; then z and this change places.
+    next: &'a mut [K::Word],
+    /// The caller's x: first the base, then the selected entry, at last the result.
+    x: &'a mut [K::Word],
+    t: &'a mut [K::Word],
+}
+
+impl<'a, K: Kernel> Run<'a, K> {
+    /// Fills the table: entry i is x^i.
+    fn new(kernel: K, s: Stream<'a, K::Word>, w: usize, bits: usize) -> Self {
+        let k = s.m.k();
+        assert!(s.x.len() == k, "x has {} words; the modulus has {k}", s.x.len());
+        assert!(s.e.len() * 64 >= bits, "the exponent has fewer than {bits} bits");
+        assert!(
+            s.scratch.len() >= scratch_words(s.m.shape(), bits),
+            "an exponentiation needs more scratch: see scratch_words"
+        );
+        let (table, rest) = s.scratch.split_at_mut(k << w);
+        let (z, rest) = rest.split_at_mut(k);
+        let (next, t) = rest.split_at_mut(k);
+        table[..k].copy_from_slice(s.m.one());
+        table[k..2 * k].copy_from_slice(s.x);
+        for i in 2..1 << w {
+            let (done, entry) = table.split_at_mut(i * k);
+            if i % 2 == 0 {
+                kernel.ams(&mut entry[..k], &done[i / 2 * k..][..k], s.m, t);
+            } else {
+                kernel.amm(&mut entry[..k], &done[(i - 1) * k..], &done[k..2 * k], s.m, t);
+            }
+        }
+        Self { kernel, e: s.e, m: s.m, table, z, next, x: s.x, t }
+    }
+
+    fn square(&mut self) {
+        self.kernel.ams(self.next, self.z, self.m, self.t);
+        core::mem::swap(&mut self.z, &mut self.next);
+    }
+
+    /// z := z * x^(len bits of e from `at` on), or just that power for the first window.
+    fn window(&mut self, at: usize, len: usize, first: bool) {
+        let index = bits_at(self.e, at, len);
+        if first {
+            return self.kernel.select(self.z, self.table, index);
+        }
+        self.kernel.select(self.x, self.table, index);
+        self.kernel.amm(self.next, self.z, self.x, self.m, self.t);
+        core::mem::swap(&mut self.z, &mut self.next);
+    }
+
+    fn finish(self) {
+        self.x.copy_from_slice(self.z);
+    }
+}
+
+/// Bits at..at+len (len < 64) of each lane's exponent; the position is public.
+fn bits_at<W: Word>(e: &[W], at: usize, len: usize) -> W {
+    let (i, s) = (at / 64, at % 64);
+    let low = e[i].zip(e[i], |x, _| x >> s);
+    let all = match e.get(i + 1) {
+        Some(&high) if s != 0 => low.zip(high, |low, high| low | high << (64 - s)),
+        _ => low,
+    };
+    all.zip(all, |x, _| x & ((1 << len) - 1))
+}
+
+/// z := x^e (mod m) for a *public* e of 64-bit words, little-endian: bit by bit from the top.
+///
+/// x in Montgomery form, z too (an operand, not reduced). `product` and `t` are scratch of K words and
+/// of [`Modulus::scratch_words`]. e = 0 gives 1.
+///
+/// Time: depends on e (its length, and where all lanes have a zero bit), not on x or m.
+///
+/// # Panics
+///
+/// If a slice is shorter than said.
+pub fn exp_vartime<K: Kernel>(
+    kernel: K,
+    z: &mut [K::Word],
+    x: &[K::Word],
+    e: &[K::Word],
+    m: &Modulus<K::Word>,
+    product: &mut [K::Word],
+    t: &mut [K::Word],
+) {
+    let lanes = || 0..K::Word::LANES;
+    let bit = |i: usize| e[i / 64].zip(e[i / 64], |e, _| e >> (i % 64) & 1);
+    let top = (0..e.len() * 64).rev().find(|&i| lanes().any(|l| bit(i).lane(l) == 1));
+    z.copy_from_slice(m.one());
+    let Some(top) = top else { return };
+    for i in (0..=top).rev() {
+        if i < top {
+            kernel.ams(product, z, m, t);
+            z.copy_from_slice(product);
+        }
+        let bit = bit(i);
+        if lanes().all(|l| bit.lane(l) == 0) {
+            continue;
+        }
+        if i == top {
+            product.copy_from_slice(x);
+        } else {
+            kernel.amm(product, z, x, m, t);
+        }
+        for (z, &p) in z.iter_mut().zip(&*product) {
+            *z = Word::pick(bit.mask(), p, *z);
+        }
+    }
+}

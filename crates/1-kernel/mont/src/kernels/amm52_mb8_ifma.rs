@@ -1,0 +1,38 @@
+// Almost Montgomery multiply (AMM), z :== x * y / 2^{52K} (mod m), in each of 8 lanes.
+// Inputs x[K], y[K], m[K], b1[K] = 2^-52 mod m, k0; output z[K]; scratch t[2K]. Radix 2^52,
+// digit-major, blocks of W digits.
+//
+// Requires  m odd; 64m <= R = 2^{52K}; x*y <= R*m (so x, y < 8m will do); k0 = -1/m mod 2^52; b1 < m.
+//           Digits may be dirty: their low 52 bits count.
+// Ensures   z < 3m (in fact < 2m + x*y/R), z :== x*y/R (mod m). Digits of z dirty but for the last.
+// Counts    4K^2 + 1 vpmadd52.
+// Time      constant: no branch or address depends on x, y, m, b1 or k0.
+// Model     amm52_mb8_portable.
+//! `amm52_mb8_ifma`: product, then fold rows; blocks of W digits in registers.
+#![forbid(unsafe_code)]
+
+use core::arch::x86_64::*;
+
+use super::tiles52_ifma::{V, amm_rows, block, mul_tile, reduce};
+
+#[target_feature(enable = "avx512f,avx512ifma")]
+pub(crate) fn amm52_mb8_ifma<const W: usize>(
+    z: &mut [V],
+    x: &[V],
+    y: &[V],
+    m: &[V],
+    b1: &[V],
+    k0: V,
+    t: &mut [V],
+) {
+    let k = z.len();
+    if k == W && W > 15 {
+        return amm_rows::<W>(z, block(x, 0), block(y, 0), block(m, 0), block(b1, 0), k0);
+    }
+    mul_tile::<W, false>(t, x, block(y, 0));
+    t[k + W..2 * k].fill(_mm512_setzero_si512());
+    for j in (W..k).step_by(W) {
+        mul_tile::<W, true>(&mut t[j..], x, block(y, j));
+    }
+    reduce::<W>(z, t, m, b1, k0);
+}

@@ -1,0 +1,67 @@
+// Almost Montgomery square (AMS), z :== x^2 / 2^{64K} (mod m).
+// Inputs x[K], m[K], k0; output z[K]; scratch t[4K + 2W]. Radix 2^64, tiles of W limbs.
+//
+// Requires  m odd; x < R = 2^{64K}; k0 = -1/m mod 2^64; W divides K.
+// Ensures   z < R, z :== x^2/R (mod m); z < 2m if x^2 <= R*m.
+// Counts    K(K+1)/2 + K^2 + K mulx: products of different limbs once, doubled together.
+// Time      constant: no branch or address depends on x, m or k0.
+// Model     amm64_portable, with y = x.
+//! `ams64_mulx`: squares of tiles, cross products once, then reduction tile by tile.
+#![forbid(unsafe_code)]
+
+use tollgate_cpu::HaveAdxBmi2;
+
+use super::amm64_mulx::reduce;
+use super::tiles64_mulx::{Eight, Four, Tile};
+
+pub(crate) fn ams64_mulx<const W: usize>(
+    z: &mut [u64],
+    x: &[u64],
+    m: &[u64],
+    k0: u64,
+    t: &mut [u64],
+    proof: HaveAdxBmi2,
+) {
+    const { assert!(W == 4 || W == 8, "a tile has 4 or 8 limbs") };
+    match W {
+        4 => square::<4>(z, x, m, k0, t, Four(proof)),
+        _ => square::<8>(z, x, m, k0, t, Eight(proof)),
+    }
+}
+
+#[inline(always)]
+fn square<const W: usize>(
+    z: &mut [u64],
+    x: &[u64],
+    m: &[u64],
+    k0: u64,
+    t: &mut [u64],
+    tile: impl Tile,
+) {
+    let k = z.len();
+    let (t, rest) = t.split_at_mut(2 * k);
+    let (u, s) = rest.split_at_mut(2 * k);
+    if k == W {
+        tile.square(t, x);
+        return reduce::<W>(z, t, s, m, k0, tile);
+    }
+    t[..W].fill(0); // no cross product reaches the lowest block, nor the highest
+    t[W..k].fill(0);
+    t[2 * k - W..].fill(0);
+    for i in (0..k - W).step_by(W) {
+        let w = &mut s[..W];
+        w.fill(0);
+        for j in (i + W..k).step_by(W) {
+            tile.mul(&mut t[i + j..], w, &x[j..], &x[i..]);
+        }
+        t[i + k..i + k + W].copy_from_slice(w);
+    }
+    let mut carries = [0; 2];
+    for i in (0..k).step_by(W) {
+        tile.square(&mut u[2 * i..], &x[i..]);
+    }
+    for i in (0..2 * k).step_by(W) {
+        tile.double_add(&mut t[i..], &u[i..], &mut carries);
+    }
+    reduce::<W>(z, t, s, m, k0, tile);
+}

@@ -1,0 +1,20 @@
+//! The kernels, one file each, and the tiles they are made of. Contract first; the model is named.
+
+pub(crate) mod amm52_mb8_portable;
+pub(crate) mod amm64_portable;
+pub(crate) mod select_portable;
+
+#[cfg(target_arch = "x86_64")]
+pub(crate) mod amm52_mb8_ifma;
+#[cfg(target_arch = "x86_64")]
+pub(crate) mod amm64_mulx;
+#[cfg(target_arch = "x86_64")]
+pub(crate) mod ams52_mb8_ifma;
+#[cfg(target_arch = "x86_64")]
+pub(crate) mod ams64_mulx;
+#[cfg(target_arch = "x86_64")]
+pub(crate) mod select52_mb8_ifma;
+#[cfg(target_arch = "x86_64")]
+mod tiles52_ifma;
+#[cfg(target_arch = "x86_64")]
+mod tiles64_mulx;

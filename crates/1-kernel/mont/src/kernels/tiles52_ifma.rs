@@ -1,0 +1,265 @@
+// Tiles of the eight-lane kernels, radix B = 2^52, eight numbers in each vector.
+//
+//   mul_tile   t[0..R+W] := t[0..R+W] + a[0..R] * b[0..W]
+//   sq_tile    t[0..2W]  := 2 * t[0..2W] + a[0..W]^2
+//   fold_tile  R fold rows on t[0..R+W+1] against b1[0..W]: t[0..R] become the folded digits
+//   finish     z[0..K] := (t[0..K+1] + q * m) / B, the textbook row that ends a reduction
+//   reduce     z[0..K] :== t[0..2K] / B^K (mod m): tiles; in one window where K = W
+//   amm_rows   product row and fold row in turn, in one window
+//
+// Columns are unsigned sums of half products, not carried; a column is below 2^63 (see `shape`).
+//
+// Fold. Where a textbook row adds q * m so that a digit cancels, a fold row takes the digit away and
+// puts it back one column higher:  t_i * B^i :== t_i * b1 * B^{i+1} (mod m), b1 = B^-1 mod m.
+// No product for q, no column that is known to cancel, and 6 cycles from t_i to t_{i+1} instead of 14.
+// K - 1 fold rows leave K + 1 digits; a textbook row then brings K digits:
+//   z < x*y/R + 2m,   since the fold rows add less than B*m at column K - 1, and the last row m.
+//
+// Windows. W accumulators stay in registers; a row does lo of column j, then hi of column j - 1, and
+// moves each accumulator one down, which register renaming does for nothing. The row loop stays
+// rolled: its code is a few hundred bytes and stays in the op cache.
+//! Tiles of the eight-lane kernels: AVX-512 IFMA.
+#![forbid(unsafe_code)]
+
+use core::arch::x86_64::*;
+
+pub(super) type V = __m512i;
+
+/// The block for each constant J below W <= 20, unrolled by the front end: arrays of vectors become
+/// registers whatever LLVM's thresholds say.
+macro_rules! un {
+    ($j:ident < $w:ident $block:block) => {
+        un!(@ $j $w $block 0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19)
+    };
+    (@ $j:ident $w:ident $block:block $($n:literal)*) => { $({
+        const $j: usize = $n;
+        if $j < $w { $block }
+    })* };
+}
+
+/// The low half of x * y, added to c.
+#[inline]
+#[target_feature(enable = "avx512f,avx512ifma")]
+pub(super) fn lo(c: V, x: V, y: V) -> V {
+    _mm512_madd52lo_epu64(c, x, y)
+}
+
+/// The high half of x * y, added to c.
+#[inline]
+#[target_feature(enable = "avx512f,avx512ifma")]
+pub(super) fn hi(c: V, x: V, y: V) -> V {
+    _mm512_madd52hi_epu64(c, x, y)
+}
+
+#[inline]
+#[target_feature(enable = "avx512f")]
+fn add(x: V, y: V) -> V {
+    _mm512_add_epi64(x, y)
+}
+
+/// What a column carries into the next.
+#[inline]
+#[target_feature(enable = "avx512f")]
+fn carry(x: V) -> V {
+    _mm512_srli_epi64::<52>(x)
+}
+
+/// Keeps the loads through `p` inside a row: LLVM would hoist all of them out of the row loop, and
+/// spill 20. With 15 or fewer there are registers to hoist into.
+#[inline(always)]
+fn pin<const W: usize>(p: &[V; W]) -> &[V; W] {
+    if W > 15 { core::hint::black_box(p) } else { p }
+}
+
+/// The block of W words that starts at `at`.
+pub(super) fn block<const W: usize>(x: &[V], at: usize) -> &[V; W] {
+    x[at..].first_chunk().expect("a whole block")
+}
+
+/// t[0..R+W] := (t if ACC) + a * b, R = a.len().
+#[inline(never)]
+#[target_feature(enable = "avx512f,avx512ifma")]
+pub(super) fn mul_tile<const W: usize, const ACC: bool>(t: &mut [V], a: &[V], b: &[V; W]) {
+    const { assert!(W <= 20, "the window would not fit in the registers") };
+    let t = &mut t[..a.len() + W];
+    let mut w = [_mm512_setzero_si512(); W];
+    if ACC {
+        un!(J < W { w[J] = t[J]; });
+    }
+    for i in 0..a.len() {
+        let (x, b) = (a[i], pin(b));
+        let top = if ACC { t[i + W] } else { _mm512_setzero_si512() };
+        t[i] = lo(w[0], x, b[0]);
+        un!(J < W {
+            if J > 0 {
+                w[J - 1] = hi(lo(w[J], x, b[J]), x, b[J - 1]);
+            }
+        });
+        w[W - 1] = hi(top, x, b[W - 1]);
+    }
+    let rest = &mut t[a.len()..];
+    un!(J < W { rest[J] = w[J]; });
+}
+
+/// t[0..2W] := 2 * (t if ACC) + a^2. Cross products of a longer square go into t first and are
+/// doubled here.
+#[inline(never)]
+#[target_feature(enable = "avx512f,avx512ifma")]
+pub(super) fn sq_tile<const W: usize, const ACC: bool>(t: &mut [V], a: &[V; W]) {
+    const { assert!(W <= 20, "the window would not fit in the registers") };
+    let t = &mut t[..2 * W];
+    let mut w = [_mm512_setzero_si512(); 40];
+    if ACC {
+        un!(J < W { w[J] = t[J]; });
+    }
+    // Row I opens two columns and closes two: at most W are alive. A column is doubled when it closes,
+    // just before the half products of the diagonal.
+    un!(I < W {
+        let x = a[I];
+        if ACC {
+            w[I + W] = t[I + W];
+        }
+        un!(J < W {
+            if J > I {
+                w[I + J] = lo(w[I + J], x, a[J]);
+                w[I + J + 1] = hi(w[I + J + 1], x, a[J]);
+            }
+        });
+        t[2 * I] = lo(add(w[2 * I], w[2 * I]), x, x);
+        t[2 * I + 1] = hi(add(w[2 * I + 1], w[2 * I + 1]), x, x);
+    });
+}
+
+/// One fold row: the window w[0..=W] starts at the folded column, and then one higher.
+macro_rules! fold_row {
+    ($w:ident, $W:ident, $b1:expr, $top:expr) => {{
+        let (q, b1) = ($w[0], pin($b1));
+        let c = carry(q);
+        // the carry joins last: 4 + 1 cycles from one folded digit to the next, the shift beside
+        $w[0] = add(lo($w[1], q, b1[0]), c);
+        un!(J < $W {
+            if J > 0 {
+                $w[J] = hi(lo($w[J + 1], q, b1[J]), q, b1[J - 1]);
+            }
+        });
+        $w[$W] = hi($top, q, b1[$W - 1]);
+    }};
+}
+
+/// The textbook row on the window w[0..=W] and the carries, into z; z dirty but for its last digit.
+macro_rules! last_row {
+    ($w:ident, $W:ident, $z:ident, $m:expr, $k0:expr) => {{
+        let m = pin($m);
+        let q = lo(_mm512_setzero_si512(), $w[0], $k0);
+        let mut c = carry(lo($w[0], q, m[0])); // the low 52 bits are 0 now
+        un!(J < $W {
+            if J + 1 < $W {
+                let v = add(hi(lo($w[J + 1], q, m[J + 1]), q, m[J]), c);
+                $z[J] = v;
+                c = carry(v);
+            }
+        });
+        $z[$W - 1] = add(hi($w[$W], q, m[$W - 1]), c);
+    }};
+}
+
+/// `rows` fold rows against the lowest W digits of b1: t[0..rows] become the folded digits (dirty),
+/// t[rows..rows+W+1] the columns that remain. Higher blocks of b1 are then products with t[0..rows].
+#[inline(never)]
+#[target_feature(enable = "avx512f,avx512ifma")]
+pub(super) fn fold_tile<const W: usize>(t: &mut [V], rows: usize, b1: &[V; W]) {
+    const { assert!(W <= 20, "the window would not fit in the registers") };
+    let t = &mut t[..rows + W + 1];
+    let mut w = [_mm512_setzero_si512(); 21];
+    un!(J < W { w[J] = t[J]; });
+    w[W] = t[W];
+    for i in 0..rows {
+        t[i] = w[0];
+        fold_row!(w, W, b1, t[i + W + 1]);
+    }
+    let rest = &mut t[rows..];
+    un!(J < W { rest[J] = w[J]; });
+    rest[W] = w[W];
+}
+
+/// z[0..K] := (t + q * m) / B with q = t[0] * k0 mod B, for t of K + 1 columns; z dirty but for its
+/// last digit.
+#[inline(never)]
+#[target_feature(enable = "avx512f,avx512ifma")]
+fn finish(z: &mut [V], t: &[V], m: &[V], k0: V) {
+    let k = z.len();
+    let (t, m) = (&t[..=k], &m[..k]);
+    let q = lo(_mm512_setzero_si512(), t[0], k0);
+    let mut c = carry(lo(t[0], q, m[0]));
+    for j in 0..k - 1 {
+        let v = add(lo(hi(t[j + 1], q, m[j]), q, m[j + 1]), c);
+        z[j] = v;
+        c = carry(v);
+    }
+    z[k - 1] = add(hi(t[k], q, m[k - 1]), c);
+}
+
+/// z :== t / B^K (mod m), z < t / B^K + 2m, for t of 2K columns, K a multiple of W.
+#[inline]
+#[target_feature(enable = "avx512f,avx512ifma")]
+pub(super) fn reduce<const W: usize>(z: &mut [V], t: &mut [V], m: &[V], b1: &[V], k0: V) {
+    let k = z.len();
+    if k == W {
+        return reduce_window::<W>(z, t, block(m, 0), block(b1, 0), k0);
+    }
+    for i in (0..k).step_by(W) {
+        let rows = if i + W < k { W } else { W - 1 };
+        fold_tile::<W>(&mut t[i..], rows, block(b1, 0));
+        let (q, above) = t[i..].split_at_mut(W + 1);
+        for j in (W..k).step_by(W) {
+            mul_tile::<W, true>(&mut above[j - W..], &q[..rows], block(b1, j));
+        }
+    }
+    finish(z, &t[k - 1..], m, k0);
+}
+
+/// `reduce` for K = W: nothing leaves the window before the result does.
+#[inline(never)]
+#[target_feature(enable = "avx512f,avx512ifma")]
+fn reduce_window<const W: usize>(z: &mut [V], t: &[V], m: &[V; W], b1: &[V; W], k0: V) {
+    const { assert!(W <= 20, "the window would not fit in the registers") };
+    let (z, t) = (&mut z[..W], &t[..2 * W]);
+    let mut w = [_mm512_setzero_si512(); 21];
+    un!(J < W { w[J] = t[J]; });
+    w[W] = t[W];
+    for i in 0..W - 1 {
+        fold_row!(w, W, b1, t[i + W + 1]);
+    }
+    last_row!(w, W, z, m, k0);
+}
+
+/// z :== x * y / B^W (mod m), z < x*y / B^W + 2m: product row and fold row in turn on one window.
+/// Better than two tiles where the digits of y do not fit in registers beside the window.
+#[inline(never)]
+#[target_feature(enable = "avx512f,avx512ifma")]
+pub(super) fn amm_rows<const W: usize>(
+    z: &mut [V],
+    x: &[V; W],
+    y: &[V; W],
+    m: &[V; W],
+    b1: &[V; W],
+    k0: V,
+) {
+    const { assert!(W <= 20, "the window would not fit in the registers") };
+    let z = &mut z[..W];
+    let mut w = [_mm512_setzero_si512(); 21];
+    for i in 0..W {
+        let (a, y) = (x[i], pin(y));
+        w[0] = lo(w[0], a, y[0]);
+        un!(J < W {
+            if J > 0 {
+                w[J] = hi(lo(w[J], a, y[J]), a, y[J - 1]);
+            }
+        });
+        w[W] = hi(w[W], a, y[W - 1]);
+        if i + 1 < W {
+            fold_row!(w, W, b1, _mm512_setzero_si512());
+        }
+    }
+    last_row!(w, W, z, m, k0);
+}

@@ -1,0 +1,305 @@
+//! What a kernel needs to know of a modulus.
+
+use zeroize::{Zeroize, ZeroizeOnDrop};
+
+use crate::shape::Shape;
+use crate::word::{Digit, Row, Scalar, Word};
+
+/// An odd modulus m, or eight, with the constants of its Montgomery form, K words each.
+///
+/// `Modulus<u64>` for the limb kernels; `Modulus<Digit>` is kept with a key and copied into one lane
+/// of a `Modulus<Row>`. Wiped when dropped.
+#[derive(Clone, Zeroize, ZeroizeOnDrop)]
+pub struct Modulus<W: Zeroize> {
+    #[zeroize(skip)]
+    shape: Shape,
+    m: Vec<W>,
+    one: Vec<W>,
+    rr: Vec<W>,
+    rrr: Vec<W>,
+    /// B^-1 mod m, B = 2^52: what a fold row multiplies by. Radix 2^52 only, else empty.
+    fold: Vec<W>,
+    /// 1.
+    unit: Vec<W>,
+    k0: W,
+}
+
+impl<W: Zeroize> core::fmt::Debug for Modulus<W> {
+    /// Says nothing of the value: it may be a secret prime.
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.debug_struct("Modulus").field("shape", &self.shape).finish_non_exhaustive()
+    }
+}
+
+/// The modulus is even, or 1: Montgomery form needs an odd one above 1.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct NotOdd;
+
+impl core::fmt::Display for NotOdd {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.write_str("a Montgomery modulus is odd and above 1; give one that is")
+    }
+}
+
+impl core::error::Error for NotOdd {}
+
+impl<W: Zeroize> Modulus<W> {
+    /// K, the number of words.
+    pub fn k(&self) -> usize {
+        self.shape.k()
+    }
+    /// K and the blocks a kernel walks in.
+    pub fn shape(&self) -> Shape {
+        self.shape
+    }
+    /// Words of scratch for one product.
+    pub fn scratch_words(&self) -> usize {
+        self.shape.scratch_words()
+    }
+    /// m.
+    pub fn m(&self) -> &[W] {
+        &self.m
+    }
+    /// R mod m: 1 in Montgomery form.
+    pub fn one(&self) -> &[W] {
+        &self.one
+    }
+    /// R^2 mod m: a product with it enters the Montgomery domain.
+    pub fn rr(&self) -> &[W] {
+        &self.rr
+    }
+    /// R^3 mod m: a product with the upper half of x (x = x1 R + x0) gives x1 R in Montgomery form.
+    pub fn rrr(&self) -> &[W] {
+        &self.rrr
+    }
+    /// 1, not in Montgomery form: a product with it leaves the Montgomery domain.
+    pub fn unit(&self) -> &[W] {
+        &self.unit
+    }
+    /// B^-1 mod m, radix 2^52 only.
+    pub(crate) fn fold(&self) -> &[W] {
+        &self.fold
+    }
+}
+
+impl<W: Zeroize + Copy> Modulus<W> {
+    /// -1/m mod the radix (the bits above it are dirty).
+    pub(crate) fn k0(&self) -> W {
+        self.k0
+    }
+}
+
+impl<S: Scalar> Modulus<S> {
+    /// From the little-endian limbs of m, odd and above 1. The time depends on lengths and on the
+    /// position of the highest set bit, which is public.
+    ///
+    /// # Errors
+    ///
+    /// [`NotOdd`] for an even m or for 1.
+    ///
+    /// # Panics
+    ///
+    /// If m has more bits than `shape` has room for.
+    pub fn new(m: &[u64], shape: Shape) -> Result<Self, NotOdd> {
+        let bits = bit_length(m);
+        if bits < 2 || m[0] & 1 == 0 {
+            return Err(NotOdd);
+        }
+        assert!(bits <= shape.k() * S::BITS, "the shape belongs to a shorter modulus");
+        let m = &m[..bits.div_ceil(64)];
+        let r_bits = shape.k() * S::BITS;
+        let mut x = vec![0; m.len()];
+        x[(bits - 1) / 64] = 1 << ((bits - 1) % 64);
+        let pack = |x: &[u64]| {
+            let mut z = vec![S::default(); shape.k()];
+            S::pack(&mut z, x);
+            z
+        };
+        let mut at = bits - 1; // x = 2^at mod m: below m, which has this bit and the lowest
+        let mut power = |to: usize| {
+            (at..to).for_each(|_| double(&mut x, m));
+            at = to;
+            pack(&x)
+        };
+        let (one, rr, rrr) = (power(r_bits), power(2 * r_bits), power(3 * r_bits));
+        x.zeroize();
+        let k0 = negative_inverse(m[0]);
+        let fold = if S::BITS == Digit::BITS { fold(m, k0, shape) } else { Vec::new() };
+        let (m, unit) = (pack(m), pack(&[1]));
+        Ok(Self { shape, m, one, rr, rrr, fold, unit, k0: S::from_bits(k0) })
+    }
+
+    /// x R mod m, for x < m in limbs: into Montgomery form without a kernel. Slow (a doubling per
+    /// bit of R), constant time: for constants of a key.
+    ///
+    /// # Panics
+    ///
+    /// If x has more limbs than m.
+    pub fn enter(&self, x: &[u64]) -> Vec<S> {
+        let limbs = (self.k() * S::BITS).div_ceil(64);
+        let (mut m, mut power) = (vec![0; limbs], vec![0; limbs]);
+        S::unpack(&mut m, &self.m);
+        power[..x.len()].copy_from_slice(x);
+        (0..self.k() * S::BITS).for_each(|_| double(&mut power, &m));
+        let mut z = vec![S::default(); self.k()];
+        S::pack(&mut z, &power);
+        m.zeroize();
+        power.zeroize();
+        z
+    }
+}
+
+impl Modulus<Row> {
+    /// Room for eight moduli of this shape; a kernel must not see it before every lane is loaded.
+    pub fn lanes(shape: Shape) -> Self {
+        let zeros = || vec![Row::default(); shape.k()];
+        let (m, one, rr, rrr, fold) = (zeros(), zeros(), zeros(), zeros(), zeros());
+        let mut unit = zeros();
+        unit[0] = Row::splat(1);
+        Self { shape, m, one, rr, rrr, fold, unit, k0: Row::default() }
+    }
+
+    /// Takes another shape; allocates only when it is the largest so far. All lanes must be loaded
+    /// again.
+    pub fn reshape(&mut self, shape: Shape) {
+        self.shape = shape;
+        let Self { m, one, rr, rrr, fold, unit, .. } = self;
+        for v in [m, one, rr, rrr, fold, unit] {
+            v.resize(shape.k(), Row::default());
+        }
+    }
+
+    /// Copies a modulus into a lane.
+    ///
+    /// # Panics
+    ///
+    /// If the shapes differ.
+    pub fn load_lane(&mut self, lane: usize, m: &Modulus<Digit>) {
+        assert!(self.shape == m.shape, "lanes of one batch have one shape");
+        let fields = [&mut self.m, &mut self.one, &mut self.rr, &mut self.rrr, &mut self.fold];
+        for (rows, digits) in fields.into_iter().zip([&m.m, &m.one, &m.rr, &m.rrr, &m.fold]) {
+            for (row, digit) in rows.iter_mut().zip(digits) {
+                row.0[lane] = digit.0;
+            }
+        }
+        self.k0.0[lane] = m.k0.0;
+    }
+}
+
+/// Position of the highest set bit, plus one. Variable time in the number of high zero limbs.
+fn bit_length(x: &[u64]) -> usize {
+    let top = x.iter().rposition(|&limb| limb != 0);
+    top.map_or(0, |i| 64 * (i + 1) - x[i].leading_zeros() as usize)
+}
+
+/// x := 2x mod m, for x < m.
+fn double(x: &mut [u64], m: &[u64]) {
+    let mut out = 0; // the bit shifted out
+    for x in &mut *x {
+        (*x, out) = (*x << 1 | out, *x >> 63);
+    }
+    // 2x >= m: the bit shifted out, or no borrow from x - m
+    let mut borrow = 0;
+    for (x, m) in x.iter().zip(m) {
+        x.sub_borrow(*m, &mut borrow);
+    }
+    let take = core::hint::black_box((out | (1 - borrow)).wrapping_neg());
+    let mut borrow = 0;
+    for (x, m) in x.iter_mut().zip(m) {
+        *x = x.sub_borrow(m & take, &mut borrow);
+    }
+}
+
+/// -1/m mod 2^64, for odd m. Newton's iteration doubles the right bits: 3, 6, 12, 24, 48, 96.
+fn negative_inverse(m: u64) -> u64 {
+    let mut x = m.wrapping_mul(3) ^ 2; // right in 5 bits
+    for _ in 0..4 {
+        x = x.wrapping_mul(2u64.wrapping_sub(m.wrapping_mul(x)));
+    }
+    x.wrapping_neg()
+}
+
+/// B^-1 mod m = (m * k0 + 1) / B, with k0 = -1/m mod B: below m, since k0 < B.
+fn fold<S: Scalar>(m: &[u64], k0: u64, shape: Shape) -> Vec<S> {
+    let k0 = Digit::from_bits(k0).0;
+    let mut product = vec![0; m.len() + 1];
+    let mut carry = 1u128;
+    for (z, m) in product.iter_mut().zip(m) {
+        let t = u128::from(*m) * u128::from(k0) + carry;
+        (*z, carry) = (low(t), t >> 64);
+    }
+    product[m.len()] = low(carry);
+    for i in 0..m.len() {
+        product[i] = product[i] >> Digit::BITS | product[i + 1] << (64 - Digit::BITS);
+    }
+    product[m.len()] >>= Digit::BITS;
+    let mut z = vec![S::default(); shape.k()];
+    S::pack(&mut z, &product);
+    product.zeroize();
+    z
+}
+
+/// The low half.
+fn low(x: u128) -> u64 {
+    #[allow(clippy::cast_possible_truncation, reason = "the low half is meant")]
+    {
+        x as u64
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use num_bigint::BigUint;
+
+    use super::*;
+
+    fn number<S: Scalar>(x: &[S]) -> BigUint {
+        x.iter().rev().fold(BigUint::ZERO, |a, x| (a << S::BITS) + x.bits())
+    }
+
+    fn constants<S: Scalar>(m: &[u64], shape: Shape) {
+        let modulus = Modulus::<S>::new(m, shape).expect("m is odd");
+        let m = number(m);
+        let r = BigUint::from(1u8) << (S::BITS * shape.k());
+        assert_eq!(number(modulus.m()), m);
+        assert_eq!(number(modulus.one()), &r % &m);
+        assert_eq!(number(modulus.rr()), &r * &r % &m);
+        assert_eq!(number(modulus.rrr()), &r * &r * &r % &m);
+        let x: Vec<u64> = (&m / 3u8).to_u64_digits();
+        assert_eq!(number(&modulus.enter(&x)), &m / 3u8 * &r % &m);
+        let radix = BigUint::from(1u8) << S::BITS;
+        assert_eq!((BigUint::from(modulus.k0().bits()) * &m + 1u8) % &radix, BigUint::ZERO);
+        if S::BITS == 52 {
+            assert_eq!(number(modulus.fold()) * radix % &m, BigUint::from(1u8));
+            assert!(number(modulus.fold()) < m);
+        }
+    }
+
+    #[test]
+    fn constants_are_what_they_say() {
+        let mut rng = fastrand::Rng::with_seed(2);
+        for bits in [2usize, 3, 63, 64, 65, 128, 511, 512, 513, 1024, 2047] {
+            for pattern in 0..3 {
+                let mut m: Vec<u64> = (0..bits.div_ceil(64))
+                    .map(|_| if pattern == 0 { u64::MAX } else { rng.u64(..) })
+                    .collect();
+                if pattern == 2 {
+                    m.fill(0); // 2^(bits-1) + 1: nearly all doublings stay below m
+                }
+                let top = (bits - 1) % 64;
+                let last = m.last_mut().expect("at least a limb");
+                *last = (*last & (u64::MAX >> (63 - top))) | 1 << top;
+                m[0] |= 1;
+                constants::<u64>(&m, Shape::limbs(bits));
+                constants::<Digit>(&m, Shape::digits(bits));
+            }
+        }
+    }
+
+    #[test]
+    fn even_moduli_and_one_are_refused() {
+        for m in [&[4u64, 1][..], &[1, 0], &[0], &[]] {
+            assert_eq!(Modulus::<u64>::new(m, Shape::limbs(128)).err(), Some(NotOdd));
+        }
+    }
+}

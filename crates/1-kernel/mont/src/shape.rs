@@ -1,0 +1,94 @@
+//! How many words a number has, and in what blocks a kernel walks over them.
+
+/// K words in blocks of `tile` words. Depends on the size of a modulus alone, which is public.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Shape {
+    k: usize,
+    tile: usize,
+}
+
+/// Block widths of the eight-lane kernels, the best first. 20 is the most that fits: 20 + 1
+/// accumulators, one digit, and what is in flight, of 32 registers.
+pub(crate) const TILES52: [usize; 4] = [20, 15, 10, 6];
+
+/// Block widths of the limb kernels, the best first.
+pub(crate) const TILES64: [usize; 2] = [8, 4];
+
+/// The largest K of `Shape::digits`: 8192 bits.
+pub(crate) const K_MAX: usize = 160;
+
+// An accumulator gains fewer than 4 products of 52 bits per row of product and reduction (a low and
+// a high half of each), and a carry: 4 * K * 2^52 + 2^12 < 2^63 keeps every column and its sign.
+const _: () = assert!(4 * K_MAX < 1 << 10, "an accumulator would overflow");
+
+/// Bits between m and R that the eight-lane kernels need: 64 m <= R.
+pub(crate) const SLACK_BITS: usize = 6;
+
+impl Shape {
+    /// Limbs of a modulus of `bits` bits: m < R = 2^{64K}.
+    ///
+    /// # Panics
+    ///
+    /// If `bits` is 0 or above 8192.
+    pub fn limbs(bits: usize) -> Self {
+        assert!((1..=8192).contains(&bits), "a modulus has 1 to 8192 bits, not {bits}");
+        Self::fewest(bits.div_ceil(64), &TILES64)
+    }
+
+    /// Digits of a modulus of `bits` bits: 64 m <= R = 2^{52K}.
+    ///
+    /// # Panics
+    ///
+    /// If `bits` is 0 or above 8192.
+    pub fn digits(bits: usize) -> Self {
+        assert!((1..=8192).contains(&bits), "a modulus has 1 to 8192 bits, not {bits}");
+        Self::fewest((bits + SLACK_BITS).div_ceil(52), &TILES52)
+    }
+
+    /// The fewest words, at least `need`, in whole blocks; the widest block that gives them.
+    fn fewest(need: usize, tiles: &[usize]) -> Self {
+        let of = |&tile: &usize| Self { k: need.next_multiple_of(tile), tile };
+        tiles.iter().map(of).min_by_key(|s| (s.k, usize::MAX - s.tile)).expect("tiles is not empty")
+    }
+
+    /// K, the number of words.
+    pub fn k(self) -> usize {
+        self.k
+    }
+
+    /// Words of a block; divides K.
+    pub fn tile(self) -> usize {
+        self.tile
+    }
+
+    /// Words of scratch for one product: the most that a kernel asks for.
+    pub fn scratch_words(self) -> usize {
+        4 * self.k + 16
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rsa_sizes_have_the_shapes_of_the_design() {
+        // bits of a prime: K, tile
+        for (bits, k, tile) in [(512, 10, 10), (1024, 20, 20), (1536, 30, 15), (2048, 40, 20)] {
+            assert_eq!(Shape::digits(bits), Shape { k, tile }, "{bits}");
+        }
+        for (bits, k, tile) in [(256, 4, 4), (512, 8, 8), (1024, 16, 8), (1536, 24, 8)] {
+            assert_eq!(Shape::limbs(bits), Shape { k, tile }, "{bits}");
+        }
+    }
+
+    #[test]
+    fn every_size_has_room_and_whole_blocks() {
+        for bits in 1..=8192 {
+            let (limbs, digits) = (Shape::limbs(bits), Shape::digits(bits));
+            assert!(bits <= 64 * limbs.k && limbs.k % limbs.tile == 0);
+            assert!(bits + SLACK_BITS <= 52 * digits.k && digits.k % digits.tile == 0);
+            assert!(digits.k <= K_MAX);
+        }
+    }
+}

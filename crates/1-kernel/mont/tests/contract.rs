@@ -1,0 +1,323 @@
+//! Every kernel against slow integers: products, squares, selects, exponentiations; random and
+//! patterned; each lane alone. The judge of the judge is `num-bigint`.
+
+#![allow(clippy::unwrap_used, reason = "tests")]
+
+use num_bigint::BigUint;
+use tollgate_mont::exp::{Stream, exp, exp_vartime, scratch_words};
+use tollgate_mont::{Digit, Kernel, LANES, LaneKernel, LimbKernel, Modulus, Row, Scalar, Shape, Word};
+
+/// Sizes of a modulus in bits: each block width, alone and in rows of blocks, full and nearly empty.
+const SIZES: [usize; 17] = [
+    128,  // the smallest promised
+    255,  // RSA-512's primes, nearly
+    256,
+    306,  // 6 digits with exactly the slack
+    512,  // 10 digits, 8 limbs: RSA-1024's primes
+    521,  // two blocks of 6 digits
+    600,  // three blocks of 4 limbs
+    774,  // 15 digits with exactly the slack
+    1024, // 20 digits in one window
+    1030, // one block more than 20 digits can hold
+    1536, // 2 x 15 digits, 3 x 8 limbs
+    2047,
+    2048, // 2 x 20 digits
+    3072,
+    4096, // 4 x 20 digits
+    6000,
+    8192, // the largest promised
+];
+
+fn number<S: Scalar>(x: &[S]) -> BigUint {
+    x.iter().rev().fold(BigUint::ZERO, |a, x| (a << S::BITS) + x.bits())
+}
+
+fn limbs(x: &BigUint, n: usize) -> Vec<u64> {
+    let mut v = x.to_u64_digits();
+    assert!(v.len() <= n, "{} limbs, not {n}", v.len());
+    v.resize(n, 0);
+    v
+}
+
+/// The number in a lane.
+fn lane<W: Word>(x: &[W], lane: usize) -> BigUint {
+    let x: Vec<_> = x.iter().map(|w| W::Scalar::from_bits(w.lane(lane))).collect();
+    number(&x)
+}
+
+/// Digits whose patterns carry in every column, or in none, or in runs.
+fn pattern(rng: &mut fastrand::Rng, bits: usize, kind: usize) -> BigUint {
+    let ones = (BigUint::from(1u8) << bits) - 1u8;
+    let mut random = || (0..bits.div_ceil(32)).map(|_| rng.u32(..)).collect::<Vec<_>>();
+    match kind {
+        0 => BigUint::ZERO,
+        1 => ones,                                       // every digit is 2^52 - 1
+        2 => BigUint::from(1u8),
+        3 => BigUint::from(1u8) << (bits - 1),           // only the top digit
+        4 => BigUint::new(random().into_iter().map(|w| (w & 1).wrapping_neg()).collect()) & ones,
+        _ => BigUint::new(random()) & ones,
+    }
+}
+
+/// An odd modulus of exactly `bits` bits.
+fn modulus(rng: &mut fastrand::Rng, bits: usize, kind: usize) -> BigUint {
+    pattern(rng, bits, kind) | BigUint::from(1u8) | (BigUint::from(1u8) << (bits - 1))
+}
+
+/// An operand: below `bound`, at its edges, or around m.
+fn operand(rng: &mut fastrand::Rng, m: &BigUint, bound: &BigUint, kind: usize) -> BigUint {
+    let x = match kind % 10 {
+        6 => m - 1u8,
+        7 => m.clone(),
+        8 => m * 2u8 - 1u8,
+        9 => bound - 1u8,
+        kind => pattern(rng, usize::try_from(bound.bits()).unwrap(), kind),
+    };
+    x % bound
+}
+
+/// What differs between the two families: layout, bounds, dirt.
+trait Family: Kernel {
+    const RADIX_BITS: usize;
+    fn shape(bits: usize) -> Shape;
+    fn load(shape: Shape, moduli: &[BigUint]) -> Modulus<Self::Word>;
+    /// Operands are below this.
+    fn operand_bound(m: &BigUint, k: usize) -> BigUint;
+    /// Bits above a digit, which must not matter.
+    fn dirt(rng: &mut fastrand::Rng) -> u64;
+}
+
+impl Family for LimbKernel {
+    const RADIX_BITS: usize = 64;
+    fn shape(bits: usize) -> Shape {
+        Shape::limbs(bits)
+    }
+    fn load(shape: Shape, moduli: &[BigUint]) -> Modulus<u64> {
+        Modulus::new(&moduli[0].to_u64_digits(), shape).unwrap()
+    }
+    fn operand_bound(_: &BigUint, k: usize) -> BigUint {
+        BigUint::from(1u8) << (64 * k)
+    }
+    fn dirt(_: &mut fastrand::Rng) -> u64 {
+        0
+    }
+}
+
+impl Family for LaneKernel {
+    const RADIX_BITS: usize = 52;
+    fn shape(bits: usize) -> Shape {
+        Shape::digits(bits)
+    }
+    fn load(shape: Shape, moduli: &[BigUint]) -> Modulus<Row> {
+        let mut lanes = Modulus::lanes(shape);
+        for (lane, m) in moduli.iter().enumerate() {
+            lanes.load_lane(lane, &Modulus::<Digit>::new(&m.to_u64_digits(), shape).unwrap());
+        }
+        lanes
+    }
+    fn operand_bound(m: &BigUint, _: usize) -> BigUint {
+        m * 8u8
+    }
+    fn dirt(rng: &mut fastrand::Rng) -> u64 {
+        rng.u64(..) << 52
+    }
+}
+
+/// One number per lane, with dirt above its digits.
+fn spread<K: Family>(rng: &mut fastrand::Rng, k: usize, x: &[BigUint]) -> Vec<K::Word> {
+    let mut z = vec![K::Word::default(); k];
+    for (l, x) in x.iter().enumerate() {
+        let mut scalars = vec![<K::Word as Word>::Scalar::default(); k];
+        Scalar::pack(&mut scalars, &limbs(x, (K::RADIX_BITS * k).div_ceil(64)));
+        for (z, s) in z.iter_mut().zip(&scalars) {
+            z.set_lane(l, s.bits() | K::dirt(rng));
+        }
+    }
+    z
+}
+
+/// Products and squares of one size; returns how many were judged.
+fn products<K: Family>(kernel: K, bits: usize, rounds: usize, seed: u64) -> usize {
+    let mut rng = fastrand::Rng::with_seed(seed ^ bits as u64);
+    let (lanes, shape) = (K::Word::LANES, K::shape(bits));
+    let (k, r) = (shape.k(), BigUint::from(1u8) << (K::RADIX_BITS * shape.k()));
+    let mut t = vec![K::Word::splat(rng.u64(..)); shape.scratch_words()]; // garbage must not matter
+    let (mut z, mut judged) = (vec![K::Word::splat(rng.u64(..)); k], 0);
+    for round in 0..rounds {
+        // neighbours have different sizes too: a lane's modulus may be far shorter than the shape
+        let moduli: Vec<_> = (0..lanes)
+            .map(|l| if l == 5 && bits > 400 { bits / 2 } else { bits })
+            .map(|bits| modulus(&mut rng, bits, round % 7))
+            .collect();
+        let m = K::load(shape, &moduli);
+        for pair in 0..10 {
+            let mut draw = |salt: usize| -> Vec<BigUint> {
+                let kind = |l: usize| if pair < 5 { (pair + l + salt) % 10 } else { 5 + 5 * (l % 2) };
+                let bound = |l: usize| K::operand_bound(&moduli[l], k);
+                (0..lanes).map(|l| operand(&mut rng, &moduli[l], &bound(l), kind(l))).collect()
+            };
+            let (x, y) = (draw(round), draw(round / 2));
+            let (xs, ys) = (spread::<K>(&mut rng, k, &x), spread::<K>(&mut rng, k, &y));
+            for square in [false, true] {
+                let y = if square { &x } else { &y };
+                if square {
+                    kernel.ams(&mut z, &xs, &m, &mut t);
+                } else {
+                    kernel.amm(&mut z, &xs, &ys, &m, &mut t);
+                }
+                for l in 0..lanes {
+                    let (z, m, xy) = (lane(&z, l), &moduli[l], &x[l] * &y[l]);
+                    let name = if square { kernel.square_name() } else { kernel.name() };
+                    assert_eq!(&z * &r % m, &xy % m, "{name} {bits} bits: lane {l} is wrong");
+                    assert!(xy > &r * m || z < m * 3u8, "{name} {bits} bits: lane {l} is too large");
+                    judged += 1;
+                }
+            }
+        }
+    }
+    judged
+}
+
+/// Scales the number of rounds: the long run judges a hundred times as many.
+fn rounds(short: usize) -> usize {
+    if std::env::var_os("TOLLGATE_TEST_LONG").is_some() { short * 100 } else { short }
+}
+
+#[test]
+fn products_and_squares_are_right() {
+    let mut judged = 0;
+    for bits in SIZES {
+        // the portable kernels are slow at the largest sizes, and the judge too
+        let n = rounds(if bits > 2048 { 4 } else { 36 });
+        for kernel in LimbKernel::all() {
+            judged += products(kernel, bits, n * 4, 1);
+        }
+        for kernel in LaneKernel::all() {
+            judged += products(kernel, bits, n, 2);
+        }
+    }
+    println!("products judged: {judged}");
+    assert!(judged >= 100_000, "only {judged} products were judged");
+}
+
+#[test]
+fn a_lane_does_not_depend_on_its_neighbours() {
+    let mut rng = fastrand::Rng::with_seed(3);
+    for kernel in LaneKernel::all() {
+        for bits in [306, 512, 1024, 1536, 2048, 3072] {
+            let shape = Shape::digits(bits);
+            let k = shape.k();
+            let moduli: Vec<_> = (0..LANES).map(|l| modulus(&mut rng, bits, l)).collect();
+            let x: Vec<_> = moduli.iter().map(|m| operand(&mut rng, m, m, 5)).collect();
+            let y: Vec<_> = moduli.iter().map(|m| operand(&mut rng, m, m, 5)).collect();
+            let run = |order: &[usize; LANES], z: &mut [Row]| {
+                let at = |v: &[BigUint]| order.iter().map(|&l| v[l].clone()).collect::<Vec<_>>();
+                let m = LaneKernel::load(shape, &at(&moduli));
+                let mut clean = fastrand::Rng::with_seed(0);
+                let xs = spread::<LaneKernel>(&mut clean, k, &at(&x));
+                let ys = spread::<LaneKernel>(&mut clean, k, &at(&y));
+                let mut t = vec![Row::default(); shape.scratch_words()];
+                kernel.amm(z, &xs, &ys, &m, &mut t);
+            };
+            let (mut z, mut p) = (vec![Row::default(); k], vec![Row::default(); k]);
+            let mut order = [0, 1, 2, 3, 4, 5, 6, 7];
+            run(&order, &mut z);
+            for _ in 0..10 {
+                rng.shuffle(&mut order);
+                run(&order, &mut p);
+                for (at, &l) in order.iter().enumerate() {
+                    assert_eq!(lane(&p, at), lane(&z, l), "{} {bits} bits", kernel.name());
+                }
+            }
+        }
+    }
+}
+
+fn selects<K: Kernel>(kernel: K) {
+    for (entries, k) in [(2, 3), (16, 10), (32, 20), (5, 1), (35, 4)] {
+        let word = |i: usize| {
+            let mut w = K::Word::default();
+            (0..K::Word::LANES).for_each(|l| w.set_lane(l, (100 * i + l) as u64));
+            w
+        };
+        let table: Vec<_> = (0..entries * k).map(word).collect();
+        for start in 0..entries + 2 {
+            let mut index = K::Word::default();
+            (0..K::Word::LANES).for_each(|l| index.set_lane(l, (start + 3 * l) as u64));
+            let mut z = vec![K::Word::splat(7); k];
+            kernel.select(&mut z, &table, index);
+            for l in 0..K::Word::LANES {
+                let entry = start + 3 * l;
+                for j in 0..k {
+                    let want = if entry < entries { (100 * (entry * k + j) + l) as u64 } else { 0 };
+                    assert_eq!(z[j].lane(l), want, "entry {entry} of {entries}, word {j}, lane {l}");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn selects_are_right() {
+    LimbKernel::all().into_iter().for_each(selects);
+    LaneKernel::all().into_iter().for_each(selects);
+}
+
+/// x^e with e of `e_bits` bits, secret and public, two streams; each lane with its own e.
+fn exponentiation<K: Family>(kernel: K, bits: usize, e_bits: usize) {
+    let mut rng = fastrand::Rng::with_seed((bits * 7919 + e_bits) as u64);
+    let (lanes, shape) = (K::Word::LANES, K::shape(bits));
+    let k = shape.k();
+    let mut t = vec![K::Word::default(); shape.scratch_words()];
+    let mut runs: Vec<_> = (0..2)
+        .map(|stream| {
+            let moduli: Vec<_> = (0..lanes).map(|_| modulus(&mut rng, bits, 5)).collect();
+            let x: Vec<_> = moduli.iter().map(|m| operand(&mut rng, m, m, 5)).collect();
+            // 0, 1, all ones and random
+            let kind = |l: usize| [0, 2, 1, 5, 5, 5, 5, 5][(l + stream) % 8];
+            let e: Vec<_> = (0..lanes).map(|l| pattern(&mut rng, e_bits, kind(l))).collect();
+            let m = K::load(shape, &moduli);
+            let mut mont = vec![K::Word::default(); k];
+            kernel.amm(&mut mont, &spread::<K>(&mut rng, k, &x), m.rr(), &m, &mut t);
+            let mut words = vec![K::Word::default(); e_bits.div_ceil(64)];
+            for l in 0..lanes {
+                for (w, &e) in words.iter_mut().zip(&limbs(&e[l], e_bits.div_ceil(64))) {
+                    w.set_lane(l, e);
+                }
+            }
+            let want: Vec<_> = (0..lanes).map(|l| x[l].modpow(&e[l], &moduli[l])).collect();
+            (m, mont, words, want)
+        })
+        .collect();
+    let judge = |z: &[K::Word], m: &Modulus<K::Word>, want: &[BigUint], what: &str| {
+        let (mut plain, mut t) = (z.to_vec(), vec![K::Word::default(); shape.scratch_words()]);
+        kernel.amm(&mut plain, z, m.unit(), m, &mut t);
+        tollgate_mont::carry::reduce(&mut plain, m.m());
+        for (l, want) in want.iter().enumerate() {
+            assert_eq!(&lane(&plain, l), want, "{} {bits} bits {what}: lane {l}", kernel.name());
+        }
+    };
+    for (m, mont, e, want) in &runs {
+        let (mut z, mut product) = (mont.clone(), mont.clone());
+        exp_vartime(kernel, &mut z, mont, e, m, &mut product, &mut t);
+        judge(&z, m, want, "public exponent");
+    }
+    let mut scratch = vec![vec![K::Word::splat(5); scratch_words(shape, e_bits)]; 2];
+    let [s0, s1] = &mut scratch[..] else { unreachable!() };
+    let [(m0, x0, e0, want0), (m1, x1, e1, want1)] = &mut runs[..] else { unreachable!() };
+    exp(kernel, e_bits, [
+        Stream { x: x0, e: e0, m: m0, scratch: s0 },
+        Stream { x: x1, e: e1, m: m1, scratch: s1 },
+    ]);
+    judge(x0, m0, want0, "stream 0");
+    judge(x1, m1, want1, "stream 1");
+}
+
+#[test]
+fn exponentiations_are_right() {
+    // the modulus' and the exponent's sizes are independent
+    for (bits, e_bits) in [(128, 3), (256, 256), (512, 517), (1024, 64), (1024, 1024), (1536, 100)] {
+        LimbKernel::all().into_iter().for_each(|k| exponentiation(k, bits, e_bits));
+        LaneKernel::all().into_iter().for_each(|k| exponentiation(k, bits, e_bits));
+    }
+}

@@ -1,0 +1,116 @@
+//! Base blinding: pairs (r^e, r^-1) mod n that hide the input of a private operation.
+//!
+//! A pair is used once, then squared; after [`USES`] squares it is made anew from fresh random bytes
+//! (see [`crate::private::make_pair`]). A key keeps its idle pairs; each operation takes one and
+//! gives it back, so two operations at once never share one.
+
+use std::sync::{Mutex, PoisonError};
+
+use tollgate_mont::{Scalar, Word};
+use zeroize::{Zeroize, ZeroizeOnDrop};
+
+use crate::error::{Error, MODULUS_BITS_MAX, Unavailable};
+
+/// Operations between fresh pairs. Making one costs an operation: 1.6 % at 64.
+pub(crate) const USES: u32 = 64;
+
+/// A blinding pair, in Montgomery form in the radix of `S`.
+#[derive(Zeroize, ZeroizeOnDrop)]
+pub(crate) struct Pair<S: Zeroize> {
+    pub(crate) blind: Vec<S>,
+    pub(crate) unblind: Vec<S>,
+    /// Operations before it must be made anew.
+    pub(crate) left: u32,
+}
+
+/// The idle pairs of a key.
+pub(crate) struct Pool<S: Zeroize> {
+    idle: Mutex<Vec<Pair<S>>>,
+    k: usize,
+}
+
+impl<S: Scalar> Pool<S> {
+    /// A pool with room for `pairs` operations at once without allocating; more are made when needed.
+    pub(crate) fn new(k: usize, pairs: usize) -> Self {
+        let pool = Self { idle: Mutex::new(Vec::with_capacity(pairs)), k };
+        (0..pairs).for_each(|_| pool.give(pool.blank()));
+        pool
+    }
+
+    fn blank(&self) -> Pair<S> {
+        Pair { blind: vec![S::default(); self.k], unblind: vec![S::default(); self.k], left: 0 }
+    }
+
+    /// A pair for one operation; with `left` = 0 it must be made first.
+    pub(crate) fn take(&self) -> Pair<S> {
+        // a panic elsewhere cannot leave half a pair: pairs move as a whole
+        let mut idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner);
+        idle.pop().unwrap_or_else(|| self.blank())
+    }
+
+    /// Gives a pair back.
+    pub(crate) fn give(&self, pair: Pair<S>) {
+        self.idle.lock().unwrap_or_else(PoisonError::into_inner).push(pair);
+    }
+}
+
+/// u := a random number below n, both of as many limbs as n has.
+///
+/// # Errors
+///
+/// [`Unavailable::Random`].
+pub(crate) fn random_below(u: &mut [u64], n: &[u64], bits: usize) -> Result<(), Error> {
+    let mut bytes = [0; MODULUS_BITS_MAX / 8];
+    let bytes = &mut bytes[..8 * n.len()];
+    loop {
+        getrandom::fill(bytes).map_err(|_| Unavailable::Random)?;
+        for (u, bytes) in u.iter_mut().zip(bytes.as_chunks().0) {
+            *u = u64::from_le_bytes(*bytes);
+        }
+        // at least half of what is left is below n
+        if bits % 64 != 0 {
+            u[n.len() - 1] &= (1 << (bits % 64)) - 1;
+        }
+        let mut borrow = 0;
+        for (u, n) in u.iter().zip(n) {
+            u.sub_borrow(*n, &mut borrow);
+        }
+        // whether a draw is taken says nothing about the draw that is
+        if tollgate_cpu::memcheck::declassified(borrow) == 1 {
+            bytes.zeroize();
+            tollgate_cpu::memcheck::mark_secret_words(u);
+            return Ok(());
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn draws_are_below_n_and_differ() {
+        let n = [5, u64::MAX, 9]; // 132 bits
+        let (mut u, mut v) = ([0; 3], [0; 3]);
+        let mut tops = [false; 10];
+        for _ in 0..200 {
+            random_below(&mut u, &n, 132).expect("random bytes");
+            random_below(&mut v, &n, 132).expect("random bytes");
+            assert!(u != v && u[2] <= 9 && (u[2] < 9 || u[1] < u64::MAX || u[0] < 5));
+            tops[usize::try_from(u[2]).expect("below 10")] = true;
+        }
+        assert!(tops.iter().all(|&seen| seen), "200 draws reach every top limb");
+    }
+
+    #[test]
+    fn a_pair_is_taken_by_one_only() {
+        let pool = Pool::<u64>::new(2, 1);
+        let first = pool.take();
+        let second = pool.take(); // made on the spot
+        assert_eq!((first.left, second.left), (0, 0));
+        let mut used = pool.blank();
+        used.left = 7;
+        pool.give(used);
+        assert_eq!(pool.take().left, 7);
+    }
+}

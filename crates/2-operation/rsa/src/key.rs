@@ -1,0 +1,236 @@
+//! Keys, ready to work: in limbs for one operation, in digits for a lane.
+
+use tollgate_mont::{Digit, Modulus, Shape};
+
+use crate::blinding::Pool;
+use crate::error::Error;
+use crate::material::{Bits, Class, Exponents, Numbers, Primes};
+use crate::parts::{KeyParts, PublicParts};
+use crate::validate;
+use crate::{parse, validate::CheckedPublic};
+
+/// Below this a key is accepted, and [`PrivateKey::is_insecure`].
+const SECURE_BITS: usize = 2048;
+
+/// An RSA public key of 512 to 8192 bits.
+#[derive(Debug)]
+pub struct PublicKey {
+    pub(crate) limbs: Modulus<u64>,
+    pub(crate) digits: Modulus<Digit>,
+    /// n, little-endian.
+    pub(crate) n: Vec<u64>,
+    /// e, little-endian, at most [`crate::material::E_WORDS`].
+    pub(crate) e: Vec<u64>,
+    pub(crate) bits: usize,
+}
+
+/// An RSA private key of two primes, 512 to 8192 bits, checked when loaded.
+///
+/// It can be shared between threads; each of them brings a [`Workspace`](crate::Workspace). Secrets
+/// are wiped when it is dropped; `Debug` shows none.
+pub struct PrivateKey {
+    pub(crate) public: PublicKey,
+    pub(crate) limbs: Primes<u64>,
+    pub(crate) digits: Primes<Digit>,
+    pub(crate) exponents: Exponents<u64>,
+    pub(crate) prime_bits: usize,
+    pub(crate) limb_pairs: Pool<u64>,
+    pub(crate) digit_pairs: Pool<Digit>,
+}
+
+impl core::fmt::Debug for PrivateKey {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.debug_struct("PrivateKey").field("bits", &self.bits()).finish_non_exhaustive()
+    }
+}
+
+impl PublicKey {
+    /// From PEM or DER, `SubjectPublicKeyInfo` or PKCS#1.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Rejected`]: not such a key, or its numbers are not acceptable; the message says where.
+    pub fn from_bytes(file: &[u8]) -> Result<Self, Error> {
+        Self::from_parts(&parse::public(file)?)
+    }
+
+    /// From PEM: [`from_bytes`](Self::from_bytes) of a text.
+    ///
+    /// # Errors
+    ///
+    /// As [`from_bytes`](Self::from_bytes).
+    pub fn from_pem(pem: &str) -> Result<Self, Error> {
+        Self::from_bytes(pem.as_bytes())
+    }
+
+    /// From DER: [`from_bytes`](Self::from_bytes).
+    ///
+    /// # Errors
+    ///
+    /// As [`from_bytes`](Self::from_bytes).
+    pub fn from_der(der: &[u8]) -> Result<Self, Error> {
+        Self::from_bytes(der)
+    }
+
+    /// From the numbers, big-endian.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Rejected`]: n is not of 512 to 8192 bits or even; e is even, below 3 or above 2^256.
+    pub fn from_components(n: &[u8], e: &[u8]) -> Result<Self, Error> {
+        Self::from_parts(&PublicParts { n: n.to_vec(), e: e.to_vec() })
+    }
+
+    /// From the numbers as a file gives them.
+    ///
+    /// # Errors
+    ///
+    /// As [`from_components`](Self::from_components).
+    pub fn from_parts(parts: &PublicParts) -> Result<Self, Error> {
+        let CheckedPublic { n, e, bits } = validate::public(parts)?;
+        Ok(Self::new(n, e, bits))
+    }
+
+    fn new(n: Vec<u64>, e: Vec<u64>, bits: usize) -> Self {
+        let limbs = Modulus::new(&n, Shape::limbs(bits)).expect("n of a checked key is odd");
+        let digits = Modulus::new(&n, Shape::digits(bits)).expect("n of a checked key is odd");
+        Self { limbs, digits, n, e, bits }
+    }
+
+    /// Bits of n.
+    pub fn bits(&self) -> usize {
+        self.bits
+    }
+
+    /// Bytes of n, of a signature and of a message representative.
+    pub fn size(&self) -> usize {
+        self.bits.div_ceil(8)
+    }
+
+    /// n, big-endian, [`size`](Self::size) bytes.
+    pub fn modulus(&self) -> Vec<u8> {
+        let mut bytes = vec![0; self.size()];
+        to_bytes(&mut bytes, &self.n);
+        bytes
+    }
+
+    /// e, big-endian, without leading zeros.
+    pub fn exponent(&self) -> Vec<u8> {
+        let mut bytes = vec![0; 8 * self.e.len()];
+        to_bytes(&mut bytes, &self.e);
+        let zeros = bytes.iter().take_while(|&&b| b == 0).count();
+        bytes.split_off(zeros)
+    }
+}
+
+impl PrivateKey {
+    /// From PEM or DER, PKCS#8 or PKCS#1, not encrypted.
+    ///
+    /// Keys below 2048 bits are accepted: ask [`is_insecure`](Self::is_insecure).
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Rejected`]: not such a key, or its numbers do not fit each other; the message says
+    /// where.
+    pub fn from_bytes(file: &[u8]) -> Result<Self, Error> {
+        Self::from_parts(&parse::private(file)?)
+    }
+
+    /// From PEM: [`from_bytes`](Self::from_bytes) of a text.
+    ///
+    /// # Errors
+    ///
+    /// As [`from_bytes`](Self::from_bytes).
+    pub fn from_pem(pem: &str) -> Result<Self, Error> {
+        Self::from_bytes(pem.as_bytes())
+    }
+
+    /// From DER: [`from_bytes`](Self::from_bytes).
+    ///
+    /// # Errors
+    ///
+    /// As [`from_bytes`](Self::from_bytes).
+    pub fn from_der(der: &[u8]) -> Result<Self, Error> {
+        Self::from_bytes(der)
+    }
+
+    /// From the numbers.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Rejected`]: a number is out of range or does not fit the others.
+    pub fn from_parts(parts: &KeyParts) -> Result<Self, Error> {
+        let key = validate::private(parts)?;
+        let public = PublicKey::new(key.n.to_vec(), key.e.to_vec(), key.bits);
+        let prime_bits = bit_length(&key.p).max(bit_length(&key.q));
+        Ok(Self {
+            limbs: Primes::new(&key, &public.limbs, Shape::limbs(prime_bits)),
+            digits: Primes::new(&key, &public.digits, Shape::digits(prime_bits)),
+            exponents: Exponents::new(&key),
+            prime_bits,
+            limb_pairs: Pool::new(public.limbs.k(), 1),
+            digit_pairs: Pool::new(public.digits.k(), tollgate_mont::LANES),
+            public,
+        })
+    }
+
+    /// Bits of n.
+    pub fn bits(&self) -> usize {
+        self.public.bits()
+    }
+
+    /// Bytes of n, of a signature and of a message representative.
+    pub fn size(&self) -> usize {
+        self.public.size()
+    }
+
+    /// The public half.
+    pub fn public(&self) -> &PublicKey {
+        &self.public
+    }
+
+    /// Whether the key is below 2048 bits: good for old papers' tables, not for signatures.
+    pub fn is_insecure(&self) -> bool {
+        self.bits() < SECURE_BITS
+    }
+
+    pub(crate) fn class(&self) -> Class {
+        Class { n: self.public.digits.shape(), prime: self.digits.p.shape() }
+    }
+
+    pub(crate) fn exponent_bits(&self) -> Bits {
+        Bits { n: self.public.bits, prime: self.prime_bits }
+    }
+
+    /// What one operation on limbs needs.
+    pub(crate) fn numbers(&self) -> Numbers<'_, u64> {
+        Numbers {
+            n: &self.public.limbs,
+            e: &self.public.e,
+            primes: &self.limbs,
+            exponents: &self.exponents,
+            bits: self.exponent_bits(),
+        }
+    }
+}
+
+/// Position of the highest set bit, plus one; the length of a prime is public.
+fn bit_length(x: &[u64]) -> usize {
+    let top = x.iter().rposition(|&limb| limb != 0);
+    top.map_or(0, |i| 64 * (i + 1) - x[i].leading_zeros() as usize)
+}
+
+/// Big-endian bytes to little-endian limbs, zero-extended or cut.
+pub(crate) fn from_bytes(limbs: &mut [u64], bytes: &[u8]) {
+    limbs.fill(0);
+    for (i, byte) in bytes.iter().rev().enumerate().take(8 * limbs.len()) {
+        limbs[i / 8] |= u64::from(*byte) << (8 * (i % 8));
+    }
+}
+
+/// Little-endian limbs to big-endian bytes, zero-extended or cut.
+pub(crate) fn to_bytes(bytes: &mut [u8], limbs: &[u64]) {
+    for (i, byte) in bytes.iter_mut().rev().enumerate() {
+        *byte = limbs.get(i / 8).map_or(0, |limb| limb.to_le_bytes()[i % 8]);
+    }
+}

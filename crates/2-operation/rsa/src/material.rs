@@ -1,0 +1,221 @@
+//! The numbers of a key, ready for a kernel: in limbs, in digits, and eight keys in rows.
+
+use tollgate_mont::{Digit, Modulus, Row, Scalar, Shape, carry};
+use zeroize::{Zeroize, ZeroizeOnDrop, Zeroizing};
+
+use crate::validate::Checked;
+
+/// 64-bit words of a public exponent: below 2^256.
+pub(crate) const E_WORDS: usize = 4;
+
+/// The primes and what recombination needs, in one radix. Wiped when dropped.
+#[derive(Zeroize, ZeroizeOnDrop)]
+pub(crate) struct Primes<W: Zeroize> {
+    pub(crate) p: Modulus<W>,
+    pub(crate) q: Modulus<W>,
+    /// 1/q mod p, not in Montgomery form.
+    pub(crate) q_inv: Vec<W>,
+    /// q in Montgomery form mod n: a product with h gives q*h.
+    pub(crate) q_n: Vec<W>,
+}
+
+/// Secret exponents, 64-bit words, little-endian. Wiped when dropped.
+#[derive(Zeroize, ZeroizeOnDrop)]
+pub(crate) struct Exponents<W: Zeroize> {
+    pub(crate) d: Vec<W>,
+    pub(crate) d_p: Vec<W>,
+    pub(crate) d_q: Vec<W>,
+    /// p - 1 - `d_p`: u to this power is u^-d mod p.
+    pub(crate) minus_d_p: Vec<W>,
+    /// q - 1 - `d_q`.
+    pub(crate) minus_d_q: Vec<W>,
+}
+
+/// What decides whether two keys can share a batch, and how long an operation takes. Public.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Class {
+    pub(crate) n: Shape,
+    pub(crate) prime: Shape,
+}
+
+/// Everything an operation needs of a key (`W = u64`) or of eight (`W = Row`), borrowed.
+pub(crate) struct Numbers<'a, W: Zeroize> {
+    pub(crate) n: &'a Modulus<W>,
+    pub(crate) e: &'a [W],
+    pub(crate) primes: &'a Primes<W>,
+    pub(crate) exponents: &'a Exponents<W>,
+    /// Bits of n and of the longer prime, the most of all lanes.
+    pub(crate) bits: Bits,
+}
+
+/// Lengths of the exponents. Public.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Bits {
+    pub(crate) n: usize,
+    pub(crate) prime: usize,
+}
+
+impl Bits {
+    pub(crate) fn max(self, other: Self) -> Self {
+        Self { n: self.n.max(other.n), prime: self.prime.max(other.prime) }
+    }
+}
+
+impl<S: Scalar> Primes<S> {
+    /// From a checked key; `n` is its modulus in the same radix, `shape` fits both primes.
+    pub(crate) fn new(key: &Checked, n: &Modulus<S>, shape: Shape) -> Self {
+        let modulus = |m: &[u64]| Modulus::new(m, shape).expect("primes of a checked key are odd");
+        let mut q_inv = vec![S::default(); shape.k()];
+        S::pack(&mut q_inv, &key.q_inv);
+        Self { p: modulus(&key.p), q: modulus(&key.q), q_inv, q_n: n.enter(&key.q) }
+    }
+}
+
+impl Exponents<u64> {
+    /// From a checked key: exponents modulo p and q as long as the longer prime.
+    pub(crate) fn new(key: &Checked) -> Self {
+        let len = key.p.len().max(key.q.len());
+        let extend = |x: &[u64]| {
+            let mut z = vec![0; len];
+            z[..x.len()].copy_from_slice(x);
+            z
+        };
+        // p - 1 - d_p, for odd d_p < p: nothing is borrowed from above
+        let minus = |p: &[u64], d: &[u64]| {
+            let (mut even, mut z) = (Zeroizing::new(extend(p)), vec![0; len]);
+            even[0] -= 1; // p is odd
+            carry::sub_mod(&mut z, &even, d, &[]);
+            z
+        };
+        Self {
+            d: key.d.to_vec(),
+            d_p: extend(&key.d_p),
+            d_q: extend(&key.d_q),
+            minus_d_p: minus(&key.p, &key.d_p),
+            minus_d_q: minus(&key.q, &key.d_q),
+        }
+    }
+}
+
+/// Eight keys of one class, a lane each.
+pub(crate) struct Lanes {
+    class: Class,
+    n: Modulus<Row>,
+    e: Vec<Row>,
+    primes: Primes<Row>,
+    exponents: Exponents<Row>,
+    bits: Bits,
+}
+
+impl Lanes {
+    /// No keys yet; the smallest shape.
+    pub(crate) fn new() -> Self {
+        let shape = Shape::digits(1);
+        let none = || Modulus::lanes(shape);
+        Self {
+            class: Class { n: shape, prime: shape },
+            n: none(),
+            e: vec![Row::default(); E_WORDS],
+            primes: Primes { p: none(), q: none(), q_inv: Vec::new(), q_n: Vec::new() },
+            exponents: Exponents {
+                d: Vec::new(),
+                d_p: Vec::new(),
+                d_q: Vec::new(),
+                minus_d_p: Vec::new(),
+                minus_d_q: Vec::new(),
+            },
+            bits: Bits::default(),
+        }
+    }
+
+    /// Makes room for public numbers; allocates only for the largest shape so far.
+    pub(crate) fn reshape_public(&mut self, n: Shape) {
+        self.n.reshape(n);
+        self.class.n = n;
+        self.bits = Bits::default();
+    }
+
+    /// Makes room for a class; allocates only for the largest so far. All lanes must be loaded again.
+    pub(crate) fn reshape(&mut self, class: Class) {
+        self.reshape_public(class.n);
+        self.class = class;
+        self.primes.p.reshape(class.prime);
+        self.primes.q.reshape(class.prime);
+        let words = |shape: Shape| (shape.k() * Digit::BITS).div_ceil(64);
+        let x = &mut self.exponents;
+        for (v, len) in [
+            (&mut self.primes.q_inv, class.prime.k()),
+            (&mut self.primes.q_n, class.n.k()),
+            (&mut x.d, words(class.n)),
+            (&mut x.d_p, words(class.prime)),
+            (&mut x.d_q, words(class.prime)),
+            (&mut x.minus_d_p, words(class.prime)),
+            (&mut x.minus_d_q, words(class.prime)),
+        ] {
+            v.resize(len, Row::default());
+        }
+    }
+
+    /// Copies a public key into a lane.
+    pub(crate) fn load_public(&mut self, lane: usize, n: &Modulus<Digit>, e: &[u64], bits: Bits) {
+        self.n.load_lane(lane, n);
+        load_words(&mut self.e, lane, e);
+        self.bits = self.bits.max(bits);
+    }
+
+    /// Copies the secret numbers of a key into a lane.
+    pub(crate) fn load_secret(
+        &mut self,
+        lane: usize,
+        primes: &Primes<Digit>,
+        exponents: &Exponents<u64>,
+    ) {
+        self.primes.p.load_lane(lane, &primes.p);
+        self.primes.q.load_lane(lane, &primes.q);
+        load_digits(&mut self.primes.q_inv, lane, &primes.q_inv);
+        load_digits(&mut self.primes.q_n, lane, &primes.q_n);
+        let x = &mut self.exponents;
+        load_words(&mut x.d, lane, &exponents.d);
+        load_words(&mut x.d_p, lane, &exponents.d_p);
+        load_words(&mut x.d_q, lane, &exponents.d_q);
+        load_words(&mut x.minus_d_p, lane, &exponents.minus_d_p);
+        load_words(&mut x.minus_d_q, lane, &exponents.minus_d_q);
+    }
+
+    /// n and e.
+    pub(crate) fn public(&self) -> (&Modulus<Row>, &[Row]) {
+        (&self.n, &self.e)
+    }
+
+    pub(crate) fn numbers(&self) -> Numbers<'_, Row> {
+        Numbers {
+            n: &self.n,
+            e: &self.e,
+            primes: &self.primes,
+            exponents: &self.exponents,
+            bits: self.bits,
+        }
+    }
+}
+
+impl Drop for Lanes {
+    fn drop(&mut self) {
+        self.n.zeroize();
+        self.primes.zeroize();
+        self.exponents.zeroize();
+    }
+}
+
+/// A number into a lane; as long as the rows.
+pub(crate) fn load_digits(rows: &mut [Row], lane: usize, digits: &[Digit]) {
+    for (row, digit) in rows.iter_mut().zip(digits) {
+        row.0[lane] = digit.bits();
+    }
+}
+
+/// 64-bit words into a lane, zero-extended.
+fn load_words(rows: &mut [Row], lane: usize, words: &[u64]) {
+    for (j, row) in rows.iter_mut().enumerate() {
+        row.0[lane] = words.get(j).copied().unwrap_or(0);
+    }
+}

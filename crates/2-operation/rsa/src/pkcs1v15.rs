@@ -1,0 +1,165 @@
+//! EMSA-PKCS1-v1_5 (RFC 8017 §9.2): the deterministic padding of signatures.
+//!
+//! Verification encodes again and compares, so that nothing in a forged message is ever parsed.
+
+use crate::error::{Error, MODULUS_BITS_MAX, Rejected};
+use crate::hash::Hash;
+
+/// Writes EMSA-PKCS1-v1_5 of `digest` into `em`: `em := 00 01 FF..FF 00 DigestInfo`.
+///
+/// `em` has the length of the modulus in bytes. On an error it is untouched.
+///
+/// # Errors
+///
+/// [`Rejected::DigestLength`]; [`Rejected::ModulusSmall`] if `em` has no room for eight bytes of
+/// padding.
+pub fn encode(em: &mut [u8], hash: Hash, digest: &[u8]) -> Result<(), Error> {
+    // 1. H = Hash(M) is the caller's `digest`.
+    hash.check(digest)?;
+    // 2. T is the DER of DigestInfo: a fixed prefix and H.
+    let prefix = hash.digest_info_prefix();
+    let t_len = prefix.len() + digest.len();
+    // 3. If emLen < tLen + 11, output "intended encoded message length too short".
+    let needed_bytes = t_len + 11;
+    if em.len() < needed_bytes {
+        return Err(Rejected::ModulusSmall {
+            found_bytes: em.len(),
+            needed_bytes,
+        }
+        .into());
+    }
+    // 4. PS is emLen - tLen - 3 bytes FF, at least eight.
+    let ps_len = em.len() - t_len - 3;
+    // 5. EM = 00 || 01 || PS || 00 || T.
+    let (head, t) = em.split_at_mut(ps_len + 3);
+    head.fill(0xff);
+    head[0] = 0x00;
+    head[1] = 0x01;
+    head[ps_len + 2] = 0x00;
+    t[..prefix.len()].copy_from_slice(prefix);
+    t[prefix.len()..].copy_from_slice(digest);
+    Ok(())
+}
+
+/// Says whether `em` is the encoding of `digest`, byte for byte (RFC 8017 §8.2.2, steps 3 and 4).
+///
+/// False as well for what has no encoding: a digest of another length, an `em` that is too short,
+/// or one longer than the largest modulus. Variable time: signature and message are public.
+pub fn matches(em: &[u8], hash: Hash, digest: &[u8]) -> bool {
+    let mut buffer = [0; MODULUS_BITS_MAX / 8];
+    let Some(expected) = buffer.get_mut(..em.len()) else {
+        return false;
+    };
+    encode(expected, hash, digest).is_ok() && expected == em
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "tests")]
+
+    use proptest::prelude::*;
+
+    use super::*;
+
+    /// ```text
+    /// printf abc | openssl dgst -sha256 -sign KEY |
+    ///     openssl pkeyutl -verifyrecover -inkey KEY -pkeyopt rsa_padding_mode:none | xxd -p
+    /// ```
+    /// with `vectors/keys/rsa-512.pem`: the encoding depends on the size of the key alone.
+    const SHA256_ABC_512: &str = "\
+        0001ffffffffffffffffffff003031300d060960864801650304020105000420ba7816bf8f01cfea\
+        414140de5dae2223b00361a396177a9cb410ff61f20015ad";
+
+    /// The same with `-sha3-512` and `vectors/keys/rsa-1024.pem`.
+    const SHA3_512_ABC_1024: &str = "\
+        0001ffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffff\
+        ffffffff003051300d060960864801650304020a05000440b751850b1a57168a5693cd924b6b096e\
+        08f621827444f70d884f5d0240d2712e10e116e9192af3c91a7ec57647e3934057340b4cf408d5a5\
+        6592f8274eec53f0";
+
+    #[test]
+    fn encodes_as_openssl() {
+        for (hash, expected) in [
+            (Hash::Sha256, SHA256_ABC_512),
+            (Hash::Sha3_512, SHA3_512_ABC_1024),
+        ] {
+            let mut em = vec![0xa5; expected.len() / 2];
+            encode(&mut em, hash, hash.digest(b"abc").as_ref()).unwrap();
+            assert_eq!(hex::encode(&em), expected);
+        }
+    }
+
+    #[test]
+    fn the_smallest_modulus_has_eight_bytes_of_padding() {
+        let digest = Hash::Sha512.digest(b"abc");
+        // 19 of prefix + 64 of digest + 3 of frame + 8 of padding
+        let mut em = [0; 94];
+        encode(&mut em, Hash::Sha512, digest.as_ref()).unwrap();
+        assert_eq!(
+            em[..12],
+            [0, 1, 255, 255, 255, 255, 255, 255, 255, 255, 0, 0x30]
+        );
+
+        let mut em = [0xa5; 93];
+        assert_eq!(
+            encode(&mut em, Hash::Sha512, digest.as_ref()),
+            Err(Rejected::ModulusSmall {
+                found_bytes: 93,
+                needed_bytes: 94
+            }
+            .into())
+        );
+        assert_eq!(em, [0xa5; 93], "untouched");
+        assert!(!matches(&em, Hash::Sha512, digest.as_ref()));
+    }
+
+    #[test]
+    fn a_digest_of_another_length_is_refused() {
+        let mut em = [0; 256];
+        assert_eq!(
+            encode(&mut em, Hash::Sha256, &[0; 20]),
+            Err(Rejected::DigestLength {
+                found_bytes: 20,
+                expected_bytes: 32
+            }
+            .into())
+        );
+        assert!(!matches(&em, Hash::Sha256, &[0; 20]));
+    }
+
+    #[test]
+    fn a_message_beyond_the_largest_modulus_matches_nothing() {
+        let digest = Hash::Sha256.digest(b"abc");
+        for (len, expected) in [
+            (MODULUS_BITS_MAX / 8, true),
+            (MODULUS_BITS_MAX / 8 + 1, false),
+        ] {
+            let mut em = vec![0; len];
+            encode(&mut em, Hash::Sha256, digest.as_ref()).unwrap();
+            assert_eq!(
+                matches(&em, Hash::Sha256, digest.as_ref()),
+                expected,
+                "{len} bytes"
+            );
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn any_changed_bit_is_refused(
+            hash in prop::sample::select(&Hash::ALL[..]),
+            message: Vec<u8>,
+            len in 94_usize..=1024,
+            at: prop::sample::Index,
+        ) {
+            let digest = hash.digest(&message);
+            let mut em = vec![0; len];
+            encode(&mut em, hash, digest.as_ref()).unwrap();
+            prop_assert!(matches(&em, hash, digest.as_ref()));
+
+            let bit = at.index(8 * len);
+            em[bit / 8] ^= 1 << (bit % 8);
+            prop_assert!(!matches(&em, hash, digest.as_ref()));
+        }
+    }
+}

@@ -1,0 +1,269 @@
+//! The private and the public operation, once, for one number or for eight.
+//!
+//! Blinding, CRT, recombination and the check run on the kernel's own words: in eight lanes, eight
+//! operations of eight keys go by at once. No branch or address depends on a secret; the time depends
+//! on sizes and on public exponents.
+//!
+//! Steps (RFC 8017 §5.1.2, with blinding around and the check behind):
+//!
+//! 1. x := c * r^e mod n. The pair (r^e, r^-1) comes from [`crate::blinding`].
+//! 2. i.   `m_1` := x^{`d_p`} mod p, `m_2` := x^{`d_q`} mod q, side by side.
+//! 3. iii. h := (`m_1` - `m_2`) * `q_inv` mod p.
+//! 4. iv.  s := (`m_2` + q * h) * r^-1 mod n.
+//! 5. s^e mod n must be c. Unblinding stands before the check, so that the check covers it too.
+//!
+//! x < n < R(p)^2 holds for any two primes that fit one shape, and q * h + `m_2` < n.
+
+use tollgate_mont::exp::{self, Stream, exp, exp_vartime};
+use tollgate_mont::{Kernel, Modulus, Word, carry};
+use zeroize::Zeroize;
+
+use crate::material::Numbers;
+
+/// Which exponents an exponentiation modulo p and q takes.
+#[derive(Clone, Copy)]
+enum Power {
+    /// d: a private operation.
+    D,
+    /// -d: what makes blinding pairs.
+    MinusD,
+}
+
+/// How x^d mod n is computed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Method {
+    /// Modulo p and q, with exponents of half the length.
+    Crt,
+    /// Modulo n, with d: only to measure what CRT gives.
+    Full,
+}
+
+/// A kernel and its memory: grows to the largest key it has seen, then allocates no more. Wiped after
+/// each operation, and when dropped.
+pub(crate) struct Runner<K: Kernel> {
+    pub(crate) kernel: K,
+    memory: Vec<K::Word>,
+}
+
+/// The values of one operation on the way, K(n) words each, and the scratch behind them.
+pub(crate) struct Registers<'a, W> {
+    /// The input: a number below n, clean.
+    pub(crate) c: &'a mut [W],
+    /// The result: below n, clean.
+    pub(crate) s: &'a mut [W],
+    /// The blinding pair, in Montgomery form, below n: r^e.
+    pub(crate) blind: &'a mut [W],
+    /// And r^-1.
+    pub(crate) unblind: &'a mut [W],
+    x: &'a mut [W],
+    y: &'a mut [W],
+    u: &'a mut [W],
+    rest: &'a mut [W],
+}
+
+/// Slices of K(n) words in [`Registers`].
+const REGISTERS: usize = 7;
+
+/// Slices of K(p) words that recombination needs.
+const PRIME_REGISTERS: usize = 4;
+
+impl<K: Kernel> Runner<K> {
+    pub(crate) fn new(kernel: K) -> Self {
+        Self { kernel, memory: Vec::new() }
+    }
+
+    /// Makes room for `words` words, and cuts it up for a modulus of `k` words.
+    pub(crate) fn registers(&mut self, k: usize, words: usize) -> Registers<'_, K::Word> {
+        if self.memory.len() < words {
+            self.wipe();
+            self.memory.resize(words, K::Word::default());
+        }
+        let (c, rest) = self.memory.split_at_mut(k);
+        let (s, rest) = rest.split_at_mut(k);
+        let (blind, rest) = rest.split_at_mut(k);
+        let (unblind, rest) = rest.split_at_mut(k);
+        let (x, rest) = rest.split_at_mut(k);
+        let (y, rest) = rest.split_at_mut(k);
+        let (u, rest) = rest.split_at_mut(k);
+        Registers { c, s, blind, unblind, x, y, u, rest }
+    }
+
+    /// Wipes what the last operation left.
+    pub(crate) fn wipe(&mut self) {
+        self.memory.as_mut_slice().zeroize();
+    }
+}
+
+impl<K: Kernel> Drop for Runner<K> {
+    fn drop(&mut self) {
+        self.wipe();
+    }
+}
+
+/// Words of memory for private operations with these numbers.
+pub(crate) fn private_words<W: Word>(numbers: &Numbers<'_, W>, method: Method) -> usize {
+    let (n, prime) = (numbers.n, &numbers.primes.p);
+    let crt = PRIME_REGISTERS * prime.k()
+        + prime.scratch_words()
+        + 2 * exp::scratch_words(prime.shape(), numbers.bits.prime);
+    let full = match method {
+        Method::Crt => 0,
+        Method::Full => exp::scratch_words(n.shape(), numbers.bits.n),
+    };
+    REGISTERS * n.k() + crt.max(full).max(n.scratch_words())
+}
+
+/// Words of memory for public operations modulo n.
+pub(crate) fn public_words<W: Word>(n: &Modulus<W>) -> usize {
+    REGISTERS * n.k() + n.scratch_words()
+}
+
+/// s := c^d mod n, blinded; then the pair moves on (r := r^2). Returns all ones in each lane where
+/// s^e = c; elsewhere s must not leave.
+pub(crate) fn private<K: Kernel>(
+    kernel: K,
+    numbers: &Numbers<'_, K::Word>,
+    method: Method,
+    r: &mut Registers<'_, K::Word>,
+) -> K::Word {
+    let n = numbers.n;
+    kernel.amm(r.x, r.c, r.blind, n, r.rest);
+    match method {
+        Method::Crt => crt(kernel, numbers, Power::D, r),
+        Method::Full => full(kernel, numbers, r),
+    }
+    kernel.amm(r.s, r.x, r.unblind, n, r.rest);
+    carry::reduce(r.s, n.m());
+    for half in [&mut *r.blind, &mut *r.unblind] {
+        kernel.ams(r.y, half, n, r.rest);
+        carry::reduce(r.y, n.m());
+        half.copy_from_slice(r.y);
+    }
+    power_e(kernel, numbers, r);
+    carry::equal(r.x, r.c)
+}
+
+/// Makes a fresh pair: blind := u, unblind := u^-d, for the random u < n in c, which nobody knows.
+///
+/// With r = u^d this is (r^e, r^-1), and no inverse was computed. u needs no blinding of its own. A u
+/// that is no unit (chance 2^-255 at most) or a fault on the way shows in the check of the first
+/// operation.
+pub(crate) fn make_pair<K: Kernel>(
+    kernel: K,
+    numbers: &Numbers<'_, K::Word>,
+    r: &mut Registers<'_, K::Word>,
+) {
+    let n = numbers.n;
+    r.x.copy_from_slice(r.c);
+    crt(kernel, numbers, Power::MinusD, r);
+    for (z, x) in [(&mut *r.blind, &*r.c), (&mut *r.unblind, &*r.x)] {
+        kernel.amm(z, x, n.rr(), n, r.rest);
+        carry::reduce(z, n.m());
+    }
+}
+
+/// s := c^e mod n, for c < n.
+pub(crate) fn public<K: Kernel>(
+    kernel: K,
+    n: &Modulus<K::Word>,
+    e: &[K::Word],
+    r: &mut Registers<'_, K::Word>,
+) {
+    kernel.amm(r.y, r.c, n.rr(), n, r.rest);
+    exp_vartime(kernel, r.x, r.y, e, n, r.u, r.rest);
+    kernel.amm(r.s, r.x, n.unit(), n, r.rest);
+    carry::reduce(r.s, n.m());
+}
+
+/// x := s^e mod n.
+fn power_e<K: Kernel>(
+    kernel: K,
+    numbers: &Numbers<'_, K::Word>,
+    r: &mut Registers<'_, K::Word>,
+) {
+    let n = numbers.n;
+    kernel.amm(r.y, r.s, n.rr(), n, r.rest);
+    exp_vartime(kernel, r.u, r.y, numbers.e, n, r.x, r.rest);
+    kernel.amm(r.x, r.u, n.unit(), n, r.rest);
+    carry::reduce(r.x, n.m());
+}
+
+/// x := x^d mod n without CRT, for x < R; below 3n.
+fn full<K: Kernel>(kernel: K, numbers: &Numbers<'_, K::Word>, r: &mut Registers<'_, K::Word>) {
+    let n = numbers.n;
+    kernel.amm(r.y, r.x, n.rr(), n, r.rest);
+    let e = &numbers.exponents.d;
+    exp(kernel, numbers.bits.n, [Stream { x: &mut *r.y, e, m: n, scratch: &mut *r.rest }]);
+    kernel.amm(r.x, r.y, n.unit(), n, r.rest);
+}
+
+/// x := x^{+-d} mod n by CRT, for x < R (dirty digits will do); below n.
+fn crt<K: Kernel>(
+    kernel: K,
+    numbers: &Numbers<'_, K::Word>,
+    power: Power,
+    r: &mut Registers<'_, K::Word>,
+) {
+    let (primes, k) = (numbers.primes, numbers.primes.p.k());
+    let (p, q) = (&primes.p, &primes.q);
+    let (a, rest) = r.rest.split_at_mut(k);
+    let (b, rest) = rest.split_at_mut(k);
+    let (c, rest) = rest.split_at_mut(k);
+    let (d, rest) = rest.split_at_mut(k);
+    let (t, rest) = rest.split_at_mut(p.scratch_words());
+
+    enter(kernel, a, r.x, p, c, d, t);
+    enter(kernel, b, r.x, q, c, d, t);
+    // i. Let m_1 = x^d_p mod p and m_2 = x^d_q mod q.
+    let (e_p, e_q) = match power {
+        Power::D => (&numbers.exponents.d_p, &numbers.exponents.d_q),
+        Power::MinusD => (&numbers.exponents.minus_d_p, &numbers.exponents.minus_d_q),
+    };
+    let (scratch_p, scratch_q) = rest.split_at_mut(rest.len() / 2);
+    exp(kernel, numbers.bits.prime, [
+        Stream { x: &mut *a, e: e_p, m: p, scratch: scratch_p },
+        Stream { x: &mut *b, e: e_q, m: q, scratch: scratch_q },
+    ]);
+    kernel.amm(c, b, q.unit(), q, t);
+    carry::reduce(c, q.m()); // m_2
+    // iii. Let h = (m_1 - m_2) * q_inv mod p: the difference in Montgomery form, h not.
+    kernel.amm(b, a, p.one(), p, t);
+    carry::reduce(b, p.m());
+    kernel.amm(d, c, p.rr(), p, t); // m_2 may exceed p
+    carry::reduce(d, p.m());
+    carry::sub_mod(a, b, d, p.m());
+    kernel.amm(b, a, &primes.q_inv, p, t);
+    carry::reduce(b, p.m()); // h
+    // iv. Let m = m_2 + q * h: below n, so the product mod n is the product and nothing wraps.
+    let n = numbers.n;
+    r.x.fill(Word::splat(0));
+    r.x[..k].copy_from_slice(b);
+    r.u[..k].copy_from_slice(c);
+    kernel.amm(r.y, r.x, &primes.q_n, n, r.rest);
+    carry::reduce(r.y, n.m());
+    carry::add(r.x, r.y, &r.u[..k]);
+}
+
+/// z := x in Montgomery form mod p, z < p, for x of up to 2K(p) words: x = `x_1` R + `x_0`.
+///
+/// `x_1` * R^3 / R = `x_1` R in Montgomery form, and `x_0` * R^2 / R the same of `x_0`. Both products
+/// meet the contract: one operand is below R, the other below p.
+fn enter<K: Kernel>(
+    kernel: K,
+    z: &mut [K::Word],
+    x: &[K::Word],
+    p: &Modulus<K::Word>,
+    a: &mut [K::Word],
+    b: &mut [K::Word],
+    t: &mut [K::Word],
+) {
+    let k = p.k();
+    let upper = &x[k..x.len().min(2 * k)];
+    z.fill(Word::splat(0));
+    z[..upper.len()].copy_from_slice(upper);
+    kernel.amm(a, z, p.rrr(), p, t);
+    carry::reduce(a, p.m());
+    kernel.amm(b, &x[..k], p.rr(), p, t);
+    carry::reduce(b, p.m());
+    carry::add_mod(z, a, b, p.m());
+}

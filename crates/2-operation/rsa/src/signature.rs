@@ -1,0 +1,204 @@
+//! Signatures: a padding and an operation (RFC 8017 §8).
+
+use tollgate_mont::LANES;
+
+use crate::batch::{PrivateRequest, PublicRequest, private_batch, public_batch};
+use crate::error::{Error, MODULUS_BITS_MAX, Misuse, Rejected};
+use crate::hash::Hash;
+use crate::key::{PrivateKey, PublicKey};
+use crate::pss::Salt;
+use crate::workspace::Workspace;
+use crate::{pkcs1v15, pss};
+
+/// Bytes of the longest signature.
+const SIZE_MAX: usize = MODULUS_BITS_MAX / 8;
+
+impl PrivateKey {
+    /// RSASSA-PKCS1-v1_5 (RFC 8017 §8.2.1) of a message's digest, into `signature` of
+    /// [`size`](Self::size) bytes.
+    ///
+    /// # Errors
+    ///
+    /// [`Misuse::BufferLength`], [`Rejected::DigestLength`], [`Rejected::ModulusSmall`], and those of
+    /// [`private`](Self::private).
+    pub fn sign_pkcs1v15(
+        &self,
+        workspace: &mut Workspace,
+        hash: Hash,
+        digest: &[u8],
+        signature: &mut [u8],
+    ) -> Result<(), Error> {
+        check_length(&self.public, signature)?;
+        pkcs1v15::encode(signature, hash, digest)?;
+        self.private(workspace, signature)
+    }
+
+    /// RSASSA-PSS (RFC 8017 §8.1.1) of a message's digest, with a random salt, into `signature` of
+    /// [`size`](Self::size) bytes.
+    ///
+    /// # Errors
+    ///
+    /// [`Misuse::SaltAuto`], and those of [`sign_pkcs1v15`](Self::sign_pkcs1v15).
+    pub fn sign_pss(
+        &self,
+        workspace: &mut Workspace,
+        hash: Hash,
+        mgf_hash: Hash,
+        salt: Salt,
+        digest: &[u8],
+        signature: &mut [u8],
+    ) -> Result<(), Error> {
+        check_length(&self.public, signature)?;
+        pss::encode_random(signature, self.bits(), hash, mgf_hash, salt, digest)?;
+        self.private(workspace, signature)
+    }
+}
+
+impl PublicKey {
+    /// Verifies RSASSA-PKCS1-v1_5 (RFC 8017 §8.2.2) of a message's digest.
+    ///
+    /// # Errors
+    ///
+    /// [`Rejected::SignatureInvalid`] for any signature that is not valid, whatever is wrong with it;
+    /// [`Rejected::DigestLength`].
+    pub fn verify_pkcs1v15(
+        &self,
+        workspace: &mut Workspace,
+        hash: Hash,
+        digest: &[u8],
+        signature: &[u8],
+    ) -> Result<(), Error> {
+        hash.check(digest)?;
+        let mut em = [0; SIZE_MAX];
+        let em = self.recover(workspace, signature, &mut em)?;
+        if pkcs1v15::matches(em, hash, digest) {
+            Ok(())
+        } else {
+            Err(Rejected::SignatureInvalid.into())
+        }
+    }
+
+    /// Verifies RSASSA-PSS (RFC 8017 §8.1.2) of a message's digest.
+    ///
+    /// # Errors
+    ///
+    /// As [`verify_pkcs1v15`](Self::verify_pkcs1v15).
+    pub fn verify_pss(
+        &self,
+        workspace: &mut Workspace,
+        hash: Hash,
+        mgf_hash: Hash,
+        salt: Salt,
+        digest: &[u8],
+        signature: &[u8],
+    ) -> Result<(), Error> {
+        hash.check(digest)?;
+        let mut em = [0; SIZE_MAX];
+        let em = self.recover(workspace, signature, &mut em)?;
+        pss::verify(em, self.bits(), hash, mgf_hash, salt, digest)
+    }
+
+    /// The encoded message that a signature stands for.
+    fn recover<'a>(
+        &self,
+        workspace: &mut Workspace,
+        signature: &[u8],
+        em: &'a mut [u8; SIZE_MAX],
+    ) -> Result<&'a [u8], Error> {
+        if signature.len() != self.size() {
+            return Err(Rejected::SignatureInvalid.into());
+        }
+        let em = &mut em[..signature.len()];
+        em.copy_from_slice(signature);
+        self.public(workspace, em).map_err(|_| Rejected::SignatureInvalid)?;
+        Ok(em)
+    }
+}
+
+fn check_length(key: &PublicKey, signature: &[u8]) -> Result<(), Error> {
+    let (found_bytes, expected_bytes) = (signature.len(), key.size());
+    if found_bytes == expected_bytes {
+        Ok(())
+    } else {
+        Err(Misuse::BufferLength { found_bytes, expected_bytes }.into())
+    }
+}
+
+/// RSASSA-PKCS1-v1_5 of many digests: request i signs digest i into its buffer.
+///
+/// # Panics
+///
+/// If there are not as many digests as requests.
+pub fn sign_pkcs1v15_batch(
+    workspace: &mut Workspace,
+    hash: Hash,
+    digests: &[&[u8]],
+    requests: &mut [PrivateRequest<'_>],
+) {
+    assert!(digests.len() == requests.len(), "each request signs one digest");
+    for (request, digest) in requests.iter_mut().zip(digests) {
+        request.prepare(|key, buffer| {
+            check_length(&key.public, buffer)?;
+            pkcs1v15::encode(buffer, hash, digest)
+        });
+    }
+    private_batch(workspace, requests);
+}
+
+/// A signature to verify in a batch.
+#[derive(Debug)]
+pub struct VerifyRequest<'a> {
+    key: &'a PublicKey,
+    hash: Hash,
+    digest: &'a [u8],
+    signature: &'a [u8],
+    outcome: Option<Result<(), Error>>,
+}
+
+impl<'a> VerifyRequest<'a> {
+    /// Of a message's digest.
+    pub fn new(key: &'a PublicKey, hash: Hash, digest: &'a [u8], signature: &'a [u8]) -> Self {
+        Self { key, hash, digest, signature, outcome: None }
+    }
+
+    /// The verdict, as [`PublicKey::verify_pkcs1v15`] gives it.
+    ///
+    /// # Errors
+    ///
+    /// As [`PublicKey::verify_pkcs1v15`].
+    ///
+    /// # Panics
+    ///
+    /// If the request was in no batch yet.
+    pub fn outcome(&self) -> Result<(), Error> {
+        self.outcome.clone().expect("a request has an outcome after its batch")
+    }
+}
+
+/// Verifies many RSASSA-PKCS1-v1_5 signatures of any keys.
+pub fn verify_pkcs1v15_batch(workspace: &mut Workspace, requests: &mut [VerifyRequest<'_>]) {
+    for chunk in requests.chunks_mut(LANES) {
+        let mut em = [[0; SIZE_MAX]; LANES];
+        for (request, em) in chunk.iter_mut().zip(&mut em) {
+            request.outcome = request.hash.check(request.digest).err().map(Err);
+            if request.signature.len() == request.key.size() {
+                em[..request.signature.len()].copy_from_slice(request.signature);
+            } else if request.outcome.is_none() {
+                request.outcome = Some(Err(Rejected::SignatureInvalid.into()));
+            }
+        }
+        let mut buffers = em.iter_mut();
+        let mut public = core::array::from_fn::<_, LANES, _>(|i| {
+            let key = chunk[i.min(chunk.len() - 1)].key;
+            let em = buffers.next().expect("a buffer per lane");
+            PublicRequest::new(key, &mut em[..key.size()])
+        });
+        public_batch(workspace, &mut public[..chunk.len()]);
+        for (request, public) in chunk.iter_mut().zip(&mut public) {
+            let valid = public.outcome().is_ok()
+                && pkcs1v15::matches(public.buffer(), request.hash, request.digest);
+            let verdict = if valid { Ok(()) } else { Err(Rejected::SignatureInvalid.into()) };
+            request.outcome.get_or_insert(verdict);
+        }
+    }
+}

@@ -1,0 +1,119 @@
+//! One operation, on limbs.
+
+use tollgate_cpu::memcheck;
+use tollgate_mont::Word;
+use zeroize::Zeroize;
+
+use crate::blinding::{USES, random_below};
+use crate::error::{Error, Misuse, Rejected};
+use crate::key::{PrivateKey, PublicKey, from_bytes, to_bytes};
+use crate::private::{Method, make_pair, private, private_words, public, public_words};
+use crate::workspace::Workspace;
+
+impl PrivateKey {
+    /// The private operation, in place: c becomes c^d mod n (RFC 8017, RSASP1 and RSADP), both
+    /// big-endian, of [`size`](Self::size) bytes. By CRT, blinded, and checked with e.
+    ///
+    /// On an error the buffer is zeroed, unless the input was refused.
+    ///
+    /// # Errors
+    ///
+    /// [`Misuse::BufferLength`]; [`Rejected::MessageRange`] if c >= n; [`Error::Fault`] if the check
+    /// failed; `Unavailable` without random bytes.
+    pub fn private(&self, workspace: &mut Workspace, buffer: &mut [u8]) -> Result<(), Error> {
+        run(self, workspace, buffer, Method::Crt)
+    }
+
+    /// [`private`](Self::private) without CRT, with the full-length exponent: slower by a factor of
+    /// three to four, to measure against accelerators that are quoted so. Blinded and checked too.
+    ///
+    /// # Errors
+    ///
+    /// As [`private`](Self::private).
+    pub fn private_full(&self, workspace: &mut Workspace, buffer: &mut [u8]) -> Result<(), Error> {
+        run(self, workspace, buffer, Method::Full)
+    }
+}
+
+impl PublicKey {
+    /// The public operation, in place: x becomes x^e mod n (RFC 8017, RSAVP1 and RSAEP), both
+    /// big-endian, of [`size`](Self::size) bytes. Variable time in e alone.
+    ///
+    /// # Errors
+    ///
+    /// [`Misuse::BufferLength`]; [`Rejected::MessageRange`] if x >= n.
+    pub fn public(&self, workspace: &mut Workspace, buffer: &mut [u8]) -> Result<(), Error> {
+        check_input(self, buffer)?;
+        let runner = &mut workspace.limbs;
+        let kernel = runner.kernel;
+        let mut r = runner.registers(self.limbs.k(), public_words(&self.limbs));
+        from_bytes(r.c, buffer);
+        public(kernel, &self.limbs, &self.e, &mut r);
+        to_bytes(buffer, r.s);
+        Ok(())
+    }
+}
+
+/// Whether the buffer holds a number below n. Variable time: the input is public, or about to be
+/// blinded and of no secret of ours.
+pub(crate) fn check_input(key: &PublicKey, buffer: &[u8]) -> Result<(), Error> {
+    if buffer.len() != key.size() {
+        let (found_bytes, expected_bytes) = (buffer.len(), key.size());
+        return Err(Misuse::BufferLength { found_bytes, expected_bytes }.into());
+    }
+    let mut borrow = 0;
+    for (i, n) in key.n.iter().enumerate() {
+        let end = buffer.len() - 8 * i;
+        let mut limb = [0];
+        from_bytes(&mut limb, &buffer[end.saturating_sub(8)..end]);
+        limb[0].sub_borrow(*n, &mut borrow);
+    }
+    if borrow == 1 { Ok(()) } else { Err(Rejected::MessageRange.into()) }
+}
+
+fn run(
+    key: &PrivateKey,
+    workspace: &mut Workspace,
+    buffer: &mut [u8],
+    method: Method,
+) -> Result<(), Error> {
+    check_input(&key.public, buffer)?;
+    let result = blinded(key, workspace, buffer, method);
+    workspace.limbs.wipe();
+    if result.is_err() {
+        buffer.zeroize();
+    }
+    result
+}
+
+fn blinded(
+    key: &PrivateKey,
+    workspace: &mut Workspace,
+    buffer: &mut [u8],
+    method: Method,
+) -> Result<(), Error> {
+    let (numbers, runner) = (key.numbers(), &mut workspace.limbs);
+    let kernel = runner.kernel;
+    let mut r = runner.registers(numbers.n.k(), private_words(&numbers, method));
+    let mut pair = key.limb_pairs.take();
+    if pair.left == 0 {
+        r.c.fill(0);
+        random_below(&mut r.c[..key.public.n.len()], &key.public.n, key.bits())?;
+        make_pair(kernel, &numbers, &mut r);
+        pair.left = USES;
+    } else {
+        r.blind.copy_from_slice(&pair.blind);
+        r.unblind.copy_from_slice(&pair.unblind);
+    }
+    from_bytes(r.c, buffer);
+    let good = private(kernel, &numbers, method, &mut r);
+    if memcheck::declassified(good) != u64::MAX {
+        return Err(Error::Fault); // the pair is dropped: it may be what is wrong
+    }
+    to_bytes(buffer, r.s);
+    pair.blind.copy_from_slice(r.blind);
+    pair.unblind.copy_from_slice(r.unblind);
+    pair.left -= 1;
+    key.limb_pairs.give(pair);
+    Ok(())
+}

@@ -1,0 +1,71 @@
+//! The memory and the kernels of one thread.
+
+use tollgate_mont::{LaneKernel, LimbKernel};
+
+use crate::error::{Error, MODULUS_BITS_MAX, Misuse};
+use crate::material::Lanes;
+use crate::private::Runner;
+
+/// Kernels and scratch memory for operations, one per thread.
+///
+/// Grows to the largest key it has seen; after that no operation allocates. Wiped after each
+/// operation and when dropped.
+pub struct Workspace {
+    pub(crate) limbs: Runner<LimbKernel>,
+    pub(crate) lanes: Runner<LaneKernel>,
+    pub(crate) keys: Lanes,
+    pub(crate) lanes_from: usize,
+}
+
+/// Limbs of the longest number, on the stack.
+pub(crate) const LIMBS_MAX: usize = MODULUS_BITS_MAX / 64;
+
+impl core::fmt::Debug for Workspace {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.debug_struct("Workspace")
+            .field("limbs", &self.limbs.kernel)
+            .field("lanes", &self.lanes.kernel)
+            .field("lanes_from", &self.lanes_from)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Workspace {
+    /// With the best kernels of this processor, less those that `TOLLGATE_CPU_DISABLE` vetoes.
+    ///
+    /// # Errors
+    ///
+    /// [`Misuse::Veto`] if the variable holds an unknown word.
+    pub fn new() -> Result<Self, Error> {
+        tollgate_cpu::features::veto().map_err(|unknown| Misuse::Veto(unknown.to_string()))?;
+        Ok(Self::with_kernels(LimbKernel::best(), LaneKernel::best()))
+    }
+
+    /// With these kernels.
+    pub fn with_kernels(limbs: LimbKernel, lanes: LaneKernel) -> Self {
+        Self {
+            limbs: Runner::new(limbs),
+            lanes: Runner::new(lanes),
+            keys: Lanes::new(),
+            lanes_from: lanes.pays_from().unwrap_or(usize::MAX),
+        }
+    }
+
+    /// Runs requests of one size in lanes when at least `requests` of them are at hand, one by one
+    /// otherwise. The default is what pays with the kernels chosen: 2 with IFMA, never without.
+    #[must_use]
+    pub fn lanes_from(mut self, requests: usize) -> Self {
+        self.lanes_from = requests;
+        self
+    }
+
+    /// The kernel of single operations.
+    pub fn limb_kernel(&self) -> LimbKernel {
+        self.limbs.kernel
+    }
+
+    /// The kernel of batches.
+    pub fn lane_kernel(&self) -> LaneKernel {
+        self.lanes.kernel
+    }
+}

@@ -1,0 +1,189 @@
+//! Real core cycles without performance counters.
+//!
+//! Virtual machines rarely offer counters, and the time stamp counter does not follow the core's
+//! clock. So a chain of [`CHAIN_CYCLES`] dependent one-cycle additions is timed right before and
+//! right behind the work: the ticks it takes say how long a cycle is, here and now.
+//!
+//! ```
+//! let (sum, elapsed) = tollgate_cpu::clock::time(|| (0..1000u64).sum::<u64>());
+//! assert_eq!(sum, 499_500);
+//! if let Some(core) = elapsed.core {
+//!     println!("{:.0} cycles, clock moved by {:.1} %", core.cycles, 100.0 * core.drift);
+//! }
+//! ```
+
+use core::time::Duration;
+use std::time::Instant;
+
+use crate::tsc;
+
+/// Core cycles of one chain: long enough that the fences around it are noise (about 40 cycles in
+/// 10 000), short enough that an interrupt rarely hits it.
+pub const CHAIN_CYCLES: u32 = 10_000;
+
+/// Chains per reading of the clock. The shortest counts: an interrupt can only make one longer.
+const CHAINS: u32 = 4;
+
+/// Additions per turn of the chain's loop; its two loop instructions run beside them.
+#[cfg(target_arch = "x86_64")]
+const ADDS_PER_TURN: u32 = 50;
+
+/// What a piece of work took.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Elapsed {
+    /// Time on the wall.
+    pub wall: Duration,
+    /// Core cycles; `None` where they cannot be told (no time stamp counter).
+    pub core: Option<CoreTime>,
+}
+
+/// Core cycles of a piece of work, and how far to trust them.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct CoreTime {
+    /// Core cycles between the two chains. The fences add about 40.
+    pub cycles: f64,
+    /// How far the clock before and behind the work differ, relative to their mean; 0 if not.
+    /// Large values mean that the clock moved meanwhile and `cycles` is a guess.
+    pub drift: f64,
+}
+
+/// Runs `work` between two readings of the core clock. The readings take about 80 000 cycles.
+pub fn time<R>(work: impl FnOnce() -> R) -> (R, Elapsed) {
+    let before = chain_ticks();
+    let start = Instant::now();
+    let first = tsc::ticks();
+    let result = work();
+    let last = tsc::ticks();
+    let wall = start.elapsed();
+    let behind = chain_ticks();
+    let core = match (before, first, last, behind) {
+        (Some(before), Some(first), Some(last), Some(behind)) => {
+            Some(core_time(before, last.saturating_sub(first), behind))
+        }
+        _ => None,
+    };
+    (result, Elapsed { wall, core })
+}
+
+/// Ticks of the work, turned into cycles by the chains' ticks before and behind it.
+fn core_time(before: u64, ticks: u64, behind: u64) -> CoreTime {
+    let chains = exact(before + behind);
+    CoreTime {
+        cycles: exact(ticks) * 2.0 * f64::from(CHAIN_CYCLES) / chains,
+        drift: exact(before.abs_diff(behind)) * 2.0 / chains,
+    }
+}
+
+/// The clock of this core under one busy thread now, in cycles per second: one value for each of
+/// `windows` windows of 20 chains (about 50 µs), sorted, so the median stands in the middle. `None`
+/// where cycles cannot be told; `windows` of 0 counts as 1.
+#[must_use]
+pub fn core_hz(windows: usize) -> Option<Vec<f64>> {
+    chain_ticks()?; // also wakes the clock up
+    let mut hz: Vec<f64> = (0..windows.max(1))
+        .map(|_| {
+            let start = Instant::now();
+            for _ in 0..20 {
+                chain();
+            }
+            20.0 * f64::from(CHAIN_CYCLES) / start.elapsed().as_secs_f64()
+        })
+        .collect();
+    hz.sort_by(f64::total_cmp);
+    Some(hz)
+}
+
+/// Ticks of the time stamp counter that one chain takes now, never 0.
+fn chain_ticks() -> Option<u64> {
+    let one = || {
+        let first = tsc::ticks()?;
+        chain();
+        Some(tsc::ticks()?.saturating_sub(first))
+    };
+    let shortest = (0..CHAINS).map(|_| one()).min()??;
+    Some(shortest.max(1))
+}
+
+/// A count of ticks as a number; counts below 2^53 (two weeks at 7 GHz) are exact.
+#[allow(
+    clippy::cast_precision_loss,
+    reason = "spans of ticks are far below 2^53"
+)]
+pub(crate) fn exact(ticks: u64) -> f64 {
+    ticks as f64
+}
+
+/// Executes the chain: `CHAIN_CYCLES` additions, each needing the one before.
+#[cfg(target_arch = "x86_64")]
+fn chain() {
+    const {
+        assert!(CHAIN_CYCLES.is_multiple_of(ADDS_PER_TURN), "the chain is whole turns");
+    };
+    // SAFETY: additions in a loop on three registers that are declared; no memory, no stack. The
+    // addend is a register: some cores fold additions of small constants at no cost in cycles.
+    unsafe {
+        core::arch::asm!(
+            "2:",
+            ".rept 50",
+            "add {sum}, {addend}",
+            ".endr",
+            "sub {turns:e}, 1",
+            "jnz 2b",
+            sum = inout(reg) 0u64 => _,
+            addend = in(reg) 1u64,
+            turns = inout(reg) CHAIN_CYCLES / ADDS_PER_TURN => _,
+            options(nomem, nostack),
+        );
+    }
+}
+
+/// Nothing to time elsewhere: without a time stamp counter the chain's length says nothing.
+#[cfg(not(target_arch = "x86_64"))]
+fn chain() {}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "tests")]
+
+    use super::*;
+
+    #[test]
+    fn ticks_become_cycles_by_the_mean_of_both_chains() {
+        // Chains of 10 000 cycles took 5000 ticks: a tick is two cycles.
+        assert_eq!(
+            core_time(5_000, 300, 5_000),
+            CoreTime {
+                cycles: 600.0,
+                drift: 0.0
+            }
+        );
+        // The clock fell by a fifth: 4000 and 5000 ticks.
+        let slower = core_time(4_000, 4_500, 5_000);
+        assert_eq!(slower.cycles, 10_000.0);
+        assert!((slower.drift - 2.0 / 9.0).abs() < 1e-12);
+    }
+
+    #[test]
+    #[cfg(target_arch = "x86_64")]
+    fn the_chain_measures_itself() {
+        // The shortest of many: whatever else runs here can only lengthen a window. Real cores give
+        // 10 040 or so; the bounds leave room for a clock that moves, not for a wrong count.
+        let cycles = (0..200).map(|_| time(chain).1.core.unwrap().cycles);
+        let shortest = cycles.min_by(f64::total_cmp).unwrap();
+        if crate::memcheck::running_on_valgrind() {
+            return; // cycles mean nothing there
+        }
+        assert!(
+            (5_000.0..20_000.0).contains(&shortest),
+            "{shortest} cycles for a chain of 10 000"
+        );
+    }
+
+    #[test]
+    #[cfg(target_arch = "x86_64")]
+    fn the_clock_is_a_clock() {
+        let windows = core_hz(9).unwrap();
+        assert_eq!(windows.len(), 9);
+        assert!(windows.is_sorted() && windows.iter().all(|hz| hz.is_finite() && *hz > 0.0));
+    }
+}

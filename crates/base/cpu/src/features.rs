@@ -1,0 +1,235 @@
+//! What this processor has, what the user has vetoed, and proofs of the rest.
+//!
+//! A kernel takes a zero-sized proof such as [`HaveIfma`]; only [`HaveIfma::check`] makes one, after
+//! asking the processor and the veto. The veto is the environment variable `TOLLGATE_CPU_DISABLE`, a
+//! comma-separated list of [`Feature`] words, read once per process: `TOLLGATE_CPU_DISABLE=ifma,adx`
+//! runs everything on the portable path.
+//!
+//! A word that is no feature is an error, not a slip to be ignored: binaries ask [`veto`] first and
+//! stop with its message. Until they do, every feature counts as vetoed.
+
+use core::fmt;
+use core::str::FromStr;
+use std::sync::OnceLock;
+
+/// The environment variable that switches features off.
+pub const VETO_VARIABLE: &str = "TOLLGATE_CPU_DISABLE";
+
+/// A set of instructions that some kernel needs, named by a reason to choose it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Feature {
+    /// `adx`: MULX (BMI2) with ADCX and ADOX (ADX).
+    Adx,
+    /// `ifma`: VPMADD52 on 512-bit registers, with the AVX-512 subsets that its kernels use (F, DQ,
+    /// VL, IFMA).
+    Ifma,
+}
+
+impl Feature {
+    /// Every feature, in the order of their words.
+    pub const ALL: [Self; 2] = [Self::Adx, Self::Ifma];
+
+    /// The word that stands for it in the veto, in records and in tests.
+    #[must_use]
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::Adx => "adx",
+            Self::Ifma => "ifma",
+        }
+    }
+
+    /// Whether the processor (and the operating system) offers it; the veto is not asked.
+    #[cfg(target_arch = "x86_64")]
+    fn is_present(self) -> bool {
+        use std::is_x86_feature_detected as has;
+        match self {
+            // Under valgrind, CPUID is that of a Haswell: BMI2 without ADX. Yet valgrind (3.19
+            // tried) translates ADCX and ADOX itself. Without this exception memcheck could never
+            // watch the MULX kernels.
+            Self::Adx => has!("bmi2") && (has!("adx") || crate::memcheck::running_on_valgrind()),
+            Self::Ifma => {
+                has!("avx512f") && has!("avx512dq") && has!("avx512vl") && has!("avx512ifma")
+            }
+        }
+    }
+
+    /// No other architecture has any of them.
+    #[cfg(not(target_arch = "x86_64"))]
+    fn is_present(self) -> bool {
+        false
+    }
+
+    /// Present and not vetoed.
+    fn is_usable(self) -> bool {
+        !vetoed().contains(&self) && self.is_present()
+    }
+}
+
+impl fmt::Display for Feature {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.word())
+    }
+}
+
+impl FromStr for Feature {
+    type Err = UnknownFeature;
+
+    fn from_str(word: &str) -> Result<Self, UnknownFeature> {
+        Self::ALL
+            .into_iter()
+            .find(|feature| feature.word() == word)
+            .ok_or_else(|| UnknownFeature {
+                word: word.to_owned(),
+            })
+    }
+}
+
+/// The veto holds a word that names no feature. Fixed by whoever set `TOLLGATE_CPU_DISABLE`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct UnknownFeature {
+    /// The word as it was given, spaces around it removed.
+    pub word: String,
+}
+
+impl fmt::Display for UnknownFeature {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let known = Feature::ALL.map(Feature::word).join(", ");
+        write!(
+            f,
+            "{VETO_VARIABLE}: {:?} is no feature; known words, separated by commas: {known}",
+            self.word
+        )
+    }
+}
+
+impl core::error::Error for UnknownFeature {}
+
+/// Reads a veto: words separated by commas, spaces around them and empty words ignored.
+fn parse_veto(text: &str) -> Result<Vec<Feature>, UnknownFeature> {
+    let mut features = text
+        .split(',')
+        .map(str::trim)
+        .filter(|word| !word.is_empty())
+        .map(Feature::from_str)
+        .collect::<Result<Vec<_>, _>>()?;
+    features.sort_unstable();
+    features.dedup();
+    Ok(features)
+}
+
+/// The features that the user switched off through [`VETO_VARIABLE`], sorted; read once per
+/// process.
+///
+/// # Errors
+///
+/// The variable holds an unknown word (text that is not Unicode holds one too). Binaries report it and stop.
+pub fn veto() -> Result<&'static [Feature], &'static UnknownFeature> {
+    static VETO: OnceLock<Result<Vec<Feature>, UnknownFeature>> = OnceLock::new();
+    VETO.get_or_init(|| {
+        std::env::var_os(VETO_VARIABLE)
+            .map_or(Ok(Vec::new()), |text| parse_veto(&text.to_string_lossy()))
+    })
+    .as_deref()
+}
+
+/// The features that are switched off: those of [`veto`], or all of them if the veto is malformed.
+#[must_use]
+pub fn vetoed() -> &'static [Feature] {
+    // Whoever asked for a veto and mistyped it did not ask for everything to run.
+    veto().unwrap_or(&Feature::ALL)
+}
+
+/// The features that this machine has, vetoed or not.
+#[must_use]
+pub fn present() -> Vec<Feature> {
+    Feature::ALL
+        .into_iter()
+        .filter(|feature| feature.is_present())
+        .collect()
+}
+
+/// The features that kernels may use: present and not vetoed.
+#[must_use]
+pub fn in_use() -> Vec<Feature> {
+    Feature::ALL
+        .into_iter()
+        .filter(|feature| feature.is_usable())
+        .collect()
+}
+
+/// Proof that MULX, ADCX and ADOX may be used: CPU features `bmi2` and `adx`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct HaveAdxBmi2(());
+
+impl HaveAdxBmi2 {
+    /// The proof, if this machine has the feature and nobody vetoed it.
+    #[must_use]
+    pub fn check() -> Option<Self> {
+        Feature::Adx.is_usable().then_some(Self(()))
+    }
+}
+
+/// Proof that 512-bit VPMADD52 may be used: CPU features `avx512f`, `avx512dq`, `avx512vl` and `avx512ifma`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct HaveIfma(());
+
+impl HaveIfma {
+    /// The proof, if this machine has the feature and nobody vetoed it.
+    #[must_use]
+    pub fn check() -> Option<Self> {
+        Feature::Ifma.is_usable().then_some(Self(()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "tests")]
+
+    use super::*;
+
+    #[test]
+    fn words_round_trip_and_are_sorted() {
+        for feature in Feature::ALL {
+            assert_eq!(feature.to_string().parse(), Ok(feature));
+        }
+        assert!(Feature::ALL.map(Feature::word).is_sorted());
+        assert!(Feature::ALL.is_sorted());
+    }
+
+    #[test]
+    fn a_veto_is_a_list() {
+        assert_eq!(parse_veto(""), Ok(vec![]));
+        assert_eq!(parse_veto(" , "), Ok(vec![]));
+        assert_eq!(parse_veto("ifma"), Ok(vec![Feature::Ifma]));
+        assert_eq!(
+            parse_veto(" ifma , adx,ifma"),
+            Ok(vec![Feature::Adx, Feature::Ifma])
+        );
+    }
+
+    #[test]
+    fn an_unknown_word_is_an_error_that_says_what_would_be_right() {
+        for bad in ["avx", "IFMA", "ifma adx", "ifma;adx", "ifma,adxx"] {
+            let message = parse_veto(bad).unwrap_err().to_string();
+            assert!(message.starts_with("TOLLGATE_CPU_DISABLE: "), "{message}");
+            assert!(message.ends_with("adx, ifma"), "{message}");
+            assert_eq!(message.lines().count(), 1);
+        }
+        assert_eq!(parse_veto("ifma,adxx").unwrap_err().word, "adxx");
+    }
+
+    #[test]
+    fn proofs_agree_with_the_lists() {
+        let usable = in_use();
+        assert_eq!(
+            HaveAdxBmi2::check().is_some(),
+            usable.contains(&Feature::Adx)
+        );
+        assert_eq!(HaveIfma::check().is_some(), usable.contains(&Feature::Ifma));
+        assert!(
+            usable
+                .iter()
+                .all(|feature| present().contains(feature) && !vetoed().contains(feature))
+        );
+    }
+}

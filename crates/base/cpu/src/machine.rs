@@ -1,0 +1,117 @@
+//! What this machine says about itself: processor, cores, kernel, hypervisor.
+
+use std::fs;
+
+/// Plain facts of this machine; `None` is "not told here".
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Machine {
+    /// The processor's name, `AMD EPYC 9B45 128-Core Processor`.
+    pub model_name: Option<String>,
+    /// The processor's maker, `AuthenticAMD`.
+    pub vendor: Option<String>,
+    /// The processor's family, as its maker counts.
+    pub family: Option<u32>,
+    /// The processor's model within the family.
+    pub model: Option<u32>,
+    /// Whether a hypervisor says that it stands in between.
+    pub virtualised: Option<bool>,
+    /// Logical cores of the machine, whether or not this process may use them all.
+    pub logical_cores: Option<u32>,
+    /// Release of the operating system's kernel.
+    pub kernel: Option<String>,
+}
+
+impl Machine {
+    /// Asks this machine (`/proc`; elsewhere than on Linux only the cores are known).
+    #[must_use]
+    pub fn this() -> Self {
+        let cpuinfo = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
+        let kernel = fs::read_to_string("/proc/sys/kernel/osrelease").ok();
+        let mut machine = Self::from_cpuinfo(&cpuinfo);
+        machine.kernel = kernel
+            .map(|text| text.trim().to_owned())
+            .filter(|text| !text.is_empty());
+        if machine.logical_cores.is_none() {
+            let usable = std::thread::available_parallelism().ok();
+            machine.logical_cores = usable.and_then(|cores| u32::try_from(cores.get()).ok());
+        }
+        machine
+    }
+
+    /// Reads the text of `/proc/cpuinfo`.
+    fn from_cpuinfo(text: &str) -> Self {
+        let values = |key: &'static str| {
+            text.lines().filter_map(move |line| {
+                let (name, value) = line.split_once(':')?;
+                (name.trim() == key).then(|| value.trim())
+            })
+        };
+        let first = |key| values(key).next().filter(|value| !value.is_empty());
+        let cores = values("processor").count();
+        Self {
+            model_name: first("model name").map(str::to_owned),
+            vendor: first("vendor_id").map(str::to_owned),
+            family: first("cpu family").and_then(|value| value.parse().ok()),
+            model: first("model").and_then(|value| value.parse().ok()),
+            // CPUID leaf 1, ecx bit 31, which real processors keep at 0; Linux spells it out.
+            virtualised: first("flags")
+                .map(|flags| flags.split(' ').any(|flag| flag == "hypervisor")),
+            logical_cores: u32::try_from(cores).ok().filter(|cores| *cores > 0),
+            kernel: None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TWO_CORES: &str = "\
+processor\t: 0
+vendor_id\t: AuthenticAMD
+cpu family\t: 26
+model\t\t: 2
+model name\t: AMD EPYC
+flags\t\t: fpu hypervisor avx512ifma
+
+processor\t: 1
+vendor_id\t: AuthenticAMD
+cpu family\t: 26
+model\t\t: 2
+model name\t: AMD EPYC
+flags\t\t: fpu hypervisor avx512ifma
+";
+
+    #[test]
+    fn reads_cpuinfo() {
+        let expected = Machine {
+            model_name: Some("AMD EPYC".into()),
+            vendor: Some("AuthenticAMD".into()),
+            family: Some(26),
+            model: Some(2),
+            virtualised: Some(true),
+            logical_cores: Some(2),
+            kernel: None,
+        };
+        assert_eq!(Machine::from_cpuinfo(TWO_CORES), expected);
+        let bare = TWO_CORES.replace(" hypervisor", "");
+        assert_eq!(Machine::from_cpuinfo(&bare).virtualised, Some(false));
+    }
+
+    #[test]
+    fn what_is_not_told_is_unknown() {
+        assert_eq!(Machine::from_cpuinfo(""), Machine::default());
+        // As on ARM, where Linux names neither model nor flags.
+        let arm = "processor\t: 0\nBogoMIPS\t: 50.00\nFeatures\t: fp asimd\n";
+        let expected = Machine {
+            logical_cores: Some(1),
+            ..Machine::default()
+        };
+        assert_eq!(Machine::from_cpuinfo(arm), expected);
+    }
+
+    #[test]
+    fn this_machine_has_cores() {
+        assert!(Machine::this().logical_cores.is_some_and(|cores| cores > 0));
+    }
+}

@@ -1,0 +1,298 @@
+//! Calibration probes: how many of an instruction this core finishes per cycle.
+//!
+//! Each probe repeats a short pattern of instructions whose count is known and divides it by core
+//! cycles ([`crate::clock`]). The result is the raw material of a machine file: figures of *this*
+//! core, to stand beside what manuals say.
+
+use crate::clock;
+use crate::{HaveAdxBmi2, HaveIfma};
+
+/// Measured rates of this core, each the median of several windows. `None`: the instruction is
+/// missing or vetoed, or cycles cannot be told here.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Rates {
+    /// VPMADD52 on 512-bit registers per cycle: 12 low and 12 high halves in turn, on 24
+    /// accumulators, register operands only.
+    pub vpmadd52_zmm_per_cycle: Option<f64>,
+    /// MULX with register operands per cycle, 16 in a row, none waiting for another.
+    pub mulx_per_cycle: Option<f64>,
+    /// Products of a row as in Montgomery multiplication: MULX from memory, its halves added by
+    /// ADCX and by ADOX to nine accumulators, eight products per row.
+    pub mulx_adcx_adox_per_cycle: Option<f64>,
+    /// Products of the same row without these instructions: MUL from memory and two ADD/ADC pairs.
+    pub mul_adc_per_cycle: Option<f64>,
+    /// The clock of the core under this load, in cycles per second.
+    pub core_clock_hz: Option<f64>,
+}
+
+impl Rates {
+    /// Runs all probes; about 20 ms.
+    #[must_use]
+    pub fn measure() -> Self {
+        Self {
+            vpmadd52_zmm_per_cycle: HaveIfma::check().and_then(vpmadd52_zmm),
+            mulx_per_cycle: HaveAdxBmi2::check().and_then(mulx),
+            mulx_adcx_adox_per_cycle: HaveAdxBmi2::check().and_then(mulx_adcx_adox),
+            mul_adc_per_cycle: mul_adc(),
+            core_clock_hz: clock::core_hz(WINDOWS).map(|windows| windows[windows.len() / 2]),
+        }
+    }
+
+    /// Every rate under its name, for a machine file; the unit ends the name.
+    #[must_use]
+    pub fn named(&self) -> [(&'static str, Option<f64>); 5] {
+        [
+            ("vpmadd52_zmm_per_cycle", self.vpmadd52_zmm_per_cycle),
+            ("mulx_per_cycle", self.mulx_per_cycle),
+            ("mulx_adcx_adox_per_cycle", self.mulx_adcx_adox_per_cycle),
+            ("mul_adc_per_cycle", self.mul_adc_per_cycle),
+            ("core_clock_hz", self.core_clock_hz),
+        ]
+    }
+}
+
+/// Windows per probe; odd, so that the median is one of them.
+const WINDOWS: usize = 31;
+
+/// Products per row of the row probes.
+const ROW: usize = 8;
+
+/// The median over windows of `count` instructions per cycle of one `window`.
+fn rate(count: u32, mut window: impl FnMut()) -> Option<f64> {
+    window(); // warm: code fetched, vector units powered up
+    let mut rates = (0..WINDOWS)
+        .map(|_| {
+            clock::time(&mut window)
+                .1
+                .core
+                .map(|core| f64::from(count) / core.cycles)
+        })
+        .collect::<Option<Vec<f64>>>()?;
+    rates.sort_by(f64::total_cmp);
+    Some(rates[WINDOWS / 2])
+}
+
+#[cfg(target_arch = "x86_64")]
+use x86_64::{mul_adc, mulx, mulx_adcx_adox, vpmadd52_zmm};
+
+#[cfg(target_arch = "x86_64")]
+mod x86_64 {
+    use core::arch::asm;
+    use core::arch::x86_64::{
+        __m512i, _mm512_madd52hi_epu64, _mm512_madd52lo_epu64, _mm512_set1_epi64,
+    };
+    use core::hint::black_box;
+
+    use super::{ROW, rate};
+    use crate::{HaveAdxBmi2, HaveIfma};
+
+    /// Turns of the vector probe's loop per window.
+    const TURNS: u32 = 2_000;
+    /// Rows or groups of scalar instructions per window.
+    const ROWS: u32 = 2_000;
+
+    /// Accumulators of the vector probe: latency 4 at 2 per cycle needs 8; 12 of each kind leave
+    /// room, and 24 with two operands fit into 32 registers.
+    const ACCUMULATORS: usize = 12;
+
+    pub(super) fn vpmadd52_zmm(_proof: HaveIfma) -> Option<f64> {
+        let count = TURNS * 2 * u32::try_from(ACCUMULATORS).expect("12");
+        rate(count, || {
+            // SAFETY: `_proof` shows that avx512f and avx512ifma are present.
+            unsafe { vpmadd52_turns(black_box(0x000f_edcb_a987_6543)) }
+        })
+    }
+
+    #[target_feature(enable = "avx512f,avx512ifma")]
+    fn vpmadd52_turns(x: i64) {
+        let x = _mm512_set1_epi64(x);
+        let y = _mm512_set1_epi64(black_box(0x0001_2345_6789_abcd));
+        let mut low: [__m512i; ACCUMULATORS] = [x; ACCUMULATORS];
+        let mut high: [__m512i; ACCUMULATORS] = [y; ACCUMULATORS];
+        for _ in 0..TURNS {
+            for i in 0..ACCUMULATORS {
+                low[i] = _mm512_madd52lo_epu64(low[i], x, y);
+                high[i] = _mm512_madd52hi_epu64(high[i], x, y);
+            }
+        }
+        black_box((low, high));
+    }
+
+    pub(super) fn mulx(_proof: HaveAdxBmi2) -> Option<f64> {
+        rate(ROWS * 16, || {
+            // SAFETY: `_proof` shows that bmi2 is present. MULX writes the two declared outputs and
+            // no flags; the loop counts in a declared register. No memory, no stack.
+            unsafe {
+                asm!(
+                    "2:",
+                    ".rept 16",
+                    "mulx {high}, {low}, {x}",
+                    ".endr",
+                    "sub {turns:e}, 1",
+                    "jnz 2b",
+                    high = out(reg) _,
+                    low = out(reg) _,
+                    x = in(reg) 0x9e37_79b9_7f4a_7c15_u64,
+                    turns = inout(reg) ROWS => _,
+                    in("rdx") 0xbf58_476d_1ce4_e5b9_u64,
+                    options(nomem, nostack),
+                );
+            }
+        })
+    }
+
+    pub(super) fn mulx_adcx_adox(_proof: HaveAdxBmi2) -> Option<f64> {
+        let x: [u64; ROW] = black_box([u64::MAX; ROW]); // every column carries
+        rate(ROWS * 8, || {
+            // SAFETY: `_proof` shows that bmi2 and adx are present. The loop reads the eight limbs
+            // at `x` and writes declared registers and flags only; no stack.
+            unsafe {
+                asm!(
+                    "2:",
+                    "xor eax, eax", // both carry chains start empty
+                    "mulx rcx, rax, [{x}]",
+                    "adcx {z0}, rax",
+                    "adox {z1}, rcx",
+                    "mulx rcx, rax, [{x} + 8]",
+                    "adcx {z1}, rax",
+                    "adox {z2}, rcx",
+                    "mulx rcx, rax, [{x} + 16]",
+                    "adcx {z2}, rax",
+                    "adox {z3}, rcx",
+                    "mulx rcx, rax, [{x} + 24]",
+                    "adcx {z3}, rax",
+                    "adox {z4}, rcx",
+                    "mulx rcx, rax, [{x} + 32]",
+                    "adcx {z4}, rax",
+                    "adox {z5}, rcx",
+                    "mulx rcx, rax, [{x} + 40]",
+                    "adcx {z5}, rax",
+                    "adox {z6}, rcx",
+                    "mulx rcx, rax, [{x} + 48]",
+                    "adcx {z6}, rax",
+                    "adox {z7}, rcx",
+                    "mulx rcx, rax, [{x} + 56]",
+                    "adcx {z7}, rax",
+                    "adox rdi, rcx",
+                    "mov eax, 0", // keeps the flags
+                    "adcx rdi, rax",
+                    "sub {turns:e}, 1",
+                    "jnz 2b",
+                    x = in(reg) x.as_ptr(),
+                    turns = inout(reg) ROWS => _,
+                    z0 = inout(reg) 0u64 => _,
+                    z1 = inout(reg) 0u64 => _,
+                    z2 = inout(reg) 0u64 => _,
+                    z3 = inout(reg) 0u64 => _,
+                    z4 = inout(reg) 0u64 => _,
+                    z5 = inout(reg) 0u64 => _,
+                    z6 = inout(reg) 0u64 => _,
+                    z7 = inout(reg) 0u64 => _,
+                    inout("rdi") 0u64 => _,
+                    out("rax") _,
+                    out("rcx") _,
+                    in("rdx") 0xbf58_476d_1ce4_e5b9_u64,
+                    options(readonly, nostack),
+                );
+            }
+        })
+    }
+
+    pub(super) fn mul_adc() -> Option<f64> {
+        let x: [u64; ROW] = black_box([u64::MAX; ROW]); // every column carries
+        let mut z: [u64; ROW] = black_box([1; ROW]);
+        rate(ROWS * 8, || {
+            // SAFETY: baseline instructions. The loop reads the eight limbs at `x`, reads and writes
+            // the eight limbs at `z`, and declared registers and flags; no stack.
+            unsafe {
+                asm!(
+                    "2:",
+                    "xor ecx, ecx", // the row's carry
+                    ".set limb, 0",
+                    ".rept 8",
+                    "mov rax, [{x} + limb]",
+                    "mul {y}",
+                    "add rax, rcx",
+                    "adc rdx, 0",
+                    "add [{z} + limb], rax",
+                    "adc rdx, 0",
+                    "mov rcx, rdx",
+                    ".set limb, limb + 8",
+                    ".endr",
+                    "sub {turns:e}, 1",
+                    "jnz 2b",
+                    x = in(reg) x.as_ptr(),
+                    z = in(reg) z.as_mut_ptr(),
+                    y = in(reg) 0xbf58_476d_1ce4_e5b9_u64,
+                    turns = inout(reg) ROWS => _,
+                    out("rax") _,
+                    out("rcx") _,
+                    out("rdx") _,
+                    options(nostack),
+                );
+            }
+        })
+    }
+}
+
+#[cfg(not(target_arch = "x86_64"))]
+use elsewhere::{mul_adc, mulx, mulx_adcx_adox, vpmadd52_zmm};
+
+/// No probes yet for other architectures; cycles cannot be told there anyway.
+#[cfg(not(target_arch = "x86_64"))]
+mod elsewhere {
+    use crate::{HaveAdxBmi2, HaveIfma};
+
+    pub(super) fn vpmadd52_zmm(_proof: HaveIfma) -> Option<f64> {
+        None
+    }
+
+    pub(super) fn mulx(_proof: HaveAdxBmi2) -> Option<f64> {
+        None
+    }
+
+    pub(super) fn mulx_adcx_adox(_proof: HaveAdxBmi2) -> Option<f64> {
+        None
+    }
+
+    pub(super) fn mul_adc() -> Option<f64> {
+        None
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_probe_that_can_run_gives_a_believable_rate() {
+        if crate::memcheck::running_on_valgrind() {
+            return; // cycles mean nothing there
+        }
+        let rates = Rates::measure();
+        let have = |proof: bool| proof && cfg!(target_arch = "x86_64");
+        assert_eq!(
+            rates.vpmadd52_zmm_per_cycle.is_some(),
+            HaveIfma::check().is_some()
+        );
+        assert_eq!(
+            rates.mulx_per_cycle.is_some(),
+            HaveAdxBmi2::check().is_some()
+        );
+        assert_eq!(
+            rates.mulx_adcx_adox_per_cycle.is_some(),
+            HaveAdxBmi2::check().is_some()
+        );
+        assert_eq!(rates.mul_adc_per_cycle.is_some(), have(true));
+        for (name, rate) in rates.named() {
+            let believable = if name.ends_with("_hz") {
+                1e8..1e10
+            } else {
+                0.01..8.0
+            };
+            if let Some(rate) = rate {
+                assert!(believable.contains(&rate), "{name} = {rate}");
+            }
+        }
+    }
+}

@@ -1,0 +1,87 @@
+//! Runs one test of the running test program again, under valgrind's memcheck.
+//!
+//! A constant-time test is one function that plays both parts: outside valgrind it starts itself
+//! again, inside it marks secrets, runs the operation and counts errors.
+//!
+//! ```no_run
+//! # fn operation(_: &[u8]) {}
+//! use tollgate_cpu::{memcheck, rerun};
+//!
+//! // #[test]
+//! fn operation_is_constant_time() {
+//!     if !memcheck::running_on_valgrind() {
+//!         return rerun::under_memcheck("operation_is_constant_time");
+//!     }
+//!     let secret = vec![7; 32];
+//!     memcheck::mark_secret(&secret);
+//!     let before = memcheck::count_errors();
+//!     operation(&secret);
+//!     assert_eq!(memcheck::count_errors(), before, "valgrind's report above says where");
+//! }
+//! ```
+
+use std::io::ErrorKind;
+use std::process::Command;
+
+/// Runs test `name` (its full path within the program, `tests::constant_time`) of the running test
+/// program under memcheck, this process's environment included, and passes if it passes there.
+///
+/// Without valgrind it says on standard error that nothing was checked; with `CI=true` in the
+/// environment it fails instead, so that the check cannot vanish unseen.
+///
+/// # Panics
+///
+/// The test fails under memcheck (valgrind's and the test's output is in the message), no test has
+/// this name, or valgrind cannot be started.
+#[track_caller]
+pub fn under_memcheck(name: &str) {
+    let program = std::env::current_exe().expect("a running program has a path");
+    let outcome = Command::new("valgrind")
+        .args([
+            "--tool=memcheck",
+            "--quiet",
+            "--track-origins=no",
+            "--num-callers=24",
+        ])
+        .arg(program)
+        .args([
+            "--exact",
+            name,
+            "--test-threads=1",
+            "--nocapture",
+            "--include-ignored",
+        ])
+        .output();
+    let output = match outcome {
+        Ok(output) => output,
+        Err(error) if error.kind() == ErrorKind::NotFound => {
+            let ci = std::env::var_os("CI").is_some_and(|value| value == "true");
+            assert!(
+                !ci,
+                "{name}: valgrind is missing, and CI=true wants this check: install valgrind"
+            );
+            say(&format!(
+                "{name}: NOT CHECKED, valgrind is missing: install valgrind"
+            ));
+            return;
+        }
+        Err(error) => panic!("{name}: valgrind cannot be started: {error}"),
+    };
+    let said = String::from_utf8_lossy(&output.stdout);
+    let reported = String::from_utf8_lossy(&output.stderr);
+    assert!(
+        output.status.success(),
+        "{name} fails under memcheck:\n{said}\n{reported}"
+    );
+    assert!(
+        said.contains("1 passed"),
+        "{name}: no test of this program has that name:\n{said}"
+    );
+}
+
+/// Past the test harness's capture of standard error: a skipped check must be seen.
+fn say(line: &str) {
+    use std::io::Write as _;
+    // Nobody is left to tell if standard error is gone.
+    let _ = writeln!(std::io::stderr(), "{line}");
+}

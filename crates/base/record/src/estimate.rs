@@ -1,0 +1,233 @@
+//! A figure with its doubt.
+
+use core::fmt;
+
+use serde::{Deserialize, Serialize};
+
+/// A point with its 95 % interval and the number of samples behind it.
+///
+/// Always finite, `low <= point <= high`, and at least one sample; the unit is told by what holds
+/// it.
+///
+/// ```
+/// use tollgate_record::Estimate;
+///
+/// let measured = Estimate::new(803.0, (801.5, 806.0), 51)?;
+/// assert_eq!(measured.interval(), (801.5, 806.0));
+/// assert!(Estimate::new(803.0, (804.0, 806.0), 51).is_err());
+/// # Ok::<(), tollgate_record::BadEstimate>(())
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(try_from = "Wire", into = "Wire")]
+pub struct Estimate {
+    point: f64,
+    low: f64,
+    high: f64,
+    samples: u64,
+}
+
+impl Estimate {
+    /// An estimate from `samples` samples with the 95 % interval `(low, high)`.
+    ///
+    /// # Errors
+    ///
+    /// A number is not finite, the interval does not hold the point, or there is no sample.
+    pub fn new(point: f64, interval: (f64, f64), samples: u64) -> Result<Self, BadEstimate> {
+        let (low, high) = interval;
+        if ![point, low, high].into_iter().all(f64::is_finite) {
+            return Err(BadEstimate::NotFinite);
+        }
+        if !(low <= point && point <= high) {
+            return Err(BadEstimate::OutsideInterval { point, low, high });
+        }
+        if samples == 0 {
+            return Err(BadEstimate::NoSamples);
+        }
+        Ok(Self {
+            point,
+            low,
+            high,
+            samples,
+        })
+    }
+
+    /// A figure taken at its word, as papers and models give it: no width, one sample.
+    ///
+    /// Whether it was published, computed or counted stands in the record's kind, not here.
+    ///
+    /// # Errors
+    ///
+    /// `point` is not finite.
+    pub fn exact(point: f64) -> Result<Self, BadEstimate> {
+        Self::new(point, (point, point), 1)
+    }
+
+    /// The best single value (for measurements the median).
+    #[must_use]
+    pub const fn point(&self) -> f64 {
+        self.point
+    }
+
+    /// The 95 % interval `(low, high)`.
+    #[must_use]
+    pub const fn interval(&self) -> (f64, f64) {
+        (self.low, self.high)
+    }
+
+    /// How many samples stand behind it, at least one.
+    #[must_use]
+    pub const fn samples(&self) -> u64 {
+        self.samples
+    }
+
+    /// The same estimate in another unit: every value times `factor`.
+    ///
+    /// ```
+    /// # use tollgate_record::Estimate;
+    /// let batch_cycles = Estimate::new(800.0, (792.0, 816.0), 7)?;
+    /// assert_eq!(batch_cycles.scaled(1.0 / 8.0)?.interval(), (99.0, 102.0));
+    /// # Ok::<(), tollgate_record::BadEstimate>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// A product is not finite.
+    pub fn scaled(&self, factor: f64) -> Result<Self, BadEstimate> {
+        let (a, b) = (self.low * factor, self.high * factor);
+        Self::new(self.point * factor, (a.min(b), a.max(b)), self.samples)
+    }
+
+    /// `numerator` over each value: a time per operation becomes a rate. The ends of the interval
+    /// change places.
+    ///
+    /// # Errors
+    ///
+    /// The interval touches or crosses zero, or a quotient is not finite.
+    pub fn inverted(&self, numerator: f64) -> Result<Self, BadEstimate> {
+        if self.low <= 0.0 && self.high >= 0.0 {
+            return Err(BadEstimate::NotFinite);
+        }
+        let (a, b) = (numerator / self.low, numerator / self.high);
+        Self::new(numerator / self.point, (a.min(b), a.max(b)), self.samples)
+    }
+}
+
+/// Why numbers are no estimate.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum BadEstimate {
+    /// One of the numbers is infinite or not a number.
+    NotFinite,
+    /// The interval does not hold the point.
+    OutsideInterval {
+        /// The point given.
+        point: f64,
+        /// The lower end given.
+        low: f64,
+        /// The upper end given.
+        high: f64,
+    },
+    /// No sample at all.
+    NoSamples,
+}
+
+impl fmt::Display for BadEstimate {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NotFinite => f.write_str("an estimate needs finite numbers"),
+            Self::OutsideInterval { point, low, high } => {
+                write!(
+                    f,
+                    "the point {point} lies outside its interval {low} to {high}"
+                )
+            }
+            Self::NoSamples => f.write_str("an estimate needs at least one sample"),
+        }
+    }
+}
+
+impl core::error::Error for BadEstimate {}
+
+/// The spelling on disk.
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Wire {
+    point: f64,
+    interval: (f64, f64),
+    samples: u64,
+}
+
+impl From<Estimate> for Wire {
+    fn from(estimate: Estimate) -> Self {
+        let Estimate {
+            point,
+            low,
+            high,
+            samples,
+        } = estimate;
+        Self {
+            point,
+            interval: (low, high),
+            samples,
+        }
+    }
+}
+
+impl TryFrom<Wire> for Estimate {
+    type Error = BadEstimate;
+
+    fn try_from(wire: Wire) -> Result<Self, BadEstimate> {
+        Self::new(wire.point, wire.interval, wire.samples)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "tests")]
+
+    use super::*;
+
+    #[test]
+    fn refuses_what_is_no_estimate() {
+        for bad in [f64::NAN, f64::INFINITY, f64::NEG_INFINITY] {
+            assert_eq!(Estimate::exact(bad), Err(BadEstimate::NotFinite));
+            assert_eq!(
+                Estimate::new(1.0, (bad, 2.0), 1),
+                Err(BadEstimate::NotFinite)
+            );
+            assert_eq!(
+                Estimate::new(1.0, (0.0, bad), 1),
+                Err(BadEstimate::NotFinite)
+            );
+        }
+        let outside = BadEstimate::OutsideInterval {
+            point: 3.0,
+            low: 1.0,
+            high: 2.0,
+        };
+        assert_eq!(Estimate::new(3.0, (1.0, 2.0), 9), Err(outside));
+        assert!(Estimate::new(1.5, (2.0, 1.0), 9).is_err()); // ends swapped
+        assert_eq!(
+            Estimate::new(1.5, (1.0, 2.0), 0),
+            Err(BadEstimate::NoSamples)
+        );
+    }
+
+    #[test]
+    fn scaling_keeps_the_point_inside() {
+        let estimate = Estimate::new(2.0, (1.0, 4.0), 5).unwrap();
+        assert_eq!(estimate.scaled(-1.0).unwrap().interval(), (-4.0, -1.0));
+        let rate = estimate.inverted(8.0).unwrap();
+        assert_eq!(
+            (rate.point(), rate.interval(), rate.samples()),
+            (4.0, (2.0, 8.0), 5)
+        );
+        assert!(Estimate::exact(0.0).unwrap().inverted(1.0).is_err());
+        assert!(
+            Estimate::new(1.0, (-1.0, 2.0), 5)
+                .unwrap()
+                .inverted(1.0)
+                .is_err()
+        );
+        assert!(estimate.scaled(f64::MAX).is_err());
+    }
+}

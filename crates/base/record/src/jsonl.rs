@@ -1,0 +1,309 @@
+//! JSON Lines: one record per line, each with the version of the schema.
+//!
+//! The reader refuses what it does not know (a newer schema, an unknown field, a number that is
+//! none) and says in which line and what to do. No input makes it panic, and no line makes it hold
+//! more than [`LINE_MAX_BYTES`]. Empty lines are skipped. An object key that stands twice is refused
+//! among the fields; in the maps (versions, conditions) the last one counts.
+
+use core::fmt;
+use std::collections::BTreeMap;
+use std::io::{self, BufRead, Read as _, Write};
+
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+
+use crate::{Estimate, Kind, Machine, Quantity, Record, Subject, Unit};
+
+/// The version of the schema that this program writes, and the only one that it reads.
+pub const SCHEMA: u64 = 1;
+
+/// The longest line read or written, without its line feed.
+pub const LINE_MAX_BYTES: usize = 64 * 1024;
+
+/// Writes records as lines.
+#[derive(Debug)]
+pub struct Writer<W> {
+    to: W,
+}
+
+impl<W: Write> Writer<W> {
+    /// A writer that appends lines to `to`.
+    pub const fn new(to: W) -> Self {
+        Self { to }
+    }
+
+    /// Writes one record as one line, in one call of `write_all`.
+    ///
+    /// # Errors
+    ///
+    /// Writing failed, or the record does not fit into a line of [`LINE_MAX_BYTES`]
+    /// ([`io::ErrorKind::InvalidInput`]; nothing is written then).
+    pub fn write(&mut self, record: &Record) -> io::Result<()> {
+        let mut line = serde_json::to_vec(&Line::from(record.clone())).map_err(io::Error::from)?;
+        if line.len() > LINE_MAX_BYTES {
+            let why = format!(
+                "record {} does not fit into {LINE_MAX_BYTES} bytes",
+                record.subject
+            );
+            return Err(io::Error::new(io::ErrorKind::InvalidInput, why));
+        }
+        line.push(b'\n');
+        self.to.write_all(&line)
+    }
+
+    /// Flushes the writer below.
+    ///
+    /// # Errors
+    ///
+    /// Whatever the writer below reports.
+    pub fn flush(&mut self) -> io::Result<()> {
+        self.to.flush()
+    }
+}
+
+/// Reads records from lines; ends after the first error.
+#[derive(Debug)]
+pub struct Reader<R> {
+    from: R,
+    line: u64,
+    done: bool,
+}
+
+impl<R: BufRead> Reader<R> {
+    /// A reader of the lines of `from`.
+    pub const fn new(from: R) -> Self {
+        Self {
+            from,
+            line: 0,
+            done: false,
+        }
+    }
+
+    /// The next record, `None` at the end.
+    fn read(&mut self) -> Result<Option<Record>, Problem> {
+        loop {
+            let mut line = Vec::new();
+            let limit = LINE_MAX_BYTES as u64 + 1; // and the line feed
+            self.from
+                .by_ref()
+                .take(limit)
+                .read_until(b'\n', &mut line)
+                .map_err(Problem::Io)?;
+            if line.is_empty() {
+                return Ok(None);
+            }
+            self.line += 1;
+            if line.len() > LINE_MAX_BYTES && line.last() != Some(&b'\n') {
+                return Err(Problem::TooLong);
+            }
+            if !line.trim_ascii().is_empty() {
+                return parse(&line).map(Some);
+            }
+        }
+    }
+}
+
+impl<R: BufRead> Iterator for Reader<R> {
+    type Item = Result<Record, ReadError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        if self.done {
+            return None;
+        }
+        match self.read() {
+            Ok(Some(record)) => Some(Ok(record)),
+            Ok(None) => {
+                self.done = true;
+                None
+            }
+            Err(problem) => {
+                self.done = true;
+                Some(Err(ReadError {
+                    line: self.line.max(1),
+                    problem,
+                }))
+            }
+        }
+    }
+}
+
+/// All records of `from`.
+///
+/// # Errors
+///
+/// The first line that is no record.
+pub fn read_all(from: impl BufRead) -> Result<Vec<Record>, ReadError> {
+    Reader::new(from).collect()
+}
+
+/// A line that is no record that this program knows.
+#[derive(Debug)]
+pub struct ReadError {
+    /// The line's number, from one.
+    pub line: u64,
+    /// What is wrong with it.
+    pub problem: Problem,
+}
+
+/// What is wrong with a line.
+#[derive(Debug)]
+pub enum Problem {
+    /// Reading failed.
+    Io(io::Error),
+    /// The line is longer than [`LINE_MAX_BYTES`].
+    TooLong,
+    /// The line does not say which schema it follows.
+    NoSchema,
+    /// The line follows a schema that this program does not read.
+    UnknownSchema(u64),
+    /// The line is not JSON, or not a record in the schema that it claims.
+    Malformed(serde_json::Error),
+}
+
+impl fmt::Display for ReadError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "line {}: ", self.line)?;
+        match &self.problem {
+            Problem::Io(error) => write!(f, "cannot be read: {error}"),
+            Problem::TooLong => {
+                write!(
+                    f,
+                    "longer than {LINE_MAX_BYTES} bytes: not a file of records, or damaged"
+                )
+            }
+            Problem::NoSchema => {
+                f.write_str("no \"schema\" in it: not a record; give a file of records")
+            }
+            Problem::UnknownSchema(found) if *found > SCHEMA => {
+                write!(
+                    f,
+                    "schema {found} is newer than this program knows ({SCHEMA}): update tollgate"
+                )
+            }
+            Problem::UnknownSchema(found) => {
+                write!(
+                    f,
+                    "schema {found} never existed (this program knows {SCHEMA}): write the record anew"
+                )
+            }
+            Problem::Malformed(error) => {
+                // serde_json counts lines from one within the line; its column is what helps.
+                let text = error.to_string();
+                let column = format!(" at line {} column {}", error.line(), error.column());
+                let why = text.strip_suffix(&column).unwrap_or(&text);
+                write!(
+                    f,
+                    "column {}: {why}: correct the line or take it out",
+                    error.column()
+                )
+            }
+        }
+    }
+}
+
+impl core::error::Error for ReadError {
+    fn source(&self) -> Option<&(dyn core::error::Error + 'static)> {
+        match &self.problem {
+            Problem::Io(error) => Some(error),
+            Problem::Malformed(error) => Some(error),
+            Problem::TooLong | Problem::NoSchema | Problem::UnknownSchema(_) => None,
+        }
+    }
+}
+
+/// The part of a line that every schema has.
+#[derive(Deserialize)]
+struct Claim {
+    schema: Option<u64>,
+}
+
+/// A line of schema 1.
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Line {
+    schema: u64,
+    subject: Subject,
+    quantity: Quantity,
+    unit: Unit,
+    estimate: Estimate,
+    kind: Kind,
+    machine: Machine,
+    versions: BTreeMap<String, String>,
+    commit: Option<String>,
+    conditions: BTreeMap<String, String>,
+    taken_at: Timestamp,
+}
+
+/// One line to one record: first the schema, because a newer one may differ in everything else.
+fn parse(line: &[u8]) -> Result<Record, Problem> {
+    match serde_json::from_slice::<Claim>(line)
+        .map_err(Problem::Malformed)?
+        .schema
+    {
+        None => Err(Problem::NoSchema),
+        Some(SCHEMA) => Ok(serde_json::from_slice::<Line>(line)
+            .map_err(Problem::Malformed)?
+            .into()),
+        Some(other) => Err(Problem::UnknownSchema(other)),
+    }
+}
+
+impl From<Record> for Line {
+    fn from(record: Record) -> Self {
+        let Record {
+            subject,
+            quantity,
+            unit,
+            estimate,
+            kind,
+            machine,
+            versions,
+            commit,
+            conditions,
+            taken_at,
+        } = record;
+        Self {
+            schema: SCHEMA,
+            subject,
+            quantity,
+            unit,
+            estimate,
+            kind,
+            machine,
+            versions,
+            commit,
+            conditions,
+            taken_at,
+        }
+    }
+}
+
+impl From<Line> for Record {
+    fn from(line: Line) -> Self {
+        let Line {
+            schema: _,
+            subject,
+            quantity,
+            unit,
+            estimate,
+            kind,
+            machine,
+            versions,
+            commit,
+            conditions,
+            taken_at,
+        } = line;
+        Self {
+            subject,
+            quantity,
+            unit,
+            estimate,
+            kind,
+            machine,
+            versions,
+            commit,
+            conditions,
+            taken_at,
+        }
+    }
+}

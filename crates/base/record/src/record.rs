@@ -1,0 +1,55 @@
+//! One figure with everything needed to judge it later.
+
+use std::collections::BTreeMap;
+
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+
+use crate::{Estimate, Machine, Quantity, Subject, Unit};
+
+/// One figure: what, how much, how sure, how it came to be, where and when.
+///
+/// On disk it is one line of JSON, see [`crate::jsonl`].
+#[derive(Clone, Debug, PartialEq)]
+pub struct Record {
+    /// What the figure is about.
+    pub subject: Subject,
+    /// Which figure of the subject it is.
+    pub quantity: Quantity,
+    /// The unit of the estimate.
+    pub unit: Unit,
+    /// The figure with its doubt.
+    pub estimate: Estimate,
+    /// Measured, predicted or published.
+    pub kind: Kind,
+    /// The machine it was measured on, predicted for, or published about.
+    pub machine: Machine,
+    /// Versions of everything that took part: "openssl" to "3.0.19", "rustc" to "1.95.0".
+    pub versions: BTreeMap<String, String>,
+    /// The commit of this project that made the record; none for a published figure.
+    pub commit: Option<String>,
+    /// Whatever else it depends on: `governor`, `load_average_1min`, bounds and limits.
+    pub conditions: BTreeMap<String, String>,
+    /// When the figure was taken, computed or copied.
+    pub taken_at: Timestamp,
+}
+
+/// How a figure came to be.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case", deny_unknown_fields)]
+pub enum Kind {
+    /// By running the subject on the machine.
+    Measured,
+    /// By arithmetic.
+    Predicted {
+        /// The rung that computed it, such as "0-model".
+        by: String,
+        /// What it was computed from: subjects of records, machine files.
+        from: Vec<String>,
+    },
+    /// By someone else, who put it in writing.
+    Published {
+        /// Where it can be read: author, title, table.
+        source: String,
+    },
+}

@@ -1,0 +1,81 @@
+//! Columns of text: the one place that knows the table crate.
+
+use comfy_table::{CellAlignment, ContentArrangement, LineStyle, Table, TableStyle};
+
+use crate::text::cut;
+
+/// Columns between two columns.
+pub(crate) const GAP: u16 = 2;
+
+/// A column: what stands above it, the most that a cell may take, and to which side cells go.
+pub(crate) struct Column {
+    pub(crate) heading: &'static str,
+    pub(crate) width: usize,
+    pub(crate) side: Side,
+}
+
+/// Where in its column a cell stands.
+#[derive(Clone, Copy)]
+pub(crate) enum Side {
+    Left,
+    Right,
+}
+
+impl Column {
+    /// Words, on the left.
+    pub(crate) const fn words(heading: &'static str, width: usize) -> Self {
+        Self { heading, width, side: Side::Left }
+    }
+
+    /// Figures, on the right.
+    pub(crate) const fn figures(heading: &'static str, width: usize) -> Self {
+        Self { heading, width, side: Side::Right }
+    }
+}
+
+/// The most columns that a line of a grid can take.
+#[cfg(test)]
+pub(crate) fn widest(columns: &[Column]) -> usize {
+    let cell = |column: &Column| column.width.max(column.heading.len());
+    columns.iter().map(cell).sum::<usize>() + usize::from(GAP) * (columns.len() - 1)
+}
+
+/// The rows under their headings, a rule between; each line ends in a line feed, without spaces
+/// before it. Cells that a row lacks are empty; cells that are too wide are cut.
+pub(crate) fn grid(columns: &[Column], rows: Vec<Vec<String>>) -> String {
+    const RULED: TableStyle =
+        TableStyle::new().header_separator(LineStyle::none().fill('-').junction('-'));
+    let mut table = Table::new();
+    table
+        .load_style(RULED)
+        .set_content_arrangement(ContentArrangement::Disabled)
+        .set_header(columns.iter().map(|column| column.heading));
+    for row in rows {
+        let cut = |(text, column): (String, &Column)| cut(&text, column.width);
+        table.add_row(row.into_iter().zip(columns).map(cut));
+    }
+    for (place, (drawn, column)) in table.column_iter_mut().zip(columns).enumerate() {
+        drawn.set_padding((if place == 0 { 0 } else { GAP }, 0));
+        drawn.set_cell_alignment(match column.side {
+            Side::Left => CellAlignment::Left,
+            Side::Right => CellAlignment::Right,
+        });
+    }
+    table
+        .lines()
+        .map(|line| line.trim_end().to_owned() + "\n")
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn cells_stand_on_their_side_and_are_cut_to_their_column() {
+        const COLUMNS: [Column; 2] = [Column::words("by", 6), Column::figures("time", 8)];
+        let row = |by: &str, time: &str| vec![by.to_owned(), time.to_owned()];
+        let drawn = grid(&COLUMNS, vec![row("a", "1.00 µs"), row("a long name", "-")]);
+        assert_eq!(drawn, "by         time\n---------------\na       1.00 µs\na lon~        -\n");
+    }
+}

@@ -1,0 +1,137 @@
+//! The table of a public-key execution unit: its published times, and our cycles at its clocks.
+
+use tollgate_record::{Kind, PerSecond, Record, Subject};
+
+use crate::grid::{Column, grid};
+use crate::names::{INSECURE, INSECURE_NOTE, contender, is_insecure, key_of, rsa_bits, who};
+use crate::shelf::{MISSING, Shelf};
+use crate::text::wrapped;
+use crate::vocabulary::{BY, CLOCK_MHZ, CYCLES_PER_OPERATION, EXPONENT, FULL, NS_PER_OPERATION};
+
+/// Clocks that fit beside each other.
+const CLOCKS_MAX: usize = 8;
+
+/// Milliseconds, wide enough for the slowest row of the paper.
+const CELL_WIDTH: usize = 7;
+
+/// Published times per modulus and exponent size with the clocks as columns, and below each our
+/// measured cycles turned into milliseconds at the same clocks.
+#[must_use]
+pub fn table(records: &[Record]) -> String {
+    let shelf = Shelf(records);
+    let published = shelf.subjects(|record| {
+        matches!(record.kind, Kind::Published { .. }) && clock_mhz(&record.subject).is_some()
+    });
+    let mut clocks: Vec<u32> = published.iter().filter_map(|s| clock_mhz(s)).collect();
+    clocks.sort_unstable();
+    clocks.dedup();
+    clocks.truncate(CLOCKS_MAX);
+    if clocks.is_empty() {
+        return "no published times to compare with\n".to_owned();
+    }
+    let mut sizes: Vec<(&str, Option<&str>)> = Vec::new();
+    for subject in &published {
+        let size = (subject.path(), subject.parameter(EXPONENT));
+        if !sizes.contains(&size) {
+            sizes.push(size);
+        }
+    }
+    let mut text = wrapped(
+        "Milliseconds per operation at the clock above the column. Ours are core cycles measured \
+         here over that clock: a statement about cycle counts, not about a machine that exists.",
+    );
+    text += &grid(&columns(&clocks), rows(shelf, &published, &sizes, &clocks));
+    if published.iter().any(|subject| is_insecure(subject)) {
+        text += &wrapped(INSECURE_NOTE);
+    }
+    let mut sources: Vec<&str> = Vec::new();
+    for record in records {
+        if let Kind::Published { source } = &record.kind
+            && clock_mhz(&record.subject).is_some()
+            && !sources.contains(&source.as_str())
+        {
+            sources.push(source);
+            let by = who(record.subject.parameter(BY).unwrap_or(MISSING));
+            text += &wrapped(&format!("{by}: {source}"));
+        }
+    }
+    text
+}
+
+/// The two words, then a column per clock. The headings live as long as the program: clocks are few.
+fn columns(clocks: &[u32]) -> Vec<Column> {
+    const HEADINGS: [(u32, &str); CLOCKS_MAX] = [
+        (33, "33 MHz"),
+        (50, "50"),
+        (66, "66"),
+        (83, "83"),
+        (100, "100"),
+        (133, "133"),
+        (166, "166"),
+        (333, "333"),
+    ];
+    let heading = |clock: &u32| {
+        let known = HEADINGS.iter().find(|(mhz, _)| mhz == clock);
+        known.map_or("other", |(_, heading)| heading)
+    };
+    let mut columns = vec![Column::words("bits", 11), Column::words("by", 12)];
+    columns.extend(clocks.iter().map(|clock| Column::figures(heading(clock), CELL_WIDTH)));
+    columns
+}
+
+fn rows(
+    shelf: Shelf<'_>,
+    published: &[&Subject],
+    sizes: &[(&str, Option<&str>)],
+    clocks: &[u32],
+) -> Vec<Vec<String>> {
+    let mut rows = Vec::new();
+    for (path, exponent) in sizes {
+        let belongs = |s: &Subject| s.path() == *path && s.parameter(EXPONENT) == *exponent;
+        let of_paper = |clock: u32| {
+            let found = published.iter().find(|s| belongs(s) && clock_mhz(s) == Some(clock))?;
+            shelf.nanos(found, NS_PER_OPERATION).map(|time| time.get() * 1e-6)
+        };
+        let name = published.iter().find(|s| belongs(s)).map_or_else(String::new, |s| size(s));
+        let by = published.iter().find(|s| belongs(s)).map_or_else(String::new, |s| contender(s));
+        rows.push(row([name, by], clocks, of_paper));
+        for ours in shelf.measured("operation").into_iter().filter(|s| belongs(s)) {
+            let at_clock = |clock: u32| {
+                let cycles = shelf.cycles(ours, CYCLES_PER_OPERATION)?;
+                Some(cycles.at(PerSecond::new(f64::from(clock) * 1e6)).get() * 1e-6)
+            };
+            rows.push(row([String::new(), contender(ours)], clocks, at_clock));
+        }
+    }
+    rows
+}
+
+fn row(words: [String; 2], clocks: &[u32], ms: impl Fn(u32) -> Option<f64>) -> Vec<String> {
+    let mut row = Vec::from(words);
+    row.extend(clocks.iter().map(|clock| ms(*clock).map_or_else(|| MISSING.into(), cell)));
+    row
+}
+
+/// Milliseconds, with the paper's two decimals, and more where two would show nothing.
+fn cell(ms: f64) -> String {
+    if ms >= 0.095 { format!("{ms:.2}") } else { format!("{ms:.4}") }
+}
+
+/// `1024!/3`: bits of the modulus and of the exponent.
+fn size(subject: &Subject) -> String {
+    let bits = rsa_bits(key_of(subject)).map_or_else(|| MISSING.into(), |bits| bits.to_string());
+    let mark = if is_insecure(subject) { INSECURE.to_string() } else { String::new() };
+    let exponent = match subject.parameter(EXPONENT) {
+        None => MISSING.to_owned(),
+        Some(FULL) => bits.clone(),
+        Some(value) => value.parse::<u64>().map_or_else(
+            |_| value.to_owned(),
+            |e| (u64::BITS - e.leading_zeros()).to_string(),
+        ),
+    };
+    format!("{bits}{mark}/{exponent}")
+}
+
+fn clock_mhz(subject: &Subject) -> Option<u32> {
+    subject.parameter(CLOCK_MHZ)?.parse().ok().filter(|clock| *clock > 0)
+}

@@ -1,0 +1,121 @@
+//! The table of RSA operations: ours beside the libraries', in one run.
+
+use tollgate_record::{Estimate, Kind, Record, Subject, Unit};
+
+use crate::grid::{Column, grid};
+use crate::names::{self, INSECURE_NOTE, contender, is_insecure, key_of, operation};
+use crate::shelf::{MISSING, Shelf, cell, ratio, share};
+use crate::text::wrapped;
+use crate::vocabulary::{
+    AGAINST, BATCH, BOUND_CYCLES_PER_OPERATION, BY, CYCLES_PER_OPERATION, EXPONENT, LIMIT,
+    NS_PER_OPERATION, OPERATIONS_PER_S, TIMES_AS_FAST,
+};
+
+const COLUMNS: [Column; 9] = [
+    Column::words("operation", 18),
+    Column::words("by", 12),
+    Column::figures("time", 7),
+    Column::figures("cycles", 6),
+    Column::figures("per s", 6),
+    Column::figures("times as fast", 16),
+    Column::words("as", 7),
+    Column::figures("share", 5),
+    Column::words("limit", 7),
+];
+
+/// The table of every measured RSA operation, with the ratio against the fastest library and the
+/// share of the processor's bound.
+#[must_use]
+pub fn table(records: &[Record]) -> String {
+    let shelf = Shelf(records);
+    let mut subjects = shelf.measured("operation");
+    subjects.retain(|subject| names::rsa_bits(key_of(subject)).is_some());
+    if subjects.is_empty() {
+        return "no RSA operation was measured\n".to_owned();
+    }
+    // What belongs to one operation stands together, in the order in which operations came.
+    let mut order: Vec<(&str, Option<&str>)> = subjects.iter().map(|s| row_of(s)).collect();
+    let mut seen = Vec::new();
+    order.retain(|row| !seen.contains(row) && { seen.push(*row); true });
+    subjects.sort_by_key(|subject| order.iter().position(|row| *row == row_of(subject)));
+
+    let mut rows = Vec::new();
+    let mut above = None;
+    for subject in &subjects {
+        let is_first = above != Some(row_of(subject));
+        above = Some(row_of(subject));
+        rows.push(line(shelf, subject, is_first));
+    }
+    let mut text = grid(&COLUMNS, rows);
+    if subjects.iter().any(|subject| is_insecure(subject)) {
+        text += &wrapped(INSECURE_NOTE);
+    }
+    let explains = |quantity| records.iter().any(|record| record.quantity.as_str() == quantity);
+    if subjects.iter().any(|subject| subject.parameter(BATCH).is_some()) {
+        text += &wrapped("xN: N operations in one call, all lanes full; figures are per operation");
+    }
+    if explains(TIMES_AS_FAST) {
+        text += &wrapped(
+            "times as fast: than the fastest library of the row, measured in turn, 95 % interval",
+        );
+    }
+    if explains(BOUND_CYCLES_PER_OPERATION) {
+        text += &wrapped(
+            "share: of the measured cycles that the schoolbook bound of the exponentiations explains; \
+             limit: what binds it",
+        );
+    }
+    text
+}
+
+/// What makes two subjects the same operation, by whomever.
+fn row_of(subject: &Subject) -> (&str, Option<&str>) {
+    (subject.path(), subject.parameter(EXPONENT))
+}
+
+fn line(shelf: Shelf<'_>, subject: &Subject, is_first: bool) -> Vec<String> {
+    let cycles = shelf.cycles(subject, CYCLES_PER_OPERATION);
+    let bound = shelf.record(subject, BOUND_CYCLES_PER_OPERATION, Unit::Cycles);
+    let (times, against) = fastest_library(shelf, subject);
+    vec![
+        if is_first { operation(subject) } else { String::new() },
+        contender(subject),
+        cell(shelf.nanos(subject, NS_PER_OPERATION)),
+        cell(cycles),
+        cell(shelf.per_second(subject, OPERATIONS_PER_S)),
+        times,
+        against,
+        share(shelf.cycles(subject, BOUND_CYCLES_PER_OPERATION), cycles),
+        bound.and_then(|record| record.conditions.get(LIMIT)).map_or_else(|| MISSING.into(), Clone::clone),
+    ]
+}
+
+/// The least of the subject's ratios, and whom it is against: the others it beats by more.
+fn fastest_library(shelf: Shelf<'_>, subject: &Subject) -> (String, String) {
+    let ratios = shelf.0.iter().filter(|record| {
+        record.kind == Kind::Measured
+            && record.quantity.as_str() == TIMES_AS_FAST
+            && record.unit == Unit::Ratio
+            && row_of(&record.subject) == row_of(subject)
+            && [BY, BATCH].iter().all(|key| record.subject.parameter(key) == subject.parameter(key))
+    });
+    let least: Option<(&Estimate, &str)> = ratios
+        .filter_map(|record| Some((&record.estimate, record.subject.parameter(AGAINST)?)))
+        .min_by(|x, y| x.0.point().total_cmp(&y.0.point()));
+    match least {
+        Some((estimate, against)) => (ratio(estimate), names::who(against).to_owned()),
+        None => (MISSING.to_owned(), MISSING.to_owned()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::grid::widest;
+    use crate::text::WIDTH;
+
+    #[test]
+    fn the_columns_fit() {
+        assert!(widest(&COLUMNS) <= WIDTH, "{}", widest(&COLUMNS));
+    }
+}

@@ -1,0 +1,22 @@
+//! Any bytes: a key, or an error that fits on one line.
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+use tollgate_rsa::{PrivateKey, PublicKey};
+
+fuzz_target!(|bytes: &[u8]| {
+    refused(PrivateKey::from_der(bytes));
+    refused(PublicKey::from_der(bytes));
+    if let Ok(text) = str::from_utf8(bytes) {
+        refused(PrivateKey::from_pem(text));
+        refused(PublicKey::from_pem(text));
+    }
+});
+
+/// A refusal is shown to people as one line, whatever was refused.
+fn refused<K, E: core::fmt::Display>(key: Result<K, E>) {
+    if let Err(error) = key {
+        let line = error.to_string();
+        assert!(!line.is_empty() && !line.contains(['\n', '\r']), "{line:?}");
+    }
+}

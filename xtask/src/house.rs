@@ -1,0 +1,244 @@
+//! The house as the checks see it: its crates, from `cargo metadata`, and its files.
+//!
+//! The checks are functions of this value alone, so that a test can hand them a made-up house.
+
+use std::fs;
+use std::path::Path;
+
+use cargo_metadata::{DependencyKind, Metadata, MetadataCommand, Package, TargetKind};
+
+/// Everything the checks look at.
+#[derive(Debug, Default)]
+pub(crate) struct House {
+    pub(crate) crates: Vec<Crate>,
+    pub(crate) files: Vec<File>,
+}
+
+/// One workspace member.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Crate {
+    pub(crate) name: String,
+    pub(crate) description: String,
+    /// Folder, relative to the root of the house.
+    pub(crate) folder: String,
+    /// `[package.metadata.tollgate] layer`, where the manifest has it.
+    pub(crate) layer: Option<u64>,
+    /// `[package.metadata.tollgate] unsafe`, where the manifest has it.
+    pub(crate) marked_unsafe: Option<bool>,
+    /// Root files of the library and the binaries, relative to the root of the house; library first.
+    pub(crate) roots: Vec<String>,
+    pub(crate) dependencies: Vec<Dependency>,
+}
+
+/// One dependency line of a manifest.
+#[derive(Clone, Debug)]
+pub(crate) struct Dependency {
+    pub(crate) name: String,
+    /// Neither a build nor a dev dependency.
+    pub(crate) normal: bool,
+}
+
+/// One file; bytes that are no UTF-8 are replaced, which no check minds.
+#[derive(Clone, Debug)]
+pub(crate) struct File {
+    /// Path relative to the root of the house, with `/`.
+    pub(crate) path: String,
+    pub(crate) text: String,
+}
+
+impl House {
+    /// Reads the workspace that the current directory belongs to.
+    pub(crate) fn read() -> Result<Self, String> {
+        let metadata = MetadataCommand::new()
+            .no_deps()
+            .exec()
+            .map_err(|error| format!("cargo metadata failed: {error}"))?;
+        let root = metadata.workspace_root.as_std_path();
+        let crates = metadata
+            .workspace_packages()
+            .iter()
+            .map(|p| krate(p, &metadata))
+            .collect();
+        let mut files = Vec::new();
+        collect(root, root, &mut files)?;
+        files.sort_by(|a, b| a.path.cmp(&b.path));
+        Ok(Self { crates, files })
+    }
+
+    pub(crate) fn file(&self, path: &str) -> Option<&File> {
+        self.files.iter().find(|file| file.path == path)
+    }
+
+    pub(crate) fn rust_files(&self) -> impl Iterator<Item = &File> {
+        self.files.iter().filter(|file| file.path.ends_with(".rs"))
+    }
+
+    /// The crate whose folder holds `path`; `None` for a file outside every member.
+    pub(crate) fn crate_of(&self, path: &str) -> Option<&Crate> {
+        self.crates.iter().find(|krate| {
+            path.strip_prefix(&krate.folder)
+                .is_some_and(|rest| rest.starts_with('/'))
+        })
+    }
+}
+
+impl Crate {
+    pub(crate) fn manifest(&self) -> String {
+        format!("{}/Cargo.toml", self.folder)
+    }
+}
+
+impl File {
+    /// One-based number of the first line that starts with `prefix`; 1 where there is none.
+    pub(crate) fn line_that_starts(&self, prefix: &str) -> usize {
+        self.text
+            .lines()
+            .position(|line| line.starts_with(prefix))
+            .map_or(1, |at| at + 1)
+    }
+}
+
+fn krate(package: &Package, metadata: &Metadata) -> Crate {
+    let root = metadata.workspace_root.as_path();
+    let relative = |path: &cargo_metadata::camino::Utf8Path| {
+        path.strip_prefix(root).unwrap_or(path).to_string()
+    };
+    let mark = &package.metadata["tollgate"];
+    let is_library = |kinds: &[TargetKind]| {
+        kinds
+            .iter()
+            .any(|kind| !matches!(kind, TargetKind::Bin | TargetKind::CustomBuild))
+    };
+    let mut targets: Vec<_> = package
+        .targets
+        .iter()
+        .filter(|t| !(t.is_test() || t.is_bench() || t.is_example() || t.is_custom_build()))
+        .collect();
+    targets.sort_by_key(|target| !is_library(&target.kind));
+    Crate {
+        name: package.name.to_string(),
+        description: package.description.clone().unwrap_or_default(),
+        folder: package
+            .manifest_path
+            .parent()
+            .map(relative)
+            .unwrap_or_default(),
+        layer: mark["layer"].as_u64(),
+        marked_unsafe: mark["unsafe"].as_bool(),
+        roots: targets
+            .iter()
+            .map(|target| relative(&target.src_path))
+            .collect(),
+        dependencies: package
+            .dependencies
+            .iter()
+            .map(|dependency| Dependency {
+                name: dependency.name.clone(),
+                normal: dependency.kind == DependencyKind::Normal,
+            })
+            .collect(),
+    }
+}
+
+/// Folders that hold what a command made, not what somebody wrote.
+const MADE: [&str; 5] = [
+    ".git",
+    "target",
+    "fuzz/target",
+    "fuzz/corpus",
+    "fuzz/artifacts",
+];
+
+fn collect(root: &Path, folder: &Path, files: &mut Vec<File>) -> Result<(), String> {
+    let at = |path: &Path, error: std::io::Error| format!("{}: {error}", path.display());
+    for entry in fs::read_dir(folder).map_err(|error| at(folder, error))? {
+        let entry = entry.map_err(|error| at(folder, error))?;
+        let path = entry.path();
+        let name = path
+            .strip_prefix(root)
+            .unwrap_or(&path)
+            .to_string_lossy()
+            .into_owned();
+        let kind = entry.file_type().map_err(|error| at(&path, error))?;
+        if kind.is_dir() && !MADE.contains(&name.as_str()) {
+            collect(root, &path, files)?;
+        } else if kind.is_file() {
+            let bytes = fs::read(&path).map_err(|error| at(&path, error))?;
+            files.push(File {
+                path: name,
+                text: String::from_utf8_lossy(&bytes).into_owned(),
+            });
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+pub(crate) mod made_up {
+    //! Pieces of houses that do not exist, for the tests of the checks.
+
+    use super::{Crate, Dependency, File};
+
+    /// A crate that every check accepts: folder `crates/NAME`, layer 1, no unsafe, a library.
+    pub(crate) fn krate(name: &str) -> Crate {
+        Crate {
+            name: name.into(),
+            description: "Says what it is.".into(),
+            folder: format!("crates/{name}"),
+            layer: Some(1),
+            marked_unsafe: Some(false),
+            roots: vec![format!("crates/{name}/src/lib.rs")],
+            dependencies: Vec::new(),
+        }
+    }
+
+    pub(crate) fn dependency(name: &str) -> Dependency {
+        Dependency {
+            name: name.into(),
+            normal: true,
+        }
+    }
+
+    pub(crate) fn file(path: &str, text: &str) -> File {
+        File {
+            path: path.into(),
+            text: text.into(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{House, made_up};
+
+    #[test]
+    fn a_file_belongs_to_the_crate_whose_folder_holds_it() {
+        let house = House {
+            crates: vec![made_up::krate("mont"), made_up::krate("mont-cuda")],
+            files: Vec::new(),
+        };
+        let owner = |path| house.crate_of(path).map(|krate| krate.name.as_str());
+        assert_eq!(owner("crates/mont-cuda/src/lib.rs"), Some("mont-cuda"));
+        assert_eq!(owner("crates/mont/src/lib.rs"), Some("mont"));
+        assert_eq!(owner("fuzz/fuzz_targets/parse_key.rs"), None);
+    }
+
+    #[test]
+    fn this_house_can_be_read() {
+        let house = House::read().expect("the tests run inside the workspace");
+        let xtask = house
+            .crates
+            .iter()
+            .find(|krate| krate.name == "xtask")
+            .expect("a member");
+        assert_eq!(xtask.roots, ["xtask/src/main.rs"]);
+        assert_eq!(xtask.layer, Some(0));
+        assert!(house.file("xtask/src/house.rs").is_some());
+        assert!(
+            house
+                .files
+                .iter()
+                .all(|file| !file.path.starts_with("target/"))
+        );
+    }
+}

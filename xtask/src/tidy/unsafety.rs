@@ -1,0 +1,185 @@
+//! `unsafe` stands only in crates marked for it, and is forbidden wherever it can be.
+//!
+//! Files are read as tokens, so that a comment or a string may say the word.
+
+use proc_macro2::{Delimiter, TokenStream, TokenTree};
+
+use super::Finding;
+use crate::house::{File, House};
+
+pub(super) fn check(house: &House) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    for file in house.rust_files() {
+        let tokens: TokenStream = match file.text.parse() {
+            Ok(tokens) => tokens,
+            Err(error) => {
+                let error: proc_macro2::LexError = error;
+                let line = error.span().start().line;
+                findings.push(Finding::new(
+                    &file.path,
+                    line,
+                    "this is no Rust",
+                    "make it compile",
+                ));
+                continue;
+            }
+        };
+        check_file(house, file, &tokens, &mut findings);
+    }
+    findings
+}
+
+fn check_file(house: &House, file: &File, tokens: &TokenStream, findings: &mut Vec<Finding>) {
+    let owner = house.crate_of(&file.path);
+    let marked = owner.is_some_and(|krate| krate.marked_unsafe == Some(true));
+    let is_root = owner.is_some_and(|krate| krate.roots.contains(&file.path));
+    let is_kernel = marked && file.path.contains("/src/kernels/");
+    // What it forbade would be forbidden to the kernels with assembly too: it must do without.
+    let is_list_of_kernels = is_kernel && file.path.ends_with("/mod.rs");
+
+    if !marked || is_list_of_kernels {
+        for line in lines_of(tokens, "unsafe") {
+            let what = "`unsafe` outside the crates and files marked for it";
+            let remedy = "write it without, or move it behind the door of a marked crate";
+            findings.push(Finding::new(&file.path, line, what, remedy));
+        }
+    }
+    if !marked && is_root && !forbids_unsafe(tokens) {
+        let what = "the root of an unmarked crate does not forbid `unsafe`";
+        findings.push(Finding::new(
+            &file.path,
+            1,
+            what,
+            "add #![forbid(unsafe_code)]",
+        ));
+    }
+    if is_kernel && !is_list_of_kernels && !has_assembly(tokens) && !forbids_unsafe(tokens) {
+        let what = "a kernel without inline assembly does not forbid `unsafe`";
+        findings.push(Finding::new(
+            &file.path,
+            1,
+            what,
+            "add #![forbid(unsafe_code)]",
+        ));
+    }
+}
+
+/// Lines, one-based, of every identifier `word`, at any depth.
+fn lines_of(tokens: &TokenStream, word: &str) -> Vec<usize> {
+    let mut lines = Vec::new();
+    for token in tokens.clone() {
+        match token {
+            TokenTree::Group(group) => lines.extend(lines_of(&group.stream(), word)),
+            TokenTree::Ident(ident) if ident == word => lines.push(ident.span().start().line),
+            _ => {}
+        }
+    }
+    lines
+}
+
+fn has_assembly(tokens: &TokenStream) -> bool {
+    ["asm", "global_asm", "naked_asm"]
+        .iter()
+        .any(|name| !lines_of(tokens, name).is_empty())
+}
+
+/// Whether `#![forbid(... unsafe_code ...)]` stands at the top level.
+fn forbids_unsafe(tokens: &TokenStream) -> bool {
+    let tokens: Vec<TokenTree> = tokens.clone().into_iter().collect();
+    tokens.windows(3).any(|window| match window {
+        [
+            TokenTree::Punct(hash),
+            TokenTree::Punct(bang),
+            TokenTree::Group(attribute),
+        ] => {
+            hash.as_char() == '#'
+                && bang.as_char() == '!'
+                && attribute.delimiter() == Delimiter::Bracket
+                && lines_of(&attribute.stream(), "forbid").len() == 1
+                && lines_of(&attribute.stream(), "unsafe_code").len() == 1
+        }
+        _ => false,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::check;
+    use crate::house::{House, made_up};
+
+    const FORBID: &str = "#![forbid(unsafe_code)]\n";
+
+    /// Findings for one file of a crate `a` that is marked or not.
+    fn findings(marked: bool, path: &str, text: &str) -> Vec<String> {
+        let mut krate = made_up::krate("a");
+        krate.marked_unsafe = Some(marked);
+        let house = House {
+            crates: vec![krate],
+            files: vec![made_up::file(path, text)],
+        };
+        check(&house).iter().map(ToString::to_string).collect()
+    }
+
+    #[test]
+    fn the_word_in_comments_strings_and_docs_is_not_the_thing() {
+        let text = "//! unsafe\n#![forbid(unsafe_code)]\n/* unsafe */ const A: &str = \"unsafe\";";
+        assert!(findings(false, "crates/a/src/lib.rs", text).is_empty());
+    }
+
+    #[test]
+    fn unsafe_in_an_unmarked_crate_is_refused_at_any_depth_and_in_its_tests() {
+        let text = "fn f() {\n    let x = [unsafe { g() }];\n}\n";
+        let found = findings(false, "crates/a/tests/contract.rs", text);
+        assert_eq!(found.len(), 1);
+        assert!(
+            found[0].starts_with("crates/a/tests/contract.rs:2: "),
+            "{found:?}"
+        );
+        assert!(findings(true, "crates/a/tests/contract.rs", text).is_empty());
+    }
+
+    #[test]
+    fn unsafe_outside_every_crate_is_refused() {
+        assert_eq!(
+            findings(true, "fuzz/targets/b.rs", "unsafe impl Send for A {}").len(),
+            1
+        );
+    }
+
+    #[test]
+    fn the_root_of_an_unmarked_crate_must_forbid() {
+        let root = "crates/a/src/lib.rs";
+        assert_eq!(
+            findings(false, root, "//! A.\n#![deny(unsafe_code)]\n").len(),
+            1
+        );
+        assert_eq!(
+            findings(false, root, "mod b {\n#![forbid(unsafe_code)]\n}\n").len(),
+            1
+        );
+        assert!(findings(false, root, FORBID).is_empty());
+        assert!(findings(false, root, "#![forbid(unsafe_code, reason = \"none\")]").is_empty());
+        assert!(findings(true, root, "//! A.\n").is_empty());
+    }
+
+    #[test]
+    fn a_kernel_forbids_unless_it_holds_assembly() {
+        let kernel = "crates/a/src/kernels/amm64_mulx.rs";
+        assert_eq!(findings(true, kernel, "pub fn amm() {} // asm!").len(), 1);
+        assert!(findings(true, kernel, FORBID).is_empty());
+        let assembly = "pub fn amm() { unsafe { core::arch::asm!(\"nop\") } }";
+        assert!(findings(true, kernel, assembly).is_empty());
+    }
+
+    #[test]
+    fn the_list_of_kernels_need_not_forbid_but_must_do_without() {
+        let list = "crates/a/src/kernels/mod.rs";
+        assert!(findings(true, list, "mod amm64_mulx;").is_empty());
+        assert_eq!(findings(true, list, "unsafe fn f() {}").len(), 1);
+    }
+
+    #[test]
+    fn what_is_no_rust_is_a_finding_not_a_panic() {
+        assert!(findings(false, "crates/a/src/b.rs", "fn f() {\n")[0].contains("this is no Rust"));
+    }
+}
