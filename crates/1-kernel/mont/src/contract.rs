@@ -54,7 +54,7 @@ pub trait Kernel: Copy + core::fmt::Debug {
         t: &mut [Self::Word],
     );
 
-    /// z := table entry `index` of its lane, entries of z.len() words; every entry is read.
+    /// z := table entry `index` of its lane, entries as long as z; every entry is read.
     ///
     /// An index beyond the table gives zero.
     ///

@@ -203,6 +203,22 @@ mod ifma {
         unsafe { core::slice::from_raw_parts_mut(x.as_mut_ptr().cast(), x.len()) }
     }
 
+    /// A kernel for the tile of a shape, where a proof is at hand.
+    macro_rules! tiled {
+        ($kernel:ident, $tile:expr, $operands:tt) => {
+            match $tile {
+                20 => tiled!($kernel 20 $operands),
+                15 => tiled!($kernel 15 $operands),
+                10 => tiled!($kernel 10 $operands),
+                _ => tiled!($kernel 6 $operands),
+            }
+        };
+        ($kernel:ident $w:literal $operands:tt) => {
+            // SAFETY: the caller's `_proof` shows that avx512f and avx512ifma are present.
+            unsafe { $kernel::<$w> $operands }
+        };
+    }
+
     fn vector(x: Row) -> __m512i {
         vectors(&[x])[0]
     }
@@ -217,15 +233,7 @@ mod ifma {
     ) {
         let (z, x, y, t) = (vectors_mut(z), vectors(x), vectors(y), vectors_mut(t));
         let (n, b1, k0) = (vectors(m.m()), vectors(m.fold()), vector(m.k0()));
-        // SAFETY: `_proof` shows that avx512f and avx512ifma are present.
-        unsafe {
-            match m.shape().tile() {
-                20 => amm52_mb8_ifma::<20>(z, x, y, n, b1, k0, t),
-                15 => amm52_mb8_ifma::<15>(z, x, y, n, b1, k0, t),
-                10 => amm52_mb8_ifma::<10>(z, x, y, n, b1, k0, t),
-                _ => amm52_mb8_ifma::<6>(z, x, y, n, b1, k0, t),
-            }
-        }
+        tiled!(amm52_mb8_ifma, m.shape().tile(), (z, x, y, n, b1, k0, t));
     }
 
     pub(super) fn ams(
@@ -237,15 +245,7 @@ mod ifma {
     ) {
         let (z, x, t) = (vectors_mut(z), vectors(x), vectors_mut(t));
         let (n, b1, k0) = (vectors(m.m()), vectors(m.fold()), vector(m.k0()));
-        // SAFETY: `_proof` shows that avx512f and avx512ifma are present.
-        unsafe {
-            match m.shape().tile() {
-                20 => ams52_mb8_ifma::<20>(z, x, n, b1, k0, t),
-                15 => ams52_mb8_ifma::<15>(z, x, n, b1, k0, t),
-                10 => ams52_mb8_ifma::<10>(z, x, n, b1, k0, t),
-                _ => ams52_mb8_ifma::<6>(z, x, n, b1, k0, t),
-            }
-        }
+        tiled!(ams52_mb8_ifma, m.shape().tile(), (z, x, n, b1, k0, t));
     }
 
     pub(super) fn select(z: &mut [Row], table: &[Row], index: Row, _proof: HaveIfma) {

@@ -203,7 +203,7 @@ fn double(x: &mut [u64], m: &[u64]) {
     for (x, m) in x.iter().zip(m) {
         x.sub_borrow(*m, &mut borrow);
     }
-    let take = core::hint::black_box((out | (1 - borrow)).wrapping_neg());
+    let take = (out | (borrow ^ 1)).mask();
     let mut borrow = 0;
     for (x, m) in x.iter_mut().zip(m) {
         *x = x.sub_borrow(m & take, &mut borrow);
@@ -225,7 +225,7 @@ fn fold<S: Scalar>(m: &[u64], k0: u64, shape: Shape) -> Vec<S> {
     let mut product = vec![0; m.len() + 1];
     let mut carry = 1u128;
     for (z, m) in product.iter_mut().zip(m) {
-        let t = u128::from(*m) * u128::from(k0) + carry;
+        let t = u128::from(*m).wrapping_mul(u128::from(k0)).wrapping_add(carry);
         (*z, carry) = (low(t), t >> 64);
     }
     product[m.len()] = low(carry);

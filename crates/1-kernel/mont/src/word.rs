@@ -100,6 +100,9 @@ impl Scalar for Digit {
 
 /// One position of one number, or of eight: what [`Kernel`](crate::Kernel)s and [`carry`](crate::carry)
 /// work on. All operations act on each lane alone and take the same time for all values.
+///
+/// Arithmetic on values that may be secret is spelled `wrapping_`, also where nothing can wrap: the
+/// plain operators branch on overflow in test builds.
 pub trait Word: DefaultIsZeroes + Send + Sync + 'static {
     /// One position of one of its numbers.
     type Scalar: Scalar;
@@ -121,17 +124,16 @@ pub trait Word: DefaultIsZeroes + Send + Sync + 'static {
 
     /// x where `mask` is all ones, y where it is zero.
     fn pick(mask: Self, x: Self, y: Self) -> Self {
-        // x, hidden behind the mask: the compiler must not find out that mask is all or nothing
-        let x = x.zip(y, |x, y| x ^ y).zip(mask, |d, mask| d & core::hint::black_box(mask));
-        x.zip(y, |d, y| d ^ y)
+        x.zip(y, |x, y| x ^ y).zip(mask, |d, mask| d & mask).zip(y, |d, y| d ^ y)
     }
-    /// 0 and 1 to zero and all ones.
+    /// 0 and 1 to zero and all ones; the compiler does not learn that there is nothing between, else
+    /// it makes a branch of what the mask does.
     fn mask(self) -> Self {
-        self.zip(self, |bit, _| bit.wrapping_neg())
+        core::hint::black_box(self.zip(self, |bit, _| bit.wrapping_neg()))
     }
-    /// All ones where x = 0 (all 64 bits), else zero.
+    /// All ones where x = 0 (all 64 bits), else zero: see [`mask`](Self::mask).
     fn is_zero(self) -> Self {
-        self.zip(self, |x, _| ((x | x.wrapping_neg()) >> 63).wrapping_sub(1))
+        self.zip(self, |x, _| ((x | x.wrapping_neg()) >> 63) ^ 1).mask()
     }
 }
 
@@ -151,7 +153,7 @@ impl Word for u64 {
         *self = x;
     }
     #[inline]
-    fn zip(self, y: Self, f: impl Fn(u64, u64) -> u64) -> Self {
+    fn zip(self, y: Self, f: impl Fn(Self, Self) -> Self) -> Self {
         f(self, y)
     }
     #[inline]
@@ -189,7 +191,8 @@ impl Word for Row {
     }
     #[inline]
     fn add_carry(self, y: Self, carry: &mut Self) -> Self {
-        let sum = self.zip(y, |x, y| (x & DIGIT) + (y & DIGIT)).zip(*carry, |s, c| s + c);
+        let sum = self.zip(y, |x, y| (x & DIGIT).wrapping_add(y & DIGIT));
+        let sum = sum.zip(*carry, u64::wrapping_add);
         *carry = sum.zip(sum, |s, _| s >> 52);
         sum.zip(sum, |s, _| s & DIGIT)
     }

@@ -1,7 +1,7 @@
 //! Every kernel against slow integers: products, squares, selects, exponentiations; random and
 //! patterned; each lane alone. The judge of the judge is `num-bigint`.
 
-#![allow(clippy::unwrap_used, reason = "tests")]
+#![allow(clippy::unwrap_used, clippy::print_stdout, reason = "tests")]
 
 use num_bigint::BigUint;
 use tollgate_mont::exp::{Stream, exp, exp_vartime, scratch_words};

@@ -63,6 +63,14 @@ pub fn declassify_words(words: &[u64]) {
     );
 }
 
+/// `word`, secret from here on, wherever the compiler keeps it: see [`mark_secret`].
+#[must_use]
+pub fn secret(word: u64) -> u64 {
+    mark_secret_words(core::slice::from_ref(&word));
+    // SAFETY: a reference is valid to read. Volatile: the value comes from where it was marked.
+    unsafe { core::ptr::read_volatile(&raw const word) }
+}
+
 /// `word`, known to everyone from here on: what a public decision is taken by, such as whether a check
 /// held. Works on the value itself, wherever the compiler keeps it.
 #[must_use]

@@ -1,5 +1,7 @@
 //! Columns of text: the one place that knows the table crate.
 
+use std::borrow::Cow;
+
 use comfy_table::{CellAlignment, ContentArrangement, LineStyle, Table, TableStyle};
 
 use crate::text::cut;
@@ -9,7 +11,7 @@ pub(crate) const GAP: u16 = 2;
 
 /// A column: what stands above it, the most that a cell may take, and to which side cells go.
 pub(crate) struct Column {
-    pub(crate) heading: &'static str,
+    pub(crate) heading: Cow<'static, str>,
     pub(crate) width: usize,
     pub(crate) side: Side,
 }
@@ -24,20 +26,28 @@ pub(crate) enum Side {
 impl Column {
     /// Words, on the left.
     pub(crate) const fn words(heading: &'static str, width: usize) -> Self {
-        Self { heading, width, side: Side::Left }
+        Self {
+            heading: Cow::Borrowed(heading),
+            width,
+            side: Side::Left,
+        }
     }
 
     /// Figures, on the right.
     pub(crate) const fn figures(heading: &'static str, width: usize) -> Self {
-        Self { heading, width, side: Side::Right }
+        Self {
+            heading: Cow::Borrowed(heading),
+            width,
+            side: Side::Right,
+        }
     }
 }
 
 /// The most columns that a line of a grid can take.
 #[cfg(test)]
 pub(crate) fn widest(columns: &[Column]) -> usize {
-    let cell = |column: &Column| column.width.max(column.heading.len());
-    columns.iter().map(cell).sum::<usize>() + usize::from(GAP) * (columns.len() - 1)
+    columns.iter().map(|column| column.width).sum::<usize>()
+        + usize::from(GAP) * (columns.len() - 1)
 }
 
 /// The rows under their headings, a rule between; each line ends in a line feed, without spaces
@@ -49,13 +59,18 @@ pub(crate) fn grid(columns: &[Column], rows: Vec<Vec<String>>) -> String {
     table
         .load_style(RULED)
         .set_content_arrangement(ContentArrangement::Disabled)
-        .set_header(columns.iter().map(|column| column.heading));
+        .set_header(
+            columns
+                .iter()
+                .map(|column| cut(&column.heading, column.width)),
+        );
     for row in rows {
         let cut = |(text, column): (String, &Column)| cut(&text, column.width);
         table.add_row(row.into_iter().zip(columns).map(cut));
     }
     for (place, (drawn, column)) in table.column_iter_mut().zip(columns).enumerate() {
-        drawn.set_padding((if place == 0 { 0 } else { GAP }, 0));
+        // The rule's junction takes one column of the gap.
+        drawn.set_padding((if place == 0 { 0 } else { GAP - 1 }, 0));
         drawn.set_cell_alignment(match column.side {
             Side::Left => CellAlignment::Left,
             Side::Right => CellAlignment::Right,
@@ -76,6 +91,9 @@ mod tests {
         const COLUMNS: [Column; 2] = [Column::words("by", 6), Column::figures("time", 8)];
         let row = |by: &str, time: &str| vec![by.to_owned(), time.to_owned()];
         let drawn = grid(&COLUMNS, vec![row("a", "1.00 µs"), row("a long name", "-")]);
-        assert_eq!(drawn, "by         time\n---------------\na       1.00 µs\na lon~        -\n");
+        assert_eq!(
+            drawn,
+            "by         time\n---------------\na       1.00 µs\na lon~        -\n"
+        );
     }
 }

@@ -38,17 +38,15 @@ pub(crate) fn key(segment: &str) -> String {
     }
 }
 
-/// A key and an operation: `RSA-1024! sign`, `RSA-512! public, e = 7`.
+/// A key and an operation: `RSA-1024! sign`, `RSA-512! e=7`, `RSA-512! no CRT`.
 pub(crate) fn operation(subject: &Subject) -> String {
-    let segments: Vec<&str> = subject.segments().skip(2).collect();
     let mark = if is_insecure(subject) { "!" } else { "" };
-    let exponent = match subject.parameter(EXPONENT) {
-        None => String::new(),
-        Some(FULL) => ", no CRT".to_owned(),
-        Some(value) => format!(", e = {value}"),
+    let what = match subject.parameter(EXPONENT) {
+        None => subject.segments().skip(2).collect::<Vec<_>>().join(" "),
+        Some(FULL) => "no CRT".to_owned(),
+        Some(value) => format!("e={value}"),
     };
-    let (key, what) = (key(key_of(subject)), segments.join(" "));
-    format!("{key}{mark} {what}{exponent}")
+    format!("{}{mark} {what}", key(key_of(subject)))
 }
 
 /// Who, by name.

@@ -36,7 +36,12 @@ impl<'a> Shelf<'a> {
     }
 
     /// The record of a subject's figure.
-    pub(crate) fn record(self, subject: &Subject, quantity: &str, unit: Unit) -> Option<&'a Record> {
+    pub(crate) fn record(
+        self,
+        subject: &Subject,
+        quantity: &str,
+        unit: Unit,
+    ) -> Option<&'a Record> {
         self.0.iter().rev().find(|record| {
             record.subject == *subject
                 && record.quantity.as_str() == quantity
@@ -45,31 +50,44 @@ impl<'a> Shelf<'a> {
     }
 
     /// A subject's figure.
-    pub(crate) fn find(self, subject: &Subject, quantity: &str, unit: Unit) -> Option<&'a Estimate> {
-        self.record(subject, quantity, unit).map(|record| &record.estimate)
+    pub(crate) fn find(
+        self,
+        subject: &Subject,
+        quantity: &str,
+        unit: Unit,
+    ) -> Option<&'a Estimate> {
+        self.record(subject, quantity, unit)
+            .map(|record| &record.estimate)
     }
 
     /// A subject's figure in cycles.
     pub(crate) fn cycles(self, subject: &Subject, quantity: &str) -> Option<Cycles> {
-        self.find(subject, quantity, Unit::Cycles).map(|found| Cycles::new(found.point()))
+        self.find(subject, quantity, Unit::Cycles)
+            .map(|found| Cycles::new(found.point()))
     }
 
     /// A subject's figure in nanoseconds.
     pub(crate) fn nanos(self, subject: &Subject, quantity: &str) -> Option<Nanos> {
-        self.find(subject, quantity, Unit::Nanos).map(|found| Nanos::new(found.point()))
+        self.find(subject, quantity, Unit::Nanos)
+            .map(|found| Nanos::new(found.point()))
     }
 
     /// A subject's figure per second.
     pub(crate) fn per_second(self, subject: &Subject, quantity: &str) -> Option<PerSecond> {
-        self.find(subject, quantity, Unit::PerSecond).map(|found| PerSecond::new(found.point()))
+        self.find(subject, quantity, Unit::PerSecond)
+            .map(|found| PerSecond::new(found.point()))
     }
 }
 
 /// A quantity without the word of its unit, which stands above the column.
 pub(crate) fn cell(quantity: Option<impl Display>) -> String {
-    let Some(quantity) = quantity else { return MISSING.to_owned() };
+    let Some(quantity) = quantity else {
+        return MISSING.to_owned();
+    };
     let text = quantity.to_string();
-    let bare = text.strip_suffix(" cycles").or_else(|| text.strip_suffix("/s"));
+    let bare = text
+        .strip_suffix(" cycles")
+        .or_else(|| text.strip_suffix("/s"));
     bare.unwrap_or(&text).to_owned()
 }
 
@@ -87,5 +105,8 @@ pub(crate) fn share(bound: Option<Cycles>, measured: Option<Cycles>) -> String {
 pub(crate) fn ratio(estimate: &Estimate) -> String {
     let digits = if estimate.point() < 9.995 { 2 } else { 1 };
     let (low, high) = estimate.interval();
-    format!("{:.digits$} [{low:.digits$}-{high:.digits$}]", estimate.point())
+    format!(
+        "{:.digits$} [{low:.digits$}-{high:.digits$}]",
+        estimate.point()
+    )
 }

@@ -12,7 +12,7 @@ use crate::vocabulary::{
 };
 
 const COLUMNS: [Column; 9] = [
-    Column::words("operation", 18),
+    Column::words("operation", 17),
     Column::words("by", 12),
     Column::figures("time", 7),
     Column::figures("cycles", 6),
@@ -20,7 +20,7 @@ const COLUMNS: [Column; 9] = [
     Column::figures("times as fast", 16),
     Column::words("as", 7),
     Column::figures("share", 5),
-    Column::words("limit", 7),
+    Column::words("limit", 8),
 ];
 
 /// The table of every measured RSA operation, with the ratio against the fastest library and the
@@ -36,7 +36,12 @@ pub fn table(records: &[Record]) -> String {
     // What belongs to one operation stands together, in the order in which operations came.
     let mut order: Vec<(&str, Option<&str>)> = subjects.iter().map(|s| row_of(s)).collect();
     let mut seen = Vec::new();
-    order.retain(|row| !seen.contains(row) && { seen.push(*row); true });
+    order.retain(|row| {
+        !seen.contains(row) && {
+            seen.push(*row);
+            true
+        }
+    });
     subjects.sort_by_key(|subject| order.iter().position(|row| *row == row_of(subject)));
 
     let mut rows = Vec::new();
@@ -50,8 +55,15 @@ pub fn table(records: &[Record]) -> String {
     if subjects.iter().any(|subject| is_insecure(subject)) {
         text += &wrapped(INSECURE_NOTE);
     }
-    let explains = |quantity| records.iter().any(|record| record.quantity.as_str() == quantity);
-    if subjects.iter().any(|subject| subject.parameter(BATCH).is_some()) {
+    let explains = |quantity| {
+        records
+            .iter()
+            .any(|record| record.quantity.as_str() == quantity)
+    };
+    if subjects
+        .iter()
+        .any(|subject| subject.parameter(BATCH).is_some())
+    {
         text += &wrapped("xN: N operations in one call, all lanes full; figures are per operation");
     }
     if explains(TIMES_AS_FAST) {
@@ -78,7 +90,11 @@ fn line(shelf: Shelf<'_>, subject: &Subject, is_first: bool) -> Vec<String> {
     let bound = shelf.record(subject, BOUND_CYCLES_PER_OPERATION, Unit::Cycles);
     let (times, against) = fastest_library(shelf, subject);
     vec![
-        if is_first { operation(subject) } else { String::new() },
+        if is_first {
+            operation(subject)
+        } else {
+            String::new()
+        },
         contender(subject),
         cell(shelf.nanos(subject, NS_PER_OPERATION)),
         cell(cycles),
@@ -86,7 +102,9 @@ fn line(shelf: Shelf<'_>, subject: &Subject, is_first: bool) -> Vec<String> {
         times,
         against,
         share(shelf.cycles(subject, BOUND_CYCLES_PER_OPERATION), cycles),
-        bound.and_then(|record| record.conditions.get(LIMIT)).map_or_else(|| MISSING.into(), Clone::clone),
+        bound
+            .and_then(|record| record.conditions.get(LIMIT))
+            .map_or_else(|| MISSING.into(), Clone::clone),
     ]
 }
 
@@ -97,7 +115,9 @@ fn fastest_library(shelf: Shelf<'_>, subject: &Subject) -> (String, String) {
             && record.quantity.as_str() == TIMES_AS_FAST
             && record.unit == Unit::Ratio
             && row_of(&record.subject) == row_of(subject)
-            && [BY, BATCH].iter().all(|key| record.subject.parameter(key) == subject.parameter(key))
+            && [BY, BATCH]
+                .iter()
+                .all(|key| record.subject.parameter(key) == subject.parameter(key))
     });
     let least: Option<(&Estimate, &str)> = ratios
         .filter_map(|record| Some((&record.estimate, record.subject.parameter(AGAINST)?)))

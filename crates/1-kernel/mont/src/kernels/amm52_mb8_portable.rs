@@ -47,11 +47,11 @@ pub(crate) fn amm52_mb8_portable(
 }
 
 fn add(x: Row, y: Row) -> Row {
-    x.zip(y, |x, y| x + y)
+    x.zip(y, u64::wrapping_add)
 }
 
 fn wide(x: u64, y: u64) -> u128 {
-    u128::from(x & DIGIT) * u128::from(y & DIGIT)
+    u128::from(x & DIGIT).wrapping_mul(u128::from(y & DIGIT))
 }
 
 #[allow(clippy::cast_possible_truncation, reason = "the low half is meant")]

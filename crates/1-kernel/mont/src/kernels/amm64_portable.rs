@@ -35,14 +35,14 @@ pub(crate) fn amm64_portable(
         }
         let (top, again) = top.overflowing_add(carry);
         t[k - 1] = top;
-        t[k] = u64::from(over) + u64::from(again);
+        t[k] = u64::from(over).wrapping_add(u64::from(again));
     }
     subtract_if(z, &t[..k], m, t[k]);
 }
 
 /// z := t - m where `above` is 1, else t. With t + above * R < R + m: z < R.
 pub(super) fn subtract_if(z: &mut [u64], t: &[u64], m: &[u64], above: u64) {
-    let mask = core::hint::black_box(above.wrapping_neg());
+    let mask = above.mask();
     let mut borrow = 0;
     for ((z, t), m) in z.iter_mut().zip(t).zip(m) {
         *z = t.sub_borrow(m & mask, &mut borrow);
@@ -51,7 +51,8 @@ pub(super) fn subtract_if(z: &mut [u64], t: &[u64], m: &[u64], above: u64) {
 
 /// (low, high) of x * y + a + b: at most 2^128 - 1.
 fn product(x: u64, y: u64, a: u64, b: u64) -> (u64, u64) {
-    let t = u128::from(x) * u128::from(y) + u128::from(a) + u128::from(b);
+    let t = u128::from(x).wrapping_mul(u128::from(y));
+    let t = t.wrapping_add(u128::from(a)).wrapping_add(u128::from(b));
     #[allow(clippy::cast_possible_truncation, reason = "the halves are meant")]
     {
         (t as u64, (t >> 64) as u64)

@@ -10,14 +10,10 @@ use crate::word::Word;
 #[inline(always)]
 pub(crate) fn select_portable<W: Word>(z: &mut [W], table: &[W], index: W) {
     z.fill(W::default());
-    let mut number = 0;
-    for entry in table.chunks_exact(z.len()) {
+    for (number, entry) in (0..).zip(table.chunks_exact(z.len())) {
         let mask = index.zip(W::splat(number), |i, n| i ^ n).is_zero();
-        // the compiler must not find out that mask is all or nothing, once per entry
-        let mask = core::hint::black_box(mask);
         for (z, &x) in z.iter_mut().zip(entry) {
             *z = z.zip(x.zip(mask, |x, mask| x & mask), |z, x| z | x);
         }
-        number += 1;
     }
 }

@@ -31,6 +31,9 @@ macro_rules! un {
     ($j:ident < $w:ident $block:block) => {
         un!(@ $j $w $block 0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19)
     };
+    (1 <= $j:ident < $w:ident $block:block) => {
+        un!(@ $j $w $block 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19)
+    };
     (@ $j:ident $w:ident $block:block $($n:literal)*) => { $({
         const $j: usize = $n;
         if $j < $w { $block }
@@ -76,7 +79,7 @@ pub(super) fn block<const W: usize>(x: &[V], at: usize) -> &[V; W] {
     x[at..].first_chunk().expect("a whole block")
 }
 
-/// t[0..R+W] := (t if ACC) + a * b, R = a.len().
+/// t[0..R+W] := (t if ACC) + a * b, R = `a.len()`.
 #[inline(never)]
 #[target_feature(enable = "avx512f,avx512ifma")]
 pub(super) fn mul_tile<const W: usize, const ACC: bool>(t: &mut [V], a: &[V], b: &[V; W]) {
@@ -90,11 +93,7 @@ pub(super) fn mul_tile<const W: usize, const ACC: bool>(t: &mut [V], a: &[V], b:
         let (x, b) = (a[i], pin(b));
         let top = if ACC { t[i + W] } else { _mm512_setzero_si512() };
         t[i] = lo(w[0], x, b[0]);
-        un!(J < W {
-            if J > 0 {
-                w[J - 1] = hi(lo(w[J], x, b[J]), x, b[J - 1]);
-            }
-        });
+        un!(1 <= J < W { w[J - 1] = hi(lo(w[J], x, b[J]), x, b[J - 1]); });
         w[W - 1] = hi(top, x, b[W - 1]);
     }
     let rest = &mut t[a.len()..];
@@ -119,7 +118,7 @@ pub(super) fn sq_tile<const W: usize, const ACC: bool>(t: &mut [V], a: &[V; W]) 
         if ACC {
             w[I + W] = t[I + W];
         }
-        un!(J < W {
+        un!(1 <= J < W {
             if J > I {
                 w[I + J] = lo(w[I + J], x, a[J]);
                 w[I + J + 1] = hi(w[I + J + 1], x, a[J]);
@@ -137,11 +136,7 @@ macro_rules! fold_row {
         let c = carry(q);
         // the carry joins last: 4 + 1 cycles from one folded digit to the next, the shift beside
         $w[0] = add(lo($w[1], q, b1[0]), c);
-        un!(J < $W {
-            if J > 0 {
-                $w[J] = hi(lo($w[J + 1], q, b1[J]), q, b1[J - 1]);
-            }
-        });
+        un!(1 <= J < $W { $w[J] = hi(lo($w[J + 1], q, b1[J]), q, b1[J - 1]); });
         $w[$W] = hi($top, q, b1[$W - 1]);
     }};
 }
@@ -251,11 +246,7 @@ pub(super) fn amm_rows<const W: usize>(
     for i in 0..W {
         let (a, y) = (x[i], pin(y));
         w[0] = lo(w[0], a, y[0]);
-        un!(J < W {
-            if J > 0 {
-                w[J] = hi(lo(w[J], a, y[J]), a, y[J - 1]);
-            }
-        });
+        un!(1 <= J < W { w[J] = hi(lo(w[J], a, y[J]), a, y[J - 1]); });
         w[W] = hi(w[W], a, y[W - 1]);
         if i + 1 < W {
             fold_row!(w, W, b1, _mm512_setzero_si512());

@@ -1,0 +1,36 @@
+//! Which kernels the tests of this run cover: all that the machine has, less the veto. A kernel that
+//! does not run for another reason fails here, so no test can skip it unseen.
+
+#![allow(clippy::unwrap_used, clippy::print_stdout, reason = "tests")]
+
+use tollgate_mont::{Kernel, LaneKernel, LimbKernel};
+
+#[test]
+fn every_kernel_of_this_machine_is_tested() {
+    let tested: Vec<_> = LimbKernel::all()
+        .iter()
+        .flat_map(|k| [k.name(), k.square_name()])
+        .chain(LaneKernel::all().iter().flat_map(|k| [k.name(), k.square_name()]))
+        .collect();
+    let mut names = tested.clone();
+    names.sort_unstable();
+    names.dedup();
+    println!("backends tested: {names:?}");
+
+    // The judge is the kernel's own list of processor flags, and the variable itself.
+    let cpuinfo = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
+    let flags = cpuinfo.lines().find(|line| line.starts_with("flags")).unwrap_or_default();
+    let has = |flag: &str| flags.split_whitespace().any(|f| f == flag);
+    let veto = std::env::var("TOLLGATE_CPU_DISABLE").unwrap_or_default();
+    let vetoed = |word: &str| veto.split(',').any(|w| w.trim() == word);
+
+    let mut expected = vec!["amm52_mb8_portable", "amm64_portable"];
+    if has("bmi2") && has("adx") && !vetoed("adx") {
+        expected.extend(["amm64_mulx", "ams64_mulx"]);
+    }
+    if ["avx512f", "avx512dq", "avx512vl", "avx512ifma"].into_iter().all(has) && !vetoed("ifma") {
+        expected.extend(["amm52_mb8_ifma", "ams52_mb8_ifma"]);
+    }
+    expected.sort_unstable();
+    assert_eq!(names, expected, "kernels that ran, and kernels that this machine should run");
+}

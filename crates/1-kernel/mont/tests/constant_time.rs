@@ -1,0 +1,97 @@
+//! Memcheck watches the limb kernels, the portable lanes and the exponentiation with all operands and
+//! exponents secret: no branch and no address may depend on them. A leak made on purpose shows that
+//! the check can fail. (Valgrind does not know AVX-512: the IFMA kernels are not covered here.)
+
+use tollgate_cpu::{memcheck, rerun};
+use tollgate_mont::exp::{Stream, exp, scratch_words};
+use tollgate_mont::{Digit, Kernel, LaneKernel, LimbKernel, Modulus, Row, Shape, Word, carry};
+
+/// Random words that memcheck takes for secret.
+fn secret<W: Word>(rng: &mut fastrand::Rng, len: usize) -> Vec<W> {
+    let mut words = vec![W::default(); len];
+    for word in &mut words {
+        for lane in 0..W::LANES {
+            word.set_lane(lane, memcheck::secret(rng.u64(..)));
+        }
+    }
+    words
+}
+
+/// Product, square, select, exponentiation and last subtractions on secrets.
+fn operations<K: Kernel>(kernel: K, m: &Modulus<K::Word>, bits: usize) {
+    let mut rng = fastrand::Rng::with_seed(9);
+    let k = m.k();
+    let (x, y) = (secret::<K::Word>(&mut rng, k), secret::<K::Word>(&mut rng, k));
+    let e = secret::<K::Word>(&mut rng, bits.div_ceil(64));
+    let mut t = vec![K::Word::default(); m.scratch_words()];
+    let (mut z, mut w) = (x.clone(), x.clone());
+    kernel.amm(&mut z, &x, &y, m, &mut t);
+    kernel.ams(&mut w, &z, m, &mut t);
+    carry::reduce(&mut w, m.m());
+    carry::sub_mod(&mut z, &w, &x, m.m());
+    carry::add_mod(&mut w, &z, &x, m.m());
+    let index = e[0].zip(e[0], |e, _| e & 31);
+    let table = secret::<K::Word>(&mut rng, 32 * k);
+    kernel.select(&mut z, &table, index);
+    let mut scratch = vec![K::Word::default(); scratch_words(m.shape(), bits)];
+    exp(kernel, bits, [Stream { x: &mut w, e: &e, m, scratch: &mut scratch }]);
+    let same = carry::equal(&w, &x);
+    carry::pick(&mut z, same, &w, &x);
+}
+
+/// An odd modulus of `bits` bits; its value is secret too, its length is not.
+fn modulus(bits: usize) -> Vec<u64> {
+    let mut rng = fastrand::Rng::with_seed(10);
+    let mut m: Vec<u64> = (0..bits / 64).map(|_| rng.u64(..)).collect();
+    m[0] |= 1;
+    m[bits / 64 - 1] |= 1 << 63;
+    m
+}
+
+fn checked(name: &str, operation: impl FnOnce()) {
+    if !memcheck::running_on_valgrind() {
+        return rerun::under_memcheck(name);
+    }
+    let before = memcheck::count_errors();
+    operation();
+    assert_eq!(memcheck::count_errors(), before, "a secret decides a branch or an address: see above");
+}
+
+#[test]
+fn limb_kernels_are_constant_time() {
+    checked("limb_kernels_are_constant_time", || {
+        for kernel in LimbKernel::all() {
+            for bits in [256, 512, 1024] {
+                let m = Modulus::new(&modulus(bits), Shape::limbs(bits)).expect("odd");
+                operations(kernel, &m, 64);
+            }
+        }
+    });
+}
+
+#[test]
+fn portable_lanes_are_constant_time() {
+    checked("portable_lanes_are_constant_time", || {
+        let one = Modulus::<Digit>::new(&modulus(512), Shape::digits(512)).expect("odd");
+        let mut m = Modulus::<Row>::lanes(one.shape());
+        (0..tollgate_mont::LANES).for_each(|lane| m.load_lane(lane, &one));
+        operations(LaneKernel::Portable, &m, 32);
+    });
+}
+
+#[test]
+fn a_leak_is_found() {
+    if !memcheck::running_on_valgrind() {
+        return rerun::under_memcheck("a_leak_is_found");
+    }
+    let mut rng = fastrand::Rng::with_seed(11);
+    let x = secret::<u64>(&mut rng, 4);
+    let before = memcheck::count_errors();
+    // what a careless last subtraction would do
+    let table = [1, 2];
+    let picked = table[usize::from(core::hint::black_box(x[3]) > core::hint::black_box(x[2]))];
+    if core::hint::black_box(picked) == 1 {
+        core::hint::black_box(&table);
+    }
+    assert!(memcheck::count_errors() > before, "memcheck must report a branch on a secret");
+}

@@ -1,0 +1,93 @@
+//! What stands above a table: the machine, what was used of it, and who took part.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use tollgate_record::{Kind, Machine, PerSecond, Record};
+
+use crate::shelf::cell;
+use crate::text::wrapped;
+use crate::vocabulary::KERNEL;
+
+/// The heading of a table of measured records: processor, core clock, features, kernels, versions.
+/// A vetoed feature and a portable kernel are said aloud. Empty if nothing was measured.
+#[must_use]
+pub fn lines(records: &[Record]) -> String {
+    let Some(first) = records.iter().find(|record| record.kind == Kind::Measured) else {
+        return String::new();
+    };
+    let kernels: BTreeSet<&str> = records
+        .iter()
+        .filter_map(|record| record.conditions.get(KERNEL).map(String::as_str))
+        .collect();
+    wrapped(&of_machine(&first.machine))
+        + &wrapped(&of_features(&first.machine, &kernels))
+        + &wrapped(&of_versions(&first.versions, first.commit.as_deref()))
+}
+
+fn of_machine(machine: &Machine) -> String {
+    let mut parts = vec![machine.cpu.clone()];
+    parts.extend(
+        machine
+            .logical_cores
+            .map(|cores| format!("{cores} logical cores")),
+    );
+    parts.push(match machine.virtualised {
+        Some(true) => "virtualised".to_owned(),
+        Some(false) => "not virtualised".to_owned(),
+        None => "virtualised or not is unknown".to_owned(),
+    });
+    parts.push(match &machine.core_clock_hz {
+        Some(hz) => format!(
+            "core clock {}Hz",
+            spaced(&cell(Some(PerSecond::new(hz.point()))))
+        ),
+        None => "core clock unknown".to_owned(),
+    });
+    parts.extend(
+        machine
+            .kernel
+            .as_ref()
+            .map(|release| format!("kernel {release}")),
+    );
+    parts.join(", ")
+}
+
+/// `4.01G` as `4.01 G`.
+fn spaced(figure: &str) -> String {
+    match figure.find(|c: char| c.is_ascii_alphabetic()) {
+        Some(at) => format!("{} {}", &figure[..at], &figure[at..]),
+        None => format!("{figure} "),
+    }
+}
+
+fn of_features(machine: &Machine, kernels: &BTreeSet<&str>) -> String {
+    let list = |words: &BTreeSet<String>| match words.is_empty() {
+        true => "none".to_owned(),
+        false => words.iter().cloned().collect::<Vec<_>>().join(", "),
+    };
+    let mut text = format!("features in use: {}", list(&machine.features));
+    if !machine.vetoed.is_empty() {
+        text += &format!(
+            "; SWITCHED OFF by TOLLGATE_CPU_DISABLE: {}",
+            list(&machine.vetoed)
+        );
+    }
+    if !kernels.is_empty() {
+        let named = |kernel: &&str| match kernel.ends_with("_portable") {
+            true => format!("{kernel} (FALLBACK: slow, for any processor)"),
+            false => (*kernel).to_owned(),
+        };
+        let kernels: Vec<String> = kernels.iter().map(named).collect();
+        text += &format!("; kernels: {}", kernels.join(", "));
+    }
+    text
+}
+
+fn of_versions(versions: &BTreeMap<String, String>, commit: Option<&str>) -> String {
+    let mut parts: Vec<String> = versions
+        .iter()
+        .map(|(name, version)| format!("{name} {version}"))
+        .collect();
+    parts.push(format!("commit {}", commit.unwrap_or("unknown")));
+    parts.join(", ")
+}
