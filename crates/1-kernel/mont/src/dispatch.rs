@@ -127,7 +127,15 @@ impl Kernel for LimbKernel {
 
     fn select(self, z: &mut [u64], table: &[u64], index: u64) {
         check_table(z, table);
-        select_portable(z, table, index);
+        match self {
+            #[cfg(target_arch = "x86_64")]
+            Self::Mulx(_) if z.len().is_multiple_of(4) => {
+                use crate::kernels::select64_sse2::select64_sse2;
+                // SAFETY: every x86-64 processor has sse2.
+                unsafe { select64_sse2(z, table, index) }
+            }
+            _ => select_portable(z, table, index),
+        }
     }
 }
 

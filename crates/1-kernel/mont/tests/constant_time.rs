@@ -33,7 +33,7 @@ fn operations<K: Kernel>(kernel: K, m: &Modulus<K::Word>, bits: usize) {
     let index = e[0].zip(e[0], |e, _| e & 31);
     let table = secret::<K::Word>(&mut rng, 32 * k);
     kernel.select(&mut z, &table, index);
-    let mut scratch = vec![K::Word::default(); scratch_words(m.shape(), bits)];
+    let mut scratch = vec![K::Word::default(); scratch_words::<K::Word>(m.shape(), bits)];
     exp(kernel, bits, [Stream { x: &mut w, e: &e, m, scratch: &mut scratch }]);
     let same = carry::equal(&w, &x);
     carry::pick(&mut z, same, &w, &x);

@@ -302,7 +302,7 @@ fn exponentiation<K: Family>(kernel: K, bits: usize, e_bits: usize) {
         exp_vartime(kernel, &mut z, mont, e, m, &mut product, &mut t);
         judge(&z, m, want, "public exponent");
     }
-    let mut scratch = vec![vec![K::Word::splat(5); scratch_words(shape, e_bits)]; 2];
+    let mut scratch = vec![vec![K::Word::splat(5); scratch_words::<K::Word>(shape, e_bits)]; 2];
     let [s0, s1] = &mut scratch[..] else { unreachable!() };
     let [(m0, x0, e0, want0), (m1, x1, e1, want1)] = &mut runs[..] else { unreachable!() };
     exp(kernel, e_bits, [

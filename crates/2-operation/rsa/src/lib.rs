@@ -24,7 +24,11 @@
 
 mod batch;
 mod blinding;
+#[cfg(test)]
+mod constant_time;
 mod error;
+#[cfg(test)]
+mod faults;
 mod hash;
 mod key;
 mod material;

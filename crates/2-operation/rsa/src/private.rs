@@ -105,10 +105,10 @@ pub(crate) fn private_words<W: Word>(numbers: &Numbers<'_, W>, method: Method) -
     let (n, prime) = (numbers.n, &numbers.primes.p);
     let crt = PRIME_REGISTERS * prime.k()
         + prime.scratch_words()
-        + 2 * exp::scratch_words(prime.shape(), numbers.bits.prime);
+        + 2 * exp::scratch_words::<W>(prime.shape(), numbers.bits.prime);
     let full = match method {
         Method::Crt => 0,
-        Method::Full => exp::scratch_words(n.shape(), numbers.bits.n),
+        Method::Full => exp::scratch_words::<W>(n.shape(), numbers.bits.n),
     };
     REGISTERS * n.k() + crt.max(full).max(n.scratch_words())
 }

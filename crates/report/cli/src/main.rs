@@ -1,2 +1,36 @@
 //! `tollgate`: what a TLS connection costs, rung by rung.
-fn main() {}
+#![forbid(unsafe_code)]
+
+mod bounds;
+mod contenders;
+mod figures;
+mod host;
+mod interrupt;
+mod kernel;
+mod keys;
+mod measure;
+mod options;
+mod output;
+mod pkeu;
+mod speed;
+mod stop;
+
+use std::process::ExitCode;
+
+use crate::options::{Options, Verb};
+use crate::stop::Stop;
+
+fn main() -> ExitCode {
+    run().unwrap_or_else(|stop| stop.report())
+}
+
+fn run() -> Result<ExitCode, Stop> {
+    // A mistyped veto would run, silently, what the user wanted off.
+    tollgate_cpu::features::veto().map_err(Stop::from_error)?;
+    let options = Options::read()?;
+    interrupt::listen()?;
+    match options.verb {
+        Verb::Kernel(options) => kernel::run(&options),
+        Verb::Speed(options) => speed::run(&options),
+    }
+}

@@ -11,7 +11,6 @@
 
 use tollgate_cpu::HaveAdxBmi2;
 
-use super::amm64_portable::subtract_if;
 use super::tiles64_mulx::{Eight, Four, Tile};
 use crate::word::Word;
 
@@ -43,16 +42,39 @@ fn multiply<const W: usize>(
 ) {
     let k = z.len();
     let (t, s) = t.split_at_mut(2 * k);
-    t[..k].fill(0);
     for j in (0..k).step_by(W) {
-        let w = &mut s[..W];
-        w.fill(0);
-        for i in (0..k).step_by(W) {
-            tile.mul(&mut t[i + j..], w, &x[i..], &y[j..]);
-        }
-        t[j + k..j + k + W].copy_from_slice(w);
+        let (w, c) = s[..2 * W].split_at_mut(W);
+        multiply_row::<W>(&mut t[j..], w, c, x, &y[j..], j == 0, tile);
     }
     reduce::<W>(z, t, s, m, k0, tile);
+}
+
+/// t[0..K+W] := (t[0..K] unless `fresh`) + x * b for one tile b; w, c: scratch.
+#[inline(always)]
+pub(super) fn multiply_row<const W: usize>(
+    t: &mut [u64],
+    w: &mut [u64],
+    c: &mut [u64],
+    x: &[u64],
+    b: &[u64],
+    fresh: bool,
+    tile: impl Tile,
+) {
+    if fresh {
+        c.fill(0);
+    } else {
+        c.copy_from_slice(&t[..W]);
+    }
+    tile.first(t, w, x, b, c);
+    for i in (W..x.len()).step_by(W) {
+        if fresh {
+            c.copy_from_slice(w);
+            tile.first(&mut t[i..], w, &x[i..], b, c);
+        } else {
+            tile.next(&mut t[i..], w, &x[i..], b);
+        }
+    }
+    t[x.len()..x.len() + W].copy_from_slice(w);
 }
 
 /// z :== t / R (mod m), z < R, for t of 2K limbs, t < R^2; s: two tiles of scratch.
@@ -72,11 +94,18 @@ pub(super) fn reduce<const W: usize>(
     for i in (0..k).step_by(W) {
         tile.redc(q, w, &t[i..], m, k0);
         for j in (W..k).step_by(W) {
-            tile.mul(&mut t[i + j..], w, q, &m[j..]);
+            tile.next(&mut t[i + j..], w, q, &m[j..]);
         }
-        for (t, &w) in t[i + k..i + k + W].iter_mut().zip(&*w) {
-            *t = t.add_carry(w, &mut carry);
-        }
+        tile.add(&mut t[i + k..], w, &mut carry);
     }
-    subtract_if(z, &t[k..], m, carry);
+    // t[k..] + carry * R < R + m: m goes away where there is a carry, and then the result is below R
+    let t = &t[k..];
+    let mut borrow = 0;
+    for i in (0..k).step_by(W) {
+        tile.sub(&mut z[i..], &t[i..], &m[i..], &mut borrow);
+    }
+    let above = carry.mask();
+    for (z, t) in z.iter_mut().zip(t) {
+        *z = Word::pick(above, *z, *t);
+    }
 }

@@ -41,7 +41,7 @@ pub(crate) fn amm64_portable(
 }
 
 /// z := t - m where `above` is 1, else t. With t + above * R < R + m: z < R.
-pub(super) fn subtract_if(z: &mut [u64], t: &[u64], m: &[u64], above: u64) {
+fn subtract_if(z: &mut [u64], t: &[u64], m: &[u64], above: u64) {
     let mask = above.mask();
     let mut borrow = 0;
     for ((z, t), m) in z.iter_mut().zip(t).zip(m) {

@@ -11,7 +11,7 @@
 
 use tollgate_cpu::HaveAdxBmi2;
 
-use super::amm64_mulx::reduce;
+use super::amm64_mulx::{multiply_row, reduce};
 use super::tiles64_mulx::{Eight, Four, Tile};
 
 pub(crate) fn ams64_mulx<const W: usize>(
@@ -46,15 +46,10 @@ fn square<const W: usize>(
         return reduce::<W>(z, t, s, m, k0, tile);
     }
     t[..W].fill(0); // no cross product reaches the lowest block, nor the highest
-    t[W..k].fill(0);
     t[2 * k - W..].fill(0);
     for i in (0..k - W).step_by(W) {
-        let w = &mut s[..W];
-        w.fill(0);
-        for j in (i + W..k).step_by(W) {
-            tile.mul(&mut t[i + j..], w, &x[j..], &x[i..]);
-        }
-        t[i + k..i + k + W].copy_from_slice(w);
+        let (w, c) = s[..2 * W].split_at_mut(W);
+        multiply_row::<W>(&mut t[2 * i + W..], w, c, &x[i + W..], &x[i..], i == 0, tile);
     }
     let mut carries = [0; 2];
     for i in (0..k).step_by(W) {

@@ -1,0 +1,93 @@
+//! Memcheck watches whole private operations with every secret number of the key marked: no branch
+//! and no address may depend on one. (`tollgate-mont` shows that the check can fail.)
+
+use tollgate_cpu::{memcheck, rerun};
+use tollgate_mont::{Digit, LaneKernel, LimbKernel, Modulus};
+
+use crate::{PrivateKey, PrivateRequest, Workspace, private_batch};
+
+fn mark_limbs(m: &Modulus<u64>) {
+    [m.m(), m.one(), m.rr(), m.rrr()].into_iter().for_each(memcheck::mark_secret_words);
+}
+
+fn mark_digits(m: &Modulus<Digit>) {
+    [m.m(), m.one(), m.rr(), m.rrr()].into_iter().for_each(mark);
+}
+
+fn mark(digits: &[Digit]) {
+    digits.iter().for_each(|d| memcheck::mark_secret_words(core::slice::from_ref(&d.0)));
+}
+
+/// A key whose secrets memcheck knows to be secret.
+fn secret_key(pem: &str) -> PrivateKey {
+    let key = PrivateKey::from_pem(pem).expect("a good key");
+    [&key.limbs.p, &key.limbs.q].into_iter().for_each(mark_limbs);
+    [&key.digits.p, &key.digits.q].into_iter().for_each(mark_digits);
+    memcheck::mark_secret_words(&key.limbs.q_inv);
+    memcheck::mark_secret_words(&key.limbs.q_n);
+    mark(&key.digits.q_inv);
+    mark(&key.digits.q_n);
+    let x = &key.exponents;
+    for exponent in [&x.d, &x.d_p, &x.d_q, &x.minus_d_p, &x.minus_d_q] {
+        memcheck::mark_secret_words(exponent);
+    }
+    key
+}
+
+fn checked(name: &str, operation: impl FnOnce()) {
+    if !memcheck::running_on_valgrind() {
+        return rerun::under_memcheck(name);
+    }
+    let before = memcheck::count_errors();
+    operation();
+    assert_eq!(memcheck::count_errors(), before, "a secret decides a branch or an address: see above");
+}
+
+/// The operation twice, so that a fresh and a squared blinding pair are seen, each on its input.
+fn operations(mut workspace: Workspace, pem: &str) {
+    let key = secret_key(pem);
+    for byte in 1..3 {
+        let mut buffer = vec![byte; key.size()];
+        buffer[0] = 0;
+        let mut requests = [PrivateRequest::new(&key, &mut buffer)];
+        private_batch(&mut workspace, &mut requests);
+        assert!(requests[0].outcome().is_ok());
+    }
+}
+
+#[test]
+fn single_operations_are_constant_time() {
+    checked("constant_time::single_operations_are_constant_time", || {
+        for kernel in LimbKernel::all() {
+            let workspace = Workspace::with_kernels(kernel, LaneKernel::Portable);
+            operations(workspace, include_str!("../../../../vectors/keys/rsa-1024.pem"));
+        }
+    });
+}
+
+#[test]
+fn operations_in_lanes_are_constant_time() {
+    checked("constant_time::operations_in_lanes_are_constant_time", || {
+        let workspace = Workspace::with_kernels(LimbKernel::Portable, LaneKernel::Portable);
+        operations(
+            workspace.lanes_from(1),
+            include_str!("../../../../vectors/keys/rsa-512.pem"),
+        );
+    });
+}
+
+#[test]
+fn the_keys_secrets_are_watched() {
+    if !memcheck::running_on_valgrind() {
+        return rerun::under_memcheck("constant_time::the_keys_secrets_are_watched");
+    }
+    let key = secret_key(include_str!("../../../../vectors/keys/rsa-512.pem"));
+    let secrets = [key.exponents.d_p[0], key.limbs.p.m()[0], key.digits.q.m()[0].0, key.digits.q_inv[0].0];
+    for secret in secrets {
+        let before = memcheck::count_errors();
+        if core::hint::black_box(secret) > 1 << 40 {
+            core::hint::black_box(&key);
+        }
+        assert!(memcheck::count_errors() > before, "a branch on a secret goes unseen");
+    }
+}

@@ -1,0 +1,81 @@
+//! Faults injected into one half of the CRT: never a signature, always [`Error::Fault`], and
+//! neighbours in a batch unharmed.
+
+use tollgate_mont::{LaneKernel, LimbKernel};
+
+use crate::{Error, PrivateKey, PrivateRequest, Workspace, private_batch};
+
+const PEM: &str = include_str!("../../../../vectors/keys/rsa-1024.pem");
+
+/// What goes wrong in the faulty key.
+const FAULTS: [(&str, fn(&mut PrivateKey)); 5] = [
+    ("the half modulo p", |key| key.exponents.d_p[3] ^= 1 << 17),
+    ("the half modulo q", |key| key.exponents.d_q[0] ^= 1 << 63),
+    ("recombination", |key| {
+        key.limbs.q_inv[1] ^= 4;
+        key.digits.q_inv[1].0 ^= 4;
+    }),
+    ("q in recombination", |key| {
+        key.limbs.q_n[2] ^= 1;
+        key.digits.q_n[2].0 ^= 1;
+    }),
+    ("blinding", |key| key.exponents.minus_d_p[0] ^= 2),
+];
+
+fn input(key: &PrivateKey, seed: u8) -> Vec<u8> {
+    let mut input = vec![seed; key.size()];
+    input[0] = 0;
+    input
+}
+
+#[test]
+fn a_fault_gives_an_error_and_no_signature() {
+    for kernel in LimbKernel::all() {
+        for (what, inject) in FAULTS {
+            let mut key = PrivateKey::from_pem(PEM).expect("a good key");
+            inject(&mut key);
+            let mut workspace = Workspace::with_kernels(kernel, LaneKernel::Portable);
+            let mut buffer = input(&key, 1);
+            let outcome = key.private(&mut workspace, &mut buffer);
+            assert_eq!(outcome, Err(Error::Fault), "{what}");
+            assert!(buffer.iter().all(|&b| b == 0), "{what}: something was released");
+        }
+    }
+}
+
+#[test]
+fn a_fault_in_one_lane_does_not_touch_the_others() {
+    for kernel in LaneKernel::all() {
+        for (what, inject) in FAULTS {
+            for faulty_lane in [0, 3, 7] {
+                let good = PrivateKey::from_pem(PEM).expect("a good key");
+                let mut faulty = PrivateKey::from_pem(PEM).expect("a good key");
+                inject(&mut faulty);
+                let mut workspace = Workspace::with_kernels(LimbKernel::best(), kernel);
+                let mut expected: Vec<_> = (1..9).map(|i| input(&good, i)).collect();
+                for buffer in &mut expected {
+                    good.private(&mut workspace, buffer).expect("a good key");
+                }
+                let mut workspace = workspace.lanes_from(1);
+                let mut buffers: Vec<_> = (1..9).map(|i| input(&good, i)).collect();
+                let mut requests: Vec<_> = buffers
+                    .iter_mut()
+                    .enumerate()
+                    .map(|(lane, buffer)| {
+                        PrivateRequest::new(if lane == faulty_lane { &faulty } else { &good }, buffer)
+                    })
+                    .collect();
+                private_batch(&mut workspace, &mut requests);
+                for (lane, request) in requests.iter_mut().enumerate() {
+                    if lane == faulty_lane {
+                        assert_eq!(request.outcome(), Err(Error::Fault), "{what}, lane {lane}");
+                        assert!(request.buffer().iter().all(|&b| b == 0), "{what}, lane {lane}");
+                    } else {
+                        assert_eq!(request.outcome(), Ok(()), "{what}, lane {lane}");
+                        assert_eq!(request.buffer(), expected[lane], "{what}, lane {lane}");
+                    }
+                }
+            }
+        }
+    }
+}

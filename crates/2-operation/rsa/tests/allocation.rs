@@ -1,0 +1,40 @@
+//! After a key is loaded and a workspace has seen its size, no operation allocates.
+
+#![allow(clippy::unwrap_used, reason = "tests")]
+
+use tollgate_rsa::{Hash, PrivateKey, PrivateRequest, Salt, Workspace, private_batch};
+
+#[test]
+fn operations_do_not_allocate() {
+    let key =
+        PrivateKey::from_pem(include_str!("../../../../vectors/keys/rsa-1024.pem")).unwrap();
+    let mut workspace = Workspace::new().unwrap().lanes_from(2);
+    let digest = Hash::Sha256.digest(b"message");
+    let (mut signature, mut buffers) = (vec![0; key.size()], vec![vec![1; key.size()]; 8]);
+    buffers.iter_mut().for_each(|b| b[0] = 0);
+    let mut run = || {
+        key.sign_pkcs1v15(&mut workspace, Hash::Sha256, digest.as_ref(), &mut signature).unwrap();
+        let public = key.public();
+        public
+            .verify_pkcs1v15(&mut workspace, Hash::Sha256, digest.as_ref(), &signature)
+            .unwrap();
+        key.sign_pss(
+            &mut workspace,
+            Hash::Sha256,
+            Hash::Sha256,
+            Salt::Digest,
+            digest.as_ref(),
+            &mut signature,
+        )
+        .unwrap();
+        let mut buffers = buffers.iter_mut();
+        let mut requests: [_; 8] =
+            std::array::from_fn(|_| PrivateRequest::new(&key, buffers.next().unwrap()));
+        private_batch(&mut workspace, &mut requests);
+        requests.iter().for_each(|r| r.outcome().unwrap());
+    };
+    run();
+    // 100 rounds: fresh blinding pairs are made on the way
+    let allocations = allocation_counter::measure(|| (0..100).for_each(|_| run()));
+    assert_eq!(allocations.count_total, 0);
+}

@@ -1,0 +1,90 @@
+//! Which bound belongs to which kernel: the joint between `mont` and `processor`.
+
+use tollgate_mont::{Kernel as _, LaneKernel, LimbKernel, Shape};
+use tollgate_processor::{Bound, Count, Form, Machine, operation};
+
+use crate::contenders::What;
+use crate::keys::Key;
+
+/// A kernel of ours, whatever its numbers are made of.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Family {
+    /// Digits of eight numbers.
+    Lanes(LaneKernel),
+    /// Limbs of one number.
+    Limbs(LimbKernel),
+}
+
+impl Family {
+    /// The name of its product.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Lanes(kernel) => kernel.name(),
+            Self::Limbs(kernel) => kernel.name(),
+        }
+    }
+
+    /// What its products are made of.
+    pub(crate) fn form(self) -> Form {
+        match self {
+            Self::Lanes(LaneKernel::Ifma(_)) => Form::Madd52,
+            Self::Lanes(LaneKernel::Portable) => Form::Mul52,
+            Self::Limbs(LimbKernel::Mulx(_)) => Form::Mulx,
+            Self::Limbs(LimbKernel::Portable) => Form::Mul,
+        }
+    }
+
+    /// Words of a modulus of so many bits.
+    pub(crate) fn words(self, bits: u32) -> u32 {
+        let bits = usize::try_from(bits).expect("at most 8192");
+        let shape = match self {
+            Self::Lanes(_) => Shape::digits(bits),
+            Self::Limbs(_) => Shape::limbs(bits),
+        };
+        u32::try_from(shape.k()).expect("at most 160")
+    }
+}
+
+/// The bound of one operation, if the machine's rates are known.
+pub(crate) fn of_operation(
+    machine: &Machine,
+    kernel: Family,
+    key: &Key,
+    what: What,
+) -> Option<Bound> {
+    let form = kernel.form();
+    let count: Count = match what {
+        What::Sign => operation::private(form, kernel.words(key.prime_bits()), key.prime_bits()),
+        What::PrivateFull => operation::private_full(form, kernel.words(key.bits()), key.bits()),
+        What::Public(e) => {
+            let bits = u64::BITS - e.leading_zeros();
+            operation::public(form, kernel.words(key.bits()), bits, e.count_ones())
+        }
+        What::Verify => {
+            let (bits, ones) = bits_and_ones(&key.ours.public().exponent());
+            operation::public(form, kernel.words(key.bits()), bits, ones)
+        }
+    };
+    machine.bound(form, count)
+}
+
+/// Bits of a big-endian number, from the highest one that is set, and how many are set.
+fn bits_and_ones(number: &[u8]) -> (u32, u32) {
+    let ones = number.iter().map(|byte| byte.count_ones()).sum();
+    let zeros = number.iter().take_while(|byte| **byte == 0).count();
+    let rest = &number[zeros..];
+    let top = rest.first().map_or(0, |byte| byte.leading_zeros());
+    (u32::try_from(8 * rest.len()).expect("a short number") - top, ones)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn exponents_are_counted() {
+        assert_eq!(bits_and_ones(&[1, 0, 1]), (17, 2));
+        assert_eq!(bits_and_ones(&[0, 0, 7]), (3, 3));
+        assert_eq!(bits_and_ones(&[0xff, 0xff]), (16, 16));
+    }
+}

@@ -1,0 +1,199 @@
+//! Who takes part: the same cases for everybody, and every result compared with the right one.
+
+pub(crate) mod aws_lc;
+pub(crate) mod openssl;
+pub(crate) mod tollgate;
+
+use core::fmt;
+use std::rc::Rc;
+
+use tollgate_rsa::Hash;
+
+use crate::bounds::Family;
+use crate::keys::Key;
+use crate::stop::Stop;
+
+/// An operation with an RSA key.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum What {
+    /// The private operation without CRT, raw.
+    PrivateFull,
+    /// The public operation with this exponent, raw.
+    Public(u64),
+    /// PKCS#1 v1.5 with SHA-256, of a digest.
+    Sign,
+    /// The same, verified.
+    Verify,
+}
+
+/// A key, an operation, and what goes in and comes out.
+pub(crate) struct Job {
+    pub(crate) key: Rc<Key>,
+    pub(crate) what: What,
+    pub(crate) cases: Rc<[Case]>,
+}
+
+/// One input with its right output: digest and signature, or two representatives.
+pub(crate) struct Case {
+    pub(crate) input: Vec<u8>,
+    pub(crate) output: Vec<u8>,
+}
+
+/// Somebody who does an operation.
+pub(crate) struct Contender {
+    /// Who, as in subjects.
+    pub(crate) by: &'static str,
+    /// How many operations one run does together; none if they are done one by one.
+    pub(crate) batch: Option<u32>,
+    /// The kernel of ours that multiplies.
+    pub(crate) kernel: Option<Family>,
+    /// Does it once, and compares the result.
+    pub(crate) run: Run,
+}
+
+impl Contender {
+    /// A library, one by one.
+    pub(crate) fn library(by: &'static str, run: Run) -> Self {
+        Self { by, batch: None, kernel: None, run }
+    }
+}
+
+/// One run of a contender.
+pub(crate) type Run = Box<dyn FnMut() -> Result<(), Failed>>;
+
+/// A run that gave no result, or the wrong one.
+#[derive(Debug)]
+pub(crate) struct Failed(String);
+
+impl Failed {
+    pub(crate) fn new(why: impl fmt::Display) -> Self {
+        Self(why.to_string())
+    }
+}
+
+impl fmt::Display for Failed {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl Job {
+    /// Cases for batches of up to `batch`, at least 8; OpenSSL says what is right.
+    ///
+    /// # Errors
+    ///
+    /// OpenSSL does not do this operation with this key.
+    pub(crate) fn new(key: Rc<Key>, what: What, batch: u32) -> Result<Self, Stop> {
+        let size = key.ours.size();
+        let cases = (0..batch.max(8)).map(|number| {
+            let input = match what {
+                What::Sign | What::Verify => digest(number),
+                What::PrivateFull | What::Public(_) => representative(number, size),
+            };
+            let output = openssl::reference(&key, what, &input)?;
+            Ok(Case { input, output })
+        });
+        let cases = cases.collect::<Result<_, ::openssl::error::ErrorStack>>().map_err(|error| {
+            Stop::new(format!("OpenSSL does not do this with a key of {} bits: {error}", key.bits()))
+        })?;
+        Ok(Self { key, what, cases })
+    }
+}
+
+/// The digest of message `number`.
+pub(crate) fn digest(number: u32) -> Vec<u8> {
+    Hash::Sha256.digest(format!("message {number}").as_bytes()).as_ref().to_vec()
+}
+
+/// A number of `size` bytes below any modulus of that size: its first byte is zero, a modulus' is not.
+fn representative(number: u32, size: usize) -> Vec<u8> {
+    let mut bytes = vec![0];
+    for block in 0..size.div_ceil(32) {
+        let seed = format!("representative {number}, block {block}");
+        bytes.extend_from_slice(Hash::Sha256.digest(seed.as_bytes()).as_ref());
+    }
+    bytes.truncate(size);
+    bytes
+}
+
+/// Cases one after the other, and from the start again.
+struct Turns {
+    cases: Rc<[Case]>,
+    next: usize,
+}
+
+impl Turns {
+    fn new(job: &Job) -> Self {
+        Self { cases: Rc::clone(&job.cases), next: 0 }
+    }
+
+    fn next(&mut self) -> &Case {
+        let case = &self.cases[self.next];
+        self.next = (self.next + 1) % self.cases.len();
+        case
+    }
+}
+
+/// Compares a result with the right one.
+fn compare(found: &[u8], right: &[u8]) -> Result<(), Failed> {
+    if found == right { Ok(()) } else { Err(Failed::new("the result is not the right one")) }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "tests")]
+
+    use super::*;
+    use crate::options::Against;
+
+    /// Everybody who takes this job, ours in threes.
+    fn everybody(job: &Job) -> Vec<Contender> {
+        let mut all = tollgate::contenders(job, 3).unwrap();
+        all.extend([Against::Openssl, Against::AwsLc].into_iter().filter_map(|whom| match whom {
+            Against::AwsLc => aws_lc::contender(job).ok(),
+            Against::Openssl => Some(openssl::contender(job).unwrap()),
+            Against::None => None,
+        }));
+        all
+    }
+
+    const JOBS: [(u32, What, usize); 7] = [
+        (512, What::Sign, 3), // ours twice, and OpenSSL
+        (512, What::Verify, 3),
+        (1024, What::PrivateFull, 3),
+        (1024, What::Public(7), 3),
+        (2048, What::Sign, 4), // and AWS-LC
+        (2048, What::Verify, 4),
+        (2048, What::Public(u64::MAX), 3),
+    ];
+
+    #[test]
+    fn everybody_gives_the_right_result_again_and_again() {
+        for (bits, what, count) in JOBS {
+            let key = Rc::new(Key::built_in(bits).unwrap());
+            let job = Job::new(key, what, 3).unwrap();
+            let mut all = everybody(&job);
+            assert_eq!(all.len(), count, "{bits} {what:?}");
+            for contender in &mut all {
+                for _ in 0..10 {
+                    (contender.run)().unwrap(); // more than there are cases
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn everybodys_wrong_result_is_found() {
+        for (bits, what, _) in JOBS {
+            let key = Rc::new(Key::built_in(bits).unwrap());
+            let mut job = Job::new(key, what, 3).unwrap();
+            for case in Rc::get_mut(&mut job.cases).unwrap() {
+                *case.output.last_mut().unwrap() ^= 1;
+            }
+            for mut contender in everybody(&job) {
+                let by = (contender.by, contender.batch);
+                assert!((contender.run)().is_err(), "{bits} {what:?} {by:?}");
+            }
+        }
+    }
+}

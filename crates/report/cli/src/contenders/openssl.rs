@@ -1,0 +1,217 @@
+//! The system's libcrypto, through its public API; also the one who says what is right.
+
+use openssl::bn::{BigNum, BigNumRef};
+use openssl::error::ErrorStack;
+use openssl::md::Md;
+use openssl::pkey::{HasPrivate, PKey, Private, Public};
+use openssl::pkey_ctx::PkeyCtx;
+use openssl::rsa::{Padding, Rsa, RsaPrivateKeyBuilder};
+use openssl::sign::{Signer, Verifier};
+
+use super::{Contender, Failed, Job, Run, Turns, What, compare, digest};
+use crate::keys::{ECDSA_P256, ED25519, Key};
+use crate::stop::Stop;
+
+const BY: &str = "openssl";
+
+/// Every so many ECDSA signatures one is verified; the rest of the time is theirs.
+const VERIFY_EVERY: u32 = 4096;
+
+/// OpenSSL, one by one.
+///
+/// # Errors
+///
+/// It does not take the key.
+pub(crate) fn contender(job: &Job) -> Result<Contender, Stop> {
+    run(job).map(|run| Contender::library(BY, run)).map_err(refused)
+}
+
+/// Signatures on P-256.
+///
+/// # Errors
+///
+/// It cannot do that.
+pub(crate) fn ecdsa_sign() -> Result<Contender, Stop> {
+    run_ecdsa_sign().map(|run| Contender::library(BY, run)).map_err(refused)
+}
+
+/// Verifications on P-256.
+///
+/// # Errors
+///
+/// It cannot do that.
+pub(crate) fn ecdsa_verify() -> Result<Contender, Stop> {
+    run_ecdsa_verify().map(|run| Contender::library(BY, run)).map_err(refused)
+}
+
+/// Signatures with Ed25519.
+///
+/// # Errors
+///
+/// It cannot do that.
+pub(crate) fn ed25519_sign() -> Result<Contender, Stop> {
+    run_ed25519_sign().map(|run| Contender::library(BY, run)).map_err(refused)
+}
+
+/// Verifications with Ed25519.
+///
+/// # Errors
+///
+/// It cannot do that.
+pub(crate) fn ed25519_verify() -> Result<Contender, Stop> {
+    run_ed25519_verify().map(|run| Contender::library(BY, run)).map_err(refused)
+}
+
+/// The right output for an input.
+///
+/// # Errors
+///
+/// OpenSSL does not do this with this key.
+pub(crate) fn reference(key: &Key, what: What, input: &[u8]) -> Result<Vec<u8>, ErrorStack> {
+    let mut output = vec![0; key.ours.size()];
+    match what {
+        What::PrivateFull => {
+            key.openssl.private_encrypt(input, &mut output, Padding::NONE)?;
+        }
+        What::Public(e) => {
+            with_exponent(&key.openssl, e)?.public_encrypt(input, &mut output, Padding::NONE)?;
+        }
+        What::Sign | What::Verify => {
+            signer(&key.openssl)?.sign(input, Some(&mut output))?;
+        }
+    }
+    Ok(output)
+}
+
+impl From<ErrorStack> for Failed {
+    fn from(error: ErrorStack) -> Self {
+        Self::new(error)
+    }
+}
+
+fn refused(error: ErrorStack) -> Stop {
+    Stop::new(format!("OpenSSL does not do this: {error}; leave it out with --against"))
+}
+
+fn valid(verdict: bool) -> Result<(), Failed> {
+    if verdict { Ok(()) } else { Err(Failed::new("a valid signature was refused")) }
+}
+
+fn run(job: &Job) -> Result<Run, ErrorStack> {
+    let (key, mut turns) = (&job.key.openssl, Turns::new(job));
+    let mut buffer = vec![0; job.key.ours.size()];
+    Ok(match job.what {
+        What::PrivateFull => {
+            let key = without_factors(key)?;
+            Box::new(move || {
+                let case = turns.next();
+                key.private_encrypt(&case.input, &mut buffer, Padding::NONE)?;
+                compare(&buffer, &case.output)
+            })
+        }
+        What::Public(e) => {
+            let key = with_exponent(key, e)?;
+            Box::new(move || {
+                let case = turns.next();
+                key.public_encrypt(&case.input, &mut buffer, Padding::NONE)?;
+                compare(&buffer, &case.output)
+            })
+        }
+        What::Sign => {
+            let mut signer = signer(key)?;
+            Box::new(move || {
+                let case = turns.next();
+                signer.sign(&case.input, Some(&mut buffer))?;
+                compare(&buffer, &case.output)
+            })
+        }
+        What::Verify => {
+            let mut verifier = PkeyCtx::new(&PKey::from_rsa(key.clone())?)?;
+            verifier.verify_init()?;
+            verifier.set_rsa_padding(Padding::PKCS1)?;
+            verifier.set_signature_md(Md::sha256())?;
+            Box::new(move || {
+                let case = turns.next();
+                valid(verifier.verify(&case.input, &case.output)?)
+            })
+        }
+    })
+}
+
+/// Initialised once, to sign as often as one likes.
+fn signer(key: &Rsa<Private>) -> Result<PkeyCtx<Private>, ErrorStack> {
+    let mut signer = PkeyCtx::new(&PKey::from_rsa(key.clone())?)?;
+    signer.sign_init()?;
+    signer.set_rsa_padding(Padding::PKCS1)?;
+    signer.set_signature_md(Md::sha256())?;
+    Ok(signer)
+}
+
+/// The same key, but OpenSSL does not know that n is p times q.
+fn without_factors(key: &Rsa<Private>) -> Result<Rsa<Private>, ErrorStack> {
+    let copy = BigNumRef::to_owned;
+    Ok(RsaPrivateKeyBuilder::new(copy(key.n())?, copy(key.e())?, copy(key.d())?)?.build())
+}
+
+/// The key's modulus with another public exponent.
+fn with_exponent(key: &Rsa<Private>, e: u64) -> Result<Rsa<Public>, ErrorStack> {
+    let e = BigNum::from_slice(&e.to_be_bytes())?;
+    Rsa::from_public_components(key.n().to_owned()?, e)
+}
+
+fn ecdsa<T: HasPrivate>(key: &PKey<T>) -> Result<(PkeyCtx<T>, PkeyCtx<T>), ErrorStack> {
+    let (mut signer, mut verifier) = (PkeyCtx::new(key)?, PkeyCtx::new(key)?);
+    signer.sign_init()?;
+    signer.set_signature_md(Md::sha256())?;
+    verifier.verify_init()?;
+    verifier.set_signature_md(Md::sha256())?;
+    Ok((signer, verifier))
+}
+
+fn run_ecdsa_sign() -> Result<Run, ErrorStack> {
+    let key = PKey::private_key_from_pem(ECDSA_P256)?;
+    let (mut signer, mut verifier) = ecdsa(&key)?;
+    let message = digest(0);
+    let mut signature = vec![0; key.size()];
+    let mut count = 0_u32;
+    Ok(Box::new(move || {
+        let length = signer.sign(&message, Some(&mut signature))?;
+        count = count.wrapping_add(1);
+        // No two signatures are the same, so there is none to compare with.
+        if count % VERIFY_EVERY == 1 {
+            valid(verifier.verify(&message, &signature[..length])?)?;
+        }
+        Ok(())
+    }))
+}
+
+fn run_ecdsa_verify() -> Result<Run, ErrorStack> {
+    let key = PKey::private_key_from_pem(ECDSA_P256)?;
+    let (mut signer, mut verifier) = ecdsa(&key)?;
+    let message = digest(0);
+    let mut signature = Vec::new();
+    signer.sign_to_vec(&message, &mut signature)?;
+    Ok(Box::new(move || valid(verifier.verify(&message, &signature)?)))
+}
+
+/// A context is good for one Ed25519 signature, so each run makes one, as a TLS server does.
+fn run_ed25519_sign() -> Result<Run, ErrorStack> {
+    let key = PKey::private_key_from_pem(ED25519)?;
+    let message = digest(0);
+    let right = Signer::new_without_digest(&key)?.sign_oneshot_to_vec(&message)?;
+    let mut signature = right.clone();
+    Ok(Box::new(move || {
+        signature.fill(0);
+        Signer::new_without_digest(&key)?.sign_oneshot(&mut signature, &message)?;
+        compare(&signature, &right)
+    }))
+}
+
+fn run_ed25519_verify() -> Result<Run, ErrorStack> {
+    let key = PKey::private_key_from_pem(ED25519)?;
+    let message = digest(0);
+    let signature = Signer::new_without_digest(&key)?.sign_oneshot_to_vec(&message)?;
+    Ok(Box::new(move || {
+        valid(Verifier::new_without_digest(&key)?.verify_oneshot(&signature, &message)?)
+    }))
+}

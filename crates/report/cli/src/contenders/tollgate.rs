@@ -1,0 +1,141 @@
+//! Ours: one by one, and in batches.
+
+use std::rc::Rc;
+
+use tollgate_rsa::{
+    Error, Hash, PrivateKey, PrivateRequest, PublicKey, PublicRequest, VerifyRequest, Workspace,
+    private_full_batch, public_batch, sign_pkcs1v15_batch, verify_pkcs1v15_batch,
+};
+
+use super::{Case, Contender, Failed, Job, Run, Turns, What, compare};
+use crate::bounds::Family;
+use crate::keys::Key;
+use crate::stop::Stop;
+
+const BY: &str = "tollgate";
+
+/// Ours one by one, and in batches of `batch` if that is more than one.
+///
+/// # Errors
+///
+/// The veto is malformed, or the exponent does not fit the key.
+pub(crate) fn contenders(job: &Job, batch: u32) -> Result<Vec<Contender>, Stop> {
+    let single = Workspace::new().map_err(Stop::from_error)?;
+    let kernel = Family::Limbs(single.limb_kernel());
+    let run = one_by_one(job, single).map_err(Stop::from_error)?;
+    let mut contenders = vec![Contender { by: BY, batch: None, kernel: Some(kernel), run }];
+    if batch > 1 {
+        let together = Workspace::new().map_err(Stop::from_error)?;
+        let count = usize::try_from(batch).expect("at most 1024");
+        let kernel = batch_kernel(&together, count);
+        let run = together_run(job, together, count).map_err(Stop::from_error)?;
+        contenders.push(Contender { by: BY, batch: Some(batch), kernel: Some(kernel), run });
+    }
+    Ok(contenders)
+}
+
+/// Which kernel does a batch of so many: lanes, where they pay.
+fn batch_kernel(workspace: &Workspace, count: usize) -> Family {
+    match workspace.lane_kernel().pays_from() {
+        Some(from) if count >= from => Family::Lanes(workspace.lane_kernel()),
+        _ => Family::Limbs(workspace.limb_kernel()),
+    }
+}
+
+impl From<Error> for Failed {
+    fn from(error: Error) -> Self {
+        Self::new(error)
+    }
+}
+
+fn one_by_one(job: &Job, mut workspace: Workspace) -> Result<Run, Error> {
+    let (key, mut turns) = (Rc::clone(&job.key), Turns::new(job));
+    let mut buffer = vec![0; key.ours.size()];
+    Ok(match job.what {
+        What::PrivateFull => Box::new(move || {
+            let case = turns.next();
+            buffer.copy_from_slice(&case.input);
+            key.ours.private_full(&mut workspace, &mut buffer)?;
+            compare(&buffer, &case.output)
+        }),
+        What::Public(e) => {
+            let key = with_exponent(&key.ours, e)?;
+            Box::new(move || {
+                let case = turns.next();
+                buffer.copy_from_slice(&case.input);
+                key.public(&mut workspace, &mut buffer)?;
+                compare(&buffer, &case.output)
+            })
+        }
+        What::Sign => Box::new(move || {
+            let case = turns.next();
+            key.ours.sign_pkcs1v15(&mut workspace, Hash::Sha256, &case.input, &mut buffer)?;
+            compare(&buffer, &case.output)
+        }),
+        What::Verify => Box::new(move || {
+            let case = turns.next();
+            let public = key.ours.public();
+            Ok(public.verify_pkcs1v15(&mut workspace, Hash::Sha256, &case.input, &case.output)?)
+        }),
+    })
+}
+
+fn together_run(job: &Job, mut workspace: Workspace, count: usize) -> Result<Run, Error> {
+    let (key, cases) = (Rc::clone(&job.key), Rc::clone(&job.cases));
+    let mut buffers = vec![vec![0; key.ours.size()]; count];
+    Ok(match job.what {
+        What::PrivateFull => Box::new(move || {
+            fill(&mut buffers, &cases);
+            let mut requests = private_requests(&key, &mut buffers);
+            private_full_batch(&mut workspace, &mut requests);
+            requests.iter().try_for_each(PrivateRequest::outcome)?;
+            compare_all(&buffers, &cases)
+        }),
+        What::Public(e) => {
+            let key = with_exponent(&key.ours, e)?;
+            Box::new(move || {
+                fill(&mut buffers, &cases);
+                let requests = buffers.iter_mut().map(|buffer| PublicRequest::new(&key, buffer));
+                let mut requests: Vec<_> = requests.collect();
+                public_batch(&mut workspace, &mut requests);
+                requests.iter().try_for_each(PublicRequest::outcome)?;
+                compare_all(&buffers, &cases)
+            })
+        }
+        What::Sign => Box::new(move || {
+            let digests: Vec<&[u8]> = cases[..count].iter().map(|case| &*case.input).collect();
+            let mut requests = private_requests(&key, &mut buffers);
+            sign_pkcs1v15_batch(&mut workspace, Hash::Sha256, &digests, &mut requests);
+            requests.iter().try_for_each(PrivateRequest::outcome)?;
+            compare_all(&buffers, &cases)
+        }),
+        What::Verify => Box::new(move || {
+            let public = key.ours.public();
+            let request =
+                |case| { let Case { input, output } = case; VerifyRequest::new(public, Hash::Sha256, input, output) };
+            let mut requests: Vec<_> = cases[..count].iter().map(request).collect();
+            verify_pkcs1v15_batch(&mut workspace, &mut requests);
+            Ok(requests.iter().try_for_each(VerifyRequest::outcome)?)
+        }),
+    })
+}
+
+/// The key's modulus with another public exponent.
+fn with_exponent(key: &PrivateKey, e: u64) -> Result<PublicKey, Error> {
+    let zeros = usize::try_from(e.leading_zeros() / 8).expect("at most 8");
+    PublicKey::from_components(&key.public().modulus(), &e.to_be_bytes()[zeros..])
+}
+
+fn private_requests<'a>(key: &'a Key, buffers: &'a mut [Vec<u8>]) -> Vec<PrivateRequest<'a>> {
+    buffers.iter_mut().map(|buffer| PrivateRequest::new(&key.ours, buffer)).collect()
+}
+
+fn fill(buffers: &mut [Vec<u8>], cases: &[Case]) {
+    for (buffer, case) in buffers.iter_mut().zip(cases) {
+        buffer.copy_from_slice(&case.input);
+    }
+}
+
+fn compare_all(buffers: &[Vec<u8>], cases: &[Case]) -> Result<(), Failed> {
+    buffers.iter().zip(cases).try_for_each(|(buffer, case)| compare(buffer, &case.output))
+}

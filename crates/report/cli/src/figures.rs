@@ -1,0 +1,101 @@
+//! Records of what was measured, predicted, or published.
+
+use std::collections::BTreeMap;
+
+use tollgate_ladder::vocabulary as word;
+use tollgate_processor::{Bound, Machine as Model};
+use tollgate_record::{Estimate, Kind, Machine, Record, Subject, Timestamp, Unit};
+
+use crate::host::Host;
+use crate::stop::Stop;
+
+/// Makes records that share a machine and conditions.
+pub(crate) struct Figures<'a> {
+    host: &'a Host,
+    conditions: BTreeMap<String, String>,
+}
+
+impl<'a> Figures<'a> {
+    /// Of this machine.
+    pub(crate) fn new(host: &'a Host) -> Self {
+        Self { host, conditions: host.conditions.clone() }
+    }
+
+    /// With more conditions.
+    pub(crate) fn with(&self, more: impl IntoIterator<Item = (String, String)>) -> Self {
+        let mut conditions = self.conditions.clone();
+        conditions.extend(more);
+        Self { host: self.host, conditions }
+    }
+
+    /// A figure that was measured.
+    pub(crate) fn measured(
+        &self,
+        subject: &Subject,
+        quantity: &str,
+        unit: Unit,
+        estimate: Estimate,
+    ) -> Record {
+        Record {
+            subject: subject.clone(),
+            quantity: quantity.parse().expect("a quantity of the vocabulary"),
+            unit,
+            estimate,
+            kind: Kind::Measured,
+            machine: self.host.machine.clone(),
+            versions: self.host.versions.clone(),
+            commit: self.host.commit.clone(),
+            conditions: self.conditions.clone(),
+            taken_at: Timestamp::now(),
+        }
+    }
+
+    /// A bound of the model; its limit and the rates it rests on stand in the record.
+    ///
+    /// # Errors
+    ///
+    /// The bound is not finite.
+    pub(crate) fn bound(
+        &self,
+        subject: &Subject,
+        quantity: &str,
+        bound: Bound,
+    ) -> Result<Record, Stop> {
+        let estimate = Estimate::exact(bound.cycles.get()).map_err(Stop::from_error)?;
+        let limit = (word::LIMIT.to_owned(), bound.limit.to_string());
+        let kind = Kind::Predicted { by: "0-model".to_owned(), from: sources(&self.host.model) };
+        Ok(Record { kind, ..self.with([limit]).measured(subject, quantity, Unit::Cycles, estimate) })
+    }
+
+    /// A figure that someone else put in writing, about a machine of which he gave the name.
+    pub(crate) fn published(
+        &self,
+        subject: &Subject,
+        quantity: &str,
+        (unit, estimate): (Unit, Estimate),
+        (machine, source): (&str, &str),
+    ) -> Record {
+        Record {
+            kind: Kind::Published { source: source.to_owned() },
+            machine: Machine::unknown(machine),
+            versions: BTreeMap::new(),
+            commit: None,
+            conditions: BTreeMap::new(),
+            ..self.measured(subject, quantity, unit, estimate)
+        }
+    }
+}
+
+/// The rates of a described machine, as a record names what it was computed from.
+fn sources(model: &Model) -> Vec<String> {
+    let rates = &model.rates;
+    [
+        ("vpmadd52_zmm_per_cycle", &rates.vpmadd52_zmm_per_cycle),
+        ("mulx_per_cycle", &rates.mulx_per_cycle),
+        ("mulx_adcx_adox_per_cycle", &rates.mulx_adcx_adox_per_cycle),
+        ("mul_adc_per_cycle", &rates.mul_adc_per_cycle),
+    ]
+    .into_iter()
+    .filter_map(|(name, rate)| Some(format!("{name} = {:.3}, {}", rate.value()?, rate.source()?)))
+    .collect()
+}

@@ -1,0 +1,37 @@
+//! Ctrl-C: the first one ends the run after what is done, the second one ends it at once.
+
+use core::sync::atomic::{AtomicBool, Ordering};
+use std::process::ExitCode;
+
+use crate::output;
+use crate::stop::Stop;
+
+/// The shell's code for a program that SIGINT ended: 128 + 2.
+const INTERRUPTED: u8 = 130;
+
+static ASKED: AtomicBool = AtomicBool::new(false);
+
+/// Listens from here on.
+///
+/// # Errors
+///
+/// The system does not let it.
+pub(crate) fn listen() -> Result<(), Stop> {
+    ctrlc::set_handler(|| {
+        if ASKED.swap(true, Ordering::Relaxed) {
+            std::process::exit(i32::from(INTERRUPTED));
+        }
+        output::say("tollgate: stopping after what is done; Ctrl-C again ends it at once");
+    })
+    .map_err(|error| Stop::new(format!("cannot listen for Ctrl-C: {error}")))
+}
+
+/// Whether Ctrl-C was pressed.
+pub(crate) fn asked() -> bool {
+    ASKED.load(Ordering::Relaxed)
+}
+
+/// The exit code of a run that came to its end, or was asked to stop.
+pub(crate) fn exit_code() -> ExitCode {
+    if asked() { ExitCode::from(INTERRUPTED) } else { ExitCode::SUCCESS }
+}

@@ -1,0 +1,69 @@
+//! What leaves the program: tables, records, and words for the user.
+
+use std::fs::File;
+use std::io::{self, Write};
+use std::path::Path;
+
+use tollgate_record::{Record, jsonl};
+
+use crate::stop::Stop;
+
+/// One line on standard error. If nobody can read it, nothing is lost by going on.
+pub(crate) fn say(line: &str) {
+    let _ = writeln!(io::stderr().lock(), "{line}");
+}
+
+/// Where tables and records go.
+pub(crate) struct Output {
+    /// `--json -`: records have standard output for themselves.
+    tables_to_stderr: bool,
+    records: Option<jsonl::Writer<Box<dyn Write>>>,
+    file: String,
+}
+
+impl Output {
+    /// With records written to `json`, anew; `-` is standard output, which then holds nothing else.
+    ///
+    /// # Errors
+    ///
+    /// The file cannot be made.
+    pub(crate) fn new(json: Option<&Path>) -> Result<Self, Stop> {
+        let tables_to_stderr = json.is_some_and(|path| path == Path::new("-"));
+        let file = json.map(|path| path.display().to_string()).unwrap_or_default();
+        let to: Option<Box<dyn Write>> = match json {
+            None => None,
+            Some(_) if tables_to_stderr => Some(Box::new(io::stdout())),
+            Some(path) => Some(Box::new(
+                File::create(path).map_err(|error| Stop::new(format!("{file}: {error}")))?,
+            )),
+        };
+        Ok(Self { tables_to_stderr, records: to.map(jsonl::Writer::new), file })
+    }
+
+    /// Writes the records of a finished row: whatever happens next, they are kept.
+    ///
+    /// # Errors
+    ///
+    /// The file cannot be written.
+    pub(crate) fn records(&mut self, records: &[Record]) -> Result<(), Stop> {
+        let Some(writer) = &mut self.records else { return Ok(()) };
+        let written = records.iter().try_for_each(|record| writer.write(record));
+        written
+            .and_then(|()| writer.flush())
+            .map_err(|error| Stop::new(format!("{}: {error}", self.file)))
+    }
+
+    /// Prints text as it is.
+    ///
+    /// # Errors
+    ///
+    /// Standard output is closed or full.
+    pub(crate) fn text(&self, text: &str) -> Result<(), Stop> {
+        let written = if self.tables_to_stderr {
+            io::stderr().write_all(text.as_bytes())
+        } else {
+            io::stdout().write_all(text.as_bytes())
+        };
+        written.map_err(|error| Stop::new(format!("standard output: {error}")))
+    }
+}

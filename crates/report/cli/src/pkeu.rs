@@ -1,0 +1,81 @@
+//! The published times of a public-key execution unit of 2005, as records.
+
+use tollgate_ladder::vocabulary as word;
+use tollgate_record::{Estimate, Record, Subject, Unit};
+
+use crate::figures::Figures;
+use crate::stop::Stop;
+
+/// Where the times stand.
+const SOURCE: &str = "Freescale Semiconductor, Understanding Public-Key Performance, rev. 0, white \
+                      paper PublicKeyPerfWP, February 2005: milliseconds per operation in the \
+                      public-key execution unit, operands loaded to DONE; CPU, data movement and \
+                      protocol excluded";
+
+/// Clocks of the paper's columns, in MHz.
+pub(crate) const CLOCKS_MHZ: [u32; 8] = [33, 50, 66, 83, 100, 133, 166, 333];
+
+/// The paper's rows: bits of the modulus, bits of the exponent, milliseconds at each clock.
+const TIMES_MS: [(u32, u32, [f64; 8]); 6] = [
+    (512, 512, [8.09, 5.34, 4.05, 3.22, 2.67, 2.01, 1.61, 0.80]),
+    (512, 3, [0.43, 0.29, 0.22, 0.17, 0.14, 0.11, 0.09, 0.04]),
+    (1024, 1024, [54.71, 36.11, 27.35, 21.75, 18.05, 13.57, 10.88, 5.42]),
+    (1024, 3, [1.48, 0.97, 0.74, 0.59, 0.49, 0.37, 0.29, 0.15]),
+    (2048, 2048, [406.50, 268.29, 203.25, 161.62, 134.14, 100.86, 80.81, 40.28]),
+    (2048, 3, [5.40, 3.56, 2.70, 2.15, 1.78, 1.34, 1.07, 0.53]),
+];
+
+/// Sizes of the moduli, in the paper's order.
+pub(crate) const SIZES: [u32; 3] = [512, 1024, 2048];
+
+/// The exponent of 3 bits that its short rows are compared with; the paper names none.
+pub(crate) const SHORT_EXPONENT: u64 = 7;
+
+/// The paper's 48 times.
+///
+/// # Errors
+///
+/// None that the table above can cause.
+pub(crate) fn published(figures: &Figures<'_>) -> Result<Vec<Record>, Stop> {
+    let mut records = Vec::new();
+    for (bits, exponent_bits, times) in TIMES_MS {
+        let (what, exponent) = if exponent_bits == bits {
+            ("private", word::FULL.to_owned())
+        } else {
+            ("public", SHORT_EXPONENT.to_string())
+        };
+        for (clock, ms) in CLOCKS_MHZ.into_iter().zip(times) {
+            let subject: Subject = format!(
+                "operation/rsa-{bits}/{what}?by=pkeu&clock_mhz={clock}&exponent={exponent}"
+            )
+            .parse()
+            .map_err(Stop::from_error)?;
+            let estimate = Estimate::exact(ms * 1e6).map_err(Stop::from_error)?;
+            let about = ("Freescale public-key execution unit", SOURCE);
+            let figure = (Unit::Nanos, estimate);
+            records.push(figures.published(&subject, word::NS_PER_OPERATION, figure, about));
+        }
+    }
+    Ok(records)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Each row is one count of cycles over the clock, rounded to two decimals: a slip of the pen
+    /// in any of the 48 cells would leave no count that fits its row.
+    #[test]
+    fn each_row_is_one_count_of_cycles() {
+        for (bits, exponent_bits, times) in TIMES_MS {
+            let (mut low, mut high) = (0.0_f64, f64::INFINITY);
+            for (clock, ms) in CLOCKS_MHZ.into_iter().zip(times) {
+                let per_ms = f64::from(clock) * 1e3;
+                low = low.max((ms - 0.005) * per_ms);
+                high = high.min((ms + 0.005) * per_ms);
+            }
+            assert!(low <= high, "{bits}/{exponent_bits}: {low} to {high} cycles");
+            assert!(SIZES.contains(&bits));
+        }
+    }
+}
