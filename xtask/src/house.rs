@@ -25,7 +25,8 @@ pub(crate) struct Crate {
     pub(crate) layer: Option<u64>,
     /// `[package.metadata.tollgate] unsafe`, where the manifest has it.
     pub(crate) marked_unsafe: Option<bool>,
-    /// Root files of the library and the binaries, relative to the root of the house; library first.
+    /// Root files of the library and the binaries, relative to the root of the house; library
+    /// first.
     pub(crate) roots: Vec<String>,
     pub(crate) dependencies: Vec<Dependency>,
 }
@@ -54,11 +55,7 @@ impl House {
             .exec()
             .map_err(|error| format!("cargo metadata failed: {error}"))?;
         let root = metadata.workspace_root.as_std_path();
-        let crates = metadata
-            .workspace_packages()
-            .iter()
-            .map(|p| krate(p, &metadata))
-            .collect();
+        let crates = metadata.workspace_packages().iter().map(|p| krate(p, &metadata)).collect();
         let mut files = Vec::new();
         collect(root, root, &mut files)?;
         files.sort_by(|a, b| a.path.cmp(&b.path));
@@ -76,8 +73,7 @@ impl House {
     /// The crate whose folder holds `path`; `None` for a file outside every member.
     pub(crate) fn crate_of(&self, path: &str) -> Option<&Crate> {
         self.crates.iter().find(|krate| {
-            path.strip_prefix(&krate.folder)
-                .is_some_and(|rest| rest.starts_with('/'))
+            path.strip_prefix(&krate.folder).is_some_and(|rest| rest.starts_with('/'))
         })
     }
 }
@@ -91,10 +87,7 @@ impl Crate {
 impl File {
     /// One-based number of the first line that starts with `prefix`; 1 where there is none.
     pub(crate) fn line_that_starts(&self, prefix: &str) -> usize {
-        self.text
-            .lines()
-            .position(|line| line.starts_with(prefix))
-            .map_or(1, |at| at + 1)
+        self.text.lines().position(|line| line.starts_with(prefix)).map_or(1, |at| at + 1)
     }
 }
 
@@ -105,9 +98,7 @@ fn krate(package: &Package, metadata: &Metadata) -> Crate {
     };
     let mark = &package.metadata["tollgate"];
     let is_library = |kinds: &[TargetKind]| {
-        kinds
-            .iter()
-            .any(|kind| !matches!(kind, TargetKind::Bin | TargetKind::CustomBuild))
+        kinds.iter().any(|kind| !matches!(kind, TargetKind::Bin | TargetKind::CustomBuild))
     };
     let mut targets: Vec<_> = package
         .targets
@@ -118,17 +109,10 @@ fn krate(package: &Package, metadata: &Metadata) -> Crate {
     Crate {
         name: package.name.to_string(),
         description: package.description.clone().unwrap_or_default(),
-        folder: package
-            .manifest_path
-            .parent()
-            .map(relative)
-            .unwrap_or_default(),
+        folder: package.manifest_path.parent().map(relative).unwrap_or_default(),
         layer: mark["layer"].as_u64(),
         marked_unsafe: mark["unsafe"].as_bool(),
-        roots: targets
-            .iter()
-            .map(|target| relative(&target.src_path))
-            .collect(),
+        roots: targets.iter().map(|target| relative(&target.src_path)).collect(),
         dependencies: package
             .dependencies
             .iter()
@@ -141,33 +125,20 @@ fn krate(package: &Package, metadata: &Metadata) -> Crate {
 }
 
 /// Folders that hold what a command made, not what somebody wrote.
-const MADE: [&str; 5] = [
-    ".git",
-    "target",
-    "fuzz/target",
-    "fuzz/corpus",
-    "fuzz/artifacts",
-];
+const MADE: [&str; 5] = [".git", "target", "fuzz/target", "fuzz/corpus", "fuzz/artifacts"];
 
 fn collect(root: &Path, folder: &Path, files: &mut Vec<File>) -> Result<(), String> {
     let at = |path: &Path, error: std::io::Error| format!("{}: {error}", path.display());
     for entry in fs::read_dir(folder).map_err(|error| at(folder, error))? {
         let entry = entry.map_err(|error| at(folder, error))?;
         let path = entry.path();
-        let name = path
-            .strip_prefix(root)
-            .unwrap_or(&path)
-            .to_string_lossy()
-            .into_owned();
+        let name = path.strip_prefix(root).unwrap_or(&path).to_string_lossy().into_owned();
         let kind = entry.file_type().map_err(|error| at(&path, error))?;
         if kind.is_dir() && !MADE.contains(&name.as_str()) {
             collect(root, &path, files)?;
         } else if kind.is_file() {
             let bytes = fs::read(&path).map_err(|error| at(&path, error))?;
-            files.push(File {
-                path: name,
-                text: String::from_utf8_lossy(&bytes).into_owned(),
-            });
+            files.push(File { path: name, text: String::from_utf8_lossy(&bytes).into_owned() });
         }
     }
     Ok(())
@@ -193,17 +164,11 @@ pub(crate) mod made_up {
     }
 
     pub(crate) fn dependency(name: &str) -> Dependency {
-        Dependency {
-            name: name.into(),
-            normal: true,
-        }
+        Dependency { name: name.into(), normal: true }
     }
 
     pub(crate) fn file(path: &str, text: &str) -> File {
-        File {
-            path: path.into(),
-            text: text.into(),
-        }
+        File { path: path.into(), text: text.into() }
     }
 }
 
@@ -226,19 +191,10 @@ mod tests {
     #[test]
     fn this_house_can_be_read() {
         let house = House::read().expect("the tests run inside the workspace");
-        let xtask = house
-            .crates
-            .iter()
-            .find(|krate| krate.name == "xtask")
-            .expect("a member");
+        let xtask = house.crates.iter().find(|krate| krate.name == "xtask").expect("a member");
         assert_eq!(xtask.roots, ["xtask/src/main.rs"]);
         assert_eq!(xtask.layer, Some(0));
         assert!(house.file("xtask/src/house.rs").is_some());
-        assert!(
-            house
-                .files
-                .iter()
-                .all(|file| !file.path.starts_with("target/"))
-        );
+        assert!(house.files.iter().all(|file| !file.path.starts_with("target/")));
     }
 }

@@ -1,11 +1,7 @@
 //! Checks of the house that cargo does not do.
 
 #![forbid(unsafe_code)]
-#![allow(
-    clippy::print_stdout,
-    clippy::print_stderr,
-    reason = "a command says what it found"
-)]
+#![allow(clippy::print_stdout, clippy::print_stderr, reason = "a command says what it found")]
 
 use std::process::ExitCode;
 

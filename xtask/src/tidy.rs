@@ -25,23 +25,13 @@ pub(crate) struct Finding {
 
 impl Finding {
     fn new(file: &str, line: usize, what: impl Into<String>, remedy: impl Into<String>) -> Self {
-        Self {
-            file: file.into(),
-            line,
-            what: what.into(),
-            remedy: remedy.into(),
-        }
+        Self { file: file.into(), line, what: what.into(), remedy: remedy.into() }
     }
 }
 
 impl fmt::Display for Finding {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self {
-            file,
-            line,
-            what,
-            remedy,
-        } = self;
+        let Self { file, line, what, remedy } = self;
         write!(f, "{file}:{line}: {what}; {remedy}")
     }
 }
@@ -71,15 +61,8 @@ pub(crate) fn run() -> ExitCode {
         println!("{finding}");
     }
     let (crates, files) = (house.crates.len(), house.files.len());
-    println!(
-        "tidy: {crates} crates, {files} files, {} findings",
-        findings.len()
-    );
-    if findings.is_empty() {
-        ExitCode::SUCCESS
-    } else {
-        ExitCode::FAILURE
-    }
+    println!("tidy: {crates} crates, {files} files, {} findings", findings.len());
+    if findings.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 
 #[cfg(test)]
@@ -89,9 +72,6 @@ mod tests {
     #[test]
     fn a_finding_is_one_line_that_an_editor_can_follow() {
         let finding = Finding::new("crates/a/src/lib.rs", 3, "too long", "break it");
-        assert_eq!(
-            finding.to_string(),
-            "crates/a/src/lib.rs:3: too long; break it"
-        );
+        assert_eq!(finding.to_string(), "crates/a/src/lib.rs:3: too long; break it");
     }
 }

@@ -13,11 +13,17 @@ fn main() {
     println!("cargo::rerun-if-changed={}", lock.display());
 
     // The log of HEAD changes with every commit and checkout; HEAD itself does not with a commit.
-    if let Some(log) = line(Command::new("git").args(["rev-parse", "--git-path", "logs/HEAD"]).current_dir(&root)) {
+    if let Some(log) =
+        line(Command::new("git").args(["rev-parse", "--git-path", "logs/HEAD"]).current_dir(&root))
+    {
         println!("cargo::rerun-if-changed={}", root.join(log).display());
     }
-    set("TOLLGATE_COMMIT", line(Command::new("git").args(["rev-parse", "--short=12", "HEAD"]).current_dir(&root)));
-    let rustc = std::env::var_os("RUSTC").and_then(|rustc| line(Command::new(rustc).arg("--version")));
+    set(
+        "TOLLGATE_COMMIT",
+        line(Command::new("git").args(["rev-parse", "--short=12", "HEAD"]).current_dir(&root)),
+    );
+    let rustc =
+        std::env::var_os("RUSTC").and_then(|rustc| line(Command::new(rustc).arg("--version")));
     set("TOLLGATE_RUSTC", rustc.and_then(|line| line.split(' ').nth(1).map(str::to_owned)));
     let lock = std::fs::read_to_string(lock).unwrap_or_default();
     set("TOLLGATE_AWS_LC_RS", locked(&lock, "aws-lc-rs"));

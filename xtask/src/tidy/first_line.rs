@@ -9,20 +9,13 @@ pub(super) fn check(house: &House) -> Vec<Finding> {
         let Some(root) = krate.roots.first().and_then(|path| house.file(path)) else {
             continue;
         };
-        let doc = root
-            .text
-            .lines()
-            .enumerate()
-            .find(|(_, line)| line.starts_with("//!"));
+        let doc = root.text.lines().enumerate().find(|(_, line)| line.starts_with("//!"));
         let (at, said) = doc.map_or((0, ""), |(at, line)| (at, line[3..].trim()));
         if said != krate.description || said.is_empty() {
             findings.push(Finding::new(
                 &root.path,
                 at + 1,
-                format!(
-                    "the first doc line is not the Cargo description of {}",
-                    krate.name
-                ),
+                format!("the first doc line is not the Cargo description of {}", krate.name),
                 format!("make both read: {}", krate.description),
             ));
         }
@@ -51,10 +44,7 @@ mod tests {
     fn another_sentence_is_refused_where_it_stands() {
         let findings = check(&house("// A note.\n//! Says something else.\n"));
         assert_eq!(findings.len(), 1);
-        assert_eq!(
-            (findings[0].file.as_str(), findings[0].line),
-            ("crates/a/src/lib.rs", 2)
-        );
+        assert_eq!((findings[0].file.as_str(), findings[0].line), ("crates/a/src/lib.rs", 2));
     }
 
     #[test]

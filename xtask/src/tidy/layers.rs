@@ -10,30 +10,17 @@ const KERNELS_MAY_USE: [&str; 1] = ["zeroize"];
 const EXEMPT: &str = "xtask";
 
 pub(super) fn check(house: &House) -> Vec<Finding> {
-    house
-        .crates
-        .iter()
-        .flat_map(|krate| check_crate(house, krate))
-        .collect()
+    house.crates.iter().flat_map(|krate| check_crate(house, krate)).collect()
 }
 
 fn check_crate(house: &House, krate: &Crate) -> Vec<Finding> {
     let manifest = krate.manifest();
-    let line = |name: &str| {
-        house
-            .file(&manifest)
-            .map_or(1, |file| file.line_that_starts(name))
-    };
+    let line = |name: &str| house.file(&manifest).map_or(1, |file| file.line_that_starts(name));
     let mut findings = Vec::new();
 
     let (Some(layer), Some(_)) = (krate.layer, krate.marked_unsafe) else {
         let remedy = "add [package.metadata.tollgate] with layer = N and unsafe = true or false";
-        return vec![Finding::new(
-            &manifest,
-            1,
-            "the crate does not say its layer",
-            remedy,
-        )];
+        return vec![Finding::new(&manifest, 1, "the crate does not say its layer", remedy)];
     };
     for dependency in &krate.dependencies {
         let name = &dependency.name;
@@ -78,20 +65,14 @@ mod tests {
         let mut upper = made_up::krate("upper");
         upper.layer = Some(2);
         upper.dependencies = vec![made_up::dependency("lower"), made_up::dependency("serde")];
-        let house = House {
-            crates: vec![upper, made_up::krate("lower")],
-            files: Vec::new(),
-        };
+        let house = House { crates: vec![upper, made_up::krate("lower")], files: Vec::new() };
         assert_eq!(check(&house), []);
     }
 
     #[test]
     fn the_same_layer_is_refused_for_dev_dependencies_too() {
         let mut left = made_up::krate("left");
-        left.dependencies = vec![Dependency {
-            name: "right".into(),
-            normal: false,
-        }];
+        left.dependencies = vec![Dependency { name: "right".into(), normal: false }];
         let manifest = "[package]\nname = \"left\"\n[dev-dependencies]\nright.workspace = true\n";
         let house = House {
             crates: vec![left, made_up::krate("right")],
@@ -99,10 +80,8 @@ mod tests {
         };
         assert_eq!(
             findings(&house),
-            [
-                "crates/left/Cargo.toml:4: layer 1 depends on right of layer 1; \
-              depend on lower layers only, or move what both need further down"
-            ]
+            ["crates/left/Cargo.toml:4: layer 1 depends on right of layer 1; \
+              depend on lower layers only, or move what both need further down"]
         );
     }
 
@@ -111,10 +90,7 @@ mod tests {
         let mut xtask = made_up::krate("xtask");
         xtask.layer = Some(0);
         xtask.dependencies = vec![made_up::dependency("lower")];
-        let house = House {
-            crates: vec![xtask, made_up::krate("lower")],
-            files: Vec::new(),
-        };
+        let house = House { crates: vec![xtask, made_up::krate("lower")], files: Vec::new() };
         assert_eq!(check(&house), []);
     }
 
@@ -122,10 +98,7 @@ mod tests {
     fn a_crate_without_a_layer_is_refused() {
         let mut nowhere = made_up::krate("nowhere");
         nowhere.layer = None;
-        let house = House {
-            crates: vec![nowhere],
-            files: Vec::new(),
-        };
+        let house = House { crates: vec![nowhere], files: Vec::new() };
         assert_eq!(check(&house).len(), 1);
     }
 
@@ -134,23 +107,13 @@ mod tests {
         let mut mont = made_up::krate("tollgate-mont");
         mont.dependencies = vec![
             made_up::dependency("zeroize"),
-            Dependency {
-                name: "num-bigint".into(),
-                normal: false,
-            },
+            Dependency { name: "num-bigint".into(), normal: false },
         ];
-        let mut house = House {
-            crates: vec![mont],
-            files: Vec::new(),
-        };
+        let mut house = House { crates: vec![mont], files: Vec::new() };
         assert_eq!(check(&house), []);
 
-        house.crates[0]
-            .dependencies
-            .push(made_up::dependency("libc"));
-        let [only] = &findings(&house)[..] else {
-            panic!("one finding")
-        };
+        house.crates[0].dependencies.push(made_up::dependency("libc"));
+        let [only] = &findings(&house)[..] else { panic!("one finding") };
         assert!(only.contains("kernels depend on libc"), "{only}");
     }
 }

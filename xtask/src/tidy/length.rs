@@ -34,10 +34,7 @@ mod tests {
     use crate::house::{House, made_up};
 
     fn lines(path: &str, text: &str) -> Vec<usize> {
-        let house = House {
-            crates: Vec::new(),
-            files: vec![made_up::file(path, text)],
-        };
+        let house = House { crates: Vec::new(), files: vec![made_up::file(path, text)] };
         check(&house).iter().map(|finding| finding.line).collect()
     }
 
@@ -59,10 +56,7 @@ mod tests {
         let text = "\n".repeat(KERNEL_LINES_MAX);
         assert!(lines("mont/src/kernels/a.rs", &text).is_empty());
         let text = "\n".repeat(KERNEL_LINES_MAX + 1);
-        assert_eq!(
-            lines("mont/src/kernels/a.rs", &text),
-            [KERNEL_LINES_MAX + 1]
-        );
+        assert_eq!(lines("mont/src/kernels/a.rs", &text), [KERNEL_LINES_MAX + 1]);
         assert!(lines("mont/src/exp.rs", &text).is_empty());
     }
 }

@@ -11,12 +11,7 @@ pub(super) fn check(house: &House) -> Vec<Finding> {
         let names = file.path.trim_end_matches(".rs").split('/');
         for name in names.filter(|name| FORBIDDEN.contains(name)) {
             let what = format!("`{name}` says nothing about what is inside");
-            findings.push(Finding::new(
-                &file.path,
-                1,
-                what,
-                "name it after its one idea",
-            ));
+            findings.push(Finding::new(&file.path, 1, what, "name it after its one idea"));
         }
     }
     findings
@@ -28,11 +23,7 @@ mod tests {
     use crate::house::{House, made_up};
 
     fn count(path: &str) -> usize {
-        check(&House {
-            crates: Vec::new(),
-            files: vec![made_up::file(path, "")],
-        })
-        .len()
+        check(&House { crates: Vec::new(), files: vec![made_up::file(path, "")] }).len()
     }
 
     #[test]

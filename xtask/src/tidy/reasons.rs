@@ -1,4 +1,5 @@
-//! Every dependency from outside has its reason in `deny.toml`, and no reason outlives its dependency.
+//! Every dependency from outside has its reason in `deny.toml`, and no reason outlives its
+//! dependency.
 //!
 //! The reasons are the `reason` fields of `bans.features`, a table that cargo-deny reads too.
 
@@ -22,10 +23,7 @@ pub(super) fn check(house: &House) -> Vec<Finding> {
 
     for name in &dependencies {
         let line = manifest.0.line_that_starts(name);
-        if reasons
-            .get(name)
-            .is_none_or(|reason| reason.trim().is_empty())
-        {
+        if reasons.get(name).is_none_or(|reason| reason.trim().is_empty()) {
             let remedy = format!("add {{ crate = \"{name}\", reason = \"...\" }} to bans.features");
             findings.push(Finding::new(
                 MANIFEST,
@@ -35,42 +33,25 @@ pub(super) fn check(house: &House) -> Vec<Finding> {
             ));
         }
         let used = |dependency: &crate::house::Dependency| dependency.name == *name;
-        if !house
-            .crates
-            .iter()
-            .any(|krate| krate.dependencies.iter().any(used))
-        {
+        if !house.crates.iter().any(|krate| krate.dependencies.iter().any(used)) {
             let what = format!("no crate depends on {name}");
-            findings.push(Finding::new(
-                MANIFEST,
-                line,
-                what,
-                "remove it, and its reason",
-            ));
+            findings.push(Finding::new(MANIFEST, line, what, "remove it, and its reason"));
         }
     }
     for name in reasons.keys().filter(|name| !dependencies.contains(name)) {
         let needle = format!("\"{name}\"");
         let line = deny.0.text.lines().position(|line| line.contains(&needle));
         let what = format!("a reason for {name}, which is no dependency");
-        findings.push(Finding::new(
-            REASONS,
-            line.unwrap_or(0) + 1,
-            what,
-            "remove it",
-        ));
+        findings.push(Finding::new(REASONS, line.unwrap_or(0) + 1, what, "remove it"));
     }
     findings
 }
 
 fn read<'a>(house: &'a House, path: &str) -> Result<(&'a File, Table), Finding> {
-    let file = house
-        .file(path)
-        .ok_or_else(|| Finding::new(path, 1, "the file is missing", "write it"))?;
+    let file =
+        house.file(path).ok_or_else(|| Finding::new(path, 1, "the file is missing", "write it"))?;
     let table = file.text.parse().map_err(|error: toml::de::Error| {
-        let line = error
-            .span()
-            .map_or(1, |span| 1 + file.text[..span.start].matches('\n').count());
+        let line = error.span().map_or(1, |span| 1 + file.text[..span.start].matches('\n').count());
         Finding::new(path, line, error.message(), "make it TOML")
     })?;
     Ok((file, table))
@@ -78,26 +59,15 @@ fn read<'a>(house: &'a House, path: &str) -> Result<(&'a File, Table), Finding> 
 
 /// Names of `[workspace.dependencies]` that are not folders of this house.
 fn dependencies(manifest: &Table) -> Vec<String> {
-    let entries = manifest
-        .get("workspace")
-        .and_then(|table| table.get("dependencies"));
-    let entries = entries
-        .and_then(|value| value.as_table())
-        .into_iter()
-        .flatten();
-    entries
-        .filter(|(_, entry)| entry.get("path").is_none())
-        .map(|(name, _)| name.clone())
-        .collect()
+    let entries = manifest.get("workspace").and_then(|table| table.get("dependencies"));
+    let entries = entries.and_then(|value| value.as_table()).into_iter().flatten();
+    entries.filter(|(_, entry)| entry.get("path").is_none()).map(|(name, _)| name.clone()).collect()
 }
 
 /// Crate name to reason.
 fn reasons(deny: &Table) -> BTreeMap<String, String> {
     let rows = deny.get("bans").and_then(|table| table.get("features"));
-    let rows = rows
-        .and_then(|value| value.as_array())
-        .into_iter()
-        .flatten();
+    let rows = rows.and_then(|value| value.as_array()).into_iter().flatten();
     let text = |row: &toml::Value, key| row.get(key).and_then(|v| v.as_str()).map(str::to_owned);
     rows.filter_map(|row| Some((text(row, "crate")?, text(row, "reason").unwrap_or_default())))
         .collect()
@@ -115,17 +85,8 @@ mod tests {
     fn findings(manifest: &str, deny: &str) -> Vec<String> {
         let mut user = made_up::krate("user");
         user.dependencies = vec![made_up::dependency("serde")];
-        let files = vec![
-            made_up::file("Cargo.toml", manifest),
-            made_up::file("deny.toml", deny),
-        ];
-        check(&House {
-            crates: vec![user],
-            files,
-        })
-        .iter()
-        .map(ToString::to_string)
-        .collect()
+        let files = vec![made_up::file("Cargo.toml", manifest), made_up::file("deny.toml", deny)];
+        check(&House { crates: vec![user], files }).iter().map(ToString::to_string).collect()
     }
 
     fn row(name: &str, reason: &str) -> String {
@@ -141,19 +102,14 @@ mod tests {
     fn a_missing_and_an_empty_reason_are_refused() {
         let missing = findings(MANIFEST, "");
         assert_eq!(missing.len(), 1);
-        assert!(
-            missing[0].starts_with("Cargo.toml:3: serde has no reason"),
-            "{missing:?}"
-        );
+        assert!(missing[0].starts_with("Cargo.toml:3: serde has no reason"), "{missing:?}");
         assert_eq!(findings(MANIFEST, &row("serde", " ")).len(), 1);
     }
 
     #[test]
     fn a_reason_that_outlives_its_dependency_is_refused() {
         let deny = row("serde", "Records are JSON.") + &row("rand", "Gone.");
-        let [only] = &findings(MANIFEST, &deny)[..] else {
-            panic!("one finding")
-        };
+        let [only] = &findings(MANIFEST, &deny)[..] else { panic!("one finding") };
         assert!(only.starts_with("deny.toml:5: a reason for rand"), "{only}");
     }
 
@@ -161,13 +117,8 @@ mod tests {
     fn a_dependency_of_no_crate_is_refused() {
         let manifest = MANIFEST.to_owned() + "hex = \"0.4\"\n";
         let deny = row("serde", "Records are JSON.") + &row("hex", "Vectors.");
-        let [only] = &findings(&manifest, &deny)[..] else {
-            panic!("one finding")
-        };
-        assert!(
-            only.starts_with("Cargo.toml:4: no crate depends on hex"),
-            "{only}"
-        );
+        let [only] = &findings(&manifest, &deny)[..] else { panic!("one finding") };
+        assert!(only.starts_with("Cargo.toml:4: no crate depends on hex"), "{only}");
     }
 
     #[test]

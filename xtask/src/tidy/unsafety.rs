@@ -15,12 +15,7 @@ pub(super) fn check(house: &House) -> Vec<Finding> {
             Err(error) => {
                 let error: proc_macro2::LexError = error;
                 let line = error.span().start().line;
-                findings.push(Finding::new(
-                    &file.path,
-                    line,
-                    "this is no Rust",
-                    "make it compile",
-                ));
+                findings.push(Finding::new(&file.path, line, "this is no Rust", "make it compile"));
                 continue;
             }
         };
@@ -46,21 +41,11 @@ fn check_file(house: &House, file: &File, tokens: &TokenStream, findings: &mut V
     }
     if !marked && is_root && !forbids_unsafe(tokens) {
         let what = "the root of an unmarked crate does not forbid `unsafe`";
-        findings.push(Finding::new(
-            &file.path,
-            1,
-            what,
-            "add #![forbid(unsafe_code)]",
-        ));
+        findings.push(Finding::new(&file.path, 1, what, "add #![forbid(unsafe_code)]"));
     }
     if is_kernel && !is_list_of_kernels && !has_assembly(tokens) && !forbids_unsafe(tokens) {
         let what = "a kernel without inline assembly does not forbid `unsafe`";
-        findings.push(Finding::new(
-            &file.path,
-            1,
-            what,
-            "add #![forbid(unsafe_code)]",
-        ));
+        findings.push(Finding::new(&file.path, 1, what, "add #![forbid(unsafe_code)]"));
     }
 }
 
@@ -78,20 +63,14 @@ fn lines_of(tokens: &TokenStream, word: &str) -> Vec<usize> {
 }
 
 fn has_assembly(tokens: &TokenStream) -> bool {
-    ["asm", "global_asm", "naked_asm"]
-        .iter()
-        .any(|name| !lines_of(tokens, name).is_empty())
+    ["asm", "global_asm", "naked_asm"].iter().any(|name| !lines_of(tokens, name).is_empty())
 }
 
 /// Whether `#![forbid(... unsafe_code ...)]` stands at the top level.
 fn forbids_unsafe(tokens: &TokenStream) -> bool {
     let tokens: Vec<TokenTree> = tokens.clone().into_iter().collect();
     tokens.windows(3).any(|window| match window {
-        [
-            TokenTree::Punct(hash),
-            TokenTree::Punct(bang),
-            TokenTree::Group(attribute),
-        ] => {
+        [TokenTree::Punct(hash), TokenTree::Punct(bang), TokenTree::Group(attribute)] => {
             hash.as_char() == '#'
                 && bang.as_char() == '!'
                 && attribute.delimiter() == Delimiter::Bracket
@@ -113,10 +92,7 @@ mod tests {
     fn findings(marked: bool, path: &str, text: &str) -> Vec<String> {
         let mut krate = made_up::krate("a");
         krate.marked_unsafe = Some(marked);
-        let house = House {
-            crates: vec![krate],
-            files: vec![made_up::file(path, text)],
-        };
+        let house = House { crates: vec![krate], files: vec![made_up::file(path, text)] };
         check(&house).iter().map(ToString::to_string).collect()
     }
 
@@ -131,32 +107,20 @@ mod tests {
         let text = "fn f() {\n    let x = [unsafe { g() }];\n}\n";
         let found = findings(false, "crates/a/tests/contract.rs", text);
         assert_eq!(found.len(), 1);
-        assert!(
-            found[0].starts_with("crates/a/tests/contract.rs:2: "),
-            "{found:?}"
-        );
+        assert!(found[0].starts_with("crates/a/tests/contract.rs:2: "), "{found:?}");
         assert!(findings(true, "crates/a/tests/contract.rs", text).is_empty());
     }
 
     #[test]
     fn unsafe_outside_every_crate_is_refused() {
-        assert_eq!(
-            findings(true, "fuzz/targets/b.rs", "unsafe impl Send for A {}").len(),
-            1
-        );
+        assert_eq!(findings(true, "fuzz/targets/b.rs", "unsafe impl Send for A {}").len(), 1);
     }
 
     #[test]
     fn the_root_of_an_unmarked_crate_must_forbid() {
         let root = "crates/a/src/lib.rs";
-        assert_eq!(
-            findings(false, root, "//! A.\n#![deny(unsafe_code)]\n").len(),
-            1
-        );
-        assert_eq!(
-            findings(false, root, "mod b {\n#![forbid(unsafe_code)]\n}\n").len(),
-            1
-        );
+        assert_eq!(findings(false, root, "//! A.\n#![deny(unsafe_code)]\n").len(), 1);
+        assert_eq!(findings(false, root, "mod b {\n#![forbid(unsafe_code)]\n}\n").len(), 1);
         assert!(findings(false, root, FORBID).is_empty());
         assert!(findings(false, root, "#![forbid(unsafe_code, reason = \"none\")]").is_empty());
         assert!(findings(true, root, "//! A.\n").is_empty());

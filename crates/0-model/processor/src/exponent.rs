@@ -49,10 +49,7 @@ pub fn secret(form: Form, k: u32, bits: u32) -> Count {
 /// If `bits` is 0 or `ones` is not in 1 to `bits`.
 #[must_use]
 pub fn public(form: Form, k: u32, bits: u32, ones: u32) -> Count {
-    assert!(
-        (1..=bits).contains(&ones),
-        "a public exponent has 1 to all of its bits set"
-    );
+    assert!((1..=bits).contains(&ones), "a public exponent has 1 to all of its bits set");
     form.square(k) * (bits - 1) + form.product(k) * (ones - 1)
 }
 

@@ -108,10 +108,7 @@ mod tests {
         for n in [1, 10, 20, 30, 40, 160] {
             let wide = u64::from(n);
             assert_eq!(Form::Madd52.product(n).0, 4 * wide * wide + wide);
-            assert_eq!(
-                Form::Madd52.square(n).0,
-                wide * (wide + 1) + 2 * wide * wide + wide
-            );
+            assert_eq!(Form::Madd52.square(n).0, wide * (wide + 1) + 2 * wide * wide + wide);
         }
         // crypto_mb's unrolled product of 20 digits holds exactly these.
         assert_eq!(Form::Madd52.product(20), Count(1620));

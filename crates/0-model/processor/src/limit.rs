@@ -118,21 +118,9 @@ mod tests {
     #[test]
     fn the_largest_limit_binds_and_keeps_its_name() {
         let rows = machine(rate(1.5), rate(0.75)).bound(Form::Mulx, Count(600));
-        assert_eq!(
-            rows.unwrap(),
-            Bound {
-                cycles: Cycles::new(800.0),
-                limit: Limit::MulxRow
-            }
-        );
+        assert_eq!(rows.unwrap(), Bound { cycles: Cycles::new(800.0), limit: Limit::MulxRow });
         let multiplier = machine(rate(0.5), rate(0.75)).bound(Form::Mulx, Count(600));
-        assert_eq!(
-            multiplier.unwrap(),
-            Bound {
-                cycles: Cycles::new(1200.0),
-                limit: Limit::Mulx
-            }
-        );
+        assert_eq!(multiplier.unwrap(), Bound { cycles: Cycles::new(1200.0), limit: Limit::Mulx });
     }
 
     #[test]

@@ -112,11 +112,7 @@ impl From<Rate> for Wire {
     fn from(rate: Rate) -> Self {
         let (value, source) = rate.0.unzip();
         let unknown = value.is_none().then_some(true);
-        Self {
-            value,
-            source,
-            unknown,
-        }
+        Self { value, source, unknown }
     }
 }
 
@@ -180,10 +176,7 @@ mod tests {
     fn a_file_comes_back_as_it_was() {
         let machine = Machine::from_toml(FILE).unwrap();
         assert_eq!(machine.rates.vpmadd52_zmm_per_cycle.value(), Some(2.0));
-        assert_eq!(
-            machine.rates.mulx_per_cycle.source(),
-            Some("a guide, table 7")
-        );
+        assert_eq!(machine.rates.mulx_per_cycle.source(), Some("a guide, table 7"));
         assert_eq!(machine.rates.mul_adc_per_cycle, Rate::unknown());
         let text = toml::to_string(&machine).unwrap();
         assert_eq!(Machine::from_toml(&text).unwrap(), machine);
@@ -199,10 +192,7 @@ mod tests {
             (r#"{ value = -1.0, source = "x" }"#, "positive"),
             (r#"{ value = inf, source = "x" }"#, "positive"),
             (r#"{ value = nan, source = "x" }"#, "positive"),
-            (
-                r#"{ value = 2.0, source = "x", unknown = true }"#,
-                "unknown = true",
-            ),
+            (r#"{ value = 2.0, source = "x", unknown = true }"#, "unknown = true"),
             ("{ unknown = false }", "unknown = true"),
             ("{}", "unknown = true"),
             ("{ guess = 2.0 }", "guess"),

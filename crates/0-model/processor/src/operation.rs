@@ -41,10 +41,7 @@ pub fn private_full(form: Form, k: u32, bits: u32) -> Count {
 /// If `bits` is 0 or `ones` is not in 1 to `bits`.
 #[must_use]
 pub fn public(form: Form, k: u32, bits: u32, ones: u32) -> Count {
-    per_operation(
-        form,
-        exponent::public(form, k, bits, ones) + form.product(k),
-    )
+    per_operation(form, exponent::public(form, k, bits, ones) + form.product(k))
 }
 
 /// The share of one operation in a call, rounded up.

@@ -55,9 +55,10 @@ fn subtract_once<W: Word>(z: &mut [W], m: &[W], above: W) {
 
 /// All ones in each lane where x = y (clean digits, equal lengths), else zero.
 pub fn equal<W: Word>(x: &[W], y: &[W]) -> W {
-    let difference = x.iter().zip(y).fold(W::default(), |all, (&x, &y)| {
-        all.zip(x.zip(y, |x, y| x ^ y), |all, d| all | d)
-    });
+    let difference = x
+        .iter()
+        .zip(y)
+        .fold(W::default(), |all, (&x, &y)| all.zip(x.zip(y, |x, y| x ^ y), |all, d| all | d));
     difference.is_zero()
 }
 

@@ -7,12 +7,12 @@ use crate::word::Word;
 ///
 /// R = radix^K, with the radix 2^64 of limbs or 2^52 of digits. `z :== x` means congruent mod m.
 ///
-/// *Operands.* For limbs, any x < R. For digits, 64 m <= R (see [`Shape`](crate::Shape)) and x < 8m;
-/// digits may be dirty. Any result may be an operand again.
+/// *Operands.* For limbs, any x < R. For digits, 64 m <= R (see [`Shape`](crate::Shape)) and x <
+/// 8m; digits may be dirty. Any result may be an operand again.
 ///
 /// *Results.* K words that hold z; if x*y <= R*m then also z < 3m, so that
-/// [`carry::reduce`](crate::carry::reduce) makes it canonical. (It holds when both are < 8m of digits,
-/// and whenever one operand is < m.)
+/// [`carry::reduce`](crate::carry::reduce) makes it canonical. (It holds when both are < 8m of
+/// digits, and whenever one operand is < m.)
 ///
 /// *Time.* Constant: no branch and no address depends on x, y, m, k0 or the index; K is public.
 ///

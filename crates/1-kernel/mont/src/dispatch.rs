@@ -55,8 +55,8 @@ impl LaneKernel {
         HaveIfma::check().map_or(Self::Portable, Self::Ifma)
     }
 
-    /// The fewest numbers for which one call on eight lanes costs less than that many calls on limbs:
-    /// below it, a batch is better run one by one. `None`: it never pays.
+    /// The fewest numbers for which one call on eight lanes costs less than that many calls on
+    /// limbs: below it, a batch is better run one by one. `None`: it never pays.
     pub fn pays_from(self) -> Option<usize> {
         match self {
             // Eight lanes of IFMA cost 1.2 to 1.4 times one number on limbs (METHODOLOGY).
@@ -202,7 +202,8 @@ mod ifma {
     const _: () = assert!(align_of::<Row>() == align_of::<__m512i>());
 
     fn vectors(x: &[Row]) -> &[__m512i] {
-        // SAFETY: both are 64 bytes, aligned alike (asserted above), and any bits are a value of both.
+        // SAFETY: both are 64 bytes, aligned alike (asserted above), and any bits are a value of
+        // both.
         unsafe { core::slice::from_raw_parts(x.as_ptr().cast(), x.len()) }
     }
 
@@ -244,13 +245,7 @@ mod ifma {
         tiled!(amm52_mb8_ifma, m.shape().tile(), (z, x, y, n, b1, k0, t));
     }
 
-    pub(super) fn ams(
-        z: &mut [Row],
-        x: &[Row],
-        m: &Modulus<Row>,
-        t: &mut [Row],
-        _proof: HaveIfma,
-    ) {
+    pub(super) fn ams(z: &mut [Row], x: &[Row], m: &Modulus<Row>, t: &mut [Row], _proof: HaveIfma) {
         let (z, x, t) = (vectors_mut(z), vectors(x), vectors_mut(t));
         let (n, b1, k0) = (vectors(m.m()), vectors(m.fold()), vector(m.k0()));
         tiled!(ams52_mb8_ifma, m.shape().tile(), (z, x, n, b1, k0, t));

@@ -7,9 +7,9 @@ use crate::modulus::Modulus;
 use crate::shape::Shape;
 use crate::word::Word;
 
-/// Bits of a window for exponents of `bits` bits: the table of 2^w entries is read once per window, so
-/// short exponents want a short one; in lanes too, where the table of eight numbers leaves the first
-/// cache (measured on Zen 5 for RSA-2048: 269k cycles an operation at w = 4, 295k at 5).
+/// Bits of a window for exponents of `bits` bits: the table of 2^w entries is read once per window,
+/// so short exponents want a short one; in lanes too, where the table of eight numbers leaves the
+/// first cache (measured on Zen 5 for RSA-2048: 269k cycles an operation at w = 4, 295k at 5).
 pub const fn window_bits<W: Word>(bits: usize) -> usize {
     match bits {
         0..=32 => 2,
@@ -46,11 +46,7 @@ pub struct Stream<'a, W: Word> {
 /// # Panics
 ///
 /// If a slice has not the length its description says, or e fewer than `bits` bits.
-pub fn exp<K: Kernel, const S: usize>(
-    kernel: K,
-    bits: usize,
-    streams: [Stream<'_, K::Word>; S],
-) {
+pub fn exp<K: Kernel, const S: usize>(kernel: K, bits: usize, streams: [Stream<'_, K::Word>; S]) {
     let w = window_bits::<K::Word>(bits);
     let mut streams = streams.map(|s| Run::new(kernel, s, w, bits));
     for i in (0..bits.div_ceil(w)).rev() {
@@ -144,8 +140,8 @@ fn bits_at<W: Word>(e: &[W], at: usize, len: usize) -> W {
 
 /// z := x^e (mod m) for a *public* e of 64-bit words, little-endian: bit by bit from the top.
 ///
-/// x in Montgomery form, z too (an operand, not reduced). `product` and `t` are scratch of K words and
-/// of [`Modulus::scratch_words`]. e = 0 gives 1.
+/// x in Montgomery form, z too (an operand, not reduced). `product` and `t` are scratch of K words
+/// and of [`Modulus::scratch_words`]. e = 0 gives 1.
 ///
 /// Time: depends on e (its length, and where all lanes have a zero bit), not on x or m.
 ///

@@ -1,11 +1,12 @@
 //! Montgomery kernels, one file each; their contract, dispatch and exponentiation.
 //!
 //! A number is a slice of [`Word`]s: [`u64`] limbs (radix 2^64, one number) or [`Row`]s of digits
-//! (radix 2^52, eight numbers side by side). Everything above the kernels is written once, for both:
-//! [`exp`] runs one exponentiation on limbs or eight on rows, each lane with its own modulus and its
-//! own exponent.
+//! (radix 2^52, eight numbers side by side). Everything above the kernels is written once, for
+//! both: [`exp`] runs one exponentiation on limbs or eight on rows, each lane with its own modulus
+//! and its own exponent.
 //!
-//! * [`Kernel`] is the contract, in one sentence per operation; [`Modulus`] holds what a kernel needs
+//! * [`Kernel`] is the contract, in one sentence per operation; [`Modulus`] holds what a kernel
+//!   needs
 //!   to know of m; [`Shape`] says how many words.
 //! * [`LimbKernel`] and [`LaneKernel`] are the kernels of this build. `dispatch.rs` alone chooses.
 //! * [`carry`] holds what is not worth a kernel: sums, differences, the last subtractions.
@@ -24,8 +25,8 @@
 //! assert_eq!(x[0], 9);
 //! ```
 
-mod contract;
 pub mod carry;
+mod contract;
 mod dispatch;
 pub mod exp;
 

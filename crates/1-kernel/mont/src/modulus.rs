@@ -7,8 +7,8 @@ use crate::word::{Digit, Row, Scalar, Word};
 
 /// An odd modulus m, or eight, with the constants of its Montgomery form, K words each.
 ///
-/// `Modulus<u64>` for the limb kernels; `Modulus<Digit>` is kept with a key and copied into one lane
-/// of a `Modulus<Row>`. Wiped when dropped.
+/// `Modulus<u64>` for the limb kernels; `Modulus<Digit>` is kept with a key and copied into one
+/// lane of a `Modulus<Row>`. Wiped when dropped.
 #[derive(Clone, Zeroize, ZeroizeOnDrop)]
 pub struct Modulus<W: Zeroize> {
     #[zeroize(skip)]

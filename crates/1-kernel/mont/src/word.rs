@@ -98,8 +98,9 @@ impl Scalar for Digit {
     }
 }
 
-/// One position of one number, or of eight: what [`Kernel`](crate::Kernel)s and [`carry`](crate::carry)
-/// work on. All operations act on each lane alone and take the same time for all values.
+/// One position of one number, or of eight: what [`Kernel`](crate::Kernel)s and
+/// [`carry`](crate::carry) work on. All operations act on each lane alone and take the same time
+/// for all values.
 ///
 /// Arithmetic on values that may be secret is spelled `wrapping_`, also where nothing can wrap: the
 /// plain operators branch on overflow in test builds.
@@ -126,8 +127,8 @@ pub trait Word: DefaultIsZeroes + Send + Sync + 'static {
     fn pick(mask: Self, x: Self, y: Self) -> Self {
         x.zip(y, |x, y| x ^ y).zip(mask, |d, mask| d & mask).zip(y, |d, y| d ^ y)
     }
-    /// 0 and 1 to zero and all ones; the compiler does not learn that there is nothing between, else
-    /// it makes a branch of what the mask does.
+    /// 0 and 1 to zero and all ones; the compiler does not learn that there is nothing between,
+    /// else it makes a branch of what the mask does.
     fn mask(self) -> Self {
         core::hint::black_box(self.zip(self, |bit, _| bit.wrapping_neg()))
     }
@@ -211,7 +212,8 @@ mod tests {
 
     #[test]
     fn packing_is_the_identity_on_numbers_that_fit() {
-        let limbs: Vec<u64> = (1..=13).map(|i: u64| i.wrapping_mul(0x9e37_79b9_7f4a_7c15)).collect();
+        let limbs: Vec<u64> =
+            (1..=13).map(|i: u64| i.wrapping_mul(0x9e37_79b9_7f4a_7c15)).collect();
         let mut digits = vec![Digit::default(); 16]; // 832 bits: exactly thirteen limbs
         Digit::pack(&mut digits, &limbs);
         assert!(digits.iter().all(|d| d.0 <= DIGIT));

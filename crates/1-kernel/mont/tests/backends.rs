@@ -1,5 +1,5 @@
-//! Which kernels the tests of this run cover: all that the machine has, less the veto. A kernel that
-//! does not run for another reason fails here, so no test can skip it unseen.
+//! Which kernels the tests of this run cover: all that the machine has, less the veto. A kernel
+//! that does not run for another reason fails here, so no test can skip it unseen.
 
 #![allow(clippy::unwrap_used, clippy::print_stdout, reason = "tests")]
 

@@ -1,6 +1,7 @@
-//! Memcheck watches the limb kernels, the portable lanes and the exponentiation with all operands and
-//! exponents secret: no branch and no address may depend on them. A leak made on purpose shows that
-//! the check can fail. (Valgrind does not know AVX-512: the IFMA kernels are not covered here.)
+//! Memcheck watches the limb kernels, the portable lanes and the exponentiation with all operands
+//! and exponents secret: no branch and no address may depend on them. A leak made on purpose shows
+//! that the check can fail. (Valgrind does not know AVX-512: the IFMA kernels are not covered
+//! here.)
 
 use tollgate_cpu::{memcheck, rerun};
 use tollgate_mont::exp::{Stream, exp, scratch_words};
@@ -54,7 +55,11 @@ fn checked(name: &str, operation: impl FnOnce()) {
     }
     let before = memcheck::count_errors();
     operation();
-    assert_eq!(memcheck::count_errors(), before, "a secret decides a branch or an address: see above");
+    assert_eq!(
+        memcheck::count_errors(),
+        before,
+        "a secret decides a branch or an address: see above"
+    );
 }
 
 #[test]

@@ -5,14 +5,16 @@
 
 use num_bigint::BigUint;
 use tollgate_mont::exp::{Stream, exp, exp_vartime, scratch_words};
-use tollgate_mont::{Digit, Kernel, LANES, LaneKernel, LimbKernel, Modulus, Row, Scalar, Shape, Word};
+use tollgate_mont::{
+    Digit, Kernel, LANES, LaneKernel, LimbKernel, Modulus, Row, Scalar, Shape, Word,
+};
 
-/// Sizes of a modulus in bits: each block width, alone and in rows of blocks, full and nearly empty.
+/// Sizes of a modulus in bits: each block width, alone and in rows of blocks, full and nearly
+/// empty.
 const SIZES: [usize; 17] = [
-    128,  // the smallest promised
-    255,  // RSA-512's primes, nearly
-    256,
-    306,  // 6 digits with exactly the slack
+    128, // the smallest promised
+    255, // RSA-512's primes, nearly
+    256, 306,  // 6 digits with exactly the slack
     512,  // 10 digits, 8 limbs: RSA-1024's primes
     521,  // two blocks of 6 digits
     600,  // three blocks of 4 limbs
@@ -20,12 +22,9 @@ const SIZES: [usize; 17] = [
     1024, // 20 digits in one window
     1030, // one block more than 20 digits can hold
     1536, // 2 x 15 digits, 3 x 8 limbs
-    2047,
-    2048, // 2 x 20 digits
-    3072,
-    4096, // 4 x 20 digits
-    6000,
-    8192, // the largest promised
+    2047, 2048, // 2 x 20 digits
+    3072, 4096, // 4 x 20 digits
+    6000, 8192, // the largest promised
 ];
 
 fn number<S: Scalar>(x: &[S]) -> BigUint {
@@ -51,9 +50,9 @@ fn pattern(rng: &mut fastrand::Rng, bits: usize, kind: usize) -> BigUint {
     let mut random = || (0..bits.div_ceil(32)).map(|_| rng.u32(..)).collect::<Vec<_>>();
     match kind {
         0 => BigUint::ZERO,
-        1 => ones,                                       // every digit is 2^52 - 1
+        1 => ones, // every digit is 2^52 - 1
         2 => BigUint::from(1u8),
-        3 => BigUint::from(1u8) << (bits - 1),           // only the top digit
+        3 => BigUint::from(1u8) << (bits - 1), // only the top digit
         4 => BigUint::new(random().into_iter().map(|w| (w & 1).wrapping_neg()).collect()) & ones,
         _ => BigUint::new(random()) & ones,
     }
@@ -152,7 +151,9 @@ fn products<K: Family>(kernel: K, bits: usize, rounds: usize, seed: u64) -> usiz
         let m = K::load(shape, &moduli);
         for pair in 0..10 {
             let mut draw = |salt: usize| -> Vec<BigUint> {
-                let kind = |l: usize| if pair < 5 { (pair + l + salt) % 10 } else { 5 + 5 * (l % 2) };
+                let kind = |l: usize| {
+                    if pair < 5 { (pair + l + salt) % 10 } else { 5 + 5 * (l % 2) }
+                };
                 let bound = |l: usize| K::operand_bound(&moduli[l], k);
                 (0..lanes).map(|l| operand(&mut rng, &moduli[l], &bound(l), kind(l))).collect()
             };
@@ -169,7 +170,10 @@ fn products<K: Family>(kernel: K, bits: usize, rounds: usize, seed: u64) -> usiz
                     let (z, m, xy) = (lane(&z, l), &moduli[l], &x[l] * &y[l]);
                     let name = if square { kernel.square_name() } else { kernel.name() };
                     assert_eq!(&z * &r % m, &xy % m, "{name} {bits} bits: lane {l} is wrong");
-                    assert!(xy > &r * m || z < m * 3u8, "{name} {bits} bits: lane {l} is too large");
+                    assert!(
+                        xy > &r * m || z < m * 3u8,
+                        "{name} {bits} bits: lane {l} is too large"
+                    );
                     judged += 1;
                 }
             }
@@ -250,7 +254,11 @@ fn selects<K: Kernel>(kernel: K) {
                 let entry = start + 3 * l;
                 for j in 0..k {
                     let want = if entry < entries { (100 * (entry * k + j) + l) as u64 } else { 0 };
-                    assert_eq!(z[j].lane(l), want, "entry {entry} of {entries}, word {j}, lane {l}");
+                    assert_eq!(
+                        z[j].lane(l),
+                        want,
+                        "entry {entry} of {entries}, word {j}, lane {l}"
+                    );
                 }
             }
         }
@@ -305,10 +313,11 @@ fn exponentiation<K: Family>(kernel: K, bits: usize, e_bits: usize) {
     let mut scratch = vec![vec![K::Word::splat(5); scratch_words::<K::Word>(shape, e_bits)]; 2];
     let [s0, s1] = &mut scratch[..] else { unreachable!() };
     let [(m0, x0, e0, want0), (m1, x1, e1, want1)] = &mut runs[..] else { unreachable!() };
-    exp(kernel, e_bits, [
-        Stream { x: x0, e: e0, m: m0, scratch: s0 },
-        Stream { x: x1, e: e1, m: m1, scratch: s1 },
-    ]);
+    exp(
+        kernel,
+        e_bits,
+        [Stream { x: x0, e: e0, m: m0, scratch: s0 }, Stream { x: x1, e: e1, m: m1, scratch: s1 }],
+    );
     judge(x0, m0, want0, "stream 0");
     judge(x1, m1, want1, "stream 1");
 }
@@ -316,7 +325,8 @@ fn exponentiation<K: Family>(kernel: K, bits: usize, e_bits: usize) {
 #[test]
 fn exponentiations_are_right() {
     // the modulus' and the exponent's sizes are independent
-    for (bits, e_bits) in [(128, 3), (256, 256), (512, 517), (1024, 64), (1024, 1024), (1536, 100)] {
+    for (bits, e_bits) in [(128, 3), (256, 256), (512, 517), (1024, 64), (1024, 1024), (1536, 100)]
+    {
         LimbKernel::all().into_iter().for_each(|k| exponentiation(k, bits, e_bits));
         LaneKernel::all().into_iter().for_each(|k| exponentiation(k, bits, e_bits));
     }

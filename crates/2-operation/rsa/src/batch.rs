@@ -8,9 +8,7 @@ use crate::blinding::{Pair, USES, random_below};
 use crate::error::Error;
 use crate::key::{PrivateKey, PublicKey, from_bytes, to_bytes};
 use crate::material::load_digits;
-use crate::private::{
-    Method, Registers, make_pair, private, private_words, public, public_words,
-};
+use crate::private::{Method, Registers, make_pair, private, private_words, public, public_words};
 use crate::single::check_input;
 use crate::workspace::{LIMBS_MAX, Workspace};
 
@@ -74,9 +72,9 @@ request!(PublicRequest, PublicKey);
 
 /// Private operations by CRT, blinded and checked, of any keys, in any number.
 ///
-/// Requests whose keys have one size share lanes. A request that fails does not touch its neighbours;
-/// its buffer is zeroed unless its input was refused. Requests that already have an outcome are left
-/// alone.
+/// Requests whose keys have one size share lanes. A request that fails does not touch its
+/// neighbours; its buffer is zeroed unless its input was refused. Requests that already have an
+/// outcome are left alone.
 pub fn private_batch(workspace: &mut Workspace, requests: &mut [PrivateRequest<'_>]) {
     private_requests(workspace, requests, Method::Crt);
 }

@@ -1,8 +1,8 @@
 //! Base blinding: pairs (r^e, r^-1) mod n that hide the input of a private operation.
 //!
-//! A pair is used once, then squared; after [`USES`] squares it is made anew from fresh random bytes
-//! (see [`crate::private::make_pair`]). A key keeps its idle pairs; each operation takes one and
-//! gives it back, so two operations at once never share one.
+//! A pair is used once, then squared; after [`USES`] squares it is made anew from fresh random
+//! bytes (see [`crate::private::make_pair`]). A key keeps its idle pairs; each operation takes one
+//! and gives it back, so two operations at once never share one.
 
 use std::sync::{Mutex, PoisonError};
 
@@ -30,7 +30,8 @@ pub(crate) struct Pool<S: Zeroize> {
 }
 
 impl<S: Scalar> Pool<S> {
-    /// A pool with room for `pairs` operations at once without allocating; more are made when needed.
+    /// A pool with room for `pairs` operations at once without allocating; more are made when
+    /// needed.
     pub(crate) fn new(k: usize, pairs: usize) -> Self {
         let pool = Self { idle: Mutex::new(Vec::with_capacity(pairs)), k };
         (0..pairs).for_each(|_| pool.give(pool.blank()));

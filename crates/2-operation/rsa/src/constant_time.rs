@@ -40,7 +40,11 @@ fn checked(name: &str, operation: impl FnOnce()) {
     }
     let before = memcheck::count_errors();
     operation();
-    assert_eq!(memcheck::count_errors(), before, "a secret decides a branch or an address: see above");
+    assert_eq!(
+        memcheck::count_errors(),
+        before,
+        "a secret decides a branch or an address: see above"
+    );
 }
 
 /// The operation twice, so that a fresh and a squared blinding pair are seen, each on its input.
@@ -69,10 +73,7 @@ fn single_operations_are_constant_time() {
 fn operations_in_lanes_are_constant_time() {
     checked("constant_time::operations_in_lanes_are_constant_time", || {
         let workspace = Workspace::with_kernels(LimbKernel::Portable, LaneKernel::Portable);
-        operations(
-            workspace.lanes_from(1),
-            include_str!("../../../../vectors/keys/rsa-512.pem"),
-        );
+        operations(workspace.lanes_from(1), include_str!("../../../../vectors/keys/rsa-512.pem"));
     });
 }
 
@@ -82,7 +83,8 @@ fn the_keys_secrets_are_watched() {
         return rerun::under_memcheck("constant_time::the_keys_secrets_are_watched");
     }
     let key = secret_key(include_str!("../../../../vectors/keys/rsa-512.pem"));
-    let secrets = [key.exponents.d_p[0], key.limbs.p.m()[0], key.digits.q.m()[0].0, key.digits.q_inv[0].0];
+    let secrets =
+        [key.exponents.d_p[0], key.limbs.p.m()[0], key.digits.q.m()[0].0, key.digits.q_inv[0].0];
     for secret in secrets {
         let before = memcheck::count_errors();
         if core::hint::black_box(secret) > 1 << 40 {

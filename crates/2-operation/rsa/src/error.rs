@@ -215,10 +215,7 @@ impl fmt::Display for Error {
 impl fmt::Display for Misuse {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::BufferLength {
-                found_bytes,
-                expected_bytes,
-            } => write!(
+            Self::BufferLength { found_bytes, expected_bytes } => write!(
                 f,
                 "the buffer has {found_bytes} bytes and the modulus {expected_bytes}: \
                  pass a buffer of the key's size()"
@@ -246,25 +243,13 @@ impl fmt::Display for Unavailable {
 impl fmt::Display for Rejected {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::D => write!(
-                f,
-                "d is not below n or e*d is not 1 modulo p-1 and q-1; {DAMAGED}"
-            ),
-            Self::DP => write!(
-                f,
-                "d_p is not below p or e*d_p is not 1 modulo p-1; {DAMAGED}"
-            ),
-            Self::DQ => write!(
-                f,
-                "d_q is not below q or e*d_q is not 1 modulo q-1; {DAMAGED}"
-            ),
+            Self::D => write!(f, "d is not below n or e*d is not 1 modulo p-1 and q-1; {DAMAGED}"),
+            Self::DP => write!(f, "d_p is not below p or e*d_p is not 1 modulo p-1; {DAMAGED}"),
+            Self::DQ => write!(f, "d_q is not below q or e*d_q is not 1 modulo q-1; {DAMAGED}"),
             Self::Der { field, what } => {
                 write!(f, "malformed DER at {field}: {what}; {RESTORE}")
             }
-            Self::DigestLength {
-                found_bytes,
-                expected_bytes,
-            } => write!(
+            Self::DigestLength { found_bytes, expected_bytes } => write!(
                 f,
                 "the digest has {found_bytes} bytes and its hash function gives \
                  {expected_bytes}: name the hash function that made the digest"
@@ -279,10 +264,7 @@ impl fmt::Display for Rejected {
                 write!(f, "the public exponent e has {bits} bits: {EXPONENT}")
             }
             Self::ExponentSmall => write!(f, "the public exponent e is below 3: {EXPONENT}"),
-            Self::InputLength {
-                found_bytes,
-                limit_bytes,
-            } => write!(
+            Self::InputLength { found_bytes, limit_bytes } => write!(
                 f,
                 "the input has {found_bytes} bytes and a key file at most {limit_bytes}: \
                  is this the right file?"
@@ -292,10 +274,7 @@ impl fmt::Display for Rejected {
                  pad the message, or use a number below n",
             ),
             Self::ModulusEven => write!(f, "the modulus n is even; {DAMAGED}"),
-            Self::ModulusSmall {
-                found_bytes,
-                needed_bytes,
-            } => write!(
+            Self::ModulusSmall { found_bytes, needed_bytes } => write!(
                 f,
                 "the modulus gives the padding {found_bytes} bytes and it needs {needed_bytes}: \
                  use a larger key, a shorter hash function or a shorter salt"
@@ -334,10 +313,7 @@ impl fmt::Display for Rejected {
             ),
             Self::Product => write!(f, "p*q is not n; {DAMAGED}"),
             Self::QInv => {
-                write!(
-                    f,
-                    "q_inv is not below p or q*q_inv is not 1 modulo p; {DAMAGED}"
-                )
+                write!(f, "q_inv is not below p or q*q_inv is not 1 modulo p; {DAMAGED}")
             }
             // One text for every reason: a forger must not learn how far a forgery came.
             Self::SignatureInvalid => f.write_str("the signature is not valid"),
@@ -347,11 +323,7 @@ impl fmt::Display for Rejected {
                  supported: use a key of 2048, 3072 or 4096 bits"
             ),
             Self::Unexpected { found, expected } => {
-                write!(
-                    f,
-                    "found {found} where {expected} is needed: {}",
-                    expected.remedy()
-                )
+                write!(f, "found {found} where {expected} is needed: {}", expected.remedy())
             }
         }
     }
@@ -423,55 +395,28 @@ mod tests {
         let expected = Expected::PrivateKey;
         let all = [
             Error::Fault,
-            Misuse::BufferLength {
-                found_bytes: 1,
-                expected_bytes: 2,
-            }
-            .into(),
+            Misuse::BufferLength { found_bytes: 1, expected_bytes: 2 }.into(),
             Misuse::SaltAuto.into(),
             Unavailable::Random.into(),
             Rejected::D.into(),
             Rejected::DP.into(),
             Rejected::DQ.into(),
-            Rejected::Der {
-                field: "modulus n",
-                what: "negative".into(),
-            }
-            .into(),
-            Rejected::DigestLength {
-                found_bytes: 1,
-                expected_bytes: 2,
-            }
-            .into(),
+            Rejected::Der { field: "modulus n", what: "negative".into() }.into(),
+            Rejected::DigestLength { found_bytes: 1, expected_bytes: 2 }.into(),
             Rejected::Encrypted.into(),
             Rejected::EqualPrimes.into(),
             Rejected::ExponentEven.into(),
             Rejected::ExponentLarge { bits: 257 }.into(),
             Rejected::ExponentSmall.into(),
-            Rejected::InputLength {
-                found_bytes: 2,
-                limit_bytes: 1,
-            }
-            .into(),
+            Rejected::InputLength { found_bytes: 2, limit_bytes: 1 }.into(),
             Rejected::MessageRange.into(),
             Rejected::ModulusEven.into(),
-            Rejected::ModulusSmall {
-                found_bytes: 1,
-                needed_bytes: 2,
-            }
-            .into(),
+            Rejected::ModulusSmall { found_bytes: 1, needed_bytes: 2 }.into(),
             Rejected::MultiPrime.into(),
             Rejected::NotAKey.into(),
-            Rejected::NotRsa {
-                algorithm: "DSA".into(),
-            }
-            .into(),
+            Rejected::NotRsa { algorithm: "DSA".into() }.into(),
             Rejected::PemBase64 { label: label() }.into(),
-            Rejected::PemLabel {
-                label: label(),
-                expected,
-            }
-            .into(),
+            Rejected::PemLabel { label: label(), expected }.into(),
             Rejected::PemTruncated { label: label() }.into(),
             Rejected::PrimeEven(Prime::P).into(),
             Rejected::PrimeOne(Prime::Q).into(),
@@ -479,19 +424,12 @@ mod tests {
             Rejected::Product.into(),
             Rejected::QInv.into(),
             Rejected::Size { bits: 9000 }.into(),
-            Rejected::Unexpected {
-                found: Found::Certificate,
-                expected,
-            }
-            .into(),
+            Rejected::Unexpected { found: Found::Certificate, expected }.into(),
         ];
         for error in &all {
             let text = error.to_string();
             assert!(text.chars().all(|c| matches!(c, ' '..='~')), "{text}");
-            assert!(
-                !text.contains("  "),
-                "a line break of the source is one space: {text}"
-            );
+            assert!(!text.contains("  "), "a line break of the source is one space: {text}");
             // what is wrong, then what to do
             assert!(text.contains(": "), "{text}");
             assert!(!text.ends_with('.'), "{text}");

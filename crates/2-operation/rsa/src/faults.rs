@@ -62,7 +62,10 @@ fn a_fault_in_one_lane_does_not_touch_the_others() {
                     .iter_mut()
                     .enumerate()
                     .map(|(lane, buffer)| {
-                        PrivateRequest::new(if lane == faulty_lane { &faulty } else { &good }, buffer)
+                        PrivateRequest::new(
+                            if lane == faulty_lane { &faulty } else { &good },
+                            buffer,
+                        )
                     })
                     .collect();
                 private_batch(&mut workspace, &mut requests);

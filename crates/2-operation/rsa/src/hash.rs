@@ -39,10 +39,7 @@ pub struct Digest {
     len: usize,
 }
 
-#[expect(
-    clippy::len_without_is_empty,
-    reason = "no hash function gives an empty digest"
-)]
+#[expect(clippy::len_without_is_empty, reason = "no hash function gives an empty digest")]
 impl Hash {
     /// Returns the digest of `message`.
     pub fn digest(self, message: &[u8]) -> Digest {
@@ -75,11 +72,7 @@ impl Hash {
         if digest.len() == self.len() {
             return Ok(());
         }
-        Err(Rejected::DigestLength {
-            found_bytes: digest.len(),
-            expected_bytes: self.len(),
-        }
-        .into())
+        Err(Rejected::DigestLength { found_bytes: digest.len(), expected_bytes: self.len() }.into())
     }
 
     /// Returns the length of a digest, in bytes: 20 to 64.
@@ -178,10 +171,7 @@ fn run<D: digest::Digest>(parts: &[&[u8]]) -> Digest {
     let output = state.finalize();
     let mut bytes = [0; Hash::LEN_MAX];
     bytes[..output.len()].copy_from_slice(&output);
-    Digest {
-        bytes,
-        len: output.len(),
-    }
+    Digest { bytes, len: output.len() }
 }
 
 /// `DigestInfo` for an algorithm 2.16.840.1.101.3.4.2.arc of NIST.
@@ -199,10 +189,7 @@ const fn nist_prefix(hash: Hash) -> [u8; 19] {
         Hash::Sha3_512 => 10,
         Hash::Sha1 => panic!("SHA-1 has an identifier of another arc"),
     };
-    #[expect(
-        clippy::cast_possible_truncation,
-        reason = "a digest has at most 64 bytes"
-    )]
+    #[expect(clippy::cast_possible_truncation, reason = "a digest has at most 64 bytes")]
     let len = hash.len() as u8;
     // SEQUENCE { SEQUENCE { OID, NULL }, OCTET STRING of len bytes }: 2, 15 and 2 + len bytes.
     [
@@ -240,14 +227,8 @@ mod tests {
     /// `printf abc | openssl dgst -ALGORITHM` (FIPS 180-4 and FIPS 202 give the same examples).
     const ABC: [(Hash, &str); 11] = [
         (Hash::Sha1, "a9993e364706816aba3e25717850c26c9cd0d89d"),
-        (
-            Hash::Sha224,
-            "23097d223405d8228642a477bda255b32aadbce4bda0b3f7e36c9da7",
-        ),
-        (
-            Hash::Sha256,
-            "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad",
-        ),
+        (Hash::Sha224, "23097d223405d8228642a477bda255b32aadbce4bda0b3f7e36c9da7"),
+        (Hash::Sha256, "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"),
         (
             Hash::Sha384,
             "cb00753f45a35e8bb5a03d699ac65007272c32ab0eded1631a8b605a43ff5bed\
@@ -258,22 +239,10 @@ mod tests {
             "ddaf35a193617abacc417349ae20413112e6fa4e89a97ea20a9eeee64b55d39a\
             2192992a274fc1a836ba3c23a3feebbd454d4423643ce80e2a9ac94fa54ca49f",
         ),
-        (
-            Hash::Sha512_224,
-            "4634270f707b6a54daae7530460842e20e37ed265ceee9a43e8924aa",
-        ),
-        (
-            Hash::Sha512_256,
-            "53048e2681941ef99b2e29b76b4c7dabe4c2d0c634fc6d46e0e2f13107e7af23",
-        ),
-        (
-            Hash::Sha3_224,
-            "e642824c3f8cf24ad09234ee7d3c766fc9a3a5168d0c94ad73b46fdf",
-        ),
-        (
-            Hash::Sha3_256,
-            "3a985da74fe225b2045c172d6bd390bd855f086e3e9d525b46bfe24511431532",
-        ),
+        (Hash::Sha512_224, "4634270f707b6a54daae7530460842e20e37ed265ceee9a43e8924aa"),
+        (Hash::Sha512_256, "53048e2681941ef99b2e29b76b4c7dabe4c2d0c634fc6d46e0e2f13107e7af23"),
+        (Hash::Sha3_224, "e642824c3f8cf24ad09234ee7d3c766fc9a3a5168d0c94ad73b46fdf"),
+        (Hash::Sha3_256, "3a985da74fe225b2045c172d6bd390bd855f086e3e9d525b46bfe24511431532"),
         (
             Hash::Sha3_384,
             "ec01498288516fc926459f58e2c6ad8df9b473cb0fc08c2596da7cf0e49be4b2\
@@ -292,11 +261,7 @@ mod tests {
             assert_eq!(hash, of_all, "the table covers every function");
             assert_eq!(hex::encode(hash.digest(b"abc")), expected, "{hash}");
             assert_eq!(hash.digest(b"abc").as_ref().len(), hash.len(), "{hash}");
-            assert_eq!(
-                hash.digest_parts(&[b"a", b"", b"bc"]),
-                hash.digest(b"abc"),
-                "{hash}"
-            );
+            assert_eq!(hash.digest_parts(&[b"a", b"", b"bc"]), hash.digest(b"abc"), "{hash}");
         }
     }
 
@@ -345,11 +310,7 @@ mod tests {
         assert_eq!(Hash::Sha256.check(&[0; 32]), Ok(()));
         assert_eq!(
             Hash::Sha256.check(&[0; 31]),
-            Err(Rejected::DigestLength {
-                found_bytes: 31,
-                expected_bytes: 32
-            }
-            .into())
+            Err(Rejected::DigestLength { found_bytes: 31, expected_bytes: 32 }.into())
         );
     }
 }

@@ -49,7 +49,8 @@ impl PublicKey {
     ///
     /// # Errors
     ///
-    /// [`Error::Rejected`]: not such a key, or its numbers are not acceptable; the message says where.
+    /// [`Error::Rejected`]: not such a key, or its numbers are not acceptable; the message says
+    /// where.
     pub fn from_bytes(file: &[u8]) -> Result<Self, Error> {
         Self::from_parts(&parse::public(file)?)
     }
@@ -76,7 +77,8 @@ impl PublicKey {
     ///
     /// # Errors
     ///
-    /// [`Error::Rejected`]: n is not of 512 to 8192 bits or even; e is even, below 3 or above 2^256.
+    /// [`Error::Rejected`]: n is not of 512 to 8192 bits or even; e is even, below 3 or above
+    /// 2^256.
     pub fn from_components(n: &[u8], e: &[u8]) -> Result<Self, Error> {
         Self::from_parts(&PublicParts { n: n.to_vec(), e: e.to_vec() })
     }

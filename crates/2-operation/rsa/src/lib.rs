@@ -1,12 +1,14 @@
 //! RSA private and public operations: keys, CRT, blinding, fault check, paddings.
 //!
-//! * [`PrivateKey`] and [`PublicKey`] are read from PEM or DER, checked, and made ready for kernels.
+//! * [`PrivateKey`] and [`PublicKey`] are read from PEM or DER, checked, and made ready for
+//!   kernels.
 //! * A [`Workspace`] is a thread's kernels and scratch memory.
 //! * Operations come single (methods of the keys) and in batches of any size and any keys
-//!   ([`private_batch`], [`sign_pkcs1v15_batch`]), which run eight to a call where the processor can.
+//! ([`private_batch`], [`sign_pkcs1v15_batch`]), which run eight to a call where the processor can.
 //!
-//! Every private operation is blinded, and checked with the public exponent before its result leaves.
-//! No branch and no address depends on a secret; see `SECURITY.md` for what that covers.
+//!
+//! Every private operation is blinded, and checked with the public exponent before its result
+//! leaves. No branch and no address depends on a secret; see `SECURITY.md` for what that covers.
 //!
 //! ```
 //! use tollgate_rsa::{Hash, PrivateKey, Workspace};
@@ -44,7 +46,8 @@ mod workspace;
 
 pub use batch::{PrivateRequest, PublicRequest, private_batch, private_full_batch, public_batch};
 pub use error::{
-    Error, Expected, Found, MODULUS_BITS_MAX, MODULUS_BITS_MIN, Misuse, Prime, Rejected, Unavailable,
+    Error, Expected, Found, MODULUS_BITS_MAX, MODULUS_BITS_MIN, Misuse, Prime, Rejected,
+    Unavailable,
 };
 pub use hash::{Digest, Hash};
 pub use key::{PrivateKey, PublicKey};

@@ -135,7 +135,8 @@ impl Lanes {
         self.bits = Bits::default();
     }
 
-    /// Makes room for a class; allocates only for the largest so far. All lanes must be loaded again.
+    /// Makes room for a class; allocates only for the largest so far. All lanes must be loaded
+    /// again.
     pub(crate) fn reshape(&mut self, class: Class) {
         self.reshape_public(class.n);
         self.class = class;

@@ -57,11 +57,7 @@ fn check_length(file: &[u8]) -> Result<(), Error> {
     if file.len() <= LIMIT_BYTES {
         return Ok(());
     }
-    Err(Rejected::InputLength {
-        found_bytes: file.len(),
-        limit_bytes: LIMIT_BYTES,
-    }
-    .into())
+    Err(Rejected::InputLength { found_bytes: file.len(), limit_bytes: LIMIT_BYTES }.into())
 }
 
 /// The longest input that is read, in bytes: a key of 8192 bits after a long certificate chain.
@@ -109,32 +105,19 @@ impl<'a> Block<'a> {
     /// Reads a block from behind its `-----BEGIN `.
     fn read(text: &'a [u8]) -> Result<Self, Error> {
         let Some(label_len) = find(text, DASHES) else {
-            let end = text
-                .iter()
-                .position(|&byte| byte == b'\n')
-                .unwrap_or(text.len());
-            return Err(Rejected::PemTruncated {
-                label: printable(&text[..end]),
-            }
-            .into());
+            let end = text.iter().position(|&byte| byte == b'\n').unwrap_or(text.len());
+            return Err(Rejected::PemTruncated { label: printable(&text[..end]) }.into());
         };
         let label = &text[..label_len];
         let text = &text[label_len + DASHES.len()..];
         // The next dashes must be those of the END line, with the same label.
         let matching = |body_len: usize| {
             let rest = text[body_len..].strip_prefix(END)?.strip_prefix(label)?;
-            Some(Self {
-                label,
-                body: &text[..body_len],
-                rest: rest.strip_prefix(DASHES)?,
-            })
+            Some(Self { label, body: &text[..body_len], rest: rest.strip_prefix(DASHES)? })
         };
-        find(text, DASHES).and_then(matching).ok_or_else(|| {
-            Rejected::PemTruncated {
-                label: printable(label),
-            }
-            .into()
-        })
+        find(text, DASHES)
+            .and_then(matching)
+            .ok_or_else(|| Rejected::PemTruncated { label: printable(label) }.into())
     }
 
     /// The header of an encrypted key in OpenSSL's traditional format: RFC 1421 §4.6.1.1.
@@ -143,17 +126,10 @@ impl<'a> Block<'a> {
     }
 
     fn decode(&self) -> Result<Zeroizing<Vec<u8>>, Error> {
-        let wrong = |_| Rejected::PemBase64 {
-            label: printable(self.label),
-        };
+        let wrong = |_| Rejected::PemBase64 { label: printable(self.label) };
         // Reserved at once: growing would leave copies of the key behind.
         let mut base64 = Zeroizing::new(Vec::with_capacity(self.body.len()));
-        base64.extend(
-            self.body
-                .iter()
-                .copied()
-                .filter(|byte| !byte.is_ascii_whitespace()),
-        );
+        base64.extend(self.body.iter().copied().filter(|byte| !byte.is_ascii_whitespace()));
         let mut decoder = Base64Decoder::new(&base64).map_err(wrong)?;
         let mut der = Zeroizing::new(vec![0; decoder.remaining_len()]);
         decoder.decode(&mut der).map_err(wrong)?;
@@ -171,10 +147,7 @@ impl<'a> Block<'a> {
             b"PRIVATE KEY" | b"RSA PRIVATE KEY" => Found::PrivateKey,
             b"PUBLIC KEY" | b"RSA PUBLIC KEY" => Found::PublicKey,
             label => {
-                return Rejected::PemLabel {
-                    label: printable(label),
-                    expected,
-                };
+                return Rejected::PemLabel { label: printable(label), expected };
             }
         };
         Rejected::Unexpected { found, expected }
@@ -185,18 +158,13 @@ impl<'a> Block<'a> {
 fn printable(label: &[u8]) -> String {
     const SHOWN: usize = 40; // twice the longest label in use
     let show = |&byte: &u8| {
-        if matches!(byte, b' '..=b'~') {
-            char::from(byte)
-        } else {
-            '?'
-        }
+        if matches!(byte, b' '..=b'~') { char::from(byte) } else { '?' }
     };
     label.iter().take(SHOWN).map(show).collect()
 }
 
 fn find(text: &[u8], pattern: &[u8]) -> Option<usize> {
-    text.windows(pattern.len())
-        .position(|window| window == pattern)
+    text.windows(pattern.len()).position(|window| window == pattern)
 }
 
 const BEGIN: &[u8] = b"-----BEGIN ";
@@ -214,11 +182,7 @@ fn private_der(der: &[u8]) -> Result<KeyParts, Error> {
         Shape::Certificate => Found::Certificate,
         Shape::EcPrivateKey => Found::EcPrivateKey,
     };
-    Err(Rejected::Unexpected {
-        found,
-        expected: Expected::PrivateKey,
-    }
-    .into())
+    Err(Rejected::Unexpected { found, expected: Expected::PrivateKey }.into())
 }
 
 fn public_der(der: &[u8]) -> Result<PublicParts, Error> {
@@ -229,11 +193,7 @@ fn public_der(der: &[u8]) -> Result<PublicParts, Error> {
         Shape::Certificate => Found::Certificate,
         Shape::EcPrivateKey => Found::EcPrivateKey,
     };
-    Err(Rejected::Unexpected {
-        found,
-        expected: Expected::PublicKey,
-    }
-    .into())
+    Err(Rejected::Unexpected { found, expected: Expected::PublicKey }.into())
 }
 
 fn private_pkcs8(der: &[u8]) -> Result<KeyParts, Error> {
@@ -264,13 +224,10 @@ fn private_pkcs1(der: &[u8]) -> Result<KeyParts, Error> {
 fn public_spki(der: &[u8]) -> Result<PublicParts, Error> {
     let info = SubjectPublicKeyInfoRef::from_der(der).map_err(malformed("SubjectPublicKeyInfo"))?;
     check_algorithm(&info.algorithm)?;
-    let key = info
-        .subject_public_key
-        .as_bytes()
-        .ok_or_else(|| Rejected::Der {
-            field: "SubjectPublicKeyInfo, subjectPublicKey",
-            what: "a BIT STRING that is not whole bytes".into(),
-        })?;
+    let key = info.subject_public_key.as_bytes().ok_or_else(|| Rejected::Der {
+        field: "SubjectPublicKeyInfo, subjectPublicKey",
+        what: "a BIT STRING that is not whole bytes".into(),
+    })?;
     public_pkcs1(key)
 }
 
@@ -286,23 +243,13 @@ fn public_pkcs1(der: &[u8]) -> Result<PublicParts, Error> {
 /// Demands `rsaEncryption` with the parameters NULL, or none.
 fn check_algorithm(algorithm: &AlgorithmIdentifierRef<'_>) -> Result<(), Error> {
     if algorithm.oid != pkcs1::ALGORITHM_OID {
-        return Err(Rejected::NotRsa {
-            algorithm: algorithm_name(algorithm.oid),
-        }
-        .into());
+        return Err(Rejected::NotRsa { algorithm: algorithm_name(algorithm.oid) }.into());
     }
-    if algorithm
-        .parameters
-        .is_none_or(|parameters| parameters.is_null())
-    {
+    if algorithm.parameters.is_none_or(|parameters| parameters.is_null()) {
         return Ok(());
     }
     let what = "parameters that are neither NULL nor absent".into();
-    Err(Rejected::Der {
-        field: "the algorithm identifier rsaEncryption",
-        what,
-    }
-    .into())
+    Err(Rejected::Der { field: "the algorithm identifier rsaEncryption", what }.into())
 }
 
 fn algorithm_name(oid: ObjectIdentifier) -> String {
@@ -350,11 +297,7 @@ impl Shape {
             (Some(Tag::Sequence), Some(Tag::Sequence), Some(Tag::BitString)) => {
                 Ok(Self::Certificate)
             }
-            _ => Err(Rejected::Der {
-                field,
-                what: "not the fields of a key".into(),
-            }
-            .into()),
+            _ => Err(Rejected::Der { field, what: "not the fields of a key".into() }.into()),
         }
     }
 }
@@ -367,21 +310,13 @@ fn first_bad(der: &[u8], fields: &[&'static str]) -> &'static str {
     let Ok(mut reader) = SliceReader::new(outer.value()) else {
         return "the SEQUENCE of the RSA key";
     };
-    let bad = fields
-        .iter()
-        .find(|_| UintRef::decode(&mut reader).is_err());
+    let bad = fields.iter().find(|_| UintRef::decode(&mut reader).is_err());
     bad.copied().unwrap_or("the end of the RSA key")
 }
 
 /// An error of the DER reader as ours. Its text has tags, lengths and positions, no contents.
 fn malformed(field: &'static str) -> impl Fn(der::Error) -> Error {
-    move |error| {
-        Rejected::Der {
-            field,
-            what: error.to_string(),
-        }
-        .into()
-    }
+    move |error| Rejected::Der { field, what: error.to_string() }.into()
 }
 
 const SEQUENCE: u8 = 0x30;
@@ -418,17 +353,11 @@ mod tests {
 
     /// The DER of the first block, whatever its label is.
     fn der(pem: &[u8]) -> Vec<u8> {
-        Block::read(&pem[BEGIN.len()..])
-            .unwrap()
-            .decode()
-            .unwrap()
-            .to_vec()
+        Block::read(&pem[BEGIN.len()..]).unwrap().decode().unwrap().to_vec()
     }
 
     fn pem(label: &str, der: &[u8]) -> Vec<u8> {
-        der::pem::encode_string(label, der::pem::LineEnding::LF, der)
-            .unwrap()
-            .into_bytes()
+        der::pem::encode_string(label, der::pem::LineEnding::LF, der).unwrap().into_bytes()
     }
 
     /// One DER element; bodies below 2^16 bytes.
@@ -475,10 +404,7 @@ mod tests {
             assert_eq!((&key.d_p, &key.d_q), (&other.d_p, &other.d_q));
             assert_eq!(key.q_inv, other.q_inv);
         }
-        let expected = PublicParts {
-            n: key.n.clone(),
-            e: key.e,
-        };
+        let expected = PublicParts { n: key.n.clone(), e: key.e };
         let spki = der(SPKI);
         let info = SubjectPublicKeyInfoRef::from_der(&spki).unwrap();
         let pkcs1 = info.subject_public_key.raw_bytes();
@@ -495,9 +421,7 @@ mod tests {
         let crlf: Vec<u8> = String::from_utf8_lossy(PKCS8).replace('\n', "\r\n").into();
         let one_line: Vec<u8> = {
             let text = String::from_utf8_lossy(PKCS8).replace('\n', "");
-            text.replace("KEY-----M", "KEY-----\nM")
-                .replace("-----END", "\n-----END")
-                .into()
+            text.replace("KEY-----M", "KEY-----\nM").replace("-----END", "\n-----END").into()
         };
         for file in [
             [bag, PKCS8].concat(),
@@ -508,12 +432,7 @@ mod tests {
             crlf,
             one_line,
         ] {
-            assert_eq!(
-                private(&file).unwrap().n,
-                key.n,
-                "{}",
-                String::from_utf8_lossy(&file)
-            );
+            assert_eq!(private(&file).unwrap().n, key.n, "{}", String::from_utf8_lossy(&file));
         }
     }
 
@@ -523,75 +442,33 @@ mod tests {
         use Found::{Certificate, EcPrivateKey};
         let unexpected = |found, expected| Rejected::Unexpected { found, expected };
 
-        for file in [
-            &b""[..],
-            b"\n",
-            b"hello",
-            b"\xff\xfe-\0-",
-            b"-----BEGINPRIVATE KEY-----",
-        ] {
+        for file in [&b""[..], b"\n", b"hello", b"\xff\xfe-\0-", b"-----BEGINPRIVATE KEY-----"] {
             assert_eq!(rejected(private(file)), Rejected::NotAKey);
             assert_eq!(rejected(public(file)), Rejected::NotAKey);
         }
         let chain = pem("CERTIFICATE", b"a certificate");
-        assert_eq!(
-            rejected(private(&chain)),
-            unexpected(Certificate, PrivateKey)
-        );
+        assert_eq!(rejected(private(&chain)), unexpected(Certificate, PrivateKey));
         assert_eq!(rejected(public(&chain)), unexpected(Certificate, PublicKey));
         for file in [SPKI, &der(SPKI), &pem("RSA PRIVATE KEY", &der(SPKI))] {
-            assert_eq!(
-                rejected(private(file)),
-                unexpected(Found::PublicKey, PrivateKey)
-            );
+            assert_eq!(rejected(private(file)), unexpected(Found::PublicKey, PrivateKey));
         }
-        for file in [
-            PKCS8,
-            PKCS1,
-            &der(PKCS8),
-            &der(PKCS1),
-            &pem("PUBLIC KEY", &der(PKCS8)),
-        ] {
-            assert_eq!(
-                rejected(public(file)),
-                unexpected(Found::PrivateKey, PublicKey)
-            );
+        for file in [PKCS8, PKCS1, &der(PKCS8), &der(PKCS1), &pem("PUBLIC KEY", &der(PKCS8))] {
+            assert_eq!(rejected(public(file)), unexpected(Found::PrivateKey, PublicKey));
         }
         // SEC 1: INTEGER 1, OCTET STRING, and as openssl ecparam -genkey writes it, after its curve
         let sec1 = tlv(0x30, &[tlv(2, &[1]), tlv(4, &[7; 32])].concat());
-        let after_curve = [
-            pem("EC PARAMETERS", b"a curve"),
-            pem("EC PRIVATE KEY", &sec1),
-        ]
-        .concat();
+        let after_curve = [pem("EC PARAMETERS", b"a curve"), pem("EC PRIVATE KEY", &sec1)].concat();
         for file in [&sec1, &after_curve] {
-            assert_eq!(
-                rejected(private(file)),
-                unexpected(EcPrivateKey, PrivateKey)
-            );
+            assert_eq!(rejected(private(file)), unexpected(EcPrivateKey, PrivateKey));
             assert_eq!(rejected(public(file)), unexpected(EcPrivateKey, PublicKey));
         }
         // tbsCertificate, signatureAlgorithm, signature
-        let certificate = tlv(
-            0x30,
-            &[tlv(0x30, &[]), tlv(0x30, &[]), tlv(3, &[0, 1])].concat(),
-        );
+        let certificate = tlv(0x30, &[tlv(0x30, &[]), tlv(0x30, &[]), tlv(3, &[0, 1])].concat());
+        assert_eq!(rejected(private(&certificate)), unexpected(Certificate, PrivateKey));
+        assert_eq!(rejected(public(&certificate)), unexpected(Certificate, PublicKey));
         assert_eq!(
-            rejected(private(&certificate)),
-            unexpected(Certificate, PrivateKey)
-        );
-        assert_eq!(
-            rejected(public(&certificate)),
-            unexpected(Certificate, PublicKey)
-        );
-        assert_eq!(
-            rejected(private(
-                b"-----BEGIN A\x1b[2J KEY-----\nAAAA\n-----END A\x1b[2J KEY-----\n"
-            )),
-            Rejected::PemLabel {
-                label: "A?[2J KEY".into(),
-                expected: PrivateKey
-            },
+            rejected(private(b"-----BEGIN A\x1b[2J KEY-----\nAAAA\n-----END A\x1b[2J KEY-----\n")),
+            Rejected::PemLabel { label: "A?[2J KEY".into(), expected: PrivateKey },
             "no control character reaches a terminal"
         );
     }
@@ -603,43 +480,25 @@ mod tests {
         for file in [ENCRYPTED, &der(ENCRYPTED), traditional] {
             let rejected = rejected(private(file));
             assert_eq!(rejected, Rejected::Encrypted);
-            assert!(
-                rejected
-                    .to_string()
-                    .contains("openssl pkey -in FILE -out PLAIN")
-            );
+            assert!(rejected.to_string().contains("openssl pkey -in FILE -out PLAIN"));
         }
     }
 
     #[test]
     fn other_algorithms_are_named() {
-        for (file, algorithm) in [
-            (EC, "elliptic curves (1.2.840.10045.2.1)"),
-            (ED25519, "Ed25519 (1.3.101.112)"),
-        ] {
-            assert_eq!(
-                rejected(private(file)),
-                Rejected::NotRsa {
-                    algorithm: algorithm.into()
-                }
-            );
+        for (file, algorithm) in
+            [(EC, "elliptic curves (1.2.840.10045.2.1)"), (ED25519, "Ed25519 (1.3.101.112)")]
+        {
+            assert_eq!(rejected(private(file)), Rejected::NotRsa { algorithm: algorithm.into() });
         }
         // SubjectPublicKeyInfo of RSASSA-PSS and of nothing known
         for (oid, algorithm) in [
-            (
-                "06092a864886f70d01010a",
-                "RSASSA-PSS (1.2.840.113549.1.1.10)",
-            ),
+            ("06092a864886f70d01010a", "RSASSA-PSS (1.2.840.113549.1.1.10)"),
             ("06012a", "an algorithm not known here (1.2)"),
         ] {
             let oid = hex::decode(oid).unwrap();
             let file = tlv(0x30, &[tlv(0x30, &oid), tlv(3, &[0, 1])].concat());
-            assert_eq!(
-                rejected(public(&file)),
-                Rejected::NotRsa {
-                    algorithm: algorithm.into()
-                }
-            );
+            assert_eq!(rejected(public(&file)), Rejected::NotRsa { algorithm: algorithm.into() });
         }
     }
 
@@ -654,23 +513,14 @@ mod tests {
             &[&PKCS8[..end], PKCS1].concat(), // another BEGIN line first
             &[&PKCS8[..end], b"-----END RSA PRIVATE KEY-----\n"].concat(), // of another block
         ] {
-            assert_eq!(
-                rejected(private(file)),
-                Rejected::PemTruncated { label: label() }
-            );
+            assert_eq!(rejected(private(file)), Rejected::PemTruncated { label: label() });
         }
         assert_eq!(
             rejected(private(b"-----BEGIN PRIVATE KE")),
-            Rejected::PemTruncated {
-                label: "PRIVATE KE".into()
-            }
+            Rejected::PemTruncated { label: "PRIVATE KE".into() }
         );
         let text = String::from_utf8_lossy(PKCS8);
-        for (from, to) in [
-            ("MII", "M!I"),
-            ("\n-----END", "A\n-----END"),
-            ("MII", "A: b\n\nMII"),
-        ] {
+        for (from, to) in [("MII", "M!I"), ("\n-----END", "A\n-----END"), ("MII", "A: b\n\nMII")] {
             let file = text.replacen(from, to, 1);
             assert_eq!(
                 rejected(private(file.as_bytes())),
@@ -708,10 +558,7 @@ mod tests {
             assert_eq!(field_of(public(&tlv(0x30, &fields.concat()))), expected);
         }
         // a tenth field that is no list of primes; a version of multi-prime keys without primes
-        let ten = tlv(
-            0x30,
-            &[tlv(2, &[0]), vec![one.clone(); 9].concat()].concat(),
-        );
+        let ten = tlv(0x30, &[tlv(2, &[0]), vec![one.clone(); 9].concat()].concat());
         assert_eq!(field_of(private(&ten)), "the end of the RSA key");
         let multi = tlv(0x30, &vec![one; 9].concat());
         assert_eq!(field_of(private(&multi)), "the end of the RSA key");
@@ -724,65 +571,31 @@ mod tests {
             let longer = [der(file).as_slice(), &[0]].concat();
             assert_eq!(field_of(private(&longer)), "the outer SEQUENCE");
         }
-        assert_eq!(
-            field_of(public(&[der(SPKI).as_slice(), &[0]].concat())),
-            "the outer SEQUENCE"
-        );
+        assert_eq!(field_of(public(&[der(SPKI).as_slice(), &[0]].concat())), "the outer SEQUENCE");
         // inside of the OCTET STRING of PKCS#8 and of the BIT STRING of SPKI
         let rsa = hex::decode("06092a864886f70d0101010500").unwrap();
         let inner = [der(PKCS1).as_slice(), &[0]].concat();
         let pkcs8 = [tlv(2, &[0]), tlv(0x30, &rsa), tlv(4, &inner)].concat();
-        assert_eq!(
-            field_of(private(&tlv(0x30, &pkcs8))),
-            "the SEQUENCE of the RSA key"
-        );
+        assert_eq!(field_of(private(&tlv(0x30, &pkcs8))), "the SEQUENCE of the RSA key");
         let key = tlv(0x30, &[tlv(2, &[1]), tlv(2, &[1])].concat());
-        let spki = [
-            tlv(0x30, &rsa),
-            tlv(3, &[&[0], key.as_slice(), &[0]].concat()),
-        ]
-        .concat();
-        assert_eq!(
-            field_of(public(&tlv(0x30, &spki))),
-            "the SEQUENCE of the RSA key"
-        );
+        let spki = [tlv(0x30, &rsa), tlv(3, &[&[0], key.as_slice(), &[0]].concat())].concat();
+        assert_eq!(field_of(public(&tlv(0x30, &spki))), "the SEQUENCE of the RSA key");
     }
 
     #[test]
     fn parameters_are_null_or_absent() {
         let oid = hex::decode("06092a864886f70d010101").unwrap();
-        let key = tlv(
-            3,
-            &[
-                &[0],
-                tlv(0x30, &[tlv(2, &[7]), tlv(2, &[3])].concat()).as_slice(),
-            ]
-            .concat(),
-        );
+        let key =
+            tlv(3, &[&[0], tlv(0x30, &[tlv(2, &[7]), tlv(2, &[3])].concat()).as_slice()].concat());
         let spki = |parameters: &[u8]| {
-            tlv(
-                0x30,
-                &[tlv(0x30, &[&oid, parameters].concat()), key.clone()].concat(),
-            )
+            tlv(0x30, &[tlv(0x30, &[&oid, parameters].concat()), key.clone()].concat())
         };
-        let expected = PublicParts {
-            n: vec![7],
-            e: vec![3],
-        };
+        let expected = PublicParts { n: vec![7], e: vec![3] };
         assert_eq!(public(&spki(&[5, 0])), Ok(expected.clone()));
         assert_eq!(public(&spki(&[])), Ok(expected));
-        assert_eq!(
-            field_of(public(&spki(&[2, 1, 1]))),
-            "the algorithm identifier rsaEncryption"
-        );
-        let bits = tlv(
-            0x30,
-            &[tlv(0x30, &[&oid[..], &[5, 0]].concat()), tlv(3, &[1, 2])].concat(),
-        );
-        assert_eq!(
-            field_of(public(&bits)),
-            "SubjectPublicKeyInfo, subjectPublicKey"
-        );
+        assert_eq!(field_of(public(&spki(&[2, 1, 1]))), "the algorithm identifier rsaEncryption");
+        let bits = tlv(0x30, &[tlv(0x30, &[&oid[..], &[5, 0]].concat()), tlv(3, &[1, 2])].concat());
+        assert_eq!(field_of(public(&bits)), "SubjectPublicKeyInfo, subjectPublicKey");
     }
 
     #[test]
@@ -803,10 +616,7 @@ mod tests {
         assert!(private(&file).is_ok());
         file.push(b'\n');
         let found_bytes = LIMIT_BYTES + 1;
-        let expected = Rejected::InputLength {
-            found_bytes,
-            limit_bytes: LIMIT_BYTES,
-        };
+        let expected = Rejected::InputLength { found_bytes, limit_bytes: LIMIT_BYTES };
         assert_eq!(rejected(private(&file)), expected);
         assert_eq!(rejected(public(&file)), expected);
     }

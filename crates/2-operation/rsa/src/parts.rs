@@ -39,10 +39,7 @@ pub struct PublicParts {
 
 impl fmt::Debug for KeyParts {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("KeyParts")
-            .field("n", &self.n)
-            .field("e", &self.e)
-            .finish_non_exhaustive()
+        f.debug_struct("KeyParts").field("n", &self.n).field("e", &self.e).finish_non_exhaustive()
     }
 }
 

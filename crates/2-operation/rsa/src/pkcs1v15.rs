@@ -22,11 +22,7 @@ pub fn encode(em: &mut [u8], hash: Hash, digest: &[u8]) -> Result<(), Error> {
     // 3. If emLen < tLen + 11, output "intended encoded message length too short".
     let needed_bytes = t_len + 11;
     if em.len() < needed_bytes {
-        return Err(Rejected::ModulusSmall {
-            found_bytes: em.len(),
-            needed_bytes,
-        }
-        .into());
+        return Err(Rejected::ModulusSmall { found_bytes: em.len(), needed_bytes }.into());
     }
     // 4. PS is emLen - tLen - 3 bytes FF, at least eight.
     let ps_len = em.len() - t_len - 3;
@@ -79,10 +75,9 @@ mod tests {
 
     #[test]
     fn encodes_as_openssl() {
-        for (hash, expected) in [
-            (Hash::Sha256, SHA256_ABC_512),
-            (Hash::Sha3_512, SHA3_512_ABC_1024),
-        ] {
+        for (hash, expected) in
+            [(Hash::Sha256, SHA256_ABC_512), (Hash::Sha3_512, SHA3_512_ABC_1024)]
+        {
             let mut em = vec![0xa5; expected.len() / 2];
             encode(&mut em, hash, hash.digest(b"abc").as_ref()).unwrap();
             assert_eq!(hex::encode(&em), expected);
@@ -95,19 +90,12 @@ mod tests {
         // 19 of prefix + 64 of digest + 3 of frame + 8 of padding
         let mut em = [0; 94];
         encode(&mut em, Hash::Sha512, digest.as_ref()).unwrap();
-        assert_eq!(
-            em[..12],
-            [0, 1, 255, 255, 255, 255, 255, 255, 255, 255, 0, 0x30]
-        );
+        assert_eq!(em[..12], [0, 1, 255, 255, 255, 255, 255, 255, 255, 255, 0, 0x30]);
 
         let mut em = [0xa5; 93];
         assert_eq!(
             encode(&mut em, Hash::Sha512, digest.as_ref()),
-            Err(Rejected::ModulusSmall {
-                found_bytes: 93,
-                needed_bytes: 94
-            }
-            .into())
+            Err(Rejected::ModulusSmall { found_bytes: 93, needed_bytes: 94 }.into())
         );
         assert_eq!(em, [0xa5; 93], "untouched");
         assert!(!matches(&em, Hash::Sha512, digest.as_ref()));
@@ -118,11 +106,7 @@ mod tests {
         let mut em = [0; 256];
         assert_eq!(
             encode(&mut em, Hash::Sha256, &[0; 20]),
-            Err(Rejected::DigestLength {
-                found_bytes: 20,
-                expected_bytes: 32
-            }
-            .into())
+            Err(Rejected::DigestLength { found_bytes: 20, expected_bytes: 32 }.into())
         );
         assert!(!matches(&em, Hash::Sha256, &[0; 20]));
     }
@@ -130,17 +114,10 @@ mod tests {
     #[test]
     fn a_message_beyond_the_largest_modulus_matches_nothing() {
         let digest = Hash::Sha256.digest(b"abc");
-        for (len, expected) in [
-            (MODULUS_BITS_MAX / 8, true),
-            (MODULUS_BITS_MAX / 8 + 1, false),
-        ] {
+        for (len, expected) in [(MODULUS_BITS_MAX / 8, true), (MODULUS_BITS_MAX / 8 + 1, false)] {
             let mut em = vec![0; len];
             encode(&mut em, Hash::Sha256, digest.as_ref()).unwrap();
-            assert_eq!(
-                matches(&em, Hash::Sha256, digest.as_ref()),
-                expected,
-                "{len} bytes"
-            );
+            assert_eq!(matches(&em, Hash::Sha256, digest.as_ref()), expected, "{len} bytes");
         }
     }
 

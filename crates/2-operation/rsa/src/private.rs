@@ -1,8 +1,8 @@
 //! The private and the public operation, once, for one number or for eight.
 //!
 //! Blinding, CRT, recombination and the check run on the kernel's own words: in eight lanes, eight
-//! operations of eight keys go by at once. No branch or address depends on a secret; the time depends
-//! on sizes and on public exponents.
+//! operations of eight keys go by at once. No branch or address depends on a secret; the time
+//! depends on sizes and on public exponents.
 //!
 //! Steps (RFC 8017 §5.1.2, with blinding around and the check behind):
 //!
@@ -38,8 +38,8 @@ pub(crate) enum Method {
     Full,
 }
 
-/// A kernel and its memory: grows to the largest key it has seen, then allocates no more. Wiped after
-/// each operation, and when dropped.
+/// A kernel and its memory: grows to the largest key it has seen, then allocates no more. Wiped
+/// after each operation, and when dropped.
 pub(crate) struct Runner<K: Kernel> {
     pub(crate) kernel: K,
     memory: Vec<K::Word>,
@@ -145,8 +145,8 @@ pub(crate) fn private<K: Kernel>(
 
 /// Makes a fresh pair: blind := u, unblind := u^-d, for the random u < n in c, which nobody knows.
 ///
-/// With r = u^d this is (r^e, r^-1), and no inverse was computed. u needs no blinding of its own. A u
-/// that is no unit (chance 2^-255 at most) or a fault on the way shows in the check of the first
+/// With r = u^d this is (r^e, r^-1), and no inverse was computed. u needs no blinding of its own. A
+/// u that is no unit (chance 2^-255 at most) or a fault on the way shows in the check of the first
 /// operation.
 pub(crate) fn make_pair<K: Kernel>(
     kernel: K,
@@ -176,11 +176,7 @@ pub(crate) fn public<K: Kernel>(
 }
 
 /// x := s^e mod n.
-fn power_e<K: Kernel>(
-    kernel: K,
-    numbers: &Numbers<'_, K::Word>,
-    r: &mut Registers<'_, K::Word>,
-) {
+fn power_e<K: Kernel>(kernel: K, numbers: &Numbers<'_, K::Word>, r: &mut Registers<'_, K::Word>) {
     let n = numbers.n;
     kernel.amm(r.y, r.s, n.rr(), n, r.rest);
     exp_vartime(kernel, r.u, r.y, numbers.e, n, r.x, r.rest);
@@ -220,10 +216,14 @@ fn crt<K: Kernel>(
         Power::MinusD => (&numbers.exponents.minus_d_p, &numbers.exponents.minus_d_q),
     };
     let (scratch_p, scratch_q) = rest.split_at_mut(rest.len() / 2);
-    exp(kernel, numbers.bits.prime, [
-        Stream { x: &mut *a, e: e_p, m: p, scratch: scratch_p },
-        Stream { x: &mut *b, e: e_q, m: q, scratch: scratch_q },
-    ]);
+    exp(
+        kernel,
+        numbers.bits.prime,
+        [
+            Stream { x: &mut *a, e: e_p, m: p, scratch: scratch_p },
+            Stream { x: &mut *b, e: e_q, m: q, scratch: scratch_q },
+        ],
+    );
     kernel.amm(c, b, q.unit(), q, t);
     carry::reduce(c, q.m()); // m_2
     // iii. Let h = (m_1 - m_2) * q_inv mod p: the difference in Montgomery form, h not.
@@ -246,8 +246,8 @@ fn crt<K: Kernel>(
 
 /// z := x in Montgomery form mod p, z < p, for x of up to 2K(p) words: x = `x_1` R + `x_0`.
 ///
-/// `x_1` * R^3 / R = `x_1` R in Montgomery form, and `x_0` * R^2 / R the same of `x_0`. Both products
-/// meet the contract: one operand is below R, the other below p.
+/// `x_1` * R^3 / R = `x_1` R in Montgomery form, and `x_0` * R^2 / R the same of `x_0`. Both
+/// products meet the contract: one operand is below R, the other below p.
 fn enter<K: Kernel>(
     kernel: K,
     z: &mut [K::Word],

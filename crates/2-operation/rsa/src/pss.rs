@@ -31,10 +31,7 @@ impl Salt {
         let fixed = hash.len() + 2;
         let room = found_bytes
             .checked_sub(fixed)
-            .ok_or(Rejected::ModulusSmall {
-                found_bytes,
-                needed_bytes: fixed,
-            })?;
+            .ok_or(Rejected::ModulusSmall { found_bytes, needed_bytes: fixed })?;
         let len = match self {
             Self::Auto => return Err(Misuse::SaltAuto.into()),
             Self::Digest => hash.len(),
@@ -43,11 +40,7 @@ impl Salt {
         };
         if len > room {
             let needed_bytes = fixed.saturating_add(len);
-            return Err(Rejected::ModulusSmall {
-                found_bytes,
-                needed_bytes,
-            }
-            .into());
+            return Err(Rejected::ModulusSmall { found_bytes, needed_bytes }.into());
         }
         Ok(len)
     }
@@ -70,9 +63,7 @@ pub fn encode_random(
 ) -> Result<(), Error> {
     let mut buffer = [0; MODULUS_BITS_MAX / 8];
     let len = salt.len_to_sign(mod_bits, hash)?;
-    let salt = buffer
-        .get_mut(..len)
-        .ok_or(Rejected::Size { bits: mod_bits })?;
+    let salt = buffer.get_mut(..len).ok_or(Rejected::Size { bits: mod_bits })?;
     // 4. Generate a random octet string salt of length sLen.
     getrandom::fill(salt).map_err(|_| Unavailable::Random)?;
     encode(em, mod_bits, hash, mgf_hash, salt, digest)
@@ -141,9 +132,7 @@ pub fn verify(
     // 1. and 2. mHash = Hash(M) is the caller's `digest`.
     hash.check(digest)?;
     let mut buffer = [0; MODULUS_BITS_MAX / 8];
-    let copy = buffer
-        .get_mut(..em.len())
-        .ok_or(Rejected::Size { bits: mod_bits })?;
+    let copy = buffer.get_mut(..em.len()).ok_or(Rejected::Size { bits: mod_bits })?;
     copy.copy_from_slice(em);
     if is_consistent(copy, mod_bits, hash, mgf_hash, salt, digest) {
         Ok(())
@@ -237,11 +226,7 @@ fn check_buffer(em: &[u8], mod_bits: usize) -> Result<(), Error> {
     if em.len() == expected_bytes {
         return Ok(());
     }
-    Err(Misuse::BufferLength {
-        found_bytes: em.len(),
-        expected_bytes,
-    }
-    .into())
+    Err(Misuse::BufferLength { found_bytes: em.len(), expected_bytes }.into())
 }
 
 #[cfg(test)]
@@ -314,14 +299,7 @@ mod tests {
 
     #[test]
     fn encodes_and_verifies_as_openssl() {
-        for Known {
-            mod_bits,
-            hash,
-            mgf_hash,
-            salt,
-            em,
-        } in KNOWN
-        {
+        for Known { mod_bits, hash, mgf_hash, salt, em } in KNOWN {
             let digest = hash.digest(b"abc");
             let salt = hex::decode(salt).unwrap();
             let mut ours = vec![0xa5; mod_bits.div_ceil(8)];
@@ -352,11 +330,7 @@ mod tests {
             (2047, 256, 0x3f),
             (1024, 128, 0x7f),
         ] {
-            assert_eq!(
-                (em_len(mod_bits), top_mask(mod_bits)),
-                (len, mask),
-                "{mod_bits} bits"
-            );
+            assert_eq!((em_len(mod_bits), top_mask(mod_bits)), (len, mask), "{mod_bits} bits");
         }
         assert_eq!(Salt::Digest.len_to_sign(2048, Hash::Sha384), Ok(48));
         assert_eq!(Salt::Exactly(0).len_to_sign(2048, Hash::Sha384), Ok(0));
@@ -375,112 +349,50 @@ mod tests {
             (Salt::Exactly(0), 66),
         ] {
             assert_eq!(
-                encode_random(
-                    &mut em,
-                    512,
-                    Hash::Sha512,
-                    Hash::Sha512,
-                    salt,
-                    digest.as_ref()
-                ),
-                Err(Rejected::ModulusSmall {
-                    found_bytes: 64,
-                    needed_bytes
-                }
-                .into()),
+                encode_random(&mut em, 512, Hash::Sha512, Hash::Sha512, salt, digest.as_ref()),
+                Err(Rejected::ModulusSmall { found_bytes: 64, needed_bytes }.into()),
                 "{salt:?}"
             );
         }
         assert_eq!(
-            verify(
-                &em,
-                512,
-                Hash::Sha512,
-                Hash::Sha512,
-                Salt::Auto,
-                digest.as_ref()
-            ),
+            verify(&em, 512, Hash::Sha512, Hash::Sha512, Salt::Auto, digest.as_ref()),
             Err(Rejected::SignatureInvalid.into())
         );
 
         let digest = Hash::Sha256.digest(b"abc");
         assert_eq!(
-            encode(
-                &mut em,
-                512,
-                Hash::Sha256,
-                Hash::Sha256,
-                &[1; 31],
-                digest.as_ref()
-            ),
-            Err(Rejected::ModulusSmall {
-                found_bytes: 64,
-                needed_bytes: 65
-            }
-            .into())
+            encode(&mut em, 512, Hash::Sha256, Hash::Sha256, &[1; 31], digest.as_ref()),
+            Err(Rejected::ModulusSmall { found_bytes: 64, needed_bytes: 65 }.into())
         );
         assert_eq!(
             Salt::Exactly(usize::MAX).len_to_sign(512, Hash::Sha256),
-            Err(Rejected::ModulusSmall {
-                found_bytes: 64,
-                needed_bytes: usize::MAX
-            }
-            .into())
+            Err(Rejected::ModulusSmall { found_bytes: 64, needed_bytes: usize::MAX }.into())
         );
         assert_eq!(em, [0xa5; 64], "untouched");
-        encode(
-            &mut em,
-            512,
-            Hash::Sha256,
-            Hash::Sha256,
-            &[1; 30],
-            digest.as_ref(),
-        )
-        .unwrap();
+        encode(&mut em, 512, Hash::Sha256, Hash::Sha256, &[1; 30], digest.as_ref()).unwrap();
     }
 
     #[test]
     fn broken_contracts_are_refused() {
         let digest = Hash::Sha256.digest(b"abc");
         let mut em = [0; 256];
-        let wrong_length = Err(Misuse::BufferLength {
-            found_bytes: 256,
-            expected_bytes: 257,
-        }
-        .into());
+        let wrong_length =
+            Err(Misuse::BufferLength { found_bytes: 256, expected_bytes: 257 }.into());
         let (hash, mgf) = (Hash::Sha256, Hash::Sha256);
-        assert_eq!(
-            encode(&mut em, 2049, hash, mgf, &[], digest.as_ref()),
-            wrong_length
-        );
-        assert_eq!(
-            verify(&em, 2049, hash, mgf, Salt::Auto, digest.as_ref()),
-            wrong_length
-        );
+        assert_eq!(encode(&mut em, 2049, hash, mgf, &[], digest.as_ref()), wrong_length);
+        assert_eq!(verify(&em, 2049, hash, mgf, Salt::Auto, digest.as_ref()), wrong_length);
         assert_eq!(
             encode_random(&mut em, 2048, hash, mgf, Salt::Auto, digest.as_ref()),
             Err(Misuse::SaltAuto.into())
         );
-        let wrong_digest = Err(Rejected::DigestLength {
-            found_bytes: 31,
-            expected_bytes: 32,
-        }
-        .into());
-        assert_eq!(
-            encode(&mut em, 2048, hash, mgf, &[], &[0; 31]),
-            wrong_digest
-        );
-        assert_eq!(
-            verify(&em, 2048, hash, mgf, Salt::Auto, &[0; 31]),
-            wrong_digest
-        );
+        let wrong_digest =
+            Err(Rejected::DigestLength { found_bytes: 31, expected_bytes: 32 }.into());
+        assert_eq!(encode(&mut em, 2048, hash, mgf, &[], &[0; 31]), wrong_digest);
+        assert_eq!(verify(&em, 2048, hash, mgf, Salt::Auto, &[0; 31]), wrong_digest);
 
         let mut em = [0; 1025];
         let too_large = Err(Rejected::Size { bits: 8200 }.into());
-        assert_eq!(
-            verify(&em, 8200, hash, mgf, Salt::Auto, digest.as_ref()),
-            too_large
-        );
+        assert_eq!(verify(&em, 8200, hash, mgf, Salt::Auto, digest.as_ref()), too_large);
         // The longest salt of 8200 bits, 991 bytes, would fit the buffer; one of 9000 bits not.
         assert_eq!(
             encode_random(&mut em, 9000, hash, mgf, Salt::Max, digest.as_ref()),
@@ -493,15 +405,8 @@ mod tests {
         let digest = Hash::Sha256.digest(b"abc");
         let mut ems = [[0; 256]; 2];
         for em in &mut ems {
-            encode_random(
-                em,
-                2048,
-                Hash::Sha256,
-                Hash::Sha256,
-                Salt::Digest,
-                digest.as_ref(),
-            )
-            .unwrap();
+            encode_random(em, 2048, Hash::Sha256, Hash::Sha256, Salt::Digest, digest.as_ref())
+                .unwrap();
         }
         assert_ne!(ems[0], ems[1]); // equal once in 2^256 runs
     }

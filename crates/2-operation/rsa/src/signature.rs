@@ -19,8 +19,8 @@ impl PrivateKey {
     ///
     /// # Errors
     ///
-    /// [`Misuse::BufferLength`], [`Rejected::DigestLength`], [`Rejected::ModulusSmall`], and those of
-    /// [`private`](Self::private).
+    /// [`Misuse::BufferLength`], [`Rejected::DigestLength`], [`Rejected::ModulusSmall`], and those
+    /// of [`private`](Self::private).
     pub fn sign_pkcs1v15(
         &self,
         workspace: &mut Workspace,
@@ -59,8 +59,8 @@ impl PublicKey {
     ///
     /// # Errors
     ///
-    /// [`Rejected::SignatureInvalid`] for any signature that is not valid, whatever is wrong with it;
-    /// [`Rejected::DigestLength`].
+    /// [`Rejected::SignatureInvalid`] for any signature that is not valid, whatever is wrong with
+    /// it; [`Rejected::DigestLength`].
     pub fn verify_pkcs1v15(
         &self,
         workspace: &mut Workspace,

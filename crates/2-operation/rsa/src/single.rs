@@ -18,8 +18,8 @@ impl PrivateKey {
     ///
     /// # Errors
     ///
-    /// [`Misuse::BufferLength`]; [`Rejected::MessageRange`] if c >= n; [`Error::Fault`] if the check
-    /// failed; `Unavailable` without random bytes.
+    /// [`Misuse::BufferLength`]; [`Rejected::MessageRange`] if c >= n; [`Error::Fault`] if the
+    /// check failed; `Unavailable` without random bytes.
     pub fn private(&self, workspace: &mut Workspace, buffer: &mut [u8]) -> Result<(), Error> {
         run(self, workspace, buffer, Method::Crt)
     }

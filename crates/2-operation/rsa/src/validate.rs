@@ -60,10 +60,7 @@ pub(crate) struct CheckedPublic {
 pub(crate) fn private(parts: &KeyParts) -> Result<Checked, Error> {
     let (n_bytes, e_bytes) = (trim(&parts.n), trim(&parts.e));
     let bits = check_public(n_bytes, e_bytes)?;
-    let (n, e) = (
-        number(n_bytes, n_bytes.len()),
-        number(e_bytes, e_bytes.len()),
-    );
+    let (n, e) = (number(n_bytes, n_bytes.len()), number(e_bytes, e_bytes.len()));
     let (p, q) = primes(parts, &n)?;
     let (p_len, q_len) = (trim(&parts.p).len(), trim(&parts.q).len());
     let check = |bytes: &[u8], len, below, factor: &BoxedUint, modulus, rejected: Rejected| {
@@ -78,17 +75,7 @@ pub(crate) fn private(parts: &KeyParts) -> Result<Checked, Error> {
         return Err(Rejected::D.into());
     }
     let [n, e, d, p, q, d_p, d_q, q_inv] = [n, e, d, p, q, d_p, d_q, q_inv].map(|x| limbs(&x));
-    Ok(Checked {
-        n,
-        e,
-        d,
-        p,
-        q,
-        d_p,
-        d_q,
-        q_inv,
-        bits,
-    })
+    Ok(Checked { n, e, d, p, q, d_p, d_q, q_inv, bits })
 }
 
 /// Checks a public key.
@@ -211,9 +198,7 @@ fn trim(bytes: &[u8]) -> &[u8] {
 }
 
 fn bit_len(trimmed: &[u8]) -> usize {
-    let zeros = trimmed
-        .first()
-        .map_or(0, |byte| byte.leading_zeros() as usize);
+    let zeros = trimmed.first().map_or(0, |byte| byte.leading_zeros() as usize);
     8 * trimmed.len() - zeros
 }
 
@@ -233,34 +218,13 @@ mod tests {
     /// The good keys, by size.
     const KEYS: [(usize, &[u8]); 8] = [
         (512, include_bytes!("../../../../vectors/keys/rsa-512.pem")),
-        (
-            1024,
-            include_bytes!("../../../../vectors/keys/rsa-1024.pem"),
-        ),
-        (
-            2047,
-            include_bytes!("../../../../vectors/keys/rsa-2047.pem"),
-        ),
-        (
-            2048,
-            include_bytes!("../../../../vectors/keys/rsa-2048.pem"),
-        ),
-        (
-            2048,
-            include_bytes!("../../../../vectors/keys/rsa-2048-e3.pem"),
-        ),
-        (
-            3072,
-            include_bytes!("../../../../vectors/keys/rsa-3072.pem"),
-        ),
-        (
-            4096,
-            include_bytes!("../../../../vectors/keys/rsa-4096.pem"),
-        ),
-        (
-            8192,
-            include_bytes!("../../../../vectors/keys/rsa-8192.pem"),
-        ),
+        (1024, include_bytes!("../../../../vectors/keys/rsa-1024.pem")),
+        (2047, include_bytes!("../../../../vectors/keys/rsa-2047.pem")),
+        (2048, include_bytes!("../../../../vectors/keys/rsa-2048.pem")),
+        (2048, include_bytes!("../../../../vectors/keys/rsa-2048-e3.pem")),
+        (3072, include_bytes!("../../../../vectors/keys/rsa-3072.pem")),
+        (4096, include_bytes!("../../../../vectors/keys/rsa-4096.pem")),
+        (8192, include_bytes!("../../../../vectors/keys/rsa-8192.pem")),
     ];
 
     fn parts() -> KeyParts {
@@ -279,11 +243,7 @@ mod tests {
     }
 
     fn be(limbs: &[u64]) -> Vec<u8> {
-        let bytes: Vec<u8> = limbs
-            .iter()
-            .rev()
-            .flat_map(|limb| limb.to_be_bytes())
-            .collect();
+        let bytes: Vec<u8> = limbs.iter().rev().flat_map(|limb| limb.to_be_bytes()).collect();
         trim(&bytes).to_vec()
     }
 
@@ -338,11 +298,7 @@ mod tests {
             assert_eq!((key.d_p.len(), key.q_inv.len()), (key.p.len(), key.p.len()));
             assert_eq!((key.d_q.len(), key.e.len()), (key.q.len(), 1));
 
-            let checked = public(&PublicParts {
-                n: parts.n,
-                e: parts.e,
-            })
-            .unwrap();
+            let checked = public(&PublicParts { n: parts.n, e: parts.e }).unwrap();
             assert_eq!((checked.bits, &checked.n), (bits, &*key.n));
             assert_eq!(checked.e, *key.e);
         }
@@ -366,10 +322,7 @@ mod tests {
             pad(secret);
         }
         let padded = private(&parts).unwrap();
-        assert_eq!(
-            (&key.n, &key.d, &key.q_inv),
-            (&padded.n, &padded.d, &padded.q_inv)
-        );
+        assert_eq!((&key.n, &key.d, &key.q_inv), (&padded.n, &padded.d, &padded.q_inv));
     }
 
     #[test]
@@ -386,10 +339,7 @@ mod tests {
         for bits in [1, 511, 8193, 9000] {
             assert_eq!(of_bits(bits), Err(Rejected::Size { bits }.into()));
         }
-        let nothing = PublicParts {
-            n: vec![],
-            e: vec![3],
-        };
+        let nothing = PublicParts { n: vec![], e: vec![3] };
         assert_eq!(public(&nothing), Err(Rejected::Size { bits: 0 }.into()));
     }
 
@@ -398,10 +348,7 @@ mod tests {
         let with = |e: &[u8]| {
             let mut parts = parts();
             parts.e = e.to_vec();
-            let public = public(&PublicParts {
-                n: parts.n.clone(),
-                e: e.to_vec(),
-            });
+            let public = public(&PublicParts { n: parts.n.clone(), e: e.to_vec() });
             // the private key is refused for the same reason, before its other numbers are seen
             if let Err(Error::Rejected(reason)) = &public {
                 assert_eq!(rejected(&parts), *reason);
@@ -411,21 +358,12 @@ mod tests {
         for e in [&[3][..], &[1, 0, 1], &[0xff; 32]] {
             assert_eq!(with(e), Ok(e.to_vec()));
         }
-        for e in [
-            &[][..],
-            &[0],
-            &[2],
-            &[1, 0, 0],
-            &[&[1][..], &[0; 32]].concat(),
-        ] {
+        for e in [&[][..], &[0], &[2], &[1, 0, 0], &[&[1][..], &[0; 32]].concat()] {
             assert_eq!(with(e), Err(Rejected::ExponentEven.into()));
         }
         assert_eq!(with(&[0, 1]), Err(Rejected::ExponentSmall.into()));
         let above = [&[1][..], &[0; 31], &[1]].concat(); // 2^256 + 1
-        assert_eq!(
-            with(&above),
-            Err(Rejected::ExponentLarge { bits: 257 }.into())
-        );
+        assert_eq!(with(&above), Err(Rejected::ExponentLarge { bits: 257 }.into()));
     }
 
     #[test]
@@ -450,11 +388,8 @@ mod tests {
     fn primes_are_odd_distinct_and_make_the_modulus() {
         for (even, prime) in [(&[][..], Prime::P), (&[0], Prime::P), (&[2], Prime::Q)] {
             let mut parts = parts();
-            *(if prime == Prime::P {
-                &mut parts.p
-            } else {
-                &mut parts.q
-            }) = Zeroizing::new(even.to_vec());
+            *(if prime == Prime::P { &mut parts.p } else { &mut parts.q }) =
+                Zeroizing::new(even.to_vec());
             assert_eq!(rejected(&parts), Rejected::PrimeEven(prime));
         }
         // 1 * n = n: nothing is wrong with the product
@@ -483,10 +418,7 @@ mod tests {
     fn swapped_primes_need_their_own_numbers() {
         let mut swapped = parts();
         core::mem::swap(&mut swapped.p, &mut swapped.q);
-        assert!(
-            matches!(rejected(&swapped), Rejected::DP),
-            "d_p belongs to the other prime"
-        );
+        assert!(matches!(rejected(&swapped), Rejected::DP), "d_p belongs to the other prime");
         core::mem::swap(&mut swapped.d_p, &mut swapped.d_q);
         assert_eq!(rejected(&swapped), Rejected::QInv);
         let whole = key_of(&uint(&swapped.p), &uint(&swapped.q), &uint(&swapped.e));
@@ -497,29 +429,18 @@ mod tests {
     fn a_prime_has_a_quarter_of_the_bits() {
         // Mersenne primes: p has 127, q has 521 bits; n has 648, of which a quarter is 162.
         let mersenne = |bits: u32| {
-            BoxedUint::one_with_precision(bits + 1)
-                .shl(bits)
-                .wrapping_sub(BoxedUint::one())
+            BoxedUint::one_with_precision(bits + 1).shl(bits).wrapping_sub(BoxedUint::one())
         };
         let e = BoxedUint::from(65_537_u64);
         let (p, q) = (mersenne(127), mersenne(521));
-        assert_eq!(
-            rejected(&key_of(&p, &q, &e)),
-            Rejected::PrimeSmall(Prime::P)
-        );
-        assert_eq!(
-            rejected(&key_of(&q, &p, &e)),
-            Rejected::PrimeSmall(Prime::Q)
-        );
+        assert_eq!(rejected(&key_of(&p, &q, &e)), Rejected::PrimeSmall(Prime::P));
+        assert_eq!(rejected(&key_of(&q, &p, &e)), Rejected::PrimeSmall(Prime::Q));
         // 521 and 1279 bits; n has 1800, of which a quarter is 450
         let (p, q) = (mersenne(521), mersenne(1279));
         for (p, q) in [(&p, &q), (&q, &p)] {
             let key = private(&key_of(p, q, &e)).unwrap();
             assert_eq!(key.bits, 1800);
-            assert_eq!(
-                [key.p.len(), key.d_p.len(), key.q_inv.len()],
-                [p.nlimbs(); 3]
-            );
+            assert_eq!([key.p.len(), key.d_p.len(), key.q_inv.len()], [p.nlimbs(); 3]);
             assert_eq!([key.q.len(), key.d_q.len()], [q.nlimbs(); 2]);
         }
     }
@@ -553,9 +474,7 @@ mod tests {
 
     /// 2^bits - 1
     fn mersenne(bits: u32) -> BoxedUint {
-        BoxedUint::one_with_precision(bits + 1)
-            .shl(bits)
-            .wrapping_sub(BoxedUint::one())
+        BoxedUint::one_with_precision(bits + 1).shl(bits).wrapping_sub(BoxedUint::one())
     }
 
     #[test]
@@ -585,10 +504,7 @@ mod tests {
         for prime in [&good.p, &good.q] {
             // congruent modulo this prime minus one, and not modulo the other's
             let d = uint(&good.d).concatenating_add(uint(prime).wrapping_sub(&one));
-            let parts = KeyParts {
-                d: secret(&d),
-                ..good.clone()
-            };
+            let parts = KeyParts { d: secret(&d), ..good.clone() };
             assert_eq!(rejected(&parts), Rejected::D);
         }
     }
@@ -597,10 +513,7 @@ mod tests {
     fn d_modulo_the_least_common_multiple_is_accepted() {
         let mut parts = parts();
         let one = BoxedUint::one();
-        let (p_1, q_1) = (
-            uint(&parts.p).wrapping_sub(&one),
-            uint(&parts.q).wrapping_sub(&one),
-        );
+        let (p_1, q_1) = (uint(&parts.p).wrapping_sub(&one), uint(&parts.q).wrapping_sub(&one));
         // p-1 and q-1 are even: half of their product is a common multiple.
         let half = NonZero::new(p_1.concatenating_mul(&q_1).shr(1)).unwrap();
         let smaller = secret(&uint(&parts.d).rem(&half));

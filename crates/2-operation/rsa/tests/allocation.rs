@@ -6,8 +6,7 @@ use tollgate_rsa::{Hash, PrivateKey, PrivateRequest, Salt, Workspace, private_ba
 
 #[test]
 fn operations_do_not_allocate() {
-    let key =
-        PrivateKey::from_pem(include_str!("../../../../vectors/keys/rsa-1024.pem")).unwrap();
+    let key = PrivateKey::from_pem(include_str!("../../../../vectors/keys/rsa-1024.pem")).unwrap();
     let mut workspace = Workspace::new().unwrap().lanes_from(2);
     let digest = Hash::Sha256.digest(b"message");
     let (mut signature, mut buffers) = (vec![0; key.size()], vec![vec![1; key.size()]; 8]);
@@ -15,9 +14,7 @@ fn operations_do_not_allocate() {
     let mut run = || {
         key.sign_pkcs1v15(&mut workspace, Hash::Sha256, digest.as_ref(), &mut signature).unwrap();
         let public = key.public();
-        public
-            .verify_pkcs1v15(&mut workspace, Hash::Sha256, digest.as_ref(), &signature)
-            .unwrap();
+        public.verify_pkcs1v15(&mut workspace, Hash::Sha256, digest.as_ref(), &signature).unwrap();
         key.sign_pss(
             &mut workspace,
             Hash::Sha256,

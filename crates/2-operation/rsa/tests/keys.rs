@@ -26,13 +26,8 @@ const GOOD: [(&str, usize); 9] = [
 
 /// The files that hold no private key for this engine, and why.
 fn bad() -> Vec<(&'static str, Rejected)> {
-    let not_rsa = |algorithm: &str| Rejected::NotRsa {
-        algorithm: algorithm.into(),
-    };
-    let public = Rejected::Unexpected {
-        found: Found::PublicKey,
-        expected: Expected::PrivateKey,
-    };
+    let not_rsa = |algorithm: &str| Rejected::NotRsa { algorithm: algorithm.into() };
+    let public = Rejected::Unexpected { found: Found::PublicKey, expected: Expected::PrivateKey };
     vec![
         ("bad/bad-dp.pem", Rejected::DP),
         ("bad/bad-qinv.pem", Rejected::QInv),
@@ -40,17 +35,9 @@ fn bad() -> Vec<(&'static str, Rejected)> {
         ("bad/even-n.pem", Rejected::ModulusEven),
         ("bad/pq-swapped-n.pem", Rejected::Product),
         ("bad/rsa-9000.pem", Rejected::Size { bits: 9000 }),
-        (
-            "bad/truncated.pem",
-            Rejected::PemTruncated {
-                label: "PRIVATE KEY".into(),
-            },
-        ),
+        ("bad/truncated.pem", Rejected::PemTruncated { label: "PRIVATE KEY".into() }),
         ("bad/zero-length.der", Rejected::NotAKey),
-        (
-            "ec-p256.pem",
-            not_rsa("elliptic curves (1.2.840.10045.2.1)"),
-        ),
+        ("ec-p256.pem", not_rsa("elliptic curves (1.2.840.10045.2.1)")),
         ("ed25519.pem", not_rsa("Ed25519 (1.3.101.112)")),
         ("rsa-2048-3primes.pem", Rejected::MultiPrime),
         ("rsa-2048-encrypted.pem", Rejected::Encrypted),
@@ -69,31 +56,20 @@ fn good_keys_load_sign_and_verify() {
         let key = PrivateKey::from_pem(&read(name)).unwrap();
         assert_eq!((key.bits(), key.size()), (bits, bits.div_ceil(8)), "{name}");
         assert_eq!(key.is_insecure(), bits < 2048, "{name}");
-        assert_eq!(
-            (key.public().bits(), key.public().size()),
-            (bits, key.size()),
-            "{name}"
-        );
+        assert_eq!((key.public().bits(), key.public().size()), (bits, key.size()), "{name}");
 
         let hash = Hash::Sha256; // and 30 bytes of salt fill 512 bits
         let digest = hash.digest(name.as_bytes());
         let mut signature = vec![0; key.size()];
-        key.sign_pkcs1v15(&mut ws, hash, digest.as_ref(), &mut signature)
-            .unwrap();
-        key.public()
-            .verify_pkcs1v15(&mut ws, hash, digest.as_ref(), &signature)
-            .unwrap();
+        key.sign_pkcs1v15(&mut ws, hash, digest.as_ref(), &mut signature).unwrap();
+        key.public().verify_pkcs1v15(&mut ws, hash, digest.as_ref(), &signature).unwrap();
         let salt = Salt::Max;
-        key.sign_pss(&mut ws, hash, hash, salt, digest.as_ref(), &mut signature)
-            .unwrap();
-        key.public()
-            .verify_pss(&mut ws, hash, hash, salt, digest.as_ref(), &signature)
-            .unwrap();
+        key.sign_pss(&mut ws, hash, hash, salt, digest.as_ref(), &mut signature).unwrap();
+        key.public().verify_pss(&mut ws, hash, hash, salt, digest.as_ref(), &signature).unwrap();
 
         let other = hash.digest(b"another message");
         assert_eq!(
-            key.public()
-                .verify_pss(&mut ws, hash, hash, salt, other.as_ref(), &signature),
+            key.public().verify_pss(&mut ws, hash, hash, salt, other.as_ref(), &signature),
             Err(Rejected::SignatureInvalid.into()),
             "{name}"
         );
@@ -107,10 +83,7 @@ fn bad_keys_have_their_own_errors() {
         let error = PrivateKey::from_pem(&pem).map(|_| ()).unwrap_err();
         assert_eq!(error, Error::Rejected(expected), "{name}");
         let line = error.to_string();
-        assert!(
-            !line.is_empty() && !line.chars().any(char::is_control),
-            "{name}: {line}"
-        );
+        assert!(!line.is_empty() && !line.chars().any(char::is_control), "{name}: {line}");
         // read as DER, none is better
         assert!(PrivateKey::from_der(pem.as_bytes()).is_err(), "{name}");
     }
@@ -140,21 +113,11 @@ fn public_keys_load() {
     let (hash, salt) = (Hash::Sha384, Salt::Digest);
     let digest = hash.digest(b"abc");
     let mut signature = vec![0; private.size()];
-    private
-        .sign_pss(&mut ws, hash, hash, salt, digest.as_ref(), &mut signature)
-        .unwrap();
-    public
-        .verify_pss(&mut ws, hash, hash, salt, digest.as_ref(), &signature)
-        .unwrap();
+    private.sign_pss(&mut ws, hash, hash, salt, digest.as_ref(), &mut signature).unwrap();
+    public.verify_pss(&mut ws, hash, hash, salt, digest.as_ref(), &signature).unwrap();
     assert_eq!(
-        PublicKey::from_pem(&read("rsa-2048.pem"))
-            .map(|_| ())
-            .unwrap_err(),
-        Rejected::Unexpected {
-            found: Found::PrivateKey,
-            expected: Expected::PublicKey
-        }
-        .into()
+        PublicKey::from_pem(&read("rsa-2048.pem")).map(|_| ()).unwrap_err(),
+        Rejected::Unexpected { found: Found::PrivateKey, expected: Expected::PublicKey }.into()
     );
 }
 
@@ -166,19 +129,11 @@ fn parameters_of_other_lengths_are_refused() {
     let digest = Hash::Sha512.digest(b"abc");
     assert_eq!(
         key.sign_pkcs1v15(&mut ws, Hash::Sha512, digest.as_ref(), &mut signature),
-        Err(Rejected::ModulusSmall {
-            found_bytes: 64,
-            needed_bytes: 94
-        }
-        .into())
+        Err(Rejected::ModulusSmall { found_bytes: 64, needed_bytes: 94 }.into())
     );
     assert_eq!(
         key.sign_pkcs1v15(&mut ws, Hash::Sha256, digest.as_ref(), &mut signature),
-        Err(Rejected::DigestLength {
-            found_bytes: 64,
-            expected_bytes: 32
-        }
-        .into())
+        Err(Rejected::DigestLength { found_bytes: 64, expected_bytes: 32 }.into())
     );
     let digest = Hash::Sha256.digest(b"abc");
     for length in [0, 63, 65] {
@@ -189,8 +144,7 @@ fn parameters_of_other_lengths_are_refused() {
         ));
         // A signature of a wrong length is data from outside, not a mistake of the caller.
         assert_eq!(
-            key.public()
-                .verify_pkcs1v15(&mut ws, Hash::Sha256, digest.as_ref(), &signature),
+            key.public().verify_pkcs1v15(&mut ws, Hash::Sha256, digest.as_ref(), &signature),
             Err(Rejected::SignatureInvalid.into())
         );
     }

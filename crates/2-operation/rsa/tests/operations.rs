@@ -106,9 +106,12 @@ fn operations_without_crt_agree_with_those_by_crt() {
 #[test]
 fn a_batch_mixes_keys_sizes_and_refusals() {
     let mut rng = fastrand::Rng::with_seed(6);
-    let keys: Vec<_> = KEYS[..6].iter().map(|(_, pem)| PrivateKey::from_pem(pem).unwrap()).collect();
-    let theirs: Vec<_> =
-        KEYS[..6].iter().map(|(_, pem)| PKey::private_key_from_pem(pem.as_bytes()).unwrap()).collect();
+    let keys: Vec<_> =
+        KEYS[..6].iter().map(|(_, pem)| PrivateKey::from_pem(pem).unwrap()).collect();
+    let theirs: Vec<_> = KEYS[..6]
+        .iter()
+        .map(|(_, pem)| PKey::private_key_from_pem(pem.as_bytes()).unwrap())
+        .collect();
     for (name, mut workspace) in workspaces().take(1) {
         // more blinding than a pair lasts, in lanes that change keys all the time
         for count in [1, 2, 7, 8, 9, 30] {
@@ -132,7 +135,11 @@ fn a_batch_mixes_keys_sizes_and_refusals() {
                     assert!(request.buffer().iter().all(|&b| b == 0xff), "left as it was");
                 } else {
                     outcome.unwrap();
-                    assert_eq!(request.buffer(), expected(&theirs[of[i]], &inputs[i]), "{name} {i}");
+                    assert_eq!(
+                        request.buffer(),
+                        expected(&theirs[of[i]], &inputs[i]),
+                        "{name} {i}"
+                    );
                 }
             }
         }
@@ -222,9 +229,7 @@ fn batches_of_signatures_sign_and_verify() {
         signatures[3][5] ^= 1;
         signatures[6].pop();
         let mut requests: Vec<_> = (0..11)
-            .map(|i| {
-                VerifyRequest::new(key(i).public(), Hash::Sha256, digests[i], &signatures[i])
-            })
+            .map(|i| VerifyRequest::new(key(i).public(), Hash::Sha256, digests[i], &signatures[i]))
             .collect();
         verify_pkcs1v15_batch(&mut workspace, &mut requests);
         for (i, request) in requests.iter().enumerate() {

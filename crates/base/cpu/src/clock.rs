@@ -105,10 +105,7 @@ fn chain_ticks() -> Option<u64> {
 }
 
 /// A count of ticks as a number; counts below 2^53 (two weeks at 7 GHz) are exact.
-#[allow(
-    clippy::cast_precision_loss,
-    reason = "spans of ticks are far below 2^53"
-)]
+#[allow(clippy::cast_precision_loss, reason = "spans of ticks are far below 2^53")]
 pub(crate) fn exact(ticks: u64) -> f64 {
     ticks as f64
 }
@@ -150,13 +147,7 @@ mod tests {
     #[test]
     fn ticks_become_cycles_by_the_mean_of_both_chains() {
         // Chains of 10 000 cycles took 5000 ticks: a tick is two cycles.
-        assert_eq!(
-            core_time(5_000, 300, 5_000),
-            CoreTime {
-                cycles: 600.0,
-                drift: 0.0
-            }
-        );
+        assert_eq!(core_time(5_000, 300, 5_000), CoreTime { cycles: 600.0, drift: 0.0 });
         // The clock fell by a fifth: 4000 and 5000 ticks.
         let slower = core_time(4_000, 4_500, 5_000);
         assert_eq!(slower.cycles, 10_000.0);
@@ -173,10 +164,7 @@ mod tests {
         if crate::memcheck::running_on_valgrind() {
             return; // cycles mean nothing there
         }
-        assert!(
-            (5_000.0..20_000.0).contains(&shortest),
-            "{shortest} cycles for a chain of 10 000"
-        );
+        assert!((5_000.0..20_000.0).contains(&shortest), "{shortest} cycles for a chain of 10 000");
     }
 
     #[test]

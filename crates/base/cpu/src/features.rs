@@ -1,9 +1,9 @@
 //! What this processor has, what the user has vetoed, and proofs of the rest.
 //!
-//! A kernel takes a zero-sized proof such as [`HaveIfma`]; only [`HaveIfma::check`] makes one, after
-//! asking the processor and the veto. The veto is the environment variable `TOLLGATE_CPU_DISABLE`, a
-//! comma-separated list of [`Feature`] words, read once per process: `TOLLGATE_CPU_DISABLE=ifma,adx`
-//! runs everything on the portable path.
+//! A kernel takes a zero-sized proof such as [`HaveIfma`]; only [`HaveIfma::check`] makes one,
+//! after asking the processor and the veto. The veto is the environment variable
+//! `TOLLGATE_CPU_DISABLE`, a comma-separated list of [`Feature`] words, read once per process:
+//! `TOLLGATE_CPU_DISABLE=ifma,adx` runs everything on the portable path.
 //!
 //! A word that is no feature is an error, not a slip to be ignored: binaries ask [`veto`] first and
 //! stop with its message. Until they do, every feature counts as vetoed.
@@ -78,9 +78,7 @@ impl FromStr for Feature {
         Self::ALL
             .into_iter()
             .find(|feature| feature.word() == word)
-            .ok_or_else(|| UnknownFeature {
-                word: word.to_owned(),
-            })
+            .ok_or_else(|| UnknownFeature { word: word.to_owned() })
     }
 }
 
@@ -122,7 +120,8 @@ fn parse_veto(text: &str) -> Result<Vec<Feature>, UnknownFeature> {
 ///
 /// # Errors
 ///
-/// The variable holds an unknown word (text that is not Unicode holds one too). Binaries report it and stop.
+/// The variable holds an unknown word (text that is not Unicode holds one too). Binaries report it
+/// and stop.
 pub fn veto() -> Result<&'static [Feature], &'static UnknownFeature> {
     static VETO: OnceLock<Result<Vec<Feature>, UnknownFeature>> = OnceLock::new();
     VETO.get_or_init(|| {
@@ -142,19 +141,13 @@ pub fn vetoed() -> &'static [Feature] {
 /// The features that this machine has, vetoed or not.
 #[must_use]
 pub fn present() -> Vec<Feature> {
-    Feature::ALL
-        .into_iter()
-        .filter(|feature| feature.is_present())
-        .collect()
+    Feature::ALL.into_iter().filter(|feature| feature.is_present()).collect()
 }
 
 /// The features that kernels may use: present and not vetoed.
 #[must_use]
 pub fn in_use() -> Vec<Feature> {
-    Feature::ALL
-        .into_iter()
-        .filter(|feature| feature.is_usable())
-        .collect()
+    Feature::ALL.into_iter().filter(|feature| feature.is_usable()).collect()
 }
 
 /// Proof that MULX, ADCX and ADOX may be used: CPU features `bmi2` and `adx`.
@@ -169,7 +162,8 @@ impl HaveAdxBmi2 {
     }
 }
 
-/// Proof that 512-bit VPMADD52 may be used: CPU features `avx512f`, `avx512dq`, `avx512vl` and `avx512ifma`.
+/// Proof that 512-bit VPMADD52 may be used: CPU features `avx512f`, `avx512dq`, `avx512vl` and
+/// `avx512ifma`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct HaveIfma(());
 
@@ -201,10 +195,7 @@ mod tests {
         assert_eq!(parse_veto(""), Ok(vec![]));
         assert_eq!(parse_veto(" , "), Ok(vec![]));
         assert_eq!(parse_veto("ifma"), Ok(vec![Feature::Ifma]));
-        assert_eq!(
-            parse_veto(" ifma , adx,ifma"),
-            Ok(vec![Feature::Adx, Feature::Ifma])
-        );
+        assert_eq!(parse_veto(" ifma , adx,ifma"), Ok(vec![Feature::Adx, Feature::Ifma]));
     }
 
     #[test]
@@ -221,15 +212,10 @@ mod tests {
     #[test]
     fn proofs_agree_with_the_lists() {
         let usable = in_use();
-        assert_eq!(
-            HaveAdxBmi2::check().is_some(),
-            usable.contains(&Feature::Adx)
-        );
+        assert_eq!(HaveAdxBmi2::check().is_some(), usable.contains(&Feature::Adx));
         assert_eq!(HaveIfma::check().is_some(), usable.contains(&Feature::Ifma));
         assert!(
-            usable
-                .iter()
-                .all(|feature| present().contains(feature) && !vetoed().contains(feature))
+            usable.iter().all(|feature| present().contains(feature) && !vetoed().contains(feature))
         );
     }
 }

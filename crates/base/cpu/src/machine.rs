@@ -28,9 +28,7 @@ impl Machine {
         let cpuinfo = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
         let kernel = fs::read_to_string("/proc/sys/kernel/osrelease").ok();
         let mut machine = Self::from_cpuinfo(&cpuinfo);
-        machine.kernel = kernel
-            .map(|text| text.trim().to_owned())
-            .filter(|text| !text.is_empty());
+        machine.kernel = kernel.map(|text| text.trim().to_owned()).filter(|text| !text.is_empty());
         if machine.logical_cores.is_none() {
             let usable = std::thread::available_parallelism().ok();
             machine.logical_cores = usable.and_then(|cores| u32::try_from(cores.get()).ok());
@@ -103,10 +101,7 @@ flags\t\t: fpu hypervisor avx512ifma
         assert_eq!(Machine::from_cpuinfo(""), Machine::default());
         // As on ARM, where Linux names neither model nor flags.
         let arm = "processor\t: 0\nBogoMIPS\t: 50.00\nFeatures\t: fp asimd\n";
-        let expected = Machine {
-            logical_cores: Some(1),
-            ..Machine::default()
-        };
+        let expected = Machine { logical_cores: Some(1), ..Machine::default() };
         assert_eq!(Machine::from_cpuinfo(arm), expected);
     }
 

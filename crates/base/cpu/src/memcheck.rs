@@ -7,8 +7,8 @@
 //! "magic instruction sequence" for amd64.
 //!
 //! The compiler sees only a shared reference go by, so a value that it knows may still sit in a
-//! register, or be folded into the code, behind the call. Secrets of a test come from a generator or
-//! go through [`core::hint::black_box`], and live on the heap.
+//! register, or be folded into the code, behind the call. Secrets of a test come from a generator
+//! or go through [`core::hint::black_box`], and live on the heap.
 
 /// `VG_USERREQ__RUNNING_ON_VALGRIND`.
 const RUNNING_ON_VALGRIND: u64 = 0x1001;
@@ -28,39 +28,23 @@ pub fn running_on_valgrind() -> bool {
 /// Tells memcheck that `bytes` are secret: from here on it reports every conditional jump and every
 /// address that depends on them (`MAKE_MEM_UNDEFINED`). The bytes themselves stay as they are.
 pub fn mark_secret(bytes: &[u8]) {
-    request(
-        MAKE_MEM_UNDEFINED,
-        bytes.as_ptr().addr() as u64,
-        bytes.len() as u64,
-    );
+    request(MAKE_MEM_UNDEFINED, bytes.as_ptr().addr() as u64, bytes.len() as u64);
 }
 
 /// [`mark_secret`] for limbs or digits.
 pub fn mark_secret_words(words: &[u64]) {
-    request(
-        MAKE_MEM_UNDEFINED,
-        words.as_ptr().addr() as u64,
-        size_of_val(words) as u64,
-    );
+    request(MAKE_MEM_UNDEFINED, words.as_ptr().addr() as u64, size_of_val(words) as u64);
 }
 
 /// Tells memcheck that `bytes` may be known to everyone (`MAKE_MEM_DEFINED`): a result before it is
 /// compared, or a value whose release is the point of the operation.
 pub fn declassify(bytes: &[u8]) {
-    request(
-        MAKE_MEM_DEFINED,
-        bytes.as_ptr().addr() as u64,
-        bytes.len() as u64,
-    );
+    request(MAKE_MEM_DEFINED, bytes.as_ptr().addr() as u64, bytes.len() as u64);
 }
 
 /// [`declassify`] for limbs or digits.
 pub fn declassify_words(words: &[u64]) {
-    request(
-        MAKE_MEM_DEFINED,
-        words.as_ptr().addr() as u64,
-        size_of_val(words) as u64,
-    );
+    request(MAKE_MEM_DEFINED, words.as_ptr().addr() as u64, size_of_val(words) as u64);
 }
 
 /// `word`, secret from here on, wherever the compiler keeps it: see [`mark_secret`].
@@ -71,12 +55,13 @@ pub fn secret(word: u64) -> u64 {
     unsafe { core::ptr::read_volatile(&raw const word) }
 }
 
-/// `word`, known to everyone from here on: what a public decision is taken by, such as whether a check
-/// held. Works on the value itself, wherever the compiler keeps it.
+/// `word`, known to everyone from here on: what a public decision is taken by, such as whether a
+/// check held. Works on the value itself, wherever the compiler keeps it.
 #[must_use]
 pub fn declassified(word: u64) -> u64 {
     declassify_words(core::slice::from_ref(&word));
-    // SAFETY: a reference is valid to read. Volatile: the value comes from where it was declassified.
+    // SAFETY: a reference is valid to read. Volatile: the value comes from where it was
+    // declassified.
     unsafe { core::ptr::read_volatile(&raw const word) }
 }
 
@@ -97,8 +82,8 @@ fn request(code: u64, address: u64, bytes: u64) -> u64 {
     let request: [u64; 6] = [code, address, bytes, 0, 0, 0];
     let mut answer: u64 = 0;
     // SAFETY: outside valgrind the sequence rotates rdi by 128 bits in all and exchanges rbx with
-    // itself: nothing but the flags changes. Inside, valgrind reads the six words at rax, answers in
-    // rdx, and changes what it knows about memory, never the memory. No stack is used.
+    // itself: nothing but the flags changes. Inside, valgrind reads the six words at rax, answers
+    // in rdx, and changes what it knows about memory, never the memory. No stack is used.
     unsafe {
         core::arch::asm!(
             "rol rdi, 3",

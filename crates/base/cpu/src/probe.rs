@@ -61,12 +61,7 @@ const ROW: usize = 8;
 fn rate(count: u32, mut window: impl FnMut()) -> Option<f64> {
     window(); // warm: code fetched, vector units powered up
     let mut rates = (0..WINDOWS)
-        .map(|_| {
-            clock::time(&mut window)
-                .1
-                .core
-                .map(|core| f64::from(count) / core.cycles)
-        })
+        .map(|_| clock::time(&mut window).1.core.map(|core| f64::from(count) / core.cycles))
         .collect::<Option<Vec<f64>>>()?;
     rates.sort_by(f64::total_cmp);
     Some(rates[WINDOWS / 2])
@@ -202,8 +197,8 @@ mod x86_64 {
         let x: [u64; ROW] = black_box([u64::MAX; ROW]); // every column carries
         let mut z: [u64; ROW] = black_box([1; ROW]);
         rate(ROWS * 8, || {
-            // SAFETY: baseline instructions. The loop reads the eight limbs at `x`, reads and writes
-            // the eight limbs at `z`, and declared registers and flags; no stack.
+            // SAFETY: baseline instructions. The loop reads the eight limbs at `x`, reads and
+            // writes the eight limbs at `z`, and declared registers and flags; no stack.
             unsafe {
                 asm!(
                     "2:",
@@ -271,25 +266,12 @@ mod tests {
         }
         let rates = Rates::measure();
         let have = |proof: bool| proof && cfg!(target_arch = "x86_64");
-        assert_eq!(
-            rates.vpmadd52_zmm_per_cycle.is_some(),
-            HaveIfma::check().is_some()
-        );
-        assert_eq!(
-            rates.mulx_per_cycle.is_some(),
-            HaveAdxBmi2::check().is_some()
-        );
-        assert_eq!(
-            rates.mulx_adcx_adox_per_cycle.is_some(),
-            HaveAdxBmi2::check().is_some()
-        );
+        assert_eq!(rates.vpmadd52_zmm_per_cycle.is_some(), HaveIfma::check().is_some());
+        assert_eq!(rates.mulx_per_cycle.is_some(), HaveAdxBmi2::check().is_some());
+        assert_eq!(rates.mulx_adcx_adox_per_cycle.is_some(), HaveAdxBmi2::check().is_some());
         assert_eq!(rates.mul_adc_per_cycle.is_some(), have(true));
         for (name, rate) in rates.named() {
-            let believable = if name.ends_with("_hz") {
-                1e8..1e10
-            } else {
-                0.01..8.0
-            };
+            let believable = if name.ends_with("_hz") { 1e8..1e10 } else { 0.01..8.0 };
             if let Some(rate) = rate {
                 assert!(believable.contains(&rate), "{name} = {rate}");
             }

@@ -37,20 +37,9 @@ use std::process::Command;
 pub fn under_memcheck(name: &str) {
     let program = std::env::current_exe().expect("a running program has a path");
     let outcome = Command::new("valgrind")
-        .args([
-            "--tool=memcheck",
-            "--quiet",
-            "--track-origins=no",
-            "--num-callers=24",
-        ])
+        .args(["--tool=memcheck", "--quiet", "--track-origins=no", "--num-callers=24"])
         .arg(program)
-        .args([
-            "--exact",
-            name,
-            "--test-threads=1",
-            "--nocapture",
-            "--include-ignored",
-        ])
+        .args(["--exact", name, "--test-threads=1", "--nocapture", "--include-ignored"])
         .output();
     let output = match outcome {
         Ok(output) => output,
@@ -60,23 +49,15 @@ pub fn under_memcheck(name: &str) {
                 !ci,
                 "{name}: valgrind is missing, and CI=true wants this check: install valgrind"
             );
-            say(&format!(
-                "{name}: NOT CHECKED, valgrind is missing: install valgrind"
-            ));
+            say(&format!("{name}: NOT CHECKED, valgrind is missing: install valgrind"));
             return;
         }
         Err(error) => panic!("{name}: valgrind cannot be started: {error}"),
     };
     let said = String::from_utf8_lossy(&output.stdout);
     let reported = String::from_utf8_lossy(&output.stderr);
-    assert!(
-        output.status.success(),
-        "{name} fails under memcheck:\n{said}\n{reported}"
-    );
-    assert!(
-        said.contains("1 passed"),
-        "{name}: no test of this program has that name:\n{said}"
-    );
+    assert!(output.status.success(), "{name} fails under memcheck:\n{said}\n{reported}");
+    assert!(said.contains("1 passed"), "{name}: no test of this program has that name:\n{said}");
 }
 
 /// Past the test harness's capture of standard error: a skipped check must be seen.

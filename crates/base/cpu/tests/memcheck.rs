@@ -29,10 +29,7 @@ fn leaky_equal(x: &[u8], y: &[u8]) -> bool {
 
 #[inline(never)]
 fn steady_equal(x: &[u8], y: &[u8]) -> u8 {
-    let difference = x
-        .iter()
-        .zip(y)
-        .fold(0, |difference, (x, y)| difference | black_box(x ^ y));
+    let difference = x.iter().zip(y).fold(0, |difference, (x, y)| difference | black_box(x ^ y));
     black_box(difference)
 }
 
@@ -42,23 +39,12 @@ fn a_branch_on_a_secret_is_reported() {
         return rerun::under_memcheck("a_branch_on_a_secret_is_reported");
     }
     let (x, y) = (secret(), secret());
-    assert_eq!(
-        errors(|| assert!(black_box(leaky_equal(&x, &y)))),
-        0,
-        "nothing is secret yet"
-    );
+    assert_eq!(errors(|| assert!(black_box(leaky_equal(&x, &y)))), 0, "nothing is secret yet");
     memcheck::mark_secret(&x);
     let mut equal = false;
-    assert!(
-        errors(|| equal = leaky_equal(&x, &y)) > 0,
-        "the leak was not seen"
-    );
+    assert!(errors(|| equal = leaky_equal(&x, &y)) > 0, "the leak was not seen");
     memcheck::declassify(&x);
-    assert_eq!(
-        errors(|| assert!(leaky_equal(&x, &y))),
-        0,
-        "declassified, and still reported"
-    );
+    assert_eq!(errors(|| assert!(leaky_equal(&x, &y))), 0, "declassified, and still reported");
 }
 
 #[test]
@@ -122,9 +108,7 @@ fn outside_valgrind_nothing_happens() {
 #[test]
 #[should_panic(expected = "no test of this program has that name")]
 fn a_check_that_does_not_exist_fails() {
-    let valgrind = std::process::Command::new("valgrind")
-        .arg("--version")
-        .output();
+    let valgrind = std::process::Command::new("valgrind").arg("--version").output();
     if valgrind.is_err() {
         panic!("valgrind is missing; no test of this program has that name");
     }

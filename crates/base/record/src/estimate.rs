@@ -43,12 +43,7 @@ impl Estimate {
         if samples == 0 {
             return Err(BadEstimate::NoSamples);
         }
-        Ok(Self {
-            point,
-            low,
-            high,
-            samples,
-        })
+        Ok(Self { point, low, high, samples })
     }
 
     /// A figure taken at its word, as papers and models give it: no width, one sample.
@@ -135,10 +130,7 @@ impl fmt::Display for BadEstimate {
         match self {
             Self::NotFinite => f.write_str("an estimate needs finite numbers"),
             Self::OutsideInterval { point, low, high } => {
-                write!(
-                    f,
-                    "the point {point} lies outside its interval {low} to {high}"
-                )
+                write!(f, "the point {point} lies outside its interval {low} to {high}")
             }
             Self::NoSamples => f.write_str("an estimate needs at least one sample"),
         }
@@ -158,17 +150,8 @@ struct Wire {
 
 impl From<Estimate> for Wire {
     fn from(estimate: Estimate) -> Self {
-        let Estimate {
-            point,
-            low,
-            high,
-            samples,
-        } = estimate;
-        Self {
-            point,
-            interval: (low, high),
-            samples,
-        }
+        let Estimate { point, low, high, samples } = estimate;
+        Self { point, interval: (low, high), samples }
     }
 }
 
@@ -190,26 +173,13 @@ mod tests {
     fn refuses_what_is_no_estimate() {
         for bad in [f64::NAN, f64::INFINITY, f64::NEG_INFINITY] {
             assert_eq!(Estimate::exact(bad), Err(BadEstimate::NotFinite));
-            assert_eq!(
-                Estimate::new(1.0, (bad, 2.0), 1),
-                Err(BadEstimate::NotFinite)
-            );
-            assert_eq!(
-                Estimate::new(1.0, (0.0, bad), 1),
-                Err(BadEstimate::NotFinite)
-            );
+            assert_eq!(Estimate::new(1.0, (bad, 2.0), 1), Err(BadEstimate::NotFinite));
+            assert_eq!(Estimate::new(1.0, (0.0, bad), 1), Err(BadEstimate::NotFinite));
         }
-        let outside = BadEstimate::OutsideInterval {
-            point: 3.0,
-            low: 1.0,
-            high: 2.0,
-        };
+        let outside = BadEstimate::OutsideInterval { point: 3.0, low: 1.0, high: 2.0 };
         assert_eq!(Estimate::new(3.0, (1.0, 2.0), 9), Err(outside));
         assert!(Estimate::new(1.5, (2.0, 1.0), 9).is_err()); // ends swapped
-        assert_eq!(
-            Estimate::new(1.5, (1.0, 2.0), 0),
-            Err(BadEstimate::NoSamples)
-        );
+        assert_eq!(Estimate::new(1.5, (1.0, 2.0), 0), Err(BadEstimate::NoSamples));
     }
 
     #[test]
@@ -217,17 +187,9 @@ mod tests {
         let estimate = Estimate::new(2.0, (1.0, 4.0), 5).unwrap();
         assert_eq!(estimate.scaled(-1.0).unwrap().interval(), (-4.0, -1.0));
         let rate = estimate.inverted(8.0).unwrap();
-        assert_eq!(
-            (rate.point(), rate.interval(), rate.samples()),
-            (4.0, (2.0, 8.0), 5)
-        );
+        assert_eq!((rate.point(), rate.interval(), rate.samples()), (4.0, (2.0, 8.0), 5));
         assert!(Estimate::exact(0.0).unwrap().inverted(1.0).is_err());
-        assert!(
-            Estimate::new(1.0, (-1.0, 2.0), 5)
-                .unwrap()
-                .inverted(1.0)
-                .is_err()
-        );
+        assert!(Estimate::new(1.0, (-1.0, 2.0), 5).unwrap().inverted(1.0).is_err());
         assert!(estimate.scaled(f64::MAX).is_err());
     }
 }

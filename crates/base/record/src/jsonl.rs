@@ -41,10 +41,7 @@ impl<W: Write> Writer<W> {
     pub fn write(&mut self, record: &Record) -> io::Result<()> {
         let mut line = serde_json::to_vec(&Line::from(record.clone())).map_err(io::Error::from)?;
         if line.len() > LINE_MAX_BYTES {
-            let why = format!(
-                "record {} does not fit into {LINE_MAX_BYTES} bytes",
-                record.subject
-            );
+            let why = format!("record {} does not fit into {LINE_MAX_BYTES} bytes", record.subject);
             return Err(io::Error::new(io::ErrorKind::InvalidInput, why));
         }
         line.push(b'\n');
@@ -72,11 +69,7 @@ pub struct Reader<R> {
 impl<R: BufRead> Reader<R> {
     /// A reader of the lines of `from`.
     pub const fn new(from: R) -> Self {
-        Self {
-            from,
-            line: 0,
-            done: false,
-        }
+        Self { from, line: 0, done: false }
     }
 
     /// The next record, `None` at the end.
@@ -84,11 +77,7 @@ impl<R: BufRead> Reader<R> {
         loop {
             let mut line = Vec::new();
             let limit = LINE_MAX_BYTES as u64 + 1; // and the line feed
-            self.from
-                .by_ref()
-                .take(limit)
-                .read_until(b'\n', &mut line)
-                .map_err(Problem::Io)?;
+            self.from.by_ref().take(limit).read_until(b'\n', &mut line).map_err(Problem::Io)?;
             if line.is_empty() {
                 return Ok(None);
             }
@@ -118,10 +107,7 @@ impl<R: BufRead> Iterator for Reader<R> {
             }
             Err(problem) => {
                 self.done = true;
-                Some(Err(ReadError {
-                    line: self.line.max(1),
-                    problem,
-                }))
+                Some(Err(ReadError { line: self.line.max(1), problem }))
             }
         }
     }
@@ -166,10 +152,7 @@ impl fmt::Display for ReadError {
         match &self.problem {
             Problem::Io(error) => write!(f, "cannot be read: {error}"),
             Problem::TooLong => {
-                write!(
-                    f,
-                    "longer than {LINE_MAX_BYTES} bytes: not a file of records, or damaged"
-                )
+                write!(f, "longer than {LINE_MAX_BYTES} bytes: not a file of records, or damaged")
             }
             Problem::NoSchema => {
                 f.write_str("no \"schema\" in it: not a record; give a file of records")
@@ -191,11 +174,7 @@ impl fmt::Display for ReadError {
                 let text = error.to_string();
                 let column = format!(" at line {} column {}", error.line(), error.column());
                 let why = text.strip_suffix(&column).unwrap_or(&text);
-                write!(
-                    f,
-                    "column {}: {why}: correct the line or take it out",
-                    error.column()
-                )
+                write!(f, "column {}: {why}: correct the line or take it out", error.column())
             }
         }
     }
@@ -236,14 +215,11 @@ struct Line {
 
 /// One line to one record: first the schema, because a newer one may differ in everything else.
 fn parse(line: &[u8]) -> Result<Record, Problem> {
-    match serde_json::from_slice::<Claim>(line)
-        .map_err(Problem::Malformed)?
-        .schema
-    {
+    match serde_json::from_slice::<Claim>(line).map_err(Problem::Malformed)?.schema {
         None => Err(Problem::NoSchema),
-        Some(SCHEMA) => Ok(serde_json::from_slice::<Line>(line)
-            .map_err(Problem::Malformed)?
-            .into()),
+        Some(SCHEMA) => {
+            Ok(serde_json::from_slice::<Line>(line).map_err(Problem::Malformed)?.into())
+        }
         Some(other) => Err(Problem::UnknownSchema(other)),
     }
 }

@@ -86,20 +86,11 @@ mod tests {
 
     #[test]
     fn slugs_are_safe_names_whatever_the_processor_says() {
-        for cpu in [
-            "",
-            "///..",
-            "Intel(R) Xeon(R) @ 2.0GHz",
-            "пример",
-            &"x".repeat(500),
-            "a\0b\n",
-        ] {
+        for cpu in ["", "///..", "Intel(R) Xeon(R) @ 2.0GHz", "пример", &"x".repeat(500), "a\0b\n"]
+        {
             let slug = Machine::unknown(cpu).slug();
             assert!(!slug.is_empty() && slug.len() <= 64);
-            assert!(
-                slug.chars()
-                    .all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-')
-            );
+            assert!(slug.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-'));
             assert!(
                 !slug.starts_with('-') && !slug.ends_with('-') && !slug.contains("--"),
                 "{slug}"

@@ -53,9 +53,7 @@ impl Subject {
 
     /// All parameters, sorted by key.
     pub fn parameters(&self) -> impl Iterator<Item = (&str, &str)> {
-        self.parameters
-            .iter()
-            .map(|(key, value)| (key.as_str(), value.as_str()))
+        self.parameters.iter().map(|(key, value)| (key.as_str(), value.as_str()))
     }
 
     /// The same subject with one more parameter, or with another value for it.
@@ -74,50 +72,32 @@ impl FromStr for Subject {
     type Err = BadSubject;
 
     fn from_str(text: &str) -> Result<Self, BadSubject> {
-        let bad = |why| BadSubject {
-            text: text.to_owned(),
-            why,
-        };
+        let bad = |why| BadSubject { text: text.to_owned(), why };
         if text.len() > LENGTH_MAX_BYTES {
-            return Err(BadSubject {
-                text: String::new(),
-                why: "longer than 512 bytes",
-            });
+            return Err(BadSubject { text: String::new(), why: "longer than 512 bytes" });
         }
         let (path, query) = match text.split_once('?') {
             Some((path, query)) => (path, Some(query)),
             None => (text, None),
         };
-        if !path
-            .split('/')
-            .all(|segment| made_of(segment, is_path_character))
-        {
-            return Err(bad(
-                "a path is segments of a-z 0-9 _ - . joined by single slashes",
-            ));
+        if !path.split('/').all(|segment| made_of(segment, is_path_character)) {
+            return Err(bad("a path is segments of a-z 0-9 _ - . joined by single slashes"));
         }
         let mut parameters = BTreeMap::new();
         for pair in query.into_iter().flat_map(|query| query.split('&')) {
-            let (key, value) = pair
-                .split_once('=')
-                .ok_or_else(|| bad("a parameter is key=value"))?;
+            let (key, value) =
+                pair.split_once('=').ok_or_else(|| bad("a parameter is key=value"))?;
             if !made_of(key, is_key_character) {
                 return Err(bad("a parameter's key is made of A-Z a-z 0-9 _"));
             }
             if !made_of(value, is_value_character) {
                 return Err(bad("a parameter's value is made of A-Z a-z 0-9 _ - . + :"));
             }
-            if parameters
-                .insert(key.to_owned(), value.to_owned())
-                .is_some()
-            {
+            if parameters.insert(key.to_owned(), value.to_owned()).is_some() {
                 return Err(bad("a parameter stands there twice"));
             }
         }
-        Ok(Self {
-            path: path.to_owned(),
-            parameters,
-        })
+        Ok(Self { path: path.to_owned(), parameters })
     }
 }
 
@@ -165,9 +145,7 @@ impl FromStr for Quantity {
     fn from_str(text: &str) -> Result<Self, BadSubject> {
         let is_name = text.len() <= 64
             && text.starts_with(|c: char| c.is_ascii_lowercase())
-            && made_of(text, |c| {
-                c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_'
-            });
+            && made_of(text, |c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_');
         if !is_name {
             let text = text.chars().take(LENGTH_MAX_BYTES).collect();
             return Err(BadSubject {
@@ -283,12 +261,7 @@ mod tests {
     fn with_adds_and_replaces() {
         let subject: Subject = "kernel/x?K=20".parse().unwrap();
         assert_eq!(
-            subject
-                .with("K", 40)
-                .unwrap()
-                .with("B", 8)
-                .unwrap()
-                .to_string(),
+            subject.with("K", 40).unwrap().with("B", 8).unwrap().to_string(),
             "kernel/x?B=8&K=40"
         );
         assert!(subject.with("K", "4 0").is_err());

@@ -298,10 +298,7 @@ mod tests {
     fn arithmetic_stays_in_its_unit() {
         let parts = [Cycles::new(1.0), Cycles::new(2.5)];
         assert_eq!(parts.into_iter().sum::<Cycles>(), Cycles::new(3.5));
-        assert_eq!(
-            (parts[1] - parts[0]) * 4.0 + parts[0] / 2.0,
-            Cycles::new(6.5)
-        );
+        assert_eq!((parts[1] - parts[0]) * 4.0 + parts[0] / 2.0, Cycles::new(6.5));
         assert_eq!(parts[1] / parts[0], 2.5);
     }
 

@@ -10,9 +10,7 @@ use tollgate_record::{Estimate, Kind, Machine, Record, Timestamp, Unit, jsonl};
 
 fn unit() -> impl Strategy<Value = Unit> {
     use Unit::{Bytes, Count, Cycles, Nanos, PerCycle, PerSecond, Ratio};
-    prop::sample::select(vec![
-        Cycles, Nanos, PerSecond, PerCycle, Bytes, Count, Ratio,
-    ])
+    prop::sample::select(vec![Cycles, Nanos, PerSecond, PerCycle, Bytes, Count, Ratio])
 }
 
 /// Any three finite numbers, put in order: subnormals, zeros of both signs and the largest too.
@@ -62,10 +60,7 @@ fn machine() -> impl Strategy<Value = Machine> {
 }
 
 fn taken_at() -> impl Strategy<Value = Timestamp> {
-    let (first, last) = (
-        Timestamp::MIN.as_nanosecond(),
-        Timestamp::MAX.as_nanosecond(),
-    );
+    let (first, last) = (Timestamp::MIN.as_nanosecond(), Timestamp::MAX.as_nanosecond());
     (first..=last).prop_map(|ns| Timestamp::from_nanosecond(ns).unwrap())
 }
 
@@ -150,10 +145,7 @@ fn refusal(file: &str) -> String {
 #[test]
 fn the_spelling_on_disk_is_fixed() {
     let records = jsonl::read_all(GOOD.as_bytes()).unwrap();
-    assert_eq!(
-        String::from_utf8(write(&records)).unwrap(),
-        format!("{GOOD}\n")
-    );
+    assert_eq!(String::from_utf8(write(&records)).unwrap(), format!("{GOOD}\n"));
 }
 
 #[test]
@@ -193,23 +185,11 @@ fn values_that_are_none_are_refused() {
         (r#""samples":51"#, r#""samples":-1"#, "invalid value"),
         ("amm52_mb8_ifma", "amm52 mb8", "a path is segments"),
         ("cycles_per_call", "Cycles", "a quantity is"),
-        (
-            r#""unit":"cycles""#,
-            r#""unit":"parsecs""#,
-            "unknown variant `parsecs`",
-        ),
+        (r#""unit":"cycles""#, r#""unit":"parsecs""#, "unknown variant `parsecs`"),
         ("2025-11-20T18:37:00Z", "yesterday", "failed to parse"),
-        (
-            r#""commit":null,"#,
-            r#""commit":null,"commit":"a","#,
-            "duplicate field",
-        ),
+        (r#""commit":null,"#, r#""commit":null,"commit":"a","#, "duplicate field"),
         (r#""taken_at""#, r#""taken""#, "unknown field"),
-        (
-            r#","taken_at":"2025-11-20T18:37:00Z""#,
-            "",
-            "missing field `taken_at`",
-        ),
+        (r#","taken_at":"2025-11-20T18:37:00Z""#, "", "missing field `taken_at`"),
     ] {
         assert!(GOOD.contains(place));
         let message = refusal(&GOOD.replacen(place, spoiled, 1));
@@ -222,10 +202,7 @@ fn values_that_are_none_are_refused() {
 fn long_lines_are_bounded_both_ways() {
     let endless = std::io::BufReader::new(std::io::repeat(b' '));
     let message = jsonl::read_all(endless).unwrap_err().to_string();
-    assert!(
-        message.starts_with("line 1: longer than 65536 bytes"),
-        "{message}"
-    );
+    assert!(message.starts_with("line 1: longer than 65536 bytes"), "{message}");
 
     let mut record = jsonl::read_all(GOOD.as_bytes()).unwrap().remove(0);
     // The longest that fits, and one byte more.

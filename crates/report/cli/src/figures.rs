@@ -64,7 +64,10 @@ impl<'a> Figures<'a> {
         let estimate = Estimate::exact(bound.cycles.get()).map_err(Stop::from_error)?;
         let limit = (word::LIMIT.to_owned(), bound.limit.to_string());
         let kind = Kind::Predicted { by: "0-model".to_owned(), from: sources(&self.host.model) };
-        Ok(Record { kind, ..self.with([limit]).measured(subject, quantity, Unit::Cycles, estimate) })
+        Ok(Record {
+            kind,
+            ..self.with([limit]).measured(subject, quantity, Unit::Cycles, estimate)
+        })
     }
 
     /// A figure that someone else put in writing, about a machine of which he gave the name.

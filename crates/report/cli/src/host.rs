@@ -42,9 +42,8 @@ impl Host {
 
 fn fingerprint() -> Machine {
     let asked = tollgate_cpu::machine::Machine::this();
-    let words = |features: &[tollgate_cpu::Feature]| {
-        features.iter().map(ToString::to_string).collect()
-    };
+    let words =
+        |features: &[tollgate_cpu::Feature]| features.iter().map(ToString::to_string).collect();
     Machine {
         cpu: asked.model_name.unwrap_or_else(|| "unknown processor".to_owned()),
         features: words(&features::in_use()),
@@ -97,6 +96,7 @@ fn versions() -> BTreeMap<String, String> {
 /// OpenSSL's own veto changes its figures, so it stands beside them.
 fn conditions() -> BTreeMap<String, String> {
     let mask = std::env::var_os("OPENSSL_ia32cap");
-    let mask = mask.map(|value| ("openssl_ia32cap".to_owned(), value.to_string_lossy().into_owned()));
+    let mask =
+        mask.map(|value| ("openssl_ia32cap".to_owned(), value.to_string_lossy().into_owned()));
     BTreeMap::from_iter(mask.into_iter().chain([("threads".to_owned(), "1".to_owned())]))
 }

@@ -2,6 +2,7 @@
 #![forbid(unsafe_code)]
 
 mod bounds;
+mod chain;
 mod contenders;
 mod figures;
 mod host;
@@ -12,6 +13,8 @@ mod measure;
 mod options;
 mod output;
 mod pkeu;
+mod progress;
+mod rows;
 mod speed;
 mod stop;
 

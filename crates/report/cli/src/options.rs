@@ -192,8 +192,18 @@ mod tests {
     #[test]
     fn flags_become_values() {
         let options = speed(&[
-            "--bits", "512,2048", "--batch", "16", "--against", "openssl", "--seconds", "0.5",
-            "--exponent", "7", "--json", "-",
+            "--bits",
+            "512,2048",
+            "--batch",
+            "16",
+            "--against",
+            "openssl",
+            "--seconds",
+            "0.5",
+            "--exponent",
+            "7",
+            "--json",
+            "-",
         ])
         .unwrap();
         assert_eq!(options.bits, [512, 2048]);

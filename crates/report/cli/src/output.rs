@@ -46,7 +46,9 @@ impl Output {
     ///
     /// The file cannot be written.
     pub(crate) fn records(&mut self, records: &[Record]) -> Result<(), Stop> {
-        let Some(writer) = &mut self.records else { return Ok(()) };
+        let Some(writer) = &mut self.records else {
+            return Ok(());
+        };
         let written = records.iter().try_for_each(|record| writer.write(record));
         written
             .and_then(|()| writer.flush())

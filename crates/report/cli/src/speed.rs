@@ -1,27 +1,23 @@
 //! `tollgate speed`: RSA operations, ours beside the libraries', in one run.
 
 use std::process::ExitCode;
-use std::rc::Rc;
 
-use tollgate_ladder::{context, heading, pkeu as pkeu_table, speed as speed_table, text};
 use tollgate_ladder::vocabulary as word;
+use tollgate_ladder::{context, heading, pkeu as pkeu_table, speed as speed_table, text};
 use tollgate_record::{Record, Subject, Unit};
 
 use crate::bounds;
-use crate::contenders::{Contender, Job, What, aws_lc, openssl, tollgate};
+use crate::contenders::Contender;
 use crate::figures::Figures;
 use crate::host::Host;
 use crate::interrupt;
-use crate::keys::Key;
-use crate::measure::{self, Round, Runner};
-use crate::options::{Against, Exponent, Speed, Table};
+use crate::measure::{Round, measure};
+use crate::options::{Against, Speed, Table};
 use crate::output::Output;
 use crate::pkeu;
 use crate::progress::Progress;
+use crate::rows::{Row, rows};
 use crate::stop::Stop;
-
-/// Sizes of the table unless told; 512 and 1024 are insecure, and what the papers used.
-const SIZES: [u32; 5] = [512, 1024, 2048, 3072, 4096];
 
 /// Seconds for the whole table unless told.
 const TABLE_SECONDS: f64 = 60.0;
@@ -32,34 +28,119 @@ const TABLE_SECONDS: f64 = 60.0;
 ///
 /// Nothing can be measured, or a result is wrong.
 pub(crate) fn run(options: &Speed) -> Result<ExitCode, Stop> {
-    let against = against(&options.against)?;
+    if options.against.contains(&Against::None) && options.against.len() > 1 {
+        return Err(Stop::new("--against: none stands alone; drop it, or the others"));
+    }
+    let rows = rows(options)?;
     let mut output = Output::new(options.json.as_deref())?;
-    let rows = rows(options, &against)?;
-    let seconds = options.seconds.unwrap_or(TABLE_SECONDS / exact(rows.len()));
+    let count = u32::try_from(rows.len()).expect("few rows");
+    let seconds = options.seconds.unwrap_or(TABLE_SECONDS / f64::from(count.max(1)));
     let host = Host::this();
     let figures = Figures::new(&host).with([("seconds_per_row".to_owned(), seconds.to_string())]);
 
-    let mut records = Vec::new();
-    if options.table == Some(Table::Pkeu) {
-        records = pkeu::published(&figures)?;
-        output.records(&records)?;
-    }
-    let mut notes = Vec::new();
+    let mut records = match options.table {
+        Some(Table::Pkeu) => pkeu::published(&figures)?,
+        None => Vec::new(),
+    };
+    output.records(&records)?;
+    let mut notes = Notes::default();
     let progress = Progress::new(rows.len());
     for (number, row) in rows.iter().enumerate() {
-        progress.row(number, &row.path);
-        let lineup = row.lineup(options.batch, &against)?;
-        notes.extend(lineup.absent);
-        let Some(round) = measure_row(&row.path, &lineup.contenders, seconds, |part| progress.part(number, part))?
+        progress.row(number, &row.path());
+        let lineup = row.lineup(options.batch, &options.against)?;
+        lineup.absent.into_iter().for_each(|why| notes.add(why));
+        let (mut subjects, mut what) = (Vec::new(), Vec::new());
+        for contender in lineup.contenders {
+            subjects.push(row.subject(&contender)?);
+            what.push(contender);
+        }
+        let Some(round) =
+            measure(&row.path(), &mut what, seconds, |part| progress.part(number, part))?
         else {
-            break;
+            break; // Ctrl-C: this row is not whole
         };
-        notes.extend(round.1.warnings.iter().map(|warning| format!("{}: {warning}", row.path)));
-        let of_row = row.records(&host, &figures, &round.0, &round.1)?;
-        output.records(&of_row)?;
-        records.extend(of_row);
+        round.warnings.iter().for_each(|warning| notes.add(format!("{}: {warning}", row.path())));
+        let found = records_of(row, &host, &figures, (&what, &subjects), &round)?;
+        output.records(&found)?;
+        records.extend(found);
     }
     drop(progress);
-    print(&output, options.table, &records, notes)?;
+    output.text(&report(options.table, &records, &notes))?;
     Ok(interrupt::exit_code())
+}
+
+/// What is said under the table, each once.
+#[derive(Default)]
+struct Notes(Vec<String>);
+
+impl Notes {
+    fn add(&mut self, note: String) {
+        if !self.0.contains(&note) {
+            self.0.push(note);
+        }
+    }
+}
+
+fn report(table: Option<Table>, records: &[Record], notes: &Notes) -> String {
+    let mut report = heading::lines(records);
+    report += "\n";
+    match table {
+        Some(Table::Pkeu) => report += &pkeu_table::table(records),
+        None => {
+            report += &speed_table::table(records);
+            let context = context::table(records);
+            if !context.is_empty() {
+                report += "\n";
+                report += &context;
+            }
+        }
+    }
+    if !notes.0.is_empty() {
+        report += "\n";
+        report.extend(notes.0.iter().map(|note| text::wrapped(note)));
+    }
+    report
+}
+
+/// The records of a row: time, cycles and rate of each contender; bound and ratios of ours.
+fn records_of(
+    row: &Row,
+    host: &Host,
+    figures: &Figures<'_>,
+    (contenders, subjects): (&[Contender], &[Subject]),
+    round: &Round,
+) -> Result<Vec<Record>, Stop> {
+    let figures = figures.with(round.conditions.clone());
+    let mut records = Vec::new();
+    for (place, (contender, subject)) in contenders.iter().zip(subjects).enumerate() {
+        let kernel =
+            contender.kernel.map(|kernel| (word::KERNEL.to_owned(), kernel.name().to_owned()));
+        let figures = figures.with(kernel);
+        let taken = &round.taken[place];
+        let rate = taken.nanos.inverted(1e9).map_err(Stop::from_error)?;
+        records.push(figures.measured(subject, word::NS_PER_OPERATION, Unit::Nanos, taken.nanos));
+        if let Some(cycles) = taken.cycles {
+            records.push(figures.measured(
+                subject,
+                word::CYCLES_PER_OPERATION,
+                Unit::Cycles,
+                cycles,
+            ));
+        }
+        records.push(figures.measured(subject, word::OPERATIONS_PER_S, Unit::PerSecond, rate));
+        let (Row::Rsa(job), Some(kernel)) = (row, contender.kernel) else {
+            continue;
+        };
+        if let Some(bound) = bounds::of_operation(&host.model, kernel, &job.key, job.what) {
+            records.push(figures.bound(subject, word::BOUND_CYCLES_PER_OPERATION, bound)?);
+        }
+        for (other, library) in contenders.iter().enumerate() {
+            if library.kernel.is_none() {
+                let subject = subject.with(word::AGAINST, library.by).map_err(Stop::from_error)?;
+                let times = round.times_as_fast(place, other)?;
+                records.push(figures.measured(&subject, word::TIMES_AS_FAST, Unit::Ratio, times));
+            }
+        }
+    }
+    Ok(records)
 }

@@ -13,7 +13,8 @@ impl Stop {
     /// With this reason; line feeds become spaces.
     pub(crate) fn new(why: impl fmt::Display) -> Self {
         let lines = why.to_string();
-        let words: Vec<&str> = lines.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
+        let words: Vec<&str> =
+            lines.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
         Self(words.join(" "))
     }
 

@@ -32,11 +32,7 @@ pub fn table(records: &[Record]) -> String {
         let is_first = above != subject.path();
         above = subject.path();
         rows.push(vec![
-            if is_first {
-                operation(subject)
-            } else {
-                String::new()
-            },
+            if is_first { operation(subject) } else { String::new() },
             contender(subject),
             cell(shelf.nanos(subject, NS_PER_OPERATION)),
             cell(shelf.cycles(subject, CYCLES_PER_OPERATION)),

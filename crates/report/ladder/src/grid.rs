@@ -26,20 +26,12 @@ pub(crate) enum Side {
 impl Column {
     /// Words, on the left.
     pub(crate) const fn words(heading: &'static str, width: usize) -> Self {
-        Self {
-            heading: Cow::Borrowed(heading),
-            width,
-            side: Side::Left,
-        }
+        Self { heading: Cow::Borrowed(heading), width, side: Side::Left }
     }
 
     /// Figures, on the right.
     pub(crate) const fn figures(heading: &'static str, width: usize) -> Self {
-        Self {
-            heading: Cow::Borrowed(heading),
-            width,
-            side: Side::Right,
-        }
+        Self { heading: Cow::Borrowed(heading), width, side: Side::Right }
     }
 }
 
@@ -59,11 +51,7 @@ pub(crate) fn grid(columns: &[Column], rows: Vec<Vec<String>>) -> String {
     table
         .load_style(RULED)
         .set_content_arrangement(ContentArrangement::Disabled)
-        .set_header(
-            columns
-                .iter()
-                .map(|column| cut(&column.heading, column.width)),
-        );
+        .set_header(columns.iter().map(|column| cut(&column.heading, column.width)));
     for row in rows {
         let cut = |(text, column): (String, &Column)| cut(&text, column.width);
         table.add_row(row.into_iter().zip(columns).map(cut));
@@ -76,10 +64,7 @@ pub(crate) fn grid(columns: &[Column], rows: Vec<Vec<String>>) -> String {
             Side::Right => CellAlignment::Right,
         });
     }
-    table
-        .lines()
-        .map(|line| line.trim_end().to_owned() + "\n")
-        .collect()
+    table.lines().map(|line| line.trim_end().to_owned() + "\n").collect()
 }
 
 #[cfg(test)]
@@ -91,9 +76,6 @@ mod tests {
         const COLUMNS: [Column; 2] = [Column::words("by", 6), Column::figures("time", 8)];
         let row = |by: &str, time: &str| vec![by.to_owned(), time.to_owned()];
         let drawn = grid(&COLUMNS, vec![row("a", "1.00 µs"), row("a long name", "-")]);
-        assert_eq!(
-            drawn,
-            "by         time\n---------------\na       1.00 µs\na lon~        -\n"
-        );
+        assert_eq!(drawn, "by         time\n---------------\na       1.00 µs\na lon~        -\n");
     }
 }

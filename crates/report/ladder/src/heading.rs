@@ -26,29 +26,17 @@ pub fn lines(records: &[Record]) -> String {
 
 fn of_machine(machine: &Machine) -> String {
     let mut parts = vec![machine.cpu.clone()];
-    parts.extend(
-        machine
-            .logical_cores
-            .map(|cores| format!("{cores} logical cores")),
-    );
+    parts.extend(machine.logical_cores.map(|cores| format!("{cores} logical cores")));
     parts.push(match machine.virtualised {
         Some(true) => "virtualised".to_owned(),
         Some(false) => "not virtualised".to_owned(),
         None => "virtualised or not is unknown".to_owned(),
     });
     parts.push(match &machine.core_clock_hz {
-        Some(hz) => format!(
-            "core clock {}Hz",
-            spaced(&cell(Some(PerSecond::new(hz.point()))))
-        ),
+        Some(hz) => format!("core clock {}Hz", spaced(&cell(Some(PerSecond::new(hz.point()))))),
         None => "core clock unknown".to_owned(),
     });
-    parts.extend(
-        machine
-            .kernel
-            .as_ref()
-            .map(|release| format!("kernel {release}")),
-    );
+    parts.extend(machine.kernel.as_ref().map(|release| format!("kernel {release}")));
     parts.join(", ")
 }
 
@@ -67,10 +55,7 @@ fn of_features(machine: &Machine, kernels: &BTreeSet<&str>) -> String {
     };
     let mut text = format!("features in use: {}", list(&machine.features));
     if !machine.vetoed.is_empty() {
-        text += &format!(
-            "; SWITCHED OFF by TOLLGATE_CPU_DISABLE: {}",
-            list(&machine.vetoed)
-        );
+        text += &format!("; SWITCHED OFF by TOLLGATE_CPU_DISABLE: {}", list(&machine.vetoed));
     }
     if !kernels.is_empty() {
         let named = |kernel: &&str| match kernel.ends_with("_portable") {
@@ -84,10 +69,8 @@ fn of_features(machine: &Machine, kernels: &BTreeSet<&str>) -> String {
 }
 
 fn of_versions(versions: &BTreeMap<String, String>, commit: Option<&str>) -> String {
-    let mut parts: Vec<String> = versions
-        .iter()
-        .map(|(name, version)| format!("{name} {version}"))
-        .collect();
+    let mut parts: Vec<String> =
+        versions.iter().map(|(name, version)| format!("{name} {version}")).collect();
     parts.push(format!("commit {}", commit.unwrap_or("unknown")));
     parts.join(", ")
 }

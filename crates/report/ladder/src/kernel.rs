@@ -44,11 +44,7 @@ fn line(shelf: Shelf<'_>, subject: &Subject, is_first: bool) -> Vec<String> {
     let name = subject.segments().nth(1).unwrap_or(MISSING);
     let parameter = |key| subject.parameter(key).unwrap_or(MISSING).to_owned();
     vec![
-        if is_first {
-            name.to_owned()
-        } else {
-            String::new()
-        },
+        if is_first { name.to_owned() } else { String::new() },
         parameter(BITS),
         parameter(K),
         cell(cycles),

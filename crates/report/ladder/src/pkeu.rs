@@ -61,16 +61,9 @@ pub fn table(records: &[Record]) -> String {
 /// The two words, then a column per clock.
 fn columns(clocks: &[u32]) -> Vec<Column> {
     let mut columns = vec![Column::words("bits", 11), Column::words("by", 12)];
-    columns.extend(clocks.iter().enumerate().map(|(place, clock)| {
-        Column {
-            heading: if place == 0 {
-                format!("{clock} MHz")
-            } else {
-                clock.to_string()
-            }
-            .into(),
-            ..Column::figures("", CELL_WIDTH)
-        }
+    columns.extend(clocks.iter().enumerate().map(|(place, clock)| Column {
+        heading: if place == 0 { format!("{clock} MHz") } else { clock.to_string() }.into(),
+        ..Column::figures("", CELL_WIDTH)
     }));
     columns
 }
@@ -85,27 +78,13 @@ fn rows(
     for (path, exponent) in sizes {
         let belongs = |s: &Subject| s.path() == *path && s.parameter(EXPONENT) == *exponent;
         let of_paper = |clock: u32| {
-            let found = published
-                .iter()
-                .find(|s| belongs(s) && clock_mhz(s) == Some(clock))?;
-            shelf
-                .nanos(found, NS_PER_OPERATION)
-                .map(|time| time.get() * 1e-6)
+            let found = published.iter().find(|s| belongs(s) && clock_mhz(s) == Some(clock))?;
+            shelf.nanos(found, NS_PER_OPERATION).map(|time| time.get() * 1e-6)
         };
-        let name = published
-            .iter()
-            .find(|s| belongs(s))
-            .map_or_else(String::new, |s| size(s));
-        let by = published
-            .iter()
-            .find(|s| belongs(s))
-            .map_or_else(String::new, |s| contender(s));
+        let name = published.iter().find(|s| belongs(s)).map_or_else(String::new, |s| size(s));
+        let by = published.iter().find(|s| belongs(s)).map_or_else(String::new, |s| contender(s));
         rows.push(row([name, by], clocks, of_paper));
-        for ours in shelf
-            .measured("operation")
-            .into_iter()
-            .filter(|s| belongs(s))
-        {
+        for ours in shelf.measured("operation").into_iter().filter(|s| belongs(s)) {
             let at_clock = |clock: u32| {
                 let cycles = shelf.cycles(ours, CYCLES_PER_OPERATION)?;
                 Some(cycles.at(PerSecond::new(f64::from(clock) * 1e6)).get() * 1e-6)
@@ -118,48 +97,31 @@ fn rows(
 
 fn row(words: [String; 2], clocks: &[u32], ms: impl Fn(u32) -> Option<f64>) -> Vec<String> {
     let mut row = Vec::from(words);
-    row.extend(
-        clocks
-            .iter()
-            .map(|clock| ms(*clock).map_or_else(|| MISSING.into(), cell)),
-    );
+    row.extend(clocks.iter().map(|clock| ms(*clock).map_or_else(|| MISSING.into(), cell)));
     row
 }
 
 /// Milliseconds, with the paper's two decimals, and more where two would show nothing.
 fn cell(ms: f64) -> String {
-    if ms >= 0.095 {
-        format!("{ms:.2}")
-    } else {
-        format!("{ms:.4}")
-    }
+    if ms >= 0.095 { format!("{ms:.2}") } else { format!("{ms:.4}") }
 }
 
 /// `1024!/3`: bits of the modulus and of the exponent.
 fn size(subject: &Subject) -> String {
     let bits = rsa_bits(key_of(subject)).map_or_else(|| MISSING.into(), |bits| bits.to_string());
-    let mark = if is_insecure(subject) {
-        INSECURE.to_string()
-    } else {
-        String::new()
-    };
+    let mark = if is_insecure(subject) { INSECURE.to_string() } else { String::new() };
     let exponent = match subject.parameter(EXPONENT) {
         None => MISSING.to_owned(),
         Some(FULL) => bits.clone(),
-        Some(value) => value.parse::<u64>().map_or_else(
-            |_| value.to_owned(),
-            |e| (u64::BITS - e.leading_zeros()).to_string(),
-        ),
+        Some(value) => value
+            .parse::<u64>()
+            .map_or_else(|_| value.to_owned(), |e| (u64::BITS - e.leading_zeros()).to_string()),
     };
     format!("{bits}{mark}/{exponent}")
 }
 
 fn clock_mhz(subject: &Subject) -> Option<u32> {
-    subject
-        .parameter(CLOCK_MHZ)?
-        .parse()
-        .ok()
-        .filter(|clock| *clock > 0)
+    subject.parameter(CLOCK_MHZ)?.parse().ok().filter(|clock| *clock > 0)
 }
 
 #[cfg(test)]

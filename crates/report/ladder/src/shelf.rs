@@ -56,26 +56,22 @@ impl<'a> Shelf<'a> {
         quantity: &str,
         unit: Unit,
     ) -> Option<&'a Estimate> {
-        self.record(subject, quantity, unit)
-            .map(|record| &record.estimate)
+        self.record(subject, quantity, unit).map(|record| &record.estimate)
     }
 
     /// A subject's figure in cycles.
     pub(crate) fn cycles(self, subject: &Subject, quantity: &str) -> Option<Cycles> {
-        self.find(subject, quantity, Unit::Cycles)
-            .map(|found| Cycles::new(found.point()))
+        self.find(subject, quantity, Unit::Cycles).map(|found| Cycles::new(found.point()))
     }
 
     /// A subject's figure in nanoseconds.
     pub(crate) fn nanos(self, subject: &Subject, quantity: &str) -> Option<Nanos> {
-        self.find(subject, quantity, Unit::Nanos)
-            .map(|found| Nanos::new(found.point()))
+        self.find(subject, quantity, Unit::Nanos).map(|found| Nanos::new(found.point()))
     }
 
     /// A subject's figure per second.
     pub(crate) fn per_second(self, subject: &Subject, quantity: &str) -> Option<PerSecond> {
-        self.find(subject, quantity, Unit::PerSecond)
-            .map(|found| PerSecond::new(found.point()))
+        self.find(subject, quantity, Unit::PerSecond).map(|found| PerSecond::new(found.point()))
     }
 }
 
@@ -85,9 +81,7 @@ pub(crate) fn cell(quantity: Option<impl Display>) -> String {
         return MISSING.to_owned();
     };
     let text = quantity.to_string();
-    let bare = text
-        .strip_suffix(" cycles")
-        .or_else(|| text.strip_suffix("/s"));
+    let bare = text.strip_suffix(" cycles").or_else(|| text.strip_suffix("/s"));
     bare.unwrap_or(&text).to_owned()
 }
 
@@ -105,8 +99,5 @@ pub(crate) fn share(bound: Option<Cycles>, measured: Option<Cycles>) -> String {
 pub(crate) fn ratio(estimate: &Estimate) -> String {
     let digits = if estimate.point() < 9.995 { 2 } else { 1 };
     let (low, high) = estimate.interval();
-    format!(
-        "{:.digits$} [{low:.digits$}-{high:.digits$}]",
-        estimate.point()
-    )
+    format!("{:.digits$} [{low:.digits$}-{high:.digits$}]", estimate.point())
 }

@@ -55,15 +55,8 @@ pub fn table(records: &[Record]) -> String {
     if subjects.iter().any(|subject| is_insecure(subject)) {
         text += &wrapped(INSECURE_NOTE);
     }
-    let explains = |quantity| {
-        records
-            .iter()
-            .any(|record| record.quantity.as_str() == quantity)
-    };
-    if subjects
-        .iter()
-        .any(|subject| subject.parameter(BATCH).is_some())
-    {
+    let explains = |quantity| records.iter().any(|record| record.quantity.as_str() == quantity);
+    if subjects.iter().any(|subject| subject.parameter(BATCH).is_some()) {
         text += &wrapped("xN: N operations in one call, all lanes full; figures are per operation");
     }
     if explains(TIMES_AS_FAST) {
@@ -90,11 +83,7 @@ fn line(shelf: Shelf<'_>, subject: &Subject, is_first: bool) -> Vec<String> {
     let bound = shelf.record(subject, BOUND_CYCLES_PER_OPERATION, Unit::Cycles);
     let (times, against) = fastest_library(shelf, subject);
     vec![
-        if is_first {
-            operation(subject)
-        } else {
-            String::new()
-        },
+        if is_first { operation(subject) } else { String::new() },
         contender(subject),
         cell(shelf.nanos(subject, NS_PER_OPERATION)),
         cell(cycles),
@@ -115,9 +104,7 @@ fn fastest_library(shelf: Shelf<'_>, subject: &Subject) -> (String, String) {
             && record.quantity.as_str() == TIMES_AS_FAST
             && record.unit == Unit::Ratio
             && row_of(&record.subject) == row_of(subject)
-            && [BY, BATCH]
-                .iter()
-                .all(|key| record.subject.parameter(key) == subject.parameter(key))
+            && [BY, BATCH].iter().all(|key| record.subject.parameter(key) == subject.parameter(key))
     });
     let least: Option<(&Estimate, &str)> = ratios
         .filter_map(|record| Some((&record.estimate, record.subject.parameter(AGAINST)?)))

@@ -8,9 +8,7 @@ pub const WIDTH: usize = 100;
 #[must_use]
 pub fn plain(text: &str) -> String {
     let keep = |c: char| c == ' ' || c.is_ascii_graphic() || c == 'µ';
-    text.chars()
-        .map(|c| if keep(c) { c } else { '?' })
-        .collect()
+    text.chars().map(|c| if keep(c) { c } else { '?' }).collect()
 }
 
 /// [`plain`] text of at most `width` columns; what is cut ends in `~`.
@@ -70,19 +68,12 @@ mod tests {
         assert_eq!(wrapped("  two   words "), "two words\n");
         let words = "word ".repeat(60);
         let lines = wrapped(&words);
-        assert!(
-            lines
-                .lines()
-                .all(|line| line.len() <= WIDTH && line.len() > WIDTH - 10
-                    || line == lines.lines().last().unwrap_or_default())
-        );
+        assert!(lines.lines().all(|line| line.len() <= WIDTH && line.len() > WIDTH - 10
+            || line == lines.lines().last().unwrap_or_default()));
         assert_eq!(lines.matches("word").count(), 60);
         let long = "x".repeat(250);
         let lines: Vec<String> = wrapped(&long).lines().map(str::to_owned).collect();
-        assert_eq!(
-            lines.iter().map(String::len).collect::<Vec<_>>(),
-            [100, 100, 54]
-        );
+        assert_eq!(lines.iter().map(String::len).collect::<Vec<_>>(), [100, 100, 54]);
         assert_eq!(lines.concat().replace(' ', ""), long);
     }
 }

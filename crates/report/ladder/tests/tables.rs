@@ -33,10 +33,7 @@ fn measured(subject: &str, ns: f64) -> Vec<Record> {
 
 fn predicted(subject: &str, quantity: &str, cycles: f64, limit: &str) -> Record {
     Record {
-        kind: Kind::Predicted {
-            by: "0-model".into(),
-            from: vec![],
-        },
+        kind: Kind::Predicted { by: "0-model".into(), from: vec![] },
         conditions: BTreeMap::from([(word::LIMIT.into(), limit.into())]),
         ..record(subject, quantity, Unit::Cycles, cycles)
     }
@@ -44,9 +41,7 @@ fn predicted(subject: &str, quantity: &str, cycles: f64, limit: &str) -> Record 
 
 /// The line of `table` in which all `words` stand.
 fn line_with<'a>(table: &'a str, words: &[&str]) -> &'a str {
-    let found = table
-        .lines()
-        .find(|line| words.iter().all(|word| line.contains(word)));
+    let found = table.lines().find(|line| words.iter().all(|word| line.contains(word)));
     found.unwrap_or_else(|| panic!("no line with {words:?} in\n{table}"))
 }
 
@@ -57,12 +52,7 @@ fn speed_records() -> Vec<Record> {
         record(&subject, word::TIMES_AS_FAST, Unit::Ratio, times)
     };
     let mut records = measured(ours, 62_500.0);
-    records.push(predicted(
-        ours,
-        word::BOUND_CYCLES_PER_OPERATION,
-        205_000.0,
-        "vpmadd52",
-    ));
+    records.push(predicted(ours, word::BOUND_CYCLES_PER_OPERATION, 205_000.0, "vpmadd52"));
     records.extend(measured("operation/rsa-1024/verify?by=openssl", 4_000.0));
     records.extend(measured("operation/rsa-2048/sign?by=openssl", 226_000.0));
     records.extend(measured("operation/rsa-2048/verify?by=openssl", 14_000.0));
@@ -74,15 +64,7 @@ fn speed_records() -> Vec<Record> {
 fn speed_puts_figures_ratio_and_share_side_by_side() {
     let table = speed::table(&speed_records());
     let ours = line_with(&table, &["RSA-2048 sign", "tollgate x8"]);
-    for cell in [
-        "62.5 µs",
-        "250k",
-        "16.0k",
-        "3.60 [3.56-3.64]",
-        "AWS-LC",
-        "82 %",
-        "vpmadd52",
-    ] {
+    for cell in ["62.5 µs", "250k", "16.0k", "3.60 [3.56-3.64]", "AWS-LC", "82 %", "vpmadd52"] {
         assert!(ours.contains(cell), "{cell} in {ours}");
     }
     // One operation's rows stand together whatever came between; what is missing is a dash.
@@ -91,10 +73,7 @@ fn speed_puts_figures_ratio_and_share_side_by_side() {
     assert!(lines[at + 1].trim_start().starts_with("OpenSSL"), "{table}");
     assert!(lines[at + 1].trim_end().ends_with('-'), "{table}");
     // The insecure size is marked and explained; the secure one is not marked.
-    assert!(
-        table.contains("RSA-1024! verify") && table.contains("! insecure"),
-        "{table}"
-    );
+    assert!(table.contains("RSA-1024! verify") && table.contains("! insecure"), "{table}");
     assert!(!table.contains("RSA-2048!"), "{table}");
 }
 
@@ -102,10 +81,7 @@ fn speed_puts_figures_ratio_and_share_side_by_side() {
 fn context_says_what_switching_would_give() {
     let mut records = speed_records();
     records.extend(measured("operation/ecdsa-p256/sign?by=openssl", 12_500.0));
-    assert!(
-        !context::table(&records).contains("A key of type"),
-        "no verification yet"
-    );
+    assert!(!context::table(&records).contains("A key of type"), "no verification yet");
     records.extend(measured("operation/ecdsa-p256/verify?by=aws-lc", 28_000.0));
     let text = context::table(&records).replace("\n  ", " ");
     let sentence = "A key of type ECDSA P-256 instead of RSA-2048: a signature takes 1/5.0 of the \
@@ -118,9 +94,7 @@ fn context_says_what_switching_would_give() {
 #[test]
 fn pkeu_divides_our_cycles_by_their_clocks() {
     let published = |clock: u32, ms: f64| Record {
-        kind: Kind::Published {
-            source: "[FSL05], table 1".into(),
-        },
+        kind: Kind::Published { source: "[FSL05], table 1".into() },
         ..record(
             &format!("operation/rsa-1024/private?by=pkeu&clock_mhz={clock}&exponent=full"),
             word::NS_PER_OPERATION,
@@ -131,27 +105,14 @@ fn pkeu_divides_our_cycles_by_their_clocks() {
     let mut records = vec![published(333, 5.42), published(33, 54.71)];
     // 999 000 cycles: 30.27 ms at 33 MHz, 3 ms at 333 MHz.
     let ours = "operation/rsa-1024/private?by=tollgate&exponent=full";
-    records.push(record(
-        ours,
-        word::CYCLES_PER_OPERATION,
-        Unit::Cycles,
-        999_000.0,
-    ));
+    records.push(record(ours, word::CYCLES_PER_OPERATION, Unit::Cycles, 999_000.0));
     let table = pkeu::table(&records);
     let figures = |line: &str| -> Vec<String> {
-        line.split_whitespace()
-            .rev()
-            .take(2)
-            .map(str::to_owned)
-            .collect()
+        line.split_whitespace().rev().take(2).map(str::to_owned).collect()
     };
     let paper = line_with(&table, &["1024!/1024", "[FSL05]"]);
     assert_eq!(figures(paper), ["5.42", "54.71"], "{table}"); // the slower clock stands first
-    assert_eq!(
-        figures(line_with(&table, &["tollgate"])),
-        ["3.00", "30.27"],
-        "{table}"
-    );
+    assert_eq!(figures(line_with(&table, &["tollgate"])), ["3.00", "30.27"], "{table}");
     assert!(table.contains("[FSL05]: [FSL05], table 1"), "{table}");
 }
 
@@ -164,37 +125,18 @@ fn kernel_divides_the_bound_by_the_measurement() {
         predicted(subject, word::BOUND_CYCLES_PER_CALL, 810.0, "vpmadd52"),
     ];
     let table = kernel::table(&records);
-    let words: Vec<&str> = line_with(&table, &["amm52_mb8_ifma"])
-        .split_whitespace()
-        .collect();
-    let expected = [
-        "amm52_mb8_ifma",
-        "1024",
-        "20",
-        "900",
-        "113",
-        "810",
-        "90",
-        "%",
-        "vpmadd52",
-    ];
+    let words: Vec<&str> = line_with(&table, &["amm52_mb8_ifma"]).split_whitespace().collect();
+    let expected = ["amm52_mb8_ifma", "1024", "20", "900", "113", "810", "90", "%", "vpmadd52"];
     assert!(words == expected || words[4] == "112", "{table}");
 }
 
 #[test]
 fn the_heading_says_vetoes_and_fallbacks_aloud() {
-    let mut first = record(
-        "kernel/amm64_portable?K=8",
-        word::CYCLES_PER_CALL,
-        Unit::Cycles,
-        9.0,
-    );
+    let mut first = record("kernel/amm64_portable?K=8", word::CYCLES_PER_CALL, Unit::Cycles, 9.0);
     first.machine.vetoed.insert("ifma".into());
     first.machine.virtualised = Some(true);
     first.machine.core_clock_hz = Some(Estimate::exact(4.01e9).unwrap());
-    first
-        .conditions
-        .insert(word::KERNEL.into(), "amm64_portable".into());
+    first.conditions.insert(word::KERNEL.into(), "amm64_portable".into());
     let text = heading::lines(&[first]).replace("\n  ", " ");
     for part in [
         "Some Processor 9000",
@@ -228,12 +170,7 @@ fn subject() -> impl Strategy<Value = String> {
             word::EXPONENT,
             word::K,
         ]),
-        prop_oneof![
-            value,
-            "[0-9]{1,10}",
-            Just("full".to_owned()),
-            Just("tollgate".to_owned())
-        ],
+        prop_oneof![value, "[0-9]{1,10}", Just("full".to_owned()), Just("tollgate".to_owned())],
         0..4,
     );
     (path, parameters).prop_map(|(path, parameters)| {

@@ -98,7 +98,8 @@ pub(super) fn reduce<const W: usize>(
         }
         tile.add(&mut t[i + k..], w, &mut carry);
     }
-    // t[k..] + carry * R < R + m: m goes away where there is a carry, and then the result is below R
+    // t[k..] + carry * R < R + m: m goes away where there is a carry, and then the result is below
+    // R
     let t = &t[k..];
     let mut borrow = 0;
     for i in (0..k).step_by(W) {

@@ -5,7 +5,8 @@
 // Requires  m odd; 64m <= R = 2^{52K}; x^2 <= R*m (so x < 8m will do); k0 = -1/m mod 2^52; b1 < m.
 //           Digits may be dirty: their low 52 bits count.
 // Ensures   z < 3m (in fact < 2m + x^2/R), z :== x^2/R (mod m). Digits of z dirty but for the last.
-// Counts    K(K+1) + 2K^2 + 1 vpmadd52: products of different digits once, doubled column by column.
+// Counts    K(K+1) + 2K^2 + 1 vpmadd52: products of different digits once, doubled column by
+// column.
 // Time      constant: no branch or address depends on x, m, b1 or k0.
 // Model     amm52_mb8_portable, with y = x.
 //! `ams52_mb8_ifma`: cross products of blocks once, squares of blocks, then fold rows.

@@ -13,6 +13,8 @@ pub(crate) mod ams52_mb8_ifma;
 #[cfg(target_arch = "x86_64")]
 pub(crate) mod ams64_mulx;
 #[cfg(target_arch = "x86_64")]
+mod chains64_mulx;
+#[cfg(target_arch = "x86_64")]
 pub(crate) mod select52_mb8_ifma;
 #[cfg(target_arch = "x86_64")]
 pub(crate) mod select64_sse2;

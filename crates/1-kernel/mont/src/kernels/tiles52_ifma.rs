@@ -9,14 +9,14 @@
 //
 // Columns are unsigned sums of half products, not carried; a column is below 2^63 (see `shape`).
 //
-// Fold. Where a textbook row adds q * m so that a digit cancels, a fold row takes the digit away and
-// puts it back one column higher:  t_i * B^i :== t_i * b1 * B^{i+1} (mod m), b1 = B^-1 mod m.
-// No product for q, no column that is known to cancel, and 6 cycles from t_i to t_{i+1} instead of 14.
-// K - 1 fold rows leave K + 1 digits; a textbook row then brings K digits:
+// Fold. Where a textbook row adds q * m so that a digit cancels, a fold row takes the digit away
+// and puts it back one column higher:  t_i * B^i :== t_i * b1 * B^{i+1} (mod m), b1 = B^-1 mod m.
+// No product for q, no column that is known to cancel, and 6 cycles from t_i to t_{i+1} instead of
+// 14. K - 1 fold rows leave K + 1 digits; a textbook row then brings K digits:
 //   z < x*y/R + 2m,   since the fold rows add less than B*m at column K - 1, and the last row m.
 //
-// Windows. W accumulators stay in registers; a row does lo of column j, then hi of column j - 1, and
-// moves each accumulator one down, which register renaming does for nothing. The row loop stays
+// Windows. W accumulators stay in registers; a row does lo of column j, then hi of column j - 1,
+// and moves each accumulator one down, which register renaming does for nothing. The row loop stays
 // rolled: its code is a few hundred bytes and stays in the op cache.
 //! Tiles of the eight-lane kernels: AVX-512 IFMA.
 #![forbid(unsafe_code)]
@@ -111,8 +111,8 @@ pub(super) fn sq_tile<const W: usize, const ACC: bool>(t: &mut [V], a: &[V; W]) 
     if ACC {
         un!(J < W { w[J] = t[J]; });
     }
-    // Row I opens two columns and closes two: at most W are alive. A column is doubled when it closes,
-    // just before the half products of the diagonal.
+    // Row I opens two columns and closes two: at most W are alive. A column is doubled when it
+    // closes, just before the half products of the diagonal.
     un!(I < W {
         let x = a[I];
         if ACC {
@@ -159,7 +159,8 @@ macro_rules! last_row {
 }
 
 /// `rows` fold rows against the lowest W digits of b1: t[0..rows] become the folded digits (dirty),
-/// t[rows..rows+W+1] the columns that remain. Higher blocks of b1 are then products with t[0..rows].
+/// t[rows..rows+W+1] the columns that remain. Higher blocks of b1 are then products with
+/// t[0..rows].
 #[inline(never)]
 #[target_feature(enable = "avx512f,avx512ifma")]
 pub(super) fn fold_tile<const W: usize>(t: &mut [V], rows: usize, b1: &[V; W]) {

@@ -4,15 +4,12 @@
 //   next        (t, w) := a * b + t + w            (t and w where the product before left them)
 //   redc        q, w   :  t + q * m = w * 2^{64W}  (the low half is 0)
 //   square      t[0..2W] := a^2
-//   double_add  t := 2t + u + carries
-//   add         t := t + w + carry
-//   sub         z := t - m - borrow
 //
 // Rows. W + 1 registers; row i adds a_i * b to the window of columns i..i+W, whose lowest column is
-// then done. The window slides by naming: column c lives in register c mod (W + 1), so nothing moves.
-// One row: W mulx with b in memory, W adcx, W adox, and the end of both chains. Each row clears both
-// flags, though the row before leaves them clear: with the chains cut, rows overlap (8.6 cycles a row
-// of 8 on Zen 5; 11.0 with one unbroken pair of chains).
+// then done. The window slides by naming: column c lives in register c mod (W + 1), so nothing
+// moves. One row: W mulx with b in memory, W adcx, W adox, and the end of both chains. Each row
+// clears both flags, though the row before leaves them clear: with the chains cut, rows overlap
+// (8.6 cycles a row of 8 on Zen 5; 11.0 with one unbroken pair of chains).
 //
 // No overflow: a*b + t + w <= (2^{64W} - 1)^2 + 2 * (2^{64W} - 1) = 2^{128W} - 1.
 //
@@ -25,15 +22,14 @@ use core::arch::asm;
 
 use tollgate_cpu::HaveAdxBmi2;
 
+use super::chains64_mulx::Chains;
+
 /// A tile width and its operations: the first W limbs of each operand.
-pub(super) trait Tile: Copy {
+pub(super) trait Tile: Chains {
     fn first(self, t: &mut [u64], w: &mut [u64], a: &[u64], b: &[u64], c: &[u64]);
     fn next(self, t: &mut [u64], w: &mut [u64], a: &[u64], b: &[u64]);
     fn redc(self, q: &mut [u64], w: &mut [u64], t: &[u64], m: &[u64], k0: u64);
     fn square(self, t: &mut [u64], a: &[u64]);
-    fn double_add(self, t: &mut [u64], u: &[u64], carries: &mut [u64; 2]);
-    fn add(self, t: &mut [u64], w: &[u64], carry: &mut u64);
-    fn sub(self, z: &mut [u64], t: &[u64], m: &[u64], borrow: &mut u64);
 }
 
 /// Eight limbs.
@@ -48,9 +44,8 @@ pub(super) struct Four(pub(super) HaveAdxBmi2);
 macro_rules! step {
     ($b:literal, $j:literal, $x:literal, $y:literal, $h:literal) => {
         concat!(
-            "mulx ", $h, ", rax, [", $b, " + 8*", $j, "]\n",
-            "adcx ", $x, ", rax\n",
-            "adox ", $y, ", ", $h, "\n",
+            "mulx ", $h, ", rax, [", $b, " + 8*", $j, "]\n", "adcx ", $x, ", rax\n", "adox ", $y,
+            ", ", $h, "\n",
         )
     };
 }
@@ -58,11 +53,23 @@ macro_rules! step {
 macro_rules! last {
     ($b:literal, $j:literal, $x:literal, $h:literal) => {
         concat!(
-            "mulx ", $h, ", rax, [", $b, " + 8*", $j, "]\n",
-            "adcx ", $x, ", rax\n",
+            "mulx ",
+            $h,
+            ", rax, [",
+            $b,
+            " + 8*",
+            $j,
+            "]\n",
+            "adcx ",
+            $x,
+            ", rax\n",
             "mov rax, 0\n", // keeps the flags
-            "adox ", $h, ", rax\n",
-            "adcx ", $h, ", rax\n",
+            "adox ",
+            $h,
+            ", rax\n",
+            "adcx ",
+            $h,
+            ", rax\n",
         )
     };
 }
@@ -72,9 +79,14 @@ macro_rules! products8 {
      $x7:literal $h:literal) => {
         concat!(
             "xor eax, eax\n", // CF = OF = 0
-            step!("rcx", 0, $x0, $x1, $h), step!("rcx", 1, $x1, $x2, $h), step!("rcx", 2, $x2, $x3, $h),
-            step!("rcx", 3, $x3, $x4, $h), step!("rcx", 4, $x4, $x5, $h), step!("rcx", 5, $x5, $x6, $h),
-            step!("rcx", 6, $x6, $x7, $h), last!("rcx", 7, $x7, $h),
+            step!("rcx", 0, $x0, $x1, $h),
+            step!("rcx", 1, $x1, $x2, $h),
+            step!("rcx", 2, $x2, $x3, $h),
+            step!("rcx", 3, $x3, $x4, $h),
+            step!("rcx", 4, $x4, $x5, $h),
+            step!("rcx", 5, $x5, $x6, $h),
+            step!("rcx", 6, $x6, $x7, $h),
+            last!("rcx", 7, $x7, $h),
         )
     };
 }
@@ -82,7 +94,9 @@ macro_rules! products4 {
     ($x0:literal $x1:literal $x2:literal $x3:literal $h:literal) => {
         concat!(
             "xor eax, eax\n",
-            step!("rcx", 0, $x0, $x1, $h), step!("rcx", 1, $x1, $x2, $h), step!("rcx", 2, $x2, $x3, $h),
+            step!("rcx", 0, $x0, $x1, $h),
+            step!("rcx", 1, $x1, $x2, $h),
+            step!("rcx", 2, $x2, $x3, $h),
             last!("rcx", 3, $x3, $h),
         )
     };
@@ -138,11 +152,21 @@ macro_rules! rows4 {
 macro_rules! triangle_row {
     ($i:literal, $steps:expr, $c:literal $x:literal, $d:literal $y:literal) => {
         concat!(
-            "mov rdx, [rsi + 8*", $i, "]\n",
+            "mov rdx, [rsi + 8*",
+            $i,
+            "]\n",
             "xor eax, eax\n",
             $steps,
-            "mov [rdi + 8*", $c, "], ", $x, "\n",
-            "mov [rdi + 8*", $d, "], ", $y, "\n",
+            "mov [rdi + 8*",
+            $c,
+            "], ",
+            $x,
+            "\n",
+            "mov [rdi + 8*",
+            $d,
+            "], ",
+            $y,
+            "\n",
         )
     };
 }
@@ -150,14 +174,26 @@ macro_rules! triangle_row {
 macro_rules! diagonal {
     ($i:literal $c:literal $d:literal) => {
         concat!(
-            "mov rdx, [rsi + 8*", $i, "]\n",
+            "mov rdx, [rsi + 8*",
+            $i,
+            "]\n",
             "mulx r9, r8, rdx\n",
-            "mov r10, [rdi + 8*", $c, "]\n",
-            "adox r10, r10\n", "adcx r10, r8\n",
-            "mov [rdi + 8*", $c, "], r10\n",
-            "mov r11, [rdi + 8*", $d, "]\n",
-            "adox r11, r11\n", "adcx r11, r9\n",
-            "mov [rdi + 8*", $d, "], r11\n",
+            "mov r10, [rdi + 8*",
+            $c,
+            "]\n",
+            "adox r10, r10\n",
+            "adcx r10, r8\n",
+            "mov [rdi + 8*",
+            $c,
+            "], r10\n",
+            "mov r11, [rdi + 8*",
+            $d,
+            "]\n",
+            "adox r11, r11\n",
+            "adcx r11, r9\n",
+            "mov [rdi + 8*",
+            $d,
+            "], r11\n",
         )
     };
 }
@@ -217,31 +253,19 @@ macro_rules! triangle4 {
         )
     };
 }
-// One limb of t := 2t + u: chains OF and CF.
-macro_rules! double_add_step {
-    ($($j:literal)*) => {
-        concat!($(
-            "mov {x}, [{t} + 8*", $j, "]\n",
-            "adox {x}, {x}\n",
-            "adcx {x}, [{u} + 8*", $j, "]\n",
-            "mov [{t} + 8*", $j, "], {x}\n",
-        )*)
-    };
-}
-
 // The operations of one width: the window before the rows, the rows, the window after them.
 macro_rules! tile {
     ($width:ident, $w:literal, $rows:ident, $triangle:ident,
      first: $x0:literal $(, $j:literal $x:literal)*;
-     after: $($i:literal $y:literal),*; limbs: $($d:literal)*;
+     after: $($i:literal $y:literal),*;
      registers: $($name:tt)*) => {
         impl Tile for $width {
             #[inline(always)]
             fn first(self, t: &mut [u64], w: &mut [u64], a: &[u64], b: &[u64], c: &[u64]) {
                 let (t, w, c) = (array_mut::<$w>(t), array_mut::<$w>(w), array::<$w>(c));
                 let (a, b) = (array::<$w>(a), array::<$w>(b));
-                // SAFETY: self holds the proof of BMI2 and ADX; the arrays are as long as the offsets
-                // reach; rbx and the stack are as they were at the end.
+                // SAFETY: self holds the proof of BMI2 and ADX; the arrays are as long as the
+                // offsets reach; rbx and the stack are as they were at the end.
                 unsafe {
                     asm!(
                         "push rbx",
@@ -326,64 +350,6 @@ macro_rules! tile {
                     );
                 }
             }
-
-            #[inline(always)]
-            fn double_add(self, t: &mut [u64], u: &[u64], carries: &mut [u64; 2]) {
-                let (t, u) = (array_mut::<$w>(t), array::<$w>(u));
-                // SAFETY: as for `first`; the stack is not used.
-                unsafe {
-                    asm!(
-                        "xor {x:e}, {x:e}", // CF = OF = 0
-                        "mov {x}, -1",
-                        "adcx {c}, {x}", // CF := c
-                        "adox {o}, {x}", // OF := o
-                        double_add_step!($($d)*),
-                        "mov {c}, 0",
-                        "mov {o}, 0",
-                        "adcx {c}, {c}",
-                        "adox {o}, {o}",
-                        t = in(reg) t.as_mut_ptr(), u = in(reg) u.as_ptr(), x = out(reg) _,
-                        c = inout(reg) carries[0], o = inout(reg) carries[1],
-                        options(nostack),
-                    );
-                }
-            }
-
-            #[inline(always)]
-            fn add(self, t: &mut [u64], w: &[u64], carry: &mut u64) {
-                let (t, w) = (array_mut::<$w>(t), array::<$w>(w));
-                // SAFETY: as for `first`; the stack is not used.
-                unsafe {
-                    asm!(
-                        "add {c}, -1", // CF := c
-                        $(concat!("mov {x}, [{t} + 8*", $d, "]\n", "adc {x}, [{w} + 8*", $d, "]\n",
-                                  "mov [{t} + 8*", $d, "], {x}"),)*
-                        "mov {c:e}, 0",
-                        "adc {c}, 0",
-                        t = in(reg) t.as_mut_ptr(), w = in(reg) w.as_ptr(), x = out(reg) _,
-                        c = inout(reg) *carry,
-                        options(nostack),
-                    );
-                }
-            }
-
-            #[inline(always)]
-            fn sub(self, z: &mut [u64], t: &[u64], m: &[u64], borrow: &mut u64) {
-                let (z, t, m) = (array_mut::<$w>(z), array::<$w>(t), array::<$w>(m));
-                // SAFETY: as for `first`; the stack is not used.
-                unsafe {
-                    asm!(
-                        "add {c}, -1",
-                        $(concat!("mov {x}, [{t} + 8*", $d, "]\n", "sbb {x}, [{m} + 8*", $d, "]\n",
-                                  "mov [{z} + 8*", $d, "], {x}"),)*
-                        "mov {c:e}, 0",
-                        "adc {c}, 0",
-                        z = in(reg) z.as_mut_ptr(), t = in(reg) t.as_ptr(), m = in(reg) m.as_ptr(),
-                        x = out(reg) _, c = inout(reg) *borrow,
-                        options(nostack),
-                    );
-                }
-            }
         }
     };
 }
@@ -391,18 +357,16 @@ macro_rules! tile {
 tile!(Eight, 8, rows8, triangle8,
     first: "r8", 1 "r9", 2 "r10", 3 "r11", 4 "r12", 5 "r13", 6 "r14", 7 "r15";
     after: 0 "rbx", 1 "r8", 2 "r9", 3 "r10", 4 "r11", 5 "r12", 6 "r13", 7 "r14";
-    limbs: 0 1 2 3 4 5 6 7;
     registers: "r8" "r9" "r10" "r11" "r12" "r13" "r14" "r15");
 tile!(Four, 4, rows4, triangle4,
     first: "r8", 1 "r9", 2 "r10", 3 "r11";
     after: 0 "rbx", 1 "r8", 2 "r9", 3 "r10";
-    limbs: 0 1 2 3;
     registers: "r8" "r9" "r10" "r11");
 
-fn array<const W: usize>(x: &[u64]) -> &[u64; W] {
+pub(super) fn array<const W: usize>(x: &[u64]) -> &[u64; W] {
     x.first_chunk().expect("a tile is as long as its operands")
 }
 
-fn array_mut<const W: usize>(x: &mut [u64]) -> &mut [u64; W] {
+pub(super) fn array_mut<const W: usize>(x: &mut [u64]) -> &mut [u64; W] {
     x.first_chunk_mut().expect("a tile is as long as its operands")
 }

@@ -29,9 +29,11 @@ pub(crate) fn contender(job: &Job) -> Result<Contender, String> {
     }
     // PKCS#1, whatever the file was.
     let der = job.key.openssl.private_key_to_der().map_err(|error| error.to_string())?;
-    let refused = |why: &dyn core::fmt::Display| format!("AWS-LC (aws-lc-rs) refuses the key: {why}");
+    let refused =
+        |why: &dyn core::fmt::Display| format!("AWS-LC (aws-lc-rs) refuses the key: {why}");
     let pair = RsaKeyPair::from_der(&der).map_err(|error| refused(&error))?;
-    let digests: Vec<Digest> = job.cases.iter().filter_map(|case| import(&case.input).ok()).collect();
+    let digests: Vec<Digest> =
+        job.cases.iter().filter_map(|case| import(&case.input).ok()).collect();
     let (cases, mut next) = (std::rc::Rc::clone(&job.cases), 0);
     let mut turn = move || {
         let now = next;
@@ -117,8 +119,7 @@ pub(crate) fn ed25519_sign() -> Result<Contender, Stop> {
 pub(crate) fn ed25519_verify() -> Result<Contender, Stop> {
     let (pair, message) = (ed25519()?, digest(0));
     let signature = pair.sign(&message);
-    let public =
-        ParsedPublicKey::new(&ED25519_ALGORITHM, pair.public_key()).map_err(refused)?;
+    let public = ParsedPublicKey::new(&ED25519_ALGORITHM, pair.public_key()).map_err(refused)?;
     let run = move || Ok(public.verify_sig(&message, signature.as_ref())?);
     Ok(Contender::library(BY, Box::new(run)))
 }
@@ -147,7 +148,8 @@ fn pkcs8(pem: &[u8]) -> Result<Vec<u8>, Stop> {
 fn ecdsa() -> Result<(EcdsaKeyPair, ParsedPublicKey, Digest), Stop> {
     let pair = EcdsaKeyPair::from_pkcs8(&ECDSA_P256_SHA256_ASN1_SIGNING, &pkcs8(ECDSA_P256)?)
         .map_err(refused)?;
-    let public = ParsedPublicKey::new(&ECDSA_P256_SHA256_ASN1, pair.public_key()).map_err(refused)?;
+    let public =
+        ParsedPublicKey::new(&ECDSA_P256_SHA256_ASN1, pair.public_key()).map_err(refused)?;
     Ok((pair, public, import(&digest(0)).map_err(refused)?))
 }
 

@@ -93,9 +93,13 @@ impl Job {
             let output = openssl::reference(&key, what, &input)?;
             Ok(Case { input, output })
         });
-        let cases = cases.collect::<Result<_, ::openssl::error::ErrorStack>>().map_err(|error| {
-            Stop::new(format!("OpenSSL does not do this with a key of {} bits: {error}", key.bits()))
-        })?;
+        let cases =
+            cases.collect::<Result<_, ::openssl::error::ErrorStack>>().map_err(|error| {
+                Stop::new(format!(
+                    "OpenSSL does not do this with a key of {} bits: {error}",
+                    key.bits()
+                ))
+            })?;
         Ok(Self { key, what, cases })
     }
 }

@@ -126,7 +126,8 @@ fn run(job: &Job) -> Result<Run, ErrorStack> {
             })
         }
         What::Verify => {
-            let mut verifier = PkeyCtx::new(&PKey::from_rsa(key.clone())?)?;
+            let key = PKey::from_rsa(key.clone())?;
+            let mut verifier = PkeyCtx::new(&key)?;
             verifier.verify_init()?;
             verifier.set_rsa_padding(Padding::PKCS1)?;
             verifier.set_signature_md(Md::sha256())?;
@@ -140,7 +141,8 @@ fn run(job: &Job) -> Result<Run, ErrorStack> {
 
 /// Initialised once, to sign as often as one likes.
 fn signer(key: &Rsa<Private>) -> Result<PkeyCtx<Private>, ErrorStack> {
-    let mut signer = PkeyCtx::new(&PKey::from_rsa(key.clone())?)?;
+    let key = PKey::from_rsa(key.clone())?;
+    let mut signer = PkeyCtx::new(&key)?;
     signer.sign_init()?;
     signer.set_rsa_padding(Padding::PKCS1)?;
     signer.set_signature_md(Md::sha256())?;

@@ -111,9 +111,10 @@ fn together_run(job: &Job, mut workspace: Workspace, count: usize) -> Result<Run
         }),
         What::Verify => Box::new(move || {
             let public = key.ours.public();
-            let request =
-                |case| { let Case { input, output } = case; VerifyRequest::new(public, Hash::Sha256, input, output) };
-            let mut requests: Vec<_> = cases[..count].iter().map(request).collect();
+            let requests = cases[..count]
+                .iter()
+                .map(|case| VerifyRequest::new(public, Hash::Sha256, &case.input, &case.output));
+            let mut requests: Vec<_> = requests.collect();
             verify_pkcs1v15_batch(&mut workspace, &mut requests);
             Ok(requests.iter().try_for_each(VerifyRequest::outcome)?)
         }),

@@ -1,0 +1,188 @@
+//! Kernel calls one after the other, each on the result of the one before, as an exponentiation has
+//! them; the last result is compared with the right one.
+
+use tollgate_mont::{
+    Digit, Kernel, LANES, LaneKernel, LimbKernel, Modulus, Row, Scalar, Shape, carry,
+};
+
+use crate::contenders::{Failed, Run};
+
+/// Calls of a chain.
+pub(crate) const CALLS: u32 = 16;
+
+/// What a chain is made of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Call {
+    /// Products, by one factor.
+    Product,
+    /// Squares.
+    Square,
+}
+
+/// A chain on limbs, with a modulus of `bits` bits.
+pub(crate) fn limbs(kernel: LimbKernel, call: Call, bits: u32) -> Run {
+    let mut numbers = Numbers::new(bits);
+    let shape = Shape::limbs(numbers.bits);
+    let m = Modulus::<u64>::new(&numbers.modulus(), shape).expect("the modulus is odd");
+    let mut operand = || packed::<u64>(&numbers.below(), shape);
+    let (x, y) = (operand(), operand());
+    run(Chain::new(kernel, call, &m, &x, &y), Chain::new(LimbKernel::Portable, call, &m, &x, &y))
+}
+
+/// A chain in eight lanes, with eight moduli of `bits` bits.
+pub(crate) fn lanes(kernel: LaneKernel, call: Call, bits: u32) -> Run {
+    let mut numbers = Numbers::new(bits);
+    let shape = Shape::digits(numbers.bits);
+    let mut m = Modulus::lanes(shape);
+    let (mut x, mut y) = (vec![Row::default(); shape.k()], vec![Row::default(); shape.k()]);
+    for lane in 0..LANES {
+        let modulus = Modulus::<Digit>::new(&numbers.modulus(), shape).expect("the modulus is odd");
+        m.load_lane(lane, &modulus);
+        for operand in [&mut x, &mut y] {
+            let digits = packed::<Digit>(&numbers.below(), shape);
+            for (row, digit) in operand.iter_mut().zip(digits) {
+                row.0[lane] = digit.bits();
+            }
+        }
+    }
+    run(Chain::new(kernel, call, &m, &x, &y), Chain::new(LaneKernel::Portable, call, &m, &x, &y))
+}
+
+/// Moduli and operands, the same ones in every run.
+struct Numbers {
+    bits: usize,
+    random: fastrand::Rng,
+}
+
+impl Numbers {
+    fn new(bits: u32) -> Self {
+        let random = fastrand::Rng::with_seed(u64::from(bits));
+        Self { bits: usize::try_from(bits).expect("at most 8192"), random }
+    }
+
+    /// An odd number of exactly so many bits.
+    fn modulus(&mut self) -> Vec<u64> {
+        let mut m = self.below();
+        let top = self.bits - 1;
+        m.resize(top / 64 + 1, 0);
+        m[top / 64] |= 1 << (top % 64);
+        m[0] |= 1;
+        m
+    }
+
+    /// A number below half of any modulus of so many bits.
+    fn below(&mut self) -> Vec<u64> {
+        let bits = self.bits - 1;
+        let mut x: Vec<u64> = (0..bits.div_ceil(64)).map(|_| self.random.u64(..)).collect();
+        if bits % 64 != 0 {
+            *x.last_mut().expect("at least 127 bits") &= (1 << (bits % 64)) - 1;
+        }
+        x
+    }
+}
+
+fn packed<S: Scalar>(limbs: &[u64], shape: Shape) -> Vec<S> {
+    let mut words = vec![S::default(); shape.k()];
+    S::pack(&mut words, limbs);
+    words
+}
+
+/// A kernel with its operands.
+struct Chain<K: Kernel> {
+    kernel: K,
+    call: Call,
+    m: Modulus<K::Word>,
+    x: Vec<K::Word>,
+    y: Vec<K::Word>,
+    z: Vec<K::Word>,
+    next: Vec<K::Word>,
+    t: Vec<K::Word>,
+}
+
+impl<K: Kernel> Chain<K> {
+    fn new(kernel: K, call: Call, m: &Modulus<K::Word>, x: &[K::Word], y: &[K::Word]) -> Self {
+        let words = |count| vec![K::Word::default(); count];
+        Self {
+            kernel,
+            call,
+            m: m.clone(),
+            x: x.to_vec(),
+            y: y.to_vec(),
+            z: words(m.k()),
+            next: words(m.k()),
+            t: words(m.scratch_words()),
+        }
+    }
+
+    /// From x on, to the last result, not reduced.
+    fn run(&mut self) -> &[K::Word] {
+        self.z.copy_from_slice(&self.x);
+        for _ in 0..CALLS {
+            match self.call {
+                Call::Product => {
+                    self.kernel.amm(&mut self.next, &self.z, &self.y, &self.m, &mut self.t);
+                }
+                Call::Square => self.kernel.ams(&mut self.next, &self.z, &self.m, &mut self.t),
+            }
+            core::mem::swap(&mut self.z, &mut self.next);
+        }
+        &self.z
+    }
+
+    /// The same, reduced mod m.
+    fn canonical(&mut self) -> Vec<K::Word> {
+        let mut z = self.run().to_vec();
+        carry::reduce(&mut z, self.m.m());
+        z
+    }
+}
+
+/// Runs the chain and compares. A kernel is deterministic, so its first result, which is congruent
+/// to the model's, is the one that it must give every time.
+fn run<K: Kernel + 'static>(mut chain: Chain<K>, mut model: Chain<K>) -> Run
+where
+    K::Word: PartialEq,
+{
+    let right = chain.canonical() == model.canonical();
+    let first = chain.run().to_vec();
+    Box::new(move || {
+        if right && chain.run() == first {
+            Ok(())
+        } else {
+            Err(Failed::new("the product is not the model's"))
+        }
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "tests")]
+
+    use super::*;
+
+    #[test]
+    fn every_kernel_agrees_with_its_model_at_odd_sizes_too() {
+        for bits in [128, 129, 512, 1000, 8192] {
+            for call in [Call::Product, Call::Square] {
+                for kernel in LimbKernel::all() {
+                    limbs(kernel, call, bits)().unwrap();
+                }
+                for kernel in LaneKernel::all() {
+                    lanes(kernel, call, bits)().unwrap();
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_wrong_result_is_found() {
+        let shape = Shape::limbs(512);
+        let m = Modulus::<u64>::new(&Numbers::new(512).modulus(), shape).unwrap();
+        let one = m.one().to_vec();
+        let mut two = one.clone();
+        carry::add_mod(&mut two, &one, &one, m.m());
+        let chain = |x: &[u64]| Chain::new(LimbKernel::best(), Call::Product, &m, x, &one);
+        assert!(run(chain(&one), chain(&one))().is_ok());
+        assert!(run(chain(&one), chain(&two))().is_err());
+    }
+}
