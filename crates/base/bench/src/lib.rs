@@ -1,1 +1,39 @@
 //! Calibrate, warm up, sample, pair and interleave, estimate.
+//!
+//! Contenders that are to be compared run in one [`interleave`]d series: A B C, C B A, A B C, and so
+//! on, each round within moments, so that a drift of clock, heat or neighbours meets all of them. A
+//! [`Series`] gives medians with bootstrap intervals, ratios from the rounds (not from medians taken
+//! minutes apart), and [`Warning`]s that say what to do next. A result that is wrong fails the
+//! measurement, however fast it came.
+//!
+//! ```
+//! use core::time::Duration;
+//! use tollgate_bench::{Contender, Plan, Wrong, interleave};
+//!
+//! let sum = |n: u64| (0..n).fold(0, |a, b| core::hint::black_box(a ^ b));
+//! let contender = |name: &str, n: u64, right: u64| {
+//!     Contender::new(name, 1, move || (sum(n) == right).then_some(()).ok_or(Wrong::new("sum")))
+//! };
+//! let mut contenders = [contender("1000", 1000, sum(1000)), contender("2000", 2000, sum(2000))];
+//! let plan = Plan { total: Duration::from_millis(20), ..Plan::quick() };
+//! let series = interleave(&mut contenders, &plan, &|| false, &mut |_| {})?;
+//! println!("{:.0} ns, {:.2} times", series.nanos(0).point(), series.ratio(1, 0).point());
+//! # Ok::<(), tollgate_bench::Error>(())
+//! ```
+#![forbid(unsafe_code)]
+
+mod conditions;
+mod contender;
+mod estimate;
+mod interleave;
+mod machine;
+mod sample;
+mod series;
+
+pub use conditions::Conditions;
+pub use contender::{Contender, Wrong};
+pub use estimate::{median, median_estimate};
+pub use interleave::{Error, Plan, interleave};
+pub use machine::this_machine;
+pub use sample::Sample;
+pub use series::{Series, Warning};

@@ -2,8 +2,8 @@
 //!
 //! The reader refuses what it does not know (a newer schema, an unknown field, a number that is
 //! none) and says in which line and what to do. No input makes it panic, and no line makes it hold
-//! more than [`LINE_MAX_BYTES`]. Empty lines are skipped. An object key that stands twice is refused
-//! among the fields; in the maps (versions, conditions) the last one counts.
+//! more than [`LINE_MAX_BYTES`]. Empty lines are skipped. An object key that stands twice is
+//! refused among the fields; in the maps (versions, conditions) the last one counts.
 
 use core::fmt;
 use std::collections::BTreeMap;
@@ -174,7 +174,17 @@ impl fmt::Display for ReadError {
                 let text = error.to_string();
                 let column = format!(" at line {} column {}", error.line(), error.column());
                 let why = text.strip_suffix(&column).unwrap_or(&text);
-                write!(f, "column {}: {why}: correct the line or take it out", error.column())
+                write!(f, "column {}: ", error.column())?;
+                // A field's name comes from the file: it must not break the line of the message,
+                // nor reach a terminal as a command.
+                for c in why.chars() {
+                    if c.is_control() {
+                        write!(f, "{}", c.escape_default())?;
+                    } else {
+                        write!(f, "{c}")?;
+                    }
+                }
+                f.write_str(": correct the line or take it out")
             }
         }
     }

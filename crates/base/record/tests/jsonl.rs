@@ -199,6 +199,13 @@ fn values_that_are_none_are_refused() {
 }
 
 #[test]
+fn a_message_is_one_line_without_control_characters() {
+    let message = refusal("{\"schema\":1,\"a\\nb\\u001b[2J\":1}\n");
+    assert!(!message.chars().any(char::is_control), "{message:?}");
+    assert!(message.contains("a\\nb\\u{1b}[2J"), "{message}");
+}
+
+#[test]
 fn long_lines_are_bounded_both_ways() {
     let endless = std::io::BufReader::new(std::io::repeat(b' '));
     let message = jsonl::read_all(endless).unwrap_err().to_string();

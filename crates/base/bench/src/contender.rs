@@ -1,0 +1,58 @@
+//! One thing to be measured, with the check of its result.
+
+use core::fmt;
+
+/// Something that runs, and knows whether its result is right.
+pub struct Contender<'a> {
+    pub(crate) name: String,
+    pub(crate) operations_per_run: u32,
+    pub(crate) run: Box<dyn FnMut() -> Result<(), Wrong> + 'a>,
+}
+
+/// A result was wrong: the measurement is worth nothing.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Wrong {
+    what: String,
+}
+
+impl Wrong {
+    /// What was wrong, in a few words.
+    pub fn new(what: impl Into<String>) -> Self {
+        Self { what: what.into() }
+    }
+}
+
+impl fmt::Display for Wrong {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.what)
+    }
+}
+
+impl core::error::Error for Wrong {}
+
+impl<'a> Contender<'a> {
+    /// `run` does `operations_per_run` operations (8 for a batch of eight; 0 counts as 1) and
+    /// checks them. All figures are per operation.
+    pub fn new(
+        name: impl Into<String>,
+        operations_per_run: u32,
+        run: impl FnMut() -> Result<(), Wrong> + 'a,
+    ) -> Self {
+        let operations_per_run = operations_per_run.max(1);
+        Self { name: name.into(), operations_per_run, run: Box::new(run) }
+    }
+
+    /// Its name, as errors and warnings give it.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+}
+
+impl fmt::Debug for Contender<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Contender")
+            .field("name", &self.name)
+            .field("operations_per_run", &self.operations_per_run)
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,39 @@
+//! The fingerprint of this machine, as records carry it.
+
+use tollgate_cpu::clock;
+use tollgate_cpu::features;
+use tollgate_cpu::machine::Machine as Facts;
+use tollgate_record::Machine;
+
+use crate::estimate::median_estimate;
+
+/// Windows of the clock's measurement: about 50 µs each.
+const CLOCK_WINDOWS: usize = 41;
+
+/// This machine, with its core clock measured now.
+pub fn this_machine() -> Machine {
+    let facts = Facts::this();
+    let words = |list: &[tollgate_cpu::Feature]| list.iter().map(|f| f.word().to_owned()).collect();
+    Machine {
+        cpu: facts.model_name.unwrap_or_else(|| "unknown processor".to_owned()),
+        features: words(&features::in_use()),
+        vetoed: words(features::vetoed()),
+        logical_cores: facts.logical_cores,
+        kernel: facts.kernel,
+        virtualised: facts.virtualised,
+        core_clock_hz: clock::core_hz(CLOCK_WINDOWS).and_then(|hz| median_estimate(&hz)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_fingerprint_is_this_machines() {
+        let machine = this_machine();
+        assert!(!machine.cpu.is_empty());
+        assert!(machine.features.is_disjoint(&machine.vetoed));
+        assert!(machine.logical_cores.is_none_or(|cores| cores > 0));
+    }
+}

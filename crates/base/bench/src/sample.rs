@@ -1,0 +1,88 @@
+//! One sample: a contender run some times between two readings of the core clock.
+
+use core::time::Duration;
+
+use rustix::time::{ClockId, clock_gettime};
+use tollgate_cpu::clock;
+
+use crate::contender::{Contender, Wrong};
+
+/// What one operation took, on average over a sample.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Sample {
+    /// Core cycles; `None` where they cannot be told.
+    pub cycles: Option<f64>,
+    /// Time on the wall, in nanoseconds.
+    pub nanos: f64,
+    /// CPU time of the thread, in nanoseconds.
+    pub cpu_nanos: f64,
+    /// How far the core clock moved during the sample, relative.
+    pub drift: f64,
+}
+
+/// Takes samples; tests bring one that counts instead of timing.
+pub(crate) trait Sampler {
+    /// Runs the contender `runs` times.
+    fn sample(&mut self, contender: &mut Contender<'_>, runs: u32) -> Result<Sample, Wrong>;
+    /// Time since the sampler was made.
+    fn now(&self) -> Duration;
+}
+
+/// The sampler of this machine.
+pub(crate) struct Timed(std::time::Instant);
+
+impl Timed {
+    pub(crate) fn new() -> Self {
+        Self(std::time::Instant::now())
+    }
+}
+
+impl Sampler for Timed {
+    fn sample(&mut self, contender: &mut Contender<'_>, runs: u32) -> Result<Sample, Wrong> {
+        let operations = f64::from(runs) * f64::from(contender.operations_per_run);
+        let ((result, cpu), elapsed) = clock::time(|| {
+            let before = thread_cpu();
+            let result = (0..runs).try_for_each(|_| (contender.run)());
+            (result, thread_cpu().saturating_sub(before))
+        });
+        result?;
+        let per_operation = |time: Duration| time.as_secs_f64() * 1e9 / operations;
+        Ok(Sample {
+            cycles: elapsed.core.map(|core| core.cycles / operations),
+            nanos: per_operation(elapsed.wall),
+            cpu_nanos: per_operation(cpu),
+            drift: elapsed.core.map_or(0.0, |core| core.drift),
+        })
+    }
+
+    fn now(&self) -> Duration {
+        self.0.elapsed()
+    }
+}
+
+/// CPU time of this thread so far.
+fn thread_cpu() -> Duration {
+    let time = clock_gettime(ClockId::ThreadCPUTime);
+    Duration::new(
+        u64::try_from(time.tv_sec).unwrap_or_default(),
+        u32::try_from(time.tv_nsec).unwrap_or_default(),
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_sample_runs_as_often_as_it_says() {
+        let mut count = 0u32;
+        let mut contender = Contender::new("count", 8, || {
+            count += 1;
+            Ok(())
+        });
+        let sample = Timed::new().sample(&mut contender, 7).expect("right");
+        assert!(sample.nanos > 0.0 && sample.cpu_nanos >= 0.0 && sample.drift >= 0.0);
+        drop(contender);
+        assert_eq!(count, 7);
+    }
+}
