@@ -1,7 +1,9 @@
 //! What a kernel needs to know of a modulus.
 
-use zeroize::{Zeroize, ZeroizeOnDrop};
+use zeroize::{Zeroize, ZeroizeOnDrop, Zeroizing};
 
+use crate::carry;
+use crate::kernels::amm64_portable::amm64_portable;
 use crate::shape::Shape;
 use crate::word::{Digit, Row, Scalar, Word};
 
@@ -13,6 +15,9 @@ use crate::word::{Digit, Row, Scalar, Word};
 pub struct Modulus<W: Zeroize> {
     #[zeroize(skip)]
     shape: Shape,
+    /// Bits of m; of the last one loaded, in lanes.
+    #[zeroize(skip)]
+    bits: usize,
     m: Vec<W>,
     one: Vec<W>,
     rr: Vec<W>,
@@ -107,44 +112,39 @@ impl<S: Scalar> Modulus<S> {
         }
         assert!(bits <= shape.k() * S::BITS, "the shape belongs to a shorter modulus");
         let m = &m[..bits.div_ceil(64)];
-        let r_bits = shape.k() * S::BITS;
-        let mut x = vec![0; m.len()];
-        x[(bits - 1) / 64] = 1 << ((bits - 1) % 64);
         let pack = |x: &[u64]| {
             let mut z = vec![S::default(); shape.k()];
             S::pack(&mut z, x);
             z
         };
-        let mut at = bits - 1; // x = 2^at mod m: below m, which has this bit and the lowest
-        let mut power = |to: usize| {
-            (at..to).for_each(|_| double(&mut x, m));
-            at = to;
-            pack(&x)
-        };
-        let (one, rr, rrr) = (power(r_bits), power(2 * r_bits), power(3 * r_bits));
-        x.zeroize();
+        let mut field = Field::new(m, bits);
+        let r = field.power_of_two(shape.k() * S::BITS);
+        let r2 = field.product(&r, &r);
+        let r3 = field.product(&r2, &r);
+        let [one, rr, rrr] = [&r, &r2, &r3].map(|x| pack(&field.leave(x)));
         let k0 = negative_inverse(m[0]);
         let fold = if S::BITS == Digit::BITS { fold(m, k0, shape) } else { Vec::new() };
         let (m, unit) = (pack(m), pack(&[1]));
-        Ok(Self { shape, m, one, rr, rrr, fold, unit, k0: S::from_bits(k0) })
+        Ok(Self { shape, bits, m, one, rr, rrr, fold, unit, k0: S::from_bits(k0) })
     }
 
-    /// x R mod m, for x < m in limbs: into Montgomery form without a kernel. Slow (a doubling per
-    /// bit of R), constant time: for constants of a key.
+    /// x R mod m, for x < m in limbs: into Montgomery form without a kernel. Constant time, slow: for
+    /// constants of a key.
     ///
     /// # Panics
     ///
     /// If x has more limbs than m.
     pub fn enter(&self, x: &[u64]) -> Vec<S> {
-        let limbs = (self.k() * S::BITS).div_ceil(64);
-        let (mut m, mut power) = (vec![0; limbs], vec![0; limbs]);
+        let mut m = vec![0; (self.bits).div_ceil(64)];
         S::unpack(&mut m, &self.m);
-        power[..x.len()].copy_from_slice(x);
-        (0..self.k() * S::BITS).for_each(|_| double(&mut power, &m));
+        let mut padded = Zeroizing::new(vec![0; m.len()]);
+        padded[..x.len()].copy_from_slice(x);
+        let mut field = Field::new(&m, self.bits);
+        let r = field.power_of_two(self.k() * S::BITS);
+        let product = field.product(&padded, &r); // x * (R in Montgomery form) / R64: x * R
         let mut z = vec![S::default(); self.k()];
-        S::pack(&mut z, &power);
+        S::pack(&mut z, &product);
         m.zeroize();
-        power.zeroize();
         z
     }
 }
@@ -156,7 +156,7 @@ impl Modulus<Row> {
         let (m, one, rr, rrr, fold) = (zeros(), zeros(), zeros(), zeros(), zeros());
         let mut unit = zeros();
         unit[0] = Row::splat(1);
-        Self { shape, m, one, rr, rrr, fold, unit, k0: Row::default() }
+        Self { shape, bits: 0, m, one, rr, rrr, fold, unit, k0: Row::default() }
     }
 
     /// Takes another shape; allocates only when it is the largest so far. All lanes must be loaded
@@ -183,6 +183,7 @@ impl Modulus<Row> {
             }
         }
         self.k0.0[lane] = m.k0.0;
+        self.bits = m.bits;
     }
 }
 
@@ -207,6 +208,53 @@ fn double(x: &mut [u64], m: &[u64]) {
     let mut borrow = 0;
     for (x, m) in x.iter_mut().zip(m) {
         *x = x.sub_borrow(m & take, &mut borrow);
+    }
+}
+
+/// Arithmetic mod m in limbs and Montgomery form (R64 = 2^{64 len}), on the portable kernel: for the
+/// constants of a modulus, in any radix. All values are below m, and wiped.
+struct Field<'a> {
+    m: &'a [u64],
+    bits: usize,
+    k0: u64,
+    t: Zeroizing<Vec<u64>>,
+}
+
+type Value = Zeroizing<Vec<u64>>;
+
+impl<'a> Field<'a> {
+    /// For an odd m of `bits` bits, as short as they allow.
+    fn new(m: &'a [u64], bits: usize) -> Self {
+        Self { m, bits, k0: negative_inverse(m[0]), t: Zeroizing::new(vec![0; m.len() + 1]) }
+    }
+
+    /// x * y / R64 mod m.
+    fn product(&mut self, x: &[u64], y: &[u64]) -> Value {
+        let mut z = Zeroizing::new(vec![0; self.m.len()]);
+        amm64_portable(&mut z, x, y, self.m, self.k0, &mut self.t);
+        carry::reduce(&mut z, self.m);
+        z
+    }
+
+    /// 2^e in Montgomery form: square and double, by the bits of e, which is public.
+    fn power_of_two(&mut self, e: usize) -> Value {
+        let mut x = Zeroizing::new(vec![0; self.m.len()]);
+        x[(self.bits - 1) / 64] = 1 << ((self.bits - 1) % 64); // below m, which has the lowest bit too
+        (self.bits - 1..64 * self.m.len()).for_each(|_| double(&mut x, self.m)); // R64 mod m
+        for i in (0..usize::BITS - e.leading_zeros()).rev() {
+            x = self.product(&x, &x);
+            if e >> i & 1 == 1 {
+                double(&mut x, self.m);
+            }
+        }
+        x
+    }
+
+    /// Out of Montgomery form.
+    fn leave(&mut self, x: &[u64]) -> Value {
+        let mut one = vec![0; self.m.len()];
+        one[0] = 1;
+        self.product(x, &one)
     }
 }
 

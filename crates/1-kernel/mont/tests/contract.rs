@@ -192,7 +192,7 @@ fn products_and_squares_are_right() {
     let mut judged = 0;
     for bits in SIZES {
         // the portable kernels are slow at the largest sizes, and the judge too
-        let n = rounds(if bits > 2048 { 4 } else { 36 });
+        let n = rounds(if bits > 2048 { 6 } else { 100 });
         for kernel in LimbKernel::all() {
             judged += products(kernel, bits, n * 4, 1);
         }
