@@ -1,9 +1,9 @@
 //! Analytic processor model: limits are functions, a bound is their maximum and keeps its name.
 //!
 //! A [`Machine`] says how many of an instruction a core finishes per cycle, each figure with its
-//! source; unknown is a value. A [`Form`] says what a Montgomery product or square cannot do without.
-//! [`Machine::bound`] divides the one by the other, once per limit, and keeps the largest quotient
-//! and its [`Limit`]. [`exponent`] and [`operation`] add up products to RSA operations.
+//! source; unknown is a value. A [`Form`] says what a Montgomery product or square cannot do
+//! without. [`Machine::bound`] divides the one by the other, once per limit, and keeps the largest
+//! quotient and its [`Limit`]. [`exponent`] and [`operation`] add up products to RSA operations.
 //!
 //! Everything here is arithmetic: no figure of the machine it runs on is in this crate, and nothing
 //! is measured. A bound belongs to the schoolbook form of the product; it is no prediction.

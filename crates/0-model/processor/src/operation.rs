@@ -9,9 +9,9 @@ use crate::form::{Count, Form};
 /// The private operation with CRT: two exponentiations with exponents of `prime_bits` bits on `k`
 /// words each.
 ///
-/// Counted per prime: two products for the entry (the input has two halves), the exponentiation with
-/// the best window, one product for the exit. Once: one product by `q_inv`, and `h * q` without
-/// reduction.
+/// Counted per prime: two products for the entry (the input has two halves), the exponentiation
+/// with the best window, one product for the exit. Once: one product by `q_inv`, and `h * q`
+/// without reduction.
 ///
 /// # Panics
 ///

@@ -74,7 +74,7 @@ impl Numbers {
     fn below(&mut self) -> Vec<u64> {
         let bits = self.bits - 1;
         let mut x: Vec<u64> = (0..bits.div_ceil(64)).map(|_| self.random.u64(..)).collect();
-        if bits % 64 != 0 {
+        if !bits.is_multiple_of(64) {
             *x.last_mut().expect("at least 127 bits") &= (1 << (bits % 64)) - 1;
         }
         x

@@ -2,14 +2,14 @@
 
 use std::collections::BTreeMap;
 
+use tollgate_bench::{Conditions, this_machine};
 use tollgate_cpu::probe::Rates as Probed;
-use tollgate_cpu::{clock, features};
 use tollgate_processor as processor;
 use tollgate_processor::{Rate, Rates};
-use tollgate_record::{Estimate, Machine, Timestamp};
+use tollgate_record::{Machine, Timestamp};
 
-/// Windows of the clock's reading.
-const CLOCK_WINDOWS: usize = 31;
+/// The variable that switches features of OpenSSL off.
+const OPENSSL_VETO: &str = "OPENSSL_ia32cap";
 
 /// What every record of a run shares.
 pub(crate) struct Host {
@@ -23,44 +23,34 @@ pub(crate) struct Host {
     pub(crate) commit: Option<String>,
     /// What else figures depend on.
     pub(crate) conditions: BTreeMap<String, String>,
+    /// What to do before the figures can be trusted, if anything.
+    pub(crate) warning: Option<String>,
 }
 
 impl Host {
+    /// What the user must know before reading a figure of this run.
+    pub(crate) fn notes(&self) -> impl Iterator<Item = String> {
+        let masked = self.conditions.get("openssl_ia32cap").map(|mask| {
+            format!("{OPENSSL_VETO} is set ({mask}): OpenSSL does not run as it would otherwise")
+        });
+        let load = self.warning.as_ref().map(|warning| format!("warning: {warning}"));
+        masked.into_iter().chain(load)
+    }
+
     /// Asks and calibrates this machine; takes about 30 ms.
     pub(crate) fn this() -> Self {
-        let machine = fingerprint();
+        let machine = this_machine();
+        let conditions = Conditions::now();
         let model = processor::Machine { name: machine.cpu.clone(), rates: calibrated() };
         Self {
             machine,
             model,
             versions: versions(),
             commit: option_env!("TOLLGATE_COMMIT").map(str::to_owned),
-            conditions: conditions(),
+            warning: conditions.warning(),
+            conditions: shared(&conditions),
         }
     }
-}
-
-fn fingerprint() -> Machine {
-    let asked = tollgate_cpu::machine::Machine::this();
-    let words =
-        |features: &[tollgate_cpu::Feature]| features.iter().map(ToString::to_string).collect();
-    Machine {
-        cpu: asked.model_name.unwrap_or_else(|| "unknown processor".to_owned()),
-        features: words(&features::in_use()),
-        vetoed: words(features::vetoed()),
-        logical_cores: asked.logical_cores,
-        kernel: asked.kernel,
-        virtualised: asked.virtualised,
-        core_clock_hz: core_clock(),
-    }
-}
-
-/// The median of the windows, between the ends of their middle 95 %.
-fn core_clock() -> Option<Estimate> {
-    let windows = clock::core_hz(CLOCK_WINDOWS)?;
-    let at = |part: usize| windows[(windows.len() - 1) * part / 1000];
-    let samples = u64::try_from(windows.len()).expect("few windows");
-    Estimate::new(at(500), (at(25), at(975)), samples).ok()
 }
 
 /// Rates of this core by `tollgate_cpu::probe`; what it cannot run is unknown.
@@ -93,10 +83,12 @@ fn versions() -> BTreeMap<String, String> {
     ])
 }
 
-/// OpenSSL's own veto changes its figures, so it stands beside them.
-fn conditions() -> BTreeMap<String, String> {
-    let mask = std::env::var_os("OPENSSL_ia32cap");
-    let mask =
-        mask.map(|value| ("openssl_ia32cap".to_owned(), value.to_string_lossy().into_owned()));
-    BTreeMap::from_iter(mask.into_iter().chain([("threads".to_owned(), "1".to_owned())]))
+/// Load and governor; OpenSSL's own veto too, since it changes OpenSSL's figures.
+fn shared(conditions: &Conditions) -> BTreeMap<String, String> {
+    let mut map = conditions.to_map();
+    map.insert("threads".to_owned(), "1".to_owned());
+    if let Some(mask) = std::env::var_os(OPENSSL_VETO) {
+        map.insert("openssl_ia32cap".to_owned(), mask.to_string_lossy().into_owned());
+    }
+    map
 }

@@ -13,7 +13,7 @@ use crate::contenders::Contender;
 use crate::figures::Figures;
 use crate::host::Host;
 use crate::interrupt;
-use crate::measure::measure;
+use crate::measure::{Notes, measure};
 use crate::options::Kernel as Options;
 use crate::output::Output;
 use crate::progress::Progress;
@@ -47,7 +47,8 @@ pub(crate) fn run(options: &Options) -> Result<ExitCode, Stop> {
         ),
     ]);
     let kernels = kernels();
-    let (mut records, mut notes) = (Vec::new(), String::new());
+    let (mut records, mut notes) = (Vec::new(), Notes::default());
+    host.notes().for_each(|note| notes.add(note));
     let progress = Progress::new(options.bits.len());
     for (number, bits) in options.bits.iter().enumerate() {
         let label = format!("{bits} bits");
@@ -59,12 +60,9 @@ pub(crate) fn run(options: &Options) -> Result<ExitCode, Stop> {
         else {
             break; // Ctrl-C: this size is not whole
         };
-        for warning in &round.warnings {
-            notes += &text::wrapped(&format!("{label}: {warning}"));
-        }
-        let figures = figures.with(round.conditions.clone());
-        for (asked, taken) in kernels.iter().zip(&round.taken) {
-            let found = records_of(*asked, *bits, &host, &figures, taken.cycles)?;
+        notes.warn(&label, round.warnings());
+        for (place, asked) in kernels.iter().enumerate() {
+            let found = records_of(*asked, *bits, &host, &figures, round.cycles(place))?;
             output.records(&found)?;
             records.extend(found);
         }
@@ -75,8 +73,15 @@ pub(crate) fn run(options: &Options) -> Result<ExitCode, Stop> {
         let name = record.subject.segments().nth(1);
         kernels.iter().position(|asked| Some(asked.name) == name)
     });
-    let heading = heading::lines(&records);
-    output.text(&format!("{heading}\n{}{notes}", kernel_table::table(&records)))?;
+    let mut report = heading::lines(&records)
+        + "
+" + &kernel_table::table(&records);
+    let notes = notes.texts();
+    if !notes.is_empty() {
+        report += "\n";
+        report.extend(notes.iter().map(|note| text::wrapped(note)));
+    }
+    output.text(&report)?;
     Ok(interrupt::exit_code())
 }
 

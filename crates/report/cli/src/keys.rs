@@ -1,6 +1,7 @@
 //! Keys to measure with: the built-in ones, which everybody knows, or one from a file.
 
-use std::fs;
+use std::fs::File;
+use std::io::Read as _;
 use std::path::Path;
 
 use openssl::rsa::Rsa;
@@ -27,6 +28,9 @@ pub(crate) const ECDSA_P256: &[u8] = include_bytes!("../../../../vectors/keys/ec
 /// A key on edwards25519, PKCS#8.
 pub(crate) const ED25519: &[u8] = include_bytes!("../../../../vectors/keys/ed25519.pem");
 
+/// The most that is read of a file; more than any key has, and than the parser takes.
+const FILE_MAX_BYTES: u64 = 1 << 20;
+
 /// An RSA private key as each library wants it.
 pub(crate) struct Key {
     /// As the operations of `tollgate-rsa` want it.
@@ -51,11 +55,14 @@ impl Key {
     ///
     /// # Errors
     ///
-    /// The file cannot be read, or is not an RSA private key that we accept; the message starts with
-    /// the file's name.
+    /// The file cannot be read, or is not an RSA private key that we accept; the message starts
+    /// with the file's name.
     pub(crate) fn from_file(path: &Path) -> Result<Self, Stop> {
         let name = path.display().to_string();
-        let bytes = fs::read(path).map_err(|error| Stop::new(format!("{name}: {error}")))?;
+        let mut bytes = Vec::new();
+        File::open(path)
+            .and_then(|file| file.take(FILE_MAX_BYTES).read_to_end(&mut bytes))
+            .map_err(|error| Stop::new(format!("{name}: {error}")))?;
         Self::new(&bytes, &name)
     }
 

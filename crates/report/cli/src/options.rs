@@ -17,7 +17,7 @@ pub(crate) struct Options {
 }
 
 const AFTER: &str = "\
-TOLLGATE_CPU_DISABLE=ifma,adx switches features of our kernels off; OPENSSL_ia32cap is OpenSSL's own.
+TOLLGATE_CPU_DISABLE=ifma,adx switches features of our kernels off; OpenSSL has OPENSSL_ia32cap.
 Exit codes: 0 done, 2 refused (one line on standard error says why), 130 stopped by Ctrl-C.";
 
 /// The rungs that can be measured.
@@ -77,7 +77,7 @@ pub(crate) struct Speed {
     #[arg(long, value_name = "S", value_parser = seconds)]
     pub(crate) seconds: Option<f64>,
 
-    /// Another table: pkeu is that of a public-key execution unit of 2005, with our cycles at its clocks
+    /// Another table: pkeu is that of a public-key execution unit of 2005, our cycles at its clocks
     #[arg(long, value_name = "NAME", conflicts_with_all = ["bits", "exponent", "key"])]
     pub(crate) table: Option<Table>,
 }
@@ -105,7 +105,7 @@ pub(crate) enum Exponent {
 /// Tables other than the usual one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Table {
-    /// Six rows and eight clocks of [FSL05].
+    /// Six rows and eight clocks of Freescale, Understanding Public-Key Performance, 2005.
     Pkeu,
 }
 
@@ -227,7 +227,7 @@ mod tests {
             (&["--bits", "512,"], "--key FILE"),
             (&["--exponent", "4"], "odd"),
             (&["--exponent", "1"], "odd"),
-            (&["--exponent", "-7"], "exponent"),
+            (&["--exponent", "-7"], "-7"),
             (&["--exponent", "18446744073709551617"], "2^64"),
             (&["--batch", "0"], "1..=1024"),
             (&["--batch", "1025"], "1..=1024"),

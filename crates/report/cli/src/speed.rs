@@ -11,7 +11,7 @@ use crate::contenders::Contender;
 use crate::figures::Figures;
 use crate::host::Host;
 use crate::interrupt;
-use crate::measure::{Round, measure};
+use crate::measure::{Notes, Round, measure};
 use crate::options::{Against, Speed, Table};
 use crate::output::Output;
 use crate::pkeu;
@@ -44,6 +44,7 @@ pub(crate) fn run(options: &Speed) -> Result<ExitCode, Stop> {
     };
     output.records(&records)?;
     let mut notes = Notes::default();
+    host.notes().for_each(|note| notes.add(note));
     let progress = Progress::new(rows.len());
     for (number, row) in rows.iter().enumerate() {
         progress.row(number, &row.path());
@@ -59,7 +60,7 @@ pub(crate) fn run(options: &Speed) -> Result<ExitCode, Stop> {
         else {
             break; // Ctrl-C: this row is not whole
         };
-        round.warnings.iter().for_each(|warning| notes.add(format!("{}: {warning}", row.path())));
+        notes.warn(&row.path(), round.warnings());
         let found = records_of(row, &host, &figures, (&what, &subjects), &round)?;
         output.records(&found)?;
         records.extend(found);
@@ -67,18 +68,6 @@ pub(crate) fn run(options: &Speed) -> Result<ExitCode, Stop> {
     drop(progress);
     output.text(&report(options.table, &records, &notes))?;
     Ok(interrupt::exit_code())
-}
-
-/// What is said under the table, each once.
-#[derive(Default)]
-struct Notes(Vec<String>);
-
-impl Notes {
-    fn add(&mut self, note: String) {
-        if !self.0.contains(&note) {
-            self.0.push(note);
-        }
-    }
 }
 
 fn report(table: Option<Table>, records: &[Record], notes: &Notes) -> String {
@@ -95,9 +84,11 @@ fn report(table: Option<Table>, records: &[Record], notes: &Notes) -> String {
             }
         }
     }
-    if !notes.0.is_empty() {
-        report += "\n";
-        report.extend(notes.0.iter().map(|note| text::wrapped(note)));
+    let notes = notes.texts();
+    if !notes.is_empty() {
+        report += "
+";
+        report.extend(notes.iter().map(|note| text::wrapped(note)));
     }
     report
 }
@@ -110,16 +101,15 @@ fn records_of(
     (contenders, subjects): (&[Contender], &[Subject]),
     round: &Round,
 ) -> Result<Vec<Record>, Stop> {
-    let figures = figures.with(round.conditions.clone());
     let mut records = Vec::new();
     for (place, (contender, subject)) in contenders.iter().zip(subjects).enumerate() {
         let kernel =
             contender.kernel.map(|kernel| (word::KERNEL.to_owned(), kernel.name().to_owned()));
         let figures = figures.with(kernel);
-        let taken = &round.taken[place];
-        let rate = taken.nanos.inverted(1e9).map_err(Stop::from_error)?;
-        records.push(figures.measured(subject, word::NS_PER_OPERATION, Unit::Nanos, taken.nanos));
-        if let Some(cycles) = taken.cycles {
+        let nanos = round.nanos(place);
+        let rate = nanos.inverted(1e9).map_err(Stop::from_error)?;
+        records.push(figures.measured(subject, word::NS_PER_OPERATION, Unit::Nanos, nanos));
+        if let Some(cycles) = round.cycles(place) {
             records.push(figures.measured(
                 subject,
                 word::CYCLES_PER_OPERATION,
@@ -137,7 +127,7 @@ fn records_of(
         for (other, library) in contenders.iter().enumerate() {
             if library.kernel.is_none() {
                 let subject = subject.with(word::AGAINST, library.by).map_err(Stop::from_error)?;
-                let times = round.times_as_fast(place, other)?;
+                let times = round.times_as_fast(place, other);
                 records.push(figures.measured(&subject, word::TIMES_AS_FAST, Unit::Ratio, times));
             }
         }

@@ -16,8 +16,8 @@ const COLUMNS: [Column; 5] = [
     Column::figures("per s", 6),
 ];
 
-/// The table of every measured operation with a key that is not RSA, and a sentence for each such key
-/// type on what switching to it would give. Empty if there is none.
+/// The table of every measured operation with a key that is not RSA, and a sentence for each such
+/// key type on what switching to it would give. Empty if there is none.
 #[must_use]
 pub fn table(records: &[Record]) -> String {
     let shelf = Shelf(records);

@@ -15,8 +15,10 @@ pub fn lines(records: &[Record]) -> String {
     let Some(first) = records.iter().find(|record| record.kind == Kind::Measured) else {
         return String::new();
     };
+    // A table of kernels names each in its rows; for one of operations it is said here.
     let kernels: BTreeSet<&str> = records
         .iter()
+        .filter(|record| record.subject.segments().next() != Some("kernel"))
         .filter_map(|record| record.conditions.get(KERNEL).map(String::as_str))
         .collect();
     wrapped(&of_machine(&first.machine))

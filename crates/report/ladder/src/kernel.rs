@@ -33,8 +33,8 @@ pub fn table(records: &[Record]) -> String {
         above = subject.path();
         rows.push(line(shelf, subject, is_first));
     }
-    let notes = "amm: a product, ams: a square; K: words of the modulus; mb8: eight lanes in a call; \
-                 bound: of the schoolbook form; share: bound / measured; limit: what binds it";
+    let notes = "amm: a product, ams: a square; K: words of the modulus; mb8: eight lanes in a \
+                 call; bound: of the schoolbook form; share: bound / measured; limit: what binds";
     grid(&COLUMNS, rows) + &wrapped(notes)
 }
 

@@ -83,26 +83,33 @@ fn rows(
         };
         let name = published.iter().find(|s| belongs(s)).map_or_else(String::new, |s| size(s));
         let by = published.iter().find(|s| belongs(s)).map_or_else(String::new, |s| contender(s));
-        rows.push(row([name, by], clocks, of_paper));
+        rows.push(row([name, by], clocks, |clock| of_paper(clock).map(as_printed)));
         for ours in shelf.measured("operation").into_iter().filter(|s| belongs(s)) {
             let at_clock = |clock: u32| {
                 let cycles = shelf.cycles(ours, CYCLES_PER_OPERATION)?;
                 Some(cycles.at(PerSecond::new(f64::from(clock) * 1e6)).get() * 1e-6)
             };
-            rows.push(row([String::new(), contender(ours)], clocks, at_clock));
+            rows.push(row([String::new(), contender(ours)], clocks, |clock| {
+                at_clock(clock).map(as_measured)
+            }));
         }
     }
     rows
 }
 
-fn row(words: [String; 2], clocks: &[u32], ms: impl Fn(u32) -> Option<f64>) -> Vec<String> {
+fn row(words: [String; 2], clocks: &[u32], ms: impl Fn(u32) -> Option<String>) -> Vec<String> {
     let mut row = Vec::from(words);
-    row.extend(clocks.iter().map(|clock| ms(*clock).map_or_else(|| MISSING.into(), cell)));
+    row.extend(clocks.iter().map(|clock| ms(*clock).unwrap_or_else(|| MISSING.into())));
     row
 }
 
-/// Milliseconds, with the paper's two decimals, and more where two would show nothing.
-fn cell(ms: f64) -> String {
+/// Milliseconds with the paper's two decimals.
+fn as_printed(ms: f64) -> String {
+    format!("{ms:.2}")
+}
+
+/// Milliseconds with two decimals, and more where two would show nothing.
+fn as_measured(ms: f64) -> String {
     if ms >= 0.095 { format!("{ms:.2}") } else { format!("{ms:.4}") }
 }
 

@@ -21,8 +21,8 @@ pub(crate) fn cut(text: &str, width: usize) -> String {
     kept + "~"
 }
 
-/// [`plain`] text as lines of at most [`WIDTH`] columns, broken at spaces; each ends in a line feed,
-/// and all but the first are indented by two.
+/// [`plain`] text as lines of at most [`WIDTH`] columns, broken at spaces; each ends in a line
+/// feed, and all but the first are indented by two.
 #[must_use]
 pub fn wrapped(text: &str) -> String {
     const INDENT: &str = "  ";

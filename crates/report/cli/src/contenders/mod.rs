@@ -109,7 +109,8 @@ pub(crate) fn digest(number: u32) -> Vec<u8> {
     Hash::Sha256.digest(format!("message {number}").as_bytes()).as_ref().to_vec()
 }
 
-/// A number of `size` bytes below any modulus of that size: its first byte is zero, a modulus' is not.
+/// A number of `size` bytes below any modulus of that size: its first byte is zero, and that of a
+/// modulus is not.
 fn representative(number: u32, size: usize) -> Vec<u8> {
     let mut bytes = vec![0];
     for block in 0..size.div_ceil(32) {

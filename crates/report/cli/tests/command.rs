@@ -1,0 +1,257 @@
+//! The built program: what it refuses and how, what it writes, and that Ctrl-C keeps what is done.
+//! Nothing here depends on how fast anything is.
+#![allow(clippy::unwrap_used, reason = "tests")]
+
+use core::time::Duration;
+use std::collections::BTreeSet;
+use std::fs::{self, File};
+use std::io::BufReader;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+use std::thread::sleep;
+use std::time::Instant;
+
+use tollgate_record::{Kind, Record, jsonl};
+
+fn tollgate() -> Command {
+    Command::new(env!("CARGO_BIN_EXE_tollgate"))
+}
+
+fn run(arguments: &[&str]) -> Output {
+    tollgate().args(arguments).output().unwrap()
+}
+
+fn keys() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../vectors/keys")
+}
+
+/// A file name that no other test of this run uses.
+fn scratch(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("{}-{name}", std::process::id()))
+}
+
+/// Exit code 2, nothing on standard output, and one line on standard error with `why` in it.
+#[track_caller]
+fn refused(output: &Output, why: &str) {
+    let stderr = String::from_utf8(output.stderr.clone()).unwrap();
+    assert_eq!(output.status.code(), Some(2), "{stderr}");
+    assert_eq!(stderr.lines().count(), 1, "{stderr}");
+    assert!(stderr.starts_with("tollgate: ") && stderr.contains(why), "{why:?} in {stderr}");
+    assert!(output.stdout.is_empty());
+}
+
+fn records(file: &Path) -> Vec<Record> {
+    let records = jsonl::read_all(BufReader::new(File::open(file).unwrap())).unwrap();
+    fs::remove_file(file).unwrap();
+    records
+}
+
+#[test]
+fn every_bad_key_is_refused_by_name() {
+    let mut files: Vec<PathBuf> =
+        fs::read_dir(keys().join("bad")).unwrap().map(|entry| entry.unwrap().path()).collect();
+    assert!(files.len() >= 8, "{files:?}");
+    files.extend(
+        ["rsa-2048.pub.pem", "rsa-2048-encrypted.pem", "ec-p256.pem", "rsa-2048-3primes.pem"]
+            .map(|name| keys().join(name)),
+    );
+    files.push(scratch("there-is-no-such-file.pem"));
+    files.push(keys()); // a folder
+    for file in files {
+        let name = file.to_str().unwrap();
+        refused(&run(&["speed", "--seconds", "0.1", "--key", name]), &format!("{name}: "));
+    }
+}
+
+#[test]
+fn a_mistyped_veto_stops_everything() {
+    for arguments in [&["speed"][..], &["kernel"], &["--help"]] {
+        let output =
+            tollgate().args(arguments).env("TOLLGATE_CPU_DISABLE", "ifma,adxx").output().unwrap();
+        refused(&output, "TOLLGATE_CPU_DISABLE: \"adxx\"");
+    }
+}
+
+#[test]
+fn flags_that_make_no_sense_are_refused() {
+    for (arguments, why) in [
+        (&["speed", "--bits", "9000"][..], "9000"),
+        (&["speed", "--exponent", "4"], "odd"),
+        (&["speed", "--against", "none,openssl"], "none"),
+        (&["speed", "--json", "/there/is/no/such/folder.jsonl"], "/there/is/no/such/folder.jsonl"),
+        (&["kernel", "--bits", "64"], "128"),
+        (&["kernel", "--json", "/"], "/: "),
+        (&["drive"], "drive"),
+    ] {
+        refused(&run(arguments), why);
+    }
+}
+
+#[test]
+fn speed_writes_every_figure_and_prints_the_table() {
+    let file = scratch("speed.jsonl");
+    let name = file.to_str().unwrap();
+    let output = run(&["speed", "--bits", "512", "--seconds", "0.2", "--json", name]);
+    let stderr = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(0), "{stderr}");
+    assert_eq!(stderr, "", "no bar where nobody looks");
+    let stdout = String::from_utf8(output.stdout).unwrap();
+    for part in ["RSA-512! sign", "RSA-512! verify", "tollgate x8", "OpenSSL", "Ed25519", "AWS-LC"]
+    {
+        assert!(stdout.contains(part), "{part:?} in\n{stdout}");
+    }
+    assert!(stdout.lines().all(|line| line.chars().count() <= 100), "{stdout}");
+
+    let records = records(&file);
+    let subjects: BTreeSet<String> =
+        records.iter().map(|record| record.subject.to_string()).collect();
+    let mut expected = BTreeSet::new();
+    for what in ["sign", "verify"] {
+        for parameters in [
+            "batch=8&by=tollgate",
+            "by=tollgate",
+            "by=openssl",
+            "against=openssl&batch=8&by=tollgate",
+            "against=openssl&by=tollgate",
+        ] {
+            expected.insert(format!("operation/rsa-512/{what}?{parameters}"));
+        }
+        for key in ["ecdsa-p256", "ed25519"] {
+            for by in ["openssl", "aws-lc"] {
+                expected.insert(format!("operation/{key}/{what}?by={by}"));
+            }
+        }
+    }
+    assert_eq!(subjects, expected);
+    for record in &records {
+        assert!(record.estimate.point() > 0.0);
+        assert!(record.versions.contains_key("openssl"));
+        assert!(record.conditions.contains_key("seconds_per_row"));
+        let by_us = record.subject.parameter("by") == Some("tollgate");
+        assert_eq!(record.conditions.contains_key("kernel"), by_us, "{}", record.subject);
+    }
+    if cfg!(target_arch = "x86_64") {
+        let predicted = |record: &&Record| matches!(record.kind, Kind::Predicted { .. });
+        let bounds: Vec<&Record> = records.iter().filter(predicted).collect();
+        assert_eq!(bounds.len(), 4, "one for each operation of ours");
+        assert!(bounds.iter().all(|bound| bound.conditions.contains_key("limit")));
+    }
+}
+
+#[test]
+fn exponents_choose_the_raw_operations() {
+    for (exponent, what) in [("full", "private"), ("7", "public")] {
+        let file = scratch(&format!("exponent-{exponent}.jsonl"));
+        let name = file.to_str().unwrap();
+        let output = run(&[
+            "speed",
+            "--bits",
+            "512",
+            "--seconds",
+            "0.1",
+            "--batch",
+            "1",
+            "--exponent",
+            exponent,
+            "--json",
+            name,
+        ]);
+        assert_eq!(output.status.code(), Some(0), "{output:?}");
+        let subjects: BTreeSet<String> =
+            records(&file).iter().map(|record| record.subject.to_string()).collect();
+        let subject = |by: &str| format!("operation/rsa-512/{what}?{by}&exponent={exponent}");
+        let expected = ["against=openssl&by=tollgate", "by=tollgate", "by=openssl"].map(subject);
+        assert_eq!(subjects, BTreeSet::from(expected));
+    }
+}
+
+#[test]
+fn pkeu_puts_the_papers_figures_beside_ours() {
+    let output = run(&["speed", "--table", "pkeu", "--seconds", "0.05", "--against", "none"]);
+    assert_eq!(output.status.code(), Some(0), "{output:?}");
+    let stdout = String::from_utf8(output.stdout).unwrap();
+    for row in ["512!/512", "512!/3", "1024!/1024", "1024!/3", "2048/2048", "2048/3"] {
+        let line = stdout.lines().find(|line| line.starts_with(row));
+        assert!(line.is_some_and(|line| line.contains("[FSL05]")), "{row} in\n{stdout}");
+    }
+    assert!(stdout.contains("406.50") && stdout.contains("tollgate x8"), "{stdout}");
+    assert!(!stdout.contains("OpenSSL"), "{stdout}");
+}
+
+#[test]
+fn a_key_from_a_file_is_measured() {
+    let file = keys().join("rsa-2048-pkcs1.pem");
+    let output = run(&[
+        "speed",
+        "--key",
+        file.to_str().unwrap(),
+        "--seconds",
+        "0.1",
+        "--against",
+        "aws-lc",
+        "--json",
+        "-",
+    ]);
+    assert_eq!(output.status.code(), Some(0), "{output:?}");
+    // Records have standard output for themselves; the table went to standard error.
+    let records = jsonl::read_all(output.stdout.as_slice()).unwrap();
+    let by = |who| {
+        records.iter().any(|record| {
+            record.subject.path() == "operation/rsa-2048/sign"
+                && record.subject.parameter("by") == Some(who)
+        })
+    };
+    assert!(by("tollgate") && by("aws-lc") && !by("openssl"));
+    assert!(String::from_utf8(output.stderr).unwrap().contains("RSA-2048 verify"));
+}
+
+#[test]
+fn kernel_measures_all_that_this_machine_can_run() {
+    let file = scratch("kernel.jsonl");
+    let name = file.to_str().unwrap();
+    let output = run(&["kernel", "--bits", "512", "--seconds", "0.1", "--json", name]);
+    if cfg!(not(target_arch = "x86_64")) {
+        return refused(&output, "core cycles");
+    }
+    assert_eq!(output.status.code(), Some(0), "{output:?}");
+    let records = records(&file);
+    let kernels: BTreeSet<&str> =
+        records.iter().filter_map(|record| record.subject.segments().nth(1)).collect();
+    let mut expected = BTreeSet::from(["amm52_mb8_portable", "amm64_portable"]);
+    if tollgate_cpu::HaveIfma::check().is_some() {
+        expected.extend(["amm52_mb8_ifma", "ams52_mb8_ifma"]);
+    }
+    if tollgate_cpu::HaveAdxBmi2::check().is_some() {
+        expected.extend(["amm64_mulx", "ams64_mulx"]);
+    }
+    assert_eq!(kernels, expected);
+    let stdout = String::from_utf8(output.stdout).unwrap();
+    assert!(expected.iter().all(|kernel| stdout.contains(kernel)), "{stdout}");
+}
+
+#[test]
+#[cfg(unix)]
+fn ctrl_c_prints_the_rows_that_are_done() {
+    let file = scratch("interrupted.jsonl");
+    let mut running = tollgate()
+        .args(["speed", "--bits", "512,4096", "--seconds", "1", "--against", "none", "--json"])
+        .arg(&file)
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    // The first row's records are in the file before the second row starts.
+    let started = Instant::now();
+    while fs::metadata(&file).map_or(0, |found| found.len()) == 0 {
+        assert!(started.elapsed() < Duration::from_secs(120), "the first row never came");
+        assert!(running.try_wait().unwrap().is_none(), "it ended before the first row");
+        sleep(Duration::from_millis(10));
+    }
+    let kill = Command::new("kill").args(["-INT", &running.id().to_string()]).status().unwrap();
+    assert!(kill.success());
+    let output = running.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(130), "{output:?}");
+    let stdout = String::from_utf8(output.stdout).unwrap();
+    assert!(stdout.contains("RSA-512! sign") && !stdout.contains("RSA-4096"), "{stdout}");
+    assert!(!records(&file).is_empty());
+}
