@@ -13,8 +13,8 @@ use crate::word::Word;
 pub const fn window_bits<W: Word>(bits: usize) -> usize {
     match bits {
         0..=32 => 2,
-        33..=384 => 4,
-        385..=1100 if W::LANES > 1 => 4,
+        33..=512 => 4,
+        513..=1100 if W::LANES > 1 => 4,
         _ => 5,
     }
 }

@@ -1,27 +1,29 @@
-//! The fingerprint of this machine, as records carry it.
+//! This machine as records know it.
 
-use tollgate_cpu::clock;
-use tollgate_cpu::features;
-use tollgate_cpu::machine::Machine as Facts;
+use tollgate_cpu::{clock, features};
 use tollgate_record::Machine;
 
 use crate::estimate::median_estimate;
 
-/// Windows of the clock's measurement: about 50 µs each.
-const CLOCK_WINDOWS: usize = 41;
+/// Windows of the core clock's estimate; about 3 ms in all.
+const CLOCK_WINDOWS: usize = 51;
 
-/// This machine, with its core clock measured now.
+/// The fingerprint of this machine, the clock of this core under load included (about 3 ms).
+#[must_use]
 pub fn this_machine() -> Machine {
-    let facts = Facts::this();
-    let words = |list: &[tollgate_cpu::Feature]| list.iter().map(|f| f.word().to_owned()).collect();
+    let told = tollgate_cpu::machine::Machine::this();
+    let words = |features: &[features::Feature]| {
+        features.iter().map(|feature| feature.word().to_owned()).collect()
+    };
     Machine {
-        cpu: facts.model_name.unwrap_or_else(|| "unknown processor".to_owned()),
+        cpu: told.model_name.or(told.vendor).unwrap_or_else(|| "unknown".to_owned()),
         features: words(&features::in_use()),
         vetoed: words(features::vetoed()),
-        logical_cores: facts.logical_cores,
-        kernel: facts.kernel,
-        virtualised: facts.virtualised,
-        core_clock_hz: clock::core_hz(CLOCK_WINDOWS).and_then(|hz| median_estimate(&hz)),
+        logical_cores: told.logical_cores,
+        kernel: told.kernel,
+        virtualised: told.virtualised,
+        core_clock_hz: clock::core_hz(CLOCK_WINDOWS)
+            .map(|hz| median_estimate(&hz).expect("windows, each of some length")),
     }
 }
 
@@ -30,10 +32,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_fingerprint_is_this_machines() {
+    fn this_machine_is_known() {
         let machine = this_machine();
-        assert!(!machine.cpu.is_empty());
         assert!(machine.features.is_disjoint(&machine.vetoed));
-        assert!(machine.logical_cores.is_none_or(|cores| cores > 0));
+        assert!(machine.logical_cores.is_some());
+        assert_eq!(machine.core_clock_hz.is_some(), cfg!(target_arch = "x86_64"));
+        assert!(!machine.slug().is_empty());
     }
 }
