@@ -128,8 +128,8 @@ impl<S: Scalar> Modulus<S> {
         Ok(Self { shape, bits, m, one, rr, rrr, fold, unit, k0: S::from_bits(k0) })
     }
 
-    /// x R mod m, for x < m in limbs: into Montgomery form without a kernel. Constant time, slow: for
-    /// constants of a key.
+    /// x R mod m, for x < m in limbs: into Montgomery form without a kernel. Constant time, slow:
+    /// for constants of a key.
     ///
     /// # Panics
     ///
@@ -211,8 +211,8 @@ fn double(x: &mut [u64], m: &[u64]) {
     }
 }
 
-/// Arithmetic mod m in limbs and Montgomery form (R64 = 2^{64 len}), on the portable kernel: for the
-/// constants of a modulus, in any radix. All values are below m, and wiped.
+/// Arithmetic mod m in limbs and Montgomery form (R64 = 2^{64 len}), on the portable kernel: for
+/// the constants of a modulus, in any radix. All values are below m, and wiped.
 struct Field<'a> {
     m: &'a [u64],
     bits: usize,
@@ -239,7 +239,8 @@ impl<'a> Field<'a> {
     /// 2^e in Montgomery form: square and double, by the bits of e, which is public.
     fn power_of_two(&mut self, e: usize) -> Value {
         let mut x = Zeroizing::new(vec![0; self.m.len()]);
-        x[(self.bits - 1) / 64] = 1 << ((self.bits - 1) % 64); // below m, which has the lowest bit too
+        // below m, which has this bit and the lowest
+        x[(self.bits - 1) / 64] = 1 << ((self.bits - 1) % 64);
         (self.bits - 1..64 * self.m.len()).for_each(|_| double(&mut x, self.m)); // R64 mod m
         for i in (0..usize::BITS - e.leading_zeros()).rev() {
             x = self.product(&x, &x);

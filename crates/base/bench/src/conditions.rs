@@ -1,55 +1,46 @@
-//! The state of the machine at the start: what else a figure depends on.
+//! What else was so when a figure was taken.
 
 use std::collections::BTreeMap;
 use std::fs;
 
-use tollgate_cpu::features;
-
-use crate::Warning;
-
-/// The load average above which something else must be running: this program alone has just begun.
-const LOAD_AVERAGE_MAX: f64 = 0.5;
-
-/// Conditions for records, and what about them is doubtful.
+/// The circumstances of a measurement, read at its start.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Conditions {
-    /// Name to value, as records carry them: `governor`, `load_average_1min`, `vetoed`. What cannot
-    /// be read is not there.
-    pub values: BTreeMap<String, String>,
-    /// Conditions that make figures doubtful.
-    pub warnings: Vec<Warning>,
+    /// Processes that wanted a core over the last minute, before this measurement.
+    pub load_average: Option<f64>,
+    /// The kernel's policy for the core clock; `None` where it has none (virtual machines).
+    pub governor: Option<String>,
 }
 
-/// Reads the conditions now; before the measurement, or the measurement itself is the load.
-#[must_use]
-pub fn conditions() -> Conditions {
-    let loadavg = fs::read_to_string("/proc/loadavg").ok();
-    // On machines with several governors the first core speaks for all.
-    let governor = fs::read_to_string("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor").ok();
-    let vetoed: Vec<_> = features::vetoed().iter().map(|feature| feature.word()).collect();
-    from_texts(loadavg.as_deref(), governor.as_deref(), &vetoed)
-}
+/// A load average above this says that something else runs here.
+const BUSY: f64 = 0.5;
 
-fn from_texts(loadavg: Option<&str>, governor: Option<&str>, vetoed: &[&str]) -> Conditions {
-    let mut conditions = Conditions::default();
-    let mut note = |name: &str, value: String| conditions.values.insert(name.to_owned(), value);
-    if let Some(governor) = governor.map(str::trim).filter(|governor| !governor.is_empty()) {
-        note("governor", governor.to_owned());
-    }
-    if !vetoed.is_empty() {
-        note("vetoed", vetoed.join(","));
-    }
-    let load_average = loadavg
-        .and_then(|text| text.split_whitespace().next())
-        .and_then(|first| first.parse::<f64>().ok())
-        .filter(|load| load.is_finite());
-    if let Some(load_average) = load_average {
-        note("load_average_1min", load_average.to_string());
-        if load_average > LOAD_AVERAGE_MAX {
-            conditions.warnings.push(Warning::Busy { load_average });
+impl Conditions {
+    /// Asks this machine.
+    pub fn now() -> Self {
+        let loads = fs::read_to_string("/proc/loadavg").unwrap_or_default();
+        let governor = "/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor";
+        Self {
+            load_average: loads.split(' ').next().and_then(|load| load.parse().ok()),
+            governor: fs::read_to_string(governor).ok().map(|text| text.trim().to_owned()),
         }
     }
-    conditions
+
+    /// As a record carries them.
+    pub fn to_map(&self) -> BTreeMap<String, String> {
+        let load = self.load_average.map(|load| ("load_average".to_owned(), format!("{load:.2}")));
+        let governor = self.governor.clone().map(|name| ("governor".to_owned(), name));
+        load.into_iter().chain(governor).collect()
+    }
+
+    /// What to do before the figures can be trusted, if anything.
+    pub fn warning(&self) -> Option<String> {
+        let load = self.load_average.filter(|&load| load > BUSY)?;
+        Some(format!(
+            "the load average was {load:.2} at the start: something else ran here; wait until it \
+             is below {BUSY}, and run again"
+        ))
+    }
 }
 
 #[cfg(test)]
@@ -57,24 +48,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_busy_machine_is_warned_about() {
-        let busy =
-            from_texts(Some("2.33 1.21 0.63 3/120 999\n"), Some("powersave\n"), &["adx", "ifma"]);
-        let values: Vec<_> = busy.values.iter().map(|(k, v)| (k.as_str(), v.as_str())).collect();
-        assert_eq!(
-            values,
-            [("governor", "powersave"), ("load_average_1min", "2.33"), ("vetoed", "adx,ifma")]
-        );
-        assert_eq!(busy.warnings, [Warning::Busy { load_average: 2.33 }]);
-    }
-
-    #[test]
-    fn a_quiet_one_is_not() {
-        let quiet = from_texts(Some("0.50 1.21 0.63 1/120 999\n"), None, &[]);
-        assert_eq!(quiet.values.len(), 1);
-        assert_eq!(quiet.warnings, []);
-        // Unreadable is unknown, not zero.
-        assert_eq!(from_texts(Some("garbage"), None, &[]), Conditions::default());
-        assert_eq!(from_texts(Some("NaN"), Some(""), &[]), Conditions::default());
+    fn a_busy_machine_is_said() {
+        let with = |load| Conditions { load_average: load, governor: Some("powersave".into()) };
+        assert!(with(Some(1.5)).warning().is_some_and(|text| text.contains("1.50")));
+        assert_eq!(with(Some(0.2)).warning(), None);
+        assert_eq!(with(None).warning(), None);
+        let map = with(Some(0.25)).to_map();
+        assert_eq!(map["load_average"], "0.25");
+        assert_eq!(map["governor"], "powersave");
     }
 }

@@ -1,301 +1,261 @@
-//! Paired and interleaved measurement: A B C, C B A, A B C, ...
+//! Contenders in turn: calibrated, warmed up, and sampled round by round.
 
 use core::fmt;
 use core::time::Duration;
 
-use crate::sample::{as_f64, calibrate, take};
-use crate::{Contender, CoreMeter, Meter, Sample, Series, Wrong};
+use crate::contender::{Contender, Wrong};
+use crate::sample::{Sampler, Timed};
+use crate::series::Series;
 
 /// How long to measure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Plan {
-    /// How long each contender runs before the first sample counts.
+    /// Before the first round, for each contender: code, data and clock settle.
     pub warm_up: Duration,
-    /// How long all rounds together last, warm-up not counted.
+    /// All rounds together; the round that is running when it ends is finished.
     pub total: Duration,
-    /// How long one sample of one contender lasts; a single run if that is longer.
+    /// One sample: long against the readings of the clock (about 80 000 cycles), short against
+    /// what may change meanwhile.
     pub sample: Duration,
-    /// Rounds to make even if `total` is over; at least 1. Fewer than 10 give intervals that are
-    /// too narrow.
+    /// Rounds that are run however long they take; at least 1 counts.
     pub min_rounds: usize,
 }
 
-impl Default for Plan {
-    /// 100 ms of warm-up for each, 2 s in all, samples of 3 ms, at least 11 rounds.
-    fn default() -> Self {
+impl Plan {
+    /// A figure to report: samples of 4 ms, at least eleven rounds.
+    pub const fn thorough(total: Duration) -> Self {
+        let (warm_up, sample) = (Duration::from_millis(50), Duration::from_millis(4));
+        Self { warm_up, total, sample, min_rounds: 11 }
+    }
+
+    /// A look: samples of 1 ms, three rounds at least.
+    pub const fn quick() -> Self {
         Self {
-            warm_up: Duration::from_millis(100),
-            total: Duration::from_secs(2),
-            sample: Duration::from_millis(3),
-            min_rounds: 11,
+            warm_up: Duration::from_millis(2),
+            total: Duration::from_millis(100),
+            sample: Duration::from_millis(1),
+            min_rounds: 3,
         }
     }
 }
 
-/// Why there is no result.
+/// Why there is no series.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Error {
-    /// A contender gave a wrong result: repair it, its speed means nothing.
+    /// There was nothing to measure.
+    NoContenders,
+    /// The caller asked to stop.
+    Stopped,
+    /// A contender's result was wrong: its figures are worth nothing, nor is a comparison with it.
     Wrong {
-        /// The contender's name.
-        contender: String,
+        /// The contender.
+        name: String,
         /// What was wrong.
         wrong: Wrong,
     },
-    /// `stop` asked to end before the measurement was complete.
-    Stopped,
-    /// There was no contender to measure: the caller's mistake.
-    NoContender,
 }
 
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Wrong { contender, wrong } => {
-                write!(
-                    f,
-                    "{contender}: wrong result: {wrong}; its speed means nothing, repair it first"
-                )
-            }
-            Self::Stopped => f.write_str("stopped before the measurement was complete"),
-            Self::NoContender => f.write_str("nothing to measure: give at least one contender"),
+            Self::NoContenders => f.write_str("nothing to measure: name at least one contender"),
+            Self::Stopped => f.write_str("stopped before the measurement was done"),
+            Self::Wrong { name, wrong } => write!(
+                f,
+                "{name} gave a wrong result ({wrong}); nothing is reported of this measurement: \
+                 test this machine's memory and processor, then report the case"
+            ),
         }
     }
 }
 
 impl core::error::Error for Error {}
 
-/// Measures `contenders` on the machine's clocks, interleaved.
+/// Measures all contenders, interleaved: first to last, then last to first, and again.
 ///
-/// Each is warmed up and calibrated to samples of `plan.sample`. Then round follows round, in
-/// turning order, until `plan.total` is over and `plan.min_rounds` are made. `stop` is asked before
-/// every sample; `progress` is told the share done, from 0 to 1, after every round.
+/// `stop` is asked before each sample. `progress` is told the share done, in [0, 1].
 ///
 /// # Errors
 ///
-/// A result is wrong, `stop` said so, or `contenders` is empty.
+/// [`Error`].
 pub fn interleave(
     contenders: &mut [Contender<'_>],
     plan: &Plan,
     stop: &dyn Fn() -> bool,
     progress: &mut dyn FnMut(f64),
 ) -> Result<Series, Error> {
-    interleave_on(&mut CoreMeter::new(), contenders, plan, stop, progress)
+    run(&mut Timed::new(), contenders, plan, stop, progress)
 }
 
-/// [`interleave`] on any clock.
-///
-/// # Errors
-///
-/// As [`interleave`].
-pub fn interleave_on(
-    meter: &mut dyn Meter,
+fn run(
+    sampler: &mut impl Sampler,
     contenders: &mut [Contender<'_>],
     plan: &Plan,
     stop: &dyn Fn() -> bool,
     progress: &mut dyn FnMut(f64),
 ) -> Result<Series, Error> {
     if contenders.is_empty() {
-        return Err(Error::NoContender);
+        return Err(Error::NoContenders);
     }
-    let go_on = || if stop() { Err(Error::Stopped) } else { Ok(()) };
+    let ask = || if stop() { Err(Error::Stopped) } else { Ok(()) };
     let mut runs = Vec::with_capacity(contenders.len());
-    for contender in contenders.iter_mut() {
-        runs.push(prepare(contender, plan, meter, &go_on)?);
+    for contender in &mut *contenders {
+        ask()?;
+        runs.push(calibrate(sampler, contender, plan).map_err(|e| wrong(contender, e))?);
     }
-
-    let min_rounds = plan.min_rounds.max(1);
-    let mut samples: Vec<Vec<Sample>> = vec![Vec::new(); contenders.len()];
-    let start = meter.now();
+    let mut series = Series::new(contenders.iter().map(|c| c.name.clone()));
+    let start = sampler.now();
     for round in 0.. {
-        for turn in 0..contenders.len() {
-            go_on()?;
-            let i = if round % 2 == 0 { turn } else { contenders.len() - 1 - turn };
-            let contender = &mut contenders[i];
-            let sample =
-                take(contender, runs[i], meter).map_err(|wrong| named(contender, wrong))?;
-            let operations = as_f64(runs[i]) * as_f64(contender.operations_per_run());
-            samples[i].push(sample.per(operations));
-        }
-        let spent = meter.now().saturating_sub(start);
-        let done = share(spent.as_secs_f64(), plan.total.as_secs_f64())
-            .min(share(as_f64(round + 1), as_f64(min_rounds as u64)));
-        progress(done);
-        if done >= 1.0 {
+        let done = sampler.now().saturating_sub(start);
+        if round >= plan.min_rounds.max(1) && done >= plan.total {
             break;
         }
+        progress((done.as_secs_f64() / plan.total.as_secs_f64().max(1e-9)).min(1.0));
+        let mut samples = vec![None; contenders.len()];
+        for turn in 0..contenders.len() {
+            let i = if round % 2 == 0 { turn } else { contenders.len() - 1 - turn };
+            ask()?;
+            let sample = sampler.sample(&mut contenders[i], runs[i]);
+            samples[i] = Some(sample.map_err(|e| wrong(&contenders[i], e))?);
+        }
+        series.push(samples.into_iter().flatten());
     }
-    let names = contenders.iter().map(|contender| contender.name().to_owned()).collect();
-    Ok(Series::new(names, samples))
+    progress(1.0);
+    Ok(series)
 }
 
-/// Warms a contender up and says how many runs make a sample.
-fn prepare(
+fn wrong(contender: &Contender<'_>, wrong: Wrong) -> Error {
+    Error::Wrong { name: contender.name.clone(), wrong }
+}
+
+/// How many runs make a sample; warms the contender up on the way.
+fn calibrate(
+    sampler: &mut impl Sampler,
     contender: &mut Contender<'_>,
     plan: &Plan,
-    meter: &mut dyn Meter,
-    go_on: &dyn Fn() -> Result<(), Error>,
-) -> Result<u64, Error> {
-    let start = meter.now();
+) -> Result<u32, Wrong> {
+    let start = sampler.now();
+    let mut runs = 1u32;
     loop {
-        go_on()?;
-        // Once more each time: a cold start must not decide how long samples are.
-        let runs =
-            calibrate(contender, plan.sample, meter).map_err(|wrong| named(contender, wrong))?;
-        if meter.now().saturating_sub(start) >= plan.warm_up {
-            return Ok(runs);
+        let sample = sampler.sample(contender, runs)?;
+        let one_run = sample.nanos * f64::from(contender.operations_per_run);
+        let wanted = plan.sample.as_secs_f64() * 1e9 / one_run.max(1.0);
+        let settled = f64::from(runs) >= wanted * 0.5;
+        if settled && sampler.now().saturating_sub(start) >= plan.warm_up {
+            #[allow(
+                clippy::cast_possible_truncation,
+                clippy::cast_sign_loss,
+                reason = "clamped to what u32 holds"
+            )]
+            return Ok(wanted.ceil().clamp(1.0, f64::from(u32::MAX)) as u32);
+        }
+        if !settled {
+            runs = runs.saturating_mul(2);
         }
     }
-}
-
-fn named(contender: &Contender<'_>, wrong: Wrong) -> Error {
-    Error::Wrong { contender: contender.name().to_owned(), wrong }
-}
-
-/// How much of `whole` is done, at most 1; all of it if there is nothing to do.
-fn share(done: f64, whole: f64) -> f64 {
-    if done >= whole { 1.0 } else { done / whole }
 }
 
 #[cfg(test)]
-pub(crate) mod tests {
-    #![allow(clippy::unwrap_used, reason = "tests")]
-
-    use core::cell::{Cell, RefCell};
+mod tests {
+    use core::cell::RefCell;
 
     use super::*;
+    use crate::sample::Sample;
 
-    /// A clock that only moves when a contender says that it worked: no noise, no waiting.
-    pub(crate) struct Counted<'a> {
-        pub(crate) clock: &'a Cell<u64>,
+    /// A sampler on which an operation of contender "n" takes n microseconds, by name.
+    struct Counted(Duration);
+
+    impl Sampler for Counted {
+        fn sample(&mut self, c: &mut Contender<'_>, runs: u32) -> Result<Sample, Wrong> {
+            (0..runs).try_for_each(|_| (c.run)())?;
+            let nanos = 1000.0 * c.name.parse::<f64>().expect("a number");
+            let all = nanos * f64::from(runs) * f64::from(c.operations_per_run);
+            self.0 += Duration::from_secs_f64(all / 1e9);
+            Ok(Sample { cycles: Some(4.0 * nanos), nanos, cpu_nanos: nanos, drift: 0.0 })
+        }
+        fn now(&self) -> Duration {
+            self.0
+        }
     }
 
-    impl Meter for Counted<'_> {
-        fn now(&mut self) -> Duration {
-            Duration::from_nanos(self.clock.get())
-        }
-
-        fn sample(&mut self, work: &mut dyn FnMut()) -> Sample {
-            let before = self.clock.get();
-            work();
-            let nanos = as_f64(self.clock.get() - before);
-            Sample { nanos, cpu_nanos: nanos, cycles: Some(4.0 * nanos), clock_drift: Some(0.0) }
-        }
+    fn plan(rounds: usize) -> Plan {
+        let ms = Duration::from_millis;
+        Plan { warm_up: ms(1), total: ms(0), sample: ms(1), min_rounds: rounds }
     }
-
-    /// Samples of one run each, four rounds, no warm-up.
-    const FOUR_ROUNDS: Plan = Plan {
-        warm_up: Duration::ZERO,
-        total: Duration::ZERO,
-        sample: Duration::ZERO,
-        min_rounds: 4,
-    };
 
     #[test]
-    fn rounds_run_forwards_and_backwards() {
-        let (clock, order) = (Cell::new(0), RefCell::new(String::new()));
-        let mut contenders = ["A", "B", "C"].map(|name| {
-            let (clock, order) = (&clock, &order);
+    fn rounds_go_forth_and_back() {
+        let order = RefCell::new(String::new());
+        let contender = |name: &'static str| {
+            let order = &order;
             Contender::new(name, 1, move || {
-                clock.set(clock.get() + 1);
                 order.borrow_mut().push_str(name);
                 Ok(())
             })
-        });
-        let mut done = Vec::new();
-        let series = interleave_on(
-            &mut Counted { clock: &clock },
-            &mut contenders,
-            &FOUR_ROUNDS,
-            &|| false,
-            &mut |share| done.push(share),
-        );
-        assert_eq!(series.unwrap().rounds(), 4);
-        // Calibration takes one run of each, then come the rounds.
-        assert_eq!(*order.borrow(), "ABC ABC CBA ABC CBA".replace(' ', ""));
-        assert_eq!(done, [0.25, 0.5, 0.75, 1.0]);
-    }
-
-    #[test]
-    fn twice_the_work_is_a_ratio_of_two() {
-        let clock = Cell::new(0);
-        let work = |nanos| {
-            let clock = &clock;
-            move || {
-                clock.set(clock.get() + nanos);
-                Ok(())
-            }
         };
-        let mut contenders = [
-            Contender::new("one", 1, work(1_000)),
-            Contender::new("twice", 1, work(2_000)),
-            Contender::new("eight in a batch", 8, work(2_000)),
-        ];
-        let plan = Plan {
-            warm_up: Duration::from_millis(1),
-            total: Duration::from_millis(300),
-            ..Plan::default()
-        };
-        let mut meter = Counted { clock: &clock };
+        // an operation takes 1, 2, 3 ms: one run is a sample
+        let mut contenders = [contender("1000"), contender("2000"), contender("3000")];
         let series =
-            interleave_on(&mut meter, &mut contenders, &plan, &|| false, &mut |_| ()).unwrap();
-        assert_eq!(series.rounds(), 34); // of 3 x 3 ms: the first at or past 300 ms
-        assert_eq!(series.nanos(0).point(), 1_000.0);
-        assert_eq!(series.cycles(0).unwrap().point(), 4_000.0);
-        assert_eq!(series.cpu_nanos(1).point(), 2_000.0);
-        assert_eq!(series.nanos(2).point(), 250.0);
-        assert_eq!(series.ratio(1, 0).interval(), (2.0, 2.0));
-        assert_eq!(series.ratio(0, 2).point(), 4.0);
-        assert!(series.warnings().is_empty(), "{:?}", series.warnings());
+            run(&mut Counted(Duration::ZERO), &mut contenders, &plan(3), &|| false, &mut |_| {});
+        let series = series.expect("right");
+        let order = order.borrow();
+        assert!(
+            order.ends_with("100020003000300020001000100020003000"),
+            "A B C C B A A B C is wanted, not {order}"
+        );
+        assert_eq!(series.rounds(), 3);
+        assert_eq!(series.ratio(1, 0).point(), 2.0);
+        assert_eq!(series.nanos(2).point(), 3e6);
     }
 
     #[test]
-    fn a_wrong_result_fails_the_measurement_whenever_it_comes() {
-        // Runs 0 and 1 are calibrations, the rest are samples.
-        for wrong_run in [0, 1, 2, 5] {
-            let (clock, runs) = (Cell::new(0), Cell::new(0));
-            let run = || {
-                clock.set(clock.get() + 1);
-                let this = runs.replace(runs.get() + 1);
-                if this == wrong_run { Err(Wrong::new("s^e is not m")) } else { Ok(()) }
-            };
-            let mut contenders = [Contender::new("left", 1, run), Contender::new("right", 1, run)];
-            let mut meter = Counted { clock: &clock };
-            let outcome =
-                interleave_on(&mut meter, &mut contenders, &FOUR_ROUNDS, &|| false, &mut |_| ());
-            let Err(Error::Wrong { contender, wrong }) = outcome else { panic!("{outcome:?}") };
-            // Order: left right | left right | right left.
-            let culprit = ["left", "right", "left", "right", "right", "left"][wrong_run];
-            assert_eq!((contender.as_str(), wrong.message.as_str()), (culprit, "s^e is not m"));
-            assert_eq!(runs.get(), wrong_run + 1, "nothing runs after it");
-        }
+    fn samples_are_as_long_as_the_plan_says() {
+        let count = RefCell::new(0u32);
+        let mut contenders = [Contender::new("10", 8, || {
+            *count.borrow_mut() += 1;
+            Ok(())
+        })];
+        // one run is 8 operations of 10 us; a sample of 1 ms is 13 of them
+        let mut sampler = Counted(Duration::ZERO);
+        let runs = calibrate(&mut sampler, &mut contenders[0], &plan(1)).expect("right");
+        assert_eq!(runs, 13);
+        assert!(sampler.0 >= Duration::from_millis(1), "warmed up");
     }
 
     #[test]
-    fn stop_is_heard_before_every_sample() {
-        for stop_after in 0..6 {
-            let (clock, runs) = (Cell::new(0), Cell::new(0));
-            let run = || {
-                clock.set(clock.get() + 1);
-                runs.set(runs.get() + 1);
-                Ok(())
-            };
-            let mut contenders = [Contender::new("a", 1, run), Contender::new("b", 1, run)];
-            let outcome = interleave_on(
-                &mut Counted { clock: &clock },
-                &mut contenders,
-                &FOUR_ROUNDS,
-                &|| runs.get() >= stop_after,
-                &mut |_| (),
-            );
-            assert!(matches!(outcome, Err(Error::Stopped)));
-            assert_eq!(runs.get(), stop_after);
-        }
+    fn a_wrong_result_fails_the_measurement() {
+        let calls = RefCell::new(0);
+        let mut contenders = [
+            Contender::new("1000", 1, || Ok(())),
+            Contender::new("2000", 1, || {
+                *calls.borrow_mut() += 1;
+                if *calls.borrow() > 5 { Err(Wrong::new("bit 3")) } else { Ok(()) }
+            }),
+        ];
+        let error =
+            run(&mut Counted(Duration::ZERO), &mut contenders, &plan(20), &|| false, &mut |_| {});
+        let error = error.expect_err("the sixth call is wrong");
+        assert_eq!(error, Error::Wrong { name: "2000".into(), wrong: Wrong::new("bit 3") });
+        assert!(error.to_string().contains("2000 gave a wrong result (bit 3)"));
     }
 
     #[test]
-    fn nobody_is_a_mistake() {
-        let outcome = interleave(&mut [], &FOUR_ROUNDS, &|| false, &mut |_| ());
-        assert!(matches!(outcome, Err(Error::NoContender)));
+    fn the_caller_can_stop_and_sees_progress() {
+        let (mut seen, calls) = (Vec::new(), RefCell::new(0));
+        let mut contenders = [Contender::new("1000", 1, || {
+            *calls.borrow_mut() += 1;
+            Ok(())
+        })];
+        let stop = || *calls.borrow() > 10;
+        let mut long = plan(1);
+        long.total = Duration::from_millis(20);
+        let stopped =
+            run(&mut Counted(Duration::ZERO), &mut contenders, &long, &stop, &mut |p| seen.push(p));
+        assert_eq!(stopped.expect_err("asked to stop"), Error::Stopped);
+        assert!(seen.is_sorted() && seen.iter().all(|p| (0.0..=1.0).contains(p)), "{seen:?}");
+        assert!(matches!(
+            interleave(&mut [], &plan(1), &|| false, &mut |_| {}),
+            Err(Error::NoContenders)
+        ));
     }
 }

@@ -1,41 +1,39 @@
 //! Calibrate, warm up, sample, pair and interleave, estimate.
 //!
-//! Things to compare are [`Contender`]s. [`interleave`] runs them in turn, forwards and backwards
-//! (A B C, C B A, ...), so that whatever changes slowly on the machine changes for all of them; one
-//! pass is a round and gives one sample of each. The [`Series`] that comes out answers with
-//! medians and their bootstrap intervals, ratios paired by round, and [`Warning`]s about the
-//! machine. A contender whose result is wrong fails the measurement.
+//! Contenders that are to be compared run in one [`interleave`]d series: A B C, C B A, A B C, and
+//! so on, each round within moments, so that a drift of clock, heat or neighbours meets all of
+//! them. A [`Series`] gives medians with bootstrap intervals, ratios from the rounds (not from
+//! medians taken minutes apart), and [`Warning`]s that say what to do next. A result that is wrong
+//! fails the measurement, however fast it came.
 //!
 //! ```
-//! use std::time::Duration;
+//! use core::time::Duration;
 //! use tollgate_bench::{Contender, Plan, Wrong, interleave};
 //!
-//! let sum_to = |n: u64| move || match std::hint::black_box((1..=n).fold(0, |a, b| a ^ b)) {
-//!     0 => Err(Wrong::new("the exclusive or of these numbers is not 0")),
-//!     _ => Ok(()),
+//! let sum = |n: u64| (0..n).fold(0, |a, b| core::hint::black_box(a ^ b));
+//! let contender = |name: &str, n: u64, right: u64| {
+//!     Contender::new(name, 1, move || (sum(n) == right).then_some(()).ok_or(Wrong::new("sum")))
 //! };
-//! let mut contenders =
-//!     [Contender::new("short", 1, sum_to(1_000)), Contender::new("long", 1, sum_to(4_000))];
-//! let plan = Plan { total: Duration::from_millis(20), ..Plan::default() };
-//! let series = interleave(&mut contenders, &plan, &|| false, &mut |_done| ())?;
-//! println!("long takes {:.1} times as long", series.ratio(1, 0).point());
-//! assert!(series.rounds() >= plan.min_rounds);
+//! let mut contenders = [contender("1000", 1000, sum(1000)), contender("2000", 2000, sum(2000))];
+//! let plan = Plan { total: Duration::from_millis(20), ..Plan::quick() };
+//! let series = interleave(&mut contenders, &plan, &|| false, &mut |_| {})?;
+//! println!("{:.0} ns, {:.2} times", series.nanos(0).point(), series.ratio(1, 0).point());
 //! # Ok::<(), tollgate_bench::Error>(())
 //! ```
-
 #![forbid(unsafe_code)]
 
-pub mod conditions;
-pub mod contender;
-pub mod estimate;
-pub mod interleave;
-pub mod machine;
-pub mod sample;
-pub mod series;
-pub mod warning;
+mod conditions;
+mod contender;
+mod estimate;
+mod interleave;
+mod machine;
+mod sample;
+mod series;
 
+pub use conditions::Conditions;
 pub use contender::{Contender, Wrong};
+pub use estimate::{median, median_estimate};
 pub use interleave::{Error, Plan, interleave};
-pub use sample::{CoreMeter, Meter, Sample};
-pub use series::Series;
-pub use warning::Warning;
+pub use machine::this_machine;
+pub use sample::Sample;
+pub use series::{Series, Warning};

@@ -1,29 +1,27 @@
-//! This machine as records know it.
+//! The fingerprint of this machine, as records carry it.
 
-use tollgate_cpu::{clock, features};
+use tollgate_cpu::clock;
+use tollgate_cpu::features;
+use tollgate_cpu::machine::Machine as Facts;
 use tollgate_record::Machine;
 
 use crate::estimate::median_estimate;
 
-/// Windows of the core clock's estimate; about 3 ms in all.
-const CLOCK_WINDOWS: usize = 51;
+/// Windows of the clock's measurement: about 50 µs each.
+const CLOCK_WINDOWS: usize = 41;
 
-/// The fingerprint of this machine, the clock of this core under load included (about 3 ms).
-#[must_use]
+/// This machine, with its core clock measured now.
 pub fn this_machine() -> Machine {
-    let told = tollgate_cpu::machine::Machine::this();
-    let words = |features: &[features::Feature]| {
-        features.iter().map(|feature| feature.word().to_owned()).collect()
-    };
+    let facts = Facts::this();
+    let words = |list: &[tollgate_cpu::Feature]| list.iter().map(|f| f.word().to_owned()).collect();
     Machine {
-        cpu: told.model_name.or(told.vendor).unwrap_or_else(|| "unknown".to_owned()),
+        cpu: facts.model_name.unwrap_or_else(|| "unknown processor".to_owned()),
         features: words(&features::in_use()),
         vetoed: words(features::vetoed()),
-        logical_cores: told.logical_cores,
-        kernel: told.kernel,
-        virtualised: told.virtualised,
-        core_clock_hz: clock::core_hz(CLOCK_WINDOWS)
-            .map(|hz| median_estimate(&hz).expect("windows, each of some length")),
+        logical_cores: facts.logical_cores,
+        kernel: facts.kernel,
+        virtualised: facts.virtualised,
+        core_clock_hz: clock::core_hz(CLOCK_WINDOWS).and_then(|hz| median_estimate(&hz)),
     }
 }
 
@@ -32,11 +30,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn this_machine_is_known() {
+    fn the_fingerprint_is_this_machines() {
         let machine = this_machine();
+        assert!(!machine.cpu.is_empty());
         assert!(machine.features.is_disjoint(&machine.vetoed));
-        assert!(machine.logical_cores.is_some());
-        assert_eq!(machine.core_clock_hz.is_some(), cfg!(target_arch = "x86_64"));
-        assert!(!machine.slug().is_empty());
+        assert!(machine.logical_cores.is_none_or(|cores| cores > 0));
     }
 }

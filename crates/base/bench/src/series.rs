@@ -1,124 +1,224 @@
-//! What a measurement gave: samples by contender and round, and what follows from them.
+//! What a measurement gave: samples by contender and round, and what can be said of them.
+
+use core::fmt;
 
 use tollgate_record::Estimate;
 
-use crate::estimate::median_estimate;
-use crate::{Sample, Warning, warning};
+use crate::estimate::{median, median_estimate};
+use crate::sample::Sample;
 
-/// The samples of an interleaved measurement: one per contender and round, each per operation.
-///
-/// Contenders are named by their place in the slice that was measured.
-#[derive(Clone, Debug)]
+/// The samples of all contenders, round by round.
+#[derive(Clone, Debug, PartialEq)]
 pub struct Series {
     names: Vec<String>,
-    /// By contender, then by round; all of one length, at least 1; amounts finite.
+    /// By contender, then by round.
     samples: Vec<Vec<Sample>>,
 }
 
+/// Something that makes the figures doubtful, and what to do about it.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Warning {
+    /// The core clock moved within samples.
+    Drift {
+        /// Median of how far, relative.
+        share: f64,
+    },
+    /// The thread was not on a core for part of the time.
+    Interrupted {
+        /// The contender.
+        name: String,
+        /// Share of the wall time without CPU.
+        share: f64,
+    },
+    /// Many samples lie far from the others.
+    Outliers {
+        /// The contender.
+        name: String,
+        /// Their share.
+        share: f64,
+    },
+}
+
+/// The clock may move this much within a sample before it is said.
+const DRIFT: f64 = 0.03;
+
+/// The share of time off the core, and of outliers, that is said.
+const DOUBTFUL: f64 = 0.1;
+
 impl Series {
-    /// A series of samples per operation; every contender has one for each round.
-    pub(crate) fn new(names: Vec<String>, samples: Vec<Vec<Sample>>) -> Self {
-        debug_assert!(samples.iter().all(|one| one.len() == samples[0].len() && !one.is_empty()));
-        Self { names, samples }
+    pub(crate) fn new(names: impl Iterator<Item = String>) -> Self {
+        let names: Vec<_> = names.collect();
+        Self { samples: vec![Vec::new(); names.len()], names }
     }
 
-    /// Rounds made, at least 1: the samples of each contender.
-    #[must_use]
+    /// Adds a round: one sample per contender, in their order.
+    pub(crate) fn push(&mut self, round: impl Iterator<Item = Sample>) {
+        for (samples, sample) in self.samples.iter_mut().zip(round) {
+            samples.push(sample);
+        }
+    }
+
+    /// How many rounds were run.
     pub fn rounds(&self) -> usize {
         self.samples[0].len()
     }
 
-    /// The contenders' names, in their order.
-    #[must_use]
-    pub fn names(&self) -> &[String] {
-        &self.names
-    }
-
-    /// The samples of one contender, per operation, in the order of rounds.
+    /// The samples of a contender, by round.
     ///
     /// # Panics
     ///
-    /// There is no such contender; so do all functions that take a contender.
-    #[must_use]
+    /// If there is no such contender. So do all methods that take one.
     pub fn samples(&self, contender: usize) -> &[Sample] {
         &self.samples[contender]
     }
 
-    /// Core cycles per operation: the median with its 95 % bootstrap interval. `None` where cycles
-    /// cannot be told.
-    #[must_use]
+    /// Core cycles per operation; `None` where cycles cannot be told.
     pub fn cycles(&self, contender: usize) -> Option<Estimate> {
-        let cycles: Option<Vec<f64>> =
-            self.samples[contender].iter().map(|sample| sample.cycles).collect();
-        cycles.map(|cycles| estimate(&cycles))
+        let cycles: Option<Vec<f64>> = self.samples[contender].iter().map(|s| s.cycles).collect();
+        median_estimate(&cycles?)
     }
 
-    /// Nanoseconds on the wall per operation: the median with its 95 % bootstrap interval.
-    #[must_use]
+    /// Time on the wall per operation, in nanoseconds.
+    ///
+    /// # Panics
+    ///
+    /// If there is no such contender.
     pub fn nanos(&self, contender: usize) -> Estimate {
-        estimate(&self.column(contender, |sample| sample.nanos))
+        self.estimate(contender, |s| s.nanos)
     }
 
-    /// Nanoseconds of this thread's CPU time per operation: the median with its 95 % bootstrap
-    /// interval.
-    #[must_use]
+    /// CPU time of the thread per operation, in nanoseconds.
+    ///
+    /// # Panics
+    ///
+    /// If there is no such contender.
     pub fn cpu_nanos(&self, contender: usize) -> Estimate {
-        estimate(&self.column(contender, |sample| sample.cpu_nanos))
+        self.estimate(contender, |s| s.cpu_nanos)
     }
 
-    /// How many times the cost of `b` an operation of `a` costs: the median over rounds of the
-    /// round's own ratio, in core cycles (wall time where cycles cannot be told), with its 95 %
-    /// bootstrap interval. Above 1, `a` is the slower one; `ratio(b, a)` reads as `a`'s speed-up.
-    #[must_use]
-    pub fn ratio(&self, a: usize, b: usize) -> Estimate {
-        let cost = |sample: &Sample| sample.cycles.unwrap_or(sample.nanos);
-        let (a, b) = (self.column(a, cost), self.column(b, cost));
-        let ratios: Vec<f64> =
-            a.iter().zip(&b).map(|(a, b)| a / b.max(f64::MIN_POSITIVE)).collect();
-        estimate(&ratios)
+    fn estimate(&self, contender: usize, of: impl Fn(&Sample) -> f64) -> Estimate {
+        let values: Vec<f64> = self.samples[contender].iter().map(of).collect();
+        median_estimate(&values).expect("a series has a round, and times are finite")
     }
 
-    /// What speaks against trusting these samples, and what to do about it.
-    #[must_use]
+    /// How many times the cost of `below` an operation of `above` costs: the median of the rounds'
+    /// ratios, in core cycles where they are known, else in time.
+    ///
+    /// # Panics
+    ///
+    /// If there is no such contender.
+    pub fn ratio(&self, above: usize, below: usize) -> Estimate {
+        let rounds = self.samples[above].iter().zip(&self.samples[below]);
+        let ratios: Vec<f64> = rounds
+            .map(|(above, below)| match (above.cycles, below.cycles) {
+                (Some(above), Some(below)) => above / below,
+                _ => above.nanos / below.nanos,
+            })
+            .collect();
+        median_estimate(&ratios).expect("a series has a round, and an operation takes time")
+    }
+
+    /// What makes the figures doubtful.
     pub fn warnings(&self) -> Vec<Warning> {
-        warning::of_series(self)
-    }
-
-    /// One number of every sample of a contender.
-    pub(crate) fn column(&self, contender: usize, number: impl Fn(&Sample) -> f64) -> Vec<f64> {
-        self.samples[contender].iter().map(number).collect()
+        let mut warnings = Vec::new();
+        let drifts: Vec<f64> = self.samples.iter().flatten().map(|s| s.drift).collect();
+        let share = median(&drifts);
+        if share > DRIFT {
+            warnings.push(Warning::Drift { share });
+        }
+        for (name, samples) in self.names.iter().zip(&self.samples) {
+            let off: Vec<f64> = samples.iter().map(|s| 1.0 - s.cpu_nanos / s.nanos).collect();
+            let share = median(&off);
+            if share > DOUBTFUL {
+                warnings.push(Warning::Interrupted { name: name.clone(), share });
+            }
+            let share = outliers(samples.iter().map(|s| s.cycles.unwrap_or(s.nanos)).collect());
+            if share > DOUBTFUL {
+                warnings.push(Warning::Outliers { name: name.clone(), share });
+            }
+        }
+        warnings
     }
 }
 
-fn estimate(samples: &[f64]) -> Estimate {
-    median_estimate(samples).expect("a series has samples, and clocks give finite numbers")
+/// The share of values further from the median than a tenth of it.
+fn outliers(values: Vec<f64>) -> f64 {
+    let middle = median(&values);
+    let count = |far: bool| if far { 1.0 } else { 0.0 };
+    let far: f64 = values.iter().map(|v| count((v - middle).abs() > 0.1 * middle)).sum();
+    let all: f64 = values.iter().map(|_| 1.0).sum();
+    far / all.max(1.0)
+}
+
+impl fmt::Display for Warning {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Drift { share } => write!(
+                f,
+                "the core clock moved by {:.0} % within samples: let the machine settle, set the \
+                 governor to performance, and run again",
+                100.0 * share
+            ),
+            Self::Interrupted { name, share } => write!(
+                f,
+                "{name} was off the core for {:.0} % of its time: stop what else runs here, or pin \
+                 this program (taskset -c 1), and run again",
+                100.0 * share
+            ),
+            Self::Outliers { name, share } => write!(
+                f,
+                "{:.0} % of the samples of {name} lie more than 10 % from the median: stop what \
+                 else runs here, or measure longer (--seconds), and trust the ratios first",
+                100.0 * share
+            ),
+        }
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn sample(nanos: f64, cycles: Option<f64>) -> Sample {
-        Sample { nanos, cpu_nanos: nanos, cycles, clock_drift: cycles.map(|_| 0.0) }
+    fn sample(nanos: f64) -> Sample {
+        Sample { cycles: None, nanos, cpu_nanos: nanos, drift: 0.0 }
+    }
+
+    fn series(samples: Vec<Vec<Sample>>) -> Series {
+        let names = ["a", "b"].into_iter().map(str::to_owned);
+        let mut series = Series::new(names.take(samples.len()));
+        for round in 0..samples[0].len() {
+            series.push(samples.iter().map(|s| s[round]));
+        }
+        series
     }
 
     #[test]
-    fn ratios_are_paired_by_round() {
-        // The machine slows down fivefold on the way; the ratio of each round is 2 all the same.
-        let a = (1..=21).map(|round| sample(1.0, Some(2.0 * f64::from(round)))).collect();
-        let b = (1..=21).map(|round| sample(1.0, Some(f64::from(round)))).collect();
-        let series = Series::new(vec!["a".into(), "b".into()], vec![a, b]);
-        assert_eq!(series.ratio(0, 1).interval(), (2.0, 2.0));
-        assert_eq!(series.ratio(1, 0).point(), 0.5);
-        let (low, high) = series.cycles(0).expect("given").interval();
-        assert!(high > low, "the figure itself is in doubt");
-    }
-
-    #[test]
-    fn without_cycles_the_wall_decides() {
-        let one = |nanos| vec![sample(nanos, None); 3];
-        let series = Series::new(vec!["a".into(), "b".into()], vec![one(30.0), one(10.0)]);
+    fn ratios_are_taken_within_rounds() {
+        // Both slow down threefold in the second half; the ratio does not.
+        let times = |one: f64| (0..20).map(move |i| sample(if i < 10 { one } else { 3.0 * one }));
+        let series = series(vec![times(10.0).collect(), times(25.0).collect()]);
+        let ratio = series.ratio(1, 0);
+        assert_eq!((ratio.point(), ratio.interval()), (2.5, (2.5, 2.5)));
         assert_eq!(series.cycles(0), None);
-        assert_eq!(series.ratio(0, 1).point(), 3.0);
+        assert_eq!(series.rounds(), 20);
+    }
+
+    #[test]
+    fn doubtful_series_say_so_and_what_to_do() {
+        let steady: Vec<_> = (0..10).map(|_| sample(10.0)).collect();
+        assert_eq!(series(vec![steady.clone()]).warnings(), []);
+
+        let mut far = steady.clone();
+        far[..3].iter_mut().for_each(|s| (s.nanos, s.cpu_nanos) = (15.0, 15.0));
+        let warnings = series(vec![far]).warnings();
+        assert_eq!(warnings, [Warning::Outliers { name: "a".into(), share: 0.3 }]);
+        assert!(warnings[0].to_string().starts_with("30 % of the samples of a lie"));
+
+        let off = steady.iter().map(|s| Sample { cpu_nanos: 5.0, ..*s }).collect();
+        let warnings = series(vec![off]).warnings();
+        assert_eq!(warnings, [Warning::Interrupted { name: "a".into(), share: 0.5 }]);
+
+        let moved = steady.iter().map(|s| Sample { drift: 0.2, ..*s }).collect();
+        assert_eq!(series(vec![moved]).warnings(), [Warning::Drift { share: 0.2 }]);
     }
 }

@@ -166,7 +166,8 @@ impl fmt::Display for ReadError {
             Problem::UnknownSchema(found) => {
                 write!(
                     f,
-                    "schema {found} never existed (this program knows {SCHEMA}): write the record anew"
+                    "schema {found} never existed (this program knows {SCHEMA}): \
+                     write the record anew"
                 )
             }
             Problem::Malformed(error) => {

@@ -66,7 +66,8 @@ fn taken_at() -> impl Strategy<Value = Timestamp> {
 
 prop_compose! {
     fn record()(
-        subject in "[a-z0-9_.-]{1,8}(/[a-z0-9_.-]{1,8}){0,3}(\\?K=[A-Za-z0-9_.+:-]{1,5}(&by=[a-z]{1,8})?)?",
+        subject in "[a-z0-9_.-]{1,8}(/[a-z0-9_.-]{1,8}){0,3}\
+                    (\\?K=[A-Za-z0-9_.+:-]{1,5}(&by=[a-z]{1,8})?)?",
         quantity in "[a-z][a-z0-9_]{0,20}",
         unit in unit(),
         estimate in estimate(),
