@@ -69,7 +69,7 @@ pub(crate) fn random_below(u: &mut [u64], n: &[u64], bits: usize) -> Result<(), 
             *u = u64::from_le_bytes(*bytes);
         }
         // at least half of what is left is below n
-        if bits % 64 != 0 {
+        if !bits.is_multiple_of(64) {
             u[n.len() - 1] &= (1 << (bits % 64)) - 1;
         }
         let mut borrow = 0;

@@ -7,8 +7,10 @@ use crate::{Error, PrivateKey, PrivateRequest, Workspace, private_batch};
 
 const PEM: &str = include_str!("../../../../vectors/keys/rsa-1024.pem");
 
-/// What goes wrong in the faulty key.
-const FAULTS: [(&str, fn(&mut PrivateKey)); 5] = [
+/// A name, and what goes wrong in the faulty key.
+type Fault = (&'static str, fn(&mut PrivateKey));
+
+const FAULTS: [Fault; 5] = [
     ("the half modulo p", |key| key.exponents.d_p[3] ^= 1 << 17),
     ("the half modulo q", |key| key.exponents.d_q[0] ^= 1 << 63),
     ("recombination", |key| {

@@ -4,7 +4,8 @@
 //!   kernels.
 //! * A [`Workspace`] is a thread's kernels and scratch memory.
 //! * Operations come single (methods of the keys) and in batches of any size and any keys
-//! ([`private_batch`], [`sign_pkcs1v15_batch`]), which run eight to a call where the processor can.
+//!   ([`private_batch`], [`sign_pkcs1v15_batch`]), which run eight to a call where the processor
+//!   can.
 //!
 //!
 //! Every private operation is blinded, and checked with the public exponent before its result

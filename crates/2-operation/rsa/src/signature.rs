@@ -187,10 +187,11 @@ pub fn verify_pkcs1v15_batch(workspace: &mut Workspace, requests: &mut [VerifyRe
                 request.outcome = Some(Err(Rejected::SignatureInvalid.into()));
             }
         }
-        let mut buffers = em.iter_mut();
-        let mut public = core::array::from_fn::<_, LANES, _>(|i| {
-            let key = chunk[i.min(chunk.len() - 1)].key;
-            let em = buffers.next().expect("a buffer per lane");
+        // lanes beyond the chunk take its last key and are not run
+        let mut keys = chunk.iter().map(|request| request.key);
+        let mut key = chunk[0].key;
+        let mut public = em.each_mut().map(|em| {
+            key = keys.next().unwrap_or(key);
             PublicRequest::new(key, &mut em[..key.size()])
         });
         public_batch(workspace, &mut public[..chunk.len()]);
