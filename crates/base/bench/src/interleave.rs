@@ -100,8 +100,7 @@ fn run(
     let ask = || if stop() { Err(Error::Stopped) } else { Ok(()) };
     let mut runs = Vec::with_capacity(contenders.len());
     for contender in &mut *contenders {
-        ask()?;
-        runs.push(calibrate(sampler, contender, plan).map_err(|e| wrong(contender, e))?);
+        runs.push(calibrate(sampler, contender, plan, &ask)?);
     }
     let mut series = Series::new(contenders.iter().map(|c| c.name.clone()));
     let start = sampler.now();
@@ -133,11 +132,13 @@ fn calibrate(
     sampler: &mut impl Sampler,
     contender: &mut Contender<'_>,
     plan: &Plan,
-) -> Result<u32, Wrong> {
+    ask: &impl Fn() -> Result<(), Error>,
+) -> Result<u32, Error> {
     let start = sampler.now();
     let mut runs = 1u32;
     loop {
-        let sample = sampler.sample(contender, runs)?;
+        ask()?;
+        let sample = sampler.sample(contender, runs).map_err(|e| wrong(contender, e))?;
         let one_run = sample.nanos * f64::from(contender.operations_per_run);
         let wanted = plan.sample.as_secs_f64() * 1e9 / one_run.max(1.0);
         let settled = f64::from(runs) >= wanted * 0.5;
@@ -217,7 +218,8 @@ mod tests {
         })];
         // one run is 8 operations of 10 us; a sample of 1 ms is 13 of them
         let mut sampler = Counted(Duration::ZERO);
-        let runs = calibrate(&mut sampler, &mut contenders[0], &plan(1)).expect("right");
+        let runs =
+            calibrate(&mut sampler, &mut contenders[0], &plan(1), &|| Ok(())).expect("right");
         assert_eq!(runs, 13);
         assert!(sampler.0 >= Duration::from_millis(1), "warmed up");
     }

@@ -23,6 +23,11 @@ pub enum Warning {
         /// Median of how far, relative.
         share: f64,
     },
+    /// Too few rounds for an interval to mean much.
+    FewRounds {
+        /// How many there were.
+        rounds: usize,
+    },
     /// The thread was not on a core for part of the time.
     Interrupted {
         /// The contender.
@@ -41,6 +46,9 @@ pub enum Warning {
 
 /// The clock may move this much within a sample before it is said.
 const DRIFT: f64 = 0.03;
+
+/// Below this a bootstrap interval covers clearly less than its 95 %.
+const FEW_ROUNDS: usize = 10;
 
 /// The share of time off the core, and of outliers, that is said.
 const DOUBTFUL: f64 = 0.1;
@@ -121,6 +129,10 @@ impl Series {
     /// What makes the figures doubtful.
     pub fn warnings(&self) -> Vec<Warning> {
         let mut warnings = Vec::new();
+        let rounds = self.rounds();
+        if rounds < FEW_ROUNDS {
+            warnings.push(Warning::FewRounds { rounds });
+        }
         let drifts: Vec<f64> = self.samples.iter().flatten().map(|s| s.drift).collect();
         let share = median(&drifts);
         if share > DRIFT {
@@ -158,6 +170,10 @@ impl fmt::Display for Warning {
                 "the core clock moved by {:.0} % within samples: let the machine settle, set the \
                  governor to performance, and run again",
                 100.0 * share
+            ),
+            Self::FewRounds { rounds } => write!(
+                f,
+                "only {rounds} rounds: the intervals say too little; measure longer (--seconds)"
             ),
             Self::Interrupted { name, share } => write!(
                 f,
@@ -220,5 +236,8 @@ mod tests {
 
         let moved = steady.iter().map(|s| Sample { drift: 0.2, ..*s }).collect();
         assert_eq!(series(vec![moved]).warnings(), [Warning::Drift { share: 0.2 }]);
+
+        let few = series(vec![steady[..9].to_vec()]).warnings();
+        assert_eq!(few, [Warning::FewRounds { rounds: 9 }]);
     }
 }

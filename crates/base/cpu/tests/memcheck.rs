@@ -1,7 +1,7 @@
 //! The constant-time check can fail: memcheck sees a branch and an index that depend on a secret.
 #![allow(clippy::unwrap_used, reason = "tests")]
 
-use std::hint::black_box;
+use core::hint::black_box;
 
 use tollgate_cpu::{features, memcheck, rerun};
 
@@ -59,7 +59,7 @@ fn an_index_by_a_secret_is_reported() {
     // A mask instead of the bounds check: the address alone must give it away.
     assert!(errors(|| found = table[usize::try_from(index[0] & 7).unwrap()]) > 0);
     memcheck::declassify_words(&index);
-    memcheck::declassify_words(std::slice::from_ref(&found));
+    memcheck::declassify_words(core::slice::from_ref(&found));
     assert_eq!(found, 5);
 }
 
