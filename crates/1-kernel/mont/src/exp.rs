@@ -45,8 +45,10 @@ pub struct Stream<'a, W: Word> {
 ///
 /// # Panics
 ///
-/// If a slice has not the length its description says, or e fewer than `bits` bits.
+/// If a slice has not the length its description says, if e has fewer than `bits` bits, or `bits`
+/// is 0.
 pub fn exp<K: Kernel, const S: usize>(kernel: K, bits: usize, streams: [Stream<'_, K::Word>; S]) {
+    assert!(bits > 0, "an exponent has at least one bit");
     let w = window_bits::<K::Word>(bits);
     let mut streams = streams.map(|s| Run::new(kernel, s, w, bits));
     for i in (0..bits.div_ceil(w)).rev() {

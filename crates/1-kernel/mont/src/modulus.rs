@@ -104,13 +104,15 @@ impl<S: Scalar> Modulus<S> {
     ///
     /// # Panics
     ///
-    /// If m has more bits than `shape` has room for.
+    /// If `shape` belongs to another radix, or m has more bits than
+    /// [`Shape::modulus_bits_max`].
     pub fn new(m: &[u64], shape: Shape) -> Result<Self, NotOdd> {
         let bits = bit_length(m);
         if bits < 2 || m[0] & 1 == 0 {
             return Err(NotOdd);
         }
-        assert!(bits <= shape.k() * S::BITS, "the shape belongs to a shorter modulus");
+        assert!(shape.radix_bits() == S::BITS, "the shape belongs to another radix");
+        assert!(bits <= shape.modulus_bits_max(), "the shape belongs to a shorter modulus");
         let m = &m[..bits.div_ceil(64)];
         let pack = |x: &[u64]| {
             let mut z = vec![S::default(); shape.k()];
@@ -126,6 +128,14 @@ impl<S: Scalar> Modulus<S> {
         let fold = if S::BITS == Digit::BITS { fold(m, k0, shape) } else { Vec::new() };
         let (m, unit) = (pack(m), pack(&[1]));
         Ok(Self { shape, bits, m, one, rr, rrr, fold, unit, k0: S::from_bits(k0) })
+    }
+
+    /// Tells memcheck that every number of this modulus is secret; see [`tollgate_cpu::memcheck`].
+    pub fn mark_secret(&self) {
+        let Self { m, one, rr, rrr, fold, .. } = self;
+        for word in [m, one, rr, rrr, fold].into_iter().flatten().chain([&self.k0]) {
+            tollgate_cpu::memcheck::mark_secret_words(core::slice::from_ref(word.word()));
+        }
     }
 
     /// x R mod m, for x < m in limbs: into Montgomery form without a kernel. Constant time, slow:
@@ -161,12 +171,30 @@ impl Modulus<Row> {
 
     /// Takes another shape; allocates only when it is the largest so far. All lanes must be loaded
     /// again.
+    ///
+    /// # Panics
+    ///
+    /// If the shape is one of limbs.
     pub fn reshape(&mut self, shape: Shape) {
         self.shape = shape;
-        let Self { m, one, rr, rrr, fold, unit, .. } = self;
-        for v in [m, one, rr, rrr, fold, unit] {
+        assert!(shape.radix_bits() == Digit::BITS, "the shape belongs to another radix");
+        for v in self.rows() {
             v.resize(shape.k(), Row::default());
         }
+        self.unit.fill(Row::default());
+        self.unit[0] = Row::splat(1);
+    }
+
+    /// Overwrites all eight moduli: before they are forgotten, and before [`reshape`](Self::reshape)
+    /// may leave them behind in memory that it gives back.
+    pub fn wipe(&mut self) {
+        self.rows().into_iter().for_each(|v| v.as_mut_slice().zeroize());
+        self.k0.zeroize();
+    }
+
+    fn rows(&mut self) -> [&mut Vec<Row>; 6] {
+        let Self { m, one, rr, rrr, fold, unit, .. } = self;
+        [m, one, rr, rrr, fold, unit]
     }
 
     /// Copies a modulus into a lane.
@@ -343,6 +371,33 @@ mod tests {
                 constants::<Digit>(&m, Shape::digits(bits));
             }
         }
+    }
+
+    #[test]
+    #[should_panic(expected = "shorter modulus")]
+    fn a_modulus_without_slack_is_refused() {
+        let mut m = vec![u64::MAX; 8]; // 520 bits fill 10 digits: no room for operands below 8m
+        m.push(0xff);
+        let _ = Modulus::<Digit>::new(&m, Shape::digits(506));
+    }
+
+    #[test]
+    #[should_panic(expected = "another radix")]
+    fn a_shape_of_another_radix_is_refused() {
+        let _ = Modulus::<u64>::new(&[5], Shape::digits(512));
+    }
+
+    #[test]
+    fn a_wiped_modulus_can_be_loaded_again() {
+        let shape = Shape::digits(512);
+        let one = Modulus::<Digit>::new(&[u64::MAX; 8], shape).expect("odd");
+        let mut lanes = Modulus::lanes(shape);
+        lanes.load_lane(3, &one);
+        lanes.wipe();
+        assert!(lanes.rows().into_iter().flatten().all(|row| *row == Row::default()));
+        lanes.reshape(shape);
+        lanes.load_lane(3, &one);
+        assert!(lanes.unit()[0] == Row::splat(1) && lanes.m()[0].lane(3) == one.m()[0].0);
     }
 
     #[test]

@@ -1,10 +1,12 @@
 //! How many words a number has, and in what blocks a kernel walks over them.
 
-/// K words in blocks of `tile` words. Depends on the size of a modulus alone, which is public.
+/// K words in blocks of `tile` words, in a radix. Depends on the size of a modulus alone, which is
+/// public.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Shape {
     k: usize,
     tile: usize,
+    radix_bits: usize,
 }
 
 /// Block widths of the eight-lane kernels, the best first. 20 is the most that fits: 20 + 1
@@ -32,7 +34,7 @@ impl Shape {
     /// If `bits` is 0 or above 8192.
     pub fn limbs(bits: usize) -> Self {
         assert!((1..=8192).contains(&bits), "a modulus has 1 to 8192 bits, not {bits}");
-        Self::fewest(bits.div_ceil(64), &TILES64)
+        Self::fewest(bits.div_ceil(64), &TILES64, 64)
     }
 
     /// Digits of a modulus of `bits` bits: 64 m <= R = 2^{52K}.
@@ -42,12 +44,12 @@ impl Shape {
     /// If `bits` is 0 or above 8192.
     pub fn digits(bits: usize) -> Self {
         assert!((1..=8192).contains(&bits), "a modulus has 1 to 8192 bits, not {bits}");
-        Self::fewest((bits + SLACK_BITS).div_ceil(52), &TILES52)
+        Self::fewest((bits + SLACK_BITS).div_ceil(52), &TILES52, 52)
     }
 
     /// The fewest words, at least `need`, in whole blocks; the widest block that gives them.
-    fn fewest(need: usize, tiles: &[usize]) -> Self {
-        let of = |&tile: &usize| Self { k: need.next_multiple_of(tile), tile };
+    fn fewest(need: usize, tiles: &[usize], radix_bits: usize) -> Self {
+        let of = |&tile: &usize| Self { k: need.next_multiple_of(tile), tile, radix_bits };
         tiles.iter().map(of).min_by_key(|s| (s.k, usize::MAX - s.tile)).expect("tiles is not empty")
     }
 
@@ -59,6 +61,17 @@ impl Shape {
     /// Words of a block; divides K.
     pub fn tile(self) -> usize {
         self.tile
+    }
+
+    /// Bits of a word: 64 for limbs, 52 for digits.
+    pub fn radix_bits(self) -> usize {
+        self.radix_bits
+    }
+
+    /// Bits of the longest modulus that the kernels take in this shape.
+    pub fn modulus_bits_max(self) -> usize {
+        let slack = if self.radix_bits == 52 { SLACK_BITS } else { 0 };
+        self.k * self.radix_bits - slack
     }
 
     /// Words of scratch for one product: the most that a kernel asks for.
@@ -75,10 +88,10 @@ mod tests {
     fn rsa_sizes_have_the_shapes_of_the_design() {
         // bits of a prime: K, tile
         for (bits, k, tile) in [(512, 10, 10), (1024, 20, 20), (1536, 30, 15), (2048, 40, 20)] {
-            assert_eq!(Shape::digits(bits), Shape { k, tile }, "{bits}");
+            assert_eq!(Shape::digits(bits), Shape { k, tile, radix_bits: 52 }, "{bits}");
         }
         for (bits, k, tile) in [(256, 4, 4), (512, 8, 8), (1024, 16, 8), (1536, 24, 8)] {
-            assert_eq!(Shape::limbs(bits), Shape { k, tile }, "{bits}");
+            assert_eq!(Shape::limbs(bits), Shape { k, tile, radix_bits: 64 }, "{bits}");
         }
     }
 
@@ -86,8 +99,10 @@ mod tests {
     fn every_size_has_room_and_whole_blocks() {
         for bits in 1..=8192 {
             let (limbs, digits) = (Shape::limbs(bits), Shape::digits(bits));
-            assert!(bits <= 64 * limbs.k && limbs.k % limbs.tile == 0);
-            assert!(bits + SLACK_BITS <= 52 * digits.k && digits.k % digits.tile == 0);
+            assert!(bits <= limbs.modulus_bits_max() && limbs.k % limbs.tile == 0);
+            assert!(bits <= digits.modulus_bits_max() && digits.k % digits.tile == 0);
+            assert!(limbs.modulus_bits_max() <= 64 * limbs.k);
+            assert!(digits.modulus_bits_max() + SLACK_BITS <= 52 * digits.k);
             assert!(digits.k <= K_MAX);
         }
     }

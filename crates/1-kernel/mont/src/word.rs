@@ -47,6 +47,8 @@ pub trait Scalar: DefaultIsZeroes {
     fn from_bits(x: u64) -> Self;
     /// The position's bits.
     fn bits(self) -> u64;
+    /// The memory it lies in.
+    fn word(&self) -> &u64;
 
     /// Writes the number `limbs` (radix 2^64, little-endian) into `z`, zero-extended or cut to its
     /// length.
@@ -86,6 +88,9 @@ impl Scalar for u64 {
     fn bits(self) -> u64 {
         self
     }
+    fn word(&self) -> &u64 {
+        self
+    }
 }
 
 impl Scalar for Digit {
@@ -95,6 +100,9 @@ impl Scalar for Digit {
     }
     fn bits(self) -> u64 {
         self.0 & DIGIT
+    }
+    fn word(&self) -> &u64 {
+        &self.0
     }
 }
 

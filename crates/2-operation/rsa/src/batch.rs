@@ -13,7 +13,6 @@ use crate::single::check_input;
 use crate::workspace::{LIMBS_MAX, Workspace};
 
 /// A private operation of a batch: c becomes c^d mod n in place, or its outcome says why not.
-#[derive(Debug)]
 pub struct PrivateRequest<'a> {
     key: &'a PrivateKey,
     buffer: &'a mut [u8],
@@ -21,7 +20,6 @@ pub struct PrivateRequest<'a> {
 }
 
 /// A public operation of a batch: x becomes x^e mod n in place, or its outcome says why not.
-#[derive(Debug)]
 pub struct PublicRequest<'a> {
     key: &'a PublicKey,
     buffer: &'a mut [u8],
@@ -30,6 +28,16 @@ pub struct PublicRequest<'a> {
 
 macro_rules! request {
     ($request:ident, $key:ty) => {
+        impl core::fmt::Debug for $request<'_> {
+            /// Shows no buffer: it may hold a message.
+            fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+                f.debug_struct(stringify!($request))
+                    .field("key", &self.key)
+                    .field("outcome", &self.outcome)
+                    .finish_non_exhaustive()
+            }
+        }
+
         impl<'a> $request<'a> {
             /// A request on a buffer of the key's size, big-endian.
             pub fn new(key: &'a $key, buffer: &'a mut [u8]) -> Self {
@@ -129,6 +137,7 @@ fn private_requests(
         } else {
             let drawn = private_lanes(workspace, requests, &lanes, used, method);
             workspace.lanes.wipe();
+            workspace.keys.wipe();
             if let Err(error) = drawn {
                 for &lane in &lanes[..used] {
                     requests[lane].buffer.zeroize();

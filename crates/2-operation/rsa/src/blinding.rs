@@ -2,7 +2,8 @@
 //!
 //! A pair is used once, then squared; after [`USES`] squares it is made anew from fresh random
 //! bytes (see [`crate::private::make_pair`]). A key keeps its idle pairs; each operation takes one
-//! and gives it back, so two operations at once never share one.
+//! and gives it back, so two operations at once never share one. A process that was forked makes
+//! its own.
 
 use std::sync::{Mutex, PoisonError};
 
@@ -25,15 +26,22 @@ pub(crate) struct Pair<S: Zeroize> {
 
 /// The idle pairs of a key.
 pub(crate) struct Pool<S: Zeroize> {
-    idle: Mutex<Vec<Pair<S>>>,
+    idle: Mutex<Idle<S>>,
     k: usize,
+}
+
+struct Idle<S: Zeroize> {
+    pairs: Vec<Pair<S>>,
+    /// Whose pairs they are.
+    process: u32,
 }
 
 impl<S: Scalar> Pool<S> {
     /// A pool with room for `pairs` operations at once without allocating; more are made when
     /// needed.
     pub(crate) fn new(k: usize, pairs: usize) -> Self {
-        let pool = Self { idle: Mutex::new(Vec::with_capacity(pairs)), k };
+        let idle = Idle { pairs: Vec::with_capacity(pairs), process: std::process::id() };
+        let pool = Self { idle: Mutex::new(idle), k };
         (0..pairs).for_each(|_| pool.give(pool.blank()));
         pool
     }
@@ -46,12 +54,18 @@ impl<S: Scalar> Pool<S> {
     pub(crate) fn take(&self) -> Pair<S> {
         // a panic elsewhere cannot leave half a pair: pairs move as a whole
         let mut idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner);
-        idle.pop().unwrap_or_else(|| self.blank())
+        let process = std::process::id();
+        if idle.process != process {
+            // After a fork parent and child hold the same pairs: the child makes new ones.
+            idle.process = process;
+            idle.pairs.iter_mut().for_each(|pair| pair.left = 0);
+        }
+        idle.pairs.pop().unwrap_or_else(|| self.blank())
     }
 
     /// Gives a pair back.
     pub(crate) fn give(&self, pair: Pair<S>) {
-        self.idle.lock().unwrap_or_else(PoisonError::into_inner).push(pair);
+        self.idle.lock().unwrap_or_else(PoisonError::into_inner).pairs.push(pair);
     }
 }
 
@@ -113,5 +127,19 @@ mod tests {
         used.left = 7;
         pool.give(used);
         assert_eq!(pool.take().left, 7);
+    }
+
+    #[test]
+    fn pairs_of_the_process_before_a_fork_are_made_anew() {
+        let pool = Pool::<u64>::new(2, 0);
+        let mut used = pool.blank();
+        used.left = 7;
+        pool.give(used);
+        pool.idle.lock().expect("not poisoned").process ^= 1;
+        assert_eq!(pool.take().left, 0);
+        let mut fresh = pool.blank();
+        fresh.left = 5;
+        pool.give(fresh);
+        assert_eq!(pool.take().left, 5, "once per fork");
     }
 }

@@ -1,18 +1,11 @@
-//! Memcheck watches whole private operations with every secret number of the key marked: no branch
-//! and no address may depend on one. (`tollgate-mont` shows that the check can fail.)
+//! Memcheck watches whole private operations with the message and every secret number of the key
+//! marked: no branch and no address may depend on one. (`tollgate-mont` shows that the check can
+//! fail.)
 
 use tollgate_cpu::{memcheck, rerun};
 use tollgate_mont::{Digit, LaneKernel, LimbKernel, Modulus};
 
 use crate::{PrivateKey, PrivateRequest, Workspace, private_batch};
-
-fn mark_limbs(m: &Modulus<u64>) {
-    [m.m(), m.one(), m.rr(), m.rrr()].into_iter().for_each(memcheck::mark_secret_words);
-}
-
-fn mark_digits(m: &Modulus<Digit>) {
-    [m.m(), m.one(), m.rr(), m.rrr()].into_iter().for_each(mark);
-}
 
 fn mark(digits: &[Digit]) {
     digits.iter().for_each(|d| memcheck::mark_secret_words(core::slice::from_ref(&d.0)));
@@ -21,8 +14,8 @@ fn mark(digits: &[Digit]) {
 /// A key whose secrets memcheck knows to be secret.
 fn secret_key(pem: &str) -> PrivateKey {
     let key = PrivateKey::from_pem(pem).expect("a good key");
-    [&key.limbs.p, &key.limbs.q].into_iter().for_each(mark_limbs);
-    [&key.digits.p, &key.digits.q].into_iter().for_each(mark_digits);
+    [&key.limbs.p, &key.limbs.q].into_iter().for_each(Modulus::<u64>::mark_secret);
+    [&key.digits.p, &key.digits.q].into_iter().for_each(Modulus::<Digit>::mark_secret);
     memcheck::mark_secret_words(&key.limbs.q_inv);
     memcheck::mark_secret_words(&key.limbs.q_n);
     mark(&key.digits.q_inv);
@@ -53,6 +46,7 @@ fn operations(mut workspace: Workspace, pem: &str) {
     for byte in 1..3 {
         let mut buffer = vec![byte; key.size()];
         buffer[0] = 0;
+        memcheck::mark_secret(&buffer);
         let mut requests = [PrivateRequest::new(&key, &mut buffer)];
         private_batch(&mut workspace, &mut requests);
         assert!(requests[0].outcome().is_ok());

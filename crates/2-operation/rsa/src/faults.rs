@@ -46,6 +46,21 @@ fn a_fault_gives_an_error_and_no_signature() {
 }
 
 #[test]
+fn a_workspace_keeps_nothing_of_a_key() {
+    for kernel in LaneKernel::all() {
+        let mut key = PrivateKey::from_pem(PEM).expect("a good key");
+        let mut workspace = Workspace::with_kernels(LimbKernel::best(), kernel).lanes_from(1);
+        for inject in [|_: &mut PrivateKey| (), FAULTS[0].1] {
+            inject(&mut key);
+            let mut buffer = input(&key, 1);
+            let mut requests = [PrivateRequest::new(&key, &mut buffer)];
+            private_batch(&mut workspace, &mut requests);
+            assert!(workspace.keys.is_wiped());
+        }
+    }
+}
+
+#[test]
 fn a_fault_in_one_lane_does_not_touch_the_others() {
     for kernel in LaneKernel::all() {
         for (what, inject) in FAULTS {

@@ -157,6 +157,25 @@ impl Lanes {
         }
     }
 
+    /// Overwrites the secret numbers of all eight keys. After each private batch: a key that is
+    /// dropped must be gone, and [`reshape`](Self::reshape) must find nothing to leave behind.
+    pub(crate) fn wipe(&mut self) {
+        self.primes.p.wipe();
+        self.primes.q.wipe();
+        let x = &mut self.exponents;
+        for v in [
+            &mut self.primes.q_inv,
+            &mut self.primes.q_n,
+            &mut x.d,
+            &mut x.d_p,
+            &mut x.d_q,
+            &mut x.minus_d_p,
+            &mut x.minus_d_q,
+        ] {
+            v.as_mut_slice().zeroize();
+        }
+    }
+
     /// Copies a public key into a lane.
     pub(crate) fn load_public(&mut self, lane: usize, n: &Modulus<Digit>, e: &[u64], bits: Bits) {
         self.n.load_lane(lane, n);
@@ -186,6 +205,19 @@ impl Lanes {
     /// n and e.
     pub(crate) fn public(&self) -> (&Modulus<Row>, &[Row]) {
         (&self.n, &self.e)
+    }
+
+    /// Whether nothing secret is left; for tests.
+    #[cfg(test)]
+    pub(crate) fn is_wiped(&self) -> bool {
+        let x = &self.exponents;
+        let moduli = [&self.primes.p, &self.primes.q].into_iter();
+        let numbers = [&self.primes.q_inv, &self.primes.q_n, &x.d, &x.d_p, &x.d_q, &x.minus_d_p];
+        moduli
+            .flat_map(|m| m.m().iter().chain(m.rr()))
+            .chain(numbers.into_iter().flatten())
+            .chain(&x.minus_d_q)
+            .all(|row| *row == Row::default())
     }
 
     pub(crate) fn numbers(&self) -> Numbers<'_, Row> {

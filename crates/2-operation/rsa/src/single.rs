@@ -37,7 +37,8 @@ impl PrivateKey {
 
 impl PublicKey {
     /// The public operation, in place: x becomes x^e mod n (RFC 8017, RSAVP1 and RSAEP), both
-    /// big-endian, of [`size`](Self::size) bytes. Variable time in e alone.
+    /// big-endian, of [`size`](Self::size) bytes. Variable time in e alone. The workspace is not wiped
+    /// afterwards: it holds x and the result until the next private operation, or its end.
     ///
     /// # Errors
     ///
@@ -54,8 +55,8 @@ impl PublicKey {
     }
 }
 
-/// Whether the buffer holds a number below n. Variable time: the input is public, or about to be
-/// blinded and of no secret of ours.
+/// Whether the buffer holds a number below n. Constant time up to the verdict, which is public: the
+/// number may be a ciphertext or a message.
 pub(crate) fn check_input(key: &PublicKey, buffer: &[u8]) -> Result<(), Error> {
     if buffer.len() != key.size() {
         let (found_bytes, expected_bytes) = (buffer.len(), key.size());
@@ -68,7 +69,7 @@ pub(crate) fn check_input(key: &PublicKey, buffer: &[u8]) -> Result<(), Error> {
         from_bytes(&mut limb, &buffer[end.saturating_sub(8)..end]);
         limb[0].sub_borrow(*n, &mut borrow);
     }
-    if borrow == 1 { Ok(()) } else { Err(Rejected::MessageRange.into()) }
+    if memcheck::declassified(borrow) == 1 { Ok(()) } else { Err(Rejected::MessageRange.into()) }
 }
 
 fn run(

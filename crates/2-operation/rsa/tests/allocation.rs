@@ -26,7 +26,7 @@ fn operations_do_not_allocate() {
         .unwrap();
         let mut buffers = buffers.iter_mut();
         let mut requests: [_; 8] =
-            std::array::from_fn(|_| PrivateRequest::new(&key, buffers.next().unwrap()));
+            core::array::from_fn(|_| PrivateRequest::new(&key, buffers.next().unwrap()));
         private_batch(&mut workspace, &mut requests);
         requests.iter().for_each(|r| r.outcome().unwrap());
     };
