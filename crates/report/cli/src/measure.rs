@@ -136,8 +136,11 @@ impl Notes {
     }
 }
 
+/// How bad a warning is among those of its kind.
 fn share(warning: &Warning) -> f64 {
     match warning {
+        // fewer are worse
+        Warning::FewRounds { rounds } => -f64::from(u32::try_from(*rounds).unwrap_or(u32::MAX)),
         Warning::Drift { share }
         | Warning::Interrupted { share, .. }
         | Warning::Outliers { share, .. } => *share,
