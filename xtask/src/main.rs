@@ -1,4 +1,4 @@
-//! Checks of the house that cargo does not do.
+//! Checks of the house that cargo does not do, and the parts of README.md made from records.
 
 #![forbid(unsafe_code)]
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a command says what it found")]
@@ -6,14 +6,17 @@
 use std::process::ExitCode;
 
 mod house;
+mod readme;
 mod tidy;
 
-const USAGE: &str = "usage: cargo xtask tidy";
+const USAGE: &str = "usage: cargo xtask tidy | readme [--check]";
 
 fn main() -> ExitCode {
     let words: Vec<String> = std::env::args().skip(1).collect();
     match words.iter().map(String::as_str).collect::<Vec<_>>()[..] {
-        ["tidy"] => tidy::run(),
+        ["readme"] => readme::write(),
+        ["readme", "--check"] => tidy::run(&[readme::check]),
+        ["tidy"] => tidy::run(&tidy::CHECKS),
         _ => {
             eprintln!("{USAGE}");
             ExitCode::from(2)

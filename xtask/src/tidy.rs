@@ -4,6 +4,7 @@ use core::fmt;
 use std::process::ExitCode;
 
 use crate::house::House;
+use crate::readme;
 
 mod first_line;
 mod layers;
@@ -24,7 +25,12 @@ pub(crate) struct Finding {
 }
 
 impl Finding {
-    fn new(file: &str, line: usize, what: impl Into<String>, remedy: impl Into<String>) -> Self {
+    pub(crate) fn new(
+        file: &str,
+        line: usize,
+        what: impl Into<String>,
+        remedy: impl Into<String>,
+    ) -> Self {
         Self { file: file.into(), line, what: what.into(), remedy: remedy.into() }
     }
 }
@@ -36,18 +42,23 @@ impl fmt::Display for Finding {
     }
 }
 
-const CHECKS: [fn(&House) -> Vec<Finding>; 7] = [
+/// Looks at the house, and finds what is to be mended.
+pub(crate) type Check = fn(&House) -> Vec<Finding>;
+
+/// All that `tidy` checks.
+pub(crate) const CHECKS: [Check; 8] = [
     first_line::check,
     layers::check,
     length::check,
     mentions::check,
     names::check,
+    readme::check,
     reasons::check,
     unsafety::check,
 ];
 
 /// Prints one line per finding. Exit code 0: none; 1: some; 2: the house could not be read.
-pub(crate) fn run() -> ExitCode {
+pub(crate) fn run(checks: &[Check]) -> ExitCode {
     let house = match House::read() {
         Ok(house) => house,
         Err(error) => {
@@ -55,7 +66,7 @@ pub(crate) fn run() -> ExitCode {
             return ExitCode::from(2);
         }
     };
-    let mut findings: Vec<Finding> = CHECKS.iter().flat_map(|check| check(&house)).collect();
+    let mut findings: Vec<Finding> = checks.iter().flat_map(|check| check(&house)).collect();
     findings.sort();
     for finding in &findings {
         println!("{finding}");

@@ -1,9 +1,9 @@
 //! Tables of predicted, measured and published figures; reads records only.
 //!
-//! Each function takes records and gives back text of at most [`WIDTH`] columns without colour. It
-//! finds what belongs together by subject and [`vocabulary`], and leaves `-` where nothing was
-//! recorded. It runs nothing, and no record makes it panic: a figure measured elsewhere, or by
-//! another tool, can take part.
+//! Each function takes records and gives back text: of at most [`WIDTH`] columns without colour for
+//! a terminal; [`markdown`] and a [`chart`] for a page. It finds what belongs together by subject
+//! and [`vocabulary`], and leaves `-` where nothing was recorded. It runs nothing, and no record
+//! makes it panic: a figure measured elsewhere, or by another tool, can take part.
 //!
 //! ```
 //! # use std::collections::BTreeMap;
@@ -29,13 +29,16 @@
 //! ```
 #![forbid(unsafe_code)]
 
+pub mod chart;
 pub mod context;
 mod grid;
 pub mod heading;
 pub mod kernel;
+pub mod markdown;
 mod names;
 pub mod pkeu;
 mod shelf;
+mod signing;
 pub mod speed;
 pub mod text;
 pub mod vocabulary;

@@ -5,7 +5,7 @@ use tollgate_record::Subject;
 use crate::vocabulary::{BATCH, BY, EXPONENT, FULL};
 
 /// Sizes below this are insecure.
-const SECURE_BITS_MIN: u32 = 2048;
+pub(crate) const SECURE_BITS_MIN: u32 = 2048;
 
 /// The mark of an insecure size.
 pub(crate) const INSECURE: char = '!';

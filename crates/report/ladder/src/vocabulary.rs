@@ -39,3 +39,5 @@ pub const K: &str = "K";
 pub const KERNEL: &str = "kernel";
 /// Condition: what binds a bound.
 pub const LIMIT: &str = "limit";
+/// Condition: for how long a row was measured, all contenders together.
+pub const SECONDS_PER_ROW: &str = "seconds_per_row";

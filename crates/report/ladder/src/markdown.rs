@@ -1,0 +1,61 @@
+//! The figures of signing as Markdown, for a page that stands beside the picture.
+
+use tollgate_record::Record;
+
+use crate::heading;
+use crate::names::who;
+use crate::shelf::{MISSING, cell, ratio};
+use crate::signing::{SIZES, Signer, Signing, key};
+use crate::text::plain;
+
+/// RSA sign operations per second of one core, by key size and signer, and how many times as fast
+/// as each library the first of the signers is, with interval; below, the machine and all versions.
+///
+/// Columns and rows of what nobody measured are left out. Every line ends in a line feed.
+#[must_use]
+pub fn speed(records: &[Record]) -> String {
+    let signing = Signing(records);
+    let signers = signing.signers();
+    let Some(first) = signers.first() else {
+        return "No RSA signature was measured.\n".to_owned();
+    };
+    // Ours stand first, where there are any.
+    let libraries =
+        || signers.iter().filter(|_| first.by == "tollgate").filter(|l| l.by != first.by);
+    let mut headings = vec!["key".to_owned()];
+    headings.extend(signers.iter().map(|signer| signing.name(signer)));
+    headings.extend(libraries().map(|library| format!("times {}", who(library.by))));
+    let sides = headings.iter().enumerate().map(|(at, _)| if at == 0 { "---" } else { "--:" });
+    let mut rows = line(&headings) + &line(&sides.map(str::to_owned).collect::<Vec<_>>());
+    for bits in SIZES {
+        let mut cells = vec![key(bits)];
+        cells.extend(signers.iter().map(|signer| cell(signing.rate(bits, signer))));
+        let times = |library: &Signer| signing.times(bits, first, library.by).map(ratio);
+        cells.extend(libraries().map(|library| times(library).unwrap_or_else(|| MISSING.into())));
+        if cells[1..].iter().any(|cell| cell != MISSING) {
+            rows += &line(&cells);
+        }
+    }
+    let date = signing.date().map_or_else(String::new, |date| format!(" on {date}"));
+    let spent = signing.seconds().map_or_else(String::new, |s| format!(", {s} s for each row"));
+    let times = libraries().next().map_or("", |_| {
+        "; in the last columns: how many times as fast as that library the first column is, with \
+         95 % intervals"
+    });
+    format!(
+        "Sign operations per second of one core (PKCS#1 v1.5, SHA-256){times}.\n\n{rows}\n\
+         Measured{date}, in one run on one thread{spent}:\n\n{}",
+        indented(&heading::lines(records)),
+    )
+}
+
+fn line(cells: &[String]) -> String {
+    // A bar in a version would start a column.
+    let cells: Vec<String> = cells.iter().map(|cell| plain(cell).replace('|', "/")).collect();
+    format!("| {} |\n", cells.join(" | "))
+}
+
+/// As it stands on a terminal.
+fn indented(lines: &str) -> String {
+    lines.lines().map(|line| format!("    {line}\n")).collect()
+}

@@ -1,0 +1,118 @@
+//! Who signs how fast, key size by key size: what the picture and the Markdown table show.
+
+use tollgate_record::{Estimate, Kind, PerSecond, Record, Subject, Unit};
+
+use crate::names::{SECURE_BITS_MIN, who};
+use crate::shelf::Shelf;
+use crate::text::plain;
+use crate::vocabulary::{AGAINST, BATCH, BY, OPERATIONS_PER_S, SECONDS_PER_ROW, TIMES_AS_FAST};
+
+/// Sizes of keys in bits; the first one is insecure, and in the papers.
+pub(crate) const SIZES: [u32; 4] = [1024, 2048, 3072, 4096];
+
+/// One who signs, one by one or in batches.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Signer {
+    pub(crate) by: &'static str,
+    pub(crate) batch: Option<String>,
+}
+
+/// Records of signing, to look up.
+#[derive(Clone, Copy)]
+pub(crate) struct Signing<'a>(pub(crate) &'a [Record]);
+
+impl<'a> Signing<'a> {
+    /// Who signed at any of the sizes: ours in batches, of the first batch size on record; ours one
+    /// by one; OpenSSL; AWS-LC.
+    pub(crate) fn signers(self) -> Vec<Signer> {
+        let measured = Shelf(self.0).measured("operation");
+        let batch = measured.into_iter().find_map(|subject| {
+            let is_ours = subject.parameter(BY) == Some("tollgate");
+            let signs = SIZES.iter().any(|bits| subject.path() == path(*bits));
+            subject.parameter(BATCH).filter(|_| is_ours && signs)
+        });
+        let mut signers = vec![
+            Signer { by: "tollgate", batch: None },
+            Signer { by: "openssl", batch: None },
+            Signer { by: "aws-lc", batch: None },
+        ];
+        if let Some(batch) = batch {
+            signers.insert(0, Signer { by: "tollgate", batch: Some(batch.to_owned()) });
+        }
+        signers.retain(|signer| SIZES.iter().any(|bits| self.rate(*bits, signer).is_some()));
+        signers
+    }
+
+    /// Signatures per second of one thread; none if nobody measured it, or it is no rate.
+    pub(crate) fn rate(self, bits: u32, signer: &Signer) -> Option<PerSecond> {
+        let rate = self.measured(&subject(bits, signer)?, OPERATIONS_PER_S, Unit::PerSecond)?;
+        (rate.point() > 0.0).then_some(PerSecond::new(rate.point()))
+    }
+
+    /// How many times as fast as `library`, both measured in turn.
+    pub(crate) fn times(self, bits: u32, signer: &Signer, library: &str) -> Option<&'a Estimate> {
+        let subject = subject(bits, signer)?.with(AGAINST, library).ok()?;
+        self.measured(&subject, TIMES_AS_FAST, Unit::Ratio)
+    }
+
+    /// Who, in words: `tollgate, batch of 8`, `OpenSSL 3.0.19`.
+    pub(crate) fn name(self, signer: &Signer) -> String {
+        let name = who(signer.by);
+        match (signer.by, &signer.batch) {
+            (_, Some(batch)) => format!("{name}, batch of {batch}"),
+            ("tollgate", None) => format!("{name}, single"),
+            // AWS-LC's own version is on record nowhere, only its wrapper's, by another name.
+            (by, None) => match self.0.iter().find_map(|record| record.versions.get(by)) {
+                Some(version) => format!("{name} {}", plain(version)),
+                None => name.to_owned(),
+            },
+        }
+    }
+
+    /// On which machine, in short; empty if nothing was measured.
+    pub(crate) fn machine(self) -> String {
+        let Some(first) = self.first() else {
+            return String::new();
+        };
+        let virtualised = first.machine.virtualised == Some(true);
+        format!("{}{}", first.machine.cpu, if virtualised { ", virtual machine" } else { "" })
+    }
+
+    /// On which day, UTC.
+    pub(crate) fn date(self) -> Option<String> {
+        self.first().map(|first| first.taken_at.strftime("%Y-%m-%d").to_string())
+    }
+
+    /// For how long each row of the table was measured, in seconds.
+    pub(crate) fn seconds(self) -> Option<String> {
+        self.first()?.conditions.get(SECONDS_PER_ROW).map(|seconds| plain(seconds))
+    }
+
+    fn first(self) -> Option<&'a Record> {
+        self.0.iter().find(|record| record.kind == Kind::Measured)
+    }
+
+    fn measured(self, subject: &Subject, quantity: &str, unit: Unit) -> Option<&'a Estimate> {
+        let record = Shelf(self.0).record(subject, quantity, unit)?;
+        (record.kind == Kind::Measured).then_some(&record.estimate)
+    }
+}
+
+/// `RSA-2048`, `RSA-1024 (insecure)`.
+pub(crate) fn key(bits: u32) -> String {
+    let mark = if bits < SECURE_BITS_MIN { " (insecure)" } else { "" };
+    format!("RSA-{bits}{mark}")
+}
+
+fn path(bits: u32) -> String {
+    format!("operation/rsa-{bits}/sign")
+}
+
+fn subject(bits: u32, signer: &Signer) -> Option<Subject> {
+    let subject: Subject = path(bits).parse().ok()?;
+    let subject = subject.with(BY, signer.by).ok()?;
+    match &signer.batch {
+        None => Some(subject),
+        Some(batch) => subject.with(BATCH, batch).ok(),
+    }
+}
