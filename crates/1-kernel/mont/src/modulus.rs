@@ -185,8 +185,8 @@ impl Modulus<Row> {
         self.unit[0] = Row::splat(1);
     }
 
-    /// Overwrites all eight moduli: before they are forgotten, and before [`reshape`](Self::reshape)
-    /// may leave them behind in memory that it gives back.
+    /// Overwrites all eight moduli: before they are forgotten, and before
+    /// [`reshape`](Self::reshape) may leave them behind in memory that it gives back.
     pub fn wipe(&mut self) {
         self.rows().into_iter().for_each(|v| v.as_mut_slice().zeroize());
         self.k0.zeroize();

@@ -37,8 +37,8 @@ impl PrivateKey {
 
 impl PublicKey {
     /// The public operation, in place: x becomes x^e mod n (RFC 8017, RSAVP1 and RSAEP), both
-    /// big-endian, of [`size`](Self::size) bytes. Variable time in e alone. The workspace is not wiped
-    /// afterwards: it holds x and the result until the next private operation, or its end.
+    /// big-endian, of [`size`](Self::size) bytes. Variable time in e alone. The workspace is not
+    /// wiped afterwards: it holds x and the result until the next private operation, or its end.
     ///
     /// # Errors
     ///

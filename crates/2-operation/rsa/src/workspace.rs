@@ -8,8 +8,8 @@ use crate::private::Runner;
 
 /// Kernels and scratch memory for operations, one per thread.
 ///
-/// Grows to the largest key it has seen; after that no operation allocates. Wiped after each private
-/// operation and when dropped; a panic in between leaves that to the drop.
+/// Grows to the largest key it has seen; after that no operation allocates. Wiped after each
+/// private operation and when dropped; a panic in between leaves that to the drop.
 pub struct Workspace {
     pub(crate) limbs: Runner<LimbKernel>,
     pub(crate) lanes: Runner<LaneKernel>,

@@ -13,7 +13,7 @@ impl Progress {
     pub(crate) fn new(rows: usize) -> Self {
         let length = STEPS * u64::try_from(rows).unwrap_or(1);
         let bar = ProgressBar::with_draw_target(Some(length), ProgressDrawTarget::stderr());
-        let style = ProgressStyle::with_template("{bar:40} {msg} ({eta} left)");
+        let style = ProgressStyle::with_template("{bar:40} {msg}, {eta} left");
         bar.set_style(style.expect("the template is sound"));
         Self(bar)
     }
