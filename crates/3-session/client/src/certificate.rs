@@ -1,0 +1,196 @@
+//! The server's leaf certificate: only its RSA key matters here. No chain, name or date is checked.
+
+use std::sync::OnceLock;
+
+use aws_lc_rs::rsa::{Pkcs1PublicEncryptingKey, PublicEncryptingKey};
+use aws_lc_rs::signature::{
+    ParsedPublicKey, RSA_PKCS1_2048_8192_SHA256, RSA_PKCS1_2048_8192_SHA384,
+    RSA_PKCS1_2048_8192_SHA512, RSA_PSS_2048_8192_SHA256, RSA_PSS_2048_8192_SHA384,
+    RSA_PSS_2048_8192_SHA512, RsaParameters,
+};
+use der::asn1::{AnyRef, UintRef};
+use der::{Decode, Reader as _, SliceReader, Tag, TagNumber, Tagged};
+use spki::{ObjectIdentifier, SubjectPublicKeyInfoRef};
+use zeroize::Zeroizing;
+
+use crate::decode::Reader;
+use crate::error::Violation;
+use crate::suite::SignatureScheme;
+use crate::wire::{Message, TLS12};
+
+/// `rsaEncryption` (RFC 8017 A.1).
+const RSA: ObjectIdentifier = ObjectIdentifier::new_unwrap("1.2.840.113549.1.1.1");
+
+/// A leaf certificate and its key, prepared for as many handshakes as show it.
+#[derive(Debug)]
+pub(crate) struct Leaf {
+    der: Box<[u8]>,
+    spki: Box<[u8]>,
+    /// Bits of the modulus.
+    bits: usize,
+    /// None for a key of a size that aws-lc-rs does not take.
+    encrypting: Option<Pkcs1PublicEncryptingKey>,
+    /// One per scheme, in the order of [`SignatureScheme::ALL`].
+    verifying: [OnceLock<ParsedPublicKey>; 6],
+    reused: OnceLock<Premaster>,
+}
+
+impl Leaf {
+    pub(crate) fn read(certificate: &[u8]) -> Result<Self, Violation> {
+        let spki = spki(certificate).map_err(|_| Violation::Certificate)?;
+        let bits = rsa_bits(spki)?;
+        let encrypting = PublicEncryptingKey::from_der(spki).ok();
+        Ok(Self {
+            der: certificate.into(),
+            spki: spki.into(),
+            bits,
+            encrypting: encrypting.and_then(|key| Pkcs1PublicEncryptingKey::new(key).ok()),
+            verifying: [const { OnceLock::new() }; 6],
+            reused: OnceLock::new(),
+        })
+    }
+
+    pub(crate) fn der(&self) -> &[u8] {
+        &self.der
+    }
+
+    /// The DER of the `SubjectPublicKeyInfo`.
+    pub(crate) fn spki(&self) -> &[u8] {
+        &self.spki
+    }
+
+    /// Verifies a signature over `message`, which is hashed here.
+    pub(crate) fn verify(
+        &self,
+        scheme: SignatureScheme,
+        message: &[u8],
+        signature: &[u8],
+    ) -> Result<(), Violation> {
+        if !(2048..=8192).contains(&self.bits) {
+            return Err(Violation::KeySize { bits: self.bits });
+        }
+        let slot = &self.verifying[scheme as usize];
+        let key = match slot.get() {
+            Some(key) => key,
+            None => {
+                let key = ParsedPublicKey::new(parameters(scheme), &self.spki)
+                    .map_err(|_| Violation::Certificate)?;
+                slot.get_or_init(|| key)
+            }
+        };
+        key.verify_sig(message, signature).map_err(|_| Violation::BadSignature)
+    }
+
+    /// A premaster secret for this key: fresh from `random`.
+    pub(crate) fn premaster(&self, random: &[u8; 46]) -> Result<Premaster, Violation> {
+        let mut secret = Zeroizing::new([0; 48]);
+        // RFC 5246 §7.4.7.1: the version that was offered, then random bytes
+        secret[..2].copy_from_slice(&TLS12.to_be_bytes());
+        secret[2..].copy_from_slice(random);
+        let unfit = Violation::KeySize { bits: self.bits };
+        let key = self.encrypting.as_ref().ok_or(unfit)?;
+        let mut ciphertext = vec![0; key.ciphertext_size()];
+        key.encrypt(&*secret, &mut ciphertext).map_err(|_| unfit)?;
+        Ok(Premaster { secret, ciphertext })
+    }
+
+    /// The one premaster secret of this key, made from `random` the first time.
+    pub(crate) fn reused_premaster(&self, random: &[u8; 46]) -> Result<&Premaster, Violation> {
+        match self.reused.get() {
+            Some(premaster) => Ok(premaster),
+            None => {
+                let premaster = self.premaster(random)?;
+                Ok(self.reused.get_or_init(|| premaster))
+            }
+        }
+    }
+}
+
+/// A premaster secret and its encryption to the server's key.
+#[derive(Debug)]
+pub(crate) struct Premaster {
+    pub(crate) secret: Zeroizing<[u8; 48]>,
+    pub(crate) ciphertext: Vec<u8>,
+}
+
+const fn parameters(scheme: SignatureScheme) -> &'static RsaParameters {
+    match scheme {
+        SignatureScheme::PssSha256 => &RSA_PSS_2048_8192_SHA256,
+        SignatureScheme::PssSha384 => &RSA_PSS_2048_8192_SHA384,
+        SignatureScheme::PssSha512 => &RSA_PSS_2048_8192_SHA512,
+        SignatureScheme::Pkcs1Sha256 => &RSA_PKCS1_2048_8192_SHA256,
+        SignatureScheme::Pkcs1Sha384 => &RSA_PKCS1_2048_8192_SHA384,
+        SignatureScheme::Pkcs1Sha512 => &RSA_PKCS1_2048_8192_SHA512,
+    }
+}
+
+/// The `SubjectPublicKeyInfo` of a certificate (RFC 5280 §4.1): the seventh field of its signed
+/// part, or the sixth in a certificate of version 1.
+fn spki(certificate: &[u8]) -> Result<&[u8], der::Error> {
+    let certificate = AnyRef::from_der(certificate)?;
+    certificate.tag().assert_eq(Tag::Sequence)?;
+    let mut fields = SliceReader::new(certificate.value())?;
+    let signed = AnyRef::decode(&mut fields)?;
+    signed.tag().assert_eq(Tag::Sequence)?;
+    let mut fields = SliceReader::new(signed.value())?;
+    let version = Tag::ContextSpecific { constructed: true, number: TagNumber(0) };
+    if Tag::peek(&fields)? == version {
+        AnyRef::decode(&mut fields)?;
+    }
+    // serial number, signature algorithm, issuer, validity, subject
+    for tag in [Tag::Integer, Tag::Sequence, Tag::Sequence, Tag::Sequence, Tag::Sequence] {
+        AnyRef::decode(&mut fields)?.tag().assert_eq(tag)?;
+    }
+    fields.tlv_bytes()
+}
+
+/// The bits of the modulus of the RSA key in a `SubjectPublicKeyInfo`.
+pub(crate) fn rsa_bits(spki: &[u8]) -> Result<usize, Violation> {
+    let info = SubjectPublicKeyInfoRef::from_der(spki).map_err(|_| Violation::Certificate)?;
+    if info.algorithm.oid != RSA {
+        return Err(Violation::CertificateKeyType);
+    }
+    // RFC 8017 A.1.1: RSAPublicKey is a sequence of two integers
+    let modulus = info.subject_public_key.as_bytes().map(|key| -> Result<_, der::Error> {
+        let key = AnyRef::from_der(key)?;
+        key.tag().assert_eq(Tag::Sequence)?;
+        let mut fields = SliceReader::new(key.value())?;
+        let modulus = UintRef::decode(&mut fields)?;
+        UintRef::decode(&mut fields)?;
+        fields.finish()?;
+        Ok(modulus.as_bytes())
+    });
+    let Some(Ok(modulus @ [first, ..])) = modulus else { return Err(Violation::Certificate) };
+    Ok(8 * modulus.len() - first.leading_zeros() as usize)
+}
+
+/// The leaf of a Certificate message of TLS 1.2 (RFC 5246 §7.4.2).
+pub(crate) fn leaf_tls12(body: &[u8]) -> Result<&[u8], Violation> {
+    let mut r = Reader::new(Message::CERTIFICATE, body);
+    let mut list = r.vector24("certificate_list")?;
+    r.end("trailing bytes")?;
+    leaf(&mut list, |_| Ok(()))
+}
+
+/// The leaf of a Certificate message of TLS 1.3 (RFC 8446 §4.4.2).
+pub(crate) fn leaf_tls13(body: &[u8]) -> Result<&[u8], Violation> {
+    let mut r = Reader::new(Message::CERTIFICATE, body);
+    r.vector8("certificate_request_context")?.end("certificate_request_context")?;
+    let mut list = r.vector24("certificate_list")?;
+    r.end("trailing bytes")?;
+    // what can stand there (status_request, SCT) was not offered; some servers send it all the same
+    leaf(&mut list, |entry| entry.vector16("extensions").map(drop))
+}
+
+fn leaf<'a>(
+    list: &mut Reader<'a>,
+    after: impl Fn(&mut Reader<'a>) -> Result<(), Violation>,
+) -> Result<&'a [u8], Violation> {
+    let mut first = None;
+    while !list.is_empty() {
+        let certificate = list.vector24("certificate")?.rest();
+        after(list)?;
+        first.get_or_insert(certificate);
+    }
+    first.ok_or(Violation::NoCertificate)
+}

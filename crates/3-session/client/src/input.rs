@@ -1,0 +1,239 @@
+//! Bytes from the server: whole records out of any pieces, whole messages out of any records.
+
+use core::ops::Range;
+
+use crate::error::Violation;
+use crate::protect::{BODY_TLS12, BODY_TLS13, FRAGMENT, HEADER};
+use crate::wire::{Content, Message};
+
+/// Room for the longest record of all.
+const ROOM: usize = HEADER + BODY_TLS12;
+
+/// The longest handshake message that is read, in bytes: what OpenSSL takes of a certificate list.
+const MESSAGE_BYTES_MAX: usize = 100 << 10;
+
+/// A buffer of fixed size, with records in it.
+#[derive(Debug)]
+pub(crate) struct Input {
+    bytes: Box<[u8]>,
+    /// What was not read yet.
+    unread: Range<usize>,
+}
+
+impl Input {
+    pub(crate) fn new() -> Self {
+        Self { bytes: vec![0; ROOM].into(), unread: 0..0 }
+    }
+
+    pub(crate) fn clear(&mut self) {
+        self.unread = 0..0;
+    }
+
+    /// The free part; empty only if a whole record waits.
+    pub(crate) fn space(&mut self) -> &mut [u8] {
+        if self.unread.start > 0 {
+            self.bytes.copy_within(self.unread.clone(), 0);
+            self.unread = 0..self.unread.len();
+        }
+        &mut self.bytes[self.unread.end..]
+    }
+
+    /// How much of the free part can be said to be filled.
+    pub(crate) const fn room(&self) -> usize {
+        self.bytes.len() - self.unread.end
+    }
+
+    /// Takes the first `count` bytes of the free part as received.
+    pub(crate) const fn filled(&mut self, count: usize) {
+        self.unread.end += count;
+    }
+
+    /// Steps over the next record if it is whole, and says where it lies.
+    pub(crate) fn record(&mut self, limit: Limit) -> Result<Option<Range<usize>>, Violation> {
+        let unread = &self.bytes[self.unread.clone()];
+        let Some(&[content, major, minor, high, low]) = unread.first_chunk() else {
+            return Ok(None);
+        };
+        let content = Content(content);
+        if content.name().is_none() {
+            return Err(Violation::RecordType { found: content });
+        }
+        if major != 3 {
+            return Err(Violation::RecordVersion { found: u16::from_be_bytes([major, minor]) });
+        }
+        let length = usize::from(u16::from_be_bytes([high, low]));
+        let limit_bytes = limit.bytes();
+        if length > limit_bytes {
+            return Err(Violation::RecordOverflow { found_bytes: length, limit_bytes });
+        }
+        if length == 0 && content != Content::APPLICATION_DATA {
+            return Err(Violation::EmptyRecord { content });
+        }
+        if unread.len() < HEADER + length {
+            return Ok(None);
+        }
+        let start = self.unread.start;
+        self.unread.start += HEADER + length;
+        Ok(Some(start..self.unread.start))
+    }
+
+    pub(crate) fn at(&self, range: Range<usize>) -> &[u8] {
+        &self.bytes[range]
+    }
+
+    pub(crate) fn at_mut(&mut self, range: Range<usize>) -> &mut [u8] {
+        &mut self.bytes[range]
+    }
+}
+
+/// How long the body of a record may be.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Limit {
+    Plain,
+    Tls12,
+    Tls13,
+}
+
+impl Limit {
+    const fn bytes(self) -> usize {
+        match self {
+            Self::Plain => FRAGMENT,
+            Self::Tls12 => BODY_TLS12,
+            Self::Tls13 => BODY_TLS13,
+        }
+    }
+}
+
+/// A handshake message as it came.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Incoming<'a> {
+    pub(crate) message: Message,
+    /// With type and length: what the transcript hashes.
+    pub(crate) whole: &'a [u8],
+    /// Whether no further handshake byte has arrived.
+    pub(crate) last: bool,
+}
+
+impl<'a> Incoming<'a> {
+    pub(crate) fn body(&self) -> &'a [u8] {
+        &self.whole[4..]
+    }
+
+    /// That the message ends where keys change (RFC 8446 §5.1).
+    pub(crate) const fn ends_flight(&self) -> Result<(), Violation> {
+        if self.last { Ok(()) } else { Err(Violation::Interleaved) }
+    }
+}
+
+/// All joined bytes, and where among them the message lies.
+type Taken = (Vec<u8>, Range<usize>);
+
+/// Fragments of handshake messages, joined.
+#[derive(Debug, Default)]
+pub(crate) struct Joined {
+    bytes: Vec<u8>,
+    read: usize,
+}
+
+impl Joined {
+    pub(crate) fn clear(&mut self) {
+        self.bytes.clear();
+        self.read = 0;
+    }
+
+    pub(crate) const fn is_empty(&self) -> bool {
+        self.read == self.bytes.len()
+    }
+
+    pub(crate) fn append(&mut self, fragment: &[u8]) {
+        if self.is_empty() {
+            self.clear();
+        }
+        self.bytes.extend_from_slice(fragment);
+    }
+
+    /// Steps over the next message if it is whole. It lies in `bytes` until [`Self::give`].
+    pub(crate) fn message(&mut self) -> Result<Option<Taken>, Violation> {
+        let unread = &self.bytes[self.read..];
+        let Some(&[_, a, b, c]) = unread.first_chunk() else {
+            return Ok(None);
+        };
+        let found_bytes = usize::from(a) << 16 | usize::from(b) << 8 | usize::from(c);
+        if found_bytes > MESSAGE_BYTES_MAX {
+            let limit_bytes = MESSAGE_BYTES_MAX;
+            return Err(Violation::MessageTooLong { found_bytes, limit_bytes });
+        }
+        if unread.len() < 4 + found_bytes {
+            return Ok(None);
+        }
+        let start = self.read;
+        self.read += 4 + found_bytes;
+        Ok(Some((core::mem::take(&mut self.bytes), start..self.read)))
+    }
+
+    /// Takes the bytes back after the message was handled.
+    pub(crate) fn give(&mut self, bytes: Vec<u8>) {
+        self.bytes = bytes;
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "tests")]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_buffer_that_is_full_holds_a_whole_record() {
+        let mut input = Input::new();
+        assert_eq!(input.space().len(), ROOM);
+        let header = [23, 3, 3, 0x48, 0]; // 2^14 + 2048
+        input.space()[..HEADER].copy_from_slice(&header);
+        input.filled(ROOM);
+        assert!(input.space().is_empty());
+        assert_eq!(input.record(Limit::Tls12).unwrap(), Some(0..ROOM));
+        assert_eq!(input.space().len(), ROOM);
+    }
+
+    #[test]
+    fn bad_headers_are_named_before_the_body_comes() {
+        let record = |header: [u8; 5], limit| {
+            let mut input = Input::new();
+            input.space()[..HEADER].copy_from_slice(&header);
+            input.filled(HEADER);
+            input.record(limit)
+        };
+        let found = record(*b"HTTP/", Limit::Plain).unwrap_err();
+        assert_eq!(found, Violation::RecordType { found: Content(b'H') });
+        let found = record([22, 2, 0, 0, 9], Limit::Plain).unwrap_err();
+        assert_eq!(found, Violation::RecordVersion { found: 0x0200 });
+        for (limit, length) in [(Limit::Plain, 0x4001_u16), (Limit::Tls13, 0x4101)] {
+            let [high, low] = length.to_be_bytes();
+            let found = record([22, 3, 3, high, low], limit).unwrap_err();
+            assert!(matches!(found, Violation::RecordOverflow { .. }));
+            assert_eq!(record([22, 3, 3, high, low - 1], limit).unwrap(), None);
+        }
+        let found = record([22, 3, 3, 0, 0], Limit::Plain).unwrap_err();
+        assert_eq!(found, Violation::EmptyRecord { content: Content::HANDSHAKE });
+    }
+
+    #[test]
+    fn messages_come_out_of_any_pieces() {
+        let stream = [20, 0, 0, 0, 11, 0, 0, 2, 5, 6, 14];
+        for cut in 0..=stream.len() {
+            let mut joined = Joined::default();
+            let mut found = vec![];
+            for piece in [&stream[..cut], &stream[cut..]] {
+                joined.append(piece);
+                while let Some((bytes, range)) = joined.message().unwrap() {
+                    found.push(bytes[range].to_vec());
+                    joined.give(bytes);
+                }
+            }
+            assert_eq!(found, [&stream[..4], &stream[4..10]]);
+            assert!(!joined.is_empty());
+        }
+        let mut joined = Joined::default();
+        joined.append(&[11, 255, 255, 255]);
+        assert!(matches!(joined.message(), Err(Violation::MessageTooLong { .. })));
+    }
+}

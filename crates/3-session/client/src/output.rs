@@ -1,0 +1,71 @@
+//! Bytes for the server.
+
+use crate::protect::{FRAGMENT, RecordKey, header};
+use crate::wire::Content;
+
+/// Records that wait to be sent.
+#[derive(Debug, Default)]
+pub(crate) struct Output {
+    bytes: Vec<u8>,
+    start: usize,
+    sent: u64,
+    sealing: Option<RecordKey>,
+}
+
+impl Output {
+    pub(crate) fn clear(&mut self) {
+        self.bytes.clear();
+        self.start = 0;
+        self.sent = 0;
+        self.sealing = None;
+    }
+
+    pub(crate) fn waiting(&self) -> &[u8] {
+        &self.bytes[self.start..]
+    }
+
+    /// Forgets the first `count` bytes that wait.
+    pub(crate) fn advance(&mut self, count: usize) {
+        self.start += count;
+        self.sent += count as u64;
+        if self.start == self.bytes.len() {
+            self.bytes.clear();
+            self.start = 0;
+        }
+    }
+
+    /// The position in the stream behind all that was queued.
+    pub(crate) fn mark(&self) -> u64 {
+        self.sent + self.waiting().len() as u64
+    }
+
+    /// Whether all up to a position was sent.
+    pub(crate) const fn is_sent(&self, mark: u64) -> bool {
+        self.sent >= mark
+    }
+
+    /// From here on, records are sealed with this key.
+    pub(crate) fn seal_with(&mut self, key: RecordKey) {
+        self.sealing = Some(key);
+    }
+
+    /// Appends what `fill` writes, and gives it back.
+    pub(crate) fn raw(&mut self, fill: impl FnOnce(&mut Vec<u8>)) -> &[u8] {
+        let start = self.bytes.len();
+        fill(&mut self.bytes);
+        &self.bytes[start..]
+    }
+
+    /// Appends records with `content`, sealed if there is a key.
+    pub(crate) fn record(&mut self, content: Content, bytes: &[u8]) {
+        for fragment in bytes.chunks(FRAGMENT) {
+            match &mut self.sealing {
+                Some(key) => key.seal(&mut self.bytes, content, fragment),
+                None => {
+                    self.bytes.extend(header(content, fragment.len()));
+                    self.bytes.extend_from_slice(fragment);
+                }
+            }
+        }
+    }
+}

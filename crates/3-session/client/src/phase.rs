@@ -1,0 +1,85 @@
+//! Where a connection stands: finely for the machine, coarsely for who counts errors.
+
+use core::fmt;
+
+/// The part of a session in which something happened.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Phase {
+    /// From the `ClientHello` to the `ServerHello`.
+    Hello,
+    /// The server's flight: extensions, certificate, key exchange, signature.
+    KeyExchange,
+    /// Waiting for the server's Finished, or on the way to it.
+    Finished,
+    /// TLS 1.3: both have sent Finished and nothing shows yet that the server took ours.
+    Confirm,
+    /// Application data may flow, and the server is known to have finished.
+    Data,
+    /// One side has sent `close_notify`.
+    Close,
+}
+
+impl Phase {
+    /// Every phase, in order.
+    pub const ALL: [Self; 6] =
+        [Self::Hello, Self::KeyExchange, Self::Finished, Self::Confirm, Self::Data, Self::Close];
+
+    /// One or two words, for tables and records.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Hello => "hello",
+            Self::KeyExchange => "key exchange",
+            Self::Finished => "finished",
+            Self::Confirm => "confirm",
+            Self::Data => "data",
+            Self::Close => "close",
+        }
+    }
+}
+
+impl fmt::Display for Phase {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// What may come next from the server.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Await {
+    ServerHello,
+    // TLS 1.2, RFC 5246 §7.3
+    Certificate12,
+    ServerKeyExchange,
+    ServerHelloDone,
+    ChangeCipherSpec,
+    Finished12,
+    // TLS 1.3, RFC 8446 §2
+    EncryptedExtensions,
+    CertificateOrRequest,
+    Certificate13,
+    CertificateVerify,
+    Finished13,
+    /// The server's Finished is verified.
+    Established,
+    /// The server's `close_notify` came.
+    Closed,
+}
+
+impl Await {
+    /// What is awaited, in words.
+    pub(crate) const fn name(self) -> &'static str {
+        match self {
+            Self::ServerHello => "server_hello",
+            Self::Certificate12 | Self::Certificate13 => "certificate",
+            Self::ServerKeyExchange => "server_key_exchange",
+            Self::ServerHelloDone => "certificate_request or server_hello_done",
+            Self::ChangeCipherSpec => "new_session_ticket or change_cipher_spec",
+            Self::Finished12 | Self::Finished13 => "finished",
+            Self::EncryptedExtensions => "encrypted_extensions",
+            Self::CertificateOrRequest => "certificate_request or certificate",
+            Self::CertificateVerify => "certificate_verify",
+            Self::Established => "application_data, new_session_ticket or key_update",
+            Self::Closed => "nothing",
+        }
+    }
+}

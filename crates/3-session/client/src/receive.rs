@@ -1,0 +1,212 @@
+//! From received bytes to news: records, alerts, messages.
+
+use core::ops::Range;
+use std::sync::Arc;
+
+use crate::certificate::Leaf;
+use crate::connection::{Confirmation, Connection};
+use crate::error::{Error, Found, Unavailable, Violation};
+use crate::input::{Incoming, Limit};
+use crate::phase::Await;
+use crate::protect::HEADER;
+use crate::wire::{AlertDescription, AlertLevel, Content, Message};
+
+/// News, with data as a place in the input.
+#[derive(Debug)]
+pub(crate) enum News {
+    Closed,
+    Data(Range<usize>),
+    Established,
+}
+
+/// Why a session ends; the phase is added by [`Connection::stop`].
+#[derive(Debug)]
+pub(crate) enum Stop {
+    Alert(AlertLevel, AlertDescription),
+    Unavailable(Unavailable),
+    Violation(Violation),
+}
+
+impl From<Unavailable> for Stop {
+    fn from(unavailable: Unavailable) -> Self {
+        Self::Unavailable(unavailable)
+    }
+}
+
+impl From<Violation> for Stop {
+    fn from(violation: Violation) -> Self {
+        Self::Violation(violation)
+    }
+}
+
+impl Connection {
+    /// Ends the session: remembers the error, and tells the server of its violation.
+    pub(crate) fn stop(&mut self, stop: Stop) -> Error {
+        let phase = self.phase();
+        let (error, alert) = match stop {
+            Stop::Alert(level, description) => (Error::Alert { phase, level, description }, None),
+            Stop::Unavailable(unavailable) => {
+                (unavailable.into(), Some(AlertDescription::INTERNAL_ERROR))
+            }
+            Stop::Violation(violation) => {
+                (Error::Violation { phase, violation }, Some(violation.alert()))
+            }
+        };
+        if let Some(alert) = alert.filter(|_| self.close_mark.is_none()) {
+            self.output.record(Content::ALERT, &[AlertLevel::FATAL.0, alert.0]);
+        }
+        self.error = Some(error);
+        error
+    }
+
+    /// The next news; `None` if more bytes are needed.
+    pub(crate) fn news(&mut self) -> Result<Option<News>, Stop> {
+        loop {
+            if self.awaiting == Await::Closed {
+                self.input.clear(); // RFC 8446 §6.1: what comes after a close_notify is ignored
+                return Ok(None);
+            }
+            if let Some((bytes, range)) = self.joined.message()? {
+                let message = Message(bytes[range.start]);
+                let last = range.end == bytes.len();
+                let news = self.message(Incoming { message, whole: &bytes[range], last });
+                self.joined.give(bytes);
+                if let Some(news) = news? {
+                    return Ok(Some(news));
+                }
+                continue;
+            }
+            let limit = match self.opening {
+                None => Limit::Plain,
+                Some(_) if self.config.settings.suite.is_tls13() => Limit::Tls13,
+                Some(_) => Limit::Tls12,
+            };
+            let Some(record) = self.input.record(limit)? else {
+                return Ok(None);
+            };
+            if let Some(news) = self.record(record)? {
+                return Ok(Some(news));
+            }
+        }
+    }
+
+    fn record(&mut self, range: Range<usize>) -> Result<Option<News>, Stop> {
+        let tls13 = self.config.settings.suite.is_tls13();
+        let record = self.input.at_mut(range.clone());
+        let outer = Content(record[0]);
+        let (content, within) = match &mut self.opening {
+            // RFC 8446 §5: a change_cipher_spec for middleboxes is never encrypted
+            Some(_) if tls13 && outer == Content::CHANGE_CIPHER_SPEC => {
+                (outer, HEADER..range.len())
+            }
+            Some(_) if tls13 && outer != Content::APPLICATION_DATA => {
+                return Err(Violation::Unprotected { content: outer }.into());
+            }
+            Some(key) => key.open(record)?,
+            None => (outer, HEADER..range.len()),
+        };
+        let protected = self.opening.is_some() && outer != Content::CHANGE_CIPHER_SPEC;
+        let fragment = range.start + within.start..range.start + within.end;
+        if fragment.is_empty() && content != Content::APPLICATION_DATA {
+            return Err(Violation::EmptyRecord { content }.into());
+        }
+        match content {
+            Content::HANDSHAKE => {
+                self.joined.append(self.input.at(fragment));
+                return Ok(None);
+            }
+            Content::ALERT => return self.alert(fragment),
+            _ => (),
+        }
+        // RFC 8446 §5.1: nothing may stand between the pieces of a message
+        if !self.joined.is_empty() {
+            return Err(Violation::Interleaved.into());
+        }
+        match content {
+            Content::APPLICATION_DATA if protected && self.awaiting == Await::Established => {
+                Ok(self.data(fragment))
+            }
+            Content::CHANGE_CIPHER_SPEC => {
+                self.change_cipher_spec(self.input.at(fragment) == [1], protected)?;
+                Ok(None)
+            }
+            _ => Err(self.unexpected(Found::Record(content)).into()),
+        }
+    }
+
+    fn data(&mut self, fragment: Range<usize>) -> Option<News> {
+        if fragment.is_empty() {
+            return None;
+        }
+        let answered = self.data_mark.is_some_and(|mark| self.output.is_sent(mark));
+        if self.confirmation.is_none() && answered {
+            self.confirmation = Some(Confirmation::Response);
+        }
+        Some(News::Data(fragment))
+    }
+
+    fn change_cipher_spec(&mut self, well_formed: bool, protected: bool) -> Result<(), Violation> {
+        let found = Found::Record(Content::CHANGE_CIPHER_SPEC);
+        if protected || !well_formed {
+            return Err(self.unexpected(found));
+        }
+        if self.config.settings.suite.is_tls13() {
+            // RFC 8446 §5: dropped, from our first message to the server's Finished
+            return if self.is_established() { Err(self.unexpected(found)) } else { Ok(()) };
+        }
+        if self.awaiting != Await::ChangeCipherSpec {
+            return Err(self.unexpected(found));
+        }
+        self.take_server_key();
+        self.awaiting = Await::Finished12;
+        Ok(())
+    }
+
+    fn alert(&mut self, fragment: Range<usize>) -> Result<Option<News>, Stop> {
+        let &[level, description] = self.input.at(fragment) else {
+            return Err(self.unexpected(Found::Record(Content::ALERT)).into());
+        };
+        let (level, description) = (AlertLevel(level), AlertDescription(description));
+        if description == AlertDescription::CLOSE_NOTIFY && self.awaiting == Await::Established {
+            let answered = self.close_mark.is_some_and(|mark| self.output.is_sent(mark));
+            if self.confirmation.is_none() && answered {
+                self.confirmation = Some(Confirmation::CloseNotify);
+            }
+            self.awaiting = Await::Closed;
+            return Ok(Some(News::Closed));
+        }
+        // RFC 8446 §6: in TLS 1.3 all others but user_canceled are fatal, whatever their level
+        let harmless = match self.config.settings.suite.is_tls13() {
+            true => description == AlertDescription::USER_CANCELED,
+            false => level == AlertLevel::WARNING && description != AlertDescription::CLOSE_NOTIFY,
+        };
+        if harmless { Ok(None) } else { Err(Stop::Alert(level, description)) }
+    }
+
+    fn message(&mut self, incoming: Incoming<'_>) -> Result<Option<News>, Stop> {
+        if self.config.settings.suite.is_tls13() {
+            self.message_tls13(incoming)
+        } else {
+            self.message_tls12(incoming)
+        }
+    }
+
+    /// The violation of an unexpected message or record.
+    pub(crate) const fn unexpected(&self, found: Found) -> Violation {
+        Violation::UnexpectedMessage { expected: self.awaiting.name(), found }
+    }
+
+    /// Takes the server's leaf certificate.
+    pub(crate) fn take_leaf(&mut self, certificate: &[u8]) -> Result<(), Violation> {
+        if self.leaf.as_ref().is_none_or(|leaf| leaf.der() != certificate) {
+            self.leaf = Some(self.config.leaf(certificate)?);
+        }
+        self.facts.leaf_bytes = certificate.len();
+        Ok(())
+    }
+
+    /// The server's leaf certificate; it has come before anything that needs it.
+    pub(crate) fn known_leaf(&self) -> Arc<Leaf> {
+        Arc::clone(self.leaf.as_ref().expect("the certificate came before"))
+    }
+}

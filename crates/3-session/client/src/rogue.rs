@@ -1,0 +1,131 @@
+//! A server that holds the right keys and says wrong things: what no honest server, and no wire
+//! without the keys, can show.
+
+use std::sync::Arc;
+
+use aws_lc_rs::rsa::{Pkcs1PrivateDecryptingKey, PrivateDecryptingKey};
+
+use crate::config::{Config, Settings, VerifySignature};
+use crate::connection::{Connection, Event};
+use crate::decode::put_vector;
+use crate::error::{Error, Violation};
+use crate::exchange::KeyPair;
+use crate::phase::Phase;
+use crate::prf::{self, Side};
+use crate::protect::{HEADER, RecordKey, header};
+use crate::schedule::{Early, Handshake};
+use crate::session::Transcript;
+use crate::suite::{Group, Suite};
+use crate::wire::{Content, Message};
+
+#[path = "../tests/peer/certificate.rs"]
+#[allow(dead_code, reason = "shared with the tests of the whole")]
+mod certificate;
+mod tls12;
+mod tls13;
+
+use certificate::{RSA_2048, certificate};
+
+/// A client, and what is said to it.
+struct Rogue {
+    client: Connection,
+    /// The client's `ClientHello`, without its record's header.
+    hello: Vec<u8>,
+    transcript: Transcript,
+    sealing: Option<RecordKey>,
+    /// Records that wait for [`Self::deliver`].
+    out: Vec<u8>,
+}
+
+impl Rogue {
+    fn new(settings: Settings) -> Self {
+        let client = Connection::new(&Arc::new(Config::new(settings).unwrap())).unwrap();
+        let mut rogue = Self {
+            client,
+            hello: vec![],
+            transcript: Transcript::new(),
+            sealing: None,
+            out: vec![],
+        };
+        rogue.hello = rogue.take()[HEADER..].to_vec();
+        rogue.transcript.add(&rogue.hello.clone());
+        rogue
+    }
+
+    fn quiet(suite: Suite) -> Self {
+        let verify_signature = VerifySignature::Never;
+        Self::new(Settings { verify_signature, ..Settings::new(suite) })
+    }
+
+    /// What the client says.
+    fn take(&mut self) -> Vec<u8> {
+        let bytes = self.client.outgoing().to_vec();
+        self.client.sent(bytes.len()).unwrap();
+        bytes
+    }
+
+    fn random(&self) -> &[u8] {
+        &self.hello[6..38]
+    }
+
+    /// Says bytes in a record, sealed if there is a key.
+    fn record(&mut self, content: Content, bytes: &[u8]) {
+        match &mut self.sealing {
+            Some(key) => key.seal(&mut self.out, content, bytes),
+            None => {
+                for fragment in bytes.chunks(1 << 14) {
+                    self.out.extend(header(content, fragment.len()));
+                    self.out.extend(fragment);
+                }
+            }
+        }
+    }
+
+    /// Says a handshake message.
+    fn say(&mut self, message: Message, body: &[u8]) {
+        let bytes = whole(message, body);
+        self.transcript.add(&bytes);
+        self.record(Content::HANDSHAKE, &bytes);
+    }
+
+    fn deliver(&mut self) -> Result<Vec<String>, Error> {
+        let mut events = vec![];
+        let out = core::mem::take(&mut self.out);
+        self.client.read_tls(&out, |event: Event<'_>| events.push(format!("{event:?}")))?;
+        Ok(events)
+    }
+
+    /// The violation that what was said meets, and its phase.
+    #[track_caller]
+    fn refused(&mut self) -> (Phase, Violation) {
+        match self.deliver() {
+            Err(Error::Violation { phase, violation }) => (phase, violation),
+            other => panic!("{other:?}"),
+        }
+    }
+}
+
+fn whole(message: Message, body: &[u8]) -> Vec<u8> {
+    let mut bytes = vec![message.0];
+    put_vector(&mut bytes, 3, |out| out.extend(body));
+    bytes
+}
+
+/// A vector with a length of `width` bytes.
+fn vector(width: usize, content: &[u8]) -> Vec<u8> {
+    let mut bytes = vec![];
+    put_vector(&mut bytes, width, |out| out.extend(content));
+    bytes
+}
+
+/// An extension of its number and content.
+fn extension(number: u16, content: &[u8]) -> Vec<u8> {
+    [&number.to_be_bytes()[..], &vector(2, content)].concat()
+}
+
+/// A `ServerHello` around its extensions.
+fn server_hello(random: &[u8], session_id: &[u8], suite: u16, extensions: &[u8]) -> Vec<u8> {
+    let id = vector(1, session_id);
+    let suite = suite.to_be_bytes();
+    [&[3, 3], random, &id, &suite, &[0], &vector(2, extensions)].concat()
+}

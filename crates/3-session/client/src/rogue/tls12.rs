@@ -1,0 +1,286 @@
+//! TLS 1.2.
+
+use super::*;
+use crate::error::Found;
+use crate::prf::Master;
+use crate::wire::{AlertDescription, AlertLevel, Extension};
+
+const SERVER_RANDOM: [u8; 32] = [0x55; 32];
+
+/// Of the suite's hello; `extensions` as bytes.
+fn hello(rogue: &mut Rogue, suite: Suite, extensions: &[u8]) {
+    let body = server_hello(&SERVER_RANDOM, &[], suite.number(), extensions);
+    rogue.say(Message::SERVER_HELLO, &body);
+}
+
+fn show_certificate(rogue: &mut Rogue, pem: &str) {
+    let list = vector(3, &certificate(pem).0);
+    rogue.say(Message::CERTIFICATE, &vector(3, &list));
+}
+
+fn key_exchange(rogue: &mut Rogue, pair: &KeyPair) {
+    let group = pair.group().number().to_be_bytes();
+    let signature = [&[8, 4][..], &vector(2, b"no signature")].concat();
+    let body = [&[3], &group[..], &vector(1, pair.public()), &signature].concat();
+    rogue.say(Message::SERVER_KEY_EXCHANGE, &body);
+}
+
+/// A handshake up to the client's Finished, which is checked to decrypt. Gives the master secret
+/// and the server's key.
+fn up_to_finished(rogue: &mut Rogue, suite: Suite, extended: bool) -> (Master, RecordKey) {
+    let extensions = if extended { extension(23, &[]) } else { vec![] };
+    hello(rogue, suite, &extensions);
+    show_certificate(rogue, RSA_2048);
+    let pair = KeyPair::generate(Group::X25519).unwrap();
+    if suite == Suite::Tls12EcdheRsa {
+        key_exchange(rogue, &pair);
+    }
+    rogue.say(Message::SERVER_HELLO_DONE, &[]);
+    assert_eq!(rogue.deliver().unwrap(), Vec::<String>::new());
+    answer(rogue, suite, &pair, extended)
+}
+
+fn answer(rogue: &mut Rogue, suite: Suite, pair: &KeyPair, extended: bool) -> (Master, RecordKey) {
+    let flight = rogue.take();
+    let length = usize::from(u16::from_be_bytes([flight[3], flight[4]]));
+    let exchange = &flight[HEADER..HEADER + length];
+    assert_eq!(exchange[0], Message::CLIENT_KEY_EXCHANGE.0);
+    rogue.transcript.add(exchange);
+    let premaster = match suite {
+        Suite::Tls12Rsa => {
+            let key = PrivateDecryptingKey::from_pkcs8(&certificate(RSA_2048).1).unwrap();
+            let key = Pkcs1PrivateDecryptingKey::new(key).unwrap();
+            key.decrypt(&exchange[6..], &mut [0; 256]).unwrap().to_vec()
+        }
+        _ => pair.agree(&exchange[5..]).unwrap().to_vec(),
+    };
+    let master = if extended {
+        prf::extended_master(&premaster, rogue.transcript.hash().as_ref())
+    } else {
+        prf::master(&premaster, rogue.random(), &SERVER_RANDOM)
+    };
+    let (mut client, server) = prf::record_keys(&master, rogue.random(), &SERVER_RANDOM);
+    let mut finished = flight[HEADER + length + 6..].to_vec(); // behind the change_cipher_spec
+    let (content, range) = client.open(&mut finished).unwrap();
+    assert_eq!(content, Content::HANDSHAKE);
+    let expected = prf::verify_data(&master, Side::Client, rogue.transcript.hash().as_ref());
+    assert_eq!(finished[range.clone()], whole(Message::FINISHED, &expected));
+    rogue.transcript.add(&finished[range]);
+    (master, server)
+}
+
+fn finish(rogue: &mut Rogue, master: &Master, key: RecordKey) {
+    rogue.record(Content::CHANGE_CIPHER_SPEC, &[1]);
+    rogue.sealing = Some(key);
+    let data = prf::verify_data(master, Side::Server, rogue.transcript.hash().as_ref());
+    rogue.say(Message::FINISHED, &data);
+}
+
+fn established(suite: Suite) -> Rogue {
+    let mut rogue = Rogue::quiet(suite);
+    let (master, key) = up_to_finished(&mut rogue, suite, true);
+    finish(&mut rogue, &master, key);
+    assert_eq!(rogue.deliver().unwrap(), ["Established"]);
+    rogue
+}
+
+#[test]
+fn with_and_without_the_extended_master_secret() {
+    for suite in [Suite::Tls12Rsa, Suite::Tls12EcdheRsa] {
+        for extended in [true, false] {
+            let mut rogue = Rogue::quiet(suite);
+            let (master, key) = up_to_finished(&mut rogue, suite, extended);
+            finish(&mut rogue, &master, key);
+            assert_eq!(rogue.deliver().unwrap(), ["Established"]);
+            assert_eq!(rogue.client.facts().extended_master_secret, extended);
+        }
+    }
+}
+
+#[test]
+fn a_wrong_finished_is_found_under_the_right_keys() {
+    for suite in [Suite::Tls12Rsa, Suite::Tls12EcdheRsa] {
+        for bad in [&[0; 12][..], &[], &[0; 13]] {
+            let mut rogue = Rogue::quiet(suite);
+            let (_, key) = up_to_finished(&mut rogue, suite, true);
+            rogue.record(Content::CHANGE_CIPHER_SPEC, &[1]);
+            rogue.sealing = Some(key);
+            rogue.say(Message::FINISHED, bad);
+            assert_eq!(rogue.refused(), (Phase::Finished, Violation::BadFinished));
+            assert!(!rogue.client.is_established() && rogue.client.confirmation().is_none());
+        }
+    }
+}
+
+#[test]
+fn a_finished_without_change_cipher_spec_is_refused() {
+    let mut rogue = Rogue::quiet(Suite::Tls12Rsa);
+    let (master, _) = up_to_finished(&mut rogue, Suite::Tls12Rsa, true);
+    let data = prf::verify_data(&master, Side::Server, rogue.transcript.hash().as_ref());
+    rogue.say(Message::FINISHED, &data);
+    let (phase, violation) = rogue.refused();
+    assert_eq!(phase, Phase::Finished);
+    let found = Found::Handshake(Message::FINISHED);
+    assert!(matches!(violation, Violation::UnexpectedMessage { found: f, .. } if f == found));
+}
+
+#[test]
+fn messages_out_of_order_are_refused_at_every_step() {
+    type Step = fn(&mut Rogue);
+    let steps: [Step; 3] = [
+        |rogue| hello(rogue, Suite::Tls12EcdheRsa, &[]),
+        |rogue| show_certificate(rogue, RSA_2048),
+        |rogue| key_exchange(rogue, &KeyPair::generate(Group::X25519).unwrap()),
+    ];
+    for done in 0..=steps.len() {
+        // what never comes next, and the step after next
+        let wrong: [Step; 5] = [
+            |rogue| rogue.say(Message::FINISHED, &[0; 12]),
+            |rogue| rogue.say(Message(99), &[]),
+            |rogue| rogue.record(Content::CHANGE_CIPHER_SPEC, &[1]),
+            |rogue| rogue.record(Content::APPLICATION_DATA, b"data"),
+            |rogue| rogue.say(Message::NEW_SESSION_TICKET, &[0; 6]),
+        ];
+        for wrong in wrong.iter().chain(steps.get(done + 1)) {
+            let mut rogue = Rogue::quiet(Suite::Tls12EcdheRsa);
+            steps[..done].iter().for_each(|step| step(&mut rogue));
+            wrong(&mut rogue);
+            let (phase, violation) = rogue.refused();
+            assert!(matches!(violation, Violation::UnexpectedMessage { .. }), "{violation:?}");
+            assert_eq!(phase, if done == 0 { Phase::Hello } else { Phase::KeyExchange });
+            // and the server is told
+            let alert = [AlertLevel::FATAL.0, AlertDescription::UNEXPECTED_MESSAGE.0];
+            assert!(rogue.take().ends_with(&alert));
+        }
+    }
+}
+
+#[test]
+fn hellos_that_do_not_fit_are_named() {
+    let refusal = |suite: u16, extensions: &[u8]| {
+        let mut rogue = Rogue::quiet(Suite::Tls12Rsa);
+        rogue.say(Message::SERVER_HELLO, &server_hello(&SERVER_RANDOM, &[], suite, extensions));
+        rogue.refused().1
+    };
+    let suite = Suite::Tls12Rsa.number();
+    assert_eq!(refusal(0x002F, &[]), Violation::CipherSuite { found: 0x002F });
+    let twice = extension(23, &[]).repeat(2);
+    let found = Extension::EXTENDED_MASTER_SECRET;
+    assert_eq!(refusal(suite, &twice), Violation::ExtensionTwice { extension: found });
+    let found = Violation::ExtensionUnexpected { extension: Extension(16_000) };
+    assert_eq!(refusal(suite, &extension(16_000, &[])), found);
+    let illegal = |field| Violation::IllegalParameter { message: Message::SERVER_HELLO, field };
+    assert_eq!(refusal(suite, &extension(65281, &[1, 7])), illegal("renegotiation_info"));
+    assert_eq!(refusal(suite, &extension(16, &vector(2, &vector(1, b"h2")))), Violation::Alpn);
+    let two = [vector(1, b"http/1.1"), vector(1, b"h2")].concat();
+    assert!(matches!(refusal(suite, &extension(16, &vector(2, &two))), Violation::Decode { .. }));
+
+    let mut rogue = Rogue::quiet(Suite::Tls12Rsa);
+    let mut body = server_hello(&SERVER_RANDOM, &[], suite, &[]);
+    body[1] = 1;
+    rogue.say(Message::SERVER_HELLO, &body);
+    assert_eq!(rogue.refused().1, Violation::Version { found: 0x0301 });
+}
+
+#[test]
+fn certificates_that_do_not_fit_are_named() {
+    let refusal = |body: &[u8]| {
+        let mut rogue = Rogue::quiet(Suite::Tls12Rsa);
+        hello(&mut rogue, Suite::Tls12Rsa, &[]);
+        rogue.say(Message::CERTIFICATE, body);
+        rogue.refused().1
+    };
+    assert_eq!(refusal(&[0; 3]), Violation::NoCertificate);
+    assert_eq!(refusal(&vector(3, &vector(3, b"none"))), Violation::Certificate);
+    let ec = include_str!("../../../../../vectors/keys/ec-p256.pem");
+    let ec = certificate(ec).0;
+    assert_eq!(refusal(&vector(3, &vector(3, &ec))), Violation::CertificateKeyType);
+    // cut anywhere, it is no certificate
+    for cut in 0..ec.len() {
+        assert_eq!(refusal(&vector(3, &vector(3, &ec[..cut]))), Violation::Certificate);
+    }
+}
+
+#[test]
+fn a_key_too_short_to_use_is_named_and_one_that_is_not_used_passes() {
+    let short = include_str!("../../../../../vectors/keys/rsa-1024.pem");
+    let unfit = (Phase::KeyExchange, Violation::KeySize { bits: 1024 });
+    let pair = KeyPair::generate(Group::X25519).unwrap();
+    for (mut rogue, passes) in [
+        (Rogue::new(Settings::new(Suite::Tls12EcdheRsa)), false),
+        (Rogue::quiet(Suite::Tls12EcdheRsa), true),
+    ] {
+        hello(&mut rogue, Suite::Tls12EcdheRsa, &[]);
+        show_certificate(&mut rogue, short);
+        key_exchange(&mut rogue, &pair);
+        if passes {
+            rogue.deliver().unwrap();
+        } else {
+            assert_eq!(rogue.refused(), unfit);
+        }
+    }
+    let mut rogue = Rogue::quiet(Suite::Tls12Rsa);
+    hello(&mut rogue, Suite::Tls12Rsa, &[]);
+    show_certificate(&mut rogue, short);
+    rogue.say(Message::SERVER_HELLO_DONE, &[]);
+    assert_eq!(rogue.refused(), unfit);
+}
+
+#[test]
+fn key_exchanges_that_do_not_fit_are_named() {
+    let refusal = |body: &[u8]| {
+        let mut rogue = Rogue::quiet(Suite::Tls12EcdheRsa);
+        hello(&mut rogue, Suite::Tls12EcdheRsa, &[]);
+        show_certificate(&mut rogue, RSA_2048);
+        rogue.say(Message::SERVER_KEY_EXCHANGE, body);
+        rogue.refused().1
+    };
+    let body = |group: u16, point: &[u8], scheme: u16| {
+        let group = group.to_be_bytes();
+        let scheme = scheme.to_be_bytes();
+        [&[3], &group[..], &vector(1, point), &scheme, &vector(2, b"signature")].concat()
+    };
+    assert_eq!(refusal(&body(24, &[9; 32], 0x0804)), Violation::Group { found: 24 });
+    assert_eq!(refusal(&body(23, &[9; 32], 0x0804)), Violation::Group { found: 23 });
+    assert_eq!(refusal(&body(29, &[0; 32], 0x0804)), Violation::KeyShare);
+    assert_eq!(refusal(&body(29, &[9; 31], 0x0804)), Violation::KeyShare);
+    let sha1 = Violation::SignatureScheme { found: 0x0201 };
+    assert_eq!(refusal(&body(29, &[9; 32], 0x0201)), sha1);
+    let good = body(29, &[9; 32], 0x0804);
+    for cut in 0..good.len() {
+        assert!(matches!(refusal(&good[..cut]), Violation::Decode { .. }), "{cut}");
+    }
+}
+
+#[test]
+fn renegotiation_is_refused_once_per_answer() {
+    let mut rogue = established(Suite::Tls12EcdheRsa);
+    for _ in 0..5 {
+        rogue.record(Content::HANDSHAKE, &whole(Message::HELLO_REQUEST, &[]));
+    }
+    assert_eq!(rogue.deliver().unwrap(), Vec::<String>::new());
+    // one sealed alert: 5 + 8 + 2 + 16 bytes
+    assert_eq!(rogue.take().len(), 31);
+    rogue.record(Content::APPLICATION_DATA, b"data");
+    assert_eq!(rogue.deliver().unwrap().len(), 1);
+}
+
+#[test]
+fn nothing_may_stand_within_a_message() {
+    let mut rogue = established(Suite::Tls12Rsa);
+    rogue.record(Content::HANDSHAKE, &[0]);
+    rogue.record(Content::APPLICATION_DATA, b"data");
+    assert_eq!(rogue.refused(), (Phase::Data, Violation::Interleaved));
+}
+
+#[test]
+fn warnings_are_passed_over_and_fatal_alerts_named() {
+    let mut rogue = established(Suite::Tls12Rsa);
+    rogue.record(Content::ALERT, &[1, 112]);
+    assert_eq!(rogue.deliver().unwrap(), Vec::<String>::new());
+    rogue.record(Content::ALERT, &[2, 80]);
+    let error = rogue.deliver().unwrap_err();
+    let (level, description) = (AlertLevel::FATAL, AlertDescription::INTERNAL_ERROR);
+    assert_eq!(error, Error::Alert { phase: Phase::Data, level, description });
+    assert!(rogue.take().is_empty(), "an alert is not answered");
+}

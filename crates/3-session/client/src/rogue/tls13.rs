@@ -1,0 +1,322 @@
+//! TLS 1.3.
+
+use super::*;
+use crate::connection::Confirmation;
+use crate::error::Found;
+use crate::schedule::Traffic;
+use crate::wire::{AlertDescription, AlertLevel};
+
+/// The random bytes of a `HelloRetryRequest` (RFC 8446 §4.1.3).
+fn retry_random() -> Vec<u8> {
+    let hash = aws_lc_rs::digest::digest(&aws_lc_rs::digest::SHA256, b"HelloRetryRequest");
+    hash.as_ref().to_vec()
+}
+
+fn session_id(rogue: &Rogue) -> Vec<u8> {
+    rogue.hello[39..71].to_vec()
+}
+
+fn hello_body(rogue: &Rogue, random: &[u8], extensions: &[u8]) -> Vec<u8> {
+    server_hello(random, &session_id(rogue), Suite::Tls13.number(), extensions)
+}
+
+fn version() -> Vec<u8> {
+    extension(43, &[3, 4])
+}
+
+fn share(pair: &KeyPair) -> Vec<u8> {
+    extension(51, &[&pair.group().number().to_be_bytes()[..], &vector(2, pair.public())].concat())
+}
+
+/// Says hello with the last 32 bytes of the client's as its share, and changes keys.
+fn say_hello(rogue: &mut Rogue, client_hello: &[u8]) -> Handshake {
+    let pair = KeyPair::generate(Group::X25519).unwrap();
+    let body = hello_body(rogue, &[7; 32], &[version(), share(&pair)].concat());
+    rogue.say(Message::SERVER_HELLO, &body);
+    let shared = pair.agree(&client_hello[client_hello.len() - 32..]).unwrap();
+    let secrets = Early::new().handshake(&*shared, rogue.transcript.hash().as_ref());
+    rogue.sealing = Some(secrets.server.record_key());
+    secrets
+}
+
+fn certify(rogue: &mut Rogue) {
+    rogue.say(Message::ENCRYPTED_EXTENSIONS, &[0, 0]);
+    let entry = [vector(3, &certificate(RSA_2048).0), vec![0, 0]].concat();
+    rogue.say(Message::CERTIFICATE, &[vec![0], vector(3, &entry)].concat());
+    let signature = [&[8, 4][..], &vector(2, b"no signature")].concat();
+    rogue.say(Message::CERTIFICATE_VERIFY, &signature);
+}
+
+/// Says Finished and changes keys; gives the secrets of client and server.
+fn finish(rogue: &mut Rogue, secrets: &Handshake) -> (Traffic, Traffic) {
+    let data = secrets.server.verify_data(rogue.transcript.hash().as_ref());
+    rogue.say(Message::FINISHED, &data);
+    let application = secrets.application(rogue.transcript.hash().as_ref());
+    rogue.sealing = Some(application.1.record_key());
+    application
+}
+
+/// The records of the client behind its `change_cipher_spec`, opened.
+fn open_flight(rogue: &mut Rogue, key: &mut RecordKey) -> Vec<Vec<u8>> {
+    let mut flight = rogue.take();
+    if flight.first() == Some(&Content::CHANGE_CIPHER_SPEC.0) {
+        flight.drain(..6);
+    }
+    let mut opened = vec![];
+    while !flight.is_empty() {
+        let length = HEADER + usize::from(u16::from_be_bytes([flight[3], flight[4]]));
+        let mut record: Vec<u8> = flight.drain(..length).collect();
+        let (_, range) = key.open(&mut record).unwrap();
+        opened.push(record[range].to_vec());
+    }
+    opened
+}
+
+fn established() -> (Rogue, (Traffic, Traffic)) {
+    let mut rogue = Rogue::quiet(Suite::Tls13);
+    let hello = rogue.hello.clone();
+    let secrets = say_hello(&mut rogue, &hello);
+    certify(&mut rogue);
+    let application = finish(&mut rogue, &secrets);
+    assert_eq!(rogue.deliver().unwrap(), ["Established"]);
+    let transcript = rogue.transcript.hash();
+    let finished = open_flight(&mut rogue, &mut secrets.client.record_key());
+    let expected = whole(Message::FINISHED, &secrets.client.verify_data(transcript.as_ref()));
+    assert_eq!(finished, [expected]);
+    (rogue, application)
+}
+
+#[test]
+fn a_wrong_finished_is_found_under_the_right_keys() {
+    for bad in [&[0; 32][..], &[], &[0; 33]] {
+        let mut rogue = Rogue::quiet(Suite::Tls13);
+        let hello = rogue.hello.clone();
+        say_hello(&mut rogue, &hello);
+        certify(&mut rogue);
+        rogue.say(Message::FINISHED, bad);
+        assert_eq!(rogue.refused(), (Phase::Finished, Violation::BadFinished));
+        assert!(!rogue.client.is_established());
+    }
+}
+
+#[test]
+fn a_wrong_signature_is_found_under_the_right_keys() {
+    let mut rogue = Rogue::new(Settings::new(Suite::Tls13));
+    let hello = rogue.hello.clone();
+    say_hello(&mut rogue, &hello);
+    certify(&mut rogue);
+    assert_eq!(rogue.refused(), (Phase::KeyExchange, Violation::BadSignature));
+}
+
+#[test]
+fn pkcs1_signs_no_tls13() {
+    let mut rogue = Rogue::quiet(Suite::Tls13);
+    let hello = rogue.hello.clone();
+    say_hello(&mut rogue, &hello);
+    rogue.say(Message::ENCRYPTED_EXTENSIONS, &[0, 0]);
+    let entry = [vector(3, &certificate(RSA_2048).0), vec![0, 0]].concat();
+    rogue.say(Message::CERTIFICATE, &[vec![0], vector(3, &entry)].concat());
+    rogue.say(Message::CERTIFICATE_VERIFY, &[4, 1, 0, 1, 0]);
+    assert_eq!(rogue.refused().1, Violation::SignatureScheme { found: 0x0401 });
+}
+
+#[test]
+fn a_cookie_is_given_back_and_a_second_retry_refused() {
+    let retry = |rogue: &Rogue, extensions: &[u8]| hello_body(rogue, &retry_random(), extensions);
+    let cookie = extension(44, &vector(2, b"a cookie"));
+    let mut rogue = Rogue::quiet(Suite::Tls13);
+    let body = retry(&rogue, &[version(), cookie.clone()].concat());
+    rogue.transcript.retry();
+    rogue.say(Message::SERVER_HELLO, &body);
+    assert_eq!(rogue.deliver().unwrap(), Vec::<String>::new());
+    let again = rogue.take();
+    assert_eq!(again[..6], [20, 3, 3, 0, 1, 1]);
+    let second = &again[6 + HEADER..];
+    assert!(second.windows(cookie.len()).any(|bytes| bytes == cookie));
+    assert_eq!(second[6..71], rogue.hello[6..71], "random and session ID stay");
+    assert_eq!(second[second.len() - 32..], rogue.hello[rogue.hello.len() - 32..]);
+    rogue.transcript.add(second);
+    let secrets = say_hello(&mut rogue, second);
+    certify(&mut rogue);
+    finish(&mut rogue, &secrets);
+    assert_eq!(rogue.deliver().unwrap(), ["Established"]);
+    assert!(rogue.client.facts().hello_retry);
+
+    let mut rogue = Rogue::quiet(Suite::Tls13);
+    let body = retry(&rogue, &[version(), cookie].concat());
+    rogue.say(Message::SERVER_HELLO, &body);
+    rogue.say(Message::SERVER_HELLO, &body);
+    // in one flight, the second one is in front of a change of keys all the same
+    assert!(matches!(rogue.refused(), (Phase::Hello, Violation::UnexpectedMessage { .. })));
+
+    let mut rogue = Rogue::quiet(Suite::Tls13);
+    let same = extension(51, &Group::X25519.number().to_be_bytes());
+    let body = retry(&rogue, &[version(), same].concat());
+    rogue.say(Message::SERVER_HELLO, &body);
+    let message = Message::SERVER_HELLO;
+    assert_eq!(rogue.refused().1, Violation::IllegalParameter { message, field: "key_share" });
+}
+
+#[test]
+fn a_cookie_may_be_long_and_not_too_long() {
+    let alpn = vec![vec![b'a'; 255]; 32];
+    let server_name = Some(vec!["a".repeat(63); 3].join("."));
+    for (length, fits) in [(32 << 10, true), ((32 << 10) + 1, false), (65_500, false)] {
+        let settings = Settings {
+            alpn: alpn.clone(),
+            server_name: server_name.clone(),
+            ..Settings::new(Suite::Tls13)
+        };
+        let mut rogue = Rogue::new(settings);
+        let cookie = extension(44, &vector(2, &vec![7; length]));
+        let body = hello_body(&rogue, &retry_random(), &[version(), cookie].concat());
+        rogue.say(Message::SERVER_HELLO, &body);
+        if fits {
+            rogue.deliver().unwrap();
+            assert!(rogue.take().len() > length);
+        } else {
+            assert!(matches!(rogue.refused().1, Violation::MessageTooLong { .. }));
+        }
+    }
+}
+
+#[test]
+fn keys_change_between_messages() {
+    let mut rogue = Rogue::quiet(Suite::Tls13);
+    let pair = KeyPair::generate(Group::X25519).unwrap();
+    let body = hello_body(&rogue, &[7; 32], &[version(), share(&pair)].concat());
+    let mut bytes = whole(Message::SERVER_HELLO, &body);
+    bytes.push(Message::ENCRYPTED_EXTENSIONS.0);
+    rogue.record(Content::HANDSHAKE, &bytes);
+    assert_eq!(rogue.refused(), (Phase::Hello, Violation::Interleaved));
+}
+
+#[test]
+fn what_must_be_encrypted_is() {
+    let (mut rogue, _) = established();
+    rogue.sealing = None;
+    rogue.record(Content::ALERT, &[1, 0]);
+    let content = Content::ALERT;
+    assert_eq!(rogue.refused(), (Phase::Confirm, Violation::Unprotected { content }));
+}
+
+#[test]
+fn change_cipher_spec_is_dropped_until_finished_and_no_longer() {
+    let mut rogue = Rogue::quiet(Suite::Tls13);
+    rogue.record(Content::CHANGE_CIPHER_SPEC, &[1]);
+    let hello = rogue.hello.clone();
+    let secrets = say_hello(&mut rogue, &hello);
+    let plain = [20, 3, 3, 0, 1, 1];
+    rogue.out.extend(plain);
+    certify(&mut rogue);
+    rogue.out.extend(plain);
+    finish(&mut rogue, &secrets);
+    assert_eq!(rogue.deliver().unwrap(), ["Established"]);
+    rogue.out.extend(plain);
+    let (phase, violation) = rogue.refused();
+    assert_eq!(phase, Phase::Confirm);
+    let found = Found::Record(Content::CHANGE_CIPHER_SPEC);
+    assert!(matches!(violation, Violation::UnexpectedMessage { found: f, .. } if f == found));
+
+    let mut rogue = Rogue::quiet(Suite::Tls13);
+    rogue.record(Content::CHANGE_CIPHER_SPEC, &[2]);
+    assert!(matches!(rogue.refused().1, Violation::UnexpectedMessage { .. }));
+}
+
+/// RFC 8446 §4.6.1: some servers send tickets with their Finished, before they see ours.
+#[test]
+fn tickets_before_our_finished_are_counted_and_confirm_nothing() {
+    let mut rogue = Rogue::quiet(Suite::Tls13);
+    let hello = rogue.hello.clone();
+    let secrets = say_hello(&mut rogue, &hello);
+    certify(&mut rogue);
+    finish(&mut rogue, &secrets);
+    let ticket = [vec![0; 8], vector(1, &[1]), vector(2, b"a ticket"), vec![0, 0]].concat();
+    rogue.say(Message::NEW_SESSION_TICKET, &ticket);
+    rogue.say(Message::NEW_SESSION_TICKET, &ticket);
+    rogue.record(Content::APPLICATION_DATA, b"before any request");
+    assert_eq!(rogue.deliver().unwrap().len(), 2);
+    assert_eq!(rogue.client.facts().tickets, 2);
+    assert_eq!(rogue.client.confirmation(), None);
+    rogue.client.send(b"request").unwrap();
+    rogue.record(Content::APPLICATION_DATA, b"not sent yet");
+    rogue.deliver().unwrap();
+    assert_eq!(rogue.client.confirmation(), None);
+    rogue.take();
+    rogue.record(Content::APPLICATION_DATA, b"");
+    rogue.deliver().unwrap();
+    assert_eq!(rogue.client.confirmation(), None, "an empty record answers nothing");
+    rogue.record(Content::APPLICATION_DATA, b"response");
+    rogue.deliver().unwrap();
+    assert_eq!(rogue.client.confirmation(), Some(Confirmation::Response));
+
+    rogue.say(Message::NEW_SESSION_TICKET, &ticket[..ticket.len() - 1]);
+    assert!(matches!(rogue.refused(), (Phase::Data, Violation::Decode { .. })));
+}
+
+#[test]
+fn key_updates_are_answered_once_for_all_that_wait() {
+    let (mut rogue, (mut client, mut server)) = established();
+    for request in [1, 1, 0, 1] {
+        rogue.say(Message::KEY_UPDATE, &[request]);
+        server = server.next();
+        rogue.sealing = Some(server.record_key());
+    }
+    rogue.record(Content::APPLICATION_DATA, b"data");
+    assert_eq!(rogue.deliver().unwrap().len(), 1);
+    let answer = open_flight(&mut rogue, &mut client.record_key());
+    assert_eq!(answer, [whole(Message::KEY_UPDATE, &[0])]);
+    client = client.next();
+    rogue.client.send(b"request").unwrap();
+    assert_eq!(open_flight(&mut rogue, &mut client.record_key()), [b"request"]);
+    rogue.say(Message::KEY_UPDATE, &[2]);
+    assert!(matches!(rogue.refused().1, Violation::IllegalParameter { .. }));
+}
+
+#[test]
+fn alerts_are_fatal_whatever_their_level() {
+    let (mut rogue, _) = established();
+    rogue.record(Content::ALERT, &[1, AlertDescription::USER_CANCELED.0]);
+    assert_eq!(rogue.deliver().unwrap(), Vec::<String>::new());
+    rogue.record(Content::ALERT, &[1, AlertDescription::ACCESS_DENIED.0]);
+    let (level, description) = (AlertLevel::WARNING, AlertDescription::ACCESS_DENIED);
+    let expected = Error::Alert { phase: Phase::Confirm, level, description };
+    assert_eq!(rogue.deliver().unwrap_err(), expected);
+}
+
+#[test]
+fn what_comes_after_close_notify_is_not_looked_at() {
+    let (mut rogue, _) = established();
+    rogue.record(Content::ALERT, &[1, 0]);
+    rogue.out.extend(b"anything");
+    assert_eq!(rogue.deliver().unwrap(), ["Closed"]);
+    rogue.out.extend([0; 40_000]);
+    assert_eq!(rogue.deliver().unwrap(), Vec::<String>::new());
+    rogue.client.send(b"half of the way is open").unwrap();
+    assert_eq!(rogue.client.end_of_stream(), Ok(()));
+}
+
+#[test]
+fn hellos_that_do_not_fit_are_named() {
+    let refusal = |extensions: Vec<Vec<u8>>, change: fn(&mut Vec<u8>)| {
+        let mut rogue = Rogue::quiet(Suite::Tls13);
+        let mut body = hello_body(&rogue, &[7; 32], &extensions.concat());
+        change(&mut body);
+        rogue.say(Message::SERVER_HELLO, &body);
+        rogue.refused().1
+    };
+    let pair = KeyPair::generate(Group::X25519).unwrap();
+    let illegal = |field| Violation::IllegalParameter { message: Message::SERVER_HELLO, field };
+    let good = || vec![version(), share(&pair)];
+    assert_eq!(refusal(good(), |b| b[35] ^= 1), illegal("legacy_session_id_echo"));
+    assert_eq!(refusal(good(), |b| b[69] = 1), illegal("compression_method"));
+    assert_eq!(refusal(vec![version()], |_| ()), illegal("key_share"));
+    let old = Violation::Version { found: 0x0303 };
+    assert_eq!(refusal(vec![share(&pair)], |_| ()), old);
+    let p256 = KeyPair::generate(Group::P256).unwrap();
+    let group = Violation::Group { found: 23 };
+    assert_eq!(refusal(vec![version(), share(&p256)], |_| ()), group);
+    let zero = extension(51, &[&[0, 29][..], &vector(2, &[0; 32])].concat());
+    assert_eq!(refusal(vec![version(), zero], |_| ()), Violation::KeyShare);
+    assert!(matches!(refusal(good(), |b| b.truncate(80)), Violation::Decode { .. }));
+}

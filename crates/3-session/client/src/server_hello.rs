@@ -1,0 +1,221 @@
+//! What the server answers to a `ClientHello`: `ServerHello`, `HelloRetryRequest` and extensions.
+
+use crate::config::Settings;
+use crate::decode::Reader;
+use crate::error::Violation;
+use crate::suite::Group;
+use crate::wire::{Extension, Message, TLS12, TLS13};
+
+/// The random bytes that make a `ServerHello` a `HelloRetryRequest` (RFC 8446 §4.1.3): the SHA-256
+/// of those words.
+const RETRY: [u8; 32] = [
+    0xCF, 0x21, 0xAD, 0x74, 0xE5, 0x9A, 0x61, 0x11, 0xBE, 0x1D, 0x8C, 0x02, 0x1E, 0x65, 0xB8, 0x91,
+    0xC2, 0xA2, 0x11, 0x16, 0x7A, 0xBB, 0x8C, 0x5E, 0x07, 0x9E, 0x09, 0xE2, 0xC8, 0xA8, 0x33, 0x9C,
+];
+
+/// The longest cookie that is sent back: with it, the extensions still fit their length of two
+/// bytes.
+const COOKIE_BYTES_MAX: usize = 32 << 10;
+
+/// The fields before the extensions.
+#[derive(Debug)]
+struct Head<'a> {
+    version: u16,
+    random: [u8; 32],
+    session_id: &'a [u8],
+    extensions: Reader<'a>,
+}
+
+fn head<'a>(body: &'a [u8], settings: &Settings) -> Result<Head<'a>, Violation> {
+    let mut r = Reader::new(Message::SERVER_HELLO, body);
+    let version = r.u16("server_version")?;
+    let random = r.array("random")?;
+    let session_id = r.vector8("session_id")?.rest();
+    let suite = r.u16("cipher_suite")?;
+    let compression = r.u8("compression_method")?;
+    let extensions = if r.is_empty() {
+        Reader::new(Message::SERVER_HELLO, &[])
+    } else {
+        r.vector16("extensions")?
+    };
+    r.end("trailing bytes")?;
+    if version != TLS12 {
+        return Err(Violation::Version { found: version });
+    }
+    if session_id.len() > 32 {
+        return Err(extensions.malformed("session_id"));
+    }
+    if suite != settings.suite.number() {
+        return Err(Violation::CipherSuite { found: suite });
+    }
+    if compression != 0 {
+        return Err(illegal("compression_method"));
+    }
+    Ok(Head { version, random, session_id, extensions })
+}
+
+const fn illegal(field: &'static str) -> Violation {
+    Violation::IllegalParameter { message: Message::SERVER_HELLO, field }
+}
+
+/// Runs `read` on each extension, none of which may come twice.
+fn each<'a>(
+    mut extensions: Reader<'a>,
+    mut read: impl FnMut(Extension, Reader<'a>) -> Result<(), Violation>,
+) -> Result<(), Violation> {
+    let all = extensions;
+    while !extensions.is_empty() {
+        let before = all.rest().len() - extensions.rest().len();
+        let extension = Extension(extensions.u16("extension type")?);
+        let content = extensions.vector16("extension")?;
+        let mut earlier = all;
+        while all.rest().len() - earlier.rest().len() < before {
+            if earlier.u16("extension type")? == extension.0 {
+                return Err(Violation::ExtensionTwice { extension });
+            }
+            earlier.vector16("extension")?;
+        }
+        read(extension, content)?;
+    }
+    Ok(())
+}
+
+/// What a `ServerHello` of TLS 1.2 says.
+#[derive(Debug)]
+pub(crate) struct Hello12 {
+    pub(crate) random: [u8; 32],
+    pub(crate) extended_master_secret: bool,
+    /// The index of the protocol in the settings.
+    pub(crate) alpn: Option<usize>,
+}
+
+impl Hello12 {
+    pub(crate) fn read(body: &[u8], settings: &Settings) -> Result<Self, Violation> {
+        let head = head(body, settings)?;
+        let mut hello = Self { random: head.random, extended_master_secret: false, alpn: None };
+        each(head.extensions, |extension, mut content| {
+            match extension {
+                Extension::EXTENDED_MASTER_SECRET => hello.extended_master_secret = true,
+                Extension::ALPN => {
+                    hello.alpn = Some(alpn(content, settings)?);
+                    return Ok(());
+                }
+                Extension::RENEGOTIATION_INFO => {
+                    // RFC 5746 §3.4: empty in a first handshake
+                    if !content.vector8("renegotiation_info")?.is_empty() {
+                        return Err(illegal("renegotiation_info"));
+                    }
+                }
+                Extension::EC_POINT_FORMATS if settings.suite.has_group() => {
+                    let formats = content.vector8("ec_point_formats")?;
+                    if !formats.rest().contains(&0) {
+                        return Err(illegal("ec_point_formats"));
+                    }
+                }
+                Extension::SERVER_NAME if settings.server_name.is_some() => (),
+                Extension::SESSION_TICKET if settings.tickets => (),
+                _ => return Err(Violation::ExtensionUnexpected { extension }),
+            }
+            content.end("extension")
+        })?;
+        Ok(hello)
+    }
+}
+
+/// What a `ServerHello` of TLS 1.3 says.
+#[derive(Debug)]
+pub(crate) enum Hello13<'a> {
+    /// The server asks for another `ClientHello`.
+    Retry { group: Option<Group>, cookie: &'a [u8] },
+    /// The server's key share.
+    Share { group: Group, public: &'a [u8] },
+}
+
+impl<'a> Hello13<'a> {
+    pub(crate) fn read(
+        body: &'a [u8],
+        settings: &Settings,
+        session_id: &[u8; 32],
+    ) -> Result<Self, Violation> {
+        let head = head(body, settings)?;
+        let retry = head.random == RETRY;
+        let (mut version, mut group, mut public) = (None, None, None);
+        let mut cookie: &[u8] = &[];
+        each(head.extensions, |extension, mut content| {
+            match extension {
+                Extension::SUPPORTED_VERSIONS => version = Some(content.u16("supported_versions")?),
+                Extension::KEY_SHARE => {
+                    group = Some(offered(content.u16("key_share")?, settings)?);
+                    if !retry {
+                        public = Some(content.vector16("key_share")?.rest());
+                    }
+                }
+                Extension::COOKIE if retry => {
+                    cookie = content.vector16("cookie")?.rest();
+                    if cookie.is_empty() {
+                        return Err(content.malformed("cookie"));
+                    }
+                    if cookie.len() > COOKIE_BYTES_MAX {
+                        let (found_bytes, limit_bytes) = (cookie.len(), COOKIE_BYTES_MAX);
+                        return Err(Violation::MessageTooLong { found_bytes, limit_bytes });
+                    }
+                }
+                _ => return Err(Violation::ExtensionUnexpected { extension }),
+            }
+            content.end("extension")
+        })?;
+        let version = version.unwrap_or(head.version);
+        if version != TLS13 {
+            return Err(Violation::Version { found: version });
+        }
+        if head.session_id != session_id {
+            return Err(illegal("legacy_session_id_echo"));
+        }
+        match (group, public) {
+            _ if retry => Ok(Self::Retry { group, cookie }),
+            (Some(group), Some(public)) => Ok(Self::Share { group, public }),
+            _ => Err(illegal("key_share")),
+        }
+    }
+}
+
+/// The group of this number, which must be on offer.
+pub(crate) fn offered(number: u16, settings: &Settings) -> Result<Group, Violation> {
+    Group::from_number(number)
+        .filter(|group| settings.groups.contains(group))
+        .ok_or(Violation::Group { found: number })
+}
+
+/// The protocol chosen in `EncryptedExtensions` (RFC 8446 §4.3.1): its index in the settings.
+pub(crate) fn encrypted_extensions(
+    body: &[u8],
+    settings: &Settings,
+) -> Result<Option<usize>, Violation> {
+    let mut r = Reader::new(Message::ENCRYPTED_EXTENSIONS, body);
+    let extensions = r.vector16("extensions")?;
+    r.end("trailing bytes")?;
+    let mut chosen = None;
+    each(extensions, |extension, content| match extension {
+        Extension::ALPN => {
+            chosen = Some(alpn(content, settings)?);
+            Ok(())
+        }
+        Extension::SERVER_NAME if settings.server_name.is_some() => content.end("server_name"),
+        // what the server would rather have: of no use here
+        Extension::SUPPORTED_GROUPS => Ok(()),
+        _ => Err(Violation::ExtensionUnexpected { extension }),
+    })?;
+    Ok(chosen)
+}
+
+/// RFC 7301 §3.1: one of the protocols on offer, alone in its list.
+fn alpn(mut content: Reader<'_>, settings: &Settings) -> Result<usize, Violation> {
+    if settings.alpn.is_empty() {
+        return Err(Violation::ExtensionUnexpected { extension: Extension::ALPN });
+    }
+    let mut list = content.vector16("alpn")?;
+    content.end("alpn")?;
+    let protocol = list.vector8("alpn")?.rest();
+    list.end("alpn")?;
+    settings.alpn.iter().position(|offered| offered == protocol).ok_or(Violation::Alpn)
+}

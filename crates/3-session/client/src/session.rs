@@ -1,0 +1,154 @@
+//! What one handshake is made of while it lasts, and what is left to tell of it.
+
+use aws_lc_rs::digest::{Context, Digest, SHA256};
+use zeroize::Zeroizing;
+
+use crate::config::{Config, Freshness, VerifySignature};
+use crate::error::{Error, Unavailable};
+use crate::exchange::{KeyPair, Shared};
+use crate::prf::Master;
+use crate::protect::RecordKey;
+use crate::schedule::{Handshake, Traffic};
+use crate::suite::{Group, SignatureScheme};
+use crate::wire::Message;
+
+/// What a handshake turned out to be; complete when it is established.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Facts {
+    /// The group of the agreement; none with RSA key exchange.
+    pub group: Option<Group>,
+    /// The scheme of the server's signature; none with RSA key exchange.
+    pub signature: Option<SignatureScheme>,
+    /// Whether that signature was verified.
+    pub signature_verified: bool,
+    /// Whether the extended master secret was agreed on; always false in TLS 1.3, which has it
+    /// built in.
+    pub extended_master_secret: bool,
+    /// Whether the server asked for a second `ClientHello`: one more round trip.
+    pub hello_retry: bool,
+    /// Whether the server asked for a client certificate; it gets an empty one.
+    pub client_certificate_asked: bool,
+    /// Tickets received so far. In TLS 1.3 they come after the handshake, or with its last flight.
+    pub tickets: u32,
+    /// Bytes of the server's leaf certificate.
+    pub leaf_bytes: usize,
+}
+
+/// The transcript hash.
+#[derive(Clone)]
+pub(crate) struct Transcript(Context);
+
+impl Transcript {
+    pub(crate) fn new() -> Self {
+        Self(Context::new(&SHA256))
+    }
+
+    pub(crate) fn add(&mut self, message: &[u8]) {
+        self.0.update(message);
+    }
+
+    /// The hash of all messages so far.
+    pub(crate) fn hash(&self) -> Digest {
+        self.0.clone().finish()
+    }
+
+    /// Replaces the first `ClientHello` by its hash (RFC 8446 §4.4.1).
+    pub(crate) fn retry(&mut self) {
+        let hash = self.hash();
+        *self = Self::new();
+        self.add(&[Message::MESSAGE_HASH.0, 0, 0, 32]);
+        self.add(hash.as_ref());
+    }
+}
+
+impl core::fmt::Debug for Transcript {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.write_str("Transcript")
+    }
+}
+
+/// Random bytes of one handshake, drawn at once: one call is cheaper than four.
+#[derive(Debug)]
+pub(crate) struct Random {
+    pub(crate) client: [u8; 32],
+    pub(crate) session_id: [u8; 32],
+    pub(crate) premaster: Zeroizing<[u8; 46]>,
+}
+
+/// The state of one handshake.
+#[derive(Debug)]
+pub(crate) struct Session {
+    pub(crate) random: Random,
+    pub(crate) server_random: [u8; 32],
+    pub(crate) transcript: Transcript,
+    /// Whether this handshake verifies its signature.
+    pub(crate) verify: bool,
+    /// The group of the key share in the last `ClientHello` of TLS 1.3.
+    pub(crate) share: Option<Group>,
+    /// The key pair, where it is not the one of the configuration.
+    pub(crate) fresh: Option<KeyPair>,
+    /// TLS 1.2: the premaster secret of a key agreement.
+    pub(crate) shared: Shared,
+    /// TLS 1.2: the master secret.
+    pub(crate) master: Option<Master>,
+    /// TLS 1.2: the key of the server's records, until its `ChangeCipherSpec`.
+    pub(crate) server_key: Option<RecordKey>,
+    /// TLS 1.3: the secrets of the handshake.
+    pub(crate) handshake: Option<Handshake>,
+    /// TLS 1.3: the secrets of application data, of client and server.
+    pub(crate) application: Option<(Traffic, Traffic)>,
+    /// TLS 1.3: the context of a `CertificateRequest`.
+    pub(crate) request_context: Vec<u8>,
+}
+
+impl Session {
+    /// With fresh random bytes and, where one is needed at once, a key pair.
+    pub(crate) fn new(config: &Config) -> Result<Self, Error> {
+        let mut bytes = Zeroizing::new([0; 32 + 32 + 46 + 4]);
+        aws_lc_rs::rand::fill(&mut *bytes).map_err(|_| Unavailable::Random)?;
+        let mut random =
+            Random { client: [0; 32], session_id: [0; 32], premaster: Zeroizing::new([0; 46]) };
+        random.client.copy_from_slice(&bytes[..32]);
+        random.session_id.copy_from_slice(&bytes[32..64]);
+        random.premaster.copy_from_slice(&bytes[64..110]);
+        let draw = u32::from_be_bytes([bytes[110], bytes[111], bytes[112], bytes[113]]);
+        let settings = config.settings();
+        let share = settings.groups.first().copied().filter(|_| settings.suite.is_tls13());
+        let mut session = Self {
+            random,
+            server_random: [0; 32],
+            transcript: Transcript::new(),
+            verify: match settings.verify_signature {
+                VerifySignature::Always => true,
+                VerifySignature::Never => false,
+                VerifySignature::Sample(n) => draw.is_multiple_of(n.get()),
+            },
+            share,
+            fresh: None,
+            shared: Shared::default(),
+            master: None,
+            server_key: None,
+            handshake: None,
+            application: None,
+            request_context: Vec::new(),
+        };
+        if let Some(group) = share {
+            session.prepare(config, group)?;
+        }
+        Ok(session)
+    }
+
+    /// Makes sure that [`Self::pair`] has a key pair of this group.
+    pub(crate) fn prepare(&mut self, config: &Config, group: Group) -> Result<(), Unavailable> {
+        if config.settings().key_share == Freshness::Fresh {
+            self.fresh = Some(KeyPair::generate(group)?);
+        }
+        Ok(())
+    }
+
+    /// The key pair prepared for this group.
+    pub(crate) fn pair<'a>(&'a self, config: &'a Config, group: Group) -> &'a KeyPair {
+        let pair = self.fresh.as_ref().filter(|pair| pair.group() == group);
+        pair.or_else(|| config.pair(group)).expect("`prepare` made a key pair of this group")
+    }
+}

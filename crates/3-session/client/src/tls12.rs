@@ -1,0 +1,210 @@
+//! The full handshake of TLS 1.2 (RFC 5246 §7.3), with RSA or ECDHE-RSA key exchange.
+
+use aws_lc_rs::constant_time::verify_slices_are_equal;
+
+use crate::certificate::leaf_tls12;
+use crate::config::Freshness;
+use crate::connection::{Confirmation, Connection};
+use crate::decode::{Reader, put_vector};
+use crate::error::{Found, Violation};
+use crate::input::Incoming;
+use crate::phase::Await;
+use crate::prf::{self, Side};
+use crate::receive::{News, Stop};
+use crate::server_hello::{Hello12, offered};
+use crate::suite::{SignatureScheme, Suite};
+use crate::wire::{AlertDescription, AlertLevel, Content, Message};
+
+impl Connection {
+    pub(crate) fn message_tls12(&mut self, incoming: Incoming<'_>) -> Result<Option<News>, Stop> {
+        let body = incoming.body();
+        match (self.awaiting, incoming.message) {
+            (_, Message::HELLO_REQUEST) => {
+                // not part of the transcript (RFC 5246 §7.4.1.1)
+                Reader::new(Message::HELLO_REQUEST, body).end("trailing bytes")?;
+                self.refuse_renegotiation();
+                return Ok(None);
+            }
+            (Await::Finished12, Message::FINISHED) => return self.finished_tls12(body).map(Some),
+            (Await::ServerHello, Message::SERVER_HELLO) => self.server_hello_tls12(body)?,
+            (Await::Certificate12, Message::CERTIFICATE) => {
+                self.take_leaf(leaf_tls12(body)?)?;
+                let agreement = self.config.settings.suite.has_group();
+                self.awaiting =
+                    if agreement { Await::ServerKeyExchange } else { Await::ServerHelloDone };
+            }
+            (Await::ServerKeyExchange, Message::SERVER_KEY_EXCHANGE) => self.key_exchange(body)?,
+            (Await::ServerHelloDone, Message::CERTIFICATE_REQUEST)
+                if !self.facts.client_certificate_asked =>
+            {
+                let mut r = Reader::new(Message::CERTIFICATE_REQUEST, body);
+                r.vector8("certificate_types")?;
+                r.vector16("supported_signature_algorithms")?;
+                r.vector16("certificate_authorities")?;
+                r.end("trailing bytes")?;
+                self.facts.client_certificate_asked = true;
+            }
+            (Await::ServerHelloDone, Message::SERVER_HELLO_DONE) => {
+                Reader::new(Message::SERVER_HELLO_DONE, body).end("trailing bytes")?;
+                self.session.transcript.add(incoming.whole);
+                self.answer_flight()?;
+                return Ok(None);
+            }
+            (Await::ChangeCipherSpec, Message::NEW_SESSION_TICKET)
+                if self.config.settings.tickets && self.facts.tickets == 0 =>
+            {
+                let mut r = Reader::new(Message::NEW_SESSION_TICKET, body);
+                r.u32("ticket_lifetime_hint")?;
+                r.vector16("ticket")?; // may be empty (RFC 5077 §3.3)
+                r.end("trailing bytes")?;
+                self.facts.tickets = 1;
+            }
+            (_, found) => return Err(self.unexpected(Found::Handshake(found)).into()),
+        }
+        self.session.transcript.add(incoming.whole);
+        Ok(None)
+    }
+
+    /// RFC 5746 §4.2 and RFC 5246 §7.2.2: a warning, once it was established; and no second one
+    /// before the first is sent.
+    fn refuse_renegotiation(&mut self) {
+        let idle = self.output.is_sent(self.answer_mark) && self.close_mark.is_none();
+        if self.awaiting == Await::Established && idle {
+            let alert = [AlertLevel::WARNING.0, AlertDescription::NO_RENEGOTIATION.0];
+            self.output.record(Content::ALERT, &alert);
+            self.answer_mark = self.output.mark();
+        }
+    }
+
+    fn server_hello_tls12(&mut self, body: &[u8]) -> Result<(), Violation> {
+        let hello = Hello12::read(body, &self.config.settings)?;
+        self.session.server_random = hello.random;
+        self.facts.extended_master_secret = hello.extended_master_secret;
+        self.alpn = hello.alpn;
+        self.awaiting = Await::Certificate12;
+        Ok(())
+    }
+
+    /// `ServerKeyExchange` with a named curve (RFC 8422 §5.4).
+    fn key_exchange(&mut self, body: &[u8]) -> Result<(), Stop> {
+        let mut r = Reader::new(Message::SERVER_KEY_EXCHANGE, body);
+        if r.u8("curve_type")? != 3 {
+            return Err(Violation::IllegalParameter {
+                message: Message::SERVER_KEY_EXCHANGE,
+                field: "curve_type",
+            }
+            .into());
+        }
+        let group = offered(r.u16("named_curve")?, &self.config.settings)?;
+        let public = r.vector8("point")?.rest();
+        let signed = &body[..body.len() - r.rest().len()];
+        let number = r.u16("signature algorithm")?;
+        let scheme = SignatureScheme::from_number(number)
+            .ok_or(Violation::SignatureScheme { found: number })?;
+        let signature = r.vector16("signature")?.rest();
+        r.end("trailing bytes")?;
+        if self.session.verify {
+            let randoms = [&self.session.random.client, &self.session.server_random];
+            let message = [&randoms[0][..], &randoms[1][..], signed].concat();
+            self.known_leaf().verify(scheme, &message, signature)?;
+            self.facts.signature_verified = true;
+        }
+        self.facts.group = Some(group);
+        self.facts.signature = Some(scheme);
+        self.session.prepare(&self.config, group)?;
+        self.session.shared = self.session.pair(&self.config, group).agree(public)?;
+        self.awaiting = Await::ServerHelloDone;
+        Ok(())
+    }
+
+    /// Certificate if asked for, `ClientKeyExchange`, `ChangeCipherSpec` and Finished.
+    fn answer_flight(&mut self) -> Result<(), Violation> {
+        if self.facts.client_certificate_asked {
+            // none (RFC 5246 §7.4.6)
+            self.say(&[Message::CERTIFICATE.0, 0, 0, 3, 0, 0, 0]);
+        }
+        let master = match self.config.settings.suite {
+            Suite::Tls12Rsa => self.exchange_rsa()?,
+            _ => self.exchange_ecdhe(),
+        };
+        let random = &self.session.random.client;
+        let (client, server) = prf::record_keys(&master, random, &self.session.server_random);
+        self.output.record(Content::CHANGE_CIPHER_SPEC, &[1]);
+        self.output.seal_with(client);
+        let transcript = self.session.transcript.hash();
+        let data = prf::verify_data(&master, Side::Client, transcript.as_ref());
+        let mut finished = [Message::FINISHED.0, 0, 0, 12, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0];
+        finished[4..].copy_from_slice(&data);
+        self.say(&finished);
+        self.session.master = Some(master);
+        self.session.server_key = Some(server);
+        self.awaiting = Await::ChangeCipherSpec;
+        Ok(())
+    }
+
+    /// RFC 5246 §7.4.7.1.
+    fn exchange_rsa(&mut self) -> Result<prf::Master, Violation> {
+        let leaf = self.known_leaf();
+        let random = &self.session.random.premaster;
+        let fresh;
+        let premaster = match self.config.settings.premaster {
+            Freshness::Fresh => {
+                fresh = leaf.premaster(random)?;
+                &fresh
+            }
+            Freshness::Reuse => leaf.reused_premaster(random)?,
+        };
+        self.say_key_exchange(2, &premaster.ciphertext);
+        Ok(self.master(&*premaster.secret))
+    }
+
+    /// RFC 8422 §5.7.
+    fn exchange_ecdhe(&mut self) -> prf::Master {
+        let group = self.facts.group.expect("the server's key exchange came before");
+        let mut public = [0; 65];
+        let public = &mut public[..group.public_bytes()];
+        public.copy_from_slice(self.session.pair(&self.config, group).public());
+        self.say_key_exchange(1, public);
+        let shared = self.session.shared.clone();
+        self.master(&*shared)
+    }
+
+    fn say_key_exchange(&mut self, width: usize, content: &[u8]) {
+        let mut message = Vec::with_capacity(content.len() + 6);
+        message.push(Message::CLIENT_KEY_EXCHANGE.0);
+        put_vector(&mut message, 3, |out| {
+            put_vector(out, width, |out| out.extend_from_slice(content));
+        });
+        self.say(&message);
+    }
+
+    /// The master secret; the transcript ends with the `ClientKeyExchange`.
+    fn master(&self, premaster: &[u8]) -> prf::Master {
+        if self.facts.extended_master_secret {
+            prf::extended_master(premaster, self.session.transcript.hash().as_ref())
+        } else {
+            prf::master(premaster, &self.session.random.client, &self.session.server_random)
+        }
+    }
+
+    /// Queues a handshake message and adds it to the transcript.
+    pub(crate) fn say(&mut self, message: &[u8]) {
+        self.output.record(Content::HANDSHAKE, message);
+        self.session.transcript.add(message);
+    }
+
+    /// Opens with the server's key from here on.
+    pub(crate) fn take_server_key(&mut self) {
+        self.opening = self.session.server_key.take();
+    }
+
+    fn finished_tls12(&mut self, body: &[u8]) -> Result<News, Stop> {
+        let master = self.session.master.take().expect("made before our Finished");
+        let transcript = self.session.transcript.hash();
+        let expected = prf::verify_data(&master, Side::Server, transcript.as_ref());
+        verify_slices_are_equal(body, &expected).map_err(|_| Violation::BadFinished)?;
+        self.confirmation = Some(Confirmation::Finished);
+        self.awaiting = Await::Established;
+        Ok(News::Established)
+    }
+}

@@ -1,0 +1,222 @@
+//! The full handshake of TLS 1.3 (RFC 8446 §2), and what may come after it.
+
+use aws_lc_rs::constant_time::verify_slices_are_equal;
+
+use crate::certificate::leaf_tls13;
+use crate::connection::Connection;
+use crate::decode::{Reader, put_vector};
+use crate::error::{Found, Violation};
+use crate::hello::Hello;
+use crate::input::Incoming;
+use crate::phase::Await;
+use crate::receive::{News, Stop};
+use crate::server_hello::{Hello13, encrypted_extensions};
+use crate::suite::{Group, SignatureScheme};
+use crate::wire::{Content, Message};
+
+impl Connection {
+    pub(crate) fn message_tls13(&mut self, incoming: Incoming<'_>) -> Result<Option<News>, Stop> {
+        let body = incoming.body();
+        match (self.awaiting, incoming.message) {
+            (Await::ServerHello, Message::SERVER_HELLO) => {
+                incoming.ends_flight()?;
+                self.server_hello_tls13(incoming)?;
+                return Ok(None);
+            }
+            (Await::EncryptedExtensions, Message::ENCRYPTED_EXTENSIONS) => {
+                self.alpn = encrypted_extensions(body, &self.config.settings)?;
+                self.awaiting = Await::CertificateOrRequest;
+            }
+            (Await::CertificateOrRequest, Message::CERTIFICATE_REQUEST) => {
+                let mut r = Reader::new(Message::CERTIFICATE_REQUEST, body);
+                let context = r.vector8("certificate_request_context")?.rest();
+                r.vector16("extensions")?;
+                r.end("trailing bytes")?;
+                self.session.request_context = context.to_vec();
+                self.facts.client_certificate_asked = true;
+                self.awaiting = Await::Certificate13;
+            }
+            (Await::CertificateOrRequest | Await::Certificate13, Message::CERTIFICATE) => {
+                self.take_leaf(leaf_tls13(body)?)?;
+                self.awaiting = Await::CertificateVerify;
+            }
+            (Await::CertificateVerify, Message::CERTIFICATE_VERIFY) => {
+                self.certificate_verify(body)?;
+                self.awaiting = Await::Finished13;
+            }
+            (Await::Finished13, Message::FINISHED) => {
+                incoming.ends_flight()?;
+                return self.finished_tls13(incoming).map(Some);
+            }
+            (Await::Established, Message::NEW_SESSION_TICKET) => {
+                self.ticket(body)?;
+                return Ok(None);
+            }
+            (Await::Established, Message::KEY_UPDATE) => {
+                incoming.ends_flight()?;
+                self.key_update(body)?;
+                return Ok(None);
+            }
+            (_, found) => return Err(self.unexpected(Found::Handshake(found)).into()),
+        }
+        self.session.transcript.add(incoming.whole);
+        Ok(None)
+    }
+
+    fn server_hello_tls13(&mut self, incoming: Incoming<'_>) -> Result<(), Stop> {
+        let session_id = &self.session.random.session_id;
+        match Hello13::read(incoming.body(), &self.config.settings, session_id)? {
+            Hello13::Retry { group, cookie } => self.retry(incoming, group, cookie),
+            Hello13::Share { group, public } => {
+                if self.session.share != Some(group) {
+                    return Err(illegal("key_share").into());
+                }
+                self.session.transcript.add(incoming.whole);
+                let shared = self.session.pair(&self.config, group).agree(public)?;
+                let transcript = self.session.transcript.hash();
+                let secrets = self.config.early.handshake(&*shared, transcript.as_ref());
+                self.opening = Some(secrets.server.record_key());
+                self.session.handshake = Some(secrets);
+                self.facts.group = Some(group);
+                self.awaiting = Await::EncryptedExtensions;
+                Ok(())
+            }
+        }
+    }
+
+    /// Answers a `HelloRetryRequest` (RFC 8446 §4.1.4) with a second `ClientHello`.
+    fn retry(
+        &mut self,
+        incoming: Incoming<'_>,
+        group: Option<Group>,
+        cookie: &[u8],
+    ) -> Result<(), Stop> {
+        if self.facts.hello_retry {
+            return Err(self.unexpected(Found::Handshake(Message::SERVER_HELLO)).into());
+        }
+        // it must ask for a change, and not for the share that it has
+        if group == self.session.share || (group.is_none() && cookie.is_empty()) {
+            return Err(illegal("key_share").into());
+        }
+        self.facts.hello_retry = true;
+        self.session.transcript.retry();
+        self.session.transcript.add(incoming.whole);
+        if let Some(group) = group {
+            self.session.share = Some(group);
+            self.session.prepare(&self.config, group)?;
+        }
+        let share = self.session.share.expect("TLS 1.3 always sends a key share");
+        let mut message = Vec::new();
+        let hello = Hello {
+            random: &self.session.random.client,
+            session_id: &self.session.random.session_id,
+            share: Some((share, self.session.pair(&self.config, share).public())),
+            cookie,
+        };
+        hello.write(&mut message, &self.config.settings);
+        self.output.record(Content::CHANGE_CIPHER_SPEC, &[1]);
+        self.say(&message);
+        Ok(())
+    }
+
+    fn certificate_verify(&mut self, body: &[u8]) -> Result<(), Violation> {
+        let mut r = Reader::new(Message::CERTIFICATE_VERIFY, body);
+        let number = r.u16("algorithm")?;
+        let signature = r.vector16("signature")?.rest();
+        r.end("trailing bytes")?;
+        // RFC 8446 §4.4.3: PKCS#1 v1.5 is not allowed here
+        let scheme = SignatureScheme::from_number(number)
+            .filter(|scheme| scheme.is_pss())
+            .ok_or(Violation::SignatureScheme { found: number })?;
+        self.facts.signature = Some(scheme);
+        if self.session.verify {
+            let mut message = [b' '; 64 + 34 + 32];
+            message[64..98].copy_from_slice(b"TLS 1.3, server CertificateVerify\0");
+            message[98..].copy_from_slice(self.session.transcript.hash().as_ref());
+            self.known_leaf().verify(scheme, &message, signature)?;
+            self.facts.signature_verified = true;
+        }
+        Ok(())
+    }
+
+    /// Verifies the server's Finished, sends ours, and changes to the keys of application data.
+    fn finished_tls13(&mut self, incoming: Incoming<'_>) -> Result<News, Stop> {
+        let secrets = self.session.handshake.take().expect("made with the server's hello");
+        let transcript = self.session.transcript.hash();
+        let expected = secrets.server.verify_data(transcript.as_ref());
+        verify_slices_are_equal(incoming.body(), &expected).map_err(|_| Violation::BadFinished)?;
+        self.session.transcript.add(incoming.whole);
+        let (client, server) = secrets.application(self.session.transcript.hash().as_ref());
+        if !self.facts.hello_retry {
+            // RFC 8446 §D.4: once, before the first encrypted record
+            self.output.record(Content::CHANGE_CIPHER_SPEC, &[1]);
+        }
+        self.output.seal_with(secrets.client.record_key());
+        if self.facts.client_certificate_asked {
+            self.say_no_certificate();
+        }
+        let mut finished = [0; 36];
+        finished[..4].copy_from_slice(&[Message::FINISHED.0, 0, 0, 32]);
+        let transcript = self.session.transcript.hash();
+        finished[4..].copy_from_slice(&secrets.client.verify_data(transcript.as_ref()));
+        self.say(&finished);
+        self.output.seal_with(client.record_key());
+        self.opening = Some(server.record_key());
+        self.session.application = Some((client, server));
+        self.awaiting = Await::Established;
+        Ok(News::Established)
+    }
+
+    /// An empty Certificate (RFC 8446 §4.4.2).
+    fn say_no_certificate(&mut self) {
+        let mut message = vec![Message::CERTIFICATE.0];
+        put_vector(&mut message, 3, |out| {
+            put_vector(out, 1, |out| {
+                out.extend_from_slice(&self.session.request_context);
+            });
+            out.extend([0, 0, 0]);
+        });
+        self.say(&message);
+    }
+
+    fn ticket(&mut self, body: &[u8]) -> Result<(), Violation> {
+        let mut r = Reader::new(Message::NEW_SESSION_TICKET, body);
+        r.u32("ticket_lifetime")?;
+        r.u32("ticket_age_add")?;
+        r.vector8("ticket_nonce")?;
+        if r.vector16("ticket")?.is_empty() {
+            return Err(r.malformed("ticket"));
+        }
+        r.vector16("extensions")?;
+        r.end("trailing bytes")?;
+        self.facts.tickets = self.facts.tickets.saturating_add(1);
+        Ok(())
+    }
+
+    /// RFC 8446 §4.6.3. One answer stands for all requests that come before it is sent.
+    fn key_update(&mut self, body: &[u8]) -> Result<(), Violation> {
+        let mut r = Reader::new(Message::KEY_UPDATE, body);
+        let request = r.u8("request_update")?;
+        r.end("trailing bytes")?;
+        if request > 1 {
+            let (message, field) = (Message::KEY_UPDATE, "request_update");
+            return Err(Violation::IllegalParameter { message, field });
+        }
+        let (client, server) =
+            self.session.application.as_mut().expect("made with the server's Finished");
+        *server = server.next();
+        self.opening = Some(server.record_key());
+        let idle = self.output.is_sent(self.answer_mark) && self.close_mark.is_none();
+        if request == 1 && idle {
+            self.output.record(Content::HANDSHAKE, &[Message::KEY_UPDATE.0, 0, 0, 1, 0]);
+            self.answer_mark = self.output.mark();
+            *client = client.next();
+            self.output.seal_with(client.record_key());
+        }
+        Ok(())
+    }
+}
+
+const fn illegal(field: &'static str) -> Violation {
+    Violation::IllegalParameter { message: Message::SERVER_HELLO, field }
+}

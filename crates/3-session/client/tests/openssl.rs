@@ -1,0 +1,299 @@
+//! Sessions with `openssl s_server`, a process of its own: the oracle that has RSA key exchange.
+
+#![allow(clippy::unwrap_used, clippy::print_stderr, reason = "tests")]
+
+mod peer;
+
+use core::time::Duration;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::TcpStream;
+use std::path::PathBuf;
+use std::process::{Child, Command, Stdio};
+use std::sync::mpsc;
+
+use openssl::x509::X509;
+use tollgate_client::{
+    AlertDescription, Confirmation, Connection, Error, Event, Freshness, Group, Phase, Settings,
+    Suite, VerifySignature,
+};
+
+/// No wait in these tests is longer.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// A server from before RFC 7627.
+const OLD: &str = "openssl_conf = init\n[init]\nssl_conf = ssl\n[ssl]\nsystem_default = default\n\
+     [default]\nOptions = -ExtendedMasterSecret\n";
+
+/// A server that is killed when it is dropped.
+struct Server {
+    child: Child,
+    port: u16,
+    folder: PathBuf,
+}
+
+impl Server {
+    /// `None`, said aloud, where there is no `openssl`; that is a failure in CI.
+    fn start(name: &str, arguments: &[&str]) -> Option<Self> {
+        let folder =
+            std::env::temp_dir().join(format!("tollgate-client-{}-{name}", std::process::id()));
+        std::fs::create_dir_all(&folder).unwrap();
+        let (certificate, _) = peer::certificate(peer::RSA_2048);
+        let pem = X509::from_der(&certificate).unwrap().to_pem().unwrap();
+        std::fs::write(folder.join("certificate.pem"), pem).unwrap();
+        std::fs::write(folder.join("key.pem"), peer::RSA_2048).unwrap();
+        std::fs::write(folder.join("old.cnf"), OLD).unwrap();
+        let old = name == "old-master-secret";
+        let child = Command::new("openssl")
+            .args(["s_server", "-accept", "127.0.0.1:0", "-cert", "certificate.pem"])
+            .args(["-key", "key.pem", "-naccept", "100"])
+            .args(arguments)
+            .envs(old.then(|| ("OPENSSL_CONF", folder.join("old.cnf"))))
+            .current_dir(&folder)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .spawn();
+        let mut child = match child {
+            Ok(child) => child,
+            Err(error) => {
+                assert!(std::env::var_os("CI").is_none(), "no openssl: {error}");
+                eprintln!("skipped: no openssl command ({error})");
+                return None;
+            }
+        };
+        // it says where it listens: `ACCEPT 127.0.0.1:PORT`
+        let mut lines = BufReader::new(child.stdout.take().unwrap());
+        let (tell, told) = mpsc::channel();
+        std::thread::spawn(move || {
+            let mut line = String::new();
+            while lines.read_line(&mut line).is_ok_and(|count| count > 0) {
+                if let Some(port) = line.strip_prefix("ACCEPT ").and_then(|l| l.rsplit(':').next())
+                {
+                    let _ = tell.send(port.trim().parse::<u16>().unwrap());
+                }
+                line.clear();
+            }
+        });
+        let mut server = Self { child, port: 0, folder };
+        server.port = told.recv_timeout(PATIENCE).expect("s_server says where it listens");
+        Some(server)
+    }
+
+    fn connect(&self) -> TcpStream {
+        let socket = TcpStream::connect(("127.0.0.1", self.port)).unwrap();
+        socket.set_read_timeout(Some(PATIENCE)).unwrap();
+        socket.set_write_timeout(Some(PATIENCE)).unwrap();
+        socket
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+        let _ = std::fs::remove_dir_all(&self.folder);
+    }
+}
+
+/// Moves bytes until `done`; what came is returned.
+fn drive(
+    client: &mut Connection,
+    socket: &mut TcpStream,
+    done: impl Fn(&Connection, bool) -> bool,
+) -> Result<Vec<u8>, Error> {
+    let (mut data, mut closed) = (vec![], false);
+    loop {
+        socket.write_all(client.outgoing()).unwrap();
+        client.sent(client.outgoing().len())?;
+        if done(client, closed) {
+            return Ok(data);
+        }
+        let count = socket.read(client.space()).unwrap();
+        if count == 0 {
+            client.end_of_stream()?;
+            return Ok(data);
+        }
+        client.filled(count)?;
+        while let Some(event) = client.poll()? {
+            match event {
+                Event::Closed => closed = true,
+                Event::Data(bytes) => data.extend_from_slice(bytes),
+                Event::Established => (),
+            }
+        }
+    }
+}
+
+/// A handshake, a request, its response, and `close_notify` both ways.
+fn page(server: &Server, client: &mut Connection) -> Vec<u8> {
+    let mut socket = server.connect();
+    drive(client, &mut socket, |client, _| client.is_established()).unwrap();
+    client.send(b"GET / HTTP/1.0\r\n\r\n").unwrap();
+    let response = drive(client, &mut socket, |_, closed| closed).unwrap();
+    client.close();
+    socket.write_all(client.outgoing()).unwrap();
+    response
+}
+
+fn kinds() -> Vec<(&'static str, Vec<&'static str>, Settings)> {
+    let with = |suite, groups: &[Group]| Settings {
+        server_name: Some("host.example".into()),
+        ..peer::settings(suite, groups)
+    };
+    let rsa = vec!["-tls1_2", "-cipher", "AES128-GCM-SHA256"];
+    let ecdhe = vec!["-tls1_2", "-cipher", "ECDHE-RSA-AES128-GCM-SHA256"];
+    let tls13 = vec!["-tls1_3"];
+    let (x25519, p256) = ([Group::X25519], [Group::P256]);
+    let retry = vec!["-tls1_3", "-groups", "P-256"];
+    vec![
+        ("rsa", rsa.clone(), with(Suite::Tls12Rsa, &x25519)),
+        (
+            "rsa-reuse",
+            rsa,
+            Settings { premaster: Freshness::Reuse, ..with(Suite::Tls12Rsa, &x25519) },
+        ),
+        ("ecdhe-x25519", ecdhe.clone(), with(Suite::Tls12EcdheRsa, &x25519)),
+        ("ecdhe-p256", ecdhe, with(Suite::Tls12EcdheRsa, &p256)),
+        ("tls13-x25519", tls13.clone(), with(Suite::Tls13, &x25519)),
+        ("tls13-p256", tls13, with(Suite::Tls13, &p256)),
+        ("tls13-retry", retry, with(Suite::Tls13, &[Group::X25519, Group::P256])),
+    ]
+}
+
+#[test]
+fn s_server_answers_requests_in_every_kind_of_session() {
+    for (name, mut arguments, settings) in kinds() {
+        arguments.extend(["-www", "-alpn", "http/1.1"]);
+        let Some(server) = Server::start(name, &arguments) else {
+            return;
+        };
+        let suite = settings.suite;
+        let mut client = peer::client(settings);
+        for round in 0..3 {
+            let response = String::from_utf8(page(&server, &mut client)).unwrap();
+            assert!(response.starts_with("HTTP/1.0 200 ok"), "{name}: {response}");
+            assert!(response.contains(&format!("New, {}", suite.version())), "{name}: {response}");
+            let facts = client.facts();
+            assert_eq!(facts.hello_retry, name == "tls13-retry", "{name}");
+            assert_eq!(facts.signature_verified, suite != Suite::Tls12Rsa, "{name}");
+            assert_eq!(facts.extended_master_secret, suite != Suite::Tls13, "{name}");
+            assert_eq!(facts.tickets, if suite == Suite::Tls13 { 2 } else { 1 }, "{name} {round}");
+            assert_eq!(client.alpn(), Some(&b"http/1.1"[..]));
+            let expected =
+                if suite == Suite::Tls13 { Confirmation::Response } else { Confirmation::Finished };
+            assert_eq!(client.confirmation(), Some(expected), "{name}");
+            client.reset().unwrap();
+        }
+    }
+}
+
+/// `-rev` sends each line back reversed: data both ways over several records.
+#[test]
+fn lines_come_back_reversed() {
+    for (name, mut arguments, settings) in kinds() {
+        arguments.push("-rev");
+        let Some(server) = Server::start(&format!("{name}-rev"), &arguments) else {
+            return;
+        };
+        let mut client = peer::client(settings);
+        let mut socket = server.connect();
+        drive(&mut client, &mut socket, |client, _| client.is_established()).unwrap();
+        for length in [1, 1000, 16_000] {
+            let line: Vec<u8> = (b'a'..=b'z').cycle().take(length).collect();
+            client.send(&[&line[..], b"\n"].concat()).unwrap();
+            let mut got = vec![];
+            while got.len() < line.len() + 1 {
+                got.extend(read_some(&mut client, &mut socket));
+            }
+            let expected: Vec<u8> = line.iter().rev().copied().chain([b'\n']).collect();
+            assert!(got == expected, "{name} {length}");
+        }
+    }
+}
+
+/// One round of moving bytes.
+fn read_some(client: &mut Connection, socket: &mut TcpStream) -> Vec<u8> {
+    let mut data = vec![];
+    socket.write_all(client.outgoing()).unwrap();
+    client.sent(client.outgoing().len()).unwrap();
+    let count = socket.read(client.space()).unwrap();
+    assert!(count > 0, "s_server closed the stream");
+    client.filled(count).unwrap();
+    while let Some(event) = client.poll().unwrap() {
+        if let Event::Data(bytes) = event {
+            data.extend_from_slice(bytes);
+        }
+    }
+    data
+}
+
+#[test]
+fn servers_without_the_extended_master_secret_are_served() {
+    let arguments = ["-www", "-tls1_2", "-cipher", "DEFAULT:AES128-GCM-SHA256"];
+    let Some(server) = Server::start("old-master-secret", &arguments) else { return };
+    for suite in [Suite::Tls12Rsa, Suite::Tls12EcdheRsa] {
+        let mut client = peer::client(Settings::new(suite));
+        assert!(page(&server, &mut client).starts_with(b"HTTP/1.0 200 ok"));
+        assert!(!client.facts().extended_master_secret, "{suite}");
+    }
+}
+
+#[test]
+fn what_s_server_refuses_is_named() {
+    let handshake_failure = AlertDescription::HANDSHAKE_FAILURE;
+    let cases = [
+        ("no-suite", vec!["-tls1_2", "-cipher", "AES256-SHA"], Suite::Tls12Rsa, handshake_failure),
+        ("old", vec!["-tls1_2"], Suite::Tls13, AlertDescription::PROTOCOL_VERSION),
+        ("new", vec!["-tls1_3"], Suite::Tls12EcdheRsa, AlertDescription::PROTOCOL_VERSION),
+    ];
+    for (name, arguments, suite, expected) in cases {
+        let Some(server) = Server::start(name, &arguments) else {
+            return;
+        };
+        let mut client = peer::client(Settings::new(suite));
+        let result = drive(&mut client, &mut server.connect(), |client, _| client.is_established());
+        let Err(Error::Alert { phase: Phase::Hello, description, .. }) = result else {
+            panic!("{name}: {result:?}");
+        };
+        assert_eq!(description, expected, "{name}");
+    }
+}
+
+#[test]
+fn a_client_certificate_that_is_asked_for_and_not_required_is_left_out() {
+    for (name, mut arguments, settings) in kinds() {
+        arguments.extend(["-verify", "1", "-www"]);
+        let Some(server) = Server::start(&format!("{name}-verify"), &arguments) else {
+            return;
+        };
+        let mut client = peer::client(settings);
+        assert!(page(&server, &mut client).starts_with(b"HTTP/1.0 200 ok"), "{name}");
+        assert!(client.facts().client_certificate_asked, "{name}");
+    }
+}
+
+#[test]
+fn sampled_signatures_and_reused_keys_are_sessions_like_others() {
+    let Some(server) = Server::start("policies", &["-www"]) else {
+        return;
+    };
+    for suite in [Suite::Tls12EcdheRsa, Suite::Tls13] {
+        for verify_signature in [VerifySignature::Never, VerifySignature::Always] {
+            let settings = Settings {
+                verify_signature,
+                key_share: Freshness::Reuse,
+                premaster: Freshness::Reuse,
+                tickets: false,
+                alpn: vec![],
+                ..Settings::new(suite)
+            };
+            let mut client = peer::client(settings);
+            for _ in 0..2 {
+                assert!(page(&server, &mut client).starts_with(b"HTTP/1.0 200 ok"));
+                let verified = verify_signature == VerifySignature::Always;
+                assert_eq!(client.facts().signature_verified, verified);
+                client.reset().unwrap();
+            }
+        }
+    }
+}

@@ -1,0 +1,28 @@
+//! Self-signed certificates of the test keys.
+
+use openssl::asn1::Asn1Time;
+use openssl::bn::BigNum;
+use openssl::hash::MessageDigest;
+use openssl::pkey::PKey;
+use openssl::x509::{X509, X509NameBuilder};
+
+pub(crate) const RSA_2048: &str = include_str!("../../../../../vectors/keys/rsa-2048.pem");
+pub(crate) const RSA_4096: &str = include_str!("../../../../../vectors/keys/rsa-4096.pem");
+
+/// A self-signed certificate of a key, and the key: both in DER, the key as PKCS#8.
+pub(crate) fn certificate(key_pem: &str) -> (Vec<u8>, Vec<u8>) {
+    let key = PKey::private_key_from_pem(key_pem.as_bytes()).unwrap();
+    let mut name = X509NameBuilder::new().unwrap();
+    name.append_entry_by_text("CN", "host.example").unwrap();
+    let name = name.build();
+    let mut builder = X509::builder().unwrap();
+    builder.set_version(2).unwrap();
+    builder.set_serial_number(&BigNum::from_u32(1).unwrap().to_asn1_integer().unwrap()).unwrap();
+    builder.set_subject_name(&name).unwrap();
+    builder.set_issuer_name(&name).unwrap();
+    builder.set_not_before(&Asn1Time::days_from_now(0).unwrap()).unwrap();
+    builder.set_not_after(&Asn1Time::days_from_now(2).unwrap()).unwrap();
+    builder.set_pubkey(&key).unwrap();
+    builder.sign(&key, MessageDigest::sha256()).unwrap();
+    (builder.build().to_der().unwrap(), key.private_key_to_pkcs8().unwrap())
+}

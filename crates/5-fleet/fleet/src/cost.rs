@@ -1,0 +1,213 @@
+//! What a million sessions cost, and what a faster engine saves.
+
+use core::fmt;
+
+use tollgate_record::Estimate;
+
+use crate::Error;
+use crate::demand::{Demand, Utilisation};
+use crate::interval::{Slope, propagate};
+use crate::session::{NS_PER_S, SessionCost};
+
+/// Costs are quoted per so many sessions.
+const MILLION: f64 = 1e6;
+const SECONDS_PER_HOUR: f64 = 3600.0;
+/// The mean year of the Gregorian calendar, 365.2425 days.
+const SECONDS_PER_YEAR: f64 = 365.2425 * 24.0 * SECONDS_PER_HOUR;
+
+/// A currency by its three letters in ISO 4217, such as `USD`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Currency([u8; 3]);
+
+impl Currency {
+    /// The United States dollar.
+    pub const USD: Self = Self(*b"USD");
+
+    /// The currency of that code; whether one exists under it is not asked.
+    #[must_use]
+    pub fn new(code: &str) -> Option<Self> {
+        let letters: [u8; 3] = code.as_bytes().try_into().ok()?;
+        letters.iter().all(u8::is_ascii_uppercase).then_some(Self(letters))
+    }
+}
+
+impl fmt::Display for Currency {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(core::str::from_utf8(&self.0).expect("three ASCII letters"))
+    }
+}
+
+/// What a core costs while it is rented, used or not.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Price {
+    per_core_hour: f64,
+    currency: Currency,
+}
+
+impl Price {
+    /// So much for one core and one hour.
+    ///
+    /// # Errors
+    ///
+    /// The price is not above 0.
+    pub fn per_core_hour(amount: f64, currency: Currency) -> Result<Self, Error> {
+        let per_core_hour = Error::positive("the price of a core-hour", amount)?;
+        Ok(Self { per_core_hour, currency })
+    }
+
+    /// The amount per core and hour.
+    #[must_use]
+    pub const fn amount(&self) -> f64 {
+        self.per_core_hour
+    }
+
+    /// Of which currency.
+    #[must_use]
+    pub const fn currency(&self) -> Currency {
+        self.currency
+    }
+}
+
+/// Electrical power, where somebody measured it. Unknown is a value and not 0.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub enum Power {
+    /// Nobody measured it: virtual machines seldom show it.
+    #[default]
+    Unknown,
+    /// Watts drawn for one busy core, with its share of the machine.
+    WattsPerCore(Estimate),
+}
+
+/// Energy of a million sessions.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Energy {
+    /// The power is unknown, and so is this.
+    Unknown,
+    /// In joules.
+    Joules(Estimate),
+}
+
+/// The cost of a million sessions.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Cost {
+    /// Core-hours paid for, head room included.
+    pub core_hours: Estimate,
+    /// In the price's currency.
+    pub amount: Estimate,
+    /// The price it was computed at.
+    pub price: Price,
+    /// Electrical energy of the busy time, head room not included: what idle cores draw is not
+    /// known from what busy ones do.
+    pub energy: Energy,
+}
+
+/// What a million sessions cost on cores that are paid for by the hour and busy for a share of
+/// `utilisation` of it.
+///
+/// ```
+/// use tollgate_fleet::{Currency, Power, Price, SessionCost, Utilisation, cost_of_million};
+/// use tollgate_record::Estimate;
+///
+/// let session = SessionCost::new(Estimate::exact(504e3)?, 14_336)?; // 504 µs
+/// let price = Price::per_core_hour(0.05, Currency::USD)?;
+/// let cost = cost_of_million(&session, Utilisation::DEFAULT, price, Power::Unknown)?;
+/// assert!((cost.core_hours.point() - 0.2).abs() < 1e-12); // 504 s / 0.7 = 720 s
+/// assert!((cost.amount.point() - 0.01).abs() < 1e-12);
+/// # Ok::<(), tollgate_fleet::Error>(())
+/// ```
+///
+/// # Errors
+///
+/// A known power that is not above 0; a result that is not finite.
+pub fn cost_of_million(
+    session: &SessionCost,
+    utilisation: Utilisation,
+    price: Price,
+    power: Power,
+) -> Result<Cost, Error> {
+    let busy_s = session.cpu_ns().scaled(MILLION / NS_PER_S)?;
+    let core_hours = busy_s.scaled(1.0 / utilisation.get() / SECONDS_PER_HOUR)?;
+    let energy = match power {
+        Power::Unknown => Energy::Unknown,
+        Power::WattsPerCore(watts) => {
+            Error::positive("power in watts per core", watts.interval().0)?;
+            let inputs = [(busy_s, Slope::Rising), (watts, Slope::Rising)];
+            Energy::Joules(propagate(inputs, |[s, w]| Ok(s * w))?)
+        }
+    };
+    let amount = core_hours.scaled(price.per_core_hour)?;
+    Ok(Cost { core_hours, amount, price, energy })
+}
+
+/// What the second of two engines saves, or costs where it is below 0.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Saving {
+    /// Of the first engine's CPU time; at most 1.
+    pub share: Estimate,
+    /// In the price's currency, for a million sessions.
+    pub amount_per_million: Estimate,
+    /// In the price's currency, for a mean year (365.2425 days) of the demand.
+    pub amount_per_year: Estimate,
+    /// Cores, not rounded.
+    pub cores: Estimate,
+}
+
+/// How two engines were compared.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Compared {
+    /// Each measured on its own: the interval is the widest that the two allow.
+    Apart,
+    /// In pairs within one run: first engine's CPU time over the second's. The better figure, for
+    /// what disturbs both cancels in it.
+    Paired {
+        /// The ratio, above 0; 1.5 where the first needs half as much again.
+        times_as_fast: Estimate,
+    },
+}
+
+/// What `second` saves against `first` at `demand`.
+///
+/// # Errors
+///
+/// The two carry different payload; a ratio that is not above 0; a demand that is none, see
+/// [`Demand::sessions`]; a result that is not finite.
+pub fn saving(
+    first: &SessionCost,
+    second: &SessionCost,
+    compared: Compared,
+    demand: Demand,
+    utilisation: Utilisation,
+    price: Price,
+) -> Result<Saving, Error> {
+    if first.bytes() != second.bytes() {
+        return Err(Error::NotComparable { what: "payload per session" });
+    }
+    let rate = demand.sessions(first.bytes())?.get();
+    let (share, saved_ns) = match compared {
+        Compared::Apart => {
+            let inputs = [(first.cpu_ns(), Slope::Rising), (second.cpu_ns(), Slope::Falling)];
+            (
+                propagate(inputs, |[first, second]| Ok(1.0 - second / first))?,
+                propagate(inputs, |[first, second]| Ok(first - second))?,
+            )
+        }
+        Compared::Paired { times_as_fast } => {
+            Error::positive("the ratio of the two engines", times_as_fast.interval().0)?;
+            let share =
+                propagate([(times_as_fast, Slope::Rising)], |[ratio]| Ok(1.0 - 1.0 / ratio))?;
+            // Time times share falls as the time grows where the share is below 0.
+            let (low, high) = first.cpu_ns().interval();
+            let ends = [low, high].map(|ns| [share.interval().0 * ns, share.interval().1 * ns]);
+            let product = share.scaled(first.cpu_ns().point())?;
+            (share, crate::interval::hull(product, ends.as_flattened())?)
+        }
+    };
+    let busy = saved_ns.scaled(1.0 / NS_PER_S / utilisation.get())?;
+    let per_session = busy.scaled(price.per_core_hour / SECONDS_PER_HOUR)?;
+    Ok(Saving {
+        share,
+        amount_per_million: per_session.scaled(MILLION)?,
+        amount_per_year: per_session.scaled(rate * SECONDS_PER_YEAR)?,
+        cores: busy.scaled(rate)?,
+    })
+}

@@ -1,0 +1,117 @@
+//! What predictions share: the records they rest on and the machine they are made for.
+
+use core::fmt;
+use std::collections::BTreeMap;
+
+use tollgate_record::{Estimate, Kind, Machine, Record, Subject, Timestamp, Unit};
+
+use super::vocabulary::{BY_FLEET, LINK_GBPS, SESSIONS_PER_S};
+use crate::{Demand, Error};
+
+/// The rung's name, first segment of its subjects.
+const RUNG: &str = "fleet";
+
+/// Makes predicted records from what they rest on.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Basis {
+    subject: Subject,
+    from: Vec<String>,
+    machine: Machine,
+    versions: BTreeMap<String, String>,
+    commit: Option<String>,
+    conditions: BTreeMap<String, String>,
+    taken_at: Timestamp,
+}
+
+impl Basis {
+    /// Predictions about what `record` is about, on its machine: `server/x?by=y` becomes
+    /// `fleet/x?by=y`. `commit` is that of the program that predicts, and `taken_at` the time at
+    /// which it does.
+    ///
+    /// # Errors
+    ///
+    /// The new subject is too long.
+    pub fn of(record: &Record, commit: Option<String>, taken_at: Timestamp) -> Result<Self, Error> {
+        let mut text = RUNG.to_owned();
+        for segment in record.subject.segments().skip(1) {
+            text.push('/');
+            text.push_str(segment);
+        }
+        let mut subject: Subject = text.parse()?;
+        for (key, value) in record.subject.parameters() {
+            subject = subject.with(key, value)?;
+        }
+        Ok(Self {
+            subject,
+            from: vec![record.subject.to_string()],
+            machine: record.machine.clone(),
+            versions: record.versions.clone(),
+            commit,
+            conditions: BTreeMap::new(),
+            taken_at,
+        })
+    }
+
+    /// The same, resting on one more record.
+    ///
+    /// # Errors
+    ///
+    /// It is of another machine: nothing follows from the two together.
+    pub fn and(mut self, record: &Record) -> Result<Self, Error> {
+        // The clock is measured anew in each run: the rest says whether it is the same machine.
+        let is = |m: &Machine| Machine { core_clock_hz: None, ..m.clone() };
+        if is(&self.machine) != is(&record.machine) {
+            return Err(Error::NotComparable { what: "the machine" });
+        }
+        let subject = record.subject.to_string();
+        if !self.from.contains(&subject) {
+            self.from.push(subject);
+        }
+        Ok(self)
+    }
+
+    /// The same, under one more condition.
+    #[must_use]
+    pub fn condition(mut self, key: &str, value: impl fmt::Display) -> Self {
+        self.conditions.insert(key.to_owned(), value.to_string());
+        self
+    }
+
+    /// The same about a subject with one more parameter.
+    ///
+    /// # Errors
+    ///
+    /// The parameter cannot be spelled.
+    pub fn with(mut self, key: &str, value: impl fmt::Display) -> Result<Self, Error> {
+        self.subject = self.subject.with(key, value)?;
+        Ok(self)
+    }
+
+    /// The same for a demand, as one more parameter.
+    pub(super) fn for_demand(self, demand: Demand) -> Result<Self, Error> {
+        match demand {
+            Demand::Link(bits) => self.with(LINK_GBPS, bits.get() / 1e9),
+            Demand::Sessions(rate) => self.with(SESSIONS_PER_S, rate.get()),
+        }
+    }
+
+    /// One figure.
+    ///
+    /// # Errors
+    ///
+    /// `quantity` cannot be spelled.
+    pub fn record(&self, quantity: &str, unit: Unit, estimate: Estimate) -> Result<Record, Error> {
+        Ok(Record {
+            subject: self.subject.clone(),
+            quantity: quantity.parse()?,
+            unit,
+            estimate,
+            kind: Kind::Predicted { by: BY_FLEET.to_owned(), from: self.from.clone() },
+            machine: self.machine.clone(),
+            versions: self.versions.clone(),
+            commit: self.commit.clone(),
+            conditions: self.conditions.clone(),
+            taken_at: self.taken_at,
+        })
+    }
+}

@@ -1,0 +1,102 @@
+//! Predictions as records: what rung 5 says, and from which records it says it.
+
+mod basis;
+mod money;
+mod queueing;
+mod sizing;
+pub mod vocabulary;
+
+pub use basis::Basis;
+pub use money::{cost_records, saving_records};
+pub use queueing::{backlog_records, double_record, gain_records, response_records};
+pub use sizing::{per_core_records, sizing_records};
+
+use tollgate_record::Record;
+
+use crate::cost::{Power, Price, cost_of_million};
+use crate::demand::{Demand, Utilisation};
+use crate::session::SessionCost;
+use crate::{Error, size};
+
+/// Demands that a forecast is made for, and what it is made with.
+///
+/// ```
+/// # use std::collections::BTreeMap;
+/// use tollgate_fleet::forecast::{Basis, Plan};
+/// use tollgate_fleet::SessionCost;
+/// use tollgate_record::{Estimate, Kind, Machine, Record, Timestamp, Unit};
+///
+/// let measured = Record {
+///     subject: "server/tls12-ecdhe-rsa-2048?by=tollgate&bytes=14336".parse()?,
+///     quantity: "cpu_ns_per_session".parse()?,
+///     unit: Unit::Nanos,
+///     estimate: Estimate::new(500e3, (490e3, 510e3), 20)?,
+///     kind: Kind::Measured,
+///     machine: Machine::unknown("Some Processor 9000"),
+/// #   versions: BTreeMap::new(),
+/// #   commit: None,
+/// #   conditions: BTreeMap::new(),
+///     // and so on
+///     taken_at: Timestamp::now(),
+/// };
+/// let session = SessionCost::from_record(&measured, 14_336)?;
+/// let basis = Basis::of(&measured, None, Timestamp::now())?;
+/// let records = Plan::default().forecast(&basis, &session)?;
+/// let ten = records.iter().find(|r| {
+///     r.subject.parameter("link_gbps") == Some("10") && r.quantity.as_str() == "whole_cores"
+/// });
+/// assert_eq!(ten.unwrap().estimate.point(), 63.0);
+/// assert_eq!(ten.unwrap().kind, Kind::Predicted {
+///     by: "fleet".into(),
+///     from: vec!["server/tls12-ecdhe-rsa-2048?by=tollgate&bytes=14336".into()],
+/// });
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Debug, PartialEq)]
+pub struct Plan {
+    /// What is asked for.
+    pub demands: Vec<Demand>,
+    /// How full the cores may run.
+    pub utilisation: Utilisation,
+    /// Cores of one machine, for how many are left of it.
+    pub cores_per_machine: Option<u32>,
+    /// What a core costs.
+    pub price: Option<Price>,
+    /// What a core draws.
+    pub power: Power,
+}
+
+impl Default for Plan {
+    /// Links of 1, 10 and 100 Gbps at 70 %; no machine, no price, power unknown.
+    fn default() -> Self {
+        Self {
+            demands: [1.0, 10.0, 100.0].map(Demand::gbps).to_vec(),
+            utilisation: Utilisation::DEFAULT,
+            cores_per_machine: None,
+            price: None,
+            power: Power::Unknown,
+        }
+    }
+}
+
+impl Plan {
+    /// Everything that the cost of a session says about the plan: rates per core, sizes for each
+    /// demand, and the cost of a million sessions where there is a price.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`size()`] and [`cost_of_million`]; a subject that cannot be spelled.
+    pub fn forecast(&self, basis: &Basis, session: &SessionCost) -> Result<Vec<Record>, Error> {
+        let mut records = per_core_records(basis, session)?;
+        let basis = &basis.clone().condition(vocabulary::UTILISATION, self.utilisation);
+        for &demand in &self.demands {
+            let sizing = size(session, demand, self.utilisation)?;
+            records.extend(sizing_records(basis, demand, &sizing, self.cores_per_machine)?);
+        }
+        if let Some(price) = self.price {
+            let cost = cost_of_million(session, self.utilisation, price, self.power)?;
+            records.extend(cost_records(basis, &cost)?);
+        }
+        Ok(records)
+    }
+}

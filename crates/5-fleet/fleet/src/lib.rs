@@ -1,0 +1,50 @@
+//! Sizing, queueing and cost of a fleet: arithmetic on records.
+//!
+//! Rung 5. It takes the CPU time that a server needs for one session and says what that means for
+//! many: cores for a link or a rate ([`size()`]), money ([`cost_of_million`], [`saving`]), response
+//! time against load ([`queue`]), what a burst leaves behind ([`Burst`]), how rates grow with cores
+//! ([`scaling`]). It runs and measures nothing. [`mod@forecast`] turns a measured record into
+//! predicted ones, and [`published`] holds the sizing table of \[ETI10\] to stand beside them.
+//!
+//! Every figure carries an interval as far as its inputs have one; see [`interval`] for what it is
+//! worth. Unknown is a value: the energy of a session is unknown until somebody measured power.
+//!
+//! # Sources
+//!
+//! * \[Cooper81\] R. B. Cooper. *Introduction to Queueing Theory*, 2nd edition. North Holland,
+//!   1981.
+//! * \[Cosmetatos75\] G. P. Cosmetatos. *Approximate explicit formulae for the average queueing
+//!   time in the processes (M/D/r) and (D/M/r)*. INFOR 13, 1975.
+//! * \[GHDZ10\] V. Gupta, M. Harchol-Balter, J. G. Dai, B. Zwart. *On the inapproximability of
+//!   M/G/K: why two moments of job size distribution are not enough*. Queueing Systems 64, 2010.
+//! * \[Gunther07\] N. J. Gunther. *Guerrilla Capacity Planning*. Springer, 2007.
+//! * \[Kimura86\] T. Kimura. *A two-moment approximation for the mean waiting time in the GI/G/s
+//!   queue*. Management Science 32, 1986.
+//! * \[Kollerstrom74\] J. Köllerström. *Heavy traffic theory for queues with several servers*.
+//!   Journal of Applied Probability 11, 1974.
+//! * \[LL59\] A. M. Lee, P. A. Longton. *Queueing processes associated with airline passenger
+//!   check-in*. Operational Research Quarterly 10, 1959.
+//! * \[Tijms03\] H. C. Tijms. *A First Course in Stochastic Models*. Wiley, 2003.
+//! * \[Whitt93\] W. Whitt. *Approximations for the GI/G/m queue*. Production and Operations
+//!   Management 2, 1993.
+//! * \[ETI10\], \[ITA00\]: see the project's glossary.
+#![forbid(unsafe_code)]
+
+pub mod burst;
+pub mod cost;
+pub mod demand;
+pub mod error;
+pub mod forecast;
+pub mod interval;
+pub mod published;
+pub mod queue;
+pub mod scaling;
+pub mod session;
+pub mod sizing;
+
+pub use burst::{Backlog, Burst};
+pub use cost::{Compared, Cost, Currency, Energy, Power, Price, Saving, cost_of_million, saving};
+pub use demand::{Demand, Utilisation};
+pub use error::Error;
+pub use session::SessionCost;
+pub use sizing::{Sizing, size};

@@ -1,0 +1,111 @@
+//! Sizing figures that others put in writing, as records.
+
+use std::collections::BTreeMap;
+
+use tollgate_record::{Estimate, Kind, Machine, Record, Timestamp, Unit};
+
+use crate::Error;
+use crate::forecast::vocabulary as word;
+
+/// Where the figures of \[ETI10\] stand.
+const ETI10: &str = "Kounavis, Kang, Grewal, Eszenyi, Gueron, Durham, Encrypting the Internet, ACM \
+                     SIGCOMM 2010: RSA-1024, 140 KB per session, cores fully used";
+/// Where those of \[ITA00\] stand.
+const ITA00: &str = "Intel, Itanium Processor: High Performance on Security Algorithms (RSA \
+                     Decryption Kernel), white paper SEG_103, 1999-2000: many short secure \
+                     transactions, at most";
+
+/// The payload of a session in \[ETI10\], in bytes. The paper says 140 KB; with 140 000 its
+/// connections per second (200, 770, 1200) times the payload are its 0.22, 0.86 and 1.34 Gbps per
+/// core.
+pub const ETI10_BYTES: u64 = 140_000;
+
+/// A column of the table of \[ETI10\].
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Eti10 {
+    /// Path of the subject, after `fleet/`.
+    pub suite: &'static str,
+    /// Whose code it was: the subject's parameter `by`.
+    pub by: &'static str,
+    /// `openssl s_time` connections per second; they fit the rate below if they are of one core.
+    pub connections_per_s: f64,
+    /// Rate of one core in Gbps.
+    pub gbps_per_core: f64,
+    /// Cores for 1 and for 10 Gbps.
+    pub cores: [(f64, f64); 2],
+}
+
+/// The table of \[ETI10\]: before, with their RSA and AES instructions, and with GCM.
+pub const ETI10_TABLE: [Eti10; 3] = [
+    Eti10 {
+        suite: "tls-rsa-1024-aes-128-cbc-sha1",
+        by: "eti10-before",
+        connections_per_s: 200.0,
+        gbps_per_core: 0.22,
+        cores: [(1.0, 5.0), (10.0, 46.0)],
+    },
+    Eti10 {
+        suite: "tls-rsa-1024-aes-128-cbc-sha1",
+        by: "eti10",
+        connections_per_s: 770.0,
+        gbps_per_core: 0.86,
+        cores: [(1.0, 2.0), (10.0, 12.0)],
+    },
+    Eti10 {
+        suite: "tls-rsa-1024-aes-128-gcm",
+        by: "eti10",
+        connections_per_s: 1200.0,
+        gbps_per_core: 1.34,
+        cores: [(1.0, 1.0), (10.0, 8.0)],
+    },
+];
+
+/// What \[ETI10\] quotes as USD "per SSL transaction" for appliances and for its blade of 3 999
+/// USD. Both fit a price over transactions *per second*, which is what the record's quantity says:
+/// 0.28 is 3 999 over 12 cores (8 at work and 4 left for the application) of 1 200 per second each.
+pub const ETI10_USD_PER_SESSION_PER_S: [(&str, f64); 2] = [("appliance", 4.0), ("eti10", 0.28)];
+
+/// The table of \[ETI10\], its costs, and the capacity gain of \[ITA00\].
+///
+/// # Errors
+///
+/// None that the tables above can cause.
+pub fn records(taken_at: Timestamp) -> Result<Vec<Record>, Error> {
+    let record = |subject: &str, quantity: &str, unit, figure, (cpu, source): (&str, &str)| {
+        Ok::<Record, Error>(Record {
+            subject: subject.parse()?,
+            quantity: quantity.parse()?,
+            unit,
+            estimate: Estimate::exact(figure)?,
+            kind: Kind::Published { source: source.to_owned() },
+            machine: Machine::unknown(cpu),
+            versions: BTreeMap::new(),
+            commit: None,
+            conditions: BTreeMap::new(),
+            taken_at,
+        })
+    };
+    let eti10 = ("Intel processor of 2010, 3 GHz", ETI10);
+    let mut records = Vec::new();
+    for row in ETI10_TABLE {
+        let subject = format!("fleet/{}?by={}&bytes={ETI10_BYTES}", row.suite, row.by);
+        let sessions = (word::SESSIONS_PER_S_PER_CORE, row.connections_per_s);
+        let bits = (word::BITS_PER_S_PER_CORE, row.gbps_per_core * 1e9);
+        for (quantity, figure) in [sessions, bits] {
+            records.push(record(&subject, quantity, Unit::PerSecond, figure, eti10)?);
+        }
+        for (gbps, cores) in row.cores {
+            let subject = format!("{subject}&{}={gbps}", word::LINK_GBPS);
+            records.push(record(&subject, word::WHOLE_CORES, Unit::Count, cores, eti10)?);
+        }
+    }
+    for (by, usd) in ETI10_USD_PER_SESSION_PER_S {
+        let subject = format!("fleet/tls-rsa-1024?by={by}&bytes={ETI10_BYTES}&currency=USD");
+        let cpu = if by == "appliance" { "TLS appliances of 2010" } else { eti10.0 };
+        let about = (cpu, ETI10);
+        records.push(record(&subject, word::PRICE_PER_SESSION_PER_S, Unit::Count, usd, about)?);
+    }
+    let (subject, about) = ("fleet/tls-rsa-1024?by=ita00", ("Intel Itanium", ITA00));
+    records.push(record(subject, word::CAPACITY_GAIN, Unit::Ratio, 1.4, about)?);
+    Ok(records)
+}

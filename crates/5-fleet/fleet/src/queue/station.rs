@@ -1,0 +1,274 @@
+//! Cores with a line before them.
+
+use tollgate_record::{Estimate, PerSecond};
+
+use super::erlang::erlang_c;
+use super::service_time::ServiceTime;
+use super::tail::Tail;
+use super::wait;
+use crate::Error;
+use crate::interval::{Slope, hull, propagate};
+use crate::session::NS_PER_S;
+
+/// More cores than any machine has; it bounds the work of Erlang's recurrence.
+const CORES_MAX: u32 = 1 << 16;
+
+/// Where sessions wait.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Line {
+    /// One line before all cores, first come first served: M/G/c.
+    OneQueue,
+    /// A line before each core, and chance says which one a session joins, as with one listening
+    /// socket per thread: M/G/1 on each core, exact.
+    QueuePerCore,
+    /// A core of its own by chance, and all sessions on it take turns in small slices: M/G/1 with
+    /// processor sharing. The mean is exact and does not depend on the variation.
+    Sharing,
+}
+
+/// Cores that serve sessions.
+///
+/// ```
+/// use tollgate_fleet::queue::{Line, ServiceTime, Station};
+/// use tollgate_record::{Estimate, PerSecond};
+///
+/// // 1 ms, exponential.
+/// let service = ServiceTime::new(Estimate::exact(1e6)?, Estimate::exact(1.0)?)?;
+/// let response = Station::new(2, Line::OneQueue)?.at_rate(PerSecond::new(1000.0), &service)?;
+/// assert_eq!(response.utilisation.point(), 0.5);
+/// assert!((response.waits.point() - 1.0 / 3.0).abs() < 1e-12); // Erlang C
+/// assert!((response.response_ns.point() - 4e6 / 3.0).abs() < 1e-3);
+/// # Ok::<(), tollgate_fleet::Error>(())
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Station {
+    cores: u32,
+    line: Line,
+}
+
+/// What sessions meet at a station.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Response {
+    /// Busy share of a core's time.
+    pub utilisation: Estimate,
+    /// Share of the sessions that find no core free. (Under processor sharing: that share a core.)
+    pub waits: Estimate,
+    /// Mean time that a session is not worked on, those that never wait included.
+    pub wait_ns: Estimate,
+    /// Mean time from arrival to completion: wait and service.
+    pub response_ns: Estimate,
+}
+
+/// What a faster engine gains at the same arrival rate.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Gain {
+    /// Capacity, as a ratio: mean service time of the first over that of the second.
+    pub capacity: Estimate,
+    /// Mean response time of the first over that of the second. Larger than the capacity's, for
+    /// the faster engine also shortens the queue: the argument of \[ITA00\], computed.
+    pub response: Estimate,
+}
+
+impl Station {
+    /// `cores` cores with that line.
+    ///
+    /// # Errors
+    ///
+    /// No core, or more than 65 536.
+    pub fn new(cores: u32, line: Line) -> Result<Self, Error> {
+        if cores == 0 || cores > CORES_MAX {
+            let must = "be within 1 and 65536";
+            return Err(Error::Rejected { what: "cores", value: f64::from(cores), must });
+        }
+        Ok(Self { cores, line })
+    }
+
+    /// What sessions meet that arrive at `rate` for the whole station.
+    ///
+    /// # Errors
+    ///
+    /// A rate below 0; [`Error::Unstable`] where more arrives than can be served, and
+    /// [`Error::PerhapsUnstable`] where that is so at an end of the service time's interval.
+    pub fn at_rate(&self, rate: PerSecond, service: &ServiceTime) -> Result<Response, Error> {
+        let load = self.load_per_ns(rate)?;
+        self.response(service, |mean| stable(load * mean))
+    }
+
+    /// What sessions meet when each core is busy for a share of `load`, exactly: the horizontal
+    /// axis of a plot.
+    ///
+    /// # Errors
+    ///
+    /// A load below 0; [`Error::Unstable`] for one of 1 or more.
+    pub fn at_load(&self, load: f64, service: &ServiceTime) -> Result<Response, Error> {
+        let load = stable(Error::not_negative("load", load)?)?;
+        self.response(service, |_| Ok(load))
+    }
+
+    fn response(
+        &self,
+        service: &ServiceTime,
+        load_of: impl Fn(f64) -> Result<f64, Error>,
+    ) -> Result<Response, Error> {
+        let mean = (service.mean_ns(), Slope::Rising);
+        let both = [mean, (service.scv(), Slope::Rising)];
+        Ok(Response {
+            utilisation: propagate([mean], |[mean]| load_of(mean))?,
+            waits: propagate([mean], |[mean]| Ok(self.waiting(load_of(mean)?)))?,
+            wait_ns: propagate(both, |[mean, scv]| Ok(mean * self.wait(load_of(mean)?, scv)))?,
+            response_ns: propagate(both, |[mean, scv]| {
+                Ok(mean * (1.0 + self.wait(load_of(mean)?, scv)))
+            })?,
+        })
+    }
+
+    /// The response time in nanoseconds that a share of `quantile` of the sessions does not exceed,
+    /// where they arrive at `rate` for the whole station; an approximation, see [`super::tail`].
+    /// Its interval spans the values at the ends of the two inputs' intervals.
+    ///
+    /// # Errors
+    ///
+    /// As [`Self::at_rate`]; a quantile that is not within 0.5 and 0.9999 (below, the assumed shape
+    /// of the service time speaks, and above, that of the waits); [`Error::NoQuantile`] for
+    /// [`Line::Sharing`].
+    pub fn quantile_at_rate(
+        &self,
+        quantile: f64,
+        rate: PerSecond,
+        service: &ServiceTime,
+    ) -> Result<Estimate, Error> {
+        let load = self.load_per_ns(rate)?;
+        self.quantile(quantile, service, |mean| stable(load * mean))
+    }
+
+    /// The same where each core is busy for a share of `load`, exactly.
+    ///
+    /// # Errors
+    ///
+    /// As [`Self::at_load`] and [`Self::quantile_at_rate`].
+    pub fn quantile_at_load(
+        &self,
+        quantile: f64,
+        load: f64,
+        service: &ServiceTime,
+    ) -> Result<Estimate, Error> {
+        let load = stable(Error::not_negative("load", load)?)?;
+        self.quantile(quantile, service, |_| Ok(load))
+    }
+
+    fn quantile(
+        &self,
+        quantile: f64,
+        service: &ServiceTime,
+        load_of: impl Fn(f64) -> Result<f64, Error>,
+    ) -> Result<Estimate, Error> {
+        if !(0.5..=0.9999).contains(&quantile) {
+            let must = "be within 0.5 and 0.9999";
+            return Err(Error::Rejected { what: "the quantile", value: quantile, must });
+        }
+        if self.line == Line::Sharing {
+            return Err(Error::NoQuantile);
+        }
+        // Rising in the mean. Not always in the variation: a longer tail has a lower middle.
+        let with = |scv: f64| {
+            propagate([(service.mean_ns(), Slope::Rising)], |[mean]| {
+                let load = load_of(mean)?;
+                let kinds = service.kinds(scv);
+                let tail = Tail::new(self.waiting(load), self.wait(load, scv), &kinds);
+                Ok(mean * tail.quantile(quantile))
+            })
+        };
+        let (low, high) = service.scv().interval();
+        let (at_low, at_high) = (with(low)?.interval(), with(high)?.interval());
+        hull(with(service.scv().point())?, &[at_low.0, at_low.1, at_high.0, at_high.1])
+    }
+
+    /// The utilisation at which the mean response time is `times` (above 1) the mean service time:
+    /// 2 for the load at which it doubles.
+    ///
+    /// # Errors
+    ///
+    /// `times` is not above 1.
+    pub fn load_where(&self, times: f64, service: &ServiceTime) -> Result<Estimate, Error> {
+        let wait = Error::positive("how many times the service time, less 1,", times - 1.0)?;
+        propagate([(service.scv(), Slope::Falling)], |[scv]| {
+            let (mut low, mut high) = (0.0, 1.0);
+            // Each step halves what is left; the wait rises with the load and leaves every bound.
+            for _ in 0..60 {
+                let middle = f64::midpoint(low, high);
+                if middle < 1.0 && self.wait(middle, scv) < wait {
+                    low = middle;
+                } else {
+                    high = middle;
+                }
+            }
+            Ok(low)
+        })
+    }
+
+    /// What is gained where `second` serves what `first` served, at the same arrival rate.
+    ///
+    /// # Errors
+    ///
+    /// As [`Self::at_rate`], of either.
+    pub fn gain(
+        &self,
+        rate: PerSecond,
+        first: &ServiceTime,
+        second: &ServiceTime,
+    ) -> Result<Gain, Error> {
+        let load = self.load_per_ns(rate)?;
+        let means = [(first.mean_ns(), Slope::Rising), (second.mean_ns(), Slope::Falling)];
+        let [one, two] = means;
+        let all = [one, (first.scv(), Slope::Rising), two, (second.scv(), Slope::Falling)];
+        let response = |mean: f64, scv: f64| -> Result<f64, Error> {
+            Ok(mean * (1.0 + self.wait(stable(load * mean)?, scv)))
+        };
+        Ok(Gain {
+            capacity: propagate(means, |[first, second]| Ok(first / second))?,
+            response: propagate(all, |[mean_1, scv_1, mean_2, scv_2]| {
+                Ok(response(mean_1, scv_1)? / response(mean_2, scv_2)?)
+            })?,
+        })
+    }
+
+    /// Cores.
+    #[must_use]
+    pub const fn cores(&self) -> u32 {
+        self.cores
+    }
+
+    /// Where sessions wait.
+    #[must_use]
+    pub const fn line(&self) -> Line {
+        self.line
+    }
+
+    /// Utilisation per nanosecond of service time.
+    fn load_per_ns(&self, rate: PerSecond) -> Result<f64, Error> {
+        let rate = Error::not_negative("the arrival rate per second", rate.get())?;
+        Ok(rate / f64::from(self.cores) / NS_PER_S)
+    }
+
+    /// The probability of waiting; what waits on a core of its own waits for that one only.
+    fn waiting(&self, load: f64) -> f64 {
+        match self.line {
+            Line::OneQueue => erlang_c(self.cores, load),
+            Line::QueuePerCore | Line::Sharing => load,
+        }
+    }
+
+    /// Mean wait over mean service time.
+    fn wait(&self, load: f64, scv: f64) -> f64 {
+        match self.line {
+            Line::OneQueue => wait::mgc(self.cores, load, scv),
+            Line::QueuePerCore => wait::pollaczek_khinchine(load, scv),
+            Line::Sharing => load / (1.0 - load),
+        }
+    }
+}
+
+/// A load below 1.
+fn stable(load: f64) -> Result<f64, Error> {
+    if load < 1.0 { Ok(load) } else { Err(Error::Unstable { utilisation: load }) }
+}

@@ -1,0 +1,124 @@
+//! How many cores, and how many machines of them.
+//!
+//! Cores are taken to add up: twice the cores serve twice the rate. Where measurements over cores
+//! say otherwise, [`crate::scaling`] has the law for it.
+
+use tollgate_record::Estimate;
+
+use crate::Error;
+use crate::demand::{Demand, Utilisation};
+use crate::interval::{Slope, propagate};
+use crate::session::{NS_PER_S, SessionCost};
+
+/// The answer for one demand.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Sizing {
+    /// Sessions per second that the demand comes to.
+    pub sessions_per_s: f64,
+    /// Cores, not rounded: what to compare engines by.
+    pub cores: Estimate,
+    /// Cores, rounded up: what to buy.
+    pub whole_cores: Estimate,
+}
+
+/// Cores for `demand` in sessions that cost `session`, none of them busier than `utilisation`.
+///
+/// ```
+/// use tollgate_fleet::{Demand, SessionCost, Utilisation, size};
+/// use tollgate_record::Estimate;
+///
+/// // 14 336 bytes for 500 µs of one core, and a link of 10 Gbps.
+/// let session = SessionCost::new(Estimate::new(500e3, (490e3, 510e3), 20)?, 14_336)?;
+/// let sizing = size(&session, Demand::gbps(10.0), Utilisation::DEFAULT)?;
+/// assert_eq!(sizing.whole_cores.point(), 63.0); // 87 193 sessions/s x 500 µs / 0.7 = 62.3
+/// assert_eq!(sizing.whole_cores.interval(), (62.0, 64.0));
+/// # Ok::<(), tollgate_fleet::Error>(())
+/// ```
+///
+/// # Errors
+///
+/// The demand is none, see [`Demand::sessions`]; the result is not finite.
+pub fn size(
+    session: &SessionCost,
+    demand: Demand,
+    utilisation: Utilisation,
+) -> Result<Sizing, Error> {
+    let rate = demand.sessions(session.bytes())?.get();
+    let cores = session.cpu_ns().scaled(rate / NS_PER_S / utilisation.get())?;
+    Ok(Sizing { sessions_per_s: rate, cores, whole_cores: rounded_up(cores)? })
+}
+
+impl Sizing {
+    /// How many of a machine's cores are left for the application; 0 where TLS needs them all, or
+    /// more than one machine.
+    ///
+    /// # Errors
+    ///
+    /// None that a sizing of [`size`] can cause.
+    pub fn cores_left(&self, cores_per_machine: u32) -> Result<Estimate, Error> {
+        let all = f64::from(cores_per_machine);
+        propagate([(self.whole_cores, Slope::Falling)], |[used]| Ok((all - used).max(0.0)))
+    }
+
+    /// Machines that do nothing but TLS.
+    ///
+    /// # Errors
+    ///
+    /// A machine of no cores.
+    pub fn machines(&self, cores_per_machine: u32) -> Result<Estimate, Error> {
+        let all = Error::positive("cores per machine", f64::from(cores_per_machine))?;
+        rounded_up(self.whole_cores.scaled(1.0 / all)?)
+    }
+}
+
+/// Every value rounded up to a whole one.
+fn rounded_up(estimate: Estimate) -> Result<Estimate, Error> {
+    propagate([(estimate, Slope::Rising)], |[x]| Ok(up(x)))
+}
+
+/// The next whole number; one that is over by no more than rounding is not another core.
+fn up(x: f64) -> f64 {
+    let nearest = x.round();
+    if (x - nearest).abs() <= nearest * 4.0 * f64::EPSILON { nearest } else { x.ceil() }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "tests")]
+
+    use super::*;
+
+    #[test]
+    fn rounding_up_does_not_buy_a_core_for_the_last_bit() {
+        assert_eq!(up(5.0), 5.0);
+        assert_eq!(up(0.1 * 30.0), 3.0); // 3.0000000000000004
+        assert_eq!(up(4.545), 5.0);
+        assert_eq!(up(0.001), 1.0);
+        assert_eq!(up(0.0), 0.0);
+    }
+
+    #[test]
+    fn what_is_left_of_a_machine() {
+        let session = SessionCost::new(Estimate::exact(1e6).unwrap(), 1).unwrap();
+        let demand = Demand::Sessions(tollgate_record::PerSecond::new(6_500.0));
+        let sizing = size(&session, demand, Utilisation::FULL).unwrap();
+        assert_eq!(sizing.cores.point(), 6.5);
+        assert_eq!(sizing.whole_cores.point(), 7.0);
+        let left = |cores| sizing.cores_left(cores).unwrap().point();
+        assert_eq!((left(12), left(7), left(4)), (5.0, 0.0, 0.0));
+        let machines = |cores| sizing.machines(cores).unwrap().point();
+        assert_eq!((machines(12), machines(7), machines(4), machines(2)), (1.0, 1.0, 2.0, 4.0));
+        assert!(sizing.machines(0).is_err());
+    }
+
+    #[test]
+    fn the_uncertain_cost_makes_uncertain_cores() {
+        let ns = Estimate::new(1e6, (0.8e6, 1.3e6), 11).unwrap();
+        let session = SessionCost::new(ns, 1).unwrap();
+        let demand = Demand::Sessions(tollgate_record::PerSecond::new(7_000.0));
+        let sizing = size(&session, demand, Utilisation::DEFAULT).unwrap();
+        assert_eq!(sizing.whole_cores.interval(), (8.0, 13.0));
+        let left = sizing.cores_left(12).unwrap();
+        assert_eq!((left.point(), left.interval(), left.samples()), (2.0, (0.0, 4.0), 11));
+    }
+}

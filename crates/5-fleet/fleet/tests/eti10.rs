@@ -1,0 +1,73 @@
+//! The published sizing table, computed again from its rates per core.
+#![allow(clippy::unwrap_used, reason = "tests")]
+
+use tollgate_fleet::published::{ETI10_BYTES, ETI10_TABLE, ETI10_USD_PER_SESSION_PER_S, records};
+use tollgate_fleet::{Demand, SessionCost, Sizing, Utilisation, size};
+use tollgate_record::{Estimate, Kind, Timestamp, jsonl};
+
+/// The CPU time of a session that makes a core do so many Gbps.
+fn session(gbps_per_core: f64) -> SessionCost {
+    let gbps = Demand::gbps(gbps_per_core);
+    let cpu_ns = Estimate::exact(gbps.sessions(ETI10_BYTES).unwrap().nanos_each().get()).unwrap();
+    SessionCost::new(cpu_ns, ETI10_BYTES).unwrap()
+}
+
+fn sizing(gbps_per_core: f64, gbps: f64) -> Sizing {
+    size(&session(gbps_per_core), Demand::gbps(gbps), Utilisation::FULL).unwrap()
+}
+
+#[test]
+fn its_cores_follow_from_its_rates() {
+    for row in ETI10_TABLE {
+        for (gbps, cores) in row.cores {
+            let ours = sizing(row.gbps_per_core, gbps).whole_cores.point();
+            assert_eq!(ours, cores, "{} by {} at {gbps} Gbps", row.suite, row.by);
+        }
+    }
+    // Eight of twelve cores fill 10 Gbps, and four are left for the application.
+    assert_eq!(sizing(1.34, 10.0).cores_left(12).unwrap().point(), 4.0);
+}
+
+#[test]
+fn its_connections_are_those_of_one_core() {
+    for row in ETI10_TABLE {
+        let rate = session(row.gbps_per_core).sessions_per_s().unwrap().point();
+        let ratio = row.connections_per_s / rate;
+        assert!((ratio - 1.0).abs() < 0.02, "{}: {ratio}", row.connections_per_s);
+    }
+}
+
+/// 9 600 transactions per second are eight cores of 1 200; they are a little more than 10 Gbps.
+#[test]
+fn its_transactions_are_eight_cores_full() {
+    assert_eq!(8.0 * ETI10_TABLE[2].connections_per_s, 9600.0);
+    let at_10_gbps = Demand::gbps(10.0).sessions(ETI10_BYTES).unwrap().get();
+    assert!((8900.0..8950.0).contains(&at_10_gbps), "{at_10_gbps}");
+}
+
+#[test]
+fn its_cost_is_a_price_over_a_rate() {
+    let (_, usd) = ETI10_USD_PER_SESSION_PER_S[1];
+    let per_session_per_s = 3999.0 / (12.0 * ETI10_TABLE[2].connections_per_s);
+    assert!((per_session_per_s - usd).abs() < 0.005, "{per_session_per_s}");
+}
+
+#[test]
+fn every_figure_is_published_and_can_be_written() {
+    let records = records(Timestamp::UNIX_EPOCH).unwrap();
+    assert_eq!(records.len(), 3 * 4 + 2 + 1);
+    let mut file = Vec::new();
+    let mut writer = jsonl::Writer::new(&mut file);
+    for record in &records {
+        let Kind::Published { source } = &record.kind else { panic!("{}", record.subject) };
+        assert!(source.contains("SIGCOMM 2010") || source.contains("SEG_103"));
+        writer.write(record).unwrap();
+    }
+    assert_eq!(jsonl::read_all(file.as_slice()).unwrap(), records);
+    // Each figure has a name of its own.
+    let mut names: Vec<String> =
+        records.iter().map(|r| format!("{} {}", r.subject, r.quantity)).collect();
+    names.sort();
+    names.dedup();
+    assert_eq!(names.len(), records.len());
+}

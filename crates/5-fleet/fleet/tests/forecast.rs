@@ -1,0 +1,179 @@
+//! Predictions as records.
+#![allow(clippy::unwrap_used, reason = "tests")]
+
+use std::collections::BTreeMap;
+
+use tollgate_fleet::forecast::{
+    Basis, Plan, backlog_records, double_record, gain_records, response_records, saving_records,
+};
+use tollgate_fleet::queue::{Line, ServiceTime, Station};
+use tollgate_fleet::{
+    Burst, Compared, Currency, Demand, Error, Power, Price, SessionCost, Utilisation, saving,
+};
+use tollgate_record::{Estimate, Kind, Machine, Nanos, PerSecond, Record, Timestamp, Unit, jsonl};
+
+fn measured(by: &str, unit: Unit, point: f64) -> Record {
+    Record {
+        subject: format!("server/tls12-ecdhe-rsa-2048?by={by}&bytes=14336").parse().unwrap(),
+        quantity: "cpu_per_session".parse().unwrap(),
+        unit,
+        estimate: Estimate::new(point, (0.98 * point, 1.02 * point), 20).unwrap(),
+        kind: Kind::Measured,
+        machine: Machine {
+            core_clock_hz: Some(Estimate::new(4e9, (3.9e9, 4.1e9), 5).unwrap()),
+            ..Machine::unknown("Some Processor 9000")
+        },
+        versions: BTreeMap::from([("openssl".into(), "3.0.19".into())]),
+        commit: Some("old".into()),
+        conditions: BTreeMap::from([("governor".into(), "performance".into())]),
+        taken_at: Timestamp::UNIX_EPOCH,
+    }
+}
+
+fn basis(record: &Record) -> Basis {
+    Basis::of(record, Some("new".into()), "2026-01-02T03:04:05Z".parse().unwrap()).unwrap()
+}
+
+fn price() -> Price {
+    Price::per_core_hour(0.05, Currency::USD).unwrap()
+}
+
+fn figure(records: &[Record], subject: &str, quantity: &str) -> f64 {
+    let is = |r: &&Record| r.subject.to_string() == subject && r.quantity.as_str() == quantity;
+    records.iter().find(is).unwrap_or_else(|| panic!("no {subject} {quantity}")).estimate.point()
+}
+
+/// Everything at once: what a ladder would be given.
+fn everything() -> Vec<Record> {
+    let (stock, ours) =
+        (measured("openssl", Unit::Nanos, 500e3), measured("tollgate", Unit::Nanos, 300e3));
+    let cost = |record| SessionCost::from_record(record, 14_336).unwrap();
+    let plan = Plan { cores_per_machine: Some(64), price: Some(price()), ..Plan::default() };
+    let mut records = Vec::new();
+    for record in [&stock, &ours] {
+        records.extend(plan.forecast(&basis(record), &cost(record)).unwrap());
+    }
+    let both = basis(&ours).and(&stock).unwrap();
+    let demand = Demand::gbps(10.0);
+    let saved =
+        saving(&cost(&stock), &cost(&ours), Compared::Apart, demand, Utilisation::DEFAULT, price());
+    records.extend(saving_records(&both, "openssl", demand, price(), &saved.unwrap()).unwrap());
+    let scv = Estimate::exact(0.2).unwrap();
+    let time = |record: &Record| ServiceTime::new(record.estimate, scv).unwrap();
+    let station = Station::new(2, Line::QueuePerCore).unwrap();
+    let loads = [0.0, 0.5, 0.9];
+    records.extend(response_records(&basis(&ours), &station, &time(&ours), &loads).unwrap());
+    records.push(double_record(&basis(&ours), &station, &time(&ours)).unwrap());
+    let rate = PerSecond::new(3500.0);
+    let gain = station.gain(rate, &time(&stock), &time(&ours)).unwrap();
+    records.extend(gain_records(&both, "openssl", &station, rate, &gain).unwrap());
+    let burst = Burst { usual: rate, rate: PerSecond::new(9000.0), length: Nanos::new(5e9) };
+    let backlog = burst.backlog(2, ours.estimate).unwrap();
+    records.extend(backlog_records(&basis(&ours), &burst, 2, &backlog).unwrap());
+    records
+}
+
+#[test]
+fn predictions_say_what_they_are_and_can_be_written() {
+    let records = everything();
+    let mut file = Vec::new();
+    let mut writer = jsonl::Writer::new(&mut file);
+    for record in &records {
+        let Kind::Predicted { by, from } = &record.kind else { panic!("{}", record.subject) };
+        assert_eq!(by, "fleet");
+        assert!(from.iter().all(|subject| subject.starts_with("server/tls12")), "{from:?}");
+        assert_eq!(record.subject.segments().next(), Some("fleet"));
+        assert_eq!(record.commit.as_deref(), Some("new"));
+        assert_eq!(record.versions["openssl"], "3.0.19");
+        writer.write(record).unwrap();
+    }
+    assert_eq!(jsonl::read_all(file.as_slice()).unwrap(), records);
+    let mut names: Vec<String> =
+        records.iter().map(|r| format!("{} {}", r.subject, r.quantity)).collect();
+    names.sort();
+    names.dedup();
+    assert_eq!(names.len(), records.len(), "two figures of one name");
+}
+
+#[test]
+fn the_figures_are_those_of_the_arithmetic() {
+    let records = everything();
+    let ours = "fleet/tls12-ecdhe-rsa-2048?by=tollgate&bytes=14336";
+    let of = |more: &str, quantity: &str| figure(&records, &format!("{ours}{more}"), quantity);
+    let close = |x: f64, y: f64| assert!((x - y).abs() < 1e-9 * y.abs(), "{x} {y}");
+    close(of("", "sessions_per_s_per_core"), 1e9 / 300e3);
+    close(of("", "bits_per_s_per_core"), 1e9 / 300e3 * 14_336.0 * 8.0);
+    let rate = 1e10 / 14_336.0 / 8.0;
+    close(of("&link_gbps=10", "cores"), rate * 300e-6 / 0.7);
+    close(of("&link_gbps=10", "whole_cores"), 38.0);
+    close(of("&link_gbps=10", "cores_left"), 26.0);
+    close(of("&link_gbps=100", "machines"), 6.0); // 374 cores of 64
+    close(of("&currency=USD", "cost_per_million_sessions"), 300.0 / 0.7 / 3600.0 * 0.05);
+    let of = |more: &str, quantity: &str| {
+        let subject = "fleet/tls12-ecdhe-rsa-2048?against=openssl&by=tollgate&bytes=14336";
+        figure(&records, &format!("{subject}{more}"), quantity)
+    };
+    close(of("", "saved_share"), 0.4);
+    close(of("&link_gbps=10", "saved_cores"), rate * 200e-6 / 0.7);
+    close(of("", "capacity_gain"), 5.0 / 3.0);
+    assert!(of("&line=queue_per_core&sessions_per_s=3500&station_cores=2", "response_gain") > 3.0);
+}
+
+#[test]
+fn unknown_energy_is_said_and_not_zero() {
+    let record = measured("tollgate", Unit::Nanos, 300e3);
+    let session = SessionCost::from_record(&record, 14_336).unwrap();
+    let with = |power| {
+        let plan = Plan { price: Some(price()), power, ..Plan::default() };
+        plan.forecast(&basis(&record), &session).unwrap()
+    };
+    let energy = |records: &[Record]| {
+        let cost = records.iter().find(|r| r.quantity.as_str() == "cost_per_million_sessions");
+        let joules = records.iter().find(|r| r.quantity.as_str() == "joules_per_million_sessions");
+        (cost.unwrap().conditions["energy"].clone(), joules.map(|r| r.estimate.point()))
+    };
+    assert_eq!(energy(&with(Power::Unknown)), ("unknown".to_owned(), None));
+    let watts = Power::WattsPerCore(Estimate::exact(4.0).unwrap());
+    assert_eq!(energy(&with(watts)), ("known".to_owned(), Some(1200.0)));
+}
+
+#[test]
+fn cycles_need_a_clock() {
+    let mut record = measured("tollgate", Unit::Cycles, 2e6);
+    let cost = SessionCost::from_record(&record, 0).unwrap().cpu_ns();
+    assert_eq!(cost.point(), 500e3);
+    let (low, high) = cost.interval();
+    assert!((low - 1.96e6 / 4.1).abs() < 1e-3 && (high - 2.04e6 / 3.9).abs() < 1e-3);
+    record.machine.core_clock_hz = None;
+    assert!(matches!(SessionCost::from_record(&record, 0), Err(Error::NoClock { .. })));
+    record.unit = Unit::PerSecond;
+    assert!(matches!(SessionCost::from_record(&record, 0), Err(Error::WrongUnit { .. })));
+}
+
+#[test]
+fn nothing_follows_from_two_machines() {
+    let (one, mut other) = (measured("a", Unit::Nanos, 1.0), measured("b", Unit::Nanos, 1.0));
+    other.machine.core_clock_hz = Some(Estimate::exact(4.05e9).unwrap()); // measured again
+    assert!(basis(&one).and(&other).is_ok());
+    other.machine.cpu = "Another Processor".into();
+    let result = basis(&one).and(&other);
+    assert_eq!(result, Err(Error::NotComparable { what: "the machine" }));
+}
+
+#[test]
+fn every_refusal_says_what_to_do() {
+    let record = measured("a", Unit::Ratio, 1.0);
+    let wrong = SessionCost::from_record(&record, 1).unwrap_err();
+    let unstable = Error::Unstable { utilisation: 1.25 };
+    let perhaps = Error::PerhapsUnstable { utilisation: 1.01 };
+    for (error, says) in [
+        (wrong, "give a record in ns or cycles"),
+        (unstable, "utilisation 1.250: more arrives"),
+        (perhaps, "measure longer"),
+        (Error::TooFewPoints { distinct: 2 }, "at least 3"),
+        (Error::BeyondPeak { peak_per_s: 5.0, peak_cores: 2 }, "take more machines"),
+        (Utilisation::new(0.0).unwrap_err(), "utilisation is 0; it must"),
+    ] {
+        assert!(error.to_string().contains(says), "{error}");
+    }
+}

@@ -1,0 +1,227 @@
+//! Response times, loads and bursts.
+#![allow(clippy::unwrap_used, reason = "tests")]
+
+use proptest::prelude::*;
+use tollgate_fleet::queue::{Line, ServiceTime, Station};
+use tollgate_fleet::{Burst, Error};
+use tollgate_record::{Estimate, Nanos, PerSecond};
+
+const LINES: [Line; 3] = [Line::OneQueue, Line::QueuePerCore, Line::Sharing];
+
+fn exact(mean_ns: f64, scv: f64) -> ServiceTime {
+    let of = |x| Estimate::exact(x).unwrap();
+    ServiceTime::new(of(mean_ns), of(scv)).unwrap()
+}
+
+fn station(cores: u32, line: Line) -> Station {
+    Station::new(cores, line).unwrap()
+}
+
+fn mean_response(station: Station, load: f64, service: &ServiceTime) -> f64 {
+    station.at_load(load, service).unwrap().response_ns.point()
+}
+
+#[test]
+fn one_core_has_the_textbook_response_time() {
+    // M/M/1 at 900/s of 1 ms: 10 ms. M/D/1: 5.5 ms.
+    for line in LINES {
+        let at = |scv| station(1, line).at_rate(PerSecond::new(900.0), &exact(1e6, scv)).unwrap();
+        let markov = at(1.0);
+        assert!((markov.utilisation.point() - 0.9).abs() < 1e-12);
+        assert!((markov.waits.point() - 0.9).abs() < 1e-12);
+        assert!((markov.response_ns.point() - 10e6).abs() < 1e-3);
+        let constant = at(0.0).response_ns.point();
+        let expected = if line == Line::Sharing { 10e6 } else { 5.5e6 };
+        assert!((constant - expected).abs() < 1e-3, "{line:?}: {constant}");
+    }
+}
+
+#[test]
+fn the_load_at_which_the_response_doubles() {
+    // M/G/1: load (1 + scv) / (2 (1 - load)) = 1 at load = 2 / (3 + scv).
+    for scv in [0.0, 0.25, 1.0, 4.0] {
+        let load = station(1, Line::OneQueue).load_where(2.0, &exact(1e6, scv)).unwrap().point();
+        assert!((load - 2.0 / (3.0 + scv)).abs() < 1e-12, "{scv}: {load}");
+    }
+    // Two exponential servers: 1 / (1 - load^2) = 2.
+    let two = station(2, Line::OneQueue).load_where(2.0, &exact(1e6, 1.0)).unwrap().point();
+    assert!((two - 0.5_f64.sqrt()).abs() < 1e-12);
+    // Sharing: half load, whatever the variation.
+    let sharing = station(8, Line::Sharing).load_where(2.0, &exact(1e6, 9.0)).unwrap().point();
+    assert!((sharing - 0.5).abs() < 1e-12);
+    assert!(station(1, Line::OneQueue).load_where(1.0, &exact(1e6, 0.0)).is_err());
+    // What varies by an unknown amount has a knee at an unknown load.
+    let scv = Estimate::new(1.0, (0.0, 4.0), 30).unwrap();
+    let service = ServiceTime::new(Estimate::exact(1e6).unwrap(), scv).unwrap();
+    let knee = station(1, Line::OneQueue).load_where(2.0, &service).unwrap();
+    let (low, high) = knee.interval();
+    assert!((low - 2.0 / 7.0).abs() < 1e-12 && (high - 2.0 / 3.0).abs() < 1e-12);
+}
+
+#[test]
+fn too_much_has_no_mean() {
+    for line in LINES {
+        let station = station(4, line);
+        for rate in [4000.0, 4400.0] {
+            let result = station.at_rate(PerSecond::new(rate), &exact(1e6, 1.0));
+            assert_eq!(result, Err(Error::Unstable { utilisation: rate / 4000.0 }), "{line:?}");
+        }
+        assert_eq!(
+            station.at_load(1.0, &exact(1e6, 1.0)),
+            Err(Error::Unstable { utilisation: 1.0 })
+        );
+        // 1 ms give or take 5 %: at 3900/s it may be too much.
+        let mean = Estimate::new(1e6, (0.95e6, 1.05e6), 30).unwrap();
+        let service = ServiceTime::new(mean, Estimate::exact(1.0).unwrap()).unwrap();
+        let result = station.at_rate(PerSecond::new(3900.0), &service);
+        assert!(matches!(result, Err(Error::PerhapsUnstable { utilisation }) if utilisation > 1.0));
+        assert!(station.at_rate(PerSecond::new(3700.0), &service).is_ok());
+        for bad in [-1.0, f64::NAN, f64::INFINITY] {
+            assert!(station.at_rate(PerSecond::new(bad), &service).is_err());
+            assert!(station.at_load(bad, &service).is_err());
+        }
+    }
+}
+
+#[test]
+fn what_is_no_station_or_quantile_is_refused() {
+    assert!(Station::new(0, Line::OneQueue).is_err());
+    assert!(Station::new(65_537, Line::OneQueue).is_err());
+    let service = exact(1e6, 1.0);
+    for bad in [0.0, 0.49, 1.0, f64::NAN] {
+        let result = station(2, Line::OneQueue).quantile_at_load(bad, 0.5, &service);
+        assert!(matches!(result, Err(Error::Rejected { .. })), "{bad}");
+    }
+    let sharing = station(2, Line::Sharing).quantile_at_load(0.9, 0.5, &service);
+    assert_eq!(sharing, Err(Error::NoQuantile));
+}
+
+/// [ITA00]: at the same arrival rate the response time gains more than the capacity.
+#[test]
+fn a_faster_engine_gains_more_response_time_than_capacity() {
+    // 900/s of 1 ms and of 1/1.4 ms: 10 ms against (1/1.4) / (1 - 0.9/1.4) = 2 ms.
+    let (slow, fast) = (exact(1e6, 1.0), exact(1e6 / 1.4, 1.0));
+    let rate = PerSecond::new(900.0);
+    let gain = station(1, Line::OneQueue).gain(rate, &slow, &fast).unwrap();
+    assert!((gain.capacity.point() - 1.4).abs() < 1e-12);
+    assert!((gain.response.point() - 5.0).abs() < 1e-9);
+    let unstable = station(1, Line::OneQueue).gain(PerSecond::new(1100.0), &slow, &fast);
+    assert!(matches!(unstable, Err(Error::Unstable { .. })));
+}
+
+#[test]
+fn a_burst_that_one_engine_queues_up_the_other_swallows() {
+    let burst = Burst {
+        usual: PerSecond::new(1400.0),
+        rate: PerSecond::new(2600.0),
+        length: Nanos::new(30e9),
+    };
+    let backlog = |mean| burst.backlog(2, Estimate::exact(mean).unwrap()).unwrap();
+    // 2000/s: 600/s too many for 30 s, and 600/s to spare afterwards.
+    let slow = backlog(1e6);
+    assert_eq!((slow.sessions.point(), slow.drain_ns.point()), (18_000.0, 30e9));
+    assert!((slow.wait_ns.point() - 9e9).abs() < 1.0);
+    // 2800/s keeps up.
+    let fast = backlog(1e6 / 1.4);
+    let all = [fast.sessions, fast.wait_ns, fast.drain_ns].map(|x| x.point());
+    assert_eq!(all, [0.0; 3]);
+    let never = burst.backlog(1, Estimate::exact(1e6).unwrap());
+    assert_eq!(never, Err(Error::Unstable { utilisation: 1.4 }));
+    assert!(burst.backlog(0, Estimate::exact(1e6).unwrap()).is_err());
+    let wide = Estimate::new(1e6, (0.9e6, 1.1e6), 9).unwrap();
+    let (low, high) = burst.backlog(2, wide).unwrap().drain_ns.interval();
+    // 2222/s and 1818/s: 378/s too many and 822/s to spare, 782/s and 418/s.
+    assert!((low / 30e9 - 340.0 / 740.0).abs() < 1e-12, "{low}");
+    assert!((high / 30e9 - 860.0 / 460.0).abs() < 1e-12, "{high}");
+}
+
+fn line() -> impl Strategy<Value = Line> {
+    prop::sample::select(LINES.to_vec())
+}
+
+proptest! {
+    /// What is slower, fuller, or varies more is never faster.
+    #[test]
+    fn response_times_rise(
+        cores in 1..200_u32,
+        line in line(),
+        loads in (0.0..0.99_f64, 0.0..0.99_f64),
+        scvs in (0.0..20.0_f64, 0.0..20.0_f64),
+    ) {
+        let station = station(cores, line);
+        let (low, high) = (loads.0.min(loads.1), loads.0.max(loads.1));
+        let (steady, varied) = (scvs.0.min(scvs.1), scvs.0.max(scvs.1));
+        let at = |load, scv| mean_response(station, load, &exact(1e6, scv));
+        let rounding = 1.0 + 1e-12;
+        prop_assert!(at(low, steady) <= at(high, steady) * rounding);
+        prop_assert!(at(low, steady) <= at(low, varied) * rounding);
+        prop_assert!(at(low, steady) >= 1e6);
+    }
+
+    /// One queue before more cores at the same load waits less, and no more than a queue per core.
+    #[test]
+    fn sharing_a_queue_helps(cores in 1..200_u32, load in 0.0..0.99_f64, scv in 0.0..20.0_f64) {
+        let service = exact(1e6, scv);
+        let response = |cores, line| mean_response(station(cores, line), load, &service);
+        let one = response(cores, Line::OneQueue);
+        prop_assert!(response(cores + 1, Line::OneQueue) <= one * (1.0 + 1e-12));
+        prop_assert!(one <= response(cores, Line::QueuePerCore) * (1.0 + 1e-12));
+    }
+
+    #[test]
+    fn the_knee_is_where_it_is_said_to_be(
+        cores in 1..100_u32,
+        line in line(),
+        times in 1.01..50.0_f64,
+        scv in 0.0..10.0_f64,
+    ) {
+        let (station, service) = (station(cores, line), exact(1e6, scv));
+        let load = station.load_where(times, &service).unwrap().point();
+        let reached = mean_response(station, load, &service) / 1e6;
+        prop_assert!((reached / times - 1.0).abs() < 1e-6, "{reached} at {load}");
+    }
+
+    /// The interval of the result holds what any values within the intervals of the inputs give.
+    #[test]
+    fn intervals_hold_what_they_should(
+        cores in 1..64_u32,
+        line in line(),
+        load in 0.01..0.85_f64,
+        scv in 0.0..5.0_f64,
+        within in (0.0..=1.0_f64, 0.0..=1.0_f64),
+    ) {
+        let spread = |x: f64| Estimate::new(x, (0.9 * x, 1.1 * x), 30).unwrap();
+        let inside = |x: f64, at: f64| x * (0.9 + 0.2 * at);
+        let rate = PerSecond::new(load * f64::from(cores) * 1e3);
+        let uncertain = ServiceTime::new(spread(1e6), spread(scv)).unwrap();
+        let certain = exact(inside(1e6, within.0), inside(scv, within.1));
+        let station = station(cores, line);
+        let (wide, narrow) =
+            (station.at_rate(rate, &uncertain).unwrap(), station.at_rate(rate, &certain).unwrap());
+        let holds = |wide: Estimate, narrow: Estimate| {
+            let ((low, high), x) = (wide.interval(), narrow.point());
+            low * (1.0 - 1e-9) <= x && x <= high * (1.0 + 1e-9)
+        };
+        prop_assert!(holds(wide.utilisation, narrow.utilisation));
+        prop_assert!(holds(wide.waits, narrow.waits));
+        prop_assert!(holds(wide.wait_ns, narrow.wait_ns));
+        prop_assert!(holds(wide.response_ns, narrow.response_ns));
+    }
+
+    /// Quantiles rise with the quantile and with the load, and a mean lies below a high one.
+    #[test]
+    fn quantiles_rise(
+        cores in 1..64_u32,
+        load in 0.0..0.98_f64,
+        scv in 0.0..5.0_f64,
+        quantile in 0.5..0.99_f64,
+    ) {
+        let (station, service) = (station(cores, Line::OneQueue), exact(1e6, scv));
+        let at = |quantile, load| {
+            station.quantile_at_load(quantile, load, &service).unwrap().point()
+        };
+        prop_assert!(at(quantile, load) <= at(quantile + 0.009, load));
+        prop_assert!(at(quantile, load) <= at(quantile, load + 0.01) * (1.0 + 1e-9));
+        prop_assert!(at(0.999, load) >= mean_response(station, load, &service) * (1.0 - 1e-9));
+    }
+}

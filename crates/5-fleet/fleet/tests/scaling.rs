@@ -1,0 +1,137 @@
+//! Scaling laws: fitted, and asked.
+#![allow(clippy::unwrap_used, reason = "tests")]
+
+use proptest::prelude::*;
+use tollgate_fleet::scaling::{Fit, Law, Point, fit};
+use tollgate_fleet::{Error, Utilisation};
+use tollgate_record::{Estimate, PerSecond};
+
+fn law(per_core: f64, contention: f64, coherency: f64) -> Law {
+    Law::new(PerSecond::new(per_core), contention, coherency).unwrap()
+}
+
+/// The law's rates at `cores`, each off by a factor and known to within `width` of itself.
+fn points(law: Law, cores: &[u32], width: f64, mut off: impl FnMut() -> f64) -> Vec<Point> {
+    let at = |&cores: &u32| {
+        let rate = law.rate(cores).get() * off();
+        let ends = (rate * (1.0 - width), rate * (1.0 + width));
+        Point { cores, per_s: Estimate::new(rate, ends, 10).unwrap() }
+    };
+    cores.iter().map(at).collect()
+}
+
+fn exactly(law: Law, cores: &[u32]) -> Fit {
+    fit(&points(law, cores, 0.0, || 1.0)).unwrap()
+}
+
+#[test]
+fn fewer_than_three_numbers_of_cores_are_refused() {
+    let law = law(1000.0, 0.02, 0.0);
+    for cores in [&[][..], &[1], &[1, 36], &[1, 36, 36, 1]] {
+        let distinct = cores.len().min(2);
+        let result = fit(&points(law, cores, 0.0, || 1.0));
+        assert_eq!(result, Err(Error::TooFewPoints { distinct }), "{cores:?}");
+    }
+    assert!(fit(&points(law, &[0, 1, 2], 0.0, || 1.0)).is_err());
+}
+
+#[test]
+fn with_many_cores_the_law_peaks() {
+    // Peak at sqrt((1 - 0.04) / 0.0001) = 98 cores.
+    let law = law(500.0, 0.04, 1e-4);
+    assert!((law.peak_cores().unwrap() - 9600.0_f64.sqrt()).abs() < 1e-9);
+    assert!(law.rate(98).get() > law.rate(90).get().max(law.rate(110).get()));
+    let highest = law.rate(98).get();
+    assert_eq!(law.cores_for(PerSecond::new(highest), Utilisation::FULL), Ok(98));
+    assert_eq!(
+        law.cores_for(PerSecond::new(highest * 0.8), Utilisation::DEFAULT),
+        Err(Error::BeyondPeak { peak_per_s: highest, peak_cores: 98 })
+    );
+    assert_eq!(Law::linear(PerSecond::new(5.0)).unwrap().peak_cores(), None);
+    // Cores that only get in each other's way.
+    assert_eq!(self::law(5.0, 1.5, 0.1).peak_cores(), Some(1.0));
+}
+
+#[test]
+fn a_line_needs_its_share_of_cores() {
+    let line = Law::linear(PerSecond::new(100.0)).unwrap();
+    let cores = |rate, utilisation| line.cores_for(PerSecond::new(rate), utilisation);
+    assert_eq!(cores(1000.0, Utilisation::FULL), Ok(10));
+    assert_eq!(cores(1001.0, Utilisation::FULL), Ok(11));
+    assert_eq!(cores(700.0, Utilisation::DEFAULT), Ok(10));
+    assert!(cores(1e12, Utilisation::FULL).is_err());
+    assert!(cores(0.0, Utilisation::FULL).is_err());
+}
+
+/// Cores that help each other are not fitted: the parameter stays 0, and the residual tells.
+#[test]
+fn a_rate_above_the_line_is_a_residual() {
+    let per_s = |rate| Estimate::exact(rate).unwrap();
+    let points = [(1, 100.0), (2, 210.0), (4, 450.0), (8, 1000.0)]
+        .map(|(cores, rate)| Point { cores, per_s: per_s(rate) });
+    let fit = fit(&points).unwrap();
+    assert_eq!((fit.law().contention(), fit.law().coherency()), (0.0, 0.0));
+    assert!(fit.worst_residual() > 0.05);
+}
+
+/// Rates that are off by up to 1 % and say so: the interval at twice the cores holds the truth.
+#[test]
+fn noise_widens_what_is_extrapolated() {
+    let truth = law(1130.0, 0.015, 4e-5);
+    let mut random = fastrand::Rng::with_seed(7);
+    for _ in 0..50 {
+        let points = points(truth, &[1, 2, 4, 8, 16, 32], 0.01, || 0.99 + 0.02 * random.f64());
+        let fit = fit(&points).unwrap();
+        let (inside, outside) = (fit.rate(16).unwrap(), fit.rate(64).unwrap());
+        assert!(!inside.extrapolated && outside.extrapolated);
+        let width = |x: Estimate| (x.interval().1 - x.interval().0) / x.point();
+        assert!(width(outside.per_s) > width(inside.per_s));
+        for (rate, cores) in [(inside, 16), (outside, 64)] {
+            let (low, high) = rate.per_s.interval();
+            let true_rate = truth.rate(cores).get();
+            assert!(low <= true_rate && true_rate <= high, "{low} {true_rate} {high}");
+        }
+        assert!(fit.worst_residual() < 0.02);
+    }
+}
+
+proptest! {
+    #[test]
+    fn the_law_is_found_again(
+        per_core in 1e-3..1e6_f64,
+        contention in 0.0..0.5_f64,
+        coherency in prop_oneof![Just(0.0), 1e-6..1e-2_f64],
+        cores in prop::collection::btree_set(1..512_u32, 3..10),
+    ) {
+        let truth = law(per_core, contention, coherency);
+        let cores: Vec<u32> = cores.into_iter().collect();
+        let fit = exactly(truth, &cores);
+        prop_assert!(fit.worst_residual() < 1e-7, "{:?}", fit.law());
+        for &n in &cores {
+            let rate = fit.rate(n).unwrap();
+            prop_assert!((rate.per_s.point() / truth.rate(n).get() - 1.0).abs() < 1e-7);
+            prop_assert!(!rate.extrapolated);
+        }
+    }
+
+    #[test]
+    fn the_fewest_cores_are_enough_and_one_less_is_not(
+        contention in 0.0..0.3_f64,
+        coherency in prop_oneof![Just(0.0), 1e-6..1e-2_f64],
+        wanted in 1.0..100.0_f64,
+    ) {
+        let law = law(1.0, contention, coherency);
+        match law.cores_for(PerSecond::new(wanted), Utilisation::FULL) {
+            Ok(cores) => {
+                prop_assert!(law.rate(cores).get() >= wanted * (1.0 - 1e-12));
+                prop_assert!(law.rate(cores - 1).get() < wanted);
+            }
+            Err(Error::BeyondPeak { peak_per_s, .. }) => {
+                prop_assert!(peak_per_s < wanted);
+                let best = (1..=65_536).map(|n| law.rate(n).get()).fold(0.0, f64::max);
+                prop_assert!((best - peak_per_s).abs() <= 1e-9 * best);
+            }
+            Err(other) => prop_assert!(false, "{other}"),
+        }
+    }
+}

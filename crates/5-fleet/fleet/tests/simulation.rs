@@ -1,0 +1,221 @@
+//! The judges of the approximations: an exact M/D/c, and a simulated M/G/c.
+#![allow(
+    clippy::unwrap_used,
+    clippy::cast_precision_loss,
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "tests; counts far below 2^53"
+)]
+
+use tollgate_fleet::queue::tail::QUANTILE_ERROR_MAX;
+use tollgate_fleet::queue::wait::{RESPONSE_ERROR_MAX, WAIT_ERROR_MAX};
+use tollgate_fleet::queue::{Line, Response, ServiceTime, Station};
+use tollgate_record::Estimate;
+
+/// Mean service time, in nanoseconds.
+const MEAN_NS: f64 = 1e6;
+
+/// Distributions of service times, of mean 1.
+#[derive(Clone, Copy, Debug)]
+enum Service {
+    Constant,
+    /// Sum of four exponential times: variation 1/4.
+    Erlang4,
+    Exponential,
+    /// One of two exponential times with balanced means: variation 4.
+    Two,
+    /// As full and resumed handshakes: a fifth of the sessions takes nine times as long as the
+    /// others, and no two alike within 10 %.
+    FullOrResumed,
+}
+
+impl Service {
+    const ALL: [Self; 5] =
+        [Self::Constant, Self::Erlang4, Self::Exponential, Self::Two, Self::FullOrResumed];
+
+    fn draw(self, random: &mut fastrand::Rng) -> f64 {
+        let mut exponential = || -(1.0 - random.f64()).ln();
+        match self {
+            Self::Constant => 1.0,
+            Self::Erlang4 => (0..4).map(|_| exponential()).sum::<f64>() / 4.0,
+            Self::Exponential => exponential(),
+            Self::Two => {
+                let time = exponential();
+                let p = f64::midpoint(1.0, 0.6_f64.sqrt());
+                if random.f64() < p { time / (2.0 * p) } else { time / (2.0 * (1.0 - p)) }
+            }
+            Self::FullOrResumed => {
+                let of_kind = if random.f64() < 0.2 { 9.0 } else { 1.0 } / 2.6;
+                of_kind * (0.9 + 0.2 * random.f64())
+            }
+        }
+    }
+
+    fn scv(self) -> f64 {
+        match self {
+            Self::Constant => 0.0,
+            Self::Erlang4 => 0.25,
+            Self::Exponential => 1.0,
+            Self::Two => 4.0,
+            // (0.2 x 81 + 0.8) / 2.6^2 x (1 + 0.01 / 3) - 1
+            Self::FullOrResumed => 17.0 / 6.76 * (1.0 + 0.01 / 3.0) - 1.0,
+        }
+    }
+
+    fn time(self) -> ServiceTime {
+        let of = |mean: f64, scv: f64| {
+            let exact = |x| Estimate::exact(x).unwrap();
+            ServiceTime::new(exact(mean * MEAN_NS), exact(scv)).unwrap()
+        };
+        if let Self::FullOrResumed = self {
+            let kind = |mean| of(mean / 2.6, 0.01 / 3.0);
+            return ServiceTime::mixed(&[(0.2, kind(9.0)), (0.8, kind(1.0))]).unwrap();
+        }
+        of(1.0, self.scv())
+    }
+}
+
+/// What a simulation saw, in units of the mean service time.
+struct Seen {
+    wait: f64,
+    response: f64,
+    p90: f64,
+    p99: f64,
+}
+
+/// First come, first served, by `servers`: each arrival takes the server that is free first.
+fn simulate(servers: usize, load: f64, service: Service, sessions: usize, seed: u64) -> Seen {
+    let mut random = fastrand::Rng::with_seed(seed);
+    let mut free_at = vec![0.0_f64; servers];
+    let (mut now, mut waited) = (0.0, 0.0);
+    let warm_up = sessions / 10;
+    let mut responses = Vec::with_capacity(sessions);
+    for i in 0..warm_up + sessions {
+        now += -(1.0 - random.f64()).ln() / (load * servers as f64);
+        let first = (0..servers).min_by(|&a, &b| free_at[a].total_cmp(&free_at[b])).unwrap();
+        let start = free_at[first].max(now);
+        let work = service.draw(&mut random);
+        free_at[first] = start + work;
+        if i >= warm_up {
+            waited += start - now;
+            responses.push(start - now + work);
+        }
+    }
+    let n = sessions as f64;
+    let response = responses.iter().sum::<f64>() / n;
+    let mut quantile = |q: f64| {
+        let place = (q * n) as usize;
+        *responses.select_nth_unstable_by(place, f64::total_cmp).1
+    };
+    let (p90, p99) = (quantile(0.9), quantile(0.99));
+    Seen { wait: waited / n, response, p90, p99 }
+}
+
+/// How far off the forecast is where the simulation is the truth, in the order wait, response, p90,
+/// p99.
+fn errors(servers: u32, load: f64, service: Service, sessions: usize) -> [f64; 4] {
+    let seen = simulate(servers as usize, load, service, sessions, 11);
+    let station = Station::new(servers, Line::OneQueue).unwrap();
+    let Response { wait_ns, response_ns, .. } = station.at_load(load, &service.time()).unwrap();
+    let quantile =
+        |q| station.quantile_at_load(q, load, &service.time()).unwrap().point() / MEAN_NS;
+    [
+        wait_ns.point() / MEAN_NS / seen.wait - 1.0,
+        response_ns.point() / MEAN_NS / seen.response - 1.0,
+        quantile(0.9) / seen.p90 - 1.0,
+        quantile(0.99) / seen.p99 - 1.0,
+    ]
+}
+
+/// Mean wait over service time, M/D/c, exact: a constant service time sends all who are served now
+/// away within it, so that the number in the system after it is those who could not be served and
+/// those who came. [Cosmetatos75] approximates this.
+fn exact_mdc(servers: usize, load: f64) -> f64 {
+    const STATES: usize = 400;
+    let arrivals = load * servers as f64;
+    let mut came = vec![(-arrivals).exp(); STATES];
+    for k in 1..STATES {
+        came[k] = came[k - 1] * arrivals / k as f64;
+    }
+    let mut now = vec![0.0; STATES];
+    now[0] = 1.0;
+    loop {
+        let mut next = vec![0.0; STATES];
+        for (n, p) in now.iter().enumerate() {
+            let left = n.saturating_sub(servers);
+            for k in 0..STATES - left {
+                next[left + k] += p * came[k];
+            }
+        }
+        let change: f64 = now.iter().zip(&next).map(|(a, b)| (a - b).abs()).sum();
+        now = next;
+        if change < 1e-10 {
+            break;
+        }
+    }
+    let waiting: f64 =
+        now.iter().enumerate().map(|(n, p)| n.saturating_sub(servers) as f64 * p).sum();
+    waiting / arrivals // Little's law
+}
+
+#[test]
+fn the_exact_model_knows_one_server() {
+    for load in [0.3, 0.7, 0.9] {
+        assert!((exact_mdc(1, load) / (load / (2.0 * (1.0 - load))) - 1.0).abs() < 1e-6, "{load}");
+    }
+}
+
+#[test]
+fn constant_service_is_within_two_per_cent_of_the_exact_model() {
+    for servers in [2, 4, 8, 16] {
+        for load in [0.5, 0.7, 0.8, 0.9] {
+            let exact = exact_mdc(servers as usize, load);
+            let station = Station::new(servers, Line::OneQueue).unwrap();
+            let ours = station.at_load(load, &Service::Constant.time()).unwrap();
+            let error = ours.wait_ns.point() / MEAN_NS - exact;
+            // Of the wait; or of the service time, where the wait is next to nothing.
+            assert!(
+                error.abs() < 0.02 * exact || error.abs() < 1e-3,
+                "{servers} {load}: {error:e}"
+            );
+        }
+    }
+}
+
+#[test]
+fn the_forecast_is_as_near_to_the_simulation_as_it_says() {
+    for service in Service::ALL {
+        for servers in [1, 2, 4, 16] {
+            for load in [0.5, 0.7, 0.85] {
+                let of = errors(servers, load, service, 600_000);
+                let about = format!("{service:?} on {servers} at {load}: {of:.3?}");
+                let station = Station::new(servers, Line::OneQueue).unwrap();
+                let wait = station.at_load(load, &service.time()).unwrap().wait_ns.point();
+                if wait > 0.05 * MEAN_NS {
+                    assert!(of[0].abs() < WAIT_ERROR_MAX, "{about}");
+                }
+                assert!(of[1].abs() < RESPONSE_ERROR_MAX, "{about}");
+                assert!(of[2].abs() < QUANTILE_ERROR_MAX, "{about}");
+                assert!(of[3].abs() < QUANTILE_ERROR_MAX, "{about}");
+            }
+        }
+    }
+}
+
+/// Prints the whole grid; `cargo test -- --ignored --nocapture the_whole_grid`.
+#[test]
+#[allow(clippy::print_stderr, reason = "the table is what it is for")]
+#[ignore = "for whoever changes an approximation: prints its errors, and judges nothing"]
+fn the_whole_grid() {
+    for service in Service::ALL {
+        for servers in [1, 2, 4, 16, 64] {
+            for load in [0.3, 0.5, 0.7, 0.8, 0.9] {
+                let [wait, response, p90, p99] = errors(servers, load, service, 4_000_000);
+                eprintln!(
+                    "{service:?} c={servers} load {load}: wait {wait:+.3} response {response:+.3} \
+                     p90 {p90:+.3} p99 {p99:+.3}"
+                );
+            }
+        }
+    }
+}
