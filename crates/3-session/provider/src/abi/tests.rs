@@ -1,0 +1,75 @@
+//! The constants against the headers of the installed OpenSSL.
+#![allow(clippy::unwrap_used, reason = "tests")]
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+/// `#define NAME VALUE` of the headers, VALUE unchanged; continued lines joined.
+fn defines() -> Option<BTreeMap<String, String>> {
+    let folder = Path::new("/usr/include/openssl");
+    let mut defines = BTreeMap::new();
+    for header in ["core.h", "core_dispatch.h", "core_names.h"] {
+        let text = std::fs::read_to_string(folder.join(header)).ok()?.replace("\\\n", " ");
+        for line in text.lines() {
+            let mut words = line.trim_start_matches('#').split_whitespace();
+            if words.next() == Some("define") {
+                let name = words.next().unwrap_or_default().to_owned();
+                defines.insert(name, words.next().unwrap_or_default().to_owned());
+            }
+        }
+    }
+    Some(defines)
+}
+
+/// Names of names, and numbers in any base, down to a text or a number.
+fn resolve<'a>(defines: &'a BTreeMap<String, String>, mut value: &'a str) -> &'a str {
+    while let Some(next) = defines.get(value) {
+        value = next;
+    }
+    value
+}
+
+fn number(text: &str) -> Option<i64> {
+    match text.strip_prefix("0x") {
+        Some(hex) => i64::from_str_radix(hex, 16).ok(),
+        None => text.parse().ok(),
+    }
+}
+
+#[test]
+#[allow(clippy::print_stderr, reason = "a check that cannot run says so")]
+fn constants_are_those_of_the_headers() {
+    let Some(defines) = defines() else {
+        let ci = std::env::var_os("CI").is_some_and(|value| value == "true");
+        assert!(!ci, "no OpenSSL headers in /usr/include/openssl: install libssl-dev");
+        eprintln!("constants NOT CHECKED: no OpenSSL headers in /usr/include/openssl");
+        return;
+    };
+    // Keys that the headers put together, or do not have yet.
+    let composed = ["RSA_FACTOR", "RSA_EXPONENT", "RSA_COEFFICIENT"];
+    let later = ["OSSL_ASYM_CIPHER_PARAM_IMPLICIT_REJECTION"];
+    let mut checked = 0;
+    for line in include_str!("../abi.rs").replace(" =\n   ", " =").lines() {
+        let Some(rest) = line.strip_prefix("pub(crate) const ") else {
+            continue;
+        };
+        let (name, rest) = rest.split_once(':').unwrap();
+        let (_, value) = rest.split_once('=').unwrap();
+        let value = value.trim().trim_end_matches(';');
+        let known = composed.iter().any(|part| name.contains(part));
+        if known || value.contains('|') || name == "OSSL_PARAM_UNMODIFIED" || name == "END" {
+            continue;
+        }
+        let Some(theirs) = defines.get(name) else {
+            assert!(later.contains(&name), "{name} is in no header");
+            continue;
+        };
+        let theirs = resolve(&defines, theirs);
+        match value.strip_prefix('c') {
+            Some(text) => assert_eq!(text, theirs, "{name}"),
+            None => assert_eq!(number(value), number(theirs), "{name} = {value}, {theirs}"),
+        }
+        checked += 1;
+    }
+    assert!(checked > 80, "only {checked} constants were found in abi.rs");
+}

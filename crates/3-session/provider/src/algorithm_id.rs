@@ -1,0 +1,79 @@
+//! `AlgorithmIdentifier` of a signature, in DER: what X.509 and CMS write beside it
+//! (RFC 8017 appendix A.2).
+#![forbid(unsafe_code)]
+
+use der::asn1::AnyRef;
+use der::{Encode, Tag, TagNumber};
+use tollgate_rsa::Hash;
+
+use crate::hashing::HashFunction;
+
+/// Of RSASSA-PKCS1-v1_5; `None` for a hash function that has no identifier.
+pub(crate) fn pkcs1(md: HashFunction) -> Option<Vec<u8>> {
+    let nist = |arc| [&SIG_ALGS[..], &[arc]].concat();
+    let rsa = |arc| [&PKCS_1[..], &[arc]].concat();
+    let oid = match md {
+        HashFunction::Md5 => rsa(4),
+        HashFunction::Md5Sha1 => return None,
+        HashFunction::Of(hash) => match hash {
+            Hash::Sha1 => rsa(5),
+            Hash::Sha256 => rsa(11),
+            Hash::Sha384 => rsa(12),
+            Hash::Sha512 => rsa(13),
+            Hash::Sha224 => rsa(14),
+            Hash::Sha512_224 => rsa(15),
+            Hash::Sha512_256 => rsa(16),
+            Hash::Sha3_224 => nist(13),
+            Hash::Sha3_256 => nist(14),
+            Hash::Sha3_384 => nist(15),
+            Hash::Sha3_512 => nist(16),
+        },
+    };
+    Some(sequence(&[&element(Tag::ObjectIdentifier, &oid), NULL]))
+}
+
+/// Of RSASSA-PSS, with what differs from the defaults (SHA-1, MGF1 with SHA-1, 20 bytes of salt).
+pub(crate) fn pss(hash: Hash, mgf_hash: Hash, salt_len: usize) -> Vec<u8> {
+    let mut params = Vec::new();
+    if hash != Hash::Sha1 {
+        params.push(explicit(TagNumber(0), &hash_id(hash)));
+    }
+    if mgf_hash != Hash::Sha1 {
+        let mgf1 = element(Tag::ObjectIdentifier, &[&PKCS_1[..], &[8]].concat());
+        params.push(explicit(TagNumber(1), &sequence(&[&mgf1, &hash_id(mgf_hash)])));
+    }
+    if salt_len != 20 {
+        let salt_len = u32::try_from(salt_len).expect("a salt is shorter than a modulus");
+        let integer = salt_len.to_der().expect("a number has an encoding");
+        params.push(explicit(TagNumber(2), &integer));
+    }
+    let params: Vec<&[u8]> = params.iter().map(Vec::as_slice).collect();
+    let rsassa_pss = element(Tag::ObjectIdentifier, &[&PKCS_1[..], &[10]].concat());
+    sequence(&[&rsassa_pss, &sequence(&params)])
+}
+
+/// The identifier within a `DigestInfo`, parameters NULL: it stands there after the outer header of
+/// two bytes, and the digest's header of two bytes follows it.
+fn hash_id(hash: Hash) -> Vec<u8> {
+    let prefix = hash.digest_info_prefix();
+    prefix[2..prefix.len() - 2].to_vec()
+}
+
+fn sequence(elements: &[&[u8]]) -> Vec<u8> {
+    element(Tag::Sequence, &elements.concat())
+}
+
+fn explicit(number: TagNumber, content: &[u8]) -> Vec<u8> {
+    element(Tag::ContextSpecific { constructed: true, number }, content)
+}
+
+fn element(tag: Tag, content: &[u8]) -> Vec<u8> {
+    let any = AnyRef::new(tag, content).expect("identifiers are short");
+    any.to_der().expect("identifiers are short")
+}
+
+/// 1.2.840.113549.1.1: PKCS #1.
+const PKCS_1: [u8; 8] = [0x2a, 0x86, 0x48, 0x86, 0xf7, 0x0d, 0x01, 0x01];
+/// 2.16.840.1.101.3.4.3: NIST's signature algorithms.
+const SIG_ALGS: [u8; 8] = [0x60, 0x86, 0x48, 0x01, 0x65, 0x03, 0x04, 0x03];
+const NULL: &[u8] = &[0x05, 0x00];

@@ -1,0 +1,273 @@
+//! An encryption or decryption under way: provider-asym_cipher(7), in safe words.
+#![forbid(unsafe_code)]
+
+use std::sync::Arc;
+
+use tollgate_rsa::{Error, Hash, MODULUS_BITS_MAX, Rejected};
+use zeroize::Zeroizing;
+
+use crate::abi::{
+    OSSL_ASYM_CIPHER_PARAM_IMPLICIT_REJECTION, OSSL_ASYM_CIPHER_PARAM_OAEP_LABEL,
+    OSSL_ASYM_CIPHER_PARAM_TLS_CLIENT_VERSION, OSSL_ASYM_CIPHER_PARAM_TLS_NEGOTIATED_VERSION,
+    OSSL_PARAM_UTF8_STRING, OSSL_PKEY_PARAM_DIGEST, OSSL_PKEY_PARAM_MGF1_DIGEST,
+    OSSL_PKEY_PARAM_PAD_MODE,
+};
+use crate::counters;
+use crate::encryption_padding::{self, OVERHEAD, PREMASTER, public_start};
+use crate::handle::Output;
+use crate::hashing::HashFunction;
+use crate::implicit_rejection;
+use crate::key::{Key, PrivateHalf};
+use crate::oaep;
+use crate::params::{Answers, Param, Params};
+use crate::provider::Provider;
+use crate::reason::Reason;
+
+/// Bytes of the longest modulus.
+const SIZE_MAX: usize = MODULUS_BITS_MAX / 8;
+
+/// What `newctx` makes.
+#[derive(Clone)]
+pub(crate) struct AsymCipherContext {
+    provider: Arc<Provider>,
+    key: Option<Arc<Key>>,
+    padding: Padding,
+    oaep: Oaep,
+    /// Versions of TLS, 0 for not set.
+    client_version: u16,
+    negotiated_version: u16,
+    implicit_rejection: bool,
+}
+
+/// A padding of encryption.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Padding {
+    Raw,
+    Oaep,
+    Pkcs1,
+    /// `RSA_PKCS1_WITH_TLS_PADDING`: PKCS#1 around a premaster secret; decryption only.
+    Tls,
+}
+
+#[derive(Clone)]
+struct Oaep {
+    hash: Hash,
+    mgf1: Option<Hash>,
+    label: Vec<u8>,
+}
+
+impl AsRef<Provider> for AsymCipherContext {
+    fn as_ref(&self) -> &Provider {
+        &self.provider
+    }
+}
+
+impl AsymCipherContext {
+    pub(crate) fn new(provider: Arc<Provider>) -> Self {
+        Self {
+            provider,
+            key: None,
+            padding: Padding::Pkcs1,
+            oaep: Oaep { hash: Hash::Sha1, mgf1: None, label: Vec::new() },
+            client_version: 0,
+            negotiated_version: 0,
+            implicit_rejection: true,
+        }
+    }
+
+    /// Starts an operation; without a key, on the last one.
+    pub(crate) fn init(
+        &mut self,
+        key: Option<Arc<Key>>,
+        private: bool,
+        params: Params<'_>,
+    ) -> Result<(), Reason> {
+        let key = key.or(self.key.take()).ok_or(Reason::KeyMissing)?;
+        if private {
+            key.private()?;
+        }
+        *self = Self { key: Some(key), ..Self::new(Arc::clone(&self.provider)) };
+        self.set(params)
+    }
+
+    /// Encrypts a message.
+    pub(crate) fn encrypt(&self, mut output: Output, message: &[u8]) -> Result<(), Reason> {
+        let key = self.key.as_ref().ok_or(Reason::KeyMissing)?;
+        let size = key.size();
+        if output.is_question() {
+            output.set_length(size);
+            return Ok(());
+        }
+        output.check(size)?;
+        let mut em = Zeroizing::new([0; SIZE_MAX]);
+        let em = &mut em[..size];
+        match self.padding {
+            Padding::Oaep => {
+                let (hash, mgf1) = self.oaep.hashes();
+                oaep::encode(em, hash, mgf1, &self.oaep.label, message)?;
+            }
+            Padding::Pkcs1 => encryption_padding::encode(em, message)?,
+            Padding::Raw if message.len() == size => em.copy_from_slice(message),
+            Padding::Raw => return Err(Reason::MessageRange),
+            Padding::Tls => return Err(Reason::PaddingUnsupported),
+        }
+        self.provider.with_workspace(|ws| key.public().public(ws, em))?;
+        output.write(em)?;
+        counters::ENCRYPTIONS.count();
+        Ok(())
+    }
+
+    /// Decrypts a ciphertext.
+    pub(crate) fn decrypt(&self, mut output: Output, ciphertext: &[u8]) -> Result<(), Reason> {
+        let key = self.key.as_ref().ok_or(Reason::KeyMissing)?;
+        let half = key.private()?;
+        let size = key.size();
+        // The same whatever the message is, so that a buffer's size tells nothing about it.
+        let needed = if self.padding == Padding::Tls { PREMASTER } else { size };
+        if output.is_question() {
+            output.set_length(needed);
+            return Ok(());
+        }
+        output.check(needed)?;
+        let zeros = size.checked_sub(ciphertext.len()).ok_or(Reason::CiphertextLength)?;
+        let mut padded = [0; SIZE_MAX];
+        let padded = &mut padded[..size];
+        padded[zeros..].copy_from_slice(ciphertext);
+
+        let mut em = Zeroizing::new([0; SIZE_MAX]);
+        let em = &mut em[..size];
+        em.copy_from_slice(padded);
+        match self.padding {
+            Padding::Oaep => {
+                self.private(half, em)?;
+                let (hash, mgf1) = self.oaep.hashes();
+                output.write(oaep::decode(em, hash, mgf1, &self.oaep.label)?)?;
+            }
+            Padding::Pkcs1 if self.implicit_rejection => {
+                self.private(half, em)?;
+                let start = implicit_rejection::decode(em, &half.d_hash, padded)?;
+                output.write(&em[start..])?;
+            }
+            Padding::Pkcs1 => {
+                self.private(half, em)?;
+                let (good, start) = encryption_padding::message_start(em);
+                if !good.publish() {
+                    return Err(Reason::PaddingCheck);
+                }
+                output.write(&em[public_start(start)..])?;
+            }
+            Padding::Raw => {
+                self.private(half, em)?;
+                output.write(em)?;
+            }
+            Padding::Tls => output.write(&*self.premaster(half, em)?)?,
+        }
+        counters::DECRYPTIONS.count();
+        Ok(())
+    }
+
+    fn private(&self, half: &PrivateHalf, em: &mut [u8]) -> Result<(), Error> {
+        self.provider.with_workspace(|ws| half.key.private(ws, em))
+    }
+
+    /// Always 48 bytes: the substitute for a number that is not below n, too.
+    fn premaster(
+        &self,
+        half: &PrivateHalf,
+        em: &mut [u8],
+    ) -> Result<Zeroizing<[u8; PREMASTER]>, Reason> {
+        if self.client_version == 0 {
+            return Err(Reason::TlsVersion);
+        }
+        debug_assert!(em.len() >= OVERHEAD + PREMASTER, "the smallest key has 128 bytes");
+        let mut substitute = Zeroizing::new([0; PREMASTER]);
+        getrandom::fill(&mut *substitute).map_err(|_| Reason::Random)?;
+        match self.private(half, em) {
+            Ok(()) => {}
+            Err(Error::Rejected(Rejected::MessageRange)) => return Ok(substitute),
+            Err(error) => return Err(error.into()),
+        }
+        let alternative = Some(self.negotiated_version).filter(|&version| version != 0);
+        Ok(encryption_padding::premaster(em, self.client_version, alternative, substitute))
+    }
+
+    /// Sets what the parameters say.
+    pub(crate) fn set(&mut self, params: Params<'_>) -> Result<(), Reason> {
+        if let Some(param) = params.find(OSSL_PKEY_PARAM_PAD_MODE) {
+            self.padding = Padding::from_param(param)?;
+        }
+        if let Some(param) = params.find(OSSL_PKEY_PARAM_DIGEST) {
+            self.oaep.hash = hash(param)?;
+        }
+        if let Some(param) = params.find(OSSL_PKEY_PARAM_MGF1_DIGEST) {
+            self.oaep.mgf1 = Some(hash(param)?);
+        }
+        if let Some(param) = params.find(OSSL_ASYM_CIPHER_PARAM_OAEP_LABEL) {
+            self.oaep.label = param.octets().ok_or(Reason::Parameter)?.to_vec();
+        }
+        if let Some(param) = params.find(OSSL_ASYM_CIPHER_PARAM_TLS_CLIENT_VERSION) {
+            self.client_version = version(param)?;
+        }
+        if let Some(param) = params.find(OSSL_ASYM_CIPHER_PARAM_TLS_NEGOTIATED_VERSION) {
+            self.negotiated_version = version(param)?;
+        }
+        if let Some(param) = params.find(OSSL_ASYM_CIPHER_PARAM_IMPLICIT_REJECTION) {
+            self.implicit_rejection = param.integer().ok_or(Reason::Parameter)? != 0;
+        }
+        Ok(())
+    }
+
+    /// Answers what is asked.
+    pub(crate) fn describe(&self, answers: &mut Answers<'_>) -> Result<(), Reason> {
+        let (number, name) = match self.padding {
+            Padding::Raw => (3, c"none"),
+            Padding::Oaep => (4, c"oaep"),
+            Padding::Pkcs1 => (1, c"pkcs1"),
+            Padding::Tls => (7, c""), // without a name in OpenSSL too
+        };
+        if answers.asked(OSSL_PKEY_PARAM_PAD_MODE) == Some(OSSL_PARAM_UTF8_STRING) {
+            answers.text(OSSL_PKEY_PARAM_PAD_MODE, name)?;
+        } else {
+            answers.integer(OSSL_PKEY_PARAM_PAD_MODE, number)?;
+        }
+        let (hash, mgf1) = self.oaep.hashes();
+        answers.text(OSSL_PKEY_PARAM_DIGEST, HashFunction::Of(hash).name())?;
+        answers.text(OSSL_PKEY_PARAM_MGF1_DIGEST, HashFunction::Of(mgf1).name())?;
+        let versions = [
+            (OSSL_ASYM_CIPHER_PARAM_TLS_CLIENT_VERSION, self.client_version),
+            (OSSL_ASYM_CIPHER_PARAM_TLS_NEGOTIATED_VERSION, self.negotiated_version),
+            (OSSL_ASYM_CIPHER_PARAM_IMPLICIT_REJECTION, u16::from(self.implicit_rejection)),
+        ];
+        versions.into_iter().try_for_each(|(key, value)| answers.integer(key, value.into()))
+    }
+}
+
+impl Padding {
+    fn from_param(param: Param<'_>) -> Result<Self, Reason> {
+        match (param.integer(), param.text()) {
+            (Some(1), _) | (_, Some("pkcs1")) => Ok(Self::Pkcs1),
+            (Some(3), _) | (_, Some("none")) => Ok(Self::Raw),
+            // The second name is OpenSSL's slip of the pen, which old programs use.
+            (Some(4), _) | (_, Some("oaep" | "oeap")) => Ok(Self::Oaep),
+            (Some(7), _) => Ok(Self::Tls),
+            (None, None) => Err(Reason::Parameter),
+            _ => Err(Reason::PaddingUnsupported),
+        }
+    }
+}
+
+impl Oaep {
+    fn hashes(&self) -> (Hash, Hash) {
+        (self.hash, self.mgf1.unwrap_or(self.hash))
+    }
+}
+
+fn hash(param: Param<'_>) -> Result<Hash, Reason> {
+    let md = HashFunction::from_name(param.text().ok_or(Reason::Parameter)?);
+    md.and_then(HashFunction::hash).ok_or(Reason::DigestUnsupported)
+}
+
+fn version(param: Param<'_>) -> Result<u16, Reason> {
+    let version = param.integer().ok_or(Reason::Parameter)?;
+    u16::try_from(version).map_err(|_| Reason::Parameter)
+}

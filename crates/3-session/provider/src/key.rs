@@ -1,0 +1,257 @@
+//! Keys: from OpenSSL's numbers to ours, and back.
+#![forbid(unsafe_code)]
+
+use std::sync::Arc;
+
+use tollgate_rsa::{Hash, KeyParts, PrivateKey, PublicKey};
+use zeroize::Zeroizing;
+
+use crate::abi::{
+    OSSL_PKEY_PARAM_BITS, OSSL_PKEY_PARAM_DEFAULT_DIGEST, OSSL_PKEY_PARAM_MAX_SIZE,
+    OSSL_PKEY_PARAM_RSA_COEFFICIENT1, OSSL_PKEY_PARAM_RSA_D, OSSL_PKEY_PARAM_RSA_E,
+    OSSL_PKEY_PARAM_RSA_EXPONENT1, OSSL_PKEY_PARAM_RSA_EXPONENT2, OSSL_PKEY_PARAM_RSA_FACTOR1,
+    OSSL_PKEY_PARAM_RSA_FACTOR2, OSSL_PKEY_PARAM_RSA_FACTOR3, OSSL_PKEY_PARAM_RSA_N,
+    OSSL_PKEY_PARAM_SECURITY_BITS,
+};
+use crate::counters;
+use crate::params::{Answers, Numbers, Params};
+use crate::provider::Provider;
+use crate::reason::Reason;
+
+/// Keys that are taken, by bits of the modulus. Shorter ones stay with OpenSSL's own provider,
+/// whose security levels then speak; longer ones because no kernel is made for them.
+pub(crate) const BITS_MIN: usize = 1024;
+
+/// What libcrypto holds as a key: empty until a key is imported.
+pub(crate) struct KeySlot {
+    pub(crate) provider: Arc<Provider>,
+    pub(crate) key: Option<Arc<Key>>,
+}
+
+/// A key, shared by its slots and by the contexts that use it: it outlives the slot if need be.
+pub(crate) enum Key {
+    Private(Box<PrivateHalf>),
+    Public(Box<PublicKey>),
+}
+
+/// A private key with what its operations do not need: its numbers, for export, and the secret from
+/// which implicit rejection derives its answers.
+pub(crate) struct PrivateHalf {
+    pub(crate) key: PrivateKey,
+    pub(crate) d_hash: Zeroizing<[u8; 32]>,
+    parts: KeyParts,
+}
+
+impl AsRef<Provider> for KeySlot {
+    fn as_ref(&self) -> &Provider {
+        &self.provider
+    }
+}
+
+impl KeySlot {
+    /// Takes the key of these numbers, or says why not.
+    pub(crate) fn import(&mut self, params: Params<'_>, with_private: bool) -> Result<(), Reason> {
+        let key = if self.provider.is_healthy() {
+            Key::import(params, with_private)
+        } else {
+            Err(Reason::SelfTest)
+        };
+        let counter = if key.is_ok() { &counters::KEYS } else { &counters::REFUSED_KEYS };
+        counter.count();
+        self.key = Some(Arc::new(key?));
+        Ok(())
+    }
+
+    /// The key.
+    ///
+    /// # Errors
+    ///
+    /// [`Reason::KeyMissing`].
+    pub(crate) fn key(&self) -> Result<&Arc<Key>, Reason> {
+        self.key.as_ref().ok_or(Reason::KeyMissing)
+    }
+
+    /// Whether it has a public half, if asked, and a private one, if asked.
+    pub(crate) fn has(&self, public: bool, private: bool) -> bool {
+        match self.key.as_deref() {
+            Some(Key::Private(_)) => true,
+            Some(Key::Public(_)) => !private,
+            None => !public && !private,
+        }
+    }
+}
+
+impl Key {
+    fn import(params: Params<'_>, with_private: bool) -> Result<Self, Reason> {
+        let number = |key| params.find(key).and_then(|param| param.number());
+        let e = number(OSSL_PKEY_PARAM_RSA_E).ok_or(Reason::KeyIncomplete)?.to_vec();
+        let n = number(OSSL_PKEY_PARAM_RSA_N).ok_or(Reason::KeyIncomplete)?.to_vec();
+        // Before anything costly: OpenSSL asks again at each operation of a key that is refused.
+        if bits(&n) < BITS_MIN {
+            return Err(Reason::KeySize);
+        }
+        let Some(d) = number(OSSL_PKEY_PARAM_RSA_D).filter(|_| with_private) else {
+            return Ok(Self::Public(Box::new(PublicKey::from_components(&n, &e)?)));
+        };
+        if params.find(OSSL_PKEY_PARAM_RSA_FACTOR3).is_some() {
+            return Err(Reason::KeyMultiPrime);
+        }
+        let secret = |key| number(key).ok_or(Reason::KeyIncomplete);
+        let parts = KeyParts {
+            p: secret(OSSL_PKEY_PARAM_RSA_FACTOR1)?,
+            q: secret(OSSL_PKEY_PARAM_RSA_FACTOR2)?,
+            d_p: secret(OSSL_PKEY_PARAM_RSA_EXPONENT1)?,
+            d_q: secret(OSSL_PKEY_PARAM_RSA_EXPONENT2)?,
+            q_inv: secret(OSSL_PKEY_PARAM_RSA_COEFFICIENT1)?,
+            n,
+            e,
+            d,
+        };
+        let key = PrivateKey::from_parts(&parts)?;
+        let d_hash = d_hash(&parts.d, key.size());
+        Ok(Self::Private(Box::new(PrivateHalf { key, d_hash, parts })))
+    }
+
+    /// The public half.
+    pub(crate) fn public(&self) -> &PublicKey {
+        match self {
+            Self::Private(half) => half.key.public(),
+            Self::Public(key) => key,
+        }
+    }
+
+    /// The private half.
+    ///
+    /// # Errors
+    ///
+    /// [`Reason::KeyNotPrivate`].
+    pub(crate) fn private(&self) -> Result<&PrivateHalf, Reason> {
+        match self {
+            Self::Private(half) => Ok(half),
+            Self::Public(_) => Err(Reason::KeyNotPrivate),
+        }
+    }
+
+    /// Bytes of the modulus, and of a signature.
+    pub(crate) fn size(&self) -> usize {
+        self.public().size()
+    }
+
+    /// Whether it is the same key: n and e say it for both halves.
+    pub(crate) fn matches(&self, other: &Self) -> bool {
+        let (ours, theirs) = (self.public(), other.public());
+        ours.modulus() == theirs.modulus() && ours.exponent() == theirs.exponent()
+    }
+
+    /// Its numbers; the secret ones only if asked and there.
+    pub(crate) fn export(&self, with_private: bool) -> Numbers {
+        let mut numbers = Numbers::default();
+        numbers.push(OSSL_PKEY_PARAM_RSA_N, &self.public().modulus());
+        numbers.push(OSSL_PKEY_PARAM_RSA_E, &self.public().exponent());
+        let Some(half) = self.private().ok().filter(|_| with_private) else {
+            return numbers;
+        };
+        for (key, number) in [
+            (OSSL_PKEY_PARAM_RSA_D, &half.parts.d),
+            (OSSL_PKEY_PARAM_RSA_FACTOR1, &half.parts.p),
+            (OSSL_PKEY_PARAM_RSA_FACTOR2, &half.parts.q),
+            (OSSL_PKEY_PARAM_RSA_EXPONENT1, &half.parts.d_p),
+            (OSSL_PKEY_PARAM_RSA_EXPONENT2, &half.parts.d_q),
+            (OSSL_PKEY_PARAM_RSA_COEFFICIENT1, &half.parts.q_inv),
+        ] {
+            numbers.push(key, number);
+        }
+        numbers
+    }
+
+    /// What the key says about itself.
+    pub(crate) fn describe(&self, answers: &mut Answers<'_>) -> Result<(), Reason> {
+        let public = self.public();
+        let integer = |x: usize| i64::try_from(x).expect("a key has few bits");
+        answers.integer(OSSL_PKEY_PARAM_BITS, integer(public.bits()))?;
+        answers.integer(OSSL_PKEY_PARAM_SECURITY_BITS, i64::from(security_bits(public.bits())))?;
+        answers.integer(OSSL_PKEY_PARAM_MAX_SIZE, integer(public.size()))?;
+        answers.text(OSSL_PKEY_PARAM_DEFAULT_DIGEST, c"SHA256")?;
+        answers.number(OSSL_PKEY_PARAM_RSA_N, &public.modulus())?;
+        answers.number(OSSL_PKEY_PARAM_RSA_E, &public.exponent())
+    }
+
+    /// Whether the private operation is one: of a random number, checked with e. The numbers fitted
+    /// each other when the key was imported; a prime that is none shows here, as in a Fermat test
+    /// of one random base. Nothing to do for a public key.
+    pub(crate) fn check(&self, provider: &Provider) -> Result<(), Reason> {
+        let Self::Private(half) = self else {
+            return Ok(());
+        };
+        let mut number = Zeroizing::new(vec![0; self.size()]);
+        getrandom::fill(&mut number).map_err(|_| Reason::Random)?;
+        number[0] = 0; // below n
+        let result = provider.with_workspace(|ws| half.key.private(ws, &mut number));
+        result.map_err(|_| Reason::KeyInconsistent)
+    }
+}
+
+/// SHA-256 of d in as many bytes as n has: implicit rejection's key (draft-irtf-cfrg-rsa-guidance).
+fn d_hash(d: &[u8], size: usize) -> Zeroizing<[u8; 32]> {
+    let d = &d[d.len().saturating_sub(size)..]; // d < n: what is cut off is zero
+    let padding = vec![0; size - d.len()];
+    let digest = Hash::Sha256.digest_parts(&[&padding, d]);
+    let mut hash = Zeroizing::new([0; 32]);
+    hash.copy_from_slice(digest.as_ref());
+    hash
+}
+
+/// Bits of a big-endian number.
+fn bits(big_endian: &[u8]) -> usize {
+    let zeros = big_endian.iter().take_while(|&&byte| byte == 0).count();
+    let first = big_endian.get(zeros).map_or(0, |byte| byte.leading_zeros() as usize);
+    8 * (big_endian.len() - zeros) - first
+}
+
+/// The security of a modulus in bits: SP 800-56B, appendix D, rounded to a multiple of 8 as OpenSSL
+/// does, with the values of its tables where they differ from the formula.
+#[expect(
+    clippy::cast_precision_loss,
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "small positive numbers"
+)]
+fn security_bits(bits: usize) -> u16 {
+    match bits {
+        2048 => return 112,
+        3072 => return 128,
+        4096 => return 152,
+        6144 => return 176,
+        7680 => return 192,
+        8192 => return 200,
+        _ => {}
+    }
+    let ln_n = bits as f64 * core::f64::consts::LN_2;
+    let work = 1.923 * (ln_n * ln_n.ln().powi(2)).cbrt() - 4.69;
+    let strength = (work / core::f64::consts::LN_2) as u16;
+    let cap = if bits <= 7680 { 192 } else { 256 };
+    ((strength + 4) & !7).min(cap)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bits_of_numbers() {
+        for (number, expected) in
+            [(&[][..], 0), (&[0, 0], 0), (&[1], 1), (&[0, 0x80, 0], 16), (&[0xff], 8)]
+        {
+            assert_eq!(bits(number), expected);
+        }
+    }
+
+    #[test]
+    fn d_is_hashed_at_the_length_of_the_modulus() {
+        let padded = [&[0; 5][..], b"abc"].concat();
+        let expected = Hash::Sha256.digest(&padded);
+        for d in [&b"abc"[..], &[0, b'a', b'b', b'c'], &[&[0; 9][..], b"abc"].concat()] {
+            assert_eq!(*d_hash(d, 8), expected.as_ref());
+        }
+    }
+}

@@ -1,0 +1,201 @@
+//! Key management as libcrypto calls it: provider-keymgmt(7).
+//!
+//! There is no key generation here. The property definition of this table lacks `provider=tollgate`
+//! for that reason: see [`crate::dispatch`].
+
+use core::ffi::{c_char, c_int, c_void};
+use core::ptr;
+use std::sync::Arc;
+
+use crate::abi::{
+    OSSL_CALLBACK, OSSL_DISPATCH, OSSL_KEYMGMT_SELECT_KEYPAIR, OSSL_KEYMGMT_SELECT_PRIVATE_KEY,
+    OSSL_KEYMGMT_SELECT_PUBLIC_KEY, OSSL_KEYMGMT_VALIDATE_FULL_CHECK, OSSL_PARAM,
+    OSSL_PARAM_INTEGER, OSSL_PARAM_UNSIGNED_INTEGER, OSSL_PARAM_UTF8_STRING, OSSL_PKEY_PARAM_BITS,
+    OSSL_PKEY_PARAM_DEFAULT_DIGEST, OSSL_PKEY_PARAM_MAX_SIZE, OSSL_PKEY_PARAM_RSA_COEFFICIENT1,
+    OSSL_PKEY_PARAM_RSA_D, OSSL_PKEY_PARAM_RSA_E, OSSL_PKEY_PARAM_RSA_EXPONENT1,
+    OSSL_PKEY_PARAM_RSA_EXPONENT2, OSSL_PKEY_PARAM_RSA_FACTOR1, OSSL_PKEY_PARAM_RSA_FACTOR2,
+    OSSL_PKEY_PARAM_RSA_N, OSSL_PKEY_PARAM_SECURITY_BITS,
+};
+use crate::handle;
+use crate::key::KeySlot;
+use crate::params::{Answers, Params};
+use crate::provider::{Provider, entry, entry_object};
+use crate::reason::Reason;
+use crate::table::{Table, dispatch};
+
+pub(crate) static FUNCTIONS: Table<[OSSL_DISPATCH; 14]> = dispatch! {
+    OSSL_FUNC_KEYMGMT_NEW: OSSL_FUNC_keymgmt_new_fn = new;
+    OSSL_FUNC_KEYMGMT_FREE: OSSL_FUNC_keymgmt_free_fn = free;
+    OSSL_FUNC_KEYMGMT_DUP: OSSL_FUNC_keymgmt_dup_fn = dup;
+    OSSL_FUNC_KEYMGMT_HAS: OSSL_FUNC_keymgmt_has_fn = has;
+    OSSL_FUNC_KEYMGMT_MATCH: OSSL_FUNC_keymgmt_match_fn = matches;
+    OSSL_FUNC_KEYMGMT_VALIDATE: OSSL_FUNC_keymgmt_validate_fn = validate;
+    OSSL_FUNC_KEYMGMT_IMPORT: OSSL_FUNC_keymgmt_import_fn = import;
+    OSSL_FUNC_KEYMGMT_IMPORT_TYPES: OSSL_FUNC_keymgmt_import_types_fn = types;
+    OSSL_FUNC_KEYMGMT_EXPORT: OSSL_FUNC_keymgmt_export_fn = export;
+    OSSL_FUNC_KEYMGMT_EXPORT_TYPES: OSSL_FUNC_keymgmt_export_types_fn = types;
+    OSSL_FUNC_KEYMGMT_GET_PARAMS: OSSL_FUNC_keymgmt_get_params_fn = get_params;
+    OSSL_FUNC_KEYMGMT_GETTABLE_PARAMS: OSSL_FUNC_keymgmt_gettable_params_fn = gettable_params;
+    OSSL_FUNC_KEYMGMT_QUERY_OPERATION_NAME: OSSL_FUNC_keymgmt_query_operation_name_fn =
+        query_operation_name;
+};
+
+static PUBLIC_TYPES: Table<[OSSL_PARAM; 3]> = Table::of_keys([
+    (OSSL_PKEY_PARAM_RSA_N, OSSL_PARAM_UNSIGNED_INTEGER),
+    (OSSL_PKEY_PARAM_RSA_E, OSSL_PARAM_UNSIGNED_INTEGER),
+    (c"", 0),
+]);
+
+static PRIVATE_TYPES: Table<[OSSL_PARAM; 9]> = Table::of_keys([
+    (OSSL_PKEY_PARAM_RSA_N, OSSL_PARAM_UNSIGNED_INTEGER),
+    (OSSL_PKEY_PARAM_RSA_E, OSSL_PARAM_UNSIGNED_INTEGER),
+    (OSSL_PKEY_PARAM_RSA_D, OSSL_PARAM_UNSIGNED_INTEGER),
+    (OSSL_PKEY_PARAM_RSA_FACTOR1, OSSL_PARAM_UNSIGNED_INTEGER),
+    (OSSL_PKEY_PARAM_RSA_FACTOR2, OSSL_PARAM_UNSIGNED_INTEGER),
+    (OSSL_PKEY_PARAM_RSA_EXPONENT1, OSSL_PARAM_UNSIGNED_INTEGER),
+    (OSSL_PKEY_PARAM_RSA_EXPONENT2, OSSL_PARAM_UNSIGNED_INTEGER),
+    (OSSL_PKEY_PARAM_RSA_COEFFICIENT1, OSSL_PARAM_UNSIGNED_INTEGER),
+    (c"", 0),
+]);
+
+static GETTABLE: Table<[OSSL_PARAM; 7]> = Table::of_keys([
+    (OSSL_PKEY_PARAM_BITS, OSSL_PARAM_INTEGER),
+    (OSSL_PKEY_PARAM_SECURITY_BITS, OSSL_PARAM_INTEGER),
+    (OSSL_PKEY_PARAM_MAX_SIZE, OSSL_PARAM_INTEGER),
+    (OSSL_PKEY_PARAM_DEFAULT_DIGEST, OSSL_PARAM_UTF8_STRING),
+    (OSSL_PKEY_PARAM_RSA_N, OSSL_PARAM_UNSIGNED_INTEGER),
+    (OSSL_PKEY_PARAM_RSA_E, OSSL_PARAM_UNSIGNED_INTEGER),
+    (c"", 0),
+]);
+
+unsafe extern "C" fn new(provctx: *mut c_void) -> *mut c_void {
+    // SAFETY: libcrypto passes the provider back that `init` gave it.
+    let provider = unsafe { handle::shared::<Arc<Provider>>(provctx) };
+    entry_object(|| match provider {
+        Some(provider) => handle::give(KeySlot { provider: Arc::clone(provider), key: None }),
+        None => ptr::null_mut(),
+    })
+}
+
+unsafe extern "C" fn free(keydata: *mut c_void) {
+    entry_object(|| {
+        // SAFETY: libcrypto frees once what `new` or `dup` gave it.
+        unsafe { handle::free::<KeySlot>(keydata) };
+        ptr::null_mut()
+    });
+}
+
+unsafe extern "C" fn dup(keydata: *const c_void, selection: c_int) -> *mut c_void {
+    // SAFETY: the key came from `new` or `dup`, and stays until the call is over.
+    let slot = unsafe { handle::shared::<KeySlot>(keydata) };
+    entry_object(|| {
+        let Some(slot) = slot else {
+            return ptr::null_mut();
+        };
+        let wanted = selection & OSSL_KEYMGMT_SELECT_KEYPAIR != 0;
+        // A key never changes: both slots may hold it.
+        let key = slot.key.as_ref().filter(|_| wanted).map(Arc::clone);
+        handle::give(KeySlot { provider: Arc::clone(&slot.provider), key })
+    })
+}
+
+unsafe extern "C" fn has(keydata: *const c_void, selection: c_int) -> c_int {
+    // SAFETY: the key came from `new` or `dup`, and stays until the call is over.
+    let Some(slot) = (unsafe { handle::shared::<KeySlot>(keydata) }) else {
+        return 0;
+    };
+    let public = selection & OSSL_KEYMGMT_SELECT_PUBLIC_KEY != 0;
+    let private = selection & OSSL_KEYMGMT_SELECT_PRIVATE_KEY != 0;
+    c_int::from(slot.has(public, private))
+}
+
+unsafe extern "C" fn matches(one: *const c_void, other: *const c_void, selection: c_int) -> c_int {
+    // SAFETY: the key came from `new` or `dup`, and stays until the call is over.
+    let one = unsafe { handle::shared::<KeySlot>(one) };
+    // SAFETY: as above.
+    let other = unsafe { handle::shared::<KeySlot>(other) };
+    let same = || {
+        if selection & OSSL_KEYMGMT_SELECT_KEYPAIR == 0 {
+            return Some(true); // there are no domain parameters to compare
+        }
+        Some(one?.key.as_ref()?.matches(other?.key.as_ref()?))
+    };
+    c_int::from(crate::provider::catch(None, same) == Some(true))
+}
+
+unsafe extern "C" fn validate(keydata: *const c_void, selection: c_int, checktype: c_int) -> c_int {
+    // SAFETY: the key came from `new` or `dup`, and stays until the call is over.
+    let slot = unsafe { handle::shared::<KeySlot>(keydata) };
+    entry(slot, |slot| {
+        let private = selection & OSSL_KEYMGMT_SELECT_PRIVATE_KEY != 0;
+        let key = slot.key()?;
+        if private {
+            key.private()?;
+        }
+        if private && checktype == OSSL_KEYMGMT_VALIDATE_FULL_CHECK {
+            key.check(&slot.provider)?;
+        }
+        Ok(())
+    })
+}
+
+unsafe extern "C" fn import(
+    keydata: *mut c_void,
+    selection: c_int,
+    params: *const OSSL_PARAM,
+) -> c_int {
+    // SAFETY: the key came from `new`, and libcrypto shares it only when it is filled.
+    let slot = unsafe { handle::exclusive::<KeySlot>(keydata) };
+    // SAFETY: the parameters stay until the call is over.
+    let params = unsafe { Params::new(params) };
+    entry(slot, |slot| {
+        if selection & OSSL_KEYMGMT_SELECT_KEYPAIR == 0 {
+            return Err(Reason::KeyIncomplete);
+        }
+        slot.import(params, selection & OSSL_KEYMGMT_SELECT_PRIVATE_KEY != 0)
+    })
+}
+
+unsafe extern "C" fn export(
+    keydata: *mut c_void,
+    selection: c_int,
+    callback: Option<OSSL_CALLBACK>,
+    argument: *mut c_void,
+) -> c_int {
+    // SAFETY: the key came from `new` or `dup`, and stays until the call is over.
+    let slot = unsafe { handle::shared::<KeySlot>(keydata) };
+    let mut accepted = 0;
+    entry(slot, |slot| {
+        let callback = callback.ok_or(Reason::Parameter)?;
+        let private = selection & OSSL_KEYMGMT_SELECT_PRIVATE_KEY != 0;
+        let numbers = slot.key()?.export(private);
+        // SAFETY: libcrypto's callback, with the argument that it came with.
+        accepted = unsafe { numbers.hand_to(callback, argument) };
+        Ok(())
+    });
+    accepted
+}
+
+unsafe extern "C" fn types(selection: c_int) -> *const OSSL_PARAM {
+    match selection & OSSL_KEYMGMT_SELECT_KEYPAIR {
+        0 => ptr::null(),
+        OSSL_KEYMGMT_SELECT_PUBLIC_KEY => PUBLIC_TYPES.first(),
+        _ => PRIVATE_TYPES.first(),
+    }
+}
+
+unsafe extern "C" fn get_params(keydata: *mut c_void, params: *mut OSSL_PARAM) -> c_int {
+    // SAFETY: the key came from `new` or `dup`, and stays until the call is over.
+    let slot = unsafe { handle::shared::<KeySlot>(keydata) };
+    // SAFETY: the parameters are the caller's, for us to fill.
+    let mut answers = unsafe { Answers::new(params) };
+    entry(slot, |slot| slot.key()?.describe(&mut answers))
+}
+
+unsafe extern "C" fn gettable_params(_provctx: *mut c_void) -> *const OSSL_PARAM {
+    GETTABLE.first()
+}
+
+unsafe extern "C" fn query_operation_name(_operation: c_int) -> *const c_char {
+    c"RSA".as_ptr()
+}

@@ -1,0 +1,116 @@
+//! OpenSSL 3 provider: RSA keys, signatures and decryption, hand-written ABI.
+//!
+//! The crate is two things. It is a module that any OpenSSL 3 loads, `libtollgate_provider.so`:
+//!
+//! ```ini
+//! openssl_conf = boot
+//! [boot]
+//! providers   = list
+//! alg_section = algorithms
+//! [list]
+//! default  = default_section
+//! tollgate = tollgate_section
+//! [default_section]
+//! activate = 1
+//! [tollgate_section]
+//! module   = /path/to/libtollgate_provider.so
+//! activate = 1
+//! [algorithms]
+//! default_properties = ?provider=tollgate
+//! ```
+//!
+//! And it is a library for programs that register the same provider themselves:
+//!
+//! ```no_run
+//! use core::ffi::{c_char, c_int, c_void};
+//! use core::ptr;
+//! use tollgate_provider::{InitFunction, init_function};
+//!
+//! unsafe extern "C" {
+//!     fn OSSL_PROVIDER_add_builtin(
+//!         context: *mut c_void,
+//!         name: *const c_char,
+//!         init: InitFunction,
+//!     ) -> c_int;
+//! }
+//!
+//! let (context, name) = (ptr::null_mut(), c"tollgate".as_ptr());
+//! // NULL is the default library context; name and function live as long as the program.
+//! let added = unsafe { OSSL_PROVIDER_add_builtin(context, name, init_function()) };
+//! assert_eq!(added, 1);
+//! // Then load "default" and "tollgate", in this order, and ask for `?provider=tollgate`.
+//! ```
+//!
+//! # Keys
+//!
+//! RSA of two primes and 1024 to 8192 bits, with all CRT numbers; public keys too. Others are
+//! refused at import, and libcrypto then uses the key's own provider.
+//!
+//! Keys are read, made and kept by OpenSSL's `default` provider, which must be loaded, and first.
+//! It exports them to this one when an operation starts. The query `?provider=tollgate` prefers
+//! this provider's operations and not its keys, because there would be no way back for what it does
+//! not do: `openssl genrsa` would fail. Who wants this provider or an error, for keys too, queries
+//! `tollgate.rsa=yes`.
+//!
+//! # Operations
+//!
+//! * Signatures: PKCS#1 v1.5 (SHA-1, SHA-2, SHA-3, MD5, and TLS 1.0's MD5-SHA1), PSS, and the raw
+//!   operation; verification and recovery of the same.
+//! * Decryption: PKCS#1 v1.5 with implicit rejection, TLS's premaster secret, OAEP, and raw; and
+//!   encryption. Padding checks take constant time.
+//!
+//! One operation at a time, on the calling thread; no threads are started. Each thread keeps
+//! scratch memory. Panics end at the boundary. [`counters`] tells what was done.
+
+mod abi;
+mod algorithm_id;
+mod asym_cipher;
+mod asym_cipher_context;
+#[cfg(test)]
+mod constant_time;
+mod counters;
+mod dispatch;
+mod encryption_padding;
+mod handle;
+mod hashing;
+mod implicit_rejection;
+mod key;
+mod keymgmt;
+mod mask;
+mod oaep;
+mod params;
+mod provider;
+mod reason;
+mod self_test;
+mod signature;
+mod signature_context;
+mod signature_padding;
+mod table;
+mod upcalls;
+
+use core::ffi::{c_int, c_void};
+
+pub use abi::{OSSL_CORE_HANDLE, OSSL_DISPATCH, OSSL_provider_init_fn as InitFunction};
+pub use counters::{Counters, counters};
+
+/// What `OSSL_PROVIDER_add_builtin` takes: the provider, for a program that links this crate.
+pub fn init_function() -> InitFunction {
+    dispatch::init
+}
+
+/// The symbol that libcrypto looks for in a module: provider(7).
+///
+/// # Safety
+///
+/// Called by libcrypto, with its handle, its table, and places for ours.
+#[allow(non_snake_case, reason = "the name that libcrypto looks for")]
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn OSSL_provider_init(
+    handle: *const OSSL_CORE_HANDLE,
+    input: *const OSSL_DISPATCH,
+    output: *mut *const OSSL_DISPATCH,
+    provctx: *mut *mut c_void,
+) -> c_int {
+    // SAFETY: the caller's promise.
+    unsafe { dispatch::init(handle, input, output, provctx) }
+}

@@ -1,0 +1,297 @@
+//! `OSSL_PARAM` arrays: readers of what is set, writers of what is asked, builders of what is
+//! exported.
+//!
+//! Numbers are in the machine's byte order there and big-endian here.
+
+use core::ffi::{CStr, c_char, c_int, c_uint, c_void};
+use core::slice;
+
+use zeroize::Zeroizing;
+
+use crate::abi::{
+    OSSL_CALLBACK, OSSL_PARAM, OSSL_PARAM_INTEGER, OSSL_PARAM_OCTET_STRING,
+    OSSL_PARAM_UNSIGNED_INTEGER, OSSL_PARAM_UTF8_PTR, OSSL_PARAM_UTF8_STRING,
+};
+use crate::reason::Reason;
+
+/// Parameters that a caller sets.
+#[derive(Clone, Copy)]
+pub(crate) struct Params<'a>(&'a [OSSL_PARAM]);
+
+/// One parameter that a caller sets.
+#[derive(Clone, Copy)]
+pub(crate) struct Param<'a>(&'a OSSL_PARAM);
+
+/// Parameters that a caller asks for.
+pub(crate) struct Answers<'a>(&'a mut [OSSL_PARAM]);
+
+/// Numbers to hand to an `OSSL_CALLBACK`; wiped when dropped.
+#[derive(Default)]
+pub(crate) struct Numbers(Vec<(&'static CStr, Zeroizing<Vec<u8>>)>);
+
+impl<'a> Params<'a> {
+    /// # Safety
+    ///
+    /// `first` is NULL, for none, or an array that ends with a NULL key; it and its data live for
+    /// `'a` and are not written meanwhile.
+    pub(crate) unsafe fn new(first: *const OSSL_PARAM) -> Self {
+        if first.is_null() {
+            return Self(&[]);
+        }
+        let count = count(first);
+        // SAFETY: the caller's promise.
+        Self(unsafe { slice::from_raw_parts(first, count) })
+    }
+
+    /// The parameter of this key.
+    pub(crate) fn find(self, key: &CStr) -> Option<Param<'a>> {
+        self.0.iter().find(|param| key_of(param) == key).map(Param)
+    }
+}
+
+impl<'a> Param<'a> {
+    /// The value as it lies there.
+    fn data(self) -> &'a [u8] {
+        let Self(param) = self;
+        if param.data.is_null() {
+            return &[];
+        }
+        // SAFETY: the caller of `Params::new` promised the data too.
+        unsafe { slice::from_raw_parts(param.data.cast(), param.data_size) }
+    }
+
+    /// A number of either sign, of at most 64 bits.
+    pub(crate) fn integer(self) -> Option<i64> {
+        let signed = match self.0.data_type {
+            OSSL_PARAM_INTEGER => true,
+            OSSL_PARAM_UNSIGNED_INTEGER => false,
+            _ => return None,
+        };
+        let big_endian = swap_native(self.data());
+        let negative = signed && big_endian.first().is_some_and(|byte| byte & 0x80 != 0);
+        let mut wide = [if negative { 0xff } else { 0 }; 8];
+        let at = wide.len().checked_sub(big_endian.len()).filter(|&at| at < wide.len())?;
+        wide[at..].copy_from_slice(&big_endian);
+        let value = i64::from_be_bytes(wide);
+        (signed || value >= 0).then_some(value)
+    }
+
+    /// A non-negative number of any length, big-endian.
+    pub(crate) fn number(self) -> Option<Zeroizing<Vec<u8>>> {
+        let is_number = self.0.data_type == OSSL_PARAM_UNSIGNED_INTEGER && !self.0.data.is_null();
+        is_number.then(|| swap_native(self.data()))
+    }
+
+    /// A text, up to a NUL in it.
+    pub(crate) fn text(self) -> Option<&'a str> {
+        if self.0.data_type != OSSL_PARAM_UTF8_STRING {
+            return None;
+        }
+        let text = self.data().split(|&byte| byte == 0).next().unwrap_or_default();
+        str::from_utf8(text).ok()
+    }
+
+    /// A string of bytes.
+    pub(crate) fn octets(self) -> Option<&'a [u8]> {
+        (self.0.data_type == OSSL_PARAM_OCTET_STRING).then(|| self.data())
+    }
+}
+
+impl<'a> Answers<'a> {
+    /// # Safety
+    ///
+    /// `first` is NULL, for none, or an array that ends with a NULL key; it and the buffers in it
+    /// are writable and nobody else's for `'a`.
+    pub(crate) unsafe fn new(first: *mut OSSL_PARAM) -> Self {
+        if first.is_null() {
+            return Self(&mut []);
+        }
+        let count = count(first);
+        // SAFETY: the caller's promise.
+        Self(unsafe { slice::from_raw_parts_mut(first, count) })
+    }
+
+    /// Whether this key is asked for, and as what.
+    pub(crate) fn asked(&self, key: &CStr) -> Option<c_uint> {
+        self.0.iter().find(|param| key_of(param) == key).map(|param| param.data_type)
+    }
+
+    /// Answers with a number.
+    ///
+    /// # Errors
+    ///
+    /// [`Reason::Parameter`] if something else was asked, or it does not fit.
+    pub(crate) fn integer(&mut self, key: &CStr, value: i64) -> Result<(), Reason> {
+        let Some(param) = self.find(key) else {
+            return Ok(());
+        };
+        let signed = match param.data_type {
+            OSSL_PARAM_INTEGER => true,
+            OSSL_PARAM_UNSIGNED_INTEGER if value >= 0 => false,
+            _ => return Err(Reason::Parameter),
+        };
+        let wide = i128::from(value).to_be_bytes();
+        param.return_size = if param.data.is_null() { size_of::<i64>() } else { param.data_size };
+        if param.data.is_null() {
+            return Ok(());
+        }
+        let at = wide.len().checked_sub(param.data_size).ok_or(Reason::Parameter)?;
+        let (cut, kept) = wide.split_at(at);
+        let fill = if value < 0 { 0xff } else { 0 };
+        let sign_is_kept = !signed || kept.first().is_some_and(|byte| byte & 0x80 == fill & 0x80);
+        if cut.iter().any(|&byte| byte != fill) || !sign_is_kept {
+            return Err(Reason::Parameter);
+        }
+        store(param, &swap_native(kept));
+        Ok(())
+    }
+
+    /// Answers with a number of any length, big-endian.
+    ///
+    /// # Errors
+    ///
+    /// As [`integer`](Self::integer).
+    pub(crate) fn number(&mut self, key: &CStr, big_endian: &[u8]) -> Result<(), Reason> {
+        let Some(param) = self.find(key) else {
+            return Ok(());
+        };
+        if param.data_type != OSSL_PARAM_UNSIGNED_INTEGER {
+            return Err(Reason::Parameter);
+        }
+        if param.data.is_null() {
+            param.return_size = big_endian.len();
+            return Ok(());
+        }
+        let Some(zeros) = param.data_size.checked_sub(big_endian.len()) else {
+            param.return_size = big_endian.len();
+            return Err(Reason::Parameter);
+        };
+        param.return_size = param.data_size;
+        let mut padded = vec![0; zeros];
+        padded.extend_from_slice(big_endian);
+        store(param, &swap_native(&padded));
+        Ok(())
+    }
+
+    /// Answers with a literal text.
+    ///
+    /// # Errors
+    ///
+    /// As [`integer`](Self::integer).
+    pub(crate) fn text(&mut self, key: &CStr, text: &'static CStr) -> Result<(), Reason> {
+        let Some(param) = self.find(key) else {
+            return Ok(());
+        };
+        let len = text.to_bytes().len();
+        param.return_size = len;
+        match param.data_type {
+            _ if param.data.is_null() => {}
+            OSSL_PARAM_UTF8_PTR => {
+                // SAFETY: the data of this type is a pointer to a text, for us to set.
+                unsafe { param.data.cast::<*const c_char>().write(text.as_ptr()) };
+            }
+            OSSL_PARAM_UTF8_STRING if param.data_size > len => {
+                store(param, text.to_bytes_with_nul());
+            }
+            OSSL_PARAM_UTF8_STRING if param.data_size == len => store(param, text.to_bytes()),
+            _ => return Err(Reason::Parameter),
+        }
+        Ok(())
+    }
+
+    /// Answers with a string of bytes.
+    ///
+    /// # Errors
+    ///
+    /// As [`integer`](Self::integer).
+    pub(crate) fn octets(&mut self, key: &CStr, octets: &[u8]) -> Result<(), Reason> {
+        let Some(param) = self.find(key) else {
+            return Ok(());
+        };
+        param.return_size = octets.len();
+        if param.data.is_null() {
+            return Ok(());
+        }
+        if param.data_type != OSSL_PARAM_OCTET_STRING || param.data_size < octets.len() {
+            return Err(Reason::Parameter);
+        }
+        store(param, octets);
+        Ok(())
+    }
+
+    fn find(&mut self, key: &CStr) -> Option<&mut OSSL_PARAM> {
+        self.0.iter_mut().find(|param| key_of(param) == key)
+    }
+}
+
+impl Numbers {
+    /// Adds a number, big-endian.
+    pub(crate) fn push(&mut self, key: &'static CStr, big_endian: &[u8]) {
+        self.0.push((key, swap_native(big_endian)));
+    }
+
+    /// Shows all of them to the callback and returns its verdict.
+    ///
+    /// # Safety
+    ///
+    /// `callback` may be called with `argument`.
+    pub(crate) unsafe fn hand_to(
+        mut self,
+        callback: OSSL_CALLBACK,
+        argument: *mut c_void,
+    ) -> c_int {
+        let mut params: Vec<OSSL_PARAM> = self
+            .0
+            .iter_mut()
+            .map(|(key, number)| OSSL_PARAM {
+                key: key.as_ptr(),
+                data_type: OSSL_PARAM_UNSIGNED_INTEGER,
+                data: number.as_mut_ptr().cast(),
+                data_size: number.len(),
+                ..OSSL_PARAM::END
+            })
+            .collect();
+        params.push(OSSL_PARAM::END);
+        // SAFETY: the caller's promise; the array ends with a NULL key and outlives the call.
+        unsafe { callback(params.as_ptr(), argument) }
+    }
+}
+
+/// Keys before the NULL key.
+fn count(first: *const OSSL_PARAM) -> usize {
+    let mut count = 0;
+    loop {
+        // SAFETY: `Params::new` and `Answers::new` were promised an array up to a NULL key.
+        let param = unsafe { first.add(count) };
+        // SAFETY: as above.
+        if unsafe { (*param).key }.is_null() {
+            return count;
+        }
+        count += 1;
+    }
+}
+
+fn key_of(param: &OSSL_PARAM) -> &CStr {
+    // SAFETY: keys are texts that end with a NUL.
+    unsafe { CStr::from_ptr(param.key) }
+}
+
+/// Writes an answer, which the caller has found to fit.
+fn store(param: &OSSL_PARAM, bytes: &[u8]) {
+    assert!(bytes.len() <= param.data_size, "an answer fits its buffer");
+    let place = param.data.cast::<u8>();
+    // SAFETY: `data_size` bytes are writable, as `Answers::new` was promised.
+    unsafe { place.copy_from(bytes.as_ptr(), bytes.len()) };
+}
+
+/// Big-endian to the machine's byte order, or back.
+fn swap_native(bytes: &[u8]) -> Zeroizing<Vec<u8>> {
+    let mut bytes = Zeroizing::new(bytes.to_vec());
+    if cfg!(target_endian = "little") {
+        bytes.reverse();
+    }
+    bytes
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,127 @@
+//! One provider in one library context: its kernels, its health, and how its calls end.
+#![forbid(unsafe_code)]
+
+use core::cell::RefCell;
+use core::ffi::{c_int, c_void};
+use core::panic::AssertUnwindSafe;
+use core::ptr;
+use core::sync::atomic::{AtomicBool, Ordering};
+use std::panic::catch_unwind;
+
+use tollgate_mont::{LaneKernel, LimbKernel};
+use tollgate_rsa::Workspace;
+
+use crate::reason::Reason;
+use crate::upcalls::Core;
+
+/// What all keys and contexts of a library context share.
+pub(crate) struct Provider {
+    core: Core,
+    limbs: LimbKernel,
+    lanes: LaneKernel,
+    healthy: AtomicBool,
+}
+
+impl Provider {
+    /// Chooses the kernels. The environment is read here and never again: servers clear it before
+    /// they fork workers.
+    ///
+    /// # Errors
+    ///
+    /// [`Reason::Veto`], raised.
+    pub(crate) fn new(core: Core) -> Result<Self, Reason> {
+        match Workspace::new() {
+            Ok(workspace) => Ok(Self {
+                core,
+                limbs: workspace.limb_kernel(),
+                lanes: workspace.lane_kernel(),
+                healthy: AtomicBool::new(true),
+            }),
+            Err(_) => {
+                core.raise(Reason::Veto);
+                Err(Reason::Veto)
+            }
+        }
+    }
+
+    /// Runs an operation with this thread's kernels and scratch memory.
+    ///
+    /// Memory per thread needs no lock, so a fork in the middle of another thread's operation
+    /// leaves none taken.
+    pub(crate) fn with_workspace<T>(&self, run: impl FnOnce(&mut Workspace) -> T) -> T {
+        thread_local! {
+            static WORKSPACE: RefCell<Option<Workspace>> = const { RefCell::new(None) };
+        }
+        let fresh = || Workspace::with_kernels(self.limbs, self.lanes);
+        // Taken out and put back: a panic loses it, and at a thread's end there is none.
+        let taken = WORKSPACE.try_with(|cell| cell.take()).ok().flatten();
+        let mut workspace = taken.unwrap_or_else(fresh);
+        let result = run(&mut workspace);
+        // At a thread's end it is dropped here.
+        let _ = WORKSPACE.try_with(|cell| cell.replace(Some(workspace)));
+        result
+    }
+
+    /// Whether no self test has failed.
+    pub(crate) fn is_healthy(&self) -> bool {
+        self.healthy.load(Ordering::Relaxed)
+    }
+
+    /// Refuses every key from here on.
+    pub(crate) fn condemn(&self) {
+        self.healthy.store(false, Ordering::Relaxed);
+    }
+}
+
+/// The body of an entry point: 1 on success, 0 with a reason in the error queue otherwise. No panic
+/// passes.
+///
+/// `object` is what libcrypto passed; without one, a call fails.
+pub(crate) fn entry<T: AsRef<Provider>>(
+    object: Option<T>,
+    body: impl FnOnce(&mut T) -> Result<(), Reason>,
+) -> c_int {
+    let Some(mut object) = object else { return 0 };
+    let result = catch(Err(Reason::Panic), || body(&mut object));
+    let Err(reason) = result else { return 1 };
+    catch((), || object.as_ref().core.raise(reason));
+    0
+}
+
+/// The body of an entry point that makes an object; NULL if it panics.
+pub(crate) fn entry_object(body: impl FnOnce() -> *mut c_void) -> *mut c_void {
+    catch(ptr::null_mut(), body)
+}
+
+/// Runs `body`; a panic ends here. What it was changing may be half done, but it is memory safe,
+/// and libcrypto drops a context that failed.
+pub(crate) fn catch<T>(on_panic: T, body: impl FnOnce() -> T) -> T {
+    catch_unwind(AssertUnwindSafe(body)).unwrap_or_else(|payload| {
+        // Its destructor may panic too.
+        core::mem::forget(payload);
+        on_panic
+    })
+}
+
+impl AsRef<Self> for Provider {
+    fn as_ref(&self) -> &Self {
+        self
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_panic_ends_at_the_boundary() {
+        let quiet = std::panic::take_hook();
+        std::panic::set_hook(Box::new(|_| ()));
+        let caught = catch(7, || panic!("on purpose"));
+        let object = entry_object(|| panic!("on purpose"));
+        std::panic::set_hook(quiet);
+        assert_eq!(caught, 7);
+        assert!(object.is_null());
+        assert_eq!(catch(7, || 8), 8);
+    }
+}

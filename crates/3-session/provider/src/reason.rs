@@ -1,0 +1,73 @@
+//! Why a call failed: the numbers that go into OpenSSL's error queue, and their texts.
+#![forbid(unsafe_code)]
+
+use tollgate_rsa::{Error, Rejected, Unavailable};
+
+use crate::abi::OSSL_ITEM;
+use crate::table::Table;
+
+macro_rules! reasons {
+    ($($reason:ident = $id:literal, $text:literal;)*) => {
+        /// A reason, by its number within this provider.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        pub(crate) enum Reason {
+            $(#[doc = stringify!($text)] $reason = $id,)*
+        }
+
+        /// What `OSSL_FUNC_PROVIDER_GET_REASON_STRINGS` answers.
+        pub(crate) static REASONS: Table<[OSSL_ITEM; reasons!(@count $($id)*)]> =
+            Table::of_items([$(($id, $text),)* (0, c"")]);
+    };
+    (@count $($id:literal)*) => { [$($id,)* 0].len() };
+}
+
+reasons! {
+    BufferSmall = 1, c"the output buffer is too small: ask for the length with no buffer first";
+    CiphertextLength = 2, c"the ciphertext is longer than the modulus: is it for another key?";
+    DigestLength = 3, c"the digest has another length than its hash function gives";
+    DigestLocked = 4, c"a running digest operation keeps its digest: set it at init";
+    DigestMissing = 5, c"no digest was set: name one at init";
+    DigestUnsupported = 6, c"unsupported digest: sign with SHA-1, SHA-2, SHA-3, MD5 or MD5-SHA1, \
+        or fetch with -provider=tollgate to use another provider";
+    Fault = 7, c"the check after the private operation failed and nothing was released: \
+        test this machine's memory and processor";
+    KeyIncomplete = 8, c"key refused: a private key needs n, e, d, both primes and the CRT numbers";
+    KeyInconsistent = 9, c"key refused: its numbers do not fit each other";
+    KeyMissing = 10, c"no RSA key was set: init with a key first";
+    KeyMultiPrime = 11, c"key refused: more than two primes";
+    KeyNotPrivate = 12, c"the key has no private half";
+    KeySize = 13, c"key refused: not of 1024 to 8192 bits";
+    MessageLong = 14, c"the message is too long for the key and its padding";
+    MessageRange = 15, c"the number is not below the modulus, or not of its length";
+    NotRunning = 16, c"no digest operation is running: init it first";
+    PaddingCheck = 17, c"the decrypted padding is not valid";
+    PaddingUnsupported = 18, c"unsupported padding for this operation";
+    Panic = 19, c"a bug in the provider: please report it";
+    Parameter = 20, c"a parameter has the wrong type, size or value";
+    Random = 21, c"the operating system gave no random bytes: check getrandom(2)";
+    SaltLength = 22, c"the salt length is not supported, or does not fit the key";
+    SelfTest = 23, c"the self test failed: this provider refuses all keys";
+    SignatureInvalid = 24, c"the signature is not valid";
+    TlsVersion = 25, c"TLS padding needs the version that the client offered";
+    Veto = 26, c"TOLLGATE_CPU_DISABLE names an unknown processor feature";
+}
+
+impl From<Error> for Reason {
+    fn from(error: Error) -> Self {
+        match error {
+            Error::Fault => Self::Fault,
+            Error::Unavailable(Unavailable::Random) => Self::Random,
+            Error::Rejected(rejected) => match rejected {
+                Rejected::DigestLength { .. } => Self::DigestLength,
+                Rejected::MessageRange => Self::MessageRange,
+                Rejected::ModulusSmall { .. } => Self::MessageLong,
+                Rejected::MultiPrime => Self::KeyMultiPrime,
+                Rejected::SignatureInvalid => Self::SignatureInvalid,
+                Rejected::Size { .. } => Self::KeySize,
+                _ => Self::KeyInconsistent,
+            },
+            // Buffers and salts are checked here before they reach the operation.
+            Error::Misuse(_) => Self::Panic,
+        }
+    }
+}

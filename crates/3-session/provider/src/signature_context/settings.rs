@@ -1,0 +1,87 @@
+//! What a signature's context is told and what it answers: its parameters.
+#![forbid(unsafe_code)]
+
+use super::{Message, SignatureContext};
+use crate::abi::{
+    OSSL_PARAM_UTF8_STRING, OSSL_PKEY_PARAM_DIGEST, OSSL_PKEY_PARAM_MGF1_DIGEST,
+    OSSL_PKEY_PARAM_PAD_MODE, OSSL_SIGNATURE_PARAM_ALGORITHM_ID, OSSL_SIGNATURE_PARAM_PSS_SALTLEN,
+};
+use crate::algorithm_id;
+use crate::hashing::HashFunction;
+use crate::params::{Answers, Params};
+use crate::reason::Reason;
+use crate::signature_padding::{Padding, SaltLength};
+
+impl SignatureContext {
+    /// Sets what the parameters say.
+    pub(crate) fn set(&mut self, params: Params<'_>) -> Result<(), Reason> {
+        if let Some(param) = params.find(OSSL_PKEY_PARAM_DIGEST) {
+            let name = param.text().ok_or(Reason::Parameter)?;
+            let md = HashFunction::from_name(name).ok_or(Reason::DigestUnsupported)?;
+            let is_running = !matches!(self.message, Message::None);
+            if is_running && self.md != Some(md) {
+                return Err(Reason::DigestLocked);
+            }
+            self.md = Some(md);
+        }
+        if let Some(param) = params.find(OSSL_PKEY_PARAM_PAD_MODE) {
+            self.padding = Padding::from_param(param)?;
+        }
+        if let Some(param) = params.find(OSSL_SIGNATURE_PARAM_PSS_SALTLEN) {
+            if self.padding != Padding::Pss {
+                return Err(Reason::SaltLength);
+            }
+            self.salt = SaltLength::from_param(param)?;
+        }
+        if let Some(param) = params.find(OSSL_PKEY_PARAM_MGF1_DIGEST) {
+            if self.padding != Padding::Pss {
+                return Err(Reason::PaddingUnsupported);
+            }
+            let md = HashFunction::from_name(param.text().ok_or(Reason::Parameter)?);
+            self.mgf1 = Some(md.and_then(HashFunction::hash).ok_or(Reason::DigestUnsupported)?);
+        }
+        if self.padding == Padding::Raw && self.md.is_some() {
+            return Err(Reason::PaddingUnsupported);
+        }
+        Ok(())
+    }
+
+    /// Answers what is asked.
+    pub(crate) fn describe(&self, answers: &mut Answers<'_>) -> Result<(), Reason> {
+        let by_name =
+            |answers: &Answers<'_>, key| answers.asked(key) == Some(OSSL_PARAM_UTF8_STRING);
+        if answers.asked(OSSL_SIGNATURE_PARAM_ALGORITHM_ID).is_some() {
+            let id = self.algorithm_id()?;
+            answers.octets(OSSL_SIGNATURE_PARAM_ALGORITHM_ID, &id)?;
+        }
+        if by_name(answers, OSSL_PKEY_PARAM_PAD_MODE) {
+            answers.text(OSSL_PKEY_PARAM_PAD_MODE, self.padding.name())?;
+        } else {
+            answers.integer(OSSL_PKEY_PARAM_PAD_MODE, self.padding.number())?;
+        }
+        answers.text(OSSL_PKEY_PARAM_DIGEST, self.md.map_or(c"", HashFunction::name))?;
+        let mgf1 = self.mgf1.map(HashFunction::Of).or(self.md);
+        answers.text(OSSL_PKEY_PARAM_MGF1_DIGEST, mgf1.map_or(c"", HashFunction::name))?;
+        match self.salt.name() {
+            Some(name) if by_name(answers, OSSL_SIGNATURE_PARAM_PSS_SALTLEN) => {
+                answers.text(OSSL_SIGNATURE_PARAM_PSS_SALTLEN, name)
+            }
+            _ => answers.integer(OSSL_SIGNATURE_PARAM_PSS_SALTLEN, self.salt.number()),
+        }
+    }
+
+    fn algorithm_id(&self) -> Result<Vec<u8>, Reason> {
+        match self.padding {
+            Padding::Pkcs1 => {
+                let md = self.md.ok_or(Reason::DigestMissing)?;
+                algorithm_id::pkcs1(md).ok_or(Reason::DigestUnsupported)
+            }
+            Padding::Pss => {
+                let (hash, mgf1) = self.pss_hashes()?;
+                let salt_len = self.salt.to_sign(self.key()?.public().bits(), hash)?;
+                Ok(algorithm_id::pss(hash, mgf1, salt_len))
+            }
+            Padding::Raw => Err(Reason::PaddingUnsupported),
+        }
+    }
+}

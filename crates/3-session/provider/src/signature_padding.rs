@@ -1,0 +1,207 @@
+//! Paddings of signatures as parameters name them, and EMSA-PKCS1-v1_5 around any content.
+#![forbid(unsafe_code)]
+
+use core::ffi::CStr;
+
+use tollgate_rsa::{Hash, Salt};
+
+use crate::params::Param;
+use crate::reason::Reason;
+
+/// A padding of signatures.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Padding {
+    /// None: the raw operation.
+    Raw,
+    /// RSASSA-PKCS1-v1_5.
+    Pkcs1,
+    /// RSASSA-PSS.
+    Pss,
+}
+
+/// The length of a PSS salt, as OpenSSL names it (`RSA_PSS_SALTLEN_`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum SaltLength {
+    /// -2: signing, the longest; verifying, any. The default, as in OpenSSL 3.0.
+    Auto,
+    /// -4: signing, the longest but no longer than the digest; verifying, any.
+    AutoDigestMax,
+    /// -1: as long as the digest.
+    Digest,
+    /// This many bytes.
+    Exactly(usize),
+    /// -3: the longest.
+    Max,
+}
+
+impl Padding {
+    /// By number (`RSA_PKCS1_PADDING`...) or name.
+    ///
+    /// # Errors
+    ///
+    /// [`Reason::PaddingUnsupported`], [`Reason::Parameter`].
+    pub(crate) fn from_param(param: Param<'_>) -> Result<Self, Reason> {
+        match (param.integer(), param.text()) {
+            (Some(1), _) | (_, Some("pkcs1")) => Ok(Self::Pkcs1),
+            (Some(3), _) | (_, Some("none")) => Ok(Self::Raw),
+            (Some(6), _) | (_, Some("pss")) => Ok(Self::Pss),
+            (None, None) => Err(Reason::Parameter),
+            _ => Err(Reason::PaddingUnsupported),
+        }
+    }
+
+    pub(crate) fn number(self) -> i64 {
+        match self {
+            Self::Raw => 3,
+            Self::Pkcs1 => 1,
+            Self::Pss => 6,
+        }
+    }
+
+    pub(crate) fn name(self) -> &'static CStr {
+        match self {
+            Self::Raw => c"none",
+            Self::Pkcs1 => c"pkcs1",
+            Self::Pss => c"pss",
+        }
+    }
+}
+
+impl SaltLength {
+    /// By number or name.
+    ///
+    /// # Errors
+    ///
+    /// [`Reason::SaltLength`].
+    pub(crate) fn from_param(param: Param<'_>) -> Result<Self, Reason> {
+        let number = match param.text() {
+            Some("digest") => Some(-1),
+            Some("auto") => Some(-2),
+            Some("max") => Some(-3),
+            Some("auto-digestmax") => Some(-4),
+            Some(text) => text.parse().ok(),
+            None => param.integer(),
+        };
+        match number.ok_or(Reason::SaltLength)? {
+            -1 => Ok(Self::Digest),
+            -2 => Ok(Self::Auto),
+            -3 => Ok(Self::Max),
+            -4 => Ok(Self::AutoDigestMax),
+            number => usize::try_from(number).map(Self::Exactly).map_err(|_| Reason::SaltLength),
+        }
+    }
+
+    pub(crate) fn number(self) -> i64 {
+        match self {
+            Self::Auto => -2,
+            Self::AutoDigestMax => -4,
+            Self::Digest => -1,
+            Self::Exactly(len) => i64::try_from(len).unwrap_or(i64::MAX),
+            Self::Max => -3,
+        }
+    }
+
+    /// The name, unless it is a plain number.
+    pub(crate) fn name(self) -> Option<&'static CStr> {
+        match self {
+            Self::Auto => Some(c"auto"),
+            Self::AutoDigestMax => Some(c"auto-digestmax"),
+            Self::Digest => Some(c"digest"),
+            Self::Exactly(_) => None,
+            Self::Max => Some(c"max"),
+        }
+    }
+
+    /// Bytes of the salt of a signature under a modulus of `bits` bits.
+    ///
+    /// # Errors
+    ///
+    /// [`Reason::SaltLength`] if it does not fit.
+    pub(crate) fn to_sign(self, bits: usize, hash: Hash) -> Result<usize, Reason> {
+        let salt = match self {
+            Self::Auto | Self::AutoDigestMax | Self::Max => Salt::Max,
+            Self::Digest => Salt::Digest,
+            Self::Exactly(len) => Salt::Exactly(len),
+        };
+        let len = salt.len_to_sign(bits, hash).map_err(|_| Reason::SaltLength)?;
+        let longest = if self == Self::AutoDigestMax { hash.len() } else { len };
+        Ok(len.min(longest))
+    }
+
+    /// What a verifier demands.
+    pub(crate) fn to_verify(self) -> Salt {
+        match self {
+            Self::Auto | Self::AutoDigestMax => Salt::Auto,
+            Self::Digest => Salt::Digest,
+            Self::Exactly(len) => Salt::Exactly(len),
+            Self::Max => Salt::Max,
+        }
+    }
+}
+
+/// em := 00 01 FF..FF 00 prefix content, with at least eight FF (RFC 8017 §9.2, whatever T is).
+///
+/// # Errors
+///
+/// [`Reason::MessageLong`].
+pub(crate) fn encode(em: &mut [u8], prefix: &[u8], content: &[u8]) -> Result<(), Reason> {
+    let t_len = prefix.len() + content.len();
+    let ps_end = em.len().checked_sub(t_len + 1).filter(|&end| end >= 2 + 8);
+    let ps_end = ps_end.ok_or(Reason::MessageLong)?;
+    em[..2].copy_from_slice(&[0x00, 0x01]);
+    em[2..ps_end].fill(0xff);
+    em[ps_end] = 0x00;
+    em[ps_end + 1..][..prefix.len()].copy_from_slice(prefix);
+    em[ps_end + 1 + prefix.len()..].copy_from_slice(content);
+    Ok(())
+}
+
+/// The content of 00 01 FF..FF 00 content. Variable time: a signature is public.
+pub(crate) fn decode(em: &[u8]) -> Option<&[u8]> {
+    let rest = em.strip_prefix(&[0x00, 0x01])?;
+    let ps_len = rest.iter().position(|&byte| byte != 0xff).filter(|&len| len >= 8)?;
+    rest[ps_len..].strip_prefix(&[0x00])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn content_comes_back_and_eight_bytes_of_padding_are_kept() {
+        let mut em = [0; 128];
+        for len in [0, 1, 36, 117] {
+            assert_eq!(encode(&mut em, b"", &vec![7; len]), Ok(()));
+            assert_eq!(decode(&em), Some(&vec![7; len][..]));
+        }
+        assert_eq!(encode(&mut em, b"p", &[7; 117]), Err(Reason::MessageLong));
+        assert_eq!(encode(&mut em, b"p", b"content"), Ok(()));
+        assert_eq!(decode(&em), Some(&b"pcontent"[..]));
+        for at in [0, 1, 2, 9, 119] {
+            let mut bad = em;
+            bad[at] ^= 1;
+            assert_eq!(decode(&bad), None, "byte {at}");
+        }
+        assert_eq!(decode(&[0, 1, 255, 255, 255, 255, 255, 255, 255, 0, 7]), None, "seven bytes");
+        assert_eq!(decode(&[0, 1]), None);
+        assert_eq!(decode(&[]), None);
+    }
+
+    #[test]
+    fn salts_of_signatures() {
+        let hash = Hash::Sha256;
+        for (salt, expected) in [
+            (SaltLength::Auto, Ok(222)), // 256 - 32 - 2
+            (SaltLength::Max, Ok(222)),
+            (SaltLength::AutoDigestMax, Ok(32)),
+            (SaltLength::Digest, Ok(32)),
+            (SaltLength::Exactly(222), Ok(222)),
+            (SaltLength::Exactly(223), Err(Reason::SaltLength)),
+        ] {
+            assert_eq!(salt.to_sign(2048, hash), expected, "{salt:?}");
+        }
+        // 64 - 32 - 2 bytes of room: less than the digest
+        assert_eq!(SaltLength::AutoDigestMax.to_sign(512, hash), Ok(30));
+        assert_eq!(SaltLength::Digest.to_sign(512, hash), Err(Reason::SaltLength));
+    }
+}

@@ -1,0 +1,109 @@
+//! Tables of constants that C reads: functions by number, algorithms, texts, keys of parameters.
+
+use core::ffi::{CStr, c_uint};
+use core::ptr;
+
+use crate::abi::{OSSL_ALGORITHM, OSSL_DISPATCH, OSSL_ITEM, OSSL_PARAM};
+
+/// A table of constants that C reads.
+#[repr(transparent)]
+pub(crate) struct Table<T>(T);
+
+impl<T, const N: usize> Table<[T; N]> {
+    pub(crate) const fn first(&'static self) -> *const T {
+        self.0.as_ptr()
+    }
+}
+
+// SAFETY: such a table holds numbers and pointers to functions, which never change.
+unsafe impl<const N: usize> Sync for Table<[OSSL_DISPATCH; N]> {}
+// SAFETY: such a table holds pointers to constants only: its constructor takes no others.
+unsafe impl<const N: usize> Sync for Table<[OSSL_ALGORITHM; N]> {}
+// SAFETY: such a table holds numbers and pointers to literals: its constructor takes no others.
+unsafe impl<const N: usize> Sync for Table<[OSSL_ITEM; N]> {}
+// SAFETY: such a table describes parameters: its constructor sets their data to NULL.
+unsafe impl<const N: usize> Sync for Table<[OSSL_PARAM; N]> {}
+
+impl<const N: usize> Table<[OSSL_DISPATCH; N]> {
+    /// See the macro [`dispatch`].
+    pub(crate) const fn of_functions(table: [OSSL_DISPATCH; N]) -> Self {
+        Self(table)
+    }
+}
+
+impl<const N: usize> Table<[OSSL_ALGORITHM; N]> {
+    /// Rows of names, properties, functions and description; the last row is `None`.
+    pub(crate) const fn of_algorithms(rows: [Option<Algorithm>; N]) -> Self {
+        let mut table = [const {
+            OSSL_ALGORITHM {
+                algorithm_names: ptr::null(),
+                property_definition: ptr::null(),
+                implementation: ptr::null(),
+                algorithm_description: ptr::null(),
+            }
+        }; N];
+        let mut i = 0;
+        while i < N {
+            if let Some(row) = &rows[i] {
+                table[i].algorithm_names = row.names.as_ptr();
+                table[i].property_definition = row.properties.as_ptr();
+                table[i].implementation = row.functions;
+                table[i].algorithm_description = row.description.as_ptr();
+            }
+            i += 1;
+        }
+        Self(table)
+    }
+}
+
+impl<const N: usize> Table<[OSSL_ITEM; N]> {
+    /// Numbers and texts; the last number is 0.
+    pub(crate) const fn of_items(rows: [(c_uint, &'static CStr); N]) -> Self {
+        let mut table = [const { OSSL_ITEM { id: 0, ptr: ptr::null() } }; N];
+        let mut i = 0;
+        while i + 1 < N {
+            table[i] = OSSL_ITEM { id: rows[i].0, ptr: rows[i].1.as_ptr().cast() };
+            i += 1;
+        }
+        Self(table)
+    }
+}
+
+impl<const N: usize> Table<[OSSL_PARAM; N]> {
+    /// Keys and types, for the functions that say what can be set or asked; the last key is empty.
+    pub(crate) const fn of_keys(rows: [(&'static CStr, c_uint); N]) -> Self {
+        let mut table = [OSSL_PARAM::END; N];
+        let mut i = 0;
+        while i + 1 < N {
+            table[i].key = rows[i].0.as_ptr();
+            table[i].data_type = rows[i].1;
+            i += 1;
+        }
+        Self(table)
+    }
+}
+
+/// A row of [`Table::of_algorithms`].
+pub(crate) struct Algorithm {
+    pub(crate) names: &'static CStr,
+    pub(crate) properties: &'static CStr,
+    pub(crate) functions: *const OSSL_DISPATCH,
+    pub(crate) description: &'static CStr,
+}
+
+/// A dispatch table: each function is checked against the type of its number.
+macro_rules! dispatch {
+    ($($id:ident: $type:ident = $function:expr;)*) => {
+        $crate::table::Table::of_functions([
+            $($crate::abi::OSSL_DISPATCH {
+                function_id: $crate::abi::$id,
+                function: {
+                    let function: $crate::abi::$type = $function;
+                    function as *const ()
+                },
+            },)*
+            $crate::abi::OSSL_DISPATCH::END,
+        ])
+    };
+}
+pub(crate) use dispatch;

@@ -1,0 +1,241 @@
+//! The command `openssl` with the module in its configuration: nothing that worked stops working.
+#![allow(clippy::unwrap_used, reason = "tests")]
+
+mod host;
+
+use core::time::Duration;
+use std::io::{BufRead, BufReader};
+use std::process::{Child, Command, Stdio};
+use std::time::Instant;
+
+use host::openssl_conf::Folder;
+use host::pem_path;
+
+#[test]
+fn providers_are_listed_without_a_warning() {
+    let folder = Folder::new();
+    let output = folder.output(true, "list -providers -verbose");
+    let (said, warned) =
+        (String::from_utf8(output.stdout).unwrap(), String::from_utf8(output.stderr).unwrap());
+    assert!(output.status.success());
+    assert_eq!(warned, "");
+    let ours = &said[said.find("  tollgate").unwrap()..];
+    for line in ["name: Tollgate RSA provider", "status: active", "tollgate-signatures"] {
+        assert!(ours.contains(line), "{said}");
+    }
+}
+
+#[test]
+fn dgst_signs_and_verifies() {
+    let folder = Folder::new();
+    folder.write("message", &[7; 100_000]);
+    for name in ["rsa-1024.pem", "rsa-2048.pem", "rsa-3072.pem", "rsa-2048-3primes.pem"] {
+        let key = pem_path(name);
+        for hash in ["sha1", "sha256", "sha512", "sha3-384"] {
+            let sign = format!("dgst -{hash} -sign {key} message");
+            let signature = folder.openssl(true, &sign);
+            assert_eq!(signature, folder.openssl(false, &sign), "{name} {hash}");
+        }
+        let pss = "-sha256 -sigopt rsa_padding_mode:pss -sigopt rsa_pss_saltlen:-1";
+        folder.openssl(true, &format!("dgst {pss} -sign {key} -out signature message"));
+        for with_module in [true, false] {
+            let verify = format!("dgst {pss} -prverify {key} -signature signature message");
+            let said = folder.openssl(with_module, &verify);
+            assert_eq!(String::from_utf8(said).unwrap().trim(), "Verified OK");
+        }
+    }
+}
+
+#[test]
+fn pkeyutl_signs_verifies_and_decrypts() {
+    let folder = Folder::new();
+    folder.write("digest", &[7; 32]);
+    let key = pem_path("rsa-2048.pem");
+    for options in [
+        "",
+        "-pkeyopt digest:sha256",
+        "-pkeyopt digest:sha256 -pkeyopt rsa_padding_mode:pss -pkeyopt rsa_pss_saltlen:max",
+    ] {
+        for (from, to) in [(true, false), (false, true), (true, true)] {
+            let sign = format!("pkeyutl -sign -inkey {key} -in digest -out signature {options}");
+            folder.openssl(from, &sign);
+            let verify =
+                format!("pkeyutl -verify -inkey {key} -in digest -sigfile signature {options}");
+            folder.openssl(to, &verify);
+        }
+    }
+    folder.openssl(true, &format!("pkeyutl -sign -inkey {key} -in digest -out signature"));
+    let recovered =
+        folder.openssl(true, &format!("pkeyutl -verifyrecover -inkey {key} -in signature"));
+    assert_eq!(recovered, [7; 32]);
+    for options in [
+        "",
+        "-pkeyopt rsa_padding_mode:oaep",
+        "-pkeyopt rsa_padding_mode:oaep -pkeyopt rsa_oaep_md:sha256",
+    ] {
+        for (from, to) in [(true, false), (false, true), (true, true)] {
+            let encrypt = format!("pkeyutl -encrypt -inkey {key} -in digest -out secret {options}");
+            folder.openssl(from, &encrypt);
+            let decrypt = format!("pkeyutl -decrypt -inkey {key} -in secret {options}");
+            assert_eq!(folder.openssl(to, &decrypt), [7; 32], "{options}");
+        }
+    }
+}
+
+/// The errors are ours, so the operations before were too.
+#[test]
+fn errors_carry_our_reasons() {
+    let folder = Folder::new();
+    folder.write("message", b"a message");
+    let key = pem_path("rsa-2048.pem");
+    let output = folder
+        .output(true, &format!("dgst -sha256 -sigopt rsa_padding_mode:x931 -sign {key} message"));
+    assert!(!output.status.success());
+    let said = String::from_utf8(output.stderr).unwrap();
+    assert!(said.contains("unsupported padding for this operation"), "{said}");
+}
+
+#[test]
+fn keys_and_certificates_are_made() {
+    let folder = Folder::new();
+    folder.openssl(true, "genrsa -out new.pem 2048");
+    let pss = "-sha256 -sigopt rsa_padding_mode:pss -sigopt rsa_pss_saltlen:digest";
+    for options in ["-sha256", pss] {
+        let subject = "-subj /CN=localhost -days 1";
+        folder.openssl(true, &format!("req -x509 -key new.pem {subject} {options} -out c.pem"));
+        folder.openssl(true, &format!("req -new -key new.pem {subject} {options} -out r.pem"));
+        for with_module in [true, false] {
+            folder.openssl(with_module, "verify -CAfile c.pem c.pem");
+            folder.openssl(with_module, "req -in r.pem -noout -verify");
+        }
+        folder.write("message", b"a message");
+        folder.openssl(
+            true,
+            "cms -sign -nodetach -in message -signer c.pem -inkey new.pem -outform DER -out s.der",
+        );
+        folder.openssl(
+            false,
+            "cms -verify -in s.der -inform DER -CAfile c.pem -purpose any -out message2",
+        );
+        folder.openssl(true, "cms -encrypt -in message -outform DER -out e.der c.pem");
+        folder.openssl(true, "cms -decrypt -in e.der -inform DER -inkey new.pem -out back");
+        assert!(folder.read("back").starts_with(b"a message"));
+    }
+    folder.openssl(true, "req -x509 -newkey rsa:2048 -nodes -keyout k.pem -subj /CN=x -out c.pem");
+    folder.openssl(true, "rsa -in k.pem -check -noout");
+    let rsa = |with| folder.openssl(with, "rsa -in k.pem -noout -text");
+    assert_eq!(rsa(true), rsa(false));
+}
+
+/// Who loads the provider before `default` has its signatures too, and pays: nothing but the order
+/// decides who makes keys, and this provider makes none.
+#[test]
+fn the_order_of_loading_decides_who_makes_keys() {
+    let folder = Folder::new();
+    folder.write("message", b"a message");
+    let (module, key) = (host::module(), pem_path("rsa-2048.pem"));
+    let path = module.parent().unwrap().display();
+    for (order, makes_keys) in [
+        ("-provider default -provider libtollgate_provider", true),
+        ("-provider libtollgate_provider -provider default", false),
+    ] {
+        let options = format!("-provider-path {path} {order} -propquery ?provider=tollgate");
+        let sign = format!("dgst {options} -sha256 -sign {key} message");
+        let expected = folder.openssl(false, &format!("dgst -sha256 -sign {key} message"));
+        assert_eq!(folder.openssl(false, &sign), expected);
+        let x931 =
+            format!("dgst {options} -sha256 -sigopt rsa_padding_mode:x931 -sign {key} message");
+        let said = String::from_utf8(folder.output(false, &x931).stderr).unwrap();
+        assert!(said.contains("unsupported padding for this operation"), "{order}: {said}");
+        let made = folder.output(false, &format!("genrsa {options} 2048"));
+        assert_eq!(made.status.success(), makes_keys, "{order}");
+    }
+}
+
+/// It pauses no job, and its memory is enough in one: jobs run on 32 KiB of stack.
+#[test]
+fn speed_runs() {
+    let folder = Folder::new();
+    for jobs in ["", "-async_jobs 4"] {
+        let output = folder.output(true, &format!("speed -seconds 1 {jobs} rsa2048"));
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(output.status.success(), "{said}");
+        let table = String::from_utf8(output.stdout).unwrap();
+        assert!(table.contains("rsa 2048 bits"), "{table}");
+        assert!(!said.contains("error"), "{said}");
+    }
+}
+
+/// `openssl s_server`, killed at the end.
+struct Server(Child);
+
+impl Server {
+    /// Starts it on a free port, which it says.
+    fn start(mut command: Command) -> (Self, String) {
+        let mut child = command
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap();
+        let lines = BufReader::new(child.stdout.take().unwrap()).lines();
+        let server = Self(child);
+        for line in lines.map_while(Result::ok) {
+            if let Some(address) = line.strip_prefix("ACCEPT ") {
+                return (server, address.into());
+            }
+        }
+        panic!("s_server ended before it listened");
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        // Already ended is as good.
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+/// Runs to its end, or for 20 seconds.
+fn finish(mut command: Command) -> bool {
+    let mut child =
+        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+    let end = Instant::now() + Duration::from_secs(20);
+    while Instant::now() < end {
+        if let Some(status) = child.try_wait().unwrap() {
+            return status.success();
+        }
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    child.kill().unwrap();
+    child.wait().unwrap();
+    false
+}
+
+#[test]
+fn servers_shake_hands() {
+    let folder = Folder::new();
+    let key = pem_path("rsa-2048.pem");
+    folder.openssl(false, &format!("req -x509 -key {key} -subj /CN=localhost -out cert.pem"));
+    for mode in ["", "-async"] {
+        let words = format!(
+            "s_server -accept 127.0.0.1:0 -www -cert cert.pem -key {key} -cipher ALL {mode}"
+        );
+        let (server, address) = Server::start(folder.command(true, &words));
+        for suite in [
+            "-tls1_3",
+            "-tls1_2 -cipher ECDHE-RSA-AES128-GCM-SHA256",
+            "-tls1_2 -cipher AES128-GCM-SHA256",
+            "-tls1_2 -cipher AES128-SHA",
+        ] {
+            for with_module in [false, true] {
+                let words = format!(
+                    "s_client -connect {address} -CAfile cert.pem -verify_return_error {suite}"
+                );
+                assert!(finish(folder.command(with_module, &words)), "{mode} {suite}");
+            }
+        }
+        drop(server);
+    }
+}

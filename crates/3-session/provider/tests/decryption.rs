@@ -1,0 +1,207 @@
+//! Encryption and decryption through libcrypto: PKCS#1 with implicit rejection, TLS, OAEP, raw.
+#![allow(clippy::unwrap_used, reason = "tests")]
+
+mod host;
+
+use core::ffi::{CStr, c_int, c_uint};
+
+use host::libcrypto::{self, OSSL_PARAM};
+use host::{DEMAND, Host, Key, PREFER, errors, pem};
+
+const DEFAULT: &CStr = c"provider=default";
+
+fn encrypt(host: &Host, key: &Key, query: &CStr, params: &[OSSL_PARAM], message: &[u8]) -> Vec<u8> {
+    let operation = host.operation(key, query);
+    operation.init(libcrypto::EVP_PKEY_encrypt_init_ex, params).unwrap();
+    operation.run(libcrypto::EVP_PKEY_encrypt, message).unwrap()
+}
+
+fn decrypt(
+    host: &Host,
+    key: &Key,
+    query: &CStr,
+    params: &[OSSL_PARAM],
+    ciphertext: &[u8],
+) -> Result<Vec<u8>, String> {
+    let operation = host.operation(key, query);
+    operation.init(libcrypto::EVP_PKEY_decrypt_init_ex, params)?;
+    operation.run(libcrypto::EVP_PKEY_decrypt, ciphertext)
+}
+
+/// A ciphertext of any bytes, padding and all.
+fn encrypt_raw(host: &Host, key: &Key, em: &[u8]) -> Vec<u8> {
+    encrypt(host, key, DEFAULT, &[libcrypto::text(c"pad-mode", c"none")], em)
+}
+
+#[test]
+fn messages_pass_between_the_providers() {
+    let host = Host::module();
+    let mut label = *b"label";
+    for name in ["rsa-1024.pem", "rsa-2047.pem", "rsa-2048.pem", "rsa-4096.pem"] {
+        let key = host.key(&pem(name));
+        let pkcs1 = vec![libcrypto::text(c"pad-mode", c"pkcs1")];
+        let oaep = vec![libcrypto::text(c"pad-mode", c"oaep")];
+        let oaep256 = vec![
+            libcrypto::text(c"pad-mode", c"oaep"),
+            libcrypto::text(c"digest", c"SHA256"),
+            libcrypto::text(c"mgf1-digest", c"SHA1"),
+            libcrypto::octets(c"oaep-label", &mut label),
+        ];
+        for params in [pkcs1, oaep, oaep256] {
+            for message in [&b""[..], b"m", &[7; 62]] {
+                for (from, to) in [(PREFER, DEFAULT), (DEFAULT, PREFER), (DEMAND, DEMAND)] {
+                    let ours = u64::from(to != DEFAULT);
+                    let made = encrypt(&host, &key, from, &params, message);
+                    let (count, got) =
+                        host.counted("decryptions", || decrypt(&host, &key, to, &params, &made));
+                    assert_eq!((count, got.as_deref()), (ours, Ok(message)), "{name}");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn raw_operations_are_those_of_openssl() {
+    let host = Host::module();
+    let key = host.key(&pem("rsa-2048.pem"));
+    let params = [libcrypto::text(c"pad-mode", c"none")];
+    for number in [vec![7; 256], vec![1; 255], vec![2], vec![]] {
+        let ours = decrypt(&host, &key, DEMAND, &params, &number);
+        assert_eq!(ours, decrypt(&host, &key, DEFAULT, &params, &number), "{} bytes", number.len());
+    }
+    let error = decrypt(&host, &key, DEMAND, &params, &[0xff; 256]).unwrap_err();
+    assert!(error.contains("not below the modulus"), "{error}");
+    let error = decrypt(&host, &key, DEMAND, &params, &[1; 257]).unwrap_err();
+    assert!(error.contains("longer than the modulus"), "{error}");
+}
+
+/// 00 02, padding, 00, message: with one thing changed each.
+fn bad_paddings(size: usize, message: &[u8]) -> Vec<Vec<u8>> {
+    let mut good = vec![9; size];
+    good[..2].copy_from_slice(&[0, 2]);
+    let start = size - message.len();
+    good[start - 1] = 0;
+    good[start..].copy_from_slice(message);
+    let changed = |change: &dyn Fn(&mut Vec<u8>)| {
+        let mut em = good.clone();
+        change(&mut em);
+        em
+    };
+    vec![
+        changed(&|em| em[0] = 1),
+        changed(&|em| em[1] = 1),
+        changed(&|em| em[1] = 0),
+        changed(&|em| em[2] = 0),
+        changed(&|em| em[9] = 0),
+        changed(&|em| em.iter_mut().skip(2).for_each(|byte| *byte |= 1)),
+        changed(&|em| em[2..].fill(0)),
+    ]
+}
+
+#[test]
+fn bad_pkcs1_padding_decrypts_to_something_and_always_to_the_same() {
+    let host = Host::module();
+    let key = host.key(&pem("rsa-2048.pem"));
+    let (mut lengths, mut answers) = (Vec::new(), Vec::new());
+    for em in bad_paddings(256, b"a message") {
+        let ciphertext = encrypt_raw(&host, &key, &em);
+        let answer = decrypt(&host, &key, DEMAND, &[], &ciphertext).unwrap();
+        assert_eq!(decrypt(&host, &key, DEMAND, &[], &ciphertext).as_ref(), Ok(&answer));
+        assert!(answer.len() <= 245);
+        lengths.push(answer.len());
+        answers.push(answer);
+
+        let mut off: c_uint = 0;
+        let params = [libcrypto::uint(c"implicit-rejection", &mut off)];
+        let error = decrypt(&host, &key, DEMAND, &params, &ciphertext).unwrap_err();
+        assert!(error.contains("padding is not valid"), "{error}");
+    }
+    lengths.dedup();
+    assert!(lengths.len() > 1, "made-up lengths differ");
+    assert!(answers.iter().all(|answer| answer != b"a message"));
+    assert_eq!(errors(), "");
+}
+
+/// `RSA_PKCS1_WITH_TLS_PADDING`, and the versions that the client offered and that was negotiated.
+fn tls(settings: &mut (c_int, c_uint, c_uint)) -> Vec<OSSL_PARAM> {
+    vec![
+        libcrypto::int(c"pad-mode", &mut settings.0),
+        libcrypto::uint(c"tls-client-version", &mut settings.1),
+        libcrypto::uint(c"tls-negotiated-version", &mut settings.2),
+    ]
+}
+
+/// What libssl asks for in TLS 1.2 with RSA key exchange: 48 bytes, whatever comes.
+#[test]
+fn tls_decryption_always_gives_48_bytes() {
+    let host = Host::module();
+    let key = host.key(&pem("rsa-2048.pem"));
+    let premaster = [&[3, 3][..], &[0x5a; 46]].concat();
+    let good = encrypt(&host, &key, DEFAULT, &[], &premaster);
+    let mut settings = (7, 0x0303, 0);
+    let params = tls(&mut settings);
+    let (ours, got) = host.counted("decryptions", || decrypt(&host, &key, DEMAND, &params, &good));
+    assert_eq!((ours, got), (1, Ok(premaster.clone())));
+
+    let mut bad: Vec<_> =
+        bad_paddings(256, &premaster).iter().map(|em| encrypt_raw(&host, &key, em)).collect();
+    for length in [0, 47, 49] {
+        bad.push(encrypt(&host, &key, DEFAULT, &[], &vec![3; length]));
+    }
+    bad.push(encrypt(&host, &key, DEFAULT, &[], &[&[3, 2][..], &[0x5a; 46]].concat()));
+    bad.extend([vec![], vec![0], vec![1], vec![7; 256], vec![0xff; 256]]);
+    let mut answers = Vec::new();
+    for ciphertext in bad {
+        for _ in 0..2 {
+            let answer = decrypt(&host, &key, DEMAND, &params, &ciphertext).unwrap();
+            assert_eq!(answer.len(), 48);
+            answers.push(answer);
+        }
+    }
+    assert!(!answers.contains(&premaster));
+    let count = answers.len();
+    answers.sort();
+    answers.dedup();
+    assert_eq!(answers.len(), count, "substitutes are random");
+    assert_eq!(errors(), "", "nobody hears of it");
+
+    // An old client may send the negotiated version in place of the offered one.
+    let mut settings = (7, 0x0304, 0x0303);
+    let params = tls(&mut settings);
+    assert_eq!(decrypt(&host, &key, DEMAND, &params, &good), Ok(premaster));
+    let mut settings = (7, 0, 0);
+    let params = tls(&mut settings);
+    let error = decrypt(&host, &key, DEMAND, &params, &good).unwrap_err();
+    assert!(error.contains("version that the client offered"), "{error}");
+}
+
+#[test]
+fn contexts_are_copied_with_their_settings() {
+    let host = Host::module();
+    let key = host.key(&pem("rsa-2048.pem"));
+    let params = [libcrypto::text(c"pad-mode", c"oaep"), libcrypto::text(c"digest", c"SHA384")];
+    let ciphertext = encrypt(&host, &key, DEFAULT, &params, b"a message");
+    let first = host.operation(&key, DEMAND);
+    first.init(libcrypto::EVP_PKEY_decrypt_init_ex, &params).unwrap();
+    // SAFETY: a context.
+    let second = host::Operation(unsafe { libcrypto::EVP_PKEY_CTX_dup(first.0) });
+    drop(first);
+    let message = second.run(libcrypto::EVP_PKEY_decrypt, &ciphertext);
+    assert_eq!(message.as_deref(), Ok(&b"a message"[..]), "{}", errors());
+}
+
+#[test]
+fn overlapping_buffers_are_allowed() {
+    let host = Host::module();
+    let key = host.key(&pem("rsa-2048.pem"));
+    let mut buffer = encrypt(&host, &key, DEFAULT, &[], b"a message");
+    let operation = host.operation(&key, DEMAND);
+    operation.init(libcrypto::EVP_PKEY_decrypt_init_ex, &[]).unwrap();
+    let mut len = 256;
+    let place = buffer.as_mut_ptr();
+    // SAFETY: a context and a buffer, in place.
+    let done = unsafe { libcrypto::EVP_PKEY_decrypt(operation.0, place, &mut len, place, 256) };
+    assert_eq!(host::check(done), Ok(()));
+    assert_eq!(&buffer[..len], b"a message");
+}

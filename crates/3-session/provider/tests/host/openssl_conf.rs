@@ -1,0 +1,83 @@
+//! The command `openssl` with the module, in a folder of its own.
+
+use core::sync::atomic::{AtomicU32, Ordering};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+use super::module;
+
+/// A folder with a configuration that loads the module; removed at the end.
+pub(crate) struct Folder(PathBuf);
+
+impl Folder {
+    pub(crate) fn new() -> Self {
+        static COUNT: AtomicU32 = AtomicU32::new(0);
+        let count = COUNT.fetch_add(1, Ordering::Relaxed);
+        let name = format!("tollgate-provider-{}-{count}", std::process::id());
+        let folder = std::env::temp_dir().join(name);
+        std::fs::create_dir_all(&folder).unwrap();
+        let configuration = format!(
+            "openssl_conf = boot\n\
+             [boot]\nproviders = list\nalg_section = algorithms\n\
+             [list]\ndefault = default_section\ntollgate = tollgate_section\n\
+             [default_section]\nactivate = 1\n\
+             [tollgate_section]\nmodule = {}\nactivate = 1\n\
+             [algorithms]\ndefault_properties = ?provider=tollgate\n\
+             [req]\ndistinguished_name = name\n[name]\n",
+            module().display()
+        );
+        let this = Self(folder);
+        this.write("on.cnf", configuration.as_bytes());
+        this.write("off.cnf", b"[req]\ndistinguished_name = name\n[name]\n");
+        this
+    }
+
+    pub(crate) fn path(&self, name: &str) -> String {
+        self.0.join(name).to_str().unwrap().into()
+    }
+
+    pub(crate) fn write(&self, name: &str, bytes: &[u8]) {
+        std::fs::write(self.0.join(name), bytes).unwrap();
+    }
+
+    pub(crate) fn read(&self, name: &str) -> Vec<u8> {
+        std::fs::read(self.0.join(name)).unwrap()
+    }
+
+    /// `openssl` in this folder, with the module or without; its words are separated by spaces.
+    pub(crate) fn command(&self, with_module: bool, words: &str) -> Command {
+        let configuration = if with_module { "on.cnf" } else { "off.cnf" };
+        let mut command = Command::new("openssl");
+        command
+            .args(words.split_whitespace())
+            .current_dir(&self.0)
+            .env("OPENSSL_CONF", self.path(configuration));
+        command
+    }
+
+    /// Runs it to its end; standard output if it succeeds.
+    pub(crate) fn openssl(&self, with_module: bool, words: &str) -> Vec<u8> {
+        let output = self.output(with_module, words);
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success(), "openssl {words}: {said}");
+        output.stdout
+    }
+
+    pub(crate) fn output(&self, with_module: bool, words: &str) -> Output {
+        let output = self.command(with_module, words).output();
+        output.expect("the command openssl is installed")
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        // What is left over lies in the folder for temporary files.
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+impl AsRef<Path> for Folder {
+    fn as_ref(&self) -> &Path {
+        &self.0
+    }
+}

@@ -1,0 +1,276 @@
+//! Keys through libcrypto: what is taken, what is refused and falls back, who makes them.
+#![allow(clippy::unwrap_used, reason = "tests")]
+
+mod host;
+
+use core::ffi::{CStr, c_int};
+use core::ptr;
+use std::thread;
+
+use host::libcrypto;
+use host::{DEMAND, Host, Key, PREFER, errors, pem};
+
+const DEFAULT: &CStr = c"provider=default";
+/// `EVP_PKEY_KEYPAIR` and `EVP_PKEY_PUBLIC_KEY` of `evp.h`.
+const KEYPAIR: c_int = 0x87;
+const PUBLIC_KEY: c_int = 0x86;
+
+#[test]
+fn keys_that_are_refused_fall_back_to_their_own_provider() {
+    let host = Host::module();
+    for name in ["rsa-512.pem", "rsa-2048-3primes.pem", "bad/rsa-9000.pem"] {
+        let key = host.key(&pem(name));
+        let sign = |query| host.sign(&key, query, c"SHA256", &[], b"a message");
+        let ((refused, (ours, signature)), _) = (
+            host.counted("refused-keys", || host.counted("signatures", || sign(PREFER).unwrap())),
+            (),
+        );
+        assert!(refused > 0, "{name}");
+        assert_eq!((ours, &signature), (0, &sign(DEFAULT).unwrap()), "{name}");
+        assert_eq!(host.verify(&key, PREFER, c"SHA256", &[], b"a message", &signature), Ok(()));
+        assert_eq!(errors(), "", "{name}: a fallback leaves no errors");
+        assert!(sign(DEMAND).is_err(), "{name}");
+        errors();
+    }
+}
+
+#[test]
+fn keys_of_all_sizes_are_taken() {
+    let host = Host::module();
+    for name in ["rsa-1024.pem", "rsa-2047.pem", "rsa-2048-pkcs1.pem", "rsa-8192.pem"] {
+        let key = host.key(&pem(name));
+        let (keys, signature) =
+            host.counted("keys", || host.sign(&key, DEMAND, c"SHA256", &[], b"a message").unwrap());
+        assert_eq!(keys, 1, "{name}");
+        assert_eq!(signature, host.sign(&key, DEFAULT, c"SHA256", &[], b"a message").unwrap());
+    }
+}
+
+/// Under the query that a configuration sets for everything, keys are still made by `default`.
+#[test]
+fn keys_are_generated_and_then_used() {
+    let host = Host::module();
+    // SAFETY: a context and texts.
+    let operation = host::Operation(unsafe {
+        libcrypto::EVP_PKEY_CTX_new_from_name(host.context, c"RSA".as_ptr(), PREFER.as_ptr())
+    });
+    // SAFETY: a context.
+    let done = unsafe { libcrypto::EVP_PKEY_keygen_init(operation.0) };
+    assert_eq!(host::check(done), Ok(()));
+    let mut key = ptr::null_mut();
+    // SAFETY: a context and a place for the key.
+    let made = unsafe { libcrypto::EVP_PKEY_generate(operation.0, &mut key) };
+    assert_eq!(host::check(made), Ok(()));
+    let key = Key(key);
+    let (ours, signature) = host
+        .counted("signatures", || host.sign(&key, PREFER, c"SHA256", &[], b"a message").unwrap());
+    assert_eq!(ours, 1);
+    assert_eq!(host.verify(&key, DEFAULT, c"SHA256", &[], b"a message", &signature), Ok(()));
+
+    // Who demands this provider learns that it makes none.
+    // SAFETY: a context and texts.
+    let operation = host::Operation(unsafe {
+        libcrypto::EVP_PKEY_CTX_new_from_name(host.context, c"RSA".as_ptr(), DEMAND.as_ptr())
+    });
+    // SAFETY: a context.
+    assert_ne!(unsafe { libcrypto::EVP_PKEY_keygen_init(operation.0) }, 1);
+    errors();
+}
+
+/// n, e, and the private numbers, by their names, of a key in the default provider.
+fn numbers(key: &Key) -> Vec<(&'static CStr, Vec<u8>)> {
+    const NAMES: [&CStr; 8] = [
+        c"n",
+        c"e",
+        c"d",
+        c"rsa-factor1",
+        c"rsa-factor2",
+        c"rsa-exponent1",
+        c"rsa-exponent2",
+        c"rsa-coefficient1",
+    ];
+    let mut params = ptr::null_mut();
+    // SAFETY: a key and a place for its parameters.
+    let done = unsafe { libcrypto::EVP_PKEY_todata(key.0, KEYPAIR, &mut params) };
+    assert_eq!(done, 1);
+    let mut numbers = Vec::new();
+    let mut at = params;
+    loop {
+        // SAFETY: the array ends with a NULL key.
+        let param = unsafe { *at };
+        if param.key.is_null() {
+            break;
+        }
+        // SAFETY: a name that ends with a NUL.
+        let name = unsafe { CStr::from_ptr(param.key) };
+        if let Some(name) = NAMES.into_iter().find(|known| *known == name) {
+            // SAFETY: the parameter's data, as long as it says.
+            let bytes = unsafe { core::slice::from_raw_parts(param.data.cast(), param.data_size) };
+            let big_endian = libcrypto::native(bytes);
+            let zeros = big_endian.iter().take_while(|&&byte| byte == 0).count();
+            numbers.push((name, big_endian[zeros..].to_vec()));
+        }
+        // SAFETY: this was not the end.
+        at = unsafe { at.add(1) };
+    }
+    // SAFETY: freed once.
+    unsafe { libcrypto::OSSL_PARAM_free(params) };
+    numbers.sort_by_key(|(name, _)| NAMES.iter().position(|known| known == name));
+    numbers
+}
+
+#[test]
+fn numbers_go_in_and_come_out() {
+    let host = Host::module();
+    let theirs = host.key(&pem("rsa-2048.pem"));
+    let expected = numbers(&theirs);
+    assert_eq!(expected.len(), 8);
+    let ours = host.key_from_numbers(DEMAND, KEYPAIR, &expected).unwrap();
+    assert_eq!(numbers(&ours), expected);
+    // SAFETY: a key.
+    let copy = Key(unsafe { libcrypto::EVP_PKEY_dup(ours.0) });
+    assert_eq!(numbers(&copy), expected);
+    let other = host.key(&pem("rsa-2048-e3.pem"));
+    for (one, two, same) in [(&ours, &theirs, 1), (&ours, &copy, 1), (&ours, &other, 0)] {
+        // SAFETY: two keys.
+        assert_eq!(unsafe { libcrypto::EVP_PKEY_eq(one.0, two.0) }, same);
+    }
+    let operation = host.operation(&ours, DEMAND);
+    // SAFETY: a context.
+    let done = unsafe { libcrypto::EVP_PKEY_pairwise_check(operation.0) };
+    assert_eq!(done, 1, "{}", errors());
+    // SAFETY: a context.
+    let done = unsafe { libcrypto::EVP_PKEY_private_check(operation.0) };
+    assert_eq!(done, 1, "{}", errors());
+    let signature = host.sign(&ours, DEMAND, c"SHA256", &[], b"a message").unwrap();
+    drop(ours);
+    assert_eq!(signature, host.sign(&copy, DEMAND, c"SHA256", &[], b"a message").unwrap());
+    assert_eq!(signature, host.sign(&theirs, DEFAULT, c"SHA256", &[], b"a message").unwrap());
+}
+
+#[test]
+fn bad_numbers_are_refused_with_their_reason() {
+    let host = Host::module();
+    let good = numbers(&host.key(&pem("rsa-2048.pem")));
+    let make = |numbers: &[(&CStr, Vec<u8>)]| {
+        host.key_from_numbers(DEMAND, KEYPAIR, numbers).map(drop).unwrap_err()
+    };
+    for at in 2..8 {
+        let mut bad = good.clone();
+        *bad[at].1.last_mut().unwrap() ^= 2;
+        assert!(make(&bad).contains("do not fit each other"), "{:?}", bad[at].0);
+        bad.remove(at);
+        let error = if at == 2 {
+            // without d it is a public key, and taken as one
+            assert!(host.key_from_numbers(DEMAND, KEYPAIR, &bad).is_ok());
+            continue;
+        } else {
+            make(&bad)
+        };
+        assert!(error.contains("both primes and the CRT numbers"), "{error}");
+    }
+    let mut three = good.clone();
+    three.push((c"rsa-factor3", vec![7]));
+    assert!(make(&three).contains("more than two primes"));
+    let small = numbers(&host.key(&pem("rsa-512.pem")));
+    assert!(make(&small).contains("not of 1024 to 8192 bits"));
+    assert!(make(&good[1..]).contains("a private key needs n, e, d"));
+}
+
+#[test]
+fn public_keys_verify_and_describe_themselves_as_openssl_does() {
+    let host = Host::module();
+    let private = host.key(&pem("rsa-2048.pem"));
+    let public = host.key_from_numbers(DEMAND, PUBLIC_KEY, &numbers(&private)[..2]).unwrap();
+    let signature = host.sign(&private, DEFAULT, c"SHA256", &[], b"a message").unwrap();
+    let verify = |message: &[u8]| host.verify(&public, DEMAND, c"SHA256", &[], message, &signature);
+    assert_eq!(verify(b"a message"), Ok(()));
+    assert!(verify(b"another").unwrap_err().contains("not valid"));
+    let error = host.sign(&public, DEMAND, c"SHA256", &[], b"a message").unwrap_err();
+    assert!(error.contains("no private half"), "{error}");
+
+    let mut seed = fastrand::Rng::with_seed(3);
+    for bits in [
+        1024, 1100, 1536, 2040, 2047, 2048, 2049, 2432, 3072, 4000, 4096, 5120, 6144, 7680, 7681,
+        8192,
+    ] {
+        let mut n: Vec<u8> =
+            (0..bits / 8 + usize::from(bits % 8 != 0)).map(|_| seed.u8(..)).collect();
+        let top = (bits - 1) % 8;
+        n[0] = (n[0] & ((1 << top) - 1)) | (1 << top);
+        *n.last_mut().unwrap() |= 1;
+        let numbers = [(c"n", n), (c"e", vec![1, 0, 1])];
+        let facts = |query| {
+            let key = host.key_from_numbers(query, PUBLIC_KEY, &numbers).unwrap();
+            let mut name = [0_u8; 32];
+            // SAFETY: a key.
+            let bits = unsafe { libcrypto::EVP_PKEY_get_bits(key.0) };
+            // SAFETY: a key.
+            let size = unsafe { libcrypto::EVP_PKEY_get_size(key.0) };
+            // SAFETY: a key.
+            let security = unsafe { libcrypto::EVP_PKEY_get_security_bits(key.0) };
+            // SAFETY: a key and a buffer.
+            let digest = unsafe {
+                libcrypto::EVP_PKEY_get_default_digest_name(key.0, name.as_mut_ptr().cast(), 32)
+            };
+            (bits, size, security, digest, name)
+        };
+        assert_eq!(facts(DEMAND), facts(DEFAULT), "{bits} bits");
+    }
+}
+
+/// Eight threads with one key, and keys that come and go meanwhile.
+#[test]
+fn threads_share_keys_and_drop_them_in_use() {
+    let host = Host::module();
+    let shared = host.key(&pem("rsa-2048.pem"));
+    let expected = host.sign(&shared, DEFAULT, c"SHA256", &[], b"a message").unwrap();
+    let text = pem("rsa-2048.pem");
+    let (ours, ()) = host.counted("signatures", || {
+        thread::scope(|scope| {
+            for _ in 0..8 {
+                scope.spawn(|| {
+                    for round in 0..25 {
+                        // Own keys are freed with their first and last context still alive.
+                        let key = if round % 5 == 0 { host.key(&text) } else { shared.clone() };
+                        let operation = host.operation(&key, DEMAND);
+                        let params = [libcrypto::text(c"digest", c"SHA256")];
+                        operation.init(libcrypto::EVP_PKEY_sign_init_ex, &params).unwrap();
+                        drop(key);
+                        let digest = openssl::sha::sha256(b"a message");
+                        let signature = operation.run(libcrypto::EVP_PKEY_sign, &digest).unwrap();
+                        assert_eq!(signature, expected);
+                    }
+                });
+            }
+        });
+    });
+    assert_eq!(ours, 8 * 25);
+}
+
+unsafe extern "C" {
+    fn fork() -> c_int;
+    fn waitpid(pid: c_int, status: *mut c_int, options: c_int) -> c_int;
+    fn _exit(status: c_int) -> !;
+}
+
+/// Servers sign once, and then fork workers.
+#[test]
+fn a_forked_child_signs() {
+    let host = Host::module();
+    let key = host.key(&pem("rsa-2048.pem"));
+    let sign = || host.sign(&key, DEMAND, c"SHA256", &[], b"a message");
+    let expected = sign().unwrap();
+    // SAFETY: the child touches this thread's data only, and ends without unwinding.
+    let pid = unsafe { fork() };
+    if pid == 0 {
+        let good = sign().is_ok_and(|signature| signature == expected);
+        // SAFETY: ends the child.
+        unsafe { _exit(if good { 42 } else { 1 }) };
+    }
+    let mut status = 0;
+    // SAFETY: a child of this process, and a place for its status.
+    assert_eq!(unsafe { waitpid(pid, &mut status, 0) }, pid);
+    assert_eq!(status >> 8, 42);
+    assert_eq!(sign().unwrap(), expected);
+}

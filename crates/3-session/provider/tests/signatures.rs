@@ -1,0 +1,335 @@
+//! Signatures through libcrypto, with the provider linked in and loaded as a module.
+#![allow(clippy::unwrap_used, reason = "tests")]
+
+mod host;
+
+use core::ffi::CStr;
+use core::ptr;
+
+use host::libcrypto::{self, END};
+use host::{DEMAND, Host, MdContext, PREFER, check, errors, pem};
+
+const DEFAULT: &CStr = c"provider=default";
+
+/// How a server would do it: register, load, ask by query; the counters tell who signed.
+#[test]
+fn the_linked_provider_signs_when_asked() {
+    let host = Host::builtin();
+    let key = host.key(&pem("rsa-2048.pem"));
+    let sign = |query| host.sign(&key, query, c"SHA256", &[], b"a message").unwrap();
+    let (ours, signature) = host.counted("signatures", || sign(PREFER));
+    assert_eq!(ours, 1);
+    let (theirs, expected) = host.counted("signatures", || sign(DEFAULT));
+    assert_eq!((theirs, &expected), (0, &signature), "PKCS#1 v1.5 has one signature");
+    let (demanded, signature) = host.counted("signatures", || sign(DEMAND));
+    assert_eq!((demanded, signature), (1, expected));
+    assert_eq!(host.counter("signatures"), tollgate_provider::counters().signatures);
+    assert_eq!(errors(), "");
+}
+
+#[test]
+fn the_module_describes_and_tests_itself() {
+    for host in [Host::module as fn() -> Host, Host::builtin] {
+        let host = host();
+        assert_eq!(host.text(c"name"), "Tollgate RSA provider");
+        assert_eq!(host.text(c"version"), env!("CARGO_PKG_VERSION"));
+        assert_eq!(host.self_test(), 1);
+        let key = host.key(&pem("rsa-2048.pem"));
+        let (keys, _) = host.counted("keys", || {
+            for _ in 0..5 {
+                host.sign(&key, PREFER, c"SHA256", &[], b"a message").unwrap();
+            }
+        });
+        assert_eq!(keys, 1, "a key is imported once");
+        assert_eq!(errors(), "");
+    }
+}
+
+const DIGESTS: [&CStr; 13] = [
+    c"MD5",
+    c"MD5-SHA1",
+    c"SHA1",
+    c"SHA224",
+    c"SHA2-256",
+    c"SHA384",
+    c"SHA512",
+    c"SHA512-224",
+    c"SHA512-256",
+    c"SHA3-224",
+    c"SHA3-256",
+    c"SHA3-384",
+    c"SHA3-512",
+];
+
+const KEYS: [&str; 6] = [
+    "rsa-1024.pem",
+    "rsa-2047.pem",
+    "rsa-2048.pem",
+    "rsa-2048-e3.pem",
+    "rsa-3072.pem",
+    "rsa-4096.pem",
+];
+
+#[test]
+fn pkcs1_signatures_are_those_of_openssl_byte_for_byte() {
+    let host = Host::module();
+    for name in KEYS {
+        let key = host.key(&pem(name));
+        for digest in DIGESTS {
+            let sign = |query| host.sign(&key, query, digest, &[], b"a message").unwrap();
+            let (ours, signature) = host.counted("signatures", || sign(PREFER));
+            assert_eq!(ours, 1);
+            assert!(signature == sign(DEFAULT), "{name} {digest:?}");
+            let verify =
+                |signature: &[u8]| host.verify(&key, PREFER, digest, &[], b"a message", signature);
+            let (verified, result) = host.counted("verifications", || verify(&signature));
+            assert_eq!((verified, result), (1, Ok(())), "{name} {digest:?}");
+            let mut bad = signature;
+            bad[17] ^= 1;
+            assert!(verify(&bad).is_err());
+            assert!(verify(&bad[1..]).is_err());
+        }
+    }
+}
+
+const PSS: (&CStr, &CStr) = (c"pad-mode", c"pss");
+
+#[test]
+fn pss_is_verified_across_providers() {
+    let host = Host::module();
+    for name in ["rsa-1024.pem", "rsa-2047.pem", "rsa-2048.pem"] {
+        let key = host.key(&pem(name));
+        for digest in [c"SHA1", c"SHA256", c"SHA384", c"SHA3-256"] {
+            for salt in [c"digest", c"max", c"auto", c"0", c"11"] {
+                for mgf1 in [None, Some((c"mgf1-digest", c"SHA512"))] {
+                    let params = [PSS, (c"saltlen", salt)].into_iter().chain(mgf1);
+                    let params: Vec<(&CStr, &CStr)> =
+                        params.map(|(key, value)| -> (&CStr, &CStr) { (key, value) }).collect();
+                    for (from, to) in [(PREFER, DEFAULT), (DEFAULT, PREFER), (PREFER, PREFER)] {
+                        let made = host.sign(&key, from, digest, &params, b"a message").unwrap();
+                        let verify =
+                            |message: &[u8]| host.verify(&key, to, digest, &params, message, &made);
+                        assert_eq!(verify(b"a message"), Ok(()), "{name} {digest:?} {params:?}");
+                        assert!(verify(b"another message").is_err());
+                    }
+                }
+            }
+        }
+    }
+    // A verifier with a salt length of its own refuses others.
+    let key = host.key(&pem("rsa-2048.pem"));
+    let with = |salt| [PSS, (c"saltlen", salt)];
+    let made = host.sign(&key, PREFER, c"SHA256", &with(c"11"), b"a message").unwrap();
+    for (salt, good) in [(c"11", true), (c"auto", true), (c"12", false), (c"digest", false)] {
+        let result = host.verify(&key, PREFER, c"SHA256", &with(salt), b"a message", &made);
+        assert_eq!(result.is_ok(), good, "{salt:?}");
+    }
+}
+
+/// `openssl dgst` and X.509 sign in pieces, of contexts that they copy.
+#[test]
+fn messages_come_in_pieces_and_contexts_are_copied() {
+    let host = Host::module();
+    let key = host.key(&pem("rsa-2048.pem"));
+    let expected = host.sign(&key, DEFAULT, c"SHA512", &[], b"a longer message").unwrap();
+    let first = MdContext::new();
+    let init = libcrypto::EVP_DigestSignInit_ex;
+    host.digest_init(init, &first, &key, DEMAND, c"SHA512", &[]).unwrap();
+    let update = |context: &MdContext, piece: &[u8]| {
+        let (data, len) = (piece.as_ptr().cast(), piece.len());
+        // SAFETY: a context and a message.
+        check(unsafe { libcrypto::EVP_DigestSignUpdate(context.0, data, len) }).unwrap();
+    };
+    let finish = |context: &MdContext| {
+        let (mut signature, mut len) = (vec![0; 256], 256);
+        // SAFETY: a context and a buffer.
+        let signed =
+            unsafe { libcrypto::EVP_DigestSignFinal(context.0, signature.as_mut_ptr(), &mut len) };
+        check(signed).map(|()| signature)
+    };
+    update(&first, b"a longer ");
+    let second = MdContext::new();
+    // SAFETY: two contexts.
+    check(unsafe { libcrypto::EVP_MD_CTX_copy_ex(second.0, first.0) }).unwrap();
+    update(&first, b"message");
+    update(&second, b"story");
+    assert_eq!(finish(&first).unwrap(), expected);
+    assert_ne!(finish(&second).unwrap(), expected);
+}
+
+/// What X.509 writes beside a signature.
+#[test]
+fn algorithm_identifiers_are_those_of_openssl() {
+    let host = Host::module();
+    let key = host.key(&pem("rsa-4096.pem"));
+    let identifier = |query: &CStr, digest: &CStr, params: &[(&CStr, &CStr)]| {
+        let context = MdContext::new();
+        let init = libcrypto::EVP_DigestSignInit_ex;
+        host.digest_init(init, &context, &key, query, digest, params).unwrap();
+        let mut bytes = [0; 128];
+        let mut wanted = [libcrypto::octets(c"algorithm-id", &mut bytes), END];
+        // SAFETY: the key context of a context that lives, and parameters that outlive the call.
+        let operation = unsafe { libcrypto::EVP_MD_CTX_get_pkey_ctx(context.0) };
+        // SAFETY: as above.
+        let got = unsafe { libcrypto::EVP_PKEY_CTX_get_params(operation, wanted.as_mut_ptr()) };
+        let len = wanted[0].return_size;
+        check(got).map(|()| bytes[..len].to_vec())
+    };
+    for digest in DIGESTS {
+        let ours = identifier(PREFER, digest, &[]);
+        if [c"MD5-SHA1"].contains(&digest) {
+            assert!(ours.is_err());
+            continue;
+        }
+        assert_eq!(ours, identifier(DEFAULT, digest, &[]), "{digest:?}");
+    }
+    for digest in [c"SHA1", c"SHA224", c"SHA256", c"SHA384", c"SHA512"] {
+        for salt in [c"digest", c"auto", c"20", c"0", c"300"] {
+            for mgf1 in [c"SHA1", digest] {
+                let params = [PSS, (c"saltlen", salt), (c"mgf1-digest", mgf1)];
+                let ours = identifier(PREFER, digest, &params).unwrap();
+                let theirs = identifier(DEFAULT, digest, &params).unwrap();
+                assert_eq!(hex::encode(ours), hex::encode(theirs), "{digest:?} {params:?}");
+            }
+        }
+    }
+}
+
+/// Without a digest, bytes are padded as they are: `openssl pkeyutl -sign`, `openssl speed`.
+#[test]
+fn bytes_are_signed_verified_and_recovered_raw() {
+    let host = Host::module();
+    let key = host.key(&pem("rsa-2048.pem"));
+    for (mode, message) in
+        [(c"pkcs1", vec![5; 36]), (c"pkcs1", vec![5; 245]), (c"none", vec![5; 256])]
+    {
+        let params = [libcrypto::text(c"pad-mode", mode)];
+        let sign = |query| {
+            let operation = host.operation(&key, query);
+            operation.init(libcrypto::EVP_PKEY_sign_init_ex, &params).unwrap();
+            operation.run(libcrypto::EVP_PKEY_sign, &message).unwrap()
+        };
+        let signature = sign(DEMAND);
+        assert_eq!(signature, sign(DEFAULT));
+
+        let operation = host.operation(&key, DEMAND);
+        operation.init(libcrypto::EVP_PKEY_verify_recover_init_ex, &params).unwrap();
+        let recovered = operation.run(libcrypto::EVP_PKEY_verify_recover, &signature).unwrap();
+        assert_eq!(recovered, message);
+
+        let operation = host.operation(&key, DEMAND);
+        operation.init(libcrypto::EVP_PKEY_verify_init_ex, &params).unwrap();
+        let verify = |message: &[u8]| {
+            let (sig, sig_len) = (signature.as_ptr(), signature.len());
+            let (tbs, tbs_len) = (message.as_ptr(), message.len());
+            // SAFETY: a context, a signature and a message.
+            unsafe { libcrypto::EVP_PKEY_verify(operation.0, sig, sig_len, tbs, tbs_len) }
+        };
+        assert_eq!(verify(&message), 1);
+        assert_eq!(verify(&message[1..]), 0);
+    }
+    let operation = host.operation(&key, DEMAND);
+    operation.init(libcrypto::EVP_PKEY_sign_init_ex, &[]).unwrap();
+    let error = operation.run(libcrypto::EVP_PKEY_sign, &[5; 246]).unwrap_err();
+    assert!(error.contains("too long"), "{error}");
+}
+
+#[test]
+fn digests_are_recovered_under_their_name_only() {
+    let host = Host::module();
+    let key = host.key(&pem("rsa-2048.pem"));
+    let recover = |digest: &CStr, signature: &[u8]| {
+        let operation = host.operation(&key, DEMAND);
+        let params = [libcrypto::text(c"digest", digest)];
+        operation.init(libcrypto::EVP_PKEY_verify_recover_init_ex, &params).unwrap();
+        operation.run(libcrypto::EVP_PKEY_verify_recover, signature)
+    };
+    let signature = host.sign(&key, DEFAULT, c"SHA256", &[], b"abc").unwrap();
+    let digest = recover(c"SHA256", &signature).unwrap();
+    assert_eq!(
+        hex::encode(digest),
+        "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"
+    );
+    assert!(recover(c"SHA512", &signature).is_err());
+    assert!(recover(c"MD5-SHA1", &signature).is_err());
+}
+
+#[test]
+fn what_was_set_is_answered_as_number_or_name() {
+    let host = Host::module();
+    let key = host.key(&pem("rsa-2048.pem"));
+    let context = MdContext::new();
+    let params = [PSS, (c"saltlen", c"digest"), (c"mgf1-digest", c"SHA384")];
+    let init = libcrypto::EVP_DigestSignInit_ex;
+    host.digest_init(init, &context, &key, DEMAND, c"SHA256", &params).unwrap();
+    // SAFETY: a context that lives.
+    let operation = unsafe { libcrypto::EVP_MD_CTX_get_pkey_ctx(context.0) };
+    let (mut mode, mut salt) = (0, 0);
+    let mut numbers =
+        [libcrypto::int(c"pad-mode", &mut mode), libcrypto::int(c"saltlen", &mut salt), END];
+    // SAFETY: a context, and parameters that outlive the call.
+    check(unsafe { libcrypto::EVP_PKEY_CTX_get_params(operation, numbers.as_mut_ptr()) }).unwrap();
+    assert_eq!((mode, salt), (6, -1));
+    let mut buffers = [[0_u8; 32]; 4];
+    let names = [c"pad-mode", c"saltlen", c"digest", c"mgf1-digest"];
+    let mut texts: Vec<_> = names
+        .iter()
+        .zip(&mut buffers)
+        .map(|(key, buffer)| {
+            let mut param = libcrypto::octets(key, buffer);
+            param.data_type = 4;
+            param
+        })
+        .chain([END])
+        .collect();
+    // SAFETY: a context, and parameters that outlive the call.
+    check(unsafe { libcrypto::EVP_PKEY_CTX_get_params(operation, texts.as_mut_ptr()) }).unwrap();
+    let texts = buffers.map(|b| CStr::from_bytes_until_nul(&b).unwrap().to_owned());
+    assert_eq!(
+        texts.each_ref().map(|t| t.as_c_str()),
+        [c"pss", c"digest", c"SHA2-256", c"SHA2-384"]
+    );
+}
+
+#[test]
+fn what_is_not_supported_says_so() {
+    let host = Host::module();
+    let key = host.key(&pem("rsa-2048.pem"));
+    for (digest, params, word) in [
+        (c"RIPEMD160", &[][..], "unsupported digest"),
+        (c"SHA256", &[(c"pad-mode", c"x931")][..], "unsupported padding"),
+        (c"SHA256", &[(c"pad-mode", c"none")][..], "unsupported padding"),
+        (c"SHA256", &[PSS, (c"saltlen", c"300")][..], "salt length"),
+        (c"SHA256", &[PSS, (c"saltlen", c"-9")][..], "salt length"),
+        (c"SHA256", &[(c"digest", c"SHA512")][..], "keeps its digest"),
+        (c"MD5", &[PSS][..], "unsupported digest"),
+    ] {
+        let digest: &CStr = digest;
+        let params: Vec<(&CStr, &CStr)> = params.iter().map(|&(k, v)| (k, v)).collect();
+        let result = host.sign(&key, DEMAND, digest, &params, b"a message");
+        let error = result.unwrap_err();
+        assert!(error.contains(word), "{digest:?} {params:?}: {error}");
+    }
+}
+
+#[test]
+fn a_buffer_that_is_too_small_is_left_alone() {
+    let host = Host::module();
+    let key = host.key(&pem("rsa-2048.pem"));
+    let operation = host.operation(&key, DEMAND);
+    operation.init(libcrypto::EVP_PKEY_sign_init_ex, &[]).unwrap();
+    let (mut buffer, mut len) = ([0xa5; 256], 255);
+    let tbs = [5; 36];
+    // SAFETY: a context, a buffer that is longer than said, a message.
+    let signed = unsafe {
+        libcrypto::EVP_PKEY_sign(operation.0, buffer.as_mut_ptr(), &mut len, tbs.as_ptr(), 36)
+    };
+    let error = check(signed).unwrap_err();
+    assert!(error.contains("too small"), "{error}");
+    assert_eq!(buffer, [0xa5; 256]);
+    // SAFETY: a context, and a NULL message of no bytes.
+    let signed = unsafe {
+        libcrypto::EVP_PKEY_sign(operation.0, buffer.as_mut_ptr(), &mut 256, ptr::null(), 0)
+    };
+    assert_eq!(check(signed), Ok(()));
+}
