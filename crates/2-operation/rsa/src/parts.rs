@@ -7,7 +7,7 @@ use zeroize::Zeroizing;
 /// A private key's numbers, big-endian, with RFC 8017's names; leading zeros are allowed.
 ///
 /// The secret ones are zeroized when the value is dropped. Nothing is checked until
-/// [`crate::validate::private`].
+/// [`PrivateKey::from_parts`](crate::PrivateKey::from_parts).
 #[derive(Clone)]
 pub struct KeyParts {
     /// The modulus.
