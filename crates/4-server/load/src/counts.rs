@@ -1,0 +1,113 @@
+//! What the client counted.
+
+use std::collections::BTreeMap;
+
+use crate::phase::{Cause, Failure, Phase};
+
+/// The most kinds of failures that are told apart; a hostile server can think of many.
+const KINDS_MAX: usize = 64;
+
+/// Events of a window of time. Every attempt ends as a transaction or as a failure, or is still in
+/// flight; a failure to close comes after its transaction.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Counts {
+    /// Connections begun.
+    pub attempts: u64,
+    /// Handshakes that the client holds for complete: the server's Finished is verified, ours sent.
+    pub client_done: u64,
+    /// Handshakes that the server confirmed: by its Finished in TLS 1.2, by a byte of application
+    /// data or its `close_notify` after our Finished in TLS 1.3. Only these make a rate.
+    pub confirmed: u64,
+    /// Confirmed handshakes whose whole body arrived.
+    pub transactions: u64,
+    /// Bytes of bodies received, of failed transactions too.
+    pub body_bytes: u64,
+    /// Failures by phase and cause.
+    pub failures: BTreeMap<Failure, u64>,
+}
+
+impl Counts {
+    pub(crate) fn fail(&mut self, failure: Failure) {
+        let known = self.failures.contains_key(&failure);
+        let failure = if known || self.failures.len() < KINDS_MAX {
+            failure
+        } else {
+            Failure::new(failure.phase, Cause::Other)
+        };
+        *self.failures.entry(failure).or_default() += 1;
+    }
+
+    pub(crate) fn add(&mut self, other: &Self) {
+        self.attempts += other.attempts;
+        self.client_done += other.client_done;
+        self.confirmed += other.confirmed;
+        self.transactions += other.transactions;
+        self.body_bytes += other.body_bytes;
+        for (failure, count) in &other.failures {
+            *self.failures.entry(failure.clone()).or_default() += count;
+        }
+    }
+
+    /// All failures.
+    #[must_use]
+    pub fn failed(&self) -> u64 {
+        self.failures.values().sum()
+    }
+
+    /// The failures of a phase.
+    #[must_use]
+    pub fn failed_in(&self, phase: Phase) -> u64 {
+        self.failures.iter().filter(|(failure, _)| failure.phase == phase).map(|(_, n)| n).sum()
+    }
+
+    /// Failures by TLS alert of the server, by the alert's number.
+    #[must_use]
+    pub fn alerts(&self) -> BTreeMap<u8, u64> {
+        let mut alerts = BTreeMap::new();
+        for (failure, count) in &self.failures {
+            if let Cause::Alert(number) = failure.cause {
+                *alerts.entry(number).or_default() += count;
+            }
+        }
+        alerts
+    }
+
+    /// The most frequent failure with its count.
+    #[must_use]
+    pub fn worst(&self) -> Option<(&Failure, u64)> {
+        let most = self.failures.iter().max_by_key(|(_, count)| **count);
+        most.map(|(failure, count)| (failure, *count))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn failures_are_told_apart_by_phase_and_alert() {
+        let mut counts = Counts::default();
+        let failure = |phase, cause| Failure::new(phase, cause);
+        counts.fail(failure(Phase::Hello, Cause::Alert(40)));
+        counts.fail(failure(Phase::Finished, Cause::Alert(40)));
+        counts.fail(failure(Phase::Finished, Cause::Alert(40)));
+        counts.fail(failure(Phase::Connect, Cause::Refused));
+        assert_eq!(counts.failed(), 4);
+        assert_eq!(counts.failed_in(Phase::Finished), 2);
+        assert_eq!(counts.alerts(), BTreeMap::from([(40, 3)]));
+        assert_eq!(counts.worst(), Some((&failure(Phase::Finished, Cause::Alert(40)), 2)));
+    }
+
+    #[test]
+    fn a_thousand_kinds_of_failures_take_no_room_and_lose_no_count() {
+        let mut counts = Counts::default();
+        for found_bytes in 0..1000 {
+            counts.fail(Failure::new(Phase::Data, Cause::WrongLength { found_bytes }));
+        }
+        assert_eq!(counts.failures.len(), KINDS_MAX + 1);
+        assert_eq!(counts.failed(), 1000);
+        let mut sum = counts.clone();
+        sum.add(&counts);
+        assert_eq!(sum.failed_in(Phase::Data), 2000);
+    }
+}

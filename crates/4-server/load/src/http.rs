@@ -1,0 +1,230 @@
+//! The request, and the reading of its response: HTTP/1, one response per connection.
+
+use crate::phase::Cause;
+use crate::plan::Exchange;
+
+/// The longest head of a response that is read.
+const HEAD_BYTES_MAX: usize = 16 * 1024;
+
+/// The request of a plan; empty for none.
+pub(crate) fn request(exchange: &Exchange, host: &str) -> Vec<u8> {
+    match exchange {
+        Exchange::HandshakeOnly => Vec::new(),
+        Exchange::Get { path, .. } => {
+            format!("GET {path} HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\r\n").into_bytes()
+        }
+    }
+}
+
+/// Reads one response, in pieces of any size, and keeps none of its body.
+#[derive(Debug)]
+pub(crate) struct Response {
+    expected_bytes: u64,
+    /// The head so far; only while it is incomplete.
+    head: Vec<u8>,
+    state: State,
+    body_bytes: u64,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum State {
+    Head,
+    /// Whether the head announced the length; else the end of the stream ends the body.
+    Body {
+        announced: bool,
+    },
+}
+
+impl Response {
+    pub(crate) const fn new(expected_bytes: u64) -> Self {
+        Self { expected_bytes, head: Vec::new(), state: State::Head, body_bytes: 0 }
+    }
+
+    /// Forgets everything, for the next response.
+    pub(crate) fn clear(&mut self) {
+        self.head.clear();
+        self.state = State::Head;
+        self.body_bytes = 0;
+    }
+
+    /// Takes a piece of the stream.
+    pub(crate) fn read(&mut self, piece: &[u8]) -> Result<(), Cause> {
+        match self.state {
+            State::Body { .. } => self.body(piece.len()),
+            State::Head if self.head.is_empty() => {
+                // as a rule the head comes whole, and is not copied
+                match self.parse(piece)? {
+                    Some(length) => self.body(piece.len() - length),
+                    None => self.keep(piece),
+                }
+            }
+            State::Head => {
+                self.keep(piece)?;
+                let head = core::mem::take(&mut self.head);
+                let parsed = self.parse(&head)?;
+                match parsed {
+                    Some(length) => self.body(head.len() - length),
+                    None => {
+                        self.head = head;
+                        Ok(())
+                    }
+                }
+            }
+        }
+    }
+
+    fn keep(&mut self, piece: &[u8]) -> Result<(), Cause> {
+        if self.head.len() + piece.len() > HEAD_BYTES_MAX {
+            return Err(Cause::Response("a head of more than 16 KiB"));
+        }
+        self.head.extend_from_slice(piece);
+        Ok(())
+    }
+
+    /// The length of the head at the beginning of `bytes`, once it is complete.
+    fn parse(&mut self, bytes: &[u8]) -> Result<Option<usize>, Cause> {
+        let mut headers = [httparse::EMPTY_HEADER; 64];
+        let mut response = httparse::Response::new(&mut headers);
+        let length = match response.parse(bytes) {
+            Ok(httparse::Status::Complete(length)) => length,
+            Ok(httparse::Status::Partial) => return Ok(None),
+            Err(_) => return Err(Cause::Response("its head is malformed")),
+        };
+        match response.code {
+            Some(200) => {}
+            Some(status) => return Err(Cause::Status(status)),
+            None => return Err(Cause::Response("its head has no status")),
+        }
+        let mut announced = None;
+        for header in response.headers.iter() {
+            if header.name.eq_ignore_ascii_case("transfer-encoding") {
+                return Err(Cause::Response("a body in chunks: ask for a plain file"));
+            }
+            if header.name.eq_ignore_ascii_case("content-length") {
+                let length = core::str::from_utf8(header.value).ok();
+                let length = length.and_then(|text| text.trim().parse::<u64>().ok());
+                let length = length.ok_or(Cause::Response("its length is no number"))?;
+                if announced.is_some_and(|other| other != length) {
+                    return Err(Cause::Response("it has two lengths"));
+                }
+                announced = Some(length);
+            }
+        }
+        if let Some(found_bytes) = announced.filter(|&length| length != self.expected_bytes) {
+            return Err(Cause::WrongLength { found_bytes });
+        }
+        self.state = State::Body { announced: announced.is_some() };
+        Ok(Some(length))
+    }
+
+    fn body(&mut self, bytes: usize) -> Result<(), Cause> {
+        self.body_bytes += u64::try_from(bytes).unwrap_or(u64::MAX);
+        if self.body_bytes > self.expected_bytes {
+            return Err(Cause::WrongLength { found_bytes: self.body_bytes });
+        }
+        Ok(())
+    }
+
+    /// Whether the body is complete as announced.
+    pub(crate) fn is_complete(&self) -> bool {
+        self.state == State::Body { announced: true } && self.body_bytes == self.expected_bytes
+    }
+
+    /// What the end of the stream (`close_notify`) means for a response that is not complete.
+    pub(crate) fn end(&self) -> Result<(), Cause> {
+        match self.state {
+            State::Body { announced: false } if self.body_bytes == self.expected_bytes => Ok(()),
+            State::Body { announced: false } => {
+                Err(Cause::WrongLength { found_bytes: self.body_bytes })
+            }
+            _ => Err(Cause::Closed),
+        }
+    }
+
+    /// Bytes of the body so far.
+    pub(crate) const fn body_bytes(&self) -> u64 {
+        self.body_bytes
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "tests")]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    const HEAD: &str = "HTTP/1.1 200 OK\r\nContent-Length: 20\r\nServer: x\r\n\r\n";
+
+    fn read(text: &str, expected_bytes: u64) -> Result<Response, Cause> {
+        let mut response = Response::new(expected_bytes);
+        response.read(text.as_bytes())?;
+        Ok(response)
+    }
+
+    #[test]
+    fn the_request_is_what_the_embedded_server_reads() {
+        let text = String::from_utf8(request(&Exchange::bytes(14_336), "127.0.0.1")).unwrap();
+        let expected = "GET /bytes/14336 HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n\r\n";
+        assert_eq!(text, expected);
+        assert!(request(&Exchange::HandshakeOnly, "x").is_empty());
+    }
+
+    #[test]
+    fn lengths_are_held_against_the_plan() {
+        let body = "x".repeat(20);
+        assert!(read(&format!("{HEAD}{body}"), 20).unwrap().is_complete());
+        assert!(!read(&format!("{HEAD}{}", &body[1..]), 20).unwrap().is_complete());
+        let wrong = |text: &str, expected| read(text, expected).unwrap_err();
+        assert_eq!(wrong(HEAD, 21), Cause::WrongLength { found_bytes: 20 });
+        assert_eq!(wrong(&format!("{HEAD}{body}y"), 20), Cause::WrongLength { found_bytes: 21 });
+        assert_eq!(read(HEAD, 20).unwrap().end(), Err(Cause::Closed));
+    }
+
+    #[test]
+    fn a_body_without_length_ends_with_the_stream() {
+        let text = "HTTP/1.0 200 ok\r\nContent-type: text/plain\r\n\r\nabc";
+        let response = read(text, 3).unwrap();
+        assert!(!response.is_complete());
+        assert_eq!(response.end(), Ok(()));
+        assert_eq!(read(text, 4).unwrap().end(), Err(Cause::WrongLength { found_bytes: 3 }));
+    }
+
+    #[test]
+    fn what_is_no_good_response_is_named() {
+        let of = |text: &str| read(text, 20).unwrap_err();
+        assert_eq!(of("HTTP/1.1 404 Not Found\r\n\r\n"), Cause::Status(404));
+        assert!(matches!(of("SSH-2.0-OpenSSH\r\n\r\n"), Cause::Response(_)));
+        let chunked = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n";
+        assert!(matches!(of(chunked), Cause::Response(_)));
+        let two = "HTTP/1.1 200 OK\r\nContent-Length: 20\r\nContent-Length: 21\r\n\r\n";
+        assert!(matches!(of(two), Cause::Response(_)));
+        let endless = format!("HTTP/1.1 200 OK\r\nX: {}", "x".repeat(HEAD_BYTES_MAX));
+        assert!(matches!(of(&endless), Cause::Response(_)));
+        assert_eq!(Response::new(20).end(), Err(Cause::Closed));
+    }
+
+    proptest! {
+        #[test]
+        fn pieces_make_no_difference(cuts in proptest::collection::vec(1_usize..40, 1..80)) {
+            let text = format!("{HEAD}{}", "x".repeat(20));
+            let mut response = Response::new(20);
+            let mut rest = text.as_bytes();
+            for cut in cuts {
+                let (piece, after) = rest.split_at(cut.min(rest.len()));
+                response.read(piece).unwrap();
+                rest = after;
+            }
+            response.read(rest).unwrap();
+            prop_assert!(response.is_complete());
+            prop_assert_eq!(response.body_bytes(), 20);
+        }
+
+        #[test]
+        fn no_bytes_make_it_panic(bytes in proptest::collection::vec(any::<u8>(), 0..200)) {
+            let mut response = Response::new(3);
+            let _ = response.read(&bytes);
+            let _ = response.end();
+        }
+    }
+}

@@ -1,0 +1,110 @@
+//! Times, as a histogram with a fixed range.
+
+use core::time::Duration;
+
+use hdrhistogram::Histogram;
+
+/// A histogram of times from 1 µs to 100 s with three significant digits; about 160 kB.
+///
+/// The range never changes, so histograms of threads add up exactly. A value below the range counts
+/// as its lowest step, one above it is counted apart, and none is dropped.
+#[derive(Clone, Debug)]
+pub struct Latency {
+    times: Histogram<u64>,
+    above: u64,
+}
+
+impl Latency {
+    /// Lower end of the range, in nanoseconds.
+    pub const LOW_NS: u64 = 1_000;
+    /// Upper end of the range, in nanoseconds.
+    pub const HIGH_NS: u64 = 100_000_000_000;
+    /// Significant digits.
+    pub const DIGITS: u8 = 3;
+
+    pub(crate) fn new() -> Self {
+        let times = Histogram::new_with_bounds(Self::LOW_NS, Self::HIGH_NS, Self::DIGITS)
+            .expect("the bounds are constants that the histogram takes");
+        Self { times, above: 0 }
+    }
+
+    pub(crate) fn record(&mut self, time: Duration) {
+        let nanos = u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
+        if nanos > Self::HIGH_NS || self.times.record(nanos).is_err() {
+            self.above += 1;
+        }
+    }
+
+    pub(crate) fn add(&mut self, other: &Self) {
+        self.times.add(&other.times).expect("all histograms have the same bounds");
+        self.above += other.above;
+    }
+
+    /// How many times were recorded, those above the range with them.
+    #[must_use]
+    pub fn count(&self) -> u64 {
+        self.times.len() + self.above
+    }
+
+    /// How many were longer than the range.
+    #[must_use]
+    pub const fn above(&self) -> u64 {
+        self.above
+    }
+
+    /// The quantile `q` in [0, 1], in nanoseconds; `None` of nothing, or where it lies above the
+    /// range.
+    #[must_use]
+    pub fn quantile_ns(&self, q: f64) -> Option<u64> {
+        #[allow(
+            clippy::cast_possible_truncation,
+            clippy::cast_sign_loss,
+            clippy::cast_precision_loss,
+            reason = "a count of times in a run is far below 2^52"
+        )]
+        let rank = ((q.clamp(0.0, 1.0) * self.count() as f64).ceil() as u64).max(1);
+        if rank > self.times.len() {
+            return None;
+        }
+        #[allow(clippy::cast_precision_loss, reason = "as above")]
+        let within = rank as f64 / self.times.len() as f64;
+        Some(self.times.value_at_quantile(within))
+    }
+
+    /// The histogram below, for plots: its values are in nanoseconds.
+    #[must_use]
+    pub const fn histogram(&self) -> &Histogram<u64> {
+        &self.times
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "tests")]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn quantiles_are_in_nanoseconds_with_three_digits() {
+        let mut latency = Latency::new();
+        (1..=1000).for_each(|ms| latency.record(Duration::from_millis(ms)));
+        let p99 = latency.quantile_ns(0.99).unwrap();
+        assert!(p99.abs_diff(990_000_000) <= 990_000, "{p99}");
+        assert_eq!(latency.count(), 1000);
+        assert_eq!(Latency::new().quantile_ns(0.5), None);
+    }
+
+    #[test]
+    fn what_is_out_of_range_is_counted() {
+        let mut latency = Latency::new();
+        latency.record(Duration::from_nanos(3));
+        latency.record(Duration::from_secs(101));
+        assert_eq!((latency.count(), latency.above()), (2, 1));
+        assert_eq!(latency.quantile_ns(1.0), None, "the longest is above the range");
+        assert!(latency.quantile_ns(0.5).is_some_and(|ns| ns <= Latency::LOW_NS));
+
+        let mut sum = Latency::new();
+        sum.add(&latency);
+        sum.add(&latency);
+        assert_eq!((sum.count(), sum.above()), (4, 2));
+    }
+}

@@ -1,0 +1,311 @@
+//! What is to be done, as pure data: the same plan is the same load.
+
+use core::time::Duration;
+
+use serde::{Deserialize, Serialize};
+use sha2::{Digest as _, Sha256};
+
+use crate::error::Error;
+use crate::verdict::Limits;
+
+/// One closed loop: so many connections in flight, each replaced when it is done.
+///
+/// Its JSON and its [`hash`](Self::hash) say what was asked for; a later version of the plan has
+/// another `version`, and so another hash.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Plan {
+    /// The version of this declaration: [`Self::VERSION`].
+    pub version: u32,
+    /// Connections in flight, over all threads; from 1 to [`Self::CONNECTIONS_MAX`].
+    pub connections: u32,
+    /// Threads that drive them; from 1 to the number of connections.
+    pub threads: u32,
+    /// Logical cores that the threads are pinned to, in turn; empty: the system chooses.
+    pub cores: Vec<u32>,
+    /// Initialise and ramp up: connections start one by one over its first half.
+    pub warm_up_ms: u64,
+    /// The part that counts; at least [`Self::SUSTAIN_MS_MIN`].
+    pub sustain_ms: u64,
+    /// The longest that a connection may stay in one phase; also the longest wait for the
+    /// referee's log.
+    pub phase_ms_max: u64,
+    /// Protocol version and key exchange.
+    pub protocol: Protocol,
+    /// What is transferred.
+    pub exchange: Exchange,
+    /// Which handshakes verify the signature over the key exchange.
+    pub verify: Verify,
+    /// Key shares of the key agreement.
+    pub key_share: Freshness,
+    /// Premaster secrets of RSA key exchange.
+    pub premaster: Freshness,
+    /// How connections end.
+    pub close: Close,
+    /// No more starts per second than this, over all threads.
+    pub starts_per_s_max: Option<u32>,
+    /// Loopback source addresses in turn, from 127.0.0.2 on; 0: the system chooses one.
+    pub source_addresses: u8,
+    /// From where on a run is invalid or doubtful.
+    pub limits: Limits,
+}
+
+/// Protocol version and key exchange; the suite is AES-128-GCM with SHA-256 in each.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Protocol {
+    /// TLS 1.2, the premaster secret encrypted to the server's RSA key.
+    Tls12Rsa,
+    /// TLS 1.2, ECDHE on X25519, signed with RSA.
+    Tls12X25519,
+    /// TLS 1.2, ECDHE on P-256, signed with RSA.
+    Tls12P256,
+    /// TLS 1.3, X25519, signed with RSA.
+    Tls13,
+}
+
+impl Protocol {
+    /// Every protocol.
+    pub const ALL: [Self; 4] = [Self::Tls12Rsa, Self::Tls12X25519, Self::Tls12P256, Self::Tls13];
+
+    /// As plans, subjects of records and flags spell it: `tls12-rsa`.
+    #[must_use]
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::Tls12Rsa => "tls12-rsa",
+            Self::Tls12X25519 => "tls12-x25519",
+            Self::Tls12P256 => "tls12-p256",
+            Self::Tls13 => "tls13",
+        }
+    }
+}
+
+/// What one transaction transfers.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub enum Exchange {
+    /// `GET` of a path whose body has exactly so many bytes.
+    Get {
+        /// The path, as it stands in the request; begins with `/`.
+        path: String,
+        /// Bytes of the body. Any other length is an error.
+        bytes: u64,
+    },
+    /// Nothing: `close_notify` follows the handshake, and the server's `close_notify` confirms it
+    /// in TLS 1.3 (in TLS 1.2 its verified Finished does).
+    HandshakeOnly,
+}
+
+impl Exchange {
+    /// `GET /bytes/{bytes}`, as the embedded server has it.
+    #[must_use]
+    pub fn bytes(bytes: u64) -> Self {
+        Self::Get { path: format!("/bytes/{bytes}"), bytes }
+    }
+}
+
+/// Which handshakes verify the signature. The server's Finished is verified in all of them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub enum Verify {
+    /// All.
+    Always,
+    /// None.
+    Never,
+    /// One in so many, at random; 0 is refused.
+    Sample {
+        /// How many.
+        one_in: u32,
+    },
+}
+
+/// Whether a secret is made for each handshake or once per thread.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Freshness {
+    /// For each handshake, as real clients do.
+    Fresh,
+    /// Once per thread: cheaper for the client, and visible to the server.
+    Reuse,
+}
+
+impl Freshness {
+    /// As conditions of records spell it.
+    #[must_use]
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::Fresh => "fresh",
+            Self::Reuse => "reuse",
+        }
+    }
+}
+
+/// How a connection ends after its transaction. Requests say `Connection: close` in both.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Close {
+    /// `close_notify`, then the server's `close_notify` or end of stream is awaited, and the socket
+    /// closed. `TIME_WAIT` stays where the close began.
+    Fin,
+    /// `close_notify` unsent; a reset at once when the transaction is complete, so that no port
+    /// waits. Never before the server confirmed.
+    RstAfterConfirm,
+}
+
+impl Close {
+    /// As conditions of records spell it.
+    #[must_use]
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::Fin => "fin",
+            Self::RstAfterConfirm => "rst-after-confirm",
+        }
+    }
+}
+
+impl Plan {
+    /// The version that this program writes and runs.
+    pub const VERSION: u32 = 1;
+    /// The most connections: as many as one loopback address has ports, and some addresses more.
+    pub const CONNECTIONS_MAX: u32 = 100_000;
+    /// The shortest sustained part: a rate per tenth of a second needs some tenths.
+    pub const SUSTAIN_MS_MIN: u64 = 200;
+    /// The longest times: a day.
+    pub const MS_MAX: u64 = 24 * 3600 * 1000;
+
+    /// Full handshakes with 14,336 bytes each \[HP01\]: one thread, 16 connections, no signature
+    /// verified, key shares fresh, reset after confirmation; 1 s of warm-up and 5 s that count.
+    #[must_use]
+    pub fn new(protocol: Protocol) -> Self {
+        Self {
+            version: Self::VERSION,
+            connections: 16,
+            threads: 1,
+            cores: Vec::new(),
+            warm_up_ms: 1000,
+            sustain_ms: 5000,
+            phase_ms_max: 5000,
+            protocol,
+            exchange: Exchange::bytes(14_336),
+            verify: Verify::Never,
+            key_share: Freshness::Fresh,
+            premaster: Freshness::Fresh,
+            close: Close::RstAfterConfirm,
+            starts_per_s_max: None,
+            source_addresses: 0,
+            limits: Limits::default(),
+        }
+    }
+
+    /// The first 16 hexadecimal digits of the SHA-256 of the plan's JSON.
+    ///
+    /// # Panics
+    ///
+    /// Never: a plan is data that JSON can hold.
+    #[must_use]
+    pub fn hash(&self) -> String {
+        let json = serde_json::to_vec(self).expect("a plan has no maps and no foreign types");
+        hex::encode(&Sha256::digest(json)[..8])
+    }
+
+    /// Whether the plan can be run.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Plan`] with the field and its range.
+    pub fn check(&self) -> Result<(), Error> {
+        let ms = 1..=Self::MS_MAX;
+        let path_ok = match &self.exchange {
+            Exchange::HandshakeOnly => true,
+            Exchange::Get { path, .. } => {
+                path.starts_with('/')
+                    && path.len() <= 1024
+                    && path.bytes().all(|byte| byte.is_ascii_graphic())
+            }
+        };
+        let rules: [(bool, &'static str); 11] = [
+            (self.version == Self::VERSION, "version is 1 in this program"),
+            (
+                (1..=Self::CONNECTIONS_MAX).contains(&self.connections),
+                "connections are 1 to 100000",
+            ),
+            (
+                (1..=self.connections).contains(&self.threads),
+                "threads are 1 to the number of connections",
+            ),
+            (self.cores.iter().all(|&core| core < 1024), "cores are numbers below 1024"),
+            (self.warm_up_ms <= Self::MS_MAX, "warm_up_ms is at most a day"),
+            (
+                (Self::SUSTAIN_MS_MIN..=Self::MS_MAX).contains(&self.sustain_ms),
+                "sustain_ms is 200 to a day",
+            ),
+            (ms.contains(&self.phase_ms_max), "phase_ms_max is 1 to a day"),
+            (path_ok, "a path begins with / and is visible ASCII, at most 1024 characters"),
+            (self.verify != Verify::Sample { one_in: 0 }, "one_in is at least 1"),
+            (self.starts_per_s_max != Some(0), "starts_per_s_max is at least 1"),
+            (self.limits.are_shares(), "limits are shares in [0, 1]"),
+        ];
+        match rules.iter().find(|(ok, _)| !ok) {
+            None => Ok(()),
+            Some((_, rule)) => Err(Error::Plan(rule)),
+        }
+    }
+
+    pub(crate) const fn phase_max(&self) -> Duration {
+        Duration::from_millis(self.phase_ms_max)
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "tests")]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_plan_is_data_and_its_hash_names_it() {
+        let plan = Plan::new(Protocol::Tls13);
+        let json = serde_json::to_string(&plan).unwrap();
+        let again: Plan = serde_json::from_str(&json).unwrap();
+        assert_eq!(again, plan);
+        assert_eq!(again.hash(), plan.hash());
+        assert_eq!(plan.hash().len(), 16);
+        let other = Plan { close: Close::Fin, ..plan.clone() };
+        assert_ne!(other.hash(), plan.hash());
+        assert!(json.contains(r#""protocol":"tls13""#), "{json}");
+        assert!(serde_json::from_str::<Plan>(&json.replace("connections", "conns")).is_err());
+    }
+
+    #[test]
+    fn words_are_those_of_the_json() {
+        for protocol in Protocol::ALL {
+            let json = serde_json::to_string(&protocol).unwrap();
+            assert_eq!(json, format!("\"{}\"", protocol.word()));
+        }
+    }
+
+    #[test]
+    fn plans_out_of_range_are_refused_with_the_rule() {
+        let good = Plan::new(Protocol::Tls12Rsa);
+        good.check().unwrap();
+        let refused = |change: fn(&mut Plan), rule: &str| {
+            let mut plan = good.clone();
+            change(&mut plan);
+            let text = plan.check().unwrap_err().to_string();
+            assert!(text.contains(rule), "{text}");
+        };
+        refused(|p| p.version = 2, "version");
+        refused(|p| p.connections = 0, "connections");
+        refused(|p| p.threads = 17, "threads");
+        refused(|p| p.threads = 0, "threads");
+        refused(|p| p.sustain_ms = 199, "sustain_ms");
+        refused(|p| p.phase_ms_max = 0, "phase_ms_max");
+        refused(|p| p.verify = Verify::Sample { one_in: 0 }, "one_in");
+        refused(|p| p.starts_per_s_max = Some(0), "starts_per_s_max");
+        refused(|p| p.limits.errors = f64::NAN, "limits");
+        for path in ["bytes/1", "/a b", "/a\r\nHost: x"] {
+            let exchange = Exchange::Get { path: path.to_owned(), bytes: 1 };
+            let plan = Plan { exchange, ..good.clone() };
+            assert!(plan.check().is_err(), "{path:?}");
+        }
+    }
+}

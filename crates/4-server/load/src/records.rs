@@ -1,0 +1,210 @@
+//! Outcomes as records.
+
+use std::collections::BTreeMap;
+
+use tollgate_bench::median_estimate;
+use tollgate_record::{BadSubject, Estimate, Kind, Machine, Record, Subject, Timestamp, Unit};
+
+use crate::compare::Comparison;
+use crate::latency::Latency;
+use crate::outcome::Outcome;
+use crate::plan::{Exchange, Plan, Verify};
+use crate::verdict::Verdict;
+
+/// What a server is called in subjects.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Naming {
+    /// The server's key: `rsa-2048`.
+    pub key: String,
+    /// Whose engine signs: `tollgate`, `openssl-3.0.19`.
+    pub by: String,
+}
+
+/// What all records of a sitting share.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Context {
+    /// Where it was measured.
+    pub machine: Machine,
+    /// Versions of everything that took part.
+    pub versions: BTreeMap<String, String>,
+    /// The commit of this project.
+    pub commit: Option<String>,
+    /// More conditions than the plan has.
+    pub conditions: BTreeMap<String, String>,
+}
+
+impl Naming {
+    /// `server/rsa-2048/tls13?by=tollgate&bytes=14336`; a plan without transfer says
+    /// `exchange=handshake` in place of the bytes.
+    ///
+    /// # Errors
+    ///
+    /// The names hold characters that a subject cannot have.
+    pub fn subject(&self, plan: &Plan) -> Result<Subject, BadSubject> {
+        let subject: Subject = format!("server/{}/{}", self.key, plan.protocol.word()).parse()?;
+        let subject = subject.with("by", &self.by)?;
+        match plan.exchange {
+            Exchange::Get { bytes, .. } => subject.with("bytes", bytes),
+            Exchange::HandshakeOnly => subject.with("exchange", "handshake"),
+        }
+    }
+}
+
+/// The records of a server's rounds; none if one of them is invalid.
+///
+/// `sessions_per_s`, `server_cpu_ns_per_session`, `client_cpu_ns_per_session`, and of
+/// `handshake_ns` and `transaction_ns` the quantiles `_p50`, `_p90` and `_p99`. Of several rounds:
+/// the median with its bootstrap interval. Of one round: the rate's interval comes from its bins,
+/// and the other figures have none.
+///
+/// # Errors
+///
+/// The names hold characters that a subject cannot have.
+pub fn records(
+    rounds: &[Outcome],
+    naming: &Naming,
+    context: &Context,
+) -> Result<Vec<Record>, BadSubject> {
+    let Some(first) = rounds.first() else {
+        return Ok(Vec::new());
+    };
+    if rounds.iter().any(|outcome| outcome.verdict() == Verdict::Invalid) {
+        return Ok(Vec::new());
+    }
+    let subject = naming.subject(first.plan())?;
+    let rate = match rounds {
+        [one] => one.sessions_per_s_by_bin().and_then(|bins| around(one.sessions_per_s()?, &bins)),
+        _ => median(rounds, Outcome::sessions_per_s),
+    };
+    let quantile = |of: fn(&Outcome) -> Option<&Latency>, q: f64| {
+        #[allow(clippy::cast_precision_loss, reason = "at most 100 s, in nanoseconds: 10^11")]
+        median(rounds, |outcome| Some(of(outcome)?.quantile_ns(q)? as f64))
+    };
+    let figures = [
+        ("sessions_per_s", Unit::PerSecond, rate),
+        (
+            "server_cpu_ns_per_session",
+            Unit::Nanos,
+            median(rounds, Outcome::server_cpu_ns_per_session),
+        ),
+        (
+            "client_cpu_ns_per_session",
+            Unit::Nanos,
+            median(rounds, Outcome::client_cpu_ns_per_session),
+        ),
+        ("handshake_ns_p50", Unit::Nanos, quantile(Outcome::handshake, 0.5)),
+        ("handshake_ns_p90", Unit::Nanos, quantile(Outcome::handshake, 0.9)),
+        ("handshake_ns_p99", Unit::Nanos, quantile(Outcome::handshake, 0.99)),
+        ("transaction_ns_p50", Unit::Nanos, quantile(Outcome::transaction, 0.5)),
+        ("transaction_ns_p90", Unit::Nanos, quantile(Outcome::transaction, 0.9)),
+        ("transaction_ns_p99", Unit::Nanos, quantile(Outcome::transaction, 0.99)),
+    ];
+    let conditions = conditions(rounds, context);
+    let record = |(quantity, unit, estimate): (&str, Unit, Option<Estimate>)| {
+        Some(measured(&subject, quantity, unit, estimate?, (context, &conditions)))
+    };
+    Ok(figures.into_iter().filter_map(record).collect())
+}
+
+impl Comparison {
+    /// The records of all servers, and of each after the first the ratios against it, as
+    /// `sessions_per_s_ratio` and `server_cpu_per_session_ratio` with the parameter `against`.
+    /// `names` has one entry per server.
+    ///
+    /// # Errors
+    ///
+    /// The names hold characters that a subject cannot have.
+    ///
+    /// # Panics
+    ///
+    /// If there are fewer servers than names.
+    pub fn records(&self, names: &[Naming], context: &Context) -> Result<Vec<Record>, BadSubject> {
+        let mut all = Vec::new();
+        for (server, naming) in names.iter().enumerate() {
+            let rounds = self.outcomes(server);
+            all.extend(records(rounds, naming, context)?);
+            if server == 0 {
+                continue;
+            }
+            let subject = naming.subject(rounds[0].plan())?.with("against", &names[0].by)?;
+            let ratios = [
+                ("sessions_per_s_ratio", self.sessions_ratio(server, 0)),
+                ("server_cpu_per_session_ratio", self.server_cpu_ratio(server, 0)),
+            ];
+            let conditions = conditions(rounds, context);
+            all.extend(ratios.into_iter().filter_map(|(quantity, ratio)| {
+                Some(measured(&subject, quantity, Unit::Ratio, ratio?, (context, &conditions)))
+            }));
+        }
+        Ok(all)
+    }
+}
+
+fn measured(
+    subject: &Subject,
+    quantity: &str,
+    unit: Unit,
+    estimate: Estimate,
+    (context, conditions): (&Context, &BTreeMap<String, String>),
+) -> Record {
+    Record {
+        subject: subject.clone(),
+        quantity: quantity.parse().expect("all quantities of this file are well spelled"),
+        unit,
+        estimate,
+        kind: Kind::Measured,
+        machine: context.machine.clone(),
+        versions: context.versions.clone(),
+        commit: context.commit.clone(),
+        conditions: conditions.clone(),
+        taken_at: Timestamp::now(),
+    }
+}
+
+fn median(rounds: &[Outcome], figure: impl Fn(&Outcome) -> Option<f64>) -> Option<Estimate> {
+    median_estimate(&rounds.iter().map(figure).collect::<Option<Vec<f64>>>()?)
+}
+
+/// The mean of a run, with the interval of the median of its bins, as wide as that is, and with the
+/// mean in it: a short run has uneven bins, and the mean is what was counted.
+fn around(mean: f64, bins: &[f64]) -> Option<Estimate> {
+    let bins = median_estimate(bins)?;
+    let (low, high) = bins.interval();
+    Estimate::new(mean, (low.min(mean), high.max(mean)), bins.samples()).ok()
+}
+
+/// Everything that was disclosed: the plan's hash and policies, and what is doubtful.
+fn conditions(rounds: &[Outcome], context: &Context) -> BTreeMap<String, String> {
+    let plan = rounds[0].plan();
+    let verify = match plan.verify {
+        Verify::Always => "always".to_owned(),
+        Verify::Never => "never".to_owned(),
+        Verify::Sample { one_in } => format!("one in {one_in}"),
+    };
+    let mut verdicts: Vec<_> = rounds.iter().map(Outcome::verdict).collect();
+    verdicts.sort_unstable();
+    let mut conditions = BTreeMap::from([
+        ("client_key_share".to_owned(), plan.key_share.word().to_owned()),
+        ("client_premaster".to_owned(), plan.premaster.word().to_owned()),
+        ("client_verify".to_owned(), verify),
+        ("close".to_owned(), plan.close.word().to_owned()),
+        ("connections".to_owned(), plan.connections.to_string()),
+        ("loop".to_owned(), "closed".to_owned()),
+        ("plan".to_owned(), plan.hash()),
+        ("resumption".to_owned(), "none".to_owned()),
+        ("rounds".to_owned(), rounds.len().to_string()),
+        ("sustain_ms".to_owned(), plan.sustain_ms.to_string()),
+        ("threads".to_owned(), plan.threads.to_string()),
+        ("verdict".to_owned(), verdicts.last().map(ToString::to_string).unwrap_or_default()),
+        ("warm_up_ms".to_owned(), plan.warm_up_ms.to_string()),
+    ]);
+    let mut doubts: Vec<String> =
+        rounds.iter().flat_map(Outcome::doubts).map(ToString::to_string).collect();
+    doubts.dedup();
+    doubts.truncate(8); // a record is one line of bounded length
+    if !doubts.is_empty() {
+        conditions.insert("doubts".to_owned(), doubts.join(" | "));
+    }
+    conditions.extend(context.conditions.clone());
+    conditions
+}

@@ -1,0 +1,113 @@
+//! The other side's count: what the server's own log says of a run.
+
+use core::time::Duration;
+use std::io;
+use std::time::Instant;
+
+use crate::counts::Counts;
+
+/// Reads a server's own account of what it did.
+pub trait Referee {
+    /// Begins a run: what happened before is none of it.
+    ///
+    /// # Errors
+    ///
+    /// The log cannot be read.
+    fn mark(&mut self) -> io::Result<()>;
+
+    /// What the server has logged since [`mark`](Self::mark).
+    ///
+    /// # Errors
+    ///
+    /// The log cannot be read, or holds what is none of it.
+    fn seen(&mut self) -> io::Result<Seen>;
+
+    /// How long after an event the log may show it, at most: a server writes in batches.
+    fn lag(&self) -> Duration {
+        Duration::from_millis(300)
+    }
+}
+
+/// What a server saw of a run.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Seen {
+    /// Handshakes completed, full and resumed.
+    pub handshakes: u64,
+    /// Those of them that resumed a session.
+    pub resumed: u64,
+    /// Handshakes that did not complete, if the log tells.
+    pub failed: u64,
+    /// Requests answered in full, with status 200.
+    pub requests: u64,
+    /// Bytes of the bodies of these answers; `None` where the log does not tell.
+    pub body_bytes: Option<u64>,
+}
+
+/// How often the log is asked while it is awaited.
+const ASK_EVERY: Duration = Duration::from_millis(20);
+
+/// Waits until the log holds what the client counted, at most for `patience`, and then until
+/// nothing more can come: a surplus is as wrong as a deficit.
+pub(crate) fn settle(
+    referee: &mut dyn Referee,
+    client: &Counts,
+    patience: Duration,
+) -> io::Result<Seen> {
+    let end = Instant::now() + patience;
+    loop {
+        let seen = referee.seen()?;
+        let there = seen.handshakes >= client.confirmed && seen.requests >= client.transactions;
+        if there || Instant::now() >= end {
+            break;
+        }
+        std::thread::sleep(ASK_EVERY);
+    }
+    std::thread::sleep(referee.lag());
+    referee.seen()
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "tests")]
+mod tests {
+    use super::*;
+
+    /// A log that shows one handshake more each time it is asked, up to an end.
+    struct Slow {
+        shown: u64,
+        end: u64,
+    }
+
+    impl Referee for Slow {
+        fn mark(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+
+        fn seen(&mut self) -> io::Result<Seen> {
+            self.shown = (self.shown + 1).min(self.end);
+            Ok(Seen { handshakes: self.shown, ..Seen::default() })
+        }
+
+        fn lag(&self) -> Duration {
+            Duration::from_millis(1)
+        }
+    }
+
+    #[test]
+    fn batches_are_awaited_and_a_surplus_is_seen() {
+        let client = Counts { confirmed: 5, ..Counts::default() };
+        let patience = Duration::from_secs(5);
+        let mut log = Slow { shown: 0, end: 5 };
+        assert_eq!(settle(&mut log, &client, patience).unwrap().handshakes, 5);
+        let mut log = Slow { shown: 0, end: 9 };
+        assert_eq!(settle(&mut log, &client, patience).unwrap().handshakes, 6);
+    }
+
+    #[test]
+    fn patience_ends() {
+        let client = Counts { confirmed: 5, ..Counts::default() };
+        let mut log = Slow { shown: 0, end: 3 };
+        let start = Instant::now();
+        let seen = settle(&mut log, &client, Duration::from_millis(50)).unwrap();
+        assert!(seen.handshakes <= 3 && start.elapsed() < Duration::from_secs(5));
+    }
+}

@@ -1,0 +1,273 @@
+//! One run: probe, load, collect, judge.
+
+use core::convert::Infallible;
+use core::fmt;
+use core::sync::atomic::{AtomicBool, Ordering};
+use core::time::Duration;
+use std::io;
+use std::sync::mpsc;
+use std::thread;
+use std::time::Instant;
+
+use rustix::thread::{CpuSet, sched_setaffinity};
+
+use crate::cpu::CpuMeter;
+use crate::error::Error;
+use crate::outcome::{ClientCpu, Outcome};
+use crate::plan::Plan;
+use crate::referee::{Referee, settle};
+use crate::schedule::{Schedule, Stage};
+use crate::socket::reserve_descriptors;
+use crate::tally::Tally;
+use crate::target::Target;
+use crate::verdict::Evidence;
+use crate::worker::{Report, Worker};
+
+/// A server under load, with all that is known of it.
+pub struct Server<'a> {
+    /// What it is called in comparisons and messages.
+    pub name: String,
+    /// Where it listens.
+    pub target: Target,
+    /// Who reads its log; without one a run is at best unconfirmed.
+    pub referee: Option<Box<dyn Referee + 'a>>,
+    /// Who reads its CPU time.
+    pub cpu: Option<Box<dyn CpuMeter + 'a>>,
+}
+
+impl<'a> Server<'a> {
+    /// A server of which only the address is known.
+    pub fn new(name: impl Into<String>, target: Target) -> Self {
+        Self { name: name.into(), target, referee: None, cpu: None }
+    }
+
+    /// The same server, with somebody who reads its log.
+    #[must_use]
+    pub fn with_referee(self, referee: impl Referee + 'a) -> Self {
+        Self { referee: Some(Box::new(referee)), ..self }
+    }
+
+    /// The same server, with somebody who reads its CPU time.
+    #[must_use]
+    pub fn with_cpu(self, cpu: impl CpuMeter + 'a) -> Self {
+        Self { cpu: Some(Box::new(cpu)), ..self }
+    }
+}
+
+impl fmt::Debug for Server<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Server")
+            .field("name", &self.name)
+            .field("target", &self.target)
+            .field("referee", &self.referee.is_some())
+            .field("cpu", &self.cpu.is_some())
+            .finish()
+    }
+}
+
+/// How often the caller is told and asked.
+const TICK: Duration = Duration::from_millis(50);
+
+/// A reading of the server's CPU time may come late by one part in so many of the sustained part.
+const LATE: u32 = 10;
+
+/// Runs a plan against a server.
+///
+/// First one transaction is done alone: if it fails, there is no load. `stop` is asked about every
+/// 50 ms. `progress` is told the stage and the share of the run that is done, in [0, 1].
+///
+/// # Errors
+///
+/// [`Error`] if there was no run. What goes wrong in a run is counted, and judged in the
+/// [`Outcome`].
+pub fn run(
+    plan: &Plan,
+    server: &mut Server<'_>,
+    stop: &dyn Fn() -> bool,
+    progress: &mut dyn FnMut(Stage, f64),
+) -> Result<Outcome, Error> {
+    plan.check()?;
+    reserve_descriptors(plan.connections)?;
+    progress(Stage::Initialise, 0.0);
+    if let Some(referee) = &mut server.referee {
+        referee.mark().map_err(Error::Referee)?;
+    }
+    if let Some(meter) = &mut server.cpu {
+        meter.cpu().map_err(Error::ServerCpu)?;
+    }
+    let mut whole = probe(plan, &server.target)?;
+    let load = load(plan, server, stop, progress)?;
+    whole.add(&load.tally);
+    progress(Stage::Collect, 1.0);
+    Ok(collect(plan, server, load, whole))
+}
+
+/// One transaction, alone.
+fn probe(plan: &Plan, target: &Target) -> Result<Tally, Error> {
+    let schedule = Schedule::probe(plan, Instant::now());
+    let report = Worker::new(plan, target, 0, true)?.run(&schedule, &AtomicBool::new(false))?;
+    match report.tally.whole.failures.keys().next() {
+        Some(failure) => Err(Error::Probe { address: target.address(), failure: failure.clone() }),
+        None => Ok(report.tally),
+    }
+}
+
+/// What the stages under load gave.
+struct Load {
+    tally: Tally,
+    reports: Vec<Report>,
+    schedule: Schedule,
+    /// Readings of the server's CPU time at both ends of the sustained part.
+    server_cpu: Vec<(Instant, io::Result<Duration>)>,
+}
+
+fn load(
+    plan: &Plan,
+    server: &mut Server<'_>,
+    stop: &dyn Fn() -> bool,
+    progress: &mut dyn FnMut(Stage, f64),
+) -> Result<Load, Error> {
+    let flag = &AtomicBool::new(false);
+    let target = &server.target;
+    let mut stopped = false;
+    let mut server_cpu = Vec::new();
+    let (times, reports) = thread::scope(|scope| {
+        let (tell_ready, ready) = mpsc::channel();
+        let (starts, threads): (Vec<_>, Vec<_>) = (0..plan.threads)
+            .map(|thread| {
+                let (start, started) = mpsc::channel();
+                let tell_ready = tell_ready.clone();
+                let handle = scope.spawn(move || {
+                    let worker = pin(plan, thread)
+                        .and_then(|()| Worker::new(plan, target, thread, false))
+                        .inspect_err(|_| flag.store(true, Ordering::Relaxed));
+                    drop(tell_ready); // sent nothing: that it is gone says that all is prepared
+                    match started.recv() {
+                        Ok(schedule) => worker?.run(&schedule, flag),
+                        Err(mpsc::RecvError) => Err(Error::Stopped),
+                    }
+                });
+                (start, handle)
+            })
+            .unzip();
+        drop(tell_ready);
+        let Err(mpsc::RecvError) = ready.recv() as Result<Infallible, _>;
+        let times = Schedule::new(plan, Instant::now());
+        for start in starts {
+            let _ = start.send(times); // a thread that panicked is found when it is joined
+        }
+        let marks = [times.sustain_start, times.sustain_end];
+        loop {
+            // asked before the clock is read: threads that have ended, ended before now
+            let finished = threads.iter().all(thread::ScopedJoinHandle::is_finished);
+            let now = Instant::now();
+            if let Some(meter) = &mut server.cpu
+                && marks.get(server_cpu.len()).is_some_and(|&mark| now >= mark)
+            {
+                let cpu = meter.cpu();
+                server_cpu.push((Instant::now(), cpu));
+            }
+            if finished {
+                break;
+            }
+            if stop() {
+                stopped = true;
+                flag.store(true, Ordering::Relaxed);
+            }
+            let whole = times.sustain_end - times.start;
+            let done = (now - times.start).div_duration_f64(whole).min(1.0);
+            progress(times.stage(now), done);
+            let next = marks.into_iter().filter(|&mark| mark > now).min();
+            // the last threads end soon after the sustained part: look more often then
+            let until = next.map_or(TICK / 10, |next| next - now);
+            thread::sleep(until.min(TICK));
+        }
+        let join = |thread: thread::ScopedJoinHandle<'_, _>| match thread.join() {
+            Ok(report) => report,
+            Err(panic) => std::panic::resume_unwind(panic),
+        };
+        let reports = threads.into_iter().map(join).collect::<Result<Vec<Report>, Error>>()?;
+        Ok::<_, Error>((times, reports))
+    })?;
+    if stopped {
+        return Err(Error::Stopped);
+    }
+    let mut tally = Tally::new(times.bins());
+    reports.iter().for_each(|report| tally.add(&report.tally));
+    Ok(Load { tally, reports, schedule: times, server_cpu })
+}
+
+/// Pins the calling thread to its core of the plan.
+fn pin(plan: &Plan, thread: u32) -> Result<(), Error> {
+    let turn = (thread as usize).checked_rem(plan.cores.len());
+    let Some(&core) = turn.and_then(|turn| plan.cores.get(turn)) else {
+        return Ok(());
+    };
+    let mut set = CpuSet::new();
+    set.set(core as usize);
+    sched_setaffinity(None, &set).map_err(|error| Error::Io {
+        what: "pin a thread to a core of the plan",
+        error: error.into(),
+    })
+}
+
+fn collect(plan: &Plan, server: &mut Server<'_>, load: Load, tally: Tally) -> Outcome {
+    let Load { reports, schedule, server_cpu, .. } = load;
+    let gave_up = reports.iter().find_map(|report| report.gave_up.clone());
+    // whoever is gone writes no more
+    let patience = if gave_up.is_some() { Duration::ZERO } else { plan.phase_max() };
+    let seen = server
+        .referee
+        .as_deref_mut()
+        .map(|referee| settle(referee, &tally.whole, patience).map_err(|error| error.to_string()));
+    let usages: Vec<_> = reports.iter().map(|report| report.cpu).collect();
+    let client_cpu = ClientCpu::of(&usages);
+    let server_cpu_lost =
+        server_cpu.iter().find_map(|(_, cpu)| cpu.as_ref().err().map(ToString::to_string));
+    let server_cores = server_cores(&schedule, &server_cpu);
+    let judgement = Evidence {
+        plan,
+        whole: &tally.whole,
+        sustain: &tally.sustain,
+        bins: &tally.bins,
+        hello_retries: tally.hello_retries,
+        gave_up,
+        client_cpu: client_cpu.as_ref(),
+        server_cpu_lost,
+        server_cpu_late: server.cpu.is_some() && server_cores.is_none(),
+        seen: seen.as_ref(),
+    }
+    .judge();
+    Outcome {
+        plan: plan.clone(),
+        server: server.name.clone(),
+        target: server.target.address(),
+        verdict: judgement.verdict,
+        reasons: judgement.reasons,
+        doubts: judgement.doubts,
+        whole: tally.whole,
+        sustain: tally.sustain,
+        bins: tally.bins,
+        bin_width: schedule.bin_width(),
+        handshake: tally.handshake,
+        transaction: tally.transaction,
+        client_cpu,
+        server_cores,
+        seen: seen.and_then(Result::ok),
+        abandoned: tally.abandoned,
+    }
+}
+
+/// CPU seconds per second between the two readings; `None` if one is missing, or came so late that
+/// it is not of the sustained part.
+fn server_cores(schedule: &Schedule, readings: &[(Instant, io::Result<Duration>)]) -> Option<f64> {
+    let [(from, Ok(before)), (to, Ok(after))] = readings else {
+        return None;
+    };
+    let late = (schedule.sustain_end - schedule.sustain_start) / LATE;
+    if *from > schedule.sustain_start + late || *to > schedule.sustain_end + late {
+        return None;
+    }
+    let cores = after.checked_sub(*before)?.div_duration_f64(*to - *from);
+    cores.is_finite().then_some(cores)
+}

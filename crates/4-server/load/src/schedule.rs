@@ -1,0 +1,138 @@
+//! When the stages of a run begin and end.
+
+use core::fmt;
+use core::time::Duration;
+use std::time::Instant;
+
+use crate::plan::Plan;
+
+/// The stages of a run, as RFC 9411 §4.3.4 names them. Only [`Sustain`](Self::Sustain) counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Stage {
+    /// Threads, sockets and keys are prepared, and one transaction is tried alone.
+    Initialise,
+    /// Connections start one by one.
+    RampUp,
+    /// All connections are in flight; this is measured.
+    Sustain,
+    /// None starts any more; those in flight end.
+    RampDown,
+    /// The referee's log is awaited and compared.
+    Collect,
+}
+
+impl fmt::Display for Stage {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(match self {
+            Self::Initialise => "initialise",
+            Self::RampUp => "ramp-up",
+            Self::Sustain => "sustain",
+            Self::RampDown => "ramp-down",
+            Self::Collect => "collect",
+        })
+    }
+}
+
+/// The times of a run, equal for all its threads.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Schedule {
+    pub(crate) start: Instant,
+    pub(crate) sustain_start: Instant,
+    pub(crate) sustain_end: Instant,
+    /// The width of the bins in which transactions are counted for the steady state.
+    bin: Duration,
+    bins: usize,
+}
+
+/// Bins of a run, where that gives bins of 100 ms to 1 s.
+const BINS: u64 = 20;
+
+impl Schedule {
+    pub(crate) fn new(plan: &Plan, start: Instant) -> Self {
+        let sustain_start = start + Duration::from_millis(plan.warm_up_ms);
+        let bin_ms = (plan.sustain_ms / BINS).clamp(100, 1000);
+        Self {
+            start,
+            sustain_start,
+            sustain_end: sustain_start + Duration::from_millis(plan.sustain_ms),
+            bin: Duration::from_millis(bin_ms),
+            // what is left over at the end has no bin: a short bin would look like a slow one
+            bins: usize::try_from(plan.sustain_ms / bin_ms).unwrap_or(usize::MAX),
+        }
+    }
+
+    /// One transaction, alone, before the run.
+    pub(crate) fn probe(plan: &Plan, start: Instant) -> Self {
+        let end = start + 8 * plan.phase_max();
+        Self { sustain_start: end, sustain_end: end, ..Self::new(plan, start) }
+    }
+
+    pub(crate) fn stage(&self, now: Instant) -> Stage {
+        if now < self.sustain_start {
+            Stage::RampUp
+        } else if now < self.sustain_end {
+            Stage::Sustain
+        } else {
+            Stage::RampDown
+        }
+    }
+
+    /// When connection `index` of `count` starts first.
+    pub(crate) fn first_start(&self, index: u32, count: u32) -> Instant {
+        let ramp = (self.sustain_start - self.start) / 2;
+        self.start + ramp * index / count.max(1)
+    }
+
+    pub(crate) const fn bins(&self) -> usize {
+        self.bins
+    }
+
+    pub(crate) const fn bin_width(&self) -> Duration {
+        self.bin
+    }
+
+    /// The bin of a moment within the sustained part.
+    pub(crate) fn bin_of(&self, now: Instant) -> Option<usize> {
+        let since = now.checked_duration_since(self.sustain_start)?;
+        let bin = usize::try_from(since.as_nanos() / self.bin.as_nanos()).ok()?;
+        (bin < self.bins).then_some(bin)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::plan::Protocol;
+
+    #[test]
+    fn stages_follow_each_other_and_bins_cover_the_sustained_part() {
+        let plan = Plan {
+            warm_up_ms: 1000,
+            sustain_ms: 2050,
+            connections: 10,
+            ..Plan::new(Protocol::Tls13)
+        };
+        let start = Instant::now();
+        let schedule = Schedule::new(&plan, start);
+        let at = |ms| start + Duration::from_millis(ms);
+        assert_eq!(schedule.stage(at(999)), Stage::RampUp);
+        assert_eq!(schedule.stage(at(1000)), Stage::Sustain);
+        assert_eq!(schedule.stage(at(3050)), Stage::RampDown);
+        assert_eq!(schedule.bins(), 20, "twenty of 102 ms");
+        assert_eq!(schedule.bin_of(at(999)), None);
+        assert_eq!(schedule.bin_of(at(1000)), Some(0));
+        assert_eq!(schedule.bin_of(at(1000 + 102 * 19)), Some(19));
+        assert_eq!(schedule.bin_of(at(3045)), None);
+        assert_eq!(schedule.first_start(0, 10), start);
+        assert_eq!(schedule.first_start(5, 10), at(250));
+    }
+
+    #[test]
+    fn a_warm_up_of_nothing_is_allowed() {
+        let plan = Plan { warm_up_ms: 0, ..Plan::new(Protocol::Tls13) };
+        let start = Instant::now();
+        let schedule = Schedule::new(&plan, start);
+        assert_eq!(schedule.stage(start), Stage::Sustain);
+        assert_eq!(schedule.first_start(9, 10), start);
+    }
+}

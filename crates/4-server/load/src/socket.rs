@@ -1,0 +1,145 @@
+//! Sockets: opened without waiting, from several addresses, closed as the plan says.
+
+use core::net::{Ipv4Addr, SocketAddr};
+use core::time::Duration;
+use std::io::{self, ErrorKind};
+
+use mio::net::TcpStream;
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+use socket2::{Domain, Protocol, SockRef, Socket, Type};
+
+use crate::error::Error;
+use crate::phase::Cause;
+
+/// Descriptors beside the connections: standard streams, logs, one poll per thread, and room.
+const DESCRIPTORS_BESIDE: u64 = 64;
+
+/// Opens connections to one server.
+#[derive(Debug)]
+pub(crate) struct Opener {
+    target: SocketAddr,
+    domain: Domain,
+    /// Source addresses in turn: 127.0.0.2, .3, ...; none: the system chooses.
+    sources: u8,
+    next: u8,
+}
+
+/// Why a connection did not open.
+#[derive(Debug)]
+pub(crate) enum Unopened {
+    /// The server's doing: counted.
+    Counted(Cause),
+    /// Ours: the run ends.
+    Ours(Error),
+}
+
+impl Opener {
+    /// From `sources` addresses, for a target in 127.0.0.0/8; IPv6 has only one loopback address.
+    pub(crate) fn new(target: SocketAddr, sources: u8, thread: u32) -> Self {
+        let sources = if target.is_ipv4() { sources } else { 0 };
+        // threads begin at different addresses, and do not meet at every start
+        let next = thread.checked_rem(u32::from(sources)).unwrap_or(0);
+        let next = u8::try_from(next).unwrap_or(0);
+        Self { target, domain: Domain::for_address(target), sources, next }
+    }
+
+    /// A socket on its way to the target.
+    pub(crate) fn open(&mut self) -> Result<TcpStream, Unopened> {
+        let ours = |what| move |error| Unopened::Ours(Error::of_socket(what, error));
+        let socket = Socket::new(self.domain, Type::STREAM.nonblocking(), Some(Protocol::TCP))
+            .map_err(ours("open a socket"))?;
+        socket.set_tcp_nodelay(true).map_err(ours("set TCP_NODELAY"))?;
+        if self.sources > 0 {
+            let source = Ipv4Addr::new(127, 0, 0, 2 + self.next);
+            self.next = (self.next + 1) % self.sources;
+            socket
+                .bind(&SocketAddr::from((source, 0)).into())
+                .map_err(ours("bind a socket to a source address"))?;
+        }
+        match socket.connect(&self.target.into()) {
+            Ok(()) => {}
+            Err(error) if in_progress(&error) => {}
+            Err(error) => {
+                let errno = error.raw_os_error().map(rustix::io::Errno::from_raw_os_error);
+                return Err(match errno {
+                    Some(rustix::io::Errno::ADDRNOTAVAIL | rustix::io::Errno::ADDRINUSE) => {
+                        Unopened::Ours(Error::Ports)
+                    }
+                    _ => Unopened::Counted(Cause::of_io(&error)),
+                });
+            }
+        }
+        Ok(TcpStream::from_std(socket.into()))
+    }
+}
+
+fn in_progress(error: &io::Error) -> bool {
+    let errno = error.raw_os_error().map(rustix::io::Errno::from_raw_os_error);
+    error.kind() == ErrorKind::WouldBlock || errno == Some(rustix::io::Errno::INPROGRESS)
+}
+
+/// Makes closing the socket a reset. Not possible on a socket that is gone already: then nothing
+/// needs to be reset.
+pub(crate) fn reset_on_close(stream: &TcpStream) {
+    let _ = SockRef::from(stream).set_linger(Some(Duration::ZERO));
+}
+
+/// How many file descriptors this process may have, now.
+pub(crate) fn descriptors_allowed() -> u64 {
+    getrlimit(Resource::Nofile).current.unwrap_or(u64::MAX)
+}
+
+/// Makes sure that so many connections can be open, raising the soft limit where that is allowed.
+pub(crate) fn reserve_descriptors(connections: u32) -> Result<(), Error> {
+    let needed = u64::from(connections) + DESCRIPTORS_BESIDE;
+    let Rlimit { current, maximum } = getrlimit(Resource::Nofile);
+    if current.is_none_or(|current| current >= needed) {
+        return Ok(());
+    }
+    let refused = Error::FileDescriptors { needed, allowed: maximum.unwrap_or(u64::MAX) };
+    if maximum.is_some_and(|maximum| maximum < needed) {
+        return Err(refused);
+    }
+    setrlimit(Resource::Nofile, Rlimit { current: Some(needed), maximum }).map_err(|_| refused)
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "tests")]
+mod tests {
+    use std::net::TcpListener;
+
+    use super::*;
+
+    #[test]
+    fn sources_take_turns() {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let mut opener = Opener::new(listener.local_addr().unwrap(), 2, 1);
+        let from = |opener: &mut Opener| {
+            let _stream = opener.open().unwrap();
+            let (_, peer) = listener.accept().unwrap();
+            peer.ip().to_string()
+        };
+        let peers = [(); 3].map(|()| from(&mut opener));
+        assert_eq!(peers, ["127.0.0.3", "127.0.0.2", "127.0.0.3"]);
+    }
+
+    #[test]
+    fn more_descriptors_than_the_system_gives_are_refused_in_one_line() {
+        let error = reserve_descriptors(u32::MAX).unwrap_err();
+        assert!(matches!(error, Error::FileDescriptors { .. }));
+        let text = error.to_string();
+        assert!(text.contains("ulimit -n") && !text.contains('\n'), "{text}");
+        reserve_descriptors(1).unwrap();
+    }
+
+    #[test]
+    fn the_errors_of_this_process_are_told_from_those_of_the_server() {
+        let of = |errno: rustix::io::Errno| {
+            Error::of_socket("open a socket", io::Error::from_raw_os_error(errno.raw_os_error()))
+        };
+        assert!(matches!(of(rustix::io::Errno::MFILE), Error::FileDescriptors { .. }));
+        assert!(matches!(of(rustix::io::Errno::NFILE), Error::FileDescriptors { .. }));
+        assert!(matches!(of(rustix::io::Errno::ADDRNOTAVAIL), Error::Ports));
+        assert!(matches!(of(rustix::io::Errno::ACCESS), Error::Io { .. }));
+    }
+}

@@ -1,0 +1,51 @@
+//! The client's settings for a plan.
+
+use core::num::NonZeroU32;
+
+use tollgate_client as client;
+use tollgate_client::{Config, Group, Settings, Suite, VerifySignature};
+
+use crate::error::Error;
+use crate::http;
+use crate::plan::{Freshness, Plan, Protocol, Verify};
+use crate::target::Target;
+
+/// One configuration per thread: whatever is reused is reused within a thread, and no two threads
+/// share a counter or a lock.
+pub(crate) fn config(plan: &Plan, target: &Target) -> Result<Config, Error> {
+    let (suite, group) = match plan.protocol {
+        Protocol::Tls12P256 => (Suite::Tls12EcdheRsa, Group::P256),
+        Protocol::Tls12Rsa => (Suite::Tls12Rsa, Group::X25519),
+        Protocol::Tls12X25519 => (Suite::Tls12EcdheRsa, Group::X25519),
+        Protocol::Tls13 => (Suite::Tls13, Group::X25519),
+    };
+    let verify_signature = match plan.verify {
+        Verify::Always => VerifySignature::Always,
+        Verify::Never => VerifySignature::Never,
+        Verify::Sample { one_in } => VerifySignature::Sample(
+            NonZeroU32::new(one_in).ok_or(Error::Plan("one_in is at least 1"))?,
+        ),
+    };
+    let settings = Settings {
+        groups: vec![group],
+        server_name: target.server_name().map(str::to_owned),
+        verify_signature,
+        key_share: freshness(plan.key_share),
+        premaster: freshness(plan.premaster),
+        ..Settings::new(suite)
+    };
+    Config::new(settings).map_err(Error::Client)
+}
+
+const fn freshness(freshness: Freshness) -> client::Freshness {
+    match freshness {
+        Freshness::Fresh => client::Freshness::Fresh,
+        Freshness::Reuse => client::Freshness::Reuse,
+    }
+}
+
+/// The request of a plan to a target.
+pub(crate) fn request(plan: &Plan, target: &Target) -> Vec<u8> {
+    let host = target.server_name().map_or_else(|| target.address().to_string(), str::to_owned);
+    http::request(&plan.exchange, &host)
+}

@@ -1,0 +1,356 @@
+//! Whether a run may be believed, and why not.
+
+use core::fmt;
+
+use serde::{Deserialize, Serialize};
+
+use crate::counts::Counts;
+use crate::finding::Finding;
+use crate::outcome::ClientCpu;
+use crate::phase::Failure;
+use crate::plan::{Exchange, Plan};
+use crate::referee::Seen;
+use crate::steady::Steady;
+
+/// From where on a run is invalid or doubtful. All are shares in [0, 1].
+///
+/// Drift and spread that make a run invalid are loose, for shared machines and short runs; the ones
+/// that are said are strict.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Limits {
+    /// Failures over attempts: above, invalid.
+    pub errors: f64,
+    /// Drift of the rate over the sustained part, if it is more than chance: above, invalid.
+    pub trend: f64,
+    /// The same: above, doubtful.
+    pub trend_doubt: f64,
+    /// Standard deviation of the rate per bin over its mean: above, doubtful.
+    pub spread_doubt: f64,
+    /// CPU time over time of the busiest client thread: above, invalid: the client is measured.
+    pub client_cpu: f64,
+    /// The same: above, doubtful.
+    pub client_cpu_doubt: f64,
+    /// The share of time in which a client thread waited for a core: above, doubtful.
+    pub client_wait_doubt: f64,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            errors: 0.001,
+            trend: 0.1,
+            trend_doubt: 0.02,
+            spread_doubt: 0.05,
+            client_cpu: 0.95,
+            client_cpu_doubt: 0.8,
+            client_wait_doubt: 0.2,
+        }
+    }
+}
+
+impl Limits {
+    pub(crate) fn are_shares(&self) -> bool {
+        let Self {
+            errors,
+            trend,
+            trend_doubt,
+            spread_doubt,
+            client_cpu,
+            client_cpu_doubt,
+            client_wait_doubt,
+        } = *self;
+        let all = [
+            errors,
+            trend,
+            trend_doubt,
+            spread_doubt,
+            client_cpu,
+            client_cpu_doubt,
+            client_wait_doubt,
+        ];
+        all.iter().all(|share| (0.0..=1.0).contains(share))
+    }
+}
+
+/// What a run is worth.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Verdict {
+    /// The server's log agrees, and nothing speaks against it.
+    Valid,
+    /// Nothing speaks against it, and nobody but the client has counted.
+    Unconfirmed,
+    /// Something speaks against it: there is no rate.
+    Invalid,
+}
+
+impl fmt::Display for Verdict {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(match self {
+            Self::Valid => "VALID",
+            Self::Unconfirmed => "UNCONFIRMED (client-side only)",
+            Self::Invalid => "INVALID",
+        })
+    }
+}
+
+/// What is known of a run when it is judged.
+pub(crate) struct Evidence<'a> {
+    pub(crate) plan: &'a Plan,
+    pub(crate) whole: &'a Counts,
+    pub(crate) sustain: &'a Counts,
+    pub(crate) bins: &'a [u64],
+    pub(crate) hello_retries: u64,
+    pub(crate) gave_up: Option<Failure>,
+    pub(crate) client_cpu: Option<&'a ClientCpu>,
+    pub(crate) server_cpu_lost: Option<String>,
+    /// There is no figure of the server's CPU time, though it could be read.
+    pub(crate) server_cpu_late: bool,
+    /// `None` without referee.
+    pub(crate) seen: Option<&'a Result<Seen, String>>,
+}
+
+/// The verdict with the findings that make a run invalid, and those that make it doubtful.
+pub(crate) struct Judgement {
+    pub(crate) verdict: Verdict,
+    pub(crate) reasons: Vec<Finding>,
+    pub(crate) doubts: Vec<Finding>,
+}
+
+impl Evidence<'_> {
+    pub(crate) fn judge(&self) -> Judgement {
+        let mut reasons = Vec::new();
+        let mut doubts = Vec::new();
+        self.judge_counts(&mut reasons, &mut doubts);
+        self.judge_referee(&mut reasons);
+        self.judge_shape(&mut reasons, &mut doubts);
+        self.judge_client(&mut reasons, &mut doubts);
+        let verdict = match (reasons.is_empty(), self.seen) {
+            (false, _) => Verdict::Invalid,
+            (true, None) => Verdict::Unconfirmed,
+            (true, Some(_)) => Verdict::Valid,
+        };
+        Judgement { verdict, reasons, doubts }
+    }
+
+    fn judge_counts(&self, reasons: &mut Vec<Finding>, doubts: &mut Vec<Finding>) {
+        let whole = self.whole;
+        if let Some(failure) = &self.gave_up {
+            let (failure, transactions) = (failure.clone(), whole.transactions);
+            reasons.push(Finding::ServerGone { failure, transactions });
+        }
+        reasons.extend(self.server_cpu_lost.clone().map(Finding::ServerCpuLost));
+        let (failed, attempts) = (whole.failed(), whole.attempts);
+        if let Some((worst, _)) = whole.worst()
+            && share(failed, attempts) > self.plan.limits.errors
+        {
+            reasons.push(Finding::Errors { failed, attempts, worst: worst.clone() });
+        }
+        if self.sustain.transactions == 0 {
+            reasons.push(Finding::Nothing);
+        }
+        if whole.confirmed < whole.client_done {
+            let (client_done, confirmed) = (whole.client_done, whole.confirmed);
+            doubts.push(Finding::ConfirmedLess { client_done, confirmed });
+        }
+        if self.server_cpu_late && reasons.is_empty() {
+            doubts.push(Finding::ServerCpuLate);
+        }
+        if self.hello_retries > 0 {
+            doubts.push(Finding::HelloRetries { count: self.hello_retries });
+        }
+    }
+
+    fn judge_referee(&self, reasons: &mut Vec<Finding>) {
+        let seen = match self.seen {
+            None => return,
+            Some(Err(why)) => return reasons.push(Finding::RefereeLost(why.clone())),
+            Some(Ok(seen)) => seen,
+        };
+        if seen.handshakes != self.whole.confirmed {
+            let (client, server) = (self.whole.confirmed, seen.handshakes);
+            reasons.push(Finding::RefereeHandshakes { client, server });
+        }
+        let client = match self.plan.exchange {
+            Exchange::Get { .. } => self.whole.transactions,
+            Exchange::HandshakeOnly => 0,
+        };
+        if seen.requests != client {
+            reasons.push(Finding::RefereeRequests { client, server: seen.requests });
+        }
+        if let (Exchange::Get { bytes, .. }, Some(server)) = (&self.plan.exchange, seen.body_bytes)
+            && client.checked_mul(*bytes) != Some(server)
+            && seen.requests == client
+        {
+            reasons.push(Finding::RefereeBytes { client: client.saturating_mul(*bytes), server });
+        }
+        if seen.resumed > 0 {
+            let (count, handshakes) = (seen.resumed, seen.handshakes);
+            reasons.push(Finding::Resumed { count, handshakes });
+        }
+    }
+
+    fn judge_shape(&self, reasons: &mut Vec<Finding>, doubts: &mut Vec<Finding>) {
+        let Some(steady) = Steady::of(self.bins).filter(|_| self.gave_up.is_none()) else {
+            return;
+        };
+        let limits = &self.plan.limits;
+        if steady.stalled {
+            reasons.push(Finding::Stalled);
+        }
+        let drift = Finding::Drift { share: steady.trend };
+        if steady.drifts(limits.trend) {
+            reasons.push(drift);
+        } else if steady.drifts(limits.trend_doubt) {
+            doubts.push(drift);
+        }
+        if steady.spread > limits.spread_doubt {
+            doubts.push(Finding::Spread { share: steady.spread });
+        }
+    }
+
+    fn judge_client(&self, reasons: &mut Vec<Finding>, doubts: &mut Vec<Finding>) {
+        let Some(cpu) = self.client_cpu else {
+            return;
+        };
+        let limits = &self.plan.limits;
+        let busy = Finding::ClientBusy { share: cpu.busiest_share };
+        if cpu.busiest_share > limits.client_cpu {
+            reasons.push(busy);
+        } else if cpu.busiest_share > limits.client_cpu_doubt {
+            doubts.push(busy);
+        }
+        let waited = cpu.longest_wait_share.filter(|&share| share > limits.client_wait_doubt);
+        doubts.extend(waited.map(|share| Finding::ClientWaited { share }));
+    }
+}
+
+fn share(part: u64, whole: u64) -> f64 {
+    #[allow(clippy::cast_precision_loss, reason = "counts of a run are far below 2^52")]
+    let share = part as f64 / whole.max(1) as f64;
+    share
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "tests")]
+mod tests {
+    use super::*;
+    use crate::phase::{Cause, Phase};
+    use crate::plan::Protocol;
+
+    /// A run of 1000 transactions, nothing wrong.
+    struct Case {
+        plan: Plan,
+        counts: Counts,
+        bins: Vec<u64>,
+        cpu: ClientCpu,
+        seen: Option<Result<Seen, String>>,
+        hello_retries: u64,
+        server_cpu_lost: Option<String>,
+        server_cpu_late: bool,
+    }
+
+    fn good() -> Case {
+        let counts = Counts {
+            attempts: 1000,
+            client_done: 1000,
+            confirmed: 1000,
+            transactions: 1000,
+            ..Counts::default()
+        };
+        let seen = Seen { handshakes: 1000, requests: 1000, ..Seen::default() };
+        Case {
+            plan: Plan::new(Protocol::Tls13),
+            counts,
+            bins: vec![50; 20],
+            cpu: ClientCpu { cores: 0.5, busiest_share: 0.5, longest_wait_share: Some(0.0) },
+            seen: Some(Ok(seen)),
+            hello_retries: 0,
+            server_cpu_lost: None,
+            server_cpu_late: false,
+        }
+    }
+
+    fn judged(change: impl FnOnce(&mut Case)) -> Judgement {
+        let mut case = good();
+        change(&mut case);
+        Evidence {
+            plan: &case.plan,
+            whole: &case.counts,
+            sustain: &case.counts,
+            bins: &case.bins,
+            hello_retries: case.hello_retries,
+            gave_up: None,
+            client_cpu: Some(&case.cpu),
+            server_cpu_lost: case.server_cpu_lost,
+            server_cpu_late: case.server_cpu_late,
+            seen: case.seen.as_ref(),
+        }
+        .judge()
+    }
+
+    fn invalid(change: impl FnOnce(&mut Case)) -> String {
+        let judgement = judged(change);
+        assert_eq!(judgement.verdict, Verdict::Invalid);
+        assert_eq!(judgement.reasons.len(), 1, "{:?}", judgement.reasons);
+        judgement.reasons[0].to_string()
+    }
+
+    fn doubtful(change: impl FnOnce(&mut Case)) -> String {
+        let judgement = judged(change);
+        assert_eq!(judgement.verdict, Verdict::Valid, "{:?}", judgement.reasons);
+        assert_eq!(judgement.doubts.len(), 1, "{:?}", judgement.doubts);
+        judgement.doubts[0].to_string()
+    }
+
+    #[test]
+    fn a_run_against_which_nothing_speaks_is_as_good_as_its_referee() {
+        let judgement = judged(|_| {});
+        assert_eq!(judgement.verdict, Verdict::Valid);
+        assert_eq!((judgement.reasons, judgement.doubts), (vec![], vec![]));
+        assert_eq!(judged(|case| case.seen = None).verdict, Verdict::Unconfirmed);
+    }
+
+    #[test]
+    fn each_thing_that_speaks_against_a_run_is_told() {
+        let text = invalid(|case| case.cpu.busiest_share = 0.97);
+        assert!(text.contains("97 % of a core"), "{text}");
+        let text = invalid(|case| case.bins = (0..20).map(|i| 40 + i).collect());
+        assert!(text.contains("warm up longer"), "{text}");
+        let text = invalid(|case| case.bins[7] = 0);
+        assert!(text.contains("for a while"), "{text}");
+        let text = invalid(|case| case.seen = Some(Err("disk on fire".to_owned())));
+        assert!(text.contains("disk on fire"), "{text}");
+        let text = invalid(|case| case.server_cpu_lost = Some("process 7 is gone".to_owned()));
+        assert!(text.contains("process 7 is gone"), "{text}");
+        let text = invalid(|case| {
+            let body_bytes = Some(14_336_001);
+            let seen = Seen { handshakes: 1000, requests: 1000, body_bytes, ..Seen::default() };
+            case.seen = Some(Ok(seen));
+        });
+        assert!(text.contains("14336000 bytes") && text.contains("14336001"), "{text}");
+        let text = invalid(|case| case.plan.exchange = Exchange::HandshakeOnly);
+        assert!(text.contains("counted 0 whole responses"), "no request belongs there: {text}");
+        let fail = |case: &mut Case| {
+            case.counts.attempts = 1002;
+            let failure = Failure { phase: Phase::Hello, cause: Cause::Alert(80) };
+            case.counts.failures.insert(failure, 2);
+        };
+        let text = invalid(fail);
+        assert!(text.contains("2 of 1002") && text.contains("internal_error"), "{text}");
+    }
+
+    #[test]
+    fn doubts_are_told_and_leave_the_verdict() {
+        assert!(doubtful(|case| case.cpu.busiest_share = 0.85).contains("85 % of a core"));
+        let text = doubtful(|case| case.cpu.longest_wait_share = Some(0.3));
+        assert!(text.contains("waited for a core 30 %"), "{text}");
+        let text = doubtful(|case| case.bins = (0..20).map(|i| 200 + i / 2).collect());
+        assert!(text.contains("the rate moved by +4"), "{text}");
+        let text = doubtful(|case| case.bins = (0..20).map(|i| 50 + 8 * (i % 2)).collect());
+        assert!(text.contains("scatters"), "{text}");
+        assert!(doubtful(|case| case.server_cpu_late = true).contains("no figure"));
+        assert!(doubtful(|case| case.hello_retries = 3).contains("3 times"));
+        assert!(doubtful(|case| case.counts.client_done = 1001).contains("1001 handshakes"));
+    }
+}

@@ -1,0 +1,144 @@
+//! Rounds in turn, ratios within rounds, and the records that come of it.
+#![allow(clippy::unwrap_used, reason = "tests")]
+
+mod tls_server;
+
+use core::cell::RefCell;
+use core::time::Duration;
+use std::collections::BTreeMap;
+use std::io;
+
+use tls_server::{Manner, TlsServer};
+use tollgate_load::{
+    Comparison, Context, Error, Limits, Naming, Plan, Protocol, Referee, Seen, Server, Verdict,
+    compare,
+};
+use tollgate_record::{Kind, Machine, Unit, jsonl};
+
+fn plan() -> Plan {
+    let limits = Limits {
+        trend: 1.0,
+        trend_doubt: 1.0,
+        spread_doubt: 1.0,
+        client_cpu: 1.0,
+        ..Limits::default()
+    };
+    Plan { connections: 2, warm_up_ms: 50, sustain_ms: 400, limits, ..Plan::new(Protocol::Tls13) }
+}
+
+/// A referee who also writes down whose turn it is.
+struct Turn<'a, R> {
+    name: char,
+    order: &'a RefCell<String>,
+    referee: R,
+}
+
+impl<R: Referee> Referee for Turn<'_, R> {
+    fn mark(&mut self) -> io::Result<()> {
+        self.order.borrow_mut().push(self.name);
+        self.referee.mark()
+    }
+
+    fn seen(&mut self) -> io::Result<Seen> {
+        self.referee.seen()
+    }
+
+    fn lag(&self) -> Duration {
+        self.referee.lag()
+    }
+}
+
+fn names() -> [Naming; 2] {
+    ["openssl-3.0.19", "tollgate"]
+        .map(|by| Naming { key: "rsa-2048".to_owned(), by: by.to_owned() })
+}
+
+fn context() -> Context {
+    Context {
+        machine: Machine::unknown("Some Processor 9000"),
+        versions: BTreeMap::from([("openssl".to_owned(), "3.0.19".to_owned())]),
+        commit: None,
+        conditions: BTreeMap::from([("governor".to_owned(), "performance".to_owned())]),
+    }
+}
+
+fn compared(surplus: u64) -> (Comparison, String) {
+    let (a, b) = (TlsServer::start(|_| Manner::Good), TlsServer::start(|_| Manner::Good));
+    let order = RefCell::new(String::new());
+    let side = |name, server: &TlsServer, surplus| {
+        let mut referee = server.referee();
+        referee.surplus = surplus;
+        let mut cpu = Duration::ZERO;
+        let meter = move || {
+            cpu += Duration::from_millis(200); // half a core, by this server's account
+            Ok(cpu)
+        };
+        Server::new(name, server.target())
+            .with_referee(Turn { name, order: &order, referee })
+            .with_cpu(meter)
+    };
+    let mut servers = [side('a', &a, 0), side('b', &b, surplus)];
+    let comparison = compare(&plan(), &mut servers, 4, &|| false, &mut |_, share| {
+        assert!((0.0..=1.0).contains(&share));
+    });
+    drop(servers);
+    (comparison.unwrap(), order.into_inner())
+}
+
+#[test]
+fn servers_take_turns_and_equal_ones_compare_as_equal() {
+    let (comparison, order) = compared(0);
+    assert_eq!(order, "abbaabba");
+    assert_eq!(comparison.verdict(), Verdict::Valid, "{}", comparison.outcomes(0)[0]);
+    let ratio = comparison.sessions_ratio(1, 0).unwrap();
+    assert_eq!(ratio.samples(), 4);
+    assert!((0.2..5.0).contains(&ratio.point()), "equal servers: {ratio:?}");
+
+    let records = comparison.records(&names(), &context()).unwrap();
+    let found = |subject: &str, quantity: &str| {
+        let mut records = records.iter();
+        let record = records
+            .find(|r| r.subject.to_string() == subject && r.quantity.as_str() == quantity)
+            .unwrap_or_else(|| panic!("no {subject} {quantity}"));
+        assert_eq!(record.kind, Kind::Measured);
+        record
+    };
+    let subject = "server/rsa-2048/tls13?by=tollgate&bytes=14336";
+    let rate = found(subject, "sessions_per_s");
+    assert_eq!((rate.unit, rate.estimate.samples()), (Unit::PerSecond, 4));
+    assert_eq!(rate.conditions["plan"], plan().hash());
+    assert_eq!(rate.conditions["close"], "rst-after-confirm");
+    assert_eq!(rate.conditions["governor"], "performance");
+    assert_eq!(rate.conditions["verdict"], "VALID");
+    // half a core over the rate, in nanoseconds
+    let cpu = found(subject, "server_cpu_ns_per_session").estimate.point();
+    assert!((0.5..2.0).contains(&(cpu * rate.estimate.point() / 0.5e9)), "{cpu} ns");
+    for quantity in ["client_cpu_ns_per_session", "handshake_ns_p50", "transaction_ns_p99"] {
+        assert_eq!(found(subject, quantity).unit, Unit::Nanos);
+    }
+    let against = "server/rsa-2048/tls13?against=openssl-3.0.19&by=tollgate&bytes=14336";
+    assert_eq!(found(against, "sessions_per_s_ratio").estimate, ratio);
+    assert_eq!(found(against, "server_cpu_per_session_ratio").unit, Unit::Ratio);
+    let mut file = Vec::new();
+    let mut writer = jsonl::Writer::new(&mut file);
+    records.iter().for_each(|record| writer.write(record).unwrap());
+    assert_eq!(jsonl::read_all(file.as_slice()).unwrap(), records);
+}
+
+#[test]
+fn an_invalid_round_leaves_no_ratio_and_no_records_of_that_server() {
+    let (comparison, _) = compared(1);
+    assert_eq!(comparison.verdict(), Verdict::Invalid);
+    assert!(comparison.sessions_ratio(1, 0).is_none());
+    assert!(comparison.server_cpu_ratio(0, 1).is_none());
+    let records = comparison.records(&names(), &context()).unwrap();
+    assert!(!records.is_empty());
+    assert!(records.iter().all(|r| r.subject.parameter("by") == Some("openssl-3.0.19")));
+}
+
+#[test]
+fn a_comparison_of_nothing_is_refused() {
+    let nothing = compare(&plan(), &mut [], 1, &|| false, &mut |_, _| {});
+    assert!(matches!(nothing, Err(Error::Plan(_))));
+    assert!(matches!(Comparison::of(vec![]), Err(Error::Plan(_))));
+}

@@ -1,0 +1,289 @@
+//! What goes right and what goes wrong is counted exactly, in its phase, and judged.
+#![allow(clippy::unwrap_used, reason = "tests")]
+
+mod tls_server;
+
+use core::time::Duration;
+use std::thread;
+use std::time::Instant;
+
+use tls_server::{Manner, Script, TlsServer};
+use tollgate_load::{
+    Cause, Close, Error, Exchange, Failure, Finding, Limits, Outcome, Phase, Plan, Protocol,
+    Server, Verdict, Verify, run,
+};
+
+/// Short, and for a machine on which other tests run: shape and client load are not judged.
+fn plan(protocol: Protocol) -> Plan {
+    let unjudged = Limits {
+        errors: 0.001,
+        trend: 1.0,
+        trend_doubt: 1.0,
+        spread_doubt: 1.0,
+        client_cpu: 1.0,
+        client_cpu_doubt: 1.0,
+        client_wait_doubt: 1.0,
+    };
+    Plan {
+        connections: 4,
+        warm_up_ms: 50,
+        sustain_ms: 300,
+        limits: unjudged,
+        ..Plan::new(protocol)
+    }
+}
+
+fn outcome(plan: &Plan, server: &TlsServer) -> Outcome {
+    let mut server = Server::new("rustls", server.target()).with_referee(server.referee());
+    run(plan, &mut server, &|| false, &mut |_, _| {}).unwrap()
+}
+
+const GOOD: Script = |_| Manner::Good;
+
+#[test]
+fn every_transaction_is_in_the_servers_count() {
+    let server = TlsServer::start(GOOD);
+    for protocol in [Protocol::Tls12X25519, Protocol::Tls12P256, Protocol::Tls13] {
+        for close in [Close::Fin, Close::RstAfterConfirm] {
+            let plan =
+                Plan { close, threads: 2, verify: Verify::Sample { one_in: 4 }, ..plan(protocol) };
+            let outcome = outcome(&plan, &server);
+            assert_eq!(outcome.verdict(), Verdict::Valid, "{outcome}");
+            let (whole, seen) = (outcome.whole(), outcome.seen().unwrap());
+            assert_eq!(whole.attempts, whole.transactions, "{outcome}");
+            assert_eq!(whole.client_done, whole.confirmed);
+            assert_eq!(seen.handshakes, whole.confirmed);
+            assert_eq!(seen.requests, whole.transactions);
+            assert_eq!(whole.body_bytes, 14_336 * whole.transactions);
+            let rate = outcome.sessions_per_s().unwrap();
+            assert!(rate > 0.0 && outcome.sustain().transactions < whole.transactions);
+            assert!(outcome.client_cpu_ns_per_session().unwrap() > 0.0);
+            assert_eq!(outcome.handshake().unwrap().count(), outcome.sustain().client_done);
+            assert!(outcome.transaction().unwrap().quantile_ns(0.5).unwrap() > 1000);
+        }
+    }
+}
+
+#[test]
+fn handshakes_alone_are_confirmed_too() {
+    let server = TlsServer::start(GOOD);
+    for protocol in [Protocol::Tls12X25519, Protocol::Tls13] {
+        // a reset could overtake the handshake's end in the server's thread: let it close
+        let plan = Plan { exchange: Exchange::HandshakeOnly, close: Close::Fin, ..plan(protocol) };
+        let outcome = outcome(&plan, &server);
+        assert_eq!(outcome.verdict(), Verdict::Valid, "{outcome}");
+        assert_eq!(outcome.seen().unwrap().requests, 0);
+        assert!(outcome.whole().confirmed > 0);
+    }
+}
+
+#[test]
+fn source_addresses_in_turn_work_too() {
+    let server = TlsServer::start(GOOD);
+    let plan = Plan { source_addresses: 3, ..plan(Protocol::Tls13) };
+    let outcome = outcome(&plan, &server);
+    assert_eq!(outcome.verdict(), Verdict::Valid, "{outcome}");
+}
+
+/// Connections 30 to 34 meet a fault; the others are as they should be.
+macro_rules! faulty {
+    ($fault:expr) => {
+        |number| if (30..35).contains(&number) { $fault } else { Manner::Good }
+    };
+}
+
+fn five(script: Script, change: fn(&mut Plan), phase: Phase, cause: &Cause) -> Outcome {
+    let server = TlsServer::start(script);
+    let mut plan = Plan { phase_ms_max: 200, ..plan(Protocol::Tls13) };
+    change(&mut plan);
+    let outcome = outcome(&plan, &server);
+    let failure = Failure { phase, cause: cause.clone() };
+    let found: Vec<_> = outcome.whole().failures.iter().collect();
+    assert_eq!(found, [(&failure, &5)], "{outcome}");
+    assert_eq!(outcome.whole().failed_in(phase), 5);
+    assert_eq!(outcome.verdict(), Verdict::Invalid, "{outcome}");
+    assert_eq!(outcome.sessions_per_s(), None);
+    let told = outcome.reasons().iter().any(
+        |reason| matches!(reason, Finding::Errors { failed: 5, worst, .. } if *worst == failure),
+    );
+    assert!(told, "{outcome}");
+    outcome
+}
+
+#[test]
+fn an_alert_is_counted_in_its_phase() {
+    let outcome = five(faulty!(Manner::Alert), |_| {}, Phase::Hello, &Cause::Alert(40));
+    assert_eq!(outcome.whole().alerts().get(&40), Some(&5));
+    assert!(outcome.to_string().contains("handshake_failure"), "{outcome}");
+}
+
+#[test]
+fn an_alert_after_the_clients_finished_is_no_handshake() {
+    // The client is done, and the server is not: only the server's word counts.
+    let outcome =
+        five(faulty!(Manner::CertificateRequired), |_| {}, Phase::Confirm, &Cause::Alert(116));
+    let whole = outcome.whole();
+    assert_eq!(whole.client_done, whole.confirmed + 5);
+    assert_eq!(outcome.seen().unwrap().handshakes, whole.confirmed, "{outcome}");
+    let gap = |finding: &Finding| matches!(finding, Finding::ConfirmedLess { .. });
+    assert!(outcome.doubts().iter().any(gap), "{outcome}");
+}
+
+#[test]
+fn a_close_before_the_response_confirms_nothing() {
+    let script = faulty!(Manner::CloseAfterHandshake);
+    let server = TlsServer::start(script);
+    let outcome = outcome(&plan(Protocol::Tls13), &server);
+    assert_eq!(outcome.whole().failed_in(Phase::Confirm), 5, "{outcome}");
+    // The server holds them for complete, and the client cannot know: the counts differ.
+    let both = Finding::RefereeHandshakes {
+        client: outcome.whole().confirmed,
+        server: outcome.whole().confirmed + 5,
+    };
+    assert!(outcome.reasons().contains(&both), "{outcome}");
+}
+
+#[test]
+fn a_wrong_length_is_an_error_in_the_data() {
+    let outcome = five(
+        faulty!(Manner::WrongLength),
+        |_| {},
+        Phase::Data,
+        &Cause::WrongLength { found_bytes: 14_335 },
+    );
+    // the server holds these requests for answered
+    let told = |finding: &Finding| matches!(finding, Finding::RefereeRequests { .. });
+    assert!(outcome.reasons().iter().any(told), "{outcome}");
+}
+
+#[test]
+fn a_body_that_breaks_off_is_an_error_in_the_data() {
+    five(faulty!(Manner::CutBody), |_| {}, Phase::Data, &Cause::Closed);
+    let outcome = five(faulty!(Manner::EndBody), |_| {}, Phase::Data, &Cause::Closed);
+    assert_eq!(outcome.seen().unwrap().handshakes, outcome.whole().confirmed);
+    assert_eq!(outcome.seen().unwrap().requests, outcome.whole().transactions);
+}
+
+#[test]
+fn within_the_error_budget_a_run_that_agrees_is_valid() {
+    let server = TlsServer::start(faulty!(Manner::CutBody));
+    let mut plan = plan(Protocol::Tls13);
+    plan.limits.errors = 1.0;
+    let outcome = outcome(&plan, &server);
+    assert_eq!(outcome.verdict(), Verdict::Valid, "{outcome}");
+    assert_eq!(outcome.whole().failed(), 5);
+}
+
+#[test]
+fn whoever_is_silent_meets_the_deadline() {
+    five(faulty!(Manner::Silent), |_| {}, Phase::Hello, &Cause::Deadline);
+    five(faulty!(Manner::SlowBody), |_| {}, Phase::Data, &Cause::Deadline);
+}
+
+#[test]
+fn whoever_does_not_close_fails_to_close_and_nothing_else() {
+    let outcome = five(
+        faulty!(Manner::KeepOpen),
+        |plan| plan.close = Close::Fin,
+        Phase::Close,
+        &Cause::Deadline,
+    );
+    assert_eq!(outcome.whole().transactions, outcome.whole().attempts, "{outcome}");
+    assert_eq!(outcome.seen().unwrap().requests, outcome.whole().transactions);
+}
+
+#[test]
+fn a_server_that_stops_in_mid_run_gives_no_figure_and_a_clear_message() {
+    let mut server = TlsServer::start(GOOD);
+    let plan = Plan { sustain_ms: 30_000, ..plan(Protocol::Tls13) };
+    let (target, referee) = (server.target(), server.referee());
+    let stopper = thread::spawn(move || {
+        thread::sleep(Duration::from_millis(400));
+        server.stop();
+    });
+    let mut side = Server::new("rustls", target).with_referee(referee);
+    let start = Instant::now();
+    let outcome = run(&plan, &mut side, &|| false, &mut |_, _| {}).unwrap();
+    stopper.join().unwrap();
+    assert!(start.elapsed() < Duration::from_secs(10), "it was broken off");
+    assert_eq!(outcome.verdict(), Verdict::Invalid);
+    assert_eq!(outcome.sessions_per_s(), None);
+    assert!(outcome.whole().failed_in(Phase::Connect) > 0, "{outcome}");
+    let text = outcome.reasons()[0].to_string();
+    assert!(text.contains("stopped answering") && text.contains("refused"), "{text}");
+}
+
+#[test]
+fn a_referee_who_disagrees_makes_it_invalid_with_both_numbers() {
+    let server = TlsServer::start(GOOD);
+    let mut referee = server.referee();
+    (referee.surplus, referee.resumed) = (1, 2);
+    let mut side = Server::new("rustls", server.target()).with_referee(referee);
+    let outcome = run(&plan(Protocol::Tls13), &mut side, &|| false, &mut |_, _| {}).unwrap();
+    let confirmed = outcome.whole().confirmed;
+    let expected = [
+        Finding::RefereeHandshakes { client: confirmed, server: confirmed + 1 },
+        Finding::Resumed { count: 2, handshakes: confirmed + 1 },
+    ];
+    assert_eq!(outcome.reasons(), expected);
+    assert_eq!((outcome.verdict(), outcome.sessions_per_s()), (Verdict::Invalid, None));
+    let text = outcome.to_string();
+    let numbers = format!("counted {confirmed} confirmed handshakes");
+    assert!(text.contains(&numbers) && text.contains(&format!("has {}", confirmed + 1)), "{text}");
+}
+
+#[test]
+fn without_referee_it_is_unconfirmed() {
+    let server = TlsServer::start(GOOD);
+    let mut side = Server::new("rustls", server.target());
+    let outcome = run(&plan(Protocol::Tls13), &mut side, &|| false, &mut |_, _| {}).unwrap();
+    assert_eq!(outcome.verdict(), Verdict::Unconfirmed);
+    assert!(outcome.to_string().contains("client-side only"));
+    assert!(outcome.sessions_per_s().is_some());
+}
+
+#[test]
+fn a_ceiling_on_starts_holds() {
+    let server = TlsServer::start(GOOD);
+    let plan = Plan { starts_per_s_max: Some(50), ..plan(Protocol::Tls13) };
+    let outcome = outcome(&plan, &server);
+    // a third of a second at 50 per second, the probe, and one start at each end
+    let attempts = outcome.whole().attempts;
+    assert!((10..=20).contains(&attempts), "{outcome}");
+}
+
+#[test]
+fn what_cannot_work_is_told_before_any_load() {
+    let error = |script: Script, change: fn(&mut Plan)| {
+        let server = TlsServer::start(script);
+        let mut plan = Plan { phase_ms_max: 200, ..plan(Protocol::Tls13) };
+        change(&mut plan);
+        let mut side = Server::new("rustls", server.target());
+        let error = run(&plan, &mut side, &|| false, &mut |_, _| {}).unwrap_err();
+        let text = error.to_string();
+        assert!(!text.contains('\n'), "{text}");
+        text
+    };
+    let silent = error(|_| Manner::Silent, |_| {});
+    assert!(silent.contains("no load was sent") && silent.contains("hello"), "{silent}");
+    // rustls has no RSA key exchange
+    let refused = error(GOOD, |plan| plan.protocol = Protocol::Tls12Rsa);
+    assert!(refused.contains("handshake_failure"), "{refused}");
+
+    let free = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    let mut side = Server::new("nobody", tollgate_load::Target::new(free).unwrap());
+    let nobody = run(&plan(Protocol::Tls13), &mut side, &|| false, &mut |_, _| {}).unwrap_err();
+    assert!(nobody.to_string().contains("nothing listens on 127.0.0.1"), "{nobody}");
+}
+
+#[test]
+fn the_caller_can_stop_it() {
+    let server = TlsServer::start(GOOD);
+    let plan = Plan { sustain_ms: 60_000, ..plan(Protocol::Tls13) };
+    let start = Instant::now();
+    let stop = || start.elapsed() > Duration::from_millis(300);
+    let mut side = Server::new("rustls", server.target());
+    let error = run(&plan, &mut side, &stop, &mut |_, _| {}).unwrap_err();
+    assert!(matches!(error, Error::Stopped), "{error}");
+    assert!(start.elapsed() < Duration::from_secs(5));
+}

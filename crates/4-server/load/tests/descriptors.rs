@@ -1,0 +1,33 @@
+//! A process without file descriptors says so in one line. Alone in its process: it changes the
+//! limit of all threads.
+#![allow(clippy::unwrap_used, reason = "tests")]
+
+mod tls_server;
+
+use std::fs::File;
+
+use rustix::process::{Resource, Rlimit, setrlimit};
+use tls_server::{Manner, TlsServer};
+use tollgate_load::{Error, Plan, Protocol, Server, run};
+
+#[test]
+fn no_descriptors_give_one_line() {
+    let server = TlsServer::start(|_| Manner::Good);
+    setrlimit(Resource::Nofile, Rlimit { current: Some(100), maximum: Some(100) }).unwrap();
+    let attempt = |connections: u32| {
+        let plan = Plan { connections, ..Plan::new(Protocol::Tls13) };
+        let mut side = Server::new("rustls", server.target());
+        run(&plan, &mut side, &|| false, &mut |_, _| {}).unwrap_err()
+    };
+    let told = |error: &Error| {
+        let text = error.to_string();
+        assert!(matches!(error, Error::FileDescriptors { allowed: 100, .. }), "{text}");
+        assert!(text.contains("ulimit -n") && !text.contains('\n'), "{text}");
+    };
+    // known before anything is opened
+    told(&attempt(200));
+    // and found out when others have taken them
+    let taken: Vec<File> = core::iter::from_fn(|| File::open("/dev/null").ok()).collect();
+    assert!(!taken.is_empty());
+    told(&attempt(8));
+}

@@ -1,0 +1,168 @@
+//! Against OpenSSL's `s_server`: RSA key exchange, bodies without length, and a real process to
+//! kill and to meter.
+#![allow(clippy::print_stderr, clippy::unwrap_used, reason = "tests; one that cannot run says so")]
+
+mod tls_server;
+
+use core::sync::atomic::{AtomicU64, Ordering};
+use core::time::Duration;
+use std::fs;
+use std::io::{self, BufRead as _, BufReader};
+use std::path::PathBuf;
+use std::process::{Child, Command, Stdio};
+use std::sync::{Arc, mpsc};
+use std::thread;
+
+use tollgate_load::{
+    Close, CpuMeter as _, Exchange, Finding, Limits, Plan, ProcessCpu, Protocol, Referee, Seen,
+    Server, Target, Verdict, run,
+};
+
+const BYTES: u64 = 14_336;
+
+/// `openssl s_server -WWW` in a directory of its own. It serves one connection after the other, and
+/// prints a line per file.
+struct SServer {
+    child: Child,
+    folder: PathBuf,
+    target: Target,
+    files: Arc<AtomicU64>,
+}
+
+impl SServer {
+    fn start(name: &str, arguments: &[&str]) -> Option<Self> {
+        let folder = std::env::temp_dir().join(format!("tollgate-{name}-{}", std::process::id()));
+        fs::create_dir_all(&folder).unwrap();
+        let (key, certificate) = tls_server::identity();
+        fs::write(folder.join("key.pem"), key).unwrap();
+        fs::write(folder.join("certificate.pem"), certificate).unwrap();
+        fs::write(folder.join("object"), "x".repeat(BYTES.try_into().unwrap())).unwrap();
+        let spawned = Command::new("openssl")
+            .args(["s_server", "-accept", "127.0.0.1:0", "-WWW"])
+            .args(["-key", "key.pem", "-cert", "certificate.pem"])
+            .args(arguments)
+            .current_dir(&folder)
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn();
+        let mut child = match spawned {
+            Ok(child) => child,
+            Err(error) => {
+                let _ = fs::remove_dir_all(&folder);
+                eprintln!("not tested against s_server: openssl does not start: {error}");
+                assert!(std::env::var_os("CI").is_none(), "CI has OpenSSL");
+                return None;
+            }
+        };
+        let files = Arc::new(AtomicU64::new(0));
+        let count = Arc::clone(&files);
+        let (output, log) = (child.stdout.take().unwrap(), child.stderr.take().unwrap());
+        let (tell, told) = mpsc::channel();
+        thread::spawn(move || {
+            for line in BufReader::new(output).lines().map_while(Result::ok) {
+                if let Some(address) = line.strip_prefix("ACCEPT ") {
+                    let _ = tell.send(address.to_owned());
+                }
+            }
+        });
+        thread::spawn(move || {
+            for line in BufReader::new(log).lines().map_while(Result::ok) {
+                count.fetch_add(u64::from(line.starts_with("FILE:")), Ordering::Relaxed);
+            }
+        });
+        let address = told.recv_timeout(Duration::from_secs(10)).expect("s_server listens");
+        let target = Target::new(address.trim().parse().unwrap()).unwrap();
+        Some(Self { child, folder, target, files })
+    }
+
+    fn server(&self) -> Server<'static> {
+        Server::new("s_server", self.target.clone())
+            .with_cpu(ProcessCpu::new([self.child.id()]).unwrap())
+    }
+}
+
+impl Drop for SServer {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+        let _ = fs::remove_dir_all(&self.folder);
+    }
+}
+
+/// The files that `s_server` says it has sent. It does not tell handshakes apart from them.
+struct Files {
+    files: Arc<AtomicU64>,
+    before: u64,
+}
+
+impl Referee for Files {
+    fn mark(&mut self) -> io::Result<()> {
+        self.before = self.files.load(Ordering::Relaxed);
+        Ok(())
+    }
+
+    fn seen(&mut self) -> io::Result<Seen> {
+        let requests = self.files.load(Ordering::Relaxed) - self.before;
+        Ok(Seen { handshakes: requests, requests, ..Seen::default() })
+    }
+}
+
+fn plan(protocol: Protocol) -> Plan {
+    let limits = Limits {
+        trend: 1.0,
+        trend_doubt: 1.0,
+        spread_doubt: 1.0,
+        client_cpu: 1.0,
+        ..Limits::default()
+    };
+    Plan {
+        connections: 4,
+        warm_up_ms: 100,
+        sustain_ms: 500,
+        exchange: Exchange::Get { path: "/object".to_owned(), bytes: BYTES },
+        limits,
+        ..Plan::new(protocol)
+    }
+}
+
+#[test]
+fn every_protocol_agrees_with_s_server() {
+    let Some(server) = SServer::start("load-all", &["-cipher", "ALL"]) else {
+        return;
+    };
+    for protocol in Protocol::ALL {
+        for close in [Close::Fin, Close::RstAfterConfirm] {
+            let plan = Plan { close, ..plan(protocol) };
+            let referee = Files { files: Arc::clone(&server.files), before: 0 };
+            let mut side = server.server().with_referee(referee);
+            let outcome = run(&plan, &mut side, &|| false, &mut |_, _| {}).unwrap();
+            assert_eq!(outcome.verdict(), Verdict::Valid, "{protocol:?} {close:?} {outcome}");
+            assert!(outcome.whole().transactions > 10, "{outcome}");
+            let cpu = outcome.server_cpu_ns_per_session().unwrap();
+            assert!((1e4..1e8).contains(&cpu), "10 µs to 100 ms, not {cpu} ns");
+        }
+    }
+}
+
+#[test]
+fn a_killed_process_is_told() {
+    let Some(mut server) = SServer::start("load-kill", &[]) else {
+        return;
+    };
+    let plan = Plan { sustain_ms: 30_000, ..plan(Protocol::Tls13) };
+    let mut side = server.server();
+    let killer = thread::spawn(move || {
+        thread::sleep(Duration::from_millis(500));
+        server.child.kill().unwrap();
+        server.child.wait().unwrap();
+        server
+    });
+    let outcome = run(&plan, &mut side, &|| false, &mut |_, _| {}).unwrap();
+    let server = killer.join().unwrap();
+    assert_eq!((outcome.verdict(), outcome.sessions_per_s()), (Verdict::Invalid, None));
+    let gone = |finding: &Finding| matches!(finding, Finding::ServerGone { transactions: 1.., .. });
+    assert!(outcome.reasons().iter().any(gone), "{outcome}");
+    // and its meter does not answer any more
+    assert!(ProcessCpu::new([server.child.id()]).and_then(|mut cpu| cpu.cpu()).is_err());
+}

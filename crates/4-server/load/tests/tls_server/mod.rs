@@ -1,0 +1,323 @@
+//! A TLS server for tests: blocking, a thread per connection, counting, and faulty when told to.
+#![allow(dead_code, clippy::unwrap_used, reason = "each test file uses a part of it")]
+
+use core::net::SocketAddr;
+use core::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use core::time::Duration;
+use std::io::{self, Read as _, Write as _};
+use std::net::{TcpListener, TcpStream};
+use std::sync::{Arc, OnceLock};
+use std::thread;
+use std::time::Instant;
+
+use openssl::asn1::Asn1Time;
+use openssl::hash::MessageDigest;
+use openssl::pkey::PKey;
+use openssl::rsa::Rsa;
+use openssl::x509::{X509, X509NameBuilder};
+use rustls::pki_types::{CertificateDer, PrivateKeyDer, PrivatePkcs8KeyDer, UnixTime};
+use rustls::server::danger::{ClientCertVerified, ClientCertVerifier};
+use rustls::{ServerConfig, ServerConnection, SignatureScheme, StreamOwned};
+use tollgate_load::{Referee, Seen, Target};
+
+/// What a connection meets.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Manner {
+    /// `handshake_failure` in answer to the `ClientHello`.
+    Alert,
+    /// A client certificate is asked for; without one, `certificate_required` follows.
+    CertificateRequired,
+    /// The stream is closed in the middle of the body, without `close_notify`.
+    CutBody,
+    /// The stream is closed after the handshake.
+    CloseAfterHandshake,
+    /// `close_notify` comes in the middle of the body.
+    EndBody,
+    /// All is as it should be.
+    Good,
+    /// After the response the connection stays open.
+    KeepOpen,
+    /// The connection is accepted, and nothing follows.
+    Silent,
+    /// The body stops in the middle, and the connection stays open.
+    SlowBody,
+    /// A byte less than was asked for, with a `Content-Length` that says so.
+    WrongLength,
+}
+
+/// Which connection, counted from 0, meets what.
+pub(crate) type Script = fn(u64) -> Manner;
+
+struct Shared {
+    script: Script,
+    accepted: AtomicU64,
+    handshakes: AtomicU64,
+    requests: AtomicU64,
+    stop: AtomicBool,
+    config: Arc<ServerConfig>,
+    strict: Arc<ServerConfig>,
+}
+
+pub(crate) struct TlsServer {
+    pub(crate) address: SocketAddr,
+    shared: Arc<Shared>,
+    acceptor: Option<thread::JoinHandle<()>>,
+}
+
+/// The longest that a connection of the server waits for anything.
+const PATIENCE: Duration = Duration::from_secs(3);
+
+impl TlsServer {
+    pub(crate) fn start(script: Script) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        listener.set_nonblocking(true).unwrap();
+        let shared = Arc::new(Shared {
+            script,
+            accepted: AtomicU64::new(0),
+            handshakes: AtomicU64::new(0),
+            requests: AtomicU64::new(0),
+            stop: AtomicBool::new(false),
+            config: Arc::new(config(false)),
+            strict: Arc::new(config(true)),
+        });
+        let address = listener.local_addr().unwrap();
+        let own = Arc::clone(&shared);
+        let acceptor = thread::spawn(move || {
+            while !own.stop.load(Ordering::Relaxed) {
+                match listener.accept() {
+                    Ok((stream, _)) => {
+                        let (own, number) =
+                            (Arc::clone(&own), own.accepted.fetch_add(1, Ordering::Relaxed));
+                        // what the client did wrong, if anything, is for the client's side to tell
+                        thread::spawn(move || drop(own.serve(stream, number)));
+                    }
+                    Err(_) => thread::sleep(Duration::from_millis(1)),
+                }
+            }
+        });
+        Self { address, shared, acceptor: Some(acceptor) }
+    }
+
+    pub(crate) fn target(&self) -> Target {
+        Target::new(self.address).unwrap()
+    }
+
+    pub(crate) fn referee(&self) -> Counter {
+        Counter { shared: Arc::clone(&self.shared), before: (0, 0), surplus: 0, resumed: 0 }
+    }
+
+    /// Nobody listens any more, and every connection ends.
+    pub(crate) fn stop(&mut self) {
+        self.shared.stop.store(true, Ordering::Relaxed);
+        if let Some(acceptor) = self.acceptor.take() {
+            acceptor.join().unwrap();
+        }
+    }
+}
+
+impl Drop for TlsServer {
+    fn drop(&mut self) {
+        self.stop();
+    }
+}
+
+impl Shared {
+    fn serve(&self, mut stream: TcpStream, number: u64) -> io::Result<()> {
+        stream.set_nonblocking(false)?;
+        stream.set_nodelay(true)?;
+        stream.set_read_timeout(Some(PATIENCE))?;
+        stream.set_write_timeout(Some(PATIENCE))?;
+        let manner = (self.script)(number);
+        match manner {
+            Manner::Silent => return self.hold(),
+            Manner::Alert => {
+                stream.read_exact(&mut [0; 5])?;
+                stream.write_all(&[21, 3, 3, 0, 2, 2, 40])?;
+                // read the rest of the ClientHello, or the system would send a reset
+                stream.set_read_timeout(Some(Duration::from_millis(50)))?;
+                while stream.read(&mut [0; 1024]).is_ok_and(|count| count > 0) {}
+                return Ok(());
+            }
+            _ => {}
+        }
+        let strict = manner == Manner::CertificateRequired;
+        let config = if strict { &self.strict } else { &self.config };
+        let mut tls = ServerConnection::new(Arc::clone(config)).unwrap();
+        while tls.is_handshaking() {
+            tls.complete_io(&mut stream)?;
+        }
+        self.handshakes.fetch_add(1, Ordering::Relaxed);
+        if manner == Manner::CloseAfterHandshake {
+            return Ok(());
+        }
+        let mut stream = StreamOwned::new(tls, stream);
+        let mut head = Vec::new();
+        while !head.ends_with(b"\r\n\r\n") {
+            let mut byte = [0];
+            if stream.read(&mut byte)? == 0 {
+                stream.conn.send_close_notify();
+                return stream.flush();
+            }
+            head.push(byte[0]);
+        }
+        let asked = length_asked(&head);
+        let length = if manner == Manner::WrongLength { asked - 1 } else { asked };
+        write!(stream, "HTTP/1.1 200 OK\r\nContent-Length: {length}\r\n\r\n")?;
+        let body = vec![b'x'; length];
+        match manner {
+            Manner::CutBody => {
+                stream.write_all(&body[..length / 2])?;
+                return stream.flush();
+            }
+            Manner::EndBody => {
+                stream.write_all(&body[..length / 2])?;
+                stream.conn.send_close_notify();
+                return stream.flush();
+            }
+            Manner::SlowBody => {
+                stream.write_all(&body[..length / 2])?;
+                stream.flush()?;
+                return self.hold();
+            }
+            _ => {}
+        }
+        stream.write_all(&body)?;
+        stream.flush()?;
+        self.requests.fetch_add(1, Ordering::Relaxed);
+        if manner == Manner::KeepOpen {
+            return self.hold();
+        }
+        stream.conn.send_close_notify();
+        stream.flush()
+    }
+
+    /// Keeps a connection open until the server stops.
+    fn hold(&self) -> io::Result<()> {
+        let end = Instant::now() + PATIENCE;
+        while !self.stop.load(Ordering::Relaxed) && Instant::now() < end {
+            thread::sleep(Duration::from_millis(5));
+        }
+        Ok(())
+    }
+}
+
+fn length_asked(head: &[u8]) -> usize {
+    let head = core::str::from_utf8(head).unwrap();
+    let path = head.strip_prefix("GET /bytes/").unwrap();
+    path.split(' ').next().unwrap().parse().unwrap()
+}
+
+/// Reads the server's counters as a log.
+pub(crate) struct Counter {
+    shared: Arc<Shared>,
+    before: (u64, u64),
+    /// Handshakes that are shown though they never were.
+    pub(crate) surplus: u64,
+    /// Sessions that are shown as resumed.
+    pub(crate) resumed: u64,
+}
+
+impl Counter {
+    fn now(&self) -> (u64, u64) {
+        let load = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
+        (load(&self.shared.handshakes), load(&self.shared.requests))
+    }
+}
+
+impl Referee for Counter {
+    fn mark(&mut self) -> io::Result<()> {
+        self.before = self.now();
+        Ok(())
+    }
+
+    fn seen(&mut self) -> io::Result<Seen> {
+        let (handshakes, requests) = self.now();
+        Ok(Seen {
+            handshakes: handshakes - self.before.0 + self.surplus,
+            requests: requests - self.before.1,
+            resumed: self.resumed,
+            failed: 0,
+            body_bytes: None,
+        })
+    }
+
+    fn lag(&self) -> Duration {
+        Duration::from_millis(50)
+    }
+}
+
+/// A key and a certificate in PEM, made once.
+pub(crate) fn identity() -> &'static (String, String) {
+    static IDENTITY: OnceLock<(String, String)> = OnceLock::new();
+    IDENTITY.get_or_init(|| {
+        let key = PKey::from_rsa(Rsa::generate(2048).unwrap()).unwrap();
+        let mut name = X509NameBuilder::new().unwrap();
+        name.append_entry_by_text("CN", "localhost").unwrap();
+        let name = name.build();
+        let mut certificate = X509::builder().unwrap();
+        certificate.set_version(2).unwrap();
+        certificate.set_subject_name(&name).unwrap();
+        certificate.set_issuer_name(&name).unwrap();
+        certificate.set_pubkey(&key).unwrap();
+        certificate.set_not_before(&Asn1Time::days_from_now(0).unwrap()).unwrap();
+        certificate.set_not_after(&Asn1Time::days_from_now(2).unwrap()).unwrap();
+        certificate.sign(&key, MessageDigest::sha256()).unwrap();
+        let text = |pem: Vec<u8>| String::from_utf8(pem).unwrap();
+        (text(key.private_key_to_pem_pkcs8().unwrap()), text(certificate.build().to_pem().unwrap()))
+    })
+}
+
+fn config(strict: bool) -> ServerConfig {
+    let (key, certificate) = identity();
+    let key = PKey::private_key_from_pem(key.as_bytes()).unwrap().private_key_to_pkcs8().unwrap();
+    let certificate = X509::from_pem(certificate.as_bytes()).unwrap().to_der().unwrap();
+    let builder = ServerConfig::builder();
+    let builder = if strict {
+        builder.with_client_cert_verifier(Arc::new(AnyCertificate))
+    } else {
+        builder.with_no_client_auth()
+    };
+    let key = PrivateKeyDer::Pkcs8(PrivatePkcs8KeyDer::from(key));
+    builder.with_single_cert(vec![CertificateDer::from(certificate)], key).unwrap()
+}
+
+/// Insists on a certificate, and would take any.
+#[derive(Debug)]
+struct AnyCertificate;
+
+impl ClientCertVerifier for AnyCertificate {
+    fn root_hint_subjects(&self) -> &[rustls::DistinguishedName] {
+        &[]
+    }
+
+    fn verify_client_cert(
+        &self,
+        _: &CertificateDer<'_>,
+        _: &[CertificateDer<'_>],
+        _: UnixTime,
+    ) -> Result<ClientCertVerified, rustls::Error> {
+        Ok(ClientCertVerified::assertion())
+    }
+
+    fn verify_tls12_signature(
+        &self,
+        _: &[u8],
+        _: &CertificateDer<'_>,
+        _: &rustls::DigitallySignedStruct,
+    ) -> Result<rustls::client::danger::HandshakeSignatureValid, rustls::Error> {
+        Err(rustls::Error::General("never asked: the client has no certificate".to_owned()))
+    }
+
+    fn verify_tls13_signature(
+        &self,
+        message: &[u8],
+        certificate: &CertificateDer<'_>,
+        signature: &rustls::DigitallySignedStruct,
+    ) -> Result<rustls::client::danger::HandshakeSignatureValid, rustls::Error> {
+        self.verify_tls12_signature(message, certificate, signature)
+    }
+
+    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
+        vec![SignatureScheme::RSA_PSS_SHA256]
+    }
+}

@@ -1,0 +1,93 @@
+//! The last phases: `close_notify`, then waiting for the client to close too; and time limits.
+
+use std::io::{self, Read as _};
+use std::net::Shutdown;
+
+use openssl::ssl::ShutdownResult;
+
+use super::{Connection, Context, Phase, Step};
+use crate::failure::{Broken, End, Failure};
+
+impl Connection {
+    /// Ends the connection as TLS wants it.
+    pub(super) fn begin_closing(&mut self, end: End, cx: &mut Context<'_>) -> Step {
+        self.conclude(end, cx);
+        self.phase = Phase::Closing;
+        self.deadline = cx.now + cx.limits.linger;
+        Step::On
+    }
+
+    pub(super) fn close(&mut self, cx: &Context<'_>) -> Step {
+        match self.stream.shutdown() {
+            // The client has closed before us: nothing of ours is under way to it.
+            Ok(ShutdownResult::Received) => Step::Done,
+            Ok(ShutdownResult::Sent) => self.begin_lingering(cx),
+            Err(error) if self.blocked(&error) => Step::Blocked,
+            Err(_) => Step::Done,
+        }
+    }
+
+    /// A socket that is closed while bytes of the client are unread is reset, and the reset can
+    /// overtake what we sent last. So our side is closed first.
+    pub(super) fn begin_lingering(&mut self, cx: &Context<'_>) -> Step {
+        if self.socket().shutdown(Shutdown::Write).is_err() {
+            return Step::Done;
+        }
+        self.phase = Phase::Lingering;
+        self.deadline = cx.now + cx.limits.linger;
+        Step::On
+    }
+
+    /// Throws away what still comes, unread and undecrypted.
+    pub(super) fn linger(&mut self, cx: &mut Context<'_>) -> Step {
+        match self.stream.get_mut().read(&mut cx.scratch[..]) {
+            Ok(0) => Step::Done,
+            Ok(_) => Step::On,
+            Err(why) if why.kind() == io::ErrorKind::WouldBlock => Step::Blocked,
+            Err(why) if why.kind() == io::ErrorKind::Interrupted => Step::On,
+            Err(_) => Step::Done,
+        }
+    }
+
+    /// Its deadline has passed. Whether it is to be dropped at once; if not, it has something to
+    /// say and wants a turn.
+    pub(crate) fn expire(&mut self, cx: &mut Context<'_>) -> bool {
+        match self.phase {
+            Phase::Handshake => {
+                self.failed(Broken { failure: Failure::Timeout, alert: None }, cx);
+                true
+            }
+            Phase::Reading => {
+                let end = match (self.exchange.is_between_requests(), cx.draining) {
+                    (true, true) => End::Stopped,
+                    (true, false) => End::Idle,
+                    (false, _) => End::Timeout,
+                };
+                self.begin_closing(end, cx);
+                false
+            }
+            Phase::Sending => {
+                self.conclude(End::Timeout, cx);
+                true
+            }
+            Phase::Closing | Phase::Lingering => true,
+        }
+    }
+
+    /// The server stops: a connection without a request so far gets until `grace` for its first.
+    pub(crate) fn drain(&mut self, grace: std::time::Instant) {
+        if self.phase == Phase::Reading && self.exchange.is_between_requests() {
+            self.deadline = self.deadline.min(grace);
+        }
+    }
+
+    /// The server has stopped and the connection is not done. Whether anything was cut off.
+    pub(crate) fn cut(&mut self, cx: &mut Context<'_>) -> bool {
+        let cut = !self.concluded;
+        if self.phase == Phase::Handshake {
+            self.failed(Broken { failure: Failure::Stopped, alert: None }, cx);
+        }
+        self.conclude(End::Stopped, cx);
+        cut
+    }
+}

@@ -1,0 +1,251 @@
+//! The middle phases: reading requests, sending responses.
+
+use std::borrow::Cow;
+use std::time::Instant;
+
+use openssl::ssl::ErrorCode;
+
+use super::{Connection, Context, Phase, Step};
+use crate::failure::{Broken, End};
+use crate::http::{Body, Head, Parsed, RECORD_BYTES_MAX, Request, Response, Status, parse};
+use crate::log::{Line, RequestLine};
+use crate::log_time::{micros, now_us};
+
+/// The longest target that goes into the access log, in bytes.
+const TARGET_BYTES_MAX: usize = 256;
+
+/// Buffers and state of requests and responses.
+#[derive(Debug, Default)]
+pub(super) struct Exchange {
+    /// Requests answered or being answered.
+    requests: u64,
+    /// Received and not yet read: at most a head and a record.
+    inbox: Vec<u8>,
+    /// Bytes of a request's body that are still to be skipped.
+    skip: u64,
+    /// To be sent: the head and the beginning of the body, or a part of a file.
+    outbox: Vec<u8>,
+    /// How much of it was sent.
+    sent: usize,
+    sending: Option<Sending>,
+}
+
+/// A response on its way.
+#[derive(Debug)]
+struct Sending {
+    method: Cow<'static, str>,
+    target: Cow<'static, str>,
+    status: Status,
+    body: Body,
+    /// Bytes of the head that are not sent yet.
+    head_left: usize,
+    body_sent: u64,
+    begun: Instant,
+    keep_alive: bool,
+}
+
+impl Exchange {
+    /// Whether the next byte would begin a request.
+    pub(super) const fn is_between_requests(&self) -> bool {
+        self.inbox.is_empty() && self.skip == 0
+    }
+}
+
+impl Connection {
+    /// Answers what has been received, or receives.
+    pub(super) fn read(&mut self, cx: &mut Context<'_>) -> Step {
+        let exchange = &mut self.exchange;
+        if exchange.skip > 0 {
+            let here = usize::try_from(exchange.skip).unwrap_or(usize::MAX);
+            let here = here.min(exchange.inbox.len());
+            exchange.inbox.drain(..here);
+            exchange.skip -= here as u64;
+        }
+        if exchange.skip == 0 && !exchange.inbox.is_empty() {
+            match parse(&exchange.inbox, cx.limits.request_bytes_max) {
+                Parsed::Partial => {}
+                Parsed::Request(request) => return self.answer(request, cx),
+                Parsed::Refused(status) => return self.refuse(status, cx),
+            }
+        }
+        match self.stream.ssl_read(&mut cx.scratch[..]) {
+            Ok(n) => {
+                if self.exchange.is_between_requests() {
+                    self.deadline = cx.now + cx.limits.request;
+                }
+                self.exchange.inbox.extend_from_slice(&cx.scratch[..n]);
+                Step::On
+            }
+            Err(error) if self.blocked(&error) => {
+                let done = self.exchange.is_between_requests() && self.exchange.requests > 0;
+                if cx.draining && done {
+                    return self.begin_closing(End::Orderly, cx);
+                }
+                Step::Blocked
+            }
+            Err(error) if error.code() == ErrorCode::ZERO_RETURN => {
+                self.begin_closing(End::Orderly, cx)
+            }
+            Err(error) => {
+                self.conclude(Broken::of(&error).end(), cx);
+                Step::Done
+            }
+        }
+    }
+
+    fn answer(&mut self, request: Request, cx: &mut Context<'_>) -> Step {
+        self.exchange.inbox.drain(..request.head_bytes);
+        let too_long = request.body_bytes > cx.limits.request_bytes_max as u64;
+        let response = if too_long {
+            Response::refusal(Status::ContentTooLarge)
+        } else {
+            self.exchange.skip = request.body_bytes;
+            Response::to(&request, cx.shared.root(), || cx.shared.metrics())
+        };
+        let keep_alive = request.keep_alive && !too_long && !cx.draining;
+        let target = loggable(&request.target).into();
+        self.begin(request.method, target, keep_alive, request.old, response, cx)
+    }
+
+    /// Answers what is no request; nothing after it can be understood.
+    fn refuse(&mut self, status: Status, cx: &mut Context<'_>) -> Step {
+        self.exchange.inbox.clear();
+        self.begin("-".into(), "-".into(), false, false, Response::refusal(status), cx)
+    }
+
+    fn begin(
+        &mut self,
+        method: Cow<'static, str>,
+        target: Cow<'static, str>,
+        keep_alive: bool,
+        old: bool,
+        mut response: Response,
+        cx: &mut Context<'_>,
+    ) -> Step {
+        let exchange = &mut self.exchange;
+        exchange.requests += 1;
+        exchange.sent = 0;
+        exchange.outbox.clear();
+        response.write_head(&mut exchange.outbox, Head { date: cx.date, keep_alive, old });
+        let head_left = exchange.outbox.len();
+        // Head and beginning of the body go into one record, which saves a system call.
+        let room = RECORD_BYTES_MAX.saturating_sub(head_left);
+        let filled = response.body.append(&mut exchange.outbox, room);
+        let Response { status, body, .. } = response;
+        let class = usize::from(status.code() / 100 - 1);
+        cx.tally.responses[class].add(1);
+        exchange.sending = Some(Sending {
+            method,
+            target,
+            status,
+            body,
+            head_left,
+            body_sent: 0,
+            begun: Instant::now(), // the turn may have begun with a handshake
+            keep_alive,
+        });
+        self.phase = Phase::Sending;
+        self.deadline = cx.now + cx.limits.write;
+        if filled.is_err() {
+            self.conclude(End::File, cx);
+            return Step::Done;
+        }
+        Step::On
+    }
+
+    /// Sends a record's worth of the response.
+    pub(super) fn send(&mut self, cx: &mut Context<'_>) -> Step {
+        let Exchange { outbox, sent, sending, .. } = &mut self.exchange;
+        let sending = sending.as_mut().expect("the phase `Sending` has a response");
+        if *sent == outbox.len() && matches!(sending.body, Body::File { .. }) {
+            *sent = 0;
+            outbox.clear();
+            if sending.body.append(outbox, RECORD_BYTES_MAX).is_err() {
+                self.conclude(End::File, cx);
+                return Step::Done;
+            }
+        }
+        let buffered = *sent < outbox.len();
+        // After "try again later" OpenSSL wants the same bytes: no place moves until it took some.
+        let bytes = if buffered {
+            &outbox[*sent..]
+        } else {
+            sending.body.peek(RECORD_BYTES_MAX).unwrap_or_default()
+        };
+        if bytes.is_empty() {
+            return self.sent(cx);
+        }
+        match self.stream.ssl_write(bytes) {
+            Ok(n) => {
+                if buffered {
+                    *sent += n;
+                } else {
+                    sending.body.advance(n);
+                }
+                let of_head = n.min(sending.head_left);
+                sending.head_left -= of_head;
+                let of_body = (n - of_head) as u64;
+                sending.body_sent += of_body;
+                cx.tally.body_bytes.add(of_body);
+                self.deadline = cx.now + cx.limits.write;
+                Step::On
+            }
+            Err(error) if self.blocked(&error) => Step::Blocked,
+            Err(error) => {
+                self.conclude(Broken::of(&error).end(), cx);
+                Step::Done
+            }
+        }
+    }
+
+    /// The whole response has been sent.
+    fn sent(&mut self, cx: &mut Context<'_>) -> Step {
+        let sending = self.exchange.sending.take().expect("checked by the caller");
+        let keep_alive = sending.keep_alive;
+        cx.tally.requests.add(1);
+        cx.journal.push(cx.now, || self.request_line(sending, true));
+        if !keep_alive {
+            return self.begin_closing(End::Orderly, cx);
+        }
+        self.phase = Phase::Reading;
+        let limit =
+            if self.exchange.is_between_requests() { cx.limits.idle } else { cx.limits.request };
+        self.deadline = cx.now + limit;
+        Step::On
+    }
+
+    /// Counts and logs a response that will not be finished.
+    pub(super) fn cut_response(&mut self, cx: &mut Context<'_>) {
+        if let Some(sending) = self.exchange.sending.take() {
+            cx.tally.requests_cut.add(1);
+            cx.journal.push(cx.now, || self.request_line(sending, false));
+        }
+    }
+
+    fn request_line(&self, sending: Sending, complete: bool) -> Line {
+        let session = self.session();
+        Line::Request(RequestLine {
+            time_us: now_us(),
+            connection: self.number,
+            request: self.exchange.requests,
+            protocol: session.protocol.into(),
+            suite: session.suite.into(),
+            group: session.group.map(Cow::Borrowed),
+            resumed: session.resumed,
+            method: sending.method,
+            target: sending.target,
+            status: sending.status.code(),
+            bytes: sending.body_sent,
+            complete,
+            took_us: micros(Instant::now().duration_since(sending.begun)),
+        })
+    }
+}
+
+/// A target without its query, cut to what a log line takes.
+fn loggable(target: &str) -> String {
+    let path = target.split('?').next().unwrap_or_default();
+    let ends = path.char_indices().map(|(at, letter)| at + letter.len_utf8());
+    let end = ends.take_while(|end| *end <= TARGET_BYTES_MAX).last();
+    path[..end.unwrap_or(0)].to_owned()
+}

@@ -1,0 +1,121 @@
+//! The first phase: the handshake, and what came of it.
+
+use core::time::Duration;
+use std::borrow::Cow;
+use std::time::Instant;
+
+use openssl::ssl::{SslRef, SslVersion};
+
+use super::{Connection, Context, Phase, Step};
+use crate::counters::Tally;
+use crate::engine::group_name;
+use crate::failure::{Broken, Failure};
+use crate::log::{HandshakeLine, Journal, Line, Outcome};
+use crate::log_time::{micros, now_us};
+
+/// What was negotiated.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Session {
+    pub(super) protocol: &'static str,
+    pub(super) suite: &'static str,
+    pub(super) group: Option<&'static str>,
+    pub(super) resumed: bool,
+}
+
+impl Session {
+    fn of(ssl: &SslRef) -> Self {
+        let tls13 = ssl.version2() == Some(SslVersion::TLS1_3);
+        let resumed = ssl.session_reused();
+        let suite = ssl.current_cipher().and_then(|suite| suite.standard_name());
+        // A resumed session of TLS 1.2 remembers a group that this handshake did not use.
+        let group = if resumed && !tls13 { None } else { group_name(ssl) };
+        Self {
+            protocol: if tls13 { "TLSv1.3" } else { "TLSv1.2" },
+            suite: suite.unwrap_or("unknown"),
+            group,
+            resumed,
+        }
+    }
+}
+
+impl Connection {
+    pub(super) fn handshake(&mut self, cx: &mut Context<'_>) -> Step {
+        let Err(error) = self.stream.accept() else {
+            self.completed(cx);
+            return Step::On;
+        };
+        if self.blocked(&error) {
+            return Step::Blocked;
+        }
+        let broken = Broken::of(&error);
+        self.failed(broken, cx);
+        if broken.failure == Failure::Closed {
+            return Step::Done;
+        }
+        // OpenSSL has sent an alert; closing at once could take it back.
+        self.begin_lingering(cx)
+    }
+
+    fn completed(&mut self, cx: &mut Context<'_>) {
+        let session = Session::of(self.stream.ssl());
+        self.session = Some(session);
+        let count =
+            if session.resumed { &cx.tally.handshakes_resumed } else { &cx.tally.handshakes_full };
+        count.add(1);
+        let outcome = if session.resumed { Outcome::Resumed } else { Outcome::Full };
+        cx.journal.push(cx.now, || {
+            Line::Handshake(HandshakeLine {
+                protocol: Some(session.protocol.into()),
+                suite: Some(session.suite.into()),
+                group: session.group.map(Cow::Borrowed),
+                ..self.handshake_line(outcome)
+            })
+        });
+        self.phase = Phase::Reading;
+        self.deadline = cx.now + cx.limits.idle;
+    }
+
+    /// Counts and logs a handshake that did not complete.
+    pub(super) fn failed(&mut self, broken: Broken, cx: &mut Context<'_>) {
+        self.concluded = true;
+        cx.tally.handshakes_failed[broken.failure as usize].add(1);
+        cx.journal.push(cx.now, || {
+            Line::Handshake(HandshakeLine {
+                reason: Some(broken.failure.word().into()),
+                alert: broken.alert,
+                ..self.handshake_line(Outcome::Failed)
+            })
+        });
+    }
+
+    fn handshake_line(&self, outcome: Outcome) -> HandshakeLine {
+        // The loop's time is from before the private-key operation.
+        line(self.number, outcome, Instant::now().duration_since(self.opened))
+    }
+}
+
+/// Counts and logs a connection for which there was no memory.
+pub(crate) fn stillborn(number: u64, now: Instant, tally: &Tally, journal: &mut Journal) {
+    let failure = Failure::Internal;
+    tally.handshakes_failed[failure as usize].add(1);
+    journal.push(now, || {
+        Line::Handshake(HandshakeLine {
+            reason: Some(failure.word().into()),
+            ..line(number, Outcome::Failed, Duration::ZERO)
+        })
+    });
+}
+
+fn line(connection: u64, outcome: Outcome, took: Duration) -> HandshakeLine {
+    HandshakeLine {
+        time_us: now_us(),
+        connection,
+        outcome,
+        protocol: None,
+        suite: None,
+        group: None,
+        reason: None,
+        alert: None,
+        took_us: micros(took),
+    }
+}

@@ -1,0 +1,213 @@
+//! What a server has done so far: each worker counts for itself, whoever asks adds up.
+
+use core::sync::atomic::{AtomicBool, AtomicI32, AtomicU64, Ordering};
+use core::time::Duration;
+
+use rustix::time::{ClockId, clock_gettime};
+
+use crate::failure::{End, Failure};
+use crate::ffi::ThreadClock;
+
+/// What a server has done since it started. Exact when nothing is under way; while connections are
+/// served, numbers read one after the other.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Counters {
+    /// Connections accepted.
+    pub connections: u64,
+    /// Connections that are open now.
+    pub connections_open: u64,
+    /// Handshakes completed with a private-key operation.
+    pub handshakes_full: u64,
+    /// Handshakes completed by resuming a session.
+    pub handshakes_resumed: u64,
+    /// Handshakes that failed, by reason; reasons that did not occur are there with zero.
+    pub handshakes_failed: Vec<(Failure, u64)>,
+    /// Responses sent as a whole.
+    pub requests: u64,
+    /// Responses begun and not sent as a whole.
+    pub requests_cut: u64,
+    /// Responses begun, by status class: 1xx (never), 2xx, 3xx (never), 4xx, 5xx.
+    pub responses: [u64; 5],
+    /// Bytes of bodies handed to the kernel, before encryption.
+    pub body_bytes: u64,
+    /// Connections that ended after a handshake, by reason.
+    pub ends: Vec<(End, u64)>,
+    /// Times that accepting paused for want of file descriptors.
+    pub descriptor_pauses: u64,
+    /// Turns of all event loops.
+    pub loop_turns: u64,
+    /// CPU time of each worker thread, user and system.
+    pub worker_cpu: Vec<Duration>,
+    /// CPU time of the whole process, user and system; with it that of everything else in it.
+    pub process_cpu: Duration,
+    /// Access-log lines (handshakes and requests) written.
+    pub log_lines: u64,
+    /// Access-log lines thrown away.
+    pub log_lines_lost: u64,
+    /// Who did the private-key operations.
+    pub signer: Signer,
+}
+
+impl Counters {
+    /// Handshakes that failed, for whatever reason.
+    #[must_use]
+    pub fn handshakes_failed_total(&self) -> u64 {
+        self.handshakes_failed.iter().map(|(_, count)| count).sum()
+    }
+
+    /// Handshakes that failed for that reason.
+    #[must_use]
+    pub fn failed(&self, failure: Failure) -> u64 {
+        self.handshakes_failed.iter().find(|(why, _)| *why == failure).map_or(0, |(_, n)| *n)
+    }
+
+    /// Connections that ended that way after a handshake.
+    #[must_use]
+    pub fn ended(&self, end: End) -> u64 {
+        self.ends.iter().find(|(why, _)| *why == end).map_or(0, |(_, n)| *n)
+    }
+}
+
+/// Who did the private-key operations of a server.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Signer {
+    /// The OpenSSL provider that every worker's key was seen to sign with at start.
+    pub provider: String,
+    /// Private-key operations that this provider counted since the server started; `None` for
+    /// OpenSSL's own, which does not count.
+    ///
+    /// Our provider counts for the whole process: with two servers on engine `tollgate` in one
+    /// process, each shows the operations of both.
+    pub operations: Option<SignerOperations>,
+}
+
+/// Private-key operations that our provider counted.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct SignerOperations {
+    /// Signatures.
+    pub signatures: u64,
+    /// Decryptions (RSA key exchange).
+    pub decryptions: u64,
+}
+
+impl SignerOperations {
+    /// Both kinds.
+    #[must_use]
+    pub const fn total(self) -> u64 {
+        self.signatures + self.decryptions
+    }
+
+    /// What the provider has counted since the process started.
+    pub(crate) fn of_process() -> Self {
+        let counters = tollgate_provider::counters();
+        Self { signatures: counters.signatures, decryptions: counters.decryptions }
+    }
+
+    pub(crate) const fn since(self, earlier: Self) -> Self {
+        Self {
+            signatures: self.signatures.saturating_sub(earlier.signatures),
+            decryptions: self.decryptions.saturating_sub(earlier.decryptions),
+        }
+    }
+}
+
+/// A number that one thread writes and others read.
+#[derive(Debug, Default)]
+pub(crate) struct Count(AtomicU64);
+
+impl Count {
+    pub(crate) fn add(&self, n: u64) {
+        // One writer: no locked instruction is needed.
+        self.0.store(self.0.load(Ordering::Relaxed).wrapping_add(n), Ordering::Relaxed);
+    }
+
+    pub(crate) fn read(&self) -> u64 {
+        self.0.load(Ordering::Relaxed)
+    }
+}
+
+/// The counters of one worker, on cache lines of their own.
+#[derive(Debug, Default)]
+#[repr(align(128))]
+pub(crate) struct Tally {
+    pub(crate) connections: Count,
+    pub(crate) connections_closed: Count,
+    pub(crate) handshakes_full: Count,
+    pub(crate) handshakes_resumed: Count,
+    pub(crate) handshakes_failed: [Count; Failure::ALL.len()],
+    pub(crate) requests: Count,
+    pub(crate) requests_cut: Count,
+    pub(crate) responses: [Count; 5],
+    pub(crate) body_bytes: Count,
+    pub(crate) ends: [Count; End::ALL.len()],
+    pub(crate) descriptor_pauses: Count,
+    pub(crate) loop_turns: Count,
+    cpu: Cpu,
+}
+
+/// A worker's CPU time: its clock while it lives, the last reading after that.
+#[derive(Debug, Default)]
+struct Cpu {
+    clock: AtomicI32,
+    running: AtomicBool,
+    final_ns: AtomicU64,
+}
+
+impl Tally {
+    /// Called by the worker itself, first of all.
+    pub(crate) fn start_cpu(&self) {
+        if let Some(clock) = ThreadClock::of_this_thread() {
+            self.cpu.clock.store(clock.id(), Ordering::Relaxed);
+            self.cpu.running.store(true, Ordering::Release);
+        }
+    }
+
+    /// Called by the worker itself, last of all.
+    pub(crate) fn stop_cpu(&self) {
+        let spent = duration(clock_gettime(ClockId::ThreadCPUTime));
+        let nanos = u64::try_from(spent.as_nanos()).unwrap_or(u64::MAX);
+        self.cpu.final_ns.store(nanos, Ordering::Relaxed);
+        self.cpu.running.store(false, Ordering::Release);
+    }
+
+    fn cpu(&self) -> Duration {
+        let running = self.cpu.running.load(Ordering::Acquire);
+        let clock = ThreadClock::from_id(self.cpu.clock.load(Ordering::Relaxed));
+        let now = if running { clock.elapsed() } else { None };
+        // It may have ended between the two.
+        now.unwrap_or_else(|| Duration::from_nanos(self.cpu.final_ns.load(Ordering::Relaxed)))
+    }
+}
+
+fn duration(time: rustix::time::Timespec) -> Duration {
+    let seconds = u64::try_from(time.tv_sec).unwrap_or(0);
+    Duration::new(seconds, u32::try_from(time.tv_nsec).unwrap_or(0))
+}
+
+/// The sum over all workers; log and signer are left for the caller.
+pub(crate) fn sum(tallies: &[Tally]) -> Counters {
+    let total =
+        |of: fn(&Tally) -> &Count| tallies.iter().map(|tally| of(tally).read()).sum::<u64>();
+    let connections_closed = total(|tally| &tally.connections_closed);
+    let connections = total(|tally| &tally.connections);
+    let failed = |i: usize| tallies.iter().map(|tally| tally.handshakes_failed[i].read()).sum();
+    let ended = |i: usize| tallies.iter().map(|tally| tally.ends[i].read()).sum();
+    Counters {
+        connections,
+        connections_open: connections.saturating_sub(connections_closed),
+        handshakes_full: total(|tally| &tally.handshakes_full),
+        handshakes_resumed: total(|tally| &tally.handshakes_resumed),
+        handshakes_failed: Failure::ALL.iter().map(|why| (*why, failed(*why as usize))).collect(),
+        requests: total(|tally| &tally.requests),
+        requests_cut: total(|tally| &tally.requests_cut),
+        responses: [0, 1, 2, 3, 4]
+            .map(|class| tallies.iter().map(|tally| tally.responses[class].read()).sum()),
+        body_bytes: total(|tally| &tally.body_bytes),
+        ends: End::ALL.iter().map(|why| (*why, ended(*why as usize))).collect(),
+        descriptor_pauses: total(|tally| &tally.descriptor_pauses),
+        loop_turns: total(|tally| &tally.loop_turns),
+        worker_cpu: tallies.iter().map(Tally::cpu).collect(),
+        process_cpu: duration(clock_gettime(ClockId::ProcessCPUTime)),
+        ..Counters::default()
+    }
+}

@@ -1,0 +1,222 @@
+//! A worker's TLS context: its own library context, its engine, and the proof of who signs.
+//!
+//! Each worker has a library context of its own, which one thread makes, uses and frees. So engines
+//! of one process never meet, the process's default library context and its configuration file have
+//! no say, and workers share no locks in libcrypto.
+
+use core::ffi::CStr;
+
+use openssl::error::ErrorStack;
+use openssl::lib_ctx::LibCtx;
+use openssl::pkey::{PKeyRef, Private};
+use openssl::provider::Provider;
+use openssl::ssl::{
+    AlpnError, Ssl, SslContext, SslContextBuilder, SslMode, SslOptions, SslSessionCacheMode,
+    SslVersion, select_next_proto,
+};
+
+use crate::certificate::{Credentials, KeyKind};
+use crate::config::{Config, Engine, Resumption};
+use crate::error::{Error, Misuse, Rejected, Unavailable};
+use crate::ffi::{self, TicketKeys};
+use crate::suite::{Group, Protocol, Suite};
+
+/// Tells sessions of one server from those of another, RFC 8446 §4.6.1; any constant will do.
+const SESSION_CONTEXT: &[u8] = b"tollgate";
+
+impl Engine {
+    /// The name that the engine's provider has in OpenSSL.
+    pub(crate) const fn provider(self) -> &'static str {
+        match self {
+            Self::OpenSsl => "default",
+            Self::Tollgate => "tollgate",
+        }
+    }
+
+    /// The property query under which everything is fetched.
+    const fn query(self) -> &'static CStr {
+        match self {
+            Self::OpenSsl => c"provider=default",
+            // Preferred, not demanded: digests, curves and ciphers stay with the default provider.
+            Self::Tollgate => c"?provider=tollgate",
+        }
+    }
+}
+
+/// What accepts TLS connections. Fields are dropped in this order: OpenSSL wants the contexts gone
+/// before the providers, and those before the library.
+pub(crate) struct Acceptor {
+    context: SslContext,
+    _providers: Vec<Provider>,
+    _library: LibCtx,
+}
+
+impl Acceptor {
+    /// Prepares a context on the thread that will use it, and proves that the engine takes the key.
+    ///
+    /// # Errors
+    ///
+    /// [`Rejected::Engine`] when another provider than the engine's would sign or decrypt.
+    pub(crate) fn new(
+        config: &Config,
+        credentials: &Credentials,
+        tickets: &TicketKeys,
+    ) -> Result<Self, Error> {
+        let (library, providers) = library(config.engine)
+            .map_err(Unavailable::openssl("loading the engine's provider"))?;
+        let query = config.engine.query();
+        let mut context = ffi::server_context(&library, query)
+            .map_err(Unavailable::openssl("making a TLS context"))?;
+        negotiation(&mut context, config, credentials.kind)?;
+        resumption(&mut context, config.resumption, tickets)
+            .map_err(Unavailable::openssl("setting up session tickets"))?;
+        let key = ffi::private_key(&library, query, &credentials.key_der)
+            .map_err(Unavailable::openssl("reading the key into its library context"))?;
+        identity(&mut context, credentials, &key)
+            .map_err(Unavailable::openssl("giving TLS the certificate and key"))?;
+        let rsa_kx = config.suites_of(Protocol::Tls12, credentials.kind);
+        let decrypts = rsa_kx.iter().any(|suite| suite.is_rsa_key_exchange());
+        prove(config.engine, &library, &key, credentials.kind, decrypts)?;
+        Ok(Self { context: context.build(), _providers: providers, _library: library })
+    }
+
+    /// A new connection, before its handshake.
+    pub(crate) fn connection(&self) -> Result<Ssl, ErrorStack> {
+        Ssl::new(&self.context)
+    }
+}
+
+fn library(engine: Engine) -> Result<(LibCtx, Vec<Provider>), ErrorStack> {
+    let library = LibCtx::new()?;
+    let mut providers = vec![Provider::load(Some(&library), "default")?];
+    if engine == Engine::Tollgate {
+        ffi::add_builtin(&library, c"tollgate", tollgate_provider::init_function())?;
+        providers.push(Provider::load(Some(&library), "tollgate")?);
+    }
+    Ok((library, providers))
+}
+
+/// Versions, suites, groups, and how the library reads and writes.
+fn negotiation(
+    context: &mut SslContextBuilder,
+    config: &Config,
+    key: KeyKind,
+) -> Result<(), Error> {
+    let doing = || Unavailable::openssl("setting versions, suites and groups");
+    let names = |suites: &[Suite]| -> String {
+        suites.iter().map(|suite| suite.openssl_name()).collect::<Vec<_>>().join(":")
+    };
+    let tls12 = config.suites_of(Protocol::Tls12, key);
+    let tls13 = config.suites_of(Protocol::Tls13, key);
+    let spoken =
+        |protocol, suites: &[Suite]| config.protocols.contains(&protocol) && !suites.is_empty();
+    let (least, most) = match (spoken(Protocol::Tls12, &tls12), spoken(Protocol::Tls13, &tls13)) {
+        (true, true) => (SslVersion::TLS1_2, SslVersion::TLS1_3),
+        (true, false) => (SslVersion::TLS1_2, SslVersion::TLS1_2),
+        (false, true) => (SslVersion::TLS1_3, SslVersion::TLS1_3),
+        (false, false) => {
+            return Err(Misuse::NoSuite { key: key.to_string() }.into());
+        }
+    };
+    context.set_min_proto_version(Some(least)).map_err(doing())?;
+    context.set_max_proto_version(Some(most)).map_err(doing())?;
+    // 112 bits, whatever the system's configuration says: AES128-SHA and RSA-2048 are within it.
+    context.set_security_level(2);
+    if least == SslVersion::TLS1_2 {
+        context.set_cipher_list(&names(&tls12)).map_err(doing())?;
+    }
+    if most == SslVersion::TLS1_3 {
+        context.set_ciphersuites(&names(&tls13)).map_err(doing())?;
+    }
+    let groups: Vec<_> = config.groups.iter().map(|group| group.openssl_name()).collect();
+    context.set_groups_list(&groups.join(":")).map_err(doing())?;
+    context.set_options(
+        SslOptions::CIPHER_SERVER_PREFERENCE
+            | SslOptions::NO_COMPRESSION
+            | SslOptions::NO_RENEGOTIATION,
+    );
+    context.set_mode(
+        SslMode::ENABLE_PARTIAL_WRITE
+            | SslMode::ACCEPT_MOVING_WRITE_BUFFER
+            | SslMode::RELEASE_BUFFERS,
+    );
+    // One read(2) takes header and body of a record, and of those behind it.
+    context.set_read_ahead(true);
+    context.set_alpn_select_callback(|_, client| {
+        select_next_proto(b"\x08http/1.1", client).ok_or(AlpnError::NOACK)
+    });
+    Ok(())
+}
+
+fn resumption(
+    context: &mut SslContextBuilder,
+    resumption: Resumption,
+    tickets: &TicketKeys,
+) -> Result<(), ErrorStack> {
+    // No cache in either case: workers share keys, not memory.
+    context.set_session_cache_mode(SslSessionCacheMode::OFF);
+    context.set_session_id_context(SESSION_CONTEXT)?;
+    match resumption {
+        Resumption::Off => {
+            context.set_options(SslOptions::NO_TICKET);
+            context.set_num_tickets(0)
+        }
+        Resumption::Tickets => {
+            context.set_num_tickets(2)?;
+            ffi::set_ticket_keys(context, tickets)
+        }
+    }
+}
+
+fn identity(
+    context: &mut SslContextBuilder,
+    credentials: &Credentials,
+    key: &PKeyRef<Private>,
+) -> Result<(), ErrorStack> {
+    let (first, rest) = credentials.chain.split_first().expect("a chain has a first certificate");
+    context.set_certificate(first)?;
+    for certificate in rest {
+        context.add_extra_chain_cert(certificate.clone())?;
+    }
+    context.set_private_key(key)?;
+    context.check_private_key()
+}
+
+/// Signs once, and asks who decrypts if that is ever needed. The key remembers its import, so that
+/// handshakes use what was proven here.
+fn prove(
+    engine: Engine,
+    library: &LibCtx,
+    key: &PKeyRef<Private>,
+    kind: KeyKind,
+    decrypts: bool,
+) -> Result<(), Error> {
+    let doing = || Unavailable::openssl("signing with the key");
+    let expect = |provider: String| {
+        if provider == engine.provider() {
+            return Ok(());
+        }
+        Err(Error::from(Rejected::Engine { engine, key: kind.to_string(), instead: provider }))
+    };
+    expect(ffi::sign_once(library, engine.query(), key).map_err(doing())?)?;
+    if decrypts {
+        expect(ffi::decrypter(library, engine.query(), key).map_err(doing())?)?;
+    }
+    Ok(())
+}
+
+/// The IANA name of a group by OpenSSL's number.
+pub(crate) fn group_name(ssl: &openssl::ssl::SslRef) -> Option<&'static str> {
+    use openssl::nid::Nid;
+
+    /// `NID_X25519` of `openssl/obj_mac.h`.
+    const X25519: Nid = Nid::from_raw(1034);
+
+    let nid = ffi::negotiated_group(ssl).map(Nid::from_raw)?;
+    Some(match nid {
+        Nid::X9_62_PRIME256V1 => Group::P256.name(),
+        Nid::SECP384R1 => Group::P384.name(),
+        X25519 => Group::X25519.name(),
+        other => other.short_name().ok()?,
+    })
+}

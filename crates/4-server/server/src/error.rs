@@ -1,0 +1,296 @@
+//! Errors that say who must act; each is one line: what is wrong, where, and what to do.
+
+use core::fmt;
+use core::net::SocketAddr;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use rustix::io::Errno;
+
+use crate::config::WORKERS_MAX;
+use crate::{Engine, Suite};
+
+/// Why a server did not start.
+#[derive(Debug)]
+pub enum Error {
+    /// The caller broke the documented contract. Fixed by other settings.
+    Misuse(Misuse),
+    /// A key, certificate or folder is not acceptable. Fixed by another one.
+    Rejected(Rejected),
+    /// The system did not give what is needed. Free it, or ask for less.
+    Unavailable(Unavailable),
+}
+
+/// Settings that contradict the documented contract.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Misuse {
+    /// No group for Diffie-Hellman.
+    NoGroup,
+    /// No version of TLS.
+    NoProtocol,
+    /// No suite asked for is of a version that is spoken and of the key's kind.
+    NoSuite {
+        /// The kind of the key, "rsa-2048".
+        key: String,
+    },
+    /// Another number of cores than of workers.
+    Pin {
+        /// Cores given.
+        cores: usize,
+        /// Workers asked for.
+        workers: usize,
+    },
+    /// A bound on requests outside its range.
+    RequestBytes(usize),
+    /// A suite with RSA key exchange, which was not allowed.
+    RsaKeyExchange(Suite),
+    /// No workers, or too many.
+    Workers(usize),
+    /// A time limit or bound of zero.
+    ZeroLimit(&'static str),
+}
+
+/// Something that was given and is refused.
+#[derive(Debug)]
+pub enum Rejected {
+    /// The certificate's file holds no certificate, or a broken one.
+    Certificate(String),
+    /// The engine does not take this key; nothing falls back in silence.
+    Engine {
+        /// The engine asked for.
+        engine: Engine,
+        /// The kind of the key.
+        key: String,
+        /// The provider that took it instead.
+        instead: String,
+    },
+    /// The key is not what the certificate certifies.
+    KeyMismatch,
+    /// The private key cannot be read: not PEM, encrypted, or of an unknown kind.
+    Key(String),
+    /// A file could not be read.
+    Unreadable {
+        /// What was to be read from it.
+        what: &'static str,
+        /// Its path.
+        path: PathBuf,
+        /// Why not.
+        why: io::Error,
+    },
+}
+
+/// Something that the system did not give.
+#[derive(Debug)]
+pub enum Unavailable {
+    /// The access log could not be opened for appending.
+    AccessLog {
+        /// Its path.
+        path: PathBuf,
+        /// Why not.
+        why: io::Error,
+    },
+    /// The address cannot be listened on.
+    Listen {
+        /// The address asked for.
+        address: SocketAddr,
+        /// Why not.
+        why: io::Error,
+    },
+    /// OpenSSL could not do a step of the preparation.
+    OpenSsl {
+        /// The step.
+        doing: &'static str,
+        /// OpenSSL's words.
+        why: String,
+    },
+    /// A worker could not be pinned to its core.
+    Pin {
+        /// The logical core asked for.
+        core: usize,
+        /// Why not.
+        why: io::Error,
+    },
+    /// A thread, an event queue or a clock was refused.
+    System {
+        /// The step.
+        doing: &'static str,
+        /// Why not.
+        why: io::Error,
+    },
+}
+
+impl From<Misuse> for Error {
+    fn from(misuse: Misuse) -> Self {
+        Self::Misuse(misuse)
+    }
+}
+
+impl From<Rejected> for Error {
+    fn from(rejected: Rejected) -> Self {
+        Self::Rejected(rejected)
+    }
+}
+
+impl From<Unavailable> for Error {
+    fn from(unavailable: Unavailable) -> Self {
+        Self::Unavailable(unavailable)
+    }
+}
+
+impl Rejected {
+    pub(crate) fn unreadable(what: &'static str, path: &Path, why: io::Error) -> Self {
+        Self::Unreadable { what, path: path.to_owned(), why }
+    }
+}
+
+impl Unavailable {
+    /// Turns OpenSSL's complaint at the step `doing` into an error.
+    pub(crate) fn openssl(doing: &'static str) -> impl FnOnce(openssl::error::ErrorStack) -> Error {
+        move |stack| Self::OpenSsl { doing, why: one_line(&stack.to_string()) }.into()
+    }
+
+    /// Turns the system's complaint at the step `doing` into an error.
+    pub(crate) fn system<E: Into<io::Error>>(doing: &'static str) -> impl FnOnce(E) -> Error {
+        move |why| Self::System { doing, why: why.into() }.into()
+    }
+}
+
+/// OpenSSL's complaints are lines; errors here are one line.
+pub(crate) fn one_line(text: &str) -> String {
+    text.lines().map(str::trim).collect::<Vec<_>>().join("; ")
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Misuse(misuse) => misuse.fmt(f),
+            Self::Rejected(rejected) => rejected.fmt(f),
+            Self::Unavailable(unavailable) => unavailable.fmt(f),
+        }
+    }
+}
+
+impl fmt::Display for Misuse {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NoGroup => f.write_str("no group for Diffie-Hellman: give at least one"),
+            Self::NoProtocol => f.write_str("no version of TLS to speak: give at least one"),
+            Self::NoSuite { key } => write!(
+                f,
+                "none of the suites fits the {key} key and a version of TLS that is spoken: \
+                 give others, or none for the defaults"
+            ),
+            Self::Pin { cores, workers } => {
+                write!(f, "{cores} cores to pin {workers} workers to: give one core per worker")
+            }
+            Self::RequestBytes(bytes) => write!(
+                f,
+                "requests of at most {bytes} bytes: the bound must be between 256 bytes and 1 MiB"
+            ),
+            Self::RsaKeyExchange(suite) => write!(
+                f,
+                "{suite} is RSA key exchange, which has no forward secrecy: \
+                 allow it (`allow_rsa_kx`) or leave the suite out"
+            ),
+            Self::Workers(workers) => {
+                write!(f, "{workers} workers: give a number from 1 to {WORKERS_MAX}")
+            }
+            Self::ZeroLimit(name) => write!(f, "the limit `{name}` is zero: give a positive one"),
+        }
+    }
+}
+
+impl fmt::Display for Rejected {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Certificate(why) => {
+                write!(f, "no usable certificate: {why}: give PEM, the server's certificate first")
+            }
+            Self::Engine { engine, key, instead } => write!(
+                f,
+                "engine {engine} does not take this {key} key (provider {instead} would sign): \
+                 give an RSA key of two primes and 1024 to 8192 bits, or choose engine openssl"
+            ),
+            Self::KeyMismatch => f.write_str(
+                "the private key is not the certificate's: give the pair that belongs together",
+            ),
+            Self::Key(why) => write!(
+                f,
+                "no usable private key: {why}: give an unencrypted PEM key, RSA or ECDSA P-256"
+            ),
+            Self::Unreadable { what, path, why } => {
+                write!(f, "cannot read {what} {}: {why}{}", path.display(), remedy_for_path(why))
+            }
+        }
+    }
+}
+
+impl fmt::Display for Unavailable {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::AccessLog { path, why } => write!(
+                f,
+                "cannot append to the access log {}: {why}{}",
+                path.display(),
+                remedy_for_path(why)
+            ),
+            Self::Listen { address, why } => {
+                write!(f, "cannot listen on {address}: {}", listening(*address, why))
+            }
+            Self::OpenSsl { doing, why } => write!(
+                f,
+                "OpenSSL failed {doing}: {why}: \
+                 is it version 3.0 or later, with its default provider?"
+            ),
+            Self::Pin { core, why } => write!(
+                f,
+                "cannot pin a worker to core {core}: {why}: \
+                 give cores that this process may use (`taskset -p $$` lists them)"
+            ),
+            Self::System { doing, why } => {
+                write!(f, "the system refused {doing}: {why}{}", remedy_for_system(why))
+            }
+        }
+    }
+}
+
+fn listening(address: SocketAddr, why: &io::Error) -> String {
+    match Errno::from_io_error(why) {
+        Some(Errno::ADDRINUSE) => format!(
+            "the port is in use: stop the other server (`ss -ltnp 'sport = :{0}'` names it) \
+             or take another port",
+            address.port()
+        ),
+        Some(Errno::ACCESS | Errno::PERM) => {
+            "no permission: take a port of 1024 or more, or give CAP_NET_BIND_SERVICE".to_owned()
+        }
+        Some(Errno::ADDRNOTAVAIL) => {
+            format!("this machine has no address {}: take one of its own", address.ip())
+        }
+        _ => format!("{why}{}", remedy_for_system(why)),
+    }
+}
+
+fn remedy_for_path(why: &io::Error) -> &'static str {
+    match why.kind() {
+        io::ErrorKind::NotFound => ": check the path",
+        io::ErrorKind::PermissionDenied => ": run as a user who may, or change its mode",
+        io::ErrorKind::IsADirectory => ": give a file",
+        _ => remedy_for_system(why),
+    }
+}
+
+fn remedy_for_system(why: &io::Error) -> &'static str {
+    match Errno::from_io_error(why) {
+        Some(Errno::MFILE) => ": no file descriptors left: raise the limit (`ulimit -n`)",
+        Some(Errno::NFILE) => ": no file descriptors left in the system: raise fs.file-max",
+        Some(Errno::NOMEM | Errno::NOBUFS) => ": no memory left: free some",
+        Some(Errno::AGAIN) => ": no threads left: raise the limit (`ulimit -u`)",
+        _ => "",
+    }
+}
+
+impl core::error::Error for Error {}
+impl core::error::Error for Misuse {}
+impl core::error::Error for Rejected {}
+impl core::error::Error for Unavailable {}

@@ -1,0 +1,131 @@
+//! Bodies of responses: the deterministic one of `/bytes/N`, a file, or a text.
+
+use std::fs::File;
+use std::io;
+use std::os::unix::fs::FileExt as _;
+
+/// The longest body of `/bytes/N`: 1 GiB.
+pub const BODY_BYTES_MAX: u64 = 1 << 30;
+
+/// Byte i of the body of `/bytes/N` is i modulo this. A prime: a record that is lost, doubled or
+/// out of place cannot go unseen.
+pub const BODY_PERIOD: u64 = 251;
+
+/// The most bytes of one TLS record, RFC 8446 §5.1.
+pub(crate) const RECORD_BYTES_MAX: usize = 16 * 1024;
+
+const PERIOD: usize = 251;
+
+/// Wherever a body stands, a record's worth of it is a slice of this.
+static PATTERN: [u8; RECORD_BYTES_MAX + PERIOD] = pattern();
+
+#[allow(clippy::cast_possible_truncation, reason = "a remainder of 251 is a byte")]
+const fn pattern() -> [u8; RECORD_BYTES_MAX + PERIOD] {
+    let mut bytes = [0; RECORD_BYTES_MAX + PERIOD];
+    let mut i = 0;
+    while i < bytes.len() {
+        bytes[i] = (i % PERIOD) as u8;
+        i += 1;
+    }
+    bytes
+}
+
+/// What is left to send of a body.
+#[derive(Debug)]
+pub(crate) enum Body {
+    /// Bytes of a file.
+    File { file: File, at: u64, left: u64 },
+    /// Nothing, or what the head's buffer holds already.
+    None,
+    /// Bytes of the deterministic body.
+    Pattern { at: u64, left: u64 },
+    /// A text, from this place.
+    Text { text: String, at: usize },
+}
+
+impl Body {
+    /// Bytes that are left.
+    pub(crate) fn left(&self) -> u64 {
+        match self {
+            Self::File { left, .. } | Self::Pattern { left, .. } => *left,
+            Self::None => 0,
+            Self::Text { text, at } => (text.len() - at) as u64,
+        }
+    }
+
+    /// The next bytes, at most `max`, where no copy is needed for them.
+    pub(crate) fn peek(&self, max: usize) -> Option<&[u8]> {
+        match self {
+            Self::Pattern { at, left } => {
+                let from = usize::try_from(at % BODY_PERIOD).expect("less than 251");
+                Some(&PATTERN[from..from + least(*left, max)])
+            }
+            Self::Text { text, at } => {
+                let rest = &text.as_bytes()[*at..];
+                Some(&rest[..rest.len().min(max)])
+            }
+            Self::File { .. } | Self::None => None,
+        }
+    }
+
+    /// Takes `n` bytes of what was peeked.
+    pub(crate) fn advance(&mut self, n: usize) {
+        match self {
+            Self::Pattern { at, left } => {
+                *at += n as u64;
+                *left -= n as u64;
+            }
+            Self::Text { at, .. } => *at += n,
+            Self::File { .. } | Self::None => assert_eq!(n, 0, "nothing was peeked"),
+        }
+    }
+
+    /// Appends at most `max` of the next bytes to `out` and takes them.
+    ///
+    /// # Errors
+    ///
+    /// A file that cannot be read or has become shorter. Reading waits for the disk.
+    pub(crate) fn append(&mut self, out: &mut Vec<u8>, max: usize) -> io::Result<()> {
+        if let Self::File { file, at, left } = self {
+            let start = out.len();
+            let want = least(*left, max);
+            out.resize(start + want, 0);
+            file.read_exact_at(&mut out[start..], *at)?;
+            *at += want as u64;
+            *left -= want as u64;
+            return Ok(());
+        }
+        let n = self.peek(max).map_or(0, |bytes| {
+            out.extend_from_slice(bytes);
+            bytes.len()
+        });
+        self.advance(n);
+        Ok(())
+    }
+}
+
+/// The smaller of the two; a record's worth at most.
+fn least(left: u64, max: usize) -> usize {
+    usize::try_from(left).unwrap_or(usize::MAX).min(max).min(RECORD_BYTES_MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "tests")]
+
+    use super::*;
+
+    #[test]
+    fn every_way_of_cutting_gives_the_same_bytes() {
+        let length = 100_000;
+        let expected: Vec<u8> = (0..length).map(|i| (i % 251) as u8).collect();
+        for cut in [1, 250, 251, 252, 4096, 16_384, 20_000] {
+            let mut body = Body::Pattern { at: 0, left: length };
+            let mut found = Vec::new();
+            while body.left() > 0 {
+                body.append(&mut found, cut).unwrap();
+            }
+            assert_eq!(found, expected, "in pieces of {cut}");
+        }
+    }
+}

@@ -1,0 +1,62 @@
+//! Files below a root, and nothing outside it.
+
+use std::fs::{File, OpenOptions};
+use std::io;
+use std::os::unix::fs::OpenOptionsExt as _;
+use std::path::Path;
+use std::sync::Arc;
+
+use rustix::fs::{Mode, OFlags, ResolveFlags, openat2};
+
+use crate::error::{Error, Rejected};
+
+/// A folder whose regular files are served.
+#[derive(Clone, Debug)]
+pub(crate) struct Root(Arc<File>);
+
+impl Root {
+    /// Opens the folder, and makes sure that the kernel can keep paths within it.
+    pub(crate) fn open(path: &Path) -> Result<Self, Error> {
+        let refuse = |why| Rejected::unreadable("the folder", path, why);
+        let flags = OFlags::DIRECTORY.bits().cast_signed();
+        let folder =
+            OpenOptions::new().read(true).custom_flags(flags).open(path).map_err(refuse)?;
+        let root = Self(Arc::new(folder));
+        match root.file(Path::new(".")) {
+            Err(why) if why.kind() == io::ErrorKind::Unsupported => Err(refuse(io::Error::new(
+                io::ErrorKind::Unsupported,
+                "openat2(2) is missing: use Linux 5.6 or later, or serve no files",
+            ))
+            .into()),
+            _ => Ok(root),
+        }
+    }
+
+    /// A regular file and its length, by its path below the root. Symbolic links are followed as
+    /// long as they stay below it.
+    pub(crate) fn file(&self, path: &Path) -> io::Result<(File, u64)> {
+        // Without NONBLOCK, opening a pipe waits for somebody to write into it.
+        let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NONBLOCK | OFlags::NOCTTY;
+        let within = ResolveFlags::BENEATH | ResolveFlags::NO_MAGICLINKS;
+        let file = File::from(openat2(&*self.0, path, flags, Mode::empty(), within)?);
+        let metadata = file.metadata()?;
+        if !metadata.is_file() {
+            return Err(io::ErrorKind::NotFound.into());
+        }
+        Ok((file, metadata.len()))
+    }
+}
+
+/// The media type by a file name's extension.
+pub(crate) fn media_type(path: &Path) -> &'static str {
+    match path.extension().and_then(|extension| extension.to_str()) {
+        Some("css") => "text/css; charset=utf-8",
+        Some("html" | "htm") => "text/html; charset=utf-8",
+        Some("js") => "text/javascript; charset=utf-8",
+        Some("json") => "application/json",
+        Some("png") => "image/png",
+        Some("svg") => "image/svg+xml",
+        Some("txt") => "text/plain; charset=utf-8",
+        _ => "application/octet-stream",
+    }
+}

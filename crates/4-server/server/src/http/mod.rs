@@ -1,0 +1,15 @@
+//! As much of HTTP/1.1 as a server of bytes and files needs: RFC 9110 and RFC 9112.
+
+mod body;
+mod date;
+mod files;
+mod request;
+mod response;
+mod route;
+
+pub use body::{BODY_BYTES_MAX, BODY_PERIOD};
+pub(crate) use body::{Body, RECORD_BYTES_MAX};
+pub(crate) use date::Date;
+pub(crate) use files::Root;
+pub(crate) use request::{Parsed, Request, Status, parse};
+pub(crate) use response::{Head, Response};

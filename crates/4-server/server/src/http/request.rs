@@ -1,0 +1,221 @@
+//! Reading a request's head.
+
+use std::borrow::Cow;
+
+use httparse::{EMPTY_HEADER, Header};
+
+/// More header fields than this are refused.
+const FIELDS_MAX: usize = 64;
+
+/// The statuses that this server answers with, RFC 9110 §15.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Status {
+    Ok = 200,
+    BadRequest = 400,
+    NotFound = 404,
+    MethodNotAllowed = 405,
+    LengthRequired = 411,
+    ContentTooLarge = 413,
+    FieldsTooLarge = 431,
+    InternalError = 500,
+}
+
+impl Status {
+    pub(crate) const fn code(self) -> u16 {
+        self as u16
+    }
+
+    pub(crate) const fn reason(self) -> &'static str {
+        match self {
+            Self::Ok => "OK",
+            Self::BadRequest => "Bad Request",
+            Self::NotFound => "Not Found",
+            Self::MethodNotAllowed => "Method Not Allowed",
+            Self::LengthRequired => "Length Required",
+            Self::ContentTooLarge => "Content Too Large",
+            Self::FieldsTooLarge => "Request Header Fields Too Large",
+            Self::InternalError => "Internal Server Error",
+        }
+    }
+}
+
+/// A request's head, as far as this server reads it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Request {
+    pub(crate) method: Cow<'static, str>,
+    /// In origin form, with its query.
+    pub(crate) target: String,
+    /// Whether the client wants the connection to stay.
+    pub(crate) keep_alive: bool,
+    /// Whether it is HTTP/1.0, where a connection stays only if both sides say so.
+    pub(crate) old: bool,
+    /// The length of the body that follows, which is skipped.
+    pub(crate) body_bytes: u64,
+    /// The length of the head.
+    pub(crate) head_bytes: usize,
+}
+
+/// What the bytes received so far are.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Parsed {
+    /// The beginning of a head.
+    Partial,
+    /// A request.
+    Request(Request),
+    /// Nothing that can be answered otherwise; the connection cannot go on after it.
+    Refused(Status),
+}
+
+/// Reads a head from the front of `bytes`.
+pub(crate) fn parse(bytes: &[u8], head_bytes_max: usize) -> Parsed {
+    let mut fields = [EMPTY_HEADER; FIELDS_MAX];
+    let mut head = httparse::Request::new(&mut fields);
+    match head.parse(bytes) {
+        Ok(httparse::Status::Complete(length)) if length <= head_bytes_max => {
+            complete(&head, length).map_or_else(Parsed::Refused, Parsed::Request)
+        }
+        Ok(httparse::Status::Partial) if bytes.len() <= head_bytes_max => Parsed::Partial,
+        Ok(_) | Err(httparse::Error::TooManyHeaders) => Parsed::Refused(Status::FieldsTooLarge),
+        Err(_) => Parsed::Refused(Status::BadRequest),
+    }
+}
+
+fn complete(head: &httparse::Request<'_, '_>, head_bytes: usize) -> Result<Request, Status> {
+    let version = head.version.ok_or(Status::BadRequest)?;
+    let method = match head.method.ok_or(Status::BadRequest)? {
+        "GET" => Cow::Borrowed("GET"),
+        "HEAD" => Cow::Borrowed("HEAD"),
+        other => Cow::Owned(other.chars().take(16).collect()),
+    };
+    let target = origin_form(head.path.ok_or(Status::BadRequest)?)?;
+    let hosts = head.headers.iter().filter(|field| is(field, "host")).count();
+    // RFC 9112 §3.2: exactly one in HTTP/1.1.
+    if hosts > 1 || (version == 1 && hosts == 0) {
+        return Err(Status::BadRequest);
+    }
+    let (mut keep_alive, mut expects) = (version == 1, false);
+    for field in head.headers.iter() {
+        if is(field, "connection") {
+            for option in field.value.split(|byte| *byte == b',').map(<[u8]>::trim_ascii) {
+                if option.eq_ignore_ascii_case(b"close") {
+                    keep_alive = false;
+                } else if option.eq_ignore_ascii_case(b"keep-alive") && version == 0 {
+                    keep_alive = true;
+                }
+            }
+        }
+        expects |= is(field, "expect");
+    }
+    let body_bytes = body_bytes(head.headers)?;
+    // A body that waits for "100 Continue" may come or not after the response: the end is unknown.
+    keep_alive &= !(expects && body_bytes > 0);
+    Ok(Request { method, target, keep_alive, old: version == 0, body_bytes, head_bytes })
+}
+
+fn is(field: &Header<'_>, name: &str) -> bool {
+    field.name.eq_ignore_ascii_case(name)
+}
+
+/// RFC 9112 §6.3. A body whose end is in doubt is refused: it could hide another request.
+fn body_bytes(fields: &[Header<'_>]) -> Result<u64, Status> {
+    if fields.iter().any(|field| is(field, "transfer-encoding")) {
+        let also_length = fields.iter().any(|field| is(field, "content-length"));
+        return Err(if also_length { Status::BadRequest } else { Status::LengthRequired });
+    }
+    let mut length = None;
+    for field in fields.iter().filter(|field| is(field, "content-length")) {
+        let digits = field.value.trim_ascii();
+        if length.is_some() || digits.is_empty() || !digits.iter().all(u8::is_ascii_digit) {
+            return Err(Status::BadRequest);
+        }
+        let text = core::str::from_utf8(digits).expect("ASCII digits");
+        length = Some(text.parse::<u64>().map_err(|_| Status::ContentTooLarge)?);
+    }
+    Ok(length.unwrap_or(0))
+}
+
+/// RFC 9112 §3.2: origin form as it is, absolute form without scheme and authority, and `*`.
+fn origin_form(target: &str) -> Result<String, Status> {
+    if target.starts_with('/') || target == "*" {
+        return Ok(target.to_owned());
+    }
+    let rest = target.split_once("://").ok_or(Status::BadRequest)?.1;
+    let path = rest.find('/').map_or("/", |at| &rest[at..]);
+    Ok(path.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MAX: usize = 1000;
+
+    fn request(text: &str) -> Request {
+        match parse(text.as_bytes(), MAX) {
+            Parsed::Request(request) => request,
+            other => panic!("{text:?}: {other:?}"),
+        }
+    }
+
+    fn refused(text: &str) -> Status {
+        match parse(text.as_bytes(), MAX) {
+            Parsed::Refused(status) => status,
+            other => panic!("{text:?}: {other:?}"),
+        }
+    }
+
+    #[test]
+    fn a_request_is_read_from_the_front() {
+        let head = "GET /bytes/3?x=1 HTTP/1.1\r\nHost: a\r\n\r\n";
+        let found = request(&format!("{head}GET /next"));
+        assert_eq!(found.head_bytes, head.len());
+        assert_eq!((found.target.as_str(), found.keep_alive), ("/bytes/3?x=1", true));
+        for end in 0..head.len() {
+            assert_eq!(parse(&head.as_bytes()[..end], MAX), Parsed::Partial, "{end} bytes");
+        }
+    }
+
+    #[test]
+    fn who_stays_connected() {
+        let stays = |version, field| {
+            request(&format!("GET / HTTP/{version}\r\nHost: a\r\n{field}\r\n")).keep_alive
+        };
+        assert!(stays("1.1", ""));
+        assert!(!stays("1.1", "Connection: x, Close\r\n"));
+        assert!(!stays("1.0", ""));
+        assert!(stays("1.0", "Connection: keep-alive\r\n"));
+        assert!(!stays("1.1", "Expect: 100-continue\r\nContent-Length: 5\r\n"));
+    }
+
+    #[test]
+    fn targets_in_absolute_form() {
+        let target = |text| request(&format!("GET {text} HTTP/1.1\r\nHost: a\r\n\r\n")).target;
+        assert_eq!(target("https://a:1/bytes/1"), "/bytes/1");
+        assert_eq!(target("https://a"), "/");
+        assert_eq!(refused("GET bytes HTTP/1.1\r\nHost: a\r\n\r\n"), Status::BadRequest);
+    }
+
+    #[test]
+    fn what_is_refused() {
+        let with = |fields: &str| refused(&format!("POST / HTTP/1.1\r\n{fields}\r\n"));
+        assert_eq!(with(""), Status::BadRequest, "no host");
+        assert_eq!(with("Host: a\r\nHost: b\r\n"), Status::BadRequest);
+        let te = "Host: a\r\nTransfer-Encoding: chunked\r\n";
+        assert_eq!(with(te), Status::LengthRequired);
+        assert_eq!(with(&format!("{te}Content-Length: 1\r\n")), Status::BadRequest, "smuggling");
+        for length in ["1\r\nContent-Length: 1", "+1", "-1", "1,1", "", "0x1"] {
+            assert_eq!(
+                with(&format!("Host: a\r\nContent-Length: {length}\r\n")),
+                Status::BadRequest
+            );
+        }
+        let length = "99999999999999999999";
+        let fields = format!("Host: a\r\nContent-Length: {length}\r\n");
+        assert_eq!(with(&fields), Status::ContentTooLarge);
+        assert_eq!(with(&"X: y\r\n".repeat(65)), Status::FieldsTooLarge);
+        assert_eq!(with(&format!("X: {}\r\n", "y".repeat(MAX))), Status::FieldsTooLarge);
+        assert_eq!(refused(&"G".repeat(MAX + 1)), Status::FieldsTooLarge);
+        assert_eq!(refused("\u{16}\u{3}\u{1}\r\n\r\n"), Status::BadRequest);
+        assert_eq!(refused("GET / HTTP/3.0\r\n\r\n"), Status::BadRequest);
+    }
+}

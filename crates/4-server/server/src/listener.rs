@@ -1,0 +1,67 @@
+//! Listening sockets: one per worker on one address, and no stranger among them.
+
+use core::net::SocketAddr;
+use std::io;
+use std::os::fd::OwnedFd;
+
+use rustix::net::{AddressFamily, SocketFlags, SocketType, sockopt};
+
+/// Sockets that listen on the same address; the kernel spreads connections over them.
+///
+/// The first one is bound alone, without `SO_REUSEPORT`, and shares its port only once it listens.
+/// So a port that another server holds, even one of ours, is an error: its clients stay its own.
+///
+/// # Errors
+///
+/// As bind(2) and listen(2).
+pub(crate) fn listen(
+    address: SocketAddr,
+    count: usize,
+    backlog: i32,
+) -> io::Result<(SocketAddr, Vec<OwnedFd>)> {
+    let first = socket(address)?;
+    rustix::net::bind(&first, &address)?;
+    rustix::net::listen(&first, backlog)?;
+    let bound = SocketAddr::try_from(rustix::net::getsockname(&first)?)?;
+    sockopt::set_socket_reuseport(&first, true)?;
+    let mut sockets = vec![first];
+    while sockets.len() < count {
+        let next = socket(bound)?;
+        sockopt::set_socket_reuseport(&next, true)?;
+        rustix::net::bind(&next, &bound)?;
+        rustix::net::listen(&next, backlog)?;
+        sockets.push(next);
+    }
+    Ok((bound, sockets))
+}
+
+fn socket(address: SocketAddr) -> io::Result<OwnedFd> {
+    let family = if address.is_ipv4() { AddressFamily::INET } else { AddressFamily::INET6 };
+    let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
+    let socket = rustix::net::socket_with(family, SocketType::STREAM, flags, None)?;
+    // Connections of a server that has just stopped do not hold the port.
+    sockopt::set_socket_reuseaddr(&socket, true)?;
+    // Accepted sockets inherit it: a response is written in whole records, none waits for an ACK.
+    sockopt::set_tcp_nodelay(&socket, true)?;
+    Ok(socket)
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "tests")]
+
+    use super::*;
+
+    #[test]
+    fn a_port_is_shared_by_the_workers_and_by_nobody_else() {
+        let local = SocketAddr::from(([127, 0, 0, 1], 0));
+        let (address, sockets) = listen(local, 3, 16).unwrap();
+        assert_eq!(sockets.len(), 3);
+        for count in [1, 2] {
+            let refused = listen(address, count, 16).unwrap_err();
+            assert_eq!(refused.kind(), io::ErrorKind::AddrInUse);
+        }
+        drop(sockets);
+        listen(address, 2, 16).unwrap();
+    }
+}

@@ -1,0 +1,96 @@
+//! A worker's end of the access log: lines are collected and handed over in batches.
+
+use core::time::Duration;
+use std::sync::Arc;
+use std::sync::mpsc::{SyncSender, TrySendError};
+use std::thread;
+use std::time::Instant;
+
+use super::line::Line;
+use super::writer::LogState;
+
+/// A batch of this many lines is handed over at once.
+const BATCH_LINES: usize = 256;
+/// And any batch after this long.
+const BATCH_AGE: Duration = Duration::from_millis(50);
+/// Lines that a worker keeps while the writer's queue is full; more are thrown away and counted.
+const LINES_MAX: usize = 16 * 1024;
+
+/// A worker's end of the access log.
+#[derive(Debug)]
+pub(crate) struct Journal {
+    to: Option<SyncSender<Vec<Line>>>,
+    state: Arc<LogState>,
+    batch: Vec<Line>,
+    since: Option<Instant>,
+}
+
+impl Journal {
+    /// A journal that hands over to `to`; with none, it keeps nothing.
+    pub(crate) const fn new(to: Option<SyncSender<Vec<Line>>>, state: Arc<LogState>) -> Self {
+        Self { to, state, batch: Vec::new(), since: None }
+    }
+
+    /// Takes the line that `make` makes, if anybody reads it.
+    pub(crate) fn push(&mut self, now: Instant, make: impl FnOnce() -> Line) {
+        if self.to.is_none() {
+            return;
+        }
+        if self.batch.len() >= LINES_MAX {
+            self.state.lose(1);
+            return;
+        }
+        self.batch.push(make());
+        self.since.get_or_insert(now);
+        // A full queue is tried again when a batch's worth has been added, not for each line.
+        if self.batch.len().is_multiple_of(BATCH_LINES) {
+            self.hand_over(now);
+        }
+    }
+
+    /// Hands over what is old enough.
+    pub(crate) fn tick(&mut self, now: Instant) {
+        if self.since.is_some_and(|since| now.duration_since(since) >= BATCH_AGE) {
+            self.hand_over(now);
+        }
+    }
+
+    /// How long [`Self::tick`] can wait; `None` when there is nothing to hand over.
+    pub(crate) fn wait(&self, now: Instant) -> Option<Duration> {
+        self.since.map(|since| BATCH_AGE.saturating_sub(now.duration_since(since)))
+    }
+
+    /// Whether everything was handed over; if not, the queue is full.
+    fn hand_over(&mut self, now: Instant) -> bool {
+        let Some(to) = &self.to else { return true };
+        if self.batch.is_empty() {
+            return true;
+        }
+        let batch = core::mem::replace(&mut self.batch, Vec::with_capacity(BATCH_LINES));
+        self.since = None;
+        match to.try_send(batch) {
+            Ok(()) => true,
+            Err(TrySendError::Full(batch)) => {
+                self.batch = batch;
+                self.since = Some(now);
+                false
+            }
+            // The writer panicked.
+            Err(TrySendError::Disconnected(batch)) => {
+                self.state.lose(batch.len());
+                true
+            }
+        }
+    }
+
+    /// Hands over everything, waiting for the writer until `deadline`.
+    pub(crate) fn finish(mut self, deadline: Instant) {
+        while !self.hand_over(Instant::now()) {
+            if Instant::now() >= deadline {
+                self.state.lose(self.batch.len());
+                return;
+            }
+            thread::sleep(Duration::from_millis(1));
+        }
+    }
+}

@@ -1,0 +1,144 @@
+//! The lines of the access log.
+
+use std::borrow::Cow;
+
+use serde::{Deserialize, Serialize};
+
+/// The version of the format that this program writes, and the only one that it reads.
+pub const SCHEMA: u64 = 1;
+
+/// One line of the access log; `docs/access-log.md` says what each field means.
+///
+/// Names of protocols, suites and groups are those of the IANA registries.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "event", rename_all = "snake_case")]
+pub enum Line {
+    /// A connection's handshake completed or failed: exactly one per accepted connection.
+    Handshake(HandshakeLine),
+    /// Lines before this one were thrown away.
+    Lost(LostLine),
+    /// A response was sent, or given up: exactly one per response that was begun.
+    Request(RequestLine),
+    /// The server started; the first line of each run.
+    Start(StartLine),
+    /// The server stopped after everything was written; a run without it was cut off.
+    Stop(StopLine),
+}
+
+/// How a handshake ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Outcome {
+    /// It did not complete.
+    Failed,
+    /// It completed with a private-key operation.
+    Full,
+    /// It completed by resuming a session.
+    Resumed,
+}
+
+/// See [`Line::Handshake`].
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct HandshakeLine {
+    /// When it ended, in microseconds since 1970.
+    pub time_us: u64,
+    /// The connection's number.
+    pub connection: u64,
+    /// How it ended.
+    pub outcome: Outcome,
+    /// "TLSv1.2" or "TLSv1.3"; absent if it failed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub protocol: Option<Cow<'static, str>>,
+    /// The cipher suite; absent if it failed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub suite: Option<Cow<'static, str>>,
+    /// The group; absent if it failed, and with RSA key exchange.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub group: Option<Cow<'static, str>>,
+    /// Why it failed, a word of [`crate::Failure`].
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<Cow<'static, str>>,
+    /// The alert that the client sent, if that is the reason: RFC 8446 §6.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub alert: Option<u8>,
+    /// From accepting the connection to the end, in microseconds.
+    pub took_us: u64,
+}
+
+/// See [`Line::Request`].
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RequestLine {
+    /// When the response ended, in microseconds since 1970.
+    pub time_us: u64,
+    /// The connection's number.
+    pub connection: u64,
+    /// The request's number within its connection, from one.
+    pub request: u64,
+    /// The connection's protocol.
+    pub protocol: Cow<'static, str>,
+    /// The connection's cipher suite.
+    pub suite: Cow<'static, str>,
+    /// The connection's group; absent with RSA key exchange.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub group: Option<Cow<'static, str>>,
+    /// Whether the connection's session was resumed.
+    pub resumed: bool,
+    /// The method; "-" for what is no request.
+    pub method: Cow<'static, str>,
+    /// The target without its query, at most 256 bytes of it; "-" for what is no request.
+    pub target: Cow<'static, str>,
+    /// The status of the response.
+    pub status: u16,
+    /// Bytes of the response's body that were handed to the kernel, encrypted.
+    pub bytes: u64,
+    /// Whether the whole response was.
+    pub complete: bool,
+    /// From reading the request's head to the end of the response, in microseconds.
+    pub took_us: u64,
+}
+
+/// See [`Line::Lost`].
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct LostLine {
+    /// When this line was written, in microseconds since 1970.
+    pub time_us: u64,
+    /// How many lines are missing.
+    pub lines: u64,
+}
+
+/// See [`Line::Start`].
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct StartLine {
+    /// When, in microseconds since 1970.
+    pub time_us: u64,
+    /// The version of this format, [`SCHEMA`].
+    pub schema: u64,
+    /// Where the server listens.
+    pub address: String,
+    /// The engine asked for.
+    pub engine: String,
+    /// The OpenSSL provider that was seen to sign with the key.
+    pub provider: String,
+    /// The kind of the key, "rsa-2048".
+    pub key: String,
+    /// Worker threads.
+    pub workers: u64,
+    /// The version of OpenSSL.
+    pub openssl: String,
+}
+
+/// See [`Line::Stop`].
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct StopLine {
+    /// When, in microseconds since 1970.
+    pub time_us: u64,
+    /// Handshake and request lines written since the start.
+    pub lines: u64,
+    /// Handshake and request lines thrown away since the start.
+    pub lost: u64,
+}

@@ -1,0 +1,199 @@
+//! The thread that writes the access log.
+
+use core::sync::atomic::{AtomicU64, Ordering};
+use core::time::Duration;
+use std::fs::{File, OpenOptions};
+use std::io::{self, Write as _};
+use std::os::unix::fs::OpenOptionsExt as _;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::thread::{self, JoinHandle};
+use std::time::Instant;
+
+use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
+
+use super::line::{Line, LostLine, StartLine, StopLine};
+use crate::error::{Error, Unavailable};
+use crate::log_time::now_us;
+use crate::notice::{Notice, Notices};
+
+/// Batches between workers and writer; beyond it, workers keep their lines.
+const QUEUE_BATCHES: usize = 64;
+
+/// What has become of the lines.
+#[derive(Debug)]
+pub(crate) struct LogState {
+    written: AtomicU64,
+    lost: AtomicU64,
+    notices: Arc<Notices>,
+}
+
+impl LogState {
+    pub(crate) const fn new(notices: Arc<Notices>) -> Self {
+        Self { written: AtomicU64::new(0), lost: AtomicU64::new(0), notices }
+    }
+
+    /// Handshake and request lines written.
+    pub(crate) fn written(&self) -> u64 {
+        self.written.load(Ordering::Relaxed)
+    }
+
+    /// Handshake and request lines thrown away.
+    pub(crate) fn lost(&self) -> u64 {
+        self.lost.load(Ordering::Relaxed)
+    }
+
+    /// Counts lines that nobody will read.
+    pub(crate) fn lose(&self, lines: usize) {
+        self.lost.fetch_add(lines as u64, Ordering::Relaxed);
+        self.notices.say(&Notice::LogLost);
+    }
+}
+
+/// The writing thread, and the file's name for errors.
+#[derive(Debug)]
+pub(crate) struct Writer {
+    thread: JoinHandle<()>,
+}
+
+impl Writer {
+    /// Opens the log for appending, writes the start line, and starts the thread.
+    pub(crate) fn start(
+        path: &Path,
+        start: StartLine,
+        state: &Arc<LogState>,
+    ) -> Result<(Self, SyncSender<Vec<Line>>), Error> {
+        let refuse = |why| Unavailable::AccessLog { path: path.to_owned(), why };
+        let file = open(path).map_err(refuse)?;
+        let mut out =
+            Out { file, state: Arc::clone(state), text: Vec::new(), torn: false, told: 0 };
+        out.write_all(&[Line::Start(start)]).map_err(refuse)?;
+        let (to, from) = sync_channel(QUEUE_BATCHES);
+        let thread = thread::Builder::new()
+            .name("access-log".to_owned())
+            .spawn(move || out.run(&from))
+            .map_err(Unavailable::system("a thread for the access log"))?;
+        Ok((Self { thread }, to))
+    }
+
+    /// Waits until the workers' lines and the stop line are written, or `deadline` has passed;
+    /// whether they are.
+    pub(crate) fn finish(self, deadline: Instant) -> bool {
+        while !self.thread.is_finished() {
+            if Instant::now() >= deadline {
+                return false; // it is left behind, and ends when the file takes its bytes
+            }
+            thread::sleep(Duration::from_millis(1));
+        }
+        self.thread.join().is_ok()
+    }
+}
+
+/// Opens for appending. A pipe without a reader is an error; opening it would wait for one.
+fn open(path: &Path) -> io::Result<File> {
+    let flags = OFlags::NONBLOCK.bits().cast_signed();
+    let file = OpenOptions::new().append(true).create(true).custom_flags(flags).open(path)?;
+    // From here on a full pipe makes the writing thread wait, and nobody else.
+    let flags = fcntl_getfl(&file)?;
+    fcntl_setfl(&file, flags - OFlags::NONBLOCK)?;
+    Ok(file)
+}
+
+struct Out {
+    file: File,
+    state: Arc<LogState>,
+    text: Vec<u8>,
+    /// Whether the last write may have ended within a line.
+    torn: bool,
+    /// Lost lines that the log already tells of.
+    told: u64,
+}
+
+impl Out {
+    /// Writes until all workers are gone.
+    fn run(mut self, from: &Receiver<Vec<Line>>) {
+        for batch in from {
+            self.batch(&batch);
+        }
+        self.tell_lost();
+        let (lines, lost) = (self.state.written(), self.state.lost());
+        let stop = Line::Stop(StopLine { time_us: now_us(), lines, lost });
+        if let Err(why) = self.write_all(&[stop]) {
+            self.failed(&why);
+        }
+    }
+
+    fn batch(&mut self, batch: &[Line]) {
+        self.tell_lost();
+        match self.write_all(batch) {
+            Ok(()) => {
+                self.state.written.fetch_add(batch.len() as u64, Ordering::Relaxed);
+            }
+            Err(why) => {
+                self.state.lose(batch.len());
+                self.failed(&why);
+            }
+        }
+    }
+
+    /// A hole in the log says so itself.
+    fn tell_lost(&mut self) {
+        let lost = self.state.lost();
+        if lost == self.told {
+            return;
+        }
+        let line = Line::Lost(LostLine { time_us: now_us(), lines: lost - self.told });
+        if self.write_all(&[line]).is_ok() {
+            self.told = lost;
+        }
+    }
+
+    fn failed(&self, why: &io::Error) {
+        self.state.notices.say(&Notice::LogFailed { why: why.to_string() });
+    }
+
+    /// Writes all lines in one piece.
+    fn write_all(&mut self, lines: &[Line]) -> io::Result<()> {
+        self.text.clear();
+        if self.torn {
+            self.text.push(b'\n');
+        }
+        for line in lines {
+            serde_json::to_writer(&mut self.text, line)?;
+            self.text.push(b'\n');
+        }
+        self.torn = true;
+        self.file.write_all(&self.text)?;
+        self.torn = false;
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "tests")]
+
+    use std::sync::Mutex;
+
+    use super::*;
+    use crate::notice::Notify;
+
+    #[test]
+    fn a_full_disk_loses_lines_and_says_so() {
+        let said = Arc::new(Mutex::new(Vec::new()));
+        let hear = Arc::clone(&said);
+        let notify = Notify::new(move |notice| hear.lock().unwrap().push(notice.clone()));
+        let state = Arc::new(LogState::new(Arc::new(Notices::new(notify))));
+        let file = open(Path::new("/dev/full")).unwrap();
+        let mut out =
+            Out { file, state: Arc::clone(&state), text: Vec::new(), torn: false, told: 0 };
+        let line = || Line::Lost(LostLine { time_us: 0, lines: 0 });
+        out.batch(&[line(), line()]);
+        out.batch(&[line()]);
+        assert_eq!((state.written(), state.lost()), (0, 3));
+        let said = said.lock().unwrap();
+        assert_eq!(said.len(), 2, "each once: {said:?}");
+        assert!(matches!(&said[1], Notice::LogFailed { why } if why.contains("space")));
+    }
+}

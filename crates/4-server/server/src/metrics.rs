@@ -1,0 +1,121 @@
+//! Counters as Prometheus reads them (the `OpenMetrics` text format), at `/metrics`.
+
+use core::fmt;
+use core::time::Duration;
+
+use prometheus_client::collector::Collector;
+use prometheus_client::encoding::text::encode;
+use prometheus_client::encoding::{DescriptorEncoder, EncodeMetric as _};
+use prometheus_client::metrics::MetricType;
+use prometheus_client::metrics::counter::ConstCounter;
+use prometheus_client::metrics::gauge::ConstGauge;
+use prometheus_client::metrics::info::Info;
+use prometheus_client::registry::Registry;
+
+use crate::counters::Counters;
+
+/// The content type that goes with [`text`].
+pub(crate) const CONTENT_TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
+
+/// All metrics as text.
+pub(crate) fn text(counters: Counters, engine: &'static str, key: String) -> String {
+    let mut registry = Registry::with_prefix("tollgate");
+    let info = Info::new([
+        ("engine", engine.to_owned()),
+        ("key", key),
+        ("provider", counters.signer.provider.clone()),
+    ]);
+    registry.register(
+        "server",
+        "The engine asked for, the provider that signs, the kind of key",
+        info,
+    );
+    registry.register_collector(Box::new(Snapshot(counters)));
+    let mut text = String::new();
+    encode(&mut text, &registry).expect("a String takes any text");
+    text
+}
+
+#[derive(Debug)]
+struct Snapshot(Counters);
+
+impl Collector for Snapshot {
+    fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> fmt::Result {
+        let Self(counters) = self;
+        let mut family = Families(&mut encoder);
+        family.counter("connections", "Connections accepted", counters.connections)?;
+        family.gauge("connections_open", "Connections open now", counters.connections_open)?;
+        let kinds = [("full", counters.handshakes_full), ("resumed", counters.handshakes_resumed)];
+        family.counters("handshakes", "Handshakes completed", "kind", kinds)?;
+        let failed = counters.handshakes_failed.iter().map(|(why, n)| (why.word(), *n));
+        family.counters("handshakes_failed", "Handshakes failed", "reason", failed)?;
+        family.counter("requests", "Responses sent as a whole", counters.requests)?;
+        family.counter("requests_cut", "Responses not sent as a whole", counters.requests_cut)?;
+        let classes = ["1xx", "2xx", "3xx", "4xx", "5xx"].into_iter().zip(counters.responses);
+        family.counters("responses", "Responses begun", "status", classes)?;
+        family.counter("body_bytes", "Bytes of bodies, before encryption", counters.body_bytes)?;
+        let ends = counters.ends.iter().map(|(why, n)| (why.word(), *n));
+        family.counters(
+            "connections_ended",
+            "Connections ended after a handshake",
+            "reason",
+            ends,
+        )?;
+        let pauses = counters.descriptor_pauses;
+        family.counter("descriptor_pauses", "Pauses for want of file descriptors", pauses)?;
+        family.counter("loop_turns", "Turns of all event loops", counters.loop_turns)?;
+        family.seconds("worker_cpu", "CPU time of a worker", &counters.worker_cpu)?;
+        let process = &[counters.process_cpu];
+        family.seconds("process_cpu", "CPU time of the process", process)?;
+        family.counter("log_lines", "Access-log lines written", counters.log_lines)?;
+        family.counter("log_lines_lost", "Access-log lines lost", counters.log_lines_lost)?;
+        if let Some(operations) = counters.signer.operations {
+            let kinds = [("sign", operations.signatures), ("decrypt", operations.decryptions)];
+            let help = "Private-key operations that the engine's provider counted in this process";
+            family.counters("private_operations", help, "kind", kinds)?;
+        }
+        Ok(())
+    }
+}
+
+/// One metric family per call.
+struct Families<'a, 'b>(&'a mut DescriptorEncoder<'b>);
+
+impl Families<'_, '_> {
+    fn counter(&mut self, name: &str, help: &str, value: u64) -> fmt::Result {
+        let metric = ConstCounter::new(value);
+        metric.encode(self.0.encode_descriptor(name, help, None, MetricType::Counter)?)
+    }
+
+    fn gauge(&mut self, name: &str, help: &str, value: u64) -> fmt::Result {
+        let metric = ConstGauge::new(value);
+        metric.encode(self.0.encode_descriptor(name, help, None, MetricType::Gauge)?)
+    }
+
+    fn counters<'a>(
+        &mut self,
+        name: &str,
+        help: &str,
+        label: &str,
+        values: impl IntoIterator<Item = (&'a str, u64)>,
+    ) -> fmt::Result {
+        let mut family = self.0.encode_descriptor(name, help, None, MetricType::Counter)?;
+        for (word, value) in values {
+            let labels = [(label, word)];
+            ConstCounter::new(value).encode(family.encode_family(&labels)?)?;
+        }
+        Ok(())
+    }
+
+    /// Seconds by index; without labels if there is only one, as of a process.
+    fn seconds(&mut self, name: &str, help: &str, values: &[Duration]) -> fmt::Result {
+        let unit = prometheus_client::registry::Unit::Seconds;
+        let mut family = self.0.encode_descriptor(name, help, Some(&unit), MetricType::Counter)?;
+        for (i, value) in values.iter().enumerate() {
+            let index = i.to_string();
+            let labels = [("worker", index.as_str())];
+            ConstCounter::new(value.as_secs_f64()).encode(family.encode_family(&labels)?)?;
+        }
+        Ok(())
+    }
+}

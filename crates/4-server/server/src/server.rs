@@ -1,0 +1,177 @@
+//! Starting and stopping a server.
+
+use core::fmt;
+use core::net::SocketAddr;
+use core::time::Duration;
+use std::net;
+use std::sync::{Arc, mpsc};
+use std::time::Instant;
+
+use zeroize::Zeroizing;
+
+use crate::certificate::{Credentials, KeyKind};
+use crate::config::Config;
+use crate::counters::Counters;
+use crate::crew::{Crew, Plan};
+use crate::error::{Error, Unavailable};
+use crate::ffi::TicketKeys;
+use crate::http::Root;
+use crate::listener::listen;
+use crate::log::Writer;
+use crate::notice::Notices;
+use crate::shared::Shared;
+
+/// How much longer than its limit a stop may take, to write the log and end the threads.
+const STOP_MARGIN: Duration = Duration::from_secs(3);
+
+/// Starts servers.
+#[derive(Debug)]
+pub struct Server;
+
+impl Server {
+    /// Starts a server; when this returns it accepts connections.
+    ///
+    /// # Errors
+    ///
+    /// One line that says what to do: settings that contradict each other, a certificate or key
+    /// that is not usable, a key that the engine does not take, a port in use, no permission, no
+    /// descriptors. Nothing is left running then.
+    pub fn start(config: Config) -> Result<Running, Error> {
+        config.check()?;
+        let credentials = Credentials::load(&config.certificate)?;
+        let root = config.root.as_deref().map(Root::open).transpose()?;
+        let certificate_pem = credentials.chain_pem()?;
+        let mut tickets: Zeroizing<TicketKeys> = Zeroizing::new([0; 80]);
+        openssl::rand::rand_bytes(&mut *tickets)
+            .map_err(Unavailable::openssl("making ticket keys"))?;
+        let refuse = |why| Unavailable::Listen { address: config.address, why };
+        let (address, sockets) =
+            listen(config.address, config.workers, config.limits.backlog).map_err(refuse)?;
+
+        let notices = Arc::new(Notices::new(config.notify.clone()));
+        let kind = credentials.kind;
+        let shared = Shared::new(config.workers, config.engine, kind, root, notices);
+        let plan = Arc::new(Plan { config, credentials, tickets, shared: Arc::new(shared) });
+        let mut crew = Crew::default();
+        let (ready_to, ready) = mpsc::channel();
+        for (index, socket) in sockets.into_iter().enumerate() {
+            crew.hire(index, net::TcpListener::from(socket), &plan, ready_to.clone())?;
+        }
+        drop(ready_to);
+        crew.wait_until_ready(&ready)?;
+        let writer = crew.begin(&plan, address)?;
+        Ok(Running {
+            address,
+            certificate_pem,
+            kind,
+            shared: Arc::clone(&plan.shared),
+            crew,
+            writer,
+            stopped: false,
+        })
+    }
+}
+
+/// A running server. Dropping it stops it at once.
+pub struct Running {
+    address: SocketAddr,
+    certificate_pem: Vec<u8>,
+    kind: KeyKind,
+    shared: Arc<Shared>,
+    crew: Crew,
+    writer: Option<Writer>,
+    stopped: bool,
+}
+
+impl Running {
+    /// Where it listens, with the port that was chosen.
+    #[must_use]
+    pub const fn addr(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// Its certificate chain in PEM, for a client that should trust a self-signed one.
+    #[must_use]
+    pub fn certificate_pem(&self) -> &[u8] {
+        &self.certificate_pem
+    }
+
+    /// The kind of its key.
+    #[must_use]
+    pub const fn key_kind(&self) -> KeyKind {
+        self.kind
+    }
+
+    /// What it has done so far.
+    #[must_use]
+    pub fn counters(&self) -> Counters {
+        self.shared.counters()
+    }
+
+    /// Stops it: no new connections; requests under way, and those that connections already open
+    /// have sent, are answered until `limit` has passed; then the rest is cut off and the log is
+    /// written. Takes at most three seconds longer than `limit`.
+    #[must_use = "the report tells what was cut off or lost"]
+    pub fn stop(mut self, limit: Duration) -> Report {
+        self.end(limit)
+    }
+
+    fn end(&mut self, limit: Duration) -> Report {
+        self.stopped = true;
+        let begun = Instant::now();
+        let deadline = begun + limit;
+        self.shared.stop(deadline);
+        self.crew.wake();
+        let (connections_cut, workers_lost) = self.crew.join(deadline + STOP_MARGIN);
+        let log = self.writer.take();
+        let log_complete = log.is_none_or(|log| log.finish(deadline + STOP_MARGIN));
+        let counters = self.shared.counters();
+        Report {
+            log_complete: log_complete && counters.log_lines_lost == 0,
+            counters,
+            connections_cut,
+            workers_lost,
+            took: begun.elapsed(),
+        }
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        if !self.stopped {
+            self.end(Duration::ZERO);
+        }
+    }
+}
+
+impl fmt::Debug for Running {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Running").field("address", &self.address).finish_non_exhaustive()
+    }
+}
+
+/// How a server ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Report {
+    /// Everything it has done.
+    pub counters: Counters,
+    /// Connections with a handshake or response under way that were cut off by the limit.
+    pub connections_cut: u64,
+    /// Workers that panicked or did not end; anything but zero is a bug.
+    pub workers_lost: usize,
+    /// Whether every line of the access log was written; true without a log.
+    pub log_complete: bool,
+    /// How long stopping took.
+    pub took: Duration,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_running_server_can_be_watched_from_any_thread() {
+        const fn shareable<T: Send + Sync>() {}
+        const { shareable::<Running>() };
+    }
+}

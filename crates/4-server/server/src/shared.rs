@@ -1,0 +1,113 @@
+//! What the workers of a server share, all of it read-only or counted for oneself.
+
+use core::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::time::Instant;
+
+use crate::certificate::KeyKind;
+use crate::config::Engine;
+use crate::counters::{self, Counters, Signer, SignerOperations, Tally};
+use crate::http::Root;
+use crate::log::LogState;
+use crate::metrics;
+use crate::notice::{Notice, Notices};
+
+/// What the workers of a server share.
+pub(crate) struct Shared {
+    tallies: Vec<Tally>,
+    engine: Engine,
+    key: KeyKind,
+    root: Option<Root>,
+    log: Arc<LogState>,
+    notices: Arc<Notices>,
+    /// What the provider had counted when the server began to serve.
+    before: OnceLock<SignerOperations>,
+    stopping: AtomicBool,
+    stop: Mutex<Option<Instant>>,
+}
+
+impl Shared {
+    pub(crate) fn new(
+        workers: usize,
+        engine: Engine,
+        key: KeyKind,
+        root: Option<Root>,
+        notices: Arc<Notices>,
+    ) -> Self {
+        Self {
+            tallies: (0..workers).map(|_| Tally::default()).collect(),
+            engine,
+            key,
+            root,
+            log: Arc::new(LogState::new(Arc::clone(&notices))),
+            notices,
+            before: OnceLock::new(),
+            stopping: AtomicBool::new(false),
+            stop: Mutex::new(None),
+        }
+    }
+
+    pub(crate) fn tally(&self, worker: usize) -> &Tally {
+        &self.tallies[worker]
+    }
+
+    pub(crate) const fn root(&self) -> Option<&Root> {
+        self.root.as_ref()
+    }
+
+    pub(crate) const fn log(&self) -> &Arc<LogState> {
+        &self.log
+    }
+
+    pub(crate) fn say(&self, notice: &Notice) {
+        self.notices.say(notice);
+    }
+
+    /// Called when all workers have proven their engine and before the first connection.
+    pub(crate) fn begin(&self) {
+        let _ = self.before.set(SignerOperations::of_process());
+    }
+
+    /// Tells the workers to finish what is under way until `deadline`.
+    pub(crate) fn stop(&self, deadline: Instant) {
+        *self.stop.lock().unwrap_or_else(PoisonError::into_inner) = Some(deadline);
+        self.stopping.store(true, Ordering::Release);
+    }
+
+    /// Until when to finish, once the server stops.
+    pub(crate) fn stop_deadline(&self) -> Option<Instant> {
+        if !self.stopping.load(Ordering::Acquire) {
+            return None;
+        }
+        *self.stop.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// All counters; says so when the engine did not do what it should have.
+    pub(crate) fn counters(&self) -> Counters {
+        // Handshakes first: an operation is counted before its handshake is.
+        let mut counters = counters::sum(&self.tallies);
+        counters.log_lines = self.log.written();
+        counters.log_lines_lost = self.log.lost();
+        let before = self.before.get().copied().unwrap_or_default();
+        let operations = match self.engine {
+            Engine::OpenSsl => None,
+            Engine::Tollgate => Some(SignerOperations::of_process().since(before)),
+        };
+        counters.signer = Signer { provider: self.engine.provider().to_owned(), operations };
+        if let Some(operations) = operations
+            && operations.total() < counters.handshakes_full
+        {
+            self.say(&Notice::SilentFallback {
+                full_handshakes: counters.handshakes_full,
+                private_operations: operations.total(),
+            });
+        }
+        counters
+    }
+
+    /// The text of `/metrics` and its media type.
+    pub(crate) fn metrics(&self) -> (&'static str, String) {
+        let text = metrics::text(self.counters(), self.engine.name(), self.key.to_string());
+        (metrics::CONTENT_TYPE, text)
+    }
+}

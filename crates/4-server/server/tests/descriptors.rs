@@ -1,0 +1,58 @@
+//! No file descriptors left: clients wait, somebody is told once, and service goes on. One test:
+//! the limit is of the process.
+#![allow(clippy::unwrap_used, reason = "tests")]
+
+#[path = "server/rig.rs"]
+mod rig;
+
+use core::time::Duration;
+use std::fs::File;
+use std::io::Write as _;
+use std::net::TcpStream;
+use std::sync::{Arc, Mutex};
+
+use openssl::ssl::{Ssl, SslContext, SslMethod, SslStream, SslVerifyMode};
+use rig::{bytes, eventually, response};
+use rustix::net::{AddressFamily, SocketType};
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+use tollgate_server::{Config, Notice, Notify, Server};
+
+#[test]
+fn accepting_pauses_and_goes_on() {
+    let said = Arc::new(Mutex::new(Vec::new()));
+    let hear = Arc::clone(&said);
+    let notify = Notify::new(move |notice| hear.lock().unwrap().push(notice.clone()));
+    let running = Server::start(Config { notify, ..Config::default() }).unwrap();
+    let socket = rustix::net::socket(AddressFamily::INET, SocketType::STREAM, None).unwrap();
+    let before = getrlimit(Resource::Nofile);
+    setrlimit(Resource::Nofile, Rlimit { current: Some(200), ..before }).unwrap();
+    let mut filling = Vec::new();
+    while let Ok(file) = File::open("/dev/null") {
+        filling.push(file);
+    }
+    // The last descriptor is the client's; none is left for the server's side.
+    rustix::net::connect(&socket, &running.addr()).unwrap();
+    eventually("it pauses, twice", || running.counters().descriptor_pauses >= 2);
+    assert_eq!(running.counters().connections, 0);
+    assert_eq!(*said.lock().unwrap(), [Notice::Descriptors], "said once");
+    drop(filling);
+
+    let socket = TcpStream::from(socket);
+    socket.set_read_timeout(Some(rig::PATIENCE)).unwrap();
+    let mut context = SslContext::builder(SslMethod::tls_client()).unwrap();
+    context.set_verify(SslVerifyMode::NONE);
+    let mut client = SslStream::new(Ssl::new(&context.build()).unwrap(), socket).unwrap();
+    client.connect().unwrap();
+    client.write_all(rig::ONE_REQUEST.as_bytes()).unwrap();
+    assert_eq!(response(&mut client).1, bytes(10));
+    setrlimit(Resource::Nofile, before).unwrap();
+    drop(client);
+    assert_eq!(running.stop(Duration::from_secs(5)).connections_cut, 0);
+
+    // At start it is an error, not a pause.
+    setrlimit(Resource::Nofile, Rlimit { current: Some(3), ..before }).unwrap();
+    let refused = Server::start(Config::default());
+    setrlimit(Resource::Nofile, before).unwrap();
+    let line = refused.unwrap_err().to_string();
+    assert!(line.contains("ulimit -n"), "{line}");
+}

@@ -1,0 +1,86 @@
+//! Two engines in one process, and the proof of who signed. One test: counters are of the process.
+#![allow(clippy::unwrap_used, reason = "tests")]
+
+#[path = "server/rig.rs"]
+mod rig;
+
+use std::fs;
+
+use rig::{ONE_REQUEST, Rig, bytes, fetch, s_client};
+use tollgate_server::log::Line;
+use tollgate_server::{Certificate, Config, Engine, KeyKind, Resumption, SignerOperations};
+
+fn start(engine: Engine, kind: KeyKind) -> Rig {
+    let certificate = Certificate::SelfSigned(kind);
+    Rig::start(Config {
+        engine,
+        certificate,
+        allow_rsa_kx: true,
+        resumption: Resumption::Tickets,
+        workers: 2,
+        ..Config::default()
+    })
+}
+
+#[test]
+fn each_server_s_engine_signs_its_handshakes() {
+    for kind in KeyKind::SELF_SIGNED {
+        let stock = start(Engine::OpenSsl, kind);
+        if kind == KeyKind::EcdsaP256 {
+            assert_eq!(fetch(&[&stock.url("/bytes/10")]), bytes(10));
+            continue;
+        }
+        let ours = start(Engine::Tollgate, kind);
+        for server in [&stock, &ours, &ours, &stock] {
+            let ca = server.folder.path("ca.pem");
+            fs::write(&ca, server.running.certificate_pem()).unwrap();
+            let ca = ca.to_str().unwrap();
+            for version in [["--tls-max", "1.2"], ["--tlsv1.3", "--tlsv1.3"]] {
+                // curl verifies: a wrong signature would be a failed handshake.
+                let url = server.url("/bytes/14336");
+                let args = [&version[..], &["--cacert", ca, &url]].concat();
+                let output =
+                    rig::run("curl", &[&["--silent", "--show-error"], &*args].concat(), b"");
+                let words = String::from_utf8_lossy(&output.stderr);
+                assert!(output.stdout == bytes(14_336), "{kind}: {words}");
+            }
+            let args = ["-tls1_2", "-cipher", "AES128-SHA"];
+            let (_, words) = s_client(server.running.addr(), &args, ONE_REQUEST);
+            assert!(words.contains("HTTP/1.1 200 OK"), "{kind}: {words}");
+        }
+        let (theirs, mine) = (stock.running.counters(), ours.running.counters());
+        assert_eq!((theirs.handshakes_full, mine.handshakes_full), (6, 6));
+        assert_eq!((theirs.signer.provider.as_str(), theirs.signer.operations), ("default", None));
+        assert_eq!(mine.signer.provider, "tollgate");
+        // Exactly one each: the other server's six went elsewhere.
+        let expected = SignerOperations { signatures: 4, decryptions: 2 };
+        assert_eq!(mine.signer.operations, Some(expected), "{kind}");
+
+        // A resumed session costs no private-key operation, in metrics either.
+        let file = ours.folder.path("session.pem");
+        let file = file.to_str().unwrap();
+        for way in ["-sess_out", "-sess_in"] {
+            s_client(ours.running.addr(), &["-tls1_3", way, file], ONE_REQUEST);
+        }
+        let text = String::from_utf8(fetch(&[&ours.url("/metrics")])).unwrap();
+        for line in [
+            format!(
+                "tollgate_server_info{{engine=\"tollgate\",key=\"{kind}\",provider=\"tollgate\"}} 1"
+            ),
+            "tollgate_private_operations_total{kind=\"sign\"} 6".to_owned(),
+            "tollgate_private_operations_total{kind=\"decrypt\"} 2".to_owned(),
+            "tollgate_handshakes_total{kind=\"full\"} 8".to_owned(),
+            "tollgate_handshakes_total{kind=\"resumed\"} 1".to_owned(),
+        ] {
+            assert!(text.lines().any(|found| found == line), "{line}\nis not in\n{text}");
+        }
+        for (rig, engine, provider) in
+            [(stock, "openssl", "default"), (ours, "tollgate", "tollgate")]
+        {
+            let log = rig.finish();
+            let Line::Start(start) = &log.0[0] else { panic!("no start line") };
+            assert_eq!((start.engine.as_str(), start.provider.as_str()), (engine, provider));
+            assert_eq!(start.key, kind.to_string());
+        }
+    }
+}

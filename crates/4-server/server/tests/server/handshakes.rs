@@ -1,0 +1,169 @@
+//! What is negotiated, and that the log says it.
+
+use crate::rig::{self, ONE_REQUEST, Rig, bytes, fetch, s_client};
+use tollgate_server::log::Outcome;
+use tollgate_server::{Certificate, Config, Failure, Group, KeyKind, Protocol, Resumption, Suite};
+
+/// One handshake and one request; what the log says of both.
+fn negotiated(config: Config, curl: &[&str]) -> (String, String, Option<String>) {
+    let rig = Rig::start(config);
+    let url = rig.url("/bytes/14336");
+    assert_eq!(fetch(&[curl, &[url.as_str()]].concat()), bytes(14_336));
+    let log = rig.finish();
+    let (handshakes, requests) = (log.handshakes(), log.requests());
+    assert_eq!((handshakes.len(), requests.len()), (1, 1));
+    let (handshake, request) = (handshakes[0], requests[0]);
+    assert_eq!(handshake.outcome, Outcome::Full);
+    assert_eq!(handshake.protocol.as_deref(), Some(&*request.protocol));
+    assert_eq!(handshake.suite.as_deref(), Some(&*request.suite));
+    assert_eq!(handshake.group, request.group);
+    assert_eq!((request.bytes, request.status, request.complete), (14_336, 200, true));
+    assert!(!request.resumed);
+    let group = request.group.as_deref().map(str::to_owned);
+    (request.protocol.to_string(), request.suite.to_string(), group)
+}
+
+fn named(protocol: &str, suite: &str, group: &str) -> (String, String, Option<String>) {
+    (protocol.to_owned(), suite.to_owned(), Some(group.to_owned()))
+}
+
+#[test]
+fn tls_1_2_with_each_group() {
+    let suite = "TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256";
+    for (curve, group) in [("X25519", "x25519"), ("P-256", "secp256r1")] {
+        let found = negotiated(Config::default(), &["--tls-max", "1.2", "--curves", curve]);
+        assert_eq!(found, named("TLSv1.2", suite, group));
+    }
+}
+
+#[test]
+fn tls_1_3_with_each_group() {
+    for (curve, group) in [("X25519", "x25519"), ("P-256", "secp256r1")] {
+        let found = negotiated(Config::default(), &["--tlsv1.3", "--curves", curve]);
+        assert_eq!(found, named("TLSv1.3", "TLS_AES_128_GCM_SHA256", group));
+    }
+}
+
+#[test]
+fn the_server_s_order_of_suites_and_groups_counts() {
+    let config = Config {
+        protocols: vec![Protocol::Tls12],
+        suites: vec![Suite::EcdheRsaChacha20, Suite::EcdheRsaAes128Gcm],
+        groups: vec![Group::P256, Group::X25519],
+        ..Config::default()
+    };
+    let found = negotiated(config, &[]);
+    let suite = "TLS_ECDHE_RSA_WITH_CHACHA20_POLY1305_SHA256";
+    assert_eq!(found, named("TLSv1.2", suite, "secp256r1"));
+}
+
+#[test]
+fn every_kind_of_key() {
+    for kind in KeyKind::SELF_SIGNED {
+        let certificate = Certificate::SelfSigned(kind);
+        let found = negotiated(Config { certificate, ..Config::default() }, &["--tls-max", "1.2"]);
+        let auth = if kind == KeyKind::EcdsaP256 { "ECDSA" } else { "RSA" };
+        let suite = format!("TLS_ECDHE_{auth}_WITH_AES_128_GCM_SHA256");
+        assert_eq!(found, named("TLSv1.2", &suite, "x25519"), "{kind}");
+    }
+}
+
+#[test]
+fn rsa_key_exchange_only_when_allowed() {
+    let only = ["-tls1_2", "-cipher", "AES128-SHA:AES128-GCM-SHA256"];
+    let rig = Rig::start(Config::default());
+    let (_, words) = s_client(rig.running.addr(), &only, ONE_REQUEST);
+    assert!(words.contains("handshake failure"), "{words}");
+    let counters = rig.running.counters();
+    assert_eq!(counters.failed(Failure::NothingShared), 1);
+    let log = rig.finish();
+    assert_eq!(log.handshakes()[0].reason.as_deref(), Some("nothing_shared"));
+
+    let rig = Rig::start(Config { allow_rsa_kx: true, ..Config::default() });
+    for (cipher, suite) in [
+        ("AES128-SHA", "TLS_RSA_WITH_AES_128_CBC_SHA"),
+        ("AES128-GCM-SHA256", "TLS_RSA_WITH_AES_128_GCM_SHA256"),
+    ] {
+        let (ok, words) =
+            s_client(rig.running.addr(), &["-tls1_2", "-cipher", cipher], ONE_REQUEST);
+        assert!(ok && words.contains("HTTP/1.1 200 OK"), "{words}");
+        rig::eventually("the request is counted", || rig.running.counters().connections_open == 0);
+        assert!(words.contains(cipher), "{suite}: {words}");
+    }
+    let log = rig.finish();
+    let suites: Vec<_> = log.requests().iter().map(|line| line.suite.to_string()).collect();
+    assert_eq!(suites, ["TLS_RSA_WITH_AES_128_CBC_SHA", "TLS_RSA_WITH_AES_128_GCM_SHA256"]);
+    assert!(log.requests().iter().all(|line| line.group.is_none()));
+}
+
+#[test]
+fn resumption_is_off_or_on() {
+    // Four workers: a ticket of one is good for the others.
+    for (resumption, expected) in
+        [(Resumption::Off, Outcome::Full), (Resumption::Tickets, Outcome::Resumed)]
+    {
+        let rig = Rig::start(Config { resumption, workers: 4, ..Config::default() });
+        let file = rig.folder.path("session.pem");
+        let file = file.to_str().unwrap();
+        for version in ["-tls1_2", "-tls1_3"] {
+            let address = rig.running.addr();
+            let (_, words) = s_client(address, &[version, "-sess_out", file], ONE_REQUEST);
+            assert!(words.contains("HTTP/1.1 200 OK"), "{words}");
+            // Without tickets there is nothing to come back with.
+            if std::fs::exists(file).unwrap() {
+                let (_, words) = s_client(address, &[version, "-sess_in", file], ONE_REQUEST);
+                assert!(words.contains("HTTP/1.1 200 OK"), "{words}");
+                std::fs::remove_file(file).unwrap();
+            } else {
+                assert_eq!(resumption, Resumption::Off);
+                s_client(address, &[version], ONE_REQUEST);
+            }
+        }
+        let counters = rig.running.counters();
+        let resumed = if resumption == Resumption::Off { 0 } else { 2 };
+        assert_eq!(counters.handshakes_resumed, resumed);
+        assert_eq!(counters.handshakes_full, 4 - resumed);
+        let mut handshakes = rig.finish().0;
+        handshakes.sort_by_key(time);
+        let outcomes: Vec<_> = handshakes.iter().filter_map(outcome).collect();
+        assert_eq!(outcomes, [Outcome::Full, expected, Outcome::Full, expected]);
+    }
+}
+
+fn time(line: &tollgate_server::log::Line) -> u64 {
+    use tollgate_server::log::Line;
+    match line {
+        Line::Handshake(line) => line.time_us,
+        Line::Lost(line) => line.time_us,
+        Line::Request(line) => line.time_us,
+        Line::Start(line) => line.time_us,
+        Line::Stop(line) => line.time_us,
+    }
+}
+
+fn outcome(line: &tollgate_server::log::Line) -> Option<Outcome> {
+    match line {
+        tollgate_server::log::Line::Handshake(line) => Some(line.outcome),
+        _ => None,
+    }
+}
+
+#[test]
+fn versions_that_are_not_spoken() {
+    let rig = Rig::start(Config { protocols: vec![Protocol::Tls13], ..Config::default() });
+    let (_, words) = s_client(rig.running.addr(), &["-tls1_2"], ONE_REQUEST);
+    assert!(words.contains("protocol version"), "{words}");
+    let log = rig.finish();
+    assert_eq!(log.handshakes()[0].reason.as_deref(), Some("version"));
+}
+
+#[test]
+fn a_client_s_alert_is_in_the_log() {
+    let rig = Rig::start(Config::default());
+    // The client does not trust the certificate and says so: unknown_ca.
+    let args = ["-tls1_3", "-verify_return_error", "-verify", "1"];
+    s_client(rig.running.addr(), &args, ONE_REQUEST);
+    let log = rig.finish();
+    let line = log.handshakes()[0];
+    assert_eq!((line.outcome, line.alert), (Outcome::Failed, Some(48)));
+}

@@ -1,0 +1,176 @@
+//! Garbage, slowness and rudeness: no worker dies, every wait ends.
+
+use core::time::Duration;
+use std::io::{Read as _, Write as _};
+use std::net::Shutdown;
+use std::thread;
+use std::time::Instant;
+
+use crate::rig::{self, Rig, bytes, connect, eventually, response, tcp};
+use tollgate_server::{Config, End, Failure, Limits};
+
+const SHORT: Duration = Duration::from_millis(300);
+
+/// It still serves, on every worker.
+fn alive(rig: &Rig) {
+    for _ in 0..8 {
+        let mut client = connect(rig.running.addr());
+        client.write_all(rig::ONE_REQUEST.as_bytes()).unwrap();
+        assert_eq!(response(&mut client).1, bytes(10));
+    }
+}
+
+#[test]
+fn garbage_instead_of_tls() {
+    let rig = Rig::start(Config { workers: 2, ..Config::default() });
+    let seed = 0x70_11;
+    let mut random = fastrand::Rng::with_seed(seed);
+    for round in 0..60 {
+        let mut garbage: Vec<u8> = (0..random.usize(1..3000)).map(|_| random.u8(..)).collect();
+        // A third of it has a sound record header and a third a sound ClientHello's beginning.
+        match round % 3 {
+            0 => {}
+            1 => garbage.splice(0..0, [22, 3, 1, 0x40, 0]).for_each(drop),
+            _ => garbage.splice(0..0, [22, 3, 1, 1, 0, 1, 0, 0, 252, 3, 3]).for_each(drop),
+        }
+        let mut client = tcp(rig.running.addr());
+        // The server may have closed already.
+        let _ = client.write_all(&garbage);
+        let _ = client.shutdown(Shutdown::Write);
+        let _ = client.read_to_end(&mut Vec::new());
+    }
+    let mut client = tcp(rig.running.addr());
+    client.write_all(b"GET / HTTP/1.1\r\nHost: a\r\n\r\n").unwrap();
+    let mut answer = Vec::new();
+    let _ = client.read_to_end(&mut answer);
+    assert!(!answer.starts_with(b"HTTP"), "plain HTTP is not answered");
+    drop(client);
+    drop(tcp(rig.running.addr())); // and one that says nothing at all
+    eventually("all are gone", || rig.running.counters().handshakes_failed_total() == 62);
+    let counters = rig.running.counters();
+    assert_eq!(counters.handshakes_failed_total(), 62, "seed {seed}: {counters:?}");
+    assert!(counters.failed(Failure::Malformed) >= 20, "{counters:?}");
+    assert!(counters.failed(Failure::Closed) >= 1, "{counters:?}");
+    assert_eq!(counters.failed(Failure::Internal), 0, "{counters:?}");
+    alive(&rig);
+    let log = rig.finish();
+    assert_eq!(log.handshakes().len(), 62 + 8);
+}
+
+#[test]
+fn garbage_instead_of_http() {
+    let rig = Rig::start(Config { workers: 2, ..Config::default() });
+    let seed = 0x70_12;
+    let mut random = fastrand::Rng::with_seed(seed);
+    for _ in 0..40 {
+        let mut client = connect(rig.running.addr());
+        let mut garbage = b"GET /bytes/10 HTTP/1.1\r\nHost: a\r\n\r\n".to_vec();
+        for _ in 0..random.usize(1..6) {
+            let at = random.usize(..garbage.len());
+            garbage[at] = random.u8(..);
+        }
+        let _ = client.write_all(&garbage);
+        let _ = client.get_ref().shutdown(Shutdown::Write);
+        let _ = client.read_to_end(&mut Vec::new());
+    }
+    // A record that was tampered with.
+    let mut client = connect(rig.running.addr());
+    client.get_mut().write_all(&[23, 3, 3, 0, 20]).unwrap();
+    client.get_mut().write_all(&[9; 20]).unwrap();
+    assert_eq!(client.read(&mut [0]).unwrap_or(0), 0);
+    alive(&rig);
+    eventually("all are gone", || rig.running.counters().connections_open == 0);
+    let counters = rig.running.counters();
+    assert_eq!(counters.handshakes_full, 41 + 8);
+    assert_eq!(counters.ended(End::Violation), 1, "{counters:?}");
+    assert!(counters.responses[3] > 5, "seed {seed}: {counters:?}");
+    let log = rig.finish();
+    let complete = log.requests().iter().filter(|line| line.complete).count() as u64;
+    assert_eq!(complete, counters.requests);
+}
+
+fn limits() -> Limits {
+    Limits { handshake: SHORT, idle: SHORT, request: SHORT, write: SHORT, ..Limits::default() }
+}
+
+#[test]
+fn every_kind_of_slowness_ends() {
+    let rig = Rig::start(Config { limits: limits(), ..Config::default() });
+    let address = rig.running.addr();
+    let begun = Instant::now();
+    let mut silent = tcp(address);
+    let mut half = tcp(address);
+    half.write_all(&[22, 3, 1]).unwrap();
+    let mut idle = connect(address);
+    let mut asking = connect(address);
+    asking.write_all(b"GET /bytes/1 HTTP/1.1\r\nHo").unwrap();
+    let mut deaf = connect(address);
+    deaf.write_all(b"GET /bytes/1073741824 HTTP/1.1\r\nHost: a\r\n\r\n").unwrap();
+    for client in [&mut silent, &mut half] {
+        let _ = client.read_to_end(&mut Vec::new());
+    }
+    assert_eq!(idle.read(&mut [0]).unwrap(), 0, "closed as TLS wants it");
+    assert_eq!(asking.read(&mut [0]).unwrap(), 0);
+    drop((idle, asking));
+    eventually("all are gone", || rig.running.counters().connections_open == 0);
+    assert!(begun.elapsed() < Duration::from_secs(10), "{:?}", begun.elapsed());
+    let counters = rig.running.counters();
+    assert_eq!(counters.failed(Failure::Timeout), 2);
+    assert_eq!(counters.ended(End::Idle), 1);
+    assert_eq!(counters.ended(End::Timeout), 2);
+    assert_eq!((counters.requests, counters.requests_cut), (0, 1));
+    let log = rig.finish();
+    assert_eq!(log.requests().len(), 1);
+    assert!(!log.requests()[0].complete);
+    drop(deaf);
+}
+
+#[test]
+fn a_request_byte_by_byte_has_one_limit_in_all() {
+    let rig = Rig::start(Config { limits: limits(), ..Config::default() });
+    let mut client = connect(rig.running.addr());
+    let begun = Instant::now();
+    let mut sent = 0;
+    for byte in b"GET /bytes/1 HTTP/1.1\r\nHost: aaaaaaaaaaaaaaaaaaaaaaaaaaaaa".iter().cycle() {
+        if client.write_all(&[*byte]).is_err() || begun.elapsed() > rig::PATIENCE {
+            break;
+        }
+        sent += 1;
+        thread::sleep(Duration::from_millis(20));
+    }
+    assert!(begun.elapsed() < Duration::from_secs(5), "{sent} bytes in {:?}", begun.elapsed());
+    assert_eq!(rig.running.counters().ended(End::Timeout), 1);
+}
+
+#[test]
+fn clients_beyond_the_bound_wait_and_are_served() {
+    let limits = Limits { connections_max: 2, ..Limits::default() };
+    let rig = Rig::start(Config { limits, ..Config::default() });
+    let address = rig.running.addr();
+    let first = [connect(address), connect(address)];
+    let waiting = thread::spawn(move || {
+        let mut third = connect(address);
+        third.write_all(rig::ONE_REQUEST.as_bytes()).unwrap();
+        response(&mut third).1
+    });
+    thread::sleep(Duration::from_millis(200));
+    assert_eq!(rig.running.counters().connections, 2);
+    drop(first);
+    assert_eq!(waiting.join().unwrap(), bytes(10));
+}
+
+#[test]
+fn rude_clients_are_counted_as_such() {
+    let rig = Rig::start(Config::default());
+    let client = connect(rig.running.addr());
+    client.get_ref().shutdown(Shutdown::Both).unwrap(); // no close_notify
+    eventually("it is noticed", || rig.running.counters().ended(End::Reset) == 1);
+    let mut client = connect(rig.running.addr());
+    client.write_all(b"GET /bytes/100000000 HTTP/1.1\r\nHost: a\r\n\r\n").unwrap();
+    client.read_exact(&mut [0; 1000]).unwrap();
+    drop(client);
+    eventually("it is noticed", || rig.running.counters().ended(End::Reset) == 2);
+    let log = rig.finish();
+    let line = log.requests()[0];
+    assert!(!line.complete && line.bytes < 100_000_000);
+}

@@ -1,0 +1,224 @@
+//! Requests and responses: bodies to the byte, files, refusals, pipelining.
+
+use std::fs;
+use std::io::{Read as _, Write as _};
+use std::os::unix::fs::symlink;
+
+use crate::rig::{self, Folder, Rig, bytes, connect, curl, fetch, response};
+use openssl::ssl::ShutdownState;
+use tollgate_server::{Config, End};
+
+#[test]
+fn bodies_are_exact() {
+    let rig = Rig::start(Config::default());
+    for length in [0, 1, 14_336, 16_384, 1 << 20] {
+        for version in ["--tlsv1.3", "--tls-max"] {
+            let url = rig.url(&format!("/bytes/{length}"));
+            let args = if version == "--tls-max" {
+                vec![version, "1.2", &url]
+            } else {
+                vec![version, &url]
+            };
+            assert!(fetch(&args) == bytes(length), "{length} bytes, {args:?}");
+        }
+    }
+    let counters = rig.running.counters();
+    assert_eq!(counters.body_bytes, 2 * (1 + 14_336 + 16_384 + (1 << 20)));
+    assert_eq!(rig.finish().requests().len(), 10);
+}
+
+#[test]
+fn a_connection_is_kept_alive() {
+    let rig = Rig::start(Config::default());
+    let urls: Vec<_> = (1..=5).map(|n| rig.url(&format!("/bytes/{n}"))).collect();
+    let urls: Vec<_> = urls.iter().map(String::as_str).collect();
+    let body = fetch(&urls);
+    assert_eq!(body, (1..=5).flat_map(bytes).collect::<Vec<_>>());
+    let log = rig.finish();
+    assert_eq!(log.handshakes().len(), 1);
+    let numbers: Vec<_> =
+        log.requests().iter().map(|line| (line.connection, line.request)).collect();
+    assert_eq!(numbers, [(1, 1), (1, 2), (1, 3), (1, 4), (1, 5)]);
+}
+
+#[test]
+fn http_1_0_closes_unless_asked() {
+    let rig = Rig::start(Config::default());
+    let mut client = connect(rig.running.addr());
+    client.write_all(b"GET /bytes/3 HTTP/1.0\r\nConnection: keep-alive\r\n\r\n").unwrap();
+    let (head, _) = response(&mut client);
+    assert!(head.contains("\r\nConnection: keep-alive\r\n"), "{head}");
+    client.write_all(b"GET /bytes/3 HTTP/1.0\r\n\r\n").unwrap();
+    let (head, body) = response(&mut client);
+    assert!(head.contains("\r\nConnection: close\r\n"), "{head}");
+    assert_eq!(body, bytes(3));
+    assert_eq!(client.read(&mut [0]).unwrap(), 0);
+}
+
+#[test]
+fn pipelined_requests_are_answered_in_order() {
+    let rig = Rig::start(Config::default());
+    let mut client = connect(rig.running.addr());
+    // More requests than a turn has steps, and bodies on the way that are skipped.
+    let mut text = String::new();
+    for n in 0..100 {
+        text += &format!("GET /bytes/{n} HTTP/1.1\r\nHost: a\r\nContent-Length: 4\r\n\r\nskip");
+    }
+    client.write_all(text.as_bytes()).unwrap();
+    for n in 0..100 {
+        let (head, body) = response(&mut client);
+        assert!(head.starts_with("HTTP/1.1 200 OK\r\n") && body == bytes(n), "{n}: {head}");
+    }
+    drop(client);
+    assert_eq!(rig.finish().requests().len(), 100);
+}
+
+#[test]
+fn head_says_the_length_and_sends_nothing() {
+    let rig = Rig::start(Config::default());
+    let mut client = connect(rig.running.addr());
+    for _ in 0..2 {
+        client.write_all(b"HEAD /bytes/14336 HTTP/1.1\r\nHost: a\r\n\r\n").unwrap();
+        let head = rig::head(&mut client);
+        assert!(head.contains("\r\nContent-Length: 14336\r\n"), "{head}");
+    }
+    client.shutdown().unwrap();
+    let log = rig.finish();
+    assert!(log.requests().iter().all(|line| line.bytes == 0 && line.method == "HEAD"));
+    assert_eq!(log.requests().len(), 2);
+}
+
+#[test]
+fn files_and_nothing_outside_the_root() {
+    let outside = Folder::new();
+    fs::write(outside.path("secret"), "secret").unwrap();
+    let root = outside.path("root");
+    fs::create_dir_all(root.join("sub")).unwrap();
+    fs::write(root.join("index.html"), "<p>hello</p>").unwrap();
+    fs::write(root.join("sub/a b.bin"), bytes(100_000)).unwrap();
+    symlink("../secret", root.join("escape")).unwrap();
+    symlink(outside.path("secret"), root.join("absolute")).unwrap();
+    symlink("sub/a b.bin", root.join("inside")).unwrap();
+    let pipe = root.join("pipe");
+    assert!(rig::run("mkfifo", &[pipe.to_str().unwrap()], b"").status.success());
+
+    let rig = Rig::start(Config { root: Some(root), ..Config::default() });
+    assert_eq!(fetch(&[&rig.url("/index.html")]), b"<p>hello</p>");
+    assert!(fetch(&[&rig.url("/sub/a%20b.bin")]) == bytes(100_000));
+    assert!(fetch(&[&rig.url("/inside?query")]) == bytes(100_000));
+    let status = |path: &str| {
+        let url = rig.url(path);
+        let args = ["--path-as-is", "-o", "/dev/null", "-w", "%{http_code} %{content_type}", &url];
+        String::from_utf8(fetch(&args)).unwrap()
+    };
+    assert_eq!(status("/index.html"), "200 text/html; charset=utf-8");
+    for path in [
+        "/../secret",
+        "/sub/../../secret",
+        "/%2e%2e/secret",
+        "/..%2fsecret",
+        "//secret",
+        "/escape",
+        "/absolute",
+        "/sub",
+        "/sub/",
+        "/",
+        "/missing",
+        "/pipe",
+        "/index.html/x",
+    ] {
+        assert!(status(path).starts_with("404 "), "{path}: {}", status(path));
+    }
+    assert!(status("/%zz").starts_with("400 "));
+    rig.finish();
+}
+
+#[test]
+fn a_file_that_becomes_shorter_cuts_its_response() {
+    let root = Folder::new();
+    let path = root.path("large");
+    fs::write(&path, vec![7; 20 << 20]).unwrap();
+    let rig = Rig::start(Config { root: Some(root.0.clone()), ..Config::default() });
+    let mut client = connect(rig.running.addr());
+    client.write_all(b"GET /large HTTP/1.1\r\nHost: a\r\n\r\n").unwrap();
+    let head = rig::head(&mut client);
+    assert!(head.contains("Content-Length: 20971520"), "{head}");
+    fs::File::options().write(true).open(&path).unwrap().set_len(1000).unwrap();
+    let mut rest = Vec::new();
+    // The connection ends without close_notify: no client takes it for the whole file.
+    let _ = client.read_to_end(&mut rest);
+    assert!(!client.get_shutdown().contains(ShutdownState::RECEIVED));
+    assert!(rest.len() < 20 << 20);
+    assert_eq!(rig.running.counters().ended(End::File), 1);
+    let log = rig.finish();
+    assert!(!log.requests()[0].complete && log.requests()[0].bytes >= rest.len() as u64);
+}
+
+#[test]
+fn refusals() {
+    let rig = Rig::start(Config::default());
+    let cases = [
+        ("GET /bytes/1073741825 HTTP/1.1\r\nHost: a\r\n\r\n", 400, true),
+        ("GET /bytes/x HTTP/1.1\r\nHost: a\r\n\r\n", 400, true),
+        ("GET /nothing HTTP/1.1\r\nHost: a\r\n\r\n", 404, true),
+        ("POST /bytes/1 HTTP/1.1\r\nHost: a\r\nContent-Length: 2\r\n\r\nxx", 405, true),
+        ("OPTIONS * HTTP/1.1\r\nHost: a\r\n\r\n", 405, true),
+        ("POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 16385\r\n\r\n", 413, false),
+        ("POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n", 411, false),
+        ("GET /bytes/1 HTTP/1.1\r\n\r\n", 400, false),
+        ("\0\0\0\0\r\n\r\n", 400, false),
+    ];
+    for (request, status, stays) in cases {
+        let mut client = connect(rig.running.addr());
+        client.write_all(request.as_bytes()).unwrap();
+        let (head, body) = response(&mut client);
+        assert!(head.starts_with(&format!("HTTP/1.1 {status} ")), "{request:?}: {head}");
+        assert_eq!(head.contains("Connection: close"), !stays, "{request:?}: {head}");
+        assert!(body.starts_with(status.to_string().as_bytes()));
+        if stays {
+            client.write_all(rig::ONE_REQUEST.as_bytes()).unwrap();
+            assert_eq!(response(&mut client).1, bytes(10), "after {request:?}");
+        }
+        assert_eq!(client.read(&mut [0]).unwrap(), 0, "after {request:?}");
+    }
+    let too_long = rig.url(&format!("/{}", "x".repeat(17_000)));
+    let output = curl(&["-o", "/dev/null", "-w", "%{http_code}", &too_long]);
+    assert_eq!(output.stdout, b"431");
+    let counters = rig.running.counters();
+    assert_eq!(counters.responses, [0, 5, 0, 10, 0]);
+    assert_eq!(rig.finish().requests().len(), 15);
+}
+
+#[test]
+fn metrics_are_the_counters() {
+    let rig = Rig::start(Config { workers: 2, ..Config::default() });
+    fetch(&[&rig.url("/bytes/1000")]);
+    rig::eventually("the first connection is done", || {
+        rig.running.counters().connections_open == 0
+    });
+    let url = rig.url("/metrics");
+    let text = String::from_utf8(fetch(&[&url])).unwrap();
+    for line in [
+        "tollgate_server_info{engine=\"openssl\",key=\"rsa-2048\",provider=\"default\"} 1",
+        "tollgate_connections_total 2",
+        "tollgate_connections_open 1",
+        "tollgate_handshakes_total{kind=\"full\"} 2",
+        "tollgate_handshakes_total{kind=\"resumed\"} 0",
+        "tollgate_handshakes_failed_total{reason=\"timeout\"} 0",
+        "tollgate_requests_total 1",
+        "tollgate_body_bytes_total 1000",
+        "# TYPE tollgate_worker_cpu_seconds counter",
+        "# EOF",
+    ] {
+        assert!(text.lines().any(|found| found == line), "{line}\nis not in\n{text}");
+    }
+    let cpu: Vec<f64> = text
+        .lines()
+        .filter(|line| line.starts_with("tollgate_worker_cpu_seconds_total{"))
+        .map(|line| line.rsplit(' ').next().unwrap().parse().unwrap())
+        .collect();
+    assert_eq!(cpu.len(), 2);
+    assert!(
+        cpu.iter().all(|seconds| (0.0..60.0).contains(seconds)) && cpu.iter().sum::<f64>() > 0.0
+    );
+}

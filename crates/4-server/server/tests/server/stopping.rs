@@ -1,0 +1,216 @@
+//! Stopping: what is under way ends well, and nothing is left behind.
+
+use core::time::Duration;
+use std::fs;
+use std::io::{BufReader, Read as _, Write as _};
+use std::net::TcpStream;
+use std::sync::{Arc, Mutex};
+use std::thread;
+
+use crate::rig::{self, Rig, bytes, connect, fetch, response};
+use tollgate_server::log::{Line, Outcome, Reader, read};
+use tollgate_server::{Config, End, Notice, Notify, Server};
+
+const LONG: usize = 30_000_000;
+
+#[test]
+fn a_download_under_way_is_finished() {
+    let rig = Rig::start(Config { workers: 2, ..Config::default() });
+    let address = rig.running.addr();
+    let mut client = connect(address);
+    let mut idle = connect(address);
+    idle.write_all(b"GET /bytes/1 HTTP/1.1\r\nHost: a\r\n\r\n").unwrap();
+    assert_eq!(response(&mut idle).1, bytes(1));
+    client.write_all(format!("GET /bytes/{LONG} HTTP/1.1\r\nHost: a\r\n\r\n").as_bytes()).unwrap();
+    rig::head(&mut client);
+    let stopping = thread::spawn(move || rig.finish());
+    // The listener goes first; the download is still in the middle.
+    rig::eventually("no new connections", || TcpStream::connect(address).is_err());
+    assert_eq!(idle.read(&mut [0]).unwrap(), 0, "an idle connection is closed as TLS wants it");
+    drop(idle);
+    let mut body = vec![0; LONG];
+    client.read_exact(&mut body).unwrap();
+    assert!(body == bytes(LONG));
+    assert_eq!(client.read(&mut [0]).unwrap(), 0);
+    drop(client);
+    let log = stopping.join().unwrap();
+    let lengths: Vec<_> = log.requests().iter().map(|line| (line.bytes, line.complete)).collect();
+    assert!(lengths.contains(&(LONG as u64, true)) && lengths.contains(&(1, true)), "{lengths:?}");
+}
+
+#[test]
+fn what_takes_too_long_is_cut_and_said() {
+    let rig = Rig::start(Config::default());
+    let mut client = connect(rig.running.addr());
+    client.write_all(b"GET /bytes/1073741824 HTTP/1.1\r\nHost: a\r\n\r\n").unwrap();
+    rig::head(&mut client);
+    let shaking = rig::tcp(rig.running.addr());
+    rig::eventually("both are there", || rig.running.counters().connections_open == 2);
+    let report = rig.running.stop(Duration::from_millis(300));
+    assert!(report.took < Duration::from_secs(3), "{:?}", report.took);
+    assert_eq!(report.connections_cut, 2);
+    assert_eq!((report.counters.requests_cut, report.counters.ended(End::Stopped)), (1, 1));
+    assert!(report.log_complete);
+    let log = rig::Log(read(&*fs::read(rig.folder.path("access.log")).unwrap()).unwrap());
+    assert!(!log.requests()[0].complete);
+    let failed = log.handshakes().iter().filter(|line| line.outcome == Outcome::Failed).count();
+    assert_eq!(failed, 1);
+    drop((client, shaking));
+}
+
+#[test]
+fn a_stop_with_nothing_to_do_is_quick_and_frees_the_port() {
+    let first = Server::start(Config { workers: 3, ..Config::default() }).unwrap();
+    let address = first.addr();
+    let report = first.stop(Duration::from_secs(30));
+    assert!(report.took < Duration::from_secs(2), "{:?}", report.took);
+    let second = Server::start(Config { address, ..Config::default() }).unwrap();
+    assert_eq!(second.addr(), address);
+    drop(second); // dropping stops too
+    assert!(TcpStream::connect(address).is_err());
+}
+
+/// The referee's promise: lines = connections and requests, to the last one.
+#[test]
+fn two_hundred_connections_are_two_hundred_lines() {
+    let rig = Rig::start(Config { workers: 2, ..Config::default() });
+    let url = rig.url("/bytes/100");
+    let threads: Vec<_> = (0..4)
+        .map(|_| {
+            let address = rig.running.addr();
+            thread::spawn(move || {
+                for n in 0..50 {
+                    let mut client = connect(address);
+                    for _ in 0..=(n % 2) {
+                        let request = b"GET /bytes/14336 HTTP/1.1\r\nHost: a\r\n\r\n";
+                        client.write_all(request).unwrap();
+                        assert_eq!(response(&mut client).1.len(), 14_336);
+                    }
+                    // Some leave with close_notify, some without.
+                    if n % 3 != 0 {
+                        client.shutdown().unwrap();
+                    }
+                }
+            })
+        })
+        .collect();
+    for thread in threads {
+        thread.join().unwrap();
+    }
+    fetch(&[&url]);
+    let log = rig.finish();
+    let (handshakes, requests) = (log.handshakes(), log.requests());
+    assert_eq!(handshakes.len(), 201);
+    assert!(handshakes.iter().all(|line| line.outcome == Outcome::Full));
+    assert_eq!(requests.len(), 4 * 75 + 1);
+    assert!(requests.iter().all(|line| line.complete && line.status == 200));
+    let bytes: u64 = requests.iter().map(|line| line.bytes).sum();
+    assert_eq!(bytes, 300 * 14_336 + 100);
+    let mut numbers: Vec<_> = handshakes.iter().map(|line| line.connection).collect();
+    numbers.sort_unstable();
+    numbers.dedup();
+    assert_eq!(numbers.len(), 201, "every connection has a number of its own");
+    assert!(matches!(log.0.first(), Some(Line::Start(_))));
+    let Some(Line::Stop(stop)) = log.0.last() else { panic!("no stop line") };
+    assert_eq!((stop.lines, stop.lost), (201 + 301, 0));
+}
+
+#[test]
+fn the_log_is_appended_to() {
+    let folder = rig::Folder::new();
+    let path = folder.path("access.log");
+    for _ in 0..2 {
+        let config = Config { access_log: Some(path.clone()), ..Config::default() };
+        let running = Server::start(config).unwrap();
+        fetch(&[&format!("https://{}/bytes/1", running.addr())]);
+        assert!(running.stop(Duration::from_secs(5)).log_complete);
+    }
+    let lines = read(&*fs::read(&path).unwrap()).unwrap();
+    let events: Vec<_> = lines
+        .iter()
+        .map(|line| match line {
+            Line::Handshake(_) => 'h',
+            Line::Lost(_) => 'l',
+            Line::Request(_) => 'r',
+            Line::Start(_) => 's',
+            Line::Stop(_) => 'e',
+        })
+        .collect();
+    assert_eq!(events, ['s', 'h', 'r', 'e', 's', 'h', 'r', 'e']);
+}
+
+/// A log that nobody reads: a pipe that is full.
+#[test]
+fn a_log_that_cannot_keep_up_says_what_is_missing_and_stops_nobody() {
+    const REQUESTS: u64 = 45_000; // more than pipe, queue and worker hold together
+    let folder = rig::Folder::new();
+    let path = folder.path("pipe");
+    assert!(rig::run("mkfifo", &[path.to_str().unwrap()], b"").status.success());
+    let config = || Config { access_log: Some(path.clone()), ..Config::default() };
+    let refused = Server::start(config()).unwrap_err().to_string();
+    assert!(refused.contains("cannot append to the access log"), "{refused}");
+
+    let reader = fs::File::options().read(true).write(true).open(&path).unwrap();
+    let said = Arc::new(Mutex::new(Vec::new()));
+    let hear = Arc::clone(&said);
+    let notify = Notify::new(move |notice| hear.lock().unwrap().push(notice.clone()));
+    let running = Server::start(Config { notify, ..config() }).unwrap();
+    let mut client = connect(running.addr());
+    let request = b"GET /bytes/0 HTTP/1.1\r\nHost: a\r\n\r\n".repeat(100);
+    for _ in 0..REQUESTS / 100 {
+        client.write_all(&request).unwrap();
+        for _ in 0..100 {
+            rig::head(&mut client);
+        }
+    }
+    client.shutdown().unwrap();
+    drop(client);
+    let lost = running.counters().log_lines_lost;
+    assert!(lost > 0);
+    assert_eq!(*said.lock().unwrap(), [Notice::LogLost], "said once");
+
+    // Somebody reads again: what was kept arrives, and the hole says how large it is.
+    let reading = thread::spawn(move || {
+        let mut lines = Vec::new();
+        for line in Reader::new(BufReader::new(reader)) {
+            lines.push(line.unwrap());
+            if matches!(lines.last(), Some(Line::Stop(_))) {
+                return lines;
+            }
+        }
+        unreachable!("the pipe stays open");
+    });
+    let report = running.stop(Duration::from_secs(10));
+    assert!(!report.log_complete);
+    let lines = reading.join().unwrap();
+    let Some(Line::Stop(stop)) = lines.last() else { unreachable!("checked by the reader") };
+    let holes = lines.iter().filter_map(|line| match line {
+        Line::Lost(lost) => Some(lost.lines),
+        _ => None,
+    });
+    assert_eq!(holes.sum::<u64>(), stop.lost);
+    assert_eq!(stop.lines + stop.lost, REQUESTS + 1);
+    assert_eq!(stop.lost, report.counters.log_lines_lost);
+}
+
+#[test]
+fn a_log_that_takes_nothing_does_not_hold_up_the_stop() {
+    let folder = rig::Folder::new();
+    let path = folder.path("pipe");
+    assert!(rig::run("mkfifo", &[path.to_str().unwrap()], b"").status.success());
+    let _reader = fs::File::options().read(true).write(true).open(&path).unwrap();
+    let quiet = Notify::new(|_| ());
+    let config = Config { access_log: Some(path), notify: quiet, ..Config::default() };
+    let running = Server::start(config).unwrap();
+    let mut client = connect(running.addr());
+    for _ in 0..10 {
+        client.write_all(&b"GET /bytes/0 HTTP/1.1\r\nHost: a\r\n\r\n".repeat(100)).unwrap();
+        for _ in 0..100 {
+            rig::head(&mut client);
+        }
+    }
+    drop(client);
+    let report = running.stop(Duration::ZERO);
+    assert!(report.took < Duration::from_secs(5), "{:?}", report.took);
+    assert!(!report.log_complete);
+}
