@@ -161,6 +161,7 @@ mod x86_64 {
             unsafe {
                 asm!(
                     "2:",
+                    ".rept 8", // one branch in eight rows: a lone short loop runs slower at times
                     "xor eax, eax", // both carry chains start empty
                     "mulx rcx, rax, [{x}]",
                     "adcx {z0}, rax",
@@ -188,10 +189,11 @@ mod x86_64 {
                     "adox rdi, rcx",
                     "mov eax, 0", // keeps the flags
                     "adcx rdi, rax",
+                    ".endr",
                     "sub {turns:e}, 1",
                     "jnz 2b",
                     x = in(reg) x.as_ptr(),
-                    turns = inout(reg) ROWS => _,
+                    turns = inout(reg) ROWS / 8 => _,
                     z0 = inout(reg) 0u64 => _,
                     z1 = inout(reg) 0u64 => _,
                     z2 = inout(reg) 0u64 => _,
