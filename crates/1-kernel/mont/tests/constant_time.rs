@@ -49,22 +49,9 @@ fn modulus(bits: usize) -> Vec<u64> {
     m
 }
 
-fn checked(name: &str, operation: impl FnOnce()) {
-    if !memcheck::running_on_valgrind() {
-        return rerun::under_memcheck(name);
-    }
-    let before = memcheck::count_errors();
-    operation();
-    assert_eq!(
-        memcheck::count_errors(),
-        before,
-        "a secret decides a branch or an address: see above"
-    );
-}
-
 #[test]
 fn limb_kernels_are_constant_time() {
-    checked("limb_kernels_are_constant_time", || {
+    rerun::constant_time("limb_kernels_are_constant_time", || {
         for kernel in LimbKernel::all() {
             for bits in [256, 512, 1024] {
                 let m = Modulus::new(&modulus(bits), Shape::limbs(bits)).expect("odd");
@@ -76,7 +63,7 @@ fn limb_kernels_are_constant_time() {
 
 #[test]
 fn portable_lanes_are_constant_time() {
-    checked("portable_lanes_are_constant_time", || {
+    rerun::constant_time("portable_lanes_are_constant_time", || {
         let one = Modulus::<Digit>::new(&modulus(512), Shape::digits(512)).expect("odd");
         let mut m = Modulus::<Row>::lanes(one.shape());
         (0..tollgate_mont::LANES).for_each(|lane| m.load_lane(lane, &one));

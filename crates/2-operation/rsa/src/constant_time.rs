@@ -27,19 +27,6 @@ fn secret_key(pem: &str) -> PrivateKey {
     key
 }
 
-fn checked(name: &str, operation: impl FnOnce()) {
-    if !memcheck::running_on_valgrind() {
-        return rerun::under_memcheck(name);
-    }
-    let before = memcheck::count_errors();
-    operation();
-    assert_eq!(
-        memcheck::count_errors(),
-        before,
-        "a secret decides a branch or an address: see above"
-    );
-}
-
 /// The operation twice, so that a fresh and a squared blinding pair are seen, each on its input.
 fn operations(mut workspace: Workspace, pem: &str) {
     let key = secret_key(pem);
@@ -55,7 +42,7 @@ fn operations(mut workspace: Workspace, pem: &str) {
 
 #[test]
 fn single_operations_are_constant_time() {
-    checked("constant_time::single_operations_are_constant_time", || {
+    rerun::constant_time("constant_time::single_operations_are_constant_time", || {
         for kernel in LimbKernel::all() {
             let workspace = Workspace::with_kernels(kernel, LaneKernel::Portable);
             operations(workspace, include_str!("../../../../vectors/keys/rsa-1024.pem"));
@@ -65,7 +52,7 @@ fn single_operations_are_constant_time() {
 
 #[test]
 fn operations_in_lanes_are_constant_time() {
-    checked("constant_time::operations_in_lanes_are_constant_time", || {
+    rerun::constant_time("constant_time::operations_in_lanes_are_constant_time", || {
         let workspace = Workspace::with_kernels(LimbKernel::Portable, LaneKernel::Portable);
         operations(workspace.lanes_from(1), include_str!("../../../../vectors/keys/rsa-512.pem"));
     });

@@ -10,16 +10,6 @@ use zeroize::Zeroizing;
 use crate::encryption_padding::{self, PREMASTER};
 use crate::{implicit_rejection, oaep};
 
-fn checked(name: &str, operation: impl FnOnce()) {
-    if !memcheck::running_on_valgrind() {
-        return rerun::under_memcheck(name);
-    }
-    let before = memcheck::count_errors();
-    operation();
-    let after = memcheck::count_errors();
-    assert_eq!(after, before, "a secret decides a branch or an address: see above");
-}
-
 /// A message with good padding and one with bad padding, of 128 bytes, secret.
 fn messages() -> [Vec<u8>; 2] {
     let mut good = vec![0; 128];
@@ -34,7 +24,7 @@ fn messages() -> [Vec<u8>; 2] {
 
 #[test]
 fn premaster_secrets_are_decoded_in_constant_time() {
-    checked("constant_time::premaster_secrets_are_decoded_in_constant_time", || {
+    rerun::constant_time("constant_time::premaster_secrets_are_decoded_in_constant_time", || {
         for em in messages() {
             let substitute = Zeroizing::new([7; PREMASTER]);
             encryption_padding::premaster(&em, 0x0303, Some(0x0302), substitute);
@@ -44,7 +34,7 @@ fn premaster_secrets_are_decoded_in_constant_time() {
 
 #[test]
 fn implicit_rejection_is_constant_time() {
-    checked("constant_time::implicit_rejection_is_constant_time", || {
+    rerun::constant_time("constant_time::implicit_rejection_is_constant_time", || {
         let d_hash = [5; 32];
         memcheck::mark_secret(&d_hash);
         for mut em in messages() {
@@ -55,7 +45,7 @@ fn implicit_rejection_is_constant_time() {
 
 #[test]
 fn oaep_is_decoded_in_constant_time() {
-    checked("constant_time::oaep_is_decoded_in_constant_time", || {
+    rerun::constant_time("constant_time::oaep_is_decoded_in_constant_time", || {
         let hash = Hash::Sha256;
         let mut good = vec![0; 128];
         oaep::encode(&mut good, hash, hash, b"", b"a message").expect("it fits");

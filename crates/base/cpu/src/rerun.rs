@@ -9,19 +9,38 @@
 //!
 //! // #[test]
 //! fn operation_is_constant_time() {
-//!     if !memcheck::running_on_valgrind() {
-//!         return rerun::under_memcheck("operation_is_constant_time");
-//!     }
-//!     let secret = vec![7; 32];
-//!     memcheck::mark_secret(&secret);
-//!     let before = memcheck::count_errors();
-//!     operation(&secret);
-//!     assert_eq!(memcheck::count_errors(), before, "valgrind's report above says where");
+//!     rerun::constant_time("operation_is_constant_time", || {
+//!         let secret = vec![7; 32];
+//!         memcheck::mark_secret(&secret);
+//!         operation(&secret);
+//!     });
 //! }
 //! ```
 
 use std::io::ErrorKind;
 use std::process::Command;
+
+use crate::memcheck;
+
+/// Test `name` passes if `operation`, run under memcheck, lets no secret decide a branch or an
+/// address. The operation marks its secrets itself ([`memcheck::mark_secret`]).
+///
+/// # Panics
+///
+/// A secret decides; or as [`under_memcheck`].
+#[track_caller]
+pub fn constant_time(name: &str, operation: impl FnOnce()) {
+    if !memcheck::running_on_valgrind() {
+        return under_memcheck(name);
+    }
+    let before = memcheck::count_errors();
+    operation();
+    let found = memcheck::count_errors() - before;
+    assert!(
+        found == 0,
+        "a secret decides a branch or an address: valgrind's report above says where"
+    );
+}
 
 /// Runs test `name` (its full path within the program, `tests::constant_time`) of the running test
 /// program under memcheck, this process's environment included, and passes if it passes there.

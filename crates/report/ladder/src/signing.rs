@@ -85,7 +85,11 @@ impl<'a> Signing<'a> {
 
     /// For how long each row of the table was measured, in seconds.
     pub(crate) fn seconds(self) -> Option<String> {
-        self.first()?.conditions.get(SECONDS_PER_ROW).map(|seconds| plain(seconds))
+        let seconds = self.first()?.conditions.get(SECONDS_PER_ROW)?;
+        Some(match seconds.parse::<f64>() {
+            Ok(number) if number.is_finite() => format!("{number:.1}"),
+            _ => plain(seconds),
+        })
     }
 
     fn first(self) -> Option<&'a Record> {
