@@ -62,10 +62,10 @@ pub fn equal<W: Word>(x: &[W], y: &[W]) -> W {
     difference.is_zero()
 }
 
-/// z := x where `mask` is all ones, y where it is zero.
-pub fn pick<W: Word>(z: &mut [W], mask: W, x: &[W], y: &[W]) {
-    for ((z, &x), &y) in z.iter_mut().zip(x).zip(y) {
-        *z = W::pick(mask, x, y);
+/// z := x where `mask` is all ones, z where it is zero.
+pub fn pick<W: Word>(z: &mut [W], mask: W, x: &[W]) {
+    for (z, &x) in z.iter_mut().zip(x) {
+        *z = W::pick(mask, x, *z);
     }
 }
 

@@ -2,6 +2,7 @@
 //!
 //! Numbers stay in Montgomery form from end to end. Each lane has its own modulus and exponent.
 
+use crate::carry;
 use crate::contract::Kernel;
 use crate::modulus::Modulus;
 use crate::shape::Shape;
@@ -178,8 +179,6 @@ pub fn exp_vartime<K: Kernel>(
         } else {
             kernel.amm(product, z, x, m, t);
         }
-        for (z, &p) in z.iter_mut().zip(&*product) {
-            *z = Word::pick(bit.mask(), p, *z);
-        }
+        carry::pick(z, bit.mask(), product);
     }
 }

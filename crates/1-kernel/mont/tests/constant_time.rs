@@ -37,7 +37,7 @@ fn operations<K: Kernel>(kernel: K, m: &Modulus<K::Word>, bits: usize) {
     let mut scratch = vec![K::Word::default(); scratch_words::<K::Word>(m.shape(), bits)];
     exp(kernel, bits, [Stream { x: &mut w, e: &e, m, scratch: &mut scratch }]);
     let same = carry::equal(&w, &x);
-    carry::pick(&mut z, same, &w, &x);
+    carry::pick(&mut z, same, &w);
 }
 
 /// An odd modulus of `bits` bits; its value is secret too, its length is not.
