@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use tollgate_bench::median_estimate;
+use tollgate_record::vocabulary as word;
 use tollgate_record::{BadSubject, Estimate, Kind, Machine, Record, Subject, Timestamp, Unit};
 
 use crate::compare::Comparison;
@@ -42,10 +43,10 @@ impl Naming {
     /// The names hold characters that a subject cannot have.
     pub fn subject(&self, plan: &Plan) -> Result<Subject, BadSubject> {
         let subject: Subject = format!("server/{}/{}", self.key, plan.protocol.word()).parse()?;
-        let subject = subject.with("by", &self.by)?;
+        let subject = subject.with(word::BY, &self.by)?;
         match plan.exchange {
-            Exchange::Get { bytes, .. } => subject.with("bytes", bytes),
-            Exchange::HandshakeOnly => subject.with("exchange", "handshake"),
+            Exchange::Get { bytes, .. } => subject.with(word::BYTES, bytes),
+            Exchange::HandshakeOnly => subject.with(word::EXCHANGE, word::HANDSHAKE),
         }
     }
 }
@@ -81,23 +82,23 @@ pub fn records(
         median(rounds, |outcome| Some(of(outcome)?.quantile_ns(q)? as f64))
     };
     let figures = [
-        ("sessions_per_s", Unit::PerSecond, rate),
+        (word::SESSIONS_PER_S, Unit::PerSecond, rate),
         (
-            "server_cpu_ns_per_session",
+            word::SERVER_CPU_NS_PER_SESSION,
             Unit::Nanos,
             median(rounds, Outcome::server_cpu_ns_per_session),
         ),
         (
-            "client_cpu_ns_per_session",
+            word::CLIENT_CPU_NS_PER_SESSION,
             Unit::Nanos,
             median(rounds, Outcome::client_cpu_ns_per_session),
         ),
-        ("handshake_ns_p50", Unit::Nanos, quantile(Outcome::handshake, 0.5)),
-        ("handshake_ns_p90", Unit::Nanos, quantile(Outcome::handshake, 0.9)),
-        ("handshake_ns_p99", Unit::Nanos, quantile(Outcome::handshake, 0.99)),
-        ("transaction_ns_p50", Unit::Nanos, quantile(Outcome::transaction, 0.5)),
-        ("transaction_ns_p90", Unit::Nanos, quantile(Outcome::transaction, 0.9)),
-        ("transaction_ns_p99", Unit::Nanos, quantile(Outcome::transaction, 0.99)),
+        (word::HANDSHAKE_NS_P50, Unit::Nanos, quantile(Outcome::handshake, 0.5)),
+        (word::HANDSHAKE_NS_P90, Unit::Nanos, quantile(Outcome::handshake, 0.9)),
+        (word::HANDSHAKE_NS_P99, Unit::Nanos, quantile(Outcome::handshake, 0.99)),
+        (word::TRANSACTION_NS_P50, Unit::Nanos, quantile(Outcome::transaction, 0.5)),
+        (word::TRANSACTION_NS_P90, Unit::Nanos, quantile(Outcome::transaction, 0.9)),
+        (word::TRANSACTION_NS_P99, Unit::Nanos, quantile(Outcome::transaction, 0.99)),
     ];
     let conditions = conditions(rounds, context);
     let record = |(quantity, unit, estimate): (&str, Unit, Option<Estimate>)| {
@@ -126,10 +127,10 @@ impl Comparison {
             if server == 0 {
                 continue;
             }
-            let subject = naming.subject(rounds[0].plan())?.with("against", &names[0].by)?;
+            let subject = naming.subject(rounds[0].plan())?.with(word::AGAINST, &names[0].by)?;
             let ratios = [
-                ("sessions_per_s_ratio", self.sessions_ratio(server, 0)),
-                ("server_cpu_per_session_ratio", self.server_cpu_ratio(server, 0)),
+                (word::SESSIONS_PER_S_RATIO, self.sessions_ratio(server, 0)),
+                (word::SERVER_CPU_RATIO, self.server_cpu_ratio(server, 0)),
             ];
             let conditions = conditions(rounds, context);
             all.extend(ratios.into_iter().filter_map(|(quantity, ratio)| {

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use tollgate_record::{Estimate, Kind, Machine, Record, Timestamp, Unit};
 
 use crate::Error;
-use crate::forecast::vocabulary as word;
+use tollgate_record::vocabulary as word;
 
 /// Where the figures of \[ETI10\] stand.
 const ETI10: &str = "Kounavis, Kang, Grewal, Eszenyi, Gueron, Durham, Encrypting the Internet, ACM \

@@ -3,7 +3,8 @@
 //! A [`Record`] is one figure with everything needed to judge it later: what it is about
 //! ([`Subject`], [`Quantity`], [`Unit`]), how sure it is ([`Estimate`]), how it came to be
 //! ([`Kind`]), and where and when ([`Machine`], versions, commit, conditions). Records travel as
-//! JSON Lines ([`jsonl`]), one record per line, every line with the version of the schema.
+//! JSON Lines ([`jsonl`]), one record per line, every line with the version of the schema. All
+//! rungs spell what they write with the words of the [`vocabulary`].
 //!
 //! ```
 //! use std::collections::BTreeMap;
@@ -35,6 +36,7 @@ pub mod machine;
 pub mod record;
 pub mod subject;
 pub mod units;
+pub mod vocabulary;
 
 pub use estimate::{BadEstimate, Estimate};
 pub use jiff::Timestamp;

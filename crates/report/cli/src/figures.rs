@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use tollgate_ladder::vocabulary as word;
 use tollgate_processor::{Bound, Machine as Model};
+use tollgate_record::vocabulary as word;
 use tollgate_record::{Estimate, Kind, Machine, Record, Subject, Timestamp, Unit};
 
 use crate::host::Host;

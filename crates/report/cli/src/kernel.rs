@@ -2,9 +2,9 @@
 
 use std::process::ExitCode;
 
-use tollgate_ladder::vocabulary as word;
 use tollgate_ladder::{heading, kernel as kernel_table, text};
 use tollgate_mont::{Kernel as _, LaneKernel, LimbKernel};
+use tollgate_record::vocabulary as word;
 use tollgate_record::{Record, Subject, Unit};
 
 use crate::bounds::Family;

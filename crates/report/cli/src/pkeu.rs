@@ -1,6 +1,6 @@
 //! The published times of a public-key execution unit of 2005, as records.
 
-use tollgate_ladder::vocabulary as word;
+use tollgate_record::vocabulary as word;
 use tollgate_record::{Estimate, Record, Subject, Unit};
 
 use crate::figures::Figures;

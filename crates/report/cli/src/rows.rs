@@ -2,8 +2,8 @@
 
 use std::rc::Rc;
 
-use tollgate_ladder::vocabulary as word;
 use tollgate_record::Subject;
+use tollgate_record::vocabulary as word;
 
 use crate::contenders::{Contender, Job, What, aws_lc, openssl, tollgate};
 use crate::keys::Key;

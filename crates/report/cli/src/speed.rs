@@ -2,8 +2,8 @@
 
 use std::process::ExitCode;
 
-use tollgate_ladder::vocabulary as word;
 use tollgate_ladder::{context, heading, pkeu as pkeu_table, speed as speed_table, text};
+use tollgate_record::vocabulary as word;
 use tollgate_record::{Record, Subject, Unit};
 
 use crate::bounds;

@@ -6,7 +6,9 @@ use crate::grid::{Column, grid};
 use crate::names::{self, contender, is_insecure, key_of, operation};
 use crate::shelf::{Shelf, cell};
 use crate::text::wrapped;
-use crate::vocabulary::{CYCLES_PER_OPERATION, EXPONENT, NS_PER_OPERATION, OPERATIONS_PER_S};
+use tollgate_record::vocabulary::{
+    CYCLES_PER_OPERATION, EXPONENT, NS_PER_OPERATION, OPERATIONS_PER_S,
+};
 
 const COLUMNS: [Column; 5] = [
     Column::words("other key types", 18),

@@ -6,7 +6,7 @@ use tollgate_record::{Kind, Machine, PerSecond, Record};
 
 use crate::shelf::cell;
 use crate::text::wrapped;
-use crate::vocabulary::KERNEL;
+use tollgate_record::vocabulary::KERNEL;
 
 /// The heading of a table of measured records: processor, core clock, features, kernels, versions.
 /// A vetoed feature and a portable kernel are said aloud. Empty if nothing was measured.

@@ -5,7 +5,9 @@ use tollgate_record::{Record, Subject, Unit};
 use crate::grid::{Column, grid};
 use crate::shelf::{MISSING, Shelf, cell, share};
 use crate::text::wrapped;
-use crate::vocabulary::{BITS, BOUND_CYCLES_PER_CALL, CYCLES_PER_CALL, CYCLES_PER_LANE, K, LIMIT};
+use tollgate_record::vocabulary::{
+    BITS, BOUND_CYCLES_PER_CALL, CYCLES_PER_CALL, CYCLES_PER_LANE, K, LIMIT,
+};
 
 const COLUMNS: [Column; 8] = [
     Column::words("kernel", 24),

@@ -2,12 +2,13 @@
 //!
 //! Each function takes records and gives back text: of at most [`WIDTH`] columns without colour for
 //! a terminal; [`markdown`] and a [`chart`] for a page. It finds what belongs together by subject
-//! and [`vocabulary`], and leaves `-` where nothing was recorded. It runs nothing, and no record
+//! and [vocabulary](tollgate_record::vocabulary), and leaves `-` where nothing was recorded. It runs nothing, and no record
 //! makes it panic: a figure measured elsewhere, or by another tool, can take part.
 //!
 //! ```
 //! # use std::collections::BTreeMap;
-//! use tollgate_ladder::{speed, vocabulary};
+//! use tollgate_ladder::speed;
+//! use tollgate_record::vocabulary;
 //! use tollgate_record::{Estimate, Kind, Machine, Record, Timestamp, Unit};
 //!
 //! let record = Record {
@@ -41,6 +42,5 @@ mod shelf;
 mod signing;
 pub mod speed;
 pub mod text;
-pub mod vocabulary;
 
 pub use text::WIDTH;

@@ -2,7 +2,7 @@
 
 use tollgate_record::Subject;
 
-use crate::vocabulary::{BATCH, BY, EXPONENT, FULL};
+use tollgate_record::vocabulary::{BATCH, BY, EXPONENT, FULL};
 
 /// Sizes below this are insecure.
 pub(crate) const SECURE_BITS_MIN: u32 = 2048;

@@ -6,7 +6,9 @@ use crate::grid::{Column, grid};
 use crate::names::{INSECURE, INSECURE_NOTE, contender, is_insecure, key_of, rsa_bits, who};
 use crate::shelf::{MISSING, Shelf};
 use crate::text::wrapped;
-use crate::vocabulary::{BY, CLOCK_MHZ, CYCLES_PER_OPERATION, EXPONENT, FULL, NS_PER_OPERATION};
+use tollgate_record::vocabulary::{
+    BY, CLOCK_MHZ, CYCLES_PER_OPERATION, EXPONENT, FULL, NS_PER_OPERATION,
+};
 
 /// Clocks that fit beside each other.
 const CLOCKS_MAX: usize = 8;

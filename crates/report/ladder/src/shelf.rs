@@ -4,7 +4,7 @@ use core::fmt::Display;
 
 use tollgate_record::{Cycles, Estimate, Kind, Nanos, PerSecond, Record, Subject, Unit};
 
-use crate::vocabulary::AGAINST;
+use tollgate_record::vocabulary::AGAINST;
 
 /// The cell of a figure that nobody recorded.
 pub(crate) const MISSING: &str = "-";

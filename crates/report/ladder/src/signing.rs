@@ -5,7 +5,9 @@ use tollgate_record::{Estimate, Kind, PerSecond, Record, Subject, Unit};
 use crate::names::{SECURE_BITS_MIN, who};
 use crate::shelf::Shelf;
 use crate::text::plain;
-use crate::vocabulary::{AGAINST, BATCH, BY, OPERATIONS_PER_S, SECONDS_PER_ROW, TIMES_AS_FAST};
+use tollgate_record::vocabulary::{
+    AGAINST, BATCH, BY, OPERATIONS_PER_S, SECONDS_PER_ROW, TIMES_AS_FAST,
+};
 
 /// Sizes of keys in bits; the first one is insecure, and in the papers.
 pub(crate) const SIZES: [u32; 4] = [1024, 2048, 3072, 4096];

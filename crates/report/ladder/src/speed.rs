@@ -6,7 +6,7 @@ use crate::grid::{Column, grid};
 use crate::names::{self, INSECURE_NOTE, contender, is_insecure, key_of, operation};
 use crate::shelf::{MISSING, Shelf, cell, ratio, share};
 use crate::text::wrapped;
-use crate::vocabulary::{
+use tollgate_record::vocabulary::{
     AGAINST, BATCH, BOUND_CYCLES_PER_OPERATION, BY, CYCLES_PER_OPERATION, EXPONENT, LIMIT,
     NS_PER_OPERATION, OPERATIONS_PER_S, TIMES_AS_FAST,
 };

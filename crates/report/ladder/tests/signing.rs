@@ -4,7 +4,8 @@
 use std::collections::BTreeMap;
 
 use proptest::prelude::*;
-use tollgate_ladder::{chart, markdown, vocabulary as word};
+use tollgate_ladder::{chart, markdown};
+use tollgate_record::vocabulary as word;
 use tollgate_record::{Estimate, Kind, Machine, Record, Timestamp, Unit};
 
 const OURS: &str = "operation/rsa-2048/sign?batch=8&by=tollgate";

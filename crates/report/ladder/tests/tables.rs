@@ -4,7 +4,8 @@
 use std::collections::BTreeMap;
 
 use proptest::prelude::*;
-use tollgate_ladder::{WIDTH, context, heading, kernel, pkeu, speed, vocabulary as word};
+use tollgate_ladder::{WIDTH, context, heading, kernel, pkeu, speed};
+use tollgate_record::vocabulary as word;
 use tollgate_record::{Estimate, Kind, Machine, Record, Timestamp, Unit};
 
 fn record(subject: &str, quantity: &str, unit: Unit, point: f64) -> Record {

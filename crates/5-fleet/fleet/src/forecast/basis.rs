@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 
 use tollgate_record::{Estimate, Kind, Machine, Record, Subject, Timestamp, Unit};
 
-use super::vocabulary::{BY_FLEET, LINK_GBPS, SESSIONS_PER_S};
 use crate::{Demand, Error};
+use tollgate_record::vocabulary::{FLEET_RUNG, LINK_GBPS, SESSIONS_PER_S};
 
 /// The rung's name, first segment of its subjects.
 const RUNG: &str = "fleet";
@@ -106,7 +106,7 @@ impl Basis {
             quantity: quantity.parse()?,
             unit,
             estimate,
-            kind: Kind::Predicted { by: BY_FLEET.to_owned(), from: self.from.clone() },
+            kind: Kind::Predicted { by: FLEET_RUNG.to_owned(), from: self.from.clone() },
             machine: self.machine.clone(),
             versions: self.versions.clone(),
             commit: self.commit.clone(),

@@ -4,14 +4,13 @@ mod basis;
 mod money;
 mod queueing;
 mod sizing;
-pub mod vocabulary;
 
 pub use basis::Basis;
 pub use money::{cost_records, saving_records};
 pub use queueing::{backlog_records, double_record, gain_records, response_records};
 pub use sizing::{per_core_records, sizing_records};
 
-use tollgate_record::Record;
+use tollgate_record::{Record, vocabulary as word};
 
 use crate::cost::{Power, Price, cost_of_million};
 use crate::demand::{Demand, Utilisation};
@@ -88,7 +87,7 @@ impl Plan {
     /// Those of [`size()`] and [`cost_of_million`]; a subject that cannot be spelled.
     pub fn forecast(&self, basis: &Basis, session: &SessionCost) -> Result<Vec<Record>, Error> {
         let mut records = per_core_records(basis, session)?;
-        let basis = &basis.clone().condition(vocabulary::UTILISATION, self.utilisation);
+        let basis = &basis.clone().condition(word::UTILISATION, self.utilisation);
         for &demand in &self.demands {
             let sizing = size(session, demand, self.utilisation)?;
             records.extend(sizing_records(basis, demand, &sizing, self.cores_per_machine)?);

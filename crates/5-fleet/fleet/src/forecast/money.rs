@@ -3,8 +3,8 @@
 use tollgate_record::{Record, Unit};
 
 use super::basis::Basis;
-use super::vocabulary as word;
 use crate::{Cost, Demand, Energy, Error, Price, Saving};
+use tollgate_record::vocabulary as word;
 
 /// The cost of a million sessions, and their energy where it is known; where it is not, the record
 /// of the cost says so.

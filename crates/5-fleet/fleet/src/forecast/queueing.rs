@@ -3,10 +3,10 @@
 use tollgate_record::{PerSecond, Record, Unit};
 
 use super::basis::Basis;
-use super::vocabulary as word;
 use crate::burst::{Backlog, Burst};
 use crate::queue::{Gain, Line, Response, ServiceTime, Station};
 use crate::{Demand, Error};
+use tollgate_record::vocabulary as word;
 
 impl Line {
     /// The spelling in subjects.

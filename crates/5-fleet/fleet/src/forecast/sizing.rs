@@ -3,8 +3,8 @@
 use tollgate_record::{Record, Unit};
 
 use super::basis::Basis;
-use super::vocabulary as word;
 use crate::{Demand, Error, SessionCost, Sizing};
+use tollgate_record::vocabulary as word;
 
 /// Sessions per second and payload bits per second of one core; no bits where there is no payload.
 ///

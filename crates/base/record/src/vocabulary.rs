@@ -1,0 +1,200 @@
+//! How records are spelled: rungs, quantities, parameters, conditions.
+//!
+//! Whoever writes a record and whoever reads it take the words from here, so that what belongs
+//! together is found. A measured, a predicted and a published figure of one subject have the same
+//! quantity and differ in their kind; a bound is a quantity of its own.
+
+/// Rung 0, as predictions name who made them. Subjects begin with `model`.
+pub const MODEL_RUNG: &str = "0-model";
+/// Rung 1. Subjects begin with `kernel`.
+pub const KERNEL_RUNG: &str = "1-kernel";
+/// Rung 2. Subjects begin with `operation`.
+pub const OPERATION_RUNG: &str = "2-operation";
+/// Rung 3. Subjects begin with `session`.
+pub const SESSION_RUNG: &str = "3-session";
+/// Rung 4. Subjects begin with `server`.
+pub const SERVER_RUNG: &str = "4-server";
+/// Rung 5. Subjects begin with `fleet`.
+pub const FLEET_RUNG: &str = "5-fleet";
+
+/// Core cycles of one Montgomery product of one pair of numbers: `model/itanium/amm?bits=1024`.
+pub const CYCLES_PER_PRODUCT: &str = "cycles_per_product";
+/// Condition: what a figure of a model rests on, in words.
+pub const ASSUMPTION: &str = "assumption";
+
+/// Core cycles of one operation. In a batch: of the batch, over its operations.
+pub const CYCLES_PER_OPERATION: &str = "cycles_per_operation";
+/// Nanoseconds of one operation. In a batch: of the batch, over its operations.
+pub const NS_PER_OPERATION: &str = "ns_per_operation";
+/// Operations per second of one thread.
+pub const OPERATIONS_PER_S: &str = "operations_per_s";
+/// The processor's bound of one operation, predicted by rung 0.
+pub const BOUND_CYCLES_PER_OPERATION: &str = "bound_cycles_per_operation";
+/// How many operations are done in the time in which the opponent, parameter [`AGAINST`], does one.
+pub const TIMES_AS_FAST: &str = "times_as_fast";
+
+/// Core cycles of one call of a kernel, all lanes together.
+pub const CYCLES_PER_CALL: &str = "cycles_per_call";
+/// Core cycles of one call of a kernel over its lanes.
+pub const CYCLES_PER_LANE: &str = "cycles_per_lane";
+/// The processor's bound of one call, predicted by rung 0.
+pub const BOUND_CYCLES_PER_CALL: &str = "bound_cycles_per_call";
+
+/// Parameter: whose code ran.
+pub const BY: &str = "by";
+/// Parameter: how many operations share a call; without it they are done one by one.
+pub const BATCH: &str = "batch";
+/// Parameter: whose code the figure is compared with.
+pub const AGAINST: &str = "against";
+/// Parameter: the exponent, as a number, or [`FULL`].
+pub const EXPONENT: &str = "exponent";
+/// Value of [`EXPONENT`]: as long as the modulus, no CRT.
+pub const FULL: &str = "full";
+/// Parameter: the clock that a published time belongs to, in MHz.
+pub const CLOCK_MHZ: &str = "clock_mhz";
+/// Parameter: the size of a modulus in bits.
+pub const BITS: &str = "bits";
+/// Parameter: words (digits or limbs) of a modulus.
+pub const K: &str = "K";
+
+/// Condition: the kernel that multiplied.
+pub const KERNEL: &str = "kernel";
+/// Condition: what binds a bound.
+pub const LIMIT: &str = "limit";
+/// Condition: for how long a row was measured, all contenders together.
+pub const SECONDS_PER_ROW: &str = "seconds_per_row";
+
+/// Core cycles that a server spends on one session: `session/rsa-2048/tls13?by=tollgate&bytes=0`.
+/// With the parameter [`PART`], those of one part.
+pub const CYCLES_PER_SESSION: &str = "cycles_per_session";
+/// Core cycles that a server spends because of one message of the handshake, parameter
+/// [`MESSAGE`].
+pub const CYCLES_PER_MESSAGE: &str = "cycles_per_message";
+/// Parameter: a part of a session's cost.
+pub const PART: &str = "part";
+/// Value of [`PART`]: the RSA private-key operation.
+pub const PART_RSA: &str = "rsa";
+/// Value of [`PART`]: an ephemeral key pair and its agreement.
+pub const PART_KEY_EXCHANGE: &str = "key-exchange";
+/// Value of [`PART`]: PRF or HKDF, and the hashes of the transcript.
+pub const PART_KEY_SCHEDULE: &str = "key-schedule";
+/// Value of [`PART`]: encryption of records; with an AEAD, their authentication too.
+pub const PART_RECORDS: &str = "records";
+/// Value of [`PART`]: the MAC of records, where it is separate from their encryption.
+pub const PART_MAC: &str = "mac";
+/// Value of [`PART`]: what the TLS library does beside the primitives above.
+pub const PART_LIBRARY: &str = "library";
+/// Value of [`PART`]: the operating system: TCP and system calls.
+pub const PART_SYSTEM: &str = "system";
+/// Parameter: a message of the handshake, as `server-key-exchange`.
+pub const MESSAGE: &str = "message";
+/// Parameter: payload of a session in bytes.
+pub const BYTES: &str = "bytes";
+/// Parameter: what a session without payload does: [`HANDSHAKE`].
+pub const EXCHANGE: &str = "exchange";
+/// Value of [`EXCHANGE`]: a handshake and nothing else.
+pub const HANDSHAKE: &str = "handshake";
+
+/// Sessions per second that a server sustains. As a parameter: a rate of sessions.
+pub const SESSIONS_PER_S: &str = "sessions_per_s";
+/// CPU time of the server in nanoseconds, over its sessions.
+pub const SERVER_CPU_NS_PER_SESSION: &str = "server_cpu_ns_per_session";
+/// CPU time of the load generator in nanoseconds, over its sessions.
+pub const CLIENT_CPU_NS_PER_SESSION: &str = "client_cpu_ns_per_session";
+/// From connect to the confirmed end of the handshake, in nanoseconds: what 50 of 100 do not exceed.
+pub const HANDSHAKE_NS_P50: &str = "handshake_ns_p50";
+/// From connect to the confirmed end of the handshake, in nanoseconds: what 90 of 100 do not exceed.
+pub const HANDSHAKE_NS_P90: &str = "handshake_ns_p90";
+/// From connect to the confirmed end of the handshake, in nanoseconds: what 99 of 100 do not exceed.
+pub const HANDSHAKE_NS_P99: &str = "handshake_ns_p99";
+/// From connect to the last byte of the body, in nanoseconds: what 50 of 100 do not exceed.
+pub const TRANSACTION_NS_P50: &str = "transaction_ns_p50";
+/// From connect to the last byte of the body, in nanoseconds: what 90 of 100 do not exceed.
+pub const TRANSACTION_NS_P90: &str = "transaction_ns_p90";
+/// From connect to the last byte of the body, in nanoseconds: what 99 of 100 do not exceed.
+pub const TRANSACTION_NS_P99: &str = "transaction_ns_p99";
+/// Sessions per second over those of another engine, parameter [`AGAINST`].
+pub const SESSIONS_PER_S_RATIO: &str = "sessions_per_s_ratio";
+/// Server CPU per session over that of another engine, parameter [`AGAINST`].
+pub const SERVER_CPU_RATIO: &str = "server_cpu_per_session_ratio";
+
+/// Sessions per second of one core that does nothing else.
+pub const SESSIONS_PER_S_PER_CORE: &str = "sessions_per_s_per_core";
+/// Payload bits per second of one core that does nothing else.
+pub const BITS_PER_S_PER_CORE: &str = "bits_per_s_per_core";
+/// Cores for a demand, not rounded.
+pub const CORES: &str = "cores";
+/// Cores for a demand, rounded up.
+pub const WHOLE_CORES: &str = "whole_cores";
+/// Cores of one machine that a demand leaves over.
+pub const CORES_LEFT: &str = "cores_left";
+/// Machines for a demand, rounded up.
+pub const MACHINES: &str = "machines";
+
+/// Cost of a million sessions, in the currency that the parameter [`CURRENCY`] names.
+pub const COST_PER_MILLION: &str = "cost_per_million_sessions";
+/// Price of a machine over the sessions per second that it serves, in the currency that the
+/// parameter [`CURRENCY`] names.
+pub const PRICE_PER_SESSION_PER_S: &str = "price_per_session_per_s";
+/// Joules of a million sessions; there is no such record where the power is unknown.
+pub const JOULES_PER_MILLION: &str = "joules_per_million_sessions";
+/// Share of the CPU time that one engine saves against another, parameter [`AGAINST`].
+pub const SAVED_SHARE: &str = "saved_share";
+/// What it saves for a million sessions, in the currency that the parameter [`CURRENCY`] names.
+pub const SAVED_PER_MILLION: &str = "saved_per_million_sessions";
+/// What it saves in a year of the demand, in the currency that the parameter [`CURRENCY`] names.
+pub const SAVED_PER_YEAR: &str = "saved_per_year";
+/// Cores that it saves at the demand, not rounded.
+pub const SAVED_CORES: &str = "saved_cores";
+
+/// Share of the sessions that have to wait.
+pub const WAITING_SHARE: &str = "waiting_share";
+/// Mean wait in nanoseconds.
+pub const WAIT_NS_MEAN: &str = "wait_ns_mean";
+/// Mean response time in nanoseconds.
+pub const RESPONSE_NS_MEAN: &str = "response_ns_mean";
+/// The response time in nanoseconds that 99 of 100 sessions do not exceed.
+pub const RESPONSE_NS_P99: &str = "response_ns_p99";
+/// The load at which the mean response time is twice the service time.
+pub const LOAD_WHERE_DOUBLE: &str = "load_where_response_doubles";
+/// How many times the capacity of another engine, parameter [`AGAINST`].
+pub const CAPACITY_GAIN: &str = "capacity_gain";
+/// How many times as short as another engine's is the mean response time, at one arrival rate.
+pub const RESPONSE_GAIN: &str = "response_gain";
+/// Sessions that wait when a burst ends.
+pub const BACKLOG_SESSIONS: &str = "backlog_sessions";
+/// The longest wait that a burst causes, in nanoseconds.
+pub const BACKLOG_WAIT_NS: &str = "backlog_wait_ns_max";
+/// From the end of a burst until the queue is empty, in nanoseconds.
+pub const BACKLOG_DRAIN_NS: &str = "backlog_drain_ns";
+
+/// Parameter: a link, in 10^9 bits per second.
+pub const LINK_GBPS: &str = "link_gbps";
+/// Parameter: the currency of a cost.
+pub const CURRENCY: &str = "currency";
+/// Parameter: cores behind a line.
+pub const STATION_CORES: &str = "station_cores";
+/// Parameter: where sessions wait: `one_queue`, `queue_per_core` or `sharing`.
+pub const LINE: &str = "line";
+/// Parameter: busy share of a core's time.
+pub const LOAD: &str = "load";
+
+/// Parameter: sessions per second during a burst.
+pub const BURST_PER_S: &str = "burst_per_s";
+/// Parameter: length of a burst in nanoseconds.
+pub const BURST_NS: &str = "burst_ns";
+
+/// Condition: how full cores may run.
+pub const UTILISATION: &str = "utilisation";
+/// Condition: cores of one machine.
+pub const CORES_PER_MACHINE: &str = "cores_per_machine";
+/// Condition: price of a core and hour.
+pub const PRICE_PER_CORE_HOUR: &str = "price_per_core_hour";
+/// Condition: `unknown`, or the power it was computed from.
+pub const ENERGY: &str = "energy";
+/// Condition: the formula.
+pub const MODEL: &str = "model";
+/// Condition: squared coefficient of variation of the service time.
+pub const SCV: &str = "service_time_scv";
+/// Condition: mean service time in nanoseconds.
+pub const SERVICE_NS: &str = "service_time_ns_mean";
