@@ -80,7 +80,7 @@ fn predictions_say_what_they_are_and_can_be_written() {
     let mut writer = jsonl::Writer::new(&mut file);
     for record in &records {
         let Kind::Predicted { by, from } = &record.kind else { panic!("{}", record.subject) };
-        assert_eq!(by, "fleet");
+        assert_eq!(by, "5-fleet");
         assert!(from.iter().all(|subject| subject.starts_with("server/tls12")), "{from:?}");
         assert_eq!(record.subject.segments().next(), Some("fleet"));
         assert_eq!(record.commit.as_deref(), Some("new"));

@@ -101,11 +101,11 @@ pub const SESSIONS_PER_S: &str = "sessions_per_s";
 pub const SERVER_CPU_NS_PER_SESSION: &str = "server_cpu_ns_per_session";
 /// CPU time of the load generator in nanoseconds, over its sessions.
 pub const CLIENT_CPU_NS_PER_SESSION: &str = "client_cpu_ns_per_session";
-/// From connect to the confirmed end of the handshake, in nanoseconds: what 50 of 100 do not exceed.
+/// From connect to the confirmed handshake, in nanoseconds: what 50 of 100 do not exceed.
 pub const HANDSHAKE_NS_P50: &str = "handshake_ns_p50";
-/// From connect to the confirmed end of the handshake, in nanoseconds: what 90 of 100 do not exceed.
+/// From connect to the confirmed handshake, in nanoseconds: what 90 of 100 do not exceed.
 pub const HANDSHAKE_NS_P90: &str = "handshake_ns_p90";
-/// From connect to the confirmed end of the handshake, in nanoseconds: what 99 of 100 do not exceed.
+/// From connect to the confirmed handshake, in nanoseconds: what 99 of 100 do not exceed.
 pub const HANDSHAKE_NS_P99: &str = "handshake_ns_p99";
 /// From connect to the last byte of the body, in nanoseconds: what 50 of 100 do not exceed.
 pub const TRANSACTION_NS_P50: &str = "transaction_ns_p50";

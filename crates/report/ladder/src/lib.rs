@@ -2,8 +2,10 @@
 //!
 //! Each function takes records and gives back text: of at most [`WIDTH`] columns without colour for
 //! a terminal; [`markdown`] and a [`chart`] for a page. It finds what belongs together by subject
-//! and [vocabulary](tollgate_record::vocabulary), and leaves `-` where nothing was recorded. It runs nothing, and no record
-//! makes it panic: a figure measured elsewhere, or by another tool, can take part.
+//! and [vocabulary](tollgate_record::vocabulary), and leaves `-` where nothing was recorded.
+//!
+//! It runs nothing, and no record makes it panic: a figure measured elsewhere, or by another tool,
+//! can take part.
 //!
 //! ```
 //! # use std::collections::BTreeMap;

@@ -46,7 +46,7 @@ use crate::{Error, size};
 /// });
 /// assert_eq!(ten.unwrap().estimate.point(), 63.0);
 /// assert_eq!(ten.unwrap().kind, Kind::Predicted {
-///     by: "fleet".into(),
+///     by: "5-fleet".into(),
 ///     from: vec!["server/tls12-ecdhe-rsa-2048?by=tollgate&bytes=14336".into()],
 /// });
 /// # Ok::<(), Box<dyn std::error::Error>>(())
