@@ -24,6 +24,14 @@ impl Family {
         }
     }
 
+    /// The name of its square, which may be that of its product.
+    pub(crate) fn square_name(self) -> &'static str {
+        match self {
+            Self::Lanes(kernel) => kernel.square_name(),
+            Self::Limbs(kernel) => kernel.square_name(),
+        }
+    }
+
     /// What its products are made of.
     pub(crate) fn form(self) -> Form {
         match self {

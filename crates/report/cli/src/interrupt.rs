@@ -4,6 +4,7 @@ use core::sync::atomic::{AtomicBool, Ordering};
 use std::process::ExitCode;
 
 use crate::output;
+use crate::progress;
 use crate::stop::Stop;
 
 /// The shell's code for a program that SIGINT ended: 128 + 2.
@@ -19,6 +20,7 @@ static ASKED: AtomicBool = AtomicBool::new(false);
 pub(crate) fn listen() -> Result<(), Stop> {
     ctrlc::set_handler(|| {
         if ASKED.swap(true, Ordering::Relaxed) {
+            progress::clear();
             std::process::exit(i32::from(INTERRUPTED));
         }
         output::say("tollgate: stopping after what is done; Ctrl-C again ends it at once");

@@ -2,8 +2,8 @@
 
 use std::process::ExitCode;
 
-use tollgate_ladder::{heading, kernel as kernel_table, text};
-use tollgate_mont::{Kernel as _, LaneKernel, LimbKernel};
+use tollgate_ladder::{heading, kernel as kernel_table};
+use tollgate_mont::{LaneKernel, LimbKernel};
 use tollgate_record::vocabulary as word;
 use tollgate_record::{Record, Subject, Unit};
 
@@ -37,66 +37,95 @@ struct Asked {
 /// Nothing can be measured, or a result is wrong.
 pub(crate) fn run(options: &Options) -> Result<ExitCode, Stop> {
     let mut output = Output::new(options.json.as_deref())?;
+    let (host, mut notes) = (Host::this(), Notes::default());
+    host.notes().for_each(|note| notes.add(note));
+    let progress = Progress::new("kernel");
+    let records = collect(options, &host, &mut output, &progress, &mut notes)?;
+    drop(progress);
+    let heading = heading::lines(&records) + "\n";
+    output.text(&(heading + &kernel_table::table(&records) + &notes.lines()))?;
+    Ok(interrupt::exit_code())
+}
+
+/// The records of every kernel, by kernel and then by size; after Ctrl-C those of the sizes that
+/// were done.
+///
+/// # Errors
+///
+/// Nothing can be measured, or a result is wrong.
+pub(crate) fn collect(
+    options: &Options,
+    host: &Host,
+    output: &mut Output,
+    progress: &Progress,
+    notes: &mut Notes,
+) -> Result<Vec<Record>, Stop> {
     let seconds = options.seconds.unwrap_or(SECONDS);
-    let host = Host::this();
-    let figures = Figures::new(&host).with([
+    let kernels = kernels();
+    let mut records = Vec::new();
+    progress.plan(options.bits.len(), seconds);
+    for (number, bits) in options.bits.iter().enumerate() {
+        progress.row(number, &label(*bits));
+        let found = at_size(&kernels, *bits, seconds, host, notes, |part| progress.part(part))?;
+        let Some(found) = found else {
+            break; // Ctrl-C: this size is not whole
+        };
+        output.records(&found)?;
+        records.extend(found);
+    }
+    // By kernel, then by size: sizes are what one reads down a column.
+    records.sort_by_key(|record: &Record| {
+        let name = record.subject.segments().nth(1);
+        kernels.iter().position(|asked| Some(asked.name) == name)
+    });
+    Ok(records)
+}
+
+fn label(bits: u32) -> String {
+    format!("{bits} bits")
+}
+
+/// The records of these kernels at one size; `None` after Ctrl-C.
+fn at_size(
+    kernels: &[Asked],
+    bits: u32,
+    seconds: f64,
+    host: &Host,
+    notes: &mut Notes,
+    progress: impl FnMut(f64),
+) -> Result<Option<Vec<Record>>, Stop> {
+    let figures = Figures::new(host).with([
         ("seconds_per_row".to_owned(), seconds.to_string()),
         (
             "calls".to_owned(),
             format!("chains of {CALLS}, each call on the result of the one before"),
         ),
     ]);
-    let kernels = kernels();
-    let (mut records, mut notes) = (Vec::new(), Notes::default());
-    host.notes().for_each(|note| notes.add(note));
-    let progress = Progress::new(options.bits.len());
-    for (number, bits) in options.bits.iter().enumerate() {
-        let label = format!("{bits} bits");
-        progress.row(number, &label);
-        let mut contenders: Vec<Contender> =
-            kernels.iter().map(|asked| contender(*asked, *bits)).collect();
-        let Some(round) =
-            measure(&label, &mut contenders, seconds, |part| progress.part(number, part))?
-        else {
-            break; // Ctrl-C: this size is not whole
-        };
-        notes.warn(&label, round.warnings());
-        for (place, asked) in kernels.iter().enumerate() {
-            let found = records_of(*asked, *bits, &host, &figures, round.cycles(place))?;
-            output.records(&found)?;
-            records.extend(found);
-        }
-    }
-    drop(progress);
-    // By kernel, then by size: sizes are what one reads down a column.
-    records.sort_by_key(|record: &Record| {
-        let name = record.subject.segments().nth(1);
-        kernels.iter().position(|asked| Some(asked.name) == name)
-    });
-    let mut report = heading::lines(&records)
-        + "
-" + &kernel_table::table(&records);
-    let notes = notes.texts();
-    if !notes.is_empty() {
-        report += "\n";
-        report.extend(notes.iter().map(|note| text::wrapped(note)));
-    }
-    output.text(&report)?;
-    Ok(interrupt::exit_code())
+    let mut contenders: Vec<Contender> =
+        kernels.iter().map(|asked| contender(*asked, bits)).collect();
+    let Some(round) = measure(&label(bits), &mut contenders, seconds, progress)? else {
+        return Ok(None);
+    };
+    notes.warn(&label(bits), round.warnings());
+    let of_kernel = |(place, asked): (usize, &Asked)| {
+        records_of(*asked, bits, host, &figures, round.cycles(place))
+    };
+    let found: Result<Vec<_>, Stop> = kernels.iter().enumerate().map(of_kernel).collect();
+    Ok(Some(found?.concat()))
 }
 
-/// Every kernel's product, and its square where that is another one.
+/// Every kernel of this machine.
 fn kernels() -> Vec<Asked> {
-    let both = |kernel: Family, product: &'static str, square: &'static str| {
-        let product = Asked { kernel, call: Call::Product, name: product };
-        let square = Asked { kernel, call: Call::Square, name: square };
-        [product].into_iter().chain((square.name != product.name).then_some(square))
-    };
-    let lanes = LaneKernel::all();
-    let limbs = LimbKernel::all();
-    let lanes = lanes.iter().flat_map(|k| both(Family::Lanes(*k), k.name(), k.square_name()));
-    let limbs = limbs.iter().flat_map(|k| both(Family::Limbs(*k), k.name(), k.square_name()));
-    lanes.chain(limbs).collect()
+    let lanes = LaneKernel::all().into_iter().map(Family::Lanes);
+    let limbs = LimbKernel::all().into_iter().map(Family::Limbs);
+    lanes.chain(limbs).flat_map(calls_of).collect()
+}
+
+/// A kernel's product, and its square where that is another one.
+fn calls_of(kernel: Family) -> Vec<Asked> {
+    let product = Asked { kernel, call: Call::Product, name: kernel.name() };
+    let square = Asked { kernel, call: Call::Square, name: kernel.square_name() };
+    if square.name == product.name { vec![product] } else { vec![product, square] }
 }
 
 fn contender(asked: Asked, bits: u32) -> Contender {

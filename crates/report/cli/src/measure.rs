@@ -4,6 +4,7 @@ use core::mem::discriminant;
 use core::time::Duration;
 
 use tollgate_bench::{Contender as Runner, Error, Plan, Series, Warning, Wrong, interleave};
+use tollgate_ladder::text;
 use tollgate_record::Estimate;
 
 use crate::contenders::Contender;
@@ -123,8 +124,15 @@ impl Notes {
         }
     }
 
+    /// All of them under an empty line, wrapped; empty if there are none.
+    pub(crate) fn lines(&self) -> String {
+        let texts = self.texts();
+        let gap = if texts.is_empty() { "" } else { "\n" };
+        gap.to_owned() + &texts.iter().map(|note| text::wrapped(note)).collect::<String>()
+    }
+
     /// All of them, one text each.
-    pub(crate) fn texts(&self) -> Vec<String> {
+    fn texts(&self) -> Vec<String> {
         let warnings = self.warnings.iter().map(|worst| {
             let more = match worst.count - 1 {
                 0 => String::new(),

@@ -6,11 +6,12 @@ use std::path::Path;
 
 use tollgate_record::{Record, jsonl};
 
+use crate::progress;
 use crate::stop::Stop;
 
 /// One line on standard error. If nobody can read it, nothing is lost by going on.
 pub(crate) fn say(line: &str) {
-    let _ = writeln!(io::stderr().lock(), "{line}");
+    let _ = progress::aside(|| writeln!(io::stderr().lock(), "{line}"));
 }
 
 /// Where tables and records go.
@@ -61,11 +62,13 @@ impl Output {
     ///
     /// Standard output is closed or full.
     pub(crate) fn text(&self, text: &str) -> Result<(), Stop> {
-        let written = if self.tables_to_stderr {
-            io::stderr().write_all(text.as_bytes())
-        } else {
-            io::stdout().write_all(text.as_bytes())
-        };
+        let written = progress::aside(|| {
+            if self.tables_to_stderr {
+                io::stderr().write_all(text.as_bytes())
+            } else {
+                io::stdout().write_all(text.as_bytes())
+            }
+        });
         written.map_err(|error| Stop::new(format!("standard output: {error}")))
     }
 }

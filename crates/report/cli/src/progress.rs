@@ -1,43 +1,95 @@
 //! The progress bar: on a terminal only, on standard error.
 
+use core::cell::{Cell, RefCell};
+use std::sync::{Mutex, PoisonError};
+
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
-/// Steps of the bar per row.
-const STEPS: u64 = 1000;
+/// Steps of the bar.
+const STEPS: u32 = 10_000;
 
-/// How far the run is.
-pub(crate) struct Progress(ProgressBar);
+/// The bar that is on the terminal: whoever else writes there goes through [`aside`].
+static SHOWN: Mutex<Option<ProgressBar>> = Mutex::new(None);
+
+/// How far a rung is: rows that take so many seconds each. The time left comes from the plan, which
+/// is known, and not from what the first steps happened to take.
+pub(crate) struct Progress {
+    bar: ProgressBar,
+    rows: Cell<f64>,
+    seconds: Cell<f64>,
+    row: Cell<f64>,
+    what: RefCell<String>,
+}
 
 impl Progress {
-    /// A bar for so many rows; where standard error is no terminal, nothing is ever drawn.
-    pub(crate) fn new(rows: usize) -> Self {
-        let length = STEPS * u64::try_from(rows).unwrap_or(1);
-        let bar = ProgressBar::with_draw_target(Some(length), ProgressDrawTarget::stderr());
-        let style = ProgressStyle::with_template("{bar:40} {msg}, {eta} left");
+    /// A bar with this before it; it is drawn when the first row starts, and goes when this is
+    /// dropped. Where standard error is no terminal, nothing is ever drawn. One at a time.
+    pub(crate) fn new(title: &'static str) -> Self {
+        let target = ProgressDrawTarget::stderr();
+        let bar = ProgressBar::with_draw_target(Some(u64::from(STEPS)), target);
+        let style = ProgressStyle::with_template("{prefix:7} {bar:32} {msg}");
         bar.set_style(style.expect("the template is sound"));
-        Self(bar)
+        bar.set_prefix(title);
+        *shown() = Some(bar.clone());
+        Self {
+            bar,
+            rows: Cell::new(1.0),
+            seconds: Cell::new(0.0),
+            row: Cell::new(0.0),
+            what: RefCell::default(),
+        }
+    }
+
+    /// There will be so many rows of so many seconds each.
+    pub(crate) fn plan(&self, rows: usize, seconds: f64) {
+        self.rows.set(f64::from(u32::try_from(rows.max(1)).unwrap_or(u32::MAX)));
+        self.seconds.set(seconds);
     }
 
     /// Row `row` starts.
     pub(crate) fn row(&self, row: usize, what: &str) {
-        self.0.set_position(STEPS * u64::try_from(row).unwrap_or(0));
-        self.0.set_message(what.to_owned());
+        self.row.set(f64::from(u32::try_from(row).unwrap_or(u32::MAX)));
+        self.what.replace(what.to_owned());
+        self.part(0.0);
     }
 
     /// The row is done to this part, 0 to 1.
-    pub(crate) fn part(&self, row: usize, part: f64) {
+    pub(crate) fn part(&self, part: f64) {
+        let done = self.row.get() + part.clamp(0.0, 1.0);
+        let left = (self.rows.get() - done).max(0.0) * self.seconds.get();
+        self.bar.set_message(format!("{}, {left:.0} s left", self.what.borrow()));
         #[allow(
             clippy::cast_possible_truncation,
             clippy::cast_sign_loss,
-            reason = "0 to 1000, and a bar"
+            reason = "0 to 10000, and a bar"
         )]
-        let steps = (part.clamp(0.0, 1.0) * 1000.0) as u64;
-        self.0.set_position(STEPS * u64::try_from(row).unwrap_or(0) + steps);
+        let steps = (f64::from(STEPS) * (done / self.rows.get()).min(1.0)) as u64;
+        self.bar.set_position(steps);
     }
 }
 
 impl Drop for Progress {
     fn drop(&mut self) {
-        self.0.finish_and_clear();
+        clear();
     }
+}
+
+/// Does something that writes to the terminal, with the bar out of the way.
+pub(crate) fn aside<T>(write: impl FnOnce() -> T) -> T {
+    let bar = shown().clone();
+    match bar {
+        Some(bar) => bar.suspend(write),
+        None => write(),
+    }
+}
+
+/// Takes the bar off the terminal for good.
+pub(crate) fn clear() {
+    if let Some(bar) = shown().take() {
+        bar.finish_and_clear();
+    }
+}
+
+fn shown() -> std::sync::MutexGuard<'static, Option<ProgressBar>> {
+    SHOWN.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -106,6 +106,14 @@ impl Row {
         }
     }
 
+    /// The same for people: `RSA-2048 sign`.
+    pub(crate) fn label(&self) -> String {
+        let path = self.path();
+        let mut words = path.split('/').skip(1);
+        let key = words.next().unwrap_or_default().to_ascii_uppercase();
+        words.fold(key, |label, word| label + " " + word)
+    }
+
     /// The subject of what one contender does.
     ///
     /// # Errors

@@ -2,7 +2,7 @@
 
 use std::process::ExitCode;
 
-use tollgate_ladder::{context, heading, pkeu as pkeu_table, speed as speed_table, text};
+use tollgate_ladder::{context, heading, pkeu as pkeu_table, speed as speed_table};
 use tollgate_record::vocabulary as word;
 use tollgate_record::{Record, Subject, Unit};
 
@@ -28,26 +28,45 @@ const TABLE_SECONDS: f64 = 60.0;
 ///
 /// Nothing can be measured, or a result is wrong.
 pub(crate) fn run(options: &Speed) -> Result<ExitCode, Stop> {
+    let mut output = Output::new(options.json.as_deref())?;
+    let (host, mut notes) = (Host::this(), Notes::default());
+    host.notes().for_each(|note| notes.add(note));
+    let progress = Progress::new("speed");
+    let records = collect(options, &host, &mut output, &progress, &mut notes)?;
+    drop(progress);
+    output.text(&(report(options.table, &records) + &notes.lines()))?;
+    Ok(interrupt::exit_code())
+}
+
+/// The records of every row that the options ask for; after Ctrl-C those of the rows that were
+/// done.
+///
+/// # Errors
+///
+/// Nothing can be measured, or a result is wrong.
+pub(crate) fn collect(
+    options: &Speed,
+    host: &Host,
+    output: &mut Output,
+    progress: &Progress,
+    notes: &mut Notes,
+) -> Result<Vec<Record>, Stop> {
     if options.against.contains(&Against::None) && options.against.len() > 1 {
         return Err(Stop::new("--against: none stands alone; drop it, or the others"));
     }
     let rows = rows(options)?;
-    let mut output = Output::new(options.json.as_deref())?;
     let count = u32::try_from(rows.len()).expect("few rows");
     let seconds = options.seconds.unwrap_or(TABLE_SECONDS / f64::from(count.max(1)));
-    let host = Host::this();
-    let figures = Figures::new(&host).with([("seconds_per_row".to_owned(), seconds.to_string())]);
-
+    let figures = Figures::new(host).with([("seconds_per_row".to_owned(), seconds.to_string())]);
     let mut records = match options.table {
         Some(Table::Pkeu) => pkeu::published(&figures)?,
         None => Vec::new(),
     };
     output.records(&records)?;
-    let mut notes = Notes::default();
-    host.notes().for_each(|note| notes.add(note));
-    let progress = Progress::new(rows.len());
+    progress.plan(rows.len(), seconds);
     for (number, row) in rows.iter().enumerate() {
-        progress.row(number, &row.path());
+        let label = row.label();
+        progress.row(number, &label);
         let lineup = row.lineup(options.batch, &options.against)?;
         lineup.absent.into_iter().for_each(|why| notes.add(why));
         let (mut subjects, mut what) = (Vec::new(), Vec::new());
@@ -55,24 +74,19 @@ pub(crate) fn run(options: &Speed) -> Result<ExitCode, Stop> {
             subjects.push(row.subject(&contender)?);
             what.push(contender);
         }
-        let Some(round) =
-            measure(&row.path(), &mut what, seconds, |part| progress.part(number, part))?
-        else {
+        let Some(round) = measure(&label, &mut what, seconds, |part| progress.part(part))? else {
             break; // Ctrl-C: this row is not whole
         };
-        notes.warn(&row.path(), round.warnings());
-        let found = records_of(row, &host, &figures, (&what, &subjects), &round)?;
+        notes.warn(&label, round.warnings());
+        let found = records_of(row, host, &figures, (&what, &subjects), &round)?;
         output.records(&found)?;
         records.extend(found);
     }
-    drop(progress);
-    output.text(&report(options.table, &records, &notes))?;
-    Ok(interrupt::exit_code())
+    Ok(records)
 }
 
-fn report(table: Option<Table>, records: &[Record], notes: &Notes) -> String {
-    let mut report = heading::lines(records);
-    report += "\n";
+fn report(table: Option<Table>, records: &[Record]) -> String {
+    let mut report = heading::lines(records) + "\n";
     match table {
         Some(Table::Pkeu) => report += &pkeu_table::table(records),
         None => {
@@ -83,12 +97,6 @@ fn report(table: Option<Table>, records: &[Record], notes: &Notes) -> String {
                 report += &context;
             }
         }
-    }
-    let notes = notes.texts();
-    if !notes.is_empty() {
-        report += "
-";
-        report.extend(notes.iter().map(|note| text::wrapped(note)));
     }
     report
 }

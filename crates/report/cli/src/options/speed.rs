@@ -1,51 +1,13 @@
-//! The command line: every flag with help, default and unit.
+//! The flags of `tollgate speed`.
 
 use std::path::PathBuf;
 
-use clap::error::ErrorKind;
-use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap::{Args, ValueEnum};
 
+use super::seconds;
 use crate::keys;
-use crate::stop::Stop;
 
-/// What a TLS connection costs, rung by rung.
-#[derive(Debug, Parser)]
-#[command(name = "tollgate", version, about, after_help = AFTER)]
-pub(crate) struct Options {
-    #[command(subcommand)]
-    pub(crate) verb: Verb,
-}
-
-const AFTER: &str = "\
-TOLLGATE_CPU_DISABLE=ifma,adx switches features of our kernels off; OpenSSL has OPENSSL_ia32cap.
-Exit codes: 0 done, 2 refused (one line on standard error says why), 130 stopped by Ctrl-C.";
-
-/// The rungs that can be measured.
-#[derive(Debug, Subcommand)]
-pub(crate) enum Verb {
-    /// Montgomery products and squares of every kernel that this machine can run
-    Kernel(Kernel),
-    /// RSA operations: ours beside OpenSSL's and AWS-LC's, in one run
-    Speed(Speed),
-}
-
-#[derive(Args, Debug)]
-pub(crate) struct Kernel {
-    /// Sizes of moduli in bits, separated by commas, each 128 to 8192
-    #[arg(long, value_name = "LIST", value_delimiter = ',', default_value = "512,1024,1536,2048")]
-    #[arg(value_parser = kernel_bits)]
-    pub(crate) bits: Vec<u32>,
-
-    /// Write the records as JSON Lines to this file, made anew; - is standard output
-    #[arg(long, value_name = "FILE")]
-    pub(crate) json: Option<PathBuf>,
-
-    /// Seconds for each size [default: 2]
-    #[arg(long, value_name = "S", value_parser = seconds)]
-    pub(crate) seconds: Option<f64>,
-}
-
-#[derive(Args, Debug)]
+#[derive(Args, Clone, Debug)]
 pub(crate) struct Speed {
     /// With whom to compare, separated by commas
     #[arg(long, value_name = "LIST", value_delimiter = ',', default_value = "openssl,aws-lc")]
@@ -109,46 +71,6 @@ pub(crate) enum Table {
     Pkeu,
 }
 
-impl Options {
-    /// Reads the command line; help and version end the program with code 0.
-    ///
-    /// # Errors
-    ///
-    /// The command line is not right; clap's message in one line.
-    pub(crate) fn read() -> Result<Self, Stop> {
-        Self::try_parse().map_err(|error| match error.kind() {
-            ErrorKind::DisplayHelp
-            | ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand
-            | ErrorKind::DisplayVersion => error.exit(),
-            _ => one_line(&error),
-        })
-    }
-}
-
-/// The first paragraph of clap's message, and where to look.
-fn one_line(error: &clap::Error) -> Stop {
-    let text = error.to_string();
-    let what = text.strip_prefix("error: ").unwrap_or(&text);
-    let what = what.split("\n\n").next().unwrap_or(what).trim();
-    Stop::new(format!("{what}; try 'tollgate --help'"))
-}
-
-fn seconds(text: &str) -> Result<f64, String> {
-    let seconds: f64 = text.parse().map_err(|_| "a number of seconds is needed".to_owned())?;
-    if (0.01..=3600.0).contains(&seconds) {
-        Ok(seconds)
-    } else {
-        Err("give 0.01 to 3600 seconds".to_owned())
-    }
-}
-
-fn kernel_bits(text: &str) -> Result<u32, String> {
-    match text.parse() {
-        Ok(bits @ 128..=8192) => Ok(bits),
-        _ => Err("give sizes of 128 to 8192 bits".to_owned()),
-    }
-}
-
 fn key_bits(text: &str) -> Result<u32, String> {
     let known = || keys::SIZES.map(|bits| bits.to_string()).join(", ");
     match text.parse() {
@@ -171,22 +93,15 @@ fn exponent(text: &str) -> Result<Exponent, String> {
 mod tests {
     #![allow(clippy::unwrap_used, reason = "tests")]
 
-    use clap::CommandFactory as _;
-
     use super::*;
+    use crate::options::{Options, Verb};
 
     fn speed(arguments: &[&str]) -> Result<Speed, String> {
-        let line = ["tollgate", "speed"].iter().chain(arguments);
-        match Options::try_parse_from(line).map(|options| options.verb) {
+        match Options::of(&[&["speed"], arguments].concat()).map(|options| options.verb) {
             Ok(Verb::Speed(options)) => Ok(options),
-            Ok(Verb::Kernel(_)) => unreachable!("speed was asked for"),
-            Err(error) => Err(one_line(&error).to_string()),
+            Ok(_) => unreachable!("speed was asked for"),
+            Err(stop) => Err(stop.to_string()),
         }
-    }
-
-    #[test]
-    fn the_declaration_is_sound() {
-        Options::command().debug_assert();
     }
 
     #[test]

@@ -1,0 +1,30 @@
+//! The flags of `tollgate kernel`.
+
+use std::path::PathBuf;
+
+use clap::Args;
+
+use super::seconds;
+
+#[derive(Args, Clone, Debug)]
+pub(crate) struct Kernel {
+    /// Sizes of moduli in bits, separated by commas, each 128 to 8192
+    #[arg(long, value_name = "LIST", value_delimiter = ',', default_value = "512,1024,1536,2048")]
+    #[arg(value_parser = bits)]
+    pub(crate) bits: Vec<u32>,
+
+    /// Write the records as JSON Lines to this file, made anew; - is standard output
+    #[arg(long, value_name = "FILE")]
+    pub(crate) json: Option<PathBuf>,
+
+    /// Seconds for each size [default: 2]
+    #[arg(long, value_name = "S", value_parser = seconds)]
+    pub(crate) seconds: Option<f64>,
+}
+
+fn bits(text: &str) -> Result<u32, String> {
+    match text.parse() {
+        Ok(bits @ 128..=8192) => Ok(bits),
+        _ => Err("give sizes of 128 to 8192 bits".to_owned()),
+    }
+}

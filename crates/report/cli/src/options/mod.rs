@@ -1,0 +1,84 @@
+//! The command line: every flag with help, default and unit.
+
+mod kernel;
+mod speed;
+
+use clap::error::ErrorKind;
+use clap::{Parser, Subcommand};
+
+pub(crate) use kernel::Kernel;
+pub(crate) use speed::{Against, Exponent, Speed, Table};
+
+use crate::stop::Stop;
+
+/// What a TLS connection costs, rung by rung.
+#[derive(Debug, Parser)]
+#[command(name = "tollgate", version, about, after_help = AFTER)]
+pub(crate) struct Options {
+    #[command(subcommand)]
+    pub(crate) verb: Verb,
+}
+
+const AFTER: &str = "\
+TOLLGATE_CPU_DISABLE=ifma,adx switches features of our kernels off; OpenSSL has OPENSSL_ia32cap.
+Exit codes: 0 done, 2 refused (one line on standard error says why), 130 stopped by Ctrl-C.";
+
+/// The rungs that can be measured.
+#[derive(Debug, Subcommand)]
+pub(crate) enum Verb {
+    /// Montgomery products and squares of every kernel that this machine can run
+    Kernel(Kernel),
+    /// RSA operations: ours beside OpenSSL's and AWS-LC's, in one run
+    Speed(Speed),
+}
+
+impl Options {
+    /// Reads the command line; help and version end the program with code 0.
+    ///
+    /// # Errors
+    ///
+    /// The command line is not right; clap's message in one line.
+    pub(crate) fn read() -> Result<Self, Stop> {
+        Self::try_parse().map_err(|error| match error.kind() {
+            ErrorKind::DisplayHelp
+            | ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand
+            | ErrorKind::DisplayVersion => error.exit(),
+            _ => one_line(&error),
+        })
+    }
+
+    /// Of these arguments, without the program's name.
+    #[cfg(test)]
+    pub(crate) fn of(arguments: &[&str]) -> Result<Self, Stop> {
+        Self::try_parse_from([&["tollgate"], arguments].concat()).map_err(|error| one_line(&error))
+    }
+}
+
+/// The first paragraph of clap's message, and where to look.
+fn one_line(error: &clap::Error) -> Stop {
+    let text = error.to_string();
+    let what = text.strip_prefix("error: ").unwrap_or(&text);
+    let what = what.split("\n\n").next().unwrap_or(what).trim();
+    Stop::new(format!("{what}; try 'tollgate --help'"))
+}
+
+fn seconds(text: &str) -> Result<f64, String> {
+    let seconds: f64 = text.parse().map_err(|_| "a number of seconds is needed".to_owned())?;
+    if (0.01..=3600.0).contains(&seconds) {
+        Ok(seconds)
+    } else {
+        Err("give 0.01 to 3600 seconds".to_owned())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory as _;
+
+    use super::*;
+
+    #[test]
+    fn the_declaration_is_sound() {
+        Options::command().debug_assert();
+    }
+}
