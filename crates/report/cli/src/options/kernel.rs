@@ -22,7 +22,7 @@ pub(crate) struct Kernel {
     pub(crate) seconds: Option<f64>,
 }
 
-fn bits(text: &str) -> Result<u32, String> {
+pub(super) fn bits(text: &str) -> Result<u32, String> {
     match text.parse() {
         Ok(bits @ 128..=8192) => Ok(bits),
         _ => Err("give sizes of 128 to 8192 bits".to_owned()),

@@ -1,0 +1,25 @@
+//! The flags of `tollgate ladder`.
+
+use std::path::PathBuf;
+
+use clap::Args;
+
+#[derive(Args, Clone, Debug)]
+pub(crate) struct Ladder {
+    /// Write the records as JSON Lines to this file, made anew; - is standard output [default:
+    /// MACHINE/DATE.jsonl in the folder of records]
+    #[arg(long, value_name = "FILE")]
+    pub(crate) json: Option<PathBuf>,
+
+    /// A tenth of the time, to see that everything works; the figures are rough
+    #[arg(long)]
+    pub(crate) quick: bool,
+
+    /// The folder of records
+    #[arg(long, value_name = "DIR", default_value = "records")]
+    pub(crate) records: PathBuf,
+
+    /// Write the report to this file, made anew
+    #[arg(long, value_name = "FILE", default_value = "ladder.html")]
+    pub(crate) report: PathBuf,
+}

@@ -1,0 +1,80 @@
+//! The folder of records: a folder per machine, a file per run.
+
+use std::fs::{self, File};
+use std::io::{BufReader, ErrorKind};
+use std::path::{Path, PathBuf};
+
+use tollgate_record::{Machine, Record, Timestamp, jsonl};
+
+use crate::stop::Stop;
+
+/// Runs of one machine and day that are told apart by a number.
+const RUNS_MAX: u32 = 1000;
+
+/// Where a run of this machine that starts now writes: `MACHINE/DATE.jsonl`, and where that stands
+/// already, `MACHINE/DATE-2.jsonl` and so on: no run overwrites another. The folder is made.
+///
+/// # Errors
+///
+/// The folder cannot be made, or a day had a thousand runs.
+pub(crate) fn fresh(records: &Path, machine: &Machine, now: Timestamp) -> Result<PathBuf, Stop> {
+    let folder = records.join(machine.slug());
+    fs::create_dir_all(&folder).map_err(|error| wrong(&folder, &error))?;
+    let date = now.strftime("%Y-%m-%d").to_string();
+    let name = |run: u32| match run {
+        1 => format!("{date}.jsonl"),
+        run => format!("{date}-{run}.jsonl"),
+    };
+    (1..=RUNS_MAX).map(|run| folder.join(name(run))).find(|path| !path.exists()).ok_or_else(|| {
+        Stop::new(format!("{}: {RUNS_MAX} runs in a day; remove some", folder.display()))
+    })
+}
+
+/// The file of the last run of this machine.
+///
+/// # Errors
+///
+/// There is none, or the folder cannot be read.
+pub(crate) fn newest(records: &Path, machine: &Machine) -> Result<PathBuf, Stop> {
+    let folder = records.join(machine.slug());
+    let none = || {
+        Stop::new(format!(
+            "{}: no records of this machine; run 'tollgate ladder', or name files of records",
+            folder.display()
+        ))
+    };
+    let files = match fs::read_dir(&folder) {
+        Err(error) if error.kind() == ErrorKind::NotFound => return Err(none()),
+        found => found.map_err(|error| wrong(&folder, &error))?,
+    };
+    let mut runs = Vec::new();
+    for file in files {
+        let file = file.map_err(|error| wrong(&folder, &error))?;
+        let path = file.path();
+        if path.extension().is_some_and(|extension| extension == "jsonl") {
+            let written = file.metadata().and_then(|data| data.modified());
+            runs.push((written.map_err(|error| wrong(&path, &error))?, path));
+        }
+    }
+    runs.sort();
+    runs.pop().map(|(_, path)| path).ok_or_else(none)
+}
+
+/// The records of these files, one after the other.
+///
+/// # Errors
+///
+/// A file cannot be read, or a line of it is no record.
+pub(crate) fn read(files: &[PathBuf]) -> Result<Vec<Record>, Stop> {
+    let mut records = Vec::new();
+    for path in files {
+        let file = File::open(path).map_err(|error| wrong(path, &error))?;
+        let found = jsonl::read_all(BufReader::new(file));
+        records.extend(found.map_err(|error| wrong(path, &error))?);
+    }
+    Ok(records)
+}
+
+fn wrong(path: &Path, error: &dyn core::error::Error) -> Stop {
+    Stop::new(format!("{}: {error}", path.display()))
+}
