@@ -33,6 +33,7 @@ pub mod limit;
 pub mod machine;
 pub mod operation;
 
+pub use exponent::Calls;
 pub use form::{Count, Form};
 pub use limit::{Bound, Limit};
 pub use machine::{BadMachine, Machine, Rate, Rates};

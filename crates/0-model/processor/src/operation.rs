@@ -3,45 +3,75 @@
 //! Counts are *per operation*: a call on eight lanes is shared by eight operations, all lanes full.
 //! Blinding, fault check and padding are left out; so is everything that does not multiply.
 
-use crate::exponent;
+use crate::exponent::{self, Calls};
 use crate::form::{Count, Form};
 
-/// The private operation with CRT: two exponentiations with exponents of `prime_bits` bits on `k`
-/// words each.
-///
-/// Counted per prime: two products for the entry (the input has two halves), the exponentiation
-/// with the best window, one product for the exit. Once: one product by `q_inv`, and `h * q`
-/// without reduction.
+/// The private operation with CRT: [`private_calls`] and, once, `h * q` without reduction.
 ///
 /// # Panics
 ///
 /// If `prime_bits` is 0.
 #[must_use]
 pub fn private(form: Form, k: u32, prime_bits: u32) -> Count {
-    let prime = exponent::secret(form, k, prime_bits) + form.product(k) * 3;
-    per_operation(form, prime * 2 + form.product(k) + form.plain_product(k))
+    let calls = private_calls(form, k, prime_bits).count(form, k);
+    per_operation(form, calls + form.plain_product(k))
 }
 
-/// The private operation without CRT: one exponentiation with an exponent as long as the modulus,
-/// `bits` bits on `k` words, one product for the entry and one for the exit.
+/// The private operation without CRT, see [`private_full_calls`].
 ///
 /// # Panics
 ///
 /// If `bits` is 0.
 #[must_use]
 pub fn private_full(form: Form, k: u32, bits: u32) -> Count {
-    per_operation(form, exponent::secret(form, k, bits) + form.product(k) * 2)
+    per_operation(form, private_full_calls(form, k, bits).count(form, k))
 }
 
-/// The public operation with an exponent of `bits` bits, `ones` of them set: the exponentiation and
-/// one product for the entry.
+/// The public operation, see [`public_calls`].
 ///
 /// # Panics
 ///
 /// If `bits` is 0 or `ones` is not in 1 to `bits`.
 #[must_use]
 pub fn public(form: Form, k: u32, bits: u32, ones: u32) -> Count {
-    per_operation(form, exponent::public(form, k, bits, ones) + form.product(k))
+    per_operation(form, public_calls(bits, ones).count(form, k))
+}
+
+/// Calls of the private operation with CRT: two exponentiations with exponents of `prime_bits` bits
+/// on `k` words each.
+///
+/// Counted per prime: two products for the entry (the input has two halves), the exponentiation
+/// with the best window, one product for the exit. Once: one product by `q_inv`.
+///
+/// # Panics
+///
+/// If `prime_bits` is 0.
+#[must_use]
+pub fn private_calls(form: Form, k: u32, prime_bits: u32) -> Calls {
+    let prime = exponent::secret(form, k, prime_bits) + Calls::products(3);
+    prime * 2 + Calls::products(1)
+}
+
+/// Calls of the private operation without CRT: one exponentiation with an exponent as long as the
+/// modulus, `bits` bits on `k` words, one product for the entry and one for the exit.
+///
+/// # Panics
+///
+/// If `bits` is 0.
+#[must_use]
+pub fn private_full_calls(form: Form, k: u32, bits: u32) -> Calls {
+    exponent::secret(form, k, bits) + Calls::products(2)
+}
+
+/// Calls of the public operation with an exponent of `bits` bits, `ones` of them set: the
+/// exponentiation and one product for the entry.
+///
+/// # Panics
+///
+/// If `bits` is 0 or `ones` is not in 1 to `bits`.
+#[must_use]
+pub fn public_calls(bits: u32, ones: u32) -> Calls {
+    exponent::public(bits, ones) + Calls::products(1)
 }
 
 /// The share of one operation in a call, rounded up.

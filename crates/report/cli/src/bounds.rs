@@ -1,7 +1,7 @@
 //! Which bound belongs to which kernel: the joint between `mont` and `processor`.
 
 use tollgate_mont::{Kernel as _, LaneKernel, LimbKernel, Shape};
-use tollgate_processor::{Bound, Count, Form, Machine, operation};
+use tollgate_processor::{Bound, Calls, Count, Form, Machine, operation};
 
 use crate::contenders::What;
 use crate::keys::Key;
@@ -60,20 +60,43 @@ pub(crate) fn of_operation(
     key: &Key,
     what: What,
 ) -> Option<Bound> {
-    let form = kernel.form();
-    let count: Count = match what {
-        What::Sign => operation::private(form, kernel.words(key.prime_bits()), key.prime_bits()),
-        What::PrivateFull => operation::private_full(form, kernel.words(key.bits()), key.bits()),
-        What::Public(e) => {
-            let bits = u64::BITS - e.leading_zeros();
-            operation::public(form, kernel.words(key.bits()), bits, e.count_ones())
-        }
-        What::Verify => {
-            let (bits, ones) = bits_and_ones(&key.ours.public().exponent());
-            operation::public(form, kernel.words(key.bits()), bits, ones)
-        }
+    let (form, words) = (kernel.form(), kernel.words(modulus_bits(key, what)));
+    let count: Count = match public_exponent(key, what) {
+        Some((bits, ones)) => operation::public(form, words, bits, ones),
+        None if what == What::Sign => operation::private(form, words, key.prime_bits()),
+        None => operation::private_full(form, words, key.bits()),
     };
     machine.bound(form, count)
+}
+
+/// The calls of one operation, and the size in bits of the modulus that they work on.
+pub(crate) fn calls_of_operation(kernel: Family, key: &Key, what: What) -> (Calls, u32) {
+    let (form, modulus) = (kernel.form(), modulus_bits(key, what));
+    let calls = match public_exponent(key, what) {
+        Some((bits, ones)) => operation::public_calls(bits, ones),
+        None if what == What::Sign => {
+            operation::private_calls(form, kernel.words(modulus), modulus)
+        }
+        None => operation::private_full_calls(form, kernel.words(modulus), modulus),
+    };
+    (calls, modulus)
+}
+
+/// Bits of the modulus that an operation's products work on.
+pub(crate) fn modulus_bits(key: &Key, what: What) -> u32 {
+    match what {
+        What::Sign => key.prime_bits(),
+        What::PrivateFull | What::Public(_) | What::Verify => key.bits(),
+    }
+}
+
+/// Bits of the public exponent of an operation that has one, and how many are set.
+fn public_exponent(key: &Key, what: What) -> Option<(u32, u32)> {
+    match what {
+        What::Sign | What::PrivateFull => None,
+        What::Public(e) => Some((u64::BITS - e.leading_zeros(), e.count_ones())),
+        What::Verify => Some(bits_and_ones(&key.ours.public().exponent())),
+    }
 }
 
 /// Bits of a big-endian number, from the highest one that is set, and how many are set.

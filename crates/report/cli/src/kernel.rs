@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use tollgate_ladder::{heading, kernel as kernel_table};
 use tollgate_mont::{LaneKernel, LimbKernel};
 use tollgate_record::vocabulary as word;
-use tollgate_record::{Record, Subject, Unit};
+use tollgate_record::{Kind, Record, Subject, Unit};
 
 use crate::bounds::Family;
 use crate::chain::{self, CALLS, Call};
@@ -81,6 +81,53 @@ pub(crate) fn collect(
     Ok(records)
 }
 
+/// The records of these kernels at one size that are not among `known`, measured now; `None` after
+/// Ctrl-C.
+///
+/// # Errors
+///
+/// A result is wrong.
+pub(crate) fn missing(
+    kernels: &[Family],
+    bits: u32,
+    known: &[Record],
+    seconds: f64,
+    host: &Host,
+    notes: &mut Notes,
+) -> Result<Option<Vec<Record>>, Stop> {
+    let mut asked = Vec::new();
+    for call in kernels.iter().copied().flat_map(calls_of) {
+        let subject = subject(call.kernel, call.name, bits)?;
+        if cycles_per_call(known, &subject).is_none() {
+            asked.push(call);
+        }
+    }
+    // Where cycles cannot be told nothing is explained by them.
+    if asked.is_empty() || host.machine.core_clock_hz.is_none() {
+        return Ok(Some(Vec::new()));
+    }
+    at_size(&asked, bits, seconds, host, notes, |_| {})
+}
+
+/// The measured cycles of a call among records.
+pub(crate) fn cycles_per_call<'a>(records: &'a [Record], subject: &Subject) -> Option<&'a Record> {
+    records.iter().find(|record| {
+        record.subject == *subject
+            && record.quantity.as_str() == word::CYCLES_PER_CALL
+            && record.kind == Kind::Measured
+    })
+}
+
+/// `kernel/amm64_mulx?K=16&bits=1024`.
+///
+/// # Errors
+///
+/// None that these names can cause.
+pub(crate) fn subject(kernel: Family, name: &str, bits: u32) -> Result<Subject, Stop> {
+    let k = kernel.words(bits);
+    format!("kernel/{name}?{}={k}&{}={bits}", word::K, word::BITS).parse().map_err(Stop::from_error)
+}
+
 fn label(bits: u32) -> String {
     format!("{bits} bits")
 }
@@ -148,9 +195,7 @@ fn records_of(
         return Err(Stop::new("core cycles cannot be told on this machine: no time stamp counter"));
     };
     let (form, k) = (asked.kernel.form(), asked.kernel.words(bits));
-    let subject: Subject = format!("kernel/{}?{}={k}&{}={bits}", asked.name, word::K, word::BITS)
-        .parse()
-        .map_err(Stop::from_error)?;
+    let subject = subject(asked.kernel, asked.name, bits)?;
     let figures = figures.with([
         (word::KERNEL.to_owned(), asked.name.to_owned()),
         ("lanes".to_owned(), form.lanes().to_string()),

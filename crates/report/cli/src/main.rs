@@ -4,6 +4,7 @@
 mod bounds;
 mod chain;
 mod contenders;
+mod explained;
 mod figures;
 mod host;
 mod interrupt;

@@ -6,11 +6,13 @@ use tollgate_ladder::{context, heading, pkeu as pkeu_table, speed as speed_table
 use tollgate_record::vocabulary as word;
 use tollgate_record::{Record, Subject, Unit};
 
-use crate::bounds;
+use crate::bounds::{self, Family};
 use crate::contenders::Contender;
+use crate::explained;
 use crate::figures::Figures;
 use crate::host::Host;
 use crate::interrupt;
+use crate::kernel;
 use crate::measure::{Notes, Round, measure};
 use crate::options::{Against, Speed, Table};
 use crate::output::Output;
@@ -22,6 +24,9 @@ use crate::stop::Stop;
 /// Seconds for the whole table unless told.
 const TABLE_SECONDS: f64 = 60.0;
 
+/// The time for the kernels that explain a row, as part of the row's.
+const KERNEL_PART: f64 = 0.1;
+
 /// Measures and prints.
 ///
 /// # Errors
@@ -32,14 +37,14 @@ pub(crate) fn run(options: &Speed) -> Result<ExitCode, Stop> {
     let (host, mut notes) = (Host::this(), Notes::default());
     host.notes().for_each(|note| notes.add(note));
     let progress = Progress::new("speed");
-    let records = collect(options, &host, &mut output, &progress, &mut notes)?;
+    let records = collect(options, &host, &[], &mut output, &progress, &mut notes)?;
     drop(progress);
     output.text(&(report(options.table, &records) + &notes.lines()))?;
     Ok(interrupt::exit_code())
 }
 
-/// The records of every row that the options ask for; after Ctrl-C those of the rows that were
-/// done.
+/// The records of every row that the options ask for, and of the kernels that explain them where
+/// `known` does not have them; after Ctrl-C those of the rows that were done.
 ///
 /// # Errors
 ///
@@ -47,6 +52,7 @@ pub(crate) fn run(options: &Speed) -> Result<ExitCode, Stop> {
 pub(crate) fn collect(
     options: &Speed,
     host: &Host,
+    known: &[Record],
     output: &mut Output,
     progress: &Progress,
     notes: &mut Notes,
@@ -63,7 +69,8 @@ pub(crate) fn collect(
         None => Vec::new(),
     };
     output.records(&records)?;
-    progress.plan(rows.len(), seconds);
+    let mut kernels = known.to_vec();
+    progress.plan(rows.len(), seconds * (1.0 + KERNEL_PART));
     for (number, row) in rows.iter().enumerate() {
         let label = row.label();
         progress.row(number, &label);
@@ -74,11 +81,15 @@ pub(crate) fn collect(
             subjects.push(row.subject(&contender)?);
             what.push(contender);
         }
-        let Some(round) = measure(&label, &mut what, seconds, |part| progress.part(part))? else {
+        let Some(mut found) = explaining(row, &what, &kernels, seconds, host, notes)? else {
             break; // Ctrl-C: this row is not whole
         };
+        kernels.extend(found.iter().cloned());
+        let Some(round) = measure(&label, &mut what, seconds, |part| progress.part(part))? else {
+            break;
+        };
         notes.warn(&label, round.warnings());
-        let found = records_of(row, host, &figures, (&what, &subjects), &round)?;
+        found.extend(records_of(row, host, &figures, &kernels, (&what, &subjects), &round)?);
         output.records(&found)?;
         records.extend(found);
     }
@@ -101,11 +112,30 @@ fn report(table: Option<Table>, records: &[Record]) -> String {
     report
 }
 
-/// The records of a row: time, cycles and rate of each contender; bound and ratios of ours.
+/// Figures of the kernels that a row rests on and that are not known yet.
+fn explaining(
+    row: &Row,
+    contenders: &[Contender],
+    known: &[Record],
+    seconds: f64,
+    host: &Host,
+    notes: &mut Notes,
+) -> Result<Option<Vec<Record>>, Stop> {
+    let Row::Rsa(job) = row else {
+        return Ok(Some(Vec::new()));
+    };
+    let kernels: Vec<Family> = contenders.iter().filter_map(|one| one.kernel).collect();
+    let bits = bounds::modulus_bits(&job.key, job.what);
+    kernel::missing(&kernels, bits, known, KERNEL_PART * seconds, host, notes)
+}
+
+/// The records of a row: time, cycles and rate of each contender; bound, explanation by the kernels
+/// and ratios of ours.
 fn records_of(
     row: &Row,
     host: &Host,
     figures: &Figures<'_>,
+    kernels: &[Record],
     (contenders, subjects): (&[Contender], &[Subject]),
     round: &Round,
 ) -> Result<Vec<Record>, Stop> {
@@ -114,6 +144,11 @@ fn records_of(
         let kernel =
             contender.kernel.map(|kernel| (word::KERNEL.to_owned(), kernel.name().to_owned()));
         let figures = figures.with(kernel);
+        if let Row::Rsa(job) = row {
+            // Before what was measured: a table takes the last figure of a quantity.
+            let explained = explained::prediction(job, contender, subject, &figures, kernels)?;
+            records.extend(explained);
+        }
         let nanos = round.nanos(place);
         let rate = nanos.inverted(1e9).map_err(Stop::from_error)?;
         records.push(figures.measured(subject, word::NS_PER_OPERATION, Unit::Nanos, nanos));

@@ -122,19 +122,33 @@ fn speed_writes_every_figure_and_prints_the_table() {
             }
         }
     }
+    let (kernels, subjects): (BTreeSet<String>, BTreeSet<String>) =
+        subjects.into_iter().partition(|subject| subject.starts_with("kernel/"));
     assert_eq!(subjects, expected);
     for record in &records {
         assert!(record.estimate.point() > 0.0);
         assert!(record.versions.contains_key("openssl"));
         assert!(record.conditions.contains_key("seconds_per_row"));
-        let by_us = record.subject.parameter("by") == Some("tollgate");
+        let by_us = record.subject.parameter("by") == Some("tollgate")
+            || record.subject.segments().next() == Some("kernel");
         assert_eq!(record.conditions.contains_key("kernel"), by_us, "{}", record.subject);
     }
     if cfg!(target_arch = "x86_64") {
         let predicted = |record: &&Record| matches!(record.kind, Kind::Predicted { .. });
-        let bounds: Vec<&Record> = records.iter().filter(predicted).collect();
+        let of = |quantity: &str| -> Vec<&Record> {
+            let of = |record: &&Record| record.quantity.as_str() == quantity;
+            records.iter().filter(predicted).filter(of).collect()
+        };
+        let bounds = of("bound_cycles_per_operation");
         assert_eq!(bounds.len(), 4, "one for each operation of ours");
         assert!(bounds.iter().all(|bound| bound.conditions.contains_key("limit")));
+        let explained = of("cycles_per_operation");
+        assert_eq!(explained.len(), 4, "one for each operation of ours");
+        for record in explained {
+            let Kind::Predicted { by, from } = &record.kind else { unreachable!() };
+            assert_eq!(by, "1-kernel");
+            assert!(!from.is_empty() && from.iter().all(|subject| kernels.contains(subject)));
+        }
     }
 }
 
@@ -157,8 +171,11 @@ fn exponents_choose_the_raw_operations() {
             name,
         ]);
         assert_eq!(output.status.code(), Some(0), "{output:?}");
-        let subjects: BTreeSet<String> =
-            records(&file).iter().map(|record| record.subject.to_string()).collect();
+        let subjects: BTreeSet<String> = records(&file)
+            .iter()
+            .map(|record| record.subject.to_string())
+            .filter(|subject| subject.starts_with("operation/"))
+            .collect();
         let subject = |by: &str| format!("operation/rsa-512/{what}?{by}&exponent={exponent}");
         let expected = ["against=openssl&by=tollgate", "by=tollgate", "by=openssl"].map(subject);
         assert_eq!(subjects, BTreeSet::from(expected));
