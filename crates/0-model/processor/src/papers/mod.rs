@@ -29,9 +29,9 @@ pub enum Processor {
     Itanium,
     /// Alpha 21264.
     Alpha21264,
-    /// UltraSPARC III, 600 MHz.
+    /// `UltraSPARC` III, 600 MHz.
     UltraSparc3,
-    /// PowerPC G4 with AltiVec.
+    /// `PowerPC` G4 with `AltiVec`.
     PowerPcG4,
 }
 
