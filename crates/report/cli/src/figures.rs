@@ -63,7 +63,8 @@ impl<'a> Figures<'a> {
     ) -> Result<Record, Stop> {
         let estimate = Estimate::exact(bound.cycles.get()).map_err(Stop::from_error)?;
         let limit = (word::LIMIT.to_owned(), bound.limit.to_string());
-        let kind = Kind::Predicted { by: "0-model".to_owned(), from: self.host.model.sources().collect() };
+        let kind =
+            Kind::Predicted { by: "0-model".to_owned(), from: self.host.model.sources().collect() };
         Ok(Record {
             kind,
             ..self.with([limit]).measured(subject, quantity, Unit::Cycles, estimate)
