@@ -4,8 +4,8 @@
 //! unknown is a value. Work is a [`Demand`] on the same things. [`Machine::limits`] divides the one
 //! by the other, once per [`Limit`], and [`Bound::of`] keeps the largest quotient and its name.
 //!
-//! Two kinds of work ask for things. A [`Form`] says what a Montgomery product or square of a kernel
-//! of this project cannot do without; [`exponent`] and [`operation`] add these up to RSA
+//! Two kinds of work ask for things. A [`Form`] says what a Montgomery product or square of a
+//! kernel of this project cannot do without; [`exponent`] and [`operation`] add these up to RSA
 //! operations. A [`Routine`] says the same of a product on a processor that is only described, and
 //! stands in that processor's machine file. [`papers`] holds the four processors of a white paper
 //! and the figures that it gives for them; [`host`] says what a calibrated host could do at best.
