@@ -52,6 +52,19 @@ impl Sum for Count {
 }
 
 impl Form {
+    /// Every form.
+    pub const ALL: [Self; 4] = [Self::Madd52, Self::Mul, Self::Mul52, Self::Mulx];
+
+    /// The fewest words of a number of `bits` bits. Digits keep 6 bits free, so that results need
+    /// not be reduced below the modulus. Kernels may round up to whole tiles.
+    #[must_use]
+    pub const fn words(self, bits: u32) -> u32 {
+        match self {
+            Self::Madd52 | Self::Mul52 => bits.saturating_add(6).div_ceil(52),
+            Self::Mul | Self::Mulx => bits.div_ceil(64),
+        }
+    }
+
     /// Numbers side by side: results of one call.
     #[must_use]
     pub const fn lanes(self) -> u32 {
@@ -125,8 +138,18 @@ mod tests {
     }
 
     #[test]
+    fn words_of_the_usual_sizes() {
+        for (bits, digits, limbs) in [(512, 10, 8), (1024, 20, 16), (1536, 30, 24), (2048, 40, 32)]
+        {
+            assert_eq!((Form::Madd52.words(bits), Form::Mulx.words(bits)), (digits, limbs));
+        }
+        assert_eq!(Form::Madd52.words(1034), 20);
+        assert_eq!(Form::Madd52.words(1035), 21); // 6 bits would not be left
+    }
+
+    #[test]
     fn a_square_never_costs_more_than_a_product() {
-        for form in [Form::Madd52, Form::Mul, Form::Mul52, Form::Mulx] {
+        for form in Form::ALL {
             for k in 1..=160 {
                 assert!(form.square(k) <= form.product(k));
                 assert!(form.plain_product(k) < form.product(k));

@@ -1,12 +1,17 @@
 //! Analytic processor model: limits are functions, a bound is their maximum and keeps its name.
 //!
-//! A [`Machine`] says how many of an instruction a core finishes per cycle, each figure with its
-//! source; unknown is a value. A [`Form`] says what a Montgomery product or square cannot do
-//! without. [`Machine::bound`] divides the one by the other, once per limit, and keeps the largest
-//! quotient and its [`Limit`]. [`exponent`] and [`operation`] add up products to RSA operations.
+//! A [`Machine`] says how many of a thing a core finishes per cycle, each figure with its source;
+//! unknown is a value. Work is a [`Demand`] on the same things. [`Machine::limits`] divides the one
+//! by the other, once per [`Limit`], and [`Bound::of`] keeps the largest quotient and its name.
+//!
+//! Two kinds of work ask for things. A [`Form`] says what a Montgomery product or square of a
+//! kernel of this project cannot do without; [`exponent`] and [`operation`] add these up to RSA
+//! operations. A [`Routine`] says the same of a product on a processor that is only described, and
+//! stands in that processor's machine file. [`papers`] holds the four processors of a white paper
+//! and the figures that it gives for them; [`host`] says what a calibrated host could do at best.
 //!
 //! Everything here is arithmetic: no figure of the machine it runs on is in this crate, and nothing
-//! is measured. A bound belongs to the schoolbook form of the product; it is no prediction.
+//! is measured.
 //!
 //! ```
 //! use tollgate_processor::{Form, Machine, operation};
@@ -14,10 +19,8 @@
 //! let machine = Machine::from_toml(r#"
 //!     name = "a core with two 52-bit vector multipliers"
 //!     [rates]
-//!     vpmadd52_zmm_per_cycle = { value = 2.0, source = "an example" }
-//!     mulx_per_cycle = { unknown = true }
-//!     mulx_adcx_adox_per_cycle = { unknown = true }
-//!     mul_adc_per_cycle = { unknown = true }
+//!     vpmadd52_zmm = { per_cycle = 2.0, source = "an example" }
+//!     mulx = { unknown = true }
 //! "#)?;
 //! // RSA-2048: two primes of 1024 bits, 20 digits each.
 //! let private = operation::private(Form::Madd52, 20, 1024);
@@ -29,11 +32,19 @@
 
 pub mod exponent;
 pub mod form;
+pub mod host;
 pub mod limit;
 pub mod machine;
 pub mod operation;
+pub mod papers;
+pub mod product;
+pub mod routine;
+pub mod sourced;
 
 pub use exponent::Calls;
 pub use form::{Count, Form};
-pub use limit::{Bound, Limit};
-pub use machine::{BadMachine, Machine, Rate, Rates};
+pub use limit::{Bound, Demand, Limit};
+pub use machine::{BadMachine, Machine};
+pub use product::Product;
+pub use routine::{Digits, Routine};
+pub use sourced::{BadNumber, Rate, Uses};

@@ -85,18 +85,12 @@ mod tests {
 
     use super::*;
     use crate::limit::Limit;
-    use crate::machine::{Machine, Rate, Rates};
+    use crate::machine::Machine;
+    use crate::sourced::Rate;
 
     fn two_vector_multipliers() -> Machine {
-        Machine {
-            name: "two per cycle".into(),
-            rates: Rates {
-                vpmadd52_zmm_per_cycle: Rate::known(2.0, "by definition").unwrap(),
-                mulx_per_cycle: Rate::unknown(),
-                mulx_adcx_adox_per_cycle: Rate::unknown(),
-                mul_adc_per_cycle: Rate::unknown(),
-            },
-        }
+        let rate = Rate::per_cycle(2.0, "by definition").unwrap();
+        Machine::with_rates("two per cycle", [(Limit::Vpmadd52, rate)])
     }
 
     /// The table that was worked out by hand, in cycles per operation at two VPMADD52 per

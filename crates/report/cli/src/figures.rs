@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use tollgate_processor::{Bound, Machine as Model};
+use tollgate_processor::Bound;
 use tollgate_record::vocabulary as word;
 use tollgate_record::{Estimate, Kind, Machine, Record, Subject, Timestamp, Unit};
 
@@ -63,7 +63,8 @@ impl<'a> Figures<'a> {
     ) -> Result<Record, Stop> {
         let estimate = Estimate::exact(bound.cycles.get()).map_err(Stop::from_error)?;
         let limit = (word::LIMIT.to_owned(), bound.limit.to_string());
-        let kind = Kind::Predicted { by: "0-model".to_owned(), from: sources(&self.host.model) };
+        let kind =
+            Kind::Predicted { by: "0-model".to_owned(), from: self.host.model.sources().collect() };
         Ok(Record {
             kind,
             ..self.with([limit]).measured(subject, quantity, Unit::Cycles, estimate)
@@ -87,18 +88,4 @@ impl<'a> Figures<'a> {
             ..self.measured(subject, quantity, unit, estimate)
         }
     }
-}
-
-/// The rates of a described machine, as a record names what it was computed from.
-fn sources(model: &Model) -> Vec<String> {
-    let rates = &model.rates;
-    [
-        ("vpmadd52_zmm_per_cycle", &rates.vpmadd52_zmm_per_cycle),
-        ("mulx_per_cycle", &rates.mulx_per_cycle),
-        ("mulx_adcx_adox_per_cycle", &rates.mulx_adcx_adox_per_cycle),
-        ("mul_adc_per_cycle", &rates.mul_adc_per_cycle),
-    ]
-    .into_iter()
-    .filter_map(|(name, rate)| Some(format!("{name} = {:.3}, {}", rate.value()?, rate.source()?)))
-    .collect()
 }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use tollgate_bench::{Conditions, this_machine};
 use tollgate_cpu::probe::Rates as Probed;
 use tollgate_processor as processor;
-use tollgate_processor::{Rate, Rates};
+use tollgate_processor::{Limit, Rate};
 use tollgate_record::{Machine, Timestamp};
 
 /// The variable that switches features of OpenSSL off.
@@ -41,7 +41,7 @@ impl Host {
     pub(crate) fn this() -> Self {
         let machine = this_machine();
         let conditions = Conditions::now();
-        let model = processor::Machine { name: machine.cpu.clone(), rates: calibrated() };
+        let model = processor::Machine::with_rates(&machine.cpu, calibrated());
         Self {
             machine,
             model,
@@ -54,20 +54,20 @@ impl Host {
 }
 
 /// Rates of this core by `tollgate_cpu::probe`; what it cannot run is unknown.
-fn calibrated() -> Rates {
+fn calibrated() -> [(Limit, Rate); 4] {
     let now = Timestamp::now().to_string();
     let date = now.split('T').next().unwrap_or(&now);
     let source = format!("calibrated by tollgate_cpu::probe on {date}");
     let rate = |value: Option<f64>| {
-        value.and_then(|value| Rate::known(value, &source).ok()).unwrap_or_else(Rate::unknown)
+        value.and_then(|value| Rate::per_cycle(value, &source).ok()).unwrap_or_else(Rate::unknown)
     };
     let probed = Probed::measure();
-    Rates {
-        vpmadd52_zmm_per_cycle: rate(probed.vpmadd52_zmm_per_cycle),
-        mulx_per_cycle: rate(probed.mulx_per_cycle),
-        mulx_adcx_adox_per_cycle: rate(probed.mulx_adcx_adox_per_cycle),
-        mul_adc_per_cycle: rate(probed.mul_adc_per_cycle),
-    }
+    [
+        (Limit::MulRow, rate(probed.mul_adc_per_cycle)),
+        (Limit::Mulx, rate(probed.mulx_per_cycle)),
+        (Limit::MulxRow, rate(probed.mulx_adcx_adox_per_cycle)),
+        (Limit::Vpmadd52, rate(probed.vpmadd52_zmm_per_cycle)),
+    ]
 }
 
 fn versions() -> BTreeMap<String, String> {

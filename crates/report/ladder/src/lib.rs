@@ -40,6 +40,7 @@ pub mod kernel;
 pub mod markdown;
 mod names;
 pub mod pkeu;
+pub mod published;
 mod shelf;
 mod signing;
 pub mod speed;

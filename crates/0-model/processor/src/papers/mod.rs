@@ -1,0 +1,224 @@
+//! The four processors of \[ITA00\], what the model says of them, and what the paper says.
+//!
+//! Each row of its table 5 is computed from a machine file by the one formula of the model, and
+//! stands beside the paper's figure with the assumption that it rests on. [`records()`] has both;
+//! [`sensitivity()`] shows how much each assumption carries.
+
+mod private;
+mod sensitivity;
+
+use std::collections::BTreeMap;
+
+use tollgate_record::vocabulary as word;
+use tollgate_record::{Estimate, Kind, Record, Subject, Timestamp, Unit};
+
+use crate::machine::Machine;
+use crate::product::Product;
+
+pub use private::{Exponentiation, PRIVATE, Private};
+pub use sensitivity::sensitivity;
+
+/// Where the figures stand.
+const ITA00: &str = "Intel, Itanium Processor: High Performance on Security Algorithms (RSA \
+                     Decryption Kernel), white paper SEG_103, 1999-2000";
+
+/// A processor of the paper.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Processor {
+    /// Intel Itanium, 660 MHz.
+    Itanium,
+    /// Alpha 21264.
+    Alpha21264,
+    /// `UltraSPARC` III, 600 MHz.
+    UltraSparc3,
+    /// `PowerPC` G4 with `AltiVec`.
+    PowerPcG4,
+}
+
+impl Processor {
+    /// All four, in the paper's order.
+    pub const ALL: [Self; 4] =
+        [Self::Itanium, Self::Alpha21264, Self::UltraSparc3, Self::PowerPcG4];
+
+    /// Its machine file.
+    #[must_use]
+    pub const fn toml(self) -> &'static str {
+        match self {
+            Self::Itanium => include_str!("../../machines/itanium.toml"),
+            Self::Alpha21264 => include_str!("../../machines/alpha-21264.toml"),
+            Self::UltraSparc3 => include_str!("../../machines/ultrasparc-iii.toml"),
+            Self::PowerPcG4 => include_str!("../../machines/powerpc-g4.toml"),
+        }
+    }
+
+    /// The name of its machine file, and its name in subjects.
+    #[must_use]
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::Itanium => "itanium",
+            Self::Alpha21264 => "alpha-21264",
+            Self::UltraSparc3 => "ultrasparc-iii",
+            Self::PowerPcG4 => "powerpc-g4",
+        }
+    }
+
+    /// The processor that its machine file describes.
+    ///
+    /// # Panics
+    ///
+    /// Never: the files are part of this crate.
+    #[must_use]
+    pub fn machine(self) -> Machine {
+        Machine::from_toml(self.toml()).expect("the machine files of this crate can be read")
+    }
+
+    /// The fingerprint in records: its name, and its clock where a figure depends on it.
+    fn fingerprint(self, clock_hz: Option<f64>) -> tollgate_record::Machine {
+        let clock = clock_hz.map(|hz| Estimate::exact(hz).expect("a number of the tables"));
+        let name = self.machine().name;
+        tollgate_record::Machine {
+            core_clock_hz: clock,
+            ..tollgate_record::Machine::unknown(&name)
+        }
+    }
+
+    /// The model's word on a product of `bits` bits.
+    ///
+    /// # Panics
+    ///
+    /// If `bits` is 0.
+    #[must_use]
+    pub fn product(self, bits: u32) -> Product {
+        self.machine().product(bits).expect("the machine files of this crate are complete")
+    }
+}
+
+/// How a figure of the paper came to be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Origin {
+    /// By theory; of a rival, and meant as its best case.
+    Estimated,
+    /// On pre-production hardware.
+    Measured,
+}
+
+impl Origin {
+    /// The value of the condition [`word::ORIGIN`].
+    #[must_use]
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::Estimated => word::ESTIMATED,
+            Self::Measured => word::MEASURED,
+        }
+    }
+}
+
+/// A row of tables 4 and 5.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Row {
+    /// Whose.
+    pub processor: Processor,
+    /// Size of the modulus.
+    pub bits: u32,
+    /// The paper's cycles of a Montgomery product.
+    pub cycles: f64,
+    /// How it got them.
+    pub origin: Origin,
+}
+
+impl Row {
+    /// The model's cycles over the paper's, less one.
+    #[must_use]
+    pub fn error(&self) -> f64 {
+        self.processor.product(self.bits).bound.cycles.get() / self.cycles - 1.0
+    }
+}
+
+/// Tables 4 and 5: cycles of a Montgomery product.
+pub const PRODUCTS: [Row; 5] = {
+    use Origin::{Estimated, Measured};
+    use Processor::{Alpha21264, Itanium, PowerPcG4, UltraSparc3};
+    const fn row(processor: Processor, bits: u32, cycles: f64, origin: Origin) -> Row {
+        Row { processor, bits, cycles, origin }
+    }
+    [
+        row(Itanium, 512, 245.0, Measured),
+        row(Itanium, 1024, 1220.0, Measured),
+        row(Alpha21264, 1024, 1800.0, Estimated),
+        row(UltraSparc3, 1024, 12_300.0, Estimated),
+        row(PowerPcG4, 1024, 14_000.0, Estimated),
+    ]
+};
+
+/// Every figure of tables 1, 4 and 5 as published, and as predicted where the model says something.
+///
+/// # Panics
+///
+/// Never: the tables and machine files of this crate give subjects and finite numbers.
+#[must_use]
+pub fn records(taken_at: Timestamp) -> Vec<Record> {
+    let mut records = Vec::new();
+    for row in PRODUCTS {
+        let figures = Figures { processor: row.processor, clock_hz: None, taken_at };
+        let subject = amm(row.processor, row.bits);
+        let product = row.processor.product(row.bits);
+        let cycles = (word::CYCLES_PER_PRODUCT, Unit::Cycles, product.bound.cycles.get());
+        let limit = product.bound.limit.word();
+        let predicted = predicted_by(product.from);
+        let conditions = [(word::LIMIT, limit), (word::ASSUMPTION, &product.assumption)];
+        records.push(figures.record(&subject, cycles, predicted, conditions));
+        let cycles = (word::CYCLES_PER_PRODUCT, Unit::Cycles, row.cycles);
+        let published = published_in("tables 4 and 5");
+        let conditions = [(word::ORIGIN, row.origin.word())];
+        records.push(figures.record(&subject, cycles, published, conditions));
+    }
+    records.extend(private::records(taken_at));
+    records
+}
+
+/// `model/itanium/amm?bits=1024`.
+fn amm(processor: Processor, bits: u32) -> Subject {
+    let subject = format!("model/{}/amm?{}={bits}", processor.word(), word::BITS);
+    subject.parse().expect("made of letters and digits")
+}
+
+fn predicted_by(from: Vec<String>) -> Kind {
+    Kind::Predicted { by: word::MODEL_RUNG.to_owned(), from }
+}
+
+fn published_in(table: &str) -> Kind {
+    Kind::Published { source: format!("{ITA00}: {table}") }
+}
+
+/// What records of one processor share.
+struct Figures {
+    processor: Processor,
+    clock_hz: Option<f64>,
+    taken_at: Timestamp,
+}
+
+impl Figures {
+    fn record<'a>(
+        &self,
+        subject: &Subject,
+        (quantity, unit, figure): (&str, Unit, f64),
+        kind: Kind,
+        conditions: impl IntoIterator<Item = (&'a str, &'a str)>,
+    ) -> Record {
+        let version = ("tollgate".to_owned(), env!("CARGO_PKG_VERSION").to_owned());
+        let is_ours = matches!(kind, Kind::Predicted { .. });
+        let conditions = conditions.into_iter().map(|(key, value)| (key.into(), value.into()));
+        Record {
+            subject: subject.clone(),
+            quantity: quantity.parse().expect("a quantity of the vocabulary"),
+            unit,
+            estimate: Estimate::exact(figure).expect("the tables hold numbers"),
+            kind,
+            machine: self.processor.fingerprint(self.clock_hz),
+            versions: is_ours.then_some(version).into_iter().collect(),
+            commit: None,
+            conditions: conditions.collect::<BTreeMap<_, _>>(),
+            taken_at: self.taken_at,
+        }
+    }
+}

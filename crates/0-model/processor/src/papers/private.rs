@@ -1,0 +1,142 @@
+//! Tables 1 and 2: RSA-1024 private operations per second, and what products explain of them.
+
+use tollgate_record::vocabulary as word;
+use tollgate_record::{Cycles, PerSecond, Record, Subject, Timestamp, Unit};
+
+use super::{Figures, Origin, Processor, amm, predicted_by, published_in};
+
+/// How an exponentiation goes through its exponent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Exponentiation {
+    /// Bit by bit; half of the bits are set.
+    Binary,
+    /// A window of so many bits that slides over zeros, and a table of the odd powers.
+    SlidingWindow(u8),
+}
+
+impl Exponentiation {
+    /// Montgomery products by a random exponent of so many bits, on average; squares are products.
+    #[must_use]
+    pub fn products(self, bits: u32) -> f64 {
+        let bits = f64::from(bits);
+        match self {
+            Self::Binary => bits * 1.5,
+            Self::SlidingWindow(window) => {
+                let window = i32::from(window);
+                bits + bits / f64::from(window + 1) + 2f64.powi(window - 1)
+            }
+        }
+    }
+
+    fn words(self) -> String {
+        match self {
+            Self::Binary => "bit by bit (1.5 products per bit)".to_owned(),
+            Self::SlidingWindow(window) => format!("with a sliding window of {window} bits"),
+        }
+    }
+}
+
+/// A row of tables 1 and 2.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Private {
+    /// Whose.
+    pub processor: Processor,
+    /// Size of the modulus.
+    pub bits: u32,
+    /// Its clock.
+    pub clock: PerSecond,
+    /// The paper's private operations per second.
+    pub rate: PerSecond,
+    /// How it got them.
+    pub origin: Origin,
+    /// The method that fits; the paper names none.
+    pub exponentiation: Exponentiation,
+}
+
+/// Tables 1 and 2.
+pub const PRIVATE: [Private; 2] = [
+    Private {
+        processor: Processor::Itanium,
+        bits: 1024,
+        clock: PerSecond::new(660e6),
+        rate: PerSecond::new(1000.0),
+        origin: Origin::Measured,
+        exponentiation: Exponentiation::SlidingWindow(5),
+    },
+    Private {
+        processor: Processor::UltraSparc3,
+        bits: 1024,
+        clock: PerSecond::new(600e6),
+        rate: PerSecond::new(130.0),
+        origin: Origin::Estimated,
+        exponentiation: Exponentiation::Binary,
+    },
+];
+
+impl Private {
+    /// The paper's cycles of an operation: its clock over its rate.
+    #[must_use]
+    pub fn cycles(&self) -> Cycles {
+        Cycles::new(self.clock / self.rate)
+    }
+
+    /// The model's cycles of the products alone: CRT with two exponentiations on half the bits, and
+    /// for each prime two products to enter the Montgomery form and one to leave it.
+    #[must_use]
+    pub fn product_cycles(&self) -> Cycles {
+        let half = self.bits / 2;
+        let products = 2.0 * (self.exponentiation.products(half) + 3.0);
+        self.processor.product(half).bound.cycles * products
+    }
+
+    /// The share of the paper's operation that the model's products explain. Above 1 they take
+    /// longer than the paper allows for everything.
+    #[must_use]
+    pub fn kernel_share(&self) -> f64 {
+        self.product_cycles() / self.cycles()
+    }
+
+    fn assumption(&self) -> String {
+        let only = match self.origin {
+            Origin::Estimated => "nothing but Montgomery products, as a best case has it",
+            Origin::Measured => {
+                "the rest of the operation is library, conversion and recombination"
+            }
+        };
+        let how = self.exponentiation.words();
+        format!("CRT, each prime's exponentiation {how}, 3 products to enter and leave; {only}")
+    }
+}
+
+/// Published rates; beside the estimate the model's rate, beside the measurement the kernel's share
+/// in it: a measured operation is more than its products.
+pub(super) fn records(taken_at: Timestamp) -> Vec<Record> {
+    let mut records = Vec::new();
+    for row in PRIVATE {
+        let clock_hz = Some(row.clock.get());
+        let figures = Figures { processor: row.processor, clock_hz, taken_at };
+        let subject: Subject = format!("model/{}/rsa-{}", row.processor.word(), row.bits)
+            .parse()
+            .expect("made of letters and digits");
+        let rate = (word::OPERATIONS_PER_S, Unit::PerSecond, row.rate.get());
+        let origin = [(word::ORIGIN, row.origin.word())];
+        records.push(figures.record(&subject, rate, published_in("tables 1 and 2"), origin));
+        let mut from = vec![amm(row.processor, row.bits / 2).to_string()];
+        let figure = match row.origin {
+            Origin::Estimated => {
+                let rate = row.clock.get() / row.product_cycles().get();
+                (word::OPERATIONS_PER_S, Unit::PerSecond, rate)
+            }
+            Origin::Measured => {
+                from.push(subject.to_string());
+                (word::KERNEL_SHARE, Unit::Ratio, row.kernel_share())
+            }
+        };
+        let product = row.processor.product(row.bits / 2);
+        let assumption = row.assumption();
+        let conditions =
+            [(word::LIMIT, product.bound.limit.word()), (word::ASSUMPTION, &*assumption)];
+        records.push(figures.record(&subject, figure, predicted_by(from), conditions));
+    }
+    records
+}

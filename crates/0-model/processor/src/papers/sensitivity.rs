@@ -1,0 +1,110 @@
+//! How much each assumption carries: one number of a machine file changed at a time.
+
+use tollgate_record::vocabulary as word;
+use tollgate_record::{Record, Subject, Timestamp, Unit};
+
+use super::{Figures, Processor, amm, predicted_by};
+use crate::limit::Limit;
+use crate::product::Product;
+use crate::sourced::{Rate, Uses};
+
+/// What is changed.
+#[derive(Clone, Copy)]
+enum Change {
+    /// Only this limit is looked at.
+    Alone(Limit),
+    /// Cycles for each.
+    CyclesEach(Limit, f64),
+    /// Rate per cycle.
+    PerCycle(Limit, f64),
+    /// Uses per product of two digits and per row; a subject names those per row if there are any.
+    Takes(Limit, f64, f64),
+}
+
+use Change::{Alone, CyclesEach, PerCycle, Takes};
+use Processor::{Alpha21264, Itanium, PowerPcG4, UltraSparc3};
+
+/// Whose row, and what else could have been assumed in it.
+const CHANGES: [(Processor, u32, Change, &str); 16] = [
+    (Itanium, 512, Alone(Limit::Multiplier), "nothing but multiplies"),
+    (Itanium, 1024, Takes(Limit::Ports, 2.0, 0.0), "operands stay in registers"),
+    (Itanium, 1024, Takes(Limit::Ports, 3.0, 0.0), "3 port operations per product"),
+    (Itanium, 1024, Alone(Limit::Multiplier), "nothing but multiplies"),
+    (Alpha21264, 1024, Takes(Limit::Latency, 0.0, 2.0), "two latencies exposed per row"),
+    (Alpha21264, 1024, PerCycle(Limit::Issue, 6.0), "six slots per clock, its peak"),
+    (Alpha21264, 1024, Alone(Limit::Multiplier), "nothing but multiplies"),
+    (UltraSparc3, 1024, Takes(Limit::BlockingMultiplier, 1.0, 1.0), "the multiply for m_i too"),
+    (UltraSparc3, 1024, CyclesEach(Limit::BlockingMultiplier, 5.0), "5 cycles per multiply"),
+    (UltraSparc3, 1024, CyclesEach(Limit::BlockingMultiplier, 7.0), "7 cycles per multiply"),
+    (UltraSparc3, 1024, CyclesEach(Limit::BlockingMultiplier, 8.0), "8 cycles per multiply"),
+    (UltraSparc3, 1024, CyclesEach(Limit::BlockingMultiplier, 9.0), "9 cycles per multiply"),
+    (PowerPcG4, 1024, Takes(Limit::Issue, 1.25, 0.0), "10 slots for 8 products"),
+    (PowerPcG4, 1024, Takes(Limit::Issue, 1.5, 0.0), "12 slots for 8 products"),
+    (PowerPcG4, 1024, Takes(Limit::Issue, 1.625, 0.0), "13 slots for 8 products"),
+    (PowerPcG4, 1024, Takes(Limit::Issue, 2.0, 0.0), "16 slots for 8 products"),
+];
+
+/// What the model would say if one number of a machine file were another: the subjects of
+/// [`records()`](super::records()) with the changed number as one more parameter, such as
+/// `model/itanium/amm?bits=1024&port_operations_per_product=3`, or with `limit` where one limit is
+/// taken alone.
+///
+/// # Panics
+///
+/// Never: the changes of this crate give subjects and finite numbers.
+#[must_use]
+pub fn sensitivity(taken_at: Timestamp) -> Vec<Record> {
+    let record = |(processor, bits, change, words): (Processor, u32, Change, &str)| {
+        let subject = change.subject(&amm(processor, bits));
+        let product = change.product(processor, bits);
+        let (limit, cycles) = match change {
+            Alone(limit) => (limit, product.alone(limit).expect("it is a limit there")),
+            _ => (product.bound.limit, product.bound.cycles),
+        };
+        let cycles = (word::CYCLES_PER_PRODUCT, Unit::Cycles, cycles.get());
+        let conditions = [(word::LIMIT, limit.word()), (word::ASSUMPTION, words)];
+        let figures = Figures { processor, clock_hz: None, taken_at };
+        figures.record(&subject, cycles, predicted_by(product.from), conditions)
+    };
+    CHANGES.map(record).into()
+}
+
+impl Change {
+    fn product(self, processor: Processor, bits: u32) -> Product {
+        let mut machine = processor.machine();
+        let changed = "changed to see how much it carries";
+        match self {
+            Alone(_) => {}
+            CyclesEach(limit, cycles) => {
+                let rate = Rate::cycles_each(cycles, changed).expect("in range");
+                machine.rates.insert(limit, rate);
+            }
+            PerCycle(limit, rate) => {
+                let rate = Rate::per_cycle(rate, changed).expect("in range");
+                machine.rates.insert(limit, rate);
+            }
+            Takes(limit, per_product, per_row) => {
+                let uses = Uses::new(per_product, per_row, changed).expect("in range");
+                for routine in &mut machine.routines {
+                    routine.uses.insert(limit, uses.clone());
+                }
+            }
+        }
+        machine.product(bits).expect("the machine files of this crate are complete")
+    }
+
+    fn subject(self, base: &Subject) -> Subject {
+        let (key, value) = match self {
+            Alone(limit) => (word::LIMIT.to_owned(), limit.word().replace(' ', "-")),
+            CyclesEach(limit, value) => {
+                (format!("{}_cycles_each", limit.counted()), value.to_string())
+            }
+            PerCycle(limit, value) => (format!("{}_per_cycle", limit.counted()), value.to_string()),
+            Takes(limit, value, 0.0) => {
+                (format!("{}_per_product", limit.counted()), value.to_string())
+            }
+            Takes(limit, _, value) => (format!("{}_per_row", limit.counted()), value.to_string()),
+        };
+        base.with(&key, value).expect("made of letters and digits")
+    }
+}

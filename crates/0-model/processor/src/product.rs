@@ -1,0 +1,90 @@
+//! A Montgomery product on a machine: the best way that it has, and its bound.
+
+use tollgate_record::Cycles;
+
+use crate::form::Form;
+use crate::limit::{Bound, Demand, Limit};
+use crate::machine::Machine;
+use crate::routine::Routine;
+
+/// The model's word on one Montgomery product of one pair of numbers.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Product {
+    /// The fewest cycles of one number, and what binds.
+    pub bound: Bound,
+    /// What each limit alone asks for.
+    pub limits: Vec<Bound>,
+    /// Numbers that a call computes side by side.
+    pub lanes: u32,
+    /// What the figure rests on, in words.
+    pub assumption: String,
+    /// The rates and uses that it was computed from, each with its source.
+    pub from: Vec<String>,
+}
+
+impl Machine {
+    /// A product of `bits` bits, made in the way that takes the fewest cycles for one number: by a
+    /// routine of the machine file, or by a kernel of this project. `None` if the machine has no
+    /// way of which all rates are known.
+    #[must_use]
+    pub fn product(&self, bits: u32) -> Option<Product> {
+        let routines = self.routines.iter().filter_map(|routine| self.by_routine(routine, bits));
+        let forms = Form::ALL.into_iter().filter_map(|form| self.by_form(form, bits));
+        routines.chain(forms).min_by(|x, y| {
+            let cycles = |product: &Product| product.bound.cycles.get();
+            cycles(x).total_cmp(&cycles(y))
+        })
+    }
+
+    fn by_routine(&self, routine: &Routine, bits: u32) -> Option<Product> {
+        let limits = self.limits(&routine.product(bits)?)?;
+        let mut from = self.from(&limits);
+        from.extend(limits.iter().filter_map(|alone| {
+            Some(format!("{} = {}", alone.limit.counted(), routine.uses.get(&alone.limit)?))
+        }));
+        let digit = &routine.digit;
+        from.push(format!("digit = {} bits, {}", digit.bits, digit.source));
+        Some(Product {
+            bound: Bound::of(&limits)?,
+            lanes: 1,
+            assumption: routine.assumption.clone(),
+            from,
+            limits,
+        })
+    }
+
+    fn by_form(&self, form: Form, bits: u32) -> Option<Product> {
+        let lanes = f64::from(form.lanes());
+        let demand = Demand::multiplies(form, form.product(form.words(bits)));
+        let mut limits = self.limits(&demand)?;
+        for alone in &mut limits {
+            alone.cycles = alone.cycles / lanes;
+        }
+        let bound = Bound::of(&limits)?;
+        let shared = match form.lanes() {
+            1 => String::new(),
+            lanes => format!("; {lanes} numbers share a call, all lanes full"),
+        };
+        let assumption = format!(
+            "a bound: the schoolbook product of {} words, and nothing but its {} counted{shared}",
+            form.words(bits),
+            bound.limit,
+        );
+        Some(Product { bound, lanes: form.lanes(), assumption, from: self.from(&limits), limits })
+    }
+
+    /// The rates behind limits.
+    fn from(&self, limits: &[Bound]) -> Vec<String> {
+        let named =
+            |limit: Limit| Some(format!("{} = {}", limit.counted(), self.rates.get(&limit)?));
+        limits.iter().filter_map(|alone| named(alone.limit)).collect()
+    }
+}
+
+impl Product {
+    /// What one limit alone asks for.
+    #[must_use]
+    pub fn alone(&self, limit: Limit) -> Option<Cycles> {
+        self.limits.iter().find(|alone| alone.limit == limit).map(|alone| alone.cycles)
+    }
+}
