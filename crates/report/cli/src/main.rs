@@ -16,6 +16,7 @@ mod output;
 mod pkeu;
 mod progress;
 mod rows;
+mod serve;
 mod speed;
 mod stop;
 
@@ -35,6 +36,7 @@ fn run() -> Result<ExitCode, Stop> {
     interrupt::listen()?;
     match options.verb {
         Verb::Kernel(options) => kernel::run(&options),
+        Verb::Serve(options) => serve::run(&options),
         Verb::Speed(options) => speed::run(&options),
     }
 }
