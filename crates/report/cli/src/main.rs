@@ -1,6 +1,7 @@
 //! `tollgate`: what a TLS connection costs, rung by rung.
 #![forbid(unsafe_code)]
 
+mod bench;
 mod bounds;
 mod chain;
 mod contenders;
@@ -35,6 +36,7 @@ fn run() -> Result<ExitCode, Stop> {
     let options = Options::read()?;
     interrupt::listen()?;
     match options.verb {
+        Verb::Bench(options) => bench::run(&options),
         Verb::Kernel(options) => kernel::run(&options),
         Verb::Serve(options) => serve::run(&options),
         Verb::Speed(options) => speed::run(&options),

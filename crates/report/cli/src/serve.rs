@@ -83,7 +83,7 @@ fn ready(options: &Options, running: &Running) -> String {
     };
     let mut text = format!("listening on https://{}/\n", running.addr());
     text += &wrapped(&format!("certificate: {}, {certificate}", running.key_kind()));
-    text += &format!("engine: {}, {} workers\n", options.engine, options.workers);
+    text += &format!("engine: {}; worker threads: {}\n", options.engine, options.workers);
     let signer = running.counters().signer;
     text += &format!("signs: the OpenSSL provider \"{}\", seen at start\n", signer.provider);
     if let Some(file) = &options.access_log {

@@ -1,5 +1,6 @@
 //! The command line: every flag with help, default and unit.
 
+mod bench;
 mod kernel;
 mod serve;
 mod speed;
@@ -7,6 +8,7 @@ mod speed;
 use clap::error::ErrorKind;
 use clap::{Parser, Subcommand};
 
+pub(crate) use bench::{Bench, KeyShare};
 pub(crate) use kernel::Kernel;
 pub(crate) use serve::Serve;
 pub(crate) use speed::{Against, Exponent, Speed, Table};
@@ -29,6 +31,8 @@ Exit codes: 0 done, 1 measured and not valid, 2 refused (one line on standard er
 /// The rungs that can be measured.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Verb {
+    /// TLS sessions of a server under load: OpenSSL and ours in turn, each count confirmed by its log
+    Bench(Bench),
     /// Montgomery products and squares of every kernel that this machine can run
     Kernel(Kernel),
     /// The embedded TLS server, with our engine or OpenSSL's
