@@ -1,7 +1,8 @@
-//! Ctrl-C: the first one ends the run after what is done, the second one ends it at once.
+//! Ctrl-C and SIGTERM: the first one ends the run after what is done, the second one at once.
 
 use core::sync::atomic::{AtomicBool, Ordering};
 use std::process::ExitCode;
+use std::sync::{Condvar, Mutex, PoisonError};
 
 use crate::output;
 use crate::progress;
@@ -11,6 +12,9 @@ use crate::stop::Stop;
 const INTERRUPTED: u8 = 130;
 
 static ASKED: AtomicBool = AtomicBool::new(false);
+
+/// Who waits for it.
+static WAITING: (Mutex<()>, Condvar) = (Mutex::new(()), Condvar::new());
 
 /// Listens from here on.
 ///
@@ -24,6 +28,8 @@ pub(crate) fn listen() -> Result<(), Stop> {
             std::process::exit(i32::from(INTERRUPTED));
         }
         output::say("tollgate: stopping after what is done; Ctrl-C again ends it at once");
+        drop(WAITING.0.lock());
+        WAITING.1.notify_all();
     })
     .map_err(|error| Stop::new(format!("cannot listen for Ctrl-C: {error}")))
 }
@@ -31,6 +37,12 @@ pub(crate) fn listen() -> Result<(), Stop> {
 /// Whether Ctrl-C was pressed.
 pub(crate) fn asked() -> bool {
     ASKED.load(Ordering::Relaxed)
+}
+
+/// Sleeps until it is.
+pub(crate) fn wait() {
+    let guard = WAITING.0.lock().unwrap_or_else(PoisonError::into_inner);
+    drop(WAITING.1.wait_while(guard, |()| !asked()));
 }
 
 /// The exit code of a run that came to its end, or was asked to stop.

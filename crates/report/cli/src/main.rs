@@ -1,6 +1,7 @@
 //! `tollgate`: what a TLS connection costs, rung by rung.
 #![forbid(unsafe_code)]
 
+mod bench;
 mod bounds;
 mod chain;
 mod contenders;
@@ -16,6 +17,7 @@ mod output;
 mod pkeu;
 mod progress;
 mod rows;
+mod serve;
 mod speed;
 mod stop;
 
@@ -34,7 +36,9 @@ fn run() -> Result<ExitCode, Stop> {
     let options = Options::read()?;
     interrupt::listen()?;
     match options.verb {
+        Verb::Bench(options) => bench::run(&options),
         Verb::Kernel(options) => kernel::run(&options),
+        Verb::Serve(options) => serve::run(&options),
         Verb::Speed(options) => speed::run(&options),
     }
 }

@@ -1,12 +1,16 @@
 //! The command line: every flag with help, default and unit.
 
+mod bench;
 mod kernel;
+mod serve;
 mod speed;
 
 use clap::error::ErrorKind;
 use clap::{Parser, Subcommand};
 
+pub(crate) use bench::{Bench, KeyShare};
 pub(crate) use kernel::Kernel;
+pub(crate) use serve::Serve;
 pub(crate) use speed::{Against, Exponent, Speed, Table};
 
 use crate::stop::Stop;
@@ -21,13 +25,18 @@ pub(crate) struct Options {
 
 const AFTER: &str = "\
 TOLLGATE_CPU_DISABLE=ifma,adx switches features of our kernels off; OpenSSL has OPENSSL_ia32cap.
-Exit codes: 0 done, 2 refused (one line on standard error says why), 130 stopped by Ctrl-C.";
+Exit codes: 0 done, 1 measured and not valid, 2 refused (one line on standard error says why),
+130 stopped by Ctrl-C.";
 
 /// The rungs that can be measured.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Verb {
+    /// TLS sessions of a server under load: OpenSSL and ours in turn, each count confirmed by its log
+    Bench(Bench),
     /// Montgomery products and squares of every kernel that this machine can run
     Kernel(Kernel),
+    /// The embedded TLS server, with our engine or OpenSSL's
+    Serve(Serve),
     /// RSA operations: ours beside OpenSSL's and AWS-LC's, in one run
     Speed(Speed),
 }

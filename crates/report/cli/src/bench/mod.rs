@@ -1,0 +1,110 @@
+//! `tollgate bench`: TLS sessions of a server under load, the two engines in turn.
+
+mod plan;
+mod report;
+mod rounds;
+mod servers;
+mod sitting;
+
+use std::process::ExitCode;
+
+use tollgate_load::Verdict;
+use tollgate_record::Record;
+
+use crate::host::Host;
+use crate::interrupt;
+use crate::measure::Notes;
+use crate::options::Bench as Options;
+use crate::output::Output;
+use crate::progress::Progress;
+use crate::stop::Stop;
+
+use sitting::Sitting;
+
+/// Measures and prints: verdicts first, then the figures of what is not invalid.
+///
+/// # Errors
+///
+/// Nothing can be measured.
+pub(crate) fn run(options: &Options) -> Result<ExitCode, Stop> {
+    let mut output = Output::new(options.json.as_deref())?;
+    let (host, mut notes) = (Host::this(), Notes::default());
+    host.notes().for_each(|note| notes.add(note));
+    let progress = Progress::new("bench");
+    let sittings = sittings(options, &host, &mut output, &progress)?;
+    drop(progress);
+    output.text(&(report::text(options, &host, &sittings) + &notes.lines()))?;
+    let invalid = sittings.iter().any(|sitting| sitting.verdict() == Verdict::Invalid);
+    Ok(if invalid && !interrupt::asked() { ExitCode::FAILURE } else { interrupt::exit_code() })
+}
+
+/// The records of every key and protocol that the options ask for; what is invalid has none, and a
+/// note instead. After Ctrl-C those that were done.
+///
+/// # Errors
+///
+/// Nothing can be measured.
+#[allow(dead_code, reason = "for the verb that climbs all rungs")]
+pub(crate) fn collect(
+    options: &Options,
+    host: &Host,
+    output: &mut Output,
+    progress: &Progress,
+    notes: &mut Notes,
+) -> Result<Vec<Record>, Stop> {
+    let sittings = sittings(options, host, output, progress)?;
+    let invalid = sittings.iter().filter(|sitting| sitting.verdict() == Verdict::Invalid);
+    invalid.for_each(|sitting| notes.add(sitting.verdict_text().replace('\n', " ")));
+    Ok(sittings.into_iter().flat_map(|sitting| sitting.records).collect())
+}
+
+/// One sitting for each key and protocol, in this order.
+fn sittings(
+    options: &Options,
+    host: &Host,
+    output: &mut Output,
+    progress: &Progress,
+) -> Result<Vec<Sitting>, Stop> {
+    let plans = plan::plans(options)?;
+    let mut sittings = Vec::new();
+    let keys = if options.target.is_some() { &options.key[..1] } else { &options.key };
+    progress.plan(keys.len() * plans.len(), plan::seconds(options));
+    for key in keys {
+        let rig = servers::Rig::start(options, *key)?;
+        for plan in &plans {
+            let label = format!("{key} {}", plan.protocol.word());
+            progress.row(sittings.len(), &label);
+            let mut servers = rig.servers()?;
+            let Some(rounds) =
+                rounds::run(options, plan, &mut servers, |part| progress.part(part))?
+            else {
+                return Ok(sittings); // Ctrl-C: this sitting is not whole
+            };
+            let sitting = Sitting::of(label, plan, rounds, &rig.names(), &context(options, host))?;
+            output.records(&sitting.records)?;
+            sittings.push(sitting);
+        }
+    }
+    Ok(sittings)
+}
+
+/// What all records of a run share.
+fn context(options: &Options, host: &Host) -> tollgate_load::Context {
+    let mut conditions = host.conditions.clone();
+    conditions.remove("threads"); // the plan has its own
+    let cores = |cores: Vec<u32>| match cores.as_slice() {
+        [] => "any".to_owned(),
+        cores => cores.iter().map(u32::to_string).collect::<Vec<_>>().join(","),
+    };
+    conditions.insert("client_cores".to_owned(), cores(plan::client_cores(options)));
+    if options.target.is_none() {
+        conditions.insert("server_cores".to_owned(), cores(plan::server_cores(options)));
+    }
+    conditions.insert("drift_max".to_owned(), options.drift_max.to_string());
+    tollgate_load::Context {
+        machine: host.machine.clone(),
+        versions: host.versions.clone(),
+        commit: host.commit.clone(),
+        conditions,
+    }
+}

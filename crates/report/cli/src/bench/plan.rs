@@ -1,0 +1,127 @@
+//! What the options ask the load generator to do.
+
+use core::time::Duration;
+
+use tollgate_load::{Exchange, Freshness, Limits, Plan, Verify};
+
+use crate::options::{Bench as Options, KeyShare};
+use crate::stop::Stop;
+
+/// Warming up takes this part of the seconds that count.
+const WARM_UP_PART: f64 = 0.5;
+
+/// What a run takes beside its seconds: the first transaction, and waiting for the log.
+const ASIDE_S: f64 = 0.6;
+
+/// A plan for each protocol.
+///
+/// # Errors
+///
+/// A figure is out of range.
+pub(super) fn plans(options: &Options) -> Result<Vec<Plan>, Stop> {
+    let cores = client_cores(options);
+    let freshness = match options.key_share {
+        KeyShare::Fresh => Freshness::Fresh,
+        KeyShare::Reuse => Freshness::Reuse,
+    };
+    let exchange = if options.handshake_only {
+        Exchange::HandshakeOnly
+    } else {
+        Exchange::bytes(options.bytes)
+    };
+    let limits = Limits {
+        trend: options.drift_max,
+        trend_doubt: Limits::default().trend_doubt.min(options.drift_max),
+        ..Limits::default()
+    };
+    let of_protocol = |protocol| {
+        let plan = Plan {
+            connections: options.connections,
+            threads: u32::try_from(cores.len().max(1)).unwrap_or(u32::MAX),
+            cores: cores.clone(),
+            warm_up_ms: milliseconds(WARM_UP_PART * options.seconds),
+            sustain_ms: milliseconds(options.seconds),
+            exchange: exchange.clone(),
+            verify: options.verify,
+            key_share: freshness,
+            premaster: freshness,
+            limits,
+            ..Plan::new(protocol)
+        };
+        plan.check().map_err(Stop::from_error)?;
+        Ok(plan)
+    };
+    options.protocol.iter().copied().map(of_protocol).collect()
+}
+
+fn milliseconds(seconds: f64) -> u64 {
+    u64::try_from(Duration::from_secs_f64(seconds).as_millis()).unwrap_or(u64::MAX)
+}
+
+/// Seconds of a sitting, repeats not counted.
+pub(super) fn seconds(options: &Options) -> f64 {
+    let servers = if options.target.is_some() { 1.0 } else { 2.0 };
+    let run = (1.0 + WARM_UP_PART) * options.seconds + ASIDE_S;
+    servers * f64::from(options.rounds) * run
+}
+
+/// Cores of the client's threads: as asked for, else the first one where there is another.
+pub(super) fn client_cores(options: &Options) -> Vec<u32> {
+    match (options.client_cores.as_slice(), last_core()) {
+        ([], Some(_)) => vec![0],
+        (asked, _) => asked.to_vec(),
+    }
+}
+
+/// Cores of a server's workers: as asked for, else the last one where there is another.
+pub(super) fn server_cores(options: &Options) -> Vec<u32> {
+    match (options.server_cores.as_slice(), last_core()) {
+        ([], Some(last)) => vec![last],
+        (asked, _) => asked.to_vec(),
+    }
+}
+
+/// The last logical core, if there are two or more.
+fn last_core() -> Option<u32> {
+    let cores = std::thread::available_parallelism().ok()?.get();
+    u32::try_from(cores - 1).ok().filter(|last| *last > 0)
+}
+
+/// The plan in words.
+pub(super) fn words(options: &Options) -> String {
+    let exchange = if options.handshake_only {
+        "no transfer".to_owned()
+    } else {
+        format!("one GET of {} bytes", options.bytes)
+    };
+    let verify = match options.verify {
+        Verify::Always => "verifies every signature".to_owned(),
+        Verify::Never => "verifies no signature".to_owned(),
+        Verify::Sample { one_in } => format!("verifies one signature in {one_in}"),
+    };
+    let share = match options.key_share {
+        KeyShare::Fresh => "makes a key share for each handshake",
+        KeyShare::Reuse => "has one key share for all handshakes",
+    };
+    let server = match options.target {
+        Some(address) => format!("at {address}"),
+        None => each("a worker", &server_cores(options)),
+    };
+    let client = each("a thread", &client_cores(options));
+    format!(
+        "plan: full handshakes, none resumed, {exchange}, AES-128-GCM-SHA256; {} connections in \
+         flight, closed loop; server: {server}; client: {client}, {verify}, {share}, resets after \
+         the server has confirmed; {} rounds, {} s of each run count",
+        options.connections, options.rounds, options.seconds
+    )
+}
+
+/// `a worker on core 1`, `a worker on each of cores 1,2`.
+fn each(what: &str, cores: &[u32]) -> String {
+    let list = cores.iter().map(u32::to_string).collect::<Vec<_>>().join(",");
+    match cores.len() {
+        0 => format!("{what}, not pinned"),
+        1 => format!("{what} on core {list}"),
+        _ => format!("{what} on each of cores {list}"),
+    }
+}

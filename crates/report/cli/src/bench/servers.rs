@@ -1,0 +1,141 @@
+//! Who is under load: the two embedded servers, or one that runs already.
+
+use core::net::SocketAddr;
+use core::time::Duration;
+use std::fs::{self, File};
+use std::io::{self, BufReader};
+use std::path::{Path, PathBuf};
+
+use tollgate_load::{AccessLog, Naming, ProcessCpu, Server, Target};
+use tollgate_server::log::{Line, Reader};
+use tollgate_server::{Certificate, Config, Engine, KeyKind, Running, Server as Embedded};
+
+use super::plan;
+use crate::options::Bench as Options;
+use crate::stop::Stop;
+
+/// The engines, the one that others are compared with first.
+const ENGINES: [Engine; 2] = [Engine::OpenSsl, Engine::Tollgate];
+
+/// Servers that are ready to be loaded.
+pub(super) enum Rig {
+    /// Both engines, each with a key of its own of the same kind.
+    Embedded { key: KeyKind, servers: Vec<(Engine, Running, PathBuf)>, _folder: Folder },
+    /// A server of which others know more.
+    External { address: SocketAddr, log: Option<PathBuf>, pid: Vec<u32>, naming: Naming },
+}
+
+impl Rig {
+    /// Starts the embedded servers, or finds the external one.
+    ///
+    /// # Errors
+    ///
+    /// A server cannot be started, or its log not be read.
+    pub(super) fn start(options: &Options, key: KeyKind) -> Result<Self, Stop> {
+        if let Some(address) = options.target {
+            let naming = match &options.log {
+                Some(log) => named_by(log)?,
+                None => Naming { key: key.to_string(), by: "external".to_owned() },
+            };
+            let (log, pid) = (options.log.clone(), options.pid.clone());
+            return Ok(Self::External { address, log, pid, naming });
+        }
+        let folder = Folder::new(key)?;
+        let cores: Vec<usize> = plan::server_cores(options)
+            .iter()
+            .filter_map(|core| usize::try_from(*core).ok())
+            .collect();
+        let start = |engine: Engine| {
+            let log = folder.0.join(format!("{engine}.log"));
+            let config = Config {
+                engine,
+                workers: cores.len().max(1),
+                pin: (!cores.is_empty()).then(|| cores.clone()),
+                certificate: Certificate::SelfSigned(key),
+                allow_rsa_kx: true, // the client offers one suite: that of the plan
+                access_log: Some(log.clone()),
+                ..Config::default()
+            };
+            Ok((engine, Embedded::start(config).map_err(Stop::from_error)?, log))
+        };
+        let servers = ENGINES.into_iter().map(start).collect::<Result<_, Stop>>()?;
+        Ok(Self::Embedded { key, servers, _folder: folder })
+    }
+
+    /// What they are called in records.
+    pub(super) fn names(&self) -> Vec<Naming> {
+        match self {
+            Self::Embedded { key, servers, .. } => servers
+                .iter()
+                .map(|(engine, ..)| Naming { key: key.to_string(), by: engine.to_string() })
+                .collect(),
+            Self::External { naming, .. } => vec![naming.clone()],
+        }
+    }
+
+    /// As the load generator wants them, with their logs and CPU clocks.
+    ///
+    /// # Errors
+    ///
+    /// A log or a clock cannot be read, or the address is not on this machine.
+    pub(super) fn servers(&self) -> Result<Vec<Server<'_>>, Stop> {
+        let log = |path: &Path| AccessLog::open(path).map_err(Stop::from_error);
+        let target = |address| Target::new(address).map_err(Stop::from_error);
+        match self {
+            Self::Embedded { servers, .. } => servers
+                .iter()
+                .map(|(engine, running, path)| {
+                    Ok(Server::new(engine.name(), target(running.addr())?)
+                        .with_referee(log(path)?)
+                        .with_cpu(|| Ok(running.counters().worker_cpu.iter().sum::<Duration>())))
+                })
+                .collect(),
+            Self::External { address, log: path, pid, naming } => {
+                let mut server = Server::new(&naming.by, target(*address)?);
+                if let Some(path) = path {
+                    server = server.with_referee(log(path)?);
+                }
+                if !pid.is_empty() {
+                    let of_flag = |error: io::Error| Stop::new(format!("--pid: {error}"));
+                    let meter = ProcessCpu::new(pid.iter().copied()).map_err(of_flag)?;
+                    server = server.with_cpu(meter);
+                }
+                Ok(vec![server])
+            }
+        }
+    }
+}
+
+/// The engine and the key that a server wrote into its log when it started last.
+fn named_by(log: &Path) -> Result<Naming, Stop> {
+    let name = log.display();
+    let file = File::open(log).map_err(|error| Stop::new(format!("{name}: {error}")))?;
+    let start =
+        Reader::new(BufReader::new(file)).map_while(Result::ok).filter_map(|line| match line {
+            Line::Start(start) => Some(Naming { key: start.key, by: start.engine }),
+            _ => None,
+        });
+    let why = "no server has started with this log: give the access log of the server of --target";
+    start.last().ok_or_else(|| Stop::new(format!("{name}: {why}")))
+}
+
+/// A folder for logs, gone when this is.
+pub(super) struct Folder(PathBuf);
+
+impl Folder {
+    fn new(key: KeyKind) -> Result<Self, Stop> {
+        let name = format!("tollgate-bench-{}-{key}", std::process::id());
+        let path = std::env::temp_dir().join(name);
+        fs::create_dir(&path).map_err(|error| {
+            Stop::new(format!("{}: {error}; give another folder with TMPDIR", path.display()))
+        })?;
+        Ok(Self(path))
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        // Left behind it would be a few megabytes in a folder that is emptied.
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}

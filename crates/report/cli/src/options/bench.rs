@@ -1,0 +1,176 @@
+//! The flags of `tollgate bench`.
+
+use core::net::SocketAddr;
+use std::path::PathBuf;
+
+use clap::{Args, ValueEnum};
+use tollgate_load::Protocol;
+use tollgate_server::KeyKind;
+
+use super::seconds;
+
+#[derive(Args, Clone, Debug)]
+pub(crate) struct Bench {
+    /// Bytes of the body that each session transfers
+    #[arg(long, value_name = "N", default_value = "14336", conflicts_with = "handshake_only")]
+    #[arg(value_parser = clap::value_parser!(u64).range(0..=tollgate_server::BODY_BYTES_MAX))]
+    pub(crate) bytes: u64,
+
+    /// Logical cores of the client's threads, one thread each [default: the first one, if there are
+    /// two or more]
+    #[arg(long, value_name = "LIST", value_delimiter = ',')]
+    pub(crate) client_cores: Vec<u32>,
+
+    /// Connections in flight; each is replaced when its session is done
+    #[arg(long, value_name = "C", default_value = "16")]
+    pub(crate) connections: u32,
+
+    /// From which drift of the rate on a run is not valid, as a share
+    #[arg(long, value_name = "SHARE", default_value = "0.1", value_parser = share)]
+    pub(crate) drift_max: f64,
+
+    /// No transfer: handshakes and nothing else
+    #[arg(long)]
+    pub(crate) handshake_only: bool,
+
+    /// Write the records as JSON Lines to this file, made anew; - is standard output
+    #[arg(long, value_name = "FILE")]
+    pub(crate) json: Option<PathBuf>,
+
+    /// Kinds of the servers' keys, separated by commas: rsa-2048, rsa-3072, rsa-4096
+    #[arg(long, value_name = "LIST", value_delimiter = ',', default_value = "rsa-2048")]
+    #[arg(value_parser = rsa)]
+    pub(crate) key: Vec<KeyKind>,
+
+    /// Whether the client makes a key share for each handshake, or one for all
+    #[arg(long, value_name = "HOW", default_value = "fresh")]
+    pub(crate) key_share: KeyShare,
+
+    /// With --target: the server's access log, which is the referee
+    #[arg(long, value_name = "FILE", requires = "target")]
+    pub(crate) log: Option<PathBuf>,
+
+    /// With --target: the server's processes, for their CPU time
+    #[arg(long, value_name = "LIST", value_delimiter = ',', requires = "target")]
+    pub(crate) pid: Vec<u32>,
+
+    /// Protocol versions and key exchanges, separated by commas: tls12-rsa, tls12-x25519,
+    /// tls12-p256, tls13
+    #[arg(long, value_name = "LIST", value_delimiter = ',', default_value = "tls12-x25519,tls13")]
+    #[arg(value_parser = protocol)]
+    pub(crate) protocol: Vec<Protocol>,
+
+    /// How often a round is repeated that is not valid because of drift, and of nothing else
+    #[arg(long, value_name = "N", default_value = "3")]
+    pub(crate) repeats: u32,
+
+    /// Rounds; in each, every server has its turn
+    #[arg(long, value_name = "N", default_value = "5")]
+    #[arg(value_parser = clap::value_parser!(u32).range(1..=1000))]
+    pub(crate) rounds: u32,
+
+    /// Seconds of a run that count; before them it warms up for half as long
+    #[arg(long, value_name = "S", default_value = "2", value_parser = seconds)]
+    pub(crate) seconds: f64,
+
+    /// Logical cores of each server's workers, one worker each [default: the last one, if there are
+    /// two or more]
+    #[arg(long, value_name = "LIST", value_delimiter = ',', conflicts_with = "target")]
+    pub(crate) server_cores: Vec<u32>,
+
+    /// A server on this machine that runs already, instead of the two embedded ones
+    #[arg(long, value_name = "IP:PORT")]
+    pub(crate) target: Option<SocketAddr>,
+
+    /// Which handshakes verify the server's signature: never, always, or one in N
+    #[arg(long, value_name = "never|always|N", default_value = "never", value_parser = verify)]
+    pub(crate) verify: tollgate_load::Verify,
+}
+
+/// Key shares of the client.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum KeyShare {
+    /// For each handshake, as real clients do.
+    Fresh,
+    /// Once per thread.
+    Reuse,
+}
+
+fn rsa(text: &str) -> Result<KeyKind, String> {
+    match text.parse() {
+        Ok(kind @ KeyKind::Rsa { .. }) => Ok(kind),
+        _ => Err("give rsa-2048, rsa-3072 or rsa-4096: both engines must take the key".to_owned()),
+    }
+}
+
+fn protocol(text: &str) -> Result<Protocol, String> {
+    let known = || Protocol::ALL.map(Protocol::word).join(", ");
+    let found = Protocol::ALL.into_iter().find(|protocol| protocol.word() == text);
+    found.ok_or_else(|| format!("give some of {}", known()))
+}
+
+fn verify(text: &str) -> Result<tollgate_load::Verify, String> {
+    use tollgate_load::Verify;
+
+    match (text, text.parse()) {
+        ("never", _) => Ok(Verify::Never),
+        ("always", _) => Ok(Verify::Always),
+        (_, Ok(one_in)) if one_in > 0 => Ok(Verify::Sample { one_in }),
+        _ => Err("give never, always, or a number N from 1: one in N".to_owned()),
+    }
+}
+
+fn share(text: &str) -> Result<f64, String> {
+    match text.parse() {
+        Ok(share) if (0.0..=1.0).contains(&share) => Ok(share),
+        _ => Err("give a share from 0 to 1".to_owned()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "tests")]
+
+    use tollgate_load::Verify;
+
+    use super::*;
+    use crate::options::{Options, Verb};
+
+    fn bench(arguments: &[&str]) -> Result<Bench, String> {
+        match Options::of(&[&["bench"], arguments].concat()).map(|options| options.verb) {
+            Ok(Verb::Bench(options)) => Ok(options),
+            Ok(_) => unreachable!("bench was asked for"),
+            Err(stop) => Err(stop.to_string()),
+        }
+    }
+
+    #[test]
+    fn flags_become_values() {
+        let options =
+            bench(&["--key", "rsa-2048,rsa-3072", "--protocol", "tls13,tls12-rsa"]).unwrap();
+        assert_eq!(options.key.len(), 2);
+        assert_eq!(options.protocol, [Protocol::Tls13, Protocol::Tls12Rsa]);
+        assert_eq!((options.bytes, options.verify), (14_336, Verify::Never));
+        let one_in = bench(&["--verify", "10"]).unwrap().verify;
+        assert_eq!(one_in, Verify::Sample { one_in: 10 });
+    }
+
+    #[test]
+    fn what_is_not_right_is_refused_in_one_line() {
+        for (bad, why) in [
+            (&["--key", "ecdsa-p256"][..], "both engines"),
+            (&["--key", "rsa-1024"], "rsa-2048"),
+            (&["--protocol", "tls11"], "tls12-rsa"),
+            (&["--verify", "0"], "one in N"),
+            (&["--drift-max", "2"], "0 to 1"),
+            (&["--rounds", "0"], "1..=1000"),
+            (&["--log", "x"], "--target"),
+            (&["--bytes", "1", "--handshake-only"], "--handshake-only"),
+            (&["--target", "localhost"], "localhost"),
+        ] {
+            let message = bench(bad).unwrap_err();
+            assert!(message.contains(why), "{bad:?}: {message}");
+            assert_eq!(message.lines().count(), 1, "{message}");
+        }
+    }
+}
