@@ -11,13 +11,18 @@ mod host;
 mod interrupt;
 mod kernel;
 mod keys;
+mod ladder;
 mod measure;
+mod model;
 mod options;
 mod output;
 mod pkeu;
 mod progress;
+mod report;
 mod rows;
 mod serve;
+mod session;
+mod shelf;
 mod speed;
 mod stop;
 
@@ -38,7 +43,11 @@ fn run() -> Result<ExitCode, Stop> {
     match options.verb {
         Verb::Bench(options) => bench::run(&options),
         Verb::Kernel(options) => kernel::run(&options),
+        Verb::Ladder(options) => ladder::run(&options),
+        Verb::Model(options) => model::run(&options),
+        Verb::Report(options) => report::run(&options),
         Verb::Serve(options) => serve::run(&options),
+        Verb::Session(options) => session::run(&options),
         Verb::Speed(options) => speed::run(&options),
     }
 }

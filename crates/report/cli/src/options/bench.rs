@@ -96,14 +96,14 @@ pub(crate) enum KeyShare {
     Reuse,
 }
 
-fn rsa(text: &str) -> Result<KeyKind, String> {
+pub(super) fn rsa(text: &str) -> Result<KeyKind, String> {
     match text.parse() {
         Ok(kind @ KeyKind::Rsa { .. }) => Ok(kind),
         _ => Err("give rsa-2048, rsa-3072 or rsa-4096: both engines must take the key".to_owned()),
     }
 }
 
-fn protocol(text: &str) -> Result<Protocol, String> {
+pub(super) fn protocol(text: &str) -> Result<Protocol, String> {
     let known = || Protocol::ALL.map(Protocol::word).join(", ");
     let found = Protocol::ALL.into_iter().find(|protocol| protocol.word() == text);
     found.ok_or_else(|| format!("give some of {}", known()))

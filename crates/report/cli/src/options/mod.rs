@@ -2,7 +2,11 @@
 
 mod bench;
 mod kernel;
+mod ladder;
+mod model;
+mod report;
 mod serve;
+mod session;
 mod speed;
 
 use clap::error::ErrorKind;
@@ -10,7 +14,11 @@ use clap::{Parser, Subcommand};
 
 pub(crate) use bench::{Bench, KeyShare};
 pub(crate) use kernel::Kernel;
+pub(crate) use ladder::Ladder;
+pub(crate) use model::Model;
+pub(crate) use report::Report;
 pub(crate) use serve::Serve;
+pub(crate) use session::Session;
 pub(crate) use speed::{Against, Exponent, Speed, Table};
 
 use crate::stop::Stop;
@@ -35,8 +43,16 @@ pub(crate) enum Verb {
     Bench(Bench),
     /// Montgomery products and squares of every kernel that this machine can run
     Kernel(Kernel),
+    /// All six rungs, one after the other: a table, a page, and records
+    Ladder(Ladder),
+    /// Montgomery products on processors that are only described, and at best on this one
+    Model(Model),
+    /// The six rungs from records: a table and a page
+    Report(Report),
     /// The embedded TLS server, with our engine or OpenSSL's
     Serve(Serve),
+    /// What a TLS session costs a server, by part, beside what a real server takes for it
+    Session(Session),
     /// RSA operations: ours beside OpenSSL's and AWS-LC's, in one run
     Speed(Speed),
 }
@@ -57,7 +73,10 @@ impl Options {
     }
 
     /// Of these arguments, without the program's name.
-    #[cfg(test)]
+    ///
+    /// # Errors
+    ///
+    /// They are not right; clap's message in one line.
     pub(crate) fn of(arguments: &[&str]) -> Result<Self, Stop> {
         Self::try_parse_from([&["tollgate"], arguments].concat()).map_err(|error| one_line(&error))
     }

@@ -1,0 +1,159 @@
+//! `tollgate ladder`: all six rungs, one after the other, as one table and one page.
+
+use std::process::ExitCode;
+use std::time::Instant;
+
+use tollgate_ladder::{heading, published, rungs};
+use tollgate_record::{Record, Timestamp};
+
+use crate::host::Host;
+use crate::measure::Notes;
+use crate::options::{Ladder as Options, Options as Line, Verb};
+use crate::output::{Output, say};
+use crate::progress::Progress;
+use crate::stop::Stop;
+use crate::{bench, fleet, interrupt, kernel, model, report, session, shelf, speed};
+
+/// The rungs from the lowest, and the command line that climbs each alone. A rung may need several.
+const RUNGS: [(&str, &[&[&str]]); 6] = [
+    ("0 model", &[&["model"]]),
+    ("1 kernel", &[&["kernel", "--seconds", "2"]]),
+    ("2 operation", &[&["speed", "--bits", "1024,2048,3072,4096", "--seconds", "4"]]),
+    ("3 session", &[&["session", "--parts-only", "--seconds", "25"]]),
+    (
+        "4 server",
+        &[
+            &["bench", "--key", "rsa-2048,rsa-3072", "--rounds", "4", "--seconds", "1"],
+            &["bench", "--protocol", "tls12-rsa", "--rounds", "4", "--seconds", "1"],
+            &["bench", "--protocol", "tls13", "--bytes", "143360", "--rounds", "4", "--seconds", "1"],
+        ],
+    ),
+    ("5 fleet", &[&["fleet"]]),
+];
+
+/// What `--quick` leaves of the time.
+const QUICK: f64 = 0.1;
+
+/// A climb: what was found so far, and where it goes.
+struct Climb {
+    host: Host,
+    output: Output,
+    notes: Notes,
+    records: Vec<Record>,
+    pace: f64,
+}
+
+/// Climbs, prints and writes. After Ctrl-C table and page show what was reached.
+///
+/// # Errors
+///
+/// A rung cannot be measured, or a file cannot be written.
+pub(crate) fn run(options: &Options) -> Result<ExitCode, Stop> {
+    report::check(&options.report)?;
+    let host = Host::this();
+    let file = match &options.json {
+        Some(file) => file.clone(),
+        None => shelf::fresh(&options.records, &host.machine, Timestamp::now())?,
+    };
+    let output = Output::new(Some(&file))?;
+    let pace = if options.quick { QUICK } else { 1.0 };
+    let mut climb = Climb { host, output, notes: Notes::default(), records: Vec::new(), pace };
+    climb.begin()?;
+    for (rung, lines) in RUNGS {
+        climb.rung(rung, lines)?;
+        if interrupt::asked() {
+            break;
+        }
+    }
+    let Climb { output, notes, records, .. } = climb;
+    output.text(&("\n".to_owned() + &heading::lines(&records) + "\n" + &rungs::table(&records)))?;
+    output.text(&notes.lines())?;
+    say(&format!("records: {}", file.display()));
+    report::write(&options.report, &records)?;
+    Ok(interrupt::exit_code())
+}
+
+impl Climb {
+    /// What stands before all rungs: what others published, and what the user must know.
+    fn begin(&mut self) -> Result<(), Stop> {
+        self.records = published::records(Timestamp::now());
+        self.output.records(&self.records)?;
+        self.host.notes().for_each(|note| self.notes.add(note));
+        if !self.host.machine.features.contains("ifma") {
+            self.notes.add(
+                "no AVX-512 IFMA here (or it is switched off): ours runs on the multiplier of the \
+                 integer unit, and batches do not pay"
+                    .to_owned(),
+            );
+        }
+        Ok(())
+    }
+
+    /// One rung, with a bar while it is climbed and a line when it is done.
+    fn rung(&mut self, rung: &'static str, lines: &[&[&str]]) -> Result<(), Stop> {
+        let begun = Instant::now();
+        let before = self.records.len();
+        for line in lines {
+            let verb = Line::of(line)?.verb;
+            let progress = Progress::new(rung);
+            let found = self.collect(verb, &progress)?;
+            drop(progress);
+            self.records.extend(found);
+            if interrupt::asked() {
+                break;
+            }
+        }
+        let (found, seconds) = (self.records.len() - before, begun.elapsed().as_secs());
+        say(&format!("{rung:12} {found:4} figures in {seconds:3} s"));
+        Ok(())
+    }
+
+    fn collect(&mut self, verb: Verb, progress: &Progress) -> Result<Vec<Record>, Stop> {
+        let Self { host, output, notes, records, pace } = self;
+        match verb {
+            Verb::Bench(mut options) => {
+                options.seconds = (options.seconds * *pace).max(0.5);
+                bench::collect(&options, host, output, progress, notes)
+            }
+            Verb::Fleet(options) => fleet::collect(&options, host, records, output),
+            Verb::Kernel(mut options) => {
+                options.seconds = options.seconds.map(|seconds| seconds * *pace);
+                kernel::collect(&options, host, output, progress, notes)
+            }
+            Verb::Model(options) => {
+                let found = model::collect(&options, host)?;
+                output.records(&found)?;
+                Ok(found)
+            }
+            Verb::Session(mut options) => {
+                options.seconds *= *pace;
+                session::collect(&options, host, output, progress)
+            }
+            Verb::Speed(mut options) => {
+                options.seconds = options.seconds.map(|seconds| seconds * *pace);
+                speed::collect(&options, host, records, output, progress, notes)
+            }
+            Verb::Ladder(_) | Verb::Report(_) | Verb::Serve(_) => {
+                unreachable!("no rung is climbed by these")
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_rung_has_command_lines_that_are_right() {
+        for (rung, lines) in RUNGS {
+            for line in lines {
+                let verb = Line::of(line).map(|line| line.verb);
+                assert!(
+                    !matches!(verb, Err(_) | Ok(Verb::Ladder(_) | Verb::Report(_) | Verb::Serve(_))),
+                    "{rung}: {line:?}: {verb:?}"
+                );
+            }
+        }
+    }
+}

@@ -1,0 +1,38 @@
+//! The flags of `tollgate session`.
+
+use std::path::PathBuf;
+
+use clap::Args;
+use tollgate_load::Protocol;
+use tollgate_server::KeyKind;
+
+use super::bench::{protocol, rsa};
+use super::seconds;
+
+#[derive(Args, Clone, Debug)]
+pub(crate) struct Session {
+    /// Bytes of the response, separated by commas [default: 14336, and for RSA-2048 under TLS 1.3
+    /// also from 0 to 143360]
+    #[arg(long, value_name = "LIST", value_delimiter = ',')]
+    pub(crate) bytes: Vec<u64>,
+
+    /// Write the records as JSON Lines to this file, made anew; - is standard output
+    #[arg(long, value_name = "FILE")]
+    pub(crate) json: Option<PathBuf>,
+
+    /// Kinds of the server's key, separated by commas [default: rsa-2048,rsa-3072]
+    #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = rsa)]
+    pub(crate) key: Vec<KeyKind>,
+
+    /// Only the parts: no real server to compare their sum with
+    #[arg(long)]
+    pub(crate) parts_only: bool,
+
+    /// Protocol versions and key exchanges, separated by commas [default: tls12-x25519,tls13]
+    #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = protocol)]
+    pub(crate) protocol: Vec<Protocol>,
+
+    /// Seconds for all parts together; preparation and the real server take some more
+    #[arg(long, value_name = "S", default_value = "25", value_parser = seconds)]
+    pub(crate) seconds: f64,
+}

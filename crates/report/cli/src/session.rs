@@ -1,0 +1,135 @@
+//! `tollgate session`: what a TLS session costs a server, by part, beside what the real one takes.
+
+use core::time::Duration;
+use std::process::ExitCode;
+
+use tollgate_ladder::{heading, session as session_table};
+use tollgate_load::Protocol;
+use tollgate_record::vocabulary as word;
+use tollgate_record::{Kind, Record};
+use tollgate_server::{Engine, KeyKind};
+use tollgate_session::{Context, Plan, SHORT_BYTES, measure, predicted_rate};
+
+use crate::bench;
+use crate::host::Host;
+use crate::interrupt;
+use crate::measure::Notes;
+use crate::options::{Bench, Options as Line, Session as Options, Verb};
+use crate::output::Output;
+use crate::progress::Progress;
+use crate::stop::Stop;
+
+/// Measures and prints.
+///
+/// # Errors
+///
+/// Nothing can be measured.
+pub(crate) fn run(options: &Options) -> Result<ExitCode, Stop> {
+    let mut output = Output::new(options.json.as_deref())?;
+    let (host, mut notes) = (Host::this(), Notes::default());
+    host.notes().for_each(|note| notes.add(note));
+    let progress = Progress::new("session");
+    let mut records = collect(options, &host, &mut output, &progress)?;
+    drop(progress);
+    if !options.parts_only && !interrupt::asked() {
+        let progress = Progress::new("server");
+        for bench in real_server(options)? {
+            let found = bench::collect(&bench, &host, &mut output, &progress, &mut notes)?;
+            records.extend(found);
+        }
+    }
+    let heading = heading::lines(&records) + "\n";
+    output.text(&(heading + &session_table::table(&records) + &notes.lines()))?;
+    Ok(interrupt::exit_code())
+}
+
+/// The records of the parts, of their sums, and of the rates that these promise; none after Ctrl-C.
+///
+/// # Errors
+///
+/// Nothing can be measured.
+pub(crate) fn collect(
+    options: &Options,
+    host: &Host,
+    output: &mut Output,
+    progress: &Progress,
+) -> Result<Vec<Record>, Stop> {
+    progress.plan(1, options.seconds);
+    progress.row(0, "parts of sessions");
+    let context = Context {
+        machine: host.machine.clone(),
+        versions: host.versions.clone(),
+        commit: host.commit.clone(),
+        conditions: host.conditions.clone(),
+    };
+    let measured = measure(&plan(options), &context, &interrupt::asked, &mut |part| {
+        progress.part(part);
+    });
+    let mut records = match measured {
+        Err(_) if interrupt::asked() => return Ok(Vec::new()),
+        measured => measured.map_err(Stop::from_error)?,
+    };
+    if let Some(clock) = &host.machine.core_clock_hz {
+        let is_total = |record: &&Record| {
+            record.quantity.as_str() == word::CYCLES_PER_SESSION
+                && record.subject.parameter(word::PART).is_none()
+                && matches!(record.kind, Kind::Predicted { .. })
+        };
+        let rates: Result<Vec<_>, _> = records
+            .iter()
+            .filter(is_total)
+            .map(|total| predicted_rate(total, clock, 1))
+            .collect();
+        records.extend(rates.map_err(Stop::from_error)?);
+    }
+    output.records(&records)?;
+    Ok(records)
+}
+
+fn plan(options: &Options) -> Plan {
+    let total = Duration::from_secs_f64(options.seconds);
+    if options.key.is_empty() && options.protocol.is_empty() && options.bytes.is_empty() {
+        return Plan::ladder(total);
+    }
+    let (keys, protocols, bytes) = asked(options);
+    Plan::product(&keys, &protocols, &[Engine::OpenSsl, Engine::Tollgate], &bytes, total)
+}
+
+/// What was asked for, each list with its default.
+fn asked(options: &Options) -> (Vec<KeyKind>, Vec<Protocol>, Vec<u64>) {
+    let keys = match &*options.key {
+        [] => vec![KeyKind::Rsa { bits: 2048 }, KeyKind::Rsa { bits: 3072 }],
+        keys => keys.to_vec(),
+    };
+    let protocols = match &*options.protocol {
+        [] => vec![Protocol::Tls12X25519, Protocol::Tls13],
+        protocols => protocols.to_vec(),
+    };
+    let bytes = match &*options.bytes {
+        [] => vec![SHORT_BYTES],
+        bytes => bytes.to_vec(),
+    };
+    (keys, protocols, bytes)
+}
+
+/// The runs of `tollgate bench` that measure the sessions of the plan, those of the sweep excepted.
+fn real_server(options: &Options) -> Result<Vec<Bench>, Stop> {
+    let (keys, protocols, bytes) = asked(options);
+    let keys: Vec<String> = keys.iter().map(ToString::to_string).collect();
+    let protocols: Vec<&str> = protocols.iter().map(|protocol| protocol.word()).collect();
+    let of_bytes = |bytes: &u64| {
+        let line = [
+            ["bench", "--rounds"],
+            ["3", "--seconds"],
+            ["1", "--key"],
+            [&keys.join(","), "--protocol"],
+            [&protocols.join(","), "--bytes"],
+        ];
+        let bytes = bytes.to_string();
+        match Line::of(&[line.as_flattened(), &[&bytes]].concat())?.verb {
+            Verb::Bench(bench) => Ok(bench),
+            other => unreachable!("bench was asked for: {other:?}"),
+        }
+    };
+    bytes.iter().map(of_bytes).collect()
+}
