@@ -1,6 +1,7 @@
 //! The command line: every flag with help, default and unit.
 
 mod bench;
+mod fleet;
 mod kernel;
 mod serve;
 mod speed;
@@ -9,6 +10,7 @@ use clap::error::ErrorKind;
 use clap::{Parser, Subcommand};
 
 pub(crate) use bench::{Bench, KeyShare};
+pub(crate) use fleet::Fleet;
 pub(crate) use kernel::Kernel;
 pub(crate) use serve::Serve;
 pub(crate) use speed::{Against, Exponent, Speed, Table};
@@ -33,6 +35,8 @@ Exit codes: 0 done, 1 measured and not valid, 2 refused (one line on standard er
 pub(crate) enum Verb {
     /// TLS sessions of a server under load: OpenSSL and ours in turn, each count confirmed by its log
     Bench(Bench),
+    /// Cores, costs and response times of many servers, from records of one
+    Fleet(Fleet),
     /// Montgomery products and squares of every kernel that this machine can run
     Kernel(Kernel),
     /// The embedded TLS server, with our engine or OpenSSL's
