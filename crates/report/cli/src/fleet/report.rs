@@ -97,7 +97,11 @@ fn costs(options: &Options, records: &[Record]) -> String {
     }
     for record in of(records, word::JOULES_PER_MILLION) {
         let kilo = record.estimate.point() / 1e3;
-        text += &wrapped(&format!("{} by {}: {kilo:.3} kJ", session(record), by(record)));
+        text += &wrapped(&format!(
+            "{} by {}: a million sessions take {kilo:.3} kJ",
+            session(record),
+            by(record)
+        ));
     }
     for record in of(records, word::SAVED_SHARE) {
         text += &saved(record, "% of the CPU time", 100.0, "");
