@@ -7,6 +7,7 @@ mod chain;
 mod contenders;
 mod explained;
 mod figures;
+mod fleet;
 mod host;
 mod interrupt;
 mod kernel;
@@ -42,6 +43,7 @@ fn run() -> Result<ExitCode, Stop> {
     interrupt::listen()?;
     match options.verb {
         Verb::Bench(options) => bench::run(&options),
+        Verb::Fleet(options) => fleet::run(&options),
         Verb::Kernel(options) => kernel::run(&options),
         Verb::Ladder(options) => ladder::run(&options),
         Verb::Model(options) => model::run(&options),

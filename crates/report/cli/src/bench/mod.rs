@@ -19,6 +19,7 @@ use crate::output::Output;
 use crate::progress::Progress;
 use crate::stop::Stop;
 
+use rounds::Rounds;
 use sitting::Sitting;
 
 /// Measures and prints: verdicts first, then the figures of what is not invalid.
@@ -74,12 +75,16 @@ fn sittings(
         for plan in &plans {
             let label = format!("{key} {}", plan.protocol.word());
             progress.row(sittings.len(), &label);
-            let mut servers = rig.servers()?;
-            let Some(rounds) =
-                rounds::run(options, plan, &mut servers, |part| progress.part(part))?
-            else {
-                return Ok(sittings); // Ctrl-C: this sitting is not whole
-            };
+            let part = |part| progress.part(part);
+            let servers = rig.servers();
+            let rounds =
+                match servers.and_then(|mut all| rounds::run(options, plan, &mut all, part)) {
+                    Ok(Some(rounds)) => rounds,
+                    Ok(None) => return Ok(sittings), // Ctrl-C: this sitting is not whole
+                    Err(stop) if sittings.is_empty() => return Err(stop),
+                    // What was found before it is told all the same.
+                    Err(stop) => Rounds::broken(&stop),
+                };
             let sitting = Sitting::of(label, plan, rounds, &rig.names(), &context(options, host))?;
             output.records(&sitting.records)?;
             sittings.push(sitting);

@@ -16,6 +16,13 @@ pub(super) struct Rounds {
     pub(super) broken: Option<String>,
 }
 
+impl Rounds {
+    /// None, and why.
+    pub(super) fn broken(why: &Stop) -> Self {
+        Self { outcomes: Vec::new(), repeated: 0, broken: Some(why.to_string()) }
+    }
+}
+
 /// Does the rounds: first to last server, then last to first, and so on. After an invalid round
 /// there are no more: no figure could come of them. `None` after Ctrl-C.
 ///

@@ -1,6 +1,7 @@
 //! The command line: every flag with help, default and unit.
 
 mod bench;
+mod fleet;
 mod kernel;
 mod ladder;
 mod model;
@@ -13,6 +14,7 @@ use clap::error::ErrorKind;
 use clap::{Parser, Subcommand};
 
 pub(crate) use bench::{Bench, KeyShare};
+pub(crate) use fleet::Fleet;
 pub(crate) use kernel::Kernel;
 pub(crate) use ladder::Ladder;
 pub(crate) use model::Model;
@@ -41,6 +43,8 @@ Exit codes: 0 done, 1 measured and not valid, 2 refused (one line on standard er
 pub(crate) enum Verb {
     /// TLS sessions of a server under load: OpenSSL and ours in turn, each count confirmed by its log
     Bench(Bench),
+    /// Cores, costs and response times of many servers, from records of one
+    Fleet(Fleet),
     /// Montgomery products and squares of every kernel that this machine can run
     Kernel(Kernel),
     /// All six rungs, one after the other: a table, a page, and records

@@ -1,50 +1,16 @@
-//! The built program: what it refuses and how, what it writes, and that Ctrl-C keeps what is done.
-//! Nothing here depends on how fast anything is.
-#![allow(clippy::unwrap_used, reason = "tests")]
+//! What `speed` and `kernel` refuse and how, what they write, and that Ctrl-C keeps what is done.
 
 use core::time::Duration;
 use std::collections::BTreeSet;
-use std::fs::{self, File};
-use std::io::BufReader;
-use std::path::{Path, PathBuf};
-use std::process::{Command, Output, Stdio};
+use std::fs;
+use std::path::PathBuf;
+use std::process::Stdio;
 use std::thread::sleep;
 use std::time::Instant;
 
 use tollgate_record::{Kind, Record, jsonl};
 
-fn tollgate() -> Command {
-    Command::new(env!("CARGO_BIN_EXE_tollgate"))
-}
-
-fn run(arguments: &[&str]) -> Output {
-    tollgate().args(arguments).output().unwrap()
-}
-
-fn keys() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../vectors/keys")
-}
-
-/// A file name that no other test of this run uses.
-fn scratch(name: &str) -> PathBuf {
-    Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("{}-{name}", std::process::id()))
-}
-
-/// Exit code 2, nothing on standard output, and one line on standard error with `why` in it.
-#[track_caller]
-fn refused(output: &Output, why: &str) {
-    let stderr = String::from_utf8(output.stderr.clone()).unwrap();
-    assert_eq!(output.status.code(), Some(2), "{stderr}");
-    assert_eq!(stderr.lines().count(), 1, "{stderr}");
-    assert!(stderr.starts_with("tollgate: ") && stderr.contains(why), "{why:?} in {stderr}");
-    assert!(output.stdout.is_empty());
-}
-
-fn records(file: &Path) -> Vec<Record> {
-    let records = jsonl::read_all(BufReader::new(File::open(file).unwrap())).unwrap();
-    fs::remove_file(file).unwrap();
-    records
-}
+use crate::program::{keys, records, refused, run, scratch, signal, tollgate};
 
 #[test]
 fn every_bad_key_is_refused_by_name() {
@@ -264,8 +230,7 @@ fn ctrl_c_prints_the_rows_that_are_done() {
         assert!(running.try_wait().unwrap().is_none(), "it ended before the first row");
         sleep(Duration::from_millis(10));
     }
-    let kill = Command::new("kill").args(["-INT", &running.id().to_string()]).status().unwrap();
-    assert!(kill.success());
+    signal("INT", running.id());
     let output = running.wait_with_output().unwrap();
     assert_eq!(output.status.code(), Some(130), "{output:?}");
     let stdout = String::from_utf8(output.stdout).unwrap();

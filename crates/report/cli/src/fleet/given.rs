@@ -1,0 +1,117 @@
+//! What a forecast rests on: CPU times of sessions, from records or from the command line.
+
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::BufReader;
+
+use tollgate_fleet::SessionCost;
+use tollgate_fleet::forecast::Basis;
+use tollgate_record::vocabulary as word;
+use tollgate_record::{Estimate, Kind, Machine, Record, Subject, Timestamp, Unit, jsonl};
+
+use crate::host::Host;
+use crate::options::Fleet as Options;
+use crate::stop::Stop;
+
+/// What one session costs a server, and who says so.
+pub(super) struct Given {
+    pub(super) record: Record,
+    pub(super) basis: Basis,
+    pub(super) session: SessionCost,
+    /// Whose engine it is.
+    pub(super) by: String,
+}
+
+impl Given {
+    /// Whether the two did the same, and this one is what others are compared with.
+    pub(super) fn is_opponent_of(&self, other: &Self) -> bool {
+        let same = self.record.subject.path() == other.record.subject.path()
+            && self.session.bytes() == other.session.bytes();
+        same && self.by == "openssl" && other.by != self.by
+    }
+
+    /// The CPU time over that of `other`, if it was measured in pairs.
+    pub(super) fn ratio_against(&self, other: &Self, known: &[Record]) -> Option<Estimate> {
+        let subject = self.record.subject.with(word::AGAINST, &other.by).ok()?;
+        let is = |record: &&Record| {
+            record.subject == subject && record.quantity.as_str() == word::SERVER_CPU_RATIO
+        };
+        known.iter().find(is).map(|record| record.estimate)
+    }
+}
+
+/// All records of the files, or one that says what the command line does.
+///
+/// # Errors
+///
+/// A file cannot be read, or a line of it is no record.
+pub(super) fn read(options: &Options) -> Result<Vec<Record>, Stop> {
+    if let Some(us) = options.cpu_us {
+        return Ok(vec![of_command_line(us, options.bytes)?]);
+    }
+    if options.records.is_empty() {
+        let why = "nothing to compute from: give --records FILE, made by tollgate bench --json, or \
+                   --cpu-us X";
+        return Err(Stop::new(why));
+    }
+    let mut records = Vec::new();
+    for path in &options.records {
+        let name = path.display();
+        let file = File::open(path).map_err(|error| Stop::new(format!("{name}: {error}")))?;
+        let found = jsonl::read_all(BufReader::new(file));
+        records.extend(found.map_err(|error| Stop::new(format!("{name}: {error}")))?);
+    }
+    Ok(records)
+}
+
+/// The record of a CPU time that the user states.
+fn of_command_line(us: f64, bytes: u64) -> Result<Record, Stop> {
+    let subject: Subject = "server/session?by=given".parse().map_err(Stop::from_error)?;
+    Ok(Record {
+        subject: subject.with(word::BYTES, bytes).map_err(Stop::from_error)?,
+        quantity: word::SERVER_CPU_NS_PER_SESSION.parse().expect("a quantity of the vocabulary"),
+        unit: Unit::Nanos,
+        estimate: Estimate::exact(1e3 * us).map_err(Stop::from_error)?,
+        kind: Kind::Published { source: "the command line".to_owned() },
+        machine: Machine::unknown("not named"),
+        versions: BTreeMap::new(),
+        commit: None,
+        conditions: BTreeMap::new(),
+        taken_at: Timestamp::now(),
+    })
+}
+
+/// The sessions whose CPU time is among the records; of several records about one, the last.
+///
+/// # Errors
+///
+/// There are none, or one cannot be computed with.
+pub(super) fn sessions(known: &[Record], host: &Host) -> Result<Vec<Given>, Stop> {
+    let mut wanted: Vec<&Record> = Vec::new();
+    for record in known {
+        let is_cpu = record.quantity.as_str() == word::SERVER_CPU_NS_PER_SESSION;
+        if is_cpu && record.subject.parameter(word::AGAINST).is_none() {
+            wanted.retain(|earlier| earlier.subject != record.subject);
+            wanted.push(record);
+        }
+    }
+    if wanted.is_empty() {
+        let what = word::SERVER_CPU_NS_PER_SESSION;
+        return Err(Stop::new(format!(
+            "no record of {what}: make some with tollgate bench --json FILE, or give --cpu-us"
+        )));
+    }
+    let given = |record: &Record| {
+        let subject = &record.subject;
+        let bytes = subject.parameter(word::BYTES).map_or(Ok(0), str::parse);
+        let bytes = bytes.map_err(|_| Stop::new(format!("{subject}: bytes is no number")))?;
+        Ok(Given {
+            record: record.clone(),
+            basis: Basis::of(record, host.commit.clone(), Timestamp::now())
+                .map_err(Stop::from_error)?,
+            session: SessionCost::from_record(record, bytes).map_err(Stop::from_error)?,
+            by: subject.parameter(word::BY).unwrap_or("-").to_owned(),
+        })
+    };
+    wanted.into_iter().map(given).collect()
+}

@@ -1,0 +1,198 @@
+//! `tollgate bench`: no figure without a referee who agrees. Whether this machine is steady enough
+//! for a valid run is not asked; counts must agree in any case.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::process::{Command, Stdio};
+
+use tollgate_record::{Kind, Record};
+
+use crate::program::{Serve, records, refused, run, scratch, signal, tollgate};
+
+/// The wrapped lines of `text` that start with `start`, each as one.
+fn joined(text: &str, start: &str) -> Vec<String> {
+    let whole = text.replace("\n  ", " ");
+    whole.lines().filter(|line| line.starts_with(start)).map(str::to_owned).collect()
+}
+
+/// The numbers of a line, in order.
+fn numbers(line: &str) -> Vec<u64> {
+    line.split(|c: char| !c.is_ascii_digit()).filter_map(|word| word.parse().ok()).collect()
+}
+
+/// Handshakes and sessions as the client counted them; the log's are asserted to be the same.
+#[track_caller]
+fn agreed(stdout: &str, server: &str) -> (u64, u64) {
+    let lines = joined(stdout, &format!("- {server}: runs: "));
+    let [line] = lines.as_slice() else { panic!("one line of {server} in\n{stdout}") };
+    let [runs, handshakes, sessions, failures, logged, resumed, responses] = numbers(line)[..]
+    else {
+        panic!("{line}")
+    };
+    assert!(runs >= 1 && handshakes > 0, "{line}");
+    assert_eq!((handshakes, sessions, failures, resumed), (logged, responses, 0, 0), "{line}");
+    (handshakes, sessions)
+}
+
+#[test]
+fn both_engines_are_loaded_in_turn_and_their_logs_agree() {
+    let file = scratch("bench.jsonl");
+    let output = run(&[
+        "bench",
+        "--rounds",
+        "2",
+        "--seconds",
+        "0.5",
+        "--drift-max",
+        "1",
+        "--protocol",
+        "tls12-rsa",
+        "--connections",
+        "4",
+        "--json",
+        file.to_str().unwrap(),
+    ]);
+    let stdout = String::from_utf8(output.stdout).unwrap();
+    assert!(stdout.lines().all(|line| line.chars().count() <= 100), "{stdout}");
+    let place = |word: &str| stdout.find(word).unwrap_or_else(|| panic!("{word} in\n{stdout}"));
+    agreed(&stdout, "openssl");
+    agreed(&stdout, "tollgate");
+    let records = records(&file);
+    if output.status.code() == Some(1) {
+        assert!(place("INVALID") > 0 && records.is_empty(), "{stdout}");
+        return println!("nothing of this run is valid here:\n{stdout}");
+    }
+    assert_eq!(output.status.code(), Some(0), "{stdout}");
+    assert!(place("plan: ") < place("tls12-rsa: VALID"), "{stdout}");
+    assert!(place("tls12-rsa: VALID") < place("sessions x"), "verdicts come first\n{stdout}");
+    let measured = |subject: &str, quantity: &str| {
+        let is = |r: &&Record| r.subject.to_string() == subject && r.quantity.as_str() == quantity;
+        let found = records.iter().find(is);
+        let found = found.unwrap_or_else(|| panic!("no {subject} {quantity}"));
+        assert_eq!(found.kind, Kind::Measured);
+        assert!(found.versions.contains_key("openssl"));
+        assert_eq!(found.conditions["rounds"], "2");
+        assert!(found.conditions.contains_key("rounds_repeated"));
+        found.estimate.point()
+    };
+    for by in ["openssl", "tollgate"] {
+        let parameters = format!("rsa-2048/tls12-rsa?by={by}&bytes=14336");
+        assert!(measured(&format!("server/{parameters}"), "sessions_per_s") > 0.0);
+        let nanos = measured(&format!("server/{parameters}"), "server_cpu_ns_per_session");
+        if cfg!(target_arch = "x86_64") {
+            let cycles = measured(&format!("session/{parameters}"), "cycles_per_session");
+            assert!((0.2..20.0).contains(&(cycles / nanos)), "{cycles} cycles in {nanos} ns");
+        }
+    }
+    let against = "server/rsa-2048/tls12-rsa?against=openssl&by=tollgate&bytes=14336";
+    assert!(measured(against, "sessions_per_s_ratio") > 0.0);
+}
+
+#[test]
+fn each_handshake_that_the_client_counts_is_in_the_log_of_another_process() {
+    let mut serve = Serve::start("target.log", &[]);
+    let log = serve.log.to_str().unwrap().to_owned();
+    let output = run(&[
+        "bench",
+        "--target",
+        &serve.address,
+        "--log",
+        &log,
+        "--pid",
+        &serve.child.id().to_string(),
+        "--rounds",
+        "1",
+        "--seconds",
+        "0.5",
+        "--drift-max",
+        "1",
+        "--protocol",
+        "tls13",
+        "--connections",
+        "4",
+        "--verify",
+        "always",
+    ]);
+    let stdout = String::from_utf8(output.stdout).unwrap();
+    let (handshakes, sessions) = agreed(&stdout, "tollgate");
+    signal("TERM", serve.child.id());
+    serve.child.wait().unwrap();
+    let log = fs::read_to_string(&serve.log).unwrap();
+    let lines = |what: &str| log.lines().filter(|line| line.contains(what)).count() as u64;
+    assert_eq!(lines("\"outcome\":\"full\""), handshakes, "{stdout}");
+    assert_eq!(lines("\"complete\":true"), sessions, "{stdout}");
+}
+
+#[test]
+fn without_a_log_nobody_confirms() {
+    let serve = Serve::start("unread.log", &[]);
+    let output = run(&[
+        "bench",
+        "--target",
+        &serve.address,
+        "--rounds",
+        "1",
+        "--seconds",
+        "0.5",
+        "--drift-max",
+        "1",
+        "--protocol",
+        "tls12-p256",
+        "--handshake-only",
+        "--connections",
+        "4",
+    ]);
+    let stdout = String::from_utf8(output.stdout).unwrap();
+    assert!(joined(&stdout, "- external: ").concat().contains("no server's log was read"));
+    assert!(!stdout.contains(": VALID"), "{stdout}");
+    assert!(stdout.contains("UNCONFIRMED") || stdout.contains("INVALID"), "{stdout}");
+}
+
+#[test]
+fn a_server_that_is_killed_leaves_no_figure() {
+    let serve = Serve::start("killed.log", &[]);
+    let file = scratch("killed.jsonl");
+    let bench = tollgate()
+        .args(["bench", "--target", &serve.address, "--seconds", "100", "--rounds", "1", "--log"])
+        .arg(&serve.log)
+        .arg("--json")
+        .arg(&file)
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    while fs::read_to_string(&serve.log).unwrap().lines().count() < 200 {
+        std::thread::sleep(core::time::Duration::from_millis(10));
+    }
+    signal("KILL", serve.child.id());
+    let output = bench.wait_with_output().unwrap();
+    let stdout = String::from_utf8(output.stdout).unwrap();
+    assert_eq!(output.status.code(), Some(1), "{stdout}");
+    // The first protocol was under load; the second one was not begun.
+    assert!(stdout.contains("tls12-x25519: INVALID") && stdout.contains("stopped answering"));
+    assert!(stdout.contains("tls13: INVALID") && stdout.contains("nothing listens"), "{stdout}");
+    assert!(!stdout.contains("per s") && records(&file).is_empty(), "{stdout}");
+}
+
+#[test]
+fn what_cannot_be_measured_is_one_line() {
+    refused(&run(&["bench", "--target", "127.0.0.1:1"]), "nothing listens on 127.0.0.1:1");
+    refused(&run(&["bench", "--target", "192.0.2.1:443"]), "loopback");
+    refused(&run(&["bench", "--target", "127.0.0.1:1", "--log", "/no/such/log"]), "/no/such/log");
+    refused(&run(&["bench", "--target", "127.0.0.1:1", "--pid", "4194305"]), "--pid");
+    refused(&run(&["bench", "--connections", "0"]), "connections");
+    refused(&run(&["bench", "--client-cores", "2000"]), "cores");
+    refused(&run(&["bench", "--server-cores", "1000"]), "core 1000");
+    refused(&run(&["bench", "--key", "ecdsa-p256"]), "both engines");
+    let command =
+        format!("ulimit -n 30; exec {} bench --connections 100", env!("CARGO_BIN_EXE_tollgate"));
+    let output = Command::new("sh").args(["-c", &command]).output().unwrap();
+    refused(&output, "file descriptors");
+    // Whatever happened, logs of this program's servers are gone.
+    let left: BTreeSet<_> = fs::read_dir(std::env::temp_dir())
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name().to_string_lossy().into_owned())
+        .filter(|name| name.starts_with(&format!("tollgate-bench-{}-", std::process::id())))
+        .collect();
+    assert!(left.is_empty(), "{left:?}");
+}

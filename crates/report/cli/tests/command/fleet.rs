@@ -1,0 +1,117 @@
+//! `tollgate fleet`: predictions from records, or from one figure.
+
+use std::collections::BTreeMap;
+use std::fs::{self, File};
+
+use tollgate_record::{Estimate, Kind, Machine, Record, Timestamp, Unit, jsonl};
+
+use crate::program::{records, refused, run, scratch};
+
+fn server(by: &str, us: f64) -> Record {
+    Record {
+        subject: format!("server/rsa-2048/tls13?by={by}&bytes=14336").parse().unwrap(),
+        quantity: "server_cpu_ns_per_session".parse().unwrap(),
+        unit: Unit::Nanos,
+        estimate: Estimate::new(1e3 * us, (0.99e3 * us, 1.01e3 * us), 5).unwrap(),
+        kind: Kind::Measured,
+        machine: Machine::unknown("Some Processor 9000"),
+        versions: BTreeMap::new(),
+        commit: None,
+        conditions: BTreeMap::new(),
+        taken_at: Timestamp::now(),
+    }
+}
+
+fn point(records: &[Record], subject: &str, quantity: &str) -> f64 {
+    let is = |r: &&Record| r.subject.to_string() == subject && r.quantity.as_str() == quantity;
+    let found = records.iter().find(is);
+    let found = found.unwrap_or_else(|| panic!("no {subject} {quantity}"));
+    assert!(matches!(&found.kind, Kind::Predicted { by, .. } if by == "5-fleet"));
+    found.estimate.point()
+}
+
+#[test]
+fn two_engines_are_sized_and_compared() {
+    let (from, to) = (scratch("measured.jsonl"), scratch("fleet.jsonl"));
+    let mut writer = jsonl::Writer::new(File::create(&from).unwrap());
+    writer.write(&server("openssl", 600.0)).unwrap();
+    writer.write(&server("tollgate", 400.0)).unwrap();
+    let output = run(&[
+        "fleet",
+        "--records",
+        from.to_str().unwrap(),
+        "--gbps",
+        "1,10",
+        "--price-per-core-hour",
+        "0.07",
+        "--currency",
+        "EUR",
+        "--watts",
+        "5",
+        "--cores-per-machine",
+        "64",
+        "--json",
+        to.to_str().unwrap(),
+    ]);
+    fs::remove_file(&from).unwrap();
+    let (stdout, records) = (String::from_utf8(output.stdout).unwrap(), records(&to));
+    assert_eq!(output.status.code(), Some(0), "{stdout}");
+    assert!(stdout.lines().all(|line| line.chars().count() <= 100), "{stdout}");
+    let of = |by: &str, more: &str| format!("fleet/rsa-2048/tls13?{more}by={by}&bytes=14336");
+    // 10^10 bits over 14 336 bytes are 87 193.08 sessions per second: 400 us each, at 70 %.
+    let ten = of("tollgate", "") + "&link_gbps=10";
+    assert_eq!(point(&records, &ten, "whole_cores"), 50.0);
+    assert_eq!(point(&records, &ten, "cores_left"), 14.0);
+    assert_eq!(point(&records, &(of("openssl", "") + "&link_gbps=10"), "machines"), 2.0);
+    // A million sessions are 400 s, at 70 % 571.4 s: 0.01111 EUR; and 2000 J.
+    let cost =
+        point(&records, &(of("tollgate", "") + "&currency=EUR"), "cost_per_million_sessions");
+    assert!((cost - 0.07 * 400.0 / 0.7 / 3600.0).abs() < 1e-9, "{cost}");
+    let joules = point(&records, &of("tollgate", ""), "joules_per_million_sessions");
+    assert!((joules - 2000.0).abs() < 1e-6, "{joules}");
+    let share = point(&records, &of("tollgate", "against=openssl&"), "saved_share");
+    assert!((share - 1.0 / 3.0).abs() < 1e-9, "{share}");
+    for part in ["74.7 [", "saves 33.3 [", "% of the CPU time against openssl", "1.50 times as"] {
+        assert!(stdout.contains(part), "{part:?} in\n{stdout}");
+    }
+    assert!(!records.iter().any(|r| r.subject.parameter("against") == Some("tollgate")));
+}
+
+#[test]
+fn one_figure_is_enough() {
+    let output = run(&[
+        "fleet",
+        "--cpu-us",
+        "500",
+        "--bytes",
+        "0",
+        "--sessions-per-s",
+        "5000",
+        "--utilisation",
+        "1",
+        "--json",
+        "-",
+    ]);
+    assert_eq!(output.status.code(), Some(0), "{output:?}");
+    let records = jsonl::read_all(output.stdout.as_slice()).unwrap();
+    let subject = "fleet/session?by=given&bytes=0&sessions_per_s=5000";
+    assert_eq!(point(&records, subject, "cores"), 2.5);
+    let stderr = String::from_utf8(output.stderr).unwrap();
+    assert!(stderr.contains("fill no link") && stderr.contains("5000/s"), "{stderr}");
+    assert!(!stderr.contains("cost"), "no price, no cost: {stderr}");
+}
+
+#[test]
+fn what_gives_no_forecast_is_one_line() {
+    let empty = scratch("empty.jsonl");
+    File::create(&empty).unwrap();
+    refused(&run(&["fleet"]), "--records");
+    refused(&run(&["fleet", "--records", empty.to_str().unwrap()]), "tollgate bench --json");
+    refused(&run(&["fleet", "--records", "/no/such/file"]), "/no/such/file");
+    refused(&run(&["fleet", "--records", "/etc/passwd"]), "/etc/passwd: line 1");
+    refused(&run(&["fleet", "--cpu-us", "0"]), "above 0");
+    refused(&run(&["fleet", "--cpu-us", "1", "--utilisation", "1.5"]), "at most 1");
+    refused(&run(&["fleet", "--cpu-us", "1", "--currency", "euro"]), "EUR");
+    refused(&run(&["fleet", "--cpu-us", "1", "--gbps", "nan"]), "above 0");
+    fs::remove_file(&empty).unwrap();
+}

@@ -1,0 +1,10 @@
+//! The built program: what it refuses and how, what it writes, what signals do.
+//! Nothing here depends on how fast anything is.
+#![allow(clippy::unwrap_used, reason = "tests")]
+#![allow(clippy::print_stdout, reason = "what was skipped is said")]
+
+mod bench;
+mod fleet;
+mod measuring;
+mod program;
+mod serve;

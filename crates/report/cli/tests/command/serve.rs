@@ -1,0 +1,85 @@
+//! `tollgate serve`: from its first line to its report.
+
+use std::fs::{self, Permissions};
+use std::io::{BufRead as _, BufReader, Read as _};
+use std::net::TcpStream;
+use std::os::unix::fs::PermissionsExt as _;
+use std::process::Command;
+
+use crate::program::{Serve, keys, refused, run, scratch, signal};
+
+#[test]
+fn it_says_who_signs_and_at_the_end_what_was_served() {
+    let mut serve = Serve::start("serve.log", &["--engine", "openssl", "--key-type", "ecdsa-p256"]);
+    for line in ["certificate: ecdsa-p256, self-signed", "engine: openssl", "provider \"default\""]
+    {
+        assert!(serve.said.contains(line), "{line:?} in {}", serve.said);
+    }
+    // Not TLS: a handshake that fails.
+    std::io::Write::write_all(&mut TcpStream::connect(&serve.address).unwrap(), b"GET /\r\n\r\n")
+        .unwrap();
+    while fs::read_to_string(&serve.log).unwrap().lines().count() < 2 {
+        std::thread::yield_now();
+    }
+    signal("TERM", serve.child.id());
+    let mut report = String::new();
+    serve.stdout.read_to_string(&mut report).unwrap();
+    assert_eq!(serve.child.wait().unwrap().code(), Some(0), "{report}");
+    assert!(report.contains("handshakes: 0 full, 0 resumed, 1 failed (malformed 1)"), "{report}");
+    assert!(report.contains("log: 1 lines, 0 lost"), "{report}");
+    let log = fs::read_to_string(&serve.log).unwrap();
+    assert!(log.lines().last().unwrap().contains("\"stop\""), "{log}");
+}
+
+#[test]
+fn a_second_signal_cuts() {
+    let mut serve = Serve::start("second.log", &["--drain", "600", "--handshake-limit", "600"]);
+    // A handshake that never comes to its end.
+    let silent = TcpStream::connect(&serve.address).unwrap();
+    let mut hello = &silent;
+    std::io::Write::write_all(&mut hello, &[0x16, 3, 1]).unwrap();
+    signal("TERM", serve.child.id());
+    let mut stderr = BufReader::new(serve.child.stderr.take().unwrap());
+    let mut said = String::new();
+    stderr.read_line(&mut said).unwrap();
+    assert!(said.contains("again"), "{said}");
+    signal("TERM", serve.child.id());
+    assert_eq!(serve.child.wait().unwrap().code(), Some(130));
+    drop(silent);
+}
+
+#[test]
+fn what_cannot_be_served_is_one_line() {
+    let first = Serve::start("first.log", &[]);
+    let serve = |flags: &[&str]| run(&[&["serve", "--address", "127.0.0.1:0"], flags].concat());
+    refused(&run(&["serve", "--address", &first.address]), "the port is in use");
+    refused(&serve(&["--cert", "/no/such.pem", "--key", "/no/such.pem"]), "/no/such.pem");
+    refused(&serve(&["--cert", "x.pem"]), "--key");
+    refused(&serve(&["--key-type", "rsa-1024"]), "rsa-2048");
+    refused(&serve(&["--workers", "2", "--pin", "0"]), "one core per worker");
+    refused(&serve(&["--suites", "AES128-SHA"]), "(--rsa-kx)");
+    refused(&serve(&["--key-type", "ecdsa-p256"]), "ecdsa-p256"); // our engine takes RSA only
+    refused(&serve(&["--protocols", "ssl3"]), "tls13");
+    refused(&serve(&["--access-log", "/no/such/folder/log"]), "/no/such/folder/log");
+    refused(&run(&["serve", "--address", "localhost:1"]), "localhost:1");
+}
+
+#[test]
+fn without_descriptors_or_permission_it_says_so() {
+    let command =
+        format!("ulimit -n 5; exec {} serve --address 127.0.0.1:0", env!("CARGO_BIN_EXE_tollgate"));
+    let output = Command::new("sh").args(["-c", &command]).output().unwrap();
+    refused(&output, "no file descriptors left");
+
+    let key = scratch("unreadable.pem");
+    fs::copy(keys().join("rsa-2048.pem"), &key).unwrap();
+    fs::set_permissions(&key, Permissions::from_mode(0o0)).unwrap();
+    if fs::read(&key).is_ok() {
+        println!("skipped: this user may read everything");
+    } else {
+        let name = key.to_str().unwrap();
+        refused(&run(&["serve", "--cert", name, "--key", name]), name);
+        refused(&run(&["serve", "--address", "127.0.0.1:1"]), "no permission");
+    }
+    fs::remove_file(&key).unwrap();
+}
