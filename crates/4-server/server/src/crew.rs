@@ -5,7 +5,7 @@ use core::time::Duration;
 use std::io;
 use std::net;
 use std::sync::Arc;
-use std::sync::mpsc::{self, Receiver, Sender};
+use std::sync::mpsc::{self, Receiver, Sender, SyncSender};
 use std::thread::{self, JoinHandle};
 use std::time::Instant;
 
@@ -13,12 +13,12 @@ use mio::{Poll, Waker};
 use rustix::thread::CpuSet;
 use zeroize::Zeroizing;
 
-use crate::certificate::Credentials;
+use crate::certificate::{Credentials, KeyKind};
 use crate::config::Config;
 use crate::engine::Acceptor;
 use crate::error::{Error, Unavailable};
 use crate::ffi::TicketKeys;
-use crate::log::{Journal, SCHEMA, StartLine, Writer};
+use crate::log::{Journal, Line, SCHEMA, StartLine, Writer};
 use crate::log_time::now_us;
 use crate::shared::Shared;
 use crate::worker::{WAKE, Worker};
@@ -83,18 +83,7 @@ impl Crew {
         address: SocketAddr,
     ) -> Result<Option<Writer>, Error> {
         let shared = &plan.shared;
-        let start = StartLine {
-            time_us: now_us(),
-            schema: SCHEMA,
-            address: address.to_string(),
-            engine: plan.config.engine.name().to_owned(),
-            provider: plan.config.engine.provider().to_owned(),
-            key: plan.credentials.kind.to_string(),
-            workers: plan.config.workers as u64,
-            openssl: openssl::version::version().to_owned(),
-        };
-        let log = plan.config.access_log.as_deref();
-        let log = log.map(|path| Writer::start(path, start, shared.log())).transpose()?;
+        let log = start_log(&plan.config, plan.credentials.kind, address, shared)?;
         let (writer, to) = log.unzip();
         shared.begin();
         for go in self.go.drain(..) {
@@ -141,6 +130,27 @@ impl Drop for Crew {
             let _ = thread.join();
         }
     }
+}
+
+/// Starts the access log, if one is asked for.
+pub(crate) fn start_log(
+    config: &Config,
+    key: KeyKind,
+    address: SocketAddr,
+    shared: &Shared,
+) -> Result<Option<(Writer, SyncSender<Vec<Line>>)>, Error> {
+    let start = StartLine {
+        time_us: now_us(),
+        schema: SCHEMA,
+        address: address.to_string(),
+        engine: config.engine.name().to_owned(),
+        provider: config.engine.provider().to_owned(),
+        key: key.to_string(),
+        workers: config.workers as u64,
+        openssl: openssl::version::version().to_owned(),
+    };
+    let log = config.access_log.as_deref();
+    log.map(|path| Writer::start(path, start, shared.log())).transpose()
 }
 
 /// A worker thread from beginning to end.

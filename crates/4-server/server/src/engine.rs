@@ -7,7 +7,7 @@
 use core::ffi::CStr;
 
 use openssl::error::ErrorStack;
-use openssl::lib_ctx::LibCtx;
+use openssl::lib_ctx::{LibCtx, LibCtxRef};
 use openssl::pkey::{PKeyRef, Private};
 use openssl::provider::Provider;
 use openssl::ssl::{
@@ -34,7 +34,7 @@ impl Engine {
     }
 
     /// The property query under which everything is fetched.
-    const fn query(self) -> &'static CStr {
+    pub(crate) const fn query(self) -> &'static CStr {
         match self {
             Self::OpenSsl => c"provider=default",
             // Preferred, not demanded: digests, curves and ciphers stay with the default provider.
@@ -48,7 +48,7 @@ impl Engine {
 pub(crate) struct Acceptor {
     context: SslContext,
     _providers: Vec<Provider>,
-    _library: LibCtx,
+    library: LibCtx,
 }
 
 impl Acceptor {
@@ -77,7 +77,17 @@ impl Acceptor {
         let rsa_kx = config.suites_of(Protocol::Tls12, credentials.kind);
         let decrypts = rsa_kx.iter().any(|suite| suite.is_rsa_key_exchange());
         prove(config.engine, &library, &key, credentials.kind, decrypts)?;
-        Ok(Self { context: context.build(), _providers: providers, _library: library })
+        Ok(Self { context: context.build(), _providers: providers, library })
+    }
+
+    /// Where everything of this context is fetched.
+    pub(crate) fn library(&self) -> &LibCtxRef {
+        &self.library
+    }
+
+    /// The server's key, in that library.
+    pub(crate) fn key(&self) -> &PKeyRef<Private> {
+        self.context.private_key().expect("`new` gives the context a key")
     }
 
     /// A new connection, before its handshake.

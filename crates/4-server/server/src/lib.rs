@@ -8,6 +8,7 @@
 //!   to [`BODY_BYTES_MAX`]), files below a root, `/metrics`; GET and HEAD.
 //! * TLS 1.2 and 1.3; RSA key exchange only where [`Config::allow_rsa_kx`] says so; no resumption
 //!   unless asked for; no early data, no renegotiation, no compression.
+//! * [`in_memory`] has the same connections without sockets, for who measures what they cost.
 //! * [`log`] is the access log, one line per handshake and per request, and its reader.
 //! * Every wait and every queue is bounded by [`Limits`].
 //!
@@ -44,6 +45,7 @@ mod error;
 mod failure;
 mod ffi;
 mod http;
+pub mod in_memory;
 mod listener;
 pub mod log;
 mod log_time;

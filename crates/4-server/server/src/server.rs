@@ -41,9 +41,7 @@ impl Server {
         let credentials = Credentials::load(&config.certificate)?;
         let root = config.root.as_deref().map(Root::open).transpose()?;
         let certificate_pem = credentials.chain_pem()?;
-        let mut tickets: Zeroizing<TicketKeys> = Zeroizing::new([0; 80]);
-        openssl::rand::rand_bytes(&mut *tickets)
-            .map_err(Unavailable::openssl("making ticket keys"))?;
+        let tickets = ticket_keys()?;
         let refuse = |why| Unavailable::Listen { address: config.address, why };
         let (address, sockets) =
             listen(config.address, config.workers, config.limits.backlog).map_err(refuse)?;
@@ -70,6 +68,13 @@ impl Server {
             stopped: false,
         })
     }
+}
+
+/// New keys for session tickets.
+pub(crate) fn ticket_keys() -> Result<Zeroizing<TicketKeys>, Error> {
+    let mut keys: Zeroizing<TicketKeys> = Zeroizing::new([0; 80]);
+    openssl::rand::rand_bytes(&mut *keys).map_err(Unavailable::openssl("making ticket keys"))?;
+    Ok(keys)
 }
 
 /// A running server. Dropping it stops it at once.

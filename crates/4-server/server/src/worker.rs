@@ -40,7 +40,7 @@ const FIRST_REQUEST_GRACE: Duration = Duration::from_secs(1);
 
 /// One worker's belongings. Fields are dropped in this order: connections before the TLS context.
 pub(crate) struct Worker {
-    connections: Slab<Connection>,
+    connections: Slab<Connection<TcpStream>>,
     listener: Option<TcpListener>,
     poll: Poll,
     acceptor: Acceptor,
@@ -212,7 +212,7 @@ impl Worker {
         key: usize,
         now: Instant,
         journal: &mut Journal,
-        act: impl FnOnce(&mut Connection, &mut Context<'_>) -> Next,
+        act: impl FnOnce(&mut Connection<TcpStream>, &mut Context<'_>) -> Next,
     ) {
         // A connection may be gone before its event is looked at.
         let Some(connection) = self.connections.get_mut(key) else {
@@ -256,8 +256,9 @@ impl Worker {
             return;
         }
         self.next_sweep = now + SWEEP;
-        let late =
-            |(key, connection): (usize, &Connection)| (connection.deadline() <= now).then_some(key);
+        let late = |(key, connection): (usize, &Connection<TcpStream>)| {
+            (connection.deadline() <= now).then_some(key)
+        };
         let late: Vec<usize> = self.connections.iter().filter_map(late).collect();
         for key in late {
             self.with(key, now, journal, |connection, cx| {

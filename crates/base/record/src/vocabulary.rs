@@ -98,6 +98,8 @@ pub const PART_LIBRARY: &str = "library";
 pub const PART_SYSTEM: &str = "system";
 /// Parameter: a message of the handshake, as `server-key-exchange`.
 pub const MESSAGE: &str = "message";
+/// Condition: how many of each primitive a prediction counts.
+pub const COUNTS: &str = "counts";
 /// Parameter: payload of a session in bytes.
 pub const BYTES: &str = "bytes";
 /// Parameter: what a session without payload does: [`HANDSHAKE`].

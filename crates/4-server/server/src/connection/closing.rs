@@ -1,14 +1,13 @@
 //! The last phases: `close_notify`, then waiting for the client to close too; and time limits.
 
-use std::io::{self, Read as _};
-use std::net::Shutdown;
+use std::io;
 
 use openssl::ssl::ShutdownResult;
 
-use super::{Connection, Context, Phase, Step};
+use super::{Connection, Context, Phase, Step, Transport};
 use crate::failure::{Broken, End, Failure};
 
-impl Connection {
+impl<S: Transport> Connection<S> {
     /// Ends the connection as TLS wants it.
     pub(super) fn begin_closing(&mut self, end: End, cx: &mut Context<'_>) -> Step {
         self.conclude(end, cx);
@@ -30,7 +29,7 @@ impl Connection {
     /// A socket that is closed while bytes of the client are unread is reset, and the reset can
     /// overtake what we sent last. So our side is closed first.
     pub(super) fn begin_lingering(&mut self, cx: &Context<'_>) -> Step {
-        if self.socket().shutdown(Shutdown::Write).is_err() {
+        if self.socket().close_writing().is_err() {
             return Step::Done;
         }
         self.phase = Phase::Lingering;

@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use openssl::ssl::ErrorCode;
 
-use super::{Connection, Context, Phase, Step};
+use super::{Connection, Context, Phase, Step, Transport};
 use crate::failure::{Broken, End};
 use crate::http::{Body, Head, Parsed, RECORD_BYTES_MAX, Request, Response, Status, parse};
 use crate::log::{Line, RequestLine};
@@ -51,7 +51,7 @@ impl Exchange {
     }
 }
 
-impl Connection {
+impl<S: Transport> Connection<S> {
     /// Answers what has been received, or receives.
     pub(super) fn read(&mut self, cx: &mut Context<'_>) -> Step {
         let exchange = &mut self.exchange;

@@ -6,7 +6,7 @@ use std::time::Instant;
 
 use openssl::ssl::{SslRef, SslVersion};
 
-use super::{Connection, Context, Phase, Step};
+use super::{Connection, Context, Phase, Step, Transport};
 use crate::counters::Tally;
 use crate::engine::group_name;
 use crate::failure::{Broken, Failure};
@@ -38,7 +38,7 @@ impl Session {
     }
 }
 
-impl Connection {
+impl<S: Transport> Connection<S> {
     pub(super) fn handshake(&mut self, cx: &mut Context<'_>) -> Step {
         let Err(error) = self.stream.accept() else {
             self.completed(cx);

@@ -7,6 +7,8 @@ mod closing;
 mod exchange;
 mod handshake;
 
+use std::io::{self, Read, Write};
+use std::net::Shutdown;
 use std::time::Instant;
 
 use mio::net::TcpStream;
@@ -68,9 +70,25 @@ enum Phase {
     Lingering,
 }
 
+/// What a connection reads from and writes to, without waiting.
+pub trait Transport: Read + Write {
+    /// Says that nothing more will be written.
+    ///
+    /// # Errors
+    ///
+    /// The other side is gone.
+    fn close_writing(&mut self) -> io::Result<()>;
+}
+
+impl Transport for TcpStream {
+    fn close_writing(&mut self) -> io::Result<()> {
+        self.shutdown(Shutdown::Write)
+    }
+}
+
 /// One connection.
-pub(crate) struct Connection {
-    stream: SslStream<TcpStream>,
+pub(crate) struct Connection<S> {
+    stream: SslStream<S>,
     number: u64,
     opened: Instant,
     phase: Phase,
@@ -85,14 +103,9 @@ pub(crate) struct Connection {
     hears_of_room: bool,
 }
 
-impl Connection {
+impl<S: Transport> Connection<S> {
     /// A connection that has just been accepted.
-    pub(crate) fn new(
-        stream: SslStream<TcpStream>,
-        number: u64,
-        now: Instant,
-        limits: &Limits,
-    ) -> Self {
+    pub(crate) fn new(stream: SslStream<S>, number: u64, now: Instant, limits: &Limits) -> Self {
         Self {
             stream,
             number,
@@ -134,7 +147,7 @@ impl Connection {
         begins
     }
 
-    pub(crate) fn socket(&mut self) -> &mut TcpStream {
+    pub(crate) fn socket(&mut self) -> &mut S {
         self.stream.get_mut()
     }
 

@@ -1,0 +1,74 @@
+//! What one TLS session costs a server, by part: predicted from measured primitives.
+//!
+//! A session is a full handshake, one `GET`, one response, and the end of the connection. Its cost
+//! to the server, in core cycles, is the sum of its parts, as [ETI10] and [ITA00] split it:
+//!
+//! | part | what it is | how it is had |
+//! |---|---|---|
+//! | `rsa` | the private-key operation through EVP | measured alone |
+//! | `key-exchange` | ephemeral key pair and agreement through EVP | measured alone |
+//! | `key-schedule` | PRF [RFC5246] or HKDF [RFC8446], hashes of the transcript | counts x measured calls |
+//! | `records` | AES-128-GCM, both ways, handshake records included | counts x measured calls |
+//! | `mac` | 0: an AEAD has none of its own | said in its record |
+//! | `library` | the server's calls in memory less all of the above | a difference |
+//! | `system` | the server's system calls without TLS | replayed over loopback |
+//!
+//! [`measure`] plays sessions in memory between the server's own connections
+//! ([`tollgate_server::in_memory`]) and the minimal client, replays their system calls, and runs
+//! their primitives, all in one interleaved series. Nothing of the real server under load is in a
+//! prediction: [`measured_total`] puts its figure beside, and what is left is the remainder.
+//!
+//! Beside the parts, each message of the handshake has the cost that it causes
+//! (`cycles_per_message`): its own primitives, and for a message that ends a wait of the server also
+//! the work of the library until its next wait. Together they are the handshake in memory.
+//!
+//! ```no_run
+//! use core::time::Duration;
+//! use std::collections::BTreeMap;
+//! use tollgate_session::{Context, Plan, measure};
+//!
+//! let context = Context {
+//!     machine: tollgate_bench::this_machine(),
+//!     versions: BTreeMap::new(),
+//!     commit: None,
+//!     conditions: BTreeMap::new(),
+//! };
+//! let plan = Plan::ladder(Duration::from_secs(25));
+//! for record in measure(&plan, &context, &|| false, &mut |_| {})? {
+//!     println!("{} {:.0}", record.subject, record.estimate.point());
+//! }
+//! # Ok::<(), tollgate_session::Error>(())
+//! ```
+//!
+//! # Sources
+//!
+//! * \[ETI10\] M. Kounavis et al., *Encrypting the Internet*, SIGCOMM 2010: a session of 140 KB as
+//!   RSA, cipher, MAC and other overhead.
+//! * \[ITA00\] Intel, *Itanium: High Performance on Security Algorithms*: the share of RSA by the
+//!   length of the transfer.
+//! * RFC 5246 (TLS 1.2), RFC 5288 (AES-GCM in it), RFC 7627 (extended master secret), RFC 8446
+//!   (TLS 1.3), RFC 5869 (HKDF).
+#![deny(unsafe_code)]
+
+mod calls;
+mod cpu_time;
+mod error;
+mod in_memory;
+mod libcrypto;
+mod measure;
+mod messages;
+mod need;
+mod pipe;
+mod plan;
+mod primitive;
+mod records;
+mod sum;
+mod system;
+mod total;
+mod wire;
+
+pub use error::Error;
+pub use measure::measure;
+pub use plan::{LONG_BYTES, Plan, SHORT_BYTES, Session};
+pub use records::Context;
+pub use total::{measured_total, predicted_rate};

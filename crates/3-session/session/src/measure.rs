@@ -1,0 +1,211 @@
+//! Everything measured in one interleaved series.
+
+use core::cell::RefCell;
+use core::time::Duration;
+use std::collections::BTreeMap;
+
+use tollgate_bench::{Contender, Sample, Wrong, interleave, median_estimate};
+use tollgate_load::Protocol;
+use tollgate_record::{Estimate, Record, Subject};
+use tollgate_server::in_memory::Worker;
+use tollgate_server::{Config, Engine, KeyKind};
+
+use crate::calls;
+use crate::error::Error;
+use crate::in_memory::{Cost, Stage};
+use crate::messages::Anatomy;
+use crate::pipe::{LAPS, Lap};
+use crate::plan::{Plan, Session};
+use crate::primitive::Primitive;
+use crate::records::{Context, Scribe};
+use crate::system::Replay;
+
+/// Sessions played before anything is measured: code, data and heap settle.
+const WARM_UP: usize = 5;
+
+/// What was measured of one session.
+pub(crate) struct Measured {
+    pub(crate) session: Session,
+    pub(crate) anatomy: Anatomy,
+    /// The server's cycles in memory, by lap.
+    pub(crate) laps: [Estimate; LAPS],
+    /// The system's cycles.
+    pub(crate) system: Estimate,
+    /// Whether server and client of the replay had a core each.
+    pub(crate) cores_apart: bool,
+}
+
+impl Measured {
+    pub(crate) const fn lap(&self, lap: Lap) -> Estimate {
+        self.laps[lap as usize]
+    }
+}
+
+/// A session of the plan, prepared, and what has been measured of it so far.
+struct Prepared<'w> {
+    session: Session,
+    anatomy: Anatomy,
+    stage: RefCell<Stage<'w>>,
+    replay: Replay,
+    costs: RefCell<Vec<Cost>>,
+    systems: RefCell<Vec<f64>>,
+}
+
+/// Measures all sessions of a plan and their primitives, interleaved, and predicts each session's
+/// cost by part.
+///
+/// `stop` is asked before each sample. `progress` is told the share done, in [0, 1].
+///
+/// # Errors
+///
+/// [`Error`], one line that says what to do.
+pub fn measure(
+    plan: &Plan,
+    context: &Context,
+    stop: &dyn Fn() -> bool,
+    progress: &mut dyn FnMut(f64),
+) -> Result<Vec<Record>, Error> {
+    plan.check()?;
+    let workers = workers(plan)?;
+    let prepare = |&session: &Session| {
+        if stop() {
+            return Err(tollgate_bench::Error::Stopped.into());
+        }
+        prepare(session, worker_for(&workers, session))
+    };
+    let prepared: Vec<Prepared<'_>> =
+        plan.sessions.iter().map(prepare).collect::<Result<_, Error>>()?;
+    let primitives = primitives(&prepared)?;
+
+    let failure = RefCell::new(None);
+    let mut contenders = Vec::new();
+    for (subject, (primitive, session)) in &primitives {
+        let worker = worker_for(&workers, *session);
+        contenders.push(calls::contender(*primitive, subject.to_string(), worker)?);
+    }
+    for one in &prepared {
+        let keep = |error| {
+            *failure.borrow_mut() = Some(error);
+            Wrong::new("it failed")
+        };
+        contenders.push(Contender::new(one.session.to_string(), 1, move || {
+            let cost = one.stage.borrow_mut().play().map_err(keep)?;
+            one.costs.borrow_mut().extend(cost);
+            Ok(())
+        }));
+        contenders.push(Contender::new(one.session.to_string(), 1, move || {
+            one.systems.borrow_mut().push(one.replay.play().map_err(keep)?);
+            Ok(())
+        }));
+    }
+    let schedule = tollgate_bench::Plan {
+        warm_up: Duration::from_millis(10),
+        total: plan.total,
+        sample: Duration::from_millis(1),
+        min_rounds: 3,
+    };
+    let series = interleave(&mut contenders, &schedule, stop, progress);
+    drop(contenders);
+    let series = series.map_err(|error| failure.take().unwrap_or_else(|| error.into()))?;
+
+    let cycles = |i: usize| on_core(series.samples(i)).ok_or(Error::NoCycles);
+    let figures: BTreeMap<Subject, Estimate> = primitives
+        .keys()
+        .enumerate()
+        .map(|(i, subject)| Ok((subject.clone(), cycles(i)?)))
+        .collect::<Result<_, Error>>()?;
+    let scribe = Scribe::new(context, &figures);
+    let mut records = scribe.primitives()?;
+    for one in prepared {
+        records.extend(scribe.session(&one.measured()?)?);
+    }
+    Ok(records)
+}
+
+/// Core cycles per operation, without the time that neighbours had the core.
+fn on_core(samples: &[Sample]) -> Option<Estimate> {
+    let cycles =
+        |sample: &Sample| Some(sample.cycles? * (sample.cpu_nanos / sample.nanos).min(1.0));
+    median_estimate(&samples.iter().map(cycles).collect::<Option<Vec<f64>>>()?)
+}
+
+type Workers = Vec<(KeyKind, Engine, Worker)>;
+
+/// One server in memory for each key and engine.
+fn workers(plan: &Plan) -> Result<Workers, Error> {
+    let mut workers = Workers::new();
+    for &Session { key, engine, .. } in &plan.sessions {
+        if workers.iter().any(|(k, e, _)| (*k, *e) == (key, engine)) {
+            continue;
+        }
+        let config = Config {
+            engine,
+            certificate: tollgate_server::Certificate::SelfSigned(key),
+            allow_rsa_kx: plan.sessions.iter().any(|s| s.protocol == Protocol::Tls12Rsa),
+            // Lines are made, as under load, and go nowhere.
+            access_log: Some("/dev/null".into()),
+            ..Config::default()
+        };
+        workers.push((key, engine, Worker::new(&config)?));
+    }
+    Ok(workers)
+}
+
+fn worker_for(workers: &Workers, session: Session) -> &Worker {
+    let wanted = (session.key, session.engine);
+    let found = workers.iter().find(|(key, engine, _)| (*key, *engine) == wanted);
+    &found.expect("each session of the plan has its worker").2
+}
+
+fn prepare(session: Session, worker: &Worker) -> Result<Prepared<'_>, Error> {
+    let mut stage = Stage::new(session, worker)?;
+    for _ in 0..WARM_UP {
+        stage.play()?;
+    }
+    let recorded = stage.record()?;
+    let anatomy = Anatomy::of(session.protocol, &recorded).ok_or_else(|| Error::Session {
+        session: session.to_string(),
+        why: "its flights are not those of the protocol".to_owned(),
+    })?;
+    let tls13 = session.protocol == Protocol::Tls13;
+    let replay = Replay::new(&recorded, tls13)?;
+    Ok(Prepared {
+        session,
+        anatomy,
+        stage: RefCell::new(stage),
+        replay,
+        costs: RefCell::default(),
+        systems: RefCell::default(),
+    })
+}
+
+/// Every primitive that a session needs, once, by the subject of its figure.
+fn primitives(prepared: &[Prepared<'_>]) -> Result<BTreeMap<Subject, (Primitive, Session)>, Error> {
+    let mut primitives = BTreeMap::new();
+    for one in prepared {
+        for (primitive, _) in one.anatomy.need().counts() {
+            let subject = primitive.subject(&one.session).map_err(Error::figure)?;
+            primitives.entry(subject).or_insert((primitive, one.session));
+        }
+    }
+    Ok(primitives)
+}
+
+impl Prepared<'_> {
+    fn measured(self) -> Result<Measured, Error> {
+        let nothing = || Error::Busy { session: self.session.to_string() };
+        let costs = self.costs.borrow();
+        let lap = |lap: Lap| {
+            let cycles: Vec<f64> = costs.iter().map(|cost| cost.laps[lap as usize]).collect();
+            median_estimate(&cycles).ok_or_else(nothing)
+        };
+        let laps = [lap(Lap::Hello)?, lap(Lap::Finish)?, lap(Lap::Data)?];
+        Ok(Measured {
+            session: self.session,
+            anatomy: self.anatomy.clone(),
+            laps,
+            system: median_estimate(&self.systems.borrow()).ok_or_else(nothing)?,
+            cores_apart: self.replay.has_cores(),
+        })
+    }
+}

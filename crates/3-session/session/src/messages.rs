@@ -1,0 +1,219 @@
+//! What each message of a handshake needs of the primitives, and what the data behind it needs.
+//!
+//! Counts are those of the protocols, [RFC5246] and [RFC8446]; lengths are those of a recorded
+//! session.
+//!
+//! TLS 1.2, per session: the PRF for the master secret (48 bytes), the key block (40 bytes, counted
+//! as 48) and both Finished (12 bytes each); the hash of the transcript is taken for the extended
+//! master secret, if agreed on (RFC 7627), and for each Finished; a record key in each direction.
+//!
+//! TLS 1.3, per session (RFC 8446 §7.1, without PSK): 3 HKDF-Extract (early, handshake, master) and
+//! 2 HMACs for the Finished, counted as extracts; 18 HKDF-Expand: 2 `derived`, 4 traffic secrets
+//! with key and IV each, 2 keys of the Finished, exporter and resumption secrets; 7 hashes taken:
+//! of the transcript at `ServerHello`, `Certificate`, `CertificateVerify`, at both Finished, and 2
+//! of nothing for `derived`; a record key in each direction, twice.
+
+use tollgate_load::Protocol;
+
+use crate::in_memory::Recorded;
+use crate::need::Need;
+use crate::pipe::Lap;
+use crate::primitive::{Group, Primitive, PrivateOperation};
+use crate::wire::Flight;
+
+/// Bytes that AES-128-GCM adds to a record of TLS 1.2, RFC 5288 §3.
+const ADDED_TLS12: usize = 24;
+/// Bytes that AES-128-GCM and the inner content type add to a record of TLS 1.3.
+const ADDED_TLS13: usize = 17;
+
+/// A message of the handshake.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Message {
+    /// Its name, as records spell it.
+    pub(crate) name: &'static str,
+    /// When the server works on it.
+    pub(crate) lap: Lap,
+    pub(crate) need: Need,
+    /// Whether the lap's work beside the primitives is counted to this message.
+    pub(crate) opens: bool,
+}
+
+/// What a whole session needs.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Anatomy {
+    /// The messages of the handshake, in order.
+    pub(crate) messages: Vec<Message>,
+    /// The request, the response and the end.
+    pub(crate) data: Need,
+}
+
+impl Anatomy {
+    /// Of a recorded session; `None` if its flights are not those of its protocol.
+    pub(crate) fn of(protocol: Protocol, recorded: &Recorded) -> Option<Self> {
+        let tls13 = protocol == Protocol::Tls13;
+        let recording = &recorded.recording;
+        let read = |bytes: &[u8], keyed| Flight::read(bytes, tls13, keyed);
+        let flights = Flights {
+            hello: read(&recording.client[Lap::Hello as usize], false)?,
+            answer: read(&recording.server[Lap::Hello as usize], false)?,
+            finish: read(&recording.client[Lap::Finish as usize], false)?,
+            finished: read(&recording.server[Lap::Finish as usize], false)?,
+        };
+        let messages = if tls13 {
+            flights.tls13()?
+        } else {
+            let group = match protocol {
+                Protocol::Tls12X25519 => Some(Group::X25519),
+                Protocol::Tls12P256 => Some(Group::P256),
+                Protocol::Tls12Rsa | Protocol::Tls13 => None,
+            };
+            let pss = recorded.facts.signature.is_some_and(|scheme| scheme.name().contains("_pss"));
+            flights.tls12(group, pss, recorded.facts.extended_master_secret)?
+        };
+        let added = if tls13 { ADDED_TLS13 } else { ADDED_TLS12 };
+        let mut data = Need::default();
+        for _ in read(&recording.client[Lap::Data as usize], true)?.encrypted {
+            data = data.and_opened();
+        }
+        for body in read(&recording.server[Lap::Data as usize], true)?.encrypted {
+            data = data.and_sealed(body.checked_sub(added)?);
+        }
+        Some(Self { messages, data })
+    }
+
+    /// Everything together.
+    pub(crate) fn need(&self) -> Need {
+        let mut need = self.data.clone();
+        self.messages.iter().for_each(|message| need += &message.need);
+        need
+    }
+}
+
+/// The flights of a handshake.
+struct Flights {
+    hello: Flight,
+    answer: Flight,
+    finish: Flight,
+    finished: Flight,
+}
+
+impl Flights {
+    fn tls13(&self) -> Option<Vec<Message>> {
+        let [hello] = self.hello.clear[..] else { return None };
+        let [server_hello] = self.answer.clear[..] else { return None };
+        let [extensions, certificate, verify, finished] = self.answer.encrypted[..] else {
+            return None;
+        };
+        let [client_finished] = self.finish.encrypted[..] else { return None };
+        // One message in each record.
+        let sealed = |body: usize| {
+            let bytes = body.checked_sub(ADDED_TLS13)?;
+            Some(Need::default().and_hashed(bytes).and_sealed(bytes))
+        };
+        let first = |name, need| Message { name, lap: Lap::Hello, need, opens: false };
+        let group = Group::X25519;
+        Some(vec![
+            Message { opens: true, ..first("client-hello", Need::default().and_hashed(hello)) },
+            first(
+                "server-hello",
+                Need::default()
+                    .and_hashed(server_hello)
+                    .and(1.0, Primitive::Generate(group))
+                    .and(1.0, Primitive::Agree(group))
+                    .and(2.0, Primitive::Extract)
+                    .and(9.0, Primitive::Expand)
+                    .and_hash_ends(2.0)
+                    .and(2.0, Primitive::RecordKey),
+            ),
+            first("encrypted-extensions", sealed(extensions)?),
+            first("certificate", sealed(certificate)?),
+            first(
+                "certificate-verify",
+                sealed(verify)?
+                    .and(1.0, Primitive::Rsa(PrivateOperation::SignPss))
+                    .and_hash_ends(1.0),
+            ),
+            first(
+                "server-finished",
+                sealed(finished)?
+                    .and(2.0, Primitive::Extract)
+                    .and(6.0, Primitive::Expand)
+                    .and_hash_ends(3.0)
+                    .and(1.0, Primitive::RecordKey),
+            ),
+            Message {
+                name: "client-finished",
+                lap: Lap::Finish,
+                need: Need::default()
+                    .and_opened()
+                    .and_hashed(client_finished.checked_sub(ADDED_TLS13)?)
+                    .and(1.0, Primitive::Extract)
+                    .and(3.0, Primitive::Expand)
+                    .and_hash_ends(1.0)
+                    .and(1.0, Primitive::RecordKey),
+                opens: true,
+            },
+        ])
+    }
+
+    fn tls12(&self, group: Option<Group>, pss: bool, extended: bool) -> Option<Vec<Message>> {
+        let [hello] = self.hello.clear[..] else { return None };
+        let [server_hello, certificate, middle @ .., done] = &self.answer.clear[..] else {
+            return None;
+        };
+        let [client_key_exchange] = self.finish.clear[..] else { return None };
+        let ([client_finished], [server_finished]) =
+            (&self.finish.encrypted[..], &self.finished.encrypted[..])
+        else {
+            return None;
+        };
+        let clear = |bytes: usize| Need::default().and_hashed(bytes);
+        let first = |name, need| Message { name, lap: Lap::Hello, need, opens: false };
+        let second = |name, need| Message { name, lap: Lap::Finish, need, opens: false };
+        let mut messages = vec![
+            Message { opens: true, ..first("client-hello", clear(hello)) },
+            first("server-hello", clear(*server_hello)),
+            first("certificate", clear(*certificate)),
+        ];
+        let exchange = match (group, middle) {
+            (Some(group), &[server_key_exchange]) => {
+                let sign =
+                    if pss { PrivateOperation::SignPss } else { PrivateOperation::SignPkcs1 };
+                messages.push(first(
+                    "server-key-exchange",
+                    clear(server_key_exchange)
+                        .and(1.0, Primitive::Generate(group))
+                        .and(1.0, Primitive::Rsa(sign)),
+                ));
+                Primitive::Agree(group)
+            }
+            (None, []) => Primitive::Rsa(PrivateOperation::Decrypt),
+            _ => return None,
+        };
+        messages.push(first("server-hello-done", clear(*done)));
+        messages.push(Message {
+            opens: true,
+            ..second(
+                "client-key-exchange",
+                clear(client_key_exchange)
+                    .and(1.0, exchange)
+                    .and(2.0, Primitive::Prf(PRF_LONG))
+                    .and_hash_ends(if extended { 1.0 } else { 0.0 })
+                    .and(2.0, Primitive::RecordKey),
+            )
+        });
+        let finished = |body: usize| {
+            let need = clear(body.checked_sub(ADDED_TLS12)?);
+            Some(need.and(1.0, Primitive::Prf(PRF_SHORT)).and_hash_ends(1.0))
+        };
+        messages.push(second("client-finished", finished(*client_finished)?.and_opened()));
+        let sealed = server_finished.checked_sub(ADDED_TLS12)?;
+        messages.push(second("server-finished", finished(*server_finished)?.and_sealed(sealed)));
+        Some(messages)
+    }
+}
+
+/// Bytes of a master secret.
+pub(crate) const PRF_LONG: u32 = 48;
+/// Bytes of a Finished.
+pub(crate) const PRF_SHORT: u32 = 12;

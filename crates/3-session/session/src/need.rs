@@ -1,0 +1,90 @@
+//! How many of each primitive something needs.
+
+use core::ops::AddAssign;
+use std::collections::BTreeMap;
+
+use crate::primitive::{HASH_BYTES, Primitive, RECORD_BYTES};
+
+/// How many of each primitive something needs. Sizes between two that were measured count as shares
+/// of both.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct Need(BTreeMap<Primitive, f64>);
+
+impl Need {
+    /// The same need and so many of one more primitive.
+    pub(crate) fn and(mut self, count: f64, primitive: Primitive) -> Self {
+        *self.0.entry(primitive).or_default() += count;
+        self
+    }
+
+    /// And `bytes` more in a running SHA-256, without its end.
+    pub(crate) fn and_hashed(self, bytes: usize) -> Self {
+        let [small, large] = HASH_BYTES;
+        let share = number(bytes) / f64::from(large - small);
+        self.and(share, Primitive::Hash(large)).and(-share, Primitive::Hash(small))
+    }
+
+    /// And a hash of what a running SHA-256 has so far: a copy and its last block.
+    pub(crate) fn and_hash_ends(self, count: f64) -> Self {
+        self.and(count, Primitive::Hash(HASH_BYTES[0]))
+    }
+
+    /// And a record of `bytes` encrypted.
+    pub(crate) fn and_sealed(self, bytes: usize) -> Self {
+        let [small, large] = RECORD_BYTES;
+        let share = (number(bytes) - f64::from(small)) / f64::from(large - small);
+        self.and(share, Primitive::Seal(large)).and(1.0 - share, Primitive::Seal(small))
+    }
+
+    /// And a short record decrypted.
+    pub(crate) fn and_opened(self) -> Self {
+        self.and(1.0, Primitive::Open(RECORD_BYTES[0]))
+    }
+
+    /// Each primitive with its count.
+    pub(crate) fn counts(&self) -> impl Iterator<Item = (Primitive, f64)> {
+        self.0.iter().map(|(&primitive, &count)| (primitive, count))
+    }
+
+    /// What of it belongs to one part.
+    pub(crate) fn of(&self, part: &str) -> Self {
+        Self(self.counts().filter(|(primitive, _)| primitive.part() == part).collect())
+    }
+}
+
+impl AddAssign<&Self> for Need {
+    fn add_assign(&mut self, other: &Self) {
+        for (primitive, count) in other.counts() {
+            *self.0.entry(primitive).or_default() += count;
+        }
+    }
+}
+
+#[allow(clippy::cast_precision_loss, reason = "lengths of messages and records")]
+const fn number(bytes: usize) -> f64 {
+    bytes as f64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lengths_between_are_shares_of_both() {
+        let cost = |need: &Need, of: fn(Primitive) -> f64| -> f64 {
+            need.counts().map(|(primitive, count)| count * of(primitive)).sum()
+        };
+        // A record costs 100 and 2 for each byte; a hash 30 and 3 for each byte.
+        let of = |primitive| match primitive {
+            Primitive::Seal(bytes) => 100.0 + 2.0 * f64::from(bytes),
+            Primitive::Hash(bytes) => 30.0 + 3.0 * f64::from(bytes),
+            _ => 0.0,
+        };
+        for bytes in [0_u16, 2, 64, 1000, 14_503, 16_384] {
+            let sealed = cost(&Need::default().and_sealed(bytes.into()), of);
+            assert!((sealed - 100.0 - 2.0 * f64::from(bytes)).abs() < 1e-6, "{bytes}: {sealed}");
+            let hashed = cost(&Need::default().and_hashed(bytes.into()), of);
+            assert!((hashed - 3.0 * f64::from(bytes)).abs() < 1e-6, "{bytes}: {hashed}");
+        }
+    }
+}

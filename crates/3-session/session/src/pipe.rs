@@ -1,0 +1,202 @@
+//! A transport in memory that tells the server's time from its own, and writes down what it did.
+
+use std::collections::VecDeque;
+use std::io::{self, ErrorKind, Read, Write};
+
+use tollgate_cpu::tsc;
+use tollgate_server::in_memory::Transport;
+
+/// The stretches of a session. A new one begins when the server reads the bytes that open it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Lap {
+    /// From accepting the connection: the `ClientHello` and the server's first flight.
+    Hello,
+    /// The client's last flight of the handshake and the answer to it.
+    Finish,
+    /// The request, the response, and the end of the connection.
+    Data,
+}
+
+/// How many laps there are.
+pub(crate) const LAPS: usize = 3;
+
+/// What a connection asked of its transport.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Call {
+    /// It read so many bytes.
+    Read(usize),
+    /// It tried to read, and there was nothing.
+    Blocked,
+    /// It wrote so many bytes.
+    Write(usize),
+    /// It said that it would write no more.
+    CloseWriting,
+}
+
+/// A call, and what the server did before it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Step {
+    /// Ticks of the time stamp counter since the call before.
+    pub(crate) ticks: u64,
+    pub(crate) call: Call,
+}
+
+/// Everything that went through a pipe.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Recording {
+    pub(crate) steps: Vec<Step>,
+    /// Bytes from the client, by lap.
+    pub(crate) client: [Vec<u8>; LAPS],
+    /// Bytes from the server, by lap.
+    pub(crate) server: [Vec<u8>; LAPS],
+}
+
+/// A transport in memory.
+#[derive(Debug)]
+pub(crate) struct Pipe {
+    to_server: VecDeque<(Lap, Vec<u8>)>,
+    /// How much of the front piece has been read.
+    read: usize,
+    from_server: Vec<u8>,
+    /// Whether the client has gone, without a word.
+    reset: bool,
+    lap: Lap,
+    ticks: [u64; LAPS],
+    /// When the server's time began to count; `None` while it does not.
+    since: Option<u64>,
+    /// Ticks since the last call.
+    pending: u64,
+    recording: Option<Box<Recording>>,
+}
+
+impl Pipe {
+    pub(crate) fn new(record: bool) -> Self {
+        Self {
+            to_server: VecDeque::new(),
+            read: 0,
+            from_server: Vec::with_capacity(4096),
+            reset: false,
+            lap: Lap::Hello,
+            ticks: [0; LAPS],
+            since: None,
+            pending: 0,
+            recording: record.then(Box::default),
+        }
+    }
+
+    /// From here on time counts as the server's.
+    pub(crate) fn start(&mut self) {
+        self.since = tsc::ticks();
+    }
+
+    /// From here on it does not.
+    pub(crate) fn stop(&mut self) {
+        if let (Some(since), Some(now)) = (self.since.take(), tsc::ticks()) {
+            let ticks = now.saturating_sub(since);
+            self.ticks[self.lap as usize] += ticks;
+            self.pending += ticks;
+        }
+    }
+
+    /// Counts ticks that were taken elsewhere.
+    pub(crate) fn count(&mut self, ticks: u64) {
+        self.ticks[self.lap as usize] += ticks;
+        self.pending += ticks;
+    }
+
+    /// The server's ticks, by lap.
+    pub(crate) const fn ticks(&self) -> [u64; LAPS] {
+        self.ticks
+    }
+
+    /// Puts bytes where the server will read them, in one piece.
+    pub(crate) fn send(&mut self, lap: Lap, bytes: &[u8]) {
+        if !bytes.is_empty() {
+            self.to_server.push_back((lap, bytes.to_vec()));
+        }
+    }
+
+    /// The client goes.
+    pub(crate) const fn reset(&mut self) {
+        self.reset = true;
+    }
+
+    /// Hands what the server has written to `take`.
+    pub(crate) fn receive<R>(&mut self, take: impl FnOnce(&[u8]) -> R) -> R {
+        let result = take(&self.from_server);
+        self.from_server.clear();
+        result
+    }
+
+    /// Everything so far; empty without recording.
+    pub(crate) fn recording(&mut self) -> Recording {
+        self.recording.take().map(|recording| *recording).unwrap_or_default()
+    }
+
+    fn record(&mut self, call: Call) {
+        let ticks = core::mem::take(&mut self.pending);
+        if let Some(recording) = &mut self.recording {
+            recording.steps.push(Step { ticks, call });
+        }
+    }
+
+    fn take(&mut self, out: &mut [u8]) -> io::Result<usize> {
+        let Some((lap, piece)) = self.to_server.front() else {
+            self.record(Call::Blocked);
+            let kind = if self.reset { ErrorKind::ConnectionReset } else { ErrorKind::WouldBlock };
+            return Err(kind.into());
+        };
+        self.lap = *lap;
+        let rest = &piece[self.read..];
+        let count = rest.len().min(out.len());
+        out[..count].copy_from_slice(&rest[..count]);
+        if let Some(recording) = &mut self.recording {
+            recording.client[self.lap as usize].extend_from_slice(&rest[..count]);
+        }
+        self.read += count;
+        if self.read == piece.len() {
+            self.read = 0;
+            self.to_server.pop_front();
+        }
+        self.record(Call::Read(count));
+        Ok(count)
+    }
+
+    /// Does something at nobody's cost.
+    fn aside<R>(&mut self, act: impl FnOnce(&mut Self) -> R) -> R {
+        self.stop();
+        let result = act(self);
+        self.start();
+        result
+    }
+}
+
+impl Read for Pipe {
+    fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
+        self.aside(|pipe| pipe.take(out))
+    }
+}
+
+impl Write for Pipe {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.aside(|pipe| {
+            pipe.from_server.extend_from_slice(bytes);
+            if let Some(recording) = &mut pipe.recording {
+                recording.server[pipe.lap as usize].extend_from_slice(bytes);
+            }
+            pipe.record(Call::Write(bytes.len()));
+            Ok(bytes.len())
+        })
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+impl Transport for Pipe {
+    fn close_writing(&mut self) -> io::Result<()> {
+        self.aside(|pipe| pipe.record(Call::CloseWriting));
+        Ok(())
+    }
+}

@@ -1,0 +1,159 @@
+//! Which sessions are measured, and for how long.
+
+use core::fmt;
+use core::time::Duration;
+
+use tollgate_load::Protocol;
+use tollgate_record::vocabulary as word;
+use tollgate_record::{BadSubject, Subject};
+use tollgate_server::{BODY_BYTES_MAX, Engine, KeyKind};
+
+use crate::error::Error;
+
+/// The payload of the short transaction, in bytes \[HP01\].
+pub const SHORT_BYTES: u64 = 14_336;
+/// The payload of the "banking" transaction, in bytes \[ETI10\].
+pub const LONG_BYTES: u64 = 143_360;
+
+/// One kind of session: a full handshake, one `GET`, one response, no resumption.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Session {
+    /// The server's key; RSA only.
+    pub key: KeyKind,
+    /// Protocol version and key exchange; the suite is AES-128-GCM with SHA-256 in each.
+    pub protocol: Protocol,
+    /// Who does the private-key operation.
+    pub engine: Engine,
+    /// Bytes of the response's body.
+    pub bytes: u64,
+}
+
+impl Session {
+    /// `session/rsa-2048/tls13?by=tollgate&bytes=14336`.
+    ///
+    /// # Errors
+    ///
+    /// Never for a session that [`Plan::check`] lets pass.
+    pub fn subject(&self) -> Result<Subject, BadSubject> {
+        self.below("session")
+    }
+
+    /// The same path and parameters below another beginning.
+    pub(crate) fn below(&self, beginning: &str) -> Result<Subject, BadSubject> {
+        let path: Subject = format!("{beginning}/{}/{}", self.key, self.protocol.word()).parse()?;
+        path.with(word::BY, self.engine)?.with(word::BYTES, self.bytes)
+    }
+}
+
+impl fmt::Display for Session {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { key, protocol, engine, bytes } = self;
+        write!(f, "{key} {} by {engine}, {bytes} bytes", protocol.word())
+    }
+}
+
+/// Which sessions are measured, and for how long.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Plan {
+    /// The sessions, each once.
+    pub sessions: Vec<Session>,
+    /// All of them together; preparation takes some seconds more.
+    pub total: Duration,
+}
+
+impl Plan {
+    /// Every combination, in that order.
+    #[must_use]
+    pub fn product(
+        keys: &[KeyKind],
+        protocols: &[Protocol],
+        engines: &[Engine],
+        bytes: &[u64],
+        total: Duration,
+    ) -> Self {
+        let mut sessions = Vec::new();
+        for &key in keys {
+            for &protocol in protocols {
+                for &engine in engines {
+                    let session = |&bytes| Session { key, protocol, engine, bytes };
+                    sessions.extend(bytes.iter().map(session));
+                }
+            }
+        }
+        Self { sessions, total }
+    }
+
+    /// What the ladder asks: RSA-2048 and RSA-3072 under TLS 1.2 and 1.3 with the short
+    /// transaction, and for RSA-2048 under TLS 1.3 from no payload to [`LONG_BYTES`]; both engines.
+    #[must_use]
+    pub fn ladder(total: Duration) -> Self {
+        let [smaller, larger] = [2048, 3072].map(|bits| KeyKind::Rsa { bits });
+        let engines = [Engine::OpenSsl, Engine::Tollgate];
+        let protocols = [Protocol::Tls12X25519, Protocol::Tls13];
+        let short = Self::product(&[smaller, larger], &protocols, &engines, &[SHORT_BYTES], total);
+        let sweep = [0, 1024, 4096, 35_840, 71_680, LONG_BYTES];
+        let sweep = Self::product(&[smaller], &[Protocol::Tls13], &engines, &sweep, total);
+        Self { sessions: [short.sessions, sweep.sessions].concat(), total }
+    }
+
+    /// Whether the plan can be carried out.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Plan`] with the rule that it breaks.
+    pub fn check(&self) -> Result<(), Error> {
+        let twice = |i: usize| self.sessions[..i].contains(&self.sessions[i]);
+        let rsa = |session: &Session| {
+            KeyKind::SELF_SIGNED.contains(&session.key) && session.key != KeyKind::EcdsaP256
+        };
+        let rules = [
+            (!self.sessions.is_empty(), "it names no session"),
+            (!(1..self.sessions.len()).any(twice), "it names a session twice"),
+            (self.sessions.iter().all(rsa), "keys are rsa-2048, rsa-3072 or rsa-4096"),
+            (
+                self.sessions.iter().all(|session| session.bytes <= BYTES_MAX),
+                "a response has at most 1048576 bytes",
+            ),
+            (self.total <= Duration::from_secs(3600), "it takes at most an hour"),
+        ];
+        match rules.into_iter().find(|(kept, _)| !kept) {
+            None => Ok(()),
+            Some((_, rule)) => Err(Error::Plan(rule)),
+        }
+    }
+}
+
+/// The longest response: what a socket on loopback takes in one go is about this.
+const BYTES_MAX: u64 = 1 << 20;
+const _: () = assert!(BYTES_MAX <= BODY_BYTES_MAX, "the server has such bodies");
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn subjects_are_spelled_as_the_vocabulary_says() {
+        let plan = Plan::ladder(Duration::from_secs(1));
+        let subject = plan.sessions[1].subject().expect("well spelled").to_string();
+        assert_eq!(subject, "session/rsa-2048/tls12-x25519?by=tollgate&bytes=14336");
+        assert_eq!(plan.sessions.len(), 8 + 12);
+        plan.check().expect("the ladder's own plan");
+    }
+
+    #[test]
+    fn plans_that_cannot_be_carried_out_say_why() {
+        let good = Plan::ladder(Duration::from_secs(1));
+        let refused = |change: fn(&mut Plan), rule: &str| {
+            let mut plan = good.clone();
+            change(&mut plan);
+            let text = plan.check().expect_err("refused").to_string();
+            assert!(text.contains(rule) && !text.contains('\n'), "{text}");
+        };
+        refused(|p| p.sessions.clear(), "no session");
+        refused(|p| p.sessions.push(p.sessions[0]), "twice");
+        refused(|p| p.sessions[0].key = KeyKind::EcdsaP256, "rsa-2048");
+        refused(|p| p.sessions[0].key = KeyKind::Rsa { bits: 512 }, "rsa-2048");
+        refused(|p| p.sessions[0].bytes = u64::MAX, "1048576");
+        refused(|p| p.total = Duration::MAX, "an hour");
+    }
+}

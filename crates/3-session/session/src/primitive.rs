@@ -1,0 +1,114 @@
+//! What sessions are made of, as far as it can be measured alone: calls of libcrypto.
+
+use core::fmt;
+
+use tollgate_record::vocabulary as word;
+use tollgate_record::{BadSubject, Subject};
+
+use crate::plan::Session;
+
+/// Bytes of the small and of the large sample that a cost per byte is taken from.
+pub(crate) const HASH_BYTES: [u32; 2] = [64, 1088];
+/// The same for records; the large one is a full record.
+pub(crate) const RECORD_BYTES: [u32; 2] = [64, 16_384];
+
+/// What the private key does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum PrivateOperation {
+    /// Decrypts a premaster secret.
+    Decrypt,
+    /// Signs with PKCS#1 v1.5 and SHA-256.
+    SignPkcs1,
+    /// Signs with PSS and SHA-256.
+    SignPss,
+}
+
+/// The group of a key agreement.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Group {
+    P256,
+    X25519,
+}
+
+/// A call, or the sequence of calls, that libssl makes to libcrypto for one purpose.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Primitive {
+    /// The private-key operation.
+    Rsa(PrivateOperation),
+    /// An ephemeral key pair.
+    Generate(Group),
+    /// The agreement with the client's public key.
+    Agree(Group),
+    /// The PRF of TLS 1.2 for so many bytes.
+    Prf(u32),
+    /// HKDF-Extract; it is one HMAC of a short text, and counted for the Finished too.
+    Extract,
+    /// HKDF-Expand to at most one hash.
+    Expand,
+    /// SHA-256 of so many bytes.
+    Hash(u32),
+    /// A context and key for records in one direction.
+    RecordKey,
+    /// A record of so many bytes encrypted.
+    Seal(u32),
+    /// A record of so many bytes decrypted.
+    Open(u32),
+}
+
+impl Primitive {
+    /// The part of a session that it belongs to.
+    pub(crate) const fn part(self) -> &'static str {
+        match self {
+            Self::Rsa(_) => word::PART_RSA,
+            Self::Generate(_) | Self::Agree(_) => word::PART_KEY_EXCHANGE,
+            Self::Prf(_) | Self::Extract | Self::Expand | Self::Hash(_) => word::PART_KEY_SCHEDULE,
+            Self::RecordKey | Self::Seal(_) | Self::Open(_) => word::PART_RECORDS,
+        }
+    }
+
+    /// Under which subject its figure stands. What depends on key or engine says so.
+    pub(crate) fn subject(self, session: &Session) -> Result<Subject, BadSubject> {
+        let subject: Subject = match self {
+            Self::Rsa(operation) => {
+                format!("session/primitive/{}/{operation}", session.key).parse()?
+            }
+            Self::Generate(group) => format!("session/primitive/{group}/generate").parse()?,
+            Self::Agree(group) => format!("session/primitive/{group}/agree").parse()?,
+            Self::Prf(_) => "session/primitive/tls12-prf".parse()?,
+            Self::Extract => "session/primitive/hkdf-extract".parse()?,
+            Self::Expand => "session/primitive/hkdf-expand".parse()?,
+            Self::Hash(_) => "session/primitive/sha-256".parse()?,
+            Self::RecordKey => "session/primitive/aes-128-gcm/key".parse()?,
+            Self::Seal(_) => "session/primitive/aes-128-gcm/seal".parse()?,
+            Self::Open(_) => "session/primitive/aes-128-gcm/open".parse()?,
+        };
+        match self {
+            Self::Rsa(_) | Self::Generate(_) | Self::Agree(_) => {
+                subject.with(word::BY, session.engine)
+            }
+            Self::Prf(bytes) | Self::Hash(bytes) | Self::Seal(bytes) | Self::Open(bytes) => {
+                subject.with(word::BYTES, bytes)
+            }
+            Self::Extract | Self::Expand | Self::RecordKey => Ok(subject),
+        }
+    }
+}
+
+impl fmt::Display for PrivateOperation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Decrypt => "decrypt",
+            Self::SignPkcs1 => "sign-pkcs1",
+            Self::SignPss => "sign-pss",
+        })
+    }
+}
+
+impl fmt::Display for Group {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::P256 => "p-256",
+            Self::X25519 => "x25519",
+        })
+    }
+}

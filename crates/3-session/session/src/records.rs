@@ -1,0 +1,261 @@
+//! Figures as records: primitives, parts, totals, messages.
+
+use std::collections::BTreeMap;
+
+use tollgate_load::Context as Sitting;
+use tollgate_record::vocabulary as word;
+use tollgate_record::{Estimate, Kind, Record, Subject, Timestamp, Unit};
+
+use crate::error::Error;
+use crate::measure::Measured;
+use crate::need::Need;
+use crate::pipe::{LAPS, Lap};
+use crate::plan::Session;
+use crate::primitive::Primitive;
+use crate::sum::sum;
+
+/// What all records of a sitting share: machine, versions, commit, conditions.
+pub type Context = Sitting;
+
+/// The parts that are sums of primitives, and what goes for them.
+const COUNTED: [(&str, &str); 5] = [
+    (word::PART_RSA, "the private-key operation through EVP, as libssl calls it"),
+    (
+        word::PART_KEY_EXCHANGE,
+        "an ephemeral key pair and the agreement through EVP, as libssl calls them",
+    ),
+    (
+        word::PART_KEY_SCHEDULE,
+        "derivations and hashes of the transcript, with algorithms fetched beforehand",
+    ),
+    (word::PART_RECORDS, "records both ways, handshake and alert included; authenticated as well"),
+    (word::PART_MAC, "none of its own: AES-GCM authenticates, and is counted as records"),
+];
+
+const LIBRARY: &str = "the server's calls in memory less their primitives: state machine, messages, \
+     allocation, fetches of libssl; HTTP and access-log lines of the server";
+const SYSTEM: &str = "the server's system calls replayed over loopback without TLS, CPU time of the \
+     serving thread; on loopback a write also does the receiving of its client";
+
+/// Writes records of one sitting.
+pub(crate) struct Scribe<'a> {
+    context: &'a Context,
+    /// Cycles of each primitive.
+    figures: &'a BTreeMap<Subject, Estimate>,
+    taken_at: Timestamp,
+}
+
+impl<'a> Scribe<'a> {
+    pub(crate) fn new(context: &'a Context, figures: &'a BTreeMap<Subject, Estimate>) -> Self {
+        Self { context, figures, taken_at: Timestamp::now() }
+    }
+
+    /// The primitives.
+    pub(crate) fn primitives(&self) -> Result<Vec<Record>, Error> {
+        let record = |(subject, cycles): (&Subject, &Estimate)| {
+            self.record(subject.clone(), word::CYCLES_PER_OPERATION, *cycles, Kind::Measured, None)
+        };
+        self.figures.iter().map(record).collect()
+    }
+
+    /// All of one session: what was measured, then its parts, their total, and the messages.
+    pub(crate) fn session(&self, measured: &Measured) -> Result<Vec<Record>, Error> {
+        let places = Places::of(&measured.session)?;
+        let system_note = system_note(measured);
+        let (memory, system) = (sum(&laps(measured))?, measured.system);
+        let mut records = vec![
+            self.measured(places.memory.clone(), memory, "the server's calls in memory")?,
+            self.measured(places.system.clone(), system, &system_note)?,
+        ];
+        let mut total = 0.0;
+        let mut from = Vec::new();
+        for part in self.parts(measured, &places)? {
+            let subject = places.total.with(word::PART, part.name).map_err(Error::figure)?;
+            from.push(subject.to_string());
+            total += part.cycles.point();
+            let mut record = self.predicted(subject, part.cycles, part.from, &part.note)?;
+            if let Some(counts) = part.counts {
+                record.conditions.insert(word::COUNTS.to_owned(), counts);
+            }
+            records.push(record);
+        }
+        // The library is what the primitives leave of the time in memory, so that the parts are
+        // together memory and system; and so is the doubt of their sum.
+        let (low, high) = sum(&[(1.0, memory), (1.0, system)])?.interval();
+        let interval = (low.min(total), high.max(total));
+        let samples = memory.samples().min(system.samples());
+        let total = Estimate::new(total, interval, samples).map_err(Error::figure)?;
+        records.push(self.predicted(places.total.clone(), total, from, "the sum of the parts")?);
+        records.extend(self.messages(measured, &places)?);
+        Ok(records)
+    }
+
+    /// The parts of a session, in the order of the tables.
+    fn parts(&self, measured: &Measured, places: &Places) -> Result<Vec<Part>, Error> {
+        let need = measured.anatomy.need();
+        let session = &measured.session;
+        let mut library = laps(measured).to_vec();
+        let mut library_from = vec![places.memory.to_string()];
+        let mut parts = Vec::new();
+        for (name, note) in COUNTED {
+            let need = need.of(name);
+            let (from, costs) = (subjects(&need, session)?, self.costs(&need, session)?);
+            library.extend(costs.iter().map(|(count, cycles)| (-count, *cycles)));
+            library_from.extend_from_slice(&from);
+            let counts = spelled(&need, &from);
+            parts.push(Part { name, cycles: sum(&costs)?, from, note: note.to_owned(), counts });
+        }
+        parts.push(Part {
+            name: word::PART_LIBRARY,
+            cycles: sum(&library)?,
+            from: library_from,
+            note: LIBRARY.to_owned(),
+            counts: None,
+        });
+        parts.push(Part {
+            name: word::PART_SYSTEM,
+            cycles: measured.system,
+            from: vec![places.system.to_string()],
+            note: system_note(measured),
+            counts: None,
+        });
+        Ok(parts)
+    }
+
+    /// The handshake in memory, and what each of its messages costs.
+    fn messages(&self, measured: &Measured, places: &Places) -> Result<Vec<Record>, Error> {
+        let Measured { session, anatomy, .. } = measured;
+        let both = [Lap::Hello, Lap::Finish].map(|lap| (1.0, measured.lap(lap)));
+        let note = "the server's calls in memory until the handshake is complete";
+        let mut records = vec![self.measured(places.handshake.clone(), sum(&both)?, note)?];
+        for message in &anatomy.messages {
+            let mut terms = self.costs(&message.need, session)?;
+            let mut from = subjects(&message.need, session)?;
+            let mut note = "its primitives".to_owned();
+            if message.opens {
+                terms.push((1.0, measured.lap(message.lap)));
+                from.insert(0, places.handshake.to_string());
+                for other in anatomy.messages.iter().filter(|other| other.lap == message.lap) {
+                    let costs = self.costs(&other.need, session)?;
+                    terms.extend(costs.into_iter().map(|(count, cycles)| (-count, cycles)));
+                }
+                note.push_str(", and what else the server does from here to its next wait");
+            }
+            let subject = places.total.with(word::MESSAGE, message.name).map_err(Error::figure)?;
+            let record = self.predicted(subject, sum(&terms)?, from, &note)?;
+            let quantity = word::CYCLES_PER_MESSAGE.parse().map_err(Error::figure)?;
+            records.push(Record { quantity, ..record });
+        }
+        Ok(records)
+    }
+
+    /// Each primitive of a need: how many, and what one costs.
+    fn costs(&self, need: &Need, session: &Session) -> Result<Vec<(f64, Estimate)>, Error> {
+        let cost = |(primitive, count): (Primitive, f64)| {
+            let subject = primitive.subject(session).map_err(Error::figure)?;
+            let cycles = self.figures.get(&subject);
+            let cycles = cycles.ok_or_else(|| Error::Figure(format!("{subject}: no figure")))?;
+            Ok((count, *cycles))
+        };
+        need.counts().map(cost).collect()
+    }
+
+    fn measured(&self, subject: Subject, cycles: Estimate, note: &str) -> Result<Record, Error> {
+        self.record(subject, word::CYCLES_PER_SESSION, cycles, Kind::Measured, Some(note))
+    }
+
+    fn predicted(
+        &self,
+        subject: Subject,
+        cycles: Estimate,
+        from: Vec<String>,
+        note: &str,
+    ) -> Result<Record, Error> {
+        let kind = Kind::Predicted { by: word::SESSION_RUNG.to_owned(), from };
+        self.record(subject, word::CYCLES_PER_SESSION, cycles, kind, Some(note))
+    }
+
+    fn record(
+        &self,
+        subject: Subject,
+        quantity: &str,
+        estimate: Estimate,
+        kind: Kind,
+        note: Option<&str>,
+    ) -> Result<Record, Error> {
+        let mut conditions = self.context.conditions.clone();
+        if let Some(note) = note {
+            conditions.insert(word::ASSUMPTION.to_owned(), note.to_owned());
+        }
+        Ok(Record {
+            subject,
+            quantity: quantity.parse().map_err(Error::figure)?,
+            unit: Unit::Cycles,
+            estimate,
+            kind,
+            machine: self.context.machine.clone(),
+            versions: self.context.versions.clone(),
+            commit: self.context.commit.clone(),
+            conditions,
+            taken_at: self.taken_at,
+        })
+    }
+}
+
+/// Where the figures of a session stand.
+struct Places {
+    total: Subject,
+    memory: Subject,
+    handshake: Subject,
+    system: Subject,
+}
+
+impl Places {
+    fn of(session: &Session) -> Result<Self, Error> {
+        let below = |beginning| session.below(beginning).map_err(Error::figure);
+        Ok(Self {
+            total: below("session")?,
+            memory: below("session/primitive/in-memory")?,
+            handshake: below("session/primitive/handshake")?,
+            system: below("session/primitive/system")?,
+        })
+    }
+}
+
+/// A part of a session's cost.
+struct Part {
+    name: &'static str,
+    cycles: Estimate,
+    from: Vec<String>,
+    note: String,
+    counts: Option<String>,
+}
+
+fn laps(measured: &Measured) -> [(f64, Estimate); LAPS] {
+    measured.laps.map(|lap| (1.0, lap))
+}
+
+fn system_note(measured: &Measured) -> String {
+    let shared = if measured.cores_apart { "" } else { "; one core for both sides" };
+    format!("{SYSTEM}{shared}")
+}
+
+/// The subjects of what a need is made of.
+fn subjects(need: &Need, session: &Session) -> Result<Vec<String>, Error> {
+    let subject = |(primitive, _): (Primitive, f64)| {
+        Ok(primitive.subject(session).map_err(Error::figure)?.to_string())
+    };
+    need.counts().map(subject).collect()
+}
+
+/// The counts of a need in words; none of nothing.
+fn spelled(need: &Need, subjects: &[String]) -> Option<String> {
+    let words: Vec<String> = need
+        .counts()
+        .zip(subjects)
+        .map(|((_, count), subject)| {
+            format!("{count:.3} {}", subject.trim_start_matches("session/primitive/"))
+        })
+        .collect();
+    (!words.is_empty()).then(|| words.join(", "))
+}

@@ -1,0 +1,176 @@
+//! What the operating system costs a session: the server's system calls, without TLS.
+//!
+//! A session's calls are replayed from its recording over loopback sockets: the same event loop,
+//! sizes and order. In place of TLS the serving thread computes a little, so that clients wait for
+//! the server as they do under load, and not the server for clients; what that takes is measured
+//! beside each replay and subtracted. Only the serving thread's CPU time counts; the peer has a core
+//! of its own where there are two.
+
+mod peer;
+mod serve;
+
+use core::net::{Ipv4Addr, SocketAddr};
+use core::sync::atomic::{AtomicBool, Ordering};
+use core::time::Duration;
+use std::io;
+use std::thread;
+
+use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
+use socket2::{Domain, Protocol, Socket, Type};
+
+use crate::error::Error;
+use crate::in_memory::{Recorded, number};
+use crate::pipe::{Call, Lap};
+
+/// Connections in flight: as many as the load generator has by default.
+const CONNECTIONS: usize = 16;
+/// Sessions of one replay: many against the connections in flight.
+const SESSIONS: u32 = 96;
+/// As the server's default.
+const BACKLOG: i32 = 4096;
+/// How long a replay may take before it is given up.
+const PATIENCE: Duration = Duration::from_secs(20);
+/// Windows of the core clock's measurement, before and behind a replay.
+const CLOCK_WINDOWS: usize = 9;
+/// Turns of [`spin`] for a session: about as long as its system calls take, and so longer than the
+/// peer needs for a session.
+const TURNS: f64 = 60_000.0;
+
+/// A call of the server, and for how long it computes before it.
+#[derive(Clone, Copy, Debug)]
+struct Move {
+    spin: u64,
+    call: Call,
+}
+
+/// What a client sends, and how many bytes it then waits for.
+#[derive(Clone, Copy, Debug)]
+struct Exchange {
+    send: usize,
+    expect: usize,
+}
+
+/// One kind of session, ready to be replayed.
+pub(crate) struct Replay {
+    listener: std::net::TcpListener,
+    address: SocketAddr,
+    moves: Vec<Move>,
+    exchanges: Vec<Exchange>,
+    /// Turns of [`spin`] in a session.
+    turns: u64,
+    cores: Option<[usize; 2]>,
+}
+
+impl Replay {
+    /// A replay of a recorded session.
+    pub(crate) fn new(recorded: &Recorded, tls13: bool) -> Result<Self, Error> {
+        let doing = "a listening socket";
+        let listener = listen().map_err(Error::system(doing))?;
+        let address = listener.local_addr().map_err(Error::system(doing))?;
+        let recording = &recorded.recording;
+        let ticks: f64 = recording.steps.iter().map(|step| number(step.ticks)).sum();
+        let turns_per_tick = TURNS / ticks.max(1.0);
+        let moves: Vec<Move> = recording
+            .steps
+            .iter()
+            .map(|step| Move { spin: whole(number(step.ticks) * turns_per_tick), call: step.call })
+            .collect();
+        let turns = moves.iter().map(|step| step.spin).sum();
+        // The client is gone when it has the response; the close_notify behind it is not awaited.
+        let farewell = recording.steps.iter().rev().find_map(|step| match step.call {
+            Call::Write(bytes) => Some(bytes),
+            _ => None,
+        });
+        let [hello, finish, data] = [Lap::Hello, Lap::Finish, Lap::Data].map(|lap| Exchange {
+            send: recording.client[lap as usize].len(),
+            expect: recording.server[lap as usize].len(),
+        });
+        let data =
+            Exchange { expect: data.expect - farewell.unwrap_or(0).min(data.expect), ..data };
+        let exchanges = if tls13 {
+            vec![hello, Exchange { send: finish.send + data.send, ..data }]
+        } else {
+            vec![hello, finish, data]
+        };
+        Ok(Self { listener, address, moves, exchanges, turns, cores: cores() })
+    }
+
+    /// Whether server and client have a core each.
+    pub(crate) const fn has_cores(&self) -> bool {
+        self.cores.is_some()
+    }
+
+    /// Replays some sessions; core cycles of the serving thread for each, without the computing.
+    pub(crate) fn play(&self) -> Result<f64, Error> {
+        let listener = self.listener.try_clone().map_err(Error::system("a listening socket"))?;
+        let over = AtomicBool::new(false);
+        let [server, client] = self.cores.map_or([None; 2], |cores| cores.map(Some));
+        let spent = thread::scope(|scope| {
+            let peer = scope.spawn(|| {
+                pin(client);
+                let result = peer::visit(self.address, &self.exchanges, &over);
+                if result.is_err() {
+                    over.store(true, Ordering::Relaxed);
+                }
+                result
+            });
+            let serving = scope.spawn(|| {
+                pin(server);
+                let result = serve::serve(listener, &self.moves, self.turns, &over);
+                over.store(true, Ordering::Relaxed);
+                result
+            });
+            let spent = join(serving);
+            join(peer)?;
+            spent
+        });
+        let spent = spent.map_err(Error::system("a session over loopback"))?;
+        spent.ok_or(Error::NoCycles)
+    }
+}
+
+fn join<R>(thread: thread::ScopedJoinHandle<'_, R>) -> R {
+    thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+}
+
+/// As the server's listener: accepted sockets inherit `TCP_NODELAY`.
+fn listen() -> io::Result<std::net::TcpListener> {
+    let socket = Socket::new(Domain::IPV4, Type::STREAM.nonblocking(), Some(Protocol::TCP))?;
+    socket.set_tcp_nodelay(true)?;
+    socket.bind(&SocketAddr::from((Ipv4Addr::LOCALHOST, 0)).into())?;
+    socket.listen(BACKLOG)?;
+    Ok(socket.into())
+}
+
+/// The first two cores that this process may use.
+fn cores() -> Option<[usize; 2]> {
+    let allowed = sched_getaffinity(None).ok()?;
+    let mut cores = (0..CpuSet::MAX_CPU).filter(|&core| allowed.is_set(core));
+    Some([cores.next()?, cores.next()?])
+}
+
+/// Pins the calling thread; where that is refused the scheduler decides.
+fn pin(core: Option<usize>) {
+    if let Some(core) = core {
+        let mut only = CpuSet::new();
+        only.set(core);
+        let _ = sched_setaffinity(None, &only);
+    }
+}
+
+/// Computes for so many turns, each needing the one before, and touches no memory but one word.
+fn spin(turns: u64) {
+    let mut value = 1_u64;
+    for _ in 0..turns {
+        value = core::hint::black_box(value.wrapping_mul(3));
+    }
+}
+
+#[allow(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "a cast from f64 saturates: what is not a count becomes 0"
+)]
+const fn whole(value: f64) -> u64 {
+    value as u64
+}

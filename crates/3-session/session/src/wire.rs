@@ -1,0 +1,80 @@
+//! What went over the wire, as far as it can be read without keys: records and clear messages.
+
+/// `ContentType` of RFC 8446 §5.1.
+const HANDSHAKE: u8 = 22;
+const CHANGE_CIPHER_SPEC: u8 = 20;
+
+/// Bytes of a record's header.
+const HEADER: usize = 5;
+/// Bytes of a handshake message's header.
+const MESSAGE_HEADER: usize = 4;
+
+/// The records of one flight.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Flight {
+    /// Bytes of each handshake message in the clear, headers included.
+    pub(crate) clear: Vec<usize>,
+    /// Bytes of the body of each encrypted record.
+    pub(crate) encrypted: Vec<usize>,
+}
+
+impl Flight {
+    /// Reads whole records. In TLS 1.2 everything behind a `ChangeCipherSpec` is encrypted, or all
+    /// if `keyed` says that it came before; in TLS 1.3 the content types tell.
+    pub(crate) fn read(mut bytes: &[u8], tls13: bool, mut keyed: bool) -> Option<Self> {
+        let mut flight = Self::default();
+        let mut messages = Vec::new();
+        while !bytes.is_empty() {
+            let (header, rest) = bytes.split_at_checked(HEADER)?;
+            let length = usize::from(u16::from_be_bytes([header[3], header[4]]));
+            let (body, rest) = rest.split_at_checked(length)?;
+            bytes = rest;
+            match header[0] {
+                CHANGE_CIPHER_SPEC => keyed = !tls13,
+                HANDSHAKE if !keyed => messages.extend_from_slice(body),
+                _ => flight.encrypted.push(length),
+            }
+        }
+        let mut messages = &messages[..];
+        while !messages.is_empty() {
+            let header = messages.first_chunk::<MESSAGE_HEADER>()?;
+            let length = u32::from_be_bytes([0, header[1], header[2], header[3]]);
+            let length = MESSAGE_HEADER + usize::try_from(length).ok()?;
+            messages = messages.get(length..)?;
+            flight.clear.push(length);
+        }
+        Some(flight)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn record(content: u8, body: &[u8]) -> Vec<u8> {
+        let length = u16::try_from(body.len()).expect("short");
+        [&[content, 3, 3][..], &length.to_be_bytes(), body].concat()
+    }
+
+    #[test]
+    fn flights_are_read_and_what_is_no_flight_is_refused() {
+        let message = [2, 0, 0, 2, 7, 7];
+        let two = [&message[..], &message].concat();
+        let bytes = [
+            record(HANDSHAKE, &two[..8]), // a message may go on in the next record
+            record(HANDSHAKE, &two[8..]),
+            record(CHANGE_CIPHER_SPEC, &[1]),
+            record(HANDSHAKE, &[0; 40]),
+        ]
+        .concat();
+        let expected = Flight { clear: vec![6, 6], encrypted: vec![40] };
+        assert_eq!(Flight::read(&bytes, false, false), Some(expected));
+        let data = [record(CHANGE_CIPHER_SPEC, &[1]), record(23, &[0; 53])].concat();
+        let expected = Flight { clear: vec![], encrypted: vec![53] };
+        assert_eq!(Flight::read(&data, true, false), Some(expected));
+        for cut in 1..bytes.len() {
+            let flight = Flight::read(&bytes[..cut], false, false);
+            assert!(flight.is_none_or(|flight| flight.encrypted.is_empty()), "cut at {cut}");
+        }
+    }
+}
