@@ -3,6 +3,7 @@
 use std::process::ExitCode;
 use std::time::Instant;
 
+use tollgate_fleet::published as fleets;
 use tollgate_ladder::{heading, published, rungs};
 use tollgate_record::{Record, Timestamp};
 
@@ -41,6 +42,7 @@ struct Climb {
     notes: Notes,
     records: Vec<Record>,
     pace: f64,
+    price: f64,
 }
 
 /// Climbs, prints and writes. After Ctrl-C table and page show what was reached.
@@ -56,8 +58,9 @@ pub(crate) fn run(options: &Options) -> Result<ExitCode, Stop> {
         None => shelf::fresh(&options.records, &host.machine, Timestamp::now())?,
     };
     let output = Output::new(Some(&file))?;
+    let price = options.price_per_core_hour;
     let pace = if options.quick { QUICK } else { 1.0 };
-    let mut climb = Climb { host, output, notes: Notes::default(), records: Vec::new(), pace };
+    let mut climb = Climb { host, output, notes: Notes::default(), records: Vec::new(), pace, price };
     climb.begin()?;
     for (rung, lines) in RUNGS {
         climb.rung(rung, lines)?;
@@ -76,9 +79,15 @@ pub(crate) fn run(options: &Options) -> Result<ExitCode, Stop> {
 impl Climb {
     /// What stands before all rungs: what others published, and what the user must know.
     fn begin(&mut self) -> Result<(), Stop> {
-        self.records = published::records(Timestamp::now());
+        let now = Timestamp::now();
+        self.records = published::records(now);
+        self.records.extend(fleets::records(now).map_err(Stop::from_error)?);
         self.output.records(&self.records)?;
         self.host.notes().for_each(|note| self.notes.add(note));
+        self.notes.add(format!(
+            "costs are for {} USD per core and hour: --price-per-core-hour says what yours is",
+            self.price
+        ));
         if !self.host.machine.features.contains("ifma") {
             self.notes.add(
                 "no AVX-512 IFMA here (or it is switched off): ours runs on the multiplier of the \
@@ -109,13 +118,16 @@ impl Climb {
     }
 
     fn collect(&mut self, verb: Verb, progress: &Progress) -> Result<Vec<Record>, Stop> {
-        let Self { host, output, notes, records, pace } = self;
+        let Self { host, output, notes, records, pace, price } = self;
         match verb {
             Verb::Bench(mut options) => {
                 options.seconds = (options.seconds * *pace).max(0.5);
                 bench::collect(&options, host, output, progress, notes)
             }
-            Verb::Fleet(options) => fleet::collect(&options, host, records, output),
+            Verb::Fleet(mut options) => {
+                options.price_per_core_hour = Some(*price);
+                fleet::collect(&options, host, records, output, notes)
+            }
             Verb::Kernel(mut options) => {
                 options.seconds = options.seconds.map(|seconds| seconds * *pace);
                 kernel::collect(&options, host, output, progress, notes)

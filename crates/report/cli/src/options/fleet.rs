@@ -61,7 +61,7 @@ pub(crate) struct Fleet {
     pub(crate) watts: Option<f64>,
 }
 
-fn positive(text: &str) -> Result<f64, String> {
+pub(super) fn positive(text: &str) -> Result<f64, String> {
     match text.parse() {
         Ok(value) if 0.0 < value && value <= 1e12 => Ok(value),
         _ => Err("give a number above 0".to_owned()),

@@ -4,12 +4,18 @@ use std::path::PathBuf;
 
 use clap::Args;
 
+use super::fleet::positive;
+
 #[derive(Args, Clone, Debug)]
 pub(crate) struct Ladder {
     /// Write the records as JSON Lines to this file, made anew; - is standard output [default:
     /// MACHINE/DATE.jsonl in the folder of records]
     #[arg(long, value_name = "FILE")]
     pub(crate) json: Option<PathBuf>,
+
+    /// What a core costs for an hour, in USD: an assumption, and what the costs are made of
+    #[arg(long, value_name = "PRICE", default_value = "0.05", value_parser = positive)]
+    pub(crate) price_per_core_hour: f64,
 
     /// A tenth of the time, to see that everything works; the figures are rough
     #[arg(long)]
