@@ -84,7 +84,7 @@ fn switching(shelf: Shelf<'_>, key: &str) -> Option<String> {
 }
 
 /// The quickest of all who did this operation with this key.
-fn fastest<'a>(shelf: Shelf<'a>, key: &str, what: &str) -> Option<(Nanos, &'a Subject)> {
+pub(crate) fn fastest<'a>(shelf: Shelf<'a>, key: &str, what: &str) -> Option<(Nanos, &'a Subject)> {
     let path = format!("operation/{key}/{what}");
     shelf
         .measured("operation")
