@@ -19,8 +19,16 @@ pub const FLEET_RUNG: &str = "5-fleet";
 
 /// Core cycles of one Montgomery product of one pair of numbers: `model/itanium/amm?bits=1024`.
 pub const CYCLES_PER_PRODUCT: &str = "cycles_per_product";
+/// Share of a published operation that its Montgomery products take, by a model's count of them.
+pub const KERNEL_SHARE: &str = "kernel_share";
 /// Condition: what a figure of a model rests on, in words.
 pub const ASSUMPTION: &str = "assumption";
+/// Condition: how a published figure came to be: [`ESTIMATED`] or [`MEASURED`] by its authors.
+pub const ORIGIN: &str = "origin";
+/// Value of [`ORIGIN`]: by theory.
+pub const ESTIMATED: &str = "estimated";
+/// Value of [`ORIGIN`]: on the machine.
+pub const MEASURED: &str = "measured";
 
 /// Core cycles of one operation. In a batch: of the batch, over its operations.
 pub const CYCLES_PER_OPERATION: &str = "cycles_per_operation";
@@ -57,6 +65,8 @@ pub const BITS: &str = "bits";
 /// Parameter: words (digits or limbs) of a modulus.
 pub const K: &str = "K";
 
+/// Condition: numbers that a call computes side by side.
+pub const LANES: &str = "lanes";
 /// Condition: the kernel that multiplied.
 pub const KERNEL: &str = "kernel";
 /// Condition: what binds a bound.

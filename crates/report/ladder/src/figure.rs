@@ -13,6 +13,7 @@ pub(crate) const ERROR_MAX: f64 = 100.0;
 /// The number without its unit: `275k`, `67.7 µs` (a time keeps its own), `38`.
 pub(crate) fn number(point: f64, unit: Unit) -> String {
     match unit {
+        _ if point == 0.0 => "0".to_owned(),
         Unit::Nanos => cell(Some(Nanos::new(point))),
         Unit::Count if point.fract() == 0.0 && point.abs() < WHOLE_MAX => format!("{point:.0}"),
         Unit::Ratio => format!("{point:.2}"),

@@ -39,7 +39,19 @@ pub fn table(records: &[Record]) -> String {
         return "no fleet was sized: run `tollgate fleet`\n".to_owned();
     }
     let shelf = Shelf(records);
-    let mut text = grid(&SIZES, fleets.iter().map(|fleet| size(shelf, fleet)).collect());
+    let mut rows = Vec::new();
+    let mut above = "";
+    for (origin, subject) in &fleets {
+        if above != subject.path() {
+            above = subject.path();
+            let links = links(shelf, *origin, subject);
+            let cited = links.first().and_then(|(_, record)| Citation::of(record));
+            let cited = cited.map_or_else(String::new, |cited| format!("{cited} "));
+            rows.push(vec![format!("{cited}{}", suite(subject))]);
+        }
+        rows.push(size(shelf, *origin, subject));
+    }
+    let mut text = grid(&SIZES, rows);
     text += &wrapped(
         "sess/s core, Gbps: of one core that does nothing else; 1, 10, 100: whole cores for a link \
          of so many Gbps; left: cores of the last machine left at 10 Gbps",
@@ -65,22 +77,22 @@ pub fn table(records: &[Record]) -> String {
     text
 }
 
-fn size(shelf: Shelf<'_>, (origin, subject): &(Origin, Subject)) -> Vec<String> {
-    let links = links(shelf, *origin, subject);
+fn size(shelf: Shelf<'_>, origin: Origin, subject: &Subject) -> Vec<String> {
+    let links = links(shelf, origin, subject);
     let cores = |gbps: &str| figure::of(links.iter().find(|(g, _)| *g == gbps).map(|(_, r)| *r));
-    let per_core = |quantity| shelf.find(*origin, subject, quantity, Unit::PerSecond);
+    let per_core = |quantity| shelf.find(origin, subject, quantity, Unit::PerSecond);
     let sessions = per_core(word::SESSIONS_PER_S_PER_CORE);
     let gbps = per_core(word::BITS_PER_S_PER_CORE).map(|bits| bits.point() / 1e9);
     let left = subject
         .with(word::LINK_GBPS, "10")
         .ok()
-        .and_then(|at| shelf.record(*origin, &at, word::CORES_LEFT, Unit::Count));
-    let cited = links.first().and_then(|(_, record)| Citation::of(record));
+        .and_then(|at| shelf.record(origin, &at, word::CORES_LEFT, Unit::Count));
     let number = |point: Option<f64>, unit| {
         point.map_or_else(|| MISSING.to_owned(), |point| figure::number(point, unit))
     };
+    let by = names::who(subject.parameter(word::BY).unwrap_or(MISSING));
     vec![
-        cited.map_or_else(|| name(subject), |cited| format!("{cited} {}", name(subject))),
+        format!("  {}, {by}", names::payload(names::bytes(subject))),
         number(sessions.map(|rate| rate.point()), Unit::PerSecond),
         number(gbps, Unit::Ratio),
         cores("1"),
@@ -90,16 +102,20 @@ fn size(shelf: Shelf<'_>, (origin, subject): &(Origin, Subject)) -> Vec<String> 
     ]
 }
 
-/// `TLS 1.3, RSA-2048, 14 KB, tollgate`; of a paper, its suite.
+/// `TLS 1.3, RSA-2048, 14 KB, tollgate`.
 pub(crate) fn name(subject: &Subject) -> String {
-    let suite = match subject.segments().nth(2) {
+    let by = names::who(subject.parameter(word::BY).unwrap_or(MISSING));
+    format!("{}, {}, {by}", suite(subject), names::payload(names::bytes(subject)))
+}
+
+/// `TLS 1.3, RSA-2048`; of a paper, its suite.
+fn suite(subject: &Subject) -> String {
+    match subject.segments().nth(2) {
         Some(protocol) => {
             format!("{}, {}", names::protocol(protocol), names::key(names::key_of(subject)))
         }
         None => names::suite(names::key_of(subject)),
-    };
-    let by = names::who(subject.parameter(word::BY).unwrap_or(MISSING));
-    format!("{suite}, {}, {by}", names::payload(names::bytes(subject)))
+    }
 }
 
 /// What a million sessions cost, and what the price was.

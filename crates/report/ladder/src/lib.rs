@@ -40,6 +40,7 @@ pub mod fleet;
 mod fleets;
 mod grid;
 pub mod heading;
+pub mod html;
 pub mod kernel;
 pub mod markdown;
 pub mod model;

@@ -1,6 +1,6 @@
 //! Montgomery products of modelled machines: what the table of models and rung 0 show.
 
-use tollgate_record::vocabulary::{ASSUMPTION, BITS, CYCLES_PER_PRODUCT, LIMIT};
+use tollgate_record::vocabulary::{ASSUMPTION, BITS, CYCLES_PER_PRODUCT, LIMIT, ORIGIN};
 use tollgate_record::{Record, Subject, Unit};
 
 use crate::shelf::Origin::{self, Measured, Predicted, Published};
@@ -14,6 +14,8 @@ pub(crate) struct Modelled<'a> {
     /// As in the subject, `alpha-21264`.
     pub(crate) machine: &'a str,
     pub(crate) bits: &'a str,
+    /// What was changed to see how much it carries, `limit multiplier`; empty for the model itself.
+    pub(crate) change: String,
     pub(crate) predicted: Option<&'a Record>,
     pub(crate) measured: Option<&'a Record>,
     pub(crate) published: Option<&'a Record>,
@@ -44,6 +46,11 @@ impl Modelled<'_> {
         self.condition(LIMIT)
     }
 
+    /// How the paper came to its figure: `measured`, `estimated`.
+    pub(crate) fn origin(&self) -> Option<&str> {
+        self.published?.conditions.get(ORIGIN).map(String::as_str)
+    }
+
     /// What the model rests on.
     pub(crate) fn assumption(&self) -> Option<&str> {
         self.condition(ASSUMPTION)
@@ -54,31 +61,44 @@ impl Modelled<'_> {
     }
 }
 
-/// Every machine and size on record, in the order of the records, this machine last.
+/// Every machine and size on record, in the order of the records, each with its changed models
+/// below it, this machine last.
 pub(crate) fn modelled(records: &[Record]) -> Vec<Modelled<'_>> {
     let shelf = Shelf(records);
     let mut subjects: Vec<&Subject> = shelf.subjects(|record| {
         record.subject.segments().next() == Some("model")
             && record.quantity.as_str() == CYCLES_PER_PRODUCT
     });
-    subjects.sort_by_key(|subject| machine_of(subject) == HOST);
+    let order: Vec<(&str, Option<&str>)> = subjects.iter().map(|s| row_of(s)).collect();
+    subjects.sort_by_key(|subject| {
+        let place = order.iter().position(|row| *row == row_of(subject));
+        (machine_of(subject) == HOST, place, subject.parameters().count())
+    });
     let find = |origin: Origin, subject: &Subject| {
         shelf.record(origin, subject, CYCLES_PER_PRODUCT, Unit::Cycles)
     };
-    let row = |subject: &'_ Subject| (find(Predicted, subject), find(Measured, subject));
     subjects
-        .into_iter()
+        .iter()
         .map(|subject| {
-            let (predicted, measured) = row(subject);
+            let changes = subject.parameters().filter(|(key, _)| *key != BITS);
+            let change: Vec<String> =
+                changes.map(|(key, value)| format!("{key} {value}")).collect();
+            let itself = subjects.iter().find(|other| row_of(other) == row_of(subject));
             Modelled {
                 machine: machine_of(subject),
                 bits: subject.parameter(BITS).unwrap_or_default(),
-                predicted,
-                measured,
-                published: find(Published, subject),
+                change: change.join(", ").replace('_', " "),
+                predicted: find(Predicted, subject),
+                measured: find(Measured, subject),
+                published: itself.and_then(|itself| find(Published, itself)),
             }
         })
         .collect()
+}
+
+/// Machine and size: the model itself has no other parameter, and stands first.
+fn row_of(subject: &Subject) -> (&str, Option<&str>) {
+    (machine_of(subject), subject.parameter(BITS))
 }
 
 fn machine_of(subject: &Subject) -> &str {

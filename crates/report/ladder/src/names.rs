@@ -78,6 +78,8 @@ pub(crate) fn protocol(word: &str) -> &str {
         "tls12-x25519" => "TLS 1.2 ECDHE",
         "tls12-p256" => "TLS 1.2 P-256",
         "tls12-rsa" => "TLS 1.2 RSA",
+        "tls-rsa" => "TLS RSA",
+        "ssl3-rsa" => "SSL 3 RSA",
         other => other,
     }
 }
@@ -121,4 +123,15 @@ pub(crate) fn without(subject: &Subject, key: &str) -> Option<Subject> {
     let bare: Subject = subject.path().parse().ok()?;
     let kept = subject.parameters().filter(|(name, _)| *name != key);
     kept.into_iter().try_fold(bare, |bare, (name, value)| bare.with(name, value).ok())
+}
+
+/// What a paper's figure is of: whose code or machine, without the paper's key: `openssl 1.0` of
+/// `eti10-openssl-1.0`, nothing of `eti10`.
+pub(crate) fn of_paper(subject: &Subject) -> String {
+    let by = subject.parameter(BY).unwrap_or_default();
+    match by.split_once('-') {
+        Some((_, rest)) => rest.replace('-', " "),
+        None if by.ends_with(|c: char| c.is_ascii_digit()) => String::new(),
+        None => by.to_owned(),
+    }
 }

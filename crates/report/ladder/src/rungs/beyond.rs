@@ -63,20 +63,22 @@ fn of_server(shelf: Shelf<'_>, flagship: &Flagship) -> Option<String> {
     ))
 }
 
-/// By arithmetic: the cheapest session with its signature exchanged.
+/// By arithmetic: the cheaper session of the first protocol, with its signature exchanged.
 fn of_session(records: &[Record], signer: &Subject, flagship: &Flagship) -> Option<String> {
     let signature = Shelf(records).cycles(Measured, signer, CYCLES_PER_OPERATION)?.get();
     let all = sessions(records, false);
+    let protocol = flagship.protocols.first()?;
     let (total, session) = all
         .iter()
         .filter(|session| key_of(&session.subject) == flagship.key)
+        .filter(|session| protocol_of(&session.subject) == protocol)
         .filter(|session| session.bytes().to_string() == flagship.bytes)
         .filter_map(|session| Some((session.total()?, session)))
         .min_by(|x, y| x.0.total_cmp(&y.0))?;
     let without = total - session.part(PART_RSA)?;
     Some(format!(
         "; the predicted {} session of {} would fall from {} to {} cycles",
-        names::protocol(protocol_of(&session.subject)),
+        names::protocol(protocol),
         flagship.payload(),
         number(total, Unit::Cycles),
         number(without + signature, Unit::Cycles),

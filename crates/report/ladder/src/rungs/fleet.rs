@@ -27,7 +27,7 @@ pub(super) fn rung(records: &[Record]) -> Rung<'_> {
             let cores = of(by).and_then(|subject| cores(shelf, &subject, gbps));
             let row =
                 Row::new(format!("{gbps} Gbps of {payload}, {}", who(by)), Unit::Count, "cores");
-            rows.push(row.predicted(cores));
+            rows.push(Row { is_shown: gbps == LINKS[1], ..row.predicted(cores) });
         }
     }
     for by in ["tollgate", "openssl"] {
@@ -40,14 +40,7 @@ pub(super) fn rung(records: &[Record]) -> Rung<'_> {
     }
     let sentences = sentence(&rows, protocol, &payload).into_iter().collect();
     rows.extend(as_published(records));
-    Rung {
-        number: 5,
-        name: "fleet",
-        about: "cores and money for a demand",
-        verb: "fleet",
-        rows,
-        sentences,
-    }
+    Rung { number: 5, name: "fleet", about: "cores and money", verb: "fleet", rows, sentences }
 }
 
 fn cores<'a>(shelf: Shelf<'a>, subject: &Subject, gbps: &str) -> Option<&'a Record> {

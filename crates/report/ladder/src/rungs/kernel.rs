@@ -22,7 +22,7 @@ pub(super) fn rung(records: &[Record]) -> Rung<'_> {
         let bits = subject.parameter(BITS).unwrap_or("?");
         let bound = shelf.record(Predicted, subject, BOUND_CYCLES_PER_CALL, Unit::Cycles);
         let call = shelf.record(Measured, subject, CYCLES_PER_CALL, Unit::Cycles);
-        let row = Row::new(format!("{name}, {bits} bits"), Unit::Cycles, "cycles");
+        let row = Row::new(format!("{name}, {bits} bits"), Unit::Cycles, "cycles").shown();
         rows.push(row.bound(bound).measured(call));
         if let (Some(bound), Some(call)) = (bound, call) {
             let (bound_cycles, cycles) = (bound.estimate.point(), call.estimate.point());
@@ -38,7 +38,7 @@ pub(super) fn rung(records: &[Record]) -> Rung<'_> {
     Rung {
         number: 1,
         name: "kernel",
-        about: "one call of the best kernel",
+        about: "a call of the best one",
         verb: "kernel",
         rows,
         sentences,

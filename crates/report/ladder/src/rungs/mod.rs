@@ -25,7 +25,6 @@ pub(crate) struct Rung<'a> {
     pub(crate) about: &'static str,
     /// The verb of `tollgate` that climbs it alone.
     pub(crate) verb: &'static str,
-    /// The first one stands for the rung.
     pub(crate) rows: Vec<Row<'a>>,
     /// How the rung below explains it.
     pub(crate) sentences: Vec<String>,
@@ -55,6 +54,8 @@ pub(crate) struct Row<'a> {
     pub(crate) is_bound: bool,
     pub(crate) measured: Option<&'a Record>,
     pub(crate) published: Option<&'a Record>,
+    /// Whether it stands for the rung in the picture.
+    pub(crate) is_shown: bool,
     /// The records that the prediction comes from.
     pub(crate) sources: Vec<&'a Record>,
 }
@@ -69,8 +70,13 @@ impl<'a> Row<'a> {
             is_bound: false,
             measured: None,
             published: None,
+            is_shown: false,
             sources: Vec::new(),
         }
+    }
+
+    fn shown(self) -> Self {
+        Self { is_shown: true, ..self }
     }
 
     fn measured(self, measured: Option<&'a Record>) -> Self {
@@ -104,13 +110,13 @@ impl<'a> Row<'a> {
         Some(self.measured?.estimate.point() - self.predicted?)
     }
 
-    /// Absolute, and as a share of what was measured: `+70.6k 26 %`.
+    /// Absolute, and as a share of what was measured: `+70.6k (26 %)`.
     pub(crate) fn remainder_text(&self) -> String {
         let (Some(remainder), Some(measured)) = (self.remainder(), self.measured) else {
             return MISSING.to_owned();
         };
         let share = figure::percent(remainder, measured.estimate.point());
-        format!("{} {share}", figure::difference(remainder, self.unit))
+        format!("{} ({share})", figure::difference(remainder, self.unit))
     }
 
     /// The prediction as text, a bound with its mark.

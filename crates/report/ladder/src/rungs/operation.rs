@@ -30,6 +30,15 @@ pub(super) fn rung(records: &[Record]) -> Rung<'_> {
                 .measured(find(Measured, CYCLES_PER_OPERATION))
         })
         .collect();
+    for is_batch in [true, false] {
+        let ours = signs.iter().position(|subject| {
+            subject.parameter(BY) == Some("tollgate")
+                && subject.parameter(BATCH).is_some() == is_batch
+        });
+        if let Some(row) = ours.and_then(|place| rows.get_mut(place)) {
+            row.is_shown = true;
+        }
+    }
     rows.extend(as_published(shelf));
     let sentences = signs.iter().filter_map(|subject| sentence(shelf, subject, &rows)).collect();
     Rung {

@@ -26,7 +26,9 @@ pub(super) fn rung(records: &[Record]) -> Rung<'_> {
             };
             let find = |origin| shelf.record(origin, &subject, SESSIONS_PER_S, Unit::PerSecond);
             let row = Row::new(format!("{name} {payload}, {}", who(by)), Unit::PerSecond, "per s");
-            rows.push(row.predicted(find(Predicted)).measured(find(Measured)));
+            let mut row = row.predicted(find(Predicted)).measured(find(Measured));
+            row.is_shown = Some(protocol) == flagship.protocols.first();
+            rows.push(row);
         }
         let ratio_of = |quantity| ratio_record(shelf, &flagship, protocol, quantity);
         if let Some(record) = ratio_of(SESSIONS_PER_S_RATIO) {

@@ -21,7 +21,9 @@ pub(super) fn rung(records: &[Record]) -> Rung<'_> {
             else {
                 continue;
             };
-            rows.push(row(session, &flagship));
+            let mut row = row(session, &flagship);
+            row.is_shown = Some(protocol) == flagship.protocols.first();
+            rows.push(row);
             if Some(protocol) == flagship.protocols.first() {
                 sentences.extend(sentence(session));
             }
@@ -31,7 +33,7 @@ pub(super) fn rung(records: &[Record]) -> Rung<'_> {
     Rung {
         number: 3,
         name: "session",
-        about: "cycles of one TLS session",
+        about: "cycles of one session",
         verb: "session",
         rows,
         sentences,

@@ -13,11 +13,11 @@ use crate::shelf::MISSING;
 use crate::text::wrapped;
 
 const COLUMNS: [Column; 6] = [
-    Column::words("rung and figure", 38),
+    Column::words("rung and figure", 35),
     Column::words("unit", 6),
     Column::figures("predicted", 9),
     Column::figures("measured", 8),
-    Column::figures("remainder", 11),
+    Column::figures("remainder", 14),
     Column::figures("published", 18),
 ];
 
@@ -58,7 +58,8 @@ pub fn table(records: &[Record]) -> String {
 /// The rung's name, then its figures.
 fn lines(rung: &Rung<'_>) -> Vec<Vec<String>> {
     let name = vec![format!("{} {}: {}", rung.number, rung.name, rung.about)];
-    let unknown = (!rung.is_known()).then(|| vec![format!("  {}", rung.unknown())]);
+    let unknown =
+        (!rung.is_known()).then(|| vec![format!("  not measured: `tollgate {}`", rung.verb)]);
     [name].into_iter().chain(unknown).chain(rung.rows.iter().map(cells)).collect()
 }
 
