@@ -4,6 +4,7 @@ use tollgate_record::{Nanos, Record, Subject};
 
 use crate::grid::{Column, grid};
 use crate::names::{self, contender, is_insecure, key_of, operation};
+use crate::shelf::Origin::Measured;
 use crate::shelf::{Shelf, cell};
 use crate::text::wrapped;
 use tollgate_record::vocabulary::{
@@ -36,9 +37,9 @@ pub fn table(records: &[Record]) -> String {
         rows.push(vec![
             if is_first { operation(subject) } else { String::new() },
             contender(subject),
-            cell(shelf.nanos(subject, NS_PER_OPERATION)),
-            cell(shelf.cycles(subject, CYCLES_PER_OPERATION)),
-            cell(shelf.per_second(subject, OPERATIONS_PER_S)),
+            cell(shelf.nanos(Measured, subject, NS_PER_OPERATION)),
+            cell(shelf.cycles(Measured, subject, CYCLES_PER_OPERATION)),
+            cell(shelf.per_second(Measured, subject, OPERATIONS_PER_S)),
         ]);
     }
     let mut text = grid(&COLUMNS, rows);
@@ -83,13 +84,13 @@ fn switching(shelf: Shelf<'_>, key: &str) -> Option<String> {
 }
 
 /// The quickest of all who did this operation with this key.
-fn fastest<'a>(shelf: Shelf<'a>, key: &str, what: &str) -> Option<(Nanos, &'a Subject)> {
+pub(crate) fn fastest<'a>(shelf: Shelf<'a>, key: &str, what: &str) -> Option<(Nanos, &'a Subject)> {
     let path = format!("operation/{key}/{what}");
     shelf
         .measured("operation")
         .into_iter()
         .filter(|subject| subject.path() == path && subject.parameter(EXPONENT).is_none())
-        .filter_map(|subject| Some((shelf.nanos(subject, NS_PER_OPERATION)?, subject)))
+        .filter_map(|subject| Some((shelf.nanos(Measured, subject, NS_PER_OPERATION)?, subject)))
         .min_by(|x, y| x.0.get().total_cmp(&y.0.get()))
 }
 

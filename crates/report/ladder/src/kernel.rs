@@ -3,6 +3,7 @@
 use tollgate_record::{Record, Subject, Unit};
 
 use crate::grid::{Column, grid};
+use crate::shelf::Origin::{Measured, Predicted};
 use crate::shelf::{MISSING, Shelf, cell, share};
 use crate::text::wrapped;
 use tollgate_record::vocabulary::{
@@ -41,8 +42,8 @@ pub fn table(records: &[Record]) -> String {
 }
 
 fn line(shelf: Shelf<'_>, subject: &Subject, is_first: bool) -> Vec<String> {
-    let cycles = shelf.cycles(subject, CYCLES_PER_CALL);
-    let bound = shelf.record(subject, BOUND_CYCLES_PER_CALL, Unit::Cycles);
+    let cycles = shelf.cycles(Measured, subject, CYCLES_PER_CALL);
+    let bound = shelf.record(Predicted, subject, BOUND_CYCLES_PER_CALL, Unit::Cycles);
     let name = subject.segments().nth(1).unwrap_or(MISSING);
     let parameter = |key| subject.parameter(key).unwrap_or(MISSING).to_owned();
     vec![
@@ -50,9 +51,9 @@ fn line(shelf: Shelf<'_>, subject: &Subject, is_first: bool) -> Vec<String> {
         parameter(BITS),
         parameter(K),
         cell(cycles),
-        cell(shelf.cycles(subject, CYCLES_PER_LANE)),
-        cell(shelf.cycles(subject, BOUND_CYCLES_PER_CALL)),
-        share(shelf.cycles(subject, BOUND_CYCLES_PER_CALL), cycles),
+        cell(shelf.cycles(Measured, subject, CYCLES_PER_LANE)),
+        cell(shelf.cycles(Predicted, subject, BOUND_CYCLES_PER_CALL)),
+        share(shelf.cycles(Predicted, subject, BOUND_CYCLES_PER_CALL), cycles),
         bound
             .and_then(|record| record.conditions.get(LIMIT))
             .map_or_else(|| MISSING.into(), Clone::clone),

@@ -33,14 +33,25 @@
 #![forbid(unsafe_code)]
 
 pub mod chart;
+mod cite;
 pub mod context;
+mod figure;
+pub mod fleet;
+mod fleets;
 mod grid;
 pub mod heading;
+pub mod html;
 pub mod kernel;
 pub mod markdown;
+pub mod model;
+mod modelled;
 mod names;
 pub mod pkeu;
 pub mod published;
+pub mod rungs;
+pub mod server;
+pub mod session;
+mod sessions;
 mod shelf;
 mod signing;
 pub mod speed;

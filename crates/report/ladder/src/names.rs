@@ -2,7 +2,10 @@
 
 use tollgate_record::Subject;
 
-use tollgate_record::vocabulary::{BATCH, BY, EXPONENT, FULL};
+use tollgate_record::vocabulary::{
+    BATCH, BY, BYTES, EXPONENT, FULL, PART_KEY_EXCHANGE, PART_KEY_SCHEDULE, PART_LIBRARY, PART_MAC,
+    PART_RECORDS, PART_RSA, PART_SYSTEM,
+};
 
 /// Sizes below this are insecure.
 pub(crate) const SECURE_BITS_MIN: u32 = 2048;
@@ -65,5 +68,70 @@ pub(crate) fn contender(subject: &Subject) -> String {
     match subject.parameter(BATCH) {
         None => who.to_owned(),
         Some(batch) => format!("{who} x{batch}"),
+    }
+}
+
+/// A protocol by name, as `load` spells it in subjects.
+pub(crate) fn protocol(word: &str) -> &str {
+    match word {
+        "tls13" => "TLS 1.3",
+        "tls12-x25519" => "TLS 1.2 ECDHE",
+        "tls12-p256" => "TLS 1.2 P-256",
+        "tls12-rsa" => "TLS 1.2 RSA",
+        "tls-rsa" => "TLS RSA",
+        "ssl3-rsa" => "SSL 3 RSA",
+        other => other,
+    }
+}
+
+/// A suite of a paper: `tls-rsa-1024-aes-128-gcm` is RSA-1024-AES-128-GCM.
+pub(crate) fn suite(word: &str) -> String {
+    word.strip_prefix("tls-").unwrap_or(word).to_ascii_uppercase()
+}
+
+/// A part of a session's cost by name.
+pub(crate) fn part(word: &str) -> &str {
+    match word {
+        PART_RSA => "RSA",
+        PART_KEY_EXCHANGE => "key exchange",
+        PART_KEY_SCHEDULE => "key schedule",
+        PART_RECORDS => "records",
+        PART_MAC => "MAC",
+        PART_LIBRARY => "TLS library",
+        PART_SYSTEM => "system",
+        other => other,
+    }
+}
+
+/// The payload of a session in bytes; none where it is a handshake and nothing else.
+pub(crate) fn bytes(subject: &Subject) -> u64 {
+    subject.parameter(BYTES).and_then(|bytes| bytes.parse().ok()).unwrap_or(0)
+}
+
+/// A payload: `14 KB` of 14336 bytes, `140 KB` of 140000, `handshake` of none.
+pub(crate) fn payload(bytes: u64) -> String {
+    match bytes {
+        0 => "handshake".to_owned(),
+        1..1000 => format!("{bytes} bytes"),
+        _ if bytes.is_multiple_of(1024) => format!("{} KB", bytes / 1024),
+        _ => format!("{} KB", bytes / 1000),
+    }
+}
+
+/// The subject without one of its parameters.
+pub(crate) fn without(subject: &Subject, key: &str) -> Option<Subject> {
+    let bare: Subject = subject.path().parse().ok()?;
+    let kept = subject.parameters().filter(|(name, _)| *name != key);
+    kept.into_iter().try_fold(bare, |bare, (name, value)| bare.with(name, value).ok())
+}
+
+/// What a paper's figure is of: whose code or machine, without the paper's key: `openssl 1.0` of
+/// `eti10-openssl-1.0`, nothing of `eti10`.
+pub(crate) fn of_paper(subject: &Subject) -> String {
+    let by = subject.parameter(BY).unwrap_or_default();
+    match by.split_once('-') {
+        Some((_, rest)) => rest.replace('-', " "),
+        None if by.ends_with(|c: char| c.is_ascii_digit()) => String::new(),
+        None => by.to_owned(),
     }
 }

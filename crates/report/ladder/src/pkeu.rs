@@ -4,6 +4,7 @@ use tollgate_record::{Kind, PerSecond, Record, Subject};
 
 use crate::grid::{Column, grid};
 use crate::names::{INSECURE, INSECURE_NOTE, contender, is_insecure, key_of, rsa_bits, who};
+use crate::shelf::Origin::{Measured, Published};
 use crate::shelf::{MISSING, Shelf};
 use crate::text::wrapped;
 use tollgate_record::vocabulary::{
@@ -81,14 +82,14 @@ fn rows(
         let belongs = |s: &Subject| s.path() == *path && s.parameter(EXPONENT) == *exponent;
         let of_paper = |clock: u32| {
             let found = published.iter().find(|s| belongs(s) && clock_mhz(s) == Some(clock))?;
-            shelf.nanos(found, NS_PER_OPERATION).map(|time| time.get() * 1e-6)
+            shelf.nanos(Published, found, NS_PER_OPERATION).map(|time| time.get() * 1e-6)
         };
         let name = published.iter().find(|s| belongs(s)).map_or_else(String::new, |s| size(s));
         let by = published.iter().find(|s| belongs(s)).map_or_else(String::new, |s| contender(s));
         rows.push(row([name, by], clocks, |clock| of_paper(clock).map(as_printed)));
         for ours in shelf.measured("operation").into_iter().filter(|s| belongs(s)) {
             let at_clock = |clock: u32| {
-                let cycles = shelf.cycles(ours, CYCLES_PER_OPERATION)?;
+                let cycles = shelf.cycles(Measured, ours, CYCLES_PER_OPERATION)?;
                 Some(cycles.at(PerSecond::new(f64::from(clock) * 1e6)).get() * 1e-6)
             };
             rows.push(row([String::new(), contender(ours)], clocks, |clock| {

@@ -9,7 +9,26 @@ use tollgate_record::vocabulary::AGAINST;
 /// The cell of a figure that nobody recorded.
 pub(crate) const MISSING: &str = "-";
 
-/// Records to look up; the last of several for one subject and quantity counts.
+/// Of which kind a figure is: predicted and measured figures of one subject share their quantity.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Origin {
+    Measured,
+    Predicted,
+    Published,
+}
+
+impl Origin {
+    /// That of a record.
+    pub(crate) const fn of(record: &Record) -> Self {
+        match record.kind {
+            Kind::Measured => Self::Measured,
+            Kind::Predicted { .. } => Self::Predicted,
+            Kind::Published { .. } => Self::Published,
+        }
+    }
+}
+
+/// Records to look up; the last of several for one subject, quantity and origin counts.
 #[derive(Clone, Copy)]
 pub(crate) struct Shelf<'a>(pub(crate) &'a [Record]);
 
@@ -38,12 +57,14 @@ impl<'a> Shelf<'a> {
     /// The record of a subject's figure.
     pub(crate) fn record(
         self,
+        origin: Origin,
         subject: &Subject,
         quantity: &str,
         unit: Unit,
     ) -> Option<&'a Record> {
         self.0.iter().rev().find(|record| {
-            record.subject == *subject
+            Origin::of(record) == origin
+                && record.subject == *subject
                 && record.quantity.as_str() == quantity
                 && record.unit == unit
         })
@@ -52,26 +73,40 @@ impl<'a> Shelf<'a> {
     /// A subject's figure.
     pub(crate) fn find(
         self,
+        origin: Origin,
         subject: &Subject,
         quantity: &str,
         unit: Unit,
     ) -> Option<&'a Estimate> {
-        self.record(subject, quantity, unit).map(|record| &record.estimate)
+        self.record(origin, subject, quantity, unit).map(|record| &record.estimate)
     }
 
     /// A subject's figure in cycles.
-    pub(crate) fn cycles(self, subject: &Subject, quantity: &str) -> Option<Cycles> {
-        self.find(subject, quantity, Unit::Cycles).map(|found| Cycles::new(found.point()))
+    pub(crate) fn cycles(
+        self,
+        origin: Origin,
+        subject: &Subject,
+        quantity: &str,
+    ) -> Option<Cycles> {
+        let found = self.find(origin, subject, quantity, Unit::Cycles)?;
+        Some(Cycles::new(found.point()))
     }
 
     /// A subject's figure in nanoseconds.
-    pub(crate) fn nanos(self, subject: &Subject, quantity: &str) -> Option<Nanos> {
-        self.find(subject, quantity, Unit::Nanos).map(|found| Nanos::new(found.point()))
+    pub(crate) fn nanos(self, origin: Origin, subject: &Subject, quantity: &str) -> Option<Nanos> {
+        let found = self.find(origin, subject, quantity, Unit::Nanos)?;
+        Some(Nanos::new(found.point()))
     }
 
     /// A subject's figure per second.
-    pub(crate) fn per_second(self, subject: &Subject, quantity: &str) -> Option<PerSecond> {
-        self.find(subject, quantity, Unit::PerSecond).map(|found| PerSecond::new(found.point()))
+    pub(crate) fn per_second(
+        self,
+        origin: Origin,
+        subject: &Subject,
+        quantity: &str,
+    ) -> Option<PerSecond> {
+        let found = self.find(origin, subject, quantity, Unit::PerSecond)?;
+        Some(PerSecond::new(found.point()))
     }
 }
 
@@ -100,4 +135,43 @@ pub(crate) fn ratio(estimate: &Estimate) -> String {
     let digits = if estimate.point() < 9.995 { 2 } else { 1 };
     let (low, high) = estimate.interval();
     format!("{:.digits$} [{low:.digits$}-{high:.digits$}]", estimate.point())
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "tests")]
+
+    use std::collections::BTreeMap;
+
+    use tollgate_record::{Machine, Timestamp};
+
+    use super::*;
+
+    #[test]
+    fn figures_of_one_name_are_told_apart_by_their_origin() {
+        let record = |kind, point| Record {
+            subject: "session/rsa-2048/tls13?by=tollgate".parse().unwrap(),
+            quantity: "cycles_per_session".parse().unwrap(),
+            unit: Unit::Cycles,
+            estimate: Estimate::exact(point).unwrap(),
+            kind,
+            machine: Machine::unknown("Some Processor 9000"),
+            versions: BTreeMap::new(),
+            commit: None,
+            conditions: BTreeMap::new(),
+            taken_at: Timestamp::UNIX_EPOCH,
+        };
+        let predicted = || Kind::Predicted { by: "3-session".into(), from: vec![] };
+        let records = [
+            record(predicted(), 1.0),
+            record(Kind::Measured, 2.0),
+            record(Kind::Published { source: "a paper".into() }, 3.0),
+            record(predicted(), 4.0), // the last one counts
+        ];
+        let subject = &records[0].subject;
+        let of = |origin| Shelf(&records).cycles(origin, subject, "cycles_per_session").unwrap();
+        assert_eq!(of(Origin::Measured), Cycles::new(2.0));
+        assert_eq!(of(Origin::Predicted), Cycles::new(4.0));
+        assert_eq!(of(Origin::Published), Cycles::new(3.0));
+    }
 }

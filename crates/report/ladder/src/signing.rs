@@ -3,7 +3,7 @@
 use tollgate_record::{Estimate, Kind, PerSecond, Record, Subject, Unit};
 
 use crate::names::{SECURE_BITS_MIN, who};
-use crate::shelf::Shelf;
+use crate::shelf::{Origin, Shelf};
 use crate::text::plain;
 use tollgate_record::vocabulary::{
     AGAINST, BATCH, BY, OPERATIONS_PER_S, SECONDS_PER_ROW, TIMES_AS_FAST,
@@ -99,8 +99,7 @@ impl<'a> Signing<'a> {
     }
 
     fn measured(self, subject: &Subject, quantity: &str, unit: Unit) -> Option<&'a Estimate> {
-        let record = Shelf(self.0).record(subject, quantity, unit)?;
-        (record.kind == Kind::Measured).then_some(&record.estimate)
+        Shelf(self.0).find(Origin::Measured, subject, quantity, unit)
     }
 }
 

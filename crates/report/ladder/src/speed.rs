@@ -4,6 +4,7 @@ use tollgate_record::{Estimate, Kind, Record, Subject, Unit};
 
 use crate::grid::{Column, grid};
 use crate::names::{self, INSECURE_NOTE, contender, is_insecure, key_of, operation};
+use crate::shelf::Origin::{Measured, Predicted};
 use crate::shelf::{MISSING, Shelf, cell, ratio, share};
 use crate::text::wrapped;
 use tollgate_record::vocabulary::{
@@ -79,18 +80,18 @@ fn row_of(subject: &Subject) -> (&str, Option<&str>) {
 }
 
 fn line(shelf: Shelf<'_>, subject: &Subject, is_first: bool) -> Vec<String> {
-    let cycles = shelf.cycles(subject, CYCLES_PER_OPERATION);
-    let bound = shelf.record(subject, BOUND_CYCLES_PER_OPERATION, Unit::Cycles);
+    let cycles = shelf.cycles(Measured, subject, CYCLES_PER_OPERATION);
+    let bound = shelf.record(Predicted, subject, BOUND_CYCLES_PER_OPERATION, Unit::Cycles);
     let (times, against) = fastest_library(shelf, subject);
     vec![
         if is_first { operation(subject) } else { String::new() },
         contender(subject),
-        cell(shelf.nanos(subject, NS_PER_OPERATION)),
+        cell(shelf.nanos(Measured, subject, NS_PER_OPERATION)),
         cell(cycles),
-        cell(shelf.per_second(subject, OPERATIONS_PER_S)),
+        cell(shelf.per_second(Measured, subject, OPERATIONS_PER_S)),
         times,
         against,
-        share(shelf.cycles(subject, BOUND_CYCLES_PER_OPERATION), cycles),
+        share(shelf.cycles(Predicted, subject, BOUND_CYCLES_PER_OPERATION), cycles),
         bound
             .and_then(|record| record.conditions.get(LIMIT))
             .map_or_else(|| MISSING.into(), Clone::clone),

@@ -1,0 +1,123 @@
+//! What a published figure is called: the key of its paper, and the year.
+
+use core::fmt;
+use core::ops::RangeInclusive;
+
+use tollgate_record::vocabulary::BY;
+use tollgate_record::{Kind, Record};
+
+use crate::text::cut;
+
+/// Years in which a paper of our subject can have been printed; 1024 and 2048 are none.
+const YEARS: RangeInclusive<u16> = 1976..=2047;
+
+/// The most characters of a key in brackets.
+const KEY_MAX: usize = 8;
+
+/// Papers by words of their titles.
+const PAPERS: [(&str, &str); 5] = [
+    ("Encrypting the Internet", "ETI10"),
+    ("IA-64 and SSL Performance", "HP01"),
+    ("Itanium Processor", "ITA00"),
+    ("Understanding Public-Key Performance", "FSL05"),
+    ("Long Integer Modular Arithmetic on a SPARC V8", "GTS07"),
+];
+
+/// A paper in short, `[ETI10] 2010`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Citation {
+    key: String,
+    year: Option<u16>,
+}
+
+impl Citation {
+    /// That of a published record; none for another one.
+    ///
+    /// The key stands in brackets in the source, or is known by the title, or is the parameter
+    /// `by`; failing all it is the first word of the source. The year is the last one that the source names, or the machine.
+    pub(crate) fn of(record: &Record) -> Option<Self> {
+        let Kind::Published { source } = &record.kind else {
+            return None;
+        };
+        let by = record.subject.parameter(BY).and_then(|by| by.split('-').next());
+        let titled = PAPERS.iter().find(|(title, _)| source.contains(title));
+        let key = in_brackets(source)
+            .or_else(|| titled.map(|(_, key)| (*key).to_owned()))
+            .or_else(|| by.filter(|by| is_key(by)).map(str::to_ascii_uppercase))
+            .unwrap_or_else(|| first_word(source));
+        let year = last_year(source).or_else(|| last_year(&record.machine.cpu));
+        Some(Self { key: cut(&key, KEY_MAX), year })
+    }
+}
+
+impl fmt::Display for Citation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "[{}]", self.key)?;
+        self.year.map_or(Ok(()), |year| write!(f, " {year}"))
+    }
+}
+
+fn in_brackets(source: &str) -> Option<String> {
+    let (_, rest) = source.split_once('[')?;
+    let (key, _) = rest.split_once(']')?;
+    let is_short = !key.is_empty() && key.chars().count() <= KEY_MAX;
+    is_short.then(|| key.to_owned())
+}
+
+/// Letters, then the last two digits of a year.
+fn is_key(by: &str) -> bool {
+    let letters = by.trim_end_matches(|c: char| c.is_ascii_digit());
+    (2..=4).contains(&letters.len())
+        && by.len() == letters.len() + 2
+        && letters.chars().all(|c| c.is_ascii_lowercase())
+}
+
+fn first_word(source: &str) -> String {
+    let word = source.split(|c: char| !c.is_alphanumeric()).find(|word| !word.is_empty());
+    word.unwrap_or("?").to_owned()
+}
+
+fn last_year(text: &str) -> Option<u16> {
+    let numbers = text.split(|c: char| !c.is_ascii_digit()).filter(|digits| digits.len() == 4);
+    numbers.filter_map(|digits| digits.parse().ok()).rfind(|year| YEARS.contains(year))
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "tests")]
+
+    use std::collections::BTreeMap;
+
+    use tollgate_record::{Estimate, Machine, Timestamp, Unit};
+
+    use super::*;
+
+    fn cited(subject: &str, cpu: &str, source: &str) -> String {
+        let record = Record {
+            subject: subject.parse().unwrap(),
+            quantity: "cycles_per_session".parse().unwrap(),
+            unit: Unit::Cycles,
+            estimate: Estimate::exact(1.0).unwrap(),
+            kind: Kind::Published { source: source.into() },
+            machine: Machine::unknown(cpu),
+            versions: BTreeMap::new(),
+            commit: None,
+            conditions: BTreeMap::new(),
+            taken_at: Timestamp::UNIX_EPOCH,
+        };
+        Citation::of(&record).unwrap().to_string()
+    }
+
+    #[test]
+    fn keys_and_years_are_found_where_papers_have_them() {
+        let source = "Kounavis, Encrypting the Internet, ACM SIGCOMM 2010: RSA-1024, 140 KB";
+        assert_eq!(cited("fleet/x?by=eti10-before", "a processor", source), "[ETI10] 2010");
+        assert_eq!(cited("fleet/x?by=appliance", "a processor", source), "[ETI10] 2010");
+        assert_eq!(cited("fleet/x?by=abc99-old", "a processor", "Someone, 1999"), "[ABC99] 1999");
+        assert_eq!(cited("fleet/x?by=appliance", "a processor", "Someone, 1999"), "[Someone] 1999");
+        assert_eq!(cited("x", "", "[FSL05], table 1"), "[FSL05]");
+        assert_eq!(cited("x", "Itanium, 1999-2000", "[ITA00] RSA-2048"), "[ITA00] 2000");
+        assert_eq!(cited("x", "", ""), "[?]");
+        assert_eq!(cited("x", "", "[]"), "[?]");
+    }
+}

@@ -1,0 +1,74 @@
+//! A figure as text: three digits, its unit beside it or above it.
+
+use tollgate_record::{Nanos, PerSecond, Record, Unit};
+
+use crate::shelf::{MISSING, cell};
+
+/// Counts below this are printed whole.
+const WHOLE_MAX: f64 = 100_000.0;
+
+/// Ratios that are no percentage worth printing begin here.
+pub(crate) const ERROR_MAX: f64 = 100.0;
+
+/// The number without its unit: `275k`, `67.7 µs` (a time keeps its own), `38`.
+pub(crate) fn number(point: f64, unit: Unit) -> String {
+    match unit {
+        _ if point == 0.0 => "0".to_owned(),
+        Unit::Nanos => cell(Some(Nanos::new(point))),
+        Unit::Count if point.fract() == 0.0 && point.abs() < WHOLE_MAX => format!("{point:.0}"),
+        Unit::Ratio => format!("{point:.2}"),
+        // Small amounts of money: three digits wherever they begin.
+        Unit::Count if point > 0.0 && point < 0.095 => format!("{point:.4}"),
+        _ => cell(Some(PerSecond::new(point))),
+    }
+}
+
+/// The number of a record, or a dash.
+pub(crate) fn of(record: Option<&Record>) -> String {
+    record.map_or_else(|| MISSING.to_owned(), |r| number(r.estimate.point(), r.unit))
+}
+
+/// What stands behind the number: ` cycles`, `/s`, nothing for a time and a count.
+pub(crate) const fn unit(unit: Unit) -> &'static str {
+    match unit {
+        Unit::Cycles => " cycles",
+        Unit::PerSecond => "/s",
+        Unit::PerCycle => " per cycle",
+        Unit::Bytes => " bytes",
+        Unit::Ratio | Unit::Count | Unit::Nanos => "",
+    }
+}
+
+/// A part of a whole in percent, whole numbers; a dash where that says nothing.
+pub(crate) fn percent(part: f64, whole: f64) -> String {
+    let share = 100.0 * part / whole;
+    if whole > 0.0 && share.is_finite() && share.abs() < 100.0 * ERROR_MAX {
+        format!("{share:.0} %")
+    } else {
+        MISSING.to_owned()
+    }
+}
+
+/// A difference with its sign.
+pub(crate) fn difference(point: f64, unit: Unit) -> String {
+    let sign = if point < 0.0 { "-" } else { "+" };
+    format!("{sign}{}", number(point.abs(), unit))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn figures_are_short() {
+        assert_eq!(number(274_626.4, Unit::Cycles), "275k");
+        assert_eq!(number(38.0, Unit::Count), "38");
+        assert_eq!(number(37.4, Unit::Count), "37.4");
+        assert_eq!(number(0.005_95, Unit::Count), "0.0060");
+        assert_eq!(number(67_747.0, Unit::Nanos), "67.7 µs");
+        assert_eq!(number(2.104, Unit::Ratio), "2.10");
+        assert_eq!(difference(-1.2e6, Unit::Cycles), "-1.20M");
+        assert_eq!(percent(1.0, 3.0), "33 %");
+        assert_eq!(percent(1.0, 0.0), "-");
+    }
+}

@@ -1,0 +1,126 @@
+//! Sizes and response times of fleets: what the tables and pictures of rung 5 show.
+
+use tollgate_record::vocabulary::{
+    AGAINST, BURST_PER_S, CURRENCY, LINE, LINK_GBPS, LOAD, RESPONSE_NS_MEAN, RESPONSE_NS_P99,
+    SERVICE_NS, SESSIONS_PER_S, SESSIONS_PER_S_PER_CORE, STATION_CORES, WHOLE_CORES,
+};
+use tollgate_record::{Record, Subject, Unit};
+
+use crate::names;
+use crate::shelf::Origin::{self, Predicted, Published};
+use crate::shelf::Shelf;
+
+/// Fleets by subject without demand: predicted ones, then published ones.
+pub(crate) fn sizes(records: &[Record]) -> Vec<(Origin, Subject)> {
+    let mut found = Vec::new();
+    for origin in [Predicted, Published] {
+        let takes = |record: &Record| {
+            let demand = [SESSIONS_PER_S, AGAINST, CURRENCY, LOAD, BURST_PER_S];
+            Origin::of(record) == origin
+                && record.subject.segments().next() == Some("fleet")
+                && [WHOLE_CORES, SESSIONS_PER_S_PER_CORE].contains(&record.quantity.as_str())
+                && demand.iter().all(|key| record.subject.parameter(key).is_none())
+        };
+        for subject in Shelf(records).subjects(takes) {
+            if let Some(subject) = names::without(subject, LINK_GBPS)
+                && !found.contains(&(origin, subject.clone()))
+            {
+                found.push((origin, subject));
+            }
+        }
+    }
+    found
+}
+
+/// Whole cores of a fleet by link, in Gbps as the subjects spell it.
+pub(crate) fn links<'a>(
+    shelf: Shelf<'a>,
+    origin: Origin,
+    fleet: &Subject,
+) -> Vec<(&'a str, &'a Record)> {
+    let takes = |record: &Record| {
+        Origin::of(record) == origin
+            && record.quantity.as_str() == WHOLE_CORES
+            && names::without(&record.subject, LINK_GBPS).as_ref() == Some(fleet)
+    };
+    let subjects = shelf.subjects(takes);
+    let link = |subject: &'a Subject| {
+        let gbps = subject.parameter(LINK_GBPS)?;
+        Some((gbps, shelf.record(origin, subject, WHOLE_CORES, Unit::Count)?))
+    };
+    subjects.into_iter().filter_map(link).collect()
+}
+
+/// Response time of one fleet against load.
+pub(crate) struct Curve<'a> {
+    /// Without line, load and cores.
+    pub(crate) subject: Subject,
+    pub(crate) cores: &'a str,
+    /// Mean service time in nanoseconds, where the records say it.
+    pub(crate) service_ns: Option<f64>,
+    /// By load.
+    pub(crate) points: Vec<Point<'a>>,
+}
+
+/// One load of a curve.
+pub(crate) struct Point<'a> {
+    pub(crate) load: f64,
+    pub(crate) mean: &'a Record,
+    pub(crate) p99: Option<&'a Record>,
+}
+
+impl Curve<'_> {
+    /// Sessions per second at a load.
+    pub(crate) fn rate(&self, load: f64) -> Option<f64> {
+        let cores: f64 = self.cores.parse().ok()?;
+        let rate = load * cores * 1e9 / self.service_ns?;
+        (rate.is_finite() && rate >= 0.0).then_some(rate)
+    }
+}
+
+/// Every curve on record, in the order of the records.
+pub(crate) fn curves(records: &[Record]) -> Vec<Curve<'_>> {
+    let shelf = Shelf(records);
+    let is_mean = |record: &Record| {
+        Origin::of(record) == Predicted
+            && record.subject.segments().next() == Some("fleet")
+            && record.quantity.as_str() == RESPONSE_NS_MEAN
+            && record.unit == Unit::Nanos
+            && record.subject.parameter(AGAINST).is_none()
+    };
+    let mut curves: Vec<(&str, Curve<'_>)> = Vec::new();
+    for subject in shelf.subjects(is_mean) {
+        let find = |quantity| shelf.record(Predicted, subject, quantity, Unit::Nanos);
+        let load = subject.parameter(LOAD).and_then(|load| load.parse::<f64>().ok());
+        let bare = [LOAD, LINE, STATION_CORES]
+            .into_iter()
+            .try_fold(subject.clone(), |subject, key| names::without(&subject, key));
+        let (Some(load), Some(cores), Some(line), Some(bare), Some(mean)) = (
+            load.filter(|load| (0.0..1.0).contains(load)),
+            subject.parameter(STATION_CORES),
+            subject.parameter(LINE),
+            bare,
+            find(RESPONSE_NS_MEAN),
+        ) else {
+            continue;
+        };
+        let point = Point { load, mean, p99: find(RESPONSE_NS_P99) };
+        let same = |(l, curve): &&mut (&str, Curve<'_>)| {
+            *l == line && curve.cores == cores && curve.subject == bare
+        };
+        match curves.iter_mut().find(same) {
+            Some((_, curve)) => curve.points.push(point),
+            None => {
+                let service = mean.conditions.get(SERVICE_NS).and_then(|ns| ns.parse::<f64>().ok());
+                let service_ns = service.filter(|ns| ns.is_finite() && *ns > 0.0);
+                let curve = Curve { subject: bare, cores, service_ns, points: vec![point] };
+                curves.push((line, curve));
+            }
+        }
+    }
+    let mut curves: Vec<Curve<'_>> = curves.into_iter().map(|(_, curve)| curve).collect();
+    for curve in &mut curves {
+        curve.points.sort_by(|x, y| x.load.total_cmp(&y.load));
+    }
+    curves
+}

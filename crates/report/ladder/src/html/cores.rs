@@ -1,0 +1,246 @@
+//! Cores for a link, cost of a million sessions, response time against load.
+
+use maud::{Markup, html};
+use tollgate_record::vocabulary as word;
+use tollgate_record::{Record, Subject, Unit};
+
+use super::bars::{Bar, Group, bars, colour};
+use super::response;
+use super::section::Section;
+use super::source::joined;
+use crate::cite::Citation;
+use crate::figure::{self, number};
+use crate::fleet::name;
+use crate::fleets::{curves, links, sizes};
+use crate::names::{self, who};
+use crate::shelf::Origin::{self, Predicted, Published};
+use crate::shelf::{MISSING, Shelf};
+
+/// A fleet and its whole cores by link.
+struct Fleet<'a> {
+    origin: Origin,
+    subject: Subject,
+    links: Vec<(&'a str, &'a Record)>,
+}
+
+pub(super) fn section(records: &[Record]) -> Markup {
+    let shelf = Shelf(records);
+    let fleets: Vec<Fleet<'_>> = sizes(records)
+        .into_iter()
+        .map(|(origin, subject)| Fleet { links: links(shelf, origin, &subject), origin, subject })
+        .collect();
+    let curves = curves(records);
+    let costs = costs(shelf);
+    let of_links = fleets.iter().flat_map(|fleet| fleet.links.iter().map(|(_, record)| *record));
+    let of_curves = curves.iter().flat_map(|curve| curve.points.iter().map(|point| point.mean));
+    Section {
+        id: "cores-per-link",
+        title: "Cores for a link, and what they cost",
+        see: html! {
+            "Whole cores that keep a link full, if every session is new and none is resumed; each \
+             link has a scale of its own. Below, what a million sessions cost, and how long a \
+             session takes from arrival to its end when more of them arrive: the curve rises \
+             where the cores have no time left."
+        },
+        means: means(&fleets),
+        picture: html! {
+            @for gbps in all_links(&fleets) { (panel(&fleets, gbps)) }
+            @if !fleets.is_empty() { (left(shelf, &fleets)) }
+            @for (currency, group) in &costs {
+                (bars("A million sessions", core::slice::from_ref(group), Unit::Count, currency))
+            }
+            (prices(shelf))
+            (response::chart(&curves))
+        },
+        records: of_links.chain(of_curves).chain(cost_records(shelf)).collect(),
+        verb: "fleet",
+    }
+    .markup()
+}
+
+/// Links of any fleet, by size.
+fn all_links<'a>(fleets: &[Fleet<'a>]) -> Vec<&'a str> {
+    let mut links: Vec<&str> =
+        fleets.iter().flat_map(|fleet| fleet.links.iter().map(|(gbps, _)| *gbps)).collect();
+    let size = |gbps: &&str| gbps.parse::<f64>().unwrap_or(f64::INFINITY);
+    links.sort_by(|x, y| size(x).total_cmp(&size(y)));
+    links.dedup();
+    links.truncate(6);
+    links
+}
+
+fn panel(fleets: &[Fleet<'_>], gbps: &str) -> Markup {
+    let bar = |fleet: &Fleet<'_>| {
+        let (_, record) = fleet.links.iter().find(|(link, _)| *link == gbps)?;
+        let by = fleet.subject.parameter(word::BY).unwrap_or(MISSING);
+        let point = record.estimate.point();
+        let figure = number(point, Unit::Count);
+        let note = name_without_engine(&fleet.subject);
+        Some(match Citation::of(record) {
+            Some(cited) => {
+                let note = joined([note, names::of_paper(&fleet.subject)]);
+                Bar { note, ..Bar::plain(cited.to_string(), "published", point, figure) }
+            }
+            None => {
+                Bar { note, ..Bar::plain(who(by).to_owned(), colour(by, false), point, figure) }
+            }
+        })
+    };
+    let group = Group { heading: String::new(), bars: fleets.iter().filter_map(bar).collect() };
+    bars(&format!("{gbps} Gbps"), &[group], Unit::Count, "cores")
+}
+
+/// `TLS 1.3, RSA-2048, 14 KB`.
+fn name_without_engine(subject: &Subject) -> String {
+    let full = name(subject);
+    full.rsplit_once(", ").map_or(full.clone(), |(most, _)| most.to_owned())
+}
+
+/// Rates of one core, and what a link leaves of the last machine.
+fn left(shelf: Shelf<'_>, fleets: &[Fleet<'_>]) -> Markup {
+    let per_core = |fleet: &Fleet<'_>, quantity| {
+        shelf.find(fleet.origin, &fleet.subject, quantity, Unit::PerSecond).map(|e| e.point())
+    };
+    let left = |fleet: &Fleet<'_>| {
+        let of_link = |gbps: &str, record: &Record| {
+            let subject = fleet.subject.with(word::LINK_GBPS, gbps).ok()?;
+            let find = |quantity| shelf.record(fleet.origin, &subject, quantity, Unit::Count);
+            let of = record
+                .conditions
+                .get(word::CORES_PER_MACHINE)
+                .or_else(|| find(word::CORES_LEFT)?.conditions.get(word::CORES_PER_MACHINE));
+            let of = of.map_or_else(String::new, |cores| format!(" of {cores}"));
+            Some(format!("{}{of} at {gbps} Gbps", figure::of(Some(find(word::CORES_LEFT)?))))
+        };
+        let texts: Vec<String> =
+            fleet.links.iter().filter_map(|(gbps, record)| of_link(gbps, record)).collect();
+        if texts.is_empty() { vec![MISSING.to_owned()] } else { texts }
+    };
+    let text = |point: Option<f64>, unit| {
+        point.map_or_else(|| MISSING.to_owned(), |point| number(point, unit))
+    };
+    html! {
+        table.figures {
+            caption { "One core, and what a link leaves to the application" }
+            thead { tr {
+                th scope="col" { "fleet" }
+                @for name in ["sessions per s", "Gbps", "cores left of the last machine"] {
+                    th.figure scope="col" { (name) }
+                }
+            } }
+            tbody {
+                @for fleet in fleets {
+                    @let gbps = per_core(fleet, word::BITS_PER_S_PER_CORE).map(|bits| bits / 1e9);
+                    @let cited = fleet.links.first().and_then(|(_, record)| Citation::of(record));
+                    tr {
+                        th scope="row" {
+                            @if let Some(cited) = cited { (cited) " " }
+                            (name(&fleet.subject))
+                        }
+                        td.figure data-name="sessions per s" {
+                            (text(per_core(fleet, word::SESSIONS_PER_S_PER_CORE), Unit::PerSecond))
+                        }
+                        td.figure data-name="Gbps" { (text(gbps, Unit::Ratio)) }
+                        td.figure data-name="cores left" {
+                            span { @for line in left(fleet) { span.line { (line) } } }
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+fn cost_records(shelf: Shelf<'_>) -> impl Iterator<Item = &Record> {
+    shelf.0.iter().filter(|record| {
+        Origin::of(record) == Predicted
+            && record.quantity.as_str() == word::COST_PER_MILLION
+            && record.subject.parameter(word::AGAINST).is_none()
+    })
+}
+
+/// Cost of a million sessions, by currency.
+fn costs(shelf: Shelf<'_>) -> Vec<(String, Group)> {
+    let mut found: Vec<(String, Group)> = Vec::new();
+    for record in cost_records(shelf) {
+        let Some(subject) = names::without(&record.subject, word::CURRENCY) else { continue };
+        let currency = record.subject.parameter(word::CURRENCY).unwrap_or("?").to_owned();
+        let by = subject.parameter(word::BY).unwrap_or(MISSING);
+        let price = record.conditions.get(word::PRICE_PER_CORE_HOUR);
+        let price = price.map_or_else(String::new, |p| format!(" at {p} {currency} per core hour"));
+        let point = record.estimate.point();
+        let plain =
+            Bar::plain(who(by).to_owned(), colour(by, false), point, number(point, Unit::Count));
+        let bar = Bar { note: format!("{}{price}", name_without_engine(&subject)), ..plain };
+        match found.iter_mut().find(|(known, _)| *known == currency) {
+            Some((_, group)) => group.bars.push(bar),
+            None => found.push((currency, Group { heading: String::new(), bars: vec![bar] })),
+        }
+    }
+    found
+}
+
+/// What papers say about money.
+fn prices(shelf: Shelf<'_>) -> Markup {
+    let takes = |record: &&Record| {
+        Origin::of(record) == Published && record.quantity.as_str() == word::PRICE_PER_SESSION_PER_S
+    };
+    html! {
+        @for record in shelf.0.iter().filter(takes) {
+            @let subject = &record.subject;
+            p.note {
+                @if let Some(cited) = Citation::of(record) { (cited) ", " }
+                (subject.parameter(word::BY).unwrap_or(MISSING)) ": "
+                (figure::of(Some(record))) " " (subject.parameter(word::CURRENCY).unwrap_or("?"))
+                " of machine for each session per second."
+            }
+        }
+    }
+}
+
+/// Ours beside OpenSSL's at the largest link.
+fn means(fleets: &[Fleet<'_>]) -> Vec<String> {
+    let Some(gbps) = all_links(fleets).last().copied() else {
+        return Vec::new();
+    };
+    let cores = |by: &str, path: &str| {
+        let fleet = fleets.iter().find(|fleet| {
+            fleet.origin == Predicted
+                && fleet.subject.parameter(word::BY) == Some(by)
+                && fleet.subject.path() == path
+        })?;
+        let (_, record) = fleet.links.iter().find(|(link, _)| *link == gbps)?;
+        Some(record.estimate.point())
+    };
+    let mut paths: Vec<&str> = fleets.iter().map(|fleet| fleet.subject.path()).collect();
+    paths.dedup();
+    let sentence = |path: &str| {
+        let (ours, theirs) = (cores("tollgate", path)?, cores("openssl", path)?);
+        let subject = &fleets.iter().find(|fleet| fleet.subject.path() == path)?.subject;
+        Some(format!(
+            "{}: at {gbps} Gbps tollgate keeps {} cores busy where OpenSSL needs {}.",
+            name_without_engine(subject),
+            number(ours, Unit::Count),
+            number(theirs, Unit::Count),
+        ))
+    };
+    let payloads: Vec<u64> = fleets
+        .iter()
+        .filter(|fleet| fleet.origin == Published)
+        .map(|fleet| names::bytes(&fleet.subject))
+        .collect();
+    let ours = fleets.iter().find(|fleet| fleet.origin == Predicted);
+    let apart = ours.zip(payloads.iter().max()).and_then(|(ours, theirs)| {
+        let ours = names::bytes(&ours.subject);
+        (ours > 0 && *theirs >= 2 * ours).then(|| {
+            format!(
+                "The papers move {} in each session and have one handshake where {} need {}: \
+                 their cores and ours stand side by side, not on one footing.",
+                names::payload(*theirs),
+                names::payload(ours),
+                theirs / ours,
+            )
+        })
+    });
+    paths.into_iter().filter_map(sentence).chain(apart).collect()
+}

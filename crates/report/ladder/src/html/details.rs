@@ -1,0 +1,85 @@
+//! How to measure it again, and every record.
+
+use maud::{Markup, html};
+use tollgate_record::{Kind, Record};
+
+use super::source;
+use crate::cite::Citation;
+use crate::figure::{number, unit};
+
+/// Records that are listed.
+const LISTED_MAX: usize = 2000;
+
+/// Commands of one rung each.
+const COMMANDS: [(&str, &str); 8] = [
+    ("./x ladder", "all six rungs, this report, and the records"),
+    ("tollgate model", "rung 0: bounds, and the machines of the papers"),
+    ("tollgate kernel", "rung 1: kernels"),
+    ("tollgate speed", "rung 2: RSA operations, and the libraries'"),
+    ("tollgate session", "rung 3: sessions, part by part"),
+    ("tollgate bench", "rung 4: a real server under load"),
+    ("tollgate fleet", "rung 5: cores, money, response time"),
+    ("tollgate report", "this report, from records"),
+];
+
+pub(super) fn reproduce(records: &[Record]) -> Markup {
+    let commit = records.iter().rev().find_map(|record| record.commit.as_deref());
+    html! {
+        section id="reproduce" {
+            h2 { "Do it again" }
+            p {
+                "On a machine at rest, in the project's folder"
+                @if let Some(commit) = commit { ", at commit " code { (commit) } }
+                ". Each command takes " code { "--json FILE" } " and then writes its records."
+            }
+            dl.facts {
+                @for (command, what) in COMMANDS { dt { code { (command) } } dd { (what) } }
+            }
+        }
+    }
+}
+
+/// Every record as a row, folded away.
+pub(super) fn all(records: &[Record]) -> Markup {
+    html! {
+            section id="records" {
+                h2 { "All records" }
+                details {
+                    summary { (records.len()) " records" }
+                    table.figures {
+                        thead { tr {
+                            @for name in ["subject", "quantity"] { th scope="col" { (name) } }
+    @for name in ["figure", "95 % interval"] { th.figure scope="col" { (name) } }
+    @for name in ["origin", "date"] { th scope="col" { (name) } }
+                        } }
+                        tbody { @for record in records.iter().take(LISTED_MAX) { (row(record)) } }
+                    }
+                    @if records.len() > LISTED_MAX {
+                        p { "and " (records.len() - LISTED_MAX) " more" }
+                    }
+                }
+            }
+        }
+}
+
+fn row(record: &Record) -> Markup {
+    let estimate = &record.estimate;
+    let (low, high) = estimate.interval();
+    let origin = match &record.kind {
+        Kind::Measured => format!("measured, {} samples", estimate.samples()),
+        Kind::Predicted { by, .. } => format!("predicted by {by}"),
+        Kind::Published { .. } => {
+            Citation::of(record).map_or_else(String::new, |cited| format!("published {cited}"))
+        }
+    };
+    html! {
+        tr {
+            th scope="row" { code { (record.subject.to_string()) } }
+            td data-name="quantity" { (record.quantity.as_str()) }
+            td.figure data-name="figure" { (number(estimate.point(), record.unit)) (unit(record.unit)) }
+            td.figure data-name="interval" { (number(low, record.unit)) " to " (number(high, record.unit)) }
+            td data-name="origin" { (origin) }
+            td data-name="date" { (source::date(record)) }
+        }
+    }
+}

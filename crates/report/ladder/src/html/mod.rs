@@ -1,0 +1,126 @@
+//! The report: one HTML file that needs nothing from elsewhere, with pictures as inline SVG.
+
+mod bars;
+mod cores;
+mod details;
+mod glossary;
+mod handshake;
+mod ladder;
+mod machine;
+mod rates;
+mod response;
+mod scale;
+mod section;
+mod session_cost;
+mod source;
+mod tables;
+mod throughput;
+
+use maud::{DOCTYPE, Markup, PreEscaped, html};
+use tollgate_record::{Kind, Record};
+
+use crate::rungs::climb;
+
+/// Light and dark, phone and paper.
+const STYLE: &str = include_str!("style.css");
+
+/// Sections of the report by id, in order.
+const SECTIONS: [(&str, &str); 10] = [
+    ("rung-ladder", "Six rungs"),
+    ("rsa-rates", "RSA signatures"),
+    ("session-cost", "Cost of a session"),
+    ("sessions-per-second", "Sessions per second"),
+    ("cores-per-link", "Cores for a link"),
+    ("handshake", "The handshake"),
+    ("table-5", "Models and kernels"),
+    ("machine", "Machine"),
+    ("glossary", "Words"),
+    ("reproduce", "Do it again"),
+];
+
+/// The whole report as one HTML file: the ladder of six rungs, then a picture for each, each with
+/// its unit and source. It loads nothing and needs no script; what was not measured says which
+/// verb of `tollgate` does it.
+#[must_use]
+pub fn report(records: &[Record]) -> String {
+    let rungs = climb(records);
+    let page = html! {
+        (DOCTYPE)
+        html lang="en" {
+            head {
+                meta charset="utf-8";
+                meta name="viewport" content="width=device-width, initial-scale=1";
+                meta name="color-scheme" content="light dark";
+                title { "What a TLS connection costs" }
+                style { (PreEscaped(STYLE)) }
+            }
+            body {
+                (patterns())
+                header {
+                    h1 { "What a TLS connection costs" }
+                    p.lead { (about(records)) }
+                    nav aria-label="Sections" {
+                        @for (id, name) in SECTIONS { a href={ "#" (id) } { (name) } " " }
+                    }
+                }
+                main {
+                    (ladder::section(records, &rungs))
+                    (rates::section(records))
+                    (session_cost::section(records))
+                    (throughput::section(records))
+                    (cores::section(records))
+                    (handshake::section(records))
+                    (tables::section(records))
+                    (machine::section(records))
+                    (glossary::section())
+                    (details::reproduce(records))
+                    (details::all(records))
+                }
+            }
+        }
+    };
+    page.into_string()
+}
+
+/// Which machine, when, how many figures.
+fn about(records: &[Record]) -> String {
+    let Some(first) = records.iter().find(|record| record.kind == Kind::Measured) else {
+        return format!("{} records, none of them measured.", records.len());
+    };
+    let vm = if first.machine.virtualised == Some(true) { ", virtual machine" } else { "" };
+    let measured = records.iter().filter(|record| record.kind == Kind::Measured).count();
+    format!(
+        "Measured on {}{vm}, {}: {} records, {measured} of them measured. Each figure is explained \
+         by the rung below it; what is not explained is shown as a remainder.",
+        first.machine.cpu,
+        source::date(first),
+        records.len(),
+    )
+}
+
+/// Hatching, which pictures refer to.
+fn patterns() -> Markup {
+    let hatch = |id: &str, class: &str| {
+        html! {
+            pattern id=(id) width="6" height="6" patternUnits="userSpaceOnUse"
+                patternTransform="rotate(45)"
+            {
+                rect class={ (class) "-ground" } width="6" height="6" {}
+                rect class={ (class) "-stripe" } width="2.5" height="6" {}
+            }
+        }
+    };
+    html! {
+        svg.patterns width="0" height="0" aria-hidden="true" {
+            defs {
+                (hatch("hatch-published", "published"))
+                (hatch("hatch-remainder", "remainder"))
+                marker id="arrow" viewBox="0 0 8 8" refX="8" refY="4" markerWidth="8"
+                    markerHeight="8" orient="auto-start-reverse"
+                {
+                    path.arrowhead d="M0 0L8 4L0 8z" {}
+                }
+            }
+        }
+    }
+}

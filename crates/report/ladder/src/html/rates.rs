@@ -1,0 +1,137 @@
+//! RSA signatures per second by key size: ours, the libraries', the papers'.
+
+use maud::{Markup, html};
+use tollgate_record::vocabulary::{BATCH, BY, OPERATIONS_PER_S, TIMES_AS_FAST};
+use tollgate_record::{Record, Subject, Unit};
+
+use super::bars::{Bar, Group, bars, colour};
+use super::section::Section;
+use crate::cite::Citation;
+use crate::figure::number;
+use crate::names::{self, key_of};
+use crate::shelf::Origin::{Measured, Published};
+use crate::shelf::{Shelf, ratio};
+use crate::signing::{SIZES, Signing, key};
+
+pub(super) fn section(records: &[Record]) -> Markup {
+    let panels: Vec<Panel<'_>> = SIZES.iter().map(|bits| Panel::of(records, *bits)).collect();
+    let panels: Vec<Panel<'_>> = panels.into_iter().filter(|p| !p.records.is_empty()).collect();
+    Section {
+        id: "rsa-rates",
+        title: "RSA signatures per second of one core",
+        see: html! {
+            "One block of bars for each key size, each block on a scale of its own: twice the key \
+             takes about seven times the work. Blue is tollgate, grey are the libraries, hatched \
+             is what papers printed. A batch is eight signatures in one call, each figure is for \
+             one core. The thin line is the 95 % interval."
+        },
+        means: means(records),
+        picture: html! {
+            div.panels {
+                @for panel in &panels {
+                    (bars(&key(panel.bits), &[panel.group()], Unit::PerSecond, "per s"))
+                }
+            }
+        },
+        records: panels.iter().flat_map(|panel| panel.records.iter().copied()).collect(),
+        verb: "speed",
+    }
+    .markup()
+}
+
+/// One key size.
+struct Panel<'a> {
+    bits: u32,
+    records: Vec<&'a Record>,
+}
+
+impl<'a> Panel<'a> {
+    fn of(records: &'a [Record], bits: u32) -> Self {
+        let shelf = Shelf(records);
+        let name = format!("rsa-{bits}");
+        let wanted = |what: &[&str], subject: &Subject| {
+            let operation = subject.segments().nth(2).unwrap_or_default();
+            subject.segments().next() == Some("operation")
+                && key_of(subject) == name
+                && what.contains(&operation)
+        };
+        let rate = |origin, subject: &Subject| {
+            shelf.record(origin, subject, OPERATIONS_PER_S, Unit::PerSecond)
+        };
+        let mut ours: Vec<&Record> = shelf
+            .measured("operation")
+            .into_iter()
+            .filter(|subject| wanted(&["sign"], subject))
+            .filter_map(|subject| rate(Measured, subject))
+            .collect();
+        ours.sort_by_key(|record| {
+            let subject = &record.subject;
+            let order = ["tollgate", "openssl", "aws-lc"];
+            let by = subject.parameter(BY).unwrap_or_default();
+            let rank = order.iter().position(|known| *known == by).unwrap_or(order.len());
+            (rank, subject.parameter(BATCH).is_none())
+        });
+        let of_papers = shelf.subjects(|record| {
+            record.quantity.as_str() == OPERATIONS_PER_S
+                && crate::shelf::Origin::of(record) == Published
+                && wanted(&["sign", "private"], &record.subject)
+        });
+        ours.extend(of_papers.into_iter().filter_map(|subject| rate(Published, subject)));
+        Self { bits, records: ours }
+    }
+
+    fn group(&self) -> Group {
+        Group { heading: String::new(), bars: self.records.iter().map(|r| bar(r)).collect() }
+    }
+}
+
+fn bar(record: &Record) -> Bar {
+    let subject = &record.subject;
+    let by = subject.parameter(BY).unwrap_or_default();
+    let point = record.estimate.point();
+    let figure = number(point, Unit::PerSecond);
+    match Citation::of(record) {
+        Some(cited) => {
+            let note = names::of_paper(subject);
+            Bar { note, ..Bar::plain(cited.to_string(), "published", point, figure) }
+        }
+        None => {
+            let batch = subject.parameter(BATCH);
+            let note = match (batch, by) {
+                (Some(batch), _) => format!("batch of {batch}"),
+                (None, "tollgate") => "one at a time".to_owned(),
+                _ => String::new(),
+            };
+            let bar =
+                Bar::plain(names::who(by).to_owned(), colour(by, batch.is_some()), point, figure);
+            Bar { note, interval: Some(record.estimate.interval()), ..bar }
+        }
+    }
+}
+
+/// How many times as fast as each library, at the size that stands for all.
+fn means(records: &[Record]) -> Vec<String> {
+    let signing = Signing(records);
+    let signers = signing.signers();
+    let sentence = |bits: u32| {
+        let first = signers.first().filter(|signer| signer.by == "tollgate")?;
+        let against: Vec<String> = ["openssl", "aws-lc"]
+            .into_iter()
+            .filter_map(|by| {
+                let times = signing.times(bits, first, by)?;
+                Some(format!("{} times as fast as {}", ratio(times), names::who(by)))
+            })
+            .collect();
+        let joined = against.join(" and ");
+        (!joined.is_empty()).then(|| format!("{}: {} is {joined}.", key(bits), signing.name(first)))
+    };
+    let mut sentences: Vec<String> = SIZES.iter().filter_map(|bits| sentence(*bits)).collect();
+    if records.iter().any(|record| record.quantity.as_str() == TIMES_AS_FAST) {
+        sentences.push(
+            "A batch needs eight signatures that wait at the same time; a server with few \
+             clients gets the speed of one at a time."
+                .to_owned(),
+        );
+    }
+    sentences
+}

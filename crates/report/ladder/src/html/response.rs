@@ -1,0 +1,163 @@
+//! Response time against load, as a curve.
+
+use maud::{Markup, html};
+use tollgate_record::Unit;
+
+use super::scale::{Scale, percent};
+use crate::fleet::name;
+use crate::fleets::Curve;
+use tollgate_record::vocabulary::BY;
+
+/// Height of the plot in pixels.
+const HEIGHT: f64 = 240.0;
+
+/// The plot ends at so many times the shortest response time: what is above is a queue that grows.
+const TIMES: f64 = 8.0;
+
+/// Curves that are told apart.
+const CURVES_MAX: usize = 4;
+
+/// Mean response time over sessions per second; nothing without a curve that has both.
+pub(super) fn chart(curves: &[Curve<'_>]) -> Markup {
+    let lines: Vec<Line> = curves.iter().filter_map(Line::of).take(CURVES_MAX).collect();
+    let Some(least) = lines.iter().map(|line| line.points[0].1).reduce(f64::min) else {
+        return html! {};
+    };
+    let times = lines.iter().flat_map(|line| &line.points).map(|point| point.1);
+    let y = Scale::of([times.fold(0.0, f64::max).min(TIMES * least)]);
+    let x = Scale::of(lines.iter().flat_map(|line| &line.points).map(|point| point.0));
+    html! {
+        figure.curves {
+            figcaption { "Mean response time against load" }
+            div.plot {
+                div.y-axis { (y_axis(&y)) }
+                svg.area width="100%" height=(HEIGHT) role="img"
+                    aria-label="mean response time over sessions per second"
+                {
+                    (grid(&x, &y))
+                    svg width="100%" height="100%" viewBox="0 0 100 100" preserveAspectRatio="none" {
+                        @for line in &lines { polyline class=(line.class) points=(line.path(&x, &y)) {} }
+                    }
+                    @for (place, line) in lines.iter().enumerate() { (line.name_at(place, &x, &y)) }
+                }
+                div.x-axis { (x_axis(&x)) }
+            }
+            p.note {
+                "Across: sessions per second that arrive. Up: mean time from arrival to the last \
+                 byte, in a queue before the cores; " (models(curves)) "."
+            }
+        }
+    }
+}
+
+/// What the records say the queue is.
+fn models(curves: &[Curve<'_>]) -> String {
+    let mut texts: Vec<&str> = Vec::new();
+    for point in curves.iter().flat_map(|curve| &curve.points) {
+        let model = point.mean.conditions.get(tollgate_record::vocabulary::MODEL);
+        texts.extend(model.map(String::as_str).filter(|model| !texts.contains(model)));
+    }
+    if texts.is_empty() { "model unknown".to_owned() } else { texts.join("; ") }
+}
+
+/// One curve: sessions per second, nanoseconds.
+struct Line {
+    name: String,
+    class: &'static str,
+    points: Vec<(f64, f64)>,
+}
+
+impl Line {
+    /// None without points.
+    fn of(curve: &Curve<'_>) -> Option<Self> {
+        let points: Vec<(f64, f64)> = curve
+            .points
+            .iter()
+            .filter_map(|point| Some((curve.rate(point.load)?, point.mean.estimate.point())))
+            .filter(|point| point.1 > 0.0)
+            .collect();
+        let by = curve.subject.parameter(BY).unwrap_or_default();
+        let class = match by {
+            "tollgate" => "line-ours",
+            "openssl" => "line-library",
+            _ => "line-other",
+        };
+        let name = format!("{}, {} cores", name(&curve.subject), curve.cores);
+        (!points.is_empty()).then_some(Self { name, class, points })
+    }
+
+    /// In percent of the plot; it may leave it at the top, where it is cut.
+    fn path(&self, x: &Scale, y: &Scale) -> String {
+        let at = |(rate, ns): &(f64, f64)| {
+            let up = (100.0 * ns / y.top()).clamp(0.0, 400.0);
+            format!("{:.2},{:.2}", x.at(*rate), 100.0 - up)
+        };
+        self.points.iter().map(at).collect::<Vec<_>>().join(" ")
+    }
+
+    /// Its name where it leaves the plot, each a line lower than the one before.
+    fn name_at(&self, place: usize, x: &Scale, y: &Scale) -> Markup {
+        let inside = self.points.iter().rev().find(|point| point.1 <= y.top());
+        let at = x.at(inside.or(self.points.last()).map_or(0.0, |point| point.0));
+        let (anchor, shift) = if at > 45.0 { ("end", -8) } else { ("start", 8) };
+        let row = u32::try_from(place).unwrap_or(0);
+        let short =
+            self.name.split(", ").filter(|word| word.chars().all(|c| c.is_ascii_alphabetic()));
+        let short = short.last().unwrap_or("other").to_owned();
+        html! {
+            text.curve-name x=(percent(at)) dx=(shift) y=(20 + 18 * row) text-anchor=(anchor) {
+                (short)
+            }
+        }
+    }
+}
+
+fn grid(x: &Scale, y: &Scale) -> Markup {
+    html! {
+        @for (at, _) in y.ticks(Unit::Nanos) {
+            line.grid x1="0" x2="100%" y1=(percent(100.0 - at)) y2=(percent(100.0 - at)) {}
+        }
+        @for (at, _) in x.ticks(Unit::PerSecond) {
+            line.grid x1=(percent(at)) x2=(percent(at)) y1="0" y2="100%" {}
+        }
+    }
+}
+
+fn y_axis(y: &Scale) -> Markup {
+    let last = y.ticks(Unit::Nanos).len() - 1;
+    html! {
+        svg width="100%" height=(HEIGHT) aria-hidden="true" {
+            @for (place, (at, label)) in y.ticks(Unit::Nanos).into_iter().enumerate() {
+                @let shift = match place { 0 => -1, p if p == last => 11, _ => 4 };
+                text.tick x="100%" dx="-6" y=(percent(100.0 - at)) dy=(shift) text-anchor="end" {
+                    (label)
+                }
+            }
+        }
+    }
+}
+
+fn x_axis(x: &Scale) -> Markup {
+    let ticks = x.ticks(Unit::PerSecond);
+    let last = ticks.len() - 1;
+    html! {
+        svg width="100%" height="18" aria-hidden="true" {
+            @for (place, (at, label)) in ticks.iter().enumerate() {
+                @let anchor = match place { 0 => "start", p if p == last => "end", _ => "middle" };
+                text.tick x=(percent(*at)) y="13" text-anchor=(anchor) {
+                    (label) @if place == last { "/s" }
+                }
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_empty_list_draws_nothing() {
+        assert_eq!(chart(&[]).into_string(), "");
+    }
+}

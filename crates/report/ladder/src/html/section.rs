@@ -1,0 +1,52 @@
+//! The frame of a section: heading, what one sees, what it means, the picture, its sources.
+
+use maud::{Markup, html};
+use tollgate_record::Record;
+
+use super::source;
+
+/// A section of the report.
+pub(super) struct Section<'a> {
+    pub(super) id: &'static str,
+    pub(super) title: &'static str,
+    /// What the picture shows, and how to read it.
+    pub(super) see: Markup,
+    /// What follows from it, computed from the records.
+    pub(super) means: Vec<String>,
+    pub(super) picture: Markup,
+    pub(super) records: Vec<&'a Record>,
+    /// The verb that measures what is missing; said if the picture has nothing to show.
+    pub(super) verb: &'static str,
+}
+
+impl Section<'_> {
+    /// As HTML. A section without records says what to run.
+    pub(super) fn markup(&self) -> Markup {
+        html! {
+            section id=(self.id) {
+                h2 { (self.title) }
+                @if self.records.is_empty() {
+                    (missing(self.verb))
+                } @else {
+                    div.beside {
+                        div.picture { (self.picture) }
+                        div.words {
+                            h3 { "What you see" }
+                            p { (self.see) }
+                            @if !self.means.is_empty() {
+                                h3 { "What it means" }
+                                @for sentence in &self.means { p { (sentence) } }
+                            }
+                        }
+                    }
+                    (source::line(self.records.iter().copied()))
+                }
+            }
+        }
+    }
+}
+
+/// What to run.
+pub(super) fn missing(verb: &str) -> Markup {
+    html! { p.missing { "not measured: run " code { "tollgate " (verb) } } }
+}

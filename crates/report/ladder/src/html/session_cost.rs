@@ -1,0 +1,206 @@
+//! What a session costs, part by part, over the size of the transfer.
+
+use std::collections::BTreeSet;
+
+use maud::{Markup, html};
+use tollgate_record::vocabulary::{
+    PART_KEY_EXCHANGE, PART_KEY_SCHEDULE, PART_LIBRARY, PART_MAC, PART_RECORDS, PART_RSA,
+    PART_SYSTEM,
+};
+use tollgate_record::{Record, Unit};
+
+use super::bars::{Bar, Group, Segment, bars, legend};
+use super::section::Section;
+use crate::cite::Citation;
+use crate::figure::{number, percent};
+use crate::names::{self, key_of, who};
+use crate::sessions::{Flagship, PARTS, Session, protocol_of, sessions};
+
+/// Protocols that are drawn; the table has all.
+const PROTOCOLS_MAX: usize = 3;
+
+pub(super) fn section(records: &[Record]) -> Markup {
+    let (ours, papers) = (sessions(records, false), sessions(records, true));
+    let flagship = Flagship::of(records);
+    let mut protocols: Vec<&str> = Vec::new();
+    for session in &ours {
+        let protocol = protocol_of(&session.subject);
+        if !protocols.contains(&protocol) && protocols.len() < PROTOCOLS_MAX {
+            protocols.push(protocol);
+        }
+    }
+    let drawn = |session: &&Session<'_>| protocols.contains(&protocol_of(&session.subject));
+    let all = ours.iter().filter(drawn).chain(&papers);
+    Section {
+        id: "session-cost",
+        title: "What one session costs the server",
+        see: html! {
+            "A bar is one session, handshake and transfer, in core cycles; its pieces are the \
+             parts that were measured one by one and added up. The upright mark is what a real \
+             server took, measured as a whole; the gap between the bar and the mark is the \
+             remainder. Downwards the transfer grows; below each figure stands the share of RSA. It \
+             is Figure 2 of the Itanium paper, today."
+        },
+        means: means(&ours, &flagship),
+        picture: html! {
+            (legend(&entries(all.clone())))
+            @for protocol in &protocols { (panel(protocol, &ours, &flagship)) }
+            @if !papers.is_empty() { (then_and_now(&ours, &papers, &flagship)) }
+        },
+        records: all.flat_map(Session::records).collect(),
+        verb: "session",
+    }
+    .markup()
+}
+
+/// One protocol: a group of bars for each payload.
+fn panel(protocol: &str, ours: &[Session<'_>], flagship: &Flagship) -> Markup {
+    let sessions: Vec<&Session<'_>> =
+        ours.iter().filter(|session| protocol_of(&session.subject) == protocol).collect();
+    let sizes: BTreeSet<u64> = sessions.iter().map(|session| session.bytes()).collect();
+    let groups: Vec<Group> = sizes
+        .into_iter()
+        .map(|bytes| Group {
+            heading: names::payload(bytes),
+            bars: sessions
+                .iter()
+                .filter(|session| session.bytes() == bytes)
+                .map(|session| bar(session, flagship))
+                .collect(),
+        })
+        .collect();
+    bars(names::protocol(protocol), &groups, Unit::Cycles, "cycles")
+}
+
+/// Sessions in print, and ours of the payload that is nearest, on one scale.
+fn then_and_now(ours: &[Session<'_>], papers: &[Session<'_>], flagship: &Flagship) -> Markup {
+    let wanted = papers.first().map_or(0, Session::bytes);
+    let of_flagship = || {
+        ours.iter().filter(|session| {
+            key_of(&session.subject) == flagship.key
+                && flagship.protocols.first().is_some_and(|p| p == protocol_of(&session.subject))
+        })
+    };
+    let nearest = of_flagship().map(Session::bytes).min_by_key(|bytes| bytes.abs_diff(wanted));
+    let now: Vec<&Session<'_>> =
+        of_flagship().filter(|session| Some(session.bytes()) == nearest).collect();
+    let drawn = |sessions: Vec<&Session<'_>>| -> Vec<Bar> {
+        sessions.into_iter().map(|session| bar(session, flagship)).collect()
+    };
+    let mut groups =
+        vec![Group { heading: "in print".to_owned(), bars: drawn(papers.iter().collect()) }];
+    if let Some(first) = now.first() {
+        let protocol = names::protocol(protocol_of(&first.subject));
+        let key = names::key(key_of(&first.subject));
+        let heading = format!("here: {protocol}, {key}, {}", names::payload(first.bytes()));
+        groups.push(Group { heading, bars: drawn(now) });
+    }
+    bars("Then and now", &groups, Unit::Cycles, "cycles")
+}
+
+fn bar(session: &Session<'_>, flagship: &Flagship) -> Bar {
+    let key = key_of(&session.subject);
+    let cited = session.records().find_map(Citation::of);
+    let measured = session.measured.map(|record| record.estimate.point());
+    let mut segments: Vec<Segment> = session
+        .parts
+        .iter()
+        .map(|(part, record)| Segment {
+            value: record.estimate.point(),
+            class: class(part),
+            name: names::part(part).to_owned(),
+        })
+        .collect();
+    let total = session.total();
+    if segments.is_empty() {
+        let name = "not split".to_owned();
+        let value = total.or(measured).unwrap_or(0.0);
+        segments.push(Segment { value, class: "part-other", name });
+    }
+    let note = match &cited {
+        Some(_) => format!("{}, {}", names::suite(key), names::payload(session.bytes())),
+        None if key != flagship.key => names::key(key),
+        None => String::new(),
+    };
+    Bar {
+        label: cited.map_or_else(|| who(session.by()).to_owned(), |cited| cited.to_string()),
+        note,
+        segments,
+        mark: measured,
+        interval: None,
+        figure: total.or(measured).map_or_else(String::new, |point| number(point, Unit::Cycles)),
+        remark: remark(session, measured),
+    }
+}
+
+/// The share of the RSA operation, and what was measured.
+fn remark(session: &Session<'_>, measured: Option<f64>) -> String {
+    let share = session.part(PART_RSA).zip(session.total());
+    let share = share.map(|(rsa, total)| format!("RSA {}\n", percent(rsa, total)));
+    let measured = measured.map(|point| format!("measured {}", number(point, Unit::Cycles)));
+    share.unwrap_or_default() + &measured.unwrap_or_default()
+}
+
+/// The class that colours a part.
+pub(super) fn class(part: &str) -> &'static str {
+    match part {
+        PART_RSA => "part-rsa",
+        PART_KEY_EXCHANGE => "part-key-exchange",
+        PART_KEY_SCHEDULE => "part-key-schedule",
+        PART_RECORDS => "part-records",
+        PART_MAC => "part-mac",
+        PART_LIBRARY => "part-library",
+        PART_SYSTEM => "part-system",
+        _ => "part-other",
+    }
+}
+
+/// Parts that occur, in stacking order.
+fn entries<'a>(sessions: impl Iterator<Item = &'a Session<'a>>) -> Vec<(&'static str, String)> {
+    let costs = |(_, record): &&(&str, &Record)| record.estimate.point() > 0.0;
+    let parts: BTreeSet<&str> =
+        sessions.flat_map(|session| &session.parts).filter(costs).map(|(part, _)| *part).collect();
+    let known = PARTS.into_iter().filter(|part| parts.contains(part));
+    let others = parts.iter().copied().filter(|part| !PARTS.contains(part));
+    known.chain(others).map(|part| (class(part), names::part(part).to_owned())).collect()
+}
+
+/// The share of the RSA operation at the smallest and at the largest transfer.
+fn means(sessions: &[Session<'_>], flagship: &Flagship) -> Vec<String> {
+    let mut sentences = Vec::new();
+    for by in ["tollgate", "openssl"] {
+        let of = || {
+            sessions.iter().filter(|session| {
+                session.by() == by
+                    && key_of(&session.subject) == flagship.key
+                    && flagship
+                        .protocols
+                        .first()
+                        .is_some_and(|p| p == protocol_of(&session.subject))
+            })
+        };
+        let (Some(first), Some(last)) = (of().next(), of().last()) else { continue };
+        let share =
+            |session: &Session<'_>| Some(percent(session.part(PART_RSA)?, session.total()?));
+        let (Some(least), Some(most)) = (share(first), share(last)) else { continue };
+        sentences.push(format!(
+            "{} with {}: the RSA operation is {least} of the session with {}, and {most} with {}.",
+            names::protocol(protocol_of(&first.subject)),
+            who(by),
+            at(first.bytes()),
+            at(last.bytes()),
+        ));
+    }
+    if !sentences.is_empty() {
+        sentences.push(
+            "The handshake is paid once: the longer the transfer, the less a faster signature \
+             gains."
+                .to_owned(),
+        );
+    }
+    sentences
+}
+
+fn at(bytes: u64) -> String {
+    if bytes == 0 { "no transfer".to_owned() } else { names::payload(bytes) }
+}

@@ -1,0 +1,73 @@
+//! Where the figures of a picture come from, in one line.
+
+use std::collections::BTreeSet;
+
+use maud::{Markup, html};
+use tollgate_record::{Kind, Record};
+
+use crate::model;
+use crate::shelf::Origin::{self, Measured, Predicted};
+
+/// Paths of subjects that are spelled out.
+const NAMED_MAX: usize = 4;
+
+/// Subjects, machines, dates and versions of the records, and the papers; empty without records.
+pub(super) fn line<'a>(records: impl IntoIterator<Item = &'a Record>) -> Markup {
+    let records: Vec<&Record> = records.into_iter().collect();
+    let ours: Vec<&Record> =
+        records.iter().copied().filter(|r| !matches!(r.kind, Kind::Published { .. })).collect();
+    let papers: BTreeSet<String> = records.iter().filter_map(|r| model::source(r)).collect();
+    html! {
+        @if !records.is_empty() {
+            p.source {
+                @if !ours.is_empty() { (of_ours(&ours)) }
+                @for paper in &papers { " Published " (paper) "." }
+            }
+        }
+    }
+}
+
+fn of_ours(records: &[&Record]) -> Markup {
+    let mut paths: Vec<&str> = Vec::new();
+    for record in records {
+        if !paths.contains(&record.subject.path()) {
+            paths.push(record.subject.path());
+        }
+    }
+    let more = paths.len().saturating_sub(NAMED_MAX);
+    let count = |origin| records.iter().filter(|r| Origin::of(r) == origin).count();
+    let machines: BTreeSet<&str> = records.iter().map(|r| r.machine.cpu.as_str()).collect();
+    let dates: BTreeSet<String> = records.iter().map(|r| date(r)).collect();
+    let versions: BTreeSet<String> = records
+        .iter()
+        .flat_map(|r| &r.versions)
+        .map(|(name, version)| format!("{name} {version}"))
+        .collect();
+    html! {
+        "Source: " (count(Measured)) " measured and " (count(Predicted)) " predicted records of "
+        @for (place, path) in paths.iter().take(NAMED_MAX).enumerate() {
+            @if place > 0 { ", " }
+            code { (path) }
+        }
+        @if more > 0 { " and " (more) " more" }
+        "; " (joined(machines)) "; " (joined(dates))
+        @if !versions.is_empty() { "; " (joined(versions)) }
+        "."
+    }
+}
+
+/// On which day, UTC.
+pub(super) fn date(record: &Record) -> String {
+    record.taken_at.strftime("%Y-%m-%d").to_string()
+}
+
+/// With commas; empty words are left out.
+pub(super) fn joined<T: AsRef<str>>(words: impl IntoIterator<Item = T>) -> String {
+    let mut text = String::new();
+    for word in words {
+        let word = word.as_ref();
+        text.push_str(if text.is_empty() || word.is_empty() { "" } else { ", " });
+        text.push_str(word);
+    }
+    text
+}

@@ -1,0 +1,117 @@
+//! Table 5 of \[ITA00\] with error and assumption, and the kernels.
+
+use maud::{Markup, html};
+use tollgate_record::vocabulary as word;
+use tollgate_record::{Record, Subject, Unit};
+
+use super::section::missing;
+use super::source;
+use crate::cite::Citation;
+use crate::figure;
+use crate::modelled::modelled;
+use crate::shelf::Origin::{Measured, Predicted};
+use crate::shelf::{MISSING, Shelf, share};
+
+pub(super) fn section(records: &[Record]) -> Markup {
+    html! {
+        section id="table-5" {
+            h2 { "Models and kernels" }
+            (models(records))
+            (kernels(records))
+        }
+    }
+}
+
+fn models(records: &[Record]) -> Markup {
+    let mut all = modelled(records);
+    all.retain(|row| row.change.is_empty());
+    let used = all.iter().flat_map(|row| [row.predicted, row.measured, row.published]);
+    let cycles = |record: Option<&Record>| {
+        record.map_or_else(|| MISSING.to_owned(), |r| format!("{:.0}", r.estimate.point()))
+    };
+    html! {
+           h3 { "Table 5 of the Itanium paper: cycles of one Montgomery product" }
+           @if all.is_empty() { (missing("model")) } @else {
+               p {
+                   "The model counts instructions and divides them by what a processor can do in a \
+                    cycle; the paper's figures judge it. For this machine it is a bound, a lower \
+                    limit: kernels are measured against it."
+               }
+               table.figures {
+                   caption { "Core cycles of one Montgomery product" }
+                   thead { tr {
+                       th scope="col" { "machine" }
+    @for name in ["bits", "model", "paper", "error"] { th.figure scope="col" { (name) } }
+    @for name in ["limit", "assumption"] { th scope="col" { (name) } }
+                   } }
+                   tbody {
+                       @for row in &all {
+                           @let cited = row.published.and_then(Citation::of);
+                           tr {
+                               th scope="row" { (row.name()) }
+                               td.figure data-name="bits" { (row.bits) }
+                               td.figure data-name="model" { (cycles(row.predicted)) }
+                               td.figure data-name="paper" {
+                                   (cycles(row.published))
+                                   @if let Some(cited) = cited { " " (cited) }
+                                @if let Some(origin) = row.origin() { small { (origin) } }
+                               }
+                               td.figure data-name="error" { (row.error_text()) }
+                               td data-name="limit" { (row.limit().unwrap_or(MISSING)) }
+                               td.long data-name="assumption" { (row.assumption().unwrap_or(MISSING)) }
+                           }
+                       }
+                   }
+               }
+               (source::line(used.flatten()))
+           }
+       }
+}
+
+fn kernels(records: &[Record]) -> Markup {
+    let shelf = Shelf(records);
+    let subjects = shelf.measured("kernel");
+    let call =
+        |subject: &Subject| shelf.record(Measured, subject, word::CYCLES_PER_CALL, Unit::Cycles);
+    let used = subjects.iter().filter_map(|subject| call(subject));
+    html! {
+           h3 { "Kernels on this machine" }
+           @if subjects.is_empty() { (missing("kernel")) } @else {
+               p {
+                   "A call is one product (amm) or square (ams); mb8 has eight numbers in its lanes. \
+                    Share: how much of the measured cycles the bound explains."
+               }
+               table.figures {
+                   caption { "Core cycles of Montgomery kernels" }
+                   thead { tr {
+                       th scope="col" { "kernel" }
+    @for name in ["bits", "per call", "per lane", "bound", "share"] { th.figure scope="col" { (name) } }
+    @for name in ["limit"] { th scope="col" { (name) } }
+                   } }
+                   tbody { @for subject in &subjects { (kernel(shelf, subject)) } }
+               }
+               (source::line(used))
+           }
+       }
+}
+
+fn kernel(shelf: Shelf<'_>, subject: &Subject) -> Markup {
+    let bound = shelf.record(Predicted, subject, word::BOUND_CYCLES_PER_CALL, Unit::Cycles);
+    let of = |quantity| shelf.record(Measured, subject, quantity, Unit::Cycles);
+    let explained = share(
+        shelf.cycles(Predicted, subject, word::BOUND_CYCLES_PER_CALL),
+        shelf.cycles(Measured, subject, word::CYCLES_PER_CALL),
+    );
+    let limit = bound.and_then(|record| record.conditions.get(word::LIMIT));
+    html! {
+        tr {
+            th scope="row" { (subject.segments().nth(1).unwrap_or(MISSING)) }
+            td.figure data-name="bits" { (subject.parameter(word::BITS).unwrap_or(MISSING)) }
+            td.figure data-name="per call" { (figure::of(of(word::CYCLES_PER_CALL))) }
+            td.figure data-name="per lane" { (figure::of(of(word::CYCLES_PER_LANE))) }
+            td.figure data-name="bound" { (figure::of(bound)) }
+            td.figure data-name="share" { (explained) }
+            td data-name="limit" { (limit.map_or(MISSING, String::as_str)) }
+        }
+    }
+}

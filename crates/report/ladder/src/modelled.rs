@@ -1,0 +1,106 @@
+//! Montgomery products of modelled machines: what the table of models and rung 0 show.
+
+use tollgate_record::vocabulary::{ASSUMPTION, BITS, CYCLES_PER_PRODUCT, LIMIT, ORIGIN};
+use tollgate_record::{Record, Subject, Unit};
+
+use crate::shelf::Origin::{self, Measured, Predicted, Published};
+use crate::shelf::Shelf;
+
+/// The machine that the report is made on, as subjects name it.
+pub(crate) const HOST: &str = "host";
+
+/// One machine and size.
+pub(crate) struct Modelled<'a> {
+    /// As in the subject, `alpha-21264`.
+    pub(crate) machine: &'a str,
+    pub(crate) bits: &'a str,
+    /// What was changed to see how much it carries, `limit multiplier`; empty for the model itself.
+    pub(crate) change: String,
+    pub(crate) predicted: Option<&'a Record>,
+    pub(crate) measured: Option<&'a Record>,
+    pub(crate) published: Option<&'a Record>,
+}
+
+impl Modelled<'_> {
+    /// The machine's name in words.
+    pub(crate) fn name(&self) -> String {
+        match self.machine {
+            HOST => "this machine".to_owned(),
+            "itanium" => "Itanium".to_owned(),
+            "alpha-21264" => "Alpha 21264".to_owned(),
+            "ultrasparc-iii" => "UltraSPARC III".to_owned(),
+            "powerpc-g4" => "PowerPC G4".to_owned(),
+            other => other.to_owned(),
+        }
+    }
+
+    /// How far the model is off the paper, as a ratio: 0.02 is 2 % too much.
+    pub(crate) fn error(&self) -> Option<f64> {
+        let (model, paper) = (self.predicted?.estimate.point(), self.published?.estimate.point());
+        let error = model / paper - 1.0;
+        (paper > 0.0 && error.is_finite()).then_some(error)
+    }
+
+    /// What binds the model.
+    pub(crate) fn limit(&self) -> Option<&str> {
+        self.condition(LIMIT)
+    }
+
+    /// How the paper came to its figure: `measured`, `estimated`.
+    pub(crate) fn origin(&self) -> Option<&str> {
+        self.published?.conditions.get(ORIGIN).map(String::as_str)
+    }
+
+    /// What the model rests on.
+    pub(crate) fn assumption(&self) -> Option<&str> {
+        self.condition(ASSUMPTION)
+    }
+
+    fn condition(&self, key: &str) -> Option<&str> {
+        self.predicted?.conditions.get(key).map(String::as_str)
+    }
+}
+
+/// Every machine and size on record, in the order of the records, each with its changed models
+/// below it, this machine last.
+pub(crate) fn modelled(records: &[Record]) -> Vec<Modelled<'_>> {
+    let shelf = Shelf(records);
+    let mut subjects: Vec<&Subject> = shelf.subjects(|record| {
+        record.subject.segments().next() == Some("model")
+            && record.quantity.as_str() == CYCLES_PER_PRODUCT
+    });
+    let order: Vec<(&str, Option<&str>)> = subjects.iter().map(|s| row_of(s)).collect();
+    subjects.sort_by_key(|subject| {
+        let place = order.iter().position(|row| *row == row_of(subject));
+        (machine_of(subject) == HOST, place, subject.parameters().count())
+    });
+    let find = |origin: Origin, subject: &Subject| {
+        shelf.record(origin, subject, CYCLES_PER_PRODUCT, Unit::Cycles)
+    };
+    subjects
+        .iter()
+        .map(|subject| {
+            let changes = subject.parameters().filter(|(key, _)| *key != BITS);
+            let change: Vec<String> =
+                changes.map(|(key, value)| format!("{key} {value}")).collect();
+            let itself = subjects.iter().find(|other| row_of(other) == row_of(subject));
+            Modelled {
+                machine: machine_of(subject),
+                bits: subject.parameter(BITS).unwrap_or_default(),
+                change: change.join(", ").replace('_', " "),
+                predicted: find(Predicted, subject),
+                measured: find(Measured, subject),
+                published: itself.and_then(|itself| find(Published, itself)),
+            }
+        })
+        .collect()
+}
+
+/// Machine and size: the model itself has no other parameter, and stands first.
+fn row_of(subject: &Subject) -> (&str, Option<&str>) {
+    (machine_of(subject), subject.parameter(BITS))
+}
+
+fn machine_of(subject: &Subject) -> &str {
+    subject.segments().nth(1).unwrap_or_default()
+}

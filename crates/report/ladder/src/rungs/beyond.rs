@@ -1,0 +1,86 @@
+//! What would beat all of this: another type of key.
+
+use tollgate_record::vocabulary::{CYCLES_PER_OPERATION, PART_RSA, SESSIONS_PER_S};
+use tollgate_record::{Record, Subject, Unit};
+
+use crate::context::fastest;
+use crate::figure::number;
+use crate::names::{self, contender, key_of, who};
+use crate::sessions::{Flagship, protocol_of, sessions};
+use crate::shelf::Origin::Measured;
+use crate::shelf::Shelf;
+
+/// The key of another type that servers use most.
+const OTHER: &str = "ecdsa-p256";
+
+/// Whether an ECDSA certificate would beat all of this, with its figure. Nothing is said unless
+/// both kinds of signature were measured.
+pub(crate) fn beyond(records: &[Record]) -> Option<String> {
+    let shelf = Shelf(records);
+    let flagship = Flagship::of(records);
+    let (rsa, rsa_by) = fastest(shelf, &flagship.key, "sign")?;
+    let (other, other_by) = fastest(shelf, OTHER, "sign")?;
+    let key = names::key(OTHER);
+    let signs = format!(
+        "{other} ({}) instead of {rsa} ({}, {})",
+        contender(other_by),
+        names::key(&flagship.key),
+        contender(rsa_by),
+    );
+    if other / rsa >= 1.0 {
+        return Some(format!(
+            "A certificate with {key} would gain nothing: a signature takes {signs}."
+        ));
+    }
+    let session = of_server(shelf, &flagship).or_else(|| of_session(records, other_by, &flagship));
+    Some(format!(
+        "A certificate with {key} would beat all of this, where clients accept it: a signature \
+         takes {signs}{}.",
+        session.unwrap_or_default()
+    ))
+}
+
+/// Measured sessions per second with that key.
+fn of_server(shelf: Shelf<'_>, flagship: &Flagship) -> Option<String> {
+    let protocol = flagship.protocols.first()?;
+    let best = |key: &str| {
+        let flagship = Flagship { key: key.to_owned(), ..flagship.clone() };
+        let rate = |by| {
+            let subject = flagship.subject("server", protocol, by)?;
+            let record = shelf.record(Measured, &subject, SESSIONS_PER_S, Unit::PerSecond)?;
+            Some((record.estimate.point(), by))
+        };
+        let rates = ["tollgate", "openssl"].into_iter().filter_map(rate);
+        rates.max_by(|x, y| x.0.total_cmp(&y.0))
+    };
+    let (other, rsa) = (best(OTHER)?, best(&flagship.key)?);
+    let text = |(rate, by): (f64, &str)| format!("{} ({})", number(rate, Unit::PerSecond), who(by));
+    Some(format!(
+        "; a {} server serves {} sessions per second with it instead of {}",
+        names::protocol(protocol),
+        text(other),
+        text(rsa)
+    ))
+}
+
+/// By arithmetic: the cheaper session of the first protocol, with its signature exchanged.
+fn of_session(records: &[Record], signer: &Subject, flagship: &Flagship) -> Option<String> {
+    let signature = Shelf(records).cycles(Measured, signer, CYCLES_PER_OPERATION)?.get();
+    let all = sessions(records, false);
+    let protocol = flagship.protocols.first()?;
+    let (total, session) = all
+        .iter()
+        .filter(|session| key_of(&session.subject) == flagship.key)
+        .filter(|session| protocol_of(&session.subject) == protocol)
+        .filter(|session| session.bytes().to_string() == flagship.bytes)
+        .filter_map(|session| Some((session.total()?, session)))
+        .min_by(|x, y| x.0.total_cmp(&y.0))?;
+    let without = total - session.part(PART_RSA)?;
+    Some(format!(
+        "; the predicted {} session of {} would fall from {} to {} cycles",
+        names::protocol(protocol),
+        flagship.payload(),
+        number(total, Unit::Cycles),
+        number(without + signature, Unit::Cycles),
+    ))
+}

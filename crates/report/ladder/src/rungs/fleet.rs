@@ -1,0 +1,95 @@
+//! Rung 5: cores for a link, and what a million sessions cost.
+
+use tollgate_record::vocabulary::{
+    COST_PER_MILLION, CURRENCY, LINK_GBPS, UTILISATION, WHOLE_CORES,
+};
+use tollgate_record::{Record, Subject, Unit};
+
+use super::{Row, Rung};
+use crate::figure::{number, percent};
+use crate::names::{self, who};
+use crate::sessions::Flagship;
+use crate::shelf::Origin::{Predicted, Published};
+use crate::shelf::{Origin, Shelf};
+
+/// Links in Gbps, as subjects spell them.
+pub(crate) const LINKS: [&str; 3] = ["1", "10", "100"];
+
+pub(super) fn rung(records: &[Record]) -> Rung<'_> {
+    let shelf = Shelf(records);
+    let flagship = Flagship::of(records);
+    let mut rows = Vec::new();
+    let protocol = flagship.protocols.first().map_or("tls13", String::as_str);
+    let of = |by: &str| flagship.subject("fleet", protocol, by);
+    let payload = flagship.payload();
+    for gbps in LINKS {
+        for by in ["tollgate", "openssl"] {
+            let cores = of(by).and_then(|subject| cores(shelf, &subject, gbps));
+            let row =
+                Row::new(format!("{gbps} Gbps of {payload}, {}", who(by)), Unit::Count, "cores");
+            rows.push(Row { is_shown: gbps == LINKS[1], ..row.predicted(cores) });
+        }
+    }
+    for by in ["tollgate", "openssl"] {
+        let Some(cost) = of(by).and_then(|subject| cost(shelf, &subject)) else {
+            continue;
+        };
+        let currency = cost.subject.parameter(CURRENCY).unwrap_or("?");
+        let row = Row::new(format!("10^6 sessions, {}", who(by)), Unit::Count, currency);
+        rows.push(row.predicted(Some(cost)));
+    }
+    let sentences = sentence(&rows, protocol, &payload).into_iter().collect();
+    rows.extend(as_published(records));
+    Rung { number: 5, name: "fleet", about: "cores and money", verb: "fleet", rows, sentences }
+}
+
+fn cores<'a>(shelf: Shelf<'a>, subject: &Subject, gbps: &str) -> Option<&'a Record> {
+    let subject = subject.with(LINK_GBPS, gbps).ok()?;
+    shelf.record(Predicted, &subject, WHOLE_CORES, Unit::Count)
+}
+
+/// Whatever the currency.
+fn cost<'a>(shelf: Shelf<'a>, subject: &Subject) -> Option<&'a Record> {
+    shelf.0.iter().rev().find(|record| {
+        Origin::of(record) == Predicted
+            && record.quantity.as_str() == COST_PER_MILLION
+            && record.unit == Unit::Count
+            && names::without(&record.subject, CURRENCY).as_ref() == Some(subject)
+    })
+}
+
+/// Ours beside OpenSSL's on the link in the middle.
+fn sentence(rows: &[Row<'_>], protocol: &str, payload: &str) -> Option<String> {
+    let cores = |by: &str| {
+        let what = format!("{} Gbps of {payload}, {by}", LINKS[1]);
+        let row = rows.iter().find(|row| row.what == what)?;
+        Some((row.predicted?, *row.sources.first()?))
+    };
+    let (ours, record) = cores("tollgate")?;
+    let busy = record.conditions.get(UTILISATION);
+    let busy = busy.and_then(|share| share.parse::<f64>().ok()).filter(|share| share.is_finite());
+    let busy = busy.map_or_else(String::new, |share| format!(", busy to {}", percent(share, 1.0)));
+    let theirs = cores("OpenSSL").map_or_else(String::new, |(theirs, _)| {
+        format!(" instead of {} with OpenSSL", number(theirs, Unit::Count))
+    });
+    Some(format!(
+        "A link of {} Gbps, full of {} sessions of {payload}, keeps {} cores{theirs}{busy}.",
+        LINKS[1],
+        names::protocol(protocol),
+        number(ours, Unit::Count),
+    ))
+}
+
+/// The fewest cores in print for the link in the middle.
+fn as_published(records: &[Record]) -> Option<Row<'_>> {
+    let fewest = records
+        .iter()
+        .filter(|r| Origin::of(r) == Published && r.unit == Unit::Count)
+        .filter(|r| r.subject.segments().next() == Some("fleet"))
+        .filter(|r| r.quantity.as_str() == WHOLE_CORES)
+        .filter(|r| r.subject.parameter(LINK_GBPS) == Some(LINKS[1]))
+        .min_by(|x, y| x.estimate.point().total_cmp(&y.estimate.point()))?;
+    let payload = names::payload(names::bytes(&fewest.subject));
+    let row = Row::new(format!("10 Gbps of {payload}, published"), Unit::Count, "cores");
+    Some(row.published(Some(fewest)))
+}

@@ -1,0 +1,152 @@
+//! The six rungs: the figures that stand for each, and how the rung below explains them.
+
+mod beyond;
+mod fleet;
+mod kernel;
+mod model;
+mod operation;
+mod server;
+mod session;
+mod table;
+
+use tollgate_record::{Record, Unit};
+
+use crate::figure;
+use crate::shelf::MISSING;
+
+pub(crate) use beyond::beyond;
+pub use table::table;
+
+/// One rung of the ladder.
+pub(crate) struct Rung<'a> {
+    pub(crate) number: u8,
+    pub(crate) name: &'static str,
+    /// What its figures say, in one line.
+    pub(crate) about: &'static str,
+    /// The verb of `tollgate` that climbs it alone.
+    pub(crate) verb: &'static str,
+    pub(crate) rows: Vec<Row<'a>>,
+    /// How the rung below explains it.
+    pub(crate) sentences: Vec<String>,
+}
+
+impl Rung<'_> {
+    /// Whether any record is of this rung on this machine.
+    pub(crate) fn is_known(&self) -> bool {
+        self.rows.iter().any(|row| row.predicted.is_some() || row.measured.is_some())
+    }
+
+    /// What to do where nothing is known.
+    pub(crate) fn unknown(&self) -> String {
+        format!("not measured: run `tollgate {}`", self.verb)
+    }
+}
+
+/// One figure: predicted, measured, published.
+pub(crate) struct Row<'a> {
+    /// The subject in words.
+    pub(crate) what: String,
+    pub(crate) unit: Unit,
+    /// What a reader calls the unit.
+    pub(crate) unit_name: String,
+    pub(crate) predicted: Option<f64>,
+    /// Whether what is predicted is a lower limit.
+    pub(crate) is_bound: bool,
+    pub(crate) measured: Option<&'a Record>,
+    pub(crate) published: Option<&'a Record>,
+    /// Whether it stands for the rung in the picture.
+    pub(crate) is_shown: bool,
+    /// The records that the prediction comes from.
+    pub(crate) sources: Vec<&'a Record>,
+}
+
+impl<'a> Row<'a> {
+    fn new(what: impl Into<String>, unit: Unit, unit_name: &str) -> Self {
+        Self {
+            what: what.into(),
+            unit,
+            unit_name: unit_name.to_owned(),
+            predicted: None,
+            is_bound: false,
+            measured: None,
+            published: None,
+            is_shown: false,
+            sources: Vec::new(),
+        }
+    }
+
+    fn shown(self) -> Self {
+        Self { is_shown: true, ..self }
+    }
+
+    fn measured(self, measured: Option<&'a Record>) -> Self {
+        Self { measured, ..self }
+    }
+
+    fn published(self, published: Option<&'a Record>) -> Self {
+        Self { published, ..self }
+    }
+
+    fn predicted(mut self, record: Option<&'a Record>) -> Self {
+        self.predicted = record.map(|record| record.estimate.point());
+        self.sources.extend(record);
+        self
+    }
+
+    /// Unless there is a prediction already.
+    fn bound(self, record: Option<&'a Record>) -> Self {
+        if self.predicted.is_some() || record.is_none() {
+            return self;
+        }
+        Self { is_bound: true, ..self.predicted(record) }
+    }
+
+    fn is_known(&self) -> bool {
+        self.predicted.is_some() || self.measured.is_some() || self.published.is_some()
+    }
+
+    /// Measured minus predicted.
+    pub(crate) fn remainder(&self) -> Option<f64> {
+        Some(self.measured?.estimate.point() - self.predicted?)
+    }
+
+    /// Absolute, and as a share of what was measured: `+70.6k (26 %)`.
+    pub(crate) fn remainder_text(&self) -> String {
+        let (Some(remainder), Some(measured)) = (self.remainder(), self.measured) else {
+            return MISSING.to_owned();
+        };
+        let share = figure::percent(remainder, measured.estimate.point());
+        format!("{} ({share})", figure::difference(remainder, self.unit))
+    }
+
+    /// The prediction as text, a bound with its mark.
+    pub(crate) fn predicted_text(&self) -> String {
+        let text = self.predicted.map(|point| figure::number(point, self.unit));
+        match (text, self.is_bound) {
+            (Some(text), true) => format!(">{text}"),
+            (Some(text), false) => text,
+            (None, _) => MISSING.to_owned(),
+        }
+    }
+
+    /// All records of the row.
+    pub(crate) fn records(&self) -> impl Iterator<Item = &'a Record> {
+        self.sources.iter().copied().chain(self.measured).chain(self.published)
+    }
+}
+
+/// All six, from the bottom.
+pub(crate) fn climb(records: &[Record]) -> Vec<Rung<'_>> {
+    let mut rungs = vec![
+        model::rung(records),
+        kernel::rung(records),
+        operation::rung(records),
+        session::rung(records),
+        server::rung(records),
+        fleet::rung(records),
+    ];
+    for rung in &mut rungs {
+        rung.rows.retain(Row::is_known);
+    }
+    rungs
+}

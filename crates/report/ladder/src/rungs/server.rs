@@ -1,0 +1,98 @@
+//! Rung 4: sessions per second.
+
+use tollgate_record::vocabulary::{
+    AGAINST, BY, SERVER_CPU_RATIO, SESSIONS_PER_S, SESSIONS_PER_S_RATIO,
+};
+use tollgate_record::{Estimate, Record, Unit};
+
+use super::{Row, Rung};
+use crate::figure::percent;
+use crate::names::{self, who};
+use crate::sessions::Flagship;
+use crate::shelf::Origin::{self, Measured, Predicted, Published};
+use crate::shelf::{Shelf, ratio};
+
+pub(super) fn rung(records: &[Record]) -> Rung<'_> {
+    let shelf = Shelf(records);
+    let flagship = Flagship::of(records);
+    let payload = flagship.payload();
+    let mut rows = Vec::new();
+    let mut sentences = Vec::new();
+    for protocol in &flagship.protocols {
+        let name = names::protocol(protocol);
+        for by in ["tollgate", "openssl"] {
+            let Some(subject) = flagship.subject("server", protocol, by) else {
+                continue;
+            };
+            let find = |origin| shelf.record(origin, &subject, SESSIONS_PER_S, Unit::PerSecond);
+            let row = Row::new(format!("{name} {payload}, {}", who(by)), Unit::PerSecond, "per s");
+            let mut row = row.predicted(find(Predicted)).measured(find(Measured));
+            row.is_shown = Some(protocol) == flagship.protocols.first();
+            rows.push(row);
+        }
+        let ratio_of = |quantity| ratio_record(shelf, &flagship, protocol, quantity);
+        if let Some(record) = ratio_of(SESSIONS_PER_S_RATIO) {
+            let (low, high) = record.estimate.interval();
+            let row = Row::new(format!("ratio [{low:.2}-{high:.2}]"), Unit::Ratio, "times");
+            rows.push(row.measured(Some(record)));
+            if Some(protocol) == flagship.protocols.first() {
+                let cpu = ratio_of(SERVER_CPU_RATIO).map(|record| &record.estimate);
+                let against = who(record.subject.parameter(AGAINST).unwrap_or_default());
+                sentences.push(compared(
+                    &format!("{name}, {payload}"),
+                    &record.estimate,
+                    cpu,
+                    against,
+                ));
+            }
+        }
+    }
+    sentences.extend(explained(&rows));
+    rows.extend(as_published(records));
+    Rung { number: 4, name: "server", about: "sessions per second", verb: "bench", rows, sentences }
+}
+
+/// Ours against OpenSSL, of this protocol.
+fn ratio_record<'a>(
+    shelf: Shelf<'a>,
+    flagship: &Flagship,
+    protocol: &str,
+    quantity: &str,
+) -> Option<&'a Record> {
+    let subject =
+        flagship.subject("server", protocol, "tollgate")?.with(AGAINST, "openssl").ok()?;
+    shelf.record(Measured, &subject, quantity, Unit::Ratio)
+}
+
+fn compared(what: &str, rate: &Estimate, cpu: Option<&Estimate>, against: &str) -> String {
+    let cpu = cpu.map_or_else(String::new, |cpu| {
+        format!(", with {} of its CPU time for each", percent(cpu.point(), 1.0))
+    });
+    format!("{what}: {} times the sessions per second of {against}{cpu}.", ratio(rate))
+}
+
+/// How far rung 3 explains the first rate.
+fn explained(rows: &[Row<'_>]) -> Option<String> {
+    let row = rows.iter().find(|row| row.remainder().is_some())?;
+    let (predicted, measured) = (row.predicted?, row.measured?.estimate.point());
+    Some(format!(
+        "Core clock over the predicted cycles of a session gives {} sessions per second; the \
+         server reached {} of them ({}).",
+        crate::figure::number(predicted, Unit::PerSecond),
+        percent(measured, predicted),
+        row.what,
+    ))
+}
+
+/// The best rate in print.
+fn as_published(records: &[Record]) -> Option<Row<'_>> {
+    let best = records
+        .iter()
+        .filter(|r| Origin::of(r) == Published && r.unit == Unit::PerSecond)
+        .filter(|r| r.subject.segments().next() == Some("server"))
+        .filter(|r| r.quantity.as_str() == SESSIONS_PER_S && r.subject.parameter(BY).is_some())
+        .max_by(|x, y| x.estimate.point().total_cmp(&y.estimate.point()))?;
+    let key = names::suite(names::key_of(&best.subject));
+    let what = format!("{key} {}, published", names::payload(names::bytes(&best.subject)));
+    Some(Row::new(what, Unit::PerSecond, "per s").published(Some(best)))
+}

@@ -1,0 +1,93 @@
+//! Rung 3: what a server spends on one session.
+
+use tollgate_record::vocabulary::{CYCLES_PER_SESSION, PART_RSA};
+use tollgate_record::{Record, Unit};
+
+use super::{Row, Rung};
+use crate::figure::{number, percent};
+use crate::names::{self, key_of, who};
+use crate::sessions::{Flagship, Session, protocol_of, sessions};
+
+pub(super) fn rung(records: &[Record]) -> Rung<'_> {
+    let flagship = Flagship::of(records);
+    let all = sessions(records, false);
+    let mut rows = Vec::new();
+    let mut sentences = Vec::new();
+    for protocol in &flagship.protocols {
+        for by in ["tollgate", "openssl"] {
+            let wanted = flagship.subject("session", protocol, by);
+            let Some(session) =
+                all.iter().find(|session| Some(&session.subject) == wanted.as_ref())
+            else {
+                continue;
+            };
+            let mut row = row(session, &flagship);
+            row.is_shown = Some(protocol) == flagship.protocols.first();
+            rows.push(row);
+            if Some(protocol) == flagship.protocols.first() {
+                sentences.extend(sentence(session));
+            }
+        }
+    }
+    rows.extend(as_published(records));
+    Rung {
+        number: 3,
+        name: "session",
+        about: "cycles of one session",
+        verb: "session",
+        rows,
+        sentences,
+    }
+}
+
+fn row<'a>(session: &Session<'a>, flagship: &Flagship) -> Row<'a> {
+    let what = format!(
+        "{} {}, {}",
+        names::protocol(protocol_of(&session.subject)),
+        flagship.payload(),
+        who(session.by())
+    );
+    let mut row = Row::new(what, Unit::Cycles, "cycles").measured(session.measured);
+    row.predicted = session.total();
+    row.sources = session.records().filter(|r| Some(*r) != session.measured).collect();
+    row
+}
+
+/// The dearest session in print.
+fn as_published(records: &[Record]) -> Option<Row<'_>> {
+    let all = sessions(records, true);
+    let dearest = all
+        .iter()
+        .filter_map(|session| Some((session.total()?, session)))
+        .max_by(|x, y| x.0.total_cmp(&y.0))?
+        .1;
+    let what = format!(
+        "{} {}, published",
+        names::suite(key_of(&dearest.subject)),
+        names::payload(dearest.bytes())
+    );
+    let row = Row::new(what, Unit::Cycles, "cycles");
+    Some(row.published(dearest.total.filter(|r| r.quantity.as_str() == CYCLES_PER_SESSION)))
+}
+
+/// The share of the signature, and of what nothing explains.
+fn sentence(session: &Session<'_>) -> Option<String> {
+    let total = session.total()?;
+    let rsa = session.part(PART_RSA)?;
+    let (whole, of) = match session.measured {
+        Some(measured) => (measured.estimate.point(), "measured"),
+        None => (total, "predicted"),
+    };
+    let left = session.measured.map_or_else(String::new, |measured| {
+        let measured = measured.estimate.point();
+        format!("; the sum of all parts leaves {} unexplained", percent(measured - total, measured))
+    });
+    Some(format!(
+        "{} of {} by {}: the RSA operation is {} of the {} cycles {of}{left}.",
+        names::protocol(protocol_of(&session.subject)),
+        names::payload(session.bytes()),
+        who(session.by()),
+        percent(rsa, whole),
+        number(whole, Unit::Cycles),
+    ))
+}

@@ -1,0 +1,131 @@
+//! The table of servers: sessions per second, CPU time, latencies, ratios.
+
+use tollgate_record::vocabulary as word;
+use tollgate_record::{Record, Subject, Unit};
+
+use crate::figure;
+use crate::grid::{Column, grid};
+use crate::names::{self, key_of, who};
+use crate::sessions::protocol_of;
+use crate::shelf::Origin::{Measured, Predicted};
+use crate::shelf::{MISSING, Shelf, ratio};
+use crate::text::wrapped;
+
+const COLUMNS: [Column; 8] = [
+    Column::words("server", 30),
+    Column::figures("sess/s", 6),
+    Column::figures("95 % interval", 14),
+    Column::figures("pred.", 6),
+    Column::figures("CPU", 7),
+    Column::figures("p50", 7),
+    Column::figures("p90", 7),
+    Column::figures("p99", 7),
+];
+
+/// Every measured server: sessions per second with interval and prediction, CPU time for each
+/// session, time of a handshake; below, the ratios and what was doubtful.
+#[must_use]
+pub fn table(records: &[Record]) -> String {
+    let shelf = Shelf(records);
+    let subjects = shelf.measured("server");
+    if subjects.is_empty() {
+        return "no server was measured: run `tollgate bench`\n".to_owned();
+    }
+    let mut rows = Vec::new();
+    let mut above = "";
+    for subject in &subjects {
+        if above != subject.path() {
+            above = subject.path();
+            rows.push(vec![heading(subject)]);
+        }
+        rows.push(cells(shelf, subject));
+    }
+    let mut text = grid(&COLUMNS, rows);
+    text += &wrapped(
+        "sess/s: sessions per second; pred.: as rung 3 predicts them; CPU: of the server for one \
+         session; p50, p90, p99: from connect to the confirmed handshake",
+    );
+    text.extend(ratios(records).iter().map(|line| wrapped(line)));
+    text.extend(doubts(records).iter().map(|line| wrapped(line)));
+    text
+}
+
+/// `TLS 1.3, RSA-2048`.
+pub(crate) fn heading(subject: &Subject) -> String {
+    format!("{}, {}", names::protocol(protocol_of(subject)), names::key(key_of(subject)))
+}
+
+fn cells(shelf: Shelf<'_>, subject: &Subject) -> Vec<String> {
+    let of = |origin, quantity, unit| shelf.record(origin, subject, quantity, unit);
+    let rate = of(Measured, word::SESSIONS_PER_S, Unit::PerSecond);
+    let interval = rate.map_or_else(
+        || MISSING.to_owned(),
+        |record| {
+            let (low, high) = record.estimate.interval();
+            let [low, high] = [low, high].map(|end| figure::number(end, Unit::PerSecond));
+            format!("[{low}-{high}]")
+        },
+    );
+    let time = |quantity| figure::of(of(Measured, quantity, Unit::Nanos));
+    let by = who(subject.parameter(word::BY).unwrap_or(MISSING));
+    vec![
+        format!("  {}, {by}", names::payload(names::bytes(subject))),
+        figure::of(rate),
+        interval,
+        figure::of(of(Predicted, word::SESSIONS_PER_S, Unit::PerSecond)),
+        time(word::SERVER_CPU_NS_PER_SESSION),
+        time(word::HANDSHAKE_NS_P50),
+        time(word::HANDSHAKE_NS_P90),
+        time(word::HANDSHAKE_NS_P99),
+    ]
+}
+
+/// A sentence for each pair of servers that were measured in turn.
+fn ratios(records: &[Record]) -> Vec<String> {
+    let shelf = Shelf(records);
+    let with_ratio = |record: &Record| {
+        record.quantity.as_str() == word::SESSIONS_PER_S_RATIO
+            && record.subject.parameter(word::AGAINST).is_some()
+    };
+    let sentence = |subject: &Subject| {
+        let find = |quantity| shelf.find(Measured, subject, quantity, Unit::Ratio);
+        let rate = ratio(find(word::SESSIONS_PER_S_RATIO)?);
+        let cpu = find(word::SERVER_CPU_RATIO).map(ratio);
+        let cpu = cpu.map_or_else(String::new, |cpu| format!(", {cpu} times its CPU time"));
+        Some(format!(
+            "{}, {}: {} has {rate} times the sessions per second of {}{cpu} (95 % intervals).",
+            heading(subject),
+            names::payload(names::bytes(subject)),
+            who(subject.parameter(word::BY)?),
+            who(subject.parameter(word::AGAINST)?),
+        ))
+    };
+    shelf.subjects(with_ratio).into_iter().filter_map(sentence).collect()
+}
+
+/// What `load` found doubtful, each once.
+pub(crate) fn doubts(records: &[Record]) -> Vec<String> {
+    let mut found: Vec<String> = Vec::new();
+    for record in records {
+        let doubts = record.conditions.get("doubts").into_iter().flat_map(|d| d.split(" | "));
+        for doubt in doubts {
+            let doubt = format!("doubtful: {doubt}");
+            if !found.contains(&doubt) {
+                found.push(doubt);
+            }
+        }
+    }
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::grid::widest;
+    use crate::text::WIDTH;
+
+    #[test]
+    fn the_columns_fit() {
+        assert!(widest(&COLUMNS) <= WIDTH, "{}", widest(&COLUMNS));
+    }
+}

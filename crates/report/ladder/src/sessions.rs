@@ -1,0 +1,183 @@
+//! What sessions cost, part by part: what the tables and pictures of rung 3 show.
+
+use tollgate_record::vocabulary::{
+    BY, BYTES, CYCLES_PER_SESSION, MESSAGE, PART, PART_KEY_EXCHANGE, PART_KEY_SCHEDULE,
+    PART_LIBRARY, PART_MAC, PART_RECORDS, PART_RSA, PART_SYSTEM,
+};
+use tollgate_record::{Record, Subject, Unit};
+
+use crate::names;
+use crate::shelf::Origin::{self, Measured, Predicted, Published};
+use crate::shelf::Shelf;
+
+/// Parts in the order in which they are stacked.
+pub(crate) const PARTS: [&str; 7] = [
+    PART_RSA,
+    PART_KEY_EXCHANGE,
+    PART_KEY_SCHEDULE,
+    PART_RECORDS,
+    PART_MAC,
+    PART_LIBRARY,
+    PART_SYSTEM,
+];
+
+/// Protocols in the order in which they are shown.
+const PROTOCOLS: [&str; 4] = ["tls13", "tls12-x25519", "tls12-p256", "tls12-rsa"];
+
+/// The key and the payload that the summary is about, where they are on record.
+const KEY: &str = "rsa-2048";
+const SIZE: &str = "14336";
+
+/// One session: the parts that a prediction or a paper gives, and what was measured.
+#[derive(Clone, Debug)]
+pub(crate) struct Session<'a> {
+    /// Without part.
+    pub(crate) subject: Subject,
+    /// By name; the stacking order first, then any others as they came.
+    pub(crate) parts: Vec<(&'a str, &'a Record)>,
+    /// The sum as a record of its own.
+    pub(crate) total: Option<&'a Record>,
+    pub(crate) measured: Option<&'a Record>,
+}
+
+impl<'a> Session<'a> {
+    /// The predicted or published total; where no record says it, the sum of the parts.
+    pub(crate) fn total(&self) -> Option<f64> {
+        let sum = || self.parts.iter().map(|(_, record)| record.estimate.point()).sum();
+        let sum = (!self.parts.is_empty()).then(sum);
+        self.total.map(|record| record.estimate.point()).or(sum).filter(|sum| sum.is_finite())
+    }
+
+    /// The cycles of one part.
+    pub(crate) fn part(&self, name: &str) -> Option<f64> {
+        let (_, record) = self.parts.iter().find(|(part, _)| *part == name)?;
+        Some(record.estimate.point())
+    }
+
+    /// Whose code it was.
+    pub(crate) fn by(&self) -> &str {
+        self.subject.parameter(BY).unwrap_or_default()
+    }
+
+    /// Payload bytes.
+    pub(crate) fn bytes(&self) -> u64 {
+        names::bytes(&self.subject)
+    }
+
+    /// All records behind it.
+    pub(crate) fn records(&self) -> impl Iterator<Item = &'a Record> {
+        let parts = self.parts.iter().map(|(_, record)| *record);
+        parts.chain(self.total).chain(self.measured)
+    }
+}
+
+/// All sessions of one origin: predicted ones with what was measured beside them (and those that
+/// were only measured), or published ones. In the order of protocols, payloads and engines.
+pub(crate) fn sessions(records: &[Record], published: bool) -> Vec<Session<'_>> {
+    let origin = if published { Published } else { Predicted };
+    let shelf = Shelf(records);
+    let takes = |record: &Record| {
+        let of = Origin::of(record);
+        record.subject.segments().next() == Some("session")
+            && record.quantity.as_str() == CYCLES_PER_SESSION
+            && record.unit == Unit::Cycles
+            && record.subject.parameter(MESSAGE).is_none()
+            && (of == origin || (of == Measured && !published))
+    };
+    let all = shelf.subjects(takes);
+    let mut bare: Vec<Subject> = Vec::new();
+    for subject in &all {
+        if let Some(subject) = names::without(subject, PART)
+            && !bare.contains(&subject)
+        {
+            bare.push(subject);
+        }
+    }
+    bare.sort_by_key(|subject| {
+        let is_rsa = names::rsa_bits(names::key_of(subject)).is_some();
+        (rank(protocol_of(subject)), !is_rsa, names::bytes(subject), by_rank(subject))
+    });
+    let find =
+        |origin, subject: &Subject| shelf.record(origin, subject, CYCLES_PER_SESSION, Unit::Cycles);
+    let session = |subject: Subject| {
+        let mut parts: Vec<(&str, &Record)> = all
+            .iter()
+            .filter(|full| names::without(full, PART).as_ref() == Some(&subject))
+            .filter_map(|full| Some((full.parameter(PART)?, find(origin, full)?)))
+            .collect();
+        parts.sort_by_key(|(part, _)| PARTS.iter().position(|p| p == part).unwrap_or(PARTS.len()));
+        let measured = find(Measured, &subject).filter(|_| !published);
+        Session { parts, total: find(origin, &subject), measured, subject }
+    };
+    bare.into_iter().map(session).collect()
+}
+
+/// The path segment that names the protocol.
+pub(crate) fn protocol_of(subject: &Subject) -> &str {
+    subject.segments().nth(2).unwrap_or_default()
+}
+
+fn rank(protocol: &str) -> usize {
+    PROTOCOLS.iter().position(|known| *known == protocol).unwrap_or(PROTOCOLS.len())
+}
+
+/// Ours first.
+fn by_rank(subject: &Subject) -> usize {
+    let known = ["tollgate", "openssl"];
+    let by = subject.parameter(BY).unwrap_or_default();
+    known.iter().position(|known| *known == by).unwrap_or(known.len())
+}
+
+/// What the summary is about: one key, one payload, the first protocols.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Flagship {
+    pub(crate) key: String,
+    /// As in subjects.
+    pub(crate) bytes: String,
+    /// At most two.
+    pub(crate) protocols: Vec<String>,
+}
+
+impl Flagship {
+    /// RSA-2048 and 14 KB, as far as the sessions and servers on record have them; otherwise what
+    /// they have first.
+    pub(crate) fn of(records: &[Record]) -> Self {
+        let of_rungs = |record: &Record| {
+            let rung = record.subject.segments().next();
+            matches!(rung, Some("session" | "server")) && Origin::of(record) != Published
+        };
+        let subjects = Shelf(records).subjects(of_rungs);
+        let keys: Vec<&str> = subjects.iter().map(|subject| names::key_of(subject)).collect();
+        let key = pick(&keys, KEY);
+        let of_key = || subjects.iter().filter(|subject| names::key_of(subject) == key);
+        let bytes: Vec<&str> = of_key().filter_map(|subject| subject.parameter(BYTES)).collect();
+        let bytes = pick(&bytes, SIZE);
+        let mut protocols: Vec<String> = of_key()
+            .filter(|subject| subject.parameter(BYTES) == Some(bytes.as_str()))
+            .map(|subject| protocol_of(subject).to_owned())
+            .collect();
+        protocols.sort_by_key(|protocol| rank(protocol));
+        protocols.dedup();
+        protocols.truncate(2);
+        Self { key, bytes, protocols }
+    }
+
+    /// `rung/key/protocol?by=..&bytes=..`.
+    pub(crate) fn subject(&self, rung: &str, protocol: &str, by: &str) -> Option<Subject> {
+        let subject: Subject = format!("{rung}/{}/{protocol}", self.key).parse().ok()?;
+        subject.with(BY, by).ok()?.with(BYTES, &self.bytes).ok()
+    }
+
+    /// The payload in words.
+    pub(crate) fn payload(&self) -> String {
+        names::payload(self.bytes.parse().unwrap_or(0))
+    }
+}
+
+/// `wanted` if it is there or nothing is, otherwise the first.
+fn pick(there: &[&str], wanted: &str) -> String {
+    match there.first() {
+        Some(first) if !there.contains(&wanted) => (*first).to_owned(),
+        _ => wanted.to_owned(),
+    }
+}
