@@ -85,6 +85,8 @@ fn each<'a>(
 pub(crate) struct Hello12 {
     pub(crate) random: [u8; 32],
     pub(crate) extended_master_secret: bool,
+    /// Whether a ticket will come (RFC 5077 §3.2).
+    pub(crate) ticket: bool,
     /// The index of the protocol in the settings.
     pub(crate) alpn: Option<usize>,
 }
@@ -92,7 +94,12 @@ pub(crate) struct Hello12 {
 impl Hello12 {
     pub(crate) fn read(body: &[u8], settings: &Settings) -> Result<Self, Violation> {
         let head = head(body, settings)?;
-        let mut hello = Self { random: head.random, extended_master_secret: false, alpn: None };
+        let mut hello = Self {
+            random: head.random,
+            extended_master_secret: false,
+            ticket: false,
+            alpn: None,
+        };
         each(head.extensions, |extension, mut content| {
             match extension {
                 Extension::EXTENDED_MASTER_SECRET => hello.extended_master_secret = true,
@@ -113,7 +120,7 @@ impl Hello12 {
                     }
                 }
                 Extension::SERVER_NAME if settings.server_name.is_some() => (),
-                Extension::SESSION_TICKET if settings.tickets => (),
+                Extension::SESSION_TICKET if settings.tickets => hello.ticket = true,
                 _ => return Err(Violation::ExtensionUnexpected { extension }),
             }
             content.end("extension")

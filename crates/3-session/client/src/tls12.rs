@@ -51,7 +51,7 @@ impl Connection {
                 return Ok(None);
             }
             (Await::ChangeCipherSpec, Message::NEW_SESSION_TICKET)
-                if self.config.settings.tickets && self.facts.tickets == 0 =>
+                if self.session.ticket_announced && self.facts.tickets == 0 =>
             {
                 let mut r = Reader::new(Message::NEW_SESSION_TICKET, body);
                 r.u32("ticket_lifetime_hint")?;
@@ -79,6 +79,7 @@ impl Connection {
     fn server_hello_tls12(&mut self, body: &[u8]) -> Result<(), Violation> {
         let hello = Hello12::read(body, &self.config.settings)?;
         self.session.server_random = hello.random;
+        self.session.ticket_announced = hello.ticket;
         self.facts.extended_master_secret = hello.extended_master_secret;
         self.alpn = hello.alpn;
         self.awaiting = Await::Certificate12;
