@@ -30,8 +30,8 @@ impl Connection {
             (Await::CertificateOrRequest, Message::CERTIFICATE_REQUEST) => {
                 let mut r = Reader::new(Message::CERTIFICATE_REQUEST, body);
                 let field = "certificate_request_context";
-                let context = r.vector8(field)?;
-                r.vector16("extensions")?;
+                let context = r.vector(1, field)?;
+                r.vector(2, "extensions")?;
                 r.end("trailing bytes")?;
                 // RFC 8446 §4.3.2: only one after the handshake has a context
                 if !context.is_empty() {
@@ -127,7 +127,7 @@ impl Connection {
     fn certificate_verify(&mut self, body: &[u8]) -> Result<(), Violation> {
         let mut r = Reader::new(Message::CERTIFICATE_VERIFY, body);
         let number = r.u16("algorithm")?;
-        let signature = r.vector16("signature")?.rest();
+        let signature = r.vector(2, "signature")?.rest();
         r.end("trailing bytes")?;
         // RFC 8446 §4.4.3: PKCS#1 v1.5 is not allowed here
         let scheme = SignatureScheme::from_number(number)
@@ -176,13 +176,13 @@ impl Connection {
 
     fn ticket(&mut self, body: &[u8]) -> Result<(), Violation> {
         let mut r = Reader::new(Message::NEW_SESSION_TICKET, body);
-        r.u32("ticket_lifetime")?;
-        r.u32("ticket_age_add")?;
-        r.vector8("ticket_nonce")?;
-        if r.vector16("ticket")?.is_empty() {
+        r.bytes(4, "ticket_lifetime")?;
+        r.bytes(4, "ticket_age_add")?;
+        r.vector(1, "ticket_nonce")?;
+        if r.vector(2, "ticket")?.is_empty() {
             return Err(r.malformed("ticket"));
         }
-        r.vector16("extensions")?;
+        r.vector(2, "extensions")?;
         r.end("trailing bytes")?;
         self.facts.tickets = self.facts.tickets.saturating_add(1);
         Ok(())

@@ -15,8 +15,8 @@ fn record() -> impl Strategy<Value = (Content, Vec<u8>)> {
     ];
     let bytes = || prop::collection::vec(any::<u8>(), 0..80);
     let kinds = vec![0_u8, 2, 4, 8, 11, 12, 13, 14, 15, 16, 20, 22, 24];
-    let message = (prop::sample::select(kinds), bytes())
-        .prop_map(|(kind, body)| whole(Message(kind), &body));
+    let message =
+        (prop::sample::select(kinds), bytes()).prop_map(|(kind, body)| whole(Message(kind), &body));
     let bytes = prop_oneof![4 => message, 1 => bytes(), 1 => Just(vec![1]), 1 => Just(vec![1, 0])];
     (content.prop_map(Content), bytes)
 }
