@@ -148,7 +148,8 @@ pub enum Close {
     /// closed. `TIME_WAIT` stays where the close began.
     Fin,
     /// `close_notify` unsent; a reset at once when the transaction is complete, so that no port
-    /// waits. Never before the server confirmed.
+    /// waits. Never before the server confirmed. The socket serves again where it has no source
+    /// address of its own; the server cannot tell.
     RstAfterConfirm,
 }
 
