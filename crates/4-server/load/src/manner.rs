@@ -33,8 +33,8 @@ impl Manner {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum News {
     /// The client is done; the time since its `ClientHello`; whether the server asked for a second
-    /// one.
-    ClientDone { handshake: Duration, hello_retry: bool },
+    /// one; whether the server's signature was verified.
+    ClientDone { handshake: Duration, hello_retry: bool, verified: bool },
     /// The server is done.
     Confirmed,
     /// The whole body has arrived; the time since the connection was begun.

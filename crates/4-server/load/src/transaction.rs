@@ -120,7 +120,7 @@ impl Slot {
         manner: &Manner,
         now: Instant,
         read_closed: bool,
-        tell: &mut impl FnMut(News),
+        tell: &mut impl FnMut(News, Instant),
     ) -> Result<Step, Failure> {
         let Some(mut stream) = self.stream.take() else {
             return Ok(Step::Going); // news of a socket that is closed already
@@ -152,7 +152,7 @@ impl Slot {
         manner: &Manner,
         now: Instant,
         read_closed: bool,
-        tell: &mut impl FnMut(News),
+        tell: &mut impl FnMut(News, Instant),
     ) -> Result<Step, Failure> {
         let mut unsent = self.flush(stream, now);
         if !self.progress.connected {
@@ -181,7 +181,7 @@ impl Slot {
                 return Ok(Step::Closed); // whoever has the whole body needs no close_notify
             }
             self.tls.filled(count).map_err(|error| self.tls_failure(error))?;
-            self.read_events(manner, now, tell)?;
+            self.read_events(manner, tell)?;
             if self.is_over(manner) {
                 return Ok(Step::Closed);
             }
@@ -210,8 +210,7 @@ impl Slot {
     fn read_events(
         &mut self,
         manner: &Manner,
-        now: Instant,
-        tell: &mut impl FnMut(News),
+        tell: &mut impl FnMut(News, Instant),
     ) -> Result<(), Failure> {
         loop {
             let mut response = Ok(());
@@ -228,11 +227,13 @@ impl Slot {
                 }
                 Err(error) => return Err(self.tls_failure(error)),
             };
+            let now = Instant::now(); // with the work that this event took
             if established {
                 self.progress.client_done = true;
                 let handshake = now.saturating_duration_since(self.hello);
-                let hello_retry = self.tls.facts().hello_retry;
-                tell(News::ClientDone { handshake, hello_retry });
+                let facts = self.tls.facts();
+                let (hello_retry, verified) = (facts.hello_retry, facts.signature_verified);
+                tell(News::ClientDone { handshake, hello_retry, verified }, now);
                 if manner.request.is_empty() {
                     self.tls.close();
                 } else if let Err(error) = self.tls.send(&manner.request) {
@@ -241,7 +242,7 @@ impl Slot {
             }
             if !self.progress.confirmed && self.tls.confirmation().is_some() {
                 self.progress.confirmed = true;
-                tell(News::Confirmed);
+                tell(News::Confirmed, now);
             }
             response.map_err(|cause| self.failure(cause))?;
             self.look_for_end(manner, now, tell)?;
@@ -253,7 +254,7 @@ impl Slot {
         &mut self,
         manner: &Manner,
         now: Instant,
-        tell: &mut impl FnMut(News),
+        tell: &mut impl FnMut(News, Instant),
     ) -> Result<(), Failure> {
         let Progress { confirmed, complete, closed, .. } = self.progress;
         if complete {
@@ -275,7 +276,8 @@ impl Slot {
         }
         if done {
             self.progress.complete = true;
-            tell(News::Complete { transaction: now.saturating_duration_since(self.started) });
+            let transaction = now.saturating_duration_since(self.started);
+            tell(News::Complete { transaction }, now);
             if manner.close == Close::Fin {
                 self.tls.close();
             }
@@ -289,7 +291,7 @@ impl Slot {
         &mut self,
         manner: &Manner,
         now: Instant,
-        tell: &mut impl FnMut(News),
+        tell: &mut impl FnMut(News, Instant),
     ) -> Result<Step, Failure> {
         self.tls.end_of_stream().map_err(|error| self.tls_failure(error))?;
         self.look_for_end(manner, now, tell)?;
