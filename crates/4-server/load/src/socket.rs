@@ -10,9 +10,10 @@ use socket2::{Domain, Protocol, SockRef, Socket, Type};
 
 use crate::error::Error;
 use crate::phase::Cause;
+use crate::plan::Plan;
 
-/// Descriptors beside the connections: standard streams, logs, one poll per thread, and room.
-const DESCRIPTORS_BESIDE: u64 = 64;
+/// Descriptors beside those of connections and threads, and those in use: room.
+const DESCRIPTORS_BESIDE: u64 = 32;
 
 /// Opens connections to one server.
 #[derive(Debug)]
@@ -34,9 +35,8 @@ pub(crate) enum Unopened {
 }
 
 impl Opener {
-    /// From `sources` addresses, for a target in 127.0.0.0/8; IPv6 has only one loopback address.
+    /// From `sources` addresses, at most 250, for a target in 127.0.0.0/8.
     pub(crate) fn new(target: SocketAddr, sources: u8, thread: u32) -> Self {
-        let sources = if target.is_ipv4() { sources } else { 0 };
         // threads begin at different addresses, and do not meet at every start
         let next = thread.checked_rem(u32::from(sources)).unwrap_or(0);
         let next = u8::try_from(next).unwrap_or(0);
@@ -97,9 +97,13 @@ pub(crate) fn descriptors_allowed() -> u64 {
     getrlimit(Resource::Nofile).current.unwrap_or(u64::MAX)
 }
 
-/// Makes sure that so many connections can be open, raising the soft limit where that is allowed.
-pub(crate) fn reserve_descriptors(connections: u32) -> Result<(), Error> {
-    let needed = u64::from(connections) + DESCRIPTORS_BESIDE;
+/// Makes sure that the plan's connections can be open, raising the soft limit where that is
+/// allowed.
+pub(crate) fn reserve_descriptors(plan: &Plan) -> Result<(), Error> {
+    // a server in this process may hold many already
+    let open = std::fs::read_dir("/proc/self/fd").map_or(0, |entries| entries.count() as u64);
+    let own = u64::from(plan.connections) + u64::from(plan.threads); // a poll per thread
+    let needed = own + open + DESCRIPTORS_BESIDE;
     let Rlimit { current, maximum } = getrlimit(Resource::Nofile);
     if current.is_none_or(|current| current >= needed) {
         return Ok(());
@@ -157,11 +161,13 @@ mod tests {
 
     #[test]
     fn more_descriptors_than_the_system_gives_are_refused_in_one_line() {
-        let error = reserve_descriptors(u32::MAX).unwrap_err();
+        let plan = Plan::new(crate::plan::Protocol::Tls13);
+        let many = Plan { connections: u32::MAX, ..plan.clone() };
+        let error = reserve_descriptors(&many).unwrap_err();
         assert!(matches!(error, Error::FileDescriptors { .. }));
         let text = error.to_string();
         assert!(text.contains("ulimit -n") && !text.contains('\n'), "{text}");
-        reserve_descriptors(1).unwrap();
+        reserve_descriptors(&plan).unwrap();
     }
 
     #[test]
