@@ -8,8 +8,9 @@
 //! # What is measured
 //!
 //! * The loop is closed: so many connections are in flight, and each is replaced when it ends, a
-//!   failed one too, after a pause. Times are service times under that concurrency: an arrival never
-//!   waits for its turn. What failed has no time; above the budget for errors there is no figure.
+//!   failed one too, after a pause. Times are service times under that concurrency: an arrival
+//!   never waits for its turn. What failed has no time; above the budget for errors there is no
+//!   figure.
 //! * One transaction is one connection: a full handshake, no resumption, one `GET`, the whole body.
 //!   It counts when the body is complete *and* the server has confirmed the handshake. A handshake
 //!   that only the client holds for complete is counted apart ([`Counts::client_done`]).

@@ -142,7 +142,7 @@ impl Evidence<'_> {
         let refused = whole.failures.iter().filter(|(failure, _)| failure.cause == Cause::Refused);
         let refused: u64 = refused.map(|(_, count)| count).sum();
         if refused > 0 && self.gave_up.is_none() {
-            // within the error budget or not: the server that answered first was not there to the end
+            // within the error budget or not: the server that answered first was gone for a while
             reasons.push(Finding::ServerAway { refused });
         }
         reasons.extend(self.server_cpu_lost.clone().map(Finding::ServerCpuLost));
