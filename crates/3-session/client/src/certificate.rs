@@ -167,7 +167,7 @@ pub(crate) fn rsa_bits(spki: &[u8]) -> Result<usize, Violation> {
 /// The leaf of a Certificate message of TLS 1.2 (RFC 5246 §7.4.2).
 pub(crate) fn leaf_tls12(body: &[u8]) -> Result<&[u8], Violation> {
     let mut r = Reader::new(Message::CERTIFICATE, body);
-    let mut list = r.vector24("certificate_list")?;
+    let mut list = r.vector(3, "certificate_list")?;
     r.end("trailing bytes")?;
     leaf(&mut list, |_| Ok(()))
 }
@@ -175,11 +175,11 @@ pub(crate) fn leaf_tls12(body: &[u8]) -> Result<&[u8], Violation> {
 /// The leaf of a Certificate message of TLS 1.3 (RFC 8446 §4.4.2).
 pub(crate) fn leaf_tls13(body: &[u8]) -> Result<&[u8], Violation> {
     let mut r = Reader::new(Message::CERTIFICATE, body);
-    r.vector8("certificate_request_context")?.end("certificate_request_context")?;
-    let mut list = r.vector24("certificate_list")?;
+    r.vector(1, "certificate_request_context")?.end("certificate_request_context")?;
+    let mut list = r.vector(3, "certificate_list")?;
     r.end("trailing bytes")?;
     // what can stand there (status_request, SCT) was not offered; some servers send it all the same
-    leaf(&mut list, |entry| entry.vector16("extensions").map(drop))
+    leaf(&mut list, |entry| entry.vector(2, "extensions").map(drop))
 }
 
 fn leaf<'a>(
@@ -188,7 +188,7 @@ fn leaf<'a>(
 ) -> Result<&'a [u8], Violation> {
     let mut first = None;
     while !list.is_empty() {
-        let certificate = list.vector24("certificate")?.rest();
+        let certificate = list.vector(3, "certificate")?.rest();
         after(list)?;
         first.get_or_insert(certificate);
     }

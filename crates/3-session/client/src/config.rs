@@ -11,7 +11,7 @@ use crate::hello::Template;
 use crate::schedule::Early;
 use crate::suite::{Group, Suite};
 
-/// The most bytes of application protocols, together: a `ClientHello` is to fit a record.
+/// The most bytes of application protocols with their lengths: a `ClientHello` is to fit a record.
 const ALPN_BYTES_MAX: usize = 8192;
 
 /// Which handshakes verify the signature that binds the key exchange to the certificate's key.
@@ -165,7 +165,7 @@ fn check(settings: &Settings) -> Result<(), Misuse> {
     }
     let lengths = || settings.alpn.iter().map(Vec::len);
     if lengths().any(|length| !(1..=255).contains(&length))
-        || lengths().sum::<usize>() > ALPN_BYTES_MAX
+        || lengths().map(|length| 1 + length).sum::<usize>() > ALPN_BYTES_MAX
     {
         return Err(Misuse::Alpn);
     }
@@ -207,6 +207,8 @@ mod tests {
         assert_eq!(misuse(|s| s.alpn = vec![vec![]]), Misuse::Alpn.into());
         assert_eq!(misuse(|s| s.alpn = vec![vec![1; 256]]), Misuse::Alpn.into());
         assert_eq!(misuse(|s| s.alpn = vec![vec![1; 255]; 255]), Misuse::Alpn.into());
+        // their lengths count, too: with these, the ClientHello would not fit a record
+        assert_eq!(misuse(|s| s.alpn = vec![vec![1]; 8192]), Misuse::Alpn.into());
         assert_eq!(misuse(|s| s.pin = Some(Pin::Leaf(vec![48, 0]))), Misuse::Pin.into());
         assert_eq!(misuse(|s| s.pin = Some(Pin::Spki(vec![]))), Misuse::Pin.into());
         for name in ["", "127.0.0.1", "::1", "a..b", "host.", "ä.example", &"a.".repeat(127)] {

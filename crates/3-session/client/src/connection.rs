@@ -1,5 +1,6 @@
 //! A connection: bytes in, bytes out. No socket, no thread, no clock.
 
+use core::fmt;
 use std::sync::Arc;
 
 use crate::certificate::Leaf;
@@ -27,7 +28,8 @@ pub enum Event<'a> {
 /// What shows that the server has taken the client's Finished.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Confirmation {
-    /// TLS 1.3: a `close_notify` that came after ours was sent.
+    /// TLS 1.3: a `close_notify` that came after ours was sent. One that crossed ours on the way
+    /// looks the same: whether it answers, only the server's log can say.
     CloseNotify,
     /// TLS 1.2: its own Finished, which comes after the client's.
     Finished,
@@ -45,7 +47,6 @@ pub enum Confirmation {
 ///
 /// A connection owns 18 KiB for one record, which [`reset`](Self::reset) keeps for the next
 /// session.
-#[derive(Debug)]
 pub struct Connection {
     pub(crate) config: Arc<Config>,
     pub(crate) input: Input,
@@ -67,6 +68,19 @@ pub struct Connection {
     pub(crate) close_mark: Option<u64>,
     /// Where in the stream the last answer to a request of the server ends.
     pub(crate) answer_mark: u64,
+}
+
+/// Where it stands: neither keys nor data.
+impl fmt::Debug for Connection {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Connection")
+            .field("suite", &self.config.settings.suite)
+            .field("awaiting", &self.awaiting)
+            .field("facts", &self.facts)
+            .field("confirmation", &self.confirmation)
+            .field("error", &self.error)
+            .finish_non_exhaustive()
+    }
 }
 
 impl Connection {

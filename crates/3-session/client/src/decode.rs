@@ -53,30 +53,10 @@ impl<'a> Reader<'a> {
         self.array(field).map(u16::from_be_bytes)
     }
 
-    pub(crate) fn u32(&mut self, field: &'static str) -> Result<u32, Violation> {
-        self.array(field).map(u32::from_be_bytes)
-    }
-
-    /// A vector with a length of one byte.
-    pub(crate) fn vector8(&mut self, field: &'static str) -> Result<Self, Violation> {
-        let length = self.u8(field)?;
-        self.vector(usize::from(length), field)
-    }
-
-    /// A vector with a length of two bytes.
-    pub(crate) fn vector16(&mut self, field: &'static str) -> Result<Self, Violation> {
-        let length = self.u16(field)?;
-        self.vector(usize::from(length), field)
-    }
-
-    /// A vector with a length of three bytes.
-    pub(crate) fn vector24(&mut self, field: &'static str) -> Result<Self, Violation> {
-        let [a, b, c] = self.array(field)?;
-        let length = usize::from(a) << 16 | usize::from(b) << 8 | usize::from(c);
-        self.vector(length, field)
-    }
-
-    fn vector(&mut self, length: usize, field: &'static str) -> Result<Self, Violation> {
+    /// A vector with a length of `width` bytes, at most 4.
+    pub(crate) fn vector(&mut self, width: usize, field: &'static str) -> Result<Self, Violation> {
+        let length = self.bytes(width, field)?.iter();
+        let length = length.fold(0, |length, &byte| length << 8 | usize::from(byte));
         Ok(Self { bytes: self.bytes(length, field)?, message: self.message })
     }
 
@@ -120,13 +100,13 @@ mod tests {
         assert_eq!(out, [9, 0, 0, 3, 2, 1, 2]);
         let mut r = Reader::new(Message::FINISHED, &out);
         assert_eq!(r.u8("first").unwrap(), 9);
-        let mut outer = r.vector24("outer").unwrap();
+        let mut outer = r.vector(3, "outer").unwrap();
         r.end("trailing").unwrap();
-        assert_eq!(outer.vector8("inner").unwrap().rest(), [1, 2]);
+        assert_eq!(outer.vector(1, "inner").unwrap().rest(), [1, 2]);
         let short = Violation::Decode { message: Message::FINISHED, field: "gone" };
         assert_eq!(outer.u16("gone").unwrap_err(), short);
         let mut cut = Reader::new(Message::FINISHED, &out[..5]);
         cut.u8("first").unwrap();
-        assert!(cut.vector24("outer").is_err());
+        assert!(cut.vector(3, "outer").is_err());
     }
 }

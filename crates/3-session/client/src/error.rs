@@ -51,7 +51,7 @@ impl Error {
 /// A broken contract between the caller and this crate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Misuse {
-    /// A protocol name for ALPN has 1 to 255 bytes, and all of them together at most 8192.
+    /// A protocol name for ALPN has 1 to 255 bytes, and all with their lengths at most 8192.
     Alpn,
     /// More bytes were announced as received than the buffer had room for.
     FilledTooMuch,
@@ -269,7 +269,9 @@ impl fmt::Display for Error {
 impl fmt::Display for Misuse {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Self::Alpn => "an application protocol has 1 to 255 bytes; all together at most 8192",
+            Self::Alpn => {
+                "an application protocol has 1 to 255 bytes; all with their lengths at most 8192"
+            }
             Self::FilledTooMuch => "more bytes announced as received than there was room for",
             Self::GroupTwice => "a group stands twice in the settings; name each once",
             Self::NoGroup => "the suite agrees on keys in a group; name at least one",

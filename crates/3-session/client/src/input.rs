@@ -13,7 +13,6 @@ const ROOM: usize = HEADER + BODY_TLS12;
 const MESSAGE_BYTES_MAX: usize = 100 << 10;
 
 /// A buffer of fixed size, with records in it.
-#[derive(Debug)]
 pub(crate) struct Input {
     bytes: Box<[u8]>,
     /// What was not read yet.
@@ -129,7 +128,7 @@ impl<'a> Incoming<'a> {
 type Taken = (Vec<u8>, Range<usize>);
 
 /// Fragments of handshake messages, joined.
-#[derive(Debug, Default)]
+#[derive(Default)]
 pub(crate) struct Joined {
     bytes: Vec<u8>,
     read: usize,
@@ -146,9 +145,8 @@ impl Joined {
     }
 
     pub(crate) fn append(&mut self, fragment: &[u8]) {
-        if self.is_empty() {
-            self.clear();
-        }
+        self.bytes.drain(..self.read); // all of it, as a rule
+        self.read = 0;
         self.bytes.extend_from_slice(fragment);
     }
 
@@ -214,6 +212,19 @@ mod tests {
         }
         let found = record([22, 3, 3, 0, 0], Limit::Plain).unwrap_err();
         assert_eq!(found, Violation::EmptyRecord { content: Content::HANDSHAKE });
+    }
+
+    #[test]
+    fn messages_that_never_end_with_a_record_take_no_room() {
+        let mut joined = Joined::default();
+        joined.append(&[0]);
+        for _ in 0..10_000 {
+            joined.append(&[0, 0, 0, 0]); // the end of a message, and the beginning of the next
+            while let Some((bytes, _)) = joined.message().unwrap() {
+                joined.give(bytes);
+            }
+        }
+        assert!(joined.bytes.capacity() < 1000, "{}", joined.bytes.capacity());
     }
 
     #[test]

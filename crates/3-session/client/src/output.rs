@@ -4,7 +4,7 @@ use crate::protect::{FRAGMENT, RecordKey, header};
 use crate::wire::Content;
 
 /// Records that wait to be sent.
-#[derive(Debug, Default)]
+#[derive(Default)]
 pub(crate) struct Output {
     bytes: Vec<u8>,
     start: usize,

@@ -32,7 +32,6 @@ enum Layout {
 /// The key of one direction, with its count of records.
 ///
 /// No limit on records per key is kept (RFC 8446 §5.5: 2^24.5 full ones): no load comes near.
-#[derive(Debug)]
 pub(crate) struct RecordKey {
     key: LessSafeKey,
     iv: [u8; 12],
@@ -145,6 +144,10 @@ impl RecordKey {
             .key
             .open_in_place(nonce, Aad::from(&*aad), body)
             .map_err(|_| Violation::BadRecordMac)?;
+        if inner.len() > FRAGMENT + 1 {
+            let (found_bytes, limit_bytes) = (inner.len(), FRAGMENT + 1);
+            return Err(Violation::RecordOverflow { found_bytes, limit_bytes });
+        }
         // RFC 8446 §5.4: zeros are padding, and the last byte that is none is the type
         let last = inner.iter().rposition(|&byte| byte != 0);
         let last = last.ok_or(Violation::EmptyRecord { content: Content::APPLICATION_DATA })?;
@@ -221,6 +224,19 @@ mod tests {
         let mut out = vec![];
         sealing.seal(&mut out, Content(0), &[0, 0]);
         assert!(matches!(opening.open(&mut out), Err(Violation::EmptyRecord { .. })));
+    }
+
+    /// RFC 8446 §5.4: content, type and padding have at most 2^14 + 1 bytes.
+    #[test]
+    fn padding_counts_into_the_limit() {
+        for (padding, fits) in [(FRAGMENT - 2, true), (FRAGMENT - 1, false)] {
+            let [_, (mut sealing, mut opening)] = pairs();
+            let inner = [&[5, 22][..], &vec![0; padding]].concat();
+            let mut out = vec![];
+            sealing.seal(&mut out, Content(0), &inner);
+            let opened = opening.open(&mut out);
+            assert_eq!(opened.is_ok(), fits, "{opened:?}");
+        }
     }
 
     #[test]

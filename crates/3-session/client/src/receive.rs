@@ -53,6 +53,10 @@ impl Connection {
             }
         };
         if let Some(alert) = alert.filter(|_| self.close_mark.is_none()) {
+            // TLS 1.3, from the server's hello to our Finished
+            if let Some(secrets) = self.session.handshake.take() {
+                self.output.seal_with(secrets.client.record_key());
+            }
             self.output.record(Content::ALERT, &[AlertLevel::FATAL.0, alert.0]);
         }
         self.error = Some(error);

@@ -18,6 +18,7 @@ use crate::session::Transcript;
 use crate::suite::{Group, Suite};
 use crate::wire::{Content, Message};
 
+mod anything;
 #[path = "../tests/peer/certificate.rs"]
 #[allow(dead_code, reason = "shared with the tests of the whole")]
 mod certificate;

@@ -79,7 +79,6 @@ impl Early {
 }
 
 /// The secrets of the handshake.
-#[derive(Debug)]
 pub(crate) struct Handshake {
     pub(crate) client: Traffic,
     pub(crate) server: Traffic,
@@ -98,7 +97,6 @@ impl Handshake {
 }
 
 /// A traffic secret of one direction.
-#[derive(Debug)]
 pub(crate) struct Traffic(Secret);
 
 impl Traffic {
@@ -114,6 +112,12 @@ impl Traffic {
         let finished: Secret = expand_label(&hmac_key(&self.0), b"finished", &[]);
         let tag = hmac::sign(&hmac_key(&finished), transcript);
         tag.as_ref().try_into().expect("HMAC-SHA-256 gives 32 bytes")
+    }
+
+    /// The secret as `Debug` would print its bytes.
+    #[cfg(test)]
+    pub(crate) fn text(&self) -> String {
+        format!("{:?}", *self.0)
     }
 
     /// The next generation, after a `KeyUpdate` (RFC 8446 §7.2).

@@ -30,13 +30,13 @@ fn head<'a>(body: &'a [u8], settings: &Settings) -> Result<Head<'a>, Violation> 
     let mut r = Reader::new(Message::SERVER_HELLO, body);
     let version = r.u16("server_version")?;
     let random = r.array("random")?;
-    let session_id = r.vector8("session_id")?.rest();
+    let session_id = r.vector(1, "session_id")?.rest();
     let suite = r.u16("cipher_suite")?;
     let compression = r.u8("compression_method")?;
     let extensions = if r.is_empty() {
         Reader::new(Message::SERVER_HELLO, &[])
     } else {
-        r.vector16("extensions")?
+        r.vector(2, "extensions")?
     };
     r.end("trailing bytes")?;
     if version != TLS12 {
@@ -67,13 +67,13 @@ fn each<'a>(
     while !extensions.is_empty() {
         let before = all.rest().len() - extensions.rest().len();
         let extension = Extension(extensions.u16("extension type")?);
-        let content = extensions.vector16("extension")?;
+        let content = extensions.vector(2, "extension")?;
         let mut earlier = all;
         while all.rest().len() - earlier.rest().len() < before {
             if earlier.u16("extension type")? == extension.0 {
                 return Err(Violation::ExtensionTwice { extension });
             }
-            earlier.vector16("extension")?;
+            earlier.vector(2, "extension")?;
         }
         read(extension, content)?;
     }
@@ -85,6 +85,8 @@ fn each<'a>(
 pub(crate) struct Hello12 {
     pub(crate) random: [u8; 32],
     pub(crate) extended_master_secret: bool,
+    /// Whether a ticket will come (RFC 5077 §3.2).
+    pub(crate) ticket: bool,
     /// The index of the protocol in the settings.
     pub(crate) alpn: Option<usize>,
 }
@@ -92,7 +94,8 @@ pub(crate) struct Hello12 {
 impl Hello12 {
     pub(crate) fn read(body: &[u8], settings: &Settings) -> Result<Self, Violation> {
         let head = head(body, settings)?;
-        let mut hello = Self { random: head.random, extended_master_secret: false, alpn: None };
+        let mut hello =
+            Self { random: head.random, extended_master_secret: false, ticket: false, alpn: None };
         each(head.extensions, |extension, mut content| {
             match extension {
                 Extension::EXTENDED_MASTER_SECRET => hello.extended_master_secret = true,
@@ -102,18 +105,18 @@ impl Hello12 {
                 }
                 Extension::RENEGOTIATION_INFO => {
                     // RFC 5746 §3.4: empty in a first handshake
-                    if !content.vector8("renegotiation_info")?.is_empty() {
+                    if !content.vector(1, "renegotiation_info")?.is_empty() {
                         return Err(illegal("renegotiation_info"));
                     }
                 }
                 Extension::EC_POINT_FORMATS if settings.suite.has_group() => {
-                    let formats = content.vector8("ec_point_formats")?;
+                    let formats = content.vector(1, "ec_point_formats")?;
                     if !formats.rest().contains(&0) {
                         return Err(illegal("ec_point_formats"));
                     }
                 }
                 Extension::SERVER_NAME if settings.server_name.is_some() => (),
-                Extension::SESSION_TICKET if settings.tickets => (),
+                Extension::SESSION_TICKET if settings.tickets => hello.ticket = true,
                 _ => return Err(Violation::ExtensionUnexpected { extension }),
             }
             content.end("extension")
@@ -147,11 +150,11 @@ impl<'a> Hello13<'a> {
                 Extension::KEY_SHARE => {
                     group = Some(offered(content.u16("key_share")?, settings)?);
                     if !retry {
-                        public = Some(content.vector16("key_share")?.rest());
+                        public = Some(content.vector(2, "key_share")?.rest());
                     }
                 }
                 Extension::COOKIE if retry => {
-                    cookie = content.vector16("cookie")?.rest();
+                    cookie = content.vector(2, "cookie")?.rest();
                     if cookie.is_empty() {
                         return Err(content.malformed("cookie"));
                     }
@@ -192,7 +195,7 @@ pub(crate) fn encrypted_extensions(
     settings: &Settings,
 ) -> Result<Option<usize>, Violation> {
     let mut r = Reader::new(Message::ENCRYPTED_EXTENSIONS, body);
-    let extensions = r.vector16("extensions")?;
+    let extensions = r.vector(2, "extensions")?;
     r.end("trailing bytes")?;
     let mut chosen = None;
     each(extensions, |extension, content| match extension {
@@ -213,9 +216,9 @@ fn alpn(mut content: Reader<'_>, settings: &Settings) -> Result<usize, Violation
     if settings.alpn.is_empty() {
         return Err(Violation::ExtensionUnexpected { extension: Extension::ALPN });
     }
-    let mut list = content.vector16("alpn")?;
+    let mut list = content.vector(2, "alpn")?;
     content.end("alpn")?;
-    let protocol = list.vector8("alpn")?.rest();
+    let protocol = list.vector(1, "alpn")?.rest();
     list.end("alpn")?;
     settings.alpn.iter().position(|offered| offered == protocol).ok_or(Violation::Alpn)
 }

@@ -61,14 +61,7 @@ impl Transcript {
     }
 }
 
-impl core::fmt::Debug for Transcript {
-    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        f.write_str("Transcript")
-    }
-}
-
 /// Random bytes of one handshake, drawn at once: one call is cheaper than four.
-#[derive(Debug)]
 pub(crate) struct Random {
     pub(crate) client: [u8; 32],
     pub(crate) session_id: [u8; 32],
@@ -76,7 +69,6 @@ pub(crate) struct Random {
 }
 
 /// The state of one handshake.
-#[derive(Debug)]
 pub(crate) struct Session {
     pub(crate) random: Random,
     pub(crate) server_random: [u8; 32],
@@ -87,6 +79,8 @@ pub(crate) struct Session {
     pub(crate) share: Option<Group>,
     /// The key pair, where it is not the one of the configuration.
     pub(crate) fresh: Option<KeyPair>,
+    /// TLS 1.2: whether the server's hello announced a ticket.
+    pub(crate) ticket_announced: bool,
     /// TLS 1.2: the premaster secret of a key agreement.
     pub(crate) shared: Shared,
     /// TLS 1.2: the master secret.
@@ -97,8 +91,6 @@ pub(crate) struct Session {
     pub(crate) handshake: Option<Handshake>,
     /// TLS 1.3: the secrets of application data, of client and server.
     pub(crate) application: Option<(Traffic, Traffic)>,
-    /// TLS 1.3: the context of a `CertificateRequest`.
-    pub(crate) request_context: Vec<u8>,
 }
 
 impl Session {
@@ -125,12 +117,12 @@ impl Session {
             },
             share,
             fresh: None,
+            ticket_announced: false,
             shared: Shared::default(),
             master: None,
             server_key: None,
             handshake: None,
             application: None,
-            request_context: Vec::new(),
         };
         if let Some(group) = share {
             session.prepare(config, group)?;

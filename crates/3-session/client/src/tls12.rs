@@ -38,9 +38,9 @@ impl Connection {
                 if !self.facts.client_certificate_asked =>
             {
                 let mut r = Reader::new(Message::CERTIFICATE_REQUEST, body);
-                r.vector8("certificate_types")?;
-                r.vector16("supported_signature_algorithms")?;
-                r.vector16("certificate_authorities")?;
+                r.vector(1, "certificate_types")?;
+                r.vector(2, "supported_signature_algorithms")?;
+                r.vector(2, "certificate_authorities")?;
                 r.end("trailing bytes")?;
                 self.facts.client_certificate_asked = true;
             }
@@ -51,11 +51,11 @@ impl Connection {
                 return Ok(None);
             }
             (Await::ChangeCipherSpec, Message::NEW_SESSION_TICKET)
-                if self.config.settings.tickets && self.facts.tickets == 0 =>
+                if self.session.ticket_announced && self.facts.tickets == 0 =>
             {
                 let mut r = Reader::new(Message::NEW_SESSION_TICKET, body);
-                r.u32("ticket_lifetime_hint")?;
-                r.vector16("ticket")?; // may be empty (RFC 5077 §3.3)
+                r.bytes(4, "ticket_lifetime_hint")?;
+                r.vector(2, "ticket")?; // may be empty (RFC 5077 §3.3)
                 r.end("trailing bytes")?;
                 self.facts.tickets = 1;
             }
@@ -79,6 +79,7 @@ impl Connection {
     fn server_hello_tls12(&mut self, body: &[u8]) -> Result<(), Violation> {
         let hello = Hello12::read(body, &self.config.settings)?;
         self.session.server_random = hello.random;
+        self.session.ticket_announced = hello.ticket;
         self.facts.extended_master_secret = hello.extended_master_secret;
         self.alpn = hello.alpn;
         self.awaiting = Await::Certificate12;
@@ -96,12 +97,12 @@ impl Connection {
             .into());
         }
         let group = offered(r.u16("named_curve")?, &self.config.settings)?;
-        let public = r.vector8("point")?.rest();
+        let public = r.vector(1, "point")?.rest();
         let signed = &body[..body.len() - r.rest().len()];
         let number = r.u16("signature algorithm")?;
         let scheme = SignatureScheme::from_number(number)
             .ok_or(Violation::SignatureScheme { found: number })?;
-        let signature = r.vector16("signature")?.rest();
+        let signature = r.vector(2, "signature")?.rest();
         r.end("trailing bytes")?;
         if self.session.verify {
             let randoms = [&self.session.random.client, &self.session.server_random];

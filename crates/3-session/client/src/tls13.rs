@@ -4,7 +4,7 @@ use aws_lc_rs::constant_time::verify_slices_are_equal;
 
 use crate::certificate::leaf_tls13;
 use crate::connection::Connection;
-use crate::decode::{Reader, put_vector};
+use crate::decode::Reader;
 use crate::error::{Found, Violation};
 use crate::hello::Hello;
 use crate::input::Incoming;
@@ -29,10 +29,15 @@ impl Connection {
             }
             (Await::CertificateOrRequest, Message::CERTIFICATE_REQUEST) => {
                 let mut r = Reader::new(Message::CERTIFICATE_REQUEST, body);
-                let context = r.vector8("certificate_request_context")?.rest();
-                r.vector16("extensions")?;
+                let field = "certificate_request_context";
+                let context = r.vector(1, field)?;
+                r.vector(2, "extensions")?;
                 r.end("trailing bytes")?;
-                self.session.request_context = context.to_vec();
+                // RFC 8446 §4.3.2: only one after the handshake has a context
+                if !context.is_empty() {
+                    let message = Message::CERTIFICATE_REQUEST;
+                    return Err(Violation::IllegalParameter { message, field }.into());
+                }
                 self.facts.client_certificate_asked = true;
                 self.awaiting = Await::Certificate13;
             }
@@ -122,7 +127,7 @@ impl Connection {
     fn certificate_verify(&mut self, body: &[u8]) -> Result<(), Violation> {
         let mut r = Reader::new(Message::CERTIFICATE_VERIFY, body);
         let number = r.u16("algorithm")?;
-        let signature = r.vector16("signature")?.rest();
+        let signature = r.vector(2, "signature")?.rest();
         r.end("trailing bytes")?;
         // RFC 8446 §4.4.3: PKCS#1 v1.5 is not allowed here
         let scheme = SignatureScheme::from_number(number)
@@ -141,10 +146,11 @@ impl Connection {
 
     /// Verifies the server's Finished, sends ours, and changes to the keys of application data.
     fn finished_tls13(&mut self, incoming: Incoming<'_>) -> Result<News, Stop> {
-        let secrets = self.session.handshake.take().expect("made with the server's hello");
+        let secrets = self.session.handshake.as_ref().expect("made with the server's hello");
         let transcript = self.session.transcript.hash();
         let expected = secrets.server.verify_data(transcript.as_ref());
         verify_slices_are_equal(incoming.body(), &expected).map_err(|_| Violation::BadFinished)?;
+        let secrets = self.session.handshake.take().expect("as above");
         self.session.transcript.add(incoming.whole);
         let (client, server) = secrets.application(self.session.transcript.hash().as_ref());
         if !self.facts.hello_retry {
@@ -153,7 +159,8 @@ impl Connection {
         }
         self.output.seal_with(secrets.client.record_key());
         if self.facts.client_certificate_asked {
-            self.say_no_certificate();
+            // none (RFC 8446 §4.4.2): no context, no entry
+            self.say(&[Message::CERTIFICATE.0, 0, 0, 4, 0, 0, 0, 0]);
         }
         let mut finished = [0; 36];
         finished[..4].copy_from_slice(&[Message::FINISHED.0, 0, 0, 32]);
@@ -167,27 +174,15 @@ impl Connection {
         Ok(News::Established)
     }
 
-    /// An empty Certificate (RFC 8446 §4.4.2).
-    fn say_no_certificate(&mut self) {
-        let mut message = vec![Message::CERTIFICATE.0];
-        put_vector(&mut message, 3, |out| {
-            put_vector(out, 1, |out| {
-                out.extend_from_slice(&self.session.request_context);
-            });
-            out.extend([0, 0, 0]);
-        });
-        self.say(&message);
-    }
-
     fn ticket(&mut self, body: &[u8]) -> Result<(), Violation> {
         let mut r = Reader::new(Message::NEW_SESSION_TICKET, body);
-        r.u32("ticket_lifetime")?;
-        r.u32("ticket_age_add")?;
-        r.vector8("ticket_nonce")?;
-        if r.vector16("ticket")?.is_empty() {
+        r.bytes(4, "ticket_lifetime")?;
+        r.bytes(4, "ticket_age_add")?;
+        r.vector(1, "ticket_nonce")?;
+        if r.vector(2, "ticket")?.is_empty() {
             return Err(r.malformed("ticket"));
         }
-        r.vector16("extensions")?;
+        r.vector(2, "extensions")?;
         r.end("trailing bytes")?;
         self.facts.tickets = self.facts.tickets.saturating_add(1);
         Ok(())

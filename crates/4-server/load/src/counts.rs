@@ -15,6 +15,8 @@ pub struct Counts {
     pub attempts: u64,
     /// Handshakes that the client holds for complete: the server's Finished is verified, ours sent.
     pub client_done: u64,
+    /// Those of them that verified the server's signature, as the plan's policy drew them.
+    pub signatures_verified: u64,
     /// Handshakes that the server confirmed: by its Finished in TLS 1.2, by a byte of application
     /// data or its `close_notify` after our Finished in TLS 1.3. Only these make a rate.
     pub confirmed: u64,
@@ -40,6 +42,7 @@ impl Counts {
     pub(crate) fn add(&mut self, other: &Self) {
         self.attempts += other.attempts;
         self.client_done += other.client_done;
+        self.signatures_verified += other.signatures_verified;
         self.confirmed += other.confirmed;
         self.transactions += other.transactions;
         self.body_bytes += other.body_bytes;

@@ -75,6 +75,11 @@ pub enum Finding {
         /// Of how many.
         handshakes: u64,
     },
+    /// Connections were refused: for a while no server was there.
+    ServerAway {
+        /// How many.
+        refused: u64,
+    },
     /// The server's CPU time was read too late to be of the sustained part.
     ServerCpuLate,
     /// The server's CPU time could not be read to the end.
@@ -86,6 +91,8 @@ pub enum Finding {
         /// Transactions until then.
         transactions: u64,
     },
+    /// The measured part has too few bins to show a drift.
+    ShapeUnknown,
     /// The rate per bin was uneven.
     Spread {
         /// Standard deviation over mean.
@@ -158,6 +165,11 @@ impl fmt::Display for Finding {
                 "the server's log shows {count} of {handshakes} sessions as resumed, and the plan \
                  resumes none: something else uses this server"
             ),
+            Self::ServerAway { refused } => write!(
+                f,
+                "nothing listened {refused} times during the run: the server ended, or was \
+                 started again; look at its log, and repeat"
+            ),
             Self::ServerCpuLate => f.write_str(
                 "the server's CPU time was read late, and there is no figure of it: stop what else \
                  runs here, or measure longer",
@@ -171,6 +183,10 @@ impl fmt::Display for Finding {
                 f,
                 "the server stopped answering after {transactions} transactions: {failure}; start \
                  it again, and look at its log"
+            ),
+            Self::ShapeUnknown => f.write_str(
+                "the measured part is too short to tell whether the rate stood still: measure \
+                 for 600 ms at least",
             ),
             Self::Spread { share } => write!(
                 f,

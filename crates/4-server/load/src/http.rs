@@ -55,29 +55,26 @@ impl Response {
                 // as a rule the head comes whole, and is not copied
                 match self.parse(piece)? {
                     Some(length) => self.body(piece.len() - length),
-                    None => self.keep(piece),
+                    None => self.keep(piece.to_vec()),
                 }
             }
             State::Head => {
-                self.keep(piece)?;
-                let head = core::mem::take(&mut self.head);
-                let parsed = self.parse(&head)?;
-                match parsed {
+                let mut head = core::mem::take(&mut self.head);
+                head.extend_from_slice(piece);
+                match self.parse(&head)? {
                     Some(length) => self.body(head.len() - length),
-                    None => {
-                        self.head = head;
-                        Ok(())
-                    }
+                    None => self.keep(head),
                 }
             }
         }
     }
 
-    fn keep(&mut self, piece: &[u8]) -> Result<(), Cause> {
-        if self.head.len() + piece.len() > HEAD_BYTES_MAX {
+    /// Keeps a head that is not complete yet.
+    fn keep(&mut self, head: Vec<u8>) -> Result<(), Cause> {
+        if head.len() > HEAD_BYTES_MAX {
             return Err(Cause::Response("a head of more than 16 KiB"));
         }
-        self.head.extend_from_slice(piece);
+        self.head = head;
         Ok(())
     }
 
@@ -179,6 +176,15 @@ mod tests {
         assert_eq!(wrong(HEAD, 21), Cause::WrongLength { found_bytes: 20 });
         assert_eq!(wrong(&format!("{HEAD}{body}y"), 20), Cause::WrongLength { found_bytes: 21 });
         assert_eq!(read(HEAD, 20).unwrap().end(), Err(Cause::Closed));
+    }
+
+    #[test]
+    fn the_limit_of_a_head_is_none_of_the_body_that_comes_with_its_end() {
+        let mut response = Response::new(16_384);
+        let (first, last) = ("HTTP/1.1 200 OK\r\n", "Content-Length: 16384\r\n\r\n");
+        response.read(first.as_bytes()).unwrap();
+        response.read(format!("{last}{}", "x".repeat(16_384)).as_bytes()).unwrap();
+        assert!(response.is_complete());
     }
 
     #[test]

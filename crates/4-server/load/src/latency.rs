@@ -67,7 +67,7 @@ impl Latency {
             return None;
         }
         #[allow(clippy::cast_precision_loss, reason = "as above")]
-        let within = rank as f64 / self.times.len() as f64;
+        let within = (rank as f64 - 0.5) / self.times.len() as f64; // rounds up to the rank
         Some(self.times.value_at_quantile(within))
     }
 

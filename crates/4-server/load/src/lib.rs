@@ -8,7 +8,9 @@
 //! # What is measured
 //!
 //! * The loop is closed: so many connections are in flight, and each is replaced when it ends, a
-//!   failed one too, after a pause. Times are service times under that concurrency.
+//!   failed one too, after a pause. Times are service times under that concurrency: an arrival
+//!   never waits for its turn. What failed has no time; above the budget for errors there is no
+//!   figure.
 //! * One transaction is one connection: a full handshake, no resumption, one `GET`, the whole body.
 //!   It counts when the body is complete *and* the server has confirmed the handshake. A handshake
 //!   that only the client holds for complete is counted apart ([`Counts::client_done`]).
@@ -18,6 +20,8 @@
 //!   first connection to the last, it must have as many handshakes and requests as the client
 //!   counted, and no session may be resumed; otherwise the run is invalid and shows both numbers.
 //!   Without referee a run is at best unconfirmed.
+//! * CPU time is what the system charges. On loopback the system delivers a packet within the call
+//!   that sends it: part of the server's receiving is charged to the client, and the reverse.
 //! * An invalid run gives no figure. What is only doubtful is told beside the figures.
 //! * Load goes to loopback addresses only ([`Target`]).
 //!

@@ -8,6 +8,8 @@ use crate::plan::{Close, Exchange, Plan};
 pub(crate) struct Manner {
     pub(crate) request: Vec<u8>,
     pub(crate) close: Close,
+    /// Whether sockets that were reset serve again: not where each has a source of its own.
+    pub(crate) reuse_sockets: bool,
     /// The length of the body; none without a request.
     pub(crate) expected_bytes: Option<u64>,
 }
@@ -18,7 +20,12 @@ impl Manner {
             Exchange::Get { bytes, .. } => Some(bytes),
             Exchange::HandshakeOnly => None,
         };
-        Self { request, close: plan.close, expected_bytes }
+        Self {
+            request,
+            close: plan.close,
+            reuse_sockets: plan.source_addresses == 0,
+            expected_bytes,
+        }
     }
 }
 
@@ -26,8 +33,8 @@ impl Manner {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum News {
     /// The client is done; the time since its `ClientHello`; whether the server asked for a second
-    /// one.
-    ClientDone { handshake: Duration, hello_retry: bool },
+    /// one; whether the server's signature was verified.
+    ClientDone { handshake: Duration, hello_retry: bool, verified: bool },
     /// The server is done.
     Confirmed,
     /// The whole body has arrived; the time since the connection was begun.

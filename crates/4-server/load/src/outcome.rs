@@ -204,9 +204,11 @@ impl fmt::Display for Outcome {
         let counts = &self.whole;
         writeln!(
             f,
-            "  client: {} attempts, {} handshakes confirmed, {} transactions, {} failed",
+            "  client: {} attempts, {} handshakes confirmed, {} signatures verified, \
+             {} transactions, {} failed",
             counts.attempts,
             counts.confirmed,
+            counts.signatures_verified,
             counts.transactions,
             counts.failed()
         )?;

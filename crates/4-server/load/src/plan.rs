@@ -44,7 +44,8 @@ pub struct Plan {
     pub close: Close,
     /// No more starts per second than this, over all threads.
     pub starts_per_s_max: Option<u32>,
-    /// Loopback source addresses in turn, from 127.0.0.2 on; 0: the system chooses one.
+    /// Loopback source addresses in turn, from 127.0.0.2 on, at most
+    /// [`Self::SOURCE_ADDRESSES_MAX`] and to a target of IPv4; 0: the system chooses one.
     pub source_addresses: u8,
     /// From where on a run is invalid or doubtful.
     pub limits: Limits,
@@ -148,7 +149,8 @@ pub enum Close {
     /// closed. `TIME_WAIT` stays where the close began.
     Fin,
     /// `close_notify` unsent; a reset at once when the transaction is complete, so that no port
-    /// waits. Never before the server confirmed.
+    /// waits. Never before the server confirmed. The socket serves again where it has no source
+    /// address of its own; the server cannot tell.
     RstAfterConfirm,
 }
 
@@ -170,6 +172,8 @@ impl Plan {
     pub const CONNECTIONS_MAX: u32 = 100_000;
     /// The shortest sustained part: a rate per tenth of a second needs some tenths.
     pub const SUSTAIN_MS_MIN: u64 = 200;
+    /// The most source addresses: they lie in 127.0.0.0/24.
+    pub const SOURCE_ADDRESSES_MAX: u8 = 250;
     /// The longest times: a day.
     pub const MS_MAX: u64 = 24 * 3600 * 1000;
 
@@ -223,7 +227,7 @@ impl Plan {
                     && path.bytes().all(|byte| byte.is_ascii_graphic())
             }
         };
-        let rules: [(bool, &'static str); 11] = [
+        let rules: [(bool, &'static str); 12] = [
             (self.version == Self::VERSION, "version is 1 in this program"),
             (
                 (1..=Self::CONNECTIONS_MAX).contains(&self.connections),
@@ -243,6 +247,10 @@ impl Plan {
             (path_ok, "a path begins with / and is visible ASCII, at most 1024 characters"),
             (self.verify != Verify::Sample { one_in: 0 }, "one_in is at least 1"),
             (self.starts_per_s_max != Some(0), "starts_per_s_max is at least 1"),
+            (
+                self.source_addresses <= Self::SOURCE_ADDRESSES_MAX,
+                "source_addresses are at most 250",
+            ),
             (self.limits.are_shares(), "limits are shares in [0, 1]"),
         ];
         match rules.iter().find(|(ok, _)| !ok) {
@@ -301,6 +309,7 @@ mod tests {
         refused(|p| p.phase_ms_max = 0, "phase_ms_max");
         refused(|p| p.verify = Verify::Sample { one_in: 0 }, "one_in");
         refused(|p| p.starts_per_s_max = Some(0), "starts_per_s_max");
+        refused(|p| p.source_addresses = 251, "source_addresses");
         refused(|p| p.limits.errors = f64::NAN, "limits");
         for path in ["bytes/1", "/a b", "/a\r\nHost: x"] {
             let exchange = Exchange::Get { path: path.to_owned(), bytes: 1 };

@@ -7,10 +7,17 @@ use tollgate_record::vocabulary as word;
 use tollgate_record::{BadSubject, Estimate, Kind, Machine, Record, Subject, Timestamp, Unit};
 
 use crate::compare::Comparison;
+use crate::counts::Counts;
 use crate::latency::Latency;
 use crate::outcome::Outcome;
 use crate::plan::{Exchange, Plan, Verify};
-use crate::verdict::Verdict;
+use crate::verdict::{Limits, Verdict};
+
+/// The fewest rounds whose least and greatest value hold the median with 95 %: 1 - 2^(1 - 6).
+const ROUNDS_95: usize = 6;
+
+/// Doubts that stand in a record.
+const DOUBTS_MAX: usize = 8;
 
 /// What a server is called in subjects.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -174,6 +181,23 @@ fn around(mean: f64, bins: &[f64]) -> Option<Estimate> {
     Estimate::new(mean, (low.min(mean), high.max(mean)), bins.samples()).ok()
 }
 
+/// What is doubtful, each once; a record is one line of bounded length.
+fn doubts(rounds: &[Outcome]) -> Vec<String> {
+    let mut doubts = Vec::new();
+    if (2..ROUNDS_95).contains(&rounds.len()) {
+        doubts.push(format!("of {} rounds, an interval holds less than 95 %", rounds.len()));
+    }
+    for doubt in rounds.iter().flat_map(Outcome::doubts).map(ToString::to_string) {
+        if !doubts.contains(&doubt) {
+            doubts.push(doubt);
+        }
+    }
+    let more = doubts.len().saturating_sub(DOUBTS_MAX);
+    doubts.truncate(DOUBTS_MAX);
+    doubts.extend((more > 0).then(|| format!("and {more} more")));
+    doubts
+}
+
 /// Everything that was disclosed: the plan's hash and policies, and what is doubtful.
 fn conditions(rounds: &[Outcome], context: &Context) -> BTreeMap<String, String> {
     let plan = rounds[0].plan();
@@ -182,11 +206,14 @@ fn conditions(rounds: &[Outcome], context: &Context) -> BTreeMap<String, String>
         Verify::Never => "never".to_owned(),
         Verify::Sample { one_in } => format!("one in {one_in}"),
     };
+    let count = |of: fn(&Counts) -> u64| rounds.iter().map(|round| of(round.whole())).sum::<u64>();
+    let (verified, done) = (count(|of| of.signatures_verified), count(|of| of.client_done));
     let mut verdicts: Vec<_> = rounds.iter().map(Outcome::verdict).collect();
     verdicts.sort_unstable();
     let mut conditions = BTreeMap::from([
         ("client_key_share".to_owned(), plan.key_share.word().to_owned()),
         ("client_premaster".to_owned(), plan.premaster.word().to_owned()),
+        ("client_verified".to_owned(), format!("{verified} of {done} handshakes")),
         ("client_verify".to_owned(), verify),
         ("close".to_owned(), plan.close.word().to_owned()),
         ("connections".to_owned(), plan.connections.to_string()),
@@ -199,10 +226,17 @@ fn conditions(rounds: &[Outcome], context: &Context) -> BTreeMap<String, String>
         ("verdict".to_owned(), verdicts.last().map(ToString::to_string).unwrap_or_default()),
         ("warm_up_ms".to_owned(), plan.warm_up_ms.to_string()),
     ]);
-    let mut doubts: Vec<String> =
-        rounds.iter().flat_map(Outcome::doubts).map(ToString::to_string).collect();
-    doubts.dedup();
-    doubts.truncate(8); // a record is one line of bounded length
+    if plan.limits != Limits::default() {
+        let limits = serde_json::to_string(&plan.limits).unwrap_or_default();
+        conditions.insert("limits".to_owned(), limits);
+    }
+    if let Some(max) = plan.starts_per_s_max {
+        conditions.insert("starts_per_s_max".to_owned(), max.to_string());
+    }
+    if plan.source_addresses > 0 {
+        conditions.insert("source_addresses".to_owned(), plan.source_addresses.to_string());
+    }
+    let doubts = doubts(rounds);
     if !doubts.is_empty() {
         conditions.insert("doubts".to_owned(), doubts.join(" | "));
     }

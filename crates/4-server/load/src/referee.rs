@@ -47,12 +47,13 @@ pub struct Seen {
 const ASK_EVERY: Duration = Duration::from_millis(20);
 
 /// Waits until the log holds what the client counted, at most for `patience`, and then until
-/// nothing more can come: a surplus is as wrong as a deficit.
+/// nothing more can come: a surplus is as wrong as a deficit. `None` if it was stopped meanwhile.
 pub(crate) fn settle(
     referee: &mut dyn Referee,
     client: &Counts,
     patience: Duration,
-) -> io::Result<Seen> {
+    stop: &dyn Fn() -> bool,
+) -> io::Result<Option<Seen>> {
     let end = Instant::now() + patience;
     loop {
         let seen = referee.seen()?;
@@ -60,10 +61,13 @@ pub(crate) fn settle(
         if there || Instant::now() >= end {
             break;
         }
+        if stop() {
+            return Ok(None);
+        }
         std::thread::sleep(ASK_EVERY);
     }
     std::thread::sleep(referee.lag());
-    referee.seen()
+    referee.seen().map(Some)
 }
 
 #[cfg(test)]
@@ -92,14 +96,26 @@ mod tests {
         }
     }
 
+    fn settled(log: &mut Slow, client: &Counts, patience: Duration) -> Seen {
+        settle(log, client, patience, &|| false).unwrap().unwrap()
+    }
+
+    #[test]
+    fn whoever_stops_does_not_wait_for_the_log() {
+        let client = Counts { confirmed: 5, ..Counts::default() };
+        let mut log = Slow { shown: 0, end: 3 };
+        let day = Duration::from_secs(24 * 3600);
+        assert_eq!(settle(&mut log, &client, day, &|| true).unwrap(), None);
+    }
+
     #[test]
     fn batches_are_awaited_and_a_surplus_is_seen() {
         let client = Counts { confirmed: 5, ..Counts::default() };
         let patience = Duration::from_secs(5);
         let mut log = Slow { shown: 0, end: 5 };
-        assert_eq!(settle(&mut log, &client, patience).unwrap().handshakes, 5);
+        assert_eq!(settled(&mut log, &client, patience).handshakes, 5);
         let mut log = Slow { shown: 0, end: 9 };
-        assert_eq!(settle(&mut log, &client, patience).unwrap().handshakes, 6);
+        assert_eq!(settled(&mut log, &client, patience).handshakes, 6);
     }
 
     #[test]
@@ -107,7 +123,7 @@ mod tests {
         let client = Counts { confirmed: 5, ..Counts::default() };
         let mut log = Slow { shown: 0, end: 3 };
         let start = Instant::now();
-        let seen = settle(&mut log, &client, Duration::from_millis(50)).unwrap();
+        let seen = settled(&mut log, &client, Duration::from_millis(50));
         assert!(seen.handshakes <= 3 && start.elapsed() < Duration::from_secs(5));
     }
 }

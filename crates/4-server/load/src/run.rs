@@ -87,7 +87,12 @@ pub fn run(
     progress: &mut dyn FnMut(Stage, f64),
 ) -> Result<Outcome, Error> {
     plan.check()?;
-    reserve_descriptors(plan.connections)?;
+    if plan.source_addresses > 0 && !server.target.address().is_ipv4() {
+        return Err(Error::Plan(
+            "source_addresses need a target in 127.0.0.0/8: IPv6 has only one",
+        ));
+    }
+    reserve_descriptors(plan)?;
     progress(Stage::Initialise, 0.0);
     if let Some(referee) = &mut server.referee {
         referee.mark().map_err(Error::Referee)?;
@@ -95,17 +100,31 @@ pub fn run(
     if let Some(meter) = &mut server.cpu {
         meter.cpu().map_err(Error::ServerCpu)?;
     }
-    let mut whole = probe(plan, &server.target)?;
+    let mut whole = probe(plan, &server.target, stop)?;
     let load = load(plan, server, stop, progress)?;
     whole.add(&load.tally);
     progress(Stage::Collect, 1.0);
-    Ok(collect(plan, server, load, whole))
+    collect(plan, server, load, whole, stop)
 }
 
 /// One transaction, alone.
-fn probe(plan: &Plan, target: &Target) -> Result<Tally, Error> {
+fn probe(plan: &Plan, target: &Target, stop: &dyn Fn() -> bool) -> Result<Tally, Error> {
     let schedule = Schedule::probe(plan, Instant::now());
-    let report = Worker::new(plan, target, 0, true)?.run(&schedule, &AtomicBool::new(false))?;
+    let worker = Worker::new(plan, target, 0, true)?;
+    let flag = &AtomicBool::new(false);
+    let report = thread::scope(|scope| {
+        let thread = spawn(scope, move || worker.run(&schedule, flag))?;
+        while !thread.is_finished() {
+            if stop() {
+                flag.store(true, Ordering::Relaxed);
+            }
+            thread::sleep(TICK / 50);
+        }
+        join(thread)
+    })?;
+    if report.tally.abandoned > 0 {
+        return Err(Error::Stopped);
+    }
     match report.tally.whole.failures.keys().next() {
         Some(failure) => Err(Error::Probe { address: target.address(), failure: failure.clone() }),
         None => Ok(report.tally),
@@ -133,23 +152,24 @@ fn load(
     let mut server_cpu = Vec::new();
     let (times, reports) = thread::scope(|scope| {
         let (tell_ready, ready) = mpsc::channel();
-        let (starts, threads): (Vec<_>, Vec<_>) = (0..plan.threads)
-            .map(|thread| {
-                let (start, started) = mpsc::channel();
-                let tell_ready = tell_ready.clone();
-                let handle = scope.spawn(move || {
-                    let worker = pin(plan, thread)
-                        .and_then(|()| Worker::new(plan, target, thread, false))
-                        .inspect_err(|_| flag.store(true, Ordering::Relaxed));
-                    drop(tell_ready); // sent nothing: that it is gone says that all is prepared
-                    match started.recv() {
-                        Ok(schedule) => worker?.run(&schedule, flag),
-                        Err(mpsc::RecvError) => Err(Error::Stopped),
-                    }
-                });
-                (start, handle)
-            })
-            .unzip();
+        let (mut starts, mut threads) = (Vec::new(), Vec::new());
+        for thread in 0..plan.threads {
+            let (start, started) = mpsc::channel();
+            let tell_ready = tell_ready.clone();
+            let work = move || {
+                let worker = pin(plan, thread)
+                    .and_then(|()| Worker::new(plan, target, thread, false))
+                    .inspect_err(|_| flag.store(true, Ordering::Relaxed));
+                drop(tell_ready); // sent nothing: that it is gone says that all is prepared
+                match started.recv() {
+                    Ok(schedule) => worker?.run(&schedule, flag),
+                    Err(mpsc::RecvError) => Err(Error::Stopped),
+                }
+            };
+            // if one cannot be started, those before it get no schedule, and end
+            threads.push(spawn(scope, work)?);
+            starts.push(start);
+        }
         drop(tell_ready);
         let Err(mpsc::RecvError) = ready.recv() as Result<Infallible, _>;
         let times = Schedule::new(plan, Instant::now());
@@ -182,10 +202,6 @@ fn load(
             let until = next.map_or(TICK / 10, |next| next - now);
             thread::sleep(until.min(TICK));
         }
-        let join = |thread: thread::ScopedJoinHandle<'_, _>| match thread.join() {
-            Ok(report) => report,
-            Err(panic) => std::panic::resume_unwind(panic),
-        };
         let reports = threads.into_iter().map(join).collect::<Result<Vec<Report>, Error>>()?;
         Ok::<_, Error>((times, reports))
     })?;
@@ -195,6 +211,18 @@ fn load(
     let mut tally = Tally::new(times.bins());
     reports.iter().for_each(|report| tally.add(&report.tally));
     Ok(Load { tally, reports, schedule: times, server_cpu })
+}
+
+fn spawn<'scope, T: Send + 'scope>(
+    scope: &'scope thread::Scope<'scope, '_>,
+    work: impl FnOnce() -> T + Send + 'scope,
+) -> Result<thread::ScopedJoinHandle<'scope, T>, Error> {
+    let what = "start a thread";
+    thread::Builder::new().spawn_scoped(scope, work).map_err(|error| Error::Io { what, error })
+}
+
+fn join<T>(thread: thread::ScopedJoinHandle<'_, T>) -> T {
+    thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
 }
 
 /// Pins the calling thread to its core of the plan.
@@ -211,15 +239,25 @@ fn pin(plan: &Plan, thread: u32) -> Result<(), Error> {
     })
 }
 
-fn collect(plan: &Plan, server: &mut Server<'_>, load: Load, tally: Tally) -> Outcome {
+fn collect(
+    plan: &Plan,
+    server: &mut Server<'_>,
+    load: Load,
+    tally: Tally,
+    stop: &dyn Fn() -> bool,
+) -> Result<Outcome, Error> {
     let Load { reports, schedule, server_cpu, .. } = load;
     let gave_up = reports.iter().find_map(|report| report.gave_up.clone());
     // whoever is gone writes no more
     let patience = if gave_up.is_some() { Duration::ZERO } else { plan.phase_max() };
-    let seen = server
-        .referee
-        .as_deref_mut()
-        .map(|referee| settle(referee, &tally.whole, patience).map_err(|error| error.to_string()));
+    let seen = match server.referee.as_deref_mut() {
+        None => None,
+        Some(referee) => match settle(referee, &tally.whole, patience, stop) {
+            Ok(Some(seen)) => Some(Ok(seen)),
+            Ok(None) => return Err(Error::Stopped),
+            Err(error) => Some(Err(error.to_string())),
+        },
+    };
     let usages: Vec<_> = reports.iter().map(|report| report.cpu).collect();
     let client_cpu = ClientCpu::of(&usages);
     let server_cpu_lost =
@@ -238,7 +276,7 @@ fn collect(plan: &Plan, server: &mut Server<'_>, load: Load, tally: Tally) -> Ou
         seen: seen.as_ref(),
     }
     .judge();
-    Outcome {
+    Ok(Outcome {
         plan: plan.clone(),
         server: server.name.clone(),
         target: server.target.address(),
@@ -255,7 +293,7 @@ fn collect(plan: &Plan, server: &mut Server<'_>, load: Load, tally: Tally) -> Ou
         server_cores,
         seen: seen.and_then(Result::ok),
         abandoned: tally.abandoned,
-    }
+    })
 }
 
 /// CPU seconds per second between the two readings; `None` if one is missing, or came so late that

@@ -10,9 +10,10 @@ use socket2::{Domain, Protocol, SockRef, Socket, Type};
 
 use crate::error::Error;
 use crate::phase::Cause;
+use crate::plan::Plan;
 
-/// Descriptors beside the connections: standard streams, logs, one poll per thread, and room.
-const DESCRIPTORS_BESIDE: u64 = 64;
+/// Descriptors beside those of connections and threads, and those in use: room.
+const DESCRIPTORS_BESIDE: u64 = 32;
 
 /// Opens connections to one server.
 #[derive(Debug)]
@@ -34,16 +35,15 @@ pub(crate) enum Unopened {
 }
 
 impl Opener {
-    /// From `sources` addresses, for a target in 127.0.0.0/8; IPv6 has only one loopback address.
+    /// From `sources` addresses, at most 250, for a target in 127.0.0.0/8.
     pub(crate) fn new(target: SocketAddr, sources: u8, thread: u32) -> Self {
-        let sources = if target.is_ipv4() { sources } else { 0 };
         // threads begin at different addresses, and do not meet at every start
         let next = thread.checked_rem(u32::from(sources)).unwrap_or(0);
         let next = u8::try_from(next).unwrap_or(0);
         Self { target, domain: Domain::for_address(target), sources, next }
     }
 
-    /// A socket on its way to the target.
+    /// A new socket, on its way to the target.
     pub(crate) fn open(&mut self) -> Result<TcpStream, Unopened> {
         let ours = |what| move |error| Unopened::Ours(Error::of_socket(what, error));
         let socket = Socket::new(self.domain, Type::STREAM.nonblocking(), Some(Protocol::TCP))
@@ -56,26 +56,34 @@ impl Opener {
                 .bind(&SocketAddr::from((source, 0)).into())
                 .map_err(ours("bind a socket to a source address"))?;
         }
-        match socket.connect(&self.target.into()) {
-            Ok(()) => {}
-            Err(error) if in_progress(&error) => {}
-            Err(error) => {
-                let errno = error.raw_os_error().map(rustix::io::Errno::from_raw_os_error);
-                return Err(match errno {
-                    Some(rustix::io::Errno::ADDRNOTAVAIL | rustix::io::Errno::ADDRINUSE) => {
-                        Unopened::Ours(Error::Ports)
-                    }
-                    _ => Unopened::Counted(Cause::of_io(&error)),
-                });
-            }
-        }
+        self.connect(SockRef::from(&socket))?;
         Ok(TcpStream::from_std(socket.into()))
+    }
+
+    /// Sends a socket, a new one or one that was [`reset`], on its way to the target.
+    pub(crate) fn connect(&self, socket: SockRef<'_>) -> Result<(), Unopened> {
+        let Err(error) = socket.connect(&self.target.into()) else { return Ok(()) };
+        let errno = error.raw_os_error().map(rustix::io::Errno::from_raw_os_error);
+        match errno {
+            _ if in_progress(&error) => Ok(()),
+            Some(rustix::io::Errno::ADDRNOTAVAIL | rustix::io::Errno::ADDRINUSE) => {
+                Err(Unopened::Ours(Error::Ports))
+            }
+            _ => Err(Unopened::Counted(Cause::of_io(&error))),
+        }
     }
 }
 
 fn in_progress(error: &io::Error) -> bool {
     let errno = error.raw_os_error().map(rustix::io::Errno::from_raw_os_error);
     error.kind() == ErrorKind::WouldBlock || errno == Some(rustix::io::Errno::INPROGRESS)
+}
+
+/// Ends the connection with the same reset that closing sends after [`reset_on_close`], and leaves
+/// the socket fit for another connection: on the wire nothing changes, and here one system call
+/// stands for five.
+pub(crate) fn reset(stream: &TcpStream) -> io::Result<()> {
+    Ok(rustix::net::connect_unspec(stream)?)
 }
 
 /// Makes closing the socket a reset. Not possible on a socket that is gone already: then nothing
@@ -89,9 +97,13 @@ pub(crate) fn descriptors_allowed() -> u64 {
     getrlimit(Resource::Nofile).current.unwrap_or(u64::MAX)
 }
 
-/// Makes sure that so many connections can be open, raising the soft limit where that is allowed.
-pub(crate) fn reserve_descriptors(connections: u32) -> Result<(), Error> {
-    let needed = u64::from(connections) + DESCRIPTORS_BESIDE;
+/// Makes sure that the plan's connections can be open, raising the soft limit where that is
+/// allowed.
+pub(crate) fn reserve_descriptors(plan: &Plan) -> Result<(), Error> {
+    // a server in this process may hold many already
+    let open = std::fs::read_dir("/proc/self/fd").map_or(0, |entries| entries.count() as u64);
+    let own = u64::from(plan.connections) + u64::from(plan.threads); // a poll per thread
+    let needed = own + open + DESCRIPTORS_BESIDE;
     let Rlimit { current, maximum } = getrlimit(Resource::Nofile);
     if current.is_none_or(|current| current >= needed) {
         return Ok(());
@@ -124,12 +136,38 @@ mod tests {
     }
 
     #[test]
+    fn a_socket_that_was_reset_serves_again_and_the_server_sees_the_reset() {
+        use std::io::{Read as _, Write as _};
+        use std::os::fd::AsRawFd as _;
+
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let mut opener = Opener::new(listener.local_addr().unwrap(), 0, 0);
+        let mut stream = opener.open().unwrap();
+        let descriptor = stream.as_raw_fd();
+        let mut ports = Vec::new();
+        for _ in 0..3 {
+            let (mut theirs, peer) = listener.accept().unwrap();
+            stream.write_all(b"hello").unwrap();
+            theirs.read_exact(&mut [0; 5]).unwrap();
+            reset(&stream).unwrap();
+            let error = theirs.read(&mut [0]).unwrap_err();
+            assert_eq!(error.kind(), ErrorKind::ConnectionReset);
+            ports.push(peer.port());
+            opener.connect(SockRef::from(&stream)).unwrap();
+        }
+        assert_eq!(stream.as_raw_fd(), descriptor);
+        assert!(ports[0] != ports[1] && ports[1] != ports[2], "{ports:?}: new connections");
+    }
+
+    #[test]
     fn more_descriptors_than_the_system_gives_are_refused_in_one_line() {
-        let error = reserve_descriptors(u32::MAX).unwrap_err();
+        let plan = Plan::new(crate::plan::Protocol::Tls13);
+        let many = Plan { connections: u32::MAX, ..plan.clone() };
+        let error = reserve_descriptors(&many).unwrap_err();
         assert!(matches!(error, Error::FileDescriptors { .. }));
         let text = error.to_string();
         assert!(text.contains("ulimit -n") && !text.contains('\n'), "{text}");
-        reserve_descriptors(1).unwrap();
+        reserve_descriptors(&plan).unwrap();
     }
 
     #[test]

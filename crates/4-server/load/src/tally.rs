@@ -43,7 +43,7 @@ impl Tally {
         }
     }
 
-    /// Says in which stage the events to come lie.
+    /// Says in which stage the next attempt, end or failure lies.
     pub(crate) fn enter(&mut self, stage: Stage) {
         self.in_sustain = stage == Stage::Sustain;
     }
@@ -59,10 +59,15 @@ impl Tally {
         self.count(|counts| counts.attempts += 1);
     }
 
+    /// Counts by the news' own time: a turn of the loop may reach over the end of a stage.
     pub(crate) fn news(&mut self, news: News, schedule: &Schedule, now: Instant) {
+        self.enter(schedule.stage(now));
         match news {
-            News::ClientDone { handshake, hello_retry } => {
-                self.count(|counts| counts.client_done += 1);
+            News::ClientDone { handshake, hello_retry, verified } => {
+                self.count(|counts| {
+                    counts.client_done += 1;
+                    counts.signatures_verified += u64::from(verified);
+                });
                 self.hello_retries += u64::from(hello_retry);
                 self.time(handshake, |tally| &mut tally.handshake);
             }
@@ -102,5 +107,28 @@ impl Tally {
         self.transaction.add(&other.transaction);
         self.hello_retries += other.hello_retries;
         self.abandoned += other.abandoned;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::plan::{Plan, Protocol};
+
+    #[test]
+    fn news_count_by_their_own_time_whatever_turn_of_the_loop_they_came_in() {
+        let plan = Plan::new(Protocol::Tls13);
+        let schedule = Schedule::new(&plan, Instant::now());
+        let news = News::Complete { transaction: Duration::from_millis(1) };
+        let just = Duration::from_nanos(1);
+        let mut tally = Tally::new(schedule.bins());
+        tally.enter(Stage::RampUp);
+        tally.news(news, &schedule, schedule.sustain_start - just);
+        tally.news(news, &schedule, schedule.sustain_start);
+        tally.news(news, &schedule, schedule.sustain_end - just);
+        tally.news(news, &schedule, schedule.sustain_end);
+        assert_eq!((tally.whole.transactions, tally.sustain.transactions), (4, 2));
+        assert_eq!(tally.transaction.count(), 2);
+        assert_eq!(tally.bins.iter().sum::<u64>(), 2);
     }
 }

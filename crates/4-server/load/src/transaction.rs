@@ -7,6 +7,7 @@ use std::time::Instant;
 
 use mio::net::TcpStream;
 use mio::{Interest, Registry, Token};
+use socket2::SockRef;
 use tollgate_client::{Config, Connection, Error as TlsError, Event, Phase as TlsPhase};
 
 use crate::error::Error;
@@ -14,13 +15,15 @@ use crate::http::Response;
 use crate::manner::{Manner, News, Step};
 use crate::phase::{Cause, Failure, Phase};
 use crate::plan::Close;
-use crate::socket::{Opener, Unopened, reset_on_close};
+use crate::socket::{Opener, Unopened, reset, reset_on_close};
 
 /// A place for one transaction after another, in the same memory.
 pub(crate) struct Slot {
     tls: Connection,
     response: Response,
     stream: Option<TcpStream>,
+    /// A socket that was reset, and is watched still.
+    used: Option<TcpStream>,
     progress: Progress,
     started: Instant,
     /// When the `ClientHello` was handed to the system.
@@ -48,6 +51,7 @@ impl Slot {
             tls: Connection::new(config).map_err(Error::Client)?,
             response: Response::new(manner.expected_bytes.unwrap_or(0)),
             stream: None,
+            used: None,
             progress: Progress::default(),
             started: now,
             hello: now,
@@ -78,7 +82,13 @@ impl Slot {
         self.progress = Progress::default();
         self.started = Instant::now();
         self.enter(Phase::Connect, self.started);
-        let mut stream = match opener.open() {
+        let used = self.used.take();
+        let watched = used.is_some();
+        let opened = match used {
+            Some(stream) => opener.connect(SockRef::from(&stream)).map(|()| stream),
+            None => opener.open(),
+        };
+        let mut stream = match opened {
             Ok(stream) => stream,
             Err(Unopened::Ours(error)) => return Err(error),
             Err(Unopened::Counted(cause)) => return Ok(Err(Failure::new(Phase::Connect, cause))),
@@ -91,9 +101,12 @@ impl Slot {
         };
         let interest =
             if sent { Interest::READABLE } else { Interest::READABLE | Interest::WRITABLE };
-        registry
-            .register(&mut stream, token, interest)
-            .map_err(|error| Error::of_socket("watch a socket", error))?;
+        match (watched, sent) {
+            (true, true) => Ok(()),
+            (true, false) => registry.reregister(&mut stream, token, interest),
+            (false, _) => registry.register(&mut stream, token, interest),
+        }
+        .map_err(|error| Error::of_socket("watch a socket", error))?;
         self.stream = Some(stream);
         if sent {
             self.connected(Instant::now());
@@ -107,17 +120,21 @@ impl Slot {
         manner: &Manner,
         now: Instant,
         read_closed: bool,
-        tell: &mut impl FnMut(News),
+        tell: &mut impl FnMut(News, Instant),
     ) -> Result<Step, Failure> {
         let Some(mut stream) = self.stream.take() else {
             return Ok(Step::Going); // news of a socket that is closed already
         };
         let step = self.exchange(&mut stream, manner, now, read_closed, tell);
-        if self.progress.complete && manner.close == Close::RstAfterConfirm {
-            reset_on_close(&stream);
-        }
         match &step {
             Ok(Step::Going) => self.stream = Some(stream),
+            Ok(Step::Closed) if manner.close == Close::RstAfterConfirm => {
+                if manner.reuse_sockets && reset(&stream).is_ok() {
+                    self.used = Some(stream);
+                } else {
+                    reset_on_close(&stream);
+                }
+            }
             Ok(Step::Closed) => {}
             // what the client has to say about it, if the socket takes it at once
             Err(_) => drop(write(&mut self.tls, &mut stream)),
@@ -135,7 +152,7 @@ impl Slot {
         manner: &Manner,
         now: Instant,
         read_closed: bool,
-        tell: &mut impl FnMut(News),
+        tell: &mut impl FnMut(News, Instant),
     ) -> Result<Step, Failure> {
         let mut unsent = self.flush(stream, now);
         if !self.progress.connected {
@@ -164,7 +181,7 @@ impl Slot {
                 return Ok(Step::Closed); // whoever has the whole body needs no close_notify
             }
             self.tls.filled(count).map_err(|error| self.tls_failure(error))?;
-            self.read_events(manner, now, tell)?;
+            self.read_events(manner, tell)?;
             if self.is_over(manner) {
                 return Ok(Step::Closed);
             }
@@ -193,8 +210,7 @@ impl Slot {
     fn read_events(
         &mut self,
         manner: &Manner,
-        now: Instant,
-        tell: &mut impl FnMut(News),
+        tell: &mut impl FnMut(News, Instant),
     ) -> Result<(), Failure> {
         loop {
             let mut response = Ok(());
@@ -211,11 +227,13 @@ impl Slot {
                 }
                 Err(error) => return Err(self.tls_failure(error)),
             };
+            let now = Instant::now(); // with the work that this event took
             if established {
                 self.progress.client_done = true;
                 let handshake = now.saturating_duration_since(self.hello);
-                let hello_retry = self.tls.facts().hello_retry;
-                tell(News::ClientDone { handshake, hello_retry });
+                let facts = self.tls.facts();
+                let (hello_retry, verified) = (facts.hello_retry, facts.signature_verified);
+                tell(News::ClientDone { handshake, hello_retry, verified }, now);
                 if manner.request.is_empty() {
                     self.tls.close();
                 } else if let Err(error) = self.tls.send(&manner.request) {
@@ -224,7 +242,7 @@ impl Slot {
             }
             if !self.progress.confirmed && self.tls.confirmation().is_some() {
                 self.progress.confirmed = true;
-                tell(News::Confirmed);
+                tell(News::Confirmed, now);
             }
             response.map_err(|cause| self.failure(cause))?;
             self.look_for_end(manner, now, tell)?;
@@ -236,7 +254,7 @@ impl Slot {
         &mut self,
         manner: &Manner,
         now: Instant,
-        tell: &mut impl FnMut(News),
+        tell: &mut impl FnMut(News, Instant),
     ) -> Result<(), Failure> {
         let Progress { confirmed, complete, closed, .. } = self.progress;
         if complete {
@@ -258,7 +276,8 @@ impl Slot {
         }
         if done {
             self.progress.complete = true;
-            tell(News::Complete { transaction: now.saturating_duration_since(self.started) });
+            let transaction = now.saturating_duration_since(self.started);
+            tell(News::Complete { transaction }, now);
             if manner.close == Close::Fin {
                 self.tls.close();
             }
@@ -272,7 +291,7 @@ impl Slot {
         &mut self,
         manner: &Manner,
         now: Instant,
-        tell: &mut impl FnMut(News),
+        tell: &mut impl FnMut(News, Instant),
     ) -> Result<Step, Failure> {
         self.tls.end_of_stream().map_err(|error| self.tls_failure(error))?;
         self.look_for_end(manner, now, tell)?;

@@ -7,21 +7,21 @@ use serde::{Deserialize, Serialize};
 use crate::counts::Counts;
 use crate::finding::Finding;
 use crate::outcome::ClientCpu;
-use crate::phase::Failure;
+use crate::phase::{Cause, Failure};
 use crate::plan::{Exchange, Plan};
 use crate::referee::Seen;
 use crate::steady::Steady;
 
 /// From where on a run is invalid or doubtful. All are shares in [0, 1].
 ///
-/// Drift and spread that make a run invalid are loose, for shared machines and short runs; the ones
-/// that are said are strict.
+/// The drift that makes a run invalid is loose, for shared machines and short runs; those that are
+/// said are strict. A drift counts at the near end of its interval ([`Steady`]).
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Limits {
     /// Failures over attempts: above, invalid.
     pub errors: f64,
-    /// Drift of the rate over the sustained part, if it is more than chance: above, invalid.
+    /// Drift of the rate over the sustained part, less two standard errors: above, invalid.
     pub trend: f64,
     /// The same: above, doubtful.
     pub trend_doubt: f64,
@@ -139,6 +139,12 @@ impl Evidence<'_> {
             let (failure, transactions) = (failure.clone(), whole.transactions);
             reasons.push(Finding::ServerGone { failure, transactions });
         }
+        let refused = whole.failures.iter().filter(|(failure, _)| failure.cause == Cause::Refused);
+        let refused: u64 = refused.map(|(_, count)| count).sum();
+        if refused > 0 && self.gave_up.is_none() {
+            // within the error budget or not: the server that answered first was gone for a while
+            reasons.push(Finding::ServerAway { refused });
+        }
         reasons.extend(self.server_cpu_lost.clone().map(Finding::ServerCpuLost));
         let (failed, attempts) = (whole.failed(), whole.attempts);
         if let Some((worst, _)) = whole.worst()
@@ -191,7 +197,13 @@ impl Evidence<'_> {
     }
 
     fn judge_shape(&self, reasons: &mut Vec<Finding>, doubts: &mut Vec<Finding>) {
-        let Some(steady) = Steady::of(self.bins).filter(|_| self.gave_up.is_none()) else {
+        if self.gave_up.is_some() {
+            return;
+        }
+        let Some(steady) = Steady::of(self.bins) else {
+            if self.sustain.transactions > 0 {
+                doubts.push(Finding::ShapeUnknown);
+            }
             return;
         };
         let limits = &self.plan.limits;
@@ -235,7 +247,7 @@ fn share(part: u64, whole: u64) -> f64 {
 #[allow(clippy::unwrap_used, reason = "tests")]
 mod tests {
     use super::*;
-    use crate::phase::{Cause, Phase};
+    use crate::phase::Phase;
     use crate::plan::Protocol;
 
     /// A run of 1000 transactions, nothing wrong.
@@ -331,6 +343,12 @@ mod tests {
         assert!(text.contains("14336000 bytes") && text.contains("14336001"), "{text}");
         let text = invalid(|case| case.plan.exchange = Exchange::HandshakeOnly);
         assert!(text.contains("counted 0 whole responses"), "no request belongs there: {text}");
+        let text = invalid(|case| {
+            case.counts.attempts = 1_000_000; // far within the error budget
+            let failure = Failure { phase: Phase::Connect, cause: Cause::Refused };
+            case.counts.failures.insert(failure, 2);
+        });
+        assert!(text.contains("nothing listened 2 times"), "{text}");
         let fail = |case: &mut Case| {
             case.counts.attempts = 1002;
             let failure = Failure { phase: Phase::Hello, cause: Cause::Alert(80) };
@@ -349,6 +367,7 @@ mod tests {
         assert!(text.contains("the rate moved by +4"), "{text}");
         let text = doubtful(|case| case.bins = (0..20).map(|i| 50 + 8 * (i % 2)).collect());
         assert!(text.contains("scatters"), "{text}");
+        assert!(doubtful(|case| case.bins = vec![500; 2]).contains("too short to tell"));
         assert!(doubtful(|case| case.server_cpu_late = true).contains("no figure"));
         assert!(doubtful(|case| case.hello_retries = 3).contains("3 times"));
         assert!(doubtful(|case| case.counts.client_done = 1001).contains("1001 handshakes"));

@@ -95,7 +95,8 @@ impl Reading {
     fn until_now(&self) -> Usage {
         let now = Self::now();
         let wait = now.wait.zip(self.wait).map(|(now, then)| now.saturating_sub(then));
-        let (wall, cpu) = (now.at.saturating_duration_since(self.at), now.cpu - self.cpu);
+        let (wall, cpu) =
+            (now.at.saturating_duration_since(self.at), now.cpu.saturating_sub(self.cpu));
         Usage { wall, cpu, wait }
     }
 }
@@ -241,8 +242,10 @@ impl Worker {
 
     /// Until something is to be done even if nothing happens.
     fn timeout(&self, schedule: &Schedule, now: Instant, sweep_at: Instant) -> Duration {
-        let due = self.due.peek().map(|due| due.at);
-        let paced = (!self.ready.is_empty()).then(|| self.pace.next());
+        // nothing starts any more after the sustained part, so nothing that could is awaited
+        let starts = now < schedule.sustain_end && !self.is_probed();
+        let due = self.due.peek().filter(|_| starts).map(|due| due.at);
+        let paced = (starts && !self.ready.is_empty()).then(|| self.pace.next());
         let stages = [schedule.sustain_start, schedule.sustain_end];
         let next = stages.into_iter().filter(|&at| at > now).chain(due).chain(paced).min();
         next.map_or(sweep_at, |next| next.min(sweep_at)).saturating_duration_since(now)
@@ -256,13 +259,14 @@ impl Worker {
         if !slot.is_live() {
             return;
         }
+        self.tally.enter(schedule.stage(now));
         let tally = &mut self.tally;
         let (failures, confirmed_at) = (&mut self.failures, &mut self.confirmed_at);
-        let mut tell = |news| {
+        let mut tell = |news, at| {
             if news == News::Confirmed {
-                (*failures, *confirmed_at) = (0, now);
+                (*failures, *confirmed_at) = (0, at);
             }
-            tally.news(news, schedule, now);
+            tally.news(news, schedule, at);
         };
         match slot.drive(&self.manner, now, read_closed, &mut tell) {
             Ok(Step::Going) => {}
@@ -316,5 +320,24 @@ impl Worker {
             }
         }
         self.live = 0;
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "tests")]
+mod tests {
+    use super::*;
+    use crate::plan::Protocol;
+
+    #[test]
+    fn ramp_down_waits_without_spinning() {
+        let plan = Plan::new(Protocol::Tls13);
+        let target = Target::new("127.0.0.1:1".parse().unwrap()).unwrap();
+        let mut worker = Worker::new(&plan, &target, 0, false).unwrap();
+        let schedule = Schedule::new(&plan, Instant::now());
+        let now = schedule.sustain_end;
+        worker.ready.push_back(0); // ended well, and could start again
+        worker.due.push(Due { at: now - SWEEP, place: 1 }); // failed, and could start again
+        assert_eq!(worker.timeout(&schedule, now, now + SWEEP), SWEEP);
     }
 }

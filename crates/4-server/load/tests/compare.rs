@@ -110,6 +110,9 @@ fn servers_take_turns_and_equal_ones_compare_as_equal() {
     assert_eq!(rate.conditions["close"], "rst-after-confirm");
     assert_eq!(rate.conditions["governor"], "performance");
     assert_eq!(rate.conditions["verdict"], "VALID");
+    assert!(rate.conditions["client_verified"].starts_with("0 of "));
+    assert!(rate.conditions["limits"].contains("\"trend\":1.0"), "limits that are not the usual");
+    assert!(rate.conditions["doubts"].contains("of 4 rounds"), "{:?}", rate.conditions["doubts"]);
     // half a core over the rate, in nanoseconds
     let cpu = found(subject, "server_cpu_ns_per_session").estimate.point();
     assert!((0.5..2.0).contains(&(cpu * rate.estimate.point() / 0.5e9)), "{cpu} ns");
@@ -140,5 +143,9 @@ fn an_invalid_round_leaves_no_ratio_and_no_records_of_that_server() {
 fn a_comparison_of_nothing_is_refused() {
     let nothing = compare(&plan(), &mut [], 1, &|| false, &mut |_, _| {});
     assert!(matches!(nothing, Err(Error::Plan(_))));
+    let target = tollgate_load::Target::new("127.0.0.1:9".parse().unwrap()).unwrap();
+    let mut two = ["a", "b"].map(|name| Server::new(name, target.clone()));
+    let odd = compare(&plan(), &mut two, 3, &|| false, &mut |_, _| {}).unwrap_err();
+    assert!(odd.to_string().contains("rounds are even"), "{odd}");
     assert!(matches!(Comparison::of(vec![]), Err(Error::Plan(_))));
 }

@@ -55,6 +55,8 @@ fn every_transaction_is_in_the_servers_count() {
             assert_eq!(seen.handshakes, whole.confirmed);
             assert_eq!(seen.requests, whole.transactions);
             assert_eq!(whole.body_bytes, 14_336 * whole.transactions);
+            let verified = whole.signatures_verified;
+            assert!(verified > 0 && verified < whole.client_done, "one in four: {verified}");
             let rate = outcome.sessions_per_s().unwrap();
             assert!(rate > 0.0 && outcome.sustain().transactions < whole.transactions);
             assert!(outcome.client_cpu_ns_per_session().unwrap() > 0.0);
@@ -75,6 +77,15 @@ fn handshakes_alone_are_confirmed_too() {
         assert_eq!(outcome.seen().unwrap().requests, 0);
         assert!(outcome.whole().confirmed > 0);
     }
+}
+
+#[test]
+fn source_addresses_are_of_ipv4() {
+    let target = tollgate_load::Target::new("[::1]:9".parse().unwrap()).unwrap();
+    let plan = Plan { source_addresses: 3, ..plan(Protocol::Tls13) };
+    let mut side = Server::new("nobody", target);
+    let error = run(&plan, &mut side, &|| false, &mut |_, _| {}).unwrap_err();
+    assert!(error.to_string().contains("source_addresses"), "{error}");
 }
 
 #[test]
@@ -286,4 +297,16 @@ fn the_caller_can_stop_it() {
     let error = run(&plan, &mut side, &stop, &mut |_, _| {}).unwrap_err();
     assert!(matches!(error, Error::Stopped), "{error}");
     assert!(start.elapsed() < Duration::from_secs(5));
+}
+
+#[test]
+fn the_caller_can_stop_the_first_transaction_too() {
+    let server = TlsServer::start(|_| Manner::Silent);
+    let plan = Plan { phase_ms_max: 60_000, ..plan(Protocol::Tls13) };
+    let start = Instant::now();
+    let stop = || start.elapsed() > Duration::from_millis(100);
+    let mut side = Server::new("rustls", server.target());
+    let error = run(&plan, &mut side, &stop, &mut |_, _| {}).unwrap_err();
+    assert!(matches!(error, Error::Stopped), "{error}");
+    assert!(start.elapsed() < Duration::from_secs(30));
 }

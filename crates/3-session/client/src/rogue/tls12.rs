@@ -84,6 +84,26 @@ fn established(suite: Suite) -> Rogue {
     rogue
 }
 
+/// So many steps into a handshake; from the fourth on, it is established.
+pub(super) fn advanced(steps: usize) -> Rogue {
+    let suite = Suite::Tls12EcdheRsa;
+    if steps > 3 {
+        return established(suite);
+    }
+    let mut rogue = Rogue::quiet(suite);
+    if steps > 0 {
+        hello(&mut rogue, suite, &extension(23, &[]));
+    }
+    if steps > 1 {
+        show_certificate(&mut rogue, RSA_2048);
+    }
+    if steps > 2 {
+        key_exchange(&mut rogue, &KeyPair::generate(Group::X25519).unwrap());
+    }
+    rogue.deliver().unwrap();
+    rogue
+}
+
 #[test]
 fn with_and_without_the_extended_master_secret() {
     for suite in [Suite::Tls12Rsa, Suite::Tls12EcdheRsa] {
@@ -249,6 +269,35 @@ fn key_exchanges_that_do_not_fit_are_named() {
     let good = body(29, &[9; 32], 0x0804);
     for cut in 0..good.len() {
         assert!(matches!(refusal(&good[..cut]), Violation::Decode { .. }), "{cut}");
+    }
+}
+
+/// RFC 5077 §3.3: only a server that said so in its hello sends one.
+#[test]
+fn a_ticket_that_was_not_promised_is_refused() {
+    for promised in [true, false] {
+        let mut rogue = Rogue::quiet(Suite::Tls12Rsa);
+        hello(&mut rogue, Suite::Tls12Rsa, &if promised { extension(35, &[]) } else { vec![] });
+        show_certificate(&mut rogue, RSA_2048);
+        rogue.say(Message::SERVER_HELLO_DONE, &[]);
+        rogue.say(Message::NEW_SESSION_TICKET, &[0; 6]);
+        if promised {
+            rogue.deliver().unwrap();
+            assert_eq!(rogue.client.facts().tickets, 1);
+        } else {
+            assert!(matches!(rogue.refused().1, Violation::UnexpectedMessage { .. }));
+        }
+    }
+}
+
+#[test]
+fn no_secret_is_in_the_debug_text() {
+    for suite in [Suite::Tls12Rsa, Suite::Tls12EcdheRsa] {
+        let mut rogue = Rogue::quiet(suite);
+        let (master, _) = up_to_finished(&mut rogue, suite, true);
+        let text = format!("{:?} {:?}", rogue.client, rogue.client.config());
+        let secret = format!("{:?}", *master);
+        assert!(text.contains("Tls12") && !text.contains(&secret[1..secret.len() - 1]), "{text}");
     }
 }
 

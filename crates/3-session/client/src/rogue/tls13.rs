@@ -86,26 +86,78 @@ fn established() -> (Rogue, (Traffic, Traffic)) {
     (rogue, application)
 }
 
+/// So many steps into a handshake; from the third on, it is established.
+pub(super) fn advanced(steps: usize) -> Rogue {
+    if steps > 2 {
+        return established().0;
+    }
+    let mut rogue = Rogue::quiet(Suite::Tls13);
+    if steps > 0 {
+        let hello = rogue.hello.clone();
+        say_hello(&mut rogue, &hello);
+    }
+    if steps > 1 {
+        certify(&mut rogue);
+    }
+    rogue.deliver().unwrap();
+    rogue
+}
+
 #[test]
 fn a_wrong_finished_is_found_under_the_right_keys() {
     for bad in [&[0; 32][..], &[], &[0; 33]] {
         let mut rogue = Rogue::quiet(Suite::Tls13);
         let hello = rogue.hello.clone();
-        say_hello(&mut rogue, &hello);
+        let secrets = say_hello(&mut rogue, &hello);
         certify(&mut rogue);
         rogue.say(Message::FINISHED, bad);
         assert_eq!(rogue.refused(), (Phase::Finished, Violation::BadFinished));
         assert!(!rogue.client.is_established());
+        let alert = open_flight(&mut rogue, &mut secrets.client.record_key());
+        assert_eq!(alert, [[AlertLevel::FATAL.0, AlertDescription::DECRYPT_ERROR.0]]);
+    }
+}
+
+/// RFC 8446 §5: once there are keys for it, an alert is protected, too.
+#[test]
+fn a_wrong_signature_is_found_under_the_right_keys_and_told_under_them() {
+    let mut rogue = Rogue::new(Settings::new(Suite::Tls13));
+    let hello = rogue.hello.clone();
+    let secrets = say_hello(&mut rogue, &hello);
+    certify(&mut rogue);
+    assert_eq!(rogue.refused(), (Phase::KeyExchange, Violation::BadSignature));
+    let alert = open_flight(&mut rogue, &mut secrets.client.record_key());
+    assert_eq!(alert, [[AlertLevel::FATAL.0, AlertDescription::DECRYPT_ERROR.0]]);
+}
+
+#[test]
+fn a_request_for_a_certificate_has_no_context_in_a_handshake() {
+    for (context, passes) in [(&[][..], true), (&[7], false)] {
+        let mut rogue = Rogue::quiet(Suite::Tls13);
+        let hello = rogue.hello.clone();
+        say_hello(&mut rogue, &hello);
+        rogue.say(Message::ENCRYPTED_EXTENSIONS, &[0, 0]);
+        rogue.say(Message::CERTIFICATE_REQUEST, &[vector(1, context), vector(2, &[])].concat());
+        if passes {
+            rogue.deliver().unwrap();
+        } else {
+            let (message, field) = (Message::CERTIFICATE_REQUEST, "certificate_request_context");
+            assert_eq!(rogue.refused().1, Violation::IllegalParameter { message, field });
+        }
     }
 }
 
 #[test]
-fn a_wrong_signature_is_found_under_the_right_keys() {
-    let mut rogue = Rogue::new(Settings::new(Suite::Tls13));
-    let hello = rogue.hello.clone();
-    say_hello(&mut rogue, &hello);
-    certify(&mut rogue);
-    assert_eq!(rogue.refused(), (Phase::KeyExchange, Violation::BadSignature));
+fn neither_secrets_nor_data_are_in_the_debug_text() {
+    let (mut rogue, (client, server)) = established();
+    rogue.record(Content::APPLICATION_DATA, &[201, 202, 203]);
+    rogue.deliver().unwrap();
+    assert!(!format!("{:?}", rogue.client).contains("201, 202"));
+    let text = format!("{:?} {:?}", rogue.client, rogue.client.config());
+    for traffic in [client, server] {
+        let secret = traffic.text();
+        assert!(text.contains("Tls13") && !text.contains(&secret[1..secret.len() - 1]), "{text}");
+    }
 }
 
 #[test]
