@@ -12,7 +12,6 @@ use crate::abi::{
     OSSL_PARAM_UTF8_STRING, OSSL_PKEY_PARAM_DIGEST, OSSL_PKEY_PARAM_MGF1_DIGEST,
     OSSL_PKEY_PARAM_PAD_MODE,
 };
-use crate::counters;
 use crate::encryption_padding::{self, OVERHEAD, PREMASTER, public_start};
 use crate::handle::Output;
 use crate::hashing::HashFunction;
@@ -113,7 +112,7 @@ impl AsymCipherContext {
         }
         self.provider.with_workspace(|ws| key.public().public(ws, em))?;
         output.write(em)?;
-        counters::ENCRYPTIONS.count();
+        self.provider.counters.encryptions.count();
         Ok(())
     }
 
@@ -162,7 +161,7 @@ impl AsymCipherContext {
             }
             Padding::Tls => output.write(&*self.premaster(half, em)?)?,
         }
-        counters::DECRYPTIONS.count();
+        self.provider.counters.decryptions.count();
         Ok(())
     }
 

@@ -13,7 +13,6 @@ use crate::abi::{
     OSSL_PKEY_PARAM_RSA_FACTOR2, OSSL_PKEY_PARAM_RSA_FACTOR3, OSSL_PKEY_PARAM_RSA_N,
     OSSL_PKEY_PARAM_SECURITY_BITS,
 };
-use crate::counters;
 use crate::params::{Answers, Numbers, Params};
 use crate::provider::Provider;
 use crate::reason::Reason;
@@ -56,8 +55,8 @@ impl KeySlot {
         } else {
             Err(Reason::SelfTest)
         };
-        let counter = if key.is_ok() { &counters::KEYS } else { &counters::REFUSED_KEYS };
-        counter.count();
+        let counters = &self.provider.counters;
+        if key.is_ok() { &counters.keys } else { &counters.refused_keys }.count();
         self.key = Some(Arc::new(key?));
         Ok(())
     }

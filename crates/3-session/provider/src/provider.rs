@@ -11,11 +11,13 @@ use std::panic::catch_unwind;
 use tollgate_mont::{LaneKernel, LimbKernel};
 use tollgate_rsa::Workspace;
 
+use crate::counters::Counters;
 use crate::reason::Reason;
 use crate::upcalls::Core;
 
 /// What all keys and contexts of a library context share.
 pub(crate) struct Provider {
+    pub(crate) counters: Counters,
     core: Core,
     limbs: LimbKernel,
     lanes: LaneKernel,
@@ -32,6 +34,7 @@ impl Provider {
     pub(crate) fn new(core: Core) -> Result<Self, Reason> {
         match Workspace::new() {
             Ok(workspace) => Ok(Self {
+                counters: Counters::default(),
                 core,
                 limbs: workspace.limb_kernel(),
                 lanes: workspace.lane_kernel(),

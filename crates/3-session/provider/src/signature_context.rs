@@ -7,7 +7,6 @@ use std::sync::Arc;
 
 use tollgate_rsa::{Hash, MODULUS_BITS_MAX, Rejected, Salt};
 
-use crate::counters;
 use crate::handle::Output;
 use crate::hashing::{Digest, HashFunction, Stream};
 use crate::key::Key;
@@ -180,7 +179,7 @@ impl SignatureContext {
         self.encode(key, em, digest)?;
         self.provider.with_workspace(|ws| half.key.private(ws, em))?;
         output.write(em)?;
-        counters::SIGNATURES.count();
+        self.provider.counters.signatures.count();
         Ok(())
     }
 
@@ -228,7 +227,7 @@ impl SignatureContext {
         if !valid {
             return Err(Reason::SignatureInvalid);
         }
-        counters::VERIFICATIONS.count();
+        self.provider.counters.verifications.count();
         Ok(())
     }
 
@@ -254,7 +253,7 @@ impl SignatureContext {
             _ => return Err(Reason::PaddingUnsupported),
         };
         output.write(content.ok_or(Reason::SignatureInvalid)?)?;
-        counters::VERIFICATIONS.count();
+        self.provider.counters.verifications.count();
         Ok(())
     }
 

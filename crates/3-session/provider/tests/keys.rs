@@ -247,30 +247,3 @@ fn threads_share_keys_and_drop_them_in_use() {
     });
     assert_eq!(ours, 8 * 25);
 }
-
-unsafe extern "C" {
-    fn fork() -> c_int;
-    fn waitpid(pid: c_int, status: *mut c_int, options: c_int) -> c_int;
-    fn _exit(status: c_int) -> !;
-}
-
-/// Servers sign once, and then fork workers.
-#[test]
-fn a_forked_child_signs() {
-    let host = Host::module();
-    let key = host.key(&pem("rsa-2048.pem"));
-    let sign = || host.sign(&key, DEMAND, c"SHA256", &[], b"a message");
-    let expected = sign().unwrap();
-    // SAFETY: the child touches this thread's data only, and ends without unwinding.
-    let pid = unsafe { fork() };
-    if pid == 0 {
-        let good = sign().is_ok_and(|signature| signature == expected);
-        // SAFETY: ends the child.
-        unsafe { _exit(if good { 42 } else { 1 }) };
-    }
-    let mut status = 0;
-    // SAFETY: a child of this process, and a place for its status.
-    assert_eq!(unsafe { waitpid(pid, &mut status, 0) }, pid);
-    assert_eq!(status >> 8, 42);
-    assert_eq!(sign().unwrap(), expected);
-}

@@ -96,7 +96,6 @@ impl Crew {
         let log = plan.config.access_log.as_deref();
         let log = log.map(|path| Writer::start(path, start, shared.log())).transpose()?;
         let (writer, to) = log.unzip();
-        shared.begin();
         for go in self.go.drain(..) {
             // A worker that is gone shows when it is joined.
             let _ = go.send(Journal::new(to.clone(), Arc::clone(shared.log())));

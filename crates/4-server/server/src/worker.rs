@@ -225,6 +225,7 @@ impl Worker {
             tally: shared.tally(self.index),
             journal,
             shared,
+            acceptor: &self.acceptor,
             date: &mut self.date,
             scratch: &mut self.scratch,
             draining: self.draining.is_some(),

@@ -14,6 +14,7 @@ use openssl::ssl::{ErrorCode, SslStream};
 
 use crate::config::Limits;
 use crate::counters::Tally;
+use crate::engine::Acceptor;
 use crate::failure::End;
 use crate::http::{Date, RECORD_BYTES_MAX};
 use crate::log::Journal;
@@ -32,11 +33,21 @@ pub(crate) struct Context<'a> {
     pub(crate) tally: &'a Tally,
     pub(crate) journal: &'a mut Journal,
     pub(crate) shared: &'a Shared,
+    pub(crate) acceptor: &'a Acceptor,
     pub(crate) date: &'a mut Date,
     /// Room for what is read, one record's worth.
     pub(crate) scratch: &'a mut [u8; RECORD_BYTES_MAX],
     /// Whether the server stops: responses are finished, nothing new is begun.
     pub(crate) draining: bool,
+}
+
+impl Context<'_> {
+    /// Publishes what the engine has counted; before the handshake that it did it for.
+    fn count_operations(&self) {
+        let operations = self.acceptor.operations();
+        self.tally.signatures.set(operations.signatures);
+        self.tally.decryptions.set(operations.decryptions);
+    }
 }
 
 /// What a connection wants next.
