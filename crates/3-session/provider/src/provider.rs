@@ -53,10 +53,11 @@ impl Provider {
     /// leaves none taken.
     pub(crate) fn with_workspace<T>(&self, run: impl FnOnce(&mut Workspace) -> T) -> T {
         thread_local! {
-            static WORKSPACE: RefCell<Option<Workspace>> = const { RefCell::new(None) };
+            static WORKSPACE: RefCell<Option<Box<Workspace>>> = const { RefCell::new(None) };
         }
-        let fresh = || Workspace::with_kernels(self.limbs, self.lanes);
-        // Taken out and put back: a panic loses it, and at a thread's end there is none.
+        let fresh = || Box::new(Workspace::with_kernels(self.limbs, self.lanes));
+        // Taken out and put back: a panic loses it, and at a thread's end there is none. Boxed: it
+        // is large, and stacks may be small.
         let taken = WORKSPACE.try_with(|cell| cell.take()).ok().flatten();
         let mut workspace = taken.unwrap_or_else(fresh);
         let result = run(&mut workspace);
