@@ -76,6 +76,7 @@ mod asym_cipher;
 mod asym_cipher_context;
 #[cfg(test)]
 mod constant_time;
+mod context;
 mod counters;
 mod dispatch;
 mod encryption_padding;
