@@ -247,3 +247,45 @@ fn threads_share_keys_and_drop_them_in_use() {
     });
     assert_eq!(ours, 8 * 25);
 }
+
+/// What `default` writes and prints of a key that is ours, it exports first.
+#[test]
+fn keys_are_written_and_printed_by_openssl() {
+    let host = Host::module();
+    let theirs = host.key(&pem("rsa-2048.pem"));
+    let ours = host.key_from_numbers(DEMAND, KEYPAIR, &numbers(&theirs)).unwrap();
+    let der = |key: &Key| {
+        let mut out = vec![0; 4096];
+        let mut at = out.as_mut_ptr();
+        // SAFETY: a key, and room for more than it takes.
+        let len = unsafe { libcrypto::i2d_PrivateKey(key.0, &mut at) };
+        out.truncate(usize::try_from(len).unwrap());
+        out
+    };
+    assert_eq!(der(&ours), der(&theirs), "{}", errors());
+    let text = |key: &Key| {
+        // SAFETY: no arguments.
+        let method = unsafe { libcrypto::BIO_s_mem() };
+        // SAFETY: a method.
+        let bio = unsafe { libcrypto::BIO_new(method) };
+        // SAFETY: a BIO and a key.
+        let done = unsafe { libcrypto::EVP_PKEY_print_private(bio, key.0, 0, ptr::null_mut()) };
+        assert_eq!(done, 1, "{}", errors());
+        let mut out = vec![0; 16 * 1024];
+        // SAFETY: a BIO and a buffer.
+        let len = unsafe { libcrypto::BIO_read(bio, out.as_mut_ptr().cast(), 16 * 1024) };
+        out.truncate(usize::try_from(len).unwrap());
+        // SAFETY: freed once.
+        unsafe { libcrypto::BIO_free(bio) };
+        String::from_utf8(out).unwrap()
+    };
+    assert_eq!(text(&ours), text(&theirs));
+    for name in [c"n", c"e", c"d", c"rsa-factor1", c"rsa-coefficient1"] {
+        let mut number = ptr::null_mut();
+        // SAFETY: a key, a name, a place for the number.
+        let got = unsafe { libcrypto::EVP_PKEY_get_bn_param(ours.0, name.as_ptr(), &mut number) };
+        assert_eq!(got, 1, "{name:?}: {}", errors());
+        // SAFETY: freed once.
+        unsafe { libcrypto::BN_free(number) };
+    }
+}
