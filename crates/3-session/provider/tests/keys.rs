@@ -172,6 +172,12 @@ fn bad_numbers_are_refused_with_their_reason() {
     let mut three = good.clone();
     three.push((c"rsa-factor3", vec![7]));
     assert!(make(&three).contains("more than two primes"));
+    for e in [vec![2], vec![1], [&[1][..], &[0; 31], &[1]].concat()] {
+        let mut exponent = good[..2].to_vec();
+        exponent[1].1 = e;
+        let refused = host.key_from_numbers(DEMAND, PUBLIC_KEY, &exponent).map(drop).unwrap_err();
+        assert!(refused.contains("its public exponent"), "{refused}");
+    }
     let small = numbers(&host.key(&pem("rsa-512.pem")));
     assert!(make(&small).contains("not of 1024 to 8192 bits"));
     assert!(make(&good[1..]).contains("a private key needs n, e, d"));
