@@ -1,11 +1,12 @@
 //! A server that cannot start says in one line why, and what to do.
 
+use core::time::Duration;
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
 use crate::rig::{Folder, fetch, run};
-use tollgate_server::{Certificate, Config, Engine, KeyKind, Protocol, Server, Suite};
+use tollgate_server::{Certificate, Config, Engine, KeyKind, Limits, Protocol, Server, Suite};
 
 /// The refusal's one line.
 fn refusal(config: Config) -> String {
@@ -51,6 +52,18 @@ fn settings_that_contradict_each_other() {
     let tls13 =
         Config { suites: vec![Suite::Aes128Gcm], protocols: vec![Protocol::Tls12], ..default() };
     assert_says(tls13, &["none of the suites fits"]);
+}
+
+#[test]
+fn waits_without_end() {
+    for limits in [
+        Limits { handshake: Duration::MAX, ..Limits::default() },
+        Limits { write: Duration::from_secs(86_401), ..Limits::default() },
+    ] {
+        assert_says(Config { limits, ..Config::default() }, &["is longer than a day"]);
+    }
+    let running = Server::start(Config::default()).unwrap();
+    assert_eq!(running.stop(Duration::MAX).workers_lost, 0);
 }
 
 #[test]
