@@ -35,8 +35,6 @@ const PAUSE: Duration = Duration::from_millis(100);
 const ACCEPTS_MAX: usize = 64;
 /// Events taken from the kernel at once.
 const EVENTS_MAX: usize = 1024;
-/// How long a connection may take for its first request when the server stops.
-const FIRST_REQUEST_GRACE: Duration = Duration::from_secs(1);
 
 /// One worker's belongings. Fields are dropped in this order: connections before the TLS context.
 pub(crate) struct Worker {
@@ -286,7 +284,7 @@ impl Worker {
         let keys: Vec<usize> = self.connections.iter().map(|(key, _)| key).collect();
         for key in keys {
             self.with(key, now, journal, |connection, cx| {
-                connection.drain(now + FIRST_REQUEST_GRACE);
+                connection.drain(now);
                 connection.turn(cx)
             });
         }

@@ -74,6 +74,9 @@ impl Connection {
         });
         self.phase = Phase::Reading;
         self.deadline = cx.now + cx.limits.idle;
+        if cx.draining {
+            self.drain(cx.now);
+        }
     }
 
     /// Counts and logs a handshake that did not complete.
