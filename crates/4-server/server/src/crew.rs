@@ -4,6 +4,7 @@ use core::net::SocketAddr;
 use core::time::Duration;
 use std::io;
 use std::net;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::Arc;
 use std::sync::mpsc::{self, Receiver, Sender};
 use std::thread::{self, JoinHandle};
@@ -20,6 +21,7 @@ use crate::error::{Error, Unavailable};
 use crate::ffi::TicketKeys;
 use crate::log::{Journal, SCHEMA, StartLine, Writer};
 use crate::log_time::now_us;
+use crate::notice::Notice;
 use crate::shared::Shared;
 use crate::worker::{WAKE, Worker};
 
@@ -162,11 +164,21 @@ fn work(
     let _ = ready.send(answer);
     drop(ready);
     let cut = match (worker, go.recv()) {
-        (Some(worker), Ok(journal)) => worker.run(journal),
+        (Some(worker), Ok(journal)) => run(worker, journal, index, &plan.shared),
         _ => 0,
     };
     tally.stop_cpu();
     cut
+}
+
+/// Serves; a panic is said at once, because the rest of the server goes on.
+fn run(worker: Worker, journal: Journal, index: usize, shared: &Shared) -> u64 {
+    // What it was changing is gone with the worker; counters are whole at any time.
+    let served = catch_unwind(AssertUnwindSafe(|| worker.run(journal)));
+    served.unwrap_or_else(|panic| {
+        shared.say(&Notice::WorkerLost { worker: index });
+        resume_unwind(panic)
+    })
 }
 
 fn prepare(

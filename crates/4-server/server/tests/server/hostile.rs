@@ -3,11 +3,12 @@
 use core::time::Duration;
 use std::io::{Read as _, Write as _};
 use std::net::Shutdown;
+use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::Instant;
 
 use crate::rig::{self, Rig, bytes, connect, eventually, response, tcp};
-use tollgate_server::{Config, End, Failure, Limits};
+use tollgate_server::{Config, End, Failure, Limits, Notice, Notify};
 
 const SHORT: Duration = Duration::from_millis(300);
 
@@ -157,6 +158,31 @@ fn clients_beyond_the_bound_wait_and_are_served() {
     assert_eq!(rig.running.counters().connections, 2);
     drop(first);
     assert_eq!(waiting.join().unwrap(), bytes(10));
+}
+
+/// Whatever makes a worker panic, here a callback: it is said, the others serve on, and the log does
+/// not pass for whole.
+#[test]
+fn a_worker_that_panics_is_missed() {
+    let said = Arc::new(Mutex::new(Vec::new()));
+    let hear = Arc::clone(&said);
+    let notify = Notify::new(move |notice| {
+        hear.lock().unwrap().push(notice.clone());
+        // Not under the lock, which others need.
+        assert!(!matches!(notice, Notice::ConnectionsMax { .. }), "on purpose");
+    });
+    let limits = Limits { connections_max: 1, ..Limits::default() };
+    let rig = Rig::start(Config { limits, notify, workers: 2, ..Config::default() });
+    let mut clients = Vec::new();
+    eventually("a worker is gone", || {
+        clients.push(tcp(rig.running.addr()));
+        !said.lock().unwrap().is_empty()
+    });
+    drop(clients);
+    let is_lost = |notice: &Notice| matches!(notice, Notice::WorkerLost { .. });
+    eventually("it is missed", || said.lock().unwrap().iter().any(is_lost));
+    let report = rig.running.stop(Duration::from_secs(5));
+    assert_eq!((report.workers_lost, report.log_complete), (1, false));
 }
 
 #[test]
