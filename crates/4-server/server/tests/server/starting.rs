@@ -119,6 +119,8 @@ fn keys_and_certificates() {
     let encrypted = keys().join("rsa-2048-encrypted.pem");
     assert_says(with(&chain, &encrypted), &["it is encrypted", "unencrypted PEM"]);
     assert_says(with(&chain, &folder.0), &["cannot read the private key"]);
+    let endless = Path::new("/dev/zero");
+    assert_says(with(&chain, endless), &["cannot read the private key", "more than 1048576 bytes"]);
     let ed25519 = keys().join("ed25519.pem");
     let chain = certify(&folder, &ed25519);
     assert_says(with(&chain, &ed25519), &["neither RSA nor ECDSA P-256"]);
