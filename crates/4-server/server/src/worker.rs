@@ -16,7 +16,7 @@ use rustix::io::Errno;
 use slab::Slab;
 
 use crate::config::Limits;
-use crate::connection::{Connection, Context, Next, stillborn};
+use crate::connection::{Connection, Context, Next, Socket, stillborn};
 use crate::engine::Acceptor;
 use crate::http::{Date, RECORD_BYTES_MAX};
 use crate::log::Journal;
@@ -121,6 +121,9 @@ impl Worker {
                 }
             }
             for key in core::mem::take(&mut self.again) {
+                if let Some(connection) = self.connections.get_mut(key) {
+                    connection.is_due_again = false;
+                }
                 self.turn(key, now, &mut journal);
             }
             self.accept(now, &mut journal);
@@ -195,7 +198,7 @@ impl Worker {
         let registry = self.poll.registry();
         let heard = registry.register(&mut socket, Token(entry.key()), Interest::READABLE);
         let ssl = heard.ok().and_then(|()| self.acceptor.connection().ok());
-        let stream = ssl.and_then(|ssl| SslStream::new(ssl, socket).ok());
+        let stream = ssl.and_then(|ssl| SslStream::new(ssl, Socket::new(socket)).ok());
         let Some(stream) = stream else {
             // No memory. The client sees its connection closed.
             tally.connections_closed.add(1);
@@ -229,7 +232,12 @@ impl Worker {
             draining: self.draining.is_some(),
         };
         match act(connection, &mut cx) {
-            Next::Again => self.again.push(key),
+            Next::Again => {
+                // Once, however many events it has: each entry is a turn.
+                if !core::mem::replace(&mut connection.is_due_again, true) {
+                    self.again.push(key);
+                }
+            }
             Next::Wait if connection.begins_to_wait_for_room() => {
                 let both = Interest::READABLE | Interest::WRITABLE;
                 // Only a bug makes it fail; then the deadline sees to the connection.

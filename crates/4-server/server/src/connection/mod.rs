@@ -6,6 +6,7 @@
 mod closing;
 mod exchange;
 mod handshake;
+mod socket;
 
 use std::time::Instant;
 
@@ -22,8 +23,9 @@ use crate::shared::Shared;
 use exchange::Exchange;
 use handshake::Session;
 pub(crate) use handshake::stillborn;
+pub(crate) use socket::Socket;
 
-/// Steps that a connection may take before others have their turn: records read or written.
+/// Steps that a connection may take before others have their turn: requests read, records written.
 const STEPS_MAX: u32 = 32;
 
 /// What a connection needs of its worker.
@@ -81,7 +83,7 @@ enum Phase {
 
 /// One connection.
 pub(crate) struct Connection {
-    stream: SslStream<TcpStream>,
+    stream: SslStream<Socket>,
     number: u64,
     opened: Instant,
     phase: Phase,
@@ -90,6 +92,8 @@ pub(crate) struct Connection {
     exchange: Exchange,
     /// Whether its end has been counted and logged.
     concluded: bool,
+    /// Whether its worker has put it down for another turn.
+    pub(crate) is_due_again: bool,
     /// Whether the last step waits for room to write.
     wants_write: bool,
     /// Whether the event loop tells of room to write.
@@ -99,7 +103,7 @@ pub(crate) struct Connection {
 impl Connection {
     /// A connection that has just been accepted.
     pub(crate) fn new(
-        stream: SslStream<TcpStream>,
+        stream: SslStream<Socket>,
         number: u64,
         now: Instant,
         limits: &Limits,
@@ -113,6 +117,7 @@ impl Connection {
             session: None,
             exchange: Exchange::default(),
             concluded: false,
+            is_due_again: false,
             wants_write: false,
             hears_of_room: false,
         }
@@ -121,6 +126,7 @@ impl Connection {
     /// Does what can be done now.
     pub(crate) fn turn(&mut self, cx: &mut Context<'_>) -> Next {
         self.wants_write = false;
+        self.stream.get_mut().begin_turn();
         for _ in 0..STEPS_MAX {
             let step = match self.phase {
                 Phase::Handshake => self.handshake(cx),
@@ -130,6 +136,7 @@ impl Connection {
                 Phase::Lingering => self.linger(cx),
             };
             match step {
+                Step::Blocked if self.stream.get_ref().is_exhausted() => return Next::Again,
                 Step::Blocked => return Next::Wait,
                 Step::Done => return Next::Close,
                 Step::On => {}
@@ -146,7 +153,7 @@ impl Connection {
     }
 
     pub(crate) fn socket(&mut self) -> &mut TcpStream {
-        self.stream.get_mut()
+        self.stream.get_mut().tcp()
     }
 
     /// When to call [`Self::expire`].
