@@ -54,7 +54,9 @@ fn stack_of_job(operation: &mut dyn FnMut()) -> usize {
     }
     unsafe extern "C" fn run(argument: *mut c_void) -> c_int {
         // SAFETY: libcrypto passes a copy of the pointer that it was given.
-        let job = unsafe { &mut **argument.cast::<*mut Job<'_>>() };
+        let job = unsafe { argument.cast::<*mut Job<'_>>().read() };
+        // SAFETY: the caller's job, which it does not touch meanwhile.
+        let job = unsafe { &mut *job };
         let here = 0_u8;
         // The compiler shall not conclude that nobody else writes below.
         let top = black_box(ptr::from_ref(&here).cast_mut());

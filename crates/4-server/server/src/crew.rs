@@ -1,10 +1,11 @@
 //! The worker threads, from outside: hired, prepared, set to work, woken, sent home.
 
 use core::net::SocketAddr;
+use core::panic::AssertUnwindSafe;
 use core::time::Duration;
 use std::io;
 use std::net;
-use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::panic::{catch_unwind, resume_unwind};
 use std::sync::Arc;
 use std::sync::mpsc::{self, Receiver, Sender};
 use std::thread::{self, JoinHandle};

@@ -58,7 +58,7 @@ fn garbage_instead_of_tls() {
     assert_eq!(log.handshakes().len(), 62 + 8);
 }
 
-/// A sound ClientHello of TLS 1.2, and then a key share that is no point of the curve.
+/// A sound `ClientHello` of TLS 1.2, and then a key share that is no point of the curve.
 #[test]
 fn a_bad_key_share_is_the_client_s_doing() {
     let rig = Rig::start(Config { groups: vec![Group::P256], ..Config::default() });
