@@ -5,7 +5,7 @@
 //! and gives it back, so two operations at once never share one. A process that was forked makes
 //! its own.
 
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, MutexGuard, TryLockError};
 
 use tollgate_mont::{Scalar, Word};
 use zeroize::{Zeroize, ZeroizeOnDrop};
@@ -50,10 +50,22 @@ impl<S: Scalar> Pool<S> {
         Pair { blind: vec![S::default(); self.k], unblind: vec![S::default(); self.k], left: 0 }
     }
 
+    /// The idle pairs, unless another thread is at them. Nobody waits: a process that was forked
+    /// meanwhile has no such thread, and would wait for ever.
+    fn idle(&self) -> Option<MutexGuard<'_, Idle<S>>> {
+        match self.idle.try_lock() {
+            Ok(idle) => Some(idle),
+            // a panic elsewhere cannot leave half a pair: pairs move as a whole
+            Err(TryLockError::Poisoned(idle)) => Some(idle.into_inner()),
+            Err(TryLockError::WouldBlock) => None,
+        }
+    }
+
     /// A pair for one operation; with `left` = 0 it must be made first.
     pub(crate) fn take(&self) -> Pair<S> {
-        // a panic elsewhere cannot leave half a pair: pairs move as a whole
-        let mut idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner);
+        let Some(mut idle) = self.idle() else {
+            return self.blank();
+        };
         let process = std::process::id();
         if idle.process != process {
             // After a fork parent and child hold the same pairs: the child makes new ones.
@@ -65,7 +77,9 @@ impl<S: Scalar> Pool<S> {
 
     /// Gives a pair back.
     pub(crate) fn give(&self, pair: Pair<S>) {
-        self.idle.lock().unwrap_or_else(PoisonError::into_inner).pairs.push(pair);
+        if let Some(mut idle) = self.idle() {
+            idle.pairs.push(pair);
+        }
     }
 }
 
@@ -127,6 +141,18 @@ mod tests {
         used.left = 7;
         pool.give(used);
         assert_eq!(pool.take().left, 7);
+    }
+
+    /// As in a process that was forked while another thread held the lock.
+    #[test]
+    fn nobody_waits_for_the_lock() {
+        let pool = Pool::<u64>::new(2, 1);
+        let held = pool.idle.lock().expect("not poisoned");
+        let pair = pool.take();
+        assert_eq!(pair.left, 0);
+        pool.give(pair);
+        drop(held);
+        assert_eq!(pool.idle.lock().expect("not poisoned").pairs.len(), 1);
     }
 
     #[test]

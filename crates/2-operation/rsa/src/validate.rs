@@ -6,7 +6,7 @@
 //! Arithmetic on secrets takes a time that depends on the byte lengths of the numbers alone; the
 //! verdict is public. Products, quotients and remainders are zeroized.
 
-use crypto_bigint::{BoxedUint, ConcatenatingMul, CtEq, CtLt, NonZero};
+use crypto_bigint::{BoxedUint, CtEq, CtLt, Limb, NonZero};
 use zeroize::Zeroizing;
 
 use crate::error::{Error, MODULUS_BITS_MAX, MODULUS_BITS_MIN, Prime, Rejected};
@@ -173,8 +173,21 @@ fn is_inverse(x: &BoxedUint, y: &BoxedUint, m: &BoxedUint) -> bool {
     remainder.is_one().into()
 }
 
+/// Row by row: `concatenating_mul` keeps partial products in large arrays on the stack, which it does
+/// not wipe; callers may have a small stack.
 fn product(x: &BoxedUint, y: &BoxedUint) -> Zeroizing<BoxedUint> {
-    Zeroizing::new(x.concatenating_mul(y))
+    let (x, y) = (x.as_limbs(), y.as_limbs());
+    let bits = u32::try_from(x.len() + y.len()).expect("as short as a key") * Limb::BITS;
+    let mut product = Zeroizing::new(BoxedUint::zero_with_precision(bits));
+    let z = product.as_mut_limbs();
+    for (i, x) in x.iter().enumerate() {
+        let mut carry = Limb::ZERO;
+        for (z, y) in z[i..].iter_mut().zip(y) {
+            (*z, carry) = x.carrying_mul_add(*y, *z, carry);
+        }
+        z[i + y.len()] = carry;
+    }
+    product
 }
 
 fn minus_one(x: &BoxedUint) -> Zeroizing<BoxedUint> {
@@ -211,6 +224,8 @@ const EXPONENT_BITS_MAX: usize = 256;
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used, reason = "tests")]
+
+    use crypto_bigint::ConcatenatingMul as _;
 
     use super::*;
     use crate::parse;

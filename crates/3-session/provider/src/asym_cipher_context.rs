@@ -12,7 +12,7 @@ use crate::abi::{
     OSSL_PARAM_UTF8_STRING, OSSL_PKEY_PARAM_DIGEST, OSSL_PKEY_PARAM_MGF1_DIGEST,
     OSSL_PKEY_PARAM_PAD_MODE,
 };
-use crate::counters;
+use crate::context::Context;
 use crate::encryption_padding::{self, OVERHEAD, PREMASTER, public_start};
 use crate::handle::Output;
 use crate::hashing::HashFunction;
@@ -62,8 +62,8 @@ impl AsRef<Provider> for AsymCipherContext {
     }
 }
 
-impl AsymCipherContext {
-    pub(crate) fn new(provider: Arc<Provider>) -> Self {
+impl Context for AsymCipherContext {
+    fn new(provider: Arc<Provider>) -> Self {
         Self {
             provider,
             key: None,
@@ -75,8 +75,7 @@ impl AsymCipherContext {
         }
     }
 
-    /// Starts an operation; without a key, on the last one.
-    pub(crate) fn init(
+    fn init(
         &mut self,
         key: Option<Arc<Key>>,
         private: bool,
@@ -90,8 +89,58 @@ impl AsymCipherContext {
         self.set(params)
     }
 
+    fn set(&mut self, params: Params<'_>) -> Result<(), Reason> {
+        if let Some(param) = params.find(OSSL_PKEY_PARAM_PAD_MODE) {
+            self.padding = Padding::from_param(param)?;
+        }
+        if let Some(param) = params.find(OSSL_PKEY_PARAM_DIGEST) {
+            self.oaep.hash = hash(param)?;
+        }
+        if let Some(param) = params.find(OSSL_PKEY_PARAM_MGF1_DIGEST) {
+            self.oaep.mgf1 = Some(hash(param)?);
+        }
+        if let Some(param) = params.find(OSSL_ASYM_CIPHER_PARAM_OAEP_LABEL) {
+            self.oaep.label = param.octets().ok_or(Reason::Parameter)?.to_vec();
+        }
+        if let Some(param) = params.find(OSSL_ASYM_CIPHER_PARAM_TLS_CLIENT_VERSION) {
+            self.client_version = version(param)?;
+        }
+        if let Some(param) = params.find(OSSL_ASYM_CIPHER_PARAM_TLS_NEGOTIATED_VERSION) {
+            self.negotiated_version = version(param)?;
+        }
+        if let Some(param) = params.find(OSSL_ASYM_CIPHER_PARAM_IMPLICIT_REJECTION) {
+            self.implicit_rejection = param.integer().ok_or(Reason::Parameter)? != 0;
+        }
+        Ok(())
+    }
+
+    fn describe(&self, answers: &mut Answers<'_>) -> Result<(), Reason> {
+        let (number, name) = match self.padding {
+            Padding::Raw => (3, c"none"),
+            Padding::Oaep => (4, c"oaep"),
+            Padding::Pkcs1 => (1, c"pkcs1"),
+            Padding::Tls => (7, c""), // without a name in OpenSSL too
+        };
+        if answers.asked(OSSL_PKEY_PARAM_PAD_MODE) == Some(OSSL_PARAM_UTF8_STRING) {
+            answers.text(OSSL_PKEY_PARAM_PAD_MODE, name)?;
+        } else {
+            answers.integer(OSSL_PKEY_PARAM_PAD_MODE, number)?;
+        }
+        let (hash, mgf1) = self.oaep.hashes();
+        answers.text(OSSL_PKEY_PARAM_DIGEST, HashFunction::Of(hash).name())?;
+        answers.text(OSSL_PKEY_PARAM_MGF1_DIGEST, HashFunction::Of(mgf1).name())?;
+        let versions = [
+            (OSSL_ASYM_CIPHER_PARAM_TLS_CLIENT_VERSION, self.client_version),
+            (OSSL_ASYM_CIPHER_PARAM_TLS_NEGOTIATED_VERSION, self.negotiated_version),
+            (OSSL_ASYM_CIPHER_PARAM_IMPLICIT_REJECTION, u16::from(self.implicit_rejection)),
+        ];
+        versions.into_iter().try_for_each(|(key, value)| answers.integer(key, value.into()))
+    }
+}
+
+impl AsymCipherContext {
     /// Encrypts a message.
-    pub(crate) fn encrypt(&self, mut output: Output, message: &[u8]) -> Result<(), Reason> {
+    pub(crate) fn encrypt(&self, output: &mut Output, message: &[u8]) -> Result<(), Reason> {
         let key = self.key.as_ref().ok_or(Reason::KeyMissing)?;
         let size = key.size();
         if output.is_question() {
@@ -113,12 +162,12 @@ impl AsymCipherContext {
         }
         self.provider.with_workspace(|ws| key.public().public(ws, em))?;
         output.write(em)?;
-        counters::ENCRYPTIONS.count();
+        self.provider.counters.encryptions.count();
         Ok(())
     }
 
     /// Decrypts a ciphertext.
-    pub(crate) fn decrypt(&self, mut output: Output, ciphertext: &[u8]) -> Result<(), Reason> {
+    pub(crate) fn decrypt(&self, output: &mut Output, ciphertext: &[u8]) -> Result<(), Reason> {
         let key = self.key.as_ref().ok_or(Reason::KeyMissing)?;
         let half = key.private()?;
         let size = key.size();
@@ -162,7 +211,7 @@ impl AsymCipherContext {
             }
             Padding::Tls => output.write(&*self.premaster(half, em)?)?,
         }
-        counters::DECRYPTIONS.count();
+        self.provider.counters.decryptions.count();
         Ok(())
     }
 
@@ -189,56 +238,6 @@ impl AsymCipherContext {
         }
         let alternative = Some(self.negotiated_version).filter(|&version| version != 0);
         Ok(encryption_padding::premaster(em, self.client_version, alternative, substitute))
-    }
-
-    /// Sets what the parameters say.
-    pub(crate) fn set(&mut self, params: Params<'_>) -> Result<(), Reason> {
-        if let Some(param) = params.find(OSSL_PKEY_PARAM_PAD_MODE) {
-            self.padding = Padding::from_param(param)?;
-        }
-        if let Some(param) = params.find(OSSL_PKEY_PARAM_DIGEST) {
-            self.oaep.hash = hash(param)?;
-        }
-        if let Some(param) = params.find(OSSL_PKEY_PARAM_MGF1_DIGEST) {
-            self.oaep.mgf1 = Some(hash(param)?);
-        }
-        if let Some(param) = params.find(OSSL_ASYM_CIPHER_PARAM_OAEP_LABEL) {
-            self.oaep.label = param.octets().ok_or(Reason::Parameter)?.to_vec();
-        }
-        if let Some(param) = params.find(OSSL_ASYM_CIPHER_PARAM_TLS_CLIENT_VERSION) {
-            self.client_version = version(param)?;
-        }
-        if let Some(param) = params.find(OSSL_ASYM_CIPHER_PARAM_TLS_NEGOTIATED_VERSION) {
-            self.negotiated_version = version(param)?;
-        }
-        if let Some(param) = params.find(OSSL_ASYM_CIPHER_PARAM_IMPLICIT_REJECTION) {
-            self.implicit_rejection = param.integer().ok_or(Reason::Parameter)? != 0;
-        }
-        Ok(())
-    }
-
-    /// Answers what is asked.
-    pub(crate) fn describe(&self, answers: &mut Answers<'_>) -> Result<(), Reason> {
-        let (number, name) = match self.padding {
-            Padding::Raw => (3, c"none"),
-            Padding::Oaep => (4, c"oaep"),
-            Padding::Pkcs1 => (1, c"pkcs1"),
-            Padding::Tls => (7, c""), // without a name in OpenSSL too
-        };
-        if answers.asked(OSSL_PKEY_PARAM_PAD_MODE) == Some(OSSL_PARAM_UTF8_STRING) {
-            answers.text(OSSL_PKEY_PARAM_PAD_MODE, name)?;
-        } else {
-            answers.integer(OSSL_PKEY_PARAM_PAD_MODE, number)?;
-        }
-        let (hash, mgf1) = self.oaep.hashes();
-        answers.text(OSSL_PKEY_PARAM_DIGEST, HashFunction::Of(hash).name())?;
-        answers.text(OSSL_PKEY_PARAM_MGF1_DIGEST, HashFunction::Of(mgf1).name())?;
-        let versions = [
-            (OSSL_ASYM_CIPHER_PARAM_TLS_CLIENT_VERSION, self.client_version),
-            (OSSL_ASYM_CIPHER_PARAM_TLS_NEGOTIATED_VERSION, self.negotiated_version),
-            (OSSL_ASYM_CIPHER_PARAM_IMPLICIT_REJECTION, u16::from(self.implicit_rejection)),
-        ];
-        versions.into_iter().try_for_each(|(key, value)| answers.integer(key, value.into()))
     }
 }
 

@@ -8,7 +8,7 @@ use tollgate_rsa::Hash;
 use zeroize::Zeroizing;
 
 use crate::encryption_padding::{self, PREMASTER};
-use crate::{implicit_rejection, oaep};
+use crate::{handle, implicit_rejection, oaep};
 
 /// A message with good padding and one with bad padding, of 128 bytes, secret.
 fn messages() -> [Vec<u8>; 2] {
@@ -56,6 +56,24 @@ fn oaep_is_decoded_in_constant_time() {
             assert_eq!(oaep::decode(&mut em, hash, hash, b"").is_ok(), expected);
         }
     });
+}
+
+#[test]
+fn what_is_handed_over_is_the_caller_s() {
+    if !memcheck::running_on_valgrind() {
+        return rerun::under_memcheck("constant_time::what_is_handed_over_is_the_caller_s");
+    }
+    let (mut buffer, mut length) = ([0; 128], 0);
+    let [secret, _] = messages();
+    let before = memcheck::count_errors();
+    let mut output = handle::tests::output(&mut buffer, &mut length);
+    output.write(&secret).expect("it fits");
+    output.hand_over();
+    if core::hint::black_box(buffer[100] == 7) {
+        core::hint::black_box(&buffer);
+    }
+    assert_eq!(memcheck::count_errors(), before);
+    assert_eq!(length, 128);
 }
 
 #[test]

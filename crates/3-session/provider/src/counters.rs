@@ -1,43 +1,46 @@
-//! What the provider has done since the process started: relaxed counters of the whole process.
+//! What a provider has done in its library context: relaxed counters.
 //!
 //! A forked process starts with its parent's numbers; whoever counts per process subtracts them.
 #![forbid(unsafe_code)]
 
+use core::ffi::CStr;
 use core::sync::atomic::{AtomicU64, Ordering};
 
-/// Operations that ended well, and keys; numbers since the process started.
+/// Operations that ended well, and keys, since the provider was loaded.
 ///
-/// The provider answers the same by `OSSL_PROVIDER_get_params`, as unsigned integers of 64 bits
-/// named `tollgate-signatures` and so on.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Counters {
-    /// `tollgate-signatures`: private operations that made a signature.
-    pub signatures: u64,
-    /// `tollgate-verifications`: signatures found valid, messages recovered from them included.
-    pub verifications: u64,
-    /// `tollgate-decryptions`: private operations that decrypted, whatever the padding held.
-    pub decryptions: u64,
-    /// `tollgate-encryptions`: messages encrypted.
-    pub encryptions: u64,
-    /// `tollgate-keys`: keys imported.
-    pub keys: u64,
-    /// `tollgate-refused-keys`: keys refused, which OpenSSL's own provider then serves.
-    pub refused_keys: u64,
+/// `OSSL_PROVIDER_get_params` answers them as unsigned integers, by the names of
+/// [`all`](Self::all).
+#[derive(Default)]
+pub(crate) struct Counters {
+    /// Private operations that made a signature.
+    pub(crate) signatures: Counter,
+    /// Signatures found valid, messages recovered from them included.
+    pub(crate) verifications: Counter,
+    /// Private operations that decrypted, whatever the padding held.
+    pub(crate) decryptions: Counter,
+    /// Messages encrypted.
+    pub(crate) encryptions: Counter,
+    /// Keys imported.
+    pub(crate) keys: Counter,
+    /// Keys refused, which OpenSSL's own provider then serves.
+    pub(crate) refused_keys: Counter,
 }
 
-/// The counters of this process, over all library contexts that loaded the provider.
-pub fn counters() -> Counters {
-    Counters {
-        signatures: SIGNATURES.read(),
-        verifications: VERIFICATIONS.read(),
-        decryptions: DECRYPTIONS.read(),
-        encryptions: ENCRYPTIONS.read(),
-        keys: KEYS.read(),
-        refused_keys: REFUSED_KEYS.read(),
+impl Counters {
+    pub(crate) fn all(&self) -> [(&'static CStr, &Counter); 6] {
+        [
+            (c"tollgate-signatures", &self.signatures),
+            (c"tollgate-verifications", &self.verifications),
+            (c"tollgate-decryptions", &self.decryptions),
+            (c"tollgate-encryptions", &self.encryptions),
+            (c"tollgate-keys", &self.keys),
+            (c"tollgate-refused-keys", &self.refused_keys),
+        ]
     }
 }
 
 /// A number of events, on a cache line of its own.
+#[derive(Default)]
 #[repr(align(64))]
 pub(crate) struct Counter(AtomicU64);
 
@@ -46,14 +49,7 @@ impl Counter {
         self.0.fetch_add(1, Ordering::Relaxed);
     }
 
-    fn read(&self) -> u64 {
+    pub(crate) fn read(&self) -> u64 {
         self.0.load(Ordering::Relaxed)
     }
 }
-
-pub(crate) static SIGNATURES: Counter = Counter(AtomicU64::new(0));
-pub(crate) static VERIFICATIONS: Counter = Counter(AtomicU64::new(0));
-pub(crate) static DECRYPTIONS: Counter = Counter(AtomicU64::new(0));
-pub(crate) static ENCRYPTIONS: Counter = Counter(AtomicU64::new(0));
-pub(crate) static KEYS: Counter = Counter(AtomicU64::new(0));
-pub(crate) static REFUSED_KEYS: Counter = Counter(AtomicU64::new(0));

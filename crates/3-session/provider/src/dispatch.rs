@@ -22,7 +22,6 @@ use crate::abi::{
     OSSL_PARAM_UNSIGNED_INTEGER, OSSL_PARAM_UTF8_PTR, OSSL_PROV_PARAM_BUILDINFO,
     OSSL_PROV_PARAM_NAME, OSSL_PROV_PARAM_STATUS, OSSL_PROV_PARAM_VERSION,
 };
-use crate::counters::counters;
 use crate::params::Answers;
 use crate::provider::{Provider, entry, entry_object};
 use crate::reason::{REASONS, Reason};
@@ -143,16 +142,8 @@ fn describe(provider: &Provider, answers: &mut Answers<'_>) -> Result<(), Reason
     answers.text(OSSL_PROV_PARAM_VERSION, VERSION)?;
     answers.text(OSSL_PROV_PARAM_BUILDINFO, VERSION)?;
     answers.integer(OSSL_PROV_PARAM_STATUS, i64::from(provider.is_healthy()))?;
-    let counters = counters();
-    for (key, count) in [
-        (c"tollgate-signatures", counters.signatures),
-        (c"tollgate-verifications", counters.verifications),
-        (c"tollgate-decryptions", counters.decryptions),
-        (c"tollgate-encryptions", counters.encryptions),
-        (c"tollgate-keys", counters.keys),
-        (c"tollgate-refused-keys", counters.refused_keys),
-    ] {
-        answers.integer(key, i64::try_from(count).unwrap_or(i64::MAX))?;
+    for (key, counter) in provider.counters.all() {
+        answers.integer(key, i64::try_from(counter.read()).unwrap_or(i64::MAX))?;
     }
     Ok(())
 }

@@ -1,6 +1,7 @@
 //! Keys: from OpenSSL's numbers to ours, and back.
 #![forbid(unsafe_code)]
 
+use core::ffi::CStr;
 use std::sync::Arc;
 
 use tollgate_rsa::{Hash, KeyParts, PrivateKey, PublicKey};
@@ -13,7 +14,6 @@ use crate::abi::{
     OSSL_PKEY_PARAM_RSA_FACTOR2, OSSL_PKEY_PARAM_RSA_FACTOR3, OSSL_PKEY_PARAM_RSA_N,
     OSSL_PKEY_PARAM_SECURITY_BITS,
 };
-use crate::counters;
 use crate::params::{Answers, Numbers, Params};
 use crate::provider::Provider;
 use crate::reason::Reason;
@@ -56,8 +56,8 @@ impl KeySlot {
         } else {
             Err(Reason::SelfTest)
         };
-        let counter = if key.is_ok() { &counters::KEYS } else { &counters::REFUSED_KEYS };
-        counter.count();
+        let counters = &self.provider.counters;
+        if key.is_ok() { &counters.keys } else { &counters.refused_keys }.count();
         self.key = Some(Arc::new(key?));
         Ok(())
     }
@@ -148,18 +148,10 @@ impl Key {
         let mut numbers = Numbers::default();
         numbers.push(OSSL_PKEY_PARAM_RSA_N, &self.public().modulus());
         numbers.push(OSSL_PKEY_PARAM_RSA_E, &self.public().exponent());
-        let Some(half) = self.private().ok().filter(|_| with_private) else {
-            return numbers;
-        };
-        for (key, number) in [
-            (OSSL_PKEY_PARAM_RSA_D, &half.parts.d),
-            (OSSL_PKEY_PARAM_RSA_FACTOR1, &half.parts.p),
-            (OSSL_PKEY_PARAM_RSA_FACTOR2, &half.parts.q),
-            (OSSL_PKEY_PARAM_RSA_EXPONENT1, &half.parts.d_p),
-            (OSSL_PKEY_PARAM_RSA_EXPONENT2, &half.parts.d_q),
-            (OSSL_PKEY_PARAM_RSA_COEFFICIENT1, &half.parts.q_inv),
-        ] {
-            numbers.push(key, number);
+        if let Self::Private(half) = self
+            && with_private
+        {
+            half.secrets().into_iter().for_each(|(key, number)| numbers.push(key, number));
         }
         numbers
     }
@@ -173,7 +165,11 @@ impl Key {
         answers.integer(OSSL_PKEY_PARAM_MAX_SIZE, integer(public.size()))?;
         answers.text(OSSL_PKEY_PARAM_DEFAULT_DIGEST, c"SHA256")?;
         answers.number(OSSL_PKEY_PARAM_RSA_N, &public.modulus())?;
-        answers.number(OSSL_PKEY_PARAM_RSA_E, &public.exponent())
+        answers.number(OSSL_PKEY_PARAM_RSA_E, &public.exponent())?;
+        let Self::Private(half) = self else {
+            return Ok(());
+        };
+        half.secrets().into_iter().try_for_each(|(key, number)| answers.number(key, number))
     }
 
     /// Whether the private operation is one: of a random number, checked with e. The numbers fitted
@@ -188,6 +184,21 @@ impl Key {
         number[0] = 0; // below n
         let result = provider.with_workspace(|ws| half.key.private(ws, &mut number));
         result.map_err(|_| Reason::KeyInconsistent)
+    }
+}
+
+impl PrivateHalf {
+    /// The secret numbers by name, for whoever holds the key and asks.
+    fn secrets(&self) -> [(&'static CStr, &[u8]); 6] {
+        let parts = &self.parts;
+        [
+            (OSSL_PKEY_PARAM_RSA_D, &parts.d),
+            (OSSL_PKEY_PARAM_RSA_FACTOR1, &parts.p),
+            (OSSL_PKEY_PARAM_RSA_FACTOR2, &parts.q),
+            (OSSL_PKEY_PARAM_RSA_EXPONENT1, &parts.d_p),
+            (OSSL_PKEY_PARAM_RSA_EXPONENT2, &parts.d_q),
+            (OSSL_PKEY_PARAM_RSA_COEFFICIENT1, &parts.q_inv),
+        ]
     }
 }
 

@@ -60,7 +60,15 @@
 //!   encryption. Padding checks take constant time.
 //!
 //! One operation at a time, on the calling thread; no threads are started. Each thread keeps
-//! scratch memory. Panics end at the boundary. [`counters`] tells what was done.
+//! scratch memory. Panics end at the boundary.
+//!
+//! # Counters
+//!
+//! `OSSL_PROVIDER_get_params` tells what was done in its library context since the provider was
+//! loaded there: `tollgate-signatures`, `tollgate-verifications`, `tollgate-decryptions`,
+//! `tollgate-encryptions`, `tollgate-keys` (imported) and `tollgate-refused-keys` (which OpenSSL's
+//! own provider then serves), unsigned integers of 64 bits. Operations count when they ended well;
+//! a decryption, whatever the padding held.
 
 mod abi;
 mod algorithm_id;
@@ -68,6 +76,7 @@ mod asym_cipher;
 mod asym_cipher_context;
 #[cfg(test)]
 mod constant_time;
+mod context;
 mod counters;
 mod dispatch;
 mod encryption_padding;
@@ -91,7 +100,6 @@ mod upcalls;
 use core::ffi::{c_int, c_void};
 
 pub use abi::{OSSL_CORE_HANDLE, OSSL_DISPATCH, OSSL_provider_init_fn as InitFunction};
-pub use counters::{Counters, counters};
 
 /// What `OSSL_PROVIDER_add_builtin` takes: the provider, for a program that links this crate.
 pub fn init_function() -> InitFunction {

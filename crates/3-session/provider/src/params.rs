@@ -167,8 +167,8 @@ impl<'a> Answers<'a> {
             return Err(Reason::Parameter);
         };
         param.return_size = param.data_size;
-        let mut padded = vec![0; zeros];
-        padded.extend_from_slice(big_endian);
+        let mut padded = Zeroizing::new(vec![0; param.data_size]);
+        padded[zeros..].copy_from_slice(big_endian);
         store(param, &swap_native(&padded));
         Ok(())
     }

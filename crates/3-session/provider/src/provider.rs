@@ -11,11 +11,13 @@ use std::panic::catch_unwind;
 use tollgate_mont::{LaneKernel, LimbKernel};
 use tollgate_rsa::Workspace;
 
+use crate::counters::Counters;
 use crate::reason::Reason;
 use crate::upcalls::Core;
 
 /// What all keys and contexts of a library context share.
 pub(crate) struct Provider {
+    pub(crate) counters: Counters,
     core: Core,
     limbs: LimbKernel,
     lanes: LaneKernel,
@@ -32,6 +34,7 @@ impl Provider {
     pub(crate) fn new(core: Core) -> Result<Self, Reason> {
         match Workspace::new() {
             Ok(workspace) => Ok(Self {
+                counters: Counters::default(),
                 core,
                 limbs: workspace.limb_kernel(),
                 lanes: workspace.lane_kernel(),
@@ -46,14 +49,15 @@ impl Provider {
 
     /// Runs an operation with this thread's kernels and scratch memory.
     ///
-    /// Memory per thread needs no lock, so a fork in the middle of another thread's operation
-    /// leaves none taken.
+    /// Memory per thread needs no lock, and blinding pairs wait for none, so a child that was forked
+    /// in the middle of another thread's operation goes on.
     pub(crate) fn with_workspace<T>(&self, run: impl FnOnce(&mut Workspace) -> T) -> T {
         thread_local! {
-            static WORKSPACE: RefCell<Option<Workspace>> = const { RefCell::new(None) };
+            static WORKSPACE: RefCell<Option<Box<Workspace>>> = const { RefCell::new(None) };
         }
-        let fresh = || Workspace::with_kernels(self.limbs, self.lanes);
-        // Taken out and put back: a panic loses it, and at a thread's end there is none.
+        let fresh = || Box::new(Workspace::with_kernels(self.limbs, self.lanes));
+        // Taken out and put back: a panic loses it, and at a thread's end there is none. Boxed: it
+        // is large, and stacks may be small.
         let taken = WORKSPACE.try_with(|cell| cell.take()).ok().flatten();
         let mut workspace = taken.unwrap_or_else(fresh);
         let result = run(&mut workspace);

@@ -31,6 +31,7 @@ reasons! {
         or fetch with -provider=tollgate to use another provider";
     Fault = 7, c"the check after the private operation failed and nothing was released: \
         test this machine's memory and processor";
+    KeyExponent = 27, c"key refused: its public exponent is even, below 3 or above 2^256";
     KeyIncomplete = 8, c"key refused: a private key needs n, e, d, both primes and the CRT numbers";
     KeyInconsistent = 9, c"key refused: its numbers do not fit each other";
     KeyMissing = 10, c"no RSA key was set: init with a key first";
@@ -59,6 +60,9 @@ impl From<Error> for Reason {
             Error::Unavailable(Unavailable::Random) => Self::Random,
             Error::Rejected(rejected) => match rejected {
                 Rejected::DigestLength { .. } => Self::DigestLength,
+                Rejected::ExponentEven
+                | Rejected::ExponentLarge { .. }
+                | Rejected::ExponentSmall => Self::KeyExponent,
                 Rejected::MessageRange => Self::MessageRange,
                 Rejected::ModulusSmall { .. } => Self::MessageLong,
                 Rejected::MultiPrime => Self::KeyMultiPrime,

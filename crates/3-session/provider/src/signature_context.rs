@@ -7,11 +7,11 @@ use std::sync::Arc;
 
 use tollgate_rsa::{Hash, MODULUS_BITS_MAX, Rejected, Salt};
 
-use crate::counters;
+use crate::context::Context;
 use crate::handle::Output;
 use crate::hashing::{Digest, HashFunction, Stream};
 use crate::key::Key;
-use crate::params::Params;
+use crate::params::{Answers, Params};
 use crate::provider::Provider;
 use crate::reason::Reason;
 use crate::signature_padding::{Padding, SaltLength, decode, encode};
@@ -48,8 +48,8 @@ impl AsRef<Provider> for SignatureContext {
     }
 }
 
-impl SignatureContext {
-    pub(crate) fn new(provider: Arc<Provider>) -> Self {
+impl Context for SignatureContext {
+    fn new(provider: Arc<Provider>) -> Self {
         Self {
             provider,
             key: None,
@@ -61,8 +61,7 @@ impl SignatureContext {
         }
     }
 
-    /// Starts an operation on a digest, or on raw bytes; without a key, on the last one.
-    pub(crate) fn init(
+    fn init(
         &mut self,
         key: Option<Arc<Key>>,
         private: bool,
@@ -72,6 +71,16 @@ impl SignatureContext {
         self.set(params)
     }
 
+    fn set(&mut self, params: Params<'_>) -> Result<(), Reason> {
+        self.apply(params)
+    }
+
+    fn describe(&self, answers: &mut Answers<'_>) -> Result<(), Reason> {
+        self.answer(answers)
+    }
+}
+
+impl SignatureContext {
     /// Starts an operation on a message; without a name, with the last digest.
     pub(crate) fn digest_init(
         &mut self,
@@ -112,7 +121,7 @@ impl SignatureContext {
     }
 
     /// Signs the message.
-    pub(crate) fn digest_sign_final(&mut self, mut output: Output) -> Result<(), Reason> {
+    pub(crate) fn digest_sign_final(&mut self, output: &mut Output) -> Result<(), Reason> {
         if output.is_question() {
             output.set_length(self.key()?.size());
             return Ok(());
@@ -123,7 +132,7 @@ impl SignatureContext {
     }
 
     /// Signs a whole message, or the rest of one; ready for the next one after.
-    pub(crate) fn digest_sign(&mut self, output: Output, rest: &[u8]) -> Result<(), Reason> {
+    pub(crate) fn digest_sign(&mut self, output: &mut Output, rest: &[u8]) -> Result<(), Reason> {
         if output.is_question() {
             return self.digest_sign_final(output);
         }
@@ -166,7 +175,7 @@ impl SignatureContext {
     }
 
     /// Signs a digest, or raw bytes if no hash function was named.
-    pub(crate) fn sign(&self, mut output: Output, digest: &[u8]) -> Result<(), Reason> {
+    pub(crate) fn sign(&self, output: &mut Output, digest: &[u8]) -> Result<(), Reason> {
         let key = self.key()?;
         let half = key.private()?;
         let size = key.size();
@@ -180,7 +189,7 @@ impl SignatureContext {
         self.encode(key, em, digest)?;
         self.provider.with_workspace(|ws| half.key.private(ws, em))?;
         output.write(em)?;
-        counters::SIGNATURES.count();
+        self.provider.counters.signatures.count();
         Ok(())
     }
 
@@ -228,14 +237,14 @@ impl SignatureContext {
         if !valid {
             return Err(Reason::SignatureInvalid);
         }
-        counters::VERIFICATIONS.count();
+        self.provider.counters.verifications.count();
         Ok(())
     }
 
     /// What was signed: the digest if its hash function is named, else the content.
     pub(crate) fn verify_recover(
         &self,
-        mut output: Output,
+        output: &mut Output,
         signature: &[u8],
     ) -> Result<(), Reason> {
         let key = self.key()?;
@@ -254,7 +263,7 @@ impl SignatureContext {
             _ => return Err(Reason::PaddingUnsupported),
         };
         output.write(content.ok_or(Reason::SignatureInvalid)?)?;
-        counters::VERIFICATIONS.count();
+        self.provider.counters.verifications.count();
         Ok(())
     }
 

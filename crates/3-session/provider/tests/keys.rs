@@ -172,6 +172,12 @@ fn bad_numbers_are_refused_with_their_reason() {
     let mut three = good.clone();
     three.push((c"rsa-factor3", vec![7]));
     assert!(make(&three).contains("more than two primes"));
+    for e in [vec![2], vec![1], [&[1][..], &[0; 31], &[1]].concat()] {
+        let mut exponent = good[..2].to_vec();
+        exponent[1].1 = e;
+        let refused = host.key_from_numbers(DEMAND, PUBLIC_KEY, &exponent).map(drop).unwrap_err();
+        assert!(refused.contains("its public exponent"), "{refused}");
+    }
     let small = numbers(&host.key(&pem("rsa-512.pem")));
     assert!(make(&small).contains("not of 1024 to 8192 bits"));
     assert!(make(&good[1..]).contains("a private key needs n, e, d"));
@@ -248,29 +254,44 @@ fn threads_share_keys_and_drop_them_in_use() {
     assert_eq!(ours, 8 * 25);
 }
 
-unsafe extern "C" {
-    fn fork() -> c_int;
-    fn waitpid(pid: c_int, status: *mut c_int, options: c_int) -> c_int;
-    fn _exit(status: c_int) -> !;
-}
-
-/// Servers sign once, and then fork workers.
+/// What `default` writes and prints of a key that is ours, it exports first.
 #[test]
-fn a_forked_child_signs() {
+fn keys_are_written_and_printed_by_openssl() {
     let host = Host::module();
-    let key = host.key(&pem("rsa-2048.pem"));
-    let sign = || host.sign(&key, DEMAND, c"SHA256", &[], b"a message");
-    let expected = sign().unwrap();
-    // SAFETY: the child touches this thread's data only, and ends without unwinding.
-    let pid = unsafe { fork() };
-    if pid == 0 {
-        let good = sign().is_ok_and(|signature| signature == expected);
-        // SAFETY: ends the child.
-        unsafe { _exit(if good { 42 } else { 1 }) };
+    let theirs = host.key(&pem("rsa-2048.pem"));
+    let ours = host.key_from_numbers(DEMAND, KEYPAIR, &numbers(&theirs)).unwrap();
+    let der = |key: &Key| {
+        let mut out = vec![0; 4096];
+        let mut at = out.as_mut_ptr();
+        // SAFETY: a key, and room for more than it takes.
+        let len = unsafe { libcrypto::i2d_PrivateKey(key.0, &mut at) };
+        out.truncate(usize::try_from(len).unwrap());
+        out
+    };
+    assert_eq!(der(&ours), der(&theirs), "{}", errors());
+    let text = |key: &Key| {
+        // SAFETY: no arguments.
+        let method = unsafe { libcrypto::BIO_s_mem() };
+        // SAFETY: a method.
+        let bio = unsafe { libcrypto::BIO_new(method) };
+        // SAFETY: a BIO and a key.
+        let done = unsafe { libcrypto::EVP_PKEY_print_private(bio, key.0, 0, ptr::null_mut()) };
+        assert_eq!(done, 1, "{}", errors());
+        let mut out = vec![0; 16 * 1024];
+        // SAFETY: a BIO and a buffer.
+        let len = unsafe { libcrypto::BIO_read(bio, out.as_mut_ptr().cast(), 16 * 1024) };
+        out.truncate(usize::try_from(len).unwrap());
+        // SAFETY: freed once.
+        unsafe { libcrypto::BIO_free(bio) };
+        String::from_utf8(out).unwrap()
+    };
+    assert_eq!(text(&ours), text(&theirs));
+    for name in [c"n", c"e", c"d", c"rsa-factor1", c"rsa-coefficient1"] {
+        let mut number = ptr::null_mut();
+        // SAFETY: a key, a name, a place for the number.
+        let got = unsafe { libcrypto::EVP_PKEY_get_bn_param(ours.0, name.as_ptr(), &mut number) };
+        assert_eq!(got, 1, "{name:?}: {}", errors());
+        // SAFETY: freed once.
+        unsafe { libcrypto::BN_free(number) };
     }
-    let mut status = 0;
-    // SAFETY: a child of this process, and a place for its status.
-    assert_eq!(unsafe { waitpid(pid, &mut status, 0) }, pid);
-    assert_eq!(status >> 8, 42);
-    assert_eq!(sign().unwrap(), expected);
 }

@@ -2,8 +2,9 @@
 
 use core::fmt;
 use core::str::FromStr;
+use std::fs::File;
+use std::io::{self, Read as _};
 use std::path::PathBuf;
-use std::{fs, io};
 
 use openssl::asn1::Asn1Time;
 use openssl::bn::{BigNum, MsbOption};
@@ -21,7 +22,7 @@ use crate::error::{Error, Rejected, Unavailable, one_line};
 use crate::suite::UnknownName;
 
 /// The longest PEM file that is read, in bytes.
-const PEM_BYTES_MAX: u64 = 1024 * 1024;
+const PEM_BYTES_MAX: usize = 1024 * 1024;
 
 /// Where a server's certificate and key come from.
 #[derive(Clone)]
@@ -188,12 +189,15 @@ impl Credentials {
 /// A whole file that is not absurdly long.
 fn read(what: &'static str, path: &PathBuf) -> Result<Zeroizing<Vec<u8>>, Error> {
     let refuse = |why| Rejected::unreadable(what, path, why);
-    let length = fs::metadata(path).map_err(refuse)?.len();
-    if length > PEM_BYTES_MAX {
-        let why = format!("{length} bytes, more than {PEM_BYTES_MAX}: not a key or certificate");
+    let file = File::open(path).map_err(refuse)?;
+    // In one piece: a key that moves leaves a copy behind. Devices have no length to ask for.
+    let mut bytes = Zeroizing::new(Vec::with_capacity(PEM_BYTES_MAX + 1));
+    file.take(PEM_BYTES_MAX as u64 + 1).read_to_end(&mut bytes).map_err(refuse)?;
+    if bytes.len() > PEM_BYTES_MAX {
+        let why = format!("more than {PEM_BYTES_MAX} bytes: not a key or certificate");
         return Err(refuse(io::Error::new(io::ErrorKind::InvalidData, why)).into());
     }
-    Ok(Zeroizing::new(fs::read(path).map_err(refuse)?))
+    Ok(bytes)
 }
 
 fn self_signed(kind: KeyKind) -> Result<Credentials, Error> {

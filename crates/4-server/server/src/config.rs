@@ -13,6 +13,9 @@ use crate::{Certificate, Notify};
 /// The most worker threads of one server.
 pub const WORKERS_MAX: usize = 1024;
 
+/// The longest that a server waits for anything: a day.
+pub(crate) const WAIT_MAX: Duration = Duration::from_secs(24 * 60 * 60);
+
 /// Who does the private-key operations of a server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Engine {
@@ -121,7 +124,8 @@ impl Default for Config {
 
 /// The bounds of every queue and the limit of every wait of a server.
 ///
-/// Time limits are looked at every 100 ms, so a wait may last that much longer.
+/// Time limits are looked at every 100 ms, so a wait may last that much longer. None is longer than
+/// a day.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
     /// From accepting a connection to the end of its handshake.
@@ -211,6 +215,9 @@ impl Limits {
         ];
         if let Some((name, _)) = times.iter().find(|(_, time)| time.is_zero()) {
             return Err(Misuse::ZeroLimit(name));
+        }
+        if let Some((name, _)) = times.iter().find(|(_, time)| *time > WAIT_MAX) {
+            return Err(Misuse::LongLimit(name));
         }
         if !(256..=1024 * 1024).contains(&self.request_bytes_max) {
             return Err(Misuse::RequestBytes(self.request_bytes_max));

@@ -73,11 +73,8 @@ impl Counters {
 pub struct Signer {
     /// The OpenSSL provider that every worker's key was seen to sign with at start.
     pub provider: String,
-    /// Private-key operations that this provider counted since the server started; `None` for
-    /// OpenSSL's own, which does not count.
-    ///
-    /// Our provider counts for the whole process: with two servers on engine `tollgate` in one
-    /// process, each shows the operations of both.
+    /// Private-key operations that this provider counted in the workers' library contexts since
+    /// the server started; `None` for OpenSSL's own, which does not count.
     pub operations: Option<SignerOperations>,
 }
 
@@ -97,12 +94,6 @@ impl SignerOperations {
         self.signatures + self.decryptions
     }
 
-    /// What the provider has counted since the process started.
-    pub(crate) fn of_process() -> Self {
-        let counters = tollgate_provider::counters();
-        Self { signatures: counters.signatures, decryptions: counters.decryptions }
-    }
-
     pub(crate) const fn since(self, earlier: Self) -> Self {
         Self {
             signatures: self.signatures.saturating_sub(earlier.signatures),
@@ -118,11 +109,16 @@ pub(crate) struct Count(AtomicU64);
 impl Count {
     pub(crate) fn add(&self, n: u64) {
         // One writer: no locked instruction is needed.
-        self.0.store(self.0.load(Ordering::Relaxed).wrapping_add(n), Ordering::Relaxed);
+        self.set(self.0.load(Ordering::Relaxed).wrapping_add(n));
+    }
+
+    /// Whoever reads this number sees all that its thread counted before.
+    pub(crate) fn set(&self, n: u64) {
+        self.0.store(n, Ordering::Release);
     }
 
     pub(crate) fn read(&self) -> u64 {
-        self.0.load(Ordering::Relaxed)
+        self.0.load(Ordering::Acquire)
     }
 }
 
@@ -132,6 +128,8 @@ impl Count {
 pub(crate) struct Tally {
     pub(crate) connections: Count,
     pub(crate) connections_closed: Count,
+    pub(crate) signatures: Count,
+    pub(crate) decryptions: Count,
     pub(crate) handshakes_full: Count,
     pub(crate) handshakes_resumed: Count,
     pub(crate) handshakes_failed: [Count; Failure::ALL.len()],
@@ -182,6 +180,14 @@ impl Tally {
 fn duration(time: rustix::time::Timespec) -> Duration {
     let seconds = u64::try_from(time.tv_sec).unwrap_or(0);
     Duration::new(seconds, u32::try_from(time.tv_nsec).unwrap_or(0))
+}
+
+/// What the workers' providers counted, for an engine that counts.
+pub(crate) fn operations(tallies: &[Tally]) -> SignerOperations {
+    SignerOperations {
+        signatures: tallies.iter().map(|tally| tally.signatures.read()).sum(),
+        decryptions: tallies.iter().map(|tally| tally.decryptions.read()).sum(),
+    }
 }
 
 /// The sum over all workers; log and signer are left for the caller.

@@ -1,9 +1,11 @@
 //! The worker threads, from outside: hired, prepared, set to work, woken, sent home.
 
 use core::net::SocketAddr;
+use core::panic::AssertUnwindSafe;
 use core::time::Duration;
 use std::io;
 use std::net;
+use std::panic::{catch_unwind, resume_unwind};
 use std::sync::Arc;
 use std::sync::mpsc::{self, Receiver, Sender, SyncSender};
 use std::thread::{self, JoinHandle};
@@ -20,6 +22,7 @@ use crate::error::{Error, Unavailable};
 use crate::ffi::TicketKeys;
 use crate::log::{Journal, Line, SCHEMA, StartLine, Writer};
 use crate::log_time::now_us;
+use crate::notice::Notice;
 use crate::shared::Shared;
 use crate::worker::{WAKE, Worker};
 
@@ -85,7 +88,6 @@ impl Crew {
         let shared = &plan.shared;
         let log = start_log(&plan.config, plan.credentials.kind, address, shared)?;
         let (writer, to) = log.unzip();
-        shared.begin();
         for go in self.go.drain(..) {
             // A worker that is gone shows when it is joined.
             let _ = go.send(Journal::new(to.clone(), Arc::clone(shared.log())));
@@ -173,11 +175,21 @@ fn work(
     let _ = ready.send(answer);
     drop(ready);
     let cut = match (worker, go.recv()) {
-        (Some(worker), Ok(journal)) => worker.run(journal),
+        (Some(worker), Ok(journal)) => run(worker, journal, index, &plan.shared),
         _ => 0,
     };
     tally.stop_cpu();
     cut
+}
+
+/// Serves; a panic is said at once, because the rest of the server goes on.
+fn run(worker: Worker, journal: Journal, index: usize, shared: &Shared) -> u64 {
+    // What it was changing is gone with the worker; counters are whole at any time.
+    let served = catch_unwind(AssertUnwindSafe(|| worker.run(journal)));
+    served.unwrap_or_else(|panic| {
+        shared.say(&Notice::WorkerLost { worker: index });
+        resume_unwind(panic)
+    })
 }
 
 fn prepare(

@@ -17,6 +17,7 @@ use openssl::ssl::{
 
 use crate::certificate::{Credentials, KeyKind};
 use crate::config::{Config, Engine, Resumption};
+use crate::counters::SignerOperations;
 use crate::error::{Error, Misuse, Rejected, Unavailable};
 use crate::ffi::{self, TicketKeys};
 use crate::suite::{Group, Protocol, Suite};
@@ -47,8 +48,11 @@ impl Engine {
 /// before the providers, and those before the library.
 pub(crate) struct Acceptor {
     context: SslContext,
-    _providers: Vec<Provider>,
+    providers: Vec<Provider>,
     library: LibCtx,
+    engine: Engine,
+    /// What the engine's provider had counted when it was proven.
+    before: SignerOperations,
 }
 
 impl Acceptor {
@@ -77,7 +81,11 @@ impl Acceptor {
         let rsa_kx = config.suites_of(Protocol::Tls12, credentials.kind);
         let decrypts = rsa_kx.iter().any(|suite| suite.is_rsa_key_exchange());
         prove(config.engine, &library, &key, credentials.kind, decrypts)?;
-        Ok(Self { context: context.build(), _providers: providers, library })
+        let context = context.build();
+        let before = SignerOperations::default();
+        let mut this = Self { context, providers, library, engine: config.engine, before };
+        this.before = this.operations();
+        Ok(this)
     }
 
     /// Where everything of this context is fetched.
@@ -88,6 +96,14 @@ impl Acceptor {
     /// The server's key, in that library.
     pub(crate) fn key(&self) -> &PKeyRef<Private> {
         self.context.private_key().expect("`new` gives the context a key")
+    }
+
+    /// The private-key operations for connections so far; none for an engine that does not count.
+    pub(crate) fn operations(&self) -> SignerOperations {
+        match (self.engine, self.providers.last()) {
+            (Engine::Tollgate, Some(provider)) => ffi::operations(provider).since(self.before),
+            _ => SignerOperations::default(),
+        }
     }
 
     /// A new connection, before its handshake.

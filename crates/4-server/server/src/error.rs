@@ -24,6 +24,8 @@ pub enum Error {
 /// Settings that contradict the documented contract.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Misuse {
+    /// A time limit of more than a day.
+    LongLimit(&'static str),
     /// No group for Diffie-Hellman.
     NoGroup,
     /// No version of TLS.
@@ -173,6 +175,9 @@ impl fmt::Display for Error {
 impl fmt::Display for Misuse {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
+            Self::LongLimit(name) => {
+                write!(f, "the limit `{name}` is longer than a day: give a shorter one")
+            }
             Self::NoGroup => f.write_str("no group for Diffie-Hellman: give at least one"),
             Self::NoProtocol => f.write_str("no version of TLS to speak: give at least one"),
             Self::NoSuite { key } => write!(

@@ -130,13 +130,13 @@ impl Broken {
     }
 
     fn of_stack(stack: &ErrorStack) -> Self {
-        let Some(first) = stack.errors().first() else {
+        // libcrypto's errors stand before libssl's verdict: a point that is not on its curve is the
+        // client's doing, a signature that failed is ours.
+        let verdict = stack.errors().iter().find(|error| error.library_code() == LIB_SSL);
+        let Some(verdict) = verdict else {
             return Self::by(Failure::Internal);
         };
-        if first.library_code() != LIB_SSL {
-            return Self::by(Failure::Internal);
-        }
-        let reason = first.reason_code();
+        let reason = verdict.reason_code();
         if let Ok(alert) = u8::try_from(reason - ALERT_REASONS) {
             return Self { failure: Failure::Alert, alert: Some(alert) };
         }

@@ -4,7 +4,7 @@
 //! The only `unsafe` of this crate is here. Signatures are those of OpenSSL 3.0's headers.
 #![allow(unsafe_code, reason = "declarations of libssl, libcrypto and libc")]
 
-use core::ffi::{CStr, c_char, c_int, c_long, c_uchar, c_void};
+use core::ffi::{CStr, c_char, c_int, c_long, c_uchar, c_uint, c_void};
 use core::ptr;
 use core::time::Duration;
 
@@ -12,9 +12,12 @@ use foreign_types::{ForeignType, ForeignTypeRef};
 use openssl::error::ErrorStack;
 use openssl::lib_ctx::LibCtxRef;
 use openssl::pkey::{PKey, PKeyRef, Private};
+use openssl::provider::ProviderRef;
 use openssl::ssl::{SslContextBuilder, SslMethod, SslRef};
 use openssl_sys as sys;
 use tollgate_provider::InitFunction;
+
+use crate::counters::SignerOperations;
 
 /// `SSL_CTRL_SET_TLSEXT_TICKET_KEYS` of `openssl/tls1.h`.
 const SET_TICKET_KEYS: c_int = 59;
@@ -22,6 +25,9 @@ const SET_TICKET_KEYS: c_int = 59;
 const GET_NEGOTIATED_GROUP: c_int = 134;
 /// `TLSEXT_nid_unknown` of `openssl/tls1.h`: the group has no number in OpenSSL's table of objects.
 const NID_UNKNOWN: c_long = 0x100_0000;
+
+/// `OSSL_PARAM_UNSIGNED_INTEGER` of `openssl/core.h`.
+const UNSIGNED_INTEGER: c_uint = 2;
 
 /// A ticket key as OpenSSL takes it: a name of 16 bytes, an HMAC key of 32, an AES key of 32.
 pub(crate) type TicketKeys = [u8; 80];
@@ -36,6 +42,10 @@ unsafe extern "C" {
         libctx: *mut sys::OSSL_LIB_CTX,
         name: *const c_char,
         init: InitFunction,
+    ) -> c_int;
+    fn OSSL_PROVIDER_get_params(
+        provider: *const sys::OSSL_PROVIDER,
+        params: *mut sys::OSSL_PARAM,
     ) -> c_int;
     fn OSSL_PROVIDER_get0_name(provider: *const sys::OSSL_PROVIDER) -> *const c_char;
     fn d2i_AutoPrivateKey_ex(
@@ -103,6 +113,34 @@ pub(crate) fn add_builtin(
     // SAFETY: valid pointers; OpenSSL copies the name; `init` is a provider's entry point.
     let added = unsafe { OSSL_PROVIDER_add_builtin(library.as_ptr(), name.as_ptr(), init) };
     if succeeded(added) { Ok(()) } else { Err(ErrorStack::get()) }
+}
+
+/// The private-key operations that our provider has counted in its library context. Another
+/// provider leaves the question alone: zero.
+pub(crate) fn operations(provider: &ProviderRef) -> SignerOperations {
+    let (mut signatures, mut decryptions) = (0_u64, 0_u64);
+    let ask = |key: &CStr, count: &mut u64| sys::OSSL_PARAM {
+        key: key.as_ptr(),
+        data_type: UNSIGNED_INTEGER,
+        data: ptr::from_mut(count).cast(),
+        data_size: size_of::<u64>(),
+        return_size: usize::MAX,
+    };
+    let end = sys::OSSL_PARAM {
+        key: ptr::null(),
+        data_type: 0,
+        data: ptr::null_mut(),
+        data_size: 0,
+        return_size: 0,
+    };
+    let mut questions = [
+        ask(c"tollgate-signatures", &mut signatures),
+        ask(c"tollgate-decryptions", &mut decryptions),
+        end,
+    ];
+    // SAFETY: a provider, and parameters up to a NULL key whose numbers live here.
+    unsafe { OSSL_PROVIDER_get_params(provider.as_ptr(), questions.as_mut_ptr()) };
+    SignerOperations { signatures, decryptions }
 }
 
 /// A private key in `library`, from any of the DER encodings that OpenSSL knows.

@@ -18,7 +18,7 @@ use openssl::ssl::SslStream;
 use crate::certificate::{Credentials, KeyKind};
 use crate::config::{Config, Limits};
 pub use crate::connection::Transport;
-use crate::connection::{self, Context, Next};
+use crate::connection::{self, Context, Next, Patient};
 use crate::crew::start_log;
 use crate::engine::Acceptor;
 use crate::error::{Error, Unavailable};
@@ -67,7 +67,6 @@ impl Worker {
         let kind = credentials.kind;
         let shared = Shared::new(1, config.engine, kind, root, notices);
         let (writer, to) = start_log(config, kind, config.address, &shared)?.unzip();
-        shared.begin();
         let journal = Journal::new(to, Arc::clone(shared.log()));
         let belongings = Belongings {
             journal: Some(journal),
@@ -94,7 +93,7 @@ impl Worker {
     pub fn accept<S: Transport>(&self, transport: S) -> Result<Connection<'_, S>, Error> {
         let doing = || Unavailable::openssl("making a connection");
         let ssl = self.acceptor.connection().map_err(doing())?;
-        let stream = SslStream::new(ssl, transport).map_err(doing())?;
+        let stream = SslStream::new(ssl, Patient::new(transport)).map_err(doing())?;
         let mut belongings = self.belongings.borrow_mut();
         belongings.accepted += 1;
         self.shared.tally(0).connections.add(1);
@@ -183,6 +182,7 @@ impl<S: Transport> Connection<'_, S> {
             tally: shared.tally(0),
             journal,
             shared,
+            acceptor: &self.worker.acceptor,
             date,
             scratch,
             draining: false,

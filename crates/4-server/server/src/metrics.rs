@@ -71,7 +71,7 @@ impl Collector for Snapshot {
         family.counter("log_lines_lost", "Access-log lines lost", counters.log_lines_lost)?;
         if let Some(operations) = counters.signer.operations {
             let kinds = [("sign", operations.signatures), ("decrypt", operations.decryptions)];
-            let help = "Private-key operations that the engine's provider counted in this process";
+            let help = "Private-key operations that the engine's provider counted";
             family.counters("private_operations", help, "kind", kinds)?;
         }
         Ok(())

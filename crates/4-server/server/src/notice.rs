@@ -32,6 +32,11 @@ pub enum Notice {
         /// Private-key operations of the engine since the server started.
         private_operations: u64,
     },
+    /// A worker panicked: its connections are gone, and the log lacks what became of them.
+    WorkerLost {
+        /// Its number, from zero.
+        worker: usize,
+    },
 }
 
 impl fmt::Display for Notice {
@@ -58,6 +63,11 @@ impl fmt::Display for Notice {
                 "{full_handshakes} full handshakes but {private_operations} private-key operations \
                  of the engine asked for: another provider signed; do not trust this run"
             ),
+            Self::WorkerLost { worker } => write!(
+                f,
+                "worker {worker} panicked and serves no more: please report it, and start the \
+                 server again"
+            ),
         }
     }
 }
@@ -67,7 +77,8 @@ impl fmt::Display for Notice {
 pub struct Notify(Arc<dyn Fn(&Notice) + Send + Sync>);
 
 impl Notify {
-    /// Calls `to` from whichever thread has something to say; it should return quickly.
+    /// Calls `to` from whichever thread has something to say; it should return quickly, and not
+    /// panic.
     pub fn new(to: impl Fn(&Notice) + Send + Sync + 'static) -> Self {
         Self(Arc::new(to))
     }
@@ -93,7 +104,7 @@ impl fmt::Debug for Notify {
 #[derive(Debug)]
 pub(crate) struct Notices {
     notify: Notify,
-    said: [AtomicBool; 5],
+    said: [AtomicBool; 6],
 }
 
 impl Notices {
@@ -108,6 +119,7 @@ impl Notices {
             Notice::LogFailed { .. } => 2,
             Notice::LogLost => 3,
             Notice::SilentFallback { .. } => 4,
+            Notice::WorkerLost { .. } => 5,
         };
         if !self.said[kind].swap(true, Ordering::Relaxed) {
             (self.notify.0)(notice);

@@ -10,7 +10,7 @@ use std::time::Instant;
 use zeroize::Zeroizing;
 
 use crate::certificate::{Credentials, KeyKind};
-use crate::config::Config;
+use crate::config::{Config, WAIT_MAX};
 use crate::counters::Counters;
 use crate::crew::{Crew, Plan};
 use crate::error::{Error, Unavailable};
@@ -115,7 +115,7 @@ impl Running {
 
     /// Stops it: no new connections; requests under way, and those that connections already open
     /// have sent, are answered until `limit` has passed; then the rest is cut off and the log is
-    /// written. Takes at most three seconds longer than `limit`.
+    /// written. Takes at most three seconds longer than `limit`, of which a day counts at most.
     #[must_use = "the report tells what was cut off or lost"]
     pub fn stop(mut self, limit: Duration) -> Report {
         self.end(limit)
@@ -124,7 +124,7 @@ impl Running {
     fn end(&mut self, limit: Duration) -> Report {
         self.stopped = true;
         let begun = Instant::now();
-        let deadline = begun + limit;
+        let deadline = begun + limit.min(WAIT_MAX);
         self.shared.stop(deadline);
         self.crew.wake();
         let (connections_cut, workers_lost) = self.crew.join(deadline + STOP_MARGIN);
@@ -164,7 +164,7 @@ pub struct Report {
     pub connections_cut: u64,
     /// Workers that panicked or did not end; anything but zero is a bug.
     pub workers_lost: usize,
-    /// Whether every line of the access log was written; true without a log.
+    /// Whether every line of the access log was written, the stop line too; true without a log.
     pub log_complete: bool,
     /// How long stopping took.
     pub took: Duration,

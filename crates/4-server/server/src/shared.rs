@@ -1,12 +1,12 @@
 //! What the workers of a server share, all of it read-only or counted for oneself.
 
 use core::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
 use crate::certificate::KeyKind;
 use crate::config::Engine;
-use crate::counters::{self, Counters, Signer, SignerOperations, Tally};
+use crate::counters::{self, Counters, Signer, Tally};
 use crate::http::Root;
 use crate::log::LogState;
 use crate::metrics;
@@ -20,8 +20,6 @@ pub(crate) struct Shared {
     root: Option<Root>,
     log: Arc<LogState>,
     notices: Arc<Notices>,
-    /// What the provider had counted when the server began to serve.
-    before: OnceLock<SignerOperations>,
     stopping: AtomicBool,
     stop: Mutex<Option<Instant>>,
 }
@@ -41,7 +39,6 @@ impl Shared {
             root,
             log: Arc::new(LogState::new(Arc::clone(&notices))),
             notices,
-            before: OnceLock::new(),
             stopping: AtomicBool::new(false),
             stop: Mutex::new(None),
         }
@@ -61,11 +58,6 @@ impl Shared {
 
     pub(crate) fn say(&self, notice: &Notice) {
         self.notices.say(notice);
-    }
-
-    /// Called when all workers have proven their engine and before the first connection.
-    pub(crate) fn begin(&self) {
-        let _ = self.before.set(SignerOperations::of_process());
     }
 
     /// Tells the workers to finish what is under way until `deadline`.
@@ -88,10 +80,9 @@ impl Shared {
         let mut counters = counters::sum(&self.tallies);
         counters.log_lines = self.log.written();
         counters.log_lines_lost = self.log.lost();
-        let before = self.before.get().copied().unwrap_or_default();
         let operations = match self.engine {
             Engine::OpenSsl => None,
-            Engine::Tollgate => Some(SignerOperations::of_process().since(before)),
+            Engine::Tollgate => Some(counters::operations(&self.tallies)),
         };
         counters.signer = Signer { provider: self.engine.provider().to_owned(), operations };
         if let Some(operations) = operations

@@ -16,7 +16,7 @@ use rustix::io::Errno;
 use slab::Slab;
 
 use crate::config::Limits;
-use crate::connection::{Connection, Context, Next, stillborn};
+use crate::connection::{Connection, Context, Next, Patient, stillborn};
 use crate::engine::Acceptor;
 use crate::http::{Date, RECORD_BYTES_MAX};
 use crate::log::Journal;
@@ -35,8 +35,6 @@ const PAUSE: Duration = Duration::from_millis(100);
 const ACCEPTS_MAX: usize = 64;
 /// Events taken from the kernel at once.
 const EVENTS_MAX: usize = 1024;
-/// How long a connection may take for its first request when the server stops.
-const FIRST_REQUEST_GRACE: Duration = Duration::from_secs(1);
 
 /// One worker's belongings. Fields are dropped in this order: connections before the TLS context.
 pub(crate) struct Worker {
@@ -123,6 +121,9 @@ impl Worker {
                 }
             }
             for key in core::mem::take(&mut self.again) {
+                if let Some(connection) = self.connections.get_mut(key) {
+                    connection.is_due_again = false;
+                }
                 self.turn(key, now, &mut journal);
             }
             self.accept(now, &mut journal);
@@ -197,7 +198,7 @@ impl Worker {
         let registry = self.poll.registry();
         let heard = registry.register(&mut socket, Token(entry.key()), Interest::READABLE);
         let ssl = heard.ok().and_then(|()| self.acceptor.connection().ok());
-        let stream = ssl.and_then(|ssl| SslStream::new(ssl, socket).ok());
+        let stream = ssl.and_then(|ssl| SslStream::new(ssl, Patient::new(socket)).ok());
         let Some(stream) = stream else {
             // No memory. The client sees its connection closed.
             tally.connections_closed.add(1);
@@ -225,12 +226,18 @@ impl Worker {
             tally: shared.tally(self.index),
             journal,
             shared,
+            acceptor: &self.acceptor,
             date: &mut self.date,
             scratch: &mut self.scratch,
             draining: self.draining.is_some(),
         };
         match act(connection, &mut cx) {
-            Next::Again => self.again.push(key),
+            Next::Again => {
+                // Once, however many events it has: each entry is a turn.
+                if !core::mem::replace(&mut connection.is_due_again, true) {
+                    self.again.push(key);
+                }
+            }
             Next::Wait if connection.begins_to_wait_for_room() => {
                 let both = Interest::READABLE | Interest::WRITABLE;
                 // Only a bug makes it fail; then the deadline sees to the connection.
@@ -286,7 +293,7 @@ impl Worker {
         let keys: Vec<usize> = self.connections.iter().map(|(key, _)| key).collect();
         for key in keys {
             self.with(key, now, journal, |connection, cx| {
-                connection.drain(now + FIRST_REQUEST_GRACE);
+                connection.drain(now);
                 connection.turn(cx)
             });
         }

@@ -1,4 +1,4 @@
-//! Two engines in one process, and the proof of who signed. One test: counters are of the process.
+//! Two engines in one process, and the proof of who signed.
 #![allow(clippy::unwrap_used, reason = "tests")]
 
 #[path = "server/rig.rs"]
@@ -20,6 +20,21 @@ fn start(engine: Engine, kind: KeyKind) -> Rig {
         workers: 2,
         ..Config::default()
     })
+}
+
+/// Each counts what it did itself, from the start.
+#[test]
+fn two_servers_on_one_engine_do_not_share_counters() {
+    let kind = KeyKind::Rsa { bits: 2048 };
+    let servers = [start(Engine::Tollgate, kind), start(Engine::Tollgate, kind)];
+    for times in 0..3 {
+        for (server, n) in servers.iter().zip([0, times]) {
+            let expected = SignerOperations { signatures: n, decryptions: 0 };
+            let counters = server.running.counters();
+            assert_eq!((counters.signer.operations, counters.handshakes_full), (Some(expected), n));
+        }
+        fetch(&[&servers[1].url("/bytes/10")]);
+    }
 }
 
 #[test]

@@ -14,7 +14,7 @@ use crate::signature_padding::{Padding, SaltLength};
 
 impl SignatureContext {
     /// Sets what the parameters say.
-    pub(crate) fn set(&mut self, params: Params<'_>) -> Result<(), Reason> {
+    pub(super) fn apply(&mut self, params: Params<'_>) -> Result<(), Reason> {
         if let Some(param) = params.find(OSSL_PKEY_PARAM_DIGEST) {
             let name = param.text().ok_or(Reason::Parameter)?;
             let md = HashFunction::from_name(name).ok_or(Reason::DigestUnsupported)?;
@@ -47,7 +47,7 @@ impl SignatureContext {
     }
 
     /// Answers what is asked.
-    pub(crate) fn describe(&self, answers: &mut Answers<'_>) -> Result<(), Reason> {
+    pub(super) fn answer(&self, answers: &mut Answers<'_>) -> Result<(), Reason> {
         let by_name =
             |answers: &Answers<'_>, key| answers.asked(key) == Some(OSSL_PARAM_UTF8_STRING);
         if answers.asked(OSSL_SIGNATURE_PARAM_ALGORITHM_ID).is_some() {

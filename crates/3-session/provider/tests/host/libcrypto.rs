@@ -96,6 +96,22 @@ unsafe extern "C" {
         selection: c_int,
         params: *mut *mut OSSL_PARAM,
     ) -> c_int;
+    pub(crate) fn EVP_PKEY_print_private(
+        out: *mut BIO,
+        key: *const EVP_PKEY,
+        indent: c_int,
+        context: *mut c_void,
+    ) -> c_int;
+    pub(crate) fn i2d_PrivateKey(key: *const EVP_PKEY, out: *mut *mut u8) -> c_int;
+    pub(crate) fn BIO_s_mem() -> *const c_void;
+    pub(crate) fn BIO_new(method: *const c_void) -> *mut BIO;
+    pub(crate) fn BIO_read(bio: *mut BIO, out: *mut c_void, len: c_int) -> c_int;
+    pub(crate) fn EVP_PKEY_get_bn_param(
+        key: *const EVP_PKEY,
+        name: *const c_char,
+        number: *mut *mut c_void,
+    ) -> c_int;
+    pub(crate) fn BN_free(number: *mut c_void);
     pub(crate) fn OSSL_PARAM_free(params: *mut OSSL_PARAM);
 
     pub(crate) fn EVP_PKEY_CTX_new_from_name(

@@ -10,7 +10,6 @@ use core::ffi::{CStr, c_int};
 use core::ptr;
 use std::ffi::CString;
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use libcrypto::{EVP_PKEY, OSSL_LIB_CTX, OSSL_PARAM, OSSL_PROVIDER};
 pub(crate) use operation::{MdContext, Operation};
@@ -26,8 +25,6 @@ pub(crate) struct Host {
     pub(crate) context: *mut OSSL_LIB_CTX,
     default: *mut OSSL_PROVIDER,
     tollgate: *mut OSSL_PROVIDER,
-    /// Counters are the process's: one test at a time.
-    _turn: MutexGuard<'static, ()>,
 }
 
 // SAFETY: libcrypto's contexts and providers may be used by any thread.
@@ -69,8 +66,6 @@ impl Host {
     }
 
     fn new(prepare: impl FnOnce(*mut OSSL_LIB_CTX) -> String) -> Self {
-        static TURN: Mutex<()> = Mutex::new(());
-        let turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
         // SAFETY: no arguments.
         let context = unsafe { libcrypto::OSSL_LIB_CTX_new() };
         let name = CString::new(prepare(context)).unwrap();
@@ -83,7 +78,7 @@ impl Host {
         let default = load(c"default");
         let tollgate = load(&name);
         assert_eq!(errors(), "", "loading leaves no errors");
-        Self { context, default, tollgate, _turn: turn }
+        Self { context, default, tollgate }
     }
 
     /// A counter of the provider, by its name without `tollgate-`.

@@ -1,11 +1,16 @@
 //! The last phases: `close_notify`, then waiting for the client to close too; and time limits.
 
-use std::io;
+use core::time::Duration;
+use std::io::{self, Read as _};
+use std::time::Instant;
 
 use openssl::ssl::ShutdownResult;
 
 use super::{Connection, Context, Phase, Step, Transport};
 use crate::failure::{Broken, End, Failure};
+
+/// How long a connection may take for its first request when the server stops.
+const FIRST_REQUEST_GRACE: Duration = Duration::from_secs(1);
 
 impl<S: Transport> Connection<S> {
     /// Ends the connection as TLS wants it.
@@ -73,10 +78,10 @@ impl<S: Transport> Connection<S> {
         }
     }
 
-    /// The server stops: a connection without a request so far gets until `grace` for its first.
-    pub(crate) fn drain(&mut self, grace: std::time::Instant) {
+    /// The server stops: who waits for a request has no longer than this for it.
+    pub(crate) fn drain(&mut self, now: Instant) {
         if self.phase == Phase::Reading && self.exchange.is_between_requests() {
-            self.deadline = self.deadline.min(grace);
+            self.deadline = self.deadline.min(now + FIRST_REQUEST_GRACE);
         }
     }
 

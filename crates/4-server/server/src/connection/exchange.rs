@@ -97,7 +97,10 @@ impl<S: Transport> Connection<S> {
         self.exchange.inbox.drain(..request.head_bytes);
         let too_long = request.body_bytes > cx.limits.request_bytes_max as u64;
         let response = if too_long {
-            Response::refusal(Status::ContentTooLarge)
+            Response {
+                head_only: request.method == "HEAD",
+                ..Response::refusal(Status::ContentTooLarge)
+            }
         } else {
             self.exchange.skip = request.body_bytes;
             Response::to(&request, cx.shared.root(), || cx.shared.metrics())

@@ -59,6 +59,7 @@ impl<S: Transport> Connection<S> {
     fn completed(&mut self, cx: &mut Context<'_>) {
         let session = Session::of(self.stream.ssl());
         self.session = Some(session);
+        cx.count_operations();
         let count =
             if session.resumed { &cx.tally.handshakes_resumed } else { &cx.tally.handshakes_full };
         count.add(1);
@@ -73,11 +74,15 @@ impl<S: Transport> Connection<S> {
         });
         self.phase = Phase::Reading;
         self.deadline = cx.now + cx.limits.idle;
+        if cx.draining {
+            self.drain(cx.now);
+        }
     }
 
     /// Counts and logs a handshake that did not complete.
     pub(super) fn failed(&mut self, broken: Broken, cx: &mut Context<'_>) {
         self.concluded = true;
+        cx.count_operations();
         cx.tally.handshakes_failed[broken.failure as usize].add(1);
         cx.journal.push(cx.now, || {
             Line::Handshake(HandshakeLine {

@@ -6,6 +6,7 @@
 mod closing;
 mod exchange;
 mod handshake;
+mod patient;
 
 use std::io::{self, Read, Write};
 use std::net::Shutdown;
@@ -16,6 +17,7 @@ use openssl::ssl::{ErrorCode, SslStream};
 
 use crate::config::Limits;
 use crate::counters::Tally;
+use crate::engine::Acceptor;
 use crate::failure::End;
 use crate::http::{Date, RECORD_BYTES_MAX};
 use crate::log::Journal;
@@ -23,8 +25,9 @@ use crate::shared::Shared;
 use exchange::Exchange;
 use handshake::Session;
 pub(crate) use handshake::stillborn;
+pub(crate) use patient::Patient;
 
-/// Steps that a connection may take before others have their turn: records read or written.
+/// Steps that a connection may take before others have their turn: requests read, records written.
 const STEPS_MAX: u32 = 32;
 
 /// What a connection needs of its worker.
@@ -34,11 +37,21 @@ pub(crate) struct Context<'a> {
     pub(crate) tally: &'a Tally,
     pub(crate) journal: &'a mut Journal,
     pub(crate) shared: &'a Shared,
+    pub(crate) acceptor: &'a Acceptor,
     pub(crate) date: &'a mut Date,
     /// Room for what is read, one record's worth.
     pub(crate) scratch: &'a mut [u8; RECORD_BYTES_MAX],
     /// Whether the server stops: responses are finished, nothing new is begun.
     pub(crate) draining: bool,
+}
+
+impl Context<'_> {
+    /// Publishes what the engine has counted; before the handshake that it did it for.
+    fn count_operations(&self) {
+        let operations = self.acceptor.operations();
+        self.tally.signatures.set(operations.signatures);
+        self.tally.decryptions.set(operations.decryptions);
+    }
 }
 
 /// What a connection wants next.
@@ -88,7 +101,7 @@ impl Transport for TcpStream {
 
 /// One connection.
 pub(crate) struct Connection<S> {
-    stream: SslStream<S>,
+    stream: SslStream<Patient<S>>,
     number: u64,
     opened: Instant,
     phase: Phase,
@@ -97,6 +110,8 @@ pub(crate) struct Connection<S> {
     exchange: Exchange,
     /// Whether its end has been counted and logged.
     concluded: bool,
+    /// Whether its worker has put it down for another turn.
+    pub(crate) is_due_again: bool,
     /// Whether the last step waits for room to write.
     wants_write: bool,
     /// Whether the event loop tells of room to write.
@@ -105,7 +120,12 @@ pub(crate) struct Connection<S> {
 
 impl<S: Transport> Connection<S> {
     /// A connection that has just been accepted.
-    pub(crate) fn new(stream: SslStream<S>, number: u64, now: Instant, limits: &Limits) -> Self {
+    pub(crate) fn new(
+        stream: SslStream<Patient<S>>,
+        number: u64,
+        now: Instant,
+        limits: &Limits,
+    ) -> Self {
         Self {
             stream,
             number,
@@ -115,6 +135,7 @@ impl<S: Transport> Connection<S> {
             session: None,
             exchange: Exchange::default(),
             concluded: false,
+            is_due_again: false,
             wants_write: false,
             hears_of_room: false,
         }
@@ -123,6 +144,7 @@ impl<S: Transport> Connection<S> {
     /// Does what can be done now.
     pub(crate) fn turn(&mut self, cx: &mut Context<'_>) -> Next {
         self.wants_write = false;
+        self.stream.get_mut().begin_turn();
         for _ in 0..STEPS_MAX {
             let step = match self.phase {
                 Phase::Handshake => self.handshake(cx),
@@ -132,6 +154,7 @@ impl<S: Transport> Connection<S> {
                 Phase::Lingering => self.linger(cx),
             };
             match step {
+                Step::Blocked if self.stream.get_ref().is_exhausted() => return Next::Again,
                 Step::Blocked => return Next::Wait,
                 Step::Done => return Next::Close,
                 Step::On => {}
@@ -148,7 +171,7 @@ impl<S: Transport> Connection<S> {
     }
 
     pub(crate) fn socket(&mut self) -> &mut S {
-        self.stream.get_mut()
+        self.stream.get_mut().inner()
     }
 
     /// When to call [`Self::expire`].

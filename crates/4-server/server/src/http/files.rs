@@ -23,12 +23,15 @@ impl Root {
             OpenOptions::new().read(true).custom_flags(flags).open(path).map_err(refuse)?;
         let root = Self(Arc::new(folder));
         match root.file(Path::new(".")) {
+            // A folder is no file. Any other refusal would be that of every file.
+            Ok(_) => Ok(root),
+            Err(why) if why.kind() == io::ErrorKind::NotFound => Ok(root),
             Err(why) if why.kind() == io::ErrorKind::Unsupported => Err(refuse(io::Error::new(
                 io::ErrorKind::Unsupported,
                 "openat2(2) is missing: use Linux 5.6 or later, or serve no files",
             ))
             .into()),
-            _ => Ok(root),
+            Err(why) => Err(refuse(why).into()),
         }
     }
 

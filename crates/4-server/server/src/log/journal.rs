@@ -83,14 +83,24 @@ impl Journal {
         }
     }
 
-    /// Hands over everything, waiting for the writer until `deadline`.
+    /// Hands over everything, waiting for the writer until `deadline`; then the rest is lost.
     pub(crate) fn finish(mut self, deadline: Instant) {
         while !self.hand_over(Instant::now()) {
             if Instant::now() >= deadline {
-                self.state.lose(self.batch.len());
                 return;
             }
             thread::sleep(Duration::from_millis(1));
+        }
+    }
+}
+
+/// Lines that were kept back are lost. A worker that panics loses at least one: how its connections
+/// ended.
+impl Drop for Journal {
+    fn drop(&mut self) {
+        let lines = self.batch.len() + usize::from(thread::panicking());
+        if self.to.is_some() && lines > 0 {
+            self.state.lose(lines);
         }
     }
 }

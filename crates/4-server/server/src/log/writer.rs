@@ -51,10 +51,10 @@ impl LogState {
     }
 }
 
-/// The writing thread, and the file's name for errors.
+/// The writing thread.
 #[derive(Debug)]
 pub(crate) struct Writer {
-    thread: JoinHandle<()>,
+    thread: JoinHandle<bool>,
 }
 
 impl Writer {
@@ -86,7 +86,7 @@ impl Writer {
             }
             thread::sleep(Duration::from_millis(1));
         }
-        self.thread.join().is_ok()
+        self.thread.join().unwrap_or(false)
     }
 }
 
@@ -111,17 +111,19 @@ struct Out {
 }
 
 impl Out {
-    /// Writes until all workers are gone.
-    fn run(mut self, from: &Receiver<Vec<Line>>) {
+    /// Writes until all workers are gone, and the stop line; whether that one is written.
+    fn run(mut self, from: &Receiver<Vec<Line>>) -> bool {
         for batch in from {
             self.batch(&batch);
         }
         self.tell_lost();
         let (lines, lost) = (self.state.written(), self.state.lost());
         let stop = Line::Stop(StopLine { time_us: now_us(), lines, lost });
-        if let Err(why) = self.write_all(&[stop]) {
-            self.failed(&why);
+        let written = self.write_all(&[stop]);
+        if let Err(why) = &written {
+            self.failed(why);
         }
+        written.is_ok()
     }
 
     fn batch(&mut self, batch: &[Line]) {
@@ -195,5 +197,9 @@ mod tests {
         let said = said.lock().unwrap();
         assert_eq!(said.len(), 2, "each once: {said:?}");
         assert!(matches!(&said[1], Notice::LogFailed { why } if why.contains("space")));
+        drop(said);
+        let (to, from) = sync_channel(1);
+        drop(to);
+        assert!(!out.run(&from), "the stop line is not written");
     }
 }

@@ -3,11 +3,12 @@
 use core::time::Duration;
 use std::io::{Read as _, Write as _};
 use std::net::Shutdown;
+use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::Instant;
 
 use crate::rig::{self, Rig, bytes, connect, eventually, response, tcp};
-use tollgate_server::{Config, End, Failure, Limits};
+use tollgate_server::{Config, End, Failure, Group, Limits, Notice, Notify};
 
 const SHORT: Duration = Duration::from_millis(300);
 
@@ -55,6 +56,33 @@ fn garbage_instead_of_tls() {
     alive(&rig);
     let log = rig.finish();
     assert_eq!(log.handshakes().len(), 62 + 8);
+}
+
+/// A sound `ClientHello` of TLS 1.2, and then a key share that is no point of the curve.
+#[test]
+fn a_bad_key_share_is_the_client_s_doing() {
+    let rig = Rig::start(Config { groups: vec![Group::P256], ..Config::default() });
+    let mut client = tcp(rig.running.addr());
+    let extensions = [
+        &[0, 10, 0, 4, 0, 2, 0, 23][..],  // supported_groups: secp256r1
+        &[0, 11, 0, 2, 1, 0],             // ec_point_formats: uncompressed
+        &[0, 13, 0, 6, 0, 4, 4, 1, 8, 4], // signature_algorithms: RSA with SHA-256, PSS
+        &[0, 23, 0, 0],                   // extended_master_secret
+    ]
+    .concat();
+    let mut hello = [&[3, 3][..], &[7; 32], &[0], &[0, 2, 0xc0, 0x2f], &[1, 0]].concat();
+    hello.extend([0, u8::try_from(extensions.len()).unwrap()]);
+    hello.extend(extensions);
+    let record = |kind: u8, message: &[u8]| {
+        let length = u8::try_from(message.len()).unwrap();
+        [&[22, 3, 3, 0, length + 4, kind, 0, 0, length][..], message].concat()
+    };
+    client.write_all(&record(1, &hello)).unwrap();
+    client.write_all(&record(16, &[&[65, 4][..], &[9; 64]].concat())).unwrap();
+    let _ = client.read_to_end(&mut Vec::new());
+    eventually("it is refused", || rig.running.counters().handshakes_failed_total() == 1);
+    let counters = rig.running.counters();
+    assert_eq!(counters.failed(Failure::Violation), 1, "{counters:?}");
 }
 
 #[test]
@@ -157,6 +185,31 @@ fn clients_beyond_the_bound_wait_and_are_served() {
     assert_eq!(rig.running.counters().connections, 2);
     drop(first);
     assert_eq!(waiting.join().unwrap(), bytes(10));
+}
+
+/// Whatever makes a worker panic, here a callback: it is said, the others serve on, and the log does
+/// not pass for whole.
+#[test]
+fn a_worker_that_panics_is_missed() {
+    let said = Arc::new(Mutex::new(Vec::new()));
+    let hear = Arc::clone(&said);
+    let notify = Notify::new(move |notice| {
+        hear.lock().unwrap().push(notice.clone());
+        // Not under the lock, which others need.
+        assert!(!matches!(notice, Notice::ConnectionsMax { .. }), "on purpose");
+    });
+    let limits = Limits { connections_max: 1, ..Limits::default() };
+    let rig = Rig::start(Config { limits, notify, workers: 2, ..Config::default() });
+    let mut clients = Vec::new();
+    eventually("a worker is gone", || {
+        clients.push(tcp(rig.running.addr()));
+        !said.lock().unwrap().is_empty()
+    });
+    drop(clients);
+    let is_lost = |notice: &Notice| matches!(notice, Notice::WorkerLost { .. });
+    eventually("it is missed", || said.lock().unwrap().iter().any(is_lost));
+    let report = rig.running.stop(Duration::from_secs(5));
+    assert_eq!((report.workers_lost, report.log_complete), (1, false));
 }
 
 #[test]

@@ -82,10 +82,14 @@ fn head_says_the_length_and_sends_nothing() {
         let head = rig::head(&mut client);
         assert!(head.contains("\r\nContent-Length: 14336\r\n"), "{head}");
     }
-    client.shutdown().unwrap();
+    // A refusal has no body either.
+    client.write_all(b"HEAD / HTTP/1.1\r\nHost: a\r\nContent-Length: 99999\r\n\r\n").unwrap();
+    let head = rig::head(&mut client);
+    assert!(head.starts_with("HTTP/1.1 413 "), "{head}");
+    assert_eq!(client.read(&mut [0]).unwrap(), 0);
     let log = rig.finish();
     assert!(log.requests().iter().all(|line| line.bytes == 0 && line.method == "HEAD"));
-    assert_eq!(log.requests().len(), 2);
+    assert_eq!(log.requests().len(), 3);
 }
 
 #[test]

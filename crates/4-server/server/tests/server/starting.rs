@@ -1,11 +1,12 @@
 //! A server that cannot start says in one line why, and what to do.
 
+use core::time::Duration;
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
 use crate::rig::{Folder, fetch, run};
-use tollgate_server::{Certificate, Config, Engine, KeyKind, Protocol, Server, Suite};
+use tollgate_server::{Certificate, Config, Engine, KeyKind, Limits, Protocol, Server, Suite};
 
 /// The refusal's one line.
 fn refusal(config: Config) -> String {
@@ -51,6 +52,18 @@ fn settings_that_contradict_each_other() {
     let tls13 =
         Config { suites: vec![Suite::Aes128Gcm], protocols: vec![Protocol::Tls12], ..default() };
     assert_says(tls13, &["none of the suites fits"]);
+}
+
+#[test]
+fn waits_without_end() {
+    for limits in [
+        Limits { handshake: Duration::MAX, ..Limits::default() },
+        Limits { write: Duration::from_secs(86_401), ..Limits::default() },
+    ] {
+        assert_says(Config { limits, ..Config::default() }, &["is longer than a day"]);
+    }
+    let running = Server::start(Config::default()).unwrap();
+    assert_eq!(running.stop(Duration::MAX).workers_lost, 0);
 }
 
 #[test]
@@ -106,6 +119,8 @@ fn keys_and_certificates() {
     let encrypted = keys().join("rsa-2048-encrypted.pem");
     assert_says(with(&chain, &encrypted), &["it is encrypted", "unencrypted PEM"]);
     assert_says(with(&chain, &folder.0), &["cannot read the private key"]);
+    let endless = Path::new("/dev/zero");
+    assert_says(with(&chain, endless), &["cannot read the private key", "more than 1048576 bytes"]);
     let ed25519 = keys().join("ed25519.pem");
     let chain = certify(&folder, &ed25519);
     assert_says(with(&chain, &ed25519), &["neither RSA nor ECDSA P-256"]);

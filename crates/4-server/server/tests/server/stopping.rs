@@ -7,6 +7,8 @@ use std::net::TcpStream;
 use std::sync::{Arc, Mutex};
 use std::thread;
 
+use openssl::ssl::{Ssl, SslContext, SslMethod, SslStream, SslVerifyMode};
+
 use crate::rig::{self, Rig, bytes, connect, fetch, response};
 use tollgate_server::log::{Line, Outcome, Reader, read};
 use tollgate_server::{Config, End, Notice, Notify, Server};
@@ -36,6 +38,30 @@ fn a_download_under_way_is_finished() {
     let log = stopping.join().unwrap();
     let lengths: Vec<_> = log.requests().iter().map(|line| (line.bytes, line.complete)).collect();
     assert!(lengths.contains(&(LONG as u64, true)) && lengths.contains(&(1, true)), "{lengths:?}");
+}
+
+/// A client that was in the middle of its handshake, and then wants nothing.
+#[test]
+fn a_handshake_under_way_is_finished_and_not_waited_for() {
+    let rig = Rig::start(Config::default());
+    let address = rig.running.addr();
+    let mut context = SslContext::builder(SslMethod::tls_client()).unwrap();
+    context.set_verify(SslVerifyMode::NONE);
+    let socket = rig::tcp(address);
+    socket.set_nonblocking(true).unwrap();
+    let mut client = SslStream::new(Ssl::new(&context.build()).unwrap(), socket).unwrap();
+    assert!(client.connect().is_err(), "it has only said hello");
+    rig::eventually("it is there", || rig.running.counters().connections_open == 1);
+    let stopping = thread::spawn(move || rig.finish());
+    rig::eventually("no new connections", || TcpStream::connect(address).is_err());
+    client.get_ref().set_nonblocking(false).unwrap();
+    client.connect().unwrap();
+    assert_eq!(client.read(&mut [0]).unwrap(), 0, "closed as TLS wants it");
+    drop(client);
+    let log = stopping.join().unwrap();
+    let handshakes = log.handshakes();
+    let first = handshakes.iter().find(|line| line.connection == 1).unwrap();
+    assert_eq!(first.outcome, Outcome::Full);
 }
 
 #[test]
