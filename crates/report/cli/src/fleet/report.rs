@@ -168,7 +168,8 @@ fn responses(options: &Options, records: &[Record]) -> String {
     text + &wrapped(&format!(
         "response: one line before {cores} cores (M/G/c), random arrivals, CPU time as service \
          time with a squared coefficient of variation of {}; load: busy share of a core; wait: the \
-         share of sessions that find no core free; what queueing adds, network and client not counted",
+         share of sessions that find no core free; what queueing adds, network and client not \
+         counted",
         options.variation
     ))
 }
