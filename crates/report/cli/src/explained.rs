@@ -61,7 +61,8 @@ fn sum(parts: &[Estimate]) -> Result<Estimate, tollgate_record::BadEstimate> {
 
 fn assumption(calls: Calls, family: Family, bits: u32) -> String {
     format!(
-        "{} squares and {} products of {} words, warm; no blinding, check, padding or recombination",
+        "{} squares and {} products of {} words, warm; no blinding, check, padding, \
+         recombination",
         calls.squares,
         calls.products,
         family.words(bits)

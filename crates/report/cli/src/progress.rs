@@ -26,10 +26,10 @@ impl Progress {
     /// dropped. Where standard error is no terminal, nothing is ever drawn. One at a time.
     pub(crate) fn new(title: &'static str) -> Self {
         let target = ProgressDrawTarget::stderr();
-        let bar = ProgressBar::with_draw_target(Some(u64::from(STEPS)), target);
         let style = ProgressStyle::with_template("{prefix:7} {bar:32} {msg}");
-        bar.set_style(style.expect("the template is sound"));
-        bar.set_prefix(title);
+        let bar = ProgressBar::with_draw_target(Some(u64::from(STEPS)), target)
+            .with_style(style.expect("the template is sound"))
+            .with_prefix(title);
         *shown() = Some(bar.clone());
         Self {
             bar,

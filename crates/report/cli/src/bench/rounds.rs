@@ -10,7 +10,7 @@ use crate::stop::Stop;
 pub(super) struct Rounds {
     /// By server, then by round.
     pub(super) outcomes: Vec<Vec<Outcome>>,
-    /// Rounds that drifted and were done again.
+    /// Rounds that were not steady and were done again.
     pub(super) repeated: u32,
     /// Why the rounds ended early, if a round could not be begun.
     pub(super) broken: Option<String>,
@@ -61,7 +61,8 @@ pub(super) fn run(
     Ok(Some(rounds))
 }
 
-/// A round, done again while it is invalid only because of drift, as often as the options allow.
+/// A round, done again while it is invalid only because the rate was not steady, as often as the
+/// options allow: on a shared machine that is the neighbours' doing. How often is said.
 fn settled(
     options: &Options,
     plan: &Plan,
@@ -72,7 +73,7 @@ fn settled(
 ) -> Result<Vec<Outcome>, Error> {
     for _ in 0..options.repeats {
         let found = one(plan, servers, round, progress)?;
-        if !found.iter().any(drifted) || found.iter().any(is_beyond_repeating) {
+        if !found.iter().any(is_unsteady) || found.iter().any(is_beyond_repeating) {
             return Ok(found);
         }
         *repeated += 1;
@@ -80,13 +81,16 @@ fn settled(
     one(plan, servers, round, progress)
 }
 
-/// Invalid, and nothing but drift speaks against it.
-fn drifted(outcome: &Outcome) -> bool {
+/// Invalid, and nothing but the shape of the rate speaks against it.
+fn is_unsteady(outcome: &Outcome) -> bool {
     outcome.verdict() == Verdict::Invalid && !is_beyond_repeating(outcome)
 }
 
 fn is_beyond_repeating(outcome: &Outcome) -> bool {
-    outcome.reasons().iter().any(|reason| !matches!(reason, Finding::Drift { .. }))
+    outcome
+        .reasons()
+        .iter()
+        .any(|reason| !matches!(reason, Finding::Drift { .. } | Finding::Stalled))
 }
 
 /// A round by server; every second one is done in the other order.

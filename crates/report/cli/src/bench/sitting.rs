@@ -64,7 +64,7 @@ impl Sitting {
         let mut text = format!("{}: {}", self.label, self.verdict());
         if self.rounds.repeated > 0 {
             let times = self.rounds.repeated;
-            text += &format!("; rounds repeated because the rate drifted: {times}");
+            text += &format!("; rounds repeated because the rate was not steady: {times}");
         }
         text = wrapped(&text);
         if let Some(why) = &self.rounds.broken {

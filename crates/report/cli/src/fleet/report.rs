@@ -78,8 +78,8 @@ fn cores(records: &[Record]) -> String {
         ));
     }
     text + &wrapped(
-        "cores: not rounded, with the interval that the CPU time has; whole: rounded up; left over: \
-         cores of one machine for the application, where one machine is enough",
+        "cores: not rounded, with the interval that the CPU time has; whole: rounded up; left \
+         over: cores of one machine for the application, where one machine is enough",
     )
 }
 
@@ -166,9 +166,10 @@ fn responses(options: &Options, records: &[Record]) -> String {
         .and_then(|record| record.subject.parameter(word::STATION_CORES))
         .unwrap_or("-");
     text + &wrapped(&format!(
-        "response: one line before {cores} cores (M/G/c), random arrivals, CPU time as service time \
-         with a squared coefficient of variation of {}; load: busy share of a core; wait: the share \
-         of sessions that find no core free; what queueing adds, network and client not counted",
+        "response: one line before {cores} cores (M/G/c), random arrivals, CPU time as service \
+         time with a squared coefficient of variation of {}; load: busy share of a core; wait: the \
+         share of sessions that find no core free; what queueing adds, network and client not \
+         counted",
         options.variation
     ))
 }

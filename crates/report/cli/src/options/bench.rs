@@ -60,7 +60,8 @@ pub(crate) struct Bench {
     #[arg(value_parser = protocol)]
     pub(crate) protocol: Vec<Protocol>,
 
-    /// How often a round is repeated that is not valid because of drift, and of nothing else
+    /// How often a round is repeated that is not valid because the rate drifted or stood still, and
+    /// for no other reason
     #[arg(long, value_name = "N", default_value = "3")]
     pub(crate) repeats: u32,
 

@@ -41,7 +41,7 @@ Exit codes: 0 done, 1 measured and not valid, 2 refused (one line on standard er
 /// The rungs that can be measured.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Verb {
-    /// TLS sessions of a server under load: OpenSSL and ours in turn, each count confirmed by its log
+    /// TLS sessions of a server under load: OpenSSL and ours in turn, each count confirmed
     Bench(Bench),
     /// Cores, costs and response times of many servers, from records of one
     Fleet(Fleet),
