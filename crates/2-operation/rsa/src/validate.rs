@@ -173,8 +173,8 @@ fn is_inverse(x: &BoxedUint, y: &BoxedUint, m: &BoxedUint) -> bool {
     remainder.is_one().into()
 }
 
-/// Row by row: `concatenating_mul` keeps partial products in large arrays on the stack, which it does
-/// not wipe; callers may have a small stack.
+/// Row by row: `concatenating_mul` keeps partial products in large arrays on the stack, which it
+/// does not wipe; callers may have a small stack.
 fn product(x: &BoxedUint, y: &BoxedUint) -> Zeroizing<BoxedUint> {
     let (x, y) = (x.as_limbs(), y.as_limbs());
     let bits = u32::try_from(x.len() + y.len()).expect("as short as a key") * Limb::BITS;

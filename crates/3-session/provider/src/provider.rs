@@ -49,8 +49,8 @@ impl Provider {
 
     /// Runs an operation with this thread's kernels and scratch memory.
     ///
-    /// Memory per thread needs no lock, and blinding pairs wait for none, so a child that was forked
-    /// in the middle of another thread's operation goes on.
+    /// Memory per thread needs no lock, and blinding pairs wait for none, so a child that was
+    /// forked in the middle of another thread's operation goes on.
     pub(crate) fn with_workspace<T>(&self, run: impl FnOnce(&mut Workspace) -> T) -> T {
         thread_local! {
             static WORKSPACE: RefCell<Option<Box<Workspace>>> = const { RefCell::new(None) };

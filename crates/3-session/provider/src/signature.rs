@@ -26,7 +26,8 @@ pub(crate) static FUNCTIONS: Table<[OSSL_DISPATCH; 22]> = dispatch! {
     OSSL_FUNC_SIGNATURE_SIGN: OSSL_FUNC_signature_sign_fn = sign;
     OSSL_FUNC_SIGNATURE_VERIFY_INIT: OSSL_FUNC_signature_init_fn = init::<SignatureContext, false>;
     OSSL_FUNC_SIGNATURE_VERIFY: OSSL_FUNC_signature_verify_fn = verify;
-    OSSL_FUNC_SIGNATURE_VERIFY_RECOVER_INIT: OSSL_FUNC_signature_init_fn = init::<SignatureContext, false>;
+    OSSL_FUNC_SIGNATURE_VERIFY_RECOVER_INIT: OSSL_FUNC_signature_init_fn =
+        init::<SignatureContext, false>;
     OSSL_FUNC_SIGNATURE_VERIFY_RECOVER: OSSL_FUNC_signature_sign_fn = verify_recover;
     OSSL_FUNC_SIGNATURE_DIGEST_SIGN_INIT: OSSL_FUNC_signature_digest_init_fn = digest_init::<true>;
     OSSL_FUNC_SIGNATURE_DIGEST_SIGN_UPDATE: OSSL_FUNC_signature_digest_input_fn = update;
@@ -39,9 +40,11 @@ pub(crate) static FUNCTIONS: Table<[OSSL_DISPATCH; 22]> = dispatch! {
     OSSL_FUNC_SIGNATURE_DIGEST_VERIFY_FINAL: OSSL_FUNC_signature_digest_input_fn =
         digest_verify_final;
     OSSL_FUNC_SIGNATURE_DIGEST_VERIFY: OSSL_FUNC_signature_verify_fn = digest_verify;
-    OSSL_FUNC_SIGNATURE_GET_CTX_PARAMS: OSSL_FUNC_get_ctx_params_fn = get_ctx_params::<SignatureContext>;
+    OSSL_FUNC_SIGNATURE_GET_CTX_PARAMS: OSSL_FUNC_get_ctx_params_fn =
+        get_ctx_params::<SignatureContext>;
     OSSL_FUNC_SIGNATURE_GETTABLE_CTX_PARAMS: OSSL_FUNC_ctx_keys_fn = gettable_ctx_params;
-    OSSL_FUNC_SIGNATURE_SET_CTX_PARAMS: OSSL_FUNC_set_ctx_params_fn = set_ctx_params::<SignatureContext>;
+    OSSL_FUNC_SIGNATURE_SET_CTX_PARAMS: OSSL_FUNC_set_ctx_params_fn =
+        set_ctx_params::<SignatureContext>;
     OSSL_FUNC_SIGNATURE_SETTABLE_CTX_PARAMS: OSSL_FUNC_ctx_keys_fn = settable_ctx_params;
 };
 

@@ -5,7 +5,8 @@
 //!
 //! * [`Server::start`] takes a [`Config`]; [`Running::stop`] drains, flushes the log and reports.
 //! * HTTP/1.1 with keep-alive and pipelining: `/bytes/N` (byte i is i modulo [`BODY_PERIOD`], N up
-//!   to [`BODY_BYTES_MAX`]), files below a root, `/metrics`; GET and HEAD.
+//!   to [`BODY_BYTES_MAX`]), files below a root, `/metrics`; GET and HEAD. Whoever can connect
+//!   can read the metrics: they tell counts and the kind of key, and no client's data.
 //! * TLS 1.2 and 1.3; RSA key exchange only where [`Config::allow_rsa_kx`] says so; no resumption
 //!   unless asked for; no early data, no renegotiation, no compression.
 //! * [`in_memory`] has the same connections without sockets, for who measures what they cost.

@@ -187,8 +187,8 @@ fn clients_beyond_the_bound_wait_and_are_served() {
     assert_eq!(waiting.join().unwrap(), bytes(10));
 }
 
-/// Whatever makes a worker panic, here a callback: it is said, the others serve on, and the log does
-/// not pass for whole.
+/// Whatever makes a worker panic, here a callback: it is said, the others serve on, and the log
+/// does not pass for whole.
 #[test]
 fn a_worker_that_panics_is_missed() {
     let said = Arc::new(Mutex::new(Vec::new()));
