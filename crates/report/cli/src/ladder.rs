@@ -26,7 +26,17 @@ const RUNGS: [(&str, &[&[&str]]); 6] = [
         &[
             &["bench", "--key", "rsa-2048,rsa-3072", "--rounds", "4", "--seconds", "1"],
             &["bench", "--protocol", "tls12-rsa", "--rounds", "4", "--seconds", "1"],
-            &["bench", "--protocol", "tls13", "--bytes", "143360", "--rounds", "4", "--seconds", "1"],
+            &[
+                "bench",
+                "--protocol",
+                "tls13",
+                "--bytes",
+                "143360",
+                "--rounds",
+                "4",
+                "--seconds",
+                "1",
+            ],
         ],
     ),
     ("5 fleet", &[&["fleet"]]),
@@ -60,7 +70,8 @@ pub(crate) fn run(options: &Options) -> Result<ExitCode, Stop> {
     let output = Output::new(Some(&file))?;
     let price = options.price_per_core_hour;
     let pace = if options.quick { QUICK } else { 1.0 };
-    let mut climb = Climb { host, output, notes: Notes::default(), records: Vec::new(), pace, price };
+    let mut climb =
+        Climb { host, output, notes: Notes::default(), records: Vec::new(), pace, price };
     climb.begin()?;
     for (rung, lines) in RUNGS {
         climb.rung(rung, lines)?;
@@ -162,7 +173,10 @@ mod tests {
             for line in lines {
                 let verb = Line::of(line).map(|line| line.verb);
                 assert!(
-                    !matches!(verb, Err(_) | Ok(Verb::Ladder(_) | Verb::Report(_) | Verb::Serve(_))),
+                    !matches!(
+                        verb,
+                        Err(_) | Ok(Verb::Ladder(_) | Verb::Report(_) | Verb::Serve(_))
+                    ),
                     "{rung}: {line:?}: {verb:?}"
                 );
             }

@@ -45,9 +45,8 @@ pub(crate) fn collect(options: &Options, host: &Host) -> Result<Vec<Record>, Sto
     let ours = match &options.machine {
         None => hosts::records(&host.model, &host.machine, &options.bits, now),
         Some(file) => {
-            let wrong = |error: &dyn core::fmt::Display| {
-                Stop::new(format!("{}: {error}", file.display()))
-            };
+            let wrong =
+                |error: &dyn core::fmt::Display| Stop::new(format!("{}: {error}", file.display()));
             let text = fs::read_to_string(file).map_err(|error| wrong(&error))?;
             let model = Model::from_toml(&text).map_err(|error| wrong(&error))?;
             let machine = Machine::unknown(&model.name);

@@ -75,11 +75,8 @@ pub(crate) fn collect(
                 && record.subject.parameter(word::PART).is_none()
                 && matches!(record.kind, Kind::Predicted { .. })
         };
-        let rates: Result<Vec<_>, _> = records
-            .iter()
-            .filter(is_total)
-            .map(|total| predicted_rate(total, clock, 1))
-            .collect();
+        let rates: Result<Vec<_>, _> =
+            records.iter().filter(is_total).map(|total| predicted_rate(total, clock, 1)).collect();
         records.extend(rates.map_err(Stop::from_error)?);
     }
     output.records(&records)?;

@@ -45,7 +45,6 @@ pub(crate) fn run(options: &Options) -> Result<ExitCode, Stop> {
 /// # Errors
 ///
 /// Nothing can be measured.
-#[allow(dead_code, reason = "for the verb that climbs all rungs")]
 pub(crate) fn collect(
     options: &Options,
     host: &Host,
@@ -85,7 +84,7 @@ fn sittings(
                     // What was found before it is told all the same.
                     Err(stop) => Rounds::broken(&stop),
                 };
-            let sitting = Sitting::of(label, plan, rounds, &rig.names(), &context(options, host))?;
+            let sitting = Sitting::of(label, rounds, &rig.names(), &context(options, host))?;
             output.records(&sitting.records)?;
             sittings.push(sitting);
         }

@@ -1,6 +1,6 @@
 //! Rounds of runs, the servers in turn, and what is done about a machine that drifts.
 
-use tollgate_load::{Error, Finding, Outcome, Plan, Server, Verdict, compare};
+use tollgate_load::{Comparison, Error, Finding, Outcome, Plan, Server, Verdict, compare};
 
 use crate::interrupt;
 use crate::options::Bench as Options;
@@ -23,62 +23,70 @@ impl Rounds {
     }
 }
 
-/// Does the rounds: first to last server, then last to first, and so on. After an invalid round
-/// there are no more: no figure could come of them. `None` after Ctrl-C.
+/// Does the rounds, in blocks in which every server has every turn. After an invalid round there
+/// are no more: no figure could come of them. `None` after Ctrl-C.
 ///
 /// # Errors
 ///
-/// The first round cannot be begun.
+/// The first block cannot be begun, or the rounds are no whole number of blocks.
 pub(super) fn run(
     options: &Options,
     plan: &Plan,
     servers: &mut [Server<'_>],
     mut progress: impl FnMut(f64),
 ) -> Result<Option<Rounds>, Stop> {
+    let turns = u32::try_from(servers.len().max(1)).unwrap_or(u32::MAX);
+    if !options.rounds.is_multiple_of(turns) {
+        let why = "--rounds: give an even number, so that neither engine is first more often";
+        return Err(Stop::new(why));
+    }
     let outcomes = servers.iter().map(|_| Vec::new()).collect();
     let mut rounds = Rounds { outcomes, repeated: 0, broken: None };
-    let share = 1.0 / f64::from(options.rounds);
-    for round in 0..options.rounds {
-        let begun = f64::from(round) * share;
+    let share = f64::from(turns) / f64::from(options.rounds);
+    for block in 0..options.rounds / turns {
+        let begun = f64::from(block) * share;
         let mut tell = |part: f64| progress(begun + share * part);
-        let found = match settled(options, plan, servers, round, &mut rounds.repeated, &mut tell) {
+        let found = match settled(options, plan, servers, &mut rounds.repeated, &mut tell) {
             Ok(found) => found,
             Err(Error::Stopped) => return Ok(None),
-            Err(error) if round == 0 => return Err(Stop::from_error(error)),
+            Err(error) if block == 0 => return Err(Stop::from_error(error)),
             Err(error) => {
-                rounds.broken = Some(format!("round {}: {error}", round + 1));
+                rounds.broken = Some(format!("round {}: {error}", block * turns + 1));
                 break;
             }
         };
-        let invalid = found.iter().any(|outcome| outcome.verdict() == Verdict::Invalid);
-        for (of_server, outcome) in rounds.outcomes.iter_mut().zip(found) {
-            of_server.push(outcome);
+        let verdict = found.verdict();
+        for (server, known) in rounds.outcomes.iter_mut().enumerate() {
+            known.extend_from_slice(found.outcomes(server));
         }
-        if invalid {
+        if verdict == Verdict::Invalid {
             break;
         }
     }
     Ok(Some(rounds))
 }
 
-/// A round, done again while it is invalid only because the rate was not steady, as often as the
+/// A block, done again while it is invalid only because the rate was not steady, as often as the
 /// options allow: on a shared machine that is the neighbours' doing. How often is said.
 fn settled(
     options: &Options,
     plan: &Plan,
     servers: &mut [Server<'_>],
-    round: u32,
     repeated: &mut u32,
     progress: &mut dyn FnMut(f64),
-) -> Result<Vec<Outcome>, Error> {
+) -> Result<Comparison, Error> {
+    let turns = servers.len();
+    let mut block =
+        || compare(plan, servers, turns, &interrupt::asked, &mut |_, part| progress(part));
     for _ in 0..options.repeats {
-        let found = one(plan, servers, round, progress)?;
-        if !found.iter().any(is_unsteady) || found.iter().any(is_beyond_repeating) {
+        let found = block()?;
+        let outcomes = (0..turns).flat_map(|server| found.outcomes(server));
+        if !outcomes.clone().any(is_unsteady) || outcomes.clone().any(is_beyond_repeating) {
             return Ok(found);
         }
-        *repeated += 1;
+        *repeated += u32::try_from(turns).unwrap_or(u32::MAX);
     }
-    one(plan, servers, round, progress)
+    block()
 }
 
 /// Invalid, and nothing but the shape of the rate speaks against it.
@@ -91,28 +99,4 @@ fn is_beyond_repeating(outcome: &Outcome) -> bool {
         .reasons()
         .iter()
         .any(|reason| !matches!(reason, Finding::Drift { .. } | Finding::Stalled))
-}
-
-/// A round by server; every second one is done in the other order.
-fn one(
-    plan: &Plan,
-    servers: &mut [Server<'_>],
-    round: u32,
-    progress: &mut dyn FnMut(f64),
-) -> Result<Vec<Outcome>, Error> {
-    let backwards = round % 2 == 1;
-    if backwards {
-        servers.reverse();
-    }
-    let compared = compare(plan, servers, 1, &interrupt::asked, &mut |_, part| progress(part));
-    if backwards {
-        servers.reverse();
-    }
-    let compared = compared?;
-    let mut found: Vec<Outcome> =
-        (0..servers.len()).map(|server| compared.outcomes(server)[0].clone()).collect();
-    if backwards {
-        found.reverse();
-    }
-    Ok(found)
 }

@@ -3,9 +3,10 @@
 use core::mem::discriminant;
 
 use tollgate_ladder::text::wrapped;
-use tollgate_load::{Comparison, Context, Finding, Naming, Outcome, Plan, Verdict};
+use tollgate_load::{Comparison, Context, Finding, Naming, Outcome, Verdict};
+use tollgate_record::Record;
 use tollgate_record::vocabulary as word;
-use tollgate_record::{Record, Subject, Unit};
+use tollgate_session::measured_total;
 
 use super::rounds::Rounds;
 use crate::stop::Stop;
@@ -27,7 +28,6 @@ impl Sitting {
     /// None that the names can cause.
     pub(super) fn of(
         label: String,
-        plan: &Plan,
         rounds: Rounds,
         names: &[Naming],
         context: &Context,
@@ -40,9 +40,8 @@ impl Sitting {
             let comparison = Comparison::of(sitting.rounds.outcomes.clone());
             let comparison = comparison.map_err(Stop::from_error)?;
             sitting.records = comparison.records(names, &context).map_err(Stop::from_error)?;
-            let cycles: Result<Vec<_>, Stop> =
-                sitting.records.iter().filter_map(|record| cycles(record, plan)).collect();
-            sitting.records.extend(cycles?);
+            let totals = totals(&sitting.records)?;
+            sitting.records.extend(totals);
         }
         Ok(sitting)
     }
@@ -130,30 +129,12 @@ fn counts(rounds: &[Outcome]) -> String {
     wrapped(&text)
 }
 
-/// The server's CPU time of a session in cycles, as rung 3 has it: `session/rsa-2048/tls13?...`.
-fn cycles(record: &Record, plan: &Plan) -> Option<Result<Record, Stop>> {
-    let clock = record.machine.core_clock_hz?;
-    let is_cpu = record.quantity.as_str() == word::SERVER_CPU_NS_PER_SESSION;
-    is_cpu.then(|| {
-        let key = record.subject.segments().nth(1).unwrap_or_default();
-        let path = format!("session/{key}/{}", plan.protocol.word());
-        let subject: Subject = path.parse().map_err(Stop::from_error)?;
-        let subject = record
-            .subject
-            .parameters()
-            .try_fold(subject, |subject, (name, value)| subject.with(name, value))
-            .map_err(Stop::from_error)?;
-        let estimate = record.estimate.scaled(clock.point() / 1e9).map_err(Stop::from_error)?;
-        let mut conditions = record.conditions.clone();
-        let assumption = "the server's CPU time at the core clock of the machine";
-        conditions.insert(word::ASSUMPTION.to_owned(), assumption.to_owned());
-        Ok(Record {
-            subject,
-            quantity: word::CYCLES_PER_SESSION.parse().expect("a quantity of the vocabulary"),
-            unit: Unit::Cycles,
-            estimate,
-            conditions,
-            ..record.clone()
-        })
-    })
+/// The server's CPU time of a session in cycles, as rung 3 has it; none where the clock is unknown.
+fn totals(records: &[Record]) -> Result<Vec<Record>, Stop> {
+    let total = |record: &Record| {
+        let clock = record.machine.core_clock_hz?;
+        let is_cpu = record.quantity.as_str() == word::SERVER_CPU_NS_PER_SESSION;
+        is_cpu.then(|| measured_total(record, &clock).map_err(Stop::from_error))
+    };
+    records.iter().filter_map(total).collect()
 }
