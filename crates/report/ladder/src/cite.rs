@@ -34,7 +34,8 @@ impl Citation {
     /// That of a published record; none for another one.
     ///
     /// The key stands in brackets in the source, or is known by the title, or is the parameter
-    /// `by`; failing all it is the first word of the source. The year is the last one that the source names, or the machine.
+    /// `by`; failing all it is the first word of the source. The year is the last one that the
+    /// source names, or the machine.
     pub(crate) fn of(record: &Record) -> Option<Self> {
         let Kind::Published { source } = &record.kind else {
             return None;

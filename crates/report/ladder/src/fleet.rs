@@ -9,7 +9,7 @@ use crate::fleets::{Curve, curves, links, sizes};
 use crate::grid::{Column, grid};
 use crate::names;
 use crate::shelf::Origin::{self, Predicted};
-use crate::shelf::{MISSING, Shelf};
+use crate::shelf::{MISSING, Shelf, latest};
 use crate::text::wrapped;
 
 const SIZES: [Column; 7] = [
@@ -34,6 +34,7 @@ const LOADS: [Column; 5] = [
 /// response time against load.
 #[must_use]
 pub fn table(records: &[Record]) -> String {
+    let records = &latest(records);
     let fleets = sizes(records);
     if fleets.is_empty() {
         return "no fleet was sized: run `tollgate fleet`\n".to_owned();
@@ -109,7 +110,7 @@ pub(crate) fn name(subject: &Subject) -> String {
 }
 
 /// `TLS 1.3, RSA-2048`; of a paper, its suite.
-fn suite(subject: &Subject) -> String {
+pub(crate) fn suite(subject: &Subject) -> String {
     match subject.segments().nth(2) {
         Some(protocol) => {
             format!("{}, {}", names::protocol(protocol), names::key(names::key_of(subject)))

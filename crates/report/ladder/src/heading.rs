@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use tollgate_record::{Kind, Machine, PerSecond, Record};
+use tollgate_record::{Estimate, Kind, Machine, PerSecond, Record};
 
 use crate::shelf::cell;
 use crate::text::wrapped;
@@ -35,11 +35,16 @@ fn of_machine(machine: &Machine) -> String {
         None => "virtualised or not is unknown".to_owned(),
     });
     parts.push(match &machine.core_clock_hz {
-        Some(hz) => format!("core clock {}Hz", spaced(&cell(Some(PerSecond::new(hz.point()))))),
+        Some(hz) => format!("core clock {}", clock(hz)),
         None => "core clock unknown".to_owned(),
     });
     parts.extend(machine.kernel.as_ref().map(|release| format!("kernel {release}")));
     parts.join(", ")
+}
+
+/// `4.01 GHz`.
+pub(crate) fn clock(hz: &Estimate) -> String {
+    format!("{}Hz", spaced(&cell(Some(PerSecond::new(hz.point())))))
 }
 
 /// `4.01G` as `4.01 G`.

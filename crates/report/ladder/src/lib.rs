@@ -1,8 +1,11 @@
 //! Tables of predicted, measured and published figures; reads records only.
 //!
 //! Each function takes records and gives back text: of at most [`WIDTH`] columns without colour for
-//! a terminal; [`markdown`] and a [`chart`] for a page. It finds what belongs together by subject
-//! and [vocabulary](tollgate_record::vocabulary), and leaves `-` where nothing was recorded.
+//! a terminal; [`markdown`] and a [`chart`] for a page; a whole report as one file ([`html`]). It
+//! finds what belongs together by subject and [vocabulary](tollgate_record::vocabulary), tells
+//! measured from predicted and published by kind, and leaves `-`, or the verb that measures it,
+//! where nothing was recorded. [`rungs`] joins all six rungs in one table; each rung has a table of
+//! its own: [`model`], [`kernel`], [`speed`], [`session`], [`server`], [`fleet`].
 //!
 //! It runs nothing, and no record makes it panic: a figure measured elsewhere, or by another tool,
 //! can take part.

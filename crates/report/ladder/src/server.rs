@@ -1,5 +1,7 @@
 //! The table of servers: sessions per second, CPU time, latencies, ratios.
 
+use std::collections::BTreeSet;
+
 use tollgate_record::vocabulary as word;
 use tollgate_record::{Record, Subject, Unit};
 
@@ -103,19 +105,25 @@ fn ratios(records: &[Record]) -> Vec<String> {
     shelf.subjects(with_ratio).into_iter().filter_map(sentence).collect()
 }
 
-/// What `load` found doubtful, each once.
+/// What `load` found doubtful: what differs in its figures only, once.
 pub(crate) fn doubts(records: &[Record]) -> Vec<String> {
-    let mut found: Vec<String> = Vec::new();
+    let mut found: Vec<(String, &str, BTreeSet<&str>)> = Vec::new();
     for record in records {
         let doubts = record.conditions.get("doubts").into_iter().flat_map(|d| d.split(" | "));
         for doubt in doubts {
-            let doubt = format!("doubtful: {doubt}");
-            if !found.contains(&doubt) {
-                found.push(doubt);
+            let shape: String =
+                doubt.chars().filter(|c| !c.is_ascii_digit() && *c != '.').collect();
+            match found.iter_mut().find(|(known, ..)| *known == shape) {
+                Some((_, _, all)) => _ = all.insert(doubt),
+                None => found.push((shape, doubt, BTreeSet::from([doubt]))),
             }
         }
     }
-    found
+    let text = |(_, first, all): (String, &str, BTreeSet<&str>)| match all.len() {
+        1 => format!("doubtful: {first}"),
+        more => format!("doubtful: {first} (and {} like it)", more - 1),
+    };
+    found.into_iter().map(text).collect()
 }
 
 #[cfg(test)]

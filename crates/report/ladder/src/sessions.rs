@@ -122,7 +122,7 @@ fn rank(protocol: &str) -> usize {
 }
 
 /// Ours first.
-fn by_rank(subject: &Subject) -> usize {
+pub(crate) fn by_rank(subject: &Subject) -> usize {
     let known = ["tollgate", "openssl"];
     let by = subject.parameter(BY).unwrap_or_default();
     known.iter().position(|known| *known == by).unwrap_or(known.len())

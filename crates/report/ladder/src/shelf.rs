@@ -1,8 +1,9 @@
 //! Finding figures: records by subject and quantity.
 
 use core::fmt::Display;
+use std::collections::BTreeMap;
 
-use tollgate_record::{Cycles, Estimate, Kind, Nanos, PerSecond, Record, Subject, Unit};
+use tollgate_record::{Cycles, Estimate, Kind, Nanos, PerSecond, Quantity, Record, Subject, Unit};
 
 use tollgate_record::vocabulary::AGAINST;
 
@@ -10,7 +11,7 @@ use tollgate_record::vocabulary::AGAINST;
 pub(crate) const MISSING: &str = "-";
 
 /// Of which kind a figure is: predicted and measured figures of one subject share their quantity.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Origin {
     Measured,
     Predicted,
@@ -110,6 +111,22 @@ impl<'a> Shelf<'a> {
     }
 }
 
+/// The records that count: of several of one subject, quantity, unit and origin the last, in the
+/// place of the first.
+pub(crate) fn latest(records: &[Record]) -> Vec<Record> {
+    let mut places: BTreeMap<(&Subject, &Quantity, Unit, Origin), usize> = BTreeMap::new();
+    let mut kept: Vec<&Record> = Vec::new();
+    for record in records {
+        let name = (&record.subject, &record.quantity, record.unit, Origin::of(record));
+        let place = *places.entry(name).or_insert(kept.len());
+        match kept.get_mut(place) {
+            Some(earlier) => *earlier = record,
+            None => kept.push(record),
+        }
+    }
+    kept.into_iter().cloned().collect()
+}
+
 /// A quantity without the word of its unit, which stands above the column.
 pub(crate) fn cell(quantity: Option<impl Display>) -> String {
     let Some(quantity) = quantity else {
@@ -173,5 +190,7 @@ mod tests {
         assert_eq!(of(Origin::Measured), Cycles::new(2.0));
         assert_eq!(of(Origin::Predicted), Cycles::new(4.0));
         assert_eq!(of(Origin::Published), Cycles::new(3.0));
+        let latest: Vec<f64> = latest(&records).iter().map(|r| r.estimate.point()).collect();
+        assert_eq!(latest, [4.0, 2.0, 3.0]);
     }
 }

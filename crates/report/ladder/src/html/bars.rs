@@ -134,7 +134,9 @@ fn drawn(bar: &Bar, scale: &Scale, unit: Unit) -> Markup {
                 line.grid x1=(percent(at)) x2=(percent(at)) y1="0" y2="26" {}
             }
             @for (x, width, segment) in &pieces {
-                rect class=(segment.class) x=(percent(*x)) width=(percent(*width)) y="4" height="18" {
+                rect class=(segment.class) x=(percent(*x)) width=(percent(*width)) y="4"
+                    height="18"
+                {
                     title { (segment.name) }
                 }
             }

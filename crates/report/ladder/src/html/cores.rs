@@ -13,6 +13,7 @@ use crate::figure::{self, number};
 use crate::fleet::name;
 use crate::fleets::{curves, links, sizes};
 use crate::names::{self, who};
+use crate::sessions::by_rank;
 use crate::shelf::Origin::{self, Predicted, Published};
 use crate::shelf::{MISSING, Shelf};
 
@@ -124,7 +125,7 @@ fn left(shelf: Shelf<'_>, fleets: &[Fleet<'_>]) -> Markup {
             caption { "One core, and what a link leaves to the application" }
             thead { tr {
                 th scope="col" { "fleet" }
-                @for name in ["sessions per s", "Gbps", "cores left of the last machine"] {
+                @for name in ["sessions/s", "Gbps", "cores left of the last machine"] {
                     th.figure scope="col" { (name) }
                 }
             } }
@@ -162,7 +163,13 @@ fn cost_records(shelf: Shelf<'_>) -> impl Iterator<Item = &Record> {
 /// Cost of a million sessions, by currency.
 fn costs(shelf: Shelf<'_>) -> Vec<(String, Group)> {
     let mut found: Vec<(String, Group)> = Vec::new();
-    for record in cost_records(shelf) {
+    let mut records: Vec<&Record> = cost_records(shelf).collect();
+    let paths: Vec<&str> = records.iter().map(|record| record.subject.path()).collect();
+    records.sort_by_key(|record| {
+        let place = paths.iter().position(|path| *path == record.subject.path());
+        (place, by_rank(&record.subject))
+    });
+    for record in records {
         let Some(subject) = names::without(&record.subject, word::CURRENCY) else { continue };
         let currency = record.subject.parameter(word::CURRENCY).unwrap_or("?").to_owned();
         let by = subject.parameter(word::BY).unwrap_or(MISSING);

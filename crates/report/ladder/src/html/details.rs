@@ -65,6 +65,7 @@ pub(super) fn all(records: &[Record]) -> Markup {
 fn row(record: &Record) -> Markup {
     let estimate = &record.estimate;
     let (low, high) = estimate.interval();
+    let text = |point| number(point, record.unit);
     let origin = match &record.kind {
         Kind::Measured => format!("measured, {} samples", estimate.samples()),
         Kind::Predicted { by, .. } => format!("predicted by {by}"),
@@ -76,8 +77,8 @@ fn row(record: &Record) -> Markup {
         tr {
             th scope="row" { code { (record.subject.to_string()) } }
             td data-name="quantity" { (record.quantity.as_str()) }
-            td.figure data-name="figure" { (number(estimate.point(), record.unit)) (unit(record.unit)) }
-            td.figure data-name="interval" { (number(low, record.unit)) " to " (number(high, record.unit)) }
+            td.figure data-name="figure" { (text(estimate.point())) (unit(record.unit)) }
+            td.figure data-name="interval" { (text(low)) " to " (text(high)) }
             td data-name="origin" { (origin) }
             td data-name="date" { (source::date(record)) }
         }

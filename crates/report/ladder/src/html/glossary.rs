@@ -8,7 +8,7 @@ const WORDS: [(&str, &str); 18] = [
     ("core clock", "the frequency at which the core runs, measured, not the one on the label"),
     ("core cycle", "one tick of the core clock; independent of how fast the clock runs"),
     ("ECDHE", "key exchange with a fresh pair of keys on an elliptic curve for each session"),
-    ("interval", "95 % interval: the true figure is probably inside; small is sure"),
+    ("interval", "95 % interval: the true figure is probably inside; the narrower the surer"),
     ("kernel", "the innermost routine: one Montgomery product or square"),
     ("key schedule", "how both sides derive the session's keys; with the hashes it needs"),
     ("lane", "one of several independent numbers in a vector register"),

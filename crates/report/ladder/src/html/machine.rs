@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use maud::{Markup, html};
-use tollgate_record::{Kind, Machine, PerSecond, Record};
+use tollgate_record::{Kind, Machine, Record};
 
 use super::section::missing;
 use super::source::joined;
@@ -50,14 +50,7 @@ fn facts(machine: &Machine) -> Markup {
     let rows = [
         ("processor", machine.cpu.clone()),
         ("logical cores", known(machine.logical_cores.map(|cores| cores.to_string()))),
-        (
-            "core clock",
-            known(
-                machine
-                    .core_clock_hz
-                    .map(|clock| format!("{} cycles", PerSecond::new(clock.point()))),
-            ),
-        ),
+        ("core clock", known(machine.core_clock_hz.as_ref().map(heading::clock))),
         (
             "virtualised",
             known(machine.virtualised.map(|v| if v { "yes" } else { "no" }.to_owned())),
@@ -125,7 +118,9 @@ fn conditions(records: &[Record]) -> Markup {
                     dt { (key) }
                     dd {
                         (joined(values.iter().take(VALUES_MAX)))
-                        @if values.len() > VALUES_MAX { " and " (values.len() - VALUES_MAX) " more" }
+                        @if values.len() > VALUES_MAX {
+                            " and " (values.len() - VALUES_MAX) " more"
+                        }
                     }
                 }
             }

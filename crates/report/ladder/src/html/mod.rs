@@ -20,6 +20,7 @@ use maud::{DOCTYPE, Markup, PreEscaped, html};
 use tollgate_record::{Kind, Record};
 
 use crate::rungs::climb;
+use crate::shelf::latest;
 
 /// Light and dark, phone and paper.
 const STYLE: &str = include_str!("style.css");
@@ -43,6 +44,8 @@ const SECTIONS: [(&str, &str); 10] = [
 /// verb of `tollgate` does it.
 #[must_use]
 pub fn report(records: &[Record]) -> String {
+    let all = records;
+    let records = &latest(records);
     let rungs = climb(records);
     let page = html! {
         (DOCTYPE)
@@ -58,7 +61,7 @@ pub fn report(records: &[Record]) -> String {
                 (patterns())
                 header {
                     h1 { "What a TLS connection costs" }
-                    p.lead { (about(records)) }
+                    p.lead { (about(all)) }
                     nav aria-label="Sections" {
                         @for (id, name) in SECTIONS { a href={ "#" (id) } { (name) } " " }
                     }
@@ -74,7 +77,7 @@ pub fn report(records: &[Record]) -> String {
                     (machine::section(records))
                     (glossary::section())
                     (details::reproduce(records))
-                    (details::all(records))
+                    (details::all(all))
                 }
             }
         }

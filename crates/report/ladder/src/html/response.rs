@@ -4,8 +4,10 @@ use maud::{Markup, html};
 use tollgate_record::Unit;
 
 use super::scale::{Scale, percent};
-use crate::fleet::name;
+use crate::fleet::suite;
 use crate::fleets::Curve;
+use crate::names;
+use crate::text::cut;
 use tollgate_record::vocabulary::BY;
 
 /// Height of the plot in pixels.
@@ -14,12 +16,20 @@ const HEIGHT: f64 = 240.0;
 /// The plot ends at so many times the shortest response time: what is above is a queue that grows.
 const TIMES: f64 = 8.0;
 
+/// The most characters of a curve's name.
+const NAME_MAX: usize = 12;
+
 /// Curves that are told apart.
 const CURVES_MAX: usize = 4;
 
 /// Mean response time over sessions per second; nothing without a curve that has both.
 pub(super) fn chart(curves: &[Curve<'_>]) -> Markup {
-    let lines: Vec<Line> = curves.iter().filter_map(Line::of).take(CURVES_MAX).collect();
+    // One protocol: its engines are what is compared.
+    let path = curves.first().map(|curve| curve.subject.path());
+    let of_path = curves.iter().filter(|curve| Some(curve.subject.path()) == path);
+    let mut lines: Vec<Line> = of_path.filter_map(Line::of).take(CURVES_MAX).collect();
+    let end = |line: &Line| line.points.last().map_or(0.0, |point| point.0);
+    lines.sort_by(|one, other| end(one).total_cmp(&end(other)));
     let Some(least) = lines.iter().map(|line| line.points[0].1).reduce(f64::min) else {
         return html! {};
     };
@@ -28,23 +38,28 @@ pub(super) fn chart(curves: &[Curve<'_>]) -> Markup {
     let x = Scale::of(lines.iter().flat_map(|line| &line.points).map(|point| point.0));
     html! {
         figure.curves {
-            figcaption { "Mean response time against load" }
+            figcaption { "Mean response time against load, " (suite(&curves[0].subject)) }
             div.plot {
                 div.y-axis { (y_axis(&y)) }
                 svg.area width="100%" height=(HEIGHT) role="img"
                     aria-label="mean response time over sessions per second"
                 {
                     (grid(&x, &y))
-                    svg width="100%" height="100%" viewBox="0 0 100 100" preserveAspectRatio="none" {
-                        @for line in &lines { polyline class=(line.class) points=(line.path(&x, &y)) {} }
+                    svg width="100%" height="100%" viewBox="0 0 100 100"
+                        preserveAspectRatio="none"
+                    {
+                        @for line in &lines {
+                            polyline class=(line.class) points=(line.path(&x, &y)) {}
+                        }
                     }
                     @for (place, line) in lines.iter().enumerate() { (line.name_at(place, &x, &y)) }
                 }
                 div.x-axis { (x_axis(&x)) }
             }
             p.note {
-                "Across: sessions per second that arrive. Up: mean time from arrival to the last \
-                 byte, in a queue before the cores; " (models(curves)) "."
+                "Across: sessions per second that arrive at " (curves[0].cores) " cores. Up: mean \
+                 time from arrival to the last byte, in a queue before the cores; "
+                (models(curves)) "."
             }
         }
     }
@@ -82,7 +97,7 @@ impl Line {
             "openssl" => "line-library",
             _ => "line-other",
         };
-        let name = format!("{}, {} cores", name(&curve.subject), curve.cores);
+        let name = names::who(by).to_owned();
         (!points.is_empty()).then_some(Self { name, class, points })
     }
 
@@ -95,18 +110,22 @@ impl Line {
         self.points.iter().map(at).collect::<Vec<_>>().join(" ")
     }
 
-    /// Its name where it leaves the plot, each a line lower than the one before.
+    /// Its name beside its end. Where lines leave the plot at the top, each name is a line lower
+    /// than the one before: the first on its left, the others on their right, where there is room.
     fn name_at(&self, place: usize, x: &Scale, y: &Scale) -> Markup {
-        let inside = self.points.iter().rev().find(|point| point.1 <= y.top());
-        let at = x.at(inside.or(self.points.last()).map_or(0.0, |point| point.0));
-        let (anchor, shift) = if at > 45.0 { ("end", -8) } else { ("start", 8) };
-        let row = u32::try_from(place).unwrap_or(0);
-        let short =
-            self.name.split(", ").filter(|word| word.chars().all(|c| c.is_ascii_alphabetic()));
-        let short = short.last().unwrap_or("other").to_owned();
+        let last = self.points.iter().rfind(|point| point.1 <= y.top());
+        let (rate, ns) = last.or(self.points.last()).copied().unwrap_or((0.0, 0.0));
+        let leaves = self.points.last().is_some_and(|point| point.1 > y.top());
+        let row = f64::from(u32::try_from(place).unwrap_or(0));
+        let down = if leaves { 20.0 + 18.0 * row } else { HEIGHT * (1.0 - y.at(ns) / 100.0) };
+        let at = x.at(rate);
+        let room_left = if place == 0 || !leaves { 30.0 } else { 75.0 };
+        let (anchor, shift) = if at > room_left { ("end", -10) } else { ("start", 12) };
         html! {
-            text.curve-name x=(percent(at)) dx=(shift) y=(20 + 18 * row) text-anchor=(anchor) {
-                (short)
+            text.curve-name x=(percent(at)) dx=(shift) y=(format!("{:.0}", down.max(14.0)))
+                text-anchor=(anchor)
+            {
+                (cut(&self.name, NAME_MAX))
             }
         }
     }

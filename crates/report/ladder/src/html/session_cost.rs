@@ -38,12 +38,16 @@ pub(super) fn section(records: &[Record]) -> Markup {
             "A bar is one session, handshake and transfer, in core cycles; its pieces are the \
              parts that were measured one by one and added up. The upright mark is what a real \
              server took, measured as a whole; the gap between the bar and the mark is the \
-             remainder. Downwards the transfer grows; below each figure stands the share of RSA. It \
-             is Figure 2 of the Itanium paper, today."
+             remainder. Downwards the transfer grows; below each figure stands the share of RSA. \
+             It is Figure 2 of the Itanium paper, today."
         },
         means: means(&ours, &flagship),
         picture: html! {
             (legend(&entries(all.clone())))
+            @if ours.iter().any(|session| session.total().is_none()) {
+                p.missing { "bars in one piece: measured, parts unknown; run "
+                    code { "tollgate session" } }
+            }
             @for protocol in &protocols { (panel(protocol, &ours, &flagship)) }
             @if !papers.is_empty() { (then_and_now(&ours, &papers, &flagship)) }
         },
@@ -113,9 +117,9 @@ fn bar(session: &Session<'_>, flagship: &Flagship) -> Bar {
         .collect();
     let total = session.total();
     if segments.is_empty() {
-        let name = "not split".to_owned();
+        let name = "measured as a whole".to_owned();
         let value = total.or(measured).unwrap_or(0.0);
-        segments.push(Segment { value, class: "part-other", name });
+        segments.push(Segment { value, class: "measured", name });
     }
     let note = match &cited {
         Some(_) => format!("{}, {}", names::suite(key), names::payload(session.bytes())),
@@ -126,10 +130,10 @@ fn bar(session: &Session<'_>, flagship: &Flagship) -> Bar {
         label: cited.map_or_else(|| who(session.by()).to_owned(), |cited| cited.to_string()),
         note,
         segments,
-        mark: measured,
+        mark: measured.filter(|_| total.is_some()),
         interval: None,
         figure: total.or(measured).map_or_else(String::new, |point| number(point, Unit::Cycles)),
-        remark: remark(session, measured),
+        remark: remark(session, measured.filter(|_| total.is_some())),
     }
 }
 
@@ -179,7 +183,7 @@ fn means(sessions: &[Session<'_>], flagship: &Flagship) -> Vec<String> {
                         .is_some_and(|p| p == protocol_of(&session.subject))
             })
         };
-        let (Some(first), Some(last)) = (of().next(), of().last()) else { continue };
+        let (Some(first), Some(last)) = (of().next(), of().next_back()) else { continue };
         let share =
             |session: &Session<'_>| Some(percent(session.part(PART_RSA)?, session.total()?));
         let (Some(least), Some(most)) = (share(first), share(last)) else { continue };

@@ -8,7 +8,7 @@ use super::section::missing;
 use super::source;
 use crate::cite::Citation;
 use crate::figure;
-use crate::modelled::modelled;
+use crate::modelled::{Modelled, modelled};
 use crate::shelf::Origin::{Measured, Predicted};
 use crate::shelf::{MISSING, Shelf, share};
 
@@ -26,46 +26,56 @@ fn models(records: &[Record]) -> Markup {
     let mut all = modelled(records);
     all.retain(|row| row.change.is_empty());
     let used = all.iter().flat_map(|row| [row.predicted, row.measured, row.published]);
+    html! {
+        h3 { "Table 5 of the Itanium paper: cycles of one Montgomery product" }
+        @if all.is_empty() { (missing("model")) } @else {
+            p {
+                "The model counts instructions and divides them by what a processor can do in a \
+                 cycle; the paper's figures judge it. For this machine it is a bound, a lower \
+                 limit: kernels are measured against it."
+            }
+            table.figures {
+                caption { "Core cycles of one Montgomery product" }
+                (heads("machine", &["bits", "model", "paper", "error"], &["limit", "assumption"]))
+                tbody { @for row in &all { (model(row)) } }
+            }
+            (source::line(used.flatten()))
+        }
+    }
+}
+
+fn model(row: &Modelled<'_>) -> Markup {
     let cycles = |record: Option<&Record>| {
         record.map_or_else(|| MISSING.to_owned(), |r| format!("{:.0}", r.estimate.point()))
     };
     html! {
-           h3 { "Table 5 of the Itanium paper: cycles of one Montgomery product" }
-           @if all.is_empty() { (missing("model")) } @else {
-               p {
-                   "The model counts instructions and divides them by what a processor can do in a \
-                    cycle; the paper's figures judge it. For this machine it is a bound, a lower \
-                    limit: kernels are measured against it."
-               }
-               table.figures {
-                   caption { "Core cycles of one Montgomery product" }
-                   thead { tr {
-                       th scope="col" { "machine" }
-    @for name in ["bits", "model", "paper", "error"] { th.figure scope="col" { (name) } }
-    @for name in ["limit", "assumption"] { th scope="col" { (name) } }
-                   } }
-                   tbody {
-                       @for row in &all {
-                           @let cited = row.published.and_then(Citation::of);
-                           tr {
-                               th scope="row" { (row.name()) }
-                               td.figure data-name="bits" { (row.bits) }
-                               td.figure data-name="model" { (cycles(row.predicted)) }
-                               td.figure data-name="paper" {
-                                   (cycles(row.published))
-                                   @if let Some(cited) = cited { " " (cited) }
-                                @if let Some(origin) = row.origin() { small { (origin) } }
-                               }
-                               td.figure data-name="error" { (row.error_text()) }
-                               td data-name="limit" { (row.limit().unwrap_or(MISSING)) }
-                               td.long data-name="assumption" { (row.assumption().unwrap_or(MISSING)) }
-                           }
-                       }
-                   }
-               }
-               (source::line(used.flatten()))
-           }
-       }
+        tr {
+            th scope="row" { (row.name()) }
+            td.figure data-name="bits" { (row.bits) }
+            td.figure data-name="model" { (cycles(row.predicted)) }
+            td.figure data-name="paper" {
+                (cycles(row.published))
+                @if let Some(cited) = row.published.and_then(Citation::of) { " " (cited) }
+                @if let Some(origin) = row.origin() { small { (origin) } }
+            }
+            td.figure data-name="error" { (row.error_text()) }
+            td data-name="limit" { (row.limit().unwrap_or(MISSING)) }
+            td.long data-name="assumption" { (row.assumption().unwrap_or(MISSING)) }
+        }
+    }
+}
+
+/// The heading of a table: what a row is, its figures, its words.
+fn heads(row: &str, figures: &[&str], words: &[&str]) -> Markup {
+    html! {
+        thead {
+            tr {
+                th scope="col" { (row) }
+                @for name in figures { th.figure scope="col" { (name) } }
+                @for name in words { th scope="col" { (name) } }
+            }
+        }
+    }
 }
 
 fn kernels(records: &[Record]) -> Markup {
@@ -74,25 +84,22 @@ fn kernels(records: &[Record]) -> Markup {
     let call =
         |subject: &Subject| shelf.record(Measured, subject, word::CYCLES_PER_CALL, Unit::Cycles);
     let used = subjects.iter().filter_map(|subject| call(subject));
+    let figures = ["bits", "per call", "per lane", "bound", "share"];
     html! {
-           h3 { "Kernels on this machine" }
-           @if subjects.is_empty() { (missing("kernel")) } @else {
-               p {
-                   "A call is one product (amm) or square (ams); mb8 has eight numbers in its lanes. \
-                    Share: how much of the measured cycles the bound explains."
-               }
-               table.figures {
-                   caption { "Core cycles of Montgomery kernels" }
-                   thead { tr {
-                       th scope="col" { "kernel" }
-    @for name in ["bits", "per call", "per lane", "bound", "share"] { th.figure scope="col" { (name) } }
-    @for name in ["limit"] { th scope="col" { (name) } }
-                   } }
-                   tbody { @for subject in &subjects { (kernel(shelf, subject)) } }
-               }
-               (source::line(used))
-           }
-       }
+        h3 { "Kernels on this machine" }
+        @if subjects.is_empty() { (missing("kernel")) } @else {
+            p {
+                "A call is one product (amm) or square (ams); mb8 has eight numbers in its lanes. \
+                 Share: how much of the measured cycles the bound explains."
+            }
+            table.figures {
+                caption { "Core cycles of Montgomery kernels" }
+                (heads("kernel", &figures, &["limit"]))
+                tbody { @for subject in &subjects { (kernel(shelf, subject)) } }
+            }
+            (source::line(used))
+        }
+    }
 }
 
 fn kernel(shelf: Shelf<'_>, subject: &Subject) -> Markup {

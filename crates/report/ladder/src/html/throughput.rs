@@ -37,7 +37,7 @@ pub(super) fn section(records: &[Record]) -> Markup {
         },
         means: means(records),
         picture: html! {
-            (bars("Sessions per second", &groups(shelf, &servers, &papers), Unit::PerSecond, "per s"))
+            (bars("", &groups(shelf, &servers, &papers), Unit::PerSecond, "per s"))
             (table(shelf, &servers))
             @for doubt in doubts(records) { p.warning { (doubt) } }
         },
@@ -115,6 +115,10 @@ fn published(record: &Record) -> Bar {
     }
 }
 
+fn time(shelf: Shelf<'_>, subject: &Subject, quantity: &str) -> String {
+    figure::of(shelf.record(Measured, subject, quantity, Unit::Nanos))
+}
+
 /// CPU time and latencies.
 fn table(shelf: Shelf<'_>, servers: &[&Record]) -> Markup {
     const TIMES: [(&str, &str); 5] = [
@@ -142,7 +146,7 @@ fn table(shelf: Shelf<'_>, servers: &[&Record]) -> Markup {
                             }
                             @for (name, quantity) in TIMES {
                                 td.figure data-name=(name) {
-                                    (figure::of(shelf.record(Measured, subject, quantity, Unit::Nanos)))
+                                    (time(shelf, subject, quantity))
                                 }
                             }
                         }

@@ -9,7 +9,7 @@ use crate::cite::Citation;
 use crate::figure;
 use crate::grid::{Column, grid};
 use crate::names::{INSECURE, INSECURE_NOTE};
-use crate::shelf::MISSING;
+use crate::shelf::{MISSING, latest};
 use crate::text::wrapped;
 
 const COLUMNS: [Column; 6] = [
@@ -27,6 +27,7 @@ const COLUMNS: [Column; 6] = [
 /// A rung without records says which verb measures it.
 #[must_use]
 pub fn table(records: &[Record]) -> String {
+    let records = &latest(records);
     let rungs = climb(records);
     let mut rows = Vec::new();
     for rung in &rungs {
