@@ -6,6 +6,9 @@ use core::ops::{Add, Mul};
 /// A family of kernels: what numbers are made of, and which instruction multiplies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Form {
+    /// One number in digits of 52 bits spread over eight lanes, VPMADD52 on 512-bit registers: an
+    /// instruction does eight half products of the same number, all of them useful at best.
+    Blocks52,
     /// Eight numbers side by side in digits of 52 bits, VPMADD52 on 512-bit registers. A product of
     /// two digits is two instructions, a low and a high half, each for eight numbers.
     Madd52,
@@ -57,15 +60,15 @@ impl Form {
     pub const fn lanes(self) -> u32 {
         match self {
             Self::Madd52 | Self::Mul52 => 8,
-            Self::Mul | Self::Mulx => 1,
+            Self::Blocks52 | Self::Mul | Self::Mulx => 1,
         }
     }
 
     /// Multiply instructions of one call of a Montgomery product of `k` words (digits or limbs):
     /// `k^2` products of words, `k^2` more to reduce, and one per word for the quotient digit.
     ///
-    /// VPMADD52: `4k^2 + k`, the quotient digits taking a low half only. MUL and MULX: `2k^2 + k`
-    /// for each number.
+    /// VPMADD52: `4k^2 + k`, the quotient digits taking a low half only; in blocks `4k^2 / 8`, since
+    /// the digits themselves are the quotient digits. MUL and MULX: `2k^2 + k` for each number.
     #[must_use]
     pub fn product(self, k: u32) -> Count {
         let k = u64::from(k);
@@ -75,9 +78,13 @@ impl Form {
     /// Multiply instructions of one call of a Montgomery square of `k` words: products of different
     /// words once, the same reduction.
     ///
-    /// VPMADD52: `k(k+1) + 2k^2 + k`. MUL and MULX: `k(k+1)/2 + k^2 + k` for each number.
+    /// VPMADD52: `k(k+1) + 2k^2 + k`; in blocks a square is a product. MUL and MULX: `k(k+1)/2 + k^2
+    /// + k` for each number.
     #[must_use]
     pub fn square(self, k: u32) -> Count {
+        if self == Self::Blocks52 {
+            return self.product(k);
+        }
         let k = u64::from(k);
         self.call(k * (k + 1) / 2 + k * k, k)
     }
@@ -92,6 +99,7 @@ impl Form {
     /// A call with `full` products of two words and `low` products of which the low half counts.
     fn call(self, full: u64, low: u64) -> Count {
         Count(match self {
+            Self::Blocks52 => (2 * full).div_ceil(8),
             Self::Madd52 => 2 * full + low,
             Self::Mul | Self::Mulx => full + low,
             Self::Mul52 => u64::from(self.lanes()) * (full + low),
@@ -113,6 +121,8 @@ mod tests {
         // crypto_mb's unrolled product of 20 digits holds exactly these.
         assert_eq!(Form::Madd52.product(20), Count(1620));
         assert_eq!(Form::Madd52.square(20), Count(1240));
+        // two primes of 1024 bits in one set of registers
+        assert_eq!(Form::Blocks52.product(20) * 2, Count(400));
     }
 
     #[test]
@@ -126,7 +136,7 @@ mod tests {
 
     #[test]
     fn a_square_never_costs_more_than_a_product() {
-        for form in [Form::Madd52, Form::Mul, Form::Mul52, Form::Mulx] {
+        for form in [Form::Blocks52, Form::Madd52, Form::Mul, Form::Mul52, Form::Mulx] {
             for k in 1..=160 {
                 assert!(form.square(k) <= form.product(k));
                 assert!(form.plain_product(k) < form.product(k));

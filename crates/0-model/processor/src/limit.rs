@@ -35,7 +35,7 @@ impl Limit {
     /// The limits that a form meets.
     const fn of(form: Form) -> &'static [Self] {
         match form {
-            Form::Madd52 => &[Self::Vpmadd52],
+            Form::Blocks52 | Form::Madd52 => &[Self::Vpmadd52],
             Form::Mul | Form::Mul52 => &[Self::MulRow],
             Form::Mulx => &[Self::MulxRow, Self::Mulx],
         }
@@ -126,7 +126,7 @@ mod tests {
     #[test]
     fn an_unknown_rate_gives_no_bound() {
         let machine = machine(rate(1.5), Rate::unknown());
-        for form in [Form::Madd52, Form::Mul, Form::Mul52, Form::Mulx] {
+        for form in [Form::Blocks52, Form::Madd52, Form::Mul, Form::Mul52, Form::Mulx] {
             assert_eq!(machine.bound(form, Count(600)), None);
         }
     }
