@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use tollgate_ladder::{heading, kernel as kernel_table, text};
-use tollgate_mont::{Kernel as _, LaneKernel, LimbKernel};
+use tollgate_mont::{BlockKernel, Kernel as _, LaneKernel, LimbKernel};
 use tollgate_record::vocabulary as word;
 use tollgate_record::{Record, Subject, Unit};
 
@@ -53,8 +53,10 @@ pub(crate) fn run(options: &Options) -> Result<ExitCode, Stop> {
     for (number, bits) in options.bits.iter().enumerate() {
         let label = format!("{bits} bits");
         progress.row(number, &label);
+        let kernels: Vec<&Asked> =
+            kernels.iter().filter(|asked| asked.kernel.does(*bits)).collect();
         let mut contenders: Vec<Contender> =
-            kernels.iter().map(|asked| contender(*asked, *bits)).collect();
+            kernels.iter().map(|asked| contender(**asked, *bits)).collect();
         let Some(round) =
             measure(&label, &mut contenders, seconds, |part| progress.part(number, part))?
         else {
@@ -62,7 +64,7 @@ pub(crate) fn run(options: &Options) -> Result<ExitCode, Stop> {
         };
         notes.warn(&label, round.warnings());
         for (place, asked) in kernels.iter().enumerate() {
-            let found = records_of(*asked, *bits, &host, &figures, round.cycles(place))?;
+            let found = records_of(**asked, *bits, &host, &figures, round.cycles(place))?;
             output.records(&found)?;
             records.extend(found);
         }
@@ -93,14 +95,18 @@ fn kernels() -> Vec<Asked> {
         [product].into_iter().chain((square.name != product.name).then_some(square))
     };
     let lanes = LaneKernel::all();
-    let limbs = LimbKernel::all();
+    let blocks = BlockKernel::all();
+    let mut limbs = LimbKernel::all();
+    limbs.retain(|kernel| !matches!(kernel, LimbKernel::Blocks(_))); // on limbs they are others
     let lanes = lanes.iter().flat_map(|k| both(Family::Lanes(*k), k.name(), k.square_name()));
     let limbs = limbs.iter().flat_map(|k| both(Family::Limbs(*k), k.name(), k.square_name()));
-    lanes.chain(limbs).collect()
+    let blocks = blocks.iter().flat_map(|k| both(Family::Blocks(*k), k.name(), k.square_name()));
+    lanes.chain(blocks).chain(limbs).collect()
 }
 
 fn contender(asked: Asked, bits: u32) -> Contender {
     let run = match asked.kernel {
+        Family::Blocks(kernel) => chain::blocks(kernel, asked.call, bits),
         Family::Lanes(kernel) => chain::lanes(kernel, asked.call, bits),
         Family::Limbs(kernel) => chain::limbs(kernel, asked.call, bits),
     };
@@ -119,14 +125,15 @@ fn records_of(
         return Err(Stop::new("core cycles cannot be told on this machine: no time stamp counter"));
     };
     let (form, k) = (asked.kernel.form(), asked.kernel.words(bits));
+    let numbers = asked.kernel.numbers(bits);
     let subject: Subject = format!("kernel/{}?{}={k}&{}={bits}", asked.name, word::K, word::BITS)
         .parse()
         .map_err(Stop::from_error)?;
     let figures = figures.with([
         (word::KERNEL.to_owned(), asked.name.to_owned()),
-        ("lanes".to_owned(), form.lanes().to_string()),
+        ("lanes".to_owned(), numbers.to_string()),
     ]);
-    let per_lane = cycles.scaled(1.0 / f64::from(form.lanes())).map_err(Stop::from_error)?;
+    let per_lane = cycles.scaled(1.0 / f64::from(numbers)).map_err(Stop::from_error)?;
     let mut records = vec![
         figures.measured(&subject, word::CYCLES_PER_CALL, Unit::Cycles, cycles),
         figures.measured(&subject, word::CYCLES_PER_LANE, Unit::Cycles, per_lane),
@@ -135,6 +142,7 @@ fn records_of(
         Call::Product => form.product(k),
         Call::Square => form.square(k),
     };
+    let count = count * (numbers / form.lanes());
     if let Some(bound) = host.model.bound(form, count) {
         records.push(figures.bound(&subject, word::BOUND_CYCLES_PER_CALL, bound)?);
     }
