@@ -277,8 +277,29 @@ impl Kernel for BlockKernel {
         check_table(z, table);
         match self {
             #[cfg(target_arch = "x86_64")]
-            Self::Ifma(proof, _) => ifma::select(z, table, index, proof),
+            Self::Ifma(proof, _) => ifma::select_blocks(z, table, index, proof),
             _ => select_portable(z, table, index),
+        }
+    }
+
+    fn window(
+        self,
+        z: &mut [Row],
+        squares: usize,
+        y: &[Row],
+        next: &mut [Row],
+        m: &Modulus<Row>,
+        t: &mut [Row],
+    ) {
+        check(m.shape(), z.len(), z.len(), y.len(), t);
+        match self {
+            // where the number stays in registers
+            #[cfg(target_arch = "x86_64")]
+            Self::Ifma(proof, _) if m.shape().tile() == 4 => {
+                ifma::window_blocks(next, z, squares, y, m, proof);
+                z.copy_from_slice(next);
+            }
+            _ => exp::window(self, z, squares, y, next, m, t),
         }
     }
 }
@@ -335,11 +356,11 @@ mod ifma {
 
     use tollgate_cpu::HaveIfma;
 
-    use crate::kernels::amm52_blocks_ifma::{Constants, amm52_blocks_ifma};
+    use crate::kernels::amm52_blocks_ifma::{Constants, amm52_blocks_ifma, window52_blocks_ifma};
     use crate::kernels::amm52_mb8_ifma::amm52_mb8_ifma;
     use crate::kernels::ams52_mb8_ifma::ams52_mb8_ifma;
+    use crate::kernels::select52_blocks_ifma::select52_blocks_ifma;
     use crate::kernels::select52_mb8_ifma::select52_mb8_ifma;
-    use crate::kernels::tiles52_ifma;
     use crate::modulus::Modulus;
     use crate::word::Row;
 
@@ -397,6 +418,25 @@ mod ifma {
         tiled!(ams52_mb8_ifma, m.shape().tile(), (z, x, n, b1, k0, t));
     }
 
+    /// z := x^{2^squares} * y / R^{2^squares}.
+    pub(super) fn window_blocks(
+        z: &mut [Row],
+        x: &[Row],
+        squares: usize,
+        y: &[Row],
+        m: &Modulus<Row>,
+        _proof: HaveIfma,
+    ) {
+        let (z, x, y, k0) = (vectors_mut(z), vectors(x), vectors(y), vector(m.k0()));
+        // SAFETY: `_proof` shows that avx512f and avx512ifma are present.
+        match m.shape().k() {
+            3 => unsafe { window52_blocks_ifma::<3, 1>(z, x, squares, y, constants(m), k0) },
+            5 => unsafe { window52_blocks_ifma::<5, 5>(z, x, squares, y, constants(m), k0) },
+            k => unreachable!("no blocks of {k} digits for two numbers"),
+        }
+    }
+
+    /// z := x * y / R.
     pub(super) fn amm_blocks(
         z: &mut [Row],
         x: &[Row],
@@ -404,29 +444,37 @@ mod ifma {
         m: &Modulus<Row>,
         proof: HaveIfma,
     ) {
-        match (m.shape().k(), m.shape().tile()) {
-            (3, 4) => block_product::<3, 4, 1>(z, x, y, m, proof),
-            (5, 4) => block_product::<5, 4, 5>(z, x, y, m, proof),
-            (4, 8) => block_product::<4, 8, 2>(z, x, y, m, proof),
-            (5, 8) => block_product::<5, 8, 5>(z, x, y, m, proof),
-            (k, lanes) => unreachable!("no blocks of {k} digits in {lanes} lanes"),
+        if m.shape().tile() == 4 {
+            return window_blocks(z, x, 0, y, m, proof);
+        }
+        let (z, rows, x, y, k0) = (vectors_mut(z), x, vectors(x), vectors(y), vector(m.k0()));
+        // SAFETY: `proof` shows that avx512f and avx512ifma are present.
+        match m.shape().k() {
+            4 => unsafe { amm52_blocks_ifma::<4, 2>(z, x, rows, y, constants(m), k0) },
+            5 => unsafe { amm52_blocks_ifma::<5, 5>(z, x, rows, y, constants(m), k0) },
+            k => unreachable!("no blocks of {k} digits for one number"),
         }
     }
 
-    fn block_product<const K: usize, const L: usize, const C: usize>(
-        z: &mut [Row],
-        x: &[Row],
-        y: &[Row],
-        m: &Modulus<Row>,
-        _proof: HaveIfma,
-    ) {
-        let chunk = |x, at| tiles52_ifma::block::<K>(x, at);
-        let (n, fold) = (vectors(m.m()), vectors(m.fold()));
-        let k0 = vector(m.k0());
-        let constants = Constants { b1: chunk(fold, 0), b2: chunk(fold, K), m: chunk(n, 0), k0 };
-        let (z, rows, x, y) = (vectors_mut(z), x, vectors(x), vectors(y));
-        // SAFETY: `_proof` shows that avx512f and avx512ifma are present.
-        unsafe { amm52_blocks_ifma::<K, L, C>(z, x, rows, y, constants) }
+    /// B^-1, B^-2 and m.
+    fn constants<const K: usize>(m: &Modulus<Row>) -> &Constants<K> {
+        let constants = vectors(m.fold()).as_chunks::<K>().0;
+        constants.first_chunk().expect("the modulus is one in lane blocks")
+    }
+
+    pub(super) fn select_blocks(z: &mut [Row], table: &[Row], index: Row, _proof: HaveIfma) {
+        macro_rules! select {
+            ($k:literal) => {
+                // SAFETY: `_proof` shows that avx512f is present.
+                unsafe { select52_blocks_ifma::<$k>(vectors_mut(z), vectors(table), vector(index)) }
+            };
+        }
+        match z.len() {
+            3 => select!(3),
+            4 => select!(4),
+            5 => select!(5),
+            k => unreachable!("no blocks of {k} digits"),
+        }
     }
 
     pub(super) fn select(z: &mut [Row], table: &[Row], index: Row, _proof: HaveIfma) {

@@ -124,18 +124,48 @@ pub(crate) fn exp<K: Kernel, const S: usize>(
     let w = window_bits::<K::Word>(bits);
     let mut streams = streams.map(|s| Run::new(kernel, s, w, bits));
     for i in (0..bits.div_ceil(w)).rev() {
-        let first = i + 1 == bits.div_ceil(w);
-        for _ in 0..if first { 0 } else { w } {
-            for s in &mut streams {
-                s.square();
-            }
-        }
+        // the reading does not wait for the squares, so it stands before them
         for s in &mut streams {
-            s.window(i * w, w.min(bits - i * w), first);
+            s.read(i * w, w.min(bits - i * w));
+        }
+        if i + 1 == bits.div_ceil(w) {
+            streams.iter_mut().for_each(Run::begin);
+        } else if let [s] = &mut streams[..] {
+            s.kernel.window(s.z, w, s.x, s.next, s.m, s.t);
+        } else {
+            for _ in 0..w {
+                streams.iter_mut().for_each(Run::square);
+            }
+            streams.iter_mut().for_each(Run::multiply);
         }
     }
     for s in streams {
         s.finish();
+    }
+}
+
+/// z := z^{2^squares} * y / R^{2^squares} (mod m), in Montgomery form; `next` is scratch.
+///
+/// # Panics
+///
+/// As [`Kernel::window`].
+pub(crate) fn window<K: Kernel>(
+    kernel: K,
+    z: &mut [K::Word],
+    squares: usize,
+    y: &[K::Word],
+    next: &mut [K::Word],
+    m: &Modulus<K::Word>,
+    t: &mut [K::Word],
+) {
+    let (mut from, mut to) = (&mut *z, &mut *next);
+    for _ in 0..squares {
+        kernel.ams(to, from, m, t);
+        (from, to) = (to, from);
+    }
+    kernel.amm(to, from, y, m, t);
+    if squares.is_multiple_of(2) {
+        z.copy_from_slice(next);
     }
 }
 
@@ -185,13 +215,18 @@ impl<'a, K: Kernel> Run<'a, K> {
         core::mem::swap(&mut self.z, &mut self.next);
     }
 
-    /// z := z * x^(len bits of e from `at` on), or just that power for the first window.
-    fn window(&mut self, at: usize, len: usize, first: bool) {
-        let index = bits_at(self.e, at, len);
-        if first {
-            return self.kernel.select(self.z, self.table, index);
-        }
-        self.kernel.select(self.x, self.table, index);
+    /// x := the base to the power of `len` bits of e from `at` on.
+    fn read(&mut self, at: usize, len: usize) {
+        self.kernel.select(self.x, self.table, bits_at(self.e, at, len));
+    }
+
+    /// z := x: the first window.
+    fn begin(&mut self) {
+        self.z.copy_from_slice(self.x);
+    }
+
+    /// z := z * x.
+    fn multiply(&mut self) {
         self.kernel.amm(self.next, self.z, self.x, self.m, self.t);
         core::mem::swap(&mut self.z, &mut self.next);
     }

@@ -24,8 +24,8 @@ pub struct Modulus<W: Zeroize> {
     one: Vec<W>,
     rr: Vec<W>,
     upper: Vec<W>,
-    /// B^-1 mod m, B = 2^52: what a fold row multiplies by. In lane blocks B^-2 mod m too, behind
-    /// it. Radix 2^52 only, else empty.
+    /// B^-1 mod m, B = 2^52: what a fold row multiplies by. In lane blocks B^-2 mod m and m
+    /// behind it. Radix 2^52 only, else empty.
     fold: Vec<W>,
     /// 1.
     unit: Vec<W>,
@@ -152,7 +152,7 @@ impl<W: Zeroize> Modulus<W> {
     pub fn unit(&self) -> &[W] {
         &self.unit
     }
-    /// B^-1 mod m, radix 2^52 only; in lane blocks B^-2 mod m behind it.
+    /// B^-1 mod m, radix 2^52 only; in lane blocks B^-2 mod m and m behind it.
     pub(crate) fn fold(&self) -> &[W] {
         &self.fold
     }
@@ -256,7 +256,7 @@ impl Modulus<Row> {
         let [one, rr, upper] =
             field.constants(blocks.r_bits(), blocks.bits_max()).map(|x| pack(&x));
         let b1 = field.fold(&[1]);
-        let fold = [pack(&b1), pack(&field.fold(&b1))].concat();
+        let fold = [pack(&b1), pack(&field.fold(&b1)), pack(m)].concat();
         let (m, unit, shape) = (pack(m), pack(&[1]), Shape::blocks(blocks));
         let k0 = Row::splat(Digit::from_bits(field.k0).bits());
         Self { shape, bits: field.bits, m, one, rr, upper, fold, unit, k0, blocks: None }

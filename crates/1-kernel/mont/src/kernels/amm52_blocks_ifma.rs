@@ -1,6 +1,6 @@
 // Almost Montgomery multiply (AMM), z :== x * y / R (mod m), of one number in eight lane blocks
-// (L = 8) or of two in four each (L = 4). Inputs x[K], y[K], m[K], b1[K] = 2^-52 mod m, b2[K] =
-// 2^-104 mod m, k0; output z[K]. Layout and R: `blocks.rs`; C digits of the last block count.
+// (L = 8) or of two in four each (L = 4). Inputs x[K], y[K], k0, and in c b1[K] = 2^-52 mod m, b2[K]
+// = 2^-104 mod m, m[K]; output z[K]. Layout and R: `blocks.rs`; C digits of the last block count.
 //
 // Requires  m odd; x, y < 8m; 64m <= R (C = 1: 32m); k0 = -1/m mod 2^52; b1, b2 < m.
 //           Digits may be dirty: their low 52 bits count.
@@ -34,20 +34,14 @@ use super::unroll::{un, un5, un8};
 use crate::blocks::K_MAX;
 use crate::word::Row;
 
-/// What a product needs to know of its modulus, or of two.
-#[derive(Clone, Copy)]
-pub(crate) struct Constants<'a, const K: usize> {
-    pub(crate) b1: &'a [V; K],
-    pub(crate) b2: &'a [V; K],
-    pub(crate) m: &'a [V; K],
-    pub(crate) k0: V,
-}
+/// What a product needs to know of its modulus, or of two: b1, b2 and m.
+pub(crate) type Constants<const K: usize> = [[V; K]; 3];
 
 /// `black_box(Pin(c)).0` in every row: LLVM reads the constants again where it needs them, in place
 /// of hoisting them and spilling accumulators. Aligned, so that LLVM aligns the frame: a spilled
 /// vector would lie across two cache lines.
 #[repr(align(64))]
-struct Pin<'a, const K: usize>(Constants<'a, K>);
+struct Pin<'a, const K: usize>(&'a Constants<K>);
 
 #[inline]
 #[target_feature(enable = "avx512f")]
@@ -115,7 +109,8 @@ fn product<const K: usize, const L: usize, const C: usize>(
     x: &[V; K],
     rows: &[Row],
     y: &[V; K],
-    c: Constants<'_, K>,
+    c: &Constants<K>,
+    k0: V,
 ) -> [V; K] {
     const { assert!(K <= K_MAX && C <= K && L <= 8, "no such blocks") };
     let zero = _mm512_setzero_si512();
@@ -162,7 +157,7 @@ fn product<const K: usize, const L: usize, const C: usize>(
         let r = A * K + B;
         if r < last {
             let late = r + 1 < last;
-            let c = black_box(Pin(c)).0;
+            let [b1, b2, _] = black_box(Pin(c)).0;
             if B + 1 < K {
                 let q = spread::<L>(l[A][B]);
                 let e = _mm512_maskz_srli_epi64::<52>(low_lane, l[A][B]);
@@ -172,9 +167,9 @@ fn product<const K: usize, const L: usize, const C: usize>(
                 l[A][B + 1] = add(l[A][B + 1], e);
                 if late {
                     if B + 2 < K { merge!(A, B + 2); }
-                    fold!(A, B + 2, q, c.b2, r);
+                    fold!(A, B + 2, q, b2, r);
                 } else {
-                    fold!(A, B + 1, q, c.b1, r);
+                    fold!(A, B + 1, q, b1, r);
                 }
             } else {
                 // The top digit has 51 bits: twice the digit, half a unit higher. The columns above
@@ -195,20 +190,20 @@ fn product<const K: usize, const L: usize, const C: usize>(
                 });
                 h[A + 1][K] = add(h[A + 1][K], add(h[A][2 * K], h[A][2 * K]));
                 if late {
-                    fold!(A + 1, 1, q, c.b2, r);
+                    fold!(A + 1, 1, q, b2, r);
                 } else {
-                    fold!(A + 1, 0, q, c.b1, r);
+                    fold!(A + 1, 0, q, b1, r);
                 }
             }
         }
     }); });
 
     let a = L - 1;
-    let c = black_box(Pin(c)).0;
-    let q = spread::<L>(lo(zero, l[a][C - 1], c.k0));
+    let [_, _, m] = black_box(Pin(c)).0;
+    let q = spread::<L>(lo(zero, l[a][C - 1], k0));
     un5!(J < K {
-        l[a][C - 1 + J] = lo(l[a][C - 1 + J], q, c.m[J]);
-        h[a][C + J] = hi(h[a][C + J], q, c.m[J]);
+        l[a][C - 1 + J] = lo(l[a][C - 1 + J], q, m[J]);
+        h[a][C + J] = hi(h[a][C + J], q, m[J]);
     });
     let mut t = [zero; K];
     if C == K {
@@ -252,16 +247,38 @@ fn carried<const K: usize, const L: usize>(t: &[V; K]) -> [V; K] {
     z
 }
 
-/// `xs` is x as rows: the same memory.
+/// One number: z := x * y / R. `rows` is x too.
 #[inline(never)]
 #[target_feature(enable = "avx512f,avx512ifma")]
-pub(crate) fn amm52_blocks_ifma<const K: usize, const L: usize, const C: usize>(
+pub(crate) fn amm52_blocks_ifma<const K: usize, const C: usize>(
     z: &mut [V],
     x: &[V],
-    xs: &[Row],
+    rows: &[Row],
     y: &[V],
-    c: Constants<'_, K>,
+    c: &Constants<K>,
+    k0: V,
 ) {
     let z: &mut [V; K] = z.first_chunk_mut().expect("a whole block");
-    *z = product::<K, L, C>(block(x, 0), xs, block(y, 0), c);
+    *z = product::<K, 8, C>(block(x, 0), rows, block(y, 0), c, k0);
+}
+
+/// Two numbers: z := x^{2^squares} * y / R^{2^squares}, in registers from end to end. (One product
+/// stands in the program, so that LLVM puts it in line.)
+#[inline(never)]
+#[target_feature(enable = "avx512f,avx512ifma")]
+pub(crate) fn window52_blocks_ifma<const K: usize, const C: usize>(
+    z: &mut [V],
+    x: &[V],
+    squares: usize,
+    y: &[V],
+    c: &Constants<K>,
+    k0: V,
+) {
+    let (mut power, y) = (*block::<K>(x, 0), block::<K>(y, 0));
+    for i in 0..=squares {
+        let factor = if i < squares { power } else { *y };
+        power = product::<K, 4, C>(&power, &[], &factor, c, k0);
+    }
+    let z: &mut [V; K] = z.first_chunk_mut().expect("a whole block");
+    *z = power;
 }

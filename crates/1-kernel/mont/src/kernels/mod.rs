@@ -18,11 +18,13 @@ pub(crate) mod ams64_mulx;
 #[cfg(target_arch = "x86_64")]
 mod chains64_mulx;
 #[cfg(target_arch = "x86_64")]
+pub(crate) mod select52_blocks_ifma;
+#[cfg(target_arch = "x86_64")]
 pub(crate) mod select52_mb8_ifma;
 #[cfg(target_arch = "x86_64")]
 pub(crate) mod select64_sse2;
 #[cfg(target_arch = "x86_64")]
-pub(crate) mod tiles52_ifma;
+mod tiles52_ifma;
 #[cfg(target_arch = "x86_64")]
 mod tiles64_mulx;
 #[cfg(target_arch = "x86_64")]

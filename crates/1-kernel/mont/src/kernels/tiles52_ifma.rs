@@ -25,7 +25,7 @@ use core::arch::x86_64::*;
 
 use super::unroll::un;
 
-pub(crate) type V = __m512i;
+pub(super) type V = __m512i;
 
 /// The low half of x * y, added to c.
 #[inline]
@@ -62,7 +62,7 @@ fn pin<const W: usize>(p: &[V; W]) -> &[V; W] {
 }
 
 /// The block of W words that starts at `at`.
-pub(crate) fn block<const W: usize>(x: &[V], at: usize) -> &[V; W] {
+pub(super) fn block<const W: usize>(x: &[V], at: usize) -> &[V; W] {
     x[at..].first_chunk().expect("a whole block")
 }
 
