@@ -6,6 +6,9 @@ use core::ops::{Add, Mul};
 /// A family of kernels: what numbers are made of, and which instruction multiplies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Form {
+    /// One number in digits of 52 bits spread over eight lanes, VPMADD52 on 512-bit registers: an
+    /// instruction does eight half products of the same number, all of them useful at best.
+    Blocks52,
     /// Eight numbers side by side in digits of 52 bits, VPMADD52 on 512-bit registers. A product of
     /// two digits is two instructions, a low and a high half, each for eight numbers.
     Madd52,
@@ -53,14 +56,14 @@ impl Sum for Count {
 
 impl Form {
     /// Every form.
-    pub const ALL: [Self; 4] = [Self::Madd52, Self::Mul, Self::Mul52, Self::Mulx];
+    pub const ALL: [Self; 5] = [Self::Blocks52, Self::Madd52, Self::Mul, Self::Mul52, Self::Mulx];
 
     /// The fewest words of a number of `bits` bits. Digits keep 6 bits free, so that results need
     /// not be reduced below the modulus. Kernels may round up to whole tiles.
     #[must_use]
     pub const fn words(self, bits: u32) -> u32 {
         match self {
-            Self::Madd52 | Self::Mul52 => bits.saturating_add(6).div_ceil(52),
+            Self::Blocks52 | Self::Madd52 | Self::Mul52 => bits.saturating_add(6).div_ceil(52),
             Self::Mul | Self::Mulx => bits.div_ceil(64),
         }
     }
@@ -70,15 +73,15 @@ impl Form {
     pub const fn lanes(self) -> u32 {
         match self {
             Self::Madd52 | Self::Mul52 => 8,
-            Self::Mul | Self::Mulx => 1,
+            Self::Blocks52 | Self::Mul | Self::Mulx => 1,
         }
     }
 
     /// Multiply instructions of one call of a Montgomery product of `k` words (digits or limbs):
     /// `k^2` products of words, `k^2` more to reduce, and one per word for the quotient digit.
     ///
-    /// VPMADD52: `4k^2 + k`, the quotient digits taking a low half only. MUL and MULX: `2k^2 + k`
-    /// for each number.
+    /// VPMADD52: `4k^2 + k`, the quotient digits taking a low half only; in blocks `4k^2 / 8`, since
+    /// the digits themselves are the quotient digits. MUL and MULX: `2k^2 + k` for each number.
     #[must_use]
     pub fn product(self, k: u32) -> Count {
         let k = u64::from(k);
@@ -88,9 +91,13 @@ impl Form {
     /// Multiply instructions of one call of a Montgomery square of `k` words: products of different
     /// words once, the same reduction.
     ///
-    /// VPMADD52: `k(k+1) + 2k^2 + k`. MUL and MULX: `k(k+1)/2 + k^2 + k` for each number.
+    /// VPMADD52: `k(k+1) + 2k^2 + k`; in blocks a square is a product. MUL and MULX: `k(k+1)/2 + k^2
+    /// + k` for each number.
     #[must_use]
     pub fn square(self, k: u32) -> Count {
+        if self == Self::Blocks52 {
+            return self.product(k);
+        }
         let k = u64::from(k);
         self.call(k * (k + 1) / 2 + k * k, k)
     }
@@ -105,6 +112,7 @@ impl Form {
     /// A call with `full` products of two words and `low` products of which the low half counts.
     fn call(self, full: u64, low: u64) -> Count {
         Count(match self {
+            Self::Blocks52 => (2 * full).div_ceil(8),
             Self::Madd52 => 2 * full + low,
             Self::Mul | Self::Mulx => full + low,
             Self::Mul52 => u64::from(self.lanes()) * (full + low),
@@ -126,6 +134,8 @@ mod tests {
         // crypto_mb's unrolled product of 20 digits holds exactly these.
         assert_eq!(Form::Madd52.product(20), Count(1620));
         assert_eq!(Form::Madd52.square(20), Count(1240));
+        // two primes of 1024 bits in one set of registers
+        assert_eq!(Form::Blocks52.product(20) * 2, Count(400));
     }
 
     #[test]

@@ -1,18 +1,22 @@
 //! The contract of a Montgomery kernel.
 
-use crate::modulus::Modulus;
+use crate::exp;
+use crate::modulus::{Modulus, Pair};
+use crate::shape::Shape;
 use crate::word::Word;
 
-/// A Montgomery kernel: product, square and table select on K words, in each lane.
+/// A Montgomery kernel: product, square and table select on K words, in each lane; and what is made
+/// of them, exponentiations, which a kernel may do in a way of its own.
 ///
-/// R = radix^K, with the radix 2^64 of limbs or 2^52 of digits. `z :== x` means congruent mod m.
+/// R = radix^K, with the radix 2^64 of limbs or 2^52 of digits; for lane blocks see
+/// [`Blocks`](crate::Blocks). `z :== x` means congruent mod m.
 ///
-/// *Operands.* For limbs, any x < R. For digits, 64 m <= R (see [`Shape`](crate::Shape)) and x <
-/// 8m; digits may be dirty. Any result may be an operand again.
+/// *Operands.* For limbs, any x < R. For digits and blocks, 64 m <= R (see [`Shape`](crate::Shape))
+/// and x < 8m; digits may be dirty. Any result may be an operand again.
 ///
 /// *Results.* K words that hold z; if x*y <= R*m then also z < 3m, so that
 /// [`carry::reduce`](crate::carry::reduce) makes it canonical. (It holds when both are < 8m of
-/// digits, and whenever one operand is < m.)
+/// digits, and whenever one operand is < m.) In blocks z < 7m.
 ///
 /// *Time.* Constant: no branch and no address depends on x, y, m, k0 or the index; K is public.
 ///
@@ -62,4 +66,80 @@ pub trait Kernel: Copy + core::fmt::Debug {
     ///
     /// If the table is not made of whole entries.
     fn select(self, z: &mut [Self::Word], table: &[Self::Word], index: Self::Word);
+
+    /// A window of an exponentiation: z :== z^{2^squares} * y / R^{2^squares} (mod m).
+    ///
+    /// # Panics
+    ///
+    /// If z, y or next have not K words, or t fewer than [`Modulus::scratch_words`].
+    fn window(
+        self,
+        z: &mut [Self::Word],
+        squares: usize,
+        y: &[Self::Word],
+        next: &mut [Self::Word],
+        m: &Modulus<Self::Word>,
+        t: &mut [Self::Word],
+    ) {
+        exp::window(self, z, squares, y, next, m, t);
+    }
+
+    /// Words of scratch for exponentiations with moduli of this shape and exponents of `bits` bits.
+    fn exp_words(self, shape: Shape, bits: usize) -> usize {
+        2 * exp::scratch_words::<Self::Word>(shape, bits)
+    }
+
+    /// z := x^e mod m, for a secret e below 2^`bits` and x < R^2 of any number of words; neither is
+    /// in Montgomery form.
+    ///
+    /// # Panics
+    ///
+    /// If z has not K words, e fewer than `bits` bits, t fewer than [`exp_words`](Self::exp_words),
+    /// or `bits` is 0.
+    fn exp(
+        self,
+        m: &Modulus<Self::Word>,
+        bits: usize,
+        x: &[Self::Word],
+        e: &[Self::Word],
+        z: &mut [Self::Word],
+        t: &mut [Self::Word],
+    ) {
+        exp::plain(self, [m], bits, x, [e], [z], t);
+    }
+
+    /// [`exp`](Self::exp) of one x modulo p and q, side by side.
+    ///
+    /// # Panics
+    ///
+    /// As [`exp`](Self::exp).
+    fn exp_pair(
+        self,
+        pair: &Pair<Self::Word>,
+        bits: usize,
+        x: &[Self::Word],
+        e: [&[Self::Word]; 2],
+        z: [&mut [Self::Word]; 2],
+        t: &mut [Self::Word],
+    ) {
+        exp::plain(self, [pair.p(), pair.q()], bits, x, e, z, t);
+    }
+
+    /// z := x^e mod m for a *public* odd e of 64-bit words, and x < R; neither is in Montgomery
+    /// form. Variable time in e alone.
+    ///
+    /// # Panics
+    ///
+    /// If z or x have not K words, e is even in some lane, or t has fewer words than
+    /// [`exp_words`](Self::exp_words) of 1 bit.
+    fn exp_vartime(
+        self,
+        m: &Modulus<Self::Word>,
+        x: &[Self::Word],
+        e: &[Self::Word],
+        z: &mut [Self::Word],
+        t: &mut [Self::Word],
+    ) {
+        exp::plain_vartime(self, m, x, e, z, t);
+    }
 }

@@ -4,20 +4,34 @@
 
 use tollgate_cpu::{HaveAdxBmi2, HaveIfma};
 
+use crate::blocks::{self, Blocks, Number};
 use crate::contract::Kernel;
+use crate::exp;
+use crate::kernels::amm52_blocks_portable::amm52_blocks_portable;
 use crate::kernels::amm52_mb8_portable::amm52_mb8_portable;
 use crate::kernels::amm64_portable::amm64_portable;
 use crate::kernels::select_portable::select_portable;
-use crate::modulus::Modulus;
+use crate::modulus::{Modulus, Pair};
 use crate::shape::Shape;
-use crate::word::Row;
+use crate::word::{LANES, Row};
 
 /// A kernel on the limbs of one number.
 #[derive(Clone, Copy, Debug)]
 pub enum LimbKernel {
+    /// Exponentiations in lane blocks where there are blocks of that size, all else on limbs.
+    Blocks(BlockKernel),
     /// `amm64_mulx`, `ams64_mulx`: MULX, ADCX, ADOX.
     Mulx(HaveAdxBmi2),
     /// `amm64_portable`: any processor; the model.
+    Portable,
+}
+
+/// A kernel on one number in eight lanes, or two in four each: see [`Blocks`].
+#[derive(Clone, Copy, Debug)]
+pub enum BlockKernel {
+    /// `amm52_blocks_ifma`: AVX-512 IFMA; on limbs MULX, ADCX, ADOX.
+    Ifma(HaveIfma, HaveAdxBmi2),
+    /// `amm52_blocks_portable`: any processor; the model.
     Portable,
 }
 
@@ -33,13 +47,36 @@ pub enum LaneKernel {
 impl LimbKernel {
     /// All that this processor can run and the veto allows, the best first.
     pub fn all() -> Vec<Self> {
+        let ifma = BlockKernel::ifma().map(Self::Blocks);
         let mulx = HaveAdxBmi2::check().map(Self::Mulx);
-        mulx.into_iter().chain([Self::Portable]).collect()
+        let models = [Self::Portable, Self::Blocks(BlockKernel::Portable)];
+        ifma.into_iter().chain(mulx).chain(models).collect()
     }
 
     /// The best of [`all`](Self::all).
     pub fn best() -> Self {
-        HaveAdxBmi2::check().map_or(Self::Portable, Self::Mulx)
+        Self::all()[0]
+    }
+
+    /// What multiplies limbs: blocks are for exponentiations only.
+    #[must_use]
+    pub fn on_limbs(self) -> Self {
+        match self {
+            Self::Blocks(BlockKernel::Ifma(_, proof)) => Self::Mulx(proof),
+            Self::Blocks(BlockKernel::Portable) => Self::Portable,
+            limbs => limbs,
+        }
+    }
+}
+
+impl BlockKernel {
+    /// All that this processor can run and the veto allows, the best first.
+    pub fn all() -> Vec<Self> {
+        Self::ifma().into_iter().chain([Self::Portable]).collect()
+    }
+
+    fn ifma() -> Option<Self> {
+        Some(Self::Ifma(HaveIfma::check()?, HaveAdxBmi2::check()?))
     }
 }
 
@@ -83,6 +120,7 @@ impl Kernel for LimbKernel {
 
     fn name(self) -> &'static str {
         match self {
+            Self::Blocks(kernel) => kernel.name(),
             Self::Mulx(_) => "amm64_mulx",
             Self::Portable => "amm64_portable",
         }
@@ -90,6 +128,7 @@ impl Kernel for LimbKernel {
 
     fn square_name(self) -> &'static str {
         match self {
+            Self::Blocks(kernel) => kernel.square_name(),
             Self::Mulx(_) => "ams64_mulx",
             Self::Portable => "amm64_portable",
         }
@@ -97,7 +136,7 @@ impl Kernel for LimbKernel {
 
     fn amm(self, z: &mut [u64], x: &[u64], y: &[u64], m: &Modulus<u64>, t: &mut [u64]) {
         check(m.shape(), z.len(), x.len(), y.len(), t);
-        match self {
+        match self.on_limbs() {
             #[cfg(target_arch = "x86_64")]
             Self::Mulx(proof) => {
                 use crate::kernels::amm64_mulx::amm64_mulx;
@@ -112,7 +151,7 @@ impl Kernel for LimbKernel {
 
     fn ams(self, z: &mut [u64], x: &[u64], m: &Modulus<u64>, t: &mut [u64]) {
         check(m.shape(), z.len(), x.len(), x.len(), t);
-        match self {
+        match self.on_limbs() {
             #[cfg(target_arch = "x86_64")]
             Self::Mulx(proof) => {
                 use crate::kernels::ams64_mulx::ams64_mulx;
@@ -127,7 +166,7 @@ impl Kernel for LimbKernel {
 
     fn select(self, z: &mut [u64], table: &[u64], index: u64) {
         check_table(z, table);
-        match self {
+        match self.on_limbs() {
             #[cfg(target_arch = "x86_64")]
             Self::Mulx(_) if z.len().is_multiple_of(4) => {
                 use crate::kernels::select64_sse2::select64_sse2;
@@ -135,6 +174,132 @@ impl Kernel for LimbKernel {
                 unsafe { select64_sse2(z, table, index) }
             }
             _ => select_portable(z, table, index),
+        }
+    }
+
+    fn exp_words(self, shape: Shape, bits: usize) -> usize {
+        let limbs = 2 * exp::scratch_words::<u64>(shape, bits);
+        match (self, Blocks::of_limbs(shape)) {
+            // a row more: they begin where 64 bytes do
+            (Self::Blocks(_), Some(blocks)) => {
+                limbs.max((blocks::exp_rows(blocks, bits, 2) + 1) * LANES)
+            }
+            _ => limbs,
+        }
+    }
+
+    fn exp(
+        self,
+        m: &Modulus<u64>,
+        bits: usize,
+        x: &[u64],
+        e: &[u64],
+        z: &mut [u64],
+        t: &mut [u64],
+    ) {
+        match (self, m.blocks()) {
+            (Self::Blocks(kernel), Some(set)) => {
+                blocks::exp(kernel, [set], bits, x, &mut [Number { e, m, z }], rows(t));
+            }
+            _ => exp::plain(self, [m], bits, x, [e], [z], t),
+        }
+    }
+
+    fn exp_pair(
+        self,
+        pair: &Pair<u64>,
+        bits: usize,
+        x: &[u64],
+        e: [&[u64]; 2],
+        z: [&mut [u64]; 2],
+        t: &mut [u64],
+    ) {
+        let (p, q) = (pair.p(), pair.q());
+        let ([e_p, e_q], [z_p, z_q]) = (e, z);
+        let Self::Blocks(kernel) = self else {
+            return exp::plain(self, [p, q], bits, x, [e_p, e_q], [z_p, z_q], t);
+        };
+        let mut numbers = [Number { e: e_p, m: p, z: z_p }, Number { e: e_q, m: q, z: z_q }];
+        match (pair.blocks(), p.blocks(), q.blocks()) {
+            (Some(both), ..) => blocks::exp(kernel, [both], bits, x, &mut numbers, rows(t)),
+            (_, Some(p), Some(q)) => blocks::exp(kernel, [p, q], bits, x, &mut numbers, rows(t)),
+            _ => {
+                let [Number { z: z_p, .. }, Number { z: z_q, .. }] = numbers;
+                exp::plain(self, [p, q], bits, x, e, [z_p, z_q], t);
+            }
+        }
+    }
+
+    fn exp_vartime(self, m: &Modulus<u64>, x: &[u64], e: &[u64], z: &mut [u64], t: &mut [u64]) {
+        match (self, m.blocks()) {
+            (Self::Blocks(kernel), Some(set)) => {
+                blocks::exp_vartime(kernel, set, m, x, e, z, rows(t));
+            }
+            _ => exp::plain_vartime(self, m, x, e, z, t),
+        }
+    }
+}
+
+/// The whole rows in scratch memory.
+fn rows(words: &mut [u64]) -> &mut [Row] {
+    // SAFETY: a row is eight words, and any bits are a value of it.
+    unsafe { words.align_to_mut().1 }
+}
+
+impl Kernel for BlockKernel {
+    type Word = Row;
+
+    fn name(self) -> &'static str {
+        match self {
+            Self::Ifma(..) => "amm52_blocks_ifma",
+            Self::Portable => "amm52_blocks_portable",
+        }
+    }
+
+    fn square_name(self) -> &'static str {
+        self.name()
+    }
+
+    fn amm(self, z: &mut [Row], x: &[Row], y: &[Row], m: &Modulus<Row>, t: &mut [Row]) {
+        check(m.shape(), z.len(), x.len(), y.len(), t);
+        match self {
+            #[cfg(target_arch = "x86_64")]
+            Self::Ifma(proof, _) => ifma::amm_blocks(z, x, y, m, proof),
+            _ => amm52_blocks_portable(z, x, y, m.m(), m.k0(), Blocks::of_shape(m.shape())),
+        }
+    }
+
+    fn ams(self, z: &mut [Row], x: &[Row], m: &Modulus<Row>, t: &mut [Row]) {
+        self.amm(z, x, x, m, t);
+    }
+
+    fn select(self, z: &mut [Row], table: &[Row], index: Row) {
+        check_table(z, table);
+        match self {
+            #[cfg(target_arch = "x86_64")]
+            Self::Ifma(proof, _) => ifma::select_blocks(z, table, index, proof),
+            _ => select_portable(z, table, index),
+        }
+    }
+
+    fn window(
+        self,
+        z: &mut [Row],
+        squares: usize,
+        y: &[Row],
+        next: &mut [Row],
+        m: &Modulus<Row>,
+        t: &mut [Row],
+    ) {
+        check(m.shape(), z.len(), z.len(), y.len(), t);
+        match self {
+            // where the number stays in registers
+            #[cfg(target_arch = "x86_64")]
+            Self::Ifma(proof, _) if m.shape().tile() == 4 => {
+                ifma::window_blocks(next, z, squares, y, m, proof);
+                z.copy_from_slice(next);
+            }
+            _ => exp::window(self, z, squares, y, next, m, t),
         }
     }
 }
@@ -191,8 +356,10 @@ mod ifma {
 
     use tollgate_cpu::HaveIfma;
 
+    use crate::kernels::amm52_blocks_ifma::{Constants, amm52_blocks_ifma, window52_blocks_ifma};
     use crate::kernels::amm52_mb8_ifma::amm52_mb8_ifma;
     use crate::kernels::ams52_mb8_ifma::ams52_mb8_ifma;
+    use crate::kernels::select52_blocks_ifma::select52_blocks_ifma;
     use crate::kernels::select52_mb8_ifma::select52_mb8_ifma;
     use crate::modulus::Modulus;
     use crate::word::Row;
@@ -249,6 +416,65 @@ mod ifma {
         let (z, x, t) = (vectors_mut(z), vectors(x), vectors_mut(t));
         let (n, b1, k0) = (vectors(m.m()), vectors(m.fold()), vector(m.k0()));
         tiled!(ams52_mb8_ifma, m.shape().tile(), (z, x, n, b1, k0, t));
+    }
+
+    /// z := x^{2^squares} * y / R^{2^squares}.
+    pub(super) fn window_blocks(
+        z: &mut [Row],
+        x: &[Row],
+        squares: usize,
+        y: &[Row],
+        m: &Modulus<Row>,
+        _proof: HaveIfma,
+    ) {
+        let (z, x, y, k0) = (vectors_mut(z), vectors(x), vectors(y), vector(m.k0()));
+        // SAFETY: `_proof` shows that avx512f and avx512ifma are present.
+        match m.shape().k() {
+            3 => unsafe { window52_blocks_ifma::<3, 1>(z, x, squares, y, constants(m), k0) },
+            5 => unsafe { window52_blocks_ifma::<5, 5>(z, x, squares, y, constants(m), k0) },
+            k => unreachable!("no blocks of {k} digits for two numbers"),
+        }
+    }
+
+    /// z := x * y / R.
+    pub(super) fn amm_blocks(
+        z: &mut [Row],
+        x: &[Row],
+        y: &[Row],
+        m: &Modulus<Row>,
+        proof: HaveIfma,
+    ) {
+        if m.shape().tile() == 4 {
+            return window_blocks(z, x, 0, y, m, proof);
+        }
+        let (z, rows, x, y, k0) = (vectors_mut(z), x, vectors(x), vectors(y), vector(m.k0()));
+        // SAFETY: `proof` shows that avx512f and avx512ifma are present.
+        match m.shape().k() {
+            4 => unsafe { amm52_blocks_ifma::<4, 2>(z, x, rows, y, constants(m), k0) },
+            5 => unsafe { amm52_blocks_ifma::<5, 5>(z, x, rows, y, constants(m), k0) },
+            k => unreachable!("no blocks of {k} digits for one number"),
+        }
+    }
+
+    /// B^-1, B^-2 and m.
+    fn constants<const K: usize>(m: &Modulus<Row>) -> &Constants<K> {
+        let constants = vectors(m.fold()).as_chunks::<K>().0;
+        constants.first_chunk().expect("the modulus is one in lane blocks")
+    }
+
+    pub(super) fn select_blocks(z: &mut [Row], table: &[Row], index: Row, _proof: HaveIfma) {
+        macro_rules! select {
+            ($k:literal) => {
+                // SAFETY: `_proof` shows that avx512f is present.
+                unsafe { select52_blocks_ifma::<$k>(vectors_mut(z), vectors(table), vector(index)) }
+            };
+        }
+        match z.len() {
+            3 => select!(3),
+            4 => select!(4),
+            5 => select!(5),
+            k => unreachable!("no blocks of {k} digits"),
+        }
     }
 
     pub(super) fn select(z: &mut [Row], table: &[Row], index: Row, _proof: HaveIfma) {

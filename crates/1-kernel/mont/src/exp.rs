@@ -1,6 +1,7 @@
 //! Exponentiation: a fixed window for secret exponents, bit by bit for public ones.
 //!
-//! Numbers stay in Montgomery form from end to end. Each lane has its own modulus and exponent.
+//! Each lane has its own modulus and exponent. Numbers come and go in plain form; in between they
+//! stay in Montgomery form. This is what a [`Kernel`] does that has no better way.
 
 use crate::carry;
 use crate::contract::Kernel;
@@ -11,7 +12,7 @@ use crate::word::Word;
 /// Bits of a window for exponents of `bits` bits: the table of 2^w entries is read once per window,
 /// so short exponents want a short one; in lanes too, where the table of eight numbers leaves the
 /// first cache (measured on Zen 5 for RSA-2048: 269k cycles an operation at w = 4, 295k at 5).
-pub const fn window_bits<W: Word>(bits: usize) -> usize {
+pub(crate) const fn window_bits<W: Word>(bits: usize) -> usize {
     match bits {
         0..=32 => 2,
         33..=512 => 4,
@@ -20,21 +21,87 @@ pub const fn window_bits<W: Word>(bits: usize) -> usize {
     }
 }
 
-/// Words of scratch for [`exp`] with moduli of this shape and exponents of `bits` bits.
-pub fn scratch_words<W: Word>(shape: Shape, bits: usize) -> usize {
+/// Words of scratch for one stream, with moduli of this shape and exponents of `bits` bits.
+pub(crate) fn scratch_words<W: Word>(shape: Shape, bits: usize) -> usize {
     (shape.k() << window_bits::<W>(bits)) + 2 * shape.k() + shape.scratch_words()
 }
 
 /// One exponentiation of [`exp`], on one number or eight.
-pub struct Stream<'a, W: Word> {
+pub(crate) struct Stream<'a, W: Word> {
     /// In: x in Montgomery form, K words. Out: x^e in Montgomery form, an operand but not reduced.
-    pub x: &'a mut [W],
+    pub(crate) x: &'a mut [W],
     /// e, in 64-bit words, little-endian; secret.
-    pub e: &'a [W],
+    pub(crate) e: &'a [W],
     /// The modulus, or the eight moduli.
-    pub m: &'a Modulus<W>,
+    pub(crate) m: &'a Modulus<W>,
     /// [`scratch_words`] words; holds secrets afterwards.
-    pub scratch: &'a mut [W],
+    pub(crate) scratch: &'a mut [W],
+}
+
+/// z := x^e mod m for each modulus, x < R^2: into Montgomery form, [`exp`], and out of it.
+///
+/// # Panics
+///
+/// As [`Kernel::exp`].
+pub(crate) fn plain<K: Kernel, const S: usize>(
+    kernel: K,
+    m: [&Modulus<K::Word>; S],
+    bits: usize,
+    x: &[K::Word],
+    e: [&[K::Word]; S],
+    z: [&mut [K::Word]; S],
+    t: &mut [K::Word],
+) {
+    let (mut z, part) = (z, t.len() / S);
+    let (mut parts, mut i) = (t.chunks_exact_mut(part), 0);
+    let streams = z.each_mut().map(|z| {
+        let scratch = parts.next().expect("a part for each stream");
+        enter(kernel, z, x, m[i], scratch);
+        i += 1;
+        Stream { x: z, e: e[i - 1], m: m[i - 1], scratch }
+    });
+    exp(kernel, bits, streams);
+    for (z, m) in z.into_iter().zip(m) {
+        leave(kernel, z, m, t);
+    }
+}
+
+/// z := x in Montgomery form mod m, z < m, for x of up to 2K words: x = `x_1` R + `x_0`.
+///
+/// `x_1` * R^3 / R = `x_1` R in Montgomery form, and `x_0` * R^2 / R the same of `x_0`. Both
+/// products meet the contract: one operand is below R, the other below m.
+fn enter<K: Kernel>(
+    kernel: K,
+    z: &mut [K::Word],
+    x: &[K::Word],
+    m: &Modulus<K::Word>,
+    t: &mut [K::Word],
+) {
+    let k = m.k();
+    let (a, t) = t.split_at_mut(k);
+    let (b, t) = t.split_at_mut(k);
+    let (lower, upper) = x.split_at(k.min(x.len()));
+    pad(z, upper);
+    kernel.amm(a, z, m.upper(), m, t);
+    carry::reduce(a, m.m());
+    pad(z, lower);
+    kernel.amm(b, z, m.rr(), m, t);
+    carry::reduce(b, m.m());
+    carry::add_mod(z, a, b, m.m());
+}
+
+/// z := z out of Montgomery form, below m.
+fn leave<K: Kernel>(kernel: K, z: &mut [K::Word], m: &Modulus<K::Word>, t: &mut [K::Word]) {
+    let (a, t) = t.split_at_mut(m.k());
+    kernel.amm(a, z, m.unit(), m, t);
+    carry::reduce(a, m.m());
+    z.copy_from_slice(a);
+}
+
+/// z := x, zero-extended or cut.
+fn pad<W: Word>(z: &mut [W], x: &[W]) {
+    z.fill(W::default());
+    z.iter_mut().zip(x).for_each(|(z, &x)| *z = x);
 }
 
 /// x := x^e (mod m) in each stream, all in step: where the streams are independent (the primes of a
@@ -48,23 +115,57 @@ pub struct Stream<'a, W: Word> {
 ///
 /// If a slice has not the length its description says, if e has fewer than `bits` bits, or `bits`
 /// is 0.
-pub fn exp<K: Kernel, const S: usize>(kernel: K, bits: usize, streams: [Stream<'_, K::Word>; S]) {
+pub(crate) fn exp<K: Kernel, const S: usize>(
+    kernel: K,
+    bits: usize,
+    streams: [Stream<'_, K::Word>; S],
+) {
     assert!(bits > 0, "an exponent has at least one bit");
     let w = window_bits::<K::Word>(bits);
     let mut streams = streams.map(|s| Run::new(kernel, s, w, bits));
     for i in (0..bits.div_ceil(w)).rev() {
-        let first = i + 1 == bits.div_ceil(w);
-        for _ in 0..if first { 0 } else { w } {
-            for s in &mut streams {
-                s.square();
-            }
-        }
+        // the reading does not wait for the squares, so it stands before them
         for s in &mut streams {
-            s.window(i * w, w.min(bits - i * w), first);
+            s.read(i * w, w.min(bits - i * w));
+        }
+        if i + 1 == bits.div_ceil(w) {
+            streams.iter_mut().for_each(Run::begin);
+        } else if let [s] = &mut streams[..] {
+            s.kernel.window(s.z, w, s.x, s.next, s.m, s.t);
+        } else {
+            for _ in 0..w {
+                streams.iter_mut().for_each(Run::square);
+            }
+            streams.iter_mut().for_each(Run::multiply);
         }
     }
     for s in streams {
         s.finish();
+    }
+}
+
+/// z := z^{2^squares} * y / R^{2^squares} (mod m), in Montgomery form; `next` is scratch.
+///
+/// # Panics
+///
+/// As [`Kernel::window`].
+pub(crate) fn window<K: Kernel>(
+    kernel: K,
+    z: &mut [K::Word],
+    squares: usize,
+    y: &[K::Word],
+    next: &mut [K::Word],
+    m: &Modulus<K::Word>,
+    t: &mut [K::Word],
+) {
+    let (mut from, mut to) = (&mut *z, &mut *next);
+    for _ in 0..squares {
+        kernel.ams(to, from, m, t);
+        (from, to) = (to, from);
+    }
+    kernel.amm(to, from, y, m, t);
+    if squares.is_multiple_of(2) {
+        z.copy_from_slice(next);
     }
 }
 
@@ -114,13 +215,18 @@ impl<'a, K: Kernel> Run<'a, K> {
         core::mem::swap(&mut self.z, &mut self.next);
     }
 
-    /// z := z * x^(len bits of e from `at` on), or just that power for the first window.
-    fn window(&mut self, at: usize, len: usize, first: bool) {
-        let index = bits_at(self.e, at, len);
-        if first {
-            return self.kernel.select(self.z, self.table, index);
-        }
-        self.kernel.select(self.x, self.table, index);
+    /// x := the base to the power of `len` bits of e from `at` on.
+    fn read(&mut self, at: usize, len: usize) {
+        self.kernel.select(self.x, self.table, bits_at(self.e, at, len));
+    }
+
+    /// z := x: the first window.
+    fn begin(&mut self) {
+        self.z.copy_from_slice(self.x);
+    }
+
+    /// z := z * x.
+    fn multiply(&mut self) {
         self.kernel.amm(self.next, self.z, self.x, self.m, self.t);
         core::mem::swap(&mut self.z, &mut self.next);
     }
@@ -141,44 +247,44 @@ fn bits_at<W: Word>(e: &[W], at: usize, len: usize) -> W {
     all.zip(all, |x, _| x & ((1 << len) - 1))
 }
 
-/// z := x^e (mod m) for a *public* e of 64-bit words, little-endian: bit by bit from the top.
-///
-/// x in Montgomery form, z too (an operand, not reduced). `product` and `t` are scratch of K words
-/// and of [`Modulus::scratch_words`]. e = 0 gives 1.
-///
-/// Time: depends on e (its length, and where all lanes have a zero bit), not on x or m.
+/// z := x^e mod m for a *public* odd e: bit by bit from the top; the last product takes the plain
+/// x, and so leaves the Montgomery form.
 ///
 /// # Panics
 ///
-/// If a slice is shorter than said.
-pub fn exp_vartime<K: Kernel>(
+/// As [`Kernel::exp_vartime`].
+pub(crate) fn plain_vartime<K: Kernel>(
     kernel: K,
-    z: &mut [K::Word],
+    m: &Modulus<K::Word>,
     x: &[K::Word],
     e: &[K::Word],
-    m: &Modulus<K::Word>,
-    product: &mut [K::Word],
+    z: &mut [K::Word],
     t: &mut [K::Word],
 ) {
     let lanes = || 0..K::Word::LANES;
     let bit = |i: usize| e[i / 64].zip(e[i / 64], |e, _| e >> (i % 64) & 1);
+    let all = |i: usize| lanes().all(|l| bit(i).lane(l) == 1);
+    assert!(all(0), "a public exponent is odd");
     let top = (0..e.len() * 64).rev().find(|&i| lanes().any(|l| bit(i).lane(l) == 1));
+    let (base, t) = t.split_at_mut(m.k());
+    let (product, t) = t.split_at_mut(m.k());
+    kernel.amm(base, x, m.rr(), m, t);
     z.copy_from_slice(m.one());
-    let Some(top) = top else { return };
+    let top = top.unwrap_or(0);
     for i in (0..=top).rev() {
         if i < top {
             kernel.ams(product, z, m, t);
             z.copy_from_slice(product);
         }
-        let bit = bit(i);
-        if lanes().all(|l| bit.lane(l) == 0) {
-            continue;
-        }
-        if i == top {
-            product.copy_from_slice(x);
-        } else {
+        if i == 0 {
             kernel.amm(product, z, x, m, t);
+            z.copy_from_slice(product);
+        } else if i == top && all(i) {
+            z.copy_from_slice(base);
+        } else if lanes().any(|l| bit(i).lane(l) == 1) {
+            kernel.amm(product, z, base, m, t);
+            carry::pick(z, bit(i).mask(), product);
         }
-        carry::pick(z, bit.mask(), product);
     }
+    carry::reduce(z, m.m());
 }

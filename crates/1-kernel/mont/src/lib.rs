@@ -1,14 +1,15 @@
 //! Montgomery kernels, one file each; their contract, dispatch and exponentiation.
 //!
 //! A number is a slice of [`Word`]s: [`u64`] limbs (radix 2^64, one number) or [`Row`]s of digits
-//! (radix 2^52, eight numbers side by side). Everything above the kernels is written once, for
-//! both: [`exp`] runs one exponentiation on limbs or eight on rows, each lane with its own modulus
-//! and its own exponent.
+//! (radix 2^52, eight numbers side by side, or one or two in lane [`Blocks`]). Everything above the
+//! kernels is written once, for all: one exponentiation on limbs or eight on rows, each lane with
+//! its own modulus and its own exponent.
 //!
 //! * [`Kernel`] is the contract, in one sentence per operation; [`Modulus`] holds what a kernel
 //!   needs
 //!   to know of m; [`Shape`] says how many words.
-//! * [`LimbKernel`] and [`LaneKernel`] are the kernels of this build. `dispatch.rs` alone chooses.
+//! * [`LimbKernel`], [`BlockKernel`] and [`LaneKernel`] are the kernels of this build.
+//!   `dispatch.rs` alone chooses.
 //! * [`carry`] holds what is not worth a kernel: sums, differences, the last subtractions.
 //!
 //! ```
@@ -25,18 +26,20 @@
 //! assert_eq!(x[0], 9);
 //! ```
 
+mod blocks;
 pub mod carry;
 mod contract;
 mod dispatch;
-pub mod exp;
+mod exp;
 
 mod kernels;
 mod modulus;
 mod shape;
 mod word;
 
+pub use blocks::Blocks;
 pub use contract::Kernel;
-pub use dispatch::{LaneKernel, LimbKernel};
-pub use modulus::{Modulus, NotOdd};
+pub use dispatch::{BlockKernel, LaneKernel, LimbKernel};
+pub use modulus::{Modulus, NotOdd, Pair};
 pub use shape::Shape;
 pub use word::{Digit, LANES, Row, Scalar, Word};

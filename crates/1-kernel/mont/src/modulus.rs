@@ -2,15 +2,17 @@
 
 use zeroize::{Zeroize, ZeroizeOnDrop, Zeroizing};
 
+use crate::blocks::Blocks;
 use crate::carry;
 use crate::kernels::amm64_portable::amm64_portable;
 use crate::shape::Shape;
-use crate::word::{Digit, Row, Scalar, Word};
+use crate::word::{Digit, LANES, Row, Scalar, Word};
 
 /// An odd modulus m, or eight, with the constants of its Montgomery form, K words each.
 ///
 /// `Modulus<u64>` for the limb kernels; `Modulus<Digit>` is kept with a key and copied into one
-/// lane of a `Modulus<Row>`. Wiped when dropped.
+/// lane of a `Modulus<Row>`. `Modulus<Row>` holds eight moduli, a lane each, or one or two in lane
+/// blocks. Wiped when dropped.
 #[derive(Clone, Zeroize, ZeroizeOnDrop)]
 pub struct Modulus<W: Zeroize> {
     #[zeroize(skip)]
@@ -21,12 +23,80 @@ pub struct Modulus<W: Zeroize> {
     m: Vec<W>,
     one: Vec<W>,
     rr: Vec<W>,
-    rrr: Vec<W>,
-    /// B^-1 mod m, B = 2^52: what a fold row multiplies by. Radix 2^52 only, else empty.
+    upper: Vec<W>,
+    /// B^-1 mod m, B = 2^52: what a fold row multiplies by. In lane blocks B^-2 mod m and m
+    /// behind it. Radix 2^52 only, else empty.
     fold: Vec<W>,
     /// 1.
     unit: Vec<W>,
     k0: W,
+    /// The same modulus in lane blocks, where there are blocks of its size. Limbs only.
+    #[zeroize(skip)] // wipes itself
+    blocks: Option<Box<Modulus<Row>>>,
+}
+
+/// Two moduli of one shape whose exponentiations go together: the primes of a key.
+#[derive(Clone, Debug, Zeroize, ZeroizeOnDrop)]
+pub struct Pair<W: Zeroize> {
+    /// The first.
+    p: Modulus<W>,
+    /// The second.
+    q: Modulus<W>,
+    /// Both in one set of lane blocks, where two fit.
+    #[zeroize(skip)] // wipes itself
+    blocks: Option<Box<Modulus<Row>>>,
+}
+
+impl<W: Zeroize> Pair<W> {
+    /// The first modulus.
+    pub fn p(&self) -> &Modulus<W> {
+        &self.p
+    }
+    /// The second modulus.
+    pub fn q(&self) -> &Modulus<W> {
+        &self.q
+    }
+    /// Both in one set of lane blocks, where two fit.
+    pub fn blocks(&self) -> Option<&Modulus<Row>> {
+        self.blocks.as_deref()
+    }
+}
+
+impl<S: Scalar> Pair<S> {
+    /// From two moduli.
+    ///
+    /// # Panics
+    ///
+    /// If their shapes differ.
+    pub fn new(p: Modulus<S>, q: Modulus<S>) -> Self {
+        assert!(p.shape == q.shape, "the moduli of a pair have one shape");
+        let blocks = match (&p.blocks, &q.blocks) {
+            (Some(a), Some(b)) if a.shape.tile() < LANES && a.shape == b.shape => {
+                Some(Box::new(Modulus::side_by_side(a, b)))
+            }
+            _ => None,
+        };
+        Self { p, q, blocks }
+    }
+
+    /// Tells memcheck that every number of these moduli is secret.
+    pub fn mark_secret(&self) {
+        self.p.mark_secret();
+        self.q.mark_secret();
+        self.blocks.iter().for_each(|blocks| blocks.mark_rows_secret());
+    }
+}
+
+impl Pair<Row> {
+    /// Room for eight pairs: see [`Modulus::lanes`].
+    pub fn lanes(shape: Shape) -> Self {
+        Self { p: Modulus::lanes(shape), q: Modulus::lanes(shape), blocks: None }
+    }
+
+    /// The first and the second moduli, to be reshaped, loaded and wiped alike.
+    pub fn each_mut(&mut self) -> [&mut Modulus<Row>; 2] {
+        [&mut self.p, &mut self.q]
+    }
 }
 
 impl<W: Zeroize> core::fmt::Debug for Modulus<W> {
@@ -73,17 +143,23 @@ impl<W: Zeroize> Modulus<W> {
     pub fn rr(&self) -> &[W] {
         &self.rr
     }
-    /// R^3 mod m: a product with the upper half of x (x = x1 R + x0) gives x1 R in Montgomery form.
-    pub fn rrr(&self) -> &[W] {
-        &self.rrr
+    /// R^2 H mod m, for numbers x = x1 H + x0 of twice the size: a product with x1 gives x1 H in
+    /// Montgomery form. H = R; in lane blocks the largest modulus of the layout is just below it.
+    pub fn upper(&self) -> &[W] {
+        &self.upper
     }
     /// 1, not in Montgomery form: a product with it leaves the Montgomery domain.
     pub fn unit(&self) -> &[W] {
         &self.unit
     }
-    /// B^-1 mod m, radix 2^52 only.
+    /// B^-1 mod m, radix 2^52 only; in lane blocks B^-2 mod m and m behind it.
     pub(crate) fn fold(&self) -> &[W] {
         &self.fold
+    }
+    /// The same modulus in lane blocks, where there are blocks of its size, from limbs; in all the
+    /// numbers that lie side by side.
+    pub fn blocks(&self) -> Option<&Modulus<Row>> {
+        self.blocks.as_deref()
     }
 }
 
@@ -120,22 +196,22 @@ impl<S: Scalar> Modulus<S> {
             z
         };
         let mut field = Field::new(m, bits);
-        let r = field.power_of_two(shape.k() * S::BITS);
-        let r2 = field.product(&r, &r);
-        let r3 = field.product(&r2, &r);
-        let [one, rr, rrr] = [&r, &r2, &r3].map(|x| pack(&field.leave(x)));
-        let k0 = negative_inverse(m[0]);
-        let fold = if S::BITS == Digit::BITS { fold(m, k0, shape) } else { Vec::new() };
+        let [one, rr, upper] = field.constants(shape.r_bits(), shape.r_bits()).map(|x| pack(&x));
+        let blocks = Blocks::of_limbs(shape);
+        let blocks = blocks.map(|blocks| Box::new(Modulus::in_blocks(blocks, m, &mut field)));
+        let k0 = S::from_bits(field.k0);
+        let fold = if S::BITS == Digit::BITS { pack(&field.fold(&[1])) } else { Vec::new() };
         let (m, unit) = (pack(m), pack(&[1]));
-        Ok(Self { shape, bits, m, one, rr, rrr, fold, unit, k0: S::from_bits(k0) })
+        Ok(Self { shape, bits, m, one, rr, upper, fold, unit, k0, blocks })
     }
 
     /// Tells memcheck that every number of this modulus is secret; see [`tollgate_cpu::memcheck`].
     pub fn mark_secret(&self) {
-        let Self { m, one, rr, rrr, fold, .. } = self;
-        for word in [m, one, rr, rrr, fold].into_iter().flatten().chain([&self.k0]) {
+        let Self { m, one, rr, upper, fold, .. } = self;
+        for word in [m, one, rr, upper, fold].into_iter().flatten().chain([&self.k0]) {
             tollgate_cpu::memcheck::mark_secret_words(core::slice::from_ref(word.word()));
         }
+        self.blocks.iter().for_each(|blocks| blocks.mark_rows_secret());
     }
 
     /// x R mod m, for x < m in limbs: into Montgomery form without a kernel. Constant time, slow:
@@ -163,10 +239,48 @@ impl Modulus<Row> {
     /// Room for eight moduli of this shape; a kernel must not see it before every lane is loaded.
     pub fn lanes(shape: Shape) -> Self {
         let zeros = || vec![Row::default(); shape.k()];
-        let (m, one, rr, rrr, fold) = (zeros(), zeros(), zeros(), zeros(), zeros());
+        let (m, one, rr, upper, fold) = (zeros(), zeros(), zeros(), zeros(), zeros());
         let mut unit = zeros();
         unit[0] = Row::splat(1);
-        Self { shape, bits: 0, m, one, rr, rrr, fold, unit, k0: Row::default() }
+        let k0 = Row::default();
+        Self { shape, bits: 0, m, one, rr, upper, fold, unit, k0, blocks: None }
+    }
+
+    /// m in lane blocks, as each of the numbers that lie side by side.
+    fn in_blocks(blocks: Blocks, m: &[u64], field: &mut Field<'_>) -> Self {
+        let pack = |x: &[u64]| {
+            let mut rows = vec![Row::default(); blocks.k()];
+            (0..blocks.numbers()).for_each(|number| blocks.pack(&mut rows, number, x));
+            rows
+        };
+        let [one, rr, upper] =
+            field.constants(blocks.r_bits(), blocks.bits_max()).map(|x| pack(&x));
+        let b1 = field.fold(&[1]);
+        let fold = [pack(&b1), pack(&field.fold(&b1)), pack(m)].concat();
+        let (m, unit, shape) = (pack(m), pack(&[1]), Shape::blocks(blocks));
+        let k0 = Row::splat(Digit::from_bits(field.k0).bits());
+        Self { shape, bits: field.bits, m, one, rr, upper, fold, unit, k0, blocks: None }
+    }
+
+    /// The first number of p and the second of q.
+    fn side_by_side(p: &Self, q: &Self) -> Self {
+        let mut both = p.clone();
+        let other = [&q.m, &q.one, &q.rr, &q.upper, &q.fold];
+        let Self { m, one, rr, upper, fold, k0, .. } = &mut both;
+        for (z, q) in [m, one, rr, upper, fold].into_iter().zip(other) {
+            z.iter_mut()
+                .zip(q)
+                .for_each(|(z, q)| z.0[LANES / 2..].copy_from_slice(&q.0[LANES / 2..]));
+        }
+        k0.0[LANES / 2..].copy_from_slice(&q.k0.0[LANES / 2..]);
+        both
+    }
+
+    fn mark_rows_secret(&self) {
+        let Self { m, one, rr, upper, fold, .. } = self;
+        for row in [m, one, rr, upper, fold].into_iter().flatten().chain([&self.k0]) {
+            tollgate_cpu::memcheck::mark_secret_words(&row.0);
+        }
     }
 
     /// Takes another shape; allocates only when it is the largest so far. All lanes must be loaded
@@ -193,8 +307,8 @@ impl Modulus<Row> {
     }
 
     fn rows(&mut self) -> [&mut Vec<Row>; 6] {
-        let Self { m, one, rr, rrr, fold, unit, .. } = self;
-        [m, one, rr, rrr, fold, unit]
+        let Self { m, one, rr, upper, fold, unit, .. } = self;
+        [m, one, rr, upper, fold, unit]
     }
 
     /// Copies a modulus into a lane.
@@ -204,8 +318,8 @@ impl Modulus<Row> {
     /// If the shapes differ.
     pub fn load_lane(&mut self, lane: usize, m: &Modulus<Digit>) {
         assert!(self.shape == m.shape, "lanes of one batch have one shape");
-        let fields = [&mut self.m, &mut self.one, &mut self.rr, &mut self.rrr, &mut self.fold];
-        for (rows, digits) in fields.into_iter().zip([&m.m, &m.one, &m.rr, &m.rrr, &m.fold]) {
+        let fields = [&mut self.m, &mut self.one, &mut self.rr, &mut self.upper, &mut self.fold];
+        for (rows, digits) in fields.into_iter().zip([&m.m, &m.one, &m.rr, &m.upper, &m.fold]) {
             for (row, digit) in rows.iter_mut().zip(digits) {
                 row.0[lane] = digit.0;
             }
@@ -256,6 +370,34 @@ impl<'a> Field<'a> {
         Self { m, bits, k0: negative_inverse(m[0]), t: Zeroizing::new(vec![0; m.len() + 1]) }
     }
 
+    /// R mod m, R^2 mod m and R^2 H mod m, for R and H powers of two.
+    fn constants(&mut self, r_bits: usize, h_bits: usize) -> [Value; 3] {
+        let r = self.power_of_two(r_bits);
+        let rr = self.product(&r, &r);
+        let h = if h_bits == r_bits { r.clone() } else { self.power_of_two(h_bits) };
+        let upper = self.product(&rr, &h);
+        [r, rr, upper].map(|x| self.leave(&x))
+    }
+
+    /// x * 2^-52 mod m = (x + q * m) / 2^52 with q = x * k0 mod 2^52, for x < m: below m, since q <
+    /// 2^52.
+    fn fold(&self, x: &[u64]) -> Value {
+        let q = Digit::from_bits(x[0].wrapping_mul(self.k0)).bits();
+        let mut z = Zeroizing::new(vec![0; self.m.len() + 1]);
+        let mut carry = 0u128;
+        for (j, z) in z.iter_mut().enumerate() {
+            let at = |x: &[u64]| u128::from(x.get(j).copied().unwrap_or(0));
+            carry = carry.wrapping_add(at(self.m).wrapping_mul(u128::from(q)));
+            carry = carry.wrapping_add(at(x));
+            (*z, carry) = (low(carry), carry >> 64);
+        }
+        for i in 0..self.m.len() {
+            z[i] = z[i] >> Digit::BITS | z[i + 1] << (64 - Digit::BITS);
+        }
+        z.truncate(self.m.len());
+        z
+    }
+
     /// x * y / R64 mod m.
     fn product(&mut self, x: &[u64], y: &[u64]) -> Value {
         let mut z = Zeroizing::new(vec![0; self.m.len()]);
@@ -296,26 +438,6 @@ fn negative_inverse(m: u64) -> u64 {
     x.wrapping_neg()
 }
 
-/// B^-1 mod m = (m * k0 + 1) / B, with k0 = -1/m mod B: below m, since k0 < B.
-fn fold<S: Scalar>(m: &[u64], k0: u64, shape: Shape) -> Vec<S> {
-    let k0 = Digit::from_bits(k0).0;
-    let mut product = vec![0; m.len() + 1];
-    let mut carry = 1u128;
-    for (z, m) in product.iter_mut().zip(m) {
-        let t = u128::from(*m).wrapping_mul(u128::from(k0)).wrapping_add(carry);
-        (*z, carry) = (low(t), t >> 64);
-    }
-    product[m.len()] = low(carry);
-    for i in 0..m.len() {
-        product[i] = product[i] >> Digit::BITS | product[i + 1] << (64 - Digit::BITS);
-    }
-    product[m.len()] >>= Digit::BITS;
-    let mut z = vec![S::default(); shape.k()];
-    S::pack(&mut z, &product);
-    product.zeroize();
-    z
-}
-
 /// The low half.
 fn low(x: u128) -> u64 {
     #[allow(clippy::cast_possible_truncation, reason = "the low half is meant")]
@@ -341,7 +463,7 @@ mod tests {
         assert_eq!(number(modulus.m()), m);
         assert_eq!(number(modulus.one()), &r % &m);
         assert_eq!(number(modulus.rr()), &r * &r % &m);
-        assert_eq!(number(modulus.rrr()), &r * &r * &r % &m);
+        assert_eq!(number(modulus.upper()), &r * &r * &r % &m);
         let x: Vec<u64> = (&m / 3u8).to_u64_digits();
         assert_eq!(number(&modulus.enter(&x)), &m / 3u8 * &r % &m);
         let radix = BigUint::from(1u8) << S::BITS;

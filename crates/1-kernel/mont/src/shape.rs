@@ -1,5 +1,7 @@
 //! How many words a number has, and in what blocks a kernel walks over them.
 
+use crate::blocks::Blocks;
+
 /// K words in blocks of `tile` words, in a radix. Depends on the size of a modulus alone, which is
 /// public.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -7,6 +9,7 @@ pub struct Shape {
     k: usize,
     tile: usize,
     radix_bits: usize,
+    r_bits: usize,
 }
 
 /// Block widths of the eight-lane kernels, the best first. 20 is the most that fits: 20 + 1
@@ -47,9 +50,18 @@ impl Shape {
         Self::fewest((bits + SLACK_BITS).div_ceil(52), &TILES52, 52)
     }
 
+    /// Rows of numbers in lane blocks.
+    pub fn blocks(blocks: Blocks) -> Self {
+        let (k, tile, r_bits) = (blocks.k(), blocks.lanes(), blocks.r_bits());
+        Self { k, tile, radix_bits: 52, r_bits }
+    }
+
     /// The fewest words, at least `need`, in whole blocks; the widest block that gives them.
     fn fewest(need: usize, tiles: &[usize], radix_bits: usize) -> Self {
-        let of = |&tile: &usize| Self { k: need.next_multiple_of(tile), tile, radix_bits };
+        let of = |&tile: &usize| {
+            let k = need.next_multiple_of(tile);
+            Self { k, tile, radix_bits, r_bits: k * radix_bits }
+        };
         tiles.iter().map(of).min_by_key(|s| (s.k, usize::MAX - s.tile)).expect("tiles is not empty")
     }
 
@@ -58,9 +70,14 @@ impl Shape {
         self.k
     }
 
-    /// Words of a block; divides K.
+    /// Words of a block; divides K. In lane blocks: lanes of a number.
     pub fn tile(self) -> usize {
         self.tile
+    }
+
+    /// log2 R.
+    pub fn r_bits(self) -> usize {
+        self.r_bits
     }
 
     /// Bits of a word: 64 for limbs, 52 for digits.
@@ -88,10 +105,12 @@ mod tests {
     fn rsa_sizes_have_the_shapes_of_the_design() {
         // bits of a prime: K, tile
         for (bits, k, tile) in [(512, 10, 10), (1024, 20, 20), (1536, 30, 15), (2048, 40, 20)] {
-            assert_eq!(Shape::digits(bits), Shape { k, tile, radix_bits: 52 }, "{bits}");
+            let shape = Shape { k, tile, radix_bits: 52, r_bits: 52 * k };
+            assert_eq!(Shape::digits(bits), shape, "{bits}");
         }
         for (bits, k, tile) in [(256, 4, 4), (512, 8, 8), (1024, 16, 8), (1536, 24, 8)] {
-            assert_eq!(Shape::limbs(bits), Shape { k, tile, radix_bits: 64 }, "{bits}");
+            let shape = Shape { k, tile, radix_bits: 64, r_bits: 64 * k };
+            assert_eq!(Shape::limbs(bits), shape, "{bits}");
         }
     }
 

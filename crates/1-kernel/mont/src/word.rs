@@ -74,7 +74,7 @@ pub trait Scalar: DefaultIsZeroes {
 }
 
 /// 64 bits of `x` from bit `at` on; zeros beyond the end.
-fn bits_at(x: &[u64], at: usize) -> u64 {
+pub(crate) fn bits_at(x: &[u64], at: usize) -> u64 {
     let (i, s) = (at / 64, at % 64);
     let limb = |i: usize| x.get(i).copied().unwrap_or(0);
     if s == 0 { limb(i) } else { limb(i) >> s | limb(i + 1) << (64 - s) }

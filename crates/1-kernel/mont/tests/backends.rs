@@ -24,12 +24,15 @@ fn every_kernel_of_this_machine_is_tested() {
     let veto = std::env::var("TOLLGATE_CPU_DISABLE").unwrap_or_default();
     let vetoed = |word: &str| veto.split(',').any(|w| w.trim() == word);
 
-    let mut expected = vec!["amm52_mb8_portable", "amm64_portable"];
+    let mut expected = vec!["amm52_blocks_portable", "amm52_mb8_portable", "amm64_portable"];
     if has("bmi2") && has("adx") && !vetoed("adx") {
         expected.extend(["amm64_mulx", "ams64_mulx"]);
     }
     if ["avx512f", "avx512dq", "avx512vl", "avx512ifma"].into_iter().all(has) && !vetoed("ifma") {
         expected.extend(["amm52_mb8_ifma", "ams52_mb8_ifma"]);
+        if expected.contains(&"amm64_mulx") {
+            expected.push("amm52_blocks_ifma");
+        }
     }
     expected.sort_unstable();
     assert_eq!(names, expected, "kernels that ran, and kernels that this machine should run");

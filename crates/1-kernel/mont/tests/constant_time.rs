@@ -4,8 +4,7 @@
 //! here.)
 
 use tollgate_cpu::{memcheck, rerun};
-use tollgate_mont::exp::{Stream, exp, scratch_words};
-use tollgate_mont::{Digit, Kernel, LaneKernel, LimbKernel, Modulus, Row, Shape, Word, carry};
+use tollgate_mont::{Digit, Kernel, LaneKernel, LimbKernel, Modulus, Pair, Shape, Word, carry};
 
 /// Random words that memcheck takes for secret.
 fn secret<W: Word>(rng: &mut fastrand::Rng, len: usize) -> Vec<W> {
@@ -19,7 +18,8 @@ fn secret<W: Word>(rng: &mut fastrand::Rng, len: usize) -> Vec<W> {
 }
 
 /// Product, square, select, exponentiation and last subtractions on secrets.
-fn operations<K: Kernel>(kernel: K, m: &Modulus<K::Word>, bits: usize) {
+fn operations<K: Kernel>(kernel: K, pair: &Pair<K::Word>, bits: usize) {
+    let m = pair.p();
     let mut rng = fastrand::Rng::with_seed(9);
     let k = m.k();
     let (x, y) = (secret::<K::Word>(&mut rng, k), secret::<K::Word>(&mut rng, k));
@@ -34,8 +34,11 @@ fn operations<K: Kernel>(kernel: K, m: &Modulus<K::Word>, bits: usize) {
     let index = e[0].zip(e[0], |e, _| e & 31);
     let table = secret::<K::Word>(&mut rng, 32 * k);
     kernel.select(&mut z, &table, index);
-    let mut scratch = vec![K::Word::default(); scratch_words::<K::Word>(m.shape(), bits)];
-    exp(kernel, bits, [Stream { x: &mut w, e: &e, m, scratch: &mut scratch }]);
+    let mut scratch = vec![K::Word::default(); kernel.exp_words(m.shape(), bits)];
+    kernel.exp(m, bits, &x, &e, &mut w, &mut scratch);
+    kernel.exp_pair(pair, bits, &x, [&e, &e], [&mut z, &mut w], &mut scratch);
+    let public = [K::Word::splat(0x1_0001)];
+    kernel.exp_vartime(m, &w, &public, &mut z, &mut scratch);
     let same = carry::equal(&w, &x);
     carry::pick(&mut z, same, &w);
 }
@@ -55,7 +58,9 @@ fn limb_kernels_are_constant_time() {
         for kernel in LimbKernel::all() {
             for bits in [256, 512, 1024] {
                 let m = Modulus::new(&modulus(bits), Shape::limbs(bits)).expect("odd");
-                operations(kernel, &m, 64);
+                let pair = Pair::new(m.clone(), m);
+                pair.mark_secret();
+                operations(kernel, &pair, 64);
             }
         }
     });
@@ -65,9 +70,11 @@ fn limb_kernels_are_constant_time() {
 fn portable_lanes_are_constant_time() {
     rerun::constant_time("portable_lanes_are_constant_time", || {
         let one = Modulus::<Digit>::new(&modulus(512), Shape::digits(512)).expect("odd");
-        let mut m = Modulus::<Row>::lanes(one.shape());
-        (0..tollgate_mont::LANES).for_each(|lane| m.load_lane(lane, &one));
-        operations(LaneKernel::Portable, &m, 32);
+        let mut pair = Pair::lanes(one.shape());
+        for m in pair.each_mut() {
+            (0..tollgate_mont::LANES).for_each(|lane| m.load_lane(lane, &one));
+        }
+        operations(LaneKernel::Portable, &pair, 32);
     });
 }
 

@@ -4,9 +4,9 @@
 #![allow(clippy::unwrap_used, clippy::print_stdout, reason = "tests")]
 
 use num_bigint::BigUint;
-use tollgate_mont::exp::{Stream, exp, exp_vartime, scratch_words};
 use tollgate_mont::{
-    Digit, Kernel, LANES, LaneKernel, LimbKernel, Modulus, Row, Scalar, Shape, Word,
+    BlockKernel, Blocks, Digit, Kernel, LANES, LaneKernel, LimbKernel, Modulus, Pair, Row, Scalar,
+    Shape, Word,
 };
 
 /// Sizes of a modulus in bits: each block width, alone and in rows of blocks, full and nearly
@@ -80,6 +80,7 @@ trait Family: Kernel {
     const RADIX_BITS: usize;
     fn shape(bits: usize) -> Shape;
     fn load(shape: Shape, moduli: &[BigUint]) -> Modulus<Self::Word>;
+    fn load_pair(shape: Shape, p: &[BigUint], q: &[BigUint]) -> Pair<Self::Word>;
     /// Operands are below this.
     fn operand_bound(m: &BigUint, k: usize) -> BigUint;
     /// Bits above a digit, which must not matter.
@@ -93,6 +94,9 @@ impl Family for LimbKernel {
     }
     fn load(shape: Shape, moduli: &[BigUint]) -> Modulus<u64> {
         Modulus::new(&moduli[0].to_u64_digits(), shape).unwrap()
+    }
+    fn load_pair(shape: Shape, p: &[BigUint], q: &[BigUint]) -> Pair<u64> {
+        Pair::new(Self::load(shape, p), Self::load(shape, q))
     }
     fn operand_bound(_: &BigUint, k: usize) -> BigUint {
         BigUint::from(1u8) << (64 * k)
@@ -113,6 +117,13 @@ impl Family for LaneKernel {
             lanes.load_lane(lane, &Modulus::<Digit>::new(&m.to_u64_digits(), shape).unwrap());
         }
         lanes
+    }
+    fn load_pair(shape: Shape, p: &[BigUint], q: &[BigUint]) -> Pair<Row> {
+        let mut pair = Pair::lanes(shape);
+        for (lanes, moduli) in pair.each_mut().into_iter().zip([p, q]) {
+            *lanes = Self::load(shape, moduli);
+        }
+        pair
     }
     fn operand_bound(m: &BigUint, _: usize) -> BigUint {
         m * 8u8
@@ -271,62 +282,147 @@ fn selects_are_right() {
     LaneKernel::all().into_iter().for_each(selects);
 }
 
-/// x^e with e of `e_bits` bits, secret and public, two streams; each lane with its own e.
-fn exponentiation<K: Family>(kernel: K, bits: usize, e_bits: usize) {
-    let mut rng = fastrand::Rng::with_seed((bits * 7919 + e_bits) as u64);
-    let (lanes, shape) = (K::Word::LANES, K::shape(bits));
-    let k = shape.k();
-    let mut t = vec![K::Word::default(); shape.scratch_words()];
-    let mut runs: Vec<_> = (0..2)
-        .map(|stream| {
-            let moduli: Vec<_> = (0..lanes).map(|_| modulus(&mut rng, bits, 5)).collect();
-            let x: Vec<_> = moduli.iter().map(|m| operand(&mut rng, m, m, 5)).collect();
-            // 0, 1, all ones and random
-            let kind = |l: usize| [0, 2, 1, 5, 5, 5, 5, 5][(l + stream) % 8];
-            let e: Vec<_> = (0..lanes).map(|l| pattern(&mut rng, e_bits, kind(l))).collect();
-            let m = K::load(shape, &moduli);
-            let mut mont = vec![K::Word::default(); k];
-            kernel.amm(&mut mont, &spread::<K>(&mut rng, k, &x), m.rr(), &m, &mut t);
-            let mut words = vec![K::Word::default(); e_bits.div_ceil(64)];
-            for l in 0..lanes {
-                for (w, &e) in words.iter_mut().zip(&limbs(&e[l], e_bits.div_ceil(64))) {
-                    w.set_lane(l, e);
+/// Products of numbers in lane blocks; returns how many were judged.
+fn block_products(kernel: BlockKernel, bits: usize, rounds: usize, seed: u64) -> usize {
+    let mut rng = fastrand::Rng::with_seed(seed ^ bits as u64);
+    let blocks = Blocks::of_bits(bits).unwrap();
+    let (k, r) = (blocks.k(), BigUint::from(1u8) << blocks.r_bits());
+    let (mut z, mut t, mut judged) = (vec![Row::splat(rng.u64(..)); k], vec![], 0);
+    for round in 0..rounds {
+        // side by side: of different sizes too
+        let size = |i: usize| if i == 1 && round % 3 == 0 { bits / 2 } else { bits };
+        let p: Vec<_> = (0..2).map(|i| modulus(&mut rng, size(i), (round + i) % 7)).collect();
+        let load = |m: &BigUint| LimbKernel::load(Shape::limbs(bits), core::slice::from_ref(m));
+        let pair = Pair::new(load(&p[0]), load(&p[1]));
+        let (set, p) = match pair.blocks() {
+            Some(both) => (both, &p[..]),
+            None => (pair.p().blocks().unwrap(), &p[..1]),
+        };
+        t.resize(set.scratch_words(), Row::splat(rng.u64(..)));
+        for pair in 0..10 {
+            let mut draw = |salt: usize| -> (Vec<BigUint>, Vec<Row>) {
+                let mut rows = vec![Row::splat(rng.u64(..)); k];
+                let x: Vec<_> = p
+                    .iter()
+                    .enumerate()
+                    .map(|(i, m)| operand(&mut rng, m, &(m * 8u8), pair + i + salt))
+                    .collect();
+                for (i, x) in x.iter().enumerate() {
+                    blocks.pack(&mut rows, i, &x.to_u64_digits());
+                }
+                for row in &mut rows {
+                    row.0.iter_mut().for_each(|digit| *digit |= rng.u64(..) << 52);
+                }
+                (x, rows)
+            };
+            let ((x, xs), (y, ys)) = (draw(round), draw(round / 2));
+            for square in [false, true] {
+                let y = if square { &x } else { &y };
+                if square {
+                    kernel.ams(&mut z, &xs, set, &mut t);
+                } else {
+                    kernel.amm(&mut z, &xs, &ys, set, &mut t);
+                }
+                for (i, m) in p.iter().enumerate() {
+                    let mut limbs = vec![0; 40];
+                    blocks.unpack(&mut limbs, &z, i);
+                    let z: BigUint = number(&limbs);
+                    let name = kernel.name();
+                    assert!(z < m * 7u8, "{name} {bits} bits: number {i} is too large");
+                    assert_eq!(&z * &r % m, &x[i] * &y[i] % m, "{name} {bits} bits: number {i}");
+                    judged += 1;
                 }
             }
-            let want: Vec<_> = (0..lanes).map(|l| x[l].modpow(&e[l], &moduli[l])).collect();
-            (m, mont, words, want)
-        })
-        .collect();
-    let judge = |z: &[K::Word], m: &Modulus<K::Word>, want: &[BigUint], what: &str| {
-        let (mut plain, mut t) = (z.to_vec(), vec![K::Word::default(); shape.scratch_words()]);
-        kernel.amm(&mut plain, z, m.unit(), m, &mut t);
-        tollgate_mont::carry::reduce(&mut plain, m.m());
-        for (l, want) in want.iter().enumerate() {
-            assert_eq!(&lane(&plain, l), want, "{} {bits} bits {what}: lane {l}", kernel.name());
         }
-    };
-    for (m, mont, e, want) in &runs {
-        let (mut z, mut product) = (mont.clone(), mont.clone());
-        exp_vartime(kernel, &mut z, mont, e, m, &mut product, &mut t);
-        judge(&z, m, want, "public exponent");
     }
-    let mut scratch = vec![vec![K::Word::splat(5); scratch_words::<K::Word>(shape, e_bits)]; 2];
-    let [s0, s1] = &mut scratch[..] else { unreachable!() };
-    let [(m0, x0, e0, want0), (m1, x1, e1, want1)] = &mut runs[..] else { unreachable!() };
-    exp(
-        kernel,
-        e_bits,
-        [Stream { x: x0, e: e0, m: m0, scratch: s0 }, Stream { x: x1, e: e1, m: m1, scratch: s1 }],
-    );
-    judge(x0, m0, want0, "stream 0");
-    judge(x1, m1, want1, "stream 1");
+    judged
+}
+
+#[test]
+fn products_in_blocks_are_right() {
+    let mut judged = 0;
+    for bits in [256, 511, 512, 513, 1024, 1100, 1536, 1537, 2047, 2048] {
+        for kernel in BlockKernel::all() {
+            judged += block_products(kernel, bits, rounds(200), 4);
+        }
+    }
+    println!("products in blocks judged: {judged}");
+    assert!(judged >= 40_000, "only {judged} products were judged");
+}
+
+/// x^e with e of `e_bits` bits, secret and public, one modulus and two; each lane with its own e.
+fn exponentiation<K: Family>(kernel: K, bits: usize, e_bits: usize) {
+    let mut rng = fastrand::Rng::with_seed((bits * 7919 + e_bits) as u64);
+    let (lanes, shape, name) = (K::Word::LANES, K::shape(bits), kernel.name());
+    let k = shape.k();
+    let p: Vec<_> = (0..lanes).map(|_| modulus(&mut rng, bits, 5)).collect();
+    let q: Vec<_> = (0..lanes).map(|l| modulus(&mut rng, bits - l % 2, 5)).collect();
+    let pair = K::load_pair(shape, &p, &q);
+    let mut t = vec![K::Word::splat(5); kernel.exp_words(shape, e_bits)]; // garbage
+    let words = e_bits.div_ceil(64);
+    let mut e_rng = rng.fork();
+    let mut exponents = |salt: usize| -> (Vec<BigUint>, Vec<K::Word>) {
+        // 0, 1, all ones and random
+        let kind = |l: usize| [5, 0, 2, 1, 5, 5, 5, 5][(l + salt) % 8];
+        let e: Vec<_> = (0..lanes).map(|l| pattern(&mut e_rng, e_bits, kind(l))).collect();
+        let mut z = vec![K::Word::default(); words];
+        for l in 0..lanes {
+            z.iter_mut().zip(&limbs(&e[l], words)).for_each(|(z, &e)| z.set_lane(l, e));
+        }
+        (e, z)
+    };
+    for salt in 0..4 {
+        let ((e_p, es_p), (e_q, es_q)) = (exponents(salt), exponents(salt + 2));
+        // below p * q, and twice as long as a modulus; at its edges and random
+        let x: Vec<_> = (0..lanes)
+            .map(|l| match (l + salt) % 4 {
+                0 => &p[l] * &q[l] - 1u8,
+                1 => &p[l] * 3u8, // a multiple of p
+                _ => (&p[l] * &q[l]) >> (l + 1),
+            })
+            .collect();
+        let xs = spread::<K>(&mut rng, 2 * k, &x);
+        let (mut z_p, mut z_q) = (vec![K::Word::splat(6); k], vec![K::Word::splat(6); k]);
+        let judge = |z: &[K::Word], e: &[BigUint], m: &[BigUint], what: &str| {
+            for l in 0..lanes {
+                let want = x[l].modpow(&e[l], &m[l]);
+                assert_eq!(lane(z, l), want, "{name} {bits} bits {what}: lane {l}");
+            }
+        };
+        kernel.exp(pair.p(), e_bits, &xs, &es_p, &mut z_p, &mut t);
+        judge(&z_p, &e_p, &p, "secret exponent");
+        z_p.fill(K::Word::splat(7));
+        kernel.exp_pair(&pair, e_bits, &xs, [&es_p, &es_q], [&mut z_p, &mut z_q], &mut t);
+        judge(&z_p, &e_p, &p, "modulo p");
+        judge(&z_q, &e_q, &q, "modulo q");
+        let x: Vec<_> = x.iter().zip(&p).map(|(x, p)| x % p).collect();
+        let odd: Vec<_> = es_p.iter().map(|e| e.zip(*e, |e, _| e | 1)).collect();
+        let odd = if words == 1 { odd } else { [&odd[..1], &es_p[1..]].concat() };
+        let e: Vec<_> = e_p.iter().map(|e| e | BigUint::from(1u8)).collect();
+        kernel.exp_vartime(pair.p(), &spread::<K>(&mut rng, k, &x), &odd, &mut z_p, &mut t);
+        for l in 0..lanes {
+            let want = x[l].modpow(&e[l], &p[l]);
+            assert_eq!(lane(&z_p, l), want, "{name} {bits} bits public exponent: lane {l}");
+        }
+    }
 }
 
 #[test]
 fn exponentiations_are_right() {
     // the modulus' and the exponent's sizes are independent
-    for (bits, e_bits) in [(128, 3), (256, 256), (512, 517), (1024, 64), (1024, 1024), (1536, 100)]
-    {
+    let sizes = [
+        (128, 3),
+        (256, 256),
+        (512, 517),
+        (521, 64),
+        (1024, 64),
+        (1024, 1024),
+        (1536, 100),
+        (2000, 70),
+        (2048, 64),
+        (2100, 20),
+    ];
+    for (bits, e_bits) in sizes {
         LimbKernel::all().into_iter().for_each(|k| exponentiation(k, bits, e_bits));
         LaneKernel::all().into_iter().for_each(|k| exponentiation(k, bits, e_bits));
     }

@@ -184,7 +184,7 @@ fn public_lanes(
     }
     let (n, e) = keys.public();
     let kernel = workspace.lanes.kernel;
-    let mut r = workspace.lanes.registers(n.k(), public_words(n));
+    let mut r = workspace.lanes.registers(n.k(), public_words(kernel, n));
     for (lane, &i) in lanes.iter().enumerate() {
         load_bytes(r.c, lane, requests[i].buffer);
     }
@@ -216,7 +216,7 @@ fn private_lanes(
     }
     let numbers = keys.numbers();
     let kernel = workspace.lanes.kernel;
-    let mut r = workspace.lanes.registers(numbers.n.k(), private_words(&numbers, method));
+    let mut r = workspace.lanes.registers(numbers.n.k(), private_words(kernel, &numbers, method));
 
     let mut pairs = lanes.map(|i| requests[i].key.digit_pairs.take());
     if pairs.iter().any(|pair| pair.left == 0) {

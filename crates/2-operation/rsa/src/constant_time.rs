@@ -3,7 +3,7 @@
 //! fail.)
 
 use tollgate_cpu::{memcheck, rerun};
-use tollgate_mont::{Digit, LaneKernel, LimbKernel, Modulus};
+use tollgate_mont::{Digit, LaneKernel, LimbKernel};
 
 use crate::{PrivateKey, PrivateRequest, Workspace, private_batch};
 
@@ -14,8 +14,8 @@ fn mark(digits: &[Digit]) {
 /// A key whose secrets memcheck knows to be secret.
 fn secret_key(pem: &str) -> PrivateKey {
     let key = PrivateKey::from_pem(pem).expect("a good key");
-    [&key.limbs.p, &key.limbs.q].into_iter().for_each(Modulus::<u64>::mark_secret);
-    [&key.digits.p, &key.digits.q].into_iter().for_each(Modulus::<Digit>::mark_secret);
+    key.limbs.pair.mark_secret();
+    key.digits.pair.mark_secret();
     memcheck::mark_secret_words(&key.limbs.q_inv);
     memcheck::mark_secret_words(&key.limbs.q_n);
     mark(&key.digits.q_inv);
@@ -64,8 +64,12 @@ fn the_keys_secrets_are_watched() {
         return rerun::under_memcheck("constant_time::the_keys_secrets_are_watched");
     }
     let key = secret_key(include_str!("../../../../vectors/keys/rsa-512.pem"));
-    let secrets =
-        [key.exponents.d_p[0], key.limbs.p.m()[0], key.digits.q.m()[0].0, key.digits.q_inv[0].0];
+    let secrets = [
+        key.exponents.d_p[0],
+        key.limbs.pair.p().m()[0],
+        key.digits.pair.q().m()[0].0,
+        key.digits.q_inv[0].0,
+    ];
     for secret in secrets {
         let before = memcheck::count_errors();
         if core::hint::black_box(secret) > 1 << 40 {

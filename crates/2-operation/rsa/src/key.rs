@@ -197,7 +197,7 @@ impl PrivateKey {
     }
 
     pub(crate) fn class(&self) -> Class {
-        Class { n: self.public.digits.shape(), prime: self.digits.p.shape() }
+        Class { n: self.public.digits.shape(), prime: self.digits.pair.p().shape() }
     }
 
     pub(crate) fn exponent_bits(&self) -> Bits {

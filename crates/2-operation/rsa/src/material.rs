@@ -1,6 +1,6 @@
 //! The numbers of a key, ready for a kernel: in limbs, in digits, and eight keys in rows.
 
-use tollgate_mont::{Digit, Modulus, Row, Scalar, Shape, carry};
+use tollgate_mont::{Digit, Modulus, Pair, Row, Scalar, Shape, carry};
 use zeroize::{Zeroize, ZeroizeOnDrop, Zeroizing};
 
 use crate::validate::Checked;
@@ -11,9 +11,8 @@ pub(crate) const E_WORDS: usize = 4;
 /// The primes and what recombination needs, in one radix. Wiped when dropped.
 #[derive(Zeroize, ZeroizeOnDrop)]
 pub(crate) struct Primes<W: Zeroize> {
-    pub(crate) p: Modulus<W>,
-    pub(crate) q: Modulus<W>,
-    /// 1/q mod p, not in Montgomery form.
+    pub(crate) pair: Pair<W>,
+    /// 1/q in Montgomery form mod p.
     pub(crate) q_inv: Vec<W>,
     /// q in Montgomery form mod n: a product with h gives q*h.
     pub(crate) q_n: Vec<W>,
@@ -65,9 +64,9 @@ impl<S: Scalar> Primes<S> {
     /// From a checked key; `n` is its modulus in the same radix, `shape` fits both primes.
     pub(crate) fn new(key: &Checked, n: &Modulus<S>, shape: Shape) -> Self {
         let modulus = |m: &[u64]| Modulus::new(m, shape).expect("primes of a checked key are odd");
-        let mut q_inv = vec![S::default(); shape.k()];
-        S::pack(&mut q_inv, &key.q_inv);
-        Self { p: modulus(&key.p), q: modulus(&key.q), q_inv, q_n: n.enter(&key.q) }
+        let p = modulus(&key.p);
+        let q_inv = p.enter(&key.q_inv);
+        Self { pair: Pair::new(p, modulus(&key.q)), q_inv, q_n: n.enter(&key.q) }
     }
 }
 
@@ -111,12 +110,11 @@ impl Lanes {
     /// No keys yet; the smallest shape.
     pub(crate) fn new() -> Self {
         let shape = Shape::digits(1);
-        let none = || Modulus::lanes(shape);
         Self {
             class: Class { n: shape, prime: shape },
-            n: none(),
+            n: Modulus::lanes(shape),
             e: vec![Row::default(); E_WORDS],
-            primes: Primes { p: none(), q: none(), q_inv: Vec::new(), q_n: Vec::new() },
+            primes: Primes { pair: Pair::lanes(shape), q_inv: Vec::new(), q_n: Vec::new() },
             exponents: Exponents {
                 d: Vec::new(),
                 d_p: Vec::new(),
@@ -140,8 +138,7 @@ impl Lanes {
     pub(crate) fn reshape(&mut self, class: Class) {
         self.reshape_public(class.n);
         self.class = class;
-        self.primes.p.reshape(class.prime);
-        self.primes.q.reshape(class.prime);
+        self.primes.pair.each_mut().into_iter().for_each(|m| m.reshape(class.prime));
         let words = |shape: Shape| (shape.k() * Digit::BITS).div_ceil(64);
         let x = &mut self.exponents;
         for (v, len) in [
@@ -160,8 +157,7 @@ impl Lanes {
     /// Overwrites the secret numbers of all eight keys. After each private batch: a key that is
     /// dropped must be gone, and [`reshape`](Self::reshape) must find nothing to leave behind.
     pub(crate) fn wipe(&mut self) {
-        self.primes.p.wipe();
-        self.primes.q.wipe();
+        self.primes.pair.each_mut().into_iter().for_each(Modulus::wipe);
         let x = &mut self.exponents;
         for v in [
             &mut self.primes.q_inv,
@@ -190,8 +186,9 @@ impl Lanes {
         primes: &Primes<Digit>,
         exponents: &Exponents<u64>,
     ) {
-        self.primes.p.load_lane(lane, &primes.p);
-        self.primes.q.load_lane(lane, &primes.q);
+        let [p, q] = self.primes.pair.each_mut();
+        p.load_lane(lane, primes.pair.p());
+        q.load_lane(lane, primes.pair.q());
         load_digits(&mut self.primes.q_inv, lane, &primes.q_inv);
         load_digits(&mut self.primes.q_n, lane, &primes.q_n);
         let x = &mut self.exponents;
@@ -211,7 +208,7 @@ impl Lanes {
     #[cfg(test)]
     pub(crate) fn is_wiped(&self) -> bool {
         let x = &self.exponents;
-        let moduli = [&self.primes.p, &self.primes.q].into_iter();
+        let moduli = [self.primes.pair.p(), self.primes.pair.q()].into_iter();
         let numbers = [&self.primes.q_inv, &self.primes.q_n, &x.d, &x.d_p, &x.d_q, &x.minus_d_p];
         moduli
             .flat_map(|m| m.m().iter().chain(m.rr()))

@@ -14,7 +14,6 @@
 //!
 //! x < n < R(p)^2 holds for any two primes that fit one shape, and q * h + `m_2` < n.
 
-use tollgate_mont::exp::{self, Stream, exp, exp_vartime};
 use tollgate_mont::{Kernel, Modulus, Word, carry};
 use zeroize::Zeroize;
 
@@ -101,21 +100,24 @@ impl<K: Kernel> Drop for Runner<K> {
 }
 
 /// Words of memory for private operations with these numbers.
-pub(crate) fn private_words<W: Word>(numbers: &Numbers<'_, W>, method: Method) -> usize {
-    let (n, prime) = (numbers.n, &numbers.primes.p);
+pub(crate) fn private_words<K: Kernel>(
+    kernel: K,
+    numbers: &Numbers<'_, K::Word>,
+    method: Method,
+) -> usize {
+    let (n, prime) = (numbers.n, numbers.primes.pair.p());
     let crt = PRIME_REGISTERS * prime.k()
-        + prime.scratch_words()
-        + 2 * exp::scratch_words::<W>(prime.shape(), numbers.bits.prime);
+        + kernel.exp_words(prime.shape(), numbers.bits.prime).max(prime.scratch_words());
     let full = match method {
         Method::Crt => 0,
-        Method::Full => exp::scratch_words::<W>(n.shape(), numbers.bits.n),
+        Method::Full => kernel.exp_words(n.shape(), numbers.bits.n),
     };
-    REGISTERS * n.k() + crt.max(full).max(n.scratch_words())
+    public_words(kernel, n).max(REGISTERS * n.k() + crt.max(full))
 }
 
 /// Words of memory for public operations modulo n.
-pub(crate) fn public_words<W: Word>(n: &Modulus<W>) -> usize {
-    REGISTERS * n.k() + n.scratch_words()
+pub(crate) fn public_words<K: Kernel>(kernel: K, n: &Modulus<K::Word>) -> usize {
+    REGISTERS * n.k() + kernel.exp_words(n.shape(), 1).max(n.scratch_words())
 }
 
 /// s := c^d mod n, blinded; then the pair moves on (r := r^2). Returns all ones in each lane where
@@ -139,7 +141,7 @@ pub(crate) fn private<K: Kernel>(
         carry::reduce(r.y, n.m());
         half.copy_from_slice(r.y);
     }
-    power_e(kernel, numbers, r);
+    kernel.exp_vartime(n, r.s, numbers.e, r.x, r.rest);
     carry::equal(r.x, r.c)
 }
 
@@ -169,28 +171,13 @@ pub(crate) fn public<K: Kernel>(
     e: &[K::Word],
     r: &mut Registers<'_, K::Word>,
 ) {
-    kernel.amm(r.y, r.c, n.rr(), n, r.rest);
-    exp_vartime(kernel, r.x, r.y, e, n, r.u, r.rest);
-    kernel.amm(r.s, r.x, n.unit(), n, r.rest);
-    carry::reduce(r.s, n.m());
+    kernel.exp_vartime(n, r.c, e, r.s, r.rest);
 }
 
-/// x := s^e mod n.
-fn power_e<K: Kernel>(kernel: K, numbers: &Numbers<'_, K::Word>, r: &mut Registers<'_, K::Word>) {
-    let n = numbers.n;
-    kernel.amm(r.y, r.s, n.rr(), n, r.rest);
-    exp_vartime(kernel, r.u, r.y, numbers.e, n, r.x, r.rest);
-    kernel.amm(r.x, r.u, n.unit(), n, r.rest);
-    carry::reduce(r.x, n.m());
-}
-
-/// x := x^d mod n without CRT, for x < R; below 3n.
+/// x := x^d mod n without CRT, for x < R; below n.
 fn full<K: Kernel>(kernel: K, numbers: &Numbers<'_, K::Word>, r: &mut Registers<'_, K::Word>) {
-    let n = numbers.n;
-    kernel.amm(r.y, r.x, n.rr(), n, r.rest);
-    let e = &numbers.exponents.d;
-    exp(kernel, numbers.bits.n, [Stream { x: &mut *r.y, e, m: n, scratch: &mut *r.rest }]);
-    kernel.amm(r.x, r.y, n.unit(), n, r.rest);
+    kernel.exp(numbers.n, numbers.bits.n, r.x, &numbers.exponents.d, r.y, r.rest);
+    r.x.copy_from_slice(r.y);
 }
 
 /// x := x^{+-d} mod n by CRT, for x < R (dirty digits will do); below n.
@@ -200,70 +187,31 @@ fn crt<K: Kernel>(
     power: Power,
     r: &mut Registers<'_, K::Word>,
 ) {
-    let (primes, k) = (numbers.primes, numbers.primes.p.k());
-    let (p, q) = (&primes.p, &primes.q);
-    let (a, rest) = r.rest.split_at_mut(k);
-    let (b, rest) = rest.split_at_mut(k);
-    let (c, rest) = rest.split_at_mut(k);
-    let (d, rest) = rest.split_at_mut(k);
-    let (t, rest) = rest.split_at_mut(p.scratch_words());
+    let (primes, p) = (numbers.primes, numbers.primes.pair.p());
+    let k = p.k();
+    let (m_1, rest) = r.rest.split_at_mut(k);
+    let (m_2, rest) = rest.split_at_mut(k);
+    let (a, rest) = rest.split_at_mut(k);
+    let (b, t) = rest.split_at_mut(k);
 
-    enter(kernel, a, r.x, p, c, d, t);
-    enter(kernel, b, r.x, q, c, d, t);
     // i. Let m_1 = x^d_p mod p and m_2 = x^d_q mod q.
-    let (e_p, e_q) = match power {
-        Power::D => (&numbers.exponents.d_p, &numbers.exponents.d_q),
-        Power::MinusD => (&numbers.exponents.minus_d_p, &numbers.exponents.minus_d_q),
+    let e = match power {
+        Power::D => [&*numbers.exponents.d_p, &*numbers.exponents.d_q],
+        Power::MinusD => [&*numbers.exponents.minus_d_p, &*numbers.exponents.minus_d_q],
     };
-    let (scratch_p, scratch_q) = rest.split_at_mut(rest.len() / 2);
-    exp(
-        kernel,
-        numbers.bits.prime,
-        [
-            Stream { x: &mut *a, e: e_p, m: p, scratch: scratch_p },
-            Stream { x: &mut *b, e: e_q, m: q, scratch: scratch_q },
-        ],
-    );
-    kernel.amm(c, b, q.unit(), q, t);
-    carry::reduce(c, q.m()); // m_2
-    // iii. Let h = (m_1 - m_2) * q_inv mod p: the difference in Montgomery form, h not.
-    kernel.amm(b, a, p.one(), p, t);
-    carry::reduce(b, p.m());
-    kernel.amm(d, c, p.rr(), p, t); // m_2 may exceed p
-    carry::reduce(d, p.m());
-    carry::sub_mod(a, b, d, p.m());
-    kernel.amm(b, a, &primes.q_inv, p, t);
-    carry::reduce(b, p.m()); // h
+    kernel.exp_pair(&primes.pair, numbers.bits.prime, r.x, e, [&mut *m_1, &mut *m_2], t);
+    // iii. Let h = (m_1 - m_2) * q_inv mod p; m_2 may exceed p, and R / R of it does not.
+    kernel.amm(a, m_2, p.one(), p, t);
+    carry::reduce(a, p.m());
+    carry::sub_mod(b, m_1, a, p.m());
+    kernel.amm(a, b, &primes.q_inv, p, t);
+    carry::reduce(a, p.m()); // h
     // iv. Let m = m_2 + q * h: below n, so the product mod n is the product and nothing wraps.
     let n = numbers.n;
     r.x.fill(Word::splat(0));
-    r.x[..k].copy_from_slice(b);
-    r.u[..k].copy_from_slice(c);
+    r.x[..k].copy_from_slice(a);
+    r.u[..k].copy_from_slice(m_2);
     kernel.amm(r.y, r.x, &primes.q_n, n, r.rest);
     carry::reduce(r.y, n.m());
     carry::add(r.x, r.y, &r.u[..k]);
-}
-
-/// z := x in Montgomery form mod p, z < p, for x of up to 2K(p) words: x = `x_1` R + `x_0`.
-///
-/// `x_1` * R^3 / R = `x_1` R in Montgomery form, and `x_0` * R^2 / R the same of `x_0`. Both
-/// products meet the contract: one operand is below R, the other below p.
-fn enter<K: Kernel>(
-    kernel: K,
-    z: &mut [K::Word],
-    x: &[K::Word],
-    p: &Modulus<K::Word>,
-    a: &mut [K::Word],
-    b: &mut [K::Word],
-    t: &mut [K::Word],
-) {
-    let k = p.k();
-    let upper = &x[k..x.len().min(2 * k)];
-    z.fill(Word::splat(0));
-    z[..upper.len()].copy_from_slice(upper);
-    kernel.amm(a, z, p.rrr(), p, t);
-    carry::reduce(a, p.m());
-    kernel.amm(b, &x[..k], p.rr(), p, t);
-    carry::reduce(b, p.m());
-    carry::add_mod(z, a, b, p.m());
 }

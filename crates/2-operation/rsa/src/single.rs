@@ -47,7 +47,7 @@ impl PublicKey {
         check_input(self, buffer)?;
         let runner = &mut workspace.limbs;
         let kernel = runner.kernel;
-        let mut r = runner.registers(self.limbs.k(), public_words(&self.limbs));
+        let mut r = runner.registers(self.limbs.k(), public_words(kernel, &self.limbs));
         from_bytes(r.c, buffer);
         public(kernel, &self.limbs, &self.e, &mut r);
         to_bytes(buffer, r.s);
@@ -95,7 +95,7 @@ fn blinded(
 ) -> Result<(), Error> {
     let (numbers, runner) = (key.numbers(), &mut workspace.limbs);
     let kernel = runner.kernel;
-    let mut r = runner.registers(numbers.n.k(), private_words(&numbers, method));
+    let mut r = runner.registers(numbers.n.k(), private_words(kernel, &numbers, method));
     let mut pair = key.limb_pairs.take();
     if pair.left == 0 {
         r.c.fill(0);

@@ -1,6 +1,6 @@
 //! Which bound belongs to which kernel: the joint between `mont` and `processor`.
 
-use tollgate_mont::{Kernel as _, LaneKernel, LimbKernel, Shape};
+use tollgate_mont::{BlockKernel, Blocks, Kernel as _, LaneKernel, LimbKernel, Shape};
 use tollgate_processor::{Bound, Calls, Count, Form, Machine, operation};
 
 use crate::contenders::What;
@@ -9,6 +9,8 @@ use crate::keys::Key;
 /// A kernel of ours, whatever its numbers are made of.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Family {
+    /// Digits of one number, or two, in lane blocks.
+    Blocks(BlockKernel),
     /// Digits of eight numbers.
     Lanes(LaneKernel),
     /// Limbs of one number.
@@ -16,9 +18,20 @@ pub(crate) enum Family {
 }
 
 impl Family {
+    /// What multiplies in a single operation with moduli of so many bits at most.
+    pub(crate) fn single(kernel: LimbKernel, bits: u32) -> Self {
+        match kernel {
+            LimbKernel::Blocks(kernel) if lane_blocks(bits).is_some() => Self::Blocks(kernel),
+            LimbKernel::Blocks(_) | LimbKernel::Mulx(_) | LimbKernel::Portable => {
+                Self::Limbs(kernel.on_limbs())
+            }
+        }
+    }
+
     /// The name of its product.
     pub(crate) fn name(self) -> &'static str {
         match self {
+            Self::Blocks(kernel) => kernel.name(),
             Self::Lanes(kernel) => kernel.name(),
             Self::Limbs(kernel) => kernel.name(),
         }
@@ -27,30 +40,54 @@ impl Family {
     /// The name of its square, which may be that of its product.
     pub(crate) fn square_name(self) -> &'static str {
         match self {
+            Self::Blocks(kernel) => kernel.square_name(),
             Self::Lanes(kernel) => kernel.square_name(),
             Self::Limbs(kernel) => kernel.square_name(),
+        }
+    }
+
+    /// Whether it can take a modulus of so many bits.
+    pub(crate) fn does(self, bits: u32) -> bool {
+        !matches!(self, Self::Blocks(_)) || lane_blocks(bits).is_some()
+    }
+
+    /// Numbers that one call multiplies.
+    pub(crate) fn numbers(self, bits: u32) -> u32 {
+        match self {
+            Self::Blocks(_) => lane_blocks(bits)
+                .map_or(1, |blocks| u32::try_from(blocks.numbers()).expect("1 or 2")),
+            Self::Lanes(_) | Self::Limbs(_) => self.form().lanes(),
         }
     }
 
     /// What its products are made of.
     pub(crate) fn form(self) -> Form {
         match self {
+            Self::Blocks(BlockKernel::Ifma(..)) => Form::Blocks52,
             Self::Lanes(LaneKernel::Ifma(_)) => Form::Madd52,
             Self::Lanes(LaneKernel::Portable) => Form::Mul52,
             Self::Limbs(LimbKernel::Mulx(_)) => Form::Mulx,
-            Self::Limbs(LimbKernel::Portable) => Form::Mul,
+            // the model of blocks multiplies limbs too
+            Self::Blocks(BlockKernel::Portable)
+            | Self::Limbs(LimbKernel::Blocks(_) | LimbKernel::Portable) => Form::Mul,
         }
     }
 
     /// Words of a modulus of so many bits.
     pub(crate) fn words(self, bits: u32) -> u32 {
         let bits = usize::try_from(bits).expect("at most 8192");
-        let shape = match self {
-            Self::Lanes(_) => Shape::digits(bits),
-            Self::Limbs(_) => Shape::limbs(bits),
+        let words = match (self, Blocks::of_bits(bits)) {
+            (Self::Blocks(BlockKernel::Ifma(..)), Some(blocks)) => blocks.rows(),
+            (Self::Lanes(_), _) => Shape::digits(bits).k(),
+            (Self::Blocks(_) | Self::Limbs(_), _) => Shape::limbs(bits).k(),
         };
-        u32::try_from(shape.k()).expect("at most 160")
+        u32::try_from(words).expect("at most 160")
     }
+}
+
+/// The lane blocks for a modulus of so many bits.
+fn lane_blocks(bits: u32) -> Option<Blocks> {
+    Blocks::of_bits(usize::try_from(bits).expect("at most 8192"))
 }
 
 /// The bound of one operation, if the machine's rates are known.

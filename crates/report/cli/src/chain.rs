@@ -2,7 +2,8 @@
 //! them; the last result is compared with the right one.
 
 use tollgate_mont::{
-    Digit, Kernel, LANES, LaneKernel, LimbKernel, Modulus, Row, Scalar, Shape, carry,
+    BlockKernel, Blocks, Digit, Kernel, LANES, LaneKernel, LimbKernel, Modulus, Pair, Row, Scalar,
+    Shape, Word, carry,
 };
 
 use crate::contenders::{Failed, Run};
@@ -26,7 +27,8 @@ pub(crate) fn limbs(kernel: LimbKernel, call: Call, bits: u32) -> Run {
     let m = Modulus::<u64>::new(&numbers.modulus(), shape).expect("the modulus is odd");
     let mut operand = || packed::<u64>(&numbers.below(), shape);
     let (x, y) = (operand(), operand());
-    run(Chain::new(kernel, call, &m, &x, &y), Chain::new(LimbKernel::Portable, call, &m, &x, &y))
+    let chain = |kernel| Chain::new(kernel, call, &m, &x, &y, reduce);
+    run(chain(kernel), chain(LimbKernel::Portable))
 }
 
 /// A chain in eight lanes, with eight moduli of `bits` bits.
@@ -45,7 +47,45 @@ pub(crate) fn lanes(kernel: LaneKernel, call: Call, bits: u32) -> Run {
             }
         }
     }
-    run(Chain::new(kernel, call, &m, &x, &y), Chain::new(LaneKernel::Portable, call, &m, &x, &y))
+    let chain = |kernel| Chain::new(kernel, call, &m, &x, &y, reduce);
+    run(chain(kernel), chain(LaneKernel::Portable))
+}
+
+/// A chain in lane blocks, with one modulus of `bits` bits or two.
+pub(crate) fn blocks(kernel: BlockKernel, call: Call, bits: u32) -> Run {
+    let mut numbers = Numbers::new(bits);
+    let shape = Shape::limbs(numbers.bits);
+    let mut modulus =
+        || Modulus::<u64>::new(&numbers.modulus(), shape).expect("the modulus is odd");
+    let pair = Pair::new(modulus(), modulus());
+    let set = pair.blocks().or(pair.p().blocks()).expect("there are blocks of this size");
+    let layout = Blocks::of_shape(set.shape());
+    let mut operand = || {
+        let mut rows = vec![Row::default(); set.k()];
+        (0..layout.numbers()).for_each(|i| layout.pack(&mut rows, i, &numbers.below()));
+        rows
+    };
+    let (x, y) = (operand(), operand());
+    let chain = |kernel| Chain::new(kernel, call, set, &x, &y, reduce_blocks);
+    run(chain(kernel), chain(BlockKernel::Portable))
+}
+
+/// z mod m, for z < 3m.
+fn reduce<W: Word>(z: &mut [W], m: &Modulus<W>) {
+    carry::reduce(z, m.m());
+}
+
+/// z mod m, for z < 8m in blocks.
+fn reduce_blocks(z: &mut [Row], m: &Modulus<Row>) {
+    let layout = Blocks::of_shape(m.shape());
+    for number in 0..layout.numbers() {
+        let (mut x, mut n) =
+            (vec![0; layout.bits_max() / 64 + 1], vec![0; layout.bits_max() / 64 + 1]);
+        layout.unpack(&mut x, z, number);
+        layout.unpack(&mut n, m.m(), number);
+        (0..4).for_each(|_| carry::reduce(&mut x, &n)); // 2m each
+        layout.pack(z, number, &x);
+    }
 }
 
 /// Moduli and operands, the same ones in every run.
@@ -97,10 +137,18 @@ struct Chain<K: Kernel> {
     z: Vec<K::Word>,
     next: Vec<K::Word>,
     t: Vec<K::Word>,
+    reduce: fn(&mut [K::Word], &Modulus<K::Word>),
 }
 
 impl<K: Kernel> Chain<K> {
-    fn new(kernel: K, call: Call, m: &Modulus<K::Word>, x: &[K::Word], y: &[K::Word]) -> Self {
+    fn new(
+        kernel: K,
+        call: Call,
+        m: &Modulus<K::Word>,
+        x: &[K::Word],
+        y: &[K::Word],
+        reduce: fn(&mut [K::Word], &Modulus<K::Word>),
+    ) -> Self {
         let words = |count| vec![K::Word::default(); count];
         Self {
             kernel,
@@ -111,6 +159,7 @@ impl<K: Kernel> Chain<K> {
             z: words(m.k()),
             next: words(m.k()),
             t: words(m.scratch_words()),
+            reduce,
         }
     }
 
@@ -132,7 +181,7 @@ impl<K: Kernel> Chain<K> {
     /// The same, reduced mod m.
     fn canonical(&mut self) -> Vec<K::Word> {
         let mut z = self.run().to_vec();
-        carry::reduce(&mut z, self.m.m());
+        (self.reduce)(&mut z, &self.m);
         z
     }
 }
@@ -170,6 +219,9 @@ mod tests {
                 for kernel in LaneKernel::all() {
                     lanes(kernel, call, bits)().unwrap();
                 }
+                for kernel in BlockKernel::all().into_iter().filter(|_| bits < 2048) {
+                    blocks(kernel, call, bits)().unwrap();
+                }
             }
         }
     }
@@ -181,7 +233,7 @@ mod tests {
         let one = m.one().to_vec();
         let mut two = one.clone();
         carry::add_mod(&mut two, &one, &one, m.m());
-        let chain = |x: &[u64]| Chain::new(LimbKernel::best(), Call::Product, &m, x, &one);
+        let chain = |x: &[u64]| Chain::new(LimbKernel::best(), Call::Product, &m, x, &one, reduce);
         assert!(run(chain(&one), chain(&one))().is_ok());
         assert!(run(chain(&one), chain(&two))().is_err());
     }

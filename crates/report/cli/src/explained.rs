@@ -5,7 +5,7 @@ use tollgate_record::vocabulary as word;
 use tollgate_record::{Estimate, Kind, Record, Subject, Unit};
 
 use crate::bounds::{self, Family};
-use crate::contenders::{Contender, Job};
+use crate::contenders::{Contender, Job, What};
 use crate::figures::Figures;
 use crate::kernel;
 use crate::stop::Stop;
@@ -37,7 +37,7 @@ pub(crate) fn prediction(
         parts.push(record.estimate.scaled(f64::from(count)).map_err(Stop::from_error)?);
     }
     from.dedup();
-    let share = share_of_call(family, contender.batch.unwrap_or(1));
+    let share = share_of_call(family, bits, contender.batch.unwrap_or(1), job.what);
     let estimate = sum(&parts).and_then(|cycles| cycles.scaled(share)).map_err(Stop::from_error)?;
     let figures = figures.with([(word::ASSUMPTION.to_owned(), assumption(calls, family, bits))]);
     let measured = figures.measured(subject, word::CYCLES_PER_OPERATION, Unit::Cycles, estimate);
@@ -45,10 +45,15 @@ pub(crate) fn prediction(
     Ok(Some(Record { kind, ..measured }))
 }
 
-/// The part of a call that one operation of `batch` pays for: lanes are shared, full or not.
-fn share_of_call(family: Family, batch: u32) -> f64 {
-    let lanes = family.form().lanes();
-    if lanes == 1 { 1.0 } else { f64::from(batch.div_ceil(lanes)) / f64::from(batch) }
+/// The part of a call that one exponentiation of `batch` operations pays for: lanes are shared,
+/// full or not; lane blocks take the two primes of a signature at once where both fit.
+fn share_of_call(family: Family, bits: u32, batch: u32, what: What) -> f64 {
+    let numbers = family.numbers(bits);
+    match family {
+        Family::Blocks(_) if what == What::Sign => 1.0 / f64::from(numbers),
+        Family::Blocks(_) | Family::Limbs(_) => 1.0,
+        Family::Lanes(_) => f64::from(batch.div_ceil(numbers)) / f64::from(batch),
+    }
 }
 
 /// The widest interval that the parts allow.
@@ -80,9 +85,9 @@ mod tests {
     #[test]
     fn lanes_are_shared_and_limbs_are_not() {
         let lanes = Family::Lanes(LaneKernel::Portable);
-        let shares = [8, 16, 4, 9].map(|batch| share_of_call(lanes, batch));
+        let shares = [8, 16, 4, 9].map(|batch| share_of_call(lanes, 1024, batch, What::Sign));
         assert_eq!(shares, [0.125, 0.125, 0.25, 2.0 / 9.0]);
-        assert_eq!(share_of_call(Family::Limbs(LimbKernel::Portable), 8), 1.0);
+        assert_eq!(share_of_call(Family::Limbs(LimbKernel::Portable), 1024, 8, What::Sign), 1.0);
     }
 
     #[test]

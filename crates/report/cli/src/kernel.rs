@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use tollgate_ladder::{heading, kernel as kernel_table};
-use tollgate_mont::{LaneKernel, LimbKernel};
+use tollgate_mont::{BlockKernel, LaneKernel, LimbKernel};
 use tollgate_record::vocabulary as word;
 use tollgate_record::{Kind, Record, Subject, Unit};
 
@@ -148,14 +148,15 @@ fn at_size(
             format!("chains of {CALLS}, each call on the result of the one before"),
         ),
     ]);
+    let kernels: Vec<&Asked> = kernels.iter().filter(|asked| asked.kernel.does(bits)).collect();
     let mut contenders: Vec<Contender> =
-        kernels.iter().map(|asked| contender(*asked, bits)).collect();
+        kernels.iter().map(|asked| contender(**asked, bits)).collect();
     let Some(round) = measure(&label(bits), &mut contenders, seconds, progress)? else {
         return Ok(None);
     };
     notes.warn(&label(bits), round.warnings());
-    let of_kernel = |(place, asked): (usize, &Asked)| {
-        records_of(*asked, bits, host, &figures, round.cycles(place))
+    let of_kernel = |(place, asked): (usize, &&Asked)| {
+        records_of(**asked, bits, host, &figures, round.cycles(place))
     };
     let found: Result<Vec<_>, Stop> = kernels.iter().enumerate().map(of_kernel).collect();
     Ok(Some(found?.concat()))
@@ -164,8 +165,11 @@ fn at_size(
 /// Every kernel of this machine.
 fn kernels() -> Vec<Asked> {
     let lanes = LaneKernel::all().into_iter().map(Family::Lanes);
-    let limbs = LimbKernel::all().into_iter().map(Family::Limbs);
-    lanes.chain(limbs).flat_map(calls_of).collect()
+    let blocks = BlockKernel::all().into_iter().map(Family::Blocks);
+    let limbs = LimbKernel::all().into_iter();
+    // On limbs, lane blocks multiply as the others do.
+    let limbs = limbs.filter(|kernel| !matches!(kernel, LimbKernel::Blocks(_))).map(Family::Limbs);
+    lanes.chain(blocks).chain(limbs).flat_map(calls_of).collect()
 }
 
 /// A kernel's product, and its square where that is another one.
@@ -177,6 +181,7 @@ fn calls_of(kernel: Family) -> Vec<Asked> {
 
 fn contender(asked: Asked, bits: u32) -> Contender {
     let run = match asked.kernel {
+        Family::Blocks(kernel) => chain::blocks(kernel, asked.call, bits),
         Family::Lanes(kernel) => chain::lanes(kernel, asked.call, bits),
         Family::Limbs(kernel) => chain::limbs(kernel, asked.call, bits),
     };
@@ -196,11 +201,12 @@ fn records_of(
     };
     let (form, k) = (asked.kernel.form(), asked.kernel.words(bits));
     let subject = subject(asked.kernel, asked.name, bits)?;
+    let numbers = asked.kernel.numbers(bits);
     let figures = figures.with([
         (word::KERNEL.to_owned(), asked.name.to_owned()),
-        ("lanes".to_owned(), form.lanes().to_string()),
+        ("lanes".to_owned(), numbers.to_string()),
     ]);
-    let per_lane = cycles.scaled(1.0 / f64::from(form.lanes())).map_err(Stop::from_error)?;
+    let per_lane = cycles.scaled(1.0 / f64::from(numbers)).map_err(Stop::from_error)?;
     let mut records = vec![
         figures.measured(&subject, word::CYCLES_PER_CALL, Unit::Cycles, cycles),
         figures.measured(&subject, word::CYCLES_PER_LANE, Unit::Cycles, per_lane),
@@ -209,6 +215,7 @@ fn records_of(
         Call::Product => form.product(k),
         Call::Square => form.square(k),
     };
+    let count = count * (numbers / form.lanes());
     if let Some(bound) = host.model.bound(form, count) {
         records.push(figures.bound(&subject, word::BOUND_CYCLES_PER_CALL, bound)?);
     }

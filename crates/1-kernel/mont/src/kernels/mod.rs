@@ -1,9 +1,12 @@
 //! The kernels, one file each, and the tiles they are made of. Contract first; the model is named.
 
+pub(crate) mod amm52_blocks_portable;
 pub(crate) mod amm52_mb8_portable;
 pub(crate) mod amm64_portable;
 pub(crate) mod select_portable;
 
+#[cfg(target_arch = "x86_64")]
+pub(crate) mod amm52_blocks_ifma;
 #[cfg(target_arch = "x86_64")]
 pub(crate) mod amm52_mb8_ifma;
 #[cfg(target_arch = "x86_64")]
@@ -15,6 +18,8 @@ pub(crate) mod ams64_mulx;
 #[cfg(target_arch = "x86_64")]
 mod chains64_mulx;
 #[cfg(target_arch = "x86_64")]
+pub(crate) mod select52_blocks_ifma;
+#[cfg(target_arch = "x86_64")]
 pub(crate) mod select52_mb8_ifma;
 #[cfg(target_arch = "x86_64")]
 pub(crate) mod select64_sse2;
@@ -22,3 +27,5 @@ pub(crate) mod select64_sse2;
 mod tiles52_ifma;
 #[cfg(target_arch = "x86_64")]
 mod tiles64_mulx;
+#[cfg(target_arch = "x86_64")]
+mod unroll;

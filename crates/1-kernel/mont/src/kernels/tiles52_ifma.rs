@@ -23,22 +23,9 @@
 
 use core::arch::x86_64::*;
 
-pub(super) type V = __m512i;
+use super::unroll::un;
 
-/// The block for each constant J below W <= 20, unrolled by the front end: arrays of vectors become
-/// registers whatever LLVM's thresholds say.
-macro_rules! un {
-    ($j:ident < $w:ident $block:block) => {
-        un!(@ $j $w $block 0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19)
-    };
-    (1 <= $j:ident < $w:ident $block:block) => {
-        un!(@ $j $w $block 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19)
-    };
-    (@ $j:ident $w:ident $block:block $($n:literal)*) => { $({
-        const $j: usize = $n;
-        if $j < $w { $block }
-    })* };
-}
+pub(super) type V = __m512i;
 
 /// The low half of x * y, added to c.
 #[inline]
@@ -56,7 +43,7 @@ pub(super) fn hi(c: V, x: V, y: V) -> V {
 
 #[inline]
 #[target_feature(enable = "avx512f")]
-fn add(x: V, y: V) -> V {
+pub(super) fn add(x: V, y: V) -> V {
     _mm512_add_epi64(x, y)
 }
 

@@ -21,25 +21,29 @@ const BY: &str = "tollgate";
 /// The veto is malformed, or the exponent does not fit the key.
 pub(crate) fn contenders(job: &Job, batch: u32) -> Result<Vec<Contender>, Stop> {
     let single = Workspace::new().map_err(Stop::from_error)?;
-    let kernel = Family::Limbs(single.limb_kernel());
+    let kernel = single_kernel(&single, job);
     let run = one_by_one(job, single).map_err(Stop::from_error)?;
     let mut contenders = vec![Contender { by: BY, batch: None, kernel: Some(kernel), run }];
     if batch > 1 {
         let together = Workspace::new().map_err(Stop::from_error)?;
         let count = usize::try_from(batch).expect("at most 1024");
-        let kernel = batch_kernel(&together, count);
+        let kernel = match together.lane_kernel().pays_from() {
+            Some(from) if count >= from => Family::Lanes(together.lane_kernel()),
+            _ => single_kernel(&together, job),
+        };
         let run = together_run(job, together, count).map_err(Stop::from_error)?;
         contenders.push(Contender { by: BY, batch: Some(batch), kernel: Some(kernel), run });
     }
     Ok(contenders)
 }
 
-/// Which kernel does a batch of so many: lanes, where they pay.
-fn batch_kernel(workspace: &Workspace, count: usize) -> Family {
-    match workspace.lane_kernel().pays_from() {
-        Some(from) if count >= from => Family::Lanes(workspace.lane_kernel()),
-        _ => Family::Limbs(workspace.limb_kernel()),
-    }
+/// What multiplies in a single operation: primes for a private one by CRT, the modulus else.
+fn single_kernel(workspace: &Workspace, job: &Job) -> Family {
+    let bits = match job.what {
+        What::Sign => job.key.prime_bits(),
+        What::PrivateFull | What::Public(_) | What::Verify => job.key.bits(),
+    };
+    Family::single(workspace.limb_kernel(), bits)
 }
 
 impl From<Error> for Failed {

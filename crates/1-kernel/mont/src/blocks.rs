@@ -1,0 +1,380 @@
+//! Numbers in lane blocks: one number over all eight lanes of its rows, or two over four each.
+//!
+//! A number is cut into blocks of K digits of 52 bits; block l lies in lane l of K rows. Blocks are
+//! W = 52K - 1 bits apart, one bit less than their digits hold:
+//!
+//! ```text
+//! x = sum over l, k of row[k].lane[l] * 2^{W l + 52 k}
+//! ```
+//!
+//! The spare bit takes the carries of a product, so that they cross a lane at most once. Two numbers
+//! side by side are the primes of a key: one instruction does the work of both.
+
+use zeroize::Zeroize;
+
+use crate::contract::Kernel;
+use crate::exp::{self, Stream};
+use crate::modulus::Modulus;
+use crate::shape::Shape;
+use crate::word::{DIGIT, Digit, LANES, Row, Scalar, Word, bits_at};
+
+/// How numbers of one size lie in blocks. Public: it follows from the size.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Blocks {
+    /// Moduli have at most so many bits.
+    bits_max: usize,
+    /// K, the digits of a block: rows of a number.
+    k: usize,
+    /// Lanes of one number.
+    lanes: usize,
+    /// Digits of the last block that a product multiplies by and reduces away: K, or fewer where
+    /// the modulus does not fill the block.
+    last: usize,
+}
+
+/// The most digits of a block.
+pub(crate) const K_MAX: usize = 5;
+
+// A column gains at most 4K half products while the digits of a block go by, twice that from the
+// columns above the block before it, and what the column of the lane above has gathered: eight
+// blocks.
+const _: () = assert!(8 * 3 * 4 * K_MAX < 1 << 10, "a column would reach 2^62");
+
+impl Blocks {
+    /// The layouts, by size. RSA's primes and moduli fill them.
+    pub(crate) const ALL: [Self; 4] = [
+        Self { bits_max: 512, k: 3, lanes: 4, last: 1 },
+        Self { bits_max: 1024, k: 5, lanes: 4, last: 5 },
+        Self { bits_max: 1536, k: 4, lanes: 8, last: 2 },
+        Self { bits_max: 2048, k: 5, lanes: 8, last: 5 },
+    ];
+
+    /// The layout for moduli of `bits` bits; none above 2048.
+    pub fn of_bits(bits: usize) -> Option<Self> {
+        Self::ALL.into_iter().find(|blocks| bits <= blocks.bits_max)
+    }
+
+    /// The layout for moduli whose limbs have this shape: the same for both primes of a key.
+    pub(crate) fn of_limbs(shape: Shape) -> Option<Self> {
+        Self::of_bits(64 * shape.k()).filter(|_| shape.radix_bits() == 64)
+    }
+
+    /// The layout of a shape of blocks.
+    ///
+    /// # Panics
+    ///
+    /// If it is a shape of something else.
+    pub fn of_shape(shape: Shape) -> Self {
+        let found = Self::ALL.into_iter().find(|blocks| Shape::blocks(*blocks) == shape);
+        found.expect("the shape is one of lane blocks")
+    }
+
+    /// K, the rows of a number.
+    pub fn k(self) -> usize {
+        self.k
+    }
+
+    /// Lanes of one number: eight, or four.
+    pub fn lanes(self) -> usize {
+        self.lanes
+    }
+
+    /// Numbers side by side.
+    pub fn numbers(self) -> usize {
+        LANES / self.lanes
+    }
+
+    /// Digits that a product multiplies by, and reduces away.
+    pub const fn rows(self) -> usize {
+        (self.lanes - 1) * self.k + self.last
+    }
+
+    /// Bits from a block to the next.
+    const fn block_bits(self) -> usize {
+        52 * self.k - 1
+    }
+
+    /// log2 R: the bits of the digits that a product reduces away.
+    pub const fn r_bits(self) -> usize {
+        let spare = if self.last == self.k { 1 } else { 0 };
+        (self.lanes - 1) * self.block_bits() + 52 * self.last - spare
+    }
+
+    /// Bits of a modulus, at most; also the bits of the lower half of a number of twice the size.
+    pub fn bits_max(self) -> usize {
+        self.bits_max
+    }
+
+    /// Where digit `k` of block `l` begins, and its bits.
+    fn place(self, l: usize, k: usize) -> (usize, usize) {
+        let inner = l + 1 < self.lanes && k + 1 == self.k;
+        (self.block_bits() * l + 52 * k, if inner { 51 } else { 52 })
+    }
+
+    /// z := x + y in each number, for sums below R; the last digit of a block may use its spare bit.
+    pub(crate) fn add(self, z: &mut [Row], x: &[Row], y: &[Row]) {
+        let last = self.k - 1;
+        let clean = |x: Row| x.zip(x, |x, _| x & DIGIT);
+        for ((z, x), y) in z.iter_mut().zip(x).zip(y) {
+            *z = clean(*x).zip(clean(*y), u64::wrapping_add);
+        }
+        // one carry from block to block, then one through each block
+        let mut carry = Row::default();
+        for l in (0..LANES).filter(|l| l % self.lanes != 0) {
+            carry.0[l] = z[last].0[l - 1] >> 51;
+        }
+        let inner = |l: usize| l % self.lanes + 1 < self.lanes;
+        (0..LANES).filter(|&l| inner(l)).for_each(|l| z[last].0[l] &= DIGIT >> 1);
+        for z in &mut z[..last] {
+            let sum = z.zip(carry, u64::wrapping_add);
+            (*z, carry) = (clean(sum), sum.zip(sum, |sum, _| sum >> 52));
+        }
+        z[last] = z[last].zip(carry, u64::wrapping_add);
+    }
+
+    /// Writes a number below R into the lanes of `number`; clean.
+    ///
+    /// # Panics
+    ///
+    /// If there are fewer than K rows, or numbers.
+    pub fn pack(self, rows: &mut [Row], number: usize, limbs: &[u64]) {
+        for (k, row) in rows[..self.k].iter_mut().enumerate() {
+            for l in 0..self.lanes {
+                let (at, bits) = self.place(l, k);
+                row.0[number * self.lanes + l] = bits_at(limbs, at) & (DIGIT >> (52 - bits));
+            }
+        }
+    }
+
+    /// Reads the lanes of `number` into `limbs`, cut to their length. Digits may be dirty.
+    ///
+    /// # Panics
+    ///
+    /// If there are fewer than K rows, or numbers.
+    pub fn unpack(self, limbs: &mut [u64], rows: &[Row], number: usize) {
+        let (mut sum, mut base) = (0u128, 0);
+        let mut limbs = limbs.iter_mut();
+        for l in 0..self.lanes {
+            for (k, row) in rows[..self.k].iter().enumerate() {
+                let (at, _) = self.place(l, k);
+                let digit = Digit(row.0[number * self.lanes + l]).bits();
+                // the top digit of a block may use its spare bit: sums, not unions
+                sum = sum.wrapping_add(u128::from(digit) << (at - base));
+                if at + 51 >= base + 64 {
+                    let Some(limb) = limbs.next() else { return };
+                    *limb = low(sum);
+                    (sum, base) = (sum >> 64, base + 64);
+                }
+            }
+        }
+        for limb in limbs {
+            (*limb, sum) = (low(sum), sum >> 64);
+        }
+    }
+}
+
+/// One of the exponentiations that run together.
+pub(crate) struct Number<'a> {
+    /// Its exponent.
+    pub(crate) e: &'a [u64],
+    /// Its modulus, in limbs.
+    pub(crate) m: &'a Modulus<u64>,
+    /// Where x^e mod m goes, K limbs.
+    pub(crate) z: &'a mut [u64],
+}
+
+/// Rows of scratch for [`exp`] with S sets of one or two moduli.
+pub(crate) fn exp_rows(blocks: Blocks, bits: usize, sets: usize) -> usize {
+    sets * (2 * blocks.k
+        + bits.div_ceil(64)
+        + exp::scratch_words::<Row>(Shape::blocks(blocks), bits))
+}
+
+/// z := x^e mod m for each number, x < R^2 (R of the limbs), in S sets of lane blocks; `numbers`
+/// stand in the order of the sets.
+pub(crate) fn exp<K: Kernel<Word = Row>, const S: usize>(
+    kernel: K,
+    sets: [&Modulus<Row>; S],
+    bits: usize,
+    x: &[u64],
+    numbers: &mut [Number<'_>],
+    t: &mut [Row],
+) {
+    let blocks = Blocks::of_shape(sets[0].shape());
+    let (k, part) = (blocks.k, exp_rows(blocks, bits, 1));
+    let mut parts = t.chunks_exact_mut(part);
+    let mut i = 0;
+    let streams = sets.map(|m| {
+        let (z, rest) = parts.next().expect("scratch for each set").split_at_mut(k);
+        let (e, scratch) = rest.split_at_mut(bits.div_ceil(64));
+        enter(kernel, z, x, m, blocks, scratch);
+        for number in 0..blocks.numbers() {
+            let exponent = numbers.get(i).map_or(&[][..], |n| n.e);
+            for (j, row) in e.iter_mut().enumerate() {
+                let word = exponent.get(j).copied().unwrap_or(0);
+                row.0[number * blocks.lanes..][..blocks.lanes].fill(word);
+            }
+            i += 1;
+        }
+        Stream { x: z, e, m, scratch }
+    });
+    exp::exp(kernel, bits, streams);
+    for (i, number) in numbers.iter_mut().enumerate() {
+        let (set, place) = (i / blocks.numbers(), i % blocks.numbers());
+        let (z, rest) = t[set * part..][..part].split_at_mut(k);
+        let (a, rest) = rest.split_at_mut(k);
+        if place == 0 {
+            kernel.amm(a, z, sets[set].unit(), sets[set], rest);
+        }
+        canonical(number.z, a, place, blocks, number.m);
+    }
+}
+
+/// z := x in Montgomery form mod each m of a set, an operand.
+fn enter<K: Kernel<Word = Row>>(
+    kernel: K,
+    z: &mut [Row],
+    x: &[u64],
+    m: &Modulus<Row>,
+    blocks: Blocks,
+    t: &mut [Row],
+) {
+    let (a, t) = t.split_at_mut(blocks.k);
+    let (b, t) = t.split_at_mut(blocks.k);
+    let (lower, upper) = x.split_at(x.len().min(blocks.bits_max / 64));
+    let place = |z: &mut [Row], x: &[u64]| (0..blocks.numbers()).for_each(|i| blocks.pack(z, i, x));
+    place(z, upper);
+    kernel.amm(a, z, m.upper(), m, t);
+    place(z, lower);
+    kernel.amm(b, z, m.rr(), m, t);
+    blocks.add(z, a, b); // below 14m
+    kernel.amm(a, z, m.one(), m, t);
+    z.copy_from_slice(a);
+}
+
+/// z := x^e mod m for a public odd e; `set` is m in lane blocks.
+pub(crate) fn exp_vartime<K: Kernel<Word = Row>>(
+    kernel: K,
+    set: &Modulus<Row>,
+    m: &Modulus<u64>,
+    x: &[u64],
+    e: &[u64],
+    z: &mut [u64],
+    t: &mut [Row],
+) {
+    let blocks = Blocks::of_shape(set.shape());
+    let bit = |i: usize| e[i / 64] >> (i % 64) & 1 == 1;
+    assert!(bit(0), "a public exponent is odd");
+    let top = (0..e.len() * 64).rev().find(|&i| bit(i)).unwrap_or(0);
+    let (base, t) = t.split_at_mut(blocks.k);
+    let (power, t) = t.split_at_mut(blocks.k);
+    let (next, t) = t.split_at_mut(blocks.k);
+    (0..blocks.numbers()).for_each(|i| blocks.pack(power, i, x));
+    kernel.amm(base, power, set.rr(), set, t);
+    power.copy_from_slice(if top == 0 { set.one() } else { base });
+    let (mut power, mut next) = (power, next);
+    for i in (0..top).rev() {
+        kernel.ams(next, power, set, t);
+        (power, next) = (next, power);
+        if i > 0 && bit(i) {
+            kernel.amm(next, power, base, set, t);
+            (power, next) = (next, power);
+        }
+    }
+    // the last product takes the plain x, and so leaves the Montgomery form
+    (0..blocks.numbers()).for_each(|i| blocks.pack(base, i, x));
+    kernel.amm(next, power, base, set, t);
+    canonical(z, next, 0, blocks, m);
+}
+
+/// z := x mod m for the x < 8m in the lanes of `number`.
+fn canonical(z: &mut [u64], x: &[Row], number: usize, blocks: Blocks, m: &Modulus<u64>) {
+    let mut limbs = [0; LIMBS];
+    let limbs = &mut limbs[..=z.len()];
+    blocks.unpack(limbs, x, number);
+    for shift in [2, 1, 0] {
+        subtract_if_above(limbs, m.m(), shift);
+    }
+    z.copy_from_slice(&limbs[..z.len()]);
+    limbs.zeroize();
+}
+
+/// Limbs of the longest number, and one.
+const LIMBS: usize = 33;
+
+/// x := x - (m << shift) where that is not negative; x has a limb more than m.
+fn subtract_if_above(x: &mut [u64], m: &[u64], shift: u32) {
+    let at = |j: usize| {
+        let limb = |j: usize| m.get(j).copied().unwrap_or(0);
+        let below = if j == 0 { 0 } else { limb(j - 1) };
+        limb(j) << shift | below >> 1 >> (63 - shift)
+    };
+    let mut borrow = 0;
+    for (j, x) in x.iter().enumerate() {
+        x.sub_borrow(at(j), &mut borrow);
+    }
+    let (take, mut borrow) = (!borrow.mask(), 0);
+    for (j, x) in x.iter_mut().enumerate() {
+        *x = x.sub_borrow(at(j) & take, &mut borrow);
+    }
+}
+
+#[allow(clippy::cast_possible_truncation, reason = "the low half is meant")]
+fn low(x: u128) -> u64 {
+    x as u64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn moduli_leave_the_room_that_products_need() {
+        for blocks in Blocks::ALL {
+            // 64m <= R, or 32m where the last block holds one digit (see the kernel)
+            let slack = blocks.r_bits() - blocks.bits_max;
+            assert!(slack >= if blocks.last == 1 { 5 } else { 6 }, "{blocks:?}");
+            assert!(blocks.k <= K_MAX && blocks.last <= blocks.k);
+        }
+        assert_eq!(Blocks::of_bits(1024).map(Blocks::numbers), Some(2));
+        assert_eq!(Blocks::of_bits(2049), None);
+    }
+
+    #[test]
+    fn packing_is_the_identity_on_numbers_that_fit() {
+        let mut rng = fastrand::Rng::with_seed(4);
+        for blocks in Blocks::ALL {
+            let len = blocks.bits_max / 64;
+            let mut rows = [Row::default(); K_MAX];
+            let numbers: Vec<Vec<u64>> =
+                (0..blocks.numbers()).map(|_| (0..len).map(|_| rng.u64(..)).collect()).collect();
+            for (i, x) in numbers.iter().enumerate() {
+                blocks.pack(&mut rows, i, x);
+            }
+            assert!(rows.iter().flat_map(|row| row.0).all(|digit| digit <= DIGIT));
+            for row in &mut rows {
+                row.0.iter_mut().for_each(|digit| *digit |= rng.u64(..) << 52);
+            }
+            for (i, x) in numbers.iter().enumerate() {
+                let mut back = vec![7; len + 1];
+                blocks.unpack(&mut back, &rows, i);
+                assert!(back[..len] == x[..] && back[len] == 0, "{blocks:?}");
+                blocks.unpack(&mut back[..len], &rows, i);
+                assert_eq!(back[..len], x[..]);
+            }
+        }
+    }
+
+    #[test]
+    fn a_spare_bit_counts() {
+        let blocks = Blocks::ALL[1];
+        let mut rows = [Row::default(); K_MAX];
+        // the top digit of block 0 is 2^51: as much as the lowest digit of block 1 is 1
+        rows[blocks.k - 1].0[0] = 1 << 51;
+        rows[0].0[1] = 2;
+        let mut limbs = vec![0; 17];
+        blocks.unpack(&mut limbs, &rows, 0);
+        let at = blocks.block_bits();
+        assert_eq!(limbs[at / 64], 3 << (at % 64));
+    }
+}

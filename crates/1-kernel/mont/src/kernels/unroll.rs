@@ -1,0 +1,31 @@
+//! Loops that the front end unrolls.
+#![forbid(unsafe_code)]
+
+/// The block for each constant J below W <= 20, unrolled by the front end: arrays of vectors become
+/// registers whatever LLVM's thresholds say.
+macro_rules! un {
+    ($j:ident < $w:ident $block:block) => {
+        un!(@ $j $w $block 0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19)
+    };
+    (1 <= $j:ident < $w:ident $block:block) => {
+        un!(@ $j $w $block 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19)
+    };
+    (@ $j:ident $w:ident $block:block $($n:literal)*) => { $({
+        const $j: usize = $n;
+        if $j < $w { $block }
+    })* };
+}
+
+/// The same for W <= 8: where such loops stand in each other, the front end has less to do.
+macro_rules! un8 {
+    ($j:ident < $w:ident $block:block) => { un!(@ $j $w $block 0 1 2 3 4 5 6 7) };
+    (1 <= $j:ident < $w:ident $block:block) => { un!(@ $j $w $block 1 2 3 4 5 6 7) };
+}
+
+/// The same for W <= 5.
+macro_rules! un5 {
+    ($j:ident < $w:ident $block:block) => { un!(@ $j $w $block 0 1 2 3 4) };
+    (1 <= $j:ident < $w:ident $block:block) => { un!(@ $j $w $block 1 2 3 4) };
+}
+
+pub(super) use {un, un5, un8};
