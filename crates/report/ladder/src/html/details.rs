@@ -42,24 +42,26 @@ pub(super) fn reproduce(records: &[Record]) -> Markup {
 /// Every record as a row, folded away.
 pub(super) fn all(records: &[Record]) -> Markup {
     html! {
-            section id="records" {
-                h2 { "All records" }
-                details {
-                    summary { (records.len()) " records" }
-                    table.figures {
-                        thead { tr {
-                            @for name in ["subject", "quantity"] { th scope="col" { (name) } }
-    @for name in ["figure", "95 % interval"] { th.figure scope="col" { (name) } }
-    @for name in ["origin", "date"] { th scope="col" { (name) } }
-                        } }
-                        tbody { @for record in records.iter().take(LISTED_MAX) { (row(record)) } }
-                    }
-                    @if records.len() > LISTED_MAX {
-                        p { "and " (records.len() - LISTED_MAX) " more" }
-                    }
+        section id="records" {
+            h2 { "All records" }
+            details {
+                summary { (records.len()) " records" }
+                table.figures {
+                    thead { tr {
+                        @for name in ["subject", "quantity"] { th scope="col" { (name) } }
+                        @for name in ["figure", "95 % interval"] {
+                            th.figure scope="col" { (name) }
+                        }
+                        @for name in ["origin", "date"] { th scope="col" { (name) } }
+                    } }
+                    tbody { @for record in records.iter().take(LISTED_MAX) { (row(record)) } }
+                }
+                @if records.len() > LISTED_MAX {
+                    p { "and " (records.len() - LISTED_MAX) " more" }
                 }
             }
         }
+    }
 }
 
 fn row(record: &Record) -> Markup {

@@ -81,9 +81,14 @@ fn heads(row: &str, figures: &[&str], words: &[&str]) -> Markup {
 fn kernels(records: &[Record]) -> Markup {
     let shelf = Shelf(records);
     let subjects = shelf.measured("kernel");
-    let call =
-        |subject: &Subject| shelf.record(Measured, subject, word::CYCLES_PER_CALL, Unit::Cycles);
-    let used = subjects.iter().filter_map(|subject| call(subject));
+    let find =
+        |origin, subject: &Subject, quantity| shelf.record(origin, subject, quantity, Unit::Cycles);
+    let used = subjects.iter().flat_map(|subject| {
+        [
+            find(Measured, subject, word::CYCLES_PER_CALL),
+            find(Predicted, subject, word::BOUND_CYCLES_PER_CALL),
+        ]
+    });
     let figures = ["bits", "per call", "per lane", "bound", "share"];
     html! {
         h3 { "Kernels on this machine" }
@@ -97,7 +102,7 @@ fn kernels(records: &[Record]) -> Markup {
                 (heads("kernel", &figures, &["limit"]))
                 tbody { @for subject in &subjects { (kernel(shelf, subject)) } }
             }
-            (source::line(used))
+            (source::line(used.flatten()))
         }
     }
 }

@@ -24,6 +24,10 @@ pub(super) fn section(records: &[Record]) -> Markup {
         let is_ours = record.subject.parameter(word::BY) == Some("tollgate");
         (order.iter().position(|path| *path == record.subject.path()), !is_ours)
     });
+    let predicted = servers.iter().filter_map(|measured| {
+        shelf.record(Predicted, &measured.subject, word::SESSIONS_PER_S, Unit::PerSecond)
+    });
+    let predicted: Vec<&Record> = predicted.collect();
     let papers = papers(shelf);
     Section {
         id: "sessions-per-second",
@@ -41,7 +45,7 @@ pub(super) fn section(records: &[Record]) -> Markup {
             (table(shelf, &servers))
             @for doubt in doubts(records) { p.warning { (doubt) } }
         },
-        records: servers.iter().chain(&papers).copied().collect(),
+        records: servers.iter().chain(&predicted).chain(&papers).copied().collect(),
         verb: "bench",
     }
     .markup()
