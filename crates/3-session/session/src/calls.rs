@@ -64,11 +64,12 @@ fn build<'w>(
         }
         Primitive::Rsa(PrivateOperation::SignPkcs1) => {
             let sign = move || libcrypto::sign(source, key, Padding::Pkcs1, &[1; SIGNED_BYTES]);
-            checked(name, key.size(), sign)
+            checked(name, sign()?, sign)
         }
         Primitive::Rsa(PrivateOperation::SignPss) => {
+            // Each has another salt: what can be told without a verification is its length.
             let sign = move || libcrypto::sign(source, key, Padding::Pss, &[1; SIGNED_BYTES]);
-            checked(name, key.size(), sign)
+            checked(name, key.size(), move || Ok(sign()?.len()))
         }
         Primitive::Generate(group) => {
             // Handing it out is part of making it: libssl writes it into a message.
@@ -80,7 +81,8 @@ fn build<'w>(
         Primitive::Agree(group) => {
             let own = group.generate(source)?;
             let peer = libcrypto::encoded_public(&*group.generate(source)?)?;
-            checked(name, 32, move || libcrypto::agree(source, &own, &peer))
+            let agree = move || libcrypto::agree(source, &own, &peer);
+            checked(name, agree()?, agree)
         }
         Primitive::Prf(bytes) => derive(name, Kdf::prf(source, &[2; SEED_BYTES])?, 48, bytes)?,
         Primitive::Extract => derive(name, Kdf::extract(source, &[2; 32])?, 32, 32)?,

@@ -94,16 +94,16 @@ impl<'w> Stage<'w> {
         let opening = before.zip(tsc::ticks()).map_or(0, |(from, to)| to.saturating_sub(from));
         server.transport().count(opening);
 
-        let mut data_bytes = 0;
+        let mut response = Response::default();
         // Each turn of the server is followed by one of the client, until both have nothing to say.
         loop {
             turn(&mut server, Turn::Wait).map_err(|why| self.strange(why))?;
-            if !self.answer(server.transport(), &mut data_bytes)? {
+            if !self.answer(server.transport(), &mut response)? {
                 break;
             }
         }
-        let complete = self.client.confirmation().is_some() && data_bytes > self.session.bytes;
-        if !complete {
+        let whole = response == Response { ok: true, body_bytes: self.session.bytes };
+        if !whole || self.client.confirmation().is_none() {
             return Err(self.strange("the response is not complete"));
         }
         server.transport().reset();
@@ -119,13 +119,13 @@ impl<'w> Stage<'w> {
 
     /// Gives the client what the server wrote, and the server what the client says to it. Whether
     /// that was anything.
-    fn answer(&mut self, pipe: &mut Pipe, data_bytes: &mut u64) -> Result<bool, Error> {
+    fn answer(&mut self, pipe: &mut Pipe, response: &mut Response) -> Result<bool, Error> {
         let client = &mut self.client;
         let mut established = false;
         pipe.receive(|bytes| {
             client.read_tls(bytes, |event| match event {
                 Event::Established => established = true,
-                Event::Data(data) => *data_bytes += u64::try_from(data.len()).unwrap_or(u64::MAX),
+                Event::Data(data) => response.read(data),
                 Event::Closed => {}
             })
         })?;
@@ -144,6 +144,26 @@ impl<'w> Stage<'w> {
 
     fn strange(&self, why: &'static str) -> Error {
         Error::Session { session: self.session.to_string(), why: why.to_owned() }
+    }
+}
+
+/// What came of the response so far.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Response {
+    ok: bool,
+    body_bytes: u64,
+}
+
+impl Response {
+    /// Takes a record's worth; the first one holds the whole head.
+    fn read(&mut self, data: &[u8]) {
+        let mut body = data;
+        if !self.ok {
+            self.ok = data.starts_with(b"HTTP/1.1 200 OK\r\n");
+            let end = data.windows(4).position(|four| four == b"\r\n\r\n");
+            body = end.map_or(&[], |end| &data[end + 4..]);
+        }
+        self.body_bytes += u64::try_from(body.len()).unwrap_or(u64::MAX);
     }
 }
 

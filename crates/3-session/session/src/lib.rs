@@ -1,13 +1,13 @@
 //! What one TLS session costs a server, by part: predicted from measured primitives.
 //!
 //! A session is a full handshake, one `GET`, one response, and the end of the connection. Its cost
-//! to the server, in core cycles, is the sum of its parts, as [ETI10] and [ITA00] split it:
+//! to the server, in core cycles, is the sum of its parts, as \[ETI10\] and \[ITA00\] split it:
 //!
 //! | part | what it is | how it is had |
 //! |---|---|---|
 //! | `rsa` | the private-key operation through EVP | measured alone |
 //! | `key-exchange` | ephemeral key pair and agreement through EVP | measured alone |
-//! | `key-schedule` | PRF [RFC5246] or HKDF [RFC8446], hashes of the transcript | counts x measured calls |
+//! | `key-schedule` | PRF or HKDF, hashes of the transcript | counts x measured calls |
 //! | `records` | AES-128-GCM, both ways, handshake records included | counts x measured calls |
 //! | `mac` | 0: an AEAD has none of its own | said in its record |
 //! | `library` | the server's calls in memory less all of the above | a difference |
@@ -19,8 +19,8 @@
 //! prediction: [`measured_total`] puts its figure beside, and what is left is the remainder.
 //!
 //! Beside the parts, each message of the handshake has the cost that it causes
-//! (`cycles_per_message`): its own primitives, and for a message that ends a wait of the server also
-//! the work of the library until its next wait. Together they are the handshake in memory.
+//! (`cycles_per_message`): its own primitives, and for a message that ends a wait of the server
+//! also the work of the library until its next wait. Together they are the handshake in memory.
 //!
 //! ```no_run
 //! use core::time::Duration;

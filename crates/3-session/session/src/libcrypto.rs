@@ -114,14 +114,13 @@ impl Drop for DigestContext {
     }
 }
 
-/// Signs with SHA-256 as `tls_construct_cert_verify` and `tls_construct_server_key_exchange` do;
-/// answers the signature's length.
+/// Signs with SHA-256 as `tls_construct_cert_verify` and `tls_construct_server_key_exchange` do.
 pub(crate) fn sign(
     source: Source<'_>,
     key: &PKeyRef<Private>,
     padding: Padding,
     message: &[u8],
-) -> Result<usize, ErrorStack> {
+) -> Result<Vec<u8>, ErrorStack> {
     // SAFETY: no conditions.
     let digest = DigestContext(unsafe { sys::EVP_MD_CTX_new() });
     if digest.0.is_null() {
@@ -148,7 +147,7 @@ pub(crate) fn sign(
         check(unsafe { sys::EVP_PKEY_CTX_set_rsa_pss_saltlen(key_ctx, SALT_AS_DIGEST) })
             .map_err(stack)?;
     }
-    let mut signature = [0_u8; RSA_BYTES_MAX];
+    let mut signature = vec![0_u8; key.size()];
     let mut length = signature.len();
     // SAFETY: `signature` has `length` writable bytes, `message` its readable ones.
     let signed = unsafe {
@@ -161,7 +160,8 @@ pub(crate) fn sign(
         )
     };
     check(signed).map_err(stack)?;
-    Ok(length)
+    signature.truncate(length);
+    Ok(signature)
 }
 
 /// What a client does: encrypts `premaster` to the key, PKCS#1 v1.5.
@@ -266,12 +266,13 @@ pub(crate) fn encoded_public(key: &PKeyRef<Private>) -> Result<Vec<u8>, ErrorSta
     Ok(public)
 }
 
-/// Reads the peer's public key and agrees on a secret, as `ssl_derive` does. Answers its length.
+/// Reads the peer's public key and agrees on a secret, as `ssl_derive` does. Both groups have
+/// secrets of 32 bytes.
 pub(crate) fn agree(
     source: Source<'_>,
     own: &PKeyRef<Private>,
     peer: &[u8],
-) -> Result<usize, ErrorStack> {
+) -> Result<[u8; 32], ErrorStack> {
     // SAFETY: no conditions.
     let public = unsafe { sys::EVP_PKEY_new() };
     if public.is_null() {
@@ -290,12 +291,12 @@ pub(crate) fn agree(
     check(unsafe { sys::EVP_PKEY_derive_init(ctx.0) }).map_err(stack)?;
     // SAFETY: initialised for derivation; a valid key.
     check(unsafe { sys::EVP_PKEY_derive_set_peer(ctx.0, public.as_ptr()) }).map_err(stack)?;
-    let mut secret = [0_u8; 64]; // P-256 and X25519 give 32
+    let mut secret = [0_u8; 32];
     let mut length = secret.len();
     // SAFETY: `secret` has `length` writable bytes.
     check(unsafe { sys::EVP_PKEY_derive(ctx.0, secret.as_mut_ptr(), &raw mut length) })
         .map_err(stack)?;
-    Ok(length)
+    Ok(secret)
 }
 
 /// A key derivation function with SHA-256 and what goes with the secret, fetched and set once.
@@ -409,4 +410,77 @@ fn signed(key: &CStr, value: &c_int) -> sys::OSSL_PARAM {
 
 fn unsigned(key: &CStr, value: &u32) -> sys::OSSL_PARAM {
     param(key, UNSIGNED_INTEGER, (&raw const *value).cast(), size_of::<u32>())
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "tests")]
+
+    use openssl::hash::MessageDigest;
+    use openssl::rsa::Padding as RsaPadding;
+    use openssl::sign::{RsaPssSaltlen, Verifier};
+    use tollgate_server::in_memory::Worker;
+    use tollgate_server::{Config, Engine};
+
+    use super::*;
+
+    fn each_engine(test: impl Fn(Source<'_>, &PKeyRef<Private>)) {
+        for engine in [Engine::OpenSsl, Engine::Tollgate] {
+            let worker = Worker::new(&Config { engine, ..Config::default() }).unwrap();
+            test(Source { library: worker.library(), query: worker.query() }, worker.key());
+        }
+    }
+
+    #[test]
+    fn signatures_verify_and_premasters_come_back() {
+        each_engine(|source, key| {
+            let public = PKey::public_key_from_der(&key.public_key_to_der().unwrap()).unwrap();
+            for padding in [Padding::Pkcs1, Padding::Pss] {
+                let signature = sign(source, key, padding, b"message").unwrap();
+                let mut verifier = Verifier::new(MessageDigest::sha256(), &public).unwrap();
+                if padding == Padding::Pss {
+                    verifier.set_rsa_padding(RsaPadding::PKCS1_PSS).unwrap();
+                    verifier.set_rsa_pss_saltlen(RsaPssSaltlen::DIGEST_LENGTH).unwrap();
+                }
+                assert!(verifier.verify_oneshot(&signature, b"message").unwrap(), "{padding:?}");
+            }
+            let mut premaster = [6; 48];
+            premaster[..2].copy_from_slice(&[3, 3]);
+            let mut ciphertext = encrypt(source, key, &premaster).unwrap();
+            assert_eq!(decrypt(source, key, &ciphertext).unwrap(), premaster);
+            ciphertext[9] ^= 1; // no oracle: something else comes, or nothing, but not the secret
+            assert_ne!(decrypt(source, key, &ciphertext).ok(), Some(premaster));
+        });
+    }
+
+    #[test]
+    fn both_sides_agree() {
+        each_engine(|source, _| {
+            for (algorithm, group, length) in [(c"X25519", None, 32), (c"EC", Some(c"P-256"), 65)] {
+                let [a, b] = [(); 2].map(|()| generate(source, algorithm, group).unwrap());
+                let [to_a, to_b] = [&b, &a].map(|key| encoded_public(key).unwrap());
+                assert_eq!(to_a.len(), length);
+                assert_eq!(agree(source, &a, &to_a).unwrap(), agree(source, &b, &to_b).unwrap());
+                assert!(agree(source, &a, &to_a[1..]).is_err());
+            }
+        });
+    }
+
+    #[test]
+    fn hkdf_is_that_of_rfc_5869() {
+        // Appendix A.1; the expansion cut to one hash.
+        let salt: Vec<u8> = (0..=0x0c).collect();
+        let info: Vec<u8> = (0xf0..=0xf9).collect();
+        each_engine(|source, _| {
+            let (mut extracted, mut expanded) = ([0; 32], [0; 32]);
+            let mut extract = Kdf::extract(source, &salt).unwrap();
+            let mut expand = Kdf::expand(source, &info).unwrap();
+            for _ in 0..2 {
+                extract.derive(&[0x0b; 22], &mut extracted).unwrap();
+                assert_eq!(extracted[..4], [0x07, 0x77, 0x09, 0x36]);
+                expand.derive(&extracted, &mut expanded).unwrap();
+                assert_eq!(expanded[..4], [0x3c, 0xb2, 0x5f, 0x25]);
+            }
+        });
+    }
 }

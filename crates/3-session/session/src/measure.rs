@@ -20,8 +20,10 @@ use crate::primitive::Primitive;
 use crate::records::{Context, Scribe};
 use crate::system::Replay;
 
-/// Sessions played before anything is measured: code, data and heap settle.
-const WARM_UP: usize = 5;
+/// Sessions played before any counts, after another contender had the caches.
+const SETTLE: usize = 4;
+/// Sessions that count in a row.
+const BURST: usize = 8;
 
 /// What was measured of one session.
 pub(crate) struct Measured {
@@ -46,9 +48,16 @@ struct Prepared<'w> {
     session: Session,
     anatomy: Anatomy,
     stage: RefCell<Stage<'w>>,
-    replay: Replay,
     costs: RefCell<Vec<Cost>>,
-    systems: RefCell<Vec<f64>>,
+    /// Its place in the list of replays.
+    replay: usize,
+}
+
+/// The system calls of sessions, whoever signs in them.
+struct Replayed {
+    replay: Replay,
+    subject: Subject,
+    cycles: RefCell<Vec<f64>>,
 }
 
 /// Measures all sessions of a plan and their primitives, interleaved, and predicts each session's
@@ -67,41 +76,42 @@ pub fn measure(
 ) -> Result<Vec<Record>, Error> {
     plan.check()?;
     let workers = workers(plan)?;
-    let prepare = |&session: &Session| {
+    let (mut prepared, mut replays) = (Vec::new(), Vec::new());
+    for &session in &plan.sessions {
         if stop() {
             return Err(tollgate_bench::Error::Stopped.into());
         }
-        prepare(session, worker_for(&workers, session))
-    };
-    let prepared: Vec<Prepared<'_>> =
-        plan.sessions.iter().map(prepare).collect::<Result<_, Error>>()?;
+        prepared.push(prepare(session, worker_for(&workers, session), &mut replays)?);
+    }
     let primitives = primitives(&prepared)?;
 
     let failure = RefCell::new(None);
+    let keep = |error| {
+        *failure.borrow_mut() = Some(error);
+        Wrong::new("it failed")
+    };
     let mut contenders = Vec::new();
     for (subject, (primitive, session)) in &primitives {
         let worker = worker_for(&workers, *session);
         contenders.push(calls::contender(*primitive, subject.to_string(), worker)?);
     }
     for one in &prepared {
-        let keep = |error| {
-            *failure.borrow_mut() = Some(error);
-            Wrong::new("it failed")
-        };
-        contenders.push(Contender::new(one.session.to_string(), 1, move || {
-            let cost = one.stage.borrow_mut().play().map_err(keep)?;
-            one.costs.borrow_mut().extend(cost);
+        contenders.push(Contender::new(one.session.to_string(), 1, || {
+            let costs = burst(&mut one.stage.borrow_mut()).map_err(keep)?;
+            one.costs.borrow_mut().extend(costs);
             Ok(())
         }));
-        contenders.push(Contender::new(one.session.to_string(), 1, move || {
-            one.systems.borrow_mut().push(one.replay.play().map_err(keep)?);
+    }
+    for one in &replays {
+        contenders.push(Contender::new(one.subject.to_string(), 1, || {
+            one.cycles.borrow_mut().push(one.replay.play().map_err(keep)?);
             Ok(())
         }));
     }
     let schedule = tollgate_bench::Plan {
         warm_up: Duration::from_millis(10),
         total: plan.total,
-        sample: Duration::from_millis(1),
+        sample: Duration::from_millis(4),
         min_rounds: 3,
     };
     let series = interleave(&mut contenders, &schedule, stop, progress);
@@ -116,10 +126,26 @@ pub fn measure(
         .collect::<Result<_, Error>>()?;
     let scribe = Scribe::new(context, &figures);
     let mut records = scribe.primitives()?;
+    let mut told = vec![false; replays.len()];
     for one in prepared {
-        records.extend(scribe.session(&one.measured()?)?);
+        let place = one.replay;
+        let measured = one.measured(&replays[place])?;
+        if !core::mem::replace(&mut told[place], true) {
+            records.push(scribe.system(&measured)?);
+        }
+        records.extend(scribe.session(&measured)?);
     }
     Ok(records)
+}
+
+/// Plays sessions until caches are as warm as under load; the cost of those after that.
+fn burst(stage: &mut Stage<'_>) -> Result<Vec<Cost>, Error> {
+    for _ in 0..SETTLE {
+        stage.play()?;
+    }
+    let costs: Vec<Option<Cost>> =
+        (0..BURST).map(|_| stage.play()).collect::<Result<_, Error>>()?;
+    Ok(costs.into_iter().flatten().collect())
 }
 
 /// Core cycles per operation, without the time that neighbours had the core.
@@ -157,26 +183,26 @@ fn worker_for(workers: &Workers, session: Session) -> &Worker {
     &found.expect("each session of the plan has its worker").2
 }
 
-fn prepare(session: Session, worker: &Worker) -> Result<Prepared<'_>, Error> {
+fn prepare<'w>(
+    session: Session,
+    worker: &'w Worker,
+    replays: &mut Vec<Replayed>,
+) -> Result<Prepared<'w>, Error> {
     let mut stage = Stage::new(session, worker)?;
-    for _ in 0..WARM_UP {
-        stage.play()?;
-    }
+    burst(&mut stage)?;
     let recorded = stage.record()?;
     let anatomy = Anatomy::of(session.protocol, &recorded).ok_or_else(|| Error::Session {
         session: session.to_string(),
         why: "its flights are not those of the protocol".to_owned(),
     })?;
-    let tls13 = session.protocol == Protocol::Tls13;
-    let replay = Replay::new(&recorded, tls13)?;
-    Ok(Prepared {
-        session,
-        anatomy,
-        stage: RefCell::new(stage),
-        replay,
-        costs: RefCell::default(),
-        systems: RefCell::default(),
-    })
+    let subject = session.system_subject().map_err(Error::figure)?;
+    let known = replays.iter().position(|one| one.subject == subject);
+    let replay = known.unwrap_or(replays.len());
+    if known.is_none() {
+        let replay = Replay::new(&recorded, session.protocol == Protocol::Tls13)?;
+        replays.push(Replayed { replay, subject, cycles: RefCell::default() });
+    }
+    Ok(Prepared { session, anatomy, stage: RefCell::new(stage), costs: RefCell::default(), replay })
 }
 
 /// Every primitive that a session needs, once, by the subject of its figure.
@@ -192,7 +218,7 @@ fn primitives(prepared: &[Prepared<'_>]) -> Result<BTreeMap<Subject, (Primitive,
 }
 
 impl Prepared<'_> {
-    fn measured(self) -> Result<Measured, Error> {
+    fn measured(self, replayed: &Replayed) -> Result<Measured, Error> {
         let nothing = || Error::Busy { session: self.session.to_string() };
         let costs = self.costs.borrow();
         let lap = |lap: Lap| {
@@ -204,8 +230,8 @@ impl Prepared<'_> {
             session: self.session,
             anatomy: self.anatomy.clone(),
             laps,
-            system: median_estimate(&self.systems.borrow()).ok_or_else(nothing)?,
-            cores_apart: self.replay.has_cores(),
+            system: median_estimate(&replayed.cycles.borrow()).ok_or_else(nothing)?,
+            cores_apart: replayed.replay.has_cores(),
         })
     }
 }

@@ -1,6 +1,6 @@
 //! What each message of a handshake needs of the primitives, and what the data behind it needs.
 //!
-//! Counts are those of the protocols, [RFC5246] and [RFC8446]; lengths are those of a recorded
+//! Counts are those of the protocols, RFC 5246 and RFC 8446; lengths are those of a recorded
 //! session.
 //!
 //! TLS 1.2, per session: the PRF for the master secret (48 bytes), the key block (40 bytes, counted
@@ -217,3 +217,90 @@ impl Flights {
 pub(crate) const PRF_LONG: u32 = 48;
 /// Bytes of a Finished.
 pub(crate) const PRF_SHORT: u32 = 12;
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "tests")]
+
+    use tollgate_server::in_memory::Worker;
+    use tollgate_server::{Config, Engine, KeyKind};
+
+    use super::*;
+    use crate::in_memory::Stage;
+    use crate::plan::Session;
+    use crate::primitive::HASH_BYTES;
+    use crate::wire::Flight;
+
+    fn count(need: &Need, of: impl Fn(Primitive) -> bool) -> f64 {
+        need.counts().filter(|(primitive, _)| of(*primitive)).map(|(_, count)| count).sum()
+    }
+
+    #[test]
+    fn counts_are_those_of_the_protocols() {
+        let key = KeyKind::Rsa { bits: 2048 };
+        let config = Config { allow_rsa_kx: true, ..Config::default() };
+        let worker = Worker::new(&config).unwrap();
+        for protocol in Protocol::ALL {
+            let session = Session { key, protocol, engine: Engine::OpenSsl, bytes: 40_000 };
+            let recorded = Stage::new(session, &worker).unwrap().record().unwrap();
+            let anatomy = Anatomy::of(protocol, &recorded).unwrap();
+            let need = anatomy.need();
+            let close = |found: f64, expected: f64| {
+                assert!((found - expected).abs() < 1e-9, "{protocol:?}: {found}, not {expected}");
+            };
+            let tls13 = protocol == Protocol::Tls13;
+            close(count(&need, |p| matches!(p, Primitive::Rsa(_))), 1.0);
+            let agreements = if protocol == Protocol::Tls12Rsa { 0.0 } else { 1.0 };
+            close(count(&need, |p| matches!(p, Primitive::Generate(_))), agreements);
+            close(count(&need, |p| matches!(p, Primitive::Agree(_))), agreements);
+            close(count(&need, |p| p == Primitive::Extract), if tls13 { 5.0 } else { 0.0 });
+            close(count(&need, |p| p == Primitive::Expand), if tls13 { 18.0 } else { 0.0 });
+            close(count(&need, |p| matches!(p, Primitive::Prf(_))), if tls13 { 0.0 } else { 4.0 });
+            close(count(&need, |p| p == Primitive::RecordKey), if tls13 { 4.0 } else { 2.0 });
+            // Taking a hash counts as one of the small size; bytes add as much of the large one as
+            // they take from the small one.
+            let taken = count(&need, |p| matches!(p, Primitive::Hash(_)));
+            let extended = recorded.facts.extended_master_secret;
+            assert_eq!(extended, !tls13, "client and server both have it");
+            close(taken, if tls13 { 7.0 } else { 3.0 });
+            let hashed = count(&need, |p| p == Primitive::Hash(HASH_BYTES[1])) * 1024.0;
+            assert!((1000.0..4000.0).contains(&hashed), "{hashed} bytes of messages");
+            // Three records carry 40 000 bytes and the head, one the alert.
+            let handshake = if tls13 { 4.0 } else { 1.0 };
+            close(count(&need, |p| matches!(p, Primitive::Seal(_))), handshake + 3.0 + 1.0);
+            close(count(&need, |p| matches!(p, Primitive::Open(_))), 2.0);
+            let names: Vec<_> = anatomy.messages.iter().map(|message| message.name).collect();
+            assert_eq!((names[0], names.len()), ("client-hello", names_of(protocol)));
+            for lap in [Lap::Hello, Lap::Finish] {
+                let opening = anatomy.messages.iter().filter(|m| m.lap == lap && m.opens);
+                assert_eq!(opening.count(), 1, "the rest of a lap is counted once");
+            }
+        }
+    }
+
+    const fn names_of(protocol: Protocol) -> usize {
+        match protocol {
+            Protocol::Tls12P256 | Protocol::Tls12X25519 => 8,
+            Protocol::Tls12Rsa | Protocol::Tls13 => 7,
+        }
+    }
+
+    #[test]
+    fn other_flights_are_refused() {
+        let strange = || Flights {
+            hello: Flight::default(),
+            answer: Flight::default(),
+            finish: Flight::default(),
+            finished: Flight::default(),
+        };
+        assert_eq!(strange().tls13(), None);
+        assert_eq!(strange().tls12(None, false, true), None);
+        // Shorter than what encryption adds.
+        let short = Flight { clear: vec![1; 4], encrypted: vec![1; 4] };
+        let one = Flight { clear: vec![1], encrypted: vec![1] };
+        let flights =
+            Flights { hello: one.clone(), answer: short, finish: one.clone(), finished: one };
+        assert_eq!(flights.tls13(), None);
+        assert_eq!(flights.tls12(Some(Group::X25519), true, true), None);
+    }
+}

@@ -140,11 +140,13 @@ impl Pipe {
         }
     }
 
-    fn take(&mut self, out: &mut [u8]) -> io::Result<usize> {
+    fn hand_over(&mut self, out: &mut [u8]) -> io::Result<usize> {
         let Some((lap, piece)) = self.to_server.front() else {
+            if self.reset {
+                return Err(ErrorKind::ConnectionReset.into());
+            }
             self.record(Call::Blocked);
-            let kind = if self.reset { ErrorKind::ConnectionReset } else { ErrorKind::WouldBlock };
-            return Err(kind.into());
+            return Err(ErrorKind::WouldBlock.into());
         };
         self.lap = *lap;
         let rest = &piece[self.read..];
@@ -173,7 +175,7 @@ impl Pipe {
 
 impl Read for Pipe {
     fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
-        self.aside(|pipe| pipe.take(out))
+        self.aside(|pipe| pipe.hand_over(out))
     }
 }
 
@@ -198,5 +200,60 @@ impl Transport for Pipe {
     fn close_writing(&mut self) -> io::Result<()> {
         self.aside(|pipe| pipe.record(Call::CloseWriting));
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "tests")]
+
+    use super::*;
+
+    #[test]
+    fn pieces_open_laps_and_calls_are_written_down() {
+        let mut pipe = Pipe::new(true);
+        pipe.send(Lap::Hello, b"hello");
+        pipe.send(Lap::Finish, b"");
+        pipe.send(Lap::Data, b"data");
+        let mut out = [0; 3];
+        assert_eq!(pipe.read(&mut out).unwrap(), 3);
+        assert_eq!(pipe.read(&mut out).unwrap(), 2);
+        pipe.write_all(b"answer").unwrap();
+        assert_eq!(pipe.read(&mut out).unwrap(), 3, "pieces are not joined");
+        pipe.write_all(b"response").unwrap();
+        assert_eq!(pipe.receive(<[u8]>::to_vec), b"answerresponse");
+        assert_eq!(pipe.receive(<[u8]>::to_vec), b"");
+        assert_eq!(pipe.read(&mut out).unwrap(), 1);
+        assert_eq!(pipe.read(&mut out).unwrap_err().kind(), ErrorKind::WouldBlock);
+        pipe.close_writing().unwrap();
+        pipe.reset();
+        assert_eq!(pipe.read(&mut out).unwrap_err().kind(), ErrorKind::ConnectionReset);
+        let Recording { steps, client, server } = pipe.recording();
+        let calls: Vec<Call> = steps.iter().map(|step| step.call).collect();
+        let expected = [
+            Call::Read(3),
+            Call::Read(2),
+            Call::Write(6),
+            Call::Read(3),
+            Call::Write(8),
+            Call::Read(1),
+            Call::Blocked,
+            Call::CloseWriting,
+        ];
+        assert_eq!(calls, expected);
+        assert_eq!(client, [b"hello".to_vec(), vec![], b"data".to_vec()]);
+        assert_eq!(server, [b"answer".to_vec(), vec![], b"response".to_vec()]);
+    }
+
+    #[test]
+    fn time_outside_of_turns_is_nobodys() {
+        let mut pipe = Pipe::new(false);
+        pipe.send(Lap::Data, b"data");
+        pipe.count(100);
+        pipe.hand_over(&mut [0; 4]).unwrap();
+        pipe.count(20);
+        assert_eq!(pipe.ticks(), [100, 0, 20]);
+        pipe.stop(); // it was never started
+        assert_eq!(pipe.ticks(), [100, 0, 20]);
     }
 }

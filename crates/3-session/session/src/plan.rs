@@ -38,6 +38,13 @@ impl Session {
         self.below("session")
     }
 
+    /// Where the cost of its system calls stands: whoever signs, they are the same.
+    pub(crate) fn system_subject(&self) -> Result<Subject, BadSubject> {
+        let (key, protocol) = (self.key, self.protocol.word());
+        let path: Subject = format!("session/primitive/system/{key}/{protocol}").parse()?;
+        path.with(word::BYTES, self.bytes)
+    }
+
     /// The same path and parameters below another beginning.
     pub(crate) fn below(&self, beginning: &str) -> Result<Subject, BadSubject> {
         let path: Subject = format!("{beginning}/{}/{}", self.key, self.protocol.word()).parse()?;

@@ -32,10 +32,10 @@ const COUNTED: [(&str, &str); 5] = [
     (word::PART_MAC, "none of its own: AES-GCM authenticates, and is counted as records"),
 ];
 
-const LIBRARY: &str = "the server's calls in memory less their primitives: state machine, messages, \
-     allocation, fetches of libssl; HTTP and access-log lines of the server";
-const SYSTEM: &str = "the server's system calls replayed over loopback without TLS, CPU time of the \
-     serving thread; on loopback a write also does the receiving of its client";
+const LIBRARY: &str = "the server's calls in memory less their primitives: state machine, \
+                       messages, allocation, fetches of libssl; HTTP and log lines of the server";
+const SYSTEM: &str = "the server's system calls replayed over loopback without TLS, CPU time of \
+                      the serving thread; a write there also does most of its client's receiving";
 
 /// Writes records of one sitting.
 pub(crate) struct Scribe<'a> {
@@ -58,15 +58,18 @@ impl<'a> Scribe<'a> {
         self.figures.iter().map(record).collect()
     }
 
+    /// What the operating system costs sessions of one kind.
+    pub(crate) fn system(&self, measured: &Measured) -> Result<Record, Error> {
+        let subject = measured.session.system_subject().map_err(Error::figure)?;
+        self.measured(subject, measured.system, &system_note(measured))
+    }
+
     /// All of one session: what was measured, then its parts, their total, and the messages.
     pub(crate) fn session(&self, measured: &Measured) -> Result<Vec<Record>, Error> {
         let places = Places::of(&measured.session)?;
-        let system_note = system_note(measured);
         let (memory, system) = (sum(&laps(measured))?, measured.system);
-        let mut records = vec![
-            self.measured(places.memory.clone(), memory, "the server's calls in memory")?,
-            self.measured(places.system.clone(), system, &system_note)?,
-        ];
+        let note = "the server's calls in memory";
+        let mut records = vec![self.measured(places.memory.clone(), memory, note)?];
         let mut total = 0.0;
         let mut from = Vec::new();
         for part in self.parts(measured, &places)? {
@@ -217,7 +220,7 @@ impl Places {
             total: below("session")?,
             memory: below("session/primitive/in-memory")?,
             handshake: below("session/primitive/handshake")?,
-            system: below("session/primitive/system")?,
+            system: session.system_subject().map_err(Error::figure)?,
         })
     }
 }

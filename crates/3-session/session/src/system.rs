@@ -3,8 +3,8 @@
 //! A session's calls are replayed from its recording over loopback sockets: the same event loop,
 //! sizes and order. In place of TLS the serving thread computes a little, so that clients wait for
 //! the server as they do under load, and not the server for clients; what that takes is measured
-//! beside each replay and subtracted. Only the serving thread's CPU time counts; the peer has a core
-//! of its own where there are two.
+//! beside each replay and subtracted. Only the serving thread's CPU time counts; the peer has a
+//! core of its own where there are two.
 
 mod peer;
 mod serve;
@@ -26,6 +26,8 @@ use crate::pipe::{Call, Lap};
 const CONNECTIONS: usize = 16;
 /// Sessions of one replay: many against the connections in flight.
 const SESSIONS: u32 = 96;
+/// Sessions before them, until caches are as warm as under load.
+const SETTLE: u32 = 24;
 /// As the server's default.
 const BACKLOG: i32 = 4096;
 /// How long a replay may take before it is given up.
@@ -173,4 +175,37 @@ fn spin(turns: u64) {
 )]
 const fn whole(value: f64) -> u64 {
     value as u64
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "tests")]
+
+    use tollgate_server::in_memory::Worker;
+    use tollgate_server::{Config, Engine, KeyKind};
+
+    use super::*;
+    use crate::in_memory::Stage;
+    use crate::plan::Session;
+
+    #[test]
+    fn every_protocol_s_calls_can_be_replayed() {
+        let config = Config { allow_rsa_kx: true, ..Config::default() };
+        let worker = Worker::new(&config).unwrap();
+        let (key, engine) = (KeyKind::Rsa { bits: 2048 }, Engine::OpenSsl);
+        for protocol in tollgate_load::Protocol::ALL {
+            for bytes in [0, 1 << 20] {
+                let session = Session { key, protocol, engine, bytes };
+                let recorded = Stage::new(session, &worker).unwrap().record().unwrap();
+                let writes = |step: &&crate::pipe::Step| matches!(step.call, Call::Write(_));
+                let writes = recorded.recording.steps.iter().filter(writes).count();
+                let tls13 = protocol == tollgate_load::Protocol::Tls13;
+                // Flight, Finished of TLS 1.2, records of the response, alert.
+                let records = if bytes == 0 { 1 } else { 65 };
+                assert_eq!(writes, if tls13 { 1 } else { 2 } + records + 1, "{session}");
+                let replay = Replay::new(&recorded, tls13).unwrap();
+                assert!(replay.play().unwrap().is_finite());
+            }
+        }
+    }
 }

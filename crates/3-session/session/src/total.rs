@@ -80,3 +80,65 @@ fn product(a: &Estimate, b: &Estimate) -> Result<Estimate, Error> {
     Estimate::new(point, (point * (1.0 - below), point * (1.0 + above)), samples)
         .map_err(Error::figure)
 }
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "tests")]
+
+    use std::collections::BTreeMap;
+
+    use tollgate_record::Machine;
+
+    use super::*;
+
+    fn record(subject: &str, quantity: &str, unit: Unit, point: f64, kind: Kind) -> Record {
+        Record {
+            subject: subject.parse().unwrap(),
+            quantity: quantity.parse().unwrap(),
+            unit,
+            estimate: Estimate::new(point, (0.9 * point, 1.1 * point), 7).unwrap(),
+            kind,
+            machine: Machine::unknown("Some Processor 9000"),
+            versions: BTreeMap::new(),
+            commit: None,
+            conditions: BTreeMap::new(),
+            taken_at: Timestamp::now(),
+        }
+    }
+
+    #[test]
+    fn cpu_time_becomes_cycles_of_the_session() {
+        let subject = "server/rsa-2048/tls13?by=tollgate&bytes=14336";
+        let quantity = word::SERVER_CPU_NS_PER_SESSION;
+        let server = record(subject, quantity, Unit::Nanos, 500_000.0, Kind::Measured);
+        let clock = Estimate::exact(4.0e9).unwrap();
+        let total = measured_total(&server, &clock).unwrap();
+        let expected = "session/rsa-2048/tls13?by=tollgate&bytes=14336";
+        assert_eq!((total.subject.to_string().as_str(), total.unit), (expected, Unit::Cycles));
+        assert!((total.estimate.point() - 2.0e6).abs() < 1.0);
+        assert!((total.estimate.interval().0 - 1.8e6).abs() < 1.0, "the clock adds no doubt");
+        for wrong in [
+            Record { unit: Unit::Cycles, ..server.clone() },
+            Record { quantity: word::SESSIONS_PER_S.parse().unwrap(), ..server.clone() },
+            Record { subject: "servers/x?by=y".parse().unwrap(), ..server },
+        ] {
+            let error = measured_total(&wrong, &clock).unwrap_err().to_string();
+            assert!(error.contains(word::SERVER_CPU_NS_PER_SESSION), "{error}");
+        }
+    }
+
+    #[test]
+    fn a_predicted_total_promises_a_rate() {
+        let predicted = Kind::Predicted { by: word::SESSION_RUNG.to_owned(), from: vec![] };
+        let subject = "session/rsa-2048/tls13?by=tollgate&bytes=0";
+        let total = record(subject, word::CYCLES_PER_SESSION, Unit::Cycles, 2.0e6, predicted);
+        let clock = Estimate::exact(4.0e9).unwrap();
+        let rate = predicted_rate(&total, &clock, 2).unwrap();
+        assert!((rate.estimate.point() - 4000.0).abs() < 1e-6);
+        assert_eq!(rate.subject.to_string(), "server/rsa-2048/tls13?by=tollgate&bytes=0");
+        let part = total.subject.with(word::PART, word::PART_RSA).unwrap();
+        assert!(predicted_rate(&Record { subject: part, ..total.clone() }, &clock, 2).is_err());
+        let nothing = Estimate::new(0.0, (-1.0, 1.0), 3).unwrap();
+        assert!(predicted_rate(&Record { estimate: nothing, ..total }, &clock, 2).is_err());
+    }
+}

@@ -7,7 +7,7 @@ use std::io;
 use std::net;
 use std::panic::{catch_unwind, resume_unwind};
 use std::sync::Arc;
-use std::sync::mpsc::{self, Receiver, Sender, SyncSender};
+use std::sync::mpsc::{self, Receiver, Sender};
 use std::thread::{self, JoinHandle};
 use std::time::Instant;
 
@@ -20,7 +20,7 @@ use crate::config::Config;
 use crate::engine::Acceptor;
 use crate::error::{Error, Unavailable};
 use crate::ffi::TicketKeys;
-use crate::log::{Journal, Line, SCHEMA, StartLine, Writer};
+use crate::log::{Batches, Journal, SCHEMA, StartLine, Writer};
 use crate::log_time::now_us;
 use crate::notice::Notice;
 use crate::shared::Shared;
@@ -140,7 +140,7 @@ pub(crate) fn start_log(
     key: KeyKind,
     address: SocketAddr,
     shared: &Shared,
-) -> Result<Option<(Writer, SyncSender<Vec<Line>>)>, Error> {
+) -> Result<Option<(Writer, Batches)>, Error> {
     let start = StartLine {
         time_us: now_us(),
         schema: SCHEMA,

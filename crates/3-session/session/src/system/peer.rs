@@ -9,7 +9,7 @@ use mio::net::TcpStream;
 use mio::{Events, Interest, Poll, Token};
 use socket2::SockRef;
 
-use super::{CONNECTIONS, Exchange, SESSIONS};
+use super::{CONNECTIONS, Exchange, SESSIONS, SETTLE};
 
 struct Call {
     socket: TcpStream,
@@ -18,7 +18,8 @@ struct Call {
     received: usize,
 }
 
-/// Makes [`SESSIONS`] sessions, one after another in each place, and waits until `over`.
+/// Makes [`SETTLE`] and [`SESSIONS`] sessions, one after another in each place, unless it is `over`
+/// before.
 pub(super) fn visit(
     server: SocketAddr,
     exchanges: &[Exchange],
@@ -30,7 +31,7 @@ pub(super) fn visit(
     let longest = exchanges.iter().map(|exchange| exchange.send).max().unwrap_or(0);
     let bytes = vec![0_u8; longest];
     let mut scratch = vec![0_u8; 18 * 1024]; // as the client's own buffer
-    let mut left = SESSIONS;
+    let mut left = SETTLE + SESSIONS;
     loop {
         for (place, slot) in calls.iter_mut().enumerate() {
             if slot.is_none() && left > 0 {

@@ -10,7 +10,7 @@ use mio::net::{TcpListener, TcpStream};
 use mio::{Events, Interest, Poll, Token};
 use tollgate_cpu::clock;
 
-use super::{CLOCK_WINDOWS, Move, PATIENCE, SESSIONS, spin};
+use super::{CLOCK_WINDOWS, Move, PATIENCE, SESSIONS, SETTLE, spin};
 use crate::cpu_time::thread_cpu;
 use crate::pipe::Call;
 
@@ -40,8 +40,8 @@ enum Next {
     WaitForRoom,
 }
 
-/// Serves [`SESSIONS`] sessions; core cycles that the thread spent on each, without its computing of
-/// so many `turns`, where cycles can be told.
+/// Serves [`SETTLE`] and then [`SESSIONS`] sessions; core cycles that the thread spent on each of
+/// the latter, without its computing of so many `turns`, where cycles can be told.
 pub(super) fn serve(
     listener: std::net::TcpListener,
     moves: &[Move],
@@ -57,8 +57,8 @@ pub(super) fn serve(
     let mut scratch = bytes.clone();
     let (mut accept_ready, mut closed) = (true, 0);
     let (hz, computing) = (core_hz(), computing(turns));
-    let (begun, cpu) = (Instant::now(), thread_cpu());
-    while closed < SESSIONS {
+    let (begun, mut cpu) = (Instant::now(), thread_cpu());
+    while closed < SETTLE + SESSIONS {
         let wait = if accept_ready { Duration::ZERO } else { Duration::from_millis(50) };
         match poll.poll(&mut events, Some(wait)) {
             Err(why) if why.kind() != ErrorKind::Interrupted => return Err(why),
@@ -83,6 +83,9 @@ pub(super) fn serve(
                 Next::Close => {
                     visits[place] = None;
                     closed += 1;
+                    if closed == SETTLE {
+                        cpu = thread_cpu();
+                    }
                 }
             }
         }

@@ -10,4 +10,4 @@ mod writer;
 pub(crate) use journal::Journal;
 pub use line::{HandshakeLine, Line, LostLine, Outcome, RequestLine, SCHEMA, StartLine, StopLine};
 pub use read::{Problem, ReadError, Reader, read};
-pub(crate) use writer::{LogState, Writer};
+pub(crate) use writer::{Batches, LogState, Writer};

@@ -21,6 +21,9 @@ use crate::notice::{Notice, Notices};
 /// Batches between workers and writer; beyond it, workers keep their lines.
 const QUEUE_BATCHES: usize = 64;
 
+/// The way of lines from a worker to the writer.
+pub(crate) type Batches = SyncSender<Vec<Line>>;
+
 /// What has become of the lines.
 #[derive(Debug)]
 pub(crate) struct LogState {
@@ -63,7 +66,7 @@ impl Writer {
         path: &Path,
         start: StartLine,
         state: &Arc<LogState>,
-    ) -> Result<(Self, SyncSender<Vec<Line>>), Error> {
+    ) -> Result<(Self, Batches), Error> {
         let refuse = |why| Unavailable::AccessLog { path: path.to_owned(), why };
         let file = open(path).map_err(refuse)?;
         let mut out =

@@ -1,0 +1,131 @@
+//! A whole measurement, short: what is there, and whether it adds up. How long things take is not
+//! judged.
+#![allow(clippy::unwrap_used, reason = "tests")]
+
+use core::cell::Cell;
+use core::time::Duration;
+use std::collections::{BTreeMap, BTreeSet};
+
+use tollgate_load::Protocol;
+use tollgate_record::vocabulary as word;
+use tollgate_record::{Kind, Machine, Record, Unit, jsonl};
+use tollgate_server::{Engine, KeyKind};
+use tollgate_session::{Context, Error, Plan, Session, measure};
+
+const KEY: KeyKind = KeyKind::Rsa { bits: 2048 };
+const ENGINES: [Engine; 2] = [Engine::OpenSsl, Engine::Tollgate];
+
+fn context() -> Context {
+    Context {
+        machine: Machine::unknown("Some Processor 9000"),
+        versions: BTreeMap::from([("openssl".to_owned(), "3.0.19".to_owned())]),
+        commit: Some("0123abcd".to_owned()),
+        conditions: BTreeMap::from([("governor".to_owned(), "performance".to_owned())]),
+    }
+}
+
+struct Figures(Vec<Record>);
+
+impl Figures {
+    fn of(&self, subject: &str, quantity: &str) -> &Record {
+        let wanted = |record: &&Record| {
+            record.subject.to_string() == subject && record.quantity.as_str() == quantity
+        };
+        let found: Vec<_> = self.0.iter().filter(wanted).collect();
+        assert_eq!(found.len(), 1, "{subject} {quantity}");
+        found[0]
+    }
+
+    fn point(&self, subject: &str, quantity: &str) -> f64 {
+        self.of(subject, quantity).estimate.point()
+    }
+}
+
+fn is_prediction(record: &Record) -> bool {
+    matches!(&record.kind, Kind::Predicted { by, .. } if by == word::SESSION_RUNG)
+}
+
+fn close(found: f64, expected: f64) -> bool {
+    (found - expected).abs() <= 1e-9 * expected.abs()
+}
+
+fn check(session: Session, figures: &Figures) {
+    let subject = session.subject().unwrap();
+    let name = subject.to_string();
+    let part = |part: &str| {
+        let subject = subject.with(word::PART, part).unwrap().to_string();
+        let record = figures.of(&subject, word::CYCLES_PER_SESSION);
+        assert!(is_prediction(record) && record.unit == Unit::Cycles, "{subject}");
+        record.estimate.point()
+    };
+    let rsa_kx = session.protocol == Protocol::Tls12Rsa;
+    for positive in [word::PART_RSA, word::PART_KEY_SCHEDULE, word::PART_RECORDS] {
+        assert!(part(positive) > 0.0, "{name}: {positive}");
+    }
+    assert_eq!(part(word::PART_KEY_EXCHANGE) > 0.0, !rsa_kx, "{name}");
+    assert_eq!(part(word::PART_MAC), 0.0, "{name}");
+
+    let counted = [word::PART_RSA, word::PART_KEY_EXCHANGE, word::PART_KEY_SCHEDULE];
+    let rest = [word::PART_RECORDS, word::PART_MAC, word::PART_LIBRARY, word::PART_SYSTEM];
+    let sum: f64 = counted.into_iter().chain(rest).map(part).sum();
+    let total = figures.of(&name, word::CYCLES_PER_SESSION);
+    assert!(is_prediction(total) && close(total.estimate.point(), sum), "{name}");
+    let below = |beginning: &str| {
+        let subject = name.replacen("session", beginning, 1);
+        figures.point(&subject, word::CYCLES_PER_SESSION)
+    };
+    let memory = below("session/primitive/in-memory");
+    assert!(close(sum, memory + part(word::PART_SYSTEM)), "{name}");
+
+    let messages = figures.0.iter().filter(|record| {
+        record.quantity.as_str() == word::CYCLES_PER_MESSAGE
+            && record.subject.path() == subject.path()
+            && record
+                .subject
+                .parameters()
+                .filter(|(key, _)| *key != word::MESSAGE)
+                .eq(subject.parameters())
+    });
+    let messages: Vec<&Record> = messages.collect();
+    let handshake = below("session/primitive/handshake");
+    let sum: f64 = messages.iter().map(|record| record.estimate.point()).sum();
+    assert!(close(sum, handshake) && handshake < memory, "{name}: {sum}, not {handshake}");
+    assert!(messages.iter().all(|record| is_prediction(record)), "{name}");
+    assert_eq!(messages.len(), if rsa_kx || session.protocol == Protocol::Tls13 { 7 } else { 8 });
+}
+
+#[test]
+fn every_session_has_all_parts_and_they_add_up() {
+    let second = Duration::from_secs(1);
+    let mut plan = Plan::product(&[KEY], &Protocol::ALL, &ENGINES, &[14_336], second);
+    let long = Plan::product(&[KEY], &[Protocol::Tls13], &ENGINES, &[0, 143_360], second);
+    plan.sessions.extend(long.sessions);
+    let last = Cell::new(0.0);
+    let records = measure(&plan, &context(), &|| false, &mut |done| last.set(done)).unwrap();
+    assert_eq!(last.get(), 1.0);
+    let figures = Figures(records);
+    for &session in &plan.sessions {
+        check(session, &figures);
+    }
+
+    // What a prediction is made of is there, and every line can be written and read.
+    let subjects: BTreeSet<String> = figures.0.iter().map(|r| r.subject.to_string()).collect();
+    let mut file = Vec::new();
+    for record in &figures.0 {
+        if let Kind::Predicted { from, .. } = &record.kind {
+            assert!(from.iter().all(|source| subjects.contains(source)), "{from:?}");
+        }
+        assert_eq!(record.conditions["governor"], "performance");
+        jsonl::Writer::new(&mut file).write(record).unwrap();
+    }
+    assert_eq!(jsonl::read_all(file.as_slice()).unwrap(), figures.0);
+}
+
+#[test]
+fn the_caller_can_stop() {
+    let plan = Plan::product(&[KEY], &[Protocol::Tls13], &ENGINES, &[0], Duration::from_secs(60));
+    let stopped = measure(&plan, &context(), &|| true, &mut |_| {});
+    assert!(matches!(stopped, Err(Error::Measurement(tollgate_bench::Error::Stopped))));
+    let nothing = Plan { sessions: Vec::new(), ..plan };
+    assert!(matches!(measure(&nothing, &context(), &|| false, &mut |_| {}), Err(Error::Plan(_))));
+}
