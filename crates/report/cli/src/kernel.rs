@@ -40,14 +40,20 @@ pub(crate) fn run(options: &Options) -> Result<ExitCode, Stop> {
     let (host, mut notes) = (Host::this(), Notes::default());
     host.notes().for_each(|note| notes.add(note));
     let progress = Progress::new("kernel");
-    let records = collect(options, &host, &mut output, &progress, &mut notes)?;
+    let mut records = collect(options, &host, &mut output, &progress, &mut notes)?;
     drop(progress);
+    // By kernel, then by size: sizes are what one reads down a column.
+    let kernels = kernels();
+    records.sort_by_key(|record: &Record| {
+        let name = record.subject.segments().nth(1);
+        kernels.iter().position(|asked| Some(asked.name) == name)
+    });
     let heading = heading::lines(&records) + "\n";
     output.text(&(heading + &kernel_table::table(&records) + &notes.lines()))?;
     Ok(interrupt::exit_code())
 }
 
-/// The records of every kernel, by kernel and then by size; after Ctrl-C those of the sizes that
+/// The records of every kernel, by size and then by kernel; after Ctrl-C those of the sizes that
 /// were done.
 ///
 /// # Errors
@@ -73,11 +79,6 @@ pub(crate) fn collect(
         output.records(&found)?;
         records.extend(found);
     }
-    // By kernel, then by size: sizes are what one reads down a column.
-    records.sort_by_key(|record: &Record| {
-        let name = record.subject.segments().nth(1);
-        kernels.iter().position(|asked| Some(asked.name) == name)
-    });
     Ok(records)
 }
 
