@@ -106,9 +106,13 @@ impl LaneKernel {
 
 /// Asserts what every kernel relies on: operands of K words, scratch for the shape.
 fn check<W>(shape: Shape, z: usize, x: usize, y: usize, t: &[W]) {
+    check_words(shape, z, x, y);
+    assert!(t.len() >= shape.scratch_words(), "a product needs {} words", shape.scratch_words());
+}
+
+fn check_words(shape: Shape, z: usize, x: usize, y: usize) {
     let k = shape.k();
     assert!(z == k && x == k && y == k, "z, x, y have {z}, {x}, {y} words; the modulus has {k}");
-    assert!(t.len() >= shape.scratch_words(), "a product needs {} words", shape.scratch_words());
 }
 
 fn check_table<W>(z: &[W], table: &[W]) {
@@ -136,6 +140,11 @@ impl Kernel for LimbKernel {
 
     fn amm(self, z: &mut [u64], x: &[u64], y: &[u64], m: &Modulus<u64>, t: &mut [u64]) {
         check(m.shape(), z.len(), x.len(), y.len(), t);
+        if let (Self::Blocks(kernel), Some(set)) = (self, m.blocks())
+            && pays_for_limbs(set)
+        {
+            return blocks::amm(kernel, set, m, z, x, y, rows(t));
+        }
         match self.on_limbs() {
             #[cfg(target_arch = "x86_64")]
             Self::Mulx(proof) => {
@@ -151,6 +160,11 @@ impl Kernel for LimbKernel {
 
     fn ams(self, z: &mut [u64], x: &[u64], m: &Modulus<u64>, t: &mut [u64]) {
         check(m.shape(), z.len(), x.len(), x.len(), t);
+        if let (Self::Blocks(kernel), Some(set)) = (self, m.blocks())
+            && pays_for_limbs(set)
+        {
+            return blocks::amm(kernel, set, m, z, x, x, rows(t));
+        }
         match self.on_limbs() {
             #[cfg(target_arch = "x86_64")]
             Self::Mulx(proof) => {
@@ -240,6 +254,12 @@ impl Kernel for LimbKernel {
     }
 }
 
+/// Whether one product of limbs is faster by way of lane blocks, which takes two products there:
+/// where a number fills all lanes (METHODOLOGY).
+fn pays_for_limbs(set: &Modulus<Row>) -> bool {
+    set.shape().tile() == LANES
+}
+
 /// The whole rows in scratch memory.
 fn rows(words: &mut [u64]) -> &mut [Row] {
     // SAFETY: a row is eight words, and any bits are a value of it.
@@ -260,8 +280,8 @@ impl Kernel for BlockKernel {
         self.name()
     }
 
-    fn amm(self, z: &mut [Row], x: &[Row], y: &[Row], m: &Modulus<Row>, t: &mut [Row]) {
-        check(m.shape(), z.len(), x.len(), y.len(), t);
+    fn amm(self, z: &mut [Row], x: &[Row], y: &[Row], m: &Modulus<Row>, _t: &mut [Row]) {
+        check_words(m.shape(), z.len(), x.len(), y.len());
         match self {
             #[cfg(target_arch = "x86_64")]
             Self::Ifma(proof, _) => ifma::amm_blocks(z, x, y, m, proof),
@@ -291,7 +311,7 @@ impl Kernel for BlockKernel {
         m: &Modulus<Row>,
         t: &mut [Row],
     ) {
-        check(m.shape(), z.len(), z.len(), y.len(), t);
+        check_words(m.shape(), z.len(), next.len(), y.len());
         match self {
             // where the number stays in registers
             #[cfg(target_arch = "x86_64")]
@@ -356,9 +376,11 @@ mod ifma {
 
     use tollgate_cpu::HaveIfma;
 
-    use crate::kernels::amm52_blocks_ifma::{Constants, amm52_blocks_ifma, window52_blocks_ifma};
+    use crate::kernels::amm52_blocks_ifma::{amm52_blocks_ifma, window52_blocks_ifma};
+    use crate::kernels::amm52_long_blocks_ifma::amm52_long_blocks_ifma;
     use crate::kernels::amm52_mb8_ifma::amm52_mb8_ifma;
     use crate::kernels::ams52_mb8_ifma::ams52_mb8_ifma;
+    use crate::kernels::lanes52_blocks::Constants;
     use crate::kernels::select52_blocks_ifma::select52_blocks_ifma;
     use crate::kernels::select52_mb8_ifma::select52_mb8_ifma;
     use crate::modulus::Modulus;
@@ -452,6 +474,8 @@ mod ifma {
         match m.shape().k() {
             4 => unsafe { amm52_blocks_ifma::<4, 2>(z, x, rows, y, constants(m), k0) },
             5 => unsafe { amm52_blocks_ifma::<5, 5>(z, x, rows, y, constants(m), k0) },
+            8 => unsafe { amm52_long_blocks_ifma::<8, 4>(z, rows, y, constants(m), k0) },
+            10 => unsafe { amm52_long_blocks_ifma::<10, 10>(z, rows, y, constants(m), k0) },
             k => unreachable!("no blocks of {k} digits for one number"),
         }
     }
@@ -473,6 +497,8 @@ mod ifma {
             3 => select!(3),
             4 => select!(4),
             5 => select!(5),
+            8 => select!(8),
+            10 => select!(10),
             k => unreachable!("no blocks of {k} digits"),
         }
     }

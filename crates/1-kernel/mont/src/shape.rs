@@ -93,7 +93,7 @@ impl Shape {
 
     /// Words of scratch for one product: the most that a kernel asks for.
     pub fn scratch_words(self) -> usize {
-        4 * self.k + 16
+        4 * self.k + 64
     }
 }
 

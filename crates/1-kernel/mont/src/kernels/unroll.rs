@@ -16,6 +16,12 @@ macro_rules! un {
     })* };
 }
 
+/// The same for W <= 10: where such loops stand in each other, the front end has less to do.
+macro_rules! un10 {
+    ($j:ident < $w:ident $block:block) => { un!(@ $j $w $block 0 1 2 3 4 5 6 7 8 9) };
+    (1 <= $j:ident < $w:ident $block:block) => { un!(@ $j $w $block 1 2 3 4 5 6 7 8 9) };
+}
+
 /// The same for W <= 8: where such loops stand in each other, the front end has less to do.
 macro_rules! un8 {
     ($j:ident < $w:ident $block:block) => { un!(@ $j $w $block 0 1 2 3 4 5 6 7) };
@@ -28,4 +34,4 @@ macro_rules! un5 {
     (1 <= $j:ident < $w:ident $block:block) => { un!(@ $j $w $block 1 2 3 4) };
 }
 
-pub(super) use {un, un5, un8};
+pub(super) use {un, un5, un8, un10};
