@@ -7,8 +7,8 @@
 //! x = sum over l, k of row[k].lane[l] * 2^{W l + 52 k}
 //! ```
 //!
-//! The spare bit takes the carries of a product, so that they cross a lane at most once. Two numbers
-//! side by side are the primes of a key: one instruction does the work of both.
+//! The spare bit takes the carries of a product, so that they cross a lane at most once. Two
+//! numbers side by side are the primes of a key: one instruction does the work of both.
 
 use zeroize::Zeroize;
 
@@ -114,7 +114,8 @@ impl Blocks {
         (self.block_bits() * l + 52 * k, if inner { 51 } else { 52 })
     }
 
-    /// z := x + y in each number, for sums below R; the last digit of a block may use its spare bit.
+    /// z := x + y in each number, for sums below R; the last digit of a block may use its spare
+    /// bit.
     pub(crate) fn add(self, z: &mut [Row], x: &[Row], y: &[Row]) {
         let last = self.k - 1;
         let clean = |x: Row| x.zip(x, |x, _| x & DIGIT);
@@ -295,8 +296,8 @@ pub(crate) fn exp_vartime<K: Kernel<Word = Row>>(
     canonical(z, next, 0, blocks, m);
 }
 
-/// z := x * y * 2^{-64 K} mod m, K limbs each: the product of the limb kernels, below m. `set` is m in
-/// lane blocks; t has 3 rows for each of its digits.
+/// z := x * y * 2^{-64 K} mod m, K limbs each: the product of the limb kernels, below m. `set` is m
+/// in lane blocks; t has 3 rows for each of its digits.
 pub(crate) fn amm<K: Kernel<Word = Row>>(
     kernel: K,
     set: &Modulus<Row>,

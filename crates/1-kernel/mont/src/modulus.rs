@@ -29,8 +29,8 @@ pub struct Modulus<W: Zeroize> {
     fold: Vec<W>,
     /// 1.
     unit: Vec<W>,
-    /// R^2 / 2^{64K} mod m, K limbs: a product with it makes x / R of the limbs' R. Lane blocks only,
-    /// else empty.
+    /// R^2 / 2^{64K} mod m, for K limbs: with it, a product by way of lane blocks becomes the one
+    /// of the limb kernels. Lane blocks only, else empty.
     to_limbs: Vec<W>,
     k0: W,
     /// The same modulus in lane blocks, where there are blocks of its size. Limbs only.
@@ -394,8 +394,8 @@ impl<'a> Field<'a> {
         [r, rr, upper].map(|x| self.leave(&x))
     }
 
-    /// x * 2^-bits mod m = (x + q * m) / 2^bits with q = x * k0 mod 2^bits, for x < m: below m, since
-    /// q < 2^bits. At most 64 bits.
+    /// x * 2^-bits mod m = (x + q * m) / 2^bits with q = x * k0 mod 2^bits, for x < m: below m,
+    /// since q < 2^bits. At most 64 bits.
     fn fold(&self, x: &[u64], bits: u32) -> Value {
         let q = x[0].wrapping_mul(self.k0) & (u64::MAX >> (64 - bits));
         let mut z = Zeroizing::new(vec![0; self.m.len() + 1]);

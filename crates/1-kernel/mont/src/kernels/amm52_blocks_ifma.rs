@@ -1,8 +1,10 @@
 // Almost Montgomery multiply (AMM), z :== x * y / R (mod m), of one number in eight lane blocks
-// (L = 8) or of two in four each (L = 4). Inputs x[K], y[K], k0, and in c b1[K] = 2^-52 mod m, b2[K]
-// = 2^-104 mod m, m[K]; output z[K]. Layout and R: `blocks.rs`; C digits of the last block count.
+// (L = 8) or of two in four each (L = 4). Inputs x[K], y[K], k0, and in c b1[K] = 2^-52 mod m,
+// b2[K] = 2^-104 mod m, m[K]; output z[K]. Layout and R: `blocks.rs`; C digits of the last block
+// count.
 //
-// Requires  m odd; x, y < 8m; 64m <= R (C = 1: 32m); k0 = -1/m mod 2^52; b1, b2 < m.
+// Requires  m odd; 64m <= R (C = 1: 32m); x, y < R; x*y <= R*m (C = 1: 2R*m), so x, y < 8m will
+//           do; k0 = -1/m mod 2^52; b1, b2 < m.
 //           Digits may be dirty: their low 52 bits count.
 // Ensures   z < 7m, z :== x*y/R (mod m). Digits of z dirty but for the last of each block, which
 //           may use its spare bit.
@@ -11,9 +13,10 @@
 // Model     amm52_blocks_portable.
 //
 // Row r multiplies y by digit r of x and then takes digit t_r of the sum away, for good: with
-// t_r * B^r :== t_r * b2 * B^{r+2} (mod m) it comes back two columns higher, so that the digit after
-// it can be taken while that product is still on its way. No quotient digit is computed, but for
-// the last one: the last but one row uses b1, one column up, and the last one q = t * k0 and q * m.
+// t_r * B^r :== t_r * b2 * B^{r+2} (mod m) it comes back two columns higher, so that the digit
+// after it can be taken while that product is still on its way. No quotient digit is computed, but
+// for the last one: the last but one row uses b1, one column up, and the last one q = t * k0 and
+// q * m.
 //
 // Bounds. Rows up to the last but two add less than 2^104 B^{rows-2} m, the last but one 2^52 *
 // 2^52 B^{rows-2} m, the last 2^52 B^{rows-1} m. With the spare bit between its top digit and R
@@ -137,9 +140,7 @@ fn product<const K: usize, const L: usize, const C: usize>(
                 l[A + 1][0] = add(l[A + 1][0], add(h[A + 1][0], add(t[0], e)));
                 merge!(A + 1, 1);
                 l[A + 1][1] = add(l[A + 1][1], t[1]);
-                un5!(J < K {
-                    if J > 1 { h[A + 1][J] = add(h[A + 1][J], t[J]); }
-                });
+                un5!(2 <= J < K { h[A + 1][J] = add(h[A + 1][J], t[J]); });
                 h[A + 1][K] = add(h[A + 1][K], add(h[A][2 * K], h[A][2 * K]));
                 if late {
                     fold!(A + 1, 1, q, b2, r);
@@ -175,23 +176,22 @@ pub(crate) fn amm52_blocks_ifma<const K: usize, const C: usize>(
     *z = product::<K, 8, C>(block(x, 0), rows, block(y, 0), c, k0);
 }
 
-/// Two numbers: z := x^{2^squares} * y / R^{2^squares}, in registers from end to end. (One product
+/// Two numbers: z := z^{2^squares} * y / R^{2^squares}, in registers from end to end. (One product
 /// stands in the program, so that LLVM puts it in line.)
 #[inline(never)]
 #[target_feature(enable = "avx512f,avx512ifma")]
 pub(crate) fn window52_blocks_ifma<const K: usize, const C: usize>(
     z: &mut [V],
-    x: &[V],
     squares: usize,
     y: &[V],
     c: &Constants<K>,
     k0: V,
 ) {
-    let (mut power, y) = (*block::<K>(x, 0), block::<K>(y, 0));
+    let z: &mut [V; K] = z.first_chunk_mut().expect("a whole block");
+    let (mut power, y) = (*z, block::<K>(y, 0));
     for i in 0..=squares {
         let factor = if i < squares { power } else { *y };
         power = product::<K, 4, C>(&power, &[], &factor, c, k0);
     }
-    let z: &mut [V; K] = z.first_chunk_mut().expect("a whole block");
     *z = power;
 }

@@ -1,5 +1,6 @@
-// Almost Montgomery multiply (AMM), z :== x * y / R (mod m), of one number in eight lane blocks, for
-// blocks of more than 5 digits. Inputs x[K], y[K], k0, and in c b1[K], b2[K], m[K]; output z[K].
+// Almost Montgomery multiply (AMM), z :== x * y / R (mod m), of one number in eight lane blocks,
+// for blocks of more than 5 digits. Inputs x[K], y[K], k0, and in c b1[K], b2[K], m[K]; output
+// z[K].
 //
 // Requires, Ensures, Counts, Time, Model: those of `amm52_blocks_ifma` with L = 8, and C >= 2; one
 // row of reduction more, of zeros.
@@ -69,9 +70,7 @@ pub(crate) fn amm52_long_blocks_ifma<const K: usize, const C: usize>(
         l[0] = add(l[0], t[0]);
         l[1] = add(add(l[1], h[1]), t[1]);
         h[1] = zero;
-        un10!(J < K {
-            if J > 1 { h[J] = add(h[J], t[J]); }
-        });
+        un10!(2 <= J < K { h[J] = add(h[J], t[J]); });
         h[K] = add(h[K], top);
         fold!(1, q, b2, $a, AHEAD, $end);
     } }
