@@ -80,8 +80,8 @@ impl Form {
     /// Multiply instructions of one call of a Montgomery product of `k` words (digits or limbs):
     /// `k^2` products of words, `k^2` more to reduce, and one per word for the quotient digit.
     ///
-    /// VPMADD52: `4k^2 + k`, the quotient digits taking a low half only; in blocks `4k^2 / 8`, since
-    /// the digits themselves are the quotient digits. MUL and MULX: `2k^2 + k` for each number.
+    /// VPMADD52: `4k^2 + k`, the quotient digits taking a low half only; in blocks `4k^2 / 8`, the
+    /// digits themselves being the quotient digits. MUL and MULX: `2k^2 + k` for each number.
     #[must_use]
     pub fn product(self, k: u32) -> Count {
         let k = u64::from(k);
@@ -91,8 +91,8 @@ impl Form {
     /// Multiply instructions of one call of a Montgomery square of `k` words: products of different
     /// words once, the same reduction.
     ///
-    /// VPMADD52: `k(k+1) + 2k^2 + k`; in blocks a square is a product. MUL and MULX: `k(k+1)/2 + k^2
-    /// + k` for each number.
+    /// VPMADD52: `k(k+1) + 2k^2 + k`; in blocks a square is a product. MUL and MULX: `k(k+1)/2 +
+    /// k^2 + k` for each number.
     #[must_use]
     pub fn square(self, k: u32) -> Count {
         if self == Self::Blocks52 {

@@ -7,11 +7,12 @@
 //! x = sum over l, k of row[k].lane[l] * 2^{W l + 52 k}
 //! ```
 //!
-//! The spare bit takes the carries of a product, so that they cross a lane at most once. Two numbers
-//! side by side are the primes of a key: one instruction does the work of both.
+//! The spare bit takes the carries of a product, so that they cross a lane at most once. Two
+//! numbers side by side are the primes of a key: one instruction does the work of both.
 
 use zeroize::Zeroize;
 
+use crate::carry;
 use crate::contract::Kernel;
 use crate::exp::{self, Stream};
 use crate::modulus::Modulus;
@@ -33,7 +34,7 @@ pub struct Blocks {
 }
 
 /// The most digits of a block.
-pub(crate) const K_MAX: usize = 5;
+pub(crate) const K_MAX: usize = 10;
 
 // A column gains at most 4K half products while the digits of a block go by, twice that from the
 // columns above the block before it, and what the column of the lane above has gathered: eight
@@ -42,14 +43,16 @@ const _: () = assert!(8 * 3 * 4 * K_MAX < 1 << 10, "a column would reach 2^62");
 
 impl Blocks {
     /// The layouts, by size. RSA's primes and moduli fill them.
-    pub(crate) const ALL: [Self; 4] = [
+    pub(crate) const ALL: [Self; 6] = [
         Self { bits_max: 512, k: 3, lanes: 4, last: 1 },
         Self { bits_max: 1024, k: 5, lanes: 4, last: 5 },
         Self { bits_max: 1536, k: 4, lanes: 8, last: 2 },
         Self { bits_max: 2048, k: 5, lanes: 8, last: 5 },
+        Self { bits_max: 3072, k: 8, lanes: 8, last: 4 },
+        Self { bits_max: 4096, k: 10, lanes: 8, last: 10 },
     ];
 
-    /// The layout for moduli of `bits` bits; none above 2048.
+    /// The layout for moduli of `bits` bits; none above 4096.
     pub fn of_bits(bits: usize) -> Option<Self> {
         Self::ALL.into_iter().find(|blocks| bits <= blocks.bits_max)
     }
@@ -111,7 +114,8 @@ impl Blocks {
         (self.block_bits() * l + 52 * k, if inner { 51 } else { 52 })
     }
 
-    /// z := x + y in each number, for sums below R; the last digit of a block may use its spare bit.
+    /// z := x + y in each number, for sums below R; the last digit of a block may use its spare
+    /// bit.
     pub(crate) fn add(self, z: &mut [Row], x: &[Row], y: &[Row]) {
         let last = self.k - 1;
         let clean = |x: Row| x.zip(x, |x, _| x & DIGIT);
@@ -138,12 +142,17 @@ impl Blocks {
     ///
     /// If there are fewer than K rows, or numbers.
     pub fn pack(self, rows: &mut [Row], number: usize, limbs: &[u64]) {
+        let mut x = [0; LIMBS + 1]; // no digit reaches further: R < 2^{64 LIMBS}
+        x[..limbs.len()].copy_from_slice(limbs);
         for (k, row) in rows[..self.k].iter_mut().enumerate() {
-            for l in 0..self.lanes {
+            let lanes = &mut row.0[number * self.lanes..][..self.lanes];
+            for (l, digit) in lanes.iter_mut().enumerate() {
                 let (at, bits) = self.place(l, k);
-                row.0[number * self.lanes + l] = bits_at(limbs, at) & (DIGIT >> (52 - bits));
+                let (i, s) = (at / 64, at % 64);
+                *digit = (x[i] >> s | x[i + 1] << 1 << (63 - s)) & (DIGIT >> (52 - bits));
             }
         }
+        x[..limbs.len()].zeroize();
     }
 
     /// Reads the lanes of `number` into `limbs`, cut to their length. Digits may be dirty.
@@ -287,37 +296,57 @@ pub(crate) fn exp_vartime<K: Kernel<Word = Row>>(
     canonical(z, next, 0, blocks, m);
 }
 
+/// z := x * y * 2^{-64 K} mod m, K limbs each: the product of the limb kernels, below m. `set` is m
+/// in lane blocks; t has 3 rows for each of its digits.
+pub(crate) fn amm<K: Kernel<Word = Row>>(
+    kernel: K,
+    set: &Modulus<Row>,
+    m: &Modulus<u64>,
+    z: &mut [u64],
+    x: &[u64],
+    y: &[u64],
+    t: &mut [Row],
+) {
+    let blocks = Blocks::of_shape(set.shape());
+    let (a, t) = t.split_at_mut(blocks.k);
+    let (b, t) = t.split_at_mut(blocks.k);
+    let (product, t) = t.split_at_mut(blocks.k);
+    blocks.pack(a, 0, x);
+    blocks.pack(b, 0, y);
+    kernel.amm(product, a, b, set, t);
+    // Below R, though perhaps not below 8m: x and y may be. The other operand is below m.
+    kernel.amm(a, product, set.to_limbs(), set, t);
+    canonical(z, a, 0, blocks, m);
+}
+
 /// z := x mod m for the x < 8m in the lanes of `number`.
 fn canonical(z: &mut [u64], x: &[Row], number: usize, blocks: Blocks, m: &Modulus<u64>) {
     let mut limbs = [0; LIMBS];
     let limbs = &mut limbs[..=z.len()];
     blocks.unpack(limbs, x, number);
-    for shift in [2, 1, 0] {
-        subtract_if_above(limbs, m.m(), shift);
+    // q = floor(x / m) or one less, from the highest 32 bits of m
+    let at = m.bits().saturating_sub(32);
+    let (top, divisor) = (bits_at(limbs, at), bits_at(m.m(), at).wrapping_add(u64::from(at > 0)));
+    let q = (1..8u64).fold(0u64, |q, i| {
+        let below = top.wrapping_sub(divisor.wrapping_mul(i)) >> 63; // both are below 2^36
+        q.wrapping_add(below ^ 1)
+    });
+    let (mut carry, mut borrow) = (0u128, 0);
+    for (j, x) in limbs.iter_mut().enumerate() {
+        let m = m.m().get(j).copied().unwrap_or(0);
+        carry = carry.wrapping_add(u128::from(m).wrapping_mul(u128::from(q)));
+        *x = x.sub_borrow(low(carry), &mut borrow);
+        carry >>= 64;
     }
+    // below 2m
+    let above = limbs[z.len()];
     z.copy_from_slice(&limbs[..z.len()]);
+    carry::subtract_once(z, m.m(), above);
     limbs.zeroize();
 }
 
 /// Limbs of the longest number, and one.
-const LIMBS: usize = 33;
-
-/// x := x - (m << shift) where that is not negative; x has a limb more than m.
-fn subtract_if_above(x: &mut [u64], m: &[u64], shift: u32) {
-    let at = |j: usize| {
-        let limb = |j: usize| m.get(j).copied().unwrap_or(0);
-        let below = if j == 0 { 0 } else { limb(j - 1) };
-        limb(j) << shift | below >> 1 >> (63 - shift)
-    };
-    let mut borrow = 0;
-    for (j, x) in x.iter().enumerate() {
-        x.sub_borrow(at(j), &mut borrow);
-    }
-    let (take, mut borrow) = (!borrow.mask(), 0);
-    for (j, x) in x.iter_mut().enumerate() {
-        *x = x.sub_borrow(at(j) & take, &mut borrow);
-    }
-}
+const LIMBS: usize = 65;
 
 #[allow(clippy::cast_possible_truncation, reason = "the low half is meant")]
 fn low(x: u128) -> u64 {
@@ -337,7 +366,7 @@ mod tests {
             assert!(blocks.k <= K_MAX && blocks.last <= blocks.k);
         }
         assert_eq!(Blocks::of_bits(1024).map(Blocks::numbers), Some(2));
-        assert_eq!(Blocks::of_bits(2049), None);
+        assert_eq!(Blocks::of_bits(4097), None);
     }
 
     #[test]

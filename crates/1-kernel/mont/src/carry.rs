@@ -41,7 +41,7 @@ pub fn reduce<W: Word>(z: &mut [W], m: &[W]) {
 }
 
 /// z := z - m where z >= m, else z; `above` is 1 where z has a bit above its words.
-fn subtract_once<W: Word>(z: &mut [W], m: &[W], above: W) {
+pub(crate) fn subtract_once<W: Word>(z: &mut [W], m: &[W], above: W) {
     let mut borrow = W::default();
     for (&z, &m) in z.iter().zip(m) {
         z.sub_borrow(m, &mut borrow);

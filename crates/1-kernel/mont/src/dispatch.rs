@@ -2,6 +2,9 @@
 //!
 //! Lengths are asserted here and rows become vectors here; the kernels below see what fits.
 
+#[cfg(target_arch = "x86_64")]
+mod ifma;
+
 use tollgate_cpu::{HaveAdxBmi2, HaveIfma};
 
 use crate::blocks::{self, Blocks, Number};
@@ -106,9 +109,13 @@ impl LaneKernel {
 
 /// Asserts what every kernel relies on: operands of K words, scratch for the shape.
 fn check<W>(shape: Shape, z: usize, x: usize, y: usize, t: &[W]) {
+    check_words(shape, z, x, y);
+    assert!(t.len() >= shape.scratch_words(), "a product needs {} words", shape.scratch_words());
+}
+
+fn check_words(shape: Shape, z: usize, x: usize, y: usize) {
     let k = shape.k();
     assert!(z == k && x == k && y == k, "z, x, y have {z}, {x}, {y} words; the modulus has {k}");
-    assert!(t.len() >= shape.scratch_words(), "a product needs {} words", shape.scratch_words());
 }
 
 fn check_table<W>(z: &[W], table: &[W]) {
@@ -136,6 +143,11 @@ impl Kernel for LimbKernel {
 
     fn amm(self, z: &mut [u64], x: &[u64], y: &[u64], m: &Modulus<u64>, t: &mut [u64]) {
         check(m.shape(), z.len(), x.len(), y.len(), t);
+        if let (Self::Blocks(kernel), Some(set)) = (self, m.blocks())
+            && pays_for_limbs(set)
+        {
+            return blocks::amm(kernel, set, m, z, x, y, rows(t));
+        }
         match self.on_limbs() {
             #[cfg(target_arch = "x86_64")]
             Self::Mulx(proof) => {
@@ -151,6 +163,11 @@ impl Kernel for LimbKernel {
 
     fn ams(self, z: &mut [u64], x: &[u64], m: &Modulus<u64>, t: &mut [u64]) {
         check(m.shape(), z.len(), x.len(), x.len(), t);
+        if let (Self::Blocks(kernel), Some(set)) = (self, m.blocks())
+            && pays_for_limbs(set)
+        {
+            return blocks::amm(kernel, set, m, z, x, x, rows(t));
+        }
         match self.on_limbs() {
             #[cfg(target_arch = "x86_64")]
             Self::Mulx(proof) => {
@@ -182,7 +199,8 @@ impl Kernel for LimbKernel {
         match (self, Blocks::of_limbs(shape)) {
             // a row more: they begin where 64 bytes do
             (Self::Blocks(_), Some(blocks)) => {
-                limbs.max((blocks::exp_rows(blocks, bits, 2) + 1) * LANES)
+                let sets = 2 / blocks.numbers();
+                limbs.max((blocks::exp_rows(blocks, bits, sets) + 1) * LANES)
             }
             _ => limbs,
         }
@@ -240,6 +258,12 @@ impl Kernel for LimbKernel {
     }
 }
 
+/// Whether one product of limbs is faster by way of lane blocks, which takes two products there:
+/// where a number fills all lanes (METHODOLOGY).
+fn pays_for_limbs(set: &Modulus<Row>) -> bool {
+    set.shape().tile() == LANES
+}
+
 /// The whole rows in scratch memory.
 fn rows(words: &mut [u64]) -> &mut [Row] {
     // SAFETY: a row is eight words, and any bits are a value of it.
@@ -260,8 +284,8 @@ impl Kernel for BlockKernel {
         self.name()
     }
 
-    fn amm(self, z: &mut [Row], x: &[Row], y: &[Row], m: &Modulus<Row>, t: &mut [Row]) {
-        check(m.shape(), z.len(), x.len(), y.len(), t);
+    fn amm(self, z: &mut [Row], x: &[Row], y: &[Row], m: &Modulus<Row>, _t: &mut [Row]) {
+        check_words(m.shape(), z.len(), x.len(), y.len());
         match self {
             #[cfg(target_arch = "x86_64")]
             Self::Ifma(proof, _) => ifma::amm_blocks(z, x, y, m, proof),
@@ -291,13 +315,12 @@ impl Kernel for BlockKernel {
         m: &Modulus<Row>,
         t: &mut [Row],
     ) {
-        check(m.shape(), z.len(), z.len(), y.len(), t);
+        check_words(m.shape(), z.len(), next.len(), y.len());
         match self {
             // where the number stays in registers
             #[cfg(target_arch = "x86_64")]
             Self::Ifma(proof, _) if m.shape().tile() == 4 => {
-                ifma::window_blocks(next, z, squares, y, m, proof);
-                z.copy_from_slice(next);
+                ifma::window_blocks(z, squares, y, m, proof);
             }
             _ => exp::window(self, z, squares, y, next, m, t),
         }
@@ -346,140 +369,5 @@ impl Kernel for LaneKernel {
             Self::Ifma(proof) => ifma::select(z, table, index, proof),
             _ => select_portable(z, table, index),
         }
-    }
-}
-
-/// Rows as vectors, and the calls that need AVX-512 IFMA.
-#[cfg(target_arch = "x86_64")]
-mod ifma {
-    use core::arch::x86_64::__m512i;
-
-    use tollgate_cpu::HaveIfma;
-
-    use crate::kernels::amm52_blocks_ifma::{Constants, amm52_blocks_ifma, window52_blocks_ifma};
-    use crate::kernels::amm52_mb8_ifma::amm52_mb8_ifma;
-    use crate::kernels::ams52_mb8_ifma::ams52_mb8_ifma;
-    use crate::kernels::select52_blocks_ifma::select52_blocks_ifma;
-    use crate::kernels::select52_mb8_ifma::select52_mb8_ifma;
-    use crate::modulus::Modulus;
-    use crate::word::Row;
-
-    // SOUNDNESS.md#layout-casts
-    const _: () = assert!(size_of::<Row>() == size_of::<__m512i>());
-    const _: () = assert!(align_of::<Row>() == align_of::<__m512i>());
-
-    fn vectors(x: &[Row]) -> &[__m512i] {
-        // SAFETY: both are 64 bytes, aligned alike (asserted above), and any bits are a value of
-        // both.
-        unsafe { core::slice::from_raw_parts(x.as_ptr().cast(), x.len()) }
-    }
-
-    fn vectors_mut(x: &mut [Row]) -> &mut [__m512i] {
-        // SAFETY: as for `vectors`; the borrow of x is passed on, so nothing else sees it.
-        unsafe { core::slice::from_raw_parts_mut(x.as_mut_ptr().cast(), x.len()) }
-    }
-
-    /// A kernel for the tile of a shape, where a proof is at hand.
-    macro_rules! tiled {
-        ($kernel:ident, $tile:expr, $operands:tt) => {
-            match $tile {
-                20 => tiled!($kernel 20 $operands),
-                15 => tiled!($kernel 15 $operands),
-                10 => tiled!($kernel 10 $operands),
-                _ => tiled!($kernel 6 $operands),
-            }
-        };
-        ($kernel:ident $w:literal $operands:tt) => {
-            // SAFETY: the caller's `_proof` shows that avx512f and avx512ifma are present.
-            unsafe { $kernel::<$w> $operands }
-        };
-    }
-
-    fn vector(x: Row) -> __m512i {
-        vectors(&[x])[0]
-    }
-
-    pub(super) fn amm(
-        z: &mut [Row],
-        x: &[Row],
-        y: &[Row],
-        m: &Modulus<Row>,
-        t: &mut [Row],
-        _proof: HaveIfma,
-    ) {
-        let (z, x, y, t) = (vectors_mut(z), vectors(x), vectors(y), vectors_mut(t));
-        let (n, b1, k0) = (vectors(m.m()), vectors(m.fold()), vector(m.k0()));
-        tiled!(amm52_mb8_ifma, m.shape().tile(), (z, x, y, n, b1, k0, t));
-    }
-
-    pub(super) fn ams(z: &mut [Row], x: &[Row], m: &Modulus<Row>, t: &mut [Row], _proof: HaveIfma) {
-        let (z, x, t) = (vectors_mut(z), vectors(x), vectors_mut(t));
-        let (n, b1, k0) = (vectors(m.m()), vectors(m.fold()), vector(m.k0()));
-        tiled!(ams52_mb8_ifma, m.shape().tile(), (z, x, n, b1, k0, t));
-    }
-
-    /// z := x^{2^squares} * y / R^{2^squares}.
-    pub(super) fn window_blocks(
-        z: &mut [Row],
-        x: &[Row],
-        squares: usize,
-        y: &[Row],
-        m: &Modulus<Row>,
-        _proof: HaveIfma,
-    ) {
-        let (z, x, y, k0) = (vectors_mut(z), vectors(x), vectors(y), vector(m.k0()));
-        // SAFETY: `_proof` shows that avx512f and avx512ifma are present.
-        match m.shape().k() {
-            3 => unsafe { window52_blocks_ifma::<3, 1>(z, x, squares, y, constants(m), k0) },
-            5 => unsafe { window52_blocks_ifma::<5, 5>(z, x, squares, y, constants(m), k0) },
-            k => unreachable!("no blocks of {k} digits for two numbers"),
-        }
-    }
-
-    /// z := x * y / R.
-    pub(super) fn amm_blocks(
-        z: &mut [Row],
-        x: &[Row],
-        y: &[Row],
-        m: &Modulus<Row>,
-        proof: HaveIfma,
-    ) {
-        if m.shape().tile() == 4 {
-            return window_blocks(z, x, 0, y, m, proof);
-        }
-        let (z, rows, x, y, k0) = (vectors_mut(z), x, vectors(x), vectors(y), vector(m.k0()));
-        // SAFETY: `proof` shows that avx512f and avx512ifma are present.
-        match m.shape().k() {
-            4 => unsafe { amm52_blocks_ifma::<4, 2>(z, x, rows, y, constants(m), k0) },
-            5 => unsafe { amm52_blocks_ifma::<5, 5>(z, x, rows, y, constants(m), k0) },
-            k => unreachable!("no blocks of {k} digits for one number"),
-        }
-    }
-
-    /// B^-1, B^-2 and m.
-    fn constants<const K: usize>(m: &Modulus<Row>) -> &Constants<K> {
-        let constants = vectors(m.fold()).as_chunks::<K>().0;
-        constants.first_chunk().expect("the modulus is one in lane blocks")
-    }
-
-    pub(super) fn select_blocks(z: &mut [Row], table: &[Row], index: Row, _proof: HaveIfma) {
-        macro_rules! select {
-            ($k:literal) => {
-                // SAFETY: `_proof` shows that avx512f is present.
-                unsafe { select52_blocks_ifma::<$k>(vectors_mut(z), vectors(table), vector(index)) }
-            };
-        }
-        match z.len() {
-            3 => select!(3),
-            4 => select!(4),
-            5 => select!(5),
-            k => unreachable!("no blocks of {k} digits"),
-        }
-    }
-
-    pub(super) fn select(z: &mut [Row], table: &[Row], index: Row, _proof: HaveIfma) {
-        let (z, table) = (vectors_mut(z), vectors(table));
-        // SAFETY: `_proof` shows that avx512f is present.
-        unsafe { select52_mb8_ifma(z, table, vector(index)) }
     }
 }

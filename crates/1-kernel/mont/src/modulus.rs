@@ -29,6 +29,9 @@ pub struct Modulus<W: Zeroize> {
     fold: Vec<W>,
     /// 1.
     unit: Vec<W>,
+    /// R^2 / 2^{64K} mod m, for K limbs: with it, a product by way of lane blocks becomes the one
+    /// of the limb kernels. Lane blocks only, else empty.
+    to_limbs: Vec<W>,
     k0: W,
     /// The same modulus in lane blocks, where there are blocks of its size. Limbs only.
     #[zeroize(skip)] // wipes itself
@@ -156,6 +159,14 @@ impl<W: Zeroize> Modulus<W> {
     pub(crate) fn fold(&self) -> &[W] {
         &self.fold
     }
+    /// R^2 / 2^{64K} mod m, for the K limbs of the same modulus; lane blocks only.
+    pub(crate) fn to_limbs(&self) -> &[W] {
+        &self.to_limbs
+    }
+    /// Bits of m; of the last one loaded, in lanes.
+    pub(crate) fn bits(&self) -> usize {
+        self.bits
+    }
     /// The same modulus in lane blocks, where there are blocks of its size, from limbs; in all the
     /// numbers that lie side by side.
     pub fn blocks(&self) -> Option<&Modulus<Row>> {
@@ -198,11 +209,13 @@ impl<S: Scalar> Modulus<S> {
         let mut field = Field::new(m, bits);
         let [one, rr, upper] = field.constants(shape.r_bits(), shape.r_bits()).map(|x| pack(&x));
         let blocks = Blocks::of_limbs(shape);
-        let blocks = blocks.map(|blocks| Box::new(Modulus::in_blocks(blocks, m, &mut field)));
+        let blocks =
+            blocks.map(|blocks| Box::new(Modulus::in_blocks(blocks, m, shape.k(), &mut field)));
         let k0 = S::from_bits(field.k0);
-        let fold = if S::BITS == Digit::BITS { pack(&field.fold(&[1])) } else { Vec::new() };
+        let fold = if S::BITS == Digit::BITS { pack(&field.fold(&[1], 52)) } else { Vec::new() };
         let (m, unit) = (pack(m), pack(&[1]));
-        Ok(Self { shape, bits, m, one, rr, upper, fold, unit, k0, blocks })
+        let to_limbs = Vec::new();
+        Ok(Self { shape, bits, m, one, rr, upper, fold, unit, to_limbs, k0, blocks })
     }
 
     /// Tells memcheck that every number of this modulus is secret; see [`tollgate_cpu::memcheck`].
@@ -242,32 +255,34 @@ impl Modulus<Row> {
         let (m, one, rr, upper, fold) = (zeros(), zeros(), zeros(), zeros(), zeros());
         let mut unit = zeros();
         unit[0] = Row::splat(1);
-        let k0 = Row::default();
-        Self { shape, bits: 0, m, one, rr, upper, fold, unit, k0, blocks: None }
+        let (to_limbs, k0) = (Vec::new(), Row::default());
+        Self { shape, bits: 0, m, one, rr, upper, fold, unit, to_limbs, k0, blocks: None }
     }
 
-    /// m in lane blocks, as each of the numbers that lie side by side.
-    fn in_blocks(blocks: Blocks, m: &[u64], field: &mut Field<'_>) -> Self {
+    /// m in lane blocks, as each of the numbers that lie side by side; elsewhere it has `k` limbs.
+    fn in_blocks(blocks: Blocks, m: &[u64], k: usize, field: &mut Field<'_>) -> Self {
         let pack = |x: &[u64]| {
             let mut rows = vec![Row::default(); blocks.k()];
             (0..blocks.numbers()).for_each(|number| blocks.pack(&mut rows, number, x));
             rows
         };
-        let [one, rr, upper] =
-            field.constants(blocks.r_bits(), blocks.bits_max()).map(|x| pack(&x));
-        let b1 = field.fold(&[1]);
-        let fold = [pack(&b1), pack(&field.fold(&b1)), pack(m)].concat();
+        let constants = field.constants(blocks.r_bits(), blocks.bits_max());
+        let to_limbs = (0..k).fold(constants[1].clone(), |x, _| field.fold(&x, 64));
+        let to_limbs = pack(&to_limbs);
+        let [one, rr, upper] = constants.map(|x| pack(&x));
+        let b1 = field.fold(&[1], 52);
+        let fold = [pack(&b1), pack(&field.fold(&b1, 52)), pack(m)].concat();
         let (m, unit, shape) = (pack(m), pack(&[1]), Shape::blocks(blocks));
         let k0 = Row::splat(Digit::from_bits(field.k0).bits());
-        Self { shape, bits: field.bits, m, one, rr, upper, fold, unit, k0, blocks: None }
+        Self { shape, bits: field.bits, m, one, rr, upper, fold, unit, to_limbs, k0, blocks: None }
     }
 
     /// The first number of p and the second of q.
     fn side_by_side(p: &Self, q: &Self) -> Self {
         let mut both = p.clone();
-        let other = [&q.m, &q.one, &q.rr, &q.upper, &q.fold];
-        let Self { m, one, rr, upper, fold, k0, .. } = &mut both;
-        for (z, q) in [m, one, rr, upper, fold].into_iter().zip(other) {
+        let other = [&q.m, &q.one, &q.rr, &q.upper, &q.fold, &q.to_limbs];
+        let Self { m, one, rr, upper, fold, to_limbs, k0, .. } = &mut both;
+        for (z, q) in [m, one, rr, upper, fold, to_limbs].into_iter().zip(other) {
             z.iter_mut()
                 .zip(q)
                 .for_each(|(z, q)| z.0[LANES / 2..].copy_from_slice(&q.0[LANES / 2..]));
@@ -277,8 +292,8 @@ impl Modulus<Row> {
     }
 
     fn mark_rows_secret(&self) {
-        let Self { m, one, rr, upper, fold, .. } = self;
-        for row in [m, one, rr, upper, fold].into_iter().flatten().chain([&self.k0]) {
+        let Self { m, one, rr, upper, fold, to_limbs, .. } = self;
+        for row in [m, one, rr, upper, fold, to_limbs].into_iter().flatten().chain([&self.k0]) {
             tollgate_cpu::memcheck::mark_secret_words(&row.0);
         }
     }
@@ -379,10 +394,10 @@ impl<'a> Field<'a> {
         [r, rr, upper].map(|x| self.leave(&x))
     }
 
-    /// x * 2^-52 mod m = (x + q * m) / 2^52 with q = x * k0 mod 2^52, for x < m: below m, since q <
-    /// 2^52.
-    fn fold(&self, x: &[u64]) -> Value {
-        let q = Digit::from_bits(x[0].wrapping_mul(self.k0)).bits();
+    /// x * 2^-bits mod m = (x + q * m) / 2^bits with q = x * k0 mod 2^bits, for x < m: below m,
+    /// since q < 2^bits. At most 64 bits.
+    fn fold(&self, x: &[u64], bits: u32) -> Value {
+        let q = x[0].wrapping_mul(self.k0) & (u64::MAX >> (64 - bits));
         let mut z = Zeroizing::new(vec![0; self.m.len() + 1]);
         let mut carry = 0u128;
         for (j, z) in z.iter_mut().enumerate() {
@@ -392,7 +407,8 @@ impl<'a> Field<'a> {
             (*z, carry) = (low(carry), carry >> 64);
         }
         for i in 0..self.m.len() {
-            z[i] = z[i] >> Digit::BITS | z[i + 1] << (64 - Digit::BITS);
+            let both = u128::from(z[i + 1]) << 64 | u128::from(z[i]);
+            z[i] = low(both >> bits);
         }
         z.truncate(self.m.len());
         z

@@ -10,6 +10,7 @@ pub struct Shape {
     tile: usize,
     radix_bits: usize,
     r_bits: usize,
+    scratch_words: usize,
 }
 
 /// Block widths of the eight-lane kernels, the best first. 20 is the most that fits: 20 + 1
@@ -53,14 +54,16 @@ impl Shape {
     /// Rows of numbers in lane blocks.
     pub fn blocks(blocks: Blocks) -> Self {
         let (k, tile, r_bits) = (blocks.k(), blocks.lanes(), blocks.r_bits());
-        Self { k, tile, radix_bits: 52, r_bits }
+        Self { k, tile, radix_bits: 52, r_bits, scratch_words: 0 }
     }
 
     /// The fewest words, at least `need`, in whole blocks; the widest block that gives them.
     fn fewest(need: usize, tiles: &[usize], radix_bits: usize) -> Self {
         let of = |&tile: &usize| {
             let k = need.next_multiple_of(tile);
-            Self { k, tile, radix_bits, r_bits: k * radix_bits }
+            // limbs may go by way of lane blocks: three numbers there, and up to a row to begin one
+            let more = if radix_bits == 64 { 64 } else { 16 };
+            Self { k, tile, radix_bits, r_bits: k * radix_bits, scratch_words: 4 * k + more }
         };
         tiles.iter().map(of).min_by_key(|s| (s.k, usize::MAX - s.tile)).expect("tiles is not empty")
     }
@@ -93,7 +96,7 @@ impl Shape {
 
     /// Words of scratch for one product: the most that a kernel asks for.
     pub fn scratch_words(self) -> usize {
-        4 * self.k + 16
+        self.scratch_words
     }
 }
 
@@ -105,12 +108,12 @@ mod tests {
     fn rsa_sizes_have_the_shapes_of_the_design() {
         // bits of a prime: K, tile
         for (bits, k, tile) in [(512, 10, 10), (1024, 20, 20), (1536, 30, 15), (2048, 40, 20)] {
-            let shape = Shape { k, tile, radix_bits: 52, r_bits: 52 * k };
-            assert_eq!(Shape::digits(bits), shape, "{bits}");
+            let shape = Shape::digits(bits);
+            assert_eq!((shape.k, shape.tile, shape.r_bits), (k, tile, 52 * k), "{bits}");
         }
         for (bits, k, tile) in [(256, 4, 4), (512, 8, 8), (1024, 16, 8), (1536, 24, 8)] {
-            let shape = Shape { k, tile, radix_bits: 64, r_bits: 64 * k };
-            assert_eq!(Shape::limbs(bits), shape, "{bits}");
+            let shape = Shape::limbs(bits);
+            assert_eq!((shape.k, shape.tile, shape.r_bits), (k, tile, 64 * k), "{bits}");
         }
     }
 

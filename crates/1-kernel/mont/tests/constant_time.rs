@@ -56,7 +56,7 @@ fn modulus(bits: usize) -> Vec<u64> {
 fn limb_kernels_are_constant_time() {
     rerun::constant_time("limb_kernels_are_constant_time", || {
         for kernel in LimbKernel::all() {
-            for bits in [256, 512, 1024] {
+            for bits in [256, 512, 1024, 1536] {
                 let m = Modulus::new(&modulus(bits), Shape::limbs(bits)).expect("odd");
                 let pair = Pair::new(m.clone(), m);
                 pair.mark_secret();

@@ -324,7 +324,7 @@ fn block_products(kernel: BlockKernel, bits: usize, rounds: usize, seed: u64) ->
                     kernel.amm(&mut z, &xs, &ys, set, &mut t);
                 }
                 for (i, m) in p.iter().enumerate() {
-                    let mut limbs = vec![0; 40];
+                    let mut limbs = vec![0; 66];
                     blocks.unpack(&mut limbs, &z, i);
                     let z: BigUint = number(&limbs);
                     let name = kernel.name();
@@ -341,7 +341,7 @@ fn block_products(kernel: BlockKernel, bits: usize, rounds: usize, seed: u64) ->
 #[test]
 fn products_in_blocks_are_right() {
     let mut judged = 0;
-    for bits in [256, 511, 512, 513, 1024, 1100, 1536, 1537, 2047, 2048] {
+    for bits in [256, 511, 512, 513, 1024, 1100, 1536, 1537, 2047, 2048, 2049, 3072, 4000, 4096] {
         for kernel in BlockKernel::all() {
             judged += block_products(kernel, bits, rounds(200), 4);
         }

@@ -224,15 +224,24 @@ fn bit_length(x: &[u64]) -> usize {
 
 /// Big-endian bytes to little-endian limbs, zero-extended or cut.
 pub(crate) fn from_bytes(limbs: &mut [u64], bytes: &[u8]) {
-    limbs.fill(0);
-    for (i, byte) in bytes.iter().rev().enumerate().take(8 * limbs.len()) {
-        limbs[i / 8] |= u64::from(*byte) << (8 * (i % 8));
+    let (top, whole) = bytes.as_rchunks();
+    let mut whole = whole.iter().rev().map(|bytes| u64::from_be_bytes(*bytes));
+    for (i, limb) in limbs.iter_mut().enumerate() {
+        *limb = match whole.next() {
+            Some(limb) => limb,
+            None if i == bytes.len() / 8 => {
+                top.iter().fold(0, |limb, byte| limb << 8 | u64::from(*byte))
+            }
+            None => 0,
+        };
     }
 }
 
 /// Little-endian limbs to big-endian bytes, zero-extended or cut.
 pub(crate) fn to_bytes(bytes: &mut [u8], limbs: &[u64]) {
-    for (i, byte) in bytes.iter_mut().rev().enumerate() {
-        *byte = limbs.get(i / 8).map_or(0, |limb| limb.to_le_bytes()[i % 8]);
+    let mut limbs = limbs.iter().chain(core::iter::repeat(&0));
+    for bytes in bytes.rchunks_mut(8) {
+        let limb = limbs.next().expect("limbs do not end").to_be_bytes();
+        bytes.copy_from_slice(&limb[8 - bytes.len()..]);
     }
 }

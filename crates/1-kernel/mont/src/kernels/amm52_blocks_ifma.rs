@@ -1,8 +1,10 @@
 // Almost Montgomery multiply (AMM), z :== x * y / R (mod m), of one number in eight lane blocks
-// (L = 8) or of two in four each (L = 4). Inputs x[K], y[K], k0, and in c b1[K] = 2^-52 mod m, b2[K]
-// = 2^-104 mod m, m[K]; output z[K]. Layout and R: `blocks.rs`; C digits of the last block count.
+// (L = 8) or of two in four each (L = 4). Inputs x[K], y[K], k0, and in c b1[K] = 2^-52 mod m,
+// b2[K] = 2^-104 mod m, m[K]; output z[K]. Layout and R: `blocks.rs`; C digits of the last block
+// count.
 //
-// Requires  m odd; x, y < 8m; 64m <= R (C = 1: 32m); k0 = -1/m mod 2^52; b1, b2 < m.
+// Requires  m odd; 64m <= R (C = 1: 32m); x, y < R; x*y <= R*m (C = 1: 2R*m), so x, y < 8m will
+//           do; k0 = -1/m mod 2^52; b1, b2 < m.
 //           Digits may be dirty: their low 52 bits count.
 // Ensures   z < 7m, z :== x*y/R (mod m). Digits of z dirty but for the last of each block, which
 //           may use its spare bit.
@@ -11,9 +13,10 @@
 // Model     amm52_blocks_portable.
 //
 // Row r multiplies y by digit r of x and then takes digit t_r of the sum away, for good: with
-// t_r * B^r :== t_r * b2 * B^{r+2} (mod m) it comes back two columns higher, so that the digit after
-// it can be taken while that product is still on its way. No quotient digit is computed, but for
-// the last one: the last but one row uses b1, one column up, and the last one q = t * k0 and q * m.
+// t_r * B^r :== t_r * b2 * B^{r+2} (mod m) it comes back two columns higher, so that the digit
+// after it can be taken while that product is still on its way. No quotient digit is computed, but
+// for the last one: the last but one row uses b1, one column up, and the last one q = t * k0 and
+// q * m.
 //
 // Bounds. Rows up to the last but two add less than 2^104 B^{rows-2} m, the last but one 2^52 *
 // 2^52 B^{rows-2} m, the last 2^52 B^{rows-1} m. With the spare bit between its top digit and R
@@ -29,58 +32,10 @@
 use core::arch::x86_64::*;
 use core::hint::black_box;
 
+use super::lanes52_blocks::{Constants, Pin, digits, down, spread};
 use super::tiles52_ifma::{V, add, block, hi, lo};
 use super::unroll::{un, un5, un8};
-use crate::blocks::K_MAX;
 use crate::word::Row;
-
-/// What a product needs to know of its modulus, or of two: b1, b2 and m.
-pub(crate) type Constants<const K: usize> = [[V; K]; 3];
-
-/// `black_box(Pin(c)).0` in every row: LLVM reads the constants again where it needs them, in place
-/// of hoisting them and spilling accumulators. Aligned, so that LLVM aligns the frame: a spilled
-/// vector would lie across two cache lines.
-#[repr(align(64))]
-struct Pin<'a, const K: usize>(&'a Constants<K>);
-
-#[inline]
-#[target_feature(enable = "avx512f")]
-fn and(x: V, mask: i64) -> V {
-    _mm512_and_si512(x, _mm512_set1_epi64(mask))
-}
-
-/// Lane 0 of each number in all its lanes.
-#[inline]
-#[target_feature(enable = "avx512f")]
-fn spread<const L: usize>(x: V) -> V {
-    if L == 4 {
-        _mm512_permutex_epi64::<0x00>(x)
-    } else {
-        _mm512_broadcastq_epi64(_mm512_castsi512_si128(x))
-    }
-}
-
-/// Each block to the lane below; zero into the top one.
-#[inline]
-#[target_feature(enable = "avx512f")]
-fn down<const L: usize>(x: V) -> V {
-    if L == 4 {
-        _mm512_maskz_permutex_epi64::<0x39>(0x77, x)
-    } else {
-        _mm512_alignr_epi64::<1>(_mm512_setzero_si512(), x)
-    }
-}
-
-/// Each block to the lane above; zero into the lowest one.
-#[inline]
-#[target_feature(enable = "avx512f")]
-fn up<const L: usize>(x: V) -> V {
-    if L == 4 {
-        _mm512_maskz_permutex_epi64::<0x90>(0xEE, x)
-    } else {
-        _mm512_alignr_epi64::<7>(x, _mm512_setzero_si512())
-    }
-}
 
 /// Digit `k` of block `a` in all lanes of its number: from registers where there are two numbers,
 /// from memory (a load does it) where there is one.
@@ -112,12 +67,12 @@ fn product<const K: usize, const L: usize, const C: usize>(
     c: &Constants<K>,
     k0: V,
 ) -> [V; K] {
-    const { assert!(K <= K_MAX && C <= K && L <= 8, "no such blocks") };
+    const { assert!(K <= 5 && C <= K && L <= 8, "no such blocks") };
     let zero = _mm512_setzero_si512();
     let low_lane: __mmask8 = if L == 4 { 0x11 } else { 0x01 };
     let last = (L - 1) * K + C - 1;
     // wider than any K needs: the front end looks at indices before it drops what has them
-    let (mut l, mut h) = ([[zero; 2 * K_MAX + 2]; 9], [[zero; 2 * K_MAX + 2]; 9]);
+    let (mut l, mut h) = ([[zero; 12]; 9], [[zero; 12]; 9]);
 
     macro_rules! multiply { ($r:expr) => {{
         let (a, b) = ($r / K, $r % K);
@@ -185,9 +140,7 @@ fn product<const K: usize, const L: usize, const C: usize>(
                 l[A + 1][0] = add(l[A + 1][0], add(h[A + 1][0], add(t[0], e)));
                 merge!(A + 1, 1);
                 l[A + 1][1] = add(l[A + 1][1], t[1]);
-                un5!(J < K {
-                    if J > 1 { h[A + 1][J] = add(h[A + 1][J], t[J]); }
-                });
+                un5!(2 <= J < K { h[A + 1][J] = add(h[A + 1][J], t[J]); });
                 h[A + 1][K] = add(h[A + 1][K], add(h[A][2 * K], h[A][2 * K]));
                 if late {
                     fold!(A + 1, 1, q, b2, r);
@@ -205,46 +158,7 @@ fn product<const K: usize, const L: usize, const C: usize>(
         l[a][C - 1 + J] = lo(l[a][C - 1 + J], q, m[J]);
         h[a][C + J] = hi(h[a][C + J], q, m[J]);
     });
-    let mut t = [zero; K];
-    if C == K {
-        un5!(J < K {
-            let s = add(l[a][K + J], h[a][K + J]);
-            t[J] = add(down::<L>(l[a][J]), add(s, s));
-        });
-        t[0] = add(t[0], _mm512_maskz_srli_epi64::<51>(low_lane, l[a][C - 1]));
-    } else {
-        // The result starts at column C. The columns below it belong to the top of the block below,
-        // half a unit off; those from K + C on to the block above, twice.
-        un5!(J < K { t[J] = add(l[a][C + J], h[a][C + J]); });
-        un5!(J < C {
-            let d = down::<L>(l[a][J]);
-            t[K - C + J] = add(t[K - C + J], _mm512_srli_epi64::<1>(d));
-            t[K - C + J - 1] = add(t[K - C + J - 1], _mm512_slli_epi64::<51>(and(d, 1)));
-        });
-        un5!(J < K {
-            if J + C <= K {
-                let d = up::<L>(add(l[a][K + C + J], h[a][K + C + J]));
-                t[J] = add(t[J], add(d, d));
-            }
-        });
-        t[0] = add(t[0], _mm512_maskz_srli_epi64::<52>(low_lane, l[a][C - 1]));
-    }
-    carried::<K, L>(&t)
-}
-
-/// The columns t as digits: one carry from each block to the next, into its spare bit, then ripples
-/// inside the blocks. Exact for all columns below 2^63.
-#[inline]
-#[target_feature(enable = "avx512f")]
-fn carried<const K: usize, const L: usize>(t: &[V; K]) -> [V; K] {
-    let mut z = [_mm512_setzero_si512(); K];
-    z[0] = add(and(t[0], (1 << 52) - 1), up::<L>(_mm512_srli_epi64::<51>(t[K - 1])));
-    un5!(1 <= J < K {
-        let digit = and(t[J], if J + 1 == K { (1 << 51) - 1 } else { (1 << 52) - 1 });
-        let carry = _mm512_srli_epi64::<52>(t[J - 1]);
-        z[J] = add(add(digit, carry), _mm512_srli_epi64::<52>(z[J - 1]));
-    });
-    z
+    digits::<K, L, C, 12>(&l[a], &h[a])
 }
 
 /// One number: z := x * y / R. `rows` is x too.
@@ -262,23 +176,22 @@ pub(crate) fn amm52_blocks_ifma<const K: usize, const C: usize>(
     *z = product::<K, 8, C>(block(x, 0), rows, block(y, 0), c, k0);
 }
 
-/// Two numbers: z := x^{2^squares} * y / R^{2^squares}, in registers from end to end. (One product
+/// Two numbers: z := z^{2^squares} * y / R^{2^squares}, in registers from end to end. (One product
 /// stands in the program, so that LLVM puts it in line.)
 #[inline(never)]
 #[target_feature(enable = "avx512f,avx512ifma")]
 pub(crate) fn window52_blocks_ifma<const K: usize, const C: usize>(
     z: &mut [V],
-    x: &[V],
     squares: usize,
     y: &[V],
     c: &Constants<K>,
     k0: V,
 ) {
-    let (mut power, y) = (*block::<K>(x, 0), block::<K>(y, 0));
+    let z: &mut [V; K] = z.first_chunk_mut().expect("a whole block");
+    let (mut power, y) = (*z, block::<K>(y, 0));
     for i in 0..=squares {
         let factor = if i < squares { power } else { *y };
         power = product::<K, 4, C>(&power, &[], &factor, c, k0);
     }
-    let z: &mut [V; K] = z.first_chunk_mut().expect("a whole block");
     *z = power;
 }

@@ -14,7 +14,7 @@ use crate::blocks::Blocks;
 use crate::word::{DIGIT, Row};
 
 /// Limbs of the longest number, and two for what a row adds.
-const LIMBS: usize = 35;
+const LIMBS: usize = 67;
 
 pub(crate) fn amm52_blocks_portable(
     z: &mut [Row],
@@ -43,7 +43,7 @@ pub(crate) fn amm52_blocks_portable(
             }
             t[LIMBS - 1] >>= bits;
         }
-        blocks.pack(z, number, &t);
+        blocks.pack(z, number, &t[..LIMBS - 2]); // below 8m
     }
     (factor, modulus, t).zeroize();
 }

@@ -8,6 +8,8 @@ pub(crate) mod select_portable;
 #[cfg(target_arch = "x86_64")]
 pub(crate) mod amm52_blocks_ifma;
 #[cfg(target_arch = "x86_64")]
+pub(crate) mod amm52_long_blocks_ifma;
+#[cfg(target_arch = "x86_64")]
 pub(crate) mod amm52_mb8_ifma;
 #[cfg(target_arch = "x86_64")]
 pub(crate) mod amm64_mulx;
@@ -17,6 +19,8 @@ pub(crate) mod ams52_mb8_ifma;
 pub(crate) mod ams64_mulx;
 #[cfg(target_arch = "x86_64")]
 mod chains64_mulx;
+#[cfg(target_arch = "x86_64")]
+pub(crate) mod lanes52_blocks;
 #[cfg(target_arch = "x86_64")]
 pub(crate) mod select52_blocks_ifma;
 #[cfg(target_arch = "x86_64")]

@@ -16,16 +16,23 @@ macro_rules! un {
     })* };
 }
 
+/// The same for W <= 10: where such loops stand in each other, the front end has less to do.
+macro_rules! un10 {
+    ($j:ident < $w:ident $block:block) => { un!(@ $j $w $block 0 1 2 3 4 5 6 7 8 9) };
+    (1 <= $j:ident < $w:ident $block:block) => { un!(@ $j $w $block 1 2 3 4 5 6 7 8 9) };
+    (2 <= $j:ident < $w:ident $block:block) => { un!(@ $j $w $block 2 3 4 5 6 7 8 9) };
+}
+
 /// The same for W <= 8: where such loops stand in each other, the front end has less to do.
 macro_rules! un8 {
     ($j:ident < $w:ident $block:block) => { un!(@ $j $w $block 0 1 2 3 4 5 6 7) };
-    (1 <= $j:ident < $w:ident $block:block) => { un!(@ $j $w $block 1 2 3 4 5 6 7) };
 }
 
 /// The same for W <= 5.
 macro_rules! un5 {
     ($j:ident < $w:ident $block:block) => { un!(@ $j $w $block 0 1 2 3 4) };
     (1 <= $j:ident < $w:ident $block:block) => { un!(@ $j $w $block 1 2 3 4) };
+    (2 <= $j:ident < $w:ident $block:block) => { un!(@ $j $w $block 2 3 4) };
 }
 
-pub(super) use {un, un5, un8};
+pub(super) use {un, un5, un8, un10};

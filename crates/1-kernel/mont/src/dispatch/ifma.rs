@@ -1,0 +1,138 @@
+//! Rows as vectors, and the calls that need AVX-512 IFMA.
+
+use core::arch::x86_64::__m512i;
+
+use tollgate_cpu::HaveIfma;
+
+use crate::kernels::amm52_blocks_ifma::{amm52_blocks_ifma, window52_blocks_ifma};
+use crate::kernels::amm52_long_blocks_ifma::amm52_long_blocks_ifma;
+use crate::kernels::amm52_mb8_ifma::amm52_mb8_ifma;
+use crate::kernels::ams52_mb8_ifma::ams52_mb8_ifma;
+use crate::kernels::lanes52_blocks::Constants;
+use crate::kernels::select52_blocks_ifma::select52_blocks_ifma;
+use crate::kernels::select52_mb8_ifma::select52_mb8_ifma;
+use crate::modulus::Modulus;
+use crate::word::Row;
+
+// SOUNDNESS.md#layout-casts
+const _: () = assert!(size_of::<Row>() == size_of::<__m512i>());
+const _: () = assert!(align_of::<Row>() == align_of::<__m512i>());
+
+fn vectors(x: &[Row]) -> &[__m512i] {
+    // SAFETY: both are 64 bytes, aligned alike (asserted above), and any bits are a value of
+    // both.
+    unsafe { core::slice::from_raw_parts(x.as_ptr().cast(), x.len()) }
+}
+
+fn vectors_mut(x: &mut [Row]) -> &mut [__m512i] {
+    // SAFETY: as for `vectors`; the borrow of x is passed on, so nothing else sees it.
+    unsafe { core::slice::from_raw_parts_mut(x.as_mut_ptr().cast(), x.len()) }
+}
+
+/// A kernel for the tile of a shape, where a proof is at hand.
+macro_rules! tiled {
+    ($kernel:ident, $tile:expr, $operands:tt) => {
+        match $tile {
+            20 => tiled!($kernel 20 $operands),
+            15 => tiled!($kernel 15 $operands),
+            10 => tiled!($kernel 10 $operands),
+            _ => tiled!($kernel 6 $operands),
+        }
+    };
+    ($kernel:ident $w:literal $operands:tt) => {
+        // SAFETY: the caller's `_proof` shows that avx512f and avx512ifma are present.
+        unsafe { $kernel::<$w> $operands }
+    };
+}
+
+/// A call that needs IFMA, where a proof is at hand.
+macro_rules! proven {
+    ($call:expr) => {
+        // SAFETY: the caller's `_proof` shows that avx512f and avx512ifma are present.
+        unsafe { $call }
+    };
+}
+
+fn vector(x: Row) -> __m512i {
+    vectors(&[x])[0]
+}
+
+pub(super) fn amm(
+    z: &mut [Row],
+    x: &[Row],
+    y: &[Row],
+    m: &Modulus<Row>,
+    t: &mut [Row],
+    _proof: HaveIfma,
+) {
+    let (z, x, y, t) = (vectors_mut(z), vectors(x), vectors(y), vectors_mut(t));
+    let (n, b1, k0) = (vectors(m.m()), vectors(m.fold()), vector(m.k0()));
+    tiled!(amm52_mb8_ifma, m.shape().tile(), (z, x, y, n, b1, k0, t));
+}
+
+pub(super) fn ams(z: &mut [Row], x: &[Row], m: &Modulus<Row>, t: &mut [Row], _proof: HaveIfma) {
+    let (z, x, t) = (vectors_mut(z), vectors(x), vectors_mut(t));
+    let (n, b1, k0) = (vectors(m.m()), vectors(m.fold()), vector(m.k0()));
+    tiled!(ams52_mb8_ifma, m.shape().tile(), (z, x, n, b1, k0, t));
+}
+
+/// z := z^{2^squares} * y / R^{2^squares}.
+pub(super) fn window_blocks(
+    z: &mut [Row],
+    squares: usize,
+    y: &[Row],
+    m: &Modulus<Row>,
+    _proof: HaveIfma,
+) {
+    let (z, y, k0) = (vectors_mut(z), vectors(y), vector(m.k0()));
+    match m.shape().k() {
+        3 => proven!(window52_blocks_ifma::<3, 1>(z, squares, y, constants(m), k0)),
+        5 => proven!(window52_blocks_ifma::<5, 5>(z, squares, y, constants(m), k0)),
+        k => unreachable!("no blocks of {k} digits for two numbers"),
+    }
+}
+
+/// z := x * y / R.
+pub(super) fn amm_blocks(z: &mut [Row], x: &[Row], y: &[Row], m: &Modulus<Row>, proof: HaveIfma) {
+    if m.shape().tile() == 4 {
+        z.copy_from_slice(x);
+        return window_blocks(z, 0, y, m, proof);
+    }
+    let (z, rows, x, y, k0) = (vectors_mut(z), x, vectors(x), vectors(y), vector(m.k0()));
+    match m.shape().k() {
+        4 => proven!(amm52_blocks_ifma::<4, 2>(z, x, rows, y, constants(m), k0)),
+        5 => proven!(amm52_blocks_ifma::<5, 5>(z, x, rows, y, constants(m), k0)),
+        8 => proven!(amm52_long_blocks_ifma::<8, 4>(z, rows, y, constants(m), k0)),
+        10 => proven!(amm52_long_blocks_ifma::<10, 10>(z, rows, y, constants(m), k0)),
+        k => unreachable!("no blocks of {k} digits for one number"),
+    }
+}
+
+/// B^-1, B^-2 and m.
+fn constants<const K: usize>(m: &Modulus<Row>) -> &Constants<K> {
+    let constants = vectors(m.fold()).as_chunks::<K>().0;
+    constants.first_chunk().expect("the modulus is one in lane blocks")
+}
+
+pub(super) fn select_blocks(z: &mut [Row], table: &[Row], index: Row, _proof: HaveIfma) {
+    macro_rules! select {
+        ($k:literal) => {
+            // SAFETY: `_proof` shows that avx512f is present.
+            unsafe { select52_blocks_ifma::<$k>(vectors_mut(z), vectors(table), vector(index)) }
+        };
+    }
+    match z.len() {
+        3 => select!(3),
+        4 => select!(4),
+        5 => select!(5),
+        8 => select!(8),
+        10 => select!(10),
+        k => unreachable!("no blocks of {k} digits"),
+    }
+}
+
+pub(super) fn select(z: &mut [Row], table: &[Row], index: Row, _proof: HaveIfma) {
+    let (z, table) = (vectors_mut(z), vectors(table));
+    // SAFETY: `_proof` shows that avx512f is present.
+    unsafe { select52_mb8_ifma(z, table, vector(index)) }
+}

@@ -1,0 +1,124 @@
+// Almost Montgomery multiply (AMM), z :== x * y / R (mod m), of one number in eight lane blocks,
+// for blocks of more than 5 digits. Inputs x[K], y[K], k0, and in c b1[K], b2[K], m[K]; output
+// z[K].
+//
+// Requires, Ensures, Counts, Time, Model: those of `amm52_blocks_ifma` with L = 8, and C >= 2; one
+// row of reduction more, of zeros.
+//! `amm52_long_blocks_ifma`: the rows of `amm52_blocks_ifma` in a loop over the blocks.
+//!
+//! Written out, 60 or 80 rows are 20 KB of code and keep more accumulators than there are
+//! registers. Here a block is written out and the loop carries what the next one needs of it: its
+//! columns, and the digit that waits for its row.
+#![forbid(unsafe_code)]
+
+use core::arch::x86_64::*;
+use core::hint::black_box;
+
+use super::lanes52_blocks::{Constants, Pin, digits, down, spread};
+use super::tiles52_ifma::{V, add, block, hi, lo};
+use super::unroll::{un, un10};
+use crate::word::Row;
+
+/// Rows of the product that stand before the first row of the reduction: measured.
+const AHEAD: usize = 2;
+
+/// `rows` is x.
+#[inline(never)]
+#[target_feature(enable = "avx512f,avx512ifma")]
+pub(crate) fn amm52_long_blocks_ifma<const K: usize, const C: usize>(
+    z: &mut [V],
+    rows: &[Row],
+    y: &[V],
+    c: &Constants<K>,
+    k0: V,
+) {
+    const { assert!(K <= 10 && C >= 2 && C <= K, "no such blocks") };
+    let z: &mut [V; K] = z.first_chunk_mut().expect("a whole block");
+    let (x, y) = (rows.first_chunk::<K>().expect("a whole block"), block::<K>(y, 0));
+    let zero = _mm512_setzero_si512();
+    // low and high halves of the columns of this block; the indices of `un10` reach this far
+    let (mut l, mut h): ([V; 24], [V; 24]);
+    // of the block before: the digit whose row is due, and what its columns are in this one
+    let (mut q, mut t, mut top) = (zero, [zero; K], zero);
+
+    // row $r of the product, of the $end in this block
+    macro_rules! multiply { ($a:ident, $r:expr, $end:expr) => {{
+        let y = black_box(Pin(y)).0;
+        if $r < $end {
+            let x = _mm512_set1_epi64(x[$r].0[$a].cast_signed());
+            un10!(J < K {
+                l[$r + J] = lo(l[$r + J], x, y[J]);
+                h[$r + J + 1] = hi(h[$r + J + 1], x, y[J]);
+            });
+        }
+    }} }
+    // q * n from column $c on; row $r of the product hides the latency of the first column
+    macro_rules! fold { ($c:expr, $q:expr, $n:expr, $a:ident, $r:expr, $end:expr) => {
+        l[$c] = lo(l[$c], $q, $n[0]);
+        multiply!($a, $r, $end);
+        h[$c + 1] = hi(h[$c + 1], $q, $n[0]);
+        un10!(1 <= J < K {
+            l[$c + J] = lo(l[$c + J], $q, $n[J]);
+            h[$c + J + 1] = hi(h[$c + J + 1], $q, $n[J]);
+        });
+    } }
+    // The first rows of the product wait for nothing; then comes what the block before has left.
+    macro_rules! begin { ($a:ident, $end:expr) => {
+        (l, h) = ([zero; 24], [zero; 24]);
+        un10!(B < AHEAD { multiply!($a, B, $end); });
+        let [_, b2, _] = black_box(Pin(c)).0;
+        l[0] = add(l[0], t[0]);
+        l[1] = add(add(l[1], h[1]), t[1]);
+        h[1] = zero;
+        un10!(2 <= J < K { h[J] = add(h[J], t[J]); });
+        h[K] = add(h[K], top);
+        fold!(1, q, b2, $a, AHEAD, $end);
+    } }
+    // takes digit $b away, to put it back $up columns higher
+    macro_rules! reduce {
+        ($a:ident, $b:expr, $up:expr, $n:ident, $end:expr) => {
+            let q = spread::<8>(l[$b]);
+            l[$b + 1] = add(l[$b + 1], _mm512_maskz_srli_epi64::<52>(1, l[$b]));
+            if $up == 2 && $b + 2 < K {
+                l[$b + 2] = add(l[$b + 2], h[$b + 2]);
+                h[$b + 2] = zero;
+            }
+            fold!($b + $up, q, $n, $a, $b + AHEAD + 1, $end);
+        };
+    }
+
+    for a in 0..7 {
+        begin!(a, K);
+        un10!(B < K {
+            if B + 1 < K {
+                let [_, b2, _] = black_box(Pin(c)).0;
+                reduce!(a, B, 2, b2, K);
+            }
+        });
+        q = spread::<8>(add(l[K - 1], l[K - 1]));
+        un10!(J < K {
+            let s = add(l[K + J], h[K + J]);
+            t[J] = add(add(s, s), down::<8>(l[J]));
+        });
+        t[0] = add(t[0], _mm512_maskz_srli_epi64::<51>(1, l[K - 1]));
+        top = add(h[2 * K], h[2 * K]);
+    }
+    let a = 7;
+    begin!(a, C);
+    un10!(B < K {
+        if B + 2 < C {
+            let [_, b2, _] = black_box(Pin(c)).0;
+            reduce!(a, B, 2, b2, C);
+        } else if B + 2 == C {
+            let [b1, _, _] = black_box(Pin(c)).0;
+            reduce!(a, B, 1, b1, C);
+        }
+    });
+    let [_, _, m] = black_box(Pin(c)).0;
+    let q = spread::<8>(lo(zero, l[C - 1], k0));
+    un10!(J < K {
+        l[C - 1 + J] = lo(l[C - 1 + J], q, m[J]);
+        h[C + J] = hi(h[C + J], q, m[J]);
+    });
+    *z = digits::<K, 8, C, 24>(&l, &h);
+}

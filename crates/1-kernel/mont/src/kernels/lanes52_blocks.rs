@@ -1,0 +1,106 @@
+//! Lane operations on numbers in lane blocks, for their kernels: AVX-512.
+#![forbid(unsafe_code)]
+
+use core::arch::x86_64::*;
+
+use super::tiles52_ifma::{V, add};
+use super::unroll::{un, un10};
+
+/// What a product needs to know of its modulus, or of two: b1, b2 and m.
+pub(crate) type Constants<const K: usize> = [[V; K]; 3];
+
+/// `black_box(Pin(c)).0` in every row: LLVM reads the constants again where it needs them, in place
+/// of hoisting them and spilling accumulators. Aligned, so that LLVM aligns the frame: a spilled
+/// vector would lie across two cache lines.
+#[repr(align(64))]
+pub(super) struct Pin<T>(pub(super) T);
+
+#[inline]
+#[target_feature(enable = "avx512f")]
+fn and(x: V, mask: i64) -> V {
+    _mm512_and_si512(x, _mm512_set1_epi64(mask))
+}
+
+/// Lane 0 of each number in all its lanes.
+#[inline]
+#[target_feature(enable = "avx512f")]
+pub(super) fn spread<const L: usize>(x: V) -> V {
+    if L == 4 {
+        _mm512_permutex_epi64::<0x00>(x)
+    } else {
+        _mm512_broadcastq_epi64(_mm512_castsi512_si128(x))
+    }
+}
+
+/// Each block to the lane below; zero into the top one.
+#[inline]
+#[target_feature(enable = "avx512f")]
+pub(super) fn down<const L: usize>(x: V) -> V {
+    if L == 4 {
+        _mm512_maskz_permutex_epi64::<0x39>(0x77, x)
+    } else {
+        _mm512_alignr_epi64::<1>(_mm512_setzero_si512(), x)
+    }
+}
+
+/// Each block to the lane above; zero into the lowest one.
+#[inline]
+#[target_feature(enable = "avx512f")]
+fn up<const L: usize>(x: V) -> V {
+    if L == 4 {
+        _mm512_maskz_permutex_epi64::<0x90>(0xEE, x)
+    } else {
+        _mm512_alignr_epi64::<7>(x, _mm512_setzero_si512())
+    }
+}
+
+/// The digits of a result whose columns begin at column C of the last block.
+#[inline]
+#[target_feature(enable = "avx512f")]
+pub(super) fn digits<const K: usize, const L: usize, const C: usize, const N: usize>(
+    l: &[V; N],
+    h: &[V; N],
+) -> [V; K] {
+    let low_lane: __mmask8 = if L == 4 { 0x11 } else { 0x01 };
+    let zero = _mm512_setzero_si512();
+    let mut t = [zero; K];
+    if C == K {
+        un10!(J < K {
+            let s = add(l[K + J], h[K + J]);
+            t[J] = add(down::<L>(l[J]), add(s, s));
+        });
+        t[0] = add(t[0], _mm512_maskz_srli_epi64::<51>(low_lane, l[C - 1]));
+    } else {
+        // The result starts at column C. The columns below it belong to the top of the block below,
+        // half a unit off; those from K + C on to the block above, twice.
+        un10!(J < K { t[J] = add(l[C + J], h[C + J]); });
+        un10!(J < C {
+            let d = down::<L>(l[J]);
+            t[K - C + J] = add(t[K - C + J], _mm512_srli_epi64::<1>(d));
+            t[K - C + J - 1] = add(t[K - C + J - 1], _mm512_slli_epi64::<51>(and(d, 1)));
+        });
+        un10!(J < K {
+            if J + C <= K {
+                let d = up::<L>(add(l[K + C + J], h[K + C + J]));
+                t[J] = add(t[J], add(d, d));
+            }
+        });
+        t[0] = add(t[0], _mm512_maskz_srli_epi64::<52>(low_lane, l[C - 1]));
+    }
+    carried::<K, L>(&t)
+}
+
+/// The columns t as digits: one carry from each block to the next, into its spare bit, then ripples
+/// inside the blocks. Exact for all columns below 2^63.
+#[inline]
+#[target_feature(enable = "avx512f")]
+fn carried<const K: usize, const L: usize>(t: &[V; K]) -> [V; K] {
+    let mut z = [_mm512_setzero_si512(); K];
+    z[0] = add(and(t[0], (1 << 52) - 1), up::<L>(_mm512_srli_epi64::<51>(t[K - 1])));
+    un10!(1 <= J < K {
+        let digit = and(t[J], if J + 1 == K { (1 << 51) - 1 } else { (1 << 52) - 1 });
+        let carry = _mm512_srli_epi64::<52>(t[J - 1]);
+        z[J] = add(add(digit, carry), _mm512_srli_epi64::<52>(z[J - 1]));
+    });
+    z
+}
