@@ -37,11 +37,6 @@ pub enum Error {
     },
     /// Stopped, or a wrong result.
     Measurement(tollgate_bench::Error),
-    /// The thread lost its core in every session.
-    Busy {
-        /// In every one of these.
-        session: String,
-    },
     /// Core cycles cannot be told on this machine.
     NoCycles,
     /// A record is not what it was given for.
@@ -87,11 +82,6 @@ impl fmt::Display for Error {
                 write!(f, "{session} did not go as it should ({why}): please report the case")
             }
             Self::Measurement(error) => error.fmt(f),
-            Self::Busy { session } => write!(
-                f,
-                "other programs took the core during every session of {session}: let the machine \
-                 become idle, and run again"
-            ),
             Self::NoCycles => f.write_str(
                 "core cycles cannot be told on this machine: measure on one with a time stamp \
                  counter (x86-64)",

@@ -51,7 +51,6 @@
 #![deny(unsafe_code)]
 
 mod calls;
-mod cpu_time;
 mod error;
 mod in_memory;
 mod libcrypto;

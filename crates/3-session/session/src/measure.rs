@@ -20,11 +20,6 @@ use crate::primitive::Primitive;
 use crate::records::{Context, Scribe};
 use crate::system::Replay;
 
-/// Sessions played before any counts, after another contender had the caches.
-const SETTLE: usize = 4;
-/// Sessions that count in a row.
-const BURST: usize = 8;
-
 /// What was measured of one session.
 pub(crate) struct Measured {
     pub(crate) session: Session,
@@ -97,8 +92,10 @@ pub fn measure(
     }
     for one in &prepared {
         contenders.push(Contender::new(one.session.to_string(), 1, || {
-            let costs = burst(&mut one.stage.borrow_mut()).map_err(keep)?;
-            one.costs.borrow_mut().extend(costs);
+            let mut stage = one.stage.borrow_mut();
+            // The first sessions find the caches as another contender left them.
+            stage.play().map_err(keep)?;
+            one.costs.borrow_mut().extend(stage.play().map_err(keep)?);
             Ok(())
         }));
     }
@@ -136,16 +133,6 @@ pub fn measure(
         records.extend(scribe.session(&measured)?);
     }
     Ok(records)
-}
-
-/// Plays sessions until caches are as warm as under load; the cost of those after that.
-fn burst(stage: &mut Stage<'_>) -> Result<Vec<Cost>, Error> {
-    for _ in 0..SETTLE {
-        stage.play()?;
-    }
-    let costs: Vec<Option<Cost>> =
-        (0..BURST).map(|_| stage.play()).collect::<Result<_, Error>>()?;
-    Ok(costs.into_iter().flatten().collect())
 }
 
 /// Core cycles per operation, without the time that neighbours had the core.
@@ -189,7 +176,7 @@ fn prepare<'w>(
     replays: &mut Vec<Replayed>,
 ) -> Result<Prepared<'w>, Error> {
     let mut stage = Stage::new(session, worker)?;
-    burst(&mut stage)?;
+    stage.play()?;
     let recorded = stage.record()?;
     let anatomy = Anatomy::of(session.protocol, &recorded).ok_or_else(|| Error::Session {
         session: session.to_string(),
@@ -219,7 +206,7 @@ fn primitives(prepared: &[Prepared<'_>]) -> Result<BTreeMap<Subject, (Primitive,
 
 impl Prepared<'_> {
     fn measured(self, replayed: &Replayed) -> Result<Measured, Error> {
-        let nothing = || Error::Busy { session: self.session.to_string() };
+        let nothing = || Error::Figure(format!("{}: no sample", self.session));
         let costs = self.costs.borrow();
         let lap = |lap: Lap| {
             let cycles: Vec<f64> = costs.iter().map(|cost| cost.laps[lap as usize]).collect();
