@@ -67,8 +67,9 @@ impl Form {
     /// Multiply instructions of one call of a Montgomery product of `k` words (digits or limbs):
     /// `k^2` products of words, `k^2` more to reduce, and one per word for the quotient digit.
     ///
-    /// VPMADD52: `4k^2 + k`, the quotient digits taking a low half only; in blocks `4k^2 / 8
-    /// + 1`, the digits themselves being the quotient digits but for the last. MUL and MULX: `2k^2 + k` for each number.
+    /// VPMADD52: `4k^2 + k`, the quotient digits taking a low half only; in blocks `4k^2 / 8 + 1`,
+    /// since the digits themselves are the quotient digits, but for the last. MUL and MULX: `2k^2 +
+    /// k` for each number.
     #[must_use]
     pub fn product(self, k: u32) -> Count {
         let k = u64::from(k);
