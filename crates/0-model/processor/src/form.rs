@@ -80,8 +80,9 @@ impl Form {
     /// Multiply instructions of one call of a Montgomery product of `k` words (digits or limbs):
     /// `k^2` products of words, `k^2` more to reduce, and one per word for the quotient digit.
     ///
-    /// VPMADD52: `4k^2 + k`, the quotient digits taking a low half only; in blocks `4k^2 / 8`, the
-    /// digits themselves being the quotient digits. MUL and MULX: `2k^2 + k` for each number.
+    /// VPMADD52: `4k^2 + k`, the quotient digits taking a low half only; in blocks `4k^2 / 8 + 1`,
+    /// since the digits themselves are the quotient digits, but for the last. MUL and MULX: `2k^2 +
+    /// k` for each number.
     #[must_use]
     pub fn product(self, k: u32) -> Count {
         let k = u64::from(k);
@@ -112,7 +113,7 @@ impl Form {
     /// A call with `full` products of two words and `low` products of which the low half counts.
     fn call(self, full: u64, low: u64) -> Count {
         Count(match self {
-            Self::Blocks52 => (2 * full).div_ceil(8),
+            Self::Blocks52 => (2 * full).div_ceil(8) + low.min(1),
             Self::Madd52 => 2 * full + low,
             Self::Mul | Self::Mulx => full + low,
             Self::Mul52 => u64::from(self.lanes()) * (full + low),
@@ -134,8 +135,8 @@ mod tests {
         // crypto_mb's unrolled product of 20 digits holds exactly these.
         assert_eq!(Form::Madd52.product(20), Count(1620));
         assert_eq!(Form::Madd52.square(20), Count(1240));
-        // two primes of 1024 bits in one set of registers
-        assert_eq!(Form::Blocks52.product(20) * 2, Count(400));
+        // two primes of 1024 bits share 400 and each its last quotient digit
+        assert_eq!(Form::Blocks52.product(20), Count(200 + 1));
     }
 
     #[test]

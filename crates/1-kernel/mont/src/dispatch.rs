@@ -320,7 +320,7 @@ impl Kernel for BlockKernel {
             // where the number stays in registers
             #[cfg(target_arch = "x86_64")]
             Self::Ifma(proof, _) if m.shape().tile() == 4 => {
-                ifma::window_blocks(z, squares, y, m, proof);
+                ifma::window_blocks(z, None, squares, y, m, proof);
             }
             _ => exp::window(self, z, squares, y, next, m, t),
         }

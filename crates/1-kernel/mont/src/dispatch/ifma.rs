@@ -76,18 +76,20 @@ pub(super) fn ams(z: &mut [Row], x: &[Row], m: &Modulus<Row>, t: &mut [Row], _pr
     tiled!(ams52_mb8_ifma, m.shape().tile(), (z, x, n, b1, k0, t));
 }
 
-/// z := z^{2^squares} * y / R^{2^squares}.
+/// z := x^{2^squares} * y / R^{2^squares}, x = z if not given.
 pub(super) fn window_blocks(
     z: &mut [Row],
+    x: Option<&[Row]>,
     squares: usize,
     y: &[Row],
     m: &Modulus<Row>,
     _proof: HaveIfma,
 ) {
-    let (z, y, k0) = (vectors_mut(z), vectors(y), vector(m.k0()));
+    let (z, x, y) = (vectors_mut(z), x.map(vectors), vectors(y));
+    let k0 = vector(m.k0());
     match m.shape().k() {
-        3 => proven!(window52_blocks_ifma::<3, 1>(z, squares, y, constants(m), k0)),
-        5 => proven!(window52_blocks_ifma::<5, 5>(z, squares, y, constants(m), k0)),
+        3 => proven!(window52_blocks_ifma::<3, 1>(z, x, squares, y, constants(m), k0)),
+        5 => proven!(window52_blocks_ifma::<5, 5>(z, x, squares, y, constants(m), k0)),
         k => unreachable!("no blocks of {k} digits for two numbers"),
     }
 }
@@ -95,8 +97,7 @@ pub(super) fn window_blocks(
 /// z := x * y / R.
 pub(super) fn amm_blocks(z: &mut [Row], x: &[Row], y: &[Row], m: &Modulus<Row>, proof: HaveIfma) {
     if m.shape().tile() == 4 {
-        z.copy_from_slice(x);
-        return window_blocks(z, 0, y, m, proof);
+        return window_blocks(z, Some(x), 0, y, m, proof);
     }
     let (z, rows, x, y, k0) = (vectors_mut(z), x, vectors(x), vectors(y), vector(m.k0()));
     match m.shape().k() {

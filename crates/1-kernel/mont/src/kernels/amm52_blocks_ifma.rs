@@ -176,19 +176,20 @@ pub(crate) fn amm52_blocks_ifma<const K: usize, const C: usize>(
     *z = product::<K, 8, C>(block(x, 0), rows, block(y, 0), c, k0);
 }
 
-/// Two numbers: z := z^{2^squares} * y / R^{2^squares}, in registers from end to end. (One product
-/// stands in the program, so that LLVM puts it in line.)
+/// Two numbers: z := x^{2^squares} * y / R^{2^squares}, in registers from end to end; without x, of
+/// the z that is there. (One product stands in the program, so that LLVM puts it in line.)
 #[inline(never)]
 #[target_feature(enable = "avx512f,avx512ifma")]
 pub(crate) fn window52_blocks_ifma<const K: usize, const C: usize>(
     z: &mut [V],
+    x: Option<&[V]>,
     squares: usize,
     y: &[V],
     c: &Constants<K>,
     k0: V,
 ) {
     let z: &mut [V; K] = z.first_chunk_mut().expect("a whole block");
-    let (mut power, y) = (*z, block::<K>(y, 0));
+    let (mut power, y) = (x.map_or(*z, |x| *block(x, 0)), block::<K>(y, 0));
     for i in 0..=squares {
         let factor = if i < squares { power } else { *y };
         power = product::<K, 4, C>(&power, &[], &factor, c, k0);
