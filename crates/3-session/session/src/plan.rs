@@ -91,16 +91,19 @@ impl Plan {
     }
 
     /// What the ladder asks: RSA-2048 and RSA-3072 under TLS 1.2 and 1.3 with the short
-    /// transaction, and for RSA-2048 under TLS 1.3 from no payload to [`LONG_BYTES`]; both engines.
+    /// transaction, for RSA-2048 also under TLS 1.2 with RSA key exchange, and under TLS 1.3 from
+    /// no payload to [`LONG_BYTES`]; both engines.
     #[must_use]
     pub fn ladder(total: Duration) -> Self {
         let [smaller, larger] = [2048, 3072].map(|bits| KeyKind::Rsa { bits });
         let engines = [Engine::OpenSsl, Engine::Tollgate];
         let protocols = [Protocol::Tls12X25519, Protocol::Tls13];
         let short = Self::product(&[smaller, larger], &protocols, &engines, &[SHORT_BYTES], total);
+        let history =
+            Self::product(&[smaller], &[Protocol::Tls12Rsa], &engines, &[SHORT_BYTES], total);
         let sweep = [0, 1024, 4096, 35_840, 71_680, LONG_BYTES];
         let sweep = Self::product(&[smaller], &[Protocol::Tls13], &engines, &sweep, total);
-        Self { sessions: [short.sessions, sweep.sessions].concat(), total }
+        Self { sessions: [short.sessions, history.sessions, sweep.sessions].concat(), total }
     }
 
     /// Whether the plan can be carried out.
@@ -143,7 +146,7 @@ mod tests {
         let plan = Plan::ladder(Duration::from_secs(1));
         let subject = plan.sessions[1].subject().expect("well spelled").to_string();
         assert_eq!(subject, "session/rsa-2048/tls12-x25519?by=tollgate&bytes=14336");
-        assert_eq!(plan.sessions.len(), 8 + 12);
+        assert_eq!(plan.sessions.len(), 8 + 2 + 12);
         plan.check().expect("the ladder's own plan");
     }
 
