@@ -47,12 +47,12 @@ impl Workspace {
             limbs: Runner::new(limbs),
             lanes: Runner::new(lanes),
             keys: Lanes::new(),
-            lanes_from: lanes.pays_from().unwrap_or(usize::MAX),
+            lanes_from: lanes.pays_from(limbs).unwrap_or(usize::MAX),
         }
     }
 
     /// Runs requests of one size in lanes when at least `requests` of them are at hand, one by one
-    /// otherwise. The default is what pays with the kernels chosen: 2 with IFMA, never without.
+    /// otherwise. The default is what pays with the kernels chosen: 6 with IFMA, never without.
     #[must_use]
     pub fn lanes_from(mut self, requests: usize) -> Self {
         self.lanes_from = requests;

@@ -27,7 +27,7 @@ pub(crate) fn contenders(job: &Job, batch: u32) -> Result<Vec<Contender>, Stop> 
     if batch > 1 {
         let together = Workspace::new().map_err(Stop::from_error)?;
         let count = usize::try_from(batch).expect("at most 1024");
-        let kernel = match together.lane_kernel().pays_from() {
+        let kernel = match together.lane_kernel().pays_from(together.limb_kernel()) {
             Some(from) if count >= from => Family::Lanes(together.lane_kernel()),
             _ => single_kernel(&together, job),
         };
