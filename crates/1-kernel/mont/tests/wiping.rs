@@ -3,8 +3,9 @@
 
 #![allow(clippy::unwrap_used, reason = "tests")]
 
-use std::alloc::{GlobalAlloc, Layout, System};
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
+use core::alloc::{GlobalAlloc, Layout};
+use core::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
+use std::alloc::System;
 
 use tollgate_mont::{Blocks, Digit, Modulus, Pair, Row, Scalar, Shape};
 
