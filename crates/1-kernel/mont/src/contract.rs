@@ -95,7 +95,8 @@ pub trait Kernel: Copy + core::fmt::Debug {
     /// # Panics
     ///
     /// If z has not K words, e fewer than `bits` bits, t fewer than [`exp_words`](Self::exp_words),
-    /// or `bits` is 0.
+    /// or `bits` is 0. For moduli in lane blocks: a [`LimbKernel`](crate::LimbKernel) takes them in
+    /// limbs.
     fn exp(
         self,
         m: &Modulus<Self::Word>,
@@ -131,7 +132,7 @@ pub trait Kernel: Copy + core::fmt::Debug {
     /// # Panics
     ///
     /// If z or x have not K words, e is even in some lane, or t has fewer words than
-    /// [`exp_words`](Self::exp_words) of 1 bit.
+    /// [`exp_words`](Self::exp_words) of 1 bit. For moduli in lane blocks, as [`exp`](Self::exp).
     fn exp_vartime(
         self,
         m: &Modulus<Self::Word>,

@@ -120,6 +120,13 @@ fn check_words(shape: Shape, z: usize, x: usize, y: usize) {
     assert!(z == k && x == k && y == k, "z, x, y have {z}, {x}, {y} words; the modulus has {k}");
 }
 
+/// What exponentiations in blocks rely on, since they fill up what is too short: z of K limbs, an
+/// exponent of `bits` bits.
+fn check_exp(shape: Shape, bits: usize, e: &[u64], z: &[u64]) {
+    assert!(z.len() == shape.k(), "z has {} words; the modulus has {}", z.len(), shape.k());
+    assert!(e.len() * 64 >= bits, "the exponent has fewer than {bits} bits");
+}
+
 fn check_table<W>(z: &[W], table: &[W]) {
     assert!(!z.is_empty() && table.len().is_multiple_of(z.len()), "a table has whole entries");
 }
@@ -219,6 +226,7 @@ impl Kernel for LimbKernel {
     ) {
         match (self, m.blocks()) {
             (Self::Blocks(kernel), Some(set)) => {
+                check_exp(m.shape(), bits, e, z);
                 blocks::exp(kernel, [set], bits, x, &mut [Number { e, m, z }], rows(t));
             }
             _ => exp::plain(self, [m], bits, x, [e], [z], t),
@@ -239,6 +247,8 @@ impl Kernel for LimbKernel {
         let Self::Blocks(kernel) = self else {
             return exp::plain(self, [p, q], bits, x, [e_p, e_q], [z_p, z_q], t);
         };
+        check_exp(p.shape(), bits, e_p, z_p);
+        check_exp(q.shape(), bits, e_q, z_q);
         let mut numbers = [Number { e: e_p, m: p, z: z_p }, Number { e: e_q, m: q, z: z_q }];
         match (pair.blocks(), p.blocks(), q.blocks()) {
             (Some(both), ..) => blocks::exp(kernel, [both], bits, x, &mut numbers, rows(t)),
@@ -253,6 +263,7 @@ impl Kernel for LimbKernel {
     fn exp_vartime(self, m: &Modulus<u64>, x: &[u64], e: &[u64], z: &mut [u64], t: &mut [u64]) {
         match (self, m.blocks()) {
             (Self::Blocks(kernel), Some(set)) => {
+                check_words(m.shape(), z.len(), x.len(), z.len());
                 blocks::exp_vartime(kernel, set, m, x, e, z, rows(t));
             }
             _ => exp::plain_vartime(self, m, x, e, z, t),

@@ -52,6 +52,7 @@ pub(crate) fn plain<K: Kernel, const S: usize>(
     z: [&mut [K::Word]; S],
     t: &mut [K::Word],
 ) {
+    m.iter().for_each(|m| assert_plain(m.shape()));
     let (mut z, part) = (z, t.len() / S);
     let (mut parts, mut i) = (t.chunks_exact_mut(part), 0);
     let streams = z.each_mut().map(|z| {
@@ -64,6 +65,12 @@ pub(crate) fn plain<K: Kernel, const S: usize>(
     for (z, m) in z.into_iter().zip(m) {
         leave(kernel, z, m, t);
     }
+}
+
+/// Asserts that a lane is a number, as the sums and the last subtractions here take it.
+fn assert_plain(shape: Shape) {
+    let plain = shape.r_bits() == shape.k() * shape.radix_bits();
+    assert!(plain, "numbers in lane blocks come and go by way of `LimbKernel`");
 }
 
 /// z := x in Montgomery form mod m, z < m, for x of up to 2K words: x = `x_1` R + `x_0`.
@@ -261,6 +268,7 @@ pub(crate) fn plain_vartime<K: Kernel>(
     z: &mut [K::Word],
     t: &mut [K::Word],
 ) {
+    assert_plain(m.shape());
     let lanes = || 0..K::Word::LANES;
     let bit = |i: usize| e[i / 64].zip(e[i / 64], |e, _| e >> (i % 64) & 1);
     let all = |i: usize| lanes().all(|l| bit(i).lane(l) == 1);

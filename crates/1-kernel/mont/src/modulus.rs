@@ -261,9 +261,12 @@ impl Modulus<Row> {
 
     /// m in lane blocks, as each of the numbers that lie side by side; elsewhere it has `k` limbs.
     fn in_blocks(blocks: Blocks, m: &[u64], k: usize, field: &mut Field<'_>) -> Self {
+        let pack_into = |rows: &mut [Row], x: &[u64]| {
+            (0..blocks.numbers()).for_each(|number| blocks.pack(rows, number, x));
+        };
         let pack = |x: &[u64]| {
             let mut rows = vec![Row::default(); blocks.k()];
-            (0..blocks.numbers()).for_each(|number| blocks.pack(&mut rows, number, x));
+            pack_into(&mut rows, x);
             rows
         };
         let constants = field.constants(blocks.r_bits(), blocks.bits_max());
@@ -271,7 +274,11 @@ impl Modulus<Row> {
         let to_limbs = pack(&to_limbs);
         let [one, rr, upper] = constants.map(|x| pack(&x));
         let b1 = field.fold(&[1], 52);
-        let fold = [pack(&b1), pack(&field.fold(&b1, 52)), pack(m)].concat();
+        let mut fold = vec![Row::default(); 3 * blocks.k()];
+        let b2 = field.fold(&b1, 52);
+        for (rows, x) in fold.chunks_exact_mut(blocks.k()).zip([&b1[..], &b2, m]) {
+            pack_into(rows, x);
+        }
         let (m, unit, shape) = (pack(m), pack(&[1]), Shape::blocks(blocks));
         let k0 = Row::splat(Digit::from_bits(field.k0).bits());
         Self { shape, bits: field.bits, m, one, rr, upper, fold, unit, to_limbs, k0, blocks: None }

@@ -126,6 +126,10 @@ mod tests {
             assert!(limbs.modulus_bits_max() <= 64 * limbs.k);
             assert!(digits.modulus_bits_max() + SLACK_BITS <= 52 * digits.k);
             assert!(digits.k <= K_MAX);
+            if let Some(blocks) = Blocks::of_limbs(limbs).filter(|blocks| blocks.numbers() == 1) {
+                // x, y and their product in lane blocks, wherever in memory a row begins
+                assert!(limbs.scratch_words >= 3 * 8 * blocks.k() + 7, "{bits} bits");
+            }
         }
     }
 }

@@ -249,7 +249,16 @@ fn a_lane_does_not_depend_on_its_neighbours() {
 }
 
 fn selects<K: Kernel>(kernel: K) {
-    for (entries, k) in [(2, 3), (16, 10), (32, 20), (5, 1), (35, 4)] {
+    selects_of(kernel, &[(2, 3), (16, 10), (32, 20), (5, 1), (35, 4)]);
+}
+
+/// Every length of a number, tables of even and of odd size.
+fn selects_in_blocks(kernel: BlockKernel) {
+    selects_of(kernel, &[(16, 3), (32, 4), (5, 5), (4, 8), (1, 8), (35, 10)]);
+}
+
+fn selects_of<K: Kernel>(kernel: K, sizes: &[(usize, usize)]) {
+    for &(entries, k) in sizes {
         let word = |i: usize| {
             let mut w = K::Word::default();
             (0..K::Word::LANES).for_each(|l| w.set_lane(l, (100 * i + l) as u64));
@@ -280,6 +289,18 @@ fn selects<K: Kernel>(kernel: K) {
 fn selects_are_right() {
     LimbKernel::all().into_iter().for_each(selects);
     LaneKernel::all().into_iter().for_each(selects);
+    BlockKernel::all().into_iter().for_each(selects_in_blocks);
+}
+
+/// The same numbers with spare bits in use, as sums and results have them: one less in a block is
+/// 2^51 more in the last digit of the block below.
+fn borrow_spare_bits(rng: &mut fastrand::Rng, blocks: Blocks, rows: &mut [Row]) {
+    for lane in 1..LANES {
+        if lane % blocks.lanes() != 0 && rows[0].0[lane] != 0 && rng.bool() {
+            rows[0].0[lane] -= 1;
+            rows[blocks.k() - 1].0[lane - 1] += 1 << 51;
+        }
+    }
 }
 
 /// Products of numbers in lane blocks; returns how many were judged.
@@ -310,6 +331,7 @@ fn block_products(kernel: BlockKernel, bits: usize, rounds: usize, seed: u64) ->
                 for (i, x) in x.iter().enumerate() {
                     blocks.pack(&mut rows, i, &x.to_u64_digits());
                 }
+                borrow_spare_bits(&mut rng, blocks, &mut rows);
                 for row in &mut rows {
                     row.0.iter_mut().for_each(|digit| *digit |= rng.u64(..) << 52);
                 }
@@ -425,5 +447,106 @@ fn exponentiations_are_right() {
     for (bits, e_bits) in sizes {
         LimbKernel::all().into_iter().for_each(|k| exponentiation(k, bits, e_bits));
         LaneKernel::all().into_iter().for_each(|k| exponentiation(k, bits, e_bits));
+    }
+}
+
+/// Primes of different sizes, either one the longer; x as large as the contract allows.
+fn exponentiation_of_unlike_moduli(kernel: LimbKernel, p_bits: usize, q_bits: usize) {
+    let mut rng = fastrand::Rng::with_seed((p_bits * 8191 + q_bits) as u64);
+    let shape = Shape::limbs(p_bits.max(q_bits));
+    let (k, e_bits, name) = (shape.k(), 9, kernel.name());
+    let mut t = vec![5; kernel.exp_words(shape, e_bits)];
+    for kind in [1, 3, 4, 5] {
+        let (p, q) = (modulus(&mut rng, p_bits, kind), modulus(&mut rng, q_bits, kind));
+        let load = |m: &BigUint| LimbKernel::load(shape, core::slice::from_ref(m));
+        let pair = Pair::new(load(&p), load(&q));
+        let r = BigUint::from(1u8) << (64 * k);
+        let e = [rng.u64(..) >> (64 - e_bits), rng.u64(..) >> (64 - e_bits)];
+        for x in [&r * &r - 1u8, (&r * &r - 1u8) / &p * &p, &q - 1u8, &p * &q - 1u8] {
+            let (mut z_p, mut z_q) = (vec![6; k], vec![6; k]);
+            let (xs, es) = (limbs(&x, 2 * k), e.map(|e| [e]));
+            kernel.exp_pair(&pair, e_bits, &xs, [&es[0], &es[1]], [&mut z_p, &mut z_q], &mut t);
+            for (z, e, m) in [(&z_p, e[0], &p), (&z_q, e[1], &q)] {
+                assert_eq!(number(z), x.modpow(&e.into(), m), "{name}: {p_bits}, {q_bits} bits");
+            }
+            let x = x % &r; // any number of limbs, not only one below the modulus
+            kernel.exp_vartime(pair.q(), &limbs(&x, k), &[65_537], &mut z_q, &mut t);
+            assert_eq!(number(&z_q), x.modpow(&65_537u32.into(), &q), "{name}: {q_bits} bits");
+        }
+    }
+}
+
+#[test]
+fn moduli_of_a_pair_may_differ_in_size() {
+    for (long, short) in [
+        (256, 255),
+        (512, 2), // a modulus of 3
+        (512, 40),
+        (521, 512),
+        (1024, 513),
+        (1040, 520),
+        (1537, 1000),
+        (2048, 32),
+        (2049, 2047),
+        (3072, 1536),
+        (4096, 33),
+        (4096, 4095),
+    ] {
+        for kernel in LimbKernel::all() {
+            exponentiation_of_unlike_moduli(kernel, long, short);
+            exponentiation_of_unlike_moduli(kernel, short, long);
+        }
+    }
+}
+
+/// What a kernel that exponentiates in blocks must refuse, since it does not read all of it.
+fn exp_with(kernel: LimbKernel, z: usize, e: usize, t: usize) {
+    let shape = Shape::limbs(512);
+    let m = LimbKernel::load(shape, &[modulus(&mut fastrand::Rng::with_seed(1), 512, 5)]);
+    let (mut z, mut t) = (vec![0; z], vec![0; kernel.exp_words(shape, 512) - t]);
+    kernel.exp(&m, 512, &[3; 8], &vec![1; e], &mut z, &mut t);
+}
+
+#[test]
+fn wrong_lengths_are_refused_by_every_kernel() {
+    for kernel in LimbKernel::all() {
+        exp_with(kernel, 8, 8, 0);
+        for (what, z, e) in [("z", 7, 8), ("z", 9, 8), ("e", 8, 7)] {
+            let refused = std::panic::catch_unwind(|| exp_with(kernel, z, e, 0));
+            assert!(refused.is_err(), "{}: {what} of a wrong length was taken", kernel.name());
+        }
+        let vartime = |x: usize, z: usize| {
+            let m = LimbKernel::load(Shape::limbs(512), &[BigUint::from(65_537u32)]);
+            let mut t = vec![0; kernel.exp_words(m.shape(), 1)];
+            kernel.exp_vartime(&m, &vec![1; x], &[3], &mut vec![0; z], &mut t);
+        };
+        vartime(8, 8);
+        for (x, z) in [(7, 8), (9, 8), (8, 7), (8, 9)] {
+            let refused = std::panic::catch_unwind(|| vartime(x, z));
+            assert!(refused.is_err(), "{}: x of {x} limbs, z of {z}", kernel.name());
+        }
+    }
+}
+
+#[test]
+fn kernels_of_blocks_refuse_exponentiations() {
+    let pair = [65_537u32, 257].map(|m| LimbKernel::load(Shape::limbs(512), &[m.into()]));
+    let [p, q] = pair;
+    let pair = Pair::new(p, q);
+    let set = pair.blocks().unwrap();
+    for kernel in BlockKernel::all() {
+        let (x, e) = (vec![Row::splat(3); set.k()], [Row::splat(3)]);
+        let run = |vartime: bool| {
+            let mut z = x.clone();
+            let mut t = vec![Row::default(); kernel.exp_words(set.shape(), 2)];
+            if vartime {
+                kernel.exp_vartime(set, &x, &e, &mut z, &mut t);
+            } else {
+                kernel.exp(set, 2, &x, &e, &mut z, &mut t);
+            }
+        };
+        for vartime in [false, true] {
+            assert!(std::panic::catch_unwind(|| run(vartime)).is_err(), "a wrong power");
+        }
     }
 }

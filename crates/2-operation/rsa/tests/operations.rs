@@ -2,14 +2,16 @@
 
 #![allow(clippy::unwrap_used, reason = "tests")]
 
+use openssl::bn::{BigNum, BigNumContext, BigNumRef};
 use openssl::pkey::{PKey, Private};
 use openssl::rsa::Padding;
 use tollgate_mont::{Kernel, LaneKernel, LimbKernel};
 use tollgate_rsa::{
-    Error, Hash, Misuse, PrivateKey, PrivateRequest, PublicRequest, Rejected, Salt, VerifyRequest,
-    Workspace, private_batch, private_full_batch, public_batch, sign_pkcs1v15_batch,
+    Error, Hash, KeyParts, Misuse, PrivateKey, PrivateRequest, PublicRequest, Rejected, Salt,
+    VerifyRequest, Workspace, private_batch, private_full_batch, public_batch, sign_pkcs1v15_batch,
     verify_pkcs1v15_batch,
 };
+use zeroize::Zeroizing;
 
 /// Each good key of `vectors/keys`, in the order of their size.
 const KEYS: [(usize, &str); 8] = [
@@ -79,6 +81,64 @@ fn private_and_public_operations_agree_with_openssl() {
                 assert!(outputs[..8 - round] == inputs[..8 - round], "{name} {bits}, public lanes");
                 key.public().public(&mut workspace, &mut single).unwrap();
                 assert_eq!(single, inputs[0], "{name} {bits}, public");
+            }
+        }
+    }
+}
+
+/// A key of two primes of these sizes, by OpenSSL's arithmetic; p comes first whichever is larger.
+fn key_of(p_bits: i32, q_bits: i32, e: &BigNum) -> KeyParts {
+    let mut ctx = BigNumContext::new().unwrap();
+    let one = BigNum::from_u32(1).unwrap();
+    loop {
+        let [(p, p_1), (q, q_1)] = [p_bits, q_bits].map(|bits| {
+            let mut p = BigNum::new().unwrap();
+            p.generate_prime(bits, false, None, None).unwrap();
+            let p_1 = &p - &one;
+            (p, p_1)
+        });
+        let mut invert = |x: &BigNumRef, m: &BigNumRef| {
+            let mut z = BigNum::new().unwrap();
+            z.mod_inverse(x, m, &mut ctx).map(|()| Zeroizing::new(z.to_vec()))
+        };
+        let d = (invert(e, &(&p_1 * &q_1)), invert(e, &p_1), invert(e, &q_1));
+        if let (Ok(d), Ok(d_p), Ok(d_q)) = d {
+            let q_inv = invert(&q, &p).unwrap();
+            let (n, e) = ((&p * &q).to_vec(), e.to_vec());
+            let (p, q) = (Zeroizing::new(p.to_vec()), Zeroizing::new(q.to_vec()));
+            return KeyParts { n, e, d, p, q, d_p, d_q, q_inv };
+        }
+    }
+}
+
+#[test]
+fn primes_of_any_sizes_in_any_order_and_long_exponents_agree_with_openssl() {
+    let mut rng = fastrand::Rng::with_seed(8);
+    let mut ctx = BigNumContext::new().unwrap();
+    // of the first layout of lane blocks to the third, and of one that only one prime fills
+    for (p_bits, q_bits) in
+        [(256, 257), (300, 513), (513, 300), (519, 521), (400, 1030), (1030, 560)]
+    {
+        for e in ["3", "65537", "18446744073709551629"] {
+            let e = BigNum::from_dec_str(e).unwrap();
+            let parts = key_of(p_bits, q_bits, &e);
+            let key = PrivateKey::from_parts(&parts).unwrap();
+            let input = below(&mut rng, key.size());
+            let (mut expected, [c, d, n]) = (BigNum::new().unwrap(), {
+                [&input, &*parts.d, &parts.n].map(|x| BigNum::from_slice(x).unwrap())
+            });
+            expected.mod_exp(&c, &d, &n, &mut ctx).unwrap();
+            for (name, mut workspace) in workspaces() {
+                let mut output = input.clone();
+                for _ in 0..2 {
+                    // with a fresh pair and with one that moved on
+                    output.copy_from_slice(&input);
+                    key.private(&mut workspace, &mut output).unwrap();
+                    let found = BigNum::from_slice(&output).unwrap();
+                    assert_eq!(found, expected, "{name}: {p_bits}, {q_bits} bits, e = {e}");
+                }
+                key.public().public(&mut workspace, &mut output).unwrap();
+                assert_eq!(output, input, "{name}: {p_bits}, {q_bits} bits, e = {e}");
             }
         }
     }

@@ -71,19 +71,13 @@ pub(super) fn digits<const K: usize, const L: usize, const C: usize, const N: us
         });
         t[0] = add(t[0], _mm512_maskz_srli_epi64::<51>(low_lane, l[C - 1]));
     } else {
-        // The result starts at column C. The columns below it belong to the top of the block below,
-        // half a unit off; those from K + C on to the block above, twice.
+        // The result starts at column C and ends at K + C - 1: no row of the last block reaches
+        // further. The columns below it belong to the top of the block below, half a unit off.
         un10!(J < K { t[J] = add(l[C + J], h[C + J]); });
         un10!(J < C {
             let d = down::<L>(l[J]);
             t[K - C + J] = add(t[K - C + J], _mm512_srli_epi64::<1>(d));
             t[K - C + J - 1] = add(t[K - C + J - 1], _mm512_slli_epi64::<51>(and(d, 1)));
-        });
-        un10!(J < K {
-            if J + C <= K {
-                let d = up::<L>(add(l[K + C + J], h[K + C + J]));
-                t[J] = add(t[J], add(d, d));
-            }
         });
         t[0] = add(t[0], _mm512_maskz_srli_epi64::<52>(low_lane, l[C - 1]));
     }
