@@ -117,7 +117,7 @@ fn real_server(options: &Options) -> Result<Vec<Bench>, Stop> {
     let of_bytes = |bytes: &u64| {
         let line = [
             ["bench", "--rounds"],
-            ["3", "--seconds"],
+            ["4", "--seconds"],
             ["1", "--key"],
             [&keys.join(","), "--protocol"],
             [&protocols.join(","), "--bytes"],

@@ -28,6 +28,9 @@ const PROTOCOLS: [&str; 4] = ["tls13", "tls12-x25519", "tls12-p256", "tls12-rsa"
 const KEY: &str = "rsa-2048";
 const SIZE: &str = "14336";
 
+/// In place of a key: what sessions are predicted from, and no session.
+const PRIMITIVE: &str = "primitive";
+
 /// One session: the parts that a prediction or a paper gives, and what was measured.
 #[derive(Clone, Debug)]
 pub(crate) struct Session<'a> {
@@ -78,7 +81,9 @@ pub(crate) fn sessions(records: &[Record], published: bool) -> Vec<Session<'_>> 
     let shelf = Shelf(records);
     let takes = |record: &Record| {
         let of = Origin::of(record);
-        record.subject.segments().next() == Some("session")
+        let mut segments = record.subject.segments();
+        segments.next() == Some("session")
+            && segments.next() != Some(PRIMITIVE)
             && record.quantity.as_str() == CYCLES_PER_SESSION
             && record.unit == Unit::Cycles
             && record.subject.parameter(MESSAGE).is_none()

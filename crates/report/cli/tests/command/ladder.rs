@@ -118,6 +118,10 @@ fn a_session_is_the_sum_of_its_parts() {
     let output = run(&[&line[..], &["--seconds", "1", "--json", words(&json)]].concat());
     let stdout = String::from_utf8(output.stdout).unwrap();
     assert_eq!(output.status.code(), Some(0), "{stdout}");
+    assert!(
+        stdout.contains("RSA-2048") && !stdout.to_lowercase().contains("primitive"),
+        "{stdout}"
+    );
     let found = records(&json);
     for by in ["openssl", "tollgate"] {
         let session = format!("session/rsa-2048/tls13?by={by}&bytes=14336");
@@ -132,6 +136,16 @@ fn a_session_is_the_sum_of_its_parts() {
         assert!((sum / total.estimate.point() - 1.0).abs() < 1e-9, "{sum} {total:?}");
         assert!(matches!(&total.kind, Kind::Predicted { by, .. } if by == "3-session"));
     }
+    // With the real server the measured total stands beside, unless the machine is too busy.
+    let line = ["session", "--key", "rsa-2048", "--protocol", "tls12-rsa", "--bytes", "0"];
+    let output = run(&[&line[..], &["--seconds", "0.5", "--json", words(&json)]].concat());
+    let stdout = String::from_utf8(output.stdout).unwrap();
+    assert_eq!(output.status.code(), Some(0), "{stdout}");
+    let is_measured = |record: &Record| {
+        let subject = record.subject.to_string();
+        record.kind == Kind::Measured && subject == "session/rsa-2048/tls12-rsa?by=tollgate&bytes=0"
+    };
+    assert!(records(&json).iter().any(is_measured) || stdout.contains("INVALID"), "{stdout}");
     refused(&run(&["session", "--key", "rsa-1024"]), "rsa-2048");
     refused(&run(&["session", "--bytes", "99999999", "--parts-only"]), "1048576");
 }
