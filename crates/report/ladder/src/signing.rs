@@ -95,7 +95,9 @@ impl<'a> Signing<'a> {
     }
 
     fn first(self) -> Option<&'a Record> {
-        self.0.iter().find(|record| record.kind == Kind::Measured)
+        self.0.iter().find(|record| {
+            record.kind == Kind::Measured && record.subject.segments().next() == Some("operation")
+        })
     }
 
     fn measured(self, subject: &Subject, quantity: &str, unit: Unit) -> Option<&'a Estimate> {
