@@ -13,19 +13,20 @@ use crate::shelf::Origin::{Measured, Predicted};
 use crate::shelf::{MISSING, Shelf, ratio};
 use crate::text::wrapped;
 
-const COLUMNS: [Column; 8] = [
-    Column::words("server", 30),
+const COLUMNS: [Column; 9] = [
+    Column::words("server", 24),
     Column::figures("sess/s", 6),
-    Column::figures("95 % interval", 14),
+    Column::figures("95 % interval", 13),
     Column::figures("pred.", 6),
     Column::figures("CPU", 7),
+    Column::figures("client", 7),
     Column::figures("p50", 7),
     Column::figures("p90", 7),
     Column::figures("p99", 7),
 ];
 
-/// Every measured server: sessions per second with interval and prediction, CPU time for each
-/// session, time of a handshake; below, the ratios and what was doubtful.
+/// Every measured server: sessions per second with interval and prediction, CPU time of server and
+/// client for each session, time of a handshake; below, the ratios and what was doubtful.
 #[must_use]
 pub fn table(records: &[Record]) -> String {
     let shelf = Shelf(records);
@@ -45,7 +46,8 @@ pub fn table(records: &[Record]) -> String {
     let mut text = grid(&COLUMNS, rows);
     text += &wrapped(
         "sess/s: sessions per second; pred.: as rung 3 predicts them; CPU: of the server for one \
-         session; p50, p90, p99: from connect to the confirmed handshake",
+         session; client: CPU of the load generator for one; p50, p90, p99: from connect to the \
+         confirmed handshake",
     );
     text.extend(ratios(records).iter().map(|line| wrapped(line)));
     text.extend(doubts(records).iter().map(|line| wrapped(line)));
@@ -76,6 +78,7 @@ fn cells(shelf: Shelf<'_>, subject: &Subject) -> Vec<String> {
         interval,
         figure::of(of(Predicted, word::SESSIONS_PER_S, Unit::PerSecond)),
         time(word::SERVER_CPU_NS_PER_SESSION),
+        time(word::CLIENT_CPU_NS_PER_SESSION),
         time(word::HANDSHAKE_NS_P50),
         time(word::HANDSHAKE_NS_P90),
         time(word::HANDSHAKE_NS_P99),
