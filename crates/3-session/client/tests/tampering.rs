@@ -34,6 +34,9 @@ enum Change {
 impl Change {
     fn apply(&self, bytes: &mut Vec<u8>) {
         let all = records(bytes);
+        if all.is_empty() {
+            return; // the change before this one has left no whole record
+        }
         let record = |index: &Index| all[index.index(all.len())].clone();
         match self {
             Self::Cut(at) => bytes.truncate(at.index(bytes.len())),
