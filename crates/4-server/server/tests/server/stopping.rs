@@ -2,7 +2,7 @@
 
 use core::time::Duration;
 use std::fs;
-use std::io::{BufReader, Read as _, Write as _};
+use std::io::{self, BufReader, ErrorKind, Read, Write};
 use std::net::TcpStream;
 use std::sync::{Arc, Mutex};
 use std::thread;
@@ -40,6 +40,28 @@ fn a_download_under_way_is_finished() {
     assert!(lengths.contains(&(LONG as u64, true)) && lengths.contains(&(1, true)), "{lengths:?}");
 }
 
+/// A socket that reads nothing before it is told to, however fast the other end answers.
+struct Deaf {
+    socket: TcpStream,
+    hears: bool,
+}
+
+impl Read for Deaf {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        if self.hears { self.socket.read(buffer) } else { Err(ErrorKind::WouldBlock.into()) }
+    }
+}
+
+impl Write for Deaf {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.socket.write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.socket.flush()
+    }
+}
+
 /// A client that was in the middle of its handshake, and then wants nothing.
 #[test]
 fn a_handshake_under_way_is_finished_and_not_waited_for() {
@@ -47,14 +69,13 @@ fn a_handshake_under_way_is_finished_and_not_waited_for() {
     let address = rig.running.addr();
     let mut context = SslContext::builder(SslMethod::tls_client()).unwrap();
     context.set_verify(SslVerifyMode::NONE);
-    let socket = rig::tcp(address);
-    socket.set_nonblocking(true).unwrap();
+    let socket = Deaf { socket: rig::tcp(address), hears: false };
     let mut client = SslStream::new(Ssl::new(&context.build()).unwrap(), socket).unwrap();
     assert!(client.connect().is_err(), "it has only said hello");
     rig::eventually("it is there", || rig.running.counters().connections_open == 1);
     let stopping = thread::spawn(move || rig.finish());
     rig::eventually("no new connections", || TcpStream::connect(address).is_err());
-    client.get_ref().set_nonblocking(false).unwrap();
+    client.get_mut().hears = true;
     client.connect().unwrap();
     assert_eq!(client.read(&mut [0]).unwrap(), 0, "closed as TLS wants it");
     drop(client);
