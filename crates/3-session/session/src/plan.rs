@@ -9,6 +9,7 @@ use tollgate_record::{BadSubject, Subject};
 use tollgate_server::{BODY_BYTES_MAX, Engine, KeyKind};
 
 use crate::error::Error;
+use crate::primitive::path;
 
 /// The payload of the short transaction, in bytes \[HP01\].
 pub const SHORT_BYTES: u64 = 14_336;
@@ -41,8 +42,8 @@ impl Session {
     /// Where the cost of its system calls stands: whoever signs, they are the same.
     pub(crate) fn system_subject(&self) -> Result<Subject, BadSubject> {
         let (key, protocol) = (self.key, self.protocol.word());
-        let path: Subject = format!("session/primitive/system/{key}/{protocol}").parse()?;
-        path.with(word::BYTES, self.bytes)
+        let subject: Subject = path(&format!("system/{key}/{protocol}")).parse()?;
+        subject.with(word::BYTES, self.bytes)
     }
 
     /// The same path and parameters below another beginning.

@@ -68,20 +68,19 @@ impl Primitive {
 
     /// Under which subject its figure stands. What depends on key or engine says so.
     pub(crate) fn subject(self, session: &Session) -> Result<Subject, BadSubject> {
-        let subject: Subject = match self {
-            Self::Rsa(operation) => {
-                format!("session/primitive/{}/{operation}", session.key).parse()?
-            }
-            Self::Generate(group) => format!("session/primitive/{group}/generate").parse()?,
-            Self::Agree(group) => format!("session/primitive/{group}/agree").parse()?,
-            Self::Prf(_) => "session/primitive/tls12-prf".parse()?,
-            Self::Extract => "session/primitive/hkdf-extract".parse()?,
-            Self::Expand => "session/primitive/hkdf-expand".parse()?,
-            Self::Hash(_) => "session/primitive/sha-256".parse()?,
-            Self::RecordKey => "session/primitive/aes-128-gcm/key".parse()?,
-            Self::Seal(_) => "session/primitive/aes-128-gcm/seal".parse()?,
-            Self::Open(_) => "session/primitive/aes-128-gcm/open".parse()?,
+        let name = match self {
+            Self::Rsa(operation) => format!("{}/{operation}", session.key),
+            Self::Generate(group) => format!("{group}/generate"),
+            Self::Agree(group) => format!("{group}/agree"),
+            Self::Prf(_) => "tls12-prf".to_owned(),
+            Self::Extract => "hkdf-extract".to_owned(),
+            Self::Expand => "hkdf-expand".to_owned(),
+            Self::Hash(_) => "sha-256".to_owned(),
+            Self::RecordKey => "aes-128-gcm/key".to_owned(),
+            Self::Seal(_) => "aes-128-gcm/seal".to_owned(),
+            Self::Open(_) => "aes-128-gcm/open".to_owned(),
         };
+        let subject: Subject = path(&name).parse()?;
         match self {
             Self::Rsa(_) | Self::Generate(_) | Self::Agree(_) => {
                 subject.with(word::BY, session.engine)
@@ -92,6 +91,11 @@ impl Primitive {
             Self::Extract | Self::Expand | Self::RecordKey => Ok(subject),
         }
     }
+}
+
+/// Where the figure of what sessions are made of stands: `session/primitive/x25519/agree`.
+pub(crate) fn path(name: &str) -> String {
+    format!("session/{}/{name}", word::PRIMITIVE)
 }
 
 impl fmt::Display for PrivateOperation {

@@ -11,7 +11,7 @@ use crate::measure::Measured;
 use crate::need::Need;
 use crate::pipe::{LAPS, Lap};
 use crate::plan::Session;
-use crate::primitive::Primitive;
+use crate::primitive::{Primitive, path};
 use crate::sum::sum;
 
 /// What all records of a sitting share: machine, versions, commit, conditions.
@@ -215,11 +215,11 @@ struct Places {
 
 impl Places {
     fn of(session: &Session) -> Result<Self, Error> {
-        let below = |beginning| session.below(beginning).map_err(Error::figure);
+        let below = |beginning: &str| session.below(beginning).map_err(Error::figure);
         Ok(Self {
             total: below("session")?,
-            memory: below("session/primitive/in-memory")?,
-            handshake: below("session/primitive/handshake")?,
+            memory: below(&path("in-memory"))?,
+            handshake: below(&path("handshake"))?,
             system: session.system_subject().map_err(Error::figure)?,
         })
     }
@@ -257,7 +257,7 @@ fn spelled(need: &Need, subjects: &[String]) -> Option<String> {
         .counts()
         .zip(subjects)
         .map(|((_, count), subject)| {
-            format!("{count:.3} {}", subject.trim_start_matches("session/primitive/"))
+            format!("{count:.3} {}", subject.trim_start_matches(&path("")))
         })
         .collect();
     (!words.is_empty()).then(|| words.join(", "))

@@ -80,6 +80,9 @@ pub const CYCLES_PER_SESSION: &str = "cycles_per_session";
 /// Core cycles that a server spends because of one message of the handshake, parameter
 /// [`MESSAGE`].
 pub const CYCLES_PER_MESSAGE: &str = "cycles_per_message";
+/// Segment of a path in place of a key: what sessions are predicted from, and no session, as
+/// `session/primitive/x25519/agree`.
+pub const PRIMITIVE: &str = "primitive";
 /// Parameter: a part of a session's cost.
 pub const PART: &str = "part";
 /// Value of [`PART`]: the RSA private-key operation.
