@@ -28,6 +28,16 @@ pub(crate) fn of(record: Option<&Record>) -> String {
     record.map_or_else(|| MISSING.to_owned(), |r| number(r.estimate.point(), r.unit))
 }
 
+/// The interval of a record, `[5.04-5.19]`; a dash where it has no width.
+pub(crate) fn interval(record: Option<&Record>) -> String {
+    match record.map(|record| (record.estimate.interval(), record.unit)) {
+        Some(((low, high), unit)) if low < high => {
+            format!("[{}-{}]", number(low, unit), number(high, unit))
+        }
+        _ => MISSING.to_owned(),
+    }
+}
+
 /// What stands behind the number: ` cycles`, `/s`, nothing for a time and a count.
 pub(crate) const fn unit(unit: Unit) -> &'static str {
     match unit {

@@ -40,7 +40,6 @@ mod cite;
 pub mod context;
 mod figure;
 pub mod fleet;
-mod fleets;
 mod grid;
 pub mod heading;
 pub mod html;

@@ -118,11 +118,11 @@ pub(crate) fn payload(bytes: u64) -> String {
     }
 }
 
-/// The subject without one of its parameters.
-pub(crate) fn without(subject: &Subject, key: &str) -> Option<Subject> {
+/// The subject without these parameters.
+pub(crate) fn without(subject: &Subject, keys: &[&str]) -> Option<Subject> {
     let bare: Subject = subject.path().parse().ok()?;
-    let kept = subject.parameters().filter(|(name, _)| *name != key);
-    kept.into_iter().try_fold(bare, |bare, (name, value)| bare.with(name, value).ok())
+    let mut kept = subject.parameters().filter(|(name, _)| !keys.contains(name));
+    kept.try_fold(bare, |bare, (name, value)| bare.with(name, value).ok())
 }
 
 /// What a paper's figure is of: whose code or machine, without the paper's key: `openssl 1.0` of

@@ -62,20 +62,12 @@ pub(crate) fn heading(subject: &Subject) -> String {
 fn cells(shelf: Shelf<'_>, subject: &Subject) -> Vec<String> {
     let of = |origin, quantity, unit| shelf.record(origin, subject, quantity, unit);
     let rate = of(Measured, word::SESSIONS_PER_S, Unit::PerSecond);
-    let interval = rate.map_or_else(
-        || MISSING.to_owned(),
-        |record| {
-            let (low, high) = record.estimate.interval();
-            let [low, high] = [low, high].map(|end| figure::number(end, Unit::PerSecond));
-            format!("[{low}-{high}]")
-        },
-    );
     let time = |quantity| figure::of(of(Measured, quantity, Unit::Nanos));
     let by = who(subject.parameter(word::BY).unwrap_or(MISSING));
     vec![
         format!("  {}, {by}", names::payload(names::bytes(subject))),
         figure::of(rate),
-        interval,
+        figure::interval(rate),
         figure::of(of(Predicted, word::SESSIONS_PER_S, Unit::PerSecond)),
         time(word::SERVER_CPU_NS_PER_SESSION),
         time(word::CLIENT_CPU_NS_PER_SESSION),

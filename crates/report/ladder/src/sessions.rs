@@ -2,7 +2,7 @@
 
 use tollgate_record::vocabulary::{
     BY, BYTES, CYCLES_PER_SESSION, MESSAGE, PART, PART_KEY_EXCHANGE, PART_KEY_SCHEDULE,
-    PART_LIBRARY, PART_MAC, PART_RECORDS, PART_RSA, PART_SYSTEM,
+    PART_LIBRARY, PART_MAC, PART_RECORDS, PART_RSA, PART_SYSTEM, PRIMITIVE,
 };
 use tollgate_record::{Record, Subject, Unit};
 
@@ -27,9 +27,6 @@ const PROTOCOLS: [&str; 4] = ["tls13", "tls12-x25519", "tls12-p256", "tls12-rsa"
 /// The key and the payload that the summary is about, where they are on record.
 const KEY: &str = "rsa-2048";
 const SIZE: &str = "14336";
-
-/// In place of a key: what sessions are predicted from, and no session.
-const PRIMITIVE: &str = "primitive";
 
 /// One session: the parts that a prediction or a paper gives, and what was measured.
 #[derive(Clone, Debug)]
@@ -92,7 +89,7 @@ pub(crate) fn sessions(records: &[Record], published: bool) -> Vec<Session<'_>> 
     let all = shelf.subjects(takes);
     let mut bare: Vec<Subject> = Vec::new();
     for subject in &all {
-        if let Some(subject) = names::without(subject, PART)
+        if let Some(subject) = names::without(subject, &[PART])
             && !bare.contains(&subject)
         {
             bare.push(subject);
@@ -107,7 +104,7 @@ pub(crate) fn sessions(records: &[Record], published: bool) -> Vec<Session<'_>> 
     let session = |subject: Subject| {
         let mut parts: Vec<(&str, &Record)> = all
             .iter()
-            .filter(|full| names::without(full, PART).as_ref() == Some(&subject))
+            .filter(|full| names::without(full, &[PART]).as_ref() == Some(&subject))
             .filter_map(|full| Some((full.parameter(PART)?, find(origin, full)?)))
             .collect();
         parts.sort_by_key(|(part, _)| PARTS.iter().position(|p| p == part).unwrap_or(PARTS.len()));

@@ -1,16 +1,15 @@
 //! What a forecast rests on: CPU times of sessions, from records or from the command line.
 
 use std::collections::BTreeMap;
-use std::fs::File;
-use std::io::BufReader;
 
 use tollgate_fleet::SessionCost;
 use tollgate_fleet::forecast::Basis;
 use tollgate_record::vocabulary as word;
-use tollgate_record::{Estimate, Kind, Machine, Record, Subject, Timestamp, Unit, jsonl};
+use tollgate_record::{Estimate, Kind, Machine, Record, Subject, Timestamp, Unit};
 
 use crate::host::Host;
 use crate::options::Fleet as Options;
+use crate::shelf;
 use crate::stop::Stop;
 
 /// What one session costs a server, and who says so.
@@ -54,14 +53,7 @@ pub(super) fn read(options: &Options) -> Result<Vec<Record>, Stop> {
                    --cpu-us X";
         return Err(Stop::new(why));
     }
-    let mut records = Vec::new();
-    for path in &options.records {
-        let name = path.display();
-        let file = File::open(path).map_err(|error| Stop::new(format!("{name}: {error}")))?;
-        let found = jsonl::read_all(BufReader::new(file));
-        records.extend(found.map_err(|error| Stop::new(format!("{name}: {error}")))?);
-    }
-    Ok(records)
+    shelf::read(&options.records)
 }
 
 /// The record of a CPU time that the user states.

@@ -1,7 +1,6 @@
 //! `tollgate fleet`: cores, costs and response times that the cost of a session comes to.
 
 mod given;
-mod report;
 
 use std::process::ExitCode;
 
@@ -10,7 +9,7 @@ use tollgate_fleet::forecast::{
 };
 use tollgate_fleet::queue::{Line, ServiceTime, Station};
 use tollgate_fleet::{Compared, Demand, Error, Power, Price, saving};
-use tollgate_record::vocabulary as word;
+use tollgate_ladder::{fleet as fleet_table, heading};
 use tollgate_record::{Estimate, PerSecond, Record};
 
 use crate::host::Host;
@@ -34,8 +33,12 @@ pub(crate) fn run(options: &Options) -> Result<ExitCode, Stop> {
     let known = given::read(options)?;
     let mut output = Output::new(options.json.as_deref())?;
     let mut notes = Notes::default();
-    let records = collect(options, &host, &known, &mut output, &mut notes)?;
-    output.text(&(report::text(options, &known, &records) + &notes.lines()))?;
+    let predicted = collect(options, &host, &known, &mut output, &mut notes)?;
+    // What the predictions rest on; an earlier forecast among the records is not shown.
+    let of_server = |record: &&Record| record.subject.segments().next() == Some("server");
+    let records = [known.iter().filter(of_server).cloned().collect(), predicted].concat();
+    let heading = heading::lines(&records) + "\n";
+    output.text(&(heading + &fleet_table::table(&records) + &notes.lines()))?;
     Ok(ExitCode::SUCCESS)
 }
 
@@ -161,11 +164,4 @@ fn station(options: &Options, host: &Host) -> Result<Station, Error> {
 
 fn service(options: &Options, one: &Given) -> Result<ServiceTime, Error> {
     ServiceTime::new(one.session.cpu_ns(), Estimate::exact(options.variation)?)
-}
-
-/// The parameter that names the demand of a subject, as a table has it.
-fn demand_words(record: &Record) -> Option<String> {
-    let link = record.subject.parameter(word::LINK_GBPS).map(|gbps| format!("{gbps} Gbps"));
-    let rate = || record.subject.parameter(word::SESSIONS_PER_S).map(|rate| format!("{rate}/s"));
-    link.or_else(rate)
 }

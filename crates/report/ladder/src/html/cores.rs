@@ -9,9 +9,9 @@ use super::response;
 use super::section::Section;
 use super::source::joined;
 use crate::cite::Citation;
-use crate::figure::{self, number};
-use crate::fleet::name;
-use crate::fleets::{curves, links, sizes};
+use crate::figure::number;
+use crate::fleet::find::{curves, links, sizes};
+use crate::fleet::{self, name};
 use crate::names::{self, who};
 use crate::sessions::by_rank;
 use crate::shelf::Origin::{self, Predicted, Published};
@@ -46,13 +46,12 @@ pub(super) fn section(records: &[Record]) -> Markup {
         means: means(&fleets),
         picture: html! {
             @for gbps in all_links(&fleets) { (panel(&fleets, gbps)) }
-            @if !fleets.is_empty() { (left(shelf, &fleets)) }
             @for (currency, group) in &costs {
                 (bars("A million sessions", core::slice::from_ref(group), Unit::Count, currency))
             }
-            (prices(shelf))
             (response::chart(&curves))
         },
+        below: tables(records),
         records: of_links.chain(of_curves).chain(cost_records(shelf)).collect(),
         verb: "fleet",
     }
@@ -97,58 +96,30 @@ fn name_without_engine(subject: &Subject) -> String {
     full.rsplit_once(", ").map_or(full.clone(), |(most, _)| most.to_owned())
 }
 
-/// Rates of one core, and what a link leaves of the last machine.
-fn left(shelf: Shelf<'_>, fleets: &[Fleet<'_>]) -> Markup {
-    let per_core = |fleet: &Fleet<'_>, quantity| {
-        shelf.find(fleet.origin, &fleet.subject, quantity, Unit::PerSecond).map(|e| e.point())
-    };
-    let left = |fleet: &Fleet<'_>| {
-        let of_link = |gbps: &str, record: &Record| {
-            let subject = fleet.subject.with(word::LINK_GBPS, gbps).ok()?;
-            let find = |quantity| shelf.record(fleet.origin, &subject, quantity, Unit::Count);
-            let of = record
-                .conditions
-                .get(word::CORES_PER_MACHINE)
-                .or_else(|| find(word::CORES_LEFT)?.conditions.get(word::CORES_PER_MACHINE));
-            let of = of.map_or_else(String::new, |cores| format!(" of {cores}"));
-            Some(format!("{}{of} at {gbps} Gbps", figure::of(Some(find(word::CORES_LEFT)?))))
-        };
-        let texts: Vec<String> =
-            fleet.links.iter().filter_map(|(gbps, record)| of_link(gbps, record)).collect();
-        if texts.is_empty() { vec![MISSING.to_owned()] } else { texts }
-    };
-    let text = |point: Option<f64>, unit| {
-        point.map_or_else(|| MISSING.to_owned(), |point| number(point, unit))
-    };
+/// The tables of `tollgate fleet`, and its sentences.
+fn tables(records: &[Record]) -> Markup {
     html! {
-        table.figures {
-            caption { "One core, and what a link leaves to the application" }
-            thead { tr {
-                th scope="col" { "fleet" }
-                @for name in ["sessions/s", "Gbps", "cores left of the last machine"] {
-                    th.figure scope="col" { (name) }
-                }
-            } }
-            tbody {
-                @for fleet in fleets {
-                    @let gbps = per_core(fleet, word::BITS_PER_S_PER_CORE).map(|bits| bits / 1e9);
-                    @let cited = fleet.links.first().and_then(|(_, record)| Citation::of(record));
-                    tr {
-                        th scope="row" {
-                            @if let Some(cited) = cited { (cited) " " }
-                            (name(&fleet.subject))
-                        }
-                        td.figure data-name="sessions per s" {
-                            (text(per_core(fleet, word::SESSIONS_PER_S_PER_CORE), Unit::PerSecond))
-                        }
-                        td.figure data-name="Gbps" { (text(gbps, Unit::Ratio)) }
-                        td.figure data-name="cores left" {
-                            span { @for line in left(fleet) { span.line { (line) } } }
+        @for sheet in fleet::sheets(records) {
+            table.figures {
+                caption { (sheet.columns[0].heading) }
+                thead { tr {
+                    th scope="col" {}
+                    @for column in &sheet.columns[1..] { th.figure scope="col" { (column.heading) } }
+                } }
+                tbody {
+                    @for row in &sheet.rows {
+                        tr {
+                            th scope="row" { (row.group) ", " (row.name) }
+                            @for (figure, column) in row.figures.iter().zip(&sheet.columns[1..]) {
+                                td.figure data-name=(column.heading) { (figure) }
+                            }
                         }
                     }
                 }
             }
+            p.note { (sheet.note) "." }
         }
+        @for sentence in fleet::sentences(records) { p { (sentence) } }
     }
 }
 
@@ -170,7 +141,7 @@ fn costs(shelf: Shelf<'_>) -> Vec<(String, Group)> {
         (place, by_rank(&record.subject))
     });
     for record in records {
-        let Some(subject) = names::without(&record.subject, word::CURRENCY) else { continue };
+        let Some(subject) = names::without(&record.subject, &[word::CURRENCY]) else { continue };
         let currency = record.subject.parameter(word::CURRENCY).unwrap_or("?").to_owned();
         let by = subject.parameter(word::BY).unwrap_or(MISSING);
         let price = record.conditions.get(word::PRICE_PER_CORE_HOUR);
@@ -185,24 +156,6 @@ fn costs(shelf: Shelf<'_>) -> Vec<(String, Group)> {
         }
     }
     found
-}
-
-/// What papers say about money.
-fn prices(shelf: Shelf<'_>) -> Markup {
-    let takes = |record: &&Record| {
-        Origin::of(record) == Published && record.quantity.as_str() == word::PRICE_PER_SESSION_PER_S
-    };
-    html! {
-        @for record in shelf.0.iter().filter(takes) {
-            @let subject = &record.subject;
-            p.note {
-                @if let Some(cited) = Citation::of(record) { (cited) ", " }
-                (subject.parameter(word::BY).unwrap_or(MISSING)) ": "
-                (figure::of(Some(record))) " " (subject.parameter(word::CURRENCY).unwrap_or("?"))
-                " of machine for each session per second."
-            }
-        }
-    }
 }
 
 /// Ours beside OpenSSL's at the largest link.

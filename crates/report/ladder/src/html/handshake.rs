@@ -69,6 +69,7 @@ pub(super) fn section(records: &[Record]) -> Markup {
         picture: html! {
             div.panels { @for diagram in &diagrams { (diagram.markup()) } }
         },
+        below: html! {},
         records: diagrams.iter().flat_map(Diagram::records).collect(),
         verb: "session",
     }

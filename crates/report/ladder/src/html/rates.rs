@@ -33,6 +33,7 @@ pub(super) fn section(records: &[Record]) -> Markup {
                 }
             }
         },
+        below: html! {},
         records: panels.iter().flat_map(|panel| panel.records.iter().copied()).collect(),
         verb: "speed",
     }

@@ -4,8 +4,8 @@ use maud::{Markup, html};
 use tollgate_record::Unit;
 
 use super::scale::{Scale, percent};
-use crate::fleet::suite;
-use crate::fleets::Curve;
+use crate::fleet::find::Curve;
+use crate::fleet::{models, suite};
 use crate::names;
 use crate::text::cut;
 use tollgate_record::vocabulary::BY;
@@ -59,20 +59,18 @@ pub(super) fn chart(curves: &[Curve<'_>]) -> Markup {
             p.note {
                 "Across: sessions per second that arrive at " (curves[0].cores) " cores. Up: mean \
                  time from arrival to the last byte, in a queue before the cores; "
-                (models(curves)) "."
+                (model(curves)) "."
             }
         }
     }
 }
 
 /// What the records say the queue is.
-fn models(curves: &[Curve<'_>]) -> String {
-    let mut texts: Vec<&str> = Vec::new();
-    for point in curves.iter().flat_map(|curve| &curve.points) {
-        let model = point.mean.conditions.get(tollgate_record::vocabulary::MODEL);
-        texts.extend(model.map(String::as_str).filter(|model| !texts.contains(model)));
+fn model(curves: &[Curve<'_>]) -> String {
+    match models(curves).as_slice() {
+        [] => "model unknown".to_owned(),
+        models => models.join("; "),
     }
-    if texts.is_empty() { "model unknown".to_owned() } else { texts.join("; ") }
 }
 
 /// One curve: sessions per second, nanoseconds.

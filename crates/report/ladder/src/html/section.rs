@@ -14,6 +14,8 @@ pub(super) struct Section<'a> {
     /// What follows from it, computed from the records.
     pub(super) means: Vec<String>,
     pub(super) picture: Markup,
+    /// Tables that need the whole width.
+    pub(super) below: Markup,
     pub(super) records: Vec<&'a Record>,
     /// The verb that measures what is missing; said if the picture has nothing to show.
     pub(super) verb: &'static str,
@@ -39,6 +41,7 @@ impl Section<'_> {
                             }
                         }
                     }
+                    (self.below)
                     (source::line(self.records.iter().copied()))
                 }
             }

@@ -51,6 +51,7 @@ pub(super) fn section(records: &[Record]) -> Markup {
             @for protocol in &protocols { (panel(protocol, &ours, &flagship)) }
             @if !papers.is_empty() { (then_and_now(&ours, &papers, &flagship)) }
         },
+        below: html! {},
         records: all.flat_map(Session::records).collect(),
         verb: "session",
     }

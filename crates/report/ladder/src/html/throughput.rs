@@ -45,6 +45,7 @@ pub(super) fn section(records: &[Record]) -> Markup {
             (table(shelf, &servers))
             @for doubt in doubts(records) { p.warning { (doubt) } }
         },
+        below: html! {},
         records: servers.iter().chain(&predicted).chain(&papers).copied().collect(),
         verb: "bench",
     }

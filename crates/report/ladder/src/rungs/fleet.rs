@@ -54,7 +54,7 @@ fn cost<'a>(shelf: Shelf<'a>, subject: &Subject) -> Option<&'a Record> {
         Origin::of(record) == Predicted
             && record.quantity.as_str() == COST_PER_MILLION
             && record.unit == Unit::Count
-            && names::without(&record.subject, CURRENCY).as_ref() == Some(subject)
+            && names::without(&record.subject, &[CURRENCY]).as_ref() == Some(subject)
     })
 }
 

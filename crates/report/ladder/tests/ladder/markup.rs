@@ -1,5 +1,4 @@
 //! A strict reader of the report's HTML: what a browser would forgive is an error here.
-#![allow(dead_code, reason = "each test takes what it needs")]
 
 /// Elements that have no end.
 const VOID: [&str; 1] = ["meta"];

@@ -2,10 +2,6 @@
 //! and on a phone, in light and in dark.
 //!
 //! Without chromium in the PATH it says so; where `CI=true` it fails then.
-#![allow(clippy::unwrap_used, reason = "tests")]
-#![allow(clippy::print_stderr, reason = "a test that did not run says so")]
-
-mod synthetic;
 
 use core::time::Duration;
 use std::collections::BTreeMap;
@@ -18,22 +14,14 @@ use tollgate_ladder::html;
 use tollgate_record::Record;
 use tollgate_record::vocabulary as word;
 
+use crate::{PICTURES, synthetic};
+
 /// Names of the browser.
 const BROWSERS: [&str; 4] =
     ["chromium", "chromium-browser", "google-chrome", "google-chrome-stable"];
 
 /// How long it may take.
 const PATIENCE: Duration = Duration::from_secs(120);
-
-/// Sections with a picture.
-const PICTURES: [&str; 6] = [
-    "rung-ladder",
-    "rsa-rates",
-    "session-cost",
-    "sessions-per-second",
-    "cores-per-link",
-    "handshake",
-];
 
 /// What the browser found, as lines of a word and a value.
 type Found = BTreeMap<String, Vec<String>>;

@@ -1,8 +1,9 @@
-//! Sizes and response times of fleets: what the tables and pictures of rung 5 show.
+//! Which fleets, demands and response times are on record.
 
 use tollgate_record::vocabulary::{
     AGAINST, BURST_PER_S, CURRENCY, LINE, LINK_GBPS, LOAD, RESPONSE_NS_MEAN, RESPONSE_NS_P99,
-    SERVICE_NS, SESSIONS_PER_S, SESSIONS_PER_S_PER_CORE, STATION_CORES, WHOLE_CORES,
+    SERVICE_NS, SESSIONS_PER_S, SESSIONS_PER_S_PER_CORE, STATION_CORES, WAIT_NS_MEAN,
+    WAITING_SHARE, WHOLE_CORES,
 };
 use tollgate_record::{Record, Subject, Unit};
 
@@ -24,7 +25,7 @@ pub(crate) fn sizes(records: &[Record]) -> Vec<(Origin, Subject)> {
                 && demand.iter().all(|key| record.subject.parameter(key).is_none())
         };
         for subject in Shelf(records).subjects(takes) {
-            if let Some(subject) = names::without(subject, LINK_GBPS)
+            if let Some(subject) = names::without(subject, &[LINK_GBPS])
                 && !found.contains(&(origin, subject.clone()))
             {
                 found.push((origin, subject));
@@ -39,23 +40,43 @@ pub(crate) fn sizes(records: &[Record]) -> Vec<(Origin, Subject)> {
     found
 }
 
+/// What says how many whole cores a demand takes.
+pub(crate) fn sized(shelf: Shelf<'_>) -> impl Iterator<Item = &Record> {
+    shelf.0.iter().filter(|record| {
+        record.subject.segments().next() == Some("fleet")
+            && record.quantity.as_str() == WHOLE_CORES
+            && record.unit == Unit::Count
+    })
+}
+
+/// The subjects of a fleet's demands, in the order of their records.
+pub(crate) fn demands<'a>(shelf: Shelf<'a>, origin: Origin, fleet: &Subject) -> Vec<&'a Subject> {
+    let takes = |record: &&Record| {
+        let bare = names::without(&record.subject, &[LINK_GBPS, SESSIONS_PER_S]);
+        Origin::of(record) == origin
+            && demand(&record.subject).is_some()
+            && bare.as_ref() == Some(fleet)
+    };
+    super::once(sized(shelf).filter(takes).map(|record| &record.subject))
+}
+
+/// `10 Gbps`, `5000/s`.
+pub(crate) fn demand(subject: &Subject) -> Option<String> {
+    let link = subject.parameter(LINK_GBPS).map(|gbps| format!("{gbps} Gbps"));
+    link.or_else(|| Some(format!("{}/s", subject.parameter(SESSIONS_PER_S)?)))
+}
+
 /// Whole cores of a fleet by link, in Gbps as the subjects spell it.
 pub(crate) fn links<'a>(
     shelf: Shelf<'a>,
     origin: Origin,
     fleet: &Subject,
 ) -> Vec<(&'a str, &'a Record)> {
-    let takes = |record: &Record| {
-        Origin::of(record) == origin
-            && record.quantity.as_str() == WHOLE_CORES
-            && names::without(&record.subject, LINK_GBPS).as_ref() == Some(fleet)
-    };
-    let subjects = shelf.subjects(takes);
     let link = |subject: &'a Subject| {
         let gbps = subject.parameter(LINK_GBPS)?;
         Some((gbps, shelf.record(origin, subject, WHOLE_CORES, Unit::Count)?))
     };
-    subjects.into_iter().filter_map(link).collect()
+    demands(shelf, origin, fleet).into_iter().filter_map(link).collect()
 }
 
 /// Response time of one fleet against load.
@@ -74,6 +95,8 @@ pub(crate) struct Point<'a> {
     pub(crate) load: f64,
     pub(crate) mean: &'a Record,
     pub(crate) p99: Option<&'a Record>,
+    pub(crate) waits: Option<&'a Record>,
+    pub(crate) wait: Option<&'a Record>,
 }
 
 impl Curve<'_> {
@@ -97,21 +120,25 @@ pub(crate) fn curves(records: &[Record]) -> Vec<Curve<'_>> {
     };
     let mut curves: Vec<(&str, Curve<'_>)> = Vec::new();
     for subject in shelf.subjects(is_mean) {
-        let find = |quantity| shelf.record(Predicted, subject, quantity, Unit::Nanos);
+        let find = |quantity, unit| shelf.record(Predicted, subject, quantity, unit);
         let load = subject.parameter(LOAD).and_then(|load| load.parse::<f64>().ok());
-        let bare = [LOAD, LINE, STATION_CORES]
-            .into_iter()
-            .try_fold(subject.clone(), |subject, key| names::without(&subject, key));
+        let bare = names::without(subject, &[LOAD, LINE, STATION_CORES]);
         let (Some(load), Some(cores), Some(line), Some(bare), Some(mean)) = (
             load.filter(|load| (0.0..1.0).contains(load)),
             subject.parameter(STATION_CORES),
             subject.parameter(LINE),
             bare,
-            find(RESPONSE_NS_MEAN),
+            find(RESPONSE_NS_MEAN, Unit::Nanos),
         ) else {
             continue;
         };
-        let point = Point { load, mean, p99: find(RESPONSE_NS_P99) };
+        let point = Point {
+            load,
+            mean,
+            p99: find(RESPONSE_NS_P99, Unit::Nanos),
+            waits: find(WAITING_SHARE, Unit::Ratio),
+            wait: find(WAIT_NS_MEAN, Unit::Nanos),
+        };
         let same = |(l, curve): &&mut (&str, Curve<'_>)| {
             *l == line && curve.cores == cores && curve.subject == bare
         };

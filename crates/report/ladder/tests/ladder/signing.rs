@@ -1,5 +1,4 @@
 //! The picture and the Markdown of signing: what they show, and that no record breaks them.
-#![allow(clippy::unwrap_used, reason = "tests")]
 
 use std::collections::BTreeMap;
 

@@ -1,5 +1,4 @@
 //! Tables of made-up records: what they say, and that nothing breaks their width.
-#![allow(clippy::unwrap_used, reason = "tests")]
 
 use std::collections::BTreeMap;
 
@@ -7,6 +6,8 @@ use proptest::prelude::*;
 use tollgate_ladder::{WIDTH, context, heading, kernel, pkeu, speed};
 use tollgate_record::vocabulary as word;
 use tollgate_record::{Estimate, Kind, Machine, Record, Timestamp, Unit};
+
+use crate::line_with;
 
 fn record(subject: &str, quantity: &str, unit: Unit, point: f64) -> Record {
     Record {
@@ -38,12 +39,6 @@ fn predicted(subject: &str, quantity: &str, cycles: f64, limit: &str) -> Record 
         conditions: BTreeMap::from([(word::LIMIT.into(), limit.into())]),
         ..record(subject, quantity, Unit::Cycles, cycles)
     }
-}
-
-/// The line of `table` in which all `words` stand.
-fn line_with<'a>(table: &'a str, words: &[&str]) -> &'a str {
-    let found = table.lines().find(|line| words.iter().all(|word| line.contains(word)));
-    found.unwrap_or_else(|| panic!("no line with {words:?} in\n{table}"))
 }
 
 fn speed_records() -> Vec<Record> {

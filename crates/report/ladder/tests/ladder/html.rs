@@ -1,22 +1,10 @@
 //! The HTML report of synthetic records: every picture is filled, and it stays well formed.
-#![allow(clippy::unwrap_used, reason = "tests")]
 
-mod markup;
-mod synthetic;
-
-use markup::{check, section, texts, widths};
 use tollgate_ladder::html;
 use tollgate_record::Record;
 
-const SECTIONS: [&str; 7] = [
-    "rung-ladder",
-    "rsa-rates",
-    "session-cost",
-    "sessions-per-second",
-    "cores-per-link",
-    "handshake",
-    "table-5",
-];
+use crate::markup::{check, section, texts, widths};
+use crate::{PICTURES, synthetic};
 
 fn recorded() -> Vec<Record> {
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../records/speed.jsonl");
@@ -29,7 +17,7 @@ fn with_all_records_nothing_is_missing() {
     let page = html::report(&synthetic::all());
     check(&page).unwrap();
     assert!(!page.contains("not measured"), "something is missing");
-    for id in SECTIONS {
+    for id in PICTURES.into_iter().chain(["table-5"]) {
         assert!(section(&page, id).contains("class=\"source\""), "{id} has no source");
     }
     assert!(page.contains("Synthetic &lt;Processor&gt; &amp; Sons 9000"));
@@ -103,7 +91,11 @@ fn fleets_have_cores_cost_and_a_curve() {
     let captions = texts(cores, "<caption");
     assert_eq!(captions[..3], ["1 Gbps", "10 Gbps", "100 Gbps"]);
     assert_eq!(widths(cores, "published").len(), 6);
-    assert!(cores.contains("26 of 64 at 10 Gbps"), "{cores}");
+    assert_eq!(captions[captions.len() - 3..], ["fleet", "one core", "response time"]);
+    for figure in ["26 of 64", "[37.6-38.4]", "0.0061 USD", "305 µs", "1.22", "90 %", "1.95 ms"] {
+        assert!(texts(cores, "<td class=\"figure\"").contains(&figure), "{figure}: {cores}");
+    }
+    assert!(cores.contains("saves 23.8 [23.5 to 24.0] % of the CPU time"), "{cores}");
     assert_eq!(cores.matches("<polyline").count(), 2);
     let points = cores.split_once("points=\"").unwrap().1.split_once('"').unwrap().0;
     assert_eq!(points.split(' ').count(), 8);

@@ -1,5 +1,4 @@
 //! Published figures, and the arithmetic that ties them together.
-#![allow(clippy::unwrap_used, reason = "tests")]
 
 use tollgate_ladder::published::{
     ETI10_RSA_1024, ETI10_SESSION, ETI10_SESSION_CYCLES, HP01_TABLE, records,

@@ -1,13 +1,11 @@
 //! Whatever the records, tables fit and the report stays well formed.
-#![allow(clippy::unwrap_used, reason = "tests")]
-
-mod markup;
-mod synthetic;
 
 use proptest::prelude::*;
-use tollgate_ladder::{WIDTH, fleet, html, model, rungs, server, session};
+use tollgate_ladder::{WIDTH, html};
 use tollgate_record::vocabulary as word;
 use tollgate_record::{Estimate, Kind, Machine, Record, Unit};
+
+use crate::{all_tables, markup, synthetic};
 
 /// Values that a parameter or a number in words may have.
 fn value() -> impl Strategy<Value = String> {
@@ -70,13 +68,7 @@ proptest! {
     fn tables_fit_and_the_report_is_well_formed(
         records in prop::collection::vec(any_record(), 0..60),
     ) {
-        let tables = [
-            rungs::table(&records),
-            model::table(&records),
-            session::table(&records),
-            server::table(&records),
-            fleet::table(&records),
-        ];
+        let tables = all_tables(&records);
         for line in tables.iter().flat_map(|table| table.lines()) {
             prop_assert!(line.chars().count() <= WIDTH, "{line:?}");
             let plain = |c: char| c == ' ' || c.is_ascii_graphic() || c == 'µ';

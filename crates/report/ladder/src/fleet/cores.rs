@@ -1,0 +1,61 @@
+//! Cores for each demand: a link kept full, or sessions per second.
+
+use tollgate_record::vocabulary as word;
+use tollgate_record::{Record, Subject, Unit};
+
+use super::find::{demand, demands, sized, sizes};
+use super::{Row, Sheet, conditions};
+use crate::figure::{self, percent};
+use crate::grid::Column;
+use crate::shelf::{MISSING, Origin, Shelf};
+
+pub(super) static COLUMNS: [Column; 7] = [
+    Column::words("fleet", 38),
+    Column::figures("demand", 8),
+    Column::figures("cores", 6),
+    Column::figures("95 % interval", 13),
+    Column::figures("whole", 6),
+    Column::figures("machines", 8),
+    Column::figures("left", 9),
+];
+
+pub(super) fn sheet(records: &[Record]) -> Sheet {
+    let shelf = Shelf(records);
+    let mut rows = Vec::new();
+    for (origin, fleet) in sizes(records) {
+        for at in demands(shelf, origin, &fleet) {
+            let cited = shelf.record(origin, at, word::WHOLE_CORES, Unit::Count);
+            rows.push(Row::of(&fleet, cited, figures(shelf, origin, at)));
+        }
+    }
+    let busy: Vec<String> = conditions(sized(shelf), word::UTILISATION)
+        .iter()
+        .filter_map(|share| share.parse::<f64>().ok())
+        .map(|share| percent(share, 1.0))
+        .collect();
+    let busy = match busy.as_slice() {
+        [] => String::new(),
+        shares => format!(", each busy to {} at most", shares.join(" or ")),
+    };
+    let note = format!(
+        "cores: what a link full of payload takes, or so many sessions per second{busy}; whole: \
+         rounded up; left: cores of the last machine for the application"
+    );
+    Sheet { columns: &COLUMNS, rows, note }
+}
+
+fn figures(shelf: Shelf<'_>, origin: Origin, at: &Subject) -> Vec<String> {
+    let record = |quantity| shelf.record(origin, at, quantity, Unit::Count);
+    let cores = record(word::CORES);
+    let left = record(word::CORES_LEFT);
+    let of = left.and_then(|left| left.conditions.get(word::CORES_PER_MACHINE));
+    let of = of.map_or_else(String::new, |cores| format!(" of {cores}"));
+    vec![
+        demand(at).unwrap_or_else(|| MISSING.to_owned()),
+        figure::of(cores),
+        figure::interval(cores),
+        figure::of(record(word::WHOLE_CORES)),
+        figure::of(record(word::MACHINES)),
+        figure::of(left) + &of,
+    ]
+}

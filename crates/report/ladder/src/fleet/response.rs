@@ -1,0 +1,62 @@
+//! Response time under load: how many sessions wait, how long, and what a session takes then.
+
+use tollgate_record::vocabulary as word;
+use tollgate_record::{Record, Unit};
+
+use super::find::{Curve, Point, curves};
+use super::{Row, Sheet, conditions};
+use crate::figure::{self, percent};
+use crate::grid::Column;
+use crate::shelf::MISSING;
+
+pub(super) static COLUMNS: [Column; 7] = [
+    Column::words("response time", 38),
+    Column::figures("load", 5),
+    Column::figures("sess/s", 6),
+    Column::figures("wait", 5),
+    Column::figures("mean wait", 9),
+    Column::figures("mean", 7),
+    Column::figures("p99", 7),
+];
+
+pub(super) fn sheet(records: &[Record]) -> Sheet {
+    let curves = curves(records);
+    let mut note = "load: busy share of the cores; wait: the sessions that find no core free, and \
+                    for how long all wait in the mean; mean, p99: from arrival to the last byte, \
+                    network and client not counted; random arrivals"
+        .to_owned();
+    for model in models(&curves) {
+        note += "; ";
+        note += model;
+    }
+    let varied = conditions(means(&curves), word::SCV);
+    if !varied.is_empty() {
+        note += &format!("; squared coefficient of variation {}", varied.join(" or "));
+    }
+    let rows = curves.iter().flat_map(|curve| curve.points.iter().map(|at| row(curve, at)));
+    Sheet { columns: &COLUMNS, rows: rows.collect(), note }
+}
+
+/// What the records say the queue is.
+pub(crate) fn models<'a>(curves: &[Curve<'a>]) -> Vec<&'a str> {
+    conditions(means(curves), word::MODEL)
+}
+
+fn means<'a>(curves: &[Curve<'a>]) -> impl Iterator<Item = &'a Record> {
+    curves.iter().flat_map(|curve| curve.points.iter().map(|point| point.mean))
+}
+
+fn row(curve: &Curve<'_>, at: &Point<'_>) -> Row {
+    let waits = at.waits.map(|share| percent(share.estimate.point(), 1.0));
+    let rate = curve.rate(at.load).map(|rate| figure::number(rate, Unit::PerSecond));
+    let figures = vec![
+        percent(at.load, 1.0),
+        rate.unwrap_or_else(|| MISSING.to_owned()),
+        waits.unwrap_or_else(|| MISSING.to_owned()),
+        figure::of(at.wait),
+        figure::of(Some(at.mean)),
+        figure::of(at.p99),
+    ];
+    let row = Row::of(&curve.subject, None, figures);
+    Row { name: format!("{}, {} cores", row.name, curve.cores), ..row }
+}
