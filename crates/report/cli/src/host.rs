@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use tollgate_bench::{Conditions, this_machine};
 use tollgate_cpu::probe::Rates as Probed;
+use tollgate_load::Context;
 use tollgate_processor as processor;
 use tollgate_processor::{Limit, Rate};
 use tollgate_record::{Machine, Timestamp};
@@ -35,6 +36,16 @@ impl Host {
         });
         let load = self.warning.as_ref().map(|warning| format!("warning: {warning}"));
         masked.into_iter().chain(load)
+    }
+
+    /// What records of sessions share.
+    pub(crate) fn context(&self) -> Context {
+        Context {
+            machine: self.machine.clone(),
+            versions: self.versions.clone(),
+            commit: self.commit.clone(),
+            conditions: self.conditions.clone(),
+        }
     }
 
     /// Asks and calibrates this machine; takes about 30 ms.

@@ -12,11 +12,10 @@ use crate::chain::{self, CALLS, Call};
 use crate::contenders::Contender;
 use crate::figures::Figures;
 use crate::host::Host;
-use crate::interrupt;
 use crate::measure::{Notes, measure};
 use crate::options::Kernel as Options;
-use crate::output::Output;
 use crate::progress::Progress;
+use crate::run::Run;
 use crate::stop::Stop;
 
 /// Seconds for each size unless told.
@@ -36,11 +35,9 @@ struct Asked {
 ///
 /// Nothing can be measured, or a result is wrong.
 pub(crate) fn run(options: &Options) -> Result<ExitCode, Stop> {
-    let mut output = Output::new(options.json.as_deref())?;
-    let (host, mut notes) = (Host::this(), Notes::default());
-    host.notes().for_each(|note| notes.add(note));
+    let mut run = Run::measuring(options.written.json.as_deref())?;
     let progress = Progress::new("kernel");
-    let mut records = collect(options, &host, &mut output, &progress, &mut notes)?;
+    let mut records = collect(options, &mut run, &progress)?;
     drop(progress);
     // By kernel, then by size: sizes are what one reads down a column.
     let kernels = kernels();
@@ -49,8 +46,7 @@ pub(crate) fn run(options: &Options) -> Result<ExitCode, Stop> {
         kernels.iter().position(|asked| Some(asked.name) == name)
     });
     let heading = heading::lines(&records) + "\n";
-    output.text(&(heading + &kernel_table::table(&records) + &notes.lines()))?;
-    Ok(interrupt::exit_code())
+    run.end(&(heading + &kernel_table::table(&records)))
 }
 
 /// The records of every kernel, by size and then by kernel; after Ctrl-C those of the sizes that
@@ -61,11 +57,10 @@ pub(crate) fn run(options: &Options) -> Result<ExitCode, Stop> {
 /// Nothing can be measured, or a result is wrong.
 pub(crate) fn collect(
     options: &Options,
-    host: &Host,
-    output: &mut Output,
+    run: &mut Run,
     progress: &Progress,
-    notes: &mut Notes,
 ) -> Result<Vec<Record>, Stop> {
+    let Run { host, output, notes } = run;
     let seconds = options.seconds.unwrap_or(SECONDS);
     let kernels = kernels();
     let mut records = Vec::new();

@@ -3,15 +3,15 @@
 use std::process::ExitCode;
 use std::time::Instant;
 
+use tollgate_bench::this_machine;
 use tollgate_fleet::published as fleets;
 use tollgate_ladder::{heading, published, rungs};
 use tollgate_record::{Record, Timestamp};
 
-use crate::host::Host;
-use crate::measure::Notes;
 use crate::options::{Ladder as Options, Options as Line, Verb};
-use crate::output::{Output, say};
+use crate::output::say;
 use crate::progress::Progress;
+use crate::run::Run;
 use crate::stop::Stop;
 use crate::{bench, fleet, interrupt, kernel, model, report, session, shelf, speed};
 
@@ -47,9 +47,7 @@ const QUICK: f64 = 0.1;
 
 /// A climb: what was found so far, and where it goes.
 struct Climb {
-    host: Host,
-    output: Output,
-    notes: Notes,
+    run: Run,
     records: Vec<Record>,
     pace: f64,
     price: f64,
@@ -62,16 +60,14 @@ struct Climb {
 /// A rung cannot be measured, or a file cannot be written.
 pub(crate) fn run(options: &Options) -> Result<ExitCode, Stop> {
     report::check(&options.report)?;
-    let host = Host::this();
     let file = match &options.json {
         Some(file) => file.clone(),
-        None => shelf::fresh(&options.records, &host.machine, Timestamp::now())?,
+        None => shelf::fresh(&options.records, &this_machine(), Timestamp::now())?,
     };
-    let output = Output::new(Some(&file))?;
+    let run = Run::measuring(Some(&file))?;
     let price = options.price_per_core_hour;
     let pace = if options.quick { QUICK } else { 1.0 };
-    let mut climb =
-        Climb { host, output, notes: Notes::default(), records: Vec::new(), pace, price };
+    let mut climb = Climb { run, records: Vec::new(), pace, price };
     climb.begin()?;
     for (rung, lines) in RUNGS {
         climb.rung(rung, lines)?;
@@ -79,12 +75,12 @@ pub(crate) fn run(options: &Options) -> Result<ExitCode, Stop> {
             break;
         }
     }
-    let Climb { output, notes, records, .. } = climb;
-    output.text(&("\n".to_owned() + &heading::lines(&records) + "\n" + &rungs::table(&records)))?;
-    output.text(&notes.lines())?;
+    let Climb { run, records, .. } = climb;
+    let table = rungs::table(&records);
+    let code = run.end(&("\n".to_owned() + &heading::lines(&records) + "\n" + &table))?;
     say(&format!("records: {}", file.display()));
     report::write(&options.report, &records)?;
-    Ok(interrupt::exit_code())
+    Ok(code)
 }
 
 impl Climb {
@@ -93,14 +89,13 @@ impl Climb {
         let now = Timestamp::now();
         self.records = published::records(now);
         self.records.extend(fleets::records(now).map_err(Stop::from_error)?);
-        self.output.records(&self.records)?;
-        self.host.notes().for_each(|note| self.notes.add(note));
-        self.notes.add(format!(
+        self.run.output.records(&self.records)?;
+        self.run.notes.add(format!(
             "costs are for {} USD per core and hour: --price-per-core-hour says what yours is",
             self.price
         ));
-        if !self.host.machine.features.contains("ifma") {
-            self.notes.add(
+        if !self.run.host.machine.features.contains("ifma") {
+            self.run.notes.add(
                 "no AVX-512 IFMA here (or it is switched off): ours runs on the multiplier of the \
                  integer unit, and batches do not pay"
                     .to_owned(),
@@ -129,32 +124,28 @@ impl Climb {
     }
 
     fn collect(&mut self, verb: Verb, progress: &Progress) -> Result<Vec<Record>, Stop> {
-        let Self { host, output, notes, records, pace, price } = self;
+        let Self { run, records, pace, price } = self;
         match verb {
             Verb::Bench(mut options) => {
                 options.seconds = (options.seconds * *pace).max(0.5);
-                bench::collect(&options, host, output, progress, notes)
+                bench::collect(&options, run, progress)
             }
             Verb::Fleet(mut options) => {
                 options.price_per_core_hour = Some(*price);
-                fleet::collect(&options, host, records, output, notes)
+                fleet::collect(&options, records, run)
             }
             Verb::Kernel(mut options) => {
                 options.seconds = options.seconds.map(|seconds| seconds * *pace);
-                kernel::collect(&options, host, output, progress, notes)
+                kernel::collect(&options, run, progress)
             }
-            Verb::Model(options) => {
-                let found = model::collect(&options, host)?;
-                output.records(&found)?;
-                Ok(found)
-            }
+            Verb::Model(options) => model::collect(&options, run),
             Verb::Session(mut options) => {
                 options.seconds *= *pace;
-                session::collect(&options, host, output, progress)
+                session::collect(&options, run, progress)
             }
             Verb::Speed(mut options) => {
                 options.seconds = options.seconds.map(|seconds| seconds * *pace);
-                speed::collect(&options, host, records, output, progress, notes)
+                speed::collect(&options, records, run, progress)
             }
             Verb::Ladder(_) | Verb::Report(_) | Verb::Serve(_) => {
                 unreachable!("no rung is climbed by these")

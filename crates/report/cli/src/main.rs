@@ -21,6 +21,7 @@ mod pkeu;
 mod progress;
 mod report;
 mod rows;
+mod run;
 mod serve;
 mod session;
 mod shelf;

@@ -7,9 +7,8 @@ use tollgate_ladder::{heading, model as model_table};
 use tollgate_processor::{Machine as Model, host as hosts, papers};
 use tollgate_record::{Machine, Record, Timestamp};
 
-use crate::host::Host;
 use crate::options::Model as Options;
-use crate::output::Output;
+use crate::run::Run;
 use crate::stop::Stop;
 
 /// Computes and prints.
@@ -18,16 +17,13 @@ use crate::stop::Stop;
 ///
 /// A file cannot be read or written, or is no machine file.
 pub(crate) fn run(options: &Options) -> Result<ExitCode, Stop> {
-    let mut output = Output::new(options.json.as_deref())?;
-    let host = Host::this();
+    let mut run = Run::new(options.written.json.as_deref())?;
     if let Some(file) = &options.save {
-        fs::write(file, host.model.to_toml())
+        fs::write(file, run.host.model.to_toml())
             .map_err(|error| Stop::new(format!("{}: {error}", file.display())))?;
     }
-    let records = collect(options, &host)?;
-    output.records(&records)?;
-    output.text(&(heading::lines(&records) + &model_table::table(&records)))?;
-    Ok(ExitCode::SUCCESS)
+    let records = collect(options, &mut run)?;
+    run.end(&(heading::lines(&records) + &model_table::table(&records)))
 }
 
 /// The records of the papers' machines, of what their papers say, and of this machine or the one
@@ -35,8 +31,9 @@ pub(crate) fn run(options: &Options) -> Result<ExitCode, Stop> {
 ///
 /// # Errors
 ///
-/// The machine file cannot be read, or is none.
-pub(crate) fn collect(options: &Options, host: &Host) -> Result<Vec<Record>, Stop> {
+/// The machine file cannot be read or is none, or the records cannot be written.
+pub(crate) fn collect(options: &Options, run: &mut Run) -> Result<Vec<Record>, Stop> {
+    let Run { host, output, .. } = run;
     let now = Timestamp::now();
     let mut records = papers::records(now);
     if options.sensitivity {
@@ -56,5 +53,6 @@ pub(crate) fn collect(options: &Options, host: &Host) -> Result<Vec<Record>, Sto
     // Who computed is the same for all of this rung.
     let with_commit = |record| Record { commit: host.commit.clone(), ..record };
     records.extend(ours.into_iter().map(with_commit));
+    output.records(&records)?;
     Ok(records)
 }

@@ -8,15 +8,13 @@ use tollgate_load::Protocol;
 use tollgate_record::vocabulary as word;
 use tollgate_record::{Kind, Record};
 use tollgate_server::{Engine, KeyKind};
-use tollgate_session::{Context, Plan, SHORT_BYTES, measure, predicted_rate};
+use tollgate_session::{Plan, SHORT_BYTES, measure, predicted_rate};
 
 use crate::bench;
-use crate::host::Host;
 use crate::interrupt;
-use crate::measure::Notes;
 use crate::options::{Bench, Options as Line, Session as Options, Verb};
-use crate::output::Output;
 use crate::progress::Progress;
+use crate::run::Run;
 use crate::stop::Stop;
 
 /// Measures and prints.
@@ -25,22 +23,19 @@ use crate::stop::Stop;
 ///
 /// Nothing can be measured.
 pub(crate) fn run(options: &Options) -> Result<ExitCode, Stop> {
-    let mut output = Output::new(options.json.as_deref())?;
-    let (host, mut notes) = (Host::this(), Notes::default());
-    host.notes().for_each(|note| notes.add(note));
+    let mut run = Run::measuring(options.written.json.as_deref())?;
     let progress = Progress::new("session");
-    let mut records = collect(options, &host, &mut output, &progress)?;
+    let mut records = collect(options, &mut run, &progress)?;
     drop(progress);
     if !options.parts_only && !interrupt::asked() {
         let progress = Progress::new("server");
         for bench in real_server(options)? {
-            let found = bench::collect(&bench, &host, &mut output, &progress, &mut notes)?;
+            let found = bench::collect(&bench, &mut run, &progress)?;
             records.extend(found);
         }
     }
     let heading = heading::lines(&records) + "\n";
-    output.text(&(heading + &session_table::table(&records) + &notes.lines()))?;
-    Ok(interrupt::exit_code())
+    run.end(&(heading + &session_table::table(&records)))
 }
 
 /// The records of the parts, of their sums, and of the rates that these promise; none after Ctrl-C.
@@ -50,21 +45,14 @@ pub(crate) fn run(options: &Options) -> Result<ExitCode, Stop> {
 /// Nothing can be measured.
 pub(crate) fn collect(
     options: &Options,
-    host: &Host,
-    output: &mut Output,
+    run: &mut Run,
     progress: &Progress,
 ) -> Result<Vec<Record>, Stop> {
+    let Run { host, output, .. } = run;
     progress.plan(1, options.seconds);
     progress.row(0, "parts of sessions");
-    let context = Context {
-        machine: host.machine.clone(),
-        versions: host.versions.clone(),
-        commit: host.commit.clone(),
-        conditions: host.conditions.clone(),
-    };
-    let measured = measure(&plan(options), &context, &interrupt::asked, &mut |part| {
-        progress.part(part);
-    });
+    let told = &mut |part| progress.part(part);
+    let measured = measure(&plan(options), &host.context(), &interrupt::asked, told);
     let mut records = match measured {
         Err(_) if interrupt::asked() => return Ok(Vec::new()),
         measured => measured.map_err(Stop::from_error)?,

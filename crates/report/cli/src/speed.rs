@@ -11,14 +11,13 @@ use crate::contenders::Contender;
 use crate::explained;
 use crate::figures::Figures;
 use crate::host::Host;
-use crate::interrupt;
 use crate::kernel;
 use crate::measure::{Notes, Round, measure};
 use crate::options::{Against, Speed, Table};
-use crate::output::Output;
 use crate::pkeu;
 use crate::progress::Progress;
 use crate::rows::{Row, rows};
+use crate::run::Run;
 use crate::stop::Stop;
 
 /// Seconds for the whole table unless told.
@@ -33,14 +32,11 @@ const KERNEL_PART: f64 = 0.1;
 ///
 /// Nothing can be measured, or a result is wrong.
 pub(crate) fn run(options: &Speed) -> Result<ExitCode, Stop> {
-    let mut output = Output::new(options.json.as_deref())?;
-    let (host, mut notes) = (Host::this(), Notes::default());
-    host.notes().for_each(|note| notes.add(note));
+    let mut run = Run::measuring(options.written.json.as_deref())?;
     let progress = Progress::new("speed");
-    let records = collect(options, &host, &[], &mut output, &progress, &mut notes)?;
+    let records = collect(options, &[], &mut run, &progress)?;
     drop(progress);
-    output.text(&(report(options.table, &records) + &notes.lines()))?;
-    Ok(interrupt::exit_code())
+    run.end(&report(options.table, &records))
 }
 
 /// The records of every row that the options ask for, and of the kernels that explain them where
@@ -51,12 +47,11 @@ pub(crate) fn run(options: &Speed) -> Result<ExitCode, Stop> {
 /// Nothing can be measured, or a result is wrong.
 pub(crate) fn collect(
     options: &Speed,
-    host: &Host,
     known: &[Record],
-    output: &mut Output,
+    run: &mut Run,
     progress: &Progress,
-    notes: &mut Notes,
 ) -> Result<Vec<Record>, Stop> {
+    let Run { host, output, notes } = run;
     if options.against.contains(&Against::None) && options.against.len() > 1 {
         return Err(Stop::new("--against: none stands alone; drop it, or the others"));
     }

@@ -13,10 +13,9 @@ use tollgate_record::Record;
 
 use crate::host::Host;
 use crate::interrupt;
-use crate::measure::Notes;
 use crate::options::Bench as Options;
-use crate::output::Output;
 use crate::progress::Progress;
+use crate::run::Run;
 use crate::stop::Stop;
 
 use rounds::Rounds;
@@ -28,15 +27,13 @@ use sitting::Sitting;
 ///
 /// Nothing can be measured.
 pub(crate) fn run(options: &Options) -> Result<ExitCode, Stop> {
-    let mut output = Output::new(options.json.as_deref())?;
-    let (host, mut notes) = (Host::this(), Notes::default());
-    host.notes().for_each(|note| notes.add(note));
+    let mut run = Run::measuring(options.written.json.as_deref())?;
     let progress = Progress::new("bench");
-    let sittings = sittings(options, &host, &mut output, &progress)?;
+    let sittings = sittings(options, &mut run, &progress)?;
     drop(progress);
-    output.text(&(report::text(options, &host, &sittings) + &notes.lines()))?;
+    let code = run.end(&report::text(options, &run.host, &sittings))?;
     let invalid = sittings.iter().any(|sitting| sitting.verdict() == Verdict::Invalid);
-    Ok(if invalid && !interrupt::asked() { ExitCode::FAILURE } else { interrupt::exit_code() })
+    Ok(if invalid && !interrupt::asked() { ExitCode::FAILURE } else { code })
 }
 
 /// The records of every key and protocol that the options ask for; what is invalid has none, and a
@@ -47,24 +44,17 @@ pub(crate) fn run(options: &Options) -> Result<ExitCode, Stop> {
 /// Nothing can be measured.
 pub(crate) fn collect(
     options: &Options,
-    host: &Host,
-    output: &mut Output,
+    run: &mut Run,
     progress: &Progress,
-    notes: &mut Notes,
 ) -> Result<Vec<Record>, Stop> {
-    let sittings = sittings(options, host, output, progress)?;
+    let sittings = sittings(options, run, progress)?;
     let invalid = sittings.iter().filter(|sitting| sitting.verdict() == Verdict::Invalid);
-    invalid.for_each(|sitting| notes.add(sitting.verdict_text().replace('\n', " ")));
+    invalid.for_each(|sitting| run.notes.add(sitting.verdict_text().replace('\n', " ")));
     Ok(sittings.into_iter().flat_map(|sitting| sitting.records).collect())
 }
 
 /// One sitting for each key and protocol, in this order.
-fn sittings(
-    options: &Options,
-    host: &Host,
-    output: &mut Output,
-    progress: &Progress,
-) -> Result<Vec<Sitting>, Stop> {
+fn sittings(options: &Options, run: &mut Run, progress: &Progress) -> Result<Vec<Sitting>, Stop> {
     let plans = plan::plans(options)?;
     let mut sittings = Vec::new();
     let keys = if options.target.is_some() { &options.key[..1] } else { &options.key };
@@ -84,8 +74,8 @@ fn sittings(
                     // What was found before it is told all the same.
                     Err(stop) => Rounds::broken(&stop),
                 };
-            let sitting = Sitting::of(label, rounds, &rig.names(), &context(options, host))?;
-            output.records(&sitting.records)?;
+            let sitting = Sitting::of(label, rounds, &rig.names(), &context(options, &run.host))?;
+            run.output.records(&sitting.records)?;
             sittings.push(sitting);
         }
     }
@@ -94,7 +84,8 @@ fn sittings(
 
 /// What all records of a run share.
 fn context(options: &Options, host: &Host) -> tollgate_load::Context {
-    let mut conditions = host.conditions.clone();
+    let mut context = host.context();
+    let conditions = &mut context.conditions;
     conditions.remove("threads"); // the plan has its own
     let cores = |cores: Vec<u32>| match cores.as_slice() {
         [] => "any".to_owned(),
@@ -105,10 +96,5 @@ fn context(options: &Options, host: &Host) -> tollgate_load::Context {
         conditions.insert("server_cores".to_owned(), cores(plan::server_cores(options)));
     }
     conditions.insert("drift_max".to_owned(), options.drift_max.to_string());
-    tollgate_load::Context {
-        machine: host.machine.clone(),
-        versions: host.versions.clone(),
-        commit: host.commit.clone(),
-        conditions,
-    }
+    context
 }

@@ -15,7 +15,7 @@ use tollgate_record::{Estimate, PerSecond, Record};
 use crate::host::Host;
 use crate::measure::Notes;
 use crate::options::Fleet as Options;
-use crate::output::Output;
+use crate::run::Run;
 use crate::stop::Stop;
 
 use given::Given;
@@ -29,17 +29,14 @@ const LOADS: [f64; 5] = [0.5, 0.7, 0.8, 0.9, 0.95];
 ///
 /// A file cannot be read or holds no session's CPU time, or a figure is out of range.
 pub(crate) fn run(options: &Options) -> Result<ExitCode, Stop> {
-    let host = Host::this();
     let known = given::read(options)?;
-    let mut output = Output::new(options.json.as_deref())?;
-    let mut notes = Notes::default();
-    let predicted = collect(options, &host, &known, &mut output, &mut notes)?;
+    let mut run = Run::new(options.written.json.as_deref())?;
+    let predicted = collect(options, &known, &mut run)?;
     // What the predictions rest on; an earlier forecast among the records is not shown.
     let of_server = |record: &&Record| record.subject.segments().next() == Some("server");
     let records = [known.iter().filter(of_server).cloned().collect(), predicted].concat();
     let heading = heading::lines(&records) + "\n";
-    output.text(&(heading + &fleet_table::table(&records) + &notes.lines()))?;
-    Ok(ExitCode::SUCCESS)
+    run.end(&(heading + &fleet_table::table(&records)))
 }
 
 /// Predictions from the server records among `known`.
@@ -49,11 +46,10 @@ pub(crate) fn run(options: &Options) -> Result<ExitCode, Stop> {
 /// None of them tells a session's CPU time, or a figure is out of range.
 pub(crate) fn collect(
     options: &Options,
-    host: &Host,
     known: &[Record],
-    output: &mut Output,
-    notes: &mut Notes,
+    run: &mut Run,
 ) -> Result<Vec<Record>, Stop> {
+    let Run { host, output, notes } = run;
     let given = given::sessions(known, host)?;
     let mut records = Vec::new();
     for one in &given {

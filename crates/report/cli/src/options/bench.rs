@@ -7,7 +7,7 @@ use clap::{Args, ValueEnum};
 use tollgate_load::Protocol;
 use tollgate_server::KeyKind;
 
-use super::seconds;
+use super::{Written, seconds};
 
 #[derive(Args, Clone, Debug)]
 pub(crate) struct Bench {
@@ -33,9 +33,8 @@ pub(crate) struct Bench {
     #[arg(long)]
     pub(crate) handshake_only: bool,
 
-    /// Write the records as JSON Lines to this file, made anew; - is standard output
-    #[arg(long, value_name = "FILE")]
-    pub(crate) json: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) written: Written,
 
     /// Kinds of the servers' keys, separated by commas: rsa-2048, rsa-3072, rsa-4096
     #[arg(long, value_name = "LIST", value_delimiter = ',', default_value = "rsa-2048")]
@@ -136,43 +135,41 @@ mod tests {
     use tollgate_load::Verify;
 
     use super::*;
+    use crate::options::tests::assert_refused;
     use crate::options::{Options, Verb};
 
-    fn bench(arguments: &[&str]) -> Result<Bench, String> {
-        match Options::of(&[&["bench"], arguments].concat()).map(|options| options.verb) {
-            Ok(Verb::Bench(options)) => Ok(options),
-            Ok(_) => unreachable!("bench was asked for"),
-            Err(stop) => Err(stop.to_string()),
+    fn bench(flags: &[&str]) -> Bench {
+        match Options::of(&[&["bench"], flags].concat()).unwrap().verb {
+            Verb::Bench(options) => options,
+            other => unreachable!("bench was asked for: {other:?}"),
         }
     }
 
     #[test]
     fn flags_become_values() {
-        let options =
-            bench(&["--key", "rsa-2048,rsa-3072", "--protocol", "tls13,tls12-rsa"]).unwrap();
+        let options = bench(&["--key", "rsa-2048,rsa-3072", "--protocol", "tls13,tls12-rsa"]);
         assert_eq!(options.key.len(), 2);
         assert_eq!(options.protocol, [Protocol::Tls13, Protocol::Tls12Rsa]);
         assert_eq!((options.bytes, options.verify), (14_336, Verify::Never));
-        let one_in = bench(&["--verify", "10"]).unwrap().verify;
+        let one_in = bench(&["--verify", "10"]).verify;
         assert_eq!(one_in, Verify::Sample { one_in: 10 });
     }
 
     #[test]
     fn what_is_not_right_is_refused_in_one_line() {
-        for (bad, why) in [
-            (&["--key", "ecdsa-p256"][..], "both engines"),
-            (&["--key", "rsa-1024"], "rsa-2048"),
-            (&["--protocol", "tls11"], "tls12-rsa"),
-            (&["--verify", "0"], "one in N"),
-            (&["--drift-max", "2"], "0 to 1"),
-            (&["--rounds", "0"], "1..=1000"),
-            (&["--log", "x"], "--target"),
-            (&["--bytes", "1", "--handshake-only"], "--handshake-only"),
-            (&["--target", "localhost"], "localhost"),
-        ] {
-            let message = bench(bad).unwrap_err();
-            assert!(message.contains(why), "{bad:?}: {message}");
-            assert_eq!(message.lines().count(), 1, "{message}");
-        }
+        assert_refused(
+            "bench",
+            &[
+                (&["--key", "ecdsa-p256"][..], "both engines"),
+                (&["--key", "rsa-1024"], "rsa-2048"),
+                (&["--protocol", "tls11"], "tls12-rsa"),
+                (&["--verify", "0"], "one in N"),
+                (&["--drift-max", "2"], "0 to 1"),
+                (&["--rounds", "0"], "1..=1000"),
+                (&["--log", "x"], "--target"),
+                (&["--bytes", "1", "--handshake-only"], "--handshake-only"),
+                (&["--target", "localhost"], "localhost"),
+            ],
+        );
     }
 }

@@ -5,6 +5,8 @@ use std::path::PathBuf;
 use clap::Args;
 use tollgate_fleet::{Currency, Utilisation};
 
+use super::Written;
+
 #[derive(Args, Clone, Debug)]
 pub(crate) struct Fleet {
     /// Payload of a session in bytes, with --cpu-us
@@ -31,9 +33,8 @@ pub(crate) struct Fleet {
     #[arg(value_parser = positive)]
     pub(crate) gbps: Vec<f64>,
 
-    /// Write the records as JSON Lines to this file, made anew; - is standard output
-    #[arg(long, value_name = "FILE")]
-    pub(crate) json: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) written: Written,
 
     /// What a core costs for an hour, used or not; without it there are no costs
     #[arg(long, value_name = "PRICE", value_parser = positive)]

@@ -1,10 +1,8 @@
 //! The flags of `tollgate kernel`.
 
-use std::path::PathBuf;
-
 use clap::Args;
 
-use super::seconds;
+use super::{Written, seconds};
 
 #[derive(Args, Clone, Debug)]
 pub(crate) struct Kernel {
@@ -13,9 +11,8 @@ pub(crate) struct Kernel {
     #[arg(value_parser = bits)]
     pub(crate) bits: Vec<u32>,
 
-    /// Write the records as JSON Lines to this file, made anew; - is standard output
-    #[arg(long, value_name = "FILE")]
-    pub(crate) json: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) written: Written,
 
     /// Seconds for each size [default: 2]
     #[arg(long, value_name = "S", value_parser = seconds)]

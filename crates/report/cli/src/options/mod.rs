@@ -10,8 +10,10 @@ mod serve;
 mod session;
 mod speed;
 
+use std::path::PathBuf;
+
 use clap::error::ErrorKind;
-use clap::{Parser, Subcommand};
+use clap::{Args, Parser, Subcommand};
 
 pub(crate) use bench::{Bench, KeyShare};
 pub(crate) use fleet::Fleet;
@@ -61,6 +63,14 @@ pub(crate) enum Verb {
     Speed(Speed),
 }
 
+/// Where records go.
+#[derive(Args, Clone, Debug)]
+pub(crate) struct Written {
+    /// Write the records as JSON Lines to this file, made anew; - is standard output
+    #[arg(long, value_name = "FILE")]
+    pub(crate) json: Option<PathBuf>,
+}
+
 impl Options {
     /// Reads the command line; help and version end the program with code 0.
     ///
@@ -105,9 +115,21 @@ fn seconds(text: &str) -> Result<f64, String> {
 
 #[cfg(test)]
 mod tests {
+    #![allow(clippy::unwrap_used, reason = "tests")]
+
     use clap::CommandFactory as _;
 
     use super::*;
+
+    /// Each of these command lines is refused, in one line that holds these words.
+    #[track_caller]
+    pub(super) fn assert_refused(verb: &str, bad: &[(&[&str], &str)]) {
+        for (flags, why) in bad {
+            let message = Options::of(&[&[verb], *flags].concat()).unwrap_err().to_string();
+            assert!(message.contains(why), "{flags:?}: {message}");
+            assert_eq!(message.lines().count(), 1, "{message}");
+        }
+    }
 
     #[test]
     fn the_declaration_is_sound() {

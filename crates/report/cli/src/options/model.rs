@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 
+use super::Written;
 use super::kernel::bits;
 
 #[derive(Args, Clone, Debug)]
@@ -13,9 +14,8 @@ pub(crate) struct Model {
     #[arg(value_parser = bits)]
     pub(crate) bits: Vec<u32>,
 
-    /// Write the records as JSON Lines to this file, made anew; - is standard output
-    #[arg(long, value_name = "FILE")]
-    pub(crate) json: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) written: Written,
 
     /// Another machine in place of this one, as its machine file describes it
     #[arg(long, value_name = "FILE")]

@@ -1,13 +1,11 @@
 //! The flags of `tollgate session`.
 
-use std::path::PathBuf;
-
 use clap::Args;
 use tollgate_load::Protocol;
 use tollgate_server::KeyKind;
 
 use super::bench::{protocol, rsa};
-use super::seconds;
+use super::{Written, seconds};
 
 #[derive(Args, Clone, Debug)]
 pub(crate) struct Session {
@@ -16,9 +14,8 @@ pub(crate) struct Session {
     #[arg(long, value_name = "LIST", value_delimiter = ',')]
     pub(crate) bytes: Vec<u64>,
 
-    /// Write the records as JSON Lines to this file, made anew; - is standard output
-    #[arg(long, value_name = "FILE")]
-    pub(crate) json: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) written: Written,
 
     /// Kinds of the server's key, separated by commas [default: rsa-2048,rsa-3072]
     #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = rsa)]

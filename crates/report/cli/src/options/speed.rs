@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 
-use super::seconds;
+use super::{Written, seconds};
 use crate::keys;
 
 #[derive(Args, Clone, Debug)]
@@ -27,9 +27,8 @@ pub(crate) struct Speed {
     #[arg(long, value_name = "VALUE|full", value_parser = exponent)]
     pub(crate) exponent: Option<Exponent>,
 
-    /// Write the records as JSON Lines to this file, made anew; - is standard output
-    #[arg(long, value_name = "FILE")]
-    pub(crate) json: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) written: Written,
 
     /// An RSA private key (PEM or DER, PKCS#8 or PKCS#1) instead of the built-in ones
     #[arg(long, value_name = "FILE", conflicts_with = "bits")]
@@ -94,13 +93,13 @@ mod tests {
     #![allow(clippy::unwrap_used, reason = "tests")]
 
     use super::*;
+    use crate::options::tests::assert_refused;
     use crate::options::{Options, Verb};
 
-    fn speed(arguments: &[&str]) -> Result<Speed, String> {
-        match Options::of(&[&["speed"], arguments].concat()).map(|options| options.verb) {
-            Ok(Verb::Speed(options)) => Ok(options),
-            Ok(_) => unreachable!("speed was asked for"),
-            Err(stop) => Err(stop.to_string()),
+    fn speed(flags: &[&str]) -> Speed {
+        match Options::of(&[&["speed"], flags].concat()).unwrap().verb {
+            Verb::Speed(options) => options,
+            other => unreachable!("speed was asked for: {other:?}"),
         }
     }
 
@@ -119,44 +118,42 @@ mod tests {
             "7",
             "--json",
             "-",
-        ])
-        .unwrap();
+        ]);
         assert_eq!(options.bits, [512, 2048]);
         assert_eq!((options.batch, options.seconds), (16, Some(0.5)));
         assert_eq!(options.against, [Against::Openssl]);
         assert_eq!(options.exponent, Some(Exponent::Public(7)));
-        assert_eq!(options.json, Some(PathBuf::from("-")));
-        let options = speed(&["--exponent", "full", "--key", "x.pem"]).unwrap();
+        assert_eq!(options.written.json, Some(PathBuf::from("-")));
+        let options = speed(&["--exponent", "full", "--key", "x.pem"]);
         assert_eq!(options.exponent, Some(Exponent::Full));
-        assert_eq!(speed(&["--table", "pkeu"]).unwrap().table, Some(Table::Pkeu));
-        let options = speed(&[]).unwrap();
+        assert_eq!(speed(&["--table", "pkeu"]).table, Some(Table::Pkeu));
+        let options = speed(&[]);
         assert_eq!(options.against, [Against::Openssl, Against::AwsLc]);
         assert_eq!((options.batch, options.bits.len()), (8, 0));
     }
 
     #[test]
     fn what_is_not_right_is_refused_in_one_line() {
-        for (bad, why) in [
-            (&["--bits", "9000"][..], "--key FILE"),
-            (&["--bits", "two"], "--key FILE"),
-            (&["--bits", "512,"], "--key FILE"),
-            (&["--exponent", "4"], "odd"),
-            (&["--exponent", "1"], "odd"),
-            (&["--exponent", "-7"], "-7"),
-            (&["--exponent", "18446744073709551617"], "2^64"),
-            (&["--batch", "0"], "1..=1024"),
-            (&["--batch", "1025"], "1..=1024"),
-            (&["--against", "gnutls"], "gnutls"),
-            (&["--seconds", "0"], "seconds"),
-            (&["--seconds", "nan"], "seconds"),
-            (&["--seconds", "inf"], "seconds"),
-            (&["--table", "pkeu", "--bits", "512"], "--bits"),
-            (&["--bits", "512", "--key", "x.pem"], "--key"),
-            (&["--speed"], "--speed"),
-        ] {
-            let message = speed(bad).unwrap_err();
-            assert!(message.contains(why), "{bad:?}: {message}");
-            assert_eq!(message.lines().count(), 1, "{message}");
-        }
+        assert_refused(
+            "speed",
+            &[
+                (&["--bits", "9000"][..], "--key FILE"),
+                (&["--bits", "two"], "--key FILE"),
+                (&["--bits", "512,"], "--key FILE"),
+                (&["--exponent", "4"], "odd"),
+                (&["--exponent", "1"], "odd"),
+                (&["--exponent", "-7"], "-7"),
+                (&["--exponent", "18446744073709551617"], "2^64"),
+                (&["--batch", "0"], "1..=1024"),
+                (&["--batch", "1025"], "1..=1024"),
+                (&["--against", "gnutls"], "gnutls"),
+                (&["--seconds", "0"], "seconds"),
+                (&["--seconds", "nan"], "seconds"),
+                (&["--seconds", "inf"], "seconds"),
+                (&["--table", "pkeu", "--bits", "512"], "--bits"),
+                (&["--bits", "512", "--key", "x.pem"], "--key"),
+                (&["--speed"], "--speed"),
+            ],
+        );
     }
 }
