@@ -9,8 +9,8 @@ use super::{Written, seconds};
 
 #[derive(Args, Clone, Debug)]
 pub(crate) struct Session {
-    /// Bytes of the response, separated by commas [default: 14336, and for RSA-2048 under TLS 1.3
-    /// also from 0 to 143360]
+    /// Bytes of the response, separated by commas [default: 14336; with no list at all, for
+    /// RSA-2048 under TLS 1.3 also 0 to 143360, but without a real server]
     #[arg(long, value_name = "LIST", value_delimiter = ',')]
     pub(crate) bytes: Vec<u64>,
 
@@ -25,7 +25,8 @@ pub(crate) struct Session {
     #[arg(long)]
     pub(crate) parts_only: bool,
 
-    /// Protocol versions and key exchanges, separated by commas [default: tls12-x25519,tls13]
+    /// Protocol versions and key exchanges, separated by commas [default: tls12-x25519,tls13; with
+    /// no list at all, for RSA-2048 also tls12-rsa]
     #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = protocol)]
     pub(crate) protocol: Vec<Protocol>,
 
