@@ -103,6 +103,14 @@ impl Exchange {
     pub fn bytes(bytes: u64) -> Self {
         Self::Get { path: format!("/bytes/{bytes}"), bytes }
     }
+
+    /// How many requests so many transactions are, to the server.
+    pub(crate) const fn requests(&self, transactions: u64) -> u64 {
+        match self {
+            Self::Get { .. } => transactions,
+            Self::HandshakeOnly => 0,
+        }
+    }
 }
 
 /// Which handshakes verify the signature. The server's Finished is verified in all of them.

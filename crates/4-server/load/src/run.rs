@@ -252,7 +252,7 @@ fn collect(
     let patience = if gave_up.is_some() { Duration::ZERO } else { plan.phase_max() };
     let seen = match server.referee.as_deref_mut() {
         None => None,
-        Some(referee) => match settle(referee, &tally.whole, patience, stop) {
+        Some(referee) => match settle(referee, &tally.whole, &plan.exchange, patience, stop) {
             Ok(Some(seen)) => Some(Ok(seen)),
             Ok(None) => return Err(Error::Stopped),
             Err(error) => Some(Err(error.to_string())),

@@ -177,10 +177,7 @@ impl Evidence<'_> {
             let (client, server) = (self.whole.confirmed, seen.handshakes);
             reasons.push(Finding::RefereeHandshakes { client, server });
         }
-        let client = match self.plan.exchange {
-            Exchange::Get { .. } => self.whole.transactions,
-            Exchange::HandshakeOnly => 0,
-        };
+        let client = self.plan.exchange.requests(self.whole.transactions);
         if seen.requests != client {
             reasons.push(Finding::RefereeRequests { client, server: seen.requests });
         }
