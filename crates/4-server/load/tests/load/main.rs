@@ -1,0 +1,33 @@
+//! The load generator against servers that do as they are told, and against OpenSSL's.
+//!
+//! How much load this machine takes beside what else runs on it is not asked: a run that is too
+//! short for what is asserted of it is done again, longer.
+#![allow(clippy::unwrap_used, reason = "tests")]
+#![allow(clippy::print_stderr, reason = "a test that cannot run says so")]
+
+mod compare;
+mod counts;
+mod openssl;
+mod tls_server;
+
+use tollgate_load::{Outcome, Plan};
+
+/// Runs are done again so often, each four times as long.
+const TRIES: u32 = 4;
+
+/// The first run of `plan`, or of one that lasts longer, that is `enough`.
+fn until(
+    plan: &Plan,
+    enough: impl Fn(&Outcome) -> bool,
+    mut run: impl FnMut(&Plan) -> Outcome,
+) -> Outcome {
+    let mut plan = plan.clone();
+    for _ in 0..TRIES {
+        let outcome = run(&plan);
+        if enough(&outcome) {
+            return outcome;
+        }
+        plan.sustain_ms *= 4;
+    }
+    panic!("this machine is too busy, even for {} ms", plan.sustain_ms / 4);
+}
