@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "tests")]
 
 #[path = "server/rig.rs"]
+#[allow(dead_code, reason = "this test takes what it needs")]
 mod rig;
 
 use core::time::Duration;

@@ -1,6 +1,4 @@
 //! What the tests share: servers that always stop, clients that never wait for ever.
-#![allow(dead_code, reason = "each test binary uses a part")]
-#![allow(clippy::unwrap_used, clippy::print_stderr, reason = "tests")]
 
 use core::net::SocketAddr;
 use core::sync::atomic::{AtomicU32, Ordering};
@@ -8,14 +6,14 @@ use core::time::Duration;
 use std::fs;
 use std::io::{Read, Write};
 use std::net::TcpStream;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 use std::thread;
 use std::time::Instant;
 
 use openssl::ssl::{Ssl, SslContext, SslMethod, SslStream, SslVerifyMode};
 use tollgate_server::log::{HandshakeLine, Line, RequestLine, read};
-use tollgate_server::{Config, Running, Server};
+use tollgate_server::{Certificate, Config, KeyKind, Running, Server};
 
 /// No wait of a test is longer.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(20);
@@ -54,8 +52,26 @@ pub(crate) struct Rig {
 }
 
 impl Rig {
+    /// With a key of `vectors/keys` where the server would make an RSA key: that takes longer than
+    /// most tests.
     pub(crate) fn start(config: Config) -> Self {
         let folder = Folder::new();
+        let certificate = match config.certificate {
+            Certificate::SelfSigned(kind @ KeyKind::Rsa { .. }) => {
+                let key = keys().join(format!("{kind}.pem"));
+                Certificate::Files { chain: certify(&folder, &key), key }
+            }
+            other => other,
+        };
+        Self::within(folder, Config { certificate, ..config })
+    }
+
+    /// With a key that the server makes, if it is told to.
+    pub(crate) fn with_own_key(config: Config) -> Self {
+        Self::within(Folder::new(), config)
+    }
+
+    fn within(folder: Folder, config: Config) -> Self {
         let config = Config { access_log: Some(folder.path("access.log")), ..config };
         Self { running: Server::start(config).unwrap(), folder }
     }
@@ -66,13 +82,28 @@ impl Rig {
 
     /// Stops the server and reads its log; nothing may have been cut off or lost.
     pub(crate) fn finish(self) -> Log {
-        let report = self.running.stop(Duration::from_secs(5));
+        let report = self.running.stop(PATIENCE);
         assert_eq!(report.connections_cut, 0);
         assert_eq!(report.workers_lost, 0);
         assert!(report.log_complete);
         let file = fs::read(self.folder.path("access.log")).unwrap();
         Log(read(file.as_slice()).unwrap())
     }
+}
+
+pub(crate) fn keys() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../vectors/keys")
+}
+
+/// A certificate for one of the test keys, by Debian's `openssl`.
+pub(crate) fn certify(folder: &Folder, key: &Path) -> PathBuf {
+    let chain = folder.path("chain.pem");
+    let (key, out) = (key.to_str().unwrap(), chain.to_str().unwrap());
+    let names = ["-subj", "/CN=localhost", "-addext", "subjectAltName=DNS:localhost,IP:127.0.0.1"];
+    let args = [&["req", "-x509", "-new", "-key", key, "-out", out], &names[..]].concat();
+    let output = run("openssl", &args, b"");
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    chain
 }
 
 /// The lines of a run.

@@ -5,7 +5,7 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
-use crate::rig::{Folder, fetch, run};
+use crate::rig::{Folder, certify, fetch, keys};
 use tollgate_server::{Certificate, Config, Engine, KeyKind, Limits, Protocol, Server, Suite};
 
 /// The refusal's one line.
@@ -72,20 +72,6 @@ fn a_core_that_does_not_exist() {
         let config = Config { pin: Some(vec![core]), ..Config::default() };
         assert_says(config, &["cannot pin a worker to core", "taskset"]);
     }
-}
-
-fn keys() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../vectors/keys")
-}
-
-/// A certificate for one of the test keys, by Debian's `openssl`.
-fn certify(folder: &Folder, key: &Path) -> PathBuf {
-    let chain = folder.path("chain.pem");
-    let (key, out) = (key.to_str().unwrap(), chain.to_str().unwrap());
-    let args = ["req", "-x509", "-new", "-key", key, "-subj", "/CN=localhost", "-out", out];
-    let output = run("openssl", &args, b"");
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    chain
 }
 
 fn with(chain: &Path, key: &Path) -> Config {

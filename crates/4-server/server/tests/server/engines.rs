@@ -1,12 +1,8 @@
 //! Two engines in one process, and the proof of who signed.
-#![allow(clippy::unwrap_used, reason = "tests")]
-
-#[path = "server/rig.rs"]
-mod rig;
 
 use std::fs;
 
-use rig::{ONE_REQUEST, Rig, bytes, fetch, s_client};
+use crate::rig::{self, ONE_REQUEST, Rig, bytes, fetch, s_client};
 use tollgate_server::log::Line;
 use tollgate_server::{Certificate, Config, Engine, KeyKind, Resumption, SignerOperations};
 
