@@ -45,6 +45,12 @@ const RUNGS: [(&str, &[&[&str]]); 6] = [
 /// What `--quick` leaves of the time.
 const QUICK: f64 = 0.1;
 
+/// What it leaves of the rounds of a server: as few as compare two.
+const QUICK_ROUNDS: u32 = 2;
+
+/// In less the CPU clock of a server is often read too late.
+const BENCH_SECONDS_MIN: f64 = 0.4;
+
 /// A climb: what was found so far, and where it goes.
 struct Climb {
     run: Run,
@@ -127,11 +133,19 @@ impl Climb {
         let Self { run, records, pace, price } = self;
         match verb {
             Verb::Bench(mut options) => {
-                options.seconds = (options.seconds * *pace).max(0.5);
+                options.seconds = (options.seconds * *pace).max(BENCH_SECONDS_MIN);
+                if *pace < 1.0 {
+                    options.rounds = QUICK_ROUNDS;
+                }
                 bench::collect(&options, run, progress)
             }
             Verb::Fleet(mut options) => {
                 options.price_per_core_hour = Some(*price);
+                if !fleet::rests_on(records) {
+                    let why = "5 fleet: no server has a valid figure to compute from";
+                    run.notes.add(why.to_owned());
+                    return Ok(Vec::new());
+                }
                 fleet::collect(&options, records, run)
             }
             Verb::Kernel(mut options) => {

@@ -73,6 +73,16 @@ fn of_command_line(us: f64, bytes: u64) -> Result<Record, Stop> {
     })
 }
 
+/// Whether there is a session whose CPU time is among the records.
+pub(crate) fn rests_on(known: &[Record]) -> bool {
+    known.iter().any(is_cpu)
+}
+
+fn is_cpu(record: &Record) -> bool {
+    record.quantity.as_str() == word::SERVER_CPU_NS_PER_SESSION
+        && record.subject.parameter(word::AGAINST).is_none()
+}
+
 /// The sessions whose CPU time is among the records; of several records about one, the last.
 ///
 /// # Errors
@@ -80,12 +90,9 @@ fn of_command_line(us: f64, bytes: u64) -> Result<Record, Stop> {
 /// There are none, or one cannot be computed with.
 pub(super) fn sessions(known: &[Record], host: &Host) -> Result<Vec<Given>, Stop> {
     let mut wanted: Vec<&Record> = Vec::new();
-    for record in known {
-        let is_cpu = record.quantity.as_str() == word::SERVER_CPU_NS_PER_SESSION;
-        if is_cpu && record.subject.parameter(word::AGAINST).is_none() {
-            wanted.retain(|earlier| earlier.subject != record.subject);
-            wanted.push(record);
-        }
+    for record in known.iter().filter(|record| is_cpu(record)) {
+        wanted.retain(|earlier| earlier.subject != record.subject);
+        wanted.push(record);
     }
     if wanted.is_empty() {
         let what = word::SERVER_CPU_NS_PER_SESSION;

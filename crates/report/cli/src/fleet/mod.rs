@@ -19,6 +19,7 @@ use crate::run::Run;
 use crate::stop::Stop;
 
 use given::Given;
+pub(crate) use given::rests_on;
 
 /// Loads that response times are told for.
 const LOADS: [f64; 5] = [0.5, 0.7, 0.8, 0.9, 0.95];

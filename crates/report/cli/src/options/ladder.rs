@@ -17,7 +17,8 @@ pub(crate) struct Ladder {
     #[arg(long, value_name = "PRICE", default_value = "0.05", value_parser = positive)]
     pub(crate) price_per_core_hour: f64,
 
-    /// A tenth of the time, to see that everything works; the figures are rough
+    /// A tenth of the time and two rounds of each server, to see that everything works; the figures
+    /// are rough
     #[arg(long)]
     pub(crate) quick: bool,
 

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 use std::fs;
-use std::process::{Command, Stdio};
+use std::process::{Command, Output, Stdio};
 
 use tollgate_record::{Kind, Record};
 
@@ -34,24 +34,17 @@ fn agreed(stdout: &str, server: &str) -> (u64, u64) {
     (handshakes, sessions)
 }
 
+/// Short runs, of which the shape is not judged.
+fn bench(flags: &[&str]) -> Output {
+    let short = ["bench", "--seconds", "0.5", "--drift-max", "1", "--connections", "4"];
+    run(&[&short[..], &["--repeats", "0"], flags].concat())
+}
+
 #[test]
 fn both_engines_are_loaded_in_turn_and_their_logs_agree() {
     let file = scratch("bench.jsonl");
-    let output = run(&[
-        "bench",
-        "--rounds",
-        "2",
-        "--seconds",
-        "0.5",
-        "--drift-max",
-        "1",
-        "--protocol",
-        "tls12-rsa",
-        "--connections",
-        "4",
-        "--json",
-        file.to_str().unwrap(),
-    ]);
+    let to = ["--json", file.to_str().unwrap()];
+    let output = bench(&[&["--rounds", "2", "--protocol", "tls12-rsa"], &to[..]].concat());
     let stdout = String::from_utf8(output.stdout).unwrap();
     assert!(stdout.lines().all(|line| line.chars().count() <= 100), "{stdout}");
     let place = |word: &str| stdout.find(word).unwrap_or_else(|| panic!("{word} in\n{stdout}"));
@@ -92,27 +85,10 @@ fn both_engines_are_loaded_in_turn_and_their_logs_agree() {
 fn each_handshake_that_the_client_counts_is_in_the_log_of_another_process() {
     let mut serve = Serve::start("target.log", &[]);
     let log = serve.log.to_str().unwrap().to_owned();
-    let output = run(&[
-        "bench",
-        "--target",
-        &serve.address,
-        "--log",
-        &log,
-        "--pid",
-        &serve.child.id().to_string(),
-        "--rounds",
-        "1",
-        "--seconds",
-        "0.5",
-        "--drift-max",
-        "1",
-        "--protocol",
-        "tls13",
-        "--connections",
-        "4",
-        "--verify",
-        "always",
-    ]);
+    let process = serve.child.id().to_string();
+    let seen = ["--target", &serve.address, "--log", &log, "--pid", &process];
+    let flags = ["--rounds", "1", "--protocol", "tls13", "--verify", "always"];
+    let output = bench(&[&seen[..], &flags].concat());
     let stdout = String::from_utf8(output.stdout).unwrap();
     let (handshakes, sessions) = agreed(&stdout, "tollgate");
     signal("TERM", serve.child.id());
@@ -126,22 +102,8 @@ fn each_handshake_that_the_client_counts_is_in_the_log_of_another_process() {
 #[test]
 fn without_a_log_nobody_confirms() {
     let serve = Serve::start("unread.log", &[]);
-    let output = run(&[
-        "bench",
-        "--target",
-        &serve.address,
-        "--rounds",
-        "1",
-        "--seconds",
-        "0.5",
-        "--drift-max",
-        "1",
-        "--protocol",
-        "tls12-p256",
-        "--handshake-only",
-        "--connections",
-        "4",
-    ]);
+    let flags = ["--rounds", "1", "--protocol", "tls12-p256", "--handshake-only"];
+    let output = bench(&[&["--target", &serve.address], &flags[..]].concat());
     let stdout = String::from_utf8(output.stdout).unwrap();
     assert!(joined(&stdout, "- external: ").concat().contains("no server's log was read"));
     assert!(!stdout.contains(": VALID"), "{stdout}");

@@ -31,6 +31,17 @@ fn it_says_who_signs_and_at_the_end_what_was_served() {
     assert!(log.lines().last().unwrap().contains("\"stop\""), "{log}");
 }
 
+/// What the server says of itself, over a connection of its own.
+fn metrics(address: &str) -> String {
+    let output = Command::new("curl")
+        .args(["--silent", "--show-error", "--insecure", "--max-time", "20"])
+        .arg(format!("https://{address}/metrics"))
+        .output()
+        .unwrap();
+    assert!(output.status.success(), "{output:?}");
+    String::from_utf8(output.stdout).unwrap()
+}
+
 #[test]
 fn a_second_signal_cuts() {
     let mut serve = Serve::start("second.log", &["--drain", "600", "--handshake-limit", "600"]);
@@ -38,6 +49,8 @@ fn a_second_signal_cuts() {
     let silent = TcpStream::connect(&serve.address).unwrap();
     let mut hello = &silent;
     std::io::Write::write_all(&mut hello, &[0x16, 3, 1]).unwrap();
+    // Before that the server has nothing to wait for.
+    while !metrics(&serve.address).contains("tollgate_connections_open 2\n") {}
     signal("TERM", serve.child.id());
     let mut stderr = BufReader::new(serve.child.stderr.take().unwrap());
     let mut said = String::new();
