@@ -3,7 +3,7 @@
 //! There is no key generation here. The property definition of this table lacks `provider=tollgate`
 //! for that reason: see [`crate::dispatch`].
 
-use core::ffi::{c_char, c_int, c_void};
+use core::ffi::{CStr, c_char, c_int, c_uint, c_void};
 use core::ptr;
 use std::sync::Arc;
 
@@ -40,39 +40,50 @@ pub(crate) static FUNCTIONS: Table<[OSSL_DISPATCH; 14]> = dispatch! {
         query_operation_name;
 };
 
-static PUBLIC_TYPES: Table<[OSSL_PARAM; 3]> = Table::of_keys([
-    (OSSL_PKEY_PARAM_RSA_N, OSSL_PARAM_UNSIGNED_INTEGER),
-    (OSSL_PKEY_PARAM_RSA_E, OSSL_PARAM_UNSIGNED_INTEGER),
-    (c"", 0),
-]);
+type Row = (&'static CStr, c_uint);
 
-static PRIVATE_TYPES: Table<[OSSL_PARAM; 9]> = Table::of_keys([
+const PUBLIC: [Row; 2] = [
     (OSSL_PKEY_PARAM_RSA_N, OSSL_PARAM_UNSIGNED_INTEGER),
     (OSSL_PKEY_PARAM_RSA_E, OSSL_PARAM_UNSIGNED_INTEGER),
+];
+
+const SECRET: [Row; 6] = [
     (OSSL_PKEY_PARAM_RSA_D, OSSL_PARAM_UNSIGNED_INTEGER),
     (OSSL_PKEY_PARAM_RSA_FACTOR1, OSSL_PARAM_UNSIGNED_INTEGER),
     (OSSL_PKEY_PARAM_RSA_FACTOR2, OSSL_PARAM_UNSIGNED_INTEGER),
     (OSSL_PKEY_PARAM_RSA_EXPONENT1, OSSL_PARAM_UNSIGNED_INTEGER),
     (OSSL_PKEY_PARAM_RSA_EXPONENT2, OSSL_PARAM_UNSIGNED_INTEGER),
     (OSSL_PKEY_PARAM_RSA_COEFFICIENT1, OSSL_PARAM_UNSIGNED_INTEGER),
-    (c"", 0),
-]);
+];
 
-static GETTABLE: Table<[OSSL_PARAM; 13]> = Table::of_keys([
+const DESCRIPTION: [Row; 4] = [
     (OSSL_PKEY_PARAM_BITS, OSSL_PARAM_INTEGER),
     (OSSL_PKEY_PARAM_SECURITY_BITS, OSSL_PARAM_INTEGER),
     (OSSL_PKEY_PARAM_MAX_SIZE, OSSL_PARAM_INTEGER),
     (OSSL_PKEY_PARAM_DEFAULT_DIGEST, OSSL_PARAM_UTF8_STRING),
-    (OSSL_PKEY_PARAM_RSA_N, OSSL_PARAM_UNSIGNED_INTEGER),
-    (OSSL_PKEY_PARAM_RSA_E, OSSL_PARAM_UNSIGNED_INTEGER),
-    (OSSL_PKEY_PARAM_RSA_D, OSSL_PARAM_UNSIGNED_INTEGER),
-    (OSSL_PKEY_PARAM_RSA_FACTOR1, OSSL_PARAM_UNSIGNED_INTEGER),
-    (OSSL_PKEY_PARAM_RSA_FACTOR2, OSSL_PARAM_UNSIGNED_INTEGER),
-    (OSSL_PKEY_PARAM_RSA_EXPONENT1, OSSL_PARAM_UNSIGNED_INTEGER),
-    (OSSL_PKEY_PARAM_RSA_EXPONENT2, OSSL_PARAM_UNSIGNED_INTEGER),
-    (OSSL_PKEY_PARAM_RSA_COEFFICIENT1, OSSL_PARAM_UNSIGNED_INTEGER),
-    (c"", 0),
-]);
+];
+
+static PUBLIC_TYPES: Table<[OSSL_PARAM; 3]> = Table::of_keys(joined(&[&PUBLIC]));
+static PRIVATE_TYPES: Table<[OSSL_PARAM; 9]> = Table::of_keys(joined(&[&PUBLIC, &SECRET]));
+static GETTABLE: Table<[OSSL_PARAM; 13]> =
+    Table::of_keys(joined(&[&DESCRIPTION, &PUBLIC, &SECRET]));
+
+/// The rows of all groups, and the empty one that ends a table.
+const fn joined<const N: usize>(groups: &[&[Row]]) -> [Row; N] {
+    let mut rows = [(c"", 0); N];
+    let (mut filled, mut i) = (0, 0);
+    while i < groups.len() {
+        let mut j = 0;
+        while j < groups[i].len() {
+            rows[filled] = groups[i][j];
+            filled += 1;
+            j += 1;
+        }
+        i += 1;
+    }
+    assert!(filled + 1 == N, "a table has room for its rows and the one that ends it");
+    rows
+}
 
 unsafe extern "C" fn new(provctx: *mut c_void) -> *mut c_void {
     // SAFETY: libcrypto passes the provider back that `init` gave it.

@@ -6,10 +6,10 @@ use openssl::error::ErrorStack;
 use openssl::md::Md;
 use openssl::md_ctx::MdCtx;
 use tollgate_bench::{Contender, Wrong};
-use tollgate_server::in_memory::Worker;
+use tollgate_server::in_memory::{Source, Worker};
 
 use crate::error::Error;
-use crate::libcrypto::{self, Kdf, Padding, Source};
+use crate::libcrypto::{self, Kdf, Padding};
 use crate::primitive::{Group, Primitive, PrivateOperation};
 
 /// Bytes that a server signs in TLS 1.3: padding, text and transcript hash, RFC 8446 §4.4.3. In TLS
@@ -44,8 +44,7 @@ pub(crate) fn contender<'w>(
     name: String,
     worker: &'w Worker,
 ) -> Result<Contender<'w>, Error> {
-    let source = Source { library: worker.library(), query: worker.query() };
-    build(primitive, name, worker, source).map_err(Error::openssl("a primitive"))
+    build(primitive, name, worker, worker.source()).map_err(Error::openssl("a primitive"))
 }
 
 fn build<'w>(

@@ -50,6 +50,7 @@
 //!   (TLS 1.3), RFC 5869 (HKDF).
 #![deny(unsafe_code)]
 
+mod bare_client;
 mod calls;
 mod error;
 mod in_memory;
@@ -66,6 +67,7 @@ mod system;
 mod total;
 mod wire;
 
+pub use bare_client::bare_client;
 pub use error::Error;
 pub use measure::measure;
 pub use plan::{LONG_BYTES, Plan, SHORT_BYTES, Session};

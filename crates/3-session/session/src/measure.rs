@@ -101,7 +101,7 @@ pub fn measure(
     }
     for one in &replays {
         contenders.push(Contender::new(one.subject.to_string(), 1, || {
-            one.cycles.borrow_mut().push(one.replay.play().map_err(keep)?);
+            one.cycles.borrow_mut().push(one.replay.play().map_err(keep)?.server_cycles);
             Ok(())
         }));
     }

@@ -16,11 +16,13 @@ use std::io;
 use std::thread;
 
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
+use rustix::time::{ClockId, clock_gettime};
 use socket2::{Domain, Protocol, Socket, Type};
+use tollgate_cpu::tsc;
 
 use crate::error::Error;
 use crate::in_memory::{Recorded, number};
-use crate::pipe::{Call, Lap};
+use crate::pipe::{Call, Lap, Recording, Step};
 
 /// Connections in flight: as many as the load generator has by default.
 const CONNECTIONS: usize = 16;
@@ -37,6 +39,8 @@ const CLOCK_WINDOWS: usize = 9;
 /// Turns of [`spin`] for a session: about as long as its system calls take, and so longer than the
 /// peer needs for a session.
 const TURNS: f64 = 60_000.0;
+/// Turns of [`spin`] by which a turn is timed.
+const TIMED_TURNS: u64 = 20_000;
 
 /// A call of the server, and for how long it computes before it.
 #[derive(Clone, Copy, Debug)]
@@ -63,30 +67,25 @@ pub(crate) struct Replay {
     cores: Option<[usize; 2]>,
 }
 
+/// What a session of a replay took.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Played {
+    /// Core cycles of the serving thread, without its computing.
+    pub(crate) server_cycles: f64,
+    /// CPU time of its peer.
+    pub(crate) client: Duration,
+}
+
 impl Replay {
     /// A replay of a recorded session.
     pub(crate) fn new(recorded: &Recorded, tls13: bool) -> Result<Self, Error> {
-        let doing = "a listening socket";
-        let listener = listen().map_err(Error::system(doing))?;
-        let address = listener.local_addr().map_err(Error::system(doing))?;
         let recording = &recorded.recording;
-        let ticks: f64 = recording.steps.iter().map(|step| number(step.ticks)).sum();
-        let turns_per_tick = TURNS / ticks.max(1.0);
-        let moves: Vec<Move> = recording
-            .steps
-            .iter()
-            .map(|step| Move { spin: whole(number(step.ticks) * turns_per_tick), call: step.call })
-            .collect();
-        let turns = moves.iter().map(|step| step.spin).sum();
         // The client is gone when it has the response; the close_notify behind it is not awaited.
         let farewell = recording.steps.iter().rev().find_map(|step| match step.call {
             Call::Write(bytes) => Some(bytes),
             _ => None,
         });
-        let [hello, finish, data] = [Lap::Hello, Lap::Finish, Lap::Data].map(|lap| Exchange {
-            send: recording.client[lap as usize].len(),
-            expect: recording.server[lap as usize].len(),
-        });
+        let [hello, finish, data] = exchanges(recording);
         let data =
             Exchange { expect: data.expect - farewell.unwrap_or(0).min(data.expect), ..data };
         let exchanges = if tls13 {
@@ -94,6 +93,36 @@ impl Replay {
         } else {
             vec![hello, finish, data]
         };
+        let ticks: f64 = recording.steps.iter().map(|step| number(step.ticks)).sum();
+        Self::of(&recording.steps, exchanges, TURNS / ticks.max(1.0))
+    }
+
+    /// A replay of the handshake of a recorded session of TLS 1.2, and of nothing behind it. The
+    /// server computes for as long as it did in memory: its client waits as under load.
+    pub(crate) fn of_handshake(recorded: &Recorded) -> Result<Self, Error> {
+        let recording = &recorded.recording;
+        let [hello, finish, _] = exchanges(recording);
+        let mut left = hello.expect + finish.expect;
+        let until_finished = |step: &&Step| {
+            let more = left > 0;
+            if let Call::Write(bytes) = step.call {
+                left = left.saturating_sub(bytes);
+            }
+            more
+        };
+        let steps: Vec<Step> = recording.steps.iter().take_while(until_finished).copied().collect();
+        Self::of(&steps, vec![hello, finish], turns_per_tick())
+    }
+
+    fn of(steps: &[Step], exchanges: Vec<Exchange>, turns_per_tick: f64) -> Result<Self, Error> {
+        let doing = "a listening socket";
+        let listener = listen().map_err(Error::system(doing))?;
+        let address = listener.local_addr().map_err(Error::system(doing))?;
+        let moves: Vec<Move> = steps
+            .iter()
+            .map(|step| Move { spin: whole(number(step.ticks) * turns_per_tick), call: step.call })
+            .collect();
+        let turns = moves.iter().map(|step| step.spin).sum();
         Ok(Self { listener, address, moves, exchanges, turns, cores: cores() })
     }
 
@@ -102,12 +131,12 @@ impl Replay {
         self.cores.is_some()
     }
 
-    /// Replays some sessions; core cycles of the serving thread for each, without the computing.
-    pub(crate) fn play(&self) -> Result<f64, Error> {
+    /// Replays some sessions; what each took.
+    pub(crate) fn play(&self) -> Result<Played, Error> {
         let listener = self.listener.try_clone().map_err(Error::system("a listening socket"))?;
         let over = AtomicBool::new(false);
         let [server, client] = self.cores.map_or([None; 2], |cores| cores.map(Some));
-        let spent = thread::scope(|scope| {
+        let (spent, client) = thread::scope(|scope| {
             let peer = scope.spawn(|| {
                 pin(client);
                 let result = peer::visit(self.address, &self.exchanges, &over);
@@ -122,12 +151,12 @@ impl Replay {
                 over.store(true, Ordering::Relaxed);
                 result
             });
-            let spent = join(serving);
-            join(peer)?;
-            spent
+            (join(serving), join(peer))
         });
-        let spent = spent.map_err(Error::system("a session over loopback"))?;
-        spent.ok_or(Error::NoCycles)
+        let system = || Error::system("a session over loopback");
+        let client = client.map_err(system())?;
+        let server_cycles = spent.map_err(system())?.ok_or(Error::NoCycles)?;
+        Ok(Played { server_cycles, client })
     }
 }
 
@@ -158,6 +187,31 @@ fn pin(core: Option<usize>) {
         only.set(core);
         let _ = sched_setaffinity(None, &only);
     }
+}
+
+/// What a client sends in each lap of a session, and what it then waits for.
+fn exchanges(recording: &Recording) -> [Exchange; 3] {
+    [Lap::Hello, Lap::Finish, Lap::Data].map(|lap| Exchange {
+        send: recording.client[lap as usize].len(),
+        expect: recording.server[lap as usize].len(),
+    })
+}
+
+/// Turns of [`spin`] in a tick of the time stamp counter; 0 without one.
+fn turns_per_tick() -> f64 {
+    let timed = |turns: u64| {
+        let before = tsc::ticks()?;
+        spin(turns);
+        Some(tsc::ticks()?.saturating_sub(before))
+    };
+    // The fastest of some: neighbours can only slow one down.
+    let ticks = (0..9).filter_map(|_| timed(TIMED_TURNS)).min();
+    ticks.map_or(0.0, |ticks| number(TIMED_TURNS) / number(ticks.max(1)))
+}
+
+/// CPU time of the calling thread so far.
+fn thread_cpu() -> Duration {
+    clock_gettime(ClockId::ThreadCPUTime).try_into().unwrap_or_default()
 }
 
 /// Computes for so many turns, each needing the one before, and touches no memory but one word.
@@ -197,14 +251,19 @@ mod tests {
             for bytes in [0, 1 << 20] {
                 let session = Session { key, protocol, engine, bytes };
                 let recorded = Stage::new(session, &worker).unwrap().record().unwrap();
-                let writes = |step: &&crate::pipe::Step| matches!(step.call, Call::Write(_));
+                let writes = |step: &&Step| matches!(step.call, Call::Write(_));
                 let writes = recorded.recording.steps.iter().filter(writes).count();
                 let tls13 = protocol == tollgate_load::Protocol::Tls13;
                 // Flight, Finished of TLS 1.2, records of the response, alert.
                 let records = if bytes == 0 { 1 } else { 65 };
                 assert_eq!(writes, if tls13 { 1 } else { 2 } + records + 1, "{session}");
                 let replay = Replay::new(&recorded, tls13).unwrap();
-                assert!(replay.play().unwrap().is_finite());
+                assert!(replay.play().unwrap().server_cycles.is_finite());
+                if !tls13 {
+                    let handshake = Replay::of_handshake(&recorded).unwrap();
+                    assert!(handshake.moves.len() < replay.moves.len(), "{session}");
+                    assert!(handshake.play().unwrap().client > Duration::ZERO, "{session}");
+                }
             }
         }
     }

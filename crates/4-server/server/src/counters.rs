@@ -6,7 +6,7 @@ use core::time::Duration;
 use rustix::time::{ClockId, clock_gettime};
 
 use crate::failure::{End, Failure};
-use crate::ffi::ThreadClock;
+use crate::thread_clock::ThreadClock;
 
 /// What a server has done since it started. Exact when nothing is under way; while connections are
 /// served, numbers read one after the other.

@@ -8,6 +8,7 @@ use core::ffi::CStr;
 
 use openssl::error::ErrorStack;
 use openssl::lib_ctx::{LibCtx, LibCtxRef};
+use openssl::md_ctx::MdCtx;
 use openssl::pkey::{PKeyRef, Private};
 use openssl::provider::Provider;
 use openssl::ssl::{
@@ -19,6 +20,7 @@ use crate::certificate::{Credentials, KeyKind};
 use crate::config::{Config, Engine, Resumption};
 use crate::counters::SignerOperations;
 use crate::error::{Error, Misuse, Rejected, Unavailable};
+use crate::evp::{self, Source};
 use crate::ffi::{self, TicketKeys};
 use crate::suite::{Group, Protocol, Suite};
 
@@ -217,6 +219,7 @@ fn prove(
     kind: KeyKind,
     decrypts: bool,
 ) -> Result<(), Error> {
+    let source = Source { library, query: engine.query() };
     let doing = || Unavailable::openssl("signing with the key");
     let expect = |provider: String| {
         if provider == engine.provider() {
@@ -224,11 +227,26 @@ fn prove(
         }
         Err(Error::from(Rejected::Engine { engine, key: kind.to_string(), instead: provider }))
     };
-    expect(ffi::sign_once(library, engine.query(), key).map_err(doing())?)?;
+    expect(signer(source, key).map_err(doing())?)?;
     if decrypts {
-        expect(ffi::decrypter(library, engine.query(), key).map_err(doing())?)?;
+        expect(decrypter(source, key).map_err(doing())?)?;
     }
     Ok(())
+}
+
+/// Signs once, and tells which provider did.
+fn signer(source: Source<'_>, key: &PKeyRef<Private>) -> Result<String, ErrorStack> {
+    let mut digest = MdCtx::new()?;
+    let provider = evp::provider_name(source.begin_signature(&mut digest, key)?);
+    digest.digest_sign(b"who signs?", Some(&mut vec![0; key.size()]))?;
+    Ok(provider)
+}
+
+/// Which provider would decrypt with this key.
+fn decrypter(source: Source<'_>, key: &PKeyRef<Private>) -> Result<String, ErrorStack> {
+    let mut ctx = source.key_context(key)?;
+    ctx.decrypt_init()?;
+    Ok(evp::provider_name(&ctx))
 }
 
 /// The IANA name of a group by OpenSSL's number.

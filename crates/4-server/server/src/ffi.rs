@@ -1,17 +1,14 @@
-//! The few declarations that the `openssl` crates lack, each behind a safe function; and a thread's
-//! CPU clock.
-//!
-//! The only `unsafe` of this crate is here. Signatures are those of OpenSSL 3.0's headers.
-#![allow(unsafe_code, reason = "declarations of libssl, libcrypto and libc")]
+//! What the `openssl` crates lack for TLS contexts, providers and keys in a library context of one's
+//! own, each behind a safe function. Signatures are those of OpenSSL 3.0's headers.
+#![allow(unsafe_code, reason = "declarations of libssl and libcrypto")]
 
 use core::ffi::{CStr, c_char, c_int, c_long, c_uchar, c_uint, c_void};
 use core::ptr;
-use core::time::Duration;
 
 use foreign_types::{ForeignType, ForeignTypeRef};
 use openssl::error::ErrorStack;
 use openssl::lib_ctx::LibCtxRef;
-use openssl::pkey::{PKey, PKeyRef, Private};
+use openssl::pkey::{PKey, Private};
 use openssl::provider::ProviderRef;
 use openssl::ssl::{SslContextBuilder, SslMethod, SslRef};
 use openssl_sys as sys;
@@ -47,7 +44,6 @@ unsafe extern "C" {
         provider: *const sys::OSSL_PROVIDER,
         params: *mut sys::OSSL_PARAM,
     ) -> c_int;
-    fn OSSL_PROVIDER_get0_name(provider: *const sys::OSSL_PROVIDER) -> *const c_char;
     fn d2i_AutoPrivateKey_ex(
         key: *mut *mut sys::EVP_PKEY,
         der: *mut *const c_uchar,
@@ -55,32 +51,6 @@ unsafe extern "C" {
         libctx: *mut sys::OSSL_LIB_CTX,
         propq: *const c_char,
     ) -> *mut sys::EVP_PKEY;
-    fn EVP_PKEY_CTX_new_from_pkey(
-        libctx: *mut sys::OSSL_LIB_CTX,
-        key: *mut sys::EVP_PKEY,
-        propq: *const c_char,
-    ) -> *mut sys::EVP_PKEY_CTX;
-    fn EVP_PKEY_CTX_get0_provider(ctx: *const sys::EVP_PKEY_CTX) -> *const sys::OSSL_PROVIDER;
-    fn EVP_DigestSignInit_ex(
-        ctx: *mut sys::EVP_MD_CTX,
-        key_ctx: *mut *mut sys::EVP_PKEY_CTX,
-        digest: *const c_char,
-        libctx: *mut sys::OSSL_LIB_CTX,
-        propq: *const c_char,
-        key: *mut sys::EVP_PKEY,
-        params: *const sys::OSSL_PARAM,
-    ) -> c_int;
-    fn pthread_self() -> usize;
-    fn pthread_getcpuclockid(thread: usize, clock: *mut c_int) -> c_int;
-    fn clock_gettime(clock: c_int, time: *mut Timespec) -> c_int;
-}
-
-/// `struct timespec` of 64-bit Linux.
-#[repr(C)]
-#[derive(Default)]
-struct Timespec {
-    seconds: i64,
-    nanos: i64,
 }
 
 const fn succeeded(result: c_int) -> bool {
@@ -168,104 +138,6 @@ pub(crate) fn private_key(
     Ok(unsafe { PKey::from_ptr(key) })
 }
 
-/// Signs once, the way libssl does, and tells which provider did.
-pub(crate) fn sign_once(
-    library: &LibCtxRef,
-    query: &CStr,
-    key: &PKeyRef<Private>,
-) -> Result<String, ErrorStack> {
-    struct Digest(*mut sys::EVP_MD_CTX);
-    impl Drop for Digest {
-        fn drop(&mut self) {
-            // SAFETY: made below, freed once.
-            unsafe { sys::EVP_MD_CTX_free(self.0) }
-        }
-    }
-    // SAFETY: no conditions.
-    let digest = Digest(unsafe { sys::EVP_MD_CTX_new() });
-    if digest.0.is_null() {
-        return Err(ErrorStack::get());
-    }
-    let mut key_ctx = ptr::null_mut();
-    // SAFETY: valid pointers, texts that end with NUL, no parameters; `key_ctx` is `digest`'s.
-    let begun = unsafe {
-        EVP_DigestSignInit_ex(
-            digest.0,
-            &raw mut key_ctx,
-            c"SHA256".as_ptr(),
-            library.as_ptr(),
-            query.as_ptr(),
-            key.as_ptr(),
-            ptr::null(),
-        )
-    };
-    if !succeeded(begun) {
-        return Err(ErrorStack::get());
-    }
-    let message = b"who signs?";
-    let mut signature = [0_u8; 2048]; // RSA of 16384 bits, the largest that OpenSSL signs with
-    let mut length = signature.len();
-    // SAFETY: `signature` has `length` writable bytes, `message` its readable ones.
-    let signed = unsafe {
-        sys::EVP_DigestSign(
-            digest.0,
-            signature.as_mut_ptr(),
-            &raw mut length,
-            message.as_ptr(),
-            message.len(),
-        )
-    };
-    if !succeeded(signed) {
-        return Err(ErrorStack::get());
-    }
-    // SAFETY: `key_ctx` lives as long as `digest` and has been initialised.
-    Ok(unsafe { provider_name(key_ctx) })
-}
-
-/// Which provider would decrypt with this key.
-pub(crate) fn decrypter(
-    library: &LibCtxRef,
-    query: &CStr,
-    key: &PKeyRef<Private>,
-) -> Result<String, ErrorStack> {
-    struct Context(*mut sys::EVP_PKEY_CTX);
-    impl Drop for Context {
-        fn drop(&mut self) {
-            // SAFETY: made below, freed once.
-            unsafe { sys::EVP_PKEY_CTX_free(self.0) }
-        }
-    }
-    // SAFETY: valid pointers; the context takes its own reference to the key.
-    let context =
-        unsafe { EVP_PKEY_CTX_new_from_pkey(library.as_ptr(), key.as_ptr(), query.as_ptr()) };
-    let context = Context(context);
-    if context.0.is_null() {
-        return Err(ErrorStack::get());
-    }
-    // SAFETY: a valid context.
-    if !succeeded(unsafe { sys::EVP_PKEY_decrypt_init(context.0) }) {
-        return Err(ErrorStack::get());
-    }
-    // SAFETY: valid, and initialised.
-    Ok(unsafe { provider_name(context.0) })
-}
-
-/// # Safety
-///
-/// `ctx` is valid and initialised for an operation.
-unsafe fn provider_name(ctx: *const sys::EVP_PKEY_CTX) -> String {
-    // SAFETY: the caller's promise.
-    let provider = unsafe { EVP_PKEY_CTX_get0_provider(ctx) };
-    if provider.is_null() {
-        return "none".to_owned();
-    }
-    // SAFETY: a provider that `ctx` holds.
-    let name = unsafe { OSSL_PROVIDER_get0_name(provider) };
-    // SAFETY: a provider's name ends with NUL and lives as long as the provider.
-    let name = unsafe { CStr::from_ptr(name) };
-    name.to_string_lossy().into_owned()
-}
-
 /// Gives the context its ticket keys; contexts with the same keys resume each other's sessions.
 pub(crate) fn set_ticket_keys(
     context: &mut SslContextBuilder,
@@ -286,70 +158,4 @@ pub(crate) fn negotiated_group(ssl: &SslRef) -> Option<c_int> {
         return None;
     }
     c_int::try_from(nid).ok()
-}
-
-/// The CPU clock of one thread, which all threads of the process can read while that one lives.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct ThreadClock(c_int);
-
-impl ThreadClock {
-    /// The clock of the calling thread.
-    pub(crate) fn of_this_thread() -> Option<Self> {
-        // SAFETY: no conditions.
-        let thread = unsafe { pthread_self() };
-        let mut clock = 0;
-        // SAFETY: the calling thread lives; `clock` is writable.
-        let result = unsafe { pthread_getcpuclockid(thread, &raw mut clock) };
-        (result == 0).then_some(Self(clock))
-    }
-
-    pub(crate) const fn id(self) -> i32 {
-        self.0
-    }
-
-    pub(crate) const fn from_id(id: i32) -> Self {
-        Self(id)
-    }
-
-    /// CPU time so far; `None` when the thread is gone.
-    pub(crate) fn elapsed(self) -> Option<Duration> {
-        let mut time = Timespec::default();
-        // SAFETY: `time` is writable; a clock of a thread that is gone is refused by the kernel.
-        if unsafe { clock_gettime(self.0, &raw mut time) } != 0 {
-            return None;
-        }
-        Some(Duration::new(time.seconds.try_into().ok()?, time.nanos.try_into().ok()?))
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    #![allow(clippy::unwrap_used, reason = "tests")]
-
-    use std::sync::mpsc;
-    use std::thread;
-    use std::time::Instant;
-
-    use super::*;
-
-    #[test]
-    fn a_thread_s_clock_is_read_from_outside_and_ends_with_it() {
-        let (clock_to, clock) = mpsc::channel();
-        let (end, ended) = mpsc::channel::<()>();
-        let worker = thread::spawn(move || {
-            let start = Instant::now();
-            while start.elapsed() < Duration::from_millis(20) {}
-            clock_to.send(ThreadClock::of_this_thread().unwrap()).unwrap();
-            ended.recv().unwrap();
-        });
-        let clock = clock.recv().unwrap();
-        let busy = clock.elapsed().unwrap();
-        // Another process may have had the core for part of the 20 ms.
-        assert!(busy > Duration::from_millis(1) && busy < Duration::from_secs(5), "{busy:?}");
-        thread::sleep(Duration::from_millis(30));
-        let later = clock.elapsed().unwrap();
-        assert!(later - busy < Duration::from_millis(20), "it slept: {busy:?}, {later:?}");
-        end.send(()).unwrap();
-        worker.join().unwrap();
-    }
 }

@@ -11,7 +11,6 @@ use core::time::Duration;
 use std::sync::Arc;
 use std::time::Instant;
 
-use openssl::lib_ctx::LibCtxRef;
 use openssl::pkey::{PKeyRef, Private};
 use openssl::ssl::SslStream;
 
@@ -22,6 +21,7 @@ use crate::connection::{self, Context, Next, Patient};
 use crate::crew::start_log;
 use crate::engine::Acceptor;
 use crate::error::{Error, Unavailable};
+pub use crate::evp::Source;
 use crate::http::{Date, RECORD_BYTES_MAX, Root};
 use crate::log::{Journal, Writer};
 use crate::notice::Notices;
@@ -102,16 +102,10 @@ impl Worker {
         Ok(Connection { inner, worker: self })
     }
 
-    /// The library context that its connections fetch everything from.
+    /// Where its connections fetch everything from.
     #[must_use]
-    pub fn library(&self) -> &LibCtxRef {
-        self.acceptor.library()
-    }
-
-    /// The property query of all its fetches.
-    #[must_use]
-    pub const fn query(&self) -> &'static CStr {
-        self.query
+    pub fn source(&self) -> Source<'_> {
+        Source { library: self.acceptor.library(), query: self.query }
     }
 
     /// The key that its connections sign or decrypt with, in its library context.

@@ -43,6 +43,7 @@ mod counters;
 mod crew;
 mod engine;
 mod error;
+mod evp;
 mod failure;
 mod ffi;
 mod http;
@@ -55,6 +56,7 @@ mod notice;
 mod server;
 mod shared;
 mod suite;
+mod thread_clock;
 mod worker;
 
 pub use certificate::{Certificate, KeyKind};

@@ -7,40 +7,45 @@ use std::io::{self, ErrorKind, Read as _, Write as _};
 
 use mio::net::TcpStream;
 use mio::{Events, Interest, Poll, Token};
-use socket2::SockRef;
+use socket2::{Domain, Protocol, SockRef, Socket, Type};
 
-use super::{CONNECTIONS, Exchange, SESSIONS, SETTLE};
+use super::{CONNECTIONS, Exchange, SESSIONS, SETTLE, thread_cpu};
 
 struct Call {
     socket: TcpStream,
+    /// Whether a session is under way, or the socket was reset and waits for another.
+    live: bool,
     exchange: usize,
     sent: usize,
     received: usize,
 }
 
 /// Makes [`SETTLE`] and [`SESSIONS`] sessions, one after another in each place, unless it is `over`
-/// before.
+/// before; CPU time that the thread spent on each of the latter.
+///
+/// Sockets are reset and used again, as the load generator does it.
 pub(super) fn visit(
     server: SocketAddr,
     exchanges: &[Exchange],
     over: &AtomicBool,
-) -> io::Result<()> {
+) -> io::Result<Duration> {
     let mut poll = Poll::new()?;
     let mut events = Events::with_capacity(CONNECTIONS);
-    let mut calls: Vec<Option<Call>> = (0..CONNECTIONS).map(|_| None).collect();
+    let mut calls: Vec<Call> = Vec::with_capacity(CONNECTIONS);
     let longest = exchanges.iter().map(|exchange| exchange.send).max().unwrap_or(0);
     let bytes = vec![0_u8; longest];
     let mut scratch = vec![0_u8; 18 * 1024]; // as the client's own buffer
-    let mut left = SETTLE + SESSIONS;
-    loop {
-        for (place, slot) in calls.iter_mut().enumerate() {
-            if slot.is_none() && left > 0 {
-                left -= 1;
-                *slot = Some(Call::open(server, &poll, Token(place), exchanges, &bytes)?);
+    let (mut begun, mut ended, mut cpu) = (0, 0, thread_cpu());
+    while !over.load(Ordering::Relaxed) && ended < SETTLE + SESSIONS {
+        for place in 0..CONNECTIONS {
+            if begun == SETTLE + SESSIONS || calls.get(place).is_some_and(|call| call.live) {
+                continue;
             }
-        }
-        if over.load(Ordering::Relaxed) || (left == 0 && calls.iter().all(Option::is_none)) {
-            return Ok(());
+            begun += 1;
+            match calls.get_mut(place) {
+                Some(call) => call.again(server, &poll, Token(place), exchanges, &bytes)?,
+                None => calls.push(Call::open(server, &poll, Token(place), exchanges, &bytes)?),
+            }
         }
         match poll.poll(&mut events, Some(Duration::from_millis(50))) {
             Err(why) if why.kind() != ErrorKind::Interrupted => return Err(why),
@@ -48,13 +53,27 @@ pub(super) fn visit(
         }
         for event in &events {
             let Token(place) = event.token();
-            let Some(call) = &mut calls[place] else { continue };
+            let Some(call) = calls.get_mut(place).filter(|call| call.live) else { continue };
             if call.turn(exchanges, &bytes, &mut scratch)? {
                 // Nothing is owed, and no port waits.
-                SockRef::from(&call.socket).set_linger(Some(Duration::ZERO))?;
-                calls[place] = None;
+                rustix::net::connect_unspec(&call.socket)?;
+                call.live = false;
+                ended += 1;
+                if ended == SETTLE {
+                    cpu = thread_cpu();
+                }
             }
         }
+    }
+    Ok(thread_cpu().saturating_sub(cpu) / SESSIONS)
+}
+
+/// Sends a socket on its way without waiting.
+fn connect(socket: SockRef<'_>, server: SocketAddr) -> io::Result<()> {
+    let under_way = rustix::io::Errno::INPROGRESS.raw_os_error();
+    match socket.connect(&server.into()) {
+        Err(why) if why.raw_os_error() != Some(under_way) => Err(why),
+        _ => Ok(()),
     }
 }
 
@@ -66,14 +85,37 @@ impl Call {
         exchanges: &[Exchange],
         bytes: &[u8],
     ) -> io::Result<Self> {
-        let socket = TcpStream::connect(server)?;
-        socket.set_nodelay(true)?;
-        let mut call = Self { socket, exchange: 0, sent: 0, received: 0 };
-        let sent = call.send(exchanges[0], bytes)?;
-        let both = Interest::READABLE | Interest::WRITABLE;
-        let interest = if sent { Interest::READABLE } else { both };
+        let socket = Socket::new(Domain::IPV4, Type::STREAM.nonblocking(), Some(Protocol::TCP))?;
+        socket.set_tcp_nodelay(true)?;
+        connect(SockRef::from(&socket), server)?;
+        let socket = TcpStream::from_std(socket.into());
+        let mut call = Self { socket, live: true, exchange: 0, sent: 0, received: 0 };
+        let interest = call.interest(exchanges[0], bytes)?;
         poll.registry().register(&mut call.socket, token, interest)?;
         Ok(call)
+    }
+
+    fn again(
+        &mut self,
+        server: SocketAddr,
+        poll: &Poll,
+        token: Token,
+        exchanges: &[Exchange],
+        bytes: &[u8],
+    ) -> io::Result<()> {
+        connect(SockRef::from(&self.socket), server)?;
+        (self.live, self.exchange, self.sent, self.received) = (true, 0, 0, 0);
+        let interest = self.interest(exchanges[0], bytes)?;
+        if interest.is_writable() {
+            poll.registry().reregister(&mut self.socket, token, interest)?;
+        }
+        Ok(())
+    }
+
+    /// Sends what can be sent at once, and tells what is to be watched for.
+    fn interest(&mut self, exchange: Exchange, bytes: &[u8]) -> io::Result<Interest> {
+        let sent = self.send(exchange, bytes)?;
+        Ok(if sent { Interest::READABLE } else { Interest::READABLE | Interest::WRITABLE })
     }
 
     /// Whether everything of this exchange is sent.

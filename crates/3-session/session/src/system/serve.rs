@@ -8,10 +8,9 @@ use std::time::Instant;
 
 use mio::net::{TcpListener, TcpStream};
 use mio::{Events, Interest, Poll, Token};
-use rustix::time::{ClockId, clock_gettime};
 use tollgate_cpu::clock;
 
-use super::{CLOCK_WINDOWS, Move, PATIENCE, SESSIONS, SETTLE, spin};
+use super::{CLOCK_WINDOWS, Move, PATIENCE, SESSIONS, SETTLE, spin, thread_cpu};
 use crate::pipe::Call;
 
 const LISTENER: Token = Token(usize::MAX);
@@ -194,9 +193,4 @@ impl Visit {
 /// The core's clock: the fastest window, since neighbours can only slow one down.
 fn core_hz() -> Option<f64> {
     clock::core_hz(CLOCK_WINDOWS)?.last().copied()
-}
-
-/// CPU time of the calling thread so far.
-fn thread_cpu() -> Duration {
-    clock_gettime(ClockId::ThreadCPUTime).try_into().unwrap_or_default()
 }

@@ -63,8 +63,9 @@ pub(crate) struct TlsServer {
     acceptor: Option<thread::JoinHandle<()>>,
 }
 
-/// The longest that a connection of the server waits for anything.
-const PATIENCE: Duration = Duration::from_secs(3);
+/// The longest that a connection of the server waits for anything: well above any deadline of a
+/// client here.
+const PATIENCE: Duration = Duration::from_secs(20);
 
 impl TlsServer {
     pub(crate) fn start(script: Script) -> Self {

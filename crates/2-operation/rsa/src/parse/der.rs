@@ -1,0 +1,173 @@
+//! The structures of a key in DER: PKCS#1, PKCS#8, `SubjectPublicKeyInfo`, and what is none of them.
+
+use core::iter;
+
+use der::asn1::{AnyRef, ObjectIdentifier, UintRef};
+use der::{Decode, SliceReader, Tag};
+use pkcs1::{RsaPrivateKeyRef, RsaPublicKeyRef};
+use pkcs8::PrivateKeyInfoRef;
+use spki::{AlgorithmIdentifierRef, SubjectPublicKeyInfoRef};
+use zeroize::Zeroizing;
+
+use crate::error::{Error, Expected, Found, Rejected};
+use crate::parts::{KeyParts, PublicParts};
+
+pub(super) fn private(der: &[u8]) -> Result<KeyParts, Error> {
+    let found = match Shape::of(der)? {
+        Shape::Pkcs1 => return private_pkcs1(der),
+        Shape::Pkcs8 => return private_pkcs8(der),
+        Shape::Encrypted => return Err(Rejected::Encrypted.into()),
+        Shape::Pkcs1Public | Shape::Spki => Found::PublicKey,
+        Shape::Certificate => Found::Certificate,
+        Shape::EcPrivateKey => Found::EcPrivateKey,
+    };
+    Err(Rejected::Unexpected { found, expected: Expected::PrivateKey }.into())
+}
+
+pub(super) fn public(der: &[u8]) -> Result<PublicParts, Error> {
+    let found = match Shape::of(der)? {
+        Shape::Pkcs1Public => return public_pkcs1(der),
+        Shape::Spki => return public_spki(der),
+        Shape::Pkcs1 | Shape::Pkcs8 | Shape::Encrypted => Found::PrivateKey,
+        Shape::Certificate => Found::Certificate,
+        Shape::EcPrivateKey => Found::EcPrivateKey,
+    };
+    Err(Rejected::Unexpected { found, expected: Expected::PublicKey }.into())
+}
+
+fn private_pkcs8(der: &[u8]) -> Result<KeyParts, Error> {
+    let info = PrivateKeyInfoRef::from_der(der).map_err(malformed("PKCS#8 PrivateKeyInfo"))?;
+    check_algorithm(&info.algorithm)?;
+    private_pkcs1(info.private_key.as_bytes())
+}
+
+fn private_pkcs1(der: &[u8]) -> Result<KeyParts, Error> {
+    let key = RsaPrivateKeyRef::from_der(der)
+        .map_err(|error| malformed(first_bad(der, &PRIVATE_FIELDS))(error))?;
+    if key.other_prime_infos.is_some() {
+        return Err(Rejected::MultiPrime.into());
+    }
+    let secret = |number: UintRef<'_>| Zeroizing::new(number.as_bytes().to_vec());
+    Ok(KeyParts {
+        n: key.modulus.as_bytes().to_vec(),
+        e: key.public_exponent.as_bytes().to_vec(),
+        d: secret(key.private_exponent),
+        p: secret(key.prime1),
+        q: secret(key.prime2),
+        d_p: secret(key.exponent1),
+        d_q: secret(key.exponent2),
+        q_inv: secret(key.coefficient),
+    })
+}
+
+fn public_spki(der: &[u8]) -> Result<PublicParts, Error> {
+    let info = SubjectPublicKeyInfoRef::from_der(der).map_err(malformed("SubjectPublicKeyInfo"))?;
+    check_algorithm(&info.algorithm)?;
+    let key = info.subject_public_key.as_bytes().ok_or_else(|| Rejected::Der {
+        field: "SubjectPublicKeyInfo, subjectPublicKey",
+        what: "a BIT STRING that is not whole bytes".into(),
+    })?;
+    public_pkcs1(key)
+}
+
+fn public_pkcs1(der: &[u8]) -> Result<PublicParts, Error> {
+    let key = RsaPublicKeyRef::from_der(der)
+        .map_err(|error| malformed(first_bad(der, &PUBLIC_FIELDS))(error))?;
+    Ok(PublicParts {
+        n: key.modulus.as_bytes().to_vec(),
+        e: key.public_exponent.as_bytes().to_vec(),
+    })
+}
+
+/// Demands `rsaEncryption` with the parameters NULL, or none.
+fn check_algorithm(algorithm: &AlgorithmIdentifierRef<'_>) -> Result<(), Error> {
+    if algorithm.oid != pkcs1::ALGORITHM_OID {
+        return Err(Rejected::NotRsa { algorithm: algorithm_name(algorithm.oid) }.into());
+    }
+    if algorithm.parameters.is_none_or(|parameters| parameters.is_null()) {
+        return Ok(());
+    }
+    let what = "parameters that are neither NULL nor absent".into();
+    Err(Rejected::Der { field: "the algorithm identifier rsaEncryption", what }.into())
+}
+
+fn algorithm_name(oid: ObjectIdentifier) -> String {
+    let digits = oid.to_string();
+    let name = match digits.as_str() {
+        "1.2.840.113549.1.1.7" => "RSAES-OAEP",
+        "1.2.840.113549.1.1.10" => "RSASSA-PSS",
+        "1.2.840.113549.1.3.1" => "DH",
+        "1.2.840.10040.4.1" => "DSA",
+        "1.2.840.10045.2.1" => "elliptic curves",
+        "1.3.101.110" => "X25519",
+        "1.3.101.111" => "X448",
+        "1.3.101.112" => "Ed25519",
+        "1.3.101.113" => "Ed448",
+        _ => "an algorithm not known here",
+    };
+    format!("{name} ({digits})")
+}
+
+/// What a structure is, by the tags of its first three fields.
+enum Shape {
+    Certificate,
+    EcPrivateKey,
+    Encrypted,
+    Pkcs1,
+    Pkcs1Public,
+    Pkcs8,
+    Spki,
+}
+
+impl Shape {
+    fn of(der: &[u8]) -> Result<Self, Error> {
+        let field = "the outer SEQUENCE";
+        let outer = AnyRef::from_der(der).map_err(malformed(field))?;
+        let mut reader = SliceReader::new(outer.value()).map_err(malformed(field))?;
+        let mut fields = iter::from_fn(|| AnyRef::decode(&mut reader).ok());
+        let mut tag = || fields.next().map(|field| der::Tagged::tag(&field));
+        match (tag(), tag(), tag()) {
+            (Some(Tag::Integer), Some(Tag::Integer), None) => Ok(Self::Pkcs1Public),
+            (Some(Tag::Integer), Some(Tag::Integer), Some(_)) => Ok(Self::Pkcs1),
+            (Some(Tag::Integer), Some(Tag::Sequence), _) => Ok(Self::Pkcs8),
+            (Some(Tag::Integer), Some(Tag::OctetString), _) => Ok(Self::EcPrivateKey),
+            (Some(Tag::Sequence), Some(Tag::OctetString), None) => Ok(Self::Encrypted),
+            (Some(Tag::Sequence), Some(Tag::BitString), None) => Ok(Self::Spki),
+            (Some(Tag::Sequence), Some(Tag::Sequence), Some(Tag::BitString)) => {
+                Ok(Self::Certificate)
+            }
+            _ => Err(Rejected::Der { field, what: "not the fields of a key".into() }.into()),
+        }
+    }
+}
+
+/// Names the first field that is no unsigned number, after `der` was found malformed.
+fn first_bad(der: &[u8], fields: &[&'static str]) -> &'static str {
+    let Ok(outer) = AnyRef::from_der(der) else {
+        return "the SEQUENCE of the RSA key";
+    };
+    let Ok(mut reader) = SliceReader::new(outer.value()) else {
+        return "the SEQUENCE of the RSA key";
+    };
+    let bad = fields.iter().find(|_| UintRef::decode(&mut reader).is_err());
+    bad.copied().unwrap_or("the end of the RSA key")
+}
+
+/// An error of the DER reader as ours. Its text has tags, lengths and positions, no contents.
+fn malformed(field: &'static str) -> impl Fn(der::Error) -> Error {
+    move |error| Rejected::Der { field, what: error.to_string() }.into()
+}
+
+pub(super) const PRIVATE_FIELDS: [&str; 9] = [
+    "version",
+    "modulus n",
+    "publicExponent e",
+    "privateExponent d",
+    "prime1 p",
+    "prime2 q",
+    "exponent1 d_p",
+    "exponent2 d_q",
+    "coefficient q_inv",
+];
+
+pub(super) const PUBLIC_FIELDS: [&str; 2] = ["modulus n", "publicExponent e"];

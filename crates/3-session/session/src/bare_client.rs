@@ -1,0 +1,68 @@
+//! The floor of a client's cost: a handshake's bytes over loopback, and no TLS.
+
+use tollgate_bench::median_estimate;
+use tollgate_load::Protocol;
+use tollgate_record::vocabulary as word;
+use tollgate_record::{Kind, Record, Subject, Timestamp, Unit};
+use tollgate_server::in_memory::Worker;
+use tollgate_server::{Certificate, Config, Engine, KeyKind};
+
+use crate::error::Error;
+use crate::in_memory::Stage;
+use crate::plan::Session;
+use crate::records::Context;
+use crate::system::Replay;
+
+const NOTE: &str = "the bytes of a handshake of TLS 1.2 over loopback, sockets and event loop as in \
+                    the load generator, no TLS; the server computes for as long as a handshake \
+                    takes it; softirqs of both sides that run in the client's calls included";
+
+/// What a client spends on TCP alone in a handshake of TLS 1.2, where the load generator's
+/// `client_cpu_ns_per_session` has TLS too: CPU time per handshake, over so many replays.
+///
+/// # Errors
+///
+/// [`Error::Plan`] for TLS 1.3, whose handshake has no end that a recording shows; else [`Error`],
+/// one line that says what to do.
+pub fn bare_client(
+    protocol: Protocol,
+    key: KeyKind,
+    replays: u32,
+    context: &Context,
+) -> Result<Record, Error> {
+    if protocol == Protocol::Tls13 {
+        return Err(Error::Plan("a bare client speaks the bytes of TLS 1.2"));
+    }
+    let worker = Worker::new(&Config {
+        engine: Engine::Tollgate,
+        certificate: Certificate::SelfSigned(key),
+        allow_rsa_kx: protocol == Protocol::Tls12Rsa,
+        ..Config::default()
+    })?;
+    let session = Session { key, protocol, engine: Engine::Tollgate, bytes: 0 };
+    let mut stage = Stage::new(session, &worker)?;
+    stage.play()?;
+    let replay = Replay::of_handshake(&stage.record()?)?;
+    replay.play()?; // the first one finds cold caches
+    let played = (0..replays).map(|_| replay.play());
+    let nanos = |client: core::time::Duration| 1e9 * client.as_secs_f64();
+    let nanos =
+        played.map(|played| Ok(nanos(played?.client))).collect::<Result<Vec<f64>, Error>>()?;
+    let estimate = median_estimate(&nanos).ok_or(Error::Plan("at least one replay"))?;
+    let path = format!("session/primitive/client-system/{key}/{}", protocol.word());
+    let subject: Subject = path.parse().map_err(Error::figure)?;
+    let mut conditions = context.conditions.clone();
+    conditions.insert(word::ASSUMPTION.to_owned(), NOTE.to_owned());
+    Ok(Record {
+        subject: subject.with(word::EXCHANGE, word::HANDSHAKE).map_err(Error::figure)?,
+        quantity: word::CLIENT_CPU_NS_PER_SESSION.parse().map_err(Error::figure)?,
+        unit: Unit::Nanos,
+        estimate,
+        kind: Kind::Measured,
+        machine: context.machine.clone(),
+        versions: context.versions.clone(),
+        commit: context.commit.clone(),
+        conditions,
+        taken_at: Timestamp::now(),
+    })
+}

@@ -1,0 +1,110 @@
+//! Key agreement: an ephemeral key pair, its public half on the wire, the secret.
+
+use core::ffi::{CStr, c_char, c_int, c_uchar};
+use core::ptr;
+
+use foreign_types::{ForeignType, ForeignTypeRef};
+use openssl::error::ErrorStack;
+use openssl::pkey::{PKey, PKeyRef, Private, Public};
+use openssl::pkey_ctx::PkeyCtx;
+use openssl_sys as sys;
+use tollgate_server::in_memory::Source;
+
+use super::check;
+
+unsafe extern "C" {
+    fn EVP_PKEY_CTX_set_group_name(ctx: *mut sys::EVP_PKEY_CTX, name: *const c_char) -> c_int;
+    fn EVP_PKEY_set1_encoded_public_key(
+        key: *mut sys::EVP_PKEY,
+        public: *const c_uchar,
+        length: usize,
+    ) -> c_int;
+    fn EVP_PKEY_get1_encoded_public_key(
+        key: *mut sys::EVP_PKEY,
+        public: *mut *mut c_uchar,
+    ) -> usize;
+}
+
+/// A new key pair of a group, as `ssl_generate_pkey_group` makes it.
+pub(crate) fn generate(
+    source: Source<'_>,
+    algorithm: &CStr,
+    group: Option<&CStr>,
+) -> Result<PKey<Private>, ErrorStack> {
+    let (library, query) = (source.library.as_ptr(), source.query.as_ptr());
+    // SAFETY: valid pointers.
+    let ctx = unsafe { sys::EVP_PKEY_CTX_new_from_name(library, algorithm.as_ptr(), query) };
+    if ctx.is_null() {
+        return Err(ErrorStack::get());
+    }
+    // SAFETY: a new context that nobody else owns; it has no key yet.
+    let mut ctx: PkeyCtx<()> = unsafe { PkeyCtx::from_ptr(ctx) };
+    ctx.keygen_init()?;
+    if let Some(group) = group {
+        // SAFETY: initialised for generation; the name ends with NUL.
+        check(unsafe { EVP_PKEY_CTX_set_group_name(ctx.as_ptr(), group.as_ptr()) })?;
+    }
+    ctx.keygen()
+}
+
+/// The public half as it stands in a message.
+pub(crate) fn encoded_public(key: &PKeyRef<Private>) -> Result<Vec<u8>, ErrorStack> {
+    let mut bytes = ptr::null_mut();
+    // SAFETY: a valid key; `bytes` is writable.
+    let length = unsafe { EVP_PKEY_get1_encoded_public_key(key.as_ptr(), &raw mut bytes) };
+    if length == 0 {
+        return Err(ErrorStack::get());
+    }
+    // SAFETY: OpenSSL allocated `length` bytes there.
+    let public = unsafe { core::slice::from_raw_parts(bytes, length) }.to_vec();
+    // SAFETY: allocated by OpenSSL, freed once.
+    unsafe { sys::CRYPTO_free(bytes.cast(), c"".as_ptr(), 0) };
+    Ok(public)
+}
+
+/// Reads the peer's public key and agrees on a secret, as `ssl_derive` does. Both groups have
+/// secrets of 32 bytes.
+pub(crate) fn agree(
+    source: Source<'_>,
+    own: &PKeyRef<Private>,
+    peer: &[u8],
+) -> Result<[u8; 32], ErrorStack> {
+    // SAFETY: no conditions.
+    let public = unsafe { sys::EVP_PKEY_new() };
+    if public.is_null() {
+        return Err(ErrorStack::get());
+    }
+    // SAFETY: a new key that nobody else owns; it will hold a public key.
+    let public: PKey<Public> = unsafe { PKey::from_ptr(public) };
+    // SAFETY: two valid keys.
+    check(unsafe { sys::EVP_PKEY_copy_parameters(public.as_ptr(), own.as_ptr()) })?;
+    // SAFETY: `peer` has its readable bytes.
+    check(unsafe { EVP_PKEY_set1_encoded_public_key(public.as_ptr(), peer.as_ptr(), peer.len()) })?;
+    let mut ctx = source.key_context(own)?;
+    ctx.derive_init()?;
+    ctx.derive_set_peer(&public)?;
+    let mut secret = [0_u8; 32];
+    ctx.derive(Some(&mut secret))?;
+    Ok(secret)
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "tests")]
+
+    use super::super::each_engine;
+    use super::*;
+
+    #[test]
+    fn both_sides_agree() {
+        each_engine(|source, _| {
+            for (algorithm, group, length) in [(c"X25519", None, 32), (c"EC", Some(c"P-256"), 65)] {
+                let [a, b] = [(); 2].map(|()| generate(source, algorithm, group).unwrap());
+                let [to_a, to_b] = [&b, &a].map(|key| encoded_public(key).unwrap());
+                assert_eq!(to_a.len(), length);
+                assert_eq!(agree(source, &a, &to_a).unwrap(), agree(source, &b, &to_b).unwrap());
+                assert!(agree(source, &a, &to_a[1..]).is_err());
+            }
+        });
+    }
+}

@@ -1,0 +1,91 @@
+//! A thread's CPU clock, read by another thread.
+#![allow(unsafe_code, reason = "declarations of libc")]
+
+use core::ffi::c_int;
+use core::time::Duration;
+
+unsafe extern "C" {
+    fn pthread_self() -> usize;
+    fn pthread_getcpuclockid(thread: usize, clock: *mut c_int) -> c_int;
+    fn clock_gettime(clock: c_int, time: *mut Timespec) -> c_int;
+}
+
+/// `struct timespec` of 64-bit Linux.
+#[repr(C)]
+#[derive(Default)]
+struct Timespec {
+    seconds: i64,
+    nanos: i64,
+}
+
+/// The CPU clock of one thread, which all threads of the process can read while that one lives.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct ThreadClock(c_int);
+
+impl ThreadClock {
+    /// The clock of the calling thread.
+    pub(crate) fn of_this_thread() -> Option<Self> {
+        // SAFETY: no conditions.
+        let thread = unsafe { pthread_self() };
+        let mut clock = 0;
+        // SAFETY: the calling thread lives; `clock` is writable.
+        let result = unsafe { pthread_getcpuclockid(thread, &raw mut clock) };
+        (result == 0).then_some(Self(clock))
+    }
+
+    pub(crate) const fn id(self) -> i32 {
+        self.0
+    }
+
+    pub(crate) const fn from_id(id: i32) -> Self {
+        Self(id)
+    }
+
+    /// CPU time so far; `None` when the thread is gone.
+    pub(crate) fn elapsed(self) -> Option<Duration> {
+        let mut time = Timespec::default();
+        // SAFETY: `time` is writable; a clock of a thread that is gone is refused by the kernel.
+        if unsafe { clock_gettime(self.0, &raw mut time) } != 0 {
+            return None;
+        }
+        Some(Duration::new(time.seconds.try_into().ok()?, time.nanos.try_into().ok()?))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "tests")]
+
+    use std::sync::mpsc;
+    use std::thread;
+
+    use super::*;
+
+    #[test]
+    fn a_thread_s_clock_is_read_from_outside_and_ends_with_it() {
+        let (clock_to, clock) = mpsc::channel();
+        let (end, ended) = mpsc::channel::<()>();
+        let worker = thread::spawn(move || {
+            let own = ThreadClock::of_this_thread().unwrap();
+            while own.elapsed().unwrap() < Duration::from_millis(5) {}
+            clock_to.send(own).unwrap();
+            ended.recv().unwrap();
+        });
+        let clock = clock.recv().unwrap();
+        assert!(clock.elapsed().unwrap() >= Duration::from_millis(5));
+        // It waits soon, and then its clock stands still while ours goes on.
+        let own = ThreadClock::of_this_thread().unwrap();
+        loop {
+            let (theirs, ours) = (clock.elapsed().unwrap(), own.elapsed().unwrap());
+            while own.elapsed().unwrap() < ours + Duration::from_millis(1) {}
+            if clock.elapsed().unwrap() == theirs {
+                break;
+            }
+        }
+        end.send(()).unwrap();
+        worker.join().unwrap();
+        while clock.elapsed().is_some() {
+            thread::yield_now(); // joined, and not yet gone from the kernel
+        }
+    }
+}
