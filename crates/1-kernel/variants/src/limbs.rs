@@ -20,11 +20,16 @@ pub(crate) fn low(x: u64, y: u64) -> u64 {
     x.wrapping_mul(y)
 }
 
-/// (low, high) of t + x * y + carry: at most 2^128 - 1.
+/// (low, high) of t + x * y + carry: at most 2^128 - 1. The carry comes last, since it is what the
+/// next product waits for.
 #[inline(always)]
 pub(crate) fn mac(t: u64, x: u64, y: u64, carry: u64) -> (u64, u64) {
-    let sum = wide(x, y).wrapping_add(u128::from(t)).wrapping_add(u128::from(carry));
-    (low_half(sum), high_half(sum))
+    let product = wide(x, y);
+    let (low, over) = add_with_carry(low_half(product), t, 0);
+    let (high, _) = add_with_carry(high_half(product), 0, over);
+    let (low, over) = add_with_carry(low, carry, 0);
+    let (high, _) = add_with_carry(high, 0, over);
+    (low, high)
 }
 
 /// t := t + x * y, for x as long as t; returns what goes into the limb above.
@@ -65,18 +70,22 @@ pub(crate) fn add_row_shifting<const U: usize>(s: &mut [u64], x: &[u64], y: u64)
 
 /// The sum of a column, in three limbs: room for 2^64 products.
 #[derive(Clone, Copy, Default)]
-pub(crate) struct Column {
-    sum: u128,
-    top: u64,
-}
+pub(crate) struct Column([u64; 3]);
 
 impl Column {
     /// Adds x * y.
     #[inline(always)]
     pub(crate) fn add(&mut self, x: u64, y: u64) {
-        let (sum, over) = self.sum.overflowing_add(wide(x, y));
-        self.sum = sum;
-        self.top = self.top.wrapping_add(u64::from(over));
+        let product = wide(x, y);
+        self.add_limbs([low_half(product), high_half(product), 0]);
+    }
+
+    #[inline(always)]
+    fn add_limbs(&mut self, x: [u64; 3]) {
+        let mut carry = 0;
+        for i in 0..3 {
+            (self.0[i], carry) = add_with_carry(self.0[i], x[i], carry);
+        }
     }
 
     /// Adds x[0] * y[n-1] + .. + x[n-1] * y[0].
@@ -97,35 +106,31 @@ impl Column {
     /// Adds twice another column.
     #[inline(always)]
     pub(crate) fn add_twice(&mut self, other: Self) {
-        for _ in 0..2 {
-            let (sum, over) = self.sum.overflowing_add(other.sum);
-            self.sum = sum;
-            self.top = self.top.wrapping_add(other.top).wrapping_add(u64::from(over));
-        }
+        self.add_limbs(other.0);
+        self.add_limbs(other.0);
     }
 
     /// The lowest limb; the column above keeps the rest.
     #[inline(always)]
     pub(crate) fn shift(&mut self) -> u64 {
-        let lowest = low_half(self.sum);
-        self.sum = self.sum >> 64 | u128::from(self.top) << 64;
-        self.top = 0;
+        let [lowest, middle, top] = self.0;
+        self.0 = [middle, top, 0];
         lowest
     }
 
     /// The lowest limb.
     #[inline(always)]
     pub(crate) fn lowest(self) -> u64 {
-        low_half(self.sum)
+        self.0[0]
     }
 }
 
-/// t := t + x, for x as long as t; returns the carry out, 0 or 1.
+/// t := t + x + carry, for x as long as t; returns the carry out, 0 or 1.
 #[inline(always)]
 pub(crate) fn add(t: &mut [u64], x: &[u64], carry: u64) -> u64 {
-    let mut carry = carry != 0;
+    let mut carry = bit(carry);
     for (t, &x) in t.iter_mut().zip(x) {
-        (*t, carry) = carrying_add(*t, x, carry);
+        (*t, carry) = add_with_carry(*t, x, carry);
     }
     u64::from(carry)
 }
@@ -133,28 +138,44 @@ pub(crate) fn add(t: &mut [u64], x: &[u64], carry: u64) -> u64 {
 /// t := t - (x where the mask is all ones, 0 where it is 0), as long as t; returns the borrow.
 #[inline(always)]
 pub(crate) fn subtract(t: &mut [u64], x: &[u64], mask: u64) -> u64 {
-    let mut borrow = false;
+    let mut no_borrow = 1; // t - x = t + (not x) + 1 - R
     for (t, &x) in t.iter_mut().zip(x) {
-        let (d, a) = t.overflowing_sub(x & mask);
-        let (d, b) = d.overflowing_sub(u64::from(borrow));
-        (*t, borrow) = (d, a | b);
+        (*t, no_borrow) = add_with_carry(*t, !(x & mask), no_borrow);
     }
-    u64::from(borrow)
+    u64::from(no_borrow ^ 1)
 }
 
-/// t := t + carry; returns the carry out.
+/// t := t + x + carry, for a carry of 0 or 1; returns the carry out.
 #[inline(always)]
 pub(crate) fn add_carry(t: &mut u64, x: u64, carry: u64) -> u64 {
-    let (sum, over) = carrying_add(*t, x, carry != 0);
+    let (sum, over) = add_with_carry(*t, x, bit(carry));
     *t = sum;
     u64::from(over)
 }
 
+/// A carry of 0 or 1.
 #[inline(always)]
-fn carrying_add(x: u64, y: u64, carry: bool) -> (u64, bool) {
+fn bit(carry: u64) -> u8 {
+    carry.to_le_bytes()[0]
+}
+
+/// x + y + carry, for a carry of 0 or 1, and the carry out. As an instruction by name: the compiler
+/// regroups sums of carries that it can see through, and then none of them is an ADC.
+#[cfg(target_arch = "x86_64")]
+#[inline(always)]
+fn add_with_carry(x: u64, y: u64, carry: u8) -> (u64, u8) {
+    let mut sum = 0;
+    let over = core::arch::x86_64::_addcarry_u64(carry, x, y, &mut sum);
+    (sum, over)
+}
+
+/// x + y + carry, for a carry of 0 or 1, and the carry out.
+#[cfg(not(target_arch = "x86_64"))]
+#[inline(always)]
+fn add_with_carry(x: u64, y: u64, carry: u8) -> (u64, u8) {
     let (sum, a) = x.overflowing_add(y);
     let (sum, b) = sum.overflowing_add(u64::from(carry));
-    (sum, a | b)
+    (sum, u8::from(a | b))
 }
 
 /// The low limb.

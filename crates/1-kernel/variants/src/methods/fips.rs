@@ -15,56 +15,55 @@ pub(crate) fn product<const U: usize>(
     m: &Numbers,
     t: &mut [u64],
 ) {
-    let k = m.k();
-    columns::<U>(z, m, t, |column, i| match i.checked_sub(k) {
-        None => column.add_products::<U>(&x[..=i], &y[..=i]),
-        Some(below) => column.add_products::<U>(&x[below + 1..], &y[below + 1..]),
-    });
+    columns::<U, false>(z, [x, y], m, t);
 }
 
 #[inline(never)]
 pub(crate) fn square<const U: usize>(z: &mut [u64], x: &[u64], m: &Numbers, t: &mut [u64]) {
-    let k = m.k();
-    columns::<U>(z, m, t, |column, i| {
-        // x[j] * x[i-j] for j < i-j, twice; the middle once
-        let mut half = Column::default();
-        let x_of_column = match i.checked_sub(k) {
-            None => &x[..=i],
-            Some(below) => &x[below + 1..],
-        };
-        let pairs = x_of_column.len() / 2;
-        let (lower, upper) = x_of_column.split_at(x_of_column.len() - pairs);
-        half.add_products::<U>(&lower[..pairs], upper);
-        column.add_twice(half);
-        if i.is_multiple_of(2) {
-            column.add(x[i / 2], x[i / 2]);
-        }
-    });
+    columns::<U, true>(z, [x, x], m, t);
 }
 
-/// z :== (the sum of the columns that `add` adds) / R (mod m).
+/// z :== x * y / R (mod m), with x = y where `SQUARE`.
 #[inline(always)]
-fn columns<const U: usize>(
+fn columns<const U: usize, const SQUARE: bool>(
     z: &mut [u64],
+    [x, y]: [&[u64]; 2],
     m: &Numbers,
     t: &mut [u64],
-    add: impl Fn(&mut Column, usize),
 ) {
-    let (k, n) = (m.k(), &m.m[..]);
+    let (k, m, k0) = (m.k(), &m.m[..], m.k0);
     let q = &mut t[..k];
     let mut column = Column::default();
     for i in 0..k {
-        add(&mut column, i);
-        column.add_products::<U>(&q[..i], &n[1..=i]);
-        q[i] = low(column.lowest(), m.k0);
-        column.add(q[i], n[0]);
+        add_column::<U, SQUARE>(&mut column, &x[..=i], &y[..=i]);
+        column.add_products::<U>(&q[..i], &m[1..=i]);
+        q[i] = low(column.lowest(), k0);
+        column.add(q[i], m[0]);
         column.shift(); // 0
     }
-    for i in k..2 * k - 1 {
-        add(&mut column, i);
-        column.add_products::<U>(&q[i - k + 1..], &n[i - k + 1..]);
-        z[i - k] = column.shift();
+    for i in 0..k - 1 {
+        add_column::<U, SQUARE>(&mut column, &x[i + 1..], &y[i + 1..]);
+        column.add_products::<U>(&q[i + 1..], &m[i + 1..]);
+        z[i] = column.shift();
     }
     z[k - 1] = column.shift();
-    settle(z, n, column.lowest()); // below R + m, as in SOS
+    settle(z, m, column.lowest()); // below R + m, as in SOS
+}
+
+/// Adds the products of a column, of the limbs that it has part in.
+#[inline(always)]
+fn add_column<const U: usize, const SQUARE: bool>(column: &mut Column, x: &[u64], y: &[u64]) {
+    if SQUARE {
+        // each product of two limbs twice, the middle limb by itself once
+        let pairs = x.len() / 2;
+        let (lower, upper) = x.split_at(x.len() - pairs);
+        let mut half = Column::default();
+        half.add_products::<U>(&lower[..pairs], upper);
+        column.add_twice(half);
+        if let [.., middle] = lower[pairs..] {
+            column.add(middle, middle);
+        }
+    } else {
+        column.add_products::<U>(x, y);
+    }
 }

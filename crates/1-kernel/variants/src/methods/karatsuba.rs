@@ -63,6 +63,7 @@ pub(crate) fn half_square<const U: usize>(t: &mut [u64], x: &[u64]) {
 }
 
 /// z := |x - y|; returns 1 where x < y, else 0.
+#[inline(always)]
 fn difference(z: &mut [u64], x: &[u64], y: &[u64]) -> u64 {
     z.copy_from_slice(x);
     let negative = subtract(z, y, u64::MAX);
@@ -77,6 +78,7 @@ fn difference(z: &mut [u64], x: &[u64], y: &[u64]) -> u64 {
 
 /// t := t + (low + high - middle, or + middle where `negative` is 1) * H, with low and high the
 /// halves of t; s: K limbs of scratch.
+#[inline(always)]
 fn combine(t: &mut [u64], middle: &mut [u64], s: &mut [u64], negative: u64) {
     let k = s.len();
     let (low, high) = t.split_at(k);
