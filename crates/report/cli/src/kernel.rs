@@ -18,6 +18,7 @@ use crate::options::Kernel as Options;
 use crate::output::Output;
 use crate::progress::Progress;
 use crate::stop::Stop;
+use crate::variants;
 
 /// Seconds for each size unless told.
 const SECONDS: f64 = 2.0;
@@ -36,6 +37,9 @@ struct Asked {
 ///
 /// Nothing can be measured, or a result is wrong.
 pub(crate) fn run(options: &Options) -> Result<ExitCode, Stop> {
+    if options.variants {
+        return variants::run(options);
+    }
     let mut output = Output::new(options.json.as_deref())?;
     let (host, mut notes) = (Host::this(), Notes::default());
     host.notes().for_each(|note| notes.add(note));
