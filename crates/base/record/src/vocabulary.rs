@@ -65,6 +65,26 @@ pub const BITS: &str = "bits";
 /// Parameter: words (digits or limbs) of a modulus.
 pub const K: &str = "K";
 
+/// Bytes of machine code of a call, without what it shares with others.
+pub const CODE_BYTES: &str = "code_bytes";
+/// Bytes of the table of powers that an exponentiation reads.
+pub const TABLE_BYTES: &str = "table_bytes";
+/// Multiplications of words in a call.
+pub const MULTIPLICATIONS: &str = "multiplications";
+/// Additions of words in a call.
+pub const ADDITIONS: &str = "additions";
+/// Words that a call reads from memory.
+pub const READS: &str = "reads";
+/// Words that a call writes to memory.
+pub const WRITES: &str = "writes";
+/// First segment of the subjects of variants: ways to a product or an exponentiation that are
+/// compared and not used, `variant/amm64_cios?K=16&bits=1024&unroll=4`.
+pub const VARIANT: &str = "variant";
+/// Parameter: products in the body of an innermost loop.
+pub const UNROLL: &str = "unroll";
+/// Parameter: bits of an exponentiation's window.
+pub const WINDOW: &str = "window";
+
 /// Condition: numbers that a call computes side by side.
 pub const LANES: &str = "lanes";
 /// Condition: the kernel that multiplied.

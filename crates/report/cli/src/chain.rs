@@ -6,6 +6,8 @@ use tollgate_mont::{
     Shape, Word, carry,
 };
 
+use tollgate_variants::{Numbers as Constants, Variant};
+
 use crate::contenders::{Failed, Run};
 
 /// Calls of a chain.
@@ -29,6 +31,22 @@ pub(crate) fn limbs(kernel: LimbKernel, call: Call, bits: u32) -> Run {
     let (x, y) = (operand(), operand());
     let chain = |kernel| Chain::new(kernel, call, &m, &x, &y, reduce);
     run(chain(kernel), chain(LimbKernel::Portable))
+}
+
+/// A chain of a variant, with a modulus of `bits` bits: the same as [`limbs`].
+pub(crate) fn variant(variant: Variant, call: Call, bits: u32) -> Run {
+    let mut numbers = Numbers::new(bits);
+    let shape = Shape::limbs(numbers.bits);
+    let m = Modulus::<u64>::new(&numbers.modulus(), shape).expect("the modulus is odd");
+    let mut operand = || packed::<u64>(&numbers.below(), shape);
+    let (x, y) = (operand(), operand());
+    let mut chain = Chain::new(LimbKernel::Portable, call, &m, &x, &y, reduce);
+    let (right, constants) = (chain.canonical(), Constants::of(&m));
+    let first = chain.run_by(variant.kernel(&constants)).to_vec();
+    let mut reduced = first.clone();
+    carry::reduce(&mut reduced, m.m());
+    let is_right = reduced == right;
+    Box::new(move || compare(is_right && chain.run_by(variant.kernel(&constants)) == first))
 }
 
 /// A chain in eight lanes, with eight moduli of `bits` bits.
@@ -89,19 +107,19 @@ fn reduce_blocks(z: &mut [Row], m: &Modulus<Row>) {
 }
 
 /// Moduli and operands, the same ones in every run.
-struct Numbers {
+pub(crate) struct Numbers {
     bits: usize,
     random: fastrand::Rng,
 }
 
 impl Numbers {
-    fn new(bits: u32) -> Self {
+    pub(crate) fn new(bits: u32) -> Self {
         let random = fastrand::Rng::with_seed(u64::from(bits));
         Self { bits: usize::try_from(bits).expect("at most 8192"), random }
     }
 
     /// An odd number of exactly so many bits.
-    fn modulus(&mut self) -> Vec<u64> {
+    pub(crate) fn modulus(&mut self) -> Vec<u64> {
         let mut m = self.below();
         let top = self.bits - 1;
         m.resize(top / 64 + 1, 0);
@@ -111,7 +129,7 @@ impl Numbers {
     }
 
     /// A number below half of any modulus of so many bits.
-    fn below(&mut self) -> Vec<u64> {
+    pub(crate) fn below(&mut self) -> Vec<u64> {
         let bits = self.bits - 1;
         let mut x: Vec<u64> = (0..bits.div_ceil(64)).map(|_| self.random.u64(..)).collect();
         if !bits.is_multiple_of(64) {
@@ -165,13 +183,18 @@ impl<K: Kernel> Chain<K> {
 
     /// From x on, to the last result, not reduced.
     fn run(&mut self) -> &[K::Word] {
+        self.run_by(self.kernel)
+    }
+
+    /// The same by another kernel.
+    fn run_by(&mut self, kernel: impl Kernel<Word = K::Word>) -> &[K::Word] {
         self.z.copy_from_slice(&self.x);
         for _ in 0..CALLS {
             match self.call {
                 Call::Product => {
-                    self.kernel.amm(&mut self.next, &self.z, &self.y, &self.m, &mut self.t);
+                    kernel.amm(&mut self.next, &self.z, &self.y, &self.m, &mut self.t);
                 }
-                Call::Square => self.kernel.ams(&mut self.next, &self.z, &self.m, &mut self.t),
+                Call::Square => kernel.ams(&mut self.next, &self.z, &self.m, &mut self.t),
             }
             core::mem::swap(&mut self.z, &mut self.next);
         }
@@ -194,13 +217,11 @@ where
 {
     let right = chain.canonical() == model.canonical();
     let first = chain.run().to_vec();
-    Box::new(move || {
-        if right && chain.run() == first {
-            Ok(())
-        } else {
-            Err(Failed::new("the product is not the model's"))
-        }
-    })
+    Box::new(move || compare(right && chain.run() == first))
+}
+
+fn compare(is_right: bool) -> Result<(), Failed> {
+    if is_right { Ok(()) } else { Err(Failed::new("the product is not the model's")) }
 }
 
 #[cfg(test)]

@@ -17,6 +17,7 @@ use crate::options::Kernel as Options;
 use crate::progress::Progress;
 use crate::run::Run;
 use crate::stop::Stop;
+use crate::variants;
 
 /// Seconds for each size unless told.
 const SECONDS: f64 = 2.0;
@@ -35,6 +36,9 @@ struct Asked {
 ///
 /// Nothing can be measured, or a result is wrong.
 pub(crate) fn run(options: &Options) -> Result<ExitCode, Stop> {
+    if options.variants {
+        return variants::run(options);
+    }
     let mut run = Run::measuring(options.written.json.as_deref())?;
     let progress = Progress::new("kernel");
     let mut records = collect(options, &mut run, &progress)?;

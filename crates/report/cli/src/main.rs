@@ -27,6 +27,8 @@ mod session;
 mod shelf;
 mod speed;
 mod stop;
+mod symbols;
+mod variants;
 
 use std::process::ExitCode;
 

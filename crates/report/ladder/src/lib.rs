@@ -58,5 +58,6 @@ mod shelf;
 mod signing;
 pub mod speed;
 pub mod text;
+pub mod variants;
 
 pub use text::WIDTH;

@@ -10,7 +10,7 @@ use tollgate_record::vocabulary as word;
 use tollgate_record::{Estimate, Kind, Machine, Record, Timestamp, Unit};
 
 /// Where the figures of \[ETI10\] stand.
-const ETI10: &str = "Kounavis, Kang, Grewal, Eszenyi, Gueron, Durham, Encrypting the Internet, ACM \
+pub(crate) const ETI10: &str = "Kounavis, Kang, Grewal, Eszenyi, Gueron, Durham, Encrypting the Internet, ACM \
                      SIGCOMM 2010";
 /// Where those of \[HP01\] stand.
 const HP01: &str = "Holt, Mayotte (Hewlett-Packard), IA-64 and SSL Performance, 2001: RSA-1024, \
@@ -116,7 +116,7 @@ pub fn records(taken_at: Timestamp) -> Vec<Record> {
     records
 }
 
-fn operations(taken_at: Timestamp) -> Vec<Record> {
+pub(crate) fn operations(taken_at: Timestamp) -> Vec<Record> {
     let source = format!("{ETI10}: RSA-1024 private operations per second and core");
     let record = |(by, core, rate): (&str, Core, f64)| {
         let subject = format!("operation/rsa-1024/private?{}={by}", word::BY);
@@ -175,12 +175,12 @@ impl Core {
     }
 }
 
-fn machine(cpu: &str, clock_hz: Option<f64>) -> Machine {
+pub(crate) fn machine(cpu: &str, clock_hz: Option<f64>) -> Machine {
     let clock = clock_hz.map(|hz| Estimate::exact(hz).expect("the tables hold numbers"));
     Machine { core_clock_hz: clock, ..Machine::unknown(cpu) }
 }
 
-fn record(
+pub(crate) fn record(
     subject: &str,
     (quantity, unit, figure): (&str, Unit, f64),
     machine: Machine,

@@ -6,17 +6,22 @@ use super::{Written, seconds};
 
 #[derive(Args, Clone, Debug)]
 pub(crate) struct Kernel {
-    /// Sizes of moduli in bits, separated by commas, each 128 to 8192
+    /// Sizes of moduli in bits, separated by commas, each 128 to 8192; with --variants up to 4096
     #[arg(long, value_name = "LIST", value_delimiter = ',', default_value = "512,1024,1536,2048")]
+    #[arg(default_value_if("variants", "true", "512,1024,1536,2048,3072,4096"))]
     #[arg(value_parser = bits)]
     pub(crate) bits: Vec<u32>,
 
     #[command(flatten)]
     pub(crate) written: Written,
 
-    /// Seconds for each size [default: 2]
+    /// Seconds for each size [default: 2; with --variants 5]
     #[arg(long, value_name = "S", value_parser = seconds)]
     pub(crate) seconds: Option<f64>,
+
+    /// Textbook ways to a product and to an exponentiation instead of the kernels: a study
+    #[arg(long)]
+    pub(crate) variants: bool,
 }
 
 pub(super) fn bits(text: &str) -> Result<u32, String> {

@@ -1,0 +1,330 @@
+//! Every kernel against slow integers: products, squares, selects, exponentiations; random and
+//! patterned; each lane alone. The judge of the judge is `num-bigint`.
+
+#![allow(clippy::unwrap_used, clippy::print_stdout, reason = "tests")]
+
+mod judge;
+
+use num_bigint::BigUint;
+use tollgate_mont::{
+    BlockKernel, Blocks, Digit, Kernel, LANES, LaneKernel, LimbKernel, Modulus, Pair, Row, Shape,
+    Word,
+};
+
+use crate::judge::{
+    Family, exponentiation, lane, limbs, modulus, number, operand, products, rounds, selects_of,
+    spread,
+};
+
+/// Sizes of a modulus in bits: each block width, alone and in rows of blocks, full and nearly
+/// empty.
+const SIZES: [usize; 17] = [
+    128, // the smallest promised
+    255, // RSA-512's primes, nearly
+    256, 306,  // 6 digits with exactly the slack
+    512,  // 10 digits, 8 limbs: RSA-1024's primes
+    521,  // two blocks of 6 digits
+    600,  // three blocks of 4 limbs
+    774,  // 15 digits with exactly the slack
+    1024, // 20 digits in one window
+    1030, // one block more than 20 digits can hold
+    1536, // 2 x 15 digits, 3 x 8 limbs
+    2047, 2048, // 2 x 20 digits
+    3072, 4096, // 4 x 20 digits
+    6000, 8192, // the largest promised
+];
+
+impl Family for LaneKernel {
+    const RADIX_BITS: usize = 52;
+    fn shape(bits: usize) -> Shape {
+        Shape::digits(bits)
+    }
+    fn load(shape: Shape, moduli: &[BigUint]) -> Modulus<Row> {
+        let mut lanes = Modulus::lanes(shape);
+        for (lane, m) in moduli.iter().enumerate() {
+            lanes.load_lane(lane, &Modulus::<Digit>::new(&m.to_u64_digits(), shape).unwrap());
+        }
+        lanes
+    }
+    fn load_pair(shape: Shape, p: &[BigUint], q: &[BigUint]) -> Pair<Row> {
+        let mut pair = Pair::lanes(shape);
+        for (lanes, moduli) in pair.each_mut().into_iter().zip([p, q]) {
+            *lanes = Self::load(shape, moduli);
+        }
+        pair
+    }
+    fn operand_bound(m: &BigUint, _: usize) -> BigUint {
+        m * 8u8
+    }
+    fn dirt(rng: &mut fastrand::Rng) -> u64 {
+        rng.u64(..) << 52
+    }
+}
+
+#[test]
+fn products_and_squares_are_right() {
+    let mut judged = 0;
+    for bits in SIZES {
+        // the portable kernels are slow at the largest sizes, and the judge too
+        let n = rounds(if bits > 2048 { 6 } else { 100 });
+        for kernel in LimbKernel::all() {
+            judged += products(kernel, bits, n * 4, 1);
+        }
+        for kernel in LaneKernel::all() {
+            judged += products(kernel, bits, n, 2);
+        }
+    }
+    println!("products judged: {judged}");
+    assert!(judged >= 100_000, "only {judged} products were judged");
+}
+
+#[test]
+fn a_lane_does_not_depend_on_its_neighbours() {
+    let mut rng = fastrand::Rng::with_seed(3);
+    for kernel in LaneKernel::all() {
+        for bits in [306, 512, 1024, 1536, 2048, 3072] {
+            let shape = Shape::digits(bits);
+            let k = shape.k();
+            let moduli: Vec<_> = (0..LANES).map(|l| modulus(&mut rng, bits, l)).collect();
+            let x: Vec<_> = moduli.iter().map(|m| operand(&mut rng, m, m, 5)).collect();
+            let y: Vec<_> = moduli.iter().map(|m| operand(&mut rng, m, m, 5)).collect();
+            let run = |order: &[usize; LANES], z: &mut [Row]| {
+                let at = |v: &[BigUint]| order.iter().map(|&l| v[l].clone()).collect::<Vec<_>>();
+                let m = LaneKernel::load(shape, &at(&moduli));
+                let mut clean = fastrand::Rng::with_seed(0);
+                let xs = spread::<LaneKernel>(&mut clean, k, &at(&x));
+                let ys = spread::<LaneKernel>(&mut clean, k, &at(&y));
+                let mut t = vec![Row::default(); shape.scratch_words()];
+                kernel.amm(z, &xs, &ys, &m, &mut t);
+            };
+            let (mut z, mut p) = (vec![Row::default(); k], vec![Row::default(); k]);
+            let mut order = [0, 1, 2, 3, 4, 5, 6, 7];
+            run(&order, &mut z);
+            for _ in 0..10 {
+                rng.shuffle(&mut order);
+                run(&order, &mut p);
+                for (at, &l) in order.iter().enumerate() {
+                    assert_eq!(lane(&p, at), lane(&z, l), "{} {bits} bits", kernel.name());
+                }
+            }
+        }
+    }
+}
+
+fn selects<K: Kernel>(kernel: K) {
+    selects_of(kernel, &[(2, 3), (16, 10), (32, 20), (5, 1), (35, 4)]);
+}
+
+/// Every length of a number, tables of even and of odd size.
+fn selects_in_blocks(kernel: BlockKernel) {
+    selects_of(kernel, &[(16, 3), (32, 4), (5, 5), (4, 8), (1, 8), (35, 10)]);
+}
+
+#[test]
+fn selects_are_right() {
+    LimbKernel::all().into_iter().for_each(selects);
+    LaneKernel::all().into_iter().for_each(selects);
+    BlockKernel::all().into_iter().for_each(selects_in_blocks);
+}
+
+/// The same numbers with spare bits in use, as sums and results have them: one less in a block is
+/// 2^51 more in the last digit of the block below.
+fn borrow_spare_bits(rng: &mut fastrand::Rng, blocks: Blocks, rows: &mut [Row]) {
+    for lane in 1..LANES {
+        if lane % blocks.lanes() != 0 && rows[0].0[lane] != 0 && rng.bool() {
+            rows[0].0[lane] -= 1;
+            rows[blocks.k() - 1].0[lane - 1] += 1 << 51;
+        }
+    }
+}
+
+/// Products of numbers in lane blocks; returns how many were judged.
+fn block_products(kernel: BlockKernel, bits: usize, rounds: usize, seed: u64) -> usize {
+    let mut rng = fastrand::Rng::with_seed(seed ^ bits as u64);
+    let blocks = Blocks::of_bits(bits).unwrap();
+    let (k, r) = (blocks.k(), BigUint::from(1u8) << blocks.r_bits());
+    let (mut z, mut t, mut judged) = (vec![Row::splat(rng.u64(..)); k], vec![], 0);
+    for round in 0..rounds {
+        // side by side: of different sizes too
+        let size = |i: usize| if i == 1 && round % 3 == 0 { bits / 2 } else { bits };
+        let p: Vec<_> = (0..2).map(|i| modulus(&mut rng, size(i), (round + i) % 7)).collect();
+        let load = |m: &BigUint| LimbKernel::load(Shape::limbs(bits), core::slice::from_ref(m));
+        let pair = Pair::new(load(&p[0]), load(&p[1]));
+        let (set, p) = match pair.blocks() {
+            Some(both) => (both, &p[..]),
+            None => (pair.p().blocks().unwrap(), &p[..1]),
+        };
+        t.resize(set.scratch_words(), Row::splat(rng.u64(..)));
+        for pair in 0..10 {
+            let mut draw = |salt: usize| -> (Vec<BigUint>, Vec<Row>) {
+                let mut rows = vec![Row::splat(rng.u64(..)); k];
+                let x: Vec<_> = p
+                    .iter()
+                    .enumerate()
+                    .map(|(i, m)| operand(&mut rng, m, &(m * 8u8), pair + i + salt))
+                    .collect();
+                for (i, x) in x.iter().enumerate() {
+                    blocks.pack(&mut rows, i, &x.to_u64_digits());
+                }
+                borrow_spare_bits(&mut rng, blocks, &mut rows);
+                for row in &mut rows {
+                    row.0.iter_mut().for_each(|digit| *digit |= rng.u64(..) << 52);
+                }
+                (x, rows)
+            };
+            let ((x, xs), (y, ys)) = (draw(round), draw(round / 2));
+            for square in [false, true] {
+                let y = if square { &x } else { &y };
+                if square {
+                    kernel.ams(&mut z, &xs, set, &mut t);
+                } else {
+                    kernel.amm(&mut z, &xs, &ys, set, &mut t);
+                }
+                for (i, m) in p.iter().enumerate() {
+                    let mut limbs = vec![0; 66];
+                    blocks.unpack(&mut limbs, &z, i);
+                    let z: BigUint = number(&limbs);
+                    let name = kernel.name();
+                    assert!(z < m * 7u8, "{name} {bits} bits: number {i} is too large");
+                    assert_eq!(&z * &r % m, &x[i] * &y[i] % m, "{name} {bits} bits: number {i}");
+                    judged += 1;
+                }
+            }
+        }
+    }
+    judged
+}
+
+#[test]
+fn products_in_blocks_are_right() {
+    let mut judged = 0;
+    for bits in [256, 511, 512, 513, 1024, 1100, 1536, 1537, 2047, 2048, 2049, 3072, 4000, 4096] {
+        for kernel in BlockKernel::all() {
+            judged += block_products(kernel, bits, rounds(200), 4);
+        }
+    }
+    println!("products in blocks judged: {judged}");
+    assert!(judged >= 40_000, "only {judged} products were judged");
+}
+
+#[test]
+fn exponentiations_are_right() {
+    // the modulus' and the exponent's sizes are independent
+    let sizes = [
+        (128, 3),
+        (256, 256),
+        (512, 517),
+        (521, 64),
+        (1024, 64),
+        (1024, 1024),
+        (1536, 100),
+        (2000, 70),
+        (2048, 64),
+        (2100, 20),
+    ];
+    for (bits, e_bits) in sizes {
+        LimbKernel::all().into_iter().for_each(|k| exponentiation(k, bits, e_bits));
+        LaneKernel::all().into_iter().for_each(|k| exponentiation(k, bits, e_bits));
+    }
+}
+
+/// Primes of different sizes, either one the longer; x as large as the contract allows.
+fn exponentiation_of_unlike_moduli(kernel: LimbKernel, p_bits: usize, q_bits: usize) {
+    let mut rng = fastrand::Rng::with_seed((p_bits * 8191 + q_bits) as u64);
+    let shape = Shape::limbs(p_bits.max(q_bits));
+    let (k, e_bits, name) = (shape.k(), 9, kernel.name());
+    let mut t = vec![5; kernel.exp_words(shape, e_bits)];
+    for kind in [1, 3, 4, 5] {
+        let (p, q) = (modulus(&mut rng, p_bits, kind), modulus(&mut rng, q_bits, kind));
+        let load = |m: &BigUint| LimbKernel::load(shape, core::slice::from_ref(m));
+        let pair = Pair::new(load(&p), load(&q));
+        let r = BigUint::from(1u8) << (64 * k);
+        let e = [rng.u64(..) >> (64 - e_bits), rng.u64(..) >> (64 - e_bits)];
+        for x in [&r * &r - 1u8, (&r * &r - 1u8) / &p * &p, &q - 1u8, &p * &q - 1u8] {
+            let (mut z_p, mut z_q) = (vec![6; k], vec![6; k]);
+            let (xs, es) = (limbs(&x, 2 * k), e.map(|e| [e]));
+            kernel.exp_pair(&pair, e_bits, &xs, [&es[0], &es[1]], [&mut z_p, &mut z_q], &mut t);
+            for (z, e, m) in [(&z_p, e[0], &p), (&z_q, e[1], &q)] {
+                assert_eq!(number(z), x.modpow(&e.into(), m), "{name}: {p_bits}, {q_bits} bits");
+            }
+            let x = x % &r; // any number of limbs, not only one below the modulus
+            kernel.exp_vartime(pair.q(), &limbs(&x, k), &[65_537], &mut z_q, &mut t);
+            assert_eq!(number(&z_q), x.modpow(&65_537u32.into(), &q), "{name}: {q_bits} bits");
+        }
+    }
+}
+
+#[test]
+fn moduli_of_a_pair_may_differ_in_size() {
+    for (long, short) in [
+        (256, 255),
+        (512, 2), // a modulus of 3
+        (512, 40),
+        (521, 512),
+        (1024, 513),
+        (1040, 520),
+        (1537, 1000),
+        (2048, 32),
+        (2049, 2047),
+        (3072, 1536),
+        (4096, 33),
+        (4096, 4095),
+    ] {
+        for kernel in LimbKernel::all() {
+            exponentiation_of_unlike_moduli(kernel, long, short);
+            exponentiation_of_unlike_moduli(kernel, short, long);
+        }
+    }
+}
+
+/// What a kernel that exponentiates in blocks must refuse, since it does not read all of it.
+fn exp_with(kernel: LimbKernel, z: usize, e: usize, t: usize) {
+    let shape = Shape::limbs(512);
+    let m = LimbKernel::load(shape, &[modulus(&mut fastrand::Rng::with_seed(1), 512, 5)]);
+    let (mut z, mut t) = (vec![0; z], vec![0; kernel.exp_words(shape, 512) - t]);
+    kernel.exp(&m, 512, &[3; 8], &vec![1; e], &mut z, &mut t);
+}
+
+#[test]
+fn wrong_lengths_are_refused_by_every_kernel() {
+    for kernel in LimbKernel::all() {
+        exp_with(kernel, 8, 8, 0);
+        for (what, z, e) in [("z", 7, 8), ("z", 9, 8), ("e", 8, 7)] {
+            let refused = std::panic::catch_unwind(|| exp_with(kernel, z, e, 0));
+            assert!(refused.is_err(), "{}: {what} of a wrong length was taken", kernel.name());
+        }
+        let vartime = |x: usize, z: usize| {
+            let m = LimbKernel::load(Shape::limbs(512), &[BigUint::from(65_537u32)]);
+            let mut t = vec![0; kernel.exp_words(m.shape(), 1)];
+            kernel.exp_vartime(&m, &vec![1; x], &[3], &mut vec![0; z], &mut t);
+        };
+        vartime(8, 8);
+        for (x, z) in [(7, 8), (9, 8), (8, 7), (8, 9)] {
+            let refused = std::panic::catch_unwind(|| vartime(x, z));
+            assert!(refused.is_err(), "{}: x of {x} limbs, z of {z}", kernel.name());
+        }
+    }
+}
+
+#[test]
+fn kernels_of_blocks_refuse_exponentiations() {
+    let pair = [65_537u32, 257].map(|m| LimbKernel::load(Shape::limbs(512), &[m.into()]));
+    let [p, q] = pair;
+    let pair = Pair::new(p, q);
+    let set = pair.blocks().unwrap();
+    for kernel in BlockKernel::all() {
+        let (x, e) = (vec![Row::splat(3); set.k()], [Row::splat(3)]);
+        let run = |vartime: bool| {
+            let mut z = x.clone();
+            let mut t = vec![Row::default(); kernel.exp_words(set.shape(), 2)];
+            if vartime {
+                kernel.exp_vartime(set, &x, &e, &mut z, &mut t);
+            } else {
+                kernel.exp(set, 2, &x, &e, &mut z, &mut t);
+            }
+        };
+        for vartime in [false, true] {
+            assert!(std::panic::catch_unwind(|| run(vartime)).is_err(), "a wrong power");
+        }
+    }
+}

@@ -1,0 +1,204 @@
+//! Exponentiation by windows of any width, over any kernel on limbs: how cycles are paid for with
+//! bytes of table.
+//!
+//! The engine's own exponentiation chooses one width for a size; this one is told.
+
+use tollgate_mont::{Kernel, Modulus, carry};
+
+/// The widest window.
+pub const WIDTH_MAX: usize = 7;
+
+/// An exponent that anybody may know: what [`sliding_window_vartime`] takes, since its time and the
+/// addresses that it reads tell the exponent.
+#[derive(Clone, Debug)]
+pub struct PublicExponent(Vec<u64>);
+
+impl PublicExponent {
+    /// Says that these little-endian limbs are no secret. A private exponent must never come here.
+    #[must_use]
+    pub fn declassify(e: &[u64]) -> Self {
+        Self(e.to_vec())
+    }
+
+    fn bit(&self, i: usize) -> bool {
+        self.0[i / 64] >> (i % 64) & 1 == 1
+    }
+
+    /// Position of the highest bit, plus one; 0 of 0.
+    fn bits(&self) -> usize {
+        (0..64 * self.0.len()).rev().find(|&i| self.bit(i)).map_or(0, |top| top + 1)
+    }
+}
+
+/// Limbs of the table of a fixed window: all 2^w powers.
+#[must_use]
+pub const fn fixed_table_words(k: usize, width: usize) -> usize {
+    k << width
+}
+
+/// Limbs of the table of a sliding window: the 2^{w-1} odd powers.
+#[must_use]
+pub const fn sliding_table_words(k: usize, width: usize) -> usize {
+    k << (width - 1)
+}
+
+/// Limbs of scratch for either, beside the scratch of a product.
+#[must_use]
+pub const fn scratch_words(k: usize, width: usize, product: usize) -> usize {
+    fixed_table_words(k, width) + 3 * k + product
+}
+
+/// Scratch cut up.
+struct Parts<'t> {
+    table: &'t mut [u64],
+    z: &'t mut [u64],
+    next: &'t mut [u64],
+    x: &'t mut [u64],
+    t: &'t mut [u64],
+}
+
+/// The parts, for a table of `words` limbs.
+fn cut(t: &mut [u64], k: usize, words: usize) -> Parts<'_> {
+    let (table, t) = t.split_at_mut(words);
+    let (z, t) = t.split_at_mut(k);
+    let (next, t) = t.split_at_mut(k);
+    let (x, t) = t.split_at_mut(k);
+    Parts { table, z, next, x, t }
+}
+
+/// z := x^e mod m for a secret e below 2^`bits`, by fixed windows of `width` bits; x < R, z < m,
+/// not in Montgomery form. Every table entry is read for each window.
+///
+/// # Panics
+///
+/// If x and z have not K limbs, e fewer than `bits` bits, t fewer than [`scratch_words`], `bits` is
+/// 0, or the width is not 1 to 7.
+pub fn fixed_window<K: Kernel<Word = u64>>(
+    kernel: K,
+    width: usize,
+    m: &Modulus<u64>,
+    bits: usize,
+    x: &[u64],
+    e: &[u64],
+    z: &mut [u64],
+    t: &mut [u64],
+) {
+    check(width, m, x, z, t);
+    assert!(bits > 0 && e.len() * 64 >= bits, "an exponent of 1 to {} bits", e.len() * 64);
+    let k = m.k();
+    let mut parts = cut(t, k, fixed_table_words(k, width));
+    let Parts { table, t, .. } = &mut parts;
+    table[..k].copy_from_slice(m.one());
+    kernel.amm(&mut table[k..2 * k], x, m.rr(), m, t);
+    for i in 2..1 << width {
+        let (done, entry) = table.split_at_mut(i * k);
+        if i % 2 == 0 {
+            kernel.ams(&mut entry[..k], &done[i / 2 * k..][..k], m, t);
+        } else {
+            kernel.amm(&mut entry[..k], &done[(i - 1) * k..], &done[k..2 * k], m, t);
+        }
+    }
+    let Parts { table, z: power, next, x, t } = parts;
+    for (place, at) in (0..bits).step_by(width).rev().enumerate() {
+        kernel.select(x, table, window(e, at, width.min(bits - at)));
+        if place == 0 {
+            power.copy_from_slice(x);
+        } else {
+            kernel.window(power, width, x, next, m, t);
+        }
+    }
+    leave(kernel, z, power, m, t);
+}
+
+/// z := x^e mod m for a *public* e, by sliding windows of at most `width` bits that begin and end
+/// with a one; x < R, z < m, not in Montgomery form. Variable time in e alone.
+///
+/// # Panics
+///
+/// If x and z have not K limbs, t fewer than [`scratch_words`], or the width is not 1 to 7.
+pub fn sliding_window_vartime<K: Kernel<Word = u64>>(
+    kernel: K,
+    width: usize,
+    m: &Modulus<u64>,
+    x: &[u64],
+    e: &PublicExponent,
+    z: &mut [u64],
+    t: &mut [u64],
+) {
+    check(width, m, x, z, t);
+    let k = m.k();
+    let Parts { table, z: mut power, mut next, x: squared, t } =
+        cut(t, k, sliding_table_words(k, width));
+    kernel.amm(&mut table[..k], x, m.rr(), m, t);
+    if width > 1 {
+        kernel.ams(squared, &table[..k], m, t);
+    }
+    for i in 1..1 << (width - 1) {
+        let (done, entry) = table.split_at_mut(i * k);
+        kernel.amm(&mut entry[..k], &done[(i - 1) * k..], squared, m, t); // x^{2i+1}
+    }
+    let (mut left, mut is_one) = (e.bits(), true);
+    power.copy_from_slice(m.one());
+    while left > 0 {
+        let (len, entry) = next_window(e, left, width);
+        // squares of 1 are not made
+        for _ in 0..if is_one { 0 } else { len } {
+            kernel.ams(next, power, m, t);
+            core::mem::swap(&mut power, &mut next);
+        }
+        match entry {
+            Some(entry) if is_one => power.copy_from_slice(&table[entry * k..][..k]),
+            Some(entry) => {
+                kernel.amm(next, power, &table[entry * k..][..k], m, t);
+                core::mem::swap(&mut power, &mut next);
+            }
+            None => {}
+        }
+        is_one = false; // the highest bit is a one
+        left -= len;
+    }
+    leave(kernel, z, power, m, t);
+}
+
+/// Of the `left` low bits of e: how many the next window takes, and the place in the table of its
+/// odd power; a zero alone takes one bit and no power.
+fn next_window(e: &PublicExponent, left: usize, width: usize) -> (usize, Option<usize>) {
+    if !e.bit(left - 1) {
+        return (1, None);
+    }
+    let lowest = left.saturating_sub(width);
+    let end = (lowest..left).find(|&i| e.bit(i)).expect("the highest bit is a one");
+    let value = (end..left).rev().fold(0, |value, i| value << 1 | usize::from(e.bit(i)));
+    (left - end, Some(value / 2))
+}
+
+/// Bits at..at+len of e, len <= 7; the position is public.
+fn window(e: &[u64], at: usize, len: usize) -> u64 {
+    let (i, s) = (at / 64, at % 64);
+    let low = e[i] >> s;
+    let all = match e.get(i + 1) {
+        Some(&high) if s != 0 => low | high << (64 - s),
+        _ => low,
+    };
+    all & ((1 << len) - 1)
+}
+
+fn check(width: usize, m: &Modulus<u64>, x: &[u64], z: &[u64], t: &[u64]) {
+    let k = m.k();
+    assert!((1..=WIDTH_MAX).contains(&width), "a window has 1 to 7 bits, not {width}");
+    assert!(x.len() == k && z.len() == k, "x and z have {k} limbs");
+    let need = scratch_words(k, width, m.scratch_words());
+    assert!(t.len() >= need, "an exponentiation needs {need} limbs of scratch");
+}
+
+/// z := x out of Montgomery form, below m.
+fn leave<K: Kernel<Word = u64>>(
+    kernel: K,
+    z: &mut [u64],
+    x: &[u64],
+    m: &Modulus<u64>,
+    t: &mut [u64],
+) {
+    kernel.amm(z, x, m.unit(), m, t);
+    carry::reduce(z, m.m());
+}

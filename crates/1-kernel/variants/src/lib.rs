@@ -1,0 +1,44 @@
+//! Other ways to a Montgomery product and an exponentiation, for comparison; not the engine.
+//!
+//! What to choose is a question of the processor. Here each textbook way is real code behind the
+//! engine's contract, [`tollgate_mont::Kernel`], so that `tollgate kernel --variants` can measure
+//! them on the machine at hand. All are scalar, in limbs of 64 bits and in safe Rust that no
+//! instruction set helps: they compare with each other. The engine's kernels are faster.
+//!
+//! * [`Method`] is the way to a product, [`Unroll`] how far its loops are unrolled; a [`Variant`]
+//!   is both, with its routines and the places of its code. Counts of multiplications are declared
+//!   and tested.
+//! * [`Numbers`] are the constants of a modulus that variants need; [`VariantKernel`] is a variant
+//!   with them: a `Kernel`.
+//! * [`fixed_window`] and [`sliding_window_vartime`] are exponentiations by windows of 1 to 7 bits,
+//!   over any kernel on limbs.
+//!
+//! ```
+//! use tollgate_mont::{Kernel, Modulus, Shape};
+//! use tollgate_variants::{Method, Numbers, Unroll, Variant};
+//!
+//! let m = Modulus::<u64>::new(&[0xffff_ffff_ffff_ffc5], Shape::limbs(64)).unwrap();
+//! let numbers = Numbers::of(&m);
+//! let kernel = Variant { method: Method::Cios, unroll: Unroll::Four }.kernel(&numbers);
+//! let (mut t, mut x, mut z) = (vec![0; m.scratch_words()], vec![0; m.k()], vec![0; m.k()]);
+//! let mut three = vec![0; m.k()];
+//! three[0] = 3;
+//! kernel.amm(&mut x, &three, m.rr(), &m, &mut t); // to Montgomery form
+//! kernel.ams(&mut z, &x, &m, &mut t);
+//! kernel.amm(&mut x, &z, m.unit(), &m, &mut t); // and back
+//! assert_eq!(x[0], 9);
+//! ```
+#![forbid(unsafe_code)]
+
+mod exp;
+mod limbs;
+mod methods;
+mod numbers;
+mod variant;
+
+pub use exp::{
+    PublicExponent, WIDTH_MAX, fixed_table_words, fixed_window, scratch_words, sliding_table_words,
+    sliding_window_vartime,
+};
+pub use numbers::Numbers;
+pub use variant::{Call, Method, Unroll, Variant, VariantKernel};

@@ -1,0 +1,215 @@
+//! What every variant is made of: rows and columns of products of limbs, U of them written out.
+//!
+//! U is how far the innermost loop is unrolled: its body does U products, and a loop of single ones
+//! does what is left. Every multiplication of a variant goes through [`wide`] or [`low`], so that
+//! tests can count them.
+
+/// x * y.
+#[inline(always)]
+pub(crate) fn wide(x: u64, y: u64) -> u128 {
+    #[cfg(test)]
+    counted::add();
+    u128::from(x).wrapping_mul(u128::from(y))
+}
+
+/// x * y mod 2^64.
+#[inline(always)]
+pub(crate) fn low(x: u64, y: u64) -> u64 {
+    #[cfg(test)]
+    counted::add();
+    x.wrapping_mul(y)
+}
+
+/// (low, high) of t + x * y + carry: at most 2^128 - 1. The carry comes last, since it is what the
+/// next product waits for.
+#[inline(always)]
+pub(crate) fn mac(t: u64, x: u64, y: u64, carry: u64) -> (u64, u64) {
+    let product = wide(x, y);
+    let (low, over) = add_with_carry(low_half(product), t, 0);
+    let (high, _) = add_with_carry(high_half(product), 0, over);
+    let (low, over) = add_with_carry(low, carry, 0);
+    let (high, _) = add_with_carry(high, 0, over);
+    (low, high)
+}
+
+/// t := t + x * y, for x as long as t; returns what goes into the limb above.
+#[inline(always)]
+pub(crate) fn add_row<const U: usize>(t: &mut [u64], x: &[u64], y: u64) -> u64 {
+    let mut carry = 0;
+    let (ts, t_rest) = t.as_chunks_mut::<U>();
+    let (xs, x_rest) = x.as_chunks::<U>();
+    for (t, x) in ts.iter_mut().zip(xs) {
+        for j in 0..U {
+            (t[j], carry) = mac(t[j], x[j], y, carry);
+        }
+    }
+    for (t, &x) in t_rest.iter_mut().zip(x_rest) {
+        (*t, carry) = mac(*t, x, y, carry);
+    }
+    carry
+}
+
+/// t := (t + x * y) / 2^64, one limb down: `s` holds t from its second limb on, and what falls out
+/// in its first; returns what goes into the limb above.
+#[inline(always)]
+pub(crate) fn add_row_shifting<const U: usize>(s: &mut [u64], x: &[u64], y: u64) -> u64 {
+    let mut carry = 0;
+    let (xs, x_rest) = x.as_chunks::<U>();
+    for (i, x) in xs.iter().enumerate() {
+        let s = &mut s[i * U..][..=U];
+        for j in 0..U {
+            (s[j], carry) = mac(s[j + 1], x[j], y, carry);
+        }
+    }
+    let s = &mut s[x.len() - x_rest.len()..];
+    for (j, &x) in x_rest.iter().enumerate() {
+        (s[j], carry) = mac(s[j + 1], x, y, carry);
+    }
+    carry
+}
+
+/// The sum of a column, in three limbs: room for 2^64 products.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Column([u64; 3]);
+
+impl Column {
+    /// Adds x * y.
+    #[inline(always)]
+    pub(crate) fn add(&mut self, x: u64, y: u64) {
+        let product = wide(x, y);
+        self.add_limbs([low_half(product), high_half(product), 0]);
+    }
+
+    #[inline(always)]
+    fn add_limbs(&mut self, x: [u64; 3]) {
+        let mut carry = 0;
+        for i in 0..3 {
+            (self.0[i], carry) = add_with_carry(self.0[i], x[i], carry);
+        }
+    }
+
+    /// Adds x[0] * y[n-1] + .. + x[n-1] * y[0].
+    #[inline(always)]
+    pub(crate) fn add_products<const U: usize>(&mut self, x: &[u64], y: &[u64]) {
+        let (xs, x_rest) = x.as_chunks::<U>();
+        let (y_rest, ys) = y.as_rchunks::<U>();
+        for (x, y) in xs.iter().zip(ys.iter().rev()) {
+            for j in 0..U {
+                self.add(x[j], y[U - 1 - j]);
+            }
+        }
+        for (&x, &y) in x_rest.iter().zip(y_rest.iter().rev()) {
+            self.add(x, y);
+        }
+    }
+
+    /// Adds twice another column.
+    #[inline(always)]
+    pub(crate) fn add_twice(&mut self, other: Self) {
+        self.add_limbs(other.0);
+        self.add_limbs(other.0);
+    }
+
+    /// The lowest limb; the column above keeps the rest.
+    #[inline(always)]
+    pub(crate) fn shift(&mut self) -> u64 {
+        let [lowest, middle, top] = self.0;
+        self.0 = [middle, top, 0];
+        lowest
+    }
+
+    /// The lowest limb.
+    #[inline(always)]
+    pub(crate) fn lowest(self) -> u64 {
+        self.0[0]
+    }
+}
+
+/// t := t + x + carry, for x as long as t; returns the carry out, 0 or 1.
+#[inline(always)]
+pub(crate) fn add(t: &mut [u64], x: &[u64], carry: u64) -> u64 {
+    let mut carry = bit(carry);
+    for (t, &x) in t.iter_mut().zip(x) {
+        (*t, carry) = add_with_carry(*t, x, carry);
+    }
+    u64::from(carry)
+}
+
+/// t := t - (x where the mask is all ones, 0 where it is 0), as long as t; returns the borrow.
+#[inline(always)]
+pub(crate) fn subtract(t: &mut [u64], x: &[u64], mask: u64) -> u64 {
+    let mut no_borrow = 1; // t - x = t + (not x) + 1 - R
+    for (t, &x) in t.iter_mut().zip(x) {
+        (*t, no_borrow) = add_with_carry(*t, !(x & mask), no_borrow);
+    }
+    u64::from(no_borrow ^ 1)
+}
+
+/// t := t + x + carry, for a carry of 0 or 1; returns the carry out.
+#[inline(always)]
+pub(crate) fn add_carry(t: &mut u64, x: u64, carry: u64) -> u64 {
+    let (sum, over) = add_with_carry(*t, x, bit(carry));
+    *t = sum;
+    u64::from(over)
+}
+
+/// A carry of 0 or 1.
+#[inline(always)]
+fn bit(carry: u64) -> u8 {
+    carry.to_le_bytes()[0]
+}
+
+/// x + y + carry, for a carry of 0 or 1, and the carry out. As an instruction by name: the compiler
+/// regroups sums of carries that it can see through, and then none of them is an ADC.
+#[cfg(target_arch = "x86_64")]
+#[inline(always)]
+fn add_with_carry(x: u64, y: u64, carry: u8) -> (u64, u8) {
+    let mut sum = 0;
+    let over = core::arch::x86_64::_addcarry_u64(carry, x, y, &mut sum);
+    (sum, over)
+}
+
+/// x + y + carry, for a carry of 0 or 1, and the carry out.
+#[cfg(not(target_arch = "x86_64"))]
+#[inline(always)]
+fn add_with_carry(x: u64, y: u64, carry: u8) -> (u64, u8) {
+    let (sum, a) = x.overflowing_add(y);
+    let (sum, b) = sum.overflowing_add(u64::from(carry));
+    (sum, u8::from(a | b))
+}
+
+/// The low limb.
+#[inline(always)]
+pub(crate) fn low_half(x: u128) -> u64 {
+    #[allow(clippy::cast_possible_truncation, reason = "the low half is meant")]
+    {
+        x as u64
+    }
+}
+
+/// The high limb.
+#[inline(always)]
+pub(crate) fn high_half(x: u128) -> u64 {
+    low_half(x >> 64)
+}
+
+/// How many multiplications this thread has done.
+#[cfg(test)]
+pub(crate) mod counted {
+    use core::cell::Cell;
+
+    std::thread_local! {
+        static COUNT: Cell<usize> = const { Cell::new(0) };
+    }
+
+    pub(crate) fn add() {
+        COUNT.set(COUNT.get() + 1);
+    }
+
+    /// Multiplications in `work`.
+    pub(crate) fn during(work: impl FnOnce()) -> usize {
+        let before = COUNT.get();
+        work();
+        COUNT.get() - before
+    }
+}

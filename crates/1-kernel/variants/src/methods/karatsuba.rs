@@ -1,0 +1,97 @@
+//! Karatsuba, one level: three products of half the size in place of four; reduction as in SOS.
+//!
+//! With x = x1 * H + x0: x*y = x1*y1 * H^2 + (x1*y1 + x0*y0 - (x1 - x0)(y1 - y0)) * H + x0*y0.
+//!
+//! Counts: 3(K/2)^2 + K^2 + K products; of a square 3(K/2)(K/2+1)/2 + K^2 + K.
+
+use tollgate_mont::Word as _;
+
+use super::{schoolbook, sos};
+use crate::limbs::{add, add_carry, subtract};
+use crate::numbers::Numbers;
+
+#[inline(never)]
+pub(crate) fn product<const U: usize>(
+    z: &mut [u64],
+    x: &[u64],
+    y: &[u64],
+    m: &Numbers,
+    t: &mut [u64],
+) {
+    let k = m.k();
+    let (t, s) = t.split_at_mut(2 * k);
+    let (middle, s) = s.split_at_mut(k);
+    let (x0, x1) = x.split_at(k / 2);
+    let (y0, y1) = y.split_at(k / 2);
+    let (dx, rest) = t.split_at_mut(k / 2);
+    let dy = &mut rest[..k / 2];
+    let negative = difference(dx, x1, x0) ^ difference(dy, y1, y0);
+    half_product::<U>(middle, dx, dy);
+    let (low, high) = t.split_at_mut(k);
+    half_product::<U>(low, x0, y0);
+    half_product::<U>(high, x1, y1);
+    combine(t, middle, &mut s[..k], negative);
+    sos::reduce::<U>(z, t, m);
+}
+
+#[inline(never)]
+pub(crate) fn square<const U: usize>(z: &mut [u64], x: &[u64], m: &Numbers, t: &mut [u64]) {
+    let k = m.k();
+    let (t, s) = t.split_at_mut(2 * k);
+    let (middle, s) = s.split_at_mut(k);
+    let (x0, x1) = x.split_at(k / 2);
+    let dx = &mut t[..k / 2];
+    difference(dx, x1, x0);
+    half_square::<U>(middle, dx);
+    let (low, high) = t.split_at_mut(k);
+    half_square::<U>(low, x0);
+    half_square::<U>(high, x1);
+    combine(t, middle, &mut s[..k], 0);
+    sos::reduce::<U>(z, t, m);
+}
+
+/// One copy for the three calls.
+#[inline(never)]
+pub(crate) fn half_product<const U: usize>(t: &mut [u64], x: &[u64], y: &[u64]) {
+    schoolbook::multiply::<U>(t, x, y);
+}
+
+/// One copy for the three calls.
+#[inline(never)]
+pub(crate) fn half_square<const U: usize>(t: &mut [u64], x: &[u64]) {
+    schoolbook::square::<U>(t, x);
+}
+
+/// z := |x - y|; returns 1 where x < y, else 0.
+#[inline(always)]
+fn difference(z: &mut [u64], x: &[u64], y: &[u64]) -> u64 {
+    z.copy_from_slice(x);
+    let negative = subtract(z, y, u64::MAX);
+    let (mask, mut carry) = (negative.mask(), negative);
+    for z in z {
+        let flipped = *z ^ mask;
+        *z = flipped;
+        carry = add_carry(z, 0, carry);
+    }
+    negative
+}
+
+/// t := t + (low + high - middle, or + middle where `negative` is 1) * H, with low and high the
+/// halves of t; s: K limbs of scratch.
+#[inline(always)]
+fn combine(t: &mut [u64], middle: &mut [u64], s: &mut [u64], negative: u64) {
+    let k = s.len();
+    let (low, high) = t.split_at(k);
+    s.copy_from_slice(low);
+    let above = add(s, high, 0);
+    // - middle is (not middle) + 1 - R
+    let minus = negative ^ 1;
+    let mask = minus.mask();
+    middle.iter_mut().for_each(|limb| *limb ^= mask);
+    let above = above.wrapping_add(add(s, middle, minus)).wrapping_sub(minus);
+    let mut carry = add(&mut t[k / 2..][..k], s, 0).wrapping_add(above); // 0 to 2
+    for t in &mut t[k / 2 + k..] {
+        let (sum, over) = t.overflowing_add(carry);
+        (*t, carry) = (sum, u64::from(over));
+    }
+}

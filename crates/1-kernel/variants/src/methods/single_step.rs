@@ -1,0 +1,84 @@
+//! Reduction in a single step: t = x*y, q = t * (-1/m) mod R, then z = (t + q*m) / R, in products
+//! of whole numbers: no limb waits for a quotient digit.
+//!
+//! Of q*m only the high half is wanted. Its low half is -t mod R, known before; two columns of it
+//! are computed too, and what they lack of the known ones is the carry of those below: less than K
+//! limbs' worth, so two columns tell it exactly.
+//!
+//! Counts, the rows of both halves summed: K^2 + K(K+1)/2 + (K-1)(K+2)/2 + K products.
+
+use tollgate_mont::Word as _;
+
+use super::{schoolbook, settle};
+use crate::limbs::{add, add_carry, add_row};
+use crate::numbers::Numbers;
+
+#[inline(never)]
+pub(crate) fn product<const U: usize>(
+    z: &mut [u64],
+    x: &[u64],
+    y: &[u64],
+    m: &Numbers,
+    t: &mut [u64],
+) {
+    let (t, s) = t.split_at_mut(2 * m.k());
+    schoolbook::multiply::<U>(t, x, y);
+    reduce::<U>(z, t, m, s);
+}
+
+#[inline(never)]
+pub(crate) fn square<const U: usize>(z: &mut [u64], x: &[u64], m: &Numbers, t: &mut [u64]) {
+    let (t, s) = t.split_at_mut(2 * m.k());
+    schoolbook::square::<U>(t, x);
+    reduce::<U>(z, t, m, s);
+}
+
+/// z :== t / R (mod m), for t < R^2; s: 2K + 2 limbs of scratch.
+#[inline(always)]
+fn reduce<const U: usize>(z: &mut [u64], t: &[u64], m: &Numbers, s: &mut [u64]) {
+    let k = m.k();
+    let (low, high) = t.split_at(k);
+    let (q, s) = s.split_at_mut(k);
+    low_half::<U>(q, low, &m.inverse);
+    let s = &mut s[..k + 2];
+    upper_columns::<U>(s, q, &m.m);
+    let (rest, top) = low.split_at(k - 2);
+    let rest_is_zero = rest.iter().fold(0, |all, &x| all | x).is_zero() & 1;
+    let low_is_zero = low.iter().fold(0, |all, &x| all | x).is_zero() & 1;
+    // (-t mod R) in columns K-2 and K-1, less what stands there of q*m
+    let known = (!pair(top)).wrapping_add(u128::from(rest_is_zero));
+    let carry = u64::from(known < pair(s));
+    z.copy_from_slice(high);
+    // low + q*m is 0 or R
+    let over = add(z, &s[2..], carry);
+    let mut carry = low_is_zero ^ 1;
+    for z in &mut *z {
+        carry = add_carry(z, 0, carry);
+    }
+    settle(z, &m.m, over.wrapping_add(carry)); // below R + m, as in SOS
+}
+
+fn pair(x: &[u64]) -> u128 {
+    u128::from(x[1]) << 64 | u128::from(x[0])
+}
+
+/// q := x * y mod R.
+#[inline(always)]
+fn low_half<const U: usize>(q: &mut [u64], x: &[u64], y: &[u64]) {
+    let k = q.len();
+    q.fill(0);
+    for (i, &x) in x.iter().enumerate() {
+        add_row::<U>(&mut q[i..], &y[..k - i], x);
+    }
+}
+
+/// s := the products x[i] * y[j] with i + j >= K - 2, over 2^{64(K-2)}: K + 2 limbs.
+#[inline(always)]
+fn upper_columns<const U: usize>(s: &mut [u64], x: &[u64], y: &[u64]) {
+    let k = x.len();
+    s.fill(0);
+    for i in 0..k - 1 {
+        s[i + 2] = add_row::<U>(&mut s[..i + 2], &y[k - 2 - i..], x[i]);
+    }
+    s[k + 1] = add_row::<U>(&mut s[1..=k], y, x[k - 1]);
+}

@@ -1,0 +1,42 @@
+//! SOS, separated operand scanning [KAK96]: the whole product, then a row of reduction per limb.
+//!
+//! Counts: 2K^2 + K products; of a square K(K+1)/2 + K^2 + K.
+
+use super::{schoolbook, settle};
+use crate::limbs::{add_carry, add_row, low};
+use crate::numbers::Numbers;
+
+#[inline(never)]
+pub(crate) fn product<const U: usize>(
+    z: &mut [u64],
+    x: &[u64],
+    y: &[u64],
+    m: &Numbers,
+    t: &mut [u64],
+) {
+    let t = &mut t[..2 * m.k()];
+    schoolbook::multiply::<U>(t, x, y);
+    reduce::<U>(z, t, m);
+}
+
+#[inline(never)]
+pub(crate) fn square<const U: usize>(z: &mut [u64], x: &[u64], m: &Numbers, t: &mut [u64]) {
+    let t = &mut t[..2 * m.k()];
+    schoolbook::square::<U>(t, x);
+    reduce::<U>(z, t, m);
+}
+
+/// z :== t / R (mod m), for t < R^2. K^2 + K products.
+#[inline(always)]
+pub(crate) fn reduce<const U: usize>(z: &mut [u64], t: &mut [u64], m: &Numbers) {
+    let k = m.k();
+    // out of the limb above the row, into the one above the next row: [KAK96] adds it at once
+    let mut carry = 0;
+    for i in 0..k {
+        let q = low(t[i], m.k0);
+        let above = add_row::<U>(&mut t[i..i + k], &m.m, q);
+        carry = add_carry(&mut t[i + k], above, carry);
+    }
+    z.copy_from_slice(&t[k..]); // (R^2 - 1 + (R - 1) * m) / R < R + m
+    settle(z, &m.m, carry);
+}

@@ -1,0 +1,123 @@
+//! How many bytes of machine code a function of this program has, by the program's own symbol table.
+//!
+//! The file that runs is read as ELF with 64 bits, little-endian. What is not known, because the
+//! table was stripped or the system has another format, is unknown and not zero.
+
+use std::fs;
+
+/// Symbol kinds and header kinds of ELF.
+const FUNCTION: u8 = 2;
+const SYMBOL_TABLE: u32 = 2;
+const LOADED: u32 = 1;
+
+/// Functions of this program: where each begins in memory, and its bytes.
+pub(crate) struct Symbols(Vec<(usize, u64)>);
+
+impl Symbols {
+    /// Those of the running program; `None` where they cannot be told.
+    pub(crate) fn of_this_program() -> Option<Self> {
+        let file = fs::read("/proc/self/exe").ok()?;
+        let path = fs::read_link("/proc/self/exe").ok()?;
+        let maps = fs::read_to_string("/proc/self/maps").ok()?;
+        functions(&file, loaded_at(&maps, path.to_str()?)?).map(Self)
+    }
+
+    /// Bytes of the function that begins at this address.
+    pub(crate) fn bytes_at(&self, address: usize) -> Option<u64> {
+        self.0.iter().find(|(start, _)| *start == address).map(|(_, bytes)| *bytes)
+    }
+}
+
+/// Where the beginning of the file lies in memory: `start-end rights offset device inode path`.
+fn loaded_at(maps: &str, path: &str) -> Option<usize> {
+    let first = |line: &&str| {
+        line.ends_with(path) && line.split_ascii_whitespace().nth(2).is_some_and(is_zero)
+    };
+    let (start, _) = maps.lines().find(first)?.split_once('-')?;
+    usize::from_str_radix(start, 16).ok()
+}
+
+fn is_zero(offset: &str) -> bool {
+    offset.bytes().all(|digit| digit == b'0')
+}
+
+/// The functions of an ELF file whose beginning lies at `base`.
+fn functions(file: &[u8], base: usize) -> Option<Vec<(usize, u64)>> {
+    if file.get(..6)? != [0x7f, b'E', b'L', b'F', 2, 1] {
+        return None;
+    }
+    // where the file wants to be: 0 for a program that may lie anywhere
+    let wanted = table(file, 32, 54, 56)?.find(|header| word(header, 0) == Some(LOADED))?;
+    let shift = base.wrapping_sub(long(wanted, 16)?);
+    let symbols = table(file, 40, 58, 60)?.find(|header| word(header, 4) == Some(SYMBOL_TABLE))?;
+    let (at, size) = (long(symbols, 24)?, long(symbols, 32)?);
+    let symbols = file.get(at..at.checked_add(size)?)?.chunks_exact(24);
+    let function = |symbol: &[u8]| {
+        let is_function = symbol.get(4)? & 0xf == FUNCTION;
+        let bytes = u64::try_from(long(symbol, 16)?).ok()?;
+        is_function.then_some((long(symbol, 8)?.wrapping_add(shift), bytes))
+    };
+    Some(symbols.filter_map(function).filter(|(_, bytes)| *bytes > 0).collect())
+}
+
+/// The entries of a table of headers: the file's header tells at these places where it begins, how
+/// long an entry is, and how many there are.
+fn table(
+    file: &[u8],
+    place: usize,
+    entry: usize,
+    count: usize,
+) -> Option<impl Iterator<Item = &[u8]>> {
+    let (place, entry, count) = (long(file, place)?, short(file, entry)?, short(file, count)?);
+    let bytes = file.get(place..place.checked_add(entry.checked_mul(count)?)?)?;
+    (entry > 0).then(|| bytes.chunks_exact(entry))
+}
+
+fn short(bytes: &[u8], at: usize) -> Option<usize> {
+    Some(u16::from_le_bytes(*bytes.get(at..)?.first_chunk()?).into())
+}
+
+fn word(bytes: &[u8], at: usize) -> Option<u32> {
+    Some(u32::from_le_bytes(*bytes.get(at..)?.first_chunk()?))
+}
+
+fn long(bytes: &[u8], at: usize) -> Option<usize> {
+    usize::try_from(u64::from_le_bytes(*bytes.get(at..)?.first_chunk()?)).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "tests")]
+
+    use super::*;
+
+    #[cfg(all(target_os = "linux", target_pointer_width = "64"))]
+    #[test]
+    fn functions_of_this_program_have_bytes() {
+        let symbols = Symbols::of_this_program().unwrap();
+        let function: fn(&str, &str) -> Option<usize> = loaded_at;
+        let bytes = symbols.bytes_at(function as usize).unwrap();
+        assert!((20..20_000).contains(&bytes), "{bytes}");
+        assert_eq!(symbols.bytes_at(function as usize + 1), None);
+    }
+
+    #[test]
+    fn a_program_is_found_among_mappings() {
+        let maps = "7f00-7f10 r--p 00001000 00:1 7 /bin/a\n5500-5600 r--p 00000000 00:1 7 /bin/a\n";
+        assert_eq!(loaded_at(maps, "/bin/a"), Some(0x5500));
+        assert_eq!(loaded_at(maps, "/bin/b"), None);
+    }
+
+    #[test]
+    fn broken_files_have_no_functions() {
+        let mut file = vec![0; 256];
+        assert!(functions(&file, 0).is_none());
+        file[..6].copy_from_slice(&[0x7f, b'E', b'L', b'F', 2, 1]);
+        for byte in [0, 1, 0xff] {
+            file[6..].fill(byte);
+            for length in 0..file.len() {
+                assert!(functions(&file[..length], 0).is_none_or(|found| found.is_empty()));
+            }
+        }
+    }
+}

@@ -1,0 +1,109 @@
+//! What papers say of variants, as records.
+
+use tollgate_record::vocabulary as word;
+use tollgate_record::{Record, Timestamp, Unit};
+
+use crate::published::{self, ETI10, machine, record};
+
+/// Where the figure of \[GTS07\] stands.
+const GTS07: &str = "Großschädl, Tillich, Szekely, Performance Evaluation of Instruction Set \
+                     Extensions for Long Integer Modular Arithmetic on a SPARC V8 Processor, DSD \
+                     2007, abstract: about 12.5 * 10^6 cycles; width of the window not told";
+
+/// Where the counts of \[KAK96\] stand.
+const KAK96: &str = "Koç, Acar, Kaliski, Analyzing and Comparing Montgomery Multiplication \
+                     Algorithms, IEEE Micro 16(3), 1996: the table of operations for s words";
+
+/// A full exponentiation of 1024 bits on the LEON-2 of \[GTS07\], in cycles.
+pub const GTS07_EXPONENTIATION: f64 = 12.5e6;
+
+/// A product of 512 bits on the older core of \[ETI10\], in cycles.
+pub const ETI10_PRODUCT_512: f64 = 806.0;
+
+/// Operations on words of a Montgomery product of K words by \[KAK96\], as (a, b, c) of a K^2 + b K
+/// + c.
+#[derive(Clone, Copy, Debug)]
+pub struct Schedule {
+    /// The name in subjects.
+    pub name: &'static str,
+    /// Multiplications.
+    pub multiplications: (f64, f64, f64),
+    /// Additions.
+    pub additions: (f64, f64, f64),
+    /// Words read.
+    pub reads: (f64, f64, f64),
+    /// Words written.
+    pub writes: (f64, f64, f64),
+}
+
+/// The table of \[KAK96\] for the schedules that are measured.
+pub const KAK96_TABLE: [Schedule; 4] = [
+    Schedule {
+        name: "amm64_sos",
+        multiplications: (2.0, 1.0, 0.0),
+        additions: (4.0, 4.0, 2.0),
+        reads: (6.0, 7.0, 3.0),
+        writes: (2.0, 6.0, 2.0),
+    },
+    Schedule {
+        name: "amm64_cios",
+        multiplications: (2.0, 1.0, 0.0),
+        additions: (4.0, 4.0, 2.0),
+        reads: (6.0, 7.0, 2.0),
+        writes: (2.0, 5.0, 1.0),
+    },
+    Schedule {
+        name: "amm64_fios",
+        multiplications: (2.0, 1.0, 0.0),
+        additions: (5.0, 3.0, 2.0),
+        reads: (7.0, 5.0, 2.0),
+        writes: (3.0, 4.0, 1.0),
+    },
+    Schedule {
+        name: "amm64_fips",
+        multiplications: (2.0, 1.0, 0.0),
+        additions: (6.0, 2.0, 2.0),
+        reads: (9.0, 8.0, 2.0),
+        writes: (5.0, 8.0, 1.0),
+    },
+];
+
+/// What stands beside a study of variants: counts for these numbers of words, and cycles.
+///
+/// # Panics
+///
+/// Never: the tables give subjects and finite numbers.
+#[must_use]
+pub fn published(taken_at: Timestamp, words: &[usize]) -> Vec<Record> {
+    let leon = machine("LEON-2 (SPARC V8) with multiply-accumulate instructions, in an FPGA", None);
+    let power = format!("{}/exp?{}=1024&{}=gts07", word::VARIANT, word::BITS, word::BY);
+    let product =
+        format!("{}/product?{}=512&{}=eti10-older-core", word::VARIANT, word::BITS, word::BY);
+    let (operation, call) = (word::CYCLES_PER_OPERATION, word::CYCLES_PER_CALL);
+    let older = machine("Pentium R4", None);
+    let eti10 = format!("{ETI10}: one product of 512 bits");
+    let mut records = vec![
+        record(&power, (operation, Unit::Cycles, GTS07_EXPONENTIATION), leon, GTS07, taken_at),
+        record(&product, (call, Unit::Cycles, ETI10_PRODUCT_512), older, &eti10, taken_at),
+    ];
+    records.extend(published::operations(taken_at));
+    for k in words {
+        records.extend(KAK96_TABLE.iter().flat_map(|schedule| counts(schedule, *k, taken_at)));
+    }
+    records
+}
+
+fn counts(schedule: &Schedule, k: usize, taken_at: Timestamp) -> [Record; 4] {
+    let subject = format!("{}/{}?{}={k}&{}=kak96", word::VARIANT, schedule.name, word::K, word::BY);
+    let k = f64::from(u32::try_from(k).expect("at most 128 words"));
+    [
+        (word::MULTIPLICATIONS, schedule.multiplications),
+        (word::ADDITIONS, schedule.additions),
+        (word::READS, schedule.reads),
+        (word::WRITES, schedule.writes),
+    ]
+    .map(|(quantity, (a, b, c))| {
+        let figure = (quantity, Unit::Count, a * k * k + b * k + c);
+        record(&subject, figure, machine("any", None), KAK96, taken_at)
+    })
+}
