@@ -100,30 +100,61 @@ fn exponentiation<K: Kernel>(kernel: K, pair: &Pair<K::Word>, secret: Secret) ->
     leak(PLAN, &mut fastrand::Rng::with_seed(22), &mut inputs, &mut make, &mut run)
 }
 
-#[test]
-#[ignore = "ten minutes on a quiet machine, in a release build: ./x test --long"]
-fn time_of_exponentiations_tells_nothing() {
+/// Kernels that users get: portable ones, which memcheck watches, only where there is no other.
+fn chosen<K: Kernel>(all: Vec<K>) -> Vec<K> {
+    let fast = |kernel: &K| !kernel.name().ends_with("portable");
+    let chosen: Vec<K> = all.iter().copied().filter(fast).collect();
+    if chosen.is_empty() { all } else { chosen }
+}
+
+fn single_exponentiations(secret: Secret) {
     let mut rng = fastrand::Rng::with_seed(23);
     let shape = Shape::limbs(BITS);
     let load = |m: &[u64]| Modulus::<u64>::new(m, shape).unwrap();
     let pair = Pair::new(load(&odd(&mut rng)), load(&odd(&mut rng)));
-    let mut lanes = Pair::<Row>::lanes(Shape::digits(BITS));
-    for m in lanes.each_mut() {
+    for kernel in chosen(LimbKernel::all()) {
+        let what = format!("exponentiation on {}, {secret:?}", kernel.name());
+        judge(&what, || exponentiation(kernel, &pair, secret));
+    }
+}
+
+fn batch_exponentiations(secret: Secret) {
+    let mut rng = fastrand::Rng::with_seed(27);
+    let mut pair = Pair::<Row>::lanes(Shape::digits(BITS));
+    for m in pair.each_mut() {
         for lane in 0..LANES {
             let one = Modulus::<Digit>::new(&odd(&mut rng), Shape::digits(BITS)).unwrap();
             m.load_lane(lane, &one);
         }
     }
-    for secret in [Secret::Exponent, Secret::Message] {
-        for kernel in LimbKernel::all() {
-            let what = format!("exponentiation on {}, {secret:?}", kernel.name());
-            judge(&what, || exponentiation(kernel, &pair, secret));
-        }
-        for kernel in LaneKernel::all() {
-            let what = format!("exponentiation on {}, {secret:?}", kernel.name());
-            judge(&what, || exponentiation(kernel, &lanes, secret));
-        }
+    for kernel in chosen(LaneKernel::all()) {
+        let what = format!("{LANES} exponentiations on {}, {secret:?}", kernel.name());
+        judge(&what, || exponentiation(kernel, &pair, secret));
     }
+}
+
+#[test]
+#[ignore = "a minute or two on a quiet machine, in a release build: ./x test --long"]
+fn exponents_one_at_a_time() {
+    single_exponentiations(Secret::Exponent);
+}
+
+#[test]
+#[ignore = "a minute or two on a quiet machine, in a release build: ./x test --long"]
+fn messages_one_at_a_time() {
+    single_exponentiations(Secret::Message);
+}
+
+#[test]
+#[ignore = "a minute or two on a quiet machine, in a release build: ./x test --long"]
+fn exponents_in_a_batch() {
+    batch_exponentiations(Secret::Exponent);
+}
+
+#[test]
+#[ignore = "a minute or two on a quiet machine, in a release build: ./x test --long"]
+fn messages_in_a_batch() {
+    batch_exponentiations(Secret::Message);
 }
 
 /// Keys of two classes, each in as many places: the fixed one is loaded over and over.
@@ -185,26 +216,48 @@ fn operations(
     leak(PLAN, &mut fastrand::Rng::with_seed(25), &mut inputs, &mut make, &mut run)
 }
 
-#[test]
-#[ignore = "ten minutes on a quiet machine, in a release build: ./x test --long"]
-fn time_of_private_operations_tells_nothing() {
+fn private_operations(of_keys: bool) {
     let keys = keys();
-    let limbs = LimbKernel::all();
-    let mut workspaces: Vec<_> = limbs
-        .iter()
-        .map(|&limbs| (Workspace::with_kernels(limbs, LaneKernel::Portable), limbs.name(), 1))
-        .collect();
-    for lanes in LaneKernel::all() {
-        let workspace = Workspace::with_kernels(LimbKernel::best(), lanes).lanes_from(1);
-        workspaces.push((workspace, lanes.name(), LANES));
+    let secret = if of_keys { "Key" } else { "Message" };
+    for limbs in chosen(LimbKernel::all()) {
+        let mut workspace = Workspace::with_kernels(limbs, LaneKernel::Portable);
+        let what = format!("private operation on {}, {secret}", limbs.name());
+        judge(&what, || operations(&mut workspace, &keys, 1, of_keys));
     }
-    for (workspace, name, batch) in &mut workspaces {
-        for of_keys in [false, true] {
-            let secret = if of_keys { "key" } else { "message" };
-            let what = format!("{batch} private operations on {name}, {secret}");
-            judge(&what, || operations(workspace, &keys, *batch, of_keys));
-        }
+}
+
+fn private_batches(of_keys: bool) {
+    let keys = keys();
+    let secret = if of_keys { "Key" } else { "Message" };
+    for lanes in chosen(LaneKernel::all()) {
+        let mut workspace = Workspace::with_kernels(LimbKernel::best(), lanes).lanes_from(1);
+        let what = format!("{LANES} private operations on {}, {secret}", lanes.name());
+        judge(&what, || operations(&mut workspace, &keys, LANES, of_keys));
     }
+}
+
+#[test]
+#[ignore = "a minute or two on a quiet machine, in a release build: ./x test --long"]
+fn private_messages_one_at_a_time() {
+    private_operations(false);
+}
+
+#[test]
+#[ignore = "a minute or two on a quiet machine, in a release build: ./x test --long"]
+fn private_keys_one_at_a_time() {
+    private_operations(true);
+}
+
+#[test]
+#[ignore = "a minute or two on a quiet machine, in a release build: ./x test --long"]
+fn private_messages_in_a_batch() {
+    private_batches(false);
+}
+
+#[test]
+#[ignore = "a minute or two on a quiet machine, in a release build: ./x test --long"]
+fn private_keys_in_a_batch() {
+    private_batches(true);
 }
 
 /// The test must be able to fail: an exponentiation that takes its exponent for public.
