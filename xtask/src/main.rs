@@ -5,15 +5,23 @@
 
 use std::process::ExitCode;
 
+mod audit;
+mod counts;
 mod house;
+mod kernels;
+mod machine_code;
 mod readme;
 mod tidy;
 
-const USAGE: &str = "usage: cargo xtask tidy | readme [--check]";
+const USAGE: &str = "usage: cargo xtask tidy | readme [--check] | audit [BINARY] | counts [BINARY]";
 
 fn main() -> ExitCode {
     let words: Vec<String> = std::env::args().skip(1).collect();
     match words.iter().map(String::as_str).collect::<Vec<_>>()[..] {
+        ["audit"] => audit::run(None),
+        ["audit", binary] => audit::run(Some(binary)),
+        ["counts"] => counts::run(None),
+        ["counts", binary] => counts::run(Some(binary)),
         ["readme"] => readme::write(),
         ["readme", "--check"] => tidy::run(&[readme::check]),
         ["tidy"] => tidy::run(&tidy::CHECKS),

@@ -33,6 +33,7 @@
 pub mod exponent;
 pub mod form;
 pub mod host;
+pub mod issued;
 pub mod limit;
 pub mod machine;
 pub mod operation;
@@ -43,6 +44,7 @@ pub mod sourced;
 
 pub use exponent::Calls;
 pub use form::{Count, Form};
+pub use issued::{Issued, Size};
 pub use limit::{Bound, Demand, Limit};
 pub use machine::{BadMachine, Machine};
 pub use product::Product;

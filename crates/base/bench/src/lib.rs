@@ -20,20 +20,27 @@
 //! println!("{:.0} ns, {:.2} times", series.nanos(0).point(), series.ratio(1, 0).point());
 //! # Ok::<(), tollgate_bench::Error>(())
 //! ```
+//!
+//! [`leak`] asks another question of the same clock: whether the time of an operation depends on its
+//! input.
 #![forbid(unsafe_code)]
 
 mod conditions;
 mod contender;
 mod estimate;
 mod interleave;
+mod leak;
 mod machine;
 mod sample;
 mod series;
+mod welch;
 
 pub use conditions::Conditions;
 pub use contender::{Contender, Wrong};
 pub use estimate::{median, median_estimate};
 pub use interleave::{Error, Plan, interleave};
+pub use leak::{Leak, LeakPlan, Leakage, T_MAX, leak};
 pub use machine::this_machine;
 pub use sample::Sample;
 pub use series::{Series, Warning};
+pub use welch::Welch;

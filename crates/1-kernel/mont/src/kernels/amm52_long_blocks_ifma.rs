@@ -2,8 +2,8 @@
 // for blocks of more than 5 digits. Inputs x[K], y[K], k0, and in c b1[K], b2[K], m[K]; output
 // z[K].
 //
-// Requires, Ensures, Counts, Time, Model: those of `amm52_blocks_ifma` with L = 8, and C >= 2; one
-// row of reduction more, of zeros.
+// Requires, Ensures, Time, Model: those of `amm52_blocks_ifma` with L = 8, and C >= 2.
+// Counts    4 * rows * K + 2K + 1 vpmadd52: a row of reduction more, of zeros.
 //! `amm52_long_blocks_ifma`: the rows of `amm52_blocks_ifma` in a loop over the blocks.
 //!
 //! Written out, 60 or 80 rows are 20 KB of code and keep more accumulators than there are

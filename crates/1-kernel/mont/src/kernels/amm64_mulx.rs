@@ -14,6 +14,7 @@ use tollgate_cpu::HaveAdxBmi2;
 use super::tiles64_mulx::{Eight, Four, Tile};
 use crate::word::Word;
 
+#[inline(never)]
 pub(crate) fn amm64_mulx<const W: usize>(
     z: &mut [u64],
     x: &[u64],

@@ -14,6 +14,7 @@ use tollgate_cpu::HaveAdxBmi2;
 use super::amm64_mulx::{multiply_row, reduce};
 use super::tiles64_mulx::{Eight, Four, Tile};
 
+#[inline(never)]
 pub(crate) fn ams64_mulx<const W: usize>(
     z: &mut [u64],
     x: &[u64],

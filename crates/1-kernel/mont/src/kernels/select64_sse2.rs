@@ -11,6 +11,7 @@ use core::arch::x86_64::*;
 /// Limbs that are gathered before the table is read again: four registers.
 const BLOCK: usize = 8;
 
+#[inline(never)]
 #[target_feature(enable = "sse2")]
 pub(crate) fn select64_sse2(z: &mut [u64], table: &[u64], index: u64) {
     let k = z.len();

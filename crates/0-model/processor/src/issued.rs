@@ -1,0 +1,122 @@
+//! What the kernels of this project issue: multiply instructions of one call, rounding up to whole
+//! tiles and lanes included. A [`Form`] is what a call cannot do without.
+//!
+//! `cargo xtask counts` holds these formulas to the kernels' headers and machine code.
+
+use crate::form::{Count, Form};
+
+/// A kernel, by its name, and what a call of it multiplies.
+#[derive(Clone, Copy, Debug)]
+pub struct Issued {
+    /// The kernel's name: file and function.
+    pub kernel: &'static str,
+    /// The formula, as the kernel's header has it.
+    pub formula: &'static str,
+    count: fn(Size) -> Count,
+}
+
+/// What a kernel is called with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Size {
+    /// K, words of a number; in lane blocks, digits of a block.
+    pub k: u32,
+    /// Digits that a product multiplies by: K, or in lane blocks those of all blocks.
+    pub rows: u32,
+}
+
+impl Size {
+    /// Numbers of `k` words.
+    #[must_use]
+    pub const fn words(k: u32) -> Self {
+        Self { k, rows: k }
+    }
+}
+
+impl Issued {
+    /// Every kernel that multiplies by instructions of its own.
+    pub const ALL: [Self; 6] = [
+        Self {
+            kernel: "amm52_blocks_ifma",
+            formula: "4 * rows * K + 1 vpmadd52",
+            count: |size| blocks(size.rows, size.k),
+        },
+        Self {
+            kernel: "amm52_long_blocks_ifma",
+            // a row of zeros more
+            formula: "4 * rows * K + 2K + 1 vpmadd52",
+            count: |size| blocks(size.rows, size.k) + Count(2 * u64::from(size.k)),
+        },
+        Self {
+            kernel: "amm52_mb8_ifma",
+            formula: "4K^2 + 1 vpmadd52",
+            count: |size| without_quotients(Form::Madd52.product(size.k), size.k),
+        },
+        Self {
+            kernel: "amm64_mulx",
+            formula: "2K^2 + K mulx",
+            count: |size| Form::Mulx.product(size.k),
+        },
+        Self {
+            kernel: "ams52_mb8_ifma",
+            formula: "K(K+1) + 2K^2 + 1 vpmadd52",
+            count: |size| without_quotients(Form::Madd52.square(size.k), size.k),
+        },
+        Self {
+            kernel: "ams64_mulx",
+            formula: "K(K+1)/2 + K^2 + K mulx",
+            count: |size| Form::Mulx.square(size.k),
+        },
+    ];
+
+    /// The kernel of this name.
+    #[must_use]
+    pub fn of(kernel: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|issued| issued.kernel == kernel)
+    }
+
+    /// Multiply instructions of a call.
+    #[must_use]
+    pub fn count(&self, size: Size) -> Count {
+        (self.count)(size)
+    }
+}
+
+/// Fold rows need a quotient digit in the last row only, where the schoolbook has one in each.
+fn without_quotients(schoolbook: Count, k: u32) -> Count {
+    Count(schoolbook.0 + 1 - u64::from(k))
+}
+
+/// Rows of product and reduction over all lanes, whether all are full or not.
+fn blocks(rows: u32, k: u32) -> Count {
+    Count(4 * u64::from(rows) * u64::from(k) + 1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn count(kernel: &str, size: Size) -> u64 {
+        Issued::of(kernel).map_or(0, |issued| issued.count(size).0)
+    }
+
+    #[test]
+    fn the_usual_sizes() {
+        assert_eq!(count("amm52_mb8_ifma", Size::words(20)), 1601);
+        assert_eq!(count("ams52_mb8_ifma", Size::words(20)), 1221);
+        assert_eq!(count("amm64_mulx", Size::words(16)), 528);
+        assert_eq!(count("ams64_mulx", Size::words(16)), 408);
+        assert_eq!(count("amm52_blocks_ifma", Size { k: 5, rows: 20 }), 401);
+    }
+
+    #[test]
+    fn full_lanes_issue_what_the_model_asks_for_and_others_more() {
+        for (k, rows, numbers, full) in
+            [(3, 10, 2, false), (5, 20, 2, true), (4, 30, 1, false), (5, 40, 1, true)]
+        {
+            let issued = count("amm52_blocks_ifma", Size { k, rows });
+            let asked = (Form::Blocks52.product(rows).0 - 1) * numbers + 1;
+            assert_eq!(issued == asked, full, "{k}, {rows}: {issued}, {asked}");
+            assert!(issued >= asked);
+        }
+    }
+}

@@ -1,0 +1,250 @@
+//! Whether the time of an operation depends on its secret input: dudect's method (Reparaz, Balasch,
+//! Verbauwhede, *Dude, is my code constant time?*, DATE 2017).
+//!
+//! An operation is timed on inputs of two classes, one fixed and the others random, in random order.
+//! Inputs are made before anything is timed, and lie side by side: the class decides what an input
+//! holds and nothing else. Welch's t-test then says whether the means of the classes differ. It is
+//! made of all samples; of those below each of a hundred thresholds, since an interrupt is not a
+//! leak and hides one; and of squared deviations, for leaks that move the variance alone. The
+//! largest |t| counts.
+//!
+//! A leak makes t grow with the square root of the samples. That it stays small shows that nothing
+//! was found with so many samples on this machine, and no more.
+
+use core::fmt;
+use core::time::Duration;
+use std::time::Instant;
+
+use tollgate_cpu::tsc;
+
+use crate::welch::Welch;
+
+/// |t| from which on the paper takes a leak for shown.
+pub const T_MAX: f64 = 4.5;
+/// Thresholds, as in the paper's program.
+const CROPS: usize = 100;
+/// Samples that set the thresholds, and are not counted.
+const CALIBRATION: usize = 10_000;
+/// Samples of a class before squared deviations are looked at: the mean must stand.
+const SETTLED: f64 = 5_000.0;
+/// Tests of fewer samples of a class say nothing.
+const FEWEST: f64 = 5_000.0;
+
+/// How long to look.
+#[derive(Clone, Copy, Debug)]
+pub struct LeakPlan {
+    /// Samples of both classes together, at most.
+    pub samples: usize,
+    /// Time, at most.
+    pub time: Duration,
+}
+
+/// Samples of an operation, as they come.
+#[derive(Clone, Debug, Default)]
+pub struct Leak {
+    calibration: Vec<f64>,
+    /// Rising; empty until calibrated.
+    crops: Vec<f64>,
+    cropped: Vec<Welch>,
+    all: Welch,
+    squares: Welch,
+}
+
+/// What the samples show.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Leakage {
+    /// The largest |t| of all tests.
+    pub t: f64,
+    /// The share of samples that this test kept; `None` for that of squared deviations.
+    pub kept: Option<f64>,
+    /// Samples of both classes, those for calibration not counted.
+    pub samples: u64,
+    /// Means of fixed and random, in ticks of the counter; of all samples.
+    pub means: [f64; 2],
+}
+
+impl Leakage {
+    /// Whether a leak is shown.
+    #[must_use]
+    pub fn is_shown(&self) -> bool {
+        self.t >= T_MAX
+    }
+}
+
+impl fmt::Display for Leakage {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "|t| {:.2} of {} samples", self.t, self.samples)?;
+        match self.kept {
+            Some(kept) => write!(f, " (of those the fastest {:.0} %)", 100.0 * kept)?,
+            None => write!(f, " (of squared deviations)")?,
+        }
+        let [fixed, random] = self.means;
+        write!(f, ", fixed {fixed:.0}, random {random:.0} ticks")
+    }
+}
+
+impl Leak {
+    /// The time of one run on an input, fixed or random.
+    pub fn push(&mut self, random: bool, ticks: f64) {
+        if self.crops.is_empty() {
+            self.calibration.push(ticks);
+            if self.calibration.len() == CALIBRATION {
+                self.calibrate();
+            }
+            return;
+        }
+        self.all.push(random, ticks);
+        let kept = self.crops.partition_point(|crop| *crop <= ticks);
+        for welch in &mut self.cropped[kept..] {
+            welch.push(random, ticks);
+        }
+        if self.all.samples() >= SETTLED {
+            let deviation = ticks - self.all.mean(random);
+            self.squares.push(random, deviation * deviation);
+        }
+    }
+
+    /// Thresholds: the quantiles 1 - 2^(-i/10), i = 1, 2, ..., dense where most samples are.
+    fn calibrate(&mut self) {
+        self.calibration.sort_by(f64::total_cmp);
+        let mut share = 1.0_f64;
+        for _ in 0..CROPS {
+            share *= 0.5_f64.powf(0.1);
+            #[allow(
+                clippy::cast_possible_truncation,
+                clippy::cast_precision_loss,
+                clippy::cast_sign_loss,
+                reason = "a share of ten thousand"
+            )]
+            let at = ((1.0 - share) * CALIBRATION as f64) as usize;
+            self.crops.push(self.calibration[at]);
+        }
+        self.cropped = vec![Welch::default(); CROPS];
+    }
+
+    /// What the samples so far show.
+    #[must_use]
+    pub fn result(&self) -> Leakage {
+        let all = self.all.samples();
+        let mut worst = (self.all.t().abs(), Some(1.0));
+        for welch in self.cropped.iter().filter(|welch| welch.samples() >= FEWEST) {
+            if welch.t().abs() > worst.0 {
+                worst = (welch.t().abs(), Some(welch.samples() / all));
+            }
+        }
+        if self.squares.samples() >= FEWEST && self.squares.t().abs() > worst.0 {
+            worst = (self.squares.t().abs(), None);
+        }
+        Leakage {
+            t: worst.0,
+            kept: worst.1,
+            samples: self.all.total(),
+            means: [self.all.mean(false), self.all.mean(true)],
+        }
+    }
+}
+
+/// Times `run` on inputs that `fill` makes: fixed, or at random. `inputs` are refilled and run over
+/// in turn, so that no class has places of its own. `None` where there is no counter to read.
+///
+/// # Panics
+///
+/// If there are no inputs.
+pub fn leak<I>(
+    plan: LeakPlan,
+    rng: &mut fastrand::Rng,
+    inputs: &mut [I],
+    fill: &mut dyn FnMut(&mut I, bool, &mut fastrand::Rng),
+    run: &mut dyn FnMut(&mut I),
+) -> Option<Leakage> {
+    assert!(!inputs.is_empty(), "a test of timing needs room for inputs");
+    let (mut leak, started) = (Leak::default(), Instant::now());
+    let mut left = plan.samples + CALIBRATION;
+    let mut classes = vec![false; inputs.len()];
+    while left > 0 && started.elapsed() < plan.time {
+        for (input, random) in inputs.iter_mut().zip(&mut classes) {
+            *random = rng.bool();
+            fill(input, *random, rng);
+        }
+        for (input, random) in inputs.iter_mut().zip(&classes).take(left) {
+            let before = tsc::ticks()?;
+            run(input);
+            let ticks = tsc::ticks()? - before;
+            #[allow(clippy::cast_precision_loss, reason = "far below 2^53")]
+            leak.push(*random, ticks as f64);
+        }
+        left = left.saturating_sub(inputs.len());
+    }
+    Some(leak.result())
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "tests")]
+
+    use super::*;
+
+    /// About normal: a sum of twelve uniform numbers has variance 1.
+    fn normal(rng: &mut fastrand::Rng) -> f64 {
+        (0..12).map(|_| rng.f64()).sum::<f64>() - 6.0
+    }
+
+    /// 400,000 samples of a run of 1000 ticks, with interrupts; `more` ticks for random inputs.
+    fn synthetic(seed: u64, more: f64, wider: f64) -> Leakage {
+        let mut rng = fastrand::Rng::with_seed(seed);
+        let mut leak = Leak::default();
+        for _ in 0..400_000 {
+            let random = rng.bool();
+            let interrupt = if rng.u32(0..100) == 0 { 50_000.0 * rng.f64() } else { 0.0 };
+            let class = f64::from(u8::from(random));
+            let ticks = 1000.0 + class * more + (20.0 + class * wider) * normal(&mut rng);
+            leak.push(random, ticks + interrupt);
+        }
+        leak.result()
+    }
+
+    #[test]
+    fn equal_classes_show_nothing() {
+        for seed in 1..=5 {
+            let leakage = synthetic(seed, 0.0, 0.0);
+            assert!(!leakage.is_shown(), "{leakage}");
+            assert_eq!(leakage.samples, 390_000);
+        }
+    }
+
+    #[test]
+    fn half_a_tick_shows_through_interrupts_that_hide_it() {
+        let leakage = synthetic(6, 0.5, 0.0);
+        assert!(leakage.is_shown(), "{leakage}");
+        // all samples alone do not show it: interrupts vary more
+        assert!(leakage.kept.unwrap() < 1.0, "{leakage}");
+    }
+
+    #[test]
+    fn a_class_that_only_varies_more_shows() {
+        assert!(synthetic(7, 0.0, 2.0).is_shown());
+    }
+
+    #[test]
+    fn nothing_is_said_before_calibration() {
+        let mut leak = Leak::default();
+        leak.push(true, 1.0);
+        assert_eq!((leak.result().t, leak.result().samples), (0.0, 0));
+    }
+
+    #[test]
+    fn inputs_are_of_both_classes_and_the_plan_holds() {
+        let mut rng = fastrand::Rng::with_seed(8);
+        let (mut inputs, mut seen, mut runs) = ([false; 100], [0; 2], 0);
+        let plan = LeakPlan { samples: 25_050, time: Duration::from_secs(60) };
+        let mut fill = |input: &mut bool, random: bool, _: &mut fastrand::Rng| {
+            seen[usize::from(random)] += 1;
+            *input = random;
+        };
+        let leakage = leak(plan, &mut rng, &mut inputs, &mut fill, &mut |_| runs += 1);
+        if let Some(leakage) = leakage {
+            assert_eq!((leakage.samples, runs), (25_050, 35_050));
+            assert!(seen.iter().all(|count| *count > 15_000), "{seen:?}");
+        }
+    }
+}

@@ -1,0 +1,103 @@
+//! Welch's t-test, online: mean and variance of two classes, one sample at a time.
+
+/// Count, mean and sum of squared deviations of one class, by Welford's recurrence.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+struct Moments {
+    count: f64,
+    mean: f64,
+    squares: f64,
+}
+
+impl Moments {
+    fn push(&mut self, x: f64) {
+        self.count += 1.0;
+        let deviation = x - self.mean;
+        self.mean += deviation / self.count;
+        self.squares += deviation * (x - self.mean);
+    }
+
+    /// The variance of the mean.
+    fn of_mean(&self) -> f64 {
+        self.squares / (self.count - 1.0) / self.count
+    }
+}
+
+/// Two classes of samples; whether their means differ.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Welch([Moments; 2]);
+
+impl Welch {
+    /// A sample of one class.
+    pub fn push(&mut self, second: bool, x: f64) {
+        self.0[usize::from(second)].push(x);
+    }
+
+    /// Samples of the class that has fewer.
+    #[must_use]
+    pub fn samples(&self) -> f64 {
+        self.0[0].count.min(self.0[1].count)
+    }
+
+    /// Samples of both classes.
+    #[must_use]
+    #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a count")]
+    pub fn total(&self) -> u64 {
+        (self.0[0].count + self.0[1].count) as u64
+    }
+
+    /// The mean of a class; 0 without samples.
+    #[must_use]
+    pub fn mean(&self, second: bool) -> f64 {
+        self.0[usize::from(second)].mean
+    }
+
+    /// t: the difference of the means over its standard error. 0 where a class has fewer than two
+    /// samples, or where nothing varies and nothing differs.
+    #[must_use]
+    pub fn t(&self) -> f64 {
+        let [first, second] = self.0;
+        let difference = first.mean - second.mean;
+        if self.samples() < 2.0 || difference == 0.0 {
+            return 0.0;
+        }
+        difference / (first.of_mean() + second.of_mean()).sqrt()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Welch;
+
+    fn welch(first: &[f64], second: &[f64]) -> Welch {
+        let mut welch = Welch::default();
+        first.iter().for_each(|x| welch.push(false, *x));
+        second.iter().for_each(|x| welch.push(true, *x));
+        welch
+    }
+
+    #[test]
+    fn the_statistic_of_a_small_example() {
+        let first = [1.0, 2.0, 3.0, 4.0]; // mean 2.5, variance 5/3
+        let second = [2.0, 4.0, 6.0]; // mean 4, variance 4
+        let t = -1.5 / (5.0 / 12.0 + 4.0 / 3.0_f64).sqrt();
+        assert!((welch(&first, &second).t() - t).abs() < 1e-12);
+        assert!((welch(&second, &first).t() + t).abs() < 1e-12);
+    }
+
+    #[test]
+    fn a_large_offset_loses_no_digits() {
+        let first = [1.0, 2.0, 3.0, 4.0];
+        let second = [2.0, 4.0, 6.0];
+        let shift = |x: &[f64]| x.iter().map(|x| x + 1e9).collect::<Vec<_>>();
+        let t = welch(&first, &second).t();
+        assert!((welch(&shift(&first), &shift(&second)).t() - t).abs() < 1e-6);
+    }
+
+    #[test]
+    fn what_cannot_be_tested_is_zero_and_what_never_varies_is_infinite() {
+        assert_eq!(Welch::default().t(), 0.0);
+        assert_eq!(welch(&[1.0], &[2.0, 3.0]).t(), 0.0);
+        assert_eq!(welch(&[2.0, 2.0], &[2.0, 2.0]).t(), 0.0);
+        assert_eq!(welch(&[2.0, 2.0], &[1.0, 1.0]).t(), f64::INFINITY);
+    }
+}

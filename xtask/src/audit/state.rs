@@ -1,0 +1,176 @@
+//! What is known of registers, flags and stack at one point of a function.
+
+use std::collections::BTreeMap;
+
+use crate::machine_code::instruction::{Gpr, Memory, RSP};
+
+/// What a value may be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Value {
+    /// Made of public arguments and constants: a length, a pointer, a counter.
+    Public,
+    /// Anything else: what was read from memory, above all.
+    Secret,
+    /// An address in the stack frame; public.
+    Frame(Place),
+}
+
+/// A place on the stack: bytes from where the stack pointer was on entry, or, once it has been
+/// aligned by an unknown number of bytes, from where it was then.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Place {
+    pub(crate) alignments: usize,
+    pub(crate) offset: i64,
+}
+
+impl Place {
+    pub(crate) fn at(self, bytes: i64) -> Self {
+        Self { offset: self.offset.wrapping_add(bytes), ..self }
+    }
+
+    /// Where the caller put an argument: above the return address.
+    fn is_argument(self) -> bool {
+        self.alignments == 0 && self.offset >= 8
+    }
+}
+
+impl Value {
+    pub(crate) fn is_secret(self) -> bool {
+        self == Self::Secret
+    }
+
+    pub(crate) fn secret_if(secret: bool) -> Self {
+        if secret { Self::Secret } else { Self::Public }
+    }
+
+    fn join(self, other: Self) -> Self {
+        if self == other { self } else { Self::secret_if(self.is_secret() || other.is_secret()) }
+    }
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct State {
+    registers: [Value; 16],
+    /// Whether the lowest byte depends on a secret: it may be written alone.
+    lowest: [bool; 16],
+    /// A bit for each register that may still hold the caller's argument.
+    arguments: u16,
+    /// Whether the carry flag, and whether any other, depends on a secret.
+    pub(crate) carry: bool,
+    pub(crate) flags: bool,
+    /// What was stored, in words of 8 bytes. A place that is not here holds an argument, or what
+    /// nobody knows.
+    slots: BTreeMap<Place, Value>,
+}
+
+impl State {
+    /// On entry: argument registers and the caller's stack arguments are public, but for those in
+    /// `secrets`, by what the stack pointer is ahead of them.
+    pub(crate) fn on_entry(arguments: &[Gpr], secret_stack: &[i64], secret: &[Gpr]) -> Self {
+        let mut state = Self {
+            registers: [Value::Secret; 16],
+            lowest: [true; 16],
+            arguments: 0,
+            carry: true,
+            flags: true,
+            slots: BTreeMap::new(),
+        };
+        for &register in arguments {
+            state.set(register, Value::secret_if(secret.contains(&register)));
+            state.arguments |= 1 << register;
+        }
+        state.set(RSP, Value::Frame(Place { alignments: 0, offset: 0 }));
+        let place = |&offset: &i64| Place { alignments: 0, offset };
+        state.slots = secret_stack.iter().map(|at| (place(at), Value::Secret)).collect();
+        state
+    }
+
+    pub(crate) fn register(&self, register: Gpr) -> Value {
+        self.registers[register]
+    }
+
+    /// Whether the lowest bytes of a register depend on a secret.
+    pub(crate) fn part_is_secret(&self, register: Gpr, bytes: u32) -> bool {
+        if bytes == 1 { self.lowest[register] } else { self.registers[register].is_secret() }
+    }
+
+    /// Whether it may still hold what the caller put there.
+    pub(crate) fn is_argument(&self, register: Gpr) -> bool {
+        self.arguments >> register & 1 == 1
+    }
+
+    pub(crate) fn set(&mut self, register: Gpr, value: Value) {
+        self.registers[register] = value;
+        self.lowest[register] = value.is_secret();
+        self.arguments &= !(1 << register);
+    }
+
+    /// Writes the lowest byte, or two; the others stay.
+    pub(crate) fn set_part(&mut self, register: Gpr, bytes: u32, secret: bool) {
+        let whole = secret || self.registers[register].is_secret();
+        self.registers[register] = Value::secret_if(whole);
+        self.lowest[register] = secret || bytes != 1 && whole;
+    }
+
+    /// What holds on both ways here; whether that is news.
+    pub(crate) fn join(&mut self, other: &Self) -> bool {
+        let before = self.clone();
+        for (mine, theirs) in self.registers.iter_mut().zip(other.registers) {
+            *mine = mine.join(theirs);
+        }
+        for (mine, theirs) in self.lowest.iter_mut().zip(other.lowest) {
+            *mine |= theirs;
+        }
+        self.arguments |= other.arguments;
+        self.carry |= other.carry;
+        self.flags |= other.flags;
+        let places: Vec<Place> = self.slots.keys().chain(other.slots.keys()).copied().collect();
+        for place in places {
+            let value = self.slot(place).join(other.slot(place));
+            self.slots.insert(place, value);
+        }
+        *self != before
+    }
+
+    /// The place on the stack that an operand means, where it is known.
+    pub(crate) fn place(&self, memory: Memory) -> Option<Place> {
+        match (memory.base.map(|base| self.registers[base]), memory.index) {
+            (Some(Value::Frame(place)), None) => Some(place.at(memory.displacement)),
+            _ => None,
+        }
+    }
+
+    /// Whether an operand is on the stack, at a known place or not.
+    pub(crate) fn is_frame(&self, memory: Memory) -> bool {
+        memory.base.is_some_and(|base| matches!(self.registers[base], Value::Frame(_)))
+    }
+
+    /// What the 8 bytes at a place hold.
+    pub(crate) fn slot(&self, place: Place) -> Value {
+        let unknown = if place.is_argument() { Value::Public } else { Value::Secret };
+        self.slots.get(&place).copied().unwrap_or(unknown)
+    }
+
+    /// What an operand of up to 8 bytes reads.
+    pub(crate) fn load(&self, memory: Memory) -> Value {
+        self.place(memory).map_or(Value::Secret, |place| {
+            // a narrow read may start inside of a word
+            let word = place.at(-place.offset.rem_euclid(8));
+            if memory.bytes == 8 { self.slot(place) } else { self.slot(word) }
+        })
+    }
+
+    /// Stores `bytes` of a value. A place that is not known is an array of the kernel's own, or not
+    /// on the stack: no word that the compiler has put away.
+    pub(crate) fn store(&mut self, memory: Memory, value: Value) {
+        let Some(place) = self.place(memory) else { return };
+        let first = place.at(-place.offset.rem_euclid(8));
+        let words = (place.offset - first.offset + i64::from(memory.bytes) + 7) / 8;
+        for word in 0..words {
+            let at = first.at(8 * word);
+            let whole = memory.bytes >= 8 && place == first;
+            let value = if whole { value } else { value.join(self.slot(at)) };
+            self.slots.insert(at, value);
+        }
+    }
+}

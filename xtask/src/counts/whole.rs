@@ -1,0 +1,206 @@
+//! Whole kernels: the calls of tiles that they make, added up, against the counts of the model and
+//! the formula in the kernel's header.
+
+use tollgate_processor::{Issued, Size};
+
+use crate::house::House;
+use crate::kernels::{self, Row};
+
+/// A kernel at one size, as what it runs.
+struct Whole {
+    kernel: &'static str,
+    size: Size,
+    parts: Vec<Part>,
+}
+
+/// A function that runs: `calls` times what it does once, and so many passes of its first kind,
+/// then of its second, in all calls together.
+struct Part {
+    function: String,
+    calls: u64,
+    passes: Vec<u64>,
+}
+
+fn part(function: impl Into<String>, calls: u64, passes: &[u64]) -> Part {
+    Part { function: function.into(), calls, passes: passes.to_vec() }
+}
+
+/// The sizes of RSA's primes and moduli, each with the way that `dispatch` chooses for it.
+fn wholes() -> Vec<Whole> {
+    let mut wholes = Vec::new();
+    for (w, blocks) in [(6, 1), (6, 2), (10, 1), (15, 1), (15, 2), (20, 1), (20, 2), (20, 4)] {
+        wholes.push(lanes_product(w, blocks));
+        wholes.push(lanes_square(w, blocks));
+    }
+    for (w, tiles) in [(4, 1), (4, 3), (8, 1), (8, 2), (8, 3), (8, 4), (8, 8)] {
+        wholes.push(limbs("amm64_mulx", w, tiles));
+        wholes.push(limbs("ams64_mulx", w, tiles));
+    }
+    for (k, rows, function, passes) in [
+        (3, 10, "amm52_blocks_ifma::window52_blocks_ifma::<3, 1>", 1),
+        (5, 20, "amm52_blocks_ifma::window52_blocks_ifma::<5, 5>", 1),
+        (4, 30, "amm52_blocks_ifma::amm52_blocks_ifma::<4, 2>", 0),
+        (5, 40, "amm52_blocks_ifma::amm52_blocks_ifma::<5, 5>", 0),
+        (8, 60, "amm52_long_blocks_ifma::amm52_long_blocks_ifma::<8, 4>", 7),
+        (10, 80, "amm52_long_blocks_ifma::amm52_long_blocks_ifma::<10, 10>", 7),
+    ] {
+        let kernel = if rows > 40 { "amm52_long_blocks_ifma" } else { "amm52_blocks_ifma" };
+        let parts = vec![part(function, 1, &[passes])];
+        wholes.push(Whole { kernel, size: Size { k, rows }, parts });
+    }
+    wholes
+}
+
+fn tile(name: &str, w: u64) -> String {
+    format!("tiles52_ifma::{name}::<{w}>")
+}
+
+fn tile_on(name: &str, w: u64, onto: bool) -> String {
+    format!("tiles52_ifma::{name}::<{w}, {onto}>")
+}
+
+/// What reduces a product of `blocks` tiles of w digits.
+fn reduction(w: u64, blocks: u64) -> Vec<Part> {
+    let k = w * blocks;
+    if blocks == 1 {
+        return vec![part(tile("reduce_window", w), 1, &[w - 1])];
+    }
+    vec![
+        part(tile("fold_tile", w), blocks, &[k - 1]),
+        part(tile_on("mul_tile", w, true), 0, &[(k - 1) * (blocks - 1)]),
+        part("tiles52_ifma::finish", 1, &[k - 1]),
+    ]
+}
+
+fn lanes_product(w: u64, blocks: u64) -> Whole {
+    let k = w * blocks;
+    let parts = if blocks == 1 && w > 15 {
+        vec![part(tile("amm_rows", w), 1, &[w, w - 1])]
+    } else {
+        let mut parts = vec![
+            part(tile_on("mul_tile", w, false), 1, &[k]),
+            part(tile_on("mul_tile", w, true), 0, &[k * (blocks - 1)]),
+        ];
+        parts.extend(reduction(w, blocks));
+        parts
+    };
+    Whole { kernel: "amm52_mb8_ifma", size: Size::words(small(k)), parts }
+}
+
+fn lanes_square(w: u64, blocks: u64) -> Whole {
+    let mut parts = vec![part(tile_on("sq_tile", w, blocks > 1), blocks, &[])];
+    // block i times all blocks above it
+    let above = |i: u64| w * (blocks - 1 - i);
+    if blocks > 1 {
+        parts.push(part(tile_on("mul_tile", w, false), 1, &[above(0)]));
+        let rows = (1..blocks).map(above).sum();
+        parts.push(part(tile_on("mul_tile", w, true), 0, &[rows]));
+    }
+    parts.extend(reduction(w, blocks));
+    Whole { kernel: "ams52_mb8_ifma", size: Size::words(small(w * blocks)), parts }
+}
+
+/// Limbs in `tiles` tiles of w: the tiles are in line, the imul of each quotient too.
+fn limbs(kernel: &'static str, w: u64, tiles: u64) -> Whole {
+    let pairs = tiles * tiles;
+    let passes = match kernel {
+        "amm64_mulx" => vec![2 * pairs],
+        // cross products and reduction; squares of tiles
+        _ => vec![tiles * (tiles - 1) / 2 + pairs, tiles],
+    };
+    let function = format!("{kernel}::{kernel}::<{w}>");
+    let parts = vec![part(function, 0, &passes)];
+    Whole { kernel, size: Size::words(small(w * tiles)), parts }
+}
+
+fn small(k: u64) -> u32 {
+    u32::try_from(k).expect("a number has few words")
+}
+
+/// Kernels of which the tiles that run do not add up to what the model says.
+pub(super) fn differences(rows: &[Row]) -> Vec<String> {
+    wholes().iter().filter_map(|whole| difference(rows, whole)).collect()
+}
+
+fn difference(rows: &[Row], whole: &Whole) -> Option<String> {
+    let Whole { kernel, size, parts } = whole;
+    let name = format!("{kernel} of {} words", size.k);
+    let Some(issued) = Issued::of(kernel) else {
+        return Some(format!("{name}: tollgate_processor::issued does not have it; add it there"));
+    };
+    // one imul for each limb's quotient digit is in the formula of limbs, and is no mulx
+    let mut sum = if kernel.contains("64") { u64::from(size.k) } else { 0 };
+    for part in parts {
+        let function = format!("{}{}", kernels::PREFIX, part.function);
+        let Some((row, instance)) = kernels::declared(rows, &function) else {
+            return Some(format!(
+                "{name} runs {function}, which has no row; add one, or mend this"
+            ));
+        };
+        let work = (row.work)(&Row::numbers(instance.parameters));
+        sum += part.calls * work.once.total();
+        let passes = part.passes.iter().zip(&work.passes);
+        sum += passes.map(|(times, pass)| times * pass.total()).sum::<u64>();
+    }
+    let model = issued.count(*size).0;
+    (sum != model).then(|| {
+        format!(
+            "{name}: its tiles multiply {sum} times; tollgate_processor::issued says {model} ({})",
+            issued.formula,
+        )
+    })
+}
+
+/// Kernels whose header does not say the formula of the model.
+pub(super) fn headers(house: &House) -> Vec<String> {
+    Issued::ALL.iter().filter_map(|issued| header(house, issued)).collect()
+}
+
+fn header(house: &House, issued: &Issued) -> Option<String> {
+    let path = format!("crates/1-kernel/mont/src/kernels/{}.rs", issued.kernel);
+    let formula = issued.formula;
+    let Some(file) = house.file(&path) else {
+        return Some(format!("{path}: is not there; tollgate_processor::issued has its formula"));
+    };
+    let said = file.text.lines().find_map(|line| line.strip_prefix("// Counts ")).map(str::trim);
+    match said {
+        Some(said) if said.starts_with(formula) => None,
+        Some(said) => Some(format!("{path}: Counts {said}; the model says {formula}")),
+        None => Some(format!("{path}: the header has no Counts; the model says {formula}")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::house::made_up;
+    use crate::kernels::TABLE;
+
+    #[test]
+    fn the_rows_of_the_table_add_up_to_the_model() {
+        assert_eq!(differences(TABLE), Vec::<String>::new());
+    }
+
+    #[test]
+    fn a_pass_more_is_found_with_both_numbers() {
+        let mut whole = lanes_product(10, 1);
+        whole.parts[0].passes[0] += 1;
+        let found = difference(TABLE, &whole).expect("a pass too many");
+        assert!(found.contains("421 times") && found.contains("says 401"), "{found}");
+        whole.parts[0].function = "tiles52_ifma::gone::<10>".into();
+        assert!(difference(TABLE, &whole).is_some());
+    }
+
+    #[test]
+    fn a_header_must_say_the_formula() {
+        let issued = Issued::of("amm52_mb8_ifma").expect("a kernel");
+        let path = "crates/1-kernel/mont/src/kernels/amm52_mb8_ifma.rs";
+        let house = |text: &str| House { files: vec![made_up::file(path, text)], crates: vec![] };
+        assert_eq!(header(&house("// Counts    4K^2 + 1 vpmadd52.\n"), &issued), None);
+        for wrong in ["// Counts    4K^2 + K vpmadd52.\n", "// no count\n"] {
+            let found = header(&house(wrong), &issued).expect("a wrong header");
+            assert!(found.contains("4K^2 + 1 vpmadd52"), "{found}");
+        }
+        assert!(header(&House::default(), &issued).is_some());
+    }
+}

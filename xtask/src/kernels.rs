@@ -1,0 +1,197 @@
+//! What `audit` and `counts` hold the kernels' machine code to: a row for each function of
+//! `tollgate_mont::kernels`.
+
+use std::process::ExitCode;
+
+use crate::machine_code::instruction::{Gpr, Instruction};
+use crate::machine_code::{Function, Program};
+
+mod table;
+
+pub(crate) use table::TABLE;
+
+/// Where kernels live.
+pub(crate) const PREFIX: &str = "tollgate_mont::kernels::";
+
+/// What is declared of a kernel, or of a tile that it is made of.
+pub(crate) struct Row {
+    /// Module and function, below [`PREFIX`].
+    pub(crate) path: &'static str,
+    /// Arguments that are passed by value and secret. All others are public: lengths and pointers.
+    pub(crate) secret: &'static [Gpr],
+    /// The same for arguments on the stack, in bytes above the stack pointer on entry.
+    pub(crate) secret_stack: &'static [i64],
+    /// Why it may branch at all.
+    pub(crate) branches: &'static str,
+    pub(crate) instances: &'static [Instance],
+    /// What it multiplies, by its parameters; `false` and `true` are 0 and 1.
+    pub(crate) work: fn(&[u64]) -> Work,
+}
+
+/// A row with its parameters.
+pub(crate) struct Instance {
+    /// As they stand between `<` and `>`; empty without.
+    pub(crate) parameters: &'static str,
+    /// Instructions with an operand on the stack, at most: arguments, spills, and what is pinned.
+    pub(crate) stack: usize,
+}
+
+/// Multiplications of a function: `once`, and in each pass of its loops, of which there may be
+/// several kinds. LLVM may unroll a loop, or split passes off: copies of a pass count as passes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Work {
+    pub(crate) once: Multiplies,
+    pub(crate) passes: Vec<Multiplies>,
+}
+
+/// Instructions that multiply, and the carry chains that belong to them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Multiplies {
+    pub(crate) vpmadd52luq: u64,
+    pub(crate) vpmadd52huq: u64,
+    pub(crate) mulx: u64,
+    pub(crate) adcx: u64,
+    pub(crate) adox: u64,
+}
+
+/// Names of the fields of [`Multiplies`], in their order.
+pub(crate) const NAMES: [&str; 5] = ["vpmadd52luq", "vpmadd52huq", "mulx", "adcx", "adox"];
+
+impl Multiplies {
+    pub(crate) const NONE: Self =
+        Self { vpmadd52luq: 0, vpmadd52huq: 0, mulx: 0, adcx: 0, adox: 0 };
+
+    /// Low and high halves of products of digits.
+    pub(crate) const fn halves(low: u64, high: u64) -> Self {
+        Self { vpmadd52luq: low, vpmadd52huq: high, ..Self::NONE }
+    }
+
+    /// Products of limbs, and both chains.
+    pub(crate) const fn limbs(mulx: u64, adcx: u64, adox: u64) -> Self {
+        Self { mulx, adcx, adox, ..Self::NONE }
+    }
+
+    pub(crate) const fn counts(self) -> [u64; 5] {
+        [self.vpmadd52luq, self.vpmadd52huq, self.mulx, self.adcx, self.adox]
+    }
+
+    /// What is left of these without others; `None` if there are fewer.
+    pub(crate) fn less(self, other: Self) -> Option<Self> {
+        Some(Self {
+            vpmadd52luq: self.vpmadd52luq.checked_sub(other.vpmadd52luq)?,
+            vpmadd52huq: self.vpmadd52huq.checked_sub(other.vpmadd52huq)?,
+            mulx: self.mulx.checked_sub(other.mulx)?,
+            adcx: self.adcx.checked_sub(other.adcx)?,
+            adox: self.adox.checked_sub(other.adox)?,
+        })
+    }
+
+    /// All that multiply.
+    pub(crate) const fn total(self) -> u64 {
+        self.vpmadd52luq + self.vpmadd52huq + self.mulx
+    }
+
+    /// Of some instructions.
+    pub(crate) fn of<'a>(code: impl Iterator<Item = &'a Instruction>) -> Self {
+        let mut counts = [0; 5];
+        for instruction in code {
+            if let Some(at) = NAMES.iter().position(|name| *name == instruction.mnemonic) {
+                counts[at] += 1;
+            }
+        }
+        let [vpmadd52luq, vpmadd52huq, mulx, adcx, adox] = counts;
+        Self { vpmadd52luq, vpmadd52huq, mulx, adcx, adox }
+    }
+}
+
+impl Work {
+    /// Straight through.
+    pub(crate) fn once(once: Multiplies) -> Self {
+        Self { once, passes: Vec::new() }
+    }
+
+    /// Nothing but passes of one kind.
+    pub(crate) fn rows(pass: Multiplies) -> Self {
+        Self { once: Multiplies::NONE, passes: vec![pass] }
+    }
+}
+
+impl Row {
+    /// Numbers of a parameter list: `20, true` are 20 and 1.
+    pub(crate) fn numbers(parameters: &str) -> Vec<u64> {
+        let number = |word: &str| match word.trim() {
+            "true" => 1,
+            "false" => 0,
+            word => word.parse().unwrap_or(0),
+        };
+        parameters.split(',').map(number).collect()
+    }
+}
+
+/// The row and the instance that a function is, by its demangled name.
+pub(crate) fn declared<'a>(rows: &'a [Row], name: &str) -> Option<(&'a Row, &'a Instance)> {
+    let name = name.strip_prefix(PREFIX)?;
+    let (path, parameters) = match name.split_once("::<") {
+        Some((path, rest)) => (path, rest.strip_suffix('>')?),
+        None => (name, ""),
+    };
+    let row = rows.iter().find(|row| row.path == path)?;
+    let instance = row.instances.iter().find(|instance| instance.parameters == parameters)?;
+    Some((row, instance))
+}
+
+/// The full name of an instance.
+pub(crate) fn name(row: &Row, instance: &Instance) -> String {
+    match instance.parameters {
+        "" => format!("{PREFIX}{}", row.path),
+        parameters => format!("{PREFIX}{}::<{parameters}>", row.path),
+    }
+}
+
+/// What does not stand in both: functions without a row, and rows without a function. Portable
+/// kernels have no row: memcheck watches them.
+pub(crate) fn unmatched(rows: &[Row], functions: &[Function]) -> Vec<String> {
+    let mut found: Vec<String> = functions
+        .iter()
+        .filter(|function| declared(rows, &function.name).is_none())
+        .filter(|function| !function.name.contains("portable"))
+        .map(|function| {
+            let name = &function.name;
+            format!("{name}: no row declares it; add one to xtask/src/kernels/table.rs")
+        })
+        .collect();
+    for row in rows {
+        for instance in row.instances {
+            let name = name(row, instance);
+            if !functions.iter().any(|function| function.name == name) {
+                found.push(format!(
+                    "{name}: declared and not in the binary; keep it #[inline(never)], or take its \
+                     row away",
+                ));
+            }
+        }
+    }
+    found
+}
+
+/// Reads a binary, or the release build, and prints what `check` says of it: a line for each kernel, then the
+/// findings. Exit code 0: none; 1: some; 2: there is nothing to read.
+pub(crate) fn report(
+    what: &str,
+    binary: Option<&str>,
+    check: impl FnOnce(&Program) -> (Vec<String>, Vec<String>),
+) -> ExitCode {
+    let program = match Program::read(binary, PREFIX) {
+        Ok(program) => program,
+        Err(error) => {
+            eprintln!("xtask: {error}");
+            return ExitCode::from(2);
+        }
+    };
+    let (findings, figures) = check(&program);
+    for line in figures.iter().chain(&findings) {
+        println!("{line}");
+    }
+    println!("{what}: {} functions, {} findings", program.functions.len(), findings.len());
+    if findings.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+}
