@@ -104,7 +104,9 @@ fn tables(records: &[Record]) -> Markup {
                 caption { (sheet.columns[0].heading) }
                 thead { tr {
                     th scope="col" {}
-                    @for column in &sheet.columns[1..] { th.figure scope="col" { (column.heading) } }
+                    @for column in &sheet.columns[1..] {
+                        th.figure scope="col" { (column.heading) }
+                    }
                 } }
                 tbody {
                     @for row in &sheet.rows {
