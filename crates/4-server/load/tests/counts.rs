@@ -219,7 +219,9 @@ fn a_server_that_stops_in_mid_run_gives_no_figure_and_a_clear_message() {
     let plan = Plan { sustain_ms: 30_000, ..plan(Protocol::Tls13) };
     let (target, referee) = (server.target(), server.referee());
     let stopper = thread::spawn(move || {
-        thread::sleep(Duration::from_millis(400));
+        while server.requests() < 10 {
+            thread::sleep(Duration::from_millis(10));
+        }
         server.stop();
     });
     let mut side = Server::new("rustls", target).with_referee(referee);

@@ -107,6 +107,11 @@ impl TlsServer {
         Counter { shared: Arc::clone(&self.shared), before: (0, 0), surplus: 0, resumed: 0 }
     }
 
+    /// Responses so far.
+    pub(crate) fn requests(&self) -> u64 {
+        self.shared.requests.load(Ordering::Relaxed)
+    }
+
     /// Nobody listens any more, and every connection ends.
     pub(crate) fn stop(&mut self) {
         self.shared.stop.store(true, Ordering::Relaxed);
