@@ -13,9 +13,10 @@ use crate::plan::Session;
 use crate::records::Context;
 use crate::system::Replay;
 
-const NOTE: &str = "the bytes of a handshake of TLS 1.2 over loopback, sockets and event loop as in \
-                    the load generator, no TLS; the server computes for as long as a handshake \
-                    takes it; softirqs of both sides that run in the client's calls included";
+const NOTE: &str = "the bytes of a handshake of TLS 1.2 over loopback, sockets and event loop as \
+                    in the load generator, no TLS; the server computes for as long as a \
+                    handshake takes it; softirqs of both sides that run in the client's calls \
+                    included";
 
 /// What a client spends on TCP alone in a handshake of TLS 1.2, where the load generator's
 /// `client_cpu_ns_per_session` has TLS too: CPU time per handshake, over so many replays.

@@ -1,5 +1,5 @@
-//! What the `openssl` crates lack for TLS contexts, providers and keys in a library context of one's
-//! own, each behind a safe function. Signatures are those of OpenSSL 3.0's headers.
+//! What the `openssl` crates lack for TLS contexts, providers and keys in a library context of
+//! one's own, each behind a safe function. Signatures are those of OpenSSL 3.0's headers.
 #![allow(unsafe_code, reason = "declarations of libssl and libcrypto")]
 
 use core::ffi::{CStr, c_char, c_int, c_long, c_uchar, c_uint, c_void};

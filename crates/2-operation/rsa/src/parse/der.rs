@@ -1,4 +1,5 @@
-//! The structures of a key in DER: PKCS#1, PKCS#8, `SubjectPublicKeyInfo`, and what is none of them.
+//! The structures of a key in DER: PKCS#1, PKCS#8, `SubjectPublicKeyInfo`, and what is none of
+//! them.
 
 use core::iter;
 
