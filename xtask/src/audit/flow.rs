@@ -406,7 +406,7 @@ impl Walk<'_> {
         }
     }
 
-    fn write(&mut self, state: &mut State, operand: Operand, value: Value) {
+    fn write(&self, state: &mut State, operand: Operand, value: Value) {
         match operand {
             Operand::Gpr(register, bytes @ (1 | 2)) => {
                 state.set_part(register, bytes, value.is_secret());
@@ -428,7 +428,7 @@ impl Walk<'_> {
         Value::secret_if(values.fold(false, |any, secret| any | secret))
     }
 
-    fn move_stack(&mut self, state: &mut State, bytes: i64) {
+    fn move_stack(&self, state: &mut State, bytes: i64) {
         if let Value::Frame(place) = state.register(RSP) {
             state.set(RSP, Value::Frame(place.at(bytes)));
         }

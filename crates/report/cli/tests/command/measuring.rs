@@ -47,6 +47,7 @@ fn flags_that_make_no_sense_are_refused() {
         (&["speed", "--json", "/there/is/no/such/folder.jsonl"], "/there/is/no/such/folder.jsonl"),
         (&["kernel", "--bits", "64"], "128"),
         (&["kernel", "--json", "/"], "/: "),
+        (&["kernel", "--variants", "--bits", "512,8192"], "--bits 8192"),
         (&["drive"], "drive"),
     ] {
         refused(&run(arguments), why);
@@ -240,4 +241,33 @@ fn ctrl_c_prints_the_rows_that_are_done() {
     let stdout = String::from_utf8(output.stdout).unwrap();
     assert!(stdout.contains("RSA-512! sign") && !stdout.contains("RSA-4096"), "{stdout}");
     assert!(!records(&file).is_empty());
+}
+
+#[test]
+fn variants_write_every_figure_and_print_the_tables() {
+    let file = scratch("variants.jsonl");
+    let name = file.to_str().unwrap();
+    let output =
+        run(&["kernel", "--variants", "--bits", "512", "--seconds", "0.3", "--json", name]);
+    let stderr = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(0), "{stderr}");
+    let stdout = String::from_utf8(output.stdout).unwrap();
+    for part in ["amm64_single_step", "bytes of code", "sliding", "[KAK96]", "[GTS07]"] {
+        assert!(stdout.contains(part), "{part:?} in\n{stdout}");
+    }
+    assert!(stdout.lines().all(|line| line.chars().count() <= 100), "{stdout}");
+    let records = records(&file);
+    let count = |quantity: &str, kind: fn(&Kind) -> bool| {
+        let is = |record: &&Record| record.quantity.as_str() == quantity && kind(&record.kind);
+        records.iter().filter(is).count()
+    };
+    let is_measured = |kind: &Kind| *kind == Kind::Measured;
+    let is_published = |kind: &Kind| matches!(kind, Kind::Published { .. });
+    // seven methods in four forms, five squares; the engine's kernel, and its square if it has one
+    assert!([34, 35].contains(&count("cycles_per_call", is_measured)));
+    assert_eq!(count("cycles_per_operation", is_measured), 2 * 7);
+    assert_eq!(count("table_bytes", is_measured), 2 * 7);
+    assert_eq!(count("reads", is_published), 4);
+    #[cfg(target_os = "linux")]
+    assert_eq!(count("code_bytes", is_measured), 28 + 5);
 }

@@ -61,7 +61,7 @@ const COUNTS: [Column; 7] = [
 ];
 
 const PAPERS: [Column; 3] =
-    [Column::words("of a paper", 62), Column::figures("theirs", 10), Column::figures("here", 10)];
+    [Column::words("of a paper", 74), Column::figures("theirs", 10), Column::figures("here", 10)];
 
 const NOTES: [&str; 4] = [
     "product, square: core cycles of a call; mults: multiplications of limbs in a product; by 2, 4, \
@@ -312,9 +312,62 @@ fn papers(shelf: Shelf<'_>) -> Vec<Vec<String>> {
 
 #[cfg(test)]
 mod tests {
+    #![allow(clippy::unwrap_used, reason = "tests")]
+
+    use std::collections::BTreeMap;
+
+    use tollgate_record::{Estimate, Kind, Machine, Timestamp};
+
     use super::*;
     use crate::grid::widest;
     use crate::text::WIDTH;
+
+    fn studied(subject: &str, (quantity, unit, figure): (&str, Unit, f64)) -> Record {
+        Record {
+            subject: subject.parse().unwrap(),
+            quantity: quantity.parse().unwrap(),
+            unit,
+            estimate: Estimate::exact(figure).unwrap(),
+            kind: Kind::Measured,
+            machine: Machine::unknown("Some Processor 9000"),
+            versions: BTreeMap::new(),
+            commit: None,
+            conditions: BTreeMap::new(),
+            taken_at: Timestamp::UNIX_EPOCH,
+        }
+    }
+
+    #[test]
+    fn figures_stand_in_their_places_and_gaps_are_not_zeros() {
+        let call = |figure| (CYCLES_PER_CALL, Unit::Cycles, figure);
+        let power = |figure| (CYCLES_PER_OPERATION, Unit::Cycles, figure);
+        let mut records = published(Timestamp::UNIX_EPOCH, &[8]);
+        assert_eq!(table(&records), "no variant was measured\n");
+        records.extend([
+            studied("variant/amm64_sos?K=8&bits=512&unroll=1", call(500.0)),
+            studied("variant/amm64_sos?K=8&bits=512&unroll=4", call(400.0)),
+            studied("variant/amm64_sos?K=8&bits=512&unroll=4", (CODE_BYTES, Unit::Bytes, 1234.0)),
+            studied("variant/ams64_sos?K=8&bits=512&unroll=4", call(300.0)),
+            studied("variant/amm64_karatsuba?K=8&bits=512&unroll=4", call(600.0)),
+            studied("kernel/amm64_mulx?K=8&bits=512", call(230.0)),
+            studied("variant/exp64_sos?bits=1024&unroll=4&window=5", power(2e6)),
+            studied("variant/exp64_sos_vartime?bits=1024&unroll=4&window=5", power(1.8e6)),
+        ]);
+        let text = table(&records);
+        let words = |line: &str| line.split_ascii_whitespace().collect::<Vec<_>>().join(" ");
+        let line =
+            |of: &str| words(text.lines().find(|line| line.starts_with(of)).unwrap_or_default());
+        assert_eq!(line("amm64_sos "), "amm64_sos 512 8 - 500 - 400 - 400 300");
+        // no formula for squares: the product
+        assert_eq!(line("amm64_karatsuba"), "amm64_karatsuba 512 8 - - - 600 - 600 600");
+        assert_eq!(line("amm64_mulx"), "amm64_mulx 512 8 - - - - - 230 230");
+        assert!(text.lines().any(|line| words(line) == "amm64_sos - - 1234 - -"), "{text}");
+        assert_eq!(line("1024 "), "1024 5 2.00M - 1.80M -");
+        assert_eq!(line("amm64_cios"), "amm64_cios 8 - 136 290 442 169"); // 4s^2 + 4s + 2 ...
+        assert!(text.contains(" 1.46   1.50\n"), "{text}");
+        assert!(text.contains(" 12.5M  2.00M\n"), "{text}");
+        assert!(text.lines().all(|line| line.chars().count() <= WIDTH && !line.contains('~')));
+    }
 
     #[test]
     fn the_columns_fit() {
