@@ -28,7 +28,7 @@ pub(crate) mod select52_mb8_ifma;
 #[cfg(target_arch = "x86_64")]
 pub(crate) mod select64_sse2;
 #[cfg(target_arch = "x86_64")]
-mod tiles52_ifma;
+pub(crate) mod tiles52_ifma;
 #[cfg(target_arch = "x86_64")]
 mod tiles64_mulx;
 #[cfg(target_arch = "x86_64")]
