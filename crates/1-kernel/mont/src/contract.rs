@@ -86,7 +86,7 @@ pub trait Kernel: Copy + core::fmt::Debug {
     }
 
     /// Windows of exponentiations side by side, each with its own table: in every stream
-    /// z :== z^{2^squares} * table[index] / R^{2^squares} (mod m). Every entry is read.
+    /// z :== z^{2^squares} * `table[index]` / R^{2^squares} (mod m). Every entry is read.
     ///
     /// # Panics
     ///

@@ -13,7 +13,7 @@
 // Reading. Fold rows leave load slots free, so a square may read a part of a table on its way, a
 // digit of seven entries per row (`select52_mb8_ifma`).
 //
-// Columns are unsigned sums of half products, not carried; a column is below 2^63 (see `shape`).
+// Columns are sums of half products, not carried, and signed; a column is below 2^63 (see `shape`).
 //
 // Fold. Where a textbook row adds q * m so that a digit cancels, a fold row takes the digit away
 // and puts it back one column higher:  t_i * B^i :== t_i * b1 * B^{i+1} (mod m), b1 = B^-1 mod m.
@@ -72,17 +72,17 @@ pub(super) fn add(x: V, y: V) -> V {
     _mm512_add_epi64(x, y)
 }
 
-/// What a column carries into the next.
+/// What a column carries into the next; arithmetic, since columns of Karatsuba may be negative.
 #[inline]
 #[target_feature(enable = "avx512f")]
-fn carry(x: V) -> V {
-    _mm512_srli_epi64::<52>(x)
+pub(super) fn carry(x: V) -> V {
+    _mm512_srai_epi64::<52>(x)
 }
 
 /// Keeps the loads through `p` inside a row: LLVM would hoist all of them out of the row loop, and
 /// spill 20. With 15 or fewer there are registers to hoist into.
 #[inline(always)]
-fn pin<const W: usize>(p: &[V; W]) -> &[V; W] {
+pub(super) fn pin<const W: usize>(p: &[V; W]) -> &[V; W] {
     if W > 15 { core::hint::black_box(p) } else { p }
 }
 
