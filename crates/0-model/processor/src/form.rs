@@ -13,8 +13,8 @@ pub enum Form {
     /// two digits is two instructions, a low and a high half, each for eight numbers. Reduced by
     /// fold rows: digits themselves are the quotient digits, but for the last.
     Madd52,
-    /// The same with one level of Karatsuba in front of the reduction, at the sizes whose kernels do
-    /// so: 30 and 40 digits, and shorter numbers where it pays to fill them up. Elsewhere it is
+    /// The same with one level of Karatsuba in front of the reduction, at the sizes whose kernels
+    /// do so: 30 and 40 digits, and shorter numbers where it pays to fill them up. Elsewhere it is
     /// [`Madd52`](Self::Madd52).
     Karatsuba52,
     /// One number in limbs of 64 bits, MUL, ADD and ADC.

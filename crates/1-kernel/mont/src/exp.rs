@@ -11,8 +11,8 @@ use crate::window::Window;
 use crate::word::Word;
 
 /// Bits of a window for exponents of `bits` bits: the table of 2^w entries is read once per window,
-/// so short exponents want a short one. In lanes the reading costs next to nothing, since squares do
-/// it on their way; by count of products 5 pays from 320 bits on.
+/// so short exponents want a short one. In lanes the reading costs next to nothing, since squares
+/// do it on their way; by count of products 5 pays from 320 bits on.
 pub(crate) const fn window_bits<W: Word>(bits: usize) -> usize {
     match bits {
         0..=32 => 2,

@@ -1,5 +1,5 @@
-// Products and squares of 2W digits by one level of Karatsuba, radix B = 2^52, eight numbers in each
-// vector, S streams side by side; H = B^W, a = a0 + a1 H.
+// Products and squares of 2W digits by one level of Karatsuba, radix B = 2^52, eight numbers in
+// each vector, S streams side by side; H = B^W, a = a0 + a1 H.
 //
 //   square   t[0..4W] := x^2      = a0^2 + (a0^2 + a1^2 - (a0 - a1)^2) H + a1^2 H^2
 //   product  t[0..4W] := x * y    = a0 b0 + (a0 b0 + a1 b1 - (a0 - a1)(b0 - b1)) H + a1 b1 H^2
@@ -10,11 +10,11 @@
 // Time      constant: no branch or address depends on x or y.
 //
 // Differences. d := (a0 - a1) mod H in clean digits, and the lanes s where it is negative:
-// a0 - a1 = d - s H. So (a0 - a1)(b0 - b1) = d e - (s e + u d) H + s u H^2, with e and u of b: signs
-// are masked sums of W digits, not a digit more.
+// a0 - a1 = d - s H. So (a0 - a1)(b0 - b1) = d e - (s e + u d) H + s u H^2, with e and u of b:
+// signs are masked sums of W digits, not a digit more.
 //
-// Columns. A column of a product of W <= 20 digits is below 2W * 2^52 < 2^58; the middle one is a sum
-// of two, less a third, and of one clean digit or two.
+// Columns. A column of a product of W <= 20 digits is below 2W * 2^52 < 2^58; the middle one is a
+// sum of two, less a third, and of one clean digit or two.
 //! `karatsuba52_ifma`: three products of half the digits in place of four.
 #![forbid(unsafe_code)]
 
@@ -41,7 +41,8 @@ fn clean(x: V) -> V {
     _mm512_and_si512(x, _mm512_set1_epi64((1 << 52) - 1))
 }
 
-/// d := (x0 - x1) mod H in each stream, clean; the lanes where x0 < x1. Borrows ripple side by side.
+/// d := (x0 - x1) mod H in each stream, clean; the lanes where x0 < x1. Borrows ripple side by
+/// side.
 #[inline(never)]
 #[target_feature(enable = "avx512f,avx512ifma")]
 fn differences<const W: usize, const S: usize>(x: [&[V]; S], d: [&mut [V]; S]) -> [__mmask8; S] {
