@@ -1,4 +1,4 @@
-//! What a Montgomery product or square cannot do without, in the schoolbook form.
+//! What a Montgomery product or square cannot do without, in each form.
 
 use core::iter::Sum;
 use core::ops::{Add, Mul};
@@ -10,8 +10,13 @@ pub enum Form {
     /// instruction does eight half products of the same number, all of them useful at best.
     Blocks52,
     /// Eight numbers side by side in digits of 52 bits, VPMADD52 on 512-bit registers. A product of
-    /// two digits is two instructions, a low and a high half, each for eight numbers.
+    /// two digits is two instructions, a low and a high half, each for eight numbers. Reduced by
+    /// fold rows: digits themselves are the quotient digits, but for the last.
     Madd52,
+    /// The same with one level of Karatsuba in front of the reduction, at the sizes whose kernels
+    /// do so: 30 and 40 digits, and shorter numbers where it pays to fill them up. Elsewhere it is
+    /// [`Madd52`](Self::Madd52).
+    Karatsuba52,
     /// One number in limbs of 64 bits, MUL, ADD and ADC.
     Mul,
     /// Eight numbers side by side in digits of 52 bits, one MUL per product of two digits: what
@@ -56,14 +61,17 @@ impl Sum for Count {
 
 impl Form {
     /// Every form.
-    pub const ALL: [Self; 5] = [Self::Blocks52, Self::Madd52, Self::Mul, Self::Mul52, Self::Mulx];
+    pub const ALL: [Self; 6] =
+        [Self::Blocks52, Self::Madd52, Self::Karatsuba52, Self::Mul, Self::Mul52, Self::Mulx];
 
     /// The fewest words of a number of `bits` bits. Digits keep 6 bits free, so that results need
     /// not be reduced below the modulus. Kernels may round up to whole tiles.
     #[must_use]
     pub const fn words(self, bits: u32) -> u32 {
         match self {
-            Self::Blocks52 | Self::Madd52 | Self::Mul52 => bits.saturating_add(6).div_ceil(52),
+            Self::Blocks52 | Self::Madd52 | Self::Karatsuba52 | Self::Mul52 => {
+                bits.saturating_add(6).div_ceil(52)
+            }
             Self::Mul | Self::Mulx => bits.div_ceil(64),
         }
     }
@@ -72,7 +80,7 @@ impl Form {
     #[must_use]
     pub const fn lanes(self) -> u32 {
         match self {
-            Self::Madd52 | Self::Mul52 => 8,
+            Self::Madd52 | Self::Karatsuba52 | Self::Mul52 => 8,
             Self::Blocks52 | Self::Mul | Self::Mulx => 1,
         }
     }
@@ -80,27 +88,35 @@ impl Form {
     /// Multiply instructions of one call of a Montgomery product of `k` words (digits or limbs):
     /// `k^2` products of words, `k^2` more to reduce, and one per word for the quotient digit.
     ///
-    /// VPMADD52: `4k^2 + k`, the quotient digits taking a low half only; in blocks `4k^2 / 8 + 1`,
-    /// since the digits themselves are the quotient digits, but for the last. MUL and MULX: `2k^2 +
-    /// k` for each number.
+    /// VPMADD52: `4k^2 + 1`, the last quotient digit taking a low half only; in blocks `4k^2 / 8 +
+    /// 1`; by Karatsuba, h = k/2, `6h^2 + 2k^2 + 1`. MUL and MULX: `2k^2 + k` for each number.
     #[must_use]
     pub fn product(self, k: u32) -> Count {
         let k = u64::from(k);
-        self.call(2 * k * k, k)
+        let halved = self.halves(k).map(|half| self.call(7 * half * half, 2 * half));
+        halved.fold(self.call(2 * k * k, k), Count::min)
+    }
+
+    /// Words of a half of the numbers that are multiplied by halves, where k words fit.
+    fn halves(self, k: u64) -> impl Iterator<Item = u64> {
+        let halves: &[u64] = if self == Self::Karatsuba52 { &[15, 20] } else { &[] };
+        halves.iter().copied().filter(move |half| k <= 2 * half)
     }
 
     /// Multiply instructions of one call of a Montgomery square of `k` words: products of different
     /// words once, the same reduction.
     ///
-    /// VPMADD52: `k(k+1) + 2k^2 + k`; in blocks a square is a product. MUL and MULX: `k(k+1)/2 +
-    /// k^2 + k` for each number.
+    /// VPMADD52: `k(k+1) + 2k^2 + 1`; in blocks a square is a product; by Karatsuba, h = k/2,
+    /// `3h(h+1) + 2k^2 + 1`. MUL and MULX: `k(k+1)/2 + k^2 + k` for each number.
     #[must_use]
     pub fn square(self, k: u32) -> Count {
         if self == Self::Blocks52 {
             return self.product(k);
         }
         let k = u64::from(k);
-        self.call(k * (k + 1) / 2 + k * k, k)
+        let by_halves = |half| self.call(3 * half * (half + 1) / 2 + 4 * half * half, 2 * half);
+        let halved = self.halves(k).map(by_halves);
+        halved.fold(self.call(k * (k + 1) / 2 + k * k, k), Count::min)
     }
 
     /// Multiply instructions of one call of a product of `k` by `k` words without reduction.
@@ -114,7 +130,7 @@ impl Form {
     fn call(self, full: u64, low: u64) -> Count {
         Count(match self {
             Self::Blocks52 => (2 * full).div_ceil(8) + low.min(1),
-            Self::Madd52 => 2 * full + low,
+            Self::Madd52 | Self::Karatsuba52 => 2 * full + low.min(1),
             Self::Mul | Self::Mulx => full + low,
             Self::Mul52 => u64::from(self.lanes()) * (full + low),
         })
@@ -129,14 +145,28 @@ mod tests {
     fn vector_counts_are_the_published_formulas() {
         for n in [1, 10, 20, 30, 40, 160] {
             let wide = u64::from(n);
-            assert_eq!(Form::Madd52.product(n).0, 4 * wide * wide + wide);
-            assert_eq!(Form::Madd52.square(n).0, wide * (wide + 1) + 2 * wide * wide + wide);
+            assert_eq!(Form::Madd52.product(n).0, 4 * wide * wide + 1);
+            assert_eq!(Form::Madd52.square(n).0, wide * (wide + 1) + 2 * wide * wide + 1);
         }
-        // crypto_mb's unrolled product of 20 digits holds exactly these.
-        assert_eq!(Form::Madd52.product(20), Count(1620));
-        assert_eq!(Form::Madd52.square(20), Count(1240));
+        // crypto_mb's unrolled product of 20 digits holds 19 more: it multiplies for each quotient.
+        assert_eq!(Form::Madd52.product(20), Count(1620 - 19));
+        assert_eq!(Form::Madd52.square(20), Count(1240 - 19));
         // two primes of 1024 bits share 400 and each its last quotient digit
         assert_eq!(Form::Blocks52.product(20), Count(200 + 1));
+    }
+
+    #[test]
+    fn karatsuba_takes_three_products_of_halves() {
+        // six halves of 15^2 and 20^2 products, where the schoolbook takes eight
+        assert_eq!(Form::Karatsuba52.product(30), Count(1350 + 1800 + 1));
+        assert_eq!(Form::Karatsuba52.product(40), Count(2400 + 3200 + 1));
+        // 3 squares of 15 * 16 and 20 * 21
+        assert_eq!(Form::Karatsuba52.square(30), Count(720 + 1800 + 1));
+        assert_eq!(Form::Karatsuba52.square(40), Count(1260 + 3200 + 1));
+        for k in [10, 20, 60, 80] {
+            assert_eq!(Form::Karatsuba52.product(k), Form::Madd52.product(k));
+            assert_eq!(Form::Karatsuba52.square(k), Form::Madd52.square(k));
+        }
     }
 
     #[test]

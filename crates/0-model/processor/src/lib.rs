@@ -25,7 +25,7 @@
 //! // RSA-2048: two primes of 1024 bits, 20 digits each.
 //! let private = operation::private(Form::Madd52, 20, 1024);
 //! let bound = machine.bound(Form::Madd52, private).expect("its rate is known");
-//! assert_eq!(bound.to_string(), "204k cycles, limited by vpmadd52");
+//! assert_eq!(bound.to_string(), "201k cycles, limited by vpmadd52");
 //! # Ok::<(), tollgate_processor::BadMachine>(())
 //! ```
 #![forbid(unsafe_code)]

@@ -92,7 +92,7 @@ impl Limit {
     /// The limits that a form meets.
     const fn of(form: Form) -> &'static [Self] {
         match form {
-            Form::Blocks52 | Form::Madd52 => &[Self::Vpmadd52],
+            Form::Blocks52 | Form::Madd52 | Form::Karatsuba52 => &[Self::Vpmadd52],
             Form::Mul | Form::Mul52 => &[Self::MulRow],
             Form::Mulx => &[Self::MulxRow, Self::Mulx],
         }

@@ -66,7 +66,8 @@ impl Machine {
             lanes => format!("; {lanes} numbers share a call, all lanes full"),
         };
         let assumption = format!(
-            "a bound: the schoolbook product of {} words, and nothing but its {} counted{shared}",
+            "a bound: the {} product of {} words, and nothing but its {} counted{shared}",
+            if form == Form::Karatsuba52 { "Karatsuba" } else { "schoolbook" },
             form.words(bits),
             bound.limit,
         );

@@ -126,11 +126,11 @@ fn a_host_is_a_machine_file_and_its_best_form_counts() {
         subjects,
         ["model/host/amm?bits=512", "model/host/amm?bits=1024", "model/host/amm?bits=2048"]
     );
-    // In blocks: 4 * 20^2 products of digits, eight in an instruction, one for the last quotient
-    // digit, two per cycle.
-    assert_eq!(records[1].estimate.point(), (1600.0 / 8.0 + 1.0) / 2.0);
+    // In lanes: 4 * 20^2 half products and one for the last quotient digit, eight numbers to an
+    // instruction, two per cycle. (Blocks have a last quotient digit for each number.)
+    assert_eq!(records[1].estimate.point(), (1600.0 + 1.0) / 8.0 / 2.0);
     assert_eq!(records[1].conditions["limit"], "vpmadd52");
-    assert_eq!(records[1].conditions["lanes"], "1");
+    assert_eq!(records[1].conditions["lanes"], "8");
     let Kind::Predicted { from, .. } = &records[1].kind else { panic!("{:?}", records[1].kind) };
     assert_eq!(*from, ["vpmadd52_zmm = 2 per cycle, calibrated"]);
 

@@ -3,6 +3,7 @@
 use crate::exp;
 use crate::modulus::{Modulus, Pair};
 use crate::shape::Shape;
+use crate::window::{self, Window};
 use crate::word::Word;
 
 /// A Montgomery kernel: product, square and table select on K words, in each lane; and what is made
@@ -82,6 +83,16 @@ pub trait Kernel: Copy + core::fmt::Debug {
         t: &mut [Self::Word],
     ) {
         exp::window(self, z, squares, y, next, m, t);
+    }
+
+    /// Windows of exponentiations side by side, each with its own table: in every stream
+    /// z :== z^{2^squares} * `table[index]` / R^{2^squares} (mod m). Every entry is read.
+    ///
+    /// # Panics
+    ///
+    /// If a slice has not the length its description says.
+    fn windows<const S: usize>(self, squares: usize, streams: &mut [Window<'_, Self::Word>; S]) {
+        window::plain(self, squares, streams);
     }
 
     /// Words of scratch for exponentiations with moduli of this shape and exponents of `bits` bits.

@@ -7,16 +7,17 @@ use crate::carry;
 use crate::contract::Kernel;
 use crate::modulus::Modulus;
 use crate::shape::Shape;
+use crate::window::Window;
 use crate::word::Word;
 
 /// Bits of a window for exponents of `bits` bits: the table of 2^w entries is read once per window,
-/// so short exponents want a short one; in lanes too, where the table of eight numbers leaves the
-/// first cache (measured on Zen 5 for RSA-2048: 269k cycles an operation at w = 4, 295k at 5).
+/// so short exponents want a short one. In lanes the reading costs next to nothing, since squares
+/// do it on their way; by count of products 5 pays from 320 bits on.
 pub(crate) const fn window_bits<W: Word>(bits: usize) -> usize {
     match bits {
         0..=32 => 2,
-        33..=512 => 4,
-        513..=1100 if W::LANES > 1 => 4,
+        33..=320 => 4,
+        321..=512 if W::LANES == 1 => 4,
         _ => 5,
     }
 }
@@ -129,25 +130,20 @@ pub(crate) fn exp<K: Kernel, const S: usize>(
 ) {
     assert!(bits > 0, "an exponent has at least one bit");
     let w = window_bits::<K::Word>(bits);
-    let mut streams = streams.map(|s| Run::new(kernel, s, w, bits));
+    let e = streams.each_ref().map(|s| s.e);
+    let mut windows = streams.map(|s| start(kernel, s, w, bits));
     for i in (0..bits.div_ceil(w)).rev() {
-        // the reading does not wait for the squares, so it stands before them
-        for s in &mut streams {
-            s.read(i * w, w.min(bits - i * w));
+        for (s, e) in windows.iter_mut().zip(e) {
+            s.index = bits_at(e, i * w, w.min(bits - i * w));
         }
         if i + 1 == bits.div_ceil(w) {
-            streams.iter_mut().for_each(Run::begin);
-        } else if let [s] = &mut streams[..] {
-            s.kernel.window(s.z, w, s.x, s.next, s.m, s.t);
+            windows.iter_mut().for_each(|s| kernel.select(s.z, s.table, s.index));
         } else {
-            for _ in 0..w {
-                streams.iter_mut().for_each(Run::square);
-            }
-            streams.iter_mut().for_each(Run::multiply);
+            kernel.windows(w, &mut windows);
         }
     }
-    for s in streams {
-        s.finish();
+    for s in windows {
+        s.entry.copy_from_slice(s.z);
     }
 }
 
@@ -176,71 +172,35 @@ pub(crate) fn window<K: Kernel>(
     }
 }
 
-/// A stream with its scratch cut up.
-struct Run<'a, K: Kernel> {
+/// A stream with its scratch cut up and its table filled: entry i is x^i. The caller's x becomes
+/// the place of the entry.
+fn start<'a, K: Kernel>(
     kernel: K,
-    e: &'a [K::Word],
-    m: &'a Modulus<K::Word>,
-    table: &'a mut [K::Word],
-    /// The power so far.
-    z: &'a mut [K::Word],
-    /// Where the next product goes; then z and this change places.
-    next: &'a mut [K::Word],
-    /// The caller's x: first the base, then the selected entry, at last the result.
-    x: &'a mut [K::Word],
-    t: &'a mut [K::Word],
-}
-
-impl<'a, K: Kernel> Run<'a, K> {
-    /// Fills the table: entry i is x^i.
-    fn new(kernel: K, s: Stream<'a, K::Word>, w: usize, bits: usize) -> Self {
-        let k = s.m.k();
-        assert!(s.x.len() == k, "x has {} words; the modulus has {k}", s.x.len());
-        assert!(s.e.len() * 64 >= bits, "the exponent has fewer than {bits} bits");
-        assert!(
-            s.scratch.len() >= scratch_words::<K::Word>(s.m.shape(), bits),
-            "an exponentiation needs more scratch: see scratch_words"
-        );
-        let (table, rest) = s.scratch.split_at_mut(k << w);
-        let (z, rest) = rest.split_at_mut(k);
-        let (next, t) = rest.split_at_mut(k);
-        table[..k].copy_from_slice(s.m.one());
-        table[k..2 * k].copy_from_slice(s.x);
-        for i in 2..1 << w {
-            let (done, entry) = table.split_at_mut(i * k);
-            if i % 2 == 0 {
-                kernel.ams(&mut entry[..k], &done[i / 2 * k..][..k], s.m, t);
-            } else {
-                kernel.amm(&mut entry[..k], &done[(i - 1) * k..], &done[k..2 * k], s.m, t);
-            }
+    s: Stream<'a, K::Word>,
+    w: usize,
+    bits: usize,
+) -> Window<'a, K::Word> {
+    let k = s.m.k();
+    assert!(s.x.len() == k, "x has {} words; the modulus has {k}", s.x.len());
+    assert!(s.e.len() * 64 >= bits, "the exponent has fewer than {bits} bits");
+    assert!(
+        s.scratch.len() >= scratch_words::<K::Word>(s.m.shape(), bits),
+        "an exponentiation needs more scratch: see scratch_words"
+    );
+    let (table, rest) = s.scratch.split_at_mut(k << w);
+    let (z, rest) = rest.split_at_mut(k);
+    let (next, t) = rest.split_at_mut(k);
+    table[..k].copy_from_slice(s.m.one());
+    table[k..2 * k].copy_from_slice(s.x);
+    for i in 2..1 << w {
+        let (done, entry) = table.split_at_mut(i * k);
+        if i % 2 == 0 {
+            kernel.ams(&mut entry[..k], &done[i / 2 * k..][..k], s.m, t);
+        } else {
+            kernel.amm(&mut entry[..k], &done[(i - 1) * k..], &done[k..2 * k], s.m, t);
         }
-        Self { kernel, e: s.e, m: s.m, table, z, next, x: s.x, t }
     }
-
-    fn square(&mut self) {
-        self.kernel.ams(self.next, self.z, self.m, self.t);
-        core::mem::swap(&mut self.z, &mut self.next);
-    }
-
-    /// x := the base to the power of `len` bits of e from `at` on.
-    fn read(&mut self, at: usize, len: usize) {
-        self.kernel.select(self.x, self.table, bits_at(self.e, at, len));
-    }
-
-    /// z := x: the first window.
-    fn begin(&mut self) {
-        self.z.copy_from_slice(self.x);
-    }
-
-    /// z := z * x.
-    fn multiply(&mut self) {
-        self.kernel.amm(self.next, self.z, self.x, self.m, self.t);
-        core::mem::swap(&mut self.z, &mut self.next);
-    }
-
-    fn finish(self) {
-        self.x.copy_from_slice(self.z);
-    }
+    Window { z, next, entry: s.x, table, index: K::Word::default(), m: s.m, t }
 }
 
 /// Bits at..at+len (len < 64) of each lane's exponent; the position is public.

@@ -35,6 +35,7 @@ mod exp;
 mod kernels;
 mod modulus;
 mod shape;
+mod window;
 mod word;
 
 pub use blocks::Blocks;
@@ -42,4 +43,5 @@ pub use contract::Kernel;
 pub use dispatch::{BlockKernel, LaneKernel, LimbKernel};
 pub use modulus::{Modulus, NotOdd, Pair};
 pub use shape::Shape;
+pub use window::Window;
 pub use word::{Digit, LANES, Row, Scalar, Word};

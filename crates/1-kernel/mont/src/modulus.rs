@@ -179,6 +179,11 @@ impl<W: Zeroize + Copy> Modulus<W> {
     pub(crate) fn k0(&self) -> W {
         self.k0
     }
+
+    /// Where it stands.
+    pub(crate) fn k0_ref(&self) -> &W {
+        &self.k0
+    }
 }
 
 impl<S: Scalar> Modulus<S> {

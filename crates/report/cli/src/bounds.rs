@@ -64,7 +64,7 @@ impl Family {
     pub(crate) fn form(self) -> Form {
         match self {
             Self::Blocks(BlockKernel::Ifma(..)) => Form::Blocks52,
-            Self::Lanes(LaneKernel::Ifma(_)) => Form::Madd52,
+            Self::Lanes(LaneKernel::Ifma(_)) => Form::Karatsuba52,
             Self::Lanes(LaneKernel::Portable) => Form::Mul52,
             Self::Limbs(LimbKernel::Mulx(_)) => Form::Mulx,
             // the model of blocks multiplies limbs too

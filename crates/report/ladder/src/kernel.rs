@@ -37,7 +37,7 @@ pub fn table(records: &[Record]) -> String {
         rows.push(line(shelf, subject, is_first));
     }
     let notes = "amm: a product, ams: a square; K: words of the modulus; mb8: eight lanes in a \
-                 call; bound: of the schoolbook form; share: bound / measured; limit: what binds";
+                 call; bound: of the kernel's form; share: bound / measured; limit: what binds";
     grid(&COLUMNS, rows) + &wrapped(notes)
 }
 

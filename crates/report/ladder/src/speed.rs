@@ -67,8 +67,8 @@ pub fn table(records: &[Record]) -> String {
     }
     if explains(BOUND_CYCLES_PER_OPERATION) {
         text += &wrapped(
-            "share: of the measured cycles that the schoolbook bound of the exponentiations \
-             explains; limit: what binds it",
+            "share: of the measured cycles that the bound of the exponentiations explains; \
+             limit: what binds it",
         );
     }
     text

@@ -6,12 +6,14 @@ use tollgate_cpu::HaveIfma;
 
 use crate::kernels::amm52_blocks_ifma::{amm52_blocks_ifma, window52_blocks_ifma};
 use crate::kernels::amm52_long_blocks_ifma::amm52_long_blocks_ifma;
-use crate::kernels::amm52_mb8_ifma::amm52_mb8_ifma;
-use crate::kernels::ams52_mb8_ifma::ams52_mb8_ifma;
+use crate::kernels::amm52_mb8_ifma::{Product, amm52_mb8_ifma};
+use crate::kernels::ams52_mb8_ifma::{Square, ams52_mb8_ifma};
 use crate::kernels::lanes52_blocks::Constants;
 use crate::kernels::select52_blocks_ifma::select52_blocks_ifma;
-use crate::kernels::select52_mb8_ifma::select52_mb8_ifma;
+use crate::kernels::select52_mb8_ifma::{Read, SPAN, select52_mb8_ifma};
+use crate::kernels::tiles52_ifma::{Factors, Reduction};
 use crate::modulus::Modulus;
+use crate::window::Window;
 use crate::word::Row;
 
 // SOUNDNESS.md#layout-casts
@@ -41,7 +43,7 @@ macro_rules! tiled {
     };
     ($kernel:ident $w:literal $operands:tt) => {
         // SAFETY: the caller's `_proof` shows that avx512f and avx512ifma are present.
-        unsafe { $kernel::<$w> $operands }
+        unsafe { $kernel::<$w, _> $operands }
     };
 }
 
@@ -57,6 +59,19 @@ fn vector(x: Row) -> __m512i {
     vectors(&[x])[0]
 }
 
+/// Built where it stays: a copy of what was just written, in other pieces, stalls.
+#[inline(always)]
+fn reduction<'a>(
+    z: &'a mut [Row],
+    t: &'a mut [Row],
+    m: &'a Modulus<Row>,
+    read: Option<Read<'a>>,
+) -> Reduction<'a> {
+    let k0 = &vectors(core::slice::from_ref(m.k0_ref()))[0];
+    let m = Factors { m: vectors(m.m()), b1: vectors(m.fold()), k0 };
+    Reduction { z: vectors_mut(z), t: vectors_mut(t), m, read }
+}
+
 pub(super) fn amm(
     z: &mut [Row],
     x: &[Row],
@@ -65,15 +80,53 @@ pub(super) fn amm(
     t: &mut [Row],
     _proof: HaveIfma,
 ) {
-    let (z, x, y, t) = (vectors_mut(z), vectors(x), vectors(y), vectors_mut(t));
-    let (n, b1, k0) = (vectors(m.m()), vectors(m.fold()), vector(m.k0()));
-    tiled!(amm52_mb8_ifma, m.shape().tile(), (z, x, y, n, b1, k0, t));
+    let end = reduction(z, t, m, None);
+    let mut streams = [Product { x: vectors(x), y: vectors(y), end }];
+    tiled!(amm52_mb8_ifma, m.shape().tile(), (&mut streams));
 }
 
 pub(super) fn ams(z: &mut [Row], x: &[Row], m: &Modulus<Row>, t: &mut [Row], _proof: HaveIfma) {
-    let (z, x, t) = (vectors_mut(z), vectors(x), vectors_mut(t));
-    let (n, b1, k0) = (vectors(m.m()), vectors(m.fold()), vector(m.k0()));
-    tiled!(ams52_mb8_ifma, m.shape().tile(), (z, x, n, b1, k0, t));
+    let mut streams = [Square { x: vectors(x), end: reduction(z, t, m, None) }];
+    tiled!(ams52_mb8_ifma, m.shape().tile(), (&mut streams));
+}
+
+/// Whether a table of so many entries can be read in parts, one for each square.
+pub(super) fn reads_in_parts(entries: usize, squares: usize) -> bool {
+    (SPAN..=SPAN * squares).contains(&entries)
+}
+
+/// A window in each stream, the table read in parts on the way: see `reads_in_parts`.
+pub(super) fn windows<const S: usize>(
+    squares: usize,
+    streams: &mut [Window<'_, Row>; S],
+    _proof: HaveIfma,
+) {
+    let (k, tile) = (streams[0].z.len(), streams[0].m.shape().tile());
+    let entries = streams[0].table.len() / k;
+    for part in 0..squares {
+        // the last part overlaps the one before: to read an entry twice changes nothing
+        let first = (part * SPAN).min(entries - SPAN);
+        let mut squares = streams.each_mut().map(
+            #[inline(always)]
+            |s| {
+                let read = Read {
+                    entries: vectors(&s.table[first * k..][..SPAN * k]),
+                    z: vectors_mut(s.entry),
+                    index: &vectors(core::slice::from_ref(&s.index))[0],
+                    first: i64::try_from(first).expect("a table has few entries"),
+                };
+                Square { x: vectors(s.z), end: reduction(s.next, s.t, s.m, Some(read)) }
+            },
+        );
+        tiled!(ams52_mb8_ifma, tile, (&mut squares));
+        streams.iter_mut().for_each(Window::turn);
+    }
+    let mut products = streams.each_mut().map(|s| {
+        let end = reduction(s.next, s.t, s.m, None);
+        Product { x: vectors(s.z), y: vectors(s.entry), end }
+    });
+    tiled!(amm52_mb8_ifma, tile, (&mut products));
+    streams.iter_mut().for_each(Window::turn);
 }
 
 /// z := x^{2^squares} * y / R^{2^squares}, x = z if not given.

@@ -1,12 +1,12 @@
 // Almost Montgomery multiply (AMM), z :== x * y / 2^{52K} (mod m), in each of 8 lanes.
-// Inputs x[K], y[K], m[K], b1[K] = 2^-52 mod m, k0; output z[K]; scratch t[2K]. Radix 2^52,
-// digit-major, blocks of W digits.
+// Inputs x[K], y[K], m[K], b1[K] = 2^-52 mod m, k0; output z[K]; scratch t[3.5K]. Radix 2^52,
+// digit-major, blocks of W digits. S streams of these, side by side.
 //
 // Requires  m odd; 64m <= R = 2^{52K}; x*y <= R*m (so x, y < 8m will do); k0 = -1/m mod 2^52; b1 <
 // m.
 //           Digits may be dirty: their low 52 bits count.
 // Ensures   z < 3m (in fact < 2m + x*y/R), z :== x*y/R (mod m). Digits of z dirty but for the last.
-// Counts    4K^2 + 1 vpmadd52.
+// Counts    4K^2 + 1 vpmadd52 a stream; 3.5K^2 + 1 for K = 2W, W = 15 or 20, by Karatsuba.
 // Time      constant: no branch or address depends on x, y, m, b1 or k0.
 // Model     amm52_mb8_portable.
 //! `amm52_mb8_ifma`: product, then fold rows; blocks of W digits in registers.
@@ -14,26 +14,44 @@
 
 use core::arch::x86_64::*;
 
-use super::tiles52_ifma::{V, amm_rows, block, mul_tile, reduce};
+use super::karatsuba52_ifma::{self, Halves};
+use super::tiles52_ifma::{Reduction, V, amm_rows, block, mul_tile, reduce, reduce_one};
+
+/// The operands of one stream, and where the product goes.
+pub(crate) struct Product<'a> {
+    pub(crate) x: &'a [V],
+    pub(crate) y: &'a [V],
+    pub(crate) end: Reduction<'a>,
+}
 
 #[target_feature(enable = "avx512f,avx512ifma")]
-pub(crate) fn amm52_mb8_ifma<const W: usize>(
-    z: &mut [V],
-    x: &[V],
-    y: &[V],
-    m: &[V],
-    b1: &[V],
-    k0: V,
-    t: &mut [V],
-) {
-    let k = z.len();
-    if k == W && W > 15 {
-        return amm_rows::<W>(z, block(x, 0), block(y, 0), block(m, 0), block(b1, 0), k0);
+pub(crate) fn amm52_mb8_ifma<const W: usize, const S: usize>(streams: &mut [Product<'_>; S]) {
+    let k = streams[0].x.len();
+    if k == W {
+        for Product { x, y, end } in streams {
+            if W > 15 {
+                amm_rows::<W>(end.z, block(x, 0), block(y, 0), &end.m);
+            } else {
+                mul_tile::<W, false>(end.t, x, block(y, 0));
+                reduce_one::<W>(end);
+            }
+        }
+        return;
     }
-    mul_tile::<W, false>(t, x, block(y, 0));
-    t[k + W..2 * k].fill(_mm512_setzero_si512());
+    if k == 2 * W && W >= 15 {
+        let y = streams.each_ref().map(|s| s.y);
+        let halves = streams.each_mut().map(|s| Halves { x: s.x, t: &mut *s.end.t });
+        karatsuba52_ifma::product::<W, S>(halves, y);
+        return reduce::<W, S>(streams.each_mut().map(|s| &mut s.end));
+    }
+    for Product { x, y, end } in &mut *streams {
+        mul_tile::<W, false>(end.t, x, block(y, 0));
+        end.t[k + W..2 * k].fill(_mm512_setzero_si512());
+    }
     for j in (W..k).step_by(W) {
-        mul_tile::<W, true>(&mut t[j..], x, block(y, j));
+        for Product { x, y, end } in &mut *streams {
+            mul_tile::<W, true>(&mut end.t[j..], x, block(y, j));
+        }
     }
-    reduce::<W>(z, t, m, b1, k0);
+    reduce::<W, S>(streams.each_mut().map(|s| &mut s.end));
 }

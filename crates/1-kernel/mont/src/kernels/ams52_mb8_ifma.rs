@@ -1,12 +1,13 @@
 // Almost Montgomery square (AMS), z :== x^2 / 2^{52K} (mod m), in each of 8 lanes.
-// Inputs x[K], m[K], b1[K] = 2^-52 mod m, k0; output z[K]; scratch t[2K]. Radix 2^52, digit-major,
-// blocks of W digits.
+// Inputs x[K], m[K], b1[K] = 2^-52 mod m, k0; output z[K]; scratch t[3.5K]. Radix 2^52,
+// digit-major, blocks of W digits. S streams of these, side by side.
 //
 // Requires  m odd; 64m <= R = 2^{52K}; x^2 <= R*m (so x < 8m will do); k0 = -1/m mod 2^52; b1 < m.
 //           Digits may be dirty: their low 52 bits count.
 // Ensures   z < 3m (in fact < 2m + x^2/R), z :== x^2/R (mod m). Digits of z dirty but for the last.
 // Counts    K(K+1) + 2K^2 + 1 vpmadd52: products of different digits once, doubled column by
-// column.
+//           column; all a stream. 3K(K+2)/4 + 2K^2 + 1 for K = 2W, W = 15 or 20, by Karatsuba.
+//           Reading on the way: 7K masked loads.
 // Time      constant: no branch or address depends on x, m, b1 or k0.
 // Model     amm52_mb8_portable, with y = x.
 //! `ams52_mb8_ifma`: cross products of blocks once, squares of blocks, then fold rows.
@@ -14,31 +15,46 @@
 
 use core::arch::x86_64::*;
 
-use super::tiles52_ifma::{V, block, mul_tile, reduce, sq_tile};
+use super::karatsuba52_ifma::{self, Halves};
+use super::tiles52_ifma::{Reduction, V, block, mul_tile, reduce, reduce_one, sq_tile};
+
+/// The operand of one stream, and where the square goes.
+pub(crate) struct Square<'a> {
+    pub(crate) x: &'a [V],
+    pub(crate) end: Reduction<'a>,
+}
 
 #[target_feature(enable = "avx512f,avx512ifma")]
-pub(crate) fn ams52_mb8_ifma<const W: usize>(
-    z: &mut [V],
-    x: &[V],
-    m: &[V],
-    b1: &[V],
-    k0: V,
-    t: &mut [V],
-) {
-    let k = z.len();
+pub(crate) fn ams52_mb8_ifma<const W: usize, const S: usize>(streams: &mut [Square<'_>; S]) {
+    let k = streams[0].x.len();
     if k == W {
-        sq_tile::<W, false>(t, block(x, 0));
-    } else {
-        // Block i times all blocks above it; the columns that no such product reaches are zero.
-        t[..W].fill(_mm512_setzero_si512());
-        mul_tile::<W, false>(&mut t[W..], &x[W..k], block(x, 0));
-        t[k + W..2 * k].fill(_mm512_setzero_si512());
-        for i in (W..k - W).step_by(W) {
-            mul_tile::<W, true>(&mut t[2 * i + W..], &x[i + W..k], block(x, i));
+        // one stream after the other: while one is reduced, the next one's square begins
+        for Square { x, end } in streams {
+            sq_tile::<W, false>(end.t, block(x, 0));
+            reduce_one::<W>(end);
         }
-        for i in (0..k).step_by(W) {
-            sq_tile::<W, true>(&mut t[2 * i..], block(x, i));
+        return;
+    }
+    if k == 2 * W && W >= 15 {
+        let halves = streams.each_mut().map(|s| Halves { x: s.x, t: &mut *s.end.t });
+        karatsuba52_ifma::square::<W, S>(halves);
+        return reduce::<W, S>(streams.each_mut().map(|s| &mut s.end));
+    }
+    // Block i times all blocks above it; the columns that no such product reaches are zero.
+    for Square { x, end } in &mut *streams {
+        end.t[..W].fill(_mm512_setzero_si512());
+        mul_tile::<W, false>(&mut end.t[W..], &x[W..k], block(x, 0));
+        end.t[k + W..2 * k].fill(_mm512_setzero_si512());
+    }
+    for i in (W..k - W).step_by(W) {
+        for Square { x, end } in &mut *streams {
+            mul_tile::<W, true>(&mut end.t[2 * i + W..], &x[i + W..k], block(x, i));
         }
     }
-    reduce::<W>(z, t, m, b1, k0);
+    for i in (0..k).step_by(W) {
+        for Square { x, end } in &mut *streams {
+            sq_tile::<W, true>(&mut end.t[2 * i..], block(x, i));
+        }
+    }
+    reduce::<W, S>(streams.each_mut().map(|s| &mut s.end));
 }

@@ -20,6 +20,8 @@ pub(crate) mod ams64_mulx;
 #[cfg(target_arch = "x86_64")]
 mod chains64_mulx;
 #[cfg(target_arch = "x86_64")]
+mod karatsuba52_ifma;
+#[cfg(target_arch = "x86_64")]
 pub(crate) mod lanes52_blocks;
 #[cfg(target_arch = "x86_64")]
 pub(crate) mod select52_blocks_ifma;
@@ -28,7 +30,7 @@ pub(crate) mod select52_mb8_ifma;
 #[cfg(target_arch = "x86_64")]
 pub(crate) mod select64_sse2;
 #[cfg(target_arch = "x86_64")]
-mod tiles52_ifma;
+pub(crate) mod tiles52_ifma;
 #[cfg(target_arch = "x86_64")]
 mod tiles64_mulx;
 #[cfg(target_arch = "x86_64")]

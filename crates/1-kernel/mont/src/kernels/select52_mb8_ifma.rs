@@ -1,6 +1,9 @@
 // Constant-time table select, z := table[index], in each of 8 lanes.
 // Inputs table[E][K], index; output z[K]. Zero where index >= E.
 //
+// In parts: `Read` is seven entries of a table. Parts that together have every entry, each with an
+// index < E, leave z = table[index], whatever was in z: one entry of them matches.
+//
 // Counts    per entry and digit one masked load; per entry one compare for each `SPAN` entries.
 // Time      constant: every entry is read; no branch or address depends on the index or the table.
 // Model     select_portable.
@@ -12,7 +15,58 @@ use core::arch::x86_64::*;
 use super::tiles52_ifma::V;
 
 /// Entries whose masks stay in the mask registers k1..k7 while the digits go by.
-const SPAN: usize = 7;
+pub(crate) const SPAN: usize = 7;
+
+/// A part of a select: z := entry e where index = first + e, z elsewhere.
+pub(crate) struct Read<'a> {
+    /// `SPAN` entries of K digits.
+    pub(crate) entries: &'a [V],
+    /// K digits.
+    pub(crate) z: &'a mut [V],
+    pub(crate) index: &'a V,
+    pub(crate) first: i64,
+}
+
+impl Read<'_> {
+    /// Where each entry is the one. A compare takes the place of a multiplication: once for all
+    /// digits.
+    #[inline]
+    #[target_feature(enable = "avx512f")]
+    pub(super) fn masks(&self) -> [__mmask8; SPAN] {
+        let (mut masks, mut number) = ([0; SPAN], _mm512_set1_epi64(self.first));
+        for mask in &mut masks {
+            *mask = _mm512_cmpeq_epi64_mask(*self.index, number);
+            number = _mm512_add_epi64(number, _mm512_set1_epi64(1));
+        }
+        masks
+    }
+
+    /// Block c of each entry, and of z: where blocks have one length, rows need no checks.
+    #[inline]
+    pub(super) fn blocks<const W: usize>(&mut self, c: usize) -> (Blocks<'_, W>, &mut [V; W]) {
+        let z = self.z.as_chunks_mut::<W>().0;
+        let (entries, stride) = (self.entries.as_chunks::<W>().0, z.len());
+        (core::array::from_fn(|e| &entries[e * stride + c]), &mut z[c])
+    }
+}
+
+/// Digits of each entry of a part.
+pub(super) type Blocks<'a, const W: usize> = [&'a [V; W]; SPAN];
+
+/// Digit i of the entry whose mask is set, else z.
+#[inline]
+#[target_feature(enable = "avx512f")]
+pub(super) fn digit<const W: usize>(
+    mut z: V,
+    masks: &[__mmask8; SPAN],
+    entries: &Blocks<'_, W>,
+    i: usize,
+) -> V {
+    for (mask, entry) in masks.iter().zip(entries) {
+        z = _mm512_mask_mov_epi64(z, *mask, entry[i]);
+    }
+    z
+}
 
 #[inline(never)]
 #[target_feature(enable = "avx512f")]

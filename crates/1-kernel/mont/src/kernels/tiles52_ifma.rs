@@ -7,7 +7,13 @@
 //   reduce     z[0..K] :== t[0..2K] / B^K (mod m): tiles; in one window where K = W
 //   amm_rows   product row and fold row in turn, in one window
 //
-// Columns are unsigned sums of half products, not carried; a column is below 2^63 (see `shape`).
+// Streams. S independent products (S sets of eight moduli) go tile by tile, not one after the
+// other: the core begins a tile of one stream where the last one of the other still waits.
+//
+// Reading. Fold rows leave load slots free, so a square may read a part of a table on its way, a
+// digit of seven entries per row (`select52_mb8_ifma`).
+//
+// Columns are sums of half products, not carried, and signed; a column is below 2^63 (see `shape`).
 //
 // Fold. Where a textbook row adds q * m so that a digit cancels, a fold row takes the digit away
 // and puts it back one column higher:  t_i * B^i :== t_i * b1 * B^{i+1} (mod m), b1 = B^-1 mod m.
@@ -23,9 +29,28 @@
 
 use core::arch::x86_64::*;
 
+use super::select52_mb8_ifma::{Read, digit};
 use super::unroll::un;
 
 pub(super) type V = __m512i;
+
+/// What is known of a modulus: m, b1 = B^-1 mod m, k0 = -1/m mod B.
+#[derive(Clone, Copy)]
+pub(crate) struct Factors<'a> {
+    pub(crate) m: &'a [V],
+    pub(crate) b1: &'a [V],
+    pub(crate) k0: &'a V,
+}
+
+/// A reduction of one stream: z[0..K] :== t[0..2K] / B^K (mod m). Never moved: copies of what was
+/// just written stall.
+pub(crate) struct Reduction<'a> {
+    pub(crate) z: &'a mut [V],
+    pub(crate) t: &'a mut [V],
+    pub(crate) m: Factors<'a>,
+    /// What of a table is read on the way.
+    pub(crate) read: Option<Read<'a>>,
+}
 
 /// The low half of x * y, added to c.
 #[inline]
@@ -47,23 +72,27 @@ pub(super) fn add(x: V, y: V) -> V {
     _mm512_add_epi64(x, y)
 }
 
-/// What a column carries into the next.
+/// What a column carries into the next; arithmetic, since columns of Karatsuba may be negative.
 #[inline]
 #[target_feature(enable = "avx512f")]
-fn carry(x: V) -> V {
-    _mm512_srli_epi64::<52>(x)
+pub(super) fn carry(x: V) -> V {
+    _mm512_srai_epi64::<52>(x)
 }
 
 /// Keeps the loads through `p` inside a row: LLVM would hoist all of them out of the row loop, and
 /// spill 20. With 15 or fewer there are registers to hoist into.
 #[inline(always)]
-fn pin<const W: usize>(p: &[V; W]) -> &[V; W] {
+pub(super) fn pin<const W: usize>(p: &[V; W]) -> &[V; W] {
     if W > 15 { core::hint::black_box(p) } else { p }
 }
 
 /// The block of W words that starts at `at`.
 pub(super) fn block<const W: usize>(x: &[V], at: usize) -> &[V; W] {
     x[at..].first_chunk().expect("a whole block")
+}
+
+fn block_mut<const W: usize>(x: &mut [V]) -> &mut [V; W] {
+    x.first_chunk_mut().expect("a whole block")
 }
 
 /// t[0..R+W] := (t if ACC) + a * b, R = `a.len()`.
@@ -145,91 +174,165 @@ macro_rules! last_row {
     }};
 }
 
-/// `rows` fold rows against the lowest W digits of b1: t[0..rows] become the folded digits (dirty),
-/// t[rows..rows+W+1] the columns that remain. Higher blocks of b1 are then products with
+/// Fold rows on t; `$also` goes with each.
+macro_rules! fold_rows {
+    ($W:ident, $t:ident, $rows:ident, $b1:ident, |$i:ident| $also:block) => {{
+        let rows = $rows.min($W);
+        let t = &mut $t[..rows + $W + 1];
+        let mut w = [_mm512_setzero_si512(); 21];
+        un!(J < $W { w[J] = t[J]; });
+        w[$W] = t[$W];
+        for $i in 0..rows {
+            t[$i] = w[0];
+            fold_row!(w, $W, $b1, t[$i + $W + 1]);
+            $also
+        }
+        let rest = &mut t[rows..];
+        un!(J < $W { rest[J] = w[J]; });
+        rest[$W] = w[$W];
+    }};
+}
+
+/// A whole reduction in one window; `$also` goes with each row.
+macro_rules! window_rows {
+    ($W:ident, $z:ident, $t:ident, $m:ident, |$i:ident| $also:block) => {{
+        let (z, t, b1) = (&mut $z[..$W], &$t[..2 * $W], block::<$W>($m.b1, 0));
+        let mut w = [_mm512_setzero_si512(); 21];
+        un!(J < $W { w[J] = t[J]; });
+        w[$W] = t[$W];
+        // Behind a black box the loop stays rolled. Unrolled, LLVM orders it by columns, each of
+        // them a chain of 2W dependent multiplications.
+        for $i in 0..core::hint::black_box($W - 1).min($W - 1) {
+            fold_row!(w, $W, b1, t[$i + $W + 1]);
+            $also
+        }
+        let $i = $W - 1;
+        $also
+        last_row!(w, $W, z, block::<$W>($m.m, 0), *$m.k0);
+    }};
+}
+
+/// `rows` <= W fold rows against the lowest W digits of b1: t[0..rows] become the folded digits
+/// (dirty), t[rows..rows+W+1] the columns that remain. Higher blocks of b1 are then products with
 /// t[0..rows].
 #[inline(never)]
 #[target_feature(enable = "avx512f,avx512ifma")]
-pub(super) fn fold_tile<const W: usize>(t: &mut [V], rows: usize, b1: &[V; W]) {
+fn fold_tile<const W: usize>(t: &mut [V], rows: usize, b1: &[V; W]) {
     const { assert!(W <= 20, "the window would not fit in the registers") };
-    let t = &mut t[..rows + W + 1];
-    let mut w = [_mm512_setzero_si512(); 21];
-    un!(J < W { w[J] = t[J]; });
-    w[W] = t[W];
-    for i in 0..rows {
-        t[i] = w[0];
-        fold_row!(w, W, b1, t[i + W + 1]);
-    }
-    let rest = &mut t[rows..];
-    un!(J < W { rest[J] = w[J]; });
-    rest[W] = w[W];
+    fold_rows!(W, t, rows, b1, |_i| {});
 }
 
-/// z[0..K] := (t + q * m) / B with q = t[0] * k0 mod B, for t of K + 1 columns; z dirty but for its
-/// last digit.
+/// The same, and block c of the entries is read, a digit in a row: `rows` >= W - 1; where they are
+/// fewer, the last digit comes after them.
 #[inline(never)]
 #[target_feature(enable = "avx512f,avx512ifma")]
-fn finish(z: &mut [V], t: &[V], m: &[V], k0: V) {
-    let k = z.len();
-    let (t, m) = (&t[..=k], &m[..k]);
-    let q = lo(_mm512_setzero_si512(), t[0], k0);
-    let mut c = carry(lo(t[0], q, m[0]));
-    for j in 0..k - 1 {
-        let v = add(lo(hi(t[j + 1], q, m[j]), q, m[j + 1]), c);
-        z[j] = v;
-        c = carry(v);
+fn fold_tile_reading<const W: usize>(
+    t: &mut [V],
+    rows: usize,
+    b1: &[V; W],
+    read: &mut Read<'_>,
+    c: usize,
+) {
+    const { assert!(W <= 20, "the window would not fit in the registers") };
+    let masks = read.masks();
+    let (entries, z) = read.blocks::<W>(c);
+    fold_rows!(W, t, rows, b1, |i| { z[i] = digit(z[i], &masks, &entries, i) });
+    if rows < W {
+        z[W - 1] = digit(z[W - 1], &masks, &entries, W - 1);
     }
-    z[k - 1] = add(hi(t[k], q, m[k - 1]), c);
 }
 
-/// z :== t / B^K (mod m), z < t / B^K + 2m, for t of 2K columns, K a multiple of W.
-#[inline]
+/// z[0..K] := (t + q * m) / B with q = t[0] * k0 mod B, for t of K + 1 columns, in each stream; z
+/// dirty but for its last digit. Carries ripple in all streams side by side: one chain of them
+/// takes longer than the row itself.
+#[inline(never)]
 #[target_feature(enable = "avx512f,avx512ifma")]
-pub(super) fn reduce<const W: usize>(z: &mut [V], t: &mut [V], m: &[V], b1: &[V], k0: V) {
-    let k = z.len();
-    if k == W {
-        return reduce_window::<W>(z, t, block(m, 0), block(b1, 0), k0);
+fn finish<const S: usize>(streams: [&mut Reduction<'_>; S]) {
+    let k = streams[0].z.len();
+    let mut q = [_mm512_setzero_si512(); S];
+    let mut c = q;
+    for (s, Reduction { t, m, .. }) in streams.iter().enumerate() {
+        q[s] = lo(q[s], t[k - 1], *m.k0);
+        c[s] = carry(lo(t[k - 1], q[s], m.m[0]));
     }
-    for i in (0..k).step_by(W) {
-        let rows = if i + W < k { W } else { W - 1 };
-        fold_tile::<W>(&mut t[i..], rows, block(b1, 0));
-        let (q, above) = t[i..].split_at_mut(W + 1);
-        for j in (W..k).step_by(W) {
-            mul_tile::<W, true>(&mut above[j - W..], &q[..rows], block(b1, j));
+    let mut streams = streams.map(|s| (&mut s.z[..k], &s.t[k - 1..2 * k], &s.m.m[..k]));
+    for j in 0..k - 1 {
+        for (s, (z, t, m)) in streams.iter_mut().enumerate() {
+            let v = add(lo(hi(t[j + 1], q[s], m[j]), q[s], m[j + 1]), c[s]);
+            z[j] = v;
+            c[s] = carry(v);
         }
     }
-    finish(z, &t[k - 1..], m, k0);
+    for (s, (z, t, m)) in streams.iter_mut().enumerate() {
+        z[k - 1] = add(hi(t[k], q[s], m[k - 1]), c[s]);
+    }
+}
+
+/// z :== t / B^K (mod m), z < t / B^K + 2m, for t of 2K columns, K = W.
+#[inline]
+#[target_feature(enable = "avx512f,avx512ifma")]
+pub(super) fn reduce_one<const W: usize>(s: &mut Reduction<'_>) {
+    match &mut s.read {
+        Some(read) => reduce_window_reading::<W>(s.z, s.t, &s.m, read),
+        None => reduce_window::<W>(s.z, s.t, &s.m),
+    }
+}
+
+/// The same in each stream, K a multiple of W.
+#[inline]
+#[target_feature(enable = "avx512f,avx512ifma")]
+pub(super) fn reduce<const W: usize, const S: usize>(mut streams: [&mut Reduction<'_>; S]) {
+    let k = streams[0].z.len();
+    for i in (0..k).step_by(W) {
+        let rows = if i + W < k { W } else { W - 1 };
+        for s in &mut streams {
+            let (t, b1) = (&mut s.t[i..], block(s.m.b1, 0));
+            match &mut s.read {
+                Some(read) => fold_tile_reading::<W>(t, rows, b1, read, i / W),
+                None => fold_tile::<W>(t, rows, b1),
+            }
+        }
+        for j in (W..k).step_by(W) {
+            for s in &mut streams {
+                let (q, above) = s.t[i..].split_at_mut(W + 1);
+                mul_tile::<W, true>(&mut above[j - W..], &q[..rows], block(s.m.b1, j));
+            }
+        }
+    }
+    finish(streams);
 }
 
 /// `reduce` for K = W: nothing leaves the window before the result does.
 #[inline(never)]
 #[target_feature(enable = "avx512f,avx512ifma")]
-fn reduce_window<const W: usize>(z: &mut [V], t: &[V], m: &[V; W], b1: &[V; W], k0: V) {
+fn reduce_window<const W: usize>(z: &mut [V], t: &[V], m: &Factors<'_>) {
     const { assert!(W <= 20, "the window would not fit in the registers") };
-    let (z, t) = (&mut z[..W], &t[..2 * W]);
-    let mut w = [_mm512_setzero_si512(); 21];
-    un!(J < W { w[J] = t[J]; });
-    w[W] = t[W];
-    for i in 0..W - 1 {
-        fold_row!(w, W, b1, t[i + W + 1]);
-    }
-    last_row!(w, W, z, m, k0);
+    window_rows!(W, z, t, m, |_i| {});
+}
+
+/// The same, and the entries are read, a digit in a row.
+#[inline(never)]
+#[target_feature(enable = "avx512f,avx512ifma")]
+fn reduce_window_reading<const W: usize>(
+    z: &mut [V],
+    t: &[V],
+    m: &Factors<'_>,
+    read: &mut Read<'_>,
+) {
+    const { assert!(W <= 20, "the window would not fit in the registers") };
+    let masks = read.masks();
+    let entries = read.entries.as_chunks::<W>().0.first_chunk().expect("a part of seven entries");
+    let (entries, out) = (entries.each_ref(), block_mut::<W>(read.z));
+    window_rows!(W, z, t, m, |i| { out[i] = digit(out[i], &masks, &entries, i) });
 }
 
 /// z :== x * y / B^W (mod m), z < x*y / B^W + 2m: product row and fold row in turn on one window.
 /// Better than two tiles where the digits of y do not fit in registers beside the window.
 #[inline(never)]
 #[target_feature(enable = "avx512f,avx512ifma")]
-pub(super) fn amm_rows<const W: usize>(
-    z: &mut [V],
-    x: &[V; W],
-    y: &[V; W],
-    m: &[V; W],
-    b1: &[V; W],
-    k0: V,
-) {
+pub(super) fn amm_rows<const W: usize>(z: &mut [V], x: &[V; W], y: &[V; W], m: &Factors<'_>) {
     const { assert!(W <= 20, "the window would not fit in the registers") };
-    let z = &mut z[..W];
+    let (z, b1) = (&mut z[..W], block::<W>(m.b1, 0));
     let mut w = [_mm512_setzero_si512(); 21];
     for i in 0..W {
         let (a, y) = (x[i], pin(y));
@@ -240,5 +343,5 @@ pub(super) fn amm_rows<const W: usize>(
             fold_row!(w, W, b1, _mm512_setzero_si512());
         }
     }
-    last_row!(w, W, z, m, k0);
+    last_row!(w, W, z, block::<W>(m.m, 0), *m.k0);
 }

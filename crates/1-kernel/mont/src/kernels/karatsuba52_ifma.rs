@@ -1,0 +1,162 @@
+// Products and squares of 2W digits by one level of Karatsuba, radix B = 2^52, eight numbers in
+// each vector, S streams side by side; H = B^W, a = a0 + a1 H.
+//
+//   square   t[0..4W] := x^2      = a0^2 + (a0^2 + a1^2 - (a0 - a1)^2) H + a1^2 H^2
+//   product  t[0..4W] := x * y    = a0 b0 + (a0 b0 + a1 b1 - (a0 - a1)(b0 - b1)) H + a1 b1 H^2
+//
+// Requires  digits of x and y may be dirty; t has 7W words, of which the last 3W are scratch.
+// Ensures   the value of t is exact; columns are signed, between -2^62 and 2^62.
+// Counts    square 3W(W+1), product 6W^2 vpmadd52 a stream.
+// Time      constant: no branch or address depends on x or y.
+//
+// Differences. d := (a0 - a1) mod H in clean digits, and the lanes s where it is negative:
+// a0 - a1 = d - s H. So (a0 - a1)(b0 - b1) = d e - (s e + u d) H + s u H^2, with e and u of b:
+// signs are masked sums of W digits, not a digit more.
+//
+// Columns. A column of a product of W <= 20 digits is below 2W * 2^52 < 2^58; the middle one is a
+// sum of two, less a third, and of one clean digit or two.
+//! `karatsuba52_ifma`: three products of half the digits in place of four.
+#![forbid(unsafe_code)]
+
+use core::arch::x86_64::*;
+
+use super::tiles52_ifma::{V, add, block, carry, hi, lo, mul_tile, pin, sq_tile};
+use super::unroll::un;
+
+/// One operand of a product or square, and its scratch: see above.
+pub(super) struct Halves<'a> {
+    pub(super) x: &'a [V],
+    pub(super) t: &'a mut [V],
+}
+
+#[inline]
+#[target_feature(enable = "avx512f")]
+fn sub(x: V, y: V) -> V {
+    _mm512_sub_epi64(x, y)
+}
+
+#[inline]
+#[target_feature(enable = "avx512f")]
+fn clean(x: V) -> V {
+    _mm512_and_si512(x, _mm512_set1_epi64((1 << 52) - 1))
+}
+
+/// d := (x0 - x1) mod H in each stream, clean; the lanes where x0 < x1. Borrows ripple side by
+/// side.
+#[inline(never)]
+#[target_feature(enable = "avx512f,avx512ifma")]
+fn differences<const W: usize, const S: usize>(x: [&[V]; S], d: [&mut [V]; S]) -> [__mmask8; S] {
+    let (x0, x1) = (x.map(|x| block::<W>(x, 0)), x.map(|x| block::<W>(x, W)));
+    let d = d.map(|d| &mut d[..W]);
+    let mut c = [_mm512_setzero_si512(); S];
+    for j in 0..W {
+        for s in 0..S {
+            let v = add(sub(clean(x0[s][j]), clean(x1[s][j])), c[s]);
+            d[s][j] = clean(v);
+            c[s] = carry(v);
+        }
+    }
+    c.map(|c| _mm512_cmplt_epi64_mask(c, _mm512_setzero_si512()))
+}
+
+/// t[0..4W] := x^2 in each stream.
+#[inline]
+#[target_feature(enable = "avx512f,avx512ifma")]
+pub(super) fn square<const W: usize, const S: usize>(mut streams: [Halves<'_>; S]) {
+    let x = streams.each_ref().map(|s| s.x);
+    let negative = differences::<W, S>(x, streams.each_mut().map(|s| &mut s.t[4 * W..]));
+    for i in 0..2 {
+        for Halves { x, t } in &mut streams {
+            sq_tile::<W, false>(&mut t[2 * i * W..], block(x, i * W));
+        }
+    }
+    for (s, Halves { t, .. }) in streams.iter_mut().enumerate() {
+        let (t, d) = t.split_at_mut(4 * W);
+        square_combine::<W>(t, block(d, 0), negative[s]);
+    }
+}
+
+/// t = a0^2 | a1^2 becomes a^2: the third square, each column combined as it closes.
+#[inline(never)]
+#[target_feature(enable = "avx512f,avx512ifma")]
+fn square_combine<const W: usize>(t: &mut [V], d: &[V; W], negative: __mmask8) {
+    const { assert!(W <= 20, "the window would not fit in the registers") };
+    let t = &mut t[..4 * W];
+    let mut w = [_mm512_setzero_si512(); 40];
+    let mut outer = [_mm512_setzero_si512(); W]; // columns of a0^2 and a1^2 that t gives up
+    macro_rules! column {
+        ($c:expr, $z:expr) => {
+            let c = $c;
+            if c < W {
+                outer[c] = add(t[W + c], t[2 * W + c]);
+                t[W + c] = add(outer[c], sub(t[c], $z));
+            } else {
+                let v = add(outer[c - W], sub(t[2 * W + c], $z));
+                // 2 s d H, s = 0 or 1
+                t[W + c] = _mm512_mask_add_epi64(v, negative, v, add(d[c - W], d[c - W]));
+            }
+        };
+    }
+    un!(I < W {
+        let x = d[I];
+        un!(1 <= J < W {
+            if J > I {
+                w[I + J] = lo(w[I + J], x, d[J]);
+                w[I + J + 1] = hi(w[I + J + 1], x, d[J]);
+            }
+        });
+        let (even, odd) = (w[2 * I], w[2 * I + 1]);
+        column!(2 * I, lo(add(even, even), x, x));
+        column!(2 * I + 1, hi(add(odd, odd), x, x));
+    });
+    t[3 * W] = _mm512_mask_sub_epi64(t[3 * W], negative, t[3 * W], _mm512_set1_epi64(1));
+}
+
+/// t[0..4W] := x * y in each stream.
+#[inline]
+#[target_feature(enable = "avx512f,avx512ifma")]
+pub(super) fn product<const W: usize, const S: usize>(mut streams: [Halves<'_>; S], y: [&[V]; S]) {
+    let x = streams.each_ref().map(|s| s.x);
+    let negative_x = differences::<W, S>(x, streams.each_mut().map(|s| &mut s.t[4 * W..]));
+    let negative_y = differences::<W, S>(y, streams.each_mut().map(|s| &mut s.t[5 * W..]));
+    for i in 0..2 {
+        for (Halves { x, t }, y) in streams.iter_mut().zip(y) {
+            mul_tile::<W, false>(&mut t[2 * i * W..], &x[i * W..][..W], block(y, i * W));
+        }
+    }
+    for (s, Halves { t, .. }) in streams.iter_mut().enumerate() {
+        let (t, scratch) = t.split_at_mut(4 * W);
+        let (d, outer) = scratch.split_at_mut(2 * W);
+        let (d, e) = (block(d, 0), block(d, W));
+        product_combine::<W>(t, outer, (d, negative_x[s]), (e, negative_y[s]));
+    }
+}
+
+/// t = a0 b0 | a1 b1 becomes a * b: the third product, each column combined as it closes.
+#[inline(never)]
+#[target_feature(enable = "avx512f,avx512ifma")]
+fn product_combine<const W: usize>(
+    t: &mut [V],
+    outer: &mut [V],
+    (d, negative_d): (&[V; W], __mmask8),
+    (e, negative_e): (&[V; W], __mmask8),
+) {
+    const { assert!(W <= 20, "the window would not fit in the registers") };
+    let (t, outer) = (&mut t[..4 * W], &mut outer[..W]);
+    let mut w = [_mm512_setzero_si512(); W];
+    for i in 0..W {
+        let (x, e) = (d[i], pin(e));
+        let z = lo(w[0], x, e[0]);
+        un!(1 <= J < W { w[J - 1] = hi(lo(w[J], x, e[J]), x, e[J - 1]); });
+        w[W - 1] = hi(_mm512_setzero_si512(), x, e[W - 1]);
+        outer[i] = add(t[W + i], t[2 * W + i]);
+        t[W + i] = add(outer[i], sub(t[i], z));
+    }
+    un!(J < W {
+        let v = add(outer[J], sub(t[3 * W + J], w[J]));
+        let v = _mm512_mask_add_epi64(v, negative_d, v, e[J]);
+        t[2 * W + J] = _mm512_mask_add_epi64(v, negative_e, v, d[J]);
+    });
+    let both = negative_d & negative_e;
+    t[3 * W] = _mm512_mask_sub_epi64(t[3 * W], both, t[3 * W], _mm512_set1_epi64(1));
+}
