@@ -37,7 +37,7 @@ mod modulus;
 mod shape;
 mod word;
 
-pub use blocks::Blocks;
+pub use blocks::{Blocks, exp::Power};
 pub use contract::Kernel;
 pub use dispatch::{BlockKernel, LaneKernel, LimbKernel};
 pub use modulus::{Modulus, NotOdd, Pair};
