@@ -10,11 +10,12 @@
 //! The spare bit takes the carries of a product, so that they cross a lane at most once. Two
 //! numbers side by side are the primes of a key: one instruction does the work of both.
 
+pub(crate) mod exp;
+
 use zeroize::Zeroize;
 
 use crate::carry;
 use crate::contract::Kernel;
-use crate::exp::{self, Stream};
 use crate::modulus::Modulus;
 use crate::shape::Shape;
 use crate::word::{DIGIT, Digit, LANES, Row, Scalar, Word, bits_at};
@@ -116,7 +117,11 @@ impl Blocks {
 
     /// z := x + y in each number, for sums below R; the last digit of a block may use its spare
     /// bit.
-    pub(crate) fn add(self, z: &mut [Row], x: &[Row], y: &[Row]) {
+    ///
+    /// # Panics
+    ///
+    /// If z has not K rows.
+    pub fn add(self, z: &mut [Row], x: &[Row], y: &[Row]) {
         let last = self.k - 1;
         let clean = |x: Row| x.zip(x, |x, _| x & DIGIT);
         for ((z, x), y) in z.iter_mut().zip(x).zip(y) {
@@ -155,6 +160,30 @@ impl Blocks {
         x[..limbs.len()].zeroize();
     }
 
+    /// Writes a number below R into the lanes of each number.
+    ///
+    /// # Panics
+    ///
+    /// If there are fewer than K rows.
+    pub fn pack_all(self, rows: &mut [Row], limbs: &[u64]) {
+        (0..self.numbers()).for_each(|number| self.pack(rows, number, limbs));
+    }
+
+    /// Whether products of sums of two results, below (14m)^2, still give one below 7m.
+    pub fn takes_sums(self) -> bool {
+        self.r_bits() - self.bits_max >= 8
+    }
+
+    /// z := x mod m, K limbs, for the x < 8m in the lanes of `number`.
+    ///
+    /// # Panics
+    ///
+    /// If z has not as many limbs as m, or m belongs to another layout.
+    pub fn reduce(self, z: &mut [u64], x: &[Row], number: usize, m: &Modulus<u64>) {
+        assert!(z.len() == m.k() && Self::of_limbs(m.shape()) == Some(self), "m has another size");
+        canonical(z, x, number, self, m);
+    }
+
     /// Reads the lanes of `number` into `limbs`, cut to their length. Digits may be dirty.
     ///
     /// # Panics
@@ -180,120 +209,6 @@ impl Blocks {
             (*limb, sum) = (low(sum), sum >> 64);
         }
     }
-}
-
-/// One of the exponentiations that run together.
-pub(crate) struct Number<'a> {
-    /// Its exponent.
-    pub(crate) e: &'a [u64],
-    /// Its modulus, in limbs.
-    pub(crate) m: &'a Modulus<u64>,
-    /// Where x^e mod m goes, K limbs.
-    pub(crate) z: &'a mut [u64],
-}
-
-/// Rows of scratch for [`exp`] with S sets of one or two moduli.
-pub(crate) fn exp_rows(blocks: Blocks, bits: usize, sets: usize) -> usize {
-    sets * (2 * blocks.k
-        + bits.div_ceil(64)
-        + exp::scratch_words::<Row>(Shape::blocks(blocks), bits))
-}
-
-/// z := x^e mod m for each number, x < R^2 (R of the limbs), in S sets of lane blocks; `numbers`
-/// stand in the order of the sets.
-pub(crate) fn exp<K: Kernel<Word = Row>, const S: usize>(
-    kernel: K,
-    sets: [&Modulus<Row>; S],
-    bits: usize,
-    x: &[u64],
-    numbers: &mut [Number<'_>],
-    t: &mut [Row],
-) {
-    let blocks = Blocks::of_shape(sets[0].shape());
-    let (k, part) = (blocks.k, exp_rows(blocks, bits, 1));
-    let mut parts = t.chunks_exact_mut(part);
-    let mut i = 0;
-    let streams = sets.map(|m| {
-        let (z, rest) = parts.next().expect("scratch for each set").split_at_mut(k);
-        let (e, scratch) = rest.split_at_mut(bits.div_ceil(64));
-        enter(kernel, z, x, m, blocks, scratch);
-        for number in 0..blocks.numbers() {
-            let exponent = numbers.get(i).map_or(&[][..], |n| n.e);
-            for (j, row) in e.iter_mut().enumerate() {
-                let word = exponent.get(j).copied().unwrap_or(0);
-                row.0[number * blocks.lanes..][..blocks.lanes].fill(word);
-            }
-            i += 1;
-        }
-        Stream { x: z, e, m, scratch }
-    });
-    exp::exp(kernel, bits, streams);
-    for (i, number) in numbers.iter_mut().enumerate() {
-        let (set, place) = (i / blocks.numbers(), i % blocks.numbers());
-        let (z, rest) = t[set * part..][..part].split_at_mut(k);
-        let (a, rest) = rest.split_at_mut(k);
-        if place == 0 {
-            kernel.amm(a, z, sets[set].unit(), sets[set], rest);
-        }
-        canonical(number.z, a, place, blocks, number.m);
-    }
-}
-
-/// z := x in Montgomery form mod each m of a set, an operand.
-fn enter<K: Kernel<Word = Row>>(
-    kernel: K,
-    z: &mut [Row],
-    x: &[u64],
-    m: &Modulus<Row>,
-    blocks: Blocks,
-    t: &mut [Row],
-) {
-    let (a, t) = t.split_at_mut(blocks.k);
-    let (b, t) = t.split_at_mut(blocks.k);
-    let (lower, upper) = x.split_at(x.len().min(blocks.bits_max / 64));
-    let place = |z: &mut [Row], x: &[u64]| (0..blocks.numbers()).for_each(|i| blocks.pack(z, i, x));
-    place(z, upper);
-    kernel.amm(a, z, m.upper(), m, t);
-    place(z, lower);
-    kernel.amm(b, z, m.rr(), m, t);
-    blocks.add(z, a, b); // below 14m
-    kernel.amm(a, z, m.one(), m, t);
-    z.copy_from_slice(a);
-}
-
-/// z := x^e mod m for a public odd e; `set` is m in lane blocks.
-pub(crate) fn exp_vartime<K: Kernel<Word = Row>>(
-    kernel: K,
-    set: &Modulus<Row>,
-    m: &Modulus<u64>,
-    x: &[u64],
-    e: &[u64],
-    z: &mut [u64],
-    t: &mut [Row],
-) {
-    let blocks = Blocks::of_shape(set.shape());
-    let bit = |i: usize| e[i / 64] >> (i % 64) & 1 == 1;
-    assert!(bit(0), "a public exponent is odd");
-    let top = (0..e.len() * 64).rev().find(|&i| bit(i)).unwrap_or(0);
-    let (base, t) = t.split_at_mut(blocks.k);
-    let (power, t) = t.split_at_mut(blocks.k);
-    let (next, t) = t.split_at_mut(blocks.k);
-    (0..blocks.numbers()).for_each(|i| blocks.pack(power, i, x));
-    kernel.amm(base, power, set.rr(), set, t);
-    power.copy_from_slice(if top == 0 { set.one() } else { base });
-    let (mut power, mut next) = (power, next);
-    for i in (0..top).rev() {
-        kernel.ams(next, power, set, t);
-        (power, next) = (next, power);
-        if i > 0 && bit(i) {
-            kernel.amm(next, power, base, set, t);
-            (power, next) = (next, power);
-        }
-    }
-    // the last product takes the plain x, and so leaves the Montgomery form
-    (0..blocks.numbers()).for_each(|i| blocks.pack(base, i, x));
-    kernel.amm(next, power, base, set, t);
-    canonical(z, next, 0, blocks, m);
 }
 
 /// z := x * y * 2^{-64 K} mod m, K limbs each: the product of the limb kernels, below m. `set` is m

@@ -7,7 +7,7 @@ mod ifma;
 
 use tollgate_cpu::{HaveAdxBmi2, HaveIfma};
 
-use crate::blocks::{self, Blocks, Number};
+use crate::blocks::{self, Blocks};
 use crate::contract::Kernel;
 use crate::exp;
 use crate::kernels::amm52_blocks_portable::amm52_blocks_portable;
@@ -81,6 +81,25 @@ impl BlockKernel {
 
     fn ifma() -> Option<Self> {
         Some(Self::Ifma(HaveIfma::check()?, HaveAdxBmi2::check()?))
+    }
+
+    /// z := z^{2^squares} * table[index] / R^{2^squares} of a set; y and next are overwritten.
+    pub(crate) fn window(self, set: &mut blocks::exp::Set<'_>, squares: usize, index: &Row) {
+        check_table(set.z, set.table);
+        check_words(set.m.shape(), set.z.len(), set.next.len(), set.y.len());
+        match self {
+            // where the number stays in registers
+            #[cfg(target_arch = "x86_64")]
+            Self::Ifma(proof, _) if set.m.shape().tile() == 4 && squares > 0 => {
+                ifma::window_blocks(set.z, squares, set.table, index, set.m, proof);
+            }
+            _ => blocks::exp::windows(
+                self,
+                core::slice::from_mut(set),
+                squares,
+                core::slice::from_ref(index),
+            ),
+        }
     }
 }
 
@@ -210,7 +229,7 @@ impl Kernel for LimbKernel {
             // a row more: they begin where 64 bytes do
             (Self::Blocks(_), Some(blocks)) => {
                 let sets = 2 / blocks.numbers();
-                limbs.max((blocks::exp_rows(blocks, bits, sets) + 1) * LANES)
+                limbs.max((blocks::exp::exp_rows(blocks, bits, sets) + 1) * LANES)
             }
             _ => limbs,
         }
@@ -226,9 +245,9 @@ impl Kernel for LimbKernel {
         t: &mut [u64],
     ) {
         match (self, m.blocks()) {
-            (Self::Blocks(kernel), Some(set)) => {
+            (Self::Blocks(kernel), Some(_)) => {
                 check_exp(m.shape(), bits, e, z);
-                blocks::exp(kernel, [set], bits, x, &mut [Number { e, m, z }], rows(t));
+                blocks::exp::one(kernel, m, bits, x, e, z, rows(t));
             }
             _ => exp::plain(self, [m], bits, x, [e], [z], t),
         }
@@ -243,29 +262,21 @@ impl Kernel for LimbKernel {
         z: [&mut [u64]; 2],
         t: &mut [u64],
     ) {
-        let (p, q) = (pair.p(), pair.q());
-        let ([e_p, e_q], [z_p, z_q]) = (e, z);
-        let Self::Blocks(kernel) = self else {
-            return exp::plain(self, [p, q], bits, x, [e_p, e_q], [z_p, z_q], t);
-        };
-        check_exp(p.shape(), bits, e_p, z_p);
-        check_exp(q.shape(), bits, e_q, z_q);
-        let mut numbers = [Number { e: e_p, m: p, z: z_p }, Number { e: e_q, m: q, z: z_q }];
-        match (pair.blocks(), p.blocks(), q.blocks()) {
-            (Some(both), ..) => blocks::exp(kernel, [both], bits, x, &mut numbers, rows(t)),
-            (_, Some(p), Some(q)) => blocks::exp(kernel, [p, q], bits, x, &mut numbers, rows(t)),
-            _ => {
-                let [Number { z: z_p, .. }, Number { z: z_q, .. }] = numbers;
-                exp::plain(self, [p, q], bits, x, e, [z_p, z_q], t);
+        match self {
+            Self::Blocks(kernel) if pair.p().blocks().is_some() => {
+                for (e, z) in e.iter().zip(&z) {
+                    check_exp(pair.p().shape(), bits, e, z);
+                }
+                blocks::exp::pair(kernel, pair, bits, x, e, z, rows(t));
             }
+            _ => exp::plain(self, [pair.p(), pair.q()], bits, x, e, z, t),
         }
     }
 
     fn exp_vartime(self, m: &Modulus<u64>, x: &[u64], e: &[u64], z: &mut [u64], t: &mut [u64]) {
         match (self, m.blocks()) {
-            (Self::Blocks(kernel), Some(set)) => {
-                check_words(m.shape(), z.len(), x.len(), z.len());
-                blocks::exp_vartime(kernel, set, m, x, e, z, rows(t));
+            (Self::Blocks(kernel), Some(_)) => {
+                kernel.powers_vartime([m], [x], e, [z], rows(t));
             }
             _ => exp::plain_vartime(self, m, x, e, z, t),
         }
@@ -315,28 +326,8 @@ impl Kernel for BlockKernel {
         check_table(z, table);
         match self {
             #[cfg(target_arch = "x86_64")]
-            Self::Ifma(proof, _) => ifma::select_blocks(z, table, index, proof),
+            Self::Ifma(proof, _) => ifma::select_blocks(z, table, &index, proof),
             _ => select_portable(z, table, index),
-        }
-    }
-
-    fn window(
-        self,
-        z: &mut [Row],
-        squares: usize,
-        y: &[Row],
-        next: &mut [Row],
-        m: &Modulus<Row>,
-        t: &mut [Row],
-    ) {
-        check_words(m.shape(), z.len(), next.len(), y.len());
-        match self {
-            // where the number stays in registers
-            #[cfg(target_arch = "x86_64")]
-            Self::Ifma(proof, _) if m.shape().tile() == 4 => {
-                ifma::window_blocks(z, None, squares, y, m, proof);
-            }
-            _ => exp::window(self, z, squares, y, next, m, t),
         }
     }
 }

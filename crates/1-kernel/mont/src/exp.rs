@@ -204,7 +204,7 @@ fn start<'a, K: Kernel>(
 }
 
 /// Bits at..at+len (len < 64) of each lane's exponent; the position is public.
-fn bits_at<W: Word>(e: &[W], at: usize, len: usize) -> W {
+pub(crate) fn bits_at<W: Word>(e: &[W], at: usize, len: usize) -> W {
     let (i, s) = (at / 64, at % 64);
     let low = e[i].zip(e[i], |x, _| x >> s);
     let all = match e.get(i + 1) {

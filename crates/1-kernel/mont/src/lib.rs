@@ -38,7 +38,7 @@ mod shape;
 mod window;
 mod word;
 
-pub use blocks::Blocks;
+pub use blocks::{Blocks, exp::Power};
 pub use contract::Kernel;
 pub use dispatch::{BlockKernel, LaneKernel, LimbKernel};
 pub use modulus::{Modulus, NotOdd, Pair};

@@ -180,9 +180,10 @@ impl<W: Zeroize + Copy> Modulus<W> {
         self.k0
     }
 
-    /// Where it stands.
-    pub(crate) fn k0_ref(&self) -> &W {
-        &self.k0
+    /// The same where it lies: a copy in halves or quarters could not be loaded as a whole before
+    /// it has left the store buffer, which holds up a kernel that runs ahead.
+    pub(crate) fn k0_in_place(&self) -> &[W] {
+        core::slice::from_ref(&self.k0)
     }
 }
 
@@ -239,17 +240,38 @@ impl<S: Scalar> Modulus<S> {
     ///
     /// If x has more limbs than m.
     pub fn enter(&self, x: &[u64]) -> Vec<S> {
-        let mut m = vec![0; (self.bits).div_ceil(64)];
+        let product = self.scaled(x, self.k() * S::BITS, 0);
+        let mut z = vec![S::default(); self.k()];
+        S::pack(&mut z, &product);
+        z
+    }
+
+    /// x R / 2^`halvings` mod m in lane blocks, R of the blocks: see [`enter`](Self::enter). None
+    /// if there are no blocks of this size.
+    ///
+    /// # Panics
+    ///
+    /// If x has more limbs than m.
+    pub fn enter_blocks(&self, x: &[u64], halvings: usize) -> Option<Vec<Row>> {
+        let shape = self.blocks()?.shape();
+        let product = self.scaled(x, shape.r_bits(), halvings);
+        let mut rows = vec![Row::default(); shape.k()];
+        Blocks::of_shape(shape).pack_all(&mut rows, &product);
+        Some(rows)
+    }
+
+    /// x * 2^`doublings` / 2^`halvings` mod m, for x < m.
+    fn scaled(&self, x: &[u64], doublings: usize, halvings: usize) -> Value {
+        let mut m = Zeroizing::new(vec![0; self.bits.div_ceil(64)]);
         S::unpack(&mut m, &self.m);
         let mut padded = Zeroizing::new(vec![0; m.len()]);
         padded[..x.len()].copy_from_slice(x);
         let mut field = Field::new(&m, self.bits);
-        let r = field.power_of_two(self.k() * S::BITS);
-        let product = field.product(&padded, &r); // x * (R in Montgomery form) / R64: x * R
-        let mut z = vec![S::default(); self.k()];
-        S::pack(&mut z, &product);
-        m.zeroize();
-        z
+        let r = field.power_of_two(doublings);
+        let product = field.product(&padded, &r); // x * (2^doublings in Montgomery form) / R64
+        let halve = |x: Value, bits: usize| field.fold(&x, bits);
+        let product = (0..halvings / 64).fold(product, |x, _| halve(x, 64));
+        if halvings.is_multiple_of(64) { product } else { halve(product, halvings % 64) }
     }
 }
 
@@ -408,7 +430,7 @@ impl<'a> Field<'a> {
 
     /// x * 2^-bits mod m = (x + q * m) / 2^bits with q = x * k0 mod 2^bits, for x < m: below m,
     /// since q < 2^bits. At most 64 bits.
-    fn fold(&self, x: &[u64], bits: u32) -> Value {
+    fn fold(&self, x: &[u64], bits: usize) -> Value {
         let q = x[0].wrapping_mul(self.k0) & (u64::MAX >> (64 - bits));
         let mut z = Zeroizing::new(vec![0; self.m.len() + 1]);
         let mut carry = 0u128;

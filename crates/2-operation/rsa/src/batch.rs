@@ -5,6 +5,7 @@ use tollgate_mont::{Digit, LANES, Row, Scalar, Word};
 use zeroize::Zeroize;
 
 use crate::blinding::{Pair, USES, random_below};
+use crate::blocks;
 use crate::error::Error;
 use crate::key::{PrivateKey, PublicKey, from_bytes, to_bytes};
 use crate::material::load_digits;
@@ -127,13 +128,7 @@ fn private_requests(
         let (lanes, used) = gather(requests, first, alike);
         if used == 0 {
         } else if used < workspace.lanes_from {
-            for &lane in &lanes[..used] {
-                let r = &mut requests[lane];
-                r.outcome = Some(match method {
-                    Method::Crt => r.key.private(workspace, r.buffer),
-                    Method::Full => r.key.private_full(workspace, r.buffer),
-                });
-            }
+            few(workspace, requests, &lanes[..used], method);
         } else {
             let drawn = private_lanes(workspace, requests, &lanes, used, method);
             workspace.lanes.wipe();
@@ -145,6 +140,37 @@ fn private_requests(
                 }
             }
         }
+    }
+}
+
+/// Requests of one class that are too few for lanes: in step by twos where that is possible, else
+/// one by one.
+fn few(
+    workspace: &mut Workspace,
+    requests: &mut [PrivateRequest<'_>],
+    at: &[usize],
+    method: Method,
+) {
+    let mut left = at;
+    while let [first, others @ ..] = left {
+        left = others;
+        if let (Method::Crt, [second, others @ ..]) = (method, others)
+            && let Some(runner) = &mut workspace.blocks
+            && blocks::alike(requests[*first].key, requests[*second].key)
+        {
+            let two = requests.get_disjoint_mut([*first, *second]);
+            let [a, b] = two.expect("two requests");
+            let buffers = [&mut *a.buffer, &mut *b.buffer];
+            let [of_a, of_b] = blocks::private(runner, [a.key, b.key], buffers);
+            (a.outcome, b.outcome) = (Some(of_a), Some(of_b));
+            left = others;
+            continue;
+        }
+        let r = &mut requests[*first];
+        r.outcome = Some(match method {
+            Method::Crt => r.key.private(workspace, r.buffer),
+            Method::Full => r.key.private_full(workspace, r.buffer),
+        });
     }
 }
 

@@ -7,15 +7,15 @@
 
 use std::sync::{Mutex, MutexGuard, TryLockError};
 
-use tollgate_mont::{Scalar, Word};
-use zeroize::{Zeroize, ZeroizeOnDrop};
+use tollgate_mont::Word;
+use zeroize::{DefaultIsZeroes, Zeroize, ZeroizeOnDrop};
 
 use crate::error::{Error, MODULUS_BITS_MAX, Unavailable};
 
 /// Operations between fresh pairs. Making one costs an operation: 1.6 % at 64.
 pub(crate) const USES: u32 = 64;
 
-/// A blinding pair, in Montgomery form in the radix of `S`.
+/// A blinding pair, in Montgomery form, in limbs, digits or the rows of lane blocks.
 #[derive(Zeroize, ZeroizeOnDrop)]
 pub(crate) struct Pair<S: Zeroize> {
     pub(crate) blind: Vec<S>,
@@ -36,7 +36,7 @@ struct Idle<S: Zeroize> {
     process: u32,
 }
 
-impl<S: Scalar> Pool<S> {
+impl<S: DefaultIsZeroes> Pool<S> {
     /// A pool with room for `pairs` operations at once without allocating; more are made when
     /// needed.
     pub(crate) fn new(k: usize, pairs: usize) -> Self {

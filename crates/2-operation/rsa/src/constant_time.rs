@@ -20,6 +20,9 @@ fn secret_key(pem: &str) -> PrivateKey {
     memcheck::mark_secret_words(&key.limbs.q_n);
     mark(&key.digits.q_inv);
     mark(&key.digits.q_n);
+    for row in key.in_blocks.iter().flat_map(|own| own.a.iter().chain(&own.b)) {
+        memcheck::mark_secret_words(&row.0);
+    }
     let x = &key.exponents;
     for exponent in [&x.d, &x.d_p, &x.d_q, &x.minus_d_p, &x.minus_d_q] {
         memcheck::mark_secret_words(exponent);

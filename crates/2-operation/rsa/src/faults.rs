@@ -16,10 +16,12 @@ const FAULTS: [Fault; 5] = [
     ("recombination", |key| {
         key.limbs.q_inv[1] ^= 4;
         key.digits.q_inv[1].0 ^= 4;
+        key.in_blocks.as_mut().expect("the key has blocks").a[1].0[2] ^= 4;
     }),
     ("q in recombination", |key| {
         key.limbs.q_n[2] ^= 1;
         key.digits.q_n[2].0 ^= 1;
+        key.in_blocks.as_mut().expect("the key has blocks").b[2].0[0] ^= 1;
     }),
     ("blinding", |key| key.exponents.minus_d_p[0] ^= 2),
 ];
@@ -96,6 +98,28 @@ fn a_fault_in_one_lane_does_not_touch_the_others() {
                     }
                 }
             }
+        }
+    }
+}
+
+#[test]
+fn a_fault_does_not_touch_the_operation_in_step() {
+    for kernel in LimbKernel::all() {
+        for (what, inject) in FAULTS {
+            let good = PrivateKey::from_pem(PEM).expect("a good key");
+            let mut faulty = PrivateKey::from_pem(PEM).expect("a good key");
+            inject(&mut faulty);
+            let mut workspace = Workspace::with_kernels(kernel, LaneKernel::Portable);
+            let mut expected = input(&good, 1);
+            good.private(&mut workspace, &mut expected).expect("a good key");
+            let (mut a, mut b) = (input(&good, 1), input(&good, 1));
+            let mut requests =
+                [PrivateRequest::new(&faulty, &mut a), PrivateRequest::new(&good, &mut b)];
+            private_batch(&mut workspace, &mut requests);
+            assert_eq!(requests[0].outcome(), Err(Error::Fault), "{what}");
+            assert_eq!(requests[1].outcome(), Ok(()), "{what}");
+            assert!(a.iter().all(|&byte| byte == 0), "{what}: something was released");
+            assert_eq!(b, expected, "{what}");
         }
     }
 }

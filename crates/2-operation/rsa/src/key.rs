@@ -3,6 +3,7 @@
 use tollgate_mont::{Digit, Modulus, Shape};
 
 use crate::blinding::Pool;
+use crate::blocks::InBlocks;
 use crate::error::Error;
 use crate::material::{Bits, Class, Exponents, Numbers, Primes};
 use crate::parts::{KeyParts, PublicParts};
@@ -36,6 +37,7 @@ pub struct PrivateKey {
     pub(crate) prime_bits: usize,
     pub(crate) limb_pairs: Pool<u64>,
     pub(crate) digit_pairs: Pool<Digit>,
+    pub(crate) in_blocks: Option<InBlocks>,
 }
 
 impl core::fmt::Debug for PrivateKey {
@@ -165,8 +167,10 @@ impl PrivateKey {
         let key = validate::private(parts)?;
         let public = PublicKey::new(key.n.to_vec(), key.e.to_vec(), key.bits);
         let prime_bits = bit_length(&key.p).max(bit_length(&key.q));
+        let limbs = Primes::new(&key, &public.limbs, Shape::limbs(prime_bits));
         Ok(Self {
-            limbs: Primes::new(&key, &public.limbs, Shape::limbs(prime_bits)),
+            in_blocks: InBlocks::new(&public.limbs, public.n.len(), &limbs, &key.q_inv),
+            limbs,
             digits: Primes::new(&key, &public.digits, Shape::digits(prime_bits)),
             exponents: Exponents::new(&key),
             prime_bits,

@@ -27,6 +27,7 @@
 
 mod batch;
 mod blinding;
+mod blocks;
 #[cfg(test)]
 mod constant_time;
 mod error;

@@ -71,13 +71,18 @@ impl<K: Kernel> Runner<K> {
         Self { kernel, memory: Vec::new() }
     }
 
-    /// Makes room for `words` words, and cuts it up for a modulus of `k` words.
-    pub(crate) fn registers(&mut self, k: usize, words: usize) -> Registers<'_, K::Word> {
+    /// So many words; holds what the last use left.
+    pub(crate) fn memory(&mut self, words: usize) -> &mut [K::Word] {
         if self.memory.len() < words {
             self.wipe();
             self.memory.resize(words, K::Word::default());
         }
-        let (c, rest) = self.memory.split_at_mut(k);
+        &mut self.memory
+    }
+
+    /// Makes room for `words` words, and cuts it up for a modulus of `k` words.
+    pub(crate) fn registers(&mut self, k: usize, words: usize) -> Registers<'_, K::Word> {
+        let (c, rest) = self.memory(words).split_at_mut(k);
         let (s, rest) = rest.split_at_mut(k);
         let (blind, rest) = rest.split_at_mut(k);
         let (unblind, rest) = rest.split_at_mut(k);

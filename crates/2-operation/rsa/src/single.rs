@@ -5,6 +5,7 @@ use tollgate_mont::Word;
 use zeroize::Zeroize;
 
 use crate::blinding::{USES, random_below};
+use crate::blocks;
 use crate::error::{Error, Misuse, Rejected};
 use crate::key::{PrivateKey, PublicKey, from_bytes, to_bytes};
 use crate::private::{Method, make_pair, private, private_words, public, public_words};
@@ -79,6 +80,10 @@ fn run(
     method: Method,
 ) -> Result<(), Error> {
     check_input(&key.public, buffer)?;
+    if let (Method::Crt, Some(runner), Some(_)) = (method, &mut workspace.blocks, &key.in_blocks) {
+        let [result] = blocks::private(runner, [key], [buffer]);
+        return result;
+    }
     let result = blinded(key, workspace, buffer, method);
     workspace.limbs.wipe();
     if result.is_err() {

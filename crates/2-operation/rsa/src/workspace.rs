@@ -1,6 +1,6 @@
 //! The memory and the kernels of one thread.
 
-use tollgate_mont::{LaneKernel, LimbKernel};
+use tollgate_mont::{BlockKernel, LaneKernel, LimbKernel};
 
 use crate::error::{Error, MODULUS_BITS_MAX, Misuse};
 use crate::material::Lanes;
@@ -12,6 +12,8 @@ use crate::private::Runner;
 /// private operation and when dropped; a panic in between leaves that to the drop.
 pub struct Workspace {
     pub(crate) limbs: Runner<LimbKernel>,
+    /// For keys that have blocks, where they are what `limbs` computes with.
+    pub(crate) blocks: Option<Runner<BlockKernel>>,
     pub(crate) lanes: Runner<LaneKernel>,
     pub(crate) keys: Lanes,
     pub(crate) lanes_from: usize,
@@ -43,8 +45,13 @@ impl Workspace {
 
     /// With these kernels.
     pub fn with_kernels(limbs: LimbKernel, lanes: LaneKernel) -> Self {
+        let blocks = match limbs {
+            LimbKernel::Blocks(kernel) => Some(Runner::new(kernel)),
+            _ => None,
+        };
         Self {
             limbs: Runner::new(limbs),
+            blocks,
             lanes: Runner::new(lanes),
             keys: Lanes::new(),
             lanes_from: lanes.pays_from(limbs).unwrap_or(usize::MAX),

@@ -86,6 +86,34 @@ fn private_and_public_operations_agree_with_openssl() {
     }
 }
 
+/// Batches too small for lanes: two go in step where sizes and exponents agree, on any keys.
+#[test]
+fn few_requests_agree_with_openssl() {
+    let mut rng = fastrand::Rng::with_seed(9);
+    let other = PKey::from_rsa(openssl::rsa::Rsa::generate(2048).unwrap()).unwrap();
+    let other = String::from_utf8(other.private_key_to_pem_pkcs8().unwrap()).unwrap();
+    let pems =
+        [KEYS[1].1, KEYS[1].1, KEYS[3].1, &other, KEYS[4].1, KEYS[2].1, KEYS[5].1, KEYS[5].1];
+    let keys: Vec<_> = pems.iter().map(|pem| PrivateKey::from_pem(pem).unwrap()).collect();
+    for (name, workspace) in workspaces() {
+        let mut workspace = workspace.lanes_from(usize::MAX);
+        for round in 0..if name.starts_with("amm64_portable") { 1 } else { 3 } {
+            let inputs: Vec<_> = keys.iter().map(|key| below(&mut rng, key.size())).collect();
+            let mut outputs = inputs.clone();
+            // twice each key, one behind the other or far apart
+            let mut requests: Vec<_> =
+                keys.iter().zip(&mut outputs).map(|(key, o)| PrivateRequest::new(key, o)).collect();
+            requests.rotate_left(round);
+            private_batch(&mut workspace, &mut requests);
+            requests.iter().for_each(|request| request.outcome().unwrap());
+            for ((input, output), pem) in inputs.iter().zip(&outputs).zip(pems) {
+                let theirs = PKey::private_key_from_pem(pem.as_bytes()).unwrap();
+                assert_eq!(*output, expected(&theirs, input), "{name}");
+            }
+        }
+    }
+}
+
 /// A key of two primes of these sizes, by OpenSSL's arithmetic; p comes first whichever is larger.
 fn key_of(p_bits: i32, q_bits: i32, e: &BigNum) -> KeyParts {
     let mut ctx = BigNumContext::new().unwrap();

@@ -67,7 +67,7 @@ fn reduction<'a>(
     m: &'a Modulus<Row>,
     read: Option<Read<'a>>,
 ) -> Reduction<'a> {
-    let k0 = &vectors(core::slice::from_ref(m.k0_ref()))[0];
+    let k0 = &vectors(m.k0_in_place())[0];
     let m = Factors { m: vectors(m.m()), b1: vectors(m.fold()), k0 };
     Reduction { z: vectors_mut(z), t: vectors_mut(t), m, read }
 }
@@ -129,36 +129,36 @@ pub(super) fn windows<const S: usize>(
     streams.iter_mut().for_each(Window::turn);
 }
 
-/// z := x^{2^squares} * y / R^{2^squares}, x = z if not given.
+/// z := z^{2^squares} * table[index] / R^{2^squares}, for two numbers.
 pub(super) fn window_blocks(
     z: &mut [Row],
-    x: Option<&[Row]>,
     squares: usize,
-    y: &[Row],
+    table: &[Row],
+    index: &Row,
     m: &Modulus<Row>,
     _proof: HaveIfma,
 ) {
-    let (z, x, y) = (vectors_mut(z), x.map(vectors), vectors(y));
-    let k0 = vector(m.k0());
+    let (z, table, k0) = (vectors_mut(z), vectors(table), &vectors(m.k0_in_place())[0]);
+    let index = &vectors(core::slice::from_ref(index))[0];
     match m.shape().k() {
-        3 => proven!(window52_blocks_ifma::<3, 1>(z, x, squares, y, constants(m), k0)),
-        5 => proven!(window52_blocks_ifma::<5, 5>(z, x, squares, y, constants(m), k0)),
+        3 => proven!(window52_blocks_ifma::<3, 1>(z, squares, table, index, constants(m), k0)),
+        5 => proven!(window52_blocks_ifma::<5, 5>(z, squares, table, index, constants(m), k0)),
         k => unreachable!("no blocks of {k} digits for two numbers"),
     }
 }
 
 /// z := x * y / R.
-pub(super) fn amm_blocks(z: &mut [Row], x: &[Row], y: &[Row], m: &Modulus<Row>, proof: HaveIfma) {
-    if m.shape().tile() == 4 {
-        return window_blocks(z, Some(x), 0, y, m, proof);
-    }
-    let (z, rows, x, y, k0) = (vectors_mut(z), x, vectors(x), vectors(y), vector(m.k0()));
-    match m.shape().k() {
-        4 => proven!(amm52_blocks_ifma::<4, 2>(z, x, rows, y, constants(m), k0)),
-        5 => proven!(amm52_blocks_ifma::<5, 5>(z, x, rows, y, constants(m), k0)),
-        8 => proven!(amm52_long_blocks_ifma::<8, 4>(z, rows, y, constants(m), k0)),
-        10 => proven!(amm52_long_blocks_ifma::<10, 10>(z, rows, y, constants(m), k0)),
-        k => unreachable!("no blocks of {k} digits for one number"),
+pub(super) fn amm_blocks(z: &mut [Row], x: &[Row], y: &[Row], m: &Modulus<Row>, _proof: HaveIfma) {
+    let (z, rows, x, y) = (vectors_mut(z), x, vectors(x), vectors(y));
+    let k0 = &vectors(m.k0_in_place())[0];
+    match (m.shape().k(), m.shape().tile()) {
+        (3, 4) => proven!(amm52_blocks_ifma::<3, 4, 1>(z, x, rows, y, constants(m), k0)),
+        (5, 4) => proven!(amm52_blocks_ifma::<5, 4, 5>(z, x, rows, y, constants(m), k0)),
+        (4, 8) => proven!(amm52_blocks_ifma::<4, 8, 2>(z, x, rows, y, constants(m), k0)),
+        (5, 8) => proven!(amm52_blocks_ifma::<5, 8, 5>(z, x, rows, y, constants(m), k0)),
+        (8, 8) => proven!(amm52_long_blocks_ifma::<8, 4>(z, rows, y, constants(m), k0)),
+        (10, 8) => proven!(amm52_long_blocks_ifma::<10, 10>(z, rows, y, constants(m), k0)),
+        (k, lanes) => unreachable!("no blocks of {k} digits for {lanes} lanes"),
     }
 }
 
@@ -168,11 +168,12 @@ fn constants<const K: usize>(m: &Modulus<Row>) -> &Constants<K> {
     constants.first_chunk().expect("the modulus is one in lane blocks")
 }
 
-pub(super) fn select_blocks(z: &mut [Row], table: &[Row], index: Row, _proof: HaveIfma) {
+pub(super) fn select_blocks(z: &mut [Row], table: &[Row], index: &Row, _proof: HaveIfma) {
+    let (table, index) = (vectors(table), &vectors(core::slice::from_ref(index))[0]);
     macro_rules! select {
         ($k:literal) => {
             // SAFETY: `_proof` shows that avx512f is present.
-            unsafe { select52_blocks_ifma::<$k>(vectors_mut(z), vectors(table), vector(index)) }
+            unsafe { select52_blocks_ifma::<$k>(vectors_mut(z), table, index) }
         };
     }
     match z.len() {

@@ -33,6 +33,7 @@ use core::arch::x86_64::*;
 use core::hint::black_box;
 
 use super::lanes52_blocks::{Constants, Pin, digits, down, spread};
+use super::select52_blocks_ifma::selected;
 use super::tiles52_ifma::{V, add, block, hi, lo};
 use super::unroll::{un, un5, un8};
 use crate::word::Row;
@@ -57,15 +58,16 @@ const fn ahead(k: usize, lanes: usize) -> usize {
     if lanes == 4 && k == 5 { 4 } else { 3 }
 }
 
-/// x * y / R; `rows` is x in memory, for L = 8.
+/// x * y / R; `rows` is x in memory, for L = 8. TAG makes an instance for each caller: LLVM puts in
+/// line what is called once.
 #[inline]
 #[target_feature(enable = "avx512f,avx512ifma")]
-fn product<const K: usize, const L: usize, const C: usize>(
+fn product<const K: usize, const L: usize, const C: usize, const TAG: usize>(
     x: &[V; K],
     rows: &[Row],
     y: &[V; K],
     c: &Constants<K>,
-    k0: V,
+    k0: &V,
 ) -> [V; K] {
     const { assert!(K <= 5 && C <= K && L <= 8, "no such blocks") };
     let zero = _mm512_setzero_si512();
@@ -153,7 +155,7 @@ fn product<const K: usize, const L: usize, const C: usize>(
 
     let a = L - 1;
     let [_, _, m] = black_box(Pin(c)).0;
-    let q = spread::<L>(lo(zero, l[a][C - 1], k0));
+    let q = spread::<L>(lo(zero, l[a][C - 1], *k0));
     un5!(J < K {
         l[a][C - 1 + J] = lo(l[a][C - 1 + J], q, m[J]);
         h[a][C + J] = hi(h[a][C + J], q, m[J]);
@@ -161,38 +163,50 @@ fn product<const K: usize, const L: usize, const C: usize>(
     digits::<K, L, C, 12>(&l[a], &h[a])
 }
 
-/// One number: z := x * y / R. `rows` is x too.
+/// z := x * y / R, for one number or two; `rows` is x too.
 #[inline(never)]
 #[target_feature(enable = "avx512f,avx512ifma")]
-pub(crate) fn amm52_blocks_ifma<const K: usize, const C: usize>(
+pub(crate) fn amm52_blocks_ifma<const K: usize, const L: usize, const C: usize>(
     z: &mut [V],
     x: &[V],
     rows: &[Row],
     y: &[V],
     c: &Constants<K>,
-    k0: V,
+    k0: &V,
 ) {
     let z: &mut [V; K] = z.first_chunk_mut().expect("a whole block");
-    *z = product::<K, 8, C>(block(x, 0), rows, block(y, 0), c, k0);
+    *z = product::<K, L, C, 0>(block(x, 0), rows, block(y, 0), c, k0);
 }
 
-/// Two numbers: z := x^{2^squares} * y / R^{2^squares}, in registers from end to end; without x, of
-/// the z that is there. (One product stands in the program, so that LLVM puts it in line.)
+/// Entries of a table that are read before a square.
+const PART: usize = 8;
+
+/// Two numbers: z := z^{2^squares} * table[index] / R^{2^squares}, in registers from end to end, for
+/// tables of at most PART entries for each square.
+///
+/// The table is read in parts, one before each square, where the core still waits for the carries
+/// of the product before. (Behind the square the same code makes LLVM spill accumulators.)
 #[inline(never)]
 #[target_feature(enable = "avx512f,avx512ifma")]
 pub(crate) fn window52_blocks_ifma<const K: usize, const C: usize>(
     z: &mut [V],
-    x: Option<&[V]>,
     squares: usize,
-    y: &[V],
+    table: &[V],
+    index: &V,
     c: &Constants<K>,
-    k0: V,
+    k0: &V,
 ) {
     let z: &mut [V; K] = z.first_chunk_mut().expect("a whole block");
-    let (mut power, y) = (x.map_or(*z, |x| *block(x, 0)), block::<K>(y, 0));
+    let mut parts = table.as_chunks::<K>().0.chunks(PART);
+    assert!(parts.len() <= squares, "the table is read before its entry is needed");
+    let (mut power, mut y, mut left) = (*z, [_mm512_setzero_si512(); K], *index);
     for i in 0..=squares {
-        let factor = if i < squares { power } else { *y };
-        power = product::<K, 4, C>(&power, &[], &factor, c, k0);
+        if let Some(part) = parts.next() {
+            let y = black_box(&mut y);
+            (*y, left) = selected(*y, part, left);
+        }
+        let factor = if i < squares { power } else { *black_box(&y) };
+        power = product::<K, 4, C, 1>(&power, &[], &factor, c, k0);
     }
     *z = power;
 }

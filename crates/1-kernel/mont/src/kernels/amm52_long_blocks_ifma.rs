@@ -30,7 +30,7 @@ pub(crate) fn amm52_long_blocks_ifma<const K: usize, const C: usize>(
     rows: &[Row],
     y: &[V],
     c: &Constants<K>,
-    k0: V,
+    k0: &V,
 ) {
     const { assert!(K <= 10 && C >= 2 && C <= K, "no such blocks") };
     let z: &mut [V; K] = z.first_chunk_mut().expect("a whole block");
@@ -115,7 +115,7 @@ pub(crate) fn amm52_long_blocks_ifma<const K: usize, const C: usize>(
         }
     });
     let [_, _, m] = black_box(Pin(c)).0;
-    let q = spread::<8>(lo(zero, l[C - 1], k0));
+    let q = spread::<8>(lo(zero, l[C - 1], *k0));
     un10!(J < K {
         l[C - 1 + J] = lo(l[C - 1 + J], q, m[J]);
         h[C + J] = hi(h[C + J], q, m[J]);

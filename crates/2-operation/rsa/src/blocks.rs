@@ -1,0 +1,248 @@
+//! Private operations in lane blocks: one, or two in step.
+//!
+//! In blocks no number is reduced on the way: every product takes what the one before gives, and
+//! only the result and its check come down to numbers below n. Two operations in step are two
+//! chains of products, each of which fills the other's waits.
+//!
+//! The steps are those of [`crate::private`], but for the recombination: with a = 1 mod p and 0 mod
+//! q, and b the other way round, s = (`m_1` * a + `m_2` * b) * r^-1 mod n. a and b also take `m_1`
+//! and `m_2` out of the Montgomery form of p and q.
+
+use tollgate_cpu::memcheck;
+use tollgate_mont::{BlockKernel, Blocks, Kernel, LimbKernel, Modulus, Power, Row, carry};
+use zeroize::{Zeroize, ZeroizeOnDrop, Zeroizing};
+
+use crate::blinding::{Pair, Pool, USES, random_below};
+use crate::error::Error;
+use crate::key::{PrivateKey, from_bytes, to_bytes};
+use crate::material::Primes;
+use crate::private::Runner;
+use crate::workspace::LIMBS_MAX;
+
+/// What blocks need of a key beside its moduli. Wiped when dropped.
+#[derive(Zeroize, ZeroizeOnDrop)]
+pub(crate) struct InBlocks {
+    /// 1 mod p and 0 mod q, divided by R of the primes' blocks, in Montgomery form mod n.
+    pub(crate) a: Vec<Row>,
+    /// 0 mod p and 1 mod q, likewise.
+    pub(crate) b: Vec<Row>,
+    #[zeroize(skip)] // wipes itself
+    pairs: Pool<Row>,
+}
+
+impl InBlocks {
+    /// From the numbers of a key, whose n is `limbs` long; none where n or the primes have no blocks.
+    pub(crate) fn new(
+        n: &Modulus<u64>,
+        limbs: usize,
+        primes: &Primes<u64>,
+        q_inv: &[u64],
+    ) -> Option<Self> {
+        let (wide, p) = (layout(n)?, primes.pair.p());
+        if !wide.takes_sums() {
+            return None;
+        }
+        let halvings = p.blocks()?.shape().r_bits();
+        let (mut x, mut a) = (Zeroizing::new(vec![0; n.k()]), Zeroizing::new(vec![0; n.k()]));
+        let (mut b, mut t) = (Zeroizing::new(vec![0; n.k()]), vec![0; n.scratch_words()]);
+        x[..q_inv.len()].copy_from_slice(q_inv);
+        LimbKernel::Portable.amm(&mut a, &x, &primes.q_n, n, &mut t); // q * q_inv, below n
+        carry::reduce(&mut a, n.m());
+        carry::sub_mod(&mut b, n.unit(), &a, n.m());
+        t.zeroize();
+        let enter = |x: &[u64]| n.enter_blocks(&x[..limbs], halvings);
+        let pairs = Pool::new(wide.k(), 2);
+        Some(Self { a: enter(&a)?, b: enter(&b)?, pairs })
+    }
+}
+
+fn layout(n: &Modulus<u64>) -> Option<Blocks> {
+    n.blocks().map(|set| Blocks::of_shape(set.shape()))
+}
+
+/// Which exponents an exponentiation modulo p and q takes.
+#[derive(Clone, Copy)]
+enum Exponents {
+    D,
+    MinusD,
+}
+
+/// Whether two operations can go in step: the same sizes and public exponent, and room in a set for
+/// both primes.
+pub(crate) fn alike(a: &PrivateKey, b: &PrivateKey) -> bool {
+    let size = |key: &PrivateKey| (key.public.limbs.shape(), key.limbs.pair.p().shape());
+    let side_by_side =
+        |key: &PrivateKey| key.in_blocks.is_some() && key.limbs.pair.blocks().is_some();
+    side_by_side(a)
+        && side_by_side(b)
+        && size(a) == size(b)
+        && a.prime_bits == b.prime_bits
+        && a.public.e == b.public.e
+}
+
+/// c := c^d mod n in each buffer, blinded and checked. For several, keys must be [`alike`].
+pub(crate) fn private<const S: usize>(
+    runner: &mut Runner<BlockKernel>,
+    keys: [&PrivateKey; S],
+    mut buffers: [&mut [u8]; S],
+) -> [Result<(), Error>; S] {
+    let results = blinded(runner, keys, &mut buffers)
+        .unwrap_or_else(|error| core::array::from_fn(|_| Err(error.clone())));
+    runner.wipe();
+    for (result, buffer) in results.iter().zip(buffers) {
+        if result.is_err() {
+            buffer.zeroize();
+        }
+    }
+    results
+}
+
+/// An operation on its way.
+struct Operation<'a> {
+    key: &'a PrivateKey,
+    own: &'a InBlocks,
+    n: &'a Modulus<Row>,
+    layout: Blocks,
+    /// The number, and room for two more.
+    x: &'a mut [Row],
+    y: &'a mut [Row],
+    u: &'a mut [Row],
+    /// The input; then the result.
+    c: Zeroizing<[u64; LIMBS]>,
+    s: Zeroizing<[u64; LIMBS]>,
+    halves: Zeroizing<[[u64; LIMBS]; 2]>,
+}
+
+/// Limbs of the longest number that has blocks, and one for what exceeds n.
+const LIMBS: usize = LIMBS_MAX / 2 + 1;
+
+fn blinded<const S: usize>(
+    runner: &mut Runner<BlockKernel>,
+    keys: [&PrivateKey; S],
+    buffers: &mut [&mut [u8]; S],
+) -> Result<[Result<(), Error>; S], Error> {
+    let kernel = runner.kernel;
+    let own = keys.map(|key| key.in_blocks.as_ref().expect("the key has blocks"));
+    let n = keys.map(|key| key.public.limbs.blocks().expect("n has blocks"));
+    let (k, shape) = (n[0].k(), keys[0].limbs.pair.p().shape());
+    let scratch = kernel.powers_rows(shape, keys[0].prime_bits, S).expect("the primes have blocks");
+    let memory = runner.memory(S * 3 * k + scratch.max(4 * S * k));
+    let (registers, t) = memory.split_at_mut(S * 3 * k);
+    let mut registers = registers.chunks_exact_mut(k);
+    let mut register = || registers.next().expect("three for each");
+    let zeros = || Zeroizing::new([0; LIMBS]);
+    let mut operations: [_; S] = core::array::from_fn(|i| Operation {
+        key: keys[i],
+        own: own[i],
+        n: n[i],
+        layout: Blocks::of_shape(n[i].shape()),
+        x: register(),
+        y: register(),
+        u: register(),
+        c: zeros(),
+        s: zeros(),
+        halves: Zeroizing::new([[0; LIMBS]; 2]),
+    });
+    let mut pairs = own.map(|own| own.pairs.take());
+    if pairs.iter().any(|pair| pair.left == 0) {
+        for o in &mut operations {
+            let key = &o.key.public;
+            random_below(&mut o.c[..key.n.len()], &key.n, key.bits)?;
+        }
+        make_pairs(kernel, &mut operations, &mut pairs, t);
+    }
+    for (o, buffer) in operations.iter_mut().zip(&mut *buffers) {
+        from_bytes(&mut o.c[..], buffer);
+    }
+    let good = powers(kernel, &mut operations, &mut pairs, t);
+    let mut results = [(); S].map(|()| Err(Error::Fault));
+    for (i, mut pair) in pairs.into_iter().enumerate() {
+        if memcheck::declassified(good[i]) == u64::MAX {
+            to_bytes(buffers[i], &operations[i].s[..]);
+            pair.left -= 1;
+            own[i].pairs.give(pair);
+            results[i] = Ok(());
+        } // else the pair is dropped: it may be what is wrong
+    }
+    Ok(results)
+}
+
+/// s := c^d mod n, blinded; then each pair moves on (r := r^2). All ones where s^e = c.
+fn powers<const S: usize>(
+    kernel: BlockKernel,
+    operations: &mut [Operation<'_>; S],
+    pairs: &mut [Pair<Row>; S],
+    t: &mut [Row],
+) -> [u64; S] {
+    for (o, pair) in operations.iter_mut().zip(&*pairs) {
+        o.layout.pack_all(o.y, &o.c[..o.key.public.limbs.k()]);
+        kernel.amm(o.x, o.y, &pair.blind, o.n, &mut []);
+    }
+    crt(kernel, Exponents::D, operations, t);
+    for (o, pair) in operations.iter_mut().zip(&mut *pairs) {
+        kernel.amm(o.y, o.x, &pair.unblind, o.n, &mut []);
+        o.layout.reduce(&mut o.s[..o.key.public.limbs.k()], o.y, 0, &o.key.public.limbs);
+        kernel.amm(o.x, &pair.blind, &pair.blind, o.n, &mut []);
+        kernel.amm(o.y, &pair.unblind, &pair.unblind, o.n, &mut []);
+        pair.blind.copy_from_slice(o.x);
+        pair.unblind.copy_from_slice(o.y);
+    }
+    let k = operations[0].key.public.limbs.k();
+    let e = &operations[0].key.public.e;
+    let n = operations.each_ref().map(|o| &o.key.public.limbs);
+    let x = operations.each_ref().map(|o| &o.s[..k]);
+    let mut checks = [(); S].map(|()| Zeroizing::new([0; LIMBS]));
+    kernel.powers_vartime(n, x, e, checks.each_mut().map(|z| &mut z[..k]), t);
+    core::array::from_fn(|i| carry::equal(&checks[i][..k], &operations[i].c[..k]))
+}
+
+/// Fresh pairs (u, u^-d) from the random u < n in c: see [`crate::private::make_pair`].
+fn make_pairs<const S: usize>(
+    kernel: BlockKernel,
+    operations: &mut [Operation<'_>; S],
+    pairs: &mut [Pair<Row>; S],
+    t: &mut [Row],
+) {
+    for o in &mut *operations {
+        o.layout.pack_all(o.x, &o.c[..o.key.public.limbs.k()]);
+    }
+    crt(kernel, Exponents::MinusD, operations, t);
+    for (o, pair) in operations.iter_mut().zip(pairs) {
+        o.layout.pack_all(o.y, &o.c[..o.key.public.limbs.k()]);
+        kernel.amm(&mut pair.blind, o.y, o.n.rr(), o.n, &mut []);
+        kernel.amm(&mut pair.unblind, o.x, o.n.rr(), o.n, &mut []);
+        pair.left = USES;
+    }
+}
+
+/// x := x^{+-d} mod n, for x < 8n; below 14n.
+fn crt<const S: usize>(
+    kernel: BlockKernel,
+    exponents: Exponents,
+    operations: &mut [Operation<'_>; S],
+    t: &mut [Row],
+) {
+    let bits = operations[0].key.prime_bits;
+    for o in &mut *operations {
+        o.layout.unpack(&mut o.s[..], o.x, 0);
+    }
+    let mut powers = operations.each_mut().map(|o| {
+        let (x, k) = (&o.key.exponents, o.key.limbs.pair.p().k());
+        let e = match exponents {
+            Exponents::D => [&*x.d_p, &*x.d_q],
+            Exponents::MinusD => [&*x.minus_d_p, &*x.minus_d_q],
+        };
+        let z = o.halves.each_mut().map(|z| &mut z[..=k]);
+        Power { pair: &o.key.limbs.pair, x: &o.s[..=o.key.public.limbs.k()], e, z }
+    });
+    kernel.powers(bits, &mut powers, t);
+    for o in operations {
+        let k = o.key.limbs.pair.p().k();
+        let Operation { x, y, u, n, own, halves, layout, .. } = o;
+        layout.pack_all(x, &halves[0][..=k]);
+        kernel.amm(y, x, &own.a, n, &mut []);
+        layout.pack_all(x, &halves[1][..=k]);
+        kernel.amm(u, x, &own.b, n, &mut []);
+        layout.add(x, y, u);
+    }
+}
