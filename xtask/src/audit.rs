@@ -91,7 +91,8 @@ fn figure(function: &Function, saw: &Seen, most: usize, why: &str) -> String {
     )
 }
 
-/// Audits a binary, or the release build. Exit code 0: no finding; 1: some; 2: there is nothing to read.
+/// Audits a binary, or the release build. Exit code 0: no finding; 1: some; 2: nothing to
+/// read.
 pub(crate) fn run(binary: Option<&str>) -> ExitCode {
     kernels::report("audit", binary, |program| check(program, TABLE))
 }

@@ -102,7 +102,8 @@ fn is_memory(operands: &[Operand]) -> bool {
     operands.iter().any(|operand| matches!(operand, Operand::Memory(_)))
 }
 
-/// Counts a binary, or the release build. Exit code 0: no difference; 1: some; 2: there is nothing to read.
+/// Counts a binary, or the release build. Exit code 0: no difference; 1: some; 2: nothing to
+/// read.
 pub(crate) fn run(binary: Option<&str>) -> ExitCode {
     kernels::report("counts", binary, |program| {
         let (mut findings, figures) = check(program, TABLE);

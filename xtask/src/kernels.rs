@@ -174,8 +174,8 @@ pub(crate) fn unmatched(rows: &[Row], functions: &[Function]) -> Vec<String> {
     found
 }
 
-/// Reads a binary, or the release build, and prints what `check` says of it: a line for each kernel, then the
-/// findings. Exit code 0: none; 1: some; 2: there is nothing to read.
+/// Reads a binary, or the release build, and prints what `check` says of it: a line for each
+/// kernel, then the findings. Exit code 0: none; 1: some; 2: there is nothing to read.
 pub(crate) fn report(
     what: &str,
     binary: Option<&str>,

@@ -129,13 +129,13 @@ impl Walk<'_> {
             "nop" | "endbr64" | "vzeroupper" => {}
             "push" => {
                 let value = self.read(state, at, at.operands[0]);
-                self.move_stack(state, -8);
+                move_stack(state, -8);
                 state.store(top(8), value);
             }
             "pop" => {
                 let value = state.load(top(8));
-                self.move_stack(state, 8);
-                self.write(state, at.operands[0], value);
+                move_stack(state, 8);
+                write(state, at.operands[0], value);
             }
             "movs" | "stos" if at.repeated => {
                 for register in [RCX, RDI, RSI] {
@@ -258,7 +258,7 @@ impl Walk<'_> {
             for &source in &at.operands[1..] {
                 self.read(state, at, source);
             }
-            self.write(state, *destination, Value::Secret);
+            write(state, *destination, Value::Secret);
         }
     }
 
@@ -269,11 +269,11 @@ impl Walk<'_> {
         match (name, operands) {
             ("xor" | "sub", [destination, _]) if same => {
                 (state.carry, state.flags) = (false, false);
-                self.write(state, *destination, Value::Public);
+                write(state, *destination, Value::Public);
             }
             ("lea", [destination, Operand::Memory(memory)]) => {
                 let value = self.address(state, *memory);
-                self.write(state, *destination, value);
+                write(state, *destination, value);
             }
             ("add" | "sub" | "and", [Operand::Gpr(register, 8), Operand::Immediate(number)])
                 if matches!(state.register(*register), Value::Frame(_)) =>
@@ -305,13 +305,13 @@ impl Walk<'_> {
             ("mulx", [high, low, source]) => {
                 let secret =
                     self.any_secret(state, at, &[*source]) | self.register(state, RDX).is_secret();
-                self.write(state, *low, Value::secret_if(secret));
-                self.write(state, *high, Value::secret_if(secret));
+                write(state, *low, Value::secret_if(secret));
+                write(state, *high, Value::secret_if(secret));
             }
             ("xchg", [a, b]) => {
                 let (x, y) = (self.read(state, at, *a), self.read(state, at, *b));
-                self.write(state, *a, y);
-                self.write(state, *b, x);
+                write(state, *a, y);
+                write(state, *b, x);
             }
             ("cqo" | "cdq", []) => {
                 let sign = plain(self.register(state, RAX));
@@ -321,7 +321,7 @@ impl Walk<'_> {
             ("mov" | "movabs" | "movzx" | "movsx" | "movsxd", [destination, source]) => {
                 let value = self.read(state, at, *source);
                 let value = if matches!(source, Operand::Gpr(_, 8)) { value } else { plain(value) };
-                self.write(state, *destination, value);
+                write(state, *destination, value);
             }
             _ => self.arithmetic(at, state),
         }
@@ -373,7 +373,7 @@ impl Walk<'_> {
             }
             _ => return self.find(at, "an instruction that this audit does not know"),
         }
-        self.write(state, *destination, Value::secret_if(secret));
+        write(state, *destination, Value::secret_if(secret));
     }
 
     fn any_secret(&mut self, state: &State, at: &Instruction, sources: &[Operand]) -> bool {
@@ -406,18 +406,6 @@ impl Walk<'_> {
         }
     }
 
-    fn write(&self, state: &mut State, operand: Operand, value: Value) {
-        match operand {
-            Operand::Gpr(register, bytes @ (1 | 2)) => {
-                state.set_part(register, bytes, value.is_secret());
-            }
-            Operand::Gpr(register, 4) => state.set(register, plain(value)),
-            Operand::Gpr(register, _) => state.set(register, value),
-            Operand::Memory(memory) => state.store(memory, value),
-            Operand::Vector | Operand::Immediate(_) => {}
-        }
-    }
-
     /// What `lea` computes.
     fn address(&mut self, state: &State, memory: Memory) -> Value {
         if let Some(place) = state.place(memory) {
@@ -427,11 +415,23 @@ impl Walk<'_> {
         let values = registers.map(|register| self.register(state, register).is_secret());
         Value::secret_if(values.fold(false, |any, secret| any | secret))
     }
+}
 
-    fn move_stack(&self, state: &mut State, bytes: i64) {
-        if let Value::Frame(place) = state.register(RSP) {
-            state.set(RSP, Value::Frame(place.at(bytes)));
+fn write(state: &mut State, operand: Operand, value: Value) {
+    match operand {
+        Operand::Gpr(register, bytes @ (1 | 2)) => {
+            state.set_part(register, bytes, value.is_secret());
         }
+        Operand::Gpr(register, 4) => state.set(register, plain(value)),
+        Operand::Gpr(register, _) => state.set(register, value),
+        Operand::Memory(memory) => state.store(memory, value),
+        Operand::Vector | Operand::Immediate(_) => {}
+    }
+}
+
+fn move_stack(state: &mut State, bytes: i64) {
+    if let Value::Frame(place) = state.register(RSP) {
+        state.set(RSP, Value::Frame(place.at(bytes)));
     }
 }
 

@@ -46,10 +46,8 @@ fn a_loop_with_one_too_many_or_too_few() {
     let found = planted(&[LOW, HIGH, HIGH], &[LOW, LOW, HIGH]);
     assert_eq!(
         found,
-        [
-            "tollgate_mont::kernels::rows: the loop at 1000 has 1 vpmadd52luq, 2 vpmadd52huq; declared \
-          are, in a pass, 1 vpmadd52luq, 1 vpmadd52huq, or 2 mulx, 3 adcx, 2 adox"
-        ]
+        ["tollgate_mont::kernels::rows: the loop at 1000 has 1 vpmadd52luq, 2 vpmadd52huq; \
+          declared are, in a pass, 1 vpmadd52luq, 1 vpmadd52huq, or 2 mulx, 3 adcx, 2 adox"]
     );
     assert_eq!(planted(&[LOW], &[LOW, LOW, HIGH]).len(), 1);
     assert_eq!(planted(&["mulx", "mulx", "adcx", "adox", "adox"], &[LOW, LOW, HIGH]).len(), 1);
@@ -60,10 +58,8 @@ fn straight_code_with_one_too_many_or_too_few() {
     let found = planted(&[LOW, HIGH], &[LOW, HIGH]);
     assert_eq!(
         found,
-        [
-            "tollgate_mont::kernels::rows: outside of loops are 1 vpmadd52luq, 1 vpmadd52huq; declared \
-          are, beside whole passes, 2 vpmadd52luq, 1 vpmadd52huq"
-        ]
+        ["tollgate_mont::kernels::rows: outside of loops are 1 vpmadd52luq, 1 vpmadd52huq; \
+          declared are, beside whole passes, 2 vpmadd52luq, 1 vpmadd52huq"]
     );
     assert_eq!(planted(&[LOW, HIGH], &[LOW, LOW, LOW, HIGH]).len(), 1);
     assert_eq!(planted(&[LOW, HIGH], &[]).len(), 1);

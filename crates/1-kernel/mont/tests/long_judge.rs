@@ -2,12 +2,13 @@
 //! wrong. That many where `TOLLGATE_TEST_LONG` is set, in release builds; otherwise enough to see
 //! that the referee works.
 //!
-//! The referee is as fast as the kernels. Products z_i :== x_i * y_i / R (mod m) of one modulus are
-//! taken together, with coefficients c_i that are drawn after the fact: sum c_i x_i y_i and
-//! R * sum c_i z_i must be congruent mod m. A wrong z_i passes with a chance of about 2^-64. Sums
-//! and products are a schoolbook of limbs, written out here; the one division of a batch, and every
-//! product of a batch that fails, are `num-bigint`'s. The slow test, `contract.rs`, judges each
-//! product alone.
+//! The referee is as fast as the kernels. Products `z_i :== x_i * y_i / R` (mod m) of one modulus
+//! are taken together, with coefficients `c_i` that are drawn after the fact: the sums of
+//! `c_i * x_i * y_i` and of `R * c_i * z_i` must be congruent mod m. A batch with a wrong `z_i`
+//! passes with a chance of about `2^-64`, or of `1/f` where the difference is nothing but zero
+//! modulo `m/f`. Sums and products are a schoolbook of limbs, written out here; the one division of
+//! a batch, and every product of a batch that fails, are `num-bigint`'s. The slow test,
+//! `contract.rs`, judges each product alone.
 
 #![allow(clippy::unwrap_used, clippy::print_stdout, reason = "tests")]
 
@@ -92,7 +93,7 @@ struct Referee {
     z_max: Option<Limbs>,
     xy: Limbs,
     z: Limbs,
-    /// x_i * y_i
+    /// `x_i * y_i`
     product: Limbs,
 }
 
@@ -174,12 +175,12 @@ fn batch(
     rng: &mut fastrand::Rng,
     spoil: Option<usize>,
 ) -> Result<usize, String> {
-    let again = rng.clone();
+    let mut again = rng.clone();
     if hearing(engine, moduli, rng, spoil, false) {
         return Ok(CALLS * moduli.len());
     }
     // the same again, each product alone
-    hearing(engine, moduli, &mut again.clone(), spoil, true);
+    hearing(engine, moduli, &mut again, spoil, true);
     Err(format!("{}: a batch is wrong, and no product of it", engine.name))
 }
 
@@ -325,7 +326,7 @@ fn block_engine(kernel: BlockKernel, bits: usize, moduli: &[BigUint]) -> Engine<
     }
 }
 
-/// Products of one kernel: how many, and seconds.
+/// At least so many products of one kernel; how many there were.
 fn products(
     engine: &dyn Fn(&[BigUint]) -> Engine<'static>,
     numbers: usize,

@@ -1,12 +1,12 @@
-//! Whether the time of an operation depends on its secret input: dudect's method (Reparaz, Balasch,
-//! Verbauwhede, *Dude, is my code constant time?*, DATE 2017).
+//! Whether the time of an operation depends on its secret input: dudect's method, of O. Reparaz, J.
+//! Balasch, I. Verbauwhede, *Dude, is my code constant time?* (DATE 2017).
 //!
-//! An operation is timed on inputs of two classes, one fixed and the others random, in random order.
-//! Inputs are made before anything is timed, and lie side by side: the class decides what an input
-//! holds and nothing else. Welch's t-test then says whether the means of the classes differ. It is
-//! made of all samples; of those below each of a hundred thresholds, since an interrupt is not a
-//! leak and hides one; and of squared deviations, for leaks that move the variance alone. The
-//! largest |t| counts.
+//! An operation is timed on inputs of two classes, fixed and random, in random order. Inputs are
+//! made before anything is timed, and lie side by side: the class decides what an input holds and
+//! nothing else. Welch's t-test then says whether the means of the classes differ. It is made of
+//! all samples; of those below each of a hundred thresholds, since an interrupt is not a leak and
+//! hides one; and of squared deviations, for leaks that move the variance alone. The largest |t|
+//! counts.
 //!
 //! A leak makes t grow with the square root of the samples. That it stays small shows that nothing
 //! was found with so many samples on this machine, and no more.

@@ -21,8 +21,8 @@
 //! # Ok::<(), tollgate_bench::Error>(())
 //! ```
 //!
-//! [`leak`] asks another question of the same clock: whether the time of an operation depends on its
-//! input.
+//! [`leak`] asks another question of the same clock: whether the time of an operation depends on
+//! its input.
 #![forbid(unsafe_code)]
 
 mod conditions;
