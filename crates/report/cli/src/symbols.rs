@@ -1,4 +1,4 @@
-//! How many bytes of machine code a function of this program has, by the program's own symbol table.
+//! How many bytes of machine code a function of this program has, by its own symbol table.
 //!
 //! The file that runs is read as ELF with 64 bits, little-endian. What is not known, because the
 //! table was stripped or the system has another format, is unknown and not zero.

@@ -27,7 +27,7 @@ const SECONDS: f64 = 5.0;
 /// How far loops are unrolled where that is not the question: squares and exponentiations.
 const UNROLL: Unroll = Unroll::Four;
 
-/// What exponentiations by windows multiply with: the least cycles a square at most sizes.
+/// What exponentiations by windows multiply with: the plainest that has a formula for squares.
 const WINDOWED: Variant = Variant { method: Method::Sos, unroll: UNROLL };
 
 /// Exponentiations of larger moduli are left out: a series of them would be too short.

@@ -10,8 +10,8 @@ use tollgate_record::vocabulary as word;
 use tollgate_record::{Estimate, Kind, Machine, Record, Timestamp, Unit};
 
 /// Where the figures of \[ETI10\] stand.
-pub(crate) const ETI10: &str = "Kounavis, Kang, Grewal, Eszenyi, Gueron, Durham, Encrypting the Internet, ACM \
-                     SIGCOMM 2010";
+pub(crate) const ETI10: &str =
+    "Kounavis, Kang, Grewal, Eszenyi, Gueron, Durham, Encrypting the Internet, ACM SIGCOMM 2010";
 /// Where those of \[HP01\] stand.
 const HP01: &str = "Holt, Mayotte (Hewlett-Packard), IA-64 and SSL Performance, 2001: RSA-1024, \
                     RC4-128 and SHA-1, no session reused, throughput from the server's log";

@@ -64,15 +64,16 @@ const PAPERS: [Column; 3] =
     [Column::words("of a paper", 74), Column::figures("theirs", 10), Column::figures("here", 10)];
 
 const NOTES: [&str; 4] = [
-    "product, square: core cycles of a call; mults: multiplications of limbs in a product; by 2, 4, \
-     8: products in the body of the innermost loop; best: the least of them; square: unrolled by \
-     4, its own formula, or the product where there is none (cios, fios); the kernel of the engine \
-     below the variants is not one of them",
+    "product, square: core cycles of a call; mults: multiplications of limbs in a product; by 2, \
+     4, 8: products in the body of the innermost loop; best: the least of them; square: unrolled \
+     by 4, its own formula, or the product where there is none (cios, fios); the kernel of the \
+     engine below the variants is not one of them",
     "bytes of code: sizes of the functions in this program's table of symbols, code for every size \
      of modulus, without what the standard library copies and fills with",
     "fixed, sliding: core cycles of x^e mod m, e as long as m; sliding windows are for public \
      exponents only: their time tells e; a fixed one reads its whole table for each window",
-    "papers: other machines, words of 32 or 64 bits, and other code: for the ratios, not the cycles",
+    "papers: other machines, words of 32 or 64 bits, and other code: for the ratios, not the \
+     cycles",
 ];
 
 /// All tables of a study; those without a record are left out.
