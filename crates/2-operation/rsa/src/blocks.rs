@@ -31,7 +31,8 @@ pub(crate) struct InBlocks {
 }
 
 impl InBlocks {
-    /// From the numbers of a key, whose n is `limbs` long; none where n or the primes have no blocks.
+    /// From the numbers of a key, whose n is `limbs` long; none where n or the primes have no
+    /// blocks.
     pub(crate) fn new(
         n: &Modulus<u64>,
         limbs: usize,

@@ -181,8 +181,8 @@ pub(crate) fn amm52_blocks_ifma<const K: usize, const L: usize, const C: usize>(
 /// Entries of a table that are read before a square.
 const PART: usize = 8;
 
-/// Two numbers: z := z^{2^squares} * table[index] / R^{2^squares}, in registers from end to end, for
-/// tables of at most PART entries for each square.
+/// Two numbers: z := z^{2^squares} * table[index] / R^{2^squares}, in registers from end to end,
+/// for tables of at most PART entries for each square.
 ///
 /// The table is read in parts, one before each square, where the core still waits for the carries
 /// of the product before. (Behind the square the same code makes LLVM spill accumulators.)
