@@ -3,7 +3,7 @@
 //
 // Requires  m odd; x, y < R = 2^{64K}; k0 = -1/m mod 2^64; W divides K.
 // Ensures   z < R, z :== x*y/R (mod m); z < 2m if x*y <= R*m.
-// Counts    2K^2 + K mulx (K of them imul, for q).
+// Counts    2K^2 + K mulx (K of them imul, for q), and K mulx that mask m.
 // Time      constant: no branch or address depends on x, y, m or k0.
 // Model     amm64_portable.
 //! `amm64_mulx`: product tile by tile, then reduction tile by tile.
@@ -12,7 +12,6 @@
 use tollgate_cpu::HaveAdxBmi2;
 
 use super::tiles64_mulx::{Eight, Four, Tile};
-use crate::word::Word;
 
 #[inline(never)]
 pub(crate) fn amm64_mulx<const W: usize>(
@@ -46,11 +45,12 @@ fn multiply<const W: usize>(
     for j in (0..k).step_by(W) {
         let (w, c) = s[..2 * W].split_at_mut(W);
         multiply_row::<W>(&mut t[j..], w, c, x, &y[j..], j == 0, tile);
+        t[j + k..j + k + W].copy_from_slice(w);
     }
     reduce::<W>(z, t, s, m, k0, tile);
 }
 
-/// t[0..K+W] := (t[0..K] unless `fresh`) + x * b for one tile b; w, c: scratch.
+/// t[0..K], w := (t[0..K] unless `fresh`) + x * b for one tile b; c: scratch.
 #[inline(always)]
 pub(super) fn multiply_row<const W: usize>(
     t: &mut [u64],
@@ -75,7 +75,6 @@ pub(super) fn multiply_row<const W: usize>(
             tile.next(&mut t[i..], w, &x[i..], b);
         }
     }
-    t[x.len()..x.len() + W].copy_from_slice(w);
 }
 
 /// z :== t / R (mod m), z < R, for t of 2K limbs, t < R^2; s: two tiles of scratch.
@@ -104,10 +103,6 @@ pub(super) fn reduce<const W: usize>(
     let t = &t[k..];
     let mut borrow = 0;
     for i in (0..k).step_by(W) {
-        tile.sub(&mut z[i..], &t[i..], &m[i..], &mut borrow);
-    }
-    let above = carry.mask();
-    for (z, t) in z.iter_mut().zip(t) {
-        *z = Word::pick(above, *z, *t);
+        tile.sub(&mut z[i..], &t[i..], carry, &m[i..], &mut borrow);
     }
 }

@@ -1,12 +1,14 @@
 // Almost Montgomery square (AMS), z :== x^2 / 2^{64K} (mod m).
-// Inputs x[K], m[K], k0; output z[K]; scratch t[4K + 2W]. Radix 2^64, tiles of W limbs.
+// Inputs x[K], m[K], k0; output z[K]; scratch t[2K + 2W]. Radix 2^64, tiles of W limbs.
 //
 // Requires  m odd; x < R = 2^{64K}; k0 = -1/m mod 2^64; W divides K.
 // Ensures   z < R, z :== x^2/R (mod m); z < 2m if x^2 <= R*m.
-// Counts    K(K+1)/2 + K^2 + K mulx: products of different limbs once, doubled together.
+// Counts    K(K+1)/2 + K^2 + K mulx, and K that mask m: products of different limbs once, doubled
+//           together.
 // Time      constant: no branch or address depends on x, m or k0.
 // Model     amm64_portable, with y = x.
-//! `ams64_mulx`: squares of tiles, cross products once, then reduction tile by tile.
+//! `ams64_mulx`: products of different limbs tile by tile, once; then doubled, with the squares on
+//! the diagonal added; then reduction tile by tile.
 #![forbid(unsafe_code)]
 
 use tollgate_cpu::HaveAdxBmi2;
@@ -40,24 +42,27 @@ fn square<const W: usize>(
     tile: impl Tile,
 ) {
     let k = z.len();
-    let (t, rest) = t.split_at_mut(2 * k);
-    let (u, s) = rest.split_at_mut(2 * k);
+    let (t, s) = t.split_at_mut(2 * k);
     if k == W {
-        tile.square(t, x);
-        return reduce::<W>(z, t, s, m, k0, tile);
+        // the loops below, with constants for their bounds
+        tile.triangle(t, x);
+        tile.diagonal(t, x, &mut [0; 2]);
+        return reduce::<W>(&mut z[..W], t, s, m, k0, tile);
     }
-    t[..W].fill(0); // no cross product reaches the lowest block, nor the highest
-    t[2 * k - W..].fill(0);
+    for i in (0..k).step_by(W) {
+        tile.triangle(&mut t[2 * i..], &x[i..]);
+    }
+    let (w, c) = s[..2 * W].split_at_mut(W);
+    let mut carry = 0; // out of column i + k + W, where the next row ends
     for i in (0..k - W).step_by(W) {
-        let (w, c) = s[..2 * W].split_at_mut(W);
-        multiply_row::<W>(&mut t[2 * i + W..], w, c, &x[i + W..], &x[i..], i == 0, tile);
+        multiply_row::<W>(&mut t[2 * i + W..], w, c, &x[i + W..], &x[i..], false, tile);
+        tile.add(&mut t[i + k..], w, &mut carry);
     }
+    w.fill(0);
+    tile.add(&mut t[2 * k - W..], w, &mut carry);
     let mut carries = [0; 2];
     for i in (0..k).step_by(W) {
-        tile.square(&mut u[2 * i..], &x[i..]);
-    }
-    for i in (0..2 * k).step_by(W) {
-        tile.double_add(&mut t[i..], &u[i..], &mut carries);
+        tile.diagonal(&mut t[2 * i..], &x[i..], &mut carries);
     }
     reduce::<W>(z, t, s, m, k0, tile);
 }

@@ -3,7 +3,7 @@
 //   first       (t, w) := a * b + c                (low half, high half)
 //   next        (t, w) := a * b + t + w            (t and w where the product before left them)
 //   redc        q, w   :  t + q * m = w * 2^{64W}  (the low half is 0)
-//   square      t[0..2W] := a^2
+//   triangle    t[0..2W] := sum of a_i * a_j * 2^{64(i+j)}, i < j
 //
 // Rows. W + 1 registers; row i adds a_i * b to the window of columns i..i+W, whose lowest column is
 // then done. The window slides by naming: column c lives in register c mod (W + 1), so nothing
@@ -29,7 +29,7 @@ pub(super) trait Tile: Chains {
     fn first(self, t: &mut [u64], w: &mut [u64], a: &[u64], b: &[u64], c: &[u64]);
     fn next(self, t: &mut [u64], w: &mut [u64], a: &[u64], b: &[u64]);
     fn redc(self, q: &mut [u64], w: &mut [u64], t: &[u64], m: &[u64], k0: u64);
-    fn square(self, t: &mut [u64], a: &[u64]);
+    fn triangle(self, t: &mut [u64], a: &[u64]);
 }
 
 /// Eight limbs.
@@ -170,33 +170,6 @@ macro_rules! triangle_row {
         )
     };
 }
-// Columns 2i, 2i+1: twice the products above the diagonal (chain OF), and a_i^2 (chain CF).
-macro_rules! diagonal {
-    ($i:literal $c:literal $d:literal) => {
-        concat!(
-            "mov rdx, [rsi + 8*",
-            $i,
-            "]\n",
-            "mulx r9, r8, rdx\n",
-            "mov r10, [rdi + 8*",
-            $c,
-            "]\n",
-            "adox r10, r10\n",
-            "adcx r10, r8\n",
-            "mov [rdi + 8*",
-            $c,
-            "], r10\n",
-            "mov r11, [rdi + 8*",
-            $d,
-            "]\n",
-            "adox r11, r11\n",
-            "adcx r11, r9\n",
-            "mov [rdi + 8*",
-            $d,
-            "], r11\n",
-        )
-    };
-}
 // The registers of column c of a triangle: c mod 9, c mod 5; the ninth (fifth) is rbx.
 macro_rules! triangle8 {
     () => {
@@ -230,9 +203,6 @@ macro_rules! triangle8 {
                 step!("rsi", 6, "r10", "r11", "r12"), last!("rsi", 7, "r11", "r12")),
                 11 "r10", 12 "r11"),
             triangle_row!(6, last!("rsi", 7, "r12", "r13"), 13 "r12", 14 "r13"),
-            "xor eax, eax\n",
-            diagonal!(0 0 1), diagonal!(1 2 3), diagonal!(2 4 5), diagonal!(3 6 7),
-            diagonal!(4 8 9), diagonal!(5 10 11), diagonal!(6 12 13), diagonal!(7 14 15),
         )
     };
 }
@@ -248,8 +218,6 @@ macro_rules! triangle4 {
                 step!("rsi", 2, "r11", "rbx", "r8"), last!("rsi", 3, "rbx", "r8")),
                 3 "r11", 4 "rbx"),
             triangle_row!(2, last!("rsi", 3, "r8", "r9"), 5 "r8", 6 "r9"),
-            "xor eax, eax\n",
-            diagonal!(0 0 1), diagonal!(1 2 3), diagonal!(2 4 5), diagonal!(3 6 7),
         )
     };
 }
@@ -336,7 +304,7 @@ macro_rules! tile {
             }
 
             #[inline(always)]
-            fn square(self, t: &mut [u64], a: &[u64]) {
+            fn triangle(self, t: &mut [u64], a: &[u64]) {
                 let (t, a) = (array_mut::<{ 2 * $w }>(t), array::<$w>(a));
                 // SAFETY: as for `first`.
                 unsafe {
