@@ -1,19 +1,25 @@
 //! `cargo xtask audit`: what a secret must not decide, in the machine code of the kernels.
 //!
 //! Each kernel of the release build is followed from its entry, where its lengths and pointers are
-//! public and all that they point to is secret (see [`flow`]). Then no branch, no address, no
-//! length and no division may depend on a secret; nothing is gathered; what it calls is a kernel
-//! too, copies memory, or panics; and the stack is used within the budget of its row.
+//! public and all that they point to is secret (see [`flow`]), but for structs: an argument that a
+//! row declares to point to one has public fields (pointers, lengths, numbers of entries), and what
+//! these point to is secret. Then no branch, no address, no length and no division may depend on a
+//! secret; nothing is gathered; what it calls is a kernel too, a part of one that was not put in
+//! line and is followed where it is called, copies memory, or panics; and the stack is used within
+//! the budget of its row.
 //!
 //! What this does not show: that the processor takes the same time for all operands of an
-//! instruction; that a pointer of the caller is not itself secret; and what becomes of a public
-//! value that a kernel keeps on its stack where a function that it calls writes (the compiler's
-//! own spills are followed, arrays are secret).
+//! instruction; that a pointer of the caller is not itself secret; that a struct has no secret in
+//! itself and ends where the kernel stops reading (its type says so, and stands in the row; a row
+//! that declares a struct which is never read through is a finding, so is a caller that passes
+//! something else); and what becomes of a public value that a kernel keeps on its stack where a
+//! function that it calls writes (the compiler's own spills are followed, arrays are secret).
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::process::ExitCode;
 
 use crate::kernels::{self, Row, TABLE};
+use crate::machine_code::instruction::{self, Gpr};
 use crate::machine_code::{Function, Program};
 use flow::Seen;
 
@@ -29,19 +35,19 @@ fn line(name: &str, address: u64, what: &str) -> String {
 pub(crate) fn check(program: &Program, rows: &[Row]) -> (Vec<String>, Vec<String>) {
     let mut findings = kernels::unmatched(rows, &program.functions);
     let mut figures = Vec::new();
-    let seen: BTreeMap<&str, Seen> = program
+    // by address: each crate may have an instance of its own, under one name
+    let seen: BTreeMap<u64, Seen> = program
         .functions
         .iter()
         .filter_map(|function| {
             let (row, _) = kernels::declared(rows, &function.name)?;
-            let seen = flow::follow(program, function, row.secret, row.secret_stack);
-            Some((function.name.as_str(), seen))
+            Some((function.address()?, flow::follow(program, rows, function, row)))
         })
         .collect();
     for function in &program.functions {
         let name = function.name.as_str();
-        let (Some((row, instance)), Some(saw)) = (kernels::declared(rows, name), seen.get(name))
-        else {
+        let saw = function.address().and_then(|address| seen.get(&address));
+        let (Some((row, instance)), Some(saw)) = (kernels::declared(rows, name), saw) else {
             continue;
         };
         findings.extend(saw.findings.iter().map(|(at, what)| line(name, *at, what)));
@@ -53,32 +59,71 @@ pub(crate) fn check(program: &Program, rows: &[Row]) -> (Vec<String>, Vec<String
         }
         figures.push(figure(function, saw, most, row.branches));
     }
+    findings.extend(unreached(program, &seen));
     (findings, figures)
 }
 
 /// What a function calls must be a kernel too, and must get no secret where it expects none.
-fn calls(rows: &[Row], seen: &BTreeMap<&str, Seen>, name: &str, saw: &Seen) -> Vec<String> {
+fn calls(rows: &[Row], seen: &BTreeMap<u64, Seen>, name: &str, saw: &Seen) -> Vec<String> {
     let mut findings = Vec::new();
     for (&at, call) in &saw.calls {
         let callee = call.callee.as_str();
-        let (Some((row, _)), Some(reads)) = (kernels::declared(rows, callee), seen.get(callee))
+        let (Some((row, _)), Some(callee_saw)) =
+            (kernels::declared(rows, callee), seen.get(&call.address))
         else {
             findings.push(line(name, at, &format!("a call of what is not audited: {callee}")));
             continue;
         };
-        let register = |r| call.secret.contains(r) && !row.secret.contains(r);
+        let register = |r: &Gpr| {
+            call.secret.contains(r) && !row.secret.contains(r) && is_read(seen, call.address, *r)
+        };
         let stack = |&at: &i64| call.stack_is_secret(at) && !row.secret_stack.contains(&at);
-        if reads.reads.iter().any(register) || reads.reads_stack.iter().any(stack) {
+        let secret = flow::ARGUMENTS.iter().any(register);
+        if secret || callee_saw.reads_stack.iter().any(stack) {
             findings.push(line(name, at, &format!("a public argument of {callee} is secret")));
+        }
+        let is_struct = |&(r, depth): &(Gpr, u8)| call.is_struct(r, depth);
+        if !row.structs.iter().all(is_struct) {
+            let what = format!("{callee} takes a struct, and this is none that is known");
+            findings.push(line(name, at, &what));
         }
     }
     findings
 }
 
+/// Whether a function reads an argument, or passes it on untouched to one that does.
+fn is_read(seen: &BTreeMap<u64, Seen>, function: u64, register: Gpr) -> bool {
+    let (mut work, mut done) = (vec![function], BTreeSet::new());
+    while let Some(function) = work.pop() {
+        let Some(saw) = seen.get(&function).filter(|_| done.insert(function)) else { continue };
+        if saw.reads.contains(&register) {
+            return true;
+        }
+        let to = |&(callee, passed): &(u64, Gpr)| (passed == register).then_some(callee);
+        work.extend(saw.passed.iter().filter_map(to));
+    }
+    false
+}
+
 /// A secret argument that the compiler has moved elsewhere would be taken for a public one.
-fn undeclared_use(row: &Row, name: &str, saw: &Seen) -> Option<String> {
-    let missing = row.secret_stack.iter().find(|at| !saw.reads_stack.contains(at))?;
-    Some(format!("{name}: the secret declared {missing} bytes up the stack is never read there"))
+fn undeclared_use(row: &Row, name: &str, saw: &Seen) -> Vec<String> {
+    let stack = row.secret_stack.iter().filter(|at| !saw.reads_stack.contains(at)).map(|at| {
+        format!("{name}: the secret declared {at} bytes up the stack is never read there")
+    });
+    let structs = row.structs.iter().filter(|(register, _)| !saw.through.contains(register));
+    let structs = structs.map(|(register, _)| {
+        let register = instruction::name(*register);
+        format!("{name}: the struct declared in {register} is never read there")
+    });
+    stack.chain(structs).collect()
+}
+
+/// Closures and their like, of this prefix, that no kernel was seen to call.
+fn unreached(program: &Program, seen: &BTreeMap<u64, Seen>) -> Vec<String> {
+    let reached = |address: &u64| seen.values().any(|saw| saw.parts.contains(address));
+    let own = program.parts.iter().filter(|(_, part)| part.name.starts_with(kernels::PREFIX));
+    let lost = own.filter(|(address, part)| !reached(address) && !kernels::is_portable(&part.name));
+    lost.map(|(_, part)| format!("{}: no kernel with a row calls it", part.name)).collect()
 }
 
 fn figure(function: &Function, saw: &Seen, most: usize, why: &str) -> String {

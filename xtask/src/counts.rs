@@ -27,6 +27,12 @@ pub(crate) fn check(program: &Program, rows: &[Row]) -> (Vec<String>, Vec<String
         findings.extend(differences(function, &declared));
         figures.push(figure(function));
     }
+    for part in program.parts.values().filter(|part| !kernels::is_portable(&part.name)) {
+        let counted = Multiplies::of(part.code.iter());
+        if counted != Multiplies::NONE {
+            findings.push(format!("{}: {}; no row counts them", part.name, words(counted)));
+        }
+    }
     (findings, figures)
 }
 
@@ -35,8 +41,8 @@ fn differences(function: &Function, declared: &Work) -> Vec<String> {
     let loops = function.innermost_loops();
     let name = &function.name;
     let mut findings = Vec::new();
-    for &(first, last) in &loops {
-        let inside = function.code.iter().filter(|i| (first..=last).contains(&i.address));
+    for (first, body) in &loops {
+        let inside = function.code.iter().filter(|i| body.contains(&i.address));
         let counted = Multiplies::of(inside);
         if !is_passes(counted, &declared.passes) {
             let passes: Vec<String> = declared.passes.iter().map(|pass| words(*pass)).collect();
@@ -47,7 +53,7 @@ fn differences(function: &Function, declared: &Work) -> Vec<String> {
             ));
         }
     }
-    let outside = |at: u64| !loops.iter().any(|(first, last)| (*first..=*last).contains(&at));
+    let outside = |at: u64| !loops.values().any(|body| body.contains(&at));
     let counted = Multiplies::of(function.code.iter().filter(|i| outside(i.address)));
     if !counted.less(declared.once).is_some_and(|rest| is_passes(rest, &declared.passes)) {
         let (counted, declared) = (words(counted), words(declared.once));

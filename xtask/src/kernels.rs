@@ -21,6 +21,10 @@ pub(crate) struct Row {
     pub(crate) secret: &'static [Gpr],
     /// The same for arguments on the stack, in bytes above the stack pointer on entry.
     pub(crate) secret_stack: &'static [i64],
+    /// Arguments that point to structs of pointers and lengths, and how deep: 1 for a struct or an
+    /// array of structs, 2 for an array of pointers to such. These fields are public because this
+    /// says so.
+    pub(crate) structs: &'static [(Gpr, u8)],
     /// Why it may branch at all.
     pub(crate) branches: &'static str,
     pub(crate) instances: &'static [Instance],
@@ -135,9 +139,10 @@ pub(crate) fn declared<'a>(rows: &'a [Row], name: &str) -> Option<(&'a Row, &'a 
         Some((path, rest)) => (path, rest.strip_suffix('>')?),
         None => (name, ""),
     };
-    let row = rows.iter().find(|row| row.path == path)?;
-    let instance = row.instances.iter().find(|instance| instance.parameters == parameters)?;
-    Some((row, instance))
+    rows.iter().filter(|row| row.path == path).find_map(|row| {
+        let same = |instance: &&Instance| instance.parameters == parameters;
+        Some((row, row.instances.iter().find(same)?))
+    })
 }
 
 /// The full name of an instance.
@@ -148,13 +153,18 @@ pub(crate) fn name(row: &Row, instance: &Instance) -> String {
     }
 }
 
+/// Memcheck watches these.
+pub(crate) fn is_portable(name: &str) -> bool {
+    name.contains("portable")
+}
+
 /// What does not stand in both: functions without a row, and rows without a function. Portable
-/// kernels have no row: memcheck watches them.
+/// kernels have no row.
 pub(crate) fn unmatched(rows: &[Row], functions: &[Function]) -> Vec<String> {
     let mut found: Vec<String> = functions
         .iter()
         .filter(|function| declared(rows, &function.name).is_none())
-        .filter(|function| !function.name.contains("portable"))
+        .filter(|function| !is_portable(&function.name))
         .map(|function| {
             let name = &function.name;
             format!("{name}: no row declares it; add one to xtask/src/kernels/table.rs")

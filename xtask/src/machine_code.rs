@@ -1,6 +1,6 @@
 //! The machine code of a binary, from objdump (binutils): functions, and where its calls go.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -14,6 +14,9 @@ use instruction::Instruction;
 #[derive(Debug, Default)]
 pub(crate) struct Program {
     pub(crate) functions: Vec<Function>,
+    /// What the compiler made of parts of them and did not put in line, by address: closures, and
+    /// functions of the library (`[T; N]::map`) that are made for one.
+    pub(crate) parts: BTreeMap<u64, Function>,
     names: BTreeMap<u64, String>,
     /// Addresses that the loader fills in, and with what.
     slots: BTreeMap<u64, Slot>,
@@ -61,16 +64,21 @@ impl Program {
     /// From what `objdump -d -C` and `objdump -R` print.
     pub(crate) fn parse(code: &str, relocations: &str, prefix: &str) -> Self {
         let mut program = Self::default();
-        let mut inside = false;
+        // where the lines of the function go
+        let mut function: Option<&mut Function> = None;
         for line in code.lines() {
             if let Some((address, name)) = header(line) {
-                inside = name.starts_with(prefix);
-                if inside {
-                    let function = Function { name: name.to_owned(), code: Vec::new() };
-                    program.functions.push(function);
-                }
                 program.names.insert(address, name.to_owned());
-            } else if inside && let Some(function) = program.functions.last_mut() {
+                let new = || Function { name: name.to_owned(), code: Vec::new() };
+                function = if is_part(name, prefix) {
+                    Some(program.parts.entry(address).or_insert_with(new))
+                } else if name.starts_with(prefix) {
+                    program.functions.push(new());
+                    program.functions.last_mut()
+                } else {
+                    None
+                };
+            } else if let Some(function) = &mut function {
                 function.code.extend(Instruction::parse(line));
             }
         }
@@ -82,30 +90,85 @@ impl Program {
     pub(crate) fn callee(&self, target: u64) -> Option<&str> {
         match self.slots.get(&target) {
             Some(Slot::Library(name)) => Some(name),
-            Some(Slot::Here(address)) => self.names.get(address).map(String::as_str),
-            None => self.names.get(&target).map(String::as_str),
+            _ => self.names.get(&self.address(target)).map(String::as_str),
         }
+    }
+
+    /// The address that a call to this one, or by way of this slot, reaches in the program.
+    pub(crate) fn address(&self, target: u64) -> u64 {
+        match self.slots.get(&target) {
+            Some(Slot::Here(address)) => *address,
+            _ => target,
+        }
+    }
+
+    /// Whether the loader fills in an address here.
+    pub(crate) fn is_slot(&self, target: u64) -> bool {
+        self.slots.contains_key(&target)
     }
 }
 
 impl Function {
-    /// The innermost loops, as ranges of addresses from the target of a backward jump to the jump.
-    pub(crate) fn innermost_loops(&self) -> Vec<(u64, u64)> {
-        let first = self.code.first().map_or(0, |i| i.address);
-        let backward = |i: &Instruction| {
-            let target = i.target.filter(|target| (first..=i.address).contains(target))?;
-            i.is_jump().then_some((target, i.address))
-        };
-        let loops: Vec<(u64, u64)> = self.code.iter().filter_map(backward).collect();
-        let holds = |outer: &(u64, u64), inner: &(u64, u64)| {
-            outer != inner && outer.0 <= inner.0 && inner.1 <= outer.1
-        };
-        let mut innermost: Vec<_> =
-            loops.iter().filter(|l| !loops.iter().any(|other| holds(l, other))).copied().collect();
-        innermost.sort_unstable();
-        innermost.dedup();
-        innermost
+    /// Of its first instruction.
+    pub(crate) fn address(&self) -> Option<u64> {
+        self.code.first().map(|first| first.address)
     }
+
+    /// The innermost loops, by the address of their first instruction: addresses of all that is
+    /// between it and a jump back to it. A jump back to what does not lead to the jump again is
+    /// no loop: the compiler moves code that it takes for rare to the end.
+    pub(crate) fn innermost_loops(&self) -> BTreeMap<u64, BTreeSet<u64>> {
+        let first = self.code.first().map_or(0, |i| i.address);
+        let before = self.predecessors();
+        let mut loops: BTreeMap<u64, BTreeSet<u64>> = BTreeMap::new();
+        for jump in self.code.iter().filter(|i| i.is_jump()) {
+            let Some(target) = jump.target.filter(|t| (first..=jump.address).contains(t)) else {
+                continue;
+            };
+            let (mut body, mut work) = (BTreeSet::from([target]), vec![jump.address]);
+            let mut leads_back = jump.address == target;
+            while let Some(at) = work.pop() {
+                leads_back |= at == target;
+                if body.insert(at) {
+                    work.extend(before.get(&at).into_iter().flatten());
+                }
+            }
+            // a loop with an entry in its middle: all that leads there is no part of it
+            if target != first && body.contains(&first) {
+                body.retain(|at| (target..=jump.address).contains(at));
+            }
+            if leads_back {
+                loops.entry(target).or_default().extend(body);
+            }
+        }
+        let inner = |body: &BTreeSet<u64>, at: &u64| {
+            loops.iter().any(|(other, inside)| other != at && inside.is_subset(body))
+        };
+        loops.iter().filter(|(at, body)| !inner(body, at)).map(|(a, b)| (*a, b.clone())).collect()
+    }
+
+    /// Addresses from which control may come, by where it comes to.
+    fn predecessors(&self) -> BTreeMap<u64, Vec<u64>> {
+        let mut before: BTreeMap<u64, Vec<u64>> = BTreeMap::new();
+        for (i, instruction) in self.code.iter().enumerate() {
+            let at = instruction.address;
+            let ends = ["jmp", "ret", "int3", "ud2"].contains(&instruction.mnemonic.as_str());
+            if let Some(next) = self.code.get(i + 1).filter(|_| !ends) {
+                before.entry(next.address).or_default().push(at);
+            }
+            if let Some(target) = instruction.target.filter(|_| instruction.is_jump()) {
+                before.entry(target).or_default().push(at);
+            }
+        }
+        before
+    }
+}
+
+/// Whether a function is a part of one below `prefix`: its closure, or made for its closure.
+fn is_part(name: &str, prefix: &str) -> bool {
+    name.contains("::{closure#")
+        && name.contains(prefix)
+        && (name.starts_with(prefix) || name.starts_with("<["))
 }
 
 fn objdump(binary: &Path, arguments: &[&str]) -> Result<String, String> {
@@ -146,6 +209,8 @@ fn slot(line: &str) -> Option<(u64, Slot)> {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::{BTreeMap, BTreeSet};
+
     use super::Program;
 
     const CODE: &str = "\
@@ -183,6 +248,21 @@ OFFSET           TYPE              VALUE
     #[test]
     fn the_innermost_of_loops() {
         let program = Program::parse(CODE, "", "mont::kernels::");
-        assert_eq!(program.functions[0].innermost_loops(), [(0x1007, 0x100c)]);
+        let loops = program.functions[0].innermost_loops();
+        assert_eq!(loops, BTreeMap::from([(0x1007, BTreeSet::from([0x1007, 0x1009, 0x100c]))]));
+    }
+
+    #[test]
+    fn a_jump_back_from_what_was_moved_to_the_end_is_no_loop() {
+        let code = "\
+0000000000001000 <mont::kernels::rows>:
+    1000:\tje     1003 <mont::kernels::rows+0x3>
+    1001:\tdec    rcx
+    1002:\tret
+    1003:\tinc    rcx
+    1004:\tjmp    1001 <mont::kernels::rows+0x1>
+";
+        let program = Program::parse(code, "", "mont::kernels::");
+        assert_eq!(program.functions[0].innermost_loops().len(), 0);
     }
 }

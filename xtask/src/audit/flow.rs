@@ -1,12 +1,18 @@
 //! Follows what is public through a function, and finds what must be public and is not.
 //!
 //! Public are the arguments of a kernel (lengths and pointers; the table of kernels names those
-//! that are not), constants, what is computed of these, and where it is kept on the stack. All else
-//! is secret: everything read through a pointer, and all vectors and masks.
+//! that are not), constants, what is computed of these, and where it is kept on the stack. So are,
+//! by declaration, the fields of structs to which arguments point, where the table names such an
+//! argument (see [`super::state::Struct`]), and copies of them in vectors. All else is secret: what
+//! else is read through a pointer, all other vectors, and masks.
+//!
+//! A part (a closure, or what the library makes for one) is followed at each call, path by path,
+//! with what is known there.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::state::{Place, State, Value};
+use super::state::{Place, State, Struct, Value};
+use crate::kernels::{self, Row};
 use crate::machine_code::instruction::{
     Gpr, Instruction, Memory, Operand, RAX, RCX, RDI, RDX, RSI, RSP,
 };
@@ -29,13 +35,21 @@ pub(crate) struct Seen {
     /// Argument registers, and places above the return address, that are read.
     pub(crate) reads: BTreeSet<Gpr>,
     pub(crate) reads_stack: BTreeSet<i64>,
+    /// Arguments that are passed on untouched, and to where.
+    pub(crate) passed: BTreeSet<(u64, Gpr)>,
+    /// Arguments that point to structs, and are read through or passed on.
+    pub(crate) through: BTreeSet<Gpr>,
     /// Calls of functions of the program: name, and what was secret then.
     pub(crate) calls: BTreeMap<u64, Call>,
+    /// Addresses of the parts that were followed where they are called.
+    pub(crate) parts: BTreeSet<u64>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Call {
     pub(crate) callee: String,
+    /// Where it is.
+    pub(crate) address: u64,
     pub(crate) secret: BTreeSet<Gpr>,
     /// The state, of which the callee's stack arguments are read.
     state: State,
@@ -49,6 +63,22 @@ impl Call {
         let Value::Frame(top) = self.state.register(RSP) else { return true };
         self.state.slot(top.at(offset - self.pushed)).is_secret()
     }
+
+    /// Whether an argument points to a struct as deep as the callee takes it for: one that the
+    /// caller has from its own caller, or one on the caller's stack whose first field is public.
+    pub(crate) fn is_struct(&self, register: Gpr, depth: u8) -> bool {
+        let deep = |value: Value, depth: u8| match value {
+            Value::Struct(structure) => structure.depth >= depth,
+            value => depth == 0 && !value.is_secret(),
+        };
+        match self.state.register(register) {
+            Value::Frame(place) => {
+                let field = self.state.slot(place);
+                deep(field, depth - 1) || matches!(field, Value::Frame(_))
+            }
+            value => deep(value, depth),
+        }
+    }
 }
 
 /// Where control goes after an instruction.
@@ -59,57 +89,106 @@ enum Next {
     End,
 }
 
+/// Calls of parts in parts: closures in what the library makes for them, and no more.
+const DEPTH_MAX: usize = 4;
+/// Instructions on all paths through a part.
+const STEPS_MAX: usize = 1000;
+
 struct Walk<'a> {
     program: &'a Program,
-    first: u64,
-    last: u64,
+    rows: &'a [Row],
+    /// The function, or the part of it, that is being followed: first and last address.
+    bounds: (u64, u64),
+    /// Parts that called each other until here.
+    depth: usize,
+    /// What is known where the function returns.
+    returns: Option<State>,
     seen: Seen,
 }
 
-/// Follows a function from its entry, where `secrets` hold what must not be public.
-pub(crate) fn follow(
-    program: &Program,
-    function: &Function,
-    secret: &[Gpr],
-    secret_stack: &[i64],
-) -> Seen {
-    let code = &function.code;
-    let (Some(first), Some(last)) = (code.first(), code.last()) else { return Seen::default() };
-    let at: BTreeMap<u64, usize> = code.iter().enumerate().map(|(i, c)| (c.address, i)).collect();
-    let mut walk =
-        Walk { program, first: first.address, last: last.address, seen: Seen::default() };
-    let mut states: Vec<Option<State>> = vec![None; code.len()];
-    states[0] = Some(State::on_entry(&ARGUMENTS, secret_stack, secret));
-    let mut work = vec![0];
-    while let Some(i) = work.pop() {
-        let Some(mut state) = states[i].clone() else { continue };
-        let next = walk.step(&code[i], &mut state);
-        let target = |address: &u64| at.get(address).copied();
-        let ways = match next {
-            Next::On => vec![Some(i + 1)],
-            Next::Jump(address) => vec![target(&address)],
-            Next::Either(address) => vec![Some(i + 1), target(&address)],
-            Next::End => vec![],
-        };
-        for way in ways {
-            match way.and_then(|way| Some((way, states.get_mut(way)?))) {
-                None => walk.find(&code[i], "goes on where there is no instruction"),
-                Some((way, seen @ None)) => {
-                    *seen = Some(state.clone());
-                    work.push(way);
-                }
-                Some((way, Some(seen))) => {
-                    if seen.join(&state) {
+/// Follows a function from its entry, where its row says what is secret and what is a struct.
+pub(crate) fn follow(program: &Program, rows: &[Row], function: &Function, row: &Row) -> Seen {
+    let seen = Seen::default();
+    let mut walk = Walk { program, rows, bounds: (0, 0), depth: 0, returns: None, seen };
+    walk.run(function, State::on_entry(&ARGUMENTS, row));
+    walk.seen
+}
+
+impl Walk<'_> {
+    /// Follows all paths from here until nothing changes.
+    fn run(&mut self, function: &Function, entry: State) {
+        let code = &function.code;
+        let (Some(first), Some(last)) = (code.first(), code.last()) else { return };
+        self.bounds = (first.address, last.address);
+        let at: BTreeMap<u64, usize> =
+            code.iter().enumerate().map(|(i, c)| (c.address, i)).collect();
+        let mut states: Vec<Option<State>> = vec![None; code.len()];
+        // the paths of a part, each by itself: a loop over two streams is followed twice
+        let mut paths = Vec::new();
+        let mut left = STEPS_MAX;
+        states[0] = Some(entry.clone());
+        paths.push(entry);
+        let mut work = vec![0];
+        while let Some(i) = work.pop() {
+            let path = if self.depth > 0 { paths.pop() } else { states[i].clone() };
+            let Some(mut state) = path else { continue };
+            left -= usize::from(self.depth > 0);
+            if left == 0 {
+                return self.find(&code[i], "a part that goes on longer than this audit does");
+            }
+            let next = self.step(&code[i], &mut state);
+            let target = |address: &u64| at.get(address).copied();
+            let ways = match next {
+                Next::On => vec![Some(i + 1)],
+                Next::Jump(address) => vec![target(&address)],
+                Next::Either(address) => vec![Some(i + 1), target(&address)],
+                Next::End => vec![],
+            };
+            for way in ways {
+                match way.and_then(|way| Some((way, states.get_mut(way)?))) {
+                    Some((way, _)) if self.depth > 0 => {
+                        paths.push(state.clone());
                         work.push(way);
+                    }
+                    None => self.find(&code[i], "goes on where there is no instruction"),
+                    Some((way, seen @ None)) => {
+                        *seen = Some(state.clone());
+                        work.push(way);
+                    }
+                    Some((way, Some(seen))) => {
+                        if seen.join(&state) {
+                            work.push(way);
+                        }
                     }
                 }
             }
         }
     }
-    walk.seen
-}
 
-impl Walk<'_> {
+    /// Follows a part where it is called, as if it stood there; whether it returns.
+    fn run_part(&mut self, at: &Instruction, part: &Function, state: &mut State) -> bool {
+        if self.depth == DEPTH_MAX {
+            self.find(at, "closures in closures, deeper than this audit goes");
+            return true;
+        }
+        let (bounds, returns) = (self.bounds, self.returns.take());
+        self.depth += 1;
+        self.run(part, state.clone());
+        self.depth -= 1;
+        let returned = core::mem::replace(&mut self.returns, returns);
+        self.bounds = bounds;
+        returned.map(|returned| *state = returned).is_some()
+    }
+
+    fn returned(&mut self, state: &State) {
+        match &mut self.returns {
+            None => self.returns = Some(state.clone()),
+            Some(returns) => {
+                returns.join(state);
+            }
+        }
+    }
+
     fn find(&mut self, at: &Instruction, what: &str) {
         self.seen.findings.insert((at.address, format!("{what}: {}", at.text)));
     }
@@ -121,8 +200,15 @@ impl Walk<'_> {
         {
             self.check_address(at, state, memory);
         }
+        if !at.is_jump() && !matches!(name, "mov" | "lea" | "nop" | "push" | "pop") {
+            state.zero = None;
+        }
         match name {
-            "ret" | "int3" | "ud2" => return Next::End,
+            "ret" => {
+                self.returned(state);
+                return Next::End;
+            }
+            "int3" | "ud2" => return Next::End,
             "jmp" => return self.jump(at, state),
             "call" => return self.call(at, state),
             _ if at.is_jump() => return self.branch(at, state),
@@ -181,14 +267,41 @@ impl Walk<'_> {
         if secret {
             self.find(at, "a branch depends on a secret");
         }
-        at.target.map_or(Next::On, Next::Either)
+        match (at.target, state.zero, at.mnemonic.as_str()) {
+            (None, ..) | (_, Some(false), "je") | (_, Some(true), "jne") => Next::On,
+            (Some(target), Some(true), "je") | (Some(target), Some(false), "jne") => {
+                Next::Jump(target)
+            }
+            (Some(target), ..) => Next::Either(target),
+        }
     }
 
-    fn jump(&mut self, at: &Instruction, state: &State) -> Next {
-        match at.target {
-            Some(target) if (self.first..=self.last).contains(&target) => Next::Jump(target),
+    /// Where a jump or call goes: an address, a slot, or what was loaded from a slot.
+    fn target(&mut self, at: &Instruction, state: &State) -> Option<u64> {
+        match at.operands[..] {
+            [Operand::Gpr(register, 8)] => match self.register(state, register) {
+                Value::Code(slot) => Some(slot),
+                _ => None,
+            },
+            _ => at.target,
+        }
+    }
+
+    fn jump(&mut self, at: &Instruction, state: &mut State) -> Next {
+        match self.target(at, state) {
+            Some(target) if (self.bounds.0..=self.bounds.1).contains(&target) => Next::Jump(target),
             Some(target) => {
-                self.call_to(at, state, target, 0);
+                let program = self.program;
+                if let Some(part) = program.parts.get(&program.address(target)) {
+                    self.seen.parts.insert(program.address(target));
+                    if self.run_part(at, part, state) {
+                        self.returned(state);
+                    }
+                } else {
+                    self.call_to(at, state, target, 0);
+                    forget(state);
+                    self.returned(state);
+                }
                 Next::End
             }
             None => {
@@ -199,18 +312,32 @@ impl Walk<'_> {
     }
 
     fn call(&mut self, at: &Instruction, state: &mut State) -> Next {
-        let returns = match at.target {
+        let target = self.target(at, state);
+        let program = self.program;
+        let address = target.map(|target| program.address(target));
+        if let Some((address, part)) = address.and_then(|at| Some((at, program.parts.get(&at)?))) {
+            self.seen.parts.insert(address);
+            move_stack(state, -8); // the return address
+            state.store(top(8), Value::Public);
+            let returns = self.run_part(at, part, state);
+            move_stack(state, 8);
+            return if returns { Next::On } else { Next::End };
+        }
+        let returns = match target {
             Some(target) => self.call_to(at, state, target, 8),
             None => {
                 self.find(at, "a call of a computed address");
                 true
             }
         };
-        for register in VOLATILE {
-            state.set(register, Value::Secret);
-        }
-        (state.carry, state.flags) = (true, true);
+        forget(state);
         if returns { Next::On } else { Next::End }
+    }
+
+    /// Whether a callee's row says that it reads through this argument.
+    fn takes_struct(&self, callee: &str, register: Gpr) -> bool {
+        kernels::declared(self.rows, callee)
+            .is_some_and(|(row, _)| row.structs.iter().any(|(taken, _)| *taken == register))
     }
 
     /// Notes the call; whether it returns.
@@ -238,12 +365,18 @@ impl Walk<'_> {
         if never_returns(&callee) {
             return false;
         }
-        // an argument that is passed on untouched is read by the callee, and counts as read here
         for register in ARGUMENTS {
-            self.register(state, register);
+            if let Value::Struct(structure) = state.register(register)
+                && self.takes_struct(&callee, register)
+            {
+                self.seen.through.insert(structure.argument);
+            }
         }
+        let untouched = ARGUMENTS.into_iter().filter(|register| state.is_argument(*register));
+        let address = self.program.address(target);
+        self.seen.passed.extend(untouched.map(|register| (address, register)));
         let secret = ARGUMENTS.into_iter().filter(secret).collect();
-        let call = Call { callee, secret, state: state.clone(), pushed };
+        let call = Call { callee, address, secret, state: state.clone(), pushed };
         self.seen.calls.insert(at.address, call);
         true
     }
@@ -255,10 +388,25 @@ impl Walk<'_> {
         if compares.iter().any(|name| at.mnemonic.contains(name)) {
             (state.carry, state.flags) = (true, true);
         } else if let Some(destination) = at.operands.first() {
+            let mut value = Value::Secret;
             for &source in &at.operands[1..] {
-                self.read(state, at, source);
+                value = self.read(state, at, source);
             }
-            write(state, *destination, Value::Secret);
+            if !is_copy(at) {
+                value = Value::Secret;
+            }
+            self.check_field(at, state, *destination, value);
+            write(state, *destination, value);
+        }
+    }
+
+    /// A secret that is put into a struct would be public when it is read again.
+    fn check_field(&mut self, at: &Instruction, state: &State, to: Operand, value: Value) {
+        if let Operand::Memory(memory) = to
+            && state.structure(memory).is_some()
+            && value.is_secret()
+        {
+            self.find(at, "a secret goes into a struct whose fields are public");
         }
     }
 
@@ -270,6 +418,16 @@ impl Walk<'_> {
             ("xor" | "sub", [destination, _]) if same => {
                 (state.carry, state.flags) = (false, false);
                 write(state, *destination, Value::Public);
+                if let Operand::Gpr(register, _) = destination {
+                    state.set_byte(*register, Some(0));
+                }
+            }
+            ("add" | "sub", [Operand::Gpr(register, 8), source])
+                if self.moved(state, at, *register, *source).is_some() =>
+            {
+                let moved = self.moved(state, at, *register, *source);
+                state.set(*register, moved.map_or(Value::Public, Value::Struct));
+                (state.carry, state.flags) = (false, false);
             }
             ("lea", [destination, Operand::Memory(memory)]) => {
                 let value = self.address(state, *memory);
@@ -290,6 +448,12 @@ impl Walk<'_> {
             ("cmp" | "test" | "bt", sources) => {
                 let secret = self.any_secret(state, at, sources);
                 (state.carry, state.flags) = (secret, secret);
+                if let ("test", [Operand::Gpr(register, 1), Operand::Immediate(mask)]) =
+                    (name, sources)
+                {
+                    let mask = mask.to_le_bytes()[0];
+                    state.zero = state.byte(*register).map(|byte| byte & mask == 0);
+                }
             }
             ("mul" | "div" | "idiv", [source]) | ("imul", [source]) => {
                 let secret = self.any_secret(state, at, &[*source])
@@ -320,8 +484,29 @@ impl Walk<'_> {
             ("cdqe" | "cwde", []) => {}
             ("mov" | "movabs" | "movzx" | "movsx" | "movsxd", [destination, source]) => {
                 let value = self.read(state, at, *source);
-                let value = if matches!(source, Operand::Gpr(_, 8)) { value } else { plain(value) };
+                let whole = match source {
+                    Operand::Gpr(_, bytes) => *bytes == 8,
+                    Operand::Memory(memory) => memory.bytes == 8,
+                    _ => false,
+                };
+                let value = if whole { value } else { plain(value) };
+                let byte = match source {
+                    Operand::Immediate(number) => Some(number.to_le_bytes()[0]),
+                    Operand::Gpr(register, _) if name == "mov" => state.byte(*register),
+                    _ => None,
+                };
+                let lowest = match source {
+                    Operand::Gpr(from, _) => Some(state.part_is_secret(*from, 1)),
+                    _ => None,
+                };
+                self.check_field(at, state, *destination, value);
                 write(state, *destination, value);
+                if let Operand::Gpr(register, _) = destination {
+                    state.set_byte(*register, byte);
+                    if let Some(secret) = lowest.filter(|_| name == "mov") {
+                        state.set_lowest(*register, secret);
+                    }
+                }
             }
             _ => self.arithmetic(at, state),
         }
@@ -373,7 +558,23 @@ impl Walk<'_> {
             }
             _ => return self.find(at, "an instruction that this audit does not know"),
         }
+        self.check_field(at, state, *destination, Value::secret_if(secret));
         write(state, *destination, Value::secret_if(secret));
+    }
+
+    /// A pointer to a struct, moved by a public number.
+    fn moved(
+        &mut self,
+        state: &State,
+        at: &Instruction,
+        register: Gpr,
+        source: Operand,
+    ) -> Option<Struct> {
+        match (at.mnemonic.as_str(), self.register(state, register), self.read(state, at, source)) {
+            (_, Value::Struct(structure), Value::Public)
+            | ("add", Value::Public, Value::Struct(structure)) => Some(structure),
+            _ => None,
+        }
     }
 
     fn any_secret(&mut self, state: &State, at: &Instruction, sources: &[Operand]) -> bool {
@@ -397,12 +598,19 @@ impl Walk<'_> {
                 Value::secret_if(state.part_is_secret(register, bytes))
             }
             Operand::Immediate(_) => Value::Public,
-            Operand::Vector => Value::Secret,
+            Operand::Vector(register) => state.vector(register),
             // constants of the program stand beside the instruction pointer
             Operand::Memory(memory) if memory.base.is_none() && at.target.is_some() => {
-                Value::Public
+                let slot =
+                    at.target.filter(|slot| memory.bytes == 8 && self.program.is_slot(*slot));
+                slot.map_or(Value::Public, Value::Code)
             }
-            Operand::Memory(memory) => state.load(memory),
+            Operand::Memory(memory) => {
+                if let Some(Struct { argument, .. }) = state.structure(memory) {
+                    self.seen.through.insert(argument);
+                }
+                state.load(memory)
+            }
         }
     }
 
@@ -410,6 +618,9 @@ impl Walk<'_> {
     fn address(&mut self, state: &State, memory: Memory) -> Value {
         if let Some(place) = state.place(memory) {
             return Value::Frame(place);
+        }
+        if let Some(structure) = state.structure(memory) {
+            return Value::Struct(structure);
         }
         let registers = [memory.base, memory.index].into_iter().flatten();
         let values = registers.map(|register| self.register(state, register).is_secret());
@@ -425,7 +636,8 @@ fn write(state: &mut State, operand: Operand, value: Value) {
         Operand::Gpr(register, 4) => state.set(register, plain(value)),
         Operand::Gpr(register, _) => state.set(register, value),
         Operand::Memory(memory) => state.store(memory, value),
-        Operand::Vector | Operand::Immediate(_) => {}
+        Operand::Vector(register) => state.set_vector(register, value),
+        Operand::Immediate(_) => {}
     }
 }
 
@@ -445,9 +657,25 @@ fn plain(value: Value) -> Value {
     Value::secret_if(value.is_secret())
 }
 
+/// Whether an instruction copies whole words between vectors and memory, all of them.
+fn is_copy(at: &Instruction) -> bool {
+    let moves = ["vmovdq", "vmovup", "vmovap", "movup", "movap", "movdq"];
+    let masked = at.text.contains('{');
+    at.operands.len() == 2 && !masked && moves.iter().any(|name| at.mnemonic.starts_with(name))
+}
+
+/// What a call leaves behind that is not followed.
+fn forget(state: &mut State) {
+    for register in VOLATILE {
+        state.set(register, Value::Secret);
+    }
+    state.forget_vectors();
+    (state.carry, state.flags) = (true, true);
+}
+
 /// Whether an instruction belongs to the vector and mask units.
 fn is_vector(at: &Instruction) -> bool {
-    at.operands.iter().any(|operand| matches!(operand, Operand::Vector))
+    at.operands.iter().any(|operand| matches!(operand, Operand::Vector(_)))
 }
 
 /// Panics: a public check failed.

@@ -2,7 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use crate::machine_code::instruction::{Gpr, Memory, RSP};
+use crate::kernels::Row;
+use crate::machine_code::instruction::{Gpr, MASKS, Memory, RSP};
 
 /// What a value may be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -13,6 +14,29 @@ pub(crate) enum Value {
     Secret,
     /// An address in the stack frame; public.
     Frame(Place),
+    /// A pointer to what holds public fields and nothing else; public.
+    Struct(Struct),
+    /// The address of a function that the loader has put into this slot; public.
+    Code(u64),
+}
+
+/// A pointer to a struct, or an array of them, that an argument is declared to be or leads to.
+/// Fields are public: pointers (to secrets, in the end), lengths. At a depth of 2 and more they
+/// are pointers to such structs themselves.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Struct {
+    pub(crate) argument: Gpr,
+    pub(crate) depth: u8,
+}
+
+impl Struct {
+    /// What its fields are.
+    pub(crate) fn field(self) -> Value {
+        match self.depth {
+            0 | 1 => Value::Public,
+            depth => Value::Struct(Self { depth: depth - 1, ..self }),
+        }
+    }
 }
 
 /// A place on the stack: bytes from where the stack pointer was on entry, or, once it has been
@@ -43,14 +67,25 @@ impl Value {
         if secret { Self::Secret } else { Self::Public }
     }
 
-    fn join(self, other: Self) -> Self {
-        if self == other { self } else { Self::secret_if(self.is_secret() || other.is_secret()) }
+    pub(crate) fn join(self, other: Self) -> Self {
+        match (self, other) {
+            _ if self == other => self,
+            (Self::Struct(mine), Self::Struct(theirs)) if mine.argument == theirs.argument => {
+                Self::Struct(Struct { depth: mine.depth.min(theirs.depth), ..mine })
+            }
+            _ => Self::secret_if(self.is_secret() || other.is_secret()),
+        }
     }
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct State {
     registers: [Value; 16],
+    /// Vector registers: what each of their words is. Masks are secret.
+    vectors: [Value; MASKS],
+    /// The lowest byte where it is a constant, and the zero flag: what counts to 2 is followed.
+    bytes: [Option<u8>; 16],
+    pub(crate) zero: Option<bool>,
     /// Whether the lowest byte depends on a secret: it may be written alone.
     lowest: [bool; 16],
     /// A bit for each register that may still hold the caller's argument.
@@ -64,11 +99,14 @@ pub(crate) struct State {
 }
 
 impl State {
-    /// On entry: argument registers and the caller's stack arguments are public, but for those in
-    /// `secrets`, by what the stack pointer is ahead of them.
-    pub(crate) fn on_entry(arguments: &[Gpr], secret_stack: &[i64], secret: &[Gpr]) -> Self {
+    /// On entry: argument registers and the caller's stack arguments are public, but for the secret
+    /// ones of a row; some point to structs.
+    pub(crate) fn on_entry(arguments: &[Gpr], row: &Row) -> Self {
         let mut state = Self {
             registers: [Value::Secret; 16],
+            vectors: [Value::Secret; MASKS],
+            bytes: [None; 16],
+            zero: None,
             lowest: [true; 16],
             arguments: 0,
             carry: true,
@@ -76,12 +114,17 @@ impl State {
             slots: BTreeMap::new(),
         };
         for &register in arguments {
-            state.set(register, Value::secret_if(secret.contains(&register)));
+            let depth = row.structs.iter().find(|(argument, _)| *argument == register);
+            let value = match depth {
+                Some(&(argument, depth)) => Value::Struct(Struct { argument, depth }),
+                None => Value::secret_if(row.secret.contains(&register)),
+            };
+            state.set(register, value);
             state.arguments |= 1 << register;
         }
         state.set(RSP, Value::Frame(Place { alignments: 0, offset: 0 }));
         let place = |&offset: &i64| Place { alignments: 0, offset };
-        state.slots = secret_stack.iter().map(|at| (place(at), Value::Secret)).collect();
+        state.slots = row.secret_stack.iter().map(|at| (place(at), Value::Secret)).collect();
         state
     }
 
@@ -102,11 +145,27 @@ impl State {
     pub(crate) fn set(&mut self, register: Gpr, value: Value) {
         self.registers[register] = value;
         self.lowest[register] = value.is_secret();
+        self.bytes[register] = None;
         self.arguments &= !(1 << register);
+    }
+
+    /// The lowest byte, where it is a constant.
+    pub(crate) fn byte(&self, register: Gpr) -> Option<u8> {
+        self.bytes[register]
+    }
+
+    /// A copied register has a lowest byte that may be public where the others are not.
+    pub(crate) fn set_lowest(&mut self, register: Gpr, secret: bool) {
+        self.lowest[register] = secret;
+    }
+
+    pub(crate) fn set_byte(&mut self, register: Gpr, byte: Option<u8>) {
+        self.bytes[register] = byte;
     }
 
     /// Writes the lowest byte, or two; the others stay.
     pub(crate) fn set_part(&mut self, register: Gpr, bytes: u32, secret: bool) {
+        self.bytes[register] = None;
         let whole = secret || self.registers[register].is_secret();
         self.registers[register] = Value::secret_if(whole);
         self.lowest[register] = secret || bytes != 1 && whole;
@@ -118,6 +177,13 @@ impl State {
         for (mine, theirs) in self.registers.iter_mut().zip(other.registers) {
             *mine = mine.join(theirs);
         }
+        for (mine, theirs) in self.vectors.iter_mut().zip(other.vectors) {
+            *mine = mine.join(theirs);
+        }
+        for (mine, theirs) in self.bytes.iter_mut().zip(other.bytes) {
+            *mine = mine.filter(|_| *mine == theirs);
+        }
+        self.zero = self.zero.filter(|_| self.zero == other.zero);
         for (mine, theirs) in self.lowest.iter_mut().zip(other.lowest) {
             *mine |= theirs;
         }
@@ -151,13 +217,47 @@ impl State {
         self.slots.get(&place).copied().unwrap_or(unknown)
     }
 
-    /// What an operand of up to 8 bytes reads.
+    /// The struct that an operand is in: what is public beside the pointer to it is an index.
+    pub(crate) fn structure(&self, memory: Memory) -> Option<Struct> {
+        let value = |register: Option<Gpr>| register.map(|register| self.registers[register]);
+        match (value(memory.base), value(memory.index)) {
+            (Some(Value::Struct(structure)), None | Some(Value::Public))
+            | (Some(Value::Public), Some(Value::Struct(structure))) => Some(structure),
+            _ => None,
+        }
+    }
+
+    /// What an operand reads, in each of its words.
     pub(crate) fn load(&self, memory: Memory) -> Value {
+        if let Some(structure) = self.structure(memory) {
+            return structure.field();
+        }
         self.place(memory).map_or(Value::Secret, |place| {
+            if memory.bytes == 8 {
+                return self.slot(place);
+            }
             // a narrow read may start inside of a word
-            let word = place.at(-place.offset.rem_euclid(8));
-            if memory.bytes == 8 { self.slot(place) } else { self.slot(word) }
+            let first = place.at(-place.offset.rem_euclid(8));
+            let words = (place.offset - first.offset + i64::from(memory.bytes.max(1)) + 7) / 8;
+            let others = (1..words).map(|word| self.slot(first.at(8 * word)));
+            others.fold(self.slot(first), Value::join)
         })
+    }
+
+    /// What each word of a vector or mask register is.
+    pub(crate) fn vector(&self, register: usize) -> Value {
+        self.vectors.get(register).copied().unwrap_or(Value::Secret)
+    }
+
+    pub(crate) fn set_vector(&mut self, register: usize, value: Value) {
+        if let Some(vector) = self.vectors.get_mut(register) {
+            *vector = value;
+        }
+    }
+
+    /// A call may change any vector.
+    pub(crate) fn forget_vectors(&mut self) {
+        self.vectors = [Value::Secret; MASKS];
     }
 
     /// Stores `bytes` of a value. A place that is not known is an array of the kernel's own, or not

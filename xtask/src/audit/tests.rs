@@ -4,13 +4,14 @@
 use super::check;
 use crate::kernels::{Instance, Multiplies, Row, Work};
 use crate::machine_code::Program;
-use crate::machine_code::instruction::RSI;
+use crate::machine_code::instruction::{RDI, RSI};
 
-const ROWS: [Row; 3] = [
+const ROWS: [Row; 4] = [
     Row {
         path: "good",
         secret: &[],
         secret_stack: &[],
+        structs: &[],
         branches: "rows",
         instances: &[Instance { parameters: "", stack: 2 }],
         work: |_| Work::once(Multiplies::NONE),
@@ -19,6 +20,7 @@ const ROWS: [Row; 3] = [
         path: "by_value",
         secret: &[RSI],
         secret_stack: &[8],
+        structs: &[],
         branches: "rows",
         instances: &[Instance { parameters: "", stack: 2 }],
         work: |_| Work::once(Multiplies::NONE),
@@ -27,8 +29,19 @@ const ROWS: [Row; 3] = [
         path: "leaf",
         secret: &[],
         secret_stack: &[],
+        structs: &[],
         branches: "rows",
         instances: &[Instance { parameters: "20, true", stack: 0 }],
+        work: |_| Work::once(Multiplies::NONE),
+    },
+    // an array of pointers to structs, and a struct
+    Row {
+        path: "structs",
+        secret: &[],
+        secret_stack: &[],
+        structs: &[(RDI, 2), (RSI, 1)],
+        branches: "rows",
+        instances: &[Instance { parameters: "", stack: 8 }],
         work: |_| Work::once(Multiplies::NONE),
     },
 ];
@@ -46,7 +59,14 @@ const BY_VALUE: &str = "\
     8008:\tmov    QWORD PTR [rdi],rax
     800b:\tret
 ";
+const STRUCTS: &str = "\
+0000000000007800 <tollgate_mont::kernels::structs>:
+    7800:\tmov    rax,QWORD PTR [rdi]
+    7801:\tmov    rcx,QWORD PTR [rsi]
+    7802:\tret
+";
 const RELOCATIONS: &str = "\
+0000000000002ff8 R_X86_64_RELATIVE  *ABS*+0x0000000000007800
 0000000000003000 R_X86_64_GLOB_DAT  memset@GLIBC_2.2.5
 0000000000003008 R_X86_64_GLOB_DAT  core_panicking_panic@X
 0000000000003010 R_X86_64_GLOB_DAT  qsort@GLIBC_2.2.5
@@ -63,7 +83,7 @@ fn planted(lines: &[&str]) -> Vec<String> {
         code += &format!("    {:x}:\t{line}\n", 0x1000 + at);
     }
     code += "    10ff:\tret\n";
-    check(&program(&[&code, BY_VALUE, LEAF].concat()), &ROWS).0
+    check(&program(&[&code, BY_VALUE, LEAF, STRUCTS].concat()), &ROWS).0
 }
 
 fn only(lines: &[&str], at: &str, what: &str) {
@@ -215,11 +235,154 @@ fn a_secret_where_a_kernel_wants_a_length() {
 fn a_secret_argument_is_secret_and_stands_where_it_is_declared() {
     let code = BY_VALUE.replace("imul   rax,rsi", "mov    rax,QWORD PTR [rdi+rsi*8]");
     let good = "0000000000001000 <tollgate_mont::kernels::good>:\n    1000:\tret\n";
-    let (found, _) = check(&program(&[good, &code, LEAF].concat()), &ROWS);
+    let (found, _) = check(&program(&[good, &code, LEAF, STRUCTS].concat()), &ROWS);
     assert!(found.len() == 1 && found[0].contains("by_value at 8004: an address"), "{found:#?}");
     let code = BY_VALUE.replace("[rsp+0x8]", "[rsp+0x10]");
-    let (found, _) = check(&program(&[good, &code, LEAF].concat()), &ROWS);
+    let (found, _) = check(&program(&[good, &code, LEAF, STRUCTS].concat()), &ROWS);
     assert!(found.len() == 1 && found[0].contains("never read there"), "{found:#?}");
+}
+
+/// Findings for `structs`, where rdi points to pointers to structs and rsi to a struct.
+fn planted_structs(lines: &[&str]) -> Vec<String> {
+    let good = "0000000000001000 <tollgate_mont::kernels::good>:\n    1000:\tret\n";
+    let mut code = String::from("0000000000007800 <tollgate_mont::kernels::structs>:\n");
+    for (at, line) in lines.iter().enumerate() {
+        code += &format!("    {:x}:\t{line}\n", 0x7800 + at);
+    }
+    code += "    78ff:\tret\n";
+    check(&program(&[good, &code, BY_VALUE, LEAF].concat()), &ROWS).0
+}
+
+#[test]
+fn fields_of_a_struct_are_public_and_what_they_point_to_is_secret() {
+    let passes = [
+        "mov    rax,QWORD PTR [rdi+rdx*8]", // a struct
+        "mov    rcx,QWORD PTR [rax+0x8]",   // a length in it
+        "add    rsi,0x40",
+        "lea    r8,[rsi+rdx*1]",
+        "cmp    rcx,QWORD PTR [r8+0x18]", // another
+        "je     78ff <structs>",
+        "mov    r9,QWORD PTR [r8]", // a pointer
+        "vmovups xmm0,XMMWORD PTR [rax]",
+        "vmovups XMMWORD PTR [rsp-0x10],xmm0", // a copy on the stack
+        "mov    r10,QWORD PTR [rsp-0x8]",
+        "mov    r11,QWORD PTR [r10+r9*8]",
+    ];
+    assert_eq!(planted_structs(&passes), Vec::<String>::new());
+    for secret in [
+        &["mov    rax,QWORD PTR [rdi]", "mov    rax,QWORD PTR [rax]", "cmp    [rax],rdx"][..],
+        &["mov    rcx,QWORD PTR [rsi]", "mov    rcx,QWORD PTR [rcx]", "test   rcx,rcx"][..],
+        &["mov    rax,QWORD PTR [rdx]", "add    rax,rsi", "test   rax,rax"][..],
+        &["vmovups xmm0{k1},XMMWORD PTR [rsi]", "vmovq  rax,xmm0", "test   rax,rax"][..],
+    ] {
+        let lines = [&["mov rbx,QWORD PTR [rdi]", "mov rbx,QWORD PTR [rsi]"], secret].concat();
+        let found = planted_structs(&[&lines[..], &["je     78ff <structs>"]].concat());
+        assert!(found.len() == 1 && found[0].contains("a branch depends"), "{found:#?}");
+    }
+    // a struct does not launder
+    for store in ["mov    QWORD PTR [rsi],r8", "vmovdqu64 ZMMWORD PTR [rsi],zmm0"] {
+        let read = ["mov rbx,QWORD PTR [rdi]", "mov rbx,QWORD PTR [rsi]"];
+        let found = planted_structs(&[&read[..], &["mov    r8,QWORD PTR [rdx]", store]].concat());
+        assert!(found.len() == 1 && found[0].contains("into a struct"), "{found:#?}");
+    }
+    // the smaller depth of two ways: an entry of the array, or of a struct that it points to
+    let lines = [
+        "mov    rax,QWORD PTR [rsi]",
+        "mov    rax,rdi",
+        "cmp    rdx,rcx",
+        "je     7805 <structs>",
+        "mov    rax,QWORD PTR [rdi]",
+        "mov    rax,QWORD PTR [rax]",
+        "mov    rcx,QWORD PTR [rax]",
+        "test   rcx,rcx",
+        "je     78ff <structs>",
+    ];
+    let found = planted_structs(&lines);
+    assert!(found.len() == 1 && found[0].contains("at 7808: a branch depends"), "{found:#?}");
+}
+
+#[test]
+fn a_struct_that_is_declared_elsewhere_and_one_that_a_caller_does_not_have() {
+    let found = planted_structs(&["mov    rax,QWORD PTR [rdi]"]);
+    assert!(found.len() == 1 && found[0].contains("declared in rsi is never read"), "{found:#?}");
+    let call = "call   QWORD PTR [rip+0x1]  # 2ff8 <_DYNAMIC>";
+    only(&["lea    rsi,[rsp-0x40]", call], "1001", "structs takes a struct, and this is none");
+    // on the stack of the caller: pointers to a struct there, whose first field is a length
+    let lines = [
+        "lea    rdi,[rsp-0x40]",
+        "lea    rsi,[rsp-0x80]",
+        "mov    QWORD PTR [rsp-0x40],rsi",
+        "mov    QWORD PTR [rsp-0x80],rdx",
+        call,
+    ];
+    assert_eq!(planted(&lines), Vec::<String>::new());
+    let lines = lines.map(|line| line.replace("-0x80],rdx", "-0x78],rdx"));
+    let found = planted(&lines.each_ref().map(String::as_str));
+    assert!(found.iter().any(|found| found.contains("takes a struct")), "{found:#?}");
+}
+
+/// `map` of two closures, which loads through rdi and rsi: as the compiler makes it of an array.
+const PARTS: &str = "\
+0000000000006000 <<[&mut tollgate_mont::X; 2]>::map::<tollgate_mont::kernels::good::{closure#0}>>:
+    6000:\tpush   rbp
+    6001:\tmov    r12,rdi
+    6002:\tmov    al,0x1
+    6003:\tmov    ebp,eax
+    6004:\tmov    rdi,QWORD PTR [rsi]
+    6005:\tadd    rsi,0x8
+    6006:\tcall   6100 <tollgate_mont::kernels::good::{closure#0}>
+    6007:\tmov    QWORD PTR [r12],rax
+    6008:\tadd    r12,0x8
+    6009:\txor    eax,eax
+    600a:\ttest   bpl,0x1
+    600b:\tjne    6003 <map>
+    600c:\tpop    rbp
+    600d:\tret
+
+0000000000006100 <tollgate_mont::kernels::good::{closure#0}>:
+    6100:\tlea    rax,[rdi+0x500]
+    6101:\tret
+";
+
+#[test]
+fn parts_are_followed_where_they_are_called() {
+    let lines = |second: &'static str| {
+        [
+            "lea    rsi,[rsp-0x40]",
+            "mov    QWORD PTR [rsp-0x40],rdx",
+            second,
+            "lea    rdi,[rsp-0x60]",
+            "sub    rsp,0x80",
+            "call   6000 <<[&mut tollgate_mont::X; 2]>::map::<{closure#0}>>",
+            "add    rsp,0x80",
+            "mov    rax,QWORD PTR [rsp-0x58]",
+            "mov    rax,QWORD PTR [rax]",
+        ]
+    };
+    let found = |lines: &[&str]| {
+        let mut code = String::from(PARTS);
+        code += "\n0000000000001000 <tollgate_mont::kernels::good>:\n";
+        for (at, line) in lines.iter().enumerate() {
+            code += &format!("    {:x}:\t{line}\n", 0x1000 + at);
+        }
+        code += "    10ff:\tret\n";
+        let (mut found, _) = check(&program(&[&code, BY_VALUE, LEAF, STRUCTS].concat()), &ROWS);
+        found.retain(|found| !found.contains("stack references"));
+        found
+    };
+    assert_eq!(found(&lines("mov    QWORD PTR [rsp-0x38],rcx")), Vec::<String>::new());
+    // a secret in the second place comes out in the second place
+    let secret = found(&lines("vmovq  QWORD PTR [rsp-0x38],xmm0"));
+    assert!(secret.len() == 1 && secret[0].contains("at 1008: an address"), "{secret:#?}");
+    // a closure that nothing calls was not looked at
+    let lost = found(&["nop"]);
+    assert!(lost.len() == 1 && lost[0].contains("no kernel with a row calls it"), "{lost:#?}");
+}
+
+#[test]
+fn a_call_of_an_address_that_the_loader_filled_in() {
+    let lines = ["mov    rbp,QWORD PTR [rip+0x1]  # 3010 <_DYNAMIC>", "call   rbp"];
+    only(&lines, "1001", "not audited: qsort");
 }
 
 #[test]
@@ -245,7 +408,7 @@ fn an_instruction_that_is_not_known() {
 #[test]
 fn kernels_without_a_row_and_rows_without_a_kernel() {
     let found = check(&program("0000000000001000 <tollgate_mont::kernels::new>:\n"), &ROWS).0;
-    assert_eq!(found.len(), 4, "{found:#?}");
+    assert_eq!(found.len(), 5, "{found:#?}");
     assert!(found[0].contains("kernels::new: no row declares it"));
     assert!(found[3].contains("leaf::<20, true>: declared and not in the binary"));
 }

@@ -9,6 +9,7 @@ const ROWS: [Row; 1] = [Row {
     path: "rows",
     secret: &[],
     secret_stack: &[],
+    structs: &[],
     branches: "rows",
     instances: &[Instance { parameters: "", stack: 0 }],
     work: |_| Work {

@@ -10,6 +10,8 @@ use crate::kernels::{self, Row};
 struct Whole {
     kernel: &'static str,
     size: Size,
+    /// Numbers (of eight lanes) side by side.
+    streams: u64,
     parts: Vec<Part>,
 }
 
@@ -29,24 +31,29 @@ fn part(function: impl Into<String>, calls: u64, passes: &[u64]) -> Part {
 fn wholes() -> Vec<Whole> {
     let mut wholes = Vec::new();
     for (w, blocks) in [(6, 1), (6, 2), (10, 1), (15, 1), (15, 2), (20, 1), (20, 2), (20, 4)] {
-        wholes.push(lanes_product(w, blocks));
-        wholes.push(lanes_square(w, blocks));
+        for streams in [1, 2] {
+            wholes.push(lanes_product(w, blocks, streams));
+            wholes.push(lanes_square(w, blocks, streams, false));
+            wholes.push(lanes_square(w, blocks, streams, true));
+        }
     }
     for (w, tiles) in [(4, 1), (4, 3), (8, 1), (8, 2), (8, 3), (8, 4), (8, 8)] {
         wholes.push(limbs("amm64_mulx", w, tiles));
         wholes.push(limbs("ams64_mulx", w, tiles));
     }
     for (k, rows, function, passes) in [
+        (3, 10, "amm52_blocks_ifma::amm52_blocks_ifma::<3, 4, 1>", 0),
         (3, 10, "amm52_blocks_ifma::window52_blocks_ifma::<3, 1>", 1),
+        (5, 20, "amm52_blocks_ifma::amm52_blocks_ifma::<5, 4, 5>", 0),
         (5, 20, "amm52_blocks_ifma::window52_blocks_ifma::<5, 5>", 1),
-        (4, 30, "amm52_blocks_ifma::amm52_blocks_ifma::<4, 2>", 0),
-        (5, 40, "amm52_blocks_ifma::amm52_blocks_ifma::<5, 5>", 0),
+        (4, 30, "amm52_blocks_ifma::amm52_blocks_ifma::<4, 8, 2>", 0),
+        (5, 40, "amm52_blocks_ifma::amm52_blocks_ifma::<5, 8, 5>", 0),
         (8, 60, "amm52_long_blocks_ifma::amm52_long_blocks_ifma::<8, 4>", 7),
         (10, 80, "amm52_long_blocks_ifma::amm52_long_blocks_ifma::<10, 10>", 7),
     ] {
         let kernel = if rows > 40 { "amm52_long_blocks_ifma" } else { "amm52_blocks_ifma" };
         let parts = vec![part(function, 1, &[passes])];
-        wholes.push(Whole { kernel, size: Size { k, rows }, parts });
+        wholes.push(Whole { kernel, size: Size { k, rows }, streams: 1, parts });
     }
     wholes
 }
@@ -59,58 +66,82 @@ fn tile_on(name: &str, w: u64, onto: bool) -> String {
     format!("tiles52_ifma::{name}::<{w}, {onto}>")
 }
 
-/// What reduces a product of `blocks` tiles of w digits.
-fn reduction(w: u64, blocks: u64) -> Vec<Part> {
-    let k = w * blocks;
+/// What reduces products of `blocks` tiles of w digits, and whether a table is read on the way.
+fn reduction(w: u64, blocks: u64, streams: u64, reading: bool) -> Vec<Part> {
+    let (k, s) = (w * blocks, streams);
+    let (window, fold) = match reading {
+        true => ("reduce_window_reading", "fold_tile_reading"),
+        false => ("reduce_window", "fold_tile"),
+    };
     if blocks == 1 {
-        return vec![part(tile("reduce_window", w), 1, &[w - 1])];
+        return vec![part(tile(window, w), s, &[s * (w - 1)])];
     }
     vec![
-        part(tile("fold_tile", w), blocks, &[k - 1]),
-        part(tile_on("mul_tile", w, true), 0, &[(k - 1) * (blocks - 1)]),
-        part("tiles52_ifma::finish", 1, &[k - 1]),
+        part(tile(fold, w), s * blocks, &[s * (k - 1)]),
+        part(tile_on("mul_tile", w, true), 0, &[s * (k - 1) * (blocks - 1)]),
+        part(tile("finish", streams), 1, &[k - 1]),
     ]
 }
 
-fn lanes_product(w: u64, blocks: u64) -> Whole {
-    let k = w * blocks;
-    let parts = if blocks == 1 && w > 15 {
-        vec![part(tile("amm_rows", w), 1, &[w, w - 1])]
-    } else {
-        let mut parts = vec![
-            part(tile_on("mul_tile", w, false), 1, &[k]),
-            part(tile_on("mul_tile", w, true), 0, &[k * (blocks - 1)]),
-        ];
-        parts.extend(reduction(w, blocks));
-        parts
-    };
-    Whole { kernel: "amm52_mb8_ifma", size: Size::words(small(k)), parts }
+/// Whether halves of so many digits are multiplied by Karatsuba.
+fn by_halves(w: u64, blocks: u64) -> bool {
+    blocks == 2 && w >= 15
 }
 
-fn lanes_square(w: u64, blocks: u64) -> Whole {
-    let mut parts = vec![part(tile_on("sq_tile", w, blocks > 1), blocks, &[])];
+fn lanes_product(w: u64, blocks: u64, streams: u64) -> Whole {
+    let (k, s) = (w * blocks, streams);
+    let mut parts = if blocks == 1 && w > 15 {
+        vec![part(tile("amm_rows", w), s, &[s * w, s * (w - 1)])]
+    } else if by_halves(w, blocks) {
+        vec![
+            part(tile_on("mul_tile", w, false), 2 * s, &[2 * s * w]),
+            part(format!("karatsuba52_ifma::product_combine::<{w}>"), s, &[s * w]),
+        ]
+    } else {
+        vec![
+            part(tile_on("mul_tile", w, false), s, &[s * k]),
+            part(tile_on("mul_tile", w, true), 0, &[s * k * (blocks - 1)]),
+        ]
+    };
+    if blocks > 1 || w <= 15 {
+        parts.extend(reduction(w, blocks, streams, false));
+    }
+    Whole { kernel: "amm52_mb8_ifma", size: Size::words(small(k)), streams, parts }
+}
+
+fn lanes_square(w: u64, blocks: u64, streams: u64, reading: bool) -> Whole {
+    let s = streams;
+    let mut parts = if by_halves(w, blocks) {
+        vec![
+            part(tile_on("sq_tile", w, false), 2 * s, &[]),
+            part(format!("karatsuba52_ifma::square_combine::<{w}>"), s, &[]),
+        ]
+    } else {
+        vec![part(tile_on("sq_tile", w, blocks > 1), s * blocks, &[])]
+    };
     // block i times all blocks above it
     let above = |i: u64| w * (blocks - 1 - i);
-    if blocks > 1 {
-        parts.push(part(tile_on("mul_tile", w, false), 1, &[above(0)]));
-        let rows = (1..blocks).map(above).sum();
-        parts.push(part(tile_on("mul_tile", w, true), 0, &[rows]));
+    if blocks > 1 && !by_halves(w, blocks) {
+        parts.push(part(tile_on("mul_tile", w, false), s, &[s * above(0)]));
+        let rows: u64 = (1..blocks).map(above).sum();
+        parts.push(part(tile_on("mul_tile", w, true), 0, &[s * rows]));
     }
-    parts.extend(reduction(w, blocks));
-    Whole { kernel: "ams52_mb8_ifma", size: Size::words(small(w * blocks)), parts }
+    parts.extend(reduction(w, blocks, streams, reading));
+    Whole { kernel: "ams52_mb8_ifma", size: Size::words(small(w * blocks)), streams, parts }
 }
 
 /// Limbs in `tiles` tiles of w: the tiles are in line, the imul of each quotient too.
 fn limbs(kernel: &'static str, w: u64, tiles: u64) -> Whole {
     let pairs = tiles * tiles;
     let passes = match kernel {
-        "amm64_mulx" => vec![2 * pairs],
-        // cross products and reduction; squares of tiles
-        _ => vec![tiles * (tiles - 1) / 2 + pairs, tiles],
+        // tiles; masks of m
+        "amm64_mulx" => vec![2 * pairs, tiles],
+        // cross products and reduction; squares of tiles, in two steps; masks of m
+        _ => vec![tiles * (tiles - 1) / 2 + pairs, tiles, tiles, tiles],
     };
     let function = format!("{kernel}::{kernel}::<{w}>");
     let parts = vec![part(function, 0, &passes)];
-    Whole { kernel, size: Size::words(small(w * tiles)), parts }
+    Whole { kernel, size: Size::words(small(w * tiles)), streams: 1, parts }
 }
 
 fn small(k: u64) -> u32 {
@@ -123,7 +154,7 @@ pub(super) fn differences(rows: &[Row]) -> Vec<String> {
 }
 
 fn difference(rows: &[Row], whole: &Whole) -> Option<String> {
-    let Whole { kernel, size, parts } = whole;
+    let Whole { kernel, size, streams, parts } = whole;
     let name = format!("{kernel} of {} words", size.k);
     let Some(issued) = Issued::of(kernel) else {
         return Some(format!("{name}: tollgate_processor::issued does not have it; add it there"));
@@ -142,7 +173,7 @@ fn difference(rows: &[Row], whole: &Whole) -> Option<String> {
         let passes = part.passes.iter().zip(&work.passes);
         sum += passes.map(|(times, pass)| times * pass.total()).sum::<u64>();
     }
-    let model = issued.count(*size).0;
+    let model = streams * issued.count(*size).0;
     (sum != model).then(|| {
         format!(
             "{name}: its tiles multiply {sum} times; tollgate_processor::issued says {model} ({})",
@@ -162,12 +193,25 @@ fn header(house: &House, issued: &Issued) -> Option<String> {
     let Some(file) = house.file(&path) else {
         return Some(format!("{path}: is not there; tollgate_processor::issued has its formula"));
     };
-    let said = file.text.lines().find_map(|line| line.strip_prefix("// Counts ")).map(str::trim);
-    match said {
-        Some(said) if said.starts_with(formula) => None,
-        Some(said) => Some(format!("{path}: Counts {said}; the model says {formula}")),
-        None => Some(format!("{path}: the header has no Counts; the model says {formula}")),
+    let said = paragraph(&file.text);
+    let halves = issued.by_halves.unwrap_or_default();
+    if said.is_empty() {
+        return Some(format!("{path}: the header has no Counts; the model says {formula}"));
     }
+    let right = said.starts_with(formula) && said.contains(halves);
+    (!right).then(|| {
+        let model = [formula, halves].join("; ");
+        format!("{path}: Counts {said}; the model says {}", model.trim_end_matches("; "))
+    })
+}
+
+/// What a header says after Counts, up to its next keyword; in one line.
+fn paragraph(text: &str) -> String {
+    let mut lines = text.lines().skip_while(|line| !line.starts_with("// Counts "));
+    let first = lines.next().and_then(|line| line.strip_prefix("// Counts ")).unwrap_or_default();
+    let more = lines.map_while(|line| line.strip_prefix("//  "));
+    let words = core::iter::once(first).chain(more).flat_map(str::split_whitespace);
+    words.collect::<Vec<_>>().join(" ")
 }
 
 #[cfg(test)]
@@ -183,7 +227,7 @@ mod tests {
 
     #[test]
     fn a_pass_more_is_found_with_both_numbers() {
-        let mut whole = lanes_product(10, 1);
+        let mut whole = lanes_product(10, 1, 1);
         whole.parts[0].passes[0] += 1;
         let found = difference(TABLE, &whole).expect("a pass too many");
         assert!(found.contains("421 times") && found.contains("says 401"), "{found}");
@@ -196,8 +240,11 @@ mod tests {
         let issued = Issued::of("amm52_mb8_ifma").expect("a kernel");
         let path = "crates/1-kernel/mont/src/kernels/amm52_mb8_ifma.rs";
         let house = |text: &str| House { files: vec![made_up::file(path, text)], crates: vec![] };
-        assert_eq!(header(&house("// Counts    4K^2 + 1 vpmadd52.\n"), &issued), None);
-        for wrong in ["// Counts    4K^2 + K vpmadd52.\n", "// no count\n"] {
+        let right = "// Counts    4K^2 + 1 vpmadd52 a stream; 3.5K^2 + 1 for K = 2W,\n\
+                     //           W = 15 or 20, by Karatsuba.\n";
+        assert_eq!(header(&house(right), &issued), None);
+        let (quotients, halves) = (right.replace("+ 1 v", "+ K v"), right.replace("3.5", "3"));
+        for wrong in [&quotients, &halves, "// no count\n"] {
             let found = header(&house(wrong), &issued).expect("a wrong header");
             assert!(found.contains("4K^2 + 1 vpmadd52"), "{found}");
         }

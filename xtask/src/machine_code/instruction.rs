@@ -11,6 +11,8 @@ pub(crate) const RDX: Gpr = 2;
 pub(crate) const RSP: Gpr = 4;
 pub(crate) const RSI: Gpr = 6;
 pub(crate) const RDI: Gpr = 7;
+pub(crate) const R8: Gpr = 8;
+pub(crate) const R9: Gpr = 9;
 
 /// Sixteen registers of 8 bytes, by the names of their 8, 4, 2 and 1 lowest bytes.
 const GPRS: [[&str; 4]; 16] = [
@@ -34,6 +36,9 @@ const GPRS: [[&str; 4]; 16] = [
 /// The second bytes of the first four; taken for the two lowest.
 const HIGH_BYTES: [&str; 4] = ["ah", "ch", "dh", "bh"];
 
+/// Vector registers; the numbers from here on are those of mask registers.
+pub(crate) const MASKS: usize = 32;
+
 /// The name of an instruction whose operands cannot be read; no rule knows it.
 const UNREADABLE: &str = "(unreadable)";
 
@@ -41,8 +46,8 @@ const UNREADABLE: &str = "(unreadable)";
 pub(crate) enum Operand {
     /// A general register and the bytes of it that are meant.
     Gpr(Gpr, u32),
-    /// A vector or mask register.
-    Vector,
+    /// A vector register by its number, whatever its length; mask registers follow at [`MASKS`].
+    Vector(usize),
     Immediate(i64),
     Memory(Memory),
 }
@@ -106,7 +111,9 @@ impl Instruction {
             let word = text.split_whitespace().next()?;
             u64::from_str_radix(word.trim_start_matches("0x"), 16).ok()
         };
-        let direct = if jumps && !arguments.contains('[') { leading(arguments) } else { None };
+        // names in angle brackets may have square ones in them: `<[T; 1]>::map`
+        let to = arguments.split(" <").next().unwrap_or(arguments);
+        let direct = if jumps && !to.contains('[') { leading(arguments) } else { None };
         let operands = if direct.is_some() || arguments.is_empty() {
             Some(Vec::new())
         } else {
@@ -135,6 +142,11 @@ impl Instruction {
     }
 }
 
+/// The name of all 8 bytes.
+pub(crate) fn name(register: Gpr) -> &'static str {
+    GPRS[register][0]
+}
+
 fn gpr(name: &str) -> Option<(Gpr, u32)> {
     if let Some(number) = HIGH_BYTES.iter().position(|high| *high == name) {
         return Some((number, 2));
@@ -146,10 +158,12 @@ fn gpr(name: &str) -> Option<(Gpr, u32)> {
     })
 }
 
-fn is_vector(name: &str) -> bool {
-    let kinds = ["xmm", "ymm", "zmm", "k"];
-    let number = kinds.iter().find_map(|kind| name.strip_prefix(kind));
-    number.is_some_and(|number| number.parse::<u8>().is_ok())
+fn vector(name: &str) -> Option<usize> {
+    let kinds = [("xmm", 0), ("ymm", 0), ("zmm", 0), ("k", MASKS)];
+    kinds.iter().find_map(|(kind, first)| {
+        let number: usize = name.strip_prefix(kind)?.parse().ok()?;
+        (number < MASKS).then_some(first + number)
+    })
 }
 
 fn operand(text: &str) -> Option<Operand> {
@@ -161,8 +175,8 @@ fn operand(text: &str) -> Option<Operand> {
     if let Some((number, bytes)) = gpr(bare) {
         return Some(Operand::Gpr(number, bytes));
     }
-    if is_vector(bare) {
-        return Some(Operand::Vector);
+    if let Some(number) = vector(bare) {
+        return Some(Operand::Vector(number));
     }
     immediate(bare).map(Operand::Immediate)
 }
@@ -202,7 +216,7 @@ fn memory(what: &str, address: &str) -> Option<Memory> {
                 None if !scaled => memory.base = Some(number),
                 _ => memory.index = Some(number),
             }
-        } else if is_vector(name) {
+        } else if vector(name).is_some() {
             memory.vector_index = true;
         } else {
             memory.displacement = immediate(term)?;
@@ -232,7 +246,7 @@ mod tests {
             bytes: 64,
             vector_index: false,
         };
-        assert_eq!(store.operands, [Operand::Memory(memory), Operand::Vector]);
+        assert_eq!(store.operands, [Operand::Memory(memory), Operand::Vector(0)]);
     }
 
     #[test]
@@ -242,13 +256,17 @@ mod tests {
         let call = parse("  4dd88f:\tcall   QWORD PTR [rip+0x3206cb]  # 7f9f90 <_DYNAMIC+0x358>");
         assert_eq!(call.target, Some(0x7f_9f90));
         assert_eq!(call.memory().unwrap().base, None);
+        let call =
+            parse("  10:\tcall   4f4e80 <<[&mont::Product; 1]>::map::<mont::f::{closure#0}>>");
+        assert_eq!((call.target, call.operands.len()), (Some(0x4f_4e80), 0));
         assert_eq!(parse("  10:\tcall   rbx").operands, [Operand::Gpr(3, 8)]);
     }
 
     #[test]
     fn masks_broadcasts_prefixes_and_gathers() {
         let masked = parse("  1:\tvmovdqa64 zmm1{k1}{z},ZMMWORD PTR [rsi]");
-        assert_eq!(masked.operands[0], Operand::Vector);
+        assert_eq!(masked.operands[0], Operand::Vector(1));
+        assert_eq!(parse("  1:\tkmovb eax,k2").operands[1], Operand::Vector(MASKS + 2));
         let broadcast = parse("  1:\tvpaddq zmm0,zmm1,QWORD PTR [rax+0x8]{1to8}");
         assert_eq!(broadcast.memory().unwrap().bytes, 8);
         let broadcast = parse("  1:\tvpaddq zmm0,zmm1,QWORD BCST [rax+0x8]");

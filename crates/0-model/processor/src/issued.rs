@@ -12,6 +12,8 @@ pub struct Issued {
     pub kernel: &'static str,
     /// The formula, as the kernel's header has it.
     pub formula: &'static str,
+    /// The same for numbers of 30 and 40 words, where halves are multiplied by Karatsuba.
+    pub by_halves: Option<&'static str>,
     count: fn(Size) -> Count,
 }
 
@@ -38,33 +40,39 @@ impl Issued {
         Self {
             kernel: "amm52_blocks_ifma",
             formula: "4 * rows * K + 1 vpmadd52",
+            by_halves: None,
             count: |size| blocks(size.rows, size.k),
         },
         Self {
             kernel: "amm52_long_blocks_ifma",
             // a row of zeros more
             formula: "4 * rows * K + 2K + 1 vpmadd52",
+            by_halves: None,
             count: |size| blocks(size.rows, size.k) + Count(2 * u64::from(size.k)),
         },
         Self {
             kernel: "amm52_mb8_ifma",
-            formula: "4K^2 + 1 vpmadd52",
-            count: |size| without_quotients(Form::Madd52.product(size.k), size.k),
+            formula: "4K^2 + 1 vpmadd52 a stream",
+            by_halves: Some("3.5K^2 + 1 for K = 2W, W = 15 or 20, by Karatsuba"),
+            count: |size| lanes(size.k).product(size.k),
         },
         Self {
             kernel: "amm64_mulx",
-            formula: "2K^2 + K mulx",
-            count: |size| Form::Mulx.product(size.k),
+            formula: "2K^2 + K mulx (K of them imul, for q), and K mulx that mask m",
+            by_halves: None,
+            count: |size| with_masks(Form::Mulx.product(size.k), size.k),
         },
         Self {
             kernel: "ams52_mb8_ifma",
             formula: "K(K+1) + 2K^2 + 1 vpmadd52",
-            count: |size| without_quotients(Form::Madd52.square(size.k), size.k),
+            by_halves: Some("3K(K+2)/4 + 2K^2 + 1 for K = 2W, W = 15 or 20, by Karatsuba"),
+            count: |size| lanes(size.k).square(size.k),
         },
         Self {
             kernel: "ams64_mulx",
-            formula: "K(K+1)/2 + K^2 + K mulx",
-            count: |size| Form::Mulx.square(size.k),
+            formula: "K(K+1)/2 + K^2 + K mulx, and K that mask m",
+            by_halves: None,
+            count: |size| with_masks(Form::Mulx.square(size.k), size.k),
         },
     ];
 
@@ -81,9 +89,15 @@ impl Issued {
     }
 }
 
-/// Fold rows need a quotient digit in the last row only, where the schoolbook has one in each.
-fn without_quotients(schoolbook: Count, k: u32) -> Count {
-    Count(schoolbook.0 + 1 - u64::from(k))
+/// The form of eight lanes at K digits: halves of 15 and of 20 digits have a kernel of their own.
+fn lanes(k: u32) -> Form {
+    if matches!(k, 30 | 40) { Form::Karatsuba52 } else { Form::Madd52 }
+}
+
+/// A mulx for each limb of m, which a product can do without: m or 0, whatever the carry, with the
+/// flags left alone.
+fn with_masks(form: Count, k: u32) -> Count {
+    form + Count(u64::from(k))
 }
 
 /// Rows of product and reduction over all lanes, whether all are full or not.
@@ -103,8 +117,11 @@ mod tests {
     fn the_usual_sizes() {
         assert_eq!(count("amm52_mb8_ifma", Size::words(20)), 1601);
         assert_eq!(count("ams52_mb8_ifma", Size::words(20)), 1221);
-        assert_eq!(count("amm64_mulx", Size::words(16)), 528);
-        assert_eq!(count("ams64_mulx", Size::words(16)), 408);
+        assert_eq!(count("amm52_mb8_ifma", Size::words(40)), 7 * 1600 / 2 + 1);
+        assert_eq!(count("ams52_mb8_ifma", Size::words(40)), 3 * 40 * 42 / 4 + 3200 + 1);
+        assert_eq!(count("ams52_mb8_ifma", Size::words(80)), 80 * 81 + 12800 + 1);
+        assert_eq!(count("amm64_mulx", Size::words(16)), 528 + 16);
+        assert_eq!(count("ams64_mulx", Size::words(16)), 408 + 16);
         assert_eq!(count("amm52_blocks_ifma", Size { k: 5, rows: 20 }), 401);
     }
 
