@@ -3,10 +3,12 @@
 use zeroize::{Zeroize, ZeroizeOnDrop, Zeroizing};
 
 use crate::blocks::Blocks;
-use crate::carry;
-use crate::kernels::amm64_portable::amm64_portable;
 use crate::shape::Shape;
 use crate::word::{Digit, LANES, Row, Scalar, Word};
+
+mod field;
+
+use field::{Field, Value};
 
 /// An odd modulus m, or eight, with the constants of its Montgomery form, K words each.
 ///
@@ -382,118 +384,6 @@ impl Modulus<Row> {
 fn bit_length(x: &[u64]) -> usize {
     let top = x.iter().rposition(|&limb| limb != 0);
     top.map_or(0, |i| 64 * (i + 1) - x[i].leading_zeros() as usize)
-}
-
-/// x := 2x mod m, for x < m.
-fn double(x: &mut [u64], m: &[u64]) {
-    let mut out = 0; // the bit shifted out
-    for x in &mut *x {
-        (*x, out) = (*x << 1 | out, *x >> 63);
-    }
-    // 2x >= m: the bit shifted out, or no borrow from x - m
-    let mut borrow = 0;
-    for (x, m) in x.iter().zip(m) {
-        x.sub_borrow(*m, &mut borrow);
-    }
-    let take = (out | (borrow ^ 1)).mask();
-    let mut borrow = 0;
-    for (x, m) in x.iter_mut().zip(m) {
-        *x = x.sub_borrow(m & take, &mut borrow);
-    }
-}
-
-/// Arithmetic mod m in limbs and Montgomery form (R64 = 2^{64 len}), on the portable kernel: for
-/// the constants of a modulus, in any radix. All values are below m, and wiped.
-struct Field<'a> {
-    m: &'a [u64],
-    bits: usize,
-    k0: u64,
-    t: Zeroizing<Vec<u64>>,
-}
-
-type Value = Zeroizing<Vec<u64>>;
-
-impl<'a> Field<'a> {
-    /// For an odd m of `bits` bits, as short as they allow.
-    fn new(m: &'a [u64], bits: usize) -> Self {
-        Self { m, bits, k0: negative_inverse(m[0]), t: Zeroizing::new(vec![0; m.len() + 1]) }
-    }
-
-    /// R mod m, R^2 mod m and R^2 H mod m, for R and H powers of two.
-    fn constants(&mut self, r_bits: usize, h_bits: usize) -> [Value; 3] {
-        let r = self.power_of_two(r_bits);
-        let rr = self.product(&r, &r);
-        let h = if h_bits == r_bits { r.clone() } else { self.power_of_two(h_bits) };
-        let upper = self.product(&rr, &h);
-        [r, rr, upper].map(|x| self.leave(&x))
-    }
-
-    /// x * 2^-bits mod m = (x + q * m) / 2^bits with q = x * k0 mod 2^bits, for x < m: below m,
-    /// since q < 2^bits. At most 64 bits.
-    fn fold(&self, x: &[u64], bits: usize) -> Value {
-        let q = x[0].wrapping_mul(self.k0) & (u64::MAX >> (64 - bits));
-        let mut z = Zeroizing::new(vec![0; self.m.len() + 1]);
-        let mut carry = 0u128;
-        for (j, z) in z.iter_mut().enumerate() {
-            let at = |x: &[u64]| u128::from(x.get(j).copied().unwrap_or(0));
-            carry = carry.wrapping_add(at(self.m).wrapping_mul(u128::from(q)));
-            carry = carry.wrapping_add(at(x));
-            (*z, carry) = (low(carry), carry >> 64);
-        }
-        for i in 0..self.m.len() {
-            let both = u128::from(z[i + 1]) << 64 | u128::from(z[i]);
-            z[i] = low(both >> bits);
-        }
-        z.truncate(self.m.len());
-        z
-    }
-
-    /// x * y / R64 mod m.
-    fn product(&mut self, x: &[u64], y: &[u64]) -> Value {
-        let mut z = Zeroizing::new(vec![0; self.m.len()]);
-        amm64_portable(&mut z, x, y, self.m, self.k0, &mut self.t);
-        carry::reduce(&mut z, self.m);
-        z
-    }
-
-    /// 2^e in Montgomery form: square and double, by the bits of e, which is public.
-    fn power_of_two(&mut self, e: usize) -> Value {
-        let mut x = Zeroizing::new(vec![0; self.m.len()]);
-        // below m, which has this bit and the lowest
-        x[(self.bits - 1) / 64] = 1 << ((self.bits - 1) % 64);
-        (self.bits - 1..64 * self.m.len()).for_each(|_| double(&mut x, self.m)); // R64 mod m
-        for i in (0..usize::BITS - e.leading_zeros()).rev() {
-            x = self.product(&x, &x);
-            if e >> i & 1 == 1 {
-                double(&mut x, self.m);
-            }
-        }
-        x
-    }
-
-    /// Out of Montgomery form.
-    fn leave(&mut self, x: &[u64]) -> Value {
-        let mut one = vec![0; self.m.len()];
-        one[0] = 1;
-        self.product(x, &one)
-    }
-}
-
-/// -1/m mod 2^64, for odd m. Newton's iteration doubles the right bits: 3, 6, 12, 24, 48, 96.
-fn negative_inverse(m: u64) -> u64 {
-    let mut x = m.wrapping_mul(3) ^ 2; // right in 5 bits
-    for _ in 0..4 {
-        x = x.wrapping_mul(2u64.wrapping_sub(m.wrapping_mul(x)));
-    }
-    x.wrapping_neg()
-}
-
-/// The low half.
-fn low(x: u128) -> u64 {
-    #[allow(clippy::cast_possible_truncation, reason = "the low half is meant")]
-    {
-        x as u64
-    }
 }
 
 #[cfg(test)]
