@@ -58,8 +58,9 @@ impl Workspace {
         }
     }
 
-    /// Runs requests of one size in lanes when at least `requests` of them are at hand, one by one
-    /// otherwise. The default is what pays with the kernels chosen: 6 with IFMA, never without.
+    /// Runs requests of one size in lanes when at least `requests` of them are at hand, two in step
+    /// or one by one otherwise. The default is what pays with the kernels chosen: 6 with IFMA,
+    /// never without.
     #[must_use]
     pub fn lanes_from(mut self, requests: usize) -> Self {
         self.lanes_from = requests;
