@@ -172,7 +172,13 @@ mod tests {
             let nanos = 1000.0 * c.name.parse::<f64>().expect("a number");
             let all = nanos * f64::from(runs) * f64::from(c.operations_per_run);
             self.0 += Duration::from_secs_f64(all / 1e9);
-            Ok(Sample { cycles: Some(4.0 * nanos), nanos, cpu_nanos: nanos, drift: 0.0 })
+            Ok(Sample {
+                cycles: Some(4.0 * nanos),
+                nanos,
+                cpu_nanos: nanos,
+                drift: 0.0,
+                gauge: None,
+            })
         }
         fn now(&self) -> Duration {
             self.0

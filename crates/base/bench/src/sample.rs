@@ -3,7 +3,7 @@
 use core::time::Duration;
 
 use rustix::time::{ClockId, clock_gettime};
-use tollgate_cpu::clock;
+use tollgate_cpu::{clock, sibling};
 
 use crate::contender::{Contender, Wrong};
 
@@ -18,6 +18,9 @@ pub struct Sample {
     pub cpu_nanos: f64,
     /// How far the core clock moved during the sample, relative.
     pub drift: f64,
+    /// The gauge of the core's sibling thread, in ticks: the higher of its readings before and
+    /// behind the sample; `None` where there is no gauge.
+    pub gauge: Option<f64>,
 }
 
 /// Takes samples; tests bring one that counts instead of timing.
@@ -40,18 +43,21 @@ impl Timed {
 impl Sampler for Timed {
     fn sample(&mut self, contender: &mut Contender<'_>, runs: u32) -> Result<Sample, Wrong> {
         let operations = f64::from(runs) * f64::from(contender.operations_per_run);
+        let before = sibling::gauge();
         let ((result, cpu), elapsed) = clock::time(|| {
             let before = thread_cpu();
             let result = (0..runs).try_for_each(|_| (contender.run)());
             (result, thread_cpu().saturating_sub(before))
         });
         result?;
+        let gauge = sibling::gauge().max(before);
         let per_operation = |time: Duration| time.as_secs_f64() * 1e9 / operations;
         Ok(Sample {
             cycles: elapsed.core.map(|core| core.cycles / operations),
             nanos: per_operation(elapsed.wall),
             cpu_nanos: per_operation(cpu),
             drift: elapsed.core.map_or(0.0, |core| core.drift),
+            gauge: gauge.and_then(|ticks| u32::try_from(ticks).ok()).map(f64::from),
         })
     }
 

@@ -2,6 +2,7 @@
 
 use core::fmt;
 
+use tollgate_cpu::sibling::SHARED_FROM;
 use tollgate_record::Estimate;
 
 use crate::estimate::{median, median_estimate};
@@ -22,6 +23,13 @@ pub enum Warning {
     Drift {
         /// Median of how far, relative.
         share: f64,
+    },
+    /// The core was shared with a neighbour: see [`tollgate_cpu::sibling`].
+    Shared {
+        /// In this share of the rounds.
+        share: f64,
+        /// Whether enough others were left to make the figures of.
+        left_out: bool,
     },
     /// Too few rounds for an interval to mean much.
     FewRounds {
@@ -66,6 +74,39 @@ impl Series {
         }
     }
 
+    /// Whether the core was whole in each round, for each of these contenders: beside the lowest
+    /// reading of the series. So a round is as good for one contender as for another.
+    fn whole(&self, contenders: &[usize]) -> Vec<bool> {
+        let readings = self.samples.iter().flatten().filter_map(|s| s.gauge);
+        let lowest = readings.min_by(f64::total_cmp);
+        let whole = |s: &Sample| match (s.gauge, lowest) {
+            (Some(gauge), Some(lowest)) => gauge < SHARED_FROM * lowest,
+            _ => true,
+        };
+        (0..self.rounds())
+            .map(|round| contenders.iter().all(|&c| whole(&self.samples[c][round])))
+            .collect()
+    }
+
+    /// The share of all samples in which the core was shared.
+    fn shared(&self) -> f64 {
+        let count = |shared: bool| if shared { 1.0 } else { 0.0 };
+        let of = |c: usize| self.whole(&[c]).into_iter().map(|whole| count(!whole));
+        let shared: Vec<f64> = (0..self.names.len()).flat_map(of).collect();
+        shared.iter().sum::<f64>() / shared.iter().map(|_| 1.0).sum::<f64>().max(1.0)
+    }
+
+    /// The rounds that figures of these contenders are made of: those in which the core was whole,
+    /// if they are enough; else all.
+    fn used(&self, contenders: &[usize]) -> impl Iterator<Item = usize> + use<> {
+        let whole = self.whole(contenders);
+        let all = whole.iter().filter(|&&whole| whole).count() < FEW_ROUNDS;
+        whole
+            .into_iter()
+            .enumerate()
+            .filter_map(move |(round, whole)| (all || whole).then_some(round))
+    }
+
     /// How many rounds were run.
     pub fn rounds(&self) -> usize {
         self.samples[0].len()
@@ -82,7 +123,9 @@ impl Series {
 
     /// Core cycles per operation; `None` where cycles cannot be told.
     pub fn cycles(&self, contender: usize) -> Option<Estimate> {
-        let cycles: Option<Vec<f64>> = self.samples[contender].iter().map(|s| s.cycles).collect();
+        let samples = &self.samples[contender];
+        let cycles: Option<Vec<f64>> =
+            self.used(&[contender]).map(|round| samples[round].cycles).collect();
         median_estimate(&cycles?)
     }
 
@@ -105,7 +148,8 @@ impl Series {
     }
 
     fn estimate(&self, contender: usize, of: impl Fn(&Sample) -> f64) -> Estimate {
-        let values: Vec<f64> = self.samples[contender].iter().map(of).collect();
+        let samples = &self.samples[contender];
+        let values: Vec<f64> = self.used(&[contender]).map(|round| of(&samples[round])).collect();
         median_estimate(&values).expect("a series has a round, and times are finite")
     }
 
@@ -116,8 +160,9 @@ impl Series {
     ///
     /// If there is no such contender.
     pub fn ratio(&self, above: usize, below: usize) -> Estimate {
-        let rounds = self.samples[above].iter().zip(&self.samples[below]);
+        let rounds = self.used(&[above, below]);
         let ratios: Vec<f64> = rounds
+            .map(|round| (self.samples[above][round], self.samples[below][round]))
             .map(|(above, below)| match (above.cycles, below.cycles) {
                 (Some(above), Some(below)) => above / below,
                 _ => above.nanos / below.nanos,
@@ -138,7 +183,14 @@ impl Series {
         if share > DRIFT {
             warnings.push(Warning::Drift { share });
         }
-        for (name, samples) in self.names.iter().zip(&self.samples) {
+        let share = self.shared();
+        if share > DOUBTFUL {
+            let left_out = (0..self.names.len()).all(|c| self.used(&[c]).count() < rounds);
+            warnings.push(Warning::Shared { share, left_out });
+        }
+        for (contender, name) in self.names.iter().enumerate() {
+            let all = &self.samples[contender];
+            let samples: Vec<Sample> = self.used(&[contender]).map(|round| all[round]).collect();
             let off: Vec<f64> = samples.iter().map(|s| 1.0 - s.cpu_nanos / s.nanos).collect();
             let share = median(&off);
             if share > DOUBTFUL {
@@ -171,6 +223,19 @@ impl fmt::Display for Warning {
                  governor to performance, and run again",
                 100.0 * share
             ),
+            Self::Shared { share, left_out: true } => write!(
+                f,
+                "a neighbour ran on the core's sibling thread in {:.0} % of the samples: these are \
+                 left out; other figures of that time (servers, load) have it in them",
+                100.0 * share
+            ),
+            Self::Shared { share, left_out: false } => write!(
+                f,
+                "a neighbour ran on the core's sibling thread in {:.0} % of the samples, and \
+                 the others are too few to leave these out: measure longer (--seconds), or \
+                 another time",
+                100.0 * share
+            ),
             Self::FewRounds { rounds } => write!(
                 f,
                 "only {rounds} rounds: the intervals say too little; measure longer (--seconds)"
@@ -196,7 +261,7 @@ mod tests {
     use super::*;
 
     fn sample(nanos: f64) -> Sample {
-        Sample { cycles: None, nanos, cpu_nanos: nanos, drift: 0.0 }
+        Sample { cycles: None, nanos, cpu_nanos: nanos, drift: 0.0, gauge: None }
     }
 
     fn series(samples: Vec<Vec<Sample>>) -> Series {
@@ -217,6 +282,33 @@ mod tests {
         assert_eq!((ratio.point(), ratio.interval()), (2.5, (2.5, 2.5)));
         assert_eq!(series.cycles(0), None);
         assert_eq!(series.rounds(), 20);
+    }
+
+    #[test]
+    fn rounds_of_a_shared_core_are_left_out_if_others_are_enough() {
+        // A neighbour comes for the last rounds: the gauge nearly doubles, and so does a.
+        let rounds = |whole: usize, nanos: f64, slower: f64| {
+            let one = move |i: usize| match i < whole {
+                true => Sample {
+                    gauge: Some(if i.is_multiple_of(2) { 100.0 } else { 120.0 }),
+                    ..sample(nanos)
+                },
+                false => Sample { gauge: Some(170.0), ..sample(slower) },
+            };
+            (0..30).map(one).collect::<Vec<_>>()
+        };
+        let some = series(vec![rounds(12, 10.0, 19.0), rounds(12, 20.0, 20.0)]);
+        assert_eq!((some.nanos(0).point(), some.nanos(0).samples()), (10.0, 12));
+        assert_eq!((some.ratio(1, 0).point(), some.ratio(1, 0).samples()), (2.0, 12));
+        assert_eq!(some.warnings(), [Warning::Shared { share: 0.6, left_out: true }]);
+
+        let few = series(vec![rounds(3, 10.0, 19.0)]);
+        assert_eq!((few.nanos(0).point(), few.nanos(0).samples()), (19.0, 30));
+        assert_eq!(few.warnings()[0], Warning::Shared { share: 0.9, left_out: false });
+
+        // a round counts for a ratio only if the core was whole for both
+        let behind: Vec<_> = rounds(18, 20.0, 40.0).into_iter().rev().collect();
+        assert_eq!(series(vec![rounds(20, 10.0, 19.0), behind]).ratio(1, 0).samples(), 30);
     }
 
     #[test]

@@ -4,6 +4,7 @@
 //!   [`HaveAdxBmi2`]), and the user's veto `TOLLGATE_CPU_DISABLE`.
 //! * [`tsc`], [`clock`]: ticks of the time stamp counter, and real core cycles out of them.
 //! * [`probe`]: how many of an instruction this core finishes per cycle.
+//! * [`sibling`]: whether the core is whole, or shared with its other thread now.
 //! * [`machine`]: what the machine says about itself.
 //! * [`memcheck`], [`rerun`]: mark secrets for valgrind and run a test under it, so that
 //!   constant-time tests need neither unsafe code nor C headers.
@@ -25,6 +26,7 @@ pub mod machine;
 pub mod memcheck;
 pub mod probe;
 pub mod rerun;
+pub mod sibling;
 pub mod tsc;
 
 pub use features::{Feature, HaveAdxBmi2, HaveIfma, UnknownFeature};

@@ -150,6 +150,7 @@ fn share(warning: &Warning) -> f64 {
         // fewer are worse
         Warning::FewRounds { rounds } => -f64::from(u32::try_from(*rounds).unwrap_or(u32::MAX)),
         Warning::Drift { share }
+        | Warning::Shared { share, .. }
         | Warning::Interrupted { share, .. }
         | Warning::Outliers { share, .. } => *share,
     }
