@@ -277,6 +277,25 @@ fn moduli_of_a_pair_may_differ_in_size() {
     }
 }
 
+/// High words that are zero are no part of the number, however many there are.
+#[test]
+fn x_may_have_any_number_of_words() {
+    let mut rng = fastrand::Rng::with_seed(12);
+    for kernel in LimbKernel::all() {
+        for bits in [128, 512, 1024, 4096] {
+            let (m, shape) = (modulus(&mut rng, bits, 5), Shape::limbs(bits));
+            let modulus = LimbKernel::load(shape, core::slice::from_ref(&m));
+            let (x, mut z) = (&m * &m - 1u8, vec![6; shape.k()]);
+            let mut t = vec![5; kernel.exp_words(shape, 5)];
+            for words in [2 * shape.k(), 150, 400] {
+                kernel.exp(&modulus, 5, &limbs(&x, words), &[19], &mut z, &mut t);
+                let name = kernel.name();
+                assert_eq!(number(&z), x.modpow(&19u8.into(), &m), "{name}: {bits}, {words}");
+            }
+        }
+    }
+}
+
 /// What a kernel that exponentiates in blocks must refuse, since it does not read all of it.
 fn exp_with(kernel: LimbKernel, z: usize, e: usize, t: usize) {
     let shape = Shape::limbs(512);
