@@ -196,11 +196,8 @@ fn agrees_with_openssl(key: &PrivateKey, parts: &KeyParts, rng: &mut fastrand::R
 fn near(bits: i32, more: i32) -> BigNum {
     let mut x = BigNum::new().unwrap();
     x.set_bit(bits).unwrap();
-    if more < 0 {
-        x.sub_word(more.unsigned_abs()).unwrap()
-    } else {
-        x.add_word(more.unsigned_abs()).unwrap()
-    };
+    let word = more.unsigned_abs();
+    if more < 0 { x.sub_word(word) } else { x.add_word(word) }.unwrap();
     x
 }
 
