@@ -5,8 +5,8 @@
 //! kernels is written once, for all: one exponentiation on limbs or eight on rows, each lane with
 //! its own modulus and its own exponent.
 //!
-//! * [`Kernel`] is the contract, in one sentence per operation; [`Modulus`] holds what a kernel needs
-//!   to know of m; [`Shape`] says how many words.
+//! * [`Kernel`] is the contract, in one sentence per operation; [`Modulus`] holds what a kernel
+//!   needs to know of m; [`Shape`] says how many words.
 //! * [`LimbKernel`], [`BlockKernel`] and [`LaneKernel`] are the kernels of this build.
 //!   `dispatch.rs` alone chooses.
 //! * [`carry`] holds what is not worth a kernel: sums, differences, the last subtractions.

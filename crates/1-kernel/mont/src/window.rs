@@ -36,8 +36,8 @@ impl<W: Word> Window<'_, W> {
     }
 }
 
-/// [`Kernel::windows`]: entries first, since reading does not wait for the squares; then squares and
-/// product, in turn where there are two streams.
+/// [`Kernel::windows`]: entries first, since reading does not wait for the squares; then squares
+/// and product, in turn where there are two streams.
 pub(crate) fn plain<K: Kernel, const S: usize>(
     kernel: K,
     squares: usize,

@@ -17,8 +17,9 @@ pub(super) const COLUMNS: [Column; 6] = [
     Column::figures("square", 8),
 ];
 
-pub(super) const NOTE: &str = "bytes of code: sizes of the functions in this program's table of symbols, code for every size \
-     of modulus, without what the standard library copies and fills with";
+pub(super) const NOTE: &str = "\
+    bytes of code: sizes of the functions in this program's table of symbols, code for every \
+    size of modulus, without what the standard library copies and fills with";
 
 /// Bytes do not depend on the size: those of each name's first.
 pub(super) fn rows(shelf: Shelf<'_>) -> Vec<Vec<String>> {

@@ -18,8 +18,9 @@ pub(super) const COLUMNS: [Column; 7] = [
     Column::figures("writes", 7),
 ];
 
-pub(super) const NOTE: &str = "additions, reads, writes: of words, by [KAK96]; not all of them were compared with the paper \
-     (see METHODOLOGY)";
+pub(super) const NOTE: &str = "\
+    additions, reads, writes: of words, by [KAK96]; not all of them were compared with the \
+    paper (see METHODOLOGY)";
 
 /// Counts of \[KAK96\] beside ours, at one size.
 pub(super) fn rows(shelf: Shelf<'_>) -> Vec<Vec<String>> {

@@ -13,8 +13,9 @@ use crate::shelf::{MISSING, Shelf, cell};
 pub(super) const COLUMNS: [Column; 3] =
     [Column::words("of a paper", 74), Column::figures("theirs", 10), Column::figures("here", 10)];
 
-pub(super) const NOTE: &str = "papers: other machines, words of 32 or 64 bits, and other code: for the ratios, not the \
-     cycles";
+pub(super) const NOTE: &str = "\
+    papers: other machines, words of 32 or 64 bits, and other code: for the ratios, not the \
+    cycles";
 
 pub(super) fn rows(shelf: Shelf<'_>) -> Vec<Vec<String>> {
     let variant = |name: &str| format!("{VARIANT}/{name}").parse::<Subject>().ok();

@@ -23,10 +23,11 @@ pub(super) const COLUMNS: [Column; 10] = [
     Column::figures("square", 8),
 ];
 
-pub(super) const NOTE: &str = "product, square: core cycles of a call; mults: multiplications of limbs in a product; by 2, \
-     4, 8: products in the body of the innermost loop; best: the least of them; square: unrolled \
-     by 4, its own formula, or the product where there is none (cios, fios); the kernel of the \
-     engine below the variants is not one of them";
+pub(super) const NOTE: &str = "\
+    product, square: core cycles of a call; mults: multiplications of limbs in a product; by \
+    2, 4, 8: products in the body of the innermost loop; best: the least of them; square: \
+    unrolled by 4, its own formula, or the product where there is none (cios, fios); the \
+    kernel of the engine below the variants is not one of them";
 
 pub(super) fn rows(shelf: Shelf<'_>) -> Vec<Vec<String>> {
     let mut above = String::new();

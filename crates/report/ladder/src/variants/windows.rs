@@ -17,8 +17,9 @@ pub(super) const COLUMNS: [Column; 6] = [
     Column::figures("table bytes", 12),
 ];
 
-pub(super) const NOTE: &str = "fixed, sliding: core cycles of x^e mod m, e as long as m; sliding windows are for public \
-     exponents only: their time tells e; a fixed one reads its whole table for each window";
+pub(super) const NOTE: &str = "\
+    fixed, sliding: core cycles of x^e mod m, e as long as m; sliding windows are for public \
+    exponents only: their time tells e; a fixed one reads its whole table for each window";
 
 pub(super) fn rows(shelf: Shelf<'_>) -> Vec<Vec<String>> {
     let fixed = shelf.subjects(|record| {
