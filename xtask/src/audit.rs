@@ -52,7 +52,8 @@ pub(crate) fn check(program: &Program, rows: &[Row]) -> (Vec<String>, Vec<String
         };
         findings.extend(saw.findings.iter().map(|(at, what)| line(name, *at, what)));
         findings.extend(calls(rows, &seen, name, saw));
-        findings.extend(undeclared_use(row, name, saw));
+        let read = |register| function.address().is_some_and(|at| is_read(&seen, at, register));
+        findings.extend(undeclared_use(row, name, saw, read));
         let (stack, most) = (saw.stack.len(), instance.stack);
         if stack > most {
             findings.push(format!("{name}: {stack} stack references, declared are at most {most}"));
@@ -106,7 +107,11 @@ fn is_read(seen: &BTreeMap<u64, Seen>, function: u64, register: Gpr) -> bool {
 }
 
 /// A secret argument that the compiler has moved elsewhere would be taken for a public one.
-fn undeclared_use(row: &Row, name: &str, saw: &Seen) -> Vec<String> {
+fn undeclared_use(row: &Row, name: &str, saw: &Seen, read: impl Fn(Gpr) -> bool) -> Vec<String> {
+    let unread = row.secret.iter().filter(|register| !read(**register)).map(|register| {
+        let register = instruction::name(*register);
+        format!("{name}: the secret declared in {register} is never read there")
+    });
     let stack = row.secret_stack.iter().filter(|at| !saw.reads_stack.contains(at)).map(|at| {
         format!("{name}: the secret declared {at} bytes up the stack is never read there")
     });
@@ -115,7 +120,7 @@ fn undeclared_use(row: &Row, name: &str, saw: &Seen) -> Vec<String> {
         let register = instruction::name(*register);
         format!("{name}: the struct declared in {register} is never read there")
     });
-    stack.chain(structs).collect()
+    unread.chain(stack).chain(structs).collect()
 }
 
 /// Closures and their like, of this prefix, that no kernel was seen to call.

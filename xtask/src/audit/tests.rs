@@ -240,6 +240,10 @@ fn a_secret_argument_is_secret_and_stands_where_it_is_declared() {
     let code = BY_VALUE.replace("[rsp+0x8]", "[rsp+0x10]");
     let (found, _) = check(&program(&[good, &code, LEAF, STRUCTS].concat()), &ROWS);
     assert!(found.len() == 1 && found[0].contains("never read there"), "{found:#?}");
+    // the compiler passes it elsewhere
+    let code = BY_VALUE.replace("imul   rax,rsi", "imul   rax,rdx");
+    let (found, _) = check(&program(&[good, &code, LEAF, STRUCTS].concat()), &ROWS);
+    assert!(found.len() == 1 && found[0].contains("secret declared in rsi is"), "{found:#?}");
 }
 
 /// Findings for `structs`, where rdi points to pointers to structs and rsi to a struct.

@@ -141,13 +141,14 @@ impl Blocks {
         z[last] = z[last].zip(carry, u64::wrapping_add);
     }
 
-    /// Writes a number below R into the lanes of `number`; clean.
+    /// Writes a number below R into the lanes of `number`, zero-extended or cut; clean.
     ///
     /// # Panics
     ///
     /// If there are fewer than K rows, or numbers.
     pub fn pack(self, rows: &mut [Row], number: usize, limbs: &[u64]) {
         let mut x = [0; LIMBS + 1]; // no digit reaches further: R < 2^{64 LIMBS}
+        let limbs = &limbs[..limbs.len().min(x.len())];
         x[..limbs.len()].copy_from_slice(limbs);
         for (k, row) in rows[..self.k].iter_mut().enumerate() {
             let lanes = &mut row.0[number * self.lanes..][..self.lanes];
@@ -160,7 +161,7 @@ impl Blocks {
         x[..limbs.len()].zeroize();
     }
 
-    /// Writes a number below R into the lanes of each number.
+    /// Writes a number below R into the lanes of each number: see [`pack`](Self::pack).
     ///
     /// # Panics
     ///

@@ -68,23 +68,6 @@ pub trait Kernel: Copy + core::fmt::Debug {
     /// If the table is not made of whole entries.
     fn select(self, z: &mut [Self::Word], table: &[Self::Word], index: Self::Word);
 
-    /// A window of an exponentiation: z :== z^{2^squares} * y / R^{2^squares} (mod m).
-    ///
-    /// # Panics
-    ///
-    /// If z, y or next have not K words, or t fewer than [`Modulus::scratch_words`].
-    fn window(
-        self,
-        z: &mut [Self::Word],
-        squares: usize,
-        y: &[Self::Word],
-        next: &mut [Self::Word],
-        m: &Modulus<Self::Word>,
-        t: &mut [Self::Word],
-    ) {
-        exp::window(self, z, squares, y, next, m, t);
-    }
-
     /// Windows of exponentiations side by side, each with its own table: in every stream
     /// z :== z^{2^squares} * `table[index]` / R^{2^squares} (mod m). Every entry is read.
     ///

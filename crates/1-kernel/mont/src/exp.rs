@@ -147,31 +147,6 @@ pub(crate) fn exp<K: Kernel, const S: usize>(
     }
 }
 
-/// z := z^{2^squares} * y / R^{2^squares} (mod m), in Montgomery form; `next` is scratch.
-///
-/// # Panics
-///
-/// As [`Kernel::window`].
-pub(crate) fn window<K: Kernel>(
-    kernel: K,
-    z: &mut [K::Word],
-    squares: usize,
-    y: &[K::Word],
-    next: &mut [K::Word],
-    m: &Modulus<K::Word>,
-    t: &mut [K::Word],
-) {
-    let (mut from, mut to) = (&mut *z, &mut *next);
-    for _ in 0..squares {
-        kernel.ams(to, from, m, t);
-        (from, to) = (to, from);
-    }
-    kernel.amm(to, from, y, m, t);
-    if squares.is_multiple_of(2) {
-        z.copy_from_slice(next);
-    }
-}
-
 /// A stream with its scratch cut up and its table filled: entry i is x^i. The caller's x becomes
 /// the place of the entry.
 fn start<'a, K: Kernel>(

@@ -6,8 +6,7 @@
 //! its own modulus and its own exponent.
 //!
 //! * [`Kernel`] is the contract, in one sentence per operation; [`Modulus`] holds what a kernel
-//!   needs
-//!   to know of m; [`Shape`] says how many words.
+//!   needs to know of m; [`Shape`] says how many words.
 //! * [`LimbKernel`], [`BlockKernel`] and [`LaneKernel`] are the kernels of this build.
 //!   `dispatch.rs` alone chooses.
 //! * [`carry`] holds what is not worth a kernel: sums, differences, the last subtractions.
@@ -31,7 +30,6 @@ pub mod carry;
 mod contract;
 mod dispatch;
 mod exp;
-
 mod kernels;
 mod modulus;
 mod shape;

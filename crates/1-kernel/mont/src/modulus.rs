@@ -15,7 +15,7 @@ use field::{Field, Value};
 /// `Modulus<u64>` for the limb kernels; `Modulus<Digit>` is kept with a key and copied into one
 /// lane of a `Modulus<Row>`. `Modulus<Row>` holds eight moduli, a lane each, or one or two in lane
 /// blocks. Wiped when dropped.
-#[derive(Clone, Zeroize, ZeroizeOnDrop)]
+#[derive(Clone, ZeroizeOnDrop)]
 pub struct Modulus<W: Zeroize> {
     #[zeroize(skip)]
     shape: Shape,
@@ -41,7 +41,7 @@ pub struct Modulus<W: Zeroize> {
 }
 
 /// Two moduli of one shape whose exponentiations go together: the primes of a key.
-#[derive(Clone, Debug, Zeroize, ZeroizeOnDrop)]
+#[derive(Clone, Debug, ZeroizeOnDrop)]
 pub struct Pair<W: Zeroize> {
     /// The first.
     p: Modulus<W>,
@@ -50,6 +50,25 @@ pub struct Pair<W: Zeroize> {
     /// Both in one set of lane blocks, where two fit.
     #[zeroize(skip)] // wipes itself
     blocks: Option<Box<Modulus<Row>>>,
+}
+
+impl<W: Zeroize> Zeroize for Modulus<W> {
+    /// Leaves no number, in words or in blocks.
+    fn zeroize(&mut self) {
+        let Self { m, one, rr, upper, fold, unit, to_limbs, k0, .. } = self;
+        [m, one, rr, upper, fold, unit, to_limbs].into_iter().for_each(Zeroize::zeroize);
+        k0.zeroize();
+        self.blocks = None; // wipes itself
+    }
+}
+
+impl<W: Zeroize> Zeroize for Pair<W> {
+    /// Leaves no number, in words or in blocks.
+    fn zeroize(&mut self) {
+        self.p.zeroize();
+        self.q.zeroize();
+        self.blocks = None; // wipes itself
+    }
 }
 
 impl<W: Zeroize> Pair<W> {
@@ -460,6 +479,20 @@ mod tests {
         lanes.reshape(shape);
         lanes.load_lane(3, &one);
         assert!(lanes.unit()[0] == Row::splat(1) && lanes.m()[0].lane(3) == one.m()[0].0);
+    }
+
+    #[test]
+    fn nothing_is_left_of_what_was_zeroized() {
+        let load = |m| Modulus::<u64>::new(&[m], Shape::limbs(64)).expect("odd");
+        let mut pair = Pair::new(load(101), load(103));
+        assert!(pair.blocks().is_some() && pair.p().blocks().is_some());
+        pair.zeroize();
+        assert!(pair.blocks().is_none());
+        for m in [pair.p(), pair.q()] {
+            assert!(m.blocks().is_none() && m.k0() == 0);
+            let left = [&m.m, &m.one, &m.rr, &m.upper, &m.fold, &m.unit, &m.to_limbs];
+            assert!(left.iter().all(|words| words.is_empty()));
+        }
     }
 
     #[test]

@@ -36,8 +36,8 @@ impl<W: Word> Window<'_, W> {
     }
 }
 
-/// Entries first, since reading does not wait for the squares; then squares and product, in turn
-/// where there are two streams.
+/// [`Kernel::windows`]: entries first, since reading does not wait for the squares; then squares
+/// and product, in turn where there are two streams.
 pub(crate) fn plain<K: Kernel, const S: usize>(
     kernel: K,
     squares: usize,
@@ -45,9 +45,6 @@ pub(crate) fn plain<K: Kernel, const S: usize>(
 ) {
     for s in &mut *streams {
         kernel.select(s.entry, s.table, s.index);
-    }
-    if let [s] = &mut streams[..] {
-        return kernel.window(s.z, squares, s.entry, s.next, s.m, s.t);
     }
     for _ in 0..squares {
         for s in &mut *streams {

@@ -138,8 +138,17 @@ fn borrow_spare_bits(rng: &mut fastrand::Rng, blocks: Blocks, rows: &mut [Row]) 
     }
 }
 
+/// Bounds of x and y for the modulus m, R = 2^`r_bits`.
+type Bounds = fn(m: &BigUint, r: &BigUint) -> [BigUint; 2];
+
 /// Products of numbers in lane blocks; returns how many were judged.
-fn block_products(kernel: BlockKernel, bits: usize, rounds: usize, seed: u64) -> usize {
+fn block_products(
+    kernel: BlockKernel,
+    bits: usize,
+    rounds: usize,
+    seed: u64,
+    bounds: Bounds,
+) -> usize {
     let mut rng = fastrand::Rng::with_seed(seed ^ bits as u64);
     let blocks = Blocks::of_bits(bits).unwrap();
     let (k, r) = (blocks.k(), BigUint::from(1u8) << blocks.r_bits());
@@ -156,12 +165,12 @@ fn block_products(kernel: BlockKernel, bits: usize, rounds: usize, seed: u64) ->
         };
         t.resize(set.scratch_words(), Row::splat(rng.u64(..)));
         for pair in 0..10 {
-            let mut draw = |salt: usize| -> (Vec<BigUint>, Vec<Row>) {
+            let mut draw = |salt: usize, which: usize| -> (Vec<BigUint>, Vec<Row>) {
                 let mut rows = vec![Row::splat(rng.u64(..)); k];
                 let x: Vec<_> = p
                     .iter()
                     .enumerate()
-                    .map(|(i, m)| operand(&mut rng, m, &(m * 8u8), pair + i + salt))
+                    .map(|(i, m)| operand(&mut rng, m, &bounds(m, &r)[which], pair + i + salt))
                     .collect();
                 for (i, x) in x.iter().enumerate() {
                     blocks.pack(&mut rows, i, &x.to_u64_digits());
@@ -172,9 +181,12 @@ fn block_products(kernel: BlockKernel, bits: usize, rounds: usize, seed: u64) ->
                 }
                 (x, rows)
             };
-            let ((x, xs), (y, ys)) = (draw(round), draw(round / 2));
+            let ((x, xs), (y, ys)) = (draw(round, 0), draw(round / 2, 1));
             for square in [false, true] {
                 let y = if square { &x } else { &y };
+                if square && p.iter().any(|m| bounds(m, &r)[0] != bounds(m, &r)[1]) {
+                    continue; // x^2 is too much
+                }
                 if square {
                     kernel.ams(&mut z, &xs, set, &mut t);
                 } else {
@@ -200,7 +212,13 @@ fn products_in_blocks_are_right() {
     let mut judged = 0;
     for bits in [256, 511, 512, 513, 1024, 1100, 1536, 1537, 2047, 2048, 2049, 3072, 4000, 4096] {
         for kernel in BlockKernel::all() {
-            judged += block_products(kernel, bits, rounds(200), 4);
+            judged += block_products(kernel, bits, rounds(200), 4, |m, _| [m * 8u8, m * 8u8]);
+            // what begins an exponentiation, and sums of two results where there is room for them
+            judged += block_products(kernel, bits, rounds(40), 5, |m, r| [r.clone(), m.clone()]);
+            if Blocks::of_bits(bits).unwrap().takes_sums() {
+                let sums: Bounds = |m, _| [m * 14u8, m * 14u8];
+                judged += block_products(kernel, bits, rounds(40), 6, sums);
+            }
         }
     }
     println!("products in blocks judged: {judged}");
@@ -273,6 +291,25 @@ fn moduli_of_a_pair_may_differ_in_size() {
         for kernel in LimbKernel::all() {
             exponentiation_of_unlike_moduli(kernel, long, short);
             exponentiation_of_unlike_moduli(kernel, short, long);
+        }
+    }
+}
+
+/// High words that are zero are no part of the number, however many there are.
+#[test]
+fn x_may_have_any_number_of_words() {
+    let mut rng = fastrand::Rng::with_seed(12);
+    for kernel in LimbKernel::all() {
+        for bits in [128, 512, 1024, 4096] {
+            let (m, shape) = (modulus(&mut rng, bits, 5), Shape::limbs(bits));
+            let modulus = LimbKernel::load(shape, core::slice::from_ref(&m));
+            let (x, mut z) = (&m * &m - 1u8, vec![6; shape.k()]);
+            let mut t = vec![5; kernel.exp_words(shape, 5)];
+            for words in [2 * shape.k(), 150, 400] {
+                kernel.exp(&modulus, 5, &limbs(&x, words), &[19], &mut z, &mut t);
+                let name = kernel.name();
+                assert_eq!(number(&z), x.modpow(&19u8.into(), &m), "{name}: {bits}, {words}");
+            }
         }
     }
 }

@@ -3,7 +3,7 @@
 //!
 //! The engine's own exponentiation chooses one width for a size; this one is told.
 
-use tollgate_mont::{Kernel, Modulus, carry};
+use tollgate_mont::{Kernel, Modulus, Window, carry};
 
 /// The widest window.
 pub const WIDTH_MAX: usize = 7;
@@ -98,15 +98,18 @@ pub fn fixed_window<K: Kernel<Word = u64>>(
             kernel.amm(&mut entry[..k], &done[(i - 1) * k..], &done[k..2 * k], m, t);
         }
     }
-    let Parts { table, z: power, next, x, t } = parts;
+    let Parts { table, z: power, next, x: entry, t } = parts;
+    let mut stream = [Window { z: power, next, entry, table, index: 0, m, t }];
     for (place, at) in (0..bits).step_by(width).rev().enumerate() {
-        kernel.select(x, table, window(e, at, width.min(bits - at)));
+        let [s] = &mut stream;
+        s.index = window(e, at, width.min(bits - at));
         if place == 0 {
-            power.copy_from_slice(x);
+            kernel.select(s.z, s.table, s.index);
         } else {
-            kernel.window(power, width, x, next, m, t);
+            kernel.windows(width, &mut stream);
         }
     }
+    let [Window { z: power, t, .. }] = stream;
     leave(kernel, z, power, m, t);
 }
 

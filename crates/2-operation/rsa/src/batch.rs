@@ -300,6 +300,7 @@ fn load_bytes(rows: &mut [Row], lane: usize, bytes: &[u8]) {
     let limbs = &mut limbs[..bytes.len().div_ceil(8)];
     from_bytes(limbs, bytes);
     load_limbs(rows, lane, limbs);
+    limbs.zeroize(); // may be a message
 }
 
 /// A random number below n into a lane.

@@ -3,7 +3,8 @@
 //! A pair is used once, then squared; after [`USES`] squares it is made anew from fresh random
 //! bytes (see [`crate::private::make_pair`]). A key keeps its idle pairs; each operation takes one
 //! and gives it back, so two operations at once never share one. A process that was forked makes
-//! its own.
+//! its own, which it knows by its id: a child that has its parent's (in a PID namespace of its own)
+//! would start with its parent's pairs.
 
 use std::sync::{Mutex, MutexGuard, TryLockError};
 

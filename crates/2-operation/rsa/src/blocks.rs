@@ -27,7 +27,7 @@ pub(crate) struct InBlocks {
     /// 0 mod p and 1 mod q, likewise.
     pub(crate) b: Vec<Row>,
     #[zeroize(skip)] // wipes itself
-    pairs: Pool<Row>,
+    pub(crate) pairs: Pool<Row>,
 }
 
 impl InBlocks {

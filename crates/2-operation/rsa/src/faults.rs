@@ -1,8 +1,10 @@
 //! Faults injected into one half of the CRT: never a signature, always [`Error::Fault`], and
 //! neighbours in a batch unharmed.
 
-use tollgate_mont::{LaneKernel, LimbKernel};
+use tollgate_mont::{LANES, LaneKernel, LimbKernel};
+use zeroize::DefaultIsZeroes;
 
+use crate::blinding::Pool;
 use crate::{Error, PrivateKey, PrivateRequest, Workspace, private_batch};
 
 const PEM: &str = include_str!("../../../../vectors/keys/rsa-1024.pem");
@@ -43,6 +45,44 @@ fn a_fault_gives_an_error_and_no_signature() {
             let outcome = key.private(&mut workspace, &mut buffer);
             assert_eq!(outcome, Err(Error::Fault), "{what}");
             assert!(buffer.iter().all(|&b| b == 0), "{what}: something was released");
+        }
+    }
+}
+
+/// What a key keeps between operations may break too.
+#[test]
+fn a_broken_pair_gives_an_error_once() {
+    fn spoil<S: DefaultIsZeroes>(pool: &Pool<S>, blind: bool, flip: impl Fn(&mut S)) {
+        // as many as an operation may take
+        let mut pairs: Vec<_> = (0..LANES).map(|_| pool.take()).collect();
+        for pair in pairs.iter_mut().filter(|pair| pair.left > 0) {
+            flip(if blind { &mut pair.blind[1] } else { &mut pair.unblind[1] });
+        }
+        pairs.into_iter().rev().for_each(|pair| pool.give(pair)); // in the order they were
+    }
+    let lanes = LaneKernel::all().into_iter();
+    for (limbs, lanes) in LimbKernel::all().into_iter().zip(lanes.cycle()) {
+        for lanes_from in [1, usize::MAX] {
+            for blind in [true, false] {
+                let key = PrivateKey::from_pem(PEM).expect("a good key");
+                let mut workspace = Workspace::with_kernels(limbs, lanes).lanes_from(lanes_from);
+                let mut sign = || {
+                    let mut buffer = input(&key, 1);
+                    let mut requests = [PrivateRequest::new(&key, &mut buffer)];
+                    private_batch(&mut workspace, &mut requests);
+                    (requests[0].outcome(), buffer)
+                };
+                let (outcome, good) = sign();
+                assert_eq!(outcome, Ok(()));
+                spoil(&key.limb_pairs, blind, |limb| *limb ^= 2);
+                spoil(&key.digit_pairs, blind, |digit| digit.0 ^= 2);
+                let own = key.in_blocks.as_ref().expect("the key has blocks");
+                spoil(&own.pairs, blind, |row| row.0[1] ^= 2);
+                let (outcome, released) = sign();
+                assert_eq!(outcome, Err(Error::Fault), "{limbs:?}, {lanes:?}, blind {blind}");
+                assert!(released.iter().all(|&byte| byte == 0), "something was released");
+                assert_eq!(sign(), (Ok(()), good), "the pair is gone");
+            }
         }
     }
 }

@@ -7,7 +7,6 @@
 //!   ([`private_batch`], [`sign_pkcs1v15_batch`]), which run eight to a call where the processor
 //!   can.
 //!
-//!
 //! Every private operation is blinded, and checked with the public exponent before its result
 //! leaves. No branch and no address depends on a secret; see `SECURITY.md` for what that covers.
 //!

@@ -116,33 +116,36 @@ fn few_requests_agree_with_openssl() {
 
 /// A key of two primes of these sizes, by OpenSSL's arithmetic; p comes first whichever is larger.
 fn key_of(p_bits: i32, q_bits: i32, e: &BigNum) -> KeyParts {
-    let mut ctx = BigNumContext::new().unwrap();
-    let one = BigNum::from_u32(1).unwrap();
+    let prime = |bits| {
+        let mut p = BigNum::new().unwrap();
+        p.generate_prime(bits, false, None, None).unwrap();
+        p
+    };
     loop {
-        let [(p, p_1), (q, q_1)] = [p_bits, q_bits].map(|bits| {
-            let mut p = BigNum::new().unwrap();
-            p.generate_prime(bits, false, None, None).unwrap();
-            let p_1 = &p - &one;
-            (p, p_1)
-        });
-        let mut invert = |x: &BigNumRef, m: &BigNumRef| {
-            let mut z = BigNum::new().unwrap();
-            z.mod_inverse(x, m, &mut ctx).map(|()| Zeroizing::new(z.to_vec()))
-        };
-        let d = (invert(e, &(&p_1 * &q_1)), invert(e, &p_1), invert(e, &q_1));
-        if let (Ok(d), Ok(d_p), Ok(d_q)) = d {
-            let q_inv = invert(&q, &p).unwrap();
-            let (n, e) = ((&p * &q).to_vec(), e.to_vec());
-            let (p, q) = (Zeroizing::new(p.to_vec()), Zeroizing::new(q.to_vec()));
-            return KeyParts { n, e, d, p, q, d_p, d_q, q_inv };
+        if let Some(parts) = key_from(&prime(p_bits), &prime(q_bits), e) {
+            return parts;
         }
     }
+}
+
+/// A key of these primes, if e has an inverse modulo both less 1.
+fn key_from(p: &BigNumRef, q: &BigNumRef, e: &BigNumRef) -> Option<KeyParts> {
+    let mut ctx = BigNumContext::new().unwrap();
+    let one = BigNum::from_u32(1).unwrap();
+    let (p_1, q_1) = (p - &one, q - &one);
+    let mut invert = |x: &BigNumRef, m: &BigNumRef| {
+        let mut z = BigNum::new().unwrap();
+        z.mod_inverse(x, m, &mut ctx).ok().map(|()| Zeroizing::new(z.to_vec()))
+    };
+    let (d, d_p, d_q) = (invert(e, &(&p_1 * &q_1))?, invert(e, &p_1)?, invert(e, &q_1)?);
+    let (q_inv, n, e) = (invert(q, p)?, (p * q).to_vec(), e.to_vec());
+    let (p, q) = (Zeroizing::new(p.to_vec()), Zeroizing::new(q.to_vec()));
+    Some(KeyParts { n, e, d, p, q, d_p, d_q, q_inv })
 }
 
 #[test]
 fn primes_of_any_sizes_in_any_order_and_long_exponents_agree_with_openssl() {
     let mut rng = fastrand::Rng::with_seed(8);
-    let mut ctx = BigNumContext::new().unwrap();
     // of the first layout of lane blocks to the third, and of one that only one prime fills
     for (p_bits, q_bits) in
         [(256, 257), (300, 513), (513, 300), (519, 521), (400, 1030), (1030, 560)]
@@ -151,24 +154,99 @@ fn primes_of_any_sizes_in_any_order_and_long_exponents_agree_with_openssl() {
             let e = BigNum::from_dec_str(e).unwrap();
             let parts = key_of(p_bits, q_bits, &e);
             let key = PrivateKey::from_parts(&parts).unwrap();
-            let input = below(&mut rng, key.size());
-            let (mut expected, [c, d, n]) = (BigNum::new().unwrap(), {
-                [&input, &*parts.d, &parts.n].map(|x| BigNum::from_slice(x).unwrap())
-            });
-            expected.mod_exp(&c, &d, &n, &mut ctx).unwrap();
-            for (name, mut workspace) in workspaces() {
-                let mut output = input.clone();
-                for _ in 0..2 {
-                    // with a fresh pair and with one that moved on
-                    output.copy_from_slice(&input);
-                    key.private(&mut workspace, &mut output).unwrap();
-                    let found = BigNum::from_slice(&output).unwrap();
-                    assert_eq!(found, expected, "{name}: {p_bits}, {q_bits} bits, e = {e}");
+            agrees_with_openssl(&key, &parts, &mut rng);
+        }
+    }
+}
+
+/// On every kernel, one and three at a time, with fresh pairs and with some that moved on.
+fn agrees_with_openssl(key: &PrivateKey, parts: &KeyParts, rng: &mut fastrand::Rng) {
+    let mut ctx = BigNumContext::new().unwrap();
+    let [d, n, one] = [&*parts.d, &parts.n, &[1][..]].map(|x| BigNum::from_slice(x).unwrap());
+    let what = format!("{} bits, e = {:x?}", key.bits(), parts.e);
+    let mut most = (&n - &one).to_vec();
+    most.splice(..0, vec![0; key.size() - most.len()]);
+    let inputs = [below(rng, key.size()), most, below(rng, key.size())];
+    let expected = inputs.each_ref().map(|input| {
+        let mut s = BigNum::new().unwrap();
+        s.mod_exp(&BigNum::from_slice(input).unwrap(), &d, &n, &mut ctx).unwrap();
+        s
+    });
+    for (name, mut workspace) in workspaces() {
+        for lanes_from in [1, usize::MAX] {
+            workspace = workspace.lanes_from(lanes_from);
+            for count in [1, 3] {
+                let mut outputs = inputs.clone();
+                let mut requests: Vec<_> =
+                    outputs.iter_mut().map(|o| PrivateRequest::new(key, o)).collect();
+                private_batch(&mut workspace, &mut requests[..count]);
+                for (request, expected) in requests.iter_mut().zip(&expected).take(count) {
+                    request.outcome().unwrap();
+                    let found = BigNum::from_slice(request.buffer()).unwrap();
+                    assert_eq!(found, *expected, "{name}: {what}");
                 }
-                key.public().public(&mut workspace, &mut output).unwrap();
-                assert_eq!(output, input, "{name}: {p_bits}, {q_bits} bits, e = {e}");
+                key.public().public(&mut workspace, &mut outputs[0]).unwrap();
+                assert_eq!(outputs[0], inputs[0], "{name}: {what}");
             }
         }
+    }
+}
+
+/// 2^bits, more or less so many.
+fn near(bits: i32, more: i32) -> BigNum {
+    let mut x = BigNum::new().unwrap();
+    x.set_bit(bits).unwrap();
+    let word = more.unsigned_abs();
+    if more < 0 { x.sub_word(word) } else { x.add_word(word) }.unwrap();
+    x
+}
+
+/// The primes next to powers of two: moduli of nothing but ones, or of zeros, in nearly all digits;
+/// sizes that lie just above or below those of a layout.
+#[test]
+fn primes_next_to_powers_of_two_agree_with_openssl() {
+    let mut rng = fastrand::Rng::with_seed(10);
+    let e = BigNum::from_u32(65_537).unwrap();
+    for (p, q) in [
+        ((512, -569), (512, -629)), // 1024 bits, the most that the layouts of both hold
+        ((512, 75), (512, -569)),   // 1025 bits
+        ((512, 145), (512, 75)),    // 1025 bits, mostly zeros
+        ((768, 183), (512, -569)),  // one longer than a layout, the other as long as one
+        ((512, -569), (768, 241)),
+        ((1023, 1155), (1023, 1493)), // 2047 bits
+        ((1024, -105), (1024, -179)),
+        ((1499, 33), (1499, 609)), // 2999 bits
+        ((1536, -3453), (1536, -4977)),
+        ((2048, -1557), (2048, -2543)),
+    ] {
+        let parts = key_from(&near(p.0, p.1), &near(q.0, q.1), &e).unwrap();
+        let key = PrivateKey::from_parts(&parts).unwrap();
+        agrees_with_openssl(&key, &parts, &mut rng);
+    }
+}
+
+/// Secret exponents of a few bits: their other windows are zeros.
+#[test]
+fn short_secret_exponents_agree_with_openssl() {
+    let mut rng = fastrand::Rng::with_seed(11);
+    let mut ctx = BigNumContext::new().unwrap();
+    for q_bits in [300, 700] {
+        let (parts, key) = loop {
+            let (mut p, mut q, mut e) =
+                (BigNum::new().unwrap(), BigNum::new().unwrap(), BigNum::new().unwrap());
+            p.generate_prime(256, false, None, None).unwrap();
+            q.generate_prime(q_bits, false, None, None).unwrap();
+            let d_p = BigNum::from_u32(65_537).unwrap();
+            let p_1 = &p - &BigNum::from_u32(1).unwrap();
+            if e.mod_inverse(&d_p, &p_1, &mut ctx).is_err() {
+                continue;
+            }
+            let Some(parts) = key_from(&p, &q, &e) else { continue };
+            assert_eq!(*parts.d_p, [1, 0, 1]);
+            let key = PrivateKey::from_parts(&parts).unwrap();
+            break (parts, key);
+        };
+        agrees_with_openssl(&key, &parts, &mut rng);
     }
 }
 

@@ -1,18 +1,17 @@
 //! `tollgate kernel --variants`: textbook ways to a product and to an exponentiation, side by side.
 
+mod products;
+mod windows;
+
 use std::process::ExitCode;
 
 use tollgate_ladder::{heading, variants as tables};
-use tollgate_mont::{Kernel as _, LimbKernel, Modulus, Shape};
+use tollgate_mont::Shape;
 use tollgate_record::vocabulary as word;
 use tollgate_record::{Estimate, Kind, Record, Subject, Timestamp, Unit};
-use tollgate_variants::{
-    Call as Asked, Method, Numbers as Constants, PublicExponent, Unroll, Variant, WIDTH_MAX,
-    fixed_table_words, fixed_window, scratch_words, sliding_table_words, sliding_window_vartime,
-};
+use tollgate_variants::Unroll;
 
-use crate::chain::{self, CALLS, Call, Numbers};
-use crate::contenders::{self, Contender, Failed};
+use crate::contenders::Contender;
 use crate::figures::Figures;
 use crate::measure::measure;
 use crate::options::Kernel as Options;
@@ -20,15 +19,14 @@ use crate::progress::Progress;
 use crate::run::Run;
 use crate::stop::Stop;
 use crate::symbols::Symbols;
+use products::products;
+use windows::windows;
 
 /// Seconds for each row unless told.
 const SECONDS: f64 = 5.0;
 
 /// How far loops are unrolled where that is not the question: squares and exponentiations.
 const UNROLL: Unroll = Unroll::Four;
-
-/// What exponentiations by windows multiply with: the plainest that has a formula for squares.
-const WINDOWED: Variant = Variant { method: Method::Sos, unroll: UNROLL };
 
 /// Exponentiations of larger moduli are left out: a series of them would be too short.
 const EXPONENT_BITS_MAX: u32 = 2048;
@@ -144,134 +142,6 @@ impl Row {
         }
         Ok(Some(records))
     }
-}
-
-/// Every variant's product by how far it is unrolled, squares of those that have a formula, and the
-/// engine's kernel on limbs.
-fn products(bits: u32, symbols: Option<&Symbols>) -> Result<Vec<Entry>, Stop> {
-    let k = Shape::limbs(size(bits)).k();
-    let mut entries = Vec::new();
-    for method in Method::ALL {
-        for unroll in Unroll::ALL {
-            entries.push(product(Variant { method, unroll }, Asked::Product, bits, k, symbols)?);
-        }
-        if method.squares() {
-            let variant = Variant { method, unroll: UNROLL };
-            entries.push(product(variant, Asked::Square, bits, k, symbols)?);
-        }
-    }
-    let engine = LimbKernel::best().on_limbs();
-    let calls = [(Call::Product, engine.name()), (Call::Square, engine.square_name())];
-    let distinct = if calls[0].1 == calls[1].1 { 1 } else { 2 };
-    for (call, name) in calls.into_iter().take(distinct) {
-        let subject =
-            subject(&format!("kernel/{name}"), &[(word::BITS, bits), (word::K, count(k)?)])?;
-        let run = chain::limbs(engine, call, bits);
-        let contender = Contender { by: name, batch: Some(CALLS), kernel: None, run };
-        let quantity = word::CYCLES_PER_CALL;
-        entries.push(Entry { subject, quantity, contender, exact: vec![] });
-    }
-    Ok(entries)
-}
-
-fn product(
-    variant: Variant,
-    asked: Asked,
-    bits: u32,
-    k: usize,
-    symbols: Option<&Symbols>,
-) -> Result<Entry, Stop> {
-    let (name, call) = match asked {
-        Asked::Product => (variant.method.name(), Call::Product),
-        Asked::Square => (variant.method.square_name(), Call::Square),
-    };
-    let unroll = variant.unroll.products();
-    let parameters = [(word::BITS, bits), (word::K, count(k)?), (word::UNROLL, unroll)];
-    let subject = subject(&format!("{}/{name}", word::VARIANT), &parameters)?;
-    let run = chain::variant(variant, call, bits);
-    let contender = Contender { by: name, batch: Some(CALLS), kernel: None, run };
-    let counted = Kind::Predicted {
-        by: word::KERNEL_RUNG.to_owned(),
-        from: vec!["the method's count, which tests compare with its code".to_owned()],
-    };
-    let multiplications = variant.method.multiplications(asked, k);
-    let mut exact = vec![(word::MULTIPLICATIONS, Unit::Count, multiplications, counted)];
-    let bytes =
-        |place: usize| symbols?.bytes_at(place).and_then(|bytes| usize::try_from(bytes).ok());
-    let bytes: Option<usize> = variant.code(asked).into_iter().map(bytes).sum();
-    exact.extend(bytes.map(|bytes| (word::CODE_BYTES, Unit::Bytes, bytes, Kind::Measured)));
-    Ok(Entry { subject, quantity: word::CYCLES_PER_CALL, contender, exact })
-}
-
-/// Fixed and sliding windows of every width.
-fn windows(bits: u32) -> Result<Vec<Entry>, Stop> {
-    let k = Shape::limbs(size(bits)).k();
-    let mut entries = Vec::new();
-    for width in 1..=WIDTH_MAX {
-        let name = format!("{}/{}", word::VARIANT, WINDOWED.method.name().replace("amm", "exp"));
-        for (form, name, words) in [
-            (Form::Fixed, name.clone(), fixed_table_words(k, width)),
-            (Form::Sliding, name + "_vartime", sliding_table_words(k, width)),
-        ] {
-            let parameters = [
-                (word::BITS, bits),
-                (word::UNROLL, UNROLL.products()),
-                (word::WINDOW, count(width)?),
-            ];
-            let run = exponentiation(form, width, bits);
-            let contender = Contender { by: form.name(), batch: None, kernel: None, run };
-            entries.push(Entry {
-                subject: subject(&name, &parameters)?,
-                quantity: word::CYCLES_PER_OPERATION,
-                contender,
-                exact: vec![(word::TABLE_BYTES, Unit::Bytes, 8 * words, Kind::Measured)],
-            });
-        }
-    }
-    Ok(entries)
-}
-
-/// How windows are laid.
-#[derive(Clone, Copy)]
-enum Form {
-    Fixed,
-    Sliding,
-}
-
-impl Form {
-    const fn name(self) -> &'static str {
-        match self {
-            Self::Fixed => "fixed window",
-            Self::Sliding => "sliding window",
-        }
-    }
-}
-
-/// x^e mod m, the same numbers for every width; e is made up here, so it is no secret.
-fn exponentiation(form: Form, width: usize, bits: u32) -> contenders::Run {
-    let mut numbers = Numbers::new(bits);
-    let shape = Shape::limbs(size(bits));
-    let m = Modulus::<u64>::new(&numbers.modulus(), shape).expect("the modulus is odd");
-    let (k, e, mut x) = (m.k(), numbers.modulus(), numbers.below());
-    x.resize(k, 0);
-    let engine = LimbKernel::best();
-    let (mut right, mut t) = (vec![0; k], vec![0; engine.exp_words(shape, size(bits))]);
-    engine.exp(&m, size(bits), &x, &e, &mut right, &mut t);
-    let (constants, public) = (Constants::of(&m), PublicExponent::declassify(&e));
-    let mut t = vec![0; scratch_words(k, width, m.scratch_words())];
-    let mut z = vec![0; k];
-    Box::new(move || {
-        let kernel = WINDOWED.kernel(&constants);
-        match form {
-            Form::Fixed => {
-                fixed_window(kernel, width, &m, size(bits), &x, &e, &mut z, &mut t);
-            }
-            Form::Sliding => {
-                sliding_window_vartime(kernel, width, &m, &x, &public, &mut z, &mut t);
-            }
-        }
-        if z == right { Ok(()) } else { Err(Failed::new("the power is not the engine's")) }
-    })
 }
 
 /// A subject with numbers for parameters.

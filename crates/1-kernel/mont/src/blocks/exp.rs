@@ -12,7 +12,6 @@ use crate::shape::Shape;
 use crate::word::Row;
 
 /// x^`e[0]` mod p and x^`e[1]` mod q, as [`BlockKernel::powers`] takes them.
-#[derive(Debug)]
 pub struct Power<'a> {
     /// p and q.
     pub pair: &'a Pair<u64>,
@@ -22,6 +21,13 @@ pub struct Power<'a> {
     pub e: [&'a [u64]; 2],
     /// Where the powers go: a limb more than p and q have.
     pub z: [&'a mut [u64]; 2],
+}
+
+impl core::fmt::Debug for Power<'_> {
+    /// Shows no number: all may be secret.
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.debug_struct("Power").field("pair", &self.pair).finish_non_exhaustive()
+    }
 }
 
 impl BlockKernel {
@@ -337,5 +343,21 @@ pub(crate) fn exp_vartime<const S: usize>(
         // the last product takes the plain x, and so leaves the Montgomery form
         kernel.amm(next, power, plain, sets[i], &mut []);
         canonical(z, next, 0, blocks, m[i]);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn debug_shows_no_number() {
+        let shape = Shape::limbs(64);
+        let [p, q] = [101, 103].map(|m| Modulus::new(&[m], shape).expect("m is odd"));
+        let (mut z_p, mut z_q) = ([211; 5], [211; 5]);
+        let (pair, z) = (&Pair::new(p, q), [&mut z_p[..], &mut z_q]);
+        let power = Power { pair, x: &[211], e: [&[211], &[211]], z };
+        let text = format!("{power:?}");
+        assert!(text.contains("Power") && !text.contains("211"), "{text}");
     }
 }

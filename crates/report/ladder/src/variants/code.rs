@@ -1,0 +1,40 @@
+//! Bytes of code.
+
+use tollgate_record::vocabulary::CODE_BYTES;
+use tollgate_record::{Subject, Unit};
+
+use super::calls::{UNROLL_ELSEWHERE, UNROLLS, calls, name, plain, square_of, unrolled};
+use crate::grid::Column;
+use crate::shelf::Origin::Measured;
+use crate::shelf::{MISSING, Shelf};
+
+pub(super) const COLUMNS: [Column; 6] = [
+    Column::words("bytes of code", 18),
+    Column::figures("rolled", 8),
+    Column::figures("by 2", 8),
+    Column::figures("by 4", 8),
+    Column::figures("by 8", 8),
+    Column::figures("square", 8),
+];
+
+pub(super) const NOTE: &str = "\
+    bytes of code: sizes of the functions in this program's table of symbols, code for every \
+    size of modulus, without what the standard library copies and fills with";
+
+/// Bytes do not depend on the size: those of each name's first.
+pub(super) fn rows(shelf: Shelf<'_>) -> Vec<Vec<String>> {
+    let mut rows: Vec<Vec<String>> = Vec::new();
+    for subject in calls(shelf) {
+        let bytes =
+            |subject: Option<Subject>| plain(shelf, Measured, &subject?, CODE_BYTES, Unit::Bytes);
+        let by = UNROLLS.map(|unroll| bytes(unrolled(&subject, unroll)));
+        let is_new = rows.last().is_none_or(|row| row[0] != name(&subject));
+        if is_new && by.iter().any(Option::is_some) {
+            let square = square_of(&subject).and_then(|square| unrolled(&square, UNROLL_ELSEWHERE));
+            let cells = by.into_iter().chain([bytes(square)]);
+            let cells = cells.map(|bytes| bytes.unwrap_or_else(|| MISSING.to_owned()));
+            rows.push([name(&subject).to_owned()].into_iter().chain(cells).collect());
+        }
+    }
+    rows
+}

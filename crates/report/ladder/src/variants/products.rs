@@ -1,0 +1,62 @@
+//! Products and squares: cycles, by how far they are unrolled.
+
+use tollgate_record::vocabulary::{BITS, K, MULTIPLICATIONS};
+use tollgate_record::{Subject, Unit};
+
+use super::calls::{
+    UNROLL_ELSEWHERE, UNROLLS, calls, cycles_of, name, parameter, plain, square_of, unrolled,
+};
+use crate::grid::Column;
+use crate::shelf::Origin::Predicted;
+use crate::shelf::{MISSING, Shelf, cell};
+
+pub(super) const COLUMNS: [Column; 10] = [
+    Column::words("product", 18),
+    Column::figures("bits", 5),
+    Column::figures("K", 3),
+    Column::figures("mults", 6),
+    Column::figures("rolled", 8),
+    Column::figures("by 2", 8),
+    Column::figures("by 4", 8),
+    Column::figures("by 8", 8),
+    Column::figures("best", 8),
+    Column::figures("square", 8),
+];
+
+pub(super) const NOTE: &str = "\
+    product, square: core cycles of a call; mults: multiplications of limbs in a product; by \
+    2, 4, 8: products in the body of the innermost loop; best: the least of them; square: \
+    unrolled by 4, its own formula, or the product where there is none (cios, fios); the \
+    kernel of the engine below the variants is not one of them";
+
+pub(super) fn rows(shelf: Shelf<'_>) -> Vec<Vec<String>> {
+    let mut above = String::new();
+    let row = |subject: Subject| {
+        let by = UNROLLS.map(|unroll| cycles_of(shelf, unrolled(&subject, unroll)));
+        let alone = cycles_of(shelf, Some(subject.clone()));
+        let best = by.iter().flatten().copied().chain(alone);
+        let best = best.min_by(|a, b| a.get().total_cmp(&b.get()));
+        let squares = [&Some(UNROLL_ELSEWHERE), &None].map(|unroll| {
+            let of = |call: &Subject| match unroll {
+                Some(unroll) => unrolled(call, unroll),
+                None => Some(call.clone()),
+            };
+            let square = cycles_of(shelf, square_of(&subject).as_ref().and_then(of));
+            square.or_else(|| cycles_of(shelf, of(&subject)))
+        });
+        let mults = unrolled(&subject, UNROLLS[0])
+            .and_then(|subject| plain(shelf, Predicted, &subject, MULTIPLICATIONS, Unit::Count));
+        let first = name(&subject) != above;
+        above = name(&subject).to_owned();
+        let mut cells = vec![
+            if first { above.clone() } else { String::new() },
+            parameter(&subject, BITS),
+            parameter(&subject, K),
+            mults.unwrap_or_else(|| MISSING.to_owned()),
+        ];
+        cells.extend(by.map(cell));
+        cells.extend([cell(best), cell(squares.into_iter().flatten().next())]);
+        cells
+    };
+    calls(shelf).into_iter().map(row).collect()
+}
