@@ -9,6 +9,7 @@ use crate::blocks;
 use crate::error::Error;
 use crate::key::{PrivateKey, PublicKey, from_bytes, to_bytes};
 use crate::material::load_digits;
+use crate::plan::{Form, Operation};
 use crate::private::{Method, Registers, make_pair, private, private_words, public, public_words};
 use crate::single::check_input;
 use crate::workspace::{LIMBS_MAX, Workspace};
@@ -81,9 +82,9 @@ request!(PublicRequest, PublicKey);
 
 /// Private operations by CRT, blinded and checked, of any keys, in any number.
 ///
-/// Requests whose keys have one size share lanes. A request that fails does not touch its
-/// neighbours; its buffer is zeroed unless its input was refused. Requests that already have an
-/// outcome are left alone.
+/// Requests whose keys have one size share calls, as the workspace's [`Plan`](crate::Plan) for that
+/// size says. A request that fails does not touch its neighbours; its buffer is zeroed unless its
+/// input was refused. Requests that already have an outcome are left alone.
 pub fn private_batch(workspace: &mut Workspace, requests: &mut [PrivateRequest<'_>]) {
     private_requests(workspace, requests, Method::Crt);
 }
@@ -99,17 +100,20 @@ pub fn public_batch(workspace: &mut Workspace, requests: &mut [PublicRequest<'_>
         refuse(&mut r.outcome, r.key, r.buffer);
     }
     for first in 0..requests.len() {
-        let n = requests[first].key.digits.shape();
+        let (n, bits) = (requests[first].key.digits.shape(), requests[first].key.bits);
         let alike = |r: &PublicRequest<'_>| r.outcome.is_none() && r.key.digits.shape() == n;
-        let (lanes, used) = gather(requests, first, alike);
-        if used == 0 {
-        } else if used < workspace.lanes_from {
-            for &lane in &lanes[..used] {
-                let r = &mut requests[lane];
+        let plan = workspace.plans.plan(Operation::Public, bits);
+        let mut next = first;
+        for (form, count) in plan.cut(count_alike(requests, first, alike)).calls() {
+            let at = gather(requests, &mut next, count, alike);
+            if form == Form::Lanes {
+                public_lanes(workspace, requests, &at, count);
+                continue;
+            }
+            for &i in &at[..count] {
+                let r = &mut requests[i];
                 r.outcome = Some(r.key.public(workspace, r.buffer));
             }
-        } else {
-            public_lanes(workspace, requests, &lanes, used);
         }
     }
 }
@@ -122,55 +126,70 @@ fn private_requests(
     for r in &mut *requests {
         refuse(&mut r.outcome, &r.key.public, r.buffer);
     }
+    let operation = match method {
+        Method::Crt => Operation::Private,
+        Method::Full => Operation::PrivateFull,
+    };
     for first in 0..requests.len() {
-        let class = requests[first].key.class();
+        let (class, bits) = (requests[first].key.class(), requests[first].key.bits());
         let alike = |r: &PrivateRequest<'_>| r.outcome.is_none() && r.key.class() == class;
-        let (lanes, used) = gather(requests, first, alike);
-        if used == 0 {
-        } else if used < workspace.lanes_from {
-            few(workspace, requests, &lanes[..used], method);
-        } else {
-            let drawn = private_lanes(workspace, requests, &lanes, used, method);
-            workspace.lanes.wipe();
-            workspace.keys.wipe();
-            if let Err(error) = drawn {
-                for &lane in &lanes[..used] {
-                    requests[lane].buffer.zeroize();
-                    requests[lane].outcome = Some(Err(error.clone()));
-                }
+        let plan = workspace.plans.plan(operation, bits);
+        let mut next = first;
+        for (form, count) in plan.cut(count_alike(requests, first, alike)).calls() {
+            let at = gather(requests, &mut next, count, alike);
+            match form {
+                Form::Lanes => in_lanes(workspace, requests, &at, count, method),
+                Form::Two => two(workspace, requests, [at[0], at[1]], method),
+                Form::One => one(workspace, &mut requests[at[0]], method),
             }
         }
     }
 }
 
-/// Requests of one class that are too few for lanes: in step by twos where that is possible, else
-/// one by one.
-fn few(
+/// Two requests of one class in step where that is possible, else one by one.
+fn two(
     workspace: &mut Workspace,
     requests: &mut [PrivateRequest<'_>],
-    at: &[usize],
+    at: [usize; 2],
     method: Method,
 ) {
-    let mut left = at;
-    while let [first, others @ ..] = left {
-        left = others;
-        if let (Method::Crt, [second, others @ ..]) = (method, others)
-            && let Some(runner) = &mut workspace.blocks
-            && blocks::alike(requests[*first].key, requests[*second].key)
-        {
-            let two = requests.get_disjoint_mut([*first, *second]);
-            let [a, b] = two.expect("two requests");
+    let [a, b] = requests.get_disjoint_mut(at).expect("two requests");
+    match (&mut workspace.blocks, method) {
+        (Some(runner), Method::Crt) if blocks::alike(a.key, b.key) => {
             let buffers = [&mut *a.buffer, &mut *b.buffer];
             let [of_a, of_b] = blocks::private(runner, [a.key, b.key], buffers);
             (a.outcome, b.outcome) = (Some(of_a), Some(of_b));
-            left = others;
-            continue;
         }
-        let r = &mut requests[*first];
-        r.outcome = Some(match method {
-            Method::Crt => r.key.private(workspace, r.buffer),
-            Method::Full => r.key.private_full(workspace, r.buffer),
-        });
+        _ => {
+            one(workspace, a, method);
+            one(workspace, b, method);
+        }
+    }
+}
+
+fn one(workspace: &mut Workspace, r: &mut PrivateRequest<'_>, method: Method) {
+    r.outcome = Some(match method {
+        Method::Crt => r.key.private(workspace, r.buffer),
+        Method::Full => r.key.private_full(workspace, r.buffer),
+    });
+}
+
+/// The requests at the first `used` of `lanes`, a lane each, and their outcomes.
+fn in_lanes(
+    workspace: &mut Workspace,
+    requests: &mut [PrivateRequest<'_>],
+    lanes: &[usize; LANES],
+    used: usize,
+    method: Method,
+) {
+    let drawn = private_lanes(workspace, requests, lanes, used, method);
+    workspace.lanes.wipe();
+    workspace.keys.wipe();
+    if let Err(error) = drawn {
+        for &lane in &lanes[..used] {
+            requests[lane].buffer.zeroize();
+            requests[lane].outcome = Some(Err(error.clone()));
+        }
     }
 }
 
@@ -181,19 +200,31 @@ fn refuse(outcome: &mut Option<Result<(), Error>>, key: &PublicKey, buffer: &[u8
     }
 }
 
-/// The first eight requests from `first` on that are alike, and how many there are; the lanes that
-/// stay free do the first one's work again. None if the request at `first` is not `alike` (done).
-fn gather<R>(requests: &[R], first: usize, alike: impl Fn(&R) -> bool) -> ([usize; LANES], usize) {
-    let mut lanes = [first; LANES];
-    let mut used = 0;
-    if alike(&requests[first]) {
-        let found = (first..requests.len()).filter(|&i| alike(&requests[i]));
-        for (lane, i) in lanes.iter_mut().zip(found) {
-            *lane = i;
-            used += 1;
-        }
+/// How many requests from `first` on are alike; 0 if the one at `first` is not (it is done).
+fn count_alike<R>(requests: &[R], first: usize, alike: impl Fn(&R) -> bool) -> usize {
+    if !alike(&requests[first]) {
+        return 0;
     }
-    (lanes, used)
+    requests[first..].iter().filter(|r| alike(r)).count()
+}
+
+/// The next `count` requests that are alike, from `next` on, which moves behind them; the lanes
+/// that stay free do the first one's work again.
+fn gather<R>(
+    requests: &[R],
+    next: &mut usize,
+    count: usize,
+    alike: impl Fn(&R) -> bool,
+) -> [usize; LANES] {
+    let mut found = (*next..requests.len()).filter(|&i| alike(&requests[i]));
+    let mut at = [0; LANES];
+    for i in &mut at[..count] {
+        *i = found.next().expect("as many are alike as were counted");
+        *next = *i + 1;
+    }
+    let first = at[0];
+    at[count..].fill(first);
+    at
 }
 
 fn public_lanes(
@@ -334,4 +365,43 @@ fn store_bytes(bytes: &mut [u8], rows: &[Row], lane: usize) {
     to_bytes(bytes, limbs);
     digits.zeroize();
     limbs.zeroize();
+}
+
+#[cfg(test)]
+mod tests {
+    use tollgate_mont::{LaneKernel, LimbKernel};
+
+    use super::*;
+    use crate::blinding::Pool;
+    use crate::plan::Plan;
+    use crate::plans::Plans;
+
+    /// Lanes and single operations have blinding pairs of their own: what is left of them says who
+    /// ran.
+    #[test]
+    fn a_batch_runs_as_its_plan_says() {
+        let plan = Plan { two: None, lanes: Some(4.0) };
+        let plans = Plans::always(Form::Lanes).with(Operation::Private, 512, plan);
+        let workspace = Workspace::with_kernels(LimbKernel::Portable, LaneKernel::best());
+        let mut workspace = workspace.with_plans(plans);
+        for (requests, lane_calls, alone) in
+            [(3, 0, 3), (5, 1, 0), (8, 1, 0), (10, 1, 2), (13, 2, 0)]
+        {
+            let pem = include_str!("../../../../vectors/keys/rsa-512.pem");
+            let key = PrivateKey::from_pem(pem).expect("a good key");
+            let mut buffers = vec![vec![0; key.size()]; requests];
+            let mut batch: Vec<_> =
+                buffers.iter_mut().map(|buffer| PrivateRequest::new(&key, buffer)).collect();
+            private_batch(&mut workspace, &mut batch);
+            batch.iter().for_each(|request| assert!(request.outcome().is_ok()));
+            assert_eq!(uses(&key.digit_pairs), LANES * lane_calls, "{requests} requests");
+            assert_eq!(uses(&key.limb_pairs), alone, "{requests} requests");
+        }
+    }
+
+    fn uses<S: zeroize::DefaultIsZeroes>(pool: &Pool<S>) -> usize {
+        let left = || pool.take().left;
+        let pairs = core::iter::repeat_with(left).take_while(|left| *left > 0);
+        pairs.map(|left| usize::try_from(USES - left).expect("at most 64")).sum()
+    }
 }

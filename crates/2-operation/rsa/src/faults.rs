@@ -3,7 +3,7 @@
 
 use tollgate_mont::{LaneKernel, LimbKernel};
 
-use crate::{Error, PrivateKey, PrivateRequest, Workspace, private_batch};
+use crate::{Error, Form, Plans, PrivateKey, PrivateRequest, Workspace, private_batch};
 
 const PEM: &str = include_str!("../../../../vectors/keys/rsa-1024.pem");
 
@@ -51,7 +51,8 @@ fn a_fault_gives_an_error_and_no_signature() {
 fn a_workspace_keeps_nothing_of_a_key() {
     for kernel in LaneKernel::all() {
         let mut key = PrivateKey::from_pem(PEM).expect("a good key");
-        let mut workspace = Workspace::with_kernels(LimbKernel::best(), kernel).lanes_from(1);
+        let mut workspace = Workspace::with_kernels(LimbKernel::best(), kernel)
+            .with_plans(Plans::always(Form::Lanes));
         for inject in [|_: &mut PrivateKey| (), FAULTS[0].1] {
             inject(&mut key);
             let mut buffer = input(&key, 1);
@@ -75,7 +76,7 @@ fn a_fault_in_one_lane_does_not_touch_the_others() {
                 for buffer in &mut expected {
                     good.private(&mut workspace, buffer).expect("a good key");
                 }
-                let mut workspace = workspace.lanes_from(1);
+                let mut workspace = workspace.with_plans(Plans::always(Form::Lanes));
                 let mut buffers: Vec<_> = (1..9).map(|i| input(&good, i)).collect();
                 let mut requests: Vec<_> = buffers
                     .iter_mut()

@@ -3,8 +3,9 @@
 use std::rc::Rc;
 
 use tollgate_rsa::{
-    Error, Hash, PrivateKey, PrivateRequest, PublicKey, PublicRequest, VerifyRequest, Workspace,
-    private_full_batch, public_batch, sign_pkcs1v15_batch, verify_pkcs1v15_batch,
+    Error, Form, Hash, Operation, PrivateKey, PrivateRequest, PublicKey, PublicRequest,
+    VerifyRequest, Workspace, private_full_batch, public_batch, sign_pkcs1v15_batch,
+    verify_pkcs1v15_batch,
 };
 
 use super::{Case, Contender, Failed, Job, Run, Turns, What, compare};
@@ -27,14 +28,24 @@ pub(crate) fn contenders(job: &Job, batch: u32) -> Result<Vec<Contender>, Stop> 
     if batch > 1 {
         let together = Workspace::new().map_err(Stop::from_error)?;
         let count = usize::try_from(batch).expect("at most 1024");
-        let kernel = match together.lane_kernel().pays_from(together.limb_kernel()) {
-            Some(from) if count >= from => Family::Lanes(together.lane_kernel()),
+        let plan = together.plans().plan(operation(job.what), job.key.ours.bits());
+        let kernel = match plan.cut(count).calls().next() {
+            Some((Form::Lanes, _)) => Family::Lanes(together.lane_kernel()),
             _ => single_kernel(&together, job),
         };
         let run = together_run(job, together, count).map_err(Stop::from_error)?;
         contenders.push(Contender { by: BY, batch: Some(batch), kernel: Some(kernel), run });
     }
     Ok(contenders)
+}
+
+/// What is planned for.
+pub(crate) fn operation(what: What) -> Operation {
+    match what {
+        What::Sign => Operation::Private,
+        What::PrivateFull => Operation::PrivateFull,
+        What::Public(_) | What::Verify => Operation::Public,
+    }
 }
 
 /// What multiplies in a single operation: primes for a private one by CRT, the modulus else.
