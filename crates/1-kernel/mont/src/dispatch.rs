@@ -354,6 +354,15 @@ impl Kernel for LaneKernel {
         }
     }
 
+    #[inline(always)]
+    fn wide<R>(self, f: impl FnOnce() -> R) -> R {
+        match self {
+            #[cfg(target_arch = "x86_64")]
+            Self::Ifma(proof) => ifma::wide(f, proof),
+            _ => f(),
+        }
+    }
+
     fn windows<const S: usize>(self, squares: usize, streams: &mut [Window<'_, Row>; S]) {
         match self {
             #[cfg(target_arch = "x86_64")]

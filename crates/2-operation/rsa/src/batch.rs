@@ -7,7 +7,7 @@ use zeroize::Zeroize;
 use crate::blinding::{Pair, USES, random_below};
 use crate::blocks;
 use crate::error::Error;
-use crate::key::{PrivateKey, PublicKey, from_bytes, to_bytes};
+use crate::key::{PrivateKey, PublicKey, to_bytes};
 use crate::material::load_digits;
 use crate::plan::{Form, Operation};
 use crate::private::{Method, Registers, make_pair, private, private_words, public, public_words};
@@ -100,11 +100,15 @@ pub fn public_batch(workspace: &mut Workspace, requests: &mut [PublicRequest<'_>
         refuse(&mut r.outcome, r.key, r.buffer);
     }
     for first in 0..requests.len() {
+        if requests[first].outcome.is_some() {
+            continue;
+        }
         let (n, bits) = (requests[first].key.digits.shape(), requests[first].key.bits);
         let alike = |r: &PublicRequest<'_>| r.outcome.is_none() && r.key.digits.shape() == n;
         let plan = workspace.plans.plan(Operation::Public, bits);
         let mut next = first;
-        for (form, count) in plan.cut(count_alike(requests, first, alike)).calls() {
+        let company = requests[first..].iter().filter(|r| alike(r)).count();
+        for (form, count) in plan.cut(company).calls() {
             let at = gather(requests, &mut next, count, alike);
             if form == Form::Lanes {
                 public_lanes(workspace, requests, &at, count);
@@ -131,11 +135,15 @@ fn private_requests(
         Method::Full => Operation::PrivateFull,
     };
     for first in 0..requests.len() {
+        if requests[first].outcome.is_some() {
+            continue;
+        }
         let (class, bits) = (requests[first].key.class(), requests[first].key.bits());
         let alike = |r: &PrivateRequest<'_>| r.outcome.is_none() && r.key.class() == class;
         let plan = workspace.plans.plan(operation, bits);
         let mut next = first;
-        for (form, count) in plan.cut(count_alike(requests, first, alike)).calls() {
+        let company = requests[first..].iter().filter(|r| alike(r)).count();
+        for (form, count) in plan.cut(company).calls() {
             let at = gather(requests, &mut next, count, alike);
             match form {
                 Form::Lanes => in_lanes(workspace, requests, &at, count, method),
@@ -198,14 +206,6 @@ fn refuse(outcome: &mut Option<Result<(), Error>>, key: &PublicKey, buffer: &[u8
     if outcome.is_none() {
         *outcome = check_input(key, buffer).err().map(Err);
     }
-}
-
-/// How many requests from `first` on are alike; 0 if the one at `first` is not (it is done).
-fn count_alike<R>(requests: &[R], first: usize, alike: impl Fn(&R) -> bool) -> usize {
-    if !alike(&requests[first]) {
-        return 0;
-    }
-    requests[first..].iter().filter(|r| alike(r)).count()
 }
 
 /// The next `count` requests that are alike, from `next` on, which moves behind them; the lanes
@@ -275,7 +275,8 @@ fn private_lanes(
     let kernel = workspace.lanes.kernel;
     let mut r = workspace.lanes.registers(numbers.n.k(), private_words(kernel, &numbers, method));
 
-    let mut pairs = lanes.map(|i| requests[i].key.digit_pairs.take());
+    let process = std::process::id();
+    let mut pairs = lanes.map(|i| requests[i].key.digit_pairs.take_in(process));
     if pairs.iter().any(|pair| pair.left == 0) {
         // one fresh pair costs as much as eight, so all lanes get theirs
         for (lane, &i) in lanes.iter().enumerate() {
@@ -325,46 +326,52 @@ fn give_back(key: &PrivateKey, mut pair: Pair<Digit>, r: &Registers<'_, Row>, la
     key.digit_pairs.give(pair);
 }
 
-/// A big-endian number into a lane.
-fn load_bytes(rows: &mut [Row], lane: usize, bytes: &[u8]) {
-    let mut limbs = [0; LIMBS_MAX];
-    let limbs = &mut limbs[..bytes.len().div_ceil(8)];
-    from_bytes(limbs, bytes);
-    load_limbs(rows, lane, limbs);
-}
-
 /// A random number below n into a lane.
 fn load_random(rows: &mut [Row], lane: usize, key: &PublicKey) -> Result<(), Error> {
     let mut limbs = [0; LIMBS_MAX];
     let limbs = &mut limbs[..key.n.len()];
     random_below(limbs, &key.n, key.bits)?;
-    load_limbs(rows, lane, limbs);
+    let mut bytes = [0; 8 * LIMBS_MAX];
+    let bytes = &mut bytes[..8 * limbs.len()];
+    to_bytes(bytes, limbs);
+    load_bytes(rows, lane, bytes);
+    bytes.zeroize();
     limbs.zeroize();
     Ok(())
 }
 
-fn load_limbs(rows: &mut [Row], lane: usize, limbs: &[u64]) {
-    let mut digits = [Digit::default(); (LIMBS_MAX * 64).div_ceil(Digit::BITS) + 1];
-    let len = digits.len().min(rows.len());
-    Digit::pack(&mut digits[..len], limbs);
-    rows.iter_mut().for_each(|row| row.set_lane(lane, 0));
-    load_digits(rows, lane, &digits[..len]);
-    digits.zeroize();
+/// A big-endian number into a lane, zero-extended: digit j is bits 52j.. of it, which begin at a
+/// byte or half of one, so that eight bytes hold them.
+fn load_bytes(rows: &mut [Row], lane: usize, bytes: &[u8]) {
+    for (j, row) in rows.iter_mut().enumerate() {
+        let (bits, end) = (Digit::BITS * j, bytes.len().saturating_sub(Digit::BITS * j / 8));
+        let eight = match bytes[..end].last_chunk() {
+            Some(eight) => u64::from_be_bytes(*eight),
+            None => bytes[..end].iter().fold(0, |x, byte| x << 8 | u64::from(*byte)),
+        };
+        row.set_lane(lane, Digit::from_bits(eight >> (bits % 8)).bits());
+    }
 }
 
-/// A lane into big-endian bytes.
+/// A lane into big-endian bytes, cut to their length; digits must be clean.
 fn store_bytes(bytes: &mut [u8], rows: &[Row], lane: usize) {
-    let mut digits = [Digit::default(); (LIMBS_MAX * 64).div_ceil(Digit::BITS) + 1];
-    let digits = &mut digits[..rows.len().min((LIMBS_MAX * 64).div_ceil(Digit::BITS) + 1)];
-    for (digit, row) in digits.iter_mut().zip(rows) {
-        *digit = Digit::from_bits(row.lane(lane));
+    let digit = |j: usize| rows.get(j).map_or(0, |row| u128::from(row.lane(lane)));
+    for (i, bytes) in bytes.rchunks_mut(8).enumerate() {
+        let (j, s) = (64 * i / Digit::BITS, 64 * i % Digit::BITS);
+        // two digits and what is shifted in of a third
+        let both = digit(j) | digit(j + 1) << Digit::BITS;
+        let limb = both >> s | digit(j + 2) << (2 * Digit::BITS - s);
+        let limb = low(limb).to_be_bytes();
+        bytes.copy_from_slice(&limb[8 - bytes.len()..]);
     }
-    let mut limbs = [0; LIMBS_MAX];
-    let limbs = &mut limbs[..bytes.len().div_ceil(8)];
-    Digit::unpack(limbs, digits);
-    to_bytes(bytes, limbs);
-    digits.zeroize();
-    limbs.zeroize();
+}
+
+/// The low half.
+fn low(x: u128) -> u64 {
+    #[allow(clippy::cast_possible_truncation, reason = "the low half is meant")]
+    {
+        x as u64
+    }
 }
 
 #[cfg(test)]
@@ -396,6 +403,28 @@ mod tests {
             batch.iter().for_each(|request| assert!(request.outcome().is_ok()));
             assert_eq!(uses(&key.digit_pairs), LANES * lane_calls, "{requests} requests");
             assert_eq!(uses(&key.limb_pairs), alone, "{requests} requests");
+        }
+    }
+
+    #[test]
+    fn bytes_go_into_a_lane_and_back() {
+        let mut rng = fastrand::Rng::with_seed(14);
+        for size in [1usize, 6, 7, 8, 13, 64, 127, 128, 129, 256, 1024] {
+            let bytes: Vec<u8> = (0..size).map(|_| rng.u8(..)).collect();
+            let k = (8 * size + 6).div_ceil(Digit::BITS) + 2; // and digits beyond it
+            let (mut rows, mut limbs) = (vec![Row([7; LANES]); k], vec![0; size.div_ceil(8)]);
+            load_bytes(&mut rows, 5, &bytes);
+            crate::key::from_bytes(&mut limbs, &bytes);
+            let mut digits = vec![Digit::default(); k];
+            Digit::pack(&mut digits, &limbs);
+            for (row, digit) in rows.iter().zip(&digits) {
+                let mut right = [7; LANES];
+                right[5] = digit.bits();
+                assert!(*row == Row(right), "{size} bytes");
+            }
+            let mut back = vec![0; size];
+            store_bytes(&mut back, &rows, 5);
+            assert_eq!(back, bytes);
         }
     }
 

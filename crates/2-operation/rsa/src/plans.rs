@@ -89,15 +89,16 @@ impl Plans {
     pub fn with(mut self, operation: Operation, bits: usize, plan: Plan) -> Self {
         self.0.retain(|row| (row.operation, row.bits) != (operation, bits));
         self.0.push(Row { operation, bits, plan });
+        self.0.sort_by_key(|row| row.bits);
         self
     }
 
     /// The plan for keys of this size: that of the least size not below it, else of the largest;
     /// one by one if there is none.
     pub fn plan(&self, operation: Operation, bits: usize) -> Plan {
-        let rows = self.0.iter().filter(|row| row.operation == operation);
-        let near = rows.min_by_key(|row| (row.bits < bits, row.bits.abs_diff(bits)));
-        near.map_or(Plan::default(), |row| row.plan)
+        let mut rows = self.0.iter().filter(|row| row.operation == operation);
+        let largest = rows.clone().next_back();
+        rows.find(|row| row.bits >= bits).or(largest).map_or(Plan::default(), |row| row.plan)
     }
 }
 
