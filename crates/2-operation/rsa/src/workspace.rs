@@ -2,7 +2,9 @@
 
 use tollgate_mont::{BlockKernel, LaneKernel, LimbKernel};
 
+use crate::blocks;
 use crate::error::{Error, MODULUS_BITS_MAX, Misuse};
+use crate::key::PrivateKey;
 use crate::material::Lanes;
 use crate::plans::Plans;
 use crate::private::Runner;
@@ -68,6 +70,11 @@ impl Workspace {
     /// How batches are cut.
     pub fn plans(&self) -> &Plans {
         &self.plans
+    }
+
+    /// Whether private operations with this key can go two in step: see [`Form::Two`](crate::Form::Two).
+    pub fn goes_in_step(&self, key: &PrivateKey) -> bool {
+        self.blocks.is_some() && blocks::alike(key, key)
     }
 
     /// The kernel of single operations.

@@ -3,7 +3,7 @@
 use std::rc::Rc;
 
 use tollgate_rsa::{
-    Error, Form, Hash, Operation, PrivateKey, PrivateRequest, PublicKey, PublicRequest,
+    Error, Form, Hash, Operation, Plans, PrivateKey, PrivateRequest, PublicKey, PublicRequest,
     VerifyRequest, Workspace, private_full_batch, public_batch, sign_pkcs1v15_batch,
     verify_pkcs1v15_batch,
 };
@@ -14,6 +14,10 @@ use crate::keys::Key;
 use crate::stop::Stop;
 
 const BY: &str = "tollgate";
+
+/// Requests that fill the lanes of a call.
+#[allow(clippy::cast_possible_truncation, reason = "there are eight")]
+const LANES: u32 = tollgate_mont::LANES as u32;
 
 /// Ours one by one, and in batches of `batch` if that is more than one.
 ///
@@ -37,6 +41,28 @@ pub(crate) fn contenders(job: &Job, batch: u32) -> Result<Vec<Contender>, Stop> 
         contenders.push(Contender { by: BY, batch: Some(batch), kernel: Some(kernel), run });
     }
     Ok(contenders)
+}
+
+/// Ours by one form, however slow it is; none where there is no such form.
+///
+/// # Errors
+///
+/// As [`contenders`].
+pub(crate) fn by_form(job: &Job, form: Form) -> Result<Option<Contender>, Stop> {
+    let workspace = Workspace::new().map_err(Stop::from_error)?.with_plans(Plans::always(form));
+    let kernel = match form {
+        Form::Lanes => Family::Lanes(workspace.lane_kernel()),
+        Form::One | Form::Two => single_kernel(&workspace, job),
+    };
+    let in_step = job.what == What::Sign && workspace.goes_in_step(&job.key.ours);
+    let (batch, run) = match form {
+        Form::Two if !in_step => return Ok(None),
+        Form::One => (None, one_by_one(job, workspace)),
+        Form::Two => (Some(2), together_run(job, workspace, 2)),
+        Form::Lanes => (Some(LANES), together_run(job, workspace, tollgate_mont::LANES)),
+    };
+    let run = run.map_err(Stop::from_error)?;
+    Ok(Some(Contender { by: BY, batch, kernel: Some(kernel), run }))
 }
 
 /// What is planned for.
