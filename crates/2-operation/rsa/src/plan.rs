@@ -99,8 +99,8 @@ impl Plan {
 }
 
 impl Cut {
-    /// Each call, with the number of its requests: lanes as evenly filled as they can be, then twos,
-    /// then single ones.
+    /// Each call, with the number of its requests: lanes as evenly filled as they can be, then
+    /// twos, then single ones.
     pub fn calls(self) -> impl Iterator<Item = (Form, usize)> {
         let lanes = (0..self.lanes).map(move |i| {
             let more = usize::from(i < self.in_lanes % self.lanes);

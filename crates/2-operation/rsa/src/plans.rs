@@ -37,31 +37,29 @@ const fn row(operation: Operation, bits: usize, two: Option<f64>, lanes: f64) ->
 
 use Operation::{Private, PrivateFull, Public};
 
-/// Lanes of IFMA against lane blocks of IFMA, on a Zen 5 core.
-const IFMA_AGAINST_BLOCKS: [Row; 15] = [
-    row(Private, 512, Some(1.9), 2.15),
-    row(Private, 1024, Some(1.9), 3.0),
-    row(Private, 2048, Some(1.9), 5.4),
-    row(Private, 3072, None, 5.7),
-    row(Private, 4096, None, 6.8),
-    row(PrivateFull, 512, None, 2.15),
-    row(PrivateFull, 1024, None, 3.0),
-    row(PrivateFull, 2048, None, 5.4),
-    row(PrivateFull, 3072, None, 5.7),
-    row(PrivateFull, 4096, None, 6.8),
-    row(Public, 512, None, 3.7),
-    row(Public, 1024, None, 4.2),
-    row(Public, 2048, None, 9.0),
-    row(Public, 3072, None, 7.3),
-    row(Public, 4096, None, 7.0),
+/// Lanes of IFMA against lane blocks of IFMA, on a Zen 5 core. Lanes by `records/plan.jsonl`; two
+/// in step, of which a busy machine shows no gain, by the quiet minute of METHODOLOGY.md.
+const IFMA_AGAINST_BLOCKS: [Row; 12] = [
+    row(Private, 1024, Some(1.76), 3.49),
+    row(Private, 2048, Some(1.88), 5.48),
+    row(Private, 3072, None, 5.53),
+    row(Private, 4096, None, 5.99),
+    row(PrivateFull, 1024, None, 2.70),
+    row(PrivateFull, 2048, None, 5.71),
+    row(PrivateFull, 3072, None, 6.02),
+    row(PrivateFull, 4096, None, 6.15),
+    row(Public, 1024, None, 3.10),
+    row(Public, 2048, None, 7.43),
+    row(Public, 3072, None, 6.19),
+    row(Public, 4096, None, 6.38),
 ];
 
-/// Lanes of IFMA against limbs, on a Zen 5 core (MULX): keys above 4096 bits, and processors where
-/// lane blocks are vetoed.
+/// Lanes of IFMA against limbs (MULX), on a Zen 5 core, by METHODOLOGY.md: for keys above 4096
+/// bits, and where lane blocks are vetoed.
 const IFMA_AGAINST_LIMBS: [Row; 3] = [
-    row(Private, 8192, None, 1.4),
-    row(PrivateFull, 8192, None, 1.4),
-    row(Public, 8192, None, 1.4),
+    row(Private, 8192, None, 1.3),
+    row(PrivateFull, 8192, None, 1.3),
+    row(Public, 8192, None, 1.3),
 ];
 
 impl Plans {

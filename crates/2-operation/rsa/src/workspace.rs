@@ -72,7 +72,8 @@ impl Workspace {
         &self.plans
     }
 
-    /// Whether private operations with this key can go two in step: see [`Form::Two`](crate::Form::Two).
+    /// Whether private operations with this key can go two in step, as
+    /// [`Form::Two`](crate::Form::Two) says.
     pub fn goes_in_step(&self, key: &PrivateKey) -> bool {
         self.blocks.is_some() && blocks::alike(key, key)
     }
