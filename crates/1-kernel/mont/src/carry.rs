@@ -1,12 +1,14 @@
 //! Sums, differences and last subtractions, on each lane: what is not worth a kernel.
 //!
-//! All of these take the same time for all values, and give clean digits.
+//! All of these take the same time for all values, and give clean digits. They are inlined, so that
+//! [`Kernel::wide`](crate::Kernel::wide) gives them the vectors of a kernel.
 
 use crate::word::Word;
 
 /// z := x + y. Returns the carry out, 0 or 1 in each lane.
 ///
 /// Operands shorter than z are zero-extended; `y` must not be longer than z.
+#[inline(always)]
 pub fn add<W: Word>(z: &mut [W], x: &[W], y: &[W]) -> W {
     let mut carry = W::default();
     for (j, z) in z.iter_mut().enumerate() {
@@ -16,6 +18,7 @@ pub fn add<W: Word>(z: &mut [W], x: &[W], y: &[W]) -> W {
 }
 
 /// z := x - y + m where x < y, else x - y: the difference mod m of x, y < m.
+#[inline(always)]
 pub fn sub_mod<W: Word>(z: &mut [W], x: &[W], y: &[W], m: &[W]) {
     let mut borrow = W::default();
     for (j, z) in z.iter_mut().enumerate() {
@@ -28,19 +31,38 @@ pub fn sub_mod<W: Word>(z: &mut [W], x: &[W], y: &[W], m: &[W]) {
 }
 
 /// z := x + y mod m, for x, y < m.
+#[inline(always)]
 pub fn add_mod<W: Word>(z: &mut [W], x: &[W], y: &[W], m: &[W]) {
     let above = add(z, x, y);
     subtract_once(z, m, above);
 }
 
 /// z := z mod m, for z < 3m: what a product of x, y with x*y <= R*m needs at the end.
+///
+/// z - m and z - 2m side by side: their borrows do not wait for each other.
+#[inline(always)]
 pub fn reduce<W: Word>(z: &mut [W], m: &[W]) {
-    for _ in 0..2 {
-        subtract_once(z, m, W::default());
+    let mut borrows = [W::default(); 2];
+    for (&z, &m) in z.iter().zip(m) {
+        subtract_both(z, [m, m], &mut borrows);
+    }
+    // z < m borrows from the first, and m <= z < 2m from the second
+    let keep = [borrows[0].mask(), borrows[0].zip(borrows[1], |a, b| a | b).mask()];
+    let mut borrows = [W::default(); 2];
+    for (z, &m) in z.iter_mut().zip(m) {
+        let part = keep.map(|keep| m.zip(keep, |m, keep| m & !keep));
+        *z = subtract_both(*z, part, &mut borrows);
     }
 }
 
+/// A position of z - x - y, for numbers x and y with a borrow each.
+#[inline(always)]
+fn subtract_both<W: Word>(z: W, [x, y]: [W; 2], borrows: &mut [W; 2]) -> W {
+    z.sub_borrow(x, &mut borrows[0]).sub_borrow(y, &mut borrows[1])
+}
+
 /// z := z - m where z >= m, else z; `above` is 1 where z has a bit above its words.
+#[inline(always)]
 pub(crate) fn subtract_once<W: Word>(z: &mut [W], m: &[W], above: W) {
     let mut borrow = W::default();
     for (&z, &m) in z.iter().zip(m) {
@@ -54,6 +76,7 @@ pub(crate) fn subtract_once<W: Word>(z: &mut [W], m: &[W], above: W) {
 }
 
 /// All ones in each lane where x = y (clean digits, equal lengths), else zero.
+#[inline(always)]
 pub fn equal<W: Word>(x: &[W], y: &[W]) -> W {
     let difference = x
         .iter()
@@ -63,20 +86,26 @@ pub fn equal<W: Word>(x: &[W], y: &[W]) -> W {
 }
 
 /// z := x where `mask` is all ones, z where it is zero.
+#[inline(always)]
 pub fn pick<W: Word>(z: &mut [W], mask: W, x: &[W]) {
     for (z, &x) in z.iter_mut().zip(x) {
         *z = W::pick(mask, x, *z);
     }
 }
 
+#[inline(always)]
 fn at<W: Word>(x: &[W], j: usize) -> W {
     x.get(j).copied().unwrap_or_default()
 }
 
 #[cfg(test)]
 mod tests {
+    use num_bigint::BigUint;
+
     use super::*;
-    use crate::word::Row;
+    use crate::contract::Kernel;
+    use crate::dispatch::LaneKernel;
+    use crate::word::{DIGIT, Row};
 
     #[test]
     fn reduce_takes_away_up_to_two_m_in_each_lane() {
@@ -85,6 +114,49 @@ mod tests {
         reduce(&mut z, &m);
         assert!(z[0] == Row([0, 4, 0, 4, 9, 0, 1, 5]));
         assert!(z[1] == Row([0, 1, 0, 0, 0, 0, 0, 0]));
+    }
+
+    /// By the vectors of each kernel, on m, 2m, their neighbours and random numbers.
+    #[test]
+    fn reduce_is_the_remainder_in_every_lane() {
+        let number = |x: &[Row], lane: usize| {
+            x.iter().rev().fold(BigUint::ZERO, |a, row| (a << 52) + (row.lane(lane) & DIGIT))
+        };
+        let mut rng = fastrand::Rng::with_seed(15);
+        for kernel in LaneKernel::all() {
+            for round in 0..200 {
+                let mut m: Vec<Row> = (0..5).map(|_| Row([(); 8].map(|()| rng.u64(..)))).collect();
+                if round % 2 == 1 {
+                    m[1..4].fill(Row::splat(if round % 4 == 1 { u64::MAX } else { 0 }));
+                }
+                m.push(Row::splat(1));
+                let (mut z, mut right) = (vec![Row::default(); 6], Vec::new());
+                for lane in 0..8 {
+                    let of_m = number(&m, lane);
+                    let random = BigUint::from(rng.u64(..)) << 200u32;
+                    let x = match rng.u8(..5) {
+                        0 => of_m.clone(),
+                        1 => &of_m * 2u8,
+                        2 => &of_m * 3u8 - 1u8,
+                        3 => &of_m * rng.u8(1..3) - 1u8,
+                        _ => random % (&of_m * 3u8),
+                    };
+                    for (j, row) in z.iter_mut().enumerate() {
+                        let digit: BigUint = (&x >> (52 * j)) & BigUint::from(DIGIT);
+                        row.0[lane] = u64::try_from(digit).expect("52 bits") | rng.u64(..) << 52;
+                    }
+                    right.push(x % of_m);
+                }
+                kernel.wide(
+                    #[inline(always)]
+                    || reduce(&mut z, &m),
+                );
+                for (lane, right) in right.iter().enumerate() {
+                    assert_eq!(number(&z, lane), *right, "{kernel:?}, lane {lane}");
+                }
+                assert!(z.iter().all(|row| row.0.iter().all(|digit| *digit <= DIGIT)));
+            }
+        }
     }
 
     #[test]

@@ -78,6 +78,13 @@ pub trait Kernel: Copy + core::fmt::Debug {
         window::plain(self, squares, streams);
     }
 
+    /// Runs `f` with the vector instructions that the kernel has, and all that is inlined into `f`
+    /// too, so a closure wants `#[inline(always)]`: for what is not worth a kernel.
+    #[inline(always)]
+    fn wide<R>(self, f: impl FnOnce() -> R) -> R {
+        f()
+    }
+
     /// Words of scratch for exponentiations with moduli of this shape and exponents of `bits` bits.
     fn exp_words(self, shape: Shape, bits: usize) -> usize {
         2 * exp::scratch_words::<Self::Word>(shape, bits)

@@ -114,19 +114,6 @@ impl LaneKernel {
     pub fn best() -> Self {
         HaveIfma::check().map_or(Self::Portable, Self::Ifma)
     }
-
-    /// The fewest numbers for which one call on eight lanes costs less than that many calls of
-    /// `single`: below it, a batch is better run one by one. `None`: it never pays.
-    pub fn pays_from(self, single: LimbKernel) -> Option<usize> {
-        match (self, single) {
-            // Eight lanes of IFMA cost 5.6 to 6.4 times one number in lane blocks (METHODOLOGY).
-            (Self::Ifma(_), LimbKernel::Blocks(BlockKernel::Ifma(..))) => Some(6),
-            // And 1.2 to 1.4 times one number on limbs.
-            (Self::Ifma(_), _) => Some(2),
-            // The model does eight numbers one after the other, digit by digit.
-            (Self::Portable, _) => None,
-        }
-    }
 }
 
 /// Asserts what every kernel relies on: operands of K words, scratch for the shape.
@@ -364,6 +351,15 @@ impl Kernel for LaneKernel {
             #[cfg(target_arch = "x86_64")]
             Self::Ifma(proof) => ifma::ams(z, x, m, t, proof),
             _ => amm52_mb8_portable(z, x, x, m.m(), m.k0(), t),
+        }
+    }
+
+    #[inline(always)]
+    fn wide<R>(self, f: impl FnOnce() -> R) -> R {
+        match self {
+            #[cfg(target_arch = "x86_64")]
+            Self::Ifma(proof) => ifma::wide(f, proof),
+            _ => f(),
         }
     }
 

@@ -91,18 +91,26 @@ fn enter<K: Kernel>(
     let (lower, upper) = x.split_at(k.min(x.len()));
     pad(z, upper);
     kernel.amm(a, z, m.upper(), m, t);
-    carry::reduce(a, m.m());
     pad(z, lower);
     kernel.amm(b, z, m.rr(), m, t);
-    carry::reduce(b, m.m());
-    carry::add_mod(z, a, b, m.m());
+    kernel.wide(
+        #[inline(always)]
+        || {
+            carry::reduce(a, m.m());
+            carry::reduce(b, m.m());
+            carry::add_mod(z, a, b, m.m());
+        },
+    );
 }
 
 /// z := z out of Montgomery form, below m.
 fn leave<K: Kernel>(kernel: K, z: &mut [K::Word], m: &Modulus<K::Word>, t: &mut [K::Word]) {
     let (a, t) = t.split_at_mut(m.k());
     kernel.amm(a, z, m.unit(), m, t);
-    carry::reduce(a, m.m());
+    kernel.wide(
+        #[inline(always)]
+        || carry::reduce(a, m.m()),
+    );
     z.copy_from_slice(a);
 }
 
@@ -134,7 +142,11 @@ pub(crate) fn exp<K: Kernel, const S: usize>(
     let mut windows = streams.map(|s| start(kernel, s, w, bits));
     for i in (0..bits.div_ceil(w)).rev() {
         for (s, e) in windows.iter_mut().zip(e) {
-            s.index = bits_at(e, i * w, w.min(bits - i * w));
+            // written as a whole: a copy in quarters holds up the kernel that reads it
+            kernel.wide(
+                #[inline(always)]
+                || s.index = bits_at(e, i * w, w.min(bits - i * w)),
+            );
         }
         if i + 1 == bits.div_ceil(w) {
             windows.iter_mut().for_each(|s| kernel.select(s.z, s.table, s.index));
@@ -179,6 +191,7 @@ fn start<'a, K: Kernel>(
 }
 
 /// Bits at..at+len (len < 64) of each lane's exponent; the position is public.
+#[inline(always)]
 pub(crate) fn bits_at<W: Word>(e: &[W], at: usize, len: usize) -> W {
     let (i, s) = (at / 64, at % 64);
     let low = e[i].zip(e[i], |x, _| x >> s);
@@ -204,30 +217,35 @@ pub(crate) fn plain_vartime<K: Kernel>(
     t: &mut [K::Word],
 ) {
     assert_plain(m.shape());
-    let lanes = || 0..K::Word::LANES;
-    let bit = |i: usize| e[i / 64].zip(e[i / 64], |e, _| e >> (i % 64) & 1);
-    let all = |i: usize| lanes().all(|l| bit(i).lane(l) == 1);
+    let lanes = |i: usize| (0..K::Word::LANES).map(move |l| e[i].lane(l));
+    let any = |i: usize| lanes(i).fold(0, |any, e| any | e);
+    let all = |i: usize| lanes(i / 64).fold(u64::MAX, |all, e| all & e) >> (i % 64) & 1 == 1;
     assert!(all(0), "a public exponent is odd");
-    let top = (0..e.len() * 64).rev().find(|&i| lanes().any(|l| bit(i).lane(l) == 1));
+    let top = (0..e.len()).rev().find(|&i| any(i) != 0).expect("the exponent is odd");
+    let top = 64 * top + 63 - any(top).leading_zeros() as usize;
     let (base, t) = t.split_at_mut(m.k());
-    let (product, t) = t.split_at_mut(m.k());
+    let (next, t) = t.split_at_mut(m.k());
     kernel.amm(base, x, m.rr(), m, t);
-    z.copy_from_slice(m.one());
-    let top = top.unwrap_or(0);
+    // after top + 1 turns `from` is z
+    let (mut from, mut to) = if top.is_multiple_of(2) { (next, z) } else { (z, next) };
+    let starts_with_base = top > 0 && all(top);
+    from.copy_from_slice(if starts_with_base { base } else { m.one() });
     for i in (0..=top).rev() {
         if i < top {
-            kernel.ams(product, z, m, t);
-            z.copy_from_slice(product);
+            kernel.ams(to, from, m, t);
+            (from, to) = (to, from);
         }
         if i == 0 {
-            kernel.amm(product, z, x, m, t);
-            z.copy_from_slice(product);
-        } else if i == top && all(i) {
-            z.copy_from_slice(base);
-        } else if lanes().any(|l| bit(i).lane(l) == 1) {
-            kernel.amm(product, z, base, m, t);
-            carry::pick(z, bit(i).mask(), product);
+            kernel.amm(to, from, x, m, t);
+            (from, to) = (to, from);
+        } else if !(i == top && starts_with_base) && any(i / 64) >> (i % 64) & 1 == 1 {
+            kernel.amm(to, from, base, m, t);
+            let bit = e[i / 64].zip(e[i / 64], |e, _| e >> (i % 64) & 1);
+            carry::pick(from, bit.mask(), to);
         }
     }
-    carry::reduce(z, m.m());
+    kernel.wide(
+        #[inline(always)]
+        || carry::reduce(from, m.m()),
+    );
 }

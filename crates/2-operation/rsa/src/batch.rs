@@ -7,8 +7,9 @@ use zeroize::Zeroize;
 use crate::blinding::{Pair, USES, random_below};
 use crate::blocks;
 use crate::error::Error;
-use crate::key::{PrivateKey, PublicKey, from_bytes, to_bytes};
+use crate::key::{PrivateKey, PublicKey, to_bytes};
 use crate::material::load_digits;
+use crate::plan::{Form, Operation};
 use crate::private::{Method, Registers, make_pair, private, private_words, public, public_words};
 use crate::single::check_input;
 use crate::workspace::{LIMBS_MAX, Workspace};
@@ -81,9 +82,9 @@ request!(PublicRequest, PublicKey);
 
 /// Private operations by CRT, blinded and checked, of any keys, in any number.
 ///
-/// Requests whose keys have one size share lanes. A request that fails does not touch its
-/// neighbours; its buffer is zeroed unless its input was refused. Requests that already have an
-/// outcome are left alone.
+/// Requests whose keys have one size share calls, as the workspace's [`Plan`](crate::Plan) for that
+/// size says. A request that fails does not touch its neighbours; its buffer is zeroed unless its
+/// input was refused. Requests that already have an outcome are left alone.
 pub fn private_batch(workspace: &mut Workspace, requests: &mut [PrivateRequest<'_>]) {
     private_requests(workspace, requests, Method::Crt);
 }
@@ -99,17 +100,24 @@ pub fn public_batch(workspace: &mut Workspace, requests: &mut [PublicRequest<'_>
         refuse(&mut r.outcome, r.key, r.buffer);
     }
     for first in 0..requests.len() {
-        let n = requests[first].key.digits.shape();
+        if requests[first].outcome.is_some() {
+            continue;
+        }
+        let (n, bits) = (requests[first].key.digits.shape(), requests[first].key.bits);
         let alike = |r: &PublicRequest<'_>| r.outcome.is_none() && r.key.digits.shape() == n;
-        let (lanes, used) = gather(requests, first, alike);
-        if used == 0 {
-        } else if used < workspace.lanes_from {
-            for &lane in &lanes[..used] {
-                let r = &mut requests[lane];
+        let plan = workspace.plans.plan(Operation::Public, bits);
+        let mut next = first;
+        let company = requests[first..].iter().filter(|r| alike(r)).count();
+        for (form, count) in plan.cut(company).calls() {
+            let at = gather(requests, &mut next, count, alike);
+            if form == Form::Lanes {
+                public_lanes(workspace, requests, &at, count);
+                continue;
+            }
+            for &i in &at[..count] {
+                let r = &mut requests[i];
                 r.outcome = Some(r.key.public(workspace, r.buffer));
             }
-        } else {
-            public_lanes(workspace, requests, &lanes, used);
         }
     }
 }
@@ -122,55 +130,74 @@ fn private_requests(
     for r in &mut *requests {
         refuse(&mut r.outcome, &r.key.public, r.buffer);
     }
+    let operation = match method {
+        Method::Crt => Operation::Private,
+        Method::Full => Operation::PrivateFull,
+    };
     for first in 0..requests.len() {
-        let class = requests[first].key.class();
+        if requests[first].outcome.is_some() {
+            continue;
+        }
+        let (class, bits) = (requests[first].key.class(), requests[first].key.bits());
         let alike = |r: &PrivateRequest<'_>| r.outcome.is_none() && r.key.class() == class;
-        let (lanes, used) = gather(requests, first, alike);
-        if used == 0 {
-        } else if used < workspace.lanes_from {
-            few(workspace, requests, &lanes[..used], method);
-        } else {
-            let drawn = private_lanes(workspace, requests, &lanes, used, method);
-            workspace.lanes.wipe();
-            workspace.keys.wipe();
-            if let Err(error) = drawn {
-                for &lane in &lanes[..used] {
-                    requests[lane].buffer.zeroize();
-                    requests[lane].outcome = Some(Err(error.clone()));
-                }
+        let plan = workspace.plans.plan(operation, bits);
+        let mut next = first;
+        let company = requests[first..].iter().filter(|r| alike(r)).count();
+        for (form, count) in plan.cut(company).calls() {
+            let at = gather(requests, &mut next, count, alike);
+            match form {
+                Form::Lanes => in_lanes(workspace, requests, &at, count, method),
+                Form::Two => two(workspace, requests, [at[0], at[1]], method),
+                Form::One => one(workspace, &mut requests[at[0]], method),
             }
         }
     }
 }
 
-/// Requests of one class that are too few for lanes: in step by twos where that is possible, else
-/// one by one.
-fn few(
+/// Two requests of one class in step where that is possible, else one by one.
+fn two(
     workspace: &mut Workspace,
     requests: &mut [PrivateRequest<'_>],
-    at: &[usize],
+    at: [usize; 2],
     method: Method,
 ) {
-    let mut left = at;
-    while let [first, others @ ..] = left {
-        left = others;
-        if let (Method::Crt, [second, others @ ..]) = (method, others)
-            && let Some(runner) = &mut workspace.blocks
-            && blocks::alike(requests[*first].key, requests[*second].key)
-        {
-            let two = requests.get_disjoint_mut([*first, *second]);
-            let [a, b] = two.expect("two requests");
+    let [a, b] = requests.get_disjoint_mut(at).expect("two requests");
+    match (&mut workspace.blocks, method) {
+        (Some(runner), Method::Crt) if blocks::alike(a.key, b.key) => {
             let buffers = [&mut *a.buffer, &mut *b.buffer];
             let [of_a, of_b] = blocks::private(runner, [a.key, b.key], buffers);
             (a.outcome, b.outcome) = (Some(of_a), Some(of_b));
-            left = others;
-            continue;
         }
-        let r = &mut requests[*first];
-        r.outcome = Some(match method {
-            Method::Crt => r.key.private(workspace, r.buffer),
-            Method::Full => r.key.private_full(workspace, r.buffer),
-        });
+        _ => {
+            one(workspace, a, method);
+            one(workspace, b, method);
+        }
+    }
+}
+
+fn one(workspace: &mut Workspace, r: &mut PrivateRequest<'_>, method: Method) {
+    r.outcome = Some(match method {
+        Method::Crt => r.key.private(workspace, r.buffer),
+        Method::Full => r.key.private_full(workspace, r.buffer),
+    });
+}
+
+/// The requests at the first `used` of `lanes`, a lane each, and their outcomes.
+fn in_lanes(
+    workspace: &mut Workspace,
+    requests: &mut [PrivateRequest<'_>],
+    lanes: &[usize; LANES],
+    used: usize,
+    method: Method,
+) {
+    let drawn = private_lanes(workspace, requests, lanes, used, method);
+    workspace.lanes.wipe();
+    workspace.keys.wipe();
+    if let Err(error) = drawn {
+        for &lane in &lanes[..used] {
+            requests[lane].buffer.zeroize();
+            requests[lane].outcome = Some(Err(error.clone()));
+        }
     }
 }
 
@@ -181,19 +208,23 @@ fn refuse(outcome: &mut Option<Result<(), Error>>, key: &PublicKey, buffer: &[u8
     }
 }
 
-/// The first eight requests from `first` on that are alike, and how many there are; the lanes that
-/// stay free do the first one's work again. None if the request at `first` is not `alike` (done).
-fn gather<R>(requests: &[R], first: usize, alike: impl Fn(&R) -> bool) -> ([usize; LANES], usize) {
-    let mut lanes = [first; LANES];
-    let mut used = 0;
-    if alike(&requests[first]) {
-        let found = (first..requests.len()).filter(|&i| alike(&requests[i]));
-        for (lane, i) in lanes.iter_mut().zip(found) {
-            *lane = i;
-            used += 1;
-        }
+/// The next `count` requests that are alike, from `next` on, which moves behind them; the lanes
+/// that stay free do the first one's work again.
+fn gather<R>(
+    requests: &[R],
+    next: &mut usize,
+    count: usize,
+    alike: impl Fn(&R) -> bool,
+) -> [usize; LANES] {
+    let mut found = (*next..requests.len()).filter(|&i| alike(&requests[i]));
+    let mut at = [0; LANES];
+    for i in &mut at[..count] {
+        *i = found.next().expect("as many are alike as were counted");
+        *next = *i + 1;
     }
-    (lanes, used)
+    let first = at[0];
+    at[count..].fill(first);
+    at
 }
 
 fn public_lanes(
@@ -244,7 +275,8 @@ fn private_lanes(
     let kernel = workspace.lanes.kernel;
     let mut r = workspace.lanes.registers(numbers.n.k(), private_words(kernel, &numbers, method));
 
-    let mut pairs = lanes.map(|i| requests[i].key.digit_pairs.take());
+    let process = std::process::id();
+    let mut pairs = lanes.map(|i| requests[i].key.digit_pairs.take_in(process));
     if pairs.iter().any(|pair| pair.left == 0) {
         // one fresh pair costs as much as eight, so all lanes get theirs
         for (lane, &i) in lanes.iter().enumerate() {
@@ -294,45 +326,111 @@ fn give_back(key: &PrivateKey, mut pair: Pair<Digit>, r: &Registers<'_, Row>, la
     key.digit_pairs.give(pair);
 }
 
-/// A big-endian number into a lane.
-fn load_bytes(rows: &mut [Row], lane: usize, bytes: &[u8]) {
-    let mut limbs = [0; LIMBS_MAX];
-    let limbs = &mut limbs[..bytes.len().div_ceil(8)];
-    from_bytes(limbs, bytes);
-    load_limbs(rows, lane, limbs);
-    limbs.zeroize(); // may be a message
-}
-
 /// A random number below n into a lane.
 fn load_random(rows: &mut [Row], lane: usize, key: &PublicKey) -> Result<(), Error> {
     let mut limbs = [0; LIMBS_MAX];
     let limbs = &mut limbs[..key.n.len()];
     random_below(limbs, &key.n, key.bits)?;
-    load_limbs(rows, lane, limbs);
+    let mut bytes = [0; 8 * LIMBS_MAX];
+    let bytes = &mut bytes[..8 * limbs.len()];
+    to_bytes(bytes, limbs);
+    load_bytes(rows, lane, bytes);
+    bytes.zeroize();
     limbs.zeroize();
     Ok(())
 }
 
-fn load_limbs(rows: &mut [Row], lane: usize, limbs: &[u64]) {
-    let mut digits = [Digit::default(); (LIMBS_MAX * 64).div_ceil(Digit::BITS) + 1];
-    let len = digits.len().min(rows.len());
-    Digit::pack(&mut digits[..len], limbs);
-    rows.iter_mut().for_each(|row| row.set_lane(lane, 0));
-    load_digits(rows, lane, &digits[..len]);
-    digits.zeroize();
+/// A big-endian number into a lane, zero-extended: digit j is bits 52j.. of it, which begin at a
+/// byte or half of one, so that eight bytes hold them.
+fn load_bytes(rows: &mut [Row], lane: usize, bytes: &[u8]) {
+    for (j, row) in rows.iter_mut().enumerate() {
+        let (bits, end) = (Digit::BITS * j, bytes.len().saturating_sub(Digit::BITS * j / 8));
+        let eight = match bytes[..end].last_chunk() {
+            Some(eight) => u64::from_be_bytes(*eight),
+            None => bytes[..end].iter().fold(0, |x, byte| x << 8 | u64::from(*byte)),
+        };
+        row.set_lane(lane, Digit::from_bits(eight >> (bits % 8)).bits());
+    }
 }
 
-/// A lane into big-endian bytes.
+/// A lane into big-endian bytes, cut to their length; digits must be clean.
 fn store_bytes(bytes: &mut [u8], rows: &[Row], lane: usize) {
-    let mut digits = [Digit::default(); (LIMBS_MAX * 64).div_ceil(Digit::BITS) + 1];
-    let digits = &mut digits[..rows.len().min((LIMBS_MAX * 64).div_ceil(Digit::BITS) + 1)];
-    for (digit, row) in digits.iter_mut().zip(rows) {
-        *digit = Digit::from_bits(row.lane(lane));
+    let digit = |j: usize| rows.get(j).map_or(0, |row| u128::from(row.lane(lane)));
+    for (i, bytes) in bytes.rchunks_mut(8).enumerate() {
+        let (j, s) = (64 * i / Digit::BITS, 64 * i % Digit::BITS);
+        // two digits and what is shifted in of a third
+        let both = digit(j) | digit(j + 1) << Digit::BITS;
+        let limb = both >> s | digit(j + 2) << (2 * Digit::BITS - s);
+        let limb = low(limb).to_be_bytes();
+        bytes.copy_from_slice(&limb[8 - bytes.len()..]);
     }
-    let mut limbs = [0; LIMBS_MAX];
-    let limbs = &mut limbs[..bytes.len().div_ceil(8)];
-    Digit::unpack(limbs, digits);
-    to_bytes(bytes, limbs);
-    digits.zeroize();
-    limbs.zeroize();
+}
+
+/// The low half.
+fn low(x: u128) -> u64 {
+    #[allow(clippy::cast_possible_truncation, reason = "the low half is meant")]
+    {
+        x as u64
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tollgate_mont::{LaneKernel, LimbKernel};
+
+    use super::*;
+    use crate::blinding::Pool;
+    use crate::plan::Plan;
+    use crate::plans::Plans;
+
+    /// Lanes and single operations have blinding pairs of their own: what is left of them says who
+    /// ran.
+    #[test]
+    fn a_batch_runs_as_its_plan_says() {
+        let plan = Plan { two: None, lanes: Some(4.0) };
+        let plans = Plans::always(Form::Lanes).with(Operation::Private, 512, plan);
+        let workspace = Workspace::with_kernels(LimbKernel::Portable, LaneKernel::best());
+        let mut workspace = workspace.with_plans(plans);
+        for (requests, lane_calls, alone) in
+            [(3, 0, 3), (5, 1, 0), (8, 1, 0), (10, 1, 2), (13, 2, 0)]
+        {
+            let pem = include_str!("../../../../vectors/keys/rsa-512.pem");
+            let key = PrivateKey::from_pem(pem).expect("a good key");
+            let mut buffers = vec![vec![0; key.size()]; requests];
+            let mut batch: Vec<_> =
+                buffers.iter_mut().map(|buffer| PrivateRequest::new(&key, buffer)).collect();
+            private_batch(&mut workspace, &mut batch);
+            batch.iter().for_each(|request| assert!(request.outcome().is_ok()));
+            assert_eq!(uses(&key.digit_pairs), LANES * lane_calls, "{requests} requests");
+            assert_eq!(uses(&key.limb_pairs), alone, "{requests} requests");
+        }
+    }
+
+    #[test]
+    fn bytes_go_into_a_lane_and_back() {
+        let mut rng = fastrand::Rng::with_seed(14);
+        for size in [1usize, 6, 7, 8, 13, 64, 127, 128, 129, 256, 1024] {
+            let bytes: Vec<u8> = (0..size).map(|_| rng.u8(..)).collect();
+            let k = (8 * size + 6).div_ceil(Digit::BITS) + 2; // and digits beyond it
+            let (mut rows, mut limbs) = (vec![Row([7; LANES]); k], vec![0; size.div_ceil(8)]);
+            load_bytes(&mut rows, 5, &bytes);
+            crate::key::from_bytes(&mut limbs, &bytes);
+            let mut digits = vec![Digit::default(); k];
+            Digit::pack(&mut digits, &limbs);
+            for (row, digit) in rows.iter().zip(&digits) {
+                let mut right = [7; LANES];
+                right[5] = digit.bits();
+                assert!(*row == Row(right), "{size} bytes");
+            }
+            let mut back = vec![0; size];
+            store_bytes(&mut back, &rows, 5);
+            assert_eq!(back, bytes);
+        }
+    }
+
+    fn uses<S: zeroize::DefaultIsZeroes>(pool: &Pool<S>) -> usize {
+        let left = || pool.take().left;
+        let pairs = core::iter::repeat_with(left).take_while(|left| *left > 0);
+        pairs.map(|left| usize::try_from(USES - left).expect("at most 64")).sum()
+    }
 }

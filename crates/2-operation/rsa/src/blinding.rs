@@ -64,10 +64,14 @@ impl<S: DefaultIsZeroes> Pool<S> {
 
     /// A pair for one operation; with `left` = 0 it must be made first.
     pub(crate) fn take(&self) -> Pair<S> {
+        self.take_in(std::process::id())
+    }
+
+    /// The same where it is known which process this is: to ask takes a system call.
+    pub(crate) fn take_in(&self, process: u32) -> Pair<S> {
         let Some(mut idle) = self.idle() else {
             return self.blank();
         };
-        let process = std::process::id();
         if idle.process != process {
             // After a fork parent and child hold the same pairs: the child makes new ones.
             idle.process = process;

@@ -5,7 +5,7 @@
 use tollgate_cpu::{memcheck, rerun};
 use tollgate_mont::{Digit, LaneKernel, LimbKernel};
 
-use crate::{PrivateKey, PrivateRequest, Workspace, private_batch};
+use crate::{Form, Plans, PrivateKey, PrivateRequest, Workspace, private_batch};
 
 fn mark(digits: &[Digit]) {
     digits.iter().for_each(|d| memcheck::mark_secret_words(core::slice::from_ref(&d.0)));
@@ -57,7 +57,10 @@ fn single_operations_are_constant_time() {
 fn operations_in_lanes_are_constant_time() {
     rerun::constant_time("constant_time::operations_in_lanes_are_constant_time", || {
         let workspace = Workspace::with_kernels(LimbKernel::Portable, LaneKernel::Portable);
-        operations(workspace.lanes_from(1), include_str!("../../../../vectors/keys/rsa-512.pem"));
+        operations(
+            workspace.with_plans(Plans::always(Form::Lanes)),
+            include_str!("../../../../vectors/keys/rsa-512.pem"),
+        );
     });
 }
 

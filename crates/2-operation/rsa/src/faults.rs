@@ -5,7 +5,7 @@ use tollgate_mont::{LANES, LaneKernel, LimbKernel};
 use zeroize::DefaultIsZeroes;
 
 use crate::blinding::Pool;
-use crate::{Error, PrivateKey, PrivateRequest, Workspace, private_batch};
+use crate::{Error, Form, Plans, PrivateKey, PrivateRequest, Workspace, private_batch};
 
 const PEM: &str = include_str!("../../../../vectors/keys/rsa-1024.pem");
 
@@ -62,10 +62,10 @@ fn a_broken_pair_gives_an_error_once() {
     }
     let lanes = LaneKernel::all().into_iter();
     for (limbs, lanes) in LimbKernel::all().into_iter().zip(lanes.cycle()) {
-        for lanes_from in [1, usize::MAX] {
+        for plans in [Form::Lanes, Form::One].map(Plans::always) {
             for blind in [true, false] {
                 let key = PrivateKey::from_pem(PEM).expect("a good key");
-                let mut workspace = Workspace::with_kernels(limbs, lanes).lanes_from(lanes_from);
+                let mut workspace = Workspace::with_kernels(limbs, lanes).with_plans(plans.clone());
                 let mut sign = || {
                     let mut buffer = input(&key, 1);
                     let mut requests = [PrivateRequest::new(&key, &mut buffer)];
@@ -91,7 +91,8 @@ fn a_broken_pair_gives_an_error_once() {
 fn a_workspace_keeps_nothing_of_a_key() {
     for kernel in LaneKernel::all() {
         let mut key = PrivateKey::from_pem(PEM).expect("a good key");
-        let mut workspace = Workspace::with_kernels(LimbKernel::best(), kernel).lanes_from(1);
+        let mut workspace = Workspace::with_kernels(LimbKernel::best(), kernel)
+            .with_plans(Plans::always(Form::Lanes));
         for inject in [|_: &mut PrivateKey| (), FAULTS[0].1] {
             inject(&mut key);
             let mut buffer = input(&key, 1);
@@ -115,7 +116,7 @@ fn a_fault_in_one_lane_does_not_touch_the_others() {
                 for buffer in &mut expected {
                     good.private(&mut workspace, buffer).expect("a good key");
                 }
-                let mut workspace = workspace.lanes_from(1);
+                let mut workspace = workspace.with_plans(Plans::always(Form::Lanes));
                 let mut buffers: Vec<_> = (1..9).map(|i| input(&good, i)).collect();
                 let mut requests: Vec<_> = buffers
                     .iter_mut()

@@ -4,8 +4,8 @@
 //!   kernels.
 //! * A [`Workspace`] is a thread's kernels and scratch memory.
 //! * Operations come single (methods of the keys) and in batches of any size and any keys
-//!   ([`private_batch`], [`sign_pkcs1v15_batch`]), which run eight to a call where the processor
-//!   can.
+//!   ([`private_batch`], [`sign_pkcs1v15_batch`]), cut into calls of up to eight as is cheapest on
+//!   the processor: a [`Plan`] says how.
 //!
 //! Every private operation is blinded, and checked with the public exponent before its result
 //! leaves. No branch and no address depends on a secret; see `SECURITY.md` for what that covers.
@@ -38,6 +38,8 @@ mod material;
 mod parse;
 mod parts;
 pub mod pkcs1v15;
+mod plan;
+mod plans;
 mod private;
 pub mod pss;
 mod signature;
@@ -53,6 +55,8 @@ pub use error::{
 pub use hash::{Digest, Hash};
 pub use key::{PrivateKey, PublicKey};
 pub use parts::{KeyParts, PublicParts};
+pub use plan::{Cut, Form, Operation, Plan};
+pub use plans::Plans;
 pub use pss::Salt;
 pub use signature::{VerifyRequest, sign_pkcs1v15_batch, verify_pkcs1v15_batch};
 pub use workspace::Workspace;

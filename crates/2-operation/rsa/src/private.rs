@@ -42,6 +42,8 @@ pub(crate) enum Method {
 pub(crate) struct Runner<K: Kernel> {
     pub(crate) kernel: K,
     memory: Vec<K::Word>,
+    /// Words that may hold secrets.
+    used: usize,
 }
 
 /// The values of one operation on the way, K(n) words each, and the scratch behind them.
@@ -68,7 +70,7 @@ const PRIME_REGISTERS: usize = 4;
 
 impl<K: Kernel> Runner<K> {
     pub(crate) fn new(kernel: K) -> Self {
-        Self { kernel, memory: Vec::new() }
+        Self { kernel, memory: Vec::new(), used: 0 }
     }
 
     /// So many words; holds what the last use left.
@@ -77,7 +79,8 @@ impl<K: Kernel> Runner<K> {
             self.wipe();
             self.memory.resize(words, K::Word::default());
         }
-        &mut self.memory
+        self.used = self.used.max(words);
+        &mut self.memory[..words]
     }
 
     /// Makes room for `words` words, and cuts it up for a modulus of `k` words.
@@ -94,7 +97,12 @@ impl<K: Kernel> Runner<K> {
 
     /// Wipes what the last operation left.
     pub(crate) fn wipe(&mut self) {
-        self.memory.as_mut_slice().zeroize();
+        let used = &mut self.memory[..self.used];
+        self.kernel.wide(
+            #[inline(always)]
+            || used.zeroize(),
+        );
+        self.used = 0;
     }
 }
 
@@ -140,14 +148,23 @@ pub(crate) fn private<K: Kernel>(
         Method::Full => full(kernel, numbers, r),
     }
     kernel.amm(r.s, r.x, r.unblind, n, r.rest);
-    carry::reduce(r.s, n.m());
-    for half in [&mut *r.blind, &mut *r.unblind] {
-        kernel.ams(r.y, half, n, r.rest);
-        carry::reduce(r.y, n.m());
-        half.copy_from_slice(r.y);
-    }
+    kernel.ams(r.y, r.blind, n, r.rest);
+    kernel.ams(r.u, r.unblind, n, r.rest);
+    kernel.wide(
+        #[inline(always)]
+        || {
+            for (z, x) in [(&mut *r.blind, &*r.y), (&mut *r.unblind, &*r.u)] {
+                z.copy_from_slice(x);
+                carry::reduce(z, n.m());
+            }
+            carry::reduce(r.s, n.m());
+        },
+    );
     kernel.exp_vartime(n, r.s, numbers.e, r.x, r.rest);
-    carry::equal(r.x, r.c)
+    kernel.wide(
+        #[inline(always)]
+        || carry::equal(r.x, r.c),
+    )
 }
 
 /// Makes a fresh pair: blind := u, unblind := u^-d, for the random u < n in c, which nobody knows.
@@ -165,7 +182,10 @@ pub(crate) fn make_pair<K: Kernel>(
     crt(kernel, numbers, Power::MinusD, r);
     for (z, x) in [(&mut *r.blind, &*r.c), (&mut *r.unblind, &*r.x)] {
         kernel.amm(z, x, n.rr(), n, r.rest);
-        carry::reduce(z, n.m());
+        kernel.wide(
+            #[inline(always)]
+            || carry::reduce(z, n.m()),
+        );
     }
 }
 
@@ -207,16 +227,31 @@ fn crt<K: Kernel>(
     kernel.exp_pair(&primes.pair, numbers.bits.prime, r.x, e, [&mut *m_1, &mut *m_2], t);
     // iii. Let h = (m_1 - m_2) * q_inv mod p; m_2 may exceed p, and R / R of it does not.
     kernel.amm(a, m_2, p.one(), p, t);
-    carry::reduce(a, p.m());
-    carry::sub_mod(b, m_1, a, p.m());
-    kernel.amm(a, b, &primes.q_inv, p, t);
-    carry::reduce(a, p.m()); // h
+    kernel.wide(
+        #[inline(always)]
+        || {
+            carry::reduce(a, p.m());
+            carry::sub_mod(b, m_1, a, p.m());
+        },
+    );
+    kernel.amm(a, b, &primes.q_inv, p, t); // h, below 3p
     // iv. Let m = m_2 + q * h: below n, so the product mod n is the product and nothing wraps.
     let n = numbers.n;
-    r.x.fill(Word::splat(0));
-    r.x[..k].copy_from_slice(a);
-    r.u[..k].copy_from_slice(m_2);
+    kernel.wide(
+        #[inline(always)]
+        || {
+            carry::reduce(a, p.m());
+            r.x.fill(Word::splat(0));
+            r.x[..k].copy_from_slice(a);
+            r.u[..k].copy_from_slice(m_2);
+        },
+    );
     kernel.amm(r.y, r.x, &primes.q_n, n, r.rest);
-    carry::reduce(r.y, n.m());
-    carry::add(r.x, r.y, &r.u[..k]);
+    kernel.wide(
+        #[inline(always)]
+        || {
+            carry::reduce(r.y, n.m());
+            carry::add(r.x, r.y, &r.u[..k]);
+        },
+    );
 }

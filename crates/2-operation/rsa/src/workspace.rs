@@ -2,8 +2,11 @@
 
 use tollgate_mont::{BlockKernel, LaneKernel, LimbKernel};
 
+use crate::blocks;
 use crate::error::{Error, MODULUS_BITS_MAX, Misuse};
+use crate::key::PrivateKey;
 use crate::material::Lanes;
+use crate::plans::Plans;
 use crate::private::Runner;
 
 /// Kernels and scratch memory for operations, one per thread.
@@ -16,7 +19,7 @@ pub struct Workspace {
     pub(crate) blocks: Option<Runner<BlockKernel>>,
     pub(crate) lanes: Runner<LaneKernel>,
     pub(crate) keys: Lanes,
-    pub(crate) lanes_from: usize,
+    pub(crate) plans: Plans,
 }
 
 /// Limbs of the longest number, on the stack.
@@ -27,7 +30,6 @@ impl core::fmt::Debug for Workspace {
         f.debug_struct("Workspace")
             .field("limbs", &self.limbs.kernel)
             .field("lanes", &self.lanes.kernel)
-            .field("lanes_from", &self.lanes_from)
             .finish_non_exhaustive()
     }
 }
@@ -54,17 +56,26 @@ impl Workspace {
             blocks,
             lanes: Runner::new(lanes),
             keys: Lanes::new(),
-            lanes_from: lanes.pays_from(limbs).unwrap_or(usize::MAX),
+            plans: Plans::built_in(limbs, lanes),
         }
     }
 
-    /// Runs requests of one size in lanes when at least `requests` of them are at hand, two in step
-    /// or one by one otherwise. The default is what pays with the kernels chosen: 6 with IFMA,
-    /// never without.
+    /// With other plans for batches than those built in for the kernels.
     #[must_use]
-    pub fn lanes_from(mut self, requests: usize) -> Self {
-        self.lanes_from = requests;
+    pub fn with_plans(mut self, plans: Plans) -> Self {
+        self.plans = plans;
         self
+    }
+
+    /// How batches are cut.
+    pub fn plans(&self) -> &Plans {
+        &self.plans
+    }
+
+    /// Whether private operations with this key can go two in step, as
+    /// [`Form::Two`](crate::Form::Two) says.
+    pub fn goes_in_step(&self, key: &PrivateKey) -> bool {
+        self.blocks.is_some() && blocks::alike(key, key)
     }
 
     /// The kernel of single operations.

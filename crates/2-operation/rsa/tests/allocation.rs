@@ -2,12 +2,12 @@
 
 #![allow(clippy::unwrap_used, reason = "tests")]
 
-use tollgate_rsa::{Hash, PrivateKey, PrivateRequest, Salt, Workspace, private_batch};
+use tollgate_rsa::{Form, Hash, Plans, PrivateKey, PrivateRequest, Salt, Workspace, private_batch};
 
 #[test]
 fn operations_do_not_allocate() {
     let key = PrivateKey::from_pem(include_str!("../../../../vectors/keys/rsa-1024.pem")).unwrap();
-    let mut workspace = Workspace::new().unwrap().lanes_from(2);
+    let mut workspace = Workspace::new().unwrap().with_plans(Plans::always(Form::Lanes));
     let digest = Hash::Sha256.digest(b"message");
     let (mut signature, mut buffers) = (vec![0; key.size()], vec![vec![1; key.size()]; 8]);
     buffers.iter_mut().for_each(|b| b[0] = 0);

@@ -7,9 +7,9 @@ use openssl::pkey::{PKey, Private};
 use openssl::rsa::Padding;
 use tollgate_mont::{Kernel, LaneKernel, LimbKernel};
 use tollgate_rsa::{
-    Error, Hash, KeyParts, Misuse, PrivateKey, PrivateRequest, PublicRequest, Rejected, Salt,
-    VerifyRequest, Workspace, private_batch, private_full_batch, public_batch, sign_pkcs1v15_batch,
-    verify_pkcs1v15_batch,
+    Error, Form, Hash, KeyParts, Misuse, Operation, Plan, Plans, PrivateKey, PrivateRequest,
+    PublicRequest, Rejected, Salt, VerifyRequest, Workspace, private_batch, private_full_batch,
+    public_batch, sign_pkcs1v15_batch, verify_pkcs1v15_batch,
 };
 use zeroize::Zeroizing;
 
@@ -30,7 +30,7 @@ fn workspaces() -> impl Iterator<Item = (String, Workspace)> {
     let limbs = LimbKernel::all().into_iter();
     limbs.zip(LaneKernel::all().into_iter().cycle()).map(|(limbs, lanes)| {
         let name = format!("{}, {}", limbs.name(), lanes.name());
-        (name, Workspace::with_kernels(limbs, lanes).lanes_from(1))
+        (name, Workspace::with_kernels(limbs, lanes).with_plans(Plans::always(Form::Lanes)))
     })
 }
 
@@ -96,7 +96,7 @@ fn few_requests_agree_with_openssl() {
         [KEYS[1].1, KEYS[1].1, KEYS[3].1, &other, KEYS[4].1, KEYS[2].1, KEYS[5].1, KEYS[5].1];
     let keys: Vec<_> = pems.iter().map(|pem| PrivateKey::from_pem(pem).unwrap()).collect();
     for (name, workspace) in workspaces() {
-        let mut workspace = workspace.lanes_from(usize::MAX);
+        let mut workspace = workspace.with_plans(Plans::always(Form::Two));
         for round in 0..if name.starts_with("amm64_portable") { 1 } else { 3 } {
             let inputs: Vec<_> = keys.iter().map(|key| below(&mut rng, key.size())).collect();
             let mut outputs = inputs.clone();
@@ -173,8 +173,8 @@ fn agrees_with_openssl(key: &PrivateKey, parts: &KeyParts, rng: &mut fastrand::R
         s
     });
     for (name, mut workspace) in workspaces() {
-        for lanes_from in [1, usize::MAX] {
-            workspace = workspace.lanes_from(lanes_from);
+        for form in [Form::Lanes, Form::Two, Form::One] {
+            workspace = workspace.with_plans(Plans::always(form));
             for count in [1, 3] {
                 let mut outputs = inputs.clone();
                 let mut requests: Vec<_> =
@@ -309,6 +309,44 @@ fn a_batch_mixes_keys_sizes_and_refusals() {
                 }
             }
         }
+    }
+}
+
+/// Sizes mixed in every number from 1 to 40, by plans that take every form.
+#[test]
+fn batches_of_any_number_are_right_whatever_their_plan() {
+    let mut rng = fastrand::Rng::with_seed(10);
+    let keys: Vec<_> =
+        KEYS[..2].iter().map(|(_, pem)| PrivateKey::from_pem(pem).unwrap()).collect();
+    let limbs =
+        LimbKernel::all().into_iter().find(|kernel| !matches!(kernel, LimbKernel::Portable));
+    let mut workspace = Workspace::with_kernels(limbs.unwrap(), LaneKernel::best());
+    for n in 1..=40 {
+        let mut plan = || Plan { two: Some(1.0 + rng.f64()), lanes: Some(8.0 * rng.f64()) };
+        let plans = Plans::default();
+        let plans =
+            plans.with(Operation::Private, 512, plan()).with(Operation::Private, 1024, plan());
+        let plans =
+            plans.with(Operation::Public, 512, plan()).with(Operation::Public, 1024, plan());
+        workspace = workspace.with_plans(plans);
+        let of: Vec<_> = (0..n).map(|_| &keys[rng.usize(..2)]).collect();
+        let inputs: Vec<_> = of.iter().map(|key| below(&mut rng, key.size())).collect();
+        let mut outputs = inputs.clone();
+        let pairs = of.iter().zip(&mut outputs);
+        let mut requests: Vec<_> = pairs.map(|(key, o)| PrivateRequest::new(key, o)).collect();
+        private_batch(&mut workspace, &mut requests);
+        requests.iter().for_each(|request| request.outcome().unwrap());
+        for ((key, input), output) in of.iter().zip(&inputs).zip(&outputs) {
+            let mut alone = input.clone();
+            key.private(&mut workspace, &mut alone).unwrap();
+            assert_eq!(*output, alone, "{n} requests");
+        }
+        let pairs = of.iter().zip(&mut outputs);
+        let mut requests: Vec<_> =
+            pairs.map(|(key, o)| PublicRequest::new(key.public(), o)).collect();
+        public_batch(&mut workspace, &mut requests);
+        requests.iter().for_each(|request| request.outcome().unwrap());
+        assert!(outputs == inputs, "{n} requests, public");
     }
 }
 

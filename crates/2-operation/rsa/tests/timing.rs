@@ -14,7 +14,7 @@ use tollgate_bench::{LeakPlan, Leakage, leak};
 use tollgate_mont::{
     Digit, Kernel, LANES, LaneKernel, LimbKernel, Modulus, Pair, Row, Shape, Word,
 };
-use tollgate_rsa::{PrivateKey, PrivateRequest, Workspace, private_batch};
+use tollgate_rsa::{Form, Plans, PrivateKey, PrivateRequest, Workspace, private_batch};
 
 /// Bits of a prime: the largest for which a million samples of each operation take a minute.
 const BITS: usize = 512;
@@ -235,7 +235,8 @@ fn private_batches(of_keys: bool) {
     let keys = keys();
     let secret = if of_keys { "Key" } else { "Message" };
     for lanes in chosen(LaneKernel::all()) {
-        let mut workspace = Workspace::with_kernels(LimbKernel::best(), lanes).lanes_from(1);
+        let mut workspace = Workspace::with_kernels(LimbKernel::best(), lanes)
+            .with_plans(Plans::always(Form::Lanes));
         let what = format!("{LANES} private operations on {}, {secret}", lanes.name());
         judge(&what, || operations(&mut workspace, &keys, LANES, of_keys));
     }

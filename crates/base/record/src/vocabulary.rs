@@ -85,6 +85,17 @@ pub const UNROLL: &str = "unroll";
 /// Parameter: bits of an exponentiation's window.
 pub const WINDOW: &str = "window";
 
+/// Parameter: by which plan a batch is cut where it is not by the costs beside it: [`BUILT_IN`].
+pub const PLAN: &str = "plan";
+/// Value of [`PLAN`]: the one that comes with the program.
+pub const BUILT_IN: &str = "built-in";
+/// Condition: the calls of a batch, lanes in brackets: `[8] + 2 + 1`.
+pub const CUT: &str = "cut";
+/// Condition: how a call does its operations: one alone, two in step, in lanes.
+pub const FORM: &str = "form";
+/// Condition: what forms cost, in single operations.
+pub const COSTS: &str = "costs";
+
 /// Condition: numbers that a call computes side by side.
 pub const LANES: &str = "lanes";
 /// Condition: the kernel that multiplied.

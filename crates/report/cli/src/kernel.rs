@@ -14,6 +14,7 @@ use crate::figures::Figures;
 use crate::host::Host;
 use crate::measure::{Notes, measure};
 use crate::options::Kernel as Options;
+use crate::plan;
 use crate::progress::Progress;
 use crate::run::Run;
 use crate::stop::Stop;
@@ -38,6 +39,9 @@ struct Asked {
 pub(crate) fn run(options: &Options) -> Result<ExitCode, Stop> {
     if options.variants {
         return variants::run(options);
+    }
+    if options.plan {
+        return plan::run(options);
     }
     let mut run = Run::measuring(options.written.json.as_deref())?;
     let progress = Progress::new("kernel");

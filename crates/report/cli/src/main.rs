@@ -18,6 +18,7 @@ mod model;
 mod options;
 mod output;
 mod pkeu;
+mod plan;
 mod progress;
 mod report;
 mod rows;

@@ -49,6 +49,7 @@ pub mod model;
 mod modelled;
 mod names;
 pub mod pkeu;
+pub mod plan;
 pub mod published;
 pub mod rungs;
 pub mod server;

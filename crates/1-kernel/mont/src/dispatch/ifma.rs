@@ -55,6 +55,16 @@ macro_rules! proven {
     };
 }
 
+/// What is inlined into f becomes code for vectors of 512 bits.
+#[inline(always)]
+pub(super) fn wide<R>(f: impl FnOnce() -> R, _proof: HaveIfma) -> R {
+    #[target_feature(enable = "avx512f,avx512ifma")]
+    fn inside<R>(f: impl FnOnce() -> R) -> R {
+        f()
+    }
+    proven!(inside(f))
+}
+
 fn vector(x: Row) -> __m512i {
     vectors(&[x])[0]
 }

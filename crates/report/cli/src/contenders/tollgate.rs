@@ -3,8 +3,9 @@
 use std::rc::Rc;
 
 use tollgate_rsa::{
-    Error, Hash, PrivateKey, PrivateRequest, PublicKey, PublicRequest, VerifyRequest, Workspace,
-    private_full_batch, public_batch, sign_pkcs1v15_batch, verify_pkcs1v15_batch,
+    Error, Form, Hash, Operation, Plans, PrivateKey, PrivateRequest, PublicKey, PublicRequest,
+    VerifyRequest, Workspace, private_full_batch, public_batch, sign_pkcs1v15_batch,
+    verify_pkcs1v15_batch,
 };
 
 use super::{Case, Contender, Failed, Job, Run, Turns, What, compare};
@@ -13,6 +14,10 @@ use crate::keys::Key;
 use crate::stop::Stop;
 
 const BY: &str = "tollgate";
+
+/// Requests that fill the lanes of a call.
+#[allow(clippy::cast_possible_truncation, reason = "there are eight")]
+const LANES: u32 = tollgate_mont::LANES as u32;
 
 /// Ours one by one, and in batches of `batch` if that is more than one.
 ///
@@ -27,14 +32,46 @@ pub(crate) fn contenders(job: &Job, batch: u32) -> Result<Vec<Contender>, Stop> 
     if batch > 1 {
         let together = Workspace::new().map_err(Stop::from_error)?;
         let count = usize::try_from(batch).expect("at most 1024");
-        let kernel = match together.lane_kernel().pays_from(together.limb_kernel()) {
-            Some(from) if count >= from => Family::Lanes(together.lane_kernel()),
+        let plan = together.plans().plan(operation(job.what), job.key.ours.bits());
+        let kernel = match plan.cut(count).calls().next() {
+            Some((Form::Lanes, _)) => Family::Lanes(together.lane_kernel()),
             _ => single_kernel(&together, job),
         };
         let run = together_run(job, together, count).map_err(Stop::from_error)?;
         contenders.push(Contender { by: BY, batch: Some(batch), kernel: Some(kernel), run });
     }
     Ok(contenders)
+}
+
+/// Ours by one form, however slow it is; none where there is no such form.
+///
+/// # Errors
+///
+/// As [`contenders`].
+pub(crate) fn by_form(job: &Job, form: Form) -> Result<Option<Contender>, Stop> {
+    let workspace = Workspace::new().map_err(Stop::from_error)?.with_plans(Plans::always(form));
+    let kernel = match form {
+        Form::Lanes => Family::Lanes(workspace.lane_kernel()),
+        Form::One | Form::Two => single_kernel(&workspace, job),
+    };
+    let in_step = job.what == What::Sign && workspace.goes_in_step(&job.key.ours);
+    let (batch, run) = match form {
+        Form::Two if !in_step => return Ok(None),
+        Form::One => (None, one_by_one(job, workspace)),
+        Form::Two => (Some(2), together_run(job, workspace, 2)),
+        Form::Lanes => (Some(LANES), together_run(job, workspace, tollgate_mont::LANES)),
+    };
+    let run = run.map_err(Stop::from_error)?;
+    Ok(Some(Contender { by: BY, batch, kernel: Some(kernel), run }))
+}
+
+/// What is planned for.
+pub(crate) fn operation(what: What) -> Operation {
+    match what {
+        What::Sign => Operation::Private,
+        What::PrivateFull => Operation::PrivateFull,
+        What::Public(_) | What::Verify => Operation::Public,
+    }
 }
 
 /// What multiplies in a single operation: primes for a private one by CRT, the modulus else.

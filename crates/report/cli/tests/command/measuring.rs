@@ -48,6 +48,8 @@ fn flags_that_make_no_sense_are_refused() {
         (&["kernel", "--bits", "64"], "128"),
         (&["kernel", "--json", "/"], "/: "),
         (&["kernel", "--variants", "--bits", "512,8192"], "--bits 8192"),
+        (&["kernel", "--plan", "--bits", "640"], "--bits 640"),
+        (&["kernel", "--plan", "--variants"], "--variants"),
         (&["drive"], "drive"),
     ] {
         refused(&run(arguments), why);
@@ -115,6 +117,39 @@ fn speed_writes_every_figure_and_prints_the_table() {
             let Kind::Predicted { by, from } = &record.kind else { unreachable!() };
             assert_eq!(by, "1-kernel");
             assert!(!from.is_empty() && from.iter().all(|subject| kernels.contains(subject)));
+        }
+    }
+}
+
+#[test]
+fn plans_cut_every_batch_at_the_least_cost() {
+    let file = scratch("plan.jsonl");
+    let arguments = ["kernel", "--plan", "--bits", "512", "--seconds", "0.2", "--json"];
+    let output = run(&[&arguments[..], &[file.to_str().unwrap()]].concat());
+    assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stderr));
+    let stdout = String::from_utf8(output.stdout).unwrap();
+    for part in ["RSA-512! sign", "RSA-512! no CRT", "RSA-512! verify", "against single operations"]
+    {
+        assert!(stdout.contains(part), "{part:?} in\n{stdout}");
+    }
+    assert!(stdout.lines().all(|line| line.chars().count() <= 100), "{stdout}");
+
+    let records = records(&file);
+    for (what, exponent) in [("sign", ""), ("private", "&exponent=full"), ("verify", "")] {
+        let cycles = |parameters: &str, measured: bool| {
+            let subject = format!("operation/rsa-512/{what}?{parameters}");
+            let mut of = records.iter().filter(|record| record.subject.to_string() == subject);
+            let of = of.find(|record| (record.kind == Kind::Measured) == measured);
+            of.map(|record| record.estimate.point())
+        };
+        let one = cycles(&format!("by=tollgate{exponent}"), true).unwrap();
+        assert!(cycles(&format!("batch=8&by=tollgate{exponent}"), true).unwrap() > 0.0);
+        for requests in 1..=16 {
+            let batch = format!("batch={requests}&by=tollgate{exponent}");
+            let planned = cycles(&batch, false).unwrap();
+            let built_in = cycles(&format!("{batch}&plan=built-in"), false).unwrap();
+            assert!(planned <= one * 1.000_001, "{what} x{requests}: never worse than singles");
+            assert!(planned <= built_in * 1.000_001, "{what} x{requests}: nor than the built-in");
         }
     }
 }

@@ -1,0 +1,208 @@
+//! How a batch is cut into calls: the cheapest mix of the forms that an operation has.
+//!
+//! A form's cost is that of one call over that of a single operation. A call on lanes costs the
+//! same however many of them are used; so it is the number of requests that says which mix is the
+//! cheapest.
+
+use tollgate_mont::LANES;
+
+/// What is planned for: each has costs of its own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Operation {
+    /// Private, by CRT.
+    Private,
+    /// Private, without CRT.
+    PrivateFull,
+    /// Public.
+    Public,
+}
+
+/// How one call does operations.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Form {
+    /// One, alone.
+    One,
+    /// Two in step: private operations by CRT in lane blocks, of keys of one size and exponent.
+    Two,
+    /// Up to eight, each in its lane.
+    Lanes,
+}
+
+/// Costs of the forms of one operation with keys of one size, in single operations; `None` or not
+/// a number: that form is never taken.
+///
+/// ```
+/// use tollgate_rsa::Plan;
+///
+/// let plan = Plan { two: Some(1.75), lanes: Some(2.75) };
+/// assert_eq!(plan.cut(3).to_string(), "2 + 1");
+/// assert_eq!(plan.cut(10).to_string(), "[8] + 2");
+/// assert_eq!(plan.cut(20).to_string(), "[7] + [7] + [6]");
+/// assert_eq!(plan.cost(plan.cut(20)), 3.0 * 2.75);
+/// ```
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Plan {
+    /// Of two in step, both together: at least 1.
+    pub two: Option<f64>,
+    /// Of a call on lanes.
+    pub lanes: Option<f64>,
+}
+
+/// A batch in calls.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Cut {
+    /// Requests in lanes: all that go neither by twos nor alone.
+    in_lanes: usize,
+    lanes: usize,
+    twos: usize,
+    ones: usize,
+}
+
+impl Plan {
+    /// Every batch by this form, also where it is slow: to measure it.
+    pub fn always(form: Form) -> Self {
+        let free = |is: bool| is.then_some(0.0);
+        Self { two: free(form == Form::Two), lanes: free(form == Form::Lanes) }
+    }
+
+    /// The cheapest calls for so many requests.
+    ///
+    /// Eight requests are always best done in the same way, lanes or not. So lanes take all that
+    /// fill them and the rest, all that fill them, or nothing.
+    pub fn cut(&self, requests: usize) -> Cut {
+        let (mut best, mut least) = (self.without_lanes(requests), f64::INFINITY);
+        for lanes in [0, requests / LANES, requests.div_ceil(LANES)] {
+            let in_lanes = requests.min(lanes * LANES);
+            let cut = Cut { in_lanes, lanes, ..self.without_lanes(requests - in_lanes) };
+            let cost = self.cost(cut);
+            if cost < least {
+                (best, least) = (cut, cost);
+            }
+        }
+        best
+    }
+
+    fn without_lanes(&self, requests: usize) -> Cut {
+        let twos = if self.two.is_some_and(|two| two < 2.0) { requests / 2 } else { 0 };
+        Cut { twos, ones: requests - 2 * twos, ..Cut::default() }
+    }
+
+    /// What a cut costs, in single operations; no number if it takes a form that is never taken.
+    #[allow(clippy::cast_precision_loss, reason = "batches have far fewer than 2^52 requests")]
+    pub fn cost(&self, cut: Cut) -> f64 {
+        let of = |calls: usize, cost: Option<f64>| match calls {
+            0 => 0.0,
+            _ => calls as f64 * cost.unwrap_or(f64::NAN),
+        };
+        of(cut.ones, Some(1.0)) + of(cut.twos, self.two) + of(cut.lanes, self.lanes)
+    }
+}
+
+impl Cut {
+    /// Each call, with the number of its requests: lanes as evenly filled as they can be, then
+    /// twos, then single ones.
+    pub fn calls(self) -> impl Iterator<Item = (Form, usize)> {
+        let lanes = (0..self.lanes).map(move |i| {
+            let more = usize::from(i < self.in_lanes % self.lanes);
+            (Form::Lanes, self.in_lanes / self.lanes + more)
+        });
+        let twos = core::iter::repeat_n((Form::Two, 2), self.twos);
+        lanes.chain(twos).chain(core::iter::repeat_n((Form::One, 1), self.ones))
+    }
+}
+
+impl core::fmt::Display for Cut {
+    /// A sum of calls, lanes in brackets: `[7] + [7] + [6]`, `[8] + 2 + 1`. Three and more of one
+    /// kind are counted: `5 x 1`.
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        let mut calls = self.calls().peekable();
+        let mut gap = "";
+        while let Some(call) = calls.next() {
+            let mut count = 1;
+            while calls.next_if_eq(&call).is_some() {
+                count += 1;
+            }
+            let (times, shown) = if count > 2 { (Some(count), 1) } else { (None, count) };
+            for _ in 0..shown {
+                f.write_str(gap)?;
+                times.map_or(Ok(()), |times| write!(f, "{times} x "))?;
+                match call {
+                    (Form::Lanes, used) => write!(f, "[{used}]")?,
+                    (Form::One | Form::Two, size) => write!(f, "{size}")?,
+                }
+                gap = " + ";
+            }
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The least cost of n requests by trying every first call.
+    fn brute_force(plan: Plan, n: usize) -> f64 {
+        let mut least = vec![0.0];
+        for n in 1..=n {
+            let forms = [(1, Some(1.0)), (2, plan.two), (LANES, plan.lanes)];
+            let costs = forms.into_iter().filter_map(|(size, cost)| match (size, cost) {
+                (2, _) if n < 2 => None, // nobody is there to go in step with
+                (size, Some(cost)) => Some(cost + least[n - n.min(size)]),
+                _ => None,
+            });
+            least.push(costs.fold(f64::INFINITY, f64::min));
+        }
+        least[n]
+    }
+
+    #[test]
+    fn no_other_mix_is_cheaper() {
+        let mut rng = fastrand::Rng::with_seed(12);
+        for round in 0..3000 {
+            let two = (round % 3 != 0).then(|| 1.0 + 1.2 * rng.f64());
+            let lanes = (round % 5 != 0).then(|| 10.0 * rng.f64());
+            let plan = Plan { two, lanes };
+            for n in 0..=40 {
+                let (cost, least) = (plan.cost(plan.cut(n)), brute_force(plan, n));
+                assert!((cost - least).abs() < 1e-9, "{plan:?}, {n}: {cost}, {least}");
+            }
+        }
+    }
+
+    #[test]
+    fn calls_take_each_request_once_and_lanes_evenly() {
+        let mut rng = fastrand::Rng::with_seed(13);
+        for _ in 0..3000 {
+            let plan = Plan { two: Some(2.4 * rng.f64()), lanes: Some(10.0 * rng.f64()) };
+            let n = rng.usize(..200);
+            let calls: Vec<_> = plan.cut(n).calls().collect();
+            assert_eq!(calls.iter().map(|(_, count)| count).sum::<usize>(), n);
+            let counts = |form| calls.iter().filter(move |call| call.0 == form).map(|call| call.1);
+            assert!(counts(Form::One).all(|count| count == 1));
+            assert!(counts(Form::Two).all(|count| count == 2));
+            let (least, most) = (counts(Form::Lanes).min(), counts(Form::Lanes).max());
+            assert!(least.is_none_or(|least| least >= 1 && most <= Some((least + 1).min(LANES))));
+        }
+    }
+
+    #[test]
+    fn a_form_can_be_forced_and_one_without_a_cost_is_never_taken() {
+        let forms = |plan: Plan, n| plan.cut(n).calls().map(|call| call.0).collect::<Vec<_>>();
+        assert_eq!(forms(Plan::always(Form::Lanes), 9), [Form::Lanes; 2]);
+        assert_eq!(forms(Plan::always(Form::Two), 3), [Form::Two, Form::One]);
+        assert_eq!(forms(Plan::always(Form::One), 9), [Form::One; 9]);
+        assert_eq!(forms(Plan { two: Some(f64::NAN), lanes: Some(f64::NAN) }, 9), [Form::One; 9]);
+    }
+
+    #[test]
+    fn a_cut_is_spelled_as_a_sum() {
+        let plan = |lanes| Plan { two: None, lanes: Some(lanes) };
+        assert_eq!(plan(5.5).cut(0).to_string(), "");
+        assert_eq!(plan(5.5).cut(5).to_string(), "5 x 1");
+        assert_eq!(plan(5.5).cut(6).to_string(), "[6]");
+        assert_eq!(plan(5.5).cut(10).to_string(), "[8] + 1 + 1");
+        assert_eq!(plan(5.5).cut(22).to_string(), "[8] + [7] + [7]");
+        assert_eq!(plan(5.5).cut(24).to_string(), "3 x [8]");
+    }
+}

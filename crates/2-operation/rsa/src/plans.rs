@@ -1,0 +1,133 @@
+//! The plan of each operation and size: built in, or of costs that the caller has measured.
+//!
+//! Nothing is timed here: what is built in was measured once, and a processor of another kind can
+//! be given its own costs.
+
+use tollgate_mont::{BlockKernel, LaneKernel, LimbKernel};
+
+use crate::plan::{Form, Operation, Plan};
+
+/// A plan for each operation, by size of the modulus.
+///
+/// ```
+/// use tollgate_rsa::{Operation, Plan, Plans, Workspace};
+///
+/// # let measured = Plan { two: Some(1.9), lanes: Some(5.2) };
+/// let workspace = Workspace::new()?;
+/// let plans = workspace.plans().clone().with(Operation::Private, 2048, measured);
+/// let workspace = workspace.with_plans(plans);
+/// assert_eq!(workspace.plans().plan(Operation::Private, 2048), measured);
+/// # Ok::<(), tollgate_rsa::Error>(())
+/// ```
+#[derive(Clone, Debug, Default)]
+pub struct Plans(Vec<Row>);
+
+/// Costs of an operation with keys of up to `bits` bits, in single operations: see [`Plan`].
+#[derive(Clone, Copy, Debug)]
+struct Row {
+    operation: Operation,
+    bits: usize,
+    plan: Plan,
+}
+
+/// A row of costs, of which no more than three digits are known.
+const fn row(operation: Operation, bits: usize, two: Option<f64>, lanes: f64) -> Row {
+    Row { operation, bits, plan: Plan { two, lanes: Some(lanes) } }
+}
+
+use Operation::{Private, PrivateFull, Public};
+
+/// Lanes of IFMA against lane blocks of IFMA, on a Zen 5 core. Lanes by `records/plan.jsonl`; two
+/// in step, of which a busy machine shows no gain, by the quiet minute of METHODOLOGY.md.
+const IFMA_AGAINST_BLOCKS: [Row; 12] = [
+    row(Private, 1024, Some(1.76), 3.49),
+    row(Private, 2048, Some(1.88), 5.48),
+    row(Private, 3072, None, 5.53),
+    row(Private, 4096, None, 5.99),
+    row(PrivateFull, 1024, None, 2.70),
+    row(PrivateFull, 2048, None, 5.71),
+    row(PrivateFull, 3072, None, 6.02),
+    row(PrivateFull, 4096, None, 6.15),
+    row(Public, 1024, None, 3.10),
+    row(Public, 2048, None, 7.43),
+    row(Public, 3072, None, 6.19),
+    row(Public, 4096, None, 6.38),
+];
+
+/// Lanes of IFMA against limbs (MULX), on a Zen 5 core, by METHODOLOGY.md: for keys above 4096
+/// bits, and where lane blocks are vetoed.
+const IFMA_AGAINST_LIMBS: [Row; 3] = [
+    row(Private, 8192, None, 1.3),
+    row(PrivateFull, 8192, None, 1.3),
+    row(Public, 8192, None, 1.3),
+];
+
+impl Plans {
+    /// What is built in for these kernels.
+    pub fn built_in(limbs: LimbKernel, lanes: LaneKernel) -> Self {
+        let tables: &[&[Row]] = match (lanes, limbs) {
+            (LaneKernel::Ifma(_), LimbKernel::Blocks(BlockKernel::Ifma(..))) => {
+                &[&IFMA_AGAINST_BLOCKS, &IFMA_AGAINST_LIMBS]
+            }
+            (LaneKernel::Ifma(_), _) => &[&IFMA_AGAINST_LIMBS],
+            // The model does eight numbers one after the other, digit by digit.
+            (LaneKernel::Portable, _) => &[],
+        };
+        Self(tables.concat())
+    }
+
+    /// Every batch by one form, also where it is slow: to measure it.
+    pub fn always(form: Form) -> Self {
+        let row = |operation| Row { operation, bits: usize::MAX, plan: Plan::always(form) };
+        Self([Private, PrivateFull, Public].map(row).to_vec())
+    }
+
+    /// With another plan for keys of this size, and of those below it down to the next.
+    #[must_use]
+    pub fn with(mut self, operation: Operation, bits: usize, plan: Plan) -> Self {
+        self.0.retain(|row| (row.operation, row.bits) != (operation, bits));
+        self.0.push(Row { operation, bits, plan });
+        self.0.sort_by_key(|row| row.bits);
+        self
+    }
+
+    /// The plan for keys of this size: that of the least size not below it, else of the largest;
+    /// one by one if there is none.
+    pub fn plan(&self, operation: Operation, bits: usize) -> Plan {
+        let mut rows = self.0.iter().filter(|row| row.operation == operation);
+        let largest = rows.clone().next_back();
+        rows.find(|row| row.bits >= bits).or(largest).map_or(Plan::default(), |row| row.plan)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_size_takes_the_plan_of_the_next_one_above() {
+        let of = |lanes| Plan { two: None, lanes: Some(lanes) };
+        let plans = Plans::default().with(Private, 2048, of(2.0)).with(Private, 1024, of(1.0));
+        let plans = plans.with(Public, 512, of(0.5)).with(Private, 2048, of(2.5));
+        for (bits, lanes) in [(512, 1.0), (1024, 1.0), (1025, 2.5), (2048, 2.5), (8192, 2.5)] {
+            assert_eq!(plans.plan(Private, bits), of(lanes), "{bits}");
+        }
+        assert_eq!(plans.plan(Public, 4096), of(0.5));
+        assert_eq!(plans.plan(PrivateFull, 2048), Plan::default());
+    }
+
+    #[test]
+    fn sizes_differ_and_grow_within_a_table() {
+        for rows in [&IFMA_AGAINST_BLOCKS[..], &IFMA_AGAINST_LIMBS] {
+            for pair in rows.windows(2).filter(|pair| pair[0].operation == pair[1].operation) {
+                assert!(pair[0].bits < pair[1].bits, "{pair:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn without_a_lane_kernel_that_pays_requests_go_one_by_one() {
+        let plans = Plans::built_in(LimbKernel::best(), LaneKernel::Portable);
+        assert_eq!(plans.plan(Private, 2048).cut(20).to_string(), "20 x 1");
+    }
+}

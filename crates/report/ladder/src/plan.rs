@@ -1,0 +1,148 @@
+//! The table of plans: how batches are cut, and what that costs against single operations.
+
+use tollgate_record::vocabulary::{
+    BATCH, BUILT_IN, COSTS, CUT, CYCLES_PER_OPERATION, EXPONENT, PLAN,
+};
+use tollgate_record::{Cycles, Record, Subject, Unit};
+
+use crate::grid::{Column, grid};
+use crate::names::{INSECURE_NOTE, is_insecure, operation, without};
+use crate::shelf::Origin::{Measured, Predicted};
+use crate::shelf::{MISSING, Shelf, cell, share};
+use crate::text::wrapped;
+
+/// Characters of a bar that costs as much as single operations.
+const BAR: f64 = 24.0;
+
+const COLUMNS: [Column; 7] = [
+    Column::figures("requests", 8),
+    Column::words("cut", 17),
+    Column::figures("cycles/op", 9),
+    Column::figures("share", 5),
+    Column::words("against single operations", 25),
+    Column::words("built in", 17),
+    Column::figures("loses", 5),
+];
+
+/// A block for each operation of which plans were predicted.
+#[must_use]
+pub fn table(records: &[Record]) -> String {
+    let shelf = Shelf(records);
+    let planned = shelf.subjects(|record| {
+        record.conditions.contains_key(CUT) && record.subject.parameter(PLAN).is_none()
+    });
+    if planned.is_empty() {
+        return "no batch was planned: run `tollgate kernel --plan`\n".to_owned();
+    }
+    let mut text = String::new();
+    let mut left = planned.as_slice();
+    while let Some(first) = left.first() {
+        let alike = |s: &&&Subject| {
+            (s.path(), s.parameter(EXPONENT)) == (first.path(), first.parameter(EXPONENT))
+        };
+        let (block, others) = left.split_at(left.iter().take_while(alike).count());
+        text += &head(shelf, first);
+        text += &grid(&COLUMNS, block.iter().map(|subject| line(shelf, subject)).collect());
+        text += "\n";
+        left = others;
+    }
+    text += &wrapped(
+        "cut: calls of a batch, by the costs measured here: [n] n requests in lanes, 2 two in \
+         step, 1 one alone; share: of what so many single operations cost; built in: the cut that \
+         the program makes, where it is another; loses: what that costs more, by the costs \
+         measured here. A call on lanes costs the same however many are used. Larger batches are \
+         full calls on lanes and what a batch of the rest would be, the lanes filled evenly.",
+    );
+    if planned.iter().any(|subject| is_insecure(subject)) {
+        text += &wrapped(INSECURE_NOTE);
+    }
+    text
+}
+
+/// What one operation is and what its forms cost.
+fn head(shelf: Shelf<'_>, subject: &Subject) -> String {
+    let one = single(subject).and_then(|one| shelf.cycles(Measured, &one, CYCLES_PER_OPERATION));
+    let costs = |subject: Option<Subject>| {
+        let record = predicted(shelf, &subject?)?;
+        record.conditions.get(COSTS).filter(|costs| !costs.is_empty())
+    };
+    let name = operation(subject);
+    let measured = costs(Some(subject.clone())).map_or(MISSING, |costs| costs);
+    let built_in = costs(built_in(subject)).map_or("one by one", |costs| costs);
+    wrapped(&format!(
+        "{name}: one alone {} cycles; of that: {measured}; built in: {built_in}",
+        cell(one)
+    ))
+}
+
+fn line(shelf: Shelf<'_>, subject: &Subject) -> Vec<String> {
+    let cycles =
+        |record: Option<&Record>| record.map(|record| Cycles::new(record.estimate.point()));
+    let cut = |record: Option<&Record>| {
+        record
+            .and_then(|record| record.conditions.get(CUT))
+            .cloned()
+            .unwrap_or_else(|| MISSING.into())
+    };
+    let here = predicted(shelf, subject);
+    let other = built_in(subject).and_then(|subject| predicted(shelf, &subject));
+    let one = single(subject).and_then(|one| shelf.cycles(Measured, &one, CYCLES_PER_OPERATION));
+    let (of_here, of_other) = (cycles(here), cycles(other));
+    let differs = other.is_some() && cut(here) != cut(other);
+    let bar = match (of_here, one) {
+        (Some(here), Some(one)) if one.get() > 0.0 => bar(here / one),
+        _ => String::new(),
+    };
+    let loses = match (of_here, of_other) {
+        (Some(here), Some(other)) if differs && here.get() > 0.0 => {
+            format!("{:.1} %", 100.0 * (other / here - 1.0))
+        }
+        _ => String::new(),
+    };
+    vec![
+        subject.parameter(BATCH).unwrap_or(MISSING).to_owned(),
+        cut(here),
+        cell(of_here),
+        share(of_here, one),
+        bar,
+        if differs { cut(other) } else { String::new() },
+        loses,
+    ]
+}
+
+/// As long as the share, up to one operation's cost; figures from elsewhere may say anything.
+fn bar(share: f64) -> String {
+    let length = (BAR * share.clamp(0.0, 1.0)).round();
+    (0..24).map(f64::from).take_while(|at| *at < length).map(|_| '#').collect()
+}
+
+fn predicted<'a>(shelf: Shelf<'a>, subject: &Subject) -> Option<&'a Record> {
+    shelf.record(Predicted, subject, CYCLES_PER_OPERATION, Unit::Cycles)
+}
+
+fn single(subject: &Subject) -> Option<Subject> {
+    without(subject, &[BATCH, PLAN])
+}
+
+fn built_in(subject: &Subject) -> Option<Subject> {
+    subject.with(PLAN, BUILT_IN).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::grid::widest;
+    use crate::text::WIDTH;
+
+    #[test]
+    fn the_columns_fit() {
+        assert!(widest(&COLUMNS) <= WIDTH, "{}", widest(&COLUMNS));
+    }
+
+    #[test]
+    fn a_bar_is_as_long_as_its_share() {
+        assert_eq!(bar(0.5).len(), 12);
+        assert_eq!([bar(0.0).len(), bar(1.0).len(), bar(7.0).len()], [0, 24, 24]);
+        assert_eq!(bar(f64::NAN), "");
+    }
+}
