@@ -50,6 +50,10 @@ fn limb_diagonal(w: u64) -> Multiplies {
 }
 
 /// W limbs of m, or zeros: by the carry, as a number that is 0 or 1 and not as a mask.
+/// The last sums of a row of tiles, with two carries.
+fn limb_adding(w: u64) -> Multiplies {
+    Multiplies::limbs(0, w + 2, w + 2)
+}
 fn limb_masking(w: u64) -> Multiplies {
     Multiplies::limbs(w, 0, 0)
 }
@@ -277,21 +281,42 @@ pub(crate) const TABLE: &[Row] = &[
     // k0
     Row {
         secret_stack: &[24],
-        ..row("amm64_mulx::amm64_mulx", "tiles; lengths", &[at("4", 118), at("8", 164)], |p| {
-            let passes = vec![limb_tile(p[0]), limb_masking(p[0])];
+        ..row("amm64_mulx::amm64_mulx", "tiles; lengths", &[at("4", 118), at("8", 180)], |p| {
+            let passes = vec![limb_tile(p[0]), limb_masking(p[0]), limb_adding(p[0])];
             Work { once: Multiplies::NONE, passes }
         })
     },
-    // k0
     Row {
         secret_stack: &[8],
-        ..row("ams64_mulx::ams64_mulx", "tiles; lengths", &[at("4", 127), at("8", 172)], |p| Work {
+        ..row("ams64_mulx::ams64_mulx", "tiles; lengths", &[at("4", 132), at("8", 188)], |p| Work {
             once: Multiplies::NONE,
             passes: vec![
                 limb_tile(p[0]),
                 limb_triangle(p[0]),
                 limb_diagonal(p[0]),
                 limb_masking(p[0]),
+                limb_adding(p[0]),
+            ],
+        })
+    },
+    // k0
+    Row {
+        secret: &[8],
+        ..row("amm64_mulx::amm64_mulx_tile", "nothing", &[at("", 9)], |_| Work {
+            once: Multiplies::NONE,
+            passes: vec![limb_tile(8), limb_masking(8), limb_adding(8)],
+        })
+    },
+    Row {
+        secret: &[1],
+        ..row("ams64_mulx::ams64_mulx_tile", "nothing", &[at("", 9)], |_| Work {
+            once: Multiplies::NONE,
+            passes: vec![
+                limb_tile(8),
+                limb_triangle(8),
+                limb_diagonal(8),
+                limb_masking(8),
+                limb_adding(8),
             ],
         })
     },

@@ -167,8 +167,13 @@ impl Kernel for LimbKernel {
         match self.on_limbs() {
             #[cfg(target_arch = "x86_64")]
             Self::Mulx(proof) => {
-                use crate::kernels::amm64_mulx::amm64_mulx;
+                use crate::kernels::amm64_mulx::{amm64_mulx, amm64_mulx_tile};
+                use crate::kernels::tiles64_mulx::{array, array_mut};
                 match m.shape().tile() {
+                    8 if z.len() == 8 => {
+                        let (z, x, y, t) = (array_mut(z), array(x), array(y), array_mut(t));
+                        amm64_mulx_tile(z, x, y, array(m.m()), m.k0(), t, proof);
+                    }
                     8 => amm64_mulx::<8>(z, x, y, m.m(), m.k0(), t, proof),
                     _ => amm64_mulx::<4>(z, x, y, m.m(), m.k0(), t, proof),
                 }
@@ -187,8 +192,13 @@ impl Kernel for LimbKernel {
         match self.on_limbs() {
             #[cfg(target_arch = "x86_64")]
             Self::Mulx(proof) => {
-                use crate::kernels::ams64_mulx::ams64_mulx;
+                use crate::kernels::ams64_mulx::{ams64_mulx, ams64_mulx_tile};
+                use crate::kernels::tiles64_mulx::{array, array_mut};
                 match m.shape().tile() {
+                    8 if z.len() == 8 => {
+                        let (z, x, t) = (array_mut(z), array(x), array_mut(t));
+                        ams64_mulx_tile(z, x, array(m.m()), m.k0(), t, proof);
+                    }
                     8 => ams64_mulx::<8>(z, x, m.m(), m.k0(), t, proof),
                     _ => ams64_mulx::<4>(z, x, m.m(), m.k0(), t, proof),
                 }

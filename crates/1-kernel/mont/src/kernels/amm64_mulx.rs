@@ -1,5 +1,5 @@
 // Almost Montgomery multiply (AMM), z :== x * y / 2^{64K} (mod m).
-// Inputs x[K], y[K], m[K], k0; output z[K]; scratch t[2K + 2W]. Radix 2^64, tiles of W limbs.
+// Inputs x[K], y[K], m[K], k0; output z[K]; scratch t[2K + W]. Radix 2^64, tiles of W limbs.
 //
 // Requires  m odd; x, y < R = 2^{64K}; k0 = -1/m mod 2^64; W divides K.
 // Ensures   z < R, z :== x*y/R (mod m); z < 2m if x*y <= R*m.
@@ -11,7 +11,7 @@
 
 use tollgate_cpu::HaveAdxBmi2;
 
-use super::tiles64_mulx::{Eight, Four, Tile};
+use super::tiles64_mulx::{Eight, Four, Tile, array, array_mut};
 
 #[inline(never)]
 pub(crate) fn amm64_mulx<const W: usize>(
@@ -25,9 +25,23 @@ pub(crate) fn amm64_mulx<const W: usize>(
 ) {
     const { assert!(W == 4 || W == 8, "a tile has 4 or 8 limbs") };
     match W {
-        4 => multiply::<4>(z, x, y, m, k0, t, Four(proof)),
-        _ => multiply::<8>(z, x, y, m, k0, t, Eight(proof)),
+        4 => multiply(z, x, y, m, k0, t, Four(proof)),
+        _ => multiply(z, x, y, m, k0, t, Eight(proof)),
     }
+}
+
+/// K = 8: no loop, and no length to hand over or to check.
+#[inline(never)]
+pub(crate) fn amm64_mulx_tile(
+    z: &mut [u64; 8],
+    x: &[u64; 8],
+    y: &[u64; 8],
+    m: &[u64; 8],
+    k0: u64,
+    t: &mut [u64; 24],
+    proof: HaveAdxBmi2,
+) {
+    multiply(z, x, y, m, k0, t, Eight(proof));
 }
 
 #[inline(always)]
@@ -38,71 +52,67 @@ fn multiply<const W: usize>(
     m: &[u64],
     k0: u64,
     t: &mut [u64],
-    tile: impl Tile,
+    tile: impl Tile<W>,
 ) {
     let k = z.len();
-    let (t, s) = t.split_at_mut(2 * k);
+    let (t, q) = t.split_at_mut(2 * k);
     for j in (0..k).step_by(W) {
-        let (w, c) = s[..2 * W].split_at_mut(W);
-        multiply_row::<W>(&mut t[j..], w, c, x, &y[j..], j == 0, tile);
-        t[j + k..j + k + W].copy_from_slice(w);
+        let mut w = if j == 0 { [0; W] } else { *array(&t[j..]) };
+        let carry = multiply_row(&mut t[j..], &mut w, x, &y[j..], j == 0, tile);
+        tile.put(&mut t[j + k..], &w, carry);
     }
-    reduce::<W>(z, t, s, m, k0, tile);
+    reduce(z, t, array_mut(q), m, k0, tile);
 }
 
-/// t[0..K], w := (t[0..K] unless `fresh`) + x * b for one tile b; c: scratch.
+/// t[0..K], w + the carry returned := (t[W..K] unless `fresh`) + w + x * b for one tile b.
 #[inline(always)]
 pub(super) fn multiply_row<const W: usize>(
     t: &mut [u64],
-    w: &mut [u64],
-    c: &mut [u64],
+    w: &mut [u64; W],
     x: &[u64],
     b: &[u64],
     fresh: bool,
-    tile: impl Tile,
-) {
-    if fresh {
-        c.fill(0);
-    } else {
-        c.copy_from_slice(&t[..W]);
-    }
-    tile.first(t, w, x, b, c);
+    tile: impl Tile<W>,
+) -> u64 {
+    let mut carry = 0;
+    tile.rows(t, w, x, b);
     for i in (W..x.len()).step_by(W) {
         if fresh {
-            c.copy_from_slice(w);
-            tile.first(&mut t[i..], w, &x[i..], b, c);
+            tile.rows(&mut t[i..], w, &x[i..], b);
         } else {
-            tile.next(&mut t[i..], w, &x[i..], b);
+            tile.next(&mut t[i..], w, &mut carry, &x[i..], b);
         }
     }
+    carry
 }
 
-/// z :== t / R (mod m), z < R, for t of 2K limbs, t < R^2; s: two tiles of scratch.
+/// z :== t / R (mod m), z < R, for t of 2K limbs, t < R^2; q: scratch.
 #[inline(always)]
 pub(super) fn reduce<const W: usize>(
     z: &mut [u64],
     t: &mut [u64],
-    s: &mut [u64],
+    q: &mut [u64; W],
     m: &[u64],
     k0: u64,
-    tile: impl Tile,
+    tile: impl Tile<W>,
 ) {
     let k = z.len();
-    let (w, s) = s.split_at_mut(W);
-    let q = &mut s[..W];
-    let mut carry = 0; // out of column i + k + W, where the next block's window ends
+    let mut over = 0; // out of column i + k + W, where the next block's window ends
+    let mut w = [0; W];
     for i in (0..k).step_by(W) {
-        tile.redc(q, w, &t[i..], m, k0);
+        w = tile.redc(q, &t[i..], m, k0);
+        let mut carry = 0;
         for j in (W..k).step_by(W) {
-            tile.next(&mut t[i + j..], w, q, &m[j..]);
+            tile.next(&mut t[i + j..], &mut w, &mut carry, q, &m[j..]);
         }
-        tile.add(&mut t[i + k..], w, &mut carry);
+        tile.add(&mut t[i + k..], &mut w, carry, &mut over);
     }
-    // t[k..] + carry * R < R + m: m goes away where there is a carry, and then the result is below
-    // R
+    // t[k..] + over * R < R + m: m goes away where there is a carry, and then the result is below R
     let t = &t[k..];
     let mut borrow = 0;
     for i in (0..k).step_by(W) {
-        tile.sub(&mut z[i..], &t[i..], carry, &m[i..], &mut borrow);
+        // the last sum is still in its registers
+        let t = if i + W == k { w } else { *array(&t[i..]) };
+        tile.sub(&mut z[i..], t, over, &m[i..], &mut borrow);
     }
 }

@@ -1,5 +1,5 @@
 // Almost Montgomery square (AMS), z :== x^2 / 2^{64K} (mod m).
-// Inputs x[K], m[K], k0; output z[K]; scratch t[2K + 2W]. Radix 2^64, tiles of W limbs.
+// Inputs x[K], m[K], k0; output z[K]; scratch t[2K + W]. Radix 2^64, tiles of W limbs.
 //
 // Requires  m odd; x < R = 2^{64K}; k0 = -1/m mod 2^64; W divides K.
 // Ensures   z < R, z :== x^2/R (mod m); z < 2m if x^2 <= R*m.
@@ -14,7 +14,7 @@
 use tollgate_cpu::HaveAdxBmi2;
 
 use super::amm64_mulx::{multiply_row, reduce};
-use super::tiles64_mulx::{Eight, Four, Tile};
+use super::tiles64_mulx::{Eight, Four, Tile, array, array_mut};
 
 #[inline(never)]
 pub(crate) fn ams64_mulx<const W: usize>(
@@ -27,9 +27,22 @@ pub(crate) fn ams64_mulx<const W: usize>(
 ) {
     const { assert!(W == 4 || W == 8, "a tile has 4 or 8 limbs") };
     match W {
-        4 => square::<4>(z, x, m, k0, t, Four(proof)),
-        _ => square::<8>(z, x, m, k0, t, Eight(proof)),
+        4 => square(z, x, m, k0, t, Four(proof)),
+        _ => square(z, x, m, k0, t, Eight(proof)),
     }
+}
+
+/// K = 8: no loop, and no length to hand over or to check.
+#[inline(never)]
+pub(crate) fn ams64_mulx_tile(
+    z: &mut [u64; 8],
+    x: &[u64; 8],
+    m: &[u64; 8],
+    k0: u64,
+    t: &mut [u64; 24],
+    proof: HaveAdxBmi2,
+) {
+    square(z, x, m, k0, t, Eight(proof));
 }
 
 #[inline(always)]
@@ -39,30 +52,25 @@ fn square<const W: usize>(
     m: &[u64],
     k0: u64,
     t: &mut [u64],
-    tile: impl Tile,
+    tile: impl Tile<W>,
 ) {
     let k = z.len();
-    let (t, s) = t.split_at_mut(2 * k);
-    if k == W {
-        // the loops below, with constants for their bounds
-        tile.triangle(t, x);
-        tile.diagonal(t, x, &mut [0; 2]);
-        return reduce::<W>(&mut z[..W], t, s, m, k0, tile);
-    }
+    let (t, q) = t.split_at_mut(2 * k);
     for i in (0..k).step_by(W) {
         tile.triangle(&mut t[2 * i..], &x[i..]);
     }
-    let (w, c) = s[..2 * W].split_at_mut(W);
-    let mut carry = 0; // out of column i + k + W, where the next row ends
+    let mut over = 0; // out of column i + k + W, where the next row ends
     for i in (0..k - W).step_by(W) {
-        multiply_row::<W>(&mut t[2 * i + W..], w, c, &x[i + W..], &x[i..], false, tile);
-        tile.add(&mut t[i + k..], w, &mut carry);
+        let mut w = *array(&t[2 * i + W..]);
+        let carry = multiply_row(&mut t[2 * i + W..], &mut w, &x[i + W..], &x[i..], false, tile);
+        tile.add(&mut t[i + k..], &mut w, carry, &mut over);
     }
-    w.fill(0);
-    tile.add(&mut t[2 * k - W..], w, &mut carry);
+    if k > W {
+        tile.add(&mut t[2 * k - W..], &mut [0; W], 0, &mut over);
+    }
     let mut carries = [0; 2];
     for i in (0..k).step_by(W) {
         tile.diagonal(&mut t[2 * i..], &x[i..], &mut carries);
     }
-    reduce::<W>(z, t, s, m, k0, tile);
+    reduce(z, t, array_mut(q), m, k0, tile);
 }

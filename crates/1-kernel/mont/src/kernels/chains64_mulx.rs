@@ -1,7 +1,8 @@
 // Sums and differences of one tile, as unbroken carry chains.
 //
 //   diagonal    t := 2t + sum of a_i^2 * 2^{128i} + carries, t of two tiles
-//   add         t := t + w + carry
+//   put         t := w + carry
+//   add         t, w := t + w + carries, the one that goes on is the second
 //   sub         z := t - c * m - borrow, c = 0 or 1
 //
 // A carry is 0 or 1 on both sides, so longer numbers go tile by tile.
@@ -13,10 +14,11 @@ use core::arch::asm;
 use super::tiles64_mulx::{Eight, Four, array, array_mut};
 
 /// The first W limbs of each operand, W as for [`super::tiles64_mulx::Tile`].
-pub(super) trait Chains: Copy {
+pub(super) trait Chains<const W: usize>: Copy {
     fn diagonal(self, t: &mut [u64], a: &[u64], carries: &mut [u64; 2]);
-    fn add(self, t: &mut [u64], w: &[u64], carry: &mut u64);
-    fn sub(self, z: &mut [u64], t: &[u64], c: u64, m: &[u64], borrow: &mut u64);
+    fn put(self, t: &mut [u64], w: &[u64; W], carry: u64);
+    fn add(self, t: &mut [u64], w: &mut [u64; W], carry: u64, over: &mut u64);
+    fn sub(self, z: &mut [u64], t: [u64; W], c: u64, m: &[u64], borrow: &mut u64);
 }
 
 // Columns 2i, 2i+1: twice the products above the diagonal (chain OF), and a_i^2 (chain CF).
@@ -47,8 +49,8 @@ macro_rules! diagonal {
     };
 }
 macro_rules! chains {
-    ($width:ident, $w:literal, $($d:literal)*; $($i:literal $x:literal $y:literal),*) => {
-        impl Chains for $width {
+    ($width:ident, $w:literal, $($d:literal $r:tt),*; $($i:literal $x:literal $y:literal),*) => {
+        impl Chains<$w> for $width {
             #[inline(always)]
             fn diagonal(self, t: &mut [u64], a: &[u64], carries: &mut [u64; 2]) {
                 let (t, a) = (array_mut::<{ 2 * $w }>(t), array::<$w>(a));
@@ -74,39 +76,60 @@ macro_rules! chains {
             }
 
             #[inline(always)]
-            fn add(self, t: &mut [u64], w: &[u64], carry: &mut u64) {
-                let (t, w) = (array_mut::<$w>(t), array::<$w>(w));
+            fn put(self, t: &mut [u64], w: &[u64; $w], carry: u64) {
+                let t = array_mut::<$w>(t);
                 // SAFETY: as for `diagonal`.
                 unsafe {
                     asm!(
-                        "add {c}, -1", // CF := c
-                        $(concat!("mov {x}, [{t} + 8*", $d, "]\n", "adc {x}, [{w} + 8*", $d, "]\n",
-                                  "mov [{t} + 8*", $d, "], {x}"),)*
-                        "mov {c:e}, 0",
-                        "adc {c}, 0",
-                        t = in(reg) t.as_mut_ptr(), w = in(reg) w.as_ptr(), x = out(reg) _,
-                        c = inout(reg) *carry,
+                        "add {c}, -1", // CF := the carry
+                        $(concat!("adc ", $r, ", 0\n", "mov [{t} + 8*", $d, "], ", $r),)*
+                        t = in(reg) t.as_mut_ptr(), c = inout(reg) carry => _,
+                        $(inout($r) w[$d] => _,)*
                         options(nostack),
                     );
                 }
             }
 
             #[inline(always)]
-            fn sub(self, z: &mut [u64], t: &[u64], c: u64, m: &[u64], borrow: &mut u64) {
-                let (z, t, m) = (array_mut::<$w>(z), array::<$w>(t), array::<$w>(m));
+            fn add(self, t: &mut [u64], w: &mut [u64; $w], carry: u64, over: &mut u64) {
+                let t = array_mut::<$w>(t);
+                // SAFETY: as for `diagonal`.
+                unsafe {
+                    asm!(
+                        "xor eax, eax", // CF = OF = 0
+                        "mov rax, -1",
+                        "adcx {c}, rax", // CF := carry
+                        "adox {o}, rax", // OF := over
+                        "mov eax, 0",
+                        $(concat!("adcx ", $r, ", [{t} + 8*", $d, "]\n", "adox ", $r, ", rax\n",
+                                  "mov [{t} + 8*", $d, "], ", $r),)*
+                        "mov {o:e}, 0",
+                        "adcx {o}, rax",
+                        "adox {o}, rax",
+                        t = in(reg) t.as_mut_ptr(), c = inout(reg) carry => _,
+                        o = inout(reg) *over, out("rax") _,
+                        $(inout($r) w[$d],)*
+                        options(nostack),
+                    );
+                }
+            }
+
+            #[inline(always)]
+            fn sub(self, z: &mut [u64], t: [u64; $w], c: u64, m: &[u64], borrow: &mut u64) {
+                let (z, m) = (array_mut::<$w>(z), array::<$w>(m));
                 // SAFETY: as for `diagonal`.
                 unsafe {
                     asm!(
                         "add {b}, -1", // CF := b
                         // a mask would take an AND, which clears the borrow; MULX keeps it
-                        $(concat!("mulx {h}, {l}, [{m} + 8*", $d, "]\n",
-                                  "mov {x}, [{t} + 8*", $d, "]\n", "sbb {x}, {l}\n",
-                                  "mov [{z} + 8*", $d, "], {x}"),)*
+                        $(concat!("mulx rax, {l}, [{m} + 8*", $d, "]\n", "sbb ", $r, ", {l}\n",
+                                  "mov [{z} + 8*", $d, "], ", $r),)*
                         "mov {b:e}, 0",
                         "adc {b}, 0",
-                        z = in(reg) z.as_mut_ptr(), t = in(reg) t.as_ptr(), m = in(reg) m.as_ptr(),
-                        x = out(reg) _, l = out(reg) _, h = out(reg) _, b = inout(reg) *borrow,
+                        z = in(reg) z.as_mut_ptr(), m = in(reg) m.as_ptr(),
+                        l = out(reg) _, out("rax") _, b = inout(reg) *borrow,
                         in("rdx") c,
+                        $(inout($r) t[$d] => _,)*
                         options(nostack),
                     );
                 }
@@ -115,6 +138,6 @@ macro_rules! chains {
     };
 }
 
-chains!(Eight, 8, 0 1 2 3 4 5 6 7;
+chains!(Eight, 8, 0 "r8", 1 "r9", 2 "r10", 3 "r11", 4 "r12", 5 "r13", 6 "r14", 7 "r15";
     0 0 1, 1 2 3, 2 4 5, 3 6 7, 4 8 9, 5 10 11, 6 12 13, 7 14 15);
-chains!(Four, 4, 0 1 2 3; 0 0 1, 1 2 3, 2 4 5, 3 6 7);
+chains!(Four, 4, 0 "r8", 1 "r9", 2 "r10", 3 "r11"; 0 0 1, 1 2 3, 2 4 5, 3 6 7);

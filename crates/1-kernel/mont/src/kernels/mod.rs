@@ -32,6 +32,6 @@ pub(crate) mod select64_sse2;
 #[cfg(target_arch = "x86_64")]
 pub(crate) mod tiles52_ifma;
 #[cfg(target_arch = "x86_64")]
-mod tiles64_mulx;
+pub(crate) mod tiles64_mulx;
 #[cfg(target_arch = "x86_64")]
 mod unroll;
