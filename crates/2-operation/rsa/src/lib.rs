@@ -7,6 +7,10 @@
 //!   ([`private_batch`], [`sign_pkcs1v15_batch`]), cut into calls of up to eight as is cheapest on
 //!   the processor: a [`Plan`] says how.
 //!
+//! Build programs that use it with `codegen-units = 1` and `lto = "thin"` in their release profile,
+//! as this workspace does: with Cargo's defaults a batch of eight of RSA-1024 took 51k cycles an
+//! operation where it takes 37k so (METHODOLOGY, "Sampling").
+//!
 //! Every private operation is blinded, and checked with the public exponent before its result
 //! leaves. No branch and no address depends on a secret; see `SECURITY.md` for what that covers.
 //!
