@@ -5,7 +5,7 @@
 // Requires  m odd; 64m <= R = 2^{52K}; x*y <= R*m (so x, y < 8m will do); k0 = -1/m mod 2^52; b1 <
 // m.
 //           Digits may be dirty: their low 52 bits count.
-// Ensures   z < 3m (in fact < 2m + x*y/R), z :== x*y/R (mod m). Digits of z clean.
+// Ensures   z < 3m (in fact < 2m + x*y/R), z :== x*y/R (mod m). Digits of z dirty but for the last.
 // Counts    12K^2 + 6 vpmuludq
 // Time      constant: no branch or address depends on x, y, m, b1 or k0.
 // Model     amm52_mb8_portable.

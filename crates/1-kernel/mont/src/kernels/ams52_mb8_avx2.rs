@@ -4,7 +4,7 @@
 //
 // Requires  m odd; 64m <= R = 2^{52K}; x^2 <= R*m (so x < 8m will do); k0 = -1/m mod 2^52; b1 < m.
 //           Digits may be dirty: their low 52 bits count.
-// Ensures   z < 3m (in fact < 2m + x^2/R), z :== x^2/R (mod m). Digits of z clean.
+// Ensures   z < 3m (in fact < 2m + x^2/R), z :== x^2/R (mod m). Digits of z dirty but for the last.
 // Counts    3K(K+1) + 6K^2 + 6 vpmuludq: products of different digits once, one of them doubled.
 // Time      constant: no branch or address depends on x, m, b1 or k0.
 // Model     amm52_mb8_portable, with y = x.

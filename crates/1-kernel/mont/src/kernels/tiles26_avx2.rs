@@ -217,14 +217,15 @@ pub(super) fn sq_tile<const W: usize>(t: &mut [V], a: &[V; W]) {
     }
 }
 
-/// A column of three kinds and a carry: low and high half of its digit, and its own carry.
+/// A column of three kinds and a carry: low half of its digit; high half, with its carry in the bits
+/// above; and the carry of the column.
 #[inline]
 #[target_feature(enable = "avx2")]
 fn close([l, h, s]: [V; KINDS], carry: V) -> (V, V, V) {
     let cross = _mm256_sub_epi64(_mm256_sub_epi64(s, l), h);
     let l = add(l, carry);
     let cross = add(cross, shifted(l));
-    (low(l), low(cross), add(h, shifted(cross)))
+    (low(l), cross, add(h, shifted(cross)))
 }
 
 /// Q fold rows on the columns from i on, against the parts of b1.
@@ -244,10 +245,10 @@ fn fold<const Q: usize>(group: &mut Group<'_>, i: usize) {
                 column[1] = madd(column[1], q[1][S], a[1][R - 1 - S]);
                 column[2] = madd(column[2], q[2][S], a[2][R - 1 - S]);
             });
-            let (low, high, above) = close(column, carry);
-            q[0][R] = low;
-            q[1][R] = high;
-            q[2][R] = add(low, high);
+            let (lower, upper, above) = close(column, carry);
+            q[0][R] = lower;
+            q[1][R] = low(upper);
+            q[2][R] = add(q[0][R], q[1][R]);
             carry = above;
         });
     }
@@ -259,7 +260,8 @@ fn fold<const Q: usize>(group: &mut Group<'_>, i: usize) {
     fold_tile::<Q>(&mut t2[Q..], group.a[2], &q[2]);
 }
 
-/// z := (t + q * m) / B with q = t[0] * k0 mod B, for the columns from K - 1 on; digits are clean.
+/// z := (t + q * m) / B with q = t[0] * k0 mod B, for the columns from K - 1 on; z dirty but for its
+/// last digit.
 /// Both groups side by side: the carries of one take longer than its row.
 #[inline(never)]
 #[target_feature(enable = "avx2")]
@@ -276,7 +278,7 @@ fn finish(z: &mut [Digits], groups: &[Group<'_>; 2], m: &Factors<'_>) {
         let [k0, k1, _] = parts(m.k0[g]);
         let p = mul(c0, k0);
         let q0 = low(p);
-        let q1 = low(madd(madd(shifted(p), c0, k1), c1, k0));
+        let q1 = low(madd(madd(shifted(p), c0, k1), low(c1), k0));
         q[g] = [q0, q1, add(q0, q1)];
         let m = parts(m0[0][g]);
         let mut full = column;
@@ -292,14 +294,15 @@ fn finish(z: &mut [Digits], groups: &[Group<'_>; 2], m: &Factors<'_>) {
             for kind in 0..KINDS {
                 column[kind] = madd(column[kind], q[g][kind], m[kind]);
             }
-            let (low, high, above) = close(column, carry[g]);
-            z[j - 1][g] = add(low, _mm256_slli_epi64::<26>(high));
+            let (lower, upper, above) = close(column, carry[g]);
+            z[j - 1][g] = add(lower, _mm256_slli_epi64::<26>(upper));
             carry[g] = above;
         }
     }
     for g in 0..2 {
-        let (low, high, _) = close([columns[g][0][k], columns[g][1][k], columns[g][2][k]], carry[g]);
-        z[k - 1][g] = add(low, _mm256_slli_epi64::<26>(high));
+        let (lower, upper, _) =
+            close([columns[g][0][k], columns[g][1][k], columns[g][2][k]], carry[g]);
+        z[k - 1][g] = add(lower, _mm256_slli_epi64::<26>(upper));
     }
 }
 
