@@ -80,11 +80,9 @@ impl Form {
     #[must_use]
     pub const fn words(self, bits: u32) -> u32 {
         match self {
-            Self::Blocks52
-            | Self::Madd52
-            | Self::Karatsuba52
-            | Self::Halves52
-            | Self::Mul52 => bits.saturating_add(6).div_ceil(52),
+            Self::Blocks52 | Self::Madd52 | Self::Karatsuba52 | Self::Halves52 | Self::Mul52 => {
+                bits.saturating_add(6).div_ceil(52)
+            }
             Self::Mul | Self::Mulx => bits.div_ceil(64),
         }
     }
@@ -102,7 +100,8 @@ impl Form {
     /// `k^2` products of words, `k^2` more to reduce, and one per word for the quotient digit.
     ///
     /// VPMADD52: `4k^2 + 1`, the last quotient digit taking a low half only; in blocks `4k^2 / 8 +
-    /// 1`; by Karatsuba, h = k/2, `6h^2 + 2k^2 + 1`. VPMULUDQ: `12k^2 + 6`. MUL and MULX: `2k^2 + k` for each number.
+    /// 1`; by Karatsuba, h = k/2, `6h^2 + 2k^2 + 1`. VPMULUDQ: `12k^2 + 6`. MUL and MULX: `2k^2 +
+    /// k` for each number.
     #[must_use]
     pub fn product(self, k: u32) -> Count {
         let k = u64::from(k);
@@ -120,7 +119,8 @@ impl Form {
     /// words once, the same reduction.
     ///
     /// VPMADD52: `k(k+1) + 2k^2 + 1`; in blocks a square is a product; by Karatsuba, h = k/2,
-    /// `3h(h+1) + 2k^2 + 1`. VPMULUDQ: `3k(k+1) + 6k^2 + 6`. MUL and MULX: `k(k+1)/2 + k^2 + k` for each number.
+    /// `3h(h+1) + 2k^2 + 1`. VPMULUDQ: `3k(k+1) + 6k^2 + 6`. MUL and MULX: `k(k+1)/2 + k^2 + k` for
+    /// each number.
     #[must_use]
     pub fn square(self, k: u32) -> Count {
         if self == Self::Blocks52 {

@@ -30,15 +30,11 @@ fn factors(m: &Modulus<Row>) -> Factors<'_> {
     Factors { m: vectors(m.m()), b1: vectors(m.fold()), k0: &vectors(m.k0_in_place())[0] }
 }
 
-/// A kernel in blocks of 5 or 6 digits, whichever divides the tile of a shape.
-macro_rules! blocks {
-    ($kernel:ident, $tile:expr, $operands:tt) => {
-        match $tile {
-            // SAFETY: the caller's `_proof` shows that avx2 is present.
-            6 => unsafe { $kernel::<6, 5> $operands },
-            // SAFETY: the same.
-            _ => unsafe { $kernel::<5, 4> $operands },
-        }
+/// A call that needs AVX2, where a proof is at hand.
+macro_rules! proven {
+    ($call:expr) => {
+        // SAFETY: the caller's `_proof` shows that avx2 is present.
+        unsafe { $call }
     };
 }
 
@@ -51,17 +47,24 @@ pub(super) fn amm(
     _proof: HaveAvx2,
 ) {
     let (z, x, y, t) = (vectors_mut(z), vectors(x), vectors(y), vectors_mut(t));
-    blocks!(amm52_mb8_avx2, m.shape().tile(), (z, x, y, &factors(m), t));
+    // 5 divides every tile but 6
+    match m.shape().tile() {
+        6 => proven!(amm52_mb8_avx2::<6, 5>(&factors(m), z, x, y, t)),
+        _ => proven!(amm52_mb8_avx2::<5, 4>(&factors(m), z, x, y, t)),
+    }
 }
 
 pub(super) fn ams(z: &mut [Row], x: &[Row], m: &Modulus<Row>, t: &mut [Row], _proof: HaveAvx2) {
     let (z, x, t) = (vectors_mut(z), vectors(x), vectors_mut(t));
-    blocks!(ams52_mb8_avx2, m.shape().tile(), (z, x, &factors(m), t));
+    match (m.shape().tile(), m.k() % 10) {
+        (6, _) => proven!(ams52_mb8_avx2::<6, 5, 6>(&factors(m), z, x, t)),
+        (_, 0) => proven!(ams52_mb8_avx2::<5, 4, 10>(&factors(m), z, x, t)),
+        _ => proven!(ams52_mb8_avx2::<5, 4, 5>(&factors(m), z, x, t)),
+    }
 }
 
 pub(super) fn select(z: &mut [Row], table: &[Row], index: &Row, _proof: HaveAvx2) {
     let (z, table) = (vectors_mut(z), vectors(table));
     let index = &vectors(core::slice::from_ref(index))[0];
-    // SAFETY: `_proof` shows that avx2 is present.
-    unsafe { select52_mb8_avx2(z, table, index) }
+    proven!(select52_mb8_avx2(z, table, index));
 }

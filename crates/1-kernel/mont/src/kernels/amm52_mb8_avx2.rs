@@ -18,10 +18,10 @@ use super::tiles26_avx2::{Digits, Factors, groups, mul_tile, reduce, split, spli
 
 #[target_feature(enable = "avx2")]
 pub(crate) fn amm52_mb8_avx2<const W: usize, const Q: usize>(
+    m: &Factors<'_>,
     z: &mut [Digits],
     x: &[Digits],
     y: &[Digits],
-    m: &Factors<'_>,
     t: &mut [Digits],
 ) {
     let k = x.len();

@@ -1,6 +1,6 @@
 // Almost Montgomery square (AMS), z :== x^2 / 2^{52K} (mod m), in each of 8 lanes.
 // Inputs x[K], m[K], b1[K] = 2^-52 mod m, k0; output z[K]; scratch t[9K]. Radix 2^52, digit-major,
-// in halves of 26 bits; blocks of W digits, Q = W - 1.
+// in halves of 26 bits; blocks of W digits, Q = W - 1, squares of blocks of S.
 //
 // Requires  m odd; 64m <= R = 2^{52K}; x^2 <= R*m (so x < 8m will do); k0 = -1/m mod 2^52; b1 < m.
 //           Digits may be dirty: their low 52 bits count.
@@ -16,10 +16,10 @@ use core::arch::x86_64::*;
 use super::tiles26_avx2::{Digits, Factors, groups, mul_tile, reduce, split, sq_tile};
 
 #[target_feature(enable = "avx2")]
-pub(crate) fn ams52_mb8_avx2<const W: usize, const Q: usize>(
+pub(crate) fn ams52_mb8_avx2<const W: usize, const Q: usize, const S: usize>(
+    m: &Factors<'_>,
     z: &mut [Digits],
     x: &[Digits],
-    m: &Factors<'_>,
     t: &mut [Digits],
 ) {
     let k = x.len();
@@ -27,20 +27,20 @@ pub(crate) fn ams52_mb8_avx2<const W: usize, const Q: usize>(
     for (g, group) in groups.iter_mut().enumerate() {
         split(&mut group.a, x, g);
     }
-    for i in (0..k).step_by(W) {
+    for i in (0..k).step_by(S) {
         for group in &mut groups {
             for (t, a) in group.t.iter_mut().zip(&group.a) {
-                sq_tile::<W>(&mut t[2 * i..], a[i..].first_chunk().expect("a whole block"));
+                sq_tile::<S>(&mut t[2 * i..], a[i..].first_chunk().expect("a whole block"));
             }
         }
     }
-    for i in (0..k - W).step_by(W) {
+    for i in (0..k - S).step_by(W) {
+        let above = i / S * S + S;
         for group in &mut groups {
             for (t, a) in group.t.iter_mut().zip(&group.a) {
-                let (block, above) = a[i..].split_first_chunk::<W>().expect("a whole block");
-                let mut twice = *block;
+                let mut twice: [_; W] = *a[i..].first_chunk().expect("a whole block");
                 twice.iter_mut().for_each(|x| *x = _mm256_add_epi64(*x, *x));
-                mul_tile::<W, true>(&mut t[2 * i + W..], above, &twice);
+                mul_tile::<W, true>(&mut t[i + above..], &a[above..], &twice);
             }
         }
     }

@@ -11,12 +11,12 @@
 //   a0*b0 + (s*u - a0*b0 - a1*b1) * H + a1*b1 * H^2,   s = a0 + a1, u = b0 + b1.
 // All of it is linear, so the subtractions wait until a column closes: a number is three sequences
 // of K parts (low, high, sum), a product of numbers three products of such sequences, kind by kind,
-// and only a digit that is folded, or leaves, is put together from its three columns. Three vpmuludq
-// for a product of two digits, where schoolbook has four.
+// and only a digit that is folded, or leaves, is put together from its three columns. Three
+// vpmuludq for a product of two digits, where schoolbook has four.
 //
 // Columns. Parts are below 2^26, their sums below 2^27, so a column gains less than 2^54 from a
-// product; it gets at most 2K + 1 of them, K <= 160: below 2^63, and carries are below 2^38 (asserted
-// in `shape`). Columns are never negative, nor is s*u - a0*b0 - a1*b1.
+// product; it gets at most 2K + 1 of them, K <= 160: below 2^63, and carries are below 2^38
+// (asserted in `shape`). Columns are never negative, nor is s*u - a0*b0 - a1*b1.
 //
 // Fold. As in `tiles52_ifma`: t_i * B^i :== t_i * b1 * B^{i+1} (mod m), b1 = B^-1 mod m; K - 1 such
 // rows, then a textbook row:  z < x*y/R + 2m.
@@ -28,7 +28,7 @@
 
 use core::arch::x86_64::*;
 
-use super::unroll::{un, un8};
+use super::unroll::{un, un8, un10};
 
 pub(super) type V = __m256i;
 
@@ -55,6 +55,7 @@ pub(super) struct Group<'a> {
 }
 
 /// Scratch of 9K digits for both groups.
+#[inline(always)]
 pub(super) fn groups(scratch: &mut [Digits], k: usize) -> [Group<'_>; 2] {
     let mut rest = scratch.as_flattened_mut();
     let mut take = |n: usize| {
@@ -205,20 +206,23 @@ fn fold_tile<const Q: usize>(t: &mut [V], a: &[V], q: &[V; Q]) {
 #[target_feature(enable = "avx2")]
 pub(super) fn sq_tile<const W: usize>(t: &mut [V], a: &[V; W]) {
     let t = &mut t[..2 * W];
-    let mut w = [_mm256_setzero_si256(); 16];
-    for i in 0..W {
-        w[2 * i] = madd(w[2 * i], a[i], a[i]);
-        let x = add(a[i], a[i]);
-        for j in i + 1..W {
-            w[i + j] = madd(w[i + j], x, a[j]);
-        }
-        t[2 * i] = w[2 * i];
-        t[2 * i + 1] = w[2 * i + 1];
-    }
+    let mut w = [_mm256_setzero_si256(); 20];
+    // row I opens two columns and closes two: at most W are alive
+    un10!(I < W {
+        w[2 * I] = madd(w[2 * I], a[I], a[I]);
+        let x = add(a[I], a[I]);
+        un10!(1 <= J < W {
+            if J > I {
+                w[I + J] = madd(w[I + J], x, a[J]);
+            }
+        });
+        t[2 * I] = w[2 * I];
+        t[2 * I + 1] = w[2 * I + 1];
+    });
 }
 
-/// A column of three kinds and a carry: low half of its digit; high half, with its carry in the bits
-/// above; and the carry of the column.
+/// A column of three kinds and a carry: low half of its digit; high half, with its carry in the
+/// bits above; and the carry of the column.
 #[inline]
 #[target_feature(enable = "avx2")]
 fn close([l, h, s]: [V; KINDS], carry: V) -> (V, V, V) {
@@ -260,55 +264,56 @@ fn fold<const Q: usize>(group: &mut Group<'_>, i: usize) {
     fold_tile::<Q>(&mut t2[Q..], group.a[2], &q[2]);
 }
 
-/// z := (t + q * m) / B with q = t[0] * k0 mod B, for the columns from K - 1 on; z dirty but for its
-/// last digit.
-/// Both groups side by side: the carries of one take longer than its row.
+/// The columns with q * m of one digit added.
+#[inline]
+#[target_feature(enable = "avx2")]
+fn with_row([l, h, s]: [V; KINDS], q: [V; KINDS], m: [V; KINDS]) -> [V; KINDS] {
+    [madd(l, q[0], m[0]), madd(h, q[1], m[1]), madd(s, q[2], m[2])]
+}
+
+/// The quotient digit of the last row, and what its first column carries: its digit is 0.
+#[inline]
+#[target_feature(enable = "avx2")]
+fn last_digit(column: [V; KINDS], m: V, k0: V) -> ([V; KINDS], V) {
+    let (c0, c1, _) = close(column, _mm256_setzero_si256());
+    let [k0, k1, _] = parts(k0);
+    let p = mul(c0, k0);
+    let q0 = low(p);
+    let q1 = low(madd(madd(shifted(p), c0, k1), low(c1), k0));
+    let q = [q0, q1, add(q0, q1)];
+    (q, close(with_row(column, q, parts(m)), _mm256_setzero_si256()).2)
+}
+
+/// z := (t + q * m) / B with q = t[0] * k0 mod B, for the columns from K - 1 on; z dirty but for
+/// its last digit. Both groups side by side: the carries of one take longer than its row.
 #[inline(never)]
 #[target_feature(enable = "avx2")]
 fn finish(z: &mut [Digits], groups: &[Group<'_>; 2], m: &Factors<'_>) {
     let k = z.len();
-    let zero = _mm256_setzero_si256();
-    let (mut q, mut carry) = ([[zero; KINDS]; 2], [zero; 2]);
     let of = |g: usize, kind: usize| &groups[g].t[kind][k - 1..2 * k];
-    let columns = [[of(0, 0), of(0, 1), of(0, 2)], [of(1, 0), of(1, 1), of(1, 2)]];
-    let m0 = &m.m[..k];
-    for g in 0..2 {
-        let column = [columns[g][0][0], columns[g][1][0], columns[g][2][0]];
-        let (c0, c1, _) = close(column, zero);
-        let [k0, k1, _] = parts(m.k0[g]);
-        let p = mul(c0, k0);
-        let q0 = low(p);
-        let q1 = low(madd(madd(shifted(p), c0, k1), low(c1), k0));
-        q[g] = [q0, q1, add(q0, q1)];
-        let m = parts(m0[0][g]);
-        let mut full = column;
-        for kind in 0..KINDS {
-            full[kind] = madd(column[kind], q[g][kind], m[kind]);
-        }
-        carry[g] = close(full, zero).2; // the digit is 0 now
-    }
+    let t = [[of(0, 0), of(0, 1), of(0, 2)], [of(1, 0), of(1, 1), of(1, 2)]];
+    let column = |g: usize, j: usize| [t[g][0][j], t[g][1][j], t[g][2][j]];
+    let digits = &m.m[..k];
+    let first = last_digit(column(0, 0), digits[0][0], m.k0[0]);
+    let second = last_digit(column(1, 0), digits[0][1], m.k0[1]);
+    let (q, mut carry) = ([first.0, second.0], [first.1, second.1]);
     for j in 1..k {
         for g in 0..2 {
-            let m = parts(m0[j][g]);
-            let mut column = [columns[g][0][j], columns[g][1][j], columns[g][2][j]];
-            for kind in 0..KINDS {
-                column[kind] = madd(column[kind], q[g][kind], m[kind]);
-            }
-            let (lower, upper, above) = close(column, carry[g]);
+            let row = with_row(column(g, j), q[g], parts(digits[j][g]));
+            let (lower, upper, above) = close(row, carry[g]);
             z[j - 1][g] = add(lower, _mm256_slli_epi64::<26>(upper));
             carry[g] = above;
         }
     }
     for g in 0..2 {
-        let (lower, upper, _) =
-            close([columns[g][0][k], columns[g][1][k], columns[g][2][k]], carry[g]);
+        let (lower, upper, _) = close(column(g, k), carry[g]);
         z[k - 1][g] = add(lower, _mm256_slli_epi64::<26>(upper));
     }
 }
 
-/// z :== columns / B^K (mod m), z < columns / B^K + 2m, in both groups tile by tile: while one waits
-/// for the digits that it folds, the other multiplies. Q = W - 1.
-#[inline]
+/// z :== columns / B^K (mod m), z < columns / B^K + 2m, in both groups tile by tile: while one
+/// waits for the digits that it folds, the other multiplies. Q = W - 1.
+#[inline(never)]
 #[target_feature(enable = "avx2")]
 pub(super) fn reduce<const W: usize, const Q: usize>(
     z: &mut [Digits],
