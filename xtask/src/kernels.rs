@@ -56,14 +56,16 @@ pub(crate) struct Multiplies {
     pub(crate) mulx: u64,
     pub(crate) adcx: u64,
     pub(crate) adox: u64,
+    pub(crate) vpmuludq: u64,
 }
 
 /// Names of the fields of [`Multiplies`], in their order.
-pub(crate) const NAMES: [&str; 5] = ["vpmadd52luq", "vpmadd52huq", "mulx", "adcx", "adox"];
+pub(crate) const NAMES: [&str; 6] =
+    ["vpmadd52luq", "vpmadd52huq", "mulx", "adcx", "adox", "vpmuludq"];
 
 impl Multiplies {
     pub(crate) const NONE: Self =
-        Self { vpmadd52luq: 0, vpmadd52huq: 0, mulx: 0, adcx: 0, adox: 0 };
+        Self { vpmadd52luq: 0, vpmadd52huq: 0, mulx: 0, adcx: 0, adox: 0, vpmuludq: 0 };
 
     /// Low and high halves of products of digits.
     pub(crate) const fn halves(low: u64, high: u64) -> Self {
@@ -75,8 +77,13 @@ impl Multiplies {
         Self { mulx, adcx, adox, ..Self::NONE }
     }
 
-    pub(crate) const fn counts(self) -> [u64; 5] {
-        [self.vpmadd52luq, self.vpmadd52huq, self.mulx, self.adcx, self.adox]
+    /// Products of half digits.
+    pub(crate) const fn half_digits(vpmuludq: u64) -> Self {
+        Self { vpmuludq, ..Self::NONE }
+    }
+
+    pub(crate) const fn counts(self) -> [u64; 6] {
+        [self.vpmadd52luq, self.vpmadd52huq, self.mulx, self.adcx, self.adox, self.vpmuludq]
     }
 
     /// What is left of these without others; `None` if there are fewer.
@@ -87,24 +94,25 @@ impl Multiplies {
             mulx: self.mulx.checked_sub(other.mulx)?,
             adcx: self.adcx.checked_sub(other.adcx)?,
             adox: self.adox.checked_sub(other.adox)?,
+            vpmuludq: self.vpmuludq.checked_sub(other.vpmuludq)?,
         })
     }
 
     /// All that multiply.
     pub(crate) const fn total(self) -> u64 {
-        self.vpmadd52luq + self.vpmadd52huq + self.mulx
+        self.vpmadd52luq + self.vpmadd52huq + self.mulx + self.vpmuludq
     }
 
     /// Of some instructions.
     pub(crate) fn of<'a>(code: impl Iterator<Item = &'a Instruction>) -> Self {
-        let mut counts = [0; 5];
+        let mut counts = [0; 6];
         for instruction in code {
             if let Some(at) = NAMES.iter().position(|name| *name == instruction.mnemonic) {
                 counts[at] += 1;
             }
         }
-        let [vpmadd52luq, vpmadd52huq, mulx, adcx, adox] = counts;
-        Self { vpmadd52luq, vpmadd52huq, mulx, adcx, adox }
+        let [vpmadd52luq, vpmadd52huq, mulx, adcx, adox, vpmuludq] = counts;
+        Self { vpmadd52luq, vpmadd52huq, mulx, adcx, adox, vpmuludq }
     }
 }
 

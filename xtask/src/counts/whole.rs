@@ -41,6 +41,10 @@ fn wholes() -> Vec<Whole> {
         wholes.push(limbs("amm64_mulx", w, tiles));
         wholes.push(limbs("ams64_mulx", w, tiles));
     }
+    for (w, blocks, s) in [(6, 1, 6), (6, 2, 6), (5, 2, 10), (5, 3, 5), (5, 4, 10), (5, 8, 10)] {
+        wholes.push(halves_product(w, blocks));
+        wholes.push(halves_square(w, blocks, s));
+    }
     for (k, rows, function, passes) in [
         (3, 10, "amm52_blocks_ifma::amm52_blocks_ifma::<3, 4, 1>", 0),
         (3, 10, "amm52_blocks_ifma::window52_blocks_ifma::<3, 1>", 1),
@@ -128,6 +132,46 @@ fn lanes_square(w: u64, blocks: u64, streams: u64, reading: bool) -> Whole {
     }
     parts.extend(reduction(w, blocks, streams, reading));
     Whole { kernel: "ams52_mb8_ifma", size: Size::words(small(w * blocks)), streams, parts }
+}
+
+/// Sequences of half digits: low, high and sums, of two groups of four numbers.
+const SEQUENCES: u64 = 6;
+
+/// What reduces columns of half digits: fold rows in blocks of w, one fewer in the last.
+fn halves_reduction(w: u64, blocks: u64) -> Vec<Part> {
+    let (k, groups) = (w * blocks, 2);
+    let fold = |rows: u64, calls: u64| {
+        let passes = SEQUENCES * calls * (k + 1 - rows);
+        [
+            part(format!("tiles26_avx2::fold::<{rows}>"), groups * calls, &[]),
+            part(format!("tiles26_avx2::fold_tile::<{rows}>"), SEQUENCES * calls, &[passes]),
+        ]
+    };
+    let finish = part("tiles26_avx2::finish", 1, &[k - 1]);
+    fold(w, blocks - 1).into_iter().chain(fold(w - 1, 1)).chain([finish]).collect()
+}
+
+fn halves_rows(w: u64, onto: bool, rows: u64) -> Part {
+    part(format!("tiles26_avx2::mul_tile::<{w}, {onto}>"), 0, &[SEQUENCES * rows])
+}
+
+fn halves_product(w: u64, blocks: u64) -> Whole {
+    let k = w * blocks;
+    let mut parts = vec![halves_rows(w, false, k), halves_rows(w, true, k * (blocks - 1))];
+    parts.extend(halves_reduction(w, blocks));
+    Whole { kernel: "amm52_mb8_avx2", size: Size::words(small(k)), streams: 1, parts }
+}
+
+/// Squares of blocks of s digits, and each digit times the blocks above its own.
+fn halves_square(w: u64, blocks: u64, s: u64) -> Whole {
+    let k = w * blocks;
+    let above = |block: u64| k - (block * w / s + 1) * s;
+    let mut parts = vec![
+        part(format!("tiles26_avx2::sq_tile::<{s}>"), SEQUENCES * k / s, &[]),
+        halves_rows(w, true, (0..blocks).map(above).sum()),
+    ];
+    parts.extend(halves_reduction(w, blocks));
+    Whole { kernel: "ams52_mb8_avx2", size: Size::words(small(k)), streams: 1, parts }
 }
 
 /// Limbs in `tiles` tiles of w: the tiles are in line, the imul of each quotient too.

@@ -1,7 +1,7 @@
 //! The rows: one for each function. A kernel's file says why it multiplies so often.
 
 use super::{Instance, Multiplies, Row, Work};
-use crate::machine_code::instruction::{R8, R9, RCX, RDI, RSI};
+use crate::machine_code::instruction::{R8, R9, RCX, RDI, RDX, RSI};
 
 /// Measured, and a tenth more: another compiler may spill a little elsewhere.
 const fn at(parameters: &'static str, stack: usize) -> Instance {
@@ -73,6 +73,11 @@ fn window(p: &[u64]) -> Work {
 /// The row that ends a reduction in so many streams: both ends of it, and digits in a loop.
 fn finish(streams: u64) -> Work {
     Work { once: Multiplies::halves(2 * streams, streams), passes: vec![halves(streams)] }
+}
+
+/// So many products of half digits, each of W parts in a row.
+fn parts(rows: u64, w: u64) -> Multiplies {
+    Multiplies::half_digits(rows * w)
 }
 
 pub(crate) const TABLE: &[Row] = &[
@@ -272,6 +277,64 @@ pub(crate) const TABLE: &[Row] = &[
         &[at("3", 4), at("4", 4), at("5", 4), at("8", 4), at("10", 4)],
         nothing,
     ),
+    row(
+        "tiles26_avx2::mul_tile",
+        "rows; lengths",
+        &[at("5, false", 4), at("5, true", 4), at("6, false", 4), at("6, true", 4)],
+        |p| Work::rows(parts(1, p[0])),
+    ),
+    row("tiles26_avx2::sq_tile", "lengths", &[at("5", 4), at("6", 4), at("10", 4)], |p| {
+        Work::once(Multiplies::half_digits(p[0] * (p[0] + 1) / 2))
+    }),
+    // Group
+    Row {
+        structs: &[(RDI, 1)],
+        ..row("tiles26_avx2::fold", "lengths", &[at("4", 24), at("5", 53), at("6", 82)], |p| {
+            Work::once(Multiplies::half_digits(3 * p[0] * (p[0] - 1) / 2))
+        })
+    },
+    row("tiles26_avx2::fold_tile", "rows; lengths", &[at("4", 4), at("5", 4), at("6", 4)], |p| {
+        Work { once: Multiplies::half_digits(p[0] * (p[0] - 1) / 2), passes: vec![parts(1, p[0])] }
+    }),
+    // &mut [&mut [V]; 3]
+    Row {
+        structs: &[(RDI, 1)],
+        ..row("tiles26_avx2::split", "digits; lengths", &[at("", 4)], nothing)
+    },
+    // [Group; 2], Factors
+    Row {
+        structs: &[(RDX, 1), (RCX, 1)],
+        ..row("tiles26_avx2::finish", "digits; lengths", &[at("", 13)], |_| Work {
+            once: parts(4, 3),
+            passes: vec![parts(2, 3)],
+        })
+    },
+    // [Group; 2], Factors
+    Row {
+        structs: &[(RDX, 1), (RCX, 1)],
+        ..row("tiles26_avx2::reduce", "blocks; lengths", &[at("5, 4", 4), at("6, 5", 4)], nothing)
+    },
+    // Factors
+    Row {
+        structs: &[(RDI, 1)],
+        ..row(
+            "amm52_mb8_avx2::amm52_mb8_avx2",
+            "blocks; lengths",
+            &[at("5, 4", 209), at("6, 5", 176)],
+            nothing,
+        )
+    },
+    // Factors
+    Row {
+        structs: &[(RDI, 1)],
+        ..row(
+            "ams52_mb8_avx2::ams52_mb8_avx2",
+            "blocks; lengths",
+            &[at("5, 4, 5", 356), at("5, 4, 10", 356), at("6, 5, 6", 376)],
+            nothing,
+        )
+    },
+    row("select52_mb8_avx2::select52_mb8_avx2", "entries, digits; lengths", &[at("", 11)], nothing),
     row("select52_mb8_ifma::select52_mb8_ifma", "entries, digits; lengths", &[at("", 84)], nothing),
     // the index
     Row {

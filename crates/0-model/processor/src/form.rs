@@ -17,6 +17,10 @@ pub enum Form {
     /// do so: 30 and 40 digits, and shorter numbers where it pays to fill them up. Elsewhere it is
     /// [`Madd52`](Self::Madd52).
     Karatsuba52,
+    /// Eight numbers side by side in digits of 52 bits, in halves of 26: VPMULUDQ on 256-bit
+    /// registers. A product of two digits is three products of halves and of their sums, each for
+    /// four numbers. Reduced by fold rows.
+    Halves52,
     /// One number in limbs of 64 bits, MUL, ADD and ADC.
     Mul,
     /// Eight numbers side by side in digits of 52 bits, one MUL per product of two digits: what
@@ -61,15 +65,22 @@ impl Sum for Count {
 
 impl Form {
     /// Every form.
-    pub const ALL: [Self; 6] =
-        [Self::Blocks52, Self::Madd52, Self::Karatsuba52, Self::Mul, Self::Mul52, Self::Mulx];
+    pub const ALL: [Self; 7] = [
+        Self::Blocks52,
+        Self::Madd52,
+        Self::Karatsuba52,
+        Self::Halves52,
+        Self::Mul,
+        Self::Mul52,
+        Self::Mulx,
+    ];
 
     /// The fewest words of a number of `bits` bits. Digits keep 6 bits free, so that results need
     /// not be reduced below the modulus. Kernels may round up to whole tiles.
     #[must_use]
     pub const fn words(self, bits: u32) -> u32 {
         match self {
-            Self::Blocks52 | Self::Madd52 | Self::Karatsuba52 | Self::Mul52 => {
+            Self::Blocks52 | Self::Madd52 | Self::Karatsuba52 | Self::Halves52 | Self::Mul52 => {
                 bits.saturating_add(6).div_ceil(52)
             }
             Self::Mul | Self::Mulx => bits.div_ceil(64),
@@ -80,7 +91,7 @@ impl Form {
     #[must_use]
     pub const fn lanes(self) -> u32 {
         match self {
-            Self::Madd52 | Self::Karatsuba52 | Self::Mul52 => 8,
+            Self::Madd52 | Self::Karatsuba52 | Self::Halves52 | Self::Mul52 => 8,
             Self::Blocks52 | Self::Mul | Self::Mulx => 1,
         }
     }
@@ -89,7 +100,8 @@ impl Form {
     /// `k^2` products of words, `k^2` more to reduce, and one per word for the quotient digit.
     ///
     /// VPMADD52: `4k^2 + 1`, the last quotient digit taking a low half only; in blocks `4k^2 / 8 +
-    /// 1`; by Karatsuba, h = k/2, `6h^2 + 2k^2 + 1`. MUL and MULX: `2k^2 + k` for each number.
+    /// 1`; by Karatsuba, h = k/2, `6h^2 + 2k^2 + 1`. VPMULUDQ: `12k^2 + 6`. MUL and MULX: `2k^2 +
+    /// k` for each number.
     #[must_use]
     pub fn product(self, k: u32) -> Count {
         let k = u64::from(k);
@@ -107,7 +119,8 @@ impl Form {
     /// words once, the same reduction.
     ///
     /// VPMADD52: `k(k+1) + 2k^2 + 1`; in blocks a square is a product; by Karatsuba, h = k/2,
-    /// `3h(h+1) + 2k^2 + 1`. MUL and MULX: `k(k+1)/2 + k^2 + k` for each number.
+    /// `3h(h+1) + 2k^2 + 1`. VPMULUDQ: `3k(k+1) + 6k^2 + 6`. MUL and MULX: `k(k+1)/2 + k^2 + k` for
+    /// each number.
     #[must_use]
     pub fn square(self, k: u32) -> Count {
         if self == Self::Blocks52 {
@@ -131,6 +144,7 @@ impl Form {
         Count(match self {
             Self::Blocks52 => (2 * full).div_ceil(8) + low.min(1),
             Self::Madd52 | Self::Karatsuba52 => 2 * full + low.min(1),
+            Self::Halves52 => 6 * (full + low.min(1)),
             Self::Mul | Self::Mulx => full + low,
             Self::Mul52 => u64::from(self.lanes()) * (full + low),
         })
@@ -175,6 +189,8 @@ mod tests {
         assert_eq!(Form::Mulx.square(16), Count(408)); // 136 + 256 + 16
         assert_eq!(Form::Mul.product(16), Form::Mulx.product(16));
         assert_eq!(Form::Mul52.product(20), Count(8 * (800 + 20)));
+        assert_eq!(Form::Halves52.product(20), Count(2 * 3 * (800 + 1)));
+        assert_eq!(Form::Halves52.square(20), Count(2 * 3 * (210 + 400 + 1)));
         assert_eq!(Form::Mul52.plain_product(20), Count(8 * 400));
     }
 

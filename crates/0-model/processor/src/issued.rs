@@ -36,7 +36,7 @@ impl Size {
 
 impl Issued {
     /// Every kernel that multiplies by instructions of its own.
-    pub const ALL: [Self; 6] = [
+    pub const ALL: [Self; 8] = [
         Self {
             kernel: "amm52_blocks_ifma",
             formula: "4 * rows * K + 1 vpmadd52",
@@ -51,6 +51,12 @@ impl Issued {
             count: |size| blocks(size.rows, size.k) + Count(2 * u64::from(size.k)),
         },
         Self {
+            kernel: "amm52_mb8_avx2",
+            formula: "12K^2 + 6 vpmuludq",
+            by_halves: None,
+            count: |size| Form::Halves52.product(size.k),
+        },
+        Self {
             kernel: "amm52_mb8_ifma",
             formula: "4K^2 + 1 vpmadd52 a stream",
             by_halves: Some("3.5K^2 + 1 for K = 2W, W = 15 or 20, by Karatsuba"),
@@ -61,6 +67,12 @@ impl Issued {
             formula: "2K^2 + K mulx (K of them imul, for q), and K mulx that mask m",
             by_halves: None,
             count: |size| with_masks(Form::Mulx.product(size.k), size.k),
+        },
+        Self {
+            kernel: "ams52_mb8_avx2",
+            formula: "3K(K+1) + 6K^2 + 6 vpmuludq",
+            by_halves: None,
+            count: |size| Form::Halves52.square(size.k),
         },
         Self {
             kernel: "ams52_mb8_ifma",

@@ -35,6 +35,9 @@ pub enum Limit {
     /// Rows of MULX with ADCX and ADOX: two carry chains and the multiplier together.
     #[serde(rename = "mulx_adcx_adox")]
     MulxRow,
+    /// Rows of VPMULUDQ with VPADDQ, on 256-bit registers: the vector units together.
+    #[serde(rename = "vpmuludq_vpaddq_ymm")]
+    PmuludqRow,
     /// Loads, stores and moves between register files.
     #[serde(rename = "port_operations")]
     Ports,
@@ -45,7 +48,7 @@ pub enum Limit {
 
 impl Limit {
     /// Every limit.
-    pub const ALL: [Self; 9] = [
+    pub const ALL: [Self; 10] = [
         Self::BlockingMultiplier,
         Self::Issue,
         Self::Latency,
@@ -53,6 +56,7 @@ impl Limit {
         Self::Multiplier,
         Self::Mulx,
         Self::MulxRow,
+        Self::PmuludqRow,
         Self::Ports,
         Self::Vpmadd52,
     ];
@@ -68,6 +72,7 @@ impl Limit {
             Self::Multiplier => "multiplier",
             Self::Mulx => "mulx",
             Self::MulxRow => "mulx row",
+            Self::PmuludqRow => "vmul row",
             Self::Ports => "ports",
             Self::Vpmadd52 => "vpmadd52",
         }
@@ -84,6 +89,7 @@ impl Limit {
             Self::Multiplier => "multiplies",
             Self::Mulx => "mulx",
             Self::MulxRow => "mulx_adcx_adox",
+            Self::PmuludqRow => "vpmuludq_vpaddq_ymm",
             Self::Ports => "port_operations",
             Self::Vpmadd52 => "vpmadd52_zmm",
         }
@@ -93,6 +99,7 @@ impl Limit {
     const fn of(form: Form) -> &'static [Self] {
         match form {
             Form::Blocks52 | Form::Madd52 | Form::Karatsuba52 => &[Self::Vpmadd52],
+            Form::Halves52 => &[Self::PmuludqRow],
             Form::Mul | Form::Mul52 => &[Self::MulRow],
             Form::Mulx => &[Self::MulxRow, Self::Mulx],
         }

@@ -3,9 +3,11 @@
 //! Lengths are asserted here and rows become vectors here; the kernels below see what fits.
 
 #[cfg(target_arch = "x86_64")]
+mod avx2;
+#[cfg(target_arch = "x86_64")]
 mod ifma;
 
-use tollgate_cpu::{HaveAdxBmi2, HaveIfma};
+use tollgate_cpu::{HaveAdxBmi2, HaveAvx2, HaveIfma};
 
 use crate::blocks::{self, Blocks};
 use crate::contract::Kernel;
@@ -44,6 +46,8 @@ pub enum BlockKernel {
 pub enum LaneKernel {
     /// `amm52_mb8_ifma`, `ams52_mb8_ifma`: AVX-512 IFMA.
     Ifma(HaveIfma),
+    /// `amm52_mb8_avx2`, `ams52_mb8_avx2`: AVX2.
+    Avx2(HaveAvx2),
     /// `amm52_mb8_portable`: any processor; the model.
     Portable,
 }
@@ -107,12 +111,13 @@ impl LaneKernel {
     /// All that this processor can run and the veto allows, the best first.
     pub fn all() -> Vec<Self> {
         let ifma = HaveIfma::check().map(Self::Ifma);
-        ifma.into_iter().chain([Self::Portable]).collect()
+        let avx2 = HaveAvx2::check().map(Self::Avx2);
+        ifma.into_iter().chain(avx2).chain([Self::Portable]).collect()
     }
 
     /// The best of [`all`](Self::all).
     pub fn best() -> Self {
-        HaveIfma::check().map_or(Self::Portable, Self::Ifma)
+        Self::all()[0]
     }
 }
 
@@ -335,6 +340,7 @@ impl Kernel for LaneKernel {
     fn name(self) -> &'static str {
         match self {
             Self::Ifma(_) => "amm52_mb8_ifma",
+            Self::Avx2(_) => "amm52_mb8_avx2",
             Self::Portable => "amm52_mb8_portable",
         }
     }
@@ -342,6 +348,7 @@ impl Kernel for LaneKernel {
     fn square_name(self) -> &'static str {
         match self {
             Self::Ifma(_) => "ams52_mb8_ifma",
+            Self::Avx2(_) => "ams52_mb8_avx2",
             Self::Portable => "amm52_mb8_portable",
         }
     }
@@ -351,6 +358,8 @@ impl Kernel for LaneKernel {
         match self {
             #[cfg(target_arch = "x86_64")]
             Self::Ifma(proof) => ifma::amm(z, x, y, m, t, proof),
+            #[cfg(target_arch = "x86_64")]
+            Self::Avx2(proof) => avx2::amm(z, x, y, m, t, proof),
             _ => amm52_mb8_portable(z, x, y, m.m(), m.k0(), t),
         }
     }
@@ -360,6 +369,8 @@ impl Kernel for LaneKernel {
         match self {
             #[cfg(target_arch = "x86_64")]
             Self::Ifma(proof) => ifma::ams(z, x, m, t, proof),
+            #[cfg(target_arch = "x86_64")]
+            Self::Avx2(proof) => avx2::ams(z, x, m, t, proof),
             _ => amm52_mb8_portable(z, x, x, m.m(), m.k0(), t),
         }
     }
@@ -398,6 +409,8 @@ impl Kernel for LaneKernel {
         match self {
             #[cfg(target_arch = "x86_64")]
             Self::Ifma(proof) => ifma::select(z, table, index, proof),
+            #[cfg(target_arch = "x86_64")]
+            Self::Avx2(proof) => avx2::select(z, table, &index, proof),
             _ => select_portable(z, table, index),
         }
     }

@@ -26,6 +26,8 @@ pub(crate) const K_MAX: usize = 160;
 // An accumulator gains fewer than 4 products of 52 bits per row of product and reduction (a low and
 // a high half of each), and a carry: 4 * K * 2^52 + 2^12 < 2^63 keeps every column and its sign.
 const _: () = assert!(4 * K_MAX < 1 << 10, "an accumulator would overflow");
+// The same in halves of 26 bits: at most 2K + 1 products of 27 by 27 bits, and a carry.
+const _: () = assert!(2 * K_MAX + 1 < 1 << 9, "a column of half digits would overflow");
 
 /// Bits between m and R that the eight-lane kernels need: 64 m <= R.
 pub(crate) const SLACK_BITS: usize = 6;
@@ -62,8 +64,9 @@ impl Shape {
         let of = |&tile: &usize| {
             let k = need.next_multiple_of(tile);
             // limbs may go by way of lane blocks: three numbers there, and up to a row to begin one
-            let more = if radix_bits == 64 { 64 } else { 16 };
-            Self { k, tile, radix_bits, r_bits: k * radix_bits, scratch_words: 4 * k + more }
+            // lanes: nine sequences of half digits and their sums, of four numbers each, twice
+            let scratch_words = if radix_bits == 64 { 4 * k + 64 } else { 9 * k };
+            Self { k, tile, radix_bits, r_bits: k * radix_bits, scratch_words }
         };
         tiles.iter().map(of).min_by_key(|s| (s.k, usize::MAX - s.tile)).expect("tiles is not empty")
     }

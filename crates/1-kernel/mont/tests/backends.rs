@@ -28,6 +28,9 @@ fn every_kernel_of_this_machine_is_tested() {
     if has("bmi2") && has("adx") && !vetoed("adx") {
         expected.extend(["amm64_mulx", "ams64_mulx"]);
     }
+    if has("avx2") && !vetoed("avx2") {
+        expected.extend(["amm52_mb8_avx2", "ams52_mb8_avx2"]);
+    }
     if ["avx512f", "avx512dq", "avx512vl", "avx512ifma"].into_iter().all(has) && !vetoed("ifma") {
         expected.extend(["amm52_mb8_ifma", "ams52_mb8_ifma"]);
         if expected.contains(&"amm64_mulx") {

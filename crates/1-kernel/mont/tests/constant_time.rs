@@ -1,7 +1,7 @@
-//! Memcheck watches the limb kernels, the portable lanes and the exponentiation with all operands
-//! and exponents secret: no branch and no address may depend on them. A leak made on purpose shows
-//! that the check can fail. (Valgrind does not know AVX-512: the IFMA kernels are not covered
-//! here.)
+//! Memcheck watches the limb kernels, the portable and the AVX2 lanes and the exponentiation with
+//! all operands and exponents secret: no branch and no address may depend on them. A leak made on
+//! purpose shows that the check can fail. (Valgrind does not know AVX-512: the IFMA kernels are not
+//! covered here.)
 
 use tollgate_cpu::{memcheck, rerun};
 use tollgate_mont::{Digit, Kernel, LaneKernel, LimbKernel, Modulus, Pair, Shape, Word, carry};
@@ -66,15 +66,31 @@ fn limb_kernels_are_constant_time() {
     });
 }
 
+fn lanes_are_constant_time(kernel: LaneKernel, bits: usize) {
+    let one = Modulus::<Digit>::new(&modulus(bits), Shape::digits(bits)).expect("odd");
+    let mut pair = Pair::lanes(one.shape());
+    for m in pair.each_mut() {
+        (0..tollgate_mont::LANES).for_each(|lane| m.load_lane(lane, &one));
+    }
+    operations(kernel, &pair, 32);
+}
+
 #[test]
 fn portable_lanes_are_constant_time() {
     rerun::constant_time("portable_lanes_are_constant_time", || {
-        let one = Modulus::<Digit>::new(&modulus(512), Shape::digits(512)).expect("odd");
-        let mut pair = Pair::lanes(one.shape());
-        for m in pair.each_mut() {
-            (0..tollgate_mont::LANES).for_each(|lane| m.load_lane(lane, &one));
+        lanes_are_constant_time(LaneKernel::Portable, 512);
+    });
+}
+
+#[test]
+fn avx2_lanes_are_constant_time() {
+    rerun::constant_time("avx2_lanes_are_constant_time", || {
+        for kernel in LaneKernel::all() {
+            if let LaneKernel::Avx2(_) = kernel {
+                // blocks of 6, 10 and 5 digits
+                [256, 512, 704].into_iter().for_each(|bits| lanes_are_constant_time(kernel, bits));
+            }
         }
-        operations(LaneKernel::Portable, &pair, 32);
     });
 }
 

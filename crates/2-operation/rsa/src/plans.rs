@@ -62,6 +62,13 @@ const IFMA_AGAINST_LIMBS: [Row; 3] = [
     row(Public, 8192, None, 1.3),
 ];
 
+/// Lanes of AVX2 against limbs (MULX), on a Zen 5 core with IFMA vetoed, by METHODOLOGY.md.
+const AVX2_AGAINST_LIMBS: [Row; 3] = [
+    row(Private, 8192, None, 5.1),
+    row(PrivateFull, 8192, None, 5.1),
+    row(Public, 8192, None, 5.1),
+];
+
 impl Plans {
     /// What is built in for these kernels.
     pub fn built_in(limbs: LimbKernel, lanes: LaneKernel) -> Self {
@@ -70,8 +77,11 @@ impl Plans {
                 &[&IFMA_AGAINST_BLOCKS, &IFMA_AGAINST_LIMBS]
             }
             (LaneKernel::Ifma(_), _) => &[&IFMA_AGAINST_LIMBS],
-            // The model does eight numbers one after the other, digit by digit.
-            (LaneKernel::Portable, _) => &[],
+            // Lane blocks of IFMA are faster than lanes of AVX2, and the model does eight numbers
+            // one after the other, digit by digit.
+            (LaneKernel::Avx2(_), LimbKernel::Blocks(BlockKernel::Ifma(..)))
+            | (LaneKernel::Portable, _) => &[],
+            (LaneKernel::Avx2(_), _) => &[&AVX2_AGAINST_LIMBS],
         };
         Self(tables.concat())
     }

@@ -3,7 +3,7 @@
 //! A kernel takes a zero-sized proof such as [`HaveIfma`]; only [`HaveIfma::check`] makes one,
 //! after asking the processor and the veto. The veto is the environment variable
 //! `TOLLGATE_CPU_DISABLE`, a comma-separated list of [`Feature`] words, read once per process:
-//! `TOLLGATE_CPU_DISABLE=ifma,adx` runs everything on the portable path.
+//! `TOLLGATE_CPU_DISABLE=ifma,adx,avx2` runs everything on the portable path.
 //!
 //! A word that is no feature is an error, not a slip to be ignored: binaries ask [`veto`] first and
 //! stop with its message. Until they do, every feature counts as vetoed.
@@ -20,6 +20,8 @@ pub const VETO_VARIABLE: &str = "TOLLGATE_CPU_DISABLE";
 pub enum Feature {
     /// `adx`: MULX (BMI2) with ADCX and ADOX (ADX).
     Adx,
+    /// `avx2`: VPMULUDQ on 256-bit registers.
+    Avx2,
     /// `ifma`: VPMADD52 on 512-bit registers, with the AVX-512 subsets that its kernels use (F, DQ,
     /// VL, IFMA).
     Ifma,
@@ -27,13 +29,14 @@ pub enum Feature {
 
 impl Feature {
     /// Every feature, in the order of their words.
-    pub const ALL: [Self; 2] = [Self::Adx, Self::Ifma];
+    pub const ALL: [Self; 3] = [Self::Adx, Self::Avx2, Self::Ifma];
 
     /// The word that stands for it in the veto, in records and in tests.
     #[must_use]
     pub const fn word(self) -> &'static str {
         match self {
             Self::Adx => "adx",
+            Self::Avx2 => "avx2",
             Self::Ifma => "ifma",
         }
     }
@@ -47,6 +50,7 @@ impl Feature {
             // tried) translates ADCX and ADOX itself. Without this exception memcheck could never
             // watch the MULX kernels.
             Self::Adx => has!("bmi2") && (has!("adx") || crate::memcheck::running_on_valgrind()),
+            Self::Avx2 => has!("avx2"),
             Self::Ifma => {
                 has!("avx512f") && has!("avx512dq") && has!("avx512vl") && has!("avx512ifma")
             }
@@ -162,6 +166,18 @@ impl HaveAdxBmi2 {
     }
 }
 
+/// Proof that 256-bit integer vectors may be used: CPU feature `avx2`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct HaveAvx2(());
+
+impl HaveAvx2 {
+    /// The proof, if this machine has the feature and nobody vetoed it.
+    #[must_use]
+    pub fn check() -> Option<Self> {
+        Feature::Avx2.is_usable().then_some(Self(()))
+    }
+}
+
 /// Proof that 512-bit VPMADD52 may be used: CPU features `avx512f`, `avx512dq`, `avx512vl` and
 /// `avx512ifma`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -200,10 +216,10 @@ mod tests {
 
     #[test]
     fn an_unknown_word_is_an_error_that_says_what_would_be_right() {
-        for bad in ["avx", "IFMA", "ifma adx", "ifma;adx", "ifma,adxx"] {
+        for bad in ["avx", "AVX2", "IFMA", "ifma adx", "ifma;adx", "ifma,adxx"] {
             let message = parse_veto(bad).unwrap_err().to_string();
             assert!(message.starts_with("TOLLGATE_CPU_DISABLE: "), "{message}");
-            assert!(message.ends_with("adx, ifma"), "{message}");
+            assert!(message.ends_with("adx, avx2, ifma"), "{message}");
             assert_eq!(message.lines().count(), 1);
         }
         assert_eq!(parse_veto("ifma,adxx").unwrap_err().word, "adxx");
@@ -213,6 +229,7 @@ mod tests {
     fn proofs_agree_with_the_lists() {
         let usable = in_use();
         assert_eq!(HaveAdxBmi2::check().is_some(), usable.contains(&Feature::Adx));
+        assert_eq!(HaveAvx2::check().is_some(), usable.contains(&Feature::Avx2));
         assert_eq!(HaveIfma::check().is_some(), usable.contains(&Feature::Ifma));
         assert!(
             usable.iter().all(|feature| present().contains(feature) && !vetoed().contains(feature))

@@ -1,7 +1,7 @@
 //! Feature proofs and their veto, the cycle counter, the core clock, and calibration probes.
 //!
 //! * [`features`]: zero-sized proofs that this processor has what a kernel needs ([`HaveIfma`],
-//!   [`HaveAdxBmi2`]), and the user's veto `TOLLGATE_CPU_DISABLE`.
+//!   [`HaveAvx2`], [`HaveAdxBmi2`]), and the user's veto `TOLLGATE_CPU_DISABLE`.
 //! * [`tsc`], [`clock`]: ticks of the time stamp counter, and real core cycles out of them.
 //! * [`probe`]: how many of an instruction this core finishes per cycle.
 //! * [`sibling`]: whether the core is whole, or shared with its other thread now.
@@ -29,4 +29,4 @@ pub mod rerun;
 pub mod sibling;
 pub mod tsc;
 
-pub use features::{Feature, HaveAdxBmi2, HaveIfma, UnknownFeature};
+pub use features::{Feature, HaveAdxBmi2, HaveAvx2, HaveIfma, UnknownFeature};

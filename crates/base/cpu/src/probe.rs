@@ -7,7 +7,7 @@
 use core::time::Duration;
 
 use crate::clock;
-use crate::{HaveAdxBmi2, HaveIfma};
+use crate::{HaveAdxBmi2, HaveAvx2, HaveIfma};
 
 /// Measured rates of this core, each the best of several medians. `None`: the instruction is
 /// missing or vetoed, or cycles cannot be told here.
@@ -16,6 +16,9 @@ pub struct Rates {
     /// VPMADD52 on 512-bit registers per cycle: 12 low and 12 high halves in turn, on 24
     /// accumulators, register operands only.
     pub vpmadd52_zmm_per_cycle: Option<f64>,
+    /// Products of a row of vectors per cycle: VPMULUDQ on 256-bit registers, each added by VPADDQ
+    /// to one of 12 accumulators, register operands only.
+    pub vpmuludq_vpaddq_ymm_per_cycle: Option<f64>,
     /// MULX with register operands per cycle, 16 in a row, none waiting for another.
     pub mulx_per_cycle: Option<f64>,
     /// Products of a row as in Montgomery multiplication: MULX from memory, its halves added by
@@ -33,6 +36,7 @@ impl Rates {
     pub fn measure() -> Self {
         Self {
             vpmadd52_zmm_per_cycle: HaveIfma::check().and_then(vpmadd52_zmm),
+            vpmuludq_vpaddq_ymm_per_cycle: HaveAvx2::check().and_then(vpmuludq_vpaddq_ymm),
             mulx_per_cycle: HaveAdxBmi2::check().and_then(mulx),
             mulx_adcx_adox_per_cycle: HaveAdxBmi2::check().and_then(mulx_adcx_adox),
             mul_adc_per_cycle: mul_adc(),
@@ -42,9 +46,10 @@ impl Rates {
 
     /// Every rate under its name, for a machine file; the unit ends the name.
     #[must_use]
-    pub fn named(&self) -> [(&'static str, Option<f64>); 5] {
+    pub fn named(&self) -> [(&'static str, Option<f64>); 6] {
         [
             ("vpmadd52_zmm_per_cycle", self.vpmadd52_zmm_per_cycle),
+            ("vpmuludq_vpaddq_ymm_per_cycle", self.vpmuludq_vpaddq_ymm_per_cycle),
             ("mulx_per_cycle", self.mulx_per_cycle),
             ("mulx_adcx_adox_per_cycle", self.mulx_adcx_adox_per_cycle),
             ("mul_adc_per_cycle", self.mul_adc_per_cycle),
@@ -85,20 +90,21 @@ fn rate(count: u32, mut window: impl FnMut()) -> Option<f64> {
 }
 
 #[cfg(target_arch = "x86_64")]
-use x86_64::{mul_adc, mulx, mulx_adcx_adox, vpmadd52_zmm};
+use x86_64::{mul_adc, mulx, mulx_adcx_adox, vpmadd52_zmm, vpmuludq_vpaddq_ymm};
 
 #[cfg(target_arch = "x86_64")]
 mod x86_64 {
     use core::arch::asm;
     use core::arch::x86_64::{
-        __m512i, _mm512_madd52hi_epu64, _mm512_madd52lo_epu64, _mm512_set1_epi64,
+        __m256i, __m512i, _mm256_add_epi64, _mm256_mul_epu32, _mm256_set1_epi64x,
+        _mm512_madd52hi_epu64, _mm512_madd52lo_epu64, _mm512_set1_epi64,
     };
     use core::hint::black_box;
 
     use super::{ROW, rate};
-    use crate::{HaveAdxBmi2, HaveIfma};
+    use crate::{HaveAdxBmi2, HaveAvx2, HaveIfma};
 
-    /// Turns of the vector probe's loop per window.
+    /// Turns of the vector probes' loop per window.
     const TURNS: u32 = 2_000;
     /// Rows or groups of scalar instructions per window.
     const ROWS: u32 = 2_000;
@@ -128,6 +134,27 @@ mod x86_64 {
             }
         }
         black_box((low, high));
+    }
+
+    pub(super) fn vpmuludq_vpaddq_ymm(_proof: HaveAvx2) -> Option<f64> {
+        let count = TURNS * u32::try_from(ACCUMULATORS).expect("12");
+        rate(count, || {
+            // SAFETY: `_proof` shows that avx2 is present.
+            unsafe { vpmuludq_turns(black_box(0x0123_4567)) }
+        })
+    }
+
+    /// An accumulator is a factor too: products of what does not change would leave the loop.
+    #[target_feature(enable = "avx2")]
+    fn vpmuludq_turns(x: i64) {
+        let x = _mm256_set1_epi64x(x);
+        let mut sums: [__m256i; ACCUMULATORS] = [x; ACCUMULATORS];
+        for _ in 0..TURNS {
+            for sum in &mut sums {
+                *sum = _mm256_add_epi64(_mm256_mul_epu32(*sum, x), x);
+            }
+        }
+        black_box(sums);
     }
 
     pub(super) fn mulx(_proof: HaveAdxBmi2) -> Option<f64> {
@@ -250,14 +277,18 @@ mod x86_64 {
 }
 
 #[cfg(not(target_arch = "x86_64"))]
-use elsewhere::{mul_adc, mulx, mulx_adcx_adox, vpmadd52_zmm};
+use elsewhere::{mul_adc, mulx, mulx_adcx_adox, vpmadd52_zmm, vpmuludq_vpaddq_ymm};
 
 /// No probes yet for other architectures; cycles cannot be told there anyway.
 #[cfg(not(target_arch = "x86_64"))]
 mod elsewhere {
-    use crate::{HaveAdxBmi2, HaveIfma};
+    use crate::{HaveAdxBmi2, HaveAvx2, HaveIfma};
 
     pub(super) fn vpmadd52_zmm(_proof: HaveIfma) -> Option<f64> {
+        None
+    }
+
+    pub(super) fn vpmuludq_vpaddq_ymm(_proof: HaveAvx2) -> Option<f64> {
         None
     }
 
@@ -286,6 +317,7 @@ mod tests {
         let rates = Rates::measure();
         let have = |proof: bool| proof && cfg!(target_arch = "x86_64");
         assert_eq!(rates.vpmadd52_zmm_per_cycle.is_some(), HaveIfma::check().is_some());
+        assert_eq!(rates.vpmuludq_vpaddq_ymm_per_cycle.is_some(), HaveAvx2::check().is_some());
         assert_eq!(rates.mulx_per_cycle.is_some(), HaveAdxBmi2::check().is_some());
         assert_eq!(rates.mulx_adcx_adox_per_cycle.is_some(), HaveAdxBmi2::check().is_some());
         assert_eq!(rates.mul_adc_per_cycle.is_some(), have(true));

@@ -65,7 +65,7 @@ impl Host {
 }
 
 /// Rates of this core by `tollgate_cpu::probe`; what it cannot run is unknown.
-fn calibrated() -> [(Limit, Rate); 4] {
+fn calibrated() -> [(Limit, Rate); 5] {
     let now = Timestamp::now().to_string();
     let date = now.split('T').next().unwrap_or(&now);
     let source = format!("calibrated by tollgate_cpu::probe on {date}");
@@ -77,6 +77,7 @@ fn calibrated() -> [(Limit, Rate); 4] {
         (Limit::MulRow, rate(probed.mul_adc_per_cycle)),
         (Limit::Mulx, rate(probed.mulx_per_cycle)),
         (Limit::MulxRow, rate(probed.mulx_adcx_adox_per_cycle)),
+        (Limit::PmuludqRow, rate(probed.vpmuludq_vpaddq_ymm_per_cycle)),
         (Limit::Vpmadd52, rate(probed.vpmadd52_zmm_per_cycle)),
     ]
 }

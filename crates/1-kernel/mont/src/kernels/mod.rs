@@ -10,9 +10,13 @@ pub(crate) mod amm52_blocks_ifma;
 #[cfg(target_arch = "x86_64")]
 pub(crate) mod amm52_long_blocks_ifma;
 #[cfg(target_arch = "x86_64")]
+pub(crate) mod amm52_mb8_avx2;
+#[cfg(target_arch = "x86_64")]
 pub(crate) mod amm52_mb8_ifma;
 #[cfg(target_arch = "x86_64")]
 pub(crate) mod amm64_mulx;
+#[cfg(target_arch = "x86_64")]
+pub(crate) mod ams52_mb8_avx2;
 #[cfg(target_arch = "x86_64")]
 pub(crate) mod ams52_mb8_ifma;
 #[cfg(target_arch = "x86_64")]
@@ -26,9 +30,13 @@ pub(crate) mod lanes52_blocks;
 #[cfg(target_arch = "x86_64")]
 pub(crate) mod select52_blocks_ifma;
 #[cfg(target_arch = "x86_64")]
+pub(crate) mod select52_mb8_avx2;
+#[cfg(target_arch = "x86_64")]
 pub(crate) mod select52_mb8_ifma;
 #[cfg(target_arch = "x86_64")]
 pub(crate) mod select64_sse2;
+#[cfg(target_arch = "x86_64")]
+pub(crate) mod tiles26_avx2;
 #[cfg(target_arch = "x86_64")]
 pub(crate) mod tiles52_ifma;
 #[cfg(target_arch = "x86_64")]

@@ -1,0 +1,48 @@
+// Almost Montgomery square (AMS), z :== x^2 / 2^{52K} (mod m), in each of 8 lanes.
+// Inputs x[K], m[K], b1[K] = 2^-52 mod m, k0; output z[K]; scratch t[9K]. Radix 2^52, digit-major,
+// in halves of 26 bits; blocks of W digits, Q = W - 1, squares of blocks of S.
+//
+// Requires  m odd; 64m <= R = 2^{52K}; x^2 <= R*m (so x < 8m will do); k0 = -1/m mod 2^52; b1 < m.
+//           Digits may be dirty: their low 52 bits count.
+// Ensures   z < 3m (in fact < 2m + x^2/R), z :== x^2/R (mod m). Digits of z dirty but for the last.
+// Counts    3K(K+1) + 6K^2 + 6 vpmuludq: products of different digits once, one of them doubled.
+// Time      constant: no branch or address depends on x, m, b1 or k0.
+// Model     amm52_mb8_portable, with y = x.
+//! `ams52_mb8_avx2`: squares of blocks, products of different blocks once, then fold rows.
+#![forbid(unsafe_code)]
+
+use core::arch::x86_64::*;
+
+use super::tiles26_avx2::{Digits, Factors, groups, mul_tile, reduce, split, sq_tile};
+
+#[target_feature(enable = "avx2")]
+pub(crate) fn ams52_mb8_avx2<const W: usize, const Q: usize, const S: usize>(
+    m: &Factors<'_>,
+    z: &mut [Digits],
+    x: &[Digits],
+    t: &mut [Digits],
+) {
+    let k = x.len();
+    let mut groups = groups(t, k);
+    for (g, group) in groups.iter_mut().enumerate() {
+        split(&mut group.a, x, g);
+    }
+    for i in (0..k).step_by(S) {
+        for group in &mut groups {
+            for (t, a) in group.t.iter_mut().zip(&group.a) {
+                sq_tile::<S>(&mut t[2 * i..], a[i..].first_chunk().expect("a whole block"));
+            }
+        }
+    }
+    for i in (0..k - S).step_by(W) {
+        let above = i / S * S + S;
+        for group in &mut groups {
+            for (t, a) in group.t.iter_mut().zip(&group.a) {
+                let mut twice: [_; W] = *a[i..].first_chunk().expect("a whole block");
+                twice.iter_mut().for_each(|x| *x = _mm256_add_epi64(*x, *x));
+                mul_tile::<W, true>(&mut t[i + above..], &a[above..], &twice);
+            }
+        }
+    }
+    reduce::<W, Q>(z, groups, m);
+}

@@ -1,0 +1,337 @@
+// Tiles of the eight-lane kernels on 256-bit vectors, radix B = 2^52 in halves of H = 2^26, two
+// groups of four numbers.
+//
+//   mul_tile   t[0..R+W-1] := t[0..R+W-1] + a[0..R] * b[0..W], columns of one kind
+//   sq_tile    t[0..2W-1]  := a[0..W]^2, columns of one kind
+//   fold       Q fold rows on columns of all kinds: these become the digits that are folded
+//   reduce     z[0..K] :== columns / B^K (mod m), in both groups
+//
+// Kinds. There is no vpmadd52; vpmuludq multiplies 32 by 32 bits. A digit is a0 + a1*H, and a
+// product of two digits (Karatsuba's)
+//   a0*b0 + (s*u - a0*b0 - a1*b1) * H + a1*b1 * H^2,   s = a0 + a1, u = b0 + b1.
+// All of it is linear, so the subtractions wait until a column closes: a number is three sequences
+// of K parts (low, high, sum), a product of numbers three products of such sequences, kind by kind,
+// and only a digit that is folded, or leaves, is put together from its three columns. Three
+// vpmuludq for a product of two digits, where schoolbook has four.
+//
+// Columns. Parts are below 2^26, their sums below 2^27, so a column gains less than 2^54 from a
+// product; it gets at most 2K + 1 of them, K <= 160: below 2^63, and carries are below 2^38
+// (asserted in `shape`). Columns are never negative, nor is s*u - a0*b0 - a1*b1.
+//
+// Fold. As in `tiles52_ifma`: t_i * B^i :== t_i * b1 * B^{i+1} (mod m), b1 = B^-1 mod m; K - 1 such
+// rows, then a textbook row:  z < x*y/R + 2m.
+//
+// Windows. W parts stay in registers beside W - 1 accumulators that move down a column in each row;
+// an addition has a third operand for that. W = 5 or 6 of 16 registers.
+//! Tiles of the eight-lane kernels: AVX2.
+#![forbid(unsafe_code)]
+
+use core::arch::x86_64::*;
+
+use super::unroll::{un, un8, un10};
+
+pub(super) type V = __m256i;
+
+/// A digit of eight numbers: lanes 0 to 3 and 4 to 7.
+pub(crate) type Digits = [V; 2];
+
+/// Low half, high half, and their sum.
+const KINDS: usize = 3;
+
+/// What is known of a modulus: m, b1 = B^-1 mod m, k0 = -1/m mod B.
+#[derive(Clone, Copy)]
+pub(crate) struct Factors<'a> {
+    pub(crate) m: &'a [Digits],
+    pub(crate) b1: &'a [Digits],
+    pub(crate) k0: &'a Digits,
+}
+
+/// Four numbers at work.
+pub(super) struct Group<'a> {
+    /// 2K columns of each kind.
+    pub(super) t: [&'a mut [V]; KINDS],
+    /// K parts of each kind: what rows multiply.
+    pub(super) a: [&'a mut [V]; KINDS],
+}
+
+/// Scratch of 9K digits for both groups.
+#[inline(always)]
+pub(super) fn groups(scratch: &mut [Digits], k: usize) -> [Group<'_>; 2] {
+    let mut rest = scratch.as_flattened_mut();
+    let mut take = |n: usize| {
+        let (part, more) = core::mem::take(&mut rest).split_at_mut(n);
+        rest = more;
+        part
+    };
+    [0, 1].map(|_| Group { t: [0; KINDS].map(|_| take(2 * k)), a: [0; KINDS].map(|_| take(k)) })
+}
+
+/// The first N parts.
+fn block<const N: usize>(x: &[V]) -> &[V; N] {
+    x.first_chunk().expect("a whole block")
+}
+
+#[inline]
+#[target_feature(enable = "avx2")]
+fn add(x: V, y: V) -> V {
+    _mm256_add_epi64(x, y)
+}
+
+/// The product of the low 32 bits.
+#[inline]
+#[target_feature(enable = "avx2")]
+fn mul(x: V, y: V) -> V {
+    _mm256_mul_epu32(x, y)
+}
+
+/// c + x * y.
+#[inline]
+#[target_feature(enable = "avx2")]
+fn madd(c: V, x: V, y: V) -> V {
+    add(c, mul(x, y))
+}
+
+/// The low half of a digit, or what stays when a column is carried.
+#[inline]
+#[target_feature(enable = "avx2")]
+fn low(x: V) -> V {
+    _mm256_and_si256(x, _mm256_set1_epi64x((1 << 26) - 1))
+}
+
+#[inline]
+#[target_feature(enable = "avx2")]
+fn shifted(x: V) -> V {
+    _mm256_srli_epi64::<26>(x)
+}
+
+/// The parts of a digit; bits above 52 do not count.
+#[inline]
+#[target_feature(enable = "avx2")]
+fn parts(x: V) -> [V; KINDS] {
+    let (a0, a1) = (low(x), low(shifted(x)));
+    [a0, a1, add(a0, a1)]
+}
+
+/// a := the parts of x, in the lanes of group g.
+#[inline(never)]
+#[target_feature(enable = "avx2")]
+pub(super) fn split(a: &mut [&mut [V]; KINDS], x: &[Digits], g: usize) {
+    let [low, high, sum] = a;
+    let k = x.len();
+    let (low, high, sum) = (&mut low[..k], &mut high[..k], &mut sum[..k]);
+    for (j, x) in x.iter().enumerate() {
+        [low[j], high[j], sum[j]] = parts(x[g]);
+    }
+}
+
+/// The parts of W digits.
+#[inline]
+#[target_feature(enable = "avx2")]
+pub(super) fn split_block<const W: usize>(x: &[Digits], g: usize) -> [[V; W]; KINDS] {
+    let mut z = [[_mm256_setzero_si256(); W]; KINDS];
+    for (j, x) in x[..W].iter().enumerate() {
+        let x = parts(x[g]);
+        for kind in 0..KINDS {
+            z[kind][j] = x[kind];
+        }
+    }
+    z
+}
+
+/// Rows of a product onto a window of W - 1 columns, R = `a.len()`; the columns above them are
+/// added where ACC. Two rows in a turn: a turn of one is too short for the core's front end.
+macro_rules! rows {
+    ($W:ident, $acc:expr, $t:ident, $w:ident, $a:expr, $b:ident) => {{
+        let a = $a;
+        let t = &mut $t[..a.len() + $W - 1];
+        let pairs = a.len() / 2;
+        for i in 0..pairs {
+            let (x, y) = (a[2 * i], a[2 * i + 1]);
+            if $acc {
+                $w[$W - 1] = t[2 * i + $W - 1];
+                $w[$W] = t[2 * i + $W];
+            } else {
+                $w[$W - 1] = _mm256_setzero_si256();
+                $w[$W] = _mm256_setzero_si256();
+            }
+            t[2 * i] = madd($w[0], x, $b[0]);
+            t[2 * i + 1] = madd(madd($w[1], x, $b[1]), y, $b[0]);
+            for j in 2..$W {
+                $w[j - 2] = madd(madd($w[j], x, $b[j]), y, $b[j - 1]);
+            }
+            $w[$W - 2] = madd($w[$W], y, $b[$W - 1]);
+        }
+        let mut done = 2 * pairs;
+        if done < a.len() {
+            let x = a[done];
+            $w[$W - 1] = if $acc { t[done + $W - 1] } else { _mm256_setzero_si256() };
+            t[done] = madd($w[0], x, $b[0]);
+            for j in 1..$W {
+                $w[j - 1] = madd($w[j], x, $b[j]);
+            }
+            done += 1;
+        }
+        t[done..][..$W - 1].copy_from_slice(&$w[..$W - 1]);
+    }};
+}
+
+/// t[0..R+W-1] := (t if ACC) + a * b, R = `a.len()`.
+#[inline(never)]
+#[target_feature(enable = "avx2")]
+pub(super) fn mul_tile<const W: usize, const ACC: bool>(t: &mut [V], a: &[V], b: &[V; W]) {
+    let mut w = [_mm256_setzero_si256(); 8];
+    if ACC {
+        w[..W - 1].copy_from_slice(&t[..W - 1]);
+    }
+    rows!(W, ACC, t, w, a, b);
+}
+
+/// t[0..R+1] := t + what of a * q the columns below do not have: column i of t is column i + Q - 1
+/// of the product.
+#[inline(never)]
+#[target_feature(enable = "avx2")]
+fn fold_tile<const Q: usize>(t: &mut [V], a: &[V], q: &[V; Q]) {
+    let mut w = [_mm256_setzero_si256(); 8];
+    w[..Q - 1].copy_from_slice(&t[..Q - 1]);
+    for j in 0..Q - 1 {
+        for r in Q - 1 - j..Q {
+            w[r + j + 1 - Q] = madd(w[r + j + 1 - Q], a[j], q[r]);
+        }
+    }
+    rows!(Q, true, t, w, &a[Q - 1..], q);
+}
+
+/// t[0..2W-1] := a^2.
+#[inline(never)]
+#[target_feature(enable = "avx2")]
+pub(super) fn sq_tile<const W: usize>(t: &mut [V], a: &[V; W]) {
+    let t = &mut t[..2 * W];
+    let mut w = [_mm256_setzero_si256(); 20];
+    // row I opens two columns and closes two: at most W are alive
+    un10!(I < W {
+        w[2 * I] = madd(w[2 * I], a[I], a[I]);
+        let x = add(a[I], a[I]);
+        un10!(1 <= J < W {
+            if J > I {
+                w[I + J] = madd(w[I + J], x, a[J]);
+            }
+        });
+        t[2 * I] = w[2 * I];
+        t[2 * I + 1] = w[2 * I + 1];
+    });
+}
+
+/// A column of three kinds and a carry: low half of its digit; high half, with its carry in the
+/// bits above; and the carry of the column.
+#[inline]
+#[target_feature(enable = "avx2")]
+fn close([l, h, s]: [V; KINDS], carry: V) -> (V, V, V) {
+    let cross = _mm256_sub_epi64(_mm256_sub_epi64(s, l), h);
+    let l = add(l, carry);
+    let cross = add(cross, shifted(l));
+    (low(l), cross, add(h, shifted(cross)))
+}
+
+/// Q fold rows on the columns from i on, against the parts of b1.
+#[inline(never)]
+#[target_feature(enable = "avx2")]
+fn fold<const Q: usize>(group: &mut Group<'_>, i: usize) {
+    let (mut q, mut carry) = ([[_mm256_setzero_si256(); Q]; KINDS], _mm256_setzero_si256());
+    let [t0, t1, t2] = &mut group.t;
+    let [t0, t1, t2] = [&mut t0[i..], &mut t1[i..], &mut t2[i..]];
+    {
+        let t: [&[V; Q]; KINDS] = [block(t0), block(t1), block(t2)];
+        let a: [&[V; Q]; KINDS] = [block(group.a[0]), block(group.a[1]), block(group.a[2])];
+        un8!(R < Q {
+            let mut column = [t[0][R], t[1][R], t[2][R]];
+            un8!(S < R {
+                column[0] = madd(column[0], q[0][S], a[0][R - 1 - S]);
+                column[1] = madd(column[1], q[1][S], a[1][R - 1 - S]);
+                column[2] = madd(column[2], q[2][S], a[2][R - 1 - S]);
+            });
+            let (lower, upper, above) = close(column, carry);
+            q[0][R] = lower;
+            q[1][R] = low(upper);
+            q[2][R] = add(q[0][R], q[1][R]);
+            carry = above;
+        });
+    }
+    // in both, so that it does not count as a part of s*u - a0*b0 - a1*b1
+    t0[Q] = add(t0[Q], carry);
+    t2[Q] = add(t2[Q], carry);
+    fold_tile::<Q>(&mut t0[Q..], group.a[0], &q[0]);
+    fold_tile::<Q>(&mut t1[Q..], group.a[1], &q[1]);
+    fold_tile::<Q>(&mut t2[Q..], group.a[2], &q[2]);
+}
+
+/// The columns with q * m of one digit added.
+#[inline]
+#[target_feature(enable = "avx2")]
+fn with_row([l, h, s]: [V; KINDS], q: [V; KINDS], m: [V; KINDS]) -> [V; KINDS] {
+    [madd(l, q[0], m[0]), madd(h, q[1], m[1]), madd(s, q[2], m[2])]
+}
+
+/// The quotient digit of the last row, and what its first column carries: its digit is 0.
+#[inline]
+#[target_feature(enable = "avx2")]
+fn last_digit(column: [V; KINDS], m: V, k0: V) -> ([V; KINDS], V) {
+    let (c0, c1, _) = close(column, _mm256_setzero_si256());
+    let [k0, k1, _] = parts(k0);
+    let p = mul(c0, k0);
+    let q0 = low(p);
+    let q1 = low(madd(madd(shifted(p), c0, k1), low(c1), k0));
+    let q = [q0, q1, add(q0, q1)];
+    (q, close(with_row(column, q, parts(m)), _mm256_setzero_si256()).2)
+}
+
+/// z := (t + q * m) / B with q = t[0] * k0 mod B, for the columns from K - 1 on; z dirty but for
+/// its last digit. Both groups side by side: the carries of one take longer than its row.
+#[inline(never)]
+#[target_feature(enable = "avx2")]
+fn finish(z: &mut [Digits], groups: &[Group<'_>; 2], m: &Factors<'_>) {
+    let k = z.len();
+    let of = |g: usize, kind: usize| &groups[g].t[kind][k - 1..2 * k];
+    let t = [[of(0, 0), of(0, 1), of(0, 2)], [of(1, 0), of(1, 1), of(1, 2)]];
+    let column = |g: usize, j: usize| [t[g][0][j], t[g][1][j], t[g][2][j]];
+    let digits = &m.m[..k];
+    let first = last_digit(column(0, 0), digits[0][0], m.k0[0]);
+    let second = last_digit(column(1, 0), digits[0][1], m.k0[1]);
+    let (q, mut carry) = ([first.0, second.0], [first.1, second.1]);
+    for j in 1..k {
+        for g in 0..2 {
+            let row = with_row(column(g, j), q[g], parts(digits[j][g]));
+            let (lower, upper, above) = close(row, carry[g]);
+            z[j - 1][g] = add(lower, _mm256_slli_epi64::<26>(upper));
+            carry[g] = above;
+        }
+    }
+    for g in 0..2 {
+        let (lower, upper, _) = close(column(g, k), carry[g]);
+        z[k - 1][g] = add(lower, _mm256_slli_epi64::<26>(upper));
+    }
+}
+
+/// z :== columns / B^K (mod m), z < columns / B^K + 2m, in both groups tile by tile: while one
+/// waits for the digits that it folds, the other multiplies. Q = W - 1.
+#[inline(never)]
+#[target_feature(enable = "avx2")]
+pub(super) fn reduce<const W: usize, const Q: usize>(
+    z: &mut [Digits],
+    mut groups: [Group<'_>; 2],
+    m: &Factors<'_>,
+) {
+    let k = z.len();
+    for (g, group) in groups.iter_mut().enumerate() {
+        split(&mut group.a, m.b1, g);
+    }
+    for i in (0..k).step_by(W) {
+        for group in &mut groups {
+            if i + W < k {
+                fold::<W>(group, i);
+            } else {
+                fold::<Q>(group, i);
+            }
+        }
+    }
+    finish(z, &groups, m);
+}
