@@ -1,7 +1,8 @@
 //! The memory and the kernels of one thread.
 
-use tollgate_mont::{BlockKernel, LaneKernel, LimbKernel};
+use tollgate_mont::{LaneKernel, LimbKernel};
 
+use crate::blocks::BlockRunner;
 use crate::error::{Error, MODULUS_BITS_MAX, Misuse};
 use crate::material::Lanes;
 use crate::private::Runner;
@@ -13,7 +14,7 @@ use crate::private::Runner;
 pub struct Workspace {
     pub(crate) limbs: Runner<LimbKernel>,
     /// For keys that have blocks, where they are what `limbs` computes with.
-    pub(crate) blocks: Option<Runner<BlockKernel>>,
+    pub(crate) blocks: Option<BlockRunner>,
     pub(crate) lanes: Runner<LaneKernel>,
     pub(crate) keys: Lanes,
     pub(crate) lanes_from: usize,
@@ -46,7 +47,7 @@ impl Workspace {
     /// With these kernels.
     pub fn with_kernels(limbs: LimbKernel, lanes: LaneKernel) -> Self {
         let blocks = match limbs {
-            LimbKernel::Blocks(kernel) => Some(Runner::new(kernel)),
+            LimbKernel::Blocks(kernel) => Some(BlockRunner::new(kernel)),
             _ => None,
         };
         Self {
