@@ -32,6 +32,16 @@ fn blocks(rows: u64, k: u64) -> Multiplies {
     Multiplies::halves(2 * rows * k + 1, 2 * rows * k)
 }
 
+/// Lane blocks of K digits, L to a number, C digits in the last: that one and a row of zeros; a
+/// pass is one of the others. Where there is only one other, LLVM leaves no loop and no zeros.
+fn long_blocks(k: u64, l: u64, c: u64) -> Work {
+    if l == 2 {
+        return Work::once(blocks(k + c, k));
+    }
+    let last = k * (2 * c + 1);
+    Work { once: Multiplies::halves(last + 1, last), passes: vec![halves(2 * k * k)] }
+}
+
 /// W by W limbs: each row ends with one adcx more, which takes the carry.
 fn limb_tile(w: u64) -> Multiplies {
     Multiplies::limbs(w * w, w * (w + 1), w * w)
@@ -264,12 +274,14 @@ pub(crate) const TABLE: &[Row] = &[
     row(
         "amm52_long_blocks_ifma::amm52_long_blocks_ifma",
         "blocks; lengths",
-        &[at("8, 4", 72), at("10, 10", 142)],
-        // the last block, of C digits, and a row of zeros; a pass is one of the other seven
-        |p| Work {
-            once: Multiplies::halves(p[0] * (2 * p[1] + 1) + 1, p[0] * (2 * p[1] + 1)),
-            passes: vec![halves(2 * p[0] * p[0])],
-        },
+        &[at("8, 8, 4", 80), at("10, 8, 10", 189), at("5, 2, 5", 60), at("10, 2, 10", 190)],
+        |p| long_blocks(p[0], p[1], p[2]),
+    ),
+    row(
+        "amm52_long_blocks_ifma::window52_long_blocks_ifma",
+        "squares of a window; lengths",
+        &[at("5, 5", 155)],
+        |p| Work::rows(long_blocks(p[0], 2, p[1]).once),
     ),
     row(
         "select52_blocks_ifma::select52_blocks_ifma",

@@ -45,10 +45,13 @@ impl Issued {
         },
         Self {
             kernel: "amm52_long_blocks_ifma",
-            // a row of zeros more
+            // a row of zeros more, where there are more than two blocks
             formula: "4 * rows * K + 2K + 1 vpmadd52",
             by_halves: None,
-            count: |size| blocks(size.rows, size.k) + Count(2 * u64::from(size.k)),
+            count: |size| {
+                let zeros = if size.rows > 2 * size.k { 2 * u64::from(size.k) } else { 0 };
+                blocks(size.rows, size.k) + Count(zeros)
+            },
         },
         Self {
             kernel: "amm52_mb8_avx2",

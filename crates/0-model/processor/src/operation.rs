@@ -6,7 +6,8 @@
 use crate::exponent::{self, Calls};
 use crate::form::{Count, Form};
 
-/// The private operation with CRT: [`private_calls`] and, once, `h * q` without reduction.
+/// The private operation with CRT: [`private_calls`] and, once, `h * q` without reduction; in lane
+/// blocks two products modulo n in its place.
 ///
 /// # Panics
 ///
@@ -14,7 +15,11 @@ use crate::form::{Count, Form};
 #[must_use]
 pub fn private(form: Form, k: u32, prime_bits: u32) -> Count {
     let calls = private_calls(form, k, prime_bits).count(form, k);
-    per_operation(form, calls + form.plain_product(k))
+    let recombination = match form {
+        Form::Blocks52 => form.product(2 * k) * 2,
+        _ => form.plain_product(k),
+    };
+    per_operation(form, calls + recombination)
 }
 
 /// The private operation without CRT, see [`private_full_calls`].
@@ -41,15 +46,19 @@ pub fn public(form: Form, k: u32, bits: u32, ones: u32) -> Count {
 /// on `k` words each.
 ///
 /// Counted per prime: two products for the entry (the input has two halves), the exponentiation
-/// with the best window, one product for the exit. Once: one product by `q_inv`.
+/// with the best window, one product for the exit. Once: one product by `q_inv`. Lane blocks have
+/// neither exit nor `q_inv`: both are in what recombination multiplies by.
 ///
 /// # Panics
 ///
 /// If `prime_bits` is 0.
 #[must_use]
 pub fn private_calls(form: Form, k: u32, prime_bits: u32) -> Calls {
-    let prime = exponent::secret(form, k, prime_bits) + Calls::products(3);
-    prime * 2 + Calls::products(1)
+    let entered = exponent::secret(form, k, prime_bits) + Calls::products(2);
+    match form {
+        Form::Blocks52 => entered * 2,
+        _ => (entered + Calls::products(1)) * 2 + Calls::products(1),
+    }
 }
 
 /// Calls of the private operation without CRT: one exponentiation with an exponent as long as the
@@ -120,6 +129,13 @@ mod tests {
             let ratio = full.get() / crt.get();
             assert!((3.5..4.2).contains(&ratio), "{form:?}: {ratio}");
         }
+    }
+
+    #[test]
+    fn recombination_in_blocks_is_two_products_of_full_size() {
+        let (form, k) = (Form::Blocks52, 20);
+        let powers = (exponent::secret(form, k, 1024).count(form, k) + form.product(k) * 2) * 2;
+        assert_eq!(private(form, k, 1024), powers + form.product(40) * 2);
     }
 
     #[test]

@@ -1,4 +1,5 @@
-//! Numbers in lane blocks: one number over all eight lanes of its rows, or two over four each.
+//! Numbers in lane blocks: one number over all eight lanes of its rows, two over four each, or four
+//! over two each.
 //!
 //! A number is cut into blocks of K digits of 52 bits; block l lies in lane l of K rows. Blocks are
 //! W = 52K - 1 bits apart, one bit less than their digits hold:
@@ -8,7 +9,8 @@
 //! ```
 //!
 //! The spare bit takes the carries of a product, so that they cross a lane at most once. Two
-//! numbers side by side are the primes of a key: one instruction does the work of both.
+//! numbers side by side are the primes of a key, four those of two keys: one instruction does the
+//! work of all.
 
 pub(crate) mod exp;
 
@@ -43,24 +45,36 @@ pub(crate) const K_MAX: usize = 10;
 const _: () = assert!(8 * 3 * 4 * K_MAX < 1 << 10, "a column would reach 2^62");
 
 impl Blocks {
-    /// The layouts, by size. RSA's primes and moduli fill them.
-    pub(crate) const ALL: [Self; 6] = [
+    /// The layouts, by size, those for four numbers last. RSA's primes and moduli fill them.
+    pub(crate) const ALL: [Self; 8] = [
         Self { bits_max: 512, k: 3, lanes: 4, last: 1 },
         Self { bits_max: 1024, k: 5, lanes: 4, last: 5 },
         Self { bits_max: 1536, k: 4, lanes: 8, last: 2 },
         Self { bits_max: 2048, k: 5, lanes: 8, last: 5 },
         Self { bits_max: 3072, k: 8, lanes: 8, last: 4 },
         Self { bits_max: 4096, k: 10, lanes: 8, last: 10 },
+        Self { bits_max: 512, k: 5, lanes: 2, last: 5 },
+        Self { bits_max: 1024, k: 10, lanes: 2, last: 10 },
     ];
 
-    /// The layout for moduli of `bits` bits; none above 4096.
+    /// The layout for one modulus of `bits` bits or two; none above 4096.
     pub fn of_bits(bits: usize) -> Option<Self> {
         Self::ALL.into_iter().find(|blocks| bits <= blocks.bits_max)
+    }
+
+    /// The layout for four moduli of `bits` bits; none above 1024.
+    pub fn of_four(bits: usize) -> Option<Self> {
+        Self::ALL.into_iter().find(|blocks| blocks.numbers() == 4 && bits <= blocks.bits_max)
     }
 
     /// The layout for moduli whose limbs have this shape: the same for both primes of a key.
     pub(crate) fn of_limbs(shape: Shape) -> Option<Self> {
         Self::of_bits(64 * shape.k()).filter(|_| shape.radix_bits() == 64)
+    }
+
+    /// The layout for four moduli whose limbs have this shape.
+    pub(crate) fn four_of_limbs(shape: Shape) -> Option<Self> {
+        Self::of_four(64 * shape.k()).filter(|_| shape.radix_bits() == 64)
     }
 
     /// The layout of a shape of blocks.
@@ -78,7 +92,7 @@ impl Blocks {
         self.k
     }
 
-    /// Lanes of one number: eight, or four.
+    /// Lanes of one number: eight, four or two.
     pub fn lanes(self) -> usize {
         self.lanes
     }
@@ -231,7 +245,7 @@ pub(crate) fn amm<K: Kernel<Word = Row>>(
     blocks.pack(b, 0, y);
     kernel.amm(product, a, b, set, t);
     // Below R, though perhaps not below 8m: x and y may be. The other operand is below m.
-    kernel.amm(a, product, set.to_limbs(), set, t);
+    kernel.amm(a, product, set.exit(), set, t);
     canonical(z, a, 0, blocks, m);
 }
 

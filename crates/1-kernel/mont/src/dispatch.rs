@@ -92,9 +92,11 @@ impl BlockKernel {
         check_table(set.z, set.table);
         check_words(set.m.shape(), set.z.len(), set.next.len(), set.y.len());
         match self {
-            // where the number stays in registers
+            // where the number stays in registers: one of ten would not
             #[cfg(target_arch = "x86_64")]
-            Self::Ifma(proof, _) if set.m.shape().tile() == 4 && squares > 0 => {
+            Self::Ifma(proof, _)
+                if set.m.shape().tile() < LANES && set.z.len() <= 5 && squares > 0 =>
+            {
                 ifma::window_blocks(set.z, squares, set.table, index, set.m, proof);
             }
             _ => blocks::exp::windows(

@@ -7,6 +7,7 @@ use crate::shape::Shape;
 use crate::word::{Digit, LANES, Row, Scalar, Word};
 
 mod field;
+mod in_blocks;
 
 use field::{Field, Value};
 
@@ -31,9 +32,8 @@ pub struct Modulus<W: Zeroize> {
     fold: Vec<W>,
     /// 1.
     unit: Vec<W>,
-    /// R^2 / 2^{64K} mod m, for K limbs: with it, a product by way of lane blocks becomes the one
-    /// of the limb kernels. Lane blocks only, else empty.
-    to_limbs: Vec<W>,
+    /// What takes a result out of lane blocks, see [`exit`](Self::exit); else empty.
+    exit: Vec<W>,
     k0: W,
     /// The same modulus in lane blocks, where there are blocks of its size. Limbs only.
     #[zeroize(skip)] // wipes itself
@@ -50,13 +50,16 @@ pub struct Pair<W: Zeroize> {
     /// Both in one set of lane blocks, where two fit.
     #[zeroize(skip)] // wipes itself
     blocks: Option<Box<Modulus<Row>>>,
+    /// Both twice in one set of lane blocks, where four fit: a half of it is for another pair.
+    #[zeroize(skip)] // wipes itself
+    twice: Option<Box<Modulus<Row>>>,
 }
 
 impl<W: Zeroize> Zeroize for Modulus<W> {
     /// Leaves no number, in words or in blocks.
     fn zeroize(&mut self) {
-        let Self { m, one, rr, upper, fold, unit, to_limbs, k0, .. } = self;
-        [m, one, rr, upper, fold, unit, to_limbs].into_iter().for_each(Zeroize::zeroize);
+        let Self { m, one, rr, upper, fold, unit, exit, k0, .. } = self;
+        [m, one, rr, upper, fold, unit, exit].into_iter().for_each(Zeroize::zeroize);
         k0.zeroize();
         self.blocks = None; // wipes itself
     }
@@ -67,7 +70,7 @@ impl<W: Zeroize> Zeroize for Pair<W> {
     fn zeroize(&mut self) {
         self.p.zeroize();
         self.q.zeroize();
-        self.blocks = None; // wipes itself
+        (self.blocks, self.twice) = (None, None); // they wipe themselves
     }
 }
 
@@ -84,6 +87,10 @@ impl<W: Zeroize> Pair<W> {
     pub fn blocks(&self) -> Option<&Modulus<Row>> {
         self.blocks.as_deref()
     }
+    /// Both twice in one set of lane blocks, where four fit.
+    pub fn twice(&self) -> Option<&Modulus<Row>> {
+        self.twice.as_deref()
+    }
 }
 
 impl<S: Scalar> Pair<S> {
@@ -96,25 +103,27 @@ impl<S: Scalar> Pair<S> {
         assert!(p.shape == q.shape, "the moduli of a pair have one shape");
         let blocks = match (&p.blocks, &q.blocks) {
             (Some(a), Some(b)) if a.shape.tile() < LANES && a.shape == b.shape => {
-                Some(Box::new(Modulus::side_by_side(a, b)))
+                Some(Box::new(Modulus::by_turns(a, b)))
             }
             _ => None,
         };
-        Self { p, q, blocks }
+        let four = Blocks::four_of_limbs(p.shape);
+        let twice = four.map(|four| Box::new(Modulus::by_turns(&p.again(four), &q.again(four))));
+        Self { p, q, blocks, twice }
     }
 
     /// Tells memcheck that every number of these moduli is secret.
     pub fn mark_secret(&self) {
         self.p.mark_secret();
         self.q.mark_secret();
-        self.blocks.iter().for_each(|blocks| blocks.mark_rows_secret());
+        self.blocks.iter().chain(&self.twice).for_each(|blocks| blocks.mark_rows_secret());
     }
 }
 
 impl Pair<Row> {
     /// Room for eight pairs: see [`Modulus::lanes`].
     pub fn lanes(shape: Shape) -> Self {
-        Self { p: Modulus::lanes(shape), q: Modulus::lanes(shape), blocks: None }
+        Self { p: Modulus::lanes(shape), q: Modulus::lanes(shape), blocks: None, twice: None }
     }
 
     /// The first and the second moduli, to be reshaped, loaded and wiped alike.
@@ -180,9 +189,11 @@ impl<W: Zeroize> Modulus<W> {
     pub(crate) fn fold(&self) -> &[W] {
         &self.fold
     }
-    /// R^2 / 2^{64K} mod m, for the K limbs of the same modulus; lane blocks only.
-    pub(crate) fn to_limbs(&self) -> &[W] {
-        &self.to_limbs
+    /// What takes a result out of lane blocks: a product with it is in the Montgomery form of the
+    /// same modulus' K limbs if x and y were (R^2 / 2^{64K} mod m). Of four numbers: in that of the
+    /// blocks for two, if it was in that of these (their R mod m).
+    pub(crate) fn exit(&self) -> &[W] {
+        &self.exit
     }
     /// Bits of m; of the last one loaded, in lanes.
     pub(crate) fn bits(&self) -> usize {
@@ -241,8 +252,8 @@ impl<S: Scalar> Modulus<S> {
         let k0 = S::from_bits(field.k0);
         let fold = if S::BITS == Digit::BITS { pack(&field.fold(&[1], 52)) } else { Vec::new() };
         let (m, unit) = (pack(m), pack(&[1]));
-        let to_limbs = Vec::new();
-        Ok(Self { shape, bits, m, one, rr, upper, fold, unit, to_limbs, k0, blocks })
+        let exit = Vec::new();
+        Ok(Self { shape, bits, m, one, rr, upper, fold, unit, exit, k0, blocks })
     }
 
     /// Tells memcheck that every number of this modulus is secret; see [`tollgate_cpu::memcheck`].
@@ -281,10 +292,22 @@ impl<S: Scalar> Modulus<S> {
         Some(rows)
     }
 
-    /// x * 2^`doublings` / 2^`halvings` mod m, for x < m.
-    fn scaled(&self, x: &[u64], doublings: usize, halvings: usize) -> Value {
+    /// The same modulus in a layout of lane blocks, as each of the numbers side by side.
+    fn again(&self, blocks: Blocks) -> Modulus<Row> {
+        let m = self.limbs();
+        Modulus::in_blocks(blocks, &m, self.k(), &mut Field::new(&m, self.bits))
+    }
+
+    /// The limbs of m, as few as it has.
+    fn limbs(&self) -> Value {
         let mut m = Zeroizing::new(vec![0; self.bits.div_ceil(64)]);
         S::unpack(&mut m, &self.m);
+        m
+    }
+
+    /// x * 2^`doublings` / 2^`halvings` mod m, for x < m.
+    fn scaled(&self, x: &[u64], doublings: usize, halvings: usize) -> Value {
+        let m = self.limbs();
         let mut padded = Zeroizing::new(vec![0; m.len()]);
         padded[..x.len()].copy_from_slice(x);
         let mut field = Field::new(&m, self.bits);
@@ -303,54 +326,8 @@ impl Modulus<Row> {
         let (m, one, rr, upper, fold) = (zeros(), zeros(), zeros(), zeros(), zeros());
         let mut unit = zeros();
         unit[0] = Row::splat(1);
-        let (to_limbs, k0) = (Vec::new(), Row::default());
-        Self { shape, bits: 0, m, one, rr, upper, fold, unit, to_limbs, k0, blocks: None }
-    }
-
-    /// m in lane blocks, as each of the numbers that lie side by side; elsewhere it has `k` limbs.
-    fn in_blocks(blocks: Blocks, m: &[u64], k: usize, field: &mut Field<'_>) -> Self {
-        let pack_into = |rows: &mut [Row], x: &[u64]| {
-            (0..blocks.numbers()).for_each(|number| blocks.pack(rows, number, x));
-        };
-        let pack = |x: &[u64]| {
-            let mut rows = vec![Row::default(); blocks.k()];
-            pack_into(&mut rows, x);
-            rows
-        };
-        let constants = field.constants(blocks.r_bits(), blocks.bits_max());
-        let to_limbs = (0..k).fold(constants[1].clone(), |x, _| field.fold(&x, 64));
-        let to_limbs = pack(&to_limbs);
-        let [one, rr, upper] = constants.map(|x| pack(&x));
-        let b1 = field.fold(&[1], 52);
-        let mut fold = vec![Row::default(); 3 * blocks.k()];
-        let b2 = field.fold(&b1, 52);
-        for (rows, x) in fold.chunks_exact_mut(blocks.k()).zip([&b1[..], &b2, m]) {
-            pack_into(rows, x);
-        }
-        let (m, unit, shape) = (pack(m), pack(&[1]), Shape::blocks(blocks));
-        let k0 = Row::splat(Digit::from_bits(field.k0).bits());
-        Self { shape, bits: field.bits, m, one, rr, upper, fold, unit, to_limbs, k0, blocks: None }
-    }
-
-    /// The first number of p and the second of q.
-    fn side_by_side(p: &Self, q: &Self) -> Self {
-        let mut both = p.clone();
-        let other = [&q.m, &q.one, &q.rr, &q.upper, &q.fold, &q.to_limbs];
-        let Self { m, one, rr, upper, fold, to_limbs, k0, .. } = &mut both;
-        for (z, q) in [m, one, rr, upper, fold, to_limbs].into_iter().zip(other) {
-            z.iter_mut()
-                .zip(q)
-                .for_each(|(z, q)| z.0[LANES / 2..].copy_from_slice(&q.0[LANES / 2..]));
-        }
-        k0.0[LANES / 2..].copy_from_slice(&q.k0.0[LANES / 2..]);
-        both
-    }
-
-    fn mark_rows_secret(&self) {
-        let Self { m, one, rr, upper, fold, to_limbs, .. } = self;
-        for row in [m, one, rr, upper, fold, to_limbs].into_iter().flatten().chain([&self.k0]) {
-            tollgate_cpu::memcheck::mark_secret_words(&row.0);
-        }
+        let (exit, k0) = (Vec::new(), Row::default());
+        Self { shape, bits: 0, m, one, rr, upper, fold, unit, exit, k0, blocks: None }
     }
 
     /// Takes another shape; allocates only when it is the largest so far. All lanes must be loaded
@@ -373,6 +350,7 @@ impl Modulus<Row> {
     /// [`reshape`](Self::reshape) may leave them behind in memory that it gives back.
     pub fn wipe(&mut self) {
         self.rows().into_iter().for_each(|v| v.as_mut_slice().zeroize());
+        self.exit.as_mut_slice().zeroize();
         self.k0.zeroize();
     }
 
@@ -487,10 +465,10 @@ mod tests {
         let mut pair = Pair::new(load(101), load(103));
         assert!(pair.blocks().is_some() && pair.p().blocks().is_some());
         pair.zeroize();
-        assert!(pair.blocks().is_none());
+        assert!(pair.blocks().is_none() && pair.twice().is_none());
         for m in [pair.p(), pair.q()] {
             assert!(m.blocks().is_none() && m.k0() == 0);
-            let left = [&m.m, &m.one, &m.rr, &m.upper, &m.fold, &m.unit, &m.to_limbs];
+            let left = [&m.m, &m.one, &m.rr, &m.upper, &m.fold, &m.unit, &m.exit];
             assert!(left.iter().all(|words| words.is_empty()));
         }
     }

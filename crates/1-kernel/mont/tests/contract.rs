@@ -141,28 +141,34 @@ fn borrow_spare_bits(rng: &mut fastrand::Rng, blocks: Blocks, rows: &mut [Row]) 
 /// Bounds of x and y for the modulus m, R = 2^`r_bits`.
 type Bounds = fn(m: &BigUint, r: &BigUint) -> [BigUint; 2];
 
-/// Products of numbers in lane blocks; returns how many were judged.
+/// Products of numbers in lane blocks of this layout; returns how many were judged.
 fn block_products(
     kernel: BlockKernel,
+    blocks: Blocks,
     bits: usize,
     rounds: usize,
     seed: u64,
     bounds: Bounds,
 ) -> usize {
     let mut rng = fastrand::Rng::with_seed(seed ^ bits as u64);
-    let blocks = Blocks::of_bits(bits).unwrap();
     let (k, r) = (blocks.k(), BigUint::from(1u8) << blocks.r_bits());
     let (mut z, mut t, mut judged) = (vec![Row::splat(rng.u64(..)); k], vec![], 0);
     for round in 0..rounds {
         // side by side: of different sizes too
         let size = |i: usize| if i == 1 && round % 3 == 0 { bits / 2 } else { bits };
-        let p: Vec<_> = (0..2).map(|i| modulus(&mut rng, size(i), (round + i) % 7)).collect();
+        let p: Vec<_> = (0..4).map(|i| modulus(&mut rng, size(i), (round + i) % 7)).collect();
         let load = |m: &BigUint| LimbKernel::load(Shape::limbs(bits), core::slice::from_ref(m));
-        let pair = Pair::new(load(&p[0]), load(&p[1]));
-        let (set, p) = match pair.blocks() {
-            Some(both) => (both, &p[..]),
-            None => (pair.p().blocks().unwrap(), &p[..1]),
+        let [pair, other] = [&p[..2], &p[2..]].map(|p| Pair::new(load(&p[0]), load(&p[1])));
+        let mut four = Modulus::unloaded();
+        let set = match blocks.numbers() {
+            1 => pair.p().blocks().unwrap(),
+            2 => pair.blocks().unwrap(),
+            _ => {
+                four.load_halves(pair.twice().unwrap(), other.twice().unwrap());
+                &four
+            }
         };
+        let p = &p[..blocks.numbers()];
         t.resize(set.scratch_words(), Row::splat(rng.u64(..)));
         for pair in 0..10 {
             let mut draw = |salt: usize, which: usize| -> (Vec<BigUint>, Vec<Row>) {
@@ -212,12 +218,16 @@ fn products_in_blocks_are_right() {
     let mut judged = 0;
     for bits in [256, 511, 512, 513, 1024, 1100, 1536, 1537, 2047, 2048, 2049, 3072, 4000, 4096] {
         for kernel in BlockKernel::all() {
-            judged += block_products(kernel, bits, rounds(200), 4, |m, _| [m * 8u8, m * 8u8]);
-            // what begins an exponentiation, and sums of two results where there is room for them
-            judged += block_products(kernel, bits, rounds(40), 5, |m, r| [r.clone(), m.clone()]);
-            if Blocks::of_bits(bits).unwrap().takes_sums() {
-                let sums: Bounds = |m, _| [m * 14u8, m * 14u8];
-                judged += block_products(kernel, bits, rounds(40), 6, sums);
+            for blocks in [Blocks::of_bits(bits), Blocks::of_four(bits)].into_iter().flatten() {
+                let mut judge = |count, seed, bounds| {
+                    judged += block_products(kernel, blocks, bits, rounds(count), seed, bounds);
+                };
+                judge(200, 4, (|m, _| [m * 8u8, m * 8u8]) as Bounds);
+                // what begins an exponentiation, and sums of two results where there is room
+                judge(40, 5, |m, r| [r.clone(), m.clone()]);
+                if blocks.takes_sums() {
+                    judge(40, 6, |m, _| [m * 14u8, m * 14u8]);
+                }
             }
         }
     }

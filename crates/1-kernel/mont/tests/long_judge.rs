@@ -292,10 +292,20 @@ fn lane_engine(kernel: LaneKernel, bits: usize, moduli: &[BigUint]) -> Engine<'s
     }
 }
 
-fn block_engine(kernel: BlockKernel, bits: usize, moduli: &[BigUint]) -> Engine<'static> {
-    let blocks = Blocks::of_bits(bits).unwrap();
+fn block_engine(
+    kernel: BlockKernel,
+    blocks: Blocks,
+    bits: usize,
+    moduli: &[BigUint],
+) -> Engine<'static> {
     let load = |m: &BigUint| Modulus::<u64>::new(&m.to_u64_digits(), Shape::limbs(bits)).unwrap();
-    let pair = Pair::new(load(&moduli[0]), load(moduli.last().unwrap()));
+    // one, two or four: what is missing stands twice
+    let of = |i: usize| load(&moduli[i % moduli.len()]);
+    let (pair, other) = (Pair::new(of(0), of(1)), Pair::new(of(2), of(3)));
+    let mut four = Modulus::unloaded();
+    if blocks.numbers() == 4 {
+        four.load_halves(pair.twice().unwrap(), other.twice().unwrap());
+    }
     let k = blocks.k();
     let [mut xs, mut ys, mut zs] = [(); 3].map(|()| vec![Row::default(); k]);
     let mut rng = fastrand::Rng::with_seed(32);
@@ -306,7 +316,11 @@ fn block_engine(kernel: BlockKernel, bits: usize, moduli: &[BigUint]) -> Engine<
         below_8m: true,
         z_max: 7,
         multiply: Box::new(move |z, x, y| {
-            let m = pair.blocks().or_else(|| pair.p().blocks()).unwrap();
+            let m = match blocks.numbers() {
+                1 => pair.p().blocks().unwrap(),
+                2 => pair.blocks().unwrap(),
+                _ => &four,
+            };
             t.resize(m.scratch_words(), Row::splat(5));
             let dirt = rng.u64(..) << 52;
             let spread = |rows: &mut [Row], x: &[Limbs]| {
@@ -371,10 +385,11 @@ fn size(bits: usize) {
         let engine = |m: &[BigUint]| lane_engine(kernel, bits, m);
         judged += products(&engine, LANES, bits, share(kernel.name()));
     }
-    let numbers = Blocks::of_bits(bits).map_or(1, Blocks::numbers);
     for kernel in blocks {
-        let engine = |m: &[BigUint]| block_engine(kernel, bits, m);
-        judged += products(&engine, numbers, bits, share(kernel.name()));
+        for layout in [Blocks::of_bits(bits), Blocks::of_four(bits)].into_iter().flatten() {
+            let engine = |m: &[BigUint]| block_engine(kernel, layout, bits, m);
+            judged += products(&engine, layout.numbers(), bits, share(kernel.name()));
+        }
     }
     println!("{bits} bits: {judged} products judged, none wrong");
     assert!(fast == 0 || judged >= total, "only {judged} products were judged");

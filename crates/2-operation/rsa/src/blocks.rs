@@ -1,8 +1,8 @@
 //! Private operations in lane blocks: one, or two in step.
 //!
 //! In blocks no number is reduced on the way: every product takes what the one before gives, and
-//! only the result and its check come down to numbers below n. Two operations in step are two
-//! chains of products, each of which fills the other's waits.
+//! only the result and its check come down to numbers below n. Two operations in step exponentiate
+//! four numbers side by side, in one chain of products.
 //!
 //! The steps are those of [`crate::private`], but for the recombination: with a = 1 mod p and 0 mod
 //! q, and b the other way round, s = (`m_1` * a + `m_2` * b) * r^-1 mod n. a and b also take `m_1`
@@ -18,6 +18,24 @@ use crate::key::{PrivateKey, from_bytes, to_bytes};
 use crate::material::Primes;
 use crate::private::Runner;
 use crate::workspace::LIMBS_MAX;
+
+/// A kernel and its memory, wiped as that of a [`Runner`] is.
+pub(crate) struct BlockRunner {
+    runner: Runner<BlockKernel>,
+    /// Where the primes of two keys come together.
+    four: Modulus<Row>,
+}
+
+impl BlockRunner {
+    pub(crate) fn new(kernel: BlockKernel) -> Self {
+        Self { runner: Runner::new(kernel), four: Modulus::unloaded() }
+    }
+
+    fn wipe(&mut self) {
+        self.runner.wipe();
+        self.four.wipe();
+    }
+}
 
 /// What blocks need of a key beside its moduli. Wiped when dropped.
 #[derive(Zeroize, ZeroizeOnDrop)]
@@ -73,7 +91,7 @@ enum Exponents {
 pub(crate) fn alike(a: &PrivateKey, b: &PrivateKey) -> bool {
     let size = |key: &PrivateKey| (key.public.limbs.shape(), key.limbs.pair.p().shape());
     let side_by_side =
-        |key: &PrivateKey| key.in_blocks.is_some() && key.limbs.pair.blocks().is_some();
+        |key: &PrivateKey| key.in_blocks.is_some() && key.limbs.pair.twice().is_some();
     side_by_side(a)
         && side_by_side(b)
         && size(a) == size(b)
@@ -83,7 +101,7 @@ pub(crate) fn alike(a: &PrivateKey, b: &PrivateKey) -> bool {
 
 /// c := c^d mod n in each buffer, blinded and checked. For several, keys must be [`alike`].
 pub(crate) fn private<const S: usize>(
-    runner: &mut Runner<BlockKernel>,
+    runner: &mut BlockRunner,
     keys: [&PrivateKey; S],
     mut buffers: [&mut [u8]; S],
 ) -> [Result<(), Error>; S] {
@@ -118,10 +136,11 @@ struct Operation<'a> {
 const LIMBS: usize = LIMBS_MAX / 2 + 1;
 
 fn blinded<const S: usize>(
-    runner: &mut Runner<BlockKernel>,
+    runner: &mut BlockRunner,
     keys: [&PrivateKey; S],
     buffers: &mut [&mut [u8]; S],
 ) -> Result<[Result<(), Error>; S], Error> {
+    let BlockRunner { runner, four } = runner;
     let kernel = runner.kernel;
     let own = keys.map(|key| key.in_blocks.as_ref().expect("the key has blocks"));
     let n = keys.map(|key| key.public.limbs.blocks().expect("n has blocks"));
@@ -150,12 +169,12 @@ fn blinded<const S: usize>(
             let key = &o.key.public;
             random_below(&mut o.c[..key.n.len()], &key.n, key.bits)?;
         }
-        make_pairs(kernel, &mut operations, &mut pairs, t);
+        make_pairs(kernel, &mut operations, &mut pairs, four, t);
     }
     for (o, buffer) in operations.iter_mut().zip(&mut *buffers) {
         from_bytes(&mut o.c[..], buffer);
     }
-    let good = powers(kernel, &mut operations, &mut pairs, t);
+    let good = powers(kernel, &mut operations, &mut pairs, four, t);
     let mut results = [(); S].map(|()| Err(Error::Fault));
     for (i, mut pair) in pairs.into_iter().enumerate() {
         if memcheck::declassified(good[i]) == u64::MAX {
@@ -173,13 +192,14 @@ fn powers<const S: usize>(
     kernel: BlockKernel,
     operations: &mut [Operation<'_>; S],
     pairs: &mut [Pair<Row>; S],
+    four: &mut Modulus<Row>,
     t: &mut [Row],
 ) -> [u64; S] {
     for (o, pair) in operations.iter_mut().zip(&*pairs) {
         o.layout.pack_all(o.y, &o.c[..o.key.public.limbs.k()]);
         kernel.amm(o.x, o.y, &pair.blind, o.n, &mut []);
     }
-    crt(kernel, Exponents::D, operations, t);
+    crt(kernel, Exponents::D, operations, four, t);
     for (o, pair) in operations.iter_mut().zip(&mut *pairs) {
         kernel.amm(o.y, o.x, &pair.unblind, o.n, &mut []);
         o.layout.reduce(&mut o.s[..o.key.public.limbs.k()], o.y, 0, &o.key.public.limbs);
@@ -202,12 +222,13 @@ fn make_pairs<const S: usize>(
     kernel: BlockKernel,
     operations: &mut [Operation<'_>; S],
     pairs: &mut [Pair<Row>; S],
+    four: &mut Modulus<Row>,
     t: &mut [Row],
 ) {
     for o in &mut *operations {
         o.layout.pack_all(o.x, &o.c[..o.key.public.limbs.k()]);
     }
-    crt(kernel, Exponents::MinusD, operations, t);
+    crt(kernel, Exponents::MinusD, operations, four, t);
     for (o, pair) in operations.iter_mut().zip(pairs) {
         o.layout.pack_all(o.y, &o.c[..o.key.public.limbs.k()]);
         kernel.amm(&mut pair.blind, o.y, o.n.rr(), o.n, &mut []);
@@ -221,6 +242,7 @@ fn crt<const S: usize>(
     kernel: BlockKernel,
     exponents: Exponents,
     operations: &mut [Operation<'_>; S],
+    four: &mut Modulus<Row>,
     t: &mut [Row],
 ) {
     let bits = operations[0].key.prime_bits;
@@ -236,7 +258,7 @@ fn crt<const S: usize>(
         let z = o.halves.each_mut().map(|z| &mut z[..=k]);
         Power { pair: &o.key.limbs.pair, x: &o.s[..=o.key.public.limbs.k()], e, z }
     });
-    kernel.powers(bits, &mut powers, t);
+    kernel.powers(bits, &mut powers, four, t);
     for o in operations {
         let k = o.key.limbs.pair.p().k();
         let Operation { x, y, u, n, own, halves, layout, .. } = o;

@@ -1,8 +1,8 @@
 //! The memory and the kernels of one thread.
 
-use tollgate_mont::{BlockKernel, LaneKernel, LimbKernel};
+use tollgate_mont::{LaneKernel, LimbKernel};
 
-use crate::blocks;
+use crate::blocks::{self, BlockRunner};
 use crate::error::{Error, MODULUS_BITS_MAX, Misuse};
 use crate::key::PrivateKey;
 use crate::material::Lanes;
@@ -16,7 +16,7 @@ use crate::private::Runner;
 pub struct Workspace {
     pub(crate) limbs: Runner<LimbKernel>,
     /// For keys that have blocks, where they are what `limbs` computes with.
-    pub(crate) blocks: Option<Runner<BlockKernel>>,
+    pub(crate) blocks: Option<BlockRunner>,
     pub(crate) lanes: Runner<LaneKernel>,
     pub(crate) keys: Lanes,
     pub(crate) plans: Plans,
@@ -48,7 +48,7 @@ impl Workspace {
     /// With these kernels.
     pub fn with_kernels(limbs: LimbKernel, lanes: LaneKernel) -> Self {
         let blocks = match limbs {
-            LimbKernel::Blocks(kernel) => Some(Runner::new(kernel)),
+            LimbKernel::Blocks(kernel) => Some(BlockRunner::new(kernel)),
             _ => None,
         };
         Self {

@@ -1,4 +1,4 @@
-//! Exponentiations in lane blocks: one set of numbers or two in step, a fixed window.
+//! Exponentiations in lane blocks: one set of numbers or two by turns, a fixed window.
 //!
 //! A product in blocks ends with carries that nothing of the same set can hide. What does not wait
 //! for them does: the product of the other set, or for one set alone a part of the window's table.
@@ -31,55 +31,78 @@ impl core::fmt::Debug for Power<'_> {
 }
 
 impl BlockKernel {
-    /// Rows of scratch for `count` powers with moduli of this shape and exponents of `bits` bits;
-    /// none if such moduli have no blocks, or blocks of a size where two powers are not in step.
+    /// Rows of scratch for `count` powers, one or two, with moduli of this shape and exponents of
+    /// `bits` bits; none if such moduli have no blocks, or four of them do not fit side by side.
     pub fn powers_rows(self, limbs: Shape, bits: usize, count: usize) -> Option<usize> {
-        let blocks = Blocks::of_limbs(limbs)?;
-        let sets = count * 2 / blocks.numbers();
-        (sets <= 2).then(|| exp_rows(blocks, bits, sets))
+        let blocks = match count {
+            1 => Blocks::of_limbs(limbs)?,
+            _ => Blocks::four_of_limbs(limbs).filter(|_| count == 2)?,
+        };
+        Some(exp_rows(blocks, bits, 2 * count / blocks.numbers()))
     }
 
-    /// One power or two side by side, of pairs of one shape, for exponents below 2^`bits`.
+    /// One power, or two side by side, of pairs of one shape, for exponents below 2^`bits`. `four`
+    /// is where the moduli of two come together, see [`Modulus::unloaded`]; wipe it afterwards.
     ///
     /// The results stay in Montgomery form: z :== x^e * R modulo p and q, R of the primes'
-    /// [`Blocks`], z below 7p and 7q.
+    /// [`Blocks`] for two, z below 7p and 7q.
     ///
     /// # Panics
     ///
     /// If the pairs have different shapes or [`powers_rows`](Self::powers_rows) knows none, an
     /// operand has a wrong length, `bits` is 0, or t has fewer rows than that.
-    pub fn powers(self, bits: usize, powers: &mut [Power<'_>], t: &mut [Row]) {
+    pub fn powers(
+        self,
+        bits: usize,
+        powers: &mut [Power<'_>],
+        four: &mut Modulus<Row>,
+        t: &mut [Row],
+    ) {
         let shape = powers[0].pair.p().shape();
-        let blocks = Blocks::of_limbs(shape).expect("there are blocks of this size");
         for power in &*powers {
-            assert!(power.pair.p().shape() == shape, "powers in step have one shape");
+            assert!(power.pair.p().shape() == shape, "powers side by side have one shape");
             assert!(power.z.iter().all(|z| z.len() == shape.k() + 1), "z has a limb more than p");
         }
         match powers {
-            [power] if blocks.numbers() == 1 => {
-                let [p, q] = [power.pair.p(), power.pair.q()];
-                let [e_p, e_q] = power.e;
-                let inputs = [(p, e_p), (q, e_q)].map(|(m, e)| Input {
-                    m: alone(m),
-                    x: power.x,
-                    e: [e, &[]],
-                });
-                for (z, set) in power.z.iter_mut().zip(exp(self, bits, inputs, t)) {
-                    blocks.unpack(z, set.z, 0);
+            [power] => match power.pair.blocks() {
+                Some(m) => {
+                    let pairs = [power.raised(), Raised::default()];
+                    let [set] = exp(self, bits, [Input { m, pairs }], t);
+                    power.read(set.m, set.z, 0);
                 }
-            }
-            [power] => {
-                let inputs = [Input { m: both(power.pair), x: power.x, e: power.e }];
-                let [set] = exp(self, bits, inputs, t);
-                (0..2).for_each(|i| blocks.unpack(power.z[i], set.z, i));
-            }
-            [a, b] if blocks.numbers() == 2 => {
-                let inputs = [&*a, &*b].map(|s| Input { m: both(s.pair), x: s.x, e: s.e });
-                for (power, set) in [a, b].into_iter().zip(exp(self, bits, inputs, t)) {
-                    (0..2).for_each(|i| blocks.unpack(power.z[i], set.z, i));
+                None => {
+                    let [p, q] = [power.pair.p(), power.pair.q()];
+                    let inputs = [(p, power.e[0]), (q, power.e[1])]
+                        .map(|(m, e)| Input::one(alone(m), power.x, e));
+                    for (z, set) in power.z.iter_mut().zip(exp(self, bits, inputs, t)) {
+                        Blocks::of_shape(set.m.shape()).unpack(z, set.z, 0);
+                    }
                 }
+            },
+            [a, b] => {
+                let [m_a, m_b] = [&*a, &*b].map(|power| power.pair.twice().expect("four fit"));
+                four.load_halves(m_a, m_b);
+                let pairs = [a.raised(), b.raised()];
+                let [set] = exp(self, bits, [Input { m: four, pairs }], t);
+                self.amm(set.next, set.z, set.m.exit(), set.m, &mut []);
+                a.read(set.m, set.next, 0);
+                b.read(set.m, set.next, 2);
             }
-            _ => panic!("{} powers of {} limbs are not in step", powers.len(), shape.k()),
+            _ => panic!("{} powers do not fit side by side", powers.len()),
+        }
+    }
+}
+
+impl<'a> Power<'a> {
+    fn raised(&self) -> Raised<'a> {
+        Raised { x: self.x, e: self.e }
+    }
+
+    /// Takes the powers from the numbers `first` and its neighbour.
+    fn read(&mut self, m: &Modulus<Row>, rows: &[Row], first: usize) {
+        let blocks = Blocks::of_shape(m.shape());
+        for (number, z) in (first..).zip(&mut self.z) {
+            blocks.unpack(z, rows, number);
         }
     }
 }
@@ -112,10 +135,6 @@ fn alone(m: &Modulus<u64>) -> &Modulus<Row> {
     m.blocks().expect("there are blocks of this size")
 }
 
-fn both(pair: &Pair<u64>) -> &Modulus<Row> {
-    pair.blocks().expect("two such moduli fit one set")
-}
-
 /// z := x^e mod m, below m, x < R^2 (R of the limbs).
 pub(crate) fn one(
     kernel: BlockKernel,
@@ -126,7 +145,7 @@ pub(crate) fn one(
     z: &mut [u64],
     t: &mut [Row],
 ) {
-    let [set] = exp(kernel, bits, [Input { m: alone(m), x, e: [e, &[]] }], t);
+    let [set] = exp(kernel, bits, [Input::one(alone(m), x, e)], t);
     leave(kernel, set, [(m, z)]);
 }
 
@@ -142,10 +161,11 @@ pub(crate) fn pair(
 ) {
     let ([p, q], [z_p, z_q], [e_p, e_q]) = ([pair.p(), pair.q()], z, e);
     if let Some(m) = pair.blocks() {
-        let [set] = exp(kernel, bits, [Input { m, x, e }], t);
+        let pairs = [Raised { x, e }, Raised::default()];
+        let [set] = exp(kernel, bits, [Input { m, pairs }], t);
         leave(kernel, set, [(p, z_p), (q, z_q)]);
     } else {
-        let inputs = [(p, e_p), (q, e_q)].map(|(m, e)| Input { m: alone(m), x, e: [e, &[]] });
+        let inputs = [(p, e_p), (q, e_q)].map(|(m, e)| Input::one(alone(m), x, e));
         let [set_p, set_q] = exp(kernel, bits, inputs, t);
         leave(kernel, set_p, [(p, z_p)]);
         leave(kernel, set_q, [(q, z_q)]);
@@ -165,11 +185,24 @@ fn leave<const N: usize>(
     }
 }
 
-/// What one set raises: x to the exponents of its numbers.
-struct Input<'a> {
-    m: &'a Modulus<Row>,
+/// x, and what it is raised to modulo each of a pair.
+#[derive(Clone, Copy, Default)]
+struct Raised<'a> {
     x: &'a [u64],
     e: [&'a [u64]; 2],
+}
+
+/// What one set raises: numbers 2i and 2i + 1 are pair i.
+struct Input<'a> {
+    m: &'a Modulus<Row>,
+    pairs: [Raised<'a>; 2],
+}
+
+impl<'a> Input<'a> {
+    /// A number alone; where it stands twice, only the first counts.
+    fn one(m: &'a Modulus<Row>, x: &'a [u64], e: &'a [u64]) -> Self {
+        Self { m, pairs: [Raised { x, e: [e, &[]] }, Raised::default()] }
+    }
 }
 
 /// A set on its way.
@@ -219,10 +252,11 @@ fn exp<'a, const S: usize>(
         let (next, t) = t.split_at_mut(k);
         let (y, e) = t.split_at_mut(k);
         for number in 0..blocks.numbers() {
-            load_exponent(e, number * blocks.lanes(), blocks.lanes(), input.e[number], bits);
+            let of_pair = input.pairs[number / 2].e[number % 2];
+            load_exponent(e, number * blocks.lanes(), blocks.lanes(), of_pair, bits);
         }
         let mut set = Set { m: input.m, z, next, y, table, e };
-        set.enter(kernel, blocks, input.x);
+        set.enter(kernel, blocks, input.pairs.map(|pair| pair.x));
         set
     });
     for i in 2..1 << w {
@@ -271,14 +305,15 @@ impl Set<'_> {
     /// The first two entries of the table: 1 and x, in Montgomery form; x below 14m.
     ///
     /// 14m is too much for the blocks that leave the least room (`Blocks`): one product more.
-    fn enter(&mut self, kernel: BlockKernel, blocks: Blocks, x: &[u64]) {
+    fn enter(&mut self, kernel: BlockKernel, blocks: Blocks, x: [&[u64]; 2]) {
         let m = self.m;
         let (a, rest) = self.table.split_at_mut(blocks.k());
         let sum = &mut rest[..blocks.k()];
-        let (lower, upper) = x.split_at(x.len().min(blocks.bits_max() / 64));
-        blocks.pack_all(self.z, upper);
+        let half = blocks.bits_max() / 64;
+        let halves = x.map(|x| x.split_at(x.len().min(half)));
+        (0..blocks.numbers()).for_each(|i| blocks.pack(self.z, i, halves[i / 2].1));
         kernel.amm(a, self.z, m.upper(), m, &mut []);
-        blocks.pack_all(self.z, lower);
+        (0..blocks.numbers()).for_each(|i| blocks.pack(self.z, i, halves[i / 2].0));
         kernel.amm(self.next, self.z, m.rr(), m, &mut []);
         blocks.add(sum, a, self.next);
         if !blocks.takes_sums() {

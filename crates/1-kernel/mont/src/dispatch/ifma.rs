@@ -5,7 +5,7 @@ use core::arch::x86_64::__m512i;
 use tollgate_cpu::HaveIfma;
 
 use crate::kernels::amm52_blocks_ifma::{amm52_blocks_ifma, window52_blocks_ifma};
-use crate::kernels::amm52_long_blocks_ifma::amm52_long_blocks_ifma;
+use crate::kernels::amm52_long_blocks_ifma::{amm52_long_blocks_ifma, window52_long_blocks_ifma};
 use crate::kernels::amm52_mb8_ifma::{Product, amm52_mb8_ifma};
 use crate::kernels::ams52_mb8_ifma::{Square, ams52_mb8_ifma};
 use crate::kernels::lanes52_blocks::Constants;
@@ -139,7 +139,7 @@ pub(super) fn windows<const S: usize>(
     streams.iter_mut().for_each(Window::turn);
 }
 
-/// z := z^{2^squares} * table[index] / R^{2^squares}, for two numbers.
+/// z := z^{2^squares} * table[index] / R^{2^squares}, for two numbers or four.
 pub(super) fn window_blocks(
     z: &mut [Row],
     squares: usize,
@@ -150,10 +150,13 @@ pub(super) fn window_blocks(
 ) {
     let (z, table, k0) = (vectors_mut(z), vectors(table), &vectors(m.k0_in_place())[0]);
     let index = &vectors(core::slice::from_ref(index))[0];
-    match m.shape().k() {
-        3 => proven!(window52_blocks_ifma::<3, 1>(z, squares, table, index, constants(m), k0)),
-        5 => proven!(window52_blocks_ifma::<5, 5>(z, squares, table, index, constants(m), k0)),
-        k => unreachable!("no blocks of {k} digits for two numbers"),
+    match (m.shape().k(), m.shape().tile()) {
+        (3, 4) => proven!(window52_blocks_ifma::<3, 1>(z, squares, table, index, constants(m), k0)),
+        (5, 4) => proven!(window52_blocks_ifma::<5, 5>(z, squares, table, index, constants(m), k0)),
+        (5, 2) => {
+            proven!(window52_long_blocks_ifma::<5, 5>(z, squares, table, index, constants(m), k0));
+        }
+        (k, lanes) => unreachable!("no windows of {k} digits for {lanes} lanes"),
     }
 }
 
@@ -162,12 +165,14 @@ pub(super) fn amm_blocks(z: &mut [Row], x: &[Row], y: &[Row], m: &Modulus<Row>, 
     let (z, rows, x, y) = (vectors_mut(z), x, vectors(x), vectors(y));
     let k0 = &vectors(m.k0_in_place())[0];
     match (m.shape().k(), m.shape().tile()) {
+        (5, 2) => proven!(amm52_long_blocks_ifma::<5, 2, 5>(z, x, rows, y, constants(m), k0)),
+        (10, 2) => proven!(amm52_long_blocks_ifma::<10, 2, 10>(z, x, rows, y, constants(m), k0)),
         (3, 4) => proven!(amm52_blocks_ifma::<3, 4, 1>(z, x, rows, y, constants(m), k0)),
         (5, 4) => proven!(amm52_blocks_ifma::<5, 4, 5>(z, x, rows, y, constants(m), k0)),
         (4, 8) => proven!(amm52_blocks_ifma::<4, 8, 2>(z, x, rows, y, constants(m), k0)),
         (5, 8) => proven!(amm52_blocks_ifma::<5, 8, 5>(z, x, rows, y, constants(m), k0)),
-        (8, 8) => proven!(amm52_long_blocks_ifma::<8, 4>(z, rows, y, constants(m), k0)),
-        (10, 8) => proven!(amm52_long_blocks_ifma::<10, 10>(z, rows, y, constants(m), k0)),
+        (8, 8) => proven!(amm52_long_blocks_ifma::<8, 8, 4>(z, x, rows, y, constants(m), k0)),
+        (10, 8) => proven!(amm52_long_blocks_ifma::<10, 8, 10>(z, x, rows, y, constants(m), k0)),
         (k, lanes) => unreachable!("no blocks of {k} digits for {lanes} lanes"),
     }
 }

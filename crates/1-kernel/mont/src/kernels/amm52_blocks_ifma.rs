@@ -32,8 +32,8 @@
 use core::arch::x86_64::*;
 use core::hint::black_box;
 
-use super::lanes52_blocks::{Constants, Pin, digits, down, spread};
-use super::select52_blocks_ifma::selected;
+use super::lanes52_blocks::{Constants, Pin, digits, down, low_lanes, spread};
+use super::select52_blocks_ifma::powered;
 use super::tiles52_ifma::{V, add, block, hi, lo};
 use super::unroll::{un, un5, un8};
 use crate::word::Row;
@@ -71,7 +71,7 @@ fn product<const K: usize, const L: usize, const C: usize, const TAG: usize>(
 ) -> [V; K] {
     const { assert!(K <= 5 && C <= K && L <= 8, "no such blocks") };
     let zero = _mm512_setzero_si512();
-    let low_lane: __mmask8 = if L == 4 { 0x11 } else { 0x01 };
+    let low_lane = low_lanes(L);
     let last = (L - 1) * K + C - 1;
     // wider than any K needs: the front end looks at indices before it drops what has them
     let (mut l, mut h) = ([[zero; 12]; 9], [[zero; 12]; 9]);
@@ -178,14 +178,7 @@ pub(crate) fn amm52_blocks_ifma<const K: usize, const L: usize, const C: usize>(
     *z = product::<K, L, C, 0>(block(x, 0), rows, block(y, 0), c, k0);
 }
 
-/// Entries of a table that are read before a square.
-const PART: usize = 8;
-
-/// Two numbers: z := z^{2^squares} * table[index] / R^{2^squares}, in registers from end to end,
-/// for tables of at most PART entries for each square.
-///
-/// The table is read in parts, one before each square, where the core still waits for the carries
-/// of the product before. (Behind the square the same code makes LLVM spill accumulators.)
+/// Two numbers: a window of an exponentiation, see `powered`.
 #[inline(never)]
 #[target_feature(enable = "avx512f,avx512ifma")]
 pub(crate) fn window52_blocks_ifma<const K: usize, const C: usize>(
@@ -196,17 +189,5 @@ pub(crate) fn window52_blocks_ifma<const K: usize, const C: usize>(
     c: &Constants<K>,
     k0: &V,
 ) {
-    let z: &mut [V; K] = z.first_chunk_mut().expect("a whole block");
-    let mut parts = table.as_chunks::<K>().0.chunks(PART);
-    assert!(parts.len() <= squares, "the table is read before its entry is needed");
-    let (mut power, mut y, mut left) = (*z, [_mm512_setzero_si512(); K], *index);
-    for i in 0..=squares {
-        if let Some(part) = parts.next() {
-            let y = black_box(&mut y);
-            (*y, left) = selected(*y, part, left);
-        }
-        let factor = if i < squares { power } else { *black_box(&y) };
-        power = product::<K, 4, C, 1>(&power, &[], &factor, c, k0);
-    }
-    *z = power;
+    powered(z, squares, table, index, |x, y| product::<K, 4, C, 1>(x, &[], y, c, k0));
 }

@@ -1,9 +1,10 @@
-// Almost Montgomery multiply (AMM), z :== x * y / R (mod m), of one number in eight lane blocks,
-// for blocks of more than 5 digits. Inputs x[K], y[K], k0, and in c b1[K], b2[K], m[K]; output
-// z[K].
+// Almost Montgomery multiply (AMM), z :== x * y / R (mod m), of one number in eight lane blocks
+// (L = 8) or of four in two each (L = 2), for many digits to a block. Inputs x[K], y[K], k0, and in
+// c b1[K], b2[K], m[K]; output z[K].
 //
-// Requires, Ensures, Time, Model: those of `amm52_blocks_ifma` with L = 8, and C >= 2.
-// Counts    4 * rows * K + 2K + 1 vpmadd52: a row of reduction more, of zeros.
+// Requires, Ensures, Time, Model: those of `amm52_blocks_ifma`, and C >= 2.
+// Counts    4 * rows * K + 2K + 1 vpmadd52: a row of reduction more, of zeros. Where L = 2 no loop
+//           is left, and LLVM drops that row.
 //! `amm52_long_blocks_ifma`: the rows of `amm52_blocks_ifma` in a loop over the blocks.
 //!
 //! Written out, 60 or 80 rows are 20 KB of code and keep more accumulators than there are
@@ -14,7 +15,8 @@
 use core::arch::x86_64::*;
 use core::hint::black_box;
 
-use super::lanes52_blocks::{Constants, Pin, digits, down, spread};
+use super::lanes52_blocks::{Constants, Pin, digits, down, low_lanes, spread};
+use super::select52_blocks_ifma::powered;
 use super::tiles52_ifma::{V, add, block, hi, lo};
 use super::unroll::{un, un10};
 use crate::word::Row;
@@ -22,19 +24,31 @@ use crate::word::Row;
 /// Rows of the product that stand before the first row of the reduction: measured.
 const AHEAD: usize = 2;
 
-/// `rows` is x.
-#[inline(never)]
+/// Digit `k` of block `a` in all lanes of its number: from memory (a load does it) where there is
+/// one number, by a shuffle where there are four.
+#[inline]
+#[target_feature(enable = "avx512f")]
+fn digit<const K: usize, const L: usize>(x: &[V; K], rows: &[Row], k: usize, a: usize) -> V {
+    match (L, a) {
+        (2, 0) => _mm512_unpacklo_epi64(x[k], x[k]),
+        (2, _) => _mm512_unpackhi_epi64(x[k], x[k]),
+        _ => _mm512_set1_epi64(rows[k].0[a].cast_signed()),
+    }
+}
+
+/// x * y / R; `rows` is x in memory, for L = 8. TAG makes an instance for each caller: LLVM puts in
+/// line what is called once.
+#[inline]
 #[target_feature(enable = "avx512f,avx512ifma")]
-pub(crate) fn amm52_long_blocks_ifma<const K: usize, const C: usize>(
-    z: &mut [V],
+fn product<const K: usize, const L: usize, const C: usize, const TAG: usize>(
+    x: &[V; K],
     rows: &[Row],
-    y: &[V],
+    y: &[V; K],
     c: &Constants<K>,
     k0: &V,
-) {
-    const { assert!(K <= 10 && C >= 2 && C <= K, "no such blocks") };
-    let z: &mut [V; K] = z.first_chunk_mut().expect("a whole block");
-    let (x, y) = (rows.first_chunk::<K>().expect("a whole block"), block::<K>(y, 0));
+) -> [V; K] {
+    const { assert!(K <= 10 && C >= 2 && C <= K && (L == 2 || L == 8), "no such blocks") };
+    let low_lanes = low_lanes(L);
     let zero = _mm512_setzero_si512();
     // low and high halves of the columns of this block; the indices of `un10` reach this far
     let (mut l, mut h): ([V; 24], [V; 24]);
@@ -45,7 +59,7 @@ pub(crate) fn amm52_long_blocks_ifma<const K: usize, const C: usize>(
     macro_rules! multiply { ($a:ident, $r:expr, $end:expr) => {{
         let y = black_box(Pin(y)).0;
         if $r < $end {
-            let x = _mm512_set1_epi64(x[$r].0[$a].cast_signed());
+            let x = digit::<K, L>(x, rows, $r, $a);
             un10!(J < K {
                 l[$r + J] = lo(l[$r + J], x, y[J]);
                 h[$r + J + 1] = hi(h[$r + J + 1], x, y[J]);
@@ -77,8 +91,8 @@ pub(crate) fn amm52_long_blocks_ifma<const K: usize, const C: usize>(
     // takes digit $b away, to put it back $up columns higher
     macro_rules! reduce {
         ($a:ident, $b:expr, $up:expr, $n:ident, $end:expr) => {
-            let q = spread::<8>(l[$b]);
-            l[$b + 1] = add(l[$b + 1], _mm512_maskz_srli_epi64::<52>(1, l[$b]));
+            let q = spread::<L>(l[$b]);
+            l[$b + 1] = add(l[$b + 1], _mm512_maskz_srli_epi64::<52>(low_lanes, l[$b]));
             if $up == 2 && $b + 2 < K {
                 l[$b + 2] = add(l[$b + 2], h[$b + 2]);
                 h[$b + 2] = zero;
@@ -87,7 +101,7 @@ pub(crate) fn amm52_long_blocks_ifma<const K: usize, const C: usize>(
         };
     }
 
-    for a in 0..7 {
+    for a in 0..L - 1 {
         begin!(a, K);
         un10!(B < K {
             if B + 1 < K {
@@ -95,15 +109,15 @@ pub(crate) fn amm52_long_blocks_ifma<const K: usize, const C: usize>(
                 reduce!(a, B, 2, b2, K);
             }
         });
-        q = spread::<8>(add(l[K - 1], l[K - 1]));
+        q = spread::<L>(add(l[K - 1], l[K - 1]));
         un10!(J < K {
             let s = add(l[K + J], h[K + J]);
-            t[J] = add(add(s, s), down::<8>(l[J]));
+            t[J] = add(add(s, s), down::<L>(l[J]));
         });
-        t[0] = add(t[0], _mm512_maskz_srli_epi64::<51>(1, l[K - 1]));
+        t[0] = add(t[0], _mm512_maskz_srli_epi64::<51>(low_lanes, l[K - 1]));
         top = add(h[2 * K], h[2 * K]);
     }
-    let a = 7;
+    let a = L - 1;
     begin!(a, C);
     un10!(B < K {
         if B + 2 < C {
@@ -115,10 +129,39 @@ pub(crate) fn amm52_long_blocks_ifma<const K: usize, const C: usize>(
         }
     });
     let [_, _, m] = black_box(Pin(c)).0;
-    let q = spread::<8>(lo(zero, l[C - 1], *k0));
+    let q = spread::<L>(lo(zero, l[C - 1], *k0));
     un10!(J < K {
         l[C - 1 + J] = lo(l[C - 1 + J], q, m[J]);
         h[C + J] = hi(h[C + J], q, m[J]);
     });
-    *z = digits::<K, 8, C, 24>(&l, &h);
+    digits::<K, L, C, 24>(&l, &h)
+}
+
+/// z := x * y / R, for one number or four; `rows` is x too.
+#[inline(never)]
+#[target_feature(enable = "avx512f,avx512ifma")]
+pub(crate) fn amm52_long_blocks_ifma<const K: usize, const L: usize, const C: usize>(
+    z: &mut [V],
+    x: &[V],
+    rows: &[Row],
+    y: &[V],
+    c: &Constants<K>,
+    k0: &V,
+) {
+    let z: &mut [V; K] = z.first_chunk_mut().expect("a whole block");
+    *z = product::<K, L, C, 0>(block(x, 0), &rows[..K], block(y, 0), c, k0);
+}
+
+/// Four numbers: a window of an exponentiation, see `powered`.
+#[inline(never)]
+#[target_feature(enable = "avx512f,avx512ifma")]
+pub(crate) fn window52_long_blocks_ifma<const K: usize, const C: usize>(
+    z: &mut [V],
+    squares: usize,
+    table: &[V],
+    index: &V,
+    c: &Constants<K>,
+    k0: &V,
+) {
+    powered(z, squares, table, index, |x, y| product::<K, 2, C, 1>(x, &[], y, c, k0));
 }

@@ -25,10 +25,19 @@ fn and(x: V, mask: i64) -> V {
 #[inline]
 #[target_feature(enable = "avx512f")]
 pub(super) fn spread<const L: usize>(x: V) -> V {
-    if L == 4 {
-        _mm512_permutex_epi64::<0x00>(x)
-    } else {
-        _mm512_broadcastq_epi64(_mm512_castsi512_si128(x))
+    match L {
+        2 => _mm512_unpacklo_epi64(x, x),
+        4 => _mm512_permutex_epi64::<0x00>(x),
+        _ => _mm512_broadcastq_epi64(_mm512_castsi512_si128(x)),
+    }
+}
+
+/// Lane 0 of each number.
+pub(super) const fn low_lanes(l: usize) -> __mmask8 {
+    match l {
+        2 => 0x55,
+        4 => 0x11,
+        _ => 0x01,
     }
 }
 
@@ -36,21 +45,21 @@ pub(super) fn spread<const L: usize>(x: V) -> V {
 #[inline]
 #[target_feature(enable = "avx512f")]
 pub(super) fn down<const L: usize>(x: V) -> V {
-    if L == 4 {
-        _mm512_maskz_permutex_epi64::<0x39>(0x77, x)
-    } else {
-        _mm512_alignr_epi64::<1>(_mm512_setzero_si512(), x)
+    match L {
+        2 => _mm512_unpackhi_epi64(x, _mm512_setzero_si512()),
+        4 => _mm512_maskz_permutex_epi64::<0x39>(0x77, x),
+        _ => _mm512_alignr_epi64::<1>(_mm512_setzero_si512(), x),
     }
 }
 
 /// Each block to the lane above; zero into the lowest one.
 #[inline]
 #[target_feature(enable = "avx512f")]
-fn up<const L: usize>(x: V) -> V {
-    if L == 4 {
-        _mm512_maskz_permutex_epi64::<0x90>(0xEE, x)
-    } else {
-        _mm512_alignr_epi64::<7>(x, _mm512_setzero_si512())
+pub(super) fn up<const L: usize>(x: V) -> V {
+    match L {
+        2 => _mm512_unpacklo_epi64(_mm512_setzero_si512(), x),
+        4 => _mm512_maskz_permutex_epi64::<0x90>(0xEE, x),
+        _ => _mm512_alignr_epi64::<7>(x, _mm512_setzero_si512()),
     }
 }
 
@@ -61,7 +70,7 @@ pub(super) fn digits<const K: usize, const L: usize, const C: usize, const N: us
     l: &[V; N],
     h: &[V; N],
 ) -> [V; K] {
-    let low_lane: __mmask8 = if L == 4 { 0x11 } else { 0x01 };
+    let low_lane = low_lanes(L);
     let zero = _mm512_setzero_si512();
     let mut t = [zero; K];
     if C == K {

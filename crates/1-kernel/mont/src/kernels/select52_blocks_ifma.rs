@@ -8,6 +8,7 @@
 #![forbid(unsafe_code)]
 
 use core::arch::x86_64::*;
+use core::hint::black_box;
 
 use super::tiles52_ifma::V;
 
@@ -22,7 +23,7 @@ pub(crate) fn select52_blocks_ifma<const K: usize>(z: &mut [V], table: &[V], ind
 /// behind it.
 #[inline]
 #[target_feature(enable = "avx512f")]
-pub(super) fn selected<const K: usize>(z: [V; K], part: &[[V; K]], index: V) -> ([V; K], V) {
+fn selected<const K: usize>(z: [V; K], part: &[[V; K]], index: V) -> ([V; K], V) {
     let (mut z, mut left) = (z, index);
     for entry in part {
         let take = _mm512_testn_epi64_mask(left, left);
@@ -32,4 +33,36 @@ pub(super) fn selected<const K: usize>(z: [V; K], part: &[[V; K]], index: V) -> 
         }
     }
     (z, left)
+}
+
+/// Entries of a table that are read before a square.
+const PART: usize = 8;
+
+/// z := z^{2^squares} * table[index] / R^{2^squares} by this product, in registers from end to end,
+/// for tables of at most PART entries for each square.
+///
+/// The table is read in parts, one before each square, where the core still waits for the carries
+/// of the product before. (Behind the square the same code makes LLVM spill accumulators.)
+#[inline]
+#[target_feature(enable = "avx512f,avx512ifma")]
+pub(super) fn powered<const K: usize>(
+    z: &mut [V],
+    squares: usize,
+    table: &[V],
+    index: &V,
+    product: impl Fn(&[V; K], &[V; K]) -> [V; K],
+) {
+    let z: &mut [V; K] = z.first_chunk_mut().expect("a whole block");
+    let mut parts = table.as_chunks::<K>().0.chunks(PART);
+    assert!(parts.len() <= squares, "the table is read before its entry is needed");
+    let (mut power, mut y, mut left) = (*z, [_mm512_setzero_si512(); K], *index);
+    for i in 0..=squares {
+        if let Some(part) = parts.next() {
+            let y = black_box(&mut y);
+            (*y, left) = selected(*y, part, left);
+        }
+        let factor = if i < squares { power } else { *black_box(&y) };
+        power = product(&power, &factor);
+    }
+    *z = power;
 }

@@ -1,0 +1,95 @@
+//! One modulus in lane blocks, or several side by side.
+
+use super::Modulus;
+use super::field::Field;
+use crate::blocks::Blocks;
+use crate::shape::Shape;
+use crate::word::{Digit, LANES, Row, Scalar, Word};
+
+impl Modulus<Row> {
+    /// m in lane blocks, as each of the numbers that lie side by side; elsewhere it has `k` limbs.
+    pub(super) fn in_blocks(blocks: Blocks, m: &[u64], k: usize, field: &mut Field<'_>) -> Self {
+        let pack_into = |rows: &mut [Row], x: &[u64]| {
+            (0..blocks.numbers()).for_each(|number| blocks.pack(rows, number, x));
+        };
+        let pack = |x: &[u64]| {
+            let mut rows = vec![Row::default(); blocks.k()];
+            pack_into(&mut rows, x);
+            rows
+        };
+        let constants = field.constants(blocks.r_bits(), blocks.bits_max());
+        let exit = if blocks.numbers() == 4 {
+            let two = Blocks::of_bits(blocks.bits_max()).expect("where four fit, two do");
+            pack(&field.constants(two.r_bits(), 0)[0])
+        } else {
+            pack(&(0..k).fold(constants[1].clone(), |x, _| field.fold(&x, 64)))
+        };
+        let [one, rr, upper] = constants.map(|x| pack(&x));
+        let b1 = field.fold(&[1], 52);
+        let mut fold = vec![Row::default(); 3 * blocks.k()];
+        let b2 = field.fold(&b1, 52);
+        for (rows, x) in fold.chunks_exact_mut(blocks.k()).zip([&b1[..], &b2, m]) {
+            pack_into(rows, x);
+        }
+        let (m, unit, shape) = (pack(m), pack(&[1]), Shape::blocks(blocks));
+        let k0 = Row::splat(Digit::from_bits(field.k0).bits());
+        Self { shape, bits: field.bits, m, one, rr, upper, fold, unit, exit, k0, blocks: None }
+    }
+
+    /// Numbers by turns of p and of q.
+    pub(super) fn by_turns(p: &Self, q: &Self) -> Self {
+        let (mut both, lanes) = (p.clone(), p.shape.tile());
+        both.take(q, |lane| lane / lanes % 2 == 1);
+        both
+    }
+
+    /// Room for what [`load_halves`](Self::load_halves) loads; no modulus yet.
+    pub fn unloaded() -> Self {
+        let mut lanes = Self::lanes(Shape::limbs(1));
+        lanes.rows().into_iter().for_each(Vec::clear);
+        lanes
+    }
+
+    /// The first half of the lanes from a, the second from b, both in lane blocks of one shape.
+    /// Allocates only when the shape is the largest so far.
+    ///
+    /// # Panics
+    ///
+    /// If the shapes differ.
+    pub fn load_halves(&mut self, a: &Self, b: &Self) {
+        assert!(a.shape == b.shape, "moduli side by side have one shape");
+        self.wipe(); // growing may move what is there
+        (self.shape, self.bits, self.k0) = (a.shape, a.bits, a.k0);
+        for (z, a) in self.constants_mut().into_iter().zip(a.constants()) {
+            z.clear();
+            z.extend_from_slice(a);
+        }
+        self.unit.clone_from(&a.unit);
+        self.take(b, |lane| lane >= LANES / 2);
+    }
+
+    /// Lanes become those of another modulus of this shape.
+    fn take(&mut self, other: &Self, lanes: impl Fn(usize) -> bool) {
+        let mine = self.constants_mut().into_iter().flatten();
+        for (z, x) in mine.zip(other.constants().into_iter().flatten()) {
+            (0..LANES).filter(|&lane| lanes(lane)).for_each(|lane| z.0[lane] = x.0[lane]);
+        }
+        (0..LANES).filter(|&lane| lanes(lane)).for_each(|lane| self.k0.0[lane] = other.k0.0[lane]);
+    }
+
+    fn constants(&self) -> [&Vec<Row>; 6] {
+        let Self { m, one, rr, upper, fold, exit, .. } = self;
+        [m, one, rr, upper, fold, exit]
+    }
+
+    fn constants_mut(&mut self) -> [&mut Vec<Row>; 6] {
+        let Self { m, one, rr, upper, fold, exit, .. } = self;
+        [m, one, rr, upper, fold, exit]
+    }
+
+    pub(super) fn mark_rows_secret(&self) {
+        for row in self.constants().into_iter().flatten().chain([&self.k0]) {
+            tollgate_cpu::memcheck::mark_secret_words(&row.0);
+        }
+    }
+}
