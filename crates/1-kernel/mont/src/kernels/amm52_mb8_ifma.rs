@@ -24,6 +24,22 @@ pub(crate) struct Product<'a> {
     pub(crate) end: Reduction<'a>,
 }
 
+/// Apart from the kernel, since closures of a function with target features are not inlined.
+#[inline(always)]
+fn ends<'a, 'b, const S: usize>(streams: &'a mut [Product<'b>; S]) -> [&'a mut Reduction<'b>; S] {
+    streams.each_mut().map(|s| &mut s.end)
+}
+
+#[inline(always)]
+fn halves<'a, const S: usize>(streams: &'a mut [Product<'_>; S]) -> [Halves<'a>; S] {
+    streams.each_mut().map(|s| Halves { x: s.x, t: &mut *s.end.t })
+}
+
+#[inline(always)]
+fn factors<'a, const S: usize>(streams: &[Product<'a>; S]) -> [&'a [V]; S] {
+    streams.each_ref().map(|s| s.y)
+}
+
 #[target_feature(enable = "avx512f,avx512ifma")]
 pub(crate) fn amm52_mb8_ifma<const W: usize, const S: usize>(streams: &mut [Product<'_>; S]) {
     let k = streams[0].x.len();
@@ -32,26 +48,27 @@ pub(crate) fn amm52_mb8_ifma<const W: usize, const S: usize>(streams: &mut [Prod
             if W > 15 {
                 amm_rows::<W>(end.z, block(x, 0), block(y, 0), &end.m);
             } else {
-                mul_tile::<W, false>(end.t, x, block(y, 0));
+                mul_tile::<W, 0, false>(end.t, x, block(y, 0));
                 reduce_one::<W>(end);
             }
         }
         return;
     }
     if k == 2 * W && W >= 15 {
-        let y = streams.each_ref().map(|s| s.y);
-        let halves = streams.each_mut().map(|s| Halves { x: s.x, t: &mut *s.end.t });
-        karatsuba52_ifma::product::<W, S>(halves, y);
-        return reduce::<W, S>(streams.each_mut().map(|s| &mut s.end));
+        let y = factors(streams);
+        karatsuba52_ifma::product::<W, S>(halves(streams), y);
+        return reduce::<W, S>(ends(streams));
     }
     for Product { x, y, end } in &mut *streams {
-        mul_tile::<W, false>(end.t, x, block(y, 0));
-        end.t[k + W..2 * k].fill(_mm512_setzero_si512());
+        mul_tile::<W, 0, false>(end.t, x, block(y, 0));
+        end.t[2 * W..2 * k].fill(_mm512_setzero_si512());
     }
-    for j in (W..k).step_by(W) {
-        for Product { x, y, end } in &mut *streams {
-            mul_tile::<W, true>(&mut end.t[j..], x, block(y, j));
+    for j in (0..k).step_by(W) {
+        for i in (0..k).step_by(W).filter(|i| i + j > 0) {
+            for Product { x, y, end } in &mut *streams {
+                mul_tile::<W, 0, true>(&mut end.t[i + j..], &x[i..], block(y, j));
+            }
         }
     }
-    reduce::<W, S>(streams.each_mut().map(|s| &mut s.end));
+    reduce::<W, S>(ends(streams));
 }

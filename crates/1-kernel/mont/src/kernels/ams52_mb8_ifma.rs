@@ -24,6 +24,17 @@ pub(crate) struct Square<'a> {
     pub(crate) end: Reduction<'a>,
 }
 
+/// Apart from the kernel, since closures of a function with target features are not inlined.
+#[inline(always)]
+fn ends<'a, 'b, const S: usize>(streams: &'a mut [Square<'b>; S]) -> [&'a mut Reduction<'b>; S] {
+    streams.each_mut().map(|s| &mut s.end)
+}
+
+#[inline(always)]
+fn halves<'a, const S: usize>(streams: &'a mut [Square<'_>; S]) -> [Halves<'a>; S] {
+    streams.each_mut().map(|s| Halves { x: s.x, t: &mut *s.end.t })
+}
+
 #[target_feature(enable = "avx512f,avx512ifma")]
 pub(crate) fn ams52_mb8_ifma<const W: usize, const S: usize>(streams: &mut [Square<'_>; S]) {
     let k = streams[0].x.len();
@@ -36,19 +47,17 @@ pub(crate) fn ams52_mb8_ifma<const W: usize, const S: usize>(streams: &mut [Squa
         return;
     }
     if k == 2 * W && W >= 15 {
-        let halves = streams.each_mut().map(|s| Halves { x: s.x, t: &mut *s.end.t });
-        karatsuba52_ifma::square::<W, S>(halves);
-        return reduce::<W, S>(streams.each_mut().map(|s| &mut s.end));
+        karatsuba52_ifma::square::<W, S>(halves(streams));
+        return reduce::<W, S>(ends(streams));
     }
-    // Block i times all blocks above it; the columns that no such product reaches are zero.
-    for Square { x, end } in &mut *streams {
-        end.t[..W].fill(_mm512_setzero_si512());
-        mul_tile::<W, false>(&mut end.t[W..], &x[W..k], block(x, 0));
-        end.t[k + W..2 * k].fill(_mm512_setzero_si512());
+    for Square { end, .. } in &mut *streams {
+        end.t[..2 * k].fill(_mm512_setzero_si512());
     }
-    for i in (W..k - W).step_by(W) {
-        for Square { x, end } in &mut *streams {
-            mul_tile::<W, true>(&mut end.t[2 * i + W..], &x[i + W..k], block(x, i));
+    for i in (0..k).step_by(W) {
+        for j in (i + W..k).step_by(W) {
+            for Square { x, end } in &mut *streams {
+                mul_tile::<W, 0, true>(&mut end.t[i + j..], &x[j..], block(x, i));
+            }
         }
     }
     for i in (0..k).step_by(W) {
@@ -56,5 +65,5 @@ pub(crate) fn ams52_mb8_ifma<const W: usize, const S: usize>(streams: &mut [Squa
             sq_tile::<W, true>(&mut end.t[2 * i..], block(x, i));
         }
     }
-    reduce::<W, S>(streams.each_mut().map(|s| &mut s.end));
+    reduce::<W, S>(ends(streams));
 }
