@@ -123,7 +123,7 @@ pub(crate) const TABLE: &[Row] = &[
     ),
     // Read
     Row {
-        structs: &[(R8, 1)],
+        structs: &[(RCX, 1)],
         ..row(
             "tiles52_ifma::fold_tile_reading",
             "rows; lengths",
@@ -205,14 +205,14 @@ pub(crate) const TABLE: &[Row] = &[
             "amm52_mb8_ifma::amm52_mb8_ifma",
             "blocks; lengths",
             &[
-                at("6, 1", 21),
-                at("6, 2", 4),
-                at("10, 1", 21),
-                at("10, 2", 4),
+                at("6, 1", 43),
+                at("6, 2", 37),
+                at("10, 1", 43),
+                at("10, 2", 37),
                 at("15, 1", 36),
-                at("15, 2", 83),
+                at("15, 2", 92),
                 at("20, 1", 39),
-                at("20, 2", 83),
+                at("20, 2", 111),
             ],
             |p| Work::rows(halves(p[0])),
         )
@@ -224,14 +224,14 @@ pub(crate) const TABLE: &[Row] = &[
             "ams52_mb8_ifma::ams52_mb8_ifma",
             "blocks; lengths",
             &[
-                at("6, 1", 30),
-                at("6, 2", 48),
-                at("10, 1", 30),
-                at("10, 2", 48),
-                at("15, 1", 39),
-                at("15, 2", 105),
-                at("20, 1", 41),
-                at("20, 2", 111),
+                at("6, 1", 54),
+                at("6, 2", 66),
+                at("10, 1", 54),
+                at("10, 2", 66),
+                at("15, 1", 51),
+                at("15, 2", 94),
+                at("20, 1", 51),
+                at("20, 2", 94),
             ],
             nothing,
         )
@@ -242,9 +242,50 @@ pub(crate) const TABLE: &[Row] = &[
         ..row(
             "karatsuba52_ifma::differences",
             "digits; lengths",
-            &[at("15, 1", 5), at("15, 2", 11), at("20, 1", 5), at("20, 2", 11)],
+            &[
+                at("10, 1", 11),
+                at("10, 2", 11),
+                at("15, 1", 11),
+                at("15, 2", 11),
+                at("20, 1", 11),
+                at("20, 2", 11),
+            ],
             nothing,
         )
+    },
+    // [&mut Reduction; 1]
+    Row {
+        structs: &[(RDI, 1)],
+        ..row("fold52_halves_ifma::reduce", "streams; lengths", &[at("10, 20, 1", 62)], nothing)
+    },
+    // [&mut Reduction; 2]
+    Row {
+        structs: &[(RDI, 2)],
+        ..row("fold52_halves_ifma::reduce", "streams; lengths", &[at("10, 20, 2", 216)], nothing)
+    },
+    // [(&mut [V; W], &mut [V; W]); S]
+    Row {
+        structs: &[(RDI, 1)],
+        ..row(
+            "fold52_halves_ifma::digits",
+            "digits; lengths",
+            &[at("20, 1", 11), at("20, 2", 11)],
+            nothing,
+        )
+    },
+    // Read
+    Row {
+        structs: &[(R9, 1)],
+        ..row("fold52_halves_ifma::mul_tile_reading", "lengths", &[at("10, 20", 11)], |p| {
+            Work::rows(halves(p[0]))
+        })
+    },
+    // the lanes where d is negative
+    Row {
+        secret: &[R9],
+        ..row("fold52_halves_ifma::combine", "lengths", &[at("10", 11)], |p| {
+            Work::rows(halves(p[0]))
+        })
     },
     // the lanes where d is negative
     Row {

@@ -1,12 +1,13 @@
 // Almost Montgomery multiply (AMM), z :== x * y / 2^{52K} (mod m), in each of 8 lanes.
-// Inputs x[K], y[K], m[K], b1[K] = 2^-52 mod m, k0; output z[K]; scratch t[3.5K]. Radix 2^52,
+// Inputs x[K], y[K], m[K], b1[K] = 2^-52 mod m, k0; output z[K]; scratch t[4K+16]. Radix 2^52,
 // digit-major, blocks of W digits. S streams of these, side by side.
 //
 // Requires  m odd; 64m <= R = 2^{52K}; x*y <= R*m (so x, y < 8m will do); k0 = -1/m mod 2^52; b1 <
 // m.
 //           Digits may be dirty: their low 52 bits count.
 // Ensures   z < 3m (in fact < 2m + x*y/R), z :== x*y/R (mod m). Digits of z dirty but for the last.
-// Counts    4K^2 + 1 vpmadd52 a stream; 3.5K^2 + 1 for K = 2W, W = 15 or 20, by Karatsuba.
+// Counts    4K^2 + 1 vpmadd52 a stream; by Karatsuba 3.5K^2 + 1 for K = 30, 3.125K^2 + 2K + 1 for
+//           K = 40.
 // Time      constant: no branch or address depends on x, y, m, b1 or k0.
 // Model     amm52_mb8_portable.
 //! `amm52_mb8_ifma`: product, then fold rows; blocks of W digits in registers.
@@ -14,6 +15,7 @@
 
 use core::arch::x86_64::*;
 
+use super::fold52_halves_ifma;
 use super::karatsuba52_ifma::{self, Halves};
 use super::tiles52_ifma::{Reduction, V, amm_rows, block, mul_tile, reduce, reduce_one};
 
@@ -57,6 +59,9 @@ pub(crate) fn amm52_mb8_ifma<const W: usize, const S: usize>(streams: &mut [Prod
     if k == 2 * W && W >= 15 {
         let y = factors(streams);
         karatsuba52_ifma::product::<W, S>(halves(streams), y);
+        if W == 20 {
+            return fold52_halves_ifma::reduce::<10, 20, S>(ends(streams));
+        }
         return reduce::<W, S>(ends(streams));
     }
     for Product { x, y, end } in &mut *streams {

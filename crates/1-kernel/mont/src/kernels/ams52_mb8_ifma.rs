@@ -1,12 +1,13 @@
 // Almost Montgomery square (AMS), z :== x^2 / 2^{52K} (mod m), in each of 8 lanes.
-// Inputs x[K], m[K], b1[K] = 2^-52 mod m, k0; output z[K]; scratch t[3.5K]. Radix 2^52,
+// Inputs x[K], m[K], b1[K] = 2^-52 mod m, k0; output z[K]; scratch t[4K+16]. Radix 2^52,
 // digit-major, blocks of W digits. S streams of these, side by side.
 //
 // Requires  m odd; 64m <= R = 2^{52K}; x^2 <= R*m (so x < 8m will do); k0 = -1/m mod 2^52; b1 < m.
 //           Digits may be dirty: their low 52 bits count.
 // Ensures   z < 3m (in fact < 2m + x^2/R), z :== x^2/R (mod m). Digits of z dirty but for the last.
 // Counts    K(K+1) + 2K^2 + 1 vpmadd52: products of different digits once, doubled column by
-//           column; all a stream. 3K(K+2)/4 + 2K^2 + 1 for K = 2W, W = 15 or 20, by Karatsuba.
+//           column; all a stream. By Karatsuba
+//           3K(K+2)/4 + 2K^2 + 1 for K = 30, 3K(K+2)/4 + 1.625K^2 + 2K + 1 for K = 40.
 //           Reading on the way: 7K masked loads.
 // Time      constant: no branch or address depends on x, m, b1 or k0.
 // Model     amm52_mb8_portable, with y = x.
@@ -15,6 +16,7 @@
 
 use core::arch::x86_64::*;
 
+use super::fold52_halves_ifma;
 use super::karatsuba52_ifma::{self, Halves};
 use super::tiles52_ifma::{Reduction, V, block, mul_tile, reduce, reduce_one, sq_tile};
 
@@ -48,6 +50,9 @@ pub(crate) fn ams52_mb8_ifma<const W: usize, const S: usize>(streams: &mut [Squa
     }
     if k == 2 * W && W >= 15 {
         karatsuba52_ifma::square::<W, S>(halves(streams));
+        if W == 20 {
+            return fold52_halves_ifma::reduce::<10, 20, S>(ends(streams));
+        }
         return reduce::<W, S>(ends(streams));
     }
     for Square { end, .. } in &mut *streams {

@@ -37,7 +37,7 @@ fn sub(x: V, y: V) -> V {
 
 #[inline]
 #[target_feature(enable = "avx512f")]
-fn clean(x: V) -> V {
+pub(super) fn clean(x: V) -> V {
     _mm512_and_si512(x, _mm512_set1_epi64((1 << 52) - 1))
 }
 
@@ -66,7 +66,10 @@ fn operands<'a, const S: usize>(
 /// side.
 #[inline(never)]
 #[target_feature(enable = "avx512f,avx512ifma")]
-fn differences<const W: usize, const S: usize>(x: [&[V]; S], d: [&mut [V]; S]) -> [__mmask8; S] {
+pub(super) fn differences<const W: usize, const S: usize>(
+    x: [&[V]; S],
+    d: [&mut [V]; S],
+) -> [__mmask8; S] {
     let (x0, x1, d) = (blocks::<W, S>(x, 0), blocks::<W, S>(x, W), blocks_mut::<W, S>(d));
     let mut c = [_mm512_setzero_si512(); S];
     for j in 0..W {

@@ -39,6 +39,8 @@ pub(super) type V = __m512i;
 pub(crate) struct Factors<'a> {
     pub(crate) m: &'a [V],
     pub(crate) b1: &'a [V],
+    /// Of `fold52_halves_ifma`, at its sizes.
+    pub(crate) block: &'a [V],
     pub(crate) k0: &'a V,
 }
 
@@ -219,7 +221,7 @@ macro_rules! window_rows {
 /// t[0..R].
 #[inline(never)]
 #[target_feature(enable = "avx512f,avx512ifma")]
-fn fold_tile<const W: usize, const LESS: usize>(t: &mut [V], b1: &[V; W]) {
+pub(super) fn fold_tile<const W: usize, const LESS: usize>(t: &mut [V], b1: &[V; W]) {
     const { assert!(W <= 20, "the window would not fit in the registers") };
     fold_rows!(W, t, W - LESS, b1, |_i| {});
 }
@@ -228,7 +230,7 @@ fn fold_tile<const W: usize, const LESS: usize>(t: &mut [V], b1: &[V; W]) {
 /// after the rows where they are fewer.
 #[inline(never)]
 #[target_feature(enable = "avx512f,avx512ifma")]
-fn fold_tile_reading<const W: usize, const LESS: usize>(
+pub(super) fn fold_tile_reading<const W: usize, const LESS: usize>(
     t: &mut [V],
     b1: &[V; W],
     read: &mut Read<'_>,
@@ -248,7 +250,7 @@ fn fold_tile_reading<const W: usize, const LESS: usize>(
 /// takes longer than the row itself.
 #[inline(never)]
 #[target_feature(enable = "avx512f,avx512ifma")]
-fn finish<const S: usize>(streams: [&mut Reduction<'_>; S]) {
+pub(super) fn finish<const S: usize>(streams: [&mut Reduction<'_>; S]) {
     let n = streams[0].z.len() - 1; // digits that carry into another
     let mut q = [_mm512_setzero_si512(); S];
     let mut c = q;
