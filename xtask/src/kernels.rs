@@ -7,6 +7,7 @@ use crate::machine_code::instruction::{Gpr, Instruction};
 use crate::machine_code::{Function, Program};
 
 mod table;
+mod work;
 
 pub(crate) use table::TABLE;
 

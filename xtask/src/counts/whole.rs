@@ -69,8 +69,18 @@ fn tile(name: &str, w: u64) -> String {
     format!("tiles52_ifma::{name}::<{w}>")
 }
 
-fn tile_on(name: &str, w: u64, onto: bool) -> String {
-    format!("tiles52_ifma::{name}::<{w}, {onto}>")
+/// A tile of w - `less` rows.
+fn tile_less(name: &str, w: u64, less: u64) -> String {
+    format!("tiles52_ifma::{name}::<{w}, {less}>")
+}
+
+/// A product of w - `less` rows, onto what is there or not.
+fn product(w: u64, less: u64, onto: bool) -> String {
+    format!("tiles52_ifma::mul_tile::<{w}, {less}, {onto}>")
+}
+
+fn square(w: u64, onto: bool) -> String {
+    format!("tiles52_ifma::sq_tile::<{w}, {onto}>")
 }
 
 /// What reduces products of `blocks` tiles of w digits, and whether a table is read on the way.
@@ -80,12 +90,28 @@ fn reduction(w: u64, blocks: u64, streams: u64, reading: bool) -> Vec<Part> {
         true => ("reduce_window_reading", "fold_tile_reading"),
         false => ("reduce_window", "fold_tile"),
     };
+    if by_halves(w, blocks) && w == 20 {
+        let h = w / 2;
+        let first = match reading {
+            true => format!("fold52_halves_ifma::mul_tile_reading::<{h}, {w}>"),
+            false => product(h, 0, false),
+        };
+        return vec![
+            part(first, 0, &[4 * s * h]),
+            part(product(h, 0, false), 0, &[2 * s * h]),
+            part(format!("fold52_halves_ifma::combine::<{h}>"), 0, &[3 * s * h]),
+            part(tile_less(fold, w, 0), 0, &[s * w]),
+            part(tile("finish", streams), 1, &[k - 1]),
+        ];
+    }
     if blocks == 1 {
         return vec![part(tile(window, w), s, &[s * (w - 1)])];
     }
     vec![
-        part(tile(fold, w), s * blocks, &[s * (k - 1)]),
-        part(tile_on("mul_tile", w, true), 0, &[s * (k - 1) * (blocks - 1)]),
+        part(tile_less(fold, w, 0), s * (blocks - 1), &[s * (k - w)]),
+        part(tile_less(fold, w, 1), s, &[s * (w - 1)]),
+        part(product(w, 0, true), 0, &[s * (k - w) * (blocks - 1)]),
+        part(product(w, 1, true), 0, &[s * (w - 1) * (blocks - 1)]),
         part(tile("finish", streams), 1, &[k - 1]),
     ]
 }
@@ -101,13 +127,13 @@ fn lanes_product(w: u64, blocks: u64, streams: u64) -> Whole {
         vec![part(tile("amm_rows", w), s, &[s * w, s * (w - 1)])]
     } else if by_halves(w, blocks) {
         vec![
-            part(tile_on("mul_tile", w, false), 2 * s, &[2 * s * w]),
+            part(product(w, 0, false), 2 * s, &[2 * s * w]),
             part(format!("karatsuba52_ifma::product_combine::<{w}>"), s, &[s * w]),
         ]
     } else {
         vec![
-            part(tile_on("mul_tile", w, false), s, &[s * k]),
-            part(tile_on("mul_tile", w, true), 0, &[s * k * (blocks - 1)]),
+            part(product(w, 0, false), s, &[s * w]),
+            part(product(w, 0, true), 0, &[s * (k * blocks - w)]),
         ]
     };
     if blocks > 1 || w <= 15 {
@@ -120,18 +146,16 @@ fn lanes_square(w: u64, blocks: u64, streams: u64, reading: bool) -> Whole {
     let s = streams;
     let mut parts = if by_halves(w, blocks) {
         vec![
-            part(tile_on("sq_tile", w, false), 2 * s, &[]),
+            part(square(w, false), 2 * s, &[]),
             part(format!("karatsuba52_ifma::square_combine::<{w}>"), s, &[]),
         ]
     } else {
-        vec![part(tile_on("sq_tile", w, blocks > 1), s * blocks, &[])]
+        vec![part(square(w, blocks > 1), s * blocks, &[])]
     };
-    // block i times all blocks above it
-    let above = |i: u64| w * (blocks - 1 - i);
     if blocks > 1 && !by_halves(w, blocks) {
-        parts.push(part(tile_on("mul_tile", w, false), s, &[s * above(0)]));
-        let rows: u64 = (1..blocks).map(above).sum();
-        parts.push(part(tile_on("mul_tile", w, true), 0, &[s * rows]));
+        // each block times each block above it
+        let pairs = blocks * (blocks - 1) / 2;
+        parts.push(part(product(w, 0, true), 0, &[s * pairs * w]));
     }
     parts.extend(reduction(w, blocks, streams, reading));
     Whole { kernel: "ams52_mb8_ifma", size: Size::words(small(w * blocks)), streams, parts }
@@ -287,8 +311,8 @@ mod tests {
         let issued = Issued::of("amm52_mb8_ifma").expect("a kernel");
         let path = "crates/1-kernel/mont/src/kernels/amm52_mb8_ifma.rs";
         let house = |text: &str| House { files: vec![made_up::file(path, text)], crates: vec![] };
-        let right = "// Counts    4K^2 + 1 vpmadd52 a stream; 3.5K^2 + 1 for K = 2W,\n\
-                     //           W = 15 or 20, by Karatsuba.\n";
+        let right = "// Counts    4K^2 + 1 vpmadd52 a stream; by Karatsuba 3.5K^2 + 1 for K = 30,\n\
+                     //           3.125K^2 + 2K + 1 for K = 40.\n";
         assert_eq!(header(&house(right), &issued), None);
         let (quotients, halves) = (right.replace("+ 1 v", "+ K v"), right.replace("3.5", "3"));
         for wrong in [&quotients, &halves, "// no count\n"] {

@@ -1,108 +1,29 @@
 //! The rows: one for each function. A kernel's file says why it multiplies so often.
 
-use super::{Instance, Multiplies, Row, Work};
+use super::work::{
+    at, blocks, finish, halves, limb_adding, limb_diagonal, limb_masking, limb_tile, limb_triangle,
+    long_blocks, nothing, parts, row, triangle, window,
+};
+use super::{Multiplies, Row, Work};
 use crate::machine_code::instruction::{R8, R9, RCX, RDI, RDX, RSI};
-
-/// Measured, and a tenth more: another compiler may spill a little elsewhere.
-const fn at(parameters: &'static str, stack: usize) -> Instance {
-    Instance { parameters, stack }
-}
-
-/// A row whose arguments are all public.
-const fn row(
-    path: &'static str,
-    branches: &'static str,
-    instances: &'static [Instance],
-    work: fn(&[u64]) -> Work,
-) -> Row {
-    Row { path, secret: &[], secret_stack: &[], structs: &[], branches, instances, work }
-}
-
-/// W low halves and W high ones: a row of a product or a fold row.
-fn halves(w: u64) -> Multiplies {
-    Multiplies::halves(w, w)
-}
-
-fn nothing(_: &[u64]) -> Work {
-    Work::once(Multiplies::NONE)
-}
-
-/// Lane blocks of K digits, a product of `rows` rows: the quotient digit of the last is a low half.
-fn blocks(rows: u64, k: u64) -> Multiplies {
-    Multiplies::halves(2 * rows * k + 1, 2 * rows * k)
-}
-
-/// Lane blocks of K digits, L to a number, C digits in the last: that one and a row of zeros; a
-/// pass is one of the others. Where there is only one other, LLVM leaves no loop and no zeros.
-fn long_blocks(k: u64, l: u64, c: u64) -> Work {
-    if l == 2 {
-        return Work::once(blocks(k + c, k));
-    }
-    let last = k * (2 * c + 1);
-    Work { once: Multiplies::halves(last + 1, last), passes: vec![halves(2 * k * k)] }
-}
-
-/// W by W limbs: each row ends with one adcx more, which takes the carry.
-fn limb_tile(w: u64) -> Multiplies {
-    Multiplies::limbs(w * w, w * (w + 1), w * w)
-}
-
-/// Products of different limbs of W: a row ends as in a tile.
-fn limb_triangle(w: u64) -> Multiplies {
-    let above = w * (w - 1) / 2;
-    Multiplies::limbs(above, above + w - 1, above)
-}
-
-/// W limbs squared onto what is doubled: two steps of both chains for each, and one before and
-/// after for the carries.
-fn limb_diagonal(w: u64) -> Multiplies {
-    Multiplies::limbs(w, 2 * w + 2, 2 * w + 2)
-}
-
-/// W limbs of m, or zeros: by the carry, as a number that is 0 or 1 and not as a mask.
-/// The last sums of a row of tiles, with two carries.
-fn limb_adding(w: u64) -> Multiplies {
-    Multiplies::limbs(0, w + 2, w + 2)
-}
-fn limb_masking(w: u64) -> Multiplies {
-    Multiplies::limbs(w, 0, 0)
-}
-
-/// W digits squared: each product of two of them once.
-fn triangle(p: &[u64]) -> Work {
-    Work::once(halves(p[0] * (p[0] + 1) / 2))
-}
-
-/// Fold rows; then the row that ends a reduction, with a low half for its quotient digit. At small
-/// W no loop is left: rows stand one after the other, the later ones behind the end of the
-/// function, from where a jump back leads to the last row.
-fn window(p: &[u64]) -> Work {
-    Work { once: Multiplies::halves(p[0] + 1, p[0]), passes: vec![halves(p[0])] }
-}
-
-/// The row that ends a reduction in so many streams: both ends of it, and digits in a loop.
-fn finish(streams: u64) -> Work {
-    Work { once: Multiplies::halves(2 * streams, streams), passes: vec![halves(streams)] }
-}
-
-/// So many products of half digits, each of W parts in a row.
-fn parts(rows: u64, w: u64) -> Multiplies {
-    Multiplies::half_digits(rows * w)
-}
 
 pub(crate) const TABLE: &[Row] = &[
     row(
         "tiles52_ifma::mul_tile",
         "rows; lengths",
         &[
-            at("6, false", 4),
-            at("6, true", 4),
-            at("10, false", 4),
-            at("10, true", 4),
-            at("15, false", 4),
-            at("15, true", 27),
-            at("20, false", 4),
-            at("20, true", 4),
+            at("6, 0, false", 4),
+            at("6, 0, true", 4),
+            at("6, 1, true", 4),
+            at("10, 0, false", 4),
+            at("10, 0, true", 4),
+            at("10, 1, true", 4),
+            at("15, 0, false", 4),
+            at("15, 0, true", 4),
+            at("15, 1, true", 4),
+            at("20, 0, false", 4),
+            at("20, 0, true", 4),
+            at("20, 1, true", 4),
         ],
         |p| Work::rows(halves(p[0])),
     ),
@@ -124,16 +45,34 @@ pub(crate) const TABLE: &[Row] = &[
     row(
         "tiles52_ifma::fold_tile",
         "rows; lengths",
-        &[at("6", 4), at("10", 4), at("15", 31), at("20", 42)],
+        &[
+            at("6, 0", 4),
+            at("6, 1", 4),
+            at("10, 0", 4),
+            at("10, 1", 4),
+            at("15, 0", 4),
+            at("15, 1", 4),
+            at("20, 0", 4),
+            at("20, 1", 4),
+        ],
         |p| Work::rows(halves(p[0])),
     ),
     // Read
     Row {
-        structs: &[(R8, 1)],
+        structs: &[(RCX, 1)],
         ..row(
             "tiles52_ifma::fold_tile_reading",
             "rows; lengths",
-            &[at("6", 4), at("10", 4), at("15", 4), at("20", 6)],
+            &[
+                at("6, 0", 4),
+                at("6, 1", 4),
+                at("10, 0", 4),
+                at("10, 1", 4),
+                at("15, 0", 4),
+                at("15, 1", 4),
+                at("20, 0", 4),
+                at("20, 1", 4),
+            ],
             |p| Work::rows(halves(p[0])),
         )
     },
@@ -202,14 +141,14 @@ pub(crate) const TABLE: &[Row] = &[
             "amm52_mb8_ifma::amm52_mb8_ifma",
             "blocks; lengths",
             &[
-                at("6, 1", 21),
-                at("6, 2", 4),
-                at("10, 1", 21),
-                at("10, 2", 4),
+                at("6, 1", 43),
+                at("6, 2", 37),
+                at("10, 1", 43),
+                at("10, 2", 37),
                 at("15, 1", 36),
-                at("15, 2", 83),
+                at("15, 2", 92),
                 at("20, 1", 39),
-                at("20, 2", 83),
+                at("20, 2", 111),
             ],
             |p| Work::rows(halves(p[0])),
         )
@@ -221,14 +160,14 @@ pub(crate) const TABLE: &[Row] = &[
             "ams52_mb8_ifma::ams52_mb8_ifma",
             "blocks; lengths",
             &[
-                at("6, 1", 30),
-                at("6, 2", 48),
-                at("10, 1", 30),
-                at("10, 2", 48),
-                at("15, 1", 39),
-                at("15, 2", 105),
-                at("20, 1", 41),
-                at("20, 2", 111),
+                at("6, 1", 54),
+                at("6, 2", 66),
+                at("10, 1", 54),
+                at("10, 2", 66),
+                at("15, 1", 51),
+                at("15, 2", 94),
+                at("20, 1", 51),
+                at("20, 2", 94),
             ],
             nothing,
         )
@@ -239,9 +178,50 @@ pub(crate) const TABLE: &[Row] = &[
         ..row(
             "karatsuba52_ifma::differences",
             "digits; lengths",
-            &[at("15, 1", 5), at("15, 2", 11), at("20, 1", 5), at("20, 2", 11)],
+            &[
+                at("10, 1", 11),
+                at("10, 2", 11),
+                at("15, 1", 11),
+                at("15, 2", 11),
+                at("20, 1", 11),
+                at("20, 2", 11),
+            ],
             nothing,
         )
+    },
+    // [&mut Reduction; 1]
+    Row {
+        structs: &[(RDI, 1)],
+        ..row("fold52_halves_ifma::reduce", "streams; lengths", &[at("10, 20, 1", 62)], nothing)
+    },
+    // [&mut Reduction; 2]
+    Row {
+        structs: &[(RDI, 2)],
+        ..row("fold52_halves_ifma::reduce", "streams; lengths", &[at("10, 20, 2", 216)], nothing)
+    },
+    // [(&mut [V; W], &mut [V; W]); S]
+    Row {
+        structs: &[(RDI, 1)],
+        ..row(
+            "fold52_halves_ifma::digits",
+            "digits; lengths",
+            &[at("20, 1", 11), at("20, 2", 11)],
+            nothing,
+        )
+    },
+    // Read
+    Row {
+        structs: &[(R9, 1)],
+        ..row("fold52_halves_ifma::mul_tile_reading", "lengths", &[at("10, 20", 11)], |p| {
+            Work::rows(halves(p[0]))
+        })
+    },
+    // the lanes where d is negative
+    Row {
+        secret: &[R9],
+        ..row("fold52_halves_ifma::combine", "lengths", &[at("10", 11)], |p| {
+            Work::rows(halves(p[0]))
+        })
     },
     // the lanes where d is negative
     Row {

@@ -62,7 +62,7 @@ impl Issued {
         Self {
             kernel: "amm52_mb8_ifma",
             formula: "4K^2 + 1 vpmadd52 a stream",
-            by_halves: Some("3.5K^2 + 1 for K = 2W, W = 15 or 20, by Karatsuba"),
+            by_halves: Some("by Karatsuba 3.5K^2 + 1 for K = 30, 3.125K^2 + 2K + 1 for K = 40"),
             count: |size| lanes(size.k).product(size.k),
         },
         Self {
@@ -80,7 +80,10 @@ impl Issued {
         Self {
             kernel: "ams52_mb8_ifma",
             formula: "K(K+1) + 2K^2 + 1 vpmadd52",
-            by_halves: Some("3K(K+2)/4 + 2K^2 + 1 for K = 2W, W = 15 or 20, by Karatsuba"),
+            by_halves: Some(
+                "By Karatsuba 3K(K+2)/4 + 2K^2 + 1 for K = 30, 3K(K+2)/4 + 1.625K^2 + 2K + 1 for \
+                 K = 40",
+            ),
             count: |size| lanes(size.k).square(size.k),
         },
         Self {
@@ -132,8 +135,8 @@ mod tests {
     fn the_usual_sizes() {
         assert_eq!(count("amm52_mb8_ifma", Size::words(20)), 1601);
         assert_eq!(count("ams52_mb8_ifma", Size::words(20)), 1221);
-        assert_eq!(count("amm52_mb8_ifma", Size::words(40)), 7 * 1600 / 2 + 1);
-        assert_eq!(count("ams52_mb8_ifma", Size::words(40)), 3 * 40 * 42 / 4 + 3200 + 1);
+        assert_eq!(count("amm52_mb8_ifma", Size::words(40)), 5000 + 80 + 1);
+        assert_eq!(count("ams52_mb8_ifma", Size::words(40)), 3 * 40 * 42 / 4 + 2600 + 80 + 1);
         assert_eq!(count("ams52_mb8_ifma", Size::words(80)), 80 * 81 + 12800 + 1);
         assert_eq!(count("amm64_mulx", Size::words(16)), 528 + 16);
         assert_eq!(count("ams64_mulx", Size::words(16)), 408 + 16);

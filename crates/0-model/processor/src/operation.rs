@@ -113,7 +113,7 @@ mod tests {
             (Form::Madd52, 30, 1536, 663_300.0),
             (Form::Madd52, 40, 2048, 1_555_000.0),
             (Form::Karatsuba52, 30, 1536, 606_000.0),
-            (Form::Karatsuba52, 40, 2048, 1_419_000.0),
+            (Form::Karatsuba52, 40, 2048, 1_260_000.0),
         ] {
             let bound = machine.bound(form, private(form, digits, prime_bits)).unwrap();
             let off = (bound.cycles.get() / cycles - 1.0).abs();

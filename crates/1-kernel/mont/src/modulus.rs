@@ -7,6 +7,7 @@ use crate::shape::Shape;
 use crate::word::{Digit, LANES, Row, Scalar, Word};
 
 mod field;
+mod fold;
 mod in_blocks;
 
 use field::{Field, Value};
@@ -185,7 +186,8 @@ impl<W: Zeroize> Modulus<W> {
     pub fn unit(&self) -> &[W] {
         &self.unit
     }
-    /// B^-1 mod m, radix 2^52 only; in lane blocks B^-2 mod m and m behind it.
+    /// B^-1 mod m, radix 2^52 only; in lane blocks B^-2 mod m and m behind it; at some sizes in
+    /// lanes what [`fold::constants`] says.
     pub(crate) fn fold(&self) -> &[W] {
         &self.fold
     }
@@ -250,7 +252,7 @@ impl<S: Scalar> Modulus<S> {
         let blocks =
             blocks.map(|blocks| Box::new(Modulus::in_blocks(blocks, m, shape.k(), &mut field)));
         let k0 = S::from_bits(field.k0);
-        let fold = if S::BITS == Digit::BITS { pack(&field.fold(&[1], 52)) } else { Vec::new() };
+        let fold = if S::BITS == Digit::BITS { fold::constants(&field, shape) } else { Vec::new() };
         let (m, unit) = (pack(m), pack(&[1]));
         let exit = Vec::new();
         Ok(Self { shape, bits, m, one, rr, upper, fold, unit, exit, k0, blocks })
@@ -323,7 +325,8 @@ impl Modulus<Row> {
     /// Room for eight moduli of this shape; a kernel must not see it before every lane is loaded.
     pub fn lanes(shape: Shape) -> Self {
         let zeros = || vec![Row::default(); shape.k()];
-        let (m, one, rr, upper, fold) = (zeros(), zeros(), zeros(), zeros(), zeros());
+        let (m, one, rr, upper) = (zeros(), zeros(), zeros(), zeros());
+        let fold = vec![Row::default(); shape.fold_words()];
         let mut unit = zeros();
         unit[0] = Row::splat(1);
         let (exit, k0) = (Vec::new(), Row::default());
@@ -342,6 +345,7 @@ impl Modulus<Row> {
         for v in self.rows() {
             v.resize(shape.k(), Row::default());
         }
+        self.fold.resize(shape.fold_words(), Row::default());
         self.unit.fill(Row::default());
         self.unit[0] = Row::splat(1);
     }
@@ -406,8 +410,8 @@ mod tests {
         let radix = BigUint::from(1u8) << S::BITS;
         assert_eq!((BigUint::from(modulus.k0().bits()) * &m + 1u8) % &radix, BigUint::ZERO);
         if S::BITS == 52 {
-            assert_eq!(number(modulus.fold()) * radix % &m, BigUint::from(1u8));
-            assert!(number(modulus.fold()) < m);
+            let b1 = number(&modulus.fold()[..shape.k()]);
+            assert!(b1 < m && b1 * radix % &m == BigUint::from(1u8));
         }
     }
 

@@ -97,6 +97,16 @@ impl Shape {
         self.k * self.radix_bits - slack
     }
 
+    /// Whether a reduction folds half of the digits at once: where there are two tiles of 20.
+    pub(crate) fn folds_by_halves(self) -> bool {
+        self.tile == 20 && self.k == 40
+    }
+
+    /// Words of the constants that numbers in lanes are folded with: see `Modulus::fold`.
+    pub(crate) fn fold_words(self) -> usize {
+        if self.folds_by_halves() { 2 * self.k + 3 * (self.tile / 2 + 1) } else { self.k }
+    }
+
     /// Words of scratch for one product: the most that a kernel asks for.
     pub fn scratch_words(self) -> usize {
         self.scratch_words

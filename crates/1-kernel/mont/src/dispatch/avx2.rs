@@ -27,7 +27,7 @@ fn vectors_mut(x: &mut [Row]) -> &mut [Digits] {
 }
 
 fn factors(m: &Modulus<Row>) -> Factors<'_> {
-    Factors { m: vectors(m.m()), b1: vectors(m.fold()), k0: &vectors(m.k0_in_place())[0] }
+    Factors { m: vectors(m.m()), b1: vectors(&m.fold()[..m.k()]), k0: &vectors(m.k0_in_place())[0] }
 }
 
 /// A call that needs AVX2, where a proof is at hand.

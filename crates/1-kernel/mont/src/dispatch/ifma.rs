@@ -78,7 +78,8 @@ fn reduction<'a>(
     read: Option<Read<'a>>,
 ) -> Reduction<'a> {
     let k0 = &vectors(m.k0_in_place())[0];
-    let m = Factors { m: vectors(m.m()), b1: vectors(m.fold()), k0 };
+    let (b1, block) = vectors(m.fold()).split_at(m.k());
+    let m = Factors { m: vectors(m.m()), b1, block, k0 };
     Reduction { z: vectors_mut(z), t: vectors_mut(t), m, read }
 }
 

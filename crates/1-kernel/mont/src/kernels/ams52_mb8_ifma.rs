@@ -1,12 +1,13 @@
 // Almost Montgomery square (AMS), z :== x^2 / 2^{52K} (mod m), in each of 8 lanes.
-// Inputs x[K], m[K], b1[K] = 2^-52 mod m, k0; output z[K]; scratch t[3.5K]. Radix 2^52,
+// Inputs x[K], m[K], b1[K] = 2^-52 mod m, k0; output z[K]; scratch t[4K+16]. Radix 2^52,
 // digit-major, blocks of W digits. S streams of these, side by side.
 //
 // Requires  m odd; 64m <= R = 2^{52K}; x^2 <= R*m (so x < 8m will do); k0 = -1/m mod 2^52; b1 < m.
 //           Digits may be dirty: their low 52 bits count.
 // Ensures   z < 3m (in fact < 2m + x^2/R), z :== x^2/R (mod m). Digits of z dirty but for the last.
 // Counts    K(K+1) + 2K^2 + 1 vpmadd52: products of different digits once, doubled column by
-//           column; all a stream. 3K(K+2)/4 + 2K^2 + 1 for K = 2W, W = 15 or 20, by Karatsuba.
+//           column; all a stream. By Karatsuba
+//           3K(K+2)/4 + 2K^2 + 1 for K = 30, 3K(K+2)/4 + 1.625K^2 + 2K + 1 for K = 40.
 //           Reading on the way: 7K masked loads.
 // Time      constant: no branch or address depends on x, m, b1 or k0.
 // Model     amm52_mb8_portable, with y = x.
@@ -15,6 +16,7 @@
 
 use core::arch::x86_64::*;
 
+use super::fold52_halves_ifma;
 use super::karatsuba52_ifma::{self, Halves};
 use super::tiles52_ifma::{Reduction, V, block, mul_tile, reduce, reduce_one, sq_tile};
 
@@ -22,6 +24,17 @@ use super::tiles52_ifma::{Reduction, V, block, mul_tile, reduce, reduce_one, sq_
 pub(crate) struct Square<'a> {
     pub(crate) x: &'a [V],
     pub(crate) end: Reduction<'a>,
+}
+
+/// Apart from the kernel, since closures of a function with target features are not inlined.
+#[inline(always)]
+fn ends<'a, 'b, const S: usize>(streams: &'a mut [Square<'b>; S]) -> [&'a mut Reduction<'b>; S] {
+    streams.each_mut().map(|s| &mut s.end)
+}
+
+#[inline(always)]
+fn halves<'a, const S: usize>(streams: &'a mut [Square<'_>; S]) -> [Halves<'a>; S] {
+    streams.each_mut().map(|s| Halves { x: s.x, t: &mut *s.end.t })
 }
 
 #[target_feature(enable = "avx512f,avx512ifma")]
@@ -36,19 +49,20 @@ pub(crate) fn ams52_mb8_ifma<const W: usize, const S: usize>(streams: &mut [Squa
         return;
     }
     if k == 2 * W && W >= 15 {
-        let halves = streams.each_mut().map(|s| Halves { x: s.x, t: &mut *s.end.t });
-        karatsuba52_ifma::square::<W, S>(halves);
-        return reduce::<W, S>(streams.each_mut().map(|s| &mut s.end));
+        karatsuba52_ifma::square::<W, S>(halves(streams));
+        if W == 20 {
+            return fold52_halves_ifma::reduce::<10, 20, S>(ends(streams));
+        }
+        return reduce::<W, S>(ends(streams));
     }
-    // Block i times all blocks above it; the columns that no such product reaches are zero.
-    for Square { x, end } in &mut *streams {
-        end.t[..W].fill(_mm512_setzero_si512());
-        mul_tile::<W, false>(&mut end.t[W..], &x[W..k], block(x, 0));
-        end.t[k + W..2 * k].fill(_mm512_setzero_si512());
+    for Square { end, .. } in &mut *streams {
+        end.t[..2 * k].fill(_mm512_setzero_si512());
     }
-    for i in (W..k - W).step_by(W) {
-        for Square { x, end } in &mut *streams {
-            mul_tile::<W, true>(&mut end.t[2 * i + W..], &x[i + W..k], block(x, i));
+    for i in (0..k).step_by(W) {
+        for j in (i + W..k).step_by(W) {
+            for Square { x, end } in &mut *streams {
+                mul_tile::<W, 0, true>(&mut end.t[i + j..], &x[j..], block(x, i));
+            }
         }
     }
     for i in (0..k).step_by(W) {
@@ -56,5 +70,5 @@ pub(crate) fn ams52_mb8_ifma<const W: usize, const S: usize>(streams: &mut [Squa
             sq_tile::<W, true>(&mut end.t[2 * i..], block(x, i));
         }
     }
-    reduce::<W, S>(streams.each_mut().map(|s| &mut s.end));
+    reduce::<W, S>(ends(streams));
 }

@@ -20,7 +20,7 @@
 
 use core::arch::x86_64::*;
 
-use super::tiles52_ifma::{V, add, block, carry, hi, lo, mul_tile, pin, sq_tile};
+use super::tiles52_ifma::{V, add, block, block_mut, carry, hi, lo, mul_tile, pin, sq_tile};
 use super::unroll::un;
 
 /// One operand of a product or square, and its scratch: see above.
@@ -37,17 +37,40 @@ fn sub(x: V, y: V) -> V {
 
 #[inline]
 #[target_feature(enable = "avx512f")]
-fn clean(x: V) -> V {
+pub(super) fn clean(x: V) -> V {
     _mm512_and_si512(x, _mm512_set1_epi64((1 << 52) - 1))
+}
+
+/// Apart from the kernels, since closures of a function with target features are not inlined.
+#[inline(always)]
+fn blocks<const W: usize, const S: usize>(x: [&[V]; S], at: usize) -> [&[V; W]; S] {
+    x.map(|x| block(x, at))
+}
+
+#[inline(always)]
+fn blocks_mut<const W: usize, const S: usize>(x: [&mut [V]; S]) -> [&mut [V; W]; S] {
+    x.map(block_mut)
+}
+
+/// The operands, and the words of scratch from `at` on.
+#[inline(always)]
+fn operands<'a, const S: usize>(
+    streams: &'a mut [Halves<'_>; S],
+    at: usize,
+) -> ([&'a [V]; S], [&'a mut [V]; S]) {
+    let x = streams.each_ref().map(|s| s.x);
+    (x, streams.each_mut().map(|s| &mut s.t[at..]))
 }
 
 /// d := (x0 - x1) mod H in each stream, clean; the lanes where x0 < x1. Borrows ripple side by
 /// side.
 #[inline(never)]
 #[target_feature(enable = "avx512f,avx512ifma")]
-fn differences<const W: usize, const S: usize>(x: [&[V]; S], d: [&mut [V]; S]) -> [__mmask8; S] {
-    let (x0, x1) = (x.map(|x| block::<W>(x, 0)), x.map(|x| block::<W>(x, W)));
-    let d = d.map(|d| &mut d[..W]);
+pub(super) fn differences<const W: usize, const S: usize>(
+    x: [&[V]; S],
+    d: [&mut [V]; S],
+) -> [__mmask8; S] {
+    let (x0, x1, d) = (blocks::<W, S>(x, 0), blocks::<W, S>(x, W), blocks_mut::<W, S>(d));
     let mut c = [_mm512_setzero_si512(); S];
     for j in 0..W {
         for s in 0..S {
@@ -63,8 +86,8 @@ fn differences<const W: usize, const S: usize>(x: [&[V]; S], d: [&mut [V]; S]) -
 #[inline]
 #[target_feature(enable = "avx512f,avx512ifma")]
 pub(super) fn square<const W: usize, const S: usize>(mut streams: [Halves<'_>; S]) {
-    let x = streams.each_ref().map(|s| s.x);
-    let negative = differences::<W, S>(x, streams.each_mut().map(|s| &mut s.t[4 * W..]));
+    let (x, d) = operands(&mut streams, 4 * W);
+    let negative = differences::<W, S>(x, d);
     for i in 0..2 {
         for Halves { x, t } in &mut streams {
             sq_tile::<W, false>(&mut t[2 * i * W..], block(x, i * W));
@@ -116,12 +139,13 @@ fn square_combine<const W: usize>(t: &mut [V], d: &[V; W], negative: __mmask8) {
 #[inline]
 #[target_feature(enable = "avx512f,avx512ifma")]
 pub(super) fn product<const W: usize, const S: usize>(mut streams: [Halves<'_>; S], y: [&[V]; S]) {
-    let x = streams.each_ref().map(|s| s.x);
-    let negative_x = differences::<W, S>(x, streams.each_mut().map(|s| &mut s.t[4 * W..]));
-    let negative_y = differences::<W, S>(y, streams.each_mut().map(|s| &mut s.t[5 * W..]));
+    let (x, d) = operands(&mut streams, 4 * W);
+    let negative_x = differences::<W, S>(x, d);
+    let (_, e) = operands(&mut streams, 5 * W);
+    let negative_y = differences::<W, S>(y, e);
     for i in 0..2 {
         for (Halves { x, t }, y) in streams.iter_mut().zip(y) {
-            mul_tile::<W, false>(&mut t[2 * i * W..], &x[i * W..][..W], block(y, i * W));
+            mul_tile::<W, 0, false>(&mut t[2 * i * W..], &x[i * W..], block(y, i * W));
         }
     }
     for (s, Halves { t, .. }) in streams.iter_mut().enumerate() {

@@ -24,6 +24,8 @@ pub(crate) mod ams64_mulx;
 #[cfg(target_arch = "x86_64")]
 mod chains64_mulx;
 #[cfg(target_arch = "x86_64")]
+mod fold52_halves_ifma;
+#[cfg(target_arch = "x86_64")]
 mod karatsuba52_ifma;
 #[cfg(target_arch = "x86_64")]
 pub(crate) mod lanes52_blocks;

@@ -39,6 +39,8 @@ pub(super) type V = __m512i;
 pub(crate) struct Factors<'a> {
     pub(crate) m: &'a [V],
     pub(crate) b1: &'a [V],
+    /// Of `fold52_halves_ifma`, at its sizes.
+    pub(crate) block: &'a [V],
     pub(crate) k0: &'a V,
 }
 
@@ -91,29 +93,33 @@ pub(super) fn block<const W: usize>(x: &[V], at: usize) -> &[V; W] {
     x[at..].first_chunk().expect("a whole block")
 }
 
-fn block_mut<const W: usize>(x: &mut [V]) -> &mut [V; W] {
+/// The first block of W words.
+pub(super) fn block_mut<const W: usize>(x: &mut [V]) -> &mut [V; W] {
     x.first_chunk_mut().expect("a whole block")
 }
 
-/// t[0..R+W] := (t if ACC) + a * b, R = `a.len()`.
+/// t[0..R+W] := (t if ACC) + a[0..R] * b, R = W - LESS rows.
 #[inline(never)]
 #[target_feature(enable = "avx512f,avx512ifma")]
-pub(super) fn mul_tile<const W: usize, const ACC: bool>(t: &mut [V], a: &[V], b: &[V; W]) {
+pub(super) fn mul_tile<const W: usize, const LESS: usize, const ACC: bool>(
+    t: &mut [V],
+    a: &[V],
+    b: &[V; W],
+) {
     const { assert!(W <= 20, "the window would not fit in the registers") };
-    let t = &mut t[..a.len() + W];
+    let (t, a) = (&mut t[..2 * W - LESS], &a[..W - LESS]);
     let mut w = [_mm512_setzero_si512(); W];
     if ACC {
         un!(J < W { w[J] = t[J]; });
     }
-    for i in 0..a.len() {
+    for i in 0..W - LESS {
         let (x, b) = (a[i], pin(b));
         let top = if ACC { t[i + W] } else { _mm512_setzero_si512() };
         t[i] = lo(w[0], x, b[0]);
         un!(1 <= J < W { w[J - 1] = hi(lo(w[J], x, b[J]), x, b[J - 1]); });
         w[W - 1] = hi(top, x, b[W - 1]);
     }
-    let rest = &mut t[a.len()..];
-    un!(J < W { rest[J] = w[J]; });
+    un!(J < W { t[W - LESS + J] = w[J]; });
 }
 
 /// t[0..2W] := 2 * (t if ACC) + a^2. Cross products of a longer square go into t first and are
@@ -176,20 +182,18 @@ macro_rules! last_row {
 
 /// Fold rows on t; `$also` goes with each.
 macro_rules! fold_rows {
-    ($W:ident, $t:ident, $rows:ident, $b1:ident, |$i:ident| $also:block) => {{
-        let rows = $rows.min($W);
-        let t = &mut $t[..rows + $W + 1];
+    ($W:ident, $t:ident, $rows:expr, $b1:ident, |$i:ident| $also:block) => {{
+        let t = &mut $t[..$rows + $W + 1];
         let mut w = [_mm512_setzero_si512(); 21];
         un!(J < $W { w[J] = t[J]; });
         w[$W] = t[$W];
-        for $i in 0..rows {
+        for $i in 0..$rows {
             t[$i] = w[0];
             fold_row!(w, $W, $b1, t[$i + $W + 1]);
             $also
         }
-        let rest = &mut t[rows..];
-        un!(J < $W { rest[J] = w[J]; });
-        rest[$W] = w[$W];
+        un!(J < $W { t[$rows + J] = w[J]; });
+        t[$rows + $W] = w[$W];
     }};
 }
 
@@ -212,23 +216,22 @@ macro_rules! window_rows {
     }};
 }
 
-/// `rows` <= W fold rows against the lowest W digits of b1: t[0..rows] become the folded digits
-/// (dirty), t[rows..rows+W+1] the columns that remain. Higher blocks of b1 are then products with
-/// t[0..rows].
+/// R = W - LESS fold rows against the lowest W digits of b1: t[0..R] become the folded digits
+/// (dirty), t[R..R+W+1] the columns that remain. Higher blocks of b1 are then products with
+/// t[0..R].
 #[inline(never)]
 #[target_feature(enable = "avx512f,avx512ifma")]
-fn fold_tile<const W: usize>(t: &mut [V], rows: usize, b1: &[V; W]) {
+pub(super) fn fold_tile<const W: usize, const LESS: usize>(t: &mut [V], b1: &[V; W]) {
     const { assert!(W <= 20, "the window would not fit in the registers") };
-    fold_rows!(W, t, rows, b1, |_i| {});
+    fold_rows!(W, t, W - LESS, b1, |_i| {});
 }
 
-/// The same, and block c of the entries is read, a digit in a row: `rows` >= W - 1; where they are
-/// fewer, the last digit comes after them.
+/// The same, and block c of the entries is read, a digit in a row: LESS <= 1; the last digit comes
+/// after the rows where they are fewer.
 #[inline(never)]
 #[target_feature(enable = "avx512f,avx512ifma")]
-fn fold_tile_reading<const W: usize>(
+pub(super) fn fold_tile_reading<const W: usize, const LESS: usize>(
     t: &mut [V],
-    rows: usize,
     b1: &[V; W],
     read: &mut Read<'_>,
     c: usize,
@@ -236,8 +239,8 @@ fn fold_tile_reading<const W: usize>(
     const { assert!(W <= 20, "the window would not fit in the registers") };
     let masks = read.masks();
     let (entries, z) = read.blocks::<W>(c);
-    fold_rows!(W, t, rows, b1, |i| { z[i] = digit(z[i], &masks, &entries, i) });
-    if rows < W {
+    fold_rows!(W, t, W - LESS, b1, |i| { z[i] = digit(z[i], &masks, &entries, i) });
+    if LESS > 0 {
         z[W - 1] = digit(z[W - 1], &masks, &entries, W - 1);
     }
 }
@@ -247,24 +250,27 @@ fn fold_tile_reading<const W: usize>(
 /// takes longer than the row itself.
 #[inline(never)]
 #[target_feature(enable = "avx512f,avx512ifma")]
-fn finish<const S: usize>(streams: [&mut Reduction<'_>; S]) {
-    let k = streams[0].z.len();
+pub(super) fn finish<const S: usize>(streams: [&mut Reduction<'_>; S]) {
+    let n = streams[0].z.len() - 1; // digits that carry into another
     let mut q = [_mm512_setzero_si512(); S];
     let mut c = q;
-    for (s, Reduction { t, m, .. }) in streams.iter().enumerate() {
-        q[s] = lo(q[s], t[k - 1], *m.k0);
-        c[s] = carry(lo(t[k - 1], q[s], m.m[0]));
+    let mut streams = streams.map(|s| (&mut s.z[..=n], &s.t[n..], &s.m));
+    for (s, (_, t, m)) in streams.iter().enumerate() {
+        q[s] = lo(q[s], t[0], *m.k0);
+        c[s] = carry(lo(t[0], q[s], m.m[0]));
     }
-    let mut streams = streams.map(|s| (&mut s.z[..k], &s.t[k - 1..2 * k], &s.m.m[..k]));
-    for j in 0..k - 1 {
-        for (s, (z, t, m)) in streams.iter_mut().enumerate() {
-            let v = add(lo(hi(t[j + 1], q[s], m[j]), q[s], m[j + 1]), c[s]);
+    // slices of one length: nothing to check in the loop
+    let mut rows =
+        streams.each_mut().map(|(z, t, m)| (&mut z[..n], &t[1..][..n], &m.m[..n], &m.m[1..][..n]));
+    for j in 0..n {
+        for (s, (z, t, m, above)) in rows.iter_mut().enumerate() {
+            let v = add(lo(hi(t[j], q[s], m[j]), q[s], above[j]), c[s]);
             z[j] = v;
             c[s] = carry(v);
         }
     }
     for (s, (z, t, m)) in streams.iter_mut().enumerate() {
-        z[k - 1] = add(hi(t[k], q[s], m[k - 1]), c[s]);
+        z[n] = add(hi(t[n + 1], q[s], m.m[n]), c[s]);
     }
 }
 
@@ -283,23 +289,33 @@ pub(super) fn reduce_one<const W: usize>(s: &mut Reduction<'_>) {
 #[target_feature(enable = "avx512f,avx512ifma")]
 pub(super) fn reduce<const W: usize, const S: usize>(mut streams: [&mut Reduction<'_>; S]) {
     let k = streams[0].z.len();
-    for i in (0..k).step_by(W) {
-        let rows = if i + W < k { W } else { W - 1 };
-        for s in &mut streams {
-            let (t, b1) = (&mut s.t[i..], block(s.m.b1, 0));
-            match &mut s.read {
-                Some(read) => fold_tile_reading::<W>(t, rows, b1, read, i / W),
-                None => fold_tile::<W>(t, rows, b1),
-            }
-        }
-        for j in (W..k).step_by(W) {
-            for s in &mut streams {
-                let (q, above) = s.t[i..].split_at_mut(W + 1);
-                mul_tile::<W, true>(&mut above[j - W..], &q[..rows], block(s.m.b1, j));
-            }
+    for i in (0..k - W).step_by(W) {
+        fold_block::<W, 0, S>(&mut streams, i);
+    }
+    fold_block::<W, 1, S>(&mut streams, k - W);
+    finish(streams);
+}
+
+/// Folds R = W - LESS digits from digit i on, tile by tile, in each stream.
+#[inline]
+#[target_feature(enable = "avx512f,avx512ifma")]
+fn fold_block<const W: usize, const LESS: usize, const S: usize>(
+    streams: &mut [&mut Reduction<'_>; S],
+    i: usize,
+) {
+    for s in &mut *streams {
+        let (t, b1) = (&mut s.t[i..], block(s.m.b1, 0));
+        match &mut s.read {
+            Some(read) => fold_tile_reading::<W, LESS>(t, b1, read, i / W),
+            None => fold_tile::<W, LESS>(t, b1),
         }
     }
-    finish(streams);
+    for j in (W..streams[0].z.len()).step_by(W) {
+        for s in &mut *streams {
+            let (q, above) = s.t[i..].split_at_mut(W + 1);
+            mul_tile::<W, LESS, true>(&mut above[j - W..], q, block(s.m.b1, j));
+        }
+    }
 }
 
 /// `reduce` for K = W: nothing leaves the window before the result does.

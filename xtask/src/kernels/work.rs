@@ -1,0 +1,90 @@
+//! Rows in short, and how often their functions multiply, by the sizes of a kernel.
+
+use super::{Instance, Multiplies, Row, Work};
+
+/// Measured, and a tenth more: another compiler may spill a little elsewhere.
+pub(super) const fn at(parameters: &'static str, stack: usize) -> Instance {
+    Instance { parameters, stack }
+}
+
+/// A row whose arguments are all public.
+pub(super) const fn row(
+    path: &'static str,
+    branches: &'static str,
+    instances: &'static [Instance],
+    work: fn(&[u64]) -> Work,
+) -> Row {
+    Row { path, secret: &[], secret_stack: &[], structs: &[], branches, instances, work }
+}
+
+/// W low halves and W high ones: a row of a product or a fold row.
+pub(super) fn halves(w: u64) -> Multiplies {
+    Multiplies::halves(w, w)
+}
+
+pub(super) fn nothing(_: &[u64]) -> Work {
+    Work::once(Multiplies::NONE)
+}
+
+/// Lane blocks of K digits, a product of `rows` rows: the quotient digit of the last is a low half.
+pub(super) fn blocks(rows: u64, k: u64) -> Multiplies {
+    Multiplies::halves(2 * rows * k + 1, 2 * rows * k)
+}
+
+/// Lane blocks of K digits, L to a number, C digits in the last: that one and a row of zeros; a
+/// pass is one of the others. Where there is only one other, LLVM leaves no loop and no zeros.
+pub(super) fn long_blocks(k: u64, l: u64, c: u64) -> Work {
+    if l == 2 {
+        return Work::once(blocks(k + c, k));
+    }
+    let last = k * (2 * c + 1);
+    Work { once: Multiplies::halves(last + 1, last), passes: vec![halves(2 * k * k)] }
+}
+
+/// W by W limbs: each row ends with one adcx more, which takes the carry.
+pub(super) fn limb_tile(w: u64) -> Multiplies {
+    Multiplies::limbs(w * w, w * (w + 1), w * w)
+}
+
+/// Products of different limbs of W: a row ends as in a tile.
+pub(super) fn limb_triangle(w: u64) -> Multiplies {
+    let above = w * (w - 1) / 2;
+    Multiplies::limbs(above, above + w - 1, above)
+}
+
+/// W limbs squared onto what is doubled: two steps of both chains for each, and one before and
+/// after for the carries.
+pub(super) fn limb_diagonal(w: u64) -> Multiplies {
+    Multiplies::limbs(w, 2 * w + 2, 2 * w + 2)
+}
+
+/// The last sums of a row of tiles, with two carries.
+pub(super) fn limb_adding(w: u64) -> Multiplies {
+    Multiplies::limbs(0, w + 2, w + 2)
+}
+/// W limbs of m, or zeros: by the carry, as a number that is 0 or 1 and not as a mask.
+pub(super) fn limb_masking(w: u64) -> Multiplies {
+    Multiplies::limbs(w, 0, 0)
+}
+
+/// W digits squared: each product of two of them once.
+pub(super) fn triangle(p: &[u64]) -> Work {
+    Work::once(halves(p[0] * (p[0] + 1) / 2))
+}
+
+/// Fold rows; then the row that ends a reduction, with a low half for its quotient digit. At small
+/// W no loop is left: rows stand one after the other, the later ones behind the end of the
+/// function, from where a jump back leads to the last row.
+pub(super) fn window(p: &[u64]) -> Work {
+    Work { once: Multiplies::halves(p[0] + 1, p[0]), passes: vec![halves(p[0])] }
+}
+
+/// The row that ends a reduction in so many streams: both ends of it, and digits in a loop.
+pub(super) fn finish(streams: u64) -> Work {
+    Work { once: Multiplies::halves(2 * streams, streams), passes: vec![halves(streams)] }
+}
+
+/// So many products of half digits, each of W parts in a row.
+pub(super) fn parts(rows: u64, w: u64) -> Multiplies {
+    Multiplies::half_digits(rows * w)
+}
