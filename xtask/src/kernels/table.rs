@@ -336,14 +336,14 @@ pub(crate) const TABLE: &[Row] = &[
     // k0
     Row {
         secret_stack: &[24],
-        ..row("amm64_mulx::amm64_mulx", "tiles; lengths", &[at("4", 118), at("8", 180)], |p| {
+        ..row("amm64_mulx::amm64_mulx", "tiles; lengths", &[at("4", 118), at("8", 164)], |p| {
             let passes = vec![limb_tile(p[0]), limb_masking(p[0]), limb_adding(p[0])];
             Work { once: Multiplies::NONE, passes }
         })
     },
     Row {
         secret_stack: &[8],
-        ..row("ams64_mulx::ams64_mulx", "tiles; lengths", &[at("4", 132), at("8", 188)], |p| Work {
+        ..row("ams64_mulx::ams64_mulx", "tiles; lengths", &[at("4", 127), at("8", 172)], |p| Work {
             once: Multiplies::NONE,
             passes: vec![
                 limb_tile(p[0]),

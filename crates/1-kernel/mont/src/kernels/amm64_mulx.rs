@@ -108,11 +108,11 @@ pub(super) fn reduce<const W: usize>(
         tile.add(&mut t[i + k..], &mut w, carry, &mut over);
     }
     // t[k..] + over * R < R + m: m goes away where there is a carry, and then the result is below R
-    let t = &t[k..];
     let mut borrow = 0;
+    if k == W {
+        return tile.sub(z, w, over, m, &mut borrow); // the sum is still in its registers
+    }
     for i in (0..k).step_by(W) {
-        // the last sum is still in its registers
-        let t = if i + W == k { w } else { *array(&t[i..]) };
-        tile.sub(&mut z[i..], t, over, &m[i..], &mut borrow);
+        tile.sub(&mut z[i..], *array(&t[k + i..]), over, &m[i..], &mut borrow);
     }
 }
