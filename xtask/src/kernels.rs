@@ -108,7 +108,10 @@ impl Multiplies {
     pub(crate) fn of<'a>(code: impl Iterator<Item = &'a Instruction>) -> Self {
         let mut counts = [0; 6];
         for instruction in code {
-            if let Some(at) = NAMES.iter().position(|name| *name == instruction.mnemonic) {
+            // LLVM takes the signed one where it sees that no sign bit is set
+            let mnemonic =
+                if instruction.mnemonic == "vpmuldq" { "vpmuludq" } else { &instruction.mnemonic };
+            if let Some(at) = NAMES.iter().position(|name| *name == mnemonic) {
                 counts[at] += 1;
             }
         }

@@ -296,7 +296,7 @@ pub(crate) const TABLE: &[Row] = &[
     // [Group; 2], Factors
     Row {
         structs: &[(RDX, 1), (RCX, 1)],
-        ..row("tiles26_avx2::finish", "digits; lengths", &[at("", 13)], |_| Work {
+        ..row("tiles26_avx2::finish", "digits; lengths", &[at("", 15)], |_| Work {
             once: parts(4, 3),
             passes: vec![parts(2, 3)],
         })
