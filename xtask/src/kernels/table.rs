@@ -179,12 +179,12 @@ pub(crate) const TABLE: &[Row] = &[
             "karatsuba52_ifma::differences",
             "digits; lengths",
             &[
-                at("10, 1", 11),
-                at("10, 2", 11),
-                at("15, 1", 11),
-                at("15, 2", 11),
-                at("20, 1", 11),
-                at("20, 2", 11),
+                at("10, 1", 4),
+                at("10, 2", 4),
+                at("15, 1", 4),
+                at("15, 2", 4),
+                at("20, 1", 4),
+                at("20, 2", 4),
             ],
             nothing,
         )
@@ -192,12 +192,12 @@ pub(crate) const TABLE: &[Row] = &[
     // [&mut Reduction; 1]
     Row {
         structs: &[(RDI, 1)],
-        ..row("fold52_halves_ifma::reduce", "streams; lengths", &[at("10, 20, 1", 62)], nothing)
+        ..row("fold52_halves_ifma::reduce", "streams; lengths", &[at("10, 20, 1", 27)], nothing)
     },
     // [&mut Reduction; 2]
     Row {
         structs: &[(RDI, 2)],
-        ..row("fold52_halves_ifma::reduce", "streams; lengths", &[at("10, 20, 2", 216)], nothing)
+        ..row("fold52_halves_ifma::reduce", "streams; lengths", &[at("10, 20, 2", 90)], nothing)
     },
     // [(&mut [V; W], &mut [V; W]); S]
     Row {
@@ -205,21 +205,21 @@ pub(crate) const TABLE: &[Row] = &[
         ..row(
             "fold52_halves_ifma::digits",
             "digits; lengths",
-            &[at("20, 1", 11), at("20, 2", 11)],
+            &[at("20, 1", 4), at("20, 2", 4)],
             nothing,
         )
     },
     // Read
     Row {
         structs: &[(R9, 1)],
-        ..row("fold52_halves_ifma::mul_tile_reading", "lengths", &[at("10, 20", 11)], |p| {
+        ..row("fold52_halves_ifma::mul_tile_reading", "lengths", &[at("10, 20", 4)], |p| {
             Work::rows(halves(p[0]))
         })
     },
     // the lanes where d is negative
     Row {
         secret: &[R9],
-        ..row("fold52_halves_ifma::combine", "lengths", &[at("10", 11)], |p| {
+        ..row("fold52_halves_ifma::combine", "lengths", &[at("10", 4)], |p| {
             Work::rows(halves(p[0]))
         })
     },
