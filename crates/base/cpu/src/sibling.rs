@@ -6,7 +6,7 @@
 //! that lives on the window (long chains of multiplications, side by side) then takes up to half as
 //! long again; a figure from such a minute is one of the neighbour too.
 //!
-//! The gauge runs blocks of [`BLOCK`] instructions. Each begins with a chain of 16 multiplications
+//! The gauge runs blocks of 160 instructions. Each begins with a chain of 16 multiplications
 //! that takes 48 to 64 cycles and needs nothing of the block before, and ends with instructions
 //! that do nothing. A whole window holds the next blocks' chains as well, and overlaps them; half a
 //! window holds one and a bit.
