@@ -108,9 +108,18 @@ impl<S: Scalar> Pair<S> {
             }
             _ => None,
         };
-        let four = Blocks::four_of_limbs(p.shape);
-        let twice = four.map(|four| Box::new(Modulus::by_turns(&p.again(four), &q.again(four))));
+        let twice = Self::twice_of(&p, &q);
         Self { p, q, blocks, twice }
+    }
+
+    /// Both twice, where four fit. Apart, since its moduli would take a part of the caller's stack,
+    /// which may be that of a job of OpenSSL.
+    #[inline(never)]
+    fn twice_of(p: &Modulus<S>, q: &Modulus<S>) -> Option<Box<Modulus<Row>>> {
+        let four = Blocks::four_of_limbs(p.shape)?;
+        let mut both = p.again(four);
+        both.take_turns(&q.again(four));
+        Some(both)
     }
 
     /// Tells memcheck that every number of these moduli is secret.
@@ -295,9 +304,10 @@ impl<S: Scalar> Modulus<S> {
     }
 
     /// The same modulus in a layout of lane blocks, as each of the numbers side by side.
-    fn again(&self, blocks: Blocks) -> Modulus<Row> {
+    #[inline(never)]
+    fn again(&self, blocks: Blocks) -> Box<Modulus<Row>> {
         let m = self.limbs();
-        Modulus::in_blocks(blocks, &m, self.k(), &mut Field::new(&m, self.bits))
+        Box::new(Modulus::in_blocks(blocks, &m, self.k(), &mut Field::new(&m, self.bits)))
     }
 
     /// The limbs of m, as few as it has.

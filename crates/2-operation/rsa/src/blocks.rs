@@ -23,12 +23,12 @@ use crate::workspace::LIMBS_MAX;
 pub(crate) struct BlockRunner {
     runner: Runner<BlockKernel>,
     /// Where the primes of two keys come together.
-    four: Modulus<Row>,
+    four: Box<Modulus<Row>>,
 }
 
 impl BlockRunner {
     pub(crate) fn new(kernel: BlockKernel) -> Self {
-        Self { runner: Runner::new(kernel), four: Modulus::unloaded() }
+        Self { runner: Runner::new(kernel), four: Box::new(Modulus::unloaded()) }
     }
 
     fn wipe(&mut self) {

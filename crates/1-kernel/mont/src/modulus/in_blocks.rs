@@ -38,9 +38,15 @@ impl Modulus<Row> {
 
     /// Numbers by turns of p and of q.
     pub(super) fn by_turns(p: &Self, q: &Self) -> Self {
-        let (mut both, lanes) = (p.clone(), p.shape.tile());
-        both.take(q, |lane| lane / lanes % 2 == 1);
+        let mut both = p.clone();
+        both.take_turns(q);
         both
+    }
+
+    /// Every other number from q.
+    pub(super) fn take_turns(&mut self, q: &Self) {
+        let lanes = self.shape.tile();
+        self.take(q, |lane| lane / lanes % 2 == 1);
     }
 
     /// Room for what [`load_halves`](Self::load_halves) loads; no modulus yet.
