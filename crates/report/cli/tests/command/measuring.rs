@@ -247,6 +247,9 @@ fn kernel_measures_all_that_this_machine_can_run() {
     if tollgate_cpu::HaveAdxBmi2::check().is_some() {
         expected.extend(["amm64_mulx", "ams64_mulx"]);
     }
+    if tollgate_cpu::HaveAvx2::check().is_some() {
+        expected.extend(["amm52_mb8_avx2", "ams52_mb8_avx2"]);
+    }
     assert_eq!(kernels, expected);
     let stdout = String::from_utf8(output.stdout).unwrap();
     assert!(expected.iter().all(|kernel| stdout.contains(kernel)), "{stdout}");
