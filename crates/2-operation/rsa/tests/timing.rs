@@ -10,7 +10,7 @@
 use core::time::Duration;
 
 use openssl::rsa::Rsa;
-use tollgate_bench::{LeakPlan, Leakage, leak};
+use tollgate_bench::{Leak, LeakPlan, Leakage, leak};
 use tollgate_mont::{
     Digit, Kernel, LANES, LaneKernel, LimbKernel, Modulus, Pair, Row, Shape, Word,
 };
@@ -157,21 +157,42 @@ fn messages_in_a_batch() {
     batch_exponentiations(Secret::Message);
 }
 
-/// Keys of two classes, each in as many places: the fixed one is loaded over and over. They are
-/// made first and loaded in turn, so that the memory of neither class lies in another way.
-fn keys() -> [Vec<PrivateKey>; 2] {
-    let pem = || {
-        let rsa = Rsa::generate(u32::try_from(2 * BITS).unwrap()).unwrap();
-        String::from_utf8(rsa.private_key_to_pem().unwrap()).unwrap()
-    };
-    let load = |pem: &str| PrivateKey::from_pem(pem).unwrap();
-    let (fixed, others) = (pem(), [(); 8].map(|()| pem()));
-    let mut keys = [Vec::new(), Vec::new()];
-    for (i, other) in others.iter().enumerate() {
-        let turn = if i % 2 == 0 { [0, 1] } else { [1, 0] };
-        turn.into_iter().for_each(|class| keys[class].push(load([&fixed, other][class])));
+/// Layouts of keys: a key cannot be refilled in its place, so it is loaded in many.
+const LAYOUTS: usize = 64;
+
+/// The keys of both classes as files: one that is loaded over and over, and others.
+struct Files {
+    fixed: String,
+    others: [String; 8],
+}
+
+impl Files {
+    fn new() -> Self {
+        let pem = || {
+            let rsa = Rsa::generate(u32::try_from(2 * BITS).unwrap()).unwrap();
+            String::from_utf8(rsa.private_key_to_pem().unwrap()).unwrap()
+        };
+        Self { fixed: pem(), others: [(); 8].map(|()| pem()) }
     }
-    keys
+
+    /// Loads each class in as many places, in random order, with gaps of random size between.
+    fn load(&self, rng: &mut fastrand::Rng) -> Keys {
+        let fixed = self.others.iter().map(|_| (0, &self.fixed));
+        let mut files: Vec<_> = fixed.chain(self.others.iter().map(|other| (1, other))).collect();
+        rng.shuffle(&mut files);
+        let (mut classes, mut gaps) = ([Vec::new(), Vec::new()], Vec::new());
+        for (class, pem) in files {
+            gaps.push(vec![0; rng.usize(..1 << 14)]);
+            classes[class].push(PrivateKey::from_pem(pem).unwrap());
+        }
+        Keys { classes, _gaps: gaps }
+    }
+}
+
+/// A layout of keys in memory.
+struct Keys {
+    classes: [Vec<PrivateKey>; 2],
+    _gaps: Vec<Vec<u8>>,
 }
 
 /// What a private operation takes: for each of a batch a message, and which key.
@@ -183,7 +204,7 @@ struct Operation {
 /// `batch` operations in one call; what is fixed or random is each message, or each key.
 fn operations(
     workspace: &mut Workspace,
-    keys: &[Vec<PrivateKey>; 2],
+    files: &Files,
     batch: usize,
     of_keys: bool,
 ) -> Option<Leakage> {
@@ -203,42 +224,52 @@ fn operations(
             let keep = of_keys || random;
             buffer.copy_from_slice(if keep { &drawn } else { &fixed });
             let class = usize::from(of_keys && random);
-            *key = (class, rng.usize(..keys[class].len()));
+            *key = (class, rng.usize(..files.others.len()));
         }
     };
-    let mut run = |input: &mut Operation| {
-        let key = |at: &(usize, usize)| &keys[at.0][at.1];
-        if batch == 1 {
-            key(&input.keys[0]).private(workspace, &mut input.messages[0]).unwrap();
-        } else {
-            let requests = input.messages.iter_mut().zip(&input.keys);
-            let mut requests: Vec<_> =
-                requests.map(|(m, at)| PrivateRequest::new(key(at), m)).collect();
-            private_batch(workspace, &mut requests);
-            requests.iter().for_each(|request| request.outcome().unwrap());
-        }
+    let mut leak = Leak::default();
+    let plan = LeakPlan {
+        samples: PLAN.samples / LAYOUTS,
+        time: PLAN.time / u32::try_from(LAYOUTS).unwrap(),
     };
-    leak(PLAN, &mut fastrand::Rng::with_seed(25), &mut inputs, &mut make, &mut run)
+    for _ in 0..LAYOUTS {
+        let keys = files.load(&mut rng);
+        let mut run = |input: &mut Operation| {
+            let key = |at: &(usize, usize)| &keys.classes[at.0][at.1];
+            if batch == 1 {
+                key(&input.keys[0]).private(workspace, &mut input.messages[0]).unwrap();
+            } else {
+                let requests = input.messages.iter_mut().zip(&input.keys);
+                let mut requests: Vec<_> =
+                    requests.map(|(m, at)| PrivateRequest::new(key(at), m)).collect();
+                private_batch(workspace, &mut requests);
+                requests.iter().for_each(|request| request.outcome().unwrap());
+            }
+        };
+        leak.look(plan, &mut rng, &mut inputs, &mut make, &mut run)?;
+        leak.next_layout();
+    }
+    Some(leak.result())
 }
 
 fn private_operations(of_keys: bool) {
-    let keys = keys();
+    let files = Files::new();
     let secret = if of_keys { "Key" } else { "Message" };
     for limbs in chosen(LimbKernel::all()) {
         let mut workspace = Workspace::with_kernels(limbs, LaneKernel::Portable);
         let what = format!("private operation on {}, {secret}", limbs.name());
-        judge(&what, || operations(&mut workspace, &keys, 1, of_keys));
+        judge(&what, || operations(&mut workspace, &files, 1, of_keys));
     }
 }
 
 fn private_batches(of_keys: bool) {
-    let keys = keys();
+    let files = Files::new();
     let secret = if of_keys { "Key" } else { "Message" };
     for lanes in chosen(LaneKernel::all()) {
         let mut workspace = Workspace::with_kernels(LimbKernel::best(), lanes)
             .with_plans(Plans::always(Form::Lanes));
         let what = format!("{LANES} private operations on {}, {secret}", lanes.name());
-        judge(&what, || operations(&mut workspace, &keys, LANES, of_keys));
+        judge(&what, || operations(&mut workspace, &files, LANES, of_keys));
     }
 }
 
