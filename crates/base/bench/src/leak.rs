@@ -70,6 +70,8 @@ struct Test {
     layout: Welch,
     /// The differences of those before.
     differences: Moments,
+    /// The variances that their samples alone would give these differences.
+    explained: Moments,
 }
 
 impl Test {
@@ -82,7 +84,17 @@ impl Test {
         let layout = core::mem::take(&mut self.layout);
         if layout.samples() >= FEWEST_OF_LAYOUT {
             self.differences.push(layout.difference());
+            self.explained.push(layout.of_difference());
         }
+    }
+
+    /// How much more the layouts' differences spread than their samples explain: about 1 where it is
+    /// the same in which layout an input lies.
+    fn spread(&self) -> f64 {
+        if self.differences.count() < 2.0 {
+            return 1.0;
+        }
+        (self.differences.variance() / self.explained.mean()).sqrt()
     }
 
     /// Of the layouts' differences, or of the samples where there is one layout; 0 if these are too
@@ -111,6 +123,9 @@ pub struct Leakage {
     pub layouts: usize,
     /// |t| of all samples with no regard to layouts.
     pub pooled: f64,
+    /// How much more the layouts' differences spread than their samples explain; 1 where there is one
+    /// layout.
+    pub spread: f64,
     /// Means of fixed and random, in ticks of the counter; of all samples.
     pub means: [f64; 2],
 }
@@ -127,7 +142,8 @@ impl fmt::Display for Leakage {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "|t| {:.2} of {} samples", self.t, self.samples)?;
         if self.layouts > 1 {
-            write!(f, " in {} layouts (pooled {:.2})", self.layouts, self.pooled)?;
+            let Self { layouts, pooled, spread, .. } = self;
+            write!(f, " in {layouts} layouts (pooled {pooled:.2}, spread {spread:.2})")?;
         }
         match self.kept {
             Some(kept) => write!(f, " (of those the fastest {:.0} %)", 100.0 * kept)?,
@@ -205,6 +221,7 @@ impl Leak {
             samples: self.all.pooled.total(),
             layouts: self.layouts.max(1),
             pooled: self.all.pooled.t().abs(),
+            spread: self.all.spread(),
             means: [self.all.pooled.mean(false), self.all.pooled.mean(true)],
         }
     }
@@ -333,7 +350,7 @@ mod tests {
         let mut misled = 0;
         for seed in 9..=11 {
             let leakage = laid_out(seed, 0.0);
-            assert!(!leakage.is_shown(), "{leakage}");
+            assert!(!leakage.is_shown() && leakage.spread > 2.0, "{leakage}");
             misled += u32::from(leakage.pooled >= T_MAX);
             let leakage = laid_out(seed, 12.0);
             assert!(leakage.is_shown(), "{leakage}");

@@ -16,9 +16,18 @@ impl Moments {
         self.squares += deviation * (x - self.mean);
     }
 
+    /// The variance of the samples.
+    pub(crate) fn variance(&self) -> f64 {
+        self.squares / (self.count - 1.0)
+    }
+
     /// The variance of the mean.
     fn of_mean(&self) -> f64 {
-        self.squares / (self.count - 1.0) / self.count
+        self.variance() / self.count
+    }
+
+    pub(crate) fn mean(&self) -> f64 {
+        self.mean
     }
 
     pub(crate) fn count(&self) -> f64 {
@@ -66,16 +75,21 @@ impl Welch {
         self.mean(false) - self.mean(true)
     }
 
+    /// The variance of [`difference`](Self::difference).
+    pub(crate) fn of_difference(&self) -> f64 {
+        let [first, second] = self.0;
+        first.of_mean() + second.of_mean()
+    }
+
     /// t: the difference of the means over its standard error. 0 where a class has fewer than two
     /// samples, or where nothing varies and nothing differs.
     #[must_use]
     pub fn t(&self) -> f64 {
-        let [first, second] = self.0;
         let difference = self.difference();
         if self.samples() < 2.0 || difference == 0.0 {
             return 0.0;
         }
-        difference / (first.of_mean() + second.of_mean()).sqrt()
+        difference / self.of_difference().sqrt()
     }
 }
 
