@@ -9,12 +9,12 @@
 
 use core::time::Duration;
 
-use openssl::rsa::Rsa;
-use tollgate_bench::{Leak, LeakPlan, Leakage, leak};
+use openssl::bn::{BigNum, BigNumContext, BigNumContextRef, BigNumRef};
+use tollgate_bench::{LeakPlan, Leakage, leak};
 use tollgate_mont::{
     Digit, Kernel, LANES, LaneKernel, LimbKernel, Modulus, Pair, Row, Shape, Word,
 };
-use tollgate_rsa::{Form, Plans, PrivateKey, PrivateRequest, Workspace, private_batch};
+use tollgate_rsa::{Form, KeyParts, Plans, PrivateKey, PrivateRequest, Workspace, private_batch};
 
 /// Bits of a prime: the largest for which a million samples of each operation take a minute.
 const BITS: usize = 512;
@@ -157,42 +157,72 @@ fn messages_in_a_batch() {
     batch_exponentiations(Secret::Message);
 }
 
-/// Layouts of keys: a key cannot be refilled in its place, so it is loaded in many.
-const LAYOUTS: usize = 64;
+/// Keys of a class.
+const KEYS: usize = 8;
 
-/// The keys of both classes as files: one that is loaded over and over, and others.
-struct Files {
-    fixed: String,
-    others: [String; 8],
-}
+/// Primes, whose products lie so near each other that some agree in their first bits.
+const PRIMES: usize = 64;
 
-impl Files {
-    fn new() -> Self {
-        let pem = || {
-            let rsa = Rsa::generate(u32::try_from(2 * BITS).unwrap()).unwrap();
-            String::from_utf8(rsa.private_key_to_pem().unwrap()).unwrap()
-        };
-        Self { fixed: pem(), others: [(); 8].map(|()| pem()) }
-    }
-
-    /// Loads each class in as many places, in random order, with gaps of random size between.
-    fn load(&self, rng: &mut fastrand::Rng) -> Keys {
-        let fixed = self.others.iter().map(|_| (0, &self.fixed));
-        let mut files: Vec<_> = fixed.chain(self.others.iter().map(|other| (1, other))).collect();
-        rng.shuffle(&mut files);
-        let (mut classes, mut gaps) = ([Vec::new(), Vec::new()], Vec::new());
-        for (class, pem) in files {
-            gaps.push(vec![0; rng.usize(..1 << 14)]);
-            classes[class].push(PrivateKey::from_pem(pem).unwrap());
+/// Keys of two classes, each in as many places: the fixed one is loaded over and over. They are
+/// made first and loaded in turn, so that the memory of neither class lies in another way.
+///
+/// Their moduli are near each other. A modulus is public, and a blinding factor is drawn until it
+/// is below: the time of that is no leak, and shows (|t| 9 where the moduli were any).
+fn keys() -> [Vec<PrivateKey>; 2] {
+    let context = &mut BigNumContext::new().unwrap();
+    let primes: Vec<BigNum> = (0..PRIMES).map(|_| prime()).collect();
+    let mut keys = Vec::new();
+    for (i, p) in primes.iter().enumerate() {
+        for q in &primes[..i] {
+            let mut n = BigNum::new().unwrap();
+            n.checked_mul(p, q, context).unwrap();
+            keys.push((n, [p, q]));
         }
-        Keys { classes, _gaps: gaps }
+    }
+    keys.sort_by(|(a, _), (b, _)| a.cmp(b));
+    let width = |keys: &[(BigNum, _)]| &keys[KEYS].0 - &keys[0].0;
+    let near = keys.windows(KEYS + 1).min_by_key(|keys| width(keys)).unwrap();
+    let near: Vec<_> = near.iter().map(|(n, primes)| parts(n, *primes, context)).collect();
+    let load = |parts: &KeyParts| PrivateKey::from_parts(parts).unwrap();
+    let mut keys = [Vec::new(), Vec::new()];
+    for (i, other) in near[1..].iter().enumerate() {
+        let turn = if i % 2 == 0 { [0, 1] } else { [1, 0] };
+        turn.into_iter().for_each(|class| keys[class].push(load([&near[0], other][class])));
+    }
+    keys
+}
+
+/// A random prime p with p - 1 prime to e.
+fn prime() -> BigNum {
+    let mut p = BigNum::new().unwrap();
+    let one = BigNum::from_u32(1).unwrap();
+    loop {
+        p.generate_prime(BITS.try_into().unwrap(), false, None, None).unwrap();
+        if (&p - &one).mod_word(65537).unwrap() != 0 {
+            return p;
+        }
     }
 }
 
-/// A layout of keys in memory.
-struct Keys {
-    classes: [Vec<PrivateKey>; 2],
-    _gaps: Vec<Vec<u8>>,
+/// The numbers of the key of n = p q.
+fn parts(n: &BigNumRef, [p, q]: [&BigNum; 2], context: &mut BigNumContextRef) -> KeyParts {
+    let e = BigNum::from_u32(65537).unwrap();
+    let one = BigNum::from_u32(1).unwrap();
+    let (p_1, q_1) = (p - &one, q - &one);
+    let [mut phi, mut d, mut q_inv] = [(); 3].map(|()| BigNum::new().unwrap());
+    phi.checked_mul(&p_1, &q_1, context).unwrap();
+    d.mod_inverse(&e, &phi, context).unwrap();
+    q_inv.mod_inverse(q, p, context).unwrap();
+    KeyParts {
+        n: n.to_vec(),
+        e: e.to_vec(),
+        d_p: (&d % &p_1).to_vec().into(),
+        d_q: (&d % &q_1).to_vec().into(),
+        d: d.to_vec().into(),
+        p: p.to_vec().into(),
+        q: q.to_vec().into(),
+        q_inv: q_inv.to_vec().into(),
+    }
 }
 
 /// What a private operation takes: for each of a batch a message, and which key.
@@ -204,7 +234,7 @@ struct Operation {
 /// `batch` operations in one call; what is fixed or random is each message, or each key.
 fn operations(
     workspace: &mut Workspace,
-    files: &Files,
+    keys: &[Vec<PrivateKey>; 2],
     batch: usize,
     of_keys: bool,
 ) -> Option<Leakage> {
@@ -224,52 +254,42 @@ fn operations(
             let keep = of_keys || random;
             buffer.copy_from_slice(if keep { &drawn } else { &fixed });
             let class = usize::from(of_keys && random);
-            *key = (class, rng.usize(..files.others.len()));
+            *key = (class, rng.usize(..keys[class].len()));
         }
     };
-    let mut leak = Leak::default();
-    let plan = LeakPlan {
-        samples: PLAN.samples / LAYOUTS,
-        time: PLAN.time / u32::try_from(LAYOUTS).unwrap(),
+    let mut run = |input: &mut Operation| {
+        let key = |at: &(usize, usize)| &keys[at.0][at.1];
+        if batch == 1 {
+            key(&input.keys[0]).private(workspace, &mut input.messages[0]).unwrap();
+        } else {
+            let requests = input.messages.iter_mut().zip(&input.keys);
+            let mut requests: Vec<_> =
+                requests.map(|(m, at)| PrivateRequest::new(key(at), m)).collect();
+            private_batch(workspace, &mut requests);
+            requests.iter().for_each(|request| request.outcome().unwrap());
+        }
     };
-    for _ in 0..LAYOUTS {
-        let keys = files.load(&mut rng);
-        let mut run = |input: &mut Operation| {
-            let key = |at: &(usize, usize)| &keys.classes[at.0][at.1];
-            if batch == 1 {
-                key(&input.keys[0]).private(workspace, &mut input.messages[0]).unwrap();
-            } else {
-                let requests = input.messages.iter_mut().zip(&input.keys);
-                let mut requests: Vec<_> =
-                    requests.map(|(m, at)| PrivateRequest::new(key(at), m)).collect();
-                private_batch(workspace, &mut requests);
-                requests.iter().for_each(|request| request.outcome().unwrap());
-            }
-        };
-        leak.look(plan, &mut rng, &mut inputs, &mut make, &mut run)?;
-        leak.next_layout();
-    }
-    Some(leak.result())
+    leak(PLAN, &mut fastrand::Rng::with_seed(25), &mut inputs, &mut make, &mut run)
 }
 
 fn private_operations(of_keys: bool) {
-    let files = Files::new();
+    let keys = keys();
     let secret = if of_keys { "Key" } else { "Message" };
     for limbs in chosen(LimbKernel::all()) {
         let mut workspace = Workspace::with_kernels(limbs, LaneKernel::Portable);
         let what = format!("private operation on {}, {secret}", limbs.name());
-        judge(&what, || operations(&mut workspace, &files, 1, of_keys));
+        judge(&what, || operations(&mut workspace, &keys, 1, of_keys));
     }
 }
 
 fn private_batches(of_keys: bool) {
-    let files = Files::new();
+    let keys = keys();
     let secret = if of_keys { "Key" } else { "Message" };
     for lanes in chosen(LaneKernel::all()) {
         let mut workspace = Workspace::with_kernels(LimbKernel::best(), lanes)
             .with_plans(Plans::always(Form::Lanes));
         let what = format!("{LANES} private operations on {}, {secret}", lanes.name());
-        judge(&what, || operations(&mut workspace, &files, LANES, of_keys));
+        judge(&what, || operations(&mut workspace, &keys, LANES, of_keys));
     }
 }
 
