@@ -4,13 +4,17 @@ use zeroize::{Zeroize, ZeroizeOnDrop, Zeroizing};
 
 use crate::blocks::Blocks;
 use crate::shape::Shape;
-use crate::word::{Digit, LANES, Row, Scalar, Word};
+use crate::word::{Digit, Row, Scalar, Word};
 
 mod field;
 mod fold;
 mod in_blocks;
+mod pair;
+#[cfg(test)]
+mod tests;
 
 use field::{Field, Value};
+pub use pair::Pair;
 
 /// An odd modulus m, or eight, with the constants of its Montgomery form, K words each.
 ///
@@ -41,21 +45,6 @@ pub struct Modulus<W: Zeroize> {
     blocks: Option<Box<Modulus<Row>>>,
 }
 
-/// Two moduli of one shape whose exponentiations go together: the primes of a key.
-#[derive(Clone, Debug, ZeroizeOnDrop)]
-pub struct Pair<W: Zeroize> {
-    /// The first.
-    p: Modulus<W>,
-    /// The second.
-    q: Modulus<W>,
-    /// Both in one set of lane blocks, where two fit.
-    #[zeroize(skip)] // wipes itself
-    blocks: Option<Box<Modulus<Row>>>,
-    /// Both twice in one set of lane blocks, where four fit: a half of it is for another pair.
-    #[zeroize(skip)] // wipes itself
-    twice: Option<Box<Modulus<Row>>>,
-}
-
 impl<W: Zeroize> Zeroize for Modulus<W> {
     /// Leaves no number, in words or in blocks.
     fn zeroize(&mut self) {
@@ -63,82 +52,6 @@ impl<W: Zeroize> Zeroize for Modulus<W> {
         [m, one, rr, upper, fold, unit, exit].into_iter().for_each(Zeroize::zeroize);
         k0.zeroize();
         self.blocks = None; // wipes itself
-    }
-}
-
-impl<W: Zeroize> Zeroize for Pair<W> {
-    /// Leaves no number, in words or in blocks.
-    fn zeroize(&mut self) {
-        self.p.zeroize();
-        self.q.zeroize();
-        (self.blocks, self.twice) = (None, None); // they wipe themselves
-    }
-}
-
-impl<W: Zeroize> Pair<W> {
-    /// The first modulus.
-    pub fn p(&self) -> &Modulus<W> {
-        &self.p
-    }
-    /// The second modulus.
-    pub fn q(&self) -> &Modulus<W> {
-        &self.q
-    }
-    /// Both in one set of lane blocks, where two fit.
-    pub fn blocks(&self) -> Option<&Modulus<Row>> {
-        self.blocks.as_deref()
-    }
-    /// Both twice in one set of lane blocks, where four fit.
-    pub fn twice(&self) -> Option<&Modulus<Row>> {
-        self.twice.as_deref()
-    }
-}
-
-impl<S: Scalar> Pair<S> {
-    /// From two moduli.
-    ///
-    /// # Panics
-    ///
-    /// If their shapes differ.
-    pub fn new(p: Modulus<S>, q: Modulus<S>) -> Self {
-        assert!(p.shape == q.shape, "the moduli of a pair have one shape");
-        let blocks = match (&p.blocks, &q.blocks) {
-            (Some(a), Some(b)) if a.shape.tile() < LANES && a.shape == b.shape => {
-                Some(Box::new(Modulus::by_turns(a, b)))
-            }
-            _ => None,
-        };
-        let twice = Self::twice_of(&p, &q);
-        Self { p, q, blocks, twice }
-    }
-
-    /// Both twice, where four fit. Apart, since its moduli would take a part of the caller's stack,
-    /// which may be that of a job of OpenSSL.
-    #[inline(never)]
-    fn twice_of(p: &Modulus<S>, q: &Modulus<S>) -> Option<Box<Modulus<Row>>> {
-        let four = Blocks::four_of_limbs(p.shape)?;
-        let mut both = p.again(four);
-        both.take_turns(&q.again(four));
-        Some(both)
-    }
-
-    /// Tells memcheck that every number of these moduli is secret.
-    pub fn mark_secret(&self) {
-        self.p.mark_secret();
-        self.q.mark_secret();
-        self.blocks.iter().chain(&self.twice).for_each(|blocks| blocks.mark_rows_secret());
-    }
-}
-
-impl Pair<Row> {
-    /// Room for eight pairs: see [`Modulus::lanes`].
-    pub fn lanes(shape: Shape) -> Self {
-        Self { p: Modulus::lanes(shape), q: Modulus::lanes(shape), blocks: None, twice: None }
-    }
-
-    /// The first and the second moduli, to be reshaped, loaded and wiped alike.
-    pub fn each_mut(&mut self) -> [&mut Modulus<Row>; 2] {
-        [&mut self.p, &mut self.q]
     }
 }
 
@@ -395,102 +308,4 @@ impl Modulus<Row> {
 fn bit_length(x: &[u64]) -> usize {
     let top = x.iter().rposition(|&limb| limb != 0);
     top.map_or(0, |i| 64 * (i + 1) - x[i].leading_zeros() as usize)
-}
-
-#[cfg(test)]
-mod tests {
-    use num_bigint::BigUint;
-
-    use super::*;
-
-    fn number<S: Scalar>(x: &[S]) -> BigUint {
-        x.iter().rev().fold(BigUint::ZERO, |a, x| (a << S::BITS) + x.bits())
-    }
-
-    fn constants<S: Scalar>(m: &[u64], shape: Shape) {
-        let modulus = Modulus::<S>::new(m, shape).expect("m is odd");
-        let m = number(m);
-        let r = BigUint::from(1u8) << (S::BITS * shape.k());
-        assert_eq!(number(modulus.m()), m);
-        assert_eq!(number(modulus.one()), &r % &m);
-        assert_eq!(number(modulus.rr()), &r * &r % &m);
-        assert_eq!(number(modulus.upper()), &r * &r * &r % &m);
-        let x: Vec<u64> = (&m / 3u8).to_u64_digits();
-        assert_eq!(number(&modulus.enter(&x)), &m / 3u8 * &r % &m);
-        let radix = BigUint::from(1u8) << S::BITS;
-        assert_eq!((BigUint::from(modulus.k0().bits()) * &m + 1u8) % &radix, BigUint::ZERO);
-        if S::BITS == 52 {
-            let b1 = number(&modulus.fold()[..shape.k()]);
-            assert!(b1 < m && b1 * radix % &m == BigUint::from(1u8));
-        }
-    }
-
-    #[test]
-    fn constants_are_what_they_say() {
-        let mut rng = fastrand::Rng::with_seed(2);
-        for bits in [2usize, 3, 63, 64, 65, 128, 511, 512, 513, 1024, 2047] {
-            for pattern in 0..3 {
-                let mut m: Vec<u64> = (0..bits.div_ceil(64))
-                    .map(|_| if pattern == 0 { u64::MAX } else { rng.u64(..) })
-                    .collect();
-                if pattern == 2 {
-                    m.fill(0); // 2^(bits-1) + 1: nearly all doublings stay below m
-                }
-                let top = (bits - 1) % 64;
-                let last = m.last_mut().expect("at least a limb");
-                *last = (*last & (u64::MAX >> (63 - top))) | 1 << top;
-                m[0] |= 1;
-                constants::<u64>(&m, Shape::limbs(bits));
-                constants::<Digit>(&m, Shape::digits(bits));
-            }
-        }
-    }
-
-    #[test]
-    #[should_panic(expected = "shorter modulus")]
-    fn a_modulus_without_slack_is_refused() {
-        let mut m = vec![u64::MAX; 8]; // 520 bits fill 10 digits: no room for operands below 8m
-        m.push(0xff);
-        let _ = Modulus::<Digit>::new(&m, Shape::digits(506));
-    }
-
-    #[test]
-    #[should_panic(expected = "another radix")]
-    fn a_shape_of_another_radix_is_refused() {
-        let _ = Modulus::<u64>::new(&[5], Shape::digits(512));
-    }
-
-    #[test]
-    fn a_wiped_modulus_can_be_loaded_again() {
-        let shape = Shape::digits(512);
-        let one = Modulus::<Digit>::new(&[u64::MAX; 8], shape).expect("odd");
-        let mut lanes = Modulus::lanes(shape);
-        lanes.load_lane(3, &one);
-        lanes.wipe();
-        assert!(lanes.rows().into_iter().flatten().all(|row| *row == Row::default()));
-        lanes.reshape(shape);
-        lanes.load_lane(3, &one);
-        assert!(lanes.unit()[0] == Row::splat(1) && lanes.m()[0].lane(3) == one.m()[0].0);
-    }
-
-    #[test]
-    fn nothing_is_left_of_what_was_zeroized() {
-        let load = |m| Modulus::<u64>::new(&[m], Shape::limbs(64)).expect("odd");
-        let mut pair = Pair::new(load(101), load(103));
-        assert!(pair.blocks().is_some() && pair.p().blocks().is_some());
-        pair.zeroize();
-        assert!(pair.blocks().is_none() && pair.twice().is_none());
-        for m in [pair.p(), pair.q()] {
-            assert!(m.blocks().is_none() && m.k0() == 0);
-            let left = [&m.m, &m.one, &m.rr, &m.upper, &m.fold, &m.unit, &m.exit];
-            assert!(left.iter().all(|words| words.is_empty()));
-        }
-    }
-
-    #[test]
-    fn even_moduli_and_one_are_refused() {
-        for m in [&[4u64, 1][..], &[1, 0], &[0], &[]] {
-            assert_eq!(Modulus::<u64>::new(m, Shape::limbs(128)).err(), Some(NotOdd));
-        }
-    }
 }

@@ -9,12 +9,12 @@
 
 use core::time::Duration;
 
-use openssl::rsa::Rsa;
+use openssl::bn::{BigNum, BigNumContext, BigNumContextRef, BigNumRef};
 use tollgate_bench::{LeakPlan, Leakage, leak};
 use tollgate_mont::{
     Digit, Kernel, LANES, LaneKernel, LimbKernel, Modulus, Pair, Row, Shape, Word,
 };
-use tollgate_rsa::{Form, Plans, PrivateKey, PrivateRequest, Workspace, private_batch};
+use tollgate_rsa::{Form, KeyParts, Plans, PrivateKey, PrivateRequest, Workspace, private_batch};
 
 /// Bits of a prime: the largest for which a million samples of each operation take a minute.
 const BITS: usize = 512;
@@ -157,21 +157,72 @@ fn messages_in_a_batch() {
     batch_exponentiations(Secret::Message);
 }
 
+/// Keys of a class.
+const KEYS: usize = 8;
+
+/// Primes, whose products lie so near each other that some agree in their first bits.
+const PRIMES: usize = 64;
+
 /// Keys of two classes, each in as many places: the fixed one is loaded over and over. They are
 /// made first and loaded in turn, so that the memory of neither class lies in another way.
+///
+/// Their moduli are near each other. A modulus is public, and a blinding factor is drawn until it
+/// is below: the time of that is no leak, and shows (|t| 9 where the moduli were any).
 fn keys() -> [Vec<PrivateKey>; 2] {
-    let pem = || {
-        let rsa = Rsa::generate(u32::try_from(2 * BITS).unwrap()).unwrap();
-        String::from_utf8(rsa.private_key_to_pem().unwrap()).unwrap()
-    };
-    let load = |pem: &str| PrivateKey::from_pem(pem).unwrap();
-    let (fixed, others) = (pem(), [(); 8].map(|()| pem()));
+    let context = &mut BigNumContext::new().unwrap();
+    let primes: Vec<BigNum> = (0..PRIMES).map(|_| prime()).collect();
+    let mut keys = Vec::new();
+    for (i, p) in primes.iter().enumerate() {
+        for q in &primes[..i] {
+            let mut n = BigNum::new().unwrap();
+            n.checked_mul(p, q, context).unwrap();
+            keys.push((n, [p, q]));
+        }
+    }
+    keys.sort_by(|(a, _), (b, _)| a.cmp(b));
+    let width = |keys: &[(BigNum, _)]| &keys[KEYS].0 - &keys[0].0;
+    let near = keys.windows(KEYS + 1).min_by_key(|keys| width(keys)).unwrap();
+    let near: Vec<_> = near.iter().map(|(n, primes)| parts(n, *primes, context)).collect();
+    let load = |parts: &KeyParts| PrivateKey::from_parts(parts).unwrap();
     let mut keys = [Vec::new(), Vec::new()];
-    for (i, other) in others.iter().enumerate() {
+    for (i, other) in near[1..].iter().enumerate() {
         let turn = if i % 2 == 0 { [0, 1] } else { [1, 0] };
-        turn.into_iter().for_each(|class| keys[class].push(load([&fixed, other][class])));
+        turn.into_iter().for_each(|class| keys[class].push(load([&near[0], other][class])));
     }
     keys
+}
+
+/// A random prime p with p - 1 prime to e.
+fn prime() -> BigNum {
+    let mut p = BigNum::new().unwrap();
+    let one = BigNum::from_u32(1).unwrap();
+    loop {
+        p.generate_prime(BITS.try_into().unwrap(), false, None, None).unwrap();
+        if (&p - &one).mod_word(65537).unwrap() != 0 {
+            return p;
+        }
+    }
+}
+
+/// The numbers of the key of n = p q.
+fn parts(n: &BigNumRef, [p, q]: [&BigNum; 2], context: &mut BigNumContextRef) -> KeyParts {
+    let e = BigNum::from_u32(65537).unwrap();
+    let one = BigNum::from_u32(1).unwrap();
+    let (p_1, q_1) = (p - &one, q - &one);
+    let [mut phi, mut d, mut q_inv] = [(); 3].map(|()| BigNum::new().unwrap());
+    phi.checked_mul(&p_1, &q_1, context).unwrap();
+    d.mod_inverse(&e, &phi, context).unwrap();
+    q_inv.mod_inverse(q, p, context).unwrap();
+    KeyParts {
+        n: n.to_vec(),
+        e: e.to_vec(),
+        d_p: (&d % &p_1).to_vec().into(),
+        d_q: (&d % &q_1).to_vec().into(),
+        d: d.to_vec().into(),
+        p: p.to_vec().into(),
+        q: q.to_vec().into(),
+        q_inv: q_inv.to_vec().into(),
+    }
 }
 
 /// What a private operation takes: for each of a batch a message, and which key.

@@ -59,7 +59,8 @@ pub struct Leakage {
     pub kept: Option<f64>,
     /// Samples of both classes, those for calibration not counted.
     pub samples: u64,
-    /// Means of fixed and random, in ticks of the counter; of all samples.
+    /// Means of fixed and random, in ticks of the counter: of the samples that this test kept, or of
+    /// all samples where it is the test of squared deviations.
     pub means: [f64; 2],
 }
 
@@ -126,20 +127,20 @@ impl Leak {
     #[must_use]
     pub fn result(&self) -> Leakage {
         let all = self.all.samples();
-        let mut worst = (self.all.t().abs(), Some(1.0));
+        let mut worst = (self.all.t().abs(), Some(1.0), &self.all);
         for welch in self.cropped.iter().filter(|welch| welch.samples() >= FEWEST) {
             if welch.t().abs() > worst.0 {
-                worst = (welch.t().abs(), Some(welch.samples() / all));
+                worst = (welch.t().abs(), Some(welch.samples() / all), welch);
             }
         }
         if self.squares.samples() >= FEWEST && self.squares.t().abs() > worst.0 {
-            worst = (self.squares.t().abs(), None);
+            worst = (self.squares.t().abs(), None, &self.all);
         }
         Leakage {
             t: worst.0,
             kept: worst.1,
             samples: self.all.total(),
-            means: [self.all.mean(false), self.all.mean(true)],
+            means: [false, true].map(|random| worst.2.mean(random)),
         }
     }
 }
