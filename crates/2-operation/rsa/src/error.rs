@@ -50,6 +50,8 @@ pub enum Rejected {
         /// What the reader met there.
         what: String,
     },
+    /// The ciphertext does not decrypt. Nothing says why.
+    DecryptionFailed,
     /// The digest has another length than its hash function gives.
     DigestLength {
         /// The length of the digest, in bytes.
@@ -75,6 +77,13 @@ pub enum Rejected {
         /// The length of the input, in bytes.
         found_bytes: usize,
         /// The longest input that is read, in bytes.
+        limit_bytes: usize,
+    },
+    /// The message to encrypt has no room beside its padding.
+    MessageLong {
+        /// The length of the message, in bytes.
+        found_bytes: usize,
+        /// The longest message for the key and the padding, in bytes.
         limit_bytes: usize,
     },
     /// The message representative is not below the modulus (RFC 8017 §5.1, §5.2).
@@ -249,6 +258,11 @@ impl fmt::Display for Rejected {
             Self::Der { field, what } => {
                 write!(f, "malformed DER at {field}: {what}; {RESTORE}")
             }
+            // One text for every reason: who asks must not learn how far a forgery came.
+            Self::DecryptionFailed => f.write_str(
+                "the ciphertext does not decrypt: it is damaged, or made with another key, padding, \
+                 hash function or label",
+            ),
             Self::DigestLength { found_bytes, expected_bytes } => write!(
                 f,
                 "the digest has {found_bytes} bytes and its hash function gives \
@@ -268,6 +282,11 @@ impl fmt::Display for Rejected {
                 f,
                 "the input has {found_bytes} bytes and a key file at most {limit_bytes}: \
                  is this the right file?"
+            ),
+            Self::MessageLong { found_bytes, limit_bytes } => write!(
+                f,
+                "the message has {found_bytes} bytes and the key has room for {limit_bytes}: \
+                 encrypt a symmetric key, and the message with that"
             ),
             Self::MessageRange => f.write_str(
                 "the message representative is not below the modulus: \
@@ -402,6 +421,7 @@ mod tests {
             Rejected::DP.into(),
             Rejected::DQ.into(),
             Rejected::Der { field: "modulus n", what: "negative".into() }.into(),
+            Rejected::DecryptionFailed.into(),
             Rejected::DigestLength { found_bytes: 1, expected_bytes: 2 }.into(),
             Rejected::Encrypted.into(),
             Rejected::EqualPrimes.into(),
@@ -409,6 +429,7 @@ mod tests {
             Rejected::ExponentLarge { bits: 257 }.into(),
             Rejected::ExponentSmall.into(),
             Rejected::InputLength { found_bytes: 2, limit_bytes: 1 }.into(),
+            Rejected::MessageLong { found_bytes: 2, limit_bytes: 1 }.into(),
             Rejected::MessageRange.into(),
             Rejected::ModulusEven.into(),
             Rejected::ModulusSmall { found_bytes: 1, needed_bytes: 2 }.into(),

@@ -3,6 +3,8 @@
 
 use core::fmt;
 
+use zeroize::Zeroize;
+
 use crate::error::{Error, Rejected};
 
 /// A hash function for messages, and for the mask of PSS.
@@ -33,7 +35,7 @@ pub enum Hash {
 }
 
 /// A digest of at most 64 bytes, on the stack; its bytes are `as_ref()`.
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy, PartialEq, Eq, Zeroize)]
 pub struct Digest {
     bytes: [u8; Hash::LEN_MAX],
     len: usize,

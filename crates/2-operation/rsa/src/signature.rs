@@ -3,10 +3,11 @@
 use tollgate_mont::LANES;
 
 use crate::batch::{PrivateRequest, PublicRequest, private_batch, public_batch};
-use crate::error::{Error, MODULUS_BITS_MAX, Misuse, Rejected};
+use crate::error::{Error, MODULUS_BITS_MAX, Rejected};
 use crate::hash::Hash;
 use crate::key::{PrivateKey, PublicKey};
 use crate::pss::Salt;
+use crate::single::check_length;
 use crate::workspace::Workspace;
 use crate::{pkcs1v15, pss};
 
@@ -112,15 +113,6 @@ impl PublicKey {
         em.copy_from_slice(signature);
         self.public(workspace, em).map_err(|_| Rejected::SignatureInvalid)?;
         Ok(em)
-    }
-}
-
-fn check_length(key: &PublicKey, signature: &[u8]) -> Result<(), Error> {
-    let (found_bytes, expected_bytes) = (signature.len(), key.size());
-    if found_bytes == expected_bytes {
-        Ok(())
-    } else {
-        Err(Misuse::BufferLength { found_bytes, expected_bytes }.into())
     }
 }
 
