@@ -21,12 +21,11 @@ pub fn encode(em: &mut [u8], message: &[u8]) -> Result<(), Error> {
     // 1. If mLen > k - 11, output "message too long".
     check_message(message, em.len(), OVERHEAD)?;
     // 2b. EM = 00 || 02 || PS || 00 || M.
-    let (head, tail) = em.split_at_mut(em.len() - message.len());
-    tail.copy_from_slice(message);
-    let (frame, rest) = head.split_at_mut(2);
-    frame.copy_from_slice(&[0x00, 0x02]);
-    let (separator, ps) = rest.split_last_mut().expect("at least nine bytes");
-    *separator = 0x00;
+    let separator = em.len() - message.len() - 1;
+    em[..2].copy_from_slice(&[0x00, 0x02]);
+    em[separator] = 0x00;
+    em[separator + 1..].copy_from_slice(message);
+    let ps = &mut em[2..separator];
     // 2a. PS is random bytes, none of them zero.
     getrandom::fill(ps).map_err(|_| Unavailable::Random)?;
     // One draw in 256 is drawn again; the system's random numbers have no long runs of zeros.

@@ -5,6 +5,8 @@
 
 use core::fmt;
 
+use crate::hash::Hash;
+
 /// Why an operation gave no result.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Error {
@@ -72,6 +74,8 @@ pub enum Rejected {
     },
     /// The public exponent is below 3.
     ExponentSmall,
+    /// Signatures with this hash function can be forged, so none is made.
+    HashBroken(Hash),
     /// The input is longer than any key.
     InputLength {
         /// The length of the input, in bytes.
@@ -278,6 +282,11 @@ impl fmt::Display for Rejected {
                 write!(f, "the public exponent e has {bits} bits: {EXPONENT}")
             }
             Self::ExponentSmall => write!(f, "the public exponent e is below 3: {EXPONENT}"),
+            Self::HashBroken(hash) => write!(
+                f,
+                "signatures with {hash} can be forged: sign with SHA-256; for a peer that knows \
+                 nothing else, pkcs1v15::encode or pss::encode_random, then private()"
+            ),
             Self::InputLength { found_bytes, limit_bytes } => write!(
                 f,
                 "the input has {found_bytes} bytes and a key file at most {limit_bytes}: \
@@ -428,6 +437,7 @@ mod tests {
             Rejected::ExponentEven.into(),
             Rejected::ExponentLarge { bits: 257 }.into(),
             Rejected::ExponentSmall.into(),
+            Rejected::HashBroken(Hash::Sha1).into(),
             Rejected::InputLength { found_bytes: 2, limit_bytes: 1 }.into(),
             Rejected::MessageLong { found_bytes: 2, limit_bytes: 1 }.into(),
             Rejected::MessageRange.into(),

@@ -143,7 +143,7 @@ mod tests {
         let pem = include_str!("../../../../vectors/keys/rsa-2048.pem");
         let key = PrivateKey::from_pem(pem).unwrap();
         assert_eq!(
-            hex::encode(&*key.d_hash),
+            hex::encode(*key.d_hash),
             "d3ed13b0bf4147141ba43f75e47b10e7cab223fcfdbf1c7e0792be590cb8d7cc"
         );
         let expected =

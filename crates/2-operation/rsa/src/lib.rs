@@ -39,6 +39,7 @@ mod error;
 #[cfg(test)]
 mod faults;
 mod hash;
+mod hasher;
 pub mod implicit_rejection;
 mod key;
 mod mask;
@@ -64,6 +65,7 @@ pub use error::{
     Unavailable,
 };
 pub use hash::{Digest, Hash};
+pub use hasher::Hasher;
 pub use implicit_rejection::RejectionKey;
 pub use key::{PrivateKey, PublicKey};
 pub use parts::{KeyParts, PublicParts};

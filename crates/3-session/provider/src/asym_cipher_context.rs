@@ -15,7 +15,7 @@ use crate::abi::{
 };
 use crate::context::Context;
 use crate::handle::Output;
-use crate::hashing::HashFunction;
+use crate::hashing;
 use crate::key::Key;
 use crate::params::{Answers, Param, Params};
 use crate::provider::Provider;
@@ -125,8 +125,8 @@ impl Context for AsymCipherContext {
             answers.integer(OSSL_PKEY_PARAM_PAD_MODE, number)?;
         }
         let (hash, mgf1) = self.oaep.hashes();
-        answers.text(OSSL_PKEY_PARAM_DIGEST, HashFunction::Of(hash).name())?;
-        answers.text(OSSL_PKEY_PARAM_MGF1_DIGEST, HashFunction::Of(mgf1).name())?;
+        answers.text(OSSL_PKEY_PARAM_DIGEST, hashing::name(hash))?;
+        answers.text(OSSL_PKEY_PARAM_MGF1_DIGEST, hashing::name(mgf1))?;
         let versions = [
             (OSSL_ASYM_CIPHER_PARAM_TLS_CLIENT_VERSION, self.client_version),
             (OSSL_ASYM_CIPHER_PARAM_TLS_NEGOTIATED_VERSION, self.negotiated_version),
@@ -250,8 +250,7 @@ impl Oaep {
 }
 
 fn hash(param: Param<'_>) -> Result<Hash, Reason> {
-    let md = HashFunction::from_name(param.text().ok_or(Reason::Parameter)?);
-    md.and_then(HashFunction::hash).ok_or(Reason::DigestUnsupported)
+    hashing::for_masks(param.text().ok_or(Reason::Parameter)?).ok_or(Reason::DigestUnsupported)
 }
 
 fn version(param: Param<'_>) -> Result<u16, Reason> {
