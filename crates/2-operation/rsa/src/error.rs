@@ -264,8 +264,8 @@ impl fmt::Display for Rejected {
             }
             // One text for every reason: who asks must not learn how far a forgery came.
             Self::DecryptionFailed => f.write_str(
-                "the ciphertext does not decrypt: it is damaged, or made with another key, padding, \
-                 hash function or label",
+                "the ciphertext does not decrypt: it is damaged, or made with another key, \
+                 padding, hash function or label",
             ),
             Self::DigestLength { found_bytes, expected_bytes } => write!(
                 f,

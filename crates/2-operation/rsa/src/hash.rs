@@ -128,8 +128,8 @@ impl Hash {
 
     /// Returns the DER of `DigestInfo` up to the digest: RFC 8017 §9.2, note 1.
     ///
-    /// Empty for MD5 and SHA-1 side by side. The parameters are NULL for every function, those of SHA-3 included, as OpenSSL writes and
-    /// demands them.
+    /// Empty for MD5 and SHA-1 side by side. The parameters are NULL for every function, those of
+    /// SHA-3 included, as OpenSSL writes and demands them.
     pub const fn digest_info_prefix(self) -> &'static [u8] {
         match self {
             Self::Md5 => &[

@@ -4,7 +4,8 @@ use zeroize::Zeroize;
 
 use crate::hash::Hash;
 
-/// `out := out xor MGF1(seed)`, as many bytes as `out` has. The mask is wiped: in OAEP it is secret.
+/// `out := out xor MGF1(seed)`, as many bytes as `out` has. The mask is wiped: in OAEP it is
+/// secret.
 pub(crate) fn xor(out: &mut [u8], hash: Hash, seed: &[u8]) {
     // 3. T = Hash(seed || C(0)) || Hash(seed || C(1)) || ..., C a big-endian counter of 32 bits.
     for (counter, block) in (0_u32..).zip(out.chunks_mut(hash.len())) {

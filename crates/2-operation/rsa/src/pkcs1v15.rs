@@ -21,7 +21,7 @@ pub fn encode(em: &mut [u8], hash: Hash, digest: &[u8]) -> Result<(), Error> {
 }
 
 /// [`encode`] of a T of the caller's making, such as a `DigestInfo` of a hash function that
-/// [`Hash`] does not know: `em := 00 01 FF..FF 00 T`.
+/// [`Hash`](enum@Hash) does not know: `em := 00 01 FF..FF 00 T`.
 ///
 /// # Errors
 ///
@@ -59,7 +59,7 @@ pub fn matches(em: &[u8], hash: Hash, digest: &[u8]) -> bool {
     is_encoding(em, |expected| encode(expected, hash, digest))
 }
 
-/// [`matches`] for a T of the caller's making: see [`encode_raw`].
+/// [`matches()`] for a T of the caller's making: see [`encode_raw`].
 pub fn matches_raw(em: &[u8], t: &[u8]) -> bool {
     is_encoding(em, |expected| encode_raw(expected, t))
 }

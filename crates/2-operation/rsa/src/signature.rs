@@ -58,7 +58,8 @@ impl PrivateKey {
     ///
     /// # Errors
     ///
-    /// [`Misuse::SaltAuto`](crate::Misuse::SaltAuto), and those of [`sign_pkcs1v15`](Self::sign_pkcs1v15).
+    /// [`Misuse::SaltAuto`](crate::Misuse::SaltAuto), and those of
+    /// [`sign_pkcs1v15`](Self::sign_pkcs1v15).
     pub fn sign_pss(
         &self,
         workspace: &mut Workspace,
