@@ -1,11 +1,14 @@
 //! A statistical test of time, by dudect's method: exponentiations and whole private operations,
-//! one and eight at a time, of fixed and of random exponents, messages and keys. See
-//! `tollgate_bench::leak` for the method, METHODOLOGY for what it shows.
+//! one and eight at a time, of fixed and of random exponents, messages and keys; and decryptions of
+//! good and of bad ciphertexts. See `tollgate_bench::leak` for the method, METHODOLOGY for what it
+//! shows.
 //!
 //! A leak made on purpose must be found in every run. The real operations take minutes and a quiet
 //! machine: `./x test --long` runs them, alone.
 
 #![allow(clippy::unwrap_used, clippy::print_stdout, reason = "tests")]
+
+mod decryption;
 
 use core::time::Duration;
 
