@@ -2,6 +2,8 @@
 //! marked: no branch and no address may depend on one. (`tollgate-mont` shows that the check can
 //! fail.)
 
+mod decryption;
+
 use tollgate_cpu::{memcheck, rerun};
 use tollgate_mont::{Digit, LaneKernel, LimbKernel};
 
@@ -27,6 +29,7 @@ fn secret_key(pem: &str) -> PrivateKey {
     for exponent in [&x.d, &x.d_p, &x.d_q, &x.minus_d_p, &x.minus_d_q] {
         memcheck::mark_secret_words(exponent);
     }
+    memcheck::mark_secret(&*key.d_hash);
     key
 }
 

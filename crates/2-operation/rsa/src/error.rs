@@ -5,6 +5,8 @@
 
 use core::fmt;
 
+use crate::hash::Hash;
+
 /// Why an operation gave no result.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Error {
@@ -50,6 +52,8 @@ pub enum Rejected {
         /// What the reader met there.
         what: String,
     },
+    /// The ciphertext does not decrypt. Nothing says why.
+    DecryptionFailed,
     /// The digest has another length than its hash function gives.
     DigestLength {
         /// The length of the digest, in bytes.
@@ -70,11 +74,20 @@ pub enum Rejected {
     },
     /// The public exponent is below 3.
     ExponentSmall,
+    /// Signatures with this hash function can be forged, so none is made.
+    HashBroken(Hash),
     /// The input is longer than any key.
     InputLength {
         /// The length of the input, in bytes.
         found_bytes: usize,
         /// The longest input that is read, in bytes.
+        limit_bytes: usize,
+    },
+    /// The message to encrypt has no room beside its padding.
+    MessageLong {
+        /// The length of the message, in bytes.
+        found_bytes: usize,
+        /// The longest message for the key and the padding, in bytes.
         limit_bytes: usize,
     },
     /// The message representative is not below the modulus (RFC 8017 §5.1, §5.2).
@@ -249,6 +262,11 @@ impl fmt::Display for Rejected {
             Self::Der { field, what } => {
                 write!(f, "malformed DER at {field}: {what}; {RESTORE}")
             }
+            // One text for every reason: who asks must not learn how far a forgery came.
+            Self::DecryptionFailed => f.write_str(
+                "the ciphertext does not decrypt: it is damaged, or made with another key, \
+                 padding, hash function or label",
+            ),
             Self::DigestLength { found_bytes, expected_bytes } => write!(
                 f,
                 "the digest has {found_bytes} bytes and its hash function gives \
@@ -264,10 +282,20 @@ impl fmt::Display for Rejected {
                 write!(f, "the public exponent e has {bits} bits: {EXPONENT}")
             }
             Self::ExponentSmall => write!(f, "the public exponent e is below 3: {EXPONENT}"),
+            Self::HashBroken(hash) => write!(
+                f,
+                "signatures with {hash} can be forged: sign with SHA-256; for a peer that knows \
+                 nothing else, pkcs1v15::encode or pss::encode_random, then private()"
+            ),
             Self::InputLength { found_bytes, limit_bytes } => write!(
                 f,
                 "the input has {found_bytes} bytes and a key file at most {limit_bytes}: \
                  is this the right file?"
+            ),
+            Self::MessageLong { found_bytes, limit_bytes } => write!(
+                f,
+                "the message has {found_bytes} bytes and the key has room for {limit_bytes}: \
+                 encrypt a symmetric key, and the message with that"
             ),
             Self::MessageRange => f.write_str(
                 "the message representative is not below the modulus: \
@@ -402,13 +430,16 @@ mod tests {
             Rejected::DP.into(),
             Rejected::DQ.into(),
             Rejected::Der { field: "modulus n", what: "negative".into() }.into(),
+            Rejected::DecryptionFailed.into(),
             Rejected::DigestLength { found_bytes: 1, expected_bytes: 2 }.into(),
             Rejected::Encrypted.into(),
             Rejected::EqualPrimes.into(),
             Rejected::ExponentEven.into(),
             Rejected::ExponentLarge { bits: 257 }.into(),
             Rejected::ExponentSmall.into(),
+            Rejected::HashBroken(Hash::Sha1).into(),
             Rejected::InputLength { found_bytes: 2, limit_bytes: 1 }.into(),
+            Rejected::MessageLong { found_bytes: 2, limit_bytes: 1 }.into(),
             Rejected::MessageRange.into(),
             Rejected::ModulusEven.into(),
             Rejected::ModulusSmall { found_bytes: 1, needed_bytes: 2 }.into(),

@@ -3,12 +3,23 @@
 
 use core::fmt;
 
-use crate::error::{Error, Rejected};
+use zeroize::Zeroize;
 
-/// A hash function for messages, and for the mask of PSS.
+use crate::error::{Error, Rejected};
+use crate::hasher::Hasher;
+
+/// A hash function: of messages, and of the masks of PSS and OAEP.
+///
+/// MD5 and SHA-1 have collisions. What they signed is still verified, but
+/// [`check_to_sign`](Self::check_to_sign) refuses them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Hash {
-    /// SHA-1, 20 bytes; broken for signatures, kept for verification of old ones and for MGF1.
+    /// MD5, 16 bytes; for signatures of old.
+    Md5,
+    /// MD5 and SHA-1 side by side, 36 bytes that PKCS#1 v1.5 signs without `DigestInfo`: TLS 1.0
+    /// and 1.1 (RFC 4346 §7.4.3).
+    Md5Sha1,
+    /// SHA-1, 20 bytes; for signatures of old, and for masks.
     Sha1,
     /// SHA-224, 28 bytes.
     Sha224,
@@ -33,7 +44,7 @@ pub enum Hash {
 }
 
 /// A digest of at most 64 bytes, on the stack; its bytes are `as_ref()`.
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy, PartialEq, Eq, Zeroize)]
 pub struct Digest {
     bytes: [u8; Hash::LEN_MAX],
     len: usize,
@@ -48,18 +59,26 @@ impl Hash {
 
     /// Returns the digest of the concatenation of `parts`.
     pub fn digest_parts(self, parts: &[&[u8]]) -> Digest {
+        let mut hasher = Hasher::new(self);
+        parts.iter().for_each(|part| hasher.update(part));
+        hasher.finish()
+    }
+
+    /// Checks that signatures may be made with this function: those with MD5 and SHA-1 can be
+    /// forged by whoever chooses a part of the message.
+    ///
+    /// Encoders do not ask. For a peer that knows nothing else, encode
+    /// ([`pkcs1v15::encode`](crate::pkcs1v15::encode),
+    /// [`pss::encode_random`](crate::pss::encode_random)) and call
+    /// [`private`](crate::PrivateKey::private).
+    ///
+    /// # Errors
+    ///
+    /// [`Rejected::HashBroken`].
+    pub fn check_to_sign(self) -> Result<(), Error> {
         match self {
-            Self::Sha1 => run::<sha1::Sha1>(parts),
-            Self::Sha224 => run::<sha2::Sha224>(parts),
-            Self::Sha256 => run::<sha2::Sha256>(parts),
-            Self::Sha384 => run::<sha2::Sha384>(parts),
-            Self::Sha512 => run::<sha2::Sha512>(parts),
-            Self::Sha512_224 => run::<sha2::Sha512_224>(parts),
-            Self::Sha512_256 => run::<sha2::Sha512_256>(parts),
-            Self::Sha3_224 => run::<sha3::Sha3_224>(parts),
-            Self::Sha3_256 => run::<sha3::Sha3_256>(parts),
-            Self::Sha3_384 => run::<sha3::Sha3_384>(parts),
-            Self::Sha3_512 => run::<sha3::Sha3_512>(parts),
+            Self::Md5 | Self::Md5Sha1 | Self::Sha1 => Err(Rejected::HashBroken(self).into()),
+            _ => Ok(()),
         }
     }
 
@@ -75,9 +94,11 @@ impl Hash {
         Err(Rejected::DigestLength { found_bytes: digest.len(), expected_bytes: self.len() }.into())
     }
 
-    /// Returns the length of a digest, in bytes: 20 to 64.
+    /// Returns the length of a digest, in bytes: 16 to 64.
     pub const fn len(self) -> usize {
         match self {
+            Self::Md5 => 16,
+            Self::Md5Sha1 => 36,
             Self::Sha1 => 20,
             Self::Sha224 | Self::Sha512_224 | Self::Sha3_224 => 28,
             Self::Sha256 | Self::Sha512_256 | Self::Sha3_256 => 32,
@@ -89,6 +110,8 @@ impl Hash {
     /// Returns the name as its standard writes it, e.g. `SHA-512/256`.
     pub const fn name(self) -> &'static str {
         match self {
+            Self::Md5 => "MD5",
+            Self::Md5Sha1 => "MD5-SHA1",
             Self::Sha1 => "SHA-1",
             Self::Sha224 => "SHA-224",
             Self::Sha256 => "SHA-256",
@@ -105,10 +128,15 @@ impl Hash {
 
     /// Returns the DER of `DigestInfo` up to the digest: RFC 8017 §9.2, note 1.
     ///
-    /// The parameters are NULL for every function, those of SHA-3 included, as OpenSSL writes and
-    /// demands them.
+    /// Empty for MD5 and SHA-1 side by side. The parameters are NULL for every function, those of
+    /// SHA-3 included, as OpenSSL writes and demands them.
     pub const fn digest_info_prefix(self) -> &'static [u8] {
         match self {
+            Self::Md5 => &[
+                0x30, 0x20, 0x30, 0x0c, 0x06, 0x08, 0x2a, 0x86, 0x48, 0x86, 0xf7, 0x0d, 0x02, 0x05,
+                0x05, 0x00, 0x04, 0x10,
+            ],
+            Self::Md5Sha1 => &[],
             Self::Sha1 => &[
                 0x30, 0x21, 0x30, 0x09, 0x06, 0x05, 0x2b, 0x0e, 0x03, 0x02, 0x1a, 0x05, 0x00, 0x04,
                 0x14,
@@ -127,7 +155,9 @@ impl Hash {
     }
 
     /// Every hash function of this crate, in the order of the declaration.
-    pub const ALL: [Self; 11] = [
+    pub const ALL: [Self; 13] = [
+        Self::Md5,
+        Self::Md5Sha1,
         Self::Sha1,
         Self::Sha224,
         Self::Sha256,
@@ -151,6 +181,14 @@ impl fmt::Display for Hash {
     }
 }
 
+impl Digest {
+    pub(crate) fn new(digest: &[u8]) -> Self {
+        let mut bytes = [0; Hash::LEN_MAX];
+        bytes[..digest.len()].copy_from_slice(digest);
+        Self { bytes, len: digest.len() }
+    }
+}
+
 impl AsRef<[u8]> for Digest {
     fn as_ref(&self) -> &[u8] {
         &self.bytes[..self.len]
@@ -161,17 +199,6 @@ impl fmt::Debug for Digest {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.as_ref().fmt(f)
     }
-}
-
-fn run<D: digest::Digest>(parts: &[&[u8]]) -> Digest {
-    let mut state = D::new();
-    for part in parts {
-        state.update(part);
-    }
-    let output = state.finalize();
-    let mut bytes = [0; Hash::LEN_MAX];
-    bytes[..output.len()].copy_from_slice(&output);
-    Digest { bytes, len: output.len() }
 }
 
 /// `DigestInfo` for an algorithm 2.16.840.1.101.3.4.2.arc of NIST.
@@ -187,7 +214,7 @@ const fn nist_prefix(hash: Hash) -> [u8; 19] {
         Hash::Sha3_256 => 8,
         Hash::Sha3_384 => 9,
         Hash::Sha3_512 => 10,
-        Hash::Sha1 => panic!("SHA-1 has an identifier of another arc"),
+        Hash::Md5 | Hash::Md5Sha1 | Hash::Sha1 => panic!("not an algorithm of that arc"),
     };
     #[expect(clippy::cast_possible_truncation, reason = "a digest has at most 64 bytes")]
     let len = hash.len() as u8;
@@ -225,7 +252,9 @@ mod tests {
     use super::*;
 
     /// `printf abc | openssl dgst -ALGORITHM` (FIPS 180-4 and FIPS 202 give the same examples).
-    const ABC: [(Hash, &str); 11] = [
+    const ABC: [(Hash, &str); 13] = [
+        (Hash::Md5, "900150983cd24fb0d6963f7d28e17f72"),
+        (Hash::Md5Sha1, "900150983cd24fb0d6963f7d28e17f72a9993e364706816aba3e25717850c26c9cd0d89d"),
         (Hash::Sha1, "a9993e364706816aba3e25717850c26c9cd0d89d"),
         (Hash::Sha224, "23097d223405d8228642a477bda255b32aadbce4bda0b3f7e36c9da7"),
         (Hash::Sha256, "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"),
@@ -266,7 +295,8 @@ mod tests {
     }
 
     /// The object identifiers of RFC 8017 appendix B.1 and of NIST's register for SHA-3.
-    const OIDS: [(Hash, &str); 11] = [
+    const OIDS: [(Hash, &str); 12] = [
+        (Hash::Md5, "1.2.840.113549.2.5"),
         (Hash::Sha1, "1.3.14.3.2.26"),
         (Hash::Sha224, "2.16.840.1.101.3.4.2.4"),
         (Hash::Sha256, "2.16.840.1.101.3.4.2.1"),
@@ -293,6 +323,15 @@ mod tests {
             let octets = <&OctetStringRef>::decode(&mut reader).unwrap();
             assert_eq!(octets.as_bytes(), digest.as_ref(), "{hash}");
             assert!(reader.is_finished(), "{hash}");
+        }
+    }
+
+    #[test]
+    fn what_has_collisions_is_not_signed() {
+        for hash in Hash::ALL {
+            let is_broken = matches!(hash, Hash::Md5 | Hash::Md5Sha1 | Hash::Sha1);
+            let expected = if is_broken { Err(Rejected::HashBroken(hash).into()) } else { Ok(()) };
+            assert_eq!(hash.check_to_sign(), expected, "{hash}");
         }
     }
 

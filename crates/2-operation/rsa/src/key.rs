@@ -5,6 +5,7 @@ use tollgate_mont::{Digit, Modulus, Shape};
 use crate::blinding::Pool;
 use crate::blocks::InBlocks;
 use crate::error::Error;
+use crate::implicit_rejection::{DHash, d_hash};
 use crate::material::{Bits, Class, Exponents, Numbers, Primes};
 use crate::parts::{KeyParts, PublicParts};
 use crate::validate;
@@ -38,6 +39,7 @@ pub struct PrivateKey {
     pub(crate) limb_pairs: Pool<u64>,
     pub(crate) digit_pairs: Pool<Digit>,
     pub(crate) in_blocks: Option<InBlocks>,
+    pub(crate) d_hash: DHash,
 }
 
 impl core::fmt::Debug for PrivateKey {
@@ -173,6 +175,7 @@ impl PrivateKey {
             limbs,
             digits: Primes::new(&key, &public.digits, Shape::digits(prime_bits)),
             exponents: Exponents::new(&key),
+            d_hash: d_hash(&key.d, public.size()),
             prime_bits,
             limb_pairs: Pool::new(public.limbs.k(), 1),
             digit_pairs: Pool::new(public.digits.k(), tollgate_mont::LANES),

@@ -33,17 +33,25 @@ mod blinding;
 mod blocks;
 #[cfg(test)]
 mod constant_time;
+pub mod eme_pkcs1v15;
+mod encryption;
 mod error;
 #[cfg(test)]
 mod faults;
 mod hash;
+mod hasher;
+pub mod implicit_rejection;
 mod key;
+mod mask;
 mod material;
+mod mgf1;
+pub mod oaep;
 mod parse;
 mod parts;
 pub mod pkcs1v15;
 mod plan;
 mod plans;
+pub mod premaster;
 mod private;
 pub mod pss;
 mod signature;
@@ -57,10 +65,13 @@ pub use error::{
     Unavailable,
 };
 pub use hash::{Digest, Hash};
+pub use hasher::Hasher;
+pub use implicit_rejection::RejectionKey;
 pub use key::{PrivateKey, PublicKey};
 pub use parts::{KeyParts, PublicParts};
 pub use plan::{Cut, Form, Operation, Plan};
 pub use plans::Plans;
+pub use premaster::{Premaster, TlsVersions};
 pub use pss::Salt;
 pub use signature::{VerifyRequest, sign_pkcs1v15_batch, verify_pkcs1v15_batch};
 pub use workspace::Workspace;

@@ -17,10 +17,24 @@ pub fn encode(em: &mut [u8], hash: Hash, digest: &[u8]) -> Result<(), Error> {
     // 1. H = Hash(M) is the caller's `digest`.
     hash.check(digest)?;
     // 2. T is the DER of DigestInfo: a fixed prefix and H.
-    let prefix = hash.digest_info_prefix();
-    let t_len = prefix.len() + digest.len();
+    frame(em, hash.digest_info_prefix(), digest)
+}
+
+/// [`encode`] of a T of the caller's making, such as a `DigestInfo` of a hash function that
+/// [`Hash`](enum@Hash) does not know: `em := 00 01 FF..FF 00 T`.
+///
+/// # Errors
+///
+/// [`Rejected::ModulusSmall`] if `em` has no room for eight bytes of padding.
+pub fn encode_raw(em: &mut [u8], t: &[u8]) -> Result<(), Error> {
+    frame(em, &[], t)
+}
+
+/// Steps 3 to 5 of §9.2, for T = prefix || content.
+fn frame(em: &mut [u8], prefix: &[u8], content: &[u8]) -> Result<(), Error> {
+    let t_len = prefix.len() + content.len();
     // 3. If emLen < tLen + 11, output "intended encoded message length too short".
-    let needed_bytes = t_len + 11;
+    let needed_bytes = t_len.saturating_add(11);
     if em.len() < needed_bytes {
         return Err(Rejected::ModulusSmall { found_bytes: em.len(), needed_bytes }.into());
     }
@@ -33,7 +47,7 @@ pub fn encode(em: &mut [u8], hash: Hash, digest: &[u8]) -> Result<(), Error> {
     head[1] = 0x01;
     head[ps_len + 2] = 0x00;
     t[..prefix.len()].copy_from_slice(prefix);
-    t[prefix.len()..].copy_from_slice(digest);
+    t[prefix.len()..].copy_from_slice(content);
     Ok(())
 }
 
@@ -42,11 +56,20 @@ pub fn encode(em: &mut [u8], hash: Hash, digest: &[u8]) -> Result<(), Error> {
 /// False as well for what has no encoding: a digest of another length, an `em` that is too short,
 /// or one longer than the largest modulus. Variable time: signature and message are public.
 pub fn matches(em: &[u8], hash: Hash, digest: &[u8]) -> bool {
+    is_encoding(em, |expected| encode(expected, hash, digest))
+}
+
+/// [`matches()`] for a T of the caller's making: see [`encode_raw`].
+pub fn matches_raw(em: &[u8], t: &[u8]) -> bool {
+    is_encoding(em, |expected| encode_raw(expected, t))
+}
+
+fn is_encoding(em: &[u8], encode: impl FnOnce(&mut [u8]) -> Result<(), Error>) -> bool {
     let mut buffer = [0; MODULUS_BITS_MAX / 8];
     let Some(expected) = buffer.get_mut(..em.len()) else {
         return false;
     };
-    encode(expected, hash, digest).is_ok() && expected == em
+    encode(expected).is_ok() && expected == em
 }
 
 #[cfg(test)]
@@ -99,6 +122,25 @@ mod tests {
         );
         assert_eq!(em, [0xa5; 93], "untouched");
         assert!(!matches(&em, Hash::Sha512, digest.as_ref()));
+    }
+
+    #[test]
+    fn a_t_of_the_caller_s_making_is_framed_like_any() {
+        let digest = Hash::Sha256.digest(b"abc");
+        let t = [Hash::Sha256.digest_info_prefix(), digest.as_ref()].concat();
+        let (mut em, mut raw) = ([0; 128], [1; 128]);
+        encode(&mut em, Hash::Sha256, digest.as_ref()).unwrap();
+        encode_raw(&mut raw, &t).unwrap();
+        assert_eq!(em, raw);
+        assert!(matches_raw(&em, &t) && !matches_raw(&em, &t[1..]));
+        // TLS 1.0: nothing stands before the two digests
+        let both = Hash::Md5Sha1.digest(b"abc");
+        encode(&mut em, Hash::Md5Sha1, both.as_ref()).unwrap();
+        assert!(matches_raw(&em, both.as_ref()));
+        assert_eq!(
+            encode_raw(&mut em, &[7; 118]),
+            Err(Rejected::ModulusSmall { found_bytes: 128, needed_bytes: 129 }.into())
+        );
     }
 
     #[test]

@@ -5,6 +5,7 @@
 
 use crate::error::{Error, MODULUS_BITS_MAX, Misuse, Rejected, Unavailable};
 use crate::hash::Hash;
+use crate::mgf1;
 
 #[cfg(test)]
 mod tests;
@@ -107,7 +108,7 @@ pub fn encode(
     db[ps_len] = 0x01;
     db[ps_len + 1..].copy_from_slice(salt);
     // 9. and 10. maskedDB = DB xor MGF(H, emLen - hLen - 1).
-    mgf1_xor(db, mgf_hash, h);
+    mgf1::xor(db, mgf_hash, h);
     // 11. Set the leftmost 8emLen - emBits bits of maskedDB to zero.
     db[0] &= top_mask(mod_bits);
     // 12. EM = maskedDB || H || BC.
@@ -183,7 +184,7 @@ fn is_consistent(
         return false;
     }
     // 7. and 8. DB = maskedDB xor MGF(H, emLen - hLen - 1).
-    mgf1_xor(db, mgf_hash, h);
+    mgf1::xor(db, mgf_hash, h);
     // 9. Set the leftmost 8emLen - emBits bits of DB to zero.
     db[0] &= top_mask(mod_bits);
     // 10. DB = PS || 01 || salt, where PS is all zeros and, unless it is free, of the right length.
@@ -199,17 +200,6 @@ fn is_consistent(
     let h_prime = hash.digest_parts(&[&[0; 8], digest, salt]);
     // 14. If H = H', output "consistent".
     h_prime.as_ref() == h
-}
-
-/// MGF1 (RFC 8017 B.2.1): `out := out xor MGF1(seed)`, as many bytes as `out` has.
-fn mgf1_xor(out: &mut [u8], hash: Hash, seed: &[u8]) {
-    // 3. T = Hash(seed || C(0)) || Hash(seed || C(1)) || ..., C a big-endian counter of 32 bits.
-    for (counter, block) in (0_u32..).zip(out.chunks_mut(hash.len())) {
-        let mask = hash.digest_parts(&[seed, &counter.to_be_bytes()]);
-        for (byte, mask) in block.iter_mut().zip(mask.as_ref()) {
-            *byte ^= mask;
-        }
-    }
 }
 
 /// The length of the encoded message in bytes: emLen = ceil(emBits / 8), emBits = modBits - 1.

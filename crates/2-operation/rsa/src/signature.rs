@@ -3,10 +3,11 @@
 use tollgate_mont::LANES;
 
 use crate::batch::{PrivateRequest, PublicRequest, private_batch, public_batch};
-use crate::error::{Error, MODULUS_BITS_MAX, Misuse, Rejected};
+use crate::error::{Error, MODULUS_BITS_MAX, Rejected};
 use crate::hash::Hash;
 use crate::key::{PrivateKey, PublicKey};
 use crate::pss::Salt;
+use crate::single::check_length;
 use crate::workspace::Workspace;
 use crate::{pkcs1v15, pss};
 
@@ -19,7 +20,8 @@ impl PrivateKey {
     ///
     /// # Errors
     ///
-    /// [`Misuse::BufferLength`], [`Rejected::DigestLength`], [`Rejected::ModulusSmall`], and those
+    /// [`Rejected::HashBroken`] for MD5 and SHA-1, [`Rejected::DigestLength`],
+    /// [`Rejected::ModulusSmall`], [`Misuse::BufferLength`](crate::Misuse::BufferLength), and those
     /// of [`private`](Self::private).
     pub fn sign_pkcs1v15(
         &self,
@@ -28,8 +30,26 @@ impl PrivateKey {
         digest: &[u8],
         signature: &mut [u8],
     ) -> Result<(), Error> {
+        hash.check_to_sign()?;
         check_length(&self.public, signature)?;
         pkcs1v15::encode(signature, hash, digest)?;
+        self.private(workspace, signature)
+    }
+
+    /// [`sign_pkcs1v15`](Self::sign_pkcs1v15) of a T of the caller's making in the place of a
+    /// `DigestInfo`: see [`pkcs1v15::encode_raw`].
+    ///
+    /// # Errors
+    ///
+    /// As [`sign_pkcs1v15`](Self::sign_pkcs1v15).
+    pub fn sign_pkcs1v15_raw(
+        &self,
+        workspace: &mut Workspace,
+        t: &[u8],
+        signature: &mut [u8],
+    ) -> Result<(), Error> {
+        check_length(&self.public, signature)?;
+        pkcs1v15::encode_raw(signature, t)?;
         self.private(workspace, signature)
     }
 
@@ -38,7 +58,8 @@ impl PrivateKey {
     ///
     /// # Errors
     ///
-    /// [`Misuse::SaltAuto`], and those of [`sign_pkcs1v15`](Self::sign_pkcs1v15).
+    /// [`Misuse::SaltAuto`](crate::Misuse::SaltAuto), and those of
+    /// [`sign_pkcs1v15`](Self::sign_pkcs1v15).
     pub fn sign_pss(
         &self,
         workspace: &mut Workspace,
@@ -48,6 +69,7 @@ impl PrivateKey {
         digest: &[u8],
         signature: &mut [u8],
     ) -> Result<(), Error> {
+        hash.check_to_sign()?;
         check_length(&self.public, signature)?;
         pss::encode_random(signature, self.bits(), hash, mgf_hash, salt, digest)?;
         self.private(workspace, signature)
@@ -76,6 +98,23 @@ impl PublicKey {
         } else {
             Err(Rejected::SignatureInvalid.into())
         }
+    }
+
+    /// [`verify_pkcs1v15`](Self::verify_pkcs1v15) of a T of the caller's making in the place of a
+    /// `DigestInfo`: see [`pkcs1v15::encode_raw`].
+    ///
+    /// # Errors
+    ///
+    /// [`Rejected::SignatureInvalid`] for any signature that is not valid.
+    pub fn verify_pkcs1v15_raw(
+        &self,
+        workspace: &mut Workspace,
+        t: &[u8],
+        signature: &[u8],
+    ) -> Result<(), Error> {
+        let mut em = [0; SIZE_MAX];
+        let em = self.recover(workspace, signature, &mut em)?;
+        if pkcs1v15::matches_raw(em, t) { Ok(()) } else { Err(Rejected::SignatureInvalid.into()) }
     }
 
     /// Verifies RSASSA-PSS (RFC 8017 §8.1.2) of a message's digest.
@@ -115,15 +154,6 @@ impl PublicKey {
     }
 }
 
-fn check_length(key: &PublicKey, signature: &[u8]) -> Result<(), Error> {
-    let (found_bytes, expected_bytes) = (signature.len(), key.size());
-    if found_bytes == expected_bytes {
-        Ok(())
-    } else {
-        Err(Misuse::BufferLength { found_bytes, expected_bytes }.into())
-    }
-}
-
 /// RSASSA-PKCS1-v1_5 of many digests: request i signs digest i into its buffer.
 ///
 /// # Panics
@@ -138,6 +168,7 @@ pub fn sign_pkcs1v15_batch(
     assert!(digests.len() == requests.len(), "each request signs one digest");
     for (request, digest) in requests.iter_mut().zip(digests) {
         request.prepare(|key, buffer| {
+            hash.check_to_sign()?;
             check_length(&key.public, buffer)?;
             pkcs1v15::encode(buffer, hash, digest)
         });

@@ -56,13 +56,20 @@ impl PublicKey {
     }
 }
 
+/// Whether the buffer has the length of n.
+pub(crate) fn check_length(key: &PublicKey, buffer: &[u8]) -> Result<(), Error> {
+    let (found_bytes, expected_bytes) = (buffer.len(), key.size());
+    if found_bytes == expected_bytes {
+        Ok(())
+    } else {
+        Err(Misuse::BufferLength { found_bytes, expected_bytes }.into())
+    }
+}
+
 /// Whether the buffer holds a number below n. Constant time up to the verdict, which is public: the
 /// number may be a ciphertext or a message.
 pub(crate) fn check_input(key: &PublicKey, buffer: &[u8]) -> Result<(), Error> {
-    if buffer.len() != key.size() {
-        let (found_bytes, expected_bytes) = (buffer.len(), key.size());
-        return Err(Misuse::BufferLength { found_bytes, expected_bytes }.into());
-    }
+    check_length(key, buffer)?;
     let mut borrow = 0;
     for (i, n) in key.n.iter().enumerate() {
         let end = buffer.len() - 8 * i;

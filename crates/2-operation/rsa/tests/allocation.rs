@@ -2,7 +2,9 @@
 
 #![allow(clippy::unwrap_used, reason = "tests")]
 
-use tollgate_rsa::{Form, Hash, Plans, PrivateKey, PrivateRequest, Salt, Workspace, private_batch};
+use tollgate_rsa::{
+    Form, Hash, Plans, PrivateKey, PrivateRequest, Salt, TlsVersions, Workspace, private_batch,
+};
 
 #[test]
 fn operations_do_not_allocate() {
@@ -11,6 +13,7 @@ fn operations_do_not_allocate() {
     let digest = Hash::Sha256.digest(b"message");
     let (mut signature, mut buffers) = (vec![0; key.size()], vec![vec![1; key.size()]; 8]);
     buffers.iter_mut().for_each(|b| b[0] = 0);
+    let mut buffer = vec![0; key.size()];
     let mut run = || {
         key.sign_pkcs1v15(&mut workspace, Hash::Sha256, digest.as_ref(), &mut signature).unwrap();
         let public = key.public();
@@ -29,6 +32,14 @@ fn operations_do_not_allocate() {
             core::array::from_fn(|_| PrivateRequest::new(&key, buffers.next().unwrap()));
         private_batch(&mut workspace, &mut requests);
         requests.iter().for_each(|r| r.outcome().unwrap());
+        let hash = Hash::Sha256;
+        public.encrypt_pkcs1v15(&mut workspace, b"message", &mut signature).unwrap();
+        key.decrypt_pkcs1v15(&mut workspace, &signature, &mut buffer).unwrap();
+        let versions = TlsVersions { client: 0x0303, negotiated: None };
+        key.decrypt_tls_premaster(&mut workspace, versions, &signature).unwrap();
+        public.encrypt_oaep(&mut workspace, hash, hash, b"", b"message", &mut signature).unwrap();
+        key.decrypt_oaep(&mut workspace, hash, hash, b"", &signature, &mut buffer).unwrap();
+        key.decrypt_pkcs1v15(&mut workspace, &[0; 128], &mut buffer).unwrap(); // bad padding
     };
     run();
     // 100 rounds: fresh blinding pairs are made on the way

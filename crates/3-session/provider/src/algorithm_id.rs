@@ -6,28 +6,24 @@ use der::asn1::AnyRef;
 use der::{Encode, Tag, TagNumber};
 use tollgate_rsa::Hash;
 
-use crate::hashing::HashFunction;
-
 /// Of RSASSA-PKCS1-v1_5; `None` for a hash function that has no identifier.
-pub(crate) fn pkcs1(md: HashFunction) -> Option<Vec<u8>> {
+pub(crate) fn pkcs1(hash: Hash) -> Option<Vec<u8>> {
     let nist = |arc| [&SIG_ALGS[..], &[arc]].concat();
     let rsa = |arc| [&PKCS_1[..], &[arc]].concat();
-    let oid = match md {
-        HashFunction::Md5 => rsa(4),
-        HashFunction::Md5Sha1 => return None,
-        HashFunction::Of(hash) => match hash {
-            Hash::Sha1 => rsa(5),
-            Hash::Sha256 => rsa(11),
-            Hash::Sha384 => rsa(12),
-            Hash::Sha512 => rsa(13),
-            Hash::Sha224 => rsa(14),
-            Hash::Sha512_224 => rsa(15),
-            Hash::Sha512_256 => rsa(16),
-            Hash::Sha3_224 => nist(13),
-            Hash::Sha3_256 => nist(14),
-            Hash::Sha3_384 => nist(15),
-            Hash::Sha3_512 => nist(16),
-        },
+    let oid = match hash {
+        Hash::Md5 => rsa(4),
+        Hash::Md5Sha1 => return None,
+        Hash::Sha1 => rsa(5),
+        Hash::Sha256 => rsa(11),
+        Hash::Sha384 => rsa(12),
+        Hash::Sha512 => rsa(13),
+        Hash::Sha224 => rsa(14),
+        Hash::Sha512_224 => rsa(15),
+        Hash::Sha512_256 => rsa(16),
+        Hash::Sha3_224 => nist(13),
+        Hash::Sha3_256 => nist(14),
+        Hash::Sha3_384 => nist(15),
+        Hash::Sha3_512 => nist(16),
     };
     Some(sequence(&[&element(Tag::ObjectIdentifier, &oid), NULL]))
 }

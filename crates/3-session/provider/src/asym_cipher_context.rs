@@ -3,7 +3,8 @@
 
 use std::sync::Arc;
 
-use tollgate_rsa::{Error, Hash, MODULUS_BITS_MAX, Rejected};
+use tollgate_rsa::premaster::PREMASTER_LEN;
+use tollgate_rsa::{Hash, MODULUS_BITS_MAX, PrivateKey, TlsVersions, eme_pkcs1v15};
 use zeroize::Zeroizing;
 
 use crate::abi::{
@@ -13,12 +14,9 @@ use crate::abi::{
     OSSL_PKEY_PARAM_PAD_MODE,
 };
 use crate::context::Context;
-use crate::encryption_padding::{self, OVERHEAD, PREMASTER, public_start};
 use crate::handle::Output;
-use crate::hashing::HashFunction;
-use crate::implicit_rejection;
-use crate::key::{Key, PrivateHalf};
-use crate::oaep;
+use crate::hashing;
+use crate::key::Key;
 use crate::params::{Answers, Param, Params};
 use crate::provider::Provider;
 use crate::reason::Reason;
@@ -127,8 +125,8 @@ impl Context for AsymCipherContext {
             answers.integer(OSSL_PKEY_PARAM_PAD_MODE, number)?;
         }
         let (hash, mgf1) = self.oaep.hashes();
-        answers.text(OSSL_PKEY_PARAM_DIGEST, HashFunction::Of(hash).name())?;
-        answers.text(OSSL_PKEY_PARAM_MGF1_DIGEST, HashFunction::Of(mgf1).name())?;
+        answers.text(OSSL_PKEY_PARAM_DIGEST, hashing::name(hash))?;
+        answers.text(OSSL_PKEY_PARAM_MGF1_DIGEST, hashing::name(mgf1))?;
         let versions = [
             (OSSL_ASYM_CIPHER_PARAM_TLS_CLIENT_VERSION, self.client_version),
             (OSSL_ASYM_CIPHER_PARAM_TLS_NEGOTIATED_VERSION, self.negotiated_version),
@@ -150,17 +148,20 @@ impl AsymCipherContext {
         output.check(size)?;
         let mut em = Zeroizing::new([0; SIZE_MAX]);
         let em = &mut em[..size];
-        match self.padding {
+        let public = key.public();
+        self.provider.with_workspace(|ws| match self.padding {
             Padding::Oaep => {
                 let (hash, mgf1) = self.oaep.hashes();
-                oaep::encode(em, hash, mgf1, &self.oaep.label, message)?;
+                Ok(public.encrypt_oaep(ws, hash, mgf1, &self.oaep.label, message, em)?)
             }
-            Padding::Pkcs1 => encryption_padding::encode(em, message)?,
-            Padding::Raw if message.len() == size => em.copy_from_slice(message),
-            Padding::Raw => return Err(Reason::MessageRange),
-            Padding::Tls => return Err(Reason::PaddingUnsupported),
-        }
-        self.provider.with_workspace(|ws| key.public().public(ws, em))?;
+            Padding::Pkcs1 => Ok(public.encrypt_pkcs1v15(ws, message, em)?),
+            Padding::Raw if message.len() == size => {
+                em.copy_from_slice(message);
+                Ok(public.public(ws, em)?)
+            }
+            Padding::Raw => Err(Reason::MessageRange),
+            Padding::Tls => Err(Reason::PaddingUnsupported),
+        })?;
         output.write(em)?;
         self.provider.counters.encryptions.count();
         Ok(())
@@ -169,75 +170,62 @@ impl AsymCipherContext {
     /// Decrypts a ciphertext.
     pub(crate) fn decrypt(&self, output: &mut Output, ciphertext: &[u8]) -> Result<(), Reason> {
         let key = self.key.as_ref().ok_or(Reason::KeyMissing)?;
-        let half = key.private()?;
+        let half = &key.private()?.key;
         let size = key.size();
         // The same whatever the message is, so that a buffer's size tells nothing about it.
-        let needed = if self.padding == Padding::Tls { PREMASTER } else { size };
+        let needed = if self.padding == Padding::Tls { PREMASTER_LEN } else { size };
         if output.is_question() {
             output.set_length(needed);
             return Ok(());
         }
         output.check(needed)?;
+        // A shorter number is one with zeros in front.
         let zeros = size.checked_sub(ciphertext.len()).ok_or(Reason::CiphertextLength)?;
         let mut padded = [0; SIZE_MAX];
-        let padded = &mut padded[..size];
-        padded[zeros..].copy_from_slice(ciphertext);
-
-        let mut em = Zeroizing::new([0; SIZE_MAX]);
-        let em = &mut em[..size];
-        em.copy_from_slice(padded);
-        match self.padding {
-            Padding::Oaep => {
-                self.private(half, em)?;
-                let (hash, mgf1) = self.oaep.hashes();
-                output.write(oaep::decode(em, hash, mgf1, &self.oaep.label)?)?;
-            }
-            Padding::Pkcs1 if self.implicit_rejection => {
-                self.private(half, em)?;
-                let start = implicit_rejection::decode(em, &half.d_hash, padded)?;
-                output.write(&em[start..])?;
-            }
-            Padding::Pkcs1 => {
-                self.private(half, em)?;
-                let (good, start) = encryption_padding::message_start(em);
-                if !good.publish() {
-                    return Err(Reason::PaddingCheck);
-                }
-                output.write(&em[public_start(start)..])?;
-            }
-            Padding::Raw => {
-                self.private(half, em)?;
-                output.write(em)?;
-            }
-            Padding::Tls => output.write(&*self.premaster(half, em)?)?,
-        }
+        padded[zeros..size].copy_from_slice(ciphertext);
+        self.decrypt_to(output, half, &padded[..size])?;
         self.provider.counters.decryptions.count();
         Ok(())
     }
 
-    fn private(&self, half: &PrivateHalf, em: &mut [u8]) -> Result<(), Error> {
-        self.provider.with_workspace(|ws| half.key.private(ws, em))
+    fn decrypt_to(
+        &self,
+        output: &mut Output,
+        key: &PrivateKey,
+        ciphertext: &[u8],
+    ) -> Result<(), Reason> {
+        let mut buffer = Zeroizing::new([0; SIZE_MAX]);
+        let buffer = &mut buffer[..ciphertext.len()];
+        self.provider.with_workspace(|ws| match self.padding {
+            Padding::Oaep => {
+                let (hash, mgf1) = self.oaep.hashes();
+                let label = &self.oaep.label;
+                output.write(key.decrypt_oaep(ws, hash, mgf1, label, ciphertext, buffer)?)
+            }
+            Padding::Pkcs1 if self.implicit_rejection => {
+                output.write(key.decrypt_pkcs1v15(ws, ciphertext, buffer)?)
+            }
+            Padding::Pkcs1 => {
+                buffer.copy_from_slice(ciphertext);
+                key.private(ws, buffer)?;
+                output.write(eme_pkcs1v15::decode(buffer)?)
+            }
+            Padding::Raw => {
+                buffer.copy_from_slice(ciphertext);
+                key.private(ws, buffer)?;
+                output.write(buffer)
+            }
+            Padding::Tls => {
+                let versions = self.versions()?;
+                output.write(&*key.decrypt_tls_premaster(ws, versions, ciphertext)?)
+            }
+        })
     }
 
-    /// Always 48 bytes: the substitute for a number that is not below n, too.
-    fn premaster(
-        &self,
-        half: &PrivateHalf,
-        em: &mut [u8],
-    ) -> Result<Zeroizing<[u8; PREMASTER]>, Reason> {
-        if self.client_version == 0 {
-            return Err(Reason::TlsVersion);
-        }
-        debug_assert!(em.len() >= OVERHEAD + PREMASTER, "the smallest key has 128 bytes");
-        let mut substitute = Zeroizing::new([0; PREMASTER]);
-        getrandom::fill(&mut *substitute).map_err(|_| Reason::Random)?;
-        match self.private(half, em) {
-            Ok(()) => {}
-            Err(Error::Rejected(Rejected::MessageRange)) => return Ok(substitute),
-            Err(error) => return Err(error.into()),
-        }
-        let alternative = Some(self.negotiated_version).filter(|&version| version != 0);
-        Ok(encryption_padding::premaster(em, self.client_version, alternative, substitute))
+    fn versions(&self) -> Result<TlsVersions, Reason> {
+        let set = |version| Some(version).filter(|&version| version != 0);
+        let client = set(self.client_version).ok_or(Reason::TlsVersion)?;
+        Ok(TlsVersions { client, negotiated: set(self.negotiated_version) })
     }
 }
 
@@ -262,8 +250,7 @@ impl Oaep {
 }
 
 fn hash(param: Param<'_>) -> Result<Hash, Reason> {
-    let md = HashFunction::from_name(param.text().ok_or(Reason::Parameter)?);
-    md.and_then(HashFunction::hash).ok_or(Reason::DigestUnsupported)
+    hashing::for_masks(param.text().ok_or(Reason::Parameter)?).ok_or(Reason::DigestUnsupported)
 }
 
 fn version(param: Param<'_>) -> Result<u16, Reason> {

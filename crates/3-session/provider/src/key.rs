@@ -4,7 +4,7 @@
 use core::ffi::CStr;
 use std::sync::Arc;
 
-use tollgate_rsa::{Hash, KeyParts, PrivateKey, PublicKey};
+use tollgate_rsa::{KeyParts, PrivateKey, PublicKey};
 use zeroize::Zeroizing;
 
 use crate::abi::{
@@ -34,11 +34,9 @@ pub(crate) enum Key {
     Public(Box<PublicKey>),
 }
 
-/// A private key with what its operations do not need: its numbers, for export, and the secret from
-/// which implicit rejection derives its answers.
+/// A private key with what its operations do not need: its numbers, for export.
 pub(crate) struct PrivateHalf {
     pub(crate) key: PrivateKey,
-    pub(crate) d_hash: Zeroizing<[u8; 32]>,
     parts: KeyParts,
 }
 
@@ -108,8 +106,7 @@ impl Key {
             d,
         };
         let key = PrivateKey::from_parts(&parts)?;
-        let d_hash = d_hash(&parts.d, key.size());
-        Ok(Self::Private(Box::new(PrivateHalf { key, d_hash, parts })))
+        Ok(Self::Private(Box::new(PrivateHalf { key, parts })))
     }
 
     /// The public half.
@@ -202,16 +199,6 @@ impl PrivateHalf {
     }
 }
 
-/// SHA-256 of d in as many bytes as n has: implicit rejection's key (draft-irtf-cfrg-rsa-guidance).
-fn d_hash(d: &[u8], size: usize) -> Zeroizing<[u8; 32]> {
-    let d = &d[d.len().saturating_sub(size)..]; // d < n: what is cut off is zero
-    let padding = vec![0; size - d.len()];
-    let digest = Hash::Sha256.digest_parts(&[&padding, d]);
-    let mut hash = Zeroizing::new([0; 32]);
-    hash.copy_from_slice(digest.as_ref());
-    hash
-}
-
 /// Bits of a big-endian number.
 fn bits(big_endian: &[u8]) -> usize {
     let zeros = big_endian.iter().take_while(|&&byte| byte == 0).count();
@@ -254,15 +241,6 @@ mod tests {
             [(&[][..], 0), (&[0, 0], 0), (&[1], 1), (&[0, 0x80, 0], 16), (&[0xff], 8)]
         {
             assert_eq!(bits(number), expected);
-        }
-    }
-
-    #[test]
-    fn d_is_hashed_at_the_length_of_the_modulus() {
-        let padded = [&[0; 5][..], b"abc"].concat();
-        let expected = Hash::Sha256.digest(&padded);
-        for d in [&b"abc"[..], &[0, b'a', b'b', b'c'], &[&[0; 9][..], b"abc"].concat()] {
-            assert_eq!(*d_hash(d, 8), expected.as_ref());
         }
     }
 }

@@ -59,12 +59,13 @@ impl From<Error> for Reason {
             Error::Fault => Self::Fault,
             Error::Unavailable(Unavailable::Random) => Self::Random,
             Error::Rejected(rejected) => match rejected {
+                Rejected::DecryptionFailed => Self::PaddingCheck,
                 Rejected::DigestLength { .. } => Self::DigestLength,
                 Rejected::ExponentEven
                 | Rejected::ExponentLarge { .. }
                 | Rejected::ExponentSmall => Self::KeyExponent,
                 Rejected::MessageRange => Self::MessageRange,
-                Rejected::ModulusSmall { .. } => Self::MessageLong,
+                Rejected::MessageLong { .. } | Rejected::ModulusSmall { .. } => Self::MessageLong,
                 Rejected::MultiPrime => Self::KeyMultiPrime,
                 Rejected::SignatureInvalid => Self::SignatureInvalid,
                 Rejected::Size { .. } => Self::KeySize,

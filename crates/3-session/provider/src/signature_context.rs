@@ -5,16 +5,16 @@ mod settings;
 
 use std::sync::Arc;
 
-use tollgate_rsa::{Hash, MODULUS_BITS_MAX, Rejected, Salt};
+use tollgate_rsa::{Digest, Hash, Hasher, MODULUS_BITS_MAX, Rejected, Salt, pkcs1v15, pss};
 
 use crate::context::Context;
 use crate::handle::Output;
-use crate::hashing::{Digest, HashFunction, Stream};
+use crate::hashing;
 use crate::key::Key;
 use crate::params::{Answers, Params};
 use crate::provider::Provider;
 use crate::reason::Reason;
-use crate::signature_padding::{Padding, SaltLength, decode, encode};
+use crate::signature_padding::{Padding, SaltLength, decode};
 
 /// Bytes of the longest signature.
 const SIZE_MAX: usize = MODULUS_BITS_MAX / 8;
@@ -25,7 +25,7 @@ pub(crate) struct SignatureContext {
     provider: Arc<Provider>,
     key: Option<Arc<Key>>,
     padding: Padding,
-    md: Option<HashFunction>,
+    md: Option<Hash>,
     mgf1: Option<Hash>,
     salt: SaltLength,
     message: Message,
@@ -33,13 +33,14 @@ pub(crate) struct SignatureContext {
 
 /// How far a digest operation is.
 #[derive(Clone)]
+#[expect(clippy::large_enum_variant, reason = "in a context, which lies on the heap")]
 enum Message {
     /// There is none: the caller brings a digest.
     None,
     /// Initialized; the hash state is made with the first piece, for there may be only one.
     Empty,
     /// Some of it is hashed.
-    Some(Stream),
+    Some(Hasher),
 }
 
 impl AsRef<Provider> for SignatureContext {
@@ -91,7 +92,7 @@ impl SignatureContext {
     ) -> Result<(), Reason> {
         self.restart(key, private)?;
         if let Some(name) = name.filter(|name| !name.is_empty()) {
-            self.md = Some(HashFunction::from_name(name).ok_or(Reason::DigestUnsupported)?);
+            self.md = Some(hashing::from_name(name).ok_or(Reason::DigestUnsupported)?);
         }
         self.message = Message::Empty;
         self.set(params)
@@ -109,11 +110,12 @@ impl SignatureContext {
     /// Hashes a piece of the message.
     pub(crate) fn update(&mut self, piece: &[u8]) -> Result<(), Reason> {
         if matches!(self.message, Message::Empty) {
-            self.message = Message::Some(self.md.ok_or(Reason::DigestMissing)?.stream());
+            let md = self.md.ok_or(Reason::DigestMissing)?;
+            self.message = Message::Some(Hasher::new(md));
         }
         match &mut self.message {
-            Message::Some(stream) => {
-                stream.update(piece);
+            Message::Some(hasher) => {
+                hasher.update(piece);
                 Ok(())
             }
             _ => Err(Reason::NotRunning),
@@ -159,7 +161,7 @@ impl SignatureContext {
         match core::mem::replace(&mut self.message, Message::None) {
             Message::None => Err(Reason::NotRunning),
             Message::Empty => Ok(md.digest(&[])),
-            Message::Some(stream) => Ok(stream.finish()),
+            Message::Some(hasher) => Ok(hasher.finish()),
         }
     }
 
@@ -196,15 +198,15 @@ impl SignatureContext {
     fn encode(&self, key: &Key, em: &mut [u8], digest: &[u8]) -> Result<(), Reason> {
         self.check_length(digest)?;
         match self.padding {
-            Padding::Pkcs1 => {
-                let prefix = self.md.map_or(&[][..], HashFunction::digest_info_prefix);
-                encode(em, prefix, digest)
-            }
+            Padding::Pkcs1 => Ok(match self.md {
+                Some(md) => pkcs1v15::encode(em, md, digest),
+                None => pkcs1v15::encode_raw(em, digest),
+            }?),
             Padding::Pss => {
                 let (hash, mgf1) = self.pss_hashes()?;
                 let bits = key.public().bits();
                 let salt = Salt::Exactly(self.salt.to_sign(bits, hash)?);
-                Ok(tollgate_rsa::pss::encode_random(em, bits, hash, mgf1, salt, digest)?)
+                Ok(pss::encode_random(em, bits, hash, mgf1, salt, digest)?)
             }
             Padding::Raw if digest.len() == em.len() => {
                 em.copy_from_slice(digest);
@@ -221,16 +223,14 @@ impl SignatureContext {
         let mut em = [0; SIZE_MAX];
         let em = self.recovered(key, signature, &mut em)?;
         let valid = match self.padding {
-            Padding::Pkcs1 => {
-                let mut expected = [0; SIZE_MAX];
-                let expected = &mut expected[..em.len()];
-                let prefix = self.md.map_or(&[][..], HashFunction::digest_info_prefix);
-                encode(expected, prefix, digest).is_ok() && expected == em
-            }
+            Padding::Pkcs1 => match self.md {
+                Some(md) => pkcs1v15::matches(em, md, digest),
+                None => pkcs1v15::matches_raw(em, digest),
+            },
             Padding::Pss => {
                 let (hash, mgf1) = self.pss_hashes()?;
                 let (bits, salt) = (key.public().bits(), self.salt.to_verify());
-                tollgate_rsa::pss::verify(em, bits, hash, mgf1, salt, digest).is_ok()
+                pss::verify(em, bits, hash, mgf1, salt, digest).is_ok()
             }
             Padding::Raw => em == digest,
         };
@@ -295,7 +295,7 @@ impl SignatureContext {
 
     /// PSS without a digest is PSS with SHA-1, as in OpenSSL.
     fn check_length(&self, digest: &[u8]) -> Result<(), Reason> {
-        let implied = (self.padding == Padding::Pss).then_some(HashFunction::Of(Hash::Sha1));
+        let implied = (self.padding == Padding::Pss).then_some(Hash::Sha1);
         match self.md.or(implied) {
             Some(md) if md.len() != digest.len() => Err(Reason::DigestLength),
             _ => Ok(()),
@@ -303,10 +303,10 @@ impl SignatureContext {
     }
 
     fn pss_hashes(&self) -> Result<(Hash, Hash), Reason> {
-        let hash = match self.md {
-            None => Hash::Sha1,
-            Some(md) => md.hash().ok_or(Reason::DigestUnsupported)?,
-        };
+        let hash = self.md.unwrap_or(Hash::Sha1);
+        if !hashing::is_for_masks(hash) {
+            return Err(Reason::DigestUnsupported);
+        }
         Ok((hash, self.mgf1.unwrap_or(hash)))
     }
 }

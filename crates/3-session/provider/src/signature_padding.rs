@@ -1,4 +1,4 @@
-//! Paddings of signatures as parameters name them, and EMSA-PKCS1-v1_5 around any content.
+//! Paddings of signatures as parameters name them, and what EMSA-PKCS1-v1_5 was put around.
 #![forbid(unsafe_code)]
 
 use core::ffi::CStr;
@@ -139,23 +139,6 @@ impl SaltLength {
     }
 }
 
-/// em := 00 01 FF..FF 00 prefix content, with at least eight FF (RFC 8017 §9.2, whatever T is).
-///
-/// # Errors
-///
-/// [`Reason::MessageLong`].
-pub(crate) fn encode(em: &mut [u8], prefix: &[u8], content: &[u8]) -> Result<(), Reason> {
-    let t_len = prefix.len() + content.len();
-    let ps_end = em.len().checked_sub(t_len + 1).filter(|&end| end >= 2 + 8);
-    let ps_end = ps_end.ok_or(Reason::MessageLong)?;
-    em[..2].copy_from_slice(&[0x00, 0x01]);
-    em[2..ps_end].fill(0xff);
-    em[ps_end] = 0x00;
-    em[ps_end + 1..][..prefix.len()].copy_from_slice(prefix);
-    em[ps_end + 1 + prefix.len()..].copy_from_slice(content);
-    Ok(())
-}
-
 /// The content of 00 01 FF..FF 00 content. Variable time: a signature is public.
 pub(crate) fn decode(em: &[u8]) -> Option<&[u8]> {
     let rest = em.strip_prefix(&[0x00, 0x01])?;
@@ -165,18 +148,18 @@ pub(crate) fn decode(em: &[u8]) -> Option<&[u8]> {
 
 #[cfg(test)]
 mod tests {
+    use tollgate_rsa::pkcs1v15;
+
     use super::*;
 
     #[test]
     fn content_comes_back_and_eight_bytes_of_padding_are_kept() {
         let mut em = [0; 128];
         for len in [0, 1, 36, 117] {
-            assert_eq!(encode(&mut em, b"", &vec![7; len]), Ok(()));
+            assert_eq!(pkcs1v15::encode_raw(&mut em, &vec![7; len]), Ok(()));
             assert_eq!(decode(&em), Some(&vec![7; len][..]));
         }
-        assert_eq!(encode(&mut em, b"p", &[7; 117]), Err(Reason::MessageLong));
-        assert_eq!(encode(&mut em, b"p", b"content"), Ok(()));
-        assert_eq!(decode(&em), Some(&b"pcontent"[..]));
+        assert_eq!(pkcs1v15::encode_raw(&mut em, b"content!"), Ok(()));
         for at in [0, 1, 2, 9, 119] {
             let mut bad = em;
             bad[at] ^= 1;

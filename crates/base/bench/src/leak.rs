@@ -8,6 +8,11 @@
 //! hides one; and of squared deviations, for leaks that move the variance alone. The largest |t|
 //! counts.
 //!
+//! What cannot be refilled in its place, as a loaded key, is not only another value than its
+//! neighbour: it lies elsewhere, and where memory lies moves time by itself. Such inputs are laid
+//! out anew many times ([`Leak::next_layout`]), and the t-test is one of the layouts' differences:
+//! what memory does has no sign that lasts, a leak has.
+//!
 //! A leak makes t grow with the square root of the samples. That it stays small shows that nothing
 //! was found with so many samples on this machine, and no more.
 
@@ -17,7 +22,7 @@ use std::time::Instant;
 
 use tollgate_cpu::tsc;
 
-use crate::welch::Welch;
+use crate::welch::{Moments, Welch};
 
 /// |t| from which on the paper takes a leak for shown.
 pub const T_MAX: f64 = 4.5;
@@ -29,6 +34,10 @@ const CALIBRATION: usize = 10_000;
 const SETTLED: f64 = 5_000.0;
 /// Tests of fewer samples of a class say nothing.
 const FEWEST: f64 = 5_000.0;
+/// Samples of a class in a layout, below which its difference does not count.
+const FEWEST_OF_LAYOUT: f64 = 100.0;
+/// Tests of fewer layouts say nothing, unless there is one alone.
+const FEWEST_LAYOUTS: f64 = 30.0;
 
 /// How long to look.
 #[derive(Clone, Copy, Debug)]
@@ -45,9 +54,60 @@ pub struct Leak {
     calibration: Vec<f64>,
     /// Rising; empty until calibrated.
     crops: Vec<f64>,
-    cropped: Vec<Welch>,
-    all: Welch,
-    squares: Welch,
+    cropped: Vec<Test>,
+    all: Test,
+    squares: Test,
+    /// That have ended.
+    layouts: usize,
+}
+
+/// One t-test.
+#[derive(Clone, Debug, Default)]
+struct Test {
+    /// Samples of all layouts.
+    pooled: Welch,
+    /// Those of the present one.
+    layout: Welch,
+    /// The differences of those before.
+    differences: Moments,
+    /// The variances that their samples alone would give these differences.
+    explained: Moments,
+}
+
+impl Test {
+    fn push(&mut self, random: bool, x: f64) {
+        self.pooled.push(random, x);
+        self.layout.push(random, x);
+    }
+
+    fn next_layout(&mut self) {
+        let layout = core::mem::take(&mut self.layout);
+        if layout.samples() >= FEWEST_OF_LAYOUT {
+            self.differences.push(layout.difference());
+            self.explained.push(layout.of_difference());
+        }
+    }
+
+    /// How much more the layouts' differences spread than their samples explain: about 1 where it is
+    /// the same in which layout an input lies.
+    fn spread(&self) -> f64 {
+        if self.differences.count() < 2.0 {
+            return 1.0;
+        }
+        (self.differences.variance() / self.explained.mean()).sqrt()
+    }
+
+    /// Of the layouts' differences, or of the samples where there is one layout; 0 if these are too
+    /// few.
+    fn t(&self, layouts: usize) -> f64 {
+        if layouts > 0 {
+            if self.differences.count() < FEWEST_LAYOUTS { 0.0 } else { self.differences.t() }
+        } else if self.pooled.samples() < FEWEST {
+            0.0
+        } else {
+            self.pooled.t()
+        }
+    }
 }
 
 /// What the samples show.
@@ -59,6 +119,13 @@ pub struct Leakage {
     pub kept: Option<f64>,
     /// Samples of both classes, those for calibration not counted.
     pub samples: u64,
+    /// How often the inputs were laid out in memory; the test is one of layouts where they are many.
+    pub layouts: usize,
+    /// The largest |t| of samples with no regard to layouts.
+    pub pooled: f64,
+    /// How much more the layouts' differences spread there than their samples explain; 1 where there
+    /// is one layout.
+    pub spread: f64,
     /// Means of fixed and random, in ticks of the counter: of the samples that this test kept, or of
     /// all samples where it is the test of squared deviations.
     pub means: [f64; 2],
@@ -75,6 +142,10 @@ impl Leakage {
 impl fmt::Display for Leakage {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "|t| {:.2} of {} samples", self.t, self.samples)?;
+        if self.layouts > 1 {
+            let Self { layouts, pooled, spread, .. } = self;
+            write!(f, " in {layouts} layouts (pooled {pooled:.2}, spread {spread:.2})")?;
+        }
         match self.kept {
             Some(kept) => write!(f, " (of those the fastest {:.0} %)", 100.0 * kept)?,
             None => write!(f, " (of squared deviations)")?,
@@ -99,8 +170,8 @@ impl Leak {
         for welch in &mut self.cropped[kept..] {
             welch.push(random, ticks);
         }
-        if self.all.samples() >= SETTLED {
-            let deviation = ticks - self.all.mean(random);
+        if self.all.pooled.samples() >= SETTLED {
+            let deviation = ticks - self.all.pooled.mean(random);
             self.squares.push(random, deviation * deviation);
         }
     }
@@ -120,33 +191,84 @@ impl Leak {
             let at = ((1.0 - share) * CALIBRATION as f64) as usize;
             self.crops.push(self.calibration[at]);
         }
-        self.cropped = vec![Welch::default(); CROPS];
+        self.cropped = vec![Test::default(); CROPS];
+    }
+
+    /// The samples that follow are of inputs that lie elsewhere.
+    pub fn next_layout(&mut self) {
+        let tests = self.cropped.iter_mut().chain([&mut self.all, &mut self.squares]);
+        tests.for_each(Test::next_layout);
+        self.layouts += 1;
     }
 
     /// What the samples so far show.
     #[must_use]
     pub fn result(&self) -> Leakage {
-        let all = self.all.samples();
-        let mut worst = (self.all.t().abs(), Some(1.0), &self.all);
-        for welch in self.cropped.iter().filter(|welch| welch.samples() >= FEWEST) {
-            if welch.t().abs() > worst.0 {
-                worst = (welch.t().abs(), Some(welch.samples() / all), welch);
+        let all = self.all.pooled.samples();
+        let mut worst = (self.all.t(self.layouts).abs(), Some(1.0), &self.all);
+        for test in &self.cropped {
+            let t = test.t(self.layouts).abs();
+            if t > worst.0 {
+                worst = (t, Some(test.pooled.samples() / all), test);
             }
         }
-        if self.squares.samples() >= FEWEST && self.squares.t().abs() > worst.0 {
-            worst = (self.squares.t().abs(), None, &self.all);
+        let t = self.squares.t(self.layouts).abs();
+        if t > worst.0 {
+            worst = (t, None, &self.all);
         }
+        // what memory does shows where it is looked for with no regard to layouts
+        let pooled = self.cropped.iter().chain([&self.all]).filter(|test| test.t(0) != 0.0);
+        let pooled = pooled.max_by(|a, b| a.t(0).abs().total_cmp(&b.t(0).abs()));
+        let pooled = pooled.unwrap_or(&self.all);
         Leakage {
             t: worst.0,
             kept: worst.1,
-            samples: self.all.total(),
-            means: [false, true].map(|random| worst.2.mean(random)),
+            samples: self.all.pooled.total(),
+            layouts: self.layouts.max(1),
+            pooled: pooled.t(0).abs(),
+            spread: pooled.spread(),
+            means: [false, true].map(|random| worst.2.pooled.mean(random)),
         }
+    }
+
+    /// Times `run` on inputs that `fill` makes: fixed, or at random. `inputs` are refilled and run
+    /// over in turn, so that no class has places of its own. `None` where there is no counter to
+    /// read.
+    ///
+    /// # Panics
+    ///
+    /// If there are no inputs.
+    pub fn look<I>(
+        &mut self,
+        plan: LeakPlan,
+        rng: &mut fastrand::Rng,
+        inputs: &mut [I],
+        fill: &mut dyn FnMut(&mut I, bool, &mut fastrand::Rng),
+        run: &mut dyn FnMut(&mut I),
+    ) -> Option<()> {
+        assert!(!inputs.is_empty(), "a test of timing needs room for inputs");
+        let started = Instant::now();
+        let mut left = plan.samples + CALIBRATION.saturating_sub(self.calibration.len());
+        let mut classes = vec![false; inputs.len()];
+        while left > 0 && started.elapsed() < plan.time {
+            for (input, random) in inputs.iter_mut().zip(&mut classes) {
+                *random = rng.bool();
+                fill(input, *random, rng);
+            }
+            for (input, random) in inputs.iter_mut().zip(&classes).take(left) {
+                let before = tsc::ticks()?;
+                run(input);
+                let ticks = tsc::ticks()? - before;
+                #[allow(clippy::cast_precision_loss, reason = "far below 2^53")]
+                self.push(*random, ticks as f64);
+            }
+            left = left.saturating_sub(inputs.len());
+        }
+        Some(())
     }
 }
 
-/// Times `run` on inputs that `fill` makes: fixed, or at random. `inputs` are refilled and run over
-/// in turn, so that no class has places of its own. `None` where there is no counter to read.
+/// [`Leak::look`] at one layout.
 ///
 /// # Panics
 ///
@@ -158,24 +280,8 @@ pub fn leak<I>(
     fill: &mut dyn FnMut(&mut I, bool, &mut fastrand::Rng),
     run: &mut dyn FnMut(&mut I),
 ) -> Option<Leakage> {
-    assert!(!inputs.is_empty(), "a test of timing needs room for inputs");
-    let (mut leak, started) = (Leak::default(), Instant::now());
-    let mut left = plan.samples + CALIBRATION;
-    let mut classes = vec![false; inputs.len()];
-    while left > 0 && started.elapsed() < plan.time {
-        for (input, random) in inputs.iter_mut().zip(&mut classes) {
-            *random = rng.bool();
-            fill(input, *random, rng);
-        }
-        for (input, random) in inputs.iter_mut().zip(&classes).take(left) {
-            let before = tsc::ticks()?;
-            run(input);
-            let ticks = tsc::ticks()? - before;
-            #[allow(clippy::cast_precision_loss, reason = "far below 2^53")]
-            leak.push(*random, ticks as f64);
-        }
-        left = left.saturating_sub(inputs.len());
-    }
+    let mut leak = Leak::default();
+    leak.look(plan, rng, inputs, fill, run)?;
     Some(leak.result())
 }
 
@@ -224,6 +330,37 @@ mod tests {
     #[test]
     fn a_class_that_only_varies_more_shows() {
         assert!(synthetic(7, 0.0, 2.0).is_shown());
+    }
+
+    /// 64 layouts of 6,000 samples, each of whose classes takes a time of its own; `more` ticks for
+    /// random inputs in all of them.
+    fn laid_out(seed: u64, more: f64) -> Leakage {
+        let mut rng = fastrand::Rng::with_seed(seed);
+        let mut leak = Leak::default();
+        for _ in 0..64 {
+            let of_layout = [8.0 * normal(&mut rng), 8.0 * normal(&mut rng)];
+            for _ in 0..6_000 {
+                let random = rng.bool();
+                let leaked = if random { more } else { 0.0 };
+                let ticks = 1000.0 + of_layout[usize::from(random)] + leaked;
+                leak.push(random, ticks + 20.0 * normal(&mut rng));
+            }
+            leak.next_layout();
+        }
+        leak.result()
+    }
+
+    #[test]
+    fn what_memory_does_is_no_leak_and_hides_none() {
+        let mut misled = 0;
+        for seed in 9..=11 {
+            let leakage = laid_out(seed, 0.0);
+            assert!(!leakage.is_shown() && leakage.spread > 2.0, "{leakage}");
+            misled += u32::from(leakage.pooled >= T_MAX);
+            let leakage = laid_out(seed, 12.0);
+            assert!(leakage.is_shown(), "{leakage}");
+        }
+        assert!(misled > 0, "samples with no regard to layouts would have shown a leak");
     }
 
     #[test]

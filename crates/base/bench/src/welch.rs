@@ -2,23 +2,42 @@
 
 /// Count, mean and sum of squared deviations of one class, by Welford's recurrence.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-struct Moments {
+pub(crate) struct Moments {
     count: f64,
     mean: f64,
     squares: f64,
 }
 
 impl Moments {
-    fn push(&mut self, x: f64) {
+    pub(crate) fn push(&mut self, x: f64) {
         self.count += 1.0;
         let deviation = x - self.mean;
         self.mean += deviation / self.count;
         self.squares += deviation * (x - self.mean);
     }
 
+    /// The variance of the samples.
+    pub(crate) fn variance(&self) -> f64 {
+        self.squares / (self.count - 1.0)
+    }
+
     /// The variance of the mean.
     fn of_mean(&self) -> f64 {
-        self.squares / (self.count - 1.0) / self.count
+        self.variance() / self.count
+    }
+
+    pub(crate) fn mean(&self) -> f64 {
+        self.mean
+    }
+
+    pub(crate) fn count(&self) -> f64 {
+        self.count
+    }
+
+    /// Student's t: the mean over its standard error. 0 where there are fewer than two samples, or
+    /// where all are zero.
+    pub(crate) fn t(&self) -> f64 {
+        if self.count < 2.0 || self.mean == 0.0 { 0.0 } else { self.mean / self.of_mean().sqrt() }
     }
 }
 
@@ -51,16 +70,26 @@ impl Welch {
         self.0[usize::from(second)].mean
     }
 
+    /// The first class's mean less the second's.
+    pub(crate) fn difference(&self) -> f64 {
+        self.mean(false) - self.mean(true)
+    }
+
+    /// The variance of [`difference`](Self::difference).
+    pub(crate) fn of_difference(&self) -> f64 {
+        let [first, second] = self.0;
+        first.of_mean() + second.of_mean()
+    }
+
     /// t: the difference of the means over its standard error. 0 where a class has fewer than two
     /// samples, or where nothing varies and nothing differs.
     #[must_use]
     pub fn t(&self) -> f64 {
-        let [first, second] = self.0;
-        let difference = first.mean - second.mean;
+        let difference = self.difference();
         if self.samples() < 2.0 || difference == 0.0 {
             return 0.0;
         }
-        difference / (first.of_mean() + second.of_mean()).sqrt()
+        difference / self.of_difference().sqrt()
     }
 }
 

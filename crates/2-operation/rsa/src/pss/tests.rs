@@ -215,12 +215,12 @@ fn the_padding_counts_where_the_hash_is_right() {
     encode(&mut em, 1024, hash, hash, b"salt", digest.as_ref()).unwrap();
     let (db, rest) = em.split_at_mut(128 - 32 - 1);
     let h = &rest[..32];
-    mgf1_xor(db, hash, h);
+    mgf1::xor(db, hash, h);
     db[0] &= 0x7f;
     let marker = db.len() - 5;
     assert_eq!(db[marker - 1..], [0, 1, b's', b'a', b'l', b't']);
     db[marker] = 2;
-    mgf1_xor(db, hash, h);
+    mgf1::xor(db, hash, h);
     db[0] &= 0x7f;
     for salt in [Salt::Auto, Salt::Exactly(4)] {
         assert_eq!(

@@ -7,7 +7,7 @@ use crate::abi::{
     OSSL_PKEY_PARAM_PAD_MODE, OSSL_SIGNATURE_PARAM_ALGORITHM_ID, OSSL_SIGNATURE_PARAM_PSS_SALTLEN,
 };
 use crate::algorithm_id;
-use crate::hashing::HashFunction;
+use crate::hashing;
 use crate::params::{Answers, Params};
 use crate::reason::Reason;
 use crate::signature_padding::{Padding, SaltLength};
@@ -17,7 +17,7 @@ impl SignatureContext {
     pub(super) fn apply(&mut self, params: Params<'_>) -> Result<(), Reason> {
         if let Some(param) = params.find(OSSL_PKEY_PARAM_DIGEST) {
             let name = param.text().ok_or(Reason::Parameter)?;
-            let md = HashFunction::from_name(name).ok_or(Reason::DigestUnsupported)?;
+            let md = hashing::from_name(name).ok_or(Reason::DigestUnsupported)?;
             let is_running = !matches!(self.message, Message::None);
             if is_running && self.md != Some(md) {
                 return Err(Reason::DigestLocked);
@@ -37,8 +37,8 @@ impl SignatureContext {
             if self.padding != Padding::Pss {
                 return Err(Reason::PaddingUnsupported);
             }
-            let md = HashFunction::from_name(param.text().ok_or(Reason::Parameter)?);
-            self.mgf1 = Some(md.and_then(HashFunction::hash).ok_or(Reason::DigestUnsupported)?);
+            let name = param.text().ok_or(Reason::Parameter)?;
+            self.mgf1 = Some(hashing::for_masks(name).ok_or(Reason::DigestUnsupported)?);
         }
         if self.padding == Padding::Raw && self.md.is_some() {
             return Err(Reason::PaddingUnsupported);
@@ -59,9 +59,9 @@ impl SignatureContext {
         } else {
             answers.integer(OSSL_PKEY_PARAM_PAD_MODE, self.padding.number())?;
         }
-        answers.text(OSSL_PKEY_PARAM_DIGEST, self.md.map_or(c"", HashFunction::name))?;
-        let mgf1 = self.mgf1.map(HashFunction::Of).or(self.md);
-        answers.text(OSSL_PKEY_PARAM_MGF1_DIGEST, mgf1.map_or(c"", HashFunction::name))?;
+        answers.text(OSSL_PKEY_PARAM_DIGEST, self.md.map_or(c"", hashing::name))?;
+        let mgf1 = self.mgf1.or(self.md);
+        answers.text(OSSL_PKEY_PARAM_MGF1_DIGEST, mgf1.map_or(c"", hashing::name))?;
         match self.salt.name() {
             Some(name) if by_name(answers, OSSL_SIGNATURE_PARAM_PSS_SALTLEN) => {
                 answers.text(OSSL_SIGNATURE_PARAM_PSS_SALTLEN, name)

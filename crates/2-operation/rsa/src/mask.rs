@@ -2,12 +2,17 @@
 //!
 //! (The crate `subtle` does the same, and checks its choices by branches in debug builds: memcheck
 //! could not watch the tests.)
-#![forbid(unsafe_code)]
 
 use core::hint::black_box;
 use core::ops::{BitAnd, BitAndAssign, BitOr, BitOrAssign, Not};
 
 use tollgate_cpu::memcheck;
+
+/// An index or a length, public from here on.
+pub(crate) fn public_index(index: u32) -> usize {
+    let index = memcheck::declassified(u64::from(index));
+    usize::try_from(index).expect("within a modulus")
+}
 
 /// A secret yes or no.
 #[derive(Clone, Copy)]

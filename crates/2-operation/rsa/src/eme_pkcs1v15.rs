@@ -1,0 +1,117 @@
+//! EME-PKCS1-v1_5 (RFC 8017 §7.2): encoding, and decoding that tells nobody what it found.
+//!
+//! Which byte of a decrypted message is wrong, and whether any is, must not show in time or memory
+//! accesses: an attacker who learns it decrypts or signs with a million questions (Bleichenbacher).
+//! So decoding computes masks from every byte and decides nothing. `em` is secret throughout.
+
+use crate::encryption::check_message;
+use crate::error::{Error, Rejected, Unavailable};
+use crate::mask::{Mask, public_index};
+
+/// Bytes of 00 02, of the shortest padding, and of the 00 behind it.
+pub(crate) const OVERHEAD: usize = 11;
+
+/// Writes EME-PKCS1-v1_5 of `message` into `em`: `em := 00 02 PS 00 message`, PS at least eight
+/// random bytes that are not zero.
+///
+/// # Errors
+///
+/// [`Rejected::MessageLong`]; [`Unavailable::Random`].
+pub fn encode(em: &mut [u8], message: &[u8]) -> Result<(), Error> {
+    // 1. If mLen > k - 11, output "message too long".
+    check_message(message, em.len(), OVERHEAD)?;
+    // 2b. EM = 00 || 02 || PS || 00 || M.
+    let separator = em.len() - message.len() - 1;
+    em[..2].copy_from_slice(&[0x00, 0x02]);
+    em[separator] = 0x00;
+    em[separator + 1..].copy_from_slice(message);
+    let ps = &mut em[2..separator];
+    // 2a. PS is random bytes, none of them zero.
+    getrandom::fill(ps).map_err(|_| Unavailable::Random)?;
+    // One draw in 256 is drawn again; the system's random numbers have no long runs of zeros.
+    while let Some(zero) = ps.iter_mut().find(|byte| **byte == 0) {
+        getrandom::fill(core::slice::from_mut(zero)).map_err(|_| Unavailable::Random)?;
+    }
+    Ok(())
+}
+
+/// The message in `em`, or the word that there is none: explicit rejection.
+///
+/// Whoever shows this error to a stranger, in whatever way, decrypts for him (Bleichenbacher). It
+/// is for protocols that fix what happens then; all others take
+/// [`implicit_rejection`](crate::implicit_rejection).
+///
+/// # Errors
+///
+/// [`Rejected::DecryptionFailed`], whatever is wrong.
+pub fn decode(em: &[u8]) -> Result<&[u8], Error> {
+    if em.len() < OVERHEAD {
+        return Err(Rejected::DecryptionFailed.into());
+    }
+    let (good, start) = message_start(em);
+    if good.publish() {
+        Ok(&em[public_index(start)..])
+    } else {
+        Err(Rejected::DecryptionFailed.into())
+    }
+}
+
+/// Whether `em` is 00 02 PS 00 M with at least eight bytes PS, and where M starts then.
+pub(crate) fn message_start(em: &[u8]) -> (Mask, u32) {
+    let mut good = Mask::equal(em[0], 0x00_u8) & Mask::equal(em[1], 0x02_u8);
+    let mut found = Mask::NO;
+    let mut separator = 0;
+    for (i, &byte) in (0_u32..).zip(em).skip(2) {
+        let here = Mask::zero(byte.into()) & !found;
+        separator = here.select(i, separator);
+        found |= here;
+    }
+    good &= !Mask::less(separator, 2 + 8); // 0 if there is none
+    (good, separator.wrapping_add(1)) // a checked sum would branch
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "tests")]
+
+    use super::*;
+
+    #[test]
+    fn messages_of_every_length_come_back() {
+        for len in 0..=53 {
+            let mut em = [0; 64];
+            encode(&mut em, &vec![7; len]).unwrap();
+            assert_eq!(decode(&em).unwrap(), vec![7; len]);
+            assert!(em[2..63 - len].iter().all(|&byte| byte != 0));
+        }
+        assert_eq!(
+            encode(&mut [0; 64], &[7; 54]),
+            Err(Rejected::MessageLong { found_bytes: 54, limit_bytes: 53 }.into())
+        );
+        assert_eq!(
+            encode(&mut [0; 10], &[]),
+            Err(Rejected::MessageLong { found_bytes: 0, limit_bytes: 0 }.into())
+        );
+    }
+
+    #[test]
+    fn each_fault_of_the_padding_is_seen() {
+        let start = |em: &[u8]| decode(em).map(|message| em.len() - message.len());
+        let failed = || Err(Rejected::DecryptionFailed.into());
+        let mut good = [9; 64];
+        good[..2].copy_from_slice(&[0, 2]);
+        assert_eq!(start(&good), failed(), "no separator");
+        for (at, expected) in [(2, failed()), (9, failed()), (10, Ok(11)), (63, Ok(64))] {
+            let mut em = good;
+            em[at] = 0;
+            assert_eq!(start(&em), expected, "separator at {at}");
+            em[0] = 1;
+            assert_eq!(start(&em), failed());
+            em[..2].copy_from_slice(&[0, 1]);
+            assert_eq!(start(&em), failed());
+        }
+        assert_eq!(start(&[0, 2, 9, 9, 9, 9, 9, 9, 9, 9, 0]), Ok(11));
+        assert_eq!(start(&[0, 2, 9, 9, 9, 9, 9, 9, 9, 0]), failed());
+        assert_eq!(start(&[]), failed());
+    }
+}

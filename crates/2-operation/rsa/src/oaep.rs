@@ -1,0 +1,141 @@
+//! EME-OAEP (RFC 8017 §7.1) with MGF1. Decoding computes masks from every byte; only "good or not"
+//! leaves it, as the standard demands (Manger's attack needs no more than which check failed).
+//!
+//! An encoded message has the length of the modulus in bytes.
+
+use crate::encryption::check_message;
+use crate::error::{Error, Rejected, Unavailable};
+use crate::hash::Hash;
+use crate::mask::{Mask, public_index};
+use crate::mgf1;
+
+/// Writes EME-OAEP of `message` with a random seed into `em`: `em := 00 maskedSeed maskedDB`.
+///
+/// # Errors
+///
+/// [`Rejected::MessageLong`]; [`Unavailable::Random`].
+pub fn encode(
+    em: &mut [u8],
+    hash: Hash,
+    mgf_hash: Hash,
+    label: &[u8],
+    message: &[u8],
+) -> Result<(), Error> {
+    // 1b. If mLen > k - 2hLen - 2, output "message too long".
+    let overhead = 2 * hash.len() + 2;
+    check_message(message, em.len(), overhead)?;
+    // 2i. EM = 00 || maskedSeed || maskedDB.
+    let (zero, rest) = em.split_at_mut(1);
+    let (seed, db) = rest.split_at_mut(hash.len());
+    zero.fill(0);
+    // 2a. to 2c. DB = lHash || PS || 01 || M.
+    db.fill(0);
+    db[..hash.len()].copy_from_slice(hash.digest(label).as_ref());
+    let start = db.len() - message.len();
+    db[start - 1] = 0x01;
+    db[start..].copy_from_slice(message);
+    // 2d. to 2h. A random seed masks DB, and masked DB the seed.
+    getrandom::fill(seed).map_err(|_| Unavailable::Random)?;
+    mgf1::xor(db, mgf_hash, seed);
+    mgf1::xor(seed, mgf_hash, db);
+    Ok(())
+}
+
+/// The message in `em`, which is unmasked in place: secret, and the caller's to wipe.
+///
+/// # Errors
+///
+/// [`Rejected::DecryptionFailed`], whatever is wrong.
+pub fn decode<'a>(
+    em: &'a mut [u8],
+    hash: Hash,
+    mgf_hash: Hash,
+    label: &[u8],
+) -> Result<&'a [u8], Error> {
+    // 1c. If k < 2hLen + 2, output "decryption error".
+    if em.len() < 2 * hash.len() + 2 {
+        return Err(Rejected::DecryptionFailed.into());
+    }
+    // 3b. EM = Y || maskedSeed || maskedDB.
+    let (y, rest) = em.split_at_mut(1);
+    let (seed, db) = rest.split_at_mut(hash.len());
+    // 3c. to 3f.
+    mgf1::xor(seed, mgf_hash, db);
+    mgf1::xor(db, mgf_hash, seed);
+    // 3g. DB = lHash' || PS || 01 || M, and Y is zero.
+    let mut good = Mask::zero(y[0].into());
+    for (&byte, &expected) in db.iter().zip(hash.digest(label).as_ref()) {
+        good &= Mask::equal(byte, expected);
+    }
+    let mut found = Mask::NO;
+    let mut separator = 0;
+    for (i, &byte) in (0_u32..).zip(&*db).skip(hash.len()) {
+        let here = Mask::equal(byte, 0x01_u8) & !found;
+        separator = here.select(i, separator);
+        found |= here;
+        good &= found | Mask::zero(byte.into());
+    }
+    good &= found;
+    if !good.publish() {
+        return Err(Rejected::DecryptionFailed.into());
+    }
+    Ok(&db[public_index(separator) + 1..])
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "tests")]
+
+    use super::*;
+
+    #[test]
+    fn messages_come_back_and_every_change_is_refused() {
+        let failed = || Err(Rejected::DecryptionFailed.into());
+        let (hash, mgf) = (Hash::Sha256, Hash::Sha1);
+        for len in [0, 1, 62] {
+            let message = vec![0x01; len]; // looks like separators
+            let mut em = [0; 128];
+            encode(&mut em, hash, mgf, b"label", &message).unwrap();
+            assert_eq!(decode(&mut em.clone(), hash, mgf, b"label").unwrap(), message);
+            assert_eq!(decode(&mut em.clone(), hash, mgf, b""), failed());
+            assert_eq!(decode(&mut em.clone(), hash, hash, b"label"), failed());
+            for at in [0, 1, 32, 33, 64] {
+                let mut bad = em;
+                bad[at] ^= 0x10;
+                assert_eq!(decode(&mut bad, hash, mgf, b"label"), failed());
+            }
+        }
+        assert_eq!(
+            encode(&mut [0; 128], hash, mgf, b"", &[7; 63]),
+            Err(Rejected::MessageLong { found_bytes: 63, limit_bytes: 62 }.into())
+        );
+        for len in 0..66 {
+            assert_eq!(decode(&mut vec![0; len], hash, mgf, b""), failed());
+            assert!(encode(&mut vec![0; len], hash, mgf, b"", b"").is_err());
+        }
+    }
+
+    /// What is under the masks, one thing wrong in each.
+    #[test]
+    fn each_fault_under_the_masks_is_refused() {
+        let hash = Hash::Sha1;
+        let changes: [fn(&mut [u8]); 4] = [
+            |db| db[0] ^= 1,                                        // lHash
+            |db| db[20] = 2,                                        // PS
+            |db| db.iter_mut().skip(20).for_each(|byte| *byte = 0), // no 01
+            |db| db[20..].iter_mut().for_each(|byte| *byte |= 2),   // another byte for 01
+        ];
+        for change in changes {
+            let mut em = [0; 64];
+            encode(&mut em, hash, hash, b"", b"message").unwrap();
+            let (seed, db) = em[1..].split_at_mut(20);
+            mgf1::xor(seed, hash, db);
+            mgf1::xor(db, hash, seed);
+            change(db);
+            mgf1::xor(db, hash, seed);
+            mgf1::xor(seed, hash, db);
+            let failed = Err(Rejected::DecryptionFailed.into());
+            assert_eq!(decode(&mut em, hash, hash, b""), failed);
+        }
+    }
+}

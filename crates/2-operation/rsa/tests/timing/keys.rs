@@ -1,0 +1,95 @@
+//! Keys of two classes for a test of time, which differ in what is secret and in nothing else.
+
+use openssl::bn::{BigNum, BigNumContext, BigNumContextRef, BigNumRef};
+use tollgate_rsa::{KeyParts, PrivateKey};
+
+use crate::BITS;
+
+/// Keys of a class.
+pub(crate) const KEYS: usize = 8;
+
+/// Primes, whose products are so many that some of them are near each other.
+const PRIMES: usize = 64;
+
+/// The numbers of one key that is loaded over and over, and of others.
+///
+/// Their moduli are near each other: a modulus is public, and a blinding factor is drawn until it
+/// is below. The time of that shows, and is no leak.
+pub(crate) struct Numbers {
+    fixed: KeyParts,
+    others: Vec<KeyParts>,
+}
+
+/// Loaded keys, fixed and others.
+pub(crate) struct Keys {
+    pub(crate) classes: [Vec<PrivateKey>; 2],
+    /// What lies between them.
+    _gaps: Vec<Vec<u8>>,
+}
+
+impl Numbers {
+    pub(crate) fn new() -> Self {
+        let context = &mut BigNumContext::new().unwrap();
+        let primes: Vec<BigNum> = (0..PRIMES).map(|_| prime()).collect();
+        let mut keys = Vec::new();
+        for (i, p) in primes.iter().enumerate() {
+            for q in &primes[..i] {
+                let mut n = BigNum::new().unwrap();
+                n.checked_mul(p, q, context).unwrap();
+                keys.push((n, [p, q]));
+            }
+        }
+        keys.sort_by(|(a, _), (b, _)| a.cmp(b));
+        let width = |keys: &[(BigNum, _)]| &keys[KEYS].0 - &keys[0].0;
+        let near = keys.windows(KEYS + 1).min_by_key(|keys| width(keys)).unwrap();
+        let mut parts = near.iter().map(|(n, primes)| parts(n, *primes, context));
+        Self { fixed: parts.next().unwrap(), others: parts.collect() }
+    }
+
+    /// Loads each class in as many places, in random order, with gaps of random size between: a
+    /// key cannot be refilled in its place.
+    pub(crate) fn load(&self, rng: &mut fastrand::Rng) -> Keys {
+        let fixed = self.others.iter().map(|_| (0, &self.fixed));
+        let mut keys: Vec<_> = fixed.chain(self.others.iter().map(|other| (1, other))).collect();
+        rng.shuffle(&mut keys);
+        let (mut classes, mut gaps) = ([Vec::new(), Vec::new()], Vec::new());
+        for (class, parts) in keys {
+            gaps.push(vec![0; rng.usize(..1 << 14)]);
+            classes[class].push(PrivateKey::from_parts(parts).unwrap());
+        }
+        Keys { classes, _gaps: gaps }
+    }
+}
+
+/// A random prime p with p - 1 prime to e.
+fn prime() -> BigNum {
+    let mut p = BigNum::new().unwrap();
+    let one = BigNum::from_u32(1).unwrap();
+    loop {
+        p.generate_prime(BITS.try_into().unwrap(), false, None, None).unwrap();
+        if (&p - &one).mod_word(65537).unwrap() != 0 {
+            return p;
+        }
+    }
+}
+
+/// The numbers of the key of n = p q.
+fn parts(n: &BigNumRef, [p, q]: [&BigNum; 2], context: &mut BigNumContextRef) -> KeyParts {
+    let e = BigNum::from_u32(65537).unwrap();
+    let one = BigNum::from_u32(1).unwrap();
+    let (p_1, q_1) = (p - &one, q - &one);
+    let [mut phi, mut d, mut q_inv] = [(); 3].map(|()| BigNum::new().unwrap());
+    phi.checked_mul(&p_1, &q_1, context).unwrap();
+    d.mod_inverse(&e, &phi, context).unwrap();
+    q_inv.mod_inverse(q, p, context).unwrap();
+    KeyParts {
+        n: n.to_vec(),
+        e: e.to_vec(),
+        d_p: (&d % &p_1).to_vec().into(),
+        d_q: (&d % &q_1).to_vec().into(),
+        d: d.to_vec().into(),
+        p: p.to_vec().into(),
+        q: q.to_vec().into(),
+        q_inv: q_inv.to_vec().into(),
+    }
+}
