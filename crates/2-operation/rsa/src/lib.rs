@@ -33,10 +33,13 @@ mod blinding;
 mod blocks;
 #[cfg(test)]
 mod constant_time;
+mod encoded;
 mod error;
 #[cfg(test)]
 mod faults;
 mod hash;
+mod hash_function;
+mod idle;
 mod key;
 mod material;
 mod parse;
@@ -46,21 +49,28 @@ mod plan;
 mod plans;
 mod private;
 pub mod pss;
-mod signature;
+mod sign;
 mod single;
 mod validate;
 mod workspace;
 
+pub use ::signature;
 pub use batch::{PrivateRequest, PublicRequest, private_batch, private_full_batch, public_batch};
 pub use error::{
     Error, Expected, Found, MODULUS_BITS_MAX, MODULUS_BITS_MIN, Misuse, Prime, Rejected,
     Unavailable,
 };
 pub use hash::{Digest, Hash};
+pub use hash_function::HashFunction;
 pub use key::{PrivateKey, PublicKey};
 pub use parts::{KeyParts, PublicParts};
 pub use plan::{Cut, Form, Operation, Plan};
 pub use plans::Plans;
 pub use pss::Salt;
-pub use signature::{VerifyRequest, sign_pkcs1v15_batch, verify_pkcs1v15_batch};
+pub use sign::{VerifyRequest, sign_pkcs1v15_batch, verify_pkcs1v15_batch};
 pub use workspace::Workspace;
+
+/// The guide's code, as tests.
+#[cfg(doctest)]
+#[doc = include_str!("../../../../docs/moving-from-rsa.md")]
+struct MovingFromRsa;
