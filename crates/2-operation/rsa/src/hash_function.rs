@@ -6,8 +6,8 @@ use crate::hash::Hash;
 
 /// A hash function as a type, e.g. `sha2::Sha256`: the parameter of signing and verifying keys.
 ///
-/// Implemented for those that [`Hash`](enum@Hash) names. Who has a hash function by value takes the methods of
-/// [`PrivateKey`](crate::PrivateKey) and [`PublicKey`](crate::PublicKey).
+/// Implemented for those that [`Hash`](enum@Hash) names. Who has a hash function by value takes the
+/// methods of [`PrivateKey`](crate::PrivateKey) and [`PublicKey`](crate::PublicKey).
 pub trait HashFunction: Default + FixedOutput + HashMarker + Update + sealed::Sealed {
     /// The same function by value.
     const HASH: Hash;
