@@ -36,6 +36,8 @@ mod constant_time;
 mod encoded;
 mod error;
 #[cfg(test)]
+mod fault;
+#[cfg(test)]
 mod faults;
 mod hash;
 mod hash_function;
