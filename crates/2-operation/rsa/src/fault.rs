@@ -38,7 +38,7 @@ pub(crate) fn point_of<W: Word>(operation: usize, name: &'static str, words: &mu
 }
 
 /// [`point_of`] for all operations in step.
-pub(crate) fn points<'a, W: Word, const S: usize>(name: &'static str, words: [&'a mut [W]; S]) {
+pub(crate) fn points<W: Word, const S: usize>(name: &'static str, words: [&mut [W]; S]) {
     for (operation, words) in words.into_iter().enumerate() {
         point_of(operation, name, words);
     }
