@@ -141,7 +141,7 @@ fn on_limbs() {
     let key = PrivateKey::from_pem(PEM).expect("a good key");
     for kernel in LimbKernel::all() {
         if !matches!(kernel, LimbKernel::Blocks(_)) {
-            flip_calls(kernel, &key.numbers(), &key, step(3));
+            flip_calls(kernel, &key.numbers(), &key, step(5));
         }
     }
 }
@@ -156,6 +156,6 @@ fn in_lanes() {
         keys.load_secret(lane, &key.digits, &key.exponents);
     }
     for kernel in LaneKernel::all() {
-        flip_calls(kernel, &keys.numbers(), &key, step(11));
+        flip_calls(kernel, &keys.numbers(), &key, step(23));
     }
 }
