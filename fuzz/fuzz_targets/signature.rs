@@ -1,5 +1,5 @@
-//! Any encoded message, signed by a fixed key: verified as a readable decoding of it says, by PKCS#1
-//! v1.5 and by PSS; and any bytes as a signature, refused without a reason.
+//! Any encoded message, signed by a fixed key: verified as a readable decoding of it says, by
+//! PKCS#1 v1.5 and by PSS; and any bytes as a signature, refused without a reason.
 #![no_main]
 
 use std::cell::RefCell;

@@ -1,5 +1,5 @@
-//! Faults injected into a key: never a signature, always [`Error::Fault`], and neighbours in a batch
-//! unharmed. For faults on the way see [`intermediates`] and [`products`].
+//! Faults injected into a key: never a signature, always [`Error::Fault`], and neighbours in a
+//! batch unharmed. For faults on the way see [`intermediates`] and [`products`].
 
 use tollgate_mont::{LANES, LaneKernel, LimbKernel, Modulus, Pair, Scalar};
 use zeroize::DefaultIsZeroes;

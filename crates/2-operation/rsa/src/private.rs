@@ -10,8 +10,8 @@
 //! 2. i.   `m_1` := x^{`d_p`} mod p, `m_2` := x^{`d_q`} mod q, side by side.
 //! 3. iii. h := (`m_1` - `m_2`) * `q_inv` mod p.
 //! 4. iv.  s := (`m_2` + q * h) * r^-1 mod n.
-//! 5. s^e mod n must be c. Unblinding stands before the check, so that the check covers it too; c is
-//!    read again from the caller's buffer, so that it covers the first reading.
+//! 5. s^e mod n must be c. Unblinding stands before the check, so that the check covers it too; c
+//!    is read again from the caller's buffer, so that it covers the first reading.
 //!
 //! x < n < R(p)^2 holds for any two primes that fit one shape, and q * h + `m_2` < n.
 
@@ -136,8 +136,8 @@ pub(crate) fn public_words<K: Kernel>(kernel: K, n: &Modulus<K::Word>) -> usize 
     REGISTERS * n.k() + kernel.exp_words(n.shape(), 1).max(n.scratch_words())
 }
 
-/// s := c^d mod n, blinded; then the pair moves on (r := r^2). What [`check`] does not find good must
-/// not leave.
+/// s := c^d mod n, blinded; then the pair moves on (r := r^2). What [`check`] does not find good
+/// must not leave.
 pub(crate) fn private<K: Kernel>(
     kernel: K,
     numbers: &Numbers<'_, K::Word>,

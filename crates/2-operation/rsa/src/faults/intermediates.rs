@@ -78,8 +78,8 @@ fn run(
     outcomes.into_iter().zip(buffers).collect()
 }
 
-/// Flips a bit at each passing of each point, in each operation, and says how many of the flips were
-/// found: the others hit what the number does not use, and changed nothing.
+/// Flips a bit at each passing of each point, in each operation, and says how many of the flips
+/// were found: the others hit what the number does not use, and changed nothing.
 fn flip_everywhere(
     what: &str,
     workspace: &mut Workspace,
