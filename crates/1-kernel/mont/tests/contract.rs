@@ -7,12 +7,11 @@ mod judge;
 
 use num_bigint::BigUint;
 use tollgate_mont::{
-    BlockKernel, Blocks, Digit, Kernel, LANES, LaneKernel, LimbKernel, Modulus, Pair, Row, Shape,
-    Word,
+    BlockKernel, Blocks, Kernel, LANES, LaneKernel, LimbKernel, Modulus, Pair, Row, Shape, Word,
 };
 
 use crate::judge::{
-    Family, exponentiation, lane, limbs, modulus, number, operand, products, rounds, selects_of,
+    Layout, exponentiation, lane, limbs, modulus, number, operand, products, rounds, selects_of,
     spread,
 };
 
@@ -33,33 +32,6 @@ const SIZES: [usize; 17] = [
     3072, 4096, // 4 x 20 digits
     6000, 8192, // the largest promised
 ];
-
-impl Family for LaneKernel {
-    const RADIX_BITS: usize = 52;
-    fn shape(bits: usize) -> Shape {
-        Shape::digits(bits)
-    }
-    fn load(shape: Shape, moduli: &[BigUint]) -> Modulus<Row> {
-        let mut lanes = Modulus::lanes(shape);
-        for (lane, m) in moduli.iter().enumerate() {
-            lanes.load_lane(lane, &Modulus::<Digit>::new(&m.to_u64_digits(), shape).unwrap());
-        }
-        lanes
-    }
-    fn load_pair(shape: Shape, p: &[BigUint], q: &[BigUint]) -> Pair<Row> {
-        let mut pair = Pair::lanes(shape);
-        for (lanes, moduli) in pair.each_mut().into_iter().zip([p, q]) {
-            *lanes = Self::load(shape, moduli);
-        }
-        pair
-    }
-    fn operand_bound(m: &BigUint, _: usize) -> BigUint {
-        m * 8u8
-    }
-    fn dirt(rng: &mut fastrand::Rng) -> u64 {
-        rng.u64(..) << 52
-    }
-}
 
 #[test]
 fn products_and_squares_are_right() {
@@ -90,10 +62,10 @@ fn a_lane_does_not_depend_on_its_neighbours() {
             let y: Vec<_> = moduli.iter().map(|m| operand(&mut rng, m, m, 5)).collect();
             let run = |order: &[usize; LANES], z: &mut [Row]| {
                 let at = |v: &[BigUint]| order.iter().map(|&l| v[l].clone()).collect::<Vec<_>>();
-                let m = LaneKernel::load(shape, &at(&moduli));
+                let m = Row::load(shape, &at(&moduli));
                 let mut clean = fastrand::Rng::with_seed(0);
-                let xs = spread::<LaneKernel>(&mut clean, k, &at(&x));
-                let ys = spread::<LaneKernel>(&mut clean, k, &at(&y));
+                let xs = spread::<Row>(&mut clean, k, &at(&x));
+                let ys = spread::<Row>(&mut clean, k, &at(&y));
                 let mut t = vec![Row::default(); shape.scratch_words()];
                 kernel.amm(z, &xs, &ys, &m, &mut t);
             };
@@ -157,7 +129,7 @@ fn block_products(
         // side by side: of different sizes too
         let size = |i: usize| if i == 1 && round % 3 == 0 { bits / 2 } else { bits };
         let p: Vec<_> = (0..4).map(|i| modulus(&mut rng, size(i), (round + i) % 7)).collect();
-        let load = |m: &BigUint| LimbKernel::load(Shape::limbs(bits), core::slice::from_ref(m));
+        let load = |m: &BigUint| u64::load(Shape::limbs(bits), core::slice::from_ref(m));
         let [pair, other] = [&p[..2], &p[2..]].map(|p| Pair::new(load(&p[0]), load(&p[1])));
         let mut four = Modulus::unloaded();
         let set = match blocks.numbers() {
@@ -264,7 +236,7 @@ fn exponentiation_of_unlike_moduli(kernel: LimbKernel, p_bits: usize, q_bits: us
     let mut t = vec![5; kernel.exp_words(shape, e_bits)];
     for kind in [1, 3, 4, 5] {
         let (p, q) = (modulus(&mut rng, p_bits, kind), modulus(&mut rng, q_bits, kind));
-        let load = |m: &BigUint| LimbKernel::load(shape, core::slice::from_ref(m));
+        let load = |m: &BigUint| u64::load(shape, core::slice::from_ref(m));
         let pair = Pair::new(load(&p), load(&q));
         let r = BigUint::from(1u8) << (64 * k);
         let e = [rng.u64(..) >> (64 - e_bits), rng.u64(..) >> (64 - e_bits)];
@@ -312,7 +284,7 @@ fn x_may_have_any_number_of_words() {
     for kernel in LimbKernel::all() {
         for bits in [128, 512, 1024, 4096] {
             let (m, shape) = (modulus(&mut rng, bits, 5), Shape::limbs(bits));
-            let modulus = LimbKernel::load(shape, core::slice::from_ref(&m));
+            let modulus = u64::load(shape, core::slice::from_ref(&m));
             let (x, mut z) = (&m * &m - 1u8, vec![6; shape.k()]);
             let mut t = vec![5; kernel.exp_words(shape, 5)];
             for words in [2 * shape.k(), 150, 400] {
@@ -327,7 +299,7 @@ fn x_may_have_any_number_of_words() {
 /// What a kernel that exponentiates in blocks must refuse, since it does not read all of it.
 fn exp_with(kernel: LimbKernel, z: usize, e: usize, t: usize) {
     let shape = Shape::limbs(512);
-    let m = LimbKernel::load(shape, &[modulus(&mut fastrand::Rng::with_seed(1), 512, 5)]);
+    let m = u64::load(shape, &[modulus(&mut fastrand::Rng::with_seed(1), 512, 5)]);
     let (mut z, mut t) = (vec![0; z], vec![0; kernel.exp_words(shape, 512) - t]);
     kernel.exp(&m, 512, &[3; 8], &vec![1; e], &mut z, &mut t);
 }
@@ -341,7 +313,7 @@ fn wrong_lengths_are_refused_by_every_kernel() {
             assert!(refused.is_err(), "{}: {what} of a wrong length was taken", kernel.name());
         }
         let vartime = |x: usize, z: usize| {
-            let m = LimbKernel::load(Shape::limbs(512), &[BigUint::from(65_537u32)]);
+            let m = u64::load(Shape::limbs(512), &[BigUint::from(65_537u32)]);
             let mut t = vec![0; kernel.exp_words(m.shape(), 1)];
             kernel.exp_vartime(&m, &vec![1; x], &[3], &mut vec![0; z], &mut t);
         };
@@ -355,7 +327,7 @@ fn wrong_lengths_are_refused_by_every_kernel() {
 
 #[test]
 fn kernels_of_blocks_refuse_exponentiations() {
-    let pair = [65_537u32, 257].map(|m| LimbKernel::load(Shape::limbs(512), &[m.into()]));
+    let pair = [65_537u32, 257].map(|m| u64::load(Shape::limbs(512), &[m.into()]));
     let [p, q] = pair;
     let pair = Pair::new(p, q);
     let set = pair.blocks().unwrap();

@@ -6,15 +6,13 @@
 mod judge;
 
 use num_bigint::BigUint;
-use tollgate_mont::{Kernel, LimbKernel, Modulus, Pair, Shape};
+use tollgate_mont::{Kernel, LimbKernel, Modulus, Shape};
 use tollgate_variants::{
     Method, Numbers, PublicExponent, Unroll, Variant, WIDTH_MAX, fixed_window, scratch_words,
     sliding_window_vartime,
 };
 
-use crate::judge::{
-    Family, exponentiation, limbs, modulus, number, pattern, products, rounds, selects_of,
-};
+use crate::judge::{exponentiation, limbs, modulus, number, pattern, products, rounds, selects_of};
 
 /// A variant that makes its constants anew in each call: the judge brings its own moduli.
 #[derive(Clone, Copy, Debug)]
@@ -38,25 +36,6 @@ impl Kernel for Judged {
     fn select(self, z: &mut [u64], table: &[u64], index: u64) {
         let m = Modulus::<u64>::new(&[5], Shape::limbs(128)).unwrap();
         self.0.kernel(&Numbers::of(&m)).select(z, table, index);
-    }
-}
-
-impl Family for Judged {
-    const RADIX_BITS: usize = LimbKernel::RADIX_BITS;
-    fn shape(bits: usize) -> Shape {
-        LimbKernel::shape(bits)
-    }
-    fn load(shape: Shape, moduli: &[BigUint]) -> Modulus<u64> {
-        LimbKernel::load(shape, moduli)
-    }
-    fn load_pair(shape: Shape, p: &[BigUint], q: &[BigUint]) -> Pair<u64> {
-        LimbKernel::load_pair(shape, p, q)
-    }
-    fn operand_bound(m: &BigUint, k: usize) -> BigUint {
-        LimbKernel::operand_bound(m, k)
-    }
-    fn dirt(rng: &mut fastrand::Rng) -> u64 {
-        LimbKernel::dirt(rng)
     }
 }
 

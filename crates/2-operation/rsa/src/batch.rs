@@ -10,7 +10,9 @@ use crate::error::Error;
 use crate::key::{PrivateKey, PublicKey, to_bytes};
 use crate::material::load_digits;
 use crate::plan::{Form, Operation};
-use crate::private::{Method, Registers, make_pair, private, private_words, public, public_words};
+use crate::private::{
+    Method, Registers, check, make_pair, private, private_words, public, public_words,
+};
 use crate::single::check_input;
 use crate::workspace::{LIMBS_MAX, Workspace};
 
@@ -290,10 +292,15 @@ fn private_lanes(
             load_digits(r.unblind, lane, &pair.unblind);
         }
     }
-    for (lane, &i) in lanes.iter().enumerate() {
-        load_bytes(r.c, lane, requests[i].buffer);
-    }
-    let good = private(kernel, &numbers, method, &mut r);
+    let read = |c: &mut [Row]| {
+        for (lane, &i) in lanes.iter().enumerate() {
+            load_bytes(c, lane, requests[i].buffer);
+        }
+    };
+    read(r.c);
+    private(kernel, &numbers, method, &mut r);
+    read(r.c);
+    let good = check(kernel, &r);
     for (lane, (&i, pair)) in lanes.iter().zip(pairs).enumerate() {
         let good = memcheck::declassified(good.lane(lane)) == u64::MAX;
         if good {

@@ -14,6 +14,8 @@ use zeroize::{Zeroize, ZeroizeOnDrop, Zeroizing};
 
 use crate::blinding::{Pair, Pool, USES, random_below};
 use crate::error::Error;
+#[cfg(test)]
+use crate::fault;
 use crate::key::{PrivateKey, from_bytes, to_bytes};
 use crate::material::Primes;
 use crate::private::Runner;
@@ -171,14 +173,17 @@ fn blinded<const S: usize>(
         }
         make_pairs(kernel, &mut operations, &mut pairs, four, t);
     }
-    for (o, buffer) in operations.iter_mut().zip(&mut *buffers) {
+    for (o, buffer) in operations.iter_mut().zip(&*buffers) {
         from_bytes(&mut o.c[..], buffer);
     }
-    let good = powers(kernel, &mut operations, &mut pairs, four, t);
+    let powers = powers(kernel, &mut operations, &mut pairs, four, t);
     let mut results = [(); S].map(|()| Err(Error::Fault));
     for (i, mut pair) in pairs.into_iter().enumerate() {
-        if memcheck::declassified(good[i]) == u64::MAX {
-            to_bytes(buffers[i], &operations[i].s[..]);
+        let (o, k) = (&mut operations[i], keys[i].public.limbs.k());
+        from_bytes(&mut o.c[..], buffers[i]); // read again: the check covers the first reading
+        let good = carry::equal(&powers[i][..k], &o.c[..k]);
+        if memcheck::declassified(good) == u64::MAX {
+            to_bytes(buffers[i], &o.s[..]);
             pair.left -= 1;
             own[i].pairs.give(pair);
             results[i] = Ok(());
@@ -187,21 +192,33 @@ fn blinded<const S: usize>(
     Ok(results)
 }
 
-/// s := c^d mod n, blinded; then each pair moves on (r := r^2). All ones where s^e = c.
+/// s := c^d mod n, blinded; then each pair moves on (r := r^2). Returns s^e mod n.
 fn powers<const S: usize>(
     kernel: BlockKernel,
     operations: &mut [Operation<'_>; S],
     pairs: &mut [Pair<Row>; S],
     four: &mut Modulus<Row>,
     t: &mut [Row],
-) -> [u64; S] {
+) -> [Zeroizing<[u64; LIMBS]>; S] {
+    #[cfg(test)]
+    for (i, (o, pair)) in operations.iter_mut().zip(&mut *pairs).enumerate() {
+        fault::point_of(i, "input", &mut o.c[..o.key.public.limbs.k()]);
+        fault::point_of(i, "blind", &mut pair.blind);
+        fault::point_of(i, "unblind", &mut pair.unblind);
+    }
     for (o, pair) in operations.iter_mut().zip(&*pairs) {
         o.layout.pack_all(o.y, &o.c[..o.key.public.limbs.k()]);
         kernel.amm(o.x, o.y, &pair.blind, o.n, &mut []);
     }
+    #[cfg(test)]
+    fault::points("blinded", operations.each_mut().map(|o| &mut *o.x));
     crt(kernel, Exponents::D, operations, four, t);
     for (o, pair) in operations.iter_mut().zip(&mut *pairs) {
         kernel.amm(o.y, o.x, &pair.unblind, o.n, &mut []);
+    }
+    #[cfg(test)]
+    fault::points("unblinded", operations.each_mut().map(|o| &mut *o.y));
+    for (o, pair) in operations.iter_mut().zip(&mut *pairs) {
         o.layout.reduce(&mut o.s[..o.key.public.limbs.k()], o.y, 0, &o.key.public.limbs);
         kernel.amm(o.x, &pair.blind, &pair.blind, o.n, &mut []);
         kernel.amm(o.y, &pair.unblind, &pair.unblind, o.n, &mut []);
@@ -209,12 +226,16 @@ fn powers<const S: usize>(
         pair.unblind.copy_from_slice(o.y);
     }
     let k = operations[0].key.public.limbs.k();
+    #[cfg(test)]
+    fault::points("s", operations.each_mut().map(|o| &mut o.s[..k]));
     let e = &operations[0].key.public.e;
     let n = operations.each_ref().map(|o| &o.key.public.limbs);
     let x = operations.each_ref().map(|o| &o.s[..k]);
-    let mut checks = [(); S].map(|()| Zeroizing::new([0; LIMBS]));
-    kernel.powers_vartime(n, x, e, checks.each_mut().map(|z| &mut z[..k]), t);
-    core::array::from_fn(|i| carry::equal(&checks[i][..k], &operations[i].c[..k]))
+    let mut powers = [(); S].map(|()| Zeroizing::new([0; LIMBS]));
+    kernel.powers_vartime(n, x, e, powers.each_mut().map(|z| &mut z[..k]), t);
+    #[cfg(test)]
+    fault::points("s^e", powers.each_mut().map(|z| &mut z[..k]));
+    powers
 }
 
 /// Fresh pairs (u, u^-d) from the random u < n in c: see [`crate::private::make_pair`].
@@ -249,6 +270,8 @@ fn crt<const S: usize>(
     for o in &mut *operations {
         o.layout.unpack(&mut o.s[..], o.x, 0);
     }
+    #[cfg(test)]
+    fault::points("unpacked", operations.each_mut().map(|o| &mut o.s[..o.key.public.limbs.k()]));
     let mut powers = operations.each_mut().map(|o| {
         let (x, k) = (&o.key.exponents, o.key.limbs.pair.p().k());
         let e = match exponents {
@@ -259,13 +282,26 @@ fn crt<const S: usize>(
         Power { pair: &o.key.limbs.pair, x: &o.s[..=o.key.public.limbs.k()], e, z }
     });
     kernel.powers(bits, &mut powers, four, t);
-    for o in operations {
-        let k = o.key.limbs.pair.p().k();
+    let k = operations[0].key.limbs.pair.p().k();
+    #[cfg(test)]
+    for (half, name) in ["m_1", "m_2"].into_iter().enumerate() {
+        fault::points(name, operations.each_mut().map(|o| &mut o.halves[half][..k]));
+    }
+    for o in &mut *operations {
         let Operation { x, y, u, n, own, halves, layout, .. } = o;
         layout.pack_all(x, &halves[0][..=k]);
         kernel.amm(y, x, &own.a, n, &mut []);
         layout.pack_all(x, &halves[1][..=k]);
         kernel.amm(u, x, &own.b, n, &mut []);
-        layout.add(x, y, u);
     }
+    #[cfg(test)]
+    {
+        fault::points("m_1 * a", operations.each_mut().map(|o| &mut *o.y));
+        fault::points("m_2 * b", operations.each_mut().map(|o| &mut *o.u));
+    }
+    for o in &mut *operations {
+        o.layout.add(o.x, o.y, o.u);
+    }
+    #[cfg(test)]
+    fault::points("m", operations.each_mut().map(|o| &mut *o.x));
 }

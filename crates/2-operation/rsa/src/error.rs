@@ -156,6 +156,8 @@ pub enum Rejected {
 /// Something outside this crate that did not answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Unavailable {
+    /// The random number generator that the caller passed failed.
+    CallerRandom,
     /// The operating system gave no random bytes.
     Random,
 }
@@ -211,6 +213,13 @@ impl From<Unavailable> for Error {
     }
 }
 
+/// For the traits of the crate `signature`: the reason is the error's source.
+impl From<Error> for signature::Error {
+    fn from(error: Error) -> Self {
+        Self::from_source(error)
+    }
+}
+
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -245,6 +254,10 @@ impl fmt::Display for Misuse {
 impl fmt::Display for Unavailable {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
+            Self::CallerRandom => f.write_str(
+                "the caller's random number generator failed: \
+                 repair it, or sign without one to take the system's",
+            ),
             Self::Random => f.write_str(
                 "the operating system gave no random bytes: \
                  check getrandom(2) and /dev/urandom, then retry",
@@ -425,6 +438,7 @@ mod tests {
             Error::Fault,
             Misuse::BufferLength { found_bytes: 1, expected_bytes: 2 }.into(),
             Misuse::SaltAuto.into(),
+            Unavailable::CallerRandom.into(),
             Unavailable::Random.into(),
             Rejected::D.into(),
             Rejected::DP.into(),

@@ -1,8 +1,11 @@
-//! Faults injected into one half of the CRT: never a signature, always [`Error::Fault`], and
-//! neighbours in a batch unharmed.
+//! Faults injected into a key: never a signature, always [`Error::Fault`], and neighbours in a
+//! batch unharmed. For faults on the way see [`intermediates`] and [`products`].
 
-use tollgate_mont::{LANES, LaneKernel, LimbKernel};
+use tollgate_mont::{LANES, LaneKernel, LimbKernel, Modulus, Pair, Scalar};
 use zeroize::DefaultIsZeroes;
+
+mod intermediates;
+mod products;
 
 use crate::blinding::Pool;
 use crate::{Error, Form, Plans, PrivateKey, PrivateRequest, Workspace, private_batch};
@@ -12,7 +15,7 @@ const PEM: &str = include_str!("../../../../vectors/keys/rsa-1024.pem");
 /// A name, and what goes wrong in the faulty key.
 type Fault = (&'static str, fn(&mut PrivateKey));
 
-const FAULTS: [Fault; 5] = [
+const FAULTS: [Fault; 9] = [
     ("the half modulo p", |key| key.exponents.d_p[3] ^= 1 << 17),
     ("the half modulo q", |key| key.exponents.d_q[0] ^= 1 << 63),
     ("recombination", |key| {
@@ -26,7 +29,28 @@ const FAULTS: [Fault; 5] = [
         key.in_blocks.as_mut().expect("the key has blocks").b[2].0[0] ^= 1;
     }),
     ("blinding", |key| key.exponents.minus_d_p[0] ^= 2),
+    ("the public exponent", |key| key.public.e[0] ^= 2),
+    ("the modulus", |key| {
+        key.public.limbs = flipped(&key.public.limbs);
+        key.public.digits = flipped(&key.public.digits);
+    }),
+    ("p", |key| {
+        key.limbs.pair = Pair::new(flipped(key.limbs.pair.p()), key.limbs.pair.q().clone());
+        key.digits.pair = Pair::new(flipped(key.digits.pair.p()), key.digits.pair.q().clone());
+    }),
+    ("q", |key| {
+        key.limbs.pair = Pair::new(key.limbs.pair.p().clone(), flipped(key.limbs.pair.q()));
+        key.digits.pair = Pair::new(key.digits.pair.p().clone(), flipped(key.digits.pair.q()));
+    }),
 ];
+
+/// The same modulus but for a bit.
+fn flipped<S: Scalar>(m: &Modulus<S>) -> Modulus<S> {
+    let mut limbs = vec![0; m.k() * S::BITS / 64];
+    S::unpack(&mut limbs, m.m());
+    limbs[2] ^= 1 << 33;
+    Modulus::new(&limbs, m.shape()).expect("still odd")
+}
 
 fn input(key: &PrivateKey, seed: u8) -> Vec<u8> {
     let mut input = vec![seed; key.size()];

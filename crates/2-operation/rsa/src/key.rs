@@ -15,7 +15,7 @@ use crate::{parse, validate::CheckedPublic};
 const SECURE_BITS: usize = 2048;
 
 /// An RSA public key of 512 to 8192 bits.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct PublicKey {
     pub(crate) limbs: Modulus<u64>,
     pub(crate) digits: Modulus<Digit>,

@@ -34,12 +34,17 @@ mod blocks;
 #[cfg(test)]
 mod constant_time;
 pub mod eme_pkcs1v15;
+mod encoded;
 mod encryption;
 mod error;
 #[cfg(test)]
+mod fault;
+#[cfg(test)]
 mod faults;
 mod hash;
+mod hash_function;
 mod hasher;
+mod idle;
 pub mod implicit_rejection;
 mod key;
 mod mask;
@@ -54,17 +59,19 @@ mod plans;
 pub mod premaster;
 mod private;
 pub mod pss;
-mod signature;
+mod sign;
 mod single;
 mod validate;
 mod workspace;
 
+pub use ::signature;
 pub use batch::{PrivateRequest, PublicRequest, private_batch, private_full_batch, public_batch};
 pub use error::{
     Error, Expected, Found, MODULUS_BITS_MAX, MODULUS_BITS_MIN, Misuse, Prime, Rejected,
     Unavailable,
 };
 pub use hash::{Digest, Hash};
+pub use hash_function::HashFunction;
 pub use hasher::Hasher;
 pub use implicit_rejection::RejectionKey;
 pub use key::{PrivateKey, PublicKey};
@@ -73,5 +80,10 @@ pub use plan::{Cut, Form, Operation, Plan};
 pub use plans::Plans;
 pub use premaster::{Premaster, TlsVersions};
 pub use pss::Salt;
-pub use signature::{VerifyRequest, sign_pkcs1v15_batch, verify_pkcs1v15_batch};
+pub use sign::{VerifyRequest, sign_pkcs1v15_batch, verify_pkcs1v15_batch};
 pub use workspace::Workspace;
+
+/// The guide's code, as tests.
+#[cfg(doctest)]
+#[doc = include_str!("../../../../docs/moving-from-rsa.md")]
+struct MovingFromRsa;

@@ -5,6 +5,14 @@
 use crate::error::{Error, MODULUS_BITS_MAX, Rejected};
 use crate::hash::Hash;
 
+mod keys;
+
+pub use keys::{SigningKey, VerifyingKey};
+
+crate::encoded::signature! {
+    /// A signature by RSASSA-PKCS1-v1_5: bytes that may be one.
+}
+
 /// Writes EMSA-PKCS1-v1_5 of `digest` into `em`: `em := 00 01 FF..FF 00 DigestInfo`.
 ///
 /// `em` has the length of the modulus in bytes. On an error it is untouched.

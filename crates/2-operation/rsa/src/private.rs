@@ -10,13 +10,16 @@
 //! 2. i.   `m_1` := x^{`d_p`} mod p, `m_2` := x^{`d_q`} mod q, side by side.
 //! 3. iii. h := (`m_1` - `m_2`) * `q_inv` mod p.
 //! 4. iv.  s := (`m_2` + q * h) * r^-1 mod n.
-//! 5. s^e mod n must be c. Unblinding stands before the check, so that the check covers it too.
+//! 5. s^e mod n must be c. Unblinding stands before the check, so that the check covers it too; c
+//!    is read again from the caller's buffer, so that it covers the first reading.
 //!
 //! x < n < R(p)^2 holds for any two primes that fit one shape, and q * h + `m_2` < n.
 
 use tollgate_mont::{Kernel, Modulus, Word, carry};
 use zeroize::Zeroize;
 
+#[cfg(test)]
+use crate::fault;
 use crate::material::Numbers;
 
 /// Which exponents an exponentiation modulo p and q takes.
@@ -133,21 +136,31 @@ pub(crate) fn public_words<K: Kernel>(kernel: K, n: &Modulus<K::Word>) -> usize 
     REGISTERS * n.k() + kernel.exp_words(n.shape(), 1).max(n.scratch_words())
 }
 
-/// s := c^d mod n, blinded; then the pair moves on (r := r^2). Returns all ones in each lane where
-/// s^e = c; elsewhere s must not leave.
+/// s := c^d mod n, blinded; then the pair moves on (r := r^2). What [`check`] does not find good
+/// must not leave.
 pub(crate) fn private<K: Kernel>(
     kernel: K,
     numbers: &Numbers<'_, K::Word>,
     method: Method,
     r: &mut Registers<'_, K::Word>,
-) -> K::Word {
+) {
     let n = numbers.n;
+    #[cfg(test)]
+    fault::point("input", r.c);
+    #[cfg(test)]
+    fault::point("blind", r.blind);
+    #[cfg(test)]
+    fault::point("unblind", r.unblind);
     kernel.amm(r.x, r.c, r.blind, n, r.rest);
+    #[cfg(test)]
+    fault::point("blinded", r.x);
     match method {
         Method::Crt => crt(kernel, numbers, Power::D, r),
         Method::Full => full(kernel, numbers, r),
     }
     kernel.amm(r.s, r.x, r.unblind, n, r.rest);
+    #[cfg(test)]
+    fault::point("unblinded", r.s);
     kernel.ams(r.y, r.blind, n, r.rest);
     kernel.ams(r.u, r.unblind, n, r.rest);
     kernel.wide(
@@ -160,7 +173,15 @@ pub(crate) fn private<K: Kernel>(
             carry::reduce(r.s, n.m());
         },
     );
+    #[cfg(test)]
+    fault::point("s", r.s);
     kernel.exp_vartime(n, r.s, numbers.e, r.x, r.rest);
+    #[cfg(test)]
+    fault::point("s^e", r.x);
+}
+
+/// All ones in each lane where s^e = c: after [`private`], with c read again.
+pub(crate) fn check<K: Kernel>(kernel: K, r: &Registers<'_, K::Word>) -> K::Word {
     kernel.wide(
         #[inline(always)]
         || carry::equal(r.x, r.c),
@@ -203,6 +224,8 @@ pub(crate) fn public<K: Kernel>(
 fn full<K: Kernel>(kernel: K, numbers: &Numbers<'_, K::Word>, r: &mut Registers<'_, K::Word>) {
     kernel.exp(numbers.n, numbers.bits.n, r.x, &numbers.exponents.d, r.y, r.rest);
     r.x.copy_from_slice(r.y);
+    #[cfg(test)]
+    fault::point("m", r.x);
 }
 
 /// x := x^{+-d} mod n by CRT, for x < R (dirty digits will do); below n.
@@ -225,8 +248,14 @@ fn crt<K: Kernel>(
         Power::MinusD => [&*numbers.exponents.minus_d_p, &*numbers.exponents.minus_d_q],
     };
     kernel.exp_pair(&primes.pair, numbers.bits.prime, r.x, e, [&mut *m_1, &mut *m_2], t);
+    #[cfg(test)]
+    fault::point("m_1", m_1);
+    #[cfg(test)]
+    fault::point("m_2", m_2);
     // iii. Let h = (m_1 - m_2) * q_inv mod p; m_2 may exceed p, and R / R of it does not.
     kernel.amm(a, m_2, p.one(), p, t);
+    #[cfg(test)]
+    fault::point("m_2 mod p", a);
     kernel.wide(
         #[inline(always)]
         || {
@@ -234,7 +263,11 @@ fn crt<K: Kernel>(
             carry::sub_mod(b, m_1, a, p.m());
         },
     );
+    #[cfg(test)]
+    fault::point("m_1 - m_2", b);
     kernel.amm(a, b, &primes.q_inv, p, t); // h, below 3p
+    #[cfg(test)]
+    fault::point("h", a);
     // iv. Let m = m_2 + q * h: below n, so the product mod n is the product and nothing wraps.
     let n = numbers.n;
     kernel.wide(
@@ -247,6 +280,8 @@ fn crt<K: Kernel>(
         },
     );
     kernel.amm(r.y, r.x, &primes.q_n, n, r.rest);
+    #[cfg(test)]
+    fault::point("q * h", r.y);
     kernel.wide(
         #[inline(always)]
         || {
@@ -254,4 +289,6 @@ fn crt<K: Kernel>(
             carry::add(r.x, r.y, &r.u[..k]);
         },
     );
+    #[cfg(test)]
+    fault::point("m", r.x);
 }

@@ -7,8 +7,15 @@ use crate::error::{Error, MODULUS_BITS_MAX, Misuse, Rejected, Unavailable};
 use crate::hash::Hash;
 use crate::mgf1;
 
+mod keys;
 #[cfg(test)]
 mod tests;
+
+pub use keys::{SigningKey, VerifyingKey};
+
+crate::encoded::signature! {
+    /// A signature by RSASSA-PSS: bytes that may be one.
+}
 
 /// The length of the salt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

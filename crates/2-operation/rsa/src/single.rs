@@ -8,7 +8,7 @@ use crate::blinding::{USES, random_below};
 use crate::blocks;
 use crate::error::{Error, Misuse, Rejected};
 use crate::key::{PrivateKey, PublicKey, from_bytes, to_bytes};
-use crate::private::{Method, make_pair, private, private_words, public, public_words};
+use crate::private::{Method, check, make_pair, private, private_words, public, public_words};
 use crate::workspace::Workspace;
 
 impl PrivateKey {
@@ -119,7 +119,9 @@ fn blinded(
         r.unblind.copy_from_slice(&pair.unblind);
     }
     from_bytes(r.c, buffer);
-    let good = private(kernel, &numbers, method, &mut r);
+    private(kernel, &numbers, method, &mut r);
+    from_bytes(r.c, buffer);
+    let good = check(kernel, &r);
     if memcheck::declassified(good) != u64::MAX {
         return Err(Error::Fault); // the pair is dropped: it may be what is wrong
     }

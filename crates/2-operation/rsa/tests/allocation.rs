@@ -2,8 +2,11 @@
 
 #![allow(clippy::unwrap_used, reason = "tests")]
 
+use sha2::Sha256;
+use tollgate_rsa::signature::{Keypair, Signer, Verifier};
 use tollgate_rsa::{
-    Form, Hash, Plans, PrivateKey, PrivateRequest, Salt, TlsVersions, Workspace, private_batch,
+    Form, Hash, Plans, PrivateKey, PrivateRequest, Salt, TlsVersions, Workspace, pkcs1v15,
+    private_batch, pss,
 };
 
 #[test]
@@ -45,4 +48,22 @@ fn operations_do_not_allocate() {
     // 100 rounds: fresh blinding pairs are made on the way
     let allocations = allocation_counter::measure(|| (0..100).for_each(|_| run()));
     assert_eq!(allocations.count_total, 0);
+}
+
+/// Behind the traits of `signature` too, but for the bytes of the signature that they return.
+#[test]
+fn signers_allocate_the_signature_and_nothing_else() {
+    let key = PrivateKey::from_pem(include_str!("../../../../vectors/keys/rsa-1024.pem")).unwrap();
+    let key = std::sync::Arc::new(key);
+    let of_pkcs1 = pkcs1v15::SigningKey::<Sha256>::new(std::sync::Arc::clone(&key));
+    let of_pss = pss::SigningKey::<Sha256>::new(key);
+    let verify = (of_pkcs1.verifying_key(), of_pss.verifying_key());
+    let run = || {
+        verify.0.verify(b"message", &of_pkcs1.sign(b"message")).unwrap();
+        verify.1.verify(b"message", &of_pss.sign(b"message")).unwrap();
+    };
+    run();
+    let allocations = allocation_counter::measure(|| (0..100).for_each(|_| run()));
+    assert_eq!(allocations.count_total, 200);
+    assert_eq!(allocations.bytes_total, 200 * 128);
 }

@@ -2,7 +2,7 @@
 
 #![allow(clippy::unwrap_used, reason = "tests")]
 
-use openssl::bn::{BigNum, BigNumContext, BigNumRef};
+use openssl::bn::{BigNum, BigNumContext};
 use openssl::pkey::{PKey, Private};
 use openssl::rsa::Padding;
 use tollgate_mont::{Kernel, LaneKernel, LimbKernel};
@@ -11,7 +11,10 @@ use tollgate_rsa::{
     PublicRequest, Rejected, Salt, VerifyRequest, Workspace, private_batch, private_full_batch,
     public_batch, sign_pkcs1v15_batch, verify_pkcs1v15_batch,
 };
-use zeroize::Zeroizing;
+
+use made::{key_from, key_of};
+
+mod made;
 
 /// Each good key of `vectors/keys`, in the order of their size.
 const KEYS: [(usize, &str); 8] = [
@@ -112,35 +115,6 @@ fn few_requests_agree_with_openssl() {
             }
         }
     }
-}
-
-/// A key of two primes of these sizes, by OpenSSL's arithmetic; p comes first whichever is larger.
-fn key_of(p_bits: i32, q_bits: i32, e: &BigNum) -> KeyParts {
-    let prime = |bits| {
-        let mut p = BigNum::new().unwrap();
-        p.generate_prime(bits, false, None, None).unwrap();
-        p
-    };
-    loop {
-        if let Some(parts) = key_from(&prime(p_bits), &prime(q_bits), e) {
-            return parts;
-        }
-    }
-}
-
-/// A key of these primes, if e has an inverse modulo both less 1.
-fn key_from(p: &BigNumRef, q: &BigNumRef, e: &BigNumRef) -> Option<KeyParts> {
-    let mut ctx = BigNumContext::new().unwrap();
-    let one = BigNum::from_u32(1).unwrap();
-    let (p_1, q_1) = (p - &one, q - &one);
-    let mut invert = |x: &BigNumRef, m: &BigNumRef| {
-        let mut z = BigNum::new().unwrap();
-        z.mod_inverse(x, m, &mut ctx).ok().map(|()| Zeroizing::new(z.to_vec()))
-    };
-    let (d, d_p, d_q) = (invert(e, &(&p_1 * &q_1))?, invert(e, &p_1)?, invert(e, &q_1)?);
-    let (q_inv, n, e) = (invert(q, p)?, (p * q).to_vec(), e.to_vec());
-    let (p, q) = (Zeroizing::new(p.to_vec()), Zeroizing::new(q.to_vec()));
-    Some(KeyParts { n, e, d, p, q, d_p, d_q, q_inv })
 }
 
 #[test]

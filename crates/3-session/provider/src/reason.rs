@@ -1,7 +1,7 @@
 //! Why a call failed: the numbers that go into OpenSSL's error queue, and their texts.
 #![forbid(unsafe_code)]
 
-use tollgate_rsa::{Error, Rejected, Unavailable};
+use tollgate_rsa::{Error, Rejected};
 
 use crate::abi::OSSL_ITEM;
 use crate::table::Table;
@@ -57,7 +57,7 @@ impl From<Error> for Reason {
     fn from(error: Error) -> Self {
         match error {
             Error::Fault => Self::Fault,
-            Error::Unavailable(Unavailable::Random) => Self::Random,
+            Error::Unavailable(_) => Self::Random,
             Error::Rejected(rejected) => match rejected {
                 Rejected::DecryptionFailed => Self::PaddingCheck,
                 Rejected::DigestLength { .. } => Self::DigestLength,

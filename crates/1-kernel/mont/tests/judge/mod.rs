@@ -4,7 +4,7 @@
 #![allow(clippy::unwrap_used, reason = "tests")]
 
 use num_bigint::BigUint;
-use tollgate_mont::{Kernel, LimbKernel, Modulus, Pair, Scalar, Shape, Word};
+use tollgate_mont::{Digit, Kernel, Modulus, Pair, Row, Scalar, Shape, Word};
 
 pub(crate) fn number<S: Scalar>(x: &[S]) -> BigUint {
     x.iter().rev().fold(BigUint::ZERO, |a, x| (a << S::BITS) + x.bits())
@@ -59,27 +59,27 @@ pub(crate) fn operand(
     x % bound
 }
 
-/// What differs between families of kernels: layout, bounds, dirt.
-pub(crate) trait Family: Kernel {
+/// What differs between words: layout, bounds, dirt.
+pub(crate) trait Layout: Word {
     const RADIX_BITS: usize;
     fn shape(bits: usize) -> Shape;
-    fn load(shape: Shape, moduli: &[BigUint]) -> Modulus<Self::Word>;
-    fn load_pair(shape: Shape, p: &[BigUint], q: &[BigUint]) -> Pair<Self::Word>;
+    fn load(shape: Shape, moduli: &[BigUint]) -> Modulus<Self>;
+    fn load_pair(shape: Shape, p: &[BigUint], q: &[BigUint]) -> Pair<Self>;
     /// Operands are below this.
     fn operand_bound(m: &BigUint, k: usize) -> BigUint;
     /// Bits above a digit, which must not matter.
     fn dirt(rng: &mut fastrand::Rng) -> u64;
 }
 
-impl Family for LimbKernel {
+impl Layout for u64 {
     const RADIX_BITS: usize = 64;
     fn shape(bits: usize) -> Shape {
         Shape::limbs(bits)
     }
-    fn load(shape: Shape, moduli: &[BigUint]) -> Modulus<u64> {
+    fn load(shape: Shape, moduli: &[BigUint]) -> Modulus<Self> {
         Modulus::new(&moduli[0].to_u64_digits(), shape).unwrap()
     }
-    fn load_pair(shape: Shape, p: &[BigUint], q: &[BigUint]) -> Pair<u64> {
+    fn load_pair(shape: Shape, p: &[BigUint], q: &[BigUint]) -> Pair<Self> {
         Pair::new(Self::load(shape, p), Self::load(shape, q))
     }
     fn operand_bound(_: &BigUint, k: usize) -> BigUint {
@@ -90,24 +90,57 @@ impl Family for LimbKernel {
     }
 }
 
+/// Eight numbers side by side.
+impl Layout for Row {
+    const RADIX_BITS: usize = 52;
+    fn shape(bits: usize) -> Shape {
+        Shape::digits(bits)
+    }
+    fn load(shape: Shape, moduli: &[BigUint]) -> Modulus<Self> {
+        let mut lanes = Modulus::lanes(shape);
+        for (lane, m) in moduli.iter().enumerate() {
+            lanes.load_lane(lane, &Modulus::<Digit>::new(&m.to_u64_digits(), shape).unwrap());
+        }
+        lanes
+    }
+    fn load_pair(shape: Shape, p: &[BigUint], q: &[BigUint]) -> Pair<Self> {
+        let mut pair = Pair::lanes(shape);
+        for (lanes, moduli) in pair.each_mut().into_iter().zip([p, q]) {
+            *lanes = Self::load(shape, moduli);
+        }
+        pair
+    }
+    fn operand_bound(m: &BigUint, _: usize) -> BigUint {
+        m * 8u8
+    }
+    fn dirt(rng: &mut fastrand::Rng) -> u64 {
+        rng.u64(..) << 52
+    }
+}
+
 /// One number per lane, with dirt above its digits.
-pub(crate) fn spread<K: Family>(rng: &mut fastrand::Rng, k: usize, x: &[BigUint]) -> Vec<K::Word> {
-    let mut z = vec![K::Word::default(); k];
+pub(crate) fn spread<W: Layout>(rng: &mut fastrand::Rng, k: usize, x: &[BigUint]) -> Vec<W> {
+    let mut z = vec![W::default(); k];
     for (l, x) in x.iter().enumerate() {
-        let mut scalars = vec![<K::Word as Word>::Scalar::default(); k];
-        Scalar::pack(&mut scalars, &limbs(x, (K::RADIX_BITS * k).div_ceil(64)));
+        let mut scalars = vec![W::Scalar::default(); k];
+        Scalar::pack(&mut scalars, &limbs(x, (W::RADIX_BITS * k).div_ceil(64)));
         for (z, s) in z.iter_mut().zip(&scalars) {
-            z.set_lane(l, s.bits() | K::dirt(rng));
+            z.set_lane(l, s.bits() | W::dirt(rng));
         }
     }
     z
 }
 
 /// Products and squares of one size; returns how many were judged.
-pub(crate) fn products<K: Family>(kernel: K, bits: usize, rounds: usize, seed: u64) -> usize {
+pub(crate) fn products<K: Kernel<Word: Layout>>(
+    kernel: K,
+    bits: usize,
+    rounds: usize,
+    seed: u64,
+) -> usize {
     let mut rng = fastrand::Rng::with_seed(seed ^ bits as u64);
-    let (lanes, shape) = (K::Word::LANES, K::shape(bits));
-    let (k, r) = (shape.k(), BigUint::from(1u8) << (K::RADIX_BITS * shape.k()));
+    let (lanes, shape) = (K::Word::LANES, K::Word::shape(bits));
+    let (k, r) = (shape.k(), BigUint::from(1u8) << (K::Word::RADIX_BITS * shape.k()));
     let mut t = vec![K::Word::splat(rng.u64(..)); shape.scratch_words()]; // garbage must not matter
     let (mut z, mut judged) = (vec![K::Word::splat(rng.u64(..)); k], 0);
     for round in 0..rounds {
@@ -116,17 +149,17 @@ pub(crate) fn products<K: Family>(kernel: K, bits: usize, rounds: usize, seed: u
             .map(|l| if l == 5 && bits > 400 { bits / 2 } else { bits })
             .map(|bits| modulus(&mut rng, bits, round % 7))
             .collect();
-        let m = K::load(shape, &moduli);
+        let m = K::Word::load(shape, &moduli);
         for pair in 0..10 {
             let mut draw = |salt: usize| -> Vec<BigUint> {
                 let kind = |l: usize| {
                     if pair < 5 { (pair + l + salt) % 10 } else { 5 + 5 * (l % 2) }
                 };
-                let bound = |l: usize| K::operand_bound(&moduli[l], k);
+                let bound = |l: usize| K::Word::operand_bound(&moduli[l], k);
                 (0..lanes).map(|l| operand(&mut rng, &moduli[l], &bound(l), kind(l))).collect()
             };
             let (x, y) = (draw(round), draw(round / 2));
-            let (xs, ys) = (spread::<K>(&mut rng, k, &x), spread::<K>(&mut rng, k, &y));
+            let (xs, ys) = (spread::<K::Word>(&mut rng, k, &x), spread::<K::Word>(&mut rng, k, &y));
             for square in [false, true] {
                 let y = if square { &x } else { &y };
                 if square {
@@ -184,13 +217,13 @@ pub(crate) fn selects_of<K: Kernel>(kernel: K, sizes: &[(usize, usize)]) {
 }
 
 /// x^e with e of `e_bits` bits, secret and public, one modulus and two; each lane with its own e.
-pub(crate) fn exponentiation<K: Family>(kernel: K, bits: usize, e_bits: usize) {
+pub(crate) fn exponentiation<K: Kernel<Word: Layout>>(kernel: K, bits: usize, e_bits: usize) {
     let mut rng = fastrand::Rng::with_seed((bits * 7919 + e_bits) as u64);
-    let (lanes, shape, name) = (K::Word::LANES, K::shape(bits), kernel.name());
+    let (lanes, shape, name) = (K::Word::LANES, K::Word::shape(bits), kernel.name());
     let k = shape.k();
     let p: Vec<_> = (0..lanes).map(|_| modulus(&mut rng, bits, 5)).collect();
     let q: Vec<_> = (0..lanes).map(|l| modulus(&mut rng, bits - l % 2, 5)).collect();
-    let pair = K::load_pair(shape, &p, &q);
+    let pair = K::Word::load_pair(shape, &p, &q);
     let mut t = vec![K::Word::splat(5); kernel.exp_words(shape, e_bits)]; // garbage
     let words = e_bits.div_ceil(64);
     let mut e_rng = rng.fork();
@@ -214,7 +247,7 @@ pub(crate) fn exponentiation<K: Family>(kernel: K, bits: usize, e_bits: usize) {
                 _ => (&p[l] * &q[l]) >> (l + 1),
             })
             .collect();
-        let xs = spread::<K>(&mut rng, 2 * k, &x);
+        let xs = spread::<K::Word>(&mut rng, 2 * k, &x);
         let (mut z_p, mut z_q) = (vec![K::Word::splat(6); k], vec![K::Word::splat(6); k]);
         let judge = |z: &[K::Word], e: &[BigUint], m: &[BigUint], what: &str| {
             for l in 0..lanes {
@@ -232,7 +265,7 @@ pub(crate) fn exponentiation<K: Family>(kernel: K, bits: usize, e_bits: usize) {
         let odd: Vec<_> = es_p.iter().map(|e| e.zip(*e, |e, _| e | 1)).collect();
         let odd = if words == 1 { odd } else { [&odd[..1], &es_p[1..]].concat() };
         let e: Vec<_> = e_p.iter().map(|e| e | BigUint::from(1u8)).collect();
-        kernel.exp_vartime(pair.p(), &spread::<K>(&mut rng, k, &x), &odd, &mut z_p, &mut t);
+        kernel.exp_vartime(pair.p(), &spread::<K::Word>(&mut rng, k, &x), &odd, &mut z_p, &mut t);
         for l in 0..lanes {
             let want = x[l].modpow(&e[l], &p[l]);
             assert_eq!(lane(&z_p, l), want, "{name} {bits} bits public exponent: lane {l}");

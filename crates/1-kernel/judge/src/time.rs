@@ -1,0 +1,73 @@
+//! A kernel beside another one, by the house's rules of measurement.
+
+use num_bigint::BigUint;
+use tollgate_bench::{Contender, Error, Plan, Series, Wrong, interleave};
+use tollgate_mont::{Kernel, Word};
+
+use crate::Judged;
+use crate::judge::{Layout, lane, modulus, operand, spread};
+
+/// Calls in a run: many to the check of their result.
+const CALLS: u32 = 64;
+
+/// Measures products and squares of `kernel` and of `other`, with moduli of `bits` bits, for as
+/// long as `plan` says: contenders 0 to 3 of the series, in this order. Figures are per number.
+///
+/// # Errors
+///
+/// [`Error::Wrong`] if a result is not what slow integers say.
+pub fn time<K, L>(kernel: K, other: L, bits: usize, plan: &Plan) -> Result<Series, Error>
+where
+    K: Kernel<Word: Judged> + 'static,
+    L: Kernel<Word: Judged> + 'static,
+{
+    let mut contenders: Vec<_> =
+        [false, true].map(|square| K::Word::calls(kernel, bits, square)).into();
+    contenders.extend([false, true].map(|square| L::Word::calls(other, bits, square)));
+    interleave(&mut contenders, plan, &|| false, &mut |_| ())
+}
+
+/// Runs of products or squares of the same numbers.
+pub(crate) fn calls<K: Kernel<Word: Layout> + 'static>(
+    kernel: K,
+    bits: usize,
+    square: bool,
+) -> Contender<'static> {
+    let mut rng = fastrand::Rng::with_seed(18);
+    let (shape, lanes) = (K::Word::shape(bits), K::Word::LANES);
+    let k = shape.k();
+    let moduli: Vec<_> = (0..lanes).map(|_| modulus(&mut rng, bits, 5)).collect();
+    let mut draw = || moduli.iter().map(|m| operand(&mut rng, m, m, 5)).collect::<Vec<_>>();
+    let (x, y) = (draw(), draw());
+    let y = if square { x.clone() } else { y };
+    let m = K::Word::load(shape, &moduli);
+    let (xs, ys) = (spread::<K::Word>(&mut rng, k, &x), spread::<K::Word>(&mut rng, k, &y));
+    let is_right = move |z: &[K::Word]| {
+        let r = BigUint::from(1u8) << (K::Word::RADIX_BITS * k);
+        (0..lanes).all(|l| (lane(z, l) * &r) % &moduli[l] == (&x[l] * &y[l]) % &moduli[l])
+    };
+    let (mut z, mut t) = (xs.clone(), vec![K::Word::default(); shape.scratch_words()]);
+    // slow integers judge the first run, and that run the others
+    let mut first: Option<Vec<K::Word>> = None;
+    let name = if square { kernel.square_name() } else { kernel.name() };
+    let numbers = CALLS * u32::try_from(lanes).expect("one or eight");
+    Contender::new(name, numbers, move || {
+        for _ in 0..CALLS {
+            if square {
+                kernel.ams(&mut z, core::hint::black_box(&xs), &m, &mut t);
+            } else {
+                kernel.amm(&mut z, core::hint::black_box(&xs), &ys, &m, &mut t);
+            }
+        }
+        let right = match &first {
+            Some(first) => {
+                let same = |(a, b): (&K::Word, &K::Word)| {
+                    (0..lanes).all(|lane| a.lane(lane) == b.lane(lane))
+                };
+                first.iter().zip(&z).all(same)
+            }
+            None => is_right(first.insert(z.clone())),
+        };
+        if right { Ok(()) } else { Err(Wrong::new(format!("a product of {bits} bits"))) }
+    })
+}

@@ -1,0 +1,103 @@
+//! What the signing and verifying keys of both paddings have in common: signatures as values, whose
+//! type names their padding, and the traits that cannot be derived without asking them of `D`.
+
+/// Declares a `Signature` type.
+macro_rules! signature {
+    ($(#[$doc:meta])*) => {
+        $(#[$doc])*
+        #[derive(Clone, Debug, PartialEq, Eq)]
+        pub struct Signature {
+            bytes: Box<[u8]>,
+        }
+
+        impl Signature {
+            /// Bytes of the longest one.
+            pub const MAX_LEN: usize = $crate::MODULUS_BITS_MAX / 8;
+
+            /// What `write` puts into as many bytes as the key has.
+            fn write(
+                key: &$crate::PrivateKey,
+                write: impl FnOnce(&mut [u8]) -> Result<(), $crate::Error>,
+            ) -> Result<Self, $crate::Error> {
+                let mut bytes = vec![0; key.size()].into_boxed_slice();
+                write(&mut bytes)?;
+                Ok(Self { bytes })
+            }
+        }
+
+        impl signature::SignatureEncoding for Signature {
+            type Repr = Box<[u8]>;
+        }
+
+        impl TryFrom<&[u8]> for Signature {
+            type Error = signature::Error;
+
+            /// Fails for more bytes than [`MAX_LEN`](Self::MAX_LEN).
+            fn try_from(bytes: &[u8]) -> signature::Result<Self> {
+                if bytes.len() > Self::MAX_LEN {
+                    return Err(signature::Error::new());
+                }
+                Ok(Self { bytes: bytes.into() })
+            }
+        }
+
+        impl From<Signature> for Box<[u8]> {
+            fn from(signature: Signature) -> Self {
+                signature.bytes
+            }
+        }
+
+        impl AsRef<[u8]> for Signature {
+            fn as_ref(&self) -> &[u8] {
+                &self.bytes
+            }
+        }
+
+        impl core::fmt::LowerHex for Signature {
+            fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+                self.bytes.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
+            }
+        }
+
+        impl core::fmt::UpperHex for Signature {
+            fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+                self.bytes.iter().try_for_each(|byte| write!(f, "{byte:02X}"))
+            }
+        }
+
+        impl core::fmt::Display for Signature {
+            fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+                core::fmt::UpperHex::fmt(self, f)
+            }
+        }
+    };
+}
+
+/// `Clone`, `Debug` and `AsRef` of a key with the given fields beside `inner`.
+macro_rules! key_traits {
+    ($name:ident, $key:ty $(, $field:ident)?) => {
+        impl<D> Clone for $name<D> {
+            fn clone(&self) -> Self {
+                Self { inner: self.inner.clone(), $($field: self.$field,)? hash: PhantomData }
+            }
+        }
+
+        impl<D> AsRef<$key> for $name<D> {
+            fn as_ref(&self) -> &$key {
+                self.inner.key()
+            }
+        }
+
+        impl<D: HashFunction> core::fmt::Debug for $name<D> {
+            fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+                f.debug_struct(stringify!($name))
+                    .field("key", self.inner.key())
+                    .field("hash", &D::HASH)
+                    $(.field(stringify!($field), &self.$field))?
+                    .finish()
+            }
+        }
+    };
+}
+
+pub(crate) use {key_traits, signature};

@@ -1,0 +1,157 @@
+//! A bit flipped in every intermediate of an operation, on every path: each kernel, alone, two in
+//! step and in each lane.
+
+use tollgate_mont::{LANES, LaneKernel, LimbKernel};
+
+use super::{PEM, input};
+use crate::fault::{self, Flip};
+use crate::{Error, Form, Plans, PrivateKey, PrivateRequest, Workspace};
+
+/// The points of `private.rs`, and how often the first operation of a key passes them: the CRT
+/// makes its blinding pair too.
+const POINTS: [(&str, usize); 14] = [
+    ("blind", 1),
+    ("blinded", 1),
+    ("h", 2),
+    ("input", 1),
+    ("m", 2),
+    ("m_1", 2),
+    ("m_1 - m_2", 2),
+    ("m_2", 2),
+    ("m_2 mod p", 2),
+    ("q * h", 2),
+    ("s", 1),
+    ("s^e", 1),
+    ("unblind", 1),
+    ("unblinded", 1),
+];
+
+/// The same without CRT: for the pair alone it is used.
+const POINTS_FULL: [(&str, usize); 14] = [
+    ("blind", 1),
+    ("blinded", 1),
+    ("h", 1),
+    ("input", 1),
+    ("m", 2),
+    ("m_1", 1),
+    ("m_1 - m_2", 1),
+    ("m_2", 1),
+    ("m_2 mod p", 1),
+    ("q * h", 1),
+    ("s", 1),
+    ("s^e", 1),
+    ("unblind", 1),
+    ("unblinded", 1),
+];
+
+/// Those of `blocks.rs`.
+const POINTS_OF_BLOCKS: [(&str, usize); 13] = [
+    ("blind", 1),
+    ("blinded", 1),
+    ("input", 1),
+    ("m", 2),
+    ("m_1", 2),
+    ("m_1 * a", 2),
+    ("m_2", 2),
+    ("m_2 * b", 2),
+    ("s", 1),
+    ("s^e", 1),
+    ("unblind", 1),
+    ("unblinded", 1),
+    ("unpacked", 2),
+];
+
+/// Operations that go together.
+type Batch = fn(&mut Workspace, &mut [PrivateRequest<'_>]);
+
+/// Outcome and buffer of each of `count` operations of a key.
+fn run(
+    workspace: &mut Workspace,
+    batch: Batch,
+    key: &PrivateKey,
+    count: u8,
+) -> Vec<(Result<(), Error>, Vec<u8>)> {
+    let mut buffers: Vec<_> = (1..=count).map(|seed| input(key, seed)).collect();
+    let mut requests: Vec<_> = buffers.iter_mut().map(|b| PrivateRequest::new(key, b)).collect();
+    batch(workspace, &mut requests);
+    let outcomes: Vec<_> = requests.iter().map(PrivateRequest::outcome).collect();
+    outcomes.into_iter().zip(buffers).collect()
+}
+
+/// Flips a bit at each passing of each point, in each operation, and says how many of the flips
+/// were found: the others hit what the number does not use, and changed nothing.
+fn flip_everywhere(
+    what: &str,
+    workspace: &mut Workspace,
+    batch: Batch,
+    count: u8,
+    points: &[(&'static str, usize)],
+) {
+    let load = || PrivateKey::from_pem(PEM).expect("a good key");
+    let expected = run(workspace, batch, &load(), count);
+    assert!(expected.iter().all(|(outcome, _)| *outcome == Ok(())), "{what}");
+    let passed = fault::passed(|| drop(run(workspace, batch, &load(), count)));
+    assert_eq!(passed, points.iter().copied().collect(), "{what}");
+
+    let mut rng = fastrand::Rng::with_seed(15);
+    let (mut found, mut flips) = (0, 0);
+    for (point, passes) in passed {
+        for (pass, operation) in
+            (0..passes).flat_map(|pass| (0..usize::from(count)).map(move |i| (pass, i)))
+        {
+            let flip = Flip { point, pass, operation, bit: rng.usize(..) };
+            let key = load();
+            let (results, flipped) = fault::with(flip, || run(workspace, batch, &key, count));
+            assert!(flipped, "{what}: {flip:?} did not happen");
+            flips += 1;
+            for (i, (result, expected)) in results.iter().zip(&expected).enumerate() {
+                if i == operation && result.0 == Err(Error::Fault) {
+                    assert!(result.1.iter().all(|&byte| byte == 0), "{what}: {flip:?} released");
+                    found += 1;
+                } else {
+                    assert_eq!(result, expected, "{what}: {flip:?}, operation {i}");
+                }
+            }
+            assert_eq!(run(workspace, batch, &key, count), expected, "{what}: {flip:?} stayed");
+        }
+    }
+    assert!(10 * found >= 7 * flips, "{what}: {found} of {flips} flips were found");
+}
+
+#[test]
+fn alone() {
+    for kernel in LimbKernel::all() {
+        let mut workspace = Workspace::with_kernels(kernel, LaneKernel::Portable);
+        let blocks = workspace.blocks.is_some();
+        let points = if blocks { &POINTS_OF_BLOCKS[..] } else { &POINTS };
+        workspace = workspace.with_plans(Plans::always(Form::One));
+        let name = format!("{kernel:?}");
+        flip_everywhere(&name, &mut workspace, crate::private_batch, 1, points);
+        let full = format!("{name}, without CRT");
+        flip_everywhere(&full, &mut workspace, crate::private_full_batch, 1, &POINTS_FULL);
+    }
+}
+
+#[test]
+fn two_in_step() {
+    for kernel in LimbKernel::all() {
+        let workspace = Workspace::with_kernels(kernel, LaneKernel::Portable);
+        if workspace.blocks.is_none() {
+            continue; // two in step are what blocks do
+        }
+        let mut workspace = workspace.with_plans(Plans::always(Form::Two));
+        let name = format!("{kernel:?}, two in step");
+        flip_everywhere(&name, &mut workspace, crate::private_batch, 2, &POINTS_OF_BLOCKS);
+    }
+}
+
+#[test]
+fn in_each_lane() {
+    for kernel in LaneKernel::all() {
+        let mut workspace = Workspace::with_kernels(LimbKernel::best(), kernel)
+            .with_plans(Plans::always(Form::Lanes));
+        let count = u8::try_from(LANES).expect("eight");
+        let name = format!("{kernel:?}");
+        flip_everywhere(&name, &mut workspace, crate::private_batch, count, &POINTS);
+    }
+}

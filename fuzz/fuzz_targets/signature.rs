@@ -1,0 +1,135 @@
+//! Any encoded message, signed by a fixed key: verified as a readable decoding of it says, by
+//! PKCS#1 v1.5 and by PSS; and any bytes as a signature, refused without a reason.
+#![no_main]
+
+use std::cell::RefCell;
+use std::sync::LazyLock;
+
+use libfuzzer_sys::fuzz_target;
+use tollgate_rsa::{
+    Error, Hash, KeyParts, PrivateKey, Rejected, Salt, VerifyRequest, Workspace, pkcs1v15, pss,
+    verify_pkcs1v15_batch,
+};
+
+/// Of 512 bits, and of 1025: there the encoding of PSS is a byte shorter than the modulus.
+static KEYS: LazyLock<[PrivateKey; 2]> = LazyLock::new(|| {
+    let pem = include_str!("../../vectors/keys/rsa-512.pem");
+    let file = include_str!("../../vectors/signatures/pkcs1-pss.txt");
+    let second = file.split("\n\n").filter(|block| block.starts_with("n = ")).nth(1).unwrap();
+    let field = |name: &str| {
+        let line =
+            second.lines().find_map(|line| line.strip_prefix(&format!("{name} = "))).unwrap();
+        let byte = |i: usize| u8::from_str_radix(&line[2 * i..2 * i + 2], 16).unwrap();
+        (0..line.len() / 2).map(byte).collect::<Vec<_>>()
+    };
+    let parts = KeyParts {
+        n: field("n"),
+        e: field("e"),
+        d: field("d").into(),
+        p: field("p").into(),
+        q: field("q").into(),
+        d_p: field("d_p").into(),
+        d_q: field("d_q").into(),
+        q_inv: field("q_inv").into(),
+    };
+    [PrivateKey::from_pem(pem).unwrap(), PrivateKey::from_parts(&parts).unwrap()]
+});
+
+thread_local! {
+    static WORKSPACE: RefCell<Workspace> = RefCell::new(Workspace::new().unwrap());
+}
+
+fuzz_target!(|bytes: &[u8]| {
+    // which key, hash functions and start; salt; where the rest is laid over the encoding
+    let [choice, hashes, salt, at, rest @ ..] = bytes else {
+        return;
+    };
+    let key = &KEYS[usize::from(choice & 1)];
+    let hash = Hash::ALL[usize::from(hashes & 15) % Hash::ALL.len()];
+    let mgf_hash = Hash::ALL[usize::from(hashes >> 4) % Hash::ALL.len()];
+    let digest = hash.digest(b"a message");
+    let digest = digest.as_ref();
+    let mut em = vec![0; key.size()];
+    // what does not fit leaves zeros
+    let _ = match choice >> 1 & 3 {
+        0 => pkcs1v15::encode(&mut em, hash, digest),
+        1 => pss::encode(
+            &mut em,
+            key.bits(),
+            hash,
+            mgf_hash,
+            &[7; 256][..usize::from(*salt)],
+            digest,
+        ),
+        _ => Ok(()),
+    };
+    let start = usize::from(*at) % em.len();
+    em[start..].iter_mut().zip(rest).for_each(|(em, byte)| *em ^= byte);
+
+    WORKSPACE.with_borrow_mut(|workspace| {
+        let mut signature = em.clone();
+        if key.private(workspace, &mut signature).is_err() {
+            return; // not below n
+        }
+        let public = key.public();
+        let verdict = public.verify_pkcs1v15(workspace, hash, digest, &signature);
+        check(&verdict, decodes_pkcs1v15(&em, hash, digest));
+        let mut batch = [VerifyRequest::new(public, hash, digest, &signature)];
+        verify_pkcs1v15_batch(workspace, &mut batch);
+        assert_eq!(batch[0].outcome(), verdict);
+
+        let found = decode_pss(&em, key.bits(), hash, mgf_hash, digest);
+        for rule in [Salt::Auto, Salt::Digest, Salt::Max, Salt::Exactly(usize::from(*salt))] {
+            let verdict = public.verify_pss(workspace, hash, mgf_hash, rule, digest, &signature);
+            let good = match rule {
+                Salt::Auto => found.is_some(),
+                rule => found.is_some_and(|len| rule.len_to_sign(key.bits(), hash) == Ok(len)),
+            };
+            check(&verdict, good);
+        }
+        // any bytes, of any length; by chance none is one
+        check(
+            &public.verify_pkcs1v15(workspace, hash, digest, rest),
+            rest == signature && verdict.is_ok(),
+        );
+    });
+});
+
+/// A verdict is good, or one refusal for every reason.
+fn check(verdict: &Result<(), Error>, good: bool) {
+    let expected = if good { Ok(()) } else { Err(Rejected::SignatureInvalid.into()) };
+    assert_eq!(*verdict, expected);
+}
+
+/// RFC 8017 §9.2 read from left to right.
+fn decodes_pkcs1v15(em: &[u8], hash: Hash, digest: &[u8]) -> bool {
+    let Some(em) = em.strip_prefix(&[0, 1]) else { return false };
+    let padding = em.iter().take_while(|&&byte| byte == 0xff).count();
+    let Some(t) = em[padding..].strip_prefix(&[0]) else { return false };
+    let Some(found) = t.strip_prefix(hash.digest_info_prefix()) else { return false };
+    padding >= 8 && found == digest
+}
+
+/// RFC 8017 §9.1.2 with a vector for each step: the length of the salt, if it is consistent.
+fn decode_pss(em: &[u8], bits: usize, hash: Hash, mgf_hash: Hash, digest: &[u8]) -> Option<usize> {
+    let em_bits = bits - 1;
+    let em_len = em_bits.div_ceil(8);
+    let (head, em) = em.split_at(em.len() - em_len);
+    if head.iter().any(|&byte| byte != 0) {
+        return None;
+    }
+    let (&trailer, em) = em.split_last()?;
+    let (masked, h) = em.split_at_checked(em.len().checked_sub(hash.len() + 1)? + 1)?;
+    let unused = 8 * em_len - em_bits;
+    if trailer != 0xbc || u32::from(masked[0]) >> (8 - unused) != 0 {
+        return None;
+    }
+    let blocks = (0..100u32).map(|i| mgf_hash.digest_parts(&[h, &i.to_be_bytes()]));
+    let mask: Vec<u8> = blocks.flat_map(|block| block.as_ref().to_vec()).collect();
+    let mut db: Vec<u8> = masked.iter().zip(&mask).map(|(x, mask)| x ^ mask).collect();
+    db[0] &= 0xff >> unused;
+    let one = db.iter().position(|&byte| byte != 0)?;
+    let salt = (db[one] == 1).then(|| &db[one + 1..])?;
+    let again = hash.digest_parts(&[&[0; 8], digest, salt]);
+    (again.as_ref() == h).then_some(salt.len())
+}
