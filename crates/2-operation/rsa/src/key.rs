@@ -1,6 +1,7 @@
 //! Keys, ready to work: in limbs for one operation, in digits for a lane.
 
-use tollgate_mont::{Digit, Modulus, Shape};
+use tollgate_mont::{Digit, Kernel as _, LimbKernel, Modulus, Shape, carry};
+use zeroize::Zeroizing;
 
 use crate::blinding::Pool;
 use crate::blocks::InBlocks;
@@ -180,6 +181,29 @@ impl PrivateKey {
         })
     }
 
+    /// The numbers: [`from_parts`](Self::from_parts) of them is this key again. Lengths are those of
+    /// n, p and q, whatever leading zeros the numbers had where they were read.
+    pub fn to_parts(&self) -> KeyParts {
+        let (p, q) = (self.limbs.pair.p(), self.limbs.pair.q());
+        let secret = |limbs: &[u64], bits: usize| {
+            let mut bytes = Zeroizing::new(vec![0; bits.div_ceil(8)]);
+            to_bytes(&mut bytes, limbs);
+            bytes
+        };
+        let (p_bits, q_bits) = (bit_length(p.m()), bit_length(q.m()));
+        let x = &self.exponents;
+        KeyParts {
+            n: self.public.modulus(),
+            e: self.public.exponent(),
+            d: secret(&x.d, self.bits()),
+            p: secret(p.m(), p_bits),
+            q: secret(q.m(), q_bits),
+            d_p: secret(&x.d_p, p_bits),
+            d_q: secret(&x.d_q, q_bits),
+            q_inv: secret(&leave(&self.limbs.q_inv, p), p_bits),
+        }
+    }
+
     /// Bits of n.
     pub fn bits(&self) -> usize {
         self.public.bits()
@@ -218,6 +242,15 @@ impl PrivateKey {
             bits: self.exponent_bits(),
         }
     }
+}
+
+/// x out of Montgomery form mod m.
+fn leave(x: &[u64], m: &Modulus<u64>) -> Zeroizing<Vec<u64>> {
+    let mut z = Zeroizing::new(vec![0; m.k()]);
+    let mut scratch = Zeroizing::new(vec![0; m.scratch_words()]);
+    LimbKernel::Portable.amm(&mut z, x, m.unit(), m, &mut scratch);
+    carry::reduce(&mut z, m.m());
+    z
 }
 
 /// Position of the highest set bit, plus one; the length of a prime is public.

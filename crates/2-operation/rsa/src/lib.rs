@@ -33,6 +33,7 @@ mod blinding;
 mod blocks;
 #[cfg(test)]
 mod constant_time;
+mod encode;
 mod error;
 #[cfg(test)]
 mod faults;
@@ -64,3 +65,4 @@ pub use plans::Plans;
 pub use pss::Salt;
 pub use signature::{VerifyRequest, sign_pkcs1v15_batch, verify_pkcs1v15_batch};
 pub use workspace::Workspace;
+pub use {pkcs1, pkcs8};
