@@ -28,6 +28,15 @@ pub enum Misuse {
         /// The length that the key demands, in bytes.
         expected_bytes: usize,
     },
+    /// No key of this size is made.
+    NewKeyBits {
+        /// The size that was asked for, in bits.
+        bits: usize,
+        /// The least size that would have been made, in bits.
+        least_bits: usize,
+    },
+    /// No key with this public exponent is made.
+    NewKeyExponent,
     /// `Salt::Auto` was asked of an encoder: it is the length that a signature tells a verifier.
     SaltAuto,
     /// The environment variable that switches processor features off names one that does not exist.
@@ -143,6 +152,11 @@ pub enum Rejected {
 /// Something outside this crate that did not answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Unavailable {
+    /// So many random numbers held no two primes.
+    Primes {
+        /// How many were tried.
+        tried: usize,
+    },
     /// The operating system gave no random bytes.
     Random,
 }
@@ -220,6 +234,15 @@ impl fmt::Display for Misuse {
                 "the buffer has {found_bytes} bytes and the modulus {expected_bytes}: \
                  pass a buffer of the key's size()"
             ),
+            Self::NewKeyBits { bits, least_bits } => write!(
+                f,
+                "no key of {bits} bits is made: ask for an even number from {least_bits} to \
+                 {MODULUS_BITS_MAX}, of which 3072 is usual"
+            ),
+            Self::NewKeyExponent => f.write_str(
+                "no key with this public exponent is made: ask for an odd one above 2^16 and below \
+                 2^256, of which 65537 is usual",
+            ),
             Self::SaltAuto => f.write_str(
                 "Salt::Auto is for verification only: \
                  sign with Salt::Digest, Salt::Exactly or Salt::Max",
@@ -232,6 +255,11 @@ impl fmt::Display for Misuse {
 impl fmt::Display for Unavailable {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
+            Self::Primes { tried } => write!(
+                f,
+                "no two primes among {tried} random numbers: \
+                 suspect the system's random numbers, then retry"
+            ),
             Self::Random => f.write_str(
                 "the operating system gave no random bytes: \
                  check getrandom(2) and /dev/urandom, then retry",
@@ -396,7 +424,10 @@ mod tests {
         let all = [
             Error::Fault,
             Misuse::BufferLength { found_bytes: 1, expected_bytes: 2 }.into(),
+            Misuse::NewKeyBits { bits: 1024, least_bits: 2048 }.into(),
+            Misuse::NewKeyExponent.into(),
             Misuse::SaltAuto.into(),
+            Unavailable::Primes { tried: 9 }.into(),
             Unavailable::Random.into(),
             Rejected::D.into(),
             Rejected::DP.into(),

@@ -12,7 +12,7 @@ use crate::validate;
 use crate::{parse, validate::CheckedPublic};
 
 /// Below this a key is accepted, and [`PrivateKey::is_insecure`].
-const SECURE_BITS: usize = 2048;
+pub(crate) const SECURE_BITS: usize = 2048;
 
 /// An RSA public key of 512 to 8192 bits.
 #[derive(Debug)]

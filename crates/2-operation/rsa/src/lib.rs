@@ -37,6 +37,7 @@ mod encode;
 mod error;
 #[cfg(test)]
 mod faults;
+mod generate;
 mod hash;
 mod key;
 mod material;
@@ -57,6 +58,7 @@ pub use error::{
     Error, Expected, Found, MODULUS_BITS_MAX, MODULUS_BITS_MIN, Misuse, Prime, Rejected,
     Unavailable,
 };
+pub use generate::{Generation, Progress};
 pub use hash::{Digest, Hash};
 pub use key::{PrivateKey, PublicKey};
 pub use parts::{KeyParts, PublicParts};
