@@ -123,6 +123,8 @@ pub enum Rejected {
         /// The label of the block.
         label: String,
     },
+    /// A prime is no prime.
+    PrimeComposite(Prime),
     /// A prime is even.
     PrimeEven(Prime),
     /// A prime is one.
@@ -332,6 +334,7 @@ impl fmt::Display for Rejected {
                 "the PEM block {label} is truncated: its line -----END {label}----- is missing; \
                  {RESTORE}"
             ),
+            Self::PrimeComposite(prime) => write!(f, "{prime} is not prime; {DAMAGED}"),
             Self::PrimeEven(prime) => write!(f, "the prime {prime} is even; {DAMAGED}"),
             Self::PrimeOne(prime) => write!(f, "the prime {prime} is one; {DAMAGED}"),
             Self::PrimeSmall(prime) => write!(
@@ -449,6 +452,7 @@ mod tests {
             Rejected::PemBase64 { label: label() }.into(),
             Rejected::PemLabel { label: label(), expected }.into(),
             Rejected::PemTruncated { label: label() }.into(),
+            Rejected::PrimeComposite(Prime::P).into(),
             Rejected::PrimeEven(Prime::P).into(),
             Rejected::PrimeOne(Prime::Q).into(),
             Rejected::PrimeSmall(Prime::Q).into(),

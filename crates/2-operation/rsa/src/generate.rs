@@ -14,11 +14,14 @@
 
 use core::ops::RangeInclusive;
 
+use tollgate_mont::LANES;
 use zeroize::Zeroizing;
 
 use crate::blinding::random_below;
-use crate::error::{Error, MODULUS_BITS_MAX, MODULUS_BITS_MIN, Misuse, Unavailable};
-use crate::key::{PrivateKey, SECURE_BITS, to_bytes};
+use crate::error::{
+    Error, MODULUS_BITS_MAX, MODULUS_BITS_MIN, Misuse, Prime, Rejected, Unavailable,
+};
+use crate::key::{PrivateKey, SECURE_BITS, bit_length, from_bytes, to_bytes};
 use crate::workspace::Workspace;
 
 mod derive;
@@ -27,6 +30,11 @@ mod search;
 mod sieve;
 #[cfg(test)]
 mod tests;
+
+use miller_rabin::{Candidate, Test};
+
+/// Rounds for a prime from elsewhere: a composite passes one with a chance of a quarter at most.
+const CHECK_ROUNDS: usize = 64;
 
 /// Where random bytes come from: the system, or a seed in tests.
 type Random<'a> = &'a mut dyn FnMut(&mut [u8]) -> Result<(), Error>;
@@ -105,9 +113,7 @@ impl<'a> Generation<'a> {
     /// [`Misuse`] for a size or an exponent that is out of range; [`Error::Fault`] if the finished
     /// key fails its test; [`Unavailable`] without random bytes, or if these give no primes.
     pub fn run(self, workspace: &mut Workspace) -> Result<PrivateKey, Error> {
-        self.run_with(workspace, &mut |bytes| {
-            getrandom::fill(bytes).map_err(|_| Unavailable::Random.into())
-        })
+        self.run_with(workspace, &mut system_random)
     }
 
     fn run_with(mut self, ws: &mut Workspace, random: Random<'_>) -> Result<PrivateKey, Error> {
@@ -118,7 +124,7 @@ impl<'a> Generation<'a> {
         let key = search::key_parts(kernel, runner, self.bits, &self.e, random, watch);
         runner.wipe();
         let key = PrivateKey::from_parts(&key?)?;
-        check_pairwise(&key, ws)?;
+        key.check_pairwise(ws)?;
         Ok(key)
     }
 
@@ -148,19 +154,55 @@ impl PrivateKey {
     }
 }
 
-/// The pairwise consistency test (SP 800-56B, 6.4.1.1): (x^e)^d = x for a random x.
-///
-/// # Errors
-///
-/// [`Error::Fault`]; `Unavailable` without random bytes.
-pub(crate) fn check_pairwise(key: &PrivateKey, workspace: &mut Workspace) -> Result<(), Error> {
-    let mut x = Zeroizing::new(vec![0; key.public.n.len()]);
-    random_below(&mut x, &key.public.n, key.bits())?;
-    let mut bytes = Zeroizing::new(vec![0; key.size()]);
-    to_bytes(&mut bytes, &x);
-    let plain = bytes.clone();
-    key.public.public(workspace, &mut bytes)?;
-    let hidden = *bytes != *plain;
-    key.private(workspace, &mut bytes)?;
-    if hidden && *bytes == *plain { Ok(()) } else { Err(Error::Fault) }
+impl PrivateKey {
+    /// Whether p and q are prime, by 64 rounds of Miller-Rabin each: for a key from elsewhere, whose
+    /// primes nobody need have drawn at random. Not part of loading: it takes as long as hundreds
+    /// of signatures.
+    ///
+    /// # Errors
+    ///
+    /// [`Rejected::PrimeComposite`]; [`Unavailable`] without random bytes.
+    pub fn check_primes(&self, workspace: &mut Workspace) -> Result<(), Error> {
+        let parts = self.to_parts();
+        for (bytes, prime) in [(&parts.p, Prime::P), (&parts.q, Prime::Q)] {
+            let mut limbs = Zeroizing::new(vec![0; bytes.len().div_ceil(8)]);
+            from_bytes(&mut limbs, bytes);
+            let bits = bit_length(&limbs);
+            let candidate = Candidate::new(limbs, bits);
+            let mut test = Test::new(&mut workspace.lanes, bits);
+            let mut good = true;
+            for _ in 0..CHECK_ROUNDS / LANES {
+                let verdicts = test.round([&candidate; LANES], &mut system_random)?;
+                good &= verdicts.into_iter().all(|good| good);
+            }
+            drop(test);
+            workspace.lanes.wipe();
+            if !good {
+                return Err(Rejected::PrimeComposite(prime).into());
+            }
+        }
+        Ok(())
+    }
+
+    /// The pairwise consistency test (SP 800-56B, 6.4.1.1): what the public half hides the private
+    /// half finds.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Fault`]; [`Unavailable`] without random bytes.
+    pub fn check_pairwise(&self, workspace: &mut Workspace) -> Result<(), Error> {
+        let mut x = Zeroizing::new(vec![0; self.public.n.len()]);
+        random_below(&mut x, &self.public.n, self.bits())?;
+        let mut bytes = Zeroizing::new(vec![0; self.size()]);
+        to_bytes(&mut bytes, &x);
+        let plain = bytes.clone();
+        self.public.public(workspace, &mut bytes)?;
+        let hidden = *bytes != *plain;
+        self.private(workspace, &mut bytes)?;
+        if hidden && *bytes == *plain { Ok(()) } else { Err(Error::Fault) }
+    }
+}
+
+fn system_random(bytes: &mut [u8]) -> Result<(), Error> {
+    getrandom::fill(bytes).map_err(|_| Unavailable::Random.into())
 }

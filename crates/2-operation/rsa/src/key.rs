@@ -254,7 +254,7 @@ fn leave(x: &[u64], m: &Modulus<u64>) -> Zeroizing<Vec<u64>> {
 }
 
 /// Position of the highest set bit, plus one; the length of a prime is public.
-fn bit_length(x: &[u64]) -> usize {
+pub(crate) fn bit_length(x: &[u64]) -> usize {
     let top = x.iter().rposition(|&limb| limb != 0);
     top.map_or(0, |i| 64 * (i + 1) - x[i].leading_zeros() as usize)
 }

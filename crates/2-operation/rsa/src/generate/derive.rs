@@ -95,7 +95,7 @@ fn inverse_modulo_prime(
 ) -> Zeroizing<Vec<u64>> {
     let shape = Shape::limbs(bits);
     let modulus = Modulus::<u64>::new(p, shape).expect("a prime above 2 is odd");
-    let exponent = Zeroizing::new(words(p).wrapping_sub(&BoxedUint::from(2u8)));
+    let exponent = Zeroizing::new(words(p).wrapping_sub(BoxedUint::from(2u8)));
     let mut z = Zeroizing::new(vec![0; modulus.k()]);
     let mut t = Zeroizing::new(vec![0; kernel.exp_words(shape, bits)]);
     kernel.exp(&modulus, bits, x, exponent.as_words(), &mut z, &mut t);

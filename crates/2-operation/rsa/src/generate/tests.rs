@@ -12,12 +12,17 @@ use tollgate_mont::{LANES, LaneKernel, LimbKernel};
 use super::miller_rabin::{Candidate, Test, rounds};
 use super::search::are_apart;
 use super::*;
+use crate::error::{Prime, Rejected};
 use crate::hash::Hash;
 use crate::parts::KeyParts;
 use crate::private::Runner;
 
 fn of(bytes: &[u8]) -> BigUint {
     BigUint::from_bytes_be(bytes)
+}
+
+fn bits_of(x: &BigUint) -> usize {
+    usize::try_from(x.bits()).unwrap()
 }
 
 fn power_of_two(exponent: usize) -> BigUint {
@@ -61,7 +66,7 @@ fn seeded(seed: u64) -> impl FnMut(&mut [u8]) -> Result<(), Error> {
 
 /// Eight numbers in lanes, and each with the same base by the slow test: they agree.
 fn agree(kernel: LaneKernel, numbers: [&BigUint; LANES], seed: u64) -> [bool; LANES] {
-    let bits = numbers.iter().map(|w| w.bits()).max().unwrap() as usize;
+    let bits = numbers.iter().map(|w| bits_of(w)).max().unwrap();
     let candidates = numbers.map(|w| {
         let mut limbs = w.to_u64_digits();
         limbs.resize(bits.div_ceil(64), 0);
@@ -184,9 +189,10 @@ fn check(key: &PrivateKey, bits: usize, workspace: &mut Workspace) {
     let [n, e, d, p, q] = [&n, &e, &*d, &*p, &*q].map(|x| of(x));
     let one = BigUint::from(1u8);
     assert!(is_prime(&p) && is_prime(&q), "{p} {q}");
-    assert_eq!((&p * &q, n.bits() as usize, key.bits()), (n.clone(), bits, bits));
+    assert_eq!((bits_of(&n), key.bits()), (bits, bits));
+    assert_eq!(&p * &q, n);
     for prime in [&p, &q] {
-        assert!(prime * prime >= power_of_two(bits - 1) && prime.bits() as usize == bits / 2);
+        assert!(prime * prime >= power_of_two(bits - 1) && bits_of(prime) == bits / 2);
     }
     let apart = if p > q { &p - &q } else { &q - &p };
     assert!(apart > power_of_two(bits / 2 - 100));
@@ -237,17 +243,37 @@ fn a_key_of_2048_bits_is_a_key() {
 }
 
 #[test]
-fn large_keys_and_many_are_keys() {
-    if std::env::var_os("TOLLGATE_TEST_LONG").is_none() {
-        eprintln!("skipped: large keys and many; set TOLLGATE_TEST_LONG");
-        return;
-    }
+fn larger_keys_and_many_are_keys() {
+    let long = std::env::var_os("TOLLGATE_TEST_LONG").is_some();
+    let (sizes, many): (&[usize], _) =
+        if long { (&[2050, 3072, 4096, 6000, 8192], 300) } else { (&[2050], 3) };
     let mut ws = Workspace::new().unwrap();
-    for bits in [2050, 3072, 4096, 6000, 8192] {
-        check(&PrivateKey::generate(&mut ws, bits).unwrap(), bits, &mut ws);
+    for bits in sizes {
+        check(&PrivateKey::generate(&mut ws, *bits).unwrap(), *bits, &mut ws);
     }
-    for _ in 0..300 {
+    for _ in 0..many {
         check(&Generation::insecure(1024).run(&mut ws).unwrap(), 1024, &mut ws);
+    }
+}
+
+/// Of primes from elsewhere, and in place of one a composite that fits all other numbers.
+#[test]
+fn primes_of_keys_are_checked() {
+    let mut ws = Workspace::new().unwrap();
+    let pem = include_str!("../../../../../vectors/keys/rsa-1024.pem");
+    let key = PrivateKey::from_pem(pem).unwrap();
+    assert_eq!(key.check_primes(&mut ws), Ok(()));
+    let prime: BigUint = power_of_two(256) - 189u8;
+    let composite: BigUint = 3u8 * (power_of_two(254) + 79u8);
+    assert!(is_prime(&prime) && !is_prime(&composite));
+    for (p, q, which) in [(&prime, &composite, Prime::Q), (&composite, &prime, Prime::P)] {
+        let e = derive::Exponent::new(&[1, 0, 1]);
+        let [p_limbs, q_limbs] = [p, q].map(BigUint::to_u64_digits);
+        let parts = derive::key_parts(LimbKernel::Portable, &p_limbs, &q_limbs, &e, 512);
+        let mut parts = parts.unwrap();
+        parts.q_inv = Zeroizing::new(q.modinv(p).unwrap().to_bytes_be());
+        let key = PrivateKey::from_parts(&parts).unwrap();
+        assert_eq!(key.check_primes(&mut ws), Err(Rejected::PrimeComposite(which).into()));
     }
 }
 
@@ -320,7 +346,11 @@ fn a_source_that_is_broken_ends_the_search() {
     let ended = Error::from(Unavailable::Primes { tried: 20 * 512 });
     // never in range; never through the sieve, since three divides it; one prime only
     for byte in [0, 0xff] {
-        assert_eq!(run(&mut |bytes| Ok(bytes.fill(byte))), ended);
+        let mut source = |bytes: &mut [u8]| {
+            bytes.fill(byte);
+            Ok(())
+        };
+        assert_eq!(run(&mut source), ended);
     }
     let prime = (power_of_two(256) - 189u8).to_bytes_be();
     let mut bases = seeded(1);
