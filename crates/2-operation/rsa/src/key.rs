@@ -224,6 +224,11 @@ impl PrivateKey {
         self.bits() < SECURE_BITS
     }
 
+    /// Bits of p and of q.
+    pub fn prime_bits(&self) -> [usize; 2] {
+        [self.limbs.pair.p(), self.limbs.pair.q()].map(|prime| bit_length(prime.m()))
+    }
+
     pub(crate) fn class(&self) -> Class {
         Class { n: self.public.digits.shape(), prime: self.digits.pair.p().shape() }
     }

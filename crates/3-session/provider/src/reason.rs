@@ -57,7 +57,7 @@ impl From<Error> for Reason {
     fn from(error: Error) -> Self {
         match error {
             Error::Fault => Self::Fault,
-            Error::Unavailable(Unavailable::Random) => Self::Random,
+            Error::Unavailable(Unavailable::Primes { .. } | Unavailable::Random) => Self::Random,
             Error::Rejected(rejected) => match rejected {
                 Rejected::DigestLength { .. } => Self::DigestLength,
                 Rejected::ExponentEven
