@@ -10,7 +10,7 @@
 //! branches or indexes on their bits: they are divided by all small primes, raised to powers and
 //! squared as often as any other. One thing is told, and accepted: more than
 //! [`miller_rabin::SQUARINGS`] squarings say that a candidate less one is divisible by so high a
-//! power of two, which one key in ten thousand is.
+//! power of two, which it is for one key in 32,768.
 
 use core::ops::RangeInclusive;
 

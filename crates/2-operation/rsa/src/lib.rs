@@ -2,6 +2,8 @@
 //!
 //! * [`PrivateKey`] and [`PublicKey`] are read from PEM or DER, checked, and made ready for
 //!   kernels.
+//! * Keys are made by [`PrivateKey::generate`], or by [`Generation`] for more choices, and written
+//!   and read by the traits of [`pkcs1`] and [`pkcs8`], as those of the crate `rsa` are.
 //! * A [`Workspace`] is a thread's kernels and scratch memory.
 //! * Operations come single (methods of the keys) and in batches of any size and any keys
 //!   ([`private_batch`], [`sign_pkcs1v15_batch`]), cut into calls of up to eight as is cheapest on
