@@ -105,10 +105,8 @@ fn the_time_of_a_key_is_a_record() {
     let text = stdout(&run(&[&["key", "gen"], &flags[..]].concat()));
     assert!(text.contains("keys per s") && text.contains("times as fast"), "{text}");
     let records = records(&file);
-    let subjects: Vec<_> = records
-        .iter()
-        .map(|record| format!("{} {}", record.subject.as_str(), record.quantity.as_str()))
-        .collect();
+    let subjects: Vec<_> =
+        records.iter().map(|record| format!("{} {}", record.subject, record.quantity)).collect();
     let expected = [
         "operation/rsa-512/generate?by=tollgate ns_per_operation",
         "operation/rsa-512/generate?by=tollgate operations_per_s",
