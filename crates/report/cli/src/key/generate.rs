@@ -1,11 +1,12 @@
 //! `tollgate key gen`: a new key to a file or to standard output.
 
+use core::time::Duration;
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write as _};
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use tollgate_rsa::pkcs1::EncodeRsaPrivateKey as _;
 use tollgate_rsa::pkcs8::{EncodePrivateKey as _, LineEnding};
@@ -81,15 +82,14 @@ fn write(path: &Path, text: &[u8], replace: bool) -> Result<(), Stop> {
         _ => Stop::new(format!("{}: {error}", path.display())),
     };
     let new = if replace { beside(path) } else { path.to_owned() };
-    let written = create(&new).map_err(|error| failed(&new, &error)).and_then(|mut file| {
+    create(&new).map_err(|error| failed(&new, &error)).and_then(|mut file| {
         let written = file.write_all(text).and_then(|()| file.sync_all());
         let written = written.and_then(|()| if replace { fs::rename(&new, path) } else { Ok(()) });
         written.map_err(|error| {
             let _ = fs::remove_file(&new); // ours, and not whole
             failed(path, &error)
         })
-    });
-    written
+    })
 }
 
 fn create(path: &Path) -> io::Result<File> {

@@ -69,7 +69,7 @@ pub(crate) enum Format {
 
 #[derive(Args, Clone, Debug)]
 pub(crate) struct Show {
-    /// A private or a public key, PEM or DER, PKCS#8, PKCS#1 or SubjectPublicKeyInfo
+    /// A private or a public key, PEM or DER, PKCS#8, PKCS#1 or SPKI
     #[arg(value_name = "FILE")]
     pub(crate) file: PathBuf,
 
@@ -80,7 +80,7 @@ pub(crate) struct Show {
 
 #[derive(Args, Clone, Debug)]
 pub(crate) struct Check {
-    /// A private or a public key, PEM or DER, PKCS#8, PKCS#1 or SubjectPublicKeyInfo
+    /// A private or a public key, PEM or DER, PKCS#8, PKCS#1 or SPKI
     #[arg(value_name = "FILE")]
     pub(crate) file: PathBuf,
 }
