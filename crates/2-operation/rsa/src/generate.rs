@@ -155,9 +155,9 @@ impl PrivateKey {
 }
 
 impl PrivateKey {
-    /// Whether p and q are prime, by 64 rounds of Miller-Rabin each: for a key from elsewhere, whose
-    /// primes nobody need have drawn at random. Not part of loading: it takes as long as hundreds
-    /// of signatures.
+    /// Whether p and q are prime, by 64 rounds of Miller-Rabin each: for a key from elsewhere,
+    /// whose primes nobody need have drawn at random. Not part of loading: it takes as long as
+    /// dozens of signatures.
     ///
     /// # Errors
     ///

@@ -181,8 +181,8 @@ impl PrivateKey {
         })
     }
 
-    /// The numbers: [`from_parts`](Self::from_parts) of them is this key again. Lengths are those of
-    /// n, p and q, whatever leading zeros the numbers had where they were read.
+    /// The numbers: [`from_parts`](Self::from_parts) of them is this key again. Lengths are those
+    /// of n, p and q, whatever leading zeros the numbers had where they were read.
     pub fn to_parts(&self) -> KeyParts {
         let (p, q) = (self.limbs.pair.p(), self.limbs.pair.q());
         let secret = |limbs: &[u64], bits: usize| {
