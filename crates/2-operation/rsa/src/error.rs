@@ -30,6 +30,15 @@ pub enum Misuse {
         /// The length that the key demands, in bytes.
         expected_bytes: usize,
     },
+    /// No key of this size is made.
+    NewKeyBits {
+        /// The size that was asked for, in bits.
+        bits: usize,
+        /// The least size that would have been made, in bits.
+        least_bits: usize,
+    },
+    /// No key with this public exponent is made.
+    NewKeyExponent,
     /// `Salt::Auto` was asked of an encoder: it is the length that a signature tells a verifier.
     SaltAuto,
     /// The environment variable that switches processor features off names one that does not exist.
@@ -127,6 +136,8 @@ pub enum Rejected {
         /// The label of the block.
         label: String,
     },
+    /// A prime is no prime.
+    PrimeComposite(Prime),
     /// A prime is even.
     PrimeEven(Prime),
     /// A prime is one.
@@ -158,6 +169,11 @@ pub enum Rejected {
 pub enum Unavailable {
     /// The random number generator that the caller passed failed.
     CallerRandom,
+    /// So many random numbers held no two primes.
+    Primes {
+        /// How many were tried.
+        tried: usize,
+    },
     /// The operating system gave no random bytes.
     Random,
 }
@@ -242,6 +258,15 @@ impl fmt::Display for Misuse {
                 "the buffer has {found_bytes} bytes and the modulus {expected_bytes}: \
                  pass a buffer of the key's size()"
             ),
+            Self::NewKeyBits { bits, least_bits } => write!(
+                f,
+                "no key of {bits} bits is made: ask for an even number from {least_bits} to \
+                 {MODULUS_BITS_MAX}, of which 3072 is usual"
+            ),
+            Self::NewKeyExponent => f.write_str(
+                "no key with this public exponent is made: ask for an odd one above 2^16 and below \
+                 2^256, of which 65537 is usual",
+            ),
             Self::SaltAuto => f.write_str(
                 "Salt::Auto is for verification only: \
                  sign with Salt::Digest, Salt::Exactly or Salt::Max",
@@ -257,6 +282,11 @@ impl fmt::Display for Unavailable {
             Self::CallerRandom => f.write_str(
                 "the caller's random number generator failed: \
                  repair it, or sign without one to take the system's",
+            ),
+            Self::Primes { tried } => write!(
+                f,
+                "no two primes among {tried} random numbers: \
+                 suspect the system's random numbers, then retry"
             ),
             Self::Random => f.write_str(
                 "the operating system gave no random bytes: \
@@ -345,6 +375,7 @@ impl fmt::Display for Rejected {
                 "the PEM block {label} is truncated: its line -----END {label}----- is missing; \
                  {RESTORE}"
             ),
+            Self::PrimeComposite(prime) => write!(f, "{prime} is not prime; {DAMAGED}"),
             Self::PrimeEven(prime) => write!(f, "the prime {prime} is even; {DAMAGED}"),
             Self::PrimeOne(prime) => write!(f, "the prime {prime} is one; {DAMAGED}"),
             Self::PrimeSmall(prime) => write!(
@@ -437,8 +468,11 @@ mod tests {
         let all = [
             Error::Fault,
             Misuse::BufferLength { found_bytes: 1, expected_bytes: 2 }.into(),
+            Misuse::NewKeyBits { bits: 1024, least_bits: 2048 }.into(),
+            Misuse::NewKeyExponent.into(),
             Misuse::SaltAuto.into(),
             Unavailable::CallerRandom.into(),
+            Unavailable::Primes { tried: 9 }.into(),
             Unavailable::Random.into(),
             Rejected::D.into(),
             Rejected::DP.into(),
@@ -463,6 +497,7 @@ mod tests {
             Rejected::PemBase64 { label: label() }.into(),
             Rejected::PemLabel { label: label(), expected }.into(),
             Rejected::PemTruncated { label: label() }.into(),
+            Rejected::PrimeComposite(Prime::P).into(),
             Rejected::PrimeEven(Prime::P).into(),
             Rejected::PrimeOne(Prime::Q).into(),
             Rejected::PrimeSmall(Prime::Q).into(),

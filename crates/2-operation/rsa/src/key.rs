@@ -1,6 +1,7 @@
 //! Keys, ready to work: in limbs for one operation, in digits for a lane.
 
-use tollgate_mont::{Digit, Modulus, Shape};
+use tollgate_mont::{Digit, Kernel as _, LimbKernel, Modulus, Shape, carry};
+use zeroize::Zeroizing;
 
 use crate::blinding::Pool;
 use crate::blocks::InBlocks;
@@ -12,7 +13,7 @@ use crate::validate;
 use crate::{parse, validate::CheckedPublic};
 
 /// Below this a key is accepted, and [`PrivateKey::is_insecure`].
-const SECURE_BITS: usize = 2048;
+pub(crate) const SECURE_BITS: usize = 2048;
 
 /// An RSA public key of 512 to 8192 bits.
 #[derive(Clone, Debug)]
@@ -183,6 +184,29 @@ impl PrivateKey {
         })
     }
 
+    /// The numbers: [`from_parts`](Self::from_parts) of them is this key again. Lengths are those
+    /// of n, p and q, whatever leading zeros the numbers had where they were read.
+    pub fn to_parts(&self) -> KeyParts {
+        let (p, q) = (self.limbs.pair.p(), self.limbs.pair.q());
+        let secret = |limbs: &[u64], bits: usize| {
+            let mut bytes = Zeroizing::new(vec![0; bits.div_ceil(8)]);
+            to_bytes(&mut bytes, limbs);
+            bytes
+        };
+        let (p_bits, q_bits) = (bit_length(p.m()), bit_length(q.m()));
+        let x = &self.exponents;
+        KeyParts {
+            n: self.public.modulus(),
+            e: self.public.exponent(),
+            d: secret(&x.d, self.bits()),
+            p: secret(p.m(), p_bits),
+            q: secret(q.m(), q_bits),
+            d_p: secret(&x.d_p, p_bits),
+            d_q: secret(&x.d_q, q_bits),
+            q_inv: secret(&leave(&self.limbs.q_inv, p), p_bits),
+        }
+    }
+
     /// Bits of n.
     pub fn bits(&self) -> usize {
         self.public.bits()
@@ -201,6 +225,11 @@ impl PrivateKey {
     /// Whether the key is below 2048 bits: good for old papers' tables, not for signatures.
     pub fn is_insecure(&self) -> bool {
         self.bits() < SECURE_BITS
+    }
+
+    /// Bits of p and of q.
+    pub fn prime_bits(&self) -> [usize; 2] {
+        [self.limbs.pair.p(), self.limbs.pair.q()].map(|prime| bit_length(prime.m()))
     }
 
     pub(crate) fn class(&self) -> Class {
@@ -223,8 +252,17 @@ impl PrivateKey {
     }
 }
 
+/// x out of Montgomery form mod m.
+fn leave(x: &[u64], m: &Modulus<u64>) -> Zeroizing<Vec<u64>> {
+    let mut z = Zeroizing::new(vec![0; m.k()]);
+    let mut scratch = Zeroizing::new(vec![0; m.scratch_words()]);
+    LimbKernel::Portable.amm(&mut z, x, m.unit(), m, &mut scratch);
+    carry::reduce(&mut z, m.m());
+    z
+}
+
 /// Position of the highest set bit, plus one; the length of a prime is public.
-fn bit_length(x: &[u64]) -> usize {
+pub(crate) fn bit_length(x: &[u64]) -> usize {
     let top = x.iter().rposition(|&limb| limb != 0);
     top.map_or(0, |i| 64 * (i + 1) - x[i].leading_zeros() as usize)
 }

@@ -2,6 +2,8 @@
 //!
 //! * [`PrivateKey`] and [`PublicKey`] are read from PEM or DER, checked, and made ready for
 //!   kernels.
+//! * Keys are made by [`PrivateKey::generate`], or by [`Generation`] for more choices, and written
+//!   and read by the traits of [`pkcs1`] and [`pkcs8`], as those of the crate `rsa` are.
 //! * A [`Workspace`] is a thread's kernels and scratch memory.
 //! * Operations come single (methods of the keys) and in batches of any size and any keys
 //!   ([`private_batch`], [`sign_pkcs1v15_batch`]), cut into calls of up to eight as is cheapest on
@@ -34,6 +36,7 @@ mod blocks;
 #[cfg(test)]
 mod constant_time;
 pub mod eme_pkcs1v15;
+mod encode;
 mod encoded;
 mod encryption;
 mod error;
@@ -41,6 +44,7 @@ mod error;
 mod fault;
 #[cfg(test)]
 mod faults;
+mod generate;
 mod hash;
 mod hash_function;
 mod hasher;
@@ -70,6 +74,7 @@ pub use error::{
     Error, Expected, Found, MODULUS_BITS_MAX, MODULUS_BITS_MIN, Misuse, Prime, Rejected,
     Unavailable,
 };
+pub use generate::{Generation, Progress};
 pub use hash::{Digest, Hash};
 pub use hash_function::HashFunction;
 pub use hasher::Hasher;
@@ -82,6 +87,7 @@ pub use premaster::{Premaster, TlsVersions};
 pub use pss::Salt;
 pub use sign::{VerifyRequest, sign_pkcs1v15_batch, verify_pkcs1v15_batch};
 pub use workspace::Workspace;
+pub use {pkcs1, pkcs8};
 
 /// The guide's code, as tests.
 #[cfg(doctest)]

@@ -244,7 +244,7 @@ pub(crate) fn load_digits(rows: &mut [Row], lane: usize, digits: &[Digit]) {
 }
 
 /// 64-bit words into a lane, zero-extended.
-fn load_words(rows: &mut [Row], lane: usize, words: &[u64]) {
+pub(crate) fn load_words(rows: &mut [Row], lane: usize, words: &[u64]) {
     for (j, row) in rows.iter_mut().enumerate() {
         row.0[lane] = words.get(j).copied().unwrap_or(0);
     }

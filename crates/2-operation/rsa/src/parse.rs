@@ -13,6 +13,8 @@ mod pem;
 #[cfg(test)]
 mod tests;
 
+pub(crate) use der::{private_info, private_pkcs1, public_info, public_pkcs1};
+
 use crate::error::{Error, Expected, Rejected};
 use crate::parts::{KeyParts, PublicParts};
 

@@ -107,6 +107,12 @@ impl<K: Kernel> Runner<K> {
         );
         self.used = 0;
     }
+
+    /// Whether the last operation left nothing; for tests.
+    #[cfg(test)]
+    pub(crate) fn is_wiped(&self) -> bool {
+        (0..K::Word::LANES).all(|lane| self.memory.iter().all(|word| word.lane(lane) == 0))
+    }
 }
 
 impl<K: Kernel> Drop for Runner<K> {

@@ -178,7 +178,7 @@ fn is_inverse(x: &BoxedUint, y: &BoxedUint, m: &BoxedUint) -> bool {
 
 /// Row by row: `concatenating_mul` keeps partial products in large arrays on the stack, which it
 /// does not wipe; callers may have a small stack.
-fn product(x: &BoxedUint, y: &BoxedUint) -> Zeroizing<BoxedUint> {
+pub(crate) fn product(x: &BoxedUint, y: &BoxedUint) -> Zeroizing<BoxedUint> {
     let (x, y) = (x.as_limbs(), y.as_limbs());
     let bits = u32::try_from(x.len() + y.len()).expect("as short as a key") * Limb::BITS;
     let mut product = Zeroizing::new(BoxedUint::zero_with_precision(bits));
@@ -193,12 +193,12 @@ fn product(x: &BoxedUint, y: &BoxedUint) -> Zeroizing<BoxedUint> {
     product
 }
 
-fn minus_one(x: &BoxedUint) -> Zeroizing<BoxedUint> {
+pub(crate) fn minus_one(x: &BoxedUint) -> Zeroizing<BoxedUint> {
     Zeroizing::new(x.wrapping_sub(BoxedUint::one()))
 }
 
 /// Reads big-endian bytes into as many limbs as `len` bytes need, at least one.
-fn number(bytes: &[u8], len: usize) -> Zeroizing<BoxedUint> {
+pub(crate) fn number(bytes: &[u8], len: usize) -> Zeroizing<BoxedUint> {
     let bits = u32::try_from(8 * len.max(1)).expect("a key file has at most 2^16 bytes");
     let x = BoxedUint::from_be_slice(bytes, bits).expect("at most `len` bytes");
     Zeroizing::new(x)

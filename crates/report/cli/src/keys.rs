@@ -6,6 +6,7 @@ use std::path::Path;
 
 use openssl::rsa::Rsa;
 use tollgate_rsa::PrivateKey;
+use zeroize::Zeroizing;
 
 use crate::stop::Stop;
 
@@ -30,6 +31,9 @@ pub(crate) const ED25519: &[u8] = include_bytes!("../../../../vectors/keys/ed255
 
 /// The most that is read of a file; more than any key has, and than the parser takes.
 const FILE_MAX_BYTES: u64 = 1 << 20;
+
+/// Room for a key of 8192 bits and much around it.
+const FILE_START_BYTES: usize = 1 << 16;
 
 /// An RSA private key as each library wants it.
 pub(crate) struct Key {
@@ -58,12 +62,7 @@ impl Key {
     /// The file cannot be read, or is not an RSA private key that we accept; the message starts
     /// with the file's name.
     pub(crate) fn from_file(path: &Path) -> Result<Self, Stop> {
-        let name = path.display().to_string();
-        let mut bytes = Vec::new();
-        File::open(path)
-            .and_then(|file| file.take(FILE_MAX_BYTES).read_to_end(&mut bytes))
-            .map_err(|error| Stop::new(format!("{name}: {error}")))?;
-        Self::new(&bytes, &name)
+        Self::new(&read(path)?, &path.display().to_string())
     }
 
     fn new(bytes: &[u8], name: &str) -> Result<Self, Stop> {
@@ -88,6 +87,20 @@ impl Key {
     pub(crate) fn bits(&self) -> u32 {
         u32::try_from(self.ours.bits()).expect("at most 8192")
     }
+}
+
+/// The bytes of a key file, or more of another than the parser takes.
+///
+/// # Errors
+///
+/// The file cannot be read; the message starts with its name.
+pub(crate) fn read(path: &Path) -> Result<Zeroizing<Vec<u8>>, Stop> {
+    // Reserved at once: growing would leave copies of the key behind.
+    let mut bytes = Zeroizing::new(Vec::with_capacity(FILE_START_BYTES));
+    File::open(path)
+        .and_then(|file| file.take(FILE_MAX_BYTES).read_to_end(&mut bytes))
+        .map_err(|error| Stop::new(format!("{}: {error}", path.display())))?;
+    Ok(bytes)
 }
 
 #[cfg(test)]

@@ -11,6 +11,7 @@ mod fleet;
 mod host;
 mod interrupt;
 mod kernel;
+mod key;
 mod keys;
 mod ladder;
 mod measure;
@@ -49,6 +50,7 @@ fn run() -> Result<ExitCode, Stop> {
         Verb::Bench(options) => bench::run(&options),
         Verb::Fleet(options) => fleet::run(&options),
         Verb::Kernel(options) => kernel::run(&options),
+        Verb::Key(options) => key::run(&options),
         Verb::Ladder(options) => ladder::run(&options),
         Verb::Model(options) => model::run(&options),
         Verb::Report(options) => report::run(&options),

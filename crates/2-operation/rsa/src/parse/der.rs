@@ -38,11 +38,15 @@ pub(super) fn public(der: &[u8]) -> Result<PublicParts, Error> {
 
 fn private_pkcs8(der: &[u8]) -> Result<KeyParts, Error> {
     let info = PrivateKeyInfoRef::from_der(der).map_err(malformed("PKCS#8 PrivateKeyInfo"))?;
+    private_info(&info)
+}
+
+pub(crate) fn private_info(info: &PrivateKeyInfoRef<'_>) -> Result<KeyParts, Error> {
     check_algorithm(&info.algorithm)?;
     private_pkcs1(info.private_key.as_bytes())
 }
 
-fn private_pkcs1(der: &[u8]) -> Result<KeyParts, Error> {
+pub(crate) fn private_pkcs1(der: &[u8]) -> Result<KeyParts, Error> {
     let key = RsaPrivateKeyRef::from_der(der)
         .map_err(|error| malformed(first_bad(der, &PRIVATE_FIELDS))(error))?;
     if key.other_prime_infos.is_some() {
@@ -63,6 +67,10 @@ fn private_pkcs1(der: &[u8]) -> Result<KeyParts, Error> {
 
 fn public_spki(der: &[u8]) -> Result<PublicParts, Error> {
     let info = SubjectPublicKeyInfoRef::from_der(der).map_err(malformed("SubjectPublicKeyInfo"))?;
+    public_info(&info)
+}
+
+pub(crate) fn public_info(info: &SubjectPublicKeyInfoRef<'_>) -> Result<PublicParts, Error> {
     check_algorithm(&info.algorithm)?;
     let key = info.subject_public_key.as_bytes().ok_or_else(|| Rejected::Der {
         field: "SubjectPublicKeyInfo, subjectPublicKey",
@@ -71,7 +79,7 @@ fn public_spki(der: &[u8]) -> Result<PublicParts, Error> {
     public_pkcs1(key)
 }
 
-fn public_pkcs1(der: &[u8]) -> Result<PublicParts, Error> {
+pub(crate) fn public_pkcs1(der: &[u8]) -> Result<PublicParts, Error> {
     let key = RsaPublicKeyRef::from_der(der)
         .map_err(|error| malformed(first_bad(der, &PUBLIC_FIELDS))(error))?;
     Ok(PublicParts {

@@ -3,6 +3,7 @@
 mod bench;
 mod fleet;
 mod kernel;
+pub(crate) mod key;
 mod ladder;
 mod model;
 mod report;
@@ -18,6 +19,7 @@ use clap::{Args, Parser, Subcommand};
 pub(crate) use bench::{Bench, KeyShare};
 pub(crate) use fleet::Fleet;
 pub(crate) use kernel::Kernel;
+pub(crate) use key::Key;
 pub(crate) use ladder::Ladder;
 pub(crate) use model::Model;
 pub(crate) use report::Report;
@@ -49,6 +51,8 @@ pub(crate) enum Verb {
     Fleet(Fleet),
     /// Montgomery products and squares of every kernel that this machine can run
     Kernel(Kernel),
+    /// RSA keys: make one, show one, check one
+    Key(Key),
     /// All six rungs, one after the other: a table, a page, and records
     Ladder(Ladder),
     /// Montgomery products on processors that are only described, and at best on this one

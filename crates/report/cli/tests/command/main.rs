@@ -5,6 +5,7 @@
 
 mod bench;
 mod fleet;
+mod key;
 mod ladder;
 mod measuring;
 mod program;

@@ -1,0 +1,157 @@
+//! The Miller-Rabin test (FIPS 186-5, B.3.1), a candidate and a base in each of eight lanes.
+
+use tollgate_cpu::memcheck;
+use tollgate_mont::{Digit, Kernel, LANES, LaneKernel, Modulus, Row, Shape, Word, carry};
+use zeroize::{Zeroize, Zeroizing};
+
+use super::Random;
+use crate::error::Error;
+use crate::material::load_words;
+use crate::private::Runner;
+
+/// Squarings after the first power, in every call: so many twos are in w - 1, or fewer, for all but
+/// one w in 2^16.
+pub(super) const SQUARINGS: u64 = 16;
+
+/// Words that a base is longer than a candidate: it is taken modulo w, so that each residue comes
+/// with the same chance but for 2^-104. The bases 0, 1 and w - 1, which B.3.1 draws again, have
+/// chances below 2^-250 then; 0 would fail a prime, and 1 and w - 1 show nothing.
+const BASE_MORE_WORDS: usize = 2;
+
+/// Rounds that make the error of a prime of `bits` bits at most 2^-100, and 2^-112, -128, -144 from
+/// 1024, 1536, 2048 bits on: as many as table B.1 of FIPS 186-5 asks for, or more.
+pub(super) const fn rounds(bits: usize) -> usize {
+    match bits {
+        1024.. => 5,
+        512.. => 9,
+        _ => 17,
+    }
+}
+
+/// A number that may be prime, w: little-endian limbs, and what a lane needs of it.
+pub(super) struct Candidate {
+    pub(super) w: Zeroizing<Vec<u64>>,
+    modulus: Modulus<Digit>,
+    /// a and m with w - 1 = 2^a m, m odd.
+    a: u64,
+    m: Zeroizing<Vec<u64>>,
+}
+
+impl Candidate {
+    /// Of `bits` bits, odd. Constant time but for the length.
+    pub(super) fn new(w: Zeroizing<Vec<u64>>, bits: usize) -> Self {
+        let modulus = Modulus::new(&w, Shape::digits(bits)).expect("candidates are odd");
+        let (a, m) = halvings(&w);
+        Self { w, modulus, a, m }
+    }
+}
+
+/// a and m with w - 1 = 2^a m, m odd, for odd w above 1. In steps of 2^j: where so many low bits
+/// are zero they go. The time depends on the length alone (that of `BoxedUint::trailing_zeros` does
+/// not, as compiled: memcheck finds a branch).
+fn halvings(w: &[u64]) -> (u64, Zeroizing<Vec<u64>>) {
+    let mut m = Zeroizing::new(w.to_vec());
+    m[0] ^= 1;
+    let mut a = 0u64;
+    for j in (0..=(64 * m.len() - 1).ilog2()).rev() {
+        let (limbs, bits) = ((1 << j) / 64, (1 << j) % 64);
+        let low = m[..limbs].iter().fold(m[limbs] & ((1 << bits) - 1), |low, limb| low | limb);
+        let zero = low.is_zero();
+        a = a.wrapping_add(zero & 1 << j);
+        for i in 0..m.len() {
+            let at = |i: usize| m.get(i).copied().unwrap_or(0);
+            let shifted = match bits {
+                0 => at(i + limbs),
+                _ => at(i) >> bits | at(i + 1) << (64 - bits),
+            };
+            m[i] = Word::pick(zero, shifted, m[i]);
+        }
+    }
+    (a, m)
+}
+
+/// A kernel, and room for eight candidates of one length.
+pub(super) struct Test<'a> {
+    kernel: LaneKernel,
+    runner: &'a mut Runner<LaneKernel>,
+    bits: usize,
+    w: Modulus<Row>,
+    exponents: Vec<Row>,
+}
+
+impl<'a> Test<'a> {
+    pub(super) fn new(runner: &'a mut Runner<LaneKernel>, bits: usize) -> Self {
+        Self {
+            kernel: runner.kernel,
+            runner,
+            bits,
+            w: Modulus::lanes(Shape::digits(bits)),
+            exponents: vec![Row::default(); bits.div_ceil(64)],
+        }
+    }
+
+    /// A round with a base of its own in each lane: says of each whether it may be prime.
+    pub(super) fn round(
+        &mut self,
+        lanes: [&Candidate; LANES],
+        random: Random<'_>,
+    ) -> Result<[bool; LANES], Error> {
+        let mut a = Row::default();
+        for (lane, candidate) in lanes.into_iter().enumerate() {
+            self.w.load_lane(lane, &candidate.modulus);
+            load_words(&mut self.exponents, lane, &candidate.m);
+            a.set_lane(lane, candidate.a);
+        }
+        let (kernel, w) = (self.kernel, &self.w);
+        let k = w.k();
+        let base_words = k + BASE_MORE_WORDS;
+        let words = base_words + 3 * k + kernel.exp_words(w.shape(), self.bits);
+        let (base, rest) = self.runner.memory(words).split_at_mut(base_words);
+        let (z, rest) = rest.split_at_mut(k);
+        let (y, rest) = rest.split_at_mut(k);
+        let (minus_one, t) = rest.split_at_mut(k);
+        draw(base, random)?;
+        kernel.exp(w, self.bits, base, &self.exponents, z, t);
+        kernel.amm(y, z, w.rr(), w, t);
+        carry::sub_mod(minus_one, w.m(), w.one(), &[]);
+
+        let squarings = (0..LANES).map(|lane| a.lane(lane)).fold(SQUARINGS, u64::max);
+        let squarings = memcheck::declassified(squarings);
+        let mut good = Row::default();
+        for i in 0..squarings {
+            // y :== base^{2^i m}: 1 at the start, or -1 while i < a
+            z.copy_from_slice(y);
+            kernel.wide(
+                #[inline(always)]
+                || {
+                    carry::reduce(z, w.m());
+                    let one = if i == 0 { carry::equal(z, w.one()) } else { Row::default() };
+                    let below = a.zip(a, |a, _| i.wrapping_sub(a) >> 63).mask();
+                    let minus = carry::equal(z, minus_one).zip(below, |x, y| x & y);
+                    good = good.zip(one, |x, y| x | y).zip(minus, |x, y| x | y);
+                },
+            );
+            kernel.ams(y, z, w, t);
+        }
+        Ok(core::array::from_fn(|lane| memcheck::declassified(good.lane(lane)) == u64::MAX))
+    }
+}
+
+impl Drop for Test<'_> {
+    fn drop(&mut self) {
+        self.w.wipe();
+        self.exponents.as_mut_slice().zeroize();
+    }
+}
+
+/// Random digits in every lane.
+fn draw(rows: &mut [Row], random: Random<'_>) -> Result<(), Error> {
+    let mut bytes = Zeroizing::new(vec![0; 8 * LANES * rows.len()]);
+    random(&mut bytes)?;
+    for (row, bytes) in rows.iter_mut().zip(bytes.as_chunks::<{ 8 * LANES }>().0) {
+        for (lane, eight) in bytes.as_chunks().0.iter().enumerate() {
+            row.set_lane(lane, u64::from_le_bytes(*eight));
+        }
+    }
+    Ok(())
+}

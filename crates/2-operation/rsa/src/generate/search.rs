@@ -1,0 +1,191 @@
+//! The search for two primes (FIPS 186-5, A.1.3), both in the same lanes.
+//!
+//! Candidates are drawn one by one, independent of each other; the first that stands is p, the
+//! next that is far enough from it is q. So either has the distribution that A.1.3 gives it.
+
+use crypto_bigint::{BoxedUint, CtGt};
+use tollgate_cpu::memcheck;
+use tollgate_mont::{LANES, LaneKernel, LimbKernel};
+use zeroize::Zeroizing;
+
+use super::miller_rabin::{Candidate, Test, rounds};
+use super::sieve::Sieve;
+use super::{Progress, Random, derive};
+use crate::error::{Error, Unavailable};
+use crate::key::from_bytes;
+use crate::parts::KeyParts;
+use crate::private::Runner;
+
+/// The first 64 bits of the square root of 1/2, rounded up: what begins above is above
+/// sqrt(2) 2^{bits - 1}.
+const SQRT_HALF: u64 = 0xb504_f333_f9de_6485;
+
+/// Candidates drawn at a time.
+const DRAWN: usize = 16;
+
+/// Trial division up to this many times the bits of a candidate: about where one more prime takes
+/// as long to divide by as it saves of exponentiations, whose time grows faster (METHODOLOGY).
+const SIEVE_PER_BIT: usize = 8;
+
+/// The numbers of a new key.
+pub(super) fn key_parts(
+    kernel: LimbKernel,
+    runner: &mut Runner<LaneKernel>,
+    bits: usize,
+    e: &[u8],
+    random: Random<'_>,
+    watch: &mut dyn FnMut(Progress),
+) -> Result<KeyParts, Error> {
+    let exponent = derive::Exponent::new(e);
+    let mut source = Source::new(bits, random);
+    let mut test = Test::new(runner, bits / 2);
+    loop {
+        let [p, q] = primes(&mut source, &mut test, &exponent, watch)?;
+        if let Some(parts) = derive::key_parts(kernel, &p.w, &q.w, &exponent, bits) {
+            return Ok(parts);
+        } // else d is not above 2^{bits / 2}, and both primes are drawn again
+    }
+}
+
+fn primes(
+    source: &mut Source<'_>,
+    test: &mut Test<'_>,
+    e: &derive::Exponent,
+    watch: &mut dyn FnMut(Progress),
+) -> Result<[Candidate; 2], Error> {
+    let (mut found, mut tested) = (Vec::with_capacity(2), 0);
+    loop {
+        let mut batch = Vec::with_capacity(LANES);
+        while batch.len() < LANES {
+            batch.push(source.next()?);
+        }
+        let verdicts = test.round(core::array::from_fn(|i| &batch[i]), source.random)?;
+        for (candidate, good) in batch.into_iter().zip(verdicts) {
+            let wanted = |found: &[Candidate]| match found {
+                [] => true,
+                [p] => are_apart(&p.w, &candidate.w, source.bits),
+                _ => false,
+            };
+            if good && wanted(&found) && e.fits(&candidate.w) {
+                found.push(candidate);
+            }
+        }
+        if let [p, q] = &found[..] {
+            let stand = confirm(test, [p, q], source)?;
+            let mut stand = stand.into_iter();
+            found.retain(|_| stand.next() == Some(true));
+        }
+        tested += LANES;
+        watch(Progress { tested, expected: source.expected, primes: found.len() });
+        if found.len() == 2 {
+            return Ok(found.try_into().ok().expect("two"));
+        }
+    }
+}
+
+/// The remaining rounds, four bases at once for each: which of the two stands.
+fn confirm(
+    test: &mut Test<'_>,
+    pair: [&Candidate; 2],
+    source: &mut Source<'_>,
+) -> Result<[bool; 2], Error> {
+    let mut stand = [true; 2];
+    for _ in 0..(rounds(source.bits) - 1).div_ceil(LANES / 2) {
+        let verdicts = test.round(core::array::from_fn(|lane| pair[lane % 2]), source.random)?;
+        for (lane, good) in verdicts.into_iter().enumerate() {
+            stand[lane % 2] &= good;
+        }
+    }
+    Ok(stand)
+}
+
+/// Whether |p - q| > 2^{bits - 100}.
+pub(super) fn are_apart(p: &[u64], q: &[u64], bits: usize) -> bool {
+    let number = |x: &[u64]| Zeroizing::new(BoxedUint::from_words(x.iter().copied()));
+    let (p, q) = (number(p), number(q));
+    let mut bound = vec![0; p.nlimbs()];
+    bound[(bits - 100) / 64] = 1 << ((bits - 100) % 64);
+    let apart = |x: &BoxedUint, y: &BoxedUint| {
+        let difference = Zeroizing::new(x.wrapping_sub(y));
+        x.ct_gt(y) & difference.ct_gt(&number(&bound))
+    };
+    (apart(&p, &q) | apart(&q, &p)).into()
+}
+
+/// Candidates that pass the sieve.
+struct Source<'a> {
+    random: Random<'a>,
+    /// Of a candidate.
+    bits: usize,
+    sieve: Sieve,
+    /// Candidates not yet looked at, of `bits` bits rounded up to whole limbs.
+    drawn: Zeroizing<Vec<u8>>,
+    /// Candidates so far.
+    seen: usize,
+    /// The most there may be. Of twenty per bit of the modulus more than ten are in range, where
+    /// A.1.3 allows five for p and ten for q; those out of range count too, so that a source that
+    /// gives nothing else comes to an end.
+    limit: usize,
+    /// Candidates that pass the sieve until two are prime, on average.
+    expected: usize,
+}
+
+impl<'a> Source<'a> {
+    /// For the primes of a modulus of so many bits.
+    fn new(modulus_bits: usize, random: Random<'a>) -> Self {
+        let bits = modulus_bits / 2;
+        let sieve = Sieve::new(u32::try_from(SIEVE_PER_BIT * bits).expect("at most 2^15"));
+        #[allow(
+            clippy::cast_possible_truncation,
+            clippy::cast_precision_loss,
+            clippy::cast_sign_loss,
+            reason = "an estimate"
+        )]
+        let expected = {
+            // one odd number in ln(x) / 2 is prime
+            let odd = 2.0 * (bits as f64 * core::f64::consts::LN_2 / 2.0);
+            (odd * sieve.part_that_passes()) as usize
+        };
+        let drawn = Zeroizing::new(Vec::new());
+        Self { random, bits, sieve, drawn, seen: 0, limit: 20 * modulus_bits, expected }
+    }
+
+    /// The next candidate that passes the sieve.
+    fn next(&mut self) -> Result<Candidate, Error> {
+        loop {
+            if self.seen == self.limit {
+                return Err(Unavailable::Primes { tried: self.seen }.into());
+            }
+            self.seen += 1;
+            let w = self.draw()?;
+            let out_of_range = u64::from(top(&w, self.bits) < SQRT_HALF);
+            if memcheck::declassified(out_of_range) == 0 && self.sieve.passes(&w) {
+                return Ok(Candidate::new(w, self.bits));
+            }
+        }
+    }
+
+    /// A random odd number with its top bit set: the others of A.1.3 step 4.2 are below the bound
+    /// of step 4.4, or even and made odd by step 4.3.
+    fn draw(&mut self) -> Result<Zeroizing<Vec<u64>>, Error> {
+        let limbs = self.bits.div_ceil(64);
+        if self.drawn.is_empty() {
+            self.drawn.resize(8 * limbs * DRAWN, 0);
+            (self.random)(&mut self.drawn)?;
+        }
+        let rest = self.drawn.len() - 8 * limbs;
+        let mut w = Zeroizing::new(vec![0; limbs]);
+        from_bytes(&mut w, &self.drawn[rest..]);
+        self.drawn.truncate(rest);
+        let top = (self.bits - 1) % 64;
+        w[limbs - 1] = w[limbs - 1] & (u64::MAX >> (63 - top)) | 1 << top;
+        w[0] |= 1;
+        Ok(w)
+    }
+}
+
+/// The 64 highest of `bits` bits.
+fn top(x: &[u64], bits: usize) -> u64 {
+    let (high, s) = (x[x.len() - 1], bits % 64);
+    if s == 0 { high } else { high << (64 - s) | x[x.len() - 2] >> s }
+}

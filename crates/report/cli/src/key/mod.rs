@@ -1,0 +1,29 @@
+//! `tollgate key`: RSA keys made, shown and checked.
+
+use std::process::ExitCode;
+
+use crate::options::Key;
+use crate::options::key::What;
+use crate::stop::Stop;
+
+mod check;
+mod file;
+mod generate;
+mod show;
+mod time;
+
+/// Does what the options say.
+///
+/// # Errors
+///
+/// A file cannot be read or written, or a key is refused or bad.
+pub(crate) fn run(options: &Key) -> Result<ExitCode, Stop> {
+    match &options.what {
+        What::Gen(options) => match options.time {
+            Some(seconds) => time::run(options, seconds),
+            None => generate::run(options),
+        },
+        What::Show(options) => show::run(options),
+        What::Check(options) => check::run(options),
+    }
+}

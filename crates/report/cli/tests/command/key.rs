@@ -1,0 +1,118 @@
+//! `tollgate key`: files that are made, kept, shown and checked.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::Path;
+use std::process::{Command, Output};
+
+use crate::program::{keys, records, refused, run, scratch};
+
+fn stdout(output: &Output) -> String {
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8(output.stdout.clone()).unwrap()
+}
+
+fn generate(file: &Path, more: &[&str]) -> Output {
+    let small = ["key", "gen", "--insecure", "--bits", "512", "-o", file.to_str().unwrap()];
+    run(&[&small, more].concat())
+}
+
+#[test]
+fn a_key_is_written_for_its_owner_and_not_over_another() {
+    let file = scratch("key.pem");
+    stdout(&generate(&file, &[]));
+    assert_eq!(fs::metadata(&file).unwrap().permissions().mode() & 0o777, 0o600);
+    let first = fs::read_to_string(&file).unwrap();
+    assert!(first.starts_with("-----BEGIN PRIVATE KEY-----\n"));
+
+    refused(&generate(&file, &[]), "is there already");
+    assert_eq!(fs::read_to_string(&file).unwrap(), first);
+
+    fs::set_permissions(&file, fs::Permissions::from_mode(0o644)).unwrap();
+    stdout(&generate(&file, &["--force", "--format", "pkcs1", "--e", "3"]));
+    let second = fs::read_to_string(&file).unwrap();
+    assert!(second.starts_with("-----BEGIN RSA PRIVATE KEY-----\n"));
+    assert_eq!(fs::metadata(&file).unwrap().permissions().mode() & 0o777, 0o600);
+
+    let name = file.to_str().unwrap();
+    let openssl = Command::new("openssl").args(["rsa", "-check", "-noout", "-in", name]).output();
+    assert_eq!(stdout(&openssl.unwrap()).trim(), "RSA key ok");
+    let shown = stdout(&run(&["key", "show", name]));
+    for what in ["private key, PKCS#1 in PEM", "512 (insecure", "e               3", "256 and 256"]
+    {
+        assert!(shown.contains(what), "{shown}");
+    }
+    let checked = stdout(&run(&["key", "check", name]));
+    assert!(checked.contains("weak  size") && checked.contains("good  primes"), "{checked}");
+    assert!(checked.contains("weak  exponent") && checked.contains("good  pair"), "{checked}");
+    fs::remove_file(&file).unwrap();
+    refused(&generate(Path::new("/nowhere/key.pem"), &[]), "/nowhere/key.pem: ");
+}
+
+#[test]
+fn without_a_file_a_key_goes_to_standard_output() {
+    let key = stdout(&run(&["key", "gen", "--insecure", "--bits", "512"]));
+    assert!(key.starts_with("-----BEGIN PRIVATE KEY-----\n") && key.ends_with("KEY-----\n"));
+}
+
+#[test]
+fn what_is_shown_is_public() {
+    let shown = |name: &str| {
+        let file = keys().join(name);
+        stdout(&run(&["key", "show", "--json", file.to_str().unwrap()]))
+    };
+    let (private, public) = (shown("rsa-2048.pem"), shown("rsa-2048.pub.pem"));
+    let of = |text: &str| serde_json::from_str::<serde_json::Value>(text).unwrap();
+    let (private, public) = (of(&private), of(&public));
+    assert_eq!(private["spki_sha256"], public["spki_sha256"]);
+    assert_eq!((&private["kind"], &public["kind"]), (&"private".into(), &"public".into()));
+    assert_eq!(public["prime_bits"], serde_json::Value::Null);
+    let mut fields: Vec<_> = private.as_object().unwrap().keys().map(String::as_str).collect();
+    fields.sort_unstable();
+    let expected =
+        ["bits", "e", "encoding", "format", "insecure", "kind", "prime_bits", "spki_sha256"];
+    assert_eq!(fields, expected, "and no number of the key but e");
+}
+
+#[test]
+fn keys_that_are_none_are_refused_and_others_checked() {
+    let check = |name: &str| run(&["key", "check", keys().join(name).to_str().unwrap()]);
+    for name in ["rsa-2048.pem", "rsa-2047.pem", "rsa-2048-pkcs1.pem"] {
+        assert!(stdout(&check(name)).contains("good  pair"), "{name}");
+    }
+    assert!(stdout(&check("rsa-2048.pub.pem")).contains("none  private"));
+    refused(&check("bad/bad-dp.pem"), "bad-dp.pem: d_p is not");
+    refused(&check("ec-p256.pem"), "not an RSA key");
+    refused(&check("none.pem"), "none.pem: ");
+}
+
+#[test]
+fn keys_that_are_not_made_are_refused() {
+    let made = |flags: &[&str]| run(&[&["key", "gen"], flags].concat());
+    refused(&made(&["--bits", "1024"]), "no key of 1024 bits is made");
+    refused(&made(&["--bits", "2049"]), "no key of 2049 bits is made");
+    refused(&made(&["--e", "65536"]), "public exponent");
+    refused(&made(&["--e", "3"]), "public exponent");
+    refused(&made(&["--force"]), "--output");
+    refused(&made(&["--json", "-"]), "--time");
+}
+
+#[test]
+fn the_time_of_a_key_is_a_record() {
+    let file = scratch("key-time.jsonl");
+    let json = file.to_str().unwrap();
+    let flags = ["--insecure", "--bits", "512", "--time", "0.05", "--json", json];
+    let text = stdout(&run(&[&["key", "gen"], &flags[..]].concat()));
+    assert!(text.contains("keys per s") && text.contains("times as fast"), "{text}");
+    let records = records(&file);
+    let subjects: Vec<_> =
+        records.iter().map(|record| format!("{} {}", record.subject, record.quantity)).collect();
+    let expected = [
+        "operation/rsa-512/generate?by=tollgate ns_per_operation",
+        "operation/rsa-512/generate?by=tollgate operations_per_s",
+        "operation/rsa-512/generate?by=openssl ns_per_operation",
+        "operation/rsa-512/generate?by=openssl operations_per_s",
+        "operation/rsa-512/generate?against=openssl&by=tollgate times_as_fast",
+    ];
+    assert_eq!(subjects, expected);
+}
