@@ -4,17 +4,17 @@ use core::fmt;
 use core::time::Duration;
 use std::time::Instant;
 
+use super::lead::{Seat, Shared};
+use super::sync::Arc;
+use super::ticket::{Answer, Held, Ticket};
+use super::worker;
 use crate::config::Config;
 use crate::error::Error;
 use crate::event::Event;
 use crate::job::Job;
-use crate::lead::{Seat, Shared};
 use crate::schedule::{Callback, Owner};
 use crate::stats::Stats;
-use crate::sync::Arc;
-use crate::ticket::{Held, Ticket};
 use crate::unit::Unit;
-use crate::worker;
 
 /// An execution unit for the jobs of many callers. Cheap to clone; when the last handle, callers
 /// with them, is gone, nothing new comes, and tickets that are held can still be waited for.
@@ -226,7 +226,7 @@ impl<J: Job> Caller<J> {
     pub fn run(
         &self,
         fill: impl FnOnce(&mut J) -> Result<(), J::Refusal>,
-    ) -> Result<crate::Answer<J>, Error<J::Refusal>> {
+    ) -> Result<Answer<J>, Error<J::Refusal>> {
         self.submit_quietly(fill)?.wait()
     }
 

@@ -9,13 +9,13 @@ use std::panic::catch_unwind;
 use std::sync::PoisonError;
 use std::time::Instant;
 
+use super::sync::{Condvar, Mutex, MutexGuard, yield_now};
 use crate::config::Config;
 use crate::error::Error;
 use crate::event::{Cause, Event};
-use crate::job::{Job, Outcome};
+use crate::job::{Job, Outcome, Request};
 use crate::schedule::{Batch, End, Owner, Schedule};
 use crate::stats::Stats;
-use crate::sync::{Condvar, Mutex, MutexGuard, yield_now};
 use crate::unit::Unit;
 
 /// What all handles, tickets and workers of an engine share.
@@ -46,6 +46,8 @@ pub(crate) struct State<J: Job> {
     pub(crate) is_closing: bool,
     /// Ended requests whose callbacks a worker will call.
     pub(crate) finished: VecDeque<usize>,
+    /// Callbacks that are being called.
+    pub(crate) calling: usize,
     pub(crate) workers: usize,
     pub(crate) stats: Stats,
     /// Leaders that linger.
@@ -122,6 +124,7 @@ impl<J: Job> Shared<J> {
             quarantined: Vec::with_capacity(units.len()),
             is_closing: false,
             finished: VecDeque::with_capacity(capacity),
+            calling: 0,
             workers: 0,
             stats: Stats::new(room, capacity),
             lingering: 0,
@@ -392,12 +395,7 @@ impl<J: Job> Shared<J> {
     }
 
     /// Puts a filled request in line.
-    pub(crate) fn enqueue(
-        &self,
-        state: &mut State<J>,
-        place: usize,
-        request: Box<crate::job::Request<J>>,
-    ) {
+    pub(crate) fn enqueue(&self, state: &mut State<J>, place: usize, request: Box<Request<J>>) {
         let (now, depth) = (Instant::now(), state.schedule.depth());
         state.stats.submitted += 1;
         state.stats.queue_depth.record(u64::try_from(depth).unwrap_or(u64::MAX));
@@ -426,7 +424,7 @@ impl<J: Job> State<J> {
     }
 
     pub(crate) fn is_drained(&self) -> bool {
-        self.schedule.depth() == 0 && self.busy == 0 && self.finished.is_empty()
+        self.schedule.depth() == 0 && self.busy + self.calling == 0 && self.finished.is_empty()
     }
 
     /// Ends the requests of a batch; what failed its check for the first time is done once more,

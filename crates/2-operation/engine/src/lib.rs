@@ -1,11 +1,17 @@
 //! The execution unit: requests of many callers share a processor's lanes, fairly and within bounds.
 #![forbid(unsafe_code)]
 
+#[cfg(test)]
+extern crate self as tollgate_engine;
+
 mod config;
 mod engine;
 mod error;
 mod event;
+#[cfg(test)]
+mod interleavings;
 mod job;
+pub mod judge;
 mod lanes;
 mod lead;
 mod private_job;
@@ -13,6 +19,9 @@ mod schedule;
 mod stats;
 mod sync;
 mod ticket;
+#[cfg(test)]
+#[path = "../tests/toy/mod.rs"]
+mod toy;
 mod unit;
 mod worker;
 

@@ -196,9 +196,10 @@ impl Caller<PrivateJob> {
     ///
     /// As [`run_many`](Self::run_many): the engine takes no more.
     pub fn sign_many(&self, requests: &mut [Signing<'_>]) -> Result<(), PrivateError> {
+        let count = requests.len();
         let requests = core::cell::RefCell::new(requests);
         self.run_many(
-            requests.borrow().len(),
+            count,
             |i, job| {
                 let request = &requests.borrow()[i];
                 if request.signature.len() != request.key.size() {

@@ -4,14 +4,15 @@
 //! the last tag of its flow, and at least that of the batch that was led last; the least tag leads,
 //! ties by arrival, and those next in line of its class ride along.
 //!
-//! So tags of one flow differ, tags never fall below that of the last leader, and a request with k
-//! of its flow before it has a tag of at most k above that leader's. Of each other flow at most
-//! k + 1 requests have a tag up to there, whenever they come. Each batch is led by the least tag:
-//! a request waits for at most (f - 1)(k + 1) + k batches that begin after it came.
+//! So tags of one flow differ, and none that comes is below that of the last leader. Let k be by how
+//! much a request's tag is above that leader's: as many of its own flow are before it, in line, or
+//! ridden along before their turn. Of each other flow at most k + 1 requests have a tag up to there,
+//! whenever they come. Each batch is led by the least tag: so a request waits for at most
+//! (f - 1)(k + 1) + k batches that begin after it came, f the flows at work meanwhile.
 
 use core::hash::BuildHasher as _;
 use core::task::Waker;
-use std::hash::RandomState;
+use std::hash::{BuildHasherDefault, DefaultHasher};
 use std::time::Instant;
 
 use crate::error::Error;
@@ -87,7 +88,7 @@ pub(crate) struct Schedule<J: Job> {
     queue: Vec<usize>,
     /// Last tags of flows, by hash: flows that collide are one.
     tags: Box<[u64]>,
-    hasher: RandomState,
+    hasher: BuildHasherDefault<DefaultHasher>,
     /// The tag of the batch that was led last.
     now: u64,
     arrivals: u64,
@@ -116,7 +117,7 @@ impl<J: Job> Schedule<J> {
             free: (0..capacity).rev().collect(),
             queue: Vec::with_capacity(capacity),
             tags: vec![0; (capacity * FLOWS_PER_PLACE).next_power_of_two()].into(),
-            hasher: RandomState::new(),
+            hasher: BuildHasherDefault::default(),
             now: 0,
             arrivals: 0,
             callers: Vec::new(),
@@ -323,3 +324,6 @@ impl<J: Job> Schedule<J> {
         self.places.len() - self.free.len()
     }
 }
+
+#[cfg(test)]
+mod tests;

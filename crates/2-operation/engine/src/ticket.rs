@@ -6,12 +6,12 @@ use core::pin::Pin;
 use core::task::{Context, Poll, Waker};
 use std::time::Instant;
 
+use super::lead::Shared;
+use super::sync::Arc;
+use super::worker;
 use crate::error::Error;
 use crate::job::{Job, Request};
-use crate::lead::Shared;
 use crate::schedule::Owner;
-use crate::sync::Arc;
-use crate::worker;
 
 /// A place whose request is out: with a caller who fills or reads it. Dropped, it is wiped and the
 /// place is free.

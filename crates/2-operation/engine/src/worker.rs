@@ -2,10 +2,10 @@
 
 use std::thread;
 
+use super::lead::Shared;
+use super::sync::Arc;
 use crate::error::Error;
 use crate::job::Job;
-use crate::lead::Shared;
-use crate::sync::Arc;
 
 /// Starts the workers if there are to be any and none was started; whether there are.
 ///
@@ -31,13 +31,15 @@ pub(crate) fn start<J: Job>(shared: &Arc<Shared<J>>) -> Result<bool, Error<J::Re
 }
 
 /// Calls back, leads, sleeps; ends when the engine is closed and nothing is left.
-fn work<J: Job>(shared: &Shared<J>) {
+pub(crate) fn work<J: Job>(shared: &Shared<J>) {
     let mut state = shared.lock();
     loop {
         if let Some(place) = state.finished.pop_front() {
+            state.calling += 1;
             drop(state);
             call_back(shared, place);
             state = shared.lock();
+            state.calling -= 1;
             if state.is_closing {
                 shared.drained.notify_all();
             }
