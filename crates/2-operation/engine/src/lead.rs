@@ -189,7 +189,8 @@ impl<J: Job> Shared<J> {
                 state = self.lead(state, seat);
                 continue;
             }
-            // The lock may be free meanwhile, so look again before sleeping.
+            // Called to lead, and taken along by another: then somebody else is to lead what is
+            // left. The lock may be free meanwhile, so look again before sleeping.
             state = self.hand_on(state);
             let may_lead = state.schedule.is_queued(place) && !state.idle.is_empty();
             if may_lead || state.schedule.is_done(place) {

@@ -200,7 +200,7 @@ impl<J: Job> Drop for Ticket<J> {
         if !is_late {
             state.stats.cancelled += 1;
         }
-        drop(self.shared.hand_on(state));
+        drop(state);
         if let Some(request) = request {
             drop(Held::new(Arc::clone(&self.shared), place, request)); // wiped outside of the lock
         }

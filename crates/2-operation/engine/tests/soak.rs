@@ -27,7 +27,7 @@ struct Seen {
 
 const HASH: Hash = Hash::Sha256;
 const PKCS1V15: Work = Work::SignPkcs1v15 { hash: HASH };
-const PSS: Work = Work::SignPss { hash: HASH, mgf_hash: HASH, salt: Salt::Digest };
+const PSS: Work = Work::SignPss { hash: HASH, mgf_hash: HASH, salt: Salt::Exactly(20) };
 
 struct Soaker {
     caller: Caller<PrivateJob>,
@@ -46,7 +46,7 @@ fn verify(
 ) {
     match work {
         PKCS1V15 => key.public().verify_pkcs1v15(workspace, HASH, digest, signature),
-        _ => key.public().verify_pss(workspace, HASH, HASH, Salt::Digest, digest, signature),
+        _ => key.public().verify_pss(workspace, HASH, HASH, Salt::Exactly(20), digest, signature),
     }
     .unwrap();
 }
