@@ -3,7 +3,7 @@
 use core::fmt;
 use core::time::Duration;
 
-use crate::event::Event;
+use crate::event::Listener;
 
 /// Bounds of an engine. Every queue has one, and every wait.
 pub struct Config {
@@ -17,7 +17,7 @@ pub struct Config {
     /// Threads that do what no caller waits for. 0 unless told; started when first needed.
     pub workers: usize,
     /// Who hears what happens.
-    pub on_event: Option<Box<dyn Fn(&Event) + Send + Sync>>,
+    pub on_event: Option<Listener>,
 }
 
 impl Default for Config {

@@ -24,6 +24,9 @@ pub enum Event {
     },
 }
 
+/// Hears events, on the thread where they happen; outside of the engine's lock.
+pub type Listener = Box<dyn Fn(&Event) + Send + Sync>;
+
 /// Why a unit was taken out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Cause {

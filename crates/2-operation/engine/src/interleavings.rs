@@ -4,9 +4,9 @@
 #![allow(dead_code, unreachable_pub, clippy::redundant_pub_crate, reason = "the same files again")]
 
 use core::pin::pin;
+use core::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use core::task::{Context, Poll, Waker};
 use core::time::Duration;
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::task::Wake;
 
 use loom::thread::{JoinHandle, spawn};

@@ -2,8 +2,9 @@
 //! faulty, each request answered exactly once between threads; and how long its calls take.
 
 use core::fmt;
+use core::panic::AssertUnwindSafe;
 use core::time::Duration;
-use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::panic::catch_unwind;
 use std::thread;
 use std::time::Instant;
 

@@ -36,6 +36,10 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 #![forbid(unsafe_code)]
+#![cfg_attr(
+    test,
+    allow(clippy::duplicate_mod, reason = "tests build files again, on loom's locks")
+)]
 
 #[cfg(test)]
 extern crate self as tollgate_engine;
@@ -64,7 +68,7 @@ mod worker;
 pub use config::Config;
 pub use engine::{Caller, Ended, Engine};
 pub use error::Error;
-pub use event::{Cause, Event};
+pub use event::{Cause, Event, Listener};
 pub use job::{Class, Job, Outcome, Request};
 pub use lanes::Lanes;
 pub use private_job::{PrivateError, PrivateJob, Signing, Work};

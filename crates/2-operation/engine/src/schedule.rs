@@ -10,9 +10,9 @@
 //! whenever they come. Each batch is led by the least tag: so a request waits for at most
 //! (f - 1)(k + 1) + k batches that begin after it came, f the flows at work meanwhile.
 
-use core::hash::BuildHasher as _;
+use core::hash::{BuildHasher as _, BuildHasherDefault};
 use core::task::Waker;
-use std::hash::{BuildHasherDefault, DefaultHasher};
+use std::hash::DefaultHasher;
 use std::time::Instant;
 
 use crate::error::Error;
@@ -25,6 +25,9 @@ pub(crate) type End<J> = Result<(), Error<<J as Job>::Refusal>>;
 /// What is called when a request ended.
 pub(crate) type Callback<J> =
     Box<dyn FnOnce(Result<&J, Error<<J as Job>::Refusal>>) + Send + 'static>;
+
+/// A place and its request.
+pub(crate) type Admitted<J> = (usize, Box<Request<J>>);
 
 /// Where a place's request is.
 pub(crate) enum Phase<E> {
@@ -147,10 +150,7 @@ impl<J: Job> Schedule<J> {
     }
 
     /// A free place and its request, to be filled.
-    pub(crate) fn admit(
-        &mut self,
-        caller: usize,
-    ) -> Result<(usize, Box<Request<J>>), Error<J::Refusal>> {
+    pub(crate) fn admit(&mut self, caller: usize) -> Result<Admitted<J>, Error<J::Refusal>> {
         let places_per_caller_max = self.places_per_caller_max;
         if self.callers[caller].places >= places_per_caller_max {
             return Err(Error::CallerFull { places_per_caller_max });

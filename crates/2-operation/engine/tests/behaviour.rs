@@ -5,9 +5,9 @@ mod toy;
 
 use core::future::Future;
 use core::pin::pin;
+use core::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 use core::task::{Context, Poll, Waker};
 use core::time::Duration;
-use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 use std::sync::{Arc, Barrier, Mutex, mpsc};
 use std::task::Wake;
 use std::thread;

@@ -90,7 +90,7 @@ fn what_is_wrong_is_found() {
     });
     assert!(matches!(swapped, Finding::Wrong { fill: 2, position: 0, .. }), "{swapped}");
     // no outcome
-    let silent = finding(|batch| drop(batch[batch.len() - 1].take_outcome()));
+    let silent = finding(|batch| _ = batch[batch.len() - 1].take_outcome());
     assert!(matches!(silent, Finding::Wrong { fill: 1, position: 0, .. }), "{silent}");
     // a refusal that takes neighbours with it
     let spreads = finding(|batch| {

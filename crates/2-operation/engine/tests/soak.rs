@@ -1,10 +1,10 @@
 //! Sixteen threads with random keys, deadlines and second thoughts: every request is answered
 //! exactly once, and every signature verifies. Two seconds; a minute where `TOLLGATE_TEST_LONG` is
 //! set.
-#![allow(clippy::unwrap_used, reason = "tests")]
+#![allow(clippy::unwrap_used, clippy::print_stdout, reason = "tests")]
 
+use core::sync::atomic::{AtomicU64, Ordering::SeqCst};
 use core::time::Duration;
-use std::sync::atomic::{AtomicU64, Ordering::SeqCst};
 use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::Instant;

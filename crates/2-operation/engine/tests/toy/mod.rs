@@ -1,4 +1,5 @@
 //! A job without mathematics, and a unit that does as it is told.
+#![allow(clippy::unwrap_used, reason = "tests")]
 #![allow(dead_code, unreachable_pub, reason = "not every test uses everything")]
 
 use std::sync::{Arc, Mutex};
