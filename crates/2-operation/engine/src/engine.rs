@@ -263,8 +263,8 @@ impl<J: Job> Caller<J> {
         Ok(())
     }
 
-    /// Does many requests, of which `fill` writes number i and `take` gets its end, in any order; as
-    /// many are in the engine at a time as it has places for. The caller's thread leads.
+    /// Does many requests, of which `fill` writes number i and `take` gets its end, in any order;
+    /// as many are in the engine at a time as it has places for. The caller's thread leads.
     ///
     /// # Errors
     ///

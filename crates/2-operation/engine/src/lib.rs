@@ -1,4 +1,4 @@
-//! The execution unit: requests of many callers share a processor's lanes, fairly and within bounds.
+//! The execution unit: requests of many callers share lanes, fairly and within bounds.
 //!
 //! * An [`Engine`] has [`Unit`]s and a bounded queue. A [`Caller`] submits to it: [`Caller::run`]
 //!   waits, [`Caller::submit`] gives a [`Ticket`] to wait for, poll or await,

@@ -4,10 +4,10 @@
 //! the last tag of its flow, and at least that of the batch that was led last; the least tag leads,
 //! ties by arrival, and those next in line of its class ride along.
 //!
-//! So tags of one flow differ, and none that comes is below that of the last leader. Let k be by how
-//! much a request's tag is above that leader's: as many of its own flow are before it, in line, or
-//! ridden along before their turn. Of each other flow at most k + 1 requests have a tag up to there,
-//! whenever they come. Each batch is led by the least tag: so a request waits for at most
+//! So tags of one flow differ, and none that comes is below that of the last leader. Let k be by
+//! how much a request's tag is above that leader's: as many of its own flow are before it, in line,
+//! or ridden along before their turn. Of each other flow at most k + 1 requests have a tag up to
+//! there, whenever they come. Each batch is led by the least tag: so a request waits for at most
 //! (f - 1)(k + 1) + k batches that begin after it came, f the flows at work meanwhile.
 
 use core::hash::{BuildHasher as _, BuildHasherDefault};

@@ -156,8 +156,8 @@ fn soak(workers: usize, linger_us_max: u32, seconds: f64) {
     assert_eq!(engine.places_in_use().unwrap(), 0);
     assert!(of(&seen.answers) > 0 && of(&seen.dropped) > 0 && of(&seen.called_back) > 0);
     println!(
-        "soak: {workers} workers: {} answers, {} called back, {} cancelled, {} refused, {} found no \
-         place, fill {:.1}",
+        "soak: {workers} workers: {} answers, {} called back, {} cancelled, {} refused, \
+         {} without a place, fill {:.1}",
         of(&seen.answers),
         of(&seen.called_back),
         stats.cancelled,

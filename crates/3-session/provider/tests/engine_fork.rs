@@ -3,9 +3,9 @@
 #![allow(clippy::unwrap_used, reason = "tests")]
 
 use core::ffi::c_int;
+use core::time::Duration;
 use std::sync::{Arc, mpsc};
 use std::thread;
-use std::time::Duration;
 
 use tollgate_engine::{Config, Engine, Error, Work};
 use tollgate_rsa::{Hash, PrivateKey};

@@ -85,8 +85,8 @@ pub const UNROLL: &str = "unroll";
 /// Parameter: bits of an exponentiation's window.
 pub const WINDOW: &str = "window";
 
-/// First segment of the subjects of the execution unit, `engine/rsa-2048/sign?by=engine&threads=16`;
-/// and value of [`BY`]: operations went through it.
+/// First segment of the subjects of the execution unit,
+/// `engine/rsa-2048/sign?by=engine&threads=16`; and value of [`BY`]: operations went through it.
 pub const ENGINE: &str = "engine";
 /// Parameter: threads that have requests.
 pub const THREADS: &str = "threads";

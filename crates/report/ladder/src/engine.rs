@@ -60,7 +60,8 @@ fn line(shelf: Shelf<'_>, subject: &Subject) -> Vec<String> {
     let ratio = |subject: Option<Subject>, quantity| {
         let found = shelf.find(Measured, &subject?, quantity, Unit::Ratio)?;
         let (low, high) = found.interval();
-        Some(format!("{:.2} ({low:.2}-{high:.2})", found.point()))
+        let digits = if high < 100.0 { 2 } else { 0 };
+        Some(format!("{:.digits$} ({low:.digits$}-{high:.digits$})", found.point()))
     };
     let against = || subject.with(AGAINST, "tollgate").ok();
     let (what, with, without, ratio) = if let Some(load) = subject.parameter(LOAD) {

@@ -74,7 +74,8 @@ proptest! {
                     prop_assert!((1..=width).contains(&batch.places.len()));
                     let class = batch.requests[0].job.class;
                     prop_assert!(batch.requests.iter().all(|r| r.job.class == class));
-                    for (place, mut request) in batch.places.drain(..).zip(batch.requests.drain(..)) {
+                    let Batch { places, requests } = &mut batch;
+                    for (place, mut request) in places.drain(..).zip(requests.drain(..)) {
                         let at = line.iter().position(|(other, _)| *other == place).unwrap();
                         let (_, Met { k, batches, flows, .. }) = line.remove(at);
                         let f = flows.len() as u64;
