@@ -85,6 +85,21 @@ pub const UNROLL: &str = "unroll";
 /// Parameter: bits of an exponentiation's window.
 pub const WINDOW: &str = "window";
 
+/// First segment of the subjects of the execution unit,
+/// `engine/rsa-2048/sign?by=engine&threads=16`; and value of [`BY`]: operations went through it.
+pub const ENGINE: &str = "engine";
+/// Parameter: threads that have requests.
+pub const THREADS: &str = "threads";
+/// Operations per second of all threads, over the cores.
+pub const OPERATIONS_PER_S_PER_CORE: &str = "operations_per_s_per_core";
+/// Operations per second over those without the engine, parameter [`AGAINST`].
+pub const OPERATIONS_PER_S_RATIO: &str = "operations_per_s_ratio";
+/// Requests of a call, in the mean.
+pub const MEAN_FILL: &str = "mean_fill";
+/// The response time that 99 of 100 requests do not exceed, in service times of a full batch, which
+/// stand in the condition [`SERVICE_NS`].
+pub const RESPONSE_SERVICES_P99: &str = "response_services_p99";
+
 /// Parameter: by which plan a batch is cut where it is not by the costs beside it: [`BUILT_IN`].
 pub const PLAN: &str = "plan";
 /// Value of [`PLAN`]: the one that comes with the program.
@@ -199,7 +214,9 @@ pub const WAITING_SHARE: &str = "waiting_share";
 pub const WAIT_NS_MEAN: &str = "wait_ns_mean";
 /// Mean response time in nanoseconds.
 pub const RESPONSE_NS_MEAN: &str = "response_ns_mean";
-/// The response time in nanoseconds that 99 of 100 sessions do not exceed.
+/// The response time in nanoseconds that 50 of 100 sessions or operations do not exceed.
+pub const RESPONSE_NS_P50: &str = "response_ns_p50";
+/// The response time in nanoseconds that 99 of 100 sessions or operations do not exceed.
 pub const RESPONSE_NS_P99: &str = "response_ns_p99";
 /// The load at which the mean response time is twice the service time.
 pub const LOAD_WHERE_DOUBLE: &str = "load_where_response_doubles";

@@ -3,6 +3,7 @@
 use std::fs::File;
 use std::io::Read as _;
 use std::path::Path;
+use std::sync::Arc;
 
 use openssl::rsa::Rsa;
 use tollgate_rsa::PrivateKey;
@@ -38,7 +39,7 @@ const FILE_START_BYTES: usize = 1 << 16;
 /// An RSA private key as each library wants it.
 pub(crate) struct Key {
     /// As the operations of `tollgate-rsa` want it.
-    pub(crate) ours: PrivateKey,
+    pub(crate) ours: Arc<PrivateKey>,
     /// As OpenSSL wants it, and as everybody else gets it.
     pub(crate) openssl: Rsa<openssl::pkey::Private>,
 }
@@ -73,7 +74,7 @@ impl Key {
             .or_else(|_| Rsa::private_key_from_der(bytes))
             .or_else(|_| openssl::pkey::PKey::private_key_from_der(bytes)?.rsa())
             .map_err(|error| Stop::new(format!("{name}: OpenSSL does not take it: {error}")))?;
-        Ok(Self { ours, openssl })
+        Ok(Self { ours: Arc::new(ours), openssl })
     }
 
     /// Bits of the longer prime, which a product works on.

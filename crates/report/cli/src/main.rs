@@ -5,6 +5,7 @@ mod bench;
 mod bounds;
 mod chain;
 mod contenders;
+mod engine;
 mod explained;
 mod figures;
 mod fleet;
@@ -56,6 +57,7 @@ fn run() -> Result<ExitCode, Stop> {
         Verb::Report(options) => report::run(&options),
         Verb::Serve(options) => serve::run(&options),
         Verb::Session(options) => session::run(&options),
+        Verb::Speed(options) if options.engine => engine::run(&options),
         Verb::Speed(options) => speed::run(&options),
     }
 }

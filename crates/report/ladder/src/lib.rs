@@ -38,6 +38,7 @@
 pub mod chart;
 mod cite;
 pub mod context;
+pub mod engine;
 mod figure;
 pub mod fleet;
 mod grid;

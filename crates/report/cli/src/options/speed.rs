@@ -22,6 +22,11 @@ pub(crate) struct Speed {
     #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = key_bits)]
     pub(crate) bits: Vec<u32>,
 
+    /// Instead of operations, what the engine's queue costs: with many threads, alone, and with
+    /// arrivals at random [sizes: 1024,2048; seconds: 12]
+    #[arg(long, conflicts_with_all = ["against", "batch", "exponent", "table"])]
+    pub(crate) engine: bool,
+
     /// Instead of signatures: the public operation with this exponent (odd, from 3), or "full": the
     /// private operation without CRT, its exponent as long as the modulus
     #[arg(long, value_name = "VALUE|full", value_parser = exponent)]
@@ -127,6 +132,8 @@ mod tests {
         let options = speed(&["--exponent", "full", "--key", "x.pem"]);
         assert_eq!(options.exponent, Some(Exponent::Full));
         assert_eq!(speed(&["--table", "pkeu"]).table, Some(Table::Pkeu));
+        let options = speed(&["--engine", "--bits", "2048"]);
+        assert!(options.engine && options.bits == [2048]);
         let options = speed(&[]);
         assert_eq!(options.against, [Against::Openssl, Against::AwsLc]);
         assert_eq!((options.batch, options.bits.len()), (8, 0));
@@ -151,6 +158,7 @@ mod tests {
                 (&["--seconds", "nan"], "seconds"),
                 (&["--seconds", "inf"], "seconds"),
                 (&["--table", "pkeu", "--bits", "512"], "--bits"),
+                (&["--engine", "--batch", "4"], "--batch"),
                 (&["--bits", "512", "--key", "x.pem"], "--key"),
                 (&["--speed"], "--speed"),
             ],

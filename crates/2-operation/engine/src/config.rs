@@ -1,0 +1,73 @@
+//! The bounds of an engine.
+
+use core::fmt;
+use core::time::Duration;
+
+use crate::event::Listener;
+
+/// Bounds of an engine. Every queue has one, and every wait.
+pub struct Config {
+    /// Places: requests between `submit` and the end of their answers. 256 unless told.
+    pub capacity: usize,
+    /// How many of them one caller may hold. Half of them unless told.
+    pub places_per_caller_max: usize,
+    /// How long a batch may wait for company, in microseconds. 0 unless told, which is never; and
+    /// never if none is to be expected, by the rate of arrivals.
+    pub linger_us_max: u32,
+    /// Threads that do what no caller waits for. 0 unless told; started when first needed.
+    pub workers: usize,
+    /// Who hears what happens.
+    pub on_event: Option<Listener>,
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        Self::with_capacity(256)
+    }
+}
+
+impl Config {
+    /// The defaults, with so many places.
+    #[must_use]
+    pub const fn with_capacity(capacity: usize) -> Self {
+        Self {
+            capacity,
+            places_per_caller_max: capacity.div_ceil(2),
+            linger_us_max: 0,
+            workers: 0,
+            on_event: None,
+        }
+    }
+
+    pub(crate) fn linger_max(&self) -> Duration {
+        Duration::from_micros(self.linger_us_max.into())
+    }
+
+    /// What is wrong with it.
+    pub(crate) fn check(&self) -> Result<(), &'static str> {
+        if self.capacity == 0 {
+            return Err("capacity is 0: give at least 1");
+        }
+        if self.places_per_caller_max == 0 {
+            return Err("places_per_caller_max is 0: give at least 1");
+        }
+        if self.linger_us_max > LINGER_US_MAX {
+            return Err("linger_us_max is above 10000: a request costs less than that");
+        }
+        Ok(())
+    }
+}
+
+/// Ten milliseconds: longer than the slowest operation takes.
+const LINGER_US_MAX: u32 = 10_000;
+
+impl fmt::Debug for Config {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Config")
+            .field("capacity", &self.capacity)
+            .field("places_per_caller_max", &self.places_per_caller_max)
+            .field("linger_us_max", &self.linger_us_max)
+            .field("workers", &self.workers)
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,348 @@
+//! The handles: an engine, and its callers.
+
+use core::fmt;
+use core::time::Duration;
+use std::time::Instant;
+
+use super::lead::{Seat, Shared};
+use super::sync::Arc;
+use super::ticket::{Answer, Held, Ticket};
+use super::worker;
+use crate::config::Config;
+use crate::error::Error;
+use crate::event::Event;
+use crate::job::Job;
+use crate::schedule::{Callback, Owner};
+use crate::stats::Stats;
+use crate::unit::Unit;
+
+/// An execution unit for the jobs of many callers. Cheap to clone; when the last handle, callers
+/// with them, is gone, nothing new comes, and tickets that are held can still be waited for.
+pub struct Engine<J: Job> {
+    handle: Arc<Handle<J>>,
+}
+
+/// Closes the engine when the last of its handles is dropped.
+struct Handle<J: Job> {
+    shared: Arc<Shared<J>>,
+}
+
+/// Somebody whose requests wait in a line of their own: a thread, a connection, a customer. Clones
+/// are the same caller.
+pub struct Caller<J: Job> {
+    identity: Arc<Identity<J>>,
+}
+
+struct Identity<J: Job> {
+    engine: Engine<J>,
+    number: usize,
+}
+
+/// How a shutdown ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Ended {
+    /// Requests in line that were ended with [`Error::ShutDown`] at the deadline.
+    pub cancelled: usize,
+    /// Whether units or callbacks still ran then; they end on their own.
+    pub still_running: bool,
+}
+
+impl<J: Job> Clone for Engine<J> {
+    fn clone(&self) -> Self {
+        Self { handle: Arc::clone(&self.handle) }
+    }
+}
+
+impl<J: Job> Clone for Caller<J> {
+    fn clone(&self) -> Self {
+        Self { identity: Arc::clone(&self.identity) }
+    }
+}
+
+impl<J: Job> fmt::Debug for Engine<J> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Engine").field("config", &self.shared().config).finish_non_exhaustive()
+    }
+}
+
+impl<J: Job> fmt::Debug for Caller<J> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Caller").field("number", &self.identity.number).finish_non_exhaustive()
+    }
+}
+
+impl<J: Job> Engine<J> {
+    /// With these units, each of which passes its self test or is quarantined. The first ones are
+    /// preferred.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Config`]; [`Error::NoUnit`] if none passes.
+    pub fn start(
+        config: Config,
+        units: impl IntoIterator<Item = Box<dyn Unit<J>>>,
+    ) -> Result<Self, Error<J::Refusal>> {
+        config.check().map_err(Error::Config)?;
+        let room = config.capacity;
+        let seats = units.into_iter().map(|unit| Seat::new(unit, room));
+        let (mut good, bad): (Vec<_>, Vec<_>) =
+            seats.map(|mut seat| (seat.passes(), seat)).partition(|(passes, _)| *passes);
+        good.reverse(); // idle units are taken from the end
+        let good: Vec<_> = good.into_iter().map(|(_, seat)| seat).collect();
+        let none = good.is_empty();
+        let shared = Arc::new(Shared::new(config, good, room));
+        bad.into_iter().for_each(|(_, seat)| shared.quarantine_at_start(seat));
+        if none {
+            shared.say(&Event::NoUnitLeft);
+            return Err(Error::NoUnit);
+        }
+        Ok(Self { handle: Arc::new(Handle { shared }) })
+    }
+
+    pub(crate) fn shared(&self) -> &Arc<Shared<J>> {
+        &self.handle.shared
+    }
+
+    /// A new caller.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Forked`].
+    pub fn caller(&self) -> Result<Caller<J>, Error<J::Refusal>> {
+        self.shared().check_process()?;
+        let number = self.shared().lock().schedule.add_caller();
+        Ok(Caller { identity: Arc::new(Identity { engine: self.clone(), number }) })
+    }
+
+    /// What it did so far.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Forked`].
+    pub fn stats(&self) -> Result<Stats, Error<J::Refusal>> {
+        self.shared().check_process()?;
+        Ok(self.shared().lock().stats.clone())
+    }
+
+    /// Places that are not free: requests in line and running, and answers that are held.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Forked`].
+    pub fn places_in_use(&self) -> Result<usize, Error<J::Refusal>> {
+        self.shared().check_process()?;
+        Ok(self.shared().lock().schedule.places_in_use())
+    }
+
+    /// Tests the units in quarantine and takes back those that pass; how many. One that panicked
+    /// does not come back.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Forked`].
+    pub fn readmit(&self) -> Result<usize, Error<J::Refusal>> {
+        self.shared().check_process()?;
+        Ok(self.shared().readmit())
+    }
+
+    /// Refuses what is new, does what is in line, and returns when that is done; at the deadline
+    /// it ends what is still in line with [`Error::ShutDown`]. Answers can still be taken.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Forked`].
+    pub fn shut_down(&self, within: Duration) -> Result<Ended, Error<J::Refusal>> {
+        let shared = self.shared();
+        shared.check_process()?;
+        let deadline = Instant::now() + within;
+        let mut state = shared.lock();
+        state.is_closing = true;
+        let mut cancelled = 0;
+        while !state.is_drained() {
+            let left = deadline.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                (state, cancelled) = shared.fail_all(state, &Error::ShutDown);
+                break;
+            }
+            state = match state.idle.pop() {
+                Some(seat) if state.schedule.depth() > 0 => shared.lead(state, seat),
+                seat => {
+                    state.idle.extend(seat);
+                    shared.sleep(&shared.drained, state, Some(left))
+                }
+            };
+        }
+        let still_running = !state.is_drained();
+        drop(state);
+        shared.work.notify_all();
+        Ok(Ended { cancelled, still_running })
+    }
+}
+
+impl<J: Job> Drop for Handle<J> {
+    fn drop(&mut self) {
+        if self.shared.is_home() {
+            self.shared.lock().is_closing = true;
+            self.shared.work.notify_all();
+        }
+    }
+}
+
+impl<J: Job> Drop for Identity<J> {
+    fn drop(&mut self) {
+        if self.engine.shared().is_home() {
+            self.engine.shared().lock().schedule.remove_caller(self.number);
+        }
+    }
+}
+
+impl<J: Job> Caller<J> {
+    /// Queues what `fill` writes into a job, which is wiped. Never waits.
+    ///
+    /// A unit does it when somebody waits: for this ticket, or for another one; or polls; or when
+    /// the engine has workers.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Full`] and [`Error::CallerFull`]: retry later; [`Error::Rejected`] with the error
+    /// of `fill`; [`Error::NoUnit`], [`Error::ShutDown`], [`Error::Forked`], [`Error::Threads`].
+    pub fn submit(
+        &self,
+        fill: impl FnOnce(&mut J) -> Result<(), J::Refusal>,
+    ) -> Result<Ticket<J>, Error<J::Refusal>> {
+        let ticket = self.submit_quietly(fill)?;
+        let shared = self.identity.engine.shared();
+        if worker::start(shared)? {
+            shared.work.notify_one();
+        }
+        Ok(ticket)
+    }
+
+    /// [`submit`](Self::submit), and then waits: as fast as the unit for one who is alone.
+    ///
+    /// # Errors
+    ///
+    /// As [`submit`](Self::submit) and [`Ticket::wait`].
+    pub fn run(
+        &self,
+        fill: impl FnOnce(&mut J) -> Result<(), J::Refusal>,
+    ) -> Result<Answer<J>, Error<J::Refusal>> {
+        self.submit_quietly(fill)?.wait()
+    }
+
+    /// Queues a request, and has `callback` called with its end, by a worker. An engine without
+    /// workers does the request and calls back before this returns.
+    ///
+    /// A callback that panics is counted and said; nobody else notices.
+    ///
+    /// # Errors
+    ///
+    /// As [`submit`](Self::submit); then the callback is never called.
+    pub fn submit_with(
+        &self,
+        fill: impl FnOnce(&mut J) -> Result<(), J::Refusal>,
+        callback: impl FnOnce(Result<&J, Error<J::Refusal>>) + Send + 'static,
+    ) -> Result<(), Error<J::Refusal>> {
+        let shared = self.identity.engine.shared();
+        if !worker::start(shared)? {
+            let answer = self.submit_quietly(fill)?.wait();
+            shared.call(|| callback(answer.as_deref().map_err(Clone::clone)));
+            return Ok(());
+        }
+        let callback: Callback<J> = Box::new(callback);
+        let mut held = self.fill(fill)?;
+        let mut state = shared.lock();
+        if state.is_closing {
+            return Err(Error::ShutDown);
+        }
+        *state.schedule.owner(held.place) = Owner::Callback(callback);
+        let request = held.let_go();
+        shared.enqueue(&mut state, held.place, request);
+        drop(state);
+        shared.work.notify_one();
+        Ok(())
+    }
+
+    /// Does many requests, of which `fill` writes number i and `take` gets its end, in any order;
+    /// as many are in the engine at a time as it has places for. The caller's thread leads.
+    ///
+    /// # Errors
+    ///
+    /// As [`submit`](Self::submit); then those that were not taken yet are cancelled. A lack of
+    /// places is one only if this call has nothing in the engine.
+    pub fn run_many(
+        &self,
+        count: usize,
+        mut fill: impl FnMut(usize, &mut J) -> Result<(), J::Refusal>,
+        mut take: impl FnMut(usize, Result<&J, Error<J::Refusal>>),
+    ) -> Result<(), Error<J::Refusal>> {
+        let mut window: [Option<Ticket<J>>; WINDOW] = [const { None }; WINDOW];
+        let mut next = 0;
+        for first in 0..count {
+            while next < count && next - first < WINDOW {
+                match self.submit_quietly(|job| fill(next, job)) {
+                    Ok(ticket) => window[next % WINDOW] = Some(ticket),
+                    Err(error @ Error::Rejected(_)) => take(next, Err(error)),
+                    Err(Error::Full { .. } | Error::CallerFull { .. }) if next > first => break,
+                    Err(error) => return Err(error),
+                }
+                next += 1;
+            }
+            if let Some(ticket) = window[first % WINDOW].take() {
+                let answer = ticket.wait();
+                take(first, answer.as_deref().map_err(Clone::clone));
+            }
+        }
+        Ok(())
+    }
+
+    fn submit_quietly(
+        &self,
+        fill: impl FnOnce(&mut J) -> Result<(), J::Refusal>,
+    ) -> Result<Ticket<J>, Error<J::Refusal>> {
+        let mut held = self.fill(fill)?;
+        let shared = self.identity.engine.shared();
+        let mut state = shared.lock();
+        if state.is_closing {
+            drop(state); // what is held is released under the lock
+            return Err(Error::ShutDown);
+        }
+        let request = held.let_go();
+        shared.enqueue(&mut state, held.place, request);
+        drop(state);
+        Ok(Ticket::new(Arc::clone(shared), held.place))
+    }
+
+    /// A place with a filled request.
+    fn fill(
+        &self,
+        fill: impl FnOnce(&mut J) -> Result<(), J::Refusal>,
+    ) -> Result<Held<J>, Error<J::Refusal>> {
+        let shared = self.identity.engine.shared();
+        shared.check_process()?;
+        let mut state = shared.lock();
+        if state.is_closing {
+            return Err(Error::ShutDown);
+        }
+        if state.healthy() == 0 {
+            return Err(Error::NoUnit);
+        }
+        let (place, request) = state.schedule.admit(self.identity.number).inspect_err(|_| {
+            state.stats.turned_away += 1;
+        })?;
+        drop(state);
+        let mut held = Held::new(Arc::clone(shared), place, request);
+        fill(held.job()).map_err(Error::Rejected)?;
+        Ok(held)
+    }
+}
+
+/// Requests of [`Caller::run_many`] in the engine at a time: more than lanes of all cores would
+/// fill needs no caller who waits.
+const WINDOW: usize = 64;
+
+impl<J: Job> Held<J> {
+    fn job(&mut self) -> &mut J {
+        &mut self.request_mut().job
+    }
+}

@@ -1,0 +1,276 @@
+//! The handles, tickets and leaders on loom's locks, which try the ways in which threads can meet:
+//! all of them with at most so many preemptions.
+#![allow(clippy::unwrap_used, reason = "tests")]
+#![allow(dead_code, unreachable_pub, clippy::redundant_pub_crate, reason = "the same files again")]
+
+use core::pin::pin;
+use core::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use core::task::{Context, Poll, Waker};
+use core::time::Duration;
+use std::task::Wake;
+
+use loom::thread::{JoinHandle, spawn};
+
+use self::engine::{Caller, Engine};
+use self::ticket::Ticket;
+use crate::toy::{Doubler, Doubling, Mischief};
+use crate::{Config, Error};
+
+#[path = "engine.rs"]
+mod engine;
+#[path = "lead.rs"]
+mod lead;
+#[path = "ticket.rs"]
+mod ticket;
+#[path = "worker.rs"]
+mod worker;
+
+mod sync {
+    pub(super) use loom::sync::{Arc, Condvar, Mutex, MutexGuard};
+    pub(super) use loom::thread::yield_now;
+}
+
+/// Tries the interleavings with three preemptions.
+fn explore(what: impl Fn() + Sync + Send + 'static) {
+    explore_preempting(3, what);
+}
+
+/// Tries the interleavings with so many preemptions; in the long run with two more.
+fn explore_preempting(preemptions: usize, what: impl Fn() + Sync + Send + 'static) {
+    let mut model = loom::model::Builder::new();
+    let is_long = std::env::var_os("TOLLGATE_TEST_LONG").is_some();
+    model.preemption_bound = Some(if is_long { preemptions + 2 } else { preemptions });
+    model.max_branches = 100_000;
+    model.check(what);
+}
+
+fn engine(capacity: usize, units: impl IntoIterator<Item = Doubler>) -> Engine<Doubling> {
+    let config = Config { places_per_caller_max: capacity, ..Config::with_capacity(capacity) };
+    Engine::start(config, units.into_iter().map(Doubler::boxed)).unwrap()
+}
+
+fn submit(caller: &Caller<Doubling>, x: u64) -> Ticket<Doubling> {
+    caller.submit(Doubling::of(x)).unwrap()
+}
+
+/// A thread with one request, which it waits for.
+fn waiting(engine: &Engine<Doubling>, x: u64) -> JoinHandle<()> {
+    let caller = engine.caller().unwrap();
+    spawn(move || assert_eq!(caller.run(Doubling::of(x)).unwrap().doubled, 2 * x))
+}
+
+fn assert_empty(engine: &Engine<Doubling>) {
+    let stats = engine.stats().unwrap();
+    assert_eq!(engine.places_in_use().unwrap(), 0);
+    assert!(stats.submitted <= stats.done + stats.failed + stats.cancelled);
+}
+
+#[test]
+fn two_threads_and_one_unit() {
+    for width in [1, 2] {
+        explore(move || {
+            let engine = engine(2, [Doubler::new(width)]);
+            let other = waiting(&engine, 1);
+            let caller = engine.caller().unwrap();
+            for x in [2, 3] {
+                assert_eq!(caller.run(Doubling::of(x)).unwrap().doubled, 2 * x);
+            }
+            other.join().unwrap();
+            assert_empty(&engine);
+        });
+    }
+}
+
+#[test]
+fn three_threads_and_one_unit_for_one() {
+    explore_preempting(2, || {
+        let engine = engine(3, [Doubler::new(1)]);
+        let others = [1, 2].map(|x| waiting(&engine, x));
+        assert_eq!(engine.caller().unwrap().run(Doubling::of(3)).unwrap().doubled, 6);
+        others.into_iter().for_each(|other| other.join().unwrap());
+        assert_empty(&engine);
+    });
+}
+
+#[test]
+fn three_threads_and_two_units() {
+    explore_preempting(2, || {
+        let engine = engine(3, [1, 2].map(Doubler::new));
+        let others = [1, 2].map(|x| waiting(&engine, x));
+        assert_eq!(engine.caller().unwrap().run(Doubling::of(3)).unwrap().doubled, 6);
+        others.into_iter().for_each(|other| other.join().unwrap());
+        assert_empty(&engine);
+    });
+}
+
+#[test]
+fn a_ticket_is_dropped_while_another_thread_leads() {
+    explore(|| {
+        let engine = engine(3, [Doubler::new(2)]);
+        let caller = engine.caller().unwrap();
+        let dropped = submit(&caller, 1);
+        let others = [2, 3].map(|x| waiting(&engine, x));
+        drop(dropped);
+        others.into_iter().for_each(|other| other.join().unwrap());
+        assert_empty(&engine);
+    });
+}
+
+#[test]
+fn a_ticket_is_polled_once_and_dropped() {
+    explore(|| {
+        let engine = engine(3, [Doubler::new(1)]);
+        let other = waiting(&engine, 2);
+        let mut polled = submit(&engine.caller().unwrap(), 1);
+        if let Some(end) = polled.try_take() {
+            assert_eq!(end.unwrap().doubled, 2);
+        }
+        drop(polled);
+        other.join().unwrap();
+        assert_empty(&engine);
+    });
+}
+
+#[test]
+fn a_faulty_unit_in_front_of_a_good_one() {
+    explore(|| {
+        let bad = Doubler { is_broken: true, ..Doubler::new(1) };
+        let engine = engine(2, [bad, Doubler::new(1)]);
+        let other = waiting(&engine, 1);
+        assert_eq!(engine.caller().unwrap().run(Doubling::of(2)).unwrap().doubled, 4);
+        other.join().unwrap();
+        assert_eq!(engine.stats().unwrap().quarantines, 1);
+        assert_empty(&engine);
+    });
+}
+
+#[test]
+fn a_job_that_is_to_blame() {
+    explore(|| {
+        let engine = engine(2, [1, 2].map(|_| Doubler::new(1)));
+        let caller = engine.caller().unwrap();
+        let other = spawn(move || {
+            let set = Doubling::with(|job| job.mischief = Mischief::FaultsEverywhere);
+            caller.run(set).map(|_| ()).unwrap_err()
+        });
+        let end = engine.caller().unwrap().run(Doubling::of(2)).map(|answer| answer.doubled);
+        // Between the two faults no unit may be left that is not under suspicion.
+        assert!(matches!(end, Ok(4)), "{end:?}");
+        assert_eq!(other.join().unwrap(), Error::Fault);
+        assert_empty(&engine);
+    });
+}
+
+#[test]
+fn a_shutdown_in_the_middle() {
+    explore(|| {
+        let engine = engine(2, [Doubler::new(1)]);
+        let caller = engine.caller().unwrap();
+        let other = spawn(move || match caller.run(Doubling::of(1)) {
+            Ok(answer) => assert_eq!(answer.doubled, 2),
+            Err(error) => assert_eq!(error, Error::ShutDown),
+        });
+        let ended = engine.shut_down(Duration::from_secs(3600)).unwrap();
+        assert_eq!((ended.cancelled, ended.still_running), (0, false));
+        assert!(engine.caller().unwrap().run(Doubling::of(2)).is_err());
+        other.join().unwrap();
+        assert_empty(&engine);
+    });
+}
+
+#[test]
+fn a_shutdown_that_cancels() {
+    explore(|| {
+        let engine = engine(3, [Doubler::new(1)]);
+        let others = [1, 2].map(|x| {
+            let caller = engine.caller().unwrap();
+            spawn(move || match caller.run(Doubling::of(x)) {
+                Ok(answer) => assert_eq!(answer.doubled, 2 * x),
+                Err(error) => assert_eq!(error, Error::ShutDown),
+            })
+        });
+        engine.shut_down(Duration::ZERO).unwrap();
+        others.into_iter().for_each(|other| other.join().unwrap());
+        assert_empty(&engine);
+    });
+}
+
+/// A waker on loom's locks.
+#[derive(Default)]
+struct Bell(loom::sync::Mutex<bool>, loom::sync::Condvar);
+
+impl Wake for Bell {
+    fn wake(self: std::sync::Arc<Self>) {
+        *self.0.lock().unwrap() = true;
+        self.1.notify_one();
+    }
+}
+
+fn block_on<F: Future>(future: F) -> F::Output {
+    let bell = std::sync::Arc::new(Bell::default());
+    let waker = Waker::from(std::sync::Arc::clone(&bell));
+    let mut future = pin!(future);
+    loop {
+        if let Poll::Ready(output) = future.as_mut().poll(&mut Context::from_waker(&waker)) {
+            return output;
+        }
+        let mut is_rung = bell.0.lock().unwrap();
+        while !core::mem::take(&mut *is_rung) {
+            is_rung = bell.1.wait(is_rung).unwrap();
+        }
+    }
+}
+
+#[test]
+fn futures_without_workers() {
+    explore(|| {
+        let engine = engine(2, [Doubler::new(1)]);
+        let caller = engine.caller().unwrap();
+        let other = spawn(move || assert_eq!(block_on(submit(&caller, 1)).unwrap().doubled, 2));
+        let own = submit(&engine.caller().unwrap(), 2);
+        assert_eq!(block_on(own).unwrap().doubled, 4);
+        other.join().unwrap();
+        assert_empty(&engine);
+    });
+}
+
+#[test]
+fn a_future_beside_a_thread_that_waits() {
+    explore(|| {
+        let engine = engine(3, [Doubler::new(1)]);
+        let other = waiting(&engine, 1);
+        let mut lost = submit(&engine.caller().unwrap(), 2);
+        // Polled once and then forgotten for a while: it must not keep the others waiting.
+        let bell = Waker::from(std::sync::Arc::new(Bell::default()));
+        let poll = pin!(&mut lost).poll(&mut Context::from_waker(&bell));
+        let own = submit(&engine.caller().unwrap(), 3);
+        assert_eq!(own.wait().unwrap().doubled, 6);
+        other.join().unwrap();
+        drop((poll, lost));
+        assert_empty(&engine);
+    });
+}
+
+#[test]
+fn a_worker_calls_back() {
+    explore(|| {
+        let config = Config { workers: 1, ..Config::with_capacity(6) };
+        let engine = Engine::start(config, [Doubler::new(2).boxed()]).unwrap();
+        let shared = sync::Arc::clone(engine.shared());
+        shared.lock().workers = 1; // the one below, on a thread that loom knows
+        let worker = spawn(move || worker::work(&shared));
+        let caller = engine.caller().unwrap();
+        let sum = std::sync::Arc::new(AtomicU64::new(0));
+        for x in [1, 2] {
+            let sum = std::sync::Arc::clone(&sum);
+            let add = move |end: Result<&Doubling, Error<_>>| {
+                sum.fetch_add(end.unwrap().doubled, Relaxed);
+            };
+            caller.submit_with(Doubling::of(x), add).unwrap();
+        }
+        assert_eq!(caller.run(Doubling::of(3)).unwrap().doubled, 6);
+        drop((caller, engine));
+        worker.join().unwrap();
+        assert_eq!(sum.load(Relaxed), 6);
+    });
+}

@@ -1,0 +1,96 @@
+//! What is asked of a unit, and how it ended.
+
+use core::fmt;
+
+/// A request as a unit sees it: whatever it is made of, it lives in one of the engine's places,
+/// which are made once, filled again and again, and wiped in between.
+pub trait Job: Default + Send + 'static {
+    /// Why a job cannot be done: the answer to a caller who asked for the impossible.
+    type Refusal: core::error::Error + Clone + Send + 'static;
+
+    /// What it has in common with the jobs that it can share a call with.
+    fn class(&self) -> Class;
+
+    /// What is fair beside callers: jobs of one caller with different keys wait in lines of their
+    /// own. Public, and as good as another number of the same key.
+    fn key(&self) -> u64;
+
+    /// Overwrites what nobody may find here later, and lets go of what it shares.
+    fn wipe(&mut self);
+}
+
+/// Jobs of one class share a call of a unit.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Class(pub u64);
+
+/// A job in a batch. The unit says how it ended: [`done`](Self::done), [`refuse`](Self::refuse) or
+/// [`fault`](Self::fault).
+pub struct Request<J: Job> {
+    /// The job; its result belongs in it.
+    pub job: J,
+    outcome: Option<Outcome<J::Refusal>>,
+    pub(crate) is_retry: bool,
+}
+
+/// How a job ended in a unit.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Outcome<R> {
+    /// Its result is in it, and was checked.
+    Done,
+    /// The check of its result failed. Nothing was released; what was asked is still in it.
+    Fault,
+    /// It cannot be done, by no unit.
+    Refused(R),
+}
+
+impl<J: Job> Default for Request<J> {
+    fn default() -> Self {
+        Self { job: J::default(), outcome: None, is_retry: false }
+    }
+}
+
+impl<J: Job> fmt::Debug for Request<J> {
+    /// Shows no job: it may hold secrets.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Request").field("outcome", &self.outcome).finish_non_exhaustive()
+    }
+}
+
+impl<J: Job> Request<J> {
+    /// The result is in the job.
+    pub fn done(&mut self) {
+        self.outcome = Some(Outcome::Done);
+    }
+
+    /// The check of the result failed: the engine asks another unit, and this one no more.
+    pub fn fault(&mut self) {
+        self.outcome = Some(Outcome::Fault);
+    }
+
+    /// No unit could do this.
+    pub fn refuse(&mut self, why: J::Refusal) {
+        self.outcome = Some(Outcome::Refused(why));
+    }
+
+    /// Whether the unit has said how it ended.
+    pub fn has_outcome(&self) -> bool {
+        self.outcome.is_some()
+    }
+
+    /// How it ended, if the unit said so; forgets it.
+    pub fn take_outcome(&mut self) -> Option<Outcome<J::Refusal>> {
+        self.outcome.take()
+    }
+
+    /// Whether its result is not to be trusted.
+    pub(crate) fn is_fault(&self) -> bool {
+        matches!(self.outcome, None | Some(Outcome::Fault))
+    }
+
+    /// As good as new.
+    pub(crate) fn wipe(&mut self) {
+        self.job.wipe();
+        self.outcome = None;
+        self.is_retry = false;
+    }
+}

@@ -1,0 +1,72 @@
+//! Threads that do what no caller waits for: futures, tickets that lie, and callbacks.
+
+use std::thread;
+
+use super::lead::Shared;
+use super::sync::Arc;
+use crate::error::Error;
+use crate::job::Job;
+
+/// Starts the workers if there are to be any and none was started; whether there are.
+///
+/// # Errors
+///
+/// [`Error::Threads`] if not one could be started.
+pub(crate) fn start<J: Job>(shared: &Arc<Shared<J>>) -> Result<bool, Error<J::Refusal>> {
+    if shared.config.workers == 0 {
+        return Ok(false);
+    }
+    shared.check_process()?;
+    let mut state = shared.lock();
+    while state.workers < shared.config.workers && !state.is_closing {
+        let own = Arc::clone(shared);
+        let name = format!("engine {}", state.workers);
+        match thread::Builder::new().name(name).spawn(move || work(&own)) {
+            Ok(_) => state.workers += 1,
+            Err(_) if state.workers > 0 => break,
+            Err(_) => return Err(Error::Threads),
+        }
+    }
+    Ok(true)
+}
+
+/// Calls back, leads, sleeps; ends when the engine is closed and nothing is left.
+pub(crate) fn work<J: Job>(shared: &Shared<J>) {
+    let mut state = shared.lock();
+    loop {
+        if let Some(place) = state.finished.pop_front() {
+            state.calling += 1;
+            drop(state);
+            call_back(shared, place);
+            state = shared.lock();
+            state.calling -= 1;
+            if state.is_closing {
+                shared.drained.notify_all();
+            }
+        } else if state.schedule.depth() > 0
+            && let Some(seat) = state.idle.pop()
+        {
+            state = shared.lead(state, seat);
+            state = shared.hand_on(state);
+        } else if state.is_closing && state.is_drained() {
+            break;
+        } else {
+            state = shared.sleep(&shared.work, state, None);
+        }
+    }
+    drop(state);
+    shared.work.notify_all(); // the others end too
+}
+
+fn call_back<J: Job>(shared: &Shared<J>, place: usize) {
+    let mut state = shared.lock();
+    let callback = state.schedule.take_callback(place);
+    let claimed = state.schedule.claim(place);
+    drop(state);
+    let (Some(callback), Some((mut request, end))) = (callback, claimed) else {
+        return;
+    };
+    shared.call(|| callback(end.map(|()| &request.job)));
+    request.wipe();
+    shared.lock().schedule.release(place, request);
+}

@@ -1,0 +1,124 @@
+//! The table of the engine: what its queue costs against the same operations without it.
+
+use tollgate_record::vocabulary::{
+    AGAINST, BATCH, BY, ENGINE, LOAD, MEAN_FILL, NS_PER_OPERATION, OPERATIONS_PER_S_PER_CORE,
+    OPERATIONS_PER_S_RATIO, RESPONSE_NS_P99, RESPONSE_SERVICES_P99, SERVICE_NS, THREADS,
+    TIMES_AS_FAST,
+};
+use tollgate_record::{Nanos, Record, Subject, Unit};
+
+use crate::grid::{Column, grid};
+use crate::names::{INSECURE_NOTE, is_insecure, operation};
+use crate::shelf::Origin::Measured;
+use crate::shelf::{MISSING, Shelf, cell};
+use crate::text::wrapped;
+
+const COLUMNS: [Column; 6] = [
+    Column::words("operation", 14),
+    Column::words("what", 26),
+    Column::figures("engine", 12),
+    Column::figures("without", 12),
+    Column::figures("ratio", 18),
+    Column::figures("fill", 5),
+];
+
+/// A block for each key of which the engine was measured.
+#[must_use]
+pub fn table(records: &[Record]) -> String {
+    let shelf = Shelf(records);
+    let subjects: Vec<&Subject> = shelf
+        .measured(ENGINE)
+        .into_iter()
+        .filter(|subject| subject.parameter(BY) == Some(ENGINE))
+        .collect();
+    if subjects.is_empty() {
+        return "the engine was not measured: run `tollgate speed --engine`\n".to_owned();
+    }
+    let (mut rows, mut above) = (Vec::new(), "");
+    for subject in &subjects {
+        let name = if above == subject.path() { String::new() } else { operation(subject) };
+        above = subject.path();
+        rows.push([vec![name], line(shelf, subject)].concat());
+    }
+    let notes = "threads: throughput per core of so many threads that submit without a pause, \
+                 beside one thread per core with batches of eight at hand; alone: time of one \
+                 thread's operation, beside the call without the engine; at a load: response time \
+                 from the intended arrival, which 99 of 100 do not exceed, of arrivals at random \
+                 at that share of the throughput without the engine, beside the service time of a \
+                 batch of eight; fill: requests of a call, in the mean";
+    let mut text = grid(&COLUMNS, rows) + &wrapped(notes);
+    if subjects.iter().any(|subject| is_insecure(subject)) {
+        text += &wrapped(INSECURE_NOTE);
+    }
+    text
+}
+
+fn line(shelf: Shelf<'_>, subject: &Subject) -> Vec<String> {
+    let threads = subject.parameter(THREADS).unwrap_or(MISSING);
+    let fill = shelf.find(Measured, subject, MEAN_FILL, Unit::Ratio);
+    let fill = fill.map_or_else(|| MISSING.to_owned(), |fill| format!("{:.1}", fill.point()));
+    let ratio = |subject: Option<Subject>, quantity| {
+        let found = shelf.find(Measured, &subject?, quantity, Unit::Ratio)?;
+        let (low, high) = found.interval();
+        let digits = if high < 100.0 { 2 } else { 0 };
+        Some(format!("{:.digits$} ({low:.digits$}-{high:.digits$})", found.point()))
+    };
+    let against = || subject.with(AGAINST, "tollgate").ok();
+    let (what, with, without, ratio) = if let Some(load) = subject.parameter(LOAD) {
+        let service = shelf
+            .record(Measured, subject, RESPONSE_NS_P99, Unit::Nanos)
+            .and_then(|record| record.conditions.get(SERVICE_NS)?.parse().ok())
+            .map(Nanos::new);
+        let response = shelf.nanos(Measured, subject, RESPONSE_NS_P99);
+        let services = ratio(Some(subject.clone()), RESPONSE_SERVICES_P99);
+        (format!("p99 at load {load}"), cell(response), cell(service), services)
+    } else if threads == "1" {
+        let nanos = |subject: &Subject| shelf.nanos(Measured, subject, NS_PER_OPERATION);
+        let alone = other(shelf, subject, NS_PER_OPERATION);
+        let times = ratio(against(), TIMES_AS_FAST);
+        ("alone".to_owned(), cell(nanos(subject)), cell(alone.and_then(nanos)), times)
+    } else {
+        let rate =
+            |subject: &Subject| shelf.per_second(Measured, subject, OPERATIONS_PER_S_PER_CORE);
+        let direct = other(shelf, subject, OPERATIONS_PER_S_PER_CORE);
+        let share = ratio(against(), OPERATIONS_PER_S_RATIO);
+        (
+            format!("{threads} threads, per core"),
+            cell(rate(subject)),
+            cell(direct.and_then(rate)),
+            share,
+        )
+    };
+    vec![what, with, without, ratio.unwrap_or_else(|| MISSING.to_owned()), fill]
+}
+
+/// Who did the same without the engine.
+fn other<'a>(shelf: Shelf<'a>, subject: &Subject, quantity: &str) -> Option<&'a Subject> {
+    shelf
+        .subjects(|record| {
+            record.subject.path() == subject.path()
+                && record.subject.parameter(BY) != Some(ENGINE)
+                && record.quantity.as_str() == quantity
+                && record.subject.parameter(BATCH).is_some()
+                    == (quantity == OPERATIONS_PER_S_PER_CORE)
+        })
+        .first()
+        .copied()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::grid::widest;
+    use crate::text::WIDTH;
+
+    #[test]
+    fn the_columns_fit() {
+        assert!(widest(&COLUMNS) <= WIDTH, "{}", widest(&COLUMNS));
+    }
+
+    #[test]
+    fn nothing_measured_says_how_to() {
+        assert!(table(&[]).contains("--engine"));
+    }
+}
