@@ -88,8 +88,8 @@ impl Test {
         }
     }
 
-    /// How much more the layouts' differences spread than their samples explain: about 1 where it is
-    /// the same in which layout an input lies.
+    /// How much more the layouts' differences spread than their samples explain: about 1 where it
+    /// is the same in which layout an input lies.
     fn spread(&self) -> f64 {
         if self.differences.count() < 2.0 {
             return 1.0;
@@ -119,15 +119,16 @@ pub struct Leakage {
     pub kept: Option<f64>,
     /// Samples of both classes, those for calibration not counted.
     pub samples: u64,
-    /// How often the inputs were laid out in memory; the test is one of layouts where they are many.
+    /// How often the inputs were laid out in memory; the test is one of layouts where they are
+    /// many.
     pub layouts: usize,
     /// The largest |t| of samples with no regard to layouts.
     pub pooled: f64,
-    /// How much more the layouts' differences spread there than their samples explain; 1 where there
-    /// is one layout.
+    /// How much more the layouts' differences spread there than their samples explain; 1 where
+    /// there is one layout.
     pub spread: f64,
-    /// Means of fixed and random, in ticks of the counter: of the samples that this test kept, or of
-    /// all samples where it is the test of squared deviations.
+    /// Means of fixed and random, in ticks of the counter: of the samples that this test kept, or
+    /// of all samples where it is the test of squared deviations.
     pub means: [f64; 2],
 }
 
