@@ -72,8 +72,9 @@ impl PrivateKey {
     /// # Errors
     ///
     /// [`Rejected::DecryptionFailed`] for a ciphertext that is not a number below n of n's length,
-    /// which everybody can see, and the buffer is zeroed; [`Misuse::BufferLength`](crate::Misuse::BufferLength);
-    /// [`Error::Fault`] and `Unavailable` as of [`private`](Self::private).
+    /// which everybody can see, and the buffer is zeroed;
+    /// [`Misuse::BufferLength`](crate::Misuse::BufferLength); [`Error::Fault`] and `Unavailable`
+    /// as of [`private`](Self::private).
     pub fn decrypt_pkcs1v15<'a>(
         &self,
         workspace: &mut Workspace,
