@@ -48,8 +48,14 @@ impl Config {
         if self.capacity == 0 {
             return Err("capacity is 0: give at least 1");
         }
+        if self.capacity > CAPACITY_MAX {
+            return Err("capacity is above 1048576: each place has its memory from the start");
+        }
         if self.places_per_caller_max == 0 {
             return Err("places_per_caller_max is 0: give at least 1");
+        }
+        if self.workers > WORKERS_MAX {
+            return Err("workers is above 1024: more than units and callbacks at once need none");
         }
         if self.linger_us_max > LINGER_US_MAX {
             return Err("linger_us_max is above 10000: a request costs less than that");
@@ -57,6 +63,12 @@ impl Config {
         Ok(())
     }
 }
+
+/// Places of some kilobytes each.
+const CAPACITY_MAX: usize = 1 << 20;
+
+/// Threads.
+const WORKERS_MAX: usize = 1024;
 
 /// Ten milliseconds: longer than the slowest operation takes.
 const LINGER_US_MAX: u32 = 10_000;

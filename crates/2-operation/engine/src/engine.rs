@@ -4,7 +4,7 @@ use core::fmt;
 use core::time::Duration;
 use std::time::Instant;
 
-use super::lead::{Seat, Shared};
+use super::lead::{Seat, Shared, State};
 use super::sync::Arc;
 use super::ticket::{Answer, Held, Ticket};
 use super::worker;
@@ -154,13 +154,13 @@ impl<J: Job> Engine<J> {
     pub fn shut_down(&self, within: Duration) -> Result<Ended, Error<J::Refusal>> {
         let shared = self.shared();
         shared.check_process()?;
-        let deadline = Instant::now() + within;
+        let deadline = Instant::now().checked_add(within); // none: as long as it takes
         let mut state = shared.lock();
         state.is_closing = true;
         let mut cancelled = 0;
         while !state.is_drained() {
-            let left = deadline.saturating_duration_since(Instant::now());
-            if left.is_zero() {
+            let left = deadline.map(|at| at.saturating_duration_since(Instant::now()));
+            if left == Some(Duration::ZERO) {
                 (state, cancelled) = shared.fail_all(state, &Error::ShutDown);
                 break;
             }
@@ -168,7 +168,7 @@ impl<J: Job> Engine<J> {
                 Some(seat) if state.schedule.depth() > 0 => shared.lead(state, seat),
                 seat => {
                     state.idle.extend(seat);
-                    shared.sleep(&shared.drained, state, Some(left))
+                    shared.sleep(&shared.drained, state, left)
                 }
             };
         }
@@ -252,9 +252,7 @@ impl<J: Job> Caller<J> {
         let callback: Callback<J> = Box::new(callback);
         let mut held = self.fill(fill)?;
         let mut state = shared.lock();
-        if state.is_closing {
-            return Err(Error::ShutDown);
-        }
+        state.check_open()?; // what is held is released behind the lock
         *state.schedule.owner(held.place) = Owner::Callback(callback);
         let request = held.let_go();
         shared.enqueue(&mut state, held.place, request);
@@ -303,10 +301,7 @@ impl<J: Job> Caller<J> {
         let mut held = self.fill(fill)?;
         let shared = self.identity.engine.shared();
         let mut state = shared.lock();
-        if state.is_closing {
-            drop(state); // what is held is released under the lock
-            return Err(Error::ShutDown);
-        }
+        state.check_open()?; // what is held is released behind the lock
         let request = held.let_go();
         shared.enqueue(&mut state, held.place, request);
         drop(state);
@@ -321,12 +316,7 @@ impl<J: Job> Caller<J> {
         let shared = self.identity.engine.shared();
         shared.check_process()?;
         let mut state = shared.lock();
-        if state.is_closing {
-            return Err(Error::ShutDown);
-        }
-        if state.healthy() == 0 {
-            return Err(Error::NoUnit);
-        }
+        state.check_open()?;
         let (place, request) = state.schedule.admit(self.identity.number).inspect_err(|_| {
             state.stats.turned_away += 1;
         })?;
@@ -334,6 +324,20 @@ impl<J: Job> Caller<J> {
         let mut held = Held::new(Arc::clone(shared), place, request);
         fill(held.job()).map_err(Error::Rejected)?;
         Ok(held)
+    }
+}
+
+impl<J: Job> State<J> {
+    /// Whether somebody will do what comes: asked before a job is written, and again after, since
+    /// the last unit may go meanwhile.
+    fn check_open(&self) -> Result<(), Error<J::Refusal>> {
+        if self.is_closing {
+            return Err(Error::ShutDown);
+        }
+        if self.healthy() == 0 {
+            return Err(Error::NoUnit);
+        }
+        Ok(())
     }
 }
 

@@ -16,7 +16,7 @@ use crate::event::{Cause, Event};
 use crate::job::{Job, Outcome, Request};
 use crate::schedule::{Batch, End, Owner, Schedule};
 use crate::stats::Stats;
-use crate::unit::Unit;
+use crate::unit::{Unit, width};
 
 /// What all handles, tickets and workers of an engine share.
 pub(crate) struct Shared<J: Job> {
@@ -175,6 +175,8 @@ impl<J: Job> Shared<J> {
     /// the deadline, which a batch that was begun before it may overrun.
     pub(crate) fn wait(&self, place: usize, deadline: Option<Instant>) -> bool {
         let mut state = self.lock();
+        // A stranger's waker, if the ticket was polled before: it goes outside of the lock.
+        let _waker = core::mem::replace(state.schedule.owner(place), Owner::Nobody);
         let is_done = loop {
             if state.schedule.is_done(place) {
                 break true;
@@ -246,12 +248,22 @@ impl<J: Job> Shared<J> {
         seat: Seat<J>,
         cause: Option<Cause>,
     ) -> Guard<'a, J> {
-        state.busy -= 1;
         match cause {
-            None => state.idle.push(seat),
+            None => {
+                state.busy -= 1;
+                state.idle.push(seat);
+            }
             Some(cause) => {
                 state.stats.quarantines += 1;
                 state.quarantined.push((seat, cause));
+                if state.healthy() == 1 {
+                    // The last one, still counted: jobs that nobody can do must not take all units
+                    // from the others, so that those which pass their tests come back.
+                    drop(state);
+                    self.readmit();
+                    state = self.lock();
+                }
+                state.busy -= 1;
                 if state.healthy() == 0 {
                     state = self.fail_all(state, &Error::NoUnit).0;
                     drop(state);
@@ -273,7 +285,7 @@ impl<J: Job> Shared<J> {
         let Some(class) = state.schedule.next_class() else {
             return state;
         };
-        let room = seat.unit.width(class).min(seat.batch.places.capacity());
+        let room = width(&*seat.unit, class).min(seat.batch.places.capacity());
         if seat.had_company {
             for _ in 0..room {
                 let depth = state.schedule.depth();

@@ -17,7 +17,7 @@ use std::time::Instant;
 
 use crate::error::Error;
 use crate::job::{Class, Job, Request};
-use crate::unit::Unit;
+use crate::unit::{Unit, width};
 
 /// How a request ended.
 pub(crate) type End<J> = Result<(), Error<<J as Job>::Refusal>>;
@@ -206,7 +206,7 @@ impl<J: Job> Schedule<J> {
         };
         let Self { places, queue, .. } = self;
         let class = places[first].class;
-        let width = unit.width(class).clamp(1, batch.places.capacity());
+        let width = width(unit, class).clamp(1, batch.places.capacity());
         self.now = places[first].tag;
         queue.retain(|&index| {
             let place = &mut places[index];

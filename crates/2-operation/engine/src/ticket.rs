@@ -144,6 +144,7 @@ impl<J: Job> Ticket<J> {
             Ok(has_workers) => has_workers,
             Err(error) => return Some(Err(error)),
         };
+        let mut waker = waker.cloned();
         let mut state = shared.lock();
         while !has_workers && state.schedule.is_queued(place) {
             let Some(seat) = state.idle.pop() else {
@@ -152,11 +153,14 @@ impl<J: Job> Ticket<J> {
             state = shared.lead(state, seat);
         }
         let is_done = state.schedule.is_done(place);
-        if let (false, Some(waker)) = (is_done, waker) {
-            // One that is there may be another task's.
-            *state.schedule.owner(place) = Owner::Task(waker.clone());
+        let mut owner = Owner::Nobody;
+        if let (false, Some(waker)) = (is_done, waker.take()) {
+            // One that is there may be another task's. It is a stranger's, and may hold tickets: it
+            // goes outside of the lock.
+            owner = core::mem::replace(state.schedule.owner(place), Owner::Task(waker));
         }
         drop(shared.hand_on(state));
+        drop(owner);
         is_done.then(|| self.take())
     }
 
@@ -196,11 +200,13 @@ impl<J: Job> Drop for Ticket<J> {
         }
         let mut state = self.shared.lock();
         let is_late = state.schedule.is_done(place);
+        let owner = core::mem::replace(state.schedule.owner(place), Owner::Gone);
         let request = state.schedule.abandon(place);
         if !is_late {
             state.stats.cancelled += 1;
         }
         drop(state);
+        drop(owner); // a stranger's waker: outside of the lock
         if let Some(request) = request {
             drop(Held::new(Arc::clone(&self.shared), place, request)); // wiped outside of the lock
         }

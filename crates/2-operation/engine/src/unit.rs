@@ -1,6 +1,8 @@
 //! What does jobs.
 
 use core::fmt;
+use core::panic::AssertUnwindSafe;
+use std::panic::catch_unwind;
 
 use crate::job::{Class, Job, Request};
 
@@ -28,6 +30,12 @@ pub trait Unit<J: Job>: Send {
     ///
     /// It gave another: it is not to be used.
     fn self_test(&mut self) -> Result<(), SelfTestFailed>;
+}
+
+/// Its width; 1 if it panics: that is asked under the engine's lock, where nothing may be left half
+/// done.
+pub(crate) fn width<J: Job>(unit: &dyn Unit<J>, class: Class) -> usize {
+    catch_unwind(AssertUnwindSafe(|| unit.width(class))).unwrap_or(1)
 }
 
 /// A unit's self test failed.

@@ -36,6 +36,9 @@ pub(crate) fn work<J: Job>(shared: &Shared<J>) {
     loop {
         if let Some(place) = state.finished.pop_front() {
             state.calling += 1;
+            if !state.finished.is_empty() {
+                shared.work.notify_one(); // callbacks may wait for each other
+            }
             drop(state);
             call_back(shared, place);
             state = shared.lock();

@@ -13,7 +13,10 @@ use std::task::Wake;
 use std::thread;
 use std::time::Instant;
 
-use tollgate_engine::{Answer, Caller, Cause, Config, Engine, Error, Event};
+use tollgate_engine::{
+    Answer, Caller, Cause, Class, Config, Engine, Error, Event, Request, SelfTestFailed, Ticket,
+    Unit,
+};
 use toy::{Doubler, Doubling, Log, Mischief, Refused};
 
 type Toy = Engine<Doubling>;
@@ -198,7 +201,8 @@ fn a_faulty_unit_is_taken_out_and_its_work_is_done_elsewhere() {
 #[test]
 fn the_last_unit_that_fails_leaves_errors_that_say_so() {
     let (config, events) = listening(Config::with_capacity(8));
-    let engine = engine(config, [Doubler { is_broken: true, ..Doubler::new(1) }]);
+    let broken = Doubler { is_broken: true, self_tests_passed: 1, ..Doubler::new(1) };
+    let engine = engine(config, [broken]);
     let caller = engine.caller().unwrap();
     let [first, second] = [1, 2].map(|x| caller.submit(Doubling::of(x)).unwrap());
     assert_eq!(first.wait().unwrap_err(), Error::Fault);
@@ -229,7 +233,7 @@ fn a_job_that_fails_on_two_good_units_is_to_blame() {
 #[test]
 fn a_unit_that_panics_or_fails_its_self_test_is_out() {
     let (config, events) = listening(Config::with_capacity(8));
-    let bad = Doubler { passes_self_test: false, name: "bad", ..Doubler::new(1) };
+    let bad = Doubler { self_tests_passed: 0, name: "bad", ..Doubler::new(1) };
     let engine = engine(config, [bad, Doubler::new(2), Doubler::new(2)]);
     let caller = engine.caller().unwrap();
     let panics = Doubling::with(|job| job.mischief = Mischief::Panics);
@@ -438,4 +442,173 @@ fn callers_come_and_go() {
     drop(ticket);
     assert_eq!(number(&engine.caller().unwrap()), name);
     assert_eq!(number(&first), number(&first.clone()));
+}
+
+/// While a caller writes its job the last unit goes: the request is refused, not left for ever.
+#[test]
+fn a_request_that_comes_after_the_last_unit_went_is_told() {
+    let broken = Doubler { is_broken: true, self_tests_passed: 1, ..Doubler::new(1) };
+    let engine = engine(Config::with_capacity(8), [broken]);
+    let (slow, other) = (engine.caller().unwrap(), engine.caller().unwrap());
+    let fill = |job: &mut Doubling| {
+        job.x = 1;
+        assert_eq!(other.run(Doubling::of(2)).unwrap_err(), Error::Fault);
+        Ok(())
+    };
+    let end = match slow.submit(fill) {
+        Err(error) => Some(error),
+        Ok(mut ticket) => {
+            let end = ticket.wait_until(Instant::now() + Duration::from_millis(50));
+            end.map(|end| end.unwrap_err())
+        }
+    };
+    assert_eq!(end, Some(Error::NoUnit));
+    assert_eq!(engine.places_in_use().unwrap(), 0);
+}
+
+#[test]
+fn a_shutdown_may_have_all_the_time_there_is() {
+    let (engine, caller, _) = four();
+    let ticket = caller.submit(Doubling::of(1)).unwrap();
+    let ended = engine.shut_down(Duration::MAX).unwrap();
+    assert_eq!((ended.cancelled, ended.still_running), (0, false));
+    assert_eq!(doubled(ticket.wait()), 2);
+}
+
+#[test]
+fn bounds_that_no_machine_has_are_refused() {
+    for config in
+        [Config::with_capacity(usize::MAX), Config { workers: usize::MAX, ..Config::default() }]
+    {
+        assert!(matches!(Toy::start(config, [Doubler::new(1).boxed()]), Err(Error::Config(_))));
+    }
+}
+
+/// What a waker holds may be this engine's too: it is let go of outside of the lock.
+#[test]
+fn a_waker_may_hold_a_ticket() {
+    struct Holds {
+        _ticket: Mutex<Ticket<Doubling>>,
+    }
+    impl Wake for Holds {
+        fn wake(self: Arc<Self>) {}
+    }
+    let (told, done) = mpsc::channel();
+    thread::spawn(move || {
+        let (unit, has_entered, go_on) = gated(1);
+        let engine = engine(Config::with_capacity(8), [unit]);
+        let caller = engine.caller().unwrap();
+        let first = caller.submit(Doubling::of(1)).unwrap();
+        let leader = thread::spawn(|| doubled(first.wait()));
+        has_entered.recv().unwrap();
+        let mut poll = |how: usize| {
+            let [held, mut polled] = [2, 3].map(|x| caller.submit(Doubling::of(x)).unwrap());
+            let waker = Waker::from(Arc::new(Holds { _ticket: Mutex::new(held) }));
+            assert!(pin!(&mut polled).poll(&mut Context::from_waker(&waker)).is_pending());
+            drop(waker); // the engine has the last one
+            match how {
+                0 => drop(pin!(&mut polled).poll(&mut Context::from_waker(Waker::noop()))),
+                1 => drop(polled.wait_until(Instant::now() + Duration::from_millis(1))),
+                _ => drop(polled),
+            }
+        };
+        (0..3).for_each(&mut poll);
+        go_on.send(()).unwrap();
+        assert_eq!(leader.join().unwrap(), 2);
+        assert_eq!(engine.places_in_use().unwrap(), 0);
+        told.send(()).unwrap();
+    });
+    assert_eq!(done.recv_timeout(Duration::from_secs(20)), Ok(()), "it waits for itself");
+}
+
+/// One callback of a batch waits for another one: there are two workers to call them, though a
+/// thread leads the batch.
+#[test]
+fn callbacks_of_a_batch_are_called_by_all_workers() {
+    let (unit, has_entered, go_on) = gated(4);
+    let engine = engine(Config { workers: 2, ..Config::with_capacity(8) }, [unit]);
+    let caller = engine.caller().unwrap();
+    let [first, second] = [1, 2].map(|x| {
+        let caller = caller.clone();
+        let enter = move || caller.run(Doubling::of(x)).map(|answer| answer.doubled);
+        if x == 1 {
+            let first = thread::spawn(enter);
+            has_entered.recv().unwrap();
+            return first;
+        }
+        thread::spawn(enter)
+    });
+    while engine.places_in_use().unwrap() < 2 {
+        thread::yield_now();
+    }
+    thread::sleep(Duration::from_millis(20)); // the second sleeps
+    let (tell, told) = mpsc::channel();
+    let (report, reported) = mpsc::channel();
+    let waits = move |_: Result<&Doubling, Error<Refused>>| {
+        report.send(told.recv_timeout(Duration::from_secs(5))).unwrap();
+    };
+    caller.submit_with(Doubling::of(3), waits).unwrap();
+    caller.submit_with(Doubling::of(4), move |_| tell.send(()).unwrap()).unwrap();
+    thread::sleep(Duration::from_millis(20)); // both workers sleep
+    go_on.send(()).unwrap();
+    assert_eq!(reported.recv().unwrap(), Ok(()), "the other worker slept");
+    assert_eq!([first, second].map(|thread| thread.join().unwrap()), [Ok(2), Ok(4)]);
+}
+
+/// It is asked under the lock: others are served all the same.
+#[test]
+fn a_unit_whose_width_panics_stops_nobody() {
+    struct Panics(Doubler);
+    impl Unit<Doubling> for Panics {
+        fn name(&self) -> &str {
+            "panics"
+        }
+
+        fn width(&self, _: Class) -> usize {
+            panic!("width")
+        }
+
+        fn run(&mut self, batch: &mut [Box<Request<Doubling>>]) {
+            self.0.run(batch);
+        }
+
+        fn self_test(&mut self) -> Result<(), SelfTestFailed> {
+            Ok(())
+        }
+    }
+    let unit: Box<dyn Unit<Doubling>> = Box::new(Panics(Doubler::new(1)));
+    let engine = Toy::start(Config::with_capacity(8), [unit]).unwrap();
+    let caller = engine.caller().unwrap();
+    let tickets = [1, 2].map(|x| caller.submit(Doubling::of(x)).unwrap());
+    assert_eq!(tickets.map(|ticket| doubled(ticket.wait())), [2, 4]);
+}
+
+/// Two requests that fail everywhere, on two units at once: others are served all the same.
+#[test]
+fn jobs_that_fail_everywhere_do_not_take_all_units_out() {
+    for units in [1, 2] {
+        let both = Arc::new(Barrier::new(units));
+        let made = (0..units).map(|_| {
+            let both = Arc::clone(&both);
+            let mut first = true;
+            let before_batch = Box::new(move || {
+                if core::mem::take(&mut first) {
+                    both.wait();
+                }
+            });
+            Doubler { before_batch, ..Doubler::new(1) }
+        });
+        let engine = engine(Config::with_capacity(8), made);
+        let good = engine.caller().unwrap();
+        thread::scope(|scope| {
+            for _ in 0..units {
+                let caller = engine.caller().unwrap();
+                scope.spawn(move || {
+                    let bad = Doubling::with(|job| job.mischief = Mischief::FaultsEverywhere);
+                    assert_eq!(caller.run(bad).unwrap_err(), Error::Fault);
+                });
+            }
+        });
+        assert_eq!(good.run(Doubling::of(4)).map(|a| a.doubled), Ok(8), "{units} units");
+    }
 }

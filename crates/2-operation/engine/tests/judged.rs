@@ -118,7 +118,7 @@ fn what_is_wrong_is_found() {
     });
     assert_eq!(unchecked, Finding::FaultMissed { position: 0 });
     assert_eq!(finding(|_| panic!("a unit that panics")), Finding::Panicked);
-    let broken = Doubler { passes_self_test: false, ..Doubler::new(1) };
+    let broken = Doubler { self_tests_passed: 0, ..Doubler::new(1) };
     assert_eq!(judge(broken.boxed(), &Numbers).unwrap_err(), Finding::SelfTest("doubling"));
     assert_eq!(judge(Doubler::new(0).boxed(), &Numbers).unwrap_err(), Finding::Width);
 }

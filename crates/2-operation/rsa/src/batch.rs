@@ -154,6 +154,7 @@ fn private_requests(
             }
         }
     }
+    workspace.wipe();
 }
 
 /// Two requests of one class in step where that is possible, else one by one.

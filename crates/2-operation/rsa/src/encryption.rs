@@ -72,8 +72,9 @@ impl PrivateKey {
     /// # Errors
     ///
     /// [`Rejected::DecryptionFailed`] for a ciphertext that is not a number below n of n's length,
-    /// which everybody can see; [`Misuse::BufferLength`](crate::Misuse::BufferLength);
-    /// [`Error::Fault`] and `Unavailable` as of [`private`](Self::private).
+    /// which everybody can see, and the buffer is zeroed;
+    /// [`Misuse::BufferLength`](crate::Misuse::BufferLength); [`Error::Fault`] and `Unavailable`
+    /// as of [`private`](Self::private).
     pub fn decrypt_pkcs1v15<'a>(
         &self,
         workspace: &mut Workspace,
@@ -81,9 +82,9 @@ impl PrivateKey {
         buffer: &'a mut [u8],
     ) -> Result<&'a [u8], Error> {
         check_length(&self.public, buffer)?;
-        let key = self.rejection_key(ciphertext)?;
+        let key = self.rejection_key(ciphertext);
         self.decrypt(workspace, ciphertext, buffer)?;
-        implicit_rejection::decode(buffer, &key)
+        implicit_rejection::decode(buffer, &key?)
     }
 
     /// RSAES-OAEP (RFC 8017 §7.1.2).
@@ -146,14 +147,15 @@ impl PrivateKey {
         ciphertext: &[u8],
         em: &mut [u8],
     ) -> Result<(), Error> {
-        if ciphertext.len() != em.len() {
-            return Err(Rejected::DecryptionFailed.into());
+        if ciphertext.len() == em.len() {
+            em.copy_from_slice(ciphertext);
+            match self.private(workspace, em) {
+                Err(Error::Rejected(_)) => {}
+                result => return result,
+            }
         }
-        em.copy_from_slice(ciphertext);
-        match self.private(workspace, em) {
-            Err(Error::Rejected(_)) => Err(Rejected::DecryptionFailed.into()),
-            result => result,
-        }
+        em.zeroize(); // an earlier message, perhaps
+        Err(Rejected::DecryptionFailed.into())
     }
 }
 

@@ -25,6 +25,7 @@ use crate::key::{PrivateKey, SECURE_BITS, bit_length, from_bytes, to_bytes};
 use crate::workspace::Workspace;
 
 mod derive;
+mod gcd;
 mod miller_rabin;
 mod search;
 mod sieve;

@@ -89,10 +89,11 @@ fn run(
     check_input(&key.public, buffer)?;
     if let (Method::Crt, Some(runner), Some(_)) = (method, &mut workspace.blocks, &key.in_blocks) {
         let [result] = blocks::private(runner, [key], [buffer]);
+        workspace.wipe();
         return result;
     }
     let result = blinded(key, workspace, buffer, method);
-    workspace.limbs.wipe();
+    workspace.wipe();
     if result.is_err() {
         buffer.zeroize();
     }

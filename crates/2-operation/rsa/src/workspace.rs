@@ -60,6 +60,12 @@ impl Workspace {
         }
     }
 
+    /// Wipes what operations left, on whichever memory they ran: a public one leaves its input.
+    pub(crate) fn wipe(&mut self) {
+        self.limbs.wipe();
+        self.lanes.wipe();
+    }
+
     /// With other plans for batches than those built in for the kernels.
     #[must_use]
     pub fn with_plans(mut self, plans: Plans) -> Self {
@@ -86,5 +92,41 @@ impl Workspace {
     /// The kernel of batches.
     pub fn lane_kernel(&self) -> LaneKernel {
         self.lanes.kernel
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::batch::{PrivateRequest, PublicRequest, private_batch, public_batch};
+    use crate::plan::{Form, Operation, Plan};
+
+    /// Public operations alone and in lanes, and then one private operation, alone or in a batch.
+    #[test]
+    fn what_a_public_operation_leaves_goes_with_the_next_private_one() {
+        let pem = include_str!("../../../../vectors/keys/rsa-1024.pem");
+        let key = PrivateKey::from_pem(pem).expect("a good key");
+        for kernel in LimbKernel::all() {
+            for in_batch in [false, true] {
+                let plans = Plans::always(Form::Lanes);
+                let plans = plans.with(Operation::Private, 1024, Plan::always(Form::Two));
+                let mut workspace = Workspace::with_kernels(kernel, LaneKernel::Portable);
+                workspace = workspace.with_plans(plans);
+                let mut buffer = vec![1; key.size()];
+                key.public().public(&mut workspace, &mut buffer).expect("below n");
+                let mut requests = [PublicRequest::new(key.public(), &mut buffer)];
+                public_batch(&mut workspace, &mut requests);
+                assert!(!workspace.limbs.is_wiped() && !workspace.lanes.is_wiped());
+                if in_batch {
+                    let mut second = buffer.clone();
+                    let mut requests =
+                        [&mut buffer, &mut second].map(|buffer| PrivateRequest::new(&key, buffer));
+                    private_batch(&mut workspace, &mut requests);
+                } else {
+                    key.private(&mut workspace, &mut buffer).expect("a good key");
+                }
+                assert!(workspace.limbs.is_wiped() && workspace.lanes.is_wiped(), "{kernel:?}");
+            }
+        }
     }
 }

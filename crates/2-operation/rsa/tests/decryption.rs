@@ -265,10 +265,13 @@ fn what_everybody_sees_is_refused_with_one_word() {
     let hash = Hash::Sha256;
     let failed: Error = Rejected::DecryptionFailed.into();
     for c in [&[][..], &[0; 127], &[0; 129], &[0xff; 128], &key.public().modulus()] {
-        let mut buffer = vec![0; 128];
+        let mut buffer = vec![7; 128]; // an earlier message
         assert_eq!(key.decrypt_pkcs1v15(&mut ws, c, &mut buffer), Err(failed.clone()));
+        assert_eq!(buffer, [0; 128]);
+        buffer.fill(7);
         let oaep = key.decrypt_oaep(&mut ws, hash, hash, b"", c, &mut buffer);
         assert_eq!(oaep, Err(failed.clone()));
+        assert_eq!(buffer, [0; 128]);
     }
     let misuse: Error = Misuse::BufferLength { found_bytes: 127, expected_bytes: 128 }.into();
     let short = &mut [0; 127];

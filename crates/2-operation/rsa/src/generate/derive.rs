@@ -3,10 +3,11 @@
 //! 1/e modulo m is (1 + x m) / e with x = -1/m mod e: so nothing longer than e is inverted.
 //! Constant time but for lengths and e; what is made on the way is zeroized.
 
-use crypto_bigint::{BoxedUint, CtGt, Gcd, NonZero, Odd};
+use crypto_bigint::{BoxedUint, CtGt, NonZero, Odd};
 use tollgate_mont::{Kernel as _, LimbKernel, Modulus, Shape};
 use zeroize::Zeroizing;
 
+use super::gcd;
 use crate::key::to_bytes;
 use crate::parts::KeyParts;
 use crate::validate::{minus_one, number, product};
@@ -52,11 +53,11 @@ pub(super) fn key_parts(
     bits: usize,
 ) -> Option<KeyParts> {
     let q_inv = inverse_modulo_prime(kernel, q, p, bits / 2);
+    let gcd = words(&gcd::of_both_less_one(p, q));
     let (p, q) = (words(p), words(q));
     let (p_1, q_1) = (minus_one(&p), minus_one(&q));
     let (d_p, d_q) = (e.inverse(&p_1)?, e.inverse(&q_1)?);
     // lcm(p-1, q-1)
-    let gcd = Zeroizing::new(p_1.gcd(&q_1));
     let gcd = Zeroizing::new(NonZero::new((*gcd).clone()).expect("neither is zero"));
     let (quotient, _zero) = p_1.div_rem(&gcd);
     let d = e.inverse(&product(&Zeroizing::new(quotient), &q_1))?;

@@ -49,7 +49,7 @@ impl Candidate {
 /// a and m with w - 1 = 2^a m, m odd, for odd w above 1. In steps of 2^j: where so many low bits
 /// are zero they go. The time depends on the length alone (that of `BoxedUint::trailing_zeros` does
 /// not, as compiled: memcheck finds a branch).
-fn halvings(w: &[u64]) -> (u64, Zeroizing<Vec<u64>>) {
+pub(super) fn halvings(w: &[u64]) -> (u64, Zeroizing<Vec<u64>>) {
     let mut m = Zeroizing::new(w.to_vec());
     m[0] ^= 1;
     let mut a = 0u64;

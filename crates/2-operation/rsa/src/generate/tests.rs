@@ -399,7 +399,7 @@ fn progress_is_told() {
 fn nothing_secret_is_left_in_the_workspace() {
     let mut ws = Workspace::new().unwrap();
     Generation::insecure(512).run(&mut ws).unwrap();
-    assert!(ws.lanes.is_wiped());
+    assert!(ws.lanes.is_wiped() && ws.limbs.is_wiped());
 }
 
 /// Memcheck watches a prime on its way through the sieve and a round.
