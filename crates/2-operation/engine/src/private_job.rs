@@ -266,3 +266,45 @@ impl<'a> Signing<'a> {
         self.outcome.clone().map(|len| &self.output[..len])
     }
 }
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "tests")]
+
+    use tollgate_rsa::TlsVersions;
+
+    use super::*;
+
+    /// Whatever a place held: what was asked, what came of it, and the room around a result that is
+    /// shorter.
+    #[test]
+    fn a_wiped_job_holds_nothing() {
+        let pem = include_str!("../../../../vectors/keys/rsa-1024.pem");
+        let key = Arc::new(PrivateKey::from_pem(pem).unwrap());
+        let versions = TlsVersions { client: 0x0303, negotiated: None };
+        for (work, output_len) in [(Work::Raw, 128), (Work::DecryptTlsPremaster { versions }, 48)] {
+            let mut job = PrivateJob::default();
+            job.load(&key, work, &[7; 128]).unwrap();
+            job.encode().unwrap();
+            job.decode(Ok(())).unwrap();
+            assert_eq!(job.output().len(), output_len);
+            job.wipe();
+            assert!(job.asked().is_none() && job.output().is_empty());
+            let (input, output) = (&job.input.bytes, &job.output.bytes);
+            assert!(input.iter().chain(output).all(|&byte| byte == 0), "{work:?}");
+            assert_eq!(Arc::strong_count(&key), 1, "the key is let go");
+        }
+    }
+
+    #[test]
+    fn a_job_that_failed_holds_no_result() {
+        let pem = include_str!("../../../../vectors/keys/rsa-1024.pem");
+        let key = Arc::new(PrivateKey::from_pem(pem).unwrap());
+        let mut job = PrivateJob::default();
+        job.load(&key, Work::Raw, &[7; 128]).unwrap();
+        job.encode().unwrap();
+        assert_eq!(job.decode(Err(Error::Fault)), Err(Error::Fault));
+        assert!(job.output.bytes.iter().all(|&byte| byte == 0));
+        assert!(job.asked().is_some(), "another unit is asked");
+    }
+}

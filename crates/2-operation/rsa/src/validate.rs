@@ -3,8 +3,9 @@
 //! Primality is not tested: it costs more than many signatures and a key whose numbers fit each
 //! other was made by its owner. A wrong prime shows in the check after the first operation.
 //!
-//! Arithmetic on secrets takes a time that depends on the byte lengths of the numbers alone; the
-//! verdict is public. Products, quotients and remainders are zeroized.
+//! The verdict and the byte lengths of the numbers are public. Arithmetic on secrets is written
+//! without branches, but the divisions of `crypto-bigint` are compiled with some: SOUNDNESS says
+//! what they show. Products, quotients and remainders are zeroized.
 
 use crypto_bigint::{BoxedUint, CtEq, CtLt, Limb, NonZero};
 use zeroize::Zeroizing;
