@@ -1,5 +1,6 @@
 //! What the signing and verifying keys of both paddings have in common: signatures as values, whose
-//! type names their padding, formats, and the traits that cannot be derived without asking them of `D`.
+//! type names their padding, formats, and the traits that cannot be derived without asking them of
+//! `D`.
 
 /// Declares a `Signature` type.
 macro_rules! signature {
