@@ -1,4 +1,4 @@
-"""Makes the files beside it from PyPI's cryptography-vectors (a wheel, the one argument).
+"""Makes the files beside it, and that of OAEP, from PyPI's cryptography-vectors (a wheel, the one argument).
 
 Each becomes lines `name = hexadecimal`, blocks apart by an empty line: a block with `n` is a key, any
 other a case of the last key. Numbers lose their leading zeros, what no test reads is left out.
@@ -145,4 +145,4 @@ PKCS = "pkcs-1v2-1d2-vec/"
 LABS = "RSA Laboratories, examples of PKCS#1 v2.1, SHA-1"
 examples("pkcs1-15.txt", "pkcs1v15sign-vectors.txt", 2, "After " + LABS + "; two of each key.")
 examples("pkcs1-pss.txt", PKCS + "pss-vect.txt", 6, LABS + ".")
-examples("pkcs1-oaep.txt", PKCS + "oaep-vect.txt", 6, LABS + ".")
+examples("../decryption/pkcs1-oaep.txt", PKCS + "oaep-vect.txt", 6, LABS + ".")

@@ -1,14 +1,16 @@
 //! The unit of this processor: kernels for one operation, two in step, and eight in lanes.
 
 use core::num::NonZero;
+use std::sync::Arc;
 
 use tollgate_rsa::{Error, Hash, Operation, PrivateKey, PrivateRequest, Workspace, private_batch};
 
 use crate::config::Config;
 use crate::engine::Engine;
-use crate::job::{Class, Request};
+use crate::job::{Class, Outcome, Request};
 use crate::private_job::{PrivateError, PrivateJob};
 use crate::unit::{SelfTestFailed, Unit};
+use crate::work::Work;
 
 /// Kernels and memory for one core at a time.
 #[derive(Debug)]
@@ -74,24 +76,25 @@ impl Unit<PrivateJob> for Lanes {
         }
     }
 
-    /// A signature that is known, alone and in a batch.
+    /// A signature and a decryption that are known, alone and in a batch.
     fn self_test(&mut self) -> Result<(), SelfTestFailed> {
-        let (alone, batch) = ("one operation alone", "a batch of operations");
         let key = PrivateKey::from_pem(KEY).map_err(|_| SelfTestFailed { what: "a known key" })?;
-        let mut encoded = vec![0; key.size()];
+        let key = Arc::new(key);
         let digest = Hash::Sha256.digest(b"tollgate");
-        tollgate_rsa::pkcs1v15::encode(&mut encoded, Hash::Sha256, digest.as_ref())
-            .map_err(|_| SelfTestFailed { what: "a known padding" })?;
-        for (what, count) in [(alone, 1), (batch, WIDTH)] {
-            let mut buffers = vec![encoded.clone(); count];
-            let mut requests: Vec<_> =
-                buffers.iter_mut().map(|buffer| PrivateRequest::new(&key, buffer)).collect();
-            private_batch(&mut self.workspace, &mut requests);
-            let is_known = |request: &mut PrivateRequest<'_>| {
-                request.outcome().is_ok()
-                    && Hash::Sha256.digest(request.buffer()).as_ref() == SIGNATURE_HASH
-            };
-            if !requests.iter_mut().all(is_known) {
+        let mut ciphertext = vec![0; key.size()];
+        key.public()
+            .encrypt_pkcs1v15(&mut self.workspace, b"tollgate", &mut ciphertext)
+            .map_err(|_| SelfTestFailed { what: "an encryption" })?;
+        let signature =
+            (Work::SignPkcs1v15 { hash: Hash::Sha256 }, digest.as_ref(), SIGNATURE_HASH);
+        let message = (Work::DecryptPkcs1v15, &*ciphertext, digest.as_ref());
+        let batch = [[signature, message]; WIDTH / 2];
+        for (what, asked) in [
+            ("a signature alone", &[signature][..]),
+            ("a decryption alone", &[message]),
+            ("a batch of operations", batch.as_flattened()),
+        ] {
+            if !self.gives(&key, asked) {
                 return Err(SelfTestFailed { what });
             }
         }
@@ -100,6 +103,23 @@ impl Unit<PrivateJob> for Lanes {
 }
 
 impl Lanes {
+    /// Whether the results of a batch have these SHA-256 digests.
+    fn gives(&mut self, key: &Arc<PrivateKey>, asked: &[(Work, &[u8], &[u8])]) -> bool {
+        let mut batch: Vec<Box<Request<PrivateJob>>> =
+            asked.iter().map(|_| Box::default()).collect();
+        let loaded = batch
+            .iter_mut()
+            .zip(asked)
+            .all(|(request, (work, input, _))| request.job.load(key, *work, input).is_ok());
+        if loaded {
+            self.run(&mut batch);
+        }
+        batch.iter_mut().zip(asked).all(|(request, (.., expected))| {
+            request.take_outcome() == Some(Outcome::Done)
+                && Hash::Sha256.digest(request.job.output()).as_ref() == *expected
+        })
+    }
+
     /// Runs the requests of a group, at most [`WIDTH`], whose padding was possible.
     fn run_encoded(&mut self, group: &mut [Box<Request<PrivateJob>>]) {
         let mut outcomes = [const { None }; WIDTH];
@@ -125,10 +145,10 @@ impl Lanes {
         }
         let encoded = group.iter_mut().filter(|request| !request.has_outcome());
         for (request, outcome) in encoded.zip(outcomes) {
-            match outcome {
-                Some(Ok(())) => request.done(),
-                Some(Err(Error::Fault)) | None => request.fault(),
-                Some(Err(why)) => request.refuse(why),
+            match request.job.decode(outcome.unwrap_or(Err(Error::Fault))) {
+                Ok(()) => request.done(),
+                Err(Error::Fault) => request.fault(),
+                Err(why) => request.refuse(why),
             }
         }
     }
@@ -145,7 +165,7 @@ const KEY: &str = include_str!("../../../../vectors/keys/rsa-1024.pem");
 /// ```text
 /// printf tollgate | openssl dgst -sha256 -sign vectors/keys/rsa-1024.pem | sha256sum
 /// ```
-const SIGNATURE_HASH: [u8; 32] = [
+const SIGNATURE_HASH: &[u8] = &[
     0x29, 0xac, 0x71, 0x01, 0xaa, 0x01, 0x70, 0x42, 0x68, 0x32, 0x6a, 0xe8, 0xab, 0xe1, 0x40, 0x3d,
     0xfe, 0xb6, 0xfa, 0x4d, 0x54, 0xac, 0x5c, 0xa0, 0x71, 0x9e, 0xfb, 0x84, 0xbe, 0xc2, 0x58, 0xb8,
 ];

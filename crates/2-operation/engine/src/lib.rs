@@ -28,7 +28,7 @@
 //!             let caller = engine.caller()?; // a line of its own
 //!             let digest = Hash::Sha256.digest(&[number]);
 //!             let mut signature = vec![0; key.size()];
-//!             caller.private(key, work, digest.as_ref(), &mut signature)
+//!             caller.private(key, work, digest.as_ref(), &mut signature).map(<[u8]>::len)
 //!         });
 //!     }
 //! });
@@ -63,6 +63,7 @@ mod ticket;
 #[path = "../tests/toy/mod.rs"]
 mod toy;
 mod unit;
+mod work;
 mod worker;
 
 pub use config::Config;
@@ -71,10 +72,11 @@ pub use error::Error;
 pub use event::{Cause, Event, Listener};
 pub use job::{Class, Job, Outcome, Request};
 pub use lanes::Lanes;
-pub use private_job::{PrivateError, PrivateJob, Signing, Work};
+pub use private_job::{PrivateError, PrivateJob, Signing};
 pub use stats::{Distribution, Stats};
 pub use ticket::{Answer, Ticket};
 pub use unit::{SelfTestFailed, Unit};
+pub use work::Work;
 
 /// The page for those who write units; its example is compiled and run.
 #[cfg(doctest)]

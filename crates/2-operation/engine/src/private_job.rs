@@ -1,38 +1,18 @@
 //! The job of RSA: a private operation with its padding. Typed, so that a unit may refuse to be
 //! an oracle for raw ones.
 
+use core::ops::Range;
 use std::sync::Arc;
 
-use tollgate_rsa::{Error, Hash, MODULUS_BITS_MAX, Misuse, PrivateKey, Salt, pkcs1v15, pss};
+use tollgate_rsa::{Error, MODULUS_BITS_MAX, Misuse, PrivateKey};
 use zeroize::Zeroize;
 
 use crate::engine::Caller;
 use crate::job::{Class, Job};
+use crate::work::Work;
 
 /// Bytes of the longest input and result.
 const SIZE_MAX: usize = MODULUS_BITS_MAX / 8;
-
-/// What is done with a private key.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum Work {
-    /// RSASSA-PKCS1-v1_5 of a digest (RFC 8017 §8.2.1).
-    SignPkcs1v15 {
-        /// What made the digest.
-        hash: Hash,
-    },
-    /// RSASSA-PSS of a digest (RFC 8017 §8.1.1), with a random salt.
-    SignPss {
-        /// What made the digest.
-        hash: Hash,
-        /// The hash function of MGF1.
-        mgf_hash: Hash,
-        /// How long the salt is.
-        salt: Salt,
-    },
-    /// c^d mod n, without a padding.
-    Raw,
-}
 
 /// A private operation of any key. Its class is the size of the key.
 #[derive(Default)]
@@ -41,6 +21,8 @@ pub struct PrivateJob {
     work: Option<Work>,
     input: Buffer,
     output: Buffer,
+    /// Where in `output` the result stands.
+    result: Range<usize>,
 }
 
 struct Buffer {
@@ -94,35 +76,33 @@ impl Job for PrivateJob {
         self.work = None;
         self.input.wipe();
         self.output.wipe();
+        self.result = 0..0;
     }
 }
 
 impl PrivateJob {
-    /// Asks for `work` with `key`, of a digest, or of a number of the key's size.
+    /// Asks for `work` with `key`, of a digest, a ciphertext, or a number of the key's size.
     ///
     /// # Errors
     ///
-    /// [`Misuse::BufferLength`] and `Rejected::DigestLength` if the input has another length.
+    /// [`Misuse::BufferLength`], `Rejected::DigestLength` and `Rejected::DecryptionFailed` if the
+    /// input has another length; `Rejected::HashBroken` if signatures with this hash function can
+    /// be forged.
     pub fn load(&mut self, key: &Arc<PrivateKey>, work: Work, input: &[u8]) -> Result<(), Error> {
-        match work {
-            Work::SignPkcs1v15 { hash } | Work::SignPss { hash, .. } => hash.check(input)?,
-            Work::Raw if input.len() != key.size() => {
-                let (found_bytes, expected_bytes) = (input.len(), key.size());
-                return Err(Misuse::BufferLength { found_bytes, expected_bytes }.into());
-            }
-            Work::Raw => {}
-        }
+        work.check(key, input)?;
         self.wipe();
         (self.key, self.work) = (Some(Arc::clone(key)), Some(work));
-        self.input.len = input.len();
-        self.input.bytes[..input.len()].copy_from_slice(input);
+        // A ciphertext longer than any key is of a wrong length, and so is an empty one.
+        let kept = if input.len() > SIZE_MAX { &[] } else { input };
+        self.input.len = kept.len();
+        self.input.bytes[..kept.len()].copy_from_slice(kept);
         Ok(())
     }
 
-    /// The result of a job that was done: a signature, or a number; of the key's size.
+    /// The result of a job that was done: a signature or a number of the key's size, or a message.
     #[must_use]
     pub fn output(&self) -> &[u8] {
-        &self.output.bytes[..self.output.len]
+        &self.output.bytes[self.result.clone()]
     }
 
     /// What is asked, for a unit: key, work and input.
@@ -139,7 +119,7 @@ impl PrivateJob {
         Some((key, &mut self.output.bytes[..self.output.len]))
     }
 
-    /// Pads the input to what is raised to the power of d, in the output.
+    /// Pads the input to what is raised to the power of d, in the room for the result.
     ///
     /// # Errors
     ///
@@ -153,18 +133,35 @@ impl PrivateJob {
             panic!("a job is loaded before it is done");
         };
         self.output.len = key.size();
-        let output = &mut self.output.bytes[..key.size()];
         let input = &self.input.bytes[..self.input.len];
-        match work {
-            Work::SignPkcs1v15 { hash } => pkcs1v15::encode(output, hash, input),
-            Work::SignPss { hash, mgf_hash, salt } => {
-                pss::encode_random(output, key.bits(), hash, mgf_hash, salt, input)
-            }
-            Work::Raw => {
-                output.copy_from_slice(input);
-                Ok(())
+        work.encode(key, input, &mut self.output.bytes[..key.size()])
+    }
+
+    /// Makes the result of what stands in its room after an operation with this outcome: takes
+    /// decrypted messages out of their padding, in constant time. Nothing is left after an error.
+    ///
+    /// # Errors
+    ///
+    /// That of the operation; `Rejected::DecryptionFailed`, whatever is wrong with a ciphertext;
+    /// `Unavailable` without random bytes for a premaster secret's substitute.
+    ///
+    /// # Panics
+    ///
+    /// If nothing was loaded.
+    pub fn decode(&mut self, outcome: Result<(), Error>) -> Result<(), Error> {
+        let (Some(key), Some(work)) = (&self.key, self.work) else {
+            panic!("a job is loaded before it is done");
+        };
+        let input = &self.input.bytes[..self.input.len];
+        let em = &mut self.output.bytes[..self.output.len];
+        match work.decode(key, input, em, outcome) {
+            Ok(result) => self.result = result,
+            Err(why) => {
+                self.output.wipe();
+                return Err(why);
             }
         }
+        Ok(())
     }
 }
 
@@ -172,25 +169,28 @@ impl PrivateJob {
 pub type PrivateError = crate::Error<Error>;
 
 impl Caller<PrivateJob> {
-    /// Does `work` with `key` and waits; the result goes to `output`, of the key's size.
+    /// Does `work` with `key` and waits; returns the result, which goes to the start of `output`,
+    /// of the key's size. A message that was decrypted is secret, and the caller's to wipe.
     ///
     /// # Errors
     ///
     /// As [`run`](Self::run).
-    pub fn private(
+    pub fn private<'a>(
         &self,
         key: &Arc<PrivateKey>,
         work: Work,
         input: &[u8],
-        output: &mut [u8],
-    ) -> Result<(), PrivateError> {
-        check_length(key, output)?;
+        output: &'a mut [u8],
+    ) -> Result<&'a [u8], PrivateError> {
+        check_length(key, output).map_err(crate::Error::Rejected)?;
         let answer = self.run(|job| job.load(key, work, input))?;
-        output.copy_from_slice(answer.output());
-        Ok(())
+        let len = answer.output().len();
+        output[..len].copy_from_slice(answer.output());
+        Ok(&output[..len])
     }
 
-    /// Signs many digests with keys of their own, and waits. The outcome of each is in it.
+    /// Signs many digests with keys of their own, or does other work, and waits. The outcome of
+    /// each is in it.
     ///
     /// # Errors
     ///
@@ -202,56 +202,109 @@ impl Caller<PrivateJob> {
             count,
             |i, job| {
                 let request = &requests.borrow()[i];
-                if request.signature.len() != request.key.size() {
-                    let (found_bytes, expected_bytes) =
-                        (request.signature.len(), request.key.size());
-                    return Err(Misuse::BufferLength { found_bytes, expected_bytes }.into());
-                }
-                job.load(request.key, request.work, request.digest)
+                check_length(request.key, request.output)?;
+                job.load(request.key, request.work, request.input)
             },
             |i, end| {
                 let request = &mut requests.borrow_mut()[i];
-                request.outcome = end.map(|job| request.signature.copy_from_slice(job.output()));
+                request.outcome = end.map(|job| {
+                    let len = job.output().len();
+                    request.output[..len].copy_from_slice(job.output());
+                    len
+                });
             },
         )
     }
 }
 
-fn check_length(key: &PrivateKey, output: &[u8]) -> Result<(), PrivateError> {
+fn check_length(key: &PrivateKey, output: &[u8]) -> Result<(), Error> {
     let (found_bytes, expected_bytes) = (output.len(), key.size());
     if found_bytes == expected_bytes {
         return Ok(());
     }
-    Err(crate::Error::Rejected(Misuse::BufferLength { found_bytes, expected_bytes }.into()))
+    Err(Misuse::BufferLength { found_bytes, expected_bytes }.into())
 }
 
-/// One of many signatures, or raw operations.
-#[derive(Debug)]
+/// One of many signatures, or of other works.
 pub struct Signing<'a> {
     key: &'a Arc<PrivateKey>,
     work: Work,
-    digest: &'a [u8],
-    signature: &'a mut [u8],
-    outcome: Result<(), PrivateError>,
+    input: &'a [u8],
+    output: &'a mut [u8],
+    /// The length of the result.
+    outcome: Result<usize, PrivateError>,
+}
+
+impl core::fmt::Debug for Signing<'_> {
+    /// Shows no buffer: it may hold a message.
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.debug_struct("Signing")
+            .field("key", &self.key)
+            .field("work", &self.work)
+            .field("outcome", &self.outcome.as_ref().map(|_| ()))
+            .finish_non_exhaustive()
+    }
 }
 
 impl<'a> Signing<'a> {
-    /// Of a digest, into a buffer of the key's size.
+    /// Of a digest, or what `work` takes, into a buffer of the key's size.
     pub fn new(
         key: &'a Arc<PrivateKey>,
         work: Work,
-        digest: &'a [u8],
-        signature: &'a mut [u8],
+        input: &'a [u8],
+        output: &'a mut [u8],
     ) -> Self {
-        Self { key, work, digest, signature, outcome: Err(crate::Error::ShutDown) }
+        Self { key, work, input, output, outcome: Err(crate::Error::ShutDown) }
     }
 
-    /// How it ended.
+    /// The result, at the start of the buffer.
     ///
     /// # Errors
     ///
     /// As [`Caller::private`]; [`ShutDown`](crate::Error::ShutDown) if it was not begun.
-    pub fn outcome(&self) -> Result<(), PrivateError> {
-        self.outcome.clone()
+    pub fn outcome(&self) -> Result<&[u8], PrivateError> {
+        self.outcome.clone().map(|len| &self.output[..len])
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "tests")]
+
+    use tollgate_rsa::TlsVersions;
+
+    use super::*;
+
+    /// Whatever a place held: what was asked, what came of it, and the room around a result that is
+    /// shorter.
+    #[test]
+    fn a_wiped_job_holds_nothing() {
+        let pem = include_str!("../../../../vectors/keys/rsa-1024.pem");
+        let key = Arc::new(PrivateKey::from_pem(pem).unwrap());
+        let versions = TlsVersions { client: 0x0303, negotiated: None };
+        for (work, output_len) in [(Work::Raw, 128), (Work::DecryptTlsPremaster { versions }, 48)] {
+            let mut job = PrivateJob::default();
+            job.load(&key, work, &[7; 128]).unwrap();
+            job.encode().unwrap();
+            job.decode(Ok(())).unwrap();
+            assert_eq!(job.output().len(), output_len);
+            job.wipe();
+            assert!(job.asked().is_none() && job.output().is_empty());
+            let (input, output) = (&job.input.bytes, &job.output.bytes);
+            assert!(input.iter().chain(output).all(|&byte| byte == 0), "{work:?}");
+            assert_eq!(Arc::strong_count(&key), 1, "the key is let go");
+        }
+    }
+
+    #[test]
+    fn a_job_that_failed_holds_no_result() {
+        let pem = include_str!("../../../../vectors/keys/rsa-1024.pem");
+        let key = Arc::new(PrivateKey::from_pem(pem).unwrap());
+        let mut job = PrivateJob::default();
+        job.load(&key, Work::Raw, &[7; 128]).unwrap();
+        job.encode().unwrap();
+        assert_eq!(job.decode(Err(Error::Fault)), Err(Error::Fault));
+        assert!(job.output.bytes.iter().all(|&byte| byte == 0));
+        assert!(job.asked().is_some(), "another unit is asked");
     }
 }

@@ -6,7 +6,7 @@ use core::task::{Context, Poll, Waker};
 use std::sync::Arc;
 
 use tollgate_engine::{Config, Engine, Lanes, Signing, Unit, Work};
-use tollgate_rsa::{Form, Hash, Plans, PrivateKey, Workspace};
+use tollgate_rsa::{Form, Hash, Plans, PrivateKey, TlsVersions, Workspace};
 
 #[test]
 fn requests_do_not_allocate() {
@@ -23,7 +23,18 @@ fn requests_do_not_allocate() {
         Work::SignPss { hash, mgf_hash: hash, salt: tollgate_rsa::Salt::Digest },
     );
     let (mut signature, mut signatures) = (vec![0; key.size()], vec![vec![0; key.size()]; 20]);
+    let decryptions = [
+        Work::DecryptPkcs1v15,
+        Work::DecryptOaep { label_digest: hash.digest(b"label"), mgf_hash: hash },
+        Work::DecryptTlsPremaster { versions: TlsVersions { client: 0x0303, negotiated: None } },
+    ];
+    let (mut ciphertext, mut refused) = (vec![7; key.size()], 0);
+    ciphertext[0] = 0;
     let mut run = || {
+        for work in decryptions {
+            let answer = caller.private(&key, work, &ciphertext, &mut signature);
+            refused += u32::from(answer.is_err());
+        }
         caller.private(&key, pkcs1v15, digest.as_ref(), &mut signature).unwrap();
         caller.private(&key, pss, digest.as_ref(), &mut signature).unwrap();
 
@@ -40,10 +51,11 @@ fn requests_do_not_allocate() {
             Signing::new(&key, pkcs1v15, digest.as_ref(), signatures.next().unwrap())
         });
         caller.sign_many(&mut many).unwrap();
-        many.iter().for_each(|one| one.outcome().unwrap());
+        assert!(many.iter().all(|one| one.outcome().is_ok()));
     };
     // blinding pairs of as many operations as run at once
     (0..3).for_each(|_| run());
     let allocations = allocation_counter::measure(|| (0..50).for_each(|_| run()));
     assert_eq!(allocations.count_total, 0);
+    assert_eq!(refused, 53, "by OAEP alone");
 }

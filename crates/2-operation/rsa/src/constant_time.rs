@@ -3,6 +3,7 @@
 //! fail.)
 
 mod decryption;
+mod validation;
 
 use tollgate_cpu::{memcheck, rerun};
 use tollgate_mont::{Digit, LaneKernel, LimbKernel};

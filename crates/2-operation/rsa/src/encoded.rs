@@ -1,5 +1,6 @@
 //! What the signing and verifying keys of both paddings have in common: signatures as values, whose
-//! type names their padding, and the traits that cannot be derived without asking them of `D`.
+//! type names their padding, formats, and the traits that cannot be derived without asking them of
+//! `D`.
 
 /// Declares a `Signature` type.
 macro_rules! signature {
@@ -100,4 +101,42 @@ macro_rules! key_traits {
     };
 }
 
-pub(crate) use {key_traits, signature};
+/// PKCS#8 of a signing key: that of its private key, which names no padding.
+macro_rules! private_formats {
+    ($name:ident) => {
+        impl<D: HashFunction> TryFrom<pkcs8::PrivateKeyInfoRef<'_>> for $name<D> {
+            type Error = pkcs8::Error;
+
+            fn try_from(info: pkcs8::PrivateKeyInfoRef<'_>) -> pkcs8::Result<Self> {
+                PrivateKey::try_from(info).map(Self::new)
+            }
+        }
+
+        impl<D: HashFunction> pkcs8::EncodePrivateKey for $name<D> {
+            fn to_pkcs8_der(&self) -> pkcs8::Result<der::SecretDocument> {
+                self.inner.key().to_pkcs8_der()
+            }
+        }
+    };
+}
+
+/// SPKI of a verifying key: that of its public key, which names no padding.
+macro_rules! public_formats {
+    ($name:ident) => {
+        impl<D: HashFunction> TryFrom<spki::SubjectPublicKeyInfoRef<'_>> for $name<D> {
+            type Error = spki::Error;
+
+            fn try_from(info: spki::SubjectPublicKeyInfoRef<'_>) -> spki::Result<Self> {
+                PublicKey::try_from(info).map(Self::new)
+            }
+        }
+
+        impl<D: HashFunction> spki::EncodePublicKey for $name<D> {
+            fn to_public_key_der(&self) -> spki::Result<der::Document> {
+                self.inner.key().to_public_key_der()
+            }
+        }
+    };
+}
+
+pub(crate) use {key_traits, private_formats, public_formats, signature};

@@ -5,7 +5,7 @@
 
 use crate::encryption::check_message;
 use crate::error::{Error, Rejected, Unavailable};
-use crate::hash::Hash;
+use crate::hash::{Digest, Hash};
 use crate::mask::{Mask, public_index};
 use crate::mgf1;
 
@@ -52,24 +52,39 @@ pub fn decode<'a>(
     mgf_hash: Hash,
     label: &[u8],
 ) -> Result<&'a [u8], Error> {
+    decode_with_label_digest(em, &hash.digest(label), mgf_hash)
+}
+
+/// [`decode`] for a label of any length whose digest is all that was kept: that of the empty one
+/// is `hash.digest(b"")`.
+///
+/// # Errors
+///
+/// As [`decode`].
+pub fn decode_with_label_digest<'a>(
+    em: &'a mut [u8],
+    label_digest: &Digest,
+    mgf_hash: Hash,
+) -> Result<&'a [u8], Error> {
+    let l_hash = label_digest.as_ref();
     // 1c. If k < 2hLen + 2, output "decryption error".
-    if em.len() < 2 * hash.len() + 2 {
+    if em.len() < 2 * l_hash.len() + 2 {
         return Err(Rejected::DecryptionFailed.into());
     }
     // 3b. EM = Y || maskedSeed || maskedDB.
     let (y, rest) = em.split_at_mut(1);
-    let (seed, db) = rest.split_at_mut(hash.len());
+    let (seed, db) = rest.split_at_mut(l_hash.len());
     // 3c. to 3f.
     mgf1::xor(seed, mgf_hash, db);
     mgf1::xor(db, mgf_hash, seed);
     // 3g. DB = lHash' || PS || 01 || M, and Y is zero.
     let mut good = Mask::zero(y[0].into());
-    for (&byte, &expected) in db.iter().zip(hash.digest(label).as_ref()) {
+    for (&byte, &expected) in db.iter().zip(l_hash) {
         good &= Mask::equal(byte, expected);
     }
     let mut found = Mask::NO;
     let mut separator = 0;
-    for (i, &byte) in (0_u32..).zip(&*db).skip(hash.len()) {
+    for (i, &byte) in (0_u32..).zip(&*db).skip(l_hash.len()) {
         let here = Mask::equal(byte, 0x01_u8) & !found;
         separator = here.select(i, separator);
         found |= here;

@@ -3,10 +3,12 @@
 //! Primality is not tested: it costs more than many signatures and a key whose numbers fit each
 //! other was made by its owner. A wrong prime shows in the check after the first operation.
 //!
-//! Arithmetic on secrets takes a time that depends on the byte lengths of the numbers alone; the
-//! verdict is public. Products, quotients and remainders are zeroized.
+//! The verdict and the lengths of the numbers are public. Arithmetic on secrets takes a time that
+//! depends on the byte lengths alone. Products and remainders are zeroized.
 
-use crypto_bigint::{BoxedUint, CtEq, CtLt, Limb, NonZero};
+use crypto_bigint::{BoxedUint, Choice, CtEq, CtLt, Limb};
+use tollgate_cpu::memcheck;
+use tollgate_mont::carry;
 use zeroize::Zeroizing;
 
 use crate::error::{Error, MODULUS_BITS_MAX, MODULUS_BITS_MIN, Prime, Rejected};
@@ -136,10 +138,10 @@ fn primes(
     let quarter = n.bits() as usize / 4;
     let is_small = [p, q].map(|bytes| bit_len(bytes) < quarter);
     let (p, q) = (number(p, p.len()), number(q, q.len()));
-    if bool::from(p.ct_eq(&*q)) {
+    if verdict(p.ct_eq(&*q)) {
         return Err(Rejected::EqualPrimes.into());
     }
-    if !bool::from(product(&p, &q).ct_eq(n)) {
+    if !verdict(product(&p, &q).ct_eq(n)) {
         return Err(Rejected::Product.into());
     }
     match is_small {
@@ -164,16 +166,35 @@ fn below_inverse(
         return None;
     }
     let x = number(bytes, len);
-    (bool::from(x.ct_lt(below)) && is_inverse(&x, factor, modulus)).then_some(x)
+    (verdict(x.ct_lt(below)) && is_inverse(&x, factor, modulus)).then_some(x)
 }
 
 /// Says whether x y = 1 (mod m); m > 1.
 fn is_inverse(x: &BoxedUint, y: &BoxedUint, m: &BoxedUint) -> bool {
-    let m = Zeroizing::new(NonZero::new(m.clone()).expect("a prime minus one is not zero"));
-    // `rem` would drop the quotient as it is.
-    let (quotient, remainder) = product(x, y).div_rem(&m);
-    let (_quotient, remainder) = (Zeroizing::new(quotient), Zeroizing::new(remainder));
-    remainder.is_one().into()
+    let rest = remainder(&product(x, y), m);
+    let differs = rest.iter().skip(1).fold(rest[0] ^ 1, |differs, limb| differs | limb);
+    memcheck::declassified(differs) == 0
+}
+
+/// x mod m, with a limb more than m. Bit by bit, because long division estimates quotients, and
+/// that of `crypto-bigint` branches on how good they are, as compiled.
+fn remainder(x: &BoxedUint, m: &BoxedUint) -> Zeroizing<Vec<u64>> {
+    let (x, mut m) = (limbs(x), limbs(m));
+    m.push(0); // 2z + 1 < 2m fits
+    let mut z = Zeroizing::new(vec![0; m.len()]);
+    for (limb, bit) in x.iter().rev().flat_map(|limb| (0..64).rev().map(move |bit| (limb, bit))) {
+        let mut low = limb >> bit & 1;
+        for z in &mut *z {
+            (*z, low) = (*z << 1 | low, *z >> 63);
+        }
+        carry::reduce(&mut z, &m);
+    }
+    z
+}
+
+/// The answer to a question about secrets, public from here on.
+fn verdict(choice: Choice) -> bool {
+    memcheck::declassified(choice.to_u8().into()) != 0
 }
 
 /// Row by row: `concatenating_mul` keeps partial products in large arrays on the stack, which it

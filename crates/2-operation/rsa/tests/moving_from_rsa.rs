@@ -7,7 +7,7 @@ use core::convert::Infallible;
 use core::error::Error as _;
 
 use rsa::RsaPrivateKey;
-use rsa::pkcs8::DecodePrivateKey;
+use rsa::pkcs8::{DecodePrivateKey, DecodePublicKey, EncodePrivateKey, EncodePublicKey};
 use sha1::Sha1;
 use sha2::{Sha256, Sha384};
 use tollgate_rsa::signature::hazmat::{PrehashSigner, PrehashVerifier, RandomizedPrehashSigner};
@@ -242,6 +242,51 @@ fn errors_say_why() {
 
     assert!(pkcs1v15::Signature::try_from(&[0; pkcs1v15::Signature::MAX_LEN][..]).is_ok());
     assert!(pkcs1v15::Signature::try_from(&[0; pkcs1v15::Signature::MAX_LEN + 1][..]).is_err());
+}
+
+macro_rules! read_and_written {
+    ($padding:ident) => {{
+        let ours = tollgate_rsa::$padding::SigningKey::<Sha256>::from_pkcs8_pem(PEM).unwrap();
+        let theirs = rsa::$padding::SigningKey::<Sha256>::from_pkcs8_pem(PEM).unwrap();
+        let written = (ours.to_pkcs8_der().unwrap(), ours.verifying_key());
+        assert_eq!(written.0.as_bytes(), theirs.to_pkcs8_der().unwrap().as_bytes());
+        let public = written.1.to_public_key_der().unwrap();
+        assert_eq!(public, theirs.verifying_key().to_public_key_der().unwrap());
+        let read =
+            tollgate_rsa::$padding::VerifyingKey::<Sha256>::from_public_key_der(public.as_bytes());
+        read.unwrap().verify(MESSAGE, &ours.sign_with_rng(&mut Counter(0), MESSAGE)).unwrap();
+        let of_a_curve = include_str!("../../../../vectors/keys/ec-p256.pem");
+        assert!(tollgate_rsa::$padding::SigningKey::<Sha256>::from_pkcs8_pem(of_a_curve).is_err());
+    }};
+}
+
+#[test]
+fn signing_keys_are_read_and_written_too() {
+    read_and_written!(pkcs1v15);
+    read_and_written!(pss);
+}
+
+/// What one encrypts the other decrypts.
+#[test]
+fn ciphertexts_go_both_ways() {
+    let (ours, theirs) = keys();
+    let (mut workspace, mut rng) = (Workspace::new().unwrap(), Counter(0));
+    let hash = Sha256::HASH;
+    let (mut c, mut buffer) = (vec![0; ours.size()], vec![0; ours.size()]);
+    ours.public().encrypt_oaep(&mut workspace, hash, hash, b"label", MESSAGE, &mut c).unwrap();
+    let oaep = || rsa::Oaep::<Sha256>::new_with_label(*b"label");
+    assert_eq!(theirs.decrypt(oaep(), &c).unwrap(), MESSAGE);
+    let c = theirs.to_public_key().encrypt(&mut rng, oaep(), MESSAGE).unwrap();
+    let message = ours.decrypt_oaep(&mut workspace, hash, hash, b"label", &c, &mut buffer);
+    assert_eq!(message, Ok(MESSAGE));
+
+    let padding = rsa::Pkcs1v15Encrypt;
+    let c = theirs.to_public_key().encrypt(&mut rng, padding, MESSAGE).unwrap();
+    assert_eq!(ours.decrypt_pkcs1v15(&mut workspace, &c, &mut buffer), Ok(MESSAGE));
+    // what is no padding has the same made-up message
+    let c = [&[0], &[7; 127][..]].concat();
+    let made_up = theirs.decrypt(padding, &c).unwrap();
+    assert_eq!(ours.decrypt_pkcs1v15(&mut workspace, &c, &mut buffer), Ok(&*made_up));
 }
 
 #[test]

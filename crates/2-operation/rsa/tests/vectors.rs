@@ -1,5 +1,6 @@
-//! Signatures that NIST and RSA Laboratories published (`vectors/signatures`): made again where the
-//! private key is known, verified or refused as their files say.
+//! What NIST and RSA Laboratories published. Signatures (`vectors/signatures`) are made again where
+//! the private key is known, and verified or refused as their files say; OAEP's ciphertexts
+//! (`vectors/decryption`) are decrypted.
 
 #![allow(clippy::unwrap_used, reason = "tests")]
 
@@ -8,7 +9,7 @@ use std::collections::BTreeMap;
 use openssl::bn::{BigNum, BigNumContext, BigNumRef};
 use tollgate_rsa::{
     Error, Form, Hash, KeyParts, Plans, PrivateKey, PrivateRequest, PublicKey, Rejected, Salt,
-    Workspace, pkcs1v15, private_batch, pss,
+    Workspace, oaep, pkcs1v15, private_batch, pss,
 };
 use zeroize::Zeroizing;
 
@@ -201,5 +202,25 @@ fn pss() {
                 check_signature(&key, &em, &signature, &place);
             }
         }
+    }
+}
+
+#[test]
+fn oaep() {
+    let mut workspace = Workspace::new().unwrap().with_plans(Plans::always(Form::Lanes));
+    let hash = Hash::Sha1;
+    let cases = cases(include_str!("../../../../vectors/decryption/pkcs1-oaep.txt"));
+    assert_eq!(cases.len(), 60);
+    for (i, (of, case)) in cases.iter().enumerate() {
+        let (key, message, c) = (private(of), bytes(case, "msg"), bytes(case, "c"));
+        let mut buffer = vec![0; key.size()];
+        let alone = key.decrypt_oaep(&mut workspace, hash, hash, b"", &c, &mut buffer);
+        assert_eq!(alone, Ok(&*message), "case {i}");
+        let mut in_lanes = c;
+        let mut requests = [PrivateRequest::new(&key, &mut in_lanes)];
+        private_batch(&mut workspace, &mut requests);
+        requests[0].outcome().unwrap();
+        let in_lanes = oaep::decode(&mut in_lanes, hash, hash, b"");
+        assert_eq!(in_lanes, Ok(&*message), "case {i}, in lanes");
     }
 }

@@ -1,13 +1,14 @@
-//! Cases of private operations, judged by the public one.
+//! Cases of private operations, judged by the public one and by single operations of `rsa`.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use tollgate_rsa::{Error, Hash, PrivateKey, Workspace};
+use tollgate_rsa::{Error, Hash, PrivateKey, TlsVersions, Workspace, premaster};
 
 use super::Cases;
-use crate::private_job::{PrivateJob, Work};
+use crate::private_job::PrivateJob;
+use crate::work::Work;
 
-/// Signatures by PKCS#1 v1.5 with one key, of digests of numbers.
+/// Signatures by PKCS#1 v1.5, and decryptions of every kind, with one key.
 #[derive(Debug)]
 pub struct PrivateCases {
     key: Arc<PrivateKey>,
@@ -23,21 +24,104 @@ impl PrivateCases {
     pub fn new(key: Arc<PrivateKey>) -> Result<Self, Error> {
         Ok(Self { key, workspace: Mutex::new(Workspace::new()?) })
     }
+
+    fn with_workspace<T>(&self, work: impl FnOnce(&mut Workspace) -> T) -> T {
+        work(&mut self.workspace.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// The ciphertext of case `i`, of `message`.
+    fn encrypt(&self, i: usize, message: &[u8]) -> Result<Vec<u8>, Error> {
+        let mut c = vec![0; self.key.size()];
+        let public = self.key.public();
+        self.with_workspace(|ws| match kind(i) {
+            Kind::Oaep => public.encrypt_oaep(ws, HASH, MGF_HASH, LABEL, message, &mut c),
+            _ => public.encrypt_pkcs1v15(ws, message, &mut c),
+        })?;
+        Ok(c)
+    }
 }
 
-const WORK: Work = Work::SignPkcs1v15 { hash: Hash::Sha256 };
+/// SHA-1, because OAEP with a longer one does not fit a key of 512 bits.
+const HASH: Hash = Hash::Sha1;
+const MGF_HASH: Hash = Hash::Sha1;
+const LABEL: &[u8] = b"a label";
+const VERSIONS: TlsVersions = TlsVersions { client: 0x0303, negotiated: None };
+const SIGN: Work = Work::SignPkcs1v15 { hash: Hash::Sha256 };
+
+/// What case `i` is: neighbours of a batch are of different kinds.
+#[derive(Clone, Copy)]
+enum Kind {
+    Signature,
+    Pkcs1v15,
+    /// A number that decrypts to no padding: its message is made up.
+    BadPkcs1v15,
+    Oaep,
+    Premaster,
+}
+
+fn kind(i: usize) -> Kind {
+    [Kind::Signature, Kind::Pkcs1v15, Kind::BadPkcs1v15, Kind::Oaep, Kind::Premaster][i % 5]
+}
+
+/// What is signed or encrypted: bytes that no other case has.
+fn message(i: usize) -> [u8; premaster::PREMASTER_LEN] {
+    let mut message = [0; premaster::PREMASTER_LEN];
+    message[..2].copy_from_slice(&VERSIONS.client.to_be_bytes());
+    message[2..34].copy_from_slice(Hash::Sha256.digest(&i.to_be_bytes()).as_ref());
+    message
+}
+
+/// As much as fits each padding of a key of 512 bits.
+fn short_message(i: usize) -> [u8; 16] {
+    *message(i)[2..].first_chunk().expect("46 bytes")
+}
 
 impl Cases<PrivateJob> for PrivateCases {
     fn load(&self, i: usize, job: &mut PrivateJob) -> Result<(), Error> {
-        let digest = Hash::Sha256.digest(&i.to_be_bytes());
-        job.load(&self.key, WORK, digest.as_ref())
+        let key = &self.key;
+        let digest = Hash::Sha256.digest(&message(i));
+        match kind(i) {
+            Kind::Signature => job.load(key, SIGN, digest.as_ref()),
+            Kind::Pkcs1v15 => {
+                job.load(key, Work::DecryptPkcs1v15, &self.encrypt(i, &short_message(i))?)
+            }
+            Kind::BadPkcs1v15 => {
+                let mut ciphertext = digest.as_ref().repeat(key.size().div_ceil(32));
+                ciphertext.truncate(key.size());
+                ciphertext[0] = 0; // below n
+                job.load(key, Work::DecryptPkcs1v15, &ciphertext)
+            }
+            Kind::Oaep => {
+                let label_digest = HASH.digest(LABEL);
+                let work = Work::DecryptOaep { label_digest, mgf_hash: MGF_HASH };
+                job.load(key, work, &self.encrypt(i, &short_message(i))?)
+            }
+            Kind::Premaster => {
+                let work = Work::DecryptTlsPremaster { versions: VERSIONS };
+                job.load(key, work, &self.encrypt(i, &message(i))?)
+            }
+        }
     }
 
     fn is_right(&self, i: usize, job: &PrivateJob) -> bool {
-        let digest = Hash::Sha256.digest(&i.to_be_bytes());
-        let mut workspace = self.workspace.lock().unwrap_or_else(PoisonError::into_inner);
-        let (public, hash) = (self.key.public(), Hash::Sha256);
-        public.verify_pkcs1v15(&mut workspace, hash, digest.as_ref(), job.output()).is_ok()
+        let (found, key) = (job.output(), &self.key);
+        match kind(i) {
+            Kind::Signature => {
+                let (digest, hash) = (Hash::Sha256.digest(&message(i)), Hash::Sha256);
+                let public = key.public();
+                self.with_workspace(|ws| {
+                    public.verify_pkcs1v15(ws, hash, digest.as_ref(), found).is_ok()
+                })
+            }
+            Kind::Pkcs1v15 | Kind::Oaep => found == short_message(i),
+            Kind::Premaster => found == message(i),
+            Kind::BadPkcs1v15 => job.asked().is_some_and(|(_, _, ciphertext)| {
+                let mut buffer = vec![0; key.size()];
+                self.with_workspace(|ws| {
+                    key.decrypt_pkcs1v15(ws, ciphertext, &mut buffer) == Ok(found)
+                })
+            }),
+        }
     }
 
     /// A number that is not below the modulus.

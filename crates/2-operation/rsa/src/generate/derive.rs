@@ -1,7 +1,8 @@
 //! The numbers of a key from its primes and its public exponent.
 //!
 //! 1/e modulo m is (1 + x m) / e with x = -1/m mod e: so nothing longer than e is inverted.
-//! Constant time but for lengths and e; what is made on the way is zeroized.
+//! Written without secret branches, but compiled with some, in divisions and the gcd of
+//! `crypto-bigint`: SOUNDNESS says what they show. What is made on the way is zeroized.
 
 use crypto_bigint::{BoxedUint, CtGt, NonZero, Odd};
 use tollgate_mont::{Kernel as _, LimbKernel, Modulus, Shape};

@@ -153,3 +153,5 @@ impl<D: HashFunction> From<PublicKey> for VerifyingKey<D> {
 
 crate::encoded::key_traits!(SigningKey, PrivateKey);
 crate::encoded::key_traits!(VerifyingKey, PublicKey);
+crate::encoded::private_formats!(SigningKey);
+crate::encoded::public_formats!(VerifyingKey);

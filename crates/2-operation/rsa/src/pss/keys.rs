@@ -195,3 +195,5 @@ impl<D: HashFunction> From<PublicKey> for VerifyingKey<D> {
 
 crate::encoded::key_traits!(SigningKey, PrivateKey, salt_len);
 crate::encoded::key_traits!(VerifyingKey, PublicKey, salt_len);
+crate::encoded::private_formats!(SigningKey);
+crate::encoded::public_formats!(VerifyingKey);

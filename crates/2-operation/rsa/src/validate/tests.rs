@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used, reason = "tests")]
 
 use crypto_bigint::ConcatenatingMul as _;
+use crypto_bigint::NonZero;
 
 use super::*;
 use crate::parse;

@@ -1,0 +1,126 @@
+//! What is done with a private key: the padding before the operation, and after it.
+
+use core::ops::Range;
+
+use tollgate_rsa::{
+    Digest, Error, Hash, Misuse, PrivateKey, Rejected, Salt, TlsVersions, implicit_rejection, oaep,
+    pkcs1v15, premaster, pss,
+};
+use zeroize::Zeroize;
+
+/// What is done with a private key.
+///
+/// Signatures with MD5 and SHA-1 are refused. A program that must make them, as OpenSSL does, pads
+/// for itself ([`pkcs1v15::encode`], [`pss::encode_random`]) and asks for [`Raw`](Self::Raw).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Work {
+    /// RSASSA-PKCS1-v1_5 of a digest (RFC 8017 §8.2.1).
+    SignPkcs1v15 {
+        /// What made the digest.
+        hash: Hash,
+    },
+    /// RSASSA-PSS of a digest (RFC 8017 §8.1.1), with a random salt.
+    SignPss {
+        /// What made the digest.
+        hash: Hash,
+        /// The hash function of MGF1.
+        mgf_hash: Hash,
+        /// How long the salt is.
+        salt: Salt,
+    },
+    /// RSAES-PKCS1-v1_5 of a ciphertext (RFC 8017 §7.2.2) with implicit rejection: see
+    /// [`PrivateKey::decrypt_pkcs1v15`].
+    DecryptPkcs1v15,
+    /// RSAES-OAEP of a ciphertext (RFC 8017 §7.1.2).
+    DecryptOaep {
+        /// The digest of the label, `hash.digest(label)`: it says the hash function's length too.
+        label_digest: Digest,
+        /// The hash function of MGF1.
+        mgf_hash: Hash,
+    },
+    /// The premaster secret of a TLS client (RFC 5246 §7.4.7.1): 48 bytes, random ones if anything
+    /// is wrong with the ciphertext, its length included.
+    DecryptTlsPremaster {
+        /// What the secret may begin with.
+        versions: TlsVersions,
+    },
+    /// c^d mod n, without a padding.
+    Raw,
+}
+
+impl Work {
+    /// Whether this can be done with `input`, as far as lengths and hash functions tell.
+    pub(crate) fn check(self, key: &PrivateKey, input: &[u8]) -> Result<(), Error> {
+        let is_of_the_keys_size = input.len() == key.size();
+        match self {
+            Self::SignPkcs1v15 { hash } | Self::SignPss { hash, .. } => {
+                hash.check_to_sign()?;
+                hash.check(input)
+            }
+            Self::DecryptPkcs1v15 | Self::DecryptOaep { .. } if !is_of_the_keys_size => {
+                Err(Rejected::DecryptionFailed.into())
+            }
+            Self::Raw if !is_of_the_keys_size => {
+                let (found_bytes, expected_bytes) = (input.len(), key.size());
+                Err(Misuse::BufferLength { found_bytes, expected_bytes }.into())
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Pads `input` to what is raised to the power of d, in `em`, of the key's size.
+    pub(crate) fn encode(self, key: &PrivateKey, input: &[u8], em: &mut [u8]) -> Result<(), Error> {
+        match self {
+            Self::SignPkcs1v15 { hash } => pkcs1v15::encode(em, hash, input),
+            Self::SignPss { hash, mgf_hash, salt } => {
+                pss::encode_random(em, key.bits(), hash, mgf_hash, salt, input)
+            }
+            Self::DecryptTlsPremaster { .. } if input.len() != em.len() => {
+                em.fill(0xff); // not below n, which is as public, and has the same answer
+                Ok(())
+            }
+            _ => {
+                em.copy_from_slice(input);
+                Ok(())
+            }
+        }
+    }
+
+    /// Where the result stands in `em`, which `input` became; constant time but for its length.
+    pub(crate) fn decode(
+        self,
+        key: &PrivateKey,
+        input: &[u8],
+        em: &mut [u8],
+        outcome: Result<(), Error>,
+    ) -> Result<Range<usize>, Error> {
+        let size = em.len();
+        let at_the_end = |message: &[u8]| size - message.len()..size;
+        match (self, outcome) {
+            (Self::SignPkcs1v15 { .. } | Self::SignPss { .. } | Self::Raw, outcome) => {
+                outcome.map(|()| 0..size)
+            }
+            (Self::DecryptTlsPremaster { versions }, outcome) => {
+                let substitute = premaster::substitute()?;
+                let secret = match outcome {
+                    Ok(()) => premaster::decode(em, versions, substitute),
+                    Err(Error::Rejected(_)) => substitute,
+                    Err(error) => return Err(error),
+                };
+                em.zeroize();
+                let place = at_the_end(&*secret);
+                em[place.clone()].copy_from_slice(&*secret);
+                Ok(place)
+            }
+            (_, Err(Error::Rejected(_))) => Err(Rejected::DecryptionFailed.into()),
+            (_, Err(error)) => Err(error),
+            (Self::DecryptPkcs1v15, Ok(())) => {
+                implicit_rejection::decode(em, &key.rejection_key(input)?).map(at_the_end)
+            }
+            (Self::DecryptOaep { label_digest, mgf_hash }, Ok(())) => {
+                oaep::decode_with_label_digest(em, &label_digest, mgf_hash).map(at_the_end)
+            }
+        }
+    }
+}
