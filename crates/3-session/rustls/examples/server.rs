@@ -76,10 +76,11 @@ fn serve(config: &Arc<ServerConfig>, mut socket: TcpStream) -> Result<(), Box<dy
     let mut tls = ServerConnection::new(Arc::clone(config))?;
     let mut stream = Stream::new(&mut tls, &mut socket);
     let heard = stream.read(&mut [0; 4096])?;
-    let body = format!("heard {heard} bytes\n");
-    let length = body.len();
-    write!(stream, "HTTP/1.1 200 OK\r\nContent-Length: {length}\r\nConnection: close\r\n\r\n")?;
-    stream.write_all(body.as_bytes())?;
+    if heard > 0 {
+        let body = format!("heard {heard} bytes\n");
+        write!(stream, "HTTP/1.1 200 OK\r\nContent-Length: {}\r\n", body.len())?;
+        write!(stream, "Connection: close\r\n\r\n{body}")?;
+    }
     stream.conn.send_close_notify();
     Ok(stream.flush()?)
 }

@@ -68,3 +68,8 @@ pub fn provider(engine: &Engine<PrivateJob>) -> CryptoProvider {
     let key_provider = Box::leak(Box::new(KeyLoader::new(engine, others.key_provider)));
     CryptoProvider { key_provider, ..others }
 }
+
+/// The page for those who use it; its example is compiled.
+#[cfg(doctest)]
+#[doc = include_str!("../../../../docs/rustls.md")]
+pub struct Page;

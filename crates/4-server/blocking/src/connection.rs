@@ -15,7 +15,8 @@ use crate::request::{HEAD_BYTES_MAX, Request};
 /// The longest wait for a client.
 const PATIENCE: Duration = Duration::from_secs(10);
 /// Bytes of a body that are handed to rustls at once: whole periods, so that pieces are alike.
-const PIECE_BYTES: usize = 256 * BODY_PERIOD as usize;
+const PIECE_BYTES: usize = 256 * 251;
+const _: () = assert!((PIECE_BYTES as u64).is_multiple_of(BODY_PERIOD), "a piece is whole periods");
 
 /// Serves one client.
 ///
