@@ -52,6 +52,22 @@ impl Default for Certificate {
     }
 }
 
+impl Certificate {
+    /// As texts, checked, read or made once: for servers that shall have the same, and for other
+    /// servers.
+    ///
+    /// # Errors
+    ///
+    /// As [`Server::start`](crate::Server::start).
+    pub fn to_pem(&self) -> Result<Self, Error> {
+        let credentials = Credentials::load(self)?;
+        let key = PKey::private_key_from_der(&credentials.key_der)
+            .and_then(|key| key.private_key_to_pem_pkcs8())
+            .map_err(Unavailable::openssl("writing the key"))?;
+        Ok(Self::Pem { chain: credentials.chain_pem()?, key: Zeroizing::new(key) })
+    }
+}
+
 /// The key is left out.
 impl fmt::Debug for Certificate {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

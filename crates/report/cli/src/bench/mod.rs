@@ -13,7 +13,7 @@ use tollgate_record::Record;
 
 use crate::host::Host;
 use crate::interrupt;
-use crate::options::Bench as Options;
+use crate::options::{Bench as Options, Library};
 use crate::progress::Progress;
 use crate::run::Run;
 use crate::stop::Stop;
@@ -94,6 +94,9 @@ fn context(options: &Options, host: &Host) -> tollgate_load::Context {
     conditions.insert("client_cores".to_owned(), cores(plan::client_cores(options)));
     if options.target.is_none() {
         conditions.insert("server_cores".to_owned(), cores(plan::server_cores(options)));
+        if options.server == Library::Rustls {
+            conditions.insert("server_threads".to_owned(), options.connections.to_string());
+        }
     }
     conditions.insert("drift_max".to_owned(), options.drift_max.to_string());
     context

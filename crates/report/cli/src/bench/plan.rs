@@ -2,9 +2,9 @@
 
 use core::time::Duration;
 
-use tollgate_load::{Exchange, Freshness, Limits, Plan, Verify};
+use tollgate_load::{Exchange, Freshness, Limits, Plan, Protocol, Verify};
 
-use crate::options::{Bench as Options, KeyShare};
+use crate::options::{Bench as Options, KeyShare, Library};
 use crate::stop::Stop;
 
 /// Warming up takes this part of the seconds that count.
@@ -35,6 +35,10 @@ pub(super) fn plans(options: &Options) -> Result<Vec<Plan>, Stop> {
         ..Limits::default()
     };
     let of_protocol = |protocol| {
+        if options.server == Library::Rustls && protocol == Protocol::Tls12Rsa {
+            let why = "--server rustls: rustls has no RSA key exchange: leave out tls12-rsa";
+            return Err(Stop::new(why));
+        }
         let plan = Plan {
             connections: options.connections,
             threads: u32::try_from(cores.len().max(1)).unwrap_or(u32::MAX),
@@ -105,6 +109,10 @@ pub(super) fn words(options: &Options) -> String {
     };
     let server = match options.target {
         Some(address) => format!("at {address}"),
+        None if options.server == Library::Rustls => {
+            let threads = options.connections;
+            format!("{threads} blocking threads of rustls, {}", on(&server_cores(options)))
+        }
         None => each("a worker", &server_cores(options)),
     };
     let client = each("a thread", &client_cores(options));
@@ -114,6 +122,16 @@ pub(super) fn words(options: &Options) -> String {
          the server has confirmed; {} rounds, {} s of each run count",
         options.connections, options.rounds, options.seconds
     )
+}
+
+/// `on core 1`, `on cores 1,2 together`.
+fn on(cores: &[u32]) -> String {
+    let list = cores.iter().map(u32::to_string).collect::<Vec<_>>().join(",");
+    match cores.len() {
+        0 => "not pinned".to_owned(),
+        1 => format!("on core {list}"),
+        _ => format!("on cores {list} together"),
+    }
 }
 
 /// `a worker on core 1`, `a worker on each of cores 1,2`.

@@ -1,4 +1,4 @@
-//! Who is under load: the two embedded servers, or one that runs already.
+//! Who is under load: two embedded servers, of OpenSSL or of rustls, or one that runs already.
 
 use core::net::SocketAddr;
 use core::time::Duration;
@@ -6,21 +6,27 @@ use std::fs::{self, File};
 use std::io::{self, BufReader};
 use std::path::{Path, PathBuf};
 
+use tollgate_blocking::{Running as Blocking, Signer};
 use tollgate_load::{AccessLog, Naming, ProcessCpu, Server, Target};
 use tollgate_server::log::{Line, Reader};
 use tollgate_server::{Certificate, Config, Engine, KeyKind, Running, Server as Embedded};
 
 use super::plan;
-use crate::options::Bench as Options;
+use crate::options::{Bench as Options, Library};
 use crate::stop::Stop;
 
 /// The engines, the one that others are compared with first.
 const ENGINES: [Engine; 2] = [Engine::OpenSsl, Engine::Tollgate];
 
+/// Who signs for rustls, the one that others are compared with first.
+const SIGNERS: [Signer; 2] = [Signer::AwsLc, Signer::Engine];
+
 /// Servers that are ready to be loaded.
 pub(super) enum Rig {
     /// Both engines, each with a key of its own of the same kind.
     Embedded { key: KeyKind, servers: Vec<(Engine, Running, PathBuf)>, _folder: Folder },
+    /// rustls with both signers, and one key.
+    Rustls { key: KeyKind, servers: Vec<(Signer, Blocking)> },
     /// A server of which others know more.
     External { address: SocketAddr, log: Option<PathBuf>, pid: Vec<u32>, naming: Naming },
 }
@@ -40,11 +46,14 @@ impl Rig {
             let (log, pid) = (options.log.clone(), options.pid.clone());
             return Ok(Self::External { address, log, pid, naming });
         }
-        let folder = Folder::new(key)?;
         let cores: Vec<usize> = plan::server_cores(options)
             .iter()
             .filter_map(|core| usize::try_from(*core).ok())
             .collect();
+        if options.server == Library::Rustls {
+            return Self::rustls(options, key, &cores);
+        }
+        let folder = Folder::new(key)?;
         let start = |engine: Engine| {
             let log = folder.0.join(format!("{engine}.log"));
             let config = Config {
@@ -62,12 +71,28 @@ impl Rig {
         Ok(Self::Embedded { key, servers, _folder: folder })
     }
 
+    fn rustls(options: &Options, key: KeyKind, cores: &[usize]) -> Result<Self, Stop> {
+        let certificate = Certificate::SelfSigned(key).to_pem().map_err(Stop::from_error)?;
+        let start = |signer| {
+            let (certificate, cores) = (certificate.clone(), cores.to_vec());
+            let threads = usize::try_from(options.connections).unwrap_or(usize::MAX);
+            let config = tollgate_blocking::Config { certificate, cores, signer, threads };
+            Ok((signer, Blocking::start(&config).map_err(Stop::from_error)?))
+        };
+        let servers = SIGNERS.into_iter().map(start).collect::<Result<_, Stop>>()?;
+        Ok(Self::Rustls { key, servers })
+    }
+
     /// What they are called in records.
     pub(super) fn names(&self) -> Vec<Naming> {
         match self {
             Self::Embedded { key, servers, .. } => servers
                 .iter()
                 .map(|(engine, ..)| Naming { key: key.to_string(), by: engine.to_string() })
+                .collect(),
+            Self::Rustls { key, servers } => servers
+                .iter()
+                .map(|(signer, _)| Naming { key: key.to_string(), by: signer.name().to_owned() })
                 .collect(),
             Self::External { naming, .. } => vec![naming.clone()],
         }
@@ -88,6 +113,14 @@ impl Rig {
                     Ok(Server::new(engine.name(), target(running.addr())?)
                         .with_referee(log(path)?)
                         .with_cpu(|| Ok(running.counters().worker_cpu.iter().sum::<Duration>())))
+                })
+                .collect(),
+            Self::Rustls { servers, .. } => servers
+                .iter()
+                .map(|(signer, running)| {
+                    Ok(Server::new(signer.name(), target(running.addr())?)
+                        .with_referee(running.referee())
+                        .with_cpu(|| Ok(running.cpu())))
                 })
                 .collect(),
             Self::External { address, log: path, pid, naming } => {

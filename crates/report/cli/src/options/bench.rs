@@ -74,6 +74,11 @@ pub(crate) struct Bench {
     #[arg(long, value_name = "S", default_value = "2", value_parser = seconds)]
     pub(crate) seconds: f64,
 
+    /// The TLS library of the two servers: openssl with its own RSA and with ours, a worker on each
+    /// core; or rustls with aws-lc-rs and with the engine, a thread for each connection
+    #[arg(long, value_name = "LIBRARY", default_value = "openssl", conflicts_with = "target")]
+    pub(crate) server: Library,
+
     /// Logical cores of each server's workers, one worker each [default: the last one, if there are
     /// two or more]
     #[arg(long, value_name = "LIST", value_delimiter = ',', conflicts_with = "target")]
@@ -86,6 +91,15 @@ pub(crate) struct Bench {
     /// Which handshakes verify the server's signature: never, always, or one in N
     #[arg(long, value_name = "never|always|N", default_value = "never", value_parser = verify)]
     pub(crate) verify: tollgate_load::Verify,
+}
+
+/// TLS libraries of embedded servers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Library {
+    /// Event loops on OpenSSL, with its default provider and with ours.
+    Openssl,
+    /// Blocking threads on rustls, with aws-lc-rs and with the engine.
+    Rustls,
 }
 
 /// Key shares of the client.
@@ -169,6 +183,8 @@ mod tests {
                 (&["--log", "x"], "--target"),
                 (&["--bytes", "1", "--handshake-only"], "--handshake-only"),
                 (&["--target", "localhost"], "localhost"),
+                (&["--server", "nginx"], "rustls"),
+                (&["--server", "rustls", "--target", "127.0.0.1:1"], "--target"),
             ],
         );
     }

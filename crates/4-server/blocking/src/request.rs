@@ -1,0 +1,71 @@
+//! The one request that is answered with a body: `GET /bytes/N`.
+
+use tollgate_server::BODY_BYTES_MAX;
+
+/// The longest head of a request, in bytes.
+pub(crate) const HEAD_BYTES_MAX: usize = 8 * 1024;
+/// The most fields of a head.
+const FIELDS_MAX: usize = 64;
+
+/// What a head asks for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Request {
+    /// Bytes of the body; none if there is nothing at that target.
+    pub(crate) body_bytes: Option<u64>,
+    /// Bytes of the head.
+    pub(crate) head_bytes: usize,
+}
+
+impl Request {
+    /// Reads a head: `Ok(None)` if it is not complete.
+    ///
+    /// # Errors
+    ///
+    /// It is no head, or too long.
+    pub(crate) fn parse(bytes: &[u8]) -> Result<Option<Self>, httparse::Error> {
+        let mut fields = [httparse::EMPTY_HEADER; FIELDS_MAX];
+        let mut request = httparse::Request::new(&mut fields);
+        match request.parse(bytes)? {
+            httparse::Status::Complete(head_bytes) => {
+                let target = request.path.filter(|_| request.method == Some("GET"));
+                Ok(Some(Self { body_bytes: target.and_then(length), head_bytes }))
+            }
+            httparse::Status::Partial if bytes.len() >= HEAD_BYTES_MAX => {
+                Err(httparse::Error::TooManyHeaders)
+            }
+            httparse::Status::Partial => Ok(None),
+        }
+    }
+}
+
+fn length(target: &str) -> Option<u64> {
+    let length = target.strip_prefix("/bytes/")?.parse().ok()?;
+    (length <= BODY_BYTES_MAX).then_some(length)
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "tests")]
+
+    use super::*;
+
+    #[test]
+    fn heads_are_read_whole_or_not_at_all() {
+        let head = b"GET /bytes/14336 HTTP/1.1\r\nHost: x\r\n\r\n";
+        let whole = Request { body_bytes: Some(14_336), head_bytes: head.len() };
+        assert_eq!(Request::parse(head), Ok(Some(whole)));
+        assert_eq!(Request::parse(&[&head[..], b"GET"].concat()), Ok(Some(whole)));
+        for end in 0..head.len() {
+            assert_eq!(Request::parse(&head[..end]), Ok(None));
+        }
+        let none = |head: &[u8]| Request::parse(head).unwrap().unwrap().body_bytes;
+        assert_eq!(none(b"GET / HTTP/1.1\r\n\r\n"), None);
+        assert_eq!(none(b"POST /bytes/1 HTTP/1.1\r\n\r\n"), None);
+        assert_eq!(none(b"GET /bytes/-1 HTTP/1.1\r\n\r\n"), None);
+        let more = format!("GET /bytes/{} HTTP/1.1\r\n\r\n", BODY_BYTES_MAX + 1);
+        assert_eq!(none(more.as_bytes()), None);
+        assert!(Request::parse(b"\0\0\0\0").is_err());
+        let long = [&b"GET /"[..], &[b'x'; HEAD_BYTES_MAX]].concat();
+        assert!(Request::parse(&long).is_err());
+    }
+}
