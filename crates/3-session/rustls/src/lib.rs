@@ -7,8 +7,8 @@
 //! * **rustls signs synchronously**: `Signer::sign` returns the signature, and the connection's
 //!   thread stands still until then. So a server with one thread gains by the kernel for single
 //!   operations and by nothing else; batches form only between threads that sign at the same time.
-//! * The engine needs no thread of its own: a thread that signs does its own work, and that of those
-//!   who came meanwhile.
+//! * The engine needs no thread of its own: a thread that signs does its own work, and that of
+//!   those who came meanwhile.
 //! * A key is a caller of the engine: keys get equal shares of it, however busy one of them is, and
 //!   the connections of one key take their turns in order.
 //! * A thread holds one place of the engine while it signs. With more threads than the engine's
