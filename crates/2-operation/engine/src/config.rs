@@ -14,7 +14,9 @@ pub struct Config {
     /// How long a batch may wait for company, in microseconds. 0 unless told, which is never; and
     /// never if none is to be expected, by the rate of arrivals.
     pub linger_us_max: u32,
-    /// Threads that do what no caller waits for. 0 unless told; started when first needed.
+    /// Threads of the engine's own. They do what no caller waits for, and lead while more than one
+    /// request is in line: where more threads wait than there are units, one for each unit is best.
+    /// 0 unless told; started when first needed.
     pub workers: usize,
     /// Who hears what happens.
     pub on_event: Option<Listener>,

@@ -213,7 +213,7 @@ impl<J: Job> Caller<J> {
         let ticket = self.submit_quietly(fill)?;
         let shared = self.identity.engine.shared();
         if worker::start(shared)? {
-            shared.work.notify_one();
+            drop(shared.hand_on(shared.lock()));
         }
         Ok(ticket)
     }
@@ -256,8 +256,7 @@ impl<J: Job> Caller<J> {
         *state.schedule.owner(held.place) = Owner::Callback(callback);
         let request = held.let_go();
         shared.enqueue(&mut state, held.place, request);
-        drop(state);
-        shared.work.notify_one();
+        drop(shared.hand_on(state));
         Ok(())
     }
 
@@ -304,7 +303,11 @@ impl<J: Job> Caller<J> {
         state.check_open()?; // what is held is released behind the lock
         let request = held.let_go();
         shared.enqueue(&mut state, held.place, request);
+        let is_for_workers = state.schedule.depth() > 1 && state.workers < shared.config.workers;
         drop(state);
+        if is_for_workers {
+            let _ = worker::start(shared); // without them, threads lead
+        }
         Ok(Ticket::new(Arc::clone(shared), held.place))
     }
 

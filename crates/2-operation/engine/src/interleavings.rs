@@ -26,8 +26,18 @@ mod ticket;
 mod worker;
 
 mod sync {
+    use core::time::Duration;
+    use std::time::Instant;
+
     pub(super) use loom::sync::{Arc, Condvar, Mutex, MutexGuard};
     pub(super) use loom::thread::yield_now;
+
+    pub(super) const YIELDS_IN_VAIN_MAX: usize = 1;
+
+    /// Stands still: what loom repeats has to go the same way again.
+    pub(super) const fn time_since(_: Instant) -> Duration {
+        Duration::ZERO
+    }
 }
 
 /// Tries the interleavings with three preemptions.
@@ -272,5 +282,26 @@ fn a_worker_calls_back() {
         drop((caller, engine));
         worker.join().unwrap();
         assert_eq!(sum.load(Relaxed), 6);
+    });
+}
+
+#[test]
+fn threads_wait_while_a_worker_leads_their_line() {
+    explore_preempting(2, || {
+        let config = Config { workers: 1, ..Config::with_capacity(6) };
+        let engine = Engine::start(config, [1, 2].map(|n| Doubler::new(n).boxed())).unwrap();
+        let shared = sync::Arc::clone(engine.shared());
+        shared.lock().workers = 1; // the one below, on a thread that loom knows
+        let worker = spawn(move || worker::work(&shared));
+        let other = waiting(&engine, 1);
+        let caller = engine.caller().unwrap();
+        let tickets = [2, 3].map(|x| submit(&caller, x));
+        for (x, ticket) in [2, 3].into_iter().zip(tickets) {
+            assert_eq!(ticket.wait().unwrap().doubled, 2 * x);
+        }
+        other.join().unwrap();
+        assert_empty(&engine);
+        drop((caller, engine));
+        worker.join().unwrap();
     });
 }

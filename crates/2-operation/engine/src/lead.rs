@@ -9,11 +9,11 @@ use std::panic::catch_unwind;
 use std::sync::PoisonError;
 use std::time::Instant;
 
-use super::sync::{Condvar, Mutex, MutexGuard, yield_now};
+use super::sync::{Condvar, Mutex, MutexGuard, YIELDS_IN_VAIN_MAX, time_since, yield_now};
 use crate::config::Config;
 use crate::error::Error;
 use crate::event::{Cause, Event};
-use crate::job::{Job, Outcome, Request};
+use crate::job::{Class, Job, Outcome, Request};
 use crate::schedule::{Batch, End, Owner, Schedule};
 use crate::stats::Stats;
 use crate::unit::{Unit, width};
@@ -49,6 +49,10 @@ pub(crate) struct State<J: Job> {
     /// Callbacks that are being called.
     pub(crate) calling: usize,
     pub(crate) workers: usize,
+    /// Workers without work, asleep or about to look again.
+    pub(crate) resting: usize,
+    /// How many of them were told to lead and have not looked yet.
+    pub(crate) summoned: usize,
     pub(crate) stats: Stats,
     /// Leaders that linger.
     lingering: usize,
@@ -61,10 +65,17 @@ pub(crate) struct State<J: Job> {
 pub(crate) struct Seat<J: Job> {
     unit: Box<dyn Unit<J>>,
     batch: Batch<J>,
-    /// Its last batch had more than one request: more may come while it looks.
-    had_company: bool,
+    /// Of its last batch, unless it had one request.
+    company: Option<Company>,
     bells: Vec<usize>,
     tasks: Vec<Waker>,
+}
+
+/// A batch of more than one request: those whom it served may come again.
+struct Company {
+    requests: usize,
+    room: usize,
+    service: Duration,
 }
 
 /// How fast requests come.
@@ -86,11 +97,16 @@ impl Arrivals {
 impl<J: Job> Seat<J> {
     pub(crate) fn new(unit: Box<dyn Unit<J>>, room: usize) -> Self {
         let (bells, tasks) = (Vec::with_capacity(room), Vec::with_capacity(room));
-        Self { unit, batch: Batch::with_room(room), had_company: false, bells, tasks }
+        Self { unit, batch: Batch::with_room(room), company: None, bells, tasks }
     }
 
     pub(crate) fn passes(&mut self) -> bool {
         catch_unwind(AssertUnwindSafe(|| self.unit.self_test().is_ok())).unwrap_or(false)
+    }
+
+    /// How many requests of a class its batch takes.
+    fn room(&self, class: Class) -> usize {
+        width(&*self.unit, class).clamp(1, self.batch.places.capacity())
     }
 
     fn name(&self) -> String {
@@ -126,6 +142,8 @@ impl<J: Job> Shared<J> {
             finished: VecDeque::with_capacity(capacity),
             calling: 0,
             workers: 0,
+            resting: 0,
+            summoned: 0,
             stats: Stats::new(room, capacity),
             lingering: 0,
             arrivals: Arrivals::default(),
@@ -186,6 +204,7 @@ impl<J: Job> Shared<J> {
                 break false;
             }
             if state.schedule.is_queued(place)
+                && self.is_for_a_thread(&mut state)
                 && let Some(seat) = state.idle.pop()
             {
                 state = self.lead(state, seat);
@@ -194,7 +213,7 @@ impl<J: Job> Shared<J> {
             // Called to lead, and taken along by another: then somebody else is to lead what is
             // left. The lock may be free meanwhile, so look again before sleeping.
             state = self.hand_on(state);
-            let may_lead = state.schedule.is_queued(place) && !state.idle.is_empty();
+            let may_lead = state.schedule.is_queued(place) && self.is_for_a_thread(&mut state);
             if may_lead || state.schedule.is_done(place) {
                 continue;
             }
@@ -209,15 +228,21 @@ impl<J: Job> Shared<J> {
     /// Holds the unit for one batch, whose owners are told before anybody else gets it.
     pub(crate) fn lead<'a>(&'a self, mut state: Guard<'a, J>, mut seat: Seat<J>) -> Guard<'a, J> {
         state.busy += 1;
-        state = self.gather(state, &seat);
-        if !state.schedule.next_batch(&*seat.unit, &mut seat.batch) {
+        state = self.gather(state, &mut seat);
+        let Some(class) = state.schedule.next_class() else {
             return self.give_back(state, seat, None);
-        }
-        seat.had_company = seat.batch.places.len() > 1;
-        drop(state);
+        };
+        state.schedule.next_batch(&*seat.unit, &mut seat.batch);
+        let requests = seat.batch.places.len();
+        drop(self.hand_on(state)); // more than one batch may be in line
         let begin = Instant::now();
         let (cause, acquits) = seat.run();
         let end = Instant::now();
+        seat.company = (requests > 1).then(|| Company {
+            requests,
+            room: seat.room(class),
+            service: end - begin,
+        });
 
         let mut state = self.lock();
         state.stats.fill[seat.batch.places.len()] += 1;
@@ -279,27 +304,16 @@ impl<J: Job> Shared<J> {
         state
     }
 
-    /// Lets company come, where some is to be expected: the processor is yielded while that brings
-    /// more, and a clock is waited on if the caller allows it.
-    fn gather<'a>(&'a self, mut state: Guard<'a, J>, seat: &Seat<J>) -> Guard<'a, J> {
+    /// Lets company come, where some is to be expected: the processor is yielded to those whom the
+    /// last batch served, and a clock is waited on if the caller allows it.
+    fn gather<'a>(&'a self, mut state: Guard<'a, J>, seat: &mut Seat<J>) -> Guard<'a, J> {
+        if let Some(company) = seat.company.take() {
+            state = self.yield_to(state, &company);
+        }
         let Some(class) = state.schedule.next_class() else {
             return state;
         };
-        let room = width(&*seat.unit, class).min(seat.batch.places.capacity());
-        if seat.had_company {
-            for _ in 0..room {
-                let depth = state.schedule.depth();
-                if depth >= room {
-                    return state;
-                }
-                drop(state);
-                yield_now();
-                state = self.lock();
-                if state.schedule.depth() <= depth {
-                    break;
-                }
-            }
-        }
+        let room = seat.room(class);
         let max = self.config.linger_max();
         if max.is_zero() || state.arrivals.gap > max || state.is_closing {
             return state;
@@ -320,16 +334,59 @@ impl<J: Job> Shared<J> {
         state
     }
 
-    /// If a unit is idle and somebody is in line, somebody who will lead is woken: a thread that
-    /// sleeps, else a worker, else every task, since one alone may never be polled again.
+    /// Yields the processor until as many came as were there, and one more; while that brings
+    /// some, and for no more than a share of what an empty lane costs.
+    fn yield_to<'a>(&'a self, mut state: Guard<'a, J>, company: &Company) -> Guard<'a, J> {
+        let expected = company.room.min(company.requests + 1);
+        let begin = Instant::now();
+        let mut in_vain = 0;
+        while state.schedule.depth() < expected && in_vain < YIELDS_IN_VAIN_MAX {
+            let depth = state.schedule.depth();
+            drop(state);
+            yield_now();
+            state = self.lock();
+            if state.schedule.depth() > depth {
+                in_vain = 0;
+            } else if time_since(begin) > company.service / 16 {
+                break;
+            } else {
+                in_vain += 1;
+            }
+        }
+        state
+    }
+
+    /// Whether an idle unit is for a thread that waits: it is alone in line, or no worker can come.
+    ///
+    /// Where many threads lead in turn, the next leader is on the core where it was woken: two
+    /// may come to share one core while another has none. Workers stay where they are.
+    fn is_for_a_thread(&self, state: &mut State<J>) -> bool {
+        !state.idle.is_empty() && (state.schedule.depth() == 1 || !self.summon(state))
+    }
+
+    /// Wakes a worker for an idle unit; whether one is on its way to each.
+    pub(crate) fn summon(&self, state: &mut State<J>) -> bool {
+        if state.summoned < state.resting.min(state.idle.len()) {
+            state.summoned += 1;
+            self.work.notify_one();
+        }
+        state.summoned >= state.idle.len()
+    }
+
+    /// If a unit is idle and somebody is in line, somebody who will lead is woken: a worker if there
+    /// are several, else a thread that sleeps, else a worker, else every task, since one alone may
+    /// never be polled again.
     pub(crate) fn hand_on<'a>(&'a self, mut state: Guard<'a, J>) -> Guard<'a, J> {
         if state.idle.is_empty() || state.schedule.depth() == 0 {
+            return state;
+        }
+        if state.schedule.depth() > 1 && self.summon(&mut state) {
             return state;
         }
         if let Some(place) = state.schedule.call_successor() {
             self.bells[place].notify_one();
         } else if state.workers > 0 {
-            self.work.notify_one();
+            self.summon(&mut state);
         } else {
             let mut tasks = core::mem::take(&mut state.tasks);
             state.schedule.take_tasks(&mut tasks);
@@ -434,6 +491,12 @@ impl<J: Job> State<J> {
     /// Units in use.
     pub(crate) fn healthy(&self) -> usize {
         self.idle.len() + self.busy
+    }
+
+    /// For a worker: an idle unit, if somebody is in line, or those whom it served may come again.
+    pub(crate) fn take_seat(&mut self) -> Option<Seat<J>> {
+        let is_awaited = self.schedule.depth() > 0;
+        self.idle.pop_if(|seat| is_awaited || seat.company.is_some())
     }
 
     pub(crate) fn is_drained(&self) -> bool {

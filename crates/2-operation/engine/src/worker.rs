@@ -1,4 +1,5 @@
-//! Threads that do what no caller waits for: futures, tickets that lie, and callbacks.
+//! Threads that do what no caller waits for, futures, tickets that lie and callbacks; and that lead
+//! for many who wait.
 
 use std::thread;
 
@@ -39,22 +40,23 @@ pub(crate) fn work<J: Job>(shared: &Shared<J>) {
             if !state.finished.is_empty() {
                 shared.work.notify_one(); // callbacks may wait for each other
             }
-            drop(state);
+            drop(shared.hand_on(state)); // a callback may take long
             call_back(shared, place);
             state = shared.lock();
             state.calling -= 1;
             if state.is_closing {
                 shared.drained.notify_all();
             }
-        } else if state.schedule.depth() > 0
-            && let Some(seat) = state.idle.pop()
-        {
+        } else if let Some(seat) = state.take_seat() {
             state = shared.lead(state, seat);
             state = shared.hand_on(state);
         } else if state.is_closing && state.is_drained() {
             break;
         } else {
+            state.resting += 1;
             state = shared.sleep(&shared.work, state, None);
+            state.resting -= 1;
+            state.summoned = state.summoned.saturating_sub(1);
         }
     }
     drop(state);
