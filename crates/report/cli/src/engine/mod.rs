@@ -236,9 +236,11 @@ impl Bout {
     }
 }
 
-/// An engine as `Config` makes it unless told.
+/// An engine with a worker per core, and otherwise as `Config` makes it.
 fn engine() -> Result<Engine<PrivateJob>, Stop> {
-    Engine::of_this_processor(Config::default()).map_err(Stop::from_error)
+    let workers = std::thread::available_parallelism().map_err(Stop::from_error)?.get();
+    let config = Config { workers, ..Config::default() };
+    Engine::of_this_processor(config).map_err(Stop::from_error)
 }
 
 /// The median of samples.
