@@ -41,7 +41,8 @@ pub fn table(records: &[Record]) -> String {
         rows.push([vec![name], line(shelf, subject)].concat());
     }
     let notes = "threads: throughput per core of so many threads that submit without a pause, \
-                 beside one thread per core with batches of eight at hand; alone: time of one \
+                 each one request and its wait, or many and then a wait, beside one thread per \
+                 core with batches of eight at hand; alone: time of one \
                  thread's operation, beside the call without the engine; at a load: response time \
                  from the intended arrival, which 99 of 100 do not exceed, of arrivals at random \
                  at that share of the throughput without the engine, beside the service time of a \
@@ -82,8 +83,9 @@ fn line(shelf: Shelf<'_>, subject: &Subject) -> Vec<String> {
             |subject: &Subject| shelf.per_second(Measured, subject, OPERATIONS_PER_S_PER_CORE);
         let direct = other(shelf, subject, OPERATIONS_PER_S_PER_CORE);
         let share = ratio(against(), OPERATIONS_PER_S_RATIO);
+        let each = subject.parameter(BATCH).map(|many| format!(" x {many}"));
         (
-            format!("{threads} threads, per core"),
+            format!("{threads} threads{}, per core", each.unwrap_or_default()),
             cell(rate(subject)),
             cell(direct.and_then(rate)),
             share,

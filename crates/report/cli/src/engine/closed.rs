@@ -5,10 +5,13 @@ use core::time::Duration;
 use std::thread;
 use std::time::Instant;
 
+use tollgate_engine::{Caller, PrivateJob};
 use tollgate_record::Estimate;
 use tollgate_rsa::PrivateRequest;
 
-use super::{BATCH, Cases, Failed, Hash, Stop, THREADS, Workspace, engine, interrupt, median};
+use super::{
+    BATCH, Cases, Failed, Hash, Stop, THREADS, WORK, Workspace, engine, interrupt, median,
+};
 
 /// Operations per second and core, and what they are to each other.
 pub(super) struct Rates {
@@ -16,14 +19,20 @@ pub(super) struct Rates {
     pub(super) engine: Estimate,
     pub(super) ratio: Estimate,
     pub(super) fill: Estimate,
+    /// Of a thread per core that submits many and waits later.
+    pub(super) many: Estimate,
+    pub(super) many_ratio: Estimate,
 }
 
-/// Rounds, of a slice without the engine and one with it.
+/// Rounds, of a slice without the engine and two with it.
 const ROUNDS: u32 = 12;
+
+/// Requests that one thread submits before it waits.
+pub(super) const MANY: u32 = 64;
 
 /// Slices in turn; `None` after Ctrl-C.
 pub(super) fn rates(cases: &Cases, cores: u32, seconds: f64) -> Result<Option<Rates>, Stop> {
-    let slice = Duration::from_secs_f64(seconds) / (2 * ROUNDS);
+    let slice = Duration::from_secs_f64(seconds) / (3 * ROUNDS);
     let engine = engine()?;
     let callers = (0..THREADS).map(|_| engine.caller()).collect::<Result<Vec<_>, _>>();
     let callers = callers.map_err(Stop::from_error)?;
@@ -31,6 +40,10 @@ pub(super) fn rates(cases: &Cases, cores: u32, seconds: f64) -> Result<Option<Ra
     let mut workspaces = (0..cores).map(|_| Workspace::new()).collect::<Result<Vec<_>, _>>();
     let workspaces = workspaces.as_mut().map_err(|error| Stop::new(error.to_string()))?;
     let (mut direct, mut through, mut ratio) = (Vec::new(), Vec::new(), Vec::new());
+    let (mut many, mut many_ratio) = (Vec::new(), Vec::new());
+    let engine_of_many = self::engine()?;
+    let few = (0..cores).map(|_| engine_of_many.caller()).collect::<Result<Vec<_>, _>>();
+    let mut few = few.map_err(Stop::from_error)?;
     for round in 0..=ROUNDS {
         if interrupt::asked() {
             return Ok(None);
@@ -41,6 +54,7 @@ pub(super) fn rates(cases: &Cases, cores: u32, seconds: f64) -> Result<Option<Ra
             *i += 1;
             cases.sign(caller, *i).map(|()| 1)
         })?;
+        let with_many = rate(&mut few, slice, |caller| sign_many(cases, caller))?;
         if round > 0 {
             // the first one warms up
             #[allow(clippy::cast_precision_loss, reason = "few cores")]
@@ -48,12 +62,33 @@ pub(super) fn rates(cases: &Cases, cores: u32, seconds: f64) -> Result<Option<Ra
             direct.push(without / cores);
             through.push(with / cores);
             ratio.push(with / without);
+            many.push(with_many / cores);
+            many_ratio.push(with_many / without);
         }
     }
     let fill = engine.stats().map_err(Stop::from_error)?.mean_fill();
     let fill = Estimate::exact(fill).map_err(Stop::from_error)?;
     let (direct, engine, ratio) = (median(&direct)?, median(&through)?, median(&ratio)?);
-    Ok(Some(Rates { direct, engine, ratio, fill }))
+    let (many, many_ratio) = (median(&many)?, median(&many_ratio)?);
+    Ok(Some(Rates { direct, engine, ratio, fill, many, many_ratio }))
+}
+
+/// Many through the engine by one thread, compared; how many.
+fn sign_many(cases: &Cases, caller: &Caller<PrivateJob>) -> Result<u64, Failed> {
+    let case = |i: usize| i % cases.digests.len();
+    let mut end = Ok(());
+    caller
+        .run_many(
+            MANY as usize,
+            |i, job| job.load(&cases.key, WORK, &cases.digests[case(i)]),
+            |i, done| match done.map_err(Failed::new) {
+                Ok(job) if end.is_ok() => end = cases.compare(case(i), job.output()),
+                Ok(_) => {}
+                Err(failed) => end = Err(failed),
+            },
+        )
+        .map_err(Failed::new)?;
+    end.map(|()| u64::from(MANY))
 }
 
 /// One batch of all cases, compared; how many operations that were.

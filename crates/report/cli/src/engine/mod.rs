@@ -164,12 +164,23 @@ impl Bout {
             self.subject(&[(word::BATCH, &batch), (word::BY, DIRECT), (word::THREADS, &cores)])?;
         let ours = self.subject(&[(word::BY, BY), (word::THREADS, &threads)])?;
         let ratio = ours.with(word::AGAINST, DIRECT).map_err(Stop::from_error)?;
+        let many = closed::MANY.to_string();
+        let many =
+            self.subject(&[(word::BATCH, &many), (word::BY, BY), (word::THREADS, &cores)])?;
+        let many_ratio = many.with(word::AGAINST, DIRECT).map_err(Stop::from_error)?;
         let per_core = word::OPERATIONS_PER_S_PER_CORE;
         Ok(vec![
             figures.measured(&direct, per_core, Unit::PerSecond, rates.direct),
             figures.measured(&ours, per_core, Unit::PerSecond, rates.engine),
             figures.measured(&ours, word::MEAN_FILL, Unit::Ratio, rates.fill),
             figures.measured(&ratio, word::OPERATIONS_PER_S_RATIO, Unit::Ratio, rates.ratio),
+            figures.measured(&many, per_core, Unit::PerSecond, rates.many),
+            figures.measured(
+                &many_ratio,
+                word::OPERATIONS_PER_S_RATIO,
+                Unit::Ratio,
+                rates.many_ratio,
+            ),
         ])
     }
 
@@ -236,9 +247,11 @@ impl Bout {
     }
 }
 
-/// An engine as `Config` makes it unless told.
+/// An engine with a worker per core, and otherwise as `Config` makes it.
 fn engine() -> Result<Engine<PrivateJob>, Stop> {
-    Engine::of_this_processor(Config::default()).map_err(Stop::from_error)
+    let workers = std::thread::available_parallelism().map_err(Stop::from_error)?.get();
+    let config = Config { workers, ..Config::default() };
+    Engine::of_this_processor(config).map_err(Stop::from_error)
 }
 
 /// The median of samples.
@@ -257,7 +270,7 @@ mod tests {
         let mut run = Run::new(None).unwrap();
         let bout = Bout::new(Key::built_in(512).unwrap(), 0.3).unwrap();
         let records = bout.measure(&mut run, &Progress::new("test")).unwrap().unwrap();
-        assert_eq!(records.len(), 11);
+        assert_eq!(records.len(), 13);
         let table = engine_table::table(&records);
         assert!(table.contains("RSA-512") && !table.contains(" - "), "{table}");
     }
