@@ -373,9 +373,9 @@ impl<J: Job> Shared<J> {
         state.summoned >= state.idle.len()
     }
 
-    /// If a unit is idle and somebody is in line, somebody who will lead is woken: a worker if there
-    /// are several, else a thread that sleeps, else a worker, else every task, since one alone may
-    /// never be polled again.
+    /// If a unit is idle and somebody is in line, somebody who will lead is woken: a worker if
+    /// several are in line, else a thread that sleeps, else a worker, else every task, since one
+    /// alone may never be polled again.
     pub(crate) fn hand_on<'a>(&'a self, mut state: Guard<'a, J>) -> Guard<'a, J> {
         if state.idle.is_empty() || state.schedule.depth() == 0 {
             return state;
