@@ -179,8 +179,11 @@ fn is_inverse(x: &BoxedUint, y: &BoxedUint, m: &BoxedUint) -> bool {
 /// x mod m, with a limb more than m. Bit by bit, because long division estimates quotients, and
 /// that of `crypto-bigint` branches on how good they are, as compiled.
 fn remainder(x: &BoxedUint, m: &BoxedUint) -> Zeroizing<Vec<u64>> {
-    let (x, mut m) = (limbs(x), limbs(m));
-    m.push(0); // 2z + 1 < 2m fits
+    let x = limbs(x);
+    // 2z + 1 < 2m fits; a vector that grows would leave what it held in memory
+    let mut longer = Zeroizing::new(vec![0; m.nlimbs() + 1]);
+    longer[..m.nlimbs()].copy_from_slice(m.as_words());
+    let m = longer;
     let mut z = Zeroizing::new(vec![0; m.len()]);
     for (limb, bit) in x.iter().rev().flat_map(|limb| (0..64).rev().map(move |bit| (limb, bit))) {
         let mut low = limb >> bit & 1;
