@@ -24,14 +24,15 @@ pub fn encode(em: &mut [u8], message: &[u8]) -> Result<(), Error> {
     let separator = em.len() - message.len() - 1;
     em[..2].copy_from_slice(&[0x00, 0x02]);
     em[separator] = 0x00;
-    em[separator + 1..].copy_from_slice(message);
     let ps = &mut em[2..separator];
-    // 2a. PS is random bytes, none of them zero.
+    // 2a. PS is random bytes, none of them zero. First, because without random bytes the message
+    // must not be left in `em`.
     getrandom::fill(ps).map_err(|_| Unavailable::Random)?;
     // One draw in 256 is drawn again; the system's random numbers have no long runs of zeros.
     while let Some(zero) = ps.iter_mut().find(|byte| **byte == 0) {
         getrandom::fill(core::slice::from_mut(zero)).map_err(|_| Unavailable::Random)?;
     }
+    em[separator + 1..].copy_from_slice(message);
     Ok(())
 }
 

@@ -28,14 +28,15 @@ pub fn encode(
     let (zero, rest) = em.split_at_mut(1);
     let (seed, db) = rest.split_at_mut(hash.len());
     zero.fill(0);
+    // 2d. First, because without random bytes the message must not be left in `em`.
+    getrandom::fill(seed).map_err(|_| Unavailable::Random)?;
     // 2a. to 2c. DB = lHash || PS || 01 || M.
     db.fill(0);
     db[..hash.len()].copy_from_slice(hash.digest(label).as_ref());
     let start = db.len() - message.len();
     db[start - 1] = 0x01;
     db[start..].copy_from_slice(message);
-    // 2d. to 2h. A random seed masks DB, and masked DB the seed.
-    getrandom::fill(seed).map_err(|_| Unavailable::Random)?;
+    // 2e. to 2h. The seed masks DB, and masked DB the seed.
     mgf1::xor(db, mgf_hash, seed);
     mgf1::xor(seed, mgf_hash, db);
     Ok(())
