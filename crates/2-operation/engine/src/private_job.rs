@@ -4,15 +4,12 @@
 use core::ops::Range;
 use std::sync::Arc;
 
-use tollgate_rsa::{Error, MODULUS_BITS_MAX, Misuse, PrivateKey};
+use tollgate_rsa::{Error, MODULUS_BYTES_MAX, PrivateKey};
 use zeroize::Zeroize;
 
 use crate::engine::Caller;
 use crate::job::{Class, Job};
 use crate::work::Work;
-
-/// Bytes of the longest input and result.
-const SIZE_MAX: usize = MODULUS_BITS_MAX / 8;
 
 /// A private operation of any key. Its class is the size of the key.
 #[derive(Default)]
@@ -26,13 +23,13 @@ pub struct PrivateJob {
 }
 
 struct Buffer {
-    bytes: [u8; SIZE_MAX],
+    bytes: [u8; MODULUS_BYTES_MAX],
     len: usize,
 }
 
 impl Default for Buffer {
     fn default() -> Self {
-        Self { bytes: [0; SIZE_MAX], len: 0 }
+        Self { bytes: [0; MODULUS_BYTES_MAX], len: 0 }
     }
 }
 
@@ -85,7 +82,7 @@ impl PrivateJob {
     ///
     /// # Errors
     ///
-    /// [`Misuse::BufferLength`], `Rejected::DigestLength` and `Rejected::DecryptionFailed` if the
+    /// `Misuse::BufferLength`, `Rejected::DigestLength` and `Rejected::DecryptionFailed` if the
     /// input has another length; `Rejected::HashBroken` if signatures with this hash function can
     /// be forged.
     pub fn load(&mut self, key: &Arc<PrivateKey>, work: Work, input: &[u8]) -> Result<(), Error> {
@@ -93,7 +90,7 @@ impl PrivateJob {
         self.wipe();
         (self.key, self.work) = (Some(Arc::clone(key)), Some(work));
         // A ciphertext longer than any key is of a wrong length, and so is an empty one.
-        let kept = if input.len() > SIZE_MAX { &[] } else { input };
+        let kept = if input.len() > MODULUS_BYTES_MAX { &[] } else { input };
         self.input.len = kept.len();
         self.input.bytes[..kept.len()].copy_from_slice(kept);
         Ok(())
@@ -182,7 +179,7 @@ impl Caller<PrivateJob> {
         input: &[u8],
         output: &'a mut [u8],
     ) -> Result<&'a [u8], PrivateError> {
-        check_length(key, output).map_err(crate::Error::Rejected)?;
+        key.public().check_length(output).map_err(crate::Error::Rejected)?;
         let answer = self.run(|job| job.load(key, work, input))?;
         let len = answer.output().len();
         output[..len].copy_from_slice(answer.output());
@@ -202,7 +199,7 @@ impl Caller<PrivateJob> {
             count,
             |i, job| {
                 let request = &requests.borrow()[i];
-                check_length(request.key, request.output)?;
+                request.key.public().check_length(request.output)?;
                 job.load(request.key, request.work, request.input)
             },
             |i, end| {
@@ -215,14 +212,6 @@ impl Caller<PrivateJob> {
             },
         )
     }
-}
-
-fn check_length(key: &PrivateKey, output: &[u8]) -> Result<(), Error> {
-    let (found_bytes, expected_bytes) = (output.len(), key.size());
-    if found_bytes == expected_bytes {
-        return Ok(());
-    }
-    Err(Misuse::BufferLength { found_bytes, expected_bytes }.into())
 }
 
 /// One of many signatures, or of other works.

@@ -3,7 +3,7 @@
 use core::ops::Range;
 
 use tollgate_rsa::{
-    Digest, Error, Hash, Misuse, PrivateKey, Rejected, Salt, TlsVersions, implicit_rejection, oaep,
+    Digest, Error, Hash, PrivateKey, Rejected, Salt, TlsVersions, implicit_rejection, oaep,
     pkcs1v15, premaster, pss,
 };
 use zeroize::Zeroize;
@@ -52,20 +52,18 @@ pub enum Work {
 impl Work {
     /// Whether this can be done with `input`, as far as lengths and hash functions tell.
     pub(crate) fn check(self, key: &PrivateKey, input: &[u8]) -> Result<(), Error> {
-        let is_of_the_keys_size = input.len() == key.size();
         match self {
             Self::SignPkcs1v15 { hash } | Self::SignPss { hash, .. } => {
                 hash.check_to_sign()?;
                 hash.check(input)
             }
-            Self::DecryptPkcs1v15 | Self::DecryptOaep { .. } if !is_of_the_keys_size => {
+            Self::DecryptPkcs1v15 | Self::DecryptOaep { .. } if input.len() != key.size() => {
                 Err(Rejected::DecryptionFailed.into())
             }
-            Self::Raw if !is_of_the_keys_size => {
-                let (found_bytes, expected_bytes) = (input.len(), key.size());
-                Err(Misuse::BufferLength { found_bytes, expected_bytes }.into())
+            Self::Raw => key.public().check_length(input),
+            Self::DecryptPkcs1v15 | Self::DecryptOaep { .. } | Self::DecryptTlsPremaster { .. } => {
+                Ok(())
             }
-            _ => Ok(()),
         }
     }
 

@@ -11,7 +11,7 @@ use std::sync::{Mutex, MutexGuard, TryLockError};
 use tollgate_mont::Word;
 use zeroize::{DefaultIsZeroes, Zeroize, ZeroizeOnDrop};
 
-use crate::error::{Error, MODULUS_BITS_MAX, Unavailable};
+use crate::error::{Error, MODULUS_BYTES_MAX, Unavailable};
 
 /// Operations between fresh pairs. Making one costs an operation: 1.6 % at 64.
 pub(crate) const USES: u32 = 64;
@@ -94,7 +94,7 @@ impl<S: DefaultIsZeroes> Pool<S> {
 ///
 /// [`Unavailable::Random`].
 pub(crate) fn random_below(u: &mut [u64], n: &[u64], bits: usize) -> Result<(), Error> {
-    let mut bytes = [0; MODULUS_BITS_MAX / 8];
+    let mut bytes = [0; MODULUS_BYTES_MAX];
     let bytes = &mut bytes[..8 * n.len()];
     loop {
         getrandom::fill(bytes).map_err(|_| Unavailable::Random)?;

@@ -13,7 +13,7 @@ macro_rules! signature {
 
         impl Signature {
             /// Bytes of the longest one.
-            pub const MAX_LEN: usize = $crate::MODULUS_BITS_MAX / 8;
+            pub const MAX_LEN: usize = $crate::MODULUS_BYTES_MAX;
 
             /// What `write` puts into as many bytes as the key has.
             fn write(

@@ -6,11 +6,10 @@
 
 use zeroize::{Zeroize, Zeroizing};
 
-use crate::error::{Error, MODULUS_BITS_MAX, Rejected};
+use crate::error::{Error, MODULUS_BYTES_MAX, Rejected};
 use crate::hash::Hash;
 use crate::key::{PrivateKey, PublicKey};
 use crate::premaster::{self, Premaster, TlsVersions};
-use crate::single::check_length;
 use crate::workspace::Workspace;
 use crate::{eme_pkcs1v15, implicit_rejection, oaep};
 
@@ -28,7 +27,7 @@ impl PublicKey {
         message: &[u8],
         ciphertext: &mut [u8],
     ) -> Result<(), Error> {
-        check_length(self, ciphertext)?;
+        self.check_length(ciphertext)?;
         eme_pkcs1v15::encode(ciphertext, message)?;
         self.encrypt(workspace, ciphertext)
     }
@@ -47,7 +46,7 @@ impl PublicKey {
         message: &[u8],
         ciphertext: &mut [u8],
     ) -> Result<(), Error> {
-        check_length(self, ciphertext)?;
+        self.check_length(ciphertext)?;
         oaep::encode(ciphertext, hash, mgf_hash, label, message)?;
         self.encrypt(workspace, ciphertext)
     }
@@ -81,7 +80,7 @@ impl PrivateKey {
         ciphertext: &[u8],
         buffer: &'a mut [u8],
     ) -> Result<&'a [u8], Error> {
-        check_length(&self.public, buffer)?;
+        self.public.check_length(buffer)?;
         let key = self.rejection_key(ciphertext);
         self.decrypt(workspace, ciphertext, buffer)?;
         implicit_rejection::decode(buffer, &key?)
@@ -106,7 +105,7 @@ impl PrivateKey {
         ciphertext: &[u8],
         buffer: &'a mut [u8],
     ) -> Result<&'a [u8], Error> {
-        check_length(&self.public, buffer)?;
+        self.public.check_length(buffer)?;
         self.decrypt(workspace, ciphertext, buffer)?;
         let size = buffer.len();
         match oaep::decode(buffer, hash, mgf_hash, label).map(<[u8]>::len) {
@@ -131,7 +130,7 @@ impl PrivateKey {
         ciphertext: &[u8],
     ) -> Result<Premaster, Error> {
         let substitute = premaster::substitute()?;
-        let mut em = Zeroizing::new([0; SIZE_MAX]);
+        let mut em = Zeroizing::new([0; MODULUS_BYTES_MAX]);
         let em = &mut em[..self.size()];
         match self.decrypt(workspace, ciphertext, em) {
             Ok(()) => Ok(premaster::decode(em, versions, substitute)),
@@ -158,9 +157,6 @@ impl PrivateKey {
         Err(Rejected::DecryptionFailed.into())
     }
 }
-
-/// Bytes of the longest modulus.
-const SIZE_MAX: usize = MODULUS_BITS_MAX / 8;
 
 /// Whether a message and the padding's fixed bytes fit an encoded message.
 pub(crate) fn check_message(message: &[u8], em_len: usize, overhead: usize) -> Result<(), Error> {

@@ -71,8 +71,8 @@ mod workspace;
 pub use ::signature;
 pub use batch::{PrivateRequest, PublicRequest, private_batch, private_full_batch, public_batch};
 pub use error::{
-    Error, Expected, Found, MODULUS_BITS_MAX, MODULUS_BITS_MIN, Misuse, Prime, Rejected,
-    Unavailable,
+    Error, Expected, Found, MODULUS_BITS_MAX, MODULUS_BITS_MIN, MODULUS_BYTES_MAX, Misuse, Prime,
+    Rejected, Unavailable,
 };
 pub use generate::{Generation, Progress};
 pub use hash::{Digest, Hash};

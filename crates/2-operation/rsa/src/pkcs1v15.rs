@@ -2,7 +2,7 @@
 //!
 //! Verification encodes again and compares, so that nothing in a forged message is ever parsed.
 
-use crate::error::{Error, MODULUS_BITS_MAX, Rejected};
+use crate::error::{Error, MODULUS_BYTES_MAX, Rejected};
 use crate::hash::Hash;
 
 mod keys;
@@ -73,7 +73,7 @@ pub fn matches_raw(em: &[u8], t: &[u8]) -> bool {
 }
 
 fn is_encoding(em: &[u8], encode: impl FnOnce(&mut [u8]) -> Result<(), Error>) -> bool {
-    let mut buffer = [0; MODULUS_BITS_MAX / 8];
+    let mut buffer = [0; MODULUS_BYTES_MAX];
     let Some(expected) = buffer.get_mut(..em.len()) else {
         return false;
     };
@@ -164,7 +164,7 @@ mod tests {
     #[test]
     fn a_message_beyond_the_largest_modulus_matches_nothing() {
         let digest = Hash::Sha256.digest(b"abc");
-        for (len, expected) in [(MODULUS_BITS_MAX / 8, true), (MODULUS_BITS_MAX / 8 + 1, false)] {
+        for (len, expected) in [(MODULUS_BYTES_MAX, true), (MODULUS_BYTES_MAX + 1, false)] {
             let mut em = vec![0; len];
             encode(&mut em, Hash::Sha256, digest.as_ref()).unwrap();
             assert_eq!(matches(&em, Hash::Sha256, digest.as_ref()), expected, "{len} bytes");

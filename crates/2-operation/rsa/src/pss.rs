@@ -3,7 +3,7 @@
 //! An encoded message stands here right-aligned in a buffer of the modulus' length k. It is one
 //! byte shorter where modBits = 1 (mod 8): the first byte of the buffer is zero then.
 
-use crate::error::{Error, MODULUS_BITS_MAX, Misuse, Rejected, Unavailable};
+use crate::error::{Error, MODULUS_BYTES_MAX, Misuse, Rejected, Unavailable};
 use crate::hash::Hash;
 use crate::mgf1;
 
@@ -72,7 +72,7 @@ pub fn encode_random(
     salt: Salt,
     digest: &[u8],
 ) -> Result<(), Error> {
-    let mut buffer = [0; MODULUS_BITS_MAX / 8];
+    let mut buffer = [0; MODULUS_BYTES_MAX];
     let len = salt.len_to_sign(mod_bits, hash)?;
     let salt = buffer.get_mut(..len).ok_or(Rejected::Size { bits: mod_bits })?;
     // 4. Generate a random octet string salt of length sLen.
@@ -142,7 +142,7 @@ pub fn verify(
     check_buffer(em, mod_bits)?;
     // 1. and 2. mHash = Hash(M) is the caller's `digest`.
     hash.check(digest)?;
-    let mut buffer = [0; MODULUS_BITS_MAX / 8];
+    let mut buffer = [0; MODULUS_BYTES_MAX];
     let copy = buffer.get_mut(..em.len()).ok_or(Rejected::Size { bits: mod_bits })?;
     copy.copy_from_slice(em);
     if is_consistent(copy, mod_bits, hash, mgf_hash, salt, digest) {

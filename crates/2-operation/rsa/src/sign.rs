@@ -3,16 +3,12 @@
 use tollgate_mont::LANES;
 
 use crate::batch::{PrivateRequest, PublicRequest, private_batch, public_batch};
-use crate::error::{Error, MODULUS_BITS_MAX, Rejected};
+use crate::error::{Error, MODULUS_BYTES_MAX, Rejected};
 use crate::hash::Hash;
 use crate::key::{PrivateKey, PublicKey};
 use crate::pss::Salt;
-use crate::single::check_length;
 use crate::workspace::Workspace;
 use crate::{pkcs1v15, pss};
-
-/// Bytes of the longest signature.
-const SIZE_MAX: usize = MODULUS_BITS_MAX / 8;
 
 impl PrivateKey {
     /// RSASSA-PKCS1-v1_5 (RFC 8017 §8.2.1) of a message's digest, into `signature` of
@@ -31,7 +27,7 @@ impl PrivateKey {
         signature: &mut [u8],
     ) -> Result<(), Error> {
         hash.check_to_sign()?;
-        check_length(&self.public, signature)?;
+        self.public.check_length(signature)?;
         pkcs1v15::encode(signature, hash, digest)?;
         self.private(workspace, signature)
     }
@@ -48,7 +44,7 @@ impl PrivateKey {
         t: &[u8],
         signature: &mut [u8],
     ) -> Result<(), Error> {
-        check_length(&self.public, signature)?;
+        self.public.check_length(signature)?;
         pkcs1v15::encode_raw(signature, t)?;
         self.private(workspace, signature)
     }
@@ -70,7 +66,7 @@ impl PrivateKey {
         signature: &mut [u8],
     ) -> Result<(), Error> {
         hash.check_to_sign()?;
-        check_length(&self.public, signature)?;
+        self.public.check_length(signature)?;
         pss::encode_random(signature, self.bits(), hash, mgf_hash, salt, digest)?;
         self.private(workspace, signature)
     }
@@ -91,7 +87,7 @@ impl PublicKey {
         signature: &[u8],
     ) -> Result<(), Error> {
         hash.check(digest)?;
-        let mut em = [0; SIZE_MAX];
+        let mut em = [0; MODULUS_BYTES_MAX];
         let em = self.recover(workspace, signature, &mut em)?;
         if pkcs1v15::matches(em, hash, digest) {
             Ok(())
@@ -112,7 +108,7 @@ impl PublicKey {
         t: &[u8],
         signature: &[u8],
     ) -> Result<(), Error> {
-        let mut em = [0; SIZE_MAX];
+        let mut em = [0; MODULUS_BYTES_MAX];
         let em = self.recover(workspace, signature, &mut em)?;
         if pkcs1v15::matches_raw(em, t) { Ok(()) } else { Err(Rejected::SignatureInvalid.into()) }
     }
@@ -132,7 +128,7 @@ impl PublicKey {
         signature: &[u8],
     ) -> Result<(), Error> {
         hash.check(digest)?;
-        let mut em = [0; SIZE_MAX];
+        let mut em = [0; MODULUS_BYTES_MAX];
         let em = self.recover(workspace, signature, &mut em)?;
         pss::verify(em, self.bits(), hash, mgf_hash, salt, digest)
     }
@@ -142,7 +138,7 @@ impl PublicKey {
         &self,
         workspace: &mut Workspace,
         signature: &[u8],
-        em: &'a mut [u8; SIZE_MAX],
+        em: &'a mut [u8; MODULUS_BYTES_MAX],
     ) -> Result<&'a [u8], Error> {
         if signature.len() != self.size() {
             return Err(Rejected::SignatureInvalid.into());
@@ -169,7 +165,7 @@ pub fn sign_pkcs1v15_batch(
     for (request, digest) in requests.iter_mut().zip(digests) {
         request.prepare(|key, buffer| {
             hash.check_to_sign()?;
-            check_length(&key.public, buffer)?;
+            key.public.check_length(buffer)?;
             pkcs1v15::encode(buffer, hash, digest)
         });
     }
@@ -209,7 +205,7 @@ impl<'a> VerifyRequest<'a> {
 /// Verifies many RSASSA-PKCS1-v1_5 signatures of any keys.
 pub fn verify_pkcs1v15_batch(workspace: &mut Workspace, requests: &mut [VerifyRequest<'_>]) {
     for chunk in requests.chunks_mut(LANES) {
-        let mut em = [[0; SIZE_MAX]; LANES];
+        let mut em = [[0; MODULUS_BYTES_MAX]; LANES];
         for (request, em) in chunk.iter_mut().zip(&mut em) {
             request.outcome = request.hash.check(request.digest).err().map(Err);
             if request.signature.len() == request.key.size() {

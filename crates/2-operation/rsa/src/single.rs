@@ -37,6 +37,20 @@ impl PrivateKey {
 }
 
 impl PublicKey {
+    /// Whether a buffer has n's length, as those of signatures, ciphertexts and numbers must.
+    ///
+    /// # Errors
+    ///
+    /// [`Misuse::BufferLength`] with both lengths.
+    pub fn check_length(&self, buffer: &[u8]) -> Result<(), Error> {
+        let (found_bytes, expected_bytes) = (buffer.len(), self.size());
+        if found_bytes == expected_bytes {
+            Ok(())
+        } else {
+            Err(Misuse::BufferLength { found_bytes, expected_bytes }.into())
+        }
+    }
+
     /// The public operation, in place: x becomes x^e mod n (RFC 8017, RSAVP1 and RSAEP), both
     /// big-endian, of [`size`](Self::size) bytes. Variable time in e alone. The workspace is not
     /// wiped afterwards: it holds x and the result until the next private operation, or its end.
@@ -56,20 +70,10 @@ impl PublicKey {
     }
 }
 
-/// Whether the buffer has the length of n.
-pub(crate) fn check_length(key: &PublicKey, buffer: &[u8]) -> Result<(), Error> {
-    let (found_bytes, expected_bytes) = (buffer.len(), key.size());
-    if found_bytes == expected_bytes {
-        Ok(())
-    } else {
-        Err(Misuse::BufferLength { found_bytes, expected_bytes }.into())
-    }
-}
-
 /// Whether the buffer holds a number below n. Constant time up to the verdict, which is public: the
 /// number may be a ciphertext or a message.
 pub(crate) fn check_input(key: &PublicKey, buffer: &[u8]) -> Result<(), Error> {
-    check_length(key, buffer)?;
+    key.check_length(buffer)?;
     let mut borrow = 0;
     for (i, n) in key.n.iter().enumerate() {
         let end = buffer.len() - 8 * i;

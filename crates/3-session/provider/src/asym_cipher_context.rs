@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use tollgate_rsa::premaster::PREMASTER_LEN;
-use tollgate_rsa::{Hash, MODULUS_BITS_MAX, PrivateKey, TlsVersions, eme_pkcs1v15};
+use tollgate_rsa::{Hash, MODULUS_BYTES_MAX, PrivateKey, TlsVersions, eme_pkcs1v15};
 use zeroize::Zeroizing;
 
 use crate::abi::{
@@ -20,9 +20,6 @@ use crate::key::Key;
 use crate::params::{Answers, Param, Params};
 use crate::provider::Provider;
 use crate::reason::Reason;
-
-/// Bytes of the longest modulus.
-const SIZE_MAX: usize = MODULUS_BITS_MAX / 8;
 
 /// What `newctx` makes.
 #[derive(Clone)]
@@ -146,7 +143,7 @@ impl AsymCipherContext {
             return Ok(());
         }
         output.check(size)?;
-        let mut em = Zeroizing::new([0; SIZE_MAX]);
+        let mut em = Zeroizing::new([0; MODULUS_BYTES_MAX]);
         let em = &mut em[..size];
         let public = key.public();
         self.provider.with_workspace(|ws| match self.padding {
@@ -181,7 +178,7 @@ impl AsymCipherContext {
         output.check(needed)?;
         // A shorter number is one with zeros in front.
         let zeros = size.checked_sub(ciphertext.len()).ok_or(Reason::CiphertextLength)?;
-        let mut padded = [0; SIZE_MAX];
+        let mut padded = [0; MODULUS_BYTES_MAX];
         padded[zeros..size].copy_from_slice(ciphertext);
         self.decrypt_to(output, half, &padded[..size])?;
         self.provider.counters.decryptions.count();
@@ -194,7 +191,7 @@ impl AsymCipherContext {
         key: &PrivateKey,
         ciphertext: &[u8],
     ) -> Result<(), Reason> {
-        let mut buffer = Zeroizing::new([0; SIZE_MAX]);
+        let mut buffer = Zeroizing::new([0; MODULUS_BYTES_MAX]);
         let buffer = &mut buffer[..ciphertext.len()];
         self.provider.with_workspace(|ws| match self.padding {
             Padding::Oaep => {

@@ -5,7 +5,7 @@ mod settings;
 
 use std::sync::Arc;
 
-use tollgate_rsa::{Digest, Hash, Hasher, MODULUS_BITS_MAX, Rejected, Salt, pkcs1v15, pss};
+use tollgate_rsa::{Digest, Hash, Hasher, MODULUS_BYTES_MAX, Rejected, Salt, pkcs1v15, pss};
 
 use crate::context::Context;
 use crate::handle::Output;
@@ -15,9 +15,6 @@ use crate::params::{Answers, Params};
 use crate::provider::Provider;
 use crate::reason::Reason;
 use crate::signature_padding::{Padding, SaltLength, decode};
-
-/// Bytes of the longest signature.
-const SIZE_MAX: usize = MODULUS_BITS_MAX / 8;
 
 /// What `newctx` makes.
 #[derive(Clone)]
@@ -186,7 +183,7 @@ impl SignatureContext {
             return Ok(());
         }
         output.check(size)?;
-        let mut em = [0; SIZE_MAX];
+        let mut em = [0; MODULUS_BYTES_MAX];
         let em = &mut em[..size];
         self.encode(key, em, digest)?;
         self.provider.with_workspace(|ws| half.key.private(ws, em))?;
@@ -220,7 +217,7 @@ impl SignatureContext {
     pub(crate) fn verify(&self, signature: &[u8], digest: &[u8]) -> Result<(), Reason> {
         let key = self.key()?;
         self.check_length(digest)?;
-        let mut em = [0; SIZE_MAX];
+        let mut em = [0; MODULUS_BYTES_MAX];
         let em = self.recovered(key, signature, &mut em)?;
         let valid = match self.padding {
             Padding::Pkcs1 => match self.md {
@@ -252,7 +249,7 @@ impl SignatureContext {
             output.set_length(key.size());
             return Ok(());
         }
-        let mut em = [0; SIZE_MAX];
+        let mut em = [0; MODULUS_BYTES_MAX];
         let em = self.recovered(key, signature, &mut em)?;
         let content = match (self.padding, self.md) {
             (Padding::Raw, None) => Some(em),
@@ -272,7 +269,7 @@ impl SignatureContext {
         &self,
         key: &Key,
         signature: &[u8],
-        em: &'a mut [u8; SIZE_MAX],
+        em: &'a mut [u8; MODULUS_BYTES_MAX],
     ) -> Result<&'a [u8], Reason> {
         if signature.len() != key.size() {
             return Err(Reason::SignatureInvalid);

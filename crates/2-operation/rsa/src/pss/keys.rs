@@ -11,7 +11,7 @@ use signature::{
 };
 
 use super::{Salt, Signature, encode};
-use crate::error::{MODULUS_BITS_MAX, Unavailable};
+use crate::error::{MODULUS_BYTES_MAX, Unavailable};
 use crate::hash_function::{HashFunction, digest};
 use crate::idle::Attended;
 use crate::key::{PrivateKey, PublicKey};
@@ -92,7 +92,7 @@ impl<D: HashFunction> RandomizedPrehashSigner<Signature> for SigningKey<D> {
         prehash: &[u8],
     ) -> signature::Result<Signature> {
         D::HASH.check_to_sign()?;
-        let mut buffer = [0; MODULUS_BITS_MAX / 8];
+        let mut buffer = [0; MODULUS_BYTES_MAX];
         let bits = self.inner.key().bits();
         let len = Salt::Exactly(self.salt_len).len_to_sign(bits, D::HASH)?;
         let salt = &mut buffer[..len]; // shorter than the modulus

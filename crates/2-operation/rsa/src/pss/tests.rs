@@ -238,7 +238,7 @@ proptest! {
         mgf_hash in prop::sample::select(&Hash::ALL[..]),
         message: Vec<u8>,
         // 66 bytes hold the longest digest; every residue modulo 8 occurs
-        mod_bits in 8 * 66 + 1..=MODULUS_BITS_MAX,
+        mod_bits in 8 * 66 + 1..=crate::MODULUS_BITS_MAX,
         salt_len: prop::sample::Index,
         at: prop::sample::Index,
     ) {

@@ -94,7 +94,7 @@ fn sign_many(cases: &Cases, caller: &Caller<PrivateJob>) -> Result<u64, Failed> 
 /// One batch of all cases, compared; how many operations that were.
 fn batch(cases: &Cases, workspace: &mut Workspace) -> Result<u64, Failed> {
     let size = cases.key.size();
-    let mut buffers = [[0; tollgate_rsa::MODULUS_BITS_MAX / 8]; BATCH as usize];
+    let mut buffers = [[0; tollgate_rsa::MODULUS_BYTES_MAX]; BATCH as usize];
     let digests: [&[u8]; BATCH as usize] = core::array::from_fn(|i| &cases.digests[i][..]);
     let mut requests =
         buffers.each_mut().map(|buffer| PrivateRequest::new(&cases.key, &mut buffer[..size]));
