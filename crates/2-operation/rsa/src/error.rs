@@ -212,6 +212,17 @@ pub enum Prime {
     Q,
 }
 
+impl Misuse {
+    /// Whether a buffer has the length that it must have.
+    pub(crate) fn check_length(found_bytes: usize, expected_bytes: usize) -> Result<(), Error> {
+        if found_bytes == expected_bytes {
+            Ok(())
+        } else {
+            Err(Self::BufferLength { found_bytes, expected_bytes }.into())
+        }
+    }
+}
+
 impl core::error::Error for Error {}
 
 impl From<Misuse> for Error {
