@@ -4,7 +4,7 @@ use digest::Digest as _;
 
 use crate::hash::{Digest, Hash};
 
-/// A message on its way through a hash function; on the stack, and wiped when dropped.
+/// A message on its way through a hash function; on the stack, and wiped where it is dropped.
 #[derive(Clone)]
 pub struct Hasher(State);
 
