@@ -3,6 +3,7 @@
 //! fail.)
 
 mod decryption;
+mod generation;
 mod validation;
 
 use tollgate_cpu::{memcheck, rerun};

@@ -1,6 +1,6 @@
 //! What the signing and verifying keys of both paddings have in common: signatures as values, whose
-//! type names their padding, formats, and the traits that cannot be derived without asking them of
-//! `D`.
+//! type names their padding, formats, and the traits that follow from signing and verifying a
+//! digest, or cannot be derived without asking them of `D`.
 
 /// Declares a `Signature` type.
 macro_rules! signature {
@@ -74,7 +74,7 @@ macro_rules! signature {
     };
 }
 
-/// `Clone`, `Debug` and `AsRef` of a key with the given fields beside `inner`.
+/// `Clone`, `Debug`, `AsRef` and `From` of a key with the given fields beside `inner`.
 macro_rules! key_traits {
     ($name:ident, $key:ty $(, $field:ident)?) => {
         impl<D> Clone for $name<D> {
@@ -86,6 +86,12 @@ macro_rules! key_traits {
         impl<D> AsRef<$key> for $name<D> {
             fn as_ref(&self) -> &$key {
                 self.inner.key()
+            }
+        }
+
+        impl<D: HashFunction> From<$key> for $name<D> {
+            fn from(key: $key) -> Self {
+                Self::new(key)
             }
         }
 
@@ -101,18 +107,76 @@ macro_rules! key_traits {
     };
 }
 
-/// PKCS#8 of a signing key: that of its private key, which names no padding.
-macro_rules! private_formats {
-    ($name:ident) => {
-        impl<D: HashFunction> TryFrom<pkcs8::PrivateKeyInfoRef<'_>> for $name<D> {
-            type Error = pkcs8::Error;
+/// What a `SigningKey` with the given fields beside `inner` does by its `PrehashSigner` and
+/// `RandomizedPrehashSigner`; and PKCS#8: that of its private key, which names no padding.
+macro_rules! signing_key {
+    ($($field:ident)?) => {
+        $crate::encoded::key_traits!(SigningKey, $crate::PrivateKey $(, $field)?);
 
-            fn try_from(info: pkcs8::PrivateKeyInfoRef<'_>) -> pkcs8::Result<Self> {
-                PrivateKey::try_from(info).map(Self::new)
+        impl<D: HashFunction> signature::DigestSigner<D, Signature> for SigningKey<D> {
+            fn try_sign_digest<F: Fn(&mut D) -> signature::Result<()>>(
+                &self,
+                f: F,
+            ) -> signature::Result<Signature> {
+                self.sign_prehash(&$crate::hash_function::digest(f)?)
             }
         }
 
-        impl<D: HashFunction> pkcs8::EncodePrivateKey for $name<D> {
+        impl<D: HashFunction> signature::MultipartSigner<Signature> for SigningKey<D> {
+            fn try_multipart_sign(&self, msg: &[&[u8]]) -> signature::Result<Signature> {
+                self.sign_prehash(D::HASH.digest_parts(msg).as_ref())
+            }
+        }
+
+        impl<D: HashFunction> signature::Signer<Signature> for SigningKey<D> {
+            fn try_sign(&self, msg: &[u8]) -> signature::Result<Signature> {
+                self.sign_prehash(D::HASH.digest(msg).as_ref())
+            }
+        }
+
+        impl<D: HashFunction> signature::RandomizedDigestSigner<D, Signature> for SigningKey<D> {
+            fn try_sign_digest_with_rng<R, F>(
+                &self,
+                rng: &mut R,
+                f: F,
+            ) -> signature::Result<Signature>
+            where
+                R: TryCryptoRng + ?Sized,
+                F: Fn(&mut D) -> signature::Result<()>,
+            {
+                self.sign_prehash_with_rng(rng, &$crate::hash_function::digest(f)?)
+            }
+        }
+
+        impl<D: HashFunction> signature::RandomizedMultipartSigner<Signature> for SigningKey<D> {
+            fn try_multipart_sign_with_rng<R: TryCryptoRng + ?Sized>(
+                &self,
+                rng: &mut R,
+                msg: &[&[u8]],
+            ) -> signature::Result<Signature> {
+                self.sign_prehash_with_rng(rng, D::HASH.digest_parts(msg).as_ref())
+            }
+        }
+
+        impl<D: HashFunction> signature::RandomizedSigner<Signature> for SigningKey<D> {
+            fn try_sign_with_rng<R: TryCryptoRng + ?Sized>(
+                &self,
+                rng: &mut R,
+                msg: &[u8],
+            ) -> signature::Result<Signature> {
+                self.sign_prehash_with_rng(rng, D::HASH.digest(msg).as_ref())
+            }
+        }
+
+        impl<D: HashFunction> TryFrom<pkcs8::PrivateKeyInfoRef<'_>> for SigningKey<D> {
+            type Error = pkcs8::Error;
+
+            fn try_from(info: pkcs8::PrivateKeyInfoRef<'_>) -> pkcs8::Result<Self> {
+                $crate::PrivateKey::try_from(info).map(Self::new)
+            }
+        }
+
+        impl<D: HashFunction> pkcs8::EncodePrivateKey for SigningKey<D> {
             fn to_pkcs8_der(&self) -> pkcs8::Result<der::SecretDocument> {
                 self.inner.key().to_pkcs8_der()
             }
@@ -120,18 +184,37 @@ macro_rules! private_formats {
     };
 }
 
-/// SPKI of a verifying key: that of its public key, which names no padding.
-macro_rules! public_formats {
-    ($name:ident) => {
-        impl<D: HashFunction> TryFrom<spki::SubjectPublicKeyInfoRef<'_>> for $name<D> {
-            type Error = spki::Error;
+/// What a `VerifyingKey` with the given fields beside `inner` does by its `PrehashVerifier`; and
+/// SPKI: that of its public key, which names no padding.
+macro_rules! verifying_key {
+    ($($field:ident)?) => {
+        $crate::encoded::key_traits!(VerifyingKey, $crate::PublicKey $(, $field)?);
 
-            fn try_from(info: spki::SubjectPublicKeyInfoRef<'_>) -> spki::Result<Self> {
-                PublicKey::try_from(info).map(Self::new)
+        impl<D: HashFunction> signature::DigestVerifier<D, Signature> for VerifyingKey<D> {
+            fn verify_digest<F: Fn(&mut D) -> signature::Result<()>>(
+                &self,
+                f: F,
+                signature: &Signature,
+            ) -> signature::Result<()> {
+                self.verify_prehash(&$crate::hash_function::digest(f)?, signature)
             }
         }
 
-        impl<D: HashFunction> spki::EncodePublicKey for $name<D> {
+        impl<D: HashFunction> signature::Verifier<Signature> for VerifyingKey<D> {
+            fn verify(&self, msg: &[u8], signature: &Signature) -> signature::Result<()> {
+                self.verify_prehash(D::HASH.digest(msg).as_ref(), signature)
+            }
+        }
+
+        impl<D: HashFunction> TryFrom<spki::SubjectPublicKeyInfoRef<'_>> for VerifyingKey<D> {
+            type Error = spki::Error;
+
+            fn try_from(info: spki::SubjectPublicKeyInfoRef<'_>) -> spki::Result<Self> {
+                $crate::PublicKey::try_from(info).map(Self::new)
+            }
+        }
+
+        impl<D: HashFunction> spki::EncodePublicKey for VerifyingKey<D> {
             fn to_public_key_der(&self) -> spki::Result<der::Document> {
                 self.inner.key().to_public_key_der()
             }
@@ -139,4 +222,4 @@ macro_rules! public_formats {
     };
 }
 
-pub(crate) use {key_traits, private_formats, public_formats, signature};
+pub(crate) use {key_traits, signature, signing_key, verifying_key};

@@ -3,6 +3,9 @@
 //! Decryption in a batch is a private operation of a batch between what stands here: take the
 //! ciphertext's [`RejectionKey`](crate::RejectionKey) if PKCS#1 v1.5 needs one, call
 //! [`private_batch`](crate::private_batch), decode each buffer.
+//!
+//! Encryption is not checked, as nobody could who has not the private key: a fault in it may give
+//! that one message away.
 
 use zeroize::{Zeroize, Zeroizing};
 
@@ -29,7 +32,7 @@ impl PublicKey {
     ) -> Result<(), Error> {
         self.check_length(ciphertext)?;
         eme_pkcs1v15::encode(ciphertext, message)?;
-        self.encrypt(workspace, ciphertext)
+        self.encrypt_raw(workspace, ciphertext)
     }
 
     /// RSAES-OAEP (RFC 8017 §7.1.1) into `ciphertext` of [`size`](Self::size) bytes.
@@ -48,11 +51,16 @@ impl PublicKey {
     ) -> Result<(), Error> {
         self.check_length(ciphertext)?;
         oaep::encode(ciphertext, hash, mgf_hash, label, message)?;
-        self.encrypt(workspace, ciphertext)
+        self.encrypt_raw(workspace, ciphertext)
     }
 
-    /// The public operation on a padded message, of which the workspace keeps nothing.
-    fn encrypt(&self, workspace: &mut Workspace, em: &mut [u8]) -> Result<(), Error> {
+    /// RSAEP (RFC 8017 §5.1.1) of a message that the caller padded, in place:
+    /// [`public`](Self::public), but that the workspace keeps nothing of it.
+    ///
+    /// # Errors
+    ///
+    /// As [`public`](Self::public).
+    pub fn encrypt_raw(&self, workspace: &mut Workspace, em: &mut [u8]) -> Result<(), Error> {
         let result = self.public(workspace, em);
         workspace.limbs.wipe();
         result
@@ -165,5 +173,26 @@ pub(crate) fn check_message(message: &[u8], em_len: usize, overhead: usize) -> R
         Ok(())
     } else {
         Err(Rejected::MessageLong { found_bytes, limit_bytes }.into())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tollgate_mont::{LaneKernel, LimbKernel};
+
+    use super::*;
+
+    #[test]
+    fn encryption_leaves_nothing_in_the_workspace() {
+        let key = PrivateKey::from_pem(include_str!("../../../../vectors/keys/rsa-1024.pem"))
+            .expect("a good key");
+        for kernel in LimbKernel::all() {
+            let mut workspace = Workspace::with_kernels(kernel, LaneKernel::Portable);
+            let mut em = vec![7; key.size()];
+            key.public().public(&mut workspace, &mut em).expect("below n");
+            assert!(!workspace.limbs.is_wiped(), "{kernel:?}: there is something to wipe");
+            key.public().encrypt_raw(&mut workspace, &mut em).expect("below n");
+            assert!(workspace.limbs.is_wiped(), "{kernel:?}");
+        }
     }
 }

@@ -1,12 +1,12 @@
-//! Points between the steps of an operation where a test lets one bit flip. Built for tests alone:
-//! the module and each call of it stand under `#[cfg(test)]`.
+//! Points between the steps of an operation where a test lets one bit flip, or puts another number.
+//! Built for tests alone: the module and each call of it stand under `#[cfg(test)]`.
 
 use core::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
 
 use tollgate_mont::{Scalar, Word};
 
-/// One bit that flips.
+/// What goes wrong, once.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Flip {
     pub(crate) point: &'static str,
@@ -14,8 +14,16 @@ pub(crate) struct Flip {
     pub(crate) pass: usize,
     /// Which of the operations that go together: the lane, or the one in step.
     pub(crate) operation: usize,
-    /// Which bit of its number, modulo the length.
-    pub(crate) bit: usize,
+    pub(crate) change: Change,
+}
+
+/// What becomes of a number.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Change {
+    /// This bit of it flips, modulo the length.
+    Bit(usize),
+    /// Random bits, from this seed, take its place.
+    Number(u64),
 }
 
 thread_local! {
@@ -53,14 +61,21 @@ fn at<W: Word>(name: &'static str, operation: usize, words: &mut [W], lane: usiz
     if let Some(flip) = FLIP.get()
         && (flip.point, flip.pass, flip.operation) == (name, pass, operation)
     {
-        let bits = W::Scalar::BITS;
-        let word = &mut words[flip.bit / bits % words.len()];
-        word.set_lane(lane, word.lane(lane) ^ 1 << (flip.bit % bits));
+        match flip.change {
+            Change::Bit(bit) => {
+                let word = &mut words[bit / W::Scalar::BITS % words.len()];
+                word.set_lane(lane, word.lane(lane) ^ 1 << (bit % W::Scalar::BITS));
+            }
+            Change::Number(seed) => {
+                let mut rng = fastrand::Rng::with_seed(seed);
+                words.iter_mut().for_each(|word| word.set_lane(lane, rng.u64(..)));
+            }
+        }
         FLIP.set(None);
     }
 }
 
-/// Runs `f` with a bit that flips, and says whether it did.
+/// Runs `f` with what goes wrong, and says whether it did.
 pub(crate) fn with<T>(flip: Flip, f: impl FnOnce() -> T) -> (T, bool) {
     PASSES.with_borrow_mut(BTreeMap::clear);
     FLIP.set(Some(flip));

@@ -24,7 +24,7 @@ use crate::error::{
 use crate::key::{PrivateKey, SECURE_BITS, bit_length, from_bytes, to_bytes};
 use crate::workspace::Workspace;
 
-mod derive;
+pub(crate) mod derive;
 mod gcd;
 mod miller_rabin;
 mod search;

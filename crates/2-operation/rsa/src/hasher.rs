@@ -4,7 +4,8 @@ use digest::Digest as _;
 
 use crate::hash::{Digest, Hash};
 
-/// A message on its way through a hash function; on the stack, and wiped when dropped.
+/// A message on its way through a hash function; on the stack. The crates of the functions wipe it
+/// where it is dropped.
 #[derive(Clone)]
 pub struct Hasher(State);
 

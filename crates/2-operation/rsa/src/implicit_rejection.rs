@@ -74,10 +74,7 @@ pub(crate) fn d_hash(d: &[u64], size: usize) -> DHash {
 ///
 /// [`Misuse::BufferLength`] if `em` has not the length of the modulus.
 pub fn decode<'a>(em: &'a mut [u8], key: &RejectionKey) -> Result<&'a [u8], Error> {
-    let (found_bytes, expected_bytes) = (em.len(), key.size);
-    if found_bytes != expected_bytes {
-        return Err(Misuse::BufferLength { found_bytes, expected_bytes }.into());
-    }
+    Misuse::check_length(em.len(), key.size)?;
     const { assert!(MODULUS_BITS_MIN / 8 >= OVERHEAD, "a padding fits each key") }
     let kdk = keyed(&key.kdk);
     let made_up = start_of_made_up(&kdk, em.len());

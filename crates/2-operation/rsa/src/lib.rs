@@ -54,6 +54,7 @@ mod key;
 mod mask;
 mod material;
 mod mgf1;
+mod natural;
 pub mod oaep;
 mod parse;
 mod parts;

@@ -96,7 +96,7 @@ pub fn encode(
     salt: &[u8],
     digest: &[u8],
 ) -> Result<(), Error> {
-    check_buffer(em, mod_bits)?;
+    Misuse::check_length(em.len(), mod_bits.div_ceil(8))?;
     // 1. and 2. mHash = Hash(M) is the caller's `digest`.
     hash.check(digest)?;
     // 3. If emLen < hLen + sLen + 2, output "encoding error".
@@ -139,7 +139,7 @@ pub fn verify(
     salt: Salt,
     digest: &[u8],
 ) -> Result<(), Error> {
-    check_buffer(em, mod_bits)?;
+    Misuse::check_length(em.len(), mod_bits.div_ceil(8))?;
     // 1. and 2. mHash = Hash(M) is the caller's `digest`.
     hash.check(digest)?;
     let mut buffer = [0; MODULUS_BYTES_MAX];
@@ -219,12 +219,4 @@ const fn top_mask(mod_bits: usize) -> u8 {
     // 8emLen - emBits = 8 ceil(emBits / 8) - emBits = -emBits mod 8
     let unused = (8 - mod_bits.saturating_sub(1) % 8) % 8;
     0xff >> unused
-}
-
-fn check_buffer(em: &[u8], mod_bits: usize) -> Result<(), Error> {
-    let expected_bytes = mod_bits.div_ceil(8);
-    if em.len() == expected_bytes {
-        return Ok(());
-    }
-    Err(Misuse::BufferLength { found_bytes: em.len(), expected_bytes }.into())
 }

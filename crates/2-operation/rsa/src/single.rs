@@ -43,12 +43,7 @@ impl PublicKey {
     ///
     /// [`Misuse::BufferLength`] with both lengths.
     pub fn check_length(&self, buffer: &[u8]) -> Result<(), Error> {
-        let (found_bytes, expected_bytes) = (buffer.len(), self.size());
-        if found_bytes == expected_bytes {
-            Ok(())
-        } else {
-            Err(Misuse::BufferLength { found_bytes, expected_bytes }.into())
-        }
+        Misuse::check_length(buffer.len(), self.size())
     }
 
     /// The public operation, in place: x becomes x^e mod n (RFC 8017, RSAVP1 and RSAEP), both

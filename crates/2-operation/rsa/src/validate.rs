@@ -4,14 +4,14 @@
 //! other was made by its owner. A wrong prime shows in the check after the first operation.
 //!
 //! The verdict and the lengths of the numbers are public. Arithmetic on secrets takes a time that
-//! depends on the byte lengths alone. Products and remainders are zeroized.
+//! depends on the byte lengths alone.
 
-use crypto_bigint::{BoxedUint, Choice, CtEq, CtLt, Limb};
 use tollgate_cpu::memcheck;
-use tollgate_mont::carry;
 use zeroize::Zeroizing;
 
 use crate::error::{Error, MODULUS_BITS_MAX, MODULUS_BITS_MIN, Prime, Rejected};
+use crate::key::bit_length;
+use crate::natural::{Natural, divided, is_below, is_equal, less_one, natural, product};
 use crate::parts::{KeyParts, PublicParts};
 
 #[cfg(test)]
@@ -65,13 +65,13 @@ pub(crate) struct CheckedPublic {
 pub(crate) fn private(parts: &KeyParts) -> Result<Checked, Error> {
     let (n_bytes, e_bytes) = (trim(&parts.n), trim(&parts.e));
     let bits = check_public(n_bytes, e_bytes)?;
-    let (n, e) = (number(n_bytes, n_bytes.len()), number(e_bytes, e_bytes.len()));
+    let (n, e) = (natural(n_bytes, n_bytes.len()), natural(e_bytes, e_bytes.len()));
     let (p, q) = primes(parts, &n)?;
     let (p_len, q_len) = (trim(&parts.p).len(), trim(&parts.q).len());
-    let check = |bytes: &[u8], len, below, factor: &BoxedUint, modulus, rejected: Rejected| {
+    let check = |bytes: &[u8], len, below, factor: &[u64], modulus, rejected: Rejected| {
         below_inverse(bytes, len, below, factor, modulus).ok_or(Error::from(rejected))
     };
-    let (p_1, q_1) = (minus_one(&p), minus_one(&q));
+    let (p_1, q_1) = (less_one(&p), less_one(&q));
     let d_p = check(&parts.d_p, p_len, &p, &e, &p_1, Rejected::DP)?;
     let d_q = check(&parts.d_q, q_len, &q, &e, &q_1, Rejected::DQ)?;
     let q_inv = check(&parts.q_inv, p_len, &p, &q, &p, Rejected::QInv)?;
@@ -79,7 +79,6 @@ pub(crate) fn private(parts: &KeyParts) -> Result<Checked, Error> {
     if !is_inverse(&d, &e, &q_1) {
         return Err(Rejected::D.into());
     }
-    let [n, e, d, p, q, d_p, d_q, q_inv] = [n, e, d, p, q, d_p, d_q, q_inv].map(|x| limbs(&x));
     Ok(Checked { n, e, d, p, q, d_p, d_q, q_inv, bits })
 }
 
@@ -92,7 +91,7 @@ pub(crate) fn private(parts: &KeyParts) -> Result<Checked, Error> {
 pub(crate) fn public(parts: &PublicParts) -> Result<CheckedPublic, Error> {
     let (n, e) = (trim(&parts.n), trim(&parts.e));
     let bits = check_public(n, e)?;
-    let [n, e] = [n, e].map(|bytes| limbs(&number(bytes, bytes.len())).to_vec());
+    let [n, e] = [n, e].map(|bytes| natural(bytes, bytes.len()).to_vec());
     Ok(CheckedPublic { n, e, bits })
 }
 
@@ -117,10 +116,7 @@ fn check_public(n: &[u8], e: &[u8]) -> Result<usize, Error> {
 }
 
 /// Checks p and q alone and against n.
-fn primes(
-    parts: &KeyParts,
-    n: &BoxedUint,
-) -> Result<(Zeroizing<BoxedUint>, Zeroizing<BoxedUint>), Error> {
+fn primes(parts: &KeyParts, n: &[u64]) -> Result<(Natural, Natural), Error> {
     let (p, q) = (trim(&parts.p), trim(&parts.q));
     for (bytes, prime) in [(p, Prime::P), (q, Prime::Q)] {
         if is_even(bytes) {
@@ -130,18 +126,18 @@ fn primes(
             return Err(Rejected::PrimeOne(prime).into());
         }
     }
-    let n_len = n.bits_precision() as usize / 8;
+    let n_len = 8 * n.len();
     // A factor longer than the product, however long: nothing is multiplied.
     if p.len() > n_len || q.len() > n_len {
         return Err(Rejected::Product.into());
     }
-    let quarter = n.bits() as usize / 4;
+    let quarter = bit_length(n) / 4;
     let is_small = [p, q].map(|bytes| bit_len(bytes) < quarter);
-    let (p, q) = (number(p, p.len()), number(q, q.len()));
-    if verdict(p.ct_eq(&*q)) {
+    let (p, q) = (natural(p, p.len()), natural(q, q.len()));
+    if verdict(is_equal(&p, &q)) {
         return Err(Rejected::EqualPrimes.into());
     }
-    if !verdict(product(&p, &q).ct_eq(n)) {
+    if !verdict(is_equal(&product(&p, &q), n)) {
         return Err(Rejected::Product.into());
     }
     match is_small {
@@ -157,79 +153,30 @@ fn primes(
 fn below_inverse(
     bytes: &[u8],
     len: usize,
-    below: &BoxedUint,
-    factor: &BoxedUint,
-    modulus: &BoxedUint,
-) -> Option<Zeroizing<BoxedUint>> {
+    below: &[u64],
+    factor: &[u64],
+    modulus: &[u64],
+) -> Option<Natural> {
     let bytes = trim(bytes);
     if bytes.len() > len {
         return None;
     }
-    let x = number(bytes, len);
-    (verdict(x.ct_lt(below)) && is_inverse(&x, factor, modulus)).then_some(x)
+    let x = natural(bytes, len);
+    (verdict(is_below(&x, below)) && is_inverse(&x, factor, modulus)).then_some(x)
 }
 
-/// Says whether x y = 1 (mod m); m > 1.
-fn is_inverse(x: &BoxedUint, y: &BoxedUint, m: &BoxedUint) -> bool {
-    let rest = remainder(&product(x, y), m);
-    let differs = rest.iter().skip(1).fold(rest[0] ^ 1, |differs, limb| differs | limb);
-    memcheck::declassified(differs) == 0
-}
-
-/// x mod m, with a limb more than m. Bit by bit, because long division estimates quotients, and
-/// that of `crypto-bigint` branches on how good they are, as compiled.
-fn remainder(x: &BoxedUint, m: &BoxedUint) -> Zeroizing<Vec<u64>> {
-    let x = limbs(x);
-    // 2z + 1 < 2m fits; a vector that grows would leave what it held in memory
-    let mut longer = Zeroizing::new(vec![0; m.nlimbs() + 1]);
-    longer[..m.nlimbs()].copy_from_slice(m.as_words());
-    let m = longer;
-    let mut z = Zeroizing::new(vec![0; m.len()]);
-    for (limb, bit) in x.iter().rev().flat_map(|limb| (0..64).rev().map(move |bit| (limb, bit))) {
-        let mut low = limb >> bit & 1;
-        for z in &mut *z {
-            (*z, low) = (*z << 1 | low, *z >> 63);
-        }
-        carry::reduce(&mut z, &m);
-    }
-    z
+/// Says whether x y = 1 (mod m); m > 1, without leading zero limbs.
+fn is_inverse(x: &[u64], y: &[u64], m: &[u64]) -> bool {
+    let product = product(x, y);
+    // a number of fewer limbs than m is below m
+    let (low, high) = product.split_at((product.len() + 1).saturating_sub(m.len()));
+    let (_, rest) = divided(high, low, m);
+    verdict(is_equal(&rest, &[1]))
 }
 
 /// The answer to a question about secrets, public from here on.
-fn verdict(choice: Choice) -> bool {
-    memcheck::declassified(choice.to_u8().into()) != 0
-}
-
-/// Row by row: `concatenating_mul` keeps partial products in large arrays on the stack, which it
-/// does not wipe; callers may have a small stack.
-pub(crate) fn product(x: &BoxedUint, y: &BoxedUint) -> Zeroizing<BoxedUint> {
-    let (x, y) = (x.as_limbs(), y.as_limbs());
-    let bits = u32::try_from(x.len() + y.len()).expect("as short as a key") * Limb::BITS;
-    let mut product = Zeroizing::new(BoxedUint::zero_with_precision(bits));
-    let z = product.as_mut_limbs();
-    for (i, x) in x.iter().enumerate() {
-        let mut carry = Limb::ZERO;
-        for (z, y) in z[i..].iter_mut().zip(y) {
-            (*z, carry) = x.carrying_mul_add(*y, *z, carry);
-        }
-        z[i + y.len()] = carry;
-    }
-    product
-}
-
-pub(crate) fn minus_one(x: &BoxedUint) -> Zeroizing<BoxedUint> {
-    Zeroizing::new(x.wrapping_sub(BoxedUint::one()))
-}
-
-/// Reads big-endian bytes into as many limbs as `len` bytes need, at least one.
-pub(crate) fn number(bytes: &[u8], len: usize) -> Zeroizing<BoxedUint> {
-    let bits = u32::try_from(8 * len.max(1)).expect("a key file has at most 2^16 bytes");
-    let x = BoxedUint::from_be_slice(bytes, bits).expect("at most `len` bytes");
-    Zeroizing::new(x)
-}
-
-fn limbs(x: &BoxedUint) -> Zeroizing<Vec<u64>> {
-    Zeroizing::new(x.as_limbs().iter().map(|limb| u64::from(*limb)).collect())
+fn verdict(mask: u64) -> bool {
+    memcheck::declassified(mask) != 0
 }
 
 fn trim(bytes: &[u8]) -> &[u8] {

@@ -16,7 +16,7 @@ use tollgate_rsa::signature::{
     DigestSigner, DigestVerifier, Keypair, MultipartSigner, RandomizedDigestSigner,
     RandomizedMultipartSigner, RandomizedSigner, SignatureEncoding, Signer, Verifier,
 };
-use tollgate_rsa::{HashFunction, PrivateKey, Salt, Unavailable, Workspace, pkcs1v15, pss};
+use tollgate_rsa::{Hash, HashFunction, PrivateKey, Salt, Unavailable, Workspace, pkcs1v15, pss};
 
 const PEM: &str = include_str!("../../../../vectors/keys/rsa-1024.pem");
 const MESSAGE: &[u8] = b"signed by one, verified by the other";
@@ -129,7 +129,11 @@ fn pkcs1v15_signatures_are_the_same() {
     let ours = pkcs1v15::SigningKey::<Sha256>::new(ours);
     let theirs = rsa::pkcs1v15::SigningKey::<Sha256>::new(theirs);
     let digest = |state: &mut Sha256| digest::Update::update(state, MESSAGE);
-    assert_eq!(ours.sign_digest(digest).to_vec(), theirs.sign_digest(digest).to_vec());
+    let expected = theirs.sign_digest(digest).to_vec();
+    assert_eq!(ours.sign_digest(digest).to_vec(), expected);
+    let prehash = Hash::Sha256.digest(MESSAGE);
+    let randomized = ours.sign_prehash_with_rng(&mut Counter(0), prehash.as_ref()).unwrap();
+    assert_eq!(randomized.to_vec(), expected);
 }
 
 #[test]
@@ -139,6 +143,10 @@ fn pss_signatures_go_both_ways() {
     assert_eq!(ours[3], ours[4], "the caller's rng gives the salt, and nothing else is random");
     assert_eq!(ours[3], ours[5]);
     both_ways!(pss, Sha384);
+
+    let ours = pss::SigningKey::<Sha256>::new(keys().0);
+    let signature = ours.sign_digest(|state: &mut Sha256| digest::Update::update(state, MESSAGE));
+    verify::<_, pss::Signature, Sha256>(&ours.verifying_key(), signature.as_ref());
 }
 
 /// Those of `rsa` sign with it still.

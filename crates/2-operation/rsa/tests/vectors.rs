@@ -13,6 +13,10 @@ use tollgate_rsa::{
 };
 use zeroize::Zeroizing;
 
+mod made;
+
+use made::key_from;
+
 /// The fields of a block.
 type Block = BTreeMap<&'static str, &'static str>;
 
@@ -96,21 +100,10 @@ fn parts(n: &BigNumRef, e: &BigNumRef, d: &BigNumRef) -> KeyParts {
         }
         None
     });
-    let (mut p, mut q_inv) = (BigNum::new().unwrap(), BigNum::new().unwrap());
+    let mut p = BigNum::new().unwrap();
     p.gcd(&(&root.unwrap() - &one), n, ctx).unwrap();
-    let q = n / &p;
-    q_inv.mod_inverse(&q, &p, ctx).unwrap();
-    let secret = |x: &BigNumRef| Zeroizing::new(x.to_vec());
-    KeyParts {
-        n: n.to_vec(),
-        e: e.to_vec(),
-        d: secret(d),
-        d_p: secret(&(d % &(&p - &one))),
-        d_q: secret(&(d % &(&q - &one))),
-        p: secret(&p),
-        q: secret(&q),
-        q_inv: secret(&q_inv),
-    }
+    // d may be the inverse modulo another common multiple of p - 1 and q - 1
+    KeyParts { d: Zeroizing::new(d.to_vec()), ..key_from(&p, &(n / &p), e).unwrap() }
 }
 
 /// The encoded message raised to d, alone and in lanes.

@@ -154,7 +154,7 @@ impl AsymCipherContext {
             Padding::Pkcs1 => Ok(public.encrypt_pkcs1v15(ws, message, em)?),
             Padding::Raw if message.len() == size => {
                 em.copy_from_slice(message);
-                Ok(public.public(ws, em)?)
+                Ok(public.encrypt_raw(ws, em)?)
             }
             Padding::Raw => Err(Reason::MessageRange),
             Padding::Tls => Err(Reason::PaddingUnsupported),

@@ -1,10 +1,11 @@
-//! A bit flipped in every intermediate of an operation, on every path: each kernel, alone, two in
-//! step and in each lane.
+//! A bit flipped in every intermediate of an operation, and another number in its place, on every
+//! path: each kernel, alone, two in step and in each lane. Whatever goes wrong within a step, as an
+//! exponentiation in lane blocks, leaves it as another number.
 
 use tollgate_mont::{LANES, LaneKernel, LimbKernel};
 
 use super::{PEM, input};
-use crate::fault::{self, Flip};
+use crate::fault::{self, Change, Flip};
 use crate::{Error, Form, Plans, PrivateKey, PrivateRequest, Workspace};
 
 /// The points of `private.rs`, and how often the first operation of a key passes them: the CRT
@@ -78,9 +79,9 @@ fn run(
     outcomes.into_iter().zip(buffers).collect()
 }
 
-/// Flips a bit at each passing of each point, in each operation, and says how many of the flips
-/// were found: the others hit what the number does not use, and changed nothing.
-fn flip_everywhere(
+/// Flips a bit at each passing of each point, in each operation, and puts another number there. Of
+/// the flips most are found: the others hit what the number does not use, and change nothing.
+fn fail_everywhere(
     what: &str,
     workspace: &mut Workspace,
     batch: Batch,
@@ -99,20 +100,25 @@ fn flip_everywhere(
         for (pass, operation) in
             (0..passes).flat_map(|pass| (0..usize::from(count)).map(move |i| (pass, i)))
         {
-            let flip = Flip { point, pass, operation, bit: rng.usize(..) };
-            let key = load();
-            let (results, flipped) = fault::with(flip, || run(workspace, batch, &key, count));
-            assert!(flipped, "{what}: {flip:?} did not happen");
-            flips += 1;
-            for (i, (result, expected)) in results.iter().zip(&expected).enumerate() {
-                if i == operation && result.0 == Err(Error::Fault) {
-                    assert!(result.1.iter().all(|&byte| byte == 0), "{what}: {flip:?} released");
-                    found += 1;
-                } else {
-                    assert_eq!(result, expected, "{what}: {flip:?}, operation {i}");
+            for change in [Change::Bit(rng.usize(..)), Change::Number(rng.u64(..))] {
+                let flip = Flip { point, pass, operation, change };
+                let key = load();
+                let (results, flipped) = fault::with(flip, || run(workspace, batch, &key, count));
+                assert!(flipped, "{what}: {flip:?} did not happen");
+                let is_found = results[operation].0 == Err(Error::Fault);
+                match change {
+                    Change::Bit(_) => (found, flips) = (found + u32::from(is_found), flips + 1),
+                    Change::Number(_) => assert!(is_found, "{what}: {flip:?} was not found"),
                 }
+                for (i, (result, expected)) in results.iter().zip(&expected).enumerate() {
+                    if i == operation && is_found {
+                        assert!(result.1.iter().all(|&b| b == 0), "{what}: {flip:?} released");
+                    } else {
+                        assert_eq!(result, expected, "{what}: {flip:?}, operation {i}");
+                    }
+                }
+                assert_eq!(run(workspace, batch, &key, count), expected, "{what}: {flip:?} stayed");
             }
-            assert_eq!(run(workspace, batch, &key, count), expected, "{what}: {flip:?} stayed");
         }
     }
     assert!(10 * found >= 7 * flips, "{what}: {found} of {flips} flips were found");
@@ -126,9 +132,9 @@ fn alone() {
         let points = if blocks { &POINTS_OF_BLOCKS[..] } else { &POINTS };
         workspace = workspace.with_plans(Plans::always(Form::One));
         let name = format!("{kernel:?}");
-        flip_everywhere(&name, &mut workspace, crate::private_batch, 1, points);
+        fail_everywhere(&name, &mut workspace, crate::private_batch, 1, points);
         let full = format!("{name}, without CRT");
-        flip_everywhere(&full, &mut workspace, crate::private_full_batch, 1, &POINTS_FULL);
+        fail_everywhere(&full, &mut workspace, crate::private_full_batch, 1, &POINTS_FULL);
     }
 }
 
@@ -141,7 +147,7 @@ fn two_in_step() {
         }
         let mut workspace = workspace.with_plans(Plans::always(Form::Two));
         let name = format!("{kernel:?}, two in step");
-        flip_everywhere(&name, &mut workspace, crate::private_batch, 2, &POINTS_OF_BLOCKS);
+        fail_everywhere(&name, &mut workspace, crate::private_batch, 2, &POINTS_OF_BLOCKS);
     }
 }
 
@@ -152,6 +158,6 @@ fn in_each_lane() {
             .with_plans(Plans::always(Form::Lanes));
         let count = u8::try_from(LANES).expect("eight");
         let name = format!("{kernel:?}");
-        flip_everywhere(&name, &mut workspace, crate::private_batch, count, &POINTS);
+        fail_everywhere(&name, &mut workspace, crate::private_batch, count, &POINTS);
     }
 }

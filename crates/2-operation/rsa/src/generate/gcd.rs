@@ -1,45 +1,68 @@
-//! The greatest common divisor of p - 1 and q - 1: in a time that depends on lengths alone, and
-//! nothing of it is left in memory. (`BoxedUint::gcd` drops copies of both numbers as they are.)
+//! Greatest common divisors and inverses, in a time that depends on lengths alone; nothing of them
+//! is left in memory.
 
-use tollgate_mont::Word;
+use tollgate_mont::Word as _;
 use zeroize::Zeroizing;
 
 use super::miller_rabin::halvings;
+use crate::natural::{Natural, is_below, less_one, subtract};
 
 /// gcd(p - 1, q - 1) for odd p and q above 1, of one length.
-pub(super) fn of_both_less_one(p: &[u64], q: &[u64]) -> Zeroizing<Vec<u64>> {
+pub(super) fn of_both_less_one(p: &[u64], q: &[u64]) -> Natural {
     let ((a, odd), (b, _)) = (halvings(p), halvings(q));
-    let mut even = Zeroizing::new(q.to_vec());
-    even[0] ^= 1;
-    let mut gcd = of_odd(odd, even);
+    let (mut gcd, _) = of_odd(&odd, &less_one(q));
     let mut borrow = 0;
     a.sub_borrow(b, &mut borrow);
     shift_up(&mut gcd, u64::pick(borrow.mask(), a, b));
     gcd
 }
 
-/// gcd(v, u) for odd v. Where u is odd too, the less is subtracted from the greater; then u is
-/// halved: so both together lose a bit each time, until u is zero.
-fn of_odd(mut v: Zeroizing<Vec<u64>>, mut u: Zeroizing<Vec<u64>>) -> Zeroizing<Vec<u64>> {
-    for _ in 0..2 * 64 * v.len() {
+/// gcd(m, n) for odd m, and the x with x n = gcd (mod m), x < m; both numbers have one length.
+///
+/// Two numbers, at first m and n, v and u: where u is odd too, the less is subtracted from the
+/// greater; then u is halved. So both together lose a bit each time, until u is zero. On the way
+/// v = x n and u = y n (mod m).
+pub(super) fn of_odd(m: &[u64], n: &[u64]) -> (Natural, Natural) {
+    let [mut v, mut u] = [m, n].map(|x| Zeroizing::new(x.to_vec()));
+    let [mut x, mut y] = [(); 2].map(|()| Zeroizing::new(vec![0; m.len()]));
+    y[0] = 1;
+    for _ in 0..2 * 64 * m.len() {
         let is_odd = (u[0] & 1).mask();
-        let mut less = 0;
-        for (u, v) in u.iter().zip(&*v) {
-            u.sub_borrow(*v, &mut less);
-        }
-        let swap = is_odd & less.mask();
-        let mut borrow = 0;
-        for (u, v) in u.iter_mut().zip(&mut *v) {
-            let difference = (*u ^ *v) & swap;
-            *v ^= difference;
-            *u = (*u ^ difference).sub_borrow(*v & is_odd, &mut borrow);
-        }
-        let mut above = 0;
-        for u in u.iter_mut().rev() {
-            (*u, above) = (*u >> 1 | above << 63, *u & 1);
-        }
+        let swap = is_odd & is_below(&u, &v);
+        exchange(&mut u, &mut v, swap);
+        exchange(&mut y, &mut x, swap);
+        subtract(&mut u, &v, is_odd);
+        halve(&mut u, 0);
+        let is_negative = subtract(&mut y, &x, is_odd);
+        add(&mut y, m, is_negative);
+        let is_odd = (y[0] & 1).mask();
+        let above = add(&mut y, m, is_odd);
+        halve(&mut y, above);
     }
-    v
+    (v, x)
+}
+
+fn exchange(x: &mut [u64], y: &mut [u64], mask: u64) {
+    for (x, y) in x.iter_mut().zip(y) {
+        let difference = (*x ^ *y) & mask;
+        (*x, *y) = (*x ^ difference, *y ^ difference);
+    }
+}
+
+/// x := x + y where `mask` is all ones, and the carry.
+fn add(x: &mut [u64], y: &[u64], mask: u64) -> u64 {
+    let mut carry = 0;
+    for (x, y) in x.iter_mut().zip(y) {
+        *x = x.add_carry(y & mask, &mut carry);
+    }
+    carry
+}
+
+/// x := (x + 2^{64 |x|} above) / 2, without the remainder.
+fn halve(x: &mut [u64], mut above: u64) {
+    for x in x.iter_mut().rev() {
+        (*x, above) = (*x >> 1 | above << 63, *x & 1);
+    }
 }
 
 /// x := 2^n x, which fits: in steps of 2^j, each done or not by a bit of n.
@@ -99,6 +122,17 @@ mod tests {
         }
         let (p, q) = ([1, 1 << 63], [1, 1 << 62]);
         assert_eq!(*of_both_less_one(&p, &q), [0, 1 << 62], "powers of two");
+    }
+
+    #[test]
+    fn an_inverse_is_one_unless_there_is_a_divisor() {
+        for m in (3..200u64).step_by(2) {
+            for n in 0..m {
+                let (gcd, x) = of_odd(&[m, 0], &[n, 0]);
+                assert_eq!(BigUint::from(gcd[0]), euclid(m.into(), n.into()));
+                assert!(x[0] < m && x[0] * n % m == gcd[0] % m, "{n} mod {m}: {x:?}");
+            }
+        }
     }
 
     #[test]

@@ -7,6 +7,7 @@ use zeroize::{Zeroize, Zeroizing};
 use super::Random;
 use crate::error::Error;
 use crate::material::load_words;
+use crate::natural::less_one;
 use crate::private::Runner;
 
 /// Squarings after the first power, in every call: so many twos are in w - 1, or fewer, for all but
@@ -47,12 +48,9 @@ impl Candidate {
 }
 
 /// a and m with w - 1 = 2^a m, m odd, for odd w above 1. In steps of 2^j: where so many low bits
-/// are zero they go. The time depends on the length alone (that of `BoxedUint::trailing_zeros` does
-/// not, as compiled: memcheck finds a branch).
+/// are zero they go. The time depends on the length alone.
 pub(super) fn halvings(w: &[u64]) -> (u64, Zeroizing<Vec<u64>>) {
-    let mut m = Zeroizing::new(w.to_vec());
-    m[0] ^= 1;
-    let mut a = 0u64;
+    let (mut m, mut a) = (less_one(w), 0u64);
     for j in (0..=(64 * m.len() - 1).ilog2()).rev() {
         let (limbs, bits) = ((1 << j) / 64, (1 << j) % 64);
         let low = m[..limbs].iter().fold(m[limbs] & ((1 << bits) - 1), |low, limb| low | limb);

@@ -3,7 +3,6 @@
 //! Candidates are drawn one by one, independent of each other; the first that stands is p, the
 //! next that is far enough from it is q. So either has the distribution that A.1.3 gives it.
 
-use crypto_bigint::{BoxedUint, CtGt};
 use tollgate_cpu::memcheck;
 use tollgate_mont::{LANES, LaneKernel, LimbKernel};
 use zeroize::Zeroizing;
@@ -13,6 +12,7 @@ use super::sieve::Sieve;
 use super::{Progress, Random, derive};
 use crate::error::{Error, Unavailable};
 use crate::key::from_bytes;
+use crate::natural::{is_below, subtract};
 use crate::parts::KeyParts;
 use crate::private::Runner;
 
@@ -101,15 +101,14 @@ fn confirm(
 
 /// Whether |p - q| > 2^{bits - 100}.
 pub(super) fn are_apart(p: &[u64], q: &[u64], bits: usize) -> bool {
-    let number = |x: &[u64]| Zeroizing::new(BoxedUint::from_words(x.iter().copied()));
-    let (p, q) = (number(p), number(q));
-    let mut bound = vec![0; p.nlimbs()];
+    let mut bound = vec![0; p.len()];
     bound[(bits - 100) / 64] = 1 << ((bits - 100) % 64);
-    let apart = |x: &BoxedUint, y: &BoxedUint| {
-        let difference = Zeroizing::new(x.wrapping_sub(y));
-        x.ct_gt(y) & difference.ct_gt(&number(&bound))
+    let is_above = |x: &[u64], y: &[u64]| {
+        let mut difference = Zeroizing::new(x.to_vec());
+        let is_negative = subtract(&mut difference, y, u64::MAX);
+        is_below(&bound, &difference) & !is_negative
     };
-    (apart(&p, &q) | apart(&q, &p)).into()
+    memcheck::declassified(is_above(p, q) | is_above(q, p)) != 0
 }
 
 /// Candidates that pass the sieve.

@@ -3,16 +3,13 @@
 use core::marker::PhantomData;
 use std::sync::Arc;
 
+use signature::Keypair;
 use signature::hazmat::{PrehashSigner, PrehashVerifier, RandomizedPrehashSigner};
 use signature::rand_core::TryCryptoRng;
-use signature::{
-    DigestVerifier, Keypair, MultipartSigner, RandomizedDigestSigner, RandomizedMultipartSigner,
-    RandomizedSigner, Signer, Verifier,
-};
 
 use super::{Salt, Signature, encode};
 use crate::error::{MODULUS_BYTES_MAX, Unavailable};
-use crate::hash_function::{HashFunction, digest};
+use crate::hash_function::HashFunction;
 use crate::idle::Attended;
 use crate::key::{PrivateKey, PublicKey};
 
@@ -115,64 +112,6 @@ impl<D: HashFunction> PrehashVerifier<Signature> for VerifyingKey<D> {
     }
 }
 
-impl<D: HashFunction> MultipartSigner<Signature> for SigningKey<D> {
-    fn try_multipart_sign(&self, msg: &[&[u8]]) -> signature::Result<Signature> {
-        self.sign_prehash(D::HASH.digest_parts(msg).as_ref())
-    }
-}
-
-impl<D: HashFunction> Signer<Signature> for SigningKey<D> {
-    fn try_sign(&self, msg: &[u8]) -> signature::Result<Signature> {
-        self.try_multipart_sign(&[msg])
-    }
-}
-
-impl<D: HashFunction> RandomizedDigestSigner<D, Signature> for SigningKey<D> {
-    fn try_sign_digest_with_rng<R, F>(&self, rng: &mut R, f: F) -> signature::Result<Signature>
-    where
-        R: TryCryptoRng + ?Sized,
-        F: Fn(&mut D) -> signature::Result<()>,
-    {
-        self.sign_prehash_with_rng(rng, &digest(f)?)
-    }
-}
-
-impl<D: HashFunction> RandomizedMultipartSigner<Signature> for SigningKey<D> {
-    fn try_multipart_sign_with_rng<R: TryCryptoRng + ?Sized>(
-        &self,
-        rng: &mut R,
-        msg: &[&[u8]],
-    ) -> signature::Result<Signature> {
-        self.sign_prehash_with_rng(rng, D::HASH.digest_parts(msg).as_ref())
-    }
-}
-
-impl<D: HashFunction> RandomizedSigner<Signature> for SigningKey<D> {
-    fn try_sign_with_rng<R: TryCryptoRng + ?Sized>(
-        &self,
-        rng: &mut R,
-        msg: &[u8],
-    ) -> signature::Result<Signature> {
-        self.try_multipart_sign_with_rng(rng, &[msg])
-    }
-}
-
-impl<D: HashFunction> DigestVerifier<D, Signature> for VerifyingKey<D> {
-    fn verify_digest<F: Fn(&mut D) -> signature::Result<()>>(
-        &self,
-        f: F,
-        signature: &Signature,
-    ) -> signature::Result<()> {
-        self.verify_prehash(&digest(f)?, signature)
-    }
-}
-
-impl<D: HashFunction> Verifier<Signature> for VerifyingKey<D> {
-    fn verify(&self, msg: &[u8], signature: &Signature) -> signature::Result<()> {
-        self.verify_prehash(D::HASH.digest(msg).as_ref(), signature)
-    }
-}
-
 impl<D: HashFunction> Keypair for SigningKey<D> {
     type VerifyingKey = VerifyingKey<D>;
 
@@ -181,19 +120,5 @@ impl<D: HashFunction> Keypair for SigningKey<D> {
     }
 }
 
-impl<D: HashFunction> From<PrivateKey> for SigningKey<D> {
-    fn from(key: PrivateKey) -> Self {
-        Self::new(key)
-    }
-}
-
-impl<D: HashFunction> From<PublicKey> for VerifyingKey<D> {
-    fn from(key: PublicKey) -> Self {
-        Self::new(key)
-    }
-}
-
-crate::encoded::key_traits!(SigningKey, PrivateKey, salt_len);
-crate::encoded::key_traits!(VerifyingKey, PublicKey, salt_len);
-crate::encoded::private_formats!(SigningKey);
-crate::encoded::public_formats!(VerifyingKey);
+crate::encoded::signing_key!(salt_len);
+crate::encoded::verifying_key!(salt_len);

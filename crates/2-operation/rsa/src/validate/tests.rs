@@ -1,8 +1,7 @@
 //! What makes a key, and each reason to refuse one.
 #![allow(clippy::unwrap_used, reason = "tests")]
 
-use crypto_bigint::ConcatenatingMul as _;
-use crypto_bigint::NonZero;
+use crypto_bigint::{BoxedUint, ConcatenatingMul as _, NonZero};
 
 use super::*;
 use crate::parse;

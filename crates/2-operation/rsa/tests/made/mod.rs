@@ -1,6 +1,7 @@
 //! Keys of any sizes, by OpenSSL's arithmetic.
 
 #![allow(clippy::unwrap_used, reason = "tests")]
+#![allow(dead_code, reason = "a test makes keys in one way or the other")]
 
 use openssl::bn::{BigNum, BigNumContext, BigNumRef};
 use tollgate_rsa::KeyParts;

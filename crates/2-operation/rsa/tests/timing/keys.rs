@@ -1,9 +1,10 @@
 //! Keys of two classes for a test of time, which differ in what is secret and in nothing else.
 
-use openssl::bn::{BigNum, BigNumContext, BigNumContextRef, BigNumRef};
+use openssl::bn::{BigNum, BigNumContext};
 use tollgate_rsa::{KeyParts, PrivateKey};
 
 use crate::BITS;
+use crate::made::key_from;
 
 /// Keys of a class.
 pub(crate) const KEYS: usize = 8;
@@ -42,7 +43,8 @@ impl Numbers {
         keys.sort_by(|(a, _), (b, _)| a.cmp(b));
         let width = |keys: &[(BigNum, _)]| &keys[KEYS].0 - &keys[0].0;
         let near = keys.windows(KEYS + 1).min_by_key(|keys| width(keys)).unwrap();
-        let mut parts = near.iter().map(|(n, primes)| parts(n, *primes, context));
+        let e = BigNum::from_u32(65537).unwrap();
+        let mut parts = near.iter().map(|(_, [p, q])| key_from(p, q, &e).unwrap());
         Self { fixed: parts.next().unwrap(), others: parts.collect() }
     }
 
@@ -70,26 +72,5 @@ fn prime() -> BigNum {
         if (&p - &one).mod_word(65537).unwrap() != 0 {
             return p;
         }
-    }
-}
-
-/// The numbers of the key of n = p q.
-fn parts(n: &BigNumRef, [p, q]: [&BigNum; 2], context: &mut BigNumContextRef) -> KeyParts {
-    let e = BigNum::from_u32(65537).unwrap();
-    let one = BigNum::from_u32(1).unwrap();
-    let (p_1, q_1) = (p - &one, q - &one);
-    let [mut phi, mut d, mut q_inv] = [(); 3].map(|()| BigNum::new().unwrap());
-    phi.checked_mul(&p_1, &q_1, context).unwrap();
-    d.mod_inverse(&e, &phi, context).unwrap();
-    q_inv.mod_inverse(q, p, context).unwrap();
-    KeyParts {
-        n: n.to_vec(),
-        e: e.to_vec(),
-        d_p: (&d % &p_1).to_vec().into(),
-        d_q: (&d % &q_1).to_vec().into(),
-        d: d.to_vec().into(),
-        p: p.to_vec().into(),
-        q: q.to_vec().into(),
-        q_inv: q_inv.to_vec().into(),
     }
 }

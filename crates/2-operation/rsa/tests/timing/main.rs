@@ -10,6 +10,8 @@
 
 mod decryption;
 mod keys;
+#[path = "../made/mod.rs"]
+mod made;
 mod operations;
 
 use core::time::Duration;
