@@ -20,10 +20,13 @@ mod time;
 pub(crate) fn run(options: &Key) -> Result<ExitCode, Stop> {
     match &options.what {
         What::Gen(options) => match options.time {
-            Some(seconds) => time::run(options, seconds),
+            Some(seconds) => time::generate(options, seconds),
             None => generate::run(options),
         },
         What::Show(options) => show::run(options),
-        What::Check(options) => check::run(options),
+        What::Check(options) => match options.time {
+            Some(seconds) => time::load(options, seconds),
+            None => check::run(options),
+        },
     }
 }

@@ -1,36 +1,80 @@
-//! `tollgate key gen --time`: how long a key takes, ours beside OpenSSL's.
+//! `tollgate key gen --time` and `key check --time`: how long a key takes to make, and to load, ours
+//! beside OpenSSL's.
 
+use std::path::Path;
 use std::process::ExitCode;
 
 use openssl::bn::BigNum;
+use openssl::pkey::PKey;
 use openssl::rsa::Rsa;
 use tollgate_ladder::heading;
 use tollgate_record::vocabulary as word;
 use tollgate_record::{Estimate, Record, Subject, Unit};
-use tollgate_rsa::Workspace;
+use tollgate_rsa::{PrivateKey, Workspace};
 
 use super::generate::wanted;
 use crate::contenders::{Contender, Failed};
 use crate::figures::Figures;
 use crate::interrupt;
+use crate::keys;
 use crate::measure::measure;
-use crate::options::key::Gen;
+use crate::options::key::{Check, Gen};
 use crate::progress::Progress;
 use crate::run::Run;
 use crate::stop::Stop;
 
-/// Measures and prints.
+/// How long a key takes to make.
 ///
 /// # Errors
 ///
 /// No such key is made.
-pub(crate) fn run(options: &Gen, seconds: f64) -> Result<ExitCode, Stop> {
-    let mut run = Run::measuring(options.written.json.as_deref())?;
-    let label = format!("RSA-{} generate", options.bits);
+pub(crate) fn generate(options: &Gen, seconds: f64) -> Result<ExitCode, Stop> {
+    let json = options.written.json.as_deref();
+    compare(options.bits as usize, "generate", contenders(options)?, seconds, json)
+}
+
+/// How long a private key takes to load: PEM or DER is read, and its numbers are checked and made
+/// ready.
+///
+/// # Errors
+///
+/// The file cannot be read, or holds no private key.
+pub(crate) fn load(options: &Check, seconds: f64) -> Result<ExitCode, Stop> {
+    let name = options.file.display();
+    let bytes = keys::read(&options.file)?;
+    let key = PrivateKey::from_bytes(&bytes);
+    let key = key.map_err(|error| Stop::new(format!("{name}: {error}")))?;
+    let theirs = bytes.clone();
+    let is_pem = PKey::private_key_from_pem(&bytes).is_ok();
+    let ours = move || PrivateKey::from_bytes(&bytes).map(|_| ()).map_err(Failed::new);
+    let theirs = move || {
+        let key = if is_pem {
+            PKey::private_key_from_pem(&theirs)
+        } else {
+            PKey::private_key_from_der(&theirs)
+        };
+        key.and_then(|key| key.rsa()).map(|_| ()).map_err(Failed::new)
+    };
+    let contenders = vec![
+        Contender { by: "tollgate", batch: None, kernel: None, run: Box::new(ours) },
+        Contender::library("openssl", Box::new(theirs)),
+    ];
+    compare(key.bits(), "load", contenders, seconds, options.json.as_deref())
+}
+
+/// Measures ours and OpenSSL's, and prints.
+fn compare(
+    bits: usize,
+    what: &str,
+    mut contenders: Vec<Contender>,
+    seconds: f64,
+    json: Option<&Path>,
+) -> Result<ExitCode, Stop> {
+    let mut run = Run::measuring(json)?;
+    let label = format!("RSA-{bits} {what}");
     let progress = Progress::new("key");
     progress.plan(1, seconds);
     progress.row(0, &label);
-    let mut contenders = contenders(options)?;
     let round = measure(&label, &mut contenders, seconds, |part| progress.part(part))?;
     drop(progress);
     let Some(round) = round else {
@@ -39,7 +83,7 @@ pub(crate) fn run(options: &Gen, seconds: f64) -> Result<ExitCode, Stop> {
     run.notes.warn(&label, round.warnings());
     let figures =
         Figures::new(&run.host).with([(word::SECONDS_PER_ROW.to_owned(), seconds.to_string())]);
-    let path = format!("operation/rsa-{}/generate", options.bits);
+    let path = format!("operation/rsa-{bits}/{what}");
     let path: Subject = path.parse().map_err(Stop::from_error)?;
     let mut text = String::new();
     let mut records = Vec::new();
@@ -51,7 +95,7 @@ pub(crate) fn run(options: &Gen, seconds: f64) -> Result<ExitCode, Stop> {
         records.push(figures.measured(&subject, word::OPERATIONS_PER_S, Unit::PerSecond, rate));
         let (ms, per_s) = (nanos.scaled(1e-6).map_err(Stop::from_error)?, rate.point());
         text += &format!(
-            "{:10}{:>9.2} ms a key{:>9.1} keys per s, of {} samples\n",
+            "{:10}{:>9.3} ms a key{:>9.1} keys per s, of {} samples\n",
             contender.by,
             ms.point(),
             per_s,

@@ -83,4 +83,12 @@ pub(crate) struct Check {
     /// A private or a public key, PEM or DER, PKCS#8, PKCS#1 or SPKI
     #[arg(value_name = "FILE")]
     pub(crate) file: PathBuf,
+
+    /// Measure how long the private key takes to load, beside OpenSSL, for so many seconds
+    #[arg(long, value_name = "S", value_parser = seconds)]
+    pub(crate) time: Option<f64>,
+
+    /// Write the records as JSON Lines to this file, made anew; - is standard output
+    #[arg(long, value_name = "FILE", requires = "time")]
+    pub(crate) json: Option<PathBuf>,
 }

@@ -99,20 +99,25 @@ fn keys_that_are_not_made_are_refused() {
 
 #[test]
 fn the_time_of_a_key_is_a_record() {
-    let file = scratch("key-time.jsonl");
-    let json = file.to_str().unwrap();
-    let flags = ["--insecure", "--bits", "512", "--time", "0.05", "--json", json];
-    let text = stdout(&run(&[&["key", "gen"], &flags[..]].concat()));
-    assert!(text.contains("keys per s") && text.contains("times as fast"), "{text}");
-    let records = records(&file);
-    let subjects: Vec<_> =
-        records.iter().map(|record| format!("{} {}", record.subject, record.quantity)).collect();
-    let expected = [
-        "operation/rsa-512/generate?by=tollgate ns_per_operation",
-        "operation/rsa-512/generate?by=tollgate operations_per_s",
-        "operation/rsa-512/generate?by=openssl ns_per_operation",
-        "operation/rsa-512/generate?by=openssl operations_per_s",
-        "operation/rsa-512/generate?against=openssl&by=tollgate times_as_fast",
-    ];
-    assert_eq!(subjects, expected);
+    let (file, key) = (scratch("key-time.jsonl"), keys().join("rsa-512.pem"));
+    let key = key.to_str().unwrap();
+    let made = ["key", "gen", "--insecure", "--bits", "512"];
+    for (what, flags) in [("generate", &made[..]), ("load", &["key", "check", key])] {
+        let timed = ["--time", "0.05", "--json", file.to_str().unwrap()];
+        let text = stdout(&run(&[flags, &timed].concat()));
+        assert!(text.contains("keys per s") && text.contains("times as fast"), "{text}");
+        let subjects: Vec<_> = records(&file)
+            .iter()
+            .map(|record| format!("{} {}", record.subject, record.quantity))
+            .collect();
+        let expected = [
+            "by=tollgate ns_per_operation",
+            "by=tollgate operations_per_s",
+            "by=openssl ns_per_operation",
+            "by=openssl operations_per_s",
+            "against=openssl&by=tollgate times_as_fast",
+        ]
+        .map(|end| format!("operation/rsa-512/{what}?{end}"));
+        assert_eq!(subjects, expected);
+    }
 }
