@@ -6,7 +6,7 @@ use core::pin::Pin;
 use core::task::{Context, Poll, Waker};
 use std::time::Instant;
 
-use super::lead::Shared;
+use super::state::Shared;
 use super::sync::Arc;
 use super::worker;
 use crate::error::Error;
