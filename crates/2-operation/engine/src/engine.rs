@@ -228,7 +228,7 @@ impl<J: Job> Caller<J> {
         &self,
         fill: impl FnOnce(&mut J) -> Result<(), J::Refusal>,
     ) -> Result<Answer<J>, Error<J::Refusal>> {
-        self.submit_quietly(fill)?.wait()
+        self.submit_quietly(fill)?.wait_at_home()
     }
 
     /// Queues a request, and has `callback` called with its end, by a worker. An engine without
