@@ -4,7 +4,8 @@ use core::fmt;
 use core::time::Duration;
 use std::time::Instant;
 
-use super::lead::{Seat, Shared, State};
+use super::seat::Seat;
+use super::state::{Shared, State};
 use super::sync::Arc;
 use super::ticket::{Answer, Held, Ticket};
 use super::worker;
@@ -227,7 +228,7 @@ impl<J: Job> Caller<J> {
         &self,
         fill: impl FnOnce(&mut J) -> Result<(), J::Refusal>,
     ) -> Result<Answer<J>, Error<J::Refusal>> {
-        self.submit_quietly(fill)?.wait()
+        self.submit_quietly(fill)?.wait_at_home()
     }
 
     /// Queues a request, and has `callback` called with its end, by a worker. An engine without
@@ -325,7 +326,9 @@ impl<J: Job> Caller<J> {
         })?;
         drop(state);
         let mut held = Held::new(Arc::clone(shared), place, request);
-        fill(held.job()).map_err(Error::Rejected)?;
+        let request = held.request_mut();
+        fill(&mut request.job).map_err(Error::Rejected)?;
+        request.note_kind();
         Ok(held)
     }
 }
@@ -347,9 +350,3 @@ impl<J: Job> State<J> {
 /// Requests of [`Caller::run_many`] in the engine at a time: more than lanes of all cores would
 /// fill needs no caller who waits.
 const WINDOW: usize = 64;
-
-impl<J: Job> Held<J> {
-    fn job(&mut self) -> &mut J {
-        &mut self.request_mut().job
-    }
-}

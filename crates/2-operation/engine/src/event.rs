@@ -32,10 +32,19 @@ pub type Listener = Box<dyn Fn(&Event) + Send + Sync>;
 pub enum Cause {
     /// The check of a result failed.
     Check,
+    /// It left a request where another one belongs, or none. It does not come back.
+    Exchange,
     /// It panicked. It does not come back.
     Panic,
     /// Its self test failed.
     SelfTest,
+}
+
+impl Cause {
+    /// Whether the unit's code is to be repaired, so that no self test brings it back.
+    pub(crate) const fn is_final(self) -> bool {
+        matches!(self, Self::Exchange | Self::Panic)
+    }
 }
 
 impl fmt::Display for Event {
@@ -54,10 +63,12 @@ impl fmt::Display for Event {
                 "the unit {unit} is quarantined because {}; its work is done elsewhere: {}",
                 match cause {
                     Cause::Check => "the check of a result failed",
+                    Cause::Exchange => "it exchanged requests of a batch",
                     Cause::Panic => "it panicked",
                     Cause::SelfTest => "its self test failed",
                 },
                 match cause {
+                    Cause::Exchange => "judge it (docs/own-unit.md) and repair it",
                     Cause::Panic => "report the panic's message",
                     Cause::Check | Cause::SelfTest => "test this machine's memory and processor",
                 }

@@ -18,8 +18,18 @@ use crate::{Config, Error};
 
 #[path = "engine.rs"]
 mod engine;
+#[path = "gather.rs"]
+mod gather;
+#[path = "hand_on.rs"]
+mod hand_on;
 #[path = "lead.rs"]
 mod lead;
+#[path = "quarantine.rs"]
+mod quarantine;
+#[path = "seat.rs"]
+mod seat;
+#[path = "state.rs"]
+mod state;
 #[path = "ticket.rs"]
 mod ticket;
 #[path = "worker.rs"]

@@ -15,6 +15,12 @@ pub trait Job: Default + Send + 'static {
     /// own. Public, and as good as another number of the same key.
     fn key(&self) -> u64;
 
+    /// Whether a result stands in it. One that was done without a result is a fault.
+    fn has_result(&self) -> bool;
+
+    /// Forgets the result of a unit that is not believed, and keeps what was asked.
+    fn clear_result(&mut self);
+
     /// Overwrites what nobody may find here later, and lets go of what it shares.
     fn wipe(&mut self);
 }
@@ -30,6 +36,11 @@ pub struct Request<J: Job> {
     pub job: J,
     outcome: Option<Outcome<J::Refusal>>,
     pub(crate) is_retry: bool,
+    /// Which one of all that the engine had; 0 before it is in line.
+    pub(crate) number: u64,
+    /// What the job says, asked outside of the engine's lock.
+    pub(crate) class: Class,
+    pub(crate) key: u64,
 }
 
 /// How a job ended in a unit.
@@ -45,7 +56,14 @@ pub enum Outcome<R> {
 
 impl<J: Job> Default for Request<J> {
     fn default() -> Self {
-        Self { job: J::default(), outcome: None, is_retry: false }
+        Self {
+            job: J::default(),
+            outcome: None,
+            is_retry: false,
+            number: 0,
+            class: Class::default(),
+            key: 0,
+        }
     }
 }
 
@@ -57,9 +75,10 @@ impl<J: Job> fmt::Debug for Request<J> {
 }
 
 impl<J: Job> Request<J> {
-    /// The result is in the job.
+    /// The result is in the job; if there is none, this is a [`fault`](Self::fault).
     pub fn done(&mut self) {
-        self.outcome = Some(Outcome::Done);
+        let has_result = self.job.has_result();
+        self.outcome = Some(if has_result { Outcome::Done } else { Outcome::Fault });
     }
 
     /// The check of the result failed: the engine asks another unit, and this one no more.
@@ -92,5 +111,11 @@ impl<J: Job> Request<J> {
         self.job.wipe();
         self.outcome = None;
         self.is_retry = false;
+        self.number = 0;
+    }
+
+    /// Asks the job what it is.
+    pub(crate) fn note_kind(&mut self) {
+        (self.class, self.key) = (self.job.class(), self.job.key());
     }
 }

@@ -18,8 +18,8 @@ pub struct PrivateJob {
     work: Option<Work>,
     input: Buffer,
     output: Buffer,
-    /// Where in `output` the result stands.
-    result: Range<usize>,
+    /// Where in `output` the result stands, if there is one.
+    result: Option<Range<usize>>,
 }
 
 struct Buffer {
@@ -68,12 +68,20 @@ impl Job for PrivateJob {
         self.key.as_ref().map_or(0, |key| Arc::as_ptr(key).addr() as u64)
     }
 
+    fn has_result(&self) -> bool {
+        self.result.is_some()
+    }
+
+    fn clear_result(&mut self) {
+        self.output.wipe();
+        self.result = None;
+    }
+
     fn wipe(&mut self) {
         self.key = None;
         self.work = None;
         self.input.wipe();
-        self.output.wipe();
-        self.result = 0..0;
+        self.clear_result();
     }
 }
 
@@ -99,7 +107,7 @@ impl PrivateJob {
     /// The result of a job that was done: a signature or a number of the key's size, or a message.
     #[must_use]
     pub fn output(&self) -> &[u8] {
-        &self.output.bytes[self.result.clone()]
+        self.result.clone().map_or(&[], |result| &self.output.bytes[result])
     }
 
     /// What is asked, for a unit: key, work and input.
@@ -129,7 +137,7 @@ impl PrivateJob {
         let (Some(key), Some(work)) = (&self.key, self.work) else {
             panic!("a job is loaded before it is done");
         };
-        self.output.len = key.size();
+        (self.output.len, self.result) = (key.size(), None);
         let input = &self.input.bytes[..self.input.len];
         work.encode(key, input, &mut self.output.bytes[..key.size()])
     }
@@ -152,9 +160,9 @@ impl PrivateJob {
         let input = &self.input.bytes[..self.input.len];
         let em = &mut self.output.bytes[..self.output.len];
         match work.decode(key, input, em, outcome) {
-            Ok(result) => self.result = result,
+            Ok(result) => self.result = Some(result),
             Err(why) => {
-                self.output.wipe();
+                self.clear_result();
                 return Err(why);
             }
         }

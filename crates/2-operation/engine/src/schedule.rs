@@ -74,12 +74,38 @@ struct Caller {
 /// The requests of a call, and their places. Its room is made once.
 pub(crate) struct Batch<J: Job> {
     pub(crate) places: Vec<usize>,
+    /// Of the requests, by place.
+    numbers: Vec<u64>,
     pub(crate) requests: Vec<Box<Request<J>>>,
 }
 
 impl<J: Job> Batch<J> {
     pub(crate) fn with_room(room: usize) -> Self {
-        Self { places: Vec::with_capacity(room), requests: Vec::with_capacity(room) }
+        let (places, numbers) = (Vec::with_capacity(room), Vec::with_capacity(room));
+        Self { places, numbers, requests: Vec::with_capacity(room) }
+    }
+
+    /// Puts each request back to its place; whether one stood elsewhere. What came in the place of
+    /// one that is missing is no answer: it faults, and is not done again.
+    pub(crate) fn put_in_order(&mut self) -> bool {
+        let Self { numbers, requests, .. } = self;
+        let found = requests.iter().map(|request| request.number);
+        let exchanged = !found.eq(numbers.iter().copied());
+        if exchanged {
+            for (home, number) in numbers.iter().enumerate() {
+                if let Some(at) = requests.iter().position(|request| request.number == *number) {
+                    requests.swap(home, at);
+                }
+            }
+            for (request, number) in requests.iter_mut().zip(&*numbers) {
+                if request.number != *number {
+                    request.wipe();
+                    request.is_retry = true;
+                }
+            }
+        }
+        numbers.clear();
+        exchanged
     }
 }
 
@@ -122,7 +148,7 @@ impl<J: Job> Schedule<J> {
             tags: vec![0; (capacity * FLOWS_PER_PLACE).next_power_of_two()].into(),
             hasher: BuildHasherDefault::default(),
             now: 0,
-            arrivals: 0,
+            arrivals: 1,
             callers: Vec::new(),
             callers_gone: Vec::new(),
             places_per_caller_max,
@@ -175,14 +201,14 @@ impl<J: Job> Schedule<J> {
     }
 
     /// Puts a filled request in line.
-    pub(crate) fn enqueue(&mut self, index: usize, request: Box<Request<J>>, since: Instant) {
+    pub(crate) fn enqueue(&mut self, index: usize, mut request: Box<Request<J>>, since: Instant) {
         let place = &mut self.places[index];
-        let flow = self.hasher.hash_one((place.caller, request.job.key()));
+        let flow = self.hasher.hash_one((place.caller, request.key));
         let mask = self.tags.len() - 1;
         let last = &mut self.tags[usize::try_from(flow).unwrap_or(usize::MAX) & mask];
         *last = self.now.max(*last + 1);
         (place.tag, place.arrival, place.since) = (*last, self.arrivals, since);
-        place.class = request.job.class();
+        (place.class, request.number) = (request.class, self.arrivals);
         self.arrivals += 1;
         self.insert(index, request);
     }
@@ -215,6 +241,7 @@ impl<J: Job> Schedule<J> {
             }
             place.phase = Phase::Running;
             batch.places.push(index);
+            batch.numbers.push(place.arrival);
             batch.requests.push(place.request.take().expect("a queued place has its request"));
             false
         });

@@ -6,7 +6,7 @@ use core::pin::Pin;
 use core::task::{Context, Poll, Waker};
 use std::time::Instant;
 
-use super::lead::Shared;
+use super::state::Shared;
 use super::sync::Arc;
 use super::worker;
 use crate::error::Error;
@@ -98,8 +98,13 @@ impl<J: Job> Ticket<J> {
     ///
     /// How the request ended: [`Error::Rejected`], [`Error::Fault`], [`Error::NoUnit`],
     /// [`Error::ShutDown`], [`Error::UnitPanicked`]; [`Error::Forked`].
-    pub fn wait(mut self) -> Result<Answer<J>, Error<J::Refusal>> {
+    pub fn wait(self) -> Result<Answer<J>, Error<J::Refusal>> {
         self.shared.check_process()?;
+        self.wait_at_home()
+    }
+
+    /// [`wait`](Self::wait) in the process that has just submitted it.
+    pub(crate) fn wait_at_home(mut self) -> Result<Answer<J>, Error<J::Refusal>> {
         self.shared.wait(self.place(), None);
         self.take()
     }

@@ -3,7 +3,7 @@
 
 use std::thread;
 
-use super::lead::Shared;
+use super::state::Shared;
 use super::sync::Arc;
 use crate::error::Error;
 use crate::job::Job;

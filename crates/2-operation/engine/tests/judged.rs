@@ -6,7 +6,7 @@ mod toy;
 use std::sync::Arc;
 
 use tollgate_engine::judge::{Cases, Finding, PrivateCases, judge};
-use tollgate_engine::{Class, Lanes, Request, SelfTestFailed, Unit};
+use tollgate_engine::{Class, Job as _, Lanes, Request, SelfTestFailed, Unit};
 use tollgate_rsa::PrivateKey;
 use toy::{Doubler, Doubling, Mischief, Refused};
 
@@ -89,6 +89,21 @@ fn what_is_wrong_is_found() {
         }
     });
     assert!(matches!(swapped, Finding::Wrong { fill: 2, position: 0, .. }), "{swapped}");
+    // a neighbour's request, and a neighbour's job in its own
+    let rotated = finding(|batch| batch.rotate_left(1));
+    assert!(matches!(rotated, Finding::Wrong { fill: 2, position: 0, .. }), "{rotated}");
+    let exchanged = finding(|batch| {
+        if let [first, .., last] = batch {
+            core::mem::swap(&mut first.job, &mut last.job);
+        }
+    });
+    assert!(matches!(exchanged, Finding::Wrong { fill: 2, position: 0, .. }), "{exchanged}");
+    // nothing, and called done
+    let empty = finding(|batch| {
+        batch[0].job.clear_result();
+        batch[0].done();
+    });
+    assert!(matches!(empty, Finding::Wrong { fill: 1, position: 0, .. }), "{empty}");
     // no outcome
     let silent = finding(|batch| _ = batch[batch.len() - 1].take_outcome());
     assert!(matches!(silent, Finding::Wrong { fill: 1, position: 0, .. }), "{silent}");
@@ -103,6 +118,7 @@ fn what_is_wrong_is_found() {
     let blind = finding(|batch| {
         batch.iter_mut().for_each(|request| {
             if request.job.mischief == Mischief::IsRefused {
+                request.job.double();
                 request.done();
             }
         });
@@ -112,6 +128,7 @@ fn what_is_wrong_is_found() {
     let unchecked = finding(|batch| {
         batch.iter_mut().for_each(|request| {
             if request.job.mischief == Mischief::FaultsEverywhere {
+                request.job.double();
                 request.done();
             }
         });

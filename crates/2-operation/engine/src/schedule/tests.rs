@@ -58,6 +58,7 @@ proptest! {
                         continue;
                     };
                     (request.job.key, request.job.class) = (key, class);
+                    request.note_kind();
                     schedule.enqueue(place, request, Instant::now());
                     let flow = (caller, key);
                     line.iter_mut().for_each(|(_, met)| _ = met.flows.insert(flow));
@@ -74,7 +75,8 @@ proptest! {
                     prop_assert!((1..=width).contains(&batch.places.len()));
                     let class = batch.requests[0].job.class;
                     prop_assert!(batch.requests.iter().all(|r| r.job.class == class));
-                    let Batch { places, requests } = &mut batch;
+                    prop_assert!(!batch.put_in_order(), "nobody moved one");
+                    let Batch { places, requests, .. } = &mut batch;
                     for (place, mut request) in places.drain(..).zip(requests.drain(..)) {
                         let at = line.iter().position(|(other, _)| *other == place).unwrap();
                         let (_, Met { k, batches, flows, .. }) = line.remove(at);

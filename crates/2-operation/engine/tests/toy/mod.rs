@@ -11,6 +11,7 @@ use tollgate_engine::{Class, Job, Request, SelfTestFailed, Unit};
 pub struct Doubling {
     pub x: u64,
     pub doubled: u64,
+    pub is_doubled: bool,
     pub class: u64,
     pub key: u64,
     pub mischief: Mischief,
@@ -49,12 +50,24 @@ impl Job for Doubling {
         self.key
     }
 
+    fn has_result(&self) -> bool {
+        self.is_doubled
+    }
+
+    fn clear_result(&mut self) {
+        (self.doubled, self.is_doubled) = (0, false);
+    }
+
     fn wipe(&mut self) {
         *self = Self::default();
     }
 }
 
 impl Doubling {
+    pub fn double(&mut self) {
+        (self.doubled, self.is_doubled) = (2 * self.x, true);
+    }
+
     pub fn of(x: u64) -> impl FnOnce(&mut Self) -> Result<(), Refused> {
         Self::with(move |job| job.x = x)
     }
@@ -123,7 +136,7 @@ impl Unit<Doubling> for Doubler {
                 Mischief::FaultsEverywhere => request.fault(),
                 Mischief::None if self.is_broken => request.fault(),
                 Mischief::None => {
-                    request.job.doubled = 2 * request.job.x;
+                    request.job.double();
                     request.done();
                 }
             }

@@ -1,0 +1,66 @@
+//! A leader lets company come before it runs a batch.
+
+use std::time::Instant;
+
+use super::seat::{Company, Seat};
+use super::state::{Guard, Shared};
+use super::sync::{YIELDS_IN_VAIN_MAX, time_since, yield_now};
+use crate::job::Job;
+
+impl<J: Job> Shared<J> {
+    /// Lets company come, where some is to be expected: the processor is yielded to those whom the
+    /// last batch served, and a clock is waited on if the caller allows it.
+    pub(crate) fn gather<'a>(
+        &'a self,
+        mut state: Guard<'a, J>,
+        seat: &mut Seat<J>,
+    ) -> Guard<'a, J> {
+        if let Some(company) = seat.company.take() {
+            state = self.yield_to(state, &company);
+        }
+        let Some(class) = state.schedule.next_class() else {
+            return state;
+        };
+        let room = seat.room(class);
+        let max = self.config.linger_max();
+        if max.is_zero() || state.arrivals.gap > max || state.is_closing {
+            return state;
+        }
+        let begin = Instant::now();
+        let (missing, gap) = (room.saturating_sub(state.schedule.depth()), state.arrivals.gap);
+        let until = begin + max.min(gap * u32::try_from(missing).unwrap_or(u32::MAX));
+        state.lingering += 1;
+        while state.schedule.depth() < room && !state.is_closing {
+            let left = until.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                break;
+            }
+            state = self.sleep(&self.company, state, Some(left));
+        }
+        state.lingering -= 1;
+        state.stats.linger_ns.record_time(begin.elapsed());
+        state
+    }
+
+    /// Yields the processor until as many came as were there, and one more; while that brings
+    /// some, and for no more than a share of what an empty lane costs.
+    fn yield_to<'a>(&'a self, mut state: Guard<'a, J>, company: &Company) -> Guard<'a, J> {
+        let expected = company.room.min(company.requests + 1);
+        let begin = Instant::now();
+        let mut in_vain = 0;
+        while state.schedule.depth() < expected && in_vain < YIELDS_IN_VAIN_MAX {
+            let depth = state.schedule.depth();
+            drop(state);
+            yield_now();
+            state = self.lock();
+            if state.schedule.depth() > depth {
+                in_vain = 0;
+            } else if time_since(begin) > company.service / 16 {
+                break;
+            } else {
+                in_vain += 1;
+            }
+        }
+        state
+    }
+}

@@ -1,0 +1,90 @@
+//! Who is woken: those whose requests ended, and whoever is to lead next.
+
+use core::panic::AssertUnwindSafe;
+use core::task::Waker;
+use std::panic::catch_unwind;
+
+use super::state::{Guard, Shared, State, Told};
+use crate::event::Event;
+use crate::job::Job;
+
+impl<J: Job> Shared<J> {
+    /// Whether an idle unit is for a thread that waits: it is alone in line, or no worker can come.
+    ///
+    /// Where many threads lead in turn, the next leader is on the core where it was woken: two
+    /// may come to share one core while another has none. Workers stay where they are.
+    pub(crate) fn is_for_a_thread(&self, state: &mut State<J>) -> bool {
+        !state.idle.is_empty() && (state.schedule.depth() == 1 || !self.summon(state))
+    }
+
+    /// Wakes a worker for an idle unit; whether one is on its way to each.
+    pub(crate) fn summon(&self, state: &mut State<J>) -> bool {
+        if state.summoned < state.resting.min(state.idle.len()) {
+            state.summoned += 1;
+            self.work.notify_one();
+        }
+        state.summoned >= state.idle.len()
+    }
+
+    /// If a unit is idle and somebody is in line, somebody who will lead is woken: a worker if
+    /// several are in line, else a thread that sleeps, else a worker, else every task, since one
+    /// alone may never be polled again.
+    pub(crate) fn hand_on<'a>(&'a self, mut state: Guard<'a, J>) -> Guard<'a, J> {
+        if state.idle.is_empty() || state.schedule.depth() == 0 {
+            return state;
+        }
+        if state.schedule.depth() > 1 && self.summon(&mut state) {
+            return state;
+        }
+        if let Some(place) = state.schedule.call_successor() {
+            self.bells[place].notify_one();
+        } else if state.workers > 0 {
+            self.summon(&mut state);
+        } else {
+            let mut tasks = core::mem::take(&mut state.tasks);
+            state.schedule.take_tasks(&mut tasks);
+            drop(state);
+            self.wake(&mut tasks);
+            state = self.lock();
+            state.tasks = tasks;
+        }
+        state
+    }
+
+    /// Tells owners; outside of the lock, which they want.
+    pub(crate) fn tell(&self, told: &mut Told<J>) {
+        told.bells.drain(..).for_each(|place| self.bells[place].notify_one());
+        self.wake(&mut told.tasks);
+    }
+
+    /// Wipes, outside of the lock, what nobody wants, and frees its places.
+    pub(crate) fn release_gone(&self, told: &mut Told<J>) -> Guard<'_, J> {
+        told.gone.iter_mut().for_each(|(_, request, _)| request.wipe());
+        let mut state = self.lock();
+        for (place, request, _) in told.gone.drain(..) {
+            state.schedule.release(place, request);
+        }
+        state
+    }
+
+    fn wake(&self, tasks: &mut Vec<Waker>) {
+        for task in tasks.drain(..) {
+            self.call(|| task.wake());
+        }
+    }
+
+    /// Runs a stranger's code: its panic is counted, said, and goes no further.
+    pub(crate) fn call(&self, code: impl FnOnce()) {
+        if catch_unwind(AssertUnwindSafe(code)).is_err() {
+            self.lock().stats.callback_panics += 1;
+            self.say(&Event::CallbackPanicked);
+        }
+    }
+
+    /// A listener that panics hears nothing more of this event, and nobody hears of that.
+    pub(crate) fn say(&self, event: &Event) {
+        if let Some(listener) = &self.config.on_event {
+            let _ = catch_unwind(AssertUnwindSafe(|| listener(event)));
+        }
+    }
+}

@@ -1,0 +1,219 @@
+//! What all handles, tickets and workers of an engine share, and the lock around it.
+
+use core::task::Waker;
+use core::time::Duration;
+use std::collections::VecDeque;
+use std::sync::PoisonError;
+use std::time::Instant;
+
+use super::seat::Seat;
+use super::sync::{Condvar, Mutex, MutexGuard};
+use crate::config::Config;
+use crate::error::Error;
+use crate::event::Cause;
+use crate::job::{Job, Outcome, Request};
+use crate::schedule::{End, Owner, Schedule};
+use crate::stats::Stats;
+
+/// What all handles, tickets and workers of an engine share.
+pub(crate) struct Shared<J: Job> {
+    state: Mutex<State<J>>,
+    /// One per place: its sleeping thread.
+    pub(crate) bells: Vec<Condvar>,
+    /// Workers without work.
+    pub(crate) work: Condvar,
+    /// Leaders that linger.
+    pub(crate) company: Condvar,
+    /// Who shuts down.
+    pub(crate) drained: Condvar,
+    pub(crate) config: Config,
+    /// The process that made it. A child has its memory, and none of its threads.
+    process: u32,
+}
+
+pub(crate) type Guard<'a, J> = MutexGuard<'a, State<J>>;
+
+/// What the lock covers.
+pub(crate) struct State<J: Job> {
+    pub(crate) schedule: Schedule<J>,
+    pub(crate) idle: Vec<Seat<J>>,
+    /// Units that somebody runs.
+    pub(crate) busy: usize,
+    pub(crate) quarantined: Vec<(Seat<J>, Cause)>,
+    pub(crate) is_closing: bool,
+    /// Ended requests whose callbacks a worker will call.
+    pub(crate) finished: VecDeque<usize>,
+    /// Callbacks that are being called.
+    pub(crate) calling: usize,
+    pub(crate) workers: usize,
+    /// Workers without work, asleep or about to look again.
+    pub(crate) resting: usize,
+    /// How many of them were told to lead and have not looked yet.
+    pub(crate) summoned: usize,
+    pub(crate) stats: Stats,
+    /// Leaders that linger.
+    pub(crate) lingering: usize,
+    pub(crate) arrivals: Arrivals,
+    /// Room to wake tasks from.
+    pub(crate) tasks: Vec<Waker>,
+}
+
+/// How fast requests come.
+#[derive(Default)]
+pub(crate) struct Arrivals {
+    last: Option<Instant>,
+    pub(crate) gap: Duration,
+}
+
+impl Arrivals {
+    /// The mean of about eight gaps.
+    pub(crate) fn note(&mut self, now: Instant) {
+        if let Some(last) = self.last.replace(now) {
+            self.gap = (7 * self.gap + now.saturating_duration_since(last)) / 8;
+        }
+    }
+}
+
+impl<J: Job> Shared<J> {
+    pub(crate) fn new(config: Config, units: Vec<Seat<J>>, room: usize) -> Self {
+        let capacity = config.capacity;
+        let state = State {
+            schedule: Schedule::new(capacity, config.places_per_caller_max),
+            busy: 0,
+            quarantined: Vec::with_capacity(units.len()),
+            is_closing: false,
+            finished: VecDeque::with_capacity(capacity),
+            calling: 0,
+            workers: 0,
+            resting: 0,
+            summoned: 0,
+            stats: Stats::new(room, capacity),
+            lingering: 0,
+            arrivals: Arrivals::default(),
+            tasks: Vec::with_capacity(capacity),
+            idle: units,
+        };
+        Self {
+            state: Mutex::new(state),
+            bells: (0..capacity).map(|_| Condvar::new()).collect(),
+            work: Condvar::new(),
+            company: Condvar::new(),
+            drained: Condvar::new(),
+            config,
+            process: std::process::id(),
+        }
+    }
+
+    /// Whether this is the process that made the engine; asked before any lock is taken, because a
+    /// thread that the child does not have may hold it for ever.
+    pub(crate) fn check_process(&self) -> Result<(), Error<J::Refusal>> {
+        if self.is_home() { Ok(()) } else { Err(Error::Forked) }
+    }
+
+    pub(crate) fn is_home(&self) -> bool {
+        std::process::id() == self.process
+    }
+
+    /// Of strangers' code only this runs under the lock: [`Unit::width`](crate::Unit::width), whose
+    /// panic is caught, and the drop of a refusal that nobody reads. Jobs are asked, written and
+    /// wiped, wakers cloned, woken and dropped, and callbacks and listeners called outside of it.
+    /// So nothing in it is half done, and a lock that is poisoned all the same is taken.
+    pub(crate) fn lock(&self) -> Guard<'_, J> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Sleeps until rung, or until the time is over.
+    pub(crate) fn sleep<'a>(
+        &self,
+        bell: &Condvar,
+        state: Guard<'a, J>,
+        left: Option<Duration>,
+    ) -> Guard<'a, J> {
+        match left {
+            None => bell.wait(state).unwrap_or_else(PoisonError::into_inner),
+            Some(left) => bell.wait_timeout(state, left).unwrap_or_else(PoisonError::into_inner).0,
+        }
+    }
+}
+
+impl<J: Job> State<J> {
+    /// Units in use.
+    pub(crate) fn healthy(&self) -> usize {
+        self.idle.len() + self.busy
+    }
+
+    /// For a worker: an idle unit, if somebody is in line, or those whom it served may come again.
+    pub(crate) fn take_seat(&mut self) -> Option<Seat<J>> {
+        let is_awaited = self.schedule.depth() > 0;
+        self.idle.pop_if(|seat| is_awaited || seat.company.is_some())
+    }
+
+    pub(crate) fn is_drained(&self) -> bool {
+        self.schedule.depth() == 0 && self.busy + self.calling == 0 && self.finished.is_empty()
+    }
+
+    /// Ends the requests of a batch; what failed its check for the first time is done once more,
+    /// if there is another unit.
+    pub(crate) fn end(&mut self, seat: &mut Seat<J>, cause: Option<Cause>, now: Instant) {
+        let Seat { batch, told, .. } = seat;
+        for (place, mut request) in batch.places.drain(..).zip(batch.requests.drain(..)) {
+            let end: End<J> = match request.take_outcome() {
+                _ if cause == Some(Cause::Panic) => Err(Error::UnitPanicked),
+                Some(Outcome::Done) => Ok(()),
+                Some(Outcome::Refused(why)) => Err(Error::Rejected(why)),
+                Some(Outcome::Fault) | None => {
+                    self.stats.faults += 1;
+                    if !request.is_retry && self.healthy() > 1 {
+                        self.stats.retried += 1;
+                        request.is_retry = true;
+                        self.schedule.insert(place, request);
+                        continue;
+                    }
+                    Err(Error::Fault)
+                }
+            };
+            if end.is_ok() {
+                self.stats.done += 1;
+            } else {
+                self.stats.failed += 1;
+            }
+            self.stats.response_ns.record_time(now - self.schedule.since(place));
+            self.schedule.finish(place, request, end);
+            self.ended(place, told);
+        }
+    }
+
+    /// Finds out whom to tell.
+    pub(crate) fn ended(&mut self, place: usize, told: &mut Told<J>) {
+        match self.schedule.owner(place) {
+            Owner::Nobody => {}
+            Owner::Thread { .. } => told.bells.push(place),
+            owner @ Owner::Task(_) => {
+                if let Owner::Task(waker) = core::mem::replace(owner, Owner::Nobody) {
+                    told.tasks.push(waker);
+                }
+            }
+            Owner::Callback(_) => self.finished.push_back(place),
+            Owner::Gone => {
+                let claimed = self.schedule.claim(place);
+                told.gone.extend(claimed.map(|(request, end)| (place, request, end)));
+            }
+        }
+    }
+}
+
+/// Whom to tell that their requests ended, outside of the lock.
+pub(crate) struct Told<J: Job> {
+    /// Places of threads that sleep.
+    pub(crate) bells: Vec<usize>,
+    pub(crate) tasks: Vec<Waker>,
+    /// Nobody: these are wiped, and their places free.
+    pub(crate) gone: Vec<(usize, Box<Request<J>>, End<J>)>,
+}
+
+impl<J: Job> Told<J> {
+    pub(crate) fn with_room(room: usize) -> Self {
+        let (bells, tasks) = (Vec::with_capacity(room), Vec::with_capacity(room));
+        Self { bells, tasks, gone: Vec::with_capacity(room) }
+    }
+}
