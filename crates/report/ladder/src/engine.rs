@@ -45,8 +45,8 @@ pub fn table(records: &[Record]) -> String {
                  core with batches of eight at hand; alone: time of one \
                  thread's operation, beside the call without the engine; at a load: response time \
                  from the intended arrival, which 99 of 100 do not exceed, of arrivals at random \
-                 at that share of the throughput without the engine, beside the service time of a \
-                 batch of eight; fill: requests of a call, in the mean";
+                 at that share of what the engine does when it is kept full, beside the service \
+                 time of a batch of eight, both from the same moments; fill: requests of a call, in the mean";
     let mut text = grid(&COLUMNS, rows) + &wrapped(notes);
     if subjects.iter().any(|subject| is_insecure(subject)) {
         text += &wrapped(INSECURE_NOTE);

@@ -92,7 +92,7 @@ fn sign_many(cases: &Cases, caller: &Caller<PrivateJob>) -> Result<u64, Failed> 
 }
 
 /// One batch of all cases, compared; how many operations that were.
-fn batch(cases: &Cases, workspace: &mut Workspace) -> Result<u64, Failed> {
+pub(super) fn batch(cases: &Cases, workspace: &mut Workspace) -> Result<u64, Failed> {
     let size = cases.key.size();
     let mut buffers = [[0; tollgate_rsa::MODULUS_BYTES_MAX]; BATCH as usize];
     let digests: [&[u8]; BATCH as usize] = core::array::from_fn(|i| &cases.digests[i][..]);
@@ -107,7 +107,7 @@ fn batch(cases: &Cases, workspace: &mut Workspace) -> Result<u64, Failed> {
 }
 
 /// Operations per second of all threads together, each of which does `work` again and again.
-fn rate<S: Send>(
+pub(super) fn rate<S: Send>(
     threads: &mut [S],
     slice: Duration,
     work: impl Fn(&mut S) -> Result<u64, Failed> + Sync,

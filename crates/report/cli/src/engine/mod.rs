@@ -139,11 +139,10 @@ impl Bout {
             return Ok(None);
         };
         progress.part(PARTS[0] + PARTS[1]);
-        let batch_ns = f64::from(BATCH) * 1e9 / rates.direct.point();
-        let Some(open) = open::responses(&self.cases, self.cores, rates.direct.point(), open)?
-        else {
+        let Some(open) = open::responses(&self.cases, self.cores, open)? else {
             return Ok(None);
         };
+        self.say_lost(run, open.windows);
         let conditions = [
             (word::SECONDS_PER_ROW, self.seconds.to_string()),
             (word::CORES, self.cores.to_string()),
@@ -152,8 +151,26 @@ impl Bout {
             Figures::new(&run.host).with(conditions.map(|(key, value)| (key.to_owned(), value)));
         let mut records = self.of_rates(&figures, &rates)?;
         records.extend(alone);
-        records.extend(self.of_responses(&figures, &open, batch_ns)?);
+        records.extend(self.of_responses(&figures, &open)?);
         Ok(Some(records))
+    }
+
+    /// Says in how many windows a neighbour took part of a core.
+    fn say_lost(&self, run: &mut Run, windows: open::Windows) {
+        let open::Windows { all, lost, left_out } = windows;
+        if lost > 0 {
+            run.notes.add(format!(
+                "RSA-{}, p99: in {lost} of {all} windows the cores were shared or changed their \
+                 speed: {}",
+                self.bits,
+                if left_out {
+                    "these are left out"
+                } else {
+                    "the others are too few to leave these out; measure longer (--seconds), or \
+                     another time"
+                }
+            ));
+        }
     }
 
     fn of_rates(&self, figures: &Figures<'_>, rates: &closed::Rates) -> Result<Vec<Record>, Stop> {
@@ -188,17 +205,16 @@ impl Bout {
         &self,
         figures: &Figures<'_>,
         open: &open::Responses,
-        batch_ns: f64,
     ) -> Result<Vec<Record>, Stop> {
-        let figures = figures.with([(word::SERVICE_NS.to_owned(), format!("{batch_ns:.0}"))]);
+        let service = format!("{:.0}", open.service_ns.point());
+        let figures = figures.with([(word::SERVICE_NS.to_owned(), service)]);
         let (load, threads) = (open::LOAD.to_string(), open::THREADS.to_string());
         let subject =
             self.subject(&[(word::BY, BY), (word::LOAD, &load), (word::THREADS, &threads)])?;
-        let services = open.p99.scaled(1.0 / batch_ns).map_err(Stop::from_error)?;
         Ok(vec![
             figures.measured(&subject, word::RESPONSE_NS_P50, Unit::Nanos, open.p50),
             figures.measured(&subject, word::RESPONSE_NS_P99, Unit::Nanos, open.p99),
-            figures.measured(&subject, word::RESPONSE_SERVICES_P99, Unit::Ratio, services),
+            figures.measured(&subject, word::RESPONSE_SERVICES_P99, Unit::Ratio, open.services_p99),
             figures.measured(&subject, word::MEAN_FILL, Unit::Ratio, open.fill),
         ])
     }
@@ -281,6 +297,6 @@ mod tests {
         let cases = Arc::get_mut(&mut bout.cases).unwrap();
         cases.signatures.iter_mut().for_each(|signature| signature[63] ^= 1);
         assert!(closed::rates(&bout.cases, 1, 0.1).is_err());
-        assert!(open::responses(&bout.cases, 1, 1e4, 0.1).is_err());
+        assert!(open::responses(&bout.cases, 1, 0.1).is_err());
     }
 }
