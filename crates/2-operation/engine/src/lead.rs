@@ -10,6 +10,7 @@ use std::sync::PoisonError;
 use std::time::Instant;
 
 use super::sync::{Condvar, Mutex, MutexGuard, YIELDS_IN_VAIN_MAX, time_since, yield_now};
+use crate::arrivals::Arrivals;
 use crate::config::Config;
 use crate::error::Error;
 use crate::event::{Cause, Event};
@@ -78,22 +79,6 @@ struct Company {
     service: Duration,
 }
 
-/// How fast requests come.
-#[derive(Default)]
-struct Arrivals {
-    last: Option<Instant>,
-    gap: Duration,
-}
-
-impl Arrivals {
-    /// The mean of about eight gaps.
-    fn note(&mut self, now: Instant) {
-        if let Some(last) = self.last.replace(now) {
-            self.gap = (7 * self.gap + now.saturating_duration_since(last)) / 8;
-        }
-    }
-}
-
 impl<J: Job> Seat<J> {
     pub(crate) fn new(unit: Box<dyn Unit<J>>, room: usize) -> Self {
         let (bells, tasks) = (Vec::with_capacity(room), Vec::with_capacity(room));
@@ -146,7 +131,7 @@ impl<J: Job> Shared<J> {
             summoned: 0,
             stats: Stats::new(room, capacity),
             lingering: 0,
-            arrivals: Arrivals::default(),
+            arrivals: Arrivals::new(config.linger_max()),
             tasks: Vec::with_capacity(capacity),
             idle: units,
         };
@@ -234,6 +219,7 @@ impl<J: Job> Shared<J> {
         };
         state.schedule.next_batch(&*seat.unit, &mut seat.batch);
         let requests = seat.batch.places.len();
+        state.arrivals.begin(requests);
         drop(self.hand_on(state)); // more than one batch may be in line
         let begin = Instant::now();
         let (cause, acquits) = seat.run();
@@ -314,16 +300,16 @@ impl<J: Job> Shared<J> {
             return state;
         };
         let room = seat.room(class);
-        let max = self.config.linger_max();
-        if max.is_zero() || state.arrivals.gap > max || state.is_closing {
+        let awaited = state.arrivals.awaited(room);
+        let missing = awaited.saturating_sub(state.schedule.depth());
+        let patience = state.arrivals.patience(missing);
+        if patience.is_zero() || state.is_closing {
             return state;
         }
         let begin = Instant::now();
-        let (missing, gap) = (room.saturating_sub(state.schedule.depth()), state.arrivals.gap);
-        let until = begin + max.min(gap * u32::try_from(missing).unwrap_or(u32::MAX));
         state.lingering += 1;
-        while state.schedule.depth() < room && !state.is_closing {
-            let left = until.saturating_duration_since(Instant::now());
+        while state.schedule.depth() < awaited && !state.is_closing {
+            let left = patience.saturating_sub(begin.elapsed());
             if left.is_zero() {
                 break;
             }
