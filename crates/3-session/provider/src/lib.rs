@@ -69,21 +69,27 @@
 //! * Decryption: PKCS#1 v1.5 with implicit rejection, TLS's premaster secret, OAEP, and raw; and
 //!   encryption. Padding checks take constant time.
 //!
-//! One operation at a time, on the calling thread; no threads are started. Each thread keeps
-//! scratch memory. Panics end at the boundary.
+//! A thread that is alone does its operation itself. Threads that come together do them together,
+//! and while libcrypto runs a job (`ASYNC_JOB`, as servers in the mode `SSL_MODE_ASYNC` do), the
+//! job is paused and threads of the provider do it with those of other jobs: up to eight share a
+//! call. These threads start when they are first needed, in each process for itself, so that
+//! servers may fork at any moment. Each thread keeps scratch memory. Panics end at the boundary.
 //!
 //! # Counters
 //!
 //! `OSSL_PROVIDER_get_params` tells what was done in its library context since the provider was
 //! loaded there: `tollgate-signatures`, `tollgate-verifications`, `tollgate-decryptions`,
 //! `tollgate-encryptions`, `tollgate-keys` (imported) and `tollgate-refused-keys` (which OpenSSL's
-//! own provider then serves), unsigned integers of 64 bits. Operations count when they ended well;
-//! a decryption, whatever the padding held.
+//! own provider then serves); of these operations, `tollgate-async-operations` (a job was paused
+//! for them) and `tollgate-batched-operations`, done in `tollgate-batches` (calls for two and
+//! more). Unsigned integers of 64 bits. Operations count when they ended well; a decryption,
+//! whatever the padding held; batches and what is in them, when they begin.
 
 mod abi;
 mod algorithm_id;
 mod asym_cipher;
 mod asym_cipher_context;
+mod bell;
 #[cfg(test)]
 mod constant_time;
 mod context;
@@ -91,9 +97,12 @@ mod counters;
 mod dispatch;
 mod handle;
 mod hashing;
+mod home;
+mod jobs;
 mod key;
 mod keymgmt;
 mod params;
+mod private;
 mod provider;
 mod reason;
 mod self_test;

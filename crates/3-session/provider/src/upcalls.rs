@@ -11,6 +11,7 @@ use crate::abi::{
     OSSL_FUNC_core_new_error_fn, OSSL_FUNC_core_set_error_debug_fn, OSSL_FUNC_core_vset_error_fn,
     OSSL_PARAM, OSSL_PARAM_UTF8_PTR,
 };
+use crate::jobs::Jobs;
 use crate::reason::Reason;
 
 /// The libcrypto that loaded us, by the functions that it passed in.
@@ -82,6 +83,13 @@ impl Core {
             // SAFETY: this was not the last row.
             table = unsafe { table.add(1) };
         }
+    }
+
+    /// Its jobs, if they are to be found.
+    pub(crate) fn jobs(&self) -> Option<Jobs> {
+        let function = self.new_error? as *const ();
+        // SAFETY: one of the functions that the core passed in.
+        unsafe { Jobs::beside(function) }
     }
 
     /// What the provider's section of the configuration says under this key.
