@@ -20,6 +20,8 @@ use crate::counters::Counters;
 /// What a provider has in this process.
 pub(crate) struct Home {
     process: u32,
+    /// That it may use.
+    cores: usize,
     /// Operations that calling threads wait for.
     waiting: AtomicUsize,
     engine: OnceLock<Option<Open>>,
@@ -34,8 +36,8 @@ struct Open {
 /// One of the calling threads that wait.
 pub(crate) struct Waiting<'a> {
     home: &'a Home,
-    /// Whether it was the only one when it came.
-    pub(crate) is_alone: bool,
+    /// Whether there was a core for it when it came: then nothing is won by company.
+    pub(crate) has_core: bool,
 }
 
 /// Where the home of this process hangs.
@@ -56,8 +58,7 @@ impl Homes {
             {
                 return home;
             }
-            let home = Home { process, waiting: AtomicUsize::new(0), engine: OnceLock::new() };
-            let fresh = Box::into_raw(Box::new(home));
+            let fresh = Box::into_raw(Box::new(Home::new(process)));
             let order = (Ordering::AcqRel, Ordering::Acquire);
             match self.0.compare_exchange(current, fresh, order.0, order.1) {
                 // SAFETY: as above.
@@ -92,15 +93,23 @@ impl Drop for Homes {
 }
 
 impl Home {
+    fn new(process: u32) -> Self {
+        let cores = thread::available_parallelism().map_or(1, NonZero::get);
+        Self { process, cores, waiting: AtomicUsize::new(0), engine: OnceLock::new() }
+    }
+
     /// A calling thread waits until the value is dropped.
     pub(crate) fn wait(&self) -> Waiting<'_> {
-        let is_alone = self.waiting.fetch_add(1, Ordering::Relaxed) == 0;
-        Waiting { home: self, is_alone }
+        let has_core = self.waiting.fetch_add(1, Ordering::Relaxed) < self.cores;
+        Waiting { home: self, has_core }
     }
 
     /// Whom to submit as; the engine is made if there is none yet. None if that is impossible.
     pub(crate) fn caller(&self, plan: impl FnOnce() -> Plan) -> Option<&Caller<PrivateJob>> {
-        self.engine.get_or_init(|| plan().open_elsewhere()).as_ref().map(|open| &open.caller)
+        self.engine
+            .get_or_init(|| plan().open_elsewhere(self.cores))
+            .as_ref()
+            .map(|open| &open.caller)
     }
 }
 
@@ -127,15 +136,14 @@ const CAPACITY: usize = 256;
 impl Plan {
     /// On a stack that is large enough, which a job's is not; and with all signals blocked, there
     /// and in the threads that start there: they are for the threads of the program.
-    fn open_elsewhere(self) -> Option<Open> {
+    fn open_elsewhere(self, cores: usize) -> Option<Open> {
         let builder = thread::Builder::new().name("tollgate".into());
-        let opening = without_signals(|| builder.spawn(|| self.open()));
+        let opening = without_signals(|| builder.spawn(move || self.open(cores)));
         opening.ok()?.join().ok()?
     }
 
-    /// With a unit for each core that this process may use.
-    fn open(self) -> Option<Open> {
-        let cores = thread::available_parallelism().map_or(1, NonZero::get);
+    /// With a unit for each core.
+    fn open(self, cores: usize) -> Option<Open> {
         let unit = |number| {
             let workspace = Workspace::with_kernels(self.limbs, self.lanes);
             let lanes = Lanes::with_workspace(number, workspace);

@@ -69,11 +69,12 @@
 //! * Decryption: PKCS#1 v1.5 with implicit rejection, TLS's premaster secret, OAEP, and raw; and
 //!   encryption. Padding checks take constant time.
 //!
-//! A thread that is alone does its operation itself. Threads that come together do them together,
-//! and while libcrypto runs a job (`ASYNC_JOB`, as servers in the mode `SSL_MODE_ASYNC` do), the
-//! job is paused and threads of the provider do it with those of other jobs: up to eight share a
-//! call. These threads start when they are first needed, in each process for itself, so that
-//! servers may fork at any moment. Each thread keeps scratch memory. Panics end at the boundary.
+//! A thread that has a core does its operation itself. Where there are more threads they do them
+//! together, and while libcrypto runs a job (`ASYNC_JOB`, as servers in the mode `SSL_MODE_ASYNC`
+//! do), the job is paused and threads of the provider do it with those of other jobs: up to eight
+//! share a call. These threads start when they are first needed, in each process for itself, so
+//! that servers may fork at any moment. Each thread keeps scratch memory. Panics end at the
+//! boundary.
 //!
 //! # Counters
 //!

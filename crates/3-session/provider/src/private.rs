@@ -50,7 +50,7 @@ impl Provider {
         let key = private_half(key)?;
         let home = self.home();
         let waiting = home.wait();
-        if waiting.is_alone {
+        if waiting.has_core {
             return self.alone(key, asked, take);
         }
         let Some(caller) = home.caller(|| self.plan()) else {

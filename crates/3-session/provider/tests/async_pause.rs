@@ -3,9 +3,9 @@
 
 mod host;
 
+use core::cell::RefCell;
 use core::ffi::{c_int, c_void};
 use core::sync::atomic::{AtomicUsize, Ordering::SeqCst};
-use std::cell::RefCell;
 
 use host::job::{ASYNC_block_pause, ASYNC_unblock_pause, Job};
 use host::libcrypto;

@@ -21,7 +21,7 @@ fn a_forked_child_signs() {
     let threads = || std::fs::read_dir("/proc/self/task").unwrap().count();
     let before = threads();
     let expected = sign().unwrap();
-    assert_eq!(threads(), before, "a thread that is alone needs no other");
+    assert_eq!(threads(), before, "a thread that has a core needs no other");
     // SAFETY: the child touches this thread's data only, and ends without unwinding.
     let pid = unsafe { fork() };
     if pid == 0 {

@@ -81,9 +81,9 @@ fn children_of_a_process_at_work_sign() {
             assert!(is_good);
             // The parent goes on as if nothing had been.
             if is_finished {
-                drop(job)
+                drop(job);
             } else {
-                job.finish()
+                job.finish();
             }
             assert_eq!(signature, expected);
             assert_eq!(sign(&own), expected);
