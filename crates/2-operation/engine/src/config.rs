@@ -11,8 +11,9 @@ pub struct Config {
     pub capacity: usize,
     /// How many of them one caller may hold. Half of them unless told.
     pub places_per_caller_max: usize,
-    /// How long a batch may wait for company, in microseconds. 0 unless told, which is never; and
-    /// never if none is to be expected, by the rate of arrivals.
+    /// How long a batch may wait for company, in microseconds. 0 unless told, which is never. It
+    /// waits for as many as those before it had, and not at all if they had none, or if requests
+    /// come further apart than this.
     pub linger_us_max: u32,
     /// Threads of the engine's own. They do what no caller waits for, and lead while more than one
     /// request is in line: where more threads wait than there are units, one for each unit gives a

@@ -22,16 +22,16 @@ impl<J: Job> Shared<J> {
             return state;
         };
         let room = seat.room(class);
-        let max = self.config.linger_max();
-        if max.is_zero() || state.arrivals.gap > max || state.is_closing {
+        let awaited = state.arrivals.awaited(room);
+        let missing = awaited.saturating_sub(state.schedule.depth());
+        let patience = state.arrivals.patience(missing);
+        if patience.is_zero() || state.is_closing {
             return state;
         }
         let begin = Instant::now();
-        let (missing, gap) = (room.saturating_sub(state.schedule.depth()), state.arrivals.gap);
-        let until = begin + max.min(gap * u32::try_from(missing).unwrap_or(u32::MAX));
         state.lingering += 1;
-        while state.schedule.depth() < room && !state.is_closing {
-            let left = until.saturating_duration_since(Instant::now());
+        while state.schedule.depth() < awaited && !state.is_closing {
+            let left = patience.saturating_sub(begin.elapsed());
             if left.is_zero() {
                 break;
             }

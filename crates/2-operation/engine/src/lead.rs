@@ -68,6 +68,7 @@ impl<J: Job> Shared<J> {
         };
         state.schedule.next_batch(&*seat.unit, &mut seat.batch);
         let requests = seat.batch.places.len();
+        state.arrivals.begin(requests);
         drop(self.hand_on(state)); // more than one batch may be in line
         let begin = Instant::now();
         let verdict = seat.run();

@@ -44,6 +44,7 @@
 #[cfg(test)]
 extern crate self as tollgate_engine;
 
+mod arrivals;
 mod config;
 mod engine;
 mod error;

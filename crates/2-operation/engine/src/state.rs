@@ -8,6 +8,7 @@ use std::time::Instant;
 
 use super::seat::Seat;
 use super::sync::{Condvar, Mutex, MutexGuard};
+use crate::arrivals::Arrivals;
 use crate::config::Config;
 use crate::error::Error;
 use crate::event::Cause;
@@ -58,22 +59,6 @@ pub(crate) struct State<J: Job> {
     pub(crate) tasks: Vec<Waker>,
 }
 
-/// How fast requests come.
-#[derive(Default)]
-pub(crate) struct Arrivals {
-    last: Option<Instant>,
-    pub(crate) gap: Duration,
-}
-
-impl Arrivals {
-    /// The mean of about eight gaps.
-    pub(crate) fn note(&mut self, now: Instant) {
-        if let Some(last) = self.last.replace(now) {
-            self.gap = (7 * self.gap + now.saturating_duration_since(last)) / 8;
-        }
-    }
-}
-
 impl<J: Job> Shared<J> {
     pub(crate) fn new(config: Config, units: Vec<Seat<J>>, room: usize) -> Self {
         let capacity = config.capacity;
@@ -89,7 +74,7 @@ impl<J: Job> Shared<J> {
             summoned: 0,
             stats: Stats::new(room, capacity),
             lingering: 0,
-            arrivals: Arrivals::default(),
+            arrivals: Arrivals::new(config.linger_max()),
             tasks: Vec::with_capacity(capacity),
             idle: units,
         };

@@ -3,8 +3,9 @@
 
 use std::sync::Arc;
 
+use tollgate_engine::Work;
 use tollgate_rsa::premaster::PREMASTER_LEN;
-use tollgate_rsa::{Hash, MODULUS_BYTES_MAX, PrivateKey, TlsVersions, eme_pkcs1v15};
+use tollgate_rsa::{Hash, MODULUS_BYTES_MAX, TlsVersions, eme_pkcs1v15};
 use zeroize::Zeroizing;
 
 use crate::abi::{
@@ -18,6 +19,7 @@ use crate::handle::Output;
 use crate::hashing;
 use crate::key::Key;
 use crate::params::{Answers, Param, Params};
+use crate::private::Asked;
 use crate::provider::Provider;
 use crate::reason::Reason;
 
@@ -165,9 +167,9 @@ impl AsymCipherContext {
     }
 
     /// Decrypts a ciphertext.
-    pub(crate) fn decrypt(&self, output: &mut Output, ciphertext: &[u8]) -> Result<(), Reason> {
+    pub(crate) fn decrypt(&mut self, output: &mut Output, ciphertext: &[u8]) -> Result<(), Reason> {
         let key = self.key.as_ref().ok_or(Reason::KeyMissing)?;
-        let half = &key.private()?.key;
+        key.private()?;
         let size = key.size();
         // The same whatever the message is, so that a buffer's size tells nothing about it.
         let needed = if self.padding == Padding::Tls { PREMASTER_LEN } else { size };
@@ -180,42 +182,29 @@ impl AsymCipherContext {
         let zeros = size.checked_sub(ciphertext.len()).ok_or(Reason::CiphertextLength)?;
         let mut padded = [0; MODULUS_BYTES_MAX];
         padded[zeros..size].copy_from_slice(ciphertext);
-        self.decrypt_to(output, half, &padded[..size])?;
+        let (work, is_explicit) = (self.work()?, self.rejects_explicitly());
+        let asked = Asked { work, input: &padded[..size] };
+        self.provider.private(&mut self.key, asked, &mut |message| {
+            output.write(if is_explicit { eme_pkcs1v15::decode(message)? } else { message })
+        })?;
         self.provider.counters.decryptions.count();
         Ok(())
     }
 
-    fn decrypt_to(
-        &self,
-        output: &mut Output,
-        key: &PrivateKey,
-        ciphertext: &[u8],
-    ) -> Result<(), Reason> {
-        let mut buffer = Zeroizing::new([0; MODULUS_BYTES_MAX]);
-        let buffer = &mut buffer[..ciphertext.len()];
-        self.provider.with_workspace(|ws| match self.padding {
+    /// PKCS#1 without implicit rejection, which the engine does not do.
+    fn rejects_explicitly(&self) -> bool {
+        self.padding == Padding::Pkcs1 && !self.implicit_rejection
+    }
+
+    fn work(&self) -> Result<Work, Reason> {
+        Ok(match self.padding {
             Padding::Oaep => {
-                let (hash, mgf1) = self.oaep.hashes();
-                let label = &self.oaep.label;
-                output.write(key.decrypt_oaep(ws, hash, mgf1, label, ciphertext, buffer)?)
+                let (hash, mgf_hash) = self.oaep.hashes();
+                Work::DecryptOaep { label_digest: hash.digest(&self.oaep.label), mgf_hash }
             }
-            Padding::Pkcs1 if self.implicit_rejection => {
-                output.write(key.decrypt_pkcs1v15(ws, ciphertext, buffer)?)
-            }
-            Padding::Pkcs1 => {
-                buffer.copy_from_slice(ciphertext);
-                key.private(ws, buffer)?;
-                output.write(eme_pkcs1v15::decode(buffer)?)
-            }
-            Padding::Raw => {
-                buffer.copy_from_slice(ciphertext);
-                key.private(ws, buffer)?;
-                output.write(buffer)
-            }
-            Padding::Tls => {
-                let versions = self.versions()?;
-                output.write(&*key.decrypt_tls_premaster(ws, versions, ciphertext)?)
-            }
+            Padding::Pkcs1 if self.implicit_rejection => Work::DecryptPkcs1v15,
+            Padding::Pkcs1 | Padding::Raw => Work::Raw,
+            Padding::Tls => Work::DecryptTlsPremaster { versions: self.versions()? },
         })
     }
 

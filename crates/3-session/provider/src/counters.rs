@@ -24,10 +24,16 @@ pub(crate) struct Counters {
     pub(crate) keys: Counter,
     /// Keys refused, which OpenSSL's own provider then serves.
     pub(crate) refused_keys: Counter,
+    /// Calls of a unit of the engine with more than one operation.
+    pub(crate) batches: Counter,
+    /// The operations in them.
+    pub(crate) batched_operations: Counter,
+    /// Operations that a job of libcrypto was paused for.
+    pub(crate) async_operations: Counter,
 }
 
 impl Counters {
-    pub(crate) fn all(&self) -> [(&'static CStr, &Counter); 6] {
+    pub(crate) fn all(&self) -> [(&'static CStr, &Counter); 9] {
         [
             (c"tollgate-signatures", &self.signatures),
             (c"tollgate-verifications", &self.verifications),
@@ -35,6 +41,9 @@ impl Counters {
             (c"tollgate-encryptions", &self.encryptions),
             (c"tollgate-keys", &self.keys),
             (c"tollgate-refused-keys", &self.refused_keys),
+            (c"tollgate-batches", &self.batches),
+            (c"tollgate-batched-operations", &self.batched_operations),
+            (c"tollgate-async-operations", &self.async_operations),
         ]
     }
 }
@@ -47,6 +56,10 @@ pub(crate) struct Counter(AtomicU64);
 impl Counter {
     pub(crate) fn count(&self) {
         self.0.fetch_add(1, Ordering::Relaxed);
+    }
+
+    pub(crate) fn add(&self, events: usize) {
+        self.0.fetch_add(events as u64, Ordering::Relaxed);
     }
 
     pub(crate) fn read(&self) -> u64 {

@@ -69,7 +69,7 @@ static ASYM_CIPHER: Table<[OSSL_ALGORITHM; 2]> = Table::of_algorithms([
     None,
 ]);
 
-static GETTABLE: Table<[OSSL_PARAM; 11]> = Table::of_keys([
+static GETTABLE: Table<[OSSL_PARAM; 14]> = Table::of_keys([
     (OSSL_PROV_PARAM_NAME, OSSL_PARAM_UTF8_PTR),
     (OSSL_PROV_PARAM_VERSION, OSSL_PARAM_UTF8_PTR),
     (OSSL_PROV_PARAM_BUILDINFO, OSSL_PARAM_UTF8_PTR),
@@ -80,6 +80,9 @@ static GETTABLE: Table<[OSSL_PARAM; 11]> = Table::of_keys([
     (c"tollgate-encryptions", OSSL_PARAM_UNSIGNED_INTEGER),
     (c"tollgate-keys", OSSL_PARAM_UNSIGNED_INTEGER),
     (c"tollgate-refused-keys", OSSL_PARAM_UNSIGNED_INTEGER),
+    (c"tollgate-batches", OSSL_PARAM_UNSIGNED_INTEGER),
+    (c"tollgate-batched-operations", OSSL_PARAM_UNSIGNED_INTEGER),
+    (c"tollgate-async-operations", OSSL_PARAM_UNSIGNED_INTEGER),
     (c"", 0),
 ]);
 
@@ -119,6 +122,10 @@ pub(crate) unsafe extern "C" fn init(
 
 unsafe extern "C" fn teardown(provctx: *mut c_void) {
     entry_object(|| {
+        // SAFETY: libcrypto passes the provider back that `init` gave it.
+        if let Some(provider) = unsafe { handle::shared::<Arc<Provider>>(provctx) } {
+            provider.close();
+        }
         // SAFETY: libcrypto calls it once, after everything else.
         unsafe { handle::free::<Arc<Provider>>(provctx) };
         ptr::null_mut()

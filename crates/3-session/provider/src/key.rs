@@ -36,7 +36,7 @@ pub(crate) enum Key {
 
 /// A private key with what its operations do not need: its numbers, for export.
 pub(crate) struct PrivateHalf {
-    pub(crate) key: PrivateKey,
+    pub(crate) key: Arc<PrivateKey>,
     parts: KeyParts,
 }
 
@@ -105,7 +105,7 @@ impl Key {
             e,
             d,
         };
-        let key = PrivateKey::from_parts(&parts)?;
+        let key = Arc::new(PrivateKey::from_parts(&parts)?);
         Ok(Self::Private(Box::new(PrivateHalf { key, parts })))
     }
 

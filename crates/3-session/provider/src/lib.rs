@@ -41,6 +41,16 @@
 //! // Then load "default" and "tollgate", in this order, and ask for `?provider=tollgate`.
 //! ```
 //!
+//! # Settings
+//!
+//! Lines of the provider's section, read once when it is loaded; a value that is not allowed
+//! refuses to load, and the error queue says which:
+//!
+//! * `engine = lanes`: where private operations run; the lanes of this processor are all there is.
+//! * `linger_us_max = 150`: how long a request may wait for others, at most, from 0 to 10000 µs.
+//! * `async = on`: whether libcrypto's jobs are paused meanwhile; or `off`.
+//! * `metrics = /path`: a folder for counters; without one, none are written.
+//!
 //! # Keys
 //!
 //! RSA of two primes and 1024 to 8192 bits, with all CRT numbers; public keys too. Others are
@@ -59,21 +69,28 @@
 //! * Decryption: PKCS#1 v1.5 with implicit rejection, TLS's premaster secret, OAEP, and raw; and
 //!   encryption. Padding checks take constant time.
 //!
-//! One operation at a time, on the calling thread; no threads are started. Each thread keeps
-//! scratch memory. Panics end at the boundary.
+//! A thread that has a core does its operation itself. Where there are more threads they do them
+//! together, and while libcrypto runs a job (`ASYNC_JOB`, as servers in the mode `SSL_MODE_ASYNC`
+//! do), the job is paused and threads of the provider do it with those of other jobs: up to eight
+//! share a call. These threads start when they are first needed, in each process for itself, so
+//! that servers may fork at any moment. Each thread keeps scratch memory. Panics end at the
+//! boundary.
 //!
 //! # Counters
 //!
 //! `OSSL_PROVIDER_get_params` tells what was done in its library context since the provider was
 //! loaded there: `tollgate-signatures`, `tollgate-verifications`, `tollgate-decryptions`,
 //! `tollgate-encryptions`, `tollgate-keys` (imported) and `tollgate-refused-keys` (which OpenSSL's
-//! own provider then serves), unsigned integers of 64 bits. Operations count when they ended well;
-//! a decryption, whatever the padding held.
+//! own provider then serves); of these operations, `tollgate-async-operations` (a job was paused
+//! for them) and `tollgate-batched-operations`, done in `tollgate-batches` (calls for two and
+//! more). Unsigned integers of 64 bits. Operations count when they ended well; a decryption,
+//! whatever the padding held; batches and what is in them, when they begin.
 
 mod abi;
 mod algorithm_id;
 mod asym_cipher;
 mod asym_cipher_context;
+mod bell;
 #[cfg(test)]
 mod constant_time;
 mod context;
@@ -81,12 +98,16 @@ mod counters;
 mod dispatch;
 mod handle;
 mod hashing;
+mod home;
+mod jobs;
 mod key;
 mod keymgmt;
 mod params;
+mod private;
 mod provider;
 mod reason;
 mod self_test;
+mod settings;
 mod signature;
 mod signature_context;
 mod signature_padding;

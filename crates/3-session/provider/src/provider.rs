@@ -1,69 +1,111 @@
-//! One provider in one library context: its kernels, its health, and how its calls end.
+//! One provider in one library context: its settings, its kernels, its health, and how its calls
+//! end.
 #![forbid(unsafe_code)]
 
 use core::cell::RefCell;
 use core::ffi::{c_int, c_void};
+use core::fmt::Display;
 use core::panic::AssertUnwindSafe;
 use core::ptr;
 use core::sync::atomic::{AtomicBool, Ordering};
 use std::panic::catch_unwind;
+use std::sync::Arc;
 
+use tollgate_engine::PrivateJob;
 use tollgate_mont::{LaneKernel, LimbKernel};
 use tollgate_rsa::Workspace;
 
 use crate::counters::Counters;
+use crate::home::{Home, Homes};
+use crate::jobs::{Jobs, Running};
 use crate::reason::Reason;
+use crate::settings::Settings;
 use crate::upcalls::Core;
 
 /// What all keys and contexts of a library context share.
 pub(crate) struct Provider {
-    pub(crate) counters: Counters,
+    pub(crate) counters: Arc<Counters>,
+    pub(crate) settings: Settings,
     core: Core,
-    limbs: LimbKernel,
-    lanes: LaneKernel,
+    jobs: Option<Jobs>,
+    pub(crate) limbs: LimbKernel,
+    pub(crate) lanes: LaneKernel,
     healthy: AtomicBool,
+    homes: Homes,
+}
+
+/// What a thread needs to do an operation.
+pub(crate) struct Scratch {
+    pub(crate) workspace: Box<Workspace>,
+    pub(crate) job: Box<PrivateJob>,
 }
 
 impl Provider {
-    /// Chooses the kernels. The environment is read here and never again: servers clear it before
-    /// they fork workers.
+    /// Reads the settings and chooses the kernels. Configuration and environment are read here and
+    /// never again: servers clear the environment before they fork workers.
     ///
     /// # Errors
     ///
-    /// [`Reason::Veto`], raised.
+    /// [`Reason::Setting`] or [`Reason::Veto`], raised with what is wrong.
     pub(crate) fn new(core: Core) -> Result<Self, Reason> {
-        match Workspace::new() {
-            Ok(workspace) => Ok(Self {
-                counters: Counters::default(),
-                core,
-                limbs: workspace.limb_kernel(),
-                lanes: workspace.lane_kernel(),
-                healthy: AtomicBool::new(true),
-            }),
-            Err(_) => {
-                core.raise(Reason::Veto);
-                Err(Reason::Veto)
-            }
-        }
+        let refuse = |core: &Core, reason, why: &dyn Display| {
+            core.raise_with(reason, &why.to_string());
+            reason
+        };
+        let settings = Settings::read(|key| core.setting(key))
+            .map_err(|why| refuse(&core, Reason::Setting, &why))?;
+        let workspace = Workspace::new().map_err(|why| refuse(&core, Reason::Veto, &why))?;
+        Ok(Self {
+            counters: Arc::default(),
+            settings,
+            jobs: core.jobs(),
+            core,
+            limbs: workspace.limb_kernel(),
+            lanes: workspace.lane_kernel(),
+            healthy: AtomicBool::new(true),
+            homes: Homes::default(),
+        })
     }
 
     /// Runs an operation with this thread's kernels and scratch memory.
-    ///
+    pub(crate) fn with_workspace<T>(&self, run: impl FnOnce(&mut Workspace) -> T) -> T {
+        self.with_scratch(|scratch| run(&mut scratch.workspace))
+    }
+
     /// Memory per thread needs no lock, and blinding pairs wait for none, so a child that was
     /// forked in the middle of another thread's operation goes on.
-    pub(crate) fn with_workspace<T>(&self, run: impl FnOnce(&mut Workspace) -> T) -> T {
+    pub(crate) fn with_scratch<T>(&self, run: impl FnOnce(&mut Scratch) -> T) -> T {
         thread_local! {
-            static WORKSPACE: RefCell<Option<Box<Workspace>>> = const { RefCell::new(None) };
+            static SCRATCH: RefCell<Option<Scratch>> = const { RefCell::new(None) };
         }
-        let fresh = || Box::new(Workspace::with_kernels(self.limbs, self.lanes));
+        let fresh = || {
+            let workspace = Box::new(Workspace::with_kernels(self.limbs, self.lanes));
+            Scratch { workspace, job: Box::default() }
+        };
         // Taken out and put back: a panic loses it, and at a thread's end there is none. Boxed: it
         // is large, and stacks may be small.
-        let taken = WORKSPACE.try_with(|cell| cell.take()).ok().flatten();
-        let mut workspace = taken.unwrap_or_else(fresh);
-        let result = run(&mut workspace);
+        let taken = SCRATCH.try_with(|cell| cell.take()).ok().flatten();
+        let mut scratch = taken.unwrap_or_else(fresh);
+        let result = run(&mut scratch);
         // At a thread's end it is dropped here.
-        let _ = WORKSPACE.try_with(|cell| cell.replace(Some(workspace)));
+        let _ = SCRATCH.try_with(|cell| cell.replace(Some(scratch)));
         result
+    }
+
+    /// The job of libcrypto that the caller is in.
+    pub(crate) fn running_job(&self) -> Option<Running<'_>> {
+        self.jobs.as_ref()?.running()
+    }
+
+    /// What this process has of it.
+    pub(crate) fn home(&self) -> &Home {
+        self.homes.here()
+    }
+
+    /// Nothing more is asked. Contexts of jobs that were abandoned may keep the value for ever, but
+    /// no threads.
+    pub(crate) fn close(&self) {
+        self.homes.close();
     }
 
     /// Whether no self test has failed.

@@ -5,6 +5,7 @@ mod settings;
 
 use std::sync::Arc;
 
+use tollgate_engine::Work;
 use tollgate_rsa::{Digest, Hash, Hasher, MODULUS_BYTES_MAX, Rejected, Salt, pkcs1v15, pss};
 
 use crate::context::Context;
@@ -12,6 +13,7 @@ use crate::handle::Output;
 use crate::hashing;
 use crate::key::Key;
 use crate::params::{Answers, Params};
+use crate::private::Asked;
 use crate::provider::Provider;
 use crate::reason::Reason;
 use crate::signature_padding::{Padding, SaltLength, decode};
@@ -174,9 +176,8 @@ impl SignatureContext {
     }
 
     /// Signs a digest, or raw bytes if no hash function was named.
-    pub(crate) fn sign(&self, output: &mut Output, digest: &[u8]) -> Result<(), Reason> {
+    pub(crate) fn sign(&mut self, output: &mut Output, digest: &[u8]) -> Result<(), Reason> {
         let key = self.key()?;
-        let half = key.private()?;
         let size = key.size();
         if output.is_question() {
             output.set_length(size);
@@ -186,8 +187,9 @@ impl SignatureContext {
         let mut em = [0; MODULUS_BYTES_MAX];
         let em = &mut em[..size];
         self.encode(key, em, digest)?;
-        self.provider.with_workspace(|ws| half.key.private(ws, em))?;
-        output.write(em)?;
+        // Padded here: OpenSSL signs with hash functions that the engine refuses.
+        let asked = Asked { work: Work::Raw, input: em };
+        self.provider.private(&mut self.key, asked, &mut |signature| output.write(signature))?;
         self.provider.counters.signatures.count();
         Ok(())
     }

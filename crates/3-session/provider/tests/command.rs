@@ -152,7 +152,7 @@ fn the_order_of_loading_decides_who_makes_keys() {
     }
 }
 
-/// It pauses no job, and its memory is enough in one: jobs run on 32 KiB of stack.
+/// Without jobs, and with some that are paused while others are started.
 #[test]
 fn speed_runs() {
     let folder = Folder::new();

@@ -18,7 +18,10 @@ fn a_forked_child_signs() {
     let host = Host::module();
     let key = host.key(&pem("rsa-2048.pem"));
     let sign = || host.sign(&key, DEMAND, c"SHA256", &[], b"a message");
+    let threads = || std::fs::read_dir("/proc/self/task").unwrap().count();
+    let before = threads();
     let expected = sign().unwrap();
+    assert_eq!(threads(), before, "a thread that has a core needs no other");
     // SAFETY: the child touches this thread's data only, and ends without unwinding.
     let pid = unsafe { fork() };
     if pid == 0 {

@@ -2,6 +2,7 @@
 #![allow(dead_code, reason = "each test program uses its part")]
 #![allow(clippy::unwrap_used, reason = "tests")]
 
+pub(crate) mod job;
 pub(crate) mod libcrypto;
 pub(crate) mod openssl_conf;
 pub(crate) mod operation;

@@ -1,0 +1,217 @@
+//! The engine of this process: made when it is first needed, and again in a child, which has the
+//! memory of its parent's engine and none of its threads.
+
+use core::ffi::{c_int, c_ulong};
+use core::num::NonZero;
+use core::ptr;
+use core::sync::atomic::{AtomicPtr, AtomicUsize, Ordering};
+use core::time::Duration;
+use std::sync::{Arc, OnceLock};
+use std::thread;
+
+use tollgate_engine::{
+    Caller, Class, Config, Engine, Lanes, PrivateJob, Request, SelfTestFailed, Unit,
+};
+use tollgate_mont::{LaneKernel, LimbKernel};
+use tollgate_rsa::Workspace;
+
+use crate::counters::Counters;
+
+/// What a provider has in this process.
+pub(crate) struct Home {
+    process: u32,
+    /// That it may use.
+    cores: usize,
+    /// Operations that calling threads wait for.
+    waiting: AtomicUsize,
+    engine: OnceLock<Option<Open>>,
+}
+
+struct Open {
+    engine: Engine<PrivateJob>,
+    /// One line for all threads: what is fair among them is between keys.
+    caller: Caller<PrivateJob>,
+}
+
+/// One of the calling threads that wait.
+pub(crate) struct Waiting<'a> {
+    home: &'a Home,
+    /// Whether there was a core for it when it came: then nothing is won by company.
+    pub(crate) has_core: bool,
+}
+
+/// Where the home of this process hangs.
+#[derive(Default)]
+pub(crate) struct Homes(AtomicPtr<Home>);
+
+impl Homes {
+    /// That of this process. No lock is taken: a child may be forked at any moment. What its parent
+    /// left is never touched again, nor freed.
+    pub(crate) fn here(&self) -> &Home {
+        let process = std::process::id();
+        let mut current = self.0.load(Ordering::Acquire);
+        loop {
+            // SAFETY: NULL, or out of a box below; while `self` is there nobody frees what was
+            // once hung up.
+            if let Some(home) = unsafe { current.as_ref() }
+                && home.process == process
+            {
+                return home;
+            }
+            let fresh = Box::into_raw(Box::new(Home::new(process)));
+            let order = (Ordering::AcqRel, Ordering::Acquire);
+            match self.0.compare_exchange(current, fresh, order.0, order.1) {
+                // SAFETY: as above.
+                Ok(_) => return unsafe { &*fresh },
+                Err(other) => {
+                    // SAFETY: out of the box above, and nobody has seen it.
+                    drop(unsafe { Box::from_raw(fresh) });
+                    current = other;
+                }
+            }
+        }
+    }
+
+    /// Ends what waits in the engine, if this process has one; what runs is done.
+    pub(crate) fn close(&self) {
+        if let Some(Some(open)) = self.here().engine.get() {
+            // It was forked meanwhile, or nothing is to be done.
+            let _ = open.engine.shut_down(Duration::ZERO);
+        }
+    }
+}
+
+impl Drop for Homes {
+    fn drop(&mut self) {
+        let home = *self.0.get_mut();
+        // SAFETY: as in `here`.
+        if unsafe { home.as_ref() }.is_some_and(|home| home.process == std::process::id()) {
+            // SAFETY: out of a box, and `self` is the last to know it.
+            drop(unsafe { Box::from_raw(home) });
+        }
+    }
+}
+
+impl Home {
+    fn new(process: u32) -> Self {
+        let cores = thread::available_parallelism().map_or(1, NonZero::get);
+        Self { process, cores, waiting: AtomicUsize::new(0), engine: OnceLock::new() }
+    }
+
+    /// A calling thread waits until the value is dropped.
+    pub(crate) fn wait(&self) -> Waiting<'_> {
+        let has_core = self.waiting.fetch_add(1, Ordering::Relaxed) < self.cores;
+        Waiting { home: self, has_core }
+    }
+
+    /// Whom to submit as; the engine is made if there is none yet. None if that is impossible.
+    pub(crate) fn caller(&self, plan: impl FnOnce() -> Plan) -> Option<&Caller<PrivateJob>> {
+        self.engine
+            .get_or_init(|| plan().open_elsewhere(self.cores))
+            .as_ref()
+            .map(|open| &open.caller)
+    }
+}
+
+impl Drop for Waiting<'_> {
+    fn drop(&mut self) {
+        self.home.waiting.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+/// How an engine is made.
+pub(crate) struct Plan {
+    pub(crate) limbs: LimbKernel,
+    pub(crate) lanes: LaneKernel,
+    /// Whether requests come that nobody waits for: then it has threads of its own.
+    pub(crate) with_workers: bool,
+    pub(crate) linger_us_max: u32,
+    pub(crate) counters: Arc<Counters>,
+}
+
+/// Operations that wait or run at a time. Who comes then does it alone, which holds up a server
+/// that has taken more than it can do.
+const CAPACITY: usize = 256;
+
+impl Plan {
+    /// On a stack that is large enough, which a job's is not; and with all signals blocked, there
+    /// and in the threads that start there: they are for the threads of the program.
+    fn open_elsewhere(self, cores: usize) -> Option<Open> {
+        let builder = thread::Builder::new().name("tollgate".into());
+        let opening = without_signals(|| builder.spawn(move || self.open(cores)));
+        opening.ok()?.join().ok()?
+    }
+
+    /// With a unit for each core.
+    fn open(self, cores: usize) -> Option<Open> {
+        let unit = |number| {
+            let workspace = Workspace::with_kernels(self.limbs, self.lanes);
+            let lanes = Lanes::with_workspace(number, workspace);
+            Box::new(Counted { lanes, counters: Arc::clone(&self.counters) }) as Box<dyn Unit<_>>
+        };
+        let config = Config {
+            places_per_caller_max: CAPACITY,
+            linger_us_max: if self.with_workers { self.linger_us_max } else { 0 },
+            workers: if self.with_workers { cores } else { 0 },
+            ..Config::with_capacity(CAPACITY)
+        };
+        let engine = Engine::start(config, (0..cores).map(unit)).ok()?;
+        // Without threads only jobs are done alone; the system may have some later.
+        let _ = engine.start_workers();
+        let caller = engine.caller().ok()?;
+        Some(Open { engine, caller })
+    }
+}
+
+/// Lanes whose batches are counted.
+struct Counted {
+    lanes: Lanes,
+    counters: Arc<Counters>,
+}
+
+impl Unit<PrivateJob> for Counted {
+    fn name(&self) -> &str {
+        self.lanes.name()
+    }
+
+    fn width(&self, class: Class) -> usize {
+        self.lanes.width(class)
+    }
+
+    fn run(&mut self, batch: &mut [Box<Request<PrivateJob>>]) {
+        if batch.len() > 1 {
+            self.counters.batches.count();
+            self.counters.batched_operations.add(batch.len());
+        }
+        self.lanes.run(batch);
+    }
+
+    fn self_test(&mut self) -> Result<(), SelfTestFailed> {
+        self.lanes.self_test()
+    }
+}
+
+/// `sigset_t` of signal.h on Linux, with room to spare.
+type SignalSet = [c_ulong; 128 / size_of::<c_ulong>()];
+
+const SIG_SETMASK: c_int = 2;
+
+unsafe extern "C" {
+    fn sigfillset(set: *mut SignalSet) -> c_int;
+    fn pthread_sigmask(how: c_int, set: *const SignalSet, old: *mut SignalSet) -> c_int;
+}
+
+/// Runs `start` with all signals blocked, which the threads that it starts inherit.
+fn without_signals<T>(start: impl FnOnce() -> T) -> T {
+    let (mut all, mut old): (SignalSet, SignalSet) = ([0; _], [0; _]);
+    // SAFETY: a place for a set.
+    unsafe { sigfillset(&mut all) };
+    // SAFETY: a set, and a place for another.
+    let is_set = unsafe { pthread_sigmask(SIG_SETMASK, &all, &mut old) } == 0;
+    let result = start();
+    if is_set {
+        // SAFETY: the set that was there before.
+        unsafe { pthread_sigmask(SIG_SETMASK, &old, ptr::null_mut()) };
+    }
+    result
+}

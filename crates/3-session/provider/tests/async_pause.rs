@@ -1,0 +1,158 @@
+//! Jobs that are paused while the engine works: what servers in the mode `SSL_MODE_ASYNC` do.
+#![allow(clippy::unwrap_used, reason = "tests")]
+
+mod host;
+
+use core::cell::RefCell;
+use core::ffi::{c_int, c_void};
+use core::sync::atomic::{AtomicUsize, Ordering::SeqCst};
+
+use host::job::{ASYNC_block_pause, ASYNC_unblock_pause, Job};
+use host::libcrypto;
+use host::{DEMAND, Host, Key, pem};
+
+fn sign(host: &Host, key: &Key) -> Vec<u8> {
+    host.sign(key, DEMAND, c"SHA256", &[], b"a message").unwrap()
+}
+
+/// Signs in so many jobs at a time, which all are started before one goes on.
+fn sign_in_jobs(host: &Host, key: &Key, jobs: usize) -> Vec<Vec<u8>> {
+    let results: Vec<_> = (0..jobs).map(|_| RefCell::new(Vec::new())).collect();
+    let mut paused: Vec<_> =
+        results.iter().map(|result| Job::new(|| *result.borrow_mut() = sign(host, key))).collect();
+    paused.retain_mut(|job| !job.go_on());
+    paused.into_iter().for_each(Job::finish);
+    results.into_iter().map(RefCell::into_inner).collect()
+}
+
+#[test]
+fn paused_jobs_share_batches() {
+    let host = Host::builtin();
+    let key = host.key(&pem("rsa-2048.pem"));
+    let expected = sign(&host, &key);
+    assert_eq!(host.counter("async-operations"), 0, "no job, no pause");
+    let mut rounds = 0;
+    // Which come in time for a batch is the machine's affair; none in a hundred rounds is not.
+    while host.counter("batched-operations") == 0 && rounds < 100 {
+        for signature in sign_in_jobs(&host, &key, 8) {
+            assert_eq!(signature, expected);
+        }
+        rounds += 1;
+    }
+    assert_eq!(host.counter("async-operations"), 8 * rounds);
+    let (batches, operations) = (host.counter("batches"), host.counter("batched-operations"));
+    assert!(batches >= 1, "after {rounds} rounds");
+    assert!((2 * batches..=8 * batches).contains(&operations), "{operations} in {batches}");
+    assert_eq!(host.counter("signatures"), 8 * rounds + 1);
+}
+
+#[test]
+fn every_padding_is_decrypted_in_a_job() {
+    let host = Host::module();
+    let key = host.key(&pem("rsa-2048.pem"));
+    let mut mode = [1, 3, 4];
+    let [pkcs1, none, oaep] = mode.each_mut().map(|mode| libcrypto::int(c"pad-mode", mode));
+    let mut message = vec![7; 256];
+    message[0] = 0;
+    for (padding, len) in [(pkcs1, 32), (oaep, 32), (none, 256)] {
+        let message = &message[256 - len..];
+        let operation = host.operation(&key, DEMAND);
+        operation.init(libcrypto::EVP_PKEY_encrypt_init_ex, &[padding]).unwrap();
+        let secret = operation.run(libcrypto::EVP_PKEY_encrypt, message).unwrap();
+        let before = host.counter("async-operations");
+        let mut back = Vec::new();
+        Job::new(|| {
+            let operation = host.operation(&key, DEMAND);
+            operation.init(libcrypto::EVP_PKEY_decrypt_init_ex, &[padding]).unwrap();
+            back = operation.run(libcrypto::EVP_PKEY_decrypt, &secret).unwrap();
+            // The context has its key back, and does it again.
+            back = operation.run(libcrypto::EVP_PKEY_decrypt, &secret).unwrap();
+        })
+        .finish();
+        assert_eq!(back, message);
+        assert_eq!(host.counter("async-operations"), before + 2);
+    }
+}
+
+/// A descriptor for a job's life, not for an operation.
+#[test]
+fn a_job_that_goes_on_keeps_its_descriptor() {
+    let host = Host::builtin();
+    let key = host.key(&pem("rsa-2048.pem"));
+    let mut signatures = Vec::new();
+    let mut job = Job::new(|| signatures = vec![sign(&host, &key), sign(&host, &key)]);
+    let mut seen = Vec::new();
+    while !job.go_on() {
+        seen.push(job.fds());
+        job.wait(-1);
+    }
+    assert!(!seen.is_empty() && seen.iter().all(|fds| fds.len() == 1 && *fds == seen[0]));
+    assert!(!job.wait(0), "what was taken is silent");
+    drop(job);
+    assert_eq!(signatures[0], signatures[1]);
+}
+
+#[test]
+fn a_job_that_is_started_too_early_ends_well() {
+    let host = Host::builtin();
+    let key = host.key(&pem("rsa-4096.pem"));
+    let mut signature = Vec::new();
+    let mut job = Job::new(|| signature = sign(&host, &key));
+    let mut starts = 1;
+    while !job.go_on() {
+        starts += 1;
+    }
+    drop(job);
+    assert!(starts < 100, "it does not go round and round: {starts}");
+    assert_eq!(signature, sign(&host, &key));
+}
+
+#[test]
+fn where_pauses_are_blocked_a_job_waits() {
+    let host = Host::builtin();
+    let key = host.key(&pem("rsa-2048.pem"));
+    let mut signature = Vec::new();
+    let mut job = Job::new(|| {
+        // SAFETY: in a job, and undone in it.
+        unsafe { ASYNC_block_pause() };
+        signature = sign(&host, &key);
+        // SAFETY: as above.
+        unsafe { ASYNC_unblock_pause() };
+    });
+    assert!(job.go_on(), "it never came back in between");
+    drop(job);
+    assert_eq!(signature, sign(&host, &key));
+}
+
+#[test]
+fn who_wants_to_be_called_is_called() {
+    unsafe extern "C" fn count(calls: *mut c_void) -> c_int {
+        // SAFETY: the test's counter, which outlives the job.
+        unsafe { &*calls.cast::<AtomicUsize>() }.fetch_add(1, SeqCst);
+        1
+    }
+    let host = Host::builtin();
+    let key = host.key(&pem("rsa-2048.pem"));
+    let calls = AtomicUsize::new(0);
+    let mut signature = Vec::new();
+    let mut job = Job::new(|| signature = sign(&host, &key));
+    // SAFETY: the counter outlives the job.
+    unsafe { job.call(count, (&raw const calls).cast_mut().cast()) };
+    let is_finished = job.go_on();
+    while calls.load(SeqCst) == 0 {
+        std::thread::yield_now();
+    }
+    assert!(!job.wait(0), "one who is called has nothing to read");
+    assert!(is_finished || job.go_on());
+    drop(job);
+    assert_eq!((calls.into_inner(), signature), (1, sign(&host, &key)));
+}
+
+/// More jobs than the engine has places: the rest is done on the spot.
+#[test]
+fn a_flood_of_jobs_is_served() {
+    let host = Host::builtin();
+    let key = host.key(&pem("rsa-1024.pem"));
+    let expected = sign(&host, &key);
+    assert!(sign_in_jobs(&host, &key, 400).iter().all(|signature| *signature == expected));
+}

@@ -1,0 +1,93 @@
+//! A server that forks while its other threads are in the middle of operations. One test: what it
+//! forks is this process.
+#![allow(clippy::unwrap_used, reason = "tests")]
+
+mod host;
+
+use core::ffi::{c_int, c_uint};
+use core::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::thread;
+
+use host::job::Job;
+use host::libcrypto;
+use host::{DEMAND, Host, Key, Operation, pem};
+
+unsafe extern "C" {
+    fn fork() -> c_int;
+    fn waitpid(pid: c_int, status: *mut c_int, options: c_int) -> c_int;
+    fn alarm(seconds: c_uint) -> c_uint;
+    fn _exit(status: c_int) -> !;
+}
+
+/// What is ready to sign: libcrypto takes no locks from here on.
+fn signer(host: &Host, key: &Key) -> Operation {
+    let operation = host.operation(key, DEMAND);
+    operation.init(libcrypto::EVP_PKEY_sign_init_ex, &[]).unwrap();
+    operation
+}
+
+fn sign(operation: &Operation) -> Vec<u8> {
+    operation.run(libcrypto::EVP_PKEY_sign, b"a message").unwrap()
+}
+
+/// Signs on its own, in a job, and in one that its parent has paused; then another child does.
+fn child(own: &Operation, paused: &mut Job<'_>, expected: &[u8], generations: usize) -> bool {
+    let mut in_job = Vec::new();
+    Job::new(|| in_job = sign(own)).finish();
+    while !paused.go_on() {}
+    let is_good = sign(own) == expected && in_job == expected;
+    is_good && (generations == 0 || in_child(|| sign(own) == expected))
+}
+
+/// Whether `run` is true in a child.
+fn in_child(run: impl FnOnce() -> bool) -> bool {
+    // SAFETY: the child touches this thread's data only, and ends without unwinding.
+    let pid = unsafe { fork() };
+    if pid == 0 {
+        // SAFETY: one that waits for ever is ended.
+        unsafe { alarm(60) };
+        let status = if run() { 42 } else { 1 };
+        // SAFETY: ends the child.
+        unsafe { _exit(status) };
+    }
+    let mut status = 0;
+    // SAFETY: a child of this process, and a place for its status.
+    assert_eq!(unsafe { waitpid(pid, &mut status, 0) }, pid);
+    status >> 8 == 42
+}
+
+#[test]
+fn children_of_a_process_at_work_sign() {
+    let host = Host::module();
+    let key = host.key(&pem("rsa-2048.pem"));
+    let own = signer(&host, &key);
+    let expected = sign(&own);
+    let is_over = AtomicBool::new(false);
+    thread::scope(|scope| {
+        for _ in 0..3 {
+            scope.spawn(|| {
+                let operation = signer(&host, &key);
+                while !is_over.load(Relaxed) {
+                    assert_eq!(sign(&operation), expected);
+                }
+            });
+        }
+        for _ in 0..20 {
+            let other = signer(&host, &key);
+            let mut signature = Vec::new();
+            let mut job = Job::new(|| signature = sign(&other));
+            let is_finished = job.go_on();
+            let is_good = in_child(|| is_finished || child(&own, &mut job, &expected, 1));
+            assert!(is_good);
+            // The parent goes on as if nothing had been.
+            if is_finished {
+                drop(job);
+            } else {
+                job.finish();
+            }
+            assert_eq!(signature, expected);
+            assert_eq!(sign(&own), expected);
+        }
+        is_over.store(true, Relaxed);
+    });
+}

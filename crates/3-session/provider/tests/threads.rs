@@ -1,0 +1,42 @@
+//! Threads that sign at the same time share batches.
+#![allow(clippy::unwrap_used, reason = "tests")]
+
+mod host;
+
+use std::sync::Barrier;
+use std::thread;
+
+use host::{DEMAND, Host, pem};
+
+#[test]
+fn many_threads_sign_with_keys_of_their_own() {
+    // More than there are cores: else each has its own, and needs no company.
+    let threads = thread::available_parallelism().map_or(16, |cores| 16.max(3 * cores.get()));
+    const SIGNATURES: usize = 20;
+    let host = Host::builtin();
+    let pems = ["rsa-2048.pem", "rsa-3072.pem"].map(pem);
+    let start = Barrier::new(threads);
+    thread::scope(|scope| {
+        for thread in 0..threads {
+            let (host, pem, start) = (&host, &pems[usize::from(thread % 8 == 0)], &start);
+            scope.spawn(move || {
+                let key = host.key(pem);
+                start.wait();
+                for number in 0..SIGNATURES {
+                    let message = [thread, number].map(|n| n.to_le_bytes()[0]);
+                    let padding = if number % 2 == 0 { c"pss" } else { c"pkcs1" };
+                    let params = [(c"pad-mode", padding)];
+                    let signature = host.sign(&key, DEMAND, c"SHA256", &params, &message).unwrap();
+                    // The judge is OpenSSL's own provider.
+                    let other = c"provider=default";
+                    host.verify(&key, other, c"SHA256", &params, &message, &signature).unwrap();
+                }
+            });
+        }
+    });
+    assert_eq!(host.counter("signatures"), (threads * SIGNATURES) as u64);
+    let (batches, operations) = (host.counter("batches"), host.counter("batched-operations"));
+    assert!(batches > 0, "they met");
+    assert!(operations >= 2 * batches && operations <= host.counter("signatures"));
+    assert_eq!(host.counter("async-operations"), 0);
+}
