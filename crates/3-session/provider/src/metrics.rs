@@ -7,17 +7,21 @@
 //! rests has no timer of ours. The last numbers are written when libcrypto takes the provider down,
 //! at the latest when the process exits; one that is killed loses a second.
 //!
+//! A program may forbid new threads: HAProxy sets `RLIMIT_NPROC` to 0. Then operations write, one a
+//! second, and what is counted after the last of them waits for the next one or for the end.
+//!
 //! Any process may fork at any moment: what the parent's thread held here, the child takes over,
 //! because every mark is the id of a process. No error here is one of an operation: it is counted.
 #![forbid(unsafe_code)]
 
-use core::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use core::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use core::time::Duration;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process;
 use std::sync::Arc;
 use std::thread;
+use std::time::Instant;
 
 use crate::background;
 use crate::counters::{Counters, Event};
@@ -42,6 +46,10 @@ pub(crate) struct Metrics {
     program: String,
     /// The process that has a thread here, or has found that it gets none.
     at_work: AtomicU32,
+    /// The process that gets no thread, and when it wrote last, in milliseconds after `made`.
+    threadless: AtomicU32,
+    written_ms: AtomicU64,
+    made: Instant,
     /// The process that writes the file, for as long as it does.
     writing: AtomicU32,
     closed: AtomicBool,
@@ -60,6 +68,9 @@ impl Metrics {
             context: CONTEXTS.fetch_add(1, Ordering::Relaxed),
             program: program.trim().to_owned(),
             at_work: AtomicU32::new(NOBODY),
+            threadless: AtomicU32::new(NOBODY),
+            written_ms: AtomicU64::new(0),
+            made: Instant::now(),
             writing: AtomicU32::new(NOBODY),
             closed: AtomicBool::new(false),
         })
@@ -67,15 +78,28 @@ impl Metrics {
 
     /// After each count: sees to it that this process has a thread that writes.
     pub(crate) fn wake(self: &Arc<Self>, process: u32) {
-        let found = self.at_work.swap_if_other(process);
-        if !found {
-            return;
+        if self.at_work.swap_if_other(process) {
+            let metrics = Arc::clone(self);
+            if background::spawn("tollgate-metrics", move || metrics.work(process)).is_ok() {
+                return;
+            }
+            // It stays at work by name, so that nobody tries again for each operation.
+            self.written_ms.store(0, Ordering::Relaxed);
+            self.threadless.store(process, Ordering::Release);
+            self.write_unless_closed(process);
+        } else if self.threadless.load(Ordering::Acquire) == process {
+            self.write_if_due(process);
         }
-        let metrics = Arc::clone(self);
-        if background::spawn("tollgate-metrics", move || metrics.work(process)).is_err() {
-            // It stays at work by name, so that nobody tries again for each operation. `close`
-            // writes.
-            self.counters.count(Event::UnwrittenMetrics);
+    }
+
+    /// Writes if it is a pause ago that somebody did.
+    fn write_if_due(&self, process: u32) {
+        let now = u64::try_from(self.made.elapsed().as_millis()).unwrap_or(u64::MAX);
+        let last = self.written_ms.load(Ordering::Relaxed);
+        let is_due = u128::from(now.saturating_sub(last)) >= PAUSE.as_millis();
+        let (order, or) = (Ordering::Relaxed, Ordering::Relaxed);
+        if is_due && self.written_ms.compare_exchange(last, now, order, or).is_ok() {
+            self.write_unless_closed(process);
         }
     }
 

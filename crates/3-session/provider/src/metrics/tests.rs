@@ -115,6 +115,30 @@ fn what_cannot_be_written_leaves_nothing() {
     assert!(file::replace(Path::new("/proc"), "tollgate", "text").is_err());
 }
 
+/// As in a program that forbids threads.
+#[test]
+fn without_a_thread_an_operation_writes_when_it_is_due() {
+    let folder = Folder::new("threadless");
+    let metrics = folder.metrics();
+    metrics.at_work.store(process::id(), Ordering::SeqCst);
+    metrics.threadless.store(process::id(), Ordering::SeqCst);
+    let last = u64::MAX / 2;
+    metrics.written_ms.store(last, Ordering::SeqCst);
+    count(&metrics, Event::Signature);
+    assert_eq!(folder.names(), [""; 0], "it is not due");
+    // A provider that was made an hour ago.
+    let metrics = Metrics { made: Instant::now() - Duration::from_secs(3600), ..fresh(&folder) };
+    let metrics = Arc::new(metrics);
+    metrics.at_work.store(process::id(), Ordering::SeqCst);
+    metrics.threadless.store(process::id(), Ordering::SeqCst);
+    count(&metrics, Event::Signature);
+    assert!(folder.text().contains("tollgate_signatures_total"));
+}
+
+fn fresh(folder: &Folder) -> Metrics {
+    Arc::into_inner(folder.metrics()).unwrap()
+}
+
 #[test]
 fn who_writes_is_waited_for_and_a_parent_is_not() {
     let mark = AtomicU32::new(NOBODY);

@@ -1,7 +1,7 @@
 //! `tollgate provider install`: the module in OpenSSL's folder, and a configuration that uses it.
 //!
-//! Nothing that OpenSSL's package owns is touched: the configuration is a file of its own, on top of
-//! the system's, and a program takes it by `OPENSSL_CONF`.
+//! Nothing that OpenSSL's package owns is touched: the configuration is a file of its own, on top
+//! of the system's, and a program takes it by `OPENSSL_CONF`.
 
 use std::fs;
 use std::io;

@@ -1,5 +1,5 @@
-//! OpenSSL's own command under a configuration: that it signs and decrypts with the module, and that
-//! its results are those of OpenSSL without it.
+//! OpenSSL's own command under a configuration: that it signs and decrypts with the module, and
+//! that its results are those of OpenSSL without it.
 
 use std::fs::{self, DirBuilder};
 use std::os::unix::fs::DirBuilderExt as _;

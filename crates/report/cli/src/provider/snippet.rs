@@ -47,7 +47,8 @@ pub(super) fn snippet(
         settings.iter().map(|(key, value)| format!("{key} = {value}\n")).collect();
     Ok(format!(
         "{MARK}\n\
-         # A program that is started with OPENSSL_CONF=THIS_FILE signs with Tollgate; the lines of\n\
+         # A program that is started with OPENSSL_CONF=THIS_FILE signs with Tollgate; the lines \
+         of\n\
          # [{SECTION}] are yours to change: engine, linger_us_max, async, metrics.\n\
          {}\n\
          [default]\nopenssl_conf = {start}\n\n\
@@ -66,4 +67,20 @@ pub(super) fn snippet(
 pub(super) fn settings(before: &Configuration) -> Vec<(String, String)> {
     let lines = before.section(SECTION).iter();
     lines.filter(|(key, _)| SETTINGS.contains(&key.as_str())).cloned().collect()
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "tests")]
+
+    use super::*;
+
+    /// The package installs what `install` would write on a system as Debian ships it.
+    #[test]
+    fn the_package_has_the_same_text() {
+        let base = (Path::new("/etc/ssl/openssl.cnf"), &Configuration::default());
+        let module = Path::new("/usr/lib/x86_64-linux-gnu/ossl-modules/tollgate.so");
+        let text = snippet(Some(base), module, &[]).unwrap();
+        assert_eq!(text, include_str!("../../debian/tollgate.cnf"));
+    }
 }

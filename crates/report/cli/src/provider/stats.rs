@@ -3,6 +3,7 @@
 use core::fmt::Write as _;
 use std::collections::BTreeMap;
 use std::fs;
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -62,8 +63,13 @@ fn all(options: &Stats, folder: &Path) -> Result<ExitCode, Stop> {
 
 /// One process: whether it has the module, and what it has counted.
 fn one(options: &Stats, pid: u32, folder: &Path, conf: &Path) -> Result<ExitCode, Stop> {
-    let process = processes::look(pid)
-        .map_err(|error| Stop::new(format!("process {pid}: {error}; see it with: ps -p {pid}")))?;
+    let process = processes::look(pid).map_err(|error| {
+        let advice = match error.kind() {
+            ErrorKind::PermissionDenied => "run it as root or as the process's user".to_owned(),
+            _ => format!("see it with: ps -p {pid}"),
+        };
+        Stop::new(format!("process {pid}: {error}; {advice}"))
+    })?;
     // A process in a container or behind a chroot writes below its own root.
     let relative = folder.strip_prefix("/").unwrap_or(folder);
     let within = Path::new("/proc").join(pid.to_string()).join("root").join(relative);
@@ -106,9 +112,9 @@ fn no_counts(process: &Process, within: &Path, folder: &Path) -> String {
         );
     }
     format!(
-        "no counts in {name}: it has done nothing with the module yet (a master process leaves that \
-         to its workers: name one), or its section says no metrics = {name}, or user {} may not \
-         write there",
+        "no counts in {name}: it has done nothing with the module yet (a master process leaves \
+         that to its workers: name one), or its section does not say metrics = {name}, or user {} \
+         may not write there",
         processes::user(process.pid)
             .map_or_else(|| "of the process".to_owned(), |id| id.to_string())
     )

@@ -13,7 +13,8 @@ use crate::program::{keys, refused, scratch, tollgate};
 struct System(PathBuf);
 
 const BASE: &str = "openssl_conf = start\n[start]\nssl_conf = tls\nproviders = list\n\
-    [list]\ndefault = own\nlegacy = old\n[own]\nactivate = 1\n[old]\nactivate = 1\n[tls]\nsystem_default = tls_default\n\
+    [list]\ndefault = own\nlegacy = old\n[own]\nactivate = 1\n[old]\nactivate = 1\n[tls]\n\
+    system_default = tls_default\n\
     [tls_default]\nMinProtocol = TLSv1.2\n[req]\ndistinguished_name = dn\n[dn]\n";
 
 impl System {
