@@ -7,7 +7,7 @@
 //! rests has no timer of ours. The last numbers are written when libcrypto takes the provider down,
 //! at the latest when the process exits; one that is killed loses a second.
 //!
-//! A program may forbid new threads: HAProxy sets `RLIMIT_NPROC` to 0. Then operations write, one a
+//! A program may forbid new threads: some set `RLIMIT_NPROC` to 0. Then operations write, one a
 //! second, and what is counted after the last of them waits for the next one or for the end.
 //!
 //! Any process may fork at any moment: what the parent's thread held here, the child takes over,
