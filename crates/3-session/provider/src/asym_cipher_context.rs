@@ -15,6 +15,7 @@ use crate::abi::{
     OSSL_PKEY_PARAM_PAD_MODE,
 };
 use crate::context::Context;
+use crate::counters::Event;
 use crate::handle::Output;
 use crate::hashing;
 use crate::key::Key;
@@ -162,7 +163,7 @@ impl AsymCipherContext {
             Padding::Tls => Err(Reason::PaddingUnsupported),
         })?;
         output.write(em)?;
-        self.provider.counters.encryptions.count();
+        self.provider.count(Event::Encryption);
         Ok(())
     }
 
@@ -187,7 +188,7 @@ impl AsymCipherContext {
         self.provider.private(&mut self.key, asked, &mut |message| {
             output.write(if is_explicit { eme_pkcs1v15::decode(message)? } else { message })
         })?;
-        self.provider.counters.decryptions.count();
+        self.provider.count(Event::Decryption);
         Ok(())
     }
 

@@ -1,9 +1,7 @@
 //! The engine of this process: made when it is first needed, and again in a child, which has the
 //! memory of its parent's engine and none of its threads.
 
-use core::ffi::{c_int, c_ulong};
 use core::num::NonZero;
-use core::ptr;
 use core::sync::atomic::{AtomicPtr, AtomicUsize, Ordering};
 use core::time::Duration;
 use std::sync::{Arc, OnceLock};
@@ -15,7 +13,8 @@ use tollgate_engine::{
 use tollgate_mont::{LaneKernel, LimbKernel};
 use tollgate_rsa::Workspace;
 
-use crate::counters::Counters;
+use crate::background::without_signals;
+use crate::counters::{Counters, Event};
 
 /// What a provider has in this process.
 pub(crate) struct Home {
@@ -180,8 +179,8 @@ impl Unit<PrivateJob> for Counted {
 
     fn run(&mut self, batch: &mut [Box<Request<PrivateJob>>]) {
         if batch.len() > 1 {
-            self.counters.batches.count();
-            self.counters.batched_operations.add(batch.len());
+            self.counters.count(Event::Batch);
+            self.counters.add(Event::BatchedOperation, batch.len());
         }
         self.lanes.run(batch);
     }
@@ -189,29 +188,4 @@ impl Unit<PrivateJob> for Counted {
     fn self_test(&mut self) -> Result<(), SelfTestFailed> {
         self.lanes.self_test()
     }
-}
-
-/// `sigset_t` of signal.h on Linux, with room to spare.
-type SignalSet = [c_ulong; 128 / size_of::<c_ulong>()];
-
-const SIG_SETMASK: c_int = 2;
-
-unsafe extern "C" {
-    fn sigfillset(set: *mut SignalSet) -> c_int;
-    fn pthread_sigmask(how: c_int, set: *const SignalSet, old: *mut SignalSet) -> c_int;
-}
-
-/// Runs `start` with all signals blocked, which the threads that it starts inherit.
-fn without_signals<T>(start: impl FnOnce() -> T) -> T {
-    let (mut all, mut old): (SignalSet, SignalSet) = ([0; _], [0; _]);
-    // SAFETY: a place for a set.
-    unsafe { sigfillset(&mut all) };
-    // SAFETY: a set, and a place for another.
-    let is_set = unsafe { pthread_sigmask(SIG_SETMASK, &all, &mut old) } == 0;
-    let result = start();
-    if is_set {
-        // SAFETY: the set that was there before.
-        unsafe { pthread_sigmask(SIG_SETMASK, &old, ptr::null_mut()) };
-    }
-    result
 }

@@ -78,18 +78,25 @@
 //!
 //! # Counters
 //!
-//! `OSSL_PROVIDER_get_params` tells what was done in its library context since the provider was
-//! loaded there: `tollgate-signatures`, `tollgate-verifications`, `tollgate-decryptions`,
+//! `OSSL_PROVIDER_get_params` tells what this process has done with the provider of its library
+//! context: `tollgate-signatures`, `tollgate-verifications`, `tollgate-decryptions`,
 //! `tollgate-encryptions`, `tollgate-keys` (imported) and `tollgate-refused-keys` (which OpenSSL's
 //! own provider then serves); of these operations, `tollgate-async-operations` (a job was paused
 //! for them) and `tollgate-batched-operations`, done in `tollgate-batches` (calls for two and
-//! more). Unsigned integers of 64 bits. Operations count when they ended well; a decryption,
-//! whatever the padding held; batches and what is in them, when they begin.
+//! more); and `tollgate-unwritten-metrics`. Unsigned integers of 64 bits. Operations count when
+//! they ended well; a decryption, whatever the padding held; batches and what is in them, when
+//! they begin.
+//!
+//! With `metrics = /path`, the same numbers lie in that folder, in a file for each process, in
+//! Prometheus's text format: `tollgate-PID-CONTEXT.prom`. It is written from the first count on,
+//! once a second while something changes, and when the process exits. A folder that is missing,
+//! full or closed to the process disturbs nothing; it is counted.
 
 mod abi;
 mod algorithm_id;
 mod asym_cipher;
 mod asym_cipher_context;
+mod background;
 mod bell;
 #[cfg(test)]
 mod constant_time;
@@ -102,6 +109,7 @@ mod home;
 mod jobs;
 mod key;
 mod keymgmt;
+mod metrics;
 mod params;
 mod private;
 mod provider;

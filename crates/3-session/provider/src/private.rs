@@ -9,6 +9,7 @@ use tollgate_rsa::PrivateKey;
 use zeroize::Zeroizing;
 
 use crate::bell::{Bell, End};
+use crate::counters::Event;
 use crate::home::Plan;
 use crate::jobs::Running;
 use crate::key::Key;
@@ -110,7 +111,7 @@ impl Provider {
             }
             number
         };
-        self.counters.async_operations.count();
+        self.count(Event::Async);
         let end = resume(job, &bell, number);
         *slot = bell.take_key(number);
         match end? {

@@ -15,9 +15,10 @@ use tollgate_engine::PrivateJob;
 use tollgate_mont::{LaneKernel, LimbKernel};
 use tollgate_rsa::Workspace;
 
-use crate::counters::Counters;
+use crate::counters::{Counters, Event};
 use crate::home::{Home, Homes};
 use crate::jobs::{Jobs, Running};
+use crate::metrics::Metrics;
 use crate::reason::Reason;
 use crate::settings::Settings;
 use crate::upcalls::Core;
@@ -25,6 +26,7 @@ use crate::upcalls::Core;
 /// What all keys and contexts of a library context share.
 pub(crate) struct Provider {
     pub(crate) counters: Arc<Counters>,
+    metrics: Option<Arc<Metrics>>,
     pub(crate) settings: Settings,
     core: Core,
     jobs: Option<Jobs>,
@@ -55,8 +57,12 @@ impl Provider {
         let settings = Settings::read(|key| core.setting(key))
             .map_err(|why| refuse(&core, Reason::Setting, &why))?;
         let workspace = Workspace::new().map_err(|why| refuse(&core, Reason::Veto, &why))?;
+        let counters = Arc::new(Counters::default());
+        let metrics = settings.metrics.as_deref();
+        let metrics = metrics.map(|folder| Metrics::new(folder, Arc::clone(&counters)));
         Ok(Self {
-            counters: Arc::default(),
+            counters,
+            metrics,
             settings,
             jobs: core.jobs(),
             core,
@@ -65,6 +71,19 @@ impl Provider {
             healthy: AtomicBool::new(true),
             homes: Homes::default(),
         })
+    }
+
+    /// Counts one.
+    pub(crate) fn count(&self, event: Event) {
+        let process = self.counters.count(event);
+        if let Some(metrics) = &self.metrics {
+            metrics.wake(process);
+        }
+    }
+
+    /// What this process has counted.
+    pub(crate) fn counted(&self, event: Event) -> u64 {
+        self.counters.read(event)
     }
 
     /// Runs an operation with this thread's kernels and scratch memory.
@@ -102,10 +121,13 @@ impl Provider {
         self.homes.here()
     }
 
-    /// Nothing more is asked. Contexts of jobs that were abandoned may keep the value for ever, but
-    /// no threads.
+    /// The end: libcrypto takes the provider down. Keys may outlive it, and contexts of abandoned
+    /// jobs may keep the value for ever, but no threads.
     pub(crate) fn close(&self) {
         self.homes.close();
+        if let Some(metrics) = &self.metrics {
+            metrics.close();
+        }
     }
 
     /// Whether no self test has failed.

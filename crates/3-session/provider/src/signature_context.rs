@@ -9,6 +9,7 @@ use tollgate_engine::Work;
 use tollgate_rsa::{Digest, Hash, Hasher, MODULUS_BYTES_MAX, Rejected, Salt, pkcs1v15, pss};
 
 use crate::context::Context;
+use crate::counters::Event;
 use crate::handle::Output;
 use crate::hashing;
 use crate::key::Key;
@@ -190,7 +191,7 @@ impl SignatureContext {
         // Padded here: OpenSSL signs with hash functions that the engine refuses.
         let asked = Asked { work: Work::Raw, input: em };
         self.provider.private(&mut self.key, asked, &mut |signature| output.write(signature))?;
-        self.provider.counters.signatures.count();
+        self.provider.count(Event::Signature);
         Ok(())
     }
 
@@ -236,7 +237,7 @@ impl SignatureContext {
         if !valid {
             return Err(Reason::SignatureInvalid);
         }
-        self.provider.counters.verifications.count();
+        self.provider.count(Event::Verification);
         Ok(())
     }
 
@@ -262,7 +263,7 @@ impl SignatureContext {
             _ => return Err(Reason::PaddingUnsupported),
         };
         output.write(content.ok_or(Reason::SignatureInvalid)?)?;
-        self.provider.counters.verifications.count();
+        self.provider.count(Event::Verification);
         Ok(())
     }
 

@@ -22,6 +22,7 @@ mod output;
 mod pkeu;
 mod plan;
 mod progress;
+mod provider;
 mod report;
 mod rows;
 mod run;
@@ -54,6 +55,7 @@ fn run() -> Result<ExitCode, Stop> {
         Verb::Key(options) => key::run(&options),
         Verb::Ladder(options) => ladder::run(&options),
         Verb::Model(options) => model::run(&options),
+        Verb::Provider(options) => provider::run(&options),
         Verb::Report(options) => report::run(&options),
         Verb::Serve(options) => serve::run(&options),
         Verb::Session(options) => session::run(&options),

@@ -6,6 +6,7 @@ mod kernel;
 pub(crate) mod key;
 mod ladder;
 mod model;
+pub(crate) mod provider;
 mod report;
 mod serve;
 mod session;
@@ -22,6 +23,7 @@ pub(crate) use kernel::Kernel;
 pub(crate) use key::Key;
 pub(crate) use ladder::Ladder;
 pub(crate) use model::Model;
+pub(crate) use provider::Provider;
 pub(crate) use report::Report;
 pub(crate) use serve::Serve;
 pub(crate) use session::Session;
@@ -57,6 +59,8 @@ pub(crate) enum Verb {
     Ladder(Ladder),
     /// Montgomery products on processors that are only described, and at best on this one
     Model(Model),
+    /// The OpenSSL provider: install it, check it, see what servers do with it
+    Provider(Provider),
     /// The six rungs from records: a table and a page
     Report(Report),
     /// The embedded TLS server, with our engine or OpenSSL's

@@ -9,4 +9,5 @@ mod key;
 mod ladder;
 mod measuring;
 mod program;
+mod provider;
 mod serve;

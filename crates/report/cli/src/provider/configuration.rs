@@ -1,0 +1,162 @@
+//! An OpenSSL configuration file, read as config(5) says, as far as it concerns providers.
+//!
+//! Variables are not expanded: the names of sections and of providers hold none.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
+
+use crate::stop::Stop;
+
+/// Sections of keys and values; the last value of a key counts.
+#[derive(Debug, Default)]
+pub(crate) struct Configuration {
+    sections: BTreeMap<String, Vec<(String, String)>>,
+}
+
+/// The section of what stands before any section.
+const TOP: &str = "default";
+
+/// Files within files, beyond which a file includes itself.
+const DEPTH_MAX: usize = 8;
+
+impl Configuration {
+    /// Reads a file, and those that it includes.
+    ///
+    /// # Errors
+    ///
+    /// One of them cannot be read; the message starts with its name.
+    pub(crate) fn read(path: &Path) -> Result<Self, Stop> {
+        let mut configuration = Self::default();
+        configuration.add(path, &mut TOP.to_owned(), 0)?;
+        Ok(configuration)
+    }
+
+    fn add(&mut self, path: &Path, section: &mut String, depth: usize) -> Result<(), Stop> {
+        let name = path.display();
+        if depth == DEPTH_MAX {
+            return Err(Stop::new(format!("{name}: files include each other without an end")));
+        }
+        let bytes = fs::read(path).map_err(|error| Stop::new(format!("{name}: {error}")))?;
+        let text = String::from_utf8_lossy(&bytes).replace("\\\n", "");
+        for line in text.lines() {
+            let line = line.split('#').next().unwrap_or_default().trim();
+            if let Some(rest) = line.strip_prefix(".include") {
+                let included = Path::new(rest.trim_start_matches([' ', '\t', '=']).trim());
+                self.include(included, section, depth)?;
+            } else if let Some(name) = line.strip_prefix('[') {
+                *section = name.trim_end_matches(']').trim().to_owned();
+                self.sections.entry(section.clone()).or_default();
+            } else if let Some((key, value)) = line.split_once('=') {
+                let lines = self.sections.entry(section.clone()).or_default();
+                let (key, value) = (key.trim(), value.trim().trim_matches(['"', '\'']));
+                lines.retain(|(other, _)| other != key);
+                lines.push((key.to_owned(), value.to_owned()));
+            }
+        }
+        Ok(())
+    }
+
+    /// A file, or of a folder those that end as OpenSSL wants; what is missing is passed over, as
+    /// OpenSSL does.
+    fn include(&mut self, path: &Path, section: &mut String, depth: usize) -> Result<(), Stop> {
+        if path.is_file() {
+            return self.add(path, section, depth + 1);
+        }
+        let entries = fs::read_dir(path).into_iter().flatten().flatten();
+        let mut files: Vec<_> = entries.map(|entry| entry.path()).collect();
+        files.sort();
+        let ends = |file: &Path| file.extension().is_some_and(|end| end == "cnf" || end == "conf");
+        files
+            .iter()
+            .filter(|file| ends(file))
+            .try_for_each(|file| self.add(file, section, depth + 1))
+    }
+
+    /// The lines of a section.
+    pub(crate) fn section(&self, name: &str) -> &[(String, String)] {
+        self.sections.get(name).map_or(&[], Vec::as_slice)
+    }
+
+    /// A value of a section.
+    pub(crate) fn value(&self, section: &str, key: &str) -> Option<&str> {
+        let found = self.section(section).iter().find(|(name, _)| name == key);
+        found.map(|(_, value)| value.as_str())
+    }
+
+    /// The section that libcrypto runs at start.
+    pub(crate) fn start(&self) -> Option<&str> {
+        self.value(TOP, "openssl_conf")
+    }
+
+    /// What the start section names under this key: `providers`, `alg_section`.
+    pub(crate) fn started(&self, key: &str) -> Option<&str> {
+        self.value(self.start()?, key)
+    }
+
+    /// The providers, by name and section, in the order in which they are loaded.
+    pub(crate) fn providers(&self) -> &[(String, String)] {
+        self.started("providers").map_or(&[], |section| self.section(section))
+    }
+
+    /// The section of our provider, by its name or by its module's.
+    pub(crate) fn tollgate(&self) -> Option<&str> {
+        let is_ours = |(name, section): &&(String, String)| {
+            let module = self.value(section, "module").unwrap_or_default();
+            name == "tollgate" || module.contains("tollgate")
+        };
+        self.providers().iter().find(is_ours).map(|(_, section)| section.as_str())
+    }
+
+    /// The query that all programs use.
+    pub(crate) fn default_properties(&self) -> Option<&str> {
+        self.value(self.started("alg_section")?, "default_properties")
+    }
+}
+
+/// Whether a section's `activate` is a yes.
+pub(crate) fn is_yes(value: Option<&str>) -> bool {
+    value.is_some_and(|value| {
+        ["1", "yes", "true", "on"].iter().any(|y| value.eq_ignore_ascii_case(y))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "tests")]
+
+    use super::*;
+
+    #[test]
+    fn sections_are_taken_up_again_and_the_last_value_counts() {
+        let folder = std::env::temp_dir().join(format!("tollgate-conf-{}", std::process::id()));
+        fs::create_dir_all(&folder).unwrap();
+        let (base, file) = (folder.join("base.cnf"), folder.join("file.cnf"));
+        fs::write(
+            &base,
+            "openssl_conf = start # a comment\n[ start ]\nproviders=list\nssl_conf = \\\ntls\n\
+             [list]\nlegacy = old\ndefault = d\n[d]\nactivate = 0\n",
+        )
+        .unwrap();
+        let text = format!(
+            ".include {}\n.include = {}/missing\n[start]\nproviders = ours\nalg_section = a\n\
+             [ours]\ndefault = d\nx = y\n[y]\nmodule = /lib/libtollgate_provider.so\n[d]\n\
+             activate = yes\n[a]\ndefault_properties = \"?provider=tollgate\"\n",
+            base.display(),
+            folder.display()
+        );
+        fs::write(&file, text).unwrap();
+        let configuration = Configuration::read(&file).unwrap();
+        assert_eq!(configuration.start(), Some("start"));
+        assert_eq!(configuration.started("ssl_conf"), Some("tls"));
+        assert_eq!(configuration.tollgate(), Some("y"));
+        assert_eq!(configuration.default_properties(), Some("?provider=tollgate"));
+        assert!(is_yes(configuration.value("d", "activate")));
+        assert_eq!(Configuration::read(&base).unwrap().tollgate(), None);
+
+        fs::write(&file, format!(".include {}\n", file.display())).unwrap();
+        let endless = Configuration::read(&file).unwrap_err().to_string();
+        assert!(endless.contains("include each other"), "{endless}");
+        fs::remove_dir_all(&folder).unwrap();
+    }
+}

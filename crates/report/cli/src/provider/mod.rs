@@ -1,0 +1,32 @@
+//! `tollgate provider`: the OpenSSL provider installed, checked and watched.
+
+use std::process::ExitCode;
+
+use crate::options::Provider;
+use crate::options::provider::What;
+use crate::stop::Stop;
+
+mod check;
+mod configuration;
+mod install;
+mod metrics;
+mod openssl;
+mod processes;
+mod proof;
+mod replace;
+mod snippet;
+mod stats;
+
+/// Does what the options say.
+///
+/// # Errors
+///
+/// OpenSSL, a file or a folder is not as it has to be.
+pub(crate) fn run(options: &Provider) -> Result<ExitCode, Stop> {
+    match &options.what {
+        What::Install(options) if options.remove => install::remove(options),
+        What::Install(options) => install::run(options),
+        What::Check(options) => check::run(options),
+        What::Stats(options) => stats::run(options),
+    }
+}

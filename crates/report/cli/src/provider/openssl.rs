@@ -1,0 +1,122 @@
+//! The installed OpenSSL: its folders, and what its command says under a configuration.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+
+use crate::stop::Stop;
+
+/// Where the command `openssl` and its libcrypto look.
+pub(super) struct Openssl {
+    /// `OpenSSL 3.0.19 27 Jan 2026 (Library: ...)`.
+    pub(super) version: String,
+    /// The folder of modules: `OPENSSL_MODULES`, else the one that libcrypto was built with.
+    pub(super) modules: PathBuf,
+    /// The folder of `openssl.cnf`.
+    folder: PathBuf,
+}
+
+impl Openssl {
+    /// Asks it.
+    ///
+    /// # Errors
+    ///
+    /// There is no command, or it is older than 3.0.
+    pub(super) fn find() -> Result<Self, Stop> {
+        let version = said(&["version"])?;
+        let number = version.split_whitespace().nth(1).unwrap_or_default();
+        let major: u32 = number.split('.').next().and_then(|n| n.parse().ok()).unwrap_or_default();
+        if major < 3 || !version.starts_with("OpenSSL ") {
+            return Err(Stop::new(format!(
+                "`openssl version` says {version}: providers need OpenSSL 3.0 or later"
+            )));
+        }
+        let modules = match std::env::var_os("OPENSSL_MODULES") {
+            Some(folder) if !folder.is_empty() => folder.into(),
+            _ => quoted(&said(&["version", "-m"])?)?,
+        };
+        Ok(Self { version, modules, folder: quoted(&said(&["version", "-d"])?)? })
+    }
+
+    /// Where the module belongs.
+    pub(super) fn module(&self) -> PathBuf {
+        self.modules.join("tollgate.so")
+    }
+
+    /// The configuration to build on: `OPENSSL_CONF` if it is not ours, else the system's.
+    pub(super) fn base(&self, ours: &Path) -> Option<PathBuf> {
+        let named = named_configuration().filter(|path| path != ours);
+        let system = self.folder.join("openssl.cnf");
+        let system = system.canonicalize().unwrap_or(system);
+        named.or(Some(system)).filter(|path| path.is_file())
+    }
+
+    /// Where `install` writes if nothing else is said: beside the file that a user edits.
+    pub(super) fn configuration(&self) -> PathBuf {
+        let system = self.folder.join("openssl.cnf");
+        let system = system.canonicalize().unwrap_or(system);
+        system.with_file_name("tollgate.cnf")
+    }
+
+    /// The configuration that is meant: the one named, `OPENSSL_CONF`, or what `install` writes.
+    pub(super) fn chosen(&self, named: Option<&Path>) -> PathBuf {
+        let named = named.map(Path::to_owned).or_else(named_configuration);
+        named.unwrap_or_else(|| self.configuration())
+    }
+}
+
+fn named_configuration() -> Option<PathBuf> {
+    std::env::var_os("OPENSSL_CONF").filter(|name| !name.is_empty()).map(PathBuf::from)
+}
+
+/// What it says under no configuration.
+fn said(arguments: &[&str]) -> Result<String, Stop> {
+    let output = run(Path::new("/dev/null"), arguments)?;
+    if !output.status.success() {
+        return Err(Stop::new(format!("openssl {}: {}", arguments.join(" "), error_of(&output))));
+    }
+    Ok(String::from_utf8_lossy(&output.stdout).trim().to_owned())
+}
+
+/// `MODULESDIR: "/usr/lib/..."`.
+fn quoted(line: &str) -> Result<PathBuf, Stop> {
+    let path = line.split('"').nth(1).filter(|path| path.starts_with('/'));
+    path.map(PathBuf::from).ok_or_else(|| {
+        Stop::new(format!(
+            "`openssl version` says {line}: a folder was expected; set OPENSSL_MODULES"
+        ))
+    })
+}
+
+/// Runs the command under a configuration.
+///
+/// # Errors
+///
+/// There is none.
+pub(super) fn run(configuration: &Path, arguments: &[&str]) -> Result<Output, Stop> {
+    Command::new("openssl")
+        .args(arguments)
+        .env("OPENSSL_CONF", configuration)
+        .stdin(Stdio::null())
+        .output()
+        .map_err(|error| {
+            Stop::new(format!(
+                "openssl: {error}; install the command (Debian: apt install openssl)"
+            ))
+        })
+}
+
+/// Why it failed: the message of the provider if there is one, else the first error.
+pub(super) fn error_of(output: &Output) -> String {
+    let said = String::from_utf8_lossy(&output.stderr);
+    // NUMBER:error:CODE:LIBRARY:FUNCTION:REASON:FILE:LINE:DATA, where ours has no function.
+    let ours = said.lines().find_map(|line| line.split_once(":tollgate:0:")).map(|(_, data)| data);
+    let first = || said.lines().find(|line| line.contains(":error:"));
+    let why = ours.filter(|data| !data.is_empty()).or_else(first).or(said.lines().next());
+    why.unwrap_or("it says nothing").trim().to_owned()
+}
+
+/// Whether a provider of this name is active under a configuration.
+pub(super) fn lists_tollgate(configuration: &Path) -> Result<bool, Stop> {
+    let output = run(configuration, &["list", "-providers"])?;
+    Ok(String::from_utf8_lossy(&output.stdout).contains("Tollgate RSA provider"))
+}

@@ -1,0 +1,119 @@
+//! What `/proc` tells of processes: their libcrypto, their configuration, and whether they have the
+//! module.
+
+use core::time::Duration;
+use std::fs;
+use std::io;
+use std::path::Path;
+use std::time::SystemTime;
+
+/// A process that has a libcrypto.
+#[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Process {
+    pub(super) pid: u32,
+    pub(super) program: String,
+    /// The file, `/usr/lib/x86_64-linux-gnu/libcrypto.so.3`; `None` if it has none.
+    pub(super) libcrypto: Option<String>,
+    pub(super) module: Module,
+    /// `OPENSSL_CONF`, as it was at the start; some programs write over it.
+    pub(super) configuration: Option<String>,
+}
+
+/// The module in a process.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Module {
+    Loaded,
+    /// Its file has been replaced or removed since.
+    Outdated,
+    Missing,
+}
+
+/// Looks at a process.
+///
+/// # Errors
+///
+/// There is none, or it may not be looked at.
+pub(super) fn look(pid: u32) -> io::Result<Process> {
+    let folder = Path::new("/proc").join(pid.to_string());
+    let program = fs::read_to_string(folder.join("comm"))?.trim().to_owned();
+    let maps = fs::read(folder.join("maps"))?;
+    let maps = String::from_utf8_lossy(&maps);
+    // ADDRESS PERMISSIONS OFFSET DEVICE INODE PATH, the path may hold spaces.
+    let files = maps.lines().filter_map(|line| line.find('/').map(|at| &line[at..]));
+    let (mut libcrypto, mut module) = (None, Module::Missing);
+    for file in files {
+        let (path, deleted) = match file.strip_suffix(" (deleted)") {
+            Some(path) => (path, true),
+            None => (file, false),
+        };
+        let name = path.rsplit('/').next().unwrap_or_default();
+        if name.starts_with("libcrypto.so") {
+            libcrypto = Some(path.to_owned());
+        } else if name == "tollgate.so" || name == "libtollgate_provider.so" {
+            module = if deleted { Module::Outdated } else { Module::Loaded };
+        }
+    }
+    let environment = fs::read(folder.join("environ")).unwrap_or_default();
+    let mut variables = environment.split(|&byte| byte == 0);
+    let configuration = variables.find_map(|variable| variable.strip_prefix(b"OPENSSL_CONF="));
+    let configuration = configuration.map(|value| String::from_utf8_lossy(value).into_owned());
+    Ok(Process { pid, program, libcrypto, module, configuration })
+}
+
+/// All processes with a libcrypto, and how many may not be looked at.
+pub(super) fn all() -> (Vec<Process>, usize) {
+    let mut closed = 0;
+    let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
+    let pids = entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok());
+    let looked = pids.filter_map(|pid| match look(pid) {
+        Ok(process) => Some(process),
+        Err(error) => {
+            closed += usize::from(error.kind() == io::ErrorKind::PermissionDenied);
+            None
+        }
+    });
+    let mut found: Vec<Process> = looked.filter(|process| process.libcrypto.is_some()).collect();
+    found.sort_by(|a, b| (&a.program, a.pid).cmp(&(&b.program, b.pid)));
+    (found, closed)
+}
+
+/// When a process started, in seconds after boot.
+pub(super) fn started(pid: u32) -> Option<f64> {
+    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+    // PID (NAME) STATE ...: the name may hold anything; the start is the 22nd field.
+    let ticks: f64 = stat.rsplit_once(')')?.1.split_whitespace().nth(19)?.parse().ok()?;
+    // Linux tells user programs hundredths, whatever its own clock does.
+    Some(ticks / 100.0)
+}
+
+/// The user as which a process acts.
+pub(super) fn user(pid: u32) -> Option<u32> {
+    let status = fs::read_to_string(format!("/proc/{pid}/status")).ok()?;
+    let line = status.lines().find_map(|line| line.strip_prefix("Uid:"))?;
+    line.split_whitespace().nth(1)?.parse().ok()
+}
+
+/// When the machine was started.
+pub(super) fn booted() -> Option<SystemTime> {
+    let stat = fs::read_to_string("/proc/stat").ok()?;
+    let line = stat.lines().find_map(|line| line.strip_prefix("btime "))?;
+    SystemTime::UNIX_EPOCH.checked_add(Duration::from_secs(line.trim().parse().ok()?))
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "tests")]
+
+    use super::*;
+
+    #[test]
+    fn this_process_is_seen() {
+        let pid = std::process::id();
+        let seen = look(pid).unwrap();
+        assert_eq!((seen.pid, seen.module), (pid, Module::Missing));
+        assert!(seen.libcrypto.is_some(), "this program is linked with one");
+        assert!(all().0.iter().any(|process| process.pid == pid));
+        assert!(started(pid).unwrap() > 0.0 && booted().unwrap() < SystemTime::now());
+        assert!(look(u32::MAX).is_err() && started(u32::MAX).is_none());
+    }
+}

@@ -1,0 +1,143 @@
+//! OpenSSL's own command under a configuration: that it signs and decrypts with the module, and
+//! that its results are those of OpenSSL without it.
+
+use std::fs::{self, DirBuilder};
+use std::os::unix::fs::DirBuilderExt as _;
+use std::path::{Path, PathBuf};
+
+use super::configuration::Configuration;
+use super::{metrics, openssl};
+use crate::stop::Stop;
+
+/// A folder of ours among the temporary files; removed with all that is in it.
+pub(super) struct Folder(PathBuf);
+
+impl Folder {
+    /// # Errors
+    ///
+    /// There is no place for temporary files.
+    pub(super) fn new() -> Result<Self, Stop> {
+        let name = format!("tollgate-{:016x}", fastrand::u64(..));
+        let folder = std::env::temp_dir().join(name);
+        // It fails if somebody else's is there: what is written here is ours alone.
+        let made = DirBuilder::new().mode(0o700).create(&folder);
+        made.map_err(|error| Stop::new(format!("{}: {error}; set TMPDIR", folder.display())))?;
+        Ok(Self(folder))
+    }
+
+    pub(super) fn path(&self, name: &str) -> PathBuf {
+        self.0.join(name)
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        // What is left over lies among the temporary files.
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}
+
+/// Signs twice and decrypts once under the configuration, with the module counting, and compares.
+///
+/// # Errors
+///
+/// The configuration does not load the module, or OpenSSL does not use it, or its results differ;
+/// the message says which.
+pub(super) fn prove(configuration: &Path) -> Result<(), Stop> {
+    let name = configuration.display();
+    let read = Configuration::read(configuration)?;
+    let section = read.tollgate().ok_or_else(|| {
+        Stop::new(format!("{name} lists no provider tollgate; run: tollgate provider install"))
+    })?;
+    if !openssl::lists_tollgate(configuration)? {
+        return Err(Stop::new(format!(
+            "{name}: OpenSSL did not load it: {}",
+            why_not(&read, section)?
+        )));
+    }
+    let folder = Folder::new()?;
+    let text = format!(
+        ".include {}\n[{section}]\nmetrics = {}\n",
+        std::path::absolute(configuration).unwrap_or_else(|_| configuration.to_owned()).display(),
+        folder.0.display()
+    );
+    let ours = folder.path("ours.cnf");
+    put(&ours, text.as_bytes())?;
+    let differ = compare(&folder, &ours)?;
+    let counted = metrics::read(&folder.0)?;
+    let sum = |name: &str| counted.iter().filter_map(|file| file.counts.get(name)).sum::<u64>();
+    if (sum("signatures"), sum("decryptions")) != (2, 1) {
+        return Err(Stop::new(format!(
+            "{name}: OpenSSL loads the module and signs without it; set default_properties = \
+             ?provider=tollgate in the section that alg_section names"
+        )));
+    }
+    match differ {
+        None => Ok(()),
+        Some(what) => Err(Stop::new(format!(
+            "{name}: OpenSSL does not accept {what}; do not use this module, and report it"
+        ))),
+    }
+}
+
+/// What OpenSSL without the module does not find right, if anything.
+fn compare(folder: &Folder, ours: &Path) -> Result<Option<&'static str>, Stop> {
+    let stock = Path::new("/dev/null");
+    let run = |configuration: &Path, words: &str| -> Result<Vec<u8>, Stop> {
+        let in_folder = |word: &str| match word.strip_prefix('@') {
+            Some(name) => folder.path(name).display().to_string(),
+            None => word.to_owned(),
+        };
+        let words: Vec<String> = words.split(' ').map(in_folder).collect();
+        let words: Vec<&str> = words.iter().map(String::as_str).collect();
+        let output = openssl::run(configuration, &words)?;
+        if output.status.success() {
+            return Ok(output.stdout);
+        }
+        let why = openssl::error_of(&output);
+        Err(Stop::new(format!("openssl {}: {why}", words.first().unwrap_or(&""))))
+    };
+    put(&folder.path("message"), b"tollgate provider check")?;
+    run(stock, "genpkey -algorithm RSA -pkeyopt rsa_keygen_bits:2048 -out @key")?;
+    run(stock, "pkey -in @key -pubout -out @public")?;
+    let sign = "dgst -sha256 -sign @key @message";
+    if run(ours, sign)? != run(stock, sign)? {
+        return Ok(Some("its signatures"));
+    }
+    let pss = "-sha256 -sigopt rsa_padding_mode:pss";
+    run(ours, &format!("dgst {pss} -sign @key -out @signature @message"))?;
+    if run(stock, &format!("dgst {pss} -verify @public -signature @signature @message")).is_err() {
+        return Ok(Some("its PSS signatures"));
+    }
+    let oaep = "-pkeyopt rsa_padding_mode:oaep";
+    run(
+        stock,
+        &format!("pkeyutl -encrypt -pubin -inkey @public {oaep} -in @message -out @secret"),
+    )?;
+    let found = run(ours, &format!("pkeyutl -decrypt -inkey @key {oaep} -in @secret"))?;
+    Ok((found != b"tollgate provider check").then_some("what it decrypts"))
+}
+
+/// Why a module does not load: libcrypto passes over that when a configuration activates it, and
+/// says it when a program asks for it by name.
+fn why_not(read: &Configuration, section: &str) -> Result<String, Stop> {
+    let folder = Folder::new()?;
+    let lines = read.section(section).iter().filter(|(key, _)| key != "activate");
+    let lines: String = lines.map(|(key, value)| format!("{key} = {value}\n")).collect();
+    let text = format!(
+        "openssl_conf = a\n[a]\nproviders = b\n[b]\ndefault = c\ntollgate = d\n[c]\nactivate = 1\n\
+         [d]\n{lines}"
+    );
+    let asked = folder.path("asked.cnf");
+    put(&asked, text.as_bytes())?;
+    let list = ["list", "-providers", "-provider", "default", "-provider", "tollgate"];
+    let output = openssl::run(&asked, &list)?;
+    if output.status.success() {
+        return Ok(format!("[{section}] does not say activate = 1"));
+    }
+    Ok(openssl::error_of(&output))
+}
+
+fn put(path: &Path, bytes: &[u8]) -> Result<(), Stop> {
+    fs::write(path, bytes).map_err(|error| Stop::new(format!("{}: {error}", path.display())))
+}

@@ -1,0 +1,108 @@
+//! Files put in place whole, with the one before kept until all is well.
+
+use std::fs;
+use std::io;
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::{Path, PathBuf};
+
+use crate::stop::Stop;
+
+/// A file that was replaced or removed; put back when dropped, unless [`keep`](Self::keep) is
+/// called.
+#[must_use]
+pub(super) struct Replaced {
+    path: PathBuf,
+    /// The old file under another name.
+    before: Option<PathBuf>,
+    kept: bool,
+}
+
+impl Replaced {
+    /// Writes `bytes` to a new file and renames it. A program that has mapped the old one keeps it.
+    ///
+    /// # Errors
+    ///
+    /// The folder takes no file; nothing has changed then.
+    pub(super) fn write(path: &Path, bytes: &[u8]) -> Result<Self, Stop> {
+        let replaced = Self::set_aside(path)?;
+        let new = beside(path, "new");
+        let write = || {
+            fs::write(&new, bytes)?;
+            // Whatever the umask is: servers read it under their own names.
+            fs::set_permissions(&new, fs::Permissions::from_mode(0o644))?;
+            // A module that a crash has cut short would be mapped by the next server.
+            fs::File::open(&new)?.sync_all()?;
+            fs::rename(&new, path)
+        };
+        write().map_err(|error| {
+            // Half a file, if any.
+            let _ = fs::remove_file(&new);
+            refusal(path, &error)
+        })?;
+        Ok(replaced)
+    }
+
+    /// Removes a file.
+    ///
+    /// # Errors
+    ///
+    /// It cannot be removed.
+    pub(super) fn remove(path: &Path) -> Result<Self, Stop> {
+        let replaced = Self::set_aside(path)?;
+        fs::remove_file(path).map_err(|error| refusal(path, &error))?;
+        Ok(replaced)
+    }
+
+    /// A second name for the file that is there: until the rename it has both.
+    fn set_aside(path: &Path) -> Result<Self, Stop> {
+        let before = beside(path, "before");
+        // Left over by a run that was killed.
+        let _ = fs::remove_file(&before);
+        let before = match fs::hard_link(path, &before) {
+            Ok(()) => Some(before),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => None,
+            Err(error) => return Err(refusal(path, &error)),
+        };
+        Ok(Self { path: path.to_owned(), before, kept: false })
+    }
+
+    /// All is well: the old file goes, or stays under the name `backup`.
+    pub(super) fn keep(mut self, backup: Option<&Path>) -> Result<(), Stop> {
+        self.kept = true;
+        let Some(before) = self.before.take() else { return Ok(()) };
+        let done = match backup {
+            Some(backup) => fs::rename(&before, backup),
+            None => fs::remove_file(&before),
+        };
+        done.map_err(|error| refusal(&before, &error))
+    }
+}
+
+impl Drop for Replaced {
+    fn drop(&mut self) {
+        if self.kept {
+            return;
+        }
+        // The way back of a run that has failed and says why; what cannot be put back lies beside.
+        let _ = match &self.before {
+            // Two names of one file stay two names: then the second goes.
+            Some(before) => fs::rename(before, &self.path).and_then(|()| fs::remove_file(before)),
+            None => fs::remove_file(&self.path),
+        };
+    }
+}
+
+/// A name in the same folder.
+pub(super) fn beside(path: &Path, end: &str) -> PathBuf {
+    let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    path.with_file_name(format!(".{name}.{end}"))
+}
+
+fn refusal(path: &Path, error: &io::Error) -> Stop {
+    let advice = match error.kind() {
+        io::ErrorKind::PermissionDenied => "; run it as root",
+        io::ErrorKind::NotFound => "; make the folder first",
+        _ => "",
+    };
+    Stop::new(format!("{}: {error}{advice}", path.display()))
+}

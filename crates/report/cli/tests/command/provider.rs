@@ -1,0 +1,278 @@
+//! `tollgate provider` with the installed OpenSSL, and folders of its own in place of the system's.
+//!
+//! The module is the one that cargo builds for this package: it depends on the provider's crate.
+
+use std::fs;
+use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Output, Stdio};
+
+use crate::program::{keys, refused, scratch, tollgate};
+
+/// A system in small: a configuration, a folder of modules, and nothing of the real ones.
+struct System(PathBuf);
+
+const BASE: &str = "openssl_conf = start\n[start]\nssl_conf = tls\nproviders = list\n\
+    [list]\ndefault = own\nlegacy = old\n[own]\nactivate = 1\n[old]\nactivate = 1\n[tls]\n\
+    system_default = tls_default\n\
+    [tls_default]\nMinProtocol = TLSv1.2\n[req]\ndistinguished_name = dn\n[dn]\n";
+
+impl System {
+    fn new(name: &str, base: &str) -> Self {
+        let folder = scratch(name);
+        fs::create_dir_all(folder.join("modules")).unwrap();
+        let legacy = fs::read_dir("/usr/lib").unwrap().flatten().map(|entry| entry.path());
+        let legacy = legacy.map(|path| path.join("ossl-modules/legacy.so"));
+        if let Some(legacy) = legacy.into_iter().find(|path| path.exists()) {
+            fs::copy(legacy, folder.join("modules/legacy.so")).unwrap();
+        }
+        fs::write(folder.join("base.cnf"), base).unwrap();
+        Self(folder)
+    }
+
+    fn path(&self, name: &str) -> String {
+        self.0.join(name).to_str().unwrap().to_owned()
+    }
+
+    fn command(&self, mut command: Command, conf: &str, words: &[&str]) -> Command {
+        command
+            .args(words)
+            .env("OPENSSL_CONF", self.0.join(conf))
+            .env("OPENSSL_MODULES", self.0.join("modules"));
+        command
+    }
+
+    /// `tollgate provider` under the base.
+    fn provider(&self, words: &[&str]) -> Output {
+        let words = [&["provider"], words].concat();
+        self.command(tollgate(), "base.cnf", &words).output().unwrap()
+    }
+
+    fn install(&self, more: &[&str]) -> Output {
+        let conf = self.path("tollgate.cnf");
+        self.provider(&[&["install", "--openssl-conf", &conf], more].concat())
+    }
+
+    fn openssl(&self, words: &[&str]) -> Output {
+        self.command(Command::new("openssl"), "tollgate.cnf", words).output().unwrap()
+    }
+
+    /// The files that `install` writes, and what it may forget.
+    fn files(&self) -> Vec<String> {
+        let names = [&self.0, &self.0.join("modules")].map(|folder| fs::read_dir(folder).unwrap());
+        let names = names.into_iter().flatten();
+        let mut names: Vec<String> =
+            names.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+        names.retain(|name| name.contains("tollgate"));
+        names.sort();
+        names
+    }
+}
+
+impl Drop for System {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}
+
+/// The module that cargo built with this program, whose server is linked with the same library.
+fn module() -> PathBuf {
+    let program = Path::new(env!("CARGO_BIN_EXE_tollgate"));
+    let module = program.with_file_name("deps").join("libtollgate_provider.so");
+    assert!(module.is_file(), "{} is missing", module.display());
+    module
+}
+
+#[track_caller]
+fn said(output: &Output) -> String {
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{stderr}{}", String::from_utf8_lossy(&output.stdout));
+    String::from_utf8(output.stdout.clone()).unwrap()
+}
+
+#[test]
+fn it_is_installed_checked_counted_and_removed() {
+    let system = System::new("provider", BASE);
+    let module = module();
+    let named = ["--module", module.to_str().unwrap()];
+
+    let dry = said(&system.install(&[&named[..], &["--dry-run"]].concat()));
+    assert!(dry.contains("would copy ") && dry.contains("?provider=tollgate"), "{dry}");
+    assert_eq!(system.files(), [""; 0]);
+
+    let done = said(&system.install(&named));
+    assert!(done.contains("Environment=OPENSSL_CONF=") && done.contains("signs"), "{done}");
+    assert_eq!(system.files(), ["tollgate.cnf", "tollgate.so"]);
+    let installed = system.0.join("modules/tollgate.so");
+    assert_eq!(fs::read(&installed).unwrap(), fs::read(&module).unwrap());
+    assert_eq!(fs::metadata(&installed).unwrap().permissions().mode() & 0o777, 0o644);
+    let list = said(&system.openssl(&["list", "-providers"]));
+    for name in ["OpenSSL Default Provider", "OpenSSL Legacy Provider", "Tollgate RSA provider"] {
+        assert!(list.contains(name), "{list}");
+    }
+
+    // Twice is once, for the module too: a running server's file is not touched.
+    let node = fs::metadata(&installed).unwrap().ino();
+    assert!(said(&system.install(&named)).contains("there already"));
+    assert_eq!(fs::metadata(&installed).unwrap().ino(), node);
+
+    // What a user has set stays, and what was there before can be looked up.
+    let conf = system.0.join("tollgate.cnf");
+    let metrics = system.path("metrics");
+    fs::create_dir(&metrics).unwrap();
+    let text = fs::read_to_string(&conf).unwrap();
+    let changed = text.replace(
+        "activate = 1\n\n[tollgate_alg",
+        &format!("activate = 1\nlinger_us_max = 50\nmetrics = {metrics}\n\n[tollgate_alg"),
+    );
+    assert_ne!(text, changed);
+    fs::write(&conf, format!("{changed}# a note\n")).unwrap();
+    said(&system.install(&named));
+    assert_eq!(fs::read_to_string(&conf).unwrap(), changed);
+    assert!(fs::read_to_string(system.path("tollgate.cnf.bak")).unwrap().ends_with("# a note\n"));
+
+    let check = ["provider", "check"];
+    let checked = said(&system.command(tollgate(), "tollgate.cnf", &check).output().unwrap());
+    for line in ["good  signs", "good  decrypts", "linger_us_max = 50", "none  FIPS", "running pro"]
+    {
+        assert!(checked.contains(line), "{line}: {checked}");
+    }
+    assert!(!checked.contains("weak"), "{checked}");
+
+    let key = keys().join("rsa-2048.pem");
+    let sign = ["dgst", "-sha256", "-sign", key.to_str().unwrap(), conf.to_str().unwrap()];
+    assert!(system.openssl(&sign).status.success());
+    let stats = ["provider", "stats", "--json"];
+    let stats = said(&system.command(tollgate(), "tollgate.cnf", &stats).output().unwrap());
+    let stats: serde_json::Value = serde_json::from_str(&stats).unwrap();
+    assert_eq!(stats["ended"]["processes"], 1);
+    assert_eq!(stats["ended"]["counts"]["signatures"], 1);
+    let pruned = said(&system.provider(&["stats", "--metrics", &metrics, "--prune"]));
+    assert!(pruned.contains("1 that have ended made 1 signatures"), "{pruned}");
+    assert_eq!(fs::read_dir(&metrics).unwrap().count(), 0);
+
+    let removed = said(&system.install(&["--remove"]));
+    assert!(removed.contains("settings are kept"), "{removed}");
+    assert_eq!(system.files(), ["tollgate.cnf.bak"]);
+    assert!(said(&system.install(&["--remove"])).contains("nothing is installed"));
+}
+
+#[test]
+fn what_does_not_work_changes_nothing() {
+    let system = System::new("provider-refused", BASE);
+    let module = module();
+    let named = ["--module", module.to_str().unwrap()];
+
+    fs::write(system.path("broken.so"), "\x7fELF and no more").unwrap();
+    let broken = system.install(&["--module", &system.path("broken.so")]);
+    refused(&broken, "OpenSSL did not load it");
+    fs::write(system.path("text.so"), "text").unwrap();
+    refused(&system.install(&["--module", &system.path("text.so")]), "not a shared library");
+    refused(&system.install(&["--module", "/nowhere/x.so"]), "/nowhere/x.so: ");
+    assert_eq!(system.files(), [""; 0]);
+
+    let conf = system.0.join("tollgate.cnf");
+    fs::write(&conf, "# mine\n").unwrap();
+    refused(&system.install(&named), "was not written by tollgate");
+    refused(&system.install(&["--remove"]), "was not written by tollgate");
+    assert_eq!(fs::read_to_string(&conf).unwrap(), "# mine\n");
+    fs::remove_file(&conf).unwrap();
+
+    // A good installation, then a setting that is refused: the next one takes nothing with it.
+    said(&system.install(&named));
+    let text = fs::read_to_string(&conf).unwrap();
+    let bad =
+        text.replace("activate = 1\n\n[tollgate_alg", "activate = 1\nasync = 5\n\n[tollgate_alg");
+    fs::write(&conf, &bad).unwrap();
+    let why = "async = 5 in the provider's section is not allowed: set on or off";
+    refused(&system.install(&named), why);
+    assert_eq!(fs::read_to_string(&conf).unwrap(), bad);
+    assert_eq!(system.files(), ["tollgate.cnf", "tollgate.so"]);
+
+    let check = |text: &str| {
+        fs::write(&conf, text).unwrap();
+        system.command(tollgate(), "tollgate.cnf", &["provider", "check"]).output().unwrap()
+    };
+    let last_word = |output: Output, why: &str| {
+        assert_eq!(output.status.code(), Some(2));
+        let stderr = String::from_utf8(output.stderr).unwrap();
+        assert!(stderr.lines().count() == 1 && stderr.contains(why), "{stderr}");
+        String::from_utf8(output.stdout).unwrap()
+    };
+    last_word(check(&bad), why);
+    let unused = text.replace("default_properties = ?provider=tollgate", "");
+    assert!(last_word(check(&unused), "signs without it").contains("weak  query"));
+    let idle = text.replace("activate = 1\n\n[tollgate_alg", "\n[tollgate_alg");
+    last_word(check(&idle), "does not say activate = 1");
+    let typo =
+        text.replace("activate = 1\n\n[tollgate_alg", "activate = 1\nlinger = 5\n[tollgate_alg");
+    let typo = said(&check(&typo));
+    assert!(typo.contains("weak  setting        linger: unknown, not read"), "{typo}");
+    last_word(check(BASE), "lists no provider tollgate");
+}
+
+#[test]
+fn a_system_for_fips_is_left_alone() {
+    let base = "openssl_conf = a\n[a]\nalg_section = b\n[b]\ndefault_properties = fips=yes\n";
+    let system = System::new("provider-fips", base);
+    let module = module();
+    refused(&system.install(&["--module", module.to_str().unwrap()]), "no FIPS module");
+    assert_eq!(system.files(), [""; 0]);
+}
+
+/// A process that waits for its input, with a libcrypto; killed at the end.
+struct Waiting(Child);
+
+impl Waiting {
+    fn start(system: &System, conf: &str) -> Self {
+        let program = "import ssl, sys; ssl.create_default_context(); print(1, flush=True); \
+                       sys.stdin.read()";
+        let mut child = system
+            .command(Command::new("python3"), conf, &["-c", program])
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut ready = [0; 2];
+        let stdout = child.stdout.as_mut().unwrap();
+        std::io::Read::read_exact(stdout, &mut ready).unwrap();
+        Self(child)
+    }
+}
+
+impl Drop for Waiting {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+#[test]
+fn a_process_is_said_to_use_it_or_not_and_why() {
+    let system = System::new("provider-pid", BASE);
+    let module = module();
+    said(&system.install(&["--module", module.to_str().unwrap()]));
+    let stats = |process: &Waiting, more: &[&str]| {
+        let pid = process.0.id().to_string();
+        let words = [&["provider", "stats", "--pid", &pid], more].concat();
+        let output = system.command(tollgate(), "tollgate.cnf", &words).output().unwrap();
+        (output.status.code(), String::from_utf8(output.stdout).unwrap())
+    };
+    let without = Waiting::start(&system, "base.cnf");
+    let (code, words) = stats(&without, &[]);
+    assert!(code == Some(1) && words.contains("no: its OPENSSL_CONF is "), "{words}");
+    let with = Waiting::start(&system, "tollgate.cnf");
+    let (code, words) = stats(&with, &[]);
+    assert!(code == Some(0) && words.contains("yes: it has loaded the module"), "{words}");
+    assert!(words.contains("no counts"), "{words}");
+    let (_, json) = stats(&with, &["--json"]);
+    let json: serde_json::Value = serde_json::from_str(&json).unwrap();
+    assert_eq!(json["uses_tollgate"], true);
+
+    fs::remove_file(system.path("modules/tollgate.so")).unwrap();
+    let (code, words) = stats(&with, &[]);
+    assert!(code == Some(0) && words.contains("replaced or removed since"), "{words}");
+    let nobody = system.provider(&["stats", "--pid", "4194305"]);
+    refused(&nobody, "process 4194305: ");
+    refused(&system.provider(&["stats", "--metrics", "/nowhere"]), "/nowhere: ");
+}
