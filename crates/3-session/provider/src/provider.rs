@@ -16,6 +16,7 @@ use tollgate_rsa::Workspace;
 use crate::counters::Counters;
 use crate::reason::Reason;
 use crate::settings::Settings;
+use crate::signature_padding::SaltLength;
 use crate::upcalls::Core;
 
 /// What all keys and contexts of a library context share.
@@ -23,6 +24,8 @@ pub(crate) struct Provider {
     pub(crate) counters: Counters,
     #[allow(dead_code, reason = "what reads them comes with the next changes")]
     pub(crate) settings: Settings,
+    /// Of PSS signatures whose salt nobody chose.
+    pub(crate) salt: SaltLength,
     core: Core,
     limbs: LimbKernel,
     lanes: LaneKernel,
@@ -47,6 +50,7 @@ impl Provider {
         Ok(Self {
             counters: Counters::default(),
             settings,
+            salt: SaltLength::of_release(core.setting(c"openssl-version").as_deref()),
             core,
             limbs: workspace.limb_kernel(),
             lanes: workspace.lane_kernel(),
