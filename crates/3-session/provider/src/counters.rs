@@ -20,7 +20,7 @@ pub(crate) struct Counters {
     pub(crate) decryptions: Counter,
     /// Messages encrypted.
     pub(crate) encryptions: Counter,
-    /// Keys imported.
+    /// Keys imported, or made.
     pub(crate) keys: Counter,
     /// Keys refused, which OpenSSL's own provider then serves.
     pub(crate) refused_keys: Counter,
