@@ -99,8 +99,8 @@ pub(crate) type OSSL_FUNC_core_get_params_fn =
 pub(crate) type OSSL_FUNC_core_new_error_fn = unsafe extern "C" fn(*const OSSL_CORE_HANDLE);
 pub(crate) type OSSL_FUNC_core_set_error_debug_fn =
     unsafe extern "C" fn(*const OSSL_CORE_HANDLE, *const c_char, c_int, *const c_char);
-/// The last argument is a `va_list`, which both x86-64 and ARM pass by its address. The core leaves it
-/// alone when the format is NULL, and reads no argument for which the format does not ask.
+/// The last argument is a `va_list`, which both x86-64 and ARM pass by its address. The core leaves
+/// it alone when the format is NULL, and reads no argument for which the format does not ask.
 pub(crate) type OSSL_FUNC_core_vset_error_fn =
     unsafe extern "C" fn(*const OSSL_CORE_HANDLE, u32, *const c_char, *mut c_void);
 
