@@ -58,6 +58,7 @@ pub(crate) const OSSL_PARAM_UNSIGNED_INTEGER: c_uint = 2;
 pub(crate) const OSSL_PARAM_UTF8_STRING: c_uint = 4;
 pub(crate) const OSSL_PARAM_OCTET_STRING: c_uint = 5;
 pub(crate) const OSSL_PARAM_UTF8_PTR: c_uint = 6;
+pub(crate) const OSSL_PARAM_OCTET_PTR: c_uint = 7;
 /// `OSSL_PARAM_UNMODIFIED` of `params.h`: what `return_size` is before an answer.
 pub(crate) const OSSL_PARAM_UNMODIFIED: usize = usize::MAX;
 
@@ -130,6 +131,11 @@ pub(crate) type OSSL_FUNC_provider_self_test_fn = unsafe extern "C" fn(*mut c_vo
 // --- core_dispatch.h: key management -------------------------------------------------------------
 
 pub(crate) const OSSL_FUNC_KEYMGMT_NEW: c_int = 1;
+pub(crate) const OSSL_FUNC_KEYMGMT_GEN_INIT: c_int = 2;
+pub(crate) const OSSL_FUNC_KEYMGMT_GEN_SET_PARAMS: c_int = 4;
+pub(crate) const OSSL_FUNC_KEYMGMT_GEN_SETTABLE_PARAMS: c_int = 5;
+pub(crate) const OSSL_FUNC_KEYMGMT_GEN: c_int = 6;
+pub(crate) const OSSL_FUNC_KEYMGMT_GEN_CLEANUP: c_int = 7;
 pub(crate) const OSSL_FUNC_KEYMGMT_FREE: c_int = 10;
 pub(crate) const OSSL_FUNC_KEYMGMT_GET_PARAMS: c_int = 11;
 pub(crate) const OSSL_FUNC_KEYMGMT_GETTABLE_PARAMS: c_int = 12;
@@ -151,6 +157,15 @@ pub(crate) const OSSL_KEYMGMT_VALIDATE_FULL_CHECK: c_int = 0;
 
 pub(crate) type OSSL_FUNC_keymgmt_new_fn = unsafe extern "C" fn(*mut c_void) -> *mut c_void;
 pub(crate) type OSSL_FUNC_keymgmt_free_fn = unsafe extern "C" fn(*mut c_void);
+pub(crate) type OSSL_FUNC_keymgmt_gen_init_fn =
+    unsafe extern "C" fn(*mut c_void, c_int, *const OSSL_PARAM) -> *mut c_void;
+pub(crate) type OSSL_FUNC_keymgmt_gen_set_params_fn =
+    unsafe extern "C" fn(*mut c_void, *const OSSL_PARAM) -> c_int;
+pub(crate) type OSSL_FUNC_keymgmt_gen_settable_params_fn =
+    unsafe extern "C" fn(*mut c_void, *mut c_void) -> *const OSSL_PARAM;
+pub(crate) type OSSL_FUNC_keymgmt_gen_fn =
+    unsafe extern "C" fn(*mut c_void, Option<OSSL_CALLBACK>, *mut c_void) -> *mut c_void;
+pub(crate) type OSSL_FUNC_keymgmt_gen_cleanup_fn = unsafe extern "C" fn(*mut c_void);
 pub(crate) type OSSL_FUNC_keymgmt_get_params_fn =
     unsafe extern "C" fn(*mut c_void, *mut OSSL_PARAM) -> c_int;
 pub(crate) type OSSL_FUNC_keymgmt_gettable_params_fn =
@@ -272,6 +287,9 @@ pub(crate) const OSSL_PKEY_PARAM_RSA_FACTOR3: &CStr = c"rsa-factor3";
 pub(crate) const OSSL_PKEY_PARAM_RSA_EXPONENT1: &CStr = c"rsa-exponent1";
 pub(crate) const OSSL_PKEY_PARAM_RSA_EXPONENT2: &CStr = c"rsa-exponent2";
 pub(crate) const OSSL_PKEY_PARAM_RSA_COEFFICIENT1: &CStr = c"rsa-coefficient1";
+pub(crate) const OSSL_PKEY_PARAM_RSA_PRIMES: &CStr = c"primes";
+pub(crate) const OSSL_GEN_PARAM_POTENTIAL: &CStr = c"potential";
+pub(crate) const OSSL_GEN_PARAM_ITERATION: &CStr = c"iteration";
 pub(crate) const OSSL_SIGNATURE_PARAM_ALGORITHM_ID: &CStr = c"algorithm-id";
 pub(crate) const OSSL_SIGNATURE_PARAM_PSS_SALTLEN: &CStr = c"saltlen";
 pub(crate) const OSSL_ASYM_CIPHER_PARAM_OAEP_DIGEST_PROPS: &CStr = c"digest-props";

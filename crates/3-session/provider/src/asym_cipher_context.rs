@@ -127,6 +127,8 @@ impl Context for AsymCipherContext {
         let (hash, mgf1) = self.oaep.hashes();
         answers.text(OSSL_PKEY_PARAM_DIGEST, hashing::name(hash))?;
         answers.text(OSSL_PKEY_PARAM_MGF1_DIGEST, hashing::name(mgf1))?;
+        // Asked for by CMS, which copies it at once: the next init or label moves it.
+        answers.place(OSSL_ASYM_CIPHER_PARAM_OAEP_LABEL, &self.oaep.label)?;
         let versions = [
             (OSSL_ASYM_CIPHER_PARAM_TLS_CLIENT_VERSION, self.client_version),
             (OSSL_ASYM_CIPHER_PARAM_TLS_NEGOTIATED_VERSION, self.negotiated_version),
@@ -181,6 +183,10 @@ impl AsymCipherContext {
         output.check(needed)?;
         // A shorter number is one with zeros in front.
         let zeros = size.checked_sub(ciphertext.len()).ok_or(Reason::CiphertextLength)?;
+        // To a client of TLS nothing is as good as anything else that is wrong.
+        if ciphertext.is_empty() && self.padding != Padding::Tls {
+            return Err(Reason::CiphertextLength);
+        }
         let mut padded = [0; MODULUS_BYTES_MAX];
         padded[zeros..size].copy_from_slice(ciphertext);
         let (work, is_explicit) = (self.work()?, self.rejects_explicitly());

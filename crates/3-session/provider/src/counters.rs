@@ -34,7 +34,7 @@ events! {
     Decryption = c"tollgate-decryptions",
         "Private operations that decrypted, whatever the padding held.";
     Encryption = c"tollgate-encryptions", "Messages encrypted.";
-    Key = c"tollgate-keys", "Keys imported.";
+    Key = c"tollgate-keys", "Keys imported, or made.";
     RefusedKey = c"tollgate-refused-keys",
         "Keys refused, which the next provider then serves.";
     Async = c"tollgate-async-operations", "Operations that a job of libcrypto was paused for.";

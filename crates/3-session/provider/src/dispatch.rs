@@ -4,10 +4,10 @@
 //! `SIGNATURE` and `ASYM_CIPHER` carry `provider=tollgate`, so the query `?provider=tollgate`
 //! prefers them. `KEYMGMT` does not, on purpose: that query also decides who *makes* keys
 //! (`EVP_PKEY_keygen`, `EVP_PKEY_fromdata`), and there libcrypto has no way back to another
-//! provider, while this one generates no keys and refuses some. Without the property, keys are made
-//! and kept by the default provider, and libcrypto exports them to us at each operation's init,
-//! where a refusal falls back. With neither preferred, the provider that was loaded first wins:
-//! load `default` first.
+//! provider, while this one refuses some. Without the property, keys are made and kept by the
+//! default provider, and libcrypto exports them to us at each operation's init, where a refusal
+//! falls back. With neither preferred, the provider that was loaded first wins: load `default`
+//! first.
 //!
 //! All three carry `tollgate.rsa=yes`: who queries that (without `?`) gets this provider for keys
 //! and operations, or an error.

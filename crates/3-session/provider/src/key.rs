@@ -23,7 +23,7 @@ use crate::reason::Reason;
 /// whose security levels then speak; longer ones because no kernel is made for them.
 pub(crate) const BITS_MIN: usize = 1024;
 
-/// What libcrypto holds as a key: empty until a key is imported.
+/// What libcrypto holds as a key: empty until a key is imported, unless one was made.
 pub(crate) struct KeySlot {
     pub(crate) provider: Arc<Provider>,
     pub(crate) key: Option<Arc<Key>>,
@@ -107,6 +107,12 @@ impl Key {
         };
         let key = Arc::new(PrivateKey::from_parts(&parts)?);
         Ok(Self::Private(Box::new(PrivateHalf { key, parts })))
+    }
+
+    /// A key that was made here.
+    pub(crate) fn from_generated(key: PrivateKey) -> Self {
+        let parts = key.to_parts();
+        Self::Private(Box::new(PrivateHalf { key: Arc::new(key), parts }))
     }
 
     /// The public half.

@@ -1,7 +1,6 @@
 //! Key management as libcrypto calls it: provider-keymgmt(7).
 //!
-//! There is no key generation here. The property definition of this table lacks `provider=tollgate`
-//! for that reason: see [`crate::dispatch`].
+//! Keys are made in [`crate::generation`].
 
 use core::ffi::{CStr, c_char, c_int, c_uint, c_void};
 use core::ptr;
@@ -16,6 +15,7 @@ use crate::abi::{
     OSSL_PKEY_PARAM_RSA_EXPONENT2, OSSL_PKEY_PARAM_RSA_FACTOR1, OSSL_PKEY_PARAM_RSA_FACTOR2,
     OSSL_PKEY_PARAM_RSA_N, OSSL_PKEY_PARAM_SECURITY_BITS,
 };
+use crate::generation::{gen_cleanup, gen_init, gen_set_params, gen_settable_params, generate};
 use crate::handle;
 use crate::key::KeySlot;
 use crate::params::{Answers, Params};
@@ -23,9 +23,15 @@ use crate::provider::{Provider, entry, entry_object};
 use crate::reason::Reason;
 use crate::table::{Table, dispatch};
 
-pub(crate) static FUNCTIONS: Table<[OSSL_DISPATCH; 14]> = dispatch! {
+pub(crate) static FUNCTIONS: Table<[OSSL_DISPATCH; 19]> = dispatch! {
     OSSL_FUNC_KEYMGMT_NEW: OSSL_FUNC_keymgmt_new_fn = new;
     OSSL_FUNC_KEYMGMT_FREE: OSSL_FUNC_keymgmt_free_fn = free;
+    OSSL_FUNC_KEYMGMT_GEN_INIT: OSSL_FUNC_keymgmt_gen_init_fn = gen_init;
+    OSSL_FUNC_KEYMGMT_GEN_SET_PARAMS: OSSL_FUNC_keymgmt_gen_set_params_fn = gen_set_params;
+    OSSL_FUNC_KEYMGMT_GEN_SETTABLE_PARAMS: OSSL_FUNC_keymgmt_gen_settable_params_fn =
+        gen_settable_params;
+    OSSL_FUNC_KEYMGMT_GEN: OSSL_FUNC_keymgmt_gen_fn = generate;
+    OSSL_FUNC_KEYMGMT_GEN_CLEANUP: OSSL_FUNC_keymgmt_gen_cleanup_fn = gen_cleanup;
     OSSL_FUNC_KEYMGMT_DUP: OSSL_FUNC_keymgmt_dup_fn = dup;
     OSSL_FUNC_KEYMGMT_HAS: OSSL_FUNC_keymgmt_has_fn = has;
     OSSL_FUNC_KEYMGMT_MATCH: OSSL_FUNC_keymgmt_match_fn = matches;

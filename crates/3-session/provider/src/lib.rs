@@ -59,8 +59,16 @@
 //! Keys are read, made and kept by OpenSSL's `default` provider, which must be loaded, and first.
 //! It exports them to this one when an operation starts. The query `?provider=tollgate` prefers
 //! this provider's operations and not its keys, because there would be no way back for what it does
-//! not do: `openssl genrsa` would fail. Who wants this provider or an error, for keys too, queries
-//! `tollgate.rsa=yes`.
+//! not do: a key of three primes could not be built from its numbers. Who wants this provider for
+//! keys too queries `tollgate.rsa=yes`, and gets it or an error:
+//!
+//! ```text
+//! openssl genrsa -propquery tollgate.rsa=yes 4096
+//! ```
+//!
+//! makes a key by the engine's lanes (FIPS 186-5, A.1.3). It has two primes and an even number of
+//! bits from 1024 on; e is odd, from 3 to 2^256. A callback that stops the making is obeyed when
+//! the key is done, which is then dropped.
 //!
 //! # Operations
 //!
@@ -68,6 +76,12 @@
 //!   operation; verification and recovery of the same.
 //! * Decryption: PKCS#1 v1.5 with implicit rejection, TLS's premaster secret, OAEP, and raw; and
 //!   encryption. Padding checks take constant time.
+//!
+//! What OpenSSL's own provider does beside that is refused, without a way back to it (query
+//! `-provider=tollgate` for these): X9.31; RIPEMD-160, SM3 and older digests; MD5 in PSS, OAEP and
+//! MGF1; salt lengths that are no number; signatures and digests shorter than the raw operation
+//! takes. A PSS salt that nobody chose is as long as the host's release makes it, which differs
+//! between 3.0 and 3.1. Decryption rejects implicitly with every release, 3.0 and 3.1 too.
 //!
 //! A thread that has a core does its operation itself. Where there are more threads they do them
 //! together, and while libcrypto runs a job (`ASYNC_JOB`, as servers in the mode `SSL_MODE_ASYNC`
@@ -80,10 +94,10 @@
 //!
 //! `OSSL_PROVIDER_get_params` tells what this process has done with the provider of its library
 //! context: `tollgate-signatures`, `tollgate-verifications`, `tollgate-decryptions`,
-//! `tollgate-encryptions`, `tollgate-keys` (imported) and `tollgate-refused-keys` (which OpenSSL's
-//! own provider then serves); of these operations, `tollgate-async-operations` (a job was paused
-//! for them) and `tollgate-batched-operations`, done in `tollgate-batches` (calls for two and
-//! more); and `tollgate-unwritten-metrics`. Unsigned integers of 64 bits. Operations count when
+//! `tollgate-encryptions`, `tollgate-keys` (imported or made) and `tollgate-refused-keys` (which
+//! OpenSSL's own provider then serves); of these operations, `tollgate-async-operations` (a job was
+//! paused for them) and `tollgate-batched-operations`, done in `tollgate-batches` (calls for two
+//! and more); and `tollgate-unwritten-metrics`. Unsigned integers of 64 bits. Operations count when
 //! they ended well; a decryption, whatever the padding held; batches and what is in them, when
 //! they begin.
 //!
@@ -103,6 +117,7 @@ mod constant_time;
 mod context;
 mod counters;
 mod dispatch;
+mod generation;
 mod handle;
 mod hashing;
 mod home;

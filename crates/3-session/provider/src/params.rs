@@ -4,12 +4,13 @@
 //! Numbers are in the machine's byte order there and big-endian here.
 
 use core::ffi::{CStr, c_char, c_int, c_uint, c_void};
+use core::ptr;
 use core::slice;
 
 use zeroize::Zeroizing;
 
 use crate::abi::{
-    OSSL_CALLBACK, OSSL_PARAM, OSSL_PARAM_INTEGER, OSSL_PARAM_OCTET_STRING,
+    OSSL_CALLBACK, OSSL_PARAM, OSSL_PARAM_INTEGER, OSSL_PARAM_OCTET_PTR, OSSL_PARAM_OCTET_STRING,
     OSSL_PARAM_UNSIGNED_INTEGER, OSSL_PARAM_UTF8_PTR, OSSL_PARAM_UTF8_STRING,
 };
 use crate::reason::Reason;
@@ -216,6 +217,28 @@ impl<'a> Answers<'a> {
             return Err(Reason::Parameter);
         }
         store(param, octets);
+        Ok(())
+    }
+
+    /// Answers with where these bytes are: for as long as their owner leaves them there, as its
+    /// documentation has to say; NULL for none.
+    ///
+    /// # Errors
+    ///
+    /// As [`integer`](Self::integer).
+    pub(crate) fn place(&mut self, key: &CStr, octets: &[u8]) -> Result<(), Reason> {
+        let Some(param) = self.find(key) else {
+            return Ok(());
+        };
+        if param.data_type != OSSL_PARAM_OCTET_PTR {
+            return Err(Reason::Parameter);
+        }
+        param.return_size = octets.len();
+        if !param.data.is_null() {
+            let place = if octets.is_empty() { ptr::null() } else { octets.as_ptr() };
+            // SAFETY: the data of this type is a pointer to bytes, for us to set.
+            unsafe { param.data.cast::<*const u8>().write(place) };
+        }
         Ok(())
     }
 

@@ -21,6 +21,7 @@ use crate::jobs::{Jobs, Running};
 use crate::metrics::Metrics;
 use crate::reason::Reason;
 use crate::settings::Settings;
+use crate::signature_padding::SaltLength;
 use crate::upcalls::Core;
 
 /// What all keys and contexts of a library context share.
@@ -28,6 +29,8 @@ pub(crate) struct Provider {
     pub(crate) counters: Arc<Counters>,
     metrics: Option<Arc<Metrics>>,
     pub(crate) settings: Settings,
+    /// Of PSS signatures whose salt nobody chose.
+    pub(crate) salt: SaltLength,
     core: Core,
     jobs: Option<Jobs>,
     pub(crate) limbs: LimbKernel,
@@ -64,6 +67,7 @@ impl Provider {
             counters,
             metrics,
             settings,
+            salt: SaltLength::of_release(core.setting(c"openssl-version").as_deref()),
             jobs: core.jobs(),
             core,
             limbs: workspace.limb_kernel(),

@@ -23,7 +23,8 @@ macro_rules! reasons {
 
 reasons! {
     BufferSmall = 1, c"the output buffer is too small: ask for the length with no buffer first";
-    CiphertextLength = 2, c"the ciphertext is longer than the modulus: is it for another key?";
+    CiphertextLength = 2, c"the ciphertext is empty, or longer than the modulus: \
+        is it for another key?";
     DigestLength = 3, c"the digest has another length than its hash function gives";
     DigestLocked = 4, c"a running digest operation keeps its digest: set it at init";
     DigestMissing = 5, c"no digest was set: name one at init";
@@ -40,6 +41,10 @@ reasons! {
     KeySize = 13, c"key refused: not of 1024 to 8192 bits";
     MessageLong = 14, c"the message is too long for the key and its padding";
     MessageRange = 15, c"the number is not below the modulus, or not of its length";
+    NewKeyPrimes = 31, c"a new key has two primes: fetch with -provider=tollgate to make another";
+    NewKeySize = 32, c"a new key has an even number of bits from 1024 to 8192: \
+        fetch with -provider=tollgate to make another";
+    NewKeyStopped = 33, c"the program's callback stopped the making of a key";
     NotRunning = 16, c"no digest operation is running: init it first";
     PaddingCheck = 17, c"the decrypted padding is not valid";
     PaddingUnsupported = 18, c"unsupported padding for this operation";

@@ -52,12 +52,12 @@ impl AsRef<Provider> for SignatureContext {
 impl Context for SignatureContext {
     fn new(provider: Arc<Provider>) -> Self {
         Self {
+            salt: provider.salt,
             provider,
             key: None,
             padding: Padding::Pkcs1,
             md: None,
             mgf1: None,
-            salt: SaltLength::Auto,
             message: Message::None,
         }
     }

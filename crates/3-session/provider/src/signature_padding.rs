@@ -22,7 +22,7 @@ pub(crate) enum Padding {
 /// The length of a PSS salt, as OpenSSL names it (`RSA_PSS_SALTLEN_`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum SaltLength {
-    /// -2: signing, the longest; verifying, any. The default, as in OpenSSL 3.0.
+    /// -2: signing, the longest; verifying, any.
     Auto,
     /// -4: signing, the longest but no longer than the digest; verifying, any.
     AutoDigestMax,
@@ -68,6 +68,15 @@ impl Padding {
 }
 
 impl SaltLength {
+    /// What a release of OpenSSL takes if nobody chooses: the longest in 3.0, and no longer than
+    /// the digest from 3.1 on, or where the release is not known.
+    pub(crate) fn of_release(version: Option<&CStr>) -> Self {
+        match version {
+            Some(version) if version.to_bytes().starts_with(b"3.0.") => Self::Auto,
+            _ => Self::AutoDigestMax,
+        }
+    }
+
     /// By number or name.
     ///
     /// # Errors
@@ -168,6 +177,19 @@ mod tests {
         assert_eq!(decode(&[0, 1, 255, 255, 255, 255, 255, 255, 255, 0, 7]), None, "seven bytes");
         assert_eq!(decode(&[0, 1]), None);
         assert_eq!(decode(&[]), None);
+    }
+
+    #[test]
+    fn salts_that_nobody_chose() {
+        for (version, expected) in [
+            (Some(c"3.0.19"), SaltLength::Auto),
+            (Some(c"3.1.0"), SaltLength::AutoDigestMax),
+            (Some(c"3.5.7"), SaltLength::AutoDigestMax),
+            (Some(c"4.0.0"), SaltLength::AutoDigestMax),
+            (None, SaltLength::AutoDigestMax),
+        ] {
+            assert_eq!(SaltLength::of_release(version), expected, "{version:?}");
+        }
     }
 
     #[test]

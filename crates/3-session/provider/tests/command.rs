@@ -127,17 +127,17 @@ fn keys_and_certificates_are_made() {
     assert_eq!(rsa(true), rsa(false));
 }
 
-/// Who loads the provider before `default` has its signatures too, and pays: nothing but the order
-/// decides who makes keys, and this provider makes none.
+/// Nothing but the order of loading decides who makes keys where neither provider is preferred;
+/// only the default provider makes one of 512 bits.
 #[test]
 fn the_order_of_loading_decides_who_makes_keys() {
     let folder = Folder::new();
     folder.write("message", b"a message");
     let (module, key) = (host::module(), pem_path("rsa-2048.pem"));
     let path = module.parent().unwrap().display();
-    for (order, makes_keys) in [
-        ("-provider default -provider libtollgate_provider", true),
-        ("-provider libtollgate_provider -provider default", false),
+    for (order, is_first) in [
+        ("-provider default -provider libtollgate_provider", false),
+        ("-provider libtollgate_provider -provider default", true),
     ] {
         let options = format!("-provider-path {path} {order} -propquery ?provider=tollgate");
         let sign = format!("dgst {options} -sha256 -sign {key} message");
@@ -147,8 +147,12 @@ fn the_order_of_loading_decides_who_makes_keys() {
             format!("dgst {options} -sha256 -sigopt rsa_padding_mode:x931 -sign {key} message");
         let said = String::from_utf8(folder.output(false, &x931).stderr).unwrap();
         assert!(said.contains("unsupported padding for this operation"), "{order}: {said}");
-        let made = folder.output(false, &format!("genrsa {options} 2048"));
-        assert_eq!(made.status.success(), makes_keys, "{order}");
+        folder.openssl(false, &format!("genrsa {options} -out new.pem 2048"));
+        folder.openssl(false, "rsa -in new.pem -check -noout");
+        let short = folder.output(false, &format!("genrsa {options} 512"));
+        assert_eq!(short.status.success(), !is_first, "{order}");
+        let said = String::from_utf8(short.stderr).unwrap();
+        assert_eq!(said.contains("from 1024 to 8192"), is_first, "{order}: {said}");
     }
 }
 
@@ -161,7 +165,7 @@ fn speed_runs() {
         let said = String::from_utf8_lossy(&output.stderr).into_owned();
         assert!(output.status.success(), "{said}");
         let table = String::from_utf8(output.stdout).unwrap();
-        assert!(table.contains("rsa 2048 bits"), "{table}");
+        assert!(table.contains("2048 bits"), "{table}");
         assert!(!said.contains("error"), "{said}");
     }
 }
@@ -235,6 +239,29 @@ fn servers_shake_hands() {
                 );
                 assert!(finish(folder.command(with_module, &words)), "{mode} {suite}");
             }
+        }
+        drop(server);
+    }
+}
+
+/// The key of a client signs too, and the server verifies: it shows what it was given.
+#[test]
+fn clients_with_certificates_shake_hands() {
+    let folder = Folder::new();
+    let key = pem_path("rsa-2048.pem");
+    folder.openssl(false, &format!("req -x509 -key {key} -subj /CN=localhost -out cert.pem"));
+    let own = format!("-CAfile cert.pem -cert cert.pem -key {key} -verify_return_error");
+    folder.write("request", b"GET / HTTP/1.0\r\n\r\n");
+    for (server_with, client_with) in [(true, false), (false, true)] {
+        let words = format!("s_server -accept 127.0.0.1:0 -www -Verify 1 {own}");
+        let (server, address) = Server::start(folder.command(server_with, &words));
+        for version in ["-tls1_3", "-tls1_2"] {
+            let words = format!("s_client -connect {address} -quiet -ign_eof {version} {own}");
+            let request = std::fs::File::open(folder.path("request")).unwrap();
+            let output = folder.command(client_with, &words).stdin(request).output().unwrap();
+            let page = String::from_utf8_lossy(&output.stdout);
+            assert!(page.contains("Client certificate"), "{version}: {page}");
+            assert!(page.contains("CN = localhost") || page.contains("CN=localhost"), "{page}");
         }
         drop(server);
     }

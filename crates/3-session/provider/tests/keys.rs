@@ -3,17 +3,13 @@
 
 mod host;
 
-use core::ffi::{CStr, c_int};
+use core::ffi::CStr;
 use core::ptr;
 use std::thread;
 
 use host::libcrypto;
-use host::{DEMAND, Host, Key, PREFER, errors, pem};
-
-const DEFAULT: &CStr = c"provider=default";
-/// `EVP_PKEY_KEYPAIR` and `EVP_PKEY_PUBLIC_KEY` of `evp.h`.
-const KEYPAIR: c_int = 0x87;
-const PUBLIC_KEY: c_int = 0x86;
+use host::numbers::{KEYPAIR, PUBLIC_KEY, numbers};
+use host::{DEFAULT, DEMAND, Host, Key, PREFER, errors, pem};
 
 #[test]
 fn keys_that_are_refused_fall_back_to_their_own_provider() {
@@ -66,57 +62,6 @@ fn keys_are_generated_and_then_used() {
         .counted("signatures", || host.sign(&key, PREFER, c"SHA256", &[], b"a message").unwrap());
     assert_eq!(ours, 1);
     assert_eq!(host.verify(&key, DEFAULT, c"SHA256", &[], b"a message", &signature), Ok(()));
-
-    // Who demands this provider learns that it makes none.
-    // SAFETY: a context and texts.
-    let operation = host::Operation(unsafe {
-        libcrypto::EVP_PKEY_CTX_new_from_name(host.context, c"RSA".as_ptr(), DEMAND.as_ptr())
-    });
-    // SAFETY: a context.
-    assert_ne!(unsafe { libcrypto::EVP_PKEY_keygen_init(operation.0) }, 1);
-    errors();
-}
-
-/// n, e, and the private numbers, by their names, of a key in the default provider.
-fn numbers(key: &Key) -> Vec<(&'static CStr, Vec<u8>)> {
-    const NAMES: [&CStr; 8] = [
-        c"n",
-        c"e",
-        c"d",
-        c"rsa-factor1",
-        c"rsa-factor2",
-        c"rsa-exponent1",
-        c"rsa-exponent2",
-        c"rsa-coefficient1",
-    ];
-    let mut params = ptr::null_mut();
-    // SAFETY: a key and a place for its parameters.
-    let done = unsafe { libcrypto::EVP_PKEY_todata(key.0, KEYPAIR, &mut params) };
-    assert_eq!(done, 1);
-    let mut numbers = Vec::new();
-    let mut at = params;
-    loop {
-        // SAFETY: the array ends with a NULL key.
-        let param = unsafe { *at };
-        if param.key.is_null() {
-            break;
-        }
-        // SAFETY: a name that ends with a NUL.
-        let name = unsafe { CStr::from_ptr(param.key) };
-        if let Some(name) = NAMES.into_iter().find(|known| *known == name) {
-            // SAFETY: the parameter's data, as long as it says.
-            let bytes = unsafe { core::slice::from_raw_parts(param.data.cast(), param.data_size) };
-            let big_endian = libcrypto::native(bytes);
-            let zeros = big_endian.iter().take_while(|&&byte| byte == 0).count();
-            numbers.push((name, big_endian[zeros..].to_vec()));
-        }
-        // SAFETY: this was not the end.
-        at = unsafe { at.add(1) };
-    }
-    // SAFETY: freed once.
-    unsafe { libcrypto::OSSL_PARAM_free(params) };
-    numbers.sort_by_key(|(name, _)| NAMES.iter().position(|known| known == name));
-    numbers
 }
 
 #[test]

@@ -41,6 +41,14 @@ pub(crate) type DigestInit = unsafe extern "C" fn(
     *mut EVP_PKEY,
     *const OSSL_PARAM,
 ) -> c_int;
+pub(crate) type ReadKey = unsafe extern "C" fn(
+    *mut BIO,
+    *mut *mut EVP_PKEY,
+    Option<PasswordCallback>,
+    *mut c_void,
+    *mut OSSL_LIB_CTX,
+    *const c_char,
+) -> *mut EVP_PKEY;
 pub(crate) type PasswordCallback =
     unsafe extern "C" fn(*mut c_char, c_int, c_int, *mut c_void) -> c_int;
 
@@ -71,6 +79,15 @@ unsafe extern "C" {
     pub(crate) fn BIO_new_mem_buf(data: *const c_void, len: c_int) -> *mut BIO;
     pub(crate) fn BIO_free(bio: *mut BIO) -> c_int;
     pub(crate) fn PEM_read_bio_PrivateKey_ex(
+        bio: *mut BIO,
+        key: *mut *mut EVP_PKEY,
+        callback: Option<PasswordCallback>,
+        argument: *mut c_void,
+        context: *mut OSSL_LIB_CTX,
+        query: *const c_char,
+    ) -> *mut EVP_PKEY;
+
+    pub(crate) fn PEM_read_bio_PUBKEY_ex(
         bio: *mut BIO,
         key: *mut *mut EVP_PKEY,
         callback: Option<PasswordCallback>,
@@ -134,6 +151,14 @@ unsafe extern "C" {
         context: *mut EVP_PKEY_CTX,
         params: *mut OSSL_PARAM,
     ) -> c_int;
+    pub(crate) fn EVP_PKEY_gettable_params(key: *const EVP_PKEY) -> *const OSSL_PARAM;
+    pub(crate) fn EVP_PKEY_CTX_gettable_params(context: *const EVP_PKEY_CTX) -> *const OSSL_PARAM;
+    pub(crate) fn EVP_PKEY_CTX_settable_params(context: *const EVP_PKEY_CTX) -> *const OSSL_PARAM;
+    pub(crate) fn EVP_PKEY_CTX_ctrl_str(
+        context: *mut EVP_PKEY_CTX,
+        name: *const c_char,
+        value: *const c_char,
+    ) -> c_int;
     pub(crate) fn EVP_PKEY_fromdata_init(context: *mut EVP_PKEY_CTX) -> c_int;
     pub(crate) fn EVP_PKEY_fromdata(
         context: *mut EVP_PKEY_CTX,
@@ -143,6 +168,14 @@ unsafe extern "C" {
     ) -> c_int;
     pub(crate) fn EVP_PKEY_keygen_init(context: *mut EVP_PKEY_CTX) -> c_int;
     pub(crate) fn EVP_PKEY_generate(context: *mut EVP_PKEY_CTX, key: *mut *mut EVP_PKEY) -> c_int;
+    pub(crate) fn EVP_PKEY_CTX_set_cb(
+        context: *mut EVP_PKEY_CTX,
+        callback: unsafe extern "C" fn(*mut EVP_PKEY_CTX) -> c_int,
+    );
+    pub(crate) fn EVP_PKEY_CTX_get_keygen_info(context: *mut EVP_PKEY_CTX, index: c_int) -> c_int;
+    pub(crate) fn EVP_PKEY_CTX_set_app_data(context: *mut EVP_PKEY_CTX, data: *mut c_void);
+    pub(crate) fn EVP_PKEY_CTX_get_app_data(context: *mut EVP_PKEY_CTX) -> *mut c_void;
+    pub(crate) fn EVP_PKEY_check(context: *mut EVP_PKEY_CTX) -> c_int;
     pub(crate) fn EVP_PKEY_pairwise_check(context: *mut EVP_PKEY_CTX) -> c_int;
     pub(crate) fn EVP_PKEY_private_check(context: *mut EVP_PKEY_CTX) -> c_int;
 

@@ -4,8 +4,10 @@
 
 pub(crate) mod job;
 pub(crate) mod libcrypto;
+pub(crate) mod numbers;
 pub(crate) mod openssl_conf;
 pub(crate) mod operation;
+pub(crate) mod stanza;
 
 use core::ffi::{CStr, c_int};
 use core::ptr;
@@ -20,6 +22,9 @@ use tollgate_provider::init_function;
 pub(crate) const PREFER: &CStr = c"?provider=tollgate";
 /// What takes no other.
 pub(crate) const DEMAND: &CStr = c"tollgate.rsa=yes";
+
+/// What takes OpenSSL's own.
+pub(crate) const DEFAULT: &CStr = c"provider=default";
 
 /// A library context with `default` and the provider, in this order.
 pub(crate) struct Host {
@@ -121,15 +126,21 @@ impl Host {
 
     /// A key of this context, from PEM.
     pub(crate) fn key(&self, pem: &str) -> Key {
+        self.read_key(pem, libcrypto::PEM_read_bio_PrivateKey_ex)
+    }
+
+    /// A public key of this context, from PEM.
+    pub(crate) fn public_key(&self, pem: &str) -> Key {
+        self.read_key(pem, libcrypto::PEM_read_bio_PUBKEY_ex)
+    }
+
+    fn read_key(&self, pem: &str, read: libcrypto::ReadKey) -> Key {
         let len = c_int::try_from(pem.len()).unwrap();
         // SAFETY: a buffer that outlives the BIO.
         let bio = unsafe { libcrypto::BIO_new_mem_buf(pem.as_ptr().cast(), len) };
         let (context, null) = (self.context, ptr::null_mut());
-        let query = PREFER.as_ptr();
         // SAFETY: a BIO, a context, a text; nothing else is wanted.
-        let key = unsafe {
-            libcrypto::PEM_read_bio_PrivateKey_ex(bio, null, None, ptr::null_mut(), context, query)
-        };
+        let key = unsafe { read(bio, null, None, ptr::null_mut(), context, PREFER.as_ptr()) };
         // SAFETY: freed once.
         unsafe { libcrypto::BIO_free(bio) };
         assert!(!key.is_null(), "{}", errors());

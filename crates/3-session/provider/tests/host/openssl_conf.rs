@@ -1,4 +1,6 @@
 //! The command `openssl` with the module, in a folder of its own.
+//!
+//! `TOLLGATE_OPENSSL` names another release's command.
 
 use core::sync::atomic::{AtomicU32, Ordering};
 use std::path::{Path, PathBuf};
@@ -52,7 +54,8 @@ impl Folder {
     /// `openssl` in this folder, with the module or without; its words are separated by spaces.
     pub(crate) fn command(&self, with_module: bool, words: &str) -> Command {
         let configuration = if with_module { "on.cnf" } else { "off.cnf" };
-        let mut command = Command::new("openssl");
+        let program = std::env::var_os("TOLLGATE_OPENSSL").unwrap_or("openssl".into());
+        let mut command = Command::new(program);
         command
             .args(words.split_whitespace())
             .current_dir(&self.0)
@@ -66,6 +69,14 @@ impl Folder {
         let said = String::from_utf8_lossy(&output.stderr);
         assert!(output.status.success(), "openssl {words}: {said}");
         output.stdout
+    }
+
+    /// Runs it without the module and with it: both succeed, with the same standard output.
+    pub(crate) fn same(&self, words: &str) -> Vec<u8> {
+        let theirs = self.openssl(false, words);
+        let ours = self.openssl(true, words);
+        assert!(ours == theirs, "openssl {words}: another output with the module");
+        ours
     }
 
     pub(crate) fn output(&self, with_module: bool, words: &str) -> Output {

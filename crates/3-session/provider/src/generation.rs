@@ -1,0 +1,216 @@
+//! The making of a key, as libcrypto calls it: provider-keymgmt(7).
+//!
+//! Reached by who queries `tollgate.rsa=yes`, or loads no other provider of keys before this one:
+//! see [`crate::dispatch`].
+
+use core::ffi::{CStr, c_int, c_void};
+use core::ptr;
+use std::sync::Arc;
+
+use tollgate_rsa::{Generation, MODULUS_BYTES_MAX, Progress};
+
+use crate::abi::{
+    OSSL_CALLBACK, OSSL_GEN_PARAM_ITERATION, OSSL_GEN_PARAM_POTENTIAL, OSSL_KEYMGMT_SELECT_KEYPAIR,
+    OSSL_PARAM, OSSL_PARAM_INTEGER, OSSL_PARAM_UNSIGNED_INTEGER, OSSL_PKEY_PARAM_BITS,
+    OSSL_PKEY_PARAM_RSA_E, OSSL_PKEY_PARAM_RSA_PRIMES,
+};
+use crate::counters::Event;
+use crate::handle;
+use crate::key::{BITS_MIN, Key, KeySlot};
+use crate::params::Params;
+use crate::provider::{Provider, entry, entry_object};
+use crate::reason::Reason;
+use crate::table::Table;
+
+/// What `gen_init` makes: the key that is wanted.
+struct Wanted {
+    provider: Arc<Provider>,
+    bits: usize,
+    primes: i64,
+    /// Big-endian.
+    e: Vec<u8>,
+}
+
+/// The lowest bits for which [`Generation::new`] makes a key, and bytes of its lowest exponent.
+const SECURE: (usize, usize) = (2048, 3);
+
+impl AsRef<Provider> for Wanted {
+    fn as_ref(&self) -> &Provider {
+        &self.provider
+    }
+}
+
+impl Wanted {
+    fn new(provider: Arc<Provider>) -> Self {
+        Self { provider, bits: 2048, primes: 2, e: vec![1, 0, 1] }
+    }
+
+    fn set(&mut self, params: Params<'_>) -> Result<(), Reason> {
+        if let Some(param) = params.find(OSSL_PKEY_PARAM_BITS) {
+            let bits = param.integer().ok_or(Reason::Parameter)?;
+            let bits = usize::try_from(bits).map_err(|_| Reason::NewKeySize)?;
+            if !(BITS_MIN..=8 * MODULUS_BYTES_MAX).contains(&bits) || bits % 2 == 1 {
+                return Err(Reason::NewKeySize);
+            }
+            self.bits = bits;
+        }
+        if let Some(param) = params.find(OSSL_PKEY_PARAM_RSA_PRIMES) {
+            self.primes = param.integer().ok_or(Reason::Parameter)?;
+            if self.primes != 2 {
+                return Err(Reason::NewKeyPrimes);
+            }
+        }
+        if let Some(param) = params.find(OSSL_PKEY_PARAM_RSA_E) {
+            let e = param.number().ok_or(Reason::Parameter)?;
+            let e = &e[e.iter().take_while(|&&byte| byte == 0).count()..];
+            let odd = e.last().is_some_and(|byte| byte % 2 == 1);
+            if !odd || e == [1] || e.len() > 32 {
+                return Err(Reason::KeyExponent);
+            }
+            self.e = e.to_vec();
+        }
+        Ok(())
+    }
+
+    /// Makes the key; `tell` hears of potential and iteration (`BN_GENCB_call(3)`), and says
+    /// whether to go on.
+    fn run(&self, tell: &mut dyn FnMut(c_int, c_int) -> bool) -> Result<KeySlot, Reason> {
+        if self.primes != 2 {
+            return Err(Reason::NewKeyPrimes);
+        }
+        if !self.provider.is_healthy() {
+            return Err(Reason::SelfTest);
+        }
+        let mut told = Told { primes: 0, go_on: true };
+        let mut watch = |progress| told.tell(progress, tell);
+        let secure = self.bits >= SECURE.0 && self.e.len() >= SECURE.1;
+        let generation =
+            if secure { Generation::new(self.bits) } else { Generation::insecure(self.bits) };
+        let generation = generation.exponent(&self.e).watched(&mut watch);
+        let key = self.provider.with_workspace(|ws| generation.run(ws))?;
+        if !told.go_on {
+            return Err(Reason::NewKeyStopped);
+        }
+        self.provider.count(Event::Key);
+        let key = Some(Arc::new(Key::from_generated(key)));
+        Ok(KeySlot { provider: Arc::clone(&self.provider), key })
+    }
+}
+
+/// What the program has heard so far.
+struct Told {
+    primes: usize,
+    go_on: bool,
+}
+
+impl Told {
+    /// 0 for eight candidates that were tested, 3 for a prime that stands.
+    fn tell(&mut self, progress: Progress, tell: &mut dyn FnMut(c_int, c_int) -> bool) {
+        let number = |x: usize| c_int::try_from(x).unwrap_or(c_int::MAX);
+        let tested = (0, number(progress.tested / 8 - 1));
+        let stand = (self.primes..progress.primes).map(|prime| (3, number(prime)));
+        for (potential, iteration) in core::iter::once(tested).chain(stand) {
+            self.go_on = self.go_on && tell(potential, iteration);
+        }
+        self.primes = self.primes.max(progress.primes);
+    }
+}
+
+static SETTABLE: Table<[OSSL_PARAM; 4]> = Table::of_keys([
+    (OSSL_PKEY_PARAM_BITS, OSSL_PARAM_UNSIGNED_INTEGER),
+    (OSSL_PKEY_PARAM_RSA_PRIMES, OSSL_PARAM_UNSIGNED_INTEGER),
+    (OSSL_PKEY_PARAM_RSA_E, OSSL_PARAM_UNSIGNED_INTEGER),
+    (c"", 0),
+]);
+
+pub(crate) unsafe extern "C" fn gen_init(
+    provctx: *mut c_void,
+    selection: c_int,
+    params: *const OSSL_PARAM,
+) -> *mut c_void {
+    // SAFETY: libcrypto passes the provider back that `init` gave it.
+    let provider = unsafe { handle::shared::<Arc<Provider>>(provctx) };
+    // SAFETY: the parameters stay until the call is over.
+    let params = unsafe { Params::new(params) };
+    let provider = provider.filter(|_| selection & OSSL_KEYMGMT_SELECT_KEYPAIR != 0);
+    let mut made = ptr::null_mut();
+    entry(provider.map(Arc::as_ref), |_| {
+        let mut wanted = Wanted::new(Arc::clone(provider.ok_or(Reason::Parameter)?));
+        wanted.set(params)?;
+        made = handle::give(wanted);
+        Ok(())
+    });
+    made
+}
+
+pub(crate) unsafe extern "C" fn gen_set_params(
+    genctx: *mut c_void,
+    params: *const OSSL_PARAM,
+) -> c_int {
+    // SAFETY: it came from `gen_init`, and one thread uses it at a time.
+    let wanted = unsafe { handle::exclusive::<Wanted>(genctx) };
+    // SAFETY: the parameters stay until the call is over.
+    let params = unsafe { Params::new(params) };
+    entry(wanted, |wanted| wanted.set(params))
+}
+
+pub(crate) unsafe extern "C" fn gen_settable_params(
+    _genctx: *mut c_void,
+    _provctx: *mut c_void,
+) -> *const OSSL_PARAM {
+    SETTABLE.first()
+}
+
+pub(crate) unsafe extern "C" fn generate(
+    genctx: *mut c_void,
+    callback: Option<OSSL_CALLBACK>,
+    argument: *mut c_void,
+) -> *mut c_void {
+    // SAFETY: it came from `gen_init`, and stays until the call is over.
+    let wanted = unsafe { handle::shared::<Wanted>(genctx) };
+    let mut made = ptr::null_mut();
+    entry(wanted, |wanted| {
+        let slot = wanted.run(&mut |potential, iteration| {
+            // SAFETY: libcrypto's callback, with the argument that it came with.
+            callback.is_none_or(|call| unsafe { report(call, argument, potential, iteration) })
+        })?;
+        made = handle::give(slot);
+        Ok(())
+    });
+    made
+}
+
+/// Calls the callback; whether to go on.
+///
+/// # Safety
+///
+/// `callback` may be called with `argument`.
+unsafe fn report(
+    callback: OSSL_CALLBACK,
+    argument: *mut c_void,
+    mut potential: c_int,
+    mut iteration: c_int,
+) -> bool {
+    let integer = |key: &'static CStr, value: &mut c_int| OSSL_PARAM {
+        key: key.as_ptr(),
+        data_type: OSSL_PARAM_INTEGER,
+        data: ptr::from_mut(value).cast(),
+        data_size: size_of::<c_int>(),
+        ..OSSL_PARAM::END
+    };
+    let params = [
+        integer(OSSL_GEN_PARAM_POTENTIAL, &mut potential),
+        integer(OSSL_GEN_PARAM_ITERATION, &mut iteration),
+        OSSL_PARAM::END,
+    ];
+    // SAFETY: the caller's promise; the array ends with a NULL key and outlives the call.
+    unsafe { callback(params.as_ptr(), argument) != 0 }
+}
+
+pub(crate) unsafe extern "C" fn gen_cleanup(genctx: *mut c_void) {
+    entry_object(|| {
+        // SAFETY: libcrypto frees once what `gen_init` gave it.
+        unsafe { handle::free::<Wanted>(genctx) };
+        ptr::null_mut()
+    });
+}

@@ -1,0 +1,46 @@
+//! The command `openssl` under memcheck, with the module on its portable kernels (valgrind knows no
+//! AVX-512): nothing is read before it is written or beyond its end, nothing is lost.
+//! `TOLLGATE_TEST_LONG` runs it: a quarter of a minute for each command.
+#![allow(clippy::unwrap_used, reason = "tests")]
+#![allow(clippy::print_stderr, reason = "what did not run says so")]
+
+mod host;
+
+use std::process::Command;
+
+use host::openssl_conf::Folder;
+use host::pem_path;
+
+#[test]
+fn commands_are_clean() {
+    if std::env::var_os("TOLLGATE_TEST_LONG").is_none() {
+        eprintln!("commands under memcheck NOT RUN: ./x test --long does");
+        return;
+    }
+    let folder = Folder::new();
+    let key = pem_path("rsa-2048.pem");
+    folder.write("message", &[7; 32]);
+    folder.openssl(true, &format!("pkeyutl -encrypt -inkey {key} -in message -out secret"));
+    for words in [
+        format!("dgst -sha256 -sign {key} -out signature message"),
+        format!("dgst -sha256 -prverify {key} -signature signature message"),
+        format!("dgst -sha512 -sigopt rsa_padding_mode:pss -sign {key} message"),
+        format!("pkeyutl -decrypt -inkey {key} -in secret"),
+        format!("req -x509 -key {key} -subj /CN=localhost -out c.pem"),
+        "genrsa -propquery tollgate.rsa=yes -out new.pem 1024".into(),
+    ] {
+        let command = folder.command(true, &words);
+        let mut valgrind = Command::new("valgrind");
+        valgrind
+            .args(["-q", "--error-exitcode=9", "--leak-check=full"])
+            .arg("--errors-for-leak-kinds=definite")
+            .arg(command.get_program())
+            .args(command.get_args())
+            .envs(command.get_envs().filter_map(|(name, value)| Some((name, value?))))
+            .env("TOLLGATE_CPU_DISABLE", "ifma,adx,avx2")
+            .current_dir(command.get_current_dir().unwrap());
+        let output = valgrind.output().unwrap();
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success() && !said.contains("=="), "openssl {words}: {said}");
+    }
+}

@@ -1,0 +1,301 @@
+//! Outputs of the command `openssl` with the module beside those without it: what is not random is
+//! equal byte by byte, what is random the other one takes.
+#![allow(clippy::unwrap_used, reason = "tests")]
+
+mod host;
+
+use host::openssl_conf::Folder;
+use host::pem;
+
+const DIGESTS: [&str; 13] = [
+    "md5",
+    "md5-sha1",
+    "sha1",
+    "sha224",
+    "sha256",
+    "sha384",
+    "sha512",
+    "sha512-224",
+    "sha512-256",
+    "sha3-224",
+    "sha3-256",
+    "sha3-384",
+    "sha3-512",
+];
+
+/// The two directions of what one makes and the other takes.
+const DIRECTIONS: [(bool, bool); 2] = [(true, false), (false, true)];
+
+/// A folder with a message, a key, and the key's public half.
+fn folder(key: &str) -> Folder {
+    let folder = Folder::new();
+    folder.write("message", &[7; 100_000]);
+    folder.write("key.pem", pem(key).as_bytes());
+    folder.openssl(false, "pkey -in key.pem -pubout -out public.pem");
+    folder
+}
+
+#[test]
+fn dgst_of_all_digests() {
+    for key in ["rsa-1024.pem", "rsa-2047.pem"] {
+        let folder = folder(key);
+        for digest in DIGESTS {
+            let signature = folder.same(&format!("dgst -{digest} -sign key.pem message"));
+            folder.write("signature", &signature);
+            let verify = format!("dgst -{digest} -verify public.pem -signature signature message");
+            assert_eq!(folder.same(&verify), b"Verified OK\n");
+            folder.write("signature", &[&signature[1..], &[1]].concat());
+            assert!(!folder.output(true, &verify).status.success(), "{digest}");
+        }
+    }
+}
+
+/// Which salts a verifier takes tells how long the signature's is. The last rule is none.
+#[test]
+fn dgst_with_all_rules_for_the_salt() {
+    let folder = folder("rsa-2048.pem");
+    let options = |rule: &str| match rule {
+        "" => "-sha256 -sigopt rsa_padding_mode:pss".to_owned(),
+        _ => format!("-sha256 -sigopt rsa_padding_mode:pss -sigopt rsa_pss_saltlen:{rule}"),
+    };
+    for rule in ["digest", "max", "auto", "-1", "-2", "-3", "0", "20", "222", ""] {
+        let lengths = |signer, verifier| {
+            let options_to_sign = options(rule);
+            folder.openssl(
+                signer,
+                &format!("dgst {options_to_sign} -sign key.pem -out signature message"),
+            );
+            ["0", "20", "32", "222", "auto"].map(|length| {
+                let options = options(length);
+                let verify =
+                    format!("dgst {options} -verify public.pem -signature signature message");
+                folder.output(verifier, &verify).status.success()
+            })
+        };
+        let expected = lengths(false, false);
+        assert_eq!(expected.iter().filter(|&&taken| taken).count(), 2, "{rule}");
+        for (signer, verifier) in DIRECTIONS {
+            assert_eq!(lengths(signer, verifier), expected, "{rule}");
+        }
+    }
+    for refused in ["223", "-5"] {
+        let sign = format!("dgst {} -sign key.pem message", options(refused));
+        for with_module in [false, true] {
+            assert!(!folder.output(with_module, &sign).status.success(), "{refused}");
+        }
+    }
+}
+
+#[test]
+fn pkeyutl_of_what_is_not_random() {
+    let folder = folder("rsa-2048.pem");
+    for (length, options) in [
+        (1, ""),
+        (32, ""),
+        (64, ""),
+        (16, "-pkeyopt digest:md5"),
+        (32, "-pkeyopt digest:sha256"),
+        (64, "-pkeyopt digest:sha3-512"),
+        (36, "-pkeyopt digest:md5-sha1"),
+    ] {
+        folder.write("input", &vec![7; length]);
+        let sign = format!("pkeyutl -sign -inkey key.pem -in input {options}");
+        folder.write("signature", &folder.same(&sign));
+        let recover = "pkeyutl -verifyrecover -pubin -inkey public.pem -in signature";
+        let recovered = folder.same(&format!("{recover} {options}"));
+        assert_eq!(recovered, vec![7; length], "{options}");
+        folder.same(&format!(
+            "pkeyutl -verify -pubin -inkey public.pem -in input -sigfile signature {options}"
+        ));
+    }
+    folder.write("input", &[7; 256]);
+    for operation in ["-encrypt -pubin -inkey public.pem", "-decrypt -inkey key.pem"] {
+        folder.same(&format!("pkeyutl {operation} -in input -pkeyopt rsa_padding_mode:none"));
+    }
+}
+
+#[test]
+fn pkeyutl_of_all_paddings_of_encryption() {
+    let folder = folder("rsa-2048.pem");
+    let oaep = "-pkeyopt rsa_padding_mode:oaep -pkeyopt";
+    for options in [
+        "-pkeyopt rsa_padding_mode:pkcs1".to_owned(),
+        format!("{oaep} rsa_oaep_md:sha1"),
+        format!("{oaep} rsa_oaep_md:sha3-256"),
+        format!("{oaep} rsa_oaep_md:sha512-256 -pkeyopt rsa_mgf1_md:sha1"),
+        format!("{oaep} rsa_oaep_label:00ff10"),
+        format!("{oaep} rsa_oaep_label:01 -pkeyopt rsa_oaep_md:sha256"),
+    ] {
+        for length in [0, 1, 126] {
+            folder.write("input", &vec![9; length]);
+            for (encrypter, decrypter) in DIRECTIONS {
+                folder.openssl(
+                    encrypter,
+                    &format!(
+                        "pkeyutl -encrypt -pubin -inkey public.pem -in input -out c {options}"
+                    ),
+                );
+                let decrypt = format!("pkeyutl -decrypt -inkey key.pem -in c {options}");
+                assert_eq!(folder.openssl(decrypter, &decrypt), vec![9; length], "{options}");
+            }
+        }
+    }
+    // the label of another
+    let other = format!("pkeyutl -decrypt -inkey key.pem -in c {oaep} rsa_oaep_md:sha256");
+    assert!(!folder.output(true, &other).status.success());
+}
+
+/// A padding that is not valid is answered with a text that depends on key and ciphertext; from
+/// 3.2 on the default provider answers the same.
+#[test]
+fn pkeyutl_rejects_implicitly() {
+    let folder = folder("rsa-2048.pem");
+    let said = String::from_utf8(folder.openssl(false, "version")).unwrap();
+    let release = said.split_whitespace().nth(1).unwrap();
+    let rejects = !release.starts_with("3.0.") && !release.starts_with("3.1.");
+    let mut random = fastrand::Rng::with_seed(6);
+    for _ in 0..8 {
+        let ciphertext: Vec<u8> = (0..256).map(|i| random.u8(..) >> u8::from(i == 0)).collect();
+        folder.write("ciphertext", &ciphertext);
+        let decrypt = "pkeyutl -decrypt -inkey key.pem -in ciphertext";
+        let ours = folder.openssl(true, decrypt);
+        assert_eq!(folder.openssl(true, decrypt), ours);
+        if rejects {
+            folder.same(decrypt);
+            let explicit = format!("{decrypt} -pkeyopt rsa_pkcs1_implicit_rejection:0");
+            for with_module in [false, true] {
+                assert!(!folder.output(with_module, &explicit).status.success());
+            }
+        }
+    }
+}
+
+#[test]
+fn keys_are_shown_and_written_the_same() {
+    for key in ["rsa-2048.pem", "rsa-2048-3primes.pem"] {
+        let folder = folder(key);
+        for words in [
+            "rsa -in key.pem -text -noout",
+            "rsa -in key.pem -check -noout",
+            "rsa -in key.pem -modulus -noout",
+            "rsa -in key.pem -outform DER -traditional",
+            "rsa -in key.pem -RSAPublicKey_out",
+            "pkey -in key.pem -text -check",
+            "pkey -in public.pem -pubin -text -pubcheck",
+            "pkey -in key.pem -outform DER",
+            "pkcs8 -topk8 -nocrypt -in key.pem",
+        ] {
+            folder.same(words);
+        }
+    }
+}
+
+/// Under the query of a configuration OpenSSL makes the keys; who demands this provider's gets
+/// them from it.
+#[test]
+fn keys_are_made() {
+    let folder = Folder::new();
+    let demand = "-propquery tollgate.rsa=yes";
+    for words in [
+        "genrsa -out new.pem 2048".to_owned(),
+        "genrsa -out new.pem -primes 3 2048".into(),
+        "genpkey -algorithm RSA -pkeyopt rsa_keygen_bits:1024 -out new.pem".into(),
+        format!("genrsa {demand} -out new.pem 2048"),
+        format!("genrsa {demand} -3 -out new.pem 1024"),
+        format!("genpkey {demand} -algorithm RSA -pkeyopt rsa_keygen_bits:3072 -out new.pem"),
+        format!(
+            "genpkey {demand} -algorithm RSA -pkeyopt rsa_keygen_bits:2048 \
+             -pkeyopt rsa_keygen_pubexp:65539 -out new.pem"
+        ),
+    ] {
+        folder.openssl(true, &words);
+        folder.same("rsa -in new.pem -check -noout");
+        folder.same("pkey -in new.pem -text -noout");
+    }
+    for (words, reason) in [("-primes 3 2048", "two primes"), ("512", "1024 to 8192")] {
+        let output = folder.output(true, &format!("genrsa {demand} {words}"));
+        let said = String::from_utf8(output.stderr).unwrap();
+        assert!(!output.status.success() && said.contains(reason), "{said}");
+    }
+}
+
+#[test]
+fn requests_and_messages_are_the_same() {
+    let folder = folder("rsa-2048.pem");
+    for digest in ["sha1", "sha256", "sha384", "sha512", "sha3-256"] {
+        folder.same(&format!("req -new -key key.pem -subj /CN=x -{digest}"));
+    }
+    folder.openssl(false, "req -x509 -key key.pem -subj /CN=x -out c.pem");
+    // Without attributes nothing tells the time.
+    for digest in ["sha1", "sha224", "sha256", "sha512"] {
+        folder.same(&format!(
+            "cms -sign -in message -binary -noattr -md {digest} -signer c.pem -inkey key.pem \
+             -outform DER"
+        ));
+    }
+}
+
+#[test]
+fn certificates_are_signed_and_verified() {
+    let folder = folder("rsa-2048.pem");
+    let pss = "-sigopt rsa_padding_mode:pss -sigopt rsa_pss_saltlen";
+    let authority = "-addext basicConstraints=critical,CA:TRUE";
+    for (signer, verifier) in DIRECTIONS {
+        for options in
+            ["-sha256", "-sha3-384", &format!("-sha512 {pss}:digest"), &format!("-sha256 {pss}:20")]
+        {
+            folder.openssl(
+                signer,
+                &format!(
+                    "req -x509 -key key.pem -subj /CN=authority {authority} {options} -out ca.pem"
+                ),
+            );
+            folder.openssl(signer, "genpkey -algorithm RSA -out leaf.pem");
+            folder.openssl(
+                signer,
+                &format!("req -new -key leaf.pem -subj /CN=leaf {options} -out request.pem"),
+            );
+            folder.openssl(
+                signer,
+                &format!(
+                    "x509 -req -in request.pem -CA ca.pem -CAkey key.pem -set_serial 7 \
+                     {options} -out leaf-cert.pem"
+                ),
+            );
+            folder.openssl(verifier, "req -in request.pem -noout -verify");
+            folder.openssl(verifier, "verify -CAfile ca.pem leaf-cert.pem");
+            folder.same("x509 -in leaf-cert.pem -noout -text");
+        }
+    }
+}
+
+#[test]
+fn messages_are_signed_and_encrypted() {
+    let folder = folder("rsa-2048.pem");
+    folder.openssl(false, "req -x509 -key key.pem -subj /CN=x -out c.pem");
+    let (pss, oaep) = ("-keyopt rsa_padding_mode:pss", "-keyopt rsa_padding_mode:oaep");
+    for (from, to) in DIRECTIONS {
+        for options in ["", pss, &format!("-md sha512 {pss} -keyopt rsa_pss_saltlen:digest")] {
+            folder.openssl(
+                from,
+                &format!(
+                    "cms -sign -nodetach -binary -in message -signer c.pem -inkey key.pem \
+                     {options} -outform DER -out signed"
+                ),
+            );
+            let verify = "cms -verify -binary -in signed -inform DER -CAfile c.pem -purpose any";
+            assert_eq!(folder.openssl(to, verify), [7; 100_000], "{options}");
+        }
+        for options in ["", oaep, &format!("{oaep} -keyopt rsa_oaep_md:sha256")] {
+            folder.openssl(
+                from,
+                &format!(
+                    "cms -encrypt -binary -aes128 -in message -outform DER -out hidden \
+                     -recip c.pem {options}"
+                ),
+            );
+            let decrypt = "cms -decrypt -binary -in hidden -inform DER -inkey key.pem";
+            assert_eq!(folder.openssl(to, decrypt), [7; 100_000], "{options}");
+        }
+    }
+}

@@ -1,0 +1,155 @@
+//! Keys that the provider makes, for who demands it.
+#![allow(clippy::unwrap_used, reason = "tests")]
+
+mod host;
+
+use core::ffi::{CStr, c_int, c_void};
+use core::ptr;
+
+use host::libcrypto::{self, EVP_PKEY_CTX};
+use host::numbers::{KEYPAIR, numbers};
+use host::{DEFAULT, DEMAND, Host, Key, Operation, errors};
+
+/// What a program hears while a key is made, and when it says stop.
+#[derive(Default)]
+struct Listener {
+    heard: Vec<(c_int, c_int)>,
+    stop_after: Option<usize>,
+}
+
+unsafe extern "C" fn listen(context: *mut EVP_PKEY_CTX) -> c_int {
+    // SAFETY: the context whose key is made.
+    let [potential, iteration] =
+        [0, 1].map(|i| unsafe { libcrypto::EVP_PKEY_CTX_get_keygen_info(context, i) });
+    // SAFETY: as above.
+    let listener = unsafe { libcrypto::EVP_PKEY_CTX_get_app_data(context) }.cast::<Listener>();
+    // SAFETY: `make` has set it, and nobody else uses it meanwhile.
+    let listener = unsafe { &mut *listener };
+    listener.heard.push((potential, iteration));
+    c_int::from(listener.stop_after != Some(listener.heard.len()))
+}
+
+/// A key of so many bits, with the exponent e and so many primes if they are given.
+fn make(
+    host: &Host,
+    bits: u64,
+    e: Option<&[u8]>,
+    primes: Option<u64>,
+    listener: &mut Listener,
+) -> Result<Key, String> {
+    // SAFETY: a context and texts.
+    let operation = Operation(unsafe {
+        libcrypto::EVP_PKEY_CTX_new_from_name(host.context, c"RSA".as_ptr(), DEMAND.as_ptr())
+    });
+    // SAFETY: a context.
+    host::check(unsafe { libcrypto::EVP_PKEY_keygen_init(operation.0) })?;
+    let (mut bits, mut primes_set) = (bits, primes.unwrap_or(2));
+    let mut e_native = libcrypto::native(e.unwrap_or(&[1, 0, 1]));
+    let mut params = vec![libcrypto::unsigned(c"bits", &mut bits)];
+    if primes.is_some() {
+        params.push(libcrypto::unsigned(c"primes", &mut primes_set));
+    }
+    if e.is_some() {
+        params.push(libcrypto::number(c"e", &mut e_native));
+    }
+    params.push(libcrypto::END);
+    // SAFETY: a context, and parameters that outlive the call.
+    host::check(unsafe { libcrypto::EVP_PKEY_CTX_set_params(operation.0, params.as_ptr()) })?;
+    let listener = ptr::from_mut(listener).cast::<c_void>();
+    // SAFETY: a context, and a listener that outlives the operation.
+    unsafe { libcrypto::EVP_PKEY_CTX_set_app_data(operation.0, listener) };
+    // SAFETY: a context and a function.
+    unsafe { libcrypto::EVP_PKEY_CTX_set_cb(operation.0, listen) };
+    let mut key = ptr::null_mut();
+    // SAFETY: a context and a place for the key.
+    host::check(unsafe { libcrypto::EVP_PKEY_generate(operation.0, &mut key) })?;
+    Ok(Key(key))
+}
+
+/// OpenSSL's own provider tests the primes and all that follows from them.
+#[test]
+fn keys_that_are_made_pass_the_checks_of_openssl() {
+    let host = Host::module();
+    for (bits, e) in [
+        (1024, None),
+        (2048, None),
+        (2048, Some(&[3][..])),
+        (2050, Some(&[1, 0, 1])),
+        (1024, Some(&[&[1][..], &[0; 29], &[1, 1]].concat())),
+    ] {
+        let (made, key) =
+            host.counted("keys", || make(&host, bits, e, None, &mut Listener::default()).unwrap());
+        assert_eq!(made, 1);
+        let parts = numbers(&key);
+        assert_eq!(parts.len(), 8);
+        assert_eq!(parts[1], (c"e", e.unwrap_or(&[1, 0, 1]).to_vec()));
+        let theirs = host.key_from_numbers(DEFAULT, KEYPAIR, &parts).unwrap();
+        // SAFETY: a key.
+        assert_eq!(u64::try_from(unsafe { libcrypto::EVP_PKEY_get_bits(theirs.0) }), Ok(bits));
+        let operation = host.operation(&theirs, DEFAULT);
+        // SAFETY: a context.
+        assert_eq!(unsafe { libcrypto::EVP_PKEY_check(operation.0) }, 1, "{bits} {e:?}");
+        let (ours, signature) = host
+            .counted("signatures", || host.sign(&key, DEMAND, c"SHA256", &[], b"text").unwrap());
+        assert_eq!(ours, 1);
+        assert_eq!(host.verify(&theirs, DEFAULT, c"SHA256", &[], b"text", &signature), Ok(()));
+    }
+    // OpenSSL 4.0 looks for a hash function that answers the query, and leaves its error.
+    errors();
+}
+
+#[test]
+fn what_cannot_be_made_says_why() {
+    let host = Host::module();
+    let refused = |bits, e: Option<&[u8]>, primes| {
+        make(&host, bits, e, primes, &mut Listener::default()).map(drop).unwrap_err()
+    };
+    for bits in [0, 512, 1022, 2049, 8194] {
+        assert!(refused(bits, None, None).contains("from 1024 to 8192"), "{bits}");
+    }
+    for e in [&[2][..], &[1], &[0], &[1; 33]] {
+        assert!(refused(2048, Some(e), None).contains("its public exponent"), "{e:?}");
+    }
+    assert!(refused(2048, None, Some(3)).contains("two primes"));
+}
+
+/// As `BN_GENCB_call(3)` has it: 0 for candidates, 3 for a prime.
+#[test]
+fn a_program_hears_of_progress_and_may_stop_it() {
+    let host = Host::module();
+    let mut listener = Listener::default();
+    make(&host, 2048, None, None, &mut listener).unwrap();
+    let of = |potential| -> Vec<c_int> {
+        listener.heard.iter().filter(|(p, _)| *p == potential).map(|(_, i)| *i).collect()
+    };
+    let candidates = of(0);
+    assert_eq!(candidates, (0..).take(candidates.len()).collect::<Vec<_>>());
+    assert_eq!(of(3), [0, 1]);
+    assert_eq!(listener.heard.last(), Some(&(3, 1)));
+
+    let mut listener = Listener { stop_after: Some(1), ..Listener::default() };
+    let error = make(&host, 2048, None, None, &mut listener).map(drop).unwrap_err();
+    assert!(error.contains("callback stopped"), "{error}");
+    assert_eq!(listener.heard.len(), 1, "who said stop is asked no more");
+}
+
+/// Who sets nothing gets what OpenSSL makes: 2048 bits and 65537.
+#[test]
+fn the_defaults_are_those_of_openssl() {
+    let host = Host::module();
+    let describe = |query: &CStr| {
+        // SAFETY: a context and texts.
+        let operation = Operation(unsafe {
+            libcrypto::EVP_PKEY_CTX_new_from_name(host.context, c"RSA".as_ptr(), query.as_ptr())
+        });
+        // SAFETY: a context.
+        assert_eq!(unsafe { libcrypto::EVP_PKEY_keygen_init(operation.0) }, 1);
+        let mut key = ptr::null_mut();
+        // SAFETY: a context and a place for the key.
+        assert_eq!(unsafe { libcrypto::EVP_PKEY_generate(operation.0, &mut key) }, 1);
+        let key = Key(key);
+        // SAFETY: a key.
+        (unsafe { libcrypto::EVP_PKEY_get_bits(key.0) }, numbers(&key)[1].clone())
+    };
+    assert_eq!(describe(DEMAND), describe(DEFAULT));
+}

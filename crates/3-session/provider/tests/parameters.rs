@@ -1,0 +1,85 @@
+//! What can be set and asked: no less than with OpenSSL's own provider, of the same types.
+#![allow(clippy::unwrap_used, reason = "tests")]
+
+mod host;
+
+use core::ffi::{CStr, c_int, c_uint};
+use std::collections::BTreeSet;
+
+use host::libcrypto::{self, OSSL_PARAM};
+use host::numbers::{KEYPAIR, numbers};
+use host::operation::Init;
+use host::{DEFAULT, DEMAND, Host, Operation, pem};
+
+/// Names and types of a table of parameters.
+fn rows(mut at: *const OSSL_PARAM) -> BTreeSet<(String, c_uint)> {
+    let mut rows = BTreeSet::new();
+    assert!(!at.is_null());
+    loop {
+        // SAFETY: the table goes on up to a NULL key, which ends the loop.
+        let row = unsafe { *at };
+        if row.key.is_null() {
+            return rows;
+        }
+        // SAFETY: a name that ends with a NUL.
+        let name = unsafe { CStr::from_ptr(row.key) }.to_str().unwrap().to_owned();
+        // Numbers of either kind are converted.
+        rows.insert((name, if row.data_type == 2 { 1 } else { row.data_type }));
+        // SAFETY: this was not the end.
+        at = unsafe { at.add(1) };
+    }
+}
+
+#[test]
+fn operations_take_and_tell_what_openssl_s_do() {
+    let host = Host::module();
+    let key = host.key(&pem("rsa-2048.pem"));
+    let inits: [(&str, Init); 5] = [
+        ("sign", libcrypto::EVP_PKEY_sign_init_ex),
+        ("verify", libcrypto::EVP_PKEY_verify_init_ex),
+        ("recover", libcrypto::EVP_PKEY_verify_recover_init_ex),
+        ("encrypt", libcrypto::EVP_PKEY_encrypt_init_ex),
+        ("decrypt", libcrypto::EVP_PKEY_decrypt_init_ex),
+    ];
+    for (name, init) in inits {
+        let tables = |query| {
+            let operation: Operation = host.operation(&key, query);
+            operation.init(init, &[]).unwrap();
+            // SAFETY: a context.
+            let gettable = unsafe { libcrypto::EVP_PKEY_CTX_gettable_params(operation.0) };
+            // SAFETY: a context.
+            let settable = unsafe { libcrypto::EVP_PKEY_CTX_settable_params(operation.0) };
+            (rows(gettable), rows(settable))
+        };
+        let (ours, theirs) = (tables(DEMAND), tables(DEFAULT));
+        // A padding can be named as well as numbered, whichever the table says.
+        let missing = |theirs: &BTreeSet<(String, c_uint)>, ours: &BTreeSet<(String, c_uint)>| {
+            let either = |name: &str| matches!(name, "pad-mode" | "saltlen");
+            let is_there = |(name, kind): &(String, c_uint)| {
+                ours.iter().any(|(n, k)| n == name && (k == kind || either(name)))
+            };
+            theirs.iter().filter(|row| !is_there(row)).cloned().collect::<Vec<_>>()
+        };
+        assert_eq!(missing(&theirs.0, &ours.0), [], "{name}: asked");
+        assert_eq!(missing(&theirs.1, &ours.1), [], "{name}: set");
+    }
+}
+
+/// Beside the numbers of further primes, which a key of two primes does not have, and OpenSSL 4.0's
+/// category of resistance to quantum computers, of which RSA has none.
+#[test]
+fn keys_tell_what_openssl_s_do() {
+    let host = Host::module();
+    let theirs = host.key(&pem("rsa-2048.pem"));
+    let ours = host.key_from_numbers(DEMAND, KEYPAIR, &numbers(&theirs)).unwrap();
+    // SAFETY: a key.
+    let [ours, theirs] =
+        [&ours, &theirs].map(|key| rows(unsafe { libcrypto::EVP_PKEY_gettable_params(key.0) }));
+    let further = |name: &str| {
+        let number = name.trim_start_matches(|c: char| !c.is_ascii_digit());
+        name.starts_with("rsa-") && number.parse::<c_int>().unwrap() > 2
+            || matches!(name, "rsa-coefficient2" | "security-category")
+    };
+    let missing: Vec<_> = theirs.difference(&ours).filter(|(name, _)| !further(name)).collect();
+    assert_eq!(missing, Vec::<&(String, c_uint)>::new());
+}

@@ -1,0 +1,6 @@
+//! OpenSSL 4.0 as static libraries, for the provider's tests; prints where they lie.
+#![allow(clippy::print_stdout, reason = "its purpose")]
+
+fn main() {
+    println!("{}", env!("PREFIX"));
+}
