@@ -88,14 +88,18 @@ impl OSSL_PARAM {
 
 // --- core_dispatch.h: what the core offers -------------------------------------------------------
 
+pub(crate) const OSSL_FUNC_CORE_GET_PARAMS: c_int = 2;
 pub(crate) const OSSL_FUNC_CORE_NEW_ERROR: c_int = 5;
 pub(crate) const OSSL_FUNC_CORE_SET_ERROR_DEBUG: c_int = 6;
 pub(crate) const OSSL_FUNC_CORE_VSET_ERROR: c_int = 7;
 
+pub(crate) type OSSL_FUNC_core_get_params_fn =
+    unsafe extern "C" fn(*const OSSL_CORE_HANDLE, *mut OSSL_PARAM) -> c_int;
 pub(crate) type OSSL_FUNC_core_new_error_fn = unsafe extern "C" fn(*const OSSL_CORE_HANDLE);
 pub(crate) type OSSL_FUNC_core_set_error_debug_fn =
     unsafe extern "C" fn(*const OSSL_CORE_HANDLE, *const c_char, c_int, *const c_char);
-/// The last argument is a `va_list`, which the core leaves alone when the format is NULL.
+/// The last argument is a `va_list`, which both x86-64 and ARM pass by its address. The core leaves
+/// it alone when the format is NULL, and reads no argument for which the format does not ask.
 pub(crate) type OSSL_FUNC_core_vset_error_fn =
     unsafe extern "C" fn(*const OSSL_CORE_HANDLE, u32, *const c_char, *mut c_void);
 

@@ -41,6 +41,16 @@
 //! // Then load "default" and "tollgate", in this order, and ask for `?provider=tollgate`.
 //! ```
 //!
+//! # Settings
+//!
+//! Lines of the provider's section, read once when it is loaded; a value that is not allowed
+//! refuses to load, and the error queue says which:
+//!
+//! * `engine = lanes`: where private operations run; the lanes of this processor are all there is.
+//! * `linger_us_max = 150`: how long a request may wait for others, at most, from 0 to 10000 µs.
+//! * `async = on`: whether libcrypto's jobs are paused meanwhile; or `off`.
+//! * `metrics = /path`: a folder for counters; without one, none are written.
+//!
 //! # Keys
 //!
 //! RSA of two primes and 1024 to 8192 bits, with all CRT numbers; public keys too. Others are
@@ -87,6 +97,7 @@ mod params;
 mod provider;
 mod reason;
 mod self_test;
+mod settings;
 mod signature;
 mod signature_context;
 mod signature_padding;

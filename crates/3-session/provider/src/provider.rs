@@ -1,8 +1,10 @@
-//! One provider in one library context: its kernels, its health, and how its calls end.
+//! One provider in one library context: its settings, its kernels, its health, and how its calls
+//! end.
 #![forbid(unsafe_code)]
 
 use core::cell::RefCell;
 use core::ffi::{c_int, c_void};
+use core::fmt::Display;
 use core::panic::AssertUnwindSafe;
 use core::ptr;
 use core::sync::atomic::{AtomicBool, Ordering};
@@ -13,11 +15,14 @@ use tollgate_rsa::Workspace;
 
 use crate::counters::Counters;
 use crate::reason::Reason;
+use crate::settings::Settings;
 use crate::upcalls::Core;
 
 /// What all keys and contexts of a library context share.
 pub(crate) struct Provider {
     pub(crate) counters: Counters,
+    #[allow(dead_code, reason = "what reads them comes with the next changes")]
+    pub(crate) settings: Settings,
     core: Core,
     limbs: LimbKernel,
     lanes: LaneKernel,
@@ -25,26 +30,28 @@ pub(crate) struct Provider {
 }
 
 impl Provider {
-    /// Chooses the kernels. The environment is read here and never again: servers clear it before
-    /// they fork workers.
+    /// Reads the settings and chooses the kernels. Configuration and environment are read here and
+    /// never again: servers clear the environment before they fork workers.
     ///
     /// # Errors
     ///
-    /// [`Reason::Veto`], raised.
+    /// [`Reason::Setting`] or [`Reason::Veto`], raised with what is wrong.
     pub(crate) fn new(core: Core) -> Result<Self, Reason> {
-        match Workspace::new() {
-            Ok(workspace) => Ok(Self {
-                counters: Counters::default(),
-                core,
-                limbs: workspace.limb_kernel(),
-                lanes: workspace.lane_kernel(),
-                healthy: AtomicBool::new(true),
-            }),
-            Err(_) => {
-                core.raise(Reason::Veto);
-                Err(Reason::Veto)
-            }
-        }
+        let refuse = |core: &Core, reason, why: &dyn Display| {
+            core.raise_with(reason, &why.to_string());
+            reason
+        };
+        let settings = Settings::read(|key| core.setting(key))
+            .map_err(|why| refuse(&core, Reason::Setting, &why))?;
+        let workspace = Workspace::new().map_err(|why| refuse(&core, Reason::Veto, &why))?;
+        Ok(Self {
+            counters: Counters::default(),
+            settings,
+            core,
+            limbs: workspace.limb_kernel(),
+            lanes: workspace.lane_kernel(),
+            healthy: AtomicBool::new(true),
+        })
     }
 
     /// Runs an operation with this thread's kernels and scratch memory.

@@ -48,6 +48,7 @@ reasons! {
     Random = 21, c"the operating system gave no random bytes: check getrandom(2)";
     SaltLength = 22, c"the salt length is not supported, or does not fit the key";
     SelfTest = 23, c"the self test failed: this provider refuses all keys";
+    Setting = 28, c"a setting has a value that is not allowed";
     SignatureInvalid = 24, c"the signature is not valid";
     TlsVersion = 25, c"TLS padding needs the version that the client offered";
     Veto = 26, c"TOLLGATE_CPU_DISABLE names an unknown processor feature";

@@ -1,19 +1,22 @@
-//! What the core offers the provider: raising errors.
+//! What the core offers the provider: its settings, and raising errors.
 
-use core::ffi::c_int;
+use core::ffi::{CStr, c_char, c_int, c_void};
 use core::mem::transmute;
 use core::ptr;
+use std::ffi::CString;
 
 use crate::abi::{
-    OSSL_CORE_HANDLE, OSSL_DISPATCH, OSSL_FUNC_CORE_NEW_ERROR, OSSL_FUNC_CORE_SET_ERROR_DEBUG,
-    OSSL_FUNC_CORE_VSET_ERROR, OSSL_FUNC_core_new_error_fn, OSSL_FUNC_core_set_error_debug_fn,
-    OSSL_FUNC_core_vset_error_fn,
+    OSSL_CORE_HANDLE, OSSL_DISPATCH, OSSL_FUNC_CORE_GET_PARAMS, OSSL_FUNC_CORE_NEW_ERROR,
+    OSSL_FUNC_CORE_SET_ERROR_DEBUG, OSSL_FUNC_CORE_VSET_ERROR, OSSL_FUNC_core_get_params_fn,
+    OSSL_FUNC_core_new_error_fn, OSSL_FUNC_core_set_error_debug_fn, OSSL_FUNC_core_vset_error_fn,
+    OSSL_PARAM, OSSL_PARAM_UTF8_PTR,
 };
 use crate::reason::Reason;
 
 /// The libcrypto that loaded us, by the functions that it passed in.
 pub(crate) struct Core {
     handle: *const OSSL_CORE_HANDLE,
+    ask: Option<OSSL_FUNC_core_get_params_fn>,
     new_error: Option<OSSL_FUNC_core_new_error_fn>,
     set_error_debug: Option<OSSL_FUNC_core_set_error_debug_fn>,
     vset_error: Option<OSSL_FUNC_core_vset_error_fn>,
@@ -35,7 +38,8 @@ impl Core {
         handle: *const OSSL_CORE_HANDLE,
         mut table: *const OSSL_DISPATCH,
     ) -> Self {
-        let mut core = Self { handle, new_error: None, set_error_debug: None, vset_error: None };
+        let mut core =
+            Self { handle, ask: None, new_error: None, set_error_debug: None, vset_error: None };
         if table.is_null() {
             return core;
         }
@@ -45,6 +49,13 @@ impl Core {
             match row.function_id {
                 0 => return core,
                 _ if row.function.is_null() => {}
+                OSSL_FUNC_CORE_GET_PARAMS => {
+                    // SAFETY: the core's function of this number has this type.
+                    let function = unsafe {
+                        transmute::<*const (), OSSL_FUNC_core_get_params_fn>(row.function)
+                    };
+                    core.ask = Some(function);
+                }
                 OSSL_FUNC_CORE_NEW_ERROR => {
                     // SAFETY: the core's function of this number has this type.
                     let function = unsafe {
@@ -73,8 +84,42 @@ impl Core {
         }
     }
 
+    /// What the provider's section of the configuration says under this key.
+    pub(crate) fn setting(&self, key: &CStr) -> Option<CString> {
+        let ask = self.ask?;
+        let mut value: *const c_char = ptr::null();
+        let question = OSSL_PARAM {
+            key: key.as_ptr(),
+            data_type: OSSL_PARAM_UTF8_PTR,
+            data: (&raw mut value).cast::<c_void>(),
+            data_size: 0,
+            ..OSSL_PARAM::END
+        };
+        let mut questions = [question, OSSL_PARAM::END];
+        // SAFETY: the core's function, with the core's handle; the array ends with a NULL key, and
+        // the data of this type is a place for a pointer.
+        let answered = unsafe { ask(self.handle, questions.as_mut_ptr()) };
+        if answered != 1 || value.is_null() {
+            return None;
+        }
+        // SAFETY: the core's own text, which it keeps as long as the provider.
+        Some(unsafe { CStr::from_ptr(value) }.to_owned())
+    }
+
     /// Puts a reason into the calling thread's error queue; its text is in the table of reasons.
     pub(crate) fn raise(&self, reason: Reason) {
+        self.raise_formatted(reason, None);
+    }
+
+    /// Also says this beside the reason, in the error's data. It is all that is read when the
+    /// provider does not load: the table of reasons is asked for afterwards.
+    pub(crate) fn raise_with(&self, reason: Reason, what: &str) {
+        let format = what.replace('%', "%%").replace('\0', "");
+        self.raise_formatted(reason, CString::new(format).ok().as_deref());
+    }
+
+    /// The format asks for no argument.
+    fn raise_formatted(&self, reason: Reason, format: Option<&CStr>) {
         let (Some(new_error), Some(vset_error)) = (self.new_error, self.vset_error) else {
             return;
         };
@@ -85,7 +130,12 @@ impl Core {
             // SAFETY: as above; the file is a literal, and NULL stands for no function.
             unsafe { set_error_debug(self.handle, c"tollgate".as_ptr(), line, ptr::null()) };
         }
-        // SAFETY: as above; with a NULL format the core does not read the argument list.
-        unsafe { vset_error(self.handle, reason as u32, ptr::null(), ptr::null_mut()) };
+        // Where a `va_list` is passed on by value it is copied, unread.
+        let mut no_arguments = [0_u64; 8];
+        let arguments: *mut c_void = no_arguments.as_mut_ptr().cast();
+        let format = format.map_or(ptr::null(), CStr::as_ptr);
+        // SAFETY: as above; a format that asks for no argument reads none, and the memory in place
+        // of a `va_list` is as large as any (24 bytes on x86-64, 32 on AArch64).
+        unsafe { vset_error(self.handle, reason as u32, format, arguments) };
     }
 }

@@ -16,20 +16,25 @@ impl Folder {
         let name = format!("tollgate-provider-{}-{count}", std::process::id());
         let folder = std::env::temp_dir().join(name);
         std::fs::create_dir_all(&folder).unwrap();
+        let this = Self(folder);
+        this.configure("");
+        this.write("off.cnf", b"[req]\ndistinguished_name = name\n[name]\n");
+        this
+    }
+
+    /// Puts these lines into the provider's section, instead of others.
+    pub(crate) fn configure(&self, lines: &str) {
         let configuration = format!(
             "openssl_conf = boot\n\
              [boot]\nproviders = list\nalg_section = algorithms\n\
              [list]\ndefault = default_section\ntollgate = tollgate_section\n\
              [default_section]\nactivate = 1\n\
-             [tollgate_section]\nmodule = {}\nactivate = 1\n\
+             [tollgate_section]\nmodule = {}\nactivate = 1\n{lines}\n\
              [algorithms]\ndefault_properties = ?provider=tollgate\n\
              [req]\ndistinguished_name = name\n[name]\n",
             module().display()
         );
-        let this = Self(folder);
-        this.write("on.cnf", configuration.as_bytes());
-        this.write("off.cnf", b"[req]\ndistinguished_name = name\n[name]\n");
-        this
+        self.write("on.cnf", configuration.as_bytes());
     }
 
     pub(crate) fn path(&self, name: &str) -> String {

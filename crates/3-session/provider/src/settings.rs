@@ -1,0 +1,143 @@
+//! What the provider's section of the configuration says: config(5), read once at load.
+//!
+//! libcrypto answers a provider's question for one key and lists none, so a key that is not ours is
+//! not seen here; `tollgate provider check` reads the file and sees it. Of two lines with one key
+//! the last counts, and a value that is the name of a section is one: libcrypto's rules.
+#![forbid(unsafe_code)]
+
+use core::ffi::CStr;
+use core::fmt;
+use std::ffi::{CString, OsStr};
+use std::os::unix::ffi::OsStrExt as _;
+use std::path::{Path, PathBuf};
+
+/// Settings, each with its default if nothing is said.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Settings {
+    /// `linger_us_max`: how long a request may wait for others, at most, in microseconds.
+    pub(crate) linger_us_max: u32,
+    /// `async`: whether libcrypto's jobs are paused meanwhile.
+    pub(crate) pauses_jobs: bool,
+    /// `metrics`: the folder for this process's counters; without one, none are written.
+    pub(crate) metrics: Option<PathBuf>,
+}
+
+/// The longest wait that can be asked for.
+const LINGER_US_MAX: u32 = 10_000;
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self { linger_us_max: 150, pauses_jobs: true, metrics: None }
+    }
+}
+
+impl Settings {
+    /// Asks for each key.
+    ///
+    /// # Errors
+    ///
+    /// A value is not allowed.
+    pub(crate) fn read(ask: impl Fn(&CStr) -> Option<CString>) -> Result<Self, Refused> {
+        let mut settings = Self::default();
+        let refused =
+            |key, value: &CStr, allowed| Refused { key, value: value.to_owned(), allowed };
+        if let Some(value) = ask(c"engine")
+            && value.as_c_str() != c"lanes"
+        {
+            return Err(refused("engine", &value, "lanes"));
+        }
+        if let Some(value) = ask(c"linger_us_max") {
+            settings.linger_us_max = microseconds(&value)
+                .ok_or_else(|| refused("linger_us_max", &value, "a number from 0 to 10000"))?;
+        }
+        if let Some(value) = ask(c"async") {
+            settings.pauses_jobs = match value.to_bytes() {
+                b"on" => true,
+                b"off" => false,
+                _ => return Err(refused("async", &value, "on or off")),
+            };
+        }
+        if let Some(value) = ask(c"metrics") {
+            let folder = Path::new(OsStr::from_bytes(value.to_bytes()));
+            // Servers change their folder.
+            if !folder.is_absolute() {
+                return Err(refused("metrics", &value, "a folder, from / on"));
+            }
+            settings.metrics = Some(folder.to_owned());
+        }
+        Ok(settings)
+    }
+}
+
+/// Decimal digits only: no sign, no spaces.
+fn microseconds(value: &CStr) -> Option<u32> {
+    let digits = value.to_str().ok().filter(|text| text.bytes().all(|b| b.is_ascii_digit()))?;
+    digits.parse().ok().filter(|&us| us <= LINGER_US_MAX)
+}
+
+/// A value that is not allowed.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Refused {
+    key: &'static str,
+    value: CString,
+    allowed: &'static str,
+}
+
+impl fmt::Display for Refused {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { key, value, allowed } = self;
+        // libcrypto leaves out a message that is longer than its buffer.
+        let value: String = value.to_string_lossy().chars().take(200).collect();
+        write!(f, "{key} = {value} in the provider's section is not allowed: set {allowed}")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(lines: &[(&CStr, &CStr)]) -> Result<Settings, String> {
+        let ask = |key: &CStr| {
+            let line = lines.iter().find(|(name, _)| *name == key);
+            line.map(|(_, value)| (*value).to_owned())
+        };
+        Settings::read(ask).map_err(|refused| refused.to_string())
+    }
+
+    #[test]
+    fn nothing_said_is_the_default() {
+        assert_eq!(read(&[]), Ok(Settings::default()));
+        let (engine, async_) = ((c"engine", c"lanes"), (c"async", c"on"));
+        assert_eq!(read(&[engine, (c"linger_us_max", c"150"), async_]), Ok(Settings::default()));
+    }
+
+    #[test]
+    fn each_key_is_read() {
+        let said = [(c"linger_us_max", c"0"), (c"async", c"off"), (c"metrics", c"/run/tollgate")];
+        let metrics = Some("/run/tollgate".into());
+        assert_eq!(read(&said), Ok(Settings { linger_us_max: 0, pauses_jobs: false, metrics }));
+        let longest = read(&[(c"linger_us_max", c"10000")]).map(|read| read.linger_us_max);
+        assert_eq!(longest, Ok(10_000));
+    }
+
+    #[test]
+    fn other_values_are_refused_by_name() {
+        for (key, value, allowed) in [
+            (c"engine", c"Lanes", "lanes"),
+            (c"engine", c"", "lanes"),
+            (c"linger_us_max", c"10001", "0 to 10000"),
+            (c"linger_us_max", c"4294967297", "0 to 10000"), // 1 in 32 bits
+            (c"linger_us_max", c"-1", "0 to 10000"),
+            (c"linger_us_max", c"+1", "0 to 10000"),
+            (c"linger_us_max", c"", "0 to 10000"),
+            (c"linger_us_max", c"\xff", "0 to 10000"),
+            (c"async", c"yes", "on or off"),
+            (c"metrics", c"run/tollgate", "from / on"),
+            (c"metrics", c"", "from / on"),
+        ] {
+            let message = read(&[(key, value)]).expect_err("it is not allowed");
+            let line = format!("{} = {}", key.to_string_lossy(), value.to_string_lossy());
+            assert!(message.starts_with(&line) && message.contains(allowed), "{message}");
+        }
+    }
+}

@@ -1,0 +1,71 @@
+//! Settings from the provider's section, as libcrypto hands them over.
+#![allow(clippy::unwrap_used, reason = "tests")]
+
+mod host;
+
+use host::openssl_conf::Folder;
+use host::pem_path;
+
+/// Whether the provider is in the list of the configuration that activates it.
+fn is_activated(folder: &Folder) -> bool {
+    let said = folder.openssl(true, "list -providers");
+    String::from_utf8(said).unwrap().contains("Tollgate RSA provider")
+}
+
+/// Whether a program loads it by its name, and what is said then. A configuration that activates it
+/// is passed over without a word if it refuses.
+fn load(folder: &Folder) -> (bool, String) {
+    let on = String::from_utf8(folder.read("on.cnf")).unwrap();
+    folder.write("off.cnf", on.replace("activate = 1", "").as_bytes());
+    let output = folder.output(false, "list -providers -provider default -provider tollgate");
+    let said = [output.stdout, output.stderr].map(|said| String::from_utf8(said).unwrap());
+    (output.status.success(), said.concat())
+}
+
+#[test]
+fn a_value_that_is_not_allowed_refuses_to_load_and_says_why() {
+    let folder = Folder::new();
+    for (line, allowed) in [
+        ("engine = gpu", "set lanes"),
+        ("linger_us_max = 10001", "set a number from 0 to 10000"),
+        ("linger_us_max = 100%", "set a number from 0 to 10000"),
+        ("async = maybe", "set on or off"),
+        ("metrics = run/tollgate", "set a folder, from / on"),
+    ] {
+        folder.configure(line);
+        assert!(!is_activated(&folder), "{line}");
+        let (loaded, said) = load(&folder);
+        assert!(!loaded, "{line}: {said}");
+        let why = format!("{line} in the provider's section is not allowed: {allowed}");
+        assert!(said.contains(&why), "{line}: {said}");
+    }
+}
+
+#[test]
+fn values_that_are_allowed_load() {
+    let folder = Folder::new();
+    folder.write("message", b"a message");
+    let key = pem_path("rsa-2048.pem");
+    for lines in [
+        "engine = lanes\nlinger_us_max = 0\nasync = off",
+        "linger_us_max = 10000\nasync = on",
+        // The last line of a key counts.
+        "async = maybe\nasync = on",
+        // libcrypto shows a provider the keys that it asks for, and no others.
+        "lingerusmax = 5",
+    ] {
+        folder.configure(lines);
+        assert!(is_activated(&folder), "{lines}");
+        let (loaded, said) = load(&folder);
+        assert!(loaded, "{lines}: {said}");
+        folder.openssl(true, &format!("dgst -sha256 -sign {key} message"));
+    }
+}
+
+#[test]
+fn a_long_value_is_cut_and_not_followed() {
+    let folder = Folder::new();
+    folder.configure(&format!("async = {}%s%n", "x".repeat(5000)));
+    let (loaded, said) = load(&folder);
+    assert!(!loaded && said.contains("async = xxxx"), "{said}");
+}
