@@ -14,6 +14,7 @@ use crate::abi::{
     OSSL_PKEY_PARAM_PAD_MODE,
 };
 use crate::context::Context;
+use crate::counters::Event;
 use crate::handle::Output;
 use crate::hashing;
 use crate::key::Key;
@@ -160,7 +161,7 @@ impl AsymCipherContext {
             Padding::Tls => Err(Reason::PaddingUnsupported),
         })?;
         output.write(em)?;
-        self.provider.counters.encryptions.count();
+        self.provider.count(Event::Encryption);
         Ok(())
     }
 
@@ -181,7 +182,7 @@ impl AsymCipherContext {
         let mut padded = [0; MODULUS_BYTES_MAX];
         padded[zeros..size].copy_from_slice(ciphertext);
         self.decrypt_to(output, half, &padded[..size])?;
-        self.provider.counters.decryptions.count();
+        self.provider.count(Event::Decryption);
         Ok(())
     }
 

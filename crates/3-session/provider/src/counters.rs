@@ -1,55 +1,142 @@
-//! What a provider has done in its library context: relaxed counters.
+//! What a process has done with a provider: relaxed counters.
 //!
-//! A forked process starts with its parent's numbers; whoever counts per process subtracts them.
+//! A forked process starts with its parent's numbers; the first that it counts itself sets them
+//! aside.
 #![forbid(unsafe_code)]
 
 use core::ffi::CStr;
 use core::sync::atomic::{AtomicU64, Ordering};
+use std::process;
+use std::thread;
 
-/// Operations that ended well, and keys, since the provider was loaded.
-///
-/// `OSSL_PROVIDER_get_params` answers them as unsigned integers, by the names of
-/// [`all`](Self::all).
-#[derive(Default)]
+macro_rules! events {
+    ($($event:ident = $key:literal, $help:literal;)*) => {
+        /// What is counted: operations that ended well, keys, and what went wrong aside.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        pub(crate) enum Event {
+            $(#[doc = $help] $event,)*
+        }
+
+        impl Event {
+            /// Each with the key under which `OSSL_PROVIDER_get_params` answers it as an unsigned
+            /// integer, and what it is.
+            pub(crate) const ALL: [(Self, &'static CStr, &'static str); events!(@count $($key)*)] =
+                [$((Self::$event, $key, $help),)*];
+        }
+    };
+    (@count $($key:literal)*) => { [$($key),*].len() };
+}
+
+events! {
+    Signature = c"tollgate-signatures", "Private operations that made a signature.";
+    Verification = c"tollgate-verifications",
+        "Signatures found valid, and messages recovered from them.";
+    Decryption = c"tollgate-decryptions",
+        "Private operations that decrypted, whatever the padding held.";
+    Encryption = c"tollgate-encryptions", "Messages encrypted.";
+    Key = c"tollgate-keys", "Keys imported.";
+    RefusedKey = c"tollgate-refused-keys",
+        "Keys refused, which the next provider then serves.";
+    UnwrittenMetrics = c"tollgate-unwritten-metrics",
+        "Times that the counters could not be written to their file.";
+}
+
+/// The numbers of one provider since it was loaded, or since this process was forked from the one
+/// that loaded it.
 pub(crate) struct Counters {
-    /// Private operations that made a signature.
-    pub(crate) signatures: Counter,
-    /// Signatures found valid, messages recovered from them included.
-    pub(crate) verifications: Counter,
-    /// Private operations that decrypted, whatever the padding held.
-    pub(crate) decryptions: Counter,
-    /// Messages encrypted.
-    pub(crate) encryptions: Counter,
-    /// Keys imported.
-    pub(crate) keys: Counter,
-    /// Keys refused, which OpenSSL's own provider then serves.
-    pub(crate) refused_keys: Counter,
+    numbers: [Number; Event::ALL.len()],
+    /// The process whose counts these are; with [`TURNING`], the one that is making them its own.
+    process: AtomicU64,
+}
+
+/// The bit above a process id.
+const TURNING: u64 = 1 << 32;
+
+/// On a cache line of its own.
+#[derive(Default)]
+#[repr(align(64))]
+struct Number {
+    counted: AtomicU64,
+    /// How much of it the parent counted.
+    inherited: AtomicU64,
+}
+
+impl Default for Counters {
+    fn default() -> Self {
+        let numbers = core::array::from_fn(|_| Number::default());
+        Self { numbers, process: AtomicU64::new(process::id().into()) }
+    }
 }
 
 impl Counters {
-    pub(crate) fn all(&self) -> [(&'static CStr, &Counter); 6] {
-        [
-            (c"tollgate-signatures", &self.signatures),
-            (c"tollgate-verifications", &self.verifications),
-            (c"tollgate-decryptions", &self.decryptions),
-            (c"tollgate-encryptions", &self.encryptions),
-            (c"tollgate-keys", &self.keys),
-            (c"tollgate-refused-keys", &self.refused_keys),
-        ]
+    /// Counts one, and returns the id of the process in which that was.
+    pub(crate) fn count(&self, event: Event) -> u32 {
+        let process = self.take_home();
+        self.numbers[event as usize].counted.fetch_add(1, Ordering::Relaxed);
+        process
+    }
+
+    /// What this process has counted.
+    pub(crate) fn read(&self, event: Event) -> u64 {
+        if self.process.load(Ordering::Acquire) != u64::from(process::id()) {
+            return 0;
+        }
+        let Number { counted, inherited } = &self.numbers[event as usize];
+        counted.load(Ordering::Relaxed) - inherited.load(Ordering::Relaxed)
+    }
+
+    /// A number that grows with each count.
+    pub(crate) fn sum(&self) -> u64 {
+        Event::ALL.iter().map(|(event, ..)| self.read(*event)).sum()
+    }
+
+    /// Makes the counts this process's own, once after each fork.
+    fn take_home(&self) -> u32 {
+        let process = process::id();
+        let home = u64::from(process);
+        loop {
+            let found = self.process.load(Ordering::Acquire);
+            if found == home {
+                return process;
+            }
+            if found == home | TURNING {
+                // Another thread is at it: it copies a few words.
+                thread::yield_now();
+                continue;
+            }
+            // Whoever else is named here has no thread in this process.
+            let (order, or) = (Ordering::Acquire, Ordering::Relaxed);
+            if self.process.compare_exchange(found, home | TURNING, order, or).is_ok() {
+                for Number { counted, inherited } in &self.numbers {
+                    inherited.store(counted.load(Ordering::Relaxed), Ordering::Relaxed);
+                }
+                self.process.store(home, Ordering::Release);
+                return process;
+            }
+        }
     }
 }
 
-/// A number of events, on a cache line of its own.
-#[derive(Default)]
-#[repr(align(64))]
-pub(crate) struct Counter(AtomicU64);
+#[cfg(test)]
+mod tests {
+    use super::*;
 
-impl Counter {
-    pub(crate) fn count(&self) {
-        self.0.fetch_add(1, Ordering::Relaxed);
-    }
-
-    pub(crate) fn read(&self) -> u64 {
-        self.0.load(Ordering::Relaxed)
+    #[test]
+    fn what_a_parent_counted_is_set_aside_by_the_first_count() {
+        let counters = Counters::default();
+        counters.count(Event::Signature);
+        counters.count(Event::Signature);
+        assert_eq!((counters.read(Event::Signature), counters.sum()), (2, 2));
+        // As in a child: forked in peace, or while a thread of the parent was turning.
+        for parent in [1, 1 | TURNING] {
+            counters.process.store(parent, Ordering::Relaxed);
+            assert_eq!((counters.read(Event::Signature), counters.sum()), (0, 0));
+            thread::scope(|scope| {
+                for _ in 0..4 {
+                    scope.spawn(|| assert_eq!(counters.count(Event::Key), process::id()));
+                }
+            });
+            assert_eq!((counters.read(Event::Signature), counters.read(Event::Key)), (0, 4));
+        }
     }
 }

@@ -22,6 +22,7 @@ use crate::abi::{
     OSSL_PARAM_UNSIGNED_INTEGER, OSSL_PARAM_UTF8_PTR, OSSL_PROV_PARAM_BUILDINFO,
     OSSL_PROV_PARAM_NAME, OSSL_PROV_PARAM_STATUS, OSSL_PROV_PARAM_VERSION,
 };
+use crate::counters::Event;
 use crate::params::Answers;
 use crate::provider::{Provider, entry, entry_object};
 use crate::reason::{REASONS, Reason};
@@ -69,19 +70,19 @@ static ASYM_CIPHER: Table<[OSSL_ALGORITHM; 2]> = Table::of_algorithms([
     None,
 ]);
 
-static GETTABLE: Table<[OSSL_PARAM; 11]> = Table::of_keys([
-    (OSSL_PROV_PARAM_NAME, OSSL_PARAM_UTF8_PTR),
-    (OSSL_PROV_PARAM_VERSION, OSSL_PARAM_UTF8_PTR),
-    (OSSL_PROV_PARAM_BUILDINFO, OSSL_PARAM_UTF8_PTR),
-    (OSSL_PROV_PARAM_STATUS, OSSL_PARAM_INTEGER),
-    (c"tollgate-signatures", OSSL_PARAM_UNSIGNED_INTEGER),
-    (c"tollgate-verifications", OSSL_PARAM_UNSIGNED_INTEGER),
-    (c"tollgate-decryptions", OSSL_PARAM_UNSIGNED_INTEGER),
-    (c"tollgate-encryptions", OSSL_PARAM_UNSIGNED_INTEGER),
-    (c"tollgate-keys", OSSL_PARAM_UNSIGNED_INTEGER),
-    (c"tollgate-refused-keys", OSSL_PARAM_UNSIGNED_INTEGER),
-    (c"", 0),
-]);
+static GETTABLE: Table<[OSSL_PARAM; Event::ALL.len() + 5]> = Table::of_keys({
+    let mut rows = [(c"", 0); Event::ALL.len() + 5];
+    rows[0] = (OSSL_PROV_PARAM_NAME, OSSL_PARAM_UTF8_PTR);
+    rows[1] = (OSSL_PROV_PARAM_VERSION, OSSL_PARAM_UTF8_PTR);
+    rows[2] = (OSSL_PROV_PARAM_BUILDINFO, OSSL_PARAM_UTF8_PTR);
+    rows[3] = (OSSL_PROV_PARAM_STATUS, OSSL_PARAM_INTEGER);
+    let mut i = 0;
+    while i < Event::ALL.len() {
+        rows[4 + i] = (Event::ALL[i].1, OSSL_PARAM_UNSIGNED_INTEGER);
+        i += 1;
+    }
+    rows
+});
 
 const VERSION: &core::ffi::CStr =
     match core::ffi::CStr::from_bytes_with_nul(concat!(env!("CARGO_PKG_VERSION"), "\0").as_bytes())
@@ -118,7 +119,12 @@ pub(crate) unsafe extern "C" fn init(
 }
 
 unsafe extern "C" fn teardown(provctx: *mut c_void) {
+    // SAFETY: libcrypto passes the provider back that `init` gave it.
+    let provider = unsafe { handle::shared::<Arc<Provider>>(provctx) };
     entry_object(|| {
+        if let Some(provider) = provider {
+            provider.close();
+        }
         // SAFETY: libcrypto calls it once, after everything else.
         unsafe { handle::free::<Arc<Provider>>(provctx) };
         ptr::null_mut()
@@ -142,8 +148,8 @@ fn describe(provider: &Provider, answers: &mut Answers<'_>) -> Result<(), Reason
     answers.text(OSSL_PROV_PARAM_VERSION, VERSION)?;
     answers.text(OSSL_PROV_PARAM_BUILDINFO, VERSION)?;
     answers.integer(OSSL_PROV_PARAM_STATUS, i64::from(provider.is_healthy()))?;
-    for (key, counter) in provider.counters.all() {
-        answers.integer(key, i64::try_from(counter.read()).unwrap_or(i64::MAX))?;
+    for (event, key, _) in Event::ALL {
+        answers.integer(key, i64::try_from(provider.counted(event)).unwrap_or(i64::MAX))?;
     }
     Ok(())
 }

@@ -14,6 +14,7 @@ use crate::abi::{
     OSSL_PKEY_PARAM_RSA_FACTOR2, OSSL_PKEY_PARAM_RSA_FACTOR3, OSSL_PKEY_PARAM_RSA_N,
     OSSL_PKEY_PARAM_SECURITY_BITS,
 };
+use crate::counters::Event;
 use crate::params::{Answers, Numbers, Params};
 use crate::provider::Provider;
 use crate::reason::Reason;
@@ -54,8 +55,7 @@ impl KeySlot {
         } else {
             Err(Reason::SelfTest)
         };
-        let counters = &self.provider.counters;
-        if key.is_ok() { &counters.keys } else { &counters.refused_keys }.count();
+        self.provider.count(if key.is_ok() { Event::Key } else { Event::RefusedKey });
         self.key = Some(Arc::new(key?));
         Ok(())
     }

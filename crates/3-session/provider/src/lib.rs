@@ -69,21 +69,27 @@
 //! * Decryption: PKCS#1 v1.5 with implicit rejection, TLS's premaster secret, OAEP, and raw; and
 //!   encryption. Padding checks take constant time.
 //!
-//! One operation at a time, on the calling thread; no threads are started. Each thread keeps
-//! scratch memory. Panics end at the boundary.
+//! One operation at a time, on the calling thread; the only thread that is ever started writes
+//! metrics, if there are any. Each thread keeps scratch memory. Panics end at the boundary.
 //!
 //! # Counters
 //!
-//! `OSSL_PROVIDER_get_params` tells what was done in its library context since the provider was
-//! loaded there: `tollgate-signatures`, `tollgate-verifications`, `tollgate-decryptions`,
-//! `tollgate-encryptions`, `tollgate-keys` (imported) and `tollgate-refused-keys` (which OpenSSL's
-//! own provider then serves), unsigned integers of 64 bits. Operations count when they ended well;
-//! a decryption, whatever the padding held.
+//! `OSSL_PROVIDER_get_params` tells what this process has done with the provider of its library
+//! context: `tollgate-signatures`, `tollgate-verifications`, `tollgate-decryptions`,
+//! `tollgate-encryptions`, `tollgate-keys` (imported), `tollgate-refused-keys` (which OpenSSL's own
+//! provider then serves) and `tollgate-unwritten-metrics`, unsigned integers of 64 bits. Operations
+//! count when they ended well; a decryption, whatever the padding held.
+//!
+//! With `metrics = /path`, the same numbers lie in that folder, in a file for each process, in
+//! Prometheus's text format: `tollgate-PID-CONTEXT.prom`. It is written from the first count on, once
+//! a second while something changes, and when the process exits. A folder that is missing, full or
+//! closed to the process disturbs nothing; it is counted.
 
 mod abi;
 mod algorithm_id;
 mod asym_cipher;
 mod asym_cipher_context;
+mod background;
 #[cfg(test)]
 mod constant_time;
 mod context;
@@ -93,6 +99,7 @@ mod handle;
 mod hashing;
 mod key;
 mod keymgmt;
+mod metrics;
 mod params;
 mod provider;
 mod reason;

@@ -9,19 +9,22 @@ use core::panic::AssertUnwindSafe;
 use core::ptr;
 use core::sync::atomic::{AtomicBool, Ordering};
 use std::panic::catch_unwind;
+use std::sync::Arc;
 
 use tollgate_mont::{LaneKernel, LimbKernel};
 use tollgate_rsa::Workspace;
 
-use crate::counters::Counters;
+use crate::counters::{Counters, Event};
+use crate::metrics::Metrics;
 use crate::reason::Reason;
 use crate::settings::Settings;
 use crate::upcalls::Core;
 
 /// What all keys and contexts of a library context share.
 pub(crate) struct Provider {
-    pub(crate) counters: Counters,
-    #[allow(dead_code, reason = "what reads them comes with the next changes")]
+    counters: Arc<Counters>,
+    metrics: Option<Arc<Metrics>>,
+    #[allow(dead_code, reason = "what pauses jobs and waits for others reads them")]
     pub(crate) settings: Settings,
     core: Core,
     limbs: LimbKernel,
@@ -44,14 +47,38 @@ impl Provider {
         let settings = Settings::read(|key| core.setting(key))
             .map_err(|why| refuse(&core, Reason::Setting, &why))?;
         let workspace = Workspace::new().map_err(|why| refuse(&core, Reason::Veto, &why))?;
+        let counters = Arc::new(Counters::default());
+        let metrics = settings.metrics.as_deref();
+        let metrics = metrics.map(|folder| Metrics::new(folder, Arc::clone(&counters)));
         Ok(Self {
-            counters: Counters::default(),
+            counters,
+            metrics,
             settings,
             core,
             limbs: workspace.limb_kernel(),
             lanes: workspace.lane_kernel(),
             healthy: AtomicBool::new(true),
         })
+    }
+
+    /// Counts one.
+    pub(crate) fn count(&self, event: Event) {
+        let process = self.counters.count(event);
+        if let Some(metrics) = &self.metrics {
+            metrics.wake(process);
+        }
+    }
+
+    /// What this process has counted.
+    pub(crate) fn counted(&self, event: Event) -> u64 {
+        self.counters.read(event)
+    }
+
+    /// The end: libcrypto takes the provider down. Keys and contexts may outlive it.
+    pub(crate) fn close(&self) {
+        if let Some(metrics) = &self.metrics {
+            metrics.close();
+        }
     }
 
     /// Runs an operation with this thread's kernels and scratch memory.

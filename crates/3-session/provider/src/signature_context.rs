@@ -8,6 +8,7 @@ use std::sync::Arc;
 use tollgate_rsa::{Digest, Hash, Hasher, MODULUS_BYTES_MAX, Rejected, Salt, pkcs1v15, pss};
 
 use crate::context::Context;
+use crate::counters::Event;
 use crate::handle::Output;
 use crate::hashing;
 use crate::key::Key;
@@ -188,7 +189,7 @@ impl SignatureContext {
         self.encode(key, em, digest)?;
         self.provider.with_workspace(|ws| half.key.private(ws, em))?;
         output.write(em)?;
-        self.provider.counters.signatures.count();
+        self.provider.count(Event::Signature);
         Ok(())
     }
 
@@ -234,7 +235,7 @@ impl SignatureContext {
         if !valid {
             return Err(Reason::SignatureInvalid);
         }
-        self.provider.counters.verifications.count();
+        self.provider.count(Event::Verification);
         Ok(())
     }
 
@@ -260,7 +261,7 @@ impl SignatureContext {
             _ => return Err(Reason::PaddingUnsupported),
         };
         output.write(content.ok_or(Reason::SignatureInvalid)?)?;
-        self.provider.counters.verifications.count();
+        self.provider.count(Event::Verification);
         Ok(())
     }
 

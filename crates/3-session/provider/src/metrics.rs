@@ -1,0 +1,178 @@
+//! The counters of each process in a file of its own, for `tollgate provider stats` and for
+//! Prometheus.
+//!
+//! A provider has no thread of its own to do that, and no other moment than its calls. So the first
+//! count starts a thread, which writes 50 ms later and then once a second while something changes.
+//! After ten seconds without a change it ends, and the next count starts another: a server that
+//! rests has no timer of ours. The last numbers are written when libcrypto takes the provider down,
+//! at the latest when the process exits; one that is killed loses a second.
+//!
+//! Any process may fork at any moment: what the parent's thread held here, the child takes over,
+//! because every mark is the id of a process. No error here is one of an operation: it is counted.
+#![forbid(unsafe_code)]
+
+use core::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use core::time::Duration;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process;
+use std::sync::Arc;
+use std::thread;
+
+use crate::background;
+use crate::counters::{Counters, Event};
+
+mod file;
+mod text;
+
+/// From the first count to the first write: what a test or a curious user waits for.
+const FIRST: Duration = Duration::from_millis(50);
+/// Between writes.
+const PAUSE: Duration = Duration::from_secs(1);
+/// Pauses in which nothing changed, after which the thread ends.
+const QUIET_PAUSES: u32 = 10;
+
+/// Where one provider's counters go.
+pub(crate) struct Metrics {
+    counters: Arc<Counters>,
+    folder: PathBuf,
+    /// Which provider of this program, by order of loading.
+    context: u32,
+    /// The program's name, read at load: later there may be another root folder.
+    program: String,
+    /// The process that has a thread here, or has found that it gets none.
+    at_work: AtomicU32,
+    /// The process that writes the file, for as long as it does.
+    writing: AtomicU32,
+    closed: AtomicBool,
+}
+
+/// No process has this id.
+const NOBODY: u32 = 0;
+
+impl Metrics {
+    pub(crate) fn new(folder: &Path, counters: Arc<Counters>) -> Arc<Self> {
+        static CONTEXTS: AtomicU32 = AtomicU32::new(0);
+        let program = fs::read_to_string("/proc/self/comm").unwrap_or_default();
+        Arc::new(Self {
+            counters,
+            folder: folder.to_owned(),
+            context: CONTEXTS.fetch_add(1, Ordering::Relaxed),
+            program: program.trim().to_owned(),
+            at_work: AtomicU32::new(NOBODY),
+            writing: AtomicU32::new(NOBODY),
+            closed: AtomicBool::new(false),
+        })
+    }
+
+    /// After each count: sees to it that this process has a thread that writes.
+    pub(crate) fn wake(self: &Arc<Self>, process: u32) {
+        let found = self.at_work.swap_if_other(process);
+        if !found {
+            return;
+        }
+        let metrics = Arc::clone(self);
+        if background::spawn("tollgate-metrics", move || metrics.work(process)).is_err() {
+            // It stays at work by name, so that nobody tries again for each operation. `close`
+            // writes.
+            self.counters.count(Event::UnwrittenMetrics);
+        }
+    }
+
+    /// The thread.
+    fn work(&self, process: u32) {
+        let (mut written, mut quiet) = (0, 0);
+        thread::sleep(FIRST);
+        while !self.closed.load(Ordering::Acquire) {
+            let sum = self.counters.sum();
+            if sum == written {
+                quiet += 1;
+            } else {
+                quiet = 0;
+                // What failed is counted and so changes the sum: it is not tried again for that.
+                written = if self.write_unless_closed(process) { sum } else { self.counters.sum() };
+            }
+            if quiet == QUIET_PAUSES {
+                self.at_work.store(NOBODY, Ordering::SeqCst);
+                // Who counted before this store found a thread here: it was this one.
+                if self.counters.sum() == written || !self.at_work.swap_if_other(process) {
+                    return;
+                }
+                quiet = 0;
+            }
+            thread::sleep(PAUSE);
+        }
+    }
+
+    fn write_unless_closed(&self, process: u32) -> bool {
+        let Some(_turn) = Turn::take(&self.writing, process) else {
+            return self.fail();
+        };
+        self.closed.load(Ordering::Acquire) || self.write(process)
+    }
+
+    /// The last words, when the provider is taken down.
+    pub(crate) fn close(&self) {
+        self.closed.store(true, Ordering::Release);
+        if self.counters.sum() == 0 {
+            return;
+        }
+        let process = process::id();
+        // A thread that writes now has older numbers. A disk that hangs is not waited for.
+        let _turn = Turn::take(&self.writing, process);
+        self.write(process);
+    }
+
+    /// Writes the file, with numbers read now.
+    fn write(&self, process: u32) -> bool {
+        let name = format!("tollgate-{process}-{}", self.context);
+        let text = text::text(&self.counters, process, self.context, &self.program);
+        file::replace(&self.folder, &name, &text).is_ok() || self.fail()
+    }
+
+    fn fail(&self) -> bool {
+        self.counters.count(Event::UnwrittenMetrics);
+        false
+    }
+}
+
+/// A mark that says which process has something.
+trait Mark {
+    /// Puts this process's mark, if another's or nobody's is there.
+    fn swap_if_other(&self, process: u32) -> bool;
+}
+
+impl Mark for AtomicU32 {
+    fn swap_if_other(&self, process: u32) -> bool {
+        // In one order with the counts before it: see the end of `work`.
+        core::sync::atomic::fence(Ordering::SeqCst);
+        let found = self.load(Ordering::SeqCst);
+        let order = Ordering::SeqCst;
+        found != process && self.compare_exchange(found, process, order, order).is_ok()
+    }
+}
+
+/// The right to write, until dropped.
+struct Turn<'a>(&'a AtomicU32);
+
+impl<'a> Turn<'a> {
+    /// Waits for another thread of this process, a tenth of a second at most.
+    fn take(writing: &'a AtomicU32, process: u32) -> Option<Self> {
+        for _ in 0..100 {
+            if writing.swap_if_other(process) {
+                return Some(Self(writing));
+            }
+            thread::sleep(Duration::from_millis(1));
+        }
+        None
+    }
+}
+
+impl Drop for Turn<'_> {
+    fn drop(&mut self) {
+        self.0.store(NOBODY, Ordering::SeqCst);
+    }
+}
+
+#[cfg(test)]
+mod tests;
