@@ -180,6 +180,13 @@ impl Running {
         self.folder.path()
     }
 
+    /// Where the provider counts: each process writes a file of its own in Prometheus' text format.
+    /// Without the provider it stays empty.
+    #[must_use]
+    pub fn metrics(&self) -> PathBuf {
+        self.folder.path().join(METRICS)
+    }
+
     /// Asks it to read its configuration again, without losing a connection, as `nginx -s reload`
     /// does. New workers take over some time later.
     ///

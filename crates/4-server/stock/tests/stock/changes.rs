@@ -8,7 +8,9 @@ use rustix::process::{Pid, Signal, kill_process};
 use tollgate_load::{Outcome, Protocol};
 use tollgate_stock::{Product, Running, Settings};
 
-use crate::rig::{PROTOCOLS, confirmed, eventually, load, mapped, plan, start, with_provider};
+use crate::rig::{
+    PROTOCOLS, becomes, confirmed, counted, eventually, load, mapped, plan, start, with_provider,
+};
 
 /// Between two reloads.
 const PAUSE: Duration = Duration::from_millis(150);
@@ -47,12 +49,13 @@ fn survives_reloads(product: Product, settings: &Settings) {
     };
     let before = running.workers().unwrap();
     let outcomes = meanwhile(&running, handshakes(), || running.reload().unwrap());
-    outcomes.iter().for_each(|outcome| _ = confirmed(outcome));
+    let mut handshakes = outcomes.iter().map(confirmed).sum::<u64>();
     eventually("other workers serve", || {
         let now = running.workers().unwrap();
         !now.is_empty() && now.iter().all(|process| !before.contains(process))
     });
-    confirmed(&load(&running, &plan(Protocol::Tls13, 200)));
+    handshakes += confirmed(&load(&running, &plan(Protocol::Tls13, 200)));
+    becomes(&handshakes, || counted(&running, "signatures") + counted(&running, "decryptions"));
 }
 
 #[test]

@@ -1,21 +1,34 @@
 //! Every product with every way to use the key.
 
+use tollgate_load::Protocol;
 use tollgate_stock::{Product, Settings};
 
-use crate::rig::{PROTOCOLS, confirmed, load, mapped, plan, start, with_provider};
+use crate::rig::{
+    PROTOCOLS, becomes, confirmed, counted, load, mapped, plan, start, with_provider,
+};
 
-/// The provider signs and decrypts for it, and nothing else does.
+/// The provider signs and decrypts once for each handshake, and nothing else does.
 #[track_caller]
 fn works_with_the_provider(product: Product, settings: &Settings) {
     let Some(running) = start(product, settings) else {
         return;
     };
+    let [mut signed, mut decrypted] = [0, 0];
     for protocol in PROTOCOLS {
-        confirmed(&load(&running, &plan(protocol, 200)));
+        let count = match protocol {
+            Protocol::Tls12Rsa => &mut decrypted,
+            _ => &mut signed,
+        };
+        *count += confirmed(&load(&running, &plan(protocol, 200)));
     }
     for process in running.workers().unwrap() {
         assert_eq!(mapped(process), settings.module, "{running:?}");
     }
+    becomes(&(signed, decrypted), || {
+        (counted(&running, "signatures"), counted(&running, "decryptions"))
+    });
+    let refused = (counted(&running, "refused_keys"), counted(&running, "unwritten_metrics"));
+    assert_eq!(refused, (0, 0), "{running:?}");
 }
 
 #[test]

@@ -1,5 +1,6 @@
 //! Certificates, starting, loading and counting.
 
+use core::fmt::Debug;
 use core::time::Duration;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -108,6 +109,29 @@ pub(crate) fn eventually(what: &str, is: impl Fn() -> bool) {
         assert!(Instant::now() < end, "never: {what}");
         std::thread::sleep(Duration::from_millis(10));
     }
+}
+
+/// Asks until it is what is expected.
+#[track_caller]
+pub(crate) fn becomes<T: PartialEq + Debug>(expected: &T, ask: impl Fn() -> T) {
+    let end = Instant::now() + Duration::from_secs(10);
+    while ask() != *expected && Instant::now() < end {
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    assert_eq!(ask(), *expected);
+}
+
+/// What the provider has counted in all processes of the server, those that ended too, as each of
+/// them wrote it down last: within a second of its last count.
+pub(crate) fn counted(running: &Running, counter: &str) -> u64 {
+    let start = format!("tollgate_{counter}_total{{");
+    let of_file = |path: PathBuf| {
+        let text = fs::read_to_string(path).unwrap_or_default();
+        let line = text.lines().find(|line| line.starts_with(&start))?;
+        line.rsplit(' ').next()?.parse::<u64>().ok()
+    };
+    let files = fs::read_dir(running.metrics()).unwrap();
+    files.filter_map(|entry| of_file(entry.unwrap().path())).sum()
 }
 
 /// The files of a process's memory that are modules of the provider.
