@@ -81,9 +81,9 @@
 //! count when they ended well; a decryption, whatever the padding held.
 //!
 //! With `metrics = /path`, the same numbers lie in that folder, in a file for each process, in
-//! Prometheus's text format: `tollgate-PID-CONTEXT.prom`. It is written from the first count on, once
-//! a second while something changes, and when the process exits. A folder that is missing, full or
-//! closed to the process disturbs nothing; it is counted.
+//! Prometheus's text format: `tollgate-PID-CONTEXT.prom`. It is written from the first count on,
+//! once a second while something changes, and when the process exits. A folder that is missing,
+//! full or closed to the process disturbs nothing; it is counted.
 
 mod abi;
 mod algorithm_id;

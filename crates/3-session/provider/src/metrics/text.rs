@@ -25,7 +25,7 @@ pub(super) fn text(counters: &Counters, process: u32, context: u32, program: &st
     metric(
         "tollgate_written_seconds",
         "gauge",
-        "When this was written, after boot: processes that started later and have this id are others.",
+        "When this was written, after boot: a process with this id that started later is another.",
         &format_args!("{}.{:09}", now.tv_sec, now.tv_nsec),
     );
     text
