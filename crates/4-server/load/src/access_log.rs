@@ -1,7 +1,10 @@
-//! The access log of Tollgate's embedded server, read as a referee.
+//! The access log of Tollgate's embedded server, read as a referee; and of others that are told to
+//! write such lines.
 //!
 //! One line of JSON per handshake and per request. Only the fields that decide are read here, by a
-//! reader of its own: a referee that shared code with the server would share its mistakes.
+//! reader of its own: a referee that shared code with the server would share its mistakes. nginx,
+//! Apache and HAProxy can be given formats that say a handshake and a request for each connection;
+//! whether a response was complete they say in words of their own, and bytes not all of them.
 
 use core::time::Duration;
 use std::fs::File;
@@ -87,9 +90,10 @@ impl AccessLog {
                 self.seen.handshakes += 1;
                 self.seen.resumed += u64::from(outcome == Outcome::Resumed);
             }
-            Line::Request { complete: true, status: 200, bytes } => {
+            Line::Request { complete: Complete::Yes, status: 200, bytes } => {
                 self.seen.requests += 1;
-                self.seen.body_bytes = self.seen.body_bytes.and_then(|sum| sum.checked_add(bytes));
+                let sum = self.seen.body_bytes.zip(bytes);
+                self.seen.body_bytes = sum.and_then(|(sum, bytes)| sum.checked_add(bytes));
             }
             Line::Request { .. } => {}
             Line::Lost { lines } => {
@@ -146,7 +150,7 @@ fn invalid(why: &str) -> io::Error {
 enum Line {
     Handshake { outcome: Outcome },
     Lost { lines: u64 },
-    Request { complete: bool, status: u16, bytes: u64 },
+    Request { complete: Complete, status: u16, bytes: Option<u64> },
     Start { schema: u64 },
     Stop {},
 }
@@ -157,6 +161,33 @@ enum Outcome {
     Failed,
     Full,
     Resumed,
+}
+
+/// Whether a response went out whole: as our server says it, or in a stock server's own word.
+#[derive(Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(from = "HowItEnded")]
+enum Complete {
+    No,
+    Yes,
+}
+
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum HowItEnded {
+    Told(bool),
+    Word(String),
+}
+
+impl From<HowItEnded> for Complete {
+    fn from(end: HowItEnded) -> Self {
+        let whole = match end {
+            HowItEnded::Told(whole) => whole,
+            // nginx's $request_completion; Apache's %X, after which the connection is kept or
+            // closed; HAProxy's %ts, of a response of a server's or of its own.
+            HowItEnded::Word(word) => matches!(word.as_str(), "OK" | "+" | "-" | "--" | "LR"),
+        };
+        if whole { Self::Yes } else { Self::No }
+    }
 }
 
 #[cfg(test)]
@@ -222,6 +253,24 @@ mod tests {
         assert_eq!(referee.seen().unwrap(), expected);
         log.write("\n{\"event\":\"stop\",\"lines\":9,\"lost\":0}\n");
         assert_eq!(referee.seen().unwrap().handshakes, 3);
+    }
+
+    #[test]
+    fn other_servers_say_in_their_words_whether_a_response_was_complete() {
+        let mut log = Log::new("words");
+        let mut referee = AccessLog::open(&log.path).unwrap();
+        referee.mark().unwrap();
+        for word in ["OK", "-", "+", "LR", "--", "", "X", "CD", "SC"] {
+            log.write(&REQUEST.replace("true", &format!("\"{word}\"")));
+            log.write("\n");
+        }
+        let body_bytes = Some(5 * 14_336);
+        let seen = referee.seen().unwrap();
+        assert_eq!(seen, Seen { requests: 5, body_bytes, ..Seen::default() });
+        log.write(&REQUEST.replace(r#""bytes":14336,"#, ""));
+        log.write("\n");
+        let seen = referee.seen().unwrap();
+        assert_eq!(seen, Seen { requests: 6, body_bytes: None, ..Seen::default() });
     }
 
     #[test]

@@ -13,7 +13,7 @@ use tollgate_record::Record;
 
 use crate::host::Host;
 use crate::interrupt;
-use crate::options::{Bench as Options, Library};
+use crate::options::{Bench as Options, ServerKind};
 use crate::progress::Progress;
 use crate::run::Run;
 use crate::stop::Stop;
@@ -85,6 +85,7 @@ fn sittings(options: &Options, run: &mut Run, progress: &Progress) -> Result<Vec
 /// What all records of a run share.
 fn context(options: &Options, host: &Host) -> tollgate_load::Context {
     let mut context = host.context();
+    context.versions.extend(installed(options));
     let conditions = &mut context.conditions;
     conditions.remove("threads"); // the plan has its own
     let cores = |cores: Vec<u32>| match cores.as_slice() {
@@ -94,10 +95,16 @@ fn context(options: &Options, host: &Host) -> tollgate_load::Context {
     conditions.insert("client_cores".to_owned(), cores(plan::client_cores(options)));
     if options.target.is_none() {
         conditions.insert("server_cores".to_owned(), cores(plan::server_cores(options)));
-        if options.server == Library::Rustls {
+        if options.server == ServerKind::Rustls {
             conditions.insert("server_threads".to_owned(), options.connections.to_string());
         }
     }
     conditions.insert("drift_max".to_owned(), options.drift_max.to_string());
     context
+}
+
+/// The stock server and its version, if it tells one.
+fn installed(options: &Options) -> Option<(String, String)> {
+    let product = options.server.stock().filter(|_| options.target.is_none())?;
+    Some((product.to_string(), product.version()?))
 }

@@ -4,7 +4,7 @@ use core::time::Duration;
 
 use tollgate_load::{Exchange, Freshness, Limits, Plan, Protocol, Verify};
 
-use crate::options::{Bench as Options, KeyShare, Library};
+use crate::options::{Bench as Options, KeyShare, ServerKind};
 use crate::stop::Stop;
 
 /// Warming up takes this part of the seconds that count.
@@ -35,10 +35,7 @@ pub(super) fn plans(options: &Options) -> Result<Vec<Plan>, Stop> {
         ..Limits::default()
     };
     let of_protocol = |protocol| {
-        if options.server == Library::Rustls && protocol == Protocol::Tls12Rsa {
-            let why = "--server rustls: rustls has no RSA key exchange: leave out tls12-rsa";
-            return Err(Stop::new(why));
-        }
+        refuse(options, protocol)?;
         let plan = Plan {
             connections: options.connections,
             threads: u32::try_from(cores.len().max(1)).unwrap_or(u32::MAX),
@@ -56,6 +53,22 @@ pub(super) fn plans(options: &Options) -> Result<Vec<Plan>, Stop> {
         Ok(plan)
     };
     options.protocol.iter().copied().map(of_protocol).collect()
+}
+
+/// What the servers cannot do, or nobody could confirm.
+fn refuse(options: &Options, protocol: Protocol) -> Result<(), Stop> {
+    let why = if options.server == ServerKind::Rustls && protocol == Protocol::Tls12Rsa {
+        "--server rustls: rustls has no RSA key exchange: leave out tls12-rsa"
+    } else if options.asynchronous && options.server != ServerKind::Haproxy {
+        "--async: of these servers only haproxy can pause handshakes: give --server haproxy"
+    } else if options.handshake_only && options.server.stock().is_some() {
+        "--handshake-only: the logs of stock servers tell of requests only: give --bytes 0"
+    } else if options.module.is_some() && options.server.stock().is_none() {
+        "--module: only stock servers load one: give --server nginx, haproxy or apache"
+    } else {
+        return Ok(());
+    };
+    Err(Stop::new(why))
 }
 
 fn milliseconds(seconds: f64) -> u64 {
@@ -109,11 +122,14 @@ pub(super) fn words(options: &Options) -> String {
     };
     let server = match options.target {
         Some(address) => format!("at {address}"),
-        None if options.server == Library::Rustls => {
+        None if options.server == ServerKind::Rustls => {
             let threads = options.connections;
             format!("{threads} blocking threads of rustls, {}", on(&server_cores(options)))
         }
-        None => each("a worker", &server_cores(options)),
+        None => match options.server.stock() {
+            Some(product) => format!("{product} as installed, {}", on(&server_cores(options))),
+            None => each("a worker", &server_cores(options)),
+        },
     };
     let client = each("a thread", &client_cores(options));
     format!(

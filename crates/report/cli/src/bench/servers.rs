@@ -1,4 +1,5 @@
-//! Who is under load: two embedded servers, of OpenSSL or of rustls, or one that runs already.
+//! Who is under load: two embedded servers, of OpenSSL or of rustls, two stock servers, or one that
+//! runs already.
 
 use core::net::SocketAddr;
 use core::time::Duration;
@@ -10,9 +11,10 @@ use tollgate_blocking::{Running as Blocking, Signer};
 use tollgate_load::{AccessLog, Naming, ProcessCpu, Server, Target};
 use tollgate_server::log::{Line, Reader};
 use tollgate_server::{Certificate, Config, Engine, KeyKind, Running, Server as Embedded};
+use tollgate_stock::{Product, Running as Stock, Settings, module};
 
 use super::plan;
-use crate::options::{Bench as Options, Library};
+use crate::options::{Bench as Options, ServerKind};
 use crate::stop::Stop;
 
 /// The engines, the one that others are compared with first.
@@ -27,6 +29,8 @@ pub(super) enum Rig {
     Embedded { key: KeyKind, servers: Vec<(Engine, Running, PathBuf)>, _folder: Folder },
     /// rustls with both signers, and one key.
     Rustls { key: KeyKind, servers: Vec<(Signer, Blocking)> },
+    /// A stock server without and with the provider, and one key.
+    Stock { key: KeyKind, servers: Vec<(String, Stock)> },
     /// A server of which others know more.
     External { address: SocketAddr, log: Option<PathBuf>, pid: Vec<u32>, naming: Naming },
 }
@@ -46,11 +50,14 @@ impl Rig {
             let (log, pid) = (options.log.clone(), options.pid.clone());
             return Ok(Self::External { address, log, pid, naming });
         }
+        if let Some(product) = options.server.stock() {
+            return Self::stock(options, product, key);
+        }
         let cores: Vec<usize> = plan::server_cores(options)
             .iter()
             .filter_map(|core| usize::try_from(*core).ok())
             .collect();
-        if options.server == Library::Rustls {
+        if options.server == ServerKind::Rustls {
             return Self::rustls(options, key, &cores);
         }
         let folder = Folder::new(key)?;
@@ -83,6 +90,30 @@ impl Rig {
         Ok(Self::Rustls { key, servers })
     }
 
+    /// As the system has it installed, and the same with the provider.
+    fn stock(options: &Options, product: Product, key: KeyKind) -> Result<Self, Stop> {
+        let module = match &options.module {
+            Some(module) => module.clone(),
+            None => module().map_err(|error| Stop::new(format!("{error}: --module FILE")))?,
+        };
+        let without = Settings {
+            bodies: vec![options.bytes],
+            cores: plan::server_cores(options),
+            ..Settings::new(Certificate::SelfSigned(key).to_pem().map_err(Stop::from_error)?)
+        };
+        let asynchronous = options.asynchronous;
+        let with = Settings { module: Some(module), asynchronous, ..without.clone() };
+        let manner = if asynchronous { "-async" } else { "" };
+        let named = [
+            (format!("{product}-openssl"), without),
+            (format!("{product}{manner}-tollgate"), with),
+        ];
+        let start = |(name, settings): (String, Settings)| {
+            Ok((name, product.start(&settings).map_err(Stop::from_error)?))
+        };
+        Ok(Self::Stock { key, servers: named.into_iter().map(start).collect::<Result<_, Stop>>()? })
+    }
+
     /// What they are called in records.
     pub(super) fn names(&self) -> Vec<Naming> {
         match self {
@@ -93,6 +124,10 @@ impl Rig {
             Self::Rustls { key, servers } => servers
                 .iter()
                 .map(|(signer, _)| Naming { key: key.to_string(), by: signer.name().to_owned() })
+                .collect(),
+            Self::Stock { key, servers } => servers
+                .iter()
+                .map(|(name, _)| Naming { key: key.to_string(), by: name.clone() })
                 .collect(),
             Self::External { naming, .. } => vec![naming.clone()],
         }
@@ -121,6 +156,17 @@ impl Rig {
                     Ok(Server::new(signer.name(), target(running.addr())?)
                         .with_referee(running.referee())
                         .with_cpu(|| Ok(running.cpu())))
+                })
+                .collect(),
+            Self::Stock { servers, .. } => servers
+                .iter()
+                .map(|(name, running)| {
+                    let mut server =
+                        Server::new(name, target(running.address())?).with_cpu(|| running.cpu());
+                    if let Some(path) = running.access_log() {
+                        server = server.with_referee(log(&path)?);
+                    }
+                    Ok(server)
                 })
                 .collect(),
             Self::External { address, log: path, pid, naming } => {

@@ -6,11 +6,16 @@ use std::path::PathBuf;
 use clap::{Args, ValueEnum};
 use tollgate_load::Protocol;
 use tollgate_server::KeyKind;
+use tollgate_stock::Product;
 
 use super::{Written, seconds};
 
 #[derive(Args, Clone, Debug)]
 pub(crate) struct Bench {
+    /// With --server haproxy: the one with the provider pauses handshakes while it works
+    #[arg(long = "async", conflicts_with = "target")]
+    pub(crate) asynchronous: bool,
+
     /// Bytes of the body that each session transfers
     #[arg(long, value_name = "N", default_value = "14336", conflicts_with = "handshake_only")]
     #[arg(value_parser = clap::value_parser!(u64).range(0..=tollgate_server::BODY_BYTES_MAX))]
@@ -49,6 +54,10 @@ pub(crate) struct Bench {
     #[arg(long, value_name = "FILE", requires = "target")]
     pub(crate) log: Option<PathBuf>,
 
+    /// The provider's module for stock servers [default: the one that was built with this program]
+    #[arg(long, value_name = "FILE", conflicts_with = "target")]
+    pub(crate) module: Option<PathBuf>,
+
     /// With --target: the server's processes, for their CPU time
     #[arg(long, value_name = "LIST", value_delimiter = ',', requires = "target")]
     pub(crate) pid: Vec<u32>,
@@ -74,10 +83,11 @@ pub(crate) struct Bench {
     #[arg(long, value_name = "S", default_value = "2", value_parser = seconds)]
     pub(crate) seconds: f64,
 
-    /// The TLS library of the two servers: openssl with its own RSA and with ours, a worker on each
-    /// core; or rustls with aws-lc-rs and with the engine, a thread for each connection
-    #[arg(long, value_name = "LIBRARY", default_value = "openssl", conflicts_with = "target")]
-    pub(crate) server: Library,
+    /// The two servers: embedded ones on openssl, with its own RSA and with ours, a worker on each
+    /// core; on rustls, with aws-lc-rs and with the engine, a thread for each connection; or stock
+    /// ones as they are installed, without and with the provider: apache, haproxy, nginx
+    #[arg(long, value_name = "KIND", default_value = "openssl", conflicts_with = "target")]
+    pub(crate) server: ServerKind,
 
     /// Logical cores of each server's workers, one worker each [default: the last one, if there are
     /// two or more]
@@ -93,13 +103,31 @@ pub(crate) struct Bench {
     pub(crate) verify: tollgate_load::Verify,
 }
 
-/// TLS libraries of embedded servers.
+/// What the two servers are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Library {
+pub(crate) enum ServerKind {
+    /// Apache of the system's package, without and with the provider.
+    Apache,
+    /// HAProxy, likewise.
+    Haproxy,
+    /// nginx, likewise.
+    Nginx,
     /// Event loops on OpenSSL, with its default provider and with ours.
     Openssl,
     /// Blocking threads on rustls, with aws-lc-rs and with the engine.
     Rustls,
+}
+
+impl ServerKind {
+    /// Whose product it is, if it is none of ours.
+    pub(crate) const fn stock(self) -> Option<Product> {
+        match self {
+            Self::Apache => Some(Product::Apache),
+            Self::Haproxy => Some(Product::Haproxy),
+            Self::Nginx => Some(Product::Nginx),
+            Self::Openssl | Self::Rustls => None,
+        }
+    }
 }
 
 /// Key shares of the client.
@@ -183,7 +211,8 @@ mod tests {
                 (&["--log", "x"], "--target"),
                 (&["--bytes", "1", "--handshake-only"], "--handshake-only"),
                 (&["--target", "localhost"], "localhost"),
-                (&["--server", "nginx"], "rustls"),
+                (&["--server", "iis"], "nginx"),
+                (&["--async", "--target", "127.0.0.1:1"], "--target"),
                 (&["--server", "rustls", "--target", "127.0.0.1:1"], "--target"),
             ],
         );

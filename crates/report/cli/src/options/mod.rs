@@ -17,7 +17,7 @@ use std::path::PathBuf;
 use clap::error::ErrorKind;
 use clap::{Args, Parser, Subcommand};
 
-pub(crate) use bench::{Bench, KeyShare, Library};
+pub(crate) use bench::{Bench, KeyShare, ServerKind};
 pub(crate) use fleet::Fleet;
 pub(crate) use kernel::Kernel;
 pub(crate) use key::Key;

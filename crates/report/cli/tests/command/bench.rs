@@ -82,6 +82,28 @@ fn both_engines_are_loaded_in_turn_and_their_logs_agree() {
 }
 
 #[test]
+fn stock_servers_are_loaded_without_and_with_the_provider_and_their_logs_agree() {
+    for (server, more, with) in [
+        ("nginx", &[][..], "nginx-tollgate"),
+        ("haproxy", &["--async"][..], "haproxy-async-tollgate"),
+    ] {
+        let flags = ["--server", server, "--rounds", "2", "--protocol", "tls13", "--bytes", "100"];
+        let output = bench(&[&flags[..], more].concat());
+        let said = String::from_utf8_lossy(&output.stderr);
+        if said.contains("is not installed") {
+            assert!(std::env::var_os("CI").is_none(), "CI has every server: {said}");
+            println!("not tested: {said}");
+            continue;
+        }
+        let stdout = String::from_utf8(output.stdout).unwrap();
+        assert!(stdout.contains(&format!("server: {server} as installed")), "{said}\n{stdout}");
+        assert!(stdout.lines().all(|line| line.chars().count() <= 100), "{stdout}");
+        agreed(&stdout, &format!("{server}-openssl"));
+        agreed(&stdout, with);
+    }
+}
+
+#[test]
 fn each_handshake_that_the_client_counts_is_in_the_log_of_another_process() {
     let mut serve = Serve::start("target.log", &[]);
     let log = serve.log.to_str().unwrap().to_owned();
@@ -146,6 +168,10 @@ fn what_cannot_be_measured_is_one_line() {
     refused(&run(&["bench", "--client-cores", "2000"]), "cores");
     refused(&run(&["bench", "--server-cores", "1000"]), "core 1000");
     refused(&run(&["bench", "--key", "ecdsa-p256"]), "both engines");
+    refused(&run(&["bench", "--server", "nginx", "--handshake-only"]), "--bytes 0");
+    refused(&run(&["bench", "--server", "nginx", "--async"]), "--server haproxy");
+    refused(&run(&["bench", "--module", "x"]), "--server nginx");
+    refused(&run(&["bench", "--server", "nginx", "--module", "/no/such.so"]), "/no/such.so");
     let command =
         format!("ulimit -n 30; exec {} bench --connections 100", env!("CARGO_BIN_EXE_tollgate"));
     let output = Command::new("sh").args(["-c", &command]).output().unwrap();

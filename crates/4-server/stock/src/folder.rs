@@ -1,0 +1,83 @@
+//! The folder of one server, gone when this is.
+
+use std::fs::{self, DirBuilder, OpenOptions, Permissions};
+use std::io::{self, ErrorKind, Write as _};
+use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _, PermissionsExt as _};
+use std::path::{Path, PathBuf};
+
+use crate::error::Error;
+
+/// Its name is new; workers that gave up root's rights may pass through, and read what is for them.
+pub(crate) struct Folder(PathBuf);
+
+impl Folder {
+    pub(crate) fn new(product: &str) -> Result<Self, Error> {
+        loop {
+            let name =
+                format!("tollgate-{product}-{}-{:08x}", std::process::id(), fastrand::u32(..));
+            let path = std::env::temp_dir().join(name);
+            match DirBuilder::new().mode(0o711).create(&path) {
+                Ok(()) => return Ok(Self(path)),
+                Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
+                Err(error) => return Err(Error::io("create the folder", &path)(error)),
+            }
+        }
+    }
+
+    pub(crate) fn path(&self) -> &Path {
+        &self.0
+    }
+
+    /// A folder in it.
+    pub(crate) fn make(&self, name: &str) -> Result<(), Error> {
+        let path = self.0.join(name);
+        fs::create_dir(&path).map_err(Error::io("create the folder", &path))
+    }
+
+    /// A folder in it that every user may write to.
+    pub(crate) fn open_to_all(&self, name: &str) -> Result<(), Error> {
+        self.make(name)?;
+        let path = self.0.join(name);
+        let mode = Permissions::from_mode(0o1777);
+        fs::set_permissions(&path, mode).map_err(Error::io("open to all", &path))
+    }
+
+    /// A file that other users may read.
+    pub(crate) fn write(&self, name: &str, bytes: &[u8]) -> Result<(), Error> {
+        self.write_with(name, bytes, 0o644)
+    }
+
+    /// A file for this user only.
+    pub(crate) fn write_secret(&self, name: &str, bytes: &[u8]) -> Result<(), Error> {
+        self.write_with(name, bytes, 0o600)
+    }
+
+    fn write_with(&self, name: &str, bytes: &[u8], mode: u32) -> Result<(), Error> {
+        let path = self.0.join(name);
+        let write = || -> io::Result<()> {
+            if let Some(parent) = path.parent() {
+                fs::create_dir_all(parent)?;
+            }
+            let mut file =
+                OpenOptions::new().write(true).create_new(true).mode(mode).open(&path)?;
+            file.write_all(bytes)
+        };
+        write().map_err(Error::io("write", &path))
+    }
+
+    /// What the file holds in its last lines, as one line.
+    pub(crate) fn end_of(&self, name: &str) -> String {
+        let text = fs::read(self.0.join(name)).unwrap_or_default();
+        let text = String::from_utf8_lossy(&text);
+        let lines: Vec<&str> =
+            text.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
+        lines[lines.len().saturating_sub(3)..].join(" | ")
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        // What is left over lies in the folder for temporary files.
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}

@@ -1,0 +1,27 @@
+//! The server's `OPENSSL_CONF`: with the provider, or without.
+
+use std::path::Path;
+
+/// OpenSSL's own settings and nothing else: what the system's file says plays no part.
+const WITHOUT: &str = "openssl_conf = start\n[start]\n";
+
+/// What asks for the provider, and takes another where it has nothing. By a property of its own:
+/// stunnel asks for `provider!=fips`, which takes the place of what stands here of `provider`.
+const PREFER: &str = "?tollgate.rsa=yes";
+
+/// The text of the file; each process counts in a file of its own in the folder `metrics`.
+pub(crate) fn text(module: Option<&Path>, metrics: &Path) -> String {
+    let Some(module) = module else {
+        return WITHOUT.to_owned();
+    };
+    format!(
+        "openssl_conf = start\n\
+         [start]\nproviders = providers\nalg_section = algorithms\n\
+         [providers]\ndefault = default_section\ntollgate = tollgate_section\n\
+         [default_section]\nactivate = 1\n\
+         [tollgate_section]\nmodule = {}\nactivate = 1\nmetrics = {}\n\
+         [algorithms]\ndefault_properties = {PREFER}\n",
+        module.display(),
+        metrics.display()
+    )
+}

@@ -1,0 +1,51 @@
+//! Apache: `mod_ssl`, and the event MPM with one child of many threads.
+
+use rustix::process::Signal;
+
+use super::{CIPHERS, Log, Place, Recipe};
+
+/// Where the package puts its modules.
+const MODULES: &str = "/usr/lib/apache2/modules";
+
+/// Threads of the child: handshakes block them.
+const THREADS: u32 = 64;
+
+pub(super) fn recipe(place: &Place<'_>) -> Recipe {
+    let (folder, address) = (place.folder.display(), place.address);
+    // Without a name root's children would not start.
+    let user = if place.is_root { "User www-data\nGroup www-data\n" } else { "" };
+    let modules: String = ["mpm_event", "authz_core", "socache_shmcb", "ssl"]
+        .iter()
+        .map(|name| format!("LoadModule {name}_module {MODULES}/mod_{name}.so\n"))
+        .collect();
+    let request = r#"{\"event\":\"request\",\"complete\":\"%X\",\"status\":%>s,\"bytes\":%B}"#;
+    let logs: String = [("full", "=="), ("resumed", "!=")]
+        .iter()
+        .map(|(outcome, is)| {
+            let handshake = format!(r#"{{\"event\":\"handshake\",\"outcome\":\"{outcome}\"}}"#);
+            format!(
+                "LogFormat \"{handshake}\\n{request}\" {outcome}\n\
+                 CustomLog {folder}/access.log {outcome} \
+                 \"expr=%{{SSL_SESSION_RESUMED}} {is} 'Initial'\"\n"
+            )
+        })
+        .collect();
+    let text = format!(
+        "ServerRoot {folder}\nDefaultRuntimeDir {folder}\nServerName localhost\n\
+         PidFile apache.pid\n{modules}{user}{logs}\
+         Listen {address}\nErrorLog /dev/stderr\nLogLevel error\nKeepAlive Off\n\
+         StartServers 1\nServerLimit 1\nThreadsPerChild {THREADS}\nThreadLimit {THREADS}\n\
+         MaxRequestWorkers {THREADS}\nMinSpareThreads 1\nMaxSpareThreads {THREADS}\n\
+         DocumentRoot {folder}/www\n<Directory />\nRequire all granted\n</Directory>\n\
+         SSLEngine on\nSSLSessionCache none\nSSLProtocol TLSv1.2 +TLSv1.3\n\
+         SSLCertificateFile chain.pem\nSSLCertificateKeyFile key.pem\nSSLCipherSuite {CIPHERS}\n"
+    );
+    let arguments = ["-DFOREGROUND", "-d", &folder.to_string(), "-f", "apache.conf"];
+    Recipe {
+        file: Some(("apache.conf", text)),
+        arguments: arguments.map(str::to_owned).to_vec(),
+        stands_in: "",
+        reload: Some(Signal::USR1),
+        log: Log::File,
+    }
+}

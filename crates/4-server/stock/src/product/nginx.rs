@@ -1,0 +1,39 @@
+//! nginx: a master and single-threaded workers.
+
+use rustix::process::Signal;
+
+use super::{CIPHERS, Log, Place, Recipe};
+
+pub(super) fn recipe(place: &Place<'_>) -> Recipe {
+    let (folder, address) = (place.folder.display(), place.address);
+    let workers = place.settings.workers();
+    // Root's workers would become a user who may not enter this folder.
+    let user = if place.is_root { "user root;" } else { "" };
+    let text = format!(
+        r#"{user} daemon off; pid nginx.pid; worker_processes {workers};
+error_log stderr warn;
+events {{ worker_connections 4096; }}
+http {{
+  map $ssl_session_reused $outcome {{ r resumed; default full; }}
+  log_format lines escape=none '{{"event":"handshake","outcome":"$outcome"}}\n'
+    '{{"event":"request","complete":"$request_completion","status":$status,'
+    '"bytes":$body_bytes_sent}}';
+  access_log {folder}/access.log lines buffer=64k flush=50ms;
+  client_body_temp_path body; proxy_temp_path proxy; fastcgi_temp_path fastcgi;
+  uwsgi_temp_path uwsgi; scgi_temp_path scgi;
+  default_type application/octet-stream; keepalive_timeout 0;
+  ssl_certificate {folder}/chain.pem; ssl_certificate_key {folder}/key.pem;
+  ssl_protocols TLSv1.2 TLSv1.3; ssl_ciphers {CIPHERS}; ssl_session_cache off;
+  server {{ listen {address} ssl; root {folder}/www; }}
+}}
+"#
+    );
+    let arguments = ["-p", &folder.to_string(), "-c", "nginx.conf", "-e", "stderr"];
+    Recipe {
+        file: Some(("nginx.conf", text)),
+        arguments: arguments.map(str::to_owned).to_vec(),
+        stands_in: "",
+        reload: Some(Signal::HUP),
+        log: Log::File,
+    }
+}

@@ -1,0 +1,267 @@
+//! A server that runs.
+
+use core::fmt;
+use core::net::SocketAddr;
+use core::time::Duration;
+use std::fs::{self, OpenOptions};
+use std::io;
+use std::net::TcpStream;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::thread;
+use std::time::Instant;
+
+use tollgate_load::{CpuMeter as _, ProcessCpu};
+use tollgate_server::Certificate;
+
+use crate::backend::Backend;
+use crate::error::Error;
+use crate::folder::Folder;
+use crate::group::Group;
+use crate::product::{Log, Place, Product, Recipe};
+use crate::settings::Settings;
+use crate::{openssl_conf, port};
+
+/// How long a server may take until it listens.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// How long it may take from then on until the provider is loaded.
+const PATIENCE_LOADING: Duration = Duration::from_secs(2);
+
+/// How often another port is tried, when somebody else took it meanwhile.
+const TRIES: u32 = 3;
+
+/// Where a server writes what it has to say.
+const OUTPUT: &str = "output";
+/// Where it writes connections and requests, if it has such a log.
+const ACCESS_LOG: &str = "access.log";
+
+/// Where the provider counts.
+const METRICS: &str = "metrics";
+
+/// A stock server on a port of its own. Dropping it ends it, with everything that it forked.
+pub struct Running {
+    // In this order they are dropped.
+    group: Group,
+    folder: Folder,
+    _backend: Option<Backend>,
+    product: Product,
+    recipe: Recipe,
+    address: SocketAddr,
+}
+
+impl Running {
+    pub(crate) fn start(product: Product, settings: &Settings) -> Result<Self, Error> {
+        let mut tries = 0;
+        loop {
+            tries += 1;
+            match Self::start_once(product, settings) {
+                Err(Error::Failed { said, .. }) if tries < TRIES && is_taken(&said) => {}
+                done => return done,
+            }
+        }
+    }
+
+    fn start_once(product: Product, settings: &Settings) -> Result<Self, Error> {
+        let folder = prepare(product, settings)?;
+        let backend = match product.needs_backend() {
+            true => Some(Backend::start().map_err(Error::io("listen", folder.path()))?),
+            false => None,
+        };
+        let address = port::free().map_err(Error::io("find a free port for", folder.path()))?;
+        let place = Place {
+            folder: folder.path(),
+            address,
+            backend: backend.as_ref().map(Backend::address),
+            settings,
+            is_root: rustix::process::geteuid().is_root(),
+        };
+        let recipe = product.recipe(&place);
+        if let Some((name, text)) = &recipe.file {
+            folder.write(name, text.as_bytes())?;
+        }
+        let program = product.program()?;
+        let mut command = command(&program, &recipe, &folder)?;
+        let group = Group::spawn(&mut command, &settings.cores, folder.path())
+            .map_err(Error::io("start", &program))?;
+        let mut running = Self { group, folder, _backend: backend, product, recipe, address };
+        running.listens()?;
+        if let Some(module) = &settings.module {
+            running.has_loaded(module)?;
+        }
+        Ok(running)
+    }
+
+    /// Waits until somebody can connect.
+    fn listens(&mut self) -> Result<(), Error> {
+        let end = Instant::now() + PATIENCE;
+        loop {
+            let connected = TcpStream::connect(self.address).is_ok();
+            // Asked afterwards: who has ended is not the one who was connected to.
+            if self.group.has_ended() || Instant::now() > end {
+                let said = self.folder.end_of(OUTPUT);
+                let said = if said.is_empty() { "nothing".to_owned() } else { said };
+                return Err(Error::Failed { product: self.product, said });
+            }
+            if connected {
+                return Ok(());
+            }
+            thread::sleep(Duration::from_millis(5));
+        }
+    }
+
+    /// Waits until a process of it has the module in its memory.
+    fn has_loaded(&self, module: &Path) -> Result<(), Error> {
+        let module = module.canonicalize().map_err(Error::io("find", module))?;
+        let end = Instant::now() + PATIENCE_LOADING;
+        loop {
+            let members = self.group.members().map_err(Error::io("list", "/proc".as_ref()))?;
+            if members.iter().any(|&process| has_mapped(process, &module)) {
+                return Ok(());
+            }
+            if Instant::now() > end {
+                return Err(Error::NotLoaded { product: self.product, module });
+            }
+            thread::sleep(Duration::from_millis(5));
+        }
+    }
+
+    /// Whose it is.
+    #[must_use]
+    pub const fn product(&self) -> Product {
+        self.product
+    }
+
+    /// Where it listens.
+    #[must_use]
+    pub const fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// The process that was started; in most products it forks the workers.
+    #[must_use]
+    pub fn master(&self) -> u32 {
+        self.group.leader()
+    }
+
+    /// The processes that serve: those that the master forked, or the master alone. After a
+    /// [`reload`](Self::reload) old ones are among them until they have nothing left to do.
+    ///
+    /// # Errors
+    ///
+    /// `/proc` cannot be read.
+    pub fn workers(&self) -> io::Result<Vec<u32>> {
+        let mut members = self.group.members()?;
+        if members.len() > 1 {
+            members.retain(|&process| process != self.group.leader());
+        }
+        Ok(members)
+    }
+
+    /// CPU time of all its processes so far, user and system.
+    ///
+    /// # Errors
+    ///
+    /// One of them ended meanwhile, or `/proc` cannot be read.
+    pub fn cpu(&self) -> io::Result<Duration> {
+        ProcessCpu::new(self.group.members()?)?.cpu()
+    }
+
+    /// Its log of handshakes and requests, if it writes one: for [`tollgate_load::AccessLog`].
+    #[must_use]
+    pub fn access_log(&self) -> Option<PathBuf> {
+        let logs = self.recipe.log != Log::None;
+        logs.then(|| self.folder.path().join(ACCESS_LOG))
+    }
+
+    /// Its folder: gone with it.
+    #[must_use]
+    pub fn folder(&self) -> &Path {
+        self.folder.path()
+    }
+
+    /// Where the provider counts: each process writes a file of its own in Prometheus' text format.
+    /// Without the provider it stays empty.
+    #[must_use]
+    pub fn metrics(&self) -> PathBuf {
+        self.folder.path().join(METRICS)
+    }
+
+    /// Asks it to read its configuration again, without losing a connection, as `nginx -s reload`
+    /// does. New workers take over some time later.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::NotReloadable`], or the master is gone.
+    pub fn reload(&self) -> Result<(), Error> {
+        let signal = self.recipe.reload.ok_or(Error::NotReloadable(self.product))?;
+        self.group.signal_leader(signal).map_err(Error::io("reload", self.folder.path()))
+    }
+}
+
+impl fmt::Debug for Running {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} {} at {}", self.product, self.master(), self.address)
+    }
+}
+
+/// The folder with certificate, key, bodies and `OPENSSL_CONF`.
+fn prepare(product: Product, settings: &Settings) -> Result<Folder, Error> {
+    if settings.asynchronous && !product.can_pause_handshakes() {
+        return Err(Error::NotAsynchronous(product));
+    }
+    if let Some(&bytes) = settings.bodies.iter().find(|&&n| n > Settings::BODY_BYTES_MAX) {
+        return Err(Error::LongBody(bytes));
+    }
+    if let Some(module) = settings.module.as_deref().filter(|module| !module.is_file()) {
+        return Err(Error::NoModule(module.to_owned()));
+    }
+    let folder = Folder::new(product.name())?;
+    let certificate = settings.certificate.to_pem().map_err(Error::Certificate)?;
+    if let Certificate::Pem { chain, key } = &certificate {
+        folder.write("chain.pem", chain)?;
+        folder.write_secret("key.pem", key)?;
+        folder.write_secret("both.pem", &[chain.as_slice(), key].concat())?;
+    }
+    folder.make("www")?;
+    for &bytes in &settings.bodies {
+        let body = "x".repeat(usize::try_from(bytes).unwrap_or_default());
+        folder.write(&format!("www/bytes/{bytes}"), body.as_bytes())?;
+    }
+    folder.open_to_all(METRICS)?;
+    let metrics = folder.path().join(METRICS);
+    let text = openssl_conf::text(settings.module.as_deref(), &metrics);
+    folder.write("openssl.cnf", text.as_bytes())?;
+    Ok(folder)
+}
+
+fn command(program: &Path, recipe: &Recipe, folder: &Folder) -> Result<Command, Error> {
+    let open = |name: &str| {
+        let path = folder.path().join(name);
+        let file = OpenOptions::new().append(true).create(true).open(&path);
+        file.map_err(Error::io("open", &path))
+    };
+    let stdout = if recipe.log == Log::Stdout { ACCESS_LOG } else { OUTPUT };
+    let mut command = Command::new(program);
+    command
+        .args(&recipe.arguments)
+        .current_dir(folder.path().join(recipe.stands_in))
+        .env("OPENSSL_CONF", folder.path().join("openssl.cnf"))
+        .stdin(Stdio::null())
+        .stdout(open(stdout)?)
+        .stderr(open(OUTPUT)?);
+    Ok(command)
+}
+
+/// Whether the file is in the memory of the process.
+fn has_mapped(process: u32, file: &Path) -> bool {
+    // Who is gone, or another user's, has nothing to show.
+    let maps = fs::read_to_string(format!("/proc/{process}/maps")).unwrap_or_default();
+    maps.lines().any(|line| line.find('/').is_some_and(|at| Path::new(&line[at..]) == file))
+}
+
+/// Whether a server says that its port is taken.
+fn is_taken(said: &str) -> bool {
+    let said = said.to_lowercase();
+    ["in use", "cannot bind", "bind()", "binding"].iter().any(|words| said.contains(words))
+}

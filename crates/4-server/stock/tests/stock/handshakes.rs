@@ -1,0 +1,84 @@
+//! Every product with every way to use the key.
+
+use tollgate_load::Protocol;
+use tollgate_stock::{Product, Settings};
+
+use crate::rig::{
+    PROTOCOLS, becomes, confirmed, counted, load, mapped, plan, start, with_provider,
+};
+
+/// The provider signs and decrypts once for each handshake, and nothing else does.
+#[track_caller]
+fn works_with_the_provider(product: Product, settings: &Settings) {
+    let Some(running) = start(product, settings) else {
+        return;
+    };
+    let [mut signed, mut decrypted] = [0, 0];
+    for protocol in PROTOCOLS {
+        let count = match protocol {
+            Protocol::Tls12Rsa => &mut decrypted,
+            _ => &mut signed,
+        };
+        *count += confirmed(&load(&running, &plan(protocol, 200)));
+    }
+    for process in running.workers().unwrap() {
+        assert_eq!(mapped(process), settings.module, "{running:?}");
+    }
+    becomes(&(signed, decrypted), || {
+        (counted(&running, "signatures"), counted(&running, "decryptions"))
+    });
+    let refused = (counted(&running, "refused_keys"), counted(&running, "unwritten_metrics"));
+    assert_eq!(refused, (0, 0), "{running:?}");
+}
+
+#[test]
+fn apache() {
+    works_with_the_provider(Product::Apache, &with_provider());
+}
+
+#[test]
+fn haproxy() {
+    works_with_the_provider(Product::Haproxy, &with_provider());
+}
+
+#[test]
+fn haproxy_with_paused_handshakes() {
+    let settings = Settings { asynchronous: true, ..with_provider() };
+    works_with_the_provider(Product::Haproxy, &settings);
+}
+
+#[test]
+fn hitch() {
+    works_with_the_provider(Product::Hitch, &with_provider());
+}
+
+#[test]
+fn lighttpd() {
+    works_with_the_provider(Product::Lighttpd, &with_provider());
+}
+
+#[test]
+fn nginx() {
+    works_with_the_provider(Product::Nginx, &with_provider());
+}
+
+#[test]
+fn python() {
+    works_with_the_provider(Product::Python, &with_provider());
+}
+
+#[test]
+fn s_server() {
+    works_with_the_provider(Product::SServer, &with_provider());
+}
+
+#[test]
+fn s_server_with_paused_handshakes() {
+    let settings = Settings { asynchronous: true, ..with_provider() };
+    works_with_the_provider(Product::SServer, &settings);
+}
+
+#[test]
+fn stunnel() {
+    works_with_the_provider(Product::Stunnel, &with_provider());
+}

@@ -1,0 +1,10 @@
+//! Stock servers of Debian's packages with the provider, under our client.
+//!
+//! How much load this machine takes beside what else runs on it is not asked.
+#![allow(clippy::unwrap_used, reason = "tests")]
+#![allow(clippy::print_stderr, reason = "a test that cannot run says so")]
+
+mod changes;
+mod handshakes;
+mod life;
+mod rig;

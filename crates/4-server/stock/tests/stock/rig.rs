@@ -1,0 +1,142 @@
+//! Certificates, starting, loading and counting.
+
+use core::fmt::Debug;
+use core::time::Duration;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::Instant;
+
+use tollgate_load::{
+    AccessLog, Exchange, Limits, Outcome, Plan, Protocol, Server, Target, Verify, run,
+};
+use tollgate_server::Certificate;
+use tollgate_stock::{Error, Product, Running, Settings, module};
+use zeroize::Zeroizing;
+
+/// Bytes of the body that clients ask for.
+pub(crate) const BYTES: u64 = 1000;
+
+/// What clients do; the first one signs PKCS#1, the second decrypts, the third signs PSS.
+pub(crate) const PROTOCOLS: [Protocol; 3] =
+    [Protocol::Tls12X25519, Protocol::Tls12Rsa, Protocol::Tls13];
+
+/// A certificate for a test key, signed with itself.
+pub(crate) fn certificate(key: &str) -> Certificate {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../vectors/keys");
+    let key = folder.join(key);
+    let made = Command::new("openssl")
+        .args(["req", "-new", "-x509", "-subj", "/CN=localhost", "-days", "2", "-key"])
+        .arg(&key)
+        .output()
+        .expect("the command openssl is installed");
+    assert!(made.status.success(), "{}", String::from_utf8_lossy(&made.stderr));
+    Certificate::Pem { chain: made.stdout, key: Zeroizing::new(fs::read(key).unwrap()) }
+}
+
+/// With the provider that cargo built with this test.
+pub(crate) fn with_provider() -> Settings {
+    let certificate = certificate("rsa-2048.pem");
+    let module = Some(module().unwrap());
+    Settings { module, bodies: vec![BYTES], ..Settings::new(certificate) }
+}
+
+/// Starts it; none where it is not installed, which continuous integration does not forgive.
+pub(crate) fn start(product: Product, settings: &Settings) -> Option<Running> {
+    match product.start(settings) {
+        Ok(running) => Some(running),
+        Err(error @ Error::Missing(_)) => {
+            eprintln!("not tested: {error}");
+            assert!(std::env::var_os("CI").is_none(), "CI has every server");
+            None
+        }
+        Err(error) => panic!("{error}"),
+    }
+}
+
+/// A short run with four connections, of which the shape is not judged.
+pub(crate) fn plan(protocol: Protocol, sustain_ms: u64) -> Plan {
+    let limits = Limits {
+        trend: 1.0,
+        trend_doubt: 1.0,
+        spread_doubt: 1.0,
+        client_cpu: 1.0,
+        ..Limits::default()
+    };
+    Plan {
+        connections: 4,
+        warm_up_ms: 20,
+        sustain_ms,
+        exchange: Exchange::bytes(BYTES),
+        verify: Verify::Always,
+        limits,
+        ..Plan::new(protocol)
+    }
+}
+
+/// Runs it; the server's log, if it has one, is the referee.
+pub(crate) fn load(running: &Running, plan: &Plan) -> Outcome {
+    let target = Target::new(running.address()).unwrap();
+    let mut server = Server::new(running.product().name(), target);
+    if let Some(log) = running.access_log() {
+        server = server.with_referee(AccessLog::open(log).unwrap());
+    }
+    run(plan, &mut server, &|| false, &mut |_, _| {}).unwrap()
+}
+
+/// Handshakes that the server confirmed; there was no failure, and its log agrees.
+#[track_caller]
+pub(crate) fn confirmed(outcome: &Outcome) -> u64 {
+    let counts = outcome.whole();
+    let (confirmed, verified) = (counts.confirmed, counts.signatures_verified);
+    assert_eq!(counts.failed(), 0, "{outcome}");
+    assert!(confirmed > 3, "{outcome}");
+    if outcome.plan().protocol != Protocol::Tls12Rsa {
+        assert!(verified >= confirmed, "{verified} of {confirmed}");
+    }
+    if let Some(seen) = outcome.seen() {
+        let logged = (seen.handshakes, seen.requests, seen.resumed, seen.failed);
+        assert_eq!(logged, (confirmed, counts.transactions, 0, 0), "{outcome}");
+    }
+    confirmed
+}
+
+/// Asks until it is so.
+#[track_caller]
+pub(crate) fn eventually(what: &str, is: impl Fn() -> bool) {
+    let end = Instant::now() + Duration::from_secs(20);
+    while !is() {
+        assert!(Instant::now() < end, "never: {what}");
+        std::thread::sleep(Duration::from_millis(10));
+    }
+}
+
+/// Asks until it is what is expected.
+#[track_caller]
+pub(crate) fn becomes<T: PartialEq + Debug>(expected: &T, ask: impl Fn() -> T) {
+    let end = Instant::now() + Duration::from_secs(10);
+    while ask() != *expected && Instant::now() < end {
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    assert_eq!(ask(), *expected);
+}
+
+/// What the provider has counted in all processes of the server, those that ended too, as each of
+/// them wrote it down last: within a second of its last count.
+pub(crate) fn counted(running: &Running, counter: &str) -> u64 {
+    let start = format!("tollgate_{counter}_total{{");
+    let of_file = |path: PathBuf| {
+        let text = fs::read_to_string(path).unwrap_or_default();
+        let line = text.lines().find(|line| line.starts_with(&start))?;
+        line.rsplit(' ').next()?.parse::<u64>().ok()
+    };
+    let files = fs::read_dir(running.metrics()).unwrap();
+    files.filter_map(|entry| of_file(entry.unwrap().path())).sum()
+}
+
+/// The files of a process's memory that are modules of the provider.
+pub(crate) fn mapped(process: u32) -> Option<PathBuf> {
+    let maps = fs::read_to_string(format!("/proc/{process}/maps")).ok()?;
+    let line = maps.lines().find(|line| line.contains("tollgate_provider"))?;
+    Some(line[line.find('/')?..].into())
+}
