@@ -8,5 +8,6 @@ mod fleet;
 mod key;
 mod ladder;
 mod measuring;
+mod own_processor;
 mod program;
 mod serve;
