@@ -176,11 +176,15 @@ mod x86_64 {
         black_box(sum);
     }
 
+    /// Two registers of 512 bits, each in a cache line of its own.
+    #[repr(align(64))]
+    struct Lines([u64; 16]);
+
     pub(super) fn loads_zmm(_proof: HaveIfma) -> Option<f64> {
-        let x = black_box([0_u64; 16]);
+        let Lines(x) = &black_box(Lines([0; 16]));
         rate(ROWS * 16, || {
             // SAFETY: `_proof` shows that avx512f is present, and `x` has two registers of 512 bits.
-            unsafe { zmm_turns(&x) }
+            unsafe { zmm_turns(x) }
         })
     }
 
