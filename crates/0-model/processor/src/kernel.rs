@@ -82,7 +82,7 @@ impl Kernel {
             (Family::Lanes, 30) => "Karatsuba, fold rows",
             (Family::Lanes, 40) => "Karatsuba, fold rows by halves",
             (Family::Lanes | Family::Blocks, _) => "schoolbook, fold rows",
-            (Family::Halves, _) => "Karatsuba of half digits, fold rows",
+            (Family::Halves, _) => "Karatsuba halves, fold rows",
             (
                 Family::Limbs
                 | Family::LimbsPortable

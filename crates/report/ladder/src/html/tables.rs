@@ -55,8 +55,9 @@ fn chart(all: &[Modelled<'_>]) -> Markup {
             let figure = number(point, Unit::Cycles);
             Some(Bar { remark, ..Bar::plain(label.to_owned(), class, point, figure) })
         };
-        let limit = row.limit().unwrap_or(MISSING);
-        let model = bar(row.predicted, "model", "predicted", format!("{}\n{limit}", row.error_text()));
+        let limit = row.limit().unwrap_or(MISSING).replace(' ', "\n");
+        let model =
+            bar(row.predicted, "model", "predicted", format!("{}\n{limit}", row.error_text()));
         let origin = row.origin().unwrap_or_default().to_owned();
         let paper = bar(row.published, "paper", "published", origin);
         Group { heading: String::new(), bars: [model, paper].into_iter().flatten().collect() }
