@@ -16,7 +16,8 @@ use crate::machine::Machine;
 ///
 /// # Panics
 ///
-/// If `name` cannot stand in a subject. Otherwise never: what can be in a [`Machine`] gives finite bounds.
+/// If `name` cannot stand in a subject. Otherwise never: what can be in a [`Machine`] gives finite
+/// bounds.
 #[must_use]
 pub fn records(
     name: &str,

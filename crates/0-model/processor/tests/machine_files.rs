@@ -279,7 +279,8 @@ proptest! {
         let fingerprint = tollgate_record::Machine::unknown("made up");
         let mut file = Vec::new();
         let mut writer = jsonl::Writer::new(&mut file);
-        for record in host::records("host", &machine, &fingerprint, &[bits], Timestamp::UNIX_EPOCH) {
+        let now = Timestamp::UNIX_EPOCH;
+        for record in host::records("host", &machine, &fingerprint, &[bits], now) {
             writer.write(&record).unwrap();
         }
     }

@@ -183,7 +183,7 @@ mod x86_64 {
     pub(super) fn loads_zmm(_proof: HaveIfma) -> Option<f64> {
         let Lines(x) = &black_box(Lines([0; 16]));
         rate(ROWS * 16, || {
-            // SAFETY: `_proof` shows that avx512f is present, and `x` has two registers of 512 bits.
+            // SAFETY: `_proof` shows that avx512f is present.
             unsafe { zmm_turns(x) }
         })
     }

@@ -62,11 +62,10 @@ fn chart(all: &[Modelled<'_>]) -> Markup {
         let paper = bar(row.published, "paper", "published", origin);
         Group { heading: String::new(), bars: [model, paper].into_iter().flatten().collect() }
     };
+    let caption = |row: &Modelled<'_>| format!("{}, {} bits", row.name(), row.bits);
     html! {
         div.panels {
-            @for row in judged {
-                (bars(&format!("{}, {} bits", row.name(), row.bits), &[panel(row)], Unit::Cycles, "cycles"))
-            }
+            @for row in judged { (bars(&caption(row), &[panel(row)], Unit::Cycles, "cycles")) }
         }
     }
 }
