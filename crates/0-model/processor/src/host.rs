@@ -1,4 +1,4 @@
-//! What a calibrated host could do at best, as records.
+//! What a machine could do at best, as records: the calibrated host, or a described one.
 
 use std::collections::BTreeMap;
 
@@ -7,17 +7,20 @@ use tollgate_record::{Estimate, Kind, Record, Timestamp, Unit};
 
 use crate::machine::Machine;
 
-/// A Montgomery product of one number on the host, for each of `sizes` in bits, made in the best
+/// A Montgomery product of one number on a machine, for each of `sizes` in bits, made in the best
 /// way that the host has: `model/host/amm?bits=1024`. A size of which no rate is known has no
 /// record.
 ///
-/// `model` is the calibrated host, `machine` its fingerprint.
+/// `name` is that of the machine in subjects, `host` where it is the one that this runs on; `model`
+/// its description, `machine` its fingerprint.
 ///
 /// # Panics
 ///
-/// Never: what can be in a [`Machine`] gives finite bounds.
+/// If `name` cannot stand in a subject. Otherwise never: what can be in a [`Machine`] gives finite
+/// bounds.
 #[must_use]
 pub fn records(
+    name: &str,
     model: &Machine,
     machine: &tollgate_record::Machine,
     sizes: &[u32],
@@ -25,7 +28,7 @@ pub fn records(
 ) -> Vec<Record> {
     let record = |&bits: &u32| {
         let product = model.product(bits)?;
-        let subject = format!("model/host/amm?{}={bits}", word::BITS);
+        let subject = format!("model/{name}/amm?{}={bits}", word::BITS);
         Some(Record {
             subject: subject.parse().expect("made of letters and digits"),
             quantity: word::CYCLES_PER_PRODUCT.parse().expect("a quantity of the vocabulary"),
@@ -35,6 +38,7 @@ pub fn records(
                 (word::LIMIT.to_owned(), product.bound.limit.to_string()),
                 (word::ASSUMPTION.to_owned(), product.assumption),
                 (word::LANES.to_owned(), product.lanes.to_string()),
+                (word::MARK.to_owned(), product.mark.word().to_owned()),
             ]),
             kind: Kind::Predicted { by: word::MODEL_RUNG.to_owned(), from: product.from },
             machine: machine.clone(),

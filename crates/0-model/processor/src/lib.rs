@@ -19,7 +19,7 @@
 //! let machine = Machine::from_toml(r#"
 //!     name = "a core with two 52-bit vector multipliers"
 //!     [rates]
-//!     vpmadd52_zmm = { per_cycle = 2.0, source = "an example" }
+//!     vpmadd52_zmm = { per_cycle = 2.0, mark = "assumed", source = "an example" }
 //!     mulx = { unknown = true }
 //! "#)?;
 //! // RSA-2048: two primes of 1024 bits, 20 digits each.
@@ -34,19 +34,24 @@ pub mod exponent;
 pub mod form;
 pub mod host;
 pub mod issued;
+pub mod kernel;
 pub mod limit;
 pub mod machine;
+pub mod machines;
 pub mod operation;
 pub mod papers;
 pub mod product;
 pub mod routine;
+pub mod schedule;
 pub mod sourced;
 
 pub use exponent::Calls;
 pub use form::{Count, Form};
 pub use issued::{Issued, Size};
-pub use limit::{Bound, Demand, Limit};
-pub use machine::{BadMachine, Machine};
+pub use kernel::{Call, Kernel, Lever};
+pub use limit::{Bound, Demand, LeftOut, Limit, Weighed};
+pub use machine::{BadMachine, Machine, RegisterFile};
 pub use product::Product;
 pub use routine::{Digits, Routine};
-pub use sourced::{BadNumber, Rate, Uses};
+pub use schedule::Schedule;
+pub use sourced::{BadNumber, Mark, Rate, Registers, Uses};

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::limit::Limit;
 use crate::routine::Routine;
-use crate::sourced::Rate;
+use crate::sourced::{BadNumber, Mark, Rate, Registers};
 
 /// A processor core as the model sees it: a machine of a paper, or a calibrated host. Plain data;
 /// read from and written as TOML.
@@ -37,16 +37,38 @@ pub struct Machine {
     pub name: String,
     /// What it finishes per core cycle. A rate that is not there is not known either.
     pub rates: BTreeMap<Limit, Rate>,
+    /// The registers that a program can name.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub registers: BTreeMap<RegisterFile, Registers>,
+    /// What the units behind a rate are called, for a drawing.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub units: BTreeMap<Limit, Vec<String>>,
     /// How it makes a Montgomery product, beside the kernels of this project, which run where their
     /// rates are known.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub routines: Vec<Routine>,
 }
 
+/// A kind of registers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum RegisterFile {
+    /// Integers and addresses.
+    General,
+    /// The widest vectors.
+    Vector,
+}
+
 impl Machine {
     /// A machine with rates and no routine of its own: a calibrated host.
     pub fn with_rates(name: &str, rates: impl IntoIterator<Item = (Limit, Rate)>) -> Self {
-        Self { name: name.to_owned(), rates: rates.into_iter().collect(), routines: Vec::new() }
+        Self {
+            name: name.to_owned(),
+            rates: rates.into_iter().collect(),
+            registers: BTreeMap::new(),
+            units: BTreeMap::new(),
+            routines: Vec::new(),
+        }
     }
 
     /// Reads a machine file.
@@ -68,9 +90,21 @@ impl Machine {
         toml::to_string(self).expect("a machine is names, numbers and words")
     }
 
+    /// This machine with another number in place of one rate, in the same unit.
+    ///
+    /// # Errors
+    ///
+    /// [`BadNumber`] if it is not a number that a machine file may hold.
+    pub fn changed(&self, limit: Limit, value: f64) -> Result<Self, BadNumber> {
+        let mut machine = self.clone();
+        let rate = machine.rates.entry(limit).or_insert_with(Rate::unknown);
+        *rate = rate.changed(value, limit.is_in_cycles(), Mark::Assumed, "changed to see")?;
+        Ok(machine)
+    }
+
     /// Every rate that is known, under its name and with its source.
     pub fn sources(&self) -> impl Iterator<Item = String> {
-        let known = self.rates.iter().filter(|(_, rate)| rate.source().is_some());
+        let known = self.rates.iter().filter(|(_, rate)| rate.value().is_some());
         known.map(|(limit, rate)| format!("{} = {rate}", limit.counted()))
     }
 }
@@ -79,6 +113,7 @@ impl Machine {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BadMachine {
     line: Option<usize>,
+    field: String,
     why: String,
 }
 
@@ -87,18 +122,29 @@ impl BadMachine {
         let before = error.span().and_then(|span| text.get(..span.start));
         let line = before.map(|before| before.matches('\n').count() + 1);
         // toml's own Display draws the line of the file over several lines.
-        Self { line, why: error.message().lines().collect::<Vec<_>>().join("; ") }
+        let why = error.message().lines().collect::<Vec<_>>().join("; ");
+        Self { line, field: line.map_or_else(String::new, |line| field(text, line)), why }
     }
+}
+
+/// The field that a line is about, `rates.mulx`: its key under the heading above it.
+fn field(text: &str, line: usize) -> String {
+    let is_heading = |line: &&str| line.starts_with('[');
+    let lines = || text.lines().take(line).map(str::trim);
+    let heading = lines().filter(is_heading).last().unwrap_or_default();
+    let heading = heading.trim_matches(['[', ']']);
+    let key = lines().last().filter(|line| !is_heading(line)).and_then(|line| line.split_once('='));
+    let parts = [heading, key.map_or("", |(key, _)| key.trim())];
+    parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(".")
 }
 
 impl fmt::Display for BadMachine {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("machine file: ")?;
-        if let Some(line) = self.line {
-            write!(f, "line {line}: ")?;
-        }
+        let place = self.line.map_or_else(String::new, |line| format!("line {line}: "));
+        let field = if self.field.is_empty() { "" } else { ": " };
+        let whole = format!("machine file: {place}{}{field}{}", self.field, self.why);
         // A field's name comes from the file: it must not reach a terminal as a command.
-        self.why.chars().try_for_each(|c| {
+        whole.chars().try_for_each(|c| {
             if c.is_control() { write!(f, "{}", c.escape_default()) } else { write!(f, "{c}") }
         })
     }

@@ -95,10 +95,10 @@ mod tests {
     use super::*;
     use crate::limit::Limit;
     use crate::machine::Machine;
-    use crate::sourced::Rate;
+    use crate::sourced::{Mark, Rate};
 
     fn two_vector_multipliers() -> Machine {
-        let rate = Rate::per_cycle(2.0, "by definition").unwrap();
+        let rate = Rate::per_cycle(2.0, Mark::Assumed, "by definition").unwrap();
         Machine::with_rates("two per cycle", [(Limit::Vpmadd52, rate)])
     }
 

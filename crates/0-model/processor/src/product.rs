@@ -3,9 +3,10 @@
 use tollgate_record::Cycles;
 
 use crate::form::Form;
-use crate::limit::{Bound, Demand, Limit};
+use crate::limit::{Bound, Demand, LeftOut, Limit, Weighed};
 use crate::machine::Machine;
 use crate::routine::Routine;
+use crate::sourced::Mark;
 
 /// The model's word on one Montgomery product of one pair of numbers.
 #[derive(Clone, Debug, PartialEq)]
@@ -20,6 +21,10 @@ pub struct Product {
     pub assumption: String,
     /// The rates and uses that it was computed from, each with its source.
     pub from: Vec<String>,
+    /// What they are worth: the least of their marks.
+    pub mark: Mark,
+    /// The limits that were not looked at, because nobody knows the rate.
+    pub left_out: Vec<LeftOut>,
 }
 
 impl Machine {
@@ -37,20 +42,17 @@ impl Machine {
     }
 
     fn by_routine(&self, routine: &Routine, bits: u32) -> Option<Product> {
-        let limits = self.limits(&routine.product(bits)?)?;
+        let Weighed { bound, limits, left_out } = self.weigh(&routine.product(bits)?)?;
         let mut from = self.from(&limits);
         from.extend(limits.iter().filter_map(|alone| {
             Some(format!("{} = {}", alone.limit.counted(), routine.uses.get(&alone.limit)?))
         }));
         let digit = &routine.digit;
         from.push(format!("digit = {} bits, {}", digit.bits, digit.source));
-        Some(Product {
-            bound: Bound::of(&limits)?,
-            lanes: 1,
-            assumption: routine.assumption.clone(),
-            from,
-            limits,
-        })
+        let marks = limits.iter().filter_map(|alone| routine.uses.get(&alone.limit)?.mark());
+        let mark = marks.chain(self.marks(&limits)).min().unwrap_or_default();
+        let assumption = routine.assumption.clone();
+        Some(Product { bound, lanes: 1, assumption, from, mark, limits, left_out })
     }
 
     fn by_form(&self, form: Form, bits: u32) -> Option<Product> {
@@ -71,14 +73,27 @@ impl Machine {
             form.words(bits),
             bound.limit,
         );
-        Some(Product { bound, lanes: form.lanes(), assumption, from: self.from(&limits), limits })
+        Some(Product {
+            bound,
+            lanes: form.lanes(),
+            assumption,
+            from: self.from(&limits),
+            mark: self.marks(&limits).min().unwrap_or_default(),
+            limits,
+            left_out: Vec::new(),
+        })
     }
 
     /// The rates behind limits.
-    fn from(&self, limits: &[Bound]) -> Vec<String> {
+    pub(crate) fn from(&self, limits: &[Bound]) -> Vec<String> {
         let named =
             |limit: Limit| Some(format!("{} = {}", limit.counted(), self.rates.get(&limit)?));
-        limits.iter().filter_map(|alone| named(alone.limit)).collect()
+        limits.iter().filter_map(|alone| named(alone.limit.rated())).collect()
+    }
+
+    /// What these rates are worth.
+    pub(crate) fn marks(&self, limits: &[Bound]) -> impl Iterator<Item = Mark> {
+        limits.iter().filter_map(|alone| self.rates.get(&alone.limit.rated())?.mark())
     }
 }
 

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use crate::limit::{Demand, Limit};
-use crate::sourced::Uses;
+use crate::sourced::{BadNumber, Uses};
 
 /// A way to a Montgomery product on a described processor: for n digits n rows, each with 2n
 /// products of two digits, half of them to reduce.
@@ -27,12 +27,53 @@ pub struct Routine {
 
 /// The digits of a number.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(try_from = "DigitsWire", into = "DigitsWire")]
 pub struct Digits {
     /// Bits of each.
     pub bits: NonZeroU32,
     /// Why so many.
     pub source: String,
+}
+
+/// The most bits of a digit: no multiplier is wider.
+const DIGIT_MAX: u32 = 128;
+
+impl Digits {
+    /// Of so many bits, and why.
+    ///
+    /// # Errors
+    ///
+    /// [`BadNumber`] if there are none or more than a multiplier has, or the source is empty.
+    pub fn new(bits: u32, source: &str) -> Result<Self, BadNumber> {
+        let wrong = BadNumber::Digit(bits);
+        let bits = NonZeroU32::new(bits).filter(|bits| bits.get() <= DIGIT_MAX).ok_or(wrong)?;
+        if source.trim().is_empty() {
+            return Err(BadNumber::NoSource);
+        }
+        Ok(Self { bits, source: source.to_owned() })
+    }
+}
+
+/// The spelling of digits in a file.
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct DigitsWire {
+    bits: u32,
+    source: String,
+}
+
+impl From<Digits> for DigitsWire {
+    fn from(digits: Digits) -> Self {
+        Self { bits: digits.bits.get(), source: digits.source }
+    }
+}
+
+impl TryFrom<DigitsWire> for Digits {
+    type Error = BadNumber;
+
+    fn try_from(wire: DigitsWire) -> Result<Self, BadNumber> {
+        Self::new(wire.bits, &wire.source)
+    }
 }
 
 impl Routine {
@@ -43,10 +84,17 @@ impl Routine {
             return None;
         }
         let digits = f64::from(bits.div_ceil(self.digit.bits.get()));
-        let (products, rows) = (2.0 * digits * digits, digits);
-        let amounts = self.uses.iter();
-        let amounts =
-            amounts.filter_map(|(limit, uses)| Some((*limit, uses.count(products, rows)?)));
-        Some(Demand::new(amounts))
+        Some(self.demand(2.0 * digits * digits, digits))
+    }
+
+    /// What one product of two digits takes, rows left aside.
+    #[must_use]
+    pub fn per_product(&self) -> Demand {
+        self.demand(1.0, 0.0)
+    }
+
+    fn demand(&self, products: f64, rows: f64) -> Demand {
+        let counted = |(limit, uses): (&Limit, &Uses)| Some((*limit, uses.count(products, rows)?));
+        Demand::new(self.uses.iter().filter_map(counted))
     }
 }

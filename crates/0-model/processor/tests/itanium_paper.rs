@@ -122,7 +122,8 @@ fn of<'a>(records: &'a [Record], subject: &str, quantity: &str) -> Vec<&'a Recor
 #[test]
 fn predicted_and_published_stand_side_by_side_and_say_what_they_rest_on() {
     let all = records(Timestamp::UNIX_EPOCH);
-    assert_eq!(all.len(), 2 * PRODUCTS.len() + 2 * PRIVATE.len());
+    // and the rate that is expected at 800 MHz
+    assert_eq!(all.len(), 2 * PRODUCTS.len() + 2 * PRIVATE.len() + 1);
     for record in all.iter().chain(&sensitivity(Timestamp::UNIX_EPOCH)) {
         match &record.kind {
             Kind::Predicted { by, from } => {
@@ -148,6 +149,8 @@ fn predicted_and_published_stand_side_by_side_and_say_what_they_rest_on() {
     let sparc = of(&all, "model/ultrasparc-iii/rsa-1024", "operations_per_s");
     let rates: Vec<f64> = sparc.iter().map(|r| r.estimate.point().round()).collect();
     assert_eq!(rates, [130.0, 127.0]);
+    let linear = of(&all, "model/itanium/rsa-1024?clock_mhz=800", "operations_per_s");
+    assert_eq!(linear[0].estimate.point().round(), 1212.0);
     let itanium = of(&all, "model/itanium/rsa-1024", "operations_per_s");
     assert_eq!(itanium.len(), 1);
     assert_eq!(itanium[0].machine.core_clock_hz.unwrap().point(), 660e6);

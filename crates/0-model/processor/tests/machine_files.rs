@@ -2,13 +2,13 @@
 #![allow(clippy::unwrap_used, reason = "tests")]
 
 use proptest::prelude::*;
-use tollgate_processor::{Bound, Digits, Form, Limit, Machine, Rate, Routine, Uses, host};
+use tollgate_processor::{Bound, Digits, Form, Limit, Machine, Mark, Rate, Routine, Uses, host};
 use tollgate_record::{Kind, Timestamp, jsonl};
 
 const FILE: &str = r#"
 name = "an example"
 [rates]
-mulx = { per_cycle = 1, source = "a guide, table 7" }
+mulx = { per_cycle = 1, mark = "stated", source = "a guide, table 7" }
 multiplies = { cycles_each = 6, source = "a guide, table 6" }
 mul_adc = { unknown = true }
 [[routines]]
@@ -31,7 +31,10 @@ fn a_file_comes_back_as_it_was() {
     let sources: Vec<_> = machine.sources().collect();
     assert_eq!(
         sources,
-        ["multiplies = 6 cycles each, a guide, table 6", "mulx = 1 per cycle, a guide, table 7"]
+        [
+            "multiplies = 6 cycles each, unverified: a guide, table 6",
+            "mulx = 1 per cycle, stated: a guide, table 7"
+        ]
     );
 }
 
@@ -46,7 +49,7 @@ fn a_routine_says_for_which_sizes_it_holds() {
 
 #[test]
 fn what_is_no_rate_is_refused_in_one_line() {
-    let known = r#"{ per_cycle = 1, source = "a guide, table 7" }"#;
+    let known = r#"{ per_cycle = 1, mark = "stated", source = "a guide, table 7" }"#;
     assert!(FILE.contains(known));
     for (bad, why) in [
         ("{ per_cycle = 2.0 }", "source"),
@@ -55,7 +58,13 @@ fn what_is_no_rate_is_refused_in_one_line() {
         (r#"{ cycles_each = -1.0, source = "x" }"#, "not -1"),
         (r#"{ per_cycle = inf, source = "x" }"#, "not inf"),
         (r#"{ per_cycle = nan, source = "x" }"#, "not NaN"),
-        (r#"{ per_cycle = 1e300, source = "x" }"#, "1e9"),
+        (r#"{ per_cycle = 1e300, source = "x" }"#, "0.001 to 1000"),
+        (r#"{ per_cycle = 1e6, source = "x" }"#, "not 1000000"),
+        (r#"{ unknown = true, at_least = 2.0 }"#, "source"),
+        (r#"{ unknown = true, at_least = -2.0, source = "x" }"#, "not -2"),
+        (r#"{ at_least = 2.0, source = "x" }"#, "a rate is"),
+        (r#"{ unknown = true, source = "x" }"#, "a rate is"),
+        (r#"{ per_cycle = 2.0, mark = "sure", source = "x" }"#, "unknown variant"),
         (r#"{ per_cycle = 2.0, cycles_each = 0.5, source = "x" }"#, "a rate is"),
         (r#"{ per_cycle = 2.0, source = "x", unknown = true }"#, "a rate is"),
         ("{ unknown = false }", "a rate is"),
@@ -66,7 +75,7 @@ fn what_is_no_rate_is_refused_in_one_line() {
         let error = Machine::from_toml(&FILE.replace(known, bad)).unwrap_err();
         let message = error.to_string();
         assert!(message.contains(why), "{bad}: {message}");
-        assert!(message.starts_with("machine file: line 4: "), "{message}");
+        assert!(message.starts_with("machine file: line 4: rates.mulx: "), "{message}");
         assert_eq!(message.lines().count(), 1, "{message}");
     }
 }
@@ -94,6 +103,7 @@ fn the_rest_of_a_file_is_checked_too() {
         ("mulx =", "imul ="),
         ("[rates]", "clock = 3\n[rates]"),
         ("bits = 32", "bits = 0"),
+        ("bits = 32", "bits = 4000000000"),
         ("bits_max", "\"bits\\u001b\""),
         ("assumption", "hope"),
     ] {
@@ -105,7 +115,7 @@ fn the_rest_of_a_file_is_checked_too() {
 }
 
 fn host() -> Machine {
-    let rate = |value| Rate::per_cycle(value, "calibrated").unwrap();
+    let rate = |value| Rate::per_cycle(value, Mark::Measured, "calibrated").unwrap();
     let rates = [
         (Limit::MulRow, rate(0.5)),
         (Limit::Mulx, rate(1.4)),
@@ -120,7 +130,8 @@ fn a_host_is_a_machine_file_and_its_best_form_counts() {
     let model = Machine::from_toml(&host().to_toml()).unwrap();
     assert_eq!(model, host());
     let machine = tollgate_record::Machine::unknown("a host");
-    let records = host::records(&model, &machine, &[512, 1024, 2048], Timestamp::UNIX_EPOCH);
+    let records =
+        host::records("host", &model, &machine, &[512, 1024, 2048], Timestamp::UNIX_EPOCH);
     let subjects: Vec<_> = records.iter().map(|r| r.subject.to_string()).collect();
     assert_eq!(
         subjects,
@@ -132,7 +143,7 @@ fn a_host_is_a_machine_file_and_its_best_form_counts() {
     assert_eq!(records[1].conditions["limit"], "vpmadd52");
     assert_eq!(records[1].conditions["lanes"], "8");
     let Kind::Predicted { from, .. } = &records[1].kind else { panic!("{:?}", records[1].kind) };
-    assert_eq!(*from, ["vpmadd52_zmm = 2 per cycle, calibrated"]);
+    assert_eq!(*from, ["vpmadd52_zmm = 2 per cycle, measured: calibrated"]);
 
     // Without vectors, limbs: 2 * 16^2 + 16 multiplies in rows.
     let mut limbs = host();
@@ -142,18 +153,26 @@ fn a_host_is_a_machine_file_and_its_best_form_counts() {
     assert_eq!((product.bound.limit, product.lanes), (Limit::MulxRow, 1));
 
     let nothing = Machine::with_rates("a host", []);
-    assert!(host::records(&nothing, &machine, &[512], Timestamp::UNIX_EPOCH).is_empty());
+    assert!(host::records("host", &nothing, &machine, &[512], Timestamp::UNIX_EPOCH).is_empty());
 }
 
 /// Any number that a file may hold, the ends of the range too.
 fn number() -> impl Strategy<Value = f64> {
-    prop_oneof![Just(1e-9), Just(1e9), 0.01..100.0, (-9.0..9.0).prop_map(|e| 10f64.powf(e))]
+    prop_oneof![Just(1e-3), Just(1e3), 0.01..100.0, (-3.0..3.0).prop_map(|e| 10f64.powf(e))]
+}
+
+fn mark() -> impl Strategy<Value = Mark> {
+    prop::sample::select(
+        &[Mark::Unverified, Mark::Assumed, Mark::Derived, Mark::Measured, Mark::Stated][..],
+    )
 }
 
 fn rate() -> impl Strategy<Value = Rate> {
+    let marked = || (number(), mark());
     prop_oneof![
-        number().prop_map(|value| Rate::per_cycle(value, "made up").unwrap()),
-        number().prop_map(|value| Rate::cycles_each(value, "made up").unwrap()),
+        marked().prop_map(|(value, mark)| Rate::per_cycle(value, mark, "made up").unwrap()),
+        marked().prop_map(|(value, mark)| Rate::cycles_each(value, mark, "made up").unwrap()),
+        marked().prop_map(|(value, mark)| Rate::at_least(value, mark, "made up").unwrap()),
         Just(Rate::unknown()),
     ]
 }
@@ -161,7 +180,8 @@ fn rate() -> impl Strategy<Value = Rate> {
 fn uses() -> impl Strategy<Value = Uses> {
     let zero_or = || prop_oneof![Just(0.0), number()];
     prop_oneof![
-        (zero_or(), zero_or()).prop_map(|(p, r)| Uses::new(p, r, "made up").unwrap()),
+        (zero_or(), zero_or(), mark())
+            .prop_map(|(p, r, mark)| Uses::new(p, r, mark, "made up").unwrap()),
         Just(Uses::unknown()),
     ]
 }
@@ -171,12 +191,12 @@ fn limit() -> impl Strategy<Value = Limit> {
 }
 
 fn routine() -> impl Strategy<Value = Routine> {
-    let bits = prop_oneof![Just(1), Just(u32::MAX), 1..200u32];
+    let bits = prop_oneof![Just(1), 1..=128u32];
     let uses = prop::collection::btree_map(limit(), uses(), 0..9);
     (prop::option::of(any::<u32>()), bits, uses).prop_map(|(bits_max, bits, uses)| Routine {
         bits_max,
         assumption: "made up".to_owned(),
-        digit: Digits { bits: bits.try_into().unwrap(), source: "made up".to_owned() },
+        digit: Digits::new(bits, "made up").unwrap(),
         uses,
     })
 }
@@ -187,7 +207,7 @@ prop_compose! {
         rates in prop::collection::btree_map(limit(), rate(), 0..9),
         routines in prop::collection::vec(routine(), 0..3),
     ) -> Machine {
-        Machine { name, rates, routines }
+        Machine { routines, ..Machine::with_rates(&name, rates) }
     }
 }
 
@@ -199,7 +219,7 @@ proptest! {
     #[test]
     fn a_bound_is_finite_and_at_least_each_of_its_limits(machine in machine(), bits in bits()) {
         let fingerprint = tollgate_record::Machine::unknown(&machine.name);
-        let records = host::records(&machine, &fingerprint, &[bits], Timestamp::UNIX_EPOCH);
+        let records = host::records("host", &machine, &fingerprint, &[bits], Timestamp::UNIX_EPOCH);
         let product = machine.product(bits);
         prop_assert_eq!(records.len(), usize::from(product.is_some()));
         if let Some(product) = product {
@@ -228,7 +248,7 @@ proptest! {
     ) {
         let cycles = |rate: f64| {
             let mut machine = machine.clone();
-            machine.rates.insert(limit, Rate::per_cycle(rate, "made up").unwrap());
+            machine.rates.insert(limit, Rate::per_cycle(rate, Mark::Assumed, "made up").unwrap());
             machine.product(bits).map(|product| product.bound.cycles)
         };
         match (cycles(slow), cycles(fast)) {
@@ -259,7 +279,8 @@ proptest! {
         let fingerprint = tollgate_record::Machine::unknown("made up");
         let mut file = Vec::new();
         let mut writer = jsonl::Writer::new(&mut file);
-        for record in host::records(&machine, &fingerprint, &[bits], Timestamp::UNIX_EPOCH) {
+        let now = Timestamp::UNIX_EPOCH;
+        for record in host::records("host", &machine, &fingerprint, &[bits], now) {
             writer.write(&record).unwrap();
         }
     }

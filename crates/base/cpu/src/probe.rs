@@ -24,6 +24,14 @@ pub struct Rates {
     /// Products of a row as in Montgomery multiplication: MULX from memory, its halves added by
     /// ADCX and by ADOX to nine accumulators, eight products per row.
     pub mulx_adcx_adox_per_cycle: Option<f64>,
+    /// Loads of 64 bits from the first cache per cycle, into registers in turn.
+    pub loads_per_cycle: Option<f64>,
+    /// Loads of 512 bits from the first cache per cycle.
+    pub loads_zmm_per_cycle: Option<f64>,
+    /// Cycles from MULX to a MULX of its low half.
+    pub mulx_latency_cycles: Option<f64>,
+    /// Cycles from VPMADD52 on 512-bit registers to one that adds to it.
+    pub vpmadd52_latency_cycles: Option<f64>,
     /// Products of the same row without these instructions: MUL from memory and two ADD/ADC pairs.
     pub mul_adc_per_cycle: Option<f64>,
     /// The clock of the core under this load, in cycles per second.
@@ -31,7 +39,7 @@ pub struct Rates {
 }
 
 impl Rates {
-    /// Runs all probes; about 0.2 s.
+    /// Runs all probes; about 0.4 s.
     #[must_use]
     pub fn measure() -> Self {
         Self {
@@ -39,6 +47,10 @@ impl Rates {
             vpmuludq_vpaddq_ymm_per_cycle: HaveAvx2::check().and_then(vpmuludq_vpaddq_ymm),
             mulx_per_cycle: HaveAdxBmi2::check().and_then(mulx),
             mulx_adcx_adox_per_cycle: HaveAdxBmi2::check().and_then(mulx_adcx_adox),
+            loads_per_cycle: loads(),
+            loads_zmm_per_cycle: HaveIfma::check().and_then(loads_zmm),
+            mulx_latency_cycles: HaveAdxBmi2::check().and_then(mulx_chain).map(f64::recip),
+            vpmadd52_latency_cycles: HaveIfma::check().and_then(vpmadd52_chain).map(f64::recip),
             mul_adc_per_cycle: mul_adc(),
             core_clock_hz: clock::core_hz(WINDOWS).map(|windows| windows[windows.len() / 2]),
         }
@@ -46,12 +58,16 @@ impl Rates {
 
     /// Every rate under its name, for a machine file; the unit ends the name.
     #[must_use]
-    pub fn named(&self) -> [(&'static str, Option<f64>); 6] {
+    pub fn named(&self) -> [(&'static str, Option<f64>); 10] {
         [
             ("vpmadd52_zmm_per_cycle", self.vpmadd52_zmm_per_cycle),
             ("vpmuludq_vpaddq_ymm_per_cycle", self.vpmuludq_vpaddq_ymm_per_cycle),
             ("mulx_per_cycle", self.mulx_per_cycle),
             ("mulx_adcx_adox_per_cycle", self.mulx_adcx_adox_per_cycle),
+            ("loads_per_cycle", self.loads_per_cycle),
+            ("loads_zmm_per_cycle", self.loads_zmm_per_cycle),
+            ("mulx_latency_cycles", self.mulx_latency_cycles),
+            ("vpmadd52_latency_cycles", self.vpmadd52_latency_cycles),
             ("mul_adc_per_cycle", self.mul_adc_per_cycle),
             ("core_clock_hz", self.core_clock_hz),
         ]
@@ -90,7 +106,10 @@ fn rate(count: u32, mut window: impl FnMut()) -> Option<f64> {
 }
 
 #[cfg(target_arch = "x86_64")]
-use x86_64::{mul_adc, mulx, mulx_adcx_adox, vpmadd52_zmm, vpmuludq_vpaddq_ymm};
+use x86_64::{
+    loads, loads_zmm, mul_adc, mulx, mulx_adcx_adox, mulx_chain, vpmadd52_chain, vpmadd52_zmm,
+    vpmuludq_vpaddq_ymm,
+};
 
 #[cfg(target_arch = "x86_64")]
 mod x86_64 {
@@ -134,6 +153,111 @@ mod x86_64 {
             }
         }
         black_box((low, high));
+    }
+
+    /// Links of a chain per turn of its loop.
+    const LINKS: u32 = 16;
+
+    pub(super) fn vpmadd52_chain(_proof: HaveIfma) -> Option<f64> {
+        rate(TURNS * LINKS, || {
+            // SAFETY: `_proof` shows that avx512f and avx512ifma are present.
+            unsafe { vpmadd52_links(black_box(0x000f_edcb_a987_6543)) }
+        })
+    }
+
+    #[target_feature(enable = "avx512f,avx512ifma")]
+    fn vpmadd52_links(x: i64) {
+        let (x, mut sum) = (_mm512_set1_epi64(x), _mm512_set1_epi64(0));
+        for _ in 0..TURNS {
+            for _ in 0..LINKS {
+                sum = _mm512_madd52lo_epu64(sum, x, x);
+            }
+        }
+        black_box(sum);
+    }
+
+    /// Two registers of 512 bits, each in a cache line of its own.
+    #[repr(align(64))]
+    struct Lines([u64; 16]);
+
+    pub(super) fn loads_zmm(_proof: HaveIfma) -> Option<f64> {
+        let Lines(x) = &black_box(Lines([0; 16]));
+        rate(ROWS * 16, || {
+            // SAFETY: `_proof` shows that avx512f is present.
+            unsafe { zmm_turns(x) }
+        })
+    }
+
+    #[target_feature(enable = "avx512f")]
+    fn zmm_turns(x: &[u64; 16]) {
+        // SAFETY: the loop reads the sixteen words at `x` and writes declared registers and flags
+        // only; no stack.
+        unsafe {
+            asm!(
+                "2:",
+                ".rept 8",
+                "vmovdqu64 zmm0, [{x}]",
+                "vmovdqu64 zmm1, [{x} + 64]",
+                ".endr",
+                "sub {turns:e}, 1",
+                "jnz 2b",
+                x = in(reg) x.as_ptr(),
+                turns = inout(reg) ROWS => _,
+                out("zmm0") _,
+                out("zmm1") _,
+                options(readonly, nostack),
+            );
+        }
+    }
+
+    pub(super) fn loads() -> Option<f64> {
+        let x = black_box([0_u64; 4]);
+        rate(ROWS * 16, || {
+            // SAFETY: baseline instructions. The loop reads the four words at `x` and writes
+            // declared registers and flags only; no stack.
+            unsafe {
+                asm!(
+                    "2:",
+                    ".rept 4",
+                    "mov rax, [{x}]",
+                    "mov rcx, [{x} + 8]",
+                    "mov rdx, [{x} + 16]",
+                    "mov rdi, [{x} + 24]",
+                    ".endr",
+                    "sub {turns:e}, 1",
+                    "jnz 2b",
+                    x = in(reg) x.as_ptr(),
+                    turns = inout(reg) ROWS => _,
+                    out("rax") _,
+                    out("rcx") _,
+                    out("rdx") _,
+                    out("rdi") _,
+                    options(readonly, nostack),
+                );
+            }
+        })
+    }
+
+    pub(super) fn mulx_chain(_proof: HaveAdxBmi2) -> Option<f64> {
+        rate(ROWS * LINKS, || {
+            // SAFETY: `_proof` shows that bmi2 is present. MULX writes the two declared outputs and
+            // no flags; the loop counts in a declared register. No memory, no stack.
+            unsafe {
+                asm!(
+                    "2:",
+                    ".rept 16",
+                    "mulx {high}, {x}, {x}",
+                    ".endr",
+                    "sub {turns:e}, 1",
+                    "jnz 2b",
+                    high = out(reg) _,
+                    x = inout(reg) 0x9e37_79b9_7f4a_7c15_u64 => _,
+                    turns = inout(reg) ROWS => _,
+                    in("rdx") 0xbf58_476d_1ce4_e5b9_u64,
+                    options(nomem, nostack),
+                );
+            }
+        })
     }
 
     pub(super) fn vpmuludq_vpaddq_ymm(_proof: HaveAvx2) -> Option<f64> {
@@ -277,7 +401,10 @@ mod x86_64 {
 }
 
 #[cfg(not(target_arch = "x86_64"))]
-use elsewhere::{mul_adc, mulx, mulx_adcx_adox, vpmadd52_zmm, vpmuludq_vpaddq_ymm};
+use elsewhere::{
+    loads, loads_zmm, mul_adc, mulx, mulx_adcx_adox, mulx_chain, vpmadd52_chain, vpmadd52_zmm,
+    vpmuludq_vpaddq_ymm,
+};
 
 /// No probes yet for other architectures; cycles cannot be told there anyway.
 #[cfg(not(target_arch = "x86_64"))]
@@ -303,6 +430,22 @@ mod elsewhere {
     pub(super) fn mul_adc() -> Option<f64> {
         None
     }
+
+    pub(super) fn loads() -> Option<f64> {
+        None
+    }
+
+    pub(super) fn loads_zmm(_proof: HaveIfma) -> Option<f64> {
+        None
+    }
+
+    pub(super) fn mulx_chain(_proof: HaveAdxBmi2) -> Option<f64> {
+        None
+    }
+
+    pub(super) fn vpmadd52_chain(_proof: HaveIfma) -> Option<f64> {
+        None
+    }
 }
 
 #[cfg(test)]
@@ -322,7 +465,7 @@ mod tests {
         assert_eq!(rates.mulx_adcx_adox_per_cycle.is_some(), HaveAdxBmi2::check().is_some());
         assert_eq!(rates.mul_adc_per_cycle.is_some(), have(true));
         for (name, rate) in rates.named() {
-            let believable = if name.ends_with("_hz") { 1e8..1e10 } else { 0.01..8.0 };
+            let believable = if name.ends_with("_hz") { 1e8..1e10 } else { 0.01..12.0 };
             if let Some(rate) = rate {
                 assert!(believable.contains(&rate), "{name} = {rate}");
             }

@@ -23,6 +23,9 @@ pub const CYCLES_PER_PRODUCT: &str = "cycles_per_product";
 pub const KERNEL_SHARE: &str = "kernel_share";
 /// Condition: what a figure of a model rests on, in words.
 pub const ASSUMPTION: &str = "assumption";
+/// Condition: what the numbers behind a figure of a model are worth, the least of them: `stated` in
+/// a public document, `measured`, `derived`, `assumed` or `unverified`.
+pub const MARK: &str = "mark";
 /// Condition: how a published figure came to be: [`ESTIMATED`] or [`MEASURED`] by its authors.
 pub const ORIGIN: &str = "origin";
 /// Value of [`ORIGIN`]: by theory.

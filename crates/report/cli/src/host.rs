@@ -6,7 +6,7 @@ use tollgate_bench::{Conditions, this_machine};
 use tollgate_cpu::probe::Rates as Probed;
 use tollgate_load::Context;
 use tollgate_processor as processor;
-use tollgate_processor::{Limit, Rate};
+use tollgate_processor::{Limit, Mark, Rate, RegisterFile, Registers};
 use tollgate_record::{Machine, Timestamp};
 
 /// The variable that switches features of OpenSSL off.
@@ -52,7 +52,7 @@ impl Host {
     pub(crate) fn this() -> Self {
         let machine = this_machine();
         let conditions = Conditions::now();
-        let model = processor::Machine::with_rates(&machine.cpu, calibrated());
+        let model = calibrated(&machine.cpu);
         Self {
             machine,
             model,
@@ -64,22 +64,41 @@ impl Host {
     }
 }
 
-/// Rates of this core by `tollgate_cpu::probe`; what it cannot run is unknown.
-fn calibrated() -> [(Limit, Rate); 5] {
+/// This core by `tollgate_cpu::probe`; what it cannot run is unknown.
+fn calibrated(name: &str) -> processor::Machine {
     let now = Timestamp::now().to_string();
     let date = now.split('T').next().unwrap_or(&now);
     let source = format!("calibrated by tollgate_cpu::probe on {date}");
+    let known = |rate: Option<Rate>| rate.unwrap_or_else(Rate::unknown);
     let rate = |value: Option<f64>| {
-        value.and_then(|value| Rate::per_cycle(value, &source).ok()).unwrap_or_else(Rate::unknown)
+        known(value.and_then(|value| Rate::per_cycle(value, Mark::Measured, &source).ok()))
+    };
+    let latency = |value: Option<f64>| {
+        known(value.and_then(|value| Rate::cycles_each(value, Mark::Measured, &source).ok()))
     };
     let probed = Probed::measure();
-    [
+    let rates = [
+        (Limit::Loads, rate(probed.loads_per_cycle)),
+        (Limit::LoadsZmm, rate(probed.loads_zmm_per_cycle)),
         (Limit::MulRow, rate(probed.mul_adc_per_cycle)),
         (Limit::Mulx, rate(probed.mulx_per_cycle)),
+        (Limit::MulxChain, latency(probed.mulx_latency_cycles)),
         (Limit::MulxRow, rate(probed.mulx_adcx_adox_per_cycle)),
         (Limit::PmuludqRow, rate(probed.vpmuludq_vpaddq_ymm_per_cycle)),
         (Limit::Vpmadd52, rate(probed.vpmadd52_zmm_per_cycle)),
-    ]
+        (Limit::Vpmadd52Chain, latency(probed.vpmadd52_latency_cycles)),
+    ];
+    let mut machine = processor::Machine::with_rates(name, rates);
+    if cfg!(target_arch = "x86_64") {
+        for (file, count, set) in
+            [(RegisterFile::General, 16, "x86-64"), (RegisterFile::Vector, 32, "AVX-512")]
+        {
+            let source = format!("the instruction set, {set}");
+            let registers = Registers::new(count, Mark::Stated, &source).expect("in range");
+            machine.registers.insert(file, registers);
+        }
+    }
+    machine
 }
 
 fn versions() -> BTreeMap<String, String> {

@@ -50,7 +50,9 @@ pub fn table(records: &[Record]) -> String {
         text += &format!("\n{}\n", grid(&CHANGES, changed));
     }
     for row in models() {
-        let assumed = row.assumption().map(|what| format!("{} {}: {what}", row.name(), row.bits));
+        let mark = row.mark().map(|mark| format!(" [{mark}]")).unwrap_or_default();
+        let assumed =
+            row.assumption().map(|what| format!("{} {}{mark}: {what}", row.name(), row.bits));
         text.extend(assumed.map(|line| wrapped(&line)));
     }
     let sources: BTreeSet<String> = all.iter().filter_map(|row| source(row.published?)).collect();

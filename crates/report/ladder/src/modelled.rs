@@ -1,6 +1,6 @@
 //! Montgomery products of modelled machines: what the table of models and rung 0 show.
 
-use tollgate_record::vocabulary::{ASSUMPTION, BITS, CYCLES_PER_PRODUCT, LIMIT, ORIGIN};
+use tollgate_record::vocabulary::{ASSUMPTION, BITS, CYCLES_PER_PRODUCT, LIMIT, MARK, ORIGIN};
 use tollgate_record::{Record, Subject, Unit};
 
 use crate::shelf::Origin::{self, Measured, Predicted, Published};
@@ -30,6 +30,14 @@ impl Modelled<'_> {
             "alpha-21264" => "Alpha 21264".to_owned(),
             "ultrasparc-iii" => "UltraSPARC III".to_owned(),
             "powerpc-g4" => "PowerPC G4".to_owned(),
+            "zen-4" => "AMD Zen 4".to_owned(),
+            "zen-5" => "AMD Zen 5".to_owned(),
+            "ice-lake" => "Ice Lake".to_owned(),
+            "sapphire-rapids" => "Sapphire Rapids".to_owned(),
+            "neoverse-v1" => "Neoverse V1".to_owned(),
+            "neoverse-v2" => "Neoverse V2".to_owned(),
+            "apple-m1" => "Apple M1".to_owned(),
+            "hopper" => "NVIDIA Hopper SM".to_owned(),
             other => other.to_owned(),
         }
     }
@@ -54,6 +62,11 @@ impl Modelled<'_> {
     /// What the model rests on.
     pub(crate) fn assumption(&self) -> Option<&str> {
         self.condition(ASSUMPTION)
+    }
+
+    /// What the weakest of its numbers is worth: `stated`, `assumed`.
+    pub(crate) fn mark(&self) -> Option<&str> {
+        self.condition(MARK)
     }
 
     fn condition(&self, key: &str) -> Option<&str> {

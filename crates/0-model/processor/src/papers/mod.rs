@@ -13,6 +13,7 @@ use tollgate_record::vocabulary as word;
 use tollgate_record::{Estimate, Kind, Record, Subject, Timestamp, Unit};
 
 use crate::machine::Machine;
+use crate::machines::File;
 use crate::product::Product;
 
 pub use private::{Exponentiation, PRIVATE, Private};
@@ -40,17 +41,6 @@ impl Processor {
     pub const ALL: [Self; 4] =
         [Self::Itanium, Self::Alpha21264, Self::UltraSparc3, Self::PowerPcG4];
 
-    /// Its machine file.
-    #[must_use]
-    pub const fn toml(self) -> &'static str {
-        match self {
-            Self::Itanium => include_str!("../../machines/itanium.toml"),
-            Self::Alpha21264 => include_str!("../../machines/alpha-21264.toml"),
-            Self::UltraSparc3 => include_str!("../../machines/ultrasparc-iii.toml"),
-            Self::PowerPcG4 => include_str!("../../machines/powerpc-g4.toml"),
-        }
-    }
-
     /// The name of its machine file, and its name in subjects.
     #[must_use]
     pub const fn word(self) -> &'static str {
@@ -69,7 +59,7 @@ impl Processor {
     /// Never: the files are part of this crate.
     #[must_use]
     pub fn machine(self) -> Machine {
-        Machine::from_toml(self.toml()).expect("the machine files of this crate can be read")
+        File::named(self.word()).expect("the files of this crate have these names").machine()
     }
 
     /// The fingerprint in records: its name, and its clock where a figure depends on it.
@@ -165,7 +155,9 @@ pub fn records(taken_at: Timestamp) -> Vec<Record> {
         let cycles = (word::CYCLES_PER_PRODUCT, Unit::Cycles, product.bound.cycles.get());
         let limit = product.bound.limit.word();
         let predicted = predicted_by(product.from);
-        let conditions = [(word::LIMIT, limit), (word::ASSUMPTION, &product.assumption)];
+        let mark = product.mark.word();
+        let conditions =
+            [(word::LIMIT, limit), (word::ASSUMPTION, &*product.assumption), (word::MARK, mark)];
         records.push(figures.record(&subject, cycles, predicted, conditions));
         let cycles = (word::CYCLES_PER_PRODUCT, Unit::Cycles, row.cycles);
         let published = published_in("tables 4 and 5");

@@ -96,7 +96,12 @@ impl Private {
         self.product_cycles() / self.cycles()
     }
 
-    fn assumption(&self) -> String {
+    /// The clock for which the paper expects the first row to scale linearly, in MHz.
+    pub const LINEAR_MHZ: f64 = 800.0;
+
+    /// What its figures rest on, in words.
+    #[must_use]
+    pub fn assumption(&self) -> String {
         let only = match self.origin {
             Origin::Estimated => "nothing but Montgomery products, as a best case has it",
             Origin::Measured => {
@@ -132,6 +137,19 @@ pub(super) fn records(taken_at: Timestamp) -> Vec<Record> {
                 (word::KERNEL_SHARE, Unit::Ratio, row.kernel_share())
             }
         };
+        if row.origin == Origin::Measured {
+            let at = format!("{subject}?{}={}", word::CLOCK_MHZ, Private::LINEAR_MHZ);
+            let rate = row.rate.get() * Private::LINEAR_MHZ / (row.clock.get() / 1e6);
+            let figures = Figures { clock_hz: Some(Private::LINEAR_MHZ * 1e6), ..figures };
+            let linear = (word::OPERATIONS_PER_S, Unit::PerSecond, rate);
+            let rests = [
+                (word::LIMIT, "clock"),
+                (word::ASSUMPTION, "the measured rate, linear in the clock, as the paper expects"),
+            ];
+            let from = predicted_by(vec![subject.to_string()]);
+            let at = at.parse().expect("made of letters and digits");
+            records.push(figures.record(&at, linear, from, rests));
+        }
         let product = row.processor.product(row.bits / 2);
         let assumption = row.assumption();
         let conditions =

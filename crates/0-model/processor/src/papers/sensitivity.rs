@@ -6,7 +6,7 @@ use tollgate_record::{Record, Subject, Timestamp, Unit};
 use super::{Figures, Processor, amm, predicted_by};
 use crate::limit::Limit;
 use crate::product::Product;
-use crate::sourced::{Rate, Uses};
+use crate::sourced::{Mark, Rate, Uses};
 
 /// What is changed.
 #[derive(Clone, Copy)]
@@ -76,15 +76,16 @@ impl Change {
         match self {
             Alone(_) => {}
             CyclesEach(limit, cycles) => {
-                let rate = Rate::cycles_each(cycles, changed).expect("in range");
+                let rate = Rate::cycles_each(cycles, Mark::Assumed, changed).expect("in range");
                 machine.rates.insert(limit, rate);
             }
             PerCycle(limit, rate) => {
-                let rate = Rate::per_cycle(rate, changed).expect("in range");
+                let rate = Rate::per_cycle(rate, Mark::Assumed, changed).expect("in range");
                 machine.rates.insert(limit, rate);
             }
             Takes(limit, per_product, per_row) => {
-                let uses = Uses::new(per_product, per_row, changed).expect("in range");
+                let uses =
+                    Uses::new(per_product, per_row, Mark::Assumed, changed).expect("in range");
                 for routine in &mut machine.routines {
                     routine.uses.insert(limit, uses.clone());
                 }

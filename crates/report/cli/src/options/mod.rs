@@ -22,7 +22,7 @@ pub(crate) use fleet::Fleet;
 pub(crate) use kernel::Kernel;
 pub(crate) use key::Key;
 pub(crate) use ladder::Ladder;
-pub(crate) use model::Model;
+pub(crate) use model::{Change, Model};
 pub(crate) use provider::Provider;
 pub(crate) use report::Report;
 pub(crate) use serve::Serve;

@@ -8,6 +8,7 @@ mod fleet;
 mod key;
 mod ladder;
 mod measuring;
+mod own_processor;
 mod program;
 mod provider;
 mod serve;

@@ -4,10 +4,11 @@ use maud::{Markup, html};
 use tollgate_record::vocabulary as word;
 use tollgate_record::{Record, Subject, Unit};
 
+use super::bars::{Bar, Group, bars};
 use super::section::missing;
 use super::source;
 use crate::cite::Citation;
-use crate::figure;
+use crate::figure::{self, number};
 use crate::modelled::{Modelled, modelled};
 use crate::shelf::Origin::{Measured, Predicted};
 use crate::shelf::{MISSING, Shelf, share};
@@ -34,12 +35,37 @@ fn models(records: &[Record]) -> Markup {
                  cycle; the paper's figures judge it. For this machine it is a bound, a lower \
                  limit: kernels are measured against it."
             }
+            (chart(&all))
             table.figures {
                 caption { "Core cycles of one Montgomery product" }
                 (heads("machine", &["bits", "model", "paper", "error"], &["limit", "assumption"]))
                 tbody { @for row in &all { (model(row)) } }
             }
             (source::line(used.flatten()))
+        }
+    }
+}
+
+/// Model beside paper, each machine and size on a scale of its own.
+fn chart(all: &[Modelled<'_>]) -> Markup {
+    let judged = all.iter().filter(|row| row.error().is_some());
+    let panel = |row: &Modelled<'_>| {
+        let bar = |record: Option<&Record>, label: &str, class, remark: String| {
+            let point = record?.estimate.point();
+            let figure = number(point, Unit::Cycles);
+            Some(Bar { remark, ..Bar::plain(label.to_owned(), class, point, figure) })
+        };
+        let limit = row.limit().unwrap_or(MISSING).replace(' ', "\n");
+        let model =
+            bar(row.predicted, "model", "predicted", format!("{}\n{limit}", row.error_text()));
+        let origin = row.origin().unwrap_or_default().to_owned();
+        let paper = bar(row.published, "paper", "published", origin);
+        Group { heading: String::new(), bars: [model, paper].into_iter().flatten().collect() }
+    };
+    let caption = |row: &Modelled<'_>| format!("{}, {} bits", row.name(), row.bits);
+    html! {
+        div.panels {
+            @for row in judged { (bars(&caption(row), &[panel(row)], Unit::Cycles, "cycles")) }
         }
     }
 }

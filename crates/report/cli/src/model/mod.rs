@@ -1,15 +1,24 @@
 //! `tollgate model`: Montgomery products on machines that are only described, and on this one.
 
+mod chosen;
+mod columns;
+mod draw;
+mod kernels;
+mod measured;
+mod paper;
+mod what_if;
+
 use std::fs;
 use std::process::ExitCode;
 
 use tollgate_ladder::{heading, model as model_table};
-use tollgate_processor::{Machine as Model, host as hosts, papers};
-use tollgate_record::{Machine, Record, Timestamp};
+use tollgate_processor::{host as hosts, papers};
+use tollgate_record::{Record, Timestamp};
 
 use crate::options::Model as Options;
 use crate::run::Run;
 use crate::stop::Stop;
+use chosen::Chosen;
 
 /// Computes and prints.
 ///
@@ -18,12 +27,33 @@ use crate::stop::Stop;
 /// A file cannot be read or written, or is no machine file.
 pub(crate) fn run(options: &Options) -> Result<ExitCode, Stop> {
     let mut run = Run::new(options.written.json.as_deref())?;
-    if let Some(file) = &options.save {
+    if let Some(file) = &options.calibrate {
         fs::write(file, run.host.model.to_toml())
             .map_err(|error| Stop::new(format!("{}: {error}", file.display())))?;
     }
+    let sizes = &options.bits.0;
+    if let Some(file) = &options.measured {
+        let chosen = Chosen::of(options, &run.host)?;
+        let records = crate::shelf::read(core::slice::from_ref(file))?;
+        return run.end(&measured::table(&chosen.model, &records)?);
+    }
+    if let Some(name) = &options.kernel {
+        let chosen = Chosen::of(options, &run.host)?;
+        run.output.records(&kernels::records(&chosen, name, sizes, &run.host))?;
+        return run.end(&kernels::report(&chosen, name, sizes)?);
+    }
+    if let Some(change) = &options.what_if {
+        return run.end(&what_if::table(&Chosen::of(options, &run.host)?, change, sizes)?);
+    }
     let records = collect(options, &mut run)?;
-    run.end(&(heading::lines(&records) + &model_table::table(&records)))
+    let mut text = heading::lines(&records) + &model_table::table(&records);
+    text += &paper::tables();
+    let chosen = Chosen::of(options, &run.host)?;
+    text += &draw::of_paper();
+    if options.machine.is_some() {
+        text += &draw::schedule(&chosen.model);
+    }
+    run.end(&text)
 }
 
 /// The records of the papers' machines, of what their papers say, and of this machine or the one
@@ -39,17 +69,8 @@ pub(crate) fn collect(options: &Options, run: &mut Run) -> Result<Vec<Record>, S
     if options.sensitivity {
         records.extend(papers::sensitivity(now));
     }
-    let ours = match &options.machine {
-        None => hosts::records(&host.model, &host.machine, &options.bits, now),
-        Some(file) => {
-            let wrong =
-                |error: &dyn core::fmt::Display| Stop::new(format!("{}: {error}", file.display()));
-            let text = fs::read_to_string(file).map_err(|error| wrong(&error))?;
-            let model = Model::from_toml(&text).map_err(|error| wrong(&error))?;
-            let machine = Machine::unknown(&model.name);
-            hosts::records(&model, &machine, &options.bits, now)
-        }
-    };
+    let Chosen { word, model, machine } = Chosen::of(options, host)?;
+    let ours = hosts::records(&word, &model, &machine, &options.bits.0, now);
     // Who computed is the same for all of this rung.
     let with_commit = |record| Record { commit: host.commit.clone(), ..record };
     records.extend(ours.into_iter().map(with_commit));

@@ -1,0 +1,96 @@
+//! The machine files that come with this crate, by name.
+
+use crate::machine::Machine;
+
+/// A machine file of this crate.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct File {
+    /// The name, which is that of the file without its ending.
+    pub name: &'static str,
+    /// What it holds.
+    pub toml: &'static str,
+}
+
+macro_rules! files {
+    ($($name:literal),+ $(,)?) => {
+        [$(File { name: $name, toml: include_str!(concat!("../machines/", $name, ".toml")) }),+]
+    };
+}
+
+/// All of them: those of a paper, then today's.
+pub const FILES: [File; 12] = files![
+    "itanium",
+    "alpha-21264",
+    "ultrasparc-iii",
+    "powerpc-g4",
+    "zen-4",
+    "zen-5",
+    "ice-lake",
+    "sapphire-rapids",
+    "neoverse-v1",
+    "neoverse-v2",
+    "apple-m1",
+    "hopper",
+];
+
+impl File {
+    /// The file of this name.
+    #[must_use]
+    pub fn named(name: &str) -> Option<Self> {
+        FILES.into_iter().find(|file| file.name == name)
+    }
+
+    /// What it describes.
+    ///
+    /// # Panics
+    ///
+    /// Never: the tests read every one.
+    #[must_use]
+    pub fn machine(self) -> Machine {
+        Machine::from_toml(self.toml).expect("the machine files of this crate are right")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_file_is_right_and_says_what_its_numbers_are_worth() {
+        for file in FILES {
+            let machine = file.machine();
+            for rate in machine.rates.values() {
+                assert_eq!(rate.mark().is_some(), rate.source().is_some(), "{}", file.name);
+            }
+            // No number without a mark: what has none would be called unverified.
+            let numbers =
+                ["per_cycle", "cycles_each", "at_least", "per_product", "per_row", "count"];
+            for line in file.toml.lines().filter(|line| !line.starts_with('#')) {
+                let has_number = numbers.iter().any(|key| line.contains(&format!("{key} =")));
+                assert_eq!(has_number, line.contains("mark ="), "{}: {line}", file.name);
+            }
+        }
+    }
+
+    #[test]
+    fn every_machine_has_a_product_of_1024_bits() {
+        for file in FILES {
+            let product = file.machine().product(1024);
+            assert!(product.is_some(), "{}", file.name);
+        }
+    }
+
+    #[test]
+    fn modern_bounds_are_those_worked_out_by_hand() {
+        let cycles = |name: &str, bits| {
+            let product = File::named(name).and_then(|file| file.machine().product(bits));
+            product.map_or(0.0, |product| product.bound.cycles.get())
+        };
+        // 2n^2 + n multiplies twice over 2 per cycle; eight numbers share 4n^2 + 1 of VPMADD52
+        assert_eq!(cycles("neoverse-v2", 1024), f64::from(2 * 2 * 256 + 16) / 2.0);
+        assert_eq!(cycles("zen-5", 1024), 1601.0 / 8.0 / 2.0);
+        assert_eq!(cycles("sapphire-rapids", 1024), 1601.0 / 8.0);
+        // three operations of floating point for each of 2 * 20^2 products, 64 per cycle
+        assert_eq!(cycles("hopper", 1024), 800.0 * 3.0 / 64.0);
+    }
+}
