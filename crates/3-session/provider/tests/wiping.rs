@@ -1,16 +1,13 @@
 //! What is given back to the allocator holds no number of a private key: while one is read, made,
-//! used, written and dropped; and nothing of a message that was hashed. (In this crate because its
-//! tests may replace the allocator.)
+//! used, written and dropped. (In this crate because its tests may replace the allocator.)
 #![allow(clippy::unwrap_used, reason = "tests")]
 
 use core::alloc::{GlobalAlloc, Layout};
-use core::hint::black_box;
-use core::mem::ManuallyDrop;
 use core::sync::atomic::{AtomicU8, AtomicUsize, Ordering::Relaxed};
 use std::alloc::System;
 
 use tollgate_rsa::pkcs8::{EncodePrivateKey as _, LineEnding};
-use tollgate_rsa::{Generation, Hash, Hasher, KeyParts, PrivateKey, Workspace};
+use tollgate_rsa::{Generation, Hash, KeyParts, PrivateKey, Workspace};
 
 /// What was in memory that was given back, but for blocks of zeros.
 static LEFT: [AtomicU8; 1 << 26] = [const { AtomicU8::new(0) }; 1 << 26];
@@ -42,18 +39,13 @@ unsafe impl GlobalAlloc for Watching {
     }
 }
 
-/// What `f` left behind, and what it returns.
-fn left_by<T>(f: impl FnOnce() -> T) -> (Vec<u8>, T) {
-    LEN.store(0, Relaxed);
-    let result = f();
-    let len = LEN.load(Relaxed);
-    assert!(len <= LEFT.len(), "more room is needed: {len} bytes");
-    (LEFT[..len].iter().map(|byte| byte.load(Relaxed)).collect(), result)
-}
-
 /// Names of the numbers of which eight bytes in a row were left behind by `f`, which returns them.
 fn left_behind(f: impl FnOnce() -> KeyParts) -> Vec<&'static str> {
-    let (left, parts) = left_by(f);
+    LEN.store(0, Relaxed);
+    let parts = f();
+    let len = LEN.load(Relaxed);
+    assert!(len <= LEFT.len(), "more room is needed: {len} bytes");
+    let left: Vec<u8> = LEFT[..len].iter().map(|byte| byte.load(Relaxed)).collect();
     let KeyParts { d, p, q, d_p, d_q, q_inv, .. } = &parts;
     let numbers = [("d", d), ("p", p), ("q", q), ("d_p", d_p), ("d_q", d_q), ("q_inv", q_inv)];
     let is_left = |number: &[u8]| {
@@ -66,41 +58,9 @@ fn left_behind(f: impl FnOnce() -> KeyParts) -> Vec<&'static str> {
     numbers.iter().filter(|(_, number)| is_left(number)).map(|(name, _)| *name).collect()
 }
 
-/// What a hasher leaves behind that is hashing a message where it lies.
-fn left_of<T>(hasher: T, update: impl FnOnce(&mut T)) -> Vec<u8> {
-    let hashed = || {
-        let mut hasher = black_box(Box::new(hasher)); // nobody else looks: it would not be made
-        update(&mut hasher);
-    };
-    left_by(hashed).0
-}
-
-/// What depends on the message: eight bytes in a row that another one does not leave.
-fn hashers_leave_nothing_behind() {
-    let is_in = |eight: &[u8], left: &[u8]| left.windows(8).any(|window| window == eight);
-    // whole blocks, and eight bytes or more of the next one
-    let [message, another] = [1, 2].map(|seed| {
-        let mut message = [0; 200];
-        fastrand::Rng::with_seed(seed).fill(&mut message);
-        message
-    });
-    for hash in Hash::ALL {
-        let forgotten = |message: &[u8]| {
-            left_of(ManuallyDrop::new(Hasher::new(hash)), |hasher| hasher.update(message))
-        };
-        let (left, other) = (forgotten(&message), forgotten(&another));
-        let own: Vec<_> = left.windows(8).filter(|eight| !is_in(eight, &other)).collect();
-        assert!(own.len() > 16, "{hash}: a state and the end of a message are found");
-        let left = left_of(Hasher::new(hash), |hasher| hasher.update(&message));
-        assert!(!own.iter().any(|eight| is_in(eight, &left)), "{hash}: something is left");
-    }
-}
-
 /// One test: the others' memory would be watched too.
 #[test]
-fn keys_and_hashers_leave_nothing_behind() {
-    hashers_leave_nothing_behind();
-
+fn keys_leave_nothing_behind() {
     let pem = include_str!("../../../../vectors/keys/rsa-1024.pem");
     let key = PrivateKey::from_pem(pem).unwrap();
     let planted = left_behind(|| {
