@@ -3,6 +3,7 @@
 //! The figures were measured on that unit, simulated with memory that always answers at once, in five
 //! configurations: 16 repetitions of a sequence, or one, between two markers whose cycles are
 //! subtracted. They are exact, and so are these tests.
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use tollgate_simulator::timing::Geometry;
 use tollgate_simulator::{Assembler, InstructionSet, Machine, Timing};

@@ -1,5 +1,6 @@
 //! Routines: their results against integers that others wrote, their cycles against those that were
 //! compared with the LEON-2 VHDL.
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use num_bigint::BigUint;
 use tollgate_simulator::Timing;
