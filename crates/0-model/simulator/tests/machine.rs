@@ -105,7 +105,7 @@ fn arithmetic_is_that_of_the_manual() {
         ("set 0xffffffff, %o1; addcc %o1, 1, %g0; addx %g0, 0, %o0; ta 0", 1),
         ("subcc %g0, 1, %g0; subx %g0, %g0, %o0; ta 0", u32::MAX),
         ("mov -8, %o1; sra %o1, 1, %o0; ta 0", (-4_i32).cast_unsigned()),
-        ("mov -8, %o1; srl %o1, 33, %o0; ta 0", 0x7fff_fffc), // by 1: five bits count
+        ("mov -8, %o1; mov 33, %o2; srl %o1, %o2, %o0; ta 0", 0x7fff_fffc), // by 1: five bits count
         ("mov 4, %o1; taddcc %o1, 4, %o0; bvs bad; nop; ta 0; bad: mov 99, %o0; ta 0", 8),
         ("mov 4, %o1; taddcc %o1, 5, %o0; bvs bad; nop; ta 0; bad: mov 99, %o0; ta 0", 99),
     ] {
@@ -289,6 +289,7 @@ fn sources_with_mistakes_name_the_line() {
         (".byte 256", 1, "no room in 8 bits"),
         (".foo", 1, "no directive"),
         ("ta 300", 1, "0 to 127"),
+        ("sll %o0, 32, %o0", 1, "0 to 31"),
         (".align 3", 1, "power of two"),
         (".skip 0x7fffffff", 1, "bytes are not from 0"),
         ("add %o0, , %o1", 1, "missing"),

@@ -2,7 +2,7 @@
 
 use core::fmt;
 
-use super::row::{Row, Syntax};
+use super::row::{Base, Meaning, Row, Syntax};
 use super::set::InstructionSet;
 
 /// A row with its operands. Fields that the row does not have are zero.
@@ -107,6 +107,9 @@ impl Instruction {
             _ if row.is_trap() && !(0..128).contains(&self.constant) => {
                 return wrong("takes a number from 0 to 127");
             }
+            _ if row.is_shift() && !(0..32).contains(&self.constant) => {
+                return wrong("takes a count from 0 to 31");
+            }
             _ if signed(self.constant.cast_unsigned(), 13) != self.constant => {
                 return wrong("takes a constant from -4096 to 4095; use set and a register");
             }
@@ -143,9 +146,14 @@ impl Row {
         matches!(self.syntax, Syntax::Store | Syntax::StoreSpace)
     }
 
+    /// Whether its instructions shift.
+    fn is_shift(&self) -> bool {
+        matches!(self.meaning, Meaning::Base(Base::Sll | Base::Srl | Base::Sra))
+    }
+
     /// Whether its instructions trap at will.
     pub(crate) fn is_trap(&self) -> bool {
-        self.mask & self.bits & 0xc1f8_0000 == 0x81d0_0000 && self.syntax == Syntax::Address
+        matches!(self.meaning, Meaning::Base(Base::Trap(_)))
     }
 }
 
