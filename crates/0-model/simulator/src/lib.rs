@@ -38,6 +38,7 @@ pub mod memory;
 pub mod pipeline;
 pub mod program;
 pub mod routines;
+pub mod rv64;
 pub mod timing;
 
 pub use assembler::{Assembler, BadSource};
