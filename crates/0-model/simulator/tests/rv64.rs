@@ -66,7 +66,7 @@ fn multiply(source: Source, words: u32, seed: u64) -> tollgate_simulator::rv64::
     let r = BigUint::from(1_u32) << (64 * n);
     let n0 = (0..6).fold(p[0], |x, _| x.wrapping_mul(2_u64.wrapping_sub(p[0].wrapping_mul(x))));
     let code = Product::new(source, words);
-    let data = code.code().len() * 4 + 8 & !7;
+    let data = (4 * code.code().len()).next_multiple_of(8);
     let mut core = Core::new(&source.tables(), code.code(), data + 8 * (4 * n + 8));
     for (i, numbers) in [&a, &b, &p].into_iter().enumerate() {
         let at = data + 8 * n * i;

@@ -62,11 +62,6 @@ impl InstructionSet {
         self.rows.iter().copied()
     }
 
-    /// The row of this name whose operands are written so.
-    pub fn named(&self, name: &str) -> impl Iterator<Item = &'static Row> {
-        self.rows().filter(move |row| row.name == name)
-    }
-
     /// The instruction that a word is, if it is one.
     #[must_use]
     pub fn decode(&self, word: u32) -> Option<Instruction> {

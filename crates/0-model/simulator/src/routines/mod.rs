@@ -15,12 +15,15 @@ mod finish;
 mod fips;
 mod measure;
 mod number;
+mod power;
 mod squaring;
 mod text;
+mod window;
 
-pub use exponentiation::{Exponentiation, Products, Raised, Window};
+pub use exponentiation::{Exponentiation, Raised};
 pub use measure::{Counts, Inputs, Measured};
 pub use number::Number;
+pub use window::{Products, Window};
 
 use core::fmt;
 

@@ -71,7 +71,7 @@ impl Core {
         let mut loaded = 0;
         while run.instructions < limit {
             let at = self.pc;
-            let word = self.read(at, 4).filter(|_| at % 4 == 0);
+            let word = self.read(at, 4).filter(|_| at.is_multiple_of(4));
             let word = word.and_then(|word| u32::try_from(word).ok());
             let decoded = word.and_then(|word| decode(&self.tables, word));
             let (row, o) = decoded.ok_or(Stopped::NoInstruction(at))?;
@@ -127,7 +127,8 @@ impl Core {
     }
 
     fn place(&self, address: u64, bytes: u8) -> Option<core::ops::Range<usize>> {
-        let start = usize::try_from(address).ok().filter(|_| address % u64::from(bytes) == 0)?;
+        let start =
+            usize::try_from(address).ok().filter(|_| address.is_multiple_of(bytes.into()))?;
         let end = start.checked_add(bytes.into())?;
         (end <= self.memory.len()).then_some(start..end)
     }
