@@ -261,7 +261,8 @@ fn a_program_without_end_stops_at_its_limit() {
 
 #[test]
 fn the_profile_has_all_cycles() {
-    let mut machine = machine(
+    let machine_of = machine;
+    let mut machine = machine_of(
         "_start: mov 10, %l0; again: call leaf; nop; subcc %l0, 1, %l0; bne again; nop; ta 0
          leaf: umul %o0, %o1, %o2; retl; nop",
     );
@@ -271,6 +272,13 @@ fn the_profile_has_all_cycles() {
     assert_eq!(sum, machine.cycles());
     let leaf = profile.iter().find(|share| share.name == "leaf").unwrap();
     assert_eq!((leaf.cycles, leaf.instructions), (10 * 4, 10 * 3));
+    // A flush forgets the code, and not what was spent in it.
+    let source = "mov 10, %l0; again: flush %g0; subcc %l0, 1, %l0; bne again; nop; last: ta 0";
+    let mut machine = machine_of(source);
+    machine.run(1_000).unwrap();
+    let profile = machine.profile();
+    assert_eq!((profile[0].name.as_str(), profile[0].cycles), ("again", 40));
+    assert_eq!(profile.iter().map(|share| share.cycles).sum::<u64>(), machine.cycles());
 }
 
 #[test]

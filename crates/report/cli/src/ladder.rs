@@ -161,7 +161,11 @@ impl Climb {
                 options.seconds = options.seconds.map(|seconds| seconds * *pace);
                 speed::collect(&options, records, run, progress)
             }
-            Verb::Key(_) | Verb::Ladder(_) | Verb::Report(_) | Verb::Serve(_) => {
+            Verb::Key(_)
+            | Verb::Ladder(_)
+            | Verb::Report(_)
+            | Verb::Serve(_)
+            | Verb::Simulate(_) => {
                 unreachable!("no rung is climbed by these")
             }
         }

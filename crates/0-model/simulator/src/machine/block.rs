@@ -5,7 +5,7 @@
 //! instruction is annulled, and on nothing else: so its cycles are counted by the pipeline's model
 //! once for each such case, and remembered.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use super::op::Op;
 use crate::isa::InstructionSet;
@@ -25,8 +25,6 @@ pub(super) struct Block {
     slots: Vec<Slot>,
     pub(super) jumps: bool,
     costs: Vec<Case>,
-    /// Times that it was done to its end.
-    pub(super) runs: u64,
     /// Cycles spent in it.
     pub(super) cycles: u64,
     /// Instructions done in it.
@@ -60,7 +58,6 @@ impl Block {
             slots: Vec::new(),
             jumps: false,
             costs: Vec::new(),
-            runs: 0,
             cycles: 0,
             instructions: 0,
         };
@@ -104,7 +101,6 @@ impl Block {
         };
         *pipeline = case.after;
         let cycles = u64::from(case.cycles);
-        self.runs += 1;
         self.cycles += cycles;
         cycles
     }
@@ -141,14 +137,20 @@ pub(super) struct Blocks {
     pub(super) blocks: Vec<Block>,
     /// By the lower bits of an address, which block may begin there.
     index: Vec<u32>,
-    by_address: std::collections::HashMap<u32, u32>,
+    by_address: HashMap<u32, u32>,
+    /// Cycles and instructions of blocks that were forgotten, by where they began.
+    spent: BTreeMap<u32, (u64, u64)>,
 }
 
 const INDEX: usize = 1 << 14;
 
+/// More blocks than this have a program that jumps to a new place all the time.
+const MOST: usize = 1 << 16;
+
 impl Default for Blocks {
     fn default() -> Self {
-        Self { blocks: Vec::new(), index: vec![u32::MAX; INDEX], by_address: Default::default() }
+        let index = vec![u32::MAX; INDEX];
+        Self { blocks: Vec::new(), index, by_address: HashMap::new(), spent: BTreeMap::new() }
     }
 }
 
@@ -167,15 +169,29 @@ impl Blocks {
     }
 
     pub(super) fn add(&mut self, block: Block) -> Option<usize> {
+        if self.blocks.len() == MOST {
+            self.forget();
+        }
         let number = u32::try_from(self.blocks.len()).ok()?;
         self.by_address.insert(block.start, number);
         self.blocks.push(block);
         Some(number as usize)
     }
 
-    /// Code may have changed: what was counted stays, and nothing is found any more.
+    /// Code may have changed: nothing is found any more, but what was spent stays.
     pub(super) fn forget(&mut self) {
         self.index.fill(u32::MAX);
         self.by_address.clear();
+        for block in core::mem::take(&mut self.blocks) {
+            let sum = self.spent.entry(block.start).or_default();
+            *sum = (sum.0 + block.cycles, sum.1 + block.instructions);
+        }
+    }
+
+    /// Cycles and instructions, by where blocks begin.
+    pub(super) fn spent(&self) -> impl Iterator<Item = (u32, u64, u64)> {
+        let present =
+            self.blocks.iter().map(|block| (block.start, block.cycles, block.instructions));
+        present.chain(self.spent.iter().map(|(&start, &(cycles, count))| (start, cycles, count)))
     }
 }

@@ -23,10 +23,10 @@ impl Machine {
         let names: BTreeMap<u32, &str> =
             self.program.symbols.iter().map(|(name, &at)| (at, name.as_str())).collect();
         let mut spent: BTreeMap<&str, (u64, u64)> = BTreeMap::new();
-        for block in &self.blocks.blocks {
-            let name = names.range(..=block.start).next_back().map_or("", |(_, name)| *name);
+        for (start, cycles, instructions) in self.blocks.spent() {
+            let name = names.range(..=start).next_back().map_or("", |(_, name)| *name);
             let sum = spent.entry(name).or_default();
-            *sum = (sum.0 + block.cycles, sum.1 + block.instructions);
+            *sum = (sum.0 + cycles, sum.1 + instructions);
         }
         let known = spent.values().fold((0, 0), |sum, s| (sum.0 + s.0, sum.1 + s.1));
         let other = (self.cycles - known.0, self.instructions - known.1);

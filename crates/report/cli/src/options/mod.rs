@@ -9,6 +9,7 @@ mod model;
 mod report;
 mod serve;
 mod session;
+pub(crate) mod simulate;
 mod speed;
 
 use std::path::PathBuf;
@@ -25,6 +26,7 @@ pub(crate) use model::Model;
 pub(crate) use report::Report;
 pub(crate) use serve::Serve;
 pub(crate) use session::Session;
+pub(crate) use simulate::Simulate;
 pub(crate) use speed::{Against, Exponent, Speed, Table};
 
 use crate::stop::Stop;
@@ -63,6 +65,8 @@ pub(crate) enum Verb {
     Serve(Serve),
     /// What a TLS session costs a server, by part, beside what a real server takes for it
     Session(Session),
+    /// Programs on a processor that nobody has built, instruction by instruction
+    Simulate(Simulate),
     /// RSA operations: ours beside OpenSSL's and AWS-LC's, in one run
     Speed(Speed),
 }

@@ -10,3 +10,4 @@ mod ladder;
 mod measuring;
 mod program;
 mod serve;
+mod simulate;
