@@ -165,7 +165,8 @@ impl Climb {
             | Verb::Ladder(_)
             | Verb::Provider(_)
             | Verb::Report(_)
-            | Verb::Serve(_) => {
+            | Verb::Serve(_)
+            | Verb::Simulate(_) => {
                 unreachable!("no rung is climbed by these")
             }
         }

@@ -29,6 +29,7 @@ mod run;
 mod serve;
 mod session;
 mod shelf;
+mod simulate;
 mod speed;
 mod stop;
 mod symbols;
@@ -59,6 +60,7 @@ fn run() -> Result<ExitCode, Stop> {
         Verb::Report(options) => report::run(&options),
         Verb::Serve(options) => serve::run(&options),
         Verb::Session(options) => session::run(&options),
+        Verb::Simulate(options) => simulate::run(&options),
         Verb::Speed(options) if options.engine => engine::run(&options),
         Verb::Speed(options) => speed::run(&options),
     }

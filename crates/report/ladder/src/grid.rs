@@ -10,7 +10,7 @@ use crate::text::cut;
 pub(crate) const GAP: u16 = 2;
 
 /// A column: what stands above it, the most that a cell may take, and to which side cells go.
-pub(crate) struct Column {
+pub struct Column {
     pub(crate) heading: Cow<'static, str>,
     pub(crate) width: usize,
     pub(crate) side: Side,
@@ -25,12 +25,14 @@ pub(crate) enum Side {
 
 impl Column {
     /// Words, on the left.
-    pub(crate) const fn words(heading: &'static str, width: usize) -> Self {
+    #[must_use]
+    pub const fn words(heading: &'static str, width: usize) -> Self {
         Self { heading: Cow::Borrowed(heading), width, side: Side::Left }
     }
 
     /// Figures, on the right.
-    pub(crate) const fn figures(heading: &'static str, width: usize) -> Self {
+    #[must_use]
+    pub const fn figures(heading: &'static str, width: usize) -> Self {
         Self { heading: Cow::Borrowed(heading), width, side: Side::Right }
     }
 }
@@ -44,7 +46,8 @@ pub(crate) fn widest(columns: &[Column]) -> usize {
 
 /// The rows under their headings, a rule between; each line ends in a line feed, without spaces
 /// before it. Cells that a row lacks are empty; cells that are too wide are cut.
-pub(crate) fn grid(columns: &[Column], rows: Vec<Vec<String>>) -> String {
+#[must_use]
+pub fn grid(columns: &[Column], rows: Vec<Vec<String>>) -> String {
     const RULED: TableStyle =
         TableStyle::new().header_separator(LineStyle::none().fill('-').junction('-'));
     let mut table = Table::new();

@@ -10,6 +10,7 @@ pub(crate) mod provider;
 mod report;
 mod serve;
 mod session;
+pub(crate) mod simulate;
 mod speed;
 
 use std::path::PathBuf;
@@ -27,6 +28,7 @@ pub(crate) use provider::Provider;
 pub(crate) use report::Report;
 pub(crate) use serve::Serve;
 pub(crate) use session::Session;
+pub(crate) use simulate::Simulate;
 pub(crate) use speed::{Against, Exponent, Speed, Table};
 
 use crate::stop::Stop;
@@ -67,6 +69,8 @@ pub(crate) enum Verb {
     Serve(Serve),
     /// What a TLS session costs a server, by part, beside what a real server takes for it
     Session(Session),
+    /// Programs on a processor that nobody has built, instruction by instruction
+    Simulate(Simulate),
     /// RSA operations: ours beside OpenSSL's and AWS-LC's, in one run
     Speed(Speed),
 }

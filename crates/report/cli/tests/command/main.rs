@@ -12,3 +12,4 @@ mod own_processor;
 mod program;
 mod provider;
 mod serve;
+mod simulate;

@@ -1,0 +1,186 @@
+//! Operands, as a row wants them.
+
+use super::expression::{Names, word};
+use crate::isa::{Instruction, Row, Syntax};
+
+/// The instruction of the row among these whose operands these are.
+pub(super) fn read(
+    rows: &[&'static Row],
+    name: &str,
+    operands: &[String],
+    here: u32,
+    names: &Names,
+) -> Result<Instruction, String> {
+    if rows.is_empty() {
+        return Err(format!("{name} is no instruction of this machine"));
+    }
+    let reader = Reader { here, names };
+    let given: Vec<&str> = operands.iter().map(String::as_str).collect();
+    let mut first_error = None;
+    for row in rows {
+        match reader.read(row, &given) {
+            Ok(instruction) => return Ok(instruction),
+            Err(why) => first_error = first_error.or(Some(why)),
+        }
+    }
+    let wanted = form(rows[0].syntax);
+    let why = first_error.unwrap_or_default();
+    Err(match (why.is_empty(), wanted.is_empty()) {
+        (true, true) => format!("{name} has no operands"),
+        (true, false) => format!("{name} is written {name} {wanted}"),
+        (false, _) => why,
+    })
+}
+
+/// What the operands of a row look like.
+fn form(syntax: Syntax) -> &'static str {
+    match syntax {
+        Syntax::None => "",
+        Syntax::Call | Syntax::Branch => "label",
+        Syntax::Sethi => "%hi(value), rd",
+        Syntax::Constant => "constant",
+        Syntax::Three => "rs1, rs2 or constant, rd",
+        Syntax::Two => "rs1, rs2",
+        Syntax::Source => "rs1",
+        Syntax::Target => "rd",
+        Syntax::Load => "[address], rd",
+        Syntax::Store => "rd, [address]",
+        Syntax::LoadSpace => "[rs1 + rs2] space, rd",
+        Syntax::StoreSpace => "rd, [rs1 + rs2] space",
+        Syntax::Jump => "address, rd",
+        Syntax::Address => "address",
+        Syntax::Read(_) => "%y, %psr, %wim or %tbr, rd",
+        Syntax::Write(_) => "rs1, rs2 or constant, and %y, %psr, %wim or %tbr",
+    }
+}
+
+struct Reader<'a> {
+    here: u32,
+    names: &'a Names,
+}
+
+impl Reader<'_> {
+    /// An empty error means that the number of operands, or a fixed one, is not the row's.
+    fn read(&self, row: &'static Row, given: &[&str]) -> Result<Instruction, String> {
+        let mut i = Instruction::new(row);
+        match (row.syntax, given) {
+            (Syntax::None, []) => {}
+            (Syntax::Call | Syntax::Branch, [label]) => i.constant = self.distance(label)?,
+            (Syntax::Sethi, [value, rd]) => {
+                (i.constant, i.rd) = (self.constant(value)?, register(rd)?);
+            }
+            (Syntax::Constant, [value]) => i.constant = self.constant(value)?,
+            (Syntax::Three, [a, b, rd]) => {
+                (i.rs1, i.rd) = (register(a)?, register(rd)?);
+                self.second(&mut i, b)?;
+            }
+            (Syntax::Two, [a, b]) => (i.rs1, i.rs2) = (register(a)?, register(b)?),
+            (Syntax::Source, [a]) => i.rs1 = register(a)?,
+            (Syntax::Target, [rd]) => i.rd = register(rd)?,
+            (Syntax::Load, [address, rd]) | (Syntax::Store, [rd, address]) => {
+                i.rd = register(rd)?;
+                self.address(&mut i, bracketed(address)?)?;
+            }
+            (Syntax::LoadSpace, [address, rd]) | (Syntax::StoreSpace, [rd, address]) => {
+                i.rd = register(rd)?;
+                let (address, space) =
+                    address.rsplit_once(']').ok_or("an address stands in [ ]")?;
+                let space = self.names.evaluate(space, self.here)?;
+                i.space = u8::try_from(space)
+                    .map_err(|_| format!("{space} is no address space; they go from 0 to 255"))?;
+                self.address(&mut i, bracketed(&format!("{address}]"))?)?;
+                if i.immediate {
+                    return Err("with a space, an address is one register or two".to_owned());
+                }
+            }
+            (Syntax::Jump, [address, rd]) => {
+                i.rd = register(rd)?;
+                self.address(&mut i, address)?;
+            }
+            (Syntax::Address, [address]) => self.address(&mut i, address)?,
+            (Syntax::Read(state), [name, rd]) if *name == state => i.rd = register(rd)?,
+            (Syntax::Write(state), [a, b, name]) if *name == state => {
+                i.rs1 = register(a)?;
+                self.second(&mut i, b)?;
+            }
+            _ => return Err(String::new()),
+        }
+        Ok(i)
+    }
+
+    fn constant(&self, text: &str) -> Result<i32, String> {
+        let value = self.names.evaluate(text, self.here)?;
+        word(value).map(u32::cast_signed)
+    }
+
+    /// Words from here to a label.
+    fn distance(&self, label: &str) -> Result<i32, String> {
+        let target = word(self.names.evaluate(label, self.here)?)?;
+        let bytes = target.wrapping_sub(self.here).cast_signed();
+        if bytes % 4 == 0 {
+            Ok(bytes / 4)
+        } else {
+            Err(format!("{label} is no address of an instruction: it is no multiple of 4"))
+        }
+    }
+
+    /// A register or a constant.
+    fn second(&self, i: &mut Instruction, text: &str) -> Result<(), String> {
+        if is_register(text) {
+            i.rs2 = register(text)?;
+        } else {
+            (i.immediate, i.constant) = (true, self.constant(text)?);
+        }
+        Ok(())
+    }
+
+    /// A register, a constant, or the sum of a register and either.
+    fn address(&self, i: &mut Instruction, text: &str) -> Result<(), String> {
+        if !text.starts_with('%') || !is_register(first_word(text)) {
+            return self.second(i, text);
+        }
+        let first = first_word(text);
+        i.rs1 = register(first)?;
+        let rest = text[first.len()..].trim_start();
+        match rest.strip_prefix('+').map(str::trim) {
+            _ if rest.is_empty() => Ok(()),
+            Some(second) => self.second(i, second),
+            None if rest.starts_with('-') => self.second(i, rest),
+            None => Err(format!("{text} is no address")),
+        }
+    }
+}
+
+/// What stands before the first space, plus or minus.
+fn first_word(text: &str) -> &str {
+    text.split([' ', '\t', '+', '-']).next().unwrap_or_default()
+}
+
+fn bracketed(text: &str) -> Result<&str, String> {
+    let inner = text.strip_prefix('[').and_then(|text| text.strip_suffix(']'));
+    inner.map(str::trim).ok_or_else(|| format!("{text} is no address in [ ]"))
+}
+
+/// Whether it is meant as a register: a percent sign, and not `%hi(` or `%lo(`.
+fn is_register(text: &str) -> bool {
+    text.starts_with('%') && !text.contains('(')
+}
+
+fn register(text: &str) -> Result<u8, String> {
+    let no = || format!("{text} is no register");
+    let name = text.strip_prefix('%').ok_or_else(no)?;
+    let numbered = |prefix: &str, first: u8, count: u8| {
+        let digits = name.strip_prefix(prefix)?;
+        let plain = !digits.starts_with(['0', '+']) || digits == "0";
+        let number: u8 = digits.parse().ok().filter(|_| plain)?;
+        (number < count).then_some(first + number)
+    };
+    match name {
+        "sp" => Ok(14),
+        "fp" => Ok(30),
+        _ => [("g", 0, 8), ("o", 8, 8), ("l", 16, 8), ("i", 24, 8), ("r", 0, 32)]
+            .into_iter()
+            .find_map(|(prefix, first, count)| numbered(prefix, first, count))
+            .ok_or_else(no),
+    }
+}

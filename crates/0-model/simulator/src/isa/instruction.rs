@@ -1,0 +1,238 @@
+//! An instruction apart from its word: its row and its operands.
+
+use core::fmt;
+
+use super::row::{Base, Meaning, Row, Syntax};
+use super::set::InstructionSet;
+
+/// A row with its operands. Fields that the row does not have are zero.
+#[derive(Clone, Copy, Debug)]
+pub struct Instruction {
+    /// What it is.
+    pub row: &'static Row,
+    /// The destination, or the register that is stored.
+    pub rd: u8,
+    /// The first source.
+    pub rs1: u8,
+    /// The second source, where it is a register.
+    pub rs2: u8,
+    /// Whether the second source is [`Instruction::constant`] instead.
+    pub immediate: bool,
+    /// A constant: 13 bits with sign; of `sethi` 22 bits; of a jump the distance in words.
+    pub constant: i32,
+    /// The address space.
+    pub space: u8,
+}
+
+impl PartialEq for Instruction {
+    fn eq(&self, other: &Self) -> bool {
+        let fields = |i: &Self| {
+            (i.row.name, i.row.bits, i.rd, i.rs1, i.rs2, i.immediate, i.constant, i.space)
+        };
+        fields(self) == fields(other)
+    }
+}
+
+impl Instruction {
+    /// Of this row, all operands zero.
+    #[must_use]
+    pub fn new(row: &'static Row) -> Self {
+        Self { row, rd: 0, rs1: 0, rs2: 0, immediate: false, constant: 0, space: 0 }
+    }
+
+    /// The operands of a word of this row; none if a field is not zero that the row does not have.
+    pub(super) fn read(row: &'static Row, word: u32) -> Option<Self> {
+        let register = |from: u32| ((word >> from) & 31) as u8;
+        let mut this = Self::new(row);
+        match row.syntax {
+            Syntax::None => {}
+            Syntax::Call => this.constant = signed(word, 30),
+            Syntax::Branch => this.constant = signed(word, 22),
+            Syntax::Sethi => {
+                this.rd = register(25);
+                this.constant = (word & 0x3f_ffff).cast_signed();
+            }
+            Syntax::Constant => this.constant = (word & 0x3f_ffff).cast_signed(),
+            Syntax::Target | Syntax::Read(_) => this.rd = register(25),
+            Syntax::Source => this.rs1 = register(14),
+            Syntax::Two => (this.rs1, this.rs2) = (register(14), register(0)),
+            Syntax::LoadSpace | Syntax::StoreSpace => {
+                (this.rd, this.rs1, this.rs2) = (register(25), register(14), register(0));
+                this.space = (word >> 5 & 0xff) as u8;
+            }
+            _ => {
+                (this.rd, this.rs1) = (register(25), register(14));
+                this.immediate = word & 0x2000 != 0;
+                if this.immediate {
+                    this.constant = signed(word, 13);
+                } else {
+                    this.rs2 = register(0);
+                }
+            }
+        }
+        if !this.row.has_rd() {
+            this.rd = 0;
+        }
+        (this.encode() == Ok(word)).then_some(this)
+    }
+
+    /// The word.
+    ///
+    /// # Errors
+    ///
+    /// [`Unencodable`], if a constant is too large or a register not one that the row can name.
+    pub fn encode(&self) -> Result<u32, Unencodable> {
+        let row = self.row;
+        let wrong = |why| Err(Unencodable { name: row.name, why });
+        let rd = u32::from(self.rd) << 25;
+        let two = u32::from(self.rs1) << 14 | u32::from(self.rs2);
+        if row.mask & rd & !row.bits != 0 {
+            return wrong("needs an even register, the first of a pair");
+        }
+        let fields = match row.syntax {
+            Syntax::None => 0,
+            Syntax::Call => self.constant.cast_unsigned() & 0x3fff_ffff,
+            Syntax::Branch if signed(self.constant.cast_unsigned(), 22) != self.constant => {
+                return wrong("reaches 8 MiB, and its target is farther; jump with jmpl");
+            }
+            Syntax::Branch => self.constant.cast_unsigned() & 0x3f_ffff,
+            Syntax::Sethi | Syntax::Constant if !(0..1 << 22).contains(&self.constant) => {
+                return wrong("takes a constant of 22 bits");
+            }
+            Syntax::Sethi | Syntax::Constant => rd | self.constant.cast_unsigned(),
+            Syntax::Target | Syntax::Read(_) => rd,
+            Syntax::Source | Syntax::Two => two,
+            Syntax::LoadSpace | Syntax::StoreSpace => rd | two | u32::from(self.space) << 5,
+            _ if !self.immediate => rd | two,
+            _ if row.is_trap() && !(0..128).contains(&self.constant) => {
+                return wrong("takes a number from 0 to 127");
+            }
+            _ if row.is_shift() && !(0..32).contains(&self.constant) => {
+                return wrong("takes a count from 0 to 31");
+            }
+            _ if signed(self.constant.cast_unsigned(), 13) != self.constant => {
+                return wrong("takes a constant from -4096 to 4095; use set and a register");
+            }
+            _ => rd | two | 0x2000 | self.constant.cast_unsigned() & 0x1fff,
+        };
+        Ok(row.bits | fields)
+    }
+
+    /// Where a jump by [`Instruction::constant`] words goes that stands at this address.
+    #[must_use]
+    pub fn target(&self, address: u32) -> u32 {
+        address.wrapping_add(self.constant.cast_unsigned() << 2)
+    }
+
+    /// As assembly language, standing at this address.
+    #[must_use]
+    pub fn at(&self, address: u32) -> impl fmt::Display {
+        Text { instruction: *self, address }
+    }
+}
+
+impl Row {
+    /// Whether its instructions name a destination, or a register to store.
+    pub(crate) fn has_rd(&self) -> bool {
+        use Syntax as S;
+        !matches!(
+            self.syntax,
+            S::None | S::Call | S::Branch | S::Constant | S::Two | S::Source | S::Address
+        ) && !matches!(self.syntax, S::Write(_))
+    }
+
+    /// Whether its instructions store what `rd` names.
+    pub(crate) fn stores(&self) -> bool {
+        matches!(self.syntax, Syntax::Store | Syntax::StoreSpace)
+    }
+
+    /// Whether its instructions shift.
+    fn is_shift(&self) -> bool {
+        matches!(self.meaning, Meaning::Base(Base::Sll | Base::Srl | Base::Sra))
+    }
+
+    /// Whether its instructions trap at will.
+    pub(crate) fn is_trap(&self) -> bool {
+        matches!(self.meaning, Meaning::Base(Base::Trap(_)))
+    }
+}
+
+/// The lowest bits of a word, with sign.
+fn signed(word: u32, bits: u32) -> i32 {
+    (word << (32 - bits)).cast_signed() >> (32 - bits)
+}
+
+/// An instruction that has no word. Fixed by who wrote it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Unencodable {
+    name: &'static str,
+    why: &'static str,
+}
+
+impl fmt::Display for Unencodable {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} {}", self.name, self.why)
+    }
+}
+
+impl core::error::Error for Unencodable {}
+
+/// The name of a register.
+#[must_use]
+pub fn register_name(register: u8) -> String {
+    let kind = ["g", "o", "l", "i"][usize::from(register >> 3 & 3)];
+    match register & 31 {
+        14 => "%sp".to_owned(),
+        30 => "%fp".to_owned(),
+        _ => format!("%{kind}{}", register & 7),
+    }
+}
+
+struct Text {
+    instruction: Instruction,
+    address: u32,
+}
+
+impl fmt::Display for Text {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let i = &self.instruction;
+        let name = i.row.name;
+        let (rd, rs1, rs2) = (register_name(i.rd), register_name(i.rs1), register_name(i.rs2));
+        let b = if i.immediate { i.constant.to_string() } else { rs2.clone() };
+        let address = match (i.immediate, i.constant, i.rs2) {
+            (true, constant, _) if i.rs1 == 0 => constant.to_string(),
+            (true, constant, _) => format!("{rs1} {constant:+}"),
+            (false, _, 0) => rs1.clone(),
+            (false, ..) => format!("{rs1} + {rs2}"),
+        };
+        match i.row.syntax {
+            Syntax::None => f.write_str(name),
+            Syntax::Call | Syntax::Branch => write!(f, "{name} {:#x}", i.target(self.address)),
+            Syntax::Sethi if i.rd == 0 && i.constant == 0 => f.write_str("nop"),
+            Syntax::Sethi => {
+                write!(f, "{name} %hi({:#x}), {rd}", i.constant.cast_unsigned() << 10)
+            }
+            Syntax::Constant => write!(f, "{name} {:#x}", i.constant),
+            Syntax::Three => write!(f, "{name} {rs1}, {b}, {rd}"),
+            Syntax::Two => write!(f, "{name} {rs1}, {rs2}"),
+            Syntax::Source => write!(f, "{name} {rs1}"),
+            Syntax::Target => write!(f, "{name} {rd}"),
+            Syntax::Load => write!(f, "{name} [{address}], {rd}"),
+            Syntax::Store => write!(f, "{name} {rd}, [{address}]"),
+            Syntax::LoadSpace => write!(f, "{name} [{address}] {}, {rd}", i.space),
+            Syntax::StoreSpace => write!(f, "{name} {rd}, [{address}] {}", i.space),
+            Syntax::Jump => write!(f, "{name} {address}, {rd}"),
+            Syntax::Address => write!(f, "{name} {address}"),
+            Syntax::Read(register) => write!(f, "{name} {register}, {rd}"),
+            Syntax::Write(register) => write!(f, "{name} {rs1}, {b}, {register}"),
+        }
+    }
+}
+
+/// What a word is, for a message: the instruction, or that it is none.
+pub(crate) fn describe(set: &InstructionSet, word: u32, address: u32) -> String {
+    match set.decode(word) {
+        Some(instruction) => instruction.at(address).to_string(),
+        None => format!("{word:#010x}, which is no instruction of this machine"),
+    }
+}

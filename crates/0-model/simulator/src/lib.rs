@@ -1,0 +1,48 @@
+//! Instruction-set simulator: processors with instructions that nobody has built, slot by slot.
+//!
+//! A [`Machine`] executes a [`Program`] on the integer unit of SPARC V8, one instruction after the
+//! other, and counts cycles as LEON-2 takes them, with memory that never waits. What an instruction
+//! means stands in a table, a row each ([`isa`]); an extension is another table beside it, and the
+//! one here multiplies into a wide accumulator ([`isa::accumulate`]). What an instruction costs stands
+//! in a file ([`Timing`]). [`Assembler`] and [`elf`] make programs.
+//!
+//! The cycle counts of the base are those of the LEON-2 VHDL, to which they were compared; those of
+//! the extension are what its parameters say, because nobody has built it.
+//!
+//! ```
+//! use tollgate_simulator::{Assembler, Ending, InstructionSet, Machine, Timing};
+//!
+//! let set = InstructionSet::with_accumulator();
+//! let program = Assembler::new(&set).assemble("
+//!         clracc
+//!         mov     100, %o1
+//! loop:   umac    %o1, %o1        ! the sum of the squares of 1 to 100
+//!         subcc   %o1, 1, %o1
+//!         bne     loop
+//!         nop
+//!         shacr   %o0
+//!         ta      0
+//! ")?;
+//! let mut machine = Machine::new(set, Timing::leon2(), &program)?;
+//! assert_eq!(machine.run(1_000)?, Ending::Exit(338_350));
+//! assert_eq!(machine.cycles(), 2 + 4 * 100 + 2);
+//! # Ok::<(), Box<dyn core::error::Error>>(())
+//! ```
+#![forbid(unsafe_code)]
+
+pub mod assembler;
+pub mod elf;
+pub mod isa;
+pub mod machine;
+pub mod memory;
+pub mod pipeline;
+pub mod program;
+pub mod routines;
+pub mod rv64;
+pub mod timing;
+
+pub use assembler::{Assembler, BadSource};
+pub use isa::InstructionSet;
+pub use machine::{Ending, Failure, Machine};
+pub use program::{BadProgram, Program};
+pub use timing::{BadTiming, Timing};

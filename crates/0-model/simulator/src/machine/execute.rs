@@ -1,0 +1,312 @@
+//! What each instruction of the base does.
+
+use super::op::Op;
+use super::state::State;
+use super::trap::Trap;
+use crate::isa::{Base, Meaning};
+
+/// Where a jump goes.
+pub(super) struct Jump {
+    /// The instruction after the next one; none if the jump is not taken.
+    pub(super) target: Option<u32>,
+    /// Whether the next one is skipped.
+    pub(super) annuls: bool,
+}
+
+impl State {
+    /// Does an instruction that is no jump.
+    #[inline(always)]
+    pub(super) fn execute(&mut self, op: &Op) -> Result<(), Trap> {
+        let a = self.reg(op.rs1);
+        let b = self.reg(op.rs2).wrapping_add(op.constant);
+        let base = match op.meaning {
+            Meaning::Base(base) => base,
+            Meaning::Custom(custom) => {
+                let value = custom(&mut self.accumulator, a, b);
+                self.put(op.rd, value);
+                return Ok(());
+            }
+        };
+        let value = match base {
+            Base::Sethi => op.constant,
+            Base::Add => a.wrapping_add(b),
+            Base::Addcc => self.add_cc(a, b, false),
+            Base::Addx => a.wrapping_add(b).wrapping_add(self.c.into()),
+            Base::Addxcc => self.add_cc(a, b, self.c),
+            Base::Sub => a.wrapping_sub(b),
+            Base::Subcc => self.sub_cc(a, b, false),
+            Base::Subx => a.wrapping_sub(b).wrapping_sub(self.c.into()),
+            Base::Subxcc => self.sub_cc(a, b, self.c),
+            Base::And => a & b,
+            Base::Andcc => self.logic_cc(a & b),
+            Base::Andn => a & !b,
+            Base::Andncc => self.logic_cc(a & !b),
+            Base::Or => a | b,
+            Base::Orcc => self.logic_cc(a | b),
+            Base::Orn => a | !b,
+            Base::Orncc => self.logic_cc(a | !b),
+            Base::Xor => a ^ b,
+            Base::Xorcc => self.logic_cc(a ^ b),
+            Base::Xnor => !(a ^ b),
+            Base::Xnorcc => self.logic_cc(!(a ^ b)),
+            Base::Sll => a << (b & 31),
+            Base::Srl => a >> (b & 31),
+            Base::Sra => (a.cast_signed() >> (b & 31)).cast_unsigned(),
+            Base::Umul => self.product(u64::from(a) * u64::from(b)),
+            Base::Umulcc => {
+                let low = self.product(u64::from(a) * u64::from(b));
+                self.logic_cc(low)
+            }
+            Base::Smul => self.signed_product(a, b),
+            Base::Smulcc => {
+                let low = self.signed_product(a, b);
+                self.logic_cc(low)
+            }
+            Base::Ld => u32::from_be_bytes(self.memory.load(a.wrapping_add(b))?),
+            Base::Ldub => self.memory.load::<1>(a.wrapping_add(b))?[0].into(),
+            Base::Lduh => u16::from_be_bytes(self.memory.load(a.wrapping_add(b))?).into(),
+            Base::Ldsb => {
+                let byte = i8::from_be_bytes(self.memory.load(a.wrapping_add(b))?);
+                i32::from(byte).cast_unsigned()
+            }
+            Base::Ldsh => {
+                let half = i16::from_be_bytes(self.memory.load(a.wrapping_add(b))?);
+                i32::from(half).cast_unsigned()
+            }
+            Base::St => {
+                return self.memory.store(a.wrapping_add(b), self.reg(op.rd).to_be_bytes());
+            }
+            Base::RdY => self.y,
+            Base::WrY => {
+                self.y = a ^ b;
+                return Ok(());
+            }
+            rare => return self.execute_rare(rare, op, a, b),
+        };
+        self.put(op.rd, value);
+        Ok(())
+    }
+
+    /// What programs seldom do, kept out of the way of what they do all the time.
+    #[inline(never)]
+    fn execute_rare(&mut self, base: Base, op: &Op, a: u32, b: u32) -> Result<(), Trap> {
+        let address = a.wrapping_add(b);
+        let value = match base {
+            Base::Ldd => {
+                let bytes = self.memory.load::<8>(address)?;
+                let both = u64::from_be_bytes(bytes);
+                self.put_pair(op.rd, both);
+                return Ok(());
+            }
+            Base::Stb => {
+                return self.memory.store(address, [(self.reg(op.rd) & 0xff) as u8]);
+            }
+            Base::Sth => {
+                return self
+                    .memory
+                    .store(address, ((self.reg(op.rd) & 0xffff) as u16).to_be_bytes());
+            }
+            Base::Std => {
+                let both = u64::from(self.reg(op.rd)) << 32 | u64::from(self.reg(op.rd | 1));
+                return self.memory.store(address, both.to_be_bytes());
+            }
+            Base::Ldstub => {
+                let byte = self.memory.load::<1>(address)?[0];
+                self.memory.store(address, [0xff])?;
+                byte.into()
+            }
+            Base::Swap => {
+                let word = u32::from_be_bytes(self.memory.load(address)?);
+                // A register that is read and written: %g0 reads as zero.
+                let stored = if op.rd == super::state::NOWHERE { 0 } else { self.reg(op.rd) };
+                self.memory.store(address, stored.to_be_bytes())?;
+                word
+            }
+            Base::Taddcc | Base::TaddccTv => {
+                let (sum, wrong) =
+                    tagged(a, b, a.wrapping_add(b), a.cast_signed().checked_add(b.cast_signed()));
+                if wrong && base == Base::TaddccTv {
+                    return Err(Trap::Tag);
+                }
+                self.add_cc(a, b, false);
+                self.v = wrong;
+                sum
+            }
+            Base::Tsubcc | Base::TsubccTv => {
+                let (difference, wrong) =
+                    tagged(a, b, a.wrapping_sub(b), a.cast_signed().checked_sub(b.cast_signed()));
+                if wrong && base == Base::TsubccTv {
+                    return Err(Trap::Tag);
+                }
+                self.sub_cc(a, b, false);
+                self.v = wrong;
+                difference
+            }
+            Base::Mulscc => {
+                let shifted = a >> 1 | u32::from(self.n != self.v) << 31;
+                let added = if self.y & 1 != 0 { b } else { 0 };
+                self.y = self.y >> 1 | (a & 1) << 31;
+                self.add_cc(shifted, added, false)
+            }
+            Base::Udiv | Base::Udivcc | Base::Sdiv | Base::Sdivcc => self.divide(base, a, b)?,
+            Base::Save => {
+                let window = self.window_before()?;
+                self.turn_to(window);
+                address
+            }
+            Base::Restore => {
+                let window = self.window_after()?;
+                self.turn_to(window);
+                address
+            }
+            Base::Trap(condition) if self.holds(condition) => {
+                return Err(Trap::Software((address & 0x7f) as u8));
+            }
+            Base::Flush => {
+                self.flushed = true;
+                return Ok(());
+            }
+            Base::Unimp => return Err(Trap::Illegal),
+            Base::RdPsr | Base::RdWim | Base::RdTbr if !self.supervisor => {
+                return Err(Trap::Privileged);
+            }
+            Base::RdPsr => self.psr(),
+            Base::RdWim => self.wim,
+            Base::RdTbr => self.tbr,
+            Base::WrPsr | Base::WrWim | Base::WrTbr if !self.supervisor => {
+                return Err(Trap::Privileged);
+            }
+            Base::WrPsr => return self.set_psr(a ^ b),
+            Base::WrWim => {
+                self.set_wim(a ^ b);
+                return Ok(());
+            }
+            Base::WrTbr => {
+                self.tbr = (a ^ b) & !0xfff | self.tbr & 0xff0;
+                self.has_table = true;
+                return Ok(());
+            }
+            // A trap that is not taken, stbar; jumps never come here.
+            _ => return Ok(()),
+        };
+        self.put(op.rd, value);
+        Ok(())
+    }
+
+    /// Where a jump goes, and what else it does.
+    #[inline(always)]
+    pub(super) fn jump(&mut self, op: &Op, pc: u32) -> Result<Jump, Trap> {
+        let target = pc.wrapping_add(op.constant);
+        match op.meaning {
+            Meaning::Base(Base::Branch(condition)) => {
+                let taken = self.holds(condition);
+                let annuls = op.annuls && (!taken || condition == 8);
+                Ok(Jump { target: taken.then_some(target), annuls })
+            }
+            Meaning::Base(Base::Call) => {
+                self.put(15, pc);
+                Ok(Jump { target: Some(target), annuls: false })
+            }
+            _ => self.jump_by_register(op, pc),
+        }
+    }
+
+    fn jump_by_register(&mut self, op: &Op, pc: u32) -> Result<Jump, Trap> {
+        let target = self.reg(op.rs1).wrapping_add(self.reg(op.rs2)).wrapping_add(op.constant);
+        if target & 3 != 0 {
+            return Err(Trap::Misaligned(target));
+        }
+        if let Meaning::Base(Base::Rett) = op.meaning {
+            if self.traps {
+                return Err(if self.supervisor { Trap::Illegal } else { Trap::Privileged });
+            }
+            if !self.supervisor {
+                return Err(Trap::Privileged);
+            }
+            let window = self.window_after()?;
+            self.turn_to(window);
+            self.traps = true;
+            self.supervisor = self.was_supervisor;
+        } else {
+            self.put(op.rd, pc);
+        }
+        Ok(Jump { target: Some(target), annuls: false })
+    }
+
+    #[inline(always)]
+    fn add_cc(&mut self, a: u32, b: u32, carry: bool) -> u32 {
+        let wide = u64::from(a) + u64::from(b) + u64::from(carry);
+        let sum = (wide & 0xffff_ffff) as u32;
+        self.v = (!(a ^ b) & (a ^ sum)) >> 31 != 0;
+        self.c = wide >> 32 != 0;
+        self.sign(sum)
+    }
+
+    #[inline(always)]
+    fn sub_cc(&mut self, a: u32, b: u32, borrow: bool) -> u32 {
+        let difference = a.wrapping_sub(b).wrapping_sub(borrow.into());
+        self.v = ((a ^ b) & (a ^ difference)) >> 31 != 0;
+        self.c = u64::from(a) < u64::from(b) + u64::from(borrow);
+        self.sign(difference)
+    }
+
+    #[inline(always)]
+    fn logic_cc(&mut self, value: u32) -> u32 {
+        (self.v, self.c) = (false, false);
+        self.sign(value)
+    }
+
+    #[inline(always)]
+    fn sign(&mut self, value: u32) -> u32 {
+        (self.n, self.z) = (value >> 31 != 0, value == 0);
+        value
+    }
+
+    /// The upper word goes to Y.
+    #[inline(always)]
+    fn product(&mut self, product: u64) -> u32 {
+        self.y = (product >> 32) as u32;
+        (product & 0xffff_ffff) as u32
+    }
+
+    fn signed_product(&mut self, a: u32, b: u32) -> u32 {
+        let product = i64::from(a.cast_signed()) * i64::from(b.cast_signed());
+        self.product(product.cast_unsigned())
+    }
+
+    /// The quotient, cut to 32 bits as the manual says.
+    fn divide(&mut self, base: Base, a: u32, b: u32) -> Result<u32, Trap> {
+        if b == 0 {
+            return Err(Trap::DivisionByZero);
+        }
+        let dividend = u64::from(self.y) << 32 | u64::from(a);
+        let (quotient, cut) = if matches!(base, Base::Udiv | Base::Udivcc) {
+            let quotient = dividend / u64::from(b);
+            (u32::try_from(quotient).unwrap_or(u32::MAX), quotient >> 32 != 0)
+        } else {
+            // The least dividend by -1 is 2^63, and too large as well.
+            let quotient = dividend.cast_signed().saturating_div(i64::from(b.cast_signed()));
+            let fits = i32::try_from(quotient);
+            let kept = fits.unwrap_or(if quotient < 0 { i32::MIN } else { i32::MAX });
+            (kept.cast_unsigned(), fits.is_err())
+        };
+        if matches!(base, Base::Udivcc | Base::Sdivcc) {
+            self.logic_cc(quotient);
+            self.v = cut;
+        }
+        Ok(quotient)
+    }
+
+    fn put_pair(&mut self, rd: u8, both: u64) {
+        // The first of a pair is even; of %g0 and %g1 only the second is written.
+        let first = rd & 63;
+        self.put(first, (both >> 32) as u32);
+        let second = if first == super::state::NOWHERE { 1 } else { first | 1 };
+        self.put(second, (both & 0xffff_ffff) as u32);
+    }
+}
+
+/// A tagged result: whether it overflows, or a tag is set.
+fn tagged(a: u32, b: u32, result: u32, exact: Option<i32>) -> (u32, bool) {
+    (result, exact.is_none() || (a | b) & 3 != 0)
+}

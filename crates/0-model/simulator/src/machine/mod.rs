@@ -1,0 +1,154 @@
+//! A machine: a program in memory, registers, and a clock.
+//!
+//! **Programs begin** as a supervisor with traps enabled, `%sp` at the end of memory and one window
+//! in use. **They end** with `ta 0`, whose status is `%o0`. A program writes to its console by a
+//! store to [`crate::memory::CONSOLE`].
+//!
+//! **Traps.** A program that writes `%tbr` has a trap table, and every trap enters it. Until then the
+//! simulator stands in for the operating system: windows are stored on the stack and loaded from it,
+//! `ta 0x10` is Linux's call of the kernel (`%g1` = 1 ends the program, 4 writes to the console), and
+//! every other trap is a failure. A trap while traps are disabled stops a processor: `ta 0` then ends
+//! the program, anything else is a failure.
+
+mod block;
+mod execute;
+mod op;
+mod profile;
+mod run;
+mod state;
+mod trap;
+
+pub use profile::Share;
+pub use run::{Ending, Traced};
+pub use trap::{Failure, Trap};
+
+use std::collections::BTreeSet;
+
+use self::block::Blocks;
+use self::state::State;
+use crate::isa::InstructionSet;
+use crate::memory::Memory;
+use crate::pipeline::Pipeline;
+use crate::program::{BadProgram, Program};
+use crate::timing::Timing;
+
+/// A machine with a program.
+///
+/// ```
+/// use tollgate_simulator::{Assembler, Ending, InstructionSet, Machine, Timing};
+///
+/// let set = InstructionSet::sparc();
+/// let program = Assembler::new(&set).assemble("mov 6, %o1; smul %o1, 7, %o0; ta 0")?;
+/// let mut machine = Machine::new(set, Timing::leon2(), &program)?;
+/// assert_eq!(machine.run(1_000)?, Ending::Exit(42));
+/// # Ok::<(), Box<dyn core::error::Error>>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct Machine {
+    set: InstructionSet,
+    timing: Timing,
+    program: Program,
+    labels: BTreeSet<u32>,
+    state: State,
+    pipeline: Pipeline,
+    blocks: Blocks,
+    /// The instruction at `pc` is annulled: only after a jump in a delay slot.
+    annulled: bool,
+    cycles: u64,
+    instructions: u64,
+    spills: u64,
+    fills: u64,
+    ended: Option<u32>,
+}
+
+impl Machine {
+    /// A machine with this program, before its first instruction.
+    ///
+    /// # Errors
+    ///
+    /// [`BadProgram`], if memory cannot hold it.
+    pub fn new(set: InstructionSet, timing: Timing, program: &Program) -> Result<Self, BadProgram> {
+        let memory = program.memory()?;
+        let windows = timing.windows.count as usize;
+        Ok(Self {
+            labels: program.symbols.values().copied().collect(),
+            state: State::new(memory, windows, program.entry),
+            pipeline: Pipeline::default(),
+            blocks: Blocks::default(),
+            annulled: false,
+            cycles: 0,
+            instructions: 0,
+            spills: 0,
+            fills: 0,
+            ended: None,
+            set,
+            timing,
+            program: program.clone(),
+        })
+    }
+
+    /// Cycles since the beginning.
+    #[must_use]
+    pub fn cycles(&self) -> u64 {
+        self.cycles
+    }
+
+    /// Instructions since the beginning; annulled ones are not counted.
+    #[must_use]
+    pub fn instructions(&self) -> u64 {
+        self.instructions
+    }
+
+    /// Windows that the simulator stored and loaded in place of an operating system.
+    #[must_use]
+    pub fn windows_moved(&self) -> (u64, u64) {
+        (self.spills, self.fills)
+    }
+
+    /// What the 32 registers of the present window hold: globals, outs, locals, ins.
+    #[must_use]
+    pub fn registers(&self) -> [u32; 32] {
+        core::array::from_fn(|i| self.state.r[i])
+    }
+
+    /// `%y`.
+    #[must_use]
+    pub fn y(&self) -> u32 {
+        self.state.y
+    }
+
+    /// The condition codes: N, Z, V, C from bit 3 down.
+    #[must_use]
+    pub fn icc(&self) -> u32 {
+        self.state.psr() >> 20 & 15
+    }
+
+    /// The accumulator of the extension.
+    #[must_use]
+    pub fn accumulator(&self) -> u128 {
+        self.state.accumulator.value()
+    }
+
+    /// The address of the next instruction.
+    #[must_use]
+    pub fn pc(&self) -> u32 {
+        self.state.pc
+    }
+
+    /// Memory.
+    #[must_use]
+    pub fn memory(&self) -> &Memory {
+        &self.state.memory
+    }
+
+    /// Memory, to be changed from outside: data, not code.
+    pub fn memory_mut(&mut self) -> &mut Memory {
+        &mut self.state.memory
+    }
+
+    /// The address of a name of the program.
+    #[must_use]
+    pub fn symbol(&self, name: &str) -> Option<u32> {
+        self.program.symbols.get(name).copied()
+    }
+}

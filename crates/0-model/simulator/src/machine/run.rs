@@ -1,0 +1,322 @@
+//! Running: block after block, or step by step.
+
+use super::Machine;
+use super::block::{Block, Blocks};
+use super::op::Op;
+use super::state::State;
+use super::trap::{Failure, Trap};
+use crate::isa::Instruction;
+use crate::isa::instruction::{describe, register_name};
+use crate::pipeline::Slot;
+
+/// How a run ends that did not fail.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ending {
+    /// The program ended, with this status.
+    Exit(u32),
+    /// It has done as many instructions as it was allowed to.
+    Limit,
+    /// It is where it should stop.
+    Reached,
+}
+
+/// One instruction that was done.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Traced {
+    /// Where it stands.
+    pub address: u32,
+    /// What it is.
+    pub text: String,
+    /// The cycle in which its slots begin.
+    pub cycle: u64,
+    /// The cycles that it took.
+    pub cycles: u64,
+    /// The register that it wrote, if it did.
+    pub wrote: Option<(String, u32)>,
+}
+
+/// Linux's numbers.
+const KERNEL: u8 = 0x10;
+const CALL_EXIT: u32 = 1;
+const CALL_WRITE: u32 = 4;
+const BAD_ADDRESS: u32 = 14;
+
+impl Machine {
+    /// Runs until the program ends, or has done so many instructions more. It may go on after that.
+    ///
+    /// # Errors
+    ///
+    /// [`Failure`], if an instruction cannot be done and nothing handles it.
+    pub fn run(&mut self, instructions: u64) -> Result<Ending, Failure> {
+        let limit = self.instructions.saturating_add(instructions);
+        while self.ended.is_none() {
+            if self.instructions >= limit {
+                return Ok(Ending::Limit);
+            }
+            self.advance(limit)?;
+        }
+        Ok(Ending::Exit(self.ended.unwrap_or(0)))
+    }
+
+    /// Runs until the next instruction is the one at this address, which has a name in the program.
+    ///
+    /// # Errors
+    ///
+    /// [`Failure`], if an instruction cannot be done and nothing handles it.
+    pub fn run_to(&mut self, address: u32, instructions: u64) -> Result<Ending, Failure> {
+        let limit = self.instructions.saturating_add(instructions);
+        while self.state.pc != address || self.annulled {
+            match self.ended {
+                Some(status) => return Ok(Ending::Exit(status)),
+                None if self.instructions >= limit => return Ok(Ending::Limit),
+                None => {}
+            }
+            self.advance(limit)?;
+        }
+        Ok(Ending::Reached)
+    }
+
+    /// Does a block, or one instruction where there is no block or the limit is near.
+    fn advance(&mut self, limit: u64) -> Result<(), Failure> {
+        let done = if limit - self.instructions > 128 { self.run_block() } else { None };
+        match done {
+            Some(Ok(())) => Ok(()),
+            Some(Err(trap)) => self.trap(trap),
+            None => self.step(),
+        }
+    }
+
+    /// Does the block at `pc`. None if there is none, and the next step has to be done alone.
+    fn run_block(&mut self) -> Option<Result<(), Trap>> {
+        let Self { state, blocks, pipeline, timing, .. } = self;
+        if state.npc != state.pc.wrapping_add(4) || self.annulled {
+            return None;
+        }
+        let number = match blocks.find(state.pc) {
+            Some(number) => number,
+            None => blocks.add(Block::at(state.pc, &state.memory, &self.set, &self.labels)?)?,
+        };
+        let block = &mut blocks.blocks[number];
+        match do_block(state, block) {
+            Ok(annulled) => {
+                self.cycles += block.spend(timing, pipeline, annulled);
+                let done = block.ops.len() as u64 - u64::from(annulled);
+                block.instructions += done;
+                self.instructions += done;
+                forget_if_flushed(state, blocks);
+                Some(Ok(()))
+            }
+            Err((done, trap)) => {
+                self.cycles += block.spend_part(timing, pipeline, done);
+                block.instructions += done as u64;
+                self.instructions += done as u64;
+                forget_if_flushed(state, blocks);
+                Some(Err(trap))
+            }
+        }
+    }
+
+    /// Does one instruction, or skips one that is annulled.
+    ///
+    /// # Errors
+    ///
+    /// [`Failure`], if it cannot be done and nothing handles it.
+    pub fn step(&mut self) -> Result<(), Failure> {
+        if self.annulled {
+            self.annulled = false;
+            self.cycles += u64::from(self.pipeline.annul());
+            let next = self.state.npc;
+            (self.state.pc, self.state.npc) = (next, next.wrapping_add(4));
+            return Ok(());
+        }
+        let instruction = match self.fetch() {
+            Ok(instruction) => instruction,
+            Err(trap) => return self.trap(trap),
+        };
+        let op = Op::of(&instruction);
+        let (pc, npc) = (self.state.pc, self.state.npc);
+        let next = if op.jumps() {
+            self.state.jump(&op, pc).map(|jump| {
+                self.annulled = jump.annuls;
+                jump.target.unwrap_or(npc.wrapping_add(4))
+            })
+        } else {
+            self.state.execute(&op).map(|()| npc.wrapping_add(4))
+        };
+        match next {
+            Ok(after_next) => {
+                (self.state.pc, self.state.npc) = (npc, after_next);
+                self.instructions += 1;
+                self.cycles +=
+                    u64::from(self.pipeline.issue(&self.timing, &Slot::of(&instruction)));
+                forget_if_flushed(&mut self.state, &mut self.blocks);
+                Ok(())
+            }
+            Err(trap) => self.trap(trap),
+        }
+    }
+
+    /// Does one instruction and says what it did; nothing when an instruction was skipped or trapped.
+    ///
+    /// # Errors
+    ///
+    /// [`Failure`], if it cannot be done and nothing handles it.
+    pub fn trace(&mut self) -> Result<Option<Traced>, Failure> {
+        let (address, cycle, count) = (self.state.pc, self.cycles, self.instructions);
+        let instruction = self.fetch().ok();
+        self.step()?;
+        let done = instruction.filter(|_| self.instructions > count);
+        Ok(done.map(|i| Traced {
+            address,
+            text: i.at(address).to_string(),
+            cycle,
+            cycles: self.cycles - cycle,
+            wrote: (i.row.has_rd() && !i.row.stores() && i.rd != 0)
+                .then(|| (register_name(i.rd), self.state.reg(i.rd))),
+        }))
+    }
+
+    /// The program's status, once it has ended.
+    #[must_use]
+    pub fn ended(&self) -> Option<u32> {
+        self.ended
+    }
+
+    /// The instruction at `pc`.
+    fn fetch(&self) -> Result<Instruction, Trap> {
+        let pc = self.state.pc;
+        let bytes = self.state.memory.bytes(pc, 4).and_then(|bytes| bytes.try_into().ok());
+        let word = u32::from_be_bytes(bytes.ok_or(Trap::NoCode(pc))?);
+        self.set.decode(word).ok_or(Trap::Illegal)
+    }
+
+    /// The instruction at `pc` has trapped.
+    fn trap(&mut self, trap: Trap) -> Result<(), Failure> {
+        self.pipeline.empty();
+        if !self.state.traps {
+            return self.stop(trap, "; it trapped while traps were disabled");
+        }
+        if self.state.has_table {
+            self.state.enter(trap);
+            self.cycles += u64::from(self.timing.slots.trap);
+            return Ok(());
+        }
+        match trap {
+            Trap::WindowOverflow => {
+                (self.spills, self.cycles) =
+                    (self.spills + 1, self.cycles + u64::from(self.timing.windows.spill));
+                self.state
+                    .spill()
+                    .or_else(|trap| self.fail(trap, "; a window had to be stored at its %sp"))
+            }
+            Trap::WindowUnderflow => {
+                (self.fills, self.cycles) =
+                    (self.fills + 1, self.cycles + u64::from(self.timing.windows.fill));
+                self.state
+                    .fill()
+                    .or_else(|trap| self.fail(trap, "; a window had to be loaded from %fp"))
+            }
+            Trap::Software(KERNEL) => self.call_kernel(),
+            _ => self.stop(trap, ""),
+        }
+    }
+
+    /// Nothing handles a trap: the program has ended, or failed.
+    fn stop(&mut self, trap: Trap, context: &str) -> Result<(), Failure> {
+        if trap != Trap::Software(0) {
+            return self.fail(trap, context);
+        }
+        self.instructions += 1;
+        self.cycles += u64::from(self.timing.slots.alu);
+        self.ended = Some(self.state.reg(8));
+        Ok(())
+    }
+
+    /// What Linux does for the few calls that a program of numbers needs.
+    fn call_kernel(&mut self) -> Result<(), Failure> {
+        let (call, a, b, c) = (self.state.r[1], self.state.r[8], self.state.r[9], self.state.r[10]);
+        self.instructions += 1;
+        self.cycles += u64::from(self.timing.slots.trap);
+        match call {
+            CALL_EXIT => self.ended = Some(a),
+            CALL_WRITE => {
+                let bytes = self.state.memory.bytes(b, c as usize).map(<[u8]>::to_vec);
+                if let Some(bytes) = &bytes {
+                    self.state.memory.print(bytes);
+                }
+                // The carry says that a call failed.
+                self.state.c = bytes.is_none();
+                self.state.r[8] = if bytes.is_some() { c } else { BAD_ADDRESS };
+                let next = self.state.npc;
+                (self.state.pc, self.state.npc) = (next, next.wrapping_add(4));
+            }
+            _ => {
+                let context = "; of the kernel there are exit (%g1 = 1) and write (%g1 = 4) only";
+                return self.fail(Trap::Software(KERNEL), context);
+            }
+        }
+        Ok(())
+    }
+
+    fn fail(&self, trap: Trap, context: &str) -> Result<(), Failure> {
+        let address = self.state.pc;
+        let word = self.state.memory.bytes(address, 4).and_then(|bytes| bytes.try_into().ok());
+        let word = word.map(u32::from_be_bytes);
+        let instruction = word.and_then(|word| self.set.decode(word));
+        let read = instruction.map_or(vec![], |i| {
+            let stored = if i.row.stores() { i.rd } else { 0 };
+            vec![i.rs1, i.rs2, stored]
+        });
+        Err(Failure {
+            address,
+            place: self.program.place(address),
+            instruction: word
+                .map_or_else(|| "nothing".to_owned(), |word| describe(&self.set, word, address)),
+            why: format!("{trap}{context}"),
+            operands: read
+                .into_iter()
+                .filter(|&register| register != 0)
+                .map(|register| (register_name(register), self.state.reg(register)))
+                .collect(),
+        })
+    }
+}
+
+fn forget_if_flushed(state: &mut State, blocks: &mut Blocks) {
+    if state.flushed {
+        state.flushed = false;
+        blocks.forget();
+    }
+}
+
+/// Does all of a block: whether its last instruction was annulled, or which one trapped.
+#[inline(always)]
+fn do_block(state: &mut State, block: &Block) -> Result<bool, (usize, Trap)> {
+    let start = block.start;
+    let address = |i: usize| start.wrapping_add(u32::try_from(4 * i).unwrap_or(u32::MAX));
+    let straight = block.ops.len() - if block.jumps { 2 } else { 0 };
+    for (i, op) in block.ops[..straight].iter().enumerate() {
+        if let Err(trap) = state.execute(op) {
+            (state.pc, state.npc) = (address(i), address(i + 1));
+            return Err((i, trap));
+        }
+    }
+    let at = address(straight);
+    if !block.jumps {
+        (state.pc, state.npc) = (at, at.wrapping_add(4));
+        return Ok(false);
+    }
+    let jump = state.jump(&block.ops[straight], at).map_err(|trap| {
+        (state.pc, state.npc) = (at, at.wrapping_add(4));
+        (straight, trap)
+    })?;
+    let target = jump.target.unwrap_or(at.wrapping_add(8));
+    if !jump.annuls {
+        state.execute(&block.ops[straight + 1]).map_err(|trap| {
+            (state.pc, state.npc) = (at.wrapping_add(4), target);
+            (straight + 1, trap)
+        })?;
+    }
+    (state.pc, state.npc) = (target, target.wrapping_add(4));
+    Ok(jump.annuls)
+}

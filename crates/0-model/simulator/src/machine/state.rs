@@ -1,0 +1,207 @@
+//! Registers, windows and state registers.
+
+use super::trap::Trap;
+use crate::isa::Accumulator;
+use crate::memory::Memory;
+
+/// Where writes to `%g0` go: a register that nothing reads.
+pub(super) const NOWHERE: u8 = 32;
+
+/// Everything that an instruction can read and write.
+#[derive(Clone, Debug)]
+pub(super) struct State {
+    /// The 32 registers of the present window, and [`NOWHERE`]. A power of two, so that an index
+    /// needs no check.
+    pub(super) r: [u32; 64],
+    /// Outs and locals of every window. The ins of a window are the outs of the next.
+    windows: Vec<[u32; 16]>,
+    pub(super) cwp: usize,
+    pub(super) wim: u32,
+    pub(super) tbr: u32,
+    pub(super) y: u32,
+    pub(super) n: bool,
+    pub(super) z: bool,
+    pub(super) v: bool,
+    pub(super) c: bool,
+    pub(super) supervisor: bool,
+    pub(super) was_supervisor: bool,
+    pub(super) traps: bool,
+    /// Interrupt level and the enable bits of floating point and coprocessor: stored, not used.
+    rest_of_psr: u32,
+    pub(super) accumulator: Accumulator,
+    pub(super) memory: Memory,
+    pub(super) pc: u32,
+    pub(super) npc: u32,
+    /// Whether the program has a trap table: it has written `%tbr`.
+    pub(super) has_table: bool,
+    /// Whether code may have changed.
+    pub(super) flushed: bool,
+}
+
+/// Bits of `%psr` that are stored only.
+const REST_OF_PSR: u32 = 0x0000_3f00;
+
+impl State {
+    pub(super) fn new(memory: Memory, windows: usize, entry: u32) -> Self {
+        let (_, end) = memory.bounds();
+        let mut r = [0; 64];
+        // Room for a window, a hidden parameter and six arguments above the stack pointer.
+        let top = u32::try_from(end - 4096).unwrap_or(u32::MAX) & !7;
+        r[14] = top;
+        Self {
+            r,
+            windows: vec![[0; 16]; windows],
+            cwp: 0,
+            wim: 1 << 1,
+            tbr: 0,
+            y: 0,
+            n: false,
+            z: false,
+            v: false,
+            c: false,
+            supervisor: true,
+            was_supervisor: true,
+            traps: true,
+            rest_of_psr: 0,
+            accumulator: Accumulator::default(),
+            memory,
+            pc: entry,
+            npc: entry.wrapping_add(4),
+            has_table: false,
+            flushed: false,
+        }
+    }
+
+    #[inline(always)]
+    pub(super) fn reg(&self, register: u8) -> u32 {
+        self.r[usize::from(register & 63)]
+    }
+
+    #[inline(always)]
+    pub(super) fn put(&mut self, register: u8, value: u32) {
+        self.r[usize::from(register & 63)] = value;
+    }
+
+    /// The window that is `by` windows on; `save` goes to the one before.
+    fn window(&self, by: isize) -> usize {
+        let count = self.windows.len().cast_signed();
+        (self.cwp.cast_signed() + by).rem_euclid(count).cast_unsigned()
+    }
+
+    /// Makes another window the present one.
+    pub(super) fn turn_to(&mut self, window: usize) {
+        let next = self.window(1);
+        self.windows[self.cwp].copy_from_slice(&self.r[8..24]);
+        self.windows[next][..8].copy_from_slice(&self.r[24..32]);
+        self.cwp = window % self.windows.len();
+        let next = self.window(1);
+        self.r[8..24].copy_from_slice(&self.windows[self.cwp]);
+        let ins: [u32; 8] = core::array::from_fn(|i| self.windows[next][i]);
+        self.r[24..32].copy_from_slice(&ins);
+    }
+
+    /// The window of a `save`.
+    pub(super) fn window_before(&self) -> Result<usize, Trap> {
+        let window = self.window(-1);
+        if self.wim >> window & 1 != 0 { Err(Trap::WindowOverflow) } else { Ok(window) }
+    }
+
+    /// The window of a `restore`.
+    pub(super) fn window_after(&self) -> Result<usize, Trap> {
+        let window = self.window(1);
+        if self.wim >> window & 1 != 0 { Err(Trap::WindowUnderflow) } else { Ok(window) }
+    }
+
+    /// Does what an operating system's handler does: stores the oldest window on its stack.
+    pub(super) fn spill(&mut self) -> Result<(), Trap> {
+        let (present, oldest) = (self.cwp, self.window(-2));
+        self.turn_to(oldest);
+        let stored = self.store_window();
+        self.turn_to(present);
+        self.wim = 1 << oldest;
+        stored
+    }
+
+    /// Does what an operating system's handler does: loads the window before from the stack.
+    pub(super) fn fill(&mut self) -> Result<(), Trap> {
+        let (present, before, free) = (self.cwp, self.window(1), self.window(2));
+        self.turn_to(before);
+        let loaded = self.load_window();
+        self.turn_to(present);
+        self.wim = 1 << free;
+        loaded
+    }
+
+    /// Locals and ins, at the stack pointer.
+    fn store_window(&mut self) -> Result<(), Trap> {
+        let stack = self.r[14];
+        (0..16).try_for_each(|i: u8| {
+            let bytes = self.reg(16 + i).to_be_bytes();
+            self.memory.store(stack.wrapping_add(4 * u32::from(i)), bytes)
+        })
+    }
+
+    fn load_window(&mut self) -> Result<(), Trap> {
+        let stack = self.r[14];
+        (0..16).try_for_each(|i: u8| {
+            let bytes = self.memory.load(stack.wrapping_add(4 * u32::from(i)))?;
+            self.put(16 + i, u32::from_be_bytes(bytes));
+            Ok(())
+        })
+    }
+
+    /// Enters the trap table.
+    pub(super) fn enter(&mut self, trap: Trap) {
+        let window = self.window(-1);
+        self.turn_to(window);
+        self.was_supervisor = self.supervisor;
+        self.supervisor = true;
+        self.traps = false;
+        (self.r[17], self.r[18]) = (self.pc, self.npc);
+        self.tbr = self.tbr & !0xfff | trap.number() << 4;
+        (self.pc, self.npc) = (self.tbr, self.tbr.wrapping_add(4));
+    }
+
+    pub(super) fn psr(&self) -> u32 {
+        let bit = |flag: bool, place: u32| u32::from(flag) << place;
+        let window = u32::try_from(self.cwp).unwrap_or(0);
+        let icc = bit(self.n, 23) | bit(self.z, 22) | bit(self.v, 21) | bit(self.c, 20);
+        let modes = bit(self.supervisor, 7) | bit(self.was_supervisor, 6) | bit(self.traps, 5);
+        icc | modes | self.rest_of_psr | window
+    }
+
+    pub(super) fn set_psr(&mut self, value: u32) -> Result<(), Trap> {
+        let bit = |place: u32| value >> place & 1 != 0;
+        let window = (value & 31) as usize;
+        if window >= self.windows.len() {
+            return Err(Trap::Illegal);
+        }
+        (self.n, self.z, self.v, self.c) = (bit(23), bit(22), bit(21), bit(20));
+        (self.supervisor, self.was_supervisor, self.traps) = (bit(7), bit(6), bit(5));
+        self.rest_of_psr = value & REST_OF_PSR;
+        self.turn_to(window);
+        Ok(())
+    }
+
+    /// The windows that `%wim` has bits for.
+    pub(super) fn set_wim(&mut self, value: u32) {
+        let all = u64::MAX >> (64 - self.windows.len());
+        self.wim = value & (all & 0xffff_ffff) as u32;
+    }
+
+    /// Whether a branch of this condition is taken.
+    #[inline(always)]
+    pub(super) fn holds(&self, condition: u8) -> bool {
+        let holds = match condition & 7 {
+            0 => false,
+            1 => self.z,
+            2 => self.z || (self.n != self.v),
+            3 => self.n != self.v,
+            4 => self.c || self.z,
+            5 => self.c,
+            6 => self.n,
+            _ => self.v,
+        };
+        holds != (condition & 8 != 0)
+    }
+}

@@ -1,0 +1,188 @@
+//! The pipeline of LEON-2, as far as it makes an instruction wait for another.
+//!
+//! Every instruction takes slots. In the decode stage it may have to wait: for a load, for condition
+//! codes, for the accumulator. What it may wait for is the state here, so that what a stretch of code
+//! costs depends on nothing but this state before it.
+
+use crate::isa::{Base, Cost, Icc, Instruction, Meaning, Syntax};
+use crate::timing::{Geometry, Issue, Timing};
+
+/// What the timing of an instruction depends on.
+#[derive(Clone, Copy, Debug)]
+pub struct Slot {
+    cost: Cost,
+    icc: Icc,
+    rs1: u8,
+    rs2: u8,
+    /// What is stored; the second of a pair as well.
+    data: [u8; 2],
+    /// What is loaded last.
+    loads: u8,
+    /// Registers that a change of windows moves names by: 16 for `save`, -16 for `restore`.
+    moves: i8,
+    multiplies_cc: bool,
+    accumulates: bool,
+    conditional: bool,
+}
+
+impl Slot {
+    /// Of an instruction.
+    #[must_use]
+    pub fn of(i: &Instruction) -> Self {
+        let base = match i.row.meaning {
+            Meaning::Base(base) => Some(base),
+            Meaning::Custom(_) => None,
+        };
+        let stores = matches!(i.row.syntax, Syntax::Store | Syntax::StoreSpace);
+        let pair = matches!(i.row.cost, Cost::LoadDouble | Cost::StoreDouble);
+        let loads = matches!(i.row.cost, Cost::Load | Cost::LoadDouble | Cost::Atomic);
+        let second = if pair { i.rd | 1 } else { 0 };
+        Self {
+            cost: i.row.cost,
+            icc: i.row.icc,
+            rs1: i.rs1,
+            rs2: i.rs2,
+            data: match base {
+                Some(Base::Swap) => [i.rd, 0],
+                _ if stores => [i.rd, second],
+                _ => [0, 0],
+            },
+            loads: match loads {
+                true if pair => second,
+                true => i.rd,
+                false => 0,
+            },
+            moves: match base {
+                Some(Base::Save) => 16,
+                Some(Base::Restore | Base::Rett) => -16,
+                _ => 0,
+            },
+            multiplies_cc: i.row.cost == Cost::Multiply && i.row.icc.sets(),
+            accumulates: matches!(i.row.cost, Cost::Accumulate | Cost::Accumulator),
+            conditional: i.row.icc == Icc::Branch,
+        }
+    }
+}
+
+/// What the next instruction may have to wait for. Registers are numbered from the present window;
+/// 0 is none.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Pipeline {
+    loaded: u8,
+    loaded_before: u8,
+    icc_set: bool,
+    multiplied_cc: bool,
+    jumped: bool,
+    accumulator_busy: u8,
+}
+
+impl Pipeline {
+    /// Issues an instruction: the cycles that it takes, waiting included.
+    #[must_use]
+    pub fn issue(&mut self, timing: &Timing, slot: &Slot) -> u32 {
+        let stall = self.load_stall(timing, slot).max(self.icc_stall(timing, slot));
+        let decoupled = timing.accumulate.issue == Issue::Decoupled;
+        let busy = u32::from(self.accumulator_busy);
+        let waits = stall.max(if slot.accumulates { busy } else { 0 });
+        let slots = slots(timing, slot.cost);
+        let own = waits + slots;
+        let bubble =
+            if self.jumped { (1 + timing.interlocks.jump_bubble).max(own) - own } else { 0 };
+        let cycles = own + bubble;
+
+        let at_once = waits == 0 && slots == 1 && bubble == 0;
+        self.loaded_before = if at_once { moved(self.loaded, slot.moves) } else { 0 };
+        self.loaded = if bubble == 0 { slot.loads } else { 0 };
+        if bubble == 1 {
+            self.loaded_before = slot.loads;
+        }
+        self.icc_set = slot.icc.sets();
+        self.multiplied_cc = slot.multiplies_cc;
+        self.jumped = slot.cost == Cost::Jump;
+        let left = match slot.cost {
+            Cost::Accumulate if decoupled => timing.accumulate.slots - 1,
+            _ => busy.saturating_sub(cycles),
+        };
+        self.accumulator_busy = u8::try_from(left).unwrap_or(u8::MAX);
+        cycles
+    }
+
+    /// An annulled instruction passes: the cycles that it takes.
+    #[must_use]
+    pub fn annul(&mut self) -> u32 {
+        *self = Self {
+            loaded_before: self.loaded,
+            accumulator_busy: self.accumulator_busy.saturating_sub(1),
+            ..Self::default()
+        };
+        1
+    }
+
+    /// A trap empties it.
+    pub fn empty(&mut self) {
+        *self = Self::default();
+    }
+
+    /// Waiting for a load. It is over when an instruction has waited.
+    fn load_stall(&self, timing: &Timing, slot: &Slot) -> u32 {
+        let delay = timing.interlocks.load_delay;
+        let at = |register: u8, hit: u8| register != 0 && register == hit;
+        let stall_of = |loaded: u8, delay: u32| {
+            let (one, two) = (at(slot.rs1, loaded), at(slot.rs2, loaded));
+            let late = slot.cost == Cost::Multiply
+                && timing.multiplier.geometry == Geometry::Iterative
+                && !one;
+            if one || two {
+                // The iterative multiplier needs its second operand later.
+                delay - u32::from(late && delay > 0)
+            } else if slot.data.iter().any(|&register| at(register, loaded)) {
+                // What is stored is needed a stage later than an address.
+                delay - 1
+            } else {
+                0
+            }
+        };
+        let next = stall_of(self.loaded, delay);
+        let after_next = if delay == 2 { stall_of(self.loaded_before, 1) } else { 0 };
+        next.max(after_next)
+    }
+
+    /// Waiting for condition codes.
+    fn icc_stall(&self, timing: &Timing, slot: &Slot) -> u32 {
+        let large = timing.multiplier.geometry == Geometry::By32x32;
+        let reads = slot.icc.carry() || matches!(slot.icc, Icc::Branch | Icc::Reads);
+        let of_product = large && self.multiplied_cc && reads;
+        let hold = timing.interlocks.icc_hold && self.icc_set;
+        let of_branch = hold && slot.conditional;
+        let of_carry = hold && large && slot.icc.carry();
+        u32::from(of_product || of_branch || of_carry)
+    }
+}
+
+/// The name that a register has after a change of windows; 0 if it has none.
+fn moved(register: u8, by: i8) -> u8 {
+    match (register, by) {
+        (0..8, _) | (_, 0) => register,
+        _ => register.checked_add_signed(by).filter(|&name| name >= 8).unwrap_or(0),
+    }
+}
+
+fn slots(timing: &Timing, cost: Cost) -> u32 {
+    let s = &timing.slots;
+    match cost {
+        Cost::Alu | Cost::Accumulator => s.alu,
+        Cost::Load => s.load,
+        Cost::LoadDouble => s.load_double,
+        Cost::Store => s.store,
+        Cost::StoreDouble => s.store_double,
+        Cost::Atomic => s.atomic,
+        Cost::Branch => s.branch,
+        Cost::Jump => s.jump,
+        Cost::Multiply => timing.multiplier.slots(),
+        Cost::Divide => s.divide,
+        Cost::Accumulate => match timing.accumulate.issue {
+            Issue::Blocking => timing.accumulate.slots,
+            Issue::Decoupled => 1,
+        },
+    }
+}

@@ -1,0 +1,142 @@
+//! A Montgomery product by rows: CIOS.
+//!
+//! Row i adds `a b_i` to t, then `m_i p`, where `m_i` makes the lowest word zero, which goes. t is at m,
+//! its words n and n + 1 are `%l5` and `%l6`. The carry from word to word is `%g1`, or in the
+//! extension's accumulator.
+
+use super::text::{Text, register as r};
+use super::{Arithmetic, Loops, Routine};
+
+pub(super) fn write(text: &mut Text, routine: &Routine) {
+    let Routine { arithmetic, loops, words, .. } = *routine;
+    if arithmetic == Arithmetic::Extended {
+        text.add("clracc");
+    }
+    text.all(&["sub %l0, 4, %l7", "sub %i4, 4, %g3", "clr %l5", "clr %l2"]);
+    text.name("clear");
+    text.all(&["st %g0, [%i4 + %l2]", "cmp %l2, %l7"]);
+    text.add(format!("bne {}", text.label("clear")));
+    text.add("add %l2, 4, %l2");
+    if loops == Loops::Full {
+        for i in 0..words {
+            text.add(format!("ld [%i2 + {}], %o2", 4 * i));
+            row(text, routine);
+        }
+    } else {
+        text.add("clr %l2");
+        text.name("row");
+        text.add("ld [%i2 + %l2], %o2");
+        row(text, routine);
+        text.add("cmp %l2, %l7");
+        text.add(format!("bne {}", text.label("row")));
+        text.add("add %l2, 4, %l2");
+    }
+    text.add(format!("mov %l5, {}", r::REST));
+}
+
+/// `t := (t + a b_i + m_i p) / 2^32`, `b_i` in `%o2`.
+fn row(text: &mut Text, routine: &Routine) {
+    let Routine { arithmetic, loops, words, .. } = *routine;
+    let extended = arithmetic == Arithmetic::Extended;
+    if !extended {
+        text.add("clr %g1");
+    }
+    match loops {
+        Loops::Full => (0..words).for_each(|j| word(text, arithmetic, r::A, 4 * j, 4 * j)),
+        Loops::Unrolled(by) => {
+            text.all(&["mov %i1, %l3", "mov %i4, %l4", "add %i1, %l0, %g4"]);
+            blocks(text, arithmetic, "product", by, 0);
+        }
+        _ => {
+            text.add("clr %l3");
+            rolled(text, arithmetic, "product", r::A, "%i4");
+        }
+    }
+    if extended {
+        text.all(&["addac %l5", "shacr %l5", "shacr %l6"]);
+        text.all(&["ld [%i4], %o0", "ld [%i3], %o1", "umul %o0, %l1, %o2"]);
+        text.all(&["umac %o2, %o1", "addac %o0", "shacr %g0"]);
+    } else {
+        text.all(&["addcc %l5, %g1, %l5", "addx %g0, 0, %l6"]);
+        text.all(&["ld [%i4], %o1", "ld [%i3], %o0", "umul %o1, %l1, %o2"]);
+        text.all(&["umul %o0, %o2, %o3", "rd %y, %g1", "addcc %o3, %o1, %g0", "addx %g1, 0, %g1"]);
+    }
+    match loops {
+        Loops::Full => (1..words).for_each(|j| word(text, arithmetic, r::P, 4 * j, 4 * j - 4)),
+        Loops::Unrolled(by) => reduction_blocks(text, arithmetic, by),
+        _ => {
+            text.add("mov 4, %l3");
+            rolled(text, arithmetic, "reduction", r::P, "%g3");
+        }
+    }
+    if extended {
+        text.all(&["addac %l5", "shacr %o0", "st %o0, [%i4 + %l7]", "addac %l6", "shacr %l5"]);
+    } else {
+        text.all(&["addcc %l5, %g1, %o0", "st %o0, [%i4 + %l7]", "addx %l6, 0, %l5"]);
+    }
+}
+
+/// The words 1 to U - 1, then blocks of U.
+fn reduction_blocks(text: &mut Text, arithmetic: Arithmetic, by: u32) {
+    (1..by).for_each(|j| word(text, arithmetic, r::P, 4 * j, 4 * j - 4));
+    let done = text.label("reduced");
+    text.add(format!("cmp %l0, {}", 4 * by));
+    text.add(format!("be {done}"));
+    text.add(format!("add %i3, {}, %l3", 4 * by));
+    text.add(format!("add %i4, {}, %l4", 4 * by));
+    text.add("add %i3, %l0, %g4");
+    blocks(text, arithmetic, "reduction", by, 4);
+    text.name("reduced");
+}
+
+/// Words of a number at `%l3`, up to `%g4`; t at `%l4`, moved down by so many bytes.
+fn blocks(text: &mut Text, arithmetic: Arithmetic, name: &str, by: u32, down: u32) {
+    text.name(name);
+    for t in 0..by {
+        let (from, to) = (4 * t, (4 * t).cast_signed() - down.cast_signed());
+        step(
+            text,
+            arithmetic,
+            &format!("%l3 + {from}"),
+            &format!("%l4 + {from}"),
+            &format!("%l4 {to:+}"),
+        );
+    }
+    text.add(format!("add %l3, {}, %l3", 4 * by));
+    text.add("cmp %l3, %g4");
+    text.add(format!("bne {}", text.label(name)));
+    text.add(format!("add %l4, {}, %l4", 4 * by));
+}
+
+/// Words from the place `%l3` on; `to` is where t goes.
+fn rolled(text: &mut Text, arithmetic: Arithmetic, name: &str, number: &str, to: &str) {
+    text.name(name);
+    step(text, arithmetic, &format!("{number} + %l3"), "%i4 + %l3", &format!("{to} + %l3"));
+    text.add("cmp %l3, %l7");
+    text.add(format!("bne {}", text.label(name)));
+    text.add("add %l3, 4, %l3");
+}
+
+/// A word at a known place.
+fn word(text: &mut Text, arithmetic: Arithmetic, number: &str, from: u32, to: u32) {
+    let (number, t) = (format!("{number} + {from}"), format!("%i4 + {from}"));
+    step(text, arithmetic, &number, &t, &format!("%i4 + {to}"));
+}
+
+/// A word of a number times `%o2`, and a word of t, and the carry.
+fn step(text: &mut Text, arithmetic: Arithmetic, number: &str, t: &str, to: &str) {
+    text.add(format!("ld [{number}], %o0"));
+    text.add(format!("ld [{t}], %o1"));
+    match arithmetic {
+        Arithmetic::Extended => text.all(&["umac %o0, %o2", "addac %o1", "shacr %o3"]),
+        Arithmetic::Plain => text.all(&[
+            "umul %o0, %o2, %o3",
+            "rd %y, %o4",
+            "addcc %o3, %o1, %o3",
+            "addx %o4, 0, %o4",
+            "addcc %o3, %g1, %o3",
+            "addx %o4, 0, %g1",
+        ]),
+    }
+    text.add(format!("st %o3, [{to}]"));
+}

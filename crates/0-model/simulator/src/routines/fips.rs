@@ -1,0 +1,308 @@
+//! A Montgomery product by columns: FIPS.
+//!
+//! Column i of the lower n adds `a_j b_(i-j) + m_j p_(i-j)` for all j < i, then `a_i b_0`; what makes
+//! its lowest word zero is `m_i`, and `m_i p_0` is added. Column i of the upper n - 1 adds
+//! `a_j b_(i-j) + m_j p_(i-j)` for i - n < j < n, and its lowest word is a word of the result; it takes
+//! the place of an m that no column needs any more.
+
+use super::text::{Text, register as r};
+use super::{Arithmetic, Loops, Routine};
+
+/// Which columns.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Half {
+    Lower,
+    Upper,
+}
+
+pub(super) fn write(text: &mut Text, routine: &Routine) {
+    let arithmetic = routine.arithmetic;
+    if routine.loops == Loops::Full {
+        return write_full(text, arithmetic, routine.words);
+    }
+    clear(text, arithmetic);
+    text.all(&["sub %l0, 4, %l7", "clr %l2"]);
+
+    text.name("lower");
+    match routine.loops {
+        Loops::Index => text.add("orcc %l2, %g0, %l4"),
+        _ => text.add("tst %l2"),
+    }
+    text.add(format!("be {}", text.label("quotient")));
+    columns(text, routine, Half::Lower);
+    text.name("quotient");
+    quotient(text, arithmetic, &format!("+ {}", r::I));
+    next_column(text, "lower");
+
+    text.add("mov 4, %l2");
+    text.name("upper");
+    columns(text, routine, Half::Upper);
+    result_word(text, arithmetic, "+ %g5");
+    next_column(text, "upper");
+    last_words(text, arithmetic, &format!("+ {}", r::LAST));
+}
+
+fn next_column(text: &mut Text, half: &str) {
+    text.all(&["add %l2, 4, %l2", "cmp %l2, %l0"]);
+    text.add(format!("bne {}", text.label(half)));
+    text.add("nop");
+}
+
+/// The pairs of a column, in a loop. In the lower half the delay slot of the branch that skips them
+/// is still to be filled. In the upper half `%g5` ends as the place of the result's word.
+fn columns(text: &mut Text, routine: &Routine, half: Half) {
+    match routine.loops {
+        Loops::Index => by_index(text, routine.arithmetic, half),
+        Loops::Pointers => by_pointers(text, routine.arithmetic, half),
+        Loops::Unrolled(by) => unrolled(text, routine.arithmetic, half, by),
+        Loops::Full => {}
+    }
+}
+
+fn label_of(half: Half) -> &'static str {
+    if half == Half::Lower { "lower_pairs" } else { "upper_pairs" }
+}
+
+/// j in `%l3`, i - j in `%l4`.
+fn by_index(text: &mut Text, arithmetic: Arithmetic, half: Half) {
+    let end = if half == Half::Lower { r::I } else { r::SIZE };
+    match half {
+        Half::Lower => text.add("clr %l3"),
+        Half::Upper => text.all(&["sub %l2, 4, %g5", "mov %l2, %l3", "mov %l7, %l4"]),
+    }
+    text.name(label_of(half));
+    load(text, ["%i1 + %l3", "%i2 + %l4", "%i4 + %l3", "%i3 + %l4"]);
+    let again = text.label(label_of(half));
+    match arithmetic {
+        Arithmetic::Extended => {
+            text.all(&["add %l3, 4, %l3", "umac %o0, %o1", "sub %l4, 4, %l4"]);
+            text.add(format!("cmp %l3, {end}"));
+            text.add(format!("bne {again}"));
+            text.add("umac %o2, %o3");
+        }
+        Arithmetic::Plain => {
+            accumulate(text, arithmetic, "%o0", "%o1");
+            accumulate(text, arithmetic, "%o2", "%o3");
+            text.all(&["add %l3, 4, %l3", "sub %l4, 4, %l4"]);
+            text.add(format!("sub {end}, %l3, %g4"));
+            text.add("tst %g4");
+            text.add(format!("bne {again}"));
+            text.add("nop");
+        }
+    }
+}
+
+/// Of a, b, m, p in `%l3` to `%l6`.
+fn by_pointers(text: &mut Text, arithmetic: Arithmetic, half: Half) {
+    let end = match half {
+        Half::Lower => {
+            text.all(&["mov %i1, %l3", "add %i2, %l2, %l4", "mov %i4, %l5", "add %i3, %l2, %l6"]);
+            r::B
+        }
+        Half::Upper => {
+            text.all(&[
+                "add %i1, %l2, %l3",
+                "add %i2, %l7, %l4",
+                "add %i4, %l2, %l5",
+                "add %i3, %l7, %l6",
+                "sub %l2, 4, %g5",
+                "add %i2, %g5, %g4",
+            ]);
+            "%g4"
+        }
+    };
+    text.name(label_of(half));
+    load(text, ["%l3", "%l4", "%l5", "%l6"]);
+    match arithmetic {
+        Arithmetic::Extended => text.all(&[
+            "add %l3, 4, %l3",
+            "umac %o0, %o1",
+            "sub %l4, 4, %l4",
+            "add %l5, 4, %l5",
+            "umac %o2, %o3",
+        ]),
+        Arithmetic::Plain => {
+            accumulate(text, arithmetic, "%o0", "%o1");
+            accumulate(text, arithmetic, "%o2", "%o3");
+            text.all(&["add %l3, 4, %l3", "sub %l4, 4, %l4", "add %l5, 4, %l5"]);
+        }
+    }
+    text.add(format!("cmp %l4, {end}"));
+    text.add(format!("bne {}", text.label(label_of(half))));
+    text.add("sub %l6, 4, %l6");
+}
+
+/// Blocks of so many pairs. The first is entered so that the last is done to its end.
+fn unrolled(text: &mut Text, arithmetic: Arithmetic, half: Half, by: u32) {
+    match half {
+        Half::Lower => text.all(&["nop", "sub %g0, %l2, %o0"]),
+        Half::Upper => text.add("sub %l2, %l0, %o0"),
+    }
+    text.add(format!("and %o0, {}, %o0       ! words to be skipped, in bytes", 4 * by - 1));
+    // A pair takes 24 bytes of code, or 56: 6 or 14 for each byte to be skipped.
+    match arithmetic {
+        Arithmetic::Extended => {
+            text.all(&["sll %o0, 2, %o1", "sll %o0, 1, %o2", "add %o1, %o2, %o1"]);
+        }
+        Arithmetic::Plain => {
+            text.all(&["sll %o0, 4, %o1", "sll %o0, 1, %o2", "sub %o1, %o2, %o1"]);
+        }
+    }
+    let block = text.label(label_of(half));
+    text.add(format!("sethi %hi({block}), %o2"));
+    text.add(format!("or %o2, %lo({block}), %o2"));
+    text.add("add %o1, %o2, %o1");
+    match half {
+        Half::Lower => text.all(&[
+            "sub %i1, %o0, %l3",
+            "sub %i4, %o0, %l5",
+            "add %i2, %l2, %l4",
+            "add %l4, %o0, %l4",
+            "add %i3, %l2, %l6",
+            "add %l6, %o0, %l6",
+            "jmp %o1",
+            "add %i1, %l2, %g4",
+        ]),
+        Half::Upper => text.all(&[
+            "add %i1, %l2, %l3",
+            "sub %l3, %o0, %l3",
+            "add %i4, %l2, %l5",
+            "sub %l5, %o0, %l5",
+            "add %i2, %l7, %l4",
+            "add %l4, %o0, %l4",
+            "add %i3, %l7, %l6",
+            "add %l6, %o0, %l6",
+            "jmp %o1",
+            "add %i1, %l0, %g4",
+        ]),
+    }
+    text.name(label_of(half));
+    for t in 0..by {
+        let at = 4 * t;
+        let places = [("%l3 +", at), ("%l4 -", at), ("%l5 +", at), ("%l6 -", at)];
+        load(text, places.map(|(base, at)| format!("{base} {at}")).each_ref().map(String::as_str));
+        accumulate(text, arithmetic, "%o0", "%o1");
+        accumulate(text, arithmetic, "%o2", "%o3");
+    }
+    let bytes = 4 * by;
+    text.add(format!("add %l3, {bytes}, %l3"));
+    text.add(format!("sub %l4, {bytes}, %l4"));
+    text.add(format!("add %l5, {bytes}, %l5"));
+    text.add("cmp %l3, %g4");
+    text.add(format!("bne {block}"));
+    text.add(format!("sub %l6, {bytes}, %l6"));
+    if half == Half::Upper {
+        text.add("sub %l2, 4, %g5");
+    }
+}
+
+fn write_full(text: &mut Text, arithmetic: Arithmetic, words: u32) {
+    clear(text, arithmetic);
+    let pair = |text: &mut Text, j: u32, k: u32| {
+        let places = [("%i1", j), ("%i2", k), ("%i4", j), ("%i3", k)];
+        let places = places.map(|(base, word)| format!("{base} + {}", 4 * word));
+        load(text, places.each_ref().map(String::as_str));
+        accumulate(text, arithmetic, "%o0", "%o1");
+        accumulate(text, arithmetic, "%o2", "%o3");
+    };
+    for i in 0..words {
+        (0..i).for_each(|j| pair(text, j, i - j));
+        quotient(text, arithmetic, &format!("+ {}", 4 * i));
+    }
+    for i in words..2 * words - 1 {
+        (i - words + 1..words).for_each(|j| pair(text, j, i - j));
+        result_word(text, arithmetic, &format!("+ {}", 4 * (i - words)));
+    }
+    last_words(text, arithmetic, &format!("+ {}", 4 * (words - 1)));
+}
+
+fn load(text: &mut Text, places: [&str; 4]) {
+    for (i, place) in places.into_iter().enumerate() {
+        text.add(format!("ld [{place}], %o{i}"));
+    }
+}
+
+/// The accumulator is the extension's, or `%g1` to `%g3`.
+pub(super) fn clear(text: &mut Text, arithmetic: Arithmetic) {
+    match arithmetic {
+        Arithmetic::Extended => text.add("clracc"),
+        Arithmetic::Plain => text.all(&["clr %g1", "clr %g2", "clr %g3"]),
+    }
+}
+
+/// Adds a product to the accumulator.
+pub(super) fn accumulate(text: &mut Text, arithmetic: Arithmetic, a: &str, b: &str) {
+    match arithmetic {
+        Arithmetic::Extended => text.add(format!("umac {a}, {b}")),
+        Arithmetic::Plain => {
+            text.add(format!("umul {a}, {b}, %o4"));
+            text.all(&[
+                "rd %y, %o5",
+                "addcc %g1, %o4, %g1",
+                "addxcc %g2, %o5, %g2",
+                "addx %g3, 0, %g3",
+            ]);
+        }
+    }
+}
+
+/// Adds `a_i b_0`; then makes `m_i`, and adds `m_i p_0`, after which the lowest word is zero and goes.
+fn quotient(text: &mut Text, arithmetic: Arithmetic, at: &str) {
+    text.add(format!("ld [{} {at}], %o0", r::A));
+    text.all(&["ld [%i2], %o1", "ld [%i3], %o3"]);
+    accumulate(text, arithmetic, "%o0", "%o1");
+    add_quotient(text, arithmetic, at);
+}
+
+/// `m_i` of the accumulator's lowest word; `p_0` is in `%o3`.
+pub(super) fn add_quotient(text: &mut Text, arithmetic: Arithmetic, at: &str) {
+    match arithmetic {
+        Arithmetic::Extended => {
+            text.add("rdacc %o2");
+            text.add(format!("umul %o2, {}, %o2", r::N0));
+            text.add(format!("st %o2, [{} {at}]", r::M));
+            text.all(&["umac %o2, %o3", "shacr %g0"]);
+        }
+        Arithmetic::Plain => {
+            text.add(format!("umul %g1, {}, %o2", r::N0));
+            text.add(format!("st %o2, [{} {at}]", r::M));
+            text.all(&[
+                "umul %o2, %o3, %o4",
+                "rd %y, %o5",
+                "addcc %g1, %o4, %g0",
+                "addxcc %g2, %o5, %g1",
+                "addx %g3, 0, %g2",
+                "clr %g3",
+            ]);
+        }
+    }
+}
+
+/// The lowest word is one of the result, and goes.
+pub(super) fn result_word(text: &mut Text, arithmetic: Arithmetic, at: &str) {
+    match arithmetic {
+        Arithmetic::Extended => {
+            text.add("shacr %o0");
+            text.add(format!("st %o0, [{} {at}]", r::M));
+        }
+        Arithmetic::Plain => {
+            text.add(format!("st %g1, [{} {at}]", r::M));
+            text.all(&["mov %g2, %g1", "mov %g3, %g2", "clr %g3"]);
+        }
+    }
+}
+
+/// The highest word of the result, and the word above it.
+pub(super) fn last_words(text: &mut Text, arithmetic: Arithmetic, at: &str) {
+    match arithmetic {
+        Arithmetic::Extended => {
+            text.add("shacr %o0");
+            text.add(format!("st %o0, [{} {at}]", r::M));
+            text.add(format!("shacr {}", r::REST));
+        }
+        Arithmetic::Plain => {
+            text.add(format!("st %g1, [{} {at}]", r::M));
+            text.add(format!("mov %g2, {}", r::REST));
+        }
+    }
+}

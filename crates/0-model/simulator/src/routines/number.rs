@@ -1,0 +1,94 @@
+//! Numbers, and Montgomery's arithmetic as it is defined: slow, and easy to believe.
+
+/// A number below 2^(32n), lowest word first.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Number(Vec<u32>);
+
+impl Number {
+    /// Of these words, the lowest first.
+    #[must_use]
+    pub fn new(words: Vec<u32>) -> Self {
+        Self(words)
+    }
+
+    /// A small number with so many words.
+    #[must_use]
+    pub fn small(value: u32, words: usize) -> Self {
+        let mut all = vec![0; words];
+        if let Some(lowest) = all.first_mut() {
+            *lowest = value;
+        }
+        Self(all)
+    }
+
+    /// The words, the lowest first.
+    #[must_use]
+    pub fn words(&self) -> &[u32] {
+        &self.0
+    }
+
+    /// Bits up to the highest that is set.
+    #[must_use]
+    pub fn bits(&self) -> u32 {
+        let highest = self.0.iter().rposition(|&word| word != 0);
+        highest.map_or(0, |i| {
+            u32::try_from(32 * i).unwrap_or(u32::MAX) + 32 - self.0[i].leading_zeros()
+        })
+    }
+
+    /// Whether a bit is set.
+    #[must_use]
+    pub fn bit(&self, bit: u32) -> bool {
+        self.0.get(bit as usize / 32).is_some_and(|word| word >> (bit % 32) & 1 != 0)
+    }
+
+    fn is_below(&self, other: &Self) -> bool {
+        self.0.iter().rev().lt(other.0.iter().rev())
+    }
+
+    fn subtract(&mut self, other: &Self) {
+        let mut borrow = false;
+        for (word, &less) in self.0.iter_mut().zip(&other.0) {
+            let (first, one) = word.overflowing_sub(less);
+            let (second, two) = first.overflowing_sub(borrow.into());
+            (*word, borrow) = (second, one || two);
+        }
+    }
+
+    /// 2 self mod p, self below p.
+    #[must_use]
+    pub fn doubled(&self, p: &Self) -> Self {
+        let mut carry = 0;
+        let mut doubled = Self(self.0.clone());
+        for word in &mut doubled.0 {
+            (*word, carry) = (*word << 1 | carry, *word >> 31);
+        }
+        if carry != 0 || !doubled.is_below(p) {
+            doubled.subtract(p);
+        }
+        doubled
+    }
+
+    /// 2^(64n) mod p, n the words of p: what takes a number to Montgomery's form.
+    #[must_use]
+    pub fn square_of_r(p: &Self) -> Self {
+        // The greatest power of two below p, or 1; p has its highest bit in word n - 1.
+        let start = p.bits().saturating_sub(1);
+        let mut power = Self::small(0, p.0.len());
+        if let Some(word) = power.0.get_mut(start as usize / 32) {
+            *word = 1 << (start % 32);
+        }
+        let to = 64 * u32::try_from(p.0.len()).unwrap_or(u32::MAX / 64);
+        (start..to).fold(power, |power, _| power.doubled(p))
+    }
+
+    /// -1 / p mod 2^32, p odd.
+    #[must_use]
+    pub fn n0(p: &Self) -> u32 {
+        let lowest = p.0.first().copied().unwrap_or(1);
+        // Each step doubles the bits that are right: 3, 6, 12, 24, 48.
+        let inverse =
+            (0..4).fold(lowest, |x, _| x.wrapping_mul(2_u32.wrapping_sub(lowest.wrapping_mul(x))));
+        inverse.wrapping_neg()
+    }
+}

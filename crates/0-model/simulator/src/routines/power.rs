@@ -1,0 +1,170 @@
+//! The program of an exponentiation, but for its routines and its data.
+//!
+//! `multiply` and `square` are called with the addresses of z, a, b and p. The power so far is where
+//! `%l1` says: nowhere, a power of the table, or at `power`.
+
+/// The table. `%i0` holds p, `%i1` n words in bytes, `%l3` the table, `%l5` the exponent. A fixed
+/// window has all powers, each from the one before times the first; a sliding one the odd ones, each
+/// times the square, which is at `power` until the table is done.
+pub(super) const TABLE: &str = "
+_start: set     p, %i0
+        set     size, %i1
+        set     table, %l3
+        set     exponent, %l5
+        mov     %l3, %o0
+        set     base, %o1
+        set     r_squared, %o2
+        call    multiply
+        mov     %i0, %o3
+        set     entries - 1, %l0
+        mov     %l3, %l1
+        mov     %l3, %l2        ! what leads from one power to the next
+        tst     %l0
+        be      table_done
+        nop
+        set     odd_only, %o0
+        tst     %o0
+        be      table_next
+        nop
+        set     power, %o0
+        mov     %l3, %o1
+        mov     %l3, %o2
+        call    square
+        mov     %i0, %o3
+        set     power, %l2
+table_next:
+        add     %l1, %i1, %o0
+        mov     %l1, %o1
+        mov     %l2, %o2
+        call    multiply
+        mov     %i0, %o3
+        subcc   %l0, 1, %l0
+        bne     table_next
+        add     %l1, %i1, %l1
+table_done:
+        set     power, %l2
+        clr     %l1             ! where the power is: nowhere yet
+";
+
+/// Digits of a fixed window. `%l0` counts the bits that are left.
+pub(super) const FIXED: &str = "
+        set     top, %l0
+        set     first_width, %l4
+fixed:  clr     %l6             ! the digit
+        mov     %l4, %i2
+fixed_bit:
+        sub     %l0, 1, %l0
+        call    bit
+        mov     %l0, %o0
+        sll     %l6, 1, %l6
+        or      %l6, %o0, %l6
+        tst     %l1
+        be      fixed_squared
+        nop
+        mov     %l2, %o0
+        mov     %l1, %o1
+        mov     %l1, %o2
+        call    square
+        mov     %i0, %o3
+        mov     %l2, %l1
+fixed_squared:
+        subcc   %i2, 1, %i2
+        bne     fixed_bit
+        nop
+        subcc   %l6, 1, %l6
+        bneg    fixed_done
+        umul    %l6, %i1, %o2
+        tst     %l1
+        bne     fixed_multiply
+        add     %l3, %o2, %o2
+        ba      fixed_done
+        mov     %o2, %l1
+fixed_multiply:
+        mov     %l2, %o0
+        mov     %l1, %o1
+        call    multiply
+        mov     %i0, %o3
+fixed_done:
+        tst     %l0
+        bne     fixed
+        mov     window, %l4
+";
+
+/// Digits of a sliding window. `%l0` is the bit that comes next.
+pub(super) const SLIDING: &str = "
+        set     top - 1, %l0
+slide:  call    bit
+        mov     %l0, %o0
+        tst     %o0
+        bne     slide_digit
+        nop
+        mov     %l2, %o0
+        mov     %l1, %o1
+        mov     %l1, %o2
+        call    square
+        mov     %i0, %o3
+        mov     %l2, %l1
+        ba      slide_next
+        sub     %l0, 1, %l0
+slide_digit:
+        subcc   %l0, window - 1, %l4
+        bneg,a  slide_low
+        clr     %l4
+slide_low:
+        call    bit             ! the lowest bit of a digit is set
+        mov     %l4, %o0
+        tst     %o0
+        be,a    slide_low
+        add     %l4, 1, %l4
+        clr     %l6             ! the digit
+slide_bit:
+        call    bit
+        mov     %l0, %o0
+        sll     %l6, 1, %l6
+        or      %l6, %o0, %l6
+        tst     %l1
+        be      slide_squared
+        nop
+        mov     %l2, %o0
+        mov     %l1, %o1
+        mov     %l1, %o2
+        call    square
+        mov     %i0, %o3
+        mov     %l2, %l1
+slide_squared:
+        cmp     %l0, %l4
+        bne     slide_bit
+        sub     %l0, 1, %l0
+        srl     %l6, 1, %l6
+        umul    %l6, %i1, %o2
+        tst     %l1
+        bne     slide_multiply
+        add     %l3, %o2, %o2
+        ba      slide_next
+        mov     %o2, %l1
+slide_multiply:
+        mov     %l2, %o0
+        mov     %l1, %o1
+        call    multiply
+        mov     %i0, %o3
+slide_next:
+        tst     %l0
+        bge     slide
+        nop
+";
+
+/// The power leaves Montgomery's form.
+pub(super) const END: &str = "
+        set     z, %o0
+        mov     %l1, %o1
+        set     one, %o2
+        call    multiply
+        mov     %i0, %o3
+        ta      0
+bit:    srl     %o0, 5, %g1     ! %o0 := bit %o0 of the exponent
+        sll     %g1, 2, %g1
+        ld      [%l5 + %g1], %g1
+        srl     %g1, %o0, %o0
+        retl
+        and     %o0, 1, %o0
+";

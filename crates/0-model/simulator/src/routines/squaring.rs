@@ -1,0 +1,243 @@
+//! A Montgomery square by columns: a product of two different words is computed once and counts
+//! twice.
+//!
+//! Column i adds `2 a_j a_(i-j)` for j < i - j, and the square of the middle word if i is even; then
+//! `m_j p_(i-j)` as in a product. The extension counts twice in `umac2`. Plain V8 adds these products
+//! up apart, in `%l5`, `%l6`, `%i2`, and doubles their sum.
+
+use super::fips::{accumulate, add_quotient, clear, last_words, result_word};
+use super::text::{Text, register as r};
+use super::{Arithmetic, Loops, Routine};
+
+pub(super) fn write(text: &mut Text, routine: &Routine) {
+    let Routine { arithmetic, loops, words, .. } = *routine;
+    clear(text, arithmetic);
+    if loops == Loops::Full {
+        return write_full(text, arithmetic, words);
+    }
+    text.all(&["sub %l0, 4, %l7", "clr %l2"]);
+
+    text.name("lower");
+    text.all(&["clr %l3", "mov %l2, %l4"]);
+    doubled(text, routine, "lower");
+    text.all(&["btst 4, %l2", "srl %l2, 1, %o0"]);
+    middle(text, arithmetic, "lower");
+    text.add("tst %l2");
+    text.add(format!("be {}", text.label("quotient")));
+    text.all(&["clr %l3", "mov %l2, %l4", "mov %l2, %g4"]);
+    stream(text, routine, "lower_reduction", [r::M, r::P], Product::Once);
+    text.name("quotient");
+    text.add("ld [%i3], %o3");
+    add_quotient(text, arithmetic, "+ %l2");
+    next_column(text, "lower");
+
+    text.add("mov 4, %l2");
+    text.name("upper");
+    text.all(&["mov %l2, %l3", "mov %l7, %l4"]);
+    doubled(text, routine, "upper");
+    text.all(&["add %l2, %l7, %o0", "btst 4, %o0", "srl %o0, 1, %o0"]);
+    middle(text, arithmetic, "upper");
+    text.all(&["mov %l2, %l3", "mov %l7, %l4", "mov %l0, %g4"]);
+    stream(text, routine, "upper_reduction", [r::M, r::P], Product::Once);
+    text.add("sub %l2, 4, %g5");
+    result_word(text, arithmetic, "+ %g5");
+    next_column(text, "upper");
+    last_words(text, arithmetic, "+ %l7");
+}
+
+fn next_column(text: &mut Text, half: &str) {
+    text.all(&["add %l2, 4, %l2", "cmp %l2, %l0"]);
+    text.add(format!("bne {}", text.label(half)));
+    text.add("nop");
+}
+
+/// What is done with a product.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Product {
+    /// Added.
+    Once,
+    /// Added twice; on plain V8, to the sum that is doubled later.
+    Twice,
+}
+
+/// The products of different words, of places from `%l3` up and from `%l4` down until they meet.
+fn doubled(text: &mut Text, routine: &Routine, half: &str) {
+    let arithmetic = routine.arithmetic;
+    if arithmetic == Arithmetic::Plain {
+        clear_sum(text);
+    }
+    let done = text.label(&format!("{half}_doubled"));
+    text.add("cmp %l3, %l4");
+    text.add(format!("be {done}"));
+    // As many words as are below the middle: half of those from one place to the other.
+    text.all(&["sub %l4, %l3, %g4", "add %g4, 4, %g4", "srl %g4, 1, %g4", "and %g4, -4, %g4"]);
+    text.add("add %l3, %g4, %g4");
+    stream(text, routine, &format!("{half}_square"), [r::A, r::A], Product::Twice);
+    if arithmetic == Arithmetic::Plain {
+        double_sum(text);
+    }
+    text.name(&format!("{half}_doubled"));
+}
+
+fn clear_sum(text: &mut Text) {
+    text.all(&["clr %l5", "clr %l6", "clr %i2"]);
+}
+
+/// Adds twice the sum of its own.
+fn double_sum(text: &mut Text) {
+    text.all(&[
+        "addcc %l5, %l5, %l5",
+        "addxcc %l6, %l6, %l6",
+        "addx %i2, %i2, %i2",
+        "addcc %g1, %l5, %g1",
+        "addxcc %g2, %l6, %g2",
+        "addx %g3, %i2, %g3",
+    ]);
+}
+
+/// The square of the middle word, at `%o0`, unless the column just tested has none.
+fn middle(text: &mut Text, arithmetic: Arithmetic, half: &str) {
+    let odd = text.label(&format!("{half}_odd"));
+    text.add(format!("bne {odd}"));
+    text.add("nop");
+    text.add("ld [%i1 + %o0], %o0");
+    accumulate(text, arithmetic, "%o0", "%o0");
+    text.name(&format!("{half}_odd"));
+}
+
+/// Products of words from the place `%l3` of one number up and from the place `%l4` of the other
+/// down, until the first is `%g4`: one at least.
+fn stream(text: &mut Text, routine: &Routine, name: &str, of: [&str; 2], product: Product) {
+    let Routine { arithmetic, loops, .. } = *routine;
+    let [up, down] = of;
+    let Loops::Unrolled(by) = loops else {
+        text.name(name);
+        text.add(format!("ld [{up} + %l3], %o0"));
+        text.add(format!("ld [{down} + %l4], %o1"));
+        text.add("add %l3, 4, %l3");
+        let again = text.label(name);
+        match arithmetic {
+            Arithmetic::Extended => {
+                text.all(&["cmp %l3, %g4", "sub %l4, 4, %l4"]);
+                text.add(format!("bne {again}"));
+                multiply(text, arithmetic, product, ["%o0", "%o1"]);
+            }
+            Arithmetic::Plain => {
+                multiply(text, arithmetic, product, ["%o0", "%o1"]);
+                text.add("cmp %l3, %g4");
+                text.add(format!("bne {again}"));
+                text.add("sub %l4, 4, %l4");
+            }
+        }
+        return;
+    };
+    text.add("sub %l3, %g4, %g5");
+    text.add(format!("and %g5, {}, %g5", 4 * by - 1));
+    // A product takes 12 bytes of code, or 28: 3 or 7 for each byte to be skipped.
+    match arithmetic {
+        Arithmetic::Extended => text.all(&["sll %g5, 1, %o1", "add %o1, %g5, %o1"]),
+        Arithmetic::Plain => text.all(&["sll %g5, 3, %o1", "sub %o1, %g5, %o1"]),
+    }
+    let block = text.label(name);
+    text.add(format!("sethi %hi({block}), %o2"));
+    text.add(format!("or %o2, %lo({block}), %o2"));
+    text.add("add %o1, %o2, %o4");
+    text.add(format!("add %l3, {up}, %l3"));
+    text.add("sub %l3, %g5, %l3");
+    text.add(format!("add %l4, {down}, %l4"));
+    text.add("add %l4, %g5, %l4");
+    // No product waits for its words: it is added while the next two are loaded. The first adds 0.
+    text.all(&["clr %o0", "clr %o2", "jmp %o4"]);
+    text.add(format!("add %g4, {up}, %g4"));
+    text.name(name);
+    for t in 0..by {
+        let (now, before) = if t % 2 == 0 {
+            (["%o0", "%o1"], ["%o2", "%o3"])
+        } else {
+            (["%o2", "%o3"], ["%o0", "%o1"])
+        };
+        text.add(format!("ld [%l3 + {}], {}", 4 * t, now[0]));
+        text.add(format!("ld [%l4 - {}], {}", 4 * t, now[1]));
+        multiply(text, arithmetic, product, before);
+    }
+    text.add(format!("add %l3, {}, %l3", 4 * by));
+    text.add("cmp %l3, %g4");
+    text.add(format!("bne {block}"));
+    text.add(format!("sub %l4, {}, %l4", 4 * by));
+    multiply(text, arithmetic, product, ["%o2", "%o3"]);
+}
+
+fn multiply(text: &mut Text, arithmetic: Arithmetic, product: Product, of: [&str; 2]) {
+    let [a, b] = of;
+    match (arithmetic, product) {
+        (_, Product::Once) => accumulate(text, arithmetic, a, b),
+        (Arithmetic::Extended, Product::Twice) => text.add(format!("umac2 {a}, {b}")),
+        (Arithmetic::Plain, Product::Twice) => {
+            text.add(format!("umul {a}, {b}, %o4"));
+            text.all(&[
+                "rd %y, %o5",
+                "addcc %l5, %o4, %l5",
+                "addxcc %l6, %o5, %l6",
+                "addx %i2, 0, %i2",
+            ]);
+        }
+    }
+}
+
+fn write_full(text: &mut Text, arithmetic: Arithmetic, words: u32) {
+    for i in 0..2 * words - 1 {
+        let first = (i + 1).saturating_sub(words);
+        column(text, arithmetic, i, first);
+        if i < words {
+            pairs(text, arithmetic, Product::Once, [r::M, r::P], (0..i).map(|j| (j, i - j)));
+            text.add("ld [%i3], %o3");
+            add_quotient(text, arithmetic, &format!("+ {}", 4 * i));
+        } else {
+            let places = (first..words).map(|j| (j, i - j));
+            pairs(text, arithmetic, Product::Once, [r::M, r::P], places);
+            result_word(text, arithmetic, &format!("+ {}", 4 * (i - words)));
+        }
+    }
+    last_words(text, arithmetic, &format!("+ {}", 4 * (words - 1)));
+}
+
+/// The words of a square in a column.
+fn column(text: &mut Text, arithmetic: Arithmetic, i: u32, first: u32) {
+    let places: Vec<(u32, u32)> =
+        (first..).map(|j| (j, i.saturating_sub(j))).take_while(|(j, k)| j < k).collect();
+    let plain = arithmetic == Arithmetic::Plain && !places.is_empty();
+    if plain {
+        clear_sum(text);
+    }
+    pairs(text, arithmetic, Product::Twice, [r::A, r::A], places.into_iter());
+    if plain {
+        double_sum(text);
+    }
+    if i.is_multiple_of(2) {
+        text.add(format!("ld [%i1 + {}], %o0", 2 * i));
+        accumulate(text, arithmetic, "%o0", "%o0");
+    }
+}
+
+/// Products, each added while the words of the next are loaded.
+fn pairs(
+    text: &mut Text,
+    arithmetic: Arithmetic,
+    product: Product,
+    of: [&str; 2],
+    places: impl Iterator<Item = (u32, u32)>,
+) {
+    let mut before: Option<[&str; 2]> = None;
+    for (t, (j, k)) in places.enumerate() {
+        let now = if t % 2 == 0 { ["%o0", "%o1"] } else { ["%o2", "%o3"] };
+        text.add(format!("ld [{} + {}], {}", of[0], 4 * j, now[0]));
+        text.add(format!("ld [{} + {}], {}", of[1], 4 * k, now[1]));
+        if let Some(before) = before {
+            multiply(text, arithmetic, product, before);
+        }
+        before = Some(now);
+    }
+    if let Some(before) = before {
+        multiply(text, arithmetic, product, before);
+    }
+}

@@ -1,0 +1,60 @@
+//! Assembly language as it is written, line by line.
+
+use core::fmt;
+use core::fmt::Write;
+
+/// The registers of a routine, by what they hold. Those of the caller's window and `%l0`, `%l1` are
+/// set by every routine: z, a, b, p, then m (n words after p), s (n words after m), n in bytes, n0'.
+pub(super) mod register {
+    pub(in super::super) const A: &str = "%i1";
+    pub(in super::super) const B: &str = "%i2";
+    pub(in super::super) const P: &str = "%i3";
+    pub(in super::super) const M: &str = "%i4";
+    pub(in super::super) const SIZE: &str = "%l0";
+    pub(in super::super) const N0: &str = "%l1";
+    /// The column or row, in bytes.
+    pub(in super::super) const I: &str = "%l2";
+    /// n - 1 in bytes.
+    pub(in super::super) const LAST: &str = "%l7";
+    /// The word beyond the highest: 0 or 1.
+    pub(in super::super) const REST: &str = "%o5";
+}
+
+/// Lines of a routine.
+#[derive(Debug)]
+pub(super) struct Text {
+    name: String,
+    source: String,
+}
+
+impl Text {
+    pub(super) fn new(name: &str) -> Self {
+        Self { name: name.to_owned(), source: String::new() }
+    }
+
+    /// A line.
+    pub(super) fn add(&mut self, line: impl fmt::Display) {
+        writeln!(self.source, "        {line}").expect("a String takes all that is written to it");
+    }
+
+    /// Lines.
+    pub(super) fn all(&mut self, lines: &[&str]) {
+        lines.iter().for_each(|line| self.add(line));
+    }
+
+    /// A label, within the routine.
+    pub(super) fn label(&self, label: &str) -> String {
+        let separator = if label.is_empty() { "" } else { "_" };
+        format!("{}{separator}{label}", self.name)
+    }
+
+    /// A label here.
+    pub(super) fn name(&mut self, label: &str) {
+        let label = self.label(label);
+        writeln!(self.source, "{label}:").expect("a String takes all that is written to it");
+    }
+
+    pub(super) fn into_source(self) -> String {
+        self.source
+    }
+}

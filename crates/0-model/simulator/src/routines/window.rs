@@ -1,0 +1,89 @@
+//! Windows: how an exponent is cut into digits, and what that costs.
+
+use core::fmt;
+
+use super::Number;
+
+/// How the exponent is cut.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Window {
+    /// Into digits of so many bits, from its lowest bit on; a table of all digits but zero.
+    Fixed(u32),
+    /// Into odd digits of at most so many bits, and zeros between; a table of odd digits.
+    Sliding(u32),
+}
+
+impl Window {
+    /// Its bits.
+    #[must_use]
+    pub fn bits(self) -> u32 {
+        match self {
+            Self::Fixed(bits) | Self::Sliding(bits) => bits,
+        }
+    }
+
+    /// How many powers its table has.
+    #[must_use]
+    pub fn entries(self) -> u32 {
+        match self {
+            Self::Fixed(bits) => (1 << bits) - 1,
+            Self::Sliding(bits) => 1 << (bits - 1),
+        }
+    }
+
+    /// The products that an exponent takes, the two conversions not counted.
+    #[must_use]
+    pub fn products(self, exponent: &Number) -> Products {
+        let (bits, top) = (self.bits(), exponent.bits());
+        let square = u32::from(matches!(self, Self::Sliding(2..)));
+        let table = u64::from(self.entries() - 1 + square);
+        let mut products = Products { table, ..Products::default() };
+        let mut left = top;
+        while left > 0 {
+            let first = left == top;
+            let width = match self {
+                Self::Fixed(_) if first && left % bits != 0 => left % bits,
+                Self::Fixed(_) => bits,
+                Self::Sliding(_) if !exponent.bit(left - 1) => 1,
+                Self::Sliding(_) => {
+                    let lowest = left.saturating_sub(bits);
+                    let zeros = (lowest..left).take_while(|&bit| !exponent.bit(bit)).count();
+                    left - lowest - u32::try_from(zeros).unwrap_or(0)
+                }
+            };
+            let digit = (left - width..left).any(|bit| exponent.bit(bit));
+            products.multiplications += u64::from(digit && !first);
+            products.squarings += if first { 0 } else { u64::from(width) };
+            left -= width;
+        }
+        products
+    }
+}
+
+impl fmt::Display for Window {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Fixed(bits) => write!(f, "fixed {bits}"),
+            Self::Sliding(bits) => write!(f, "sliding {bits}"),
+        }
+    }
+}
+
+/// How many products an exponentiation takes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Products {
+    /// Squarings.
+    pub squarings: u64,
+    /// Multiplications by powers of the table.
+    pub multiplications: u64,
+    /// Products that make the table.
+    pub table: u64,
+}
+
+impl Products {
+    /// All of them, and the two conversions.
+    #[must_use]
+    pub fn total(self) -> u64 {
+        self.squarings + self.multiplications + self.table + 2
+    }
+}

@@ -1,0 +1,23 @@
+//! RV64IM with three multiply-add instructions: the modern row beside SPARC.
+//!
+//! The three are published, with their encodings, in the repository `scarv/rvkex`: `maddlu` and
+//! `maddhu` add a word to a product of two and give its lower and its upper half, `cadd` adds a carry.
+//! They stand in a table of their own, as SPARC's extension does. Of RV64I there is what programs of
+//! numbers need: no system instructions but `ecall`, which ends a program, and no `fence`.
+//!
+//! Instructions are counted; there is no processor behind this. [`slots`] adds a model of ours.
+
+mod execute;
+mod product;
+mod row;
+
+pub use execute::{Core, Run, Stopped};
+pub use product::{Product, Source};
+pub use row::{BASE, Form, Meaning, Operands, PRODUCTS, Row, decode, encode};
+
+/// Slots of a run on a core of ours: in order, an instruction a slot, a product `multiply` slots, a
+/// load whose word the next instruction reads one more. No processor was measured for this.
+#[must_use]
+pub fn slots(run: &Run, multiply: u64) -> u64 {
+    run.instructions + run.products * (multiply - 1) + run.waits
+}

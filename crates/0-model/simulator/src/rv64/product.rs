@@ -1,0 +1,158 @@
+//! A Montgomery product by columns for RV64, fully unrolled, without its final subtraction.
+//!
+//! The sequence of a multiply-accumulate into three words is the published one: eight instructions of
+//! the base, or four with the extension; two loads before it. It has the columns of the SPARC routine.
+
+use super::row::{BASE, Form, Operands, PRODUCTS, Row, encode};
+
+/// What a product is made of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Source {
+    /// RV64IM.
+    Base,
+    /// With the extension.
+    Extended,
+}
+
+impl Source {
+    /// Its instructions.
+    #[must_use]
+    pub fn tables(self) -> Vec<&'static [Row]> {
+        match self {
+            Self::Base => vec![BASE],
+            Self::Extended => vec![BASE, PRODUCTS],
+        }
+    }
+}
+
+/// A product for moduli of so many words of 64 bits: as words of code that end with `ecall`.
+///
+/// `a0` to `a4` are the addresses of a, b, p, of n words for m, and of the result of n + 1 words,
+/// which may be at m; `a5` is -1/p mod 2^64.
+#[derive(Clone, Debug)]
+pub struct Product {
+    code: Vec<u32>,
+    source: Source,
+}
+
+const A: u8 = 10;
+const B: u8 = 11;
+const P: u8 = 12;
+const M: u8 = 13;
+const Z: u8 = 14;
+const N0: u8 = 15;
+/// Words, and what a product needs.
+const X: u8 = 5;
+const Y: u8 = 6;
+const LOW: u8 = 7;
+const HIGH: u8 = 28;
+/// The accumulator, lowest word first.
+const T: [u8; 3] = [29, 30, 31];
+
+impl Product {
+    /// Writes it.
+    ///
+    /// # Panics
+    ///
+    /// If there are no words or more than 128.
+    #[must_use]
+    pub fn new(source: Source, words: u32) -> Self {
+        assert!((1..=128).contains(&words), "moduli have 1 to 128 words");
+        let mut this = Self { code: Vec::new(), source };
+        let words = i32::try_from(words).expect("few");
+        for register in T {
+            this.add("addi", register, 0, 0);
+        }
+        for i in 0..words {
+            for j in 0..i {
+                this.pair(A, j, B, i - j);
+                this.pair(M, j, P, i - j);
+            }
+            this.pair(A, i, B, 0);
+            this.register("mul", X, T[0], N0);
+            this.store(X, M, i);
+            this.load(Y, P, 0);
+            this.accumulate();
+            this.shift();
+        }
+        for i in words..2 * words - 1 {
+            for j in i - words + 1..words {
+                this.pair(A, j, B, i - j);
+                this.pair(M, j, P, i - j);
+            }
+            this.store(T[0], Z, i - words);
+            this.shift();
+        }
+        this.store(T[0], Z, words - 1);
+        this.store(T[1], Z, words);
+        this.emit("ecall", Operands::default());
+        this
+    }
+
+    /// Its code.
+    #[must_use]
+    pub fn code(&self) -> &[u32] {
+        &self.code
+    }
+
+    fn pair(&mut self, a: u8, i: i32, b: u8, j: i32) {
+        self.load(X, a, i);
+        self.load(Y, b, j);
+        self.accumulate();
+    }
+
+    /// t := t + x y, in three words.
+    fn accumulate(&mut self) {
+        let [t0, t1, t2] = T;
+        match self.source {
+            Source::Base => {
+                self.register("mulhu", HIGH, X, Y);
+                self.register("mul", LOW, X, Y);
+                self.register("add", t0, t0, LOW);
+                self.register("sltu", LOW, t0, LOW);
+                self.register("add", HIGH, HIGH, LOW); // an upper half has room for one more
+                self.register("add", t1, t1, HIGH);
+                self.register("sltu", HIGH, t1, HIGH);
+                self.register("add", t2, t2, HIGH);
+            }
+            Source::Extended => {
+                let three = |rs3| Operands { rd: 0, rs1: X, rs2: Y, rs3, constant: 0 };
+                self.emit("maddhu", Operands { rd: HIGH, ..three(t0) });
+                self.emit("maddlu", Operands { rd: t0, ..three(t0) });
+                let carry = Operands { rd: t2, rs1: t1, rs2: HIGH, rs3: t2, constant: 0 };
+                self.emit("cadd", carry);
+                self.register("add", t1, t1, HIGH);
+            }
+        }
+    }
+
+    fn shift(&mut self) {
+        let [t0, t1, t2] = T;
+        self.add("addi", t0, t1, 0);
+        self.add("addi", t1, t2, 0);
+        self.add("addi", t2, 0, 0);
+    }
+
+    fn load(&mut self, rd: u8, base: u8, word: i32) {
+        self.add("ld", rd, base, 8 * word);
+    }
+
+    fn store(&mut self, rs2: u8, base: u8, word: i32) {
+        self.emit("sd", Operands { rs1: base, rs2, constant: 8 * word, ..Operands::default() });
+    }
+
+    fn register(&mut self, name: &str, rd: u8, rs1: u8, rs2: u8) {
+        self.emit(name, Operands { rd, rs1, rs2, ..Operands::default() });
+    }
+
+    fn add(&mut self, name: &str, rd: u8, rs1: u8, constant: i32) {
+        self.emit(name, Operands { rd, rs1, constant, ..Operands::default() });
+    }
+
+    fn emit(&mut self, name: &str, operands: Operands) {
+        let mut rows = self.source.tables().into_iter().flatten();
+        let row = rows.find(|row| row.name == name).expect("the tables have what is used");
+        debug_assert!(row.form != Form::R4 || self.source == Source::Extended, "of the extension");
+        self.code.push(encode(row, operands).expect("offsets of 129 words have room"));
+    }
+}

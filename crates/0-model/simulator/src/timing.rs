@@ -1,0 +1,245 @@
+//! What instructions cost: a file of numbers, each of which can be changed.
+
+use core::fmt;
+
+use serde::Deserialize;
+
+/// The timing of a core: slots, interlocks, multiplier. Read from TOML.
+///
+/// ```
+/// use tollgate_simulator::Timing;
+///
+/// let timing = Timing::from_toml(Timing::LEON2)?;
+/// assert_eq!(timing.slots.store, 2);
+/// # Ok::<(), tollgate_simulator::BadTiming>(())
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Timing {
+    /// What it is called.
+    pub name: String,
+    /// Where its numbers come from.
+    pub source: String,
+    /// The slots of instructions.
+    pub slots: Slots,
+    /// When an instruction waits for the one before.
+    pub interlocks: Interlocks,
+    /// The integer multiplier.
+    pub multiplier: Multiplier,
+    /// The unit of the multiply-accumulate extension.
+    pub accumulate: Accumulate,
+    /// Register windows.
+    pub windows: Windows,
+}
+
+/// Slots of classes of instructions.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+#[expect(missing_docs, reason = "each is a class of instructions")]
+pub struct Slots {
+    pub alu: u32,
+    pub load: u32,
+    pub load_double: u32,
+    pub store: u32,
+    pub store_double: u32,
+    pub atomic: u32,
+    pub branch: u32,
+    /// Without the bubble after its delay slot.
+    pub jump: u32,
+    pub divide: u32,
+    /// From an instruction that traps to the first of its handler.
+    pub trap: u32,
+}
+
+/// Waiting.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Interlocks {
+    /// Slots from a load to an instruction that reads what it loads: 1 or 2.
+    pub load_delay: u32,
+    /// Whether a branch waits for condition codes of the instruction before it.
+    pub icc_hold: bool,
+    /// Slots that are lost after the delay slot of a jump to an address in registers.
+    pub jump_bubble: u32,
+}
+
+/// The integer multiplier.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Multiplier {
+    /// Its array.
+    pub geometry: Geometry,
+    /// Slots of a product; the geometry's, if it is not said.
+    slots: Option<u32>,
+}
+
+impl Multiplier {
+    /// Slots of a product.
+    #[must_use]
+    pub fn slots(&self) -> u32 {
+        self.slots.unwrap_or(self.geometry.slots())
+    }
+}
+
+/// The array of the multiplier.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[expect(missing_docs, reason = "bits by bits")]
+pub enum Geometry {
+    #[serde(rename = "32x32")]
+    By32x32,
+    #[serde(rename = "32x16")]
+    By32x16,
+    #[serde(rename = "32x8")]
+    By32x8,
+    #[serde(rename = "16x16")]
+    By16x16,
+    #[serde(rename = "16x16-pipelined")]
+    By16x16Pipelined,
+    #[serde(rename = "iterative")]
+    Iterative,
+}
+
+impl Geometry {
+    /// Slots of a product on LEON-2.
+    #[must_use]
+    pub fn slots(self) -> u32 {
+        match self {
+            Self::By32x32 => 1,
+            Self::By32x16 => 3,
+            Self::By32x8 | Self::By16x16 => 5,
+            Self::By16x16Pipelined => 6,
+            Self::Iterative => 35,
+        }
+    }
+}
+
+/// The unit of the multiply-accumulate extension.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Accumulate {
+    /// Slots of a product into the accumulator.
+    pub slots: u32,
+    /// Who waits for them.
+    pub issue: Issue,
+}
+
+/// Who waits while a product goes into the accumulator.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Issue {
+    /// The next instruction.
+    Blocking,
+    /// The next instruction that has to do with the accumulator.
+    Decoupled,
+}
+
+/// Register windows.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Windows {
+    /// How many there are.
+    pub count: u32,
+    /// Slots of a handler that stores a window, where the simulator stands in for one.
+    pub spill: u32,
+    /// Slots of a handler that loads a window, where the simulator stands in for one.
+    pub fill: u32,
+}
+
+impl Timing {
+    /// The file of LEON-2 with a multiplier of one slot, and the extension's unit with one.
+    pub const LEON2: &str = include_str!("../timings/leon-2.toml");
+
+    /// LEON-2 as [`Timing::LEON2`] says.
+    ///
+    /// # Panics
+    ///
+    /// Never: a test reads the file.
+    #[must_use]
+    pub fn leon2() -> Self {
+        Self::from_toml(Self::LEON2).expect("a test reads it")
+    }
+
+    /// With another multiplier.
+    #[must_use]
+    pub fn with_multiplier(self, geometry: Geometry) -> Self {
+        Self { multiplier: Multiplier { geometry, slots: None }, ..self }
+    }
+
+    /// With products of so many slots, whether into a register or into the accumulator.
+    #[must_use]
+    pub fn with_products(self, slots: u32, issue: Issue) -> Self {
+        let multiplier = Multiplier { slots: Some(slots), ..self.multiplier };
+        Self { multiplier, accumulate: Accumulate { slots, issue }, ..self }
+    }
+
+    /// Reads a timing file.
+    ///
+    /// # Errors
+    ///
+    /// [`BadTiming`] with the line, if a field is missing, unknown, or not what it should be.
+    pub fn from_toml(text: &str) -> Result<Self, BadTiming> {
+        let timing: Self = toml::from_str(text).map_err(|error| BadTiming::new(text, &error))?;
+        timing.check()?;
+        Ok(timing)
+    }
+
+    /// Numbers that no core could have would give figures that mean nothing.
+    fn check(&self) -> Result<(), BadTiming> {
+        let s = &self.slots;
+        let named = [
+            ("slots.alu", s.alu, 1..=16),
+            ("slots.load", s.load, 1..=16),
+            ("slots.load_double", s.load_double, 1..=16),
+            ("slots.store", s.store, 1..=16),
+            ("slots.store_double", s.store_double, 1..=16),
+            ("slots.atomic", s.atomic, 1..=64),
+            ("slots.branch", s.branch, 1..=16),
+            ("slots.jump", s.jump, 1..=16),
+            ("slots.divide", s.divide, 1..=128),
+            ("slots.trap", s.trap, 1..=64),
+            ("interlocks.load_delay", self.interlocks.load_delay, 1..=2),
+            ("interlocks.jump_bubble", self.interlocks.jump_bubble, 0..=4),
+            ("multiplier.slots", self.multiplier.slots(), 1..=128),
+            ("accumulate.slots", self.accumulate.slots, 1..=128),
+            ("windows.count", self.windows.count, 3..=32),
+            ("windows.spill", self.windows.spill, 1..=1000),
+            ("windows.fill", self.windows.fill, 1..=1000),
+        ];
+        let absurd = named.into_iter().find(|(_, value, range)| !range.contains(value));
+        let Some((field, value, range)) = absurd else { return Ok(()) };
+        let why =
+            format!("{field} is {value}; it must be from {} to {}", range.start(), range.end());
+        Err(BadTiming { line: None, why })
+    }
+}
+
+/// A timing file that does not say what it must. Fixed by whoever wrote it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BadTiming {
+    line: Option<usize>,
+    why: String,
+}
+
+impl BadTiming {
+    fn new(text: &str, error: &toml::de::Error) -> Self {
+        let before = error.span().and_then(|span| text.get(..span.start));
+        let line = before.map(|before| before.matches('\n').count() + 1);
+        // toml's own Display draws the line of the file over several lines.
+        Self { line, why: error.message().lines().collect::<Vec<_>>().join("; ") }
+    }
+}
+
+impl fmt::Display for BadTiming {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("timing file: ")?;
+        if let Some(line) = self.line {
+            write!(f, "line {line}: ")?;
+        }
+        // A field's name comes from the file: it must not reach a terminal as a command.
+        self.why.chars().try_for_each(|c| {
+            if c.is_control() { write!(f, "{}", c.escape_default()) } else { write!(f, "{c}") }
+        })
+    }
+}
+
+impl core::error::Error for BadTiming {}

@@ -1,0 +1,220 @@
+//! Routines: their results against integers that others wrote, their cycles against those that were
+//! compared with the LEON-2 VHDL.
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+use num_bigint::BigUint;
+use tollgate_simulator::Timing;
+use tollgate_simulator::routines::{
+    Algorithm, Arithmetic, Exponentiation, Inputs, Loops, Number, Routine, Window,
+};
+use tollgate_simulator::timing::Issue;
+
+fn big(number: &Number) -> BigUint {
+    BigUint::new(number.words().to_vec())
+}
+
+/// a b / R mod p.
+fn product(a: &Number, b: &Number, p: &Number) -> BigUint {
+    let r = BigUint::from(1_u32) << (32 * p.words().len());
+    big(a) * big(b) * r.modinv(&big(p)).unwrap() % big(p)
+}
+
+const ALL_LOOPS: [Loops; 7] = [
+    Loops::Index,
+    Loops::Pointers,
+    Loops::Unrolled(2),
+    Loops::Unrolled(4),
+    Loops::Unrolled(8),
+    Loops::Unrolled(16),
+    Loops::Full,
+];
+
+fn routines(words: u32) -> impl Iterator<Item = Routine> {
+    let algorithms = [Algorithm::Fips, Algorithm::Cios, Algorithm::Squaring];
+    let arithmetics = [Arithmetic::Plain, Arithmetic::Extended];
+    algorithms.into_iter().flat_map(move |algorithm| {
+        arithmetics.into_iter().flat_map(move |arithmetic| {
+            ALL_LOOPS
+                .into_iter()
+                .filter_map(move |loops| Routine::new(algorithm, arithmetic, loops, words).ok())
+        })
+    })
+}
+
+#[test]
+fn every_routine_computes_its_product() {
+    let mut random = fastrand::Rng::with_seed(3);
+    for words in [4, 6, 8, 16, 32] {
+        let mut inputs = vec![Inputs::patterned(words)];
+        let fill = |word: u32| Number::new(vec![word; words as usize]);
+        // Every column carries: p = 2^(32n) - 1, a = b = p - 1.
+        let mut below = vec![u32::MAX; words as usize];
+        below[0] = u32::MAX - 1;
+        let below = Number::new(below);
+        inputs.push(Inputs { a: below.clone(), b: below.clone(), p: fill(u32::MAX) });
+        inputs.push(Inputs { a: fill(0), b: below, p: fill(u32::MAX) }); // nothing to subtract
+        let mut random_below = |top: u32| {
+            let mut words: Vec<u32> = (0..words).map(|_| random.u32(..)).collect();
+            words[0] |= 1;
+            *words.last_mut().unwrap() = top;
+            Number::new(words)
+        };
+        let (a, b) = (random_below(0x7fff_ffff), random_below(1));
+        inputs.push(Inputs { a, b, p: random_below(0x8000_0000) });
+        for routine in routines(words) {
+            for inputs in &inputs {
+                let measured = routine.measure(&Timing::leon2(), inputs).unwrap();
+                let b = match routine.algorithm() {
+                    Algorithm::Squaring => &inputs.a,
+                    _ => &inputs.b,
+                };
+                assert_eq!(
+                    big(&measured.result),
+                    product(&inputs.a, b, &inputs.p),
+                    "{routine}, {words}"
+                );
+            }
+        }
+    }
+}
+
+#[test]
+fn a_routine_may_write_over_what_it_reads() {
+    // z = a = b, as a squaring in place has it: assembled by hand round the routine.
+    use tollgate_simulator::{Assembler, Machine};
+    for routine in routines(8) {
+        let inputs = Inputs::patterned(8);
+        let list = |n: &Number| n.words().iter().map(u32::to_string).collect::<Vec<_>>().join(",");
+        let source = format!(
+            "_start: set a, %o0; mov %o0, %o1; mov %o0, %o2; set p, %o3; call routine; nop; ta 0
+             {}
+             .align 8
+             .word 8, {}
+             p: .word {}
+             .skip 64
+             a: .word {}",
+            routine.source("routine"),
+            Number::n0(&inputs.p),
+            list(&inputs.p),
+            list(&inputs.a)
+        );
+        let program = Assembler::new(&routine.instructions()).assemble(&source).unwrap();
+        let mut machine = Machine::new(routine.instructions(), Timing::leon2(), &program).unwrap();
+        machine.run(100_000).unwrap();
+        let bytes = machine.memory().bytes(program.symbols["a"], 32).unwrap();
+        let words = bytes.chunks(4).map(|c| u32::from_be_bytes(c.try_into().unwrap())).collect();
+        let result = big(&Number::new(words));
+        assert_eq!(result, product(&inputs.a, &inputs.a, &inputs.p), "{routine}");
+    }
+}
+
+/// Cycles of FIPS: in n^2, n and 1, of V8 and of the extension, blocking with one slot and decoupled
+/// with two; sixteenths, so that they are whole.
+const FORMS: [(Loops, [i64; 9]); 7] = [
+    (Loops::Index, [320, 39, 12, 160, 40, 13, 160, 44, 12]),
+    (Loops::Pointers, [320, 45, 6, 192, 44, 7, 192, 47, 7]),
+    (Loops::Unrolled(2), [272, 79, -22, 144, 78, -21, 160, 80, -21]),
+    (Loops::Unrolled(4), [248, 82, -22, 120, 81, -21, 136, 83, -21]),
+    (Loops::Unrolled(8), [236, 0, -22, 108, 0, -21, 124, 0, -21]), // 83.5, 82.5, 84.5
+    (Loops::Unrolled(16), [230, 0, -22, 102, 0, -21, 118, 0, -21]), // 84.25, 83.25, 85.25
+    (Loops::Full, [224, 31, 15, 96, 30, 16, 112, 33, 15]),
+];
+
+#[test]
+fn fips_takes_the_cycles_that_were_compared_with_the_vhdl() {
+    for (loops, form) in FORMS {
+        for words in [16_u32, 32] {
+            for (i, (arithmetic, issue, slots)) in [
+                (Arithmetic::Plain, Issue::Blocking, 1),
+                (Arithmetic::Extended, Issue::Blocking, 1),
+                (Arithmetic::Extended, Issue::Decoupled, 2),
+            ]
+            .into_iter()
+            .enumerate()
+            {
+                let n = i64::from(words);
+                let linear = match loops {
+                    Loops::Unrolled(8) => [1336, 1320, 1352][i] * n / 16,
+                    Loops::Unrolled(16) => [1348, 1332, 1364][i] * n / 16,
+                    _ => form[3 * i + 1] * n,
+                };
+                let expected = form[3 * i] * n * n / 16 + linear + form[3 * i + 2];
+                let routine = Routine::new(Algorithm::Fips, arithmetic, loops, words).unwrap();
+                let timing = Timing::leon2().with_products(slots, issue);
+                let measured = routine.measure(&timing, &Inputs::patterned(words)).unwrap();
+                assert_eq!(
+                    measured.counts.cycles.cast_signed(),
+                    expected,
+                    "{routine}, {words} words, {slots} slots {issue:?}"
+                );
+            }
+        }
+    }
+}
+
+#[test]
+fn slots_of_products_add_what_they_must() {
+    // 2 n^2 + n products.
+    for arithmetic in [Arithmetic::Plain, Arithmetic::Extended] {
+        for loops in ALL_LOOPS {
+            let routine = Routine::new(Algorithm::Fips, arithmetic, loops, 16).unwrap();
+            let cycles = |slots| {
+                let timing = Timing::leon2().with_products(slots, Issue::Blocking);
+                routine.measure(&timing, &Inputs::patterned(16)).unwrap().counts.cycles
+            };
+            for slots in [2, 3, 5, 35] {
+                assert_eq!(cycles(slots) - cycles(1), 528 * (u64::from(slots) - 1), "{routine}");
+            }
+        }
+    }
+}
+
+#[test]
+fn exponentiations_are_right_and_take_the_products_that_were_counted() {
+    let words = 8;
+    let mut random = fastrand::Rng::with_seed(5);
+    let Inputs { a: base, p, .. } = Inputs::patterned(words);
+    let mut exponents =
+        vec![Number::new(vec![1]), Number::new(vec![0, 1]), Number::new(vec![u32::MAX; 2])];
+    exponents.push(Number::new((0..3).map(|_| random.u32(..)).collect()));
+    for arithmetic in [Arithmetic::Plain, Arithmetic::Extended] {
+        for separate in [false, true] {
+            let of =
+                |algorithm| Routine::new(algorithm, arithmetic, Loops::Unrolled(4), words).unwrap();
+            let square = separate.then(|| of(Algorithm::Squaring));
+            for bits in 1..=6 {
+                for window in [Window::Fixed(bits), Window::Sliding(bits)] {
+                    for exponent in &exponents {
+                        let it = Exponentiation { multiply: of(Algorithm::Fips), square, window };
+                        let raised =
+                            it.run(&Timing::leon2(), [&base, exponent, &p], |_| ()).unwrap();
+                        let expected = big(&base).modpow(&big(exponent), &big(&p));
+                        assert_eq!(big(&raised.result), expected, "{window}, {}", big(exponent));
+                    }
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn a_1024_bit_exponentiation_takes_12_4_million_cycles() {
+    let words = 32;
+    let Inputs { a: base, b, p } = Inputs::patterned(words);
+    // A random exponent with its highest bit set.
+    let mut exponent = b.words().to_vec();
+    exponent[31] |= 1 << 31;
+    let exponent = Number::new(exponent);
+    let multiply =
+        Routine::new(Algorithm::Fips, Arithmetic::Extended, Loops::Unrolled(4), words).unwrap();
+    let window = Window::Sliding(5);
+    let it = Exponentiation { multiply, square: None, window };
+    let raised = it.run(&Timing::leon2(), [&base, &exponent, &p], |_| ()).unwrap();
+    assert_eq!(big(&raised.result), big(&base).modpow(&big(&exponent), &big(&p)));
+    assert_eq!(raised.table, 2048);
+    let cycles = raised.counts.cycles;
+    assert!((12_276_000..=12_524_000).contains(&cycles), "{cycles}");
+    // Its products, at 10251 cycles each, are all but a hundredth of it.
+    let products = window.products(&exponent).total() * 10_251;
+    assert!((products..products + products / 100).contains(&cycles), "{cycles}, {products}");
+}

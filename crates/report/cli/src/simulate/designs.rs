@@ -1,0 +1,114 @@
+//! What the study varies.
+
+use tollgate_simulator::Timing;
+use tollgate_simulator::routines::{
+    Algorithm, Arithmetic, Exponentiation, Inputs, Loops, Number, Routine, Window,
+};
+use tollgate_simulator::timing::Issue;
+
+/// What multiplies, and how long it takes.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) struct Unit {
+    pub(super) arithmetic: Arithmetic,
+    pub(super) slots: u32,
+    pub(super) issue: Issue,
+}
+
+impl Unit {
+    const fn of(arithmetic: Arithmetic, slots: u32, issue: Issue) -> Self {
+        Self { arithmetic, slots, issue }
+    }
+
+    /// A core with it.
+    pub(super) fn timing(self, core: &Timing) -> Timing {
+        core.clone().with_products(self.slots, self.issue)
+    }
+
+    /// Its name in tables.
+    pub(super) fn name(self) -> String {
+        let slots = self.slots;
+        match (self.arithmetic, self.issue) {
+            (Arithmetic::Plain, _) => format!("V8 {slots}"),
+            (Arithmetic::Extended, Issue::Blocking) => format!("extended {slots}"),
+            (Arithmetic::Extended, Issue::Decoupled) => format!("ext. {slots} decoupled"),
+        }
+    }
+}
+
+/// The multipliers of LEON-2, by their slots: 32x32, 32x16, 16x16, iterative.
+pub(super) const PLAIN: [Unit; 4] = [
+    Unit::of(Arithmetic::Plain, 1, Issue::Blocking),
+    Unit::of(Arithmetic::Plain, 3, Issue::Blocking),
+    Unit::of(Arithmetic::Plain, 5, Issue::Blocking),
+    Unit::of(Arithmetic::Plain, 35, Issue::Blocking),
+];
+
+/// Units of the extension.
+pub(super) const EXTENDED: [Unit; 4] = [
+    Unit::of(Arithmetic::Extended, 1, Issue::Blocking),
+    Unit::of(Arithmetic::Extended, 2, Issue::Blocking),
+    Unit::of(Arithmetic::Extended, 3, Issue::Blocking),
+    Unit::of(Arithmetic::Extended, 2, Issue::Decoupled),
+];
+
+pub(super) const LOOPS: [Loops; 7] = [
+    Loops::Index,
+    Loops::Pointers,
+    Loops::Unrolled(2),
+    Loops::Unrolled(4),
+    Loops::Unrolled(8),
+    Loops::Unrolled(16),
+    Loops::Full,
+];
+
+/// Every routine of this arithmetic for moduli of so many words.
+pub(super) fn routines(arithmetic: Arithmetic, words: u32) -> Vec<Routine> {
+    let algorithms = [Algorithm::Fips, Algorithm::Cios, Algorithm::Squaring];
+    let of = |algorithm| {
+        LOOPS
+            .into_iter()
+            .filter_map(move |loops| Routine::new(algorithm, arithmetic, loops, words).ok())
+    };
+    algorithms.into_iter().flat_map(of).collect()
+}
+
+/// Every window.
+pub(super) fn windows() -> impl Iterator<Item = Window> {
+    (1..=6).map(Window::Sliding).chain((1..=6).map(Window::Fixed))
+}
+
+/// The exponentiations that are executed, in the rows of their table.
+pub(super) fn exponentiations() -> Vec<(Unit, Loops, bool)> {
+    let units = [PLAIN[0], PLAIN[1], PLAIN[3], EXTENDED[0], EXTENDED[1], EXTENDED[3]];
+    let loops = [Loops::Index, Loops::Unrolled(4), Loops::Unrolled(8)];
+    let with_squaring =
+        |(unit, loops)| [false, true].into_iter().map(move |squaring| (unit, loops, squaring));
+    units
+        .into_iter()
+        .flat_map(|unit| loops.into_iter().map(move |loops| (unit, loops)))
+        .flat_map(with_squaring)
+        .collect()
+}
+
+/// An exponentiation with FIPS products, and squares by the same or by a routine of their own.
+pub(super) fn exponentiation(
+    (unit, loops, squaring): (Unit, Loops, bool),
+    window: Window,
+    words: u32,
+) -> Exponentiation {
+    let of = |algorithm| {
+        Routine::new(algorithm, unit.arithmetic, loops, words).expect("its words are whole blocks")
+    };
+    let square = squaring.then(|| of(Algorithm::Squaring));
+    Exponentiation { multiply: of(Algorithm::Fips), square, window }
+}
+
+/// Base, exponent, modulus: the same in every run. The exponent's highest bit is set.
+pub(super) fn numbers(words: u32) -> [Number; 3] {
+    let Inputs { a, b, p } = Inputs::patterned(words);
+    let mut exponent = b.words().to_vec();
+    if let Some(highest) = exponent.last_mut() {
+        *highest |= 1 << 31;
+    }
+    [a, Number::new(exponent), p]
+}

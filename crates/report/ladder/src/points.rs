@@ -1,0 +1,152 @@
+//! Pictures of points in planes, side by side, as SVG: what one thing costs against another.
+
+use std::io;
+
+use plotters::coord::Shift;
+use plotters::prelude::*;
+
+use crate::text::cut;
+
+type Area<'a> = DrawingArea<SVGBackend<'a>, Shift>;
+type Drawn = Result<(), DrawingAreaErrorKind<io::Error>>;
+
+const PANEL_PX: (u32, u32) = (460, 430);
+const HEAD_PX: u32 = 40;
+const PAPER: RGBColor = RGBColor(255, 255, 255);
+const INK: RGBColor = RGBColor(31, 35, 40);
+const PALE_INK: RGBColor = RGBColor(89, 99, 110);
+const GRID: RGBColor = RGBColor(226, 229, 233);
+const COLOURS: [RGBColor; 6] = [
+    RGBColor(24, 90, 168),
+    RGBColor(200, 90, 20),
+    RGBColor(40, 140, 80),
+    RGBColor(130, 60, 150),
+    RGBColor(97, 104, 115),
+    RGBColor(112, 170, 230),
+];
+
+/// A plane with series of points; both axes have logarithmic scales.
+#[derive(Clone, Debug)]
+pub struct Plane {
+    /// What stands above it.
+    pub title: String,
+    /// What the axes say, across and up.
+    pub axes: [String; 2],
+    /// Its series.
+    pub series: Vec<Series>,
+}
+
+/// Points that belong together, joined by a line. Coordinates are positive.
+#[derive(Clone, Debug)]
+pub struct Series {
+    /// What the legend says.
+    pub name: String,
+    /// Across and up.
+    pub points: Vec<(f64, f64)>,
+}
+
+/// Planes side by side. A plane without points has its title only.
+///
+/// # Panics
+///
+/// Whatever the points, it does not: only a writer could fail, and this one is a string.
+#[must_use]
+pub fn planes(title: &str, planes: &[Plane]) -> String {
+    let mut svg = String::new();
+    let count = u32::try_from(planes.len().max(1)).expect("planes are few");
+    let size = (PANEL_PX.0 * count, PANEL_PX.1 + HEAD_PX);
+    let area = SVGBackend::with_string(&mut svg, size).into_drawing_area();
+    draw(&area, title, planes).expect("a string takes whatever is drawn");
+    drop(area);
+    svg
+}
+
+fn draw(area: &Area<'_>, title: &str, planes: &[Plane]) -> Drawn {
+    area.fill(&PAPER)?;
+    area.draw(&Text::new(cut(title, 160), (16, 12), ("sans-serif", 20).into_font().color(&INK)))?;
+    let (_, below) = area.split_vertically(HEAD_PX);
+    for (panel, plane) in below.split_evenly((1, planes.len().max(1))).iter().zip(planes) {
+        draw_plane(panel, plane)?;
+    }
+    Ok(())
+}
+
+fn draw_plane(area: &Area<'_>, plane: &Plane) -> Drawn {
+    let points = || plane.series.iter().flat_map(|series| &series.points);
+    let range = |of: fn(&(f64, f64)) -> f64| {
+        let values = || points().map(of).filter(|value| value.is_finite() && *value > 0.0);
+        let low = values().fold(f64::INFINITY, f64::min);
+        let high = values().fold(0.0, f64::max);
+        if high > 0.0 { low * 0.85..high * 1.2 } else { 1.0..2.0 }
+    };
+    let label = || ("sans-serif", 13).into_font().color(&PALE_INK);
+    let mut chart = ChartBuilder::on(area)
+        .caption(cut(&plane.title, 60), ("sans-serif", 15).into_font().color(&INK))
+        .margin(14)
+        .x_label_area_size(42)
+        .y_label_area_size(64)
+        .build_cartesian_2d(
+            range(|point| point.0).log_scale(),
+            range(|point| point.1).log_scale(),
+        )?;
+    chart
+        .configure_mesh()
+        .x_desc(cut(&plane.axes[0], 60))
+        .y_desc(cut(&plane.axes[1], 60))
+        .x_labels(6)
+        .y_labels(6)
+        .x_label_formatter(&|value| short(*value))
+        .y_label_formatter(&|value| short(*value))
+        .label_style(label())
+        .axis_desc_style(label())
+        .bold_line_style(GRID)
+        .light_line_style(TRANSPARENT)
+        .axis_style(PALE_INK)
+        .draw()?;
+    for (i, series) in plane.series.iter().enumerate() {
+        let colour = COLOURS[i % COLOURS.len()];
+        chart
+            .draw_series([PathElement::new(series.points.clone(), colour)])?
+            .label(cut(&series.name, 34))
+            .legend(move |(x, y)| PathElement::new([(x, y), (x + 16, y)], colour));
+        chart.draw_series(series.points.iter().map(|&at| Circle::new(at, 3, colour.filled())))?;
+    }
+    if points().next().is_some() {
+        chart
+            .configure_series_labels()
+            .background_style(PAPER.mix(0.8))
+            .label_font(label())
+            .position(SeriesLabelPosition::UpperRight)
+            .draw()?;
+    }
+    Ok(())
+}
+
+/// A number in few characters.
+fn short(value: f64) -> String {
+    match value {
+        _ if value >= 1e6 => format!("{:.1}M", value / 1e6),
+        _ if value >= 1e4 => format!("{:.0}k", value / 1e3),
+        _ if value >= 1e3 => format!("{:.1}k", value / 1e3),
+        _ => format!("{value:.0}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn points_and_names_are_drawn_and_no_points_are_no_panic() {
+        let plane = |points| Plane {
+            title: "cycles against bytes".to_owned(),
+            axes: ["bytes of code".to_owned(), "cycles".to_owned()],
+            series: vec![Series { name: "extended <1>".to_owned(), points }],
+        };
+        let svg = planes("a study", &[plane(vec![(500.0, 1e4), (1e3, 9e3)]), plane(Vec::new())]);
+        assert!(svg.contains("a study") && svg.contains("bytes of code"), "{svg}");
+        assert!(svg.contains("extended &lt;1&gt;"), "names are escaped");
+        assert!(svg.matches("<circle").count() >= 2, "{svg}");
+        assert!(planes("", &[]).starts_with("<svg"));
+    }
+}

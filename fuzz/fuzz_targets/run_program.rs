@@ -1,0 +1,55 @@
+//! Any bytes, as an ELF file or as instructions: a program that ends, one that is stopped, or an error
+//! of one line. Blocks and single steps do the same.
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+use tollgate_simulator::{Ending, InstructionSet, Machine, Program, Timing, elf};
+
+const LIMIT: u64 = 10_000;
+
+fuzz_target!(|bytes: &[u8]| {
+    let program = if elf::is_elf(bytes) {
+        elf::read(bytes)
+    } else {
+        Program::flat(bytes, 0x4000_0000)
+    };
+    let program = match program {
+        Ok(program) => program,
+        Err(error) => {
+            assert!(!error.to_string().contains('\n'), "{error}");
+            return;
+        }
+    };
+    let set = InstructionSet::with_accumulator();
+    let machine = || Machine::new(set.clone(), Timing::leon2(), &program);
+    let (Ok(mut fast), Ok(mut slow)) = (machine(), machine()) else {
+        panic!("what was read has room");
+    };
+    let by_blocks = fast.run(LIMIT);
+    let by_steps = loop {
+        if let Some(status) = slow.ended() {
+            break Ok(Ending::Exit(status));
+        } else if slow.instructions() >= LIMIT || slow.cycles() > 200 * LIMIT {
+            break Ok(Ending::Limit);
+        } else if let Err(failure) = slow.step() {
+            break Err(failure);
+        }
+    };
+    if let Err(failure) = &by_blocks {
+        assert!(!failure.to_string().contains('\n'), "{failure}");
+    }
+    // Code that changes itself and does not flush is executed as it was.
+    let unchanged = program.segments.iter().all(|segment| {
+        let now = slow.memory().bytes(segment.address, segment.bytes.len());
+        now == Some(segment.bytes.as_slice())
+    });
+    if unchanged {
+        assert_eq!(by_blocks.is_err(), by_steps.is_err());
+    }
+    if unchanged && matches!(by_blocks, Ok(Ending::Exit(_))) {
+        assert_eq!(by_blocks, by_steps);
+        assert_eq!(fast.registers(), slow.registers());
+        assert_eq!(fast.cycles(), slow.cycles());
+        assert_eq!(fast.instructions(), slow.instructions());
+    }
+});
