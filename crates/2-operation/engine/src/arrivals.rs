@@ -34,7 +34,8 @@ impl Arrivals {
     pub(crate) fn note(&mut self, now: Instant) {
         if let Some(last) = self.last.replace(now) {
             self.last_gap = now.saturating_duration_since(last);
-            self.mean_gap = (7 * self.mean_gap + self.last_gap) / 8;
+            // A pause is no rate: an hour of it would be seen in the mean of a hundred requests.
+            self.mean_gap = (7 * self.mean_gap + self.last_gap.min(self.max)) / 8;
         }
     }
 
@@ -137,6 +138,10 @@ mod tests {
         bench.arrivals.begin(8);
         bench.come(1, MAX + Duration::from_micros(1));
         assert_eq!(bench.wait(1), Duration::ZERO);
+        bench.come(1, Duration::from_secs(3600));
+        bench.come(8, Duration::from_micros(1));
+        bench.arrivals.begin(8);
+        assert!(bench.wait(7) < MAX / 4, "{:?} for one", bench.wait(7));
     }
 
     /// What does not come is soon no longer waited for, and what does is found by trying.

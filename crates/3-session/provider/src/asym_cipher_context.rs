@@ -191,11 +191,14 @@ impl AsymCipherContext {
         padded[zeros..size].copy_from_slice(ciphertext);
         let (work, is_explicit) = (self.work()?, self.rejects_explicitly());
         let asked = Asked { work, input: &padded[..size] };
-        self.provider.private(&mut self.key, asked, &mut |message| {
+        let done = self.provider.private(&mut self.key, asked, &mut |message| {
             output.write(if is_explicit { eme_pkcs1v15::decode(message)? } else { message })
-        })?;
-        self.provider.count(Event::Decryption);
-        Ok(())
+        });
+        // All may read the counters: they must not tell good paddings from bad ones.
+        if matches!(done, Ok(()) | Err(Reason::PaddingCheck)) {
+            self.provider.count(Event::Decryption);
+        }
+        done
     }
 
     /// PKCS#1 without implicit rejection, which the engine does not do.

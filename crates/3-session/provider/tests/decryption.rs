@@ -206,3 +206,24 @@ fn overlapping_buffers_are_allowed() {
     assert_eq!(host::check(done), Ok(()));
     assert_eq!(&buffer[..len], b"a message");
 }
+
+/// Counters lie in files that all may read: one that grew with good paddings alone would be the
+/// oracle that programs take care not to be.
+#[test]
+fn counters_do_not_tell_good_paddings_from_bad_ones() {
+    let host = Host::module();
+    let key = host.key(&pem("rsa-2048.pem"));
+    let mut rejection: c_uint = 0;
+    let explicit = libcrypto::uint(c"implicit-rejection", &mut rejection);
+    let pkcs1 = vec![libcrypto::text(c"pad-mode", c"pkcs1"), explicit];
+    let oaep = vec![libcrypto::text(c"pad-mode", c"oaep")];
+    for params in [pkcs1, oaep] {
+        let good = encrypt(&host, &key, DEFAULT, &params[..1], b"m");
+        let bad = encrypt_raw(&host, &key, &[&[0; 128][..], &[7; 128]].concat());
+        for (ciphertext, is_good) in [(good, true), (bad, false)] {
+            let (count, got) =
+                host.counted("decryptions", || decrypt(&host, &key, DEMAND, &params, &ciphertext));
+            assert_eq!((count, got.is_ok()), (1, is_good), "{got:?}");
+        }
+    }
+}

@@ -1,12 +1,13 @@
 //! Memcheck watches how the numbers of a key are made of its primes, which are marked but for their
-//! highest limb, which says how long they are, and their lowest bit.
+//! highest limb, which says how long they are, and their lowest bit; and how a new key is tested.
 
 use tollgate_cpu::{memcheck, rerun};
-use tollgate_mont::LimbKernel;
+use tollgate_mont::{LaneKernel, LimbKernel};
 
-use crate::PrivateKey;
+use super::secret_key;
 use crate::generate::derive::{Exponent, key_parts};
 use crate::key::from_bytes;
+use crate::{PrivateKey, Workspace};
 
 #[test]
 fn numbers_are_made_in_constant_time() {
@@ -28,5 +29,14 @@ fn numbers_are_made_in_constant_time() {
         }
         assert_eq!((&made.d_p, &made.d_q), (&parts.d_p, &parts.d_q));
         assert_eq!(made.q_inv, parts.q_inv);
+    });
+}
+
+#[test]
+fn a_key_is_tested_in_constant_time() {
+    rerun::constant_time("constant_time::generation::a_key_is_tested_in_constant_time", || {
+        let key = secret_key(include_str!("../../../../../vectors/keys/rsa-512.pem"));
+        let mut workspace = Workspace::with_kernels(LimbKernel::Portable, LaneKernel::Portable);
+        assert_eq!(key.check_pairwise(&mut workspace), Ok(()));
     });
 }

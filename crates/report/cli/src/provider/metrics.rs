@@ -1,12 +1,20 @@
-//! The files that the provider writes for each process.
+//! The files that the provider writes for each process, in a folder that may be open to all: what
+//! lies in it may be anything.
 
 use std::collections::BTreeMap;
-use std::fs;
+use std::fs::{self, OpenOptions};
+use std::io::{self, Read as _};
+use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
+use rustix::fs::OFlags;
+
 use super::processes;
 use crate::stop::Stop;
+
+/// The longest file that is read: many times what the provider writes.
+const BYTES_MAX: u64 = 1 << 16;
 
 /// One provider in one process.
 #[derive(Debug)]
@@ -35,13 +43,26 @@ pub(super) fn read(folder: &Path) -> Result<Vec<ProcessFile>, Stop> {
     Ok(files)
 }
 
+/// The text of a regular file that is not long, and when it was written. No link is followed, and
+/// nobody is waited for who would write into a pipe.
+fn regular(path: &Path) -> io::Result<(String, SystemTime)> {
+    let flags = (OFlags::NOFOLLOW | OFlags::NONBLOCK).bits().cast_signed();
+    let file = OpenOptions::new().read(true).custom_flags(flags).open(path)?;
+    let metadata = file.metadata()?;
+    if !metadata.is_file() || metadata.len() > BYTES_MAX {
+        return Err(io::ErrorKind::InvalidData.into());
+    }
+    let mut text = String::new();
+    file.take(BYTES_MAX).read_to_string(&mut text)?;
+    Ok((text, metadata.modified()?))
+}
+
 impl ProcessFile {
     fn read(path: PathBuf) -> Option<Self> {
         let name = path.file_name()?.to_str()?;
         let pid = name.strip_prefix("tollgate-")?.strip_suffix(".prom")?.split('-').next()?;
         let pid = pid.parse().ok()?;
-        let modified = fs::metadata(&path).ok()?.modified().ok()?;
-        let text = fs::read_to_string(&path).ok()?;
+        let (text, modified) = regular(&path).ok()?;
         let (mut counts, mut written, mut program) = (BTreeMap::new(), None, String::new());
         for line in text.lines().filter(|line| !line.starts_with('#')) {
             let (series, value) = line.rsplit_once(' ')?;
@@ -51,6 +72,10 @@ impl ProcessFile {
                 Some(name) => _ = counts.insert(name.to_owned(), value.parse().ok()?),
                 None if name == "written_seconds" => written = value.parse().ok(),
                 None => {}
+            }
+            // Whoever prints it prints to a terminal.
+            if line.contains(char::is_control) {
+                return None;
             }
             let label = labels.split_once("program=\"").and_then(|(_, rest)| rest.split_once('"'));
             label.map(|(name, _)| name).unwrap_or_default().clone_into(&mut program);
@@ -65,5 +90,39 @@ impl ProcessFile {
         // The kernel rounds starts to hundredths.
         processes::started(self.pid).is_some_and(|start| start <= self.written + 0.02)
             && booted.is_none_or(|booted| self.modified >= booted)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "tests")]
+
+    use std::os::unix::fs::symlink;
+
+    use rustix::fs::{CWD, FileType, Mode, mknodat};
+
+    use super::*;
+
+    #[test]
+    fn what_others_put_into_the_folder_is_passed_over() {
+        let folder = std::env::temp_dir().join(format!("tollgate-others-{}", std::process::id()));
+        fs::create_dir_all(&folder).unwrap();
+        let text = |program: &str, count: &str| {
+            let labels = format!("{{pid=\"7\",context=\"0\",program=\"{program}\"}}");
+            format!("tollgate_keys_total{labels} {count}\ntollgate_written_seconds{labels} 1.5\n")
+        };
+        let put = |name: &str, text: String| fs::write(folder.join(name), text).unwrap();
+        put("tollgate-7-0.prom", text("nginx", "5"));
+        put("tollgate-7-1.prom", text("\u{1b}[2J", "5"));
+        put("tollgate-7-2.prom", text("nginx", "-5"));
+        put("tollgate-7-3.prom", text(&"x".repeat(1 << 17), "5"));
+        put("elsewhere", text("nginx", "5"));
+        symlink(folder.join("elsewhere"), folder.join("tollgate-7-4.prom")).unwrap();
+        let pipe = folder.join("tollgate-7-5.prom");
+        mknodat(CWD, &pipe, FileType::Fifo, Mode::RUSR, 0).unwrap();
+        let found = read(&folder).unwrap();
+        fs::remove_dir_all(&folder).unwrap();
+        let [file] = &found[..] else { panic!("{found:?}") };
+        assert_eq!((file.program.as_str(), file.counts["keys"]), ("nginx", 5));
     }
 }

@@ -1,7 +1,7 @@
 //! Files put in place whole, with the one before kept until all is well.
 
 use std::fs;
-use std::io;
+use std::io::{self, Write as _};
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
@@ -26,12 +26,16 @@ impl Replaced {
     pub(super) fn write(path: &Path, bytes: &[u8]) -> Result<Self, Stop> {
         let replaced = Self::set_aside(path)?;
         let new = beside(path, "new");
+        // Left over by a run that was killed.
+        let _ = fs::remove_file(&new);
         let write = || {
-            fs::write(&new, bytes)?;
+            // Never through a link that another user of the folder has put there.
+            let mut file = fs::OpenOptions::new().write(true).create_new(true).open(&new)?;
+            file.write_all(bytes)?;
             // Whatever the umask is: servers read it under their own names.
-            fs::set_permissions(&new, fs::Permissions::from_mode(0o644))?;
+            file.set_permissions(fs::Permissions::from_mode(0o644))?;
             // A module that a crash has cut short would be mapped by the next server.
-            fs::File::open(&new)?.sync_all()?;
+            file.sync_all()?;
             fs::rename(&new, path)
         };
         write().map_err(|error| {
@@ -105,4 +109,24 @@ fn refusal(path: &Path, error: &io::Error) -> Stop {
         _ => "",
     };
     Stop::new(format!("{}: {error}{advice}", path.display()))
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "tests")]
+
+    use super::*;
+
+    #[test]
+    fn nothing_is_written_through_a_link() {
+        let folder = std::env::temp_dir().join(format!("tollgate-link-{}", std::process::id()));
+        fs::create_dir_all(&folder).unwrap();
+        let (path, victim) = (folder.join("file"), folder.join("victim"));
+        fs::write(&victim, "mine").unwrap();
+        std::os::unix::fs::symlink(&victim, beside(&path, "new")).unwrap();
+        Replaced::write(&path, b"ours").unwrap().keep(None).unwrap();
+        let (ours, mine) = (fs::read(&path).unwrap(), fs::read(&victim).unwrap());
+        fs::remove_dir_all(&folder).unwrap();
+        assert_eq!((&ours[..], &mine[..]), (&b"ours"[..], &b"mine"[..]));
+    }
 }

@@ -121,9 +121,10 @@ fn no_counts(process: &Process, within: &Path, folder: &Path) -> String {
 }
 
 fn sum(files: &[&ProcessFile]) -> BTreeMap<String, u64> {
-    let mut sum = BTreeMap::new();
+    let mut sum: BTreeMap<String, u64> = BTreeMap::new();
     for (name, count) in files.iter().flat_map(|file| &file.counts) {
-        *sum.entry(name.clone()).or_default() += count;
+        let total = sum.entry(name.clone()).or_default();
+        *total = total.saturating_add(*count);
     }
     sum
 }
