@@ -21,7 +21,8 @@ use crate::output::Output;
 use crate::progress::Progress;
 use crate::stop::Stop;
 
-/// What \[GTS07\] gives for an exponentiation of 1024 bits, in cycles; its configuration is not known.
+/// What \[GTS07\] gives for an exponentiation of 1024 bits, in cycles; its configuration is not
+/// known.
 const PAPER: f64 = 12.5e6;
 
 /// How near a figure has to be to have reached the paper's.
