@@ -1,4 +1,5 @@
-//! Any text: a program, or an error of one line. What a program's words say assembles to them again.
+//! Any text: a program, or an error of one line. What a program's words say assembles to them
+//! again.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

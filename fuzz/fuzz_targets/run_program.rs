@@ -1,5 +1,5 @@
-//! Any bytes, as an ELF file or as instructions: a program that ends, one that is stopped, or an error
-//! of one line. Blocks and single steps do the same.
+//! Any bytes, as an ELF file or as instructions: a program that ends, one that is stopped, or an
+//! error of one line. Blocks and single steps do the same.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

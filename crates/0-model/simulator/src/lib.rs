@@ -3,8 +3,8 @@
 //! A [`Machine`] executes a [`Program`] on the integer unit of SPARC V8, one instruction after the
 //! other, and counts cycles as LEON-2 takes them, with memory that never waits. What an instruction
 //! means stands in a table, a row each ([`isa`]); an extension is another table beside it, and the
-//! one here multiplies into a wide accumulator ([`isa::accumulate`]). What an instruction costs stands
-//! in a file ([`Timing`]). [`Assembler`] and [`elf`] make programs.
+//! one here multiplies into a wide accumulator ([`isa::accumulate`]). What an instruction costs
+//! stands in a file ([`Timing`]). [`Assembler`] and [`elf`] make programs.
 //!
 //! The cycle counts of the base are those of the LEON-2 VHDL, to which they were compared; those of
 //! the extension are what its parameters say, because nobody has built it.

@@ -1,8 +1,8 @@
 //! The pipeline of LEON-2, as far as it makes an instruction wait for another.
 //!
-//! Every instruction takes slots. In the decode stage it may have to wait: for a load, for condition
-//! codes, for the accumulator. What it may wait for is the state here, so that what a stretch of code
-//! costs depends on nothing but this state before it.
+//! Every instruction takes slots. In the decode stage it may have to wait: for a load, for
+//! condition codes, for the accumulator. What it may wait for is the state here, so that what a
+//! stretch of code costs depends on nothing but this state before it.
 
 use crate::isa::{Base, Cost, Icc, Instruction, Meaning, Syntax};
 use crate::timing::{Geometry, Issue, Timing};

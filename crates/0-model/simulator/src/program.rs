@@ -11,7 +11,8 @@ pub const MEMORY_BASE: u32 = 0x4000_0000;
 /// Memory beyond what a program fills: heap, and stack from its end downwards.
 const ROOM: u64 = 16 << 20;
 
-/// More than this is refused: no program of this simulator's needs it, a broken file may ask for it.
+/// More than this is refused: no program of this simulator's needs it, a broken file may ask for
+/// it.
 const MOST: u64 = 512 << 20;
 
 /// A program that can be loaded.

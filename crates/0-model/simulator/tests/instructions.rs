@@ -1,4 +1,5 @@
-//! Encodings: one word for an instruction and one instruction for a word, and those that others wrote.
+//! Encodings: one word for an instruction and one instruction for a word, and those that others
+//! wrote.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use tollgate_simulator::isa::{Cost, Icc, InstructionSet, Meaning, Row, Syntax, accumulate, sparc};

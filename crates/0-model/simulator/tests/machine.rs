@@ -1,4 +1,5 @@
-//! What programs do: windows, delay slots, traps, memory, the console; and what becomes of wrong ones.
+//! What programs do: windows, delay slots, traps, memory, the console; and what becomes of wrong
+//! ones.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use tollgate_simulator::machine::{Ending, Failure};

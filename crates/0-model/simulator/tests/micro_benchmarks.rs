@@ -1,7 +1,7 @@
 //! Cycles of short sequences, against the integer unit of the public LEON-2 VHDL.
 //!
-//! The figures were measured on that unit, simulated with memory that always answers at once, in five
-//! configurations: 16 repetitions of a sequence, or one, between two markers whose cycles are
+//! The figures were measured on that unit, simulated with memory that always answers at once, in
+//! five configurations: 16 repetitions of a sequence, or one, between two markers whose cycles are
 //! subtracted. They are exact, and so are these tests.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 

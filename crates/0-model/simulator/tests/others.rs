@@ -295,7 +295,8 @@ fn source(seed: u64, programs: usize) -> String {
     let mut writer =
         Writer { random: fastrand::Rng::with_seed(seed), text: String::new(), labels: 0, depth: 0 };
     writer.text += "        .text\n        .global _start\n_start:\n";
-    // QEMU starts in the window that its %wim calls invalid, and would lose it at the first restore.
+    // QEMU starts in the window that its %wim calls invalid, and would lose it at the first
+    // restore.
     writer.line("save %sp, -96, %sp");
     writer.line("sethi %hi(buffer), %g5");
     writer.line("or %g5, %lo(buffer), %g5");
@@ -322,8 +323,8 @@ fn random_programs_end_as_under_qemu() {
         std::fs::write(&text, source(seed, 40)).unwrap();
         run(AS, &["-32", "-Av8", "-o"], &[&object, &text]);
         run(LD, &["-m", "elf32_sparc", "-o"], &[&program, &object]);
-        // One instruction at a time, as older and newer ones call it: QEMU 7.2 computes some of these
-        // programs otherwise when it translates whole blocks.
+        // One instruction at a time, as older and newer ones call it: QEMU 7.2 computes some of
+        // these programs otherwise when it translates whole blocks.
         let mut qemu = Command::new(QEMU);
         qemu.envs([("QEMU_SINGLESTEP", "1"), ("QEMU_ONE_INSN_PER_TB", "1")]);
         let theirs = qemu.arg(&program).output().unwrap();

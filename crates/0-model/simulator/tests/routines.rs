@@ -108,8 +108,8 @@ fn a_routine_may_write_over_what_it_reads() {
     }
 }
 
-/// Cycles of FIPS: in n^2, n and 1, of V8 and of the extension, blocking with one slot and decoupled
-/// with two; sixteenths, so that they are whole.
+/// Cycles of FIPS: in n^2, n and 1, of V8 and of the extension, blocking with one slot and
+/// decoupled with two; sixteenths, so that they are whole.
 const FORMS: [(Loops, [i64; 9]); 7] = [
     (Loops::Index, [320, 39, 12, 160, 40, 13, 160, 44, 12]),
     (Loops::Pointers, [320, 45, 6, 192, 44, 7, 192, 47, 7]),

@@ -1,4 +1,5 @@
-//! RV64: encodings against those that were published, instructions of a product against Spike's count.
+//! RV64: encodings against those that were published, instructions of a product against Spike's
+//! count.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use num_bigint::BigUint;
@@ -91,9 +92,9 @@ fn products_are_right_and_take_the_instructions_that_spike_counted() {
         for seed in 0..4 {
             let base = multiply(Source::Base, words, seed);
             let extended = multiply(Source::Extended, words, seed);
-            // Not of the columns: three words cleared, the word above the highest, ecall. The figures
-            // of Spike include a read of its counter. Where its run was cut is not known; the terms
-            // in n^2 and n are the same.
+            // Not of the columns: three words cleared, the word above the highest, ecall. The
+            // figures of Spike include a read of its counter. Where its run was cut is not known;
+            // the terms in n^2 and n are the same.
             assert_eq!(base.instructions - 4, 20 * n * n + 8 * n - 2);
             assert_eq!(extended.instructions - 4, 12 * n * n + 8 * n - 2);
             assert_eq!(base.products, 4 * n * n + n);

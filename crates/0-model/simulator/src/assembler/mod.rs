@@ -1,9 +1,10 @@
 //! A small assembler, so that no other is needed: labels, data, and the customary short forms.
 //!
 //! It reads the language of the SPARC manual as GNU's assembler does: one statement in a line, or
-//! several with `;` between them; `!` begins a comment. Directives are `.align`, `.ascii`, `.asciz`,
-//! `.byte`, `.half`, `.skip`, `.word`, and `name = value`; `.global`, `.text` and others that concern a
-//! linker are read and mean nothing: everything goes to memory in the order in which it stands.
+//! several with `;` between them; `!` begins a comment. Directives are `.align`, `.ascii`,
+//! `.asciz`, `.byte`, `.half`, `.skip`, `.word`, and `name = value`; `.global`, `.text` and others
+//! that concern a linker are read and mean nothing: everything goes to memory in the order in which
+//! it stands.
 
 mod expression;
 mod operands;
@@ -42,8 +43,8 @@ impl Assembler {
         Self { origin, ..self }
     }
 
-    /// The program that a source is. It begins at `_start`, `main` or `start`, whichever there is, or
-    /// else with its first instruction.
+    /// The program that a source is. It begins at `_start`, `main` or `start`, whichever there is,
+    /// or else with its first instruction.
     ///
     /// # Errors
     ///

@@ -3,8 +3,8 @@
 /// A mnemonic and its operands.
 type Statement = (String, Vec<String>);
 
-/// The instructions that a statement stands for: itself, if it is no short form. `value` is the number
-/// that an operand is, if it is known already.
+/// The instructions that a statement stands for: itself, if it is no short form. `value` is the
+/// number that an operand is, if it is known already.
 pub(super) fn expand(
     name: &str,
     operands: Vec<String>,

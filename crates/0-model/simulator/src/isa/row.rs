@@ -127,8 +127,8 @@ impl Icc {
 pub enum Meaning {
     /// One of the base.
     Base(Base),
-    /// One of an extension: what it does with the accumulator and the values of `rs1` and of `rs2` or
-    /// the constant, and the value that goes to `rd`.
+    /// One of an extension: what it does with the accumulator and the values of `rs1` and of `rs2`
+    /// or the constant, and the value that goes to `rd`.
     Custom(fn(&mut Accumulator, u32, u32) -> u32),
 }
 

@@ -1,9 +1,10 @@
 //! The integer unit of SPARC V8: one row for each instruction.
 //!
-//! The encodings are those of *The SPARC Architecture Manual, Version 8* (SPARC International, 1992),
-//! chapter 5 and appendix F. Fields that the manual leaves unused must be zero here, where processors
-//! ignore them: so a word has one instruction, and an instruction one word. Floating point and
-//! coprocessor are not there, nor are state registers of an implementation: these words are unknown.
+//! The encodings are those of *The SPARC Architecture Manual, Version 8* (SPARC International,
+//! 1992), chapter 5 and appendix F. Fields that the manual leaves unused must be zero here, where
+//! processors ignore them: so a word has one instruction, and an instruction one word. Floating
+//! point and coprocessor are not there, nor are state registers of an implementation: these words
+//! are unknown.
 
 use super::row::{Base, Cost, Icc, Meaning, Row, Syntax};
 

@@ -1,9 +1,9 @@
 //! Stretches of code, decoded once and done many times.
 //!
-//! A block begins where a jump went and ends with a jump and its delay slot, before a label, or when
-//! it is long enough. What it costs depends on the pipeline's state before it and on whether its last
-//! instruction is annulled, and on nothing else: so its cycles are counted by the pipeline's model
-//! once for each such case, and remembered.
+//! A block begins where a jump went and ends with a jump and its delay slot, before a label, or
+//! when it is long enough. What it costs depends on the pipeline's state before it and on whether
+//! its last instruction is annulled, and on nothing else: so its cycles are counted by the
+//! pipeline's model once for each such case, and remembered.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 

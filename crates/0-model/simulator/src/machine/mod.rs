@@ -4,11 +4,11 @@
 //! in use. **They end** with `ta 0`, whose status is `%o0`. A program writes to its console by a
 //! store to [`crate::memory::CONSOLE`].
 //!
-//! **Traps.** A program that writes `%tbr` has a trap table, and every trap enters it. Until then the
-//! simulator stands in for the operating system: windows are stored on the stack and loaded from it,
-//! `ta 0x10` is Linux's call of the kernel (`%g1` = 1 ends the program, 4 writes to the console), and
-//! every other trap is a failure. A trap while traps are disabled stops a processor: `ta 0` then ends
-//! the program, anything else is a failure.
+//! **Traps.** A program that writes `%tbr` has a trap table, and every trap enters it. Until then
+//! the simulator stands in for the operating system: windows are stored on the stack and loaded
+//! from it, `ta 0x10` is Linux's call of the kernel (`%g1` = 1 ends the program, 4 writes to the
+//! console), and every other trap is a failure. A trap while traps are disabled stops a processor:
+//! `ta 0` then ends the program, anything else is a failure.
 
 mod block;
 mod execute;

@@ -156,7 +156,8 @@ impl Machine {
         }
     }
 
-    /// Does one instruction and says what it did; nothing when an instruction was skipped or trapped.
+    /// Does one instruction and says what it did; nothing when an instruction was skipped or
+    /// trapped.
     ///
     /// # Errors
     ///

@@ -1,7 +1,8 @@
-//! An exponentiation, from its first instruction to its last: conversion, table, windows, conversion.
+//! An exponentiation, from its first instruction to its last: conversion, table, windows,
+//! conversion.
 //!
-//! Windows skip zeros, so the time depends on the exponent: right for a public one, and the custom of
-//! the papers. Not a way to use a private one.
+//! Windows skip zeros, so the time depends on the exponent: right for a public one, and the custom
+//! of the papers. Not a way to use a private one.
 
 use super::measure::{Counts, modulus, read, words};
 use super::power::{END, FIXED, SLIDING, TABLE};

@@ -1,9 +1,9 @@
 //! A Montgomery product by columns: FIPS.
 //!
-//! Column i of the lower n adds `a_j b_(i-j) + m_j p_(i-j)` for all j < i, then `a_i b_0`; what makes
-//! its lowest word zero is `m_i`, and `m_i p_0` is added. Column i of the upper n - 1 adds
-//! `a_j b_(i-j) + m_j p_(i-j)` for i - n < j < n, and its lowest word is a word of the result; it takes
-//! the place of an m that no column needs any more.
+//! Column i of the lower n adds `a_j b_(i-j) + m_j p_(i-j)` for all j < i, then `a_i b_0`; what
+//! makes its lowest word zero is `m_i`, and `m_i p_0` is added. Column i of the upper n - 1 adds
+//! `a_j b_(i-j) + m_j p_(i-j)` for i - n < j < n, and its lowest word is a word of the result; it
+//! takes the place of an m that no column needs any more.
 
 use super::text::{Text, register as r};
 use super::{Arithmetic, Loops, Routine};
@@ -246,7 +246,8 @@ pub(super) fn accumulate(text: &mut Text, arithmetic: Arithmetic, a: &str, b: &s
     }
 }
 
-/// Adds `a_i b_0`; then makes `m_i`, and adds `m_i p_0`, after which the lowest word is zero and goes.
+/// Adds `a_i b_0`; then makes `m_i`, and adds `m_i p_0`, after which the lowest word is zero and
+/// goes.
 fn quotient(text: &mut Text, arithmetic: Arithmetic, at: &str) {
     text.add(format!("ld [{} {at}], %o0", r::A));
     text.all(&["ld [%i2], %o1", "ld [%i3], %o3"]);

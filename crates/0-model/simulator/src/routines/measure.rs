@@ -18,8 +18,9 @@ pub struct Inputs {
 }
 
 impl Inputs {
-    /// Numbers that look random, the same ones every time: xorshift with 13, 17, 5, from 12345, draws
-    /// words of a, b, p in turn; p gets its highest and lowest bit, a and b lose their highest.
+    /// Numbers that look random, the same ones every time: xorshift with 13, 17, 5, from 12345,
+    /// draws words of a, b, p in turn; p gets its highest and lowest bit, a and b lose their
+    /// highest.
     #[must_use]
     pub fn patterned(words: u32) -> Self {
         let mut state: u32 = 12345;

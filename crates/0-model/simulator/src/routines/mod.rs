@@ -1,13 +1,14 @@
 //! Routines of long integers, written as assembly language from one source.
 //!
-//! A routine is a Montgomery product z := a b / R mod p or a square, R = 2^(32n), complete: the result
-//! is below p, without a branch that depends on a number. Its calling convention is the customary one:
-//! `%o0` to `%o3` are the addresses of z, a, b and p. Before p stand n, a word, and n0' = -1/p mod 2^32;
-//! after p there is room for twice n words. z may be a or b.
+//! A routine is a Montgomery product z := a b / R mod p or a square, R = 2^(32n), complete: the
+//! result is below p, without a branch that depends on a number. Its calling convention is the
+//! customary one: `%o0` to `%o3` are the addresses of z, a, b and p. Before p stand n, a word, and
+//! n0' = -1/p mod 2^32; after p there is room for twice n words. z may be a or b.
 //!
 //! The product by columns (FIPS) with rolled and partly unrolled loops has the structure of the
-//! routine whose cycles were compared with the LEON-2 VHDL, instruction by instruction where that is
-//! known, and takes exactly its cycles. That one is not as short as can be: see [`Loops::Index`].
+//! routine whose cycles were compared with the LEON-2 VHDL, instruction by instruction where that
+//! is known, and takes exactly its cycles. That one is not as short as can be: see
+//! [`Loops::Index`].
 
 mod cios;
 mod exponentiation;
@@ -58,8 +59,8 @@ pub enum Loops {
     Index,
     /// Rolled, moving pointers.
     Pointers,
-    /// Unrolled by so many, and entered in the middle by a computed jump, so that any number of words
-    /// is served.
+    /// Unrolled by so many, and entered in the middle by a computed jump, so that any number of
+    /// words is served.
     Unrolled(u32),
     /// No loops: code for one number of words.
     Full,

@@ -1,11 +1,11 @@
 //! The program of an exponentiation, but for its routines and its data.
 //!
-//! `multiply` and `square` are called with the addresses of z, a, b and p. The power so far is where
-//! `%l1` says: nowhere, a power of the table, or at `power`.
+//! `multiply` and `square` are called with the addresses of z, a, b and p. The power so far is
+//! where `%l1` says: nowhere, a power of the table, or at `power`.
 
 /// The table. `%i0` holds p, `%i1` n words in bytes, `%l3` the table, `%l5` the exponent. A fixed
-/// window has all powers, each from the one before times the first; a sliding one the odd ones, each
-/// times the square, which is at `power` until the table is done.
+/// window has all powers, each from the one before times the first; a sliding one the odd ones,
+/// each times the square, which is at `power` until the table is done.
 pub(super) const TABLE: &str = "
 _start: set     p, %i0
         set     size, %i1

@@ -1,9 +1,9 @@
 //! A Montgomery square by columns: a product of two different words is computed once and counts
 //! twice.
 //!
-//! Column i adds `2 a_j a_(i-j)` for j < i - j, and the square of the middle word if i is even; then
-//! `m_j p_(i-j)` as in a product. The extension counts twice in `umac2`. Plain V8 adds these products
-//! up apart, in `%l5`, `%l6`, `%i2`, and doubles their sum.
+//! Column i adds `2 a_j a_(i-j)` for j < i - j, and the square of the middle word if i is even;
+//! then `m_j p_(i-j)` as in a product. The extension counts twice in `umac2`. Plain V8 adds these
+//! products up apart, in `%l5`, `%l6`, `%i2`, and doubles their sum.
 
 use super::fips::{accumulate, add_quotient, clear, last_words, result_word};
 use super::text::{Text, register as r};

@@ -4,7 +4,8 @@ use core::fmt;
 use core::fmt::Write;
 
 /// The registers of a routine, by what they hold. Those of the caller's window and `%l0`, `%l1` are
-/// set by every routine: z, a, b, p, then m (n words after p), s (n words after m), n in bytes, n0'.
+/// set by every routine: z, a, b, p, then m (n words after p), s (n words after m), n in bytes,
+/// n0'.
 pub(super) mod register {
     pub(in super::super) const A: &str = "%i1";
     pub(in super::super) const B: &str = "%i2";

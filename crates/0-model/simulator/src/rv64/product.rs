@@ -1,7 +1,8 @@
 //! A Montgomery product by columns for RV64, fully unrolled, without its final subtraction.
 //!
-//! The sequence of a multiply-accumulate into three words is the published one: eight instructions of
-//! the base, or four with the extension; two loads before it. It has the columns of the SPARC routine.
+//! The sequence of a multiply-accumulate into three words is the published one: eight instructions
+//! of the base, or four with the extension; two loads before it. It has the columns of the SPARC
+//! routine.
 
 use super::row::{BASE, Form, Operands, PRODUCTS, Row, encode};
 

@@ -67,7 +67,8 @@ pub(crate) struct Study {
     #[arg(long, value_name = "FILE")]
     pub(crate) svg: Option<PathBuf>,
 
-    /// The core's slots and interlocks, as a timing file; what multiplies is varied [default: LEON-2]
+    /// The core's slots and interlocks, as a timing file; what multiplies is varied [default:
+    /// LEON-2]
     #[arg(long, value_name = "FILE")]
     pub(crate) timing: Option<PathBuf>,
 }

@@ -21,7 +21,8 @@ use crate::output::Output;
 use crate::progress::Progress;
 use crate::stop::Stop;
 
-/// What \[GTS07\] gives for an exponentiation of 1024 bits, in cycles; its configuration is not known.
+/// What \[GTS07\] gives for an exponentiation of 1024 bits, in cycles; its configuration is not
+/// known.
 const PAPER: f64 = 12.5e6;
 
 /// How near a figure has to be to have reached the paper's.
@@ -252,8 +253,10 @@ fn exponentiation_table(raised: &[Raised]) -> String {
         text += &format!("\n{}", grid(&columns, rows.collect()));
     }
     text += &wrapped(
-        "FIPS products; zeros are skipped, of one random exponent; squaring: a routine of its own for \
-         squares. The table of powers takes 128 bytes for each of its powers: of a sliding window of \
+        "FIPS products; zeros are skipped, of one random exponent; squaring: a routine of its \
+         own for \
+         squares. The table of powers takes 128 bytes for each of its powers: of a sliding \
+         window of \
          k bits 2^(k - 1), of a fixed one 2^k - 1.",
     );
     text
@@ -268,7 +271,8 @@ fn reached(raised: &[Raised]) -> String {
         .collect();
     let mut text = wrapped(&format!(
         "[GTS07] gives about 12.5 million cycles, and not the configuration in which they were \
-         reached. Within {} % of that come {} of the {} combinations here; so many fit that none is \
+         reached. Within {} % of that come {} of the {} combinations here; so many fit that \
+         none is \
          the paper's because it fits. 12.5 million is reached with:",
         NEAR * 100.0,
         near.len(),
