@@ -20,8 +20,8 @@ pub trait Unit<J: Job>: Send {
     /// Does the jobs, all of one class and at most as many as [`width`](Self::width) says, and
     /// leaves each with its outcome. One that has none afterwards counts as a fault.
     ///
-    /// Boxes, requests and jobs stay where they are: a request that changed places is no answer, and
-    /// its unit does not come back.
+    /// Boxes, requests and jobs stay where they are: a request that changed places is no answer,
+    /// and its unit does not come back.
     ///
     /// A job that faults keeps what was asked: it is done again elsewhere. A panic costs the unit
     /// its place in the engine.

@@ -46,7 +46,8 @@ pub fn table(records: &[Record]) -> String {
                  thread's operation, beside the call without the engine; at a load: response time \
                  from the intended arrival, which 99 of 100 do not exceed, of arrivals at random \
                  at that share of what the engine does when it is kept full, beside the service \
-                 time of a batch of eight, both from the same moments; fill: requests of a call, in the mean";
+                 time of a batch of eight, both from the same moments; fill: requests of a call, \
+                 in the mean";
     let mut text = grid(&COLUMNS, rows) + &wrapped(notes);
     if subjects.iter().any(|subject| is_insecure(subject)) {
         text += &wrapped(INSECURE_NOTE);

@@ -1,5 +1,5 @@
-//! `tollgate key gen --time` and `key check --time`: how long a key takes to make, and to load, ours
-//! beside OpenSSL's.
+//! `tollgate key gen --time` and `key check --time`: how long a key takes to make, and to load,
+//! ours beside OpenSSL's.
 
 use std::path::Path;
 use std::process::ExitCode;
