@@ -5,9 +5,10 @@
 //! customary one: `%o0` to `%o3` are the addresses of z, a, b and p. Before p stand n, a word, and
 //! n0' = -1/p mod 2^32; after p there is room for twice n words. z may be a or b.
 //!
-//! The product by columns (FIPS) with rolled and partly unrolled loops has the structure of the
-//! routine whose cycles were compared with the LEON-2 VHDL, instruction by instruction where that
-//! is known, and takes exactly its cycles. That one is not as short as can be: see
+//! The product by columns (FIPS) with rolled and partly unrolled loops has the structure of a
+//! routine whose cycles were compared with the LEON-2 VHDL and are known as closed forms; its
+//! instructions are not known. This one was written to take the same cycles, so that they agree is
+//! partly by construction; it keeps filler for that, and is not as short as can be: see
 //! [`Loops::Index`].
 
 mod cios;
