@@ -5,9 +5,8 @@ use std::path::Path;
 /// OpenSSL's own settings and nothing else: what the system's file says plays no part.
 const WITHOUT: &str = "openssl_conf = start\n[start]\n";
 
-/// What asks for the provider, and takes another where it has nothing. By a property of its own:
-/// stunnel asks for `provider!=fips`, which takes the place of what stands here of `provider`.
-const PREFER: &str = "?tollgate.rsa=yes";
+/// What prefers the provider's operations, as `tollgate provider install` writes it.
+const PREFER: &str = "?tollgate.operations=yes";
 
 /// The text of the file; each process counts in a file of its own in the folder `metrics`.
 pub(crate) fn text(module: Option<&Path>, metrics: &Path) -> String {
