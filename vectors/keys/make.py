@@ -62,12 +62,47 @@ def write_pem(path, der):
     path.write_text(f"-----BEGIN PRIVATE KEY-----\n{text}\n-----END PRIVATE KEY-----\n")
 
 
-def write_bad(name, key):
+def write_key(path, key):
     """A PKCS#8 file of the nine integers of `key`, however inconsistent they are."""
     order = ("version", "n", "e", "d", "p", "q", "d_p", "d_q", "q_inv")
     pkcs1 = tlv(0x30, b"".join(integer(key[part]) for part in order))
     pkcs8 = integer(0) + tlv(0x30, RSA_ENCRYPTION) + tlv(0x04, pkcs1)
-    write_pem(BAD / name, tlv(0x30, pkcs8))
+    write_pem(path, tlv(0x30, pkcs8))
+
+
+def write_bad(name, key):
+    write_key(BAD / name, key)
+
+
+def e_and_pi(bits):
+    """Both as integers, times 2^bits, rounded down: Taylor's series, and Machin's of arctangents."""
+    one = 1 << (bits + 64)
+    e, term, i = 0, one, 0
+    while term:
+        e, i = e + term, i + 1
+        term //= i
+
+    def arctan(x):
+        power, total, i = one // x, 0, 1
+        while power:
+            total, power, i = total + (power // i if i % 4 == 1 else -(power // i)), power // (x * x), i + 2
+        return total
+
+    return e >> 64, 4 * (4 * arctan(5) - arctan(239)) >> 64
+
+
+def large():
+    """A key of 16,384 bits of two published primes, which no search for them could make in a minute:
+    of the groups ffdhe8192 (RFC 7919, A.5) and modp_8192 (RFC 3526, 7)."""
+    near_e, near_pi = e_and_pi(8062)
+    p, q = (
+        (1 << 8192) - (1 << 8128) - 1 + ((near + more) << 64)
+        for near, more in ((near_e, 10965728), (near_pi, 4743158)))
+    p, q, e = max(p, q), min(p, q), 65537
+    d = pow(e, -1, (p - 1) * (q - 1))
+    write_key(HERE / "rsa-16384.pem", {
+        "version": 0, "n": p * q, "e": e, "d": d, "p": p, "q": q, "d_p": d % (p - 1),
+        "d_q": d % (q - 1), "q_inv": pow(q, -1, p)})
 
 
 def good():
@@ -110,6 +145,6 @@ def bad():
 
 
 if __name__ == "__main__":
-    steps = {"good": good, "bad": bad}
+    steps = {"good": good, "large": large, "bad": bad}
     for step in sys.argv[1:] or steps:
         steps[step]()

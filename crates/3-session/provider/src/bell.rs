@@ -133,6 +133,11 @@ impl Bell {
         Some(keys.swap_remove(index).1)
     }
 
+    /// Tells the owner to start the job again.
+    pub(crate) fn ring(&self) {
+        self.lock().ring();
+    }
+
     /// The job goes on without a result.
     pub(crate) fn withdraw(&self, number: u64) {
         self.lock().paused.retain(|paused| paused.number != number);

@@ -1,13 +1,16 @@
 //! The provider as libcrypto calls it: provider-base(7). What it offers, and under which
 //! properties.
 //!
-//! `SIGNATURE` and `ASYM_CIPHER` carry `provider=tollgate`, so the query `?provider=tollgate`
-//! prefers them. `KEYMGMT` does not, on purpose: that query also decides who *makes* keys
-//! (`EVP_PKEY_keygen`, `EVP_PKEY_fromdata`), and there libcrypto has no way back to another
-//! provider, while this one refuses some. Without the property, keys are made and kept by the
-//! default provider, and libcrypto exports them to us at each operation's init, where a refusal
+//! `SIGNATURE` and `ASYM_CIPHER` carry `tollgate.operations=yes`, so the query
+//! `?tollgate.operations=yes` prefers them. `KEYMGMT` does not, on purpose: that query also decides
+//! who *makes* keys (`EVP_PKEY_keygen`, `EVP_PKEY_fromdata`), and there libcrypto has no way back to
+//! another provider, while this one refuses some. Without the property, keys are made and kept by
+//! the default provider, and libcrypto exports them to us at each operation's init, where a refusal
 //! falls back. With neither preferred, the provider that was loaded first wins: load `default`
 //! first.
+//!
+//! They carry `provider=tollgate` too. A program that queries `provider` itself, as stunnel does
+//! with `provider!=fips`, takes the place of that clause in the configuration, but not of ours.
 //!
 //! All three carry `tollgate.rsa=yes`: who queries that (without `?`) gets this provider for keys
 //! and operations, or an error.
@@ -53,7 +56,7 @@ static KEYMGMT: Table<[OSSL_ALGORITHM; 2]> = Table::of_algorithms([
 static SIGNATURE: Table<[OSSL_ALGORITHM; 2]> = Table::of_algorithms([
     Some(Algorithm {
         names: c"RSA:rsaEncryption:1.2.840.113549.1.1.1",
-        properties: c"provider=tollgate,tollgate.rsa=yes",
+        properties: c"provider=tollgate,tollgate.operations=yes,tollgate.rsa=yes",
         functions: signature::FUNCTIONS.first(),
         description: c"Tollgate RSA signatures",
     }),
@@ -63,7 +66,7 @@ static SIGNATURE: Table<[OSSL_ALGORITHM; 2]> = Table::of_algorithms([
 static ASYM_CIPHER: Table<[OSSL_ALGORITHM; 2]> = Table::of_algorithms([
     Some(Algorithm {
         names: c"RSA:rsaEncryption:1.2.840.113549.1.1.1",
-        properties: c"provider=tollgate,tollgate.rsa=yes",
+        properties: c"provider=tollgate,tollgate.operations=yes,tollgate.rsa=yes",
         functions: asym_cipher::FUNCTIONS.first(),
         description: c"Tollgate RSA encryption and decryption",
     }),

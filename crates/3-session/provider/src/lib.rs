@@ -16,7 +16,7 @@
 //! module   = /path/to/libtollgate_provider.so
 //! activate = 1
 //! [algorithms]
-//! default_properties = ?provider=tollgate
+//! default_properties = ?tollgate.operations=yes
 //! ```
 //!
 //! And it is a library for programs that register the same provider themselves:
@@ -38,7 +38,7 @@
 //! // NULL is the default library context; name and function live as long as the program.
 //! let added = unsafe { OSSL_PROVIDER_add_builtin(context, name, init_function()) };
 //! assert_eq!(added, 1);
-//! // Then load "default" and "tollgate", in this order, and ask for `?provider=tollgate`.
+//! // Then load "default" and "tollgate", in this order, and query `?tollgate.operations=yes`.
 //! ```
 //!
 //! # Settings
@@ -57,10 +57,11 @@
 //! refused at import, and libcrypto then uses the key's own provider.
 //!
 //! Keys are read, made and kept by OpenSSL's `default` provider, which must be loaded, and first.
-//! It exports them to this one when an operation starts. The query `?provider=tollgate` prefers
-//! this provider's operations and not its keys, because there would be no way back for what it does
-//! not do: a key of three primes could not be built from its numbers. Who wants this provider for
-//! keys too queries `tollgate.rsa=yes`, and gets it or an error:
+//! It exports them to this one when an operation starts. The query `?tollgate.operations=yes`
+//! prefers this provider's operations and not its keys, because there would be no way back for what
+//! it does not do: a key of three primes could not be built from its numbers. `?provider=tollgate`
+//! means the same, but a program that queries `provider` itself overrides it, as stunnel does. Who
+//! wants this provider for keys too queries `tollgate.rsa=yes`, and gets it or an error:
 //!
 //! ```text
 //! openssl genrsa -propquery tollgate.rsa=yes 4096

@@ -94,8 +94,8 @@ impl Provider {
         if !self.settings.pauses_jobs {
             return None;
         }
-        let bell = job.bell()?;
         let caller = self.home().caller(|| self.plan())?;
+        let bell = job.bell()?;
         let number = {
             let half = Arc::clone(private_half(slot).ok()?);
             let number = bell.begin(slot.take()?, job.callback());
@@ -105,6 +105,9 @@ impl Provider {
                 move |end| own.finish(number, end.map(|job| Zeroizing::new(job.output().to_vec()))),
             );
             if let Err(why) = submitted {
+                // For an owner who has to learn of the descriptor, as in `resume`.
+                bell.ring();
+                job.pause();
                 *slot = bell.take_key(number);
                 bell.withdraw(number);
                 return reason(why).map(Err);
@@ -134,19 +137,22 @@ impl Provider {
 /// Pauses the job until its operation ended; none in a child that was forked meanwhile. Nothing on
 /// the stack from here on owns anything: it may be all that is left of the job.
 ///
+/// It pauses even if the operation has ended by now: the owner learns of the descriptor when the job
+/// pauses, and HAProxy aborts at the close of a connection with one that it never saw.
+///
 /// Whoever starts it too early pauses it again, but not for ever.
 #[inline(never)]
 fn resume(job: &Running<'_>, bell: &Bell, number: u64) -> Option<End> {
     for _ in 0..STARTS_IN_VAIN_MAX {
-        if let Some(end) = bell.take(number) {
-            return Some(end);
-        }
         let was_paused = job.pause();
         if !bell.is_here() {
             return None;
         }
         if !was_paused {
             break;
+        }
+        if let Some(end) = bell.take(number) {
+            return Some(end);
         }
     }
     bell.wait(number)

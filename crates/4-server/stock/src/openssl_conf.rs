@@ -2,12 +2,14 @@
 
 use std::path::Path;
 
-/// OpenSSL's own settings and nothing else: what the system's file says plays no part.
-const WITHOUT: &str = "openssl_conf = start\n[start]\n";
+/// What the system's file says plays no part. Keys of every size: HAProxy and hitch read them before
+/// their own lists of suites.
+const WITHOUT: &str = "openssl_conf = start\n\
+     [tls]\nsystem_default = keys\n[keys]\nCipherString = DEFAULT:@SECLEVEL=0\n\
+     [start]\nssl_conf = tls\n";
 
-/// What asks for the provider, and takes another where it has nothing. By a property of its own:
-/// stunnel asks for `provider!=fips`, which takes the place of what stands here of `provider`.
-const PREFER: &str = "?tollgate.rsa=yes";
+/// What prefers the provider's operations, as `tollgate provider install` writes it.
+const PREFER: &str = "?tollgate.operations=yes";
 
 /// The text of the file; each process counts in a file of its own in the folder `metrics`.
 pub(crate) fn text(module: Option<&Path>, metrics: &Path) -> String {
@@ -15,8 +17,7 @@ pub(crate) fn text(module: Option<&Path>, metrics: &Path) -> String {
         return WITHOUT.to_owned();
     };
     format!(
-        "openssl_conf = start\n\
-         [start]\nproviders = providers\nalg_section = algorithms\n\
+        "{WITHOUT}providers = providers\nalg_section = algorithms\n\
          [providers]\ndefault = default_section\ntollgate = tollgate_section\n\
          [default_section]\nactivate = 1\n\
          [tollgate_section]\nmodule = {}\nactivate = 1\nmetrics = {}\n\

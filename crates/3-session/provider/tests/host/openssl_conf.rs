@@ -32,7 +32,7 @@ impl Folder {
              [list]\ndefault = default_section\ntollgate = tollgate_section\n\
              [default_section]\nactivate = 1\n\
              [tollgate_section]\nmodule = {}\nactivate = 1\n{lines}\n\
-             [algorithms]\ndefault_properties = ?provider=tollgate\n\
+             [algorithms]\ndefault_properties = ?tollgate.operations=yes\n\
              [req]\ndistinguished_name = name\n[name]\n",
             module().display()
         );

@@ -5,6 +5,11 @@
 #![allow(clippy::print_stderr, reason = "a test that cannot run says so")]
 
 mod changes;
+mod command;
+mod full_disk;
 mod handshakes;
+mod keys;
 mod life;
+mod many_keys;
+mod resets;
 mod rig;

@@ -10,7 +10,7 @@ use super::configuration::{Configuration, is_yes};
 use super::openssl::Openssl;
 use super::processes::{self, Module, Process};
 use super::proof;
-use super::snippet::SETTINGS;
+use super::snippet::{QUERY, SETTINGS};
 use crate::options::provider::Check;
 use crate::output::Output;
 use crate::stop::Stop;
@@ -74,12 +74,18 @@ fn findings(configuration: &Configuration) -> Vec<(&'static str, &'static str, S
         }
     });
     let query = configuration.default_properties().unwrap_or_default();
-    findings.push(if query.contains("?provider=tollgate") {
+    let has = |clause: &str| query.split(',').any(|part| part.replace(' ', "") == clause);
+    findings.push(if has(QUERY) {
         ("good", "query", query.to_owned())
-    } else if query.contains("provider=tollgate") {
-        ("weak", "query", format!("{query}: write ?provider=tollgate, else only RSA works"))
+    } else if has("?provider=tollgate") {
+        let lost = "programs that query a provider themselves, as stunnel does, do not use it";
+        ("weak", "query", format!("{query}: {lost}; write {QUERY}"))
+    } else if has("?tollgate.rsa=yes") {
+        ("weak", "query", format!("{query}: keys that it refuses fail; write {QUERY}"))
+    } else if query.contains("tollgate") {
+        ("weak", "query", format!("{query}: write {QUERY}, else only RSA works"))
     } else {
-        ("weak", "query", "none: set default_properties = ?provider=tollgate".to_owned())
+        ("weak", "query", format!("none: set default_properties = {QUERY}"))
     });
     let Some(section) = ours else { return findings };
     for (key, value) in configuration.section(section) {

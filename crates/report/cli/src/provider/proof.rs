@@ -6,6 +6,7 @@ use std::os::unix::fs::DirBuilderExt as _;
 use std::path::{Path, PathBuf};
 
 use super::configuration::Configuration;
+use super::snippet::QUERY;
 use super::{metrics, openssl};
 use crate::stop::Stop;
 
@@ -69,7 +70,7 @@ pub(super) fn prove(configuration: &Path) -> Result<(), Stop> {
     if (sum("signatures"), sum("decryptions")) != (2, 1) {
         return Err(Stop::new(format!(
             "{name}: OpenSSL loads the module and signs without it; set default_properties = \
-             ?provider=tollgate in the section that alg_section names"
+             {QUERY} in the section that alg_section names"
         )));
     }
     match differ {

@@ -11,6 +11,9 @@ pub(super) const MARK: &str = "# Written by `tollgate provider install`.";
 /// Keys of the provider's section that are its own, and keep their values when it is written again.
 pub(super) const SETTINGS: [&str; 4] = ["engine", "linger_us_max", "async", "metrics"];
 
+/// What prefers the provider's operations, and leaves keys to the default provider.
+pub(super) const QUERY: &str = "?tollgate.operations=yes";
+
 /// The section of the provider in what we write.
 const SECTION: &str = "tollgate_module";
 
@@ -39,9 +42,9 @@ pub(super) fn snippet(
     let others = below.providers().iter().filter(|(name, _)| other(name));
     let others: String = others.map(|(name, section)| format!("{name} = {section}\n")).collect();
     let properties = match properties {
-        "" => "?provider=tollgate".to_owned(),
-        more if more.contains("provider=tollgate") => more.to_owned(),
-        more => format!("{more},?provider=tollgate"),
+        "" => QUERY.to_owned(),
+        more if more.contains(QUERY) => more.to_owned(),
+        more => format!("{more},{QUERY}"),
     };
     let settings: String =
         settings.iter().map(|(key, value)| format!("{key} = {value}\n")).collect();

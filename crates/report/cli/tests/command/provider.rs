@@ -97,7 +97,7 @@ fn it_is_installed_checked_counted_and_removed() {
     let named = ["--module", module.to_str().unwrap()];
 
     let dry = said(&system.install(&[&named[..], &["--dry-run"]].concat()));
-    assert!(dry.contains("would copy ") && dry.contains("?provider=tollgate"), "{dry}");
+    assert!(dry.contains("would copy ") && dry.contains("?tollgate.operations=yes"), "{dry}");
     assert_eq!(system.files(), [""; 0]);
 
     let done = said(&system.install(&named));
@@ -200,7 +200,7 @@ fn what_does_not_work_changes_nothing() {
         String::from_utf8(output.stdout).unwrap()
     };
     last_word(check(&bad), why);
-    let unused = text.replace("default_properties = ?provider=tollgate", "");
+    let unused = text.replace("default_properties = ?tollgate.operations=yes", "");
     assert!(last_word(check(&unused), "signs without it").contains("weak  query"));
     let idle = text.replace("activate = 1\n\n[tollgate_alg", "\n[tollgate_alg");
     last_word(check(&idle), "does not say activate = 1");

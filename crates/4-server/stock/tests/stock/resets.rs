@@ -1,0 +1,128 @@
+//! Clients that reset their connections while the server works for them, beside clients that do
+//! not.
+//!
+//! A second of it; ten minutes in the long suite, or what `TOLLGATE_TEST_SOAK_SECONDS` says.
+
+use core::sync::atomic::{AtomicBool, Ordering};
+use core::time::Duration;
+use std::io::{Read as _, Write as _};
+use std::net::{TcpListener, TcpStream};
+use std::process::{Command, Stdio};
+use std::time::Instant;
+use std::{env, fs, thread};
+
+use rustix::net::sockopt::set_socket_linger;
+use tollgate_load::{Plan, Protocol};
+use tollgate_stock::{Product, Running, Settings};
+
+use crate::rig::{counted, eventually, load, plan, start, with_provider};
+
+/// The longest that a client waits for an answer, in µs: a few signatures.
+const WAIT_US_MAX: u64 = 4000;
+
+/// What OpenSSL and HAProxy lose with each job that is never resumed: its stack, and its connection.
+const LOST_KIB_PER_RESET: u64 = 32 + 32;
+
+/// What allocators keep or give back, whatever happens.
+const SLACK_KIB: u64 = 16 * 1024;
+
+fn time() -> Duration {
+    let named = env::var("TOLLGATE_TEST_SOAK_SECONDS").ok();
+    let is_long = env::var_os("TOLLGATE_TEST_LONG").is_some();
+    let seconds = named.map(|seconds| seconds.parse().unwrap());
+    Duration::from_secs(seconds.unwrap_or(if is_long { 600 } else { 1 }))
+}
+
+/// The first record of a client that offers TLS 1.3.
+fn hello() -> Vec<u8> {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let mut client = Command::new("openssl")
+        .args(["s_client", "-connect", &listener.local_addr().unwrap().to_string()])
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    let (mut stream, _) = listener.accept().unwrap();
+    let mut record = vec![0; 5];
+    stream.read_exact(&mut record).unwrap();
+    let length = usize::from(u16::from_be_bytes([record[3], record[4]]));
+    record.resize(5 + length, 0);
+    stream.read_exact(&mut record[5..]).unwrap();
+    client.kill().unwrap();
+    client.wait().unwrap();
+    record
+}
+
+/// Connects, asks for a handshake, and resets somewhere in it, until it is to end; how often.
+fn reset(running: &Running, hello: &[u8], ended: &AtomicBool) -> u64 {
+    let mut count = 0;
+    while !ended.load(Ordering::Relaxed) {
+        let mut stream = TcpStream::connect(running.address()).unwrap();
+        set_socket_linger(&stream, Some(Duration::ZERO)).unwrap();
+        stream.write_all(hello).unwrap();
+        thread::sleep(Duration::from_micros(fastrand::u64(..WAIT_US_MAX)));
+        count += 1;
+    }
+    count
+}
+
+/// Resident memory of the workers in KiB, and their open files.
+fn used(running: &Running) -> (u64, usize) {
+    let of_process = |process: u32| {
+        let status = fs::read_to_string(format!("/proc/{process}/status")).unwrap();
+        let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).unwrap();
+        let kib: u64 = line.trim().trim_end_matches(" kB").parse().unwrap();
+        (kib, fs::read_dir(format!("/proc/{process}/fd")).unwrap().count())
+    };
+    let workers = running.workers().unwrap().into_iter().map(of_process);
+    workers.fold((0, 0), |(kib, files), (more, others)| (kib + more, files + others))
+}
+
+/// Both kinds of clients for so long; the resets. None of the others fails.
+fn endure(running: &Running, hello: &[u8], time: Duration) -> u64 {
+    let ended = AtomicBool::new(false);
+    let end = Instant::now() + time;
+    thread::scope(|scope| {
+        let resetting = [(); 2].map(|()| scope.spawn(|| reset(running, hello, &ended)));
+        while Instant::now() < end {
+            let outcome = load(running, &Plan { connections: 16, ..plan(Protocol::Tls13, 500) });
+            assert_eq!(outcome.whole().failed(), 0, "{outcome}");
+            assert!(outcome.whole().confirmed > 3, "{outcome}");
+        }
+        ended.store(true, Ordering::Relaxed);
+        resetting.into_iter().map(|thread| thread.join().unwrap()).sum()
+    })
+}
+
+/// What resident memory grew by, in KiB, and the resets; files are as many as they were.
+fn growth(settings: &Settings) -> Option<(u64, u64)> {
+    let running = start(Product::Haproxy, settings)?;
+    let hello = hello();
+    endure(&running, &hello, Duration::from_millis(500));
+    // A connection that ends is closed within moments.
+    thread::sleep(Duration::from_millis(500));
+    let (before, files) = used(&running);
+    let resets = endure(&running, &hello, time());
+    eventually("every file is closed", || used(&running).1 <= files);
+    let grown = used(&running).0.saturating_sub(before);
+    eprintln!("{running:?}: {resets} resets, {grown} KiB more of {before} KiB, {files} files");
+    if settings.module.is_some() {
+        assert!(counted(&running, "signatures") > 0);
+        assert_eq!(counted(&running, "refused_keys"), 0);
+    }
+    Some((grown, resets))
+}
+
+/// What is lost with paused handshakes is what HAProxy and OpenSSL lose with any job that nobody
+/// resumes (haproxy#3453); where none is paused, nothing is.
+#[test]
+fn clients_that_reset_lose_nothing_of_the_server() {
+    let with = with_provider();
+    let Some((without, _)) = growth(&Settings { module: None, ..with.clone() }) else { return };
+    let (grown, _) = growth(&with).unwrap();
+    assert!(grown <= without + SLACK_KIB, "{grown} KiB, {without} KiB without the provider");
+    let (grown, resets) = growth(&Settings { asynchronous: true, ..with }).unwrap();
+    let allowed = without + SLACK_KIB + LOST_KIB_PER_RESET * resets;
+    assert!(grown <= allowed, "{grown} KiB after {resets} resets");
+}
