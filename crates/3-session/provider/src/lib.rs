@@ -129,6 +129,7 @@ mod params;
 mod private;
 mod provider;
 mod reason;
+mod room;
 mod self_test;
 mod settings;
 mod signature;
