@@ -6,9 +6,9 @@
 //! has come together.
 
 use core::ffi::{c_int, c_uint, c_void};
+use core::mem::ManuallyDrop;
 use std::fs::File;
 use std::io::{Error, Read as _, Write as _};
-use std::mem::ManuallyDrop;
 use std::os::fd::{AsRawFd as _, FromRawFd as _, OwnedFd};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 

@@ -28,7 +28,7 @@ type Taker<'a> = &'a mut dyn FnMut(&[u8]) -> Result<(), Reason>;
 
 /// How often a job may be paused for an operation: a loop that has nothing else to do comes round
 /// in some microseconds, and where pauses are blocked, they end at once.
-const STARTS_IN_VAIN_MAX: usize = 16;
+const PAUSES_MAX: usize = 16;
 
 impl Provider {
     /// Does what is asked with the private half of `key`, which is in the hands of others while a
@@ -98,23 +98,24 @@ impl Provider {
         if !self.settings.pauses_jobs {
             return None;
         }
-        let bell = job.bell()?;
         let caller = self.home().caller(|| self.plan())?;
         let half = private_half(slot).ok()?;
-        let mut ticket = match caller.submit(|request| request.load(half, asked.work, asked.input))
-        {
+        let loaded = caller.submit(|request| request.load(half, asked.work, asked.input));
+        let mut ticket = match loaded {
             Ok(ticket) => ticket,
             Err(why) => return reason(why).map(Err),
         };
         let mut patience = Patience::Full;
-        for start in 0..=STARTS_IN_VAIN_MAX {
+        for pauses in 0..PAUSES_MAX {
             if let Some(end) = with_room(|| ticket.try_take_patiently(patience)) {
                 return taken(end, take);
             }
-            if start == STARTS_IN_VAIN_MAX {
+            // Not before: HAProxy dies of a descriptor that it meets when it ends a connection
+            // that was never paused.
+            let Some(bell) = job.bell() else {
                 break;
-            }
-            if start == 0 {
+            };
+            if pauses == 0 {
                 self.count(Event::Async);
             }
             let number = bell.keep(Kept { key: slot.take()?, ticket }, job.callback());
@@ -124,11 +125,16 @@ impl Provider {
             if !bell.is_here() {
                 return None;
             }
-            let is_last = !was_paused || start + 2 > STARTS_IN_VAIN_MAX;
-            patience = if is_last { Patience::None } else { Patience::Due };
+            if !was_paused {
+                break;
+            }
+            patience = Patience::Due;
         }
-        // Another thread does it just now.
-        taken(with_room(|| ticket.wait()), take)
+        let end = with_room(|| {
+            // Where there is nothing to lead, another thread does it just now.
+            ticket.try_take_patiently(Patience::None).unwrap_or_else(|| ticket.wait())
+        });
+        taken(end, take)
     }
 
     fn plan(&self) -> Plan {

@@ -69,29 +69,29 @@ pub(crate) fn with_room<T>(run: impl FnOnce() -> T) -> T {
 /// Runs a task, which does not panic, in the room; false if there is no way in.
 fn enter(room: &mut MaybeUninit<Room>, mut task: Task<'_>) -> bool {
     let room = room.as_mut_ptr();
-    // SAFETY: places in a room that is there.
-    let (outside, inside, stack) = unsafe {
-        (&raw mut (*room).outside, &raw mut (*room).inside, (&raw mut (*room).stack).cast())
-    };
+    // SAFETY: a place in a room that is there.
+    let outside = unsafe { &raw mut (*room).outside };
+    // SAFETY: as above.
+    let inside = unsafe { &raw mut (*room).inside };
+    // SAFETY: as above.
+    let stack = unsafe { &raw mut (*room).stack };
     // SAFETY: a place for a context, larger than it.
     if unsafe { getcontext(inside) } != 0 {
         return false;
     }
-    // SAFETY: a context that was just written, of which these are the parts to write.
-    unsafe {
-        (*inside).link = outside;
-        (*inside).stack = stack;
-        (*inside).stack_size = STACK_BYTES;
-    }
+    // SAFETY: a context that was just written, and nobody else knows; its parts have no invalid
+    // values.
+    let context = unsafe { &mut *inside };
+    (context.link, context.stack, context.stack_size) = (outside, stack.cast(), STACK_BYTES);
     let address = ptr::from_mut(&mut task).expose_provenance() as u64;
     #[allow(clippy::cast_possible_truncation, reason = "halves, because arguments are ints")]
     let (high, low) = ((address >> 32) as c_uint, address as c_uint);
-    // SAFETY: a function of two ints, which is what the count says; the type is makecontext's.
-    unsafe {
-        let begin: unsafe extern "C" fn() =
-            core::mem::transmute(begin as unsafe extern "C" fn(c_uint, c_uint));
-        makecontext(inside, begin, 2, high, low);
-    }
+    // SAFETY: the type that makecontext wants; it calls it with as many ints as it is told.
+    let begin = unsafe {
+        core::mem::transmute::<unsafe extern "C" fn(c_uint, c_uint), unsafe extern "C" fn()>(begin)
+    };
+    // SAFETY: a context with a stack and a way on, and a function of two ints.
+    unsafe { makecontext(inside, begin, 2, high, low) };
     // SAFETY: a context that was just made; its stack is left for good when the task is done.
     unsafe { swapcontext(outside, inside) == 0 }
 }
