@@ -75,7 +75,7 @@ impl<J: Job> State<J> {
         let (room, depth) = (seat.room(class), self.schedule.depth());
         match patience {
             Patience::None => true,
-            Patience::Full => depth >= room,
+            Patience::Full => depth >= room.max(2),
             Patience::Due => {
                 let missing = self.arrivals.awaited(room).saturating_sub(depth);
                 time_since(self.schedule.since(first)) >= self.arrivals.patience(missing)

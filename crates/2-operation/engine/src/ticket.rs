@@ -37,7 +37,7 @@ pub struct Ticket<J: Job> {
 /// What a thread that has many tickets leads for; see [`Ticket::try_take_patiently`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Patience {
-    /// A batch that has no room for more.
+    /// A batch of more than one that has no room for more.
     Full,
     /// One that is as large as those before it, or has waited long enough:
     /// [`linger_us_max`](crate::Config::linger_us_max).
