@@ -3,8 +3,9 @@
 use std::time::Instant;
 
 use super::seat::{Company, Seat};
-use super::state::{Guard, Shared};
+use super::state::{Guard, Shared, State};
 use super::sync::{YIELDS_IN_VAIN_MAX, time_since, yield_now};
+use super::ticket::Patience;
 use crate::job::Job;
 
 impl<J: Job> Shared<J> {
@@ -62,5 +63,23 @@ impl<J: Job> Shared<J> {
             }
         }
         state
+    }
+}
+
+impl<J: Job> State<J> {
+    /// Whether a batch of what is in line is to be led by somebody who comes back if not.
+    pub(crate) fn is_time_to_lead(&self, patience: Patience) -> bool {
+        let (Some((first, class)), Some(seat)) = (self.schedule.next(), self.idle.last()) else {
+            return false;
+        };
+        let (room, depth) = (seat.room(class), self.schedule.depth());
+        match patience {
+            Patience::None => true,
+            Patience::Full => depth >= room.max(2),
+            Patience::Due => {
+                let missing = self.arrivals.awaited(room).saturating_sub(depth);
+                time_since(self.schedule.since(first)) >= self.arrivals.patience(missing)
+            }
+        }
     }
 }

@@ -12,7 +12,7 @@ use std::task::Wake;
 use loom::thread::{JoinHandle, spawn};
 
 use self::engine::{Caller, Engine};
-use self::ticket::Ticket;
+use self::ticket::{Patience, Ticket};
 use crate::toy::{Doubler, Doubling, Mischief};
 use crate::{Config, Error};
 
@@ -146,6 +146,30 @@ fn a_ticket_is_polled_once_and_dropped() {
             assert_eq!(end.unwrap().doubled, 2);
         }
         drop(polled);
+        other.join().unwrap();
+        assert_empty(&engine);
+    });
+}
+
+#[test]
+fn two_loops_with_two_tickets_each() {
+    explore_preempting(2, || {
+        let engine = engine(4, [Doubler::new(2)]);
+        let own = engine.caller().unwrap();
+        let go_round = |caller: &Caller<Doubling>, first: u64| {
+            let tickets = [first, first + 1].map(|x| (x, submit(caller, x)));
+            for (x, mut ticket) in tickets {
+                let end = [Patience::Full, Patience::Due, Patience::None]
+                    .into_iter()
+                    .find_map(|patience| ticket.try_take_patiently(patience));
+                // None: the other loop does it.
+                let answer = end.unwrap_or_else(|| ticket.wait()).unwrap();
+                assert_eq!(answer.doubled, 2 * x);
+            }
+        };
+        let caller = engine.caller().unwrap();
+        let other = spawn(move || go_round(&caller, 1));
+        go_round(&own, 3);
         other.join().unwrap();
         assert_empty(&engine);
     });

@@ -63,6 +63,21 @@ impl<J: Job> Shared<J> {
     pub(crate) fn lead<'a>(&'a self, mut state: Guard<'a, J>, mut seat: Seat<J>) -> Guard<'a, J> {
         state.busy += 1;
         state = self.gather(state, &mut seat);
+        self.lead_gathered(state, seat)
+    }
+
+    /// The same for who must not wait, and whose company does not come while it works: it is taken
+    /// as it is.
+    pub(crate) fn lead_at_once<'a>(
+        &'a self,
+        mut state: Guard<'a, J>,
+        seat: Seat<J>,
+    ) -> Guard<'a, J> {
+        state.busy += 1;
+        self.lead_gathered(state, seat)
+    }
+
+    fn lead_gathered<'a>(&'a self, mut state: Guard<'a, J>, mut seat: Seat<J>) -> Guard<'a, J> {
         let Some(class) = state.schedule.next_class() else {
             return self.give_back(state, seat, None);
         };

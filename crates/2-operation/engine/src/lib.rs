@@ -80,7 +80,7 @@ pub use job::{Class, Job, Outcome, Request};
 pub use lanes::Lanes;
 pub use private_job::{PrivateError, PrivateJob, Signing};
 pub use stats::{Distribution, Stats};
-pub use ticket::{Answer, Ticket};
+pub use ticket::{Answer, Patience, Ticket};
 pub use unit::{SelfTestFailed, Unit};
 pub use work::Work;
 

@@ -337,8 +337,13 @@ impl<J: Job> Schedule<J> {
         self.places[index].since
     }
 
+    /// Who is first in line.
+    pub(crate) fn next(&self) -> Option<(usize, Class)> {
+        self.queue.first().map(|&index| (index, self.places[index].class))
+    }
+
     pub(crate) fn next_class(&self) -> Option<Class> {
-        self.queue.first().map(|&index| self.places[index].class)
+        self.next().map(|(_, class)| class)
     }
 
     /// How many are in line.

@@ -34,6 +34,18 @@ pub struct Ticket<J: Job> {
     place: Option<usize>,
 }
 
+/// What a thread that has many tickets leads for; see [`Ticket::try_take_patiently`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Patience {
+    /// A batch of more than one that has no room for more.
+    Full,
+    /// One that is as large as those before it, or has waited long enough:
+    /// [`linger_us_max`](crate::Config::linger_us_max).
+    Due,
+    /// Any.
+    None,
+}
+
 /// A job that was done, to be read. Dropped, it is wiped.
 pub struct Answer<J: Job> {
     held: Held<J>,
@@ -141,6 +153,37 @@ impl<J: Job> Ticket<J> {
     /// If the answer was taken.
     pub fn try_take(&mut self) -> Option<Result<Answer<J>, Error<J::Refusal>>> {
         self.poll_with(None)
+    }
+
+    /// The answer, if it is there, for one thread that has many tickets, comes back to each often,
+    /// and must not sleep, as the loop of a server does: it leads batches on the spot once there is
+    /// reason to, but waits for nobody.
+    ///
+    /// # Errors
+    ///
+    /// As [`wait`](Self::wait).
+    ///
+    /// # Panics
+    ///
+    /// If the answer was taken.
+    pub fn try_take_patiently(
+        &mut self,
+        patience: Patience,
+    ) -> Option<Result<Answer<J>, Error<J::Refusal>>> {
+        if let Err(error) = self.shared.check_process() {
+            return Some(Err(error));
+        }
+        let (shared, place) = (&self.shared, self.place());
+        let mut state = shared.lock();
+        while state.schedule.is_queued(place) && state.is_time_to_lead(patience) {
+            let Some(seat) = state.idle.pop() else {
+                break;
+            };
+            state = shared.lead_at_once(state, seat);
+        }
+        let is_done = state.schedule.is_done(place);
+        drop(shared.hand_on(state));
+        is_done.then(|| self.take())
     }
 
     fn poll_with(&mut self, waker: Option<&Waker>) -> Option<Result<Answer<J>, Error<J::Refusal>>> {

@@ -22,8 +22,7 @@ pub(crate) fn spawn(name: &str, run: impl FnOnce() + Send + 'static) -> io::Resu
 }
 
 /// Runs `start` with all signals blocked, which the threads that it starts inherit: a server's
-/// signal has to interrupt the server's own wait for events, and would not if it were handled
-/// there.
+/// signal has to interrupt the server's own wait for events, and would not if handled there.
 pub(crate) fn without_signals<T>(start: impl FnOnce() -> T) -> T {
     let (mut all, mut before): (SignalSet, SignalSet) = ([0; _], [0; _]);
     // SAFETY: a place for a set.

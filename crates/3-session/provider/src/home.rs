@@ -1,5 +1,5 @@
 //! The engine of this process: made when it is first needed, and again in a child, which has the
-//! memory of its parent's engine and none of its threads.
+//! memory of its parent's engine and none of the threads that may hold its locks.
 
 use core::num::NonZero;
 use core::sync::atomic::{AtomicPtr, AtomicUsize, Ordering};
@@ -13,8 +13,8 @@ use tollgate_engine::{
 use tollgate_mont::{LaneKernel, LimbKernel};
 use tollgate_rsa::Workspace;
 
-use crate::background::without_signals;
 use crate::counters::{Counters, Event};
+use crate::room::with_room;
 
 /// What a provider has in this process.
 pub(crate) struct Home {
@@ -106,7 +106,7 @@ impl Home {
     /// Whom to submit as; the engine is made if there is none yet. None if that is impossible.
     pub(crate) fn caller(&self, plan: impl FnOnce() -> Plan) -> Option<&Caller<PrivateJob>> {
         self.engine
-            .get_or_init(|| plan().open_elsewhere(self.cores))
+            .get_or_init(|| with_room(|| plan().open(self.cores)))
             .as_ref()
             .map(|open| &open.caller)
     }
@@ -122,8 +122,6 @@ impl Drop for Waiting<'_> {
 pub(crate) struct Plan {
     pub(crate) limbs: LimbKernel,
     pub(crate) lanes: LaneKernel,
-    /// Whether requests come that nobody waits for: then it has threads of its own.
-    pub(crate) with_workers: bool,
     pub(crate) linger_us_max: u32,
     pub(crate) counters: Arc<Counters>,
 }
@@ -133,14 +131,6 @@ pub(crate) struct Plan {
 const CAPACITY: usize = 256;
 
 impl Plan {
-    /// On a stack that is large enough, which a job's is not; and with all signals blocked, there
-    /// and in the threads that start there: they are for the threads of the program.
-    fn open_elsewhere(self, cores: usize) -> Option<Open> {
-        let builder = thread::Builder::new().name("tollgate".into());
-        let opening = without_signals(|| builder.spawn(move || self.open(cores)));
-        opening.ok()?.join().ok()?
-    }
-
     /// With a unit for each core.
     fn open(self, cores: usize) -> Option<Open> {
         let unit = |number| {
@@ -150,13 +140,10 @@ impl Plan {
         };
         let config = Config {
             places_per_caller_max: CAPACITY,
-            linger_us_max: if self.with_workers { self.linger_us_max } else { 0 },
-            workers: if self.with_workers { cores } else { 0 },
+            linger_us_max: self.linger_us_max,
             ..Config::with_capacity(CAPACITY)
         };
         let engine = Engine::start(config, (0..cores).map(unit)).ok()?;
-        // Without threads only jobs are done alone; the system may have some later.
-        let _ = engine.start_workers();
         let caller = engine.caller().ok()?;
         Some(Open { engine, caller })
     }

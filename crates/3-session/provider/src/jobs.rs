@@ -6,11 +6,9 @@
 //! missing, as in a program that holds libcrypto itself, no job is ever seen to run.
 
 use core::ffi::{CStr, c_char, c_int, c_void};
-use core::mem::{ManuallyDrop, transmute_copy};
+use core::mem::transmute_copy;
 use core::ptr;
 use core::sync::atomic::AtomicU8;
-use std::os::fd::AsRawFd as _;
-use std::sync::Arc;
 
 use crate::bell::{Bell, Callback};
 use crate::provider::catch;
@@ -95,11 +93,11 @@ static KEY: AtomicU8 = AtomicU8::new(0);
 
 impl Running<'_> {
     /// The bell that its owner waits for: made once for a wait context, which owns it, so that it
-    /// ends with it. The owner's count is not ours to drop; what outlives a pause takes a clone.
+    /// ends with it.
     ///
     /// None where nobody would hear: without a wait context, without a descriptor, and in a child
     /// of the process that made the bell.
-    pub(crate) fn bell(&self) -> Option<ManuallyDrop<Arc<Bell>>> {
+    pub(crate) fn bell(&self) -> Option<&Bell> {
         // SAFETY: the job that runs.
         let context = unsafe { (self.jobs.wait_context)(self.job) };
         if context.is_null() {
@@ -111,23 +109,21 @@ impl Running<'_> {
         let found = unsafe { (self.jobs.wait_fd)(context, key, &mut fd, &mut bell) };
         if found == 1 {
             // SAFETY: what hangs there was hung up below, and stays until the cleanup.
-            let bell = ManuallyDrop::new(unsafe { Arc::from_raw(bell.cast::<Bell>()) });
+            let bell = unsafe { &*bell.cast::<Bell>() };
             return bell.is_here().then_some(bell);
         }
-        let (bell, fd) = Bell::new().ok()?;
-        let bell = Arc::new(bell);
-        let owned = Arc::into_raw(Arc::clone(&bell)).cast_mut().cast();
+        let bell = Box::new(Bell::new().ok()?);
+        let fd = bell.descriptor();
+        let bell = Box::into_raw(bell);
         // SAFETY: as above; the cleanup takes the bell back, once.
-        let hung =
-            unsafe { (self.jobs.set_wait_fd)(context, key, fd.as_raw_fd(), owned, clean_up) };
+        let hung = unsafe { (self.jobs.set_wait_fd)(context, key, fd, bell.cast(), clean_up) };
         if hung != 1 {
             // SAFETY: nobody else has it.
-            drop(unsafe { Arc::from_raw(owned.cast::<Bell>()) });
+            drop(unsafe { Box::from_raw(bell) });
             return None;
         }
-        bell.hang(fd);
-        // SAFETY: the count that the wait context holds, and keeps.
-        Some(ManuallyDrop::new(unsafe { Arc::from_raw(owned.cast::<Bell>()) }))
+        // SAFETY: it stays until the cleanup, which a job that runs is before.
+        Some(unsafe { &*bell })
     }
 
     /// How the owner wants to be told, if not by the descriptor.
@@ -138,8 +134,7 @@ impl Running<'_> {
         let (mut function, mut argument) = (None, ptr::null_mut());
         // SAFETY: a wait context that lives while its job runs, and places for the answers.
         let is_set = unsafe { ask(context, &mut function, &mut argument) } == 1;
-        // SAFETY: the owner set them for each other, to be called while the wait context lives:
-        // a bell calls no longer.
+        // SAFETY: the owner set them for each other, to be called while the wait context lives.
         function.filter(|_| is_set).map(|function| unsafe { Callback::new(function, argument) })
     }
 
@@ -155,18 +150,13 @@ impl Running<'_> {
 unsafe extern "C" fn clean_up(
     _context: *mut WaitContext,
     _key: *const c_void,
-    fd: c_int,
+    _fd: c_int,
     bell: *mut c_void,
 ) {
     catch((), || {
-        // SAFETY: the count that the wait context held.
-        let bell = unsafe { Arc::from_raw(bell.cast::<Bell>()) };
-        if bell.is_here() {
-            bell.close();
-        } else {
-            // SAFETY: this process's copy of the bell's descriptor, closed nowhere else.
-            unsafe { Bell::close_elsewhere(bell, fd) };
-        }
+        // SAFETY: the box that was hung up, whose end this is.
+        let bell = unsafe { Box::from_raw(bell.cast::<Bell>()) };
+        if bell.is_here() { drop(bell) } else { bell.close_elsewhere() }
     });
 }
 

@@ -85,11 +85,11 @@
 //! between 3.0 and 3.1. Decryption rejects implicitly with every release, 3.0 and 3.1 too.
 //!
 //! A thread that has a core does its operation itself. Where there are more threads they do them
-//! together, and while libcrypto runs a job (`ASYNC_JOB`, as servers in the mode `SSL_MODE_ASYNC`
-//! do), the job is paused and threads of the provider do it with those of other jobs: up to eight
-//! share a call. These threads start when they are first needed, in each process for itself, so
-//! that servers may fork at any moment. Each thread keeps scratch memory. Panics end at the
-//! boundary.
+//! together. While libcrypto runs a job (`ASYNC_JOB`, as servers in the mode `SSL_MODE_ASYNC` do),
+//! it is paused until the server's loop comes round again, and the first that is started then does
+//! all that have come, up to eight in a call; the eighth does it at once. No threads are started
+//! for this, and servers may fork at any moment. Each thread keeps scratch memory. Panics end at
+//! the boundary.
 //!
 //! # Counters
 //!
@@ -130,6 +130,7 @@ mod params;
 mod private;
 mod provider;
 mod reason;
+mod room;
 mod self_test;
 mod settings;
 mod signature;

@@ -1,20 +1,20 @@
-//! How a private operation is done: alone, together with those of other threads, or by threads of
-//! the engine while a job of libcrypto is paused.
+//! How a private operation is done: alone, together with those of other threads, or with those of
+//! other jobs of libcrypto, each of which is paused until they have come.
 #![forbid(unsafe_code)]
 
 use std::sync::Arc;
 
-use tollgate_engine::{Job as _, PrivateError, Work};
+use tollgate_engine::{Answer, Job as _, Patience, PrivateError, PrivateJob, Work};
 use tollgate_rsa::PrivateKey;
-use zeroize::Zeroizing;
 
-use crate::bell::{Bell, End};
+use crate::bell::Kept;
 use crate::counters::Event;
 use crate::home::Plan;
 use crate::jobs::Running;
 use crate::key::Key;
 use crate::provider::{Provider, Scratch};
 use crate::reason::Reason;
+use crate::room::with_room;
 
 /// What is asked of a private key.
 #[derive(Clone, Copy)]
@@ -26,9 +26,9 @@ pub(crate) struct Asked<'a> {
 /// Who gets the result, which is secret.
 type Taker<'a> = &'a mut dyn FnMut(&[u8]) -> Result<(), Reason>;
 
-/// How often a paused job may be started in vain before it sleeps: where pauses are blocked, they
-/// end at once.
-const STARTS_IN_VAIN_MAX: usize = 16;
+/// How often a job may be paused for an operation: a loop that has nothing else to do comes round
+/// in some microseconds, and where pauses are blocked, they end at once.
+const PAUSES_MAX: usize = 16;
 
 impl Provider {
     /// Does what is asked with the private half of `key`, which is in the hands of others while a
@@ -45,8 +45,8 @@ impl Provider {
     ) -> Result<(), Reason> {
         if let Some(job) = self.running_job() {
             let is_taken = self.paused(&job, key, asked, take);
-            // A job's stack is too small to lead a batch on.
-            return is_taken.unwrap_or_else(|| self.alone(private_half(key)?, asked, take));
+            let alone = || with_room(|| self.alone(private_half(key)?, asked, take));
+            return is_taken.unwrap_or_else(alone);
         }
         let key = private_half(key)?;
         let home = self.home();
@@ -83,7 +83,11 @@ impl Provider {
         })
     }
 
-    /// By the engine, with the job paused; none if it cannot be, or the engine is not to be had.
+    /// By the engine, with the job paused until the loop of the server comes round again, so that
+    /// other jobs come too; none if it cannot be, or the engine is not to be had.
+    ///
+    /// While the job is paused nothing on its stack owns anything: it may be all that is left of
+    /// it. Whoever starts it too early pauses it again, but not for ever.
     fn paused(
         &self,
         job: &Running<'_>,
@@ -95,67 +99,63 @@ impl Provider {
             return None;
         }
         let caller = self.home().caller(|| self.plan())?;
-        let bell = job.bell()?;
-        let number = {
-            let half = Arc::clone(private_half(slot).ok()?);
-            let number = bell.begin(slot.take()?, job.callback());
-            let own = Arc::clone(&bell);
-            let submitted = caller.submit_with(
-                move |request| request.load(&half, asked.work, asked.input),
-                move |end| own.finish(number, end.map(|job| Zeroizing::new(job.output().to_vec()))),
-            );
-            if let Err(why) = submitted {
-                // For an owner who has to learn of the descriptor, as in `resume`.
-                bell.ring();
-                job.pause();
-                *slot = bell.take_key(number);
-                bell.withdraw(number);
-                return reason(why).map(Err);
-            }
-            number
+        let half = private_half(slot).ok()?;
+        let loaded = caller.submit(|request| request.load(half, asked.work, asked.input));
+        let mut ticket = match loaded {
+            Ok(ticket) => ticket,
+            Err(why) => return reason(why).map(Err),
         };
-        self.count(Event::Async);
-        let end = resume(job, &bell, number);
-        *slot = bell.take_key(number);
-        match end? {
-            Ok(output) => Some(take(&output)),
-            Err(why) => reason(why).map(Err),
+        let mut patience = Patience::Full;
+        for pauses in 0..PAUSES_MAX {
+            if let Some(end) = with_room(|| ticket.try_take_patiently(patience)) {
+                return taken(end, take);
+            }
+            // Not before: HAProxy dies of a descriptor that it meets when it ends a connection
+            // that was never paused.
+            let Some(bell) = job.bell() else {
+                break;
+            };
+            if pauses == 0 {
+                self.count(Event::Async);
+            }
+            let number = bell.keep(Kept { key: slot.take()?, ticket }, job.callback());
+            let was_paused = job.pause();
+            let kept = bell.give_back(number)?;
+            (*slot, ticket) = (Some(kept.key), kept.ticket);
+            if !bell.is_here() {
+                return None;
+            }
+            if !was_paused {
+                break;
+            }
+            patience = Patience::Due;
         }
+        let end = with_room(|| {
+            // Where there is nothing to lead, another thread does it just now.
+            ticket.try_take_patiently(Patience::None).unwrap_or_else(|| ticket.wait())
+        });
+        taken(end, take)
     }
 
     fn plan(&self) -> Plan {
         Plan {
             limbs: self.limbs,
             lanes: self.lanes,
-            with_workers: self.settings.pauses_jobs,
-            linger_us_max: self.settings.linger_us_max,
+            linger_us_max: if self.settings.pauses_jobs { self.settings.linger_us_max } else { 0 },
             counters: Arc::clone(&self.counters),
         }
     }
 }
 
-/// Pauses the job until its operation ended; none in a child that was forked meanwhile. Nothing on
-/// the stack from here on owns anything: it may be all that is left of the job.
-///
-/// It pauses even if the operation has ended by now: the owner learns of the descriptor when the job
-/// pauses, and HAProxy aborts at the close of a connection with one that it never saw.
-///
-/// Whoever starts it too early pauses it again, but not for ever.
-#[inline(never)]
-fn resume(job: &Running<'_>, bell: &Bell, number: u64) -> Option<End> {
-    for _ in 0..STARTS_IN_VAIN_MAX {
-        let was_paused = job.pause();
-        if !bell.is_here() {
-            return None;
-        }
-        if !was_paused {
-            break;
-        }
-        if let Some(end) = bell.take(number) {
-            return Some(end);
-        }
+/// The result, if the engine did it.
+fn taken(
+    end: Result<Answer<PrivateJob>, PrivateError>,
+    take: Taker<'_>,
+) -> Option<Result<(), Reason>> {
+    match end {
+        Ok(answer) => Some(take(answer.output())),
+        Err(why) => reason(why).map(Err),
     }
-    bell.wait(number)
 }
 
 fn private_half(key: &Option<Arc<Key>>) -> Result<&Arc<PrivateKey>, Reason> {

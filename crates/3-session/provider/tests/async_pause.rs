@@ -1,4 +1,4 @@
-//! Jobs that are paused while the engine works: what servers in the mode `SSL_MODE_ASYNC` do.
+//! Jobs that are paused until others have come: what servers in the mode `SSL_MODE_ASYNC` do.
 #![allow(clippy::unwrap_used, reason = "tests")]
 
 mod host;
@@ -25,26 +25,58 @@ fn sign_in_jobs(host: &Host, key: &Key, jobs: usize) -> Vec<Vec<u8>> {
     results.into_iter().map(RefCell::into_inner).collect()
 }
 
+/// Whether this processor does more together than one by one.
+fn has_lanes() -> bool {
+    !std::env::var("TOLLGATE_CPU_DISABLE").is_ok_and(|vetoed| vetoed.contains("avx2"))
+}
+
 #[test]
 fn paused_jobs_share_batches() {
+    if !has_lanes() {
+        return;
+    }
     let host = Host::builtin();
     let key = host.key(&pem("rsa-2048.pem"));
     let expected = sign(&host, &key);
     assert_eq!(host.counter("async-operations"), 0, "no job, no pause");
-    let mut rounds = 0;
-    // Which come in time for a batch is the machine's affair; none in a hundred rounds is not.
-    while host.counter("batched-operations") == 0 && rounds < 100 {
+    let rounds = 4;
+    for _ in 0..rounds {
         for signature in sign_in_jobs(&host, &key, 8) {
             assert_eq!(signature, expected);
         }
-        rounds += 1;
     }
-    assert_eq!(host.counter("async-operations"), 8 * rounds);
+    // The first job that is started again leads them all, unless the last one has done so.
+    let paused = host.counter("async-operations");
+    assert!((7 * rounds..=8 * rounds).contains(&paused), "{paused} of {rounds} rounds");
     let (batches, operations) = (host.counter("batches"), host.counter("batched-operations"));
-    assert!(batches >= 1, "after {rounds} rounds");
-    assert!((2 * batches..=8 * batches).contains(&operations), "{operations} in {batches}");
+    assert_eq!((batches, operations), (rounds, 8 * rounds));
     assert_eq!(host.counter("signatures"), 8 * rounds + 1);
 }
+
+#[test]
+fn no_thread_is_started() {
+    let threads = || std::fs::read_dir("/proc/self/task").unwrap().count();
+    let is_child = std::env::var_os(ALONE).is_some();
+    if !is_child {
+        // Among other tests, threads come and go.
+        let own = std::env::current_exe().unwrap();
+        let status = std::process::Command::new(own)
+            .args(["--exact", "no_thread_is_started", "--test-threads=1"])
+            .env(ALONE, "1")
+            .status();
+        assert!(status.unwrap().success());
+        return;
+    }
+    let host = Host::builtin();
+    let key = host.key(&pem("rsa-2048.pem"));
+    let before = threads();
+    assert_eq!(sign_in_jobs(&host, &key, 9).len(), 9);
+    assert!(host.counter("async-operations") > 0);
+    assert_eq!(threads(), before);
+}
+
+/// Set where a test runs alone.
+const ALONE: &str = "TOLLGATE_TEST_ALONE";
 
 #[test]
 fn every_padding_is_decrypted_in_a_job() {
@@ -90,6 +122,28 @@ fn a_job_that_goes_on_keeps_its_descriptor() {
     assert!(!job.wait(0), "what was taken is silent");
     drop(job);
     assert_eq!(signatures[0], signatures[1]);
+}
+
+/// HAProxy dies of a descriptor that it never was to wait for.
+#[test]
+fn a_job_that_is_not_paused_has_no_descriptor() {
+    if !has_lanes() {
+        return;
+    }
+    let host = Host::builtin();
+    let key = host.key(&pem("rsa-2048.pem"));
+    let own = || Job::new(|| drop(sign(&host, &key)));
+    let mut jobs: Vec<_> = (0..16).map(|_| own()).collect();
+    let mut is_finished = false;
+    for job in &mut jobs {
+        let is_paused = !job.go_on();
+        assert_eq!(job.fds().len(), usize::from(is_paused));
+        is_finished |= !is_paused;
+        if is_finished {
+            break;
+        }
+    }
+    assert!(is_finished, "the last of a batch does it");
 }
 
 #[test]
@@ -148,7 +202,7 @@ fn who_wants_to_be_called_is_called() {
     assert_eq!((calls.into_inner(), signature), (1, sign(&host, &key)));
 }
 
-/// More jobs than the engine has places: the rest is done on the spot.
+/// Many more jobs than a batch has room for.
 #[test]
 fn a_flood_of_jobs_is_served() {
     let host = Host::builtin();
