@@ -115,16 +115,6 @@ impl<J: Job> Engine<J> {
         Ok(Caller { identity: Arc::new(Identity { engine: self.clone(), number }) })
     }
 
-    /// Starts the workers now, if it is to have any, and not when they are first needed; whether it
-    /// has some. For who chooses on which thread that happens: they inherit from it.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::Threads`], [`Error::Forked`].
-    pub fn start_workers(&self) -> Result<bool, Error<J::Refusal>> {
-        worker::start(self.shared())
-    }
-
     /// What it did so far.
     ///
     /// # Errors

@@ -3,11 +3,11 @@
 //!
 //! `SIGNATURE` and `ASYM_CIPHER` carry `tollgate.operations=yes`, so the query
 //! `?tollgate.operations=yes` prefers them. `KEYMGMT` does not, on purpose: that query also decides
-//! who *makes* keys (`EVP_PKEY_keygen`, `EVP_PKEY_fromdata`), and there libcrypto has no way back to
-//! another provider, while this one refuses some. Without the property, keys are made and kept by
-//! the default provider, and libcrypto exports them to us at each operation's init, where a refusal
-//! falls back. With neither preferred, the provider that was loaded first wins: load `default`
-//! first.
+//! who *makes* keys (`EVP_PKEY_keygen`, `EVP_PKEY_fromdata`), and there libcrypto has no way back
+//! to another provider, while this one refuses some. Without the property, keys are made and kept
+//! by the default provider, and libcrypto exports them to us at each operation's init, where a
+//! refusal falls back. With neither preferred, the provider that was loaded first wins: load
+//! `default` first.
 //!
 //! They carry `provider=tollgate` too. A program that queries `provider` itself, as stunnel does
 //! with `provider!=fips`, takes the place of that clause in the configuration, but not of ours.

@@ -79,10 +79,13 @@ fn enter(room: &mut MaybeUninit<Room>, mut task: Task<'_>) -> bool {
     if unsafe { getcontext(inside) } != 0 {
         return false;
     }
-    // SAFETY: a context that was just written, and nobody else knows; its parts have no invalid
-    // values.
-    let context = unsafe { &mut *inside };
-    (context.link, context.stack, context.stack_size) = (outside, stack.cast(), STACK_BYTES);
+    // No reference: not all of a context is written by now.
+    // SAFETY: a place in a context that nobody else knows.
+    unsafe { (*inside).link = outside };
+    // SAFETY: as above.
+    unsafe { (*inside).stack = stack.cast() };
+    // SAFETY: as above.
+    unsafe { (*inside).stack_size = STACK_BYTES };
     let address = ptr::from_mut(&mut task).expose_provenance() as u64;
     #[allow(clippy::cast_possible_truncation, reason = "halves, because arguments are ints")]
     let (high, low) = ((address >> 32) as c_uint, address as c_uint);

@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
-/// What the system's file says plays no part. Keys of every size: HAProxy and hitch read them before
-/// their own lists of suites.
+/// What the system's file says plays no part. Keys of every size: HAProxy and hitch read them
+/// before their own lists of suites.
 const WITHOUT: &str = "openssl_conf = start\n\
      [tls]\nsystem_default = keys\n[keys]\nCipherString = DEFAULT:@SECLEVEL=0\n\
      [start]\nssl_conf = tls\n";

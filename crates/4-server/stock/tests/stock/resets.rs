@@ -20,7 +20,8 @@ use crate::rig::{counted, eventually, load, plan, start, with_provider};
 /// The longest that a client waits for an answer, in µs: a few signatures.
 const WAIT_US_MAX: u64 = 4000;
 
-/// What OpenSSL and HAProxy lose with each job that is never resumed: its stack, and its connection.
+/// What OpenSSL and HAProxy lose with each job that is never resumed: its stack, and its
+/// connection.
 const LOST_KIB_PER_RESET: u64 = 32 + 32;
 
 /// What allocators keep or give back, whatever happens.
