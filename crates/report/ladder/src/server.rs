@@ -14,7 +14,7 @@ use crate::shelf::{MISSING, Shelf, ratio};
 use crate::text::wrapped;
 
 const COLUMNS: [Column; 9] = [
-    Column::words("server", 27),
+    Column::words("server", 24),
     Column::figures("sess/s", 6),
     Column::figures("95 % interval", 13),
     Column::figures("pred.", 6),
