@@ -39,6 +39,7 @@ fn bad() -> Vec<(&'static str, Rejected)> {
         ("bad/zero-length.der", Rejected::NotAKey),
         ("ec-p256.pem", not_rsa("elliptic curves (1.2.840.10045.2.1)")),
         ("ed25519.pem", not_rsa("Ed25519 (1.3.101.112)")),
+        ("rsa-16384.pem", Rejected::Size { bits: 16384 }),
         ("rsa-2048-3primes.pem", Rejected::MultiPrime),
         ("rsa-2048-encrypted.pem", Rejected::Encrypted),
         ("rsa-2048.pub.pem", public),

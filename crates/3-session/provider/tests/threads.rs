@@ -6,7 +6,7 @@ mod host;
 use std::sync::Barrier;
 use std::thread;
 
-use host::{DEMAND, Host, pem};
+use host::{DEMAND, Host, has_lanes, pem};
 
 #[test]
 fn many_threads_sign_with_keys_of_their_own() {
@@ -36,7 +36,7 @@ fn many_threads_sign_with_keys_of_their_own() {
     });
     assert_eq!(host.counter("signatures"), (threads * SIGNATURES) as u64);
     let (batches, operations) = (host.counter("batches"), host.counter("batched-operations"));
-    assert!(batches > 0, "they met");
+    assert_eq!(batches > 0, has_lanes(), "they met");
     assert!(operations >= 2 * batches && operations <= host.counter("signatures"));
     assert_eq!(host.counter("async-operations"), 0);
 }

@@ -26,6 +26,12 @@ pub(crate) const DEMAND: &CStr = c"tollgate.rsa=yes";
 /// What takes OpenSSL's own.
 pub(crate) const DEFAULT: &CStr = c"provider=default";
 
+/// Whether this processor does more together than one by one: else there are no batches.
+pub(crate) fn has_lanes() -> bool {
+    let workspace = tollgate_rsa::Workspace::new().unwrap();
+    !matches!(workspace.lane_kernel(), tollgate_mont::LaneKernel::Portable)
+}
+
 /// A library context with `default` and the provider, in this order.
 pub(crate) struct Host {
     pub(crate) context: *mut OSSL_LIB_CTX,
