@@ -1,5 +1,5 @@
 //! Jobs that are paused until others have come: what servers in the mode `SSL_MODE_ASYNC` do.
-#![allow(clippy::unwrap_used, reason = "tests")]
+#![allow(clippy::unwrap_used, clippy::print_stdout, reason = "tests")]
 
 mod host;
 
