@@ -1,0 +1,199 @@
+//! How fast a core does one kind of thing.
+
+use core::fmt;
+
+use serde::{Deserialize, Serialize};
+
+use super::{BadNumber, Mark, Source, positive, short};
+
+/// How fast a core does one kind of thing when nothing else is in its way, with the source; or the
+/// statement that nobody knows it, and perhaps what it is at least.
+///
+/// `{ per_cycle = 2, mark = "stated", source = "vendor's guide, table 7" }`, or `{ cycles_each = 6,
+/// mark = ..., source = ... }` where one keeps the next waiting, or `{ unknown = true }`, or `{
+/// unknown = true, at_least = 2, mark = ..., source = ... }`: at least so many per cycle, or of a
+/// latency at least so many cycles.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(try_from = "RateWire", into = "RateWire")]
+pub struct Rate(Paced);
+
+#[derive(Clone, Debug, PartialEq)]
+enum Paced {
+    Unknown(Option<(f64, Source)>),
+    PerCycle(f64, Source),
+    CyclesEach(f64, Source),
+}
+
+impl Rate {
+    /// So many per cycle, and where that comes from.
+    ///
+    /// # Errors
+    ///
+    /// [`BadNumber`] if the value is not a positive number in range, or the source is empty.
+    pub fn per_cycle(value: f64, mark: Mark, source: &str) -> Result<Self, BadNumber> {
+        Ok(Self(Paced::PerCycle(positive(value)?, Source::new(mark, source)?)))
+    }
+
+    /// So many cycles for each, one after the other, and where that comes from.
+    ///
+    /// # Errors
+    ///
+    /// [`BadNumber`] if the value is not a positive number in range, or the source is empty.
+    pub fn cycles_each(value: f64, mark: Mark, source: &str) -> Result<Self, BadNumber> {
+        Ok(Self(Paced::CyclesEach(positive(value)?, Source::new(mark, source)?)))
+    }
+
+    /// Nobody knows.
+    #[must_use]
+    pub const fn unknown() -> Self {
+        Self(Paced::Unknown(None))
+    }
+
+    /// Nobody knows, but at least so many per cycle, or of a latency so many cycles.
+    ///
+    /// # Errors
+    ///
+    /// [`BadNumber`] if the value is not a positive number in range, or the source is empty.
+    pub fn at_least(value: f64, mark: Mark, source: &str) -> Result<Self, BadNumber> {
+        Ok(Self(Paced::Unknown(Some((positive(value)?, Source::new(mark, source)?)))))
+    }
+
+    /// This rate with another number, in the same unit; what was unknown is then in cycles each if
+    /// it `is_latency`, else per cycle.
+    ///
+    /// # Errors
+    ///
+    /// [`BadNumber`] if the value is not a positive number in range, or the source is empty.
+    pub fn changed(
+        &self,
+        value: f64,
+        is_latency: bool,
+        mark: Mark,
+        source: &str,
+    ) -> Result<Self, BadNumber> {
+        match self.0 {
+            Paced::CyclesEach(..) => Self::cycles_each(value, mark, source),
+            Paced::Unknown(_) if is_latency => Self::cycles_each(value, mark, source),
+            Paced::PerCycle(..) | Paced::Unknown(_) => Self::per_cycle(value, mark, source),
+        }
+    }
+
+    /// Cycles for so many, if it is known.
+    #[must_use]
+    pub fn cycles(&self, count: f64) -> Option<f64> {
+        match &self.0 {
+            Paced::Unknown(_) => None,
+            Paced::PerCycle(rate, _) => Some(count / rate),
+            Paced::CyclesEach(cycles, _) => Some(count * cycles),
+        }
+    }
+
+    /// What an unknown rate is at least.
+    #[must_use]
+    pub fn least(&self) -> Option<f64> {
+        match &self.0 {
+            Paced::Unknown(Some((least, _))) => Some(*least),
+            _ => None,
+        }
+    }
+
+    /// The number, whatever its unit, if it is known.
+    #[must_use]
+    pub fn value(&self) -> Option<f64> {
+        match &self.0 {
+            Paced::Unknown(_) => None,
+            Paced::PerCycle(value, _) | Paced::CyclesEach(value, _) => Some(*value),
+        }
+    }
+
+    /// Where it comes from.
+    #[must_use]
+    pub fn source(&self) -> Option<&str> {
+        self.sourced().map(|source| source.words.as_str())
+    }
+
+    /// What its source is worth.
+    #[must_use]
+    pub fn mark(&self) -> Option<Mark> {
+        self.sourced().map(|source| source.mark)
+    }
+
+    fn sourced(&self) -> Option<&Source> {
+        match &self.0 {
+            Paced::Unknown(least) => least.as_ref().map(|(_, source)| source),
+            Paced::PerCycle(_, source) | Paced::CyclesEach(_, source) => Some(source),
+        }
+    }
+}
+
+/// The number and the source: `2 per cycle, stated: vendor's guide, table 7`.
+impl fmt::Display for Rate {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.0 {
+            Paced::Unknown(None) => f.write_str("unknown"),
+            Paced::Unknown(Some((least, source))) => {
+                write!(f, "unknown, at least {}, {source}", short(*least))
+            }
+            Paced::PerCycle(rate, source) => write!(f, "{} per cycle, {source}", short(*rate)),
+            Paced::CyclesEach(cycles, source) => {
+                write!(f, "{} cycles each, {source}", short(*cycles))
+            }
+        }
+    }
+}
+
+/// The spelling of a rate in a file.
+#[derive(Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RateWire {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    per_cycle: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    cycles_each: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    unknown: Option<bool>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    at_least: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    mark: Option<Mark>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    source: Option<String>,
+}
+
+impl From<Rate> for RateWire {
+    fn from(rate: Rate) -> Self {
+        let sourced = rate.sourced();
+        let mut wire = Self {
+            mark: sourced.map(|source| source.mark),
+            source: sourced.map(|source| source.words.clone()),
+            ..Self::default()
+        };
+        match rate.0 {
+            Paced::Unknown(least) => {
+                wire.unknown = Some(true);
+                wire.at_least = least.map(|(least, _)| least);
+            }
+            Paced::PerCycle(rate, _) => wire.per_cycle = Some(rate),
+            Paced::CyclesEach(cycles, _) => wire.cycles_each = Some(cycles),
+        }
+        wire
+    }
+}
+
+impl TryFrom<RateWire> for Rate {
+    type Error = BadNumber;
+
+    fn try_from(wire: RateWire) -> Result<Self, BadNumber> {
+        let (mark, source) = (wire.mark.unwrap_or_default(), wire.source.as_deref());
+        let words = source.unwrap_or_default();
+        match (wire.per_cycle, wire.cycles_each, wire.unknown, wire.at_least) {
+            (Some(rate), None, None, None) => Self::per_cycle(rate, mark, words),
+            (None, Some(cycles), None, None) => Self::cycles_each(cycles, mark, words),
+            (None, None, Some(true), Some(least)) => Self::at_least(least, mark, words),
+            (None, None, Some(true), None) if source.is_none() && wire.mark.is_none() => {
+                Ok(Self::unknown())
+            }
+            _ => Err(BadNumber::NotARate),
+        }
+    }
+}

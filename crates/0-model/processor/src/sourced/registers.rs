@@ -1,0 +1,68 @@
+//! Registers that a program can name.
+
+use core::fmt;
+
+use serde::{Deserialize, Serialize};
+
+use super::{BadNumber, Mark, Source};
+
+/// Registers of a kind that a program can name, with the source: `{ count = 32, mark = "stated",
+/// source = "the manual" }`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(try_from = "RegistersWire", into = "RegistersWire")]
+pub struct Registers {
+    count: u32,
+    source: Source,
+}
+
+impl Registers {
+    /// So many, and where that comes from.
+    ///
+    /// # Errors
+    ///
+    /// [`BadNumber`] if there are none or more than any machine has, or the source is empty.
+    pub fn new(count: u32, mark: Mark, source: &str) -> Result<Self, BadNumber> {
+        if !(1..=1000).contains(&count) {
+            return Err(BadNumber::Value(count.into()));
+        }
+        Ok(Self { count, source: Source::new(mark, source)? })
+    }
+
+    /// How many.
+    #[must_use]
+    pub const fn count(&self) -> u32 {
+        self.count
+    }
+}
+
+/// The number and the source: `32, stated: the manual`.
+impl fmt::Display for Registers {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}, {}", self.count, self.source)
+    }
+}
+
+/// The spelling of registers in a file.
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RegistersWire {
+    count: u32,
+    #[serde(default)]
+    mark: Mark,
+    source: String,
+}
+
+impl From<Registers> for RegistersWire {
+    fn from(registers: Registers) -> Self {
+        let Source { mark, words } = registers.source;
+        Self { count: registers.count, mark, source: words }
+    }
+}
+
+impl TryFrom<RegistersWire> for Registers {
+    type Error = BadNumber;
+
+    fn try_from(wire: RegistersWire) -> Result<Self, BadNumber> {
+        Self::new(wire.count, wire.mark, &wire.source)
+    }
+}

@@ -1,0 +1,144 @@
+//! How many of one kind of thing a product takes.
+
+use core::fmt;
+
+use serde::{Deserialize, Serialize};
+
+use super::{BadNumber, Mark, Source, short, zero_or_more};
+
+/// How many of one kind of thing a Montgomery product takes, with the source; or the statement that
+/// nobody knows it.
+///
+/// `{ per_product = 2, per_row = 1, mark = "derived", source = "counted" }`; what is left out of
+/// the two is zero. Or `{ unknown = true }`. `does` may name what it does, for a drawing: `does =
+/// ["xma.lu", "xma.hu"]`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(try_from = "UsesWire", into = "UsesWire")]
+pub struct Uses(Option<Used>);
+
+#[derive(Clone, Debug, PartialEq)]
+struct Used {
+    per_product: f64,
+    per_row: f64,
+    does: Vec<String>,
+    source: Source,
+}
+
+impl Uses {
+    /// So many for each product of two digits, so many more for each row, and where that comes
+    /// from.
+    ///
+    /// # Errors
+    ///
+    /// [`BadNumber`] if a number is below zero or out of range, or the source is empty.
+    pub fn new(
+        per_product: f64,
+        per_row: f64,
+        mark: Mark,
+        source: &str,
+    ) -> Result<Self, BadNumber> {
+        Ok(Self(Some(Used {
+            per_product: zero_or_more(per_product)?,
+            per_row: zero_or_more(per_row)?,
+            does: Vec::new(),
+            source: Source::new(mark, source)?,
+        })))
+    }
+
+    /// Nobody knows.
+    #[must_use]
+    pub const fn unknown() -> Self {
+        Self(None)
+    }
+
+    /// How many `products` products of two digits in `rows` rows take, if it is known.
+    #[must_use]
+    pub fn count(&self, products: f64, rows: f64) -> Option<f64> {
+        let used = self.0.as_ref()?;
+        Some(used.per_product * products + used.per_row * rows)
+    }
+
+    /// What the uses of a product are, in turn; empty if the file does not say.
+    #[must_use]
+    pub fn does(&self) -> &[String] {
+        self.0.as_ref().map_or(&[], |used| &used.does)
+    }
+
+    /// Where it comes from.
+    #[must_use]
+    pub fn source(&self) -> Option<&str> {
+        self.0.as_ref().map(|used| used.source.words.as_str())
+    }
+
+    /// What its source is worth.
+    #[must_use]
+    pub fn mark(&self) -> Option<Mark> {
+        self.0.as_ref().map(|used| used.source.mark)
+    }
+}
+
+/// The numbers and the source: `2 per product and 1 per row, derived: counted`.
+impl fmt::Display for Uses {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.0 {
+            None => f.write_str("unknown"),
+            Some(used) => {
+                let (per_product, per_row) = (short(used.per_product), short(used.per_row));
+                write!(f, "{per_product} per product and {per_row} per row, {}", used.source)
+            }
+        }
+    }
+}
+
+/// The spelling of a use in a file.
+#[derive(Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct UsesWire {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    per_product: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    per_row: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    unknown: Option<bool>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    does: Vec<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    mark: Option<Mark>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    source: Option<String>,
+}
+
+impl From<Uses> for UsesWire {
+    fn from(uses: Uses) -> Self {
+        match uses.0 {
+            None => Self { unknown: Some(true), ..Self::default() },
+            Some(used) => Self {
+                per_product: Some(used.per_product),
+                per_row: Some(used.per_row),
+                does: used.does,
+                mark: Some(used.source.mark),
+                source: Some(used.source.words),
+                ..Self::default()
+            },
+        }
+    }
+}
+
+impl TryFrom<UsesWire> for Uses {
+    type Error = BadNumber;
+
+    fn try_from(wire: UsesWire) -> Result<Self, BadNumber> {
+        let source = wire.source.as_deref();
+        match (wire.per_product, wire.per_row, source, wire.unknown) {
+            (None, None, None, Some(true)) if wire.does.is_empty() => Ok(Self::unknown()),
+            (None, None, ..) | (.., Some(_)) => Err(BadNumber::NotAUse),
+            (per_product, per_row, source, None) => {
+                let numbers = (per_product.unwrap_or(0.0), per_row.unwrap_or(0.0));
+                let mark = wire.mark.unwrap_or_default();
+                let mut uses = Self::new(numbers.0, numbers.1, mark, source.unwrap_or_default())?;
+                uses.0.iter_mut().for_each(|used| used.does.clone_from(&wire.does));
+                Ok(uses)
+            }
+        }
+    }
+}
