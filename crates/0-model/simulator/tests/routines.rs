@@ -19,22 +19,12 @@ fn product(a: &Number, b: &Number, p: &Number) -> BigUint {
     big(a) * big(b) * r.modinv(&big(p)).unwrap() % big(p)
 }
 
-const ALL_LOOPS: [Loops; 7] = [
-    Loops::Index,
-    Loops::Pointers,
-    Loops::Unrolled(2),
-    Loops::Unrolled(4),
-    Loops::Unrolled(8),
-    Loops::Unrolled(16),
-    Loops::Full,
-];
-
 fn routines(words: u32) -> impl Iterator<Item = Routine> {
     let algorithms = [Algorithm::Fips, Algorithm::Cios, Algorithm::Squaring];
     let arithmetics = [Arithmetic::Plain, Arithmetic::Extended];
     algorithms.into_iter().flat_map(move |algorithm| {
         arithmetics.into_iter().flat_map(move |arithmetic| {
-            ALL_LOOPS
+            Loops::ALL
                 .into_iter()
                 .filter_map(move |loops| Routine::new(algorithm, arithmetic, loops, words).ok())
         })
@@ -156,7 +146,7 @@ fn fips_takes_the_cycles_that_were_compared_with_the_vhdl() {
 fn slots_of_products_add_what_they_must() {
     // 2 n^2 + n products.
     for arithmetic in [Arithmetic::Plain, Arithmetic::Extended] {
-        for loops in ALL_LOOPS {
+        for loops in Loops::ALL {
             let routine = Routine::new(Algorithm::Fips, arithmetic, loops, 16).unwrap();
             let cycles = |slots| {
                 let timing = Timing::leon2().with_products(slots, Issue::Blocking);

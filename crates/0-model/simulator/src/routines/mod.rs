@@ -67,6 +67,19 @@ pub enum Loops {
     Full,
 }
 
+impl Loops {
+    /// All that are written, by the code that they take.
+    pub const ALL: [Self; 7] = [
+        Self::Index,
+        Self::Pointers,
+        Self::Unrolled(2),
+        Self::Unrolled(4),
+        Self::Unrolled(8),
+        Self::Unrolled(16),
+        Self::Full,
+    ];
+}
+
 /// A routine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Routine {

@@ -51,21 +51,11 @@ pub(super) const EXTENDED: [Unit; 4] = [
     Unit::of(Arithmetic::Extended, 2, Issue::Decoupled),
 ];
 
-pub(super) const LOOPS: [Loops; 7] = [
-    Loops::Index,
-    Loops::Pointers,
-    Loops::Unrolled(2),
-    Loops::Unrolled(4),
-    Loops::Unrolled(8),
-    Loops::Unrolled(16),
-    Loops::Full,
-];
-
 /// Every routine of this arithmetic for moduli of so many words.
 pub(super) fn routines(arithmetic: Arithmetic, words: u32) -> Vec<Routine> {
     let algorithms = [Algorithm::Fips, Algorithm::Cios, Algorithm::Squaring];
     let of = |algorithm| {
-        LOOPS
+        Loops::ALL
             .into_iter()
             .filter_map(move |loops| Routine::new(algorithm, arithmetic, loops, words).ok())
     };
