@@ -1,13 +1,15 @@
 //! What is given back to the allocator holds no number of a private key: while one is read, made,
-//! used, written and dropped. (In this crate because its tests may replace the allocator.)
+//! used, written and dropped. And where a hasher was, nothing of its message is left. (In this crate
+//! because its tests may replace the allocator, and read memory.)
 #![allow(clippy::unwrap_used, reason = "tests")]
 
 use core::alloc::{GlobalAlloc, Layout};
+use core::mem::{ManuallyDrop, MaybeUninit};
 use core::sync::atomic::{AtomicU8, AtomicUsize, Ordering::Relaxed};
 use std::alloc::System;
 
 use tollgate_rsa::pkcs8::{EncodePrivateKey as _, LineEnding};
-use tollgate_rsa::{Generation, Hash, KeyParts, PrivateKey, Workspace};
+use tollgate_rsa::{Generation, Hash, Hasher, KeyParts, PrivateKey, Workspace};
 
 /// What was in memory that was given back, but for blocks of zeros.
 static LEFT: [AtomicU8; 1 << 26] = [const { AtomicU8::new(0) }; 1 << 26];
@@ -58,7 +60,7 @@ fn left_behind(f: impl FnOnce() -> KeyParts) -> Vec<&'static str> {
     numbers.iter().filter(|(_, number)| is_left(number)).map(|(name, _)| *name).collect()
 }
 
-/// One test: the others' memory would be watched too.
+/// One test of what the allocator gets: the memory of another would be watched too.
 #[test]
 fn keys_leave_nothing_behind() {
     let pem = include_str!("../../../../vectors/keys/rsa-1024.pem");
@@ -94,4 +96,58 @@ fn keys_leave_nothing_behind() {
         key.to_parts()
     });
     assert!(written.is_empty(), "written: {written:?}");
+}
+
+const HASHES: [Hash; 13] = [
+    Hash::Md5,
+    Hash::Md5Sha1,
+    Hash::Sha1,
+    Hash::Sha224,
+    Hash::Sha256,
+    Hash::Sha384,
+    Hash::Sha512,
+    Hash::Sha512_224,
+    Hash::Sha512_256,
+    Hash::Sha3_224,
+    Hash::Sha3_256,
+    Hash::Sha3_384,
+    Hash::Sha3_512,
+];
+
+/// Some whole blocks of every function, and a part of one.
+const MESSAGE: [u8; 500] = [0x5a; 500];
+
+/// How many bytes of a value `change` changes, and how many of these are not zero after its drop.
+/// So the bytes that lie unused between fields, and hold what happened to be there, do not count.
+fn changed_and_left<T>(value: T, change: impl FnOnce(&mut T)) -> (usize, usize) {
+    let mut place = MaybeUninit::<T>::zeroed();
+    let bytes = |place: &MaybeUninit<T>| -> Vec<u8> {
+        let first = place.as_ptr().cast::<u8>();
+        // SAFETY: each is a byte of the place. One that no field has may be anything: a volatile
+        // read takes it as it is.
+        (0..size_of::<T>()).map(|i| unsafe { first.add(i).read_volatile() }).collect()
+    };
+    place.write(value);
+    let before = bytes(&place);
+    // SAFETY: it was written above.
+    change(unsafe { place.assume_init_mut() });
+    let after = bytes(&place);
+    // SAFETY: it was written above, and is not used again.
+    unsafe { place.assume_init_drop() };
+    let left = bytes(&place);
+    let changed: Vec<_> = (0..left.len()).filter(|&i| before[i] != after[i]).collect();
+    (changed.len(), changed.into_iter().filter(|&i| left[i] != 0).count())
+}
+
+#[test]
+fn hashers_leave_nothing_behind() {
+    for hash in HASHES {
+        let (changed, left) = changed_and_left(Hasher::new(hash), |hasher| hasher.update(&MESSAGE));
+        assert!(changed >= 16 + MESSAGE.len() % 64, "{hash:?}: state and block, {changed} bytes");
+        assert_eq!(left, 0, "{hash:?}, of {changed} bytes");
+
+        let kept = ManuallyDrop::new(Hasher::new(hash));
+        let (changed, left) = changed_and_left(kept, |hasher| hasher.update(&MESSAGE));
+        assert!(left * 2 > changed, "{hash:?}: what is left is found, {left} of {changed} bytes");
+    }
 }
