@@ -8,7 +8,7 @@ use super::seat::{Company, Seat, Verdict};
 use super::state::{Guard, Shared, State};
 use crate::event::Event;
 use crate::job::{Job, Request};
-use crate::schedule::Owner;
+use crate::schedule::{Owner, Taken};
 
 impl<J: Job> Shared<J> {
     /// Puts a filled request in line.
@@ -23,19 +23,19 @@ impl<J: Job> Shared<J> {
         }
     }
 
-    /// Waits for the request of a place, leading while it is in line and a unit is idle. False at
-    /// the deadline, which a batch that was begun before it may overrun.
-    pub(crate) fn wait(&self, place: usize, deadline: Option<Instant>) -> bool {
+    /// Waits for the request of a place, leading while it is in line and a unit is idle, and takes
+    /// it. `None` at the deadline, which a batch that was begun before it may overrun.
+    pub(crate) fn wait(&self, place: usize, deadline: Option<Instant>) -> Option<Taken<J>> {
         let mut state = self.lock();
         // A stranger's waker, if the ticket was polled before: it goes outside of the lock.
         let _waker = core::mem::replace(state.schedule.owner(place), Owner::Nobody);
-        let is_done = loop {
-            if state.schedule.is_done(place) {
-                break true;
+        let taken = loop {
+            if let Some(taken) = state.schedule.claim(place) {
+                break Some(taken);
             }
             let left = deadline.map(|at| at.saturating_duration_since(Instant::now()));
             if left == Some(Duration::ZERO) {
-                break false;
+                break None;
             }
             if state.schedule.is_queued(place)
                 && self.is_for_a_thread(&mut state)
@@ -56,7 +56,7 @@ impl<J: Job> Shared<J> {
             *state.schedule.owner(place) = Owner::Nobody;
         };
         drop(self.hand_on(state));
-        is_done
+        taken
     }
 
     /// Holds the unit for one batch, whose owners are told before anybody else gets it.

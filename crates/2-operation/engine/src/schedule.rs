@@ -22,6 +22,9 @@ use crate::unit::{Unit, width};
 /// How a request ended.
 pub(crate) type End<J> = Result<(), Error<<J as Job>::Refusal>>;
 
+/// A request that ended, and how.
+pub(crate) type Taken<J> = (Box<Request<J>>, End<J>);
+
 /// What is called when a request ended.
 pub(crate) type Callback<J> =
     Box<dyn FnOnce(Result<&J, Error<<J as Job>::Refusal>>) + Send + 'static>;
@@ -263,7 +266,7 @@ impl<J: Job> Schedule<J> {
     }
 
     /// Takes a request that ended: its owner reads it, or nobody does. `None` if it has not ended.
-    pub(crate) fn claim(&mut self, index: usize) -> Option<(Box<Request<J>>, End<J>)> {
+    pub(crate) fn claim(&mut self, index: usize) -> Option<Taken<J>> {
         let place = &mut self.places[index];
         let Phase::Done(_) = place.phase else {
             return None;

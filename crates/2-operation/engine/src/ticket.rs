@@ -11,7 +11,7 @@ use super::sync::Arc;
 use super::worker;
 use crate::error::Error;
 use crate::job::{Job, Request};
-use crate::schedule::Owner;
+use crate::schedule::{Owner, Taken};
 
 /// A place whose request is out: with a caller who fills or reads it. Dropped, it is wiped and the
 /// place is free.
@@ -117,8 +117,8 @@ impl<J: Job> Ticket<J> {
 
     /// [`wait`](Self::wait) in the process that has just submitted it.
     pub(crate) fn wait_at_home(mut self) -> Result<Answer<J>, Error<J::Refusal>> {
-        self.shared.wait(self.place(), None);
-        self.take()
+        let taken = self.shared.wait(self.place(), None);
+        self.answer(taken.expect("without a deadline it waits for the end"))
     }
 
     /// Waits until then; `None` if there is no answer yet. A batch that this thread leads is done
@@ -138,7 +138,8 @@ impl<J: Job> Ticket<J> {
         if let Err(error) = self.shared.check_process() {
             return Some(Err(error));
         }
-        self.shared.wait(self.place(), Some(deadline)).then(|| self.take())
+        let taken = self.shared.wait(self.place(), Some(deadline))?;
+        Some(self.answer(taken))
     }
 
     /// The answer, if it is there. Without workers, a unit that is idle does jobs first: those
@@ -181,9 +182,9 @@ impl<J: Job> Ticket<J> {
             };
             state = shared.lead_at_once(state, seat);
         }
-        let is_done = state.schedule.is_done(place);
+        let taken = state.schedule.claim(place);
         drop(shared.hand_on(state));
-        is_done.then(|| self.take())
+        taken.map(|taken| self.answer(taken))
     }
 
     fn poll_with(&mut self, waker: Option<&Waker>) -> Option<Result<Answer<J>, Error<J::Refusal>>> {
@@ -200,28 +201,25 @@ impl<J: Job> Ticket<J> {
             };
             state = shared.lead(state, seat);
         }
-        let is_done = state.schedule.is_done(place);
+        let taken = state.schedule.claim(place);
         let mut owner = Owner::Nobody;
-        if let (false, Some(waker)) = (is_done, waker.take()) {
+        if let (None, Some(waker)) = (&taken, waker.take()) {
             // One that is there may be another task's. It is a stranger's, and may hold tickets: it
             // goes outside of the lock.
             owner = core::mem::replace(state.schedule.owner(place), Owner::Task(waker));
         }
         drop(shared.hand_on(state));
         drop(owner);
-        is_done.then(|| self.take())
+        taken.map(|taken| self.answer(taken))
     }
 
     fn place(&self) -> usize {
         self.place.expect("an answer is taken once")
     }
 
-    /// The end of a request that has ended.
-    fn take(&mut self) -> Result<Answer<J>, Error<J::Refusal>> {
-        let place = self.place();
-        let (request, end) =
-            self.shared.lock().schedule.claim(place).expect("the request has ended");
-        self.place = None;
+    /// The answer of the request that was taken.
+    fn answer(&mut self, (request, end): Taken<J>) -> Result<Answer<J>, Error<J::Refusal>> {
+        let place = self.place.take().expect("an answer is taken once");
         let held = Held::new(Arc::clone(&self.shared), place, request);
         end.map(|()| Answer { held })
     }
