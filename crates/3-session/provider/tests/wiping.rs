@@ -1,6 +1,6 @@
 //! What is given back to the allocator holds no number of a private key: while one is read, made,
-//! used, written and dropped. And where a hasher was, nothing of its message is left. (In this crate
-//! because its tests may replace the allocator, and read memory.)
+//! used, written and dropped. And where a hasher was, nothing of its message is left. (In this
+//! crate because its tests may replace the allocator, and read memory.)
 #![allow(clippy::unwrap_used, reason = "tests")]
 
 use core::alloc::{GlobalAlloc, Layout};
