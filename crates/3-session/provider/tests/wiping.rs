@@ -125,7 +125,7 @@ fn changed_and_left<T>(value: T, change: impl FnOnce(&mut T)) -> (usize, usize) 
         let first = place.as_ptr().cast::<u8>();
         // SAFETY: each is a byte of the place. One that no field has may be anything: a volatile
         // read takes it as it is.
-        (0..size_of::<T>()).map(|i| unsafe { first.add(i).read_volatile() }).collect()
+        (0..size_of::<T>()).map(|i| unsafe { first.wrapping_add(i).read_volatile() }).collect()
     };
     place.write(value);
     let before = bytes(&place);
