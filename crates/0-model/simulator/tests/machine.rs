@@ -367,6 +367,7 @@ fn elf_files_are_loaded_and_bad_ones_refused() {
     for (place, value, words) in [
         (0, 0, "no ELF file"),
         (4, 2, "64 bits"),
+        (4, 7, "no known class"),
         (5, 1, "little-endian"),
         (17, 1, "executable"),
         (19, 3, "processor 3"),
