@@ -103,7 +103,7 @@ fn the_study_is_written_as_records() {
         ("fips?arithmetic=v8&bits=512&issue=blocking&loops=index&slots=1", 5756.0),
         ("fips?arithmetic=v8&bits=512&issue=blocking&loops=unrolled-8&slots=1", 5090.0),
         ("fips?arithmetic=extended&bits=512&issue=blocking&loops=full&slots=1", 2032.0),
-        ("fips?arithmetic=extended&bits=512&loops=full", 6448.0), // bytes of code
+        ("fips?arithmetic=extended&bits=512&loops=full", 6596.0), // bytes of code
     ] {
         assert_eq!(cycles(&products, &format!("simulation/leon-2/{subject}")), expected);
     }
