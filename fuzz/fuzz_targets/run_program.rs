@@ -2,10 +2,15 @@
 //! error of one line. Blocks and single steps do the same.
 #![no_main]
 
+use std::sync::LazyLock;
+
 use libfuzzer_sys::fuzz_target;
 use tollgate_simulator::{Ending, InstructionSet, Machine, Program, Timing, elf};
 
 const LIMIT: u64 = 10_000;
+
+static SET: LazyLock<InstructionSet> = LazyLock::new(InstructionSet::with_accumulator);
+static TIMING: LazyLock<Timing> = LazyLock::new(Timing::leon2);
 
 fuzz_target!(|bytes: &[u8]| {
     let program = if elf::is_elf(bytes) {
@@ -20,8 +25,7 @@ fuzz_target!(|bytes: &[u8]| {
             return;
         }
     };
-    let set = InstructionSet::with_accumulator();
-    let machine = || Machine::new(set.clone(), Timing::leon2(), &program);
+    let machine = || Machine::new(SET.clone(), TIMING.clone(), &program);
     let (Ok(mut fast), Ok(mut slow)) = (machine(), machine()) else {
         panic!("what was read has room");
     };

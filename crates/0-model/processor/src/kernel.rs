@@ -116,6 +116,12 @@ impl Kernel {
         }
     }
 
+    /// What one number of a call takes, so many times.
+    #[must_use]
+    pub fn calls(self, call: Call, machine: &Machine, times: u32) -> Demand {
+        self.demand(call, machine).over(f64::from(call.numbers)).times(times)
+    }
+
     /// Multiply instructions, as declared and checked.
     fn issued(self, size: Size) -> f64 {
         Issued::of(self.name).map_or(0.0, |issued| issued.count(size).get())

@@ -5,8 +5,9 @@
 //! by the other, once per [`Limit`], and [`Bound::of`] keeps the largest quotient and its name.
 //!
 //! Two kinds of work ask for things. A [`Form`] says what a Montgomery product or square of a
-//! kernel of this project cannot do without; [`exponent`] and [`operation`] add these up to RSA
-//! operations. A [`Routine`] says the same of a product on a processor that is only described, and
+//! kernel of this project cannot do without; a [`Kernel`] what its calls ask for, loads, registers
+//! and chains too; [`exponent`] and [`operation`] say how many calls an RSA operation is. A
+//! [`Routine`] says the same of a product on a processor that is only described, and
 //! stands in that processor's machine file. [`papers`] holds the four processors of a white paper
 //! and the figures that it gives for them; [`host`] says what a calibrated host could do at best.
 //!
@@ -14,7 +15,7 @@
 //! is measured.
 //!
 //! ```
-//! use tollgate_processor::{Form, Machine, operation};
+//! use tollgate_processor::{Call, Kernel, Machine, Size};
 //!
 //! let machine = Machine::from_toml(r#"
 //!     name = "a core with two 52-bit vector multipliers"
@@ -22,10 +23,11 @@
 //!     vpmadd52_zmm = { per_cycle = 2.0, mark = "assumed", source = "an example" }
 //!     mulx = { unknown = true }
 //! "#)?;
-//! // RSA-2048: two primes of 1024 bits, 20 digits each.
-//! let private = operation::private(Form::Madd52, 20, 1024);
-//! let bound = machine.bound(Form::Madd52, private).expect("its rate is known");
-//! assert_eq!(bound.to_string(), "201k cycles, limited by vpmadd52");
+//! // Eight products of 1024 bits, 20 digits each, in one tile.
+//! let kernel = Kernel::of("amm52_mb8_ifma").expect("it is one of the kernels");
+//! let call = Call { size: Size::words(20), tile: 20, numbers: 8 };
+//! let bound = machine.kernel(kernel, call).expect("its rate is known").bound;
+//! assert_eq!(bound.to_string(), "100 cycles, limited by vpmadd52");
 //! # Ok::<(), tollgate_processor::BadMachine>(())
 //! ```
 #![forbid(unsafe_code)]

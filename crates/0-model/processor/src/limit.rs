@@ -209,6 +209,25 @@ impl Demand {
         self
     }
 
+    /// This work, so many times.
+    #[must_use]
+    pub fn times(mut self, times: u32) -> Self {
+        self.0.iter_mut().for_each(|(_, amount)| *amount *= f64::from(times));
+        Self::new(self.0)
+    }
+
+    /// This work and another.
+    #[must_use]
+    pub fn and(mut self, other: Self) -> Self {
+        for (limit, amount) in other.0 {
+            match self.0.iter_mut().find(|(known, _)| *known == limit) {
+                Some((_, sum)) => *sum += amount,
+                None => self.0.push((limit, amount)),
+            }
+        }
+        self
+    }
+
     /// How much of each; none is zero.
     #[must_use]
     pub fn amounts(&self) -> &[(Limit, f64)] {

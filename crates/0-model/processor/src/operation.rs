@@ -1,46 +1,9 @@
-//! RSA operations: exponentiations with entry, exit and recombination.
+//! RSA operations: exponentiations with entry and exit.
 //!
-//! Counts are *per operation*: a call on eight lanes is shared by eight operations, all lanes full.
 //! Blinding, fault check and padding are left out; so is everything that does not multiply.
 
 use crate::exponent::{self, Calls};
-use crate::form::{Count, Form};
-
-/// The private operation with CRT: [`private_calls`] and, once, `h * q` without reduction; in lane
-/// blocks two products modulo n in its place.
-///
-/// # Panics
-///
-/// If `prime_bits` is 0.
-#[must_use]
-pub fn private(form: Form, k: u32, prime_bits: u32) -> Count {
-    let calls = private_calls(form, k, prime_bits).count(form, k);
-    let recombination = match form {
-        Form::Blocks52 => form.product(2 * k) * 2,
-        _ => form.plain_product(k),
-    };
-    per_operation(form, calls + recombination)
-}
-
-/// The private operation without CRT, see [`private_full_calls`].
-///
-/// # Panics
-///
-/// If `bits` is 0.
-#[must_use]
-pub fn private_full(form: Form, k: u32, bits: u32) -> Count {
-    per_operation(form, private_full_calls(form, k, bits).count(form, k))
-}
-
-/// The public operation, see [`public_calls`].
-///
-/// # Panics
-///
-/// If `bits` is 0 or `ones` is not in 1 to `bits`.
-#[must_use]
-pub fn public(form: Form, k: u32, bits: u32, ones: u32) -> Count {
-    per_operation(form, public_calls(bits, ones).count(form, k))
-}
+use crate::form::Form;
 
 /// Calls of the private operation with CRT: two exponentiations with exponents of `prime_bits` bits
 /// on `k` words each.
@@ -83,16 +46,12 @@ pub fn public_calls(bits: u32, ones: u32) -> Calls {
     exponent::public(bits, ones) + Calls::products(1)
 }
 
-/// The share of one operation in a call, rounded up.
-fn per_operation(form: Form, call: Count) -> Count {
-    Count(call.0.div_ceil(u64::from(form.lanes())))
-}
-
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used, reason = "tests")]
 
     use super::*;
+    use crate::form::Count;
     use crate::limit::Limit;
     use crate::machine::Machine;
     use crate::sourced::{Mark, Rate};
@@ -103,7 +62,7 @@ mod tests {
     }
 
     /// The table that was worked out by hand, in cycles per operation at two VPMADD52 per
-    /// cycle, to three or four digits.
+    /// cycle, to three or four digits; `h * q` without reduction is in it.
     #[test]
     fn private_operations_have_the_bounds_worked_out_by_hand() {
         let machine = two_vector_multipliers();
@@ -115,7 +74,9 @@ mod tests {
             (Form::Karatsuba52, 30, 1536, 606_000.0),
             (Form::Karatsuba52, 40, 2048, 1_260_000.0),
         ] {
-            let bound = machine.bound(form, private(form, digits, prime_bits)).unwrap();
+            let calls = private_calls(form, digits, prime_bits).count(form, digits);
+            let call = calls + form.plain_product(digits);
+            let bound = machine.bound(form, Count(call.0.div_ceil(8))).unwrap();
             let off = (bound.cycles.get() / cycles - 1.0).abs();
             assert!(off < 0.002, "{form:?}, {prime_bits}: {bound}, not {cycles}");
             assert_eq!(bound.limit, Limit::Vpmadd52);
@@ -125,25 +86,15 @@ mod tests {
     #[test]
     fn crt_saves_most_of_three_quarters() {
         for (form, k) in [(Form::Madd52, 20), (Form::Mulx, 16), (Form::Mul, 16)] {
-            let (crt, full) = (private(form, k, 1024), private_full(form, 2 * k, 2048));
+            let crt = private_calls(form, k, 1024).count(form, k);
+            let full = private_full_calls(form, 2 * k, 2048).count(form, 2 * k);
             let ratio = full.get() / crt.get();
             assert!((3.5..4.2).contains(&ratio), "{form:?}: {ratio}");
         }
     }
 
     #[test]
-    fn recombination_in_blocks_is_two_products_of_full_size() {
-        let (form, k) = (Form::Blocks52, 20);
-        let powers = (exponent::secret(form, k, 1024).count(form, k) + form.product(k) * 2) * 2;
-        assert_eq!(private(form, k, 1024), powers + form.product(40) * 2);
-    }
-
-    #[test]
     fn a_verification_is_eighteen_products() {
-        let (square, product) = (Form::Mulx.square(32), Form::Mulx.product(32));
-        assert_eq!(public(Form::Mulx, 32, 17, 2), square * 16 + product * 2);
-        // A batch shares its call.
-        let call = Form::Madd52.square(40) * 16 + Form::Madd52.product(40) * 2;
-        assert_eq!(public(Form::Madd52, 40, 17, 2), Count(call.0.div_ceil(8)));
+        assert_eq!(public_calls(17, 2), Calls { squares: 16, products: 2 });
     }
 }

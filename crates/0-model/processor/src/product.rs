@@ -43,7 +43,7 @@ impl Machine {
 
     fn by_routine(&self, routine: &Routine, bits: u32) -> Option<Product> {
         let Weighed { bound, limits, left_out } = self.weigh(&routine.product(bits)?)?;
-        let mut from = self.from(&limits);
+        let mut from = self.rates_behind(&limits);
         from.extend(limits.iter().filter_map(|alone| {
             Some(format!("{} = {}", alone.limit.counted(), routine.uses.get(&alone.limit)?))
         }));
@@ -77,15 +77,16 @@ impl Machine {
             bound,
             lanes: form.lanes(),
             assumption,
-            from: self.from(&limits),
+            from: self.rates_behind(&limits),
             mark: self.marks(&limits).min().unwrap_or_default(),
             limits,
             left_out: Vec::new(),
         })
     }
 
-    /// The rates behind limits.
-    pub(crate) fn from(&self, limits: &[Bound]) -> Vec<String> {
+    /// The rates behind limits, each under its name and with its source.
+    #[must_use]
+    pub fn rates_behind(&self, limits: &[Bound]) -> Vec<String> {
         let named =
             |limit: Limit| Some(format!("{} = {}", limit.counted(), self.rates.get(&limit)?));
         limits.iter().filter_map(|alone| named(alone.limit.rated())).collect()

@@ -32,7 +32,10 @@ pub fn read(bytes: &[u8]) -> Result<Program, BadProgram> {
     match (file.byte(4, "its class")?, file.byte(5, "its byte order")?) {
         (1, 2) => {}
         (2, _) => return Err(BadProgram::new("it is an ELF file of 64 bits; compile with -m32")),
-        _ => return Err(BadProgram::new("it is a little-endian ELF file; SPARC is big-endian")),
+        (1, 1) => {
+            return Err(BadProgram::new("it is a little-endian ELF file; SPARC is big-endian"));
+        }
+        _ => return Err(BadProgram::new("it is an ELF file of no known class or byte order")),
     }
     let kind = file.half(16, "its type")?;
     let machine = file.half(18, "its processor")?;

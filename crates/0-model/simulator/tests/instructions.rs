@@ -107,6 +107,24 @@ fn the_base_does_not_know_the_extension() {
 }
 
 #[test]
+fn leon_s_own_multiply_accumulate_cannot_stand_beside_the_extension() {
+    // umac rs1, rs2, rd of 16 by 16 bits: `95f60016` is umac %i0, %l6, %o2.
+    static LEON: &[Row] = &[Row {
+        name: "umac",
+        mask: 0xc1f8_0000,
+        bits: 0x81f0_0000,
+        syntax: Syntax::Three,
+        cost: Cost::Accumulate,
+        icc: Icc::None,
+        meaning: Meaning::Custom(|_, _, _| 0),
+        says: "in another processor's table",
+    }];
+    assert!(InstructionSet::new(&[sparc::ROWS, LEON]).unwrap().decode(0x95f6_0016).is_some());
+    assert!(InstructionSet::new(&[sparc::ROWS, accumulate::ROWS, LEON]).is_err());
+    assert!(InstructionSet::with_accumulator().decode(0x95f6_0016).is_none());
+}
+
+#[test]
 fn an_instruction_is_added_with_a_row() {
     // As docs/simulate.md shows it.
     static ROWS: &[Row] = &[Row {

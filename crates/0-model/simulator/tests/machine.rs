@@ -217,7 +217,7 @@ fn what_goes_wrong_says_where_and_why() {
     for (source, words) in [
         (
             "mov 2, %o1; bad: ld [%o1 + 1], %o0; ta 0",
-            vec!["(bad)", "ld [%o1 +1], %o0", "0x00000003 is misaligned", "%o1 = 0x2"],
+            vec!["(bad)", "ld [%o1 + 1], %o0", "0x00000003 is misaligned", "%o1 = 0x2"],
         ),
         (
             "set 0x10000000, %o1; st %g0, [%o1]",
@@ -367,6 +367,7 @@ fn elf_files_are_loaded_and_bad_ones_refused() {
     for (place, value, words) in [
         (0, 0, "no ELF file"),
         (4, 2, "64 bits"),
+        (4, 7, "no known class"),
         (5, 1, "little-endian"),
         (17, 1, "executable"),
         (19, 3, "processor 3"),

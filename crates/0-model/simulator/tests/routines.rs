@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use num_bigint::BigUint;
+use sha2::{Digest, Sha256};
 use tollgate_simulator::Timing;
 use tollgate_simulator::routines::{
     Algorithm, Arithmetic, Exponentiation, Inputs, Loops, Number, Routine, Window,
@@ -65,6 +66,22 @@ fn every_routine_computes_its_product() {
                 );
             }
         }
+    }
+}
+
+#[test]
+fn the_golden_product_is_that_of_other_processors() {
+    // The same program in C, with these numbers, on SPARC under two emulators and on RV64.
+    let inputs = Inputs::patterned(32);
+    for routine in routines(32).filter(|it| it.algorithm() != Algorithm::Squaring) {
+        let measured = routine.measure(&Timing::leon2(), &inputs).unwrap();
+        let digits = format!("{:0256x}", big(&measured.result));
+        assert!(digits.starts_with("61b9313fbe4f2927"), "{routine}: {digits}");
+        assert_eq!(
+            hex::encode(Sha256::digest(&digits)),
+            "a2724b6f1da1d41324772a4b3942943f045b333dd038cf354748da68b85165ae",
+            "{routine}"
+        );
     }
 }
 
@@ -176,10 +193,25 @@ fn exponentiations_are_right_and_take_the_products_that_were_counted() {
                 for window in [Window::Fixed(bits), Window::Sliding(bits)] {
                     for exponent in &exponents {
                         let it = Exponentiation { multiply: of(Algorithm::Fips), square, window };
-                        let raised =
-                            it.run(&Timing::leon2(), [&base, exponent, &p], |_| ()).unwrap();
+                        let run = |slots| {
+                            let timing = Timing::leon2().with_products(slots, Issue::Blocking);
+                            it.run(&timing, [&base, exponent, &p]).unwrap()
+                        };
+                        let raised = run(1);
                         let expected = big(&base).modpow(&big(exponent), &big(&p));
                         assert_eq!(big(&raised.result), expected, "{window}, {}", big(exponent));
+                        if separate {
+                            continue;
+                        }
+                        // A slot more for each product of words: 2 n^2 + n in a product, and one
+                        // for the place of each digit in the table.
+                        let products = window.products(exponent);
+                        let digits = match window {
+                            Window::Fixed(_) => u64::from(exponent.bits().div_ceil(bits)),
+                            Window::Sliding(_) => products.multiplications + 1,
+                        };
+                        let slots = run(2).counts.cycles - raised.counts.cycles;
+                        assert_eq!(slots, products.total() * 136 + digits, "{window}");
                     }
                 }
             }
@@ -199,9 +231,9 @@ fn a_1024_bit_exponentiation_takes_12_4_million_cycles() {
         Routine::new(Algorithm::Fips, Arithmetic::Extended, Loops::Unrolled(4), words).unwrap();
     let window = Window::Sliding(5);
     let it = Exponentiation { multiply, square: None, window };
-    let raised = it.run(&Timing::leon2(), [&base, &exponent, &p], |_| ()).unwrap();
+    let raised = it.run(&Timing::leon2(), [&base, &exponent, &p]).unwrap();
     assert_eq!(big(&raised.result), big(&base).modpow(&big(&exponent), &big(&p)));
-    assert_eq!(raised.table, 2048);
+    assert_eq!(it.table_bytes(), 2048);
     let cycles = raised.counts.cycles;
     assert!((12_276_000..=12_524_000).contains(&cycles), "{cycles}");
     // Its products, at 10251 cycles each, are all but a hundredth of it.

@@ -3,8 +3,9 @@
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use num_bigint::BigUint;
+use tollgate_simulator::routines::{Inputs, Number};
 use tollgate_simulator::rv64::{
-    BASE, Core, Operands, PRODUCTS, Product, Row, Source, Stopped, decode, encode, slots,
+    BASE, Core, Operands, PRODUCTS, Product, Row, Run, Source, Stopped, decode, encode, slots,
 };
 
 fn row(name: &str) -> &'static Row {
@@ -50,39 +51,23 @@ fn words_are_the_published_ones() {
     }
 }
 
-/// What a product computes and takes, of random numbers.
-fn multiply(source: Source, words: u32, seed: u64) -> tollgate_simulator::rv64::Run {
-    let n = words as usize;
+/// What a product of random numbers takes; it has to be right.
+fn multiply(source: Source, words: u32, seed: u64) -> Run {
     let mut random = fastrand::Rng::with_seed(seed);
-    let mut number = |top: u64| -> Vec<u64> {
-        let mut all: Vec<u64> = (0..n).map(|_| random.u64(..)).collect();
-        all[n - 1] = top;
-        all
+    let mut number = |top: u32, lowest_bit: u32| {
+        let mut all: Vec<u32> = (0..2 * words).map(|_| random.u32(..)).collect();
+        all[0] |= lowest_bit;
+        *all.last_mut().unwrap() = top;
+        Number::new(all)
     };
-    let (a, b, mut p) = (number(3), number(u64::MAX >> 1), number(u64::MAX));
-    p[0] |= 1;
-    let big = |words: &[u64]| {
-        BigUint::from_bytes_le(&words.iter().flat_map(|w| w.to_le_bytes()).collect::<Vec<_>>())
-    };
-    let r = BigUint::from(1_u32) << (64 * n);
-    let n0 = (0..6).fold(p[0], |x, _| x.wrapping_mul(2_u64.wrapping_sub(p[0].wrapping_mul(x))));
-    let code = Product::new(source, words);
-    let data = (4 * code.code().len()).next_multiple_of(8);
-    let mut core = Core::new(&source.tables(), code.code(), data + 8 * (4 * n + 8));
-    for (i, numbers) in [&a, &b, &p].into_iter().enumerate() {
-        let at = data + 8 * n * i;
-        let bytes: Vec<u8> = numbers.iter().flat_map(|word| word.to_le_bytes()).collect();
-        core.memory[at..at + 8 * n].copy_from_slice(&bytes);
-        core.registers[10 + i] = at as u64;
-    }
-    let m = data + 24 * n;
-    (core.registers[13], core.registers[14], core.registers[15]) =
-        (m as u64, m as u64, n0.wrapping_neg());
-    let run = core.run(10_000_000).unwrap();
-    let result = BigUint::from_bytes_le(&core.memory[m..m + 8 * (n + 1)]);
-    let expected = big(&a) * big(&b) * r.modinv(&big(&p)).unwrap() % big(&p);
-    assert!(result == expected || result == &expected + big(&p), "{source:?}, {words}");
-    run
+    let inputs = Inputs { a: number(3, 0), b: number(u32::MAX >> 1, 0), p: number(u32::MAX, 1) };
+    let measured = Product::new(source, words).measure(&inputs).unwrap();
+    let big = |number: &Number| BigUint::new(number.words().to_vec());
+    let (p, r) = (big(&inputs.p), BigUint::from(1_u32) << (64 * words));
+    let expected = big(&inputs.a) * big(&inputs.b) * r.modinv(&p).unwrap() % &p;
+    let result = big(&measured.result);
+    assert!(result == expected || result == expected + p, "{source:?}, {words}");
+    measured.run
 }
 
 #[test]
@@ -123,4 +108,17 @@ fn what_cannot_be_done_says_so() {
     assert_eq!(Core::new(&[BASE], &[forever], 64).run(10), Err(Stopped::Limit));
     let three = encode(row("cadd"), Operands::default()).unwrap();
     assert_eq!(Core::new(&[BASE], &[three], 64).run(10), Err(Stopped::NoInstruction(0)));
+}
+
+#[test]
+fn the_golden_product_is_right_here_too() {
+    let inputs = Inputs::patterned(32);
+    let p = BigUint::new(inputs.p.words().to_vec());
+    for source in [Source::Base, Source::Extended] {
+        let measured = Product::new(source, 16).measure(&inputs).unwrap();
+        let result = BigUint::new(measured.result.words().to_vec()) % &p;
+        let digits = format!("{result:0256x}");
+        assert!(digits.starts_with("61b9313fbe4f2927"), "{digits}");
+        assert!(digits.ends_with("cbdd188826c76b56"), "{digits}");
+    }
 }

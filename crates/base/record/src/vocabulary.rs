@@ -83,6 +83,24 @@ pub const WRITES: &str = "writes";
 /// First segment of the subjects of variants: ways to a product or an exponentiation that are
 /// compared and not used, `variant/amm64_cios?K=16&bits=1024&unroll=4`.
 pub const VARIANT: &str = "variant";
+/// First segment of the subjects of simulated programs:
+/// `simulation/leon-2/fips?arithmetic=extended&bits=1024&issue=blocking&loops=unrolled-4&slots=1`.
+pub const SIMULATION: &str = "simulation";
+/// Parameter: what multiplies and adds in a simulated routine: [`V8`] or [`EXTENDED`].
+pub const ARITHMETIC: &str = "arithmetic";
+/// Value of [`ARITHMETIC`]: the instructions of SPARC V8.
+pub const V8: &str = "v8";
+/// Value of [`ARITHMETIC`]: also those of the multiply-accumulate extension.
+pub const EXTENDED: &str = "extended";
+/// Parameter: who waits for a product into the accumulator, `blocking` or `decoupled`.
+pub const ISSUE: &str = "issue";
+/// Parameter: how the innermost loops of a simulated routine go: `index`, `pointers`, `unrolled-4`,
+/// `full`.
+pub const LOOPS: &str = "loops";
+/// Parameter: slots of the core that a product of words takes.
+pub const SLOTS: &str = "slots";
+/// Parameter: the routine that makes an exponentiation's squares.
+pub const SQUARE: &str = "square";
 /// Parameter: products in the body of an innermost loop.
 pub const UNROLL: &str = "unroll";
 /// Parameter: bits of an exponentiation's window.

@@ -1,7 +1,9 @@
 //! Which bound belongs to which kernel: the joint between `mont` and `processor`.
 
 use tollgate_mont::{BlockKernel, Blocks, Kernel as _, LaneKernel, LimbKernel, Shape};
-use tollgate_processor::{Bound, Calls, Count, Form, Machine, operation};
+use tollgate_processor::{
+    Bound, Call, Calls, Demand, Form, Kernel, Machine, Size, Weighed, operation,
+};
 
 use crate::contenders::What;
 use crate::keys::Key;
@@ -91,20 +93,61 @@ fn lane_blocks(bits: u32) -> Option<Blocks> {
     Blocks::of_bits(usize::try_from(bits).expect("at most 8192"))
 }
 
-/// The bound of one operation, if the machine's rates are known.
+/// How a kernel is called on moduli of so many bits; `None` if it does not take them.
+pub(crate) fn call(kernel: Kernel, bits: u32) -> Option<Call> {
+    let size = usize::try_from(bits).ok()?;
+    let small = |count: usize| u32::try_from(count).expect("at most 160");
+    if kernel.name.contains("blocks") {
+        let blocks = Blocks::of_bits(size)?;
+        let (k, rows) = (small(blocks.k()), small(blocks.rows()));
+        let numbers = small(blocks.numbers());
+        return Some(Call { size: Size { k, rows }, tile: k, numbers });
+    }
+    let lanes = kernel.name.contains("mb8");
+    let shape = if lanes { Shape::digits(size) } else { Shape::limbs(size) };
+    let numbers = if lanes { 8 } else { 1 };
+    Some(Call { size: Size::words(small(shape.k())), tile: small(shape.tile()), numbers })
+}
+
+/// The bound of a call of the kernel of this name, all its numbers together, if the machine's rates
+/// are known.
+pub(crate) fn of_call(machine: &Machine, name: &str, bits: u32) -> Option<Bound> {
+    let kernel = Kernel::of(name)?;
+    let call = call(kernel, bits)?;
+    let Weighed { bound, .. } = machine.kernel(kernel, call)?;
+    Some(Bound { cycles: bound.cycles * f64::from(call.numbers), ..bound })
+}
+
+/// The bound of one operation, if the machine's rates are known: what its squares and products ask
+/// for, and with CRT the recombination.
 pub(crate) fn of_operation(
     machine: &Machine,
     kernel: Family,
     key: &Key,
     what: What,
 ) -> Option<Bound> {
-    let (form, words) = (kernel.form(), kernel.words(modulus_bits(key, what)));
-    let count: Count = match public_exponent(key, what) {
-        Some((bits, ones)) => operation::public(form, words, bits, ones),
-        None if what == What::Sign => operation::private(form, words, key.prime_bits()),
-        None => operation::private_full(form, words, key.bits()),
-    };
-    machine.bound(form, count)
+    let (calls, bits) = calls_of_operation(kernel, key, what);
+    let square = Kernel::of(kernel.square_name())?;
+    let product = Kernel::of(kernel.name())?;
+    let squares = square.calls(call(square, bits)?, machine, calls.squares);
+    let mut demand = squares.and(product.calls(call(product, bits)?, machine, calls.products));
+    if what == What::Sign {
+        demand = demand.and(recombination(machine, kernel, key));
+    }
+    Some(machine.weigh(&demand)?.bound)
+}
+
+/// In lane blocks two products modulo n, where they have that size; else h * q without reduction.
+fn recombination(machine: &Machine, kernel: Family, key: &Key) -> Demand {
+    if let Family::Blocks(blocks) = kernel {
+        let product = Kernel::of(blocks.name());
+        let called = product.and_then(|product| Some((product, call(product, key.bits())?)));
+        return called
+            .map_or_else(Demand::default, |(product, call)| product.calls(call, machine, 2));
+    }
+    let form = kernel.form();
+    let product = Demand::multiplies(form, form.plain_product(kernel.words(key.prime_bits())));
+    product.over(f64::from(form.lanes()))
 }
 
 /// The calls of one operation, and the size in bits of the modulus that they work on.
@@ -148,7 +191,28 @@ fn bits_and_ones(number: &[u8]) -> (u32, u32) {
 
 #[cfg(test)]
 mod tests {
+    #![allow(clippy::unwrap_used, reason = "tests")]
+
     use super::*;
+    use tollgate_processor::{Limit, Mark, Rate};
+
+    #[test]
+    fn an_operation_is_its_calls_and_the_recombination() {
+        let rate = Rate::per_cycle(1.0, Mark::Assumed, "by definition").unwrap();
+        let machine = Machine::with_rates("a row each cycle", [(Limit::MulRow, rate)]);
+        let kernel = Family::Limbs(LimbKernel::Portable);
+        let key = Key::built_in(2048).unwrap();
+        let (calls, bits) = calls_of_operation(kernel, &key, What::Sign);
+        let product = of_call(&machine, kernel.name(), bits).unwrap();
+        assert_eq!((bits, product.cycles.get()), (1024, 528.0)); // 2 * 16^2 + 16
+        let bound = of_operation(&machine, kernel, &key, What::Sign).unwrap();
+        let products = f64::from(calls.squares + calls.products) * 528.0 + 256.0; // h * q
+        assert_eq!((bound.cycles.get(), bound.limit), (products, Limit::MulRow));
+        let (calls, _) = calls_of_operation(kernel, &key, What::Verify);
+        let bound = of_operation(&machine, kernel, &key, What::Verify).unwrap();
+        let products = f64::from(calls.squares + calls.products) * 2080.0; // 2 * 32^2 + 32
+        assert_eq!(bound.cycles.get(), products);
+    }
 
     #[test]
     fn exponents_are_counted() {

@@ -7,7 +7,7 @@ use tollgate_mont::{BlockKernel, LaneKernel, LimbKernel};
 use tollgate_record::vocabulary as word;
 use tollgate_record::{Kind, Record, Subject, Unit};
 
-use crate::bounds::Family;
+use crate::bounds::{self, Family};
 use crate::chain::{self, CALLS, Call};
 use crate::contenders::Contender;
 use crate::figures::Figures;
@@ -203,7 +203,6 @@ fn records_of(
     let Some(cycles) = cycles else {
         return Err(Stop::new("core cycles cannot be told on this machine: no time stamp counter"));
     };
-    let (form, k) = (asked.kernel.form(), asked.kernel.words(bits));
     let subject = subject(asked.kernel, asked.name, bits)?;
     let numbers = asked.kernel.numbers(bits);
     let figures = figures.with([
@@ -215,12 +214,7 @@ fn records_of(
         figures.measured(&subject, word::CYCLES_PER_CALL, Unit::Cycles, cycles),
         figures.measured(&subject, word::CYCLES_PER_LANE, Unit::Cycles, per_lane),
     ];
-    let count = match asked.call {
-        Call::Product => form.product(k),
-        Call::Square => form.square(k),
-    };
-    let count = count * (numbers / form.lanes());
-    if let Some(bound) = host.model.bound(form, count) {
+    if let Some(bound) = bounds::of_call(&host.model, asked.name, bits) {
         records.push(figures.bound(&subject, word::BOUND_CYCLES_PER_CALL, bound)?);
     }
     Ok(records)

@@ -13,11 +13,11 @@ use crate::output::say;
 use crate::progress::Progress;
 use crate::run::Run;
 use crate::stop::Stop;
-use crate::{bench, fleet, interrupt, kernel, model, report, session, shelf, speed};
+use crate::{bench, fleet, interrupt, kernel, model, report, session, shelf, simulate, speed};
 
 /// The rungs from the lowest, and the command line that climbs each alone. A rung may need several.
 const RUNGS: [(&str, &[&[&str]]); 6] = [
-    ("0 model", &[&["model"]]),
+    ("0 model", &[&["model"], &["simulate", "study", "--headline"]]),
     ("1 kernel", &[&["kernel", "--seconds", "2"]]),
     ("2 operation", &[&["speed", "--bits", "1024,2048,3072,4096", "--seconds", "4"]]),
     ("3 session", &[&["session", "--parts-only", "--seconds", "25"]]),
@@ -153,6 +153,7 @@ impl Climb {
                 kernel::collect(&options, run, progress)
             }
             Verb::Model(options) => model::collect(&options, run),
+            Verb::Simulate(_) => simulate::collect(run, progress),
             Verb::Session(mut options) => {
                 options.seconds *= *pace;
                 session::collect(&options, run, progress)
@@ -165,8 +166,7 @@ impl Climb {
             | Verb::Ladder(_)
             | Verb::Provider(_)
             | Verb::Report(_)
-            | Verb::Serve(_)
-            | Verb::Simulate(_) => {
+            | Verb::Serve(_) => {
                 unreachable!("no rung is climbed by these")
             }
         }

@@ -35,6 +35,12 @@ impl Column {
     pub const fn figures(heading: &'static str, width: usize) -> Self {
         Self { heading: Cow::Borrowed(heading), width, side: Side::Right }
     }
+
+    /// With a heading that is known at run time only.
+    #[must_use]
+    pub fn headed(self, heading: String) -> Self {
+        Self { heading: Cow::Owned(heading), ..self }
+    }
 }
 
 /// The most columns that a line of a grid can take.

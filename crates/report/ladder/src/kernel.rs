@@ -37,7 +37,8 @@ pub fn table(records: &[Record]) -> String {
         rows.push(line(shelf, subject, is_first));
     }
     let notes = "amm: a product, ams: a square; K: words of the modulus; mb8: eight lanes in a \
-                 call; bound: of the kernel's form; share: bound / measured; limit: what binds";
+                 call; bound: the fewest that its algorithm allows; share: bound / measured; \
+                 limit: what binds";
     grid(&COLUMNS, rows) + &wrapped(notes)
 }
 

@@ -59,6 +59,7 @@ pub mod session;
 mod sessions;
 mod shelf;
 mod signing;
+pub mod simulation;
 pub mod speed;
 pub mod text;
 pub mod variants;

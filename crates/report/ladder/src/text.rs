@@ -4,10 +4,11 @@
 pub const WIDTH: usize = 100;
 
 /// `text` with every character that may be wide, invisible or a control replaced by `?`: names of
-/// processors and versions come from outside.
+/// processors and versions come from outside. Latin letters stay, those of authors and units too.
 #[must_use]
 pub fn plain(text: &str) -> String {
-    let keep = |c: char| c == ' ' || c.is_ascii_graphic() || c == 'µ';
+    let is_latin = |c: char| c <= '\u{24f}' && c.is_alphabetic();
+    let keep = |c: char| c == ' ' || c.is_ascii_graphic() || is_latin(c);
     text.chars().map(|c| if keep(c) { c } else { '?' }).collect()
 }
 
@@ -57,6 +58,7 @@ mod tests {
     #[test]
     fn what_is_not_plain_is_replaced() {
         assert_eq!(plain("a\tb\nc\u{1b}[31m d µs 漢"), "a?b?c?[31m d µs ?");
+        assert_eq!(plain("Großschädl, Koç\u{ad}\u{200b}\u{301}"), "Großschädl, Koç???");
         assert_eq!(cut("amm52_mb8_portable", 8), "amm52_m~");
         assert_eq!(cut("abc", 3), "abc");
         assert_eq!(cut("abc", 0), "~");

@@ -201,7 +201,8 @@ impl fmt::Display for Text {
         let b = if i.immediate { i.constant.to_string() } else { rs2.clone() };
         let address = match (i.immediate, i.constant, i.rs2) {
             (true, constant, _) if i.rs1 == 0 => constant.to_string(),
-            (true, constant, _) => format!("{rs1} {constant:+}"),
+            (true, constant, _) if constant < 0 => format!("{rs1} - {}", constant.unsigned_abs()),
+            (true, constant, _) => format!("{rs1} + {constant}"),
             (false, _, 0) => rs1.clone(),
             (false, ..) => format!("{rs1} + {rs2}"),
         };

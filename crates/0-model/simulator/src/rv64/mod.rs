@@ -9,10 +9,12 @@
 //! Instructions are counted; there is no processor behind this. [`slots`] adds a model of ours.
 
 mod execute;
+mod measure;
 mod product;
 mod row;
 
 pub use execute::{Core, Run, Stopped};
+pub use measure::Measured;
 pub use product::{Product, Source};
 pub use row::{BASE, Form, Meaning, Operands, PRODUCTS, Row, decode, encode};
 

@@ -34,6 +34,7 @@ impl Source {
 pub struct Product {
     code: Vec<u32>,
     source: Source,
+    words: u32,
 }
 
 const A: u8 = 10;
@@ -59,7 +60,7 @@ impl Product {
     #[must_use]
     pub fn new(source: Source, words: u32) -> Self {
         assert!((1..=128).contains(&words), "moduli have 1 to 128 words");
-        let mut this = Self { code: Vec::new(), source };
+        let mut this = Self { code: Vec::new(), source, words };
         let words = i32::try_from(words).expect("few");
         for register in T {
             this.add("addi", register, 0, 0);
@@ -94,6 +95,18 @@ impl Product {
     #[must_use]
     pub fn code(&self) -> &[u32] {
         &self.code
+    }
+
+    /// What it is made of.
+    #[must_use]
+    pub fn source(&self) -> Source {
+        self.source
+    }
+
+    /// Words of the modulus.
+    #[must_use]
+    pub fn words(&self) -> u32 {
+        self.words
     }
 
     fn pair(&mut self, a: u8, i: i32, b: u8, j: i32) {

@@ -3,9 +3,8 @@
 use std::fs;
 use std::path::Path;
 
-use tollgate_mont::{Blocks, Shape};
+use tollgate_processor::Machine as Model;
 use tollgate_processor::machines::{FILES, File};
-use tollgate_processor::{Call, Kernel, Machine as Model, Size};
 use tollgate_record::Machine;
 
 use crate::host::Host;
@@ -50,20 +49,4 @@ impl Chosen {
         let machine = Machine::unknown(&model.name);
         Self { word, model, machine }
     }
-}
-
-/// How a kernel is called on moduli of so many bits; `None` if it does not take them.
-pub(super) fn call(kernel: Kernel, bits: u32) -> Option<Call> {
-    let size = usize::try_from(bits).ok()?;
-    let small = |count: usize| u32::try_from(count).expect("at most 160");
-    if kernel.name.contains("blocks") {
-        let blocks = Blocks::of_bits(size)?;
-        let (k, rows) = (small(blocks.k()), small(blocks.rows()));
-        let numbers = small(blocks.numbers());
-        return Some(Call { size: Size { k, rows }, tile: k, numbers });
-    }
-    let lanes = kernel.name.contains("mb8");
-    let shape = if lanes { Shape::digits(size) } else { Shape::limbs(size) };
-    let numbers = if lanes { 8 } else { 1 };
-    Some(Call { size: Size::words(small(shape.k())), tile: small(shape.tile()), numbers })
 }

@@ -1,37 +1,24 @@
 //! Rows of words in columns, within the width of all tables.
 
-use tollgate_ladder::{WIDTH, text::plain};
+use tollgate_ladder::WIDTH;
+use tollgate_ladder::grid::{Column, grid};
 
-/// Rows, the first of which is the heading, each cell as wide as its column needs: words on the
-/// left, and in columns from `figures` on on the right. What does not fit a line is cut.
+/// Rows, the first of which is the heading, each column as wide as its widest cell: words on the
+/// left, and in the columns of `figures` on the right. What does not fit a line is cut.
 pub(super) fn columns(rows: &[Vec<String>], figures: core::ops::Range<usize>) -> String {
-    let count = rows.iter().map(Vec::len).max().unwrap_or(0);
-    let width = |place: usize| {
-        let cells = rows.iter().filter_map(|row| row.get(place));
-        cells.map(|cell| cell.chars().count()).max().unwrap_or(0)
+    let Some((headings, body)) = rows.split_first() else {
+        return String::new();
     };
-    let widths: Vec<usize> = (0..count).map(width).collect();
-    let mut text = String::new();
-    for (number, row) in rows.iter().enumerate() {
-        let cell = |(place, cell): (usize, &String)| {
-            let width = widths[place];
-            if figures.contains(&place) {
-                format!("{cell:>width$}")
-            } else {
-                format!("{cell:<width$}")
-            }
-        };
-        let line = row.iter().enumerate().map(cell).collect::<Vec<_>>().join("  ");
-        let line: String = plain(&line).chars().take(WIDTH).collect();
-        text += line.trim_end();
-        text.push('\n');
-        if number == 0 {
-            let whole = widths.iter().sum::<usize>() + 2 * count.saturating_sub(1);
-            text += &"-".repeat(whole.min(WIDTH));
-            text.push('\n');
-        }
-    }
-    text
+    let column = |(place, heading): (usize, &String)| {
+        let cells = rows.iter().filter_map(|row| row.get(place));
+        let width = cells.map(|cell| cell.chars().count()).max().unwrap_or(0).min(WIDTH);
+        let is_figures = figures.contains(&place);
+        let column = if is_figures { Column::figures } else { Column::words };
+        column("", width).headed(heading.clone())
+    };
+    let columns: Vec<Column> = headings.iter().enumerate().map(column).collect();
+    let cut = |line: &str| line.chars().take(WIDTH).collect::<String>().trim_end().to_owned();
+    grid(&columns, body.to_vec()).lines().map(|line| cut(line) + "\n").collect()
 }
 
 /// A figure with three digits, and thousands by a k.

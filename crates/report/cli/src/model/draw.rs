@@ -5,8 +5,8 @@ use tollgate_ladder::text::wrapped;
 use tollgate_processor::machines::File;
 use tollgate_processor::{Kernel, Limit, Machine, Routine, Schedule};
 
-use super::chosen::call;
 use super::columns::columns;
+use crate::bounds::call;
 
 /// The most cycles of a drawing.
 const CYCLES: usize = 8;
@@ -34,7 +34,7 @@ pub(super) fn of_paper() -> String {
                 (getf.sig twice), for which its two memory units are just enough. That is seven \
                 operations, and six can start: what a product takes of issue_slots is unknown, so \
                 that limit is not looked at. The multiplier binds at 512 bits either way.";
-    format!("\n{}\n{}{}", columns(&rows, 9..9), schedule(&itanium), wrapped(note))
+    format!("\n{}\n{}{}", columns(&rows, 0..0), schedule(&itanium), wrapped(note))
 }
 
 /// The units of a machine at work: by its fastest routine, or else by a kernel of this project.
@@ -96,7 +96,7 @@ fn drawing(machine: &Machine, schedule: &Schedule) -> String {
          one every {:.3} cycles; ... is a unit still busy",
         machine.name, schedule.pace
     );
-    wrapped(&about) + &columns(&rows, 99..99)
+    wrapped(&about) + &columns(&rows, 0..0)
 }
 
 #[cfg(test)]

@@ -3,10 +3,11 @@
 use tollgate_ladder::text::wrapped;
 use tollgate_processor::{Kernel, Lever, Machine, Weighed};
 use tollgate_record::vocabulary as word;
-use tollgate_record::{Record, Unit};
+use tollgate_record::{Kind, Record, Unit};
 
-use super::chosen::{Chosen, call};
+use super::chosen::Chosen;
 use super::columns::{columns, figure};
+use crate::bounds::call;
 use crate::figures::Figures;
 use crate::host::Host;
 use crate::stop::Stop;
@@ -116,10 +117,7 @@ fn moves(kernel: Kernel, bits: u32, weighed: &Weighed, levers: &[Lever]) -> Stri
 
 /// The numbers that the bound is made of, with their marks.
 fn from(model: &Machine, weighed: &Weighed) -> String {
-    let rates = weighed.limits.iter().map(|alone| alone.limit.rated());
-    let mut lines: Vec<String> = rates
-        .filter_map(|limit| Some(format!("{} = {}", limit.counted(), model.rates.get(&limit)?)))
-        .collect();
+    let mut lines = model.rates_behind(&weighed.limits);
     lines.sort();
     lines.dedup();
     lines.iter().map(|line| wrapped(line)).collect()
@@ -140,8 +138,10 @@ pub(super) fn records(chosen: &Chosen, name: &str, sizes: &[u32], host: &Host) -
                 let mut bound = weighed.bound;
                 bound.cycles = bound.cycles * f64::from(call.numbers);
                 let record = figures.bound(&subject, word::BOUND_CYCLES_PER_CALL, bound);
+                let (by, from) =
+                    (word::MODEL_RUNG.to_owned(), chosen.model.rates_behind(&weighed.limits));
                 records.extend(record.map(|record| Record {
-                    kind: kind(&chosen.model, &weighed),
+                    kind: Kind::Predicted { by, from },
                     machine: chosen.machine.clone(),
                     unit: Unit::Cycles,
                     ..record
@@ -150,11 +150,4 @@ pub(super) fn records(chosen: &Chosen, name: &str, sizes: &[u32], host: &Host) -
         }
     }
     records
-}
-
-fn kind(model: &Machine, weighed: &Weighed) -> tollgate_record::Kind {
-    let rates = weighed.limits.iter().map(|alone| alone.limit.rated());
-    let known = rates
-        .filter_map(|limit| Some(format!("{} = {}", limit.counted(), model.rates.get(&limit)?)));
-    tollgate_record::Kind::Predicted { by: word::MODEL_RUNG.to_owned(), from: known.collect() }
 }

@@ -8,8 +8,8 @@ use tollgate_processor::{Kernel, Machine, Weighed};
 use tollgate_record::vocabulary::{BITS, CYCLES_PER_LANE};
 use tollgate_record::{Estimate, Kind, Record};
 
-use super::chosen::call;
 use super::columns::{columns, figure};
+use crate::bounds::call;
 use crate::stop::Stop;
 
 /// Bounds that differ by less say nothing of an order: it is a tie.

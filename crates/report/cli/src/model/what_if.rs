@@ -3,8 +3,9 @@
 use tollgate_ladder::text::wrapped;
 use tollgate_processor::{Kernel, Rate};
 
-use super::chosen::{Chosen, call};
+use super::chosen::Chosen;
 use super::columns::{columns, figure};
+use crate::bounds::call;
 use crate::options::Change;
 use crate::stop::Stop;
 

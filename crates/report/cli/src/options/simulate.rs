@@ -4,6 +4,8 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
 
+use super::Written;
+
 #[derive(Args, Clone, Debug)]
 pub(crate) struct Simulate {
     #[command(subcommand)]
@@ -59,9 +61,17 @@ pub(crate) struct Study {
     #[arg(value_parser = bits)]
     pub(crate) bits: Vec<u32>,
 
+    #[command(flatten)]
+    pub(crate) written: Written,
+
     /// Products only: a few seconds
     #[arg(long)]
     pub(crate) products: bool,
+
+    /// One exponentiation with the extension and without it, beside the paper's: what the ladder
+    /// shows, in a second
+    #[arg(long, conflicts_with_all = ["bits", "products", "svg", "timing"])]
+    pub(crate) headline: bool,
 
     /// Draw cycles against code, table and multiplier in this file, as SVG, made anew
     #[arg(long, value_name = "FILE")]

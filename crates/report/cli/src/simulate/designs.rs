@@ -63,34 +63,63 @@ pub(super) fn routines(arithmetic: Arithmetic, words: u32) -> Vec<Routine> {
 }
 
 /// Every window.
-pub(super) fn windows() -> impl Iterator<Item = Window> {
+fn windows() -> impl Iterator<Item = Window> {
     (1..=6).map(Window::Sliding).chain((1..=6).map(Window::Fixed))
 }
 
-/// The exponentiations that are executed, in the rows of their table.
-pub(super) fn exponentiations() -> Vec<(Unit, Loops, bool)> {
-    let units = [PLAIN[0], PLAIN[1], PLAIN[3], EXTENDED[0], EXTENDED[1], EXTENDED[3]];
-    let loops = [Loops::Index, Loops::Unrolled(4), Loops::Unrolled(8)];
-    let with_squaring =
-        |(unit, loops)| [false, true].into_iter().map(move |squaring| (unit, loops, squaring));
-    units
-        .into_iter()
-        .flat_map(|unit| loops.into_iter().map(move |loops| (unit, loops)))
-        .flat_map(with_squaring)
-        .collect()
+/// An exponentiation of the study.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) struct Design {
+    pub(super) unit: Unit,
+    pub(super) loops: Loops,
+    /// Whether squares have a routine of their own; products are FIPS.
+    pub(super) squaring: bool,
+    pub(super) window: Window,
+    pub(super) words: u32,
 }
 
-/// An exponentiation with FIPS products, and squares by the same or by a routine of their own.
-pub(super) fn exponentiation(
-    (unit, loops, squaring): (Unit, Loops, bool),
-    window: Window,
-    words: u32,
-) -> Exponentiation {
-    let of = |algorithm| {
-        Routine::new(algorithm, unit.arithmetic, loops, words).expect("its words are whole blocks")
-    };
-    let square = squaring.then(|| of(Algorithm::Squaring));
-    Exponentiation { multiply: of(Algorithm::Fips), square, window }
+impl Design {
+    /// That of the headline, at any size: FIPS unrolled by 4, sliding windows of 5 bits.
+    pub(super) const fn headline(unit: Unit, words: u32) -> Self {
+        let (loops, window) = (Loops::Unrolled(4), Window::Sliding(5));
+        Self { unit, loops, squaring: false, window, words }
+    }
+
+    /// Its routines.
+    pub(super) fn exponentiation(self) -> Exponentiation {
+        let of = |algorithm| {
+            Routine::new(algorithm, self.unit.arithmetic, self.loops, self.words)
+                .expect("its words are whole blocks")
+        };
+        let square = self.squaring.then(|| of(Algorithm::Squaring));
+        Exponentiation { multiply: of(Algorithm::Fips), square, window: self.window }
+    }
+
+    /// Its name without the window.
+    pub(super) fn row(self) -> String {
+        let squaring = if self.squaring { ", squaring" } else { "" };
+        format!("{}, {}{squaring}", self.unit.name(), self.loops)
+    }
+}
+
+/// The exponentiations of so many words that are executed, in the rows of their table.
+pub(super) fn designs(words: u32) -> Vec<Design> {
+    let units = [PLAIN[0], PLAIN[1], PLAIN[3], EXTENDED[0], EXTENDED[1], EXTENDED[3]];
+    let mut designs = Vec::new();
+    for unit in units {
+        for loops in [Loops::Index, Loops::Unrolled(4), Loops::Unrolled(8)] {
+            for squaring in [false, true] {
+                designs.extend(windows().map(|window| Design {
+                    unit,
+                    loops,
+                    squaring,
+                    window,
+                    words,
+                }));
+            }
+        }
+    }
+    designs
 }
 
 /// Base, exponent, modulus: the same in every run. The exponent's highest bit is set.

@@ -4,16 +4,18 @@ use tollgate_ladder::points::{Plane, Series, planes};
 use tollgate_simulator::routines::{Algorithm, Loops, Window};
 
 use super::designs::{EXTENDED, PLAIN, Unit};
-use super::study::{Product, Raised, cycles_of, float};
+use super::exponentiations::{Raised, WORDS};
+use super::float;
+use super::products::Size;
 
 /// Cycles against code, against the table, against the multiplier.
-pub(super) fn drawing(products: &[Product], raised: &[Raised]) -> String {
-    let fips = |product: &&Product| product.routine.algorithm() == Algorithm::Fips;
+pub(super) fn drawing(size: &Size, raised: &[Raised]) -> String {
     let of_unit = |unit: Unit| Series {
         name: unit.name(),
-        points: products
+        points: size
+            .products
             .iter()
-            .filter(fips)
+            .filter(|product| product.routine.algorithm() == Algorithm::Fips)
             .filter_map(|product| {
                 let cycles = product.cycles.iter().find(|(of, _)| *of == unit)?.1;
                 Some((float(product.code as u64), float(cycles)))
@@ -29,9 +31,12 @@ pub(super) fn drawing(products: &[Product], raised: &[Raised]) -> String {
         name: format!("{}, unrolled by 4", unit.name()),
         points: raised
             .iter()
-            .filter(|it| it.unit == unit && it.loops == Loops::Unrolled(4) && !it.squaring)
-            .filter(|it| matches!(it.window, Window::Sliding(_)))
-            .map(|it| (float(it.table as u64), float(it.cycles)))
+            .filter(|Raised { design, .. }| {
+                matches!(design.window, Window::Sliding(_))
+                    && (design.unit, design.loops) == (unit, Loops::Unrolled(4))
+                    && (design.squaring, design.words) == (false, WORDS)
+            })
+            .map(|it| (f64::from(it.design.exponentiation().table_bytes()), float(it.cycles)))
             .collect(),
     };
     let table = Plane {
@@ -42,7 +47,7 @@ pub(super) fn drawing(products: &[Product], raised: &[Raised]) -> String {
     let by_slots = |units: [Unit; 4], loops: Loops| {
         let blocking = units.into_iter().filter(|unit| *unit != EXTENDED[3]);
         let point = |unit: Unit| {
-            let cycles = cycles_of(products, (Algorithm::Fips, loops), unit)?;
+            let cycles = size.cycles(Algorithm::Fips, loops, unit)?;
             Some((f64::from(unit.slots), float(cycles)))
         };
         Series {

@@ -2,17 +2,25 @@
 
 mod designs;
 mod drawing;
+mod exponentiations;
+mod judge;
+mod products;
 mod program;
+mod records;
+mod rv64;
 mod study;
 
 use std::fs;
 use std::path::Path;
 use std::process::ExitCode;
 
+use tollgate_record::{Machine, Record};
 use tollgate_simulator::Timing;
 
 use crate::options::Simulate as Options;
 use crate::options::simulate::What;
+use crate::progress::Progress;
+use crate::run::Run;
 use crate::stop::Stop;
 
 /// Runs a program, or the study.
@@ -27,12 +35,42 @@ pub(crate) fn run(options: &Options) -> Result<ExitCode, Stop> {
     }
 }
 
-/// The timing file, or LEON-2's.
-fn timing(file: Option<&Path>) -> Result<Timing, Stop> {
-    let Some(file) = file else { return Ok(Timing::leon2()) };
-    let text = fs::read_to_string(file)
-        .map_err(|error| Stop::new(format!("{}: {error}", file.display())))?;
-    Timing::from_toml(&text).map_err(|error| Stop::new(format!("{}: {error}", file.display())))
+/// The records of the study's headline: what the report shows of it.
+///
+/// # Errors
+///
+/// A record cannot be written, or a routine gives a wrong result.
+pub(crate) fn collect(run: &mut Run, progress: &Progress) -> Result<Vec<Record>, Stop> {
+    study::headline(&Core::leon2(), run, progress)
+}
+
+/// A core that is simulated.
+struct Core {
+    /// Its name in subjects.
+    word: String,
+    timing: Timing,
+}
+
+impl Core {
+    /// The core that all figures are of unless told.
+    fn leon2() -> Self {
+        Self { word: "leon-2".to_owned(), timing: Timing::leon2() }
+    }
+
+    /// That of a timing file, or LEON-2.
+    fn of(file: Option<&Path>) -> Result<Self, Stop> {
+        let Some(file) = file else { return Ok(Self::leon2()) };
+        let wrong =
+            |error: &dyn core::fmt::Display| Stop::new(format!("{}: {error}", file.display()));
+        let text = fs::read_to_string(file).map_err(|error| wrong(&error))?;
+        let timing = Timing::from_toml(&text).map_err(|error| wrong(&error))?;
+        Ok(Self { word: Machine::unknown(&timing.name).slug(), timing })
+    }
+
+    /// Whether its numbers are those that come with the program.
+    fn is_leon2(&self) -> bool {
+        self.timing == Timing::leon2()
+    }
 }
 
 /// Thousands apart by commas.
@@ -46,4 +84,11 @@ fn grouped(number: u64) -> String {
         text.push(digit);
     }
     text
+}
+
+/// A count; those here are far below 2^53.
+fn float(count: u64) -> f64 {
+    #[allow(clippy::cast_precision_loss, reason = "counts of cycles are far below 2^53")]
+    let float = count as f64;
+    float
 }

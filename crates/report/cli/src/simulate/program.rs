@@ -8,7 +8,7 @@ use tollgate_ladder::grid::{Column, grid};
 use tollgate_simulator::machine::Traced;
 use tollgate_simulator::{Assembler, Ending, InstructionSet, Machine, Program, elf};
 
-use super::{grouped, timing};
+use super::{Core, grouped};
 use crate::interrupt;
 use crate::options::simulate::RunProgram as Options;
 use crate::output::Output;
@@ -34,9 +34,9 @@ pub(crate) fn run(options: &Options) -> Result<ExitCode, Stop> {
         |error: &dyn core::fmt::Display| Stop::new(format!("{}: {error}", options.file.display()));
     let set =
         if options.plain { InstructionSet::sparc() } else { InstructionSet::with_accumulator() };
-    let timing = timing(options.timing.as_deref())?;
+    let core = Core::of(options.timing.as_deref())?;
     let program = load(options, &set)?;
-    let mut machine = Machine::new(set, timing, &program).map_err(|error| of_file(&error))?;
+    let mut machine = Machine::new(set, core.timing, &program).map_err(|error| of_file(&error))?;
     let output = Output::new(None)?;
 
     for _ in 0..options.trace {

@@ -2,7 +2,9 @@
 
 use std::fs;
 
-use crate::program::{refused, run, scratch};
+use tollgate_record::{Kind, Record};
+
+use crate::program::{records, refused, run, scratch};
 
 /// A file with this in it, and what the program says of it.
 fn simulated(name: &str, content: &[u8], more: &[&str]) -> std::process::Output {
@@ -79,4 +81,47 @@ fn the_study_has_the_cycles_of_every_routine() {
     assert!(fs::read_to_string(&svg).unwrap().starts_with("<svg"));
     fs::remove_file(&svg).unwrap();
     refused(&run(&["simulate", "study", "--bits", "1000"]), "multiples of 512");
+    refused(&run(&["simulate", "study", "--headline", "--products"]), "cannot be used with");
+}
+
+/// The figure of the only record of this subject.
+fn cycles(records: &[Record], subject: &str) -> f64 {
+    let found: Vec<&Record> =
+        records.iter().filter(|record| record.subject.to_string() == subject).collect();
+    let [one] = found.as_slice() else { panic!("{subject}: {found:?}") };
+    one.estimate.point()
+}
+
+#[test]
+fn the_study_is_written_as_records() {
+    let json = scratch("products.jsonl");
+    let file = json.to_str().unwrap();
+    let arguments = ["simulate", "study", "--products", "--bits", "512", "--json", file];
+    assert_eq!(run(&arguments).status.code(), Some(0));
+    let products = records(&json);
+    for (subject, expected) in [
+        ("fips?arithmetic=v8&bits=512&issue=blocking&loops=index&slots=1", 5756.0),
+        ("fips?arithmetic=v8&bits=512&issue=blocking&loops=unrolled-8&slots=1", 5090.0),
+        ("fips?arithmetic=extended&bits=512&issue=blocking&loops=full&slots=1", 2032.0),
+        ("fips?arithmetic=extended&bits=512&loops=full", 6596.0), // bytes of code
+    ] {
+        assert_eq!(cycles(&products, &format!("simulation/leon-2/{subject}")), expected);
+    }
+    let published = products.iter().filter(|record| matches!(record.kind, Kind::Published { .. }));
+    assert_eq!(published.count(), 1, "the paper's figure");
+
+    // What the ladder shows: executed, with the extension and without it.
+    let output = run(&["simulate", "study", "--headline", "--json", file]);
+    let text = String::from_utf8(output.stdout).unwrap();
+    assert_eq!(output.status.code(), Some(0), "{text}");
+    for part in ["12.4M", "22.3M", "1.80 times", "about 12.5M"] {
+        assert!(text.contains(part), "{part} in {text}");
+    }
+    let page = scratch("headline.html");
+    let report = run(&["report", file, "--report", page.to_str().unwrap()]);
+    let table = String::from_utf8(report.stdout).unwrap();
+    let line = table.lines().find(|line| line.contains("LEON-2 that multiplies")).unwrap();
+    assert!(line.contains("12.4M") && line.contains("12.5M [GTS07] 2007"), "{table}");
+    fs::remove_file(&json).unwrap();
+    fs::remove_file(&page).unwrap();
 }

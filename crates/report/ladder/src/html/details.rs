@@ -11,9 +11,10 @@ use crate::figure::{number, unit};
 const LISTED_MAX: usize = 2000;
 
 /// Commands of one rung each.
-const COMMANDS: [(&str, &str); 8] = [
+const COMMANDS: [(&str, &str); 9] = [
     ("./x ladder", "all six rungs, this report, and the records"),
     ("tollgate model", "rung 0: bounds, and the machines of the papers"),
+    ("tollgate simulate study", "rung 0: a processor that nobody has built"),
     ("tollgate kernel", "rung 1: kernels"),
     ("tollgate speed", "rung 2: RSA operations, and the libraries'"),
     ("tollgate session", "rung 3: sessions, part by part"),

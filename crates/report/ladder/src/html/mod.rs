@@ -12,6 +12,7 @@ mod response;
 mod scale;
 mod section;
 mod session_cost;
+mod simulation;
 mod source;
 mod tables;
 mod throughput;

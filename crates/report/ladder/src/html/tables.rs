@@ -6,7 +6,7 @@ use tollgate_record::{Record, Subject, Unit};
 
 use super::bars::{Bar, Group, bars};
 use super::section::missing;
-use super::source;
+use super::{simulation, source};
 use crate::cite::Citation;
 use crate::figure::{self, number};
 use crate::modelled::{Modelled, modelled};
@@ -18,6 +18,7 @@ pub(super) fn section(records: &[Record]) -> Markup {
         section id="table-5" {
             h2 { "Models and kernels" }
             (models(records))
+            (simulation::study(records))
             (kernels(records))
         }
     }

@@ -5,6 +5,7 @@ use tollgate_record::{Record, Unit};
 use super::{Row, Rung};
 use crate::figure::{self, percent};
 use crate::modelled::{HOST, modelled};
+use crate::simulation::Headline;
 use tollgate_record::vocabulary::LIMIT;
 
 /// The size that all papers have.
@@ -27,6 +28,13 @@ pub(super) fn rung(records: &[Record]) -> Rung<'_> {
         let row = Row::new(what, Unit::Cycles, "cycles").shown();
         rows.push(row.predicted(paper.predicted).published(paper.published));
     }
+    let study = Headline::of(records);
+    if let Some(study) = &study {
+        let row = |what| Row::new(what, Unit::Cycles, "cycles");
+        rows.push(row("LEON-2, 1024-bit exponentiation").predicted(study.plain));
+        let extended = row("LEON-2 that multiplies and adds");
+        rows.push(extended.predicted(Some(study.extended)).published(study.published));
+    }
 
     let mut sentences = Vec::new();
     if let Some(record) = host.and_then(|host| host.predicted) {
@@ -47,6 +55,7 @@ pub(super) fn rung(records: &[Record]) -> Rung<'_> {
             errors.len(),
         ));
     }
+    sentences.extend(study.map(|study| study.sentence()));
     Rung {
         number: 0,
         name: "model",

@@ -13,7 +13,7 @@ use tollgate_record::Record;
 use crate::grid::{Column, grid};
 use crate::shelf::Shelf;
 use crate::text::wrapped;
-pub use published::{ETI10_PRODUCT_512, GTS07_EXPONENTIATION, KAK96_TABLE, Schedule, published};
+pub use published::{ETI10_PRODUCT_512, KAK96_TABLE, Schedule, published};
 
 /// All tables of a study; those without a record are left out.
 #[must_use]

@@ -9,6 +9,7 @@ use super::calls::{UNROLL_ELSEWHERE, calls, cycles_of, unrolled};
 use crate::grid::Column;
 use crate::shelf::Origin::{Measured, Published};
 use crate::shelf::{MISSING, Shelf, cell};
+use crate::simulation;
 
 pub(super) const COLUMNS: [Column; 3] =
     [Column::words("of a paper", 74), Column::figures("theirs", 10), Column::figures("here", 10)];
@@ -35,7 +36,6 @@ pub(super) fn rows(shelf: Shelf<'_>) -> Vec<Vec<String>> {
     let times = |ratio: Option<f64>| ratio.map_or_else(|| MISSING.into(), |r| format!("{r:.2}"));
     let product: Option<Subject> =
         format!("{VARIANT}/product?{BITS}=512&{BY}=eti10-older-core").parse().ok();
-    let power: Option<Subject> = format!("{VARIANT}/exp?{BITS}=1024&{BY}=gts07").parse().ok();
     let least = shelf
         .subjects(|record| {
             record.subject.parameter(WINDOW).is_some()
@@ -61,7 +61,7 @@ pub(super) fn rows(shelf: Shelf<'_>) -> Vec<Vec<String>> {
         ],
         vec![
             "[GTS07] 1024-bit exponentiation, cycles; ours the best fixed window".to_owned(),
-            published(power, CYCLES_PER_OPERATION),
+            published(Some(simulation::of_paper()), CYCLES_PER_OPERATION),
             cell(least),
         ],
     ]

@@ -4,19 +4,12 @@ use tollgate_record::vocabulary as word;
 use tollgate_record::{Record, Timestamp, Unit};
 
 use crate::published::{self, ETI10, machine, record};
-
-/// Where the figure of \[GTS07\] stands.
-const GTS07: &str = "Großschädl, Tillich, Szekely, Performance Evaluation of Instruction Set \
-                     Extensions for Long Integer Modular Arithmetic on a SPARC V8 Processor, DSD \
-                     2007, abstract: about 12.5 * 10^6 cycles; width of the window not told";
+use crate::simulation;
 
 /// Where the counts of \[KAK96\] stand.
 const KAK96: &str = "Koç, Acar, Kaliski, Analyzing and Comparing Montgomery Multiplication \
                      Algorithms, IEEE Micro 16(3), 1996: the table of operations for s words, \
                      counted again from its schedules";
-
-/// A full exponentiation of 1024 bits on the LEON-2 of \[GTS07\], in cycles.
-pub const GTS07_EXPONENTIATION: f64 = 12.5e6;
 
 /// A product of 512 bits on the older core of \[ETI10\], in cycles.
 pub const ETI10_PRODUCT_512: f64 = 806.0;
@@ -80,17 +73,13 @@ pub const KAK96_TABLE: [Schedule; 4] = [
 /// Never: the tables give subjects and finite numbers.
 #[must_use]
 pub fn published(taken_at: Timestamp, words: &[usize]) -> Vec<Record> {
-    let leon = machine("LEON-2 (SPARC V8) with multiply-accumulate instructions, in an FPGA", None);
-    let power = format!("{}/exp?{}=1024&{}=gts07", word::VARIANT, word::BITS, word::BY);
     let product =
         format!("{}/product?{}=512&{}=eti10-older-core", word::VARIANT, word::BITS, word::BY);
-    let (operation, call) = (word::CYCLES_PER_OPERATION, word::CYCLES_PER_CALL);
+    let cycles = (word::CYCLES_PER_CALL, Unit::Cycles, ETI10_PRODUCT_512);
     let older = machine("Pentium R4", None);
     let eti10 = format!("{ETI10}: one product of 512 bits");
-    let mut records = vec![
-        record(&power, (operation, Unit::Cycles, GTS07_EXPONENTIATION), leon, GTS07, taken_at),
-        record(&product, (call, Unit::Cycles, ETI10_PRODUCT_512), older, &eti10, taken_at),
-    ];
+    let mut records =
+        vec![simulation::published(taken_at), record(&product, cycles, older, &eti10, taken_at)];
     records.extend(published::operations(taken_at));
     for k in words {
         records.extend(KAK96_TABLE.iter().flat_map(|schedule| counts(schedule, *k, taken_at)));

@@ -39,6 +39,20 @@ fn the_ladder_has_bars_and_remainders() {
 }
 
 #[test]
+fn the_study_stands_beside_its_paper() {
+    let page = html::report(&synthetic::all());
+    let section = section(&page, "table-5");
+    let (_, study) = section.split_once("A processor that nobody has built").unwrap();
+    let (study, _) = study.split_once("Kernels on this machine").unwrap();
+    assert_eq!(widths(study, "predicted").len(), 2, "without the extension and with it");
+    let (extended, paper) = (widths(study, "predicted")[1], widths(study, "published")[0]);
+    assert!((extended / paper - 12.4 / 12.5).abs() < 0.01, "{extended} {paper}");
+    assert!(study.contains("[GTS07] 2007") && study.contains("22.3M"), "{study}");
+    let without = html::report(&synthetic::only(&["model"]));
+    assert!(without.contains("run <code>tollgate simulate study --headline</code>"));
+}
+
+#[test]
 fn rates_stand_in_a_block_for_each_size() {
     let page = html::report(&synthetic::all());
     let rates = section(&page, "rsa-rates");

@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 
+use tollgate_ladder::simulation;
 use tollgate_record::vocabulary as word;
 use tollgate_record::{Estimate, Kind, Machine, Record, Timestamp, Unit};
 
@@ -16,6 +17,7 @@ pub(crate) struct Synthetic(pub(crate) Vec<Record>);
 pub(crate) fn all() -> Vec<Record> {
     let mut records = Synthetic::default();
     records.model();
+    records.simulation();
     records.kernels();
     records.operations();
     records.sessions();
@@ -118,6 +120,15 @@ impl Synthetic {
         self.predicted(word::MODEL_RUNG, subject, quantity, Unit::Cycles, 101.0);
         self.under(word::LIMIT, "vpmadd52");
         self.under(word::ASSUMPTION, "rates calibrated on this machine");
+    }
+
+    fn simulation(&mut self) {
+        let quantity = word::CYCLES_PER_OPERATION;
+        for (arithmetic, cycles) in [(word::V8, 22.3e6), (word::EXTENDED, 12.4e6)] {
+            let subject = simulation::headline(arithmetic).to_string();
+            self.predicted(word::MODEL_RUNG, &subject, quantity, Unit::Cycles, cycles);
+        }
+        self.0.push(simulation::published(Timestamp::UNIX_EPOCH));
     }
 
     fn kernels(&mut self) {

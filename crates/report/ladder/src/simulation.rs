@@ -1,0 +1,123 @@
+//! The headline of the study of simulated processors: what a multiply-accumulate instruction is
+//! worth to a whole exponentiation, beside what \[GTS07\] published.
+
+use tollgate_record::vocabulary as word;
+use tollgate_record::{Record, Subject, Timestamp, Unit};
+
+use crate::cite::Citation;
+use crate::figure::number;
+use crate::published::{machine, record};
+use crate::shelf::Origin::{Predicted, Published};
+use crate::shelf::Shelf;
+
+/// Where the figure of \[GTS07\] stands.
+const GTS07: &str = "Großschädl, Tillich, Szekely, Performance Evaluation of Instruction Set \
+                     Extensions for Long Integer Modular Arithmetic on a SPARC V8 Processor, DSD \
+                     2007, abstract: about 12.5 * 10^6 cycles; width of the window not told";
+
+/// A full exponentiation of 1024 bits on the LEON-2 of \[GTS07\], in cycles; in which configuration
+/// is not known.
+pub const GTS07_EXPONENTIATION: f64 = 12.5e6;
+
+/// The exponentiation of the headline, with [`word::V8`] or [`word::EXTENDED`]: LEON-2, products of
+/// words in one slot, FIPS unrolled by 4 for products and squares, sliding windows of 5 bits.
+///
+/// # Panics
+///
+/// If `arithmetic` cannot stand in a subject.
+#[must_use]
+pub fn headline(arithmetic: &str) -> Subject {
+    let configuration = [
+        (word::ARITHMETIC, arithmetic),
+        (word::BITS, "1024"),
+        (word::ISSUE, "blocking"),
+        (word::LOOPS, "unrolled-4"),
+        (word::SLOTS, "1"),
+        (word::SQUARE, "fips"),
+        (word::WINDOW, "5"),
+    ];
+    let bare = format!("{}/leon-2/exp_sliding", word::SIMULATION);
+    let bare: Subject = bare.parse().expect("a path of letters and digits");
+    configuration
+        .into_iter()
+        .try_fold(bare, |subject, (key, value)| subject.with(key, value))
+        .expect("words of the vocabulary")
+}
+
+/// The subject of the paper's figure.
+pub(crate) fn of_paper() -> Subject {
+    let subject = format!("{}/leon-2/exp?{}=1024&{}=gts07", word::SIMULATION, word::BITS, word::BY);
+    subject.parse().expect("made of letters and digits")
+}
+
+/// The paper's figure as a record.
+///
+/// # Panics
+///
+/// Never: it has a subject and is a number.
+#[must_use]
+pub fn published(taken_at: Timestamp) -> Record {
+    let leon = machine("LEON-2 (SPARC V8) with multiply-accumulate instructions, in an FPGA", None);
+    let cycles = (word::CYCLES_PER_OPERATION, Unit::Cycles, GTS07_EXPONENTIATION);
+    record(&of_paper().to_string(), cycles, leon, GTS07, taken_at)
+}
+
+/// What the figures on record say; none where no exponentiation with the extension was executed.
+#[must_use]
+pub fn sentence(records: &[Record]) -> Option<String> {
+    Some(Headline::of(records)?.sentence())
+}
+
+/// The figures of the headline.
+pub(crate) struct Headline<'a> {
+    /// With the extension.
+    pub(crate) extended: &'a Record,
+    /// Without it.
+    pub(crate) plain: Option<&'a Record>,
+    pub(crate) published: Option<&'a Record>,
+}
+
+impl<'a> Headline<'a> {
+    /// Those on record; none where no exponentiation with the extension was executed.
+    pub(crate) fn of(records: &'a [Record]) -> Option<Self> {
+        let find = |origin, subject: &Subject| {
+            Shelf(records).record(origin, subject, word::CYCLES_PER_OPERATION, Unit::Cycles)
+        };
+        Some(Self {
+            extended: find(Predicted, &headline(word::EXTENDED))?,
+            plain: find(Predicted, &headline(word::V8)),
+            published: find(Published, &of_paper()),
+        })
+    }
+
+    /// The records that there are.
+    pub(crate) fn records(&self) -> impl Iterator<Item = &'a Record> {
+        [Some(self.extended), self.plain, self.published].into_iter().flatten()
+    }
+
+    /// What the extension is worth, and what may be said of the paper's figure.
+    pub(crate) fn sentence(&self) -> String {
+        let cycles = |record: &Record| number(record.estimate.point(), Unit::Cycles);
+        let (with, without) = (self.extended.estimate.point(), self.plain);
+        let gain = without.map(|plain| {
+            let ratio = plain.estimate.point() / with;
+            format!(", {ratio:.2} times fewer than the {} without", cycles(plain))
+        });
+        let paper = self.published.and_then(|record| Some((record, Citation::of(record)?)));
+        let paper = paper.map(|(record, cited)| {
+            format!(
+                "; {cited} has about {} and does not say in which configuration, so this one \
+                 reaches the figure and is not known to be the paper's",
+                cycles(record)
+            )
+        });
+        format!(
+            "A simulated LEON-2 with an instruction that multiplies and accumulates takes {} \
+             cycles for an exponentiation of 1024 bits (one slot for a product of words, loops \
+             unrolled by 4, sliding windows of 5 bits){}{}.",
+            cycles(self.extended),
+            gain.unwrap_or_default(),
+            paper.unwrap_or_default()
+        )
+    }
+}
