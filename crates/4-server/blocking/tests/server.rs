@@ -9,22 +9,13 @@ use tollgate_server::{Certificate, KeyKind};
 
 /// A short run on a machine where other tests run: its shape is not judged.
 fn outcome(running: &Running, protocol: Protocol, exchange: Exchange) -> Outcome {
-    let limits = Limits {
-        errors: 0.001,
-        trend: 1.0,
-        trend_doubt: 1.0,
-        spread_doubt: 1.0,
-        client_cpu: 1.0,
-        client_cpu_doubt: 1.0,
-        client_wait_doubt: 1.0,
-    };
     let plan = Plan {
         connections: 4,
         warm_up_ms: 50,
         sustain_ms: 200,
         verify: Verify::Always,
         exchange,
-        limits,
+        limits: Limits::of_counts(),
         ..Plan::new(protocol)
     };
     let target = Target::new(running.addr()).unwrap();

@@ -50,6 +50,21 @@ impl Default for Limits {
 }
 
 impl Limits {
+    /// Only what is counted is judged, not the shape of the rate nor the client's own load: for a
+    /// machine on which other things run, and for questions that counts answer.
+    #[must_use]
+    pub const fn of_counts() -> Self {
+        Self {
+            errors: 0.001,
+            trend: 1.0,
+            trend_doubt: 1.0,
+            spread_doubt: 1.0,
+            client_cpu: 1.0,
+            client_cpu_doubt: 1.0,
+            client_wait_doubt: 1.0,
+        }
+    }
+
     pub(crate) fn are_shares(&self) -> bool {
         let Self {
             errors,

@@ -15,14 +15,13 @@ use crate::TRIES;
 use crate::tls_server::{Manner, TlsServer};
 
 fn plan() -> Plan {
-    let limits = Limits {
-        trend: 1.0,
-        trend_doubt: 1.0,
-        spread_doubt: 1.0,
-        client_cpu: 1.0,
-        ..Limits::default()
-    };
-    Plan { connections: 2, warm_up_ms: 50, sustain_ms: 400, limits, ..Plan::new(Protocol::Tls13) }
+    Plan {
+        connections: 2,
+        warm_up_ms: 50,
+        sustain_ms: 400,
+        limits: Limits::of_counts(),
+        ..Plan::new(Protocol::Tls13)
+    }
 }
 
 /// A referee who also writes down whose turn it is.

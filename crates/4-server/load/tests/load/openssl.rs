@@ -108,19 +108,12 @@ impl Referee for Files {
 }
 
 fn plan(protocol: Protocol) -> Plan {
-    let limits = Limits {
-        trend: 1.0,
-        trend_doubt: 1.0,
-        spread_doubt: 1.0,
-        client_cpu: 1.0,
-        ..Limits::default()
-    };
     Plan {
         connections: 4,
         warm_up_ms: 50,
         sustain_ms: 300,
         exchange: Exchange::Get { path: "/object".to_owned(), bytes: BYTES },
-        limits,
+        limits: Limits::of_counts(),
         ..Plan::new(protocol)
     }
 }

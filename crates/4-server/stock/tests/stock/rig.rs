@@ -56,20 +56,13 @@ pub(crate) fn start(product: Product, settings: &Settings) -> Option<Running> {
 
 /// A short run with four connections, of which the shape is not judged.
 pub(crate) fn plan(protocol: Protocol, sustain_ms: u64) -> Plan {
-    let limits = Limits {
-        trend: 1.0,
-        trend_doubt: 1.0,
-        spread_doubt: 1.0,
-        client_cpu: 1.0,
-        ..Limits::default()
-    };
     Plan {
         connections: 4,
         warm_up_ms: 20,
         sustain_ms,
         exchange: Exchange::bytes(BYTES),
         verify: Verify::Always,
-        limits,
+        limits: Limits::of_counts(),
         ..Plan::new(protocol)
     }
 }
