@@ -15,24 +15,20 @@ unsafe extern "C" {
     fn pthread_sigmask(how: c_int, set: *const SignalSet, old: *mut SignalSet) -> c_int;
 }
 
-/// Starts a thread that no signal reaches.
+/// Starts a thread that no signal reaches: a server's signal has to interrupt the server's own wait
+/// for events, and would not if it were handled there.
 pub(crate) fn spawn(name: &str, run: impl FnOnce() + Send + 'static) -> io::Result<()> {
     let builder = Builder::new().name(name.into()).stack_size(256 << 10);
-    without_signals(|| builder.spawn(run)).map(drop)
-}
-
-/// Runs `start` with all signals blocked, which the threads that it starts inherit: a server's
-/// signal has to interrupt the server's own wait for events, and would not if handled there.
-pub(crate) fn without_signals<T>(start: impl FnOnce() -> T) -> T {
     let (mut all, mut before): (SignalSet, SignalSet) = ([0; _], [0; _]);
     // SAFETY: a place for a set.
     unsafe { sigfillset(&mut all) };
     // SAFETY: a set, and a place for the one before.
     let is_set = unsafe { pthread_sigmask(SIG_SETMASK, &all, &mut before) } == 0;
-    let result = start();
+    // It inherits what this thread has blocked.
+    let thread = builder.spawn(run);
     if is_set {
         // SAFETY: the set that was there before.
         unsafe { pthread_sigmask(SIG_SETMASK, &before, ptr::null_mut()) };
     }
-    result
+    thread.map(drop)
 }

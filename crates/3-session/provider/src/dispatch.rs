@@ -15,7 +15,7 @@
 //! All three carry `tollgate.rsa=yes`: who queries that (without `?`) gets this provider for keys
 //! and operations, or an error.
 
-use core::ffi::{c_int, c_void};
+use core::ffi::{CStr, c_int, c_void};
 use core::ptr;
 use std::sync::Arc;
 
@@ -43,10 +43,16 @@ static FUNCTIONS: Table<[OSSL_DISPATCH; 7]> = dispatch! {
     OSSL_FUNC_PROVIDER_SELF_TEST: OSSL_FUNC_provider_self_test_fn = self_test;
 };
 
+const NAMES: &CStr = c"RSA:rsaEncryption:1.2.840.113549.1.1.1";
+/// Of keys: who wants these asks for them.
+const OF_KEYS: &CStr = c"tollgate.rsa=yes";
+/// Of operations: `?tollgate.operations=yes` prefers them.
+const OF_OPERATIONS: &CStr = c"provider=tollgate,tollgate.operations=yes,tollgate.rsa=yes";
+
 static KEYMGMT: Table<[OSSL_ALGORITHM; 2]> = Table::of_algorithms([
     Some(Algorithm {
-        names: c"RSA:rsaEncryption:1.2.840.113549.1.1.1",
-        properties: c"tollgate.rsa=yes",
+        names: NAMES,
+        properties: OF_KEYS,
         functions: keymgmt::FUNCTIONS.first(),
         description: c"Tollgate RSA keys",
     }),
@@ -55,8 +61,8 @@ static KEYMGMT: Table<[OSSL_ALGORITHM; 2]> = Table::of_algorithms([
 
 static SIGNATURE: Table<[OSSL_ALGORITHM; 2]> = Table::of_algorithms([
     Some(Algorithm {
-        names: c"RSA:rsaEncryption:1.2.840.113549.1.1.1",
-        properties: c"provider=tollgate,tollgate.operations=yes,tollgate.rsa=yes",
+        names: NAMES,
+        properties: OF_OPERATIONS,
         functions: signature::FUNCTIONS.first(),
         description: c"Tollgate RSA signatures",
     }),
@@ -65,8 +71,8 @@ static SIGNATURE: Table<[OSSL_ALGORITHM; 2]> = Table::of_algorithms([
 
 static ASYM_CIPHER: Table<[OSSL_ALGORITHM; 2]> = Table::of_algorithms([
     Some(Algorithm {
-        names: c"RSA:rsaEncryption:1.2.840.113549.1.1.1",
-        properties: c"provider=tollgate,tollgate.operations=yes,tollgate.rsa=yes",
+        names: NAMES,
+        properties: OF_OPERATIONS,
         functions: asym_cipher::FUNCTIONS.first(),
         description: c"Tollgate RSA encryption and decryption",
     }),
@@ -87,9 +93,8 @@ static GETTABLE: Table<[OSSL_PARAM; Event::ALL.len() + 5]> = Table::of_keys({
     rows
 });
 
-const VERSION: &core::ffi::CStr =
-    match core::ffi::CStr::from_bytes_with_nul(concat!(env!("CARGO_PKG_VERSION"), "\0").as_bytes())
-    {
+const VERSION: &CStr =
+    match CStr::from_bytes_with_nul(concat!(env!("CARGO_PKG_VERSION"), "\0").as_bytes()) {
         Ok(version) => version,
         Err(_) => panic!("a version has no NUL"),
     };

@@ -26,10 +26,10 @@ pub(crate) struct Home {
     engine: OnceLock<Option<Open>>,
 }
 
-struct Open {
+pub(crate) struct Open {
     engine: Engine<PrivateJob>,
     /// One line for all threads: what is fair among them is between keys.
-    caller: Caller<PrivateJob>,
+    pub(crate) caller: Caller<PrivateJob>,
 }
 
 /// One of the calling threads that wait.
@@ -132,7 +132,7 @@ const CAPACITY: usize = 256;
 
 impl Plan {
     /// With a unit for each core.
-    fn open(self, cores: usize) -> Option<Open> {
+    pub(crate) fn open(self, cores: usize) -> Option<Open> {
         let unit = |number| {
             let workspace = Workspace::with_kernels(self.limbs, self.lanes);
             let lanes = Lanes::with_workspace(number, workspace);

@@ -78,7 +78,7 @@ impl Metrics {
 
     /// After each count: sees to it that this process has a thread that writes.
     pub(crate) fn wake(self: &Arc<Self>, process: u32) {
-        if self.at_work.swap_if_other(process) {
+        if swap_if_other(&self.at_work, process) {
             let metrics = Arc::clone(self);
             if background::spawn("tollgate-metrics", move || metrics.work(process)).is_ok() {
                 return;
@@ -119,7 +119,7 @@ impl Metrics {
             if quiet == QUIET_PAUSES {
                 self.at_work.store(NOBODY, Ordering::SeqCst);
                 // Who counted before this store found a thread here: it was this one.
-                if self.counters.sum() == written || !self.at_work.swap_if_other(process) {
+                if self.counters.sum() == written || !swap_if_other(&self.at_work, process) {
                     return;
                 }
                 quiet = 0;
@@ -160,20 +160,14 @@ impl Metrics {
     }
 }
 
-/// A mark that says which process has something.
-trait Mark {
-    /// Puts this process's mark, if another's or nobody's is there.
-    fn swap_if_other(&self, process: u32) -> bool;
-}
-
-impl Mark for AtomicU32 {
-    fn swap_if_other(&self, process: u32) -> bool {
-        // In one order with the counts before it: see the end of `work`.
-        core::sync::atomic::fence(Ordering::SeqCst);
-        let found = self.load(Ordering::SeqCst);
-        let order = Ordering::SeqCst;
-        found != process && self.compare_exchange(found, process, order, order).is_ok()
-    }
+/// Puts this process's mark, if another's or nobody's is there: a mark says which process has
+/// something.
+fn swap_if_other(mark: &AtomicU32, process: u32) -> bool {
+    // In one order with the counts before it: see the end of `work`.
+    core::sync::atomic::fence(Ordering::SeqCst);
+    let found = mark.load(Ordering::SeqCst);
+    let order = Ordering::SeqCst;
+    found != process && mark.compare_exchange(found, process, order, order).is_ok()
 }
 
 /// The right to write, until dropped.
@@ -183,7 +177,7 @@ impl<'a> Turn<'a> {
     /// Waits for another thread of this process, a tenth of a second at most.
     fn take(writing: &'a AtomicU32, process: u32) -> Option<Self> {
         for _ in 0..100 {
-            if writing.swap_if_other(process) {
+            if swap_if_other(writing, process) {
                 return Some(Self(writing));
             }
             thread::sleep(Duration::from_millis(1));

@@ -109,14 +109,24 @@ unsafe extern "C" fn begin(high: c_uint, low: c_uint) {
 
 #[cfg(test)]
 mod tests {
+    #![allow(clippy::unwrap_used, reason = "tests")]
+
+    use core::hint::black_box;
+    use std::sync::Arc;
+
+    use tollgate_engine::Work;
+    use tollgate_rsa::{Hash, PrivateKey, Workspace};
+
     use super::*;
+    use crate::counters::Counters;
+    use crate::home::Plan;
 
     #[test]
     fn there_is_room_and_a_way_back() {
         let here = 0_u8;
         let mut there = 0;
         let sum = with_room(|| {
-            let much = core::hint::black_box([1_u8; STACK_BYTES / 2]);
+            let much = black_box([1_u8; STACK_BYTES / 2]);
             there = ptr::from_ref(&much).addr();
             with_room(|| much.iter().map(|byte| usize::from(*byte)).sum::<usize>())
         });
@@ -130,5 +140,53 @@ mod tests {
         let payload = caught.map(|never: ()| never).expect_err("it panicked");
         assert_eq!(payload.downcast_ref(), Some(&7));
         assert_eq!(with_room(|| 8), 8);
+    }
+
+    /// Of the stack, what may lie above the place where measuring begins, and what that takes.
+    const TOP_BYTES: usize = 4 << 10;
+    const OWN_BYTES: usize = 256;
+    const PAINT: u8 = 0xa5;
+
+    /// The bytes of the room that `run` takes at most.
+    fn depth(run: impl FnOnce()) -> usize {
+        with_room(|| {
+            let here = 0_u8;
+            // The compiler shall not conclude that nobody else writes below.
+            let top = black_box(ptr::from_ref(&here).cast_mut());
+            let span = OWN_BYTES..STACK_BYTES - TOP_BYTES;
+            for depth in span.clone() {
+                // SAFETY: the room's own stack, below everything that is on it.
+                unsafe { top.wrapping_sub(depth).write_volatile(PAINT) };
+            }
+            run();
+            let untouched = span.clone().rev().take_while(|&depth| {
+                // SAFETY: as above.
+                let byte = unsafe { top.wrapping_sub(depth).read_volatile() };
+                byte == PAINT
+            });
+            span.end - untouched.count()
+        })
+    }
+
+    /// The engine is made, its unit tested, and a full batch of the longest keys done.
+    #[test]
+    fn the_deepest_way_leaves_three_quarters_of_it() {
+        let pem = include_str!("../../../../vectors/keys/rsa-8192.pem");
+        let key = Arc::new(PrivateKey::from_pem(pem).unwrap());
+        let digest = Hash::Sha256.digest(b"a message");
+        let work = Work::SignPkcs1v15 { hash: Hash::Sha256 };
+        let workspace = Workspace::new().unwrap();
+        let (limbs, lanes) = (workspace.limb_kernel(), workspace.lane_kernel());
+        let counters = Arc::new(Counters::default());
+        let deepest = depth(|| {
+            let plan = Plan { limbs, lanes, linger_us_max: 0, counters };
+            let open = plan.open(1).unwrap();
+            let submit = || open.caller.submit(|job| job.load(&key, work, digest.as_ref()));
+            let tickets: Vec<_> = (0..8).map(|_| submit().unwrap()).collect();
+            for ticket in tickets {
+                assert!(ticket.wait().is_ok());
+            }
+        });
+        assert!((OWN_BYTES..STACK_BYTES / 4).contains(&deepest), "{deepest}");
     }
 }

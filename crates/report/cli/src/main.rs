@@ -9,6 +9,7 @@ mod engine;
 mod explained;
 mod figures;
 mod fleet;
+mod folder;
 mod host;
 mod interrupt;
 mod kernel;

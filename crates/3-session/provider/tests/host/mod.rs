@@ -2,6 +2,8 @@
 #![allow(dead_code, reason = "each test program uses its part")]
 #![allow(clippy::unwrap_used, reason = "tests")]
 
+pub(crate) mod alone;
+pub(crate) mod child;
 pub(crate) mod job;
 pub(crate) mod libcrypto;
 pub(crate) mod numbers;

@@ -17,6 +17,8 @@ pub(super) fn recipe(place: &Place<'_>) -> Recipe {
     let threads = place.settings.workers();
     let longest = bodies.iter().copied().max().unwrap_or(0);
     let buffer = BUFFER_BYTES.max(longest + HEAD_BYTES);
+    // As Debian's package has it: who is not root may start no threads then.
+    let user = if place.is_root { "user nobody\n  group nogroup" } else { "" };
     let mode = if *asynchronous { "ssl-mode-async" } else { "" };
     let responses: String = bodies
         .iter()
@@ -38,6 +40,7 @@ pub(super) fn recipe(place: &Place<'_>) -> Recipe {
   log stdout format raw local0
   nbthread {threads}
   maxconn 4096
+  {user}
   tune.bufsize {buffer}
   ssl-default-bind-ciphers {CIPHERS}
   ssl-default-bind-options ssl-min-ver TLSv1.2

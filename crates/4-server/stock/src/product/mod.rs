@@ -128,8 +128,8 @@ impl Product {
         matches!(self, Self::Haproxy | Self::SServer)
     }
 
-    /// Where its program is. The system's own folders come first: a program of the same name that a
-    /// user built may have another TLS library.
+    /// Where its program is: in the folder that `TOLLGATE_STOCK` names, else in the system's own,
+    /// else where a user would find it, whose program may have another TLS library.
     ///
     /// # Errors
     ///
@@ -143,8 +143,9 @@ impl Product {
             other => other.name(),
         };
         let path = env::var_os("PATH").unwrap_or_default();
+        let named = env::var_os("TOLLGATE_STOCK").map(PathBuf::from);
         let folders = ["/usr/sbin", "/usr/bin"].map(PathBuf::from);
-        let mut places = folders.into_iter().chain(env::split_paths(&path));
+        let mut places = named.into_iter().chain(folders).chain(env::split_paths(&path));
         let found = places.find_map(|folder| Some(folder.join(name)).filter(|file| file.is_file()));
         found.ok_or(Error::Missing(self))
     }

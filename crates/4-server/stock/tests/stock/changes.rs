@@ -9,7 +9,8 @@ use tollgate_load::{Outcome, Protocol};
 use tollgate_stock::{Product, Running, Settings};
 
 use crate::rig::{
-    PROTOCOLS, becomes, confirmed, counted, eventually, load, mapped, plan, start, with_provider,
+    PROTOCOLS, becomes, confirmed, counted, eventually, load, mapped, plan, renew, settle, start,
+    with_provider,
 };
 
 /// Between two reloads.
@@ -47,14 +48,11 @@ fn survives_reloads(product: Product, settings: &Settings) {
     let Some(running) = start(product, settings) else {
         return;
     };
-    let before = running.workers().unwrap();
     let outcomes = meanwhile(&running, handshakes(), || running.reload().unwrap());
     let mut handshakes = outcomes.iter().map(confirmed).sum::<u64>();
-    eventually("other workers serve", || {
-        let now = running.workers().unwrap();
-        !now.is_empty() && now.iter().all(|process| !before.contains(process))
-    });
+    renew(&running);
     handshakes += confirmed(&load(&running, &plan(Protocol::Tls13, 200)));
+    settle(&running);
     becomes(&handshakes, || counted(&running, "signatures") + counted(&running, "decryptions"));
 }
 
@@ -109,8 +107,7 @@ fn the_module_is_replaced_under_running_servers() {
         }
         let worker = running.workers().unwrap()[0];
         assert!(mapped(worker).unwrap().to_str().unwrap().ends_with("(deleted)"));
-        running.reload().unwrap();
-        eventually("other workers serve", || !running.workers().unwrap().contains(&worker));
+        renew(&running);
         confirmed(&load(&running, &plan(Protocol::Tls13, 200)));
         if product == Product::Haproxy {
             // Its master starts itself anew; that of nginx stays, and forks.

@@ -5,7 +5,7 @@ use std::process::{Command, Stdio};
 
 use tollgate_stock::{Running, Settings};
 
-use crate::rig::{BYTES, becomes, certificate, counted, with_provider};
+use crate::rig::{BYTES, becomes, certificate, counted, settle, with_provider};
 
 /// The server with one of the test keys and the provider.
 pub(crate) fn with_key(key: &str) -> Settings {
@@ -39,6 +39,7 @@ pub(crate) fn connect(running: &Running, words: &str) -> String {
 /// The provider's signatures, decryptions and refused keys become these.
 #[track_caller]
 pub(crate) fn has_counted(running: &Running, expected: (u64, u64, u64)) {
+    settle(running);
     becomes(&expected, || {
         let count = |counter: &str| counted(running, counter);
         (count("signatures"), count("decryptions"), count("refused_keys"))

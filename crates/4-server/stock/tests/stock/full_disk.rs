@@ -7,7 +7,7 @@ use std::process::Command;
 use tollgate_load::Protocol;
 use tollgate_stock::Product;
 
-use crate::rig::{becomes, confirmed, counted, load, plan, start, with_provider};
+use crate::rig::{becomes, confirmed, counted, load, plan, settle, start, with_provider};
 
 /// A file system of two pages, as a file needs that is replaced as a whole; gone with this.
 struct Small(PathBuf);
@@ -45,6 +45,7 @@ fn a_full_disk_disturbs_no_handshake() {
         assert!(files.eq([filler.clone()]), "{running:?}");
         fs::remove_file(filler).unwrap();
         handshakes += confirmed(&load(&running, &plan(Protocol::Tls13, 200)));
+        settle(&running);
         becomes(&handshakes, || counted(&running, "signatures"));
         assert!(counted(&running, "unwritten_metrics") > 0, "{running:?}");
     }

@@ -4,7 +4,7 @@ use tollgate_load::Protocol;
 use tollgate_stock::{Product, Settings};
 
 use crate::rig::{
-    PROTOCOLS, becomes, confirmed, counted, load, mapped, plan, start, with_provider,
+    PROTOCOLS, becomes, confirmed, counted, load, mapped, plan, settle, start, with_provider,
 };
 
 /// The provider signs and decrypts once for each handshake, and nothing else does.
@@ -24,6 +24,7 @@ fn works_with_the_provider(product: Product, settings: &Settings) {
     for process in running.workers().unwrap() {
         assert_eq!(mapped(process), settings.module, "{running:?}");
     }
+    settle(&running);
     becomes(&(signed, decrypted), || {
         (counted(&running, "signatures"), counted(&running, "decryptions"))
     });

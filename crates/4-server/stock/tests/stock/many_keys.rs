@@ -7,7 +7,7 @@ use std::{env, fs};
 use tollgate_stock::Product;
 
 use crate::command::connect;
-use crate::rig::{becomes, counted, eventually, start, with_provider};
+use crate::rig::{becomes, counted, renew, settle, start, with_provider};
 
 /// 1,000 in the long suite.
 fn keys() -> u64 {
@@ -45,17 +45,13 @@ fn every_key_signs() {
     let [one, many] = ["both.pem", "many"].map(|name| format!("crt {}/{name}", folder.display()));
     assert!(text.contains(&one), "{text}");
     fs::write(&file, text.replace(&one, &many)).unwrap();
-    let before = running.workers().unwrap();
-    running.reload().unwrap();
-    eventually("another worker serves", || {
-        let now = running.workers().unwrap();
-        !now.is_empty() && now.iter().all(|process| !before.contains(process))
-    });
+    renew(&running);
     for name in &names {
         let words = format!("-tls1_3 -cipher DEFAULT:@SECLEVEL=0 -servername {name}");
         let said = connect(&running, &words);
         assert!(said.contains(&format!("Peer certificate: CN = {name}\n")), "{said}");
     }
+    settle(&running);
     becomes(&[keys(), keys(), 0], || {
         ["keys", "signatures", "refused_keys"].map(|counter| counted(&running, counter))
     });

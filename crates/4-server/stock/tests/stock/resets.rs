@@ -80,20 +80,34 @@ fn used(running: &Running) -> (u64, usize) {
     workers.fold((0, 0), |(kib, files), (more, others)| (kib + more, files + others))
 }
 
-/// Both kinds of clients for so long; the resets. None of the others fails.
-fn endure(running: &Running, hello: &[u8], time: Duration) -> u64 {
+/// What both kinds of clients did to the server.
+#[derive(Default)]
+struct Endured {
+    resets: u64,
+    handshakes: u64,
+    /// Resident memory in MiB, a dozen times on the way.
+    curve: Vec<u64>,
+}
+
+/// Both kinds of clients for so long. None of those that do not reset fails.
+fn endure(running: &Running, hello: &[u8], time: Duration) -> Endured {
     let ended = AtomicBool::new(false);
-    let end = Instant::now() + time;
+    let (start, mut endured) = (Instant::now(), Endured::default());
     thread::scope(|scope| {
         let resetting = [(); 2].map(|()| scope.spawn(|| reset(running, hello, &ended)));
-        while Instant::now() < end {
+        while start.elapsed() < time {
             let outcome = load(running, &Plan { connections: 16, ..plan(Protocol::Tls13, 500) });
             assert_eq!(outcome.whole().failed(), 0, "{outcome}");
             assert!(outcome.whole().confirmed > 3, "{outcome}");
+            endured.handshakes += outcome.whole().confirmed;
+            if start.elapsed() * 12 > time * u32::try_from(endured.curve.len()).unwrap() {
+                endured.curve.push(used(running).0 / 1024);
+            }
         }
         ended.store(true, Ordering::Relaxed);
-        resetting.into_iter().map(|thread| thread.join().unwrap()).sum()
-    })
+        endured.resets = resetting.into_iter().map(|thread| thread.join().unwrap()).sum();
+    });
+    endured
 }
 
 /// What resident memory grew by, in KiB, and the resets; files are as many as they were.
@@ -104,10 +118,11 @@ fn growth(settings: &Settings) -> Option<(u64, u64)> {
     // A connection that ends is closed within moments.
     thread::sleep(Duration::from_millis(500));
     let (before, files) = used(&running);
-    let resets = endure(&running, &hello, time());
+    let Endured { resets, handshakes, curve } = endure(&running, &hello, time());
     eventually("every file is closed", || used(&running).1 <= files);
     let grown = used(&running).0.saturating_sub(before);
-    eprintln!("{running:?}: {resets} resets, {grown} KiB more of {before} KiB, {files} files");
+    eprintln!("{running:?}: {handshakes} handshakes, {resets} resets, {files} files");
+    eprintln!("resident memory grew by {grown} KiB from {before} KiB; MiB on the way: {curve:?}");
     if settings.module.is_some() {
         assert!(counted(&running, "signatures") > 0);
         assert_eq!(counted(&running, "refused_keys"), 0);

@@ -1,5 +1,6 @@
 //! Certificates, starting, loading and counting.
 
+use core::cell::Cell;
 use core::fmt::Debug;
 use core::time::Duration;
 use std::fs;
@@ -114,8 +115,33 @@ pub(crate) fn becomes<T: PartialEq + Debug>(expected: &T, ask: impl Fn() -> T) {
     assert_eq!(ask(), *expected);
 }
 
+/// Sees to it that all counts are written down. Where no thread may be started, as in HAProxy's
+/// workers, operations write, and what the last of them counted waits for the worker's end.
+#[track_caller]
+pub(crate) fn settle(running: &Running) {
+    if running.product() == Product::Haproxy {
+        renew(running);
+    }
+}
+
+/// Reloads it, and waits until none of the workers is left that were there before.
+#[track_caller]
+pub(crate) fn renew(running: &Running) {
+    let before = running.workers().unwrap();
+    let asked = Cell::new(None::<Instant>);
+    eventually("other workers serve", || {
+        // HAProxy's master may lose a signal that comes while it starts itself again.
+        if asked.get().is_none_or(|last| last.elapsed() > Duration::from_secs(3)) {
+            running.reload().unwrap();
+            asked.set(Some(Instant::now()));
+        }
+        let now = running.workers().unwrap();
+        !now.is_empty() && now.iter().all(|process| !before.contains(process))
+    });
+}
+
 /// What the provider has counted in all processes of the server, those that ended too, as each of
-/// them wrote it down last: within a second of its last count.
+/// them wrote it down last: within a second of its last count, if it has a thread for that.
 pub(crate) fn counted(running: &Running, counter: &str) -> u64 {
     let start = format!("tollgate_{counter}_total{{");
     let of_file = |path: PathBuf| {

@@ -3,7 +3,7 @@
 
 use core::net::SocketAddr;
 use core::time::Duration;
-use std::fs::{self, File};
+use std::fs::File;
 use std::io::{self, BufReader};
 use std::path::{Path, PathBuf};
 
@@ -14,6 +14,7 @@ use tollgate_server::{Certificate, Config, Engine, KeyKind, Running, Server as E
 use tollgate_stock::{Product, Running as Stock, Settings, module};
 
 use super::plan;
+use crate::folder::Folder;
 use crate::options::{Bench as Options, ServerKind};
 use crate::stop::Stop;
 
@@ -60,9 +61,9 @@ impl Rig {
         if options.server == ServerKind::Rustls {
             return Self::rustls(options, key, &cores);
         }
-        let folder = Folder::new(key)?;
+        let folder = Folder::new()?;
         let start = |engine: Engine| {
-            let log = folder.0.join(format!("{engine}.log"));
+            let log = folder.path(&format!("{engine}.log"));
             let config = Config {
                 engine,
                 workers: cores.len().max(1),
@@ -196,25 +197,4 @@ fn named_by(log: &Path) -> Result<Naming, Stop> {
         });
     let why = "no server has started with this log: give the access log of the server of --target";
     start.last().ok_or_else(|| Stop::new(format!("{name}: {why}")))
-}
-
-/// A folder for logs, gone when this is.
-pub(super) struct Folder(PathBuf);
-
-impl Folder {
-    fn new(key: KeyKind) -> Result<Self, Stop> {
-        let name = format!("tollgate-bench-{}-{key}", std::process::id());
-        let path = std::env::temp_dir().join(name);
-        fs::create_dir(&path).map_err(|error| {
-            Stop::new(format!("{}: {error}; give another folder with TMPDIR", path.display()))
-        })?;
-        Ok(Self(path))
-    }
-}
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        // Left behind it would be a few megabytes in a folder that is emptied.
-        let _ = fs::remove_dir_all(&self.0);
-    }
 }

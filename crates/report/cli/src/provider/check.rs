@@ -123,8 +123,11 @@ fn programs(found: &[Process], closed: usize, configuration: &Path) -> String {
         text += "  none\n";
     }
     if closed > 0 {
-        text +=
-            &format!("  {closed} processes of other users were not looked at: run it as root\n");
+        let advice = match rustix::process::geteuid().is_root() {
+            true => "root may not, here: run it outside of the container",
+            false => "run it as root",
+        };
+        text += &format!("  {closed} processes were not looked at: {advice}\n");
     }
     text + "programs without a file libcrypto.so.3 (static, other libraries) never use it\n"
 }

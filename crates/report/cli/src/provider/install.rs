@@ -13,6 +13,7 @@ use super::openssl::Openssl;
 use super::proof;
 use super::replace::Replaced;
 use super::snippet::{self, MARK, settings};
+use crate::folder::Folder;
 use crate::options::provider::Install;
 use crate::output::Output;
 use crate::stop::Stop;
@@ -23,10 +24,9 @@ struct Plan {
     copy: Option<(PathBuf, Vec<u8>)>,
     module: PathBuf,
     configuration: PathBuf,
-    /// The new text; `None` if it is there.
-    text: Option<String>,
-    /// The file to build on, on which the text is tried.
-    whole: String,
+    /// What is to stand in it, and whether it does.
+    text: String,
+    is_written: bool,
 }
 
 /// Installs it, or says what that would be.
@@ -57,17 +57,17 @@ impl Plan {
         let source = source(options.module.as_deref(), &module)?;
         let bytes = read(&source)?;
         let is_there = fs::read(&module).is_ok_and(|there| there == bytes);
-        let base = openssl.base(&configuration);
+        let base = openssl.base(&configuration)?;
         let below = base.as_deref().map(Configuration::read).transpose()?;
         let old = before.as_ref().map(|_| Configuration::read(&configuration)).transpose()?;
         let kept = old.as_ref().map(settings).unwrap_or_default();
-        let whole = snippet::snippet(base.as_deref().zip(below.as_ref()), &module, &kept)?;
+        let text = snippet::snippet(base.as_deref().zip(below.as_ref()), &module, &kept)?;
         Ok(Self {
             copy: (!is_there).then_some((source, bytes)),
             module,
             configuration,
-            text: (before.as_ref() != Some(&whole)).then(|| whole.clone()),
-            whole,
+            is_written: before.as_ref() == Some(&text),
+            text,
         })
     }
 
@@ -77,9 +77,9 @@ impl Plan {
             Some((source, _)) => format!("would copy {} to {module}\n", source.display()),
             None => format!("{module} is there already\n"),
         };
-        let write = match &self.text {
-            Some(text) => format!("would write {configuration}:\n\n{text}"),
-            None => format!("{configuration} is there already\n"),
+        let write = match self.is_written {
+            false => format!("would write {configuration}:\n\n{}", self.text),
+            true => format!("{configuration} is there already\n"),
         };
         copy + &write
     }
@@ -90,7 +90,7 @@ impl Plan {
             format!("{how:15}{}\n", file.display())
         };
         line(self.copy.is_some(), &self.module)
-            + &line(self.text.is_some(), &self.configuration)
+            + &line(!self.is_written, &self.configuration)
             + "signs          as OpenSSL does, by its own command under this configuration\n"
     }
 
@@ -100,12 +100,12 @@ impl Plan {
         let source = self.copy.as_ref().map_or(&self.module, |(source, _)| source);
         let source = fs::canonicalize(source).unwrap_or_else(|_| source.clone());
         let line = |module: &Path| format!("\nmodule = {}\n", module.display());
-        let text = self.whole.replace(&line(&self.module), &line(&source));
-        let folder = proof::Folder::new()?;
+        let text = self.text.replace(&line(&self.module), &line(&source));
+        let folder = Folder::new()?;
         let trial = folder.path("trial.cnf");
         fs::write(&trial, text)
             .map_err(|error| Stop::new(format!("{}: {error}", trial.display())))?;
-        proof::prove(&trial).map(drop)
+        proof::prove(&trial)
     }
 
     /// Puts both in place; if OpenSSL does not sign then, takes both back.
@@ -118,9 +118,10 @@ impl Plan {
             })?;
             replaced.push((Replaced::write(&self.module, bytes)?, None));
         }
-        if let Some(text) = &self.text {
+        if !self.is_written {
             let backup = self.configuration.with_extension("cnf.bak");
-            replaced.push((Replaced::write(&self.configuration, text.as_bytes())?, Some(backup)));
+            let file = Replaced::write(&self.configuration, self.text.as_bytes())?;
+            replaced.push((file, Some(backup)));
         }
         proof::prove(&self.configuration)?;
         replaced.into_iter().try_for_each(|(file, backup)| file.keep(backup.as_deref()))

@@ -11,6 +11,7 @@ mod configuration;
 mod install;
 mod metrics;
 mod openssl;
+mod owners;
 mod processes;
 mod proof;
 mod replace;

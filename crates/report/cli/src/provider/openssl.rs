@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
+use super::owners;
 use crate::stop::Stop;
 
 /// Where the command `openssl` and its libcrypto look.
@@ -43,18 +44,37 @@ impl Openssl {
     }
 
     /// The configuration to build on: `OPENSSL_CONF` if it is not ours, else the system's.
-    pub(super) fn base(&self, ours: &Path) -> Option<PathBuf> {
-        let named = named_configuration().filter(|path| path != ours);
-        let system = self.folder.join("openssl.cnf");
-        let system = system.canonicalize().unwrap_or(system);
-        named.or(Some(system)).filter(|path| path.is_file())
+    ///
+    /// # Errors
+    ///
+    /// Users who may do less could change the one that is named.
+    pub(super) fn base(&self, ours: &Path) -> Result<Option<PathBuf>, Stop> {
+        let Some(named) = named_configuration().filter(|path| path != ours) else {
+            return Ok(Some(self.system()).filter(|path| path.is_file()));
+        };
+        if !named.is_file() {
+            return Ok(None);
+        }
+        match owners::stranger(&named) {
+            None => Ok(Some(named)),
+            Some(open) => Err(Stop::new(format!(
+                "{}: others may change {}, and with it every program that uses Tollgate; take \
+                 that right away, or unset OPENSSL_CONF",
+                named.display(),
+                open.display()
+            ))),
+        }
     }
 
     /// Where `install` writes if nothing else is said: beside the file that a user edits.
     pub(super) fn configuration(&self) -> PathBuf {
+        self.system().with_file_name("tollgate.cnf")
+    }
+
+    /// The system's, by the name of the file itself.
+    fn system(&self) -> PathBuf {
         let system = self.folder.join("openssl.cnf");
-        let system = system.canonicalize().unwrap_or(system);
-        system.with_file_name("tollgate.cnf")
+        system.canonicalize().unwrap_or(system)
     }
 
     /// The configuration that is meant: the one named, `OPENSSL_CONF`, or what `install` writes.

@@ -1,42 +1,14 @@
 //! OpenSSL's own command under a configuration: that it signs and decrypts with the module, and
 //! that its results are those of OpenSSL without it.
 
-use std::fs::{self, DirBuilder};
-use std::os::unix::fs::DirBuilderExt as _;
-use std::path::{Path, PathBuf};
+use std::fs;
+use std::path::Path;
 
 use super::configuration::Configuration;
 use super::snippet::QUERY;
 use super::{metrics, openssl};
+use crate::folder::Folder;
 use crate::stop::Stop;
-
-/// A folder of ours among the temporary files; removed with all that is in it.
-pub(super) struct Folder(PathBuf);
-
-impl Folder {
-    /// # Errors
-    ///
-    /// There is no place for temporary files.
-    pub(super) fn new() -> Result<Self, Stop> {
-        let name = format!("tollgate-{:016x}", fastrand::u64(..));
-        let folder = std::env::temp_dir().join(name);
-        // It fails if somebody else's is there: what is written here is ours alone.
-        let made = DirBuilder::new().mode(0o700).create(&folder);
-        made.map_err(|error| Stop::new(format!("{}: {error}; set TMPDIR", folder.display())))?;
-        Ok(Self(folder))
-    }
-
-    pub(super) fn path(&self, name: &str) -> PathBuf {
-        self.0.join(name)
-    }
-}
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        // What is left over lies among the temporary files.
-        let _ = fs::remove_dir_all(&self.0);
-    }
-}
 
 /// Signs twice and decrypts once under the configuration, with the module counting, and compares.
 ///
@@ -60,12 +32,12 @@ pub(super) fn prove(configuration: &Path) -> Result<(), Stop> {
     let text = format!(
         ".include {}\n[{section}]\nmetrics = {}\n",
         std::path::absolute(configuration).unwrap_or_else(|_| configuration.to_owned()).display(),
-        folder.0.display()
+        folder.as_ref().display()
     );
     let ours = folder.path("ours.cnf");
     put(&ours, text.as_bytes())?;
     let differ = compare(&folder, &ours)?;
-    let counted = metrics::read(&folder.0)?;
+    let counted = metrics::read(folder.as_ref())?;
     let sum = |name: &str| counted.iter().filter_map(|file| file.counts.get(name)).sum::<u64>();
     if (sum("signatures"), sum("decryptions")) != (2, 1) {
         return Err(Stop::new(format!(

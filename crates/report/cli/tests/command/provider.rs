@@ -2,12 +2,12 @@
 //!
 //! The module is the one that cargo builds for this package: it depends on the provider's crate.
 
-use std::fs;
+use std::fs::{self, Permissions};
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 
-use crate::program::{keys, refused, scratch, tollgate};
+use crate::program::{keys, refused, tollgate};
 
 /// A system in small: a configuration, a folder of modules, and nothing of the real ones.
 struct System(PathBuf);
@@ -19,7 +19,8 @@ const BASE: &str = "openssl_conf = start\n[start]\nssl_conf = tls\nproviders = l
 
 impl System {
     fn new(name: &str, base: &str) -> Self {
-        let folder = scratch(name);
+        // Whatever the rights are on the way to the build: `install` looks at them.
+        let folder = std::env::temp_dir().join(format!("tollgate-{}-{name}", std::process::id()));
         fs::create_dir_all(folder.join("modules")).unwrap();
         let legacy = fs::read_dir("/usr/lib").unwrap().flatten().map(|entry| entry.path());
         let legacy = legacy.map(|path| path.join("ossl-modules/legacy.so"));
@@ -169,6 +170,10 @@ fn what_does_not_work_changes_nothing() {
     fs::write(system.path("text.so"), "text").unwrap();
     refused(&system.install(&["--module", &system.path("text.so")]), "not a shared library");
     refused(&system.install(&["--module", "/nowhere/x.so"]), "/nowhere/x.so: ");
+    let base = system.0.join("base.cnf");
+    fs::set_permissions(&base, Permissions::from_mode(0o666)).unwrap();
+    refused(&system.install(&named), "base.cnf: others may change ");
+    fs::set_permissions(&base, Permissions::from_mode(0o644)).unwrap();
     assert_eq!(system.files(), [""; 0]);
 
     let conf = system.0.join("tollgate.cnf");

@@ -1,6 +1,4 @@
-//! An engine in a process that forks: the child is told, and the parent goes on. One test: no other
-//! thread may hold a lock then.
-#![allow(clippy::unwrap_used, reason = "tests")]
+//! An engine in a process that forks: the child is told, and the parent goes on.
 
 use core::ffi::c_int;
 use core::time::Duration;
@@ -10,16 +8,22 @@ use std::thread;
 use tollgate_engine::{Config, Engine, Error, Work};
 use tollgate_rsa::{Hash, PrivateKey};
 
+use crate::host::alone::alone;
+
 unsafe extern "C" {
     fn fork() -> c_int;
     fn waitpid(pid: c_int, status: *mut c_int, options: c_int) -> c_int;
     fn _exit(status: c_int) -> !;
 }
 
-const PEM: &str = include_str!("../../../../vectors/keys/rsa-1024.pem");
+const PEM: &str = include_str!("../../../../../vectors/keys/rsa-1024.pem");
 
 #[test]
 fn a_forked_child_is_told_so() {
+    alone("engine_fork::a_forked_child_is_told_so", fork_alone);
+}
+
+fn fork_alone() {
     let engine = Engine::of_this_processor(Config { workers: 1, ..Config::default() }).unwrap();
     let caller = engine.caller().unwrap();
     let key = Arc::new(PrivateKey::from_pem(PEM).unwrap());

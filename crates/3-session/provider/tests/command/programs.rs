@@ -1,15 +1,12 @@
 //! The command `openssl` with the module in its configuration: nothing that worked stops working.
-#![allow(clippy::unwrap_used, reason = "tests")]
-
-mod host;
 
 use core::time::Duration;
 use std::io::{BufRead, BufReader};
 use std::process::{Child, Command, Stdio};
 use std::time::Instant;
 
-use host::openssl_conf::Folder;
-use host::pem_path;
+use crate::host::openssl_conf::Folder;
+use crate::host::pem_path;
 
 #[test]
 fn providers_are_listed_without_a_warning() {
@@ -133,7 +130,7 @@ fn keys_and_certificates_are_made() {
 fn the_order_of_loading_decides_who_makes_keys() {
     let folder = Folder::new();
     folder.write("message", b"a message");
-    let (module, key) = (host::module(), pem_path("rsa-2048.pem"));
+    let (module, key) = (crate::host::module(), pem_path("rsa-2048.pem"));
     let path = module.parent().unwrap().display();
     for (order, is_first) in [
         ("-provider default -provider libtollgate_provider", false),

@@ -1,15 +1,13 @@
 //! Jobs that are paused until others have come: what servers in the mode `SSL_MODE_ASYNC` do.
-#![allow(clippy::unwrap_used, clippy::print_stdout, reason = "tests")]
-
-mod host;
 
 use core::cell::RefCell;
 use core::ffi::{c_int, c_void};
 use core::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 
-use host::job::{ASYNC_block_pause, ASYNC_unblock_pause, Job};
-use host::libcrypto;
-use host::{DEMAND, Host, Key, has_lanes, pem};
+use crate::host::alone::alone;
+use crate::host::job::{ASYNC_block_pause, ASYNC_unblock_pause, Job};
+use crate::host::libcrypto;
+use crate::host::{DEMAND, Host, Key, has_lanes, pem};
 
 fn sign(host: &Host, key: &Key) -> Vec<u8> {
     host.sign(key, DEMAND, c"SHA256", &[], b"a message").unwrap()
@@ -51,28 +49,16 @@ fn paused_jobs_share_batches() {
 
 #[test]
 fn no_thread_is_started() {
-    let threads = || std::fs::read_dir("/proc/self/task").unwrap().count();
-    let is_child = std::env::var_os(ALONE).is_some();
-    if !is_child {
-        // Among other tests, threads come and go.
-        let own = std::env::current_exe().unwrap();
-        let status = std::process::Command::new(own)
-            .args(["--exact", "no_thread_is_started", "--test-threads=1"])
-            .env(ALONE, "1")
-            .status();
-        assert!(status.unwrap().success());
-        return;
-    }
-    let host = Host::builtin();
-    let key = host.key(&pem("rsa-2048.pem"));
-    let before = threads();
-    assert_eq!(sign_in_jobs(&host, &key, 9).len(), 9);
-    assert!(host.counter("async-operations") > 0);
-    assert_eq!(threads(), before);
+    alone("async_pause::no_thread_is_started", || {
+        let threads = || std::fs::read_dir("/proc/self/task").unwrap().count();
+        let host = Host::builtin();
+        let key = host.key(&pem("rsa-2048.pem"));
+        let before = threads();
+        assert_eq!(sign_in_jobs(&host, &key, 9).len(), 9);
+        assert!(host.counter("async-operations") > 0);
+        assert_eq!(threads(), before);
+    });
 }
-
-/// Set where a test runs alone.
-const ALONE: &str = "TOLLGATE_TEST_ALONE";
 
 #[test]
 fn every_padding_is_decrypted_in_a_job() {

@@ -1,12 +1,9 @@
 //! Threads that sign at the same time share batches.
-#![allow(clippy::unwrap_used, reason = "tests")]
-
-mod host;
 
 use std::sync::Barrier;
 use std::thread;
 
-use host::{DEMAND, Host, has_lanes, pem};
+use crate::host::{DEMAND, Host, has_lanes, pem};
 
 #[test]
 fn many_threads_sign_with_keys_of_their_own() {

@@ -1,13 +1,10 @@
 //! Metrics of real processes: commands that end, a server that forks.
-#![allow(clippy::unwrap_used, reason = "tests")]
-
-mod host;
 
 use std::fs;
 use std::process::{Command, Stdio};
 
-use host::openssl_conf::Folder;
-use host::pem_path;
+use crate::host::openssl_conf::Folder;
+use crate::host::pem_path;
 
 /// The sum of a counter over the files of a folder, and how many files those are.
 fn sum(folder: &str, counter: &str) -> (u64, usize) {

@@ -1,53 +1,18 @@
 //! What is given back to the allocator holds no number of a private key: while one is read, made,
 //! used, written and dropped. And where a hasher was, nothing of its message is left. (In this
 //! crate because its tests may replace the allocator, and read memory.)
-#![allow(clippy::unwrap_used, reason = "tests")]
 
-use core::alloc::{GlobalAlloc, Layout};
 use core::mem::{ManuallyDrop, MaybeUninit};
-use core::sync::atomic::{AtomicU8, AtomicUsize, Ordering::Relaxed};
-use std::alloc::System;
 
 use tollgate_rsa::pkcs8::{EncodePrivateKey as _, LineEnding};
 use tollgate_rsa::{Generation, Hash, Hasher, KeyParts, PrivateKey, Workspace};
 
-/// What was in memory that was given back, but for blocks of zeros.
-static LEFT: [AtomicU8; 1 << 26] = [const { AtomicU8::new(0) }; 1 << 26];
-static LEN: AtomicUsize = AtomicUsize::new(0);
-
-struct Watching;
-
-#[global_allocator]
-static ALLOCATOR: Watching = Watching;
-
-// SAFETY: memory comes from `System` and goes back to it.
-unsafe impl GlobalAlloc for Watching {
-    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        // SAFETY: zeroed, so that all of it may be read; the caller's promises are passed on.
-        unsafe { System.alloc_zeroed(layout) }
-    }
-
-    unsafe fn dealloc(&self, memory: *mut u8, layout: Layout) {
-        // SAFETY: the caller gives back memory of this layout, which `alloc` has zeroed.
-        let bytes = unsafe { core::slice::from_raw_parts(memory, layout.size()) };
-        if bytes.iter().any(|&byte| byte != 0) {
-            let at = LEN.fetch_add(bytes.len(), Relaxed);
-            for (left, byte) in LEFT.iter().skip(at).zip(bytes) {
-                left.store(*byte, Relaxed);
-            }
-        }
-        // SAFETY: the caller's promises are passed on.
-        unsafe { System.dealloc(memory, layout) }
-    }
-}
+use crate::allocator::left_behind;
+use crate::host::alone::alone;
 
 /// Names of the numbers of which eight bytes in a row were left behind by `f`, which returns them.
-fn left_behind(f: impl FnOnce() -> KeyParts) -> Vec<&'static str> {
-    LEN.store(0, Relaxed);
-    let parts = f();
-    let len = LEN.load(Relaxed);
-    assert!(len <= LEFT.len(), "more room is needed: {len} bytes");
-    let left: Vec<u8> = LEFT[..len].iter().map(|byte| byte.load(Relaxed)).collect();
+fn numbers_left_by(f: impl FnOnce() -> KeyParts) -> Vec<&'static str> {
+    let (parts, left) = left_behind(f);
     let KeyParts { d, p, q, d_p, d_q, q_inv, .. } = &parts;
     let numbers = [("d", d), ("p", p), ("q", q), ("d_p", d_p), ("d_q", d_q), ("q_inv", q_inv)];
     let is_left = |number: &[u8]| {
@@ -60,12 +25,15 @@ fn left_behind(f: impl FnOnce() -> KeyParts) -> Vec<&'static str> {
     numbers.iter().filter(|(_, number)| is_left(number)).map(|(name, _)| *name).collect()
 }
 
-/// One test of what the allocator gets: the memory of another would be watched too.
 #[test]
 fn keys_leave_nothing_behind() {
-    let pem = include_str!("../../../../vectors/keys/rsa-1024.pem");
+    alone("wiping::keys_leave_nothing_behind", keys_alone);
+}
+
+fn keys_alone() {
+    let pem = include_str!("../../../../../vectors/keys/rsa-1024.pem");
     let key = PrivateKey::from_pem(pem).unwrap();
-    let planted = left_behind(|| {
+    let planted = numbers_left_by(|| {
         let parts = key.to_parts();
         drop(parts.d_p.to_vec());
         parts
@@ -75,12 +43,12 @@ fn keys_leave_nothing_behind() {
     let mut workspace = Workspace::new().unwrap();
     for bits in [512, 514] {
         let made =
-            left_behind(|| Generation::insecure(bits).run(&mut workspace).unwrap().to_parts());
+            numbers_left_by(|| Generation::insecure(bits).run(&mut workspace).unwrap().to_parts());
         assert!(made.is_empty(), "made: {made:?}");
     }
-    let read = left_behind(|| PrivateKey::from_pem(pem).unwrap().to_parts());
+    let read = numbers_left_by(|| PrivateKey::from_pem(pem).unwrap().to_parts());
     assert!(read.is_empty(), "read: {read:?}");
-    let used = left_behind(|| {
+    let used = numbers_left_by(|| {
         let (mut signature, hash) = (vec![0; key.size()], Hash::Sha256);
         let digest = hash.digest(b"message");
         key.sign_pkcs1v15(&mut workspace, hash, digest.as_ref(), &mut signature).unwrap();
@@ -90,7 +58,7 @@ fn keys_leave_nothing_behind() {
         key.to_parts()
     });
     assert!(used.is_empty(), "used: {used:?}");
-    let written = left_behind(|| {
+    let written = numbers_left_by(|| {
         drop(key.to_pkcs8_der().unwrap());
         drop(key.to_pkcs8_pem(LineEnding::LF).unwrap());
         key.to_parts()

@@ -1,23 +1,13 @@
-//! A server that forks while its other threads are in the middle of operations. One test: what it
-//! forks is this process.
-#![allow(clippy::unwrap_used, reason = "tests")]
+//! A server that forks while its other threads are in the middle of operations.
 
-mod host;
-
-use core::ffi::{c_int, c_uint};
 use core::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::thread;
 
-use host::job::Job;
-use host::libcrypto;
-use host::{DEMAND, Host, Key, Operation, pem};
-
-unsafe extern "C" {
-    fn fork() -> c_int;
-    fn waitpid(pid: c_int, status: *mut c_int, options: c_int) -> c_int;
-    fn alarm(seconds: c_uint) -> c_uint;
-    fn _exit(status: c_int) -> !;
-}
+use crate::host::alone::alone;
+use crate::host::child::in_child;
+use crate::host::job::Job;
+use crate::host::libcrypto;
+use crate::host::{DEMAND, Host, Key, Operation, pem};
 
 /// What is ready to sign: libcrypto takes no locks from here on.
 fn signer(host: &Host, key: &Key) -> Operation {
@@ -39,25 +29,12 @@ fn child(own: &Operation, paused: &mut Job<'_>, expected: &[u8], generations: us
     is_good && (generations == 0 || in_child(|| sign(own) == expected))
 }
 
-/// Whether `run` is true in a child.
-fn in_child(run: impl FnOnce() -> bool) -> bool {
-    // SAFETY: the child touches this thread's data only, and ends without unwinding.
-    let pid = unsafe { fork() };
-    if pid == 0 {
-        // SAFETY: one that waits for ever is ended.
-        unsafe { alarm(60) };
-        let status = if run() { 42 } else { 1 };
-        // SAFETY: ends the child.
-        unsafe { _exit(status) };
-    }
-    let mut status = 0;
-    // SAFETY: a child of this process, and a place for its status.
-    assert_eq!(unsafe { waitpid(pid, &mut status, 0) }, pid);
-    status >> 8 == 42
-}
-
 #[test]
 fn children_of_a_process_at_work_sign() {
+    alone("fork_at_work::children_of_a_process_at_work_sign", fork_at_work_alone);
+}
+
+fn fork_at_work_alone() {
     let host = Host::module();
     let key = host.key(&pem("rsa-2048.pem"));
     let own = signer(&host, &key);

@@ -1,10 +1,7 @@
 //! Settings from the provider's section, as libcrypto hands them over.
-#![allow(clippy::unwrap_used, reason = "tests")]
 
-mod host;
-
-use host::openssl_conf::Folder;
-use host::pem_path;
+use crate::host::openssl_conf::Folder;
+use crate::host::pem_path;
 
 /// Whether the provider is in the list of the configuration that activates it.
 fn is_activated(folder: &Folder) -> bool {

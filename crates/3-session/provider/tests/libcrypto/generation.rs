@@ -1,14 +1,11 @@
 //! Keys that the provider makes, for who demands it.
-#![allow(clippy::unwrap_used, reason = "tests")]
-
-mod host;
 
 use core::ffi::{CStr, c_int, c_void};
 use core::ptr;
 
-use host::libcrypto::{self, EVP_PKEY_CTX};
-use host::numbers::{KEYPAIR, numbers};
-use host::{DEFAULT, DEMAND, Host, Key, Operation, errors};
+use crate::host::libcrypto::{self, EVP_PKEY_CTX};
+use crate::host::numbers::{KEYPAIR, numbers};
+use crate::host::{DEFAULT, DEMAND, Host, Key, Operation, errors};
 
 /// What a program hears while a key is made, and when it says stop.
 #[derive(Default)]
@@ -42,7 +39,7 @@ fn make(
         libcrypto::EVP_PKEY_CTX_new_from_name(host.context, c"RSA".as_ptr(), DEMAND.as_ptr())
     });
     // SAFETY: a context.
-    host::check(unsafe { libcrypto::EVP_PKEY_keygen_init(operation.0) })?;
+    crate::host::check(unsafe { libcrypto::EVP_PKEY_keygen_init(operation.0) })?;
     let (mut bits, mut primes_set) = (bits, primes.unwrap_or(2));
     let mut e_native = libcrypto::native(e.unwrap_or(&[1, 0, 1]));
     let mut params = vec![libcrypto::unsigned(c"bits", &mut bits)];
@@ -54,7 +51,9 @@ fn make(
     }
     params.push(libcrypto::END);
     // SAFETY: a context, and parameters that outlive the call.
-    host::check(unsafe { libcrypto::EVP_PKEY_CTX_set_params(operation.0, params.as_ptr()) })?;
+    crate::host::check(unsafe {
+        libcrypto::EVP_PKEY_CTX_set_params(operation.0, params.as_ptr())
+    })?;
     let listener = ptr::from_mut(listener).cast::<c_void>();
     // SAFETY: a context, and a listener that outlives the operation.
     unsafe { libcrypto::EVP_PKEY_CTX_set_app_data(operation.0, listener) };
@@ -62,7 +61,7 @@ fn make(
     unsafe { libcrypto::EVP_PKEY_CTX_set_cb(operation.0, listen) };
     let mut key = ptr::null_mut();
     // SAFETY: a context and a place for the key.
-    host::check(unsafe { libcrypto::EVP_PKEY_generate(operation.0, &mut key) })?;
+    crate::host::check(unsafe { libcrypto::EVP_PKEY_generate(operation.0, &mut key) })?;
     Ok(Key(key))
 }
 

@@ -1,9 +1,6 @@
 //! Handshakes of a server whose `SSL_CTX` prefers the provider, with a client that knows nothing of
 //! it: as the embedded server does. The counters tell who signed and who decrypted.
-#![allow(clippy::unwrap_used, reason = "tests")]
 #![allow(non_camel_case_types, non_snake_case, clippy::upper_case_acronyms, reason = "C names")]
-
-mod host;
 
 use core::ffi::{CStr, c_char, c_int, c_long, c_void};
 use core::ptr;
@@ -14,9 +11,9 @@ use std::net::{TcpListener, TcpStream};
 use std::os::fd::AsRawFd;
 use std::thread;
 
-use host::libcrypto::OSSL_LIB_CTX;
-use host::openssl_conf::Folder;
-use host::{Host, PREFER, errors, pem_path};
+use crate::host::libcrypto::OSSL_LIB_CTX;
+use crate::host::openssl_conf::Folder;
+use crate::host::{Host, PREFER, errors, pem_path};
 use openssl::ssl::{SslConnector, SslMethod, SslVersion};
 
 #[repr(C)]

@@ -1,15 +1,12 @@
 //! Keys through libcrypto: what is taken, what is refused and falls back, who makes them.
-#![allow(clippy::unwrap_used, reason = "tests")]
-
-mod host;
 
 use core::ffi::CStr;
 use core::ptr;
 use std::thread;
 
-use host::libcrypto;
-use host::numbers::{KEYPAIR, PUBLIC_KEY, numbers};
-use host::{DEFAULT, DEMAND, Host, Key, PREFER, errors, pem};
+use crate::host::libcrypto;
+use crate::host::numbers::{KEYPAIR, PUBLIC_KEY, numbers};
+use crate::host::{DEFAULT, DEMAND, Host, Key, PREFER, errors, pem};
 
 #[test]
 fn keys_that_are_refused_fall_back_to_their_own_provider() {
@@ -47,16 +44,16 @@ fn keys_of_all_sizes_are_taken() {
 fn keys_are_generated_and_then_used() {
     let host = Host::module();
     // SAFETY: a context and texts.
-    let operation = host::Operation(unsafe {
+    let operation = crate::host::Operation(unsafe {
         libcrypto::EVP_PKEY_CTX_new_from_name(host.context, c"RSA".as_ptr(), PREFER.as_ptr())
     });
     // SAFETY: a context.
     let done = unsafe { libcrypto::EVP_PKEY_keygen_init(operation.0) };
-    assert_eq!(host::check(done), Ok(()));
+    assert_eq!(crate::host::check(done), Ok(()));
     let mut key = ptr::null_mut();
     // SAFETY: a context and a place for the key.
     let made = unsafe { libcrypto::EVP_PKEY_generate(operation.0, &mut key) };
-    assert_eq!(host::check(made), Ok(()));
+    assert_eq!(crate::host::check(made), Ok(()));
     let key = Key(key);
     let (ours, signature) = host
         .counted("signatures", || host.sign(&key, PREFER, c"SHA256", &[], b"a message").unwrap());

@@ -1,15 +1,12 @@
 //! What can be set and asked: no less than with OpenSSL's own provider, of the same types.
-#![allow(clippy::unwrap_used, reason = "tests")]
-
-mod host;
 
 use core::ffi::{CStr, c_int, c_uint};
 use std::collections::BTreeSet;
 
-use host::libcrypto::{self, OSSL_PARAM};
-use host::numbers::{KEYPAIR, numbers};
-use host::operation::Init;
-use host::{DEFAULT, DEMAND, Host, Operation, pem};
+use crate::host::libcrypto::{self, OSSL_PARAM};
+use crate::host::numbers::{KEYPAIR, numbers};
+use crate::host::operation::Init;
+use crate::host::{DEFAULT, DEMAND, Host, Operation, pem};
 
 /// Names and types of a table of parameters.
 fn rows(mut at: *const OSSL_PARAM) -> BTreeSet<(String, c_uint)> {

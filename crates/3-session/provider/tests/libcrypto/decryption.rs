@@ -1,12 +1,9 @@
 //! Encryption and decryption through libcrypto: PKCS#1 with implicit rejection, TLS, OAEP, raw.
-#![allow(clippy::unwrap_used, reason = "tests")]
-
-mod host;
 
 use core::ffi::{CStr, c_int, c_uint};
 
-use host::libcrypto::{self, OSSL_PARAM};
-use host::{DEFAULT, DEMAND, Host, Key, PREFER, errors, pem};
+use crate::host::libcrypto::{self, OSSL_PARAM};
+use crate::host::{DEFAULT, DEMAND, Host, Key, PREFER, errors, pem};
 
 fn encrypt(host: &Host, key: &Key, query: &CStr, params: &[OSSL_PARAM], message: &[u8]) -> Vec<u8> {
     let operation = host.operation(key, query);
@@ -186,7 +183,7 @@ fn contexts_are_copied_with_their_settings() {
     let first = host.operation(&key, DEMAND);
     first.init(libcrypto::EVP_PKEY_decrypt_init_ex, &params).unwrap();
     // SAFETY: a context.
-    let second = host::Operation(unsafe { libcrypto::EVP_PKEY_CTX_dup(first.0) });
+    let second = crate::host::Operation(unsafe { libcrypto::EVP_PKEY_CTX_dup(first.0) });
     drop(first);
     let message = second.run(libcrypto::EVP_PKEY_decrypt, &ciphertext);
     assert_eq!(message.as_deref(), Ok(&b"a message"[..]), "{}", errors());
@@ -203,7 +200,7 @@ fn overlapping_buffers_are_allowed() {
     let place = buffer.as_mut_ptr();
     // SAFETY: a context and a buffer, in place.
     let done = unsafe { libcrypto::EVP_PKEY_decrypt(operation.0, place, &mut len, place, 256) };
-    assert_eq!(host::check(done), Ok(()));
+    assert_eq!(crate::host::check(done), Ok(()));
     assert_eq!(&buffer[..len], b"a message");
 }
 

@@ -1,13 +1,10 @@
 //! Signatures through libcrypto, with the provider linked in and loaded as a module.
-#![allow(clippy::unwrap_used, reason = "tests")]
-
-mod host;
 
 use core::ffi::CStr;
 use core::ptr;
 
-use host::libcrypto::{self, END};
-use host::{DEFAULT, DEMAND, Host, MdContext, PREFER, check, errors, pem};
+use crate::host::libcrypto::{self, END};
+use crate::host::{DEFAULT, DEMAND, Host, MdContext, PREFER, check, errors, pem};
 
 /// Two servers in one process, each with a library context of its own.
 #[test]

@@ -1,11 +1,8 @@
 //! Outputs of the command `openssl` with the module beside those without it: what is not random is
 //! equal byte by byte, what is random the other one takes.
-#![allow(clippy::unwrap_used, reason = "tests")]
 
-mod host;
-
-use host::openssl_conf::Folder;
-use host::pem;
+use crate::host::openssl_conf::Folder;
+use crate::host::pem;
 
 const DIGESTS: [&str; 13] = [
     "md5",

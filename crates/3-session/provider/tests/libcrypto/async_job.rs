@@ -1,15 +1,12 @@
 //! Operations within an `ASYNC_JOB`, as servers in the mode `SSL_MODE_ASYNC` call them: on a stack
 //! of 32 KiB without a guard page, which libcrypto fixes.
-#![allow(clippy::unwrap_used, reason = "tests")]
-
-mod host;
 
 use core::hint::black_box;
 use core::ptr;
 
-use host::job::Job;
-use host::libcrypto;
-use host::{DEMAND, Host, pem};
+use crate::host::job::Job;
+use crate::host::libcrypto;
+use crate::host::{DEMAND, Host, pem};
 
 /// `STACKSIZE` of libcrypto's `async_posix.h`.
 const STACK_BYTES: usize = 32 * 1024;
@@ -83,7 +80,7 @@ fn operations_leave_half_of_a_job_s_stack() {
     }
 }
 
-fn key_size(key: &host::Key) -> usize {
+fn key_size(key: &crate::host::Key) -> usize {
     // SAFETY: a key.
     usize::try_from(unsafe { libcrypto::EVP_PKEY_get_size(key.0) }).unwrap()
 }

@@ -3,19 +3,15 @@
 //! The folder with the recipes is told by `TOLLGATE_EVP_TEST`; `./x test` takes them from Debian's
 //! source package, and sets it. Operations prefer this provider, as a configuration does; keys that
 //! it refuses are served by OpenSSL's own, and what it does not do is a row of [`NOT_OURS`].
-#![allow(clippy::unwrap_used, reason = "tests")]
-#![allow(clippy::print_stderr, reason = "counts, and what did not run")]
-
-mod host;
 
 use std::collections::BTreeMap;
 use std::ffi::CString;
 use std::path::Path;
 
-use host::libcrypto::{self, EVP_PKEY_CTX};
-use host::operation::{Init, Step};
-use host::stanza::{Stanza, parse};
-use host::{Host, Key, MdContext, PREFER, errors};
+use crate::host::libcrypto::{self, EVP_PKEY_CTX};
+use crate::host::operation::{Init, Step};
+use crate::host::stanza::{Stanza, parse};
+use crate::host::{Host, Key, MdContext, PREFER, errors};
 
 /// What this provider refuses where OpenSSL's own does not, by a row that a test has.
 const NOT_OURS: [(&str, &str, &str); 4] = [
@@ -103,7 +99,7 @@ impl Runner {
             return error;
         }
         // SAFETY: a context.
-        let copy = host::Operation(unsafe { libcrypto::EVP_PKEY_CTX_dup(operation.0) });
+        let copy = crate::host::Operation(unsafe { libcrypto::EVP_PKEY_CTX_dup(operation.0) });
         assert!(!copy.0.is_null(), "line {}: {}", stanza.line, errors());
         let (input, expected) = (stanza.bytes("Input"), stanza.bytes("Output"));
         for operation in [operation, copy] {

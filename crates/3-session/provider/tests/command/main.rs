@@ -1,0 +1,12 @@
+//! Programs that load the module by their configuration: the command `openssl`, and Python.
+#![allow(clippy::unwrap_used, reason = "tests")]
+#![allow(clippy::print_stderr, reason = "what did not run says so")]
+
+#[path = "../host/mod.rs"]
+mod host;
+
+mod memcheck;
+mod metrics;
+mod outputs;
+mod programs;
+mod settings;

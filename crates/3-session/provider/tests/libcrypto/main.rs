@@ -1,0 +1,20 @@
+//! The provider under libcrypto's C functions, in this process.
+#![allow(clippy::unwrap_used, reason = "tests")]
+#![allow(clippy::print_stdout, clippy::print_stderr, reason = "counts, and what did not run")]
+
+#[path = "../host/mod.rs"]
+mod host;
+
+mod async_job;
+mod async_pause;
+mod decryption;
+mod engine_fork;
+mod evp_test;
+mod fork;
+mod fork_at_work;
+mod generation;
+mod keys;
+mod parameters;
+mod signatures;
+mod threads;
+mod tls;
