@@ -35,18 +35,24 @@ impl Latency {
         }
     }
 
+    /// A time without end.
+    pub(crate) const fn record_never(&mut self) {
+        self.above += 1;
+    }
+
     pub(crate) fn add(&mut self, other: &Self) {
         self.times.add(&other.times).expect("all histograms have the same bounds");
         self.above += other.above;
     }
 
-    /// How many times were recorded, those above the range with them.
+    /// How many times were recorded, those above the range with them, and those without end.
     #[must_use]
     pub fn count(&self) -> u64 {
         self.times.len() + self.above
     }
 
-    /// How many were longer than the range.
+    /// How many were longer than the range, or have no end: clients of an open loop that were
+    /// dropped, or gave up.
     #[must_use]
     pub const fn above(&self) -> u64 {
         self.above
