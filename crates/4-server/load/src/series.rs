@@ -61,7 +61,7 @@ pub struct Point {
 impl Series {
     pub(crate) fn new(schedule: &Schedule) -> Self {
         let (start, end) = (schedule.start, schedule.sustain_end);
-        let whole = u64::try_from((end - start).as_secs()).unwrap_or(u64::MAX);
+        let whole = (end - start).as_secs();
         let width = Duration::from_secs(whole.div_ceil(POINTS_MAX).max(1));
         let count = (end - start).as_nanos().div_ceil(width.as_nanos());
         let seconds = vec![Second::default(); usize::try_from(count).unwrap_or(0)];
