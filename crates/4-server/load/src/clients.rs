@@ -8,7 +8,7 @@ use crate::open::{Open, Turn};
 use crate::plan::Plan;
 use crate::schedule::Schedule;
 use crate::seeded::Seeded;
-use crate::transaction::Task;
+use crate::task::Task;
 use crate::worker::Part;
 
 /// The clients of one thread.

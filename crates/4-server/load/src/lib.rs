@@ -91,6 +91,7 @@ mod socket;
 mod steady;
 mod tally;
 mod target;
+mod task;
 mod times;
 mod tls;
 mod trace;

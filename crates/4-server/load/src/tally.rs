@@ -9,8 +9,8 @@ use crate::manner::News;
 use crate::phase::{Failure, Phase};
 use crate::schedule::{Schedule, Stage};
 use crate::series::{Second, Series};
+use crate::task::Task;
 use crate::times::Times;
-use crate::transaction::Task;
 
 /// The counts and times of one thread, or of several added up.
 #[derive(Clone, Debug)]

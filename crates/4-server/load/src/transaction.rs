@@ -18,19 +18,7 @@ use crate::manner::{Manner, News, Step};
 use crate::phase::{Cause, Failure, Phase};
 use crate::plan::Close;
 use crate::socket::{Opener, Unopened, reset, reset_on_close};
-
-/// What a transaction is to be.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Task {
-    /// When it is to begin. In an open loop that may be a while before it does.
-    pub(crate) intended: Instant,
-    /// Without TLS.
-    pub(crate) is_plain: bool,
-    /// Bytes of the body, if not those of the plan.
-    pub(crate) bytes: Option<u64>,
-    /// How often its client began before, and lost patience.
-    pub(crate) retries: u32,
-}
+use crate::task::{Marks, Progress, Task};
 
 /// A place for one transaction after another, in the same memory.
 pub(crate) struct Slot {
@@ -42,7 +30,7 @@ pub(crate) struct Slot {
     used: Option<TcpStream>,
     task: Task,
     progress: Progress,
-    times: Times,
+    marks: Marks,
     /// Requests that are to be sent yet.
     requests_left: u32,
     /// Bytes of the bodies of responses that are complete.
@@ -52,35 +40,6 @@ pub(crate) struct Slot {
     /// The phase that is under way, and since when.
     phase: Phase,
     phase_since: Instant,
-}
-
-/// What has been reached, and told.
-#[derive(Clone, Copy, Debug, Default)]
-struct Progress {
-    connected: bool,
-    client_done: bool,
-    confirmed: bool,
-    complete: bool,
-    /// The server's `close_notify` came.
-    closed: bool,
-}
-
-/// When things began.
-#[derive(Clone, Copy, Debug)]
-struct Times {
-    started: Instant,
-    /// The `ClientHello` was handed to the system.
-    hello: Instant,
-    client_done: Instant,
-    /// The request was handed to the channel.
-    asked: Instant,
-    first_byte: Option<Instant>,
-}
-
-impl Times {
-    const fn new(now: Instant) -> Self {
-        Self { started: now, hello: now, client_done: now, asked: now, first_byte: None }
-    }
 }
 
 impl Slot {
@@ -99,7 +58,7 @@ impl Slot {
             used: None,
             task: Task { intended: now, is_plain: false, bytes: None, retries: 0 },
             progress: Progress::default(),
-            times: Times::new(now),
+            marks: Marks::new(now),
             requests_left: 0,
             bytes_before: 0,
             patient_until: None,
@@ -135,10 +94,10 @@ impl Slot {
         self.channel.begin(task.is_plain).map_err(Error::Client)?;
         self.response.begin(0);
         self.progress = Progress::default();
-        self.times = Times::new(Instant::now());
+        self.marks = Marks::new(Instant::now());
         self.requests_left = manner.requests;
         self.bytes_before = 0;
-        self.enter(Phase::Connect, self.times.started);
+        self.enter(Phase::Connect, self.marks.started);
         if task.is_plain {
             self.ask(manner).map_err(Error::Client)?;
         }
@@ -176,7 +135,7 @@ impl Slot {
 
     /// The time from its begin to a connection that stands.
     pub(crate) fn connect_time(&self) -> Duration {
-        self.times.hello.saturating_duration_since(self.times.started)
+        self.marks.hello.saturating_duration_since(self.marks.started)
     }
 
     /// Queues the next request.
@@ -186,11 +145,11 @@ impl Slot {
         let is_last = self.requests_left == 0;
         let expected = manner.ask(&mut self.request, self.task.bytes, is_last);
         self.response.begin(expected);
-        self.times.asked = Instant::now();
+        self.marks.asked = Instant::now();
         if self.phase == Phase::Data {
-            self.phase_since = self.times.asked; // each response has its own deadline
+            self.phase_since = self.marks.asked; // each response has its own deadline
         }
-        self.times.first_byte = None;
+        self.marks.first_byte = None;
         self.channel.send(&self.request)
     }
 
@@ -297,8 +256,8 @@ impl Slot {
                 Ok(None) => return Ok(()),
                 Ok(Some(Event::Established)) => true,
                 Ok(Some(Event::Data(data))) => {
-                    if self.times.first_byte.is_none() {
-                        self.times.first_byte = Some(Instant::now());
+                    if self.marks.first_byte.is_none() {
+                        self.marks.first_byte = Some(Instant::now());
                     }
                     response = self.response.read(data);
                     false
@@ -312,8 +271,8 @@ impl Slot {
             let now = Instant::now(); // with the work that this event took
             if established {
                 self.progress.client_done = true;
-                self.times.client_done = now;
-                let handshake = now.saturating_duration_since(self.times.hello);
+                self.marks.client_done = now;
+                let handshake = now.saturating_duration_since(self.marks.hello);
                 let facts = self.channel.tls().facts();
                 let (hello_retry, verified) = (facts.hello_retry, facts.signature_verified);
                 tell(News::ClientDone { handshake, hello_retry, verified }, now);
@@ -326,7 +285,7 @@ impl Slot {
             if !self.progress.confirmed && self.channel.is_confirmed() {
                 self.progress.confirmed = true;
                 if !self.task.is_plain {
-                    let confirm = now.saturating_duration_since(self.times.client_done);
+                    let confirm = now.saturating_duration_since(self.marks.client_done);
                     tell(News::Confirmed { confirm }, now);
                 }
             }
@@ -364,8 +323,8 @@ impl Slot {
             return if closed { Err(self.failure(Cause::Closed)) } else { Ok(()) };
         }
         if manner.requests > 0 {
-            let since_asked = |at: Instant| at.saturating_duration_since(self.times.asked);
-            let first_byte = since_asked(self.times.first_byte.unwrap_or(now));
+            let since_asked = |at: Instant| at.saturating_duration_since(self.marks.asked);
+            let first_byte = since_asked(self.marks.first_byte.unwrap_or(now));
             let bytes = self.response.body_bytes();
             tell(News::Response { first_byte, last_byte: since_asked(now), bytes }, now);
         }
@@ -377,7 +336,7 @@ impl Slot {
         }
         self.progress.complete = true;
         self.patient_until = None;
-        let service = now.saturating_duration_since(self.times.started);
+        let service = now.saturating_duration_since(self.marks.started);
         let response = now.saturating_duration_since(self.task.intended);
         tell(News::Complete { service, response }, now);
         if manner.close == Close::Fin {
@@ -418,9 +377,9 @@ impl Slot {
 
     fn connected(&mut self, now: Instant) {
         self.progress.connected = true;
-        self.times.hello = now;
+        self.marks.hello = now;
         if self.task.is_plain {
-            self.times.asked = now;
+            self.marks.asked = now;
         }
         self.enter(if self.task.is_plain { Phase::Data } else { Phase::Hello }, now);
     }

@@ -21,8 +21,9 @@ use crate::schedule::{Schedule, Stage};
 use crate::socket::Opener;
 use crate::tally::Tally;
 use crate::target::Targets;
+use crate::task::Task;
 use crate::tls;
-use crate::transaction::{Slot, Task};
+use crate::transaction::Slot;
 use crate::usage::{Reading, Usage};
 
 /// How often deadlines are looked at.

@@ -11,6 +11,7 @@ mod counts;
 mod exchanges;
 mod openssl;
 mod patience;
+mod search;
 mod tls_server;
 
 use tollgate_load::{Limits, Outcome, Plan, Protocol};

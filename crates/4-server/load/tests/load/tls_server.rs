@@ -37,6 +37,8 @@ pub(crate) enum Manner {
     Good,
     /// After the response the connection stays open.
     KeepOpen,
+    /// Requests are answered one at a time over all connections, each in [`SERVICE`].
+    Serial,
     /// The connection is accepted, and nothing follows.
     Silent,
     /// The body stops in the middle, and the connection stays open.
@@ -56,6 +58,7 @@ struct Shared {
     handshakes: AtomicU64,
     requests: AtomicU64,
     stalled_until: Mutex<Option<Instant>>,
+    serial: Mutex<()>,
     stop: AtomicBool,
     config: Arc<ServerConfig>,
     strict: Arc<ServerConfig>,
@@ -71,6 +74,9 @@ pub(crate) struct TlsServer {
 /// The longest that a connection of the server waits for anything: well above any deadline of a
 /// client here.
 const PATIENCE: Duration = Duration::from_secs(20);
+
+/// How long a server takes for a request that does one at a time: at least.
+pub(crate) const SERVICE: Duration = Duration::from_millis(4);
 
 /// How long a server stalls.
 pub(crate) const STALL: Duration = Duration::from_secs(1);
@@ -88,6 +94,7 @@ impl TlsServer {
             handshakes: AtomicU64::new(0),
             requests: AtomicU64::new(0),
             stalled_until: Mutex::new(None),
+            serial: Mutex::new(()),
             stop: AtomicBool::new(false),
             config: Arc::new(config(false)),
             strict: Arc::new(config(true)),
@@ -218,6 +225,10 @@ impl Shared {
         head: &[u8],
         manner: Manner,
     ) -> io::Result<Option<bool>> {
+        if manner == Manner::Serial {
+            let _turn = self.serial.lock().unwrap();
+            thread::sleep(SERVICE);
+        }
         let asked = length_asked(head);
         let length = if manner == Manner::WrongLength { asked - 1 } else { asked };
         write!(stream, "HTTP/1.1 200 OK\r\nContent-Length: {length}\r\n\r\n")?;
