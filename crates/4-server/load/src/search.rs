@@ -134,7 +134,7 @@ fn step(
         medians.push(outcome.response.quantile_ns(0.5));
         let quantile = outcome.response.quantile_ns(objective.quantile());
         quantiles.push(quantile);
-        client_busy = outcome.client_cpu().map_or(1.0, |cpu| cpu.busiest_share).max(client_busy);
+        client_busy = outcome.client_cpu().map_or(0.0, |cpu| cpu.busiest_share).max(client_busy);
         let is_busy = client_busy > CLIENT_BUSY_MAX;
         if let Some(why) = beyond_use(&outcome).filter(|_| !is_busy) {
             return Err(Error::Nothing(vec![why.clone()]));
