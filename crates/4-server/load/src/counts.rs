@@ -7,12 +7,14 @@ use crate::phase::{Cause, Failure, Phase};
 /// The most kinds of failures that are told apart; a hostile server can think of many.
 const KINDS_MAX: usize = 64;
 
-/// Events of a window of time. Every attempt ends as a transaction or as a failure, or is still in
-/// flight; a failure to close comes after its transaction.
+/// Events of a window of time. Every attempt ends as a transaction, as a failure or with its client's
+/// patience, or is still in flight; a failure to close comes after its transaction.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
     /// Connections begun.
     pub attempts: u64,
+    /// Those of them that an impatient client began after another.
+    pub retries: u64,
     /// Handshakes that the client holds for complete: the server's Finished is verified, ours sent.
     pub client_done: u64,
     /// Those of them that verified the server's signature, as the plan's policy drew them.
@@ -20,12 +22,42 @@ pub struct Counts {
     /// Handshakes that the server confirmed: by its Finished in TLS 1.2, by a byte of application
     /// data or its `close_notify` after our Finished in TLS 1.3. Only these make a rate.
     pub confirmed: u64,
-    /// Confirmed handshakes whose whole body arrived.
+    /// Whole responses, of transactions that went wrong later too.
+    pub responses: u64,
+    /// Bytes of their bodies.
+    pub response_bytes: u64,
+    /// Connections whose every response arrived whole, after a confirmed handshake if not plain.
     pub transactions: u64,
     /// Bytes of bodies received, of failed transactions too.
     pub body_bytes: u64,
     /// Failures by phase and cause.
     pub failures: BTreeMap<Failure, u64>,
+    /// Connections that impatient clients closed, by the phase in which they lost patience.
+    pub gave_up: BTreeMap<Phase, u64>,
+}
+
+/// What became of the arrivals of an open loop: they began or were dropped. Those that began are
+/// [`Counts::attempts`] without [`Counts::retries`].
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Offered {
+    /// Clients whose time came.
+    pub arrivals: u64,
+    /// Those that began more than a millisecond late, though a connection was free: the generator's
+    /// own lateness.
+    pub late: u64,
+    /// Those that found no connection free, and waited in line before they began.
+    pub queued: u64,
+    /// Those that never began: the line was full, their patience ended in it, or the run did.
+    pub dropped: u64,
+}
+
+impl Offered {
+    pub(crate) const fn add(&mut self, other: Self) {
+        self.arrivals += other.arrivals;
+        self.late += other.late;
+        self.queued += other.queued;
+        self.dropped += other.dropped;
+    }
 }
 
 impl Counts {
@@ -41,13 +73,19 @@ impl Counts {
 
     pub(crate) fn add(&mut self, other: &Self) {
         self.attempts += other.attempts;
+        self.retries += other.retries;
         self.client_done += other.client_done;
         self.signatures_verified += other.signatures_verified;
         self.confirmed += other.confirmed;
+        self.responses += other.responses;
+        self.response_bytes += other.response_bytes;
         self.transactions += other.transactions;
         self.body_bytes += other.body_bytes;
         for (failure, count) in &other.failures {
             *self.failures.entry(failure.clone()).or_default() += count;
+        }
+        for (&phase, count) in &other.gave_up {
+            *self.gave_up.entry(phase).or_default() += count;
         }
     }
 
@@ -55,6 +93,19 @@ impl Counts {
     #[must_use]
     pub fn failed(&self) -> u64 {
         self.failures.values().sum()
+    }
+
+    /// Connections that impatient clients closed.
+    #[must_use]
+    pub fn given_up(&self) -> u64 {
+        self.gave_up.values().sum()
+    }
+
+    /// Connections that have ended: complete, failed before they were, or given up. Of a whole run,
+    /// with those in flight when it was broken off, as many as attempts.
+    #[must_use]
+    pub fn ended(&self) -> u64 {
+        self.transactions + self.failed() - self.failed_in(Phase::Close) + self.given_up()
     }
 
     /// The failures of a phase.

@@ -4,6 +4,7 @@ use core::fmt;
 use core::net::SocketAddr;
 use std::io;
 
+use crate::finding::Finding;
 use crate::phase::{Cause, Failure};
 
 /// Why there was no run, in one line that says who must act.
@@ -27,6 +28,8 @@ pub enum Error {
         /// What the system said.
         error: io::Error,
     },
+    /// A search met something that no rate is the reason of, or a server that does nothing.
+    Nothing(Vec<Finding>),
     /// The plan is out of range: the rule that it breaks.
     Plan(&'static str),
     /// There is no port left to connect from.
@@ -75,6 +78,12 @@ impl fmt::Display for Error {
                  raise the limit (ulimit -n {needed}), or use fewer connections"
             ),
             Self::Io { what, error } => write!(f, "cannot {what}: {error}"),
+            Self::Nothing(why) => match why.first() {
+                Some(finding) => write!(f, "the search ended without an answer: {finding}"),
+                None => f.write_str(
+                    "the server completed nothing in a closed loop: there is no rate to search for",
+                ),
+            },
             Self::Plan(rule) => write!(f, "the plan cannot be run: {rule}"),
             Self::Ports => f.write_str(
                 "no port is left to connect from: close with rst-after-confirm, use more source \

@@ -24,6 +24,13 @@ pub enum Finding {
         /// Server-confirmed handshakes.
         confirmed: u64,
     },
+    /// Arrivals of an open loop never began.
+    Dropped {
+        /// How many.
+        dropped: u64,
+        /// Of how many.
+        arrivals: u64,
+    },
     /// The rate rose or fell all the time.
     Drift {
         /// From the first bin to the last, relative to the mean.
@@ -42,6 +49,13 @@ pub enum Finding {
     HelloRetries {
         /// How often.
         count: u64,
+    },
+    /// The generator was late itself.
+    LateStarts {
+        /// Starts more than a millisecond late, though a connection was free.
+        late: u64,
+        /// Of how many arrivals.
+        arrivals: u64,
     },
     /// No transaction was completed in the sustained part.
     Nothing,
@@ -100,6 +114,13 @@ pub enum Finding {
     },
     /// For a while no transaction was completed.
     Stalled,
+    /// Connections were begun of which nobody knows the end.
+    Unaccounted {
+        /// How many were begun.
+        attempts: u64,
+        /// How many ended.
+        ended: u64,
+    },
 }
 
 impl fmt::Display for Finding {
@@ -122,6 +143,12 @@ impl fmt::Display for Finding {
                 "the client completed {client_done} handshakes and the server confirmed \
                  {confirmed}: the server's log should say what became of the others"
             ),
+            Self::Dropped { dropped, arrivals } => write!(
+                f,
+                "{dropped} of {arrivals} arrivals never began, because no connection was free for \
+                 long: the server does not keep up with this rate; give a lower one, or more \
+                 connections"
+            ),
             Self::Drift { share } => write!(
                 f,
                 "the rate moved by {:+.1} % during the measured part: warm up longer, stop what \
@@ -137,6 +164,11 @@ impl fmt::Display for Finding {
                 f,
                 "the server asked {count} times for a second ClientHello, which costs a round \
                  trip: let it accept the group of the plan"
+            ),
+            Self::LateStarts { late, arrivals } => write!(
+                f,
+                "{late} of {arrivals} arrivals began late through the client's own fault, which is \
+                 in the times: give it more threads and cores of their own"
             ),
             Self::Nothing => f.write_str(
                 "no transaction was completed in the measured part: measure longer, or look at \
@@ -195,6 +227,10 @@ impl fmt::Display for Finding {
             ),
             Self::Stalled => f.write_str(
                 "for a while no transaction was completed: look at the server, and repeat",
+            ),
+            Self::Unaccounted { attempts, ended } => write!(
+                f,
+                "{attempts} connections were begun and {ended} have ended: report the case"
             ),
         }
     }

@@ -1,19 +1,18 @@
-//! The request, and the reading of its response: HTTP/1, one response per connection.
+//! The request, and the reading of its response: HTTP/1, one response after another.
+
+use core::fmt;
+use std::io::Write as _;
 
 use crate::phase::Cause;
-use crate::plan::Exchange;
 
 /// The longest head of a response that is read.
 const HEAD_BYTES_MAX: usize = 16 * 1024;
 
-/// The request of a plan; empty for none.
-pub(crate) fn request(exchange: &Exchange, host: &str) -> Vec<u8> {
-    match exchange {
-        Exchange::HandshakeOnly => Vec::new(),
-        Exchange::Get { path, .. } => {
-            format!("GET {path} HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\r\n").into_bytes()
-        }
-    }
+/// Writes a request into memory; the last one of a connection says that it is.
+pub(crate) fn request(out: &mut Vec<u8>, path: fmt::Arguments<'_>, host: &str, is_last: bool) {
+    let close = if is_last { "Connection: close\r\n" } else { "" };
+    write!(out, "GET {path} HTTP/1.1\r\nHost: {host}\r\n{close}\r\n")
+        .expect("memory takes whatever is written");
 }
 
 /// Reads one response, in pieces of any size, and keeps none of its body.
@@ -40,8 +39,9 @@ impl Response {
         Self { expected_bytes, head: Vec::new(), state: State::Head, body_bytes: 0 }
     }
 
-    /// Forgets everything, for the next response.
-    pub(crate) fn clear(&mut self) {
+    /// Forgets everything, for the next response: with so many bytes in its body.
+    pub(crate) fn begin(&mut self, expected_bytes: u64) {
+        self.expected_bytes = expected_bytes;
         self.head.clear();
         self.state = State::Head;
         self.body_bytes = 0;
@@ -161,10 +161,14 @@ mod tests {
 
     #[test]
     fn the_request_is_what_the_embedded_server_reads() {
-        let text = String::from_utf8(request(&Exchange::bytes(14_336), "127.0.0.1")).unwrap();
-        let expected = "GET /bytes/14336 HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n\r\n";
-        assert_eq!(text, expected);
-        assert!(request(&Exchange::HandshakeOnly, "x").is_empty());
+        let text = |is_last| {
+            let mut out = Vec::new();
+            request(&mut out, format_args!("/bytes/14336"), "127.0.0.1", is_last);
+            String::from_utf8(out).unwrap()
+        };
+        let last = "GET /bytes/14336 HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n\r\n";
+        assert_eq!(text(true), last);
+        assert_eq!(text(false), last.replace("Connection: close\r\n", ""));
     }
 
     #[test]

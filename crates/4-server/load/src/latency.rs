@@ -2,7 +2,9 @@
 
 use core::time::Duration;
 
+use base64ct::{Base64, Encoding as _};
 use hdrhistogram::Histogram;
+use hdrhistogram::serialization::{Serializer as _, V2DeflateSerializer};
 
 /// A histogram of times from 1 µs to 100 s with three significant digits; about 160 kB.
 ///
@@ -35,18 +37,24 @@ impl Latency {
         }
     }
 
+    /// A time without end.
+    pub(crate) const fn record_never(&mut self) {
+        self.above += 1;
+    }
+
     pub(crate) fn add(&mut self, other: &Self) {
         self.times.add(&other.times).expect("all histograms have the same bounds");
         self.above += other.above;
     }
 
-    /// How many times were recorded, those above the range with them.
+    /// How many times were recorded, those above the range with them, and those without end.
     #[must_use]
     pub fn count(&self) -> u64 {
         self.times.len() + self.above
     }
 
-    /// How many were longer than the range.
+    /// How many were longer than the range, or have no end: clients of an open loop that were
+    /// dropped, or gave up.
     #[must_use]
     pub const fn above(&self) -> u64 {
         self.above
@@ -71,6 +79,21 @@ impl Latency {
         Some(self.times.value_at_quantile(within))
     }
 
+    /// The times in the range as other tools read them: `HdrHistogram`'s format V2 with DEFLATE, in
+    /// base64. What lies [`above`](Self::above) is not in it.
+    ///
+    /// # Panics
+    ///
+    /// Never: memory takes whatever is written.
+    #[must_use]
+    pub fn to_base64(&self) -> String {
+        let mut bytes = Vec::new();
+        V2DeflateSerializer::new()
+            .serialize(&self.times, &mut bytes)
+            .expect("memory takes whatever is written, and counts are below 2^63");
+        Base64::encode_string(&bytes)
+    }
+
     /// The histogram below, for plots: its values are in nanoseconds.
     #[must_use]
     pub const fn histogram(&self) -> &Histogram<u64> {
@@ -91,6 +114,20 @@ mod tests {
         assert!(p99.abs_diff(990_000_000) <= 990_000, "{p99}");
         assert_eq!(latency.count(), 1000);
         assert_eq!(Latency::new().quantile_ns(0.5), None);
+    }
+
+    #[test]
+    fn others_read_what_is_written() {
+        use hdrhistogram::serialization::Deserializer;
+
+        let mut latency = Latency::new();
+        (1..=1000).for_each(|ms| latency.record(Duration::from_millis(ms)));
+        let text = latency.to_base64();
+        assert!(text.starts_with("HISTFAAA"), "as every histogram in this format does: {text}");
+        let bytes = Base64::decode_vec(&text).unwrap();
+        let again: Histogram<u64> = Deserializer::new().deserialize(&mut &bytes[..]).unwrap();
+        assert_eq!(&again, latency.histogram());
+        assert!(text.len() < 8000, "{} characters", text.len());
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! Load generator: closed loop, server-confirmed transactions, referee, verdict.
+//! Load generator: closed and open loops, server-confirmed transactions, referee, verdict.
 //!
 //! A [`Plan`] says what is to be done; [`run`] does it to a [`Server`] and gives an [`Outcome`]:
 //! first its [`Verdict`] with the [`Finding`]s behind it, then counts of both sides, then figures.
@@ -7,15 +7,28 @@
 //!
 //! # What is measured
 //!
-//! * The loop is closed: so many connections are in flight, and each is replaced when it ends, a
-//!   failed one too, after a pause. Times are service times under that concurrency: an arrival
-//!   never waits for its turn. What failed has no time; above the budget for errors there is no
-//!   figure.
-//! * One transaction is one connection: a full handshake, no resumption, one `GET`, the whole body.
-//!   It counts when the body is complete *and* the server has confirmed the handshake. A handshake
-//!   that only the client holds for complete is counted apart ([`Counts::client_done`]).
+//! * A *client* comes for one transaction. In a *closed* loop there are as many clients as
+//!   connections, and each comes again when it is done, after a pause if it thinks or has failed.
+//!   Times are service times under that concurrency: who waits for the server asks nothing
+//!   meanwhile, and no formula mends that afterwards. In an *open* loop clients come by the clock
+//!   ([`Pattern`]), and their times count from their intended start on: who finds no connection
+//!   free waits in line, and that is part of the time. [`Offered`] says who began late, who had to
+//!   wait, and who was dropped because the line was full; whose transaction never began or was
+//!   given up has a longer time than anybody. What failed has no time; above the budget for errors
+//!   there is no figure.
+//! * The threads of an open loop share no queue: arrivals are a function of pattern and seed, and a
+//!   thread takes those whose numbers are its own modulo the threads. All count from one beginning.
+//! * One transaction is one connection: a full handshake, no resumption, one `GET` or several, the
+//!   whole bodies; or the same without TLS. It counts when they are complete *and* the server has
+//!   confirmed the handshake. A handshake that only the client holds for complete is counted apart
+//!   ([`Counts::client_done`]).
+//! * Impatient clients ([`Patience`]) close their connection and give up, or begin again: that is no
+//!   failure, and has a count of its own. Every connection that was begun ends as a transaction, as
+//!   a failure or given up; if the counts do not add up the run is invalid.
 //! * Only the sustained [`Stage`] makes figures. Its transactions are those that were completed in
-//!   it.
+//!   it; the response times of an open loop are those of clients who came in it. [`Times`] has them
+//!   by phase, [`Point`] by second.
+//! * [`search()`] finds the highest rate at which an [`Objective`] is met.
 //! * The [`Referee`] is the server's own log, here of the embedded server ([`AccessLog`]). From the
 //!   first connection to the last, it must have as many handshakes and requests as the client
 //!   counted, and no session may be resumed; otherwise the run is invalid and shows both numbers.
@@ -45,45 +58,70 @@
 #![forbid(unsafe_code)]
 
 mod access_log;
+mod alarm;
+mod arrivals;
+mod bisection;
+mod channel;
+mod clients;
+mod closed;
 mod compare;
 mod counts;
 mod cpu;
+mod disclosure;
 mod error;
 mod finding;
 mod http;
 mod latency;
 mod manner;
+mod objective;
+mod open;
 mod outcome;
+mod patience;
 mod phase;
 mod plan;
 mod records;
 mod referee;
 mod run;
 mod schedule;
+mod search;
+mod seeded;
+mod sequence;
+mod series;
 mod socket;
-mod start;
 mod steady;
 mod tally;
 mod target;
+mod task;
+mod times;
 mod tls;
+mod trace;
 mod transaction;
+mod usage;
 mod verdict;
 mod worker;
 
 pub use access_log::AccessLog;
+pub use arrivals::{Arrivals, Pattern, Think};
+pub use bisection::Judged;
 pub use compare::{Comparison, compare};
-pub use counts::Counts;
+pub use counts::{Counts, Offered};
 pub use cpu::{CpuMeter, ProcessCpu};
 pub use error::Error;
 pub use finding::Finding;
 pub use latency::Latency;
+pub use objective::{Objective, duration};
 pub use outcome::{ClientCpu, Outcome};
+pub use patience::Patience;
 pub use phase::{Cause, Failure, Phase};
 pub use plan::{Close, Exchange, Freshness, Plan, Protocol, Verify};
 pub use records::{Context, Naming, records};
 pub use referee::{Referee, Seen};
 pub use run::{Server, run};
 pub use schedule::Stage;
+pub use search::{Curve, Step, search};
+pub use series::Point;
 pub use steady::Steady;
 pub use target::Target;
+pub use times::Times;
+pub use trace::{BadTrace, Recorded, Trace};
 pub use verdict::{Limits, Verdict};

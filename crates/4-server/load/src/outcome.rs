@@ -4,14 +4,16 @@ use core::fmt;
 use core::net::SocketAddr;
 use core::time::Duration;
 
-use crate::counts::Counts;
+use crate::counts::{Counts, Offered};
 use crate::finding::Finding;
 use crate::latency::Latency;
 use crate::plan::Plan;
 use crate::referee::Seen;
+use crate::series::Point;
 use crate::steady::Steady;
+use crate::times::Times;
+use crate::usage::Usage;
 use crate::verdict::Verdict;
-use crate::worker::Usage;
 
 /// A run: its verdict first, then its counts, and its figures if it is not invalid.
 #[derive(Clone, Debug)]
@@ -26,8 +28,12 @@ pub struct Outcome {
     pub(crate) sustain: Counts,
     pub(crate) bins: Vec<u64>,
     pub(crate) bin_width: Duration,
-    pub(crate) handshake: Latency,
-    pub(crate) transaction: Latency,
+    pub(crate) plain: Counts,
+    pub(crate) offered: Offered,
+    pub(crate) series: Vec<Point>,
+    pub(crate) secure_times: Times,
+    pub(crate) plain_times: Times,
+    pub(crate) response: Latency,
     pub(crate) client_cpu: Option<ClientCpu>,
     /// CPU seconds per second.
     pub(crate) server_cores: Option<f64>,
@@ -112,6 +118,25 @@ impl Outcome {
         &self.sustain
     }
 
+    /// The plain part of the whole: transactions without TLS. The rest of it is secure.
+    #[must_use]
+    pub const fn plain(&self) -> &Counts {
+        &self.plain
+    }
+
+    /// What became of the arrivals of an open loop whose time lies in the sustained part; of a
+    /// closed loop nothing.
+    #[must_use]
+    pub const fn offered(&self) -> Offered {
+        self.offered
+    }
+
+    /// The run second by second, from its first connection to the end of the sustained part.
+    #[must_use]
+    pub fn series(&self) -> &[Point] {
+        &self.series
+    }
+
     /// What the server's log says of the whole run; `None` without referee, or if it was lost.
     #[must_use]
     pub const fn seen(&self) -> Option<Seen> {
@@ -179,15 +204,30 @@ impl Outcome {
     /// Times from the `ClientHello` to the client's being done; `None` if the run is invalid.
     #[must_use]
     pub fn handshake(&self) -> Option<&Latency> {
-        self.is_believed().then_some(&self.handshake)
+        self.is_believed().then_some(&self.secure_times.handshake)
     }
 
-    /// Times from the begin of the connection to the last byte of the body; `None` if the run is
-    /// invalid. In a closed loop they are service times under this concurrency: an arrival never
+    /// Times to the last byte of the last body; `None` if the run is invalid.
+    ///
+    /// In an open loop they are response times, from the intended start on: waiting in line is part
+    /// of them, and who was dropped or gave up counts as longer than any. In a closed loop they are
+    /// service times under this concurrency, from the begin of the connection on: an arrival never
     /// waits for its turn.
     #[must_use]
     pub fn transaction(&self) -> Option<&Latency> {
-        self.is_believed().then_some(&self.transaction)
+        self.is_believed().then_some(&self.response)
+    }
+
+    /// Times of secure transactions by phase; `None` if the run is invalid.
+    #[must_use]
+    pub fn secure_times(&self) -> Option<&Times> {
+        self.is_believed().then_some(&self.secure_times)
+    }
+
+    /// Times of plain transactions by phase; `None` if the run is invalid.
+    #[must_use]
+    pub fn plain_times(&self) -> Option<&Times> {
+        self.is_believed().then_some(&self.plain_times)
     }
 }
 
@@ -214,6 +254,17 @@ impl fmt::Display for Outcome {
         )?;
         for (failure, count) in &counts.failures {
             writeln!(f, "    {count} x {failure}")?;
+        }
+        for (phase, count) in &counts.gave_up {
+            writeln!(f, "    {count} x the client lost patience (phase {phase})")?;
+        }
+        if self.plan.arrivals.is_open() {
+            let Offered { arrivals, late, queued, dropped } = self.offered;
+            writeln!(
+                f,
+                "  open loop: {arrivals} arrivals in the measured part, {queued} of them waited in \
+                 line, {late} began late, {dropped} never began"
+            )?;
         }
         if let Some(seen) = self.seen {
             writeln!(

@@ -5,10 +5,12 @@ use core::time::Duration;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
+use crate::arrivals::{Arrivals, Think};
 use crate::error::Error;
+use crate::patience::Patience;
 use crate::verdict::Limits;
 
-/// One closed loop: so many connections in flight, each replaced when it is done.
+/// Who comes when, what each of them does, and for how long.
 ///
 /// Its JSON and its [`hash`](Self::hash) say what was asked for; a later version of the plan has
 /// another `version`, and so another hash.
@@ -17,13 +19,21 @@ use crate::verdict::Limits;
 pub struct Plan {
     /// The version of this declaration: [`Self::VERSION`].
     pub version: u32,
-    /// Connections in flight, over all threads; from 1 to [`Self::CONNECTIONS_MAX`].
+    /// Connections in flight, over all threads; from 1 to [`Self::CONNECTIONS_MAX`]. In an open
+    /// loop a ceiling.
     pub connections: u32,
     /// Threads that drive them; from 1 to the number of connections.
     pub threads: u32,
     /// Logical cores that the threads are pinned to, in turn; empty: the system chooses.
     pub cores: Vec<u32>,
-    /// Initialise and ramp up: connections start one by one over its first half.
+    /// When transactions begin.
+    pub arrivals: Arrivals,
+    /// What is drawn at random is drawn from it: arrivals, think times, kinds.
+    pub seed: u64,
+    /// How long clients wait; none: until a deadline passes.
+    pub patience: Option<Patience>,
+    /// Initialise and ramp up: the connections of a closed loop start one by one over its first
+    /// half.
     pub warm_up_ms: u64,
     /// The part that counts; at least [`Self::SUSTAIN_MS_MIN`].
     pub sustain_ms: u64,
@@ -34,6 +44,10 @@ pub struct Plan {
     pub protocol: Protocol,
     /// What is transferred.
     pub exchange: Exchange,
+    /// How often, over one connection, one after the other; from 1 to [`Self::REQUESTS_MAX`].
+    pub requests_per_connection: u32,
+    /// The share of transactions without TLS, drawn at random.
+    pub plain_share: f64,
     /// Which handshakes verify the signature over the key exchange.
     pub verify: Verify,
     /// Key shares of the key agreement.
@@ -42,7 +56,7 @@ pub struct Plan {
     pub premaster: Freshness,
     /// How connections end.
     pub close: Close,
-    /// No more starts per second than this, over all threads.
+    /// No more starts per second than this, over all threads, in a closed loop.
     pub starts_per_s_max: Option<u32>,
     /// Loopback source addresses in turn, from 127.0.0.2 on, at most
     /// [`Self::SOURCE_ADDRESSES_MAX`] and to a target of IPv4; 0: the system chooses one.
@@ -81,7 +95,7 @@ impl Protocol {
     }
 }
 
-/// What one transaction transfers.
+/// What one request transfers.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub enum Exchange {
@@ -102,14 +116,6 @@ impl Exchange {
     #[must_use]
     pub fn bytes(bytes: u64) -> Self {
         Self::Get { path: format!("/bytes/{bytes}"), bytes }
-    }
-
-    /// How many requests so many transactions are, to the server.
-    pub(crate) const fn requests(&self, transactions: u64) -> u64 {
-        match self {
-            Self::Get { .. } => transactions,
-            Self::HandshakeOnly => 0,
-        }
     }
 }
 
@@ -149,7 +155,7 @@ impl Freshness {
     }
 }
 
-/// How a connection ends after its transaction. Requests say `Connection: close` in both.
+/// How a connection ends after its transaction. Its last request says `Connection: close` in both.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Close {
@@ -175,9 +181,11 @@ impl Close {
 
 impl Plan {
     /// The version that this program writes and runs.
-    pub const VERSION: u32 = 1;
+    pub const VERSION: u32 = 2;
     /// The most connections: as many as one loopback address has ports, and some addresses more.
     pub const CONNECTIONS_MAX: u32 = 100_000;
+    /// The most requests of a connection.
+    pub const REQUESTS_MAX: u32 = 1_000_000;
     /// The shortest sustained part: a rate per tenth of a second needs some tenths.
     pub const SUSTAIN_MS_MIN: u64 = 200;
     /// The most source addresses: they lie in 127.0.0.0/24.
@@ -185,8 +193,8 @@ impl Plan {
     /// The longest times: a day.
     pub const MS_MAX: u64 = 24 * 3600 * 1000;
 
-    /// Full handshakes with 14,336 bytes each \[HP01\]: one thread, 16 connections, no signature
-    /// verified, key shares fresh, reset after confirmation; 1 s of warm-up and 5 s that count.
+    /// Full handshakes with 14,336 bytes each \[HP01\]: one thread, a closed loop of 16 connections,
+    /// one request on each, no signature verified, key shares fresh, reset after confirmation; 1 s of warm-up and 5 s that count.
     #[must_use]
     pub fn new(protocol: Protocol) -> Self {
         Self {
@@ -194,11 +202,16 @@ impl Plan {
             connections: 16,
             threads: 1,
             cores: Vec::new(),
+            arrivals: Arrivals::Closed { think: Think::None },
+            seed: 1,
+            patience: None,
             warm_up_ms: 1000,
             sustain_ms: 5000,
             phase_ms_max: 5000,
             protocol,
             exchange: Exchange::bytes(14_336),
+            requests_per_connection: 1,
+            plain_share: 0.0,
             verify: Verify::Never,
             key_share: Freshness::Fresh,
             premaster: Freshness::Fresh,
@@ -235,8 +248,10 @@ impl Plan {
                     && path.bytes().all(|byte| byte.is_ascii_graphic())
             }
         };
-        let rules: [(bool, &'static str); 12] = [
-            (self.version == Self::VERSION, "version is 1 in this program"),
+        let only_get = matches!(self.exchange, Exchange::Get { .. });
+        let broken = self.arrivals.broken_rule(self.warm_up_ms.saturating_add(self.sustain_ms));
+        let rules = [
+            (self.version == Self::VERSION, "version is 2 in this program"),
             (
                 (1..=Self::CONNECTIONS_MAX).contains(&self.connections),
                 "connections are 1 to 100000",
@@ -260,6 +275,26 @@ impl Plan {
                 "source_addresses are at most 250",
             ),
             (self.limits.are_shares(), "limits are shares in [0, 1]"),
+            (broken.is_none(), broken.unwrap_or_default()),
+            (
+                self.starts_per_s_max.is_none() || !self.arrivals.is_open(),
+                "starts_per_s_max holds a closed loop back: an open one has a rate",
+            ),
+            (
+                (1..=Self::REQUESTS_MAX).contains(&self.requests_per_connection),
+                "requests_per_connection are 1 to 1000000",
+            ),
+            ((0.0..=1.0).contains(&self.plain_share), "plain_share is a share in [0, 1]"),
+            (
+                only_get || (self.requests_per_connection == 1 && self.plain_share <= 0.0),
+                "without transfer there is one handshake on each connection, and nothing plain",
+            ),
+            (
+                self.patience.is_none_or(|patience| {
+                    ms.contains(&patience.ms) && patience.retries <= Patience::RETRIES_MAX
+                }),
+                "patience lasts 1 ms to a day and begins again at most 100 times",
+            ),
         ];
         match rules.iter().find(|(ok, _)| !ok) {
             None => Ok(()),
@@ -276,6 +311,7 @@ impl Plan {
 #[allow(clippy::unwrap_used, reason = "tests")]
 mod tests {
     use super::*;
+    use crate::arrivals::Pattern;
 
     #[test]
     fn a_plan_is_data_and_its_hash_names_it() {
@@ -309,7 +345,7 @@ mod tests {
             let text = plan.check().unwrap_err().to_string();
             assert!(text.contains(rule), "{text}");
         };
-        refused(|p| p.version = 2, "version");
+        refused(|p| p.version = 1, "version");
         refused(|p| p.connections = 0, "connections");
         refused(|p| p.threads = 17, "threads");
         refused(|p| p.threads = 0, "threads");
@@ -319,6 +355,16 @@ mod tests {
         refused(|p| p.starts_per_s_max = Some(0), "starts_per_s_max");
         refused(|p| p.source_addresses = 251, "source_addresses");
         refused(|p| p.limits.errors = f64::NAN, "limits");
+        refused(|p| p.requests_per_connection = 0, "requests_per_connection");
+        refused(|p| p.plain_share = f64::NAN, "plain_share");
+        refused(|p| p.patience = Some(Patience { ms: 0, retries: 0 }), "patience");
+        refused(|p| p.arrivals = Arrivals::open(Pattern::Poisson { per_s: 0.0 }), "per second");
+        let open = Arrivals::open(Pattern::Poisson { per_s: 1.0 });
+        let held = Plan { arrivals: open, starts_per_s_max: Some(1), ..good.clone() };
+        assert!(held.check().unwrap_err().to_string().contains("open one has a rate"));
+        let exchange = Exchange::HandshakeOnly;
+        let twice = Plan { exchange, requests_per_connection: 2, ..good.clone() };
+        assert!(twice.check().unwrap_err().to_string().contains("without transfer"));
         for path in ["bytes/1", "/a b", "/a\r\nHost: x"] {
             let exchange = Exchange::Get { path: path.to_owned(), bytes: 1 };
             let plan = Plan { exchange, ..good.clone() };

@@ -8,6 +8,7 @@ use tollgate_record::{BadSubject, Estimate, Kind, Machine, Record, Subject, Time
 
 use crate::compare::Comparison;
 use crate::counts::Counts;
+use crate::disclosure;
 use crate::latency::Latency;
 use crate::outcome::Outcome;
 use crate::plan::{Exchange, Plan, Verify};
@@ -43,7 +44,8 @@ pub struct Context {
 
 impl Naming {
     /// `server/rsa-2048/tls13?by=tollgate&bytes=14336`; a plan without transfer says
-    /// `exchange=handshake` in place of the bytes.
+    /// `exchange=handshake` in place of the bytes. An open loop, several requests on a connection
+    /// and a share of plain transactions are parameters too.
     ///
     /// # Errors
     ///
@@ -51,10 +53,11 @@ impl Naming {
     pub fn subject(&self, plan: &Plan) -> Result<Subject, BadSubject> {
         let subject: Subject = format!("server/{}/{}", self.key, plan.protocol.word()).parse()?;
         let subject = subject.with(word::BY, &self.by)?;
-        match plan.exchange {
+        let subject = match plan.exchange {
             Exchange::Get { bytes, .. } => subject.with(word::BYTES, bytes),
             Exchange::HandshakeOnly => subject.with(word::EXCHANGE, word::HANDSHAKE),
-        }
+        }?;
+        disclosure::subject(plan, subject)
     }
 }
 
@@ -217,7 +220,6 @@ fn conditions(rounds: &[Outcome], context: &Context) -> BTreeMap<String, String>
         ("client_verify".to_owned(), verify),
         ("close".to_owned(), plan.close.word().to_owned()),
         ("connections".to_owned(), plan.connections.to_string()),
-        ("loop".to_owned(), "closed".to_owned()),
         ("plan".to_owned(), plan.hash()),
         ("resumption".to_owned(), "none".to_owned()),
         ("rounds".to_owned(), rounds.len().to_string()),
@@ -226,6 +228,7 @@ fn conditions(rounds: &[Outcome], context: &Context) -> BTreeMap<String, String>
         ("verdict".to_owned(), verdicts.last().map(ToString::to_string).unwrap_or_default()),
         ("warm_up_ms".to_owned(), plan.warm_up_ms.to_string()),
     ]);
+    conditions.extend(disclosure::conditions(plan));
     if plan.limits != Limits::default() {
         let limits = serde_json::to_string(&plan.limits).unwrap_or_default();
         conditions.insert("limits".to_owned(), limits);

@@ -5,7 +5,6 @@ use std::io;
 use std::time::Instant;
 
 use crate::counts::Counts;
-use crate::plan::Exchange;
 
 /// Reads a server's own account of what it did.
 pub trait Referee {
@@ -52,15 +51,13 @@ const ASK_EVERY: Duration = Duration::from_millis(20);
 pub(crate) fn settle(
     referee: &mut dyn Referee,
     client: &Counts,
-    exchange: &Exchange,
     patience: Duration,
     stop: &dyn Fn() -> bool,
 ) -> io::Result<Option<Seen>> {
     let end = Instant::now() + patience;
-    let requests = exchange.requests(client.transactions);
     loop {
         let seen = referee.seen()?;
-        let there = seen.handshakes >= client.confirmed && seen.requests >= requests;
+        let there = seen.handshakes >= client.confirmed && seen.requests >= client.responses;
         if there || Instant::now() >= end {
             break;
         }
@@ -100,7 +97,7 @@ mod tests {
     }
 
     fn settled(log: &mut Slow, client: &Counts, patience: Duration) -> Seen {
-        settle(log, client, &Exchange::bytes(0), patience, &|| false).unwrap().unwrap()
+        settle(log, client, patience, &|| false).unwrap().unwrap()
     }
 
     #[test]
@@ -108,8 +105,7 @@ mod tests {
         let client = Counts { confirmed: 5, ..Counts::default() };
         let mut log = Slow { shown: 0, end: 3 };
         let day = Duration::from_secs(24 * 3600);
-        let exchange = Exchange::bytes(0);
-        assert_eq!(settle(&mut log, &client, &exchange, day, &|| true).unwrap(), None);
+        assert_eq!(settle(&mut log, &client, day, &|| true).unwrap(), None);
     }
 
     #[test]
@@ -127,7 +123,7 @@ mod tests {
         let client = Counts { confirmed: 3, transactions: 3, ..Counts::default() };
         let mut log = Slow { shown: 3, end: 3 };
         let day = Duration::from_secs(24 * 3600);
-        let seen = settle(&mut log, &client, &Exchange::HandshakeOnly, day, &|| false).unwrap();
+        let seen = settle(&mut log, &client, day, &|| false).unwrap();
         assert_eq!(seen, Some(Seen { handshakes: 3, ..Seen::default() }));
     }
 

@@ -19,9 +19,9 @@ use crate::referee::{Referee, settle};
 use crate::schedule::{Schedule, Stage};
 use crate::socket::reserve_descriptors;
 use crate::tally::Tally;
-use crate::target::Target;
+use crate::target::{Target, Targets};
 use crate::verdict::Evidence;
-use crate::worker::{Report, Worker};
+use crate::worker::{Part, Report, Worker};
 
 /// A server under load, with all that is known of it.
 pub struct Server<'a> {
@@ -29,6 +29,8 @@ pub struct Server<'a> {
     pub name: String,
     /// Where it listens.
     pub target: Target,
+    /// Where it listens for HTTP without TLS, if it does.
+    pub plain: Option<Target>,
     /// Who reads its log; without one a run is at best unconfirmed.
     pub referee: Option<Box<dyn Referee + 'a>>,
     /// Who reads its CPU time.
@@ -38,7 +40,13 @@ pub struct Server<'a> {
 impl<'a> Server<'a> {
     /// A server of which only the address is known.
     pub fn new(name: impl Into<String>, target: Target) -> Self {
-        Self { name: name.into(), target, referee: None, cpu: None }
+        Self { name: name.into(), target, plain: None, referee: None, cpu: None }
+    }
+
+    /// The same server, which speaks HTTP without TLS there.
+    #[must_use]
+    pub fn with_plain(self, target: Target) -> Self {
+        Self { plain: Some(target), ..self }
     }
 
     /// The same server, with somebody who reads its log.
@@ -59,6 +67,7 @@ impl fmt::Debug for Server<'_> {
         f.debug_struct("Server")
             .field("name", &self.name)
             .field("target", &self.target)
+            .field("plain", &self.plain)
             .field("referee", &self.referee.is_some())
             .field("cpu", &self.cpu.is_some())
             .finish()
@@ -87,6 +96,7 @@ pub fn run(
     progress: &mut dyn FnMut(Stage, f64),
 ) -> Result<Outcome, Error> {
     plan.check()?;
+    check_plain(plan, server)?;
     if plan.source_addresses > 0 && !server.target.address().is_ipv4() {
         return Err(Error::Plan(
             "source_addresses need a target in 127.0.0.0/8: IPv6 has only one",
@@ -100,17 +110,42 @@ pub fn run(
     if let Some(meter) = &mut server.cpu {
         meter.cpu().map_err(Error::ServerCpu)?;
     }
-    let mut whole = probe(plan, &server.target, stop)?;
-    let load = load(plan, server, stop, progress)?;
-    whole.add(&load.tally);
+    let target = &server.target;
+    let targets = Targets { secure: target, plain: server.plain.as_ref().unwrap_or(target) };
+    let mut probes = Vec::new();
+    for (is_plain, is_asked) in [(false, plan.plain_share < 1.0), (true, plan.plain_share > 0.0)] {
+        if is_asked {
+            probes.push(probe(plan, targets, is_plain, stop)?);
+        }
+    }
+    let mut load = load(plan, server, stop, progress)?;
+    probes.iter().for_each(|probe| load.tally.add(probe));
     progress(Stage::Collect, 1.0);
-    collect(plan, server, load, whole, stop)
+    collect(plan, server, load, stop)
+}
+
+/// Whether the server has what plain transactions need.
+fn check_plain(plan: &Plan, server: &Server<'_>) -> Result<(), Error> {
+    let ip = |target: &Target| target.address().is_ipv4();
+    match &server.plain {
+        _ if plan.plain_share <= 0.0 => Ok(()),
+        None => Err(Error::Plan("plain_share needs a server that speaks HTTP without TLS")),
+        Some(plain) if ip(plain) != ip(&server.target) => {
+            Err(Error::Plan("plain_share needs both addresses of IPv4, or both of IPv6"))
+        }
+        Some(_) => Ok(()),
+    }
 }
 
 /// One transaction, alone.
-fn probe(plan: &Plan, target: &Target, stop: &dyn Fn() -> bool) -> Result<Tally, Error> {
+fn probe(
+    plan: &Plan,
+    targets: Targets<'_>,
+    is_plain: bool,
+    stop: &dyn Fn() -> bool,
+) -> Result<Tally, Error> {
     let schedule = Schedule::probe(plan, Instant::now());
-    let worker = Worker::new(plan, target, 0, true)?;
+    let worker = Worker::new(plan, targets, Part::Probe { is_plain })?;
     let flag = &AtomicBool::new(false);
     let report = thread::scope(|scope| {
         let thread = spawn(scope, move || worker.run(&schedule, flag))?;
@@ -126,7 +161,10 @@ fn probe(plan: &Plan, target: &Target, stop: &dyn Fn() -> bool) -> Result<Tally,
         return Err(Error::Stopped);
     }
     match report.tally.whole.failures.keys().next() {
-        Some(failure) => Err(Error::Probe { address: target.address(), failure: failure.clone() }),
+        Some(failure) => {
+            let target = if is_plain { targets.plain } else { targets.secure };
+            Err(Error::Probe { address: target.address(), failure: failure.clone() })
+        }
         None => Ok(report.tally),
     }
 }
@@ -148,6 +186,7 @@ fn load(
 ) -> Result<Load, Error> {
     let flag = &AtomicBool::new(false);
     let target = &server.target;
+    let targets = Targets { secure: target, plain: server.plain.as_ref().unwrap_or(target) };
     let mut stopped = false;
     let mut server_cpu = Vec::new();
     let (times, reports) = thread::scope(|scope| {
@@ -158,7 +197,7 @@ fn load(
             let tell_ready = tell_ready.clone();
             let work = move || {
                 let worker = pin(plan, thread)
-                    .and_then(|()| Worker::new(plan, target, thread, false))
+                    .and_then(|()| Worker::new(plan, targets, Part::Thread(thread)))
                     .inspect_err(|_| flag.store(true, Ordering::Relaxed));
                 drop(tell_ready); // sent nothing: that it is gone says that all is prepared
                 match started.recv() {
@@ -208,7 +247,7 @@ fn load(
     if stopped {
         return Err(Error::Stopped);
     }
-    let mut tally = Tally::new(times.bins());
+    let mut tally = Tally::new(&times, plan.arrivals.is_open());
     reports.iter().for_each(|report| tally.add(&report.tally));
     Ok(Load { tally, reports, schedule: times, server_cpu })
 }
@@ -243,16 +282,15 @@ fn collect(
     plan: &Plan,
     server: &mut Server<'_>,
     load: Load,
-    tally: Tally,
     stop: &dyn Fn() -> bool,
 ) -> Result<Outcome, Error> {
-    let Load { reports, schedule, server_cpu, .. } = load;
+    let Load { tally, reports, schedule, server_cpu } = load;
     let gave_up = reports.iter().find_map(|report| report.gave_up.clone());
     // whoever is gone writes no more
     let patience = if gave_up.is_some() { Duration::ZERO } else { plan.phase_max() };
     let seen = match server.referee.as_deref_mut() {
         None => None,
-        Some(referee) => match settle(referee, &tally.whole, &plan.exchange, patience, stop) {
+        Some(referee) => match settle(referee, &tally.whole, patience, stop) {
             Ok(Some(seen)) => Some(Ok(seen)),
             Ok(None) => return Err(Error::Stopped),
             Err(error) => Some(Err(error.to_string())),
@@ -267,6 +305,9 @@ fn collect(
         plan,
         whole: &tally.whole,
         sustain: &tally.sustain,
+        plain: &tally.plain,
+        offered: tally.offered,
+        abandoned: tally.abandoned,
         bins: &tally.bins,
         hello_retries: tally.hello_retries,
         gave_up,
@@ -287,8 +328,12 @@ fn collect(
         sustain: tally.sustain,
         bins: tally.bins,
         bin_width: schedule.bin_width(),
-        handshake: tally.handshake,
-        transaction: tally.transaction,
+        series: tally.series.points(&schedule),
+        secure_times: tally.secure_times,
+        plain_times: tally.plain_times,
+        response: tally.response,
+        plain: tally.plain,
+        offered: tally.offered,
         client_cpu,
         server_cores,
         seen: seen.and_then(Result::ok),

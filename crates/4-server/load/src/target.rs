@@ -56,6 +56,13 @@ impl Target {
     }
 }
 
+/// Where the transactions of a run go, by their kind.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Targets<'a> {
+    pub(crate) secure: &'a Target,
+    pub(crate) plain: &'a Target,
+}
+
 #[cfg(test)]
 #[allow(clippy::unwrap_used, reason = "tests")]
 mod tests {

@@ -6,7 +6,6 @@ use tollgate_client as client;
 use tollgate_client::{Config, Group, Settings, Suite, VerifySignature};
 
 use crate::error::Error;
-use crate::http;
 use crate::plan::{Freshness, Plan, Protocol, Verify};
 use crate::target::Target;
 
@@ -42,10 +41,4 @@ const fn freshness(freshness: Freshness) -> client::Freshness {
         Freshness::Fresh => client::Freshness::Fresh,
         Freshness::Reuse => client::Freshness::Reuse,
     }
-}
-
-/// The request of a plan to a target.
-pub(crate) fn request(plan: &Plan, target: &Target) -> Vec<u8> {
-    let host = target.server_name().map_or_else(|| target.address().to_string(), str::to_owned);
-    http::request(&plan.exchange, &host)
 }

@@ -4,11 +4,12 @@ use core::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use crate::counts::Counts;
+use crate::arrivals::{Arrivals, Pattern};
+use crate::counts::{Counts, Offered};
 use crate::finding::Finding;
 use crate::outcome::ClientCpu;
 use crate::phase::{Cause, Failure};
-use crate::plan::{Exchange, Plan};
+use crate::plan::Plan;
 use crate::referee::Seen;
 use crate::steady::Steady;
 
@@ -114,6 +115,12 @@ pub(crate) struct Evidence<'a> {
     pub(crate) plan: &'a Plan,
     pub(crate) whole: &'a Counts,
     pub(crate) sustain: &'a Counts,
+    /// The plain part of the whole.
+    pub(crate) plain: &'a Counts,
+    /// Arrivals of the sustained part, of an open loop.
+    pub(crate) offered: Offered,
+    /// Connections that were dropped in flight.
+    pub(crate) abandoned: u64,
     pub(crate) bins: &'a [u64],
     pub(crate) hello_retries: u64,
     pub(crate) gave_up: Option<Failure>,
@@ -137,6 +144,7 @@ impl Evidence<'_> {
         let mut reasons = Vec::new();
         let mut doubts = Vec::new();
         self.judge_counts(&mut reasons, &mut doubts);
+        self.judge_arrivals(&mut reasons, &mut doubts);
         self.judge_referee(&mut reasons);
         self.judge_shape(&mut reasons, &mut doubts);
         self.judge_client(&mut reasons, &mut doubts);
@@ -167,6 +175,10 @@ impl Evidence<'_> {
         {
             reasons.push(Finding::Errors { failed, attempts, worst: worst.clone() });
         }
+        if whole.attempts != whole.ended() + self.abandoned {
+            let ended = whole.ended() + self.abandoned;
+            reasons.push(Finding::Unaccounted { attempts: whole.attempts, ended });
+        }
         if self.sustain.transactions == 0 {
             reasons.push(Finding::Nothing);
         }
@@ -188,19 +200,24 @@ impl Evidence<'_> {
             Some(Err(why)) => return reasons.push(Finding::RefereeLost(why.clone())),
             Some(Ok(seen)) => seen,
         };
-        if seen.handshakes != self.whole.confirmed {
+        // whom the client left early, the server may have served all the same
+        let (left, left_plain) = (self.whole.given_up(), self.plain.given_up());
+        let is_off = |server: u64, client: u64, more: u64| {
+            server < client || server > client.saturating_add(more)
+        };
+        if is_off(seen.handshakes, self.whole.confirmed, left.saturating_sub(left_plain)) {
             let (client, server) = (self.whole.confirmed, seen.handshakes);
             reasons.push(Finding::RefereeHandshakes { client, server });
         }
-        let client = self.plan.exchange.requests(self.whole.transactions);
-        if seen.requests != client {
+        let client = self.whole.responses;
+        if is_off(seen.requests, client, left) {
             reasons.push(Finding::RefereeRequests { client, server: seen.requests });
         }
-        if let (Exchange::Get { bytes, .. }, Some(server)) = (&self.plan.exchange, seen.body_bytes)
-            && client.checked_mul(*bytes) != Some(server)
+        let bytes = self.whole.response_bytes;
+        if let Some(server) = seen.body_bytes.filter(|&server| server != bytes)
             && seen.requests == client
         {
-            reasons.push(Finding::RefereeBytes { client: client.saturating_mul(*bytes), server });
+            reasons.push(Finding::RefereeBytes { client: bytes, server });
         }
         if seen.resumed > 0 {
             let (count, handshakes) = (seen.resumed, seen.handshakes);
@@ -208,8 +225,26 @@ impl Evidence<'_> {
         }
     }
 
+    fn judge_arrivals(&self, reasons: &mut Vec<Finding>, doubts: &mut Vec<Finding>) {
+        let Offered { arrivals, late, dropped, .. } = self.offered;
+        if share(dropped, arrivals) > self.plan.limits.errors {
+            reasons.push(Finding::Dropped { dropped, arrivals });
+        }
+        if share(late, arrivals) > LATE_DOUBT {
+            doubts.push(Finding::LateStarts { late, arrivals });
+        }
+    }
+
+    /// Whether the rate is the server's, or as even as the plan's: others are uneven on purpose.
+    const fn has_shape(&self) -> bool {
+        match &self.plan.arrivals {
+            Arrivals::Closed { .. } => true,
+            Arrivals::Open { pattern, .. } => matches!(pattern, Pattern::Constant { .. }),
+        }
+    }
+
     fn judge_shape(&self, reasons: &mut Vec<Finding>, doubts: &mut Vec<Finding>) {
-        if self.gave_up.is_some() {
+        if self.gave_up.is_some() || !self.has_shape() {
             return;
         }
         let Some(steady) = Steady::of(self.bins) else {
@@ -249,6 +284,9 @@ impl Evidence<'_> {
     }
 }
 
+/// A larger share of late starts is doubtful: the generator's own lateness is in the times.
+const LATE_DOUBT: f64 = 0.01;
+
 fn share(part: u64, whole: u64) -> f64 {
     #[allow(clippy::cast_precision_loss, reason = "counts of a run are far below 2^52")]
     let share = part as f64 / whole.max(1) as f64;
@@ -266,6 +304,7 @@ mod tests {
     struct Case {
         plan: Plan,
         counts: Counts,
+        offered: Offered,
         bins: Vec<u64>,
         cpu: ClientCpu,
         seen: Option<Result<Seen, String>>,
@@ -279,6 +318,8 @@ mod tests {
             attempts: 1000,
             client_done: 1000,
             confirmed: 1000,
+            responses: 1000,
+            response_bytes: 14_336_000,
             transactions: 1000,
             ..Counts::default()
         };
@@ -286,6 +327,7 @@ mod tests {
         Case {
             plan: Plan::new(Protocol::Tls13),
             counts,
+            offered: Offered::default(),
             bins: vec![50; 20],
             cpu: ClientCpu { cores: 0.5, busiest_share: 0.5, longest_wait_share: Some(0.0) },
             seen: Some(Ok(seen)),
@@ -302,6 +344,9 @@ mod tests {
             plan: &case.plan,
             whole: &case.counts,
             sustain: &case.counts,
+            plain: &Counts::default(),
+            offered: case.offered,
+            abandoned: 0,
             bins: &case.bins,
             hello_retries: case.hello_retries,
             gave_up: None,
@@ -353,10 +398,17 @@ mod tests {
             case.seen = Some(Ok(seen));
         });
         assert!(text.contains("14336000 bytes") && text.contains("14336001"), "{text}");
-        let text = invalid(|case| case.plan.exchange = Exchange::HandshakeOnly);
+        let text = invalid(|case| case.counts.responses = 0);
         assert!(text.contains("counted 0 whole responses"), "no request belongs there: {text}");
+        let text = invalid(|case| case.counts.attempts += 1);
+        assert!(text.contains("1001") && text.contains("1000"), "{text}");
         let text = invalid(|case| {
-            case.counts.attempts = 1_000_000; // far within the error budget
+            case.offered = Offered { arrivals: 1000, dropped: 2, ..Offered::default() };
+        });
+        assert!(text.contains("2 of 1000"), "{text}");
+        let text = invalid(|case| {
+            case.plan.limits.errors = 1.0; // far within the error budget
+            case.counts.attempts += 2;
             let failure = Failure { phase: Phase::Connect, cause: Cause::Refused };
             case.counts.failures.insert(failure, 2);
         });
@@ -382,6 +434,10 @@ mod tests {
         assert!(doubtful(|case| case.bins = vec![500; 2]).contains("too short to tell"));
         assert!(doubtful(|case| case.server_cpu_late = true).contains("no figure"));
         assert!(doubtful(|case| case.hello_retries = 3).contains("3 times"));
+        let text = doubtful(|case| {
+            case.offered = Offered { arrivals: 1000, late: 11, ..Offered::default() };
+        });
+        assert!(text.contains("11 of 1000"), "{text}");
         assert!(doubtful(|case| case.counts.client_done = 1001).contains("1001 handshakes"));
     }
 }

@@ -2,25 +2,29 @@
 
 use core::sync::atomic::{AtomicBool, Ordering};
 use core::time::Duration;
-use std::collections::{BinaryHeap, VecDeque};
+use std::collections::BinaryHeap;
 use std::io::ErrorKind;
 use std::sync::Arc;
 use std::time::Instant;
 
 use mio::{Events, Poll, Token};
 
-use crate::cpu::{thread_cpu, thread_wait};
+use crate::alarm::Alarm;
+use crate::clients::{Clients, Next};
+use crate::closed::Due;
 use crate::error::Error;
 use crate::manner::{Manner, News, Step};
+use crate::patience::Patience;
 use crate::phase::Failure;
 use crate::plan::Plan;
 use crate::schedule::{Schedule, Stage};
 use crate::socket::Opener;
-use crate::start::{Due, Pace};
 use crate::tally::Tally;
-use crate::target::Target;
+use crate::target::Targets;
+use crate::task::Task;
 use crate::tls;
 use crate::transaction::Slot;
+use crate::usage::{Reading, Usage};
 
 /// How often deadlines are looked at.
 const SWEEP: Duration = Duration::from_millis(20);
@@ -28,37 +32,27 @@ const SWEEP: Duration = Duration::from_millis(20);
 /// Nothing succeeded for so long, though much was tried: the server is held for gone.
 const GONE_AFTER: Duration = Duration::from_secs(1);
 
-/// The pauses before a failed connection is tried again: doubled from the first to the last.
-const BACKOFF: (Duration, Duration) = (Duration::from_millis(1), Duration::from_millis(250));
-
 /// The connections of one thread.
 pub(crate) struct Worker {
     /// One transaction only.
     probe: bool,
-    /// The numbers of its connections in the plan.
-    own: Vec<u32>,
-    connections: u32,
     manner: Manner,
     phase_max: Duration,
+    patience: Option<Patience>,
     poll: Poll,
-    opener: Opener,
-    slots: Vec<Place>,
-    /// Places that may start now.
-    ready: VecDeque<usize>,
-    /// Places that start later.
-    due: BinaryHeap<Due>,
-    pace: Pace,
+    alarm: Alarm,
+    /// For secure connections, and for plain ones.
+    openers: [Opener; 2],
+    slots: Vec<Slot>,
+    clients: Clients,
+    /// When patience ends, of places whose client may have been done long before.
+    impatient: BinaryHeap<Due>,
     live: usize,
+    schedule: Schedule,
     tally: Tally,
-    /// Failures since the last confirmed handshake, and when that was.
+    /// Failures since the last success, and when that was.
     failures: u64,
-    confirmed_at: Instant,
-}
-
-/// A slot with the pause before it is tried again.
-struct Place {
-    slot: Slot,
-    backoff: Duration,
+    succeeded_at: Instant,
 }
 
 /// What a thread brings back.
@@ -71,90 +65,61 @@ pub(crate) struct Report {
     pub(crate) gave_up: Option<Failure>,
 }
 
-/// What a thread used between two readings of its clocks.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Usage {
-    pub(crate) wall: Duration,
-    pub(crate) cpu: Duration,
-    /// Time it wanted a core and had none.
-    pub(crate) wait: Option<Duration>,
-}
-
-/// A reading of a thread's clocks.
-struct Reading {
-    at: Instant,
-    cpu: Duration,
-    wait: Option<Duration>,
-}
-
-impl Reading {
-    fn now() -> Self {
-        Self { at: Instant::now(), cpu: thread_cpu(), wait: thread_wait() }
-    }
-
-    fn until_now(&self) -> Usage {
-        let now = Self::now();
-        let wait = now.wait.zip(self.wait).map(|(now, then)| now.saturating_sub(then));
-        let (wall, cpu) =
-            (now.at.saturating_duration_since(self.at), now.cpu.saturating_sub(self.cpu));
-        Usage { wall, cpu, wait }
-    }
+/// Which part of a plan a worker does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Part {
+    /// That of a thread.
+    Thread(u32),
+    /// One transaction, plain or not.
+    Probe { is_plain: bool },
 }
 
 impl Worker {
-    /// Prepares thread number `thread` of the plan, or one transaction; nothing is sent yet.
-    pub(crate) fn new(
-        plan: &Plan,
-        target: &Target,
-        thread: u32,
-        probe: bool,
-    ) -> Result<Self, Error> {
-        let config = Arc::new(tls::config(plan, target)?);
-        let manner = Manner::new(plan, tls::request(plan, target));
-        // connections are dealt out in turn: thread, thread + threads, ...
-        let own: Vec<u32> = if probe {
-            vec![0]
-        } else {
-            (thread..plan.connections).step_by(plan.threads as usize).collect()
+    /// Prepares a part of the plan; nothing is sent yet.
+    pub(crate) fn new(plan: &Plan, targets: Targets<'_>, part: Part) -> Result<Self, Error> {
+        let config = Arc::new(tls::config(plan, targets.secure)?);
+        let manner = Manner::new(plan, targets.secure);
+        let (probe, thread) = match part {
+            Part::Thread(thread) => (false, thread),
+            Part::Probe { .. } => (true, 0),
         };
-        let place = |_| {
-            let slot = Slot::new(&config, &manner)?;
-            Ok(Place { slot, backoff: BACKOFF.0 })
+        let (is_secure, is_plain) = match part {
+            Part::Thread(_) => (plan.plain_share < 1.0, plan.plain_share > 0.0),
+            Part::Probe { is_plain } => (!is_plain, is_plain),
         };
-        let slots: Vec<Place> = own.iter().map(place).collect::<Result<_, Error>>()?;
+        let clients = Clients::new(plan, part);
+        let slots = (0..clients.places()).map(|_| Slot::new(&config, is_secure, is_plain));
+        let slots = slots.collect::<Result<Vec<_>, Error>>()?;
+        let poll = Poll::new().map_err(|error| Error::of_socket("wait for sockets", error))?;
+        let alarm = Alarm::new(poll.registry())?;
+        let opener = |address| Opener::new(address, plan.source_addresses, thread);
+        let schedule = Schedule::new(plan, Instant::now());
         Ok(Self {
             probe,
-            own,
-            connections: plan.connections,
-            phase_max: plan.phase_max(),
-            poll: Poll::new().map_err(|error| Error::of_socket("wait for sockets", error))?,
-            opener: Opener::new(target.address(), plan.source_addresses, thread),
-            due: BinaryHeap::new(),
-            ready: VecDeque::with_capacity(slots.len()),
-            pace: Pace::new(plan, Instant::now()),
-            tally: Tally::new(0),
-            slots,
             manner,
+            phase_max: plan.phase_max(),
+            patience: plan.patience.filter(|_| !probe),
+            alarm,
+            poll,
+            openers: [opener(targets.secure.address()), opener(targets.plain.address())],
+            slots,
+            clients,
+            impatient: BinaryHeap::new(),
             live: 0,
+            tally: Tally::new(&schedule, plan.arrivals.is_open()),
+            schedule,
             failures: 0,
-            confirmed_at: Instant::now(),
+            succeeded_at: Instant::now(),
         })
     }
 
     /// Runs to the end of the schedule, or until `stop` is set; sets it if the server is gone.
     pub(crate) fn run(mut self, schedule: &Schedule, stop: &AtomicBool) -> Result<Report, Error> {
-        self.tally = Tally::new(schedule.bins());
-        self.confirmed_at = schedule.start;
-        let place = |(place, &index): (usize, &u32)| {
-            let at = if self.probe {
-                schedule.start
-            } else {
-                schedule.first_start(index, self.connections)
-            };
-            Due { at, place }
-        };
-        self.due = self.own.iter().enumerate().map(place).collect();
-        let result = self.turns(schedule, stop);
+        self.schedule = *schedule;
+        self.tally = Tally::new(schedule, self.clients.is_open());
+        self.succeeded_at = schedule.start;
+        self.clients.begin(schedule);
+        let result = self.turns(stop);
         if !matches!(result, Ok((_, None))) {
             stop.store(true, Ordering::Relaxed);
         }
@@ -162,21 +127,16 @@ impl Worker {
         Ok(Report { tally: self.tally, cpu, gave_up })
     }
 
-    fn turns(
-        &mut self,
-        schedule: &Schedule,
-        stop: &AtomicBool,
-    ) -> Result<(Option<Usage>, Option<Failure>), Error> {
+    fn turns(&mut self, stop: &AtomicBool) -> Result<(Option<Usage>, Option<Failure>), Error> {
         let mut events = Events::with_capacity(1024);
         let (mut reading, mut usage) = (None, None);
         let mut stage = None;
-        let mut sweep_at = schedule.start + SWEEP;
+        let mut sweep_at = self.schedule.start + SWEEP;
         loop {
             let now = Instant::now();
-            let entered = schedule.stage(now);
+            let entered = self.schedule.stage(now);
             if stage != Some(entered) {
                 stage = Some(entered);
-                self.tally.enter(entered);
                 match entered {
                     Stage::Sustain => reading = Some(Reading::now()),
                     _ => usage = reading.as_ref().map(Reading::until_now),
@@ -194,14 +154,17 @@ impl Worker {
                     return Ok((None, Some(failure)));
                 }
             }
-            if entered == Stage::RampDown || self.is_probed() {
+            let ends = entered == Stage::RampDown || self.is_probed();
+            self.lose_patience(now, ends)?;
+            if ends {
+                self.turn_away();
                 if self.live == 0 {
                     return Ok((usage, None));
                 }
             } else {
                 self.start(now)?;
             }
-            let timeout = self.timeout(schedule, Instant::now(), sweep_at);
+            let timeout = self.timeout(Instant::now(), sweep_at)?;
             match self.poll.poll(&mut events, Some(timeout)) {
                 Ok(()) => {}
                 Err(error) if error.kind() == ErrorKind::Interrupted => continue,
@@ -211,7 +174,7 @@ impl Worker {
             }
             for event in &events {
                 let closed = event.is_read_closed() || event.is_error();
-                self.drive(schedule, event.token().0, closed);
+                self.drive(event.token().0, closed);
             }
         }
     }
@@ -222,59 +185,85 @@ impl Worker {
     }
 
     fn start(&mut self, now: Instant) -> Result<(), Error> {
-        while self.due.peek().is_some_and(|due| due.at <= now) {
-            self.ready.extend(self.due.pop().map(|due| due.place));
-        }
-        while let Some(&place) = self.ready.front() {
-            if !self.pace.may_start(now) {
-                break;
-            }
-            self.ready.pop_front();
-            self.tally.attempt();
-            let slot = &mut self.slots[place].slot;
-            match slot.start(&mut self.opener, self.poll.registry(), Token(place))? {
-                Ok(()) => self.live += 1,
-                Err(failure) => self.failed(place, &failure, now),
+        while let Some(next) = self.clients.next(now) {
+            match next {
+                Next::Begins { place, task, queued } => {
+                    if self.clients.is_open() {
+                        self.tally.began(&self.schedule, task, queued, now);
+                    }
+                    self.begin(place, task, now)?;
+                }
+                Next::Dropped { intended } => self.tally.dropped(&self.schedule, intended),
             }
         }
         Ok(())
     }
 
-    /// Until something is to be done even if nothing happens.
-    fn timeout(&self, schedule: &Schedule, now: Instant, sweep_at: Instant) -> Duration {
-        // nothing starts any more after the sustained part, so nothing that could is awaited
-        let starts = now < schedule.sustain_end && !self.is_probed();
-        let due = self.due.peek().filter(|_| starts).map(|due| due.at);
-        let paced = (starts && !self.ready.is_empty()).then(|| self.pace.next());
-        let stages = [schedule.sustain_start, schedule.sustain_end];
-        let next = stages.into_iter().filter(|&at| at > now).chain(due).chain(paced).min();
-        next.map_or(sweep_at, |next| next.min(sweep_at)).saturating_duration_since(now)
+    fn begin(&mut self, place: usize, task: Task, now: Instant) -> Result<(), Error> {
+        self.tally.attempt(&self.schedule, task, now);
+        let slot = &mut self.slots[place];
+        let opener = &mut self.openers[usize::from(task.is_plain)];
+        let watch = (self.poll.registry(), Token(place));
+        match slot.start(task, &self.manner, opener, watch)? {
+            Ok(stands) => {
+                self.live += 1;
+                if stands {
+                    self.tally.connected(&self.schedule, task, slot.connect_time(), now);
+                }
+                if let Some(patience) = self.patience {
+                    let from = if task.retries > 0 { now } else { task.intended };
+                    let at = from + patience.duration();
+                    slot.patient_until = Some(at);
+                    self.impatient.push(Due { at, place });
+                }
+            }
+            Err(failure) => self.failed(place, &failure, now),
+        }
+        Ok(())
     }
 
-    fn drive(&mut self, schedule: &Schedule, place: usize, read_closed: bool) {
+    /// Until something is to be done even if nothing happens. What has to be done to the
+    /// microsecond, the alarm tells.
+    fn timeout(&mut self, now: Instant, sweep_at: Instant) -> Result<Duration, Error> {
+        // nothing starts any more after the sustained part, so nothing that could is awaited
+        let starts = now < self.schedule.sustain_end && !self.is_probed();
+        let next = if starts { self.clients.next_at() } else { None };
+        let stages = [self.schedule.sustain_start, self.schedule.sustain_end];
+        let stages = stages.into_iter().filter(|&at| at > now);
+        let impatient = self.impatient.peek().map(|due| due.at);
+        let next = stages.chain(next).chain(impatient).min().filter(|&next| next < sweep_at);
+        match next {
+            Some(next) if next <= now => Ok(Duration::ZERO),
+            Some(next) => {
+                self.alarm.set(next, now)?;
+                Ok(sweep_at.saturating_duration_since(now))
+            }
+            None => Ok(sweep_at.saturating_duration_since(now)),
+        }
+    }
+
+    fn drive(&mut self, place: usize, read_closed: bool) {
         let now = Instant::now();
-        let Some(Place { slot, backoff }) = self.slots.get_mut(place) else {
-            return;
+        let Some(slot) = self.slots.get_mut(place) else {
+            return; // the alarm
         };
         if !slot.is_live() {
             return;
         }
-        self.tally.enter(schedule.stage(now));
-        let tally = &mut self.tally;
-        let (failures, confirmed_at) = (&mut self.failures, &mut self.confirmed_at);
+        let (tally, schedule, task) = (&mut self.tally, &self.schedule, slot.task());
+        let (failures, succeeded_at) = (&mut self.failures, &mut self.succeeded_at);
         let mut tell = |news, at| {
-            if news == News::Confirmed {
-                (*failures, *confirmed_at) = (0, at);
+            if matches!(news, News::Confirmed { .. } | News::Response { .. }) {
+                (*failures, *succeeded_at) = (0, at);
             }
-            tally.news(news, schedule, at);
+            tally.news(schedule, task, news, at);
         };
         match slot.drive(&self.manner, now, read_closed, &mut tell) {
             Ok(Step::Going) => {}
             Ok(Step::Closed) => {
-                self.tally.ended(slot.body_bytes());
-                *backoff = BACKOFF.0;
+                self.tally.ended(schedule, task, slot.body_bytes(), now);
                 self.live -= 1;
-                self.ready.push_back(place);
+                self.clients.ended(place, now);
             }
             Err(failure) => {
                 self.live -= 1;
@@ -283,29 +272,61 @@ impl Worker {
         }
     }
 
-    /// Counts, and queues the place again after a pause that grows.
+    /// Counts; who failed may come again, after a pause that grows.
     fn failed(&mut self, place: usize, failure: &Failure, now: Instant) {
-        let Place { slot, backoff } = &mut self.slots[place];
-        self.tally.ended(slot.body_bytes());
-        self.tally.failed(failure);
+        let slot = &self.slots[place];
+        let (schedule, task) = (&self.schedule, slot.task());
+        self.tally.ended(schedule, task, slot.body_bytes(), now);
+        self.tally.failed(schedule, task, failure, now);
         self.failures += 1;
-        self.due.push(Due { at: now + *backoff, place });
-        *backoff = (2 * *backoff).min(BACKOFF.1);
+        self.clients.failed(place, now);
     }
 
     fn expire(&mut self, now: Instant) {
         for place in 0..self.slots.len() {
-            if let Some(failure) = self.slots[place].slot.expire(now, self.phase_max) {
+            if let Some(failure) = self.slots[place].expire(now, self.phase_max) {
                 self.live -= 1;
                 self.failed(place, &failure, now);
             }
         }
     }
 
+    /// Closes the connections whose clients have waited long enough. Those who try again begin
+    /// again, unless the run `ends`.
+    fn lose_patience(&mut self, now: Instant, ends: bool) -> Result<(), Error> {
+        while let Some(&Due { at, place }) = self.impatient.peek().filter(|due| due.at <= now) {
+            self.impatient.pop();
+            let slot = &mut self.slots[place];
+            if !slot.is_live() || slot.patient_until != Some(at) {
+                continue; // it was done in time
+            }
+            let (phase, mut task) = (slot.leave(), slot.task());
+            self.live -= 1;
+            self.tally.ended(&self.schedule, task, slot.body_bytes(), now);
+            self.tally.gave_up(&self.schedule, task, phase, now);
+            let retries = self.patience.map_or(0, |patience| patience.retries);
+            if task.retries < retries && !ends {
+                task.retries += 1;
+                self.begin(place, task, now)?;
+            } else {
+                self.tally.lost(&self.schedule, task);
+                self.clients.ended(place, now);
+            }
+        }
+        Ok(())
+    }
+
+    /// The run ends: who waits in line, or comes only now, never begins.
+    fn turn_away(&mut self) {
+        while let Some(intended) = self.clients.rest(self.schedule.sustain_end) {
+            self.tally.dropped(&self.schedule, intended);
+        }
+    }
+
     /// The last kind of failure, if nothing has succeeded for a while and everything was tried.
     fn server_gone(&self, now: Instant) -> Option<Failure> {
         let tried = self.failures > 2 * self.slots.len() as u64;
-        let silent = now.saturating_duration_since(self.confirmed_at) > GONE_AFTER;
+        let silent = now.saturating_duration_since(self.succeeded_at) > GONE_AFTER;
         if self.probe || !(tried && silent) {
             return None;
         }
@@ -313,9 +334,9 @@ impl Worker {
     }
 
     fn abandon(&mut self) {
-        for place in &mut self.slots {
-            if place.slot.is_live() {
-                place.slot.abandon();
+        for slot in &mut self.slots {
+            if slot.is_live() {
+                slot.abandon();
                 self.tally.abandoned += 1;
             }
         }
@@ -326,18 +347,83 @@ impl Worker {
 #[cfg(test)]
 #[allow(clippy::unwrap_used, reason = "tests")]
 mod tests {
+    use std::io::{Read as _, Write as _};
+    use std::net::{TcpListener, TcpStream};
+    use std::thread;
+
     use super::*;
     use crate::plan::Protocol;
+    use crate::target::Target;
+
+    /// Answers requests without TLS as fast as it can, a connection at a time, until nobody comes.
+    fn answers(listener: &TcpListener) {
+        for stream in listener.incoming() {
+            let mut stream = stream.unwrap();
+            let (mut head, mut count) = ([0; 1024], 0);
+            loop {
+                match stream.read(&mut head[count..]) {
+                    Ok(0) | Err(_) => break,
+                    Ok(more) => count += more,
+                }
+                if head[..count].ends_with(b"\r\n\r\n") {
+                    let _ = stream.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\nabc");
+                    if head[..count].windows(5).any(|part| part == b"close") {
+                        break;
+                    }
+                    count = 0;
+                }
+                if &head[..count] == b"end" {
+                    return;
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn transactions_do_not_allocate() {
+        use crate::arrivals::{Arrivals, Pattern};
+
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = listener.local_addr().unwrap();
+        let server = thread::spawn(move || answers(&listener));
+        let target = Target::new(address).unwrap();
+        let targets = Targets { secure: &target, plain: &target };
+        let open = Arrivals::open(Pattern::Poisson { per_s: 2000.0 });
+        for arrivals in [Plan::new(Protocol::Tls13).arrivals, open] {
+            let plan = Plan {
+                arrivals,
+                connections: 1,
+                warm_up_ms: 0,
+                sustain_ms: 400,
+                exchange: crate::plan::Exchange::bytes(3),
+                requests_per_connection: 2,
+                plain_share: 1.0,
+                ..Plan::new(Protocol::Tls13)
+            };
+            let worker = Worker::new(&plan, targets, Part::Thread(0)).unwrap();
+            let schedule = Schedule::new(&plan, Instant::now());
+            let mut report = None;
+            let counted = allocation_counter::measure(|| {
+                report = Some(worker.run(&schedule, &AtomicBool::new(false)).unwrap());
+            });
+            let done = report.unwrap().tally.whole.transactions;
+            // histograms at the beginning, a line that grows, a histogram for the second
+            assert!(done > 200, "{done}");
+            assert!(counted.count_total < 100, "{} for {done}", counted.count_total);
+        }
+        TcpStream::connect(address).unwrap().write_all(b"end").unwrap();
+        server.join().unwrap();
+    }
 
     #[test]
     fn ramp_down_waits_without_spinning() {
         let plan = Plan::new(Protocol::Tls13);
         let target = Target::new("127.0.0.1:1".parse().unwrap()).unwrap();
-        let mut worker = Worker::new(&plan, &target, 0, false).unwrap();
-        let schedule = Schedule::new(&plan, Instant::now());
-        let now = schedule.sustain_end;
-        worker.ready.push_back(0); // ended well, and could start again
-        worker.due.push(Due { at: now - SWEEP, place: 1 }); // failed, and could start again
-        assert_eq!(worker.timeout(&schedule, now, now + SWEEP), SWEEP);
+        let targets = Targets { secure: &target, plain: &target };
+        let mut worker = Worker::new(&plan, targets, Part::Thread(0)).unwrap();
+        let now = worker.schedule.sustain_end;
+        worker.clients.ended(0, now); // ended well, and could start again
+        worker.clients.failed(1, now - SWEEP); // failed, and could start again
+        assert_eq!(worker.timeout(now, now + SWEEP).unwrap(), SWEEP);
     }
 }

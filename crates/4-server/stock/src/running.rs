@@ -138,6 +138,12 @@ impl Running {
         self.address
     }
 
+    /// Where it speaks HTTP without TLS; none if it does not.
+    #[must_use]
+    pub fn plain_address(&self) -> Option<SocketAddr> {
+        self.product.plain_address(self.address)
+    }
+
     /// The process that was started; in most products it forks the workers.
     #[must_use]
     pub fn master(&self) -> u32 {

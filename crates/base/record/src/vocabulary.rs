@@ -195,6 +195,21 @@ pub const TRANSACTION_NS_P50: &str = "transaction_ns_p50";
 pub const TRANSACTION_NS_P90: &str = "transaction_ns_p90";
 /// From connect to the last byte of the body, in nanoseconds: what 99 of 100 do not exceed.
 pub const TRANSACTION_NS_P99: &str = "transaction_ns_p99";
+/// The highest rate of arrivals, in sessions per second, at which an objective, parameter [`SLO`],
+/// is met: the interval ends at the lowest rate at which it is not.
+pub const SESSIONS_PER_S_WITHIN: &str = "sessions_per_s_within";
+/// Parameter: the objective, a quantile of the time from the intended start and its limit:
+/// `p99:20ms`.
+pub const SLO: &str = "slo";
+/// Parameter: of an open loop, how its clients come: `poisson`, `constant`, `pareto`, `bursts`,
+/// `trace`.
+pub const ARRIVALS: &str = "arrivals";
+/// Parameter: arrivals per second of an open loop.
+pub const OFFERED_PER_S: &str = "offered_per_s";
+/// Parameter: requests on each connection, one after the other; without it one.
+pub const REQUESTS: &str = "requests";
+/// Parameter: the share of transactions without TLS; without it none.
+pub const PLAIN_SHARE: &str = "plain_share";
 /// Sessions per second over those of another engine, parameter [`AGAINST`].
 pub const SESSIONS_PER_S_RATIO: &str = "sessions_per_s_ratio";
 /// Server CPU per session over that of another engine, parameter [`AGAINST`].

@@ -5,23 +5,12 @@ use std::thread;
 use std::time::Instant;
 
 use tollgate_load::{
-    Cause, Close, Error, Exchange, Failure, Finding, Limits, Outcome, Phase, Plan, Protocol,
-    Server, Verdict, Verify, run,
+    Cause, Close, Error, Exchange, Failure, Finding, Outcome, Phase, Plan, Protocol, Server,
+    Verdict, Verify, run,
 };
 
 use crate::tls_server::{Counter, Manner, Script, TlsServer};
-use crate::until;
-
-/// Short, and for a machine on which other tests run: shape and client load are not judged.
-fn plan(protocol: Protocol) -> Plan {
-    Plan {
-        connections: 4,
-        warm_up_ms: 50,
-        sustain_ms: 300,
-        limits: Limits::of_counts(),
-        ..Plan::new(protocol)
-    }
-}
+use crate::{plan, until};
 
 /// Of a server that does this, in a run with enough connections for what is asserted of them.
 fn outcome(plan: &Plan, script: Script) -> Outcome {

@@ -5,12 +5,36 @@
 #![allow(clippy::unwrap_used, reason = "tests")]
 #![allow(clippy::print_stderr, reason = "a test that cannot run says so")]
 
+mod arrivals;
 mod compare;
 mod counts;
+mod exchanges;
 mod openssl;
+mod patience;
+mod search;
 mod tls_server;
 
-use tollgate_load::{Outcome, Plan};
+use tollgate_load::{Limits, Outcome, Plan, Protocol};
+
+/// Short, and for a machine on which other tests run: shape and client load are not judged.
+fn plan(protocol: Protocol) -> Plan {
+    let unjudged = Limits {
+        errors: 0.001,
+        trend: 1.0,
+        trend_doubt: 1.0,
+        spread_doubt: 1.0,
+        client_cpu: 1.0,
+        client_cpu_doubt: 1.0,
+        client_wait_doubt: 1.0,
+    };
+    Plan {
+        connections: 4,
+        warm_up_ms: 50,
+        sustain_ms: 300,
+        limits: unjudged,
+        ..Plan::new(protocol)
+    }
+}
 
 /// Runs are done again so often, each four times as long.
 const TRIES: u32 = 4;

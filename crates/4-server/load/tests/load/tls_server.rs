@@ -1,11 +1,12 @@
-//! A TLS server for tests: blocking, a thread per connection, counting, and faulty when told to.
+//! A server for tests, with and without TLS: blocking, a thread per connection, counting, and
+//! faulty when told to.
 
 use core::net::SocketAddr;
 use core::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use core::time::Duration;
-use std::io::{self, Read as _, Write as _};
+use std::io::{self, Read, Write};
 use std::net::{TcpListener, TcpStream};
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex, OnceLock};
 use std::thread;
 use std::time::Instant;
 
@@ -36,10 +37,14 @@ pub(crate) enum Manner {
     Good,
     /// After the response the connection stays open.
     KeepOpen,
+    /// Requests are answered one at a time over all connections, each in [`SERVICE`].
+    Serial,
     /// The connection is accepted, and nothing follows.
     Silent,
     /// The body stops in the middle, and the connection stays open.
     SlowBody,
+    /// From here on the whole server does nothing for [`STALL`]; then all is as it should be.
+    Stall,
     /// A byte less than was asked for, with a `Content-Length` that says so.
     WrongLength,
 }
@@ -52,6 +57,8 @@ struct Shared {
     accepted: AtomicU64,
     handshakes: AtomicU64,
     requests: AtomicU64,
+    stalled_until: Mutex<Option<Instant>>,
+    serial: Mutex<()>,
     stop: AtomicBool,
     config: Arc<ServerConfig>,
     strict: Arc<ServerConfig>,
@@ -59,6 +66,7 @@ struct Shared {
 
 pub(crate) struct TlsServer {
     pub(crate) address: SocketAddr,
+    plain: SocketAddr,
     shared: Arc<Shared>,
     acceptor: Option<thread::JoinHandle<()>>,
 }
@@ -67,39 +75,58 @@ pub(crate) struct TlsServer {
 /// client here.
 const PATIENCE: Duration = Duration::from_secs(20);
 
+/// How long a server takes for a request that does one at a time: at least.
+pub(crate) const SERVICE: Duration = Duration::from_millis(4);
+
+/// How long a server stalls.
+pub(crate) const STALL: Duration = Duration::from_secs(1);
+
 impl TlsServer {
     pub(crate) fn start(script: Script) -> Self {
-        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-        listener.set_nonblocking(true).unwrap();
+        let [listener, plain] = [(); 2].map(|()| {
+            let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+            listener.set_nonblocking(true).unwrap();
+            listener
+        });
         let shared = Arc::new(Shared {
             script,
             accepted: AtomicU64::new(0),
             handshakes: AtomicU64::new(0),
             requests: AtomicU64::new(0),
+            stalled_until: Mutex::new(None),
+            serial: Mutex::new(()),
             stop: AtomicBool::new(false),
             config: Arc::new(config(false)),
             strict: Arc::new(config(true)),
         });
-        let address = listener.local_addr().unwrap();
+        let (address, plain_address) =
+            (listener.local_addr().unwrap(), plain.local_addr().unwrap());
         let own = Arc::clone(&shared);
         let acceptor = thread::spawn(move || {
             while !own.stop.load(Ordering::Relaxed) {
-                match listener.accept() {
-                    Ok((stream, _)) => {
-                        let (own, number) =
-                            (Arc::clone(&own), own.accepted.fetch_add(1, Ordering::Relaxed));
-                        // what the client did wrong, if anything, is for the client's side to tell
-                        thread::spawn(move || drop(own.serve(stream, number)));
-                    }
-                    Err(_) => thread::sleep(Duration::from_millis(1)),
+                let (secure, plain) = (listener.accept(), plain.accept());
+                if secure.is_err() && plain.is_err() {
+                    thread::sleep(Duration::from_millis(1));
+                }
+                for (accepted, is_plain) in [(secure, false), (plain, true)] {
+                    let Ok((stream, _)) = accepted else { continue };
+                    let (own, number) =
+                        (Arc::clone(&own), own.accepted.fetch_add(1, Ordering::Relaxed));
+                    // what the client did wrong, if anything, is for the client's side to tell
+                    thread::spawn(move || drop(own.serve(stream, number, is_plain)));
                 }
             }
         });
-        Self { address, shared, acceptor: Some(acceptor) }
+        Self { address, plain: plain_address, shared, acceptor: Some(acceptor) }
     }
 
     pub(crate) fn target(&self) -> Target {
         Target::new(self.address).unwrap()
+    }
+
+    /// Where it speaks HTTP without TLS.
+    pub(crate) fn plain(&self) -> Target {
+        Target::new(self.plain).unwrap()
     }
 
     pub(crate) fn referee(&self) -> Counter {
@@ -127,14 +154,22 @@ impl Drop for TlsServer {
 }
 
 impl Shared {
-    fn serve(&self, mut stream: TcpStream, number: u64) -> io::Result<()> {
+    fn serve(&self, mut stream: TcpStream, number: u64, is_plain: bool) -> io::Result<()> {
         stream.set_nonblocking(false)?;
         stream.set_nodelay(true)?;
         stream.set_read_timeout(Some(PATIENCE))?;
         stream.set_write_timeout(Some(PATIENCE))?;
         let manner = (self.script)(number);
+        if manner == Manner::Stall {
+            *self.stalled_until.lock().unwrap() = Some(Instant::now() + STALL);
+        }
+        let until = *self.stalled_until.lock().unwrap();
+        if let Some(until) = until {
+            thread::sleep(until.saturating_duration_since(Instant::now()));
+        }
         match manner {
             Manner::Silent => return self.hold(),
+            _ if is_plain => return self.answer(&mut stream, manner).map(drop),
             Manner::Alert => {
                 stream.read_exact(&mut [0; 5])?;
                 stream.write_all(&[21, 3, 3, 0, 2, 2, 40])?;
@@ -156,33 +191,62 @@ impl Shared {
             return Ok(());
         }
         let mut stream = StreamOwned::new(tls, stream);
-        let mut head = Vec::new();
-        while !head.ends_with(b"\r\n\r\n") {
-            let mut byte = [0];
-            if stream.read(&mut byte)? == 0 {
-                stream.conn.send_close_notify();
-                return stream.flush();
-            }
-            head.push(byte[0]);
+        if self.answer(&mut stream, manner)? {
+            stream.conn.send_close_notify();
         }
-        let asked = length_asked(&head);
+        stream.flush()
+    }
+
+    /// Answers requests until one is the last, or none comes; whether a goodbye is due then.
+    fn answer(&self, stream: &mut (impl Read + Write), manner: Manner) -> io::Result<bool> {
+        loop {
+            let mut head = Vec::new();
+            while !head.ends_with(b"\r\n\r\n") {
+                let mut byte = [0];
+                if stream.read(&mut byte)? == 0 {
+                    return Ok(true);
+                }
+                head.push(byte[0]);
+            }
+            let is_last = head.windows(17).any(|part| part == b"Connection: close");
+            if let Some(goodbye) = self.respond(stream, &head, manner)? {
+                return Ok(goodbye);
+            }
+            if is_last {
+                return Ok(true);
+            }
+        }
+    }
+
+    /// Answers one request; if it is the last one by the server's manner, whether a goodbye is due.
+    fn respond(
+        &self,
+        stream: &mut (impl Read + Write),
+        head: &[u8],
+        manner: Manner,
+    ) -> io::Result<Option<bool>> {
+        if manner == Manner::Serial {
+            let _turn = self.serial.lock().unwrap();
+            thread::sleep(SERVICE);
+        }
+        let asked = length_asked(head);
         let length = if manner == Manner::WrongLength { asked - 1 } else { asked };
         write!(stream, "HTTP/1.1 200 OK\r\nContent-Length: {length}\r\n\r\n")?;
         let body = vec![b'x'; length];
         match manner {
             Manner::CutBody => {
                 stream.write_all(&body[..length / 2])?;
-                return stream.flush();
+                return Ok(Some(false));
             }
             Manner::EndBody => {
                 stream.write_all(&body[..length / 2])?;
-                stream.conn.send_close_notify();
-                return stream.flush();
+                return Ok(Some(true));
             }
             Manner::SlowBody => {
                 stream.write_all(&body[..length / 2])?;
                 stream.flush()?;
-                return self.hold();
+                self.hold()?;
+                return Ok(Some(false));
             }
             _ => {}
         }
@@ -190,10 +254,10 @@ impl Shared {
         stream.flush()?;
         self.requests.fetch_add(1, Ordering::Relaxed);
         if manner == Manner::KeepOpen {
-            return self.hold();
+            self.hold()?;
+            return Ok(Some(false));
         }
-        stream.conn.send_close_notify();
-        stream.flush()
+        Ok(None)
     }
 
     /// Keeps a connection open until the server stops.

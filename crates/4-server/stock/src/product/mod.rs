@@ -128,6 +128,17 @@ impl Product {
         matches!(self, Self::Haproxy | Self::SServer)
     }
 
+    /// Whether it listens for HTTP without TLS too, and keeps connections open for more requests.
+    #[must_use]
+    pub const fn keeps_connections(self) -> bool {
+        matches!(self, Self::Nginx)
+    }
+
+    /// Where it speaks HTTP without TLS.
+    pub(crate) fn plain_address(self, secure: SocketAddr) -> Option<SocketAddr> {
+        (self == Self::Nginx).then(|| nginx::plain_address(secure))
+    }
+
     /// Where its program is: in the folder that `TOLLGATE_STOCK` names, else in the system's own,
     /// else where a user would find it, whose program may have another TLS library.
     ///

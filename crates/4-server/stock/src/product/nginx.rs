@@ -1,12 +1,20 @@
 //! nginx: a master and single-threaded workers.
 
+use core::net::{IpAddr, Ipv4Addr, SocketAddr};
+
 use rustix::process::Signal;
 
 use super::{CIPHERS, Log, Place, Recipe};
 
+/// Where it speaks HTTP without TLS, if it listens for TLS there: another loopback address, the same
+/// port.
+pub(crate) const fn plain_address(secure: SocketAddr) -> SocketAddr {
+    SocketAddr::new(IpAddr::V4(Ipv4Addr::new(127, 0, 0, 2)), secure.port())
+}
+
 pub(super) fn recipe(place: &Place<'_>) -> Recipe {
     let (folder, address) = (place.folder.display(), place.address);
-    let workers = place.settings.workers();
+    let (workers, plain) = (place.settings.workers(), plain_address(place.address));
     // Root's workers would become a user who may not enter this folder.
     let user = if place.is_root { "user root;" } else { "" };
     let text = format!(
@@ -14,17 +22,20 @@ pub(super) fn recipe(place: &Place<'_>) -> Recipe {
 error_log stderr warn;
 events {{ worker_connections 4096; }}
 http {{
-  map $ssl_session_reused $outcome {{ r resumed; default full; }}
-  log_format lines escape=none '{{"event":"handshake","outcome":"$outcome"}}\n'
-    '{{"event":"request","complete":"$request_completion","status":$status,'
-    '"bytes":$body_bytes_sent}}';
+  map "$ssl_protocol $connection_requests $ssl_session_reused" $handshake {{
+    "~^TLS\S+ 1 r" '{{"event":"handshake","outcome":"resumed"}}\n';
+    "~^TLS\S+ 1 " '{{"event":"handshake","outcome":"full"}}\n';
+    default "";
+  }}
+  log_format lines escape=none '$handshake{{"event":"request",'
+    '"complete":"$request_completion","status":$status,"bytes":$body_bytes_sent}}';
   access_log {folder}/access.log lines buffer=64k flush=50ms;
   client_body_temp_path body; proxy_temp_path proxy; fastcgi_temp_path fastcgi;
   uwsgi_temp_path uwsgi; scgi_temp_path scgi;
-  default_type application/octet-stream; keepalive_timeout 0;
+  default_type application/octet-stream; keepalive_timeout 10s; keepalive_requests 1000000;
   ssl_certificate {folder}/chain.pem; ssl_certificate_key {folder}/key.pem;
   ssl_protocols TLSv1.2 TLSv1.3; ssl_ciphers {CIPHERS}; ssl_session_cache off;
-  server {{ listen {address} ssl; root {folder}/www; }}
+  server {{ listen {address} ssl; listen {plain}; root {folder}/www; }}
 }}
 "#
     );

@@ -72,6 +72,7 @@ pub(crate) fn plan(protocol: Protocol, sustain_ms: u64) -> Plan {
 pub(crate) fn load(running: &Running, plan: &Plan) -> Outcome {
     let target = Target::new(running.address()).unwrap();
     let mut server = Server::new(running.product().name(), target);
+    server.plain = running.plain_address().map(|address| Target::new(address).unwrap());
     if let Some(log) = running.access_log() {
         server = server.with_referee(AccessLog::open(log).unwrap());
     }
@@ -90,7 +91,7 @@ pub(crate) fn confirmed(outcome: &Outcome) -> u64 {
     }
     if let Some(seen) = outcome.seen() {
         let logged = (seen.handshakes, seen.requests, seen.resumed, seen.failed);
-        assert_eq!(logged, (confirmed, counts.transactions, 0, 0), "{outcome}");
+        assert_eq!(logged, (confirmed, counts.responses, 0, 0), "{outcome}");
     }
     confirmed
 }

@@ -5,10 +5,12 @@ mod report;
 mod rounds;
 mod servers;
 mod sitting;
+mod slo;
+mod times;
 
 use std::process::ExitCode;
 
-use tollgate_load::Verdict;
+use tollgate_load::{Objective, Verdict};
 use tollgate_record::Record;
 
 use crate::host::Host;
@@ -29,6 +31,9 @@ use sitting::Sitting;
 pub(crate) fn run(options: &Options) -> Result<ExitCode, Stop> {
     let mut run = Run::measuring(options.written.json.as_deref())?;
     let progress = Progress::new("bench");
+    if let Some(objective) = options.clients.slo {
+        return search(options, objective, &mut run, progress);
+    }
     let sittings = sittings(options, &mut run, &progress)?;
     drop(progress);
     let code = run.end(&report::text(options, &run.host, &sittings))?;
@@ -51,6 +56,42 @@ pub(crate) fn collect(
     let invalid = sittings.iter().filter(|sitting| sitting.verdict() == Verdict::Invalid);
     invalid.for_each(|sitting| run.notes.add(sitting.verdict_text().replace('\n', " ")));
     Ok(sittings.into_iter().flat_map(|sitting| sitting.records).collect())
+}
+
+/// Finds the highest rate that meets the objective, for each key, protocol and server; then prints
+/// and draws. After Ctrl-C those that were done.
+fn search(
+    options: &Options,
+    objective: Objective,
+    run: &mut Run,
+    progress: Progress,
+) -> Result<ExitCode, Stop> {
+    let plans = plan::plans(options)?;
+    let keys = if options.target.is_some() { &options.key[..1] } else { &options.key };
+    let servers = if options.target.is_some() { 1 } else { 2 };
+    progress.plan(keys.len() * plans.len() * servers, plan::search_seconds(options));
+    let (context, mut all) = (context(options, &run.host), Vec::new());
+    'all: for key in keys {
+        let rig = servers::Rig::start(options, *key)?;
+        let names = rig.names();
+        for plan in &plans {
+            for (server, naming) in rig.servers()?.iter_mut().zip(&names) {
+                let label = format!("{key} {}, {}", plan.protocol.word(), naming.by);
+                progress.row(all.len(), &label);
+                let of = (label, naming, &context);
+                match slo::search(plan, objective, server, of, |part| progress.part(part))? {
+                    Some(found) => {
+                        run.output.records(found.record.as_slice())?;
+                        all.push(found);
+                    }
+                    None => break 'all,
+                }
+            }
+        }
+    }
+    drop(progress);
+    slo::draw(options, &all)?;
+    run.end(&report::search_text(options, &run.host, &slo::text(&all)))
 }
 
 /// One sitting for each key and protocol, in this order.

@@ -34,6 +34,7 @@ pub(super) fn plans(options: &Options) -> Result<Vec<Plan>, Stop> {
         trend_doubt: Limits::default().trend_doubt.min(options.drift_max),
         ..Limits::default()
     };
+    let arrivals = options.clients.arrivals()?;
     let of_protocol = |protocol| {
         refuse(options, protocol)?;
         let plan = Plan {
@@ -42,7 +43,12 @@ pub(super) fn plans(options: &Options) -> Result<Vec<Plan>, Stop> {
             cores: cores.clone(),
             warm_up_ms: milliseconds(WARM_UP_PART * options.seconds),
             sustain_ms: milliseconds(options.seconds),
+            arrivals: arrivals.clone(),
+            seed: options.clients.seed,
+            patience: options.clients.patience(),
             exchange: exchange.clone(),
+            requests_per_connection: options.clients.requests_per_connection,
+            plain_share: options.clients.http_share,
             verify: options.verify,
             key_share: freshness,
             premaster: freshness,
@@ -57,7 +63,16 @@ pub(super) fn plans(options: &Options) -> Result<Vec<Plan>, Stop> {
 
 /// What the servers cannot do, or nobody could confirm.
 fn refuse(options: &Options, protocol: Protocol) -> Result<(), Stop> {
-    let why = if options.server == ServerKind::Rustls && protocol == Protocol::Tls12Rsa {
+    let keeps = match options.server {
+        ServerKind::Nginx | ServerKind::Openssl => true,
+        ServerKind::Apache | ServerKind::Haproxy | ServerKind::Rustls => options.target.is_some(),
+    };
+    let why = if !keeps && options.clients.requests_per_connection > 1 {
+        "--requests-per-connection: of these servers nginx and openssl keep connections open, and \
+         their logs tell handshakes from requests: give --server nginx or openssl"
+    } else if options.clients.http_share > 0.0 && options.server != ServerKind::Nginx {
+        "--http-share: of these servers only nginx speaks HTTP without TLS too: give --server nginx"
+    } else if options.server == ServerKind::Rustls && protocol == Protocol::Tls12Rsa {
         "--server rustls: rustls has no RSA key exchange: leave out tls12-rsa"
     } else if options.asynchronous && options.server != ServerKind::Haproxy {
         "--async: of these servers only haproxy can pause handshakes: give --server haproxy"
@@ -80,6 +95,11 @@ pub(super) fn seconds(options: &Options) -> f64 {
     let servers = if options.target.is_some() { 1.0 } else { 2.0 };
     let run = (1.0 + WARM_UP_PART) * options.seconds + ASIDE_S;
     servers * f64::from(options.rounds) * run
+}
+
+/// Seconds of a search of one server, about: a dozen rates, each twice.
+pub(super) fn search_seconds(options: &Options) -> f64 {
+    24.0 * ((1.0 + WARM_UP_PART) * options.seconds + ASIDE_S)
 }
 
 /// Cores of the client's threads: as asked for, else the first one where there is another.
@@ -133,10 +153,12 @@ pub(super) fn words(options: &Options) -> String {
     };
     let client = each("a thread", &client_cores(options));
     format!(
-        "plan: full handshakes, none resumed, {exchange}, AES-128-GCM-SHA256; {} connections in \
-         flight, closed loop; server: {server}; client: {client}, {verify}, {share}, resets after \
-         the server has confirmed; {} rounds, {} s of each run count",
-        options.connections, options.rounds, options.seconds
+        "plan: full handshakes, none resumed, {exchange}, AES-128-GCM-SHA256; {}; server: \
+         {server}; client: {client}, {verify}, {share}, resets after the server has confirmed; {} \
+         rounds, {} s of each run count",
+        options.clients.words(options.connections),
+        options.rounds,
+        options.seconds
     )
 }
 

@@ -33,6 +33,11 @@ pub(super) fn text(options: &Options, host: &Host, sittings: &[Sitting]) -> Stri
     text
 }
 
+/// Machine, plan, and what a search found.
+pub(super) fn search_text(options: &Options, host: &Host, found: &str) -> String {
+    machine(host) + &wrapped(&plan::words(options)) + "\n" + found
+}
+
 /// The heading that tables of measured records have; it reads what all records of a run share.
 fn machine(host: &Host) -> String {
     let (Ok(subject), Ok(one)) = ("server".parse::<Subject>(), Estimate::exact(1.0)) else {

@@ -164,6 +164,9 @@ impl Rig {
                 .map(|(name, running)| {
                     let mut server =
                         Server::new(name, target(running.address())?).with_cpu(|| running.cpu());
+                    if let Some(address) = running.plain_address() {
+                        server = server.with_plain(target(address)?);
+                    }
                     if let Some(path) = running.access_log() {
                         server = server.with_referee(log(&path)?);
                     }

@@ -9,6 +9,7 @@ use tollgate_record::vocabulary as word;
 use tollgate_session::measured_total;
 
 use super::rounds::Rounds;
+use super::times;
 use crate::stop::Stop;
 
 /// What was found with one key and protocol.
@@ -73,6 +74,7 @@ impl Sitting {
         text += &findings(self.outcomes().flat_map(named(Outcome::doubts)), "doubtful: ");
         for of_server in &self.rounds.outcomes {
             text += &counts(of_server);
+            text += &times::lines(of_server);
         }
         text
     }

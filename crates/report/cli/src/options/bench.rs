@@ -8,6 +8,7 @@ use tollgate_load::Protocol;
 use tollgate_server::KeyKind;
 use tollgate_stock::Product;
 
+use super::clients::Clients;
 use super::{Written, seconds};
 
 #[derive(Args, Clone, Debug)]
@@ -25,6 +26,9 @@ pub(crate) struct Bench {
     /// two or more]
     #[arg(long, value_name = "LIST", value_delimiter = ',')]
     pub(crate) client_cores: Vec<u32>,
+
+    #[command(flatten)]
+    pub(crate) clients: Clients,
 
     /// Connections in flight; each is replaced when its session is done
     #[arg(long, value_name = "C", default_value = "16")]
@@ -163,7 +167,7 @@ fn verify(text: &str) -> Result<tollgate_load::Verify, String> {
     }
 }
 
-fn share(text: &str) -> Result<f64, String> {
+pub(super) fn share(text: &str) -> Result<f64, String> {
     match text.parse() {
         Ok(share) if (0.0..=1.0).contains(&share) => Ok(share),
         _ => Err("give a share from 0 to 1".to_owned()),

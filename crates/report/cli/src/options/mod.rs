@@ -1,6 +1,7 @@
 //! The command line: every flag with help, default and unit.
 
 mod bench;
+mod clients;
 mod fleet;
 mod kernel;
 pub(crate) mod key;

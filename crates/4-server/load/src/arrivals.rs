@@ -1,0 +1,223 @@
+//! When clients come.
+
+use serde::{Deserialize, Serialize};
+
+use crate::trace::Trace;
+
+/// Who decides when a transaction begins: the server by ending the one before, or a clock.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub enum Arrivals {
+    /// As many clients as the plan has connections. Each begins, waits for the end, thinks, begins
+    /// again: a slow server is asked less. Times are service times, and nothing corrects them.
+    Closed {
+        /// The pause between a client's transactions.
+        think: Think,
+    },
+    /// Clients come when their time has come, whatever became of those before. Times count from
+    /// then on. The plan's connections are a ceiling: who finds none free waits in line.
+    Open {
+        /// When their time has come.
+        pattern: Pattern,
+        /// The longest line, over all threads; who finds it full is dropped, and counted.
+        waiting_max: u32,
+    },
+}
+
+/// The pause of a client between two transactions.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub enum Think {
+    /// No pause.
+    None,
+    /// Always the same.
+    Constant {
+        /// How long.
+        ms: f64,
+    },
+    /// At random, most are short.
+    Exponential {
+        /// How long in the mean.
+        mean_ms: f64,
+    },
+}
+
+/// The times of an open loop, from the plan's seed. `per_s` is the mean rate of all threads.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub enum Pattern {
+    /// Equal gaps.
+    Constant {
+        /// Arrivals per second.
+        per_s: f64,
+    },
+    /// Independent of each other: exponential gaps.
+    Poisson {
+        /// Arrivals per second.
+        per_s: f64,
+    },
+    /// Pareto's gaps, heavy-tailed: long silences between crowds.
+    Pareto {
+        /// Arrivals per second.
+        per_s: f64,
+        /// The tail: a gap is longer than x with a probability in proportion to x^-shape. Above 1,
+        /// at most [`Pattern::SHAPE_MAX`]; up to 2 the variance is infinite.
+        shape: f64,
+    },
+    /// On and off: independent arrivals for a while, then none for a while.
+    Bursts {
+        /// Arrivals per second in the mean, over both.
+        per_s: f64,
+        /// How long they come.
+        on_ms: u32,
+        /// How long they do not.
+        off_ms: u32,
+    },
+    /// Recorded times, from the first one on.
+    Trace(Trace),
+}
+
+impl Arrivals {
+    /// The longest line that a plan may have.
+    pub const WAITING_MAX: u32 = 1_000_000;
+
+    /// An open loop with room for 10,000 in line.
+    #[must_use]
+    pub const fn open(pattern: Pattern) -> Self {
+        Self::Open { pattern, waiting_max: 10_000 }
+    }
+
+    /// Whether a clock decides.
+    #[must_use]
+    pub const fn is_open(&self) -> bool {
+        matches!(self, Self::Open { .. })
+    }
+
+    /// The rule that it breaks, if any.
+    pub(crate) fn broken_rule(&self, run_ms: u64) -> Option<&'static str> {
+        match self {
+            Self::Closed { think } => {
+                let (Think::Constant { ms } | Think::Exponential { mean_ms: ms }) = *think else {
+                    return None;
+                };
+                let ok = (0.0..=3_600_000.0).contains(&ms);
+                (!ok).then_some("think times are 0 to 3600000 ms")
+            }
+            Self::Open { waiting_max, .. } if *waiting_max > Self::WAITING_MAX => {
+                Some("waiting_max is at most 1000000")
+            }
+            Self::Open { pattern, .. } => pattern.broken_rule(run_ms),
+        }
+    }
+}
+
+impl Pattern {
+    /// The highest rate.
+    pub const PER_S_MAX: f64 = 1e7;
+    /// The largest shape: beyond it, Pareto's gaps are all alike.
+    pub const SHAPE_MAX: f64 = 100.0;
+
+    /// As conditions of records and flags spell it.
+    #[must_use]
+    pub const fn word(&self) -> &'static str {
+        match self {
+            Self::Constant { .. } => "constant",
+            Self::Poisson { .. } => "poisson",
+            Self::Pareto { .. } => "pareto",
+            Self::Bursts { .. } => "bursts",
+            Self::Trace(_) => "trace",
+        }
+    }
+
+    /// Arrivals per second in the mean.
+    #[must_use]
+    pub fn per_s(&self) -> f64 {
+        match self {
+            Self::Constant { per_s }
+            | Self::Poisson { per_s }
+            | Self::Pareto { per_s, .. }
+            | Self::Bursts { per_s, .. } => *per_s,
+            Self::Trace(trace) => trace.per_s(),
+        }
+    }
+
+    /// The same at another rate; a trace stays as it was recorded.
+    #[must_use]
+    pub fn at(&self, rate: f64) -> Self {
+        let mut pattern = self.clone();
+        if let Self::Constant { per_s }
+        | Self::Poisson { per_s }
+        | Self::Pareto { per_s, .. }
+        | Self::Bursts { per_s, .. } = &mut pattern
+        {
+            *per_s = rate;
+        }
+        pattern
+    }
+
+    fn broken_rule(&self, run_ms: u64) -> Option<&'static str> {
+        if let Self::Trace(trace) = self {
+            return trace.broken_rule(run_ms);
+        }
+        // below one in a thousand seconds no run would see any
+        if !(0.001..=Self::PER_S_MAX).contains(&self.per_s()) {
+            return Some("arrivals are 0.001 to 10000000 per second");
+        }
+        match *self {
+            Self::Pareto { shape, .. } if !(shape > 1.0 && shape <= Self::SHAPE_MAX) => {
+                Some("the shape of Pareto's gaps is above 1 and at most 100")
+            }
+            Self::Bursts { on_ms, off_ms, .. }
+                if !(1..=3_600_000).contains(&on_ms) || off_ms > 3_600_000 =>
+            {
+                Some("bursts last 1 to 3600000 ms, and the pauses between them at most as long")
+            }
+            _ => None,
+        }
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "tests")]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_out_of_range_is_refused() {
+        let refused = |pattern: Pattern| {
+            assert!(Arrivals::open(pattern).broken_rule(1).is_some());
+        };
+        refused(Pattern::Constant { per_s: 0.0 });
+        refused(Pattern::Poisson { per_s: f64::NAN });
+        refused(Pattern::Poisson { per_s: 1e8 });
+        refused(Pattern::Pareto { per_s: 1.0, shape: 1.0 });
+        refused(Pattern::Pareto { per_s: 1.0, shape: f64::INFINITY });
+        refused(Pattern::Bursts { per_s: 1.0, on_ms: 0, off_ms: 1 });
+        let think = |think| Arrivals::Closed { think }.broken_rule(1);
+        assert!(think(Think::Constant { ms: -1.0 }).is_some());
+        assert!(think(Think::Exponential { mean_ms: f64::NAN }).is_some());
+        assert_eq!(think(Think::None), None);
+        let line = Arrivals::Open {
+            pattern: Pattern::Constant { per_s: 1.0 },
+            waiting_max: Arrivals::WAITING_MAX + 1,
+        };
+        assert!(line.broken_rule(1).is_some());
+    }
+
+    #[test]
+    fn the_words_are_those_of_the_json() {
+        let patterns = [
+            Pattern::Constant { per_s: 1.0 },
+            Pattern::Poisson { per_s: 1.0 },
+            Pattern::Pareto { per_s: 1.0, shape: 1.5 },
+            Pattern::Bursts { per_s: 1.0, on_ms: 1, off_ms: 1 },
+            Pattern::Trace("0".parse().unwrap()),
+        ];
+        for pattern in patterns {
+            let json = serde_json::to_string(&Arrivals::open(pattern.clone())).unwrap();
+            assert!(json.contains(&format!("\"{}\":", pattern.word())), "{json}");
+            let again: Arrivals = serde_json::from_str(&json).unwrap();
+            assert_eq!(again, Arrivals::open(pattern));
+        }
+    }
+}

@@ -1,0 +1,105 @@
+//! What a server is to achieve.
+
+use core::fmt;
+use core::str::FromStr;
+use core::time::Duration;
+
+/// A time that a share of all transactions may not exceed: `p99=20ms`.
+///
+/// ```
+/// use tollgate_load::Objective;
+///
+/// let objective: Objective = "p99.9=1.5s".parse()?;
+/// assert_eq!(objective.limit().as_millis(), 1500);
+/// assert_eq!(objective.to_string(), "p99.9=1.5s");
+/// assert!("p99".parse::<Objective>().is_err());
+/// # Ok::<(), &'static str>(())
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Objective {
+    percent: f64,
+    limit: Duration,
+}
+
+const RULE: &str = "give a quantile and a time, as in p99=20ms: p1 to p99.99, 1us to 100s";
+
+impl Objective {
+    /// The quantile in [0, 1].
+    #[must_use]
+    pub fn quantile(&self) -> f64 {
+        self.percent / 100.0
+    }
+
+    /// The longest that it may be.
+    #[must_use]
+    pub const fn limit(&self) -> Duration {
+        self.limit
+    }
+
+    /// The quantile's name: `p99`.
+    #[must_use]
+    pub fn name(&self) -> String {
+        format!("p{}", self.percent)
+    }
+
+    /// Arrivals of which ten lie beyond the quantile: with fewer it is luck.
+    pub(crate) fn arrivals_min(&self) -> f64 {
+        10.0 / (1.0 - self.quantile())
+    }
+}
+
+impl FromStr for Objective {
+    type Err = &'static str;
+
+    fn from_str(text: &str) -> Result<Self, &'static str> {
+        let (quantile, limit) = text.split_once('=').ok_or(RULE)?;
+        let percent: f64 = quantile.strip_prefix('p').ok_or(RULE)?.parse().map_err(|_| RULE)?;
+        let limit = duration(limit).ok_or(RULE)?;
+        let limits = Duration::from_micros(1)..=Duration::from_secs(100);
+        if !(1.0..=99.99).contains(&percent) || !limits.contains(&limit) {
+            return Err(RULE);
+        }
+        Ok(Self { percent, limit })
+    }
+}
+
+/// A time with its unit: `20ms`, `1.5s`, `300us`.
+#[must_use]
+pub fn duration(text: &str) -> Option<Duration> {
+    let at = text.find(|c: char| c.is_ascii_alphabetic())?;
+    let (number, unit) = text.split_at(at);
+    let unit = match unit {
+        "s" => 1.0,
+        "ms" => 1e-3,
+        "us" | "µs" => 1e-6,
+        _ => return None,
+    };
+    Duration::try_from_secs_f64(number.parse::<f64>().ok()? * unit).ok()
+}
+
+impl fmt::Display for Objective {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "p{}={:?}", self.percent, self.limit)
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "tests")]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_no_objective_is_refused() {
+        for text in
+            ["", "99=20ms", "p0=20ms", "p100=20ms", "p99=20", "p99=-1ms", "p99=1h", "pNaN=1s"]
+        {
+            assert!(text.parse::<Objective>().is_err(), "{text}");
+        }
+        let objective: Objective = "p99=20ms".parse().unwrap();
+        assert_eq!(
+            (objective.name().as_str(), objective.to_string().as_str()),
+            ("p99", "p99=20ms")
+        );
+        assert!((objective.arrivals_min() - 1000.0).abs() < 1e-6);
+    }
+}

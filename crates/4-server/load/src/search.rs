@@ -1,0 +1,199 @@
+//! The highest rate that meets an objective, and the curve on the way there.
+
+use core::time::Duration;
+
+use crate::arrivals::{Arrivals, Think};
+use crate::bisection::{Bisection, Judged};
+use crate::error::Error;
+use crate::finding::Finding;
+use crate::objective::Objective;
+use crate::outcome::Outcome;
+use crate::plan::Plan;
+use crate::run::{Server, run};
+use crate::verdict::Verdict;
+
+/// One rate that was tried.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Step {
+    /// Arrivals per second of the plan.
+    pub offered_per_s: f64,
+    /// Transactions per second, in the mean of the runs.
+    pub achieved_per_s: f64,
+    /// The median time from the intended start, the median of the runs; `None` where most clients
+    /// never got an answer.
+    pub p50_ns: Option<u64>,
+    /// The objective's quantile of the same.
+    pub quantile_ns: Option<u64>,
+    /// What was found.
+    pub judged: Judged,
+    /// Runs that it took.
+    pub runs: u32,
+    /// CPU time over time of the busiest client thread, the highest of the runs.
+    pub client_busy: f64,
+}
+
+/// What a search found.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Curve {
+    /// What was asked.
+    pub objective: Objective,
+    /// All rates that were tried, the lowest first.
+    pub steps: Vec<Step>,
+    /// The highest rate that met the objective; `None` if none did.
+    pub met_per_s: Option<f64>,
+    /// The lowest rate above it that did not, or at which the client had no room left: the answer
+    /// lies between the two. `None` if none was found.
+    pub above_per_s: Option<f64>,
+    /// Whether the client, not the server, ended the search: the server may do better.
+    pub client_is_limit: bool,
+    /// The server's rate in a closed loop of as many connections: what the search began with.
+    pub capacity_per_s: f64,
+}
+
+/// Client threads above this share of their core are no measure of a server.
+const CLIENT_BUSY_MAX: f64 = 0.8;
+
+/// Of a step's runs one side has to lead by this many.
+const LEAD: u32 = 2;
+
+/// And it has to within this many runs: else the step is undecided.
+const RUNS_MAX: u32 = 5;
+
+/// A step lasts at most so many times as long as the plan says, to see enough arrivals.
+const LONGER_MAX: u64 = 8;
+
+/// Finds the highest rate of the plan's arrivals, an open loop, at which the server meets the
+/// objective: times count from the intended start, and who was dropped or gave up met nothing.
+///
+/// A closed loop comes first and says about where to look. Each rate is run for as long as the plan
+/// says, at least twice, and again while the runs contradict each other; the rates close in on the
+/// edge. The server's log, if there is a referee, is read in every run.
+///
+/// `progress` is told how many rates have been tried.
+///
+/// # Errors
+///
+/// [`Error::Plan`] if the plan is no open loop that has a rate; otherwise as [`run`].
+pub fn search(
+    plan: &Plan,
+    objective: Objective,
+    server: &mut Server<'_>,
+    stop: &dyn Fn() -> bool,
+    progress: &mut dyn FnMut(usize),
+) -> Result<Curve, Error> {
+    let Arrivals::Open { pattern, waiting_max } = &plan.arrivals else {
+        return Err(Error::Plan("a search needs an open loop: give it arrivals"));
+    };
+    if pattern.word() == "trace" {
+        return Err(Error::Plan("a search changes the rate, and a trace has its own"));
+    }
+    let closed = Plan { arrivals: Arrivals::Closed { think: Think::None }, ..plan.clone() };
+    let capacity = run(&closed, server, stop, &mut |_, _| {})?;
+    let capacity_per_s = rate(&capacity);
+    if capacity_per_s <= 0.0 {
+        return Err(Error::Nothing(capacity.reasons().to_vec()));
+    }
+    let mut bisection = Bisection::new(capacity_per_s);
+    let mut steps: Vec<Step> = Vec::new();
+    while let Some(per_s) = bisection.next_rate() {
+        let arrivals = Arrivals::Open { pattern: pattern.at(per_s), waiting_max: *waiting_max };
+        let sustain_ms = step_ms(plan, objective, per_s);
+        let plan = Plan { arrivals, sustain_ms, ..plan.clone() };
+        let found = step(&plan, per_s, objective, |plan| run(plan, server, stop, &mut |_, _| {}))?;
+        bisection.tell(per_s, found.judged);
+        steps.push(found);
+        progress(steps.len());
+    }
+    steps.sort_by(|a, b| a.offered_per_s.total_cmp(&b.offered_per_s));
+    let (met_per_s, above_per_s, client_is_limit) = bisection.answer();
+    Ok(Curve { objective, steps, met_per_s, above_per_s, client_is_limit, capacity_per_s })
+}
+
+/// Long enough for the objective's quantile, if the plan's time is not.
+fn step_ms(plan: &Plan, objective: Objective, per_s: f64) -> u64 {
+    let needed = Duration::try_from_secs_f64(objective.arrivals_min() / per_s);
+    let needed =
+        needed.map_or(u64::MAX, |needed| u64::try_from(needed.as_millis()).unwrap_or(u64::MAX));
+    needed.clamp(plan.sustain_ms, plan.sustain_ms.saturating_mul(LONGER_MAX).min(Plan::MS_MAX))
+}
+
+/// Runs of one rate, until one side leads; each with arrivals of its own.
+fn step(
+    plan: &Plan,
+    offered_per_s: f64,
+    objective: Objective,
+    mut run: impl FnMut(&Plan) -> Result<Outcome, Error>,
+) -> Result<Step, Error> {
+    let (mut met, mut missed) = (0, 0);
+    let (mut rates, mut medians, mut quantiles) = (Vec::new(), Vec::new(), Vec::new());
+    let mut client_busy: f64 = 0.0;
+    let judged = loop {
+        let runs = met + missed;
+        let outcome = run(&Plan { seed: plan.seed.wrapping_add(u64::from(runs)), ..plan.clone() })?;
+        rates.push(rate(&outcome));
+        medians.push(outcome.response.quantile_ns(0.5));
+        let quantile = outcome.response.quantile_ns(objective.quantile());
+        quantiles.push(quantile);
+        client_busy = outcome.client_cpu().map_or(0.0, |cpu| cpu.busiest_share).max(client_busy);
+        let is_busy = client_busy > CLIENT_BUSY_MAX;
+        if let Some(why) = beyond_use(&outcome).filter(|_| !is_busy) {
+            return Err(Error::Nothing(vec![why.clone()]));
+        }
+        let limit = objective.limit().as_nanos();
+        match quantile.is_some_and(|ns| u128::from(ns) <= limit) && !is_invalid(&outcome) {
+            true => met += 1,
+            false => missed += 1,
+        }
+        match () {
+            () if is_busy => break Judged::ClientLimited,
+            () if met >= missed + LEAD => break Judged::Met,
+            () if missed >= met + LEAD => break Judged::Missed,
+            () if met + missed >= RUNS_MAX => break Judged::Undecided,
+            () => {}
+        }
+    };
+    #[allow(clippy::cast_precision_loss, reason = "a few runs")]
+    let achieved_per_s = rates.iter().sum::<f64>() / rates.len() as f64;
+    Ok(Step {
+        offered_per_s,
+        achieved_per_s,
+        p50_ns: median(medians),
+        quantile_ns: median(quantiles),
+        judged,
+        runs: met + missed,
+        client_busy,
+    })
+}
+
+/// Transactions per second, whatever the verdict: an overloaded server has a rate too.
+fn rate(outcome: &Outcome) -> f64 {
+    #[allow(clippy::cast_precision_loss, reason = "counts of a run are far below 2^52")]
+    let rate = outcome.sustain().transactions as f64 * 1000.0 / outcome.plan().sustain_ms as f64;
+    rate
+}
+
+/// Whether too much was dropped or failed.
+fn is_invalid(outcome: &Outcome) -> bool {
+    outcome.verdict() == Verdict::Invalid
+}
+
+/// What is no matter of the rate, and makes a step worthless.
+fn beyond_use(outcome: &Outcome) -> Option<&Finding> {
+    outcome.reasons().iter().find(|finding| {
+        !matches!(
+            finding,
+            Finding::Dropped { .. }
+                | Finding::Errors { .. }
+                | Finding::Drift { .. }
+                | Finding::Stalled
+                | Finding::Nothing
+                | Finding::ClientBusy { .. }
+        )
+    })
+}
+
+/// The middle one, the lower of two; what has no end is longer than all.
+fn median(mut values: Vec<Option<u64>>) -> Option<u64> {
+    values.sort_unstable_by_key(|value| value.unwrap_or(u64::MAX));
+    values.get((values.len().max(1) - 1) / 2).copied().flatten()
+}

@@ -1,0 +1,75 @@
+//! Numbers that look random, and are the same again for the same seed.
+
+/// `SplitMix64` (Steele, Lea, Flood: *Fast splittable pseudorandom number generators*, OOPSLA 2014).
+///
+/// Written here because a plan's load must not change with the version of a crate.
+#[derive(Clone, Debug)]
+pub(crate) struct Seeded(u64);
+
+/// The generator's step: the golden ratio in 64 bits.
+const STEP: u64 = 0x9e37_79b9_7f4a_7c15;
+
+impl Seeded {
+    /// One of 2^64 streams of a seed.
+    pub(crate) const fn new(seed: u64, stream: u64) -> Self {
+        Self(mixed(mixed(seed.wrapping_add(STEP)) ^ mixed(stream)))
+    }
+
+    const fn bits(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(STEP);
+        mixed(self.0)
+    }
+
+    /// Uniform in (0, 1].
+    pub(crate) fn unit(&mut self) -> f64 {
+        #[allow(clippy::cast_precision_loss, reason = "53 bits are exact")]
+        let above = ((self.bits() >> 11) + 1) as f64;
+        above * (0.5_f64).powi(53)
+    }
+
+    /// True with this probability; 0 is never, 1 is always.
+    pub(crate) fn chance(&mut self, share: f64) -> bool {
+        self.unit() <= share
+    }
+
+    /// Exponential.
+    pub(crate) fn exponential(&mut self, mean: f64) -> f64 {
+        -mean * self.unit().ln()
+    }
+
+    /// Pareto with this mean; `shape` is above 1.
+    pub(crate) fn pareto(&mut self, mean: f64, shape: f64) -> f64 {
+        mean * (shape - 1.0) / shape * self.unit().powf(-1.0 / shape)
+    }
+}
+
+const fn mixed(bits: u64) -> u64 {
+    let bits = (bits ^ (bits >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    let bits = (bits ^ (bits >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    bits ^ (bits >> 31)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn it_is_the_published_generator() {
+        // the reference implementation's first values for the seed 1234567
+        let mut random = Seeded(1_234_567);
+        let first = [(); 3].map(|()| random.bits());
+        let published = [6_457_827_717_110_365_317, 3_203_168_211_198_807_973];
+        assert_eq!(first[..2], published);
+        assert_eq!(first[2], 9_817_491_932_198_370_423);
+    }
+
+    #[test]
+    fn streams_differ_and_chances_end_at_never_and_always() {
+        let (mut a, mut b) = (Seeded::new(7, 0), Seeded::new(7, 1));
+        assert_ne!(a.bits(), b.bits());
+        assert!((0..1000).all(|_| !a.chance(0.0) && a.chance(1.0)));
+        let hits = (0..10_000).filter(|_| b.chance(0.3)).count();
+        // three standard deviations are 137
+        assert!(hits.abs_diff(3000) < 140, "{hits} of 10000");
+    }
+}

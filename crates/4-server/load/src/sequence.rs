@@ -1,0 +1,217 @@
+//! The times of an open loop: one sequence for all threads, of which each takes its part.
+
+use core::time::Duration;
+
+use crate::arrivals::Pattern;
+use crate::seeded::Seeded;
+
+/// A client that comes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Arrival {
+    /// Since the run began.
+    pub(crate) at: Duration,
+    /// From 0, over all threads.
+    pub(crate) number: u64,
+    /// Bytes of the body, if not those of the plan.
+    pub(crate) bytes: Option<u64>,
+}
+
+/// All arrivals of a run, in order: a function of pattern and seed and of nothing else.
+///
+/// Every thread walks through the whole sequence and takes each arrival whose number is its own
+/// modulo the threads. So nothing is shared while it runs, the parts add up to the whole, and the
+/// load is the same with any number of threads. A step takes some tens of nanoseconds.
+#[derive(Clone, Debug)]
+pub(crate) struct Sequence {
+    pattern: Pattern,
+    random: Seeded,
+    number: u64,
+    /// Of the last arrival, in seconds; of bursts, without the pauses.
+    at_s: f64,
+}
+
+/// The stream of a plan's seed that gaps come from.
+const GAPS: u64 = 1;
+
+impl Sequence {
+    pub(crate) const fn new(pattern: Pattern, seed: u64) -> Self {
+        Self { pattern, random: Seeded::new(seed, GAPS), number: 0, at_s: 0.0 }
+    }
+
+    /// The part of one thread.
+    pub(crate) fn part(self, thread: u32, threads: u32) -> Part {
+        self.skip(thread as usize).step_by(threads as usize)
+    }
+}
+
+/// The arrivals of one thread.
+pub(crate) type Part = core::iter::StepBy<core::iter::Skip<Sequence>>;
+
+impl Iterator for Sequence {
+    type Item = Arrival;
+
+    fn next(&mut self) -> Option<Arrival> {
+        let number = self.number;
+        self.number += 1;
+        let mut bytes = None;
+        #[allow(clippy::cast_precision_loss, reason = "numbers of a run are far below 2^52")]
+        let at_s = match &self.pattern {
+            Pattern::Constant { per_s } => number as f64 / per_s,
+            Pattern::Poisson { per_s } => {
+                self.at_s += self.random.exponential(1.0 / per_s);
+                self.at_s
+            }
+            Pattern::Pareto { per_s, shape } => {
+                self.at_s += self.random.pareto(1.0 / per_s, *shape);
+                self.at_s
+            }
+            Pattern::Bursts { per_s, on_ms, off_ms } => {
+                let (on, off) = (f64::from(*on_ms) / 1e3, f64::from(*off_ms) / 1e3);
+                // at random in a time that stands still while none comes
+                self.at_s += self.random.exponential(on / (on + off) / per_s);
+                self.at_s + off * (self.at_s / on).floor()
+            }
+            Pattern::Trace(trace) => {
+                let recorded = trace.arrivals().get(usize::try_from(number).ok()?)?;
+                bytes = recorded.bytes;
+                return Some(Arrival { at: Duration::from_nanos(recorded.at_ns), number, bytes });
+            }
+        };
+        let at = Duration::try_from_secs_f64(at_s).ok()?; // beyond any run
+        Some(Arrival { at, number, bytes })
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "tests")]
+mod tests {
+    use super::*;
+
+    const PER_S: f64 = 1000.0;
+
+    fn patterns() -> Vec<Pattern> {
+        vec![
+            Pattern::Constant { per_s: PER_S },
+            Pattern::Poisson { per_s: PER_S },
+            Pattern::Pareto { per_s: PER_S, shape: 2.5 },
+            Pattern::Bursts { per_s: PER_S, on_ms: 50, off_ms: 150 },
+            Pattern::Trace("0\n0.5\n0.5 7\n2\n".parse().unwrap()),
+        ]
+    }
+
+    /// Gaps of the first `count` arrivals, in mean gaps.
+    fn gaps(pattern: &Pattern, seed: u64, count: usize) -> Vec<f64> {
+        let times: Vec<f64> = Sequence::new(pattern.clone(), seed)
+            .take(count + 1)
+            .map(|arrival| arrival.at.as_secs_f64() * PER_S)
+            .collect();
+        times.windows(2).map(|two| two[1] - two[0]).collect()
+    }
+
+    fn moments(values: &[f64]) -> (f64, f64) {
+        #[allow(clippy::cast_precision_loss, reason = "counts of a test")]
+        let n = values.len() as f64;
+        let mean = values.iter().sum::<f64>() / n;
+        (mean, values.iter().map(|value| (value - mean).powi(2)).sum::<f64>() / n)
+    }
+
+    /// Variance over mean of the arrivals per window.
+    fn dispersion(pattern: &Pattern, window: Duration, windows: usize) -> f64 {
+        let mut counts = vec![0.0; windows];
+        for arrival in Sequence::new(pattern.clone(), 3) {
+            let number = arrival.at.as_nanos() / window.as_nanos();
+            match counts.get_mut(usize::try_from(number).unwrap()) {
+                Some(count) => *count += 1.0,
+                None => break,
+            }
+        }
+        let (mean, variance) = moments(&counts);
+        variance / mean
+    }
+
+    #[test]
+    fn the_same_seed_is_the_same_load_and_another_is_another() {
+        for pattern in patterns() {
+            let of = |seed| Sequence::new(pattern.clone(), seed).take(500).collect::<Vec<_>>();
+            assert_eq!(of(7), of(7));
+            let random = !matches!(pattern, Pattern::Constant { .. } | Pattern::Trace(_));
+            assert_eq!(of(7) != of(8), random, "{pattern:?}");
+            assert!(of(7).windows(2).all(|two| two[0].at <= two[1].at), "{pattern:?}");
+        }
+    }
+
+    #[test]
+    fn the_parts_of_threads_add_up_to_the_whole() {
+        for pattern in patterns() {
+            let whole: Vec<Arrival> = Sequence::new(pattern.clone(), 7).take(1200).collect();
+            for threads in [1, 2, 3, 7] {
+                let part = |thread| Sequence::new(pattern.clone(), 7).part(thread, threads);
+                let mut parts: Vec<Arrival> = (0..threads)
+                    .flat_map(|thread| part(thread).take_while(|own| own.number < 1200))
+                    .collect();
+                parts.sort_unstable_by_key(|arrival| arrival.number);
+                assert_eq!(parts, whole, "{pattern:?} on {threads} threads");
+            }
+        }
+    }
+
+    #[test]
+    fn constant_gaps_do_not_vary() {
+        let (mean, variance) = moments(&gaps(&Pattern::Constant { per_s: PER_S }, 1, 10_000));
+        assert!((mean - 1.0).abs() < 1e-6 && variance < 1e-6, "{mean} {variance}");
+    }
+
+    #[test]
+    fn poissons_gaps_are_exponential_and_its_counts_are_as_wide_as_their_mean() {
+        let poisson = Pattern::Poisson { per_s: PER_S };
+        let gaps = gaps(&poisson, 1, 100_000);
+        let (mean, variance) = moments(&gaps);
+        // standard errors: 0.003, and 0.009 of the variance
+        assert!((mean - 1.0).abs() < 0.015 && (variance - 1.0).abs() < 0.045, "{mean} {variance}");
+        let beyond = gaps.iter().filter(|&&gap| gap > 3.0).count();
+        // e^-3 of them: 4979, with a standard deviation of 69
+        assert!(beyond.abs_diff(4979) < 350, "{beyond}");
+        let dispersion = dispersion(&poisson, Duration::from_millis(50), 4000);
+        // a standard error of 0.022
+        assert!((dispersion - 1.0).abs() < 0.11, "{dispersion}");
+    }
+
+    #[test]
+    fn paretos_gaps_have_their_mean_and_their_tail() {
+        let shape = 2.5;
+        let gaps = gaps(&Pattern::Pareto { per_s: PER_S, shape }, 1, 200_000);
+        let (mean, _) = moments(&gaps);
+        // variance 0.8: a standard error of 0.002, if the tail is kind
+        assert!((mean - 1.0).abs() < 0.02, "{mean}");
+        // P(gap > x) = (low / x)^shape, the low end 0.6 mean gaps
+        for (x, expected) in [(1.2_f64, 0.1768), (6.0, 0.003_162), (24.0, 0.000_098_8)] {
+            #[allow(clippy::cast_precision_loss, reason = "counts of a test")]
+            let share = gaps.iter().filter(|&&gap| gap > x).count() as f64 / gaps.len() as f64;
+            let error = (expected / 200_000.0_f64).sqrt();
+            assert!((share - expected).abs() < 5.0 * error, "P(gap > {x}) = {share}");
+        }
+        assert!(gaps.iter().all(|&gap| gap > 0.6 - 1e-4), "none is shorter than the low end");
+    }
+
+    #[test]
+    fn bursts_keep_the_mean_rate_and_are_silent_between() {
+        let bursts = Pattern::Bursts { per_s: PER_S, on_ms: 50, off_ms: 150 };
+        let arrivals: Vec<_> = Sequence::new(bursts.clone(), 1).take(100_000).collect();
+        let rate = 100_000.0 / arrivals.last().unwrap().at.as_secs_f64();
+        // a standard error of 0.3 %
+        assert!((rate - PER_S).abs() < 0.015 * PER_S, "{rate}");
+        let off = |arrival: &&Arrival| arrival.at.as_nanos() % 200_000_000 > 50_000_001;
+        assert_eq!(arrivals.iter().find(off), None, "in a pause");
+        // in windows of 50 ms: one of four has 200, the others none; 1 + 3 * 50 of theory
+        let dispersion = dispersion(&bursts, Duration::from_millis(50), 4000);
+        assert!((dispersion - 151.0).abs() < 10.0, "{dispersion}");
+    }
+
+    #[test]
+    fn a_trace_is_what_was_recorded_and_ends() {
+        let trace: Vec<_> = Sequence::new(patterns().pop().unwrap(), 9).collect();
+        let times: Vec<u128> = trace.iter().map(|arrival| arrival.at.as_millis()).collect();
+        assert_eq!(times, [0, 500, 500, 2000]);
+        assert_eq!((trace[2].bytes, trace[3].bytes), (Some(7), None));
+    }
+}

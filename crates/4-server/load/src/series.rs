@@ -1,0 +1,165 @@
+//! A run second by second.
+
+use core::time::Duration;
+use std::time::Instant;
+
+use hdrhistogram::Histogram;
+
+use crate::latency::Latency;
+use crate::schedule::{Schedule, Stage};
+
+/// The most points of a series: longer runs have wider ones.
+const POINTS_MAX: u64 = 600;
+
+/// Counts and times by second, from the first connection to the end of the sustained part.
+#[derive(Clone, Debug)]
+pub(crate) struct Series {
+    start: Instant,
+    end: Instant,
+    width: Duration,
+    seconds: Vec<Second>,
+}
+
+/// What happened in a second, by its own time.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Second {
+    pub(crate) attempts: u64,
+    pub(crate) transactions: u64,
+    pub(crate) failed: u64,
+    pub(crate) gave_up: u64,
+    pub(crate) dropped: u64,
+    /// Of transactions, with two digits: a tenth of the memory that three take. None until one
+    /// is complete; then it is made, once a second.
+    times: Option<Histogram<u32>>,
+}
+
+/// A second of a run, or more where the run is longer than ten minutes.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Point {
+    /// Since the first connection.
+    pub from: Duration,
+    /// How long; the last one may be shorter.
+    pub width: Duration,
+    /// Where it begins.
+    pub stage: Stage,
+    /// Connections begun.
+    pub attempts: u64,
+    /// Transactions completed.
+    pub transactions: u64,
+    /// Failures.
+    pub failed: u64,
+    /// Connections that impatient clients closed.
+    pub gave_up: u64,
+    /// Arrivals that never began.
+    pub dropped: u64,
+    /// The median time of the transactions completed in it, with two digits.
+    pub p50_ns: Option<u64>,
+    /// The 99th percentile of the same.
+    pub p99_ns: Option<u64>,
+}
+
+impl Series {
+    pub(crate) fn new(schedule: &Schedule) -> Self {
+        let (start, end) = (schedule.start, schedule.sustain_end);
+        let whole = (end - start).as_secs();
+        let width = Duration::from_secs(whole.div_ceil(POINTS_MAX).max(1));
+        let count = (end - start).as_nanos().div_ceil(width.as_nanos());
+        let seconds = vec![Second::default(); usize::try_from(count).unwrap_or(0)];
+        Self { start, end, width, seconds }
+    }
+
+    /// The second of a moment; none after the end.
+    pub(crate) fn at(&mut self, now: Instant) -> Option<&mut Second> {
+        if now >= self.end {
+            return None;
+        }
+        let number = now.saturating_duration_since(self.start).as_nanos() / self.width.as_nanos();
+        self.seconds.get_mut(usize::try_from(number).ok()?)
+    }
+
+    pub(crate) fn add(&mut self, other: &Self) {
+        for (own, other) in self.seconds.iter_mut().zip(&other.seconds) {
+            own.attempts += other.attempts;
+            own.transactions += other.transactions;
+            own.failed += other.failed;
+            own.gave_up += other.gave_up;
+            own.dropped += other.dropped;
+            match (&mut own.times, &other.times) {
+                (Some(own), Some(other)) => {
+                    own.add(other).expect("all histograms have the same bounds");
+                }
+                (own @ None, Some(other)) => *own = Some(other.clone()),
+                (_, None) => {}
+            }
+        }
+    }
+
+    pub(crate) fn points(&self, schedule: &Schedule) -> Vec<Point> {
+        let point = |(number, second): (u32, &Second)| {
+            let from = self.width * number;
+            let quantile = |q| Some(second.times.as_ref()?.value_at_quantile(q));
+            Point {
+                from,
+                width: self.width.min(self.end - self.start - from),
+                stage: schedule.stage(self.start + from),
+                attempts: second.attempts,
+                transactions: second.transactions,
+                failed: second.failed,
+                gave_up: second.gave_up,
+                dropped: second.dropped,
+                p50_ns: quantile(0.5),
+                p99_ns: quantile(0.99),
+            }
+        };
+        (0..).zip(&self.seconds).map(point).collect()
+    }
+}
+
+impl Second {
+    pub(crate) fn complete(&mut self, time: Duration) {
+        self.transactions += 1;
+        let times = self.times.get_or_insert_with(|| {
+            Histogram::new_with_bounds(Latency::LOW_NS, Latency::HIGH_NS, 2)
+                .expect("the bounds are constants that the histogram takes")
+        });
+        times.saturating_record(u64::try_from(time.as_nanos()).unwrap_or(u64::MAX));
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "tests")]
+mod tests {
+    use super::*;
+    use crate::plan::{Plan, Protocol};
+
+    fn schedule(warm_up_ms: u64, sustain_ms: u64) -> Schedule {
+        let plan = Plan { warm_up_ms, sustain_ms, ..Plan::new(Protocol::Tls13) };
+        Schedule::new(&plan, Instant::now())
+    }
+
+    #[test]
+    fn a_second_has_its_own_counts_and_times_and_threads_add_up() {
+        let schedule = schedule(1000, 1500);
+        let mut series = Series::new(&schedule);
+        let at = |ms| schedule.start + Duration::from_millis(ms);
+        (1..=100).for_each(|ms| series.at(at(1200)).unwrap().complete(Duration::from_millis(ms)));
+        series.at(at(2499)).unwrap().failed += 1;
+        assert!(series.at(at(2500)).is_none(), "what comes later is in no second");
+        let mut sum = Series::new(&schedule);
+        sum.add(&series);
+        sum.add(&series);
+        let points = sum.points(&schedule);
+        let counts: Vec<_> = points.iter().map(|p| (p.transactions, p.failed)).collect();
+        assert_eq!(counts, [(0, 0), (200, 0), (0, 2)]);
+        let p99 = points[1].p99_ns.unwrap();
+        assert!(p99.abs_diff(99_000_000) < 1_000_000, "{p99}");
+        assert_eq!((points[0].p50_ns, points[0].stage), (None, Stage::RampUp));
+        assert_eq!((points[2].width.as_millis(), points[2].stage), (500, Stage::Sustain));
+    }
+
+    #[test]
+    fn a_day_has_no_more_points_than_ten_minutes() {
+        let series = Series::new(&schedule(0, Plan::MS_MAX));
+        assert_eq!((series.seconds.len(), series.width.as_secs()), (600, 144));
+    }
+}

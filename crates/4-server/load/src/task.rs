@@ -1,0 +1,45 @@
+//! What a transaction is to do, and how far it is.
+
+use std::time::Instant;
+
+/// What a transaction is to be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Task {
+    /// When it is to begin. In an open loop that may be a while before it does.
+    pub(crate) intended: Instant,
+    /// Without TLS.
+    pub(crate) is_plain: bool,
+    /// Bytes of the body, if not those of the plan.
+    pub(crate) bytes: Option<u64>,
+    /// How often its client began before, and lost patience.
+    pub(crate) retries: u32,
+}
+
+/// What has been reached, and told.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Progress {
+    pub(crate) connected: bool,
+    pub(crate) client_done: bool,
+    pub(crate) confirmed: bool,
+    pub(crate) complete: bool,
+    /// The server's `close_notify` came.
+    pub(crate) closed: bool,
+}
+
+/// When things began.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Marks {
+    pub(crate) started: Instant,
+    /// The `ClientHello` was handed to the system.
+    pub(crate) hello: Instant,
+    pub(crate) client_done: Instant,
+    /// The request was handed to the channel.
+    pub(crate) asked: Instant,
+    pub(crate) first_byte: Option<Instant>,
+}
+
+impl Marks {
+    pub(crate) const fn new(now: Instant) -> Self {
+        Self { started: now, hello: now, client_done: now, asked: now, first_byte: None }
+    }
+}

@@ -1,0 +1,226 @@
+//! Recorded arrivals, read from text.
+
+use core::fmt;
+use core::str::FromStr;
+use core::time::Duration;
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+
+/// When clients came once: a line for each, with the time in seconds, then if known the bytes of
+/// the body, then `full` or `reuse` for the session.
+///
+/// Times may be those of a clock or begin at nought; the first one is the run's beginning, and none
+/// is before the one above it. Empty lines and lines that begin with `#` are left out.
+///
+/// ```
+/// use tollgate_load::Trace;
+///
+/// let trace: Trace = "# time bytes\n1700000000.25 14336\n1700000000.75 1024 full".parse()?;
+/// assert_eq!((trace.arrivals().len(), trace.length().as_millis()), (2, 500));
+/// assert_eq!("1.0\n0.5".parse::<Trace>().unwrap_err().to_string(),
+///     "line 2: its time is before the line above: sort the trace by time");
+/// # Ok::<(), tollgate_load::BadTrace>(())
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(try_from = "Vec<Recorded>", into = "Vec<Recorded>")]
+pub struct Trace(Arc<[Recorded]>);
+
+/// One line of a trace.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Recorded {
+    /// Nanoseconds since the first line.
+    pub at_ns: u64,
+    /// Bytes of the body; without them the plan's exchange stands.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub bytes: Option<u64>,
+    /// Whether the session was resumed.
+    #[serde(default, skip_serializing_if = "core::ops::Not::not")]
+    pub reuse: bool,
+}
+
+/// Which line of a trace is none, and why.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct BadTrace {
+    /// Counted from 1; 0 is the whole.
+    pub line: usize,
+    /// What is wrong, and what to do.
+    pub why: &'static str,
+}
+
+impl Trace {
+    /// The most arrivals of a trace.
+    pub const ARRIVALS_MAX: usize = 10_000_000;
+
+    /// The arrivals, in their order; at least one.
+    #[must_use]
+    pub fn arrivals(&self) -> &[Recorded] {
+        &self.0
+    }
+
+    /// From the first arrival to the last.
+    #[must_use]
+    pub fn length(&self) -> Duration {
+        Duration::from_nanos(self.0.last().map_or(0, |last| last.at_ns))
+    }
+
+    /// Arrivals per second in the mean; of one arrival, one.
+    pub(crate) fn per_s(&self) -> f64 {
+        let gaps = self.0.len() - 1;
+        #[allow(clippy::cast_precision_loss, reason = "at most ten million")]
+        let rate = gaps as f64 / self.length().as_secs_f64();
+        if rate.is_finite() && gaps > 0 { rate } else { 1.0 }
+    }
+
+    pub(crate) fn broken_rule(&self, run_ms: u64) -> Option<&'static str> {
+        if self.0.iter().any(|arrival| arrival.reuse) {
+            return Some(
+                "the trace has sessions that were reused, and this client resumes none: leave the \
+                 flag out, and know that every session is full",
+            );
+        }
+        let short = self.length() < Duration::from_millis(run_ms);
+        short.then_some("the trace ends before the run: measure for less time")
+    }
+}
+
+impl FromStr for Trace {
+    type Err = BadTrace;
+
+    fn from_str(text: &str) -> Result<Self, BadTrace> {
+        let mut arrivals = Vec::new();
+        let mut first = None;
+        for (number, line) in (1..).zip(text.lines()) {
+            let line = line.trim();
+            if line.is_empty() || line.starts_with('#') {
+                continue;
+            }
+            let bad = |why| BadTrace { line: number, why };
+            let mut recorded = recorded(line).map_err(bad)?;
+            let begin = *first.get_or_insert(recorded.at_ns);
+            recorded.at_ns = recorded.at_ns.checked_sub(begin).ok_or(BACKWARDS).map_err(bad)?;
+            if arrivals.last().is_some_and(|last: &Recorded| last.at_ns > recorded.at_ns) {
+                return Err(bad(BACKWARDS));
+            }
+            arrivals.push(recorded);
+        }
+        arrivals.try_into()
+    }
+}
+
+const BACKWARDS: &str = "its time is before the line above: sort the trace by time";
+
+impl TryFrom<Vec<Recorded>> for Trace {
+    type Error = BadTrace;
+
+    fn try_from(arrivals: Vec<Recorded>) -> Result<Self, BadTrace> {
+        let whole = |why| Err(BadTrace { line: 0, why });
+        if arrivals.is_empty() {
+            return whole("no arrival is in it: give a line for each");
+        }
+        if arrivals.len() > Self::ARRIVALS_MAX {
+            return whole("more than 10000000 arrivals are in it: cut it");
+        }
+        let back = arrivals.windows(2).position(|two| two[0].at_ns > two[1].at_ns);
+        match back {
+            Some(above) => Err(BadTrace { line: above + 2, why: BACKWARDS }),
+            None => Ok(Self(arrivals.into())),
+        }
+    }
+}
+
+impl From<Trace> for Vec<Recorded> {
+    fn from(trace: Trace) -> Self {
+        trace.0.to_vec()
+    }
+}
+
+fn recorded(line: &str) -> Result<Recorded, &'static str> {
+    let mut words = line.split_ascii_whitespace();
+    let at_ns = words.next().and_then(nanos).ok_or(
+        "the time is no number of seconds: give one like 12.345, below ten thousand million",
+    )?;
+    let (mut bytes, mut reuse) = (None, None);
+    for word in words {
+        match (word, word.parse()) {
+            ("full" | "reuse", _) if reuse.is_none() => reuse = Some(word == "reuse"),
+            (_, Ok(count)) if bytes.is_none() && reuse.is_none() => bytes = Some(count),
+            _ => return Err("after the time stand bytes, then full or reuse, and nothing else"),
+        }
+    }
+    Ok(Recorded { at_ns, bytes, reuse: reuse.unwrap_or(false) })
+}
+
+/// Seconds in decimal notation as nanoseconds, exact to nine digits: times of clocks have too many
+/// for a float.
+fn nanos(text: &str) -> Option<u64> {
+    let (whole, part) = text.split_once('.').unwrap_or((text, ""));
+    let digits = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
+    if whole.is_empty() || whole.len() > 10 || !digits(whole) || !digits(part) {
+        return None;
+    }
+    let part = format!("{:0<9.9}", part);
+    Some(whole.parse::<u64>().ok()? * 1_000_000_000 + part.parse::<u64>().ok()?)
+}
+
+impl fmt::Display for BadTrace {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.line {
+            0 => f.write_str(self.why),
+            line => write!(f, "line {line}: {}", self.why),
+        }
+    }
+}
+
+impl core::error::Error for BadTrace {}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "tests")]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn times_are_exact_and_begin_at_the_first() {
+        let text = "1700000000.000000001 5 reuse\n\n# a pause\n1700000001\n1700000001.5 full\n";
+        let trace: Trace = text.parse().unwrap();
+        let expected = [
+            Recorded { at_ns: 0, bytes: Some(5), reuse: true },
+            Recorded { at_ns: 999_999_999, bytes: None, reuse: false },
+            Recorded { at_ns: 1_499_999_999, bytes: None, reuse: false },
+        ];
+        assert_eq!(trace.arrivals(), expected);
+        let rule = trace.broken_rule(1).unwrap();
+        assert!(rule.contains("resumes none"), "{rule}");
+        let trace: Trace = "0\n1\n3".parse().unwrap();
+        assert!((trace.per_s() - 2.0 / 3.0).abs() < 1e-12);
+        assert_eq!(trace.broken_rule(3000), None);
+        assert!(trace.broken_rule(3001).is_some());
+    }
+
+    #[test]
+    fn bad_lines_are_told_by_number() {
+        let told = |text: &str| text.parse::<Trace>().unwrap_err().to_string();
+        for line in ["x", "-1", "1e3", ".5", "1.2.3", "12345678901", "NaN"] {
+            let text = told(&format!("0\n{line}"));
+            assert!(text.starts_with("line 2: the time is no number"), "{line}: {text}");
+        }
+        for line in ["1 -5", "1 2 3", "1 full 3", "1 full reuse", "1 2 maybe"] {
+            let text = told(&format!("# head\n{line}\n"));
+            assert!(text.starts_with("line 2: after the time"), "{line}: {text}");
+        }
+        assert!(told("5\n7\n6\n").starts_with("line 3: its time is before"));
+        assert!(told("# nothing\n").contains("no arrival"));
+        let json = r#"[{"at_ns":5},{"at_ns":4}]"#;
+        assert!(serde_json::from_str::<Trace>(json).is_err());
+    }
+
+    proptest! {
+        #[test]
+        fn no_text_makes_it_panic(text in "[0-9a-z. #\n-]{0,80}") {
+            let _ = text.parse::<Trace>();
+        }
+    }
+}

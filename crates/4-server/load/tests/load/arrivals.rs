@@ -1,0 +1,137 @@
+//! Open loops begin when they should, count from then on, and lose nobody.
+
+use std::time::Instant;
+
+use tollgate_load::{
+    Arrivals, Exchange, Finding, Latency, Outcome, Pattern, Plan, Protocol, Server, Think, Verdict,
+    run,
+};
+
+use crate::tls_server::{Manner, STALL, Script, TlsServer};
+use crate::{plan, until};
+
+/// Of a server that does this; plain, so that a rate costs little.
+fn outcome(plan: &Plan, script: Script) -> Outcome {
+    let server = TlsServer::start(script);
+    let mut side = Server::new("rustls", server.target())
+        .with_plain(server.plain())
+        .with_referee(server.referee());
+    run(plan, &mut side, &|| false, &mut |_, _| {}).unwrap()
+}
+
+fn open(pattern: Pattern, sustain_ms: u64) -> Plan {
+    Plan {
+        arrivals: Arrivals::open(pattern),
+        connections: 64,
+        sustain_ms,
+        plain_share: 1.0,
+        exchange: Exchange::bytes(1000),
+        ..plan(Protocol::Tls13)
+    }
+}
+
+/// Everybody who came began or was dropped, and everybody who began has ended.
+fn assert_accounted(outcome: &Outcome) {
+    let (whole, offered) = (outcome.whole(), outcome.offered());
+    assert_eq!(whole.attempts, whole.ended() + outcome.abandoned(), "{outcome}");
+    assert!(offered.arrivals >= offered.dropped + offered.queued + offered.late, "{outcome}");
+    let unaccounted = |finding: &Finding| matches!(finding, Finding::Unaccounted { .. });
+    assert!(!outcome.reasons().iter().any(unaccounted), "{outcome}");
+}
+
+#[test]
+fn an_open_loop_offers_its_rate_on_any_number_of_threads() {
+    for threads in [1, 3] {
+        let plan = Plan { threads, ..open(Pattern::Constant { per_s: 200.0 }, 500) };
+        let outcome = outcome(&plan, |_| Manner::Good);
+        assert_accounted(&outcome);
+        // by the clock: 200 per second for half a second, whatever the machine did meanwhile
+        let arrivals = outcome.offered().arrivals;
+        assert!(arrivals.abs_diff(100) <= 1, "{outcome}");
+        assert_eq!(outcome.transaction().map(Latency::count), Some(arrivals), "{outcome}");
+        assert_eq!(outcome.verdict(), Verdict::Valid, "{outcome}");
+    }
+}
+
+#[test]
+fn a_stall_shows_in_the_times_of_an_open_loop_and_hardly_in_a_closed_one() {
+    // connection 40 stops the server for a second, at about a sixth of the run
+    let stall: Script = |number| if number == 40 { Manner::Stall } else { Manner::Good };
+    let sustain_ms = 4000;
+    let patient = |plan: Plan| Plan { phase_ms_max: 10_000, ..plan };
+
+    let plan = patient(open(Pattern::Poisson { per_s: 66.0 }, sustain_ms));
+    let open = outcome(&plan, stall);
+    assert_accounted(&open);
+    // a second of four: a quarter of all arrivals came while it lasted
+    let p99 = open.transaction().unwrap().quantile_ns(0.99).unwrap();
+    assert!(u128::from(p99) > STALL.as_nanos() * 3 / 4, "{p99}: {open}");
+    let p90 = open.transaction().unwrap().quantile_ns(0.9).unwrap();
+    assert!(u128::from(p90) > STALL.as_nanos() / 4, "{p90}: {open}");
+
+    // one client at about the same rate: it waits with the server, and asks nobody meanwhile
+    let plan = patient(Plan {
+        arrivals: Arrivals::Closed { think: Think::Constant { ms: 14.0 } },
+        connections: 1,
+        ..plan
+    });
+    // one slow transaction of a hundred and more
+    let enough = |outcome: &Outcome| {
+        let count = outcome.transaction().map_or(0, Latency::count);
+        (110..).contains(&count)
+    };
+    let closed = until(&plan, enough, |plan| outcome(plan, stall));
+    let times = closed.transaction().unwrap();
+    let p99 = times.quantile_ns(0.99).unwrap();
+    assert!(u128::from(p99) < STALL.as_nanos() / 2, "{p99}: {closed}");
+    assert!(u128::from(times.quantile_ns(1.0).unwrap()) > STALL.as_nanos() / 2, "it was there");
+}
+
+#[test]
+fn who_finds_no_connection_waits_or_is_dropped_and_either_is_counted() {
+    let slow: Script = |number| if number == 10 { Manner::Stall } else { Manner::Good };
+    let pattern = Pattern::Constant { per_s: 200.0 };
+    let mut plan = Plan { connections: 4, threads: 2, ..open(pattern.clone(), 2000) };
+    plan.arrivals = Arrivals::Open { pattern, waiting_max: 20 };
+    let outcome = outcome(&plan, slow);
+    assert_accounted(&outcome);
+    let offered = outcome.offered();
+    assert!(offered.dropped > 50 && offered.queued >= 20, "{outcome}");
+    let told = |finding: &Finding| matches!(finding, Finding::Dropped { .. });
+    assert!(outcome.reasons().iter().any(told), "{outcome}");
+    assert_eq!(outcome.transaction().map(Latency::count), None, "no figure");
+    let in_series: u64 = outcome.series().iter().map(|point| point.dropped).sum();
+    assert!(in_series >= offered.dropped, "{outcome}");
+}
+
+#[test]
+fn a_trace_is_done_again_with_its_own_bodies() {
+    let mut text = "# seconds bytes\n1700000000.0\n".to_owned();
+    for number in 1..=40 {
+        text += &format!("1700000000.{:03} {}\n", number * 10, 100 + number);
+    }
+    let plan =
+        Plan { warm_up_ms: 0, sustain_ms: 400, ..open(Pattern::Trace(text.parse().unwrap()), 400) };
+    let outcome = outcome(&plan, |_| Manner::Good);
+    assert_accounted(&outcome);
+    assert_eq!(outcome.offered().arrivals, 40, "the last one is at the end of the run");
+    // one probe and one line as the plan says, the others as the lines do
+    let bodies: u64 = 1000 + 1000 + (1..40).map(|number| 100 + number).sum::<u64>();
+    assert_eq!(outcome.whole().response_bytes, bodies, "{outcome}");
+}
+
+#[test]
+fn clients_who_think_ask_less() {
+    let think = Think::Constant { ms: 100.0 };
+    let plan = Plan {
+        arrivals: Arrivals::Closed { think },
+        warm_up_ms: 0,
+        ..open(Pattern::Constant { per_s: 1.0 }, 500)
+    };
+    let plan = Plan { connections: 4, ..plan };
+    let start = Instant::now();
+    let outcome = outcome(&plan, |_| Manner::Good);
+    // four clients, each at most six times in half a second, and one probe
+    assert!(outcome.whole().attempts <= 25, "{outcome} in {:?}", start.elapsed());
+    assert!(outcome.whole().attempts > 4 || start.elapsed().as_secs() > 1, "{outcome}");
+}

@@ -1,0 +1,81 @@
+//! Several requests on a connection, with and without TLS, and both kinds in one run.
+
+use tollgate_load::{Close, Finding, Latency, Outcome, Plan, Protocol, Server, Verdict, run};
+
+use crate::tls_server::{Manner, TlsServer};
+use crate::{plan, until};
+
+/// A run in which each kind that is asked for has been done.
+fn outcome(plan: &Plan) -> Outcome {
+    let enough = |outcome: &Outcome| {
+        let (all, plain) = (outcome.whole().transactions, outcome.plain().transactions);
+        let stalled = outcome.reasons().contains(&Finding::Stalled);
+        outcome.sustain().transactions > 20
+            && !stalled
+            && (plan.plain_share < 1.0 || plain == all)
+            && (plan.plain_share <= 0.0 || plain > 5)
+    };
+    until(plan, enough, |plan| {
+        let server = TlsServer::start(|_| Manner::Good);
+        let mut side = Server::new("rustls", server.target())
+            .with_plain(server.plain())
+            .with_referee(server.referee());
+        run(plan, &mut side, &|| false, &mut |_, _| {}).unwrap()
+    })
+}
+
+#[test]
+fn requests_share_a_connection_and_its_handshake() {
+    for plain_share in [0.0, 1.0] {
+        for close in [Close::Fin, Close::RstAfterConfirm] {
+            let plan = Plan {
+                requests_per_connection: 3,
+                plain_share,
+                close,
+                ..plan(Protocol::Tls12X25519)
+            };
+            let outcome = outcome(&plan);
+            assert_eq!(outcome.verdict(), Verdict::Valid, "{outcome}");
+            let (whole, seen) = (outcome.whole(), outcome.seen().unwrap());
+            assert_eq!(whole.responses, 3 * whole.transactions, "{outcome}");
+            assert_eq!(seen.requests, whole.responses);
+            let handshakes = if plain_share > 0.0 { 0 } else { whole.transactions };
+            assert_eq!((whole.confirmed, seen.handshakes), (handshakes, handshakes));
+            let times =
+                if plain_share > 0.0 { outcome.plain_times() } else { outcome.secure_times() };
+            let times = times.unwrap();
+            assert_eq!(times.service().count(), outcome.sustain().transactions);
+            assert_eq!(times.last_byte().count(), outcome.sustain().responses);
+            assert_eq!(times.handshake().count(), outcome.sustain().client_done);
+            let median = |of: &Latency| of.quantile_ns(0.5).unwrap();
+            assert!(median(times.first_byte()) <= median(times.last_byte()));
+            assert!(median(times.last_byte()) <= median(times.service()));
+        }
+    }
+}
+
+#[test]
+fn a_mix_has_both_kinds_in_their_shares_and_each_is_counted() {
+    let plan = Plan { plain_share: 0.5, sustain_ms: 600, ..plan(Protocol::Tls13) };
+    let outcome = outcome(&plan);
+    assert_eq!(outcome.verdict(), Verdict::Valid, "{outcome}");
+    let (whole, plain) = (outcome.whole(), outcome.plain());
+    let secure = whole.transactions - plain.transactions;
+    assert_eq!((whole.confirmed, plain.confirmed, plain.client_done), (secure, 0, 0), "{outcome}");
+    assert_eq!(outcome.seen().unwrap().handshakes, secure);
+    #[allow(clippy::cast_precision_loss, reason = "counts of a test")]
+    let (share, n) =
+        (plain.transactions as f64 / whole.transactions as f64, whole.transactions as f64);
+    assert!((share - 0.5).abs() < 5.0 * 0.5 / n.sqrt(), "{share} of {n}");
+    assert!(outcome.plain_times().unwrap().handshake().count() == 0);
+    assert!(outcome.secure_times().unwrap().confirm().count() > 0);
+}
+
+#[test]
+fn plain_transactions_need_to_know_where() {
+    let server = TlsServer::start(|_| Manner::Good);
+    let plan = Plan { plain_share: 0.1, ..plan(Protocol::Tls13) };
+    let mut side = Server::new("rustls", server.target());
+    let error = run(&plan, &mut side, &|| false, &mut |_, _| {}).unwrap_err().to_string();
+    assert!(error.contains("HTTP without TLS") && !error.contains('\n'), "{error}");
+}

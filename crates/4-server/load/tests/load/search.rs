@@ -1,0 +1,60 @@
+//! The search for the highest rate, on a server whose highest rate is known.
+
+use tollgate_load::{
+    Arrivals, Error, Exchange, Judged, Objective, Pattern, Plan, Protocol, Server, Think, Trace,
+    search,
+};
+
+use crate::plan;
+use crate::tls_server::{Manner, SERVICE, TlsServer};
+
+fn objective() -> Objective {
+    "p90=40ms".parse().unwrap()
+}
+
+fn open(pattern: Pattern) -> Plan {
+    Plan {
+        arrivals: Arrivals::open(pattern),
+        connections: 64,
+        plain_share: 1.0,
+        sustain_ms: 500,
+        exchange: Exchange::bytes(100),
+        ..plan(Protocol::Tls13)
+    }
+}
+
+#[test]
+fn the_edge_lies_below_what_a_queue_of_one_server_can_do_and_not_far() {
+    if std::env::var_os("TOLLGATE_TEST_LONG").is_none() {
+        eprintln!("not tested: half a minute of search; set TOLLGATE_TEST_LONG");
+        return;
+    }
+    let server = TlsServer::start(|_| Manner::Serial);
+    let mut side = Server::new("serial", server.target()).with_plain(server.plain());
+    let plan = open(Pattern::Poisson { per_s: 1.0 });
+    let curve = search(&plan, objective(), &mut side, &|| false, &mut |_| {}).unwrap();
+    let most = 1.0 / SERVICE.as_secs_f64();
+    // M/D/1 with this service meets the objective up to nine tenths of its capacity; sleeping takes
+    // longer than asked, and by how much depends on the machine
+    let (met, above) = (curve.met_per_s.unwrap(), curve.above_per_s.unwrap());
+    assert!(met > 0.3 * curve.capacity_per_s && met < most, "{curve:?}");
+    assert!(above > met && above < 1.3 * most, "{curve:?}");
+    assert!(!curve.client_is_limit, "{curve:?}");
+    let first = &curve.steps[0];
+    assert_eq!(first.judged, Judged::Met, "a tenth of the capacity: {curve:?}");
+    assert!(u128::from(first.p50_ns.unwrap()) >= SERVICE.as_nanos(), "{curve:?}");
+    assert!(curve.steps.windows(2).all(|two| two[0].offered_per_s < two[1].offered_per_s));
+}
+
+#[test]
+fn there_is_no_search_without_a_rate_to_change() {
+    let server = TlsServer::start(|_| Manner::Good);
+    let trace: Trace = "0\n10".parse().unwrap();
+    let closed = Arrivals::Closed { think: Think::None };
+    for arrivals in [closed, Arrivals::open(Pattern::Trace(trace))] {
+        let plan = Plan { arrivals, ..open(Pattern::Poisson { per_s: 1.0 }) };
+        let mut side = Server::new("good", server.target()).with_plain(server.plain());
+        let error = search(&plan, objective(), &mut side, &|| false, &mut |_| {}).unwrap_err();
+        assert!(matches!(error, Error::Plan(_)), "{error}");
+    }
+}

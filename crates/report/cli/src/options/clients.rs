@@ -1,0 +1,274 @@
+//! The flags of `tollgate bench` that say who comes when, and what each of them does.
+
+use core::time::Duration;
+use std::fs;
+use std::path::PathBuf;
+
+use clap::Args;
+use tollgate_load::{Arrivals, Objective, Patience, Pattern, Think, Trace, duration};
+
+use crate::stop::Stop;
+
+#[derive(Args, Clone, Debug)]
+pub(crate) struct Clients {
+    /// How the clients of an open loop come: poisson, constant, pareto:SHAPE, bursts:ON/OFF with
+    /// times as in 50ms, or trace:FILE [default: poisson]
+    #[arg(long, value_name = "KIND", value_parser = kind)]
+    pub(crate) arrivals: Option<Kind>,
+
+    /// With --slo: where to draw the curve, as SVG
+    #[arg(long, value_name = "FILE", requires = "slo")]
+    pub(crate) curve: Option<PathBuf>,
+
+    /// Share of the transactions without TLS, from 0 to 1
+    #[arg(long, value_name = "SHARE", default_value = "0", value_parser = super::bench::share)]
+    pub(crate) http_share: f64,
+
+    /// How long a client waits for the whole of its transaction, as in 500ms [default: for ever]
+    #[arg(long, value_name = "TIME", value_parser = time)]
+    pub(crate) patience: Option<Duration>,
+
+    /// Clients that come per second in an open loop, whatever became of those before; --connections
+    /// is then a ceiling [default: a closed loop]
+    #[arg(long, value_name = "R", value_parser = rate)]
+    pub(crate) rate: Option<f64>,
+
+    /// Requests on each connection, one after the other
+    #[arg(long, value_name = "N", default_value = "1")]
+    pub(crate) requests_per_connection: u32,
+
+    /// With --patience: how often an impatient client begins again, before it gives up
+    #[arg(long, value_name = "N", default_value = "0", requires = "patience")]
+    pub(crate) retries: u32,
+
+    /// What is drawn at random is drawn from it
+    #[arg(long, value_name = "N", default_value = "1")]
+    pub(crate) seed: u64,
+
+    /// Finds the highest rate at which a quantile of the times stays within a limit, as in p99=20ms
+    #[arg(long, value_name = "OBJECTIVE", conflicts_with = "rate")]
+    pub(crate) slo: Option<Objective>,
+
+    /// The pause of a client between transactions in a closed loop, as in 10ms, or random:10ms with
+    /// exponential times
+    #[arg(long, value_name = "TIME", value_parser = think, conflicts_with_all = ["rate", "arrivals", "slo"])]
+    pub(crate) think: Option<Think>,
+}
+
+/// How clients come, without the rate.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Kind {
+    Constant,
+    Poisson,
+    Pareto(f64),
+    Bursts { on_ms: u32, off_ms: u32 },
+    Trace(Trace),
+}
+
+impl Clients {
+    /// When transactions begin.
+    ///
+    /// # Errors
+    ///
+    /// The flags contradict each other.
+    pub(crate) fn arrivals(&self) -> Result<Arrivals, Stop> {
+        let refused = |why| Err(Stop::new(why));
+        match (&self.arrivals, self.rate) {
+            (Some(Kind::Trace(_)), Some(_)) => refused("--rate: a trace has its own: leave it out"),
+            (Some(Kind::Trace(_)), None) if self.slo.is_some() => {
+                refused("--slo: a search changes the rate, and a trace has its own")
+            }
+            (Some(Kind::Trace(trace)), None) => Ok(Arrivals::open(Pattern::Trace(trace.clone()))),
+            // a search sets the rate of each step
+            (kind, None) if self.slo.is_some() => Ok(Arrivals::open(pattern(kind.as_ref(), 1.0))),
+            (Some(_), None) => refused("--arrivals: give --rate too, or --slo"),
+            (kind, Some(per_s)) => Ok(Arrivals::open(pattern(kind.as_ref(), per_s))),
+            (None, None) => Ok(Arrivals::Closed { think: self.think.unwrap_or(Think::None) }),
+        }
+    }
+
+    /// How long clients wait.
+    pub(crate) fn patience(&self) -> Option<Patience> {
+        let ms = u64::try_from(self.patience?.as_millis()).unwrap_or(u64::MAX);
+        Some(Patience { ms, retries: self.retries })
+    }
+
+    /// The same in words, for the line of the plan.
+    pub(crate) fn words(&self, connections: u32) -> String {
+        let mut text = match (&self.arrivals, self.rate) {
+            (Some(Kind::Trace(trace)), _) => {
+                format!("open loop, {} recorded arrivals", trace.arrivals().len())
+            }
+            (kind, rate) if rate.is_some() || self.slo.is_some() => {
+                let word = pattern(kind.as_ref(), 1.0).word();
+                let rate = rate.map_or_else(|| "some".to_owned(), |rate| rate.to_string());
+                format!("open loop, {word} arrivals, {rate} per second")
+            }
+            _ => "closed loop".to_owned(),
+        };
+        let is_open = self.arrivals.is_some() || self.rate.is_some() || self.slo.is_some();
+        let more = match (is_open, self.think) {
+            (true, _) => format!(
+                ", times from the intended start, at most {connections} connections in flight"
+            ),
+            (false, Some(Think::Constant { ms })) => {
+                format!(" of {connections} clients who think for {ms} ms")
+            }
+            (false, Some(Think::Exponential { mean_ms })) => {
+                format!(" of {connections} clients who think for {mean_ms} ms in the mean")
+            }
+            (false, _) => {
+                text.insert_str(0, &format!("{connections} connections in flight, "));
+                String::new()
+            }
+        };
+        text += &more;
+        if self.requests_per_connection > 1 {
+            text += &format!(", {} requests on each", self.requests_per_connection);
+        }
+        if self.http_share > 0.0 {
+            text += &format!(", {} % of them without TLS", 100.0 * self.http_share);
+        }
+        if let Some(patience) = self.patience {
+            text += &format!(", patience of {patience:?}, then {} more tries", self.retries);
+        }
+        text
+    }
+}
+
+fn pattern(kind: Option<&Kind>, per_s: f64) -> Pattern {
+    match kind {
+        Some(Kind::Constant) => Pattern::Constant { per_s },
+        Some(&Kind::Pareto(shape)) => Pattern::Pareto { per_s, shape },
+        Some(&Kind::Bursts { on_ms, off_ms }) => Pattern::Bursts { per_s, on_ms, off_ms },
+        Some(Kind::Trace(trace)) => Pattern::Trace(trace.clone()),
+        Some(Kind::Poisson) | None => Pattern::Poisson { per_s },
+    }
+}
+
+fn kind(text: &str) -> Result<Kind, String> {
+    let (word, rest) = text.split_once(':').unwrap_or((text, ""));
+    match (word, rest) {
+        ("constant", "") => Ok(Kind::Constant),
+        ("poisson", "") => Ok(Kind::Poisson),
+        ("pareto", shape) => match shape.parse() {
+            Ok(shape) if shape > 1.0 && shape <= Pattern::SHAPE_MAX => Ok(Kind::Pareto(shape)),
+            _ => Err("give a shape above 1 and at most 100, as in pareto:1.5".to_owned()),
+        },
+        ("bursts", times) => {
+            let ms = |text| {
+                let ms = duration(text)?.as_millis();
+                u32::try_from(ms).ok().filter(|&ms| ms <= 3_600_000)
+            };
+            let times = times.split_once('/').and_then(|(on, off)| Some((ms(on)?, ms(off)?)));
+            match times {
+                Some((on_ms, off_ms)) if on_ms > 0 => Ok(Kind::Bursts { on_ms, off_ms }),
+                _ => Err("give how long they come and do not, 1ms to 1h each, as in \
+                     bursts:50ms/200ms"
+                    .to_owned()),
+            }
+        }
+        ("trace", file) if !file.is_empty() => {
+            let text = fs::read_to_string(file).map_err(|error| format!("{file}: {error}"))?;
+            text.parse().map(Kind::Trace).map_err(|error| format!("{file}: {error}"))
+        }
+        _ => Err("give poisson, constant, pareto:SHAPE, bursts:ON/OFF or trace:FILE".to_owned()),
+    }
+}
+
+fn rate(text: &str) -> Result<f64, String> {
+    match text.parse() {
+        Ok(rate) if (0.001..=Pattern::PER_S_MAX).contains(&rate) => Ok(rate),
+        _ => Err("give 0.001 to 10000000 per second".to_owned()),
+    }
+}
+
+fn think(text: &str) -> Result<Think, String> {
+    let (random, length) = match text.strip_prefix("random:") {
+        Some(length) => (true, length),
+        None => (false, text),
+    };
+    let length = duration(length).filter(|length| *length <= Duration::from_secs(3600));
+    let ms =
+        length.ok_or("give a time up to 3600s, as in 10ms or random:10ms")?.as_secs_f64() * 1e3;
+    Ok(if random { Think::Exponential { mean_ms: ms } } else { Think::Constant { ms } })
+}
+
+fn time(text: &str) -> Result<Duration, String> {
+    let range = Duration::from_millis(1)..=Duration::from_secs(24 * 3600);
+    let time = duration(text).filter(|time| range.contains(time));
+    time.ok_or_else(|| "give a time from 1ms on, as in 500ms or 2s".to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "tests")]
+
+    use super::*;
+    use crate::options::tests::assert_refused;
+    use crate::options::{Options, Verb};
+
+    fn clients(flags: &[&str]) -> Clients {
+        match Options::of(&[&["bench"], flags].concat()).unwrap().verb {
+            Verb::Bench(options) => options.clients,
+            other => unreachable!("bench was asked for: {other:?}"),
+        }
+    }
+
+    #[test]
+    fn flags_become_arrivals() {
+        let arrivals = |flags: &[&str]| clients(flags).arrivals().unwrap();
+        assert_eq!(arrivals(&[]), Arrivals::Closed { think: Think::None });
+        let think = Think::Exponential { mean_ms: 10.0 };
+        assert_eq!(arrivals(&["--think", "random:10ms"]), Arrivals::Closed { think });
+        let of = |kind: &str| match arrivals(&["--rate", "500", "--arrivals", kind]) {
+            Arrivals::Open { pattern, .. } => pattern,
+            Arrivals::Closed { .. } => unreachable!("a rate was given"),
+        };
+        let per_s = 500.0;
+        assert_eq!(of("poisson"), Pattern::Poisson { per_s });
+        assert_eq!(of("constant"), Pattern::Constant { per_s });
+        assert_eq!(of("pareto:1.5"), Pattern::Pareto { per_s, shape: 1.5 });
+        assert_eq!(of("bursts:50ms/0.2s"), Pattern::Bursts { per_s, on_ms: 50, off_ms: 200 });
+        let patient = clients(&["--patience", "2s", "--retries", "3"]).patience();
+        assert_eq!(patient, Some(Patience { ms: 2000, retries: 3 }));
+    }
+
+    #[test]
+    fn what_is_not_right_is_refused_by_the_name_of_its_flag() {
+        assert_refused(
+            "bench",
+            &[
+                (&["--rate", "0"][..], "--rate"),
+                (&["--rate", "1", "--arrivals", "pareto:1"], "--arrivals"),
+                (&["--rate", "1", "--arrivals", "bursts:50"], "bursts:50ms/200ms"),
+                (&["--rate", "1", "--arrivals", "gamma"], "poisson"),
+                (&["--arrivals", "trace:/does/not/exist"], "/does/not/exist"),
+                (&["--rate", "1", "--think", "1ms"], "--think"),
+                (&["--think", "10"], "random:10ms"),
+                (&["--patience", "0s"], "--patience"),
+                (&["--retries", "1"], "--patience"),
+                (&["--http-share", "2"], "--http-share"),
+                (&["--slo", "p99"], "--slo"),
+                (&["--slo", "p99=1ms", "--rate", "5"], "--rate"),
+                (&["--curve", "x.svg"], "--slo"),
+            ],
+        );
+        let refused = |flags: &[&str]| clients(flags).arrivals().unwrap_err().to_string();
+        assert!(refused(&["--arrivals", "constant"]).contains("--rate"));
+    }
+
+    #[test]
+    fn a_trace_is_read_and_its_bad_lines_are_told() {
+        let name = format!("tollgate-trace-{}", std::process::id());
+        let path = std::env::temp_dir().join(name);
+        let flag = format!("trace:{}", path.display());
+        fs::write(&path, "0.0\n0.5\n").unwrap();
+        let found = clients(&["--arrivals", &flag]).arrivals().unwrap();
+        assert!(found.is_open());
+        fs::write(&path, "0.5\n0.0\n").unwrap();
+        let error = Options::of(&["bench", "--arrivals", &flag]).unwrap_err().to_string();
+        fs::remove_file(&path).unwrap();
+        assert!(error.contains("line 2"), "{error}");
+    }
+}
