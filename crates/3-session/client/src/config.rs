@@ -4,12 +4,14 @@ use core::net::IpAddr;
 use core::num::NonZeroU32;
 use std::sync::{Arc, OnceLock};
 
-use crate::certificate::{Leaf, rsa_bits};
+use crate::certificate::{Leaf, PublicKey};
 use crate::error::{Error, Misuse, Violation};
 use crate::exchange::KeyPair;
+use crate::group::Group;
 use crate::hello::Template;
 use crate::schedule::Early;
-use crate::suite::{Group, Suite};
+use crate::scheme::SignatureScheme;
+use crate::suite::{KeyExchange, Suite};
 
 /// The most bytes of application protocols with their lengths: a `ClientHello` is to fit a record.
 const ALPN_BYTES_MAX: usize = 8192;
@@ -56,6 +58,9 @@ pub struct Settings {
     /// The groups on offer, most wanted first; TLS 1.3 sends a key share for the first, and for
     /// another if the server asks for it (`HelloRetryRequest`).
     pub groups: Vec<Group>,
+    /// The signature schemes on offer, most wanted first. With TLS 1.3 they say which key the
+    /// server's certificate holds.
+    pub schemes: Vec<SignatureScheme>,
     /// The DNS name for SNI; none for an address.
     pub server_name: Option<String>,
     /// The application protocols on offer, most wanted first; none: no ALPN.
@@ -69,17 +74,21 @@ pub struct Settings {
     /// The premaster secret of RSA key exchange: reused, every handshake with a certificate sends
     /// the same ciphertext.
     pub premaster: Freshness,
-    /// The certificate that is expected; none: any with an RSA key.
+    /// The certificate that is expected; none: any with a key that fits the suite.
     pub pin: Option<Pin>,
 }
 
 impl Settings {
-    /// X25519, `http/1.1`, tickets asked for, signatures verified, all secrets fresh, any
-    /// certificate.
+    /// X25519, the signature schemes of RSA or, if the suite says so, of curves, `http/1.1`, tickets
+    /// asked for, signatures verified, all secrets fresh, any certificate.
     pub fn new(suite: Suite) -> Self {
         Self {
             suite,
             groups: vec![Group::X25519],
+            schemes: match suite.exchange() {
+                KeyExchange::EcdheEcdsa => SignatureScheme::CURVES.to_vec(),
+                _ => SignatureScheme::RSA.to_vec(),
+            },
             server_name: None,
             alpn: vec![b"http/1.1".to_vec()],
             tickets: true,
@@ -120,7 +129,7 @@ impl Config {
         };
         Ok(Self {
             template: Template::new(&settings),
-            early: Early::new(),
+            early: Early::new(settings.suite.hash()),
             pairs,
             leaf: OnceLock::new(),
             settings,
@@ -163,6 +172,12 @@ fn check(settings: &Settings) -> Result<(), Misuse> {
     if (1..settings.groups.len()).any(|i| settings.groups[..i].contains(&settings.groups[i])) {
         return Err(Misuse::GroupTwice);
     }
+    if settings.suite.has_group() && settings.groups.iter().any(|g| !g.serves(settings.suite)) {
+        return Err(Misuse::GroupUnfit);
+    }
+    if settings.schemes.is_empty() {
+        return Err(Misuse::NoScheme);
+    }
     let lengths = || settings.alpn.iter().map(Vec::len);
     if lengths().any(|length| !(1..=255).contains(&length))
         || lengths().map(|length| 1 + length).sum::<usize>() > ALPN_BYTES_MAX
@@ -175,7 +190,7 @@ fn check(settings: &Settings) -> Result<(), Misuse> {
     let pin = match &settings.pin {
         None => true,
         Some(Pin::Leaf(der)) => Leaf::read(der).is_ok(),
-        Some(Pin::Spki(der)) => rsa_bits(der).is_ok(),
+        Some(Pin::Spki(der)) => PublicKey::read(der).is_ok(),
     };
     if pin { Ok(()) } else { Err(Misuse::Pin) }
 }
@@ -195,7 +210,7 @@ mod tests {
     use super::*;
 
     fn misuse(change: impl FnOnce(&mut Settings)) -> Error {
-        let mut settings = Settings::new(Suite::Tls13);
+        let mut settings = Settings::new(Suite::TLS_AES_128_GCM_SHA256);
         change(&mut settings);
         Config::new(settings).unwrap_err()
     }
@@ -204,6 +219,10 @@ mod tests {
     fn bad_settings_are_named() {
         assert_eq!(misuse(|s| s.groups.clear()), Misuse::NoGroup.into());
         assert_eq!(misuse(|s| s.groups = vec![Group::P256; 2]), Misuse::GroupTwice.into());
+        let old = Suite::TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256;
+        let hybrid = Settings { groups: vec![Group::X25519MlKem768], ..Settings::new(old) };
+        assert_eq!(Config::new(hybrid).unwrap_err(), Misuse::GroupUnfit.into());
+        assert_eq!(misuse(|s| s.schemes.clear()), Misuse::NoScheme.into());
         assert_eq!(misuse(|s| s.alpn = vec![vec![]]), Misuse::Alpn.into());
         assert_eq!(misuse(|s| s.alpn = vec![vec![1; 256]]), Misuse::Alpn.into());
         assert_eq!(misuse(|s| s.alpn = vec![vec![1; 255]; 255]), Misuse::Alpn.into());
@@ -226,7 +245,8 @@ mod tests {
 
     #[test]
     fn rsa_key_exchange_needs_no_group() {
-        let settings = Settings { groups: vec![], ..Settings::new(Suite::Tls12Rsa) };
+        let settings =
+            Settings { groups: vec![], ..Settings::new(Suite::TLS_RSA_WITH_AES_128_GCM_SHA256) };
         Config::new(settings).unwrap();
     }
 }

@@ -3,8 +3,8 @@
 
 use crate::config::Settings;
 use crate::decode::put_vector;
+use crate::group::Group;
 use crate::protect::HEADER;
-use crate::suite::{Group, SignatureScheme};
 use crate::wire::{Content, Extension, Message, TLS12};
 
 /// Where the random bytes begin: behind the record's header, the message's header and a version.
@@ -64,7 +64,7 @@ impl Hello<'_> {
         }
         extension(out, Extension::SIGNATURE_ALGORITHMS, |out| {
             put_vector(out, 2, |out| {
-                out.extend(SignatureScheme::ALL.iter().flat_map(|s| s.number().to_be_bytes()));
+                out.extend(settings.schemes.iter().flat_map(|s| s.number().to_be_bytes()));
             });
         });
         if !settings.alpn.is_empty() {

@@ -55,7 +55,7 @@ impl Connection {
         if let Some(alert) = alert.filter(|_| self.close_mark.is_none()) {
             // TLS 1.3, from the server's hello to our Finished
             if let Some(secrets) = self.session.handshake.take() {
-                self.output.seal_with(secrets.client.record_key());
+                self.output.seal_with(secrets.client.record_key(self.config.settings.suite));
             }
             self.output.record(Content::ALERT, &[AlertLevel::FATAL.0, alert.0]);
         }
@@ -204,6 +204,9 @@ impl Connection {
     pub(crate) fn take_leaf(&mut self, certificate: &[u8]) -> Result<(), Violation> {
         if self.leaf.as_ref().is_none_or(|leaf| leaf.der() != certificate) {
             self.leaf = Some(self.config.leaf(certificate)?);
+        }
+        if !self.known_leaf().key().serves(self.config.settings.suite) {
+            return Err(Violation::CertificateKeyType);
         }
         self.facts.leaf_bytes = certificate.len();
         Ok(())

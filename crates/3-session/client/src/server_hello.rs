@@ -3,7 +3,8 @@
 use crate::config::Settings;
 use crate::decode::Reader;
 use crate::error::Violation;
-use crate::suite::Group;
+use crate::group::Group;
+use crate::scheme::SignatureScheme;
 use crate::wire::{Extension, Message, TLS12, TLS13};
 
 /// The random bytes that make a `ServerHello` a `HelloRetryRequest` (RFC 8446 §4.1.3): the SHA-256
@@ -187,6 +188,16 @@ pub(crate) fn offered(number: u16, settings: &Settings) -> Result<Group, Violati
     Group::from_number(number)
         .filter(|group| settings.groups.contains(group))
         .ok_or(Violation::Group { found: number })
+}
+
+/// The signature scheme of this number, which must be on offer.
+pub(crate) fn offered_scheme(
+    number: u16,
+    settings: &Settings,
+) -> Result<SignatureScheme, Violation> {
+    SignatureScheme::from_number(number)
+        .filter(|scheme| settings.schemes.contains(scheme))
+        .ok_or(Violation::SignatureScheme { found: number })
 }
 
 /// The protocol chosen in `EncryptedExtensions` (RFC 8446 §4.3.1): its index in the settings.

@@ -1,16 +1,16 @@
 //! What one handshake is made of while it lasts, and what is left to tell of it.
 
-use aws_lc_rs::digest::{Context, Digest, SHA256};
 use zeroize::Zeroizing;
 
 use crate::config::{Config, Freshness, VerifySignature};
 use crate::error::{Error, Unavailable};
 use crate::exchange::{KeyPair, Shared};
+use crate::group::Group;
+use crate::hash::Transcript;
 use crate::prf::Master;
 use crate::protect::RecordKey;
 use crate::schedule::{Handshake, Traffic};
-use crate::suite::{Group, SignatureScheme};
-use crate::wire::Message;
+use crate::scheme::SignatureScheme;
 
 /// What a handshake turned out to be; complete when it is established.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -30,35 +30,10 @@ pub struct Facts {
     pub client_certificate_asked: bool,
     /// Tickets received so far. In TLS 1.3 they come after the handshake, or with its last flight.
     pub tickets: u32,
+    /// Key updates of the server.
+    pub key_updates: u32,
     /// Bytes of the server's leaf certificate.
     pub leaf_bytes: usize,
-}
-
-/// The transcript hash.
-#[derive(Clone)]
-pub(crate) struct Transcript(Context);
-
-impl Transcript {
-    pub(crate) fn new() -> Self {
-        Self(Context::new(&SHA256))
-    }
-
-    pub(crate) fn add(&mut self, message: &[u8]) {
-        self.0.update(message);
-    }
-
-    /// The hash of all messages so far.
-    pub(crate) fn hash(&self) -> Digest {
-        self.0.clone().finish()
-    }
-
-    /// Replaces the first `ClientHello` by its hash (RFC 8446 §4.4.1).
-    pub(crate) fn retry(&mut self) {
-        let hash = self.hash();
-        *self = Self::new();
-        self.add(&[Message::MESSAGE_HASH.0, 0, 0, 32]);
-        self.add(hash.as_ref());
-    }
 }
 
 /// Random bytes of one handshake, drawn at once: one call is cheaper than four.
@@ -109,7 +84,7 @@ impl Session {
         let mut session = Self {
             random,
             server_random: [0; 32],
-            transcript: Transcript::new(),
+            transcript: Transcript::new(config.settings().suite.hash()),
             verify: match settings.verify_signature {
                 VerifySignature::Always => true,
                 VerifySignature::Never => false,
@@ -128,6 +103,11 @@ impl Session {
             session.prepare(config, group)?;
         }
         Ok(session)
+    }
+
+    /// The random bytes of client and server.
+    pub(crate) const fn randoms(&self) -> [&[u8; 32]; 2] {
+        [&self.random.client, &self.server_random]
     }
 
     /// Makes sure that [`Self::pair`] has a key pair of this group.

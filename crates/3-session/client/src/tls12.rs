@@ -9,10 +9,10 @@ use crate::decode::{Reader, put_vector};
 use crate::error::{Found, Violation};
 use crate::input::Incoming;
 use crate::phase::Await;
-use crate::prf::{self, Side};
+use crate::prf::{Master, Side};
 use crate::receive::{News, Stop};
-use crate::server_hello::{Hello12, offered};
-use crate::suite::{SignatureScheme, Suite};
+use crate::server_hello::{Hello12, offered, offered_scheme};
+use crate::suite::KeyExchange;
 use crate::wire::{AlertDescription, AlertLevel, Content, Message};
 
 impl Connection {
@@ -99,14 +99,12 @@ impl Connection {
         let group = offered(r.u16("named_curve")?, &self.config.settings)?;
         let public = r.vector(1, "point")?.rest();
         let signed = &body[..body.len() - r.rest().len()];
-        let number = r.u16("signature algorithm")?;
-        let scheme = SignatureScheme::from_number(number)
-            .ok_or(Violation::SignatureScheme { found: number })?;
+        let scheme = offered_scheme(r.u16("signature algorithm")?, &self.config.settings)?;
         let signature = r.vector(2, "signature")?.rest();
         r.end("trailing bytes")?;
         if self.session.verify {
-            let randoms = [&self.session.random.client, &self.session.server_random];
-            let message = [&randoms[0][..], &randoms[1][..], signed].concat();
+            let [client, server] = self.session.randoms();
+            let message = [client, server, signed].concat();
             self.known_leaf().verify(scheme, &message, signature)?;
             self.facts.signature_verified = true;
         }
@@ -124,16 +122,16 @@ impl Connection {
             // none (RFC 5246 §7.4.6)
             self.say(&[Message::CERTIFICATE.0, 0, 0, 3, 0, 0, 0]);
         }
-        let master = match self.config.settings.suite {
-            Suite::Tls12Rsa => self.exchange_rsa()?,
+        let suite = self.config.settings.suite;
+        let master = match suite.exchange() {
+            KeyExchange::Rsa => self.exchange_rsa()?,
             _ => self.exchange_ecdhe(),
         };
-        let random = &self.session.random.client;
-        let (client, server) = prf::record_keys(&master, random, &self.session.server_random);
+        let (client, server) = master.record_keys(suite, self.session.randoms());
         self.output.record(Content::CHANGE_CIPHER_SPEC, &[1]);
         self.output.seal_with(client);
         let transcript = self.session.transcript.hash();
-        let data = prf::verify_data(&master, Side::Client, transcript.as_ref());
+        let data = master.verify_data(Side::Client, transcript.as_ref());
         let mut finished = [Message::FINISHED.0, 0, 0, 12, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0];
         finished[4..].copy_from_slice(&data);
         self.say(&finished);
@@ -144,7 +142,7 @@ impl Connection {
     }
 
     /// RFC 5246 §7.4.7.1.
-    fn exchange_rsa(&mut self) -> Result<prf::Master, Violation> {
+    fn exchange_rsa(&mut self) -> Result<Master, Violation> {
         let leaf = self.known_leaf();
         let random = &self.session.random.premaster;
         let fresh;
@@ -160,14 +158,11 @@ impl Connection {
     }
 
     /// RFC 8422 §5.7.
-    fn exchange_ecdhe(&mut self) -> prf::Master {
+    fn exchange_ecdhe(&mut self) -> Master {
         let group = self.facts.group.expect("the server's key exchange came before");
-        let mut public = [0; 65];
-        let public = &mut public[..group.public_bytes()];
-        public.copy_from_slice(self.session.pair(&self.config, group).public());
-        self.say_key_exchange(1, public);
-        let shared = self.session.shared.clone();
-        self.master(&*shared)
+        let public = self.session.pair(&self.config, group).public().to_vec();
+        self.say_key_exchange(1, &public);
+        self.master(&self.session.shared)
     }
 
     fn say_key_exchange(&mut self, width: usize, content: &[u8]) {
@@ -180,11 +175,12 @@ impl Connection {
     }
 
     /// The master secret; the transcript ends with the `ClientKeyExchange`.
-    fn master(&self, premaster: &[u8]) -> prf::Master {
+    fn master(&self, premaster: &[u8]) -> Master {
+        let hash = self.config.settings.suite.hash();
         if self.facts.extended_master_secret {
-            prf::extended_master(premaster, self.session.transcript.hash().as_ref())
+            Master::extended(hash, premaster, self.session.transcript.hash().as_ref())
         } else {
-            prf::master(premaster, &self.session.random.client, &self.session.server_random)
+            Master::new(hash, premaster, self.session.randoms())
         }
     }
 
@@ -202,7 +198,7 @@ impl Connection {
     fn finished_tls12(&mut self, body: &[u8]) -> Result<News, Stop> {
         let master = self.session.master.take().expect("made before our Finished");
         let transcript = self.session.transcript.hash();
-        let expected = prf::verify_data(&master, Side::Server, transcript.as_ref());
+        let expected = master.verify_data(Side::Server, transcript.as_ref());
         verify_slices_are_equal(body, &expected).map_err(|_| Violation::BadFinished)?;
         self.confirmation = Some(Confirmation::Finished);
         self.awaiting = Await::Established;

@@ -12,9 +12,10 @@ use std::process::{Child, Command, Stdio};
 use std::sync::mpsc;
 
 use openssl::x509::X509;
+use peer::{ECDHE, RSA, TLS13};
 use tollgate_client::{
     AlertDescription, Confirmation, Connection, Error, Event, Freshness, Group, Phase, Settings,
-    Suite, VerifySignature,
+    VerifySignature,
 };
 
 /// No wait in these tests is longer.
@@ -146,17 +147,13 @@ fn kinds() -> Vec<(&'static str, Vec<&'static str>, Settings)> {
     let (x25519, p256) = ([Group::X25519], [Group::P256]);
     let retry = vec!["-tls1_3", "-groups", "P-256"];
     vec![
-        ("rsa", rsa.clone(), with(Suite::Tls12Rsa, &x25519)),
-        (
-            "rsa-reuse",
-            rsa,
-            Settings { premaster: Freshness::Reuse, ..with(Suite::Tls12Rsa, &x25519) },
-        ),
-        ("ecdhe-x25519", ecdhe.clone(), with(Suite::Tls12EcdheRsa, &x25519)),
-        ("ecdhe-p256", ecdhe, with(Suite::Tls12EcdheRsa, &p256)),
-        ("tls13-x25519", tls13.clone(), with(Suite::Tls13, &x25519)),
-        ("tls13-p256", tls13, with(Suite::Tls13, &p256)),
-        ("tls13-retry", retry, with(Suite::Tls13, &[Group::X25519, Group::P256])),
+        ("rsa", rsa.clone(), with(RSA, &x25519)),
+        ("rsa-reuse", rsa, Settings { premaster: Freshness::Reuse, ..with(RSA, &x25519) }),
+        ("ecdhe-x25519", ecdhe.clone(), with(ECDHE, &x25519)),
+        ("ecdhe-p256", ecdhe, with(ECDHE, &p256)),
+        ("tls13-x25519", tls13.clone(), with(TLS13, &x25519)),
+        ("tls13-p256", tls13, with(TLS13, &p256)),
+        ("tls13-retry", retry, with(TLS13, &[Group::X25519, Group::P256])),
     ]
 }
 
@@ -175,12 +172,12 @@ fn s_server_answers_requests_in_every_kind_of_session() {
             assert!(response.contains(&format!("New, {}", suite.version())), "{name}: {response}");
             let facts = client.facts();
             assert_eq!(facts.hello_retry, name == "tls13-retry", "{name}");
-            assert_eq!(facts.signature_verified, suite != Suite::Tls12Rsa, "{name}");
-            assert_eq!(facts.extended_master_secret, suite != Suite::Tls13, "{name}");
-            assert_eq!(facts.tickets, if suite == Suite::Tls13 { 2 } else { 1 }, "{name} {round}");
+            assert_eq!(facts.signature_verified, suite != RSA, "{name}");
+            assert_eq!(facts.extended_master_secret, suite != TLS13, "{name}");
+            assert_eq!(facts.tickets, if suite == TLS13 { 2 } else { 1 }, "{name} {round}");
             assert_eq!(client.alpn(), Some(&b"http/1.1"[..]));
             let expected =
-                if suite == Suite::Tls13 { Confirmation::Response } else { Confirmation::Finished };
+                if suite == TLS13 { Confirmation::Response } else { Confirmation::Finished };
             assert_eq!(client.confirmation(), Some(expected), "{name}");
             client.reset().unwrap();
         }
@@ -231,7 +228,7 @@ fn read_some(client: &mut Connection, socket: &mut TcpStream) -> Vec<u8> {
 fn servers_without_the_extended_master_secret_are_served() {
     let arguments = ["-www", "-tls1_2", "-cipher", "DEFAULT:AES128-GCM-SHA256"];
     let Some(server) = Server::start("old-master-secret", &arguments) else { return };
-    for suite in [Suite::Tls12Rsa, Suite::Tls12EcdheRsa] {
+    for suite in [RSA, ECDHE] {
         let mut client = peer::client(Settings::new(suite));
         assert!(page(&server, &mut client).starts_with(b"HTTP/1.0 200 ok"));
         assert!(!client.facts().extended_master_secret, "{suite}");
@@ -242,9 +239,9 @@ fn servers_without_the_extended_master_secret_are_served() {
 fn what_s_server_refuses_is_named() {
     let handshake_failure = AlertDescription::HANDSHAKE_FAILURE;
     let cases = [
-        ("no-suite", vec!["-tls1_2", "-cipher", "AES256-SHA"], Suite::Tls12Rsa, handshake_failure),
-        ("old", vec!["-tls1_2"], Suite::Tls13, AlertDescription::PROTOCOL_VERSION),
-        ("new", vec!["-tls1_3"], Suite::Tls12EcdheRsa, AlertDescription::PROTOCOL_VERSION),
+        ("no-suite", vec!["-tls1_2", "-cipher", "AES256-SHA"], RSA, handshake_failure),
+        ("old", vec!["-tls1_2"], TLS13, AlertDescription::PROTOCOL_VERSION),
+        ("new", vec!["-tls1_3"], ECDHE, AlertDescription::PROTOCOL_VERSION),
     ];
     for (name, arguments, suite, expected) in cases {
         let Some(server) = Server::start(name, &arguments) else {
@@ -277,7 +274,7 @@ fn sampled_signatures_and_reused_keys_are_sessions_like_others() {
     let Some(server) = Server::start("policies", &["-www"]) else {
         return;
     };
-    for suite in [Suite::Tls12EcdheRsa, Suite::Tls13] {
+    for suite in [ECDHE, TLS13] {
         for verify_signature in [VerifySignature::Never, VerifySignature::Always] {
             let settings = Settings {
                 verify_signature,

@@ -14,10 +14,10 @@ use crate::target::Target;
 /// share a counter or a lock.
 pub(crate) fn config(plan: &Plan, target: &Target) -> Result<Config, Error> {
     let (suite, group) = match plan.protocol {
-        Protocol::Tls12P256 => (Suite::Tls12EcdheRsa, Group::P256),
-        Protocol::Tls12Rsa => (Suite::Tls12Rsa, Group::X25519),
-        Protocol::Tls12X25519 => (Suite::Tls12EcdheRsa, Group::X25519),
-        Protocol::Tls13 => (Suite::Tls13, Group::X25519),
+        Protocol::Tls12P256 => (Suite::TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256, Group::P256),
+        Protocol::Tls12Rsa => (Suite::TLS_RSA_WITH_AES_128_GCM_SHA256, Group::X25519),
+        Protocol::Tls12X25519 => (Suite::TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256, Group::X25519),
+        Protocol::Tls13 => (Suite::TLS_AES_128_GCM_SHA256, Group::X25519),
     };
     let verify_signature = match plan.verify {
         Verify::Always => VerifySignature::Always,
