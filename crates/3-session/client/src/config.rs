@@ -56,7 +56,8 @@ pub struct Settings {
     /// The one suite on offer, and with it the version.
     pub suite: Suite,
     /// The groups on offer, most wanted first; TLS 1.3 sends a key share for the first, and for
-    /// another if the server asks for it (`HelloRetryRequest`).
+    /// another if the server asks for it (`HelloRetryRequest`). TLS 1.2 in prime fields without any
+    /// takes what the server has, of 1024 to 4096 bits.
     pub groups: Vec<Group>,
     /// The signature schemes on offer, most wanted first. With TLS 1.3 they say which key the
     /// server's certificate holds.
@@ -67,6 +68,8 @@ pub struct Settings {
     pub alpn: Vec<Vec<u8>>,
     /// Whether tickets are asked for, as most clients do. They are counted and never used.
     pub tickets: bool,
+    /// Whether TLS 1.2 with a block cipher offers to cover the ciphertext by the MAC (RFC 7366).
+    pub encrypt_then_mac: bool,
     /// Which handshakes verify the signature.
     pub verify_signature: VerifySignature,
     /// The key pair for the agreement.
@@ -79,12 +82,15 @@ pub struct Settings {
 }
 
 impl Settings {
-    /// X25519, the signature schemes of RSA or, if the suite says so, of curves, `http/1.1`, tickets
+    /// X25519 or, in prime fields, ffdhe2048; the signature schemes of RSA or, if the suite says so, of curves, `http/1.1`, tickets
     /// asked for, signatures verified, all secrets fresh, any certificate.
     pub fn new(suite: Suite) -> Self {
         Self {
             suite,
-            groups: vec![Group::X25519],
+            groups: match suite.exchange() {
+                KeyExchange::DheRsa => vec![Group::Ffdhe2048],
+                _ => vec![Group::X25519],
+            },
             schemes: match suite.exchange() {
                 KeyExchange::EcdheEcdsa => SignatureScheme::CURVES.to_vec(),
                 _ => SignatureScheme::RSA.to_vec(),
@@ -92,11 +98,18 @@ impl Settings {
             server_name: None,
             alpn: vec![b"http/1.1".to_vec()],
             tickets: true,
+            encrypt_then_mac: true,
             verify_signature: VerifySignature::Always,
             key_share: Freshness::Fresh,
             premaster: Freshness::Fresh,
             pin: None,
         }
+    }
+}
+
+impl Settings {
+    pub(crate) const fn offers_encrypt_then_mac(&self) -> bool {
+        self.encrypt_then_mac && self.suite.cipher().is_cbc()
     }
 }
 
@@ -166,7 +179,9 @@ impl Config {
 }
 
 fn check(settings: &Settings) -> Result<(), Misuse> {
-    if settings.suite.has_group() && settings.groups.is_empty() {
+    let exchange = settings.suite.exchange();
+    let any = matches!(exchange, KeyExchange::Rsa | KeyExchange::DheRsa);
+    if !any && settings.groups.is_empty() {
         return Err(Misuse::NoGroup);
     }
     if (1..settings.groups.len()).any(|i| settings.groups[..i].contains(&settings.groups[i])) {

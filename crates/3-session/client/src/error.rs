@@ -162,6 +162,13 @@ pub enum Violation {
     },
     /// The server sent no certificate.
     NoCertificate,
+    /// The server chose a prime for the agreement of fewer than 1024 or of more than 4096 bits.
+    PrimeSize {
+        /// Its length, in bits.
+        bits: u32,
+    },
+    /// The server chose a prime without a name, though groups with names were on offer.
+    PrimeUnnamed,
     /// A record is longer than its protocol allows.
     RecordOverflow {
         /// Its length, in bytes.
@@ -222,6 +229,7 @@ impl Violation {
             | Self::Group { .. }
             | Self::IllegalParameter { .. }
             | Self::KeyShare
+            | Self::PrimeUnnamed
             | Self::SignatureScheme { .. } => AlertDescription::ILLEGAL_PARAMETER,
             Self::BadFinished | Self::BadSignature => AlertDescription::DECRYPT_ERROR,
             Self::BadRecordMac => AlertDescription::BAD_RECORD_MAC,
@@ -238,6 +246,7 @@ impl Violation {
             | Self::RecordType { .. }
             | Self::UnexpectedMessage { .. }
             | Self::Unprotected { .. } => AlertDescription::UNEXPECTED_MESSAGE,
+            Self::PrimeSize { .. } => AlertDescription::INSUFFICIENT_SECURITY,
             Self::RecordOverflow { .. } => AlertDescription::RECORD_OVERFLOW,
             Self::RecordVersion { .. } | Self::Version { .. } => AlertDescription::PROTOCOL_VERSION,
         }
@@ -340,6 +349,14 @@ impl fmt::Display for Violation {
                  at most {limit_bytes} are read"
             ),
             Self::NoCertificate => f.write_str("it sent no certificate"),
+            Self::PrimeSize { bits } => write!(
+                f,
+                "it chose a prime of {bits} bits for the agreement; 1024 to 4096 are taken"
+            ),
+            Self::PrimeUnnamed => f.write_str(
+                "it chose a prime without a name for the agreement; \
+                 offer no groups to take any",
+            ),
             Self::RecordOverflow { found_bytes, limit_bytes } => {
                 write!(f, "a record of {found_bytes} bytes; at most {limit_bytes} are allowed")
             }

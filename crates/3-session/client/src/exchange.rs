@@ -8,6 +8,7 @@ use aws_lc_rs::kem::{DecapsulationKey, ML_KEM_768};
 use zeroize::Zeroizing;
 
 use crate::error::{Unavailable, Violation};
+use crate::ffdhe::{Exponent, Field};
 use crate::group::Group;
 
 /// What two sides agree on.
@@ -28,6 +29,7 @@ enum Private {
     Curve(PrivateKey),
     /// ML-KEM-768 beside X25519.
     Hybrid(DecapsulationKey, PrivateKey),
+    Field(&'static Field, Exponent),
 }
 
 /// Which group it is of: no key.
@@ -44,6 +46,12 @@ impl KeyPair {
             Group::P384 => curve(&ECDH_P384),
             Group::X25519 => curve(&X25519),
             Group::X25519MlKem768 => hybrid(),
+            Group::Ffdhe2048 | Group::Ffdhe3072 | Group::Ffdhe4096 => {
+                let field = Field::of(group).expect("it is one of these");
+                let exponent = field.exponent()?;
+                let public = field.public(&exponent);
+                Ok((Private::Field(field, exponent), public))
+            }
         }
         .map_err(|_| Unavailable::KeyGeneration)?;
         Ok(Self { group, private, public })
@@ -62,6 +70,7 @@ impl KeyPair {
     pub(crate) fn agree(&self, peer: &[u8]) -> Result<Shared, Violation> {
         match &self.private {
             Private::Curve(private) => agree_on_curve(self.group, private, peer),
+            Private::Field(field, exponent) => field.agree(exponent, peer),
             Private::Hybrid(kem, x25519) => {
                 let (ciphertext, point) =
                     peer.split_at_checked(CIPHERTEXT).ok_or(Violation::KeyShare)?;

@@ -4,11 +4,11 @@ use aws_lc_rs::tls_prf::Secret;
 use zeroize::Zeroizing;
 
 use crate::hash::Hash;
-use crate::protect::RecordKey;
-use crate::suite::Suite;
+use crate::protect::{Keys, RecordKey};
+use crate::suite::{MacHash, Suite};
 
 /// The most bytes of the key block of any suite.
-const KEY_BLOCK_BYTES_MAX: usize = 2 * (32 + 12);
+const KEY_BLOCK_BYTES_MAX: usize = 2 * (48 + 32);
 
 /// Fills `out` with what the PRF makes of a secret that is not empty.
 fn prf(hash: Hash, secret: &[u8], label: &[u8], seeds: [&[u8]; 2], out: &mut [u8]) {
@@ -54,19 +54,25 @@ impl Master {
         &self,
         suite: Suite,
         [client_random, server_random]: [&[u8; 32]; 2],
+        encrypt_then_mac: bool,
     ) -> (RecordKey, RecordKey) {
         let cipher = suite.cipher();
-        let (key_bytes, iv_bytes) = (cipher.key_bytes(), cipher.iv_bytes());
+        let sizes = [cipher.mac().map_or(0, MacHash::bytes), cipher.key_bytes(), cipher.iv_bytes()];
         let mut block = Zeroizing::new([0; KEY_BLOCK_BYTES_MAX]);
-        let block = &mut block[..2 * (key_bytes + iv_bytes)];
+        let block = &mut block[..2 * sizes.iter().sum::<usize>()];
         prf(self.hash, &*self.secret, b"key expansion", [server_random, client_random], block);
-        let (keys, ivs) = block.split_at(2 * key_bytes);
-        let (client_key, server_key) = keys.split_at(key_bytes);
-        let (client_iv, server_iv) = ivs.split_at(iv_bytes);
-        (
-            RecordKey::tls12(cipher, client_key, client_iv),
-            RecordKey::tls12(cipher, server_key, server_iv),
-        )
+        // each kind twice: the client's, then the server's
+        let mut rest = &*block;
+        let pairs = sizes.map(|size| {
+            let (pair, tail) = rest.split_at(2 * size);
+            rest = tail;
+            pair.split_at(size)
+        });
+        let [mac, key, iv] = pairs;
+        let client = Keys { mac: mac.0, key: key.0, iv: iv.0 };
+        let server = Keys { mac: mac.1, key: key.1, iv: iv.1 };
+        let record_key = |keys| RecordKey::tls12(cipher, keys, encrypt_then_mac);
+        (record_key(&client), record_key(&server))
     }
 
     /// The content of a Finished (RFC 5246 §7.4.9).

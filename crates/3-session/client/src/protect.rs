@@ -7,8 +7,14 @@ use crate::suite::Cipher;
 use crate::wire::{Content, TLS12};
 
 mod aead;
+mod cbc;
+mod mac;
+mod stream;
 
 use aead::{Aead, Layout};
+use cbc::{Block, Cbc};
+use mac::Mac;
+use stream::Stream;
 
 /// Bytes of a record's header: type, version, length.
 pub(crate) const HEADER: usize = 5;
@@ -29,16 +35,32 @@ pub(crate) struct RecordKey {
 
 enum Protection {
     Aead(Aead),
+    Cbc(Cbc),
+    Stream(Stream),
+}
+
+/// What the key block of TLS 1.2 (RFC 5246 §6.3) has for one direction.
+pub(crate) struct Keys<'a> {
+    pub(crate) mac: &'a [u8],
+    pub(crate) key: &'a [u8],
+    pub(crate) iv: &'a [u8],
 }
 
 impl RecordKey {
-    /// For TLS 1.2: what the key block (RFC 5246 §6.3) has for one direction.
-    pub(crate) fn tls12(cipher: Cipher, key: &[u8], iv: &[u8]) -> Self {
-        let layout = match cipher {
-            Cipher::Aes128Gcm | Cipher::Aes256Gcm => Layout::Explicit,
-            Cipher::ChaCha20Poly1305 => Layout::Implicit,
+    /// For TLS 1.2; the order of encryption and MAC is looked at with a block cipher alone.
+    pub(crate) fn tls12(cipher: Cipher, keys: &Keys<'_>, encrypt_then_mac: bool) -> Self {
+        let aead = |layout| Protection::Aead(Aead::new(cipher, keys.key, keys.iv, layout));
+        let cbc = |block, mac| {
+            Protection::Cbc(Cbc::new(block, Mac::new(mac, keys.mac), encrypt_then_mac))
         };
-        Self::new(Protection::Aead(Aead::new(cipher, key, iv, layout)))
+        Self::new(match cipher {
+            Cipher::Aes128Gcm | Cipher::Aes256Gcm => aead(Layout::Explicit),
+            Cipher::ChaCha20Poly1305 => aead(Layout::Implicit),
+            Cipher::Aes128Cbc(mac) => cbc(Block::aes_128(keys.key), mac),
+            Cipher::Aes256Cbc(mac) => cbc(Block::aes_256(keys.key), mac),
+            Cipher::TripleDesCbc(mac) => cbc(Block::triple_des(keys.key), mac),
+            Cipher::Rc4(mac) => Protection::Stream(Stream::new(keys.key, Mac::new(mac, keys.mac))),
+        })
     }
 
     /// For TLS 1.3.
@@ -52,8 +74,10 @@ impl RecordKey {
 
     /// Appends one record with `fragment`, of at most 2^14 bytes, to `out`.
     pub(crate) fn seal(&mut self, out: &mut Vec<u8>, content: Content, fragment: &[u8]) {
-        match &self.protection {
+        match &mut self.protection {
             Protection::Aead(aead) => aead.seal(self.sequence, out, content, fragment),
+            Protection::Cbc(cbc) => cbc.seal(self.sequence, out, content, fragment),
+            Protection::Stream(stream) => stream.seal(self.sequence, out, content, fragment),
         }
         self.sequence += 1;
     }
@@ -61,8 +85,10 @@ impl RecordKey {
     /// Decrypts one whole record in place. Returns its content type and where in `record` its
     /// plaintext lies.
     pub(crate) fn open(&mut self, record: &mut [u8]) -> Result<(Content, Range<usize>), Violation> {
-        let (content, range) = match &self.protection {
+        let (content, range) = match &mut self.protection {
             Protection::Aead(aead) => aead.open(self.sequence, record)?,
+            Protection::Cbc(cbc) => cbc.open(self.sequence, record)?,
+            Protection::Stream(stream) => stream.open(self.sequence, record)?,
         };
         if range.len() > FRAGMENT {
             let found_bytes = range.len();
@@ -94,14 +120,30 @@ pub(crate) fn header(content: Content, length: usize) -> [u8; HEADER] {
 #[allow(clippy::unwrap_used, reason = "tests")]
 mod tests {
     use super::*;
+    use crate::suite::MacHash;
 
-    /// A name, the key of both sides, and which bytes of a record's header are not authenticated.
-    struct Case(&'static str, RecordKey, RecordKey, Range<usize>);
+    /// A key as often as wanted, and which bytes of a record's header are not authenticated.
+    struct Case(Box<dyn Fn() -> RecordKey>, Range<usize>);
 
     const AEADS: [Cipher; 3] = [Cipher::Aes128Gcm, Cipher::Aes256Gcm, Cipher::ChaCha20Poly1305];
 
-    fn tls12(cipher: Cipher) -> RecordKey {
-        RecordKey::tls12(cipher, &[1; 32][..cipher.key_bytes()], &[2; 16][..cipher.iv_bytes()])
+    /// Every cipher with a MAC of its own.
+    const MACS: [Cipher; 6] = [
+        Cipher::Aes128Cbc(MacHash::Sha1),
+        Cipher::Aes128Cbc(MacHash::Sha256),
+        Cipher::Aes256Cbc(MacHash::Sha1),
+        Cipher::Aes256Cbc(MacHash::Sha384),
+        Cipher::TripleDesCbc(MacHash::Sha1),
+        Cipher::Rc4(MacHash::Sha1),
+    ];
+
+    fn tls12(cipher: Cipher, encrypt_then_mac: bool) -> RecordKey {
+        let keys = Keys {
+            mac: &[4; 48][..cipher.mac().map_or(0, MacHash::bytes)],
+            key: &(1..33).collect::<Vec<_>>()[..cipher.key_bytes()],
+            iv: &[2; 16][..cipher.iv_bytes()],
+        };
+        RecordKey::tls12(cipher, &keys, encrypt_then_mac)
     }
 
     fn tls13(cipher: Cipher) -> RecordKey {
@@ -110,19 +152,22 @@ mod tests {
 
     fn cases() -> Vec<Case> {
         // the version of a TLS 1.2 record is not what is authenticated: ours is
-        let old = AEADS.map(|c| Case("TLS 1.2", tls12(c), tls12(c), 1..5));
-        let new = AEADS.map(|c| Case("TLS 1.3", tls13(c), tls13(c), 0..0));
-        old.into_iter().chain(new).collect()
+        let old = |c, last| Case(Box::new(move || tls12(c, last)), 1..5);
+        let new = AEADS.map(|c| Case(Box::new(move || tls13(c)), 0..0));
+        let mac_first = AEADS.into_iter().chain(MACS).map(|c| old(c, false));
+        let mac_last = MACS.into_iter().filter(|c| c.is_cbc()).map(|c| old(c, true));
+        mac_first.chain(mac_last).chain(new).collect()
     }
 
     #[test]
     fn open_undoes_seal_for_every_record_of_a_sequence() {
-        for Case(name, mut sealing, mut opening, _) in cases() {
+        for Case(key, _) in cases() {
+            let [mut sealing, mut opening] = [key(), key()];
             for length in [0, 1, 100, FRAGMENT] {
                 let mut out = vec![];
                 sealing.seal(&mut out, Content::HANDSHAKE, &vec![7; length]);
                 let (content, range) = opening.open(&mut out).unwrap();
-                assert_eq!(content, Content::HANDSHAKE, "{name}");
+                assert_eq!(content, Content::HANDSHAKE);
                 assert_eq!(out[range], vec![7; length]);
             }
         }
@@ -130,14 +175,15 @@ mod tests {
 
     #[test]
     fn every_flipped_bit_is_found() {
-        for Case(_, mut sealing, mut opening, free) in cases() {
+        for Case(key, free) in cases() {
             let mut out = vec![];
-            sealing.seal(&mut out, Content::ALERT, &[1, 0]);
+            key().seal(&mut out, Content::ALERT, &[1, 0]);
             for bit in (0..8 * out.len()).filter(|bit| !free.contains(&(bit / 8))) {
                 let mut bad = out.clone();
                 bad[bit / 8] ^= 1 << (bit % 8);
-                assert_eq!(opening.open(&mut bad).unwrap_err(), Violation::BadRecordMac, "{bit}");
+                assert_eq!(key().open(&mut bad).unwrap_err(), Violation::BadRecordMac, "{bit}");
             }
+            let mut opening = key();
             opening.open(&mut out).unwrap();
             assert_eq!(opening.open(&mut out).unwrap_err(), Violation::BadRecordMac, "a replay");
         }
@@ -171,11 +217,11 @@ mod tests {
 
     #[test]
     fn a_record_too_short_for_its_tag_is_refused() {
-        for Case(name, _, mut opening, _) in cases() {
+        for Case(key, _) in cases() {
             for length in 0..16 {
                 let mut record = header(Content::APPLICATION_DATA, length).to_vec();
                 record.resize(HEADER + length, 0);
-                assert_eq!(opening.open(&mut record), Err(Violation::BadRecordMac), "{name}");
+                assert_eq!(key().open(&mut record), Err(Violation::BadRecordMac), "{length}");
             }
         }
     }

@@ -54,7 +54,9 @@ impl PublicKey {
     /// Whether a suite can do with it.
     pub(crate) const fn serves(self, suite: Suite) -> bool {
         match suite.exchange() {
-            KeyExchange::Rsa | KeyExchange::EcdheRsa => matches!(self, Self::Rsa { .. }),
+            KeyExchange::Rsa | KeyExchange::DheRsa | KeyExchange::EcdheRsa => {
+                matches!(self, Self::Rsa { .. })
+            }
             KeyExchange::EcdheEcdsa => !matches!(self, Self::Rsa { .. }),
             KeyExchange::Tls13 => true,
         }

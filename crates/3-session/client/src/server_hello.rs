@@ -86,6 +86,7 @@ fn each<'a>(
 pub(crate) struct Hello12 {
     pub(crate) random: [u8; 32],
     pub(crate) extended_master_secret: bool,
+    pub(crate) encrypt_then_mac: bool,
     /// Whether a ticket will come (RFC 5077 §3.2).
     pub(crate) ticket: bool,
     /// The index of the protocol in the settings.
@@ -95,11 +96,19 @@ pub(crate) struct Hello12 {
 impl Hello12 {
     pub(crate) fn read(body: &[u8], settings: &Settings) -> Result<Self, Violation> {
         let head = head(body, settings)?;
-        let mut hello =
-            Self { random: head.random, extended_master_secret: false, ticket: false, alpn: None };
+        let mut hello = Self {
+            random: head.random,
+            extended_master_secret: false,
+            encrypt_then_mac: false,
+            ticket: false,
+            alpn: None,
+        };
         each(head.extensions, |extension, mut content| {
             match extension {
                 Extension::EXTENDED_MASTER_SECRET => hello.extended_master_secret = true,
+                Extension::ENCRYPT_THEN_MAC if settings.offers_encrypt_then_mac() => {
+                    hello.encrypt_then_mac = true;
+                }
                 Extension::ALPN => {
                     hello.alpn = Some(alpn(content, settings)?);
                     return Ok(());
@@ -110,7 +119,7 @@ impl Hello12 {
                         return Err(illegal("renegotiation_info"));
                     }
                 }
-                Extension::EC_POINT_FORMATS if settings.suite.has_group() => {
+                Extension::EC_POINT_FORMATS if settings.suite.has_curve() => {
                     let formats = content.vector(1, "ec_point_formats")?;
                     if !formats.rest().contains(&0) {
                         return Err(illegal("ec_point_formats"));

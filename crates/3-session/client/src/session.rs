@@ -15,7 +15,8 @@ use crate::scheme::SignatureScheme;
 /// What a handshake turned out to be; complete when it is established.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Facts {
-    /// The group of the agreement; none with RSA key exchange.
+    /// The group of the agreement; none with RSA key exchange, and none for a prime field that the
+    /// server chose and that has no name.
     pub group: Option<Group>,
     /// The scheme of the server's signature; none with RSA key exchange.
     pub signature: Option<SignatureScheme>,
@@ -24,6 +25,8 @@ pub struct Facts {
     /// Whether the extended master secret was agreed on; always false in TLS 1.3, which has it
     /// built in.
     pub extended_master_secret: bool,
+    /// TLS 1.2: whether the MAC covers the ciphertext (RFC 7366).
+    pub encrypt_then_mac: bool,
     /// Whether the server asked for a second `ClientHello`: one more round trip.
     pub hello_retry: bool,
     /// Whether the server asked for a client certificate; it gets an empty one.
@@ -43,6 +46,14 @@ pub(crate) struct Random {
     pub(crate) premaster: Zeroizing<[u8; 46]>,
 }
 
+/// What came of a key agreement of TLS 1.2.
+pub(crate) struct Agreed {
+    /// Our public value.
+    pub(crate) public: Vec<u8>,
+    /// The premaster secret.
+    pub(crate) premaster: Shared,
+}
+
 /// The state of one handshake.
 pub(crate) struct Session {
     pub(crate) random: Random,
@@ -56,8 +67,8 @@ pub(crate) struct Session {
     pub(crate) fresh: Option<KeyPair>,
     /// TLS 1.2: whether the server's hello announced a ticket.
     pub(crate) ticket_announced: bool,
-    /// TLS 1.2: the premaster secret of a key agreement.
-    pub(crate) shared: Shared,
+    /// TLS 1.2: what came of a key agreement.
+    pub(crate) agreed: Option<Agreed>,
     /// TLS 1.2: the master secret.
     pub(crate) master: Option<Master>,
     /// TLS 1.2: the key of the server's records, until its `ChangeCipherSpec`.
@@ -93,7 +104,7 @@ impl Session {
             share,
             fresh: None,
             ticket_announced: false,
-            shared: Shared::default(),
+            agreed: None,
             master: None,
             server_key: None,
             handshake: None,

@@ -21,6 +21,8 @@ pub struct Suite {
 pub enum KeyExchange {
     /// TLS 1.2: the client encrypts the premaster secret to the certificate's RSA key.
     Rsa,
+    /// TLS 1.2: ephemeral Diffie-Hellman in a prime field, signed with RSA.
+    DheRsa,
     /// TLS 1.2: ephemeral Diffie-Hellman on a curve, signed with RSA.
     EcdheRsa,
     /// TLS 1.2: ephemeral Diffie-Hellman on a curve, signed with ECDSA or Ed25519.
@@ -38,6 +40,36 @@ pub enum Cipher {
     Aes256Gcm,
     /// ChaCha20 with Poly1305.
     ChaCha20Poly1305,
+    /// AES-128 in CBC mode, with an HMAC.
+    Aes128Cbc(MacHash),
+    /// AES-256 in CBC mode, with an HMAC.
+    Aes256Cbc(MacHash),
+    /// Triple DES in CBC mode, with an HMAC.
+    TripleDesCbc(MacHash),
+    /// RC4, with an HMAC.
+    Rc4(MacHash),
+}
+
+/// The hash function of a record's HMAC.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum MacHash {
+    /// SHA-1.
+    Sha1,
+    /// SHA-256.
+    Sha256,
+    /// SHA-384.
+    Sha384,
+}
+
+impl MacHash {
+    /// Bytes of the HMAC, and of its key.
+    pub(crate) const fn bytes(self) -> usize {
+        match self {
+            Self::Sha1 => 20,
+            Self::Sha256 => 32,
+            Self::Sha384 => 48,
+        }
+    }
 }
 
 impl Cipher {
@@ -47,8 +79,9 @@ impl Cipher {
     /// Bytes of the key.
     pub(crate) const fn key_bytes(self) -> usize {
         match self {
-            Self::Aes128Gcm => 16,
-            Self::Aes256Gcm | Self::ChaCha20Poly1305 => 32,
+            Self::Aes128Gcm | Self::Aes128Cbc(_) | Self::Rc4(_) => 16,
+            Self::TripleDesCbc(_) => 24,
+            Self::Aes256Gcm | Self::Aes256Cbc(_) | Self::ChaCha20Poly1305 => 32,
         }
     }
 
@@ -57,7 +90,25 @@ impl Cipher {
         match self {
             Self::Aes128Gcm | Self::Aes256Gcm => 4,
             Self::ChaCha20Poly1305 => Self::NONCE_BYTES,
+            // each record brings its own
+            Self::Aes128Cbc(_) | Self::Aes256Cbc(_) | Self::TripleDesCbc(_) | Self::Rc4(_) => 0,
         }
+    }
+
+    /// The hash function of the HMAC; none where an AEAD needs none.
+    pub(crate) const fn mac(self) -> Option<MacHash> {
+        match self {
+            Self::Aes128Gcm | Self::Aes256Gcm | Self::ChaCha20Poly1305 => None,
+            Self::Aes128Cbc(mac)
+            | Self::Aes256Cbc(mac)
+            | Self::TripleDesCbc(mac)
+            | Self::Rc4(mac) => Some(mac),
+        }
+    }
+
+    /// Whether it is a block cipher, whose MAC can cover the ciphertext (RFC 7366).
+    pub const fn is_cbc(self) -> bool {
+        matches!(self, Self::Aes128Cbc(_) | Self::Aes256Cbc(_) | Self::TripleDesCbc(_))
     }
 }
 
@@ -81,14 +132,38 @@ macro_rules! suites {
     };
 }
 
-use Cipher::{Aes128Gcm, Aes256Gcm, ChaCha20Poly1305};
+use Cipher::{Aes128Cbc, Aes128Gcm, Aes256Cbc, Aes256Gcm, ChaCha20Poly1305, Rc4, TripleDesCbc};
+use MacHash::{Sha1, Sha256, Sha384};
 
 suites! {
+    TLS_RSA_WITH_RC4_128_SHA = 0x0005 Rsa, Rc4(Sha1), Sha256;
+    TLS_RSA_WITH_3DES_EDE_CBC_SHA = 0x000A Rsa, TripleDesCbc(Sha1), Sha256;
+    TLS_RSA_WITH_AES_128_CBC_SHA = 0x002F Rsa, Aes128Cbc(Sha1), Sha256;
+    TLS_RSA_WITH_AES_256_CBC_SHA = 0x0035 Rsa, Aes256Cbc(Sha1), Sha256;
+    TLS_RSA_WITH_AES_128_CBC_SHA256 = 0x003C Rsa, Aes128Cbc(Sha256), Sha256;
+    TLS_RSA_WITH_AES_256_CBC_SHA256 = 0x003D Rsa, Aes256Cbc(Sha256), Sha256;
     TLS_RSA_WITH_AES_128_GCM_SHA256 = 0x009C Rsa, Aes128Gcm, Sha256;
     TLS_RSA_WITH_AES_256_GCM_SHA384 = 0x009D Rsa, Aes256Gcm, Sha384;
+    TLS_DHE_RSA_WITH_AES_128_CBC_SHA = 0x0033 DheRsa, Aes128Cbc(Sha1), Sha256;
+    TLS_DHE_RSA_WITH_AES_256_CBC_SHA = 0x0039 DheRsa, Aes256Cbc(Sha1), Sha256;
+    TLS_DHE_RSA_WITH_AES_128_CBC_SHA256 = 0x0067 DheRsa, Aes128Cbc(Sha256), Sha256;
+    TLS_DHE_RSA_WITH_AES_256_CBC_SHA256 = 0x006B DheRsa, Aes256Cbc(Sha256), Sha256;
+    TLS_DHE_RSA_WITH_AES_128_GCM_SHA256 = 0x009E DheRsa, Aes128Gcm, Sha256;
+    TLS_DHE_RSA_WITH_AES_256_GCM_SHA384 = 0x009F DheRsa, Aes256Gcm, Sha384;
+    TLS_DHE_RSA_WITH_CHACHA20_POLY1305_SHA256 = 0xCCAA DheRsa, ChaCha20Poly1305, Sha256;
+    TLS_ECDHE_RSA_WITH_RC4_128_SHA = 0xC011 EcdheRsa, Rc4(Sha1), Sha256;
+    TLS_ECDHE_RSA_WITH_3DES_EDE_CBC_SHA = 0xC012 EcdheRsa, TripleDesCbc(Sha1), Sha256;
+    TLS_ECDHE_RSA_WITH_AES_128_CBC_SHA = 0xC013 EcdheRsa, Aes128Cbc(Sha1), Sha256;
+    TLS_ECDHE_RSA_WITH_AES_256_CBC_SHA = 0xC014 EcdheRsa, Aes256Cbc(Sha1), Sha256;
+    TLS_ECDHE_RSA_WITH_AES_128_CBC_SHA256 = 0xC027 EcdheRsa, Aes128Cbc(Sha256), Sha256;
+    TLS_ECDHE_RSA_WITH_AES_256_CBC_SHA384 = 0xC028 EcdheRsa, Aes256Cbc(Sha384), Sha384;
     TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256 = 0xC02F EcdheRsa, Aes128Gcm, Sha256;
     TLS_ECDHE_RSA_WITH_AES_256_GCM_SHA384 = 0xC030 EcdheRsa, Aes256Gcm, Sha384;
     TLS_ECDHE_RSA_WITH_CHACHA20_POLY1305_SHA256 = 0xCCA8 EcdheRsa, ChaCha20Poly1305, Sha256;
+    TLS_ECDHE_ECDSA_WITH_AES_128_CBC_SHA = 0xC009 EcdheEcdsa, Aes128Cbc(Sha1), Sha256;
+    TLS_ECDHE_ECDSA_WITH_AES_256_CBC_SHA = 0xC00A EcdheEcdsa, Aes256Cbc(Sha1), Sha256;
+    TLS_ECDHE_ECDSA_WITH_AES_128_CBC_SHA256 = 0xC023 EcdheEcdsa, Aes128Cbc(Sha256), Sha256;
+    TLS_ECDHE_ECDSA_WITH_AES_256_CBC_SHA384 = 0xC024 EcdheEcdsa, Aes256Cbc(Sha384), Sha384;
     TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256 = 0xC02B EcdheEcdsa, Aes128Gcm, Sha256;
     TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384 = 0xC02C EcdheEcdsa, Aes256Gcm, Sha384;
     TLS_ECDHE_ECDSA_WITH_CHACHA20_POLY1305_SHA256 = 0xCCA9 EcdheEcdsa, ChaCha20Poly1305, Sha256;
@@ -140,6 +215,11 @@ impl Suite {
 
     pub(crate) const fn wire_version(self) -> u16 {
         if self.is_tls13() { TLS13 } else { TLS12 }
+    }
+
+    /// Whether the keys come from an agreement on a curve of TLS 1.2.
+    pub(crate) const fn has_curve(self) -> bool {
+        matches!(self.exchange, KeyExchange::EcdheRsa | KeyExchange::EcdheEcdsa)
     }
 
     /// Whether the keys come from an agreement in a group.

@@ -7,11 +7,15 @@ use crate::config::Freshness;
 use crate::connection::{Confirmation, Connection};
 use crate::decode::{Reader, put_vector};
 use crate::error::{Found, Violation};
+use crate::exchange::Shared;
+use crate::ffdhe::{Field, trimmed};
 use crate::input::Incoming;
+use crate::parameters::Parameters;
 use crate::phase::Await;
 use crate::prf::{Master, Side};
 use crate::receive::{News, Stop};
-use crate::server_hello::{Hello12, offered, offered_scheme};
+use crate::server_hello::{Hello12, offered_scheme};
+use crate::session::Agreed;
 use crate::suite::KeyExchange;
 use crate::wire::{AlertDescription, AlertLevel, Content, Message};
 
@@ -80,24 +84,17 @@ impl Connection {
         let hello = Hello12::read(body, &self.config.settings)?;
         self.session.server_random = hello.random;
         self.session.ticket_announced = hello.ticket;
+        self.facts.encrypt_then_mac = hello.encrypt_then_mac;
         self.facts.extended_master_secret = hello.extended_master_secret;
         self.alpn = hello.alpn;
         self.awaiting = Await::Certificate12;
         Ok(())
     }
 
-    /// `ServerKeyExchange` with a named curve (RFC 8422 §5.4).
+    /// `ServerKeyExchange`: parameters of the agreement, signed (RFC 5246 §7.4.3, RFC 8422 §5.4).
     fn key_exchange(&mut self, body: &[u8]) -> Result<(), Stop> {
         let mut r = Reader::new(Message::SERVER_KEY_EXCHANGE, body);
-        if r.u8("curve_type")? != 3 {
-            return Err(Violation::IllegalParameter {
-                message: Message::SERVER_KEY_EXCHANGE,
-                field: "curve_type",
-            }
-            .into());
-        }
-        let group = offered(r.u16("named_curve")?, &self.config.settings)?;
-        let public = r.vector(1, "point")?.rest();
+        let parameters = Parameters::read(&mut r, &self.config.settings)?;
         let signed = &body[..body.len() - r.rest().len()];
         let scheme = offered_scheme(r.u16("signature algorithm")?, &self.config.settings)?;
         let signature = r.vector(2, "signature")?.rest();
@@ -108,11 +105,32 @@ impl Connection {
             self.known_leaf().verify(scheme, &message, signature)?;
             self.facts.signature_verified = true;
         }
-        self.facts.group = Some(group);
         self.facts.signature = Some(scheme);
-        self.session.prepare(&self.config, group)?;
-        self.session.shared = self.session.pair(&self.config, group).agree(public)?;
+        self.agree(parameters)?;
         self.awaiting = Await::ServerHelloDone;
+        Ok(())
+    }
+
+    fn agree(&mut self, parameters: Parameters<'_>) -> Result<(), Stop> {
+        let (public, premaster) = match parameters {
+            Parameters::Named { group, public } => {
+                self.facts.group = Some(group);
+                self.session.prepare(&self.config, group)?;
+                let pair = self.session.pair(&self.config, group);
+                (pair.public().to_vec(), pair.agree(public)?)
+            }
+            Parameters::Field { p, g, public } => {
+                let field = Field::chosen(p, g)?;
+                let exponent = field.exponent()?;
+                (field.public(&exponent), field.agree(&exponent, public)?)
+            }
+        };
+        // RFC 5246 §8.1.2: without the zeros in front, in prime fields alone
+        let premaster = match self.config.settings.suite.exchange() {
+            KeyExchange::DheRsa => Shared::new(trimmed(&premaster).to_vec()),
+            _ => premaster,
+        };
+        self.session.agreed = Some(Agreed { public, premaster });
         Ok(())
     }
 
@@ -125,9 +143,10 @@ impl Connection {
         let suite = self.config.settings.suite;
         let master = match suite.exchange() {
             KeyExchange::Rsa => self.exchange_rsa()?,
-            _ => self.exchange_ecdhe(),
+            _ => self.exchange_agreed(),
         };
-        let (client, server) = master.record_keys(suite, self.session.randoms());
+        let encrypt_then_mac = self.facts.encrypt_then_mac;
+        let (client, server) = master.record_keys(suite, self.session.randoms(), encrypt_then_mac);
         self.output.record(Content::CHANGE_CIPHER_SPEC, &[1]);
         self.output.seal_with(client);
         let transcript = self.session.transcript.hash();
@@ -157,12 +176,12 @@ impl Connection {
         Ok(self.master(&*premaster.secret))
     }
 
-    /// RFC 8422 §5.7.
-    fn exchange_ecdhe(&mut self) -> Master {
-        let group = self.facts.group.expect("the server's key exchange came before");
-        let public = self.session.pair(&self.config, group).public().to_vec();
-        self.say_key_exchange(1, &public);
-        self.master(&self.session.shared)
+    /// RFC 5246 §7.4.7.2, RFC 8422 §5.7.
+    fn exchange_agreed(&mut self) -> Master {
+        let agreed = self.session.agreed.take().expect("the server's key exchange came before");
+        let width = if self.config.settings.suite.has_curve() { 1 } else { 2 };
+        self.say_key_exchange(width, &agreed.public);
+        self.master(&agreed.premaster)
     }
 
     fn say_key_exchange(&mut self, width: usize, content: &[u8]) {

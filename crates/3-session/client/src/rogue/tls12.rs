@@ -61,7 +61,7 @@ fn answer(rogue: &mut Rogue, suite: Suite, pair: &KeyPair, extended: bool) -> (M
     } else {
         Master::new(suite.hash(), &premaster, [rogue.random(), &SERVER_RANDOM])
     };
-    let (mut client, server) = master.record_keys(suite, [rogue.random(), &SERVER_RANDOM]);
+    let (mut client, server) = master.record_keys(suite, [rogue.random(), &SERVER_RANDOM], false);
     let mut finished = flight[HEADER + length + 6..].to_vec(); // behind the change_cipher_spec
     let (content, range) = client.open(&mut finished).unwrap();
     assert_eq!(content, Content::HANDSHAKE);
