@@ -57,7 +57,8 @@ pub struct Settings {
     pub suite: Suite,
     /// The groups on offer, most wanted first; TLS 1.3 sends a key share for the first, and for
     /// another if the server asks for it (`HelloRetryRequest`). TLS 1.2 in prime fields without any
-    /// takes what the server has, of 1024 to 4096 bits.
+    /// takes what the server has, of 1024 to 4096 bits. With ECDSA, TLS 1.2 means by them the curve
+    /// of the certificate's key, too (RFC 8422 §5.1.1).
     pub groups: Vec<Group>,
     /// The signature schemes on offer, most wanted first. With TLS 1.3 they say which key the
     /// server's certificate holds.
@@ -82,13 +83,14 @@ pub struct Settings {
 }
 
 impl Settings {
-    /// X25519 or, in prime fields, ffdhe2048; the signature schemes of RSA or, if the suite says so, of curves, `http/1.1`, tickets
+    /// X25519 (with P-256 for certificates on it) or, in prime fields, ffdhe2048; the signature schemes of RSA or, if the suite says so, of curves, `http/1.1`, tickets
     /// asked for, signatures verified, all secrets fresh, any certificate.
     pub fn new(suite: Suite) -> Self {
         Self {
             suite,
             groups: match suite.exchange() {
                 KeyExchange::DheRsa => vec![Group::Ffdhe2048],
+                KeyExchange::EcdheEcdsa => vec![Group::X25519, Group::P256],
                 _ => vec![Group::X25519],
             },
             schemes: match suite.exchange() {

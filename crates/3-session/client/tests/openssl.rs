@@ -4,22 +4,19 @@
 
 mod peer;
 
-use core::time::Duration;
-use std::io::{BufRead, BufReader, Read, Write};
+use std::io::{BufRead, BufReader};
 use std::net::TcpStream;
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 use std::sync::mpsc;
 
 use openssl::x509::X509;
+use peer::socket::{PATIENCE, connect, drive, page, read_some};
 use peer::{ECDHE, RSA, TLS13};
 use tollgate_client::{
-    AlertDescription, Confirmation, Connection, Error, Event, Freshness, Group, Phase, Settings,
+    AlertDescription, Confirmation, Error, Freshness, Group, KeyExchange, Phase, Settings, Suite,
     VerifySignature,
 };
-
-/// No wait in these tests is longer.
-const PATIENCE: Duration = Duration::from_secs(10);
 
 /// A server from before RFC 7627.
 const OLD: &str = "openssl_conf = init\n[init]\nssl_conf = ssl\n[ssl]\nsystem_default = default\n\
@@ -42,11 +39,16 @@ impl Server {
         let pem = X509::from_der(&certificate).unwrap().to_pem().unwrap();
         std::fs::write(folder.join("certificate.pem"), pem).unwrap();
         std::fs::write(folder.join("key.pem"), peer::RSA_2048).unwrap();
+        let (certificate, _) = peer::certificate(peer::EC_P256);
+        let pem = X509::from_der(&certificate).unwrap().to_pem().unwrap();
+        std::fs::write(folder.join("ec-certificate.pem"), pem).unwrap();
+        std::fs::write(folder.join("ec-key.pem"), peer::EC_P256).unwrap();
         std::fs::write(folder.join("old.cnf"), OLD).unwrap();
         let old = name == "old-master-secret";
         let child = Command::new("openssl")
             .args(["s_server", "-accept", "127.0.0.1:0", "-cert", "certificate.pem"])
-            .args(["-key", "key.pem", "-naccept", "100"])
+            .args(["-key", "key.pem", "-naccept", "1000"])
+            .args(["-dcert", "ec-certificate.pem", "-dkey", "ec-key.pem"])
             .args(arguments)
             .envs(old.then(|| ("OPENSSL_CONF", folder.join("old.cnf"))))
             .current_dir(&folder)
@@ -81,10 +83,7 @@ impl Server {
     }
 
     fn connect(&self) -> TcpStream {
-        let socket = TcpStream::connect(("127.0.0.1", self.port)).unwrap();
-        socket.set_read_timeout(Some(PATIENCE)).unwrap();
-        socket.set_write_timeout(Some(PATIENCE)).unwrap();
-        socket
+        connect(self.port).unwrap()
     }
 }
 
@@ -94,46 +93,6 @@ impl Drop for Server {
         let _ = self.child.wait();
         let _ = std::fs::remove_dir_all(&self.folder);
     }
-}
-
-/// Moves bytes until `done`; what came is returned.
-fn drive(
-    client: &mut Connection,
-    socket: &mut TcpStream,
-    done: impl Fn(&Connection, bool) -> bool,
-) -> Result<Vec<u8>, Error> {
-    let (mut data, mut closed) = (vec![], false);
-    loop {
-        socket.write_all(client.outgoing()).unwrap();
-        client.sent(client.outgoing().len())?;
-        if done(client, closed) {
-            return Ok(data);
-        }
-        let count = socket.read(client.space()).unwrap();
-        if count == 0 {
-            client.end_of_stream()?;
-            return Ok(data);
-        }
-        client.filled(count)?;
-        while let Some(event) = client.poll()? {
-            match event {
-                Event::Closed => closed = true,
-                Event::Data(bytes) => data.extend_from_slice(bytes),
-                Event::Established => (),
-            }
-        }
-    }
-}
-
-/// A handshake, a request, its response, and `close_notify` both ways.
-fn page(server: &Server, client: &mut Connection) -> Vec<u8> {
-    let mut socket = server.connect();
-    drive(client, &mut socket, |client, _| client.is_established()).unwrap();
-    client.send(b"GET / HTTP/1.0\r\n\r\n").unwrap();
-    let response = drive(client, &mut socket, |_, closed| closed).unwrap();
-    client.close();
-    socket.write_all(client.outgoing()).unwrap();
-    response
 }
 
 fn kinds() -> Vec<(&'static str, Vec<&'static str>, Settings)> {
@@ -167,7 +126,7 @@ fn s_server_answers_requests_in_every_kind_of_session() {
         let suite = settings.suite;
         let mut client = peer::client(settings);
         for round in 0..3 {
-            let response = String::from_utf8(page(&server, &mut client)).unwrap();
+            let response = String::from_utf8(page(server.connect(), &mut client)).unwrap();
             assert!(response.starts_with("HTTP/1.0 200 ok"), "{name}: {response}");
             assert!(response.contains(&format!("New, {}", suite.version())), "{name}: {response}");
             let facts = client.facts();
@@ -208,29 +167,13 @@ fn lines_come_back_reversed() {
     }
 }
 
-/// One round of moving bytes.
-fn read_some(client: &mut Connection, socket: &mut TcpStream) -> Vec<u8> {
-    let mut data = vec![];
-    socket.write_all(client.outgoing()).unwrap();
-    client.sent(client.outgoing().len()).unwrap();
-    let count = socket.read(client.space()).unwrap();
-    assert!(count > 0, "s_server closed the stream");
-    client.filled(count).unwrap();
-    while let Some(event) = client.poll().unwrap() {
-        if let Event::Data(bytes) = event {
-            data.extend_from_slice(bytes);
-        }
-    }
-    data
-}
-
 #[test]
 fn servers_without_the_extended_master_secret_are_served() {
     let arguments = ["-www", "-tls1_2", "-cipher", "DEFAULT:AES128-GCM-SHA256"];
     let Some(server) = Server::start("old-master-secret", &arguments) else { return };
     for suite in [RSA, ECDHE] {
         let mut client = peer::client(Settings::new(suite));
-        assert!(page(&server, &mut client).starts_with(b"HTTP/1.0 200 ok"));
+        assert!(page(server.connect(), &mut client).starts_with(b"HTTP/1.0 200 ok"));
         assert!(!client.facts().extended_master_secret, "{suite}");
     }
 }
@@ -264,7 +207,7 @@ fn a_client_certificate_that_is_asked_for_and_not_required_is_left_out() {
             return;
         };
         let mut client = peer::client(settings);
-        assert!(page(&server, &mut client).starts_with(b"HTTP/1.0 200 ok"), "{name}");
+        assert!(page(server.connect(), &mut client).starts_with(b"HTTP/1.0 200 ok"), "{name}");
         assert!(client.facts().client_certificate_asked, "{name}");
     }
 }
@@ -286,10 +229,63 @@ fn sampled_signatures_and_reused_keys_are_sessions_like_others() {
             };
             let mut client = peer::client(settings);
             for _ in 0..2 {
-                assert!(page(&server, &mut client).starts_with(b"HTTP/1.0 200 ok"));
+                assert!(page(server.connect(), &mut client).starts_with(b"HTTP/1.0 200 ok"));
                 let verified = verify_signature == VerifySignature::Always;
                 assert_eq!(client.facts().signature_verified, verified);
                 client.reset().unwrap();
+            }
+        }
+    }
+}
+
+/// By their registered names, those that this release of OpenSSL has: its own names.
+fn names_of_openssl() -> Vec<(Suite, String)> {
+    let output = Command::new("openssl").args(["ciphers", "-stdname", "ALL:@SECLEVEL=0"]).output();
+    let text = String::from_utf8(output.unwrap().stdout).unwrap();
+    let row = |line: &str| {
+        let mut words = line.split_whitespace();
+        Some((Suite::from_name(words.next()?)?, words.nth(1)?.to_owned()))
+    };
+    text.lines().filter_map(row).collect()
+}
+
+#[test]
+fn every_suite_that_s_server_has_carries_pages_in_every_group() {
+    let arguments = ["-www", "-cipher", "ALL:@SECLEVEL=0", "-ciphersuites"];
+    let tls13 = "TLS_AES_128_GCM_SHA256:TLS_AES_256_GCM_SHA384:TLS_CHACHA20_POLY1305_SHA256";
+    let groups = "x25519:P-256:P-384:ffdhe2048:ffdhe3072:ffdhe4096";
+    let arguments = [&arguments[..], &[tls13, "-groups", groups]].concat();
+    let Some(server) = Server::start("suites", &arguments) else { return };
+    let names = names_of_openssl();
+    assert!(names.len() >= 30, "{names:?}");
+    let curves = [Group::X25519, Group::P256, Group::P384];
+    let fields = [Group::Ffdhe2048, Group::Ffdhe3072, Group::Ffdhe4096];
+    for (suite, name) in names {
+        let groups = match suite.exchange() {
+            // its own prime, which has no name
+            KeyExchange::Rsa | KeyExchange::DheRsa => vec![vec![]],
+            KeyExchange::Tls13 => curves.iter().chain(&fields).map(|g| vec![*g]).collect(),
+            // the certificate's curve has to be among them
+            KeyExchange::EcdheEcdsa => curves.map(|g| vec![g, Group::P256]).to_vec(),
+            KeyExchange::EcdheRsa => curves.map(|group| vec![group]).to_vec(),
+        };
+        for mut groups in groups {
+            groups.dedup();
+            for encrypt_then_mac in [true, false] {
+                let groups = groups.clone();
+                let expected = groups.first().copied();
+                let settings = Settings { groups, encrypt_then_mac, ..Settings::new(suite) };
+                let mut client = peer::client(settings);
+                let text = String::from_utf8(page(server.connect(), &mut client)).unwrap();
+                assert!(text.starts_with("HTTP/1.0 200 ok"), "{suite}: {text}");
+                assert!(text.contains(&format!("Cipher is {name}\n")), "{suite}: {text}");
+                let facts = client.facts();
+                assert_eq!(facts.group, expected);
+                let is_cbc = suite.cipher().is_cbc();
+                assert_eq!(facts.encrypt_then_mac, is_cbc && encrypt_then_mac, "{suite}");
+                if !is_cbc {
+                    break; // once is enough
+                }
             }
         }
     }

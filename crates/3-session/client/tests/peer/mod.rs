@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, dead_code, unused_imports, reason = "tests; each file uses its part")]
 
 mod certificate;
+pub(crate) mod socket;
 
 use std::io::{Read, Write};
 use std::sync::Arc;
