@@ -109,7 +109,7 @@ pub(crate) struct Premaster {
 
 /// The `SubjectPublicKeyInfo` of a certificate (RFC 5280 §4.1): the seventh field of its signed
 /// part, or the sixth in a certificate of version 1.
-fn spki(certificate: &[u8]) -> Result<&[u8], der::Error> {
+pub(crate) fn spki(certificate: &[u8]) -> Result<&[u8], der::Error> {
     let certificate = AnyRef::from_der(certificate)?;
     certificate.tag().assert_eq(Tag::Sequence)?;
     let mut fields = SliceReader::new(certificate.value())?;

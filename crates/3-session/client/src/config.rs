@@ -9,6 +9,7 @@ use crate::error::{Error, Misuse, Violation};
 use crate::exchange::KeyPair;
 use crate::group::Group;
 use crate::hello::Template;
+use crate::identity::Identity;
 use crate::schedule::Early;
 use crate::scheme::SignatureScheme;
 use crate::suite::{KeyExchange, Suite};
@@ -78,6 +79,9 @@ pub struct Settings {
     /// The premaster secret of RSA key exchange: reused, every handshake with a certificate sends
     /// the same ciphertext.
     pub premaster: Freshness,
+    /// The certificate for servers that ask for one; without it, or if none of its signatures
+    /// serves, they get an empty one.
+    pub identity: Option<Arc<Identity>>,
     /// The certificate that is expected; none: any with a key that fits the suite.
     pub pin: Option<Pin>,
 }
@@ -104,6 +108,7 @@ impl Settings {
             verify_signature: VerifySignature::Always,
             key_share: Freshness::Fresh,
             premaster: Freshness::Fresh,
+            identity: None,
             pin: None,
         }
     }

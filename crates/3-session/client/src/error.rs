@@ -59,6 +59,8 @@ pub enum Misuse {
     GroupTwice,
     /// The suite cannot agree on keys in a group of the settings.
     GroupUnfit,
+    /// A client certificate cannot be read, or the key is not the one of the certificate in PKCS#8.
+    Identity,
     /// The suite agrees on keys in a group, and the settings name none.
     NoGroup,
     /// The settings name no signature scheme.
@@ -84,6 +86,8 @@ pub enum Unavailable {
     KeyGeneration,
     /// The system gave no random bytes.
     Random,
+    /// The key of the client certificate did not sign.
+    Signature,
 }
 
 /// What the server broke.
@@ -274,6 +278,9 @@ impl fmt::Display for Error {
             Self::Unavailable(Unavailable::Random) => {
                 f.write_str("the system gave no random bytes; repair it, or retry")
             }
+            Self::Unavailable(Unavailable::Signature) => {
+                f.write_str("the key of the client certificate did not sign; test it")
+            }
             Self::Violation { phase, violation } => {
                 write!(f, "the server broke the protocol in phase {phase}: {violation}")
             }
@@ -290,6 +297,10 @@ impl fmt::Display for Misuse {
             Self::FilledTooMuch => "more bytes announced as received than there was room for",
             Self::GroupTwice => "a group stands twice in the settings; name each once",
             Self::GroupUnfit => "the suite cannot agree on keys in one of the groups; leave it out",
+            Self::Identity => {
+                "a client certificate is DER of X.509 on RSA, P-256, P-384 or Ed25519, \
+                 with its own key in PKCS#8"
+            }
             Self::NoScheme => "a hello names signature schemes; name at least one",
             Self::NoGroup => "the suite agrees on keys in a group; name at least one",
             Self::NotEstablished => {

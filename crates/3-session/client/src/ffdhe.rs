@@ -72,11 +72,19 @@ impl Field {
 
     fn with(p: &[u8], g: &[u8], exponent_bits: u32) -> Option<Self> {
         let prime = Odd::new(number(p, p.len())?).into_option()?;
-        let p_minus_1 = prime.as_ref().wrapping_sub(&BoxedUint::one());
+        let p_minus_1 = prime.as_ref().wrapping_sub(BoxedUint::one());
         let generator = number(trimmed(g), p.len()).filter(|g| is_element(g, &p_minus_1))?;
         let params = BoxedMontyParams::new_vartime(prime);
         let generator = BoxedMontyForm::new(generator, &params);
         Some(Self { bytes: p.len(), p_minus_1, params, generator, exponent_bits })
+    }
+
+    /// The prime.
+    #[cfg(test)]
+    pub(crate) fn prime(&self) -> Vec<u8> {
+        let mut bytes = self.p_minus_1.to_be_bytes().to_vec();
+        *bytes.last_mut().expect("a prime has bytes") |= 1;
+        bytes
     }
 
     /// A random exponent.
@@ -206,8 +214,7 @@ mod tests {
     fn fields_are_known_by_their_primes_alone() {
         for group in GROUPS {
             let field = Field::of(group).unwrap();
-            let mut p = field.p_minus_1.to_be_bytes();
-            *p.last_mut().unwrap() |= 1;
+            let mut p = field.prime();
             assert_eq!(Field::name(&p, &[2]), Some(group));
             assert_eq!(Field::name(&p, &[5]), None);
             for byte in [0, 8, p.len() - 1] {

@@ -93,26 +93,43 @@ impl Deref for Secret {
 
 /// The transcript hash.
 #[derive(Clone)]
-pub(crate) struct Transcript(Context);
+pub(crate) struct Transcript {
+    context: Context,
+    /// The messages themselves, where they are to be signed.
+    messages: Option<Vec<u8>>,
+}
 
 impl Transcript {
     pub(crate) fn new(hash: Hash) -> Self {
-        Self(Context::new(hash.algorithm()))
+        Self { context: Context::new(hash.algorithm()), messages: None }
+    }
+
+    /// One that keeps the messages, too.
+    pub(crate) fn kept(hash: Hash) -> Self {
+        Self { messages: Some(Vec::new()), ..Self::new(hash) }
     }
 
     pub(crate) fn add(&mut self, message: &[u8]) {
-        self.0.update(message);
+        self.context.update(message);
+        if let Some(messages) = &mut self.messages {
+            messages.extend_from_slice(message);
+        }
     }
 
     /// The hash of all messages so far.
     pub(crate) fn hash(&self) -> Digest {
-        self.0.clone().finish()
+        self.context.clone().finish()
+    }
+
+    /// All messages so far, where they are kept.
+    pub(crate) fn messages(&self) -> Option<&[u8]> {
+        self.messages.as_deref()
     }
 
     /// Replaces the first `ClientHello` by its hash (RFC 8446 §4.4.1).
     pub(crate) fn retry(&mut self) {
         let hash = self.hash();
-        self.0 = Context::new(self.0.algorithm());
+        self.context = Context::new(self.context.algorithm());
         let length = u8::try_from(hash.as_ref().len()).expect("a hash is short");
         self.add(&[Message::MESSAGE_HASH.0, 0, 0, length]);
         self.add(hash.as_ref());

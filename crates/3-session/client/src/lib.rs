@@ -17,8 +17,7 @@
 //! revocation.** So this client knows whom it talks to only with a pin and
 //! `VerifySignature::Always`, and it is no client for data that matters.
 //!
-//! Not offered: resumption, 0-RTT, client certificates, compression, renegotiation. Tickets are
-//! counted and dropped.
+//! Not offered: resumption, 0-RTT, compression, renegotiation. Tickets are counted and dropped.
 //!
 //! # When a handshake counts
 //!
@@ -52,6 +51,7 @@ mod ffdhe;
 mod group;
 mod hash;
 mod hello;
+mod identity;
 mod input;
 mod output;
 mod parameters;
@@ -77,6 +77,7 @@ pub use config::{Config, Freshness, Pin, Settings, VerifySignature};
 pub use connection::{Confirmation, Connection, Event};
 pub use error::{Error, Found, Misuse, Unavailable, Violation};
 pub use group::Group;
+pub use identity::Identity;
 pub use phase::Phase;
 pub use scheme::SignatureScheme;
 pub use session::Facts;

@@ -35,8 +35,8 @@ pub(crate) struct RecordKey {
 
 enum Protection {
     Aead(Aead),
-    Cbc(Cbc),
-    Stream(Stream),
+    Cbc(Box<Cbc>),
+    Stream(Box<Stream>),
 }
 
 /// What the key block of TLS 1.2 (RFC 5246 §6.3) has for one direction.
@@ -50,16 +50,16 @@ impl RecordKey {
     /// For TLS 1.2; the order of encryption and MAC is looked at with a block cipher alone.
     pub(crate) fn tls12(cipher: Cipher, keys: &Keys<'_>, encrypt_then_mac: bool) -> Self {
         let aead = |layout| Protection::Aead(Aead::new(cipher, keys.key, keys.iv, layout));
-        let cbc = |block, mac| {
-            Protection::Cbc(Cbc::new(block, Mac::new(mac, keys.mac), encrypt_then_mac))
-        };
+        let mac = |hash| Mac::new(hash, keys.mac);
+        let cbc =
+            |block, hash| Protection::Cbc(Box::new(Cbc::new(block, mac(hash), encrypt_then_mac)));
         Self::new(match cipher {
             Cipher::Aes128Gcm | Cipher::Aes256Gcm => aead(Layout::Explicit),
             Cipher::ChaCha20Poly1305 => aead(Layout::Implicit),
-            Cipher::Aes128Cbc(mac) => cbc(Block::aes_128(keys.key), mac),
-            Cipher::Aes256Cbc(mac) => cbc(Block::aes_256(keys.key), mac),
-            Cipher::TripleDesCbc(mac) => cbc(Block::triple_des(keys.key), mac),
-            Cipher::Rc4(mac) => Protection::Stream(Stream::new(keys.key, Mac::new(mac, keys.mac))),
+            Cipher::Aes128Cbc(hash) => cbc(Block::aes_128(keys.key), hash),
+            Cipher::Aes256Cbc(hash) => cbc(Block::aes_256(keys.key), hash),
+            Cipher::TripleDesCbc(hash) => cbc(Block::triple_des(keys.key), hash),
+            Cipher::Rc4(hash) => Protection::Stream(Box::new(Stream::new(keys.key, mac(hash)))),
         })
     }
 

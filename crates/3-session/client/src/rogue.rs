@@ -10,6 +10,7 @@ use crate::connection::{Connection, Event};
 use crate::decode::put_vector;
 use crate::error::{Error, Violation};
 use crate::exchange::KeyPair;
+use crate::ffdhe::Field;
 use crate::group::Group;
 use crate::hash::{Hash, Transcript};
 use crate::phase::Phase;
@@ -22,7 +23,7 @@ use crate::wire::{Content, Message};
 mod anything;
 #[path = "../tests/peer/certificate.rs"]
 #[allow(dead_code, reason = "shared with the tests of the whole")]
-mod certificate;
+pub(crate) mod certificate;
 mod tls12;
 mod tls13;
 

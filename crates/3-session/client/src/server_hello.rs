@@ -231,6 +231,19 @@ pub(crate) fn encrypted_extensions(
     Ok(chosen)
 }
 
+/// The schemes of a `CertificateRequest` of TLS 1.3 (RFC 8446 §4.3.2); empty for none.
+pub(crate) fn signature_algorithms(extensions: Reader<'_>) -> Result<Reader<'_>, Violation> {
+    let mut schemes = Reader::new(Message::CERTIFICATE_REQUEST, &[]);
+    each(extensions, |extension, mut content| {
+        if extension == Extension::SIGNATURE_ALGORITHMS {
+            schemes = content.vector(2, "signature_algorithms")?;
+            content.end("signature_algorithms")?;
+        }
+        Ok(())
+    })?;
+    Ok(schemes)
+}
+
 /// RFC 7301 §3.1: one of the protocols on offer, alone in its list.
 fn alpn(mut content: Reader<'_>, settings: &Settings) -> Result<usize, Violation> {
     if settings.alpn.is_empty() {

@@ -29,8 +29,11 @@ pub struct Facts {
     pub encrypt_then_mac: bool,
     /// Whether the server asked for a second `ClientHello`: one more round trip.
     pub hello_retry: bool,
-    /// Whether the server asked for a client certificate; it gets an empty one.
+    /// Whether the server asked for a client certificate.
     pub client_certificate_asked: bool,
+    /// The scheme of the signature that came with ours; none: it was asked for none, or got an
+    /// empty one.
+    pub client_signature: Option<SignatureScheme>,
     /// Tickets received so far. In TLS 1.3 they come after the handshake, or with its last flight.
     pub tickets: u32,
     /// Key updates of the server.
@@ -95,7 +98,11 @@ impl Session {
         let mut session = Self {
             random,
             server_random: [0; 32],
-            transcript: Transcript::new(config.settings().suite.hash()),
+            transcript: match settings.identity {
+                // a signature of TLS 1.2 may have another hash function than the suite
+                Some(_) if !settings.suite.is_tls13() => Transcript::kept(settings.suite.hash()),
+                _ => Transcript::new(settings.suite.hash()),
+            },
             verify: match settings.verify_signature {
                 VerifySignature::Always => true,
                 VerifySignature::Never => false,

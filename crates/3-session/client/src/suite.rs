@@ -38,7 +38,7 @@ pub enum Cipher {
     Aes128Gcm,
     /// AES-256 in Galois/Counter Mode.
     Aes256Gcm,
-    /// ChaCha20 with Poly1305.
+    /// `ChaCha20` with Poly1305.
     ChaCha20Poly1305,
     /// AES-128 in CBC mode, with an HMAC.
     Aes128Cbc(MacHash),

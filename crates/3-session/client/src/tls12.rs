@@ -43,10 +43,10 @@ impl Connection {
             {
                 let mut r = Reader::new(Message::CERTIFICATE_REQUEST, body);
                 r.vector(1, "certificate_types")?;
-                r.vector(2, "supported_signature_algorithms")?;
+                let schemes = r.vector(2, "supported_signature_algorithms")?;
                 r.vector(2, "certificate_authorities")?;
                 r.end("trailing bytes")?;
-                self.facts.client_certificate_asked = true;
+                self.certificate_asked(schemes)?;
             }
             (Await::ServerHelloDone, Message::SERVER_HELLO_DONE) => {
                 Reader::new(Message::SERVER_HELLO_DONE, body).end("trailing bytes")?;
@@ -135,16 +135,18 @@ impl Connection {
     }
 
     /// Certificate if asked for, `ClientKeyExchange`, `ChangeCipherSpec` and Finished.
-    fn answer_flight(&mut self) -> Result<(), Violation> {
-        if self.facts.client_certificate_asked {
-            // none (RFC 5246 §7.4.6)
-            self.say(&[Message::CERTIFICATE.0, 0, 0, 3, 0, 0, 0]);
-        }
+    fn answer_flight(&mut self) -> Result<(), Stop> {
+        self.say_certificate();
         let suite = self.config.settings.suite;
         let master = match suite.exchange() {
             KeyExchange::Rsa => self.exchange_rsa()?,
             _ => self.exchange_agreed(),
         };
+        if let Some(messages) = self.session.transcript.messages() {
+            // RFC 5246 §7.4.8: all messages so far
+            let messages = messages.to_vec();
+            self.say_certificate_verify(&messages)?;
+        }
         let encrypt_then_mac = self.facts.encrypt_then_mac;
         let (client, server) = master.record_keys(suite, self.session.randoms(), encrypt_then_mac);
         self.output.record(Content::CHANGE_CIPHER_SPEC, &[1]);

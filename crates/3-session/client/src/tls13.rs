@@ -7,11 +7,12 @@ use crate::connection::Connection;
 use crate::decode::{Reader, put_vector};
 use crate::error::{Found, Violation};
 use crate::group::Group;
+use crate::hash::Transcript;
 use crate::hello::Hello;
 use crate::input::Incoming;
 use crate::phase::Await;
 use crate::receive::{News, Stop};
-use crate::server_hello::{Hello13, encrypted_extensions, offered_scheme};
+use crate::server_hello::{Hello13, encrypted_extensions, offered_scheme, signature_algorithms};
 use crate::wire::{Content, Message};
 
 impl Connection {
@@ -31,14 +32,14 @@ impl Connection {
                 let mut r = Reader::new(Message::CERTIFICATE_REQUEST, body);
                 let field = "certificate_request_context";
                 let context = r.vector(1, field)?;
-                r.vector(2, "extensions")?;
+                let extensions = r.vector(2, "extensions")?;
                 r.end("trailing bytes")?;
                 // RFC 8446 §4.3.2: only one after the handshake has a context
                 if !context.is_empty() {
                     let message = Message::CERTIFICATE_REQUEST;
                     return Err(Violation::IllegalParameter { message, field }.into());
                 }
-                self.facts.client_certificate_asked = true;
+                self.certificate_asked(signature_algorithms(extensions)?)?;
                 self.awaiting = Await::Certificate13;
             }
             (Await::CertificateOrRequest | Await::Certificate13, Message::CERTIFICATE) => {
@@ -136,9 +137,7 @@ impl Connection {
         }
         self.facts.signature = Some(scheme);
         if self.session.verify {
-            let mut message = vec![b' '; 64];
-            message.extend_from_slice(b"TLS 1.3, server CertificateVerify\0");
-            message.extend_from_slice(self.session.transcript.hash().as_ref());
+            let message = signed_content(b"server", &self.session.transcript);
             self.known_leaf().verify(scheme, &message, signature)?;
             self.facts.signature_verified = true;
         }
@@ -161,9 +160,10 @@ impl Connection {
             self.output.record(Content::CHANGE_CIPHER_SPEC, &[1]);
         }
         self.output.seal_with(secrets.client.record_key(suite));
-        if self.facts.client_certificate_asked {
-            // none (RFC 8446 §4.4.2): no context, no entry
-            self.say(&[Message::CERTIFICATE.0, 0, 0, 4, 0, 0, 0, 0]);
+        self.say_certificate();
+        if self.facts.client_signature.is_some() {
+            let signed = signed_content(b"client", &self.session.transcript);
+            self.say_certificate_verify(&signed)?;
         }
         let transcript = self.session.transcript.hash();
         let data = secrets.client.verify_data(transcript.as_ref());
@@ -227,4 +227,10 @@ impl Connection {
 
 const fn illegal(field: &'static str) -> Violation {
     Violation::IllegalParameter { message: Message::SERVER_HELLO, field }
+}
+
+/// What a `CertificateVerify` signs (RFC 8446 §4.4.3).
+fn signed_content(side: &[u8; 6], transcript: &Transcript) -> Vec<u8> {
+    let context = [b"TLS 1.3, ", &side[..], b" CertificateVerify\0"].concat();
+    [&[b' '; 64][..], &context, transcript.hash().as_ref()].concat()
 }

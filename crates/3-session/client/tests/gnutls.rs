@@ -15,7 +15,7 @@ use openssl::x509::X509;
 use peer::socket::{PATIENCE, connect, page};
 use tollgate_client::{Group, KeyExchange, Settings, SignatureScheme, Suite};
 
-/// All that GnuTLS can do in TLS 1.2 and 1.3.
+/// All that `GnuTLS` can do in TLS 1.2 and 1.3.
 const ALL: &str = "NORMAL:-VERS-ALL:+VERS-TLS1.2:+VERS-TLS1.3:+ARCFOUR-128:+3DES-CBC:\
      +AES-128-CBC:+AES-256-CBC:+SHA1:+SHA256:+SHA384:+RSA:+DHE-RSA:+GROUP-ALL";
 
@@ -81,7 +81,7 @@ impl Drop for Server {
     }
 }
 
-/// As GnuTLS spells it: `RSA_AES_128_CBC_SHA256`; of TLS 1.3 the cipher, `AES-128-GCM`.
+/// As `GnuTLS` spells it: `RSA_AES_128_CBC_SHA256`; of TLS 1.3 the cipher, `AES-128-GCM`.
 fn name_of_gnutls(suite: Suite) -> String {
     let name = suite.name().trim_start_matches("TLS_").replace("WITH_", "");
     if suite.is_tls13() {

@@ -21,7 +21,7 @@ const EXPLICIT: usize = 8;
 pub(super) enum Layout {
     /// TLS 1.2, GCM: half of the nonce stands before the ciphertext.
     Explicit,
-    /// TLS 1.2, ChaCha20: ciphertext alone.
+    /// TLS 1.2, `ChaCha20`: ciphertext alone.
     Implicit,
     /// TLS 1.3: the content type stands behind the plaintext.
     Inner,

@@ -23,9 +23,10 @@ use crate::wire::Content;
 const BLOCK_MAX: usize = 16;
 
 /// A block cipher's key.
+#[allow(clippy::large_enum_variant, reason = "it lies in a box with the rest of its key")]
 pub(super) enum Block {
     Aes { sealing: EncryptingKey, opening: DecryptingKey },
-    TripleDes(Box<TdesEde3>),
+    TripleDes(TdesEde3),
 }
 
 impl Block {
@@ -47,7 +48,7 @@ impl Block {
 
     pub(super) fn triple_des(key: &[u8]) -> Self {
         let key = TdesEde3::new_from_slice(key).expect("cut to the cipher's size");
-        Self::TripleDes(Box::new(key))
+        Self::TripleDes(key)
     }
 
     const fn bytes(&self) -> usize {
@@ -160,7 +161,7 @@ impl Cbc {
         }
         let first = HEADER + iv_bytes;
         let (head, data) = record[..end].split_at_mut_checked(first).ok_or(bad)?;
-        if data.is_empty() || data.len() % iv_bytes != 0 {
+        if data.is_empty() || !data.len().is_multiple_of(iv_bytes) {
             return Err(bad);
         }
         self.block.decrypt(&head[HEADER..], data);

@@ -11,14 +11,14 @@ use crate::wire::Content;
 
 /// The state of the cipher, which runs on from record to record, and a MAC's key.
 pub(super) struct Stream {
-    cipher: Box<Rc4>,
+    cipher: Rc4,
     mac: Mac,
 }
 
 impl Stream {
     pub(super) fn new(key: &[u8], mac: Mac) -> Self {
         let cipher = Rc4::new_from_slice(key).expect("cut to the cipher's size");
-        Self { cipher: Box::new(cipher), mac }
+        Self { cipher, mac }
     }
 
     pub(super) fn seal(

@@ -121,7 +121,8 @@ fn with_and_without_the_extended_master_secret() {
 
 #[test]
 fn a_wrong_finished_is_found_under_the_right_keys() {
-    for suite in [RSA, ECDHE] {
+    let exchanges = [KeyExchange::Rsa, KeyExchange::EcdheRsa];
+    for suite in Suite::ALL.into_iter().filter(|suite| exchanges.contains(&suite.exchange())) {
         for bad in [&[0; 12][..], &[], &[0; 13]] {
             let mut rogue = Rogue::quiet(suite);
             let (_, key) = up_to_finished(&mut rogue, suite, true);
@@ -270,6 +271,64 @@ fn key_exchanges_that_do_not_fit_are_named() {
     let good = body(29, &[9; 32], 0x0804);
     for cut in 0..good.len() {
         assert!(matches!(refusal(&good[..cut]), Violation::Decode { .. }), "{cut}");
+    }
+}
+
+#[test]
+fn prime_fields_that_do_not_fit_are_named() {
+    let suite = Suite::TLS_DHE_RSA_WITH_AES_128_GCM_SHA256;
+    let refusal = |groups: &[Group], body: &[u8]| {
+        let settings = Settings {
+            groups: groups.to_vec(),
+            verify_signature: VerifySignature::Never,
+            ..Settings::new(suite)
+        };
+        let mut rogue = Rogue::new(settings);
+        hello(&mut rogue, suite, &[]);
+        show_certificate(&mut rogue, RSA_2048);
+        rogue.say(Message::SERVER_KEY_EXCHANGE, body);
+        rogue.refused().1
+    };
+    let body = |p: &[u8], g: &[u8], public: &[u8]| {
+        let signature = [&[8, 4][..], &vector(2, b"no signature")].concat();
+        [vector(2, p), vector(2, g), vector(2, public), signature].concat()
+    };
+    let named = Field::of(Group::Ffdhe3072).unwrap().prime();
+    let odd = [0xFF; 128]; // 1024 bits; nobody tests that it is a prime
+    let offered = [Group::Ffdhe2048];
+    assert_eq!(refusal(&offered, &body(&odd, &[2], &[5])), Violation::PrimeUnnamed);
+    assert_eq!(refusal(&offered, &body(&named, &[2], &[5])), Violation::Group { found: 257 });
+    for (groups, p) in [(&[][..], &odd[..]), (&[Group::Ffdhe3072], &named)] {
+        let p_minus_1 = [&p[..p.len() - 1], &[0xFE]].concat();
+        for public in [&[][..], &[0], &[1], &p_minus_1, p] {
+            assert_eq!(refusal(groups, &body(p, &[2], public)), Violation::KeyShare);
+        }
+    }
+    assert_eq!(refusal(&[], &body(&odd[1..], &[2], &[5])), Violation::PrimeSize { bits: 1016 });
+    let long = Violation::PrimeSize { bits: 4104 };
+    assert_eq!(refusal(&[], &body(&[0xFF; 513], &[2], &[5])), long);
+    let good = body(&odd, &[2], &[5]);
+    for cut in 0..good.len() {
+        assert!(matches!(refusal(&[], &good[..cut]), Violation::Decode { .. }), "{cut}");
+    }
+}
+
+/// Extensions that were not offered are refused, those with a flag each.
+#[test]
+fn encrypt_then_mac_is_for_block_ciphers_that_offer_it() {
+    let cbc = Suite::TLS_RSA_WITH_AES_128_CBC_SHA;
+    for (suite, encrypt_then_mac, passes) in
+        [(cbc, true, true), (cbc, false, false), (RSA, true, false)]
+    {
+        let mut rogue = Rogue::new(Settings { encrypt_then_mac, ..Settings::new(suite) });
+        hello(&mut rogue, suite, &extension(22, &[]));
+        if passes {
+            rogue.deliver().unwrap();
+            assert!(rogue.client.facts().encrypt_then_mac);
+        } else {
+            let extension = Extension::ENCRYPT_THEN_MAC;
+            assert_eq!(rogue.refused().1, Violation::ExtensionUnexpected { extension });
+        }
     }
 }
 

@@ -84,7 +84,7 @@ fn established() -> (Rogue, (Traffic, Traffic)) {
     let transcript = rogue.transcript.hash();
     let finished = open_flight(&mut rogue, &mut secrets.client.record_key(TLS13));
     let expected =
-        whole(Message::FINISHED, &secrets.client.verify_data(transcript.as_ref()).as_ref());
+        whole(Message::FINISHED, secrets.client.verify_data(transcript.as_ref()).as_ref());
     assert_eq!(finished, [expected]);
     (rogue, application)
 }
@@ -203,6 +203,12 @@ fn a_cookie_is_given_back_and_a_second_retry_refused() {
     rogue.say(Message::SERVER_HELLO, &body);
     // in one flight, the second one is in front of a change of keys all the same
     assert!(matches!(rogue.refused(), (Phase::Hello, Violation::UnexpectedMessage { .. })));
+
+    let mut rogue = Rogue::quiet(TLS13);
+    let strange = extension(51, &Group::P384.number().to_be_bytes());
+    let body = retry(&rogue, &[version(), strange].concat());
+    rogue.say(Message::SERVER_HELLO, &body);
+    assert_eq!(rogue.refused().1, Violation::Group { found: 24 });
 
     let mut rogue = Rogue::quiet(TLS13);
     let same = extension(51, &Group::X25519.number().to_be_bytes());
