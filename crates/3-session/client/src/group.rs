@@ -33,8 +33,8 @@ impl Group {
         }
     }
 
-    /// Whether a suite can agree on keys in it.
-    pub(crate) const fn serves(self, suite: Suite) -> bool {
+    /// Whether a suite can agree on keys in it; any passes where none is used.
+    pub const fn serves(self, suite: Suite) -> bool {
         match suite.exchange() {
             KeyExchange::Tls13 => true,
             KeyExchange::Rsa | KeyExchange::EcdheRsa | KeyExchange::EcdheEcdsa => {

@@ -1,8 +1,8 @@
 //! Minimal TLS client, sans-IO, on aws-lc-rs; none of our RSA code.
 //!
 //! It is made to put load on servers and to judge them, so it is cheap, says what it skips, and
-//! shares no arithmetic with what it judges. One suite per configuration ([`Suite`]), full
-//! handshakes only.
+//! shares no arithmetic with what it judges. One suite per configuration
+//! ([`Suite`]: a row of a table, from RC4 to AES-256-GCM), full handshakes only.
 //!
 //! * [`Config`] is prepared once from [`Settings`] and shared by all connections.
 //! * A [`Connection`] turns the server's bytes into [`Event`]s and into bytes for the server. It is

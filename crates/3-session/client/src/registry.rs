@@ -33,6 +33,11 @@ macro_rules! registry {
                 }
             }
 
+            /// The entry of a registered name.
+            pub fn from_name(name: &str) -> Option<Self> {
+                Self::ALL.into_iter().find(|entry| entry.name() == name)
+            }
+
             pub(crate) fn from_number(number: u16) -> Option<Self> {
                 Self::ALL.into_iter().find(|entry| entry.number() == number)
             }

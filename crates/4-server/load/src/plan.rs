@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
 use crate::error::Error;
+use crate::offer::Offer;
 use crate::verdict::Limits;
 
 /// One closed loop: so many connections in flight, each replaced when it is done.
@@ -32,6 +33,9 @@ pub struct Plan {
     pub phase_ms_max: u64,
     /// Protocol version and key exchange.
     pub protocol: Protocol,
+    /// What of it the client offers.
+    #[serde(default, skip_serializing_if = "Offer::is_empty")]
+    pub offer: Offer,
     /// What is transferred.
     pub exchange: Exchange,
     /// Which handshakes verify the signature over the key exchange.
@@ -51,7 +55,8 @@ pub struct Plan {
     pub limits: Limits,
 }
 
-/// Protocol version and key exchange; the suite is AES-128-GCM with SHA-256 in each.
+/// Protocol version and key exchange; unless an [`Offer`] says otherwise, the suite is AES-128-GCM
+/// with SHA-256 in each.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Protocol {
@@ -198,6 +203,7 @@ impl Plan {
             sustain_ms: 5000,
             phase_ms_max: 5000,
             protocol,
+            offer: Offer::default(),
             exchange: Exchange::bytes(14_336),
             verify: Verify::Never,
             key_share: Freshness::Fresh,
@@ -235,7 +241,7 @@ impl Plan {
                     && path.bytes().all(|byte| byte.is_ascii_graphic())
             }
         };
-        let rules: [(bool, &'static str); 12] = [
+        let rules: [(bool, &'static str); 13] = [
             (self.version == Self::VERSION, "version is 1 in this program"),
             (
                 (1..=Self::CONNECTIONS_MAX).contains(&self.connections),
@@ -252,6 +258,11 @@ impl Plan {
                 "sustain_ms is 200 to a day",
             ),
             (ms.contains(&self.phase_ms_max), "phase_ms_max is 1 to a day"),
+            (
+                self.offer.settings(self.protocol).is_some(),
+                "a suite and a group have registered names that this client knows, \
+                 and the group fits the suite",
+            ),
             (path_ok, "a path begins with / and is visible ASCII, at most 1024 characters"),
             (self.verify != Verify::Sample { one_in: 0 }, "one_in is at least 1"),
             (self.starts_per_s_max != Some(0), "starts_per_s_max is at least 1"),
@@ -265,6 +276,12 @@ impl Plan {
             None => Ok(()),
             Some((_, rule)) => Err(Error::Plan(rule)),
         }
+    }
+
+    /// Protocol version and key exchange, as subjects of records spell them: `tls12-rsa`.
+    #[must_use]
+    pub fn word(&self) -> &'static str {
+        self.offer.word(self.protocol)
     }
 
     pub(crate) const fn phase_max(&self) -> Duration {
