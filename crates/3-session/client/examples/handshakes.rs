@@ -37,9 +37,9 @@ fn main() -> Result<(), Box<dyn Error>> {
         return Err(format!("{strange}: no such option\n{USAGE}").into());
     }
     let suite = match suite.as_str() {
-        "rsa" => Suite::Tls12Rsa,
-        "ecdhe" => Suite::Tls12EcdheRsa,
-        "tls13" => Suite::Tls13,
+        "rsa" => Suite::TLS_RSA_WITH_AES_128_GCM_SHA256,
+        "ecdhe" => Suite::TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256,
+        "tls13" => Suite::TLS_AES_128_GCM_SHA256,
         _ => return Err(USAGE.into()),
     };
     let freshness = if has("reuse") { Freshness::Reuse } else { Freshness::Fresh };

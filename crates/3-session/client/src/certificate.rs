@@ -1,57 +1,53 @@
-//! The server's leaf certificate: only its RSA key matters here. No chain, name or date is checked.
+//! The server's leaf certificate: only its key matters here. No chain, name or date is checked.
 
 use std::sync::OnceLock;
 
 use aws_lc_rs::rsa::{Pkcs1PublicEncryptingKey, PublicEncryptingKey};
-use aws_lc_rs::signature::{
-    ParsedPublicKey, RSA_PKCS1_2048_8192_SHA256, RSA_PKCS1_2048_8192_SHA384,
-    RSA_PKCS1_2048_8192_SHA512, RSA_PSS_2048_8192_SHA256, RSA_PSS_2048_8192_SHA384,
-    RSA_PSS_2048_8192_SHA512, RsaParameters,
-};
-use der::asn1::{AnyRef, UintRef};
+use aws_lc_rs::signature::ParsedPublicKey;
+use der::asn1::AnyRef;
 use der::{Decode, Reader as _, SliceReader, Tag, TagNumber, Tagged};
-use spki::{ObjectIdentifier, SubjectPublicKeyInfoRef};
 use zeroize::Zeroizing;
 
 use crate::decode::Reader;
 use crate::error::Violation;
-use crate::suite::SignatureScheme;
+pub(crate) use crate::public_key::PublicKey;
+use crate::scheme::SignatureScheme;
 use crate::wire::{Message, TLS12};
-
-/// `rsaEncryption` (RFC 8017 A.1).
-const RSA: ObjectIdentifier = ObjectIdentifier::new_unwrap("1.2.840.113549.1.1.1");
 
 /// A leaf certificate and its key, prepared for as many handshakes as show it.
 #[derive(Debug)]
 pub(crate) struct Leaf {
     der: Box<[u8]>,
     spki: Box<[u8]>,
-    /// Bits of the modulus.
-    bits: usize,
-    /// None for a key of a size that aws-lc-rs does not take.
+    key: PublicKey,
+    /// None for a key that is not RSA, or of a size that aws-lc-rs does not take.
     encrypting: Option<Pkcs1PublicEncryptingKey>,
     /// One per scheme, in the order of [`SignatureScheme::ALL`].
-    verifying: [OnceLock<ParsedPublicKey>; 6],
+    verifying: [OnceLock<ParsedPublicKey>; SignatureScheme::ALL.len()],
     reused: OnceLock<Premaster>,
 }
 
 impl Leaf {
     pub(crate) fn read(certificate: &[u8]) -> Result<Self, Violation> {
         let spki = spki(certificate).map_err(|_| Violation::Certificate)?;
-        let bits = rsa_bits(spki)?;
+        let key = PublicKey::read(spki)?;
         let encrypting = PublicEncryptingKey::from_der(spki).ok();
         Ok(Self {
             der: certificate.into(),
             spki: spki.into(),
-            bits,
+            key,
             encrypting: encrypting.and_then(|key| Pkcs1PublicEncryptingKey::new(key).ok()),
-            verifying: [const { OnceLock::new() }; 6],
+            verifying: [const { OnceLock::new() }; SignatureScheme::ALL.len()],
             reused: OnceLock::new(),
         })
     }
 
     pub(crate) fn der(&self) -> &[u8] {
         &self.der
+    }
+
+    pub(crate) const fn key(&self) -> PublicKey {
+        self.key
     }
 
     /// The DER of the `SubjectPublicKeyInfo`.
@@ -66,14 +62,12 @@ impl Leaf {
         message: &[u8],
         signature: &[u8],
     ) -> Result<(), Violation> {
-        if !(2048..=8192).contains(&self.bits) {
-            return Err(Violation::KeySize { bits: self.bits });
-        }
+        let algorithm = self.key.algorithm(scheme)?;
         let slot = &self.verifying[scheme as usize];
         let key = match slot.get() {
             Some(key) => key,
             None => {
-                let key = ParsedPublicKey::new(parameters(scheme), &self.spki)
+                let key = ParsedPublicKey::new(algorithm, &self.spki)
                     .map_err(|_| Violation::Certificate)?;
                 slot.get_or_init(|| key)
             }
@@ -87,7 +81,7 @@ impl Leaf {
         // RFC 5246 §7.4.7.1: the version that was offered, then random bytes
         secret[..2].copy_from_slice(&TLS12.to_be_bytes());
         secret[2..].copy_from_slice(random);
-        let unfit = Violation::KeySize { bits: self.bits };
+        let unfit = self.key.unfit();
         let key = self.encrypting.as_ref().ok_or(unfit)?;
         let mut ciphertext = vec![0; key.ciphertext_size()];
         key.encrypt(&*secret, &mut ciphertext).map_err(|_| unfit)?;
@@ -113,20 +107,9 @@ pub(crate) struct Premaster {
     pub(crate) ciphertext: Vec<u8>,
 }
 
-const fn parameters(scheme: SignatureScheme) -> &'static RsaParameters {
-    match scheme {
-        SignatureScheme::PssSha256 => &RSA_PSS_2048_8192_SHA256,
-        SignatureScheme::PssSha384 => &RSA_PSS_2048_8192_SHA384,
-        SignatureScheme::PssSha512 => &RSA_PSS_2048_8192_SHA512,
-        SignatureScheme::Pkcs1Sha256 => &RSA_PKCS1_2048_8192_SHA256,
-        SignatureScheme::Pkcs1Sha384 => &RSA_PKCS1_2048_8192_SHA384,
-        SignatureScheme::Pkcs1Sha512 => &RSA_PKCS1_2048_8192_SHA512,
-    }
-}
-
 /// The `SubjectPublicKeyInfo` of a certificate (RFC 5280 §4.1): the seventh field of its signed
 /// part, or the sixth in a certificate of version 1.
-fn spki(certificate: &[u8]) -> Result<&[u8], der::Error> {
+pub(crate) fn spki(certificate: &[u8]) -> Result<&[u8], der::Error> {
     let certificate = AnyRef::from_der(certificate)?;
     certificate.tag().assert_eq(Tag::Sequence)?;
     let mut fields = SliceReader::new(certificate.value())?;
@@ -142,26 +125,6 @@ fn spki(certificate: &[u8]) -> Result<&[u8], der::Error> {
         AnyRef::decode(&mut fields)?.tag().assert_eq(tag)?;
     }
     fields.tlv_bytes()
-}
-
-/// The bits of the modulus of the RSA key in a `SubjectPublicKeyInfo`.
-pub(crate) fn rsa_bits(spki: &[u8]) -> Result<usize, Violation> {
-    let info = SubjectPublicKeyInfoRef::from_der(spki).map_err(|_| Violation::Certificate)?;
-    if info.algorithm.oid != RSA {
-        return Err(Violation::CertificateKeyType);
-    }
-    // RFC 8017 A.1.1: RSAPublicKey is a sequence of two integers
-    let modulus = info.subject_public_key.as_bytes().map(|key| -> Result<_, der::Error> {
-        let key = AnyRef::from_der(key)?;
-        key.tag().assert_eq(Tag::Sequence)?;
-        let mut fields = SliceReader::new(key.value())?;
-        let modulus = UintRef::decode(&mut fields)?;
-        UintRef::decode(&mut fields)?;
-        fields.finish()?;
-        Ok(modulus.as_bytes())
-    });
-    let Some(Ok(modulus @ [first, ..])) = modulus else { return Err(Violation::Certificate) };
-    Ok(8 * modulus.len() - first.leading_zeros() as usize)
 }
 
 /// The leaf of a Certificate message of TLS 1.2 (RFC 5246 §7.4.2).

@@ -4,12 +4,15 @@ use core::net::IpAddr;
 use core::num::NonZeroU32;
 use std::sync::{Arc, OnceLock};
 
-use crate::certificate::{Leaf, rsa_bits};
+use crate::certificate::{Leaf, PublicKey};
 use crate::error::{Error, Misuse, Violation};
 use crate::exchange::KeyPair;
+use crate::group::Group;
 use crate::hello::Template;
+use crate::identity::Identity;
 use crate::schedule::Early;
-use crate::suite::{Group, Suite};
+use crate::scheme::SignatureScheme;
+use crate::suite::{KeyExchange, Suite};
 
 /// The most bytes of application protocols with their lengths: a `ClientHello` is to fit a record.
 const ALPN_BYTES_MAX: usize = 8192;
@@ -54,14 +57,21 @@ pub struct Settings {
     /// The one suite on offer, and with it the version.
     pub suite: Suite,
     /// The groups on offer, most wanted first; TLS 1.3 sends a key share for the first, and for
-    /// another if the server asks for it (`HelloRetryRequest`).
+    /// another if the server asks for it (`HelloRetryRequest`). TLS 1.2 in prime fields without any
+    /// takes what the server has, of 1024 to 4096 bits. With ECDSA, TLS 1.2 means by them the curve
+    /// of the certificate's key, too (RFC 8422 §5.1.1).
     pub groups: Vec<Group>,
+    /// The signature schemes on offer, most wanted first. With TLS 1.3 they say which key the
+    /// server's certificate holds.
+    pub schemes: Vec<SignatureScheme>,
     /// The DNS name for SNI; none for an address.
     pub server_name: Option<String>,
     /// The application protocols on offer, most wanted first; none: no ALPN.
     pub alpn: Vec<Vec<u8>>,
     /// Whether tickets are asked for, as most clients do. They are counted and never used.
     pub tickets: bool,
+    /// Whether TLS 1.2 with a block cipher offers to cover the ciphertext by the MAC (RFC 7366).
+    pub encrypt_then_mac: bool,
     /// Which handshakes verify the signature.
     pub verify_signature: VerifySignature,
     /// The key pair for the agreement.
@@ -69,25 +79,44 @@ pub struct Settings {
     /// The premaster secret of RSA key exchange: reused, every handshake with a certificate sends
     /// the same ciphertext.
     pub premaster: Freshness,
-    /// The certificate that is expected; none: any with an RSA key.
+    /// The certificate for servers that ask for one; without it, or if none of its signatures
+    /// serves, they get an empty one.
+    pub identity: Option<Arc<Identity>>,
+    /// The certificate that is expected; none: any with a key that fits the suite.
     pub pin: Option<Pin>,
 }
 
 impl Settings {
-    /// X25519, `http/1.1`, tickets asked for, signatures verified, all secrets fresh, any
-    /// certificate.
+    /// X25519 (with P-256 for certificates on it) or, in prime fields, ffdhe2048; the signature schemes of RSA or, if the suite says so, of curves, `http/1.1`, tickets
+    /// asked for, signatures verified, all secrets fresh, any certificate.
     pub fn new(suite: Suite) -> Self {
         Self {
             suite,
-            groups: vec![Group::X25519],
+            groups: match suite.exchange() {
+                KeyExchange::DheRsa => vec![Group::Ffdhe2048],
+                KeyExchange::EcdheEcdsa => vec![Group::X25519, Group::P256],
+                _ => vec![Group::X25519],
+            },
+            schemes: match suite.exchange() {
+                KeyExchange::EcdheEcdsa => SignatureScheme::CURVES.to_vec(),
+                _ => SignatureScheme::RSA.to_vec(),
+            },
             server_name: None,
             alpn: vec![b"http/1.1".to_vec()],
             tickets: true,
+            encrypt_then_mac: true,
             verify_signature: VerifySignature::Always,
             key_share: Freshness::Fresh,
             premaster: Freshness::Fresh,
+            identity: None,
             pin: None,
         }
+    }
+}
+
+impl Settings {
+    pub(crate) const fn offers_encrypt_then_mac(&self) -> bool {
+        self.encrypt_then_mac && self.suite.cipher().is_cbc()
     }
 }
 
@@ -120,7 +149,7 @@ impl Config {
         };
         Ok(Self {
             template: Template::new(&settings),
-            early: Early::new(),
+            early: Early::new(settings.suite.hash()),
             pairs,
             leaf: OnceLock::new(),
             settings,
@@ -157,11 +186,19 @@ impl Config {
 }
 
 fn check(settings: &Settings) -> Result<(), Misuse> {
-    if settings.suite.has_group() && settings.groups.is_empty() {
+    let exchange = settings.suite.exchange();
+    let any = matches!(exchange, KeyExchange::Rsa | KeyExchange::DheRsa);
+    if !any && settings.groups.is_empty() {
         return Err(Misuse::NoGroup);
     }
     if (1..settings.groups.len()).any(|i| settings.groups[..i].contains(&settings.groups[i])) {
         return Err(Misuse::GroupTwice);
+    }
+    if settings.suite.has_group() && settings.groups.iter().any(|g| !g.serves(settings.suite)) {
+        return Err(Misuse::GroupUnfit);
+    }
+    if settings.schemes.is_empty() {
+        return Err(Misuse::NoScheme);
     }
     let lengths = || settings.alpn.iter().map(Vec::len);
     if lengths().any(|length| !(1..=255).contains(&length))
@@ -175,7 +212,7 @@ fn check(settings: &Settings) -> Result<(), Misuse> {
     let pin = match &settings.pin {
         None => true,
         Some(Pin::Leaf(der)) => Leaf::read(der).is_ok(),
-        Some(Pin::Spki(der)) => rsa_bits(der).is_ok(),
+        Some(Pin::Spki(der)) => PublicKey::read(der).is_ok(),
     };
     if pin { Ok(()) } else { Err(Misuse::Pin) }
 }
@@ -195,7 +232,7 @@ mod tests {
     use super::*;
 
     fn misuse(change: impl FnOnce(&mut Settings)) -> Error {
-        let mut settings = Settings::new(Suite::Tls13);
+        let mut settings = Settings::new(Suite::TLS_AES_128_GCM_SHA256);
         change(&mut settings);
         Config::new(settings).unwrap_err()
     }
@@ -204,6 +241,10 @@ mod tests {
     fn bad_settings_are_named() {
         assert_eq!(misuse(|s| s.groups.clear()), Misuse::NoGroup.into());
         assert_eq!(misuse(|s| s.groups = vec![Group::P256; 2]), Misuse::GroupTwice.into());
+        let old = Suite::TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256;
+        let hybrid = Settings { groups: vec![Group::X25519MlKem768], ..Settings::new(old) };
+        assert_eq!(Config::new(hybrid).unwrap_err(), Misuse::GroupUnfit.into());
+        assert_eq!(misuse(|s| s.schemes.clear()), Misuse::NoScheme.into());
         assert_eq!(misuse(|s| s.alpn = vec![vec![]]), Misuse::Alpn.into());
         assert_eq!(misuse(|s| s.alpn = vec![vec![1; 256]]), Misuse::Alpn.into());
         assert_eq!(misuse(|s| s.alpn = vec![vec![1; 255]; 255]), Misuse::Alpn.into());
@@ -226,7 +267,8 @@ mod tests {
 
     #[test]
     fn rsa_key_exchange_needs_no_group() {
-        let settings = Settings { groups: vec![], ..Settings::new(Suite::Tls12Rsa) };
+        let settings =
+            Settings { groups: vec![], ..Settings::new(Suite::TLS_RSA_WITH_AES_128_GCM_SHA256) };
         Config::new(settings).unwrap();
     }
 }

@@ -244,6 +244,30 @@ impl Connection {
     ///
     /// [`Misuse::NotEstablished`], [`Misuse::SendAfterClose`], or the error that ended the session.
     pub fn send(&mut self, data: &[u8]) -> Result<(), Error> {
+        self.may_send()?;
+        self.output.record(Content::APPLICATION_DATA, data);
+        if !data.is_empty() && self.data_mark.is_none() {
+            self.data_mark = Some(self.output.mark());
+        }
+        Ok(())
+    }
+
+    /// Changes to the next key of TLS 1.3, and asks the server to do the same with its own:
+    /// [`Facts::key_updates`] counts what it does.
+    ///
+    /// # Errors
+    ///
+    /// As [`send`](Self::send), and [`Misuse::UpdateUnknown`] in TLS 1.2.
+    pub fn update_keys(&mut self) -> Result<(), Error> {
+        if !self.config.settings.suite.is_tls13() {
+            return Err(Misuse::UpdateUnknown.into());
+        }
+        self.may_send()?;
+        self.renew_key(true);
+        Ok(())
+    }
+
+    fn may_send(&self) -> Result<(), Error> {
         if let Some(error) = self.error {
             return Err(error);
         }
@@ -252,10 +276,6 @@ impl Connection {
         }
         if self.close_mark.is_some() {
             return Err(Misuse::SendAfterClose.into());
-        }
-        self.output.record(Content::APPLICATION_DATA, data);
-        if !data.is_empty() && self.data_mark.is_none() {
-            self.data_mark = Some(self.output.mark());
         }
         Ok(())
     }

@@ -57,18 +57,26 @@ pub enum Misuse {
     FilledTooMuch,
     /// A group stands twice among the settings.
     GroupTwice,
+    /// The suite cannot agree on keys in a group of the settings.
+    GroupUnfit,
+    /// A client certificate cannot be read, or the key is not the one of the certificate in PKCS#8.
+    Identity,
     /// The suite agrees on keys in a group, and the settings name none.
     NoGroup,
-    /// Application data before the handshake was over.
+    /// The settings name no signature scheme.
+    NoScheme,
+    /// Application data or a key update before the handshake was over.
     NotEstablished,
-    /// The pinned key or certificate is not DER of a certificate or RSA key.
+    /// The pinned key or certificate is not DER of a certificate or of a key that is known here.
     Pin,
-    /// Application data after `close`.
+    /// Application data or a key update after `close`.
     SendAfterClose,
     /// More bytes were announced as sent than were waiting.
     SentTooMuch,
     /// A server name is a DNS name in ASCII, of at most 253 bytes, and no address.
     ServerName,
+    /// A key update in TLS 1.2, which has none.
+    UpdateUnknown,
 }
 
 /// Something outside this crate did not answer.
@@ -78,6 +86,8 @@ pub enum Unavailable {
     KeyGeneration,
     /// The system gave no random bytes.
     Random,
+    /// The key of the client certificate did not sign.
+    Signature,
 }
 
 /// What the server broke.
@@ -93,7 +103,7 @@ pub enum Violation {
     BadSignature,
     /// The leaf certificate or its public key could not be read.
     Certificate,
-    /// The certificate holds no RSA key.
+    /// The certificate holds a key that does not fit the suite, or of a kind that is not known here.
     CertificateKeyType,
     /// The server chose a suite that was not offered.
     CipherSuite {
@@ -156,6 +166,13 @@ pub enum Violation {
     },
     /// The server sent no certificate.
     NoCertificate,
+    /// The server chose a prime for the agreement of fewer than 1024 or of more than 4096 bits.
+    PrimeSize {
+        /// Its length, in bits.
+        bits: u32,
+    },
+    /// The server chose a prime without a name, though groups with names were on offer.
+    PrimeUnnamed,
     /// A record is longer than its protocol allows.
     RecordOverflow {
         /// Its length, in bytes.
@@ -173,7 +190,7 @@ pub enum Violation {
         /// The two bytes.
         found: u16,
     },
-    /// The signature scheme was not offered, or is not allowed in this version.
+    /// The signature scheme was not offered, or is not one of this version or of the server's key.
     SignatureScheme {
         /// Its number.
         found: u16,
@@ -216,6 +233,7 @@ impl Violation {
             | Self::Group { .. }
             | Self::IllegalParameter { .. }
             | Self::KeyShare
+            | Self::PrimeUnnamed
             | Self::SignatureScheme { .. } => AlertDescription::ILLEGAL_PARAMETER,
             Self::BadFinished | Self::BadSignature => AlertDescription::DECRYPT_ERROR,
             Self::BadRecordMac => AlertDescription::BAD_RECORD_MAC,
@@ -232,6 +250,7 @@ impl Violation {
             | Self::RecordType { .. }
             | Self::UnexpectedMessage { .. }
             | Self::Unprotected { .. } => AlertDescription::UNEXPECTED_MESSAGE,
+            Self::PrimeSize { .. } => AlertDescription::INSUFFICIENT_SECURITY,
             Self::RecordOverflow { .. } => AlertDescription::RECORD_OVERFLOW,
             Self::RecordVersion { .. } | Self::Version { .. } => AlertDescription::PROTOCOL_VERSION,
         }
@@ -259,6 +278,9 @@ impl fmt::Display for Error {
             Self::Unavailable(Unavailable::Random) => {
                 f.write_str("the system gave no random bytes; repair it, or retry")
             }
+            Self::Unavailable(Unavailable::Signature) => {
+                f.write_str("the key of the client certificate did not sign; test it")
+            }
             Self::Violation { phase, violation } => {
                 write!(f, "the server broke the protocol in phase {phase}: {violation}")
             }
@@ -274,11 +296,23 @@ impl fmt::Display for Misuse {
             }
             Self::FilledTooMuch => "more bytes announced as received than there was room for",
             Self::GroupTwice => "a group stands twice in the settings; name each once",
+            Self::GroupUnfit => "the suite cannot agree on keys in one of the groups; leave it out",
+            Self::Identity => {
+                "a client certificate is DER of X.509 on RSA, P-256, P-384 or Ed25519, \
+                 with its own key in PKCS#8"
+            }
+            Self::NoScheme => "a hello names signature schemes; name at least one",
             Self::NoGroup => "the suite agrees on keys in a group; name at least one",
-            Self::NotEstablished => "application data before the handshake was over",
-            Self::Pin => "the pin is not the DER of an X.509 certificate, or of an RSA public key",
-            Self::SendAfterClose => "application data after close",
+            Self::NotEstablished => {
+                "application data or a key update before the handshake was over"
+            }
+            Self::Pin => {
+                "the pin is not the DER of an X.509 certificate, or of a public key \
+                 on RSA, P-256, P-384 or Ed25519"
+            }
+            Self::SendAfterClose => "application data or a key update after close",
             Self::SentTooMuch => "more bytes announced as sent than were waiting",
+            Self::UpdateUnknown => "keys are updated in TLS 1.3 alone",
             Self::ServerName => {
                 "not a DNS name in ASCII of at most 253 bytes; leave it out for an address"
             }
@@ -294,9 +328,9 @@ impl fmt::Display for Violation {
             Self::BadRecordMac => f.write_str("a record did not decrypt"),
             Self::BadSignature => f.write_str("the signature of its key exchange is wrong"),
             Self::Certificate => f.write_str("its certificate could not be read"),
-            Self::CertificateKeyType => {
-                f.write_str("its certificate holds no RSA key; only RSA is supported")
-            }
+            Self::CertificateKeyType => f.write_str(
+                "the key of its certificate does not fit the suite, or is of no known kind",
+            ),
             Self::CipherSuite { found } => {
                 write!(f, "it chose suite 0x{found:04X}, which was not offered")
             }
@@ -326,6 +360,14 @@ impl fmt::Display for Violation {
                  at most {limit_bytes} are read"
             ),
             Self::NoCertificate => f.write_str("it sent no certificate"),
+            Self::PrimeSize { bits } => write!(
+                f,
+                "it chose a prime of {bits} bits for the agreement; 1024 to 4096 are taken"
+            ),
+            Self::PrimeUnnamed => f.write_str(
+                "it chose a prime without a name for the agreement; \
+                 offer no groups to take any",
+            ),
             Self::RecordOverflow { found_bytes, limit_bytes } => {
                 write!(f, "a record of {found_bytes} bytes; at most {limit_bytes} are allowed")
             }
@@ -336,7 +378,7 @@ impl fmt::Display for Violation {
                 write!(f, "a record of version 0x{found:04X}; does the port speak TLS?")
             }
             Self::SignatureScheme { found } => {
-                write!(f, "signature scheme 0x{found:04X} was not offered, or not for this version")
+                write!(f, "signature scheme 0x{found:04X} was not offered, or not of its key")
             }
             Self::UnexpectedMessage { expected, found } => {
                 write!(f, "{found} came where {expected} may come")

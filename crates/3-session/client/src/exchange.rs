@@ -1,30 +1,60 @@
-//! Key agreement, on X25519 and P-256.
+//! Key agreement.
 
-use aws_lc_rs::agreement::{self, ECDH_P256, PrivateKey, UnparsedPublicKey, X25519};
+use core::fmt;
+
+use aws_lc_rs::agreement::{self, ECDH_P256, ECDH_P384, PrivateKey, UnparsedPublicKey, X25519};
+use aws_lc_rs::error::Unspecified;
+use aws_lc_rs::kem::{DecapsulationKey, ML_KEM_768};
 use zeroize::Zeroizing;
 
 use crate::error::{Unavailable, Violation};
-use crate::suite::Group;
+use crate::ffdhe::{Exponent, Field};
+use crate::group::Group;
 
-/// What two sides agree on: 32 bytes in both groups.
-pub(crate) type Shared = Zeroizing<[u8; 32]>;
+/// What two sides agree on.
+pub(crate) type Shared = Zeroizing<Vec<u8>>;
+
+/// Bytes of a ciphertext of ML-KEM-768 (FIPS 203, table 3).
+const CIPHERTEXT: usize = 1088;
 
 /// A key pair for agreement.
-#[derive(Debug)]
 pub(crate) struct KeyPair {
     group: Group,
-    private: PrivateKey,
-    public: agreement::PublicKey,
+    private: Private,
+    /// As it stands on the wire.
+    public: Vec<u8>,
+}
+
+enum Private {
+    Curve(PrivateKey),
+    /// ML-KEM-768 beside X25519.
+    Hybrid(DecapsulationKey, PrivateKey),
+    Field(&'static Field, Exponent),
+}
+
+/// Which group it is of: no key.
+impl fmt::Debug for KeyPair {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("KeyPair").field("group", &self.group).finish_non_exhaustive()
+    }
 }
 
 impl KeyPair {
     pub(crate) fn generate(group: Group) -> Result<Self, Unavailable> {
-        PrivateKey::generate(algorithm(group))
-            .and_then(|private| {
-                let public = private.compute_public_key()?;
-                Ok(Self { group, private, public })
-            })
-            .map_err(|_| Unavailable::KeyGeneration)
+        let (private, public) = match group {
+            Group::P256 => curve(&ECDH_P256),
+            Group::P384 => curve(&ECDH_P384),
+            Group::X25519 => curve(&X25519),
+            Group::X25519MlKem768 => hybrid(),
+            Group::Ffdhe2048 | Group::Ffdhe3072 | Group::Ffdhe4096 => {
+                let field = Field::of(group).expect("it is one of these");
+                let exponent = field.exponent()?;
+                let public = field.public(&exponent);
+                Ok((Private::Field(field, exponent), public))
+            }
+        }
+        .map_err(|_| Unavailable::KeyGeneration)?;
+        Ok(Self { group, private, public })
     }
 
     pub(crate) const fn group(&self) -> Group {
@@ -33,42 +63,60 @@ impl KeyPair {
 
     /// As it stands on the wire: [`Group::public_bytes`] bytes.
     pub(crate) fn public(&self) -> &[u8] {
-        self.public.as_ref()
+        &self.public
     }
 
-    /// The shared secret with the owner of `peer`: an X coordinate or a u coordinate.
+    /// The shared secret with the owner of `peer`.
     pub(crate) fn agree(&self, peer: &[u8]) -> Result<Shared, Violation> {
-        // RFC 8446 §4.2.8.2: uncompressed points alone; the library would take compressed ones too
-        let form = match self.group {
-            Group::P256 => peer.first() == Some(&4),
-            Group::X25519 => true,
-        };
-        if peer.len() != self.group.public_bytes() || !form {
-            return Err(Violation::KeyShare);
+        match &self.private {
+            Private::Curve(private) => agree_on_curve(self.group, private, peer),
+            Private::Field(field, exponent) => field.agree(exponent, peer),
+            Private::Hybrid(kem, x25519) => {
+                let (ciphertext, point) =
+                    peer.split_at_checked(CIPHERTEXT).ok_or(Violation::KeyShare)?;
+                let first = kem.decapsulate(ciphertext.into()).map_err(|_| Violation::KeyShare)?;
+                let second = agree_on_curve(Group::X25519, x25519, point)?;
+                Ok(Shared::new([first.as_ref(), &second].concat()))
+            }
         }
-        let peer = UnparsedPublicKey::new(self.private.algorithm(), peer);
-        agreement::agree(&self.private, peer, Violation::KeyShare, |secret| {
-            let secret = secret.try_into().map_err(|_| Violation::KeyShare)?;
-            Ok(Shared::new(secret))
-        })
     }
 }
 
-const fn algorithm(group: Group) -> &'static agreement::Algorithm {
-    match group {
-        Group::P256 => &ECDH_P256,
-        Group::X25519 => &X25519,
+fn curve(algorithm: &'static agreement::Algorithm) -> Result<(Private, Vec<u8>), Unspecified> {
+    let private = PrivateKey::generate(algorithm)?;
+    let public = private.compute_public_key()?.as_ref().to_vec();
+    Ok((Private::Curve(private), public))
+}
+
+fn hybrid() -> Result<(Private, Vec<u8>), Unspecified> {
+    let kem = DecapsulationKey::generate(&ML_KEM_768)?;
+    let x25519 = PrivateKey::generate(&X25519)?;
+    let point = x25519.compute_public_key()?;
+    let public = [kem.encapsulation_key()?.key_bytes()?.as_ref(), point.as_ref()].concat();
+    Ok((Private::Hybrid(kem, x25519), public))
+}
+
+/// The secret is an X coordinate, or a u coordinate.
+fn agree_on_curve(group: Group, private: &PrivateKey, peer: &[u8]) -> Result<Shared, Violation> {
+    // RFC 8446 §4.2.8.2: uncompressed points alone; the library would take compressed ones too
+    let form = group == Group::X25519 || peer.first() == Some(&4);
+    if peer.len() != group.public_bytes() || !form {
+        return Err(Violation::KeyShare);
     }
+    let peer = UnparsedPublicKey::new(private.algorithm(), peer);
+    agreement::agree(private, peer, Violation::KeyShare, |secret| Ok(Shared::new(secret.to_vec())))
 }
 
 #[cfg(test)]
 #[allow(clippy::unwrap_used, reason = "tests")]
 mod tests {
+    use aws_lc_rs::kem::EncapsulationKey;
+
     use super::*;
 
     #[test]
     fn both_sides_agree_and_bad_keys_are_refused() {
-        for group in Group::ALL {
+        for group in [Group::P256, Group::P384, Group::X25519] {
             let [ours, theirs] = [(); 2].map(|()| KeyPair::generate(group).unwrap());
             assert_eq!(ours.public().len(), group.public_bytes());
             assert_eq!(ours.agree(theirs.public()).unwrap(), theirs.agree(ours.public()).unwrap());
@@ -80,5 +128,23 @@ mod tests {
         }
         let p256 = KeyPair::generate(Group::P256).unwrap();
         assert_eq!(p256.agree(&[4; 65]), Err(Violation::KeyShare), "a point off the curve");
+    }
+
+    #[test]
+    fn the_hybrid_is_what_a_server_makes_of_both_halves() {
+        let ours = KeyPair::generate(Group::X25519MlKem768).unwrap();
+        assert_eq!(ours.public().len(), Group::X25519MlKem768.public_bytes());
+        let (first, second) = ours.public().split_at(1184);
+        let kem = EncapsulationKey::new(&ML_KEM_768, first).unwrap();
+        let (ciphertext, secret) = kem.encapsulate().unwrap();
+        let theirs = KeyPair::generate(Group::X25519).unwrap();
+        let share = [ciphertext.as_ref(), theirs.public()].concat();
+        let expected = [secret.as_ref(), &theirs.agree(second).unwrap()].concat();
+        assert_eq!(*ours.agree(&share).unwrap(), expected);
+        for length in [0, 32, 1088, share.len() - 1] {
+            assert_eq!(ours.agree(&share[..length]), Err(Violation::KeyShare), "{length}");
+        }
+        let zero = [ciphertext.as_ref(), &[0; 32]].concat();
+        assert_eq!(ours.agree(&zero), Err(Violation::KeyShare));
     }
 }

@@ -3,8 +3,8 @@
 
 use crate::config::Settings;
 use crate::decode::put_vector;
+use crate::group::Group;
 use crate::protect::HEADER;
-use crate::suite::{Group, SignatureScheme};
 use crate::wire::{Content, Extension, Message, TLS12};
 
 /// Where the random bytes begin: behind the record's header, the message's header and a version.
@@ -53,7 +53,7 @@ impl Hello<'_> {
                 });
             });
         }
-        if settings.suite.has_group() {
+        if settings.suite.has_group() && !settings.groups.is_empty() {
             extension(out, Extension::SUPPORTED_GROUPS, |out| {
                 put_vector(out, 2, |out| {
                     out.extend(
@@ -64,7 +64,7 @@ impl Hello<'_> {
         }
         extension(out, Extension::SIGNATURE_ALGORITHMS, |out| {
             put_vector(out, 2, |out| {
-                out.extend(SignatureScheme::ALL.iter().flat_map(|s| s.number().to_be_bytes()));
+                out.extend(settings.schemes.iter().flat_map(|s| s.number().to_be_bytes()));
             });
         });
         if !settings.alpn.is_empty() {
@@ -113,8 +113,11 @@ impl Hello<'_> {
 }
 
 fn extensions_tls12(out: &mut Vec<u8>, settings: &Settings) {
-    if settings.suite.has_group() {
+    if settings.suite.has_curve() {
         extension(out, Extension::EC_POINT_FORMATS, |out| out.extend([1, 0])); // uncompressed
+    }
+    if settings.offers_encrypt_then_mac() {
+        extension(out, Extension::ENCRYPT_THEN_MAC, |_| ());
     }
     extension(out, Extension::EXTENDED_MASTER_SECRET, |_| ());
     if settings.tickets {

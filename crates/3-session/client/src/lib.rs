@@ -1,8 +1,8 @@
 //! Minimal TLS client, sans-IO, on aws-lc-rs; none of our RSA code.
 //!
 //! It is made to put load on servers and to judge them, so it is cheap, says what it skips, and
-//! shares no arithmetic with what it judges. One suite per configuration ([`Suite`]), AES-128-GCM
-//! and SHA-256 in all of them, full handshakes only.
+//! shares no arithmetic with what it judges. One suite per configuration
+//! ([`Suite`]: a row of a table, from RC4 to AES-256-GCM), full handshakes only.
 //!
 //! * [`Config`] is prepared once from [`Settings`] and shared by all connections.
 //! * A [`Connection`] turns the server's bytes into [`Event`]s and into bytes for the server. It is
@@ -17,8 +17,7 @@
 //! revocation.** So this client knows whom it talks to only with a pin and
 //! `VerifySignature::Always`, and it is no client for data that matters.
 //!
-//! Not offered: resumption, 0-RTT, client certificates, compression, renegotiation. Tickets are
-//! counted and dropped.
+//! Not offered: resumption, 0-RTT, compression, renegotiation. Tickets are counted and dropped.
 //!
 //! # When a handshake counts
 //!
@@ -29,7 +28,7 @@
 //! use std::sync::Arc;
 //! use tollgate_client::{Config, Connection, Error, Phase, Settings, Suite};
 //!
-//! let config = Arc::new(Config::new(Settings::new(Suite::Tls13))?);
+//! let config = Arc::new(Config::new(Settings::new(Suite::TLS_AES_128_GCM_SHA256))?);
 //! let mut connection = Connection::new(&config)?;
 //! let hello = connection.outgoing().len(); // to the socket, and then:
 //! connection.sent(hello)?;
@@ -48,17 +47,25 @@ mod connection;
 mod decode;
 mod error;
 mod exchange;
+mod ffdhe;
+mod group;
+mod hash;
 mod hello;
+mod identity;
 mod input;
 mod output;
+mod parameters;
 mod phase;
 mod prf;
 mod protect;
+mod public_key;
 mod receive;
+mod registry;
 #[cfg(test)]
 #[allow(clippy::unwrap_used, clippy::wildcard_imports, reason = "tests")]
 mod rogue;
 mod schedule;
+mod scheme;
 mod server_hello;
 mod session;
 mod suite;
@@ -69,7 +76,10 @@ mod wire;
 pub use config::{Config, Freshness, Pin, Settings, VerifySignature};
 pub use connection::{Confirmation, Connection, Event};
 pub use error::{Error, Found, Misuse, Unavailable, Violation};
+pub use group::Group;
+pub use identity::Identity;
 pub use phase::Phase;
+pub use scheme::SignatureScheme;
 pub use session::Facts;
-pub use suite::{Group, SignatureScheme, Suite};
+pub use suite::{Cipher, KeyExchange, MacHash, Suite};
 pub use wire::{AlertDescription, AlertLevel, Content, Extension, Message};

@@ -1,46 +1,22 @@
-//! Keys of TLS 1.2 from the premaster secret (RFC 5246 §5, §6.3, §8.1; RFC 7627), with SHA-256.
+//! Keys of TLS 1.2 from the premaster secret (RFC 5246 §5, §6.3, §8.1; RFC 7627).
 
-use aws_lc_rs::tls_prf::{P_SHA256, Secret};
+use aws_lc_rs::tls_prf::Secret;
 use zeroize::Zeroizing;
 
-use crate::protect::RecordKey;
+use crate::hash::Hash;
+use crate::protect::{Keys, RecordKey};
+use crate::suite::{MacHash, Suite};
 
-/// The master secret.
-pub(crate) type Master = Zeroizing<[u8; 48]>;
+/// The most bytes of the key block of any suite.
+const KEY_BLOCK_BYTES_MAX: usize = 2 * (48 + 32);
 
-fn prf<const N: usize>(
-    secret: &[u8],
-    label: &[u8],
-    seed1: &[u8],
-    seed2: &[u8],
-) -> Zeroizing<[u8; N]> {
-    let output = Secret::new(&P_SHA256, secret)
-        .and_then(|secret| secret.derive_with_seed_concatination(label, seed1, seed2, N))
+/// Fills `out` with what the PRF makes of a secret that is not empty.
+fn prf(hash: Hash, secret: &[u8], label: &[u8], seeds: [&[u8]; 2], out: &mut [u8]) {
+    let [first, second] = seeds;
+    let bytes = Secret::new(hash.prf(), secret)
+        .and_then(|secret| secret.derive_with_seed_concatination(label, first, second, out.len()))
         .expect("the PRF takes any secret that is not empty");
-    let mut out = Zeroizing::new([0; N]);
-    out.copy_from_slice(output.as_ref());
-    out
-}
-
-/// The master secret of RFC 5246 §8.1.
-pub(crate) fn master(premaster: &[u8], client_random: &[u8], server_random: &[u8]) -> Master {
-    prf(premaster, b"master secret", client_random, server_random)
-}
-
-/// The extended master secret of RFC 7627 §4; `session_hash` is over the messages up to and with
-/// the `ClientKeyExchange`.
-pub(crate) fn extended_master(premaster: &[u8], session_hash: &[u8]) -> Master {
-    prf(premaster, b"extended master secret", session_hash, &[])
-}
-
-/// The keys of client and server (RFC 5246 §6.3; AES-128-GCM has no MAC keys).
-pub(crate) fn record_keys(
-    master: &Master,
-    client_random: &[u8],
-    server_random: &[u8],
-) -> (RecordKey, RecordKey) {
-    let block = prf::<40>(&**master, b"key expansion", server_random, client_random);
-    (RecordKey::tls12(&block[..16], &block[32..36]), RecordKey::tls12(&block[16..32], &block[36..]))
+    out.copy_from_slice(bytes.as_ref());
 }
 
 /// Who says Finished.
@@ -50,13 +26,71 @@ pub(crate) enum Side {
     Server,
 }
 
-/// The content of a Finished (RFC 5246 §7.4.9).
-pub(crate) fn verify_data(master: &Master, side: Side, transcript: &[u8]) -> [u8; 12] {
-    let label: &[u8] = match side {
-        Side::Client => b"client finished",
-        Side::Server => b"server finished",
-    };
-    *prf(&**master, label, transcript, &[])
+/// The master secret, and the hash function that all is derived with.
+pub(crate) struct Master {
+    hash: Hash,
+    secret: Zeroizing<[u8; 48]>,
+}
+
+impl Master {
+    fn derive(hash: Hash, premaster: &[u8], label: &[u8], seeds: [&[u8]; 2]) -> Self {
+        let mut secret = Zeroizing::new([0; 48]);
+        prf(hash, premaster, label, seeds, &mut *secret);
+        Self { hash, secret }
+    }
+
+    /// RFC 5246 §8.1; the randoms of client and server.
+    pub(crate) fn new(hash: Hash, premaster: &[u8], randoms: [&[u8; 32]; 2]) -> Self {
+        Self::derive(hash, premaster, b"master secret", randoms.map(|random| &random[..]))
+    }
+
+    /// RFC 7627 §4; `session_hash` is over the messages up to and with the `ClientKeyExchange`.
+    pub(crate) fn extended(hash: Hash, premaster: &[u8], session_hash: &[u8]) -> Self {
+        Self::derive(hash, premaster, b"extended master secret", [session_hash, &[]])
+    }
+
+    /// The keys of client and server (RFC 5246 §6.3).
+    pub(crate) fn record_keys(
+        &self,
+        suite: Suite,
+        [client_random, server_random]: [&[u8; 32]; 2],
+        encrypt_then_mac: bool,
+    ) -> (RecordKey, RecordKey) {
+        let cipher = suite.cipher();
+        let sizes = [cipher.mac().map_or(0, MacHash::bytes), cipher.key_bytes(), cipher.iv_bytes()];
+        let mut block = Zeroizing::new([0; KEY_BLOCK_BYTES_MAX]);
+        let block = &mut block[..2 * sizes.iter().sum::<usize>()];
+        prf(self.hash, &*self.secret, b"key expansion", [server_random, client_random], block);
+        // each kind twice: the client's, then the server's
+        let mut rest = &*block;
+        let pairs = sizes.map(|size| {
+            let (pair, tail) = rest.split_at(2 * size);
+            rest = tail;
+            pair.split_at(size)
+        });
+        let [mac, key, iv] = pairs;
+        let client = Keys { mac: mac.0, key: key.0, iv: iv.0 };
+        let server = Keys { mac: mac.1, key: key.1, iv: iv.1 };
+        let record_key = |keys| RecordKey::tls12(cipher, keys, encrypt_then_mac);
+        (record_key(&client), record_key(&server))
+    }
+
+    /// The content of a Finished (RFC 5246 §7.4.9).
+    pub(crate) fn verify_data(&self, side: Side, transcript: &[u8]) -> [u8; 12] {
+        let label: &[u8] = match side {
+            Side::Client => b"client finished",
+            Side::Server => b"server finished",
+        };
+        let mut data = [0; 12];
+        prf(self.hash, &*self.secret, label, [transcript, &[]], &mut data);
+        data
+    }
+
+    /// The secret as `Debug` would print its bytes.
+    #[cfg(test)]
+    pub(crate) fn text(&self) -> String {
+        format!("{:?}", *self.secret)
+    }
 }
 
 #[cfg(test)]
@@ -73,9 +107,12 @@ mod tests {
         let expected = "e3f229ba727be17b8d122620557cd453c2aab21d07c3d495329b52d4e61edb5a\
              6b301791e90d35c9c9a46b4e14baf9af0fa022f7077def17abfd3797c0564bab4fbc91666e9def9b\
              97fce34f796789baa48082d122ee42c5a72e5a5110fff70187347b66";
-        let found = prf::<100>(&secret, b"test label", &seed, &[]);
-        assert_eq!(hex::encode(*found), expected);
-        assert_eq!(*prf::<100>(&secret, b"test label", &seed[..7], &seed[7..]), *found);
+        for cut in [0, 7, seed.len()] {
+            let mut found = [0; 100];
+            let seeds = [&seed[..cut], &seed[cut..]];
+            prf(Hash::Sha256, &secret, b"test label", seeds, &mut found);
+            assert_eq!(hex::encode(found), expected);
+        }
     }
 
     /// NIST CAVP, "TLS v1.2 KDF" with SHA-256, first case: the master secret.
@@ -87,9 +124,10 @@ mod tests {
         let server_random = "f6c9575ed7ddd73e1f7d16eca115415812a43c2b747daaaae043abfb50053fce";
         let expected = "202c88c00f84a17a20027079604787461176455539e705be730890602c289a50\
              01e34eeb3a043e5d52a65e66125188bf";
-        let [premaster, client_random, server_random] =
-            [premaster, client_random, server_random].map(|text| hex::decode(text).unwrap());
-        let found = master(&premaster, &client_random, &server_random);
-        assert_eq!(hex::encode(*found), expected);
+        let premaster = hex::decode(premaster).unwrap();
+        let randoms = [client_random, server_random]
+            .map(|text| <[u8; 32]>::try_from(hex::decode(text).unwrap()).unwrap());
+        let found = Master::new(Hash::Sha256, &premaster, [&randoms[0], &randoms[1]]);
+        assert_eq!(hex::encode(*found.secret), expected);
     }
 }

@@ -1,11 +1,20 @@
-//! Records under AES-128-GCM, as TLS 1.2 (RFC 5288) and TLS 1.3 (RFC 8446 §5.2) lay them out.
+//! Records: how they are laid out, and the key that protects those of one direction.
 
 use core::ops::Range;
 
-use aws_lc_rs::aead::{AES_128_GCM, Aad, LessSafeKey, Nonce, UnboundKey};
-
 use crate::error::Violation;
+use crate::suite::Cipher;
 use crate::wire::{Content, TLS12};
+
+mod aead;
+mod cbc;
+mod mac;
+mod stream;
+
+use aead::{Aead, Layout};
+use cbc::{Block, Cbc};
+use mac::Mac;
+use stream::Stream;
 
 /// Bytes of a record's header: type, version, length.
 pub(crate) const HEADER: usize = 5;
@@ -16,94 +25,70 @@ pub(crate) const BODY_TLS12: usize = FRAGMENT + 2048;
 /// The longest body of a record of TLS 1.3 (RFC 8446 §5.2).
 pub(crate) const BODY_TLS13: usize = FRAGMENT + 256;
 
-const TAG: usize = 16;
-/// The part of the nonce that stands in each record of TLS 1.2.
-const EXPLICIT: usize = 8;
-
-/// How a record is laid out.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Layout {
-    /// TLS 1.2: half of the nonce stands before the ciphertext.
-    Explicit,
-    /// TLS 1.3: the content type stands behind the plaintext.
-    Inner,
-}
-
 /// The key of one direction, with its count of records.
 ///
 /// No limit on records per key is kept (RFC 8446 §5.5: 2^24.5 full ones): no load comes near.
 pub(crate) struct RecordKey {
-    key: LessSafeKey,
-    iv: [u8; 12],
     sequence: u64,
-    layout: Layout,
+    protection: Protection,
+}
+
+enum Protection {
+    Aead(Aead),
+    Cbc(Box<Cbc>),
+    Stream(Box<Stream>),
+}
+
+/// What the key block of TLS 1.2 (RFC 5246 §6.3) has for one direction.
+pub(crate) struct Keys<'a> {
+    pub(crate) mac: &'a [u8],
+    pub(crate) key: &'a [u8],
+    pub(crate) iv: &'a [u8],
 }
 
 impl RecordKey {
-    /// For TLS 1.2: `salt` is the write IV.
-    pub(crate) fn tls12(key: &[u8], salt: &[u8]) -> Self {
-        let mut iv = [0; 12];
-        iv[..4].copy_from_slice(salt);
-        Self::new(key, iv, Layout::Explicit)
+    /// For TLS 1.2; the order of encryption and MAC is looked at with a block cipher alone.
+    pub(crate) fn tls12(cipher: Cipher, keys: &Keys<'_>, encrypt_then_mac: bool) -> Self {
+        let aead = |layout| Protection::Aead(Aead::new(cipher, keys.key, keys.iv, layout));
+        let mac = |hash| Mac::new(hash, keys.mac);
+        let cbc =
+            |block, hash| Protection::Cbc(Box::new(Cbc::new(block, mac(hash), encrypt_then_mac)));
+        Self::new(match cipher {
+            Cipher::Aes128Gcm | Cipher::Aes256Gcm => aead(Layout::Explicit),
+            Cipher::ChaCha20Poly1305 => aead(Layout::Implicit),
+            Cipher::Aes128Cbc(hash) => cbc(Block::aes_128(keys.key), hash),
+            Cipher::Aes256Cbc(hash) => cbc(Block::aes_256(keys.key), hash),
+            Cipher::TripleDesCbc(hash) => cbc(Block::triple_des(keys.key), hash),
+            Cipher::Rc4(hash) => Protection::Stream(Box::new(Stream::new(keys.key, mac(hash)))),
+        })
     }
 
     /// For TLS 1.3.
-    pub(crate) fn tls13(key: &[u8; 16], iv: [u8; 12]) -> Self {
-        Self::new(key, iv, Layout::Inner)
+    pub(crate) fn tls13(cipher: Cipher, key: &[u8], iv: &[u8]) -> Self {
+        Self::new(Protection::Aead(Aead::new(cipher, key, iv, Layout::Inner)))
     }
 
-    fn new(key: &[u8], iv: [u8; 12], layout: Layout) -> Self {
-        let key = UnboundKey::new(&AES_128_GCM, key).expect("an AES-128 key has 16 bytes");
-        Self { key: LessSafeKey::new(key), iv, sequence: 0, layout }
-    }
-
-    fn nonce(&self) -> [u8; 12] {
-        let mut nonce = self.iv;
-        // TLS 1.2 leaves the last 8 bytes to the sender; with an IV of zeros there it is the
-        // sequence
-        for (byte, count) in nonce[4..].iter_mut().zip(self.sequence.to_be_bytes()) {
-            *byte ^= count;
-        }
-        nonce
+    const fn new(protection: Protection) -> Self {
+        Self { sequence: 0, protection }
     }
 
     /// Appends one record with `fragment`, of at most 2^14 bytes, to `out`.
     pub(crate) fn seal(&mut self, out: &mut Vec<u8>, content: Content, fragment: &[u8]) {
-        let nonce = self.nonce();
-        let start = out.len();
-        match self.layout {
-            Layout::Explicit => {
-                out.extend(header(content, EXPLICIT + fragment.len() + TAG));
-                out.extend_from_slice(&nonce[4..]);
-                out.extend_from_slice(fragment);
-                let aad = self.aad12(content, fragment.len());
-                self.seal_from(out, start + HEADER + EXPLICIT, nonce, &aad);
-            }
-            Layout::Inner => {
-                let aad = header(Content::APPLICATION_DATA, fragment.len() + 1 + TAG);
-                out.extend(aad);
-                out.extend_from_slice(fragment);
-                out.push(content.0);
-                self.seal_from(out, start + HEADER, nonce, &aad);
-            }
+        match &mut self.protection {
+            Protection::Aead(aead) => aead.seal(self.sequence, out, content, fragment),
+            Protection::Cbc(cbc) => cbc.seal(self.sequence, out, content, fragment),
+            Protection::Stream(stream) => stream.seal(self.sequence, out, content, fragment),
         }
         self.sequence += 1;
-    }
-
-    fn seal_from(&self, out: &mut Vec<u8>, start: usize, nonce: [u8; 12], aad: &[u8]) {
-        let nonce = Nonce::assume_unique_for_key(nonce);
-        let tag = self.key.seal_in_place_separate_tag(nonce, Aad::from(aad), &mut out[start..]);
-        out.extend_from_slice(tag.expect("AES-GCM takes 2^14 bytes").as_ref());
     }
 
     /// Decrypts one whole record in place. Returns its content type and where in `record` its
     /// plaintext lies.
     pub(crate) fn open(&mut self, record: &mut [u8]) -> Result<(Content, Range<usize>), Violation> {
-        let content = Content(record[0]);
-        let nonce = self.nonce();
-        let (content, range) = match self.layout {
-            Layout::Explicit => self.open_tls12(record, content, nonce)?,
-            Layout::Inner => self.open_tls13(record, nonce)?,
+        let (content, range) = match &mut self.protection {
+            Protection::Aead(aead) => aead.open(self.sequence, record)?,
+            Protection::Cbc(cbc) => cbc.open(self.sequence, record)?,
+            Protection::Stream(stream) => stream.open(self.sequence, record)?,
         };
         if range.len() > FRAGMENT {
             let found_bytes = range.len();
@@ -112,61 +97,21 @@ impl RecordKey {
         self.sequence += 1;
         Ok((content, range))
     }
+}
 
-    fn open_tls12(
-        &self,
-        record: &mut [u8],
-        content: Content,
-        mut nonce: [u8; 12],
-    ) -> Result<(Content, Range<usize>), Violation> {
-        let start = HEADER + EXPLICIT;
-        let length = record.len().checked_sub(start + TAG).ok_or(Violation::BadRecordMac)?;
-        nonce[4..].copy_from_slice(&record[HEADER..start]);
-        let aad = self.aad12(content, length);
-        self.key
-            .open_in_place(
-                Nonce::assume_unique_for_key(nonce),
-                Aad::from(aad),
-                &mut record[start..],
-            )
-            .map_err(|_| Violation::BadRecordMac)?;
-        Ok((content, start..start + length))
-    }
-
-    fn open_tls13(
-        &self,
-        record: &mut [u8],
-        nonce: [u8; 12],
-    ) -> Result<(Content, Range<usize>), Violation> {
-        let (aad, body) = record.split_at_mut(HEADER);
-        let nonce = Nonce::assume_unique_for_key(nonce);
-        let inner = self
-            .key
-            .open_in_place(nonce, Aad::from(&*aad), body)
-            .map_err(|_| Violation::BadRecordMac)?;
-        if inner.len() > FRAGMENT + 1 {
-            let (found_bytes, limit_bytes) = (inner.len(), FRAGMENT + 1);
-            return Err(Violation::RecordOverflow { found_bytes, limit_bytes });
-        }
-        // RFC 8446 §5.4: zeros are padding, and the last byte that is none is the type
-        let last = inner.iter().rposition(|&byte| byte != 0);
-        let last = last.ok_or(Violation::EmptyRecord { content: Content::APPLICATION_DATA })?;
-        Ok((Content(inner[last]), HEADER..HEADER + last))
-    }
-
-    /// RFC 5246 §6.2.3.3: sequence, type, version, length of the plaintext.
-    fn aad12(&self, content: Content, length: usize) -> [u8; 13] {
-        let mut aad = [0; 13];
-        aad[..8].copy_from_slice(&self.sequence.to_be_bytes());
-        aad[8..].copy_from_slice(&header(content, length));
-        aad
-    }
+/// What TLS 1.2 authenticates beside the plaintext (RFC 5246 §6.2.3): sequence, type, version,
+/// length.
+fn authenticated(sequence: u64, content: Content, length: usize) -> [u8; 13] {
+    let mut bytes = [0; 13];
+    bytes[..8].copy_from_slice(&sequence.to_be_bytes());
+    bytes[8..].copy_from_slice(&header(content, length));
+    bytes
 }
 
 /// The header of a record with a body of `length` bytes.
 pub(crate) fn header(content: Content, length: usize) -> [u8; HEADER] {
     let [major, minor] = TLS12.to_be_bytes();
-    let length = u16::try_from(length).expect("a record has at most 2^14 + 256 bytes");
+    let length = u16::try_from(length).expect("a record has at most 2^14 + 2048 bytes");
     let [high, low] = length.to_be_bytes();
     [content.0, major, minor, high, low]
 }
@@ -175,17 +120,49 @@ pub(crate) fn header(content: Content, length: usize) -> [u8; HEADER] {
 #[allow(clippy::unwrap_used, reason = "tests")]
 mod tests {
     use super::*;
+    use crate::suite::MacHash;
 
-    fn pairs() -> [(RecordKey, RecordKey); 2] {
-        [
-            [(); 2].map(|()| RecordKey::tls12(&[1; 16], &[2; 4])).into(),
-            [(); 2].map(|()| RecordKey::tls13(&[1; 16], [3; 12])).into(),
-        ]
+    /// A key as often as wanted, and which bytes of a record's header are not authenticated.
+    struct Case(Box<dyn Fn() -> RecordKey>, Range<usize>);
+
+    const AEADS: [Cipher; 3] = [Cipher::Aes128Gcm, Cipher::Aes256Gcm, Cipher::ChaCha20Poly1305];
+
+    /// Every cipher with a MAC of its own.
+    const MACS: [Cipher; 6] = [
+        Cipher::Aes128Cbc(MacHash::Sha1),
+        Cipher::Aes128Cbc(MacHash::Sha256),
+        Cipher::Aes256Cbc(MacHash::Sha1),
+        Cipher::Aes256Cbc(MacHash::Sha384),
+        Cipher::TripleDesCbc(MacHash::Sha1),
+        Cipher::Rc4(MacHash::Sha1),
+    ];
+
+    fn tls12(cipher: Cipher, encrypt_then_mac: bool) -> RecordKey {
+        let keys = Keys {
+            mac: &[4; 48][..cipher.mac().map_or(0, MacHash::bytes)],
+            key: &(1..33).collect::<Vec<_>>()[..cipher.key_bytes()],
+            iv: &[2; 16][..cipher.iv_bytes()],
+        };
+        RecordKey::tls12(cipher, &keys, encrypt_then_mac)
+    }
+
+    fn tls13(cipher: Cipher) -> RecordKey {
+        RecordKey::tls13(cipher, &[1; 32][..cipher.key_bytes()], &[3; 12])
+    }
+
+    fn cases() -> Vec<Case> {
+        // the version of a TLS 1.2 record is not what is authenticated: ours is
+        let old = |c, last| Case(Box::new(move || tls12(c, last)), 1..5);
+        let new = AEADS.map(|c| Case(Box::new(move || tls13(c)), 0..0));
+        let mac_first = AEADS.into_iter().chain(MACS).map(|c| old(c, false));
+        let mac_last = MACS.into_iter().filter(|c| c.is_cbc()).map(|c| old(c, true));
+        mac_first.chain(mac_last).chain(new).collect()
     }
 
     #[test]
     fn open_undoes_seal_for_every_record_of_a_sequence() {
-        for (mut sealing, mut opening) in pairs() {
+        for Case(key, _) in cases() {
+            let [mut sealing, mut opening] = [key(), key()];
             for length in [0, 1, 100, FRAGMENT] {
                 let mut out = vec![];
                 sealing.seal(&mut out, Content::HANDSHAKE, &vec![7; length]);
@@ -198,16 +175,15 @@ mod tests {
 
     #[test]
     fn every_flipped_bit_is_found() {
-        for (mut sealing, mut opening) in pairs() {
+        for Case(key, free) in cases() {
             let mut out = vec![];
-            sealing.seal(&mut out, Content::ALERT, &[1, 0]);
-            // the version of a TLS 1.2 record is not what is authenticated: ours is
-            let free = if sealing.layout == Layout::Explicit { 1..5 } else { 0..0 };
+            key().seal(&mut out, Content::ALERT, &[1, 0]);
             for bit in (0..8 * out.len()).filter(|bit| !free.contains(&(bit / 8))) {
                 let mut bad = out.clone();
                 bad[bit / 8] ^= 1 << (bit % 8);
-                assert_eq!(opening.open(&mut bad).unwrap_err(), Violation::BadRecordMac, "{bit}");
+                assert_eq!(key().open(&mut bad).unwrap_err(), Violation::BadRecordMac, "{bit}");
             }
+            let mut opening = key();
             opening.open(&mut out).unwrap();
             assert_eq!(opening.open(&mut out).unwrap_err(), Violation::BadRecordMac, "a replay");
         }
@@ -215,7 +191,7 @@ mod tests {
 
     #[test]
     fn padding_is_taken_off_and_a_record_of_padding_alone_refused() {
-        let [_, (mut sealing, mut opening)] = pairs();
+        let [mut sealing, mut opening] = [Cipher::Aes128Gcm; 2].map(tls13);
         let mut out = vec![];
         // inner plaintext: type 22 behind two bytes, then the zeros and what `seal` takes for a
         // type
@@ -230,7 +206,7 @@ mod tests {
     #[test]
     fn padding_counts_into_the_limit() {
         for (padding, fits) in [(FRAGMENT - 2, true), (FRAGMENT - 1, false)] {
-            let [_, (mut sealing, mut opening)] = pairs();
+            let [mut sealing, mut opening] = [Cipher::Aes128Gcm; 2].map(tls13);
             let inner = [&[5, 22][..], &vec![0; padding]].concat();
             let mut out = vec![];
             sealing.seal(&mut out, Content(0), &inner);
@@ -241,11 +217,11 @@ mod tests {
 
     #[test]
     fn a_record_too_short_for_its_tag_is_refused() {
-        for (_, mut opening) in pairs() {
-            for length in 0..TAG + EXPLICIT {
+        for Case(key, _) in cases() {
+            for length in 0..16 {
                 let mut record = header(Content::APPLICATION_DATA, length).to_vec();
                 record.resize(HEADER + length, 0);
-                assert_eq!(opening.open(&mut record), Err(Violation::BadRecordMac), "{length}");
+                assert_eq!(key().open(&mut record), Err(Violation::BadRecordMac), "{length}");
             }
         }
     }

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use crate::certificate::Leaf;
 use crate::connection::{Confirmation, Connection};
+use crate::decode::Reader;
 use crate::error::{Error, Found, Unavailable, Violation};
 use crate::input::{Incoming, Limit};
 use crate::phase::Await;
@@ -55,7 +56,7 @@ impl Connection {
         if let Some(alert) = alert.filter(|_| self.close_mark.is_none()) {
             // TLS 1.3, from the server's hello to our Finished
             if let Some(secrets) = self.session.handshake.take() {
-                self.output.seal_with(secrets.client.record_key());
+                self.output.seal_with(secrets.client.record_key(self.config.settings.suite));
             }
             self.output.record(Content::ALERT, &[AlertLevel::FATAL.0, alert.0]);
         }
@@ -205,7 +206,45 @@ impl Connection {
         if self.leaf.as_ref().is_none_or(|leaf| leaf.der() != certificate) {
             self.leaf = Some(self.config.leaf(certificate)?);
         }
+        if !self.known_leaf().key().serves(self.config.settings.suite) {
+            return Err(Violation::CertificateKeyType);
+        }
         self.facts.leaf_bytes = certificate.len();
+        Ok(())
+    }
+
+    /// Notes that the server will have a certificate, and with what we will sign.
+    pub(crate) fn certificate_asked(&mut self, schemes: Reader<'_>) -> Result<(), Violation> {
+        self.facts.client_certificate_asked = true;
+        if let Some(identity) = &self.config.settings.identity {
+            let tls13 = self.config.settings.suite.is_tls13();
+            self.facts.client_signature = identity.choose(schemes, tls13)?;
+        }
+        Ok(())
+    }
+
+    /// Queues our certificate, or none (RFC 5246 §7.4.6, RFC 8446 §4.4.2), if it was asked for.
+    pub(crate) fn say_certificate(&mut self) {
+        if !self.facts.client_certificate_asked {
+            return;
+        }
+        let tls13 = self.config.settings.suite.is_tls13();
+        let identity = self.config.settings.identity.as_ref();
+        let message = match identity.filter(|_| self.facts.client_signature.is_some()) {
+            Some(identity) => identity.certificate(tls13),
+            None if tls13 => vec![Message::CERTIFICATE.0, 0, 0, 4, 0, 0, 0, 0],
+            None => vec![Message::CERTIFICATE.0, 0, 0, 3, 0, 0, 0],
+        };
+        self.say(&message);
+    }
+
+    /// Queues the signature, if a certificate was sent.
+    pub(crate) fn say_certificate_verify(&mut self, signed: &[u8]) -> Result<(), Unavailable> {
+        let identity = self.config.settings.identity.clone();
+        if let Some((identity, scheme)) = identity.zip(self.facts.client_signature) {
+            let message = identity.verify_message(scheme, signed)?;
+            self.say(&message);
+        }
         Ok(())
     }
 

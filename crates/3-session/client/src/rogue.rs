@@ -10,18 +10,20 @@ use crate::connection::{Connection, Event};
 use crate::decode::put_vector;
 use crate::error::{Error, Violation};
 use crate::exchange::KeyPair;
+use crate::ffdhe::Field;
+use crate::group::Group;
+use crate::hash::{Hash, Transcript};
 use crate::phase::Phase;
-use crate::prf::{self, Side};
+use crate::prf::{Master, Side};
 use crate::protect::{HEADER, RecordKey, header};
 use crate::schedule::{Early, Handshake};
-use crate::session::Transcript;
-use crate::suite::{Group, Suite};
+use crate::suite::{KeyExchange, Suite};
 use crate::wire::{Content, Message};
 
 mod anything;
 #[path = "../tests/peer/certificate.rs"]
 #[allow(dead_code, reason = "shared with the tests of the whole")]
-mod certificate;
+pub(crate) mod certificate;
 mod tls12;
 mod tls13;
 
@@ -40,11 +42,12 @@ struct Rogue {
 
 impl Rogue {
     fn new(settings: Settings) -> Self {
+        let hash = settings.suite.hash();
         let client = Connection::new(&Arc::new(Config::new(settings).unwrap())).unwrap();
         let mut rogue = Self {
             client,
             hello: vec![],
-            transcript: Transcript::new(),
+            transcript: Transcript::new(hash),
             sealing: None,
             out: vec![],
         };
@@ -65,8 +68,8 @@ impl Rogue {
         bytes
     }
 
-    fn random(&self) -> &[u8] {
-        &self.hello[6..38]
+    fn random(&self) -> &[u8; 32] {
+        self.hello[6..].first_chunk().unwrap()
     }
 
     /// Says bytes in a record, sealed if there is a key.

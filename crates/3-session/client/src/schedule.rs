@@ -1,36 +1,21 @@
-//! The key schedule of TLS 1.3 (RFC 8446 §7.1) without PSK, with SHA-256.
+//! The key schedule of TLS 1.3 (RFC 8446 §7.1) without PSK.
 //!
 //! What this client never uses is not derived: exporter and resumption secrets.
 
-use aws_lc_rs::digest::{SHA256, digest};
-use aws_lc_rs::hmac::{self, HMAC_SHA256};
-use zeroize::Zeroizing;
+use aws_lc_rs::hmac;
 
+use crate::hash::{Hash, Secret};
 use crate::protect::RecordKey;
-
-/// A secret or a hash of the schedule.
-pub(crate) type Secret = Zeroizing<[u8; 32]>;
+use crate::suite::{Cipher, Suite};
 
 /// HKDF-Extract (RFC 5869 §2.2), with the salt prepared as an HMAC key.
 fn extract(salt: &hmac::Key, input: &[u8]) -> Secret {
-    let tag = hmac::sign(salt, input);
-    let mut secret = Secret::default();
-    secret.copy_from_slice(tag.as_ref());
-    secret
-}
-
-fn hmac_key(secret: &Secret) -> hmac::Key {
-    hmac::Key::new(HMAC_SHA256, &**secret)
+    Secret::new(hmac::sign(salt, input).as_ref())
 }
 
 /// HKDF-Expand-Label (RFC 8446 §7.1) of at most one hash: then HKDF-Expand is one HMAC.
-fn expand_label<const N: usize>(
-    secret: &hmac::Key,
-    label: &[u8],
-    context: &[u8],
-) -> Zeroizing<[u8; N]> {
-    const { assert!(N <= 32, "one block of HKDF-Expand gives 32 bytes") };
-    let length = u8::try_from(N).expect("at most 32");
+fn expand_label(secret: &hmac::Key, label: &[u8], context: &[u8], bytes: usize) -> Secret {
+    let length = u8::try_from(bytes).expect("at most 48");
     let prefixed = u8::try_from(6 + label.len()).expect("labels are short");
     let context_length = u8::try_from(context.len()).expect("a context is a hash or nothing");
     let mut mac = hmac::Context::with_key(secret);
@@ -40,40 +25,37 @@ fn expand_label<const N: usize>(
     mac.update(&[context_length]);
     mac.update(context);
     mac.update(&[1]); // the number of the block
-    let mut out = Zeroizing::new([0; N]);
-    out.copy_from_slice(&mac.sign().as_ref()[..N]);
-    out
+    Secret::new(&mac.sign().as_ref()[..bytes])
 }
 
 /// Derive-Secret (RFC 8446 §7.1).
-fn derive_secret(secret: &hmac::Key, label: &[u8], transcript: &[u8]) -> Secret {
-    expand_label(secret, label, transcript)
-}
-
-fn hash_of_nothing() -> [u8; 32] {
-    digest(&SHA256, &[]).as_ref().try_into().expect("SHA-256 gives 32 bytes")
+fn derive_secret(hash: Hash, secret: &hmac::Key, label: &[u8], transcript: &[u8]) -> Secret {
+    expand_label(secret, label, transcript, hash.bytes())
 }
 
 /// What every handshake begins with: the same for all, as there is no PSK.
 #[derive(Clone, Debug)]
 pub(crate) struct Early {
+    hash: Hash,
     salt: hmac::Key,
 }
 
 impl Early {
-    pub(crate) fn new() -> Self {
-        let early = extract(&hmac::Key::new(HMAC_SHA256, &[0; 32]), &[0; 32]);
-        let derived = derive_secret(&hmac_key(&early), b"derived", &hash_of_nothing());
-        Self { salt: hmac_key(&derived) }
+    pub(crate) fn new(hash: Hash) -> Self {
+        let early = extract(&hash.hmac_key(hash.zeros()), hash.zeros());
+        let nothing = hash.of_nothing();
+        let derived = derive_secret(hash, &hash.hmac_key(&early), b"derived", nothing.as_ref());
+        Self { hash, salt: hash.hmac_key(&derived) }
     }
 
     /// The secrets of the handshake; `transcript` is the hash up to and with the `ServerHello`.
     pub(crate) fn handshake(&self, shared: &[u8], transcript: &[u8]) -> Handshake {
-        let secret = hmac_key(&extract(&self.salt, shared));
+        let hash = self.hash;
+        let secret = hash.hmac_key(&extract(&self.salt, shared));
         Handshake {
-            client: Traffic(derive_secret(&secret, b"c hs traffic", transcript)),
-            server: Traffic(derive_secret(&secret, b"s hs traffic", transcript)),
-            derived: derive_secret(&secret, b"derived", &hash_of_nothing()),
+            client: Traffic::derive(hash, &secret, b"c hs traffic", transcript),
+            server: Traffic::derive(hash, &secret, b"s hs traffic", transcript),
+            derived: derive_secret(hash, &secret, b"derived", hash.of_nothing().as_ref()),
         }
     }
 }
@@ -89,40 +71,54 @@ impl Handshake {
     /// The traffic secrets of client and server for application data; `transcript` is the hash up
     /// to and with the server's Finished.
     pub(crate) fn application(&self, transcript: &[u8]) -> (Traffic, Traffic) {
-        let master = hmac_key(&extract(&hmac_key(&self.derived), &[0; 32]));
-        let client = derive_secret(&master, b"c ap traffic", transcript);
-        let server = derive_secret(&master, b"s ap traffic", transcript);
-        (Traffic(client), Traffic(server))
+        let hash = self.client.hash;
+        let master = extract(&hash.hmac_key(&self.derived), hash.zeros());
+        let master = hash.hmac_key(&master);
+        let client = Traffic::derive(hash, &master, b"c ap traffic", transcript);
+        let server = Traffic::derive(hash, &master, b"s ap traffic", transcript);
+        (client, server)
     }
 }
 
 /// A traffic secret of one direction.
-pub(crate) struct Traffic(Secret);
+pub(crate) struct Traffic {
+    hash: Hash,
+    secret: Secret,
+}
 
 impl Traffic {
+    fn derive(hash: Hash, secret: &hmac::Key, label: &[u8], transcript: &[u8]) -> Self {
+        Self { hash, secret: derive_secret(hash, secret, label, transcript) }
+    }
+
+    fn key(&self) -> hmac::Key {
+        self.hash.hmac_key(&self.secret)
+    }
+
     /// RFC 8446 §7.3.
-    pub(crate) fn record_key(&self) -> RecordKey {
-        let secret = hmac_key(&self.0);
-        let key = expand_label::<16>(&secret, b"key", &[]);
-        RecordKey::tls13(&key, *expand_label(&secret, b"iv", &[]))
+    pub(crate) fn record_key(&self, suite: Suite) -> RecordKey {
+        let secret = self.key();
+        let cipher = suite.cipher();
+        let key = expand_label(&secret, b"key", &[], cipher.key_bytes());
+        RecordKey::tls13(cipher, &key, &expand_label(&secret, b"iv", &[], Cipher::NONCE_BYTES))
     }
 
     /// The content of a Finished (RFC 8446 §4.4.4).
-    pub(crate) fn verify_data(&self, transcript: &[u8]) -> [u8; 32] {
-        let finished: Secret = expand_label(&hmac_key(&self.0), b"finished", &[]);
-        let tag = hmac::sign(&hmac_key(&finished), transcript);
-        tag.as_ref().try_into().expect("HMAC-SHA-256 gives 32 bytes")
+    pub(crate) fn verify_data(&self, transcript: &[u8]) -> hmac::Tag {
+        let finished = expand_label(&self.key(), b"finished", &[], self.hash.bytes());
+        hmac::sign(&self.hash.hmac_key(&finished), transcript)
     }
 
     /// The secret as `Debug` would print its bytes.
     #[cfg(test)]
     pub(crate) fn text(&self) -> String {
-        format!("{:?}", *self.0)
+        format!("{:?}", &*self.secret)
     }
 
     /// The next generation, after a `KeyUpdate` (RFC 8446 §7.2).
     pub(crate) fn next(&self) -> Self {
-        Self(expand_label(&hmac_key(&self.0), b"traffic upd", &[]))
+        let secret = expand_label(&self.key(), b"traffic upd", &[], self.hash.bytes());
+        Self { hash: self.hash, secret }
     }
 }
 
@@ -143,40 +139,40 @@ mod tests {
         "9608102a0f1ccc6db6250b7b7e417b1a000eaada3daae4777a7686c9ff83df13";
 
     fn handshake() -> Handshake {
-        Early::new().handshake(&bytes(SHARED), &bytes(HASH_SERVER_HELLO))
+        Early::new(Hash::Sha256).handshake(&bytes(SHARED), &bytes(HASH_SERVER_HELLO))
     }
 
     #[test]
     fn handshake_secrets() {
         let secrets = handshake();
         assert_eq!(
-            hex::encode(*secrets.client.0),
+            hex::encode(&*secrets.client.secret),
             "b3eddb126e067f35a780b3abf45e2d8f3b1a950738f52e9600746a0e27a55a21"
         );
         assert_eq!(
-            hex::encode(*secrets.server.0),
+            hex::encode(&*secrets.server.secret),
             "b67b7d690cc16c4e75e54213cb2d37b4e9c912bcded9105d42befd59d391ad38"
         );
         assert_eq!(
-            hex::encode(*secrets.derived),
+            hex::encode(&*secrets.derived),
             "43de77e0c77713859a944db9db2590b53190a65b3ee2e4f12dd7a0bb7ce254b4"
         );
-        let server = hmac_key(&secrets.server.0);
-        let key = expand_label::<16>(&server, b"key", &[]);
-        assert_eq!(hex::encode(*key), "3fce516009c21727d0f2e4e86ee403bc");
-        let iv = expand_label::<12>(&server, b"iv", &[]);
-        assert_eq!(hex::encode(*iv), "5d313eb2671276ee13000b30");
+        let server = secrets.server.key();
+        let key = expand_label(&server, b"key", &[], 16);
+        assert_eq!(hex::encode(&*key), "3fce516009c21727d0f2e4e86ee403bc");
+        let iv = expand_label(&server, b"iv", &[], 12);
+        assert_eq!(hex::encode(&*iv), "5d313eb2671276ee13000b30");
     }
 
     #[test]
     fn application_secrets() {
         let (client, server) = handshake().application(&bytes(HASH_SERVER_FINISHED));
         assert_eq!(
-            hex::encode(*client.0),
+            hex::encode(&*client.secret),
             "9e40646ce79a7f9dc05af8889bce6552875afa0b06df0087f792ebb7c17504a5"
         );
         assert_eq!(
-            hex::encode(*server.0),
+            hex::encode(&*server.secret),
             "a11af9f05531f856ad47116b45a950328204b4f44bfb6b3a4b4f1f3fcb631643"
         );
     }

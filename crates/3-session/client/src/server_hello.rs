@@ -3,7 +3,8 @@
 use crate::config::Settings;
 use crate::decode::Reader;
 use crate::error::Violation;
-use crate::suite::Group;
+use crate::group::Group;
+use crate::scheme::SignatureScheme;
 use crate::wire::{Extension, Message, TLS12, TLS13};
 
 /// The random bytes that make a `ServerHello` a `HelloRetryRequest` (RFC 8446 §4.1.3): the SHA-256
@@ -85,6 +86,7 @@ fn each<'a>(
 pub(crate) struct Hello12 {
     pub(crate) random: [u8; 32],
     pub(crate) extended_master_secret: bool,
+    pub(crate) encrypt_then_mac: bool,
     /// Whether a ticket will come (RFC 5077 §3.2).
     pub(crate) ticket: bool,
     /// The index of the protocol in the settings.
@@ -94,11 +96,19 @@ pub(crate) struct Hello12 {
 impl Hello12 {
     pub(crate) fn read(body: &[u8], settings: &Settings) -> Result<Self, Violation> {
         let head = head(body, settings)?;
-        let mut hello =
-            Self { random: head.random, extended_master_secret: false, ticket: false, alpn: None };
+        let mut hello = Self {
+            random: head.random,
+            extended_master_secret: false,
+            encrypt_then_mac: false,
+            ticket: false,
+            alpn: None,
+        };
         each(head.extensions, |extension, mut content| {
             match extension {
                 Extension::EXTENDED_MASTER_SECRET => hello.extended_master_secret = true,
+                Extension::ENCRYPT_THEN_MAC if settings.offers_encrypt_then_mac() => {
+                    hello.encrypt_then_mac = true;
+                }
                 Extension::ALPN => {
                     hello.alpn = Some(alpn(content, settings)?);
                     return Ok(());
@@ -109,7 +119,7 @@ impl Hello12 {
                         return Err(illegal("renegotiation_info"));
                     }
                 }
-                Extension::EC_POINT_FORMATS if settings.suite.has_group() => {
+                Extension::EC_POINT_FORMATS if settings.suite.has_curve() => {
                     let formats = content.vector(1, "ec_point_formats")?;
                     if !formats.rest().contains(&0) {
                         return Err(illegal("ec_point_formats"));
@@ -189,6 +199,16 @@ pub(crate) fn offered(number: u16, settings: &Settings) -> Result<Group, Violati
         .ok_or(Violation::Group { found: number })
 }
 
+/// The signature scheme of this number, which must be on offer.
+pub(crate) fn offered_scheme(
+    number: u16,
+    settings: &Settings,
+) -> Result<SignatureScheme, Violation> {
+    SignatureScheme::from_number(number)
+        .filter(|scheme| settings.schemes.contains(scheme))
+        .ok_or(Violation::SignatureScheme { found: number })
+}
+
 /// The protocol chosen in `EncryptedExtensions` (RFC 8446 §4.3.1): its index in the settings.
 pub(crate) fn encrypted_extensions(
     body: &[u8],
@@ -209,6 +229,19 @@ pub(crate) fn encrypted_extensions(
         _ => Err(Violation::ExtensionUnexpected { extension }),
     })?;
     Ok(chosen)
+}
+
+/// The schemes of a `CertificateRequest` of TLS 1.3 (RFC 8446 §4.3.2); empty for none.
+pub(crate) fn signature_algorithms(extensions: Reader<'_>) -> Result<Reader<'_>, Violation> {
+    let mut schemes = Reader::new(Message::CERTIFICATE_REQUEST, &[]);
+    each(extensions, |extension, mut content| {
+        if extension == Extension::SIGNATURE_ALGORITHMS {
+            schemes = content.vector(2, "signature_algorithms")?;
+            content.end("signature_algorithms")?;
+        }
+        Ok(())
+    })?;
+    Ok(schemes)
 }
 
 /// RFC 7301 §3.1: one of the protocols on offer, alone in its list.

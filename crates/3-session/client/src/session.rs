@@ -1,21 +1,22 @@
 //! What one handshake is made of while it lasts, and what is left to tell of it.
 
-use aws_lc_rs::digest::{Context, Digest, SHA256};
 use zeroize::Zeroizing;
 
 use crate::config::{Config, Freshness, VerifySignature};
 use crate::error::{Error, Unavailable};
 use crate::exchange::{KeyPair, Shared};
+use crate::group::Group;
+use crate::hash::Transcript;
 use crate::prf::Master;
 use crate::protect::RecordKey;
 use crate::schedule::{Handshake, Traffic};
-use crate::suite::{Group, SignatureScheme};
-use crate::wire::Message;
+use crate::scheme::SignatureScheme;
 
 /// What a handshake turned out to be; complete when it is established.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Facts {
-    /// The group of the agreement; none with RSA key exchange.
+    /// The group of the agreement; none with RSA key exchange, and none for a prime field that the
+    /// server chose and that has no name.
     pub group: Option<Group>,
     /// The scheme of the server's signature; none with RSA key exchange.
     pub signature: Option<SignatureScheme>,
@@ -24,41 +25,21 @@ pub struct Facts {
     /// Whether the extended master secret was agreed on; always false in TLS 1.3, which has it
     /// built in.
     pub extended_master_secret: bool,
+    /// TLS 1.2: whether the MAC covers the ciphertext (RFC 7366).
+    pub encrypt_then_mac: bool,
     /// Whether the server asked for a second `ClientHello`: one more round trip.
     pub hello_retry: bool,
-    /// Whether the server asked for a client certificate; it gets an empty one.
+    /// Whether the server asked for a client certificate.
     pub client_certificate_asked: bool,
+    /// The scheme of the signature that came with ours; none: it was asked for none, or got an
+    /// empty one.
+    pub client_signature: Option<SignatureScheme>,
     /// Tickets received so far. In TLS 1.3 they come after the handshake, or with its last flight.
     pub tickets: u32,
+    /// Key updates of the server.
+    pub key_updates: u32,
     /// Bytes of the server's leaf certificate.
     pub leaf_bytes: usize,
-}
-
-/// The transcript hash.
-#[derive(Clone)]
-pub(crate) struct Transcript(Context);
-
-impl Transcript {
-    pub(crate) fn new() -> Self {
-        Self(Context::new(&SHA256))
-    }
-
-    pub(crate) fn add(&mut self, message: &[u8]) {
-        self.0.update(message);
-    }
-
-    /// The hash of all messages so far.
-    pub(crate) fn hash(&self) -> Digest {
-        self.0.clone().finish()
-    }
-
-    /// Replaces the first `ClientHello` by its hash (RFC 8446 §4.4.1).
-    pub(crate) fn retry(&mut self) {
-        let hash = self.hash();
-        *self = Self::new();
-        self.add(&[Message::MESSAGE_HASH.0, 0, 0, 32]);
-        self.add(hash.as_ref());
-    }
 }
 
 /// Random bytes of one handshake, drawn at once: one call is cheaper than four.
@@ -66,6 +47,14 @@ pub(crate) struct Random {
     pub(crate) client: [u8; 32],
     pub(crate) session_id: [u8; 32],
     pub(crate) premaster: Zeroizing<[u8; 46]>,
+}
+
+/// What came of a key agreement of TLS 1.2.
+pub(crate) struct Agreed {
+    /// Our public value.
+    pub(crate) public: Vec<u8>,
+    /// The premaster secret.
+    pub(crate) premaster: Shared,
 }
 
 /// The state of one handshake.
@@ -81,8 +70,8 @@ pub(crate) struct Session {
     pub(crate) fresh: Option<KeyPair>,
     /// TLS 1.2: whether the server's hello announced a ticket.
     pub(crate) ticket_announced: bool,
-    /// TLS 1.2: the premaster secret of a key agreement.
-    pub(crate) shared: Shared,
+    /// TLS 1.2: what came of a key agreement.
+    pub(crate) agreed: Option<Agreed>,
     /// TLS 1.2: the master secret.
     pub(crate) master: Option<Master>,
     /// TLS 1.2: the key of the server's records, until its `ChangeCipherSpec`.
@@ -109,7 +98,11 @@ impl Session {
         let mut session = Self {
             random,
             server_random: [0; 32],
-            transcript: Transcript::new(),
+            transcript: match settings.identity {
+                // a signature of TLS 1.2 may have another hash function than the suite
+                Some(_) if !settings.suite.is_tls13() => Transcript::kept(settings.suite.hash()),
+                _ => Transcript::new(settings.suite.hash()),
+            },
             verify: match settings.verify_signature {
                 VerifySignature::Always => true,
                 VerifySignature::Never => false,
@@ -118,7 +111,7 @@ impl Session {
             share,
             fresh: None,
             ticket_announced: false,
-            shared: Shared::default(),
+            agreed: None,
             master: None,
             server_key: None,
             handshake: None,
@@ -128,6 +121,11 @@ impl Session {
             session.prepare(config, group)?;
         }
         Ok(session)
+    }
+
+    /// The random bytes of client and server.
+    pub(crate) const fn randoms(&self) -> [&[u8; 32]; 2] {
+        [&self.random.client, &self.server_random]
     }
 
     /// Makes sure that [`Self::pair`] has a key pair of this group.

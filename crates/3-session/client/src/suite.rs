@@ -1,41 +1,206 @@
-//! What a handshake is made of: suites, groups, signature schemes.
+//! Cipher suites: one row each.
 
 use core::fmt;
 
+use crate::hash::Hash;
 use crate::wire::{TLS12, TLS13};
 
 /// A cipher suite together with the protocol version it belongs to. A client offers exactly one, so
 /// that a measurement knows what it measures.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Suite {
+    number: u16,
+    name: &'static str,
+    exchange: KeyExchange,
+    cipher: Cipher,
+    hash: Hash,
+}
+
+/// How keys are agreed on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Suite {
-    /// TLS 1.2, RSA key exchange: the client encrypts the premaster secret to the certificate.
-    Tls12Rsa,
-    /// TLS 1.2, ephemeral Diffie-Hellman on a curve, signed with RSA.
-    Tls12EcdheRsa,
-    /// TLS 1.3.
+pub enum KeyExchange {
+    /// TLS 1.2: the client encrypts the premaster secret to the certificate's RSA key.
+    Rsa,
+    /// TLS 1.2: ephemeral Diffie-Hellman in a prime field, signed with RSA.
+    DheRsa,
+    /// TLS 1.2: ephemeral Diffie-Hellman on a curve, signed with RSA.
+    EcdheRsa,
+    /// TLS 1.2: ephemeral Diffie-Hellman on a curve, signed with ECDSA or Ed25519.
+    EcdheEcdsa,
+    /// TLS 1.3, whose suites leave group and signature to be negotiated apart.
     Tls13,
 }
 
+/// How records are protected.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Cipher {
+    /// AES-128 in Galois/Counter Mode.
+    Aes128Gcm,
+    /// AES-256 in Galois/Counter Mode.
+    Aes256Gcm,
+    /// `ChaCha20` with Poly1305.
+    ChaCha20Poly1305,
+    /// AES-128 in CBC mode, with an HMAC.
+    Aes128Cbc(MacHash),
+    /// AES-256 in CBC mode, with an HMAC.
+    Aes256Cbc(MacHash),
+    /// Triple DES in CBC mode, with an HMAC.
+    TripleDesCbc(MacHash),
+    /// RC4, with an HMAC.
+    Rc4(MacHash),
+}
+
+/// The hash function of a record's HMAC.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum MacHash {
+    /// SHA-1.
+    Sha1,
+    /// SHA-256.
+    Sha256,
+    /// SHA-384.
+    Sha384,
+}
+
+impl MacHash {
+    /// Bytes of the HMAC, and of its key.
+    pub(crate) const fn bytes(self) -> usize {
+        match self {
+            Self::Sha1 => 20,
+            Self::Sha256 => 32,
+            Self::Sha384 => 48,
+        }
+    }
+}
+
+impl Cipher {
+    /// Bytes of the nonce of an AEAD.
+    pub(crate) const NONCE_BYTES: usize = 12;
+
+    /// Bytes of the key.
+    pub(crate) const fn key_bytes(self) -> usize {
+        match self {
+            Self::Aes128Gcm | Self::Aes128Cbc(_) | Self::Rc4(_) => 16,
+            Self::TripleDesCbc(_) => 24,
+            Self::Aes256Gcm | Self::Aes256Cbc(_) | Self::ChaCha20Poly1305 => 32,
+        }
+    }
+
+    /// Bytes of the IV in the key block of TLS 1.2.
+    pub(crate) const fn iv_bytes(self) -> usize {
+        match self {
+            Self::Aes128Gcm | Self::Aes256Gcm => 4,
+            Self::ChaCha20Poly1305 => Self::NONCE_BYTES,
+            // each record brings its own
+            Self::Aes128Cbc(_) | Self::Aes256Cbc(_) | Self::TripleDesCbc(_) | Self::Rc4(_) => 0,
+        }
+    }
+
+    /// The hash function of the HMAC; none where an AEAD needs none.
+    pub(crate) const fn mac(self) -> Option<MacHash> {
+        match self {
+            Self::Aes128Gcm | Self::Aes256Gcm | Self::ChaCha20Poly1305 => None,
+            Self::Aes128Cbc(mac)
+            | Self::Aes256Cbc(mac)
+            | Self::TripleDesCbc(mac)
+            | Self::Rc4(mac) => Some(mac),
+        }
+    }
+
+    /// Whether it is a block cipher, whose MAC can cover the ciphertext (RFC 7366).
+    pub const fn is_cbc(self) -> bool {
+        matches!(self, Self::Aes128Cbc(_) | Self::Aes256Cbc(_) | Self::TripleDesCbc(_))
+    }
+}
+
+macro_rules! suites {
+    ($($name:ident = $number:literal $exchange:ident, $cipher:expr, $hash:ident;)*) => {
+        impl Suite {
+            $(
+                #[doc = concat!("`", stringify!($name), "` (", stringify!($number), ").")]
+                pub const $name: Self = Self {
+                    number: $number,
+                    name: stringify!($name),
+                    exchange: KeyExchange::$exchange,
+                    cipher: $cipher,
+                    hash: Hash::$hash,
+                };
+            )*
+
+            /// Every suite, in the order of this table.
+            pub const ALL: [Self; [$($number),*].len()] = [$(Self::$name),*];
+        }
+    };
+}
+
+use Cipher::{Aes128Cbc, Aes128Gcm, Aes256Cbc, Aes256Gcm, ChaCha20Poly1305, Rc4, TripleDesCbc};
+use MacHash::{Sha1, Sha256, Sha384};
+
+suites! {
+    TLS_RSA_WITH_RC4_128_SHA = 0x0005 Rsa, Rc4(Sha1), Sha256;
+    TLS_RSA_WITH_3DES_EDE_CBC_SHA = 0x000A Rsa, TripleDesCbc(Sha1), Sha256;
+    TLS_RSA_WITH_AES_128_CBC_SHA = 0x002F Rsa, Aes128Cbc(Sha1), Sha256;
+    TLS_RSA_WITH_AES_256_CBC_SHA = 0x0035 Rsa, Aes256Cbc(Sha1), Sha256;
+    TLS_RSA_WITH_AES_128_CBC_SHA256 = 0x003C Rsa, Aes128Cbc(Sha256), Sha256;
+    TLS_RSA_WITH_AES_256_CBC_SHA256 = 0x003D Rsa, Aes256Cbc(Sha256), Sha256;
+    TLS_RSA_WITH_AES_128_GCM_SHA256 = 0x009C Rsa, Aes128Gcm, Sha256;
+    TLS_RSA_WITH_AES_256_GCM_SHA384 = 0x009D Rsa, Aes256Gcm, Sha384;
+    TLS_DHE_RSA_WITH_AES_128_CBC_SHA = 0x0033 DheRsa, Aes128Cbc(Sha1), Sha256;
+    TLS_DHE_RSA_WITH_AES_256_CBC_SHA = 0x0039 DheRsa, Aes256Cbc(Sha1), Sha256;
+    TLS_DHE_RSA_WITH_AES_128_CBC_SHA256 = 0x0067 DheRsa, Aes128Cbc(Sha256), Sha256;
+    TLS_DHE_RSA_WITH_AES_256_CBC_SHA256 = 0x006B DheRsa, Aes256Cbc(Sha256), Sha256;
+    TLS_DHE_RSA_WITH_AES_128_GCM_SHA256 = 0x009E DheRsa, Aes128Gcm, Sha256;
+    TLS_DHE_RSA_WITH_AES_256_GCM_SHA384 = 0x009F DheRsa, Aes256Gcm, Sha384;
+    TLS_DHE_RSA_WITH_CHACHA20_POLY1305_SHA256 = 0xCCAA DheRsa, ChaCha20Poly1305, Sha256;
+    TLS_ECDHE_RSA_WITH_RC4_128_SHA = 0xC011 EcdheRsa, Rc4(Sha1), Sha256;
+    TLS_ECDHE_RSA_WITH_3DES_EDE_CBC_SHA = 0xC012 EcdheRsa, TripleDesCbc(Sha1), Sha256;
+    TLS_ECDHE_RSA_WITH_AES_128_CBC_SHA = 0xC013 EcdheRsa, Aes128Cbc(Sha1), Sha256;
+    TLS_ECDHE_RSA_WITH_AES_256_CBC_SHA = 0xC014 EcdheRsa, Aes256Cbc(Sha1), Sha256;
+    TLS_ECDHE_RSA_WITH_AES_128_CBC_SHA256 = 0xC027 EcdheRsa, Aes128Cbc(Sha256), Sha256;
+    TLS_ECDHE_RSA_WITH_AES_256_CBC_SHA384 = 0xC028 EcdheRsa, Aes256Cbc(Sha384), Sha384;
+    TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256 = 0xC02F EcdheRsa, Aes128Gcm, Sha256;
+    TLS_ECDHE_RSA_WITH_AES_256_GCM_SHA384 = 0xC030 EcdheRsa, Aes256Gcm, Sha384;
+    TLS_ECDHE_RSA_WITH_CHACHA20_POLY1305_SHA256 = 0xCCA8 EcdheRsa, ChaCha20Poly1305, Sha256;
+    TLS_ECDHE_ECDSA_WITH_AES_128_CBC_SHA = 0xC009 EcdheEcdsa, Aes128Cbc(Sha1), Sha256;
+    TLS_ECDHE_ECDSA_WITH_AES_256_CBC_SHA = 0xC00A EcdheEcdsa, Aes256Cbc(Sha1), Sha256;
+    TLS_ECDHE_ECDSA_WITH_AES_128_CBC_SHA256 = 0xC023 EcdheEcdsa, Aes128Cbc(Sha256), Sha256;
+    TLS_ECDHE_ECDSA_WITH_AES_256_CBC_SHA384 = 0xC024 EcdheEcdsa, Aes256Cbc(Sha384), Sha384;
+    TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256 = 0xC02B EcdheEcdsa, Aes128Gcm, Sha256;
+    TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384 = 0xC02C EcdheEcdsa, Aes256Gcm, Sha384;
+    TLS_ECDHE_ECDSA_WITH_CHACHA20_POLY1305_SHA256 = 0xCCA9 EcdheEcdsa, ChaCha20Poly1305, Sha256;
+    TLS_AES_128_GCM_SHA256 = 0x1301 Tls13, Aes128Gcm, Sha256;
+    TLS_AES_256_GCM_SHA384 = 0x1302 Tls13, Aes256Gcm, Sha384;
+    TLS_CHACHA20_POLY1305_SHA256 = 0x1303 Tls13, ChaCha20Poly1305, Sha256;
+}
+
 impl Suite {
-    /// Every suite.
-    pub const ALL: [Self; 3] = [Self::Tls12Rsa, Self::Tls12EcdheRsa, Self::Tls13];
+    /// The suite of a registered name.
+    pub fn from_name(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|suite| suite.name == name)
+    }
 
     /// The registered name.
     pub const fn name(self) -> &'static str {
-        match self {
-            Self::Tls12Rsa => "TLS_RSA_WITH_AES_128_GCM_SHA256",
-            Self::Tls12EcdheRsa => "TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256",
-            Self::Tls13 => "TLS_AES_128_GCM_SHA256",
-        }
+        self.name
     }
 
     /// The number on the wire.
     pub const fn number(self) -> u16 {
-        match self {
-            Self::Tls12Rsa => 0x009C,
-            Self::Tls12EcdheRsa => 0xC02F,
-            Self::Tls13 => 0x1301,
-        }
+        self.number
+    }
+
+    /// How keys are agreed on.
+    pub const fn exchange(self) -> KeyExchange {
+        self.exchange
+    }
+
+    /// How records are protected.
+    pub const fn cipher(self) -> Cipher {
+        self.cipher
+    }
+
+    /// The hash function of the transcript and of all that is derived.
+    pub(crate) const fn hash(self) -> Hash {
+        self.hash
     }
 
     /// `TLSv1.2` or `TLSv1.3`, as servers log it.
@@ -43,137 +208,34 @@ impl Suite {
         if self.is_tls13() { "TLSv1.3" } else { "TLSv1.2" }
     }
 
-    pub(crate) const fn is_tls13(self) -> bool {
-        matches!(self, Self::Tls13)
+    /// Whether it belongs to TLS 1.3.
+    pub const fn is_tls13(self) -> bool {
+        matches!(self.exchange, KeyExchange::Tls13)
     }
 
     pub(crate) const fn wire_version(self) -> u16 {
         if self.is_tls13() { TLS13 } else { TLS12 }
     }
 
-    /// Whether the keys come from an agreement on a curve.
+    /// Whether the keys come from an agreement on a curve of TLS 1.2.
+    pub(crate) const fn has_curve(self) -> bool {
+        matches!(self.exchange, KeyExchange::EcdheRsa | KeyExchange::EcdheEcdsa)
+    }
+
+    /// Whether the keys come from an agreement in a group.
     pub const fn has_group(self) -> bool {
-        !matches!(self, Self::Tls12Rsa)
+        !matches!(self.exchange, KeyExchange::Rsa)
+    }
+}
+
+impl fmt::Debug for Suite {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name)
     }
 }
 
 impl fmt::Display for Suite {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.name())
-    }
-}
-
-/// A group for key agreement.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Group {
-    /// NIST P-256, uncompressed points of 65 bytes.
-    P256,
-    /// Curve25519, keys of 32 bytes.
-    X25519,
-}
-
-impl Group {
-    /// Every group.
-    pub const ALL: [Self; 2] = [Self::P256, Self::X25519];
-
-    /// The registered name.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::P256 => "secp256r1",
-            Self::X25519 => "x25519",
-        }
-    }
-
-    /// The number on the wire.
-    pub const fn number(self) -> u16 {
-        match self {
-            Self::P256 => 23,
-            Self::X25519 => 29,
-        }
-    }
-
-    pub(crate) fn from_number(number: u16) -> Option<Self> {
-        Self::ALL.into_iter().find(|group| group.number() == number)
-    }
-
-    /// Bytes of a public key on the wire.
-    pub(crate) const fn public_bytes(self) -> usize {
-        match self {
-            Self::P256 => 65,
-            Self::X25519 => 32,
-        }
-    }
-}
-
-impl fmt::Display for Group {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.name())
-    }
-}
-
-/// An RSA signature scheme (RFC 8446 §4.2.3).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum SignatureScheme {
-    /// RSASSA-PSS with SHA-256.
-    PssSha256,
-    /// RSASSA-PSS with SHA-384.
-    PssSha384,
-    /// RSASSA-PSS with SHA-512.
-    PssSha512,
-    /// RSASSA-PKCS1-v1_5 with SHA-256; TLS 1.2 only.
-    Pkcs1Sha256,
-    /// RSASSA-PKCS1-v1_5 with SHA-384; TLS 1.2 only.
-    Pkcs1Sha384,
-    /// RSASSA-PKCS1-v1_5 with SHA-512; TLS 1.2 only.
-    Pkcs1Sha512,
-}
-
-impl SignatureScheme {
-    /// Every scheme, in the order in which a client offers them.
-    pub const ALL: [Self; 6] = [
-        Self::PssSha256,
-        Self::PssSha384,
-        Self::PssSha512,
-        Self::Pkcs1Sha256,
-        Self::Pkcs1Sha384,
-        Self::Pkcs1Sha512,
-    ];
-
-    /// The registered name.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::PssSha256 => "rsa_pss_rsae_sha256",
-            Self::PssSha384 => "rsa_pss_rsae_sha384",
-            Self::PssSha512 => "rsa_pss_rsae_sha512",
-            Self::Pkcs1Sha256 => "rsa_pkcs1_sha256",
-            Self::Pkcs1Sha384 => "rsa_pkcs1_sha384",
-            Self::Pkcs1Sha512 => "rsa_pkcs1_sha512",
-        }
-    }
-
-    /// The number on the wire.
-    pub const fn number(self) -> u16 {
-        match self {
-            Self::PssSha256 => 0x0804,
-            Self::PssSha384 => 0x0805,
-            Self::PssSha512 => 0x0806,
-            Self::Pkcs1Sha256 => 0x0401,
-            Self::Pkcs1Sha384 => 0x0501,
-            Self::Pkcs1Sha512 => 0x0601,
-        }
-    }
-
-    pub(crate) fn from_number(number: u16) -> Option<Self> {
-        Self::ALL.into_iter().find(|scheme| scheme.number() == number)
-    }
-
-    pub(crate) const fn is_pss(self) -> bool {
-        matches!(self, Self::PssSha256 | Self::PssSha384 | Self::PssSha512)
-    }
-}
-
-impl fmt::Display for SignatureScheme {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.name())
+        f.write_str(self.name)
     }
 }

@@ -7,12 +7,16 @@ use crate::config::Freshness;
 use crate::connection::{Confirmation, Connection};
 use crate::decode::{Reader, put_vector};
 use crate::error::{Found, Violation};
+use crate::exchange::Shared;
+use crate::ffdhe::{Field, trimmed};
 use crate::input::Incoming;
+use crate::parameters::Parameters;
 use crate::phase::Await;
-use crate::prf::{self, Side};
+use crate::prf::{Master, Side};
 use crate::receive::{News, Stop};
-use crate::server_hello::{Hello12, offered};
-use crate::suite::{SignatureScheme, Suite};
+use crate::server_hello::{Hello12, offered_scheme};
+use crate::session::Agreed;
+use crate::suite::KeyExchange;
 use crate::wire::{AlertDescription, AlertLevel, Content, Message};
 
 impl Connection {
@@ -39,10 +43,10 @@ impl Connection {
             {
                 let mut r = Reader::new(Message::CERTIFICATE_REQUEST, body);
                 r.vector(1, "certificate_types")?;
-                r.vector(2, "supported_signature_algorithms")?;
+                let schemes = r.vector(2, "supported_signature_algorithms")?;
                 r.vector(2, "certificate_authorities")?;
                 r.end("trailing bytes")?;
-                self.facts.client_certificate_asked = true;
+                self.certificate_asked(schemes)?;
             }
             (Await::ServerHelloDone, Message::SERVER_HELLO_DONE) => {
                 Reader::new(Message::SERVER_HELLO_DONE, body).end("trailing bytes")?;
@@ -80,60 +84,75 @@ impl Connection {
         let hello = Hello12::read(body, &self.config.settings)?;
         self.session.server_random = hello.random;
         self.session.ticket_announced = hello.ticket;
+        self.facts.encrypt_then_mac = hello.encrypt_then_mac;
         self.facts.extended_master_secret = hello.extended_master_secret;
         self.alpn = hello.alpn;
         self.awaiting = Await::Certificate12;
         Ok(())
     }
 
-    /// `ServerKeyExchange` with a named curve (RFC 8422 §5.4).
+    /// `ServerKeyExchange`: parameters of the agreement, signed (RFC 5246 §7.4.3, RFC 8422 §5.4).
     fn key_exchange(&mut self, body: &[u8]) -> Result<(), Stop> {
         let mut r = Reader::new(Message::SERVER_KEY_EXCHANGE, body);
-        if r.u8("curve_type")? != 3 {
-            return Err(Violation::IllegalParameter {
-                message: Message::SERVER_KEY_EXCHANGE,
-                field: "curve_type",
-            }
-            .into());
-        }
-        let group = offered(r.u16("named_curve")?, &self.config.settings)?;
-        let public = r.vector(1, "point")?.rest();
+        let parameters = Parameters::read(&mut r, &self.config.settings)?;
         let signed = &body[..body.len() - r.rest().len()];
-        let number = r.u16("signature algorithm")?;
-        let scheme = SignatureScheme::from_number(number)
-            .ok_or(Violation::SignatureScheme { found: number })?;
+        let scheme = offered_scheme(r.u16("signature algorithm")?, &self.config.settings)?;
         let signature = r.vector(2, "signature")?.rest();
         r.end("trailing bytes")?;
         if self.session.verify {
-            let randoms = [&self.session.random.client, &self.session.server_random];
-            let message = [&randoms[0][..], &randoms[1][..], signed].concat();
+            let [client, server] = self.session.randoms();
+            let message = [client, server, signed].concat();
             self.known_leaf().verify(scheme, &message, signature)?;
             self.facts.signature_verified = true;
         }
-        self.facts.group = Some(group);
         self.facts.signature = Some(scheme);
-        self.session.prepare(&self.config, group)?;
-        self.session.shared = self.session.pair(&self.config, group).agree(public)?;
+        self.agree(parameters)?;
         self.awaiting = Await::ServerHelloDone;
         Ok(())
     }
 
-    /// Certificate if asked for, `ClientKeyExchange`, `ChangeCipherSpec` and Finished.
-    fn answer_flight(&mut self) -> Result<(), Violation> {
-        if self.facts.client_certificate_asked {
-            // none (RFC 5246 §7.4.6)
-            self.say(&[Message::CERTIFICATE.0, 0, 0, 3, 0, 0, 0]);
-        }
-        let master = match self.config.settings.suite {
-            Suite::Tls12Rsa => self.exchange_rsa()?,
-            _ => self.exchange_ecdhe(),
+    fn agree(&mut self, parameters: Parameters<'_>) -> Result<(), Stop> {
+        let (public, premaster) = match parameters {
+            Parameters::Named { group, public } => {
+                self.facts.group = Some(group);
+                self.session.prepare(&self.config, group)?;
+                let pair = self.session.pair(&self.config, group);
+                (pair.public().to_vec(), pair.agree(public)?)
+            }
+            Parameters::Field { p, g, public } => {
+                let field = Field::chosen(p, g)?;
+                let exponent = field.exponent()?;
+                (field.public(&exponent), field.agree(&exponent, public)?)
+            }
         };
-        let random = &self.session.random.client;
-        let (client, server) = prf::record_keys(&master, random, &self.session.server_random);
+        // RFC 5246 §8.1.2: without the zeros in front, in prime fields alone
+        let premaster = match self.config.settings.suite.exchange() {
+            KeyExchange::DheRsa => Shared::new(trimmed(&premaster).to_vec()),
+            _ => premaster,
+        };
+        self.session.agreed = Some(Agreed { public, premaster });
+        Ok(())
+    }
+
+    /// Certificate if asked for, `ClientKeyExchange`, `ChangeCipherSpec` and Finished.
+    fn answer_flight(&mut self) -> Result<(), Stop> {
+        self.say_certificate();
+        let suite = self.config.settings.suite;
+        let master = match suite.exchange() {
+            KeyExchange::Rsa => self.exchange_rsa()?,
+            _ => self.exchange_agreed(),
+        };
+        if let Some(messages) = self.session.transcript.messages() {
+            // RFC 5246 §7.4.8: all messages so far
+            let messages = messages.to_vec();
+            self.say_certificate_verify(&messages)?;
+        }
+        let encrypt_then_mac = self.facts.encrypt_then_mac;
+        let (client, server) = master.record_keys(suite, self.session.randoms(), encrypt_then_mac);
         self.output.record(Content::CHANGE_CIPHER_SPEC, &[1]);
         self.output.seal_with(client);
         let transcript = self.session.transcript.hash();
-        let data = prf::verify_data(&master, Side::Client, transcript.as_ref());
+        let data = master.verify_data(Side::Client, transcript.as_ref());
         let mut finished = [Message::FINISHED.0, 0, 0, 12, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0];
         finished[4..].copy_from_slice(&data);
         self.say(&finished);
@@ -144,7 +163,7 @@ impl Connection {
     }
 
     /// RFC 5246 §7.4.7.1.
-    fn exchange_rsa(&mut self) -> Result<prf::Master, Violation> {
+    fn exchange_rsa(&mut self) -> Result<Master, Violation> {
         let leaf = self.known_leaf();
         let random = &self.session.random.premaster;
         let fresh;
@@ -159,15 +178,12 @@ impl Connection {
         Ok(self.master(&*premaster.secret))
     }
 
-    /// RFC 8422 §5.7.
-    fn exchange_ecdhe(&mut self) -> prf::Master {
-        let group = self.facts.group.expect("the server's key exchange came before");
-        let mut public = [0; 65];
-        let public = &mut public[..group.public_bytes()];
-        public.copy_from_slice(self.session.pair(&self.config, group).public());
-        self.say_key_exchange(1, public);
-        let shared = self.session.shared.clone();
-        self.master(&*shared)
+    /// RFC 5246 §7.4.7.2, RFC 8422 §5.7.
+    fn exchange_agreed(&mut self) -> Master {
+        let agreed = self.session.agreed.take().expect("the server's key exchange came before");
+        let width = if self.config.settings.suite.has_curve() { 1 } else { 2 };
+        self.say_key_exchange(width, &agreed.public);
+        self.master(&agreed.premaster)
     }
 
     fn say_key_exchange(&mut self, width: usize, content: &[u8]) {
@@ -180,11 +196,12 @@ impl Connection {
     }
 
     /// The master secret; the transcript ends with the `ClientKeyExchange`.
-    fn master(&self, premaster: &[u8]) -> prf::Master {
+    fn master(&self, premaster: &[u8]) -> Master {
+        let hash = self.config.settings.suite.hash();
         if self.facts.extended_master_secret {
-            prf::extended_master(premaster, self.session.transcript.hash().as_ref())
+            Master::extended(hash, premaster, self.session.transcript.hash().as_ref())
         } else {
-            prf::master(premaster, &self.session.random.client, &self.session.server_random)
+            Master::new(hash, premaster, self.session.randoms())
         }
     }
 
@@ -202,7 +219,7 @@ impl Connection {
     fn finished_tls12(&mut self, body: &[u8]) -> Result<News, Stop> {
         let master = self.session.master.take().expect("made before our Finished");
         let transcript = self.session.transcript.hash();
-        let expected = prf::verify_data(&master, Side::Server, transcript.as_ref());
+        let expected = master.verify_data(Side::Server, transcript.as_ref());
         verify_slices_are_equal(body, &expected).map_err(|_| Violation::BadFinished)?;
         self.confirmation = Some(Confirmation::Finished);
         self.awaiting = Await::Established;

@@ -4,14 +4,15 @@ use aws_lc_rs::constant_time::verify_slices_are_equal;
 
 use crate::certificate::leaf_tls13;
 use crate::connection::Connection;
-use crate::decode::Reader;
+use crate::decode::{Reader, put_vector};
 use crate::error::{Found, Violation};
+use crate::group::Group;
+use crate::hash::Transcript;
 use crate::hello::Hello;
 use crate::input::Incoming;
 use crate::phase::Await;
 use crate::receive::{News, Stop};
-use crate::server_hello::{Hello13, encrypted_extensions};
-use crate::suite::{Group, SignatureScheme};
+use crate::server_hello::{Hello13, encrypted_extensions, offered_scheme, signature_algorithms};
 use crate::wire::{Content, Message};
 
 impl Connection {
@@ -31,14 +32,14 @@ impl Connection {
                 let mut r = Reader::new(Message::CERTIFICATE_REQUEST, body);
                 let field = "certificate_request_context";
                 let context = r.vector(1, field)?;
-                r.vector(2, "extensions")?;
+                let extensions = r.vector(2, "extensions")?;
                 r.end("trailing bytes")?;
                 // RFC 8446 §4.3.2: only one after the handshake has a context
                 if !context.is_empty() {
                     let message = Message::CERTIFICATE_REQUEST;
                     return Err(Violation::IllegalParameter { message, field }.into());
                 }
-                self.facts.client_certificate_asked = true;
+                self.certificate_asked(signature_algorithms(extensions)?)?;
                 self.awaiting = Await::Certificate13;
             }
             (Await::CertificateOrRequest | Await::Certificate13, Message::CERTIFICATE) => {
@@ -79,8 +80,9 @@ impl Connection {
                 self.session.transcript.add(incoming.whole);
                 let shared = self.session.pair(&self.config, group).agree(public)?;
                 let transcript = self.session.transcript.hash();
-                let secrets = self.config.early.handshake(&*shared, transcript.as_ref());
-                self.opening = Some(secrets.server.record_key());
+                let suite = self.config.settings.suite;
+                let secrets = self.config.early.handshake(&shared, transcript.as_ref());
+                self.opening = Some(secrets.server.record_key(suite));
                 self.session.handshake = Some(secrets);
                 self.facts.group = Some(group);
                 self.awaiting = Await::EncryptedExtensions;
@@ -126,18 +128,16 @@ impl Connection {
 
     fn certificate_verify(&mut self, body: &[u8]) -> Result<(), Violation> {
         let mut r = Reader::new(Message::CERTIFICATE_VERIFY, body);
-        let number = r.u16("algorithm")?;
+        let scheme = offered_scheme(r.u16("algorithm")?, &self.config.settings)?;
         let signature = r.vector(2, "signature")?.rest();
         r.end("trailing bytes")?;
         // RFC 8446 §4.4.3: PKCS#1 v1.5 is not allowed here
-        let scheme = SignatureScheme::from_number(number)
-            .filter(|scheme| scheme.is_pss())
-            .ok_or(Violation::SignatureScheme { found: number })?;
+        if !self.known_leaf().key().signs_tls13(scheme) {
+            return Err(Violation::SignatureScheme { found: scheme.number() });
+        }
         self.facts.signature = Some(scheme);
         if self.session.verify {
-            let mut message = [b' '; 64 + 34 + 32];
-            message[64..98].copy_from_slice(b"TLS 1.3, server CertificateVerify\0");
-            message[98..].copy_from_slice(self.session.transcript.hash().as_ref());
+            let message = signed_content(b"server", &self.session.transcript);
             self.known_leaf().verify(scheme, &message, signature)?;
             self.facts.signature_verified = true;
         }
@@ -149,26 +149,29 @@ impl Connection {
         let secrets = self.session.handshake.as_ref().expect("made with the server's hello");
         let transcript = self.session.transcript.hash();
         let expected = secrets.server.verify_data(transcript.as_ref());
-        verify_slices_are_equal(incoming.body(), &expected).map_err(|_| Violation::BadFinished)?;
+        verify_slices_are_equal(incoming.body(), expected.as_ref())
+            .map_err(|_| Violation::BadFinished)?;
         let secrets = self.session.handshake.take().expect("as above");
+        let suite = self.config.settings.suite;
         self.session.transcript.add(incoming.whole);
         let (client, server) = secrets.application(self.session.transcript.hash().as_ref());
         if !self.facts.hello_retry {
             // RFC 8446 §D.4: once, before the first encrypted record
             self.output.record(Content::CHANGE_CIPHER_SPEC, &[1]);
         }
-        self.output.seal_with(secrets.client.record_key());
-        if self.facts.client_certificate_asked {
-            // none (RFC 8446 §4.4.2): no context, no entry
-            self.say(&[Message::CERTIFICATE.0, 0, 0, 4, 0, 0, 0, 0]);
+        self.output.seal_with(secrets.client.record_key(suite));
+        self.say_certificate();
+        if self.facts.client_signature.is_some() {
+            let signed = signed_content(b"client", &self.session.transcript);
+            self.say_certificate_verify(&signed)?;
         }
-        let mut finished = [0; 36];
-        finished[..4].copy_from_slice(&[Message::FINISHED.0, 0, 0, 32]);
         let transcript = self.session.transcript.hash();
-        finished[4..].copy_from_slice(&secrets.client.verify_data(transcript.as_ref()));
+        let data = secrets.client.verify_data(transcript.as_ref());
+        let mut finished = vec![Message::FINISHED.0];
+        put_vector(&mut finished, 3, |out| out.extend_from_slice(data.as_ref()));
         self.say(&finished);
-        self.output.seal_with(client.record_key());
-        self.opening = Some(server.record_key());
+        self.output.seal_with(client.record_key(suite));
+        self.opening = Some(server.record_key(suite));
         self.session.application = Some((client, server));
         self.awaiting = Await::Established;
         Ok(News::Established)
@@ -197,21 +200,37 @@ impl Connection {
             let (message, field) = (Message::KEY_UPDATE, "request_update");
             return Err(Violation::IllegalParameter { message, field });
         }
-        let (client, server) =
+        let suite = self.config.settings.suite;
+        let (_, server) =
             self.session.application.as_mut().expect("made with the server's Finished");
         *server = server.next();
-        self.opening = Some(server.record_key());
+        self.opening = Some(server.record_key(suite));
+        self.facts.key_updates = self.facts.key_updates.saturating_add(1);
         let idle = self.output.is_sent(self.answer_mark) && self.close_mark.is_none();
         if request == 1 && idle {
-            self.output.record(Content::HANDSHAKE, &[Message::KEY_UPDATE.0, 0, 0, 1, 0]);
+            self.renew_key(false);
             self.answer_mark = self.output.mark();
-            *client = client.next();
-            self.output.seal_with(client.record_key());
         }
         Ok(())
+    }
+
+    /// Says `KeyUpdate` and changes to the next key.
+    pub(crate) fn renew_key(&mut self, request: bool) {
+        let suite = self.config.settings.suite;
+        let message = [Message::KEY_UPDATE.0, 0, 0, 1, u8::from(request)];
+        self.output.record(Content::HANDSHAKE, &message);
+        let (client, _) = self.session.application.as_mut().expect("made with our Finished");
+        *client = client.next();
+        self.output.seal_with(client.record_key(suite));
     }
 }
 
 const fn illegal(field: &'static str) -> Violation {
     Violation::IllegalParameter { message: Message::SERVER_HELLO, field }
+}
+
+/// What a `CertificateVerify` signs (RFC 8446 §4.4.3).
+fn signed_content(side: &[u8; 6], transcript: &Transcript) -> Vec<u8> {
+    let context = [b"TLS 1.3, ", &side[..], b" CertificateVerify\0"].concat();
+    [&[b' '; 64][..], &context, transcript.hash().as_ref()].concat()
 }

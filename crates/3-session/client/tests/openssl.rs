@@ -4,21 +4,19 @@
 
 mod peer;
 
-use core::time::Duration;
-use std::io::{BufRead, BufReader, Read, Write};
+use std::io::{BufRead, BufReader};
 use std::net::TcpStream;
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
-use std::sync::mpsc;
+use std::sync::{Arc, mpsc};
 
 use openssl::x509::X509;
+use peer::socket::{PATIENCE, connect, drive, page, read_some};
+use peer::{ECDHE, RSA, TLS13};
 use tollgate_client::{
-    AlertDescription, Confirmation, Connection, Error, Event, Freshness, Group, Phase, Settings,
-    Suite, VerifySignature,
+    AlertDescription, Confirmation, Error, Freshness, Group, Identity, KeyExchange, Phase,
+    Settings, Suite, VerifySignature,
 };
-
-/// No wait in these tests is longer.
-const PATIENCE: Duration = Duration::from_secs(10);
 
 /// A server from before RFC 7627.
 const OLD: &str = "openssl_conf = init\n[init]\nssl_conf = ssl\n[ssl]\nsystem_default = default\n\
@@ -41,11 +39,16 @@ impl Server {
         let pem = X509::from_der(&certificate).unwrap().to_pem().unwrap();
         std::fs::write(folder.join("certificate.pem"), pem).unwrap();
         std::fs::write(folder.join("key.pem"), peer::RSA_2048).unwrap();
+        let (certificate, _) = peer::certificate(peer::EC_P256);
+        let pem = X509::from_der(&certificate).unwrap().to_pem().unwrap();
+        std::fs::write(folder.join("ec-certificate.pem"), pem).unwrap();
+        std::fs::write(folder.join("ec-key.pem"), peer::EC_P256).unwrap();
         std::fs::write(folder.join("old.cnf"), OLD).unwrap();
         let old = name == "old-master-secret";
         let child = Command::new("openssl")
             .args(["s_server", "-accept", "127.0.0.1:0", "-cert", "certificate.pem"])
-            .args(["-key", "key.pem", "-naccept", "100"])
+            .args(["-key", "key.pem", "-naccept", "1000"])
+            .args(["-dcert", "ec-certificate.pem", "-dkey", "ec-key.pem"])
             .args(arguments)
             .envs(old.then(|| ("OPENSSL_CONF", folder.join("old.cnf"))))
             .current_dir(&folder)
@@ -80,10 +83,7 @@ impl Server {
     }
 
     fn connect(&self) -> TcpStream {
-        let socket = TcpStream::connect(("127.0.0.1", self.port)).unwrap();
-        socket.set_read_timeout(Some(PATIENCE)).unwrap();
-        socket.set_write_timeout(Some(PATIENCE)).unwrap();
-        socket
+        connect(self.port).unwrap()
     }
 }
 
@@ -93,46 +93,6 @@ impl Drop for Server {
         let _ = self.child.wait();
         let _ = std::fs::remove_dir_all(&self.folder);
     }
-}
-
-/// Moves bytes until `done`; what came is returned.
-fn drive(
-    client: &mut Connection,
-    socket: &mut TcpStream,
-    done: impl Fn(&Connection, bool) -> bool,
-) -> Result<Vec<u8>, Error> {
-    let (mut data, mut closed) = (vec![], false);
-    loop {
-        socket.write_all(client.outgoing()).unwrap();
-        client.sent(client.outgoing().len())?;
-        if done(client, closed) {
-            return Ok(data);
-        }
-        let count = socket.read(client.space()).unwrap();
-        if count == 0 {
-            client.end_of_stream()?;
-            return Ok(data);
-        }
-        client.filled(count)?;
-        while let Some(event) = client.poll()? {
-            match event {
-                Event::Closed => closed = true,
-                Event::Data(bytes) => data.extend_from_slice(bytes),
-                Event::Established => (),
-            }
-        }
-    }
-}
-
-/// A handshake, a request, its response, and `close_notify` both ways.
-fn page(server: &Server, client: &mut Connection) -> Vec<u8> {
-    let mut socket = server.connect();
-    drive(client, &mut socket, |client, _| client.is_established()).unwrap();
-    client.send(b"GET / HTTP/1.0\r\n\r\n").unwrap();
-    let response = drive(client, &mut socket, |_, closed| closed).unwrap();
-    client.close();
-    socket.write_all(client.outgoing()).unwrap();
-    response
 }
 
 fn kinds() -> Vec<(&'static str, Vec<&'static str>, Settings)> {
@@ -146,17 +106,13 @@ fn kinds() -> Vec<(&'static str, Vec<&'static str>, Settings)> {
     let (x25519, p256) = ([Group::X25519], [Group::P256]);
     let retry = vec!["-tls1_3", "-groups", "P-256"];
     vec![
-        ("rsa", rsa.clone(), with(Suite::Tls12Rsa, &x25519)),
-        (
-            "rsa-reuse",
-            rsa,
-            Settings { premaster: Freshness::Reuse, ..with(Suite::Tls12Rsa, &x25519) },
-        ),
-        ("ecdhe-x25519", ecdhe.clone(), with(Suite::Tls12EcdheRsa, &x25519)),
-        ("ecdhe-p256", ecdhe, with(Suite::Tls12EcdheRsa, &p256)),
-        ("tls13-x25519", tls13.clone(), with(Suite::Tls13, &x25519)),
-        ("tls13-p256", tls13, with(Suite::Tls13, &p256)),
-        ("tls13-retry", retry, with(Suite::Tls13, &[Group::X25519, Group::P256])),
+        ("rsa", rsa.clone(), with(RSA, &x25519)),
+        ("rsa-reuse", rsa, Settings { premaster: Freshness::Reuse, ..with(RSA, &x25519) }),
+        ("ecdhe-x25519", ecdhe.clone(), with(ECDHE, &x25519)),
+        ("ecdhe-p256", ecdhe, with(ECDHE, &p256)),
+        ("tls13-x25519", tls13.clone(), with(TLS13, &x25519)),
+        ("tls13-p256", tls13, with(TLS13, &p256)),
+        ("tls13-retry", retry, with(TLS13, &[Group::X25519, Group::P256])),
     ]
 }
 
@@ -170,17 +126,17 @@ fn s_server_answers_requests_in_every_kind_of_session() {
         let suite = settings.suite;
         let mut client = peer::client(settings);
         for round in 0..3 {
-            let response = String::from_utf8(page(&server, &mut client)).unwrap();
+            let response = String::from_utf8(page(server.connect(), &mut client)).unwrap();
             assert!(response.starts_with("HTTP/1.0 200 ok"), "{name}: {response}");
             assert!(response.contains(&format!("New, {}", suite.version())), "{name}: {response}");
             let facts = client.facts();
             assert_eq!(facts.hello_retry, name == "tls13-retry", "{name}");
-            assert_eq!(facts.signature_verified, suite != Suite::Tls12Rsa, "{name}");
-            assert_eq!(facts.extended_master_secret, suite != Suite::Tls13, "{name}");
-            assert_eq!(facts.tickets, if suite == Suite::Tls13 { 2 } else { 1 }, "{name} {round}");
+            assert_eq!(facts.signature_verified, suite != RSA, "{name}");
+            assert_eq!(facts.extended_master_secret, suite != TLS13, "{name}");
+            assert_eq!(facts.tickets, if suite == TLS13 { 2 } else { 1 }, "{name} {round}");
             assert_eq!(client.alpn(), Some(&b"http/1.1"[..]));
             let expected =
-                if suite == Suite::Tls13 { Confirmation::Response } else { Confirmation::Finished };
+                if suite == TLS13 { Confirmation::Response } else { Confirmation::Finished };
             assert_eq!(client.confirmation(), Some(expected), "{name}");
             client.reset().unwrap();
         }
@@ -211,29 +167,13 @@ fn lines_come_back_reversed() {
     }
 }
 
-/// One round of moving bytes.
-fn read_some(client: &mut Connection, socket: &mut TcpStream) -> Vec<u8> {
-    let mut data = vec![];
-    socket.write_all(client.outgoing()).unwrap();
-    client.sent(client.outgoing().len()).unwrap();
-    let count = socket.read(client.space()).unwrap();
-    assert!(count > 0, "s_server closed the stream");
-    client.filled(count).unwrap();
-    while let Some(event) = client.poll().unwrap() {
-        if let Event::Data(bytes) = event {
-            data.extend_from_slice(bytes);
-        }
-    }
-    data
-}
-
 #[test]
 fn servers_without_the_extended_master_secret_are_served() {
     let arguments = ["-www", "-tls1_2", "-cipher", "DEFAULT:AES128-GCM-SHA256"];
     let Some(server) = Server::start("old-master-secret", &arguments) else { return };
-    for suite in [Suite::Tls12Rsa, Suite::Tls12EcdheRsa] {
+    for suite in [RSA, ECDHE] {
         let mut client = peer::client(Settings::new(suite));
-        assert!(page(&server, &mut client).starts_with(b"HTTP/1.0 200 ok"));
+        assert!(page(server.connect(), &mut client).starts_with(b"HTTP/1.0 200 ok"));
         assert!(!client.facts().extended_master_secret, "{suite}");
     }
 }
@@ -242,9 +182,9 @@ fn servers_without_the_extended_master_secret_are_served() {
 fn what_s_server_refuses_is_named() {
     let handshake_failure = AlertDescription::HANDSHAKE_FAILURE;
     let cases = [
-        ("no-suite", vec!["-tls1_2", "-cipher", "AES256-SHA"], Suite::Tls12Rsa, handshake_failure),
-        ("old", vec!["-tls1_2"], Suite::Tls13, AlertDescription::PROTOCOL_VERSION),
-        ("new", vec!["-tls1_3"], Suite::Tls12EcdheRsa, AlertDescription::PROTOCOL_VERSION),
+        ("no-suite", vec!["-tls1_2", "-cipher", "AES256-SHA"], RSA, handshake_failure),
+        ("old", vec!["-tls1_2"], TLS13, AlertDescription::PROTOCOL_VERSION),
+        ("new", vec!["-tls1_3"], ECDHE, AlertDescription::PROTOCOL_VERSION),
     ];
     for (name, arguments, suite, expected) in cases {
         let Some(server) = Server::start(name, &arguments) else {
@@ -267,7 +207,7 @@ fn a_client_certificate_that_is_asked_for_and_not_required_is_left_out() {
             return;
         };
         let mut client = peer::client(settings);
-        assert!(page(&server, &mut client).starts_with(b"HTTP/1.0 200 ok"), "{name}");
+        assert!(page(server.connect(), &mut client).starts_with(b"HTTP/1.0 200 ok"), "{name}");
         assert!(client.facts().client_certificate_asked, "{name}");
     }
 }
@@ -277,7 +217,7 @@ fn sampled_signatures_and_reused_keys_are_sessions_like_others() {
     let Some(server) = Server::start("policies", &["-www"]) else {
         return;
     };
-    for suite in [Suite::Tls12EcdheRsa, Suite::Tls13] {
+    for suite in [ECDHE, TLS13] {
         for verify_signature in [VerifySignature::Never, VerifySignature::Always] {
             let settings = Settings {
                 verify_signature,
@@ -289,11 +229,105 @@ fn sampled_signatures_and_reused_keys_are_sessions_like_others() {
             };
             let mut client = peer::client(settings);
             for _ in 0..2 {
-                assert!(page(&server, &mut client).starts_with(b"HTTP/1.0 200 ok"));
+                assert!(page(server.connect(), &mut client).starts_with(b"HTTP/1.0 200 ok"));
                 let verified = verify_signature == VerifySignature::Always;
                 assert_eq!(client.facts().signature_verified, verified);
                 client.reset().unwrap();
             }
+        }
+    }
+}
+
+/// By their registered names, those that this release of OpenSSL has: its own names.
+fn names_of_openssl() -> Vec<(Suite, String)> {
+    let output = Command::new("openssl").args(["ciphers", "-stdname", "ALL:@SECLEVEL=0"]).output();
+    let text = String::from_utf8(output.unwrap().stdout).unwrap();
+    let row = |line: &str| {
+        let mut words = line.split_whitespace();
+        Some((Suite::from_name(words.next()?)?, words.nth(1)?.to_owned()))
+    };
+    text.lines().filter_map(row).collect()
+}
+
+#[test]
+fn every_suite_that_s_server_has_carries_pages_in_every_group() {
+    let arguments = ["-www", "-cipher", "ALL:@SECLEVEL=0", "-ciphersuites"];
+    let tls13 = "TLS_AES_128_GCM_SHA256:TLS_AES_256_GCM_SHA384:TLS_CHACHA20_POLY1305_SHA256";
+    let groups = "x25519:P-256:P-384:ffdhe2048:ffdhe3072:ffdhe4096";
+    let arguments = [&arguments[..], &[tls13, "-groups", groups]].concat();
+    let Some(server) = Server::start("suites", &arguments) else { return };
+    let names = names_of_openssl();
+    assert!(names.len() >= 30, "{names:?}");
+    let curves = [Group::X25519, Group::P256, Group::P384];
+    let fields = [Group::Ffdhe2048, Group::Ffdhe3072, Group::Ffdhe4096];
+    for (suite, name) in names {
+        let groups = match suite.exchange() {
+            // its own prime, which has no name
+            KeyExchange::Rsa | KeyExchange::DheRsa => vec![vec![]],
+            KeyExchange::Tls13 => curves.iter().chain(&fields).map(|g| vec![*g]).collect(),
+            // the certificate's curve has to be among them
+            KeyExchange::EcdheEcdsa => curves.map(|g| vec![g, Group::P256]).to_vec(),
+            KeyExchange::EcdheRsa => curves.map(|group| vec![group]).to_vec(),
+        };
+        for mut groups in groups {
+            groups.dedup();
+            for encrypt_then_mac in [true, false] {
+                let groups = groups.clone();
+                let expected = groups.first().copied();
+                let settings = Settings { groups, encrypt_then_mac, ..Settings::new(suite) };
+                let mut client = peer::client(settings);
+                let text = String::from_utf8(page(server.connect(), &mut client)).unwrap();
+                assert!(text.starts_with("HTTP/1.0 200 ok"), "{suite}: {text}");
+                assert!(text.contains(&format!("Cipher is {name}\n")), "{suite}: {text}");
+                let facts = client.facts();
+                assert_eq!(facts.group, expected);
+                let is_cbc = suite.cipher().is_cbc();
+                assert_eq!(facts.encrypt_then_mac, is_cbc && encrypt_then_mac, "{suite}");
+                if !is_cbc {
+                    break; // once is enough
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn client_certificates_of_every_kind_are_verified() {
+    let p384 = peer::ec_p384();
+    let keys = [peer::RSA_2048, peer::EC_P256, &p384, peer::ED25519];
+    let suites = [
+        RSA,
+        ECDHE,
+        Suite::TLS_DHE_RSA_WITH_AES_256_GCM_SHA384,
+        Suite::TLS_ECDHE_RSA_WITH_AES_256_CBC_SHA384,
+        TLS13,
+        Suite::TLS_AES_256_GCM_SHA384,
+    ];
+    for (name, key) in ["rsa", "p256", "p384", "ed25519"].into_iter().zip(keys) {
+        let (certificate, pkcs8) = peer::certificate(key);
+        // it signs itself: the server is told to trust it
+        let pem = X509::from_der(&certificate).unwrap().to_pem().unwrap();
+        let file = format!("tollgate-client-{}-{name}.pem", std::process::id());
+        let path = std::env::temp_dir().join(file);
+        std::fs::write(&path, pem).unwrap();
+        let trust = ["-CAfile", path.to_str().unwrap(), "-cipher", "ALL", "-www"];
+        let arguments = [&["-Verify", "1", "-verify_return_error"], &trust[..]].concat();
+        let server = Server::start(&format!("identity-{name}"), &arguments);
+        std::fs::remove_file(&path).unwrap();
+        let Some(server) = server else { return };
+        let identity = Arc::new(Identity::new(vec![certificate], &pkcs8).unwrap());
+        for suite in suites {
+            let groups = match suite.exchange() {
+                KeyExchange::DheRsa => vec![],
+                _ => vec![Group::X25519, Group::P256, Group::P384],
+            };
+            let settings =
+                Settings { identity: Some(Arc::clone(&identity)), groups, ..Settings::new(suite) };
+            let mut client = peer::client(settings);
+            let text = String::from_utf8(page(server.connect(), &mut client)).unwrap();
+            assert!(text.contains("Client certificate"), "{suite}: {text}");
+            let facts = client.facts();
+            assert!(facts.client_certificate_asked && facts.client_signature.is_some(), "{suite}");
         }
     }
 }

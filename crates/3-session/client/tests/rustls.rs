@@ -7,7 +7,10 @@ mod peer;
 use core::num::NonZeroU32;
 use std::sync::Arc;
 
-use peer::{Pair, RSA_4096, Server, certificate, kinds, settings};
+use peer::{
+    EC_P256, ECDHE, ED25519, Pair, RSA_2048, RSA_4096, Server, TLS13, certificate, ec_p384, kinds,
+    settings,
+};
 use rustls::SignatureScheme as Scheme;
 use tollgate_client::{
     Confirmation, Error, Freshness, Group, Misuse, Phase, Pin, Settings, SignatureScheme, Suite,
@@ -35,7 +38,7 @@ fn sessions_of_every_kind_carry_data_both_ways() {
             let facts = *pair.client.facts();
             assert_eq!(facts.group, Some(group));
             assert!(facts.signature_verified && !facts.hello_retry);
-            assert_eq!(facts.extended_master_secret, suite != Suite::Tls13);
+            assert_eq!(facts.extended_master_secret, !suite.is_tls13());
             assert!(facts.tickets > 0);
             for size in SIZES {
                 let data: Vec<u8> = (0..251).cycle().take(size).collect();
@@ -104,9 +107,11 @@ fn a_connection_serves_one_session_after_another() {
 
 #[test]
 fn a_hello_retry_is_answered_and_told() {
-    for (first, second) in [(Group::X25519, Group::P256), (Group::P256, Group::X25519)] {
-        let server = Server::new(Suite::Tls13, &[second]);
-        let mut pair = Pair::new(settings(Suite::Tls13, &[first, second]), &server);
+    let all = [Group::X25519, Group::P256, Group::P384, Group::X25519MlKem768];
+    let pairs = all.into_iter().zip(all.into_iter().cycle().skip(1));
+    for (first, second) in pairs {
+        let server = Server::new(TLS13, &[second]);
+        let mut pair = Pair::new(settings(TLS13, &[first, second]), &server);
         pair.run().unwrap();
         let facts = pair.client.facts();
         assert!(facts.hello_retry && facts.signature_verified);
@@ -116,9 +121,9 @@ fn a_hello_retry_is_answered_and_told() {
         assert_eq!(pair.got, b"request");
     }
     // TLS 1.2 has no key share to be wrong: the server takes its group from the list
-    let server = Server::new(Suite::Tls12EcdheRsa, &[Group::P256]);
+    let server = Server::new(ECDHE, &[Group::P256]);
     let offered = [Group::X25519, Group::P256];
-    let mut pair = Pair::new(settings(Suite::Tls12EcdheRsa, &offered), &server);
+    let mut pair = Pair::new(settings(ECDHE, &offered), &server);
     pair.run().unwrap();
     assert_eq!(pair.client.facts().group, Some(Group::P256));
 }
@@ -133,12 +138,30 @@ fn every_scheme_is_verified() {
         (Scheme::RSA_PKCS1_SHA384, SignatureScheme::Pkcs1Sha384),
         (Scheme::RSA_PKCS1_SHA512, SignatureScheme::Pkcs1Sha512),
     ];
-    for (suite, count) in [(Suite::Tls12EcdheRsa, 6), (Suite::Tls13, 3)] {
-        for (theirs, ours) in &schemes[..count] {
+    let schemes = schemes.map(|(theirs, ours)| (theirs, ours, RSA_2048.to_owned()));
+    let on_curves = [
+        (Scheme::ECDSA_NISTP256_SHA256, SignatureScheme::EcdsaSha256, EC_P256.to_owned()),
+        (Scheme::ECDSA_NISTP384_SHA384, SignatureScheme::EcdsaSha384, ec_p384()),
+        (Scheme::ED25519, SignatureScheme::Ed25519, ED25519.to_owned()),
+    ];
+    let ecdsa = Suite::TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256;
+    let cases = [
+        (ECDHE, &schemes[..]),
+        (TLS13, &schemes[..3]),
+        (ecdsa, &on_curves[..]),
+        (TLS13, &on_curves[..]),
+    ];
+    for (suite, schemes) in cases {
+        for (theirs, ours, key_pem) in schemes {
             for lies in [false, true] {
-                let server =
-                    Server { schemes: vec![*theirs], lies, ..Server::new(suite, &[Group::X25519]) };
-                let mut pair = Pair::new(Settings::new(suite), &server);
+                let server = Server {
+                    schemes: vec![*theirs],
+                    lies,
+                    key_pem: key_pem.clone(),
+                    ..Server::new(suite, &[Group::X25519])
+                };
+                let settings = Settings { schemes: vec![*ours], ..Settings::new(suite) };
+                let mut pair = Pair::new(settings, &server);
                 let result = pair.run();
                 if lies {
                     let violation = Violation::BadSignature;
@@ -161,7 +184,7 @@ fn every_scheme_is_verified() {
 #[test]
 fn a_wrong_signature_passes_who_does_not_look() {
     let one_in = |n| VerifySignature::Sample(NonZeroU32::new(n).unwrap());
-    for suite in [Suite::Tls12EcdheRsa, Suite::Tls13] {
+    for suite in [ECDHE, TLS13] {
         let server = Server { lies: true, ..Server::new(suite, &[Group::X25519]) };
         let passes = |verify_signature| {
             let mut pair =
@@ -181,12 +204,12 @@ fn a_wrong_signature_passes_who_does_not_look() {
 
 #[test]
 fn a_pin_admits_its_certificate_alone() {
-    let (leaf, _) = certificate(peer::RSA_2048);
+    let (leaf, _) = certificate(RSA_2048);
     let spki = |pem: &str| {
         let key = openssl::pkey::PKey::private_key_from_pem(pem.as_bytes()).unwrap();
         key.public_key_to_der().unwrap()
     };
-    for suite in [Suite::Tls12EcdheRsa, Suite::Tls13] {
+    for suite in [ECDHE, TLS13] {
         // one and the same certificate: made anew, its dates might differ
         let server = Arc::new(Server::new(suite, &[Group::X25519]).config());
         let shown = {
@@ -200,7 +223,7 @@ fn a_pin_admits_its_certificate_alone() {
         assert_eq!(shown.len(), leaf.len());
         for (pin, expected) in [
             (Pin::Leaf(shown), true),
-            (Pin::Spki(spki(peer::RSA_2048)), true),
+            (Pin::Spki(spki(RSA_2048)), true),
             (Pin::Leaf(certificate(RSA_4096).0), false),
             (Pin::Spki(spki(RSA_4096)), false),
         ] {
@@ -217,16 +240,13 @@ fn a_pin_admits_its_certificate_alone() {
 #[test]
 fn what_confirms_a_handshake() {
     let group = Group::X25519;
-    let mut pair = Pair::new(
-        Settings::new(Suite::Tls12EcdheRsa),
-        &Server::new(Suite::Tls12EcdheRsa, &[group]),
-    );
+    let mut pair = Pair::new(Settings::new(ECDHE), &Server::new(ECDHE, &[group]));
     pair.run().unwrap();
     assert_eq!(pair.client.confirmation(), Some(Confirmation::Finished));
     assert_eq!(pair.client.phase(), Phase::Data);
 
     let established = || {
-        let mut pair = Pair::new(Settings::new(Suite::Tls13), &Server::new(Suite::Tls13, &[group]));
+        let mut pair = Pair::new(Settings::new(TLS13), &Server::new(TLS13, &[group]));
         pair.run().unwrap();
         assert!(pair.client.is_established() && pair.client.facts().tickets > 0);
         assert_eq!(pair.client.confirmation(), None, "a ticket is no proof");
@@ -264,8 +284,7 @@ fn what_confirms_a_handshake() {
 
 #[test]
 fn keys_are_updated_when_the_server_asks() {
-    let mut pair =
-        Pair::new(Settings::new(Suite::Tls13), &Server::new(Suite::Tls13, &[Group::X25519]));
+    let mut pair = Pair::new(Settings::new(TLS13), &Server::new(TLS13, &[Group::X25519]));
     pair.run().unwrap();
     for round in 0..3_u8 {
         pair.server.refresh_traffic_keys().unwrap();
@@ -279,9 +298,33 @@ fn keys_are_updated_when_the_server_asks() {
 }
 
 #[test]
+fn keys_are_updated_when_the_client_asks() {
+    for suite in [TLS13, Suite::TLS_AES_256_GCM_SHA384] {
+        let mut pair = Pair::new(Settings::new(suite), &Server::new(suite, &[Group::X25519]));
+        assert_eq!(pair.client.update_keys(), Err(Misuse::NotEstablished.into()));
+        pair.run().unwrap();
+        for round in 1..4_u8 {
+            pair.client.update_keys().unwrap();
+            pair.client.send(&[round; 50]).unwrap();
+            pair.run().unwrap();
+            pair.say(&[round; 100]);
+            pair.run().unwrap();
+            assert!(pair.seen.data.ends_with(&[round; 100]));
+            assert!(pair.got.ends_with(&[round; 50]));
+            assert_eq!(pair.client.facts().key_updates, u32::from(round));
+        }
+        pair.client.close();
+        assert_eq!(pair.client.update_keys(), Err(Misuse::SendAfterClose.into()));
+    }
+    let mut pair = Pair::new(Settings::new(ECDHE), &Server::new(ECDHE, &[Group::X25519]));
+    pair.run().unwrap();
+    assert_eq!(pair.client.update_keys(), Err(Misuse::UpdateUnknown.into()));
+}
+
+#[test]
 fn misuse_is_named_and_harmless() {
     let group = Group::X25519;
-    let mut pair = Pair::new(Settings::new(Suite::Tls13), &Server::new(Suite::Tls13, &[group]));
+    let mut pair = Pair::new(Settings::new(TLS13), &Server::new(TLS13, &[group]));
     assert_eq!(pair.client.send(b"early"), Err(Misuse::NotEstablished.into()));
     let waiting = pair.client.outgoing().len();
     assert_eq!(pair.client.sent(waiting + 1), Err(Misuse::SentTooMuch.into()));

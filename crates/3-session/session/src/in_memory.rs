@@ -47,10 +47,10 @@ struct Visit<'w> {
 impl<'w> Stage<'w> {
     pub(crate) fn new(session: Session, worker: &'w Worker) -> Result<Self, Error> {
         let (suite, group) = match session.protocol {
-            Protocol::Tls12P256 => (Suite::Tls12EcdheRsa, Group::P256),
-            Protocol::Tls12Rsa => (Suite::Tls12Rsa, Group::X25519),
-            Protocol::Tls12X25519 => (Suite::Tls12EcdheRsa, Group::X25519),
-            Protocol::Tls13 => (Suite::Tls13, Group::X25519),
+            Protocol::Tls12P256 => (Suite::TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256, Group::P256),
+            Protocol::Tls12Rsa => (Suite::TLS_RSA_WITH_AES_128_GCM_SHA256, Group::X25519),
+            Protocol::Tls12X25519 => (Suite::TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256, Group::X25519),
+            Protocol::Tls13 => (Suite::TLS_AES_128_GCM_SHA256, Group::X25519),
         };
         // As the load generator's client: what it does not check costs the server nothing.
         let settings = Settings {

@@ -7,6 +7,7 @@ use sha2::{Digest as _, Sha256};
 
 use crate::arrivals::{Arrivals, Think};
 use crate::error::Error;
+use crate::offer::Offer;
 use crate::patience::Patience;
 use crate::verdict::Limits;
 
@@ -42,6 +43,9 @@ pub struct Plan {
     pub phase_ms_max: u64,
     /// Protocol version and key exchange.
     pub protocol: Protocol,
+    /// What of it the client offers.
+    #[serde(default, skip_serializing_if = "Offer::is_empty")]
+    pub offer: Offer,
     /// What is transferred.
     pub exchange: Exchange,
     /// How often, over one connection, one after the other; from 1 to [`Self::REQUESTS_MAX`].
@@ -65,7 +69,8 @@ pub struct Plan {
     pub limits: Limits,
 }
 
-/// Protocol version and key exchange; the suite is AES-128-GCM with SHA-256 in each.
+/// Protocol version and key exchange; unless an [`Offer`] says otherwise, the suite is AES-128-GCM
+/// with SHA-256 in each.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Protocol {
@@ -209,6 +214,7 @@ impl Plan {
             sustain_ms: 5000,
             phase_ms_max: 5000,
             protocol,
+            offer: Offer::default(),
             exchange: Exchange::bytes(14_336),
             requests_per_connection: 1,
             plain_share: 0.0,
@@ -267,6 +273,11 @@ impl Plan {
                 "sustain_ms is 200 to a day",
             ),
             (ms.contains(&self.phase_ms_max), "phase_ms_max is 1 to a day"),
+            (
+                self.offer.settings(self.protocol).is_some(),
+                "a suite and a group have registered names that this client knows, \
+                 and the group fits the suite",
+            ),
             (path_ok, "a path begins with / and is visible ASCII, at most 1024 characters"),
             (self.verify != Verify::Sample { one_in: 0 }, "one_in is at least 1"),
             (self.starts_per_s_max != Some(0), "starts_per_s_max is at least 1"),
@@ -300,6 +311,12 @@ impl Plan {
             None => Ok(()),
             Some((_, rule)) => Err(Error::Plan(rule)),
         }
+    }
+
+    /// Protocol version and key exchange, as subjects of records spell them: `tls12-rsa`.
+    #[must_use]
+    pub fn word(&self) -> &'static str {
+        self.offer.word(self.protocol)
     }
 
     pub(crate) const fn phase_max(&self) -> Duration {

@@ -51,7 +51,8 @@ impl Naming {
     ///
     /// The names hold characters that a subject cannot have.
     pub fn subject(&self, plan: &Plan) -> Result<Subject, BadSubject> {
-        let subject: Subject = format!("server/{}/{}", self.key, plan.protocol.word()).parse()?;
+        let subject: Subject = format!("server/{}/{}", self.key, plan.word()).parse()?;
+        let subject = plan.offer.subject(subject)?;
         let subject = subject.with(word::BY, &self.by)?;
         let subject = match plan.exchange {
             Exchange::Get { bytes, .. } => subject.with(word::BYTES, bytes),

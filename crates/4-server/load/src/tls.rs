@@ -3,21 +3,17 @@
 use core::num::NonZeroU32;
 
 use tollgate_client as client;
-use tollgate_client::{Config, Group, Settings, Suite, VerifySignature};
+use tollgate_client::{Config, Settings, VerifySignature};
 
 use crate::error::Error;
-use crate::plan::{Freshness, Plan, Protocol, Verify};
+use crate::plan::{Freshness, Plan, Verify};
 use crate::target::Target;
 
 /// One configuration per thread: whatever is reused is reused within a thread, and no two threads
 /// share a counter or a lock.
 pub(crate) fn config(plan: &Plan, target: &Target) -> Result<Config, Error> {
-    let (suite, group) = match plan.protocol {
-        Protocol::Tls12P256 => (Suite::Tls12EcdheRsa, Group::P256),
-        Protocol::Tls12Rsa => (Suite::Tls12Rsa, Group::X25519),
-        Protocol::Tls12X25519 => (Suite::Tls12EcdheRsa, Group::X25519),
-        Protocol::Tls13 => (Suite::Tls13, Group::X25519),
-    };
+    let offered = plan.offer.settings(plan.protocol);
+    let offered = offered.ok_or(Error::Plan("suite or group is no name that this client knows"))?;
     let verify_signature = match plan.verify {
         Verify::Always => VerifySignature::Always,
         Verify::Never => VerifySignature::Never,
@@ -26,12 +22,11 @@ pub(crate) fn config(plan: &Plan, target: &Target) -> Result<Config, Error> {
         ),
     };
     let settings = Settings {
-        groups: vec![group],
         server_name: target.server_name().map(str::to_owned),
         verify_signature,
         key_share: freshness(plan.key_share),
         premaster: freshness(plan.premaster),
-        ..Settings::new(suite)
+        ..offered
     };
     Config::new(settings).map_err(Error::Client)
 }

@@ -59,6 +59,10 @@ pub const BATCH: &str = "batch";
 pub const AGAINST: &str = "against";
 /// Parameter: the exponent, as a number, or [`FULL`].
 pub const EXPONENT: &str = "exponent";
+/// The registered name of the group in which a session agrees on keys.
+pub const GROUP: &str = "group";
+/// The registered name of a session's cipher suite.
+pub const SUITE: &str = "suite";
 /// Value of [`EXPONENT`]: as long as the modulus, no CRT.
 pub const FULL: &str = "full";
 /// Parameter: the clock that a published time belongs to, in MHz.

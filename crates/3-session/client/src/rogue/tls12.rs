@@ -2,8 +2,10 @@
 
 use super::*;
 use crate::error::Found;
-use crate::prf::Master;
 use crate::wire::{AlertDescription, AlertLevel, Extension};
+
+const RSA: Suite = Suite::TLS_RSA_WITH_AES_128_GCM_SHA256;
+const ECDHE: Suite = Suite::TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256;
 
 const SERVER_RANDOM: [u8; 32] = [0x55; 32];
 
@@ -32,7 +34,7 @@ fn up_to_finished(rogue: &mut Rogue, suite: Suite, extended: bool) -> (Master, R
     hello(rogue, suite, &extensions);
     show_certificate(rogue, RSA_2048);
     let pair = KeyPair::generate(Group::X25519).unwrap();
-    if suite == Suite::Tls12EcdheRsa {
+    if suite.has_group() {
         key_exchange(rogue, &pair);
     }
     rogue.say(Message::SERVER_HELLO_DONE, &[]);
@@ -46,8 +48,8 @@ fn answer(rogue: &mut Rogue, suite: Suite, pair: &KeyPair, extended: bool) -> (M
     let exchange = &flight[HEADER..HEADER + length];
     assert_eq!(exchange[0], Message::CLIENT_KEY_EXCHANGE.0);
     rogue.transcript.add(exchange);
-    let premaster = match suite {
-        Suite::Tls12Rsa => {
+    let premaster = match suite.exchange() {
+        KeyExchange::Rsa => {
             let key = PrivateDecryptingKey::from_pkcs8(&certificate(RSA_2048).1).unwrap();
             let key = Pkcs1PrivateDecryptingKey::new(key).unwrap();
             key.decrypt(&exchange[6..], &mut [0; 256]).unwrap().to_vec()
@@ -55,15 +57,15 @@ fn answer(rogue: &mut Rogue, suite: Suite, pair: &KeyPair, extended: bool) -> (M
         _ => pair.agree(&exchange[5..]).unwrap().to_vec(),
     };
     let master = if extended {
-        prf::extended_master(&premaster, rogue.transcript.hash().as_ref())
+        Master::extended(suite.hash(), &premaster, rogue.transcript.hash().as_ref())
     } else {
-        prf::master(&premaster, rogue.random(), &SERVER_RANDOM)
+        Master::new(suite.hash(), &premaster, [rogue.random(), &SERVER_RANDOM])
     };
-    let (mut client, server) = prf::record_keys(&master, rogue.random(), &SERVER_RANDOM);
+    let (mut client, server) = master.record_keys(suite, [rogue.random(), &SERVER_RANDOM], false);
     let mut finished = flight[HEADER + length + 6..].to_vec(); // behind the change_cipher_spec
     let (content, range) = client.open(&mut finished).unwrap();
     assert_eq!(content, Content::HANDSHAKE);
-    let expected = prf::verify_data(&master, Side::Client, rogue.transcript.hash().as_ref());
+    let expected = master.verify_data(Side::Client, rogue.transcript.hash().as_ref());
     assert_eq!(finished[range.clone()], whole(Message::FINISHED, &expected));
     rogue.transcript.add(&finished[range]);
     (master, server)
@@ -72,7 +74,7 @@ fn answer(rogue: &mut Rogue, suite: Suite, pair: &KeyPair, extended: bool) -> (M
 fn finish(rogue: &mut Rogue, master: &Master, key: RecordKey) {
     rogue.record(Content::CHANGE_CIPHER_SPEC, &[1]);
     rogue.sealing = Some(key);
-    let data = prf::verify_data(master, Side::Server, rogue.transcript.hash().as_ref());
+    let data = master.verify_data(Side::Server, rogue.transcript.hash().as_ref());
     rogue.say(Message::FINISHED, &data);
 }
 
@@ -86,7 +88,7 @@ fn established(suite: Suite) -> Rogue {
 
 /// So many steps into a handshake; from the fourth on, it is established.
 pub(super) fn advanced(steps: usize) -> Rogue {
-    let suite = Suite::Tls12EcdheRsa;
+    let suite = ECDHE;
     if steps > 3 {
         return established(suite);
     }
@@ -106,7 +108,7 @@ pub(super) fn advanced(steps: usize) -> Rogue {
 
 #[test]
 fn with_and_without_the_extended_master_secret() {
-    for suite in [Suite::Tls12Rsa, Suite::Tls12EcdheRsa] {
+    for suite in [RSA, ECDHE] {
         for extended in [true, false] {
             let mut rogue = Rogue::quiet(suite);
             let (master, key) = up_to_finished(&mut rogue, suite, extended);
@@ -119,7 +121,8 @@ fn with_and_without_the_extended_master_secret() {
 
 #[test]
 fn a_wrong_finished_is_found_under_the_right_keys() {
-    for suite in [Suite::Tls12Rsa, Suite::Tls12EcdheRsa] {
+    let exchanges = [KeyExchange::Rsa, KeyExchange::EcdheRsa];
+    for suite in Suite::ALL.into_iter().filter(|suite| exchanges.contains(&suite.exchange())) {
         for bad in [&[0; 12][..], &[], &[0; 13]] {
             let mut rogue = Rogue::quiet(suite);
             let (_, key) = up_to_finished(&mut rogue, suite, true);
@@ -134,9 +137,9 @@ fn a_wrong_finished_is_found_under_the_right_keys() {
 
 #[test]
 fn a_finished_without_change_cipher_spec_is_refused() {
-    let mut rogue = Rogue::quiet(Suite::Tls12Rsa);
-    let (master, _) = up_to_finished(&mut rogue, Suite::Tls12Rsa, true);
-    let data = prf::verify_data(&master, Side::Server, rogue.transcript.hash().as_ref());
+    let mut rogue = Rogue::quiet(RSA);
+    let (master, _) = up_to_finished(&mut rogue, RSA, true);
+    let data = master.verify_data(Side::Server, rogue.transcript.hash().as_ref());
     rogue.say(Message::FINISHED, &data);
     let (phase, violation) = rogue.refused();
     assert_eq!(phase, Phase::Finished);
@@ -148,7 +151,7 @@ fn a_finished_without_change_cipher_spec_is_refused() {
 fn messages_out_of_order_are_refused_at_every_step() {
     type Step = fn(&mut Rogue);
     let steps: [Step; 3] = [
-        |rogue| hello(rogue, Suite::Tls12EcdheRsa, &[]),
+        |rogue| hello(rogue, ECDHE, &[]),
         |rogue| show_certificate(rogue, RSA_2048),
         |rogue| key_exchange(rogue, &KeyPair::generate(Group::X25519).unwrap()),
     ];
@@ -162,7 +165,7 @@ fn messages_out_of_order_are_refused_at_every_step() {
             |rogue| rogue.say(Message::NEW_SESSION_TICKET, &[0; 6]),
         ];
         for wrong in wrong.iter().chain(steps.get(done + 1)) {
-            let mut rogue = Rogue::quiet(Suite::Tls12EcdheRsa);
+            let mut rogue = Rogue::quiet(ECDHE);
             steps[..done].iter().for_each(|step| step(&mut rogue));
             wrong(&mut rogue);
             let (phase, violation) = rogue.refused();
@@ -178,11 +181,11 @@ fn messages_out_of_order_are_refused_at_every_step() {
 #[test]
 fn hellos_that_do_not_fit_are_named() {
     let refusal = |suite: u16, extensions: &[u8]| {
-        let mut rogue = Rogue::quiet(Suite::Tls12Rsa);
+        let mut rogue = Rogue::quiet(RSA);
         rogue.say(Message::SERVER_HELLO, &server_hello(&SERVER_RANDOM, &[], suite, extensions));
         rogue.refused().1
     };
-    let suite = Suite::Tls12Rsa.number();
+    let suite = RSA.number();
     assert_eq!(refusal(0x002F, &[]), Violation::CipherSuite { found: 0x002F });
     let twice = extension(23, &[]).repeat(2);
     let found = Extension::EXTENDED_MASTER_SECRET;
@@ -195,7 +198,7 @@ fn hellos_that_do_not_fit_are_named() {
     let two = [vector(1, b"http/1.1"), vector(1, b"h2")].concat();
     assert!(matches!(refusal(suite, &extension(16, &vector(2, &two))), Violation::Decode { .. }));
 
-    let mut rogue = Rogue::quiet(Suite::Tls12Rsa);
+    let mut rogue = Rogue::quiet(RSA);
     let mut body = server_hello(&SERVER_RANDOM, &[], suite, &[]);
     body[1] = 1;
     rogue.say(Message::SERVER_HELLO, &body);
@@ -205,8 +208,8 @@ fn hellos_that_do_not_fit_are_named() {
 #[test]
 fn certificates_that_do_not_fit_are_named() {
     let refusal = |body: &[u8]| {
-        let mut rogue = Rogue::quiet(Suite::Tls12Rsa);
-        hello(&mut rogue, Suite::Tls12Rsa, &[]);
+        let mut rogue = Rogue::quiet(RSA);
+        hello(&mut rogue, RSA, &[]);
         rogue.say(Message::CERTIFICATE, body);
         rogue.refused().1
     };
@@ -226,11 +229,10 @@ fn a_key_too_short_to_use_is_named_and_one_that_is_not_used_passes() {
     let short = include_str!("../../../../../vectors/keys/rsa-1024.pem");
     let unfit = (Phase::KeyExchange, Violation::KeySize { bits: 1024 });
     let pair = KeyPair::generate(Group::X25519).unwrap();
-    for (mut rogue, passes) in [
-        (Rogue::new(Settings::new(Suite::Tls12EcdheRsa)), false),
-        (Rogue::quiet(Suite::Tls12EcdheRsa), true),
-    ] {
-        hello(&mut rogue, Suite::Tls12EcdheRsa, &[]);
+    for (mut rogue, passes) in
+        [(Rogue::new(Settings::new(ECDHE)), false), (Rogue::quiet(ECDHE), true)]
+    {
+        hello(&mut rogue, ECDHE, &[]);
         show_certificate(&mut rogue, short);
         key_exchange(&mut rogue, &pair);
         if passes {
@@ -239,8 +241,8 @@ fn a_key_too_short_to_use_is_named_and_one_that_is_not_used_passes() {
             assert_eq!(rogue.refused(), unfit);
         }
     }
-    let mut rogue = Rogue::quiet(Suite::Tls12Rsa);
-    hello(&mut rogue, Suite::Tls12Rsa, &[]);
+    let mut rogue = Rogue::quiet(RSA);
+    hello(&mut rogue, RSA, &[]);
     show_certificate(&mut rogue, short);
     rogue.say(Message::SERVER_HELLO_DONE, &[]);
     assert_eq!(rogue.refused(), unfit);
@@ -249,8 +251,8 @@ fn a_key_too_short_to_use_is_named_and_one_that_is_not_used_passes() {
 #[test]
 fn key_exchanges_that_do_not_fit_are_named() {
     let refusal = |body: &[u8]| {
-        let mut rogue = Rogue::quiet(Suite::Tls12EcdheRsa);
-        hello(&mut rogue, Suite::Tls12EcdheRsa, &[]);
+        let mut rogue = Rogue::quiet(ECDHE);
+        hello(&mut rogue, ECDHE, &[]);
         show_certificate(&mut rogue, RSA_2048);
         rogue.say(Message::SERVER_KEY_EXCHANGE, body);
         rogue.refused().1
@@ -272,12 +274,70 @@ fn key_exchanges_that_do_not_fit_are_named() {
     }
 }
 
+#[test]
+fn prime_fields_that_do_not_fit_are_named() {
+    let suite = Suite::TLS_DHE_RSA_WITH_AES_128_GCM_SHA256;
+    let refusal = |groups: &[Group], body: &[u8]| {
+        let settings = Settings {
+            groups: groups.to_vec(),
+            verify_signature: VerifySignature::Never,
+            ..Settings::new(suite)
+        };
+        let mut rogue = Rogue::new(settings);
+        hello(&mut rogue, suite, &[]);
+        show_certificate(&mut rogue, RSA_2048);
+        rogue.say(Message::SERVER_KEY_EXCHANGE, body);
+        rogue.refused().1
+    };
+    let body = |p: &[u8], g: &[u8], public: &[u8]| {
+        let signature = [&[8, 4][..], &vector(2, b"no signature")].concat();
+        [vector(2, p), vector(2, g), vector(2, public), signature].concat()
+    };
+    let named = Field::of(Group::Ffdhe3072).unwrap().prime();
+    let odd = [0xFF; 128]; // 1024 bits; nobody tests that it is a prime
+    let offered = [Group::Ffdhe2048];
+    assert_eq!(refusal(&offered, &body(&odd, &[2], &[5])), Violation::PrimeUnnamed);
+    assert_eq!(refusal(&offered, &body(&named, &[2], &[5])), Violation::Group { found: 257 });
+    for (groups, p) in [(&[][..], &odd[..]), (&[Group::Ffdhe3072], &named)] {
+        let p_minus_1 = [&p[..p.len() - 1], &[0xFE]].concat();
+        for public in [&[][..], &[0], &[1], &p_minus_1, p] {
+            assert_eq!(refusal(groups, &body(p, &[2], public)), Violation::KeyShare);
+        }
+    }
+    assert_eq!(refusal(&[], &body(&odd[1..], &[2], &[5])), Violation::PrimeSize { bits: 1016 });
+    let long = Violation::PrimeSize { bits: 4104 };
+    assert_eq!(refusal(&[], &body(&[0xFF; 513], &[2], &[5])), long);
+    let good = body(&odd, &[2], &[5]);
+    for cut in 0..good.len() {
+        assert!(matches!(refusal(&[], &good[..cut]), Violation::Decode { .. }), "{cut}");
+    }
+}
+
+/// Extensions that were not offered are refused, those with a flag each.
+#[test]
+fn encrypt_then_mac_is_for_block_ciphers_that_offer_it() {
+    let cbc = Suite::TLS_RSA_WITH_AES_128_CBC_SHA;
+    for (suite, encrypt_then_mac, passes) in
+        [(cbc, true, true), (cbc, false, false), (RSA, true, false)]
+    {
+        let mut rogue = Rogue::new(Settings { encrypt_then_mac, ..Settings::new(suite) });
+        hello(&mut rogue, suite, &extension(22, &[]));
+        if passes {
+            rogue.deliver().unwrap();
+            assert!(rogue.client.facts().encrypt_then_mac);
+        } else {
+            let extension = Extension::ENCRYPT_THEN_MAC;
+            assert_eq!(rogue.refused().1, Violation::ExtensionUnexpected { extension });
+        }
+    }
+}
+
 /// RFC 5077 §3.3: only a server that said so in its hello sends one.
 #[test]
 fn a_ticket_that_was_not_promised_is_refused() {
     for promised in [true, false] {
-        let mut rogue = Rogue::quiet(Suite::Tls12Rsa);
-        hello(&mut rogue, Suite::Tls12Rsa, &if promised { extension(35, &[]) } else { vec![] });
+        let mut rogue = Rogue::quiet(RSA);
+        hello(&mut rogue, RSA, &if promised { extension(35, &[]) } else { vec![] });
         show_certificate(&mut rogue, RSA_2048);
         rogue.say(Message::SERVER_HELLO_DONE, &[]);
         rogue.say(Message::NEW_SESSION_TICKET, &[0; 6]);
@@ -292,18 +352,18 @@ fn a_ticket_that_was_not_promised_is_refused() {
 
 #[test]
 fn no_secret_is_in_the_debug_text() {
-    for suite in [Suite::Tls12Rsa, Suite::Tls12EcdheRsa] {
+    for suite in [RSA, ECDHE] {
         let mut rogue = Rogue::quiet(suite);
         let (master, _) = up_to_finished(&mut rogue, suite, true);
         let text = format!("{:?} {:?}", rogue.client, rogue.client.config());
-        let secret = format!("{:?}", *master);
-        assert!(text.contains("Tls12") && !text.contains(&secret[1..secret.len() - 1]), "{text}");
+        let secret = master.text();
+        assert!(text.contains("TLS_") && !text.contains(&secret[1..secret.len() - 1]), "{text}");
     }
 }
 
 #[test]
 fn renegotiation_is_refused_once_per_answer() {
-    let mut rogue = established(Suite::Tls12EcdheRsa);
+    let mut rogue = established(ECDHE);
     for _ in 0..5 {
         rogue.record(Content::HANDSHAKE, &whole(Message::HELLO_REQUEST, &[]));
     }
@@ -316,7 +376,7 @@ fn renegotiation_is_refused_once_per_answer() {
 
 #[test]
 fn nothing_may_stand_within_a_message() {
-    let mut rogue = established(Suite::Tls12Rsa);
+    let mut rogue = established(RSA);
     rogue.record(Content::HANDSHAKE, &[0]);
     rogue.record(Content::APPLICATION_DATA, b"data");
     assert_eq!(rogue.refused(), (Phase::Data, Violation::Interleaved));
@@ -324,7 +384,7 @@ fn nothing_may_stand_within_a_message() {
 
 #[test]
 fn warnings_are_passed_over_and_fatal_alerts_named() {
-    let mut rogue = established(Suite::Tls12Rsa);
+    let mut rogue = established(RSA);
     rogue.record(Content::ALERT, &[1, 112]);
     assert_eq!(rogue.deliver().unwrap(), Vec::<String>::new());
     rogue.record(Content::ALERT, &[2, 80]);

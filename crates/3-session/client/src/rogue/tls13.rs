@@ -6,6 +6,8 @@ use crate::error::Found;
 use crate::schedule::Traffic;
 use crate::wire::{AlertDescription, AlertLevel};
 
+const TLS13: Suite = Suite::TLS_AES_128_GCM_SHA256;
+
 /// The random bytes of a `HelloRetryRequest` (RFC 8446 §4.1.3).
 fn retry_random() -> Vec<u8> {
     let hash = aws_lc_rs::digest::digest(&aws_lc_rs::digest::SHA256, b"HelloRetryRequest");
@@ -17,7 +19,7 @@ fn session_id(rogue: &Rogue) -> Vec<u8> {
 }
 
 fn hello_body(rogue: &Rogue, random: &[u8], extensions: &[u8]) -> Vec<u8> {
-    server_hello(random, &session_id(rogue), Suite::Tls13.number(), extensions)
+    server_hello(random, &session_id(rogue), TLS13.number(), extensions)
 }
 
 fn version() -> Vec<u8> {
@@ -34,8 +36,8 @@ fn say_hello(rogue: &mut Rogue, client_hello: &[u8]) -> Handshake {
     let body = hello_body(rogue, &[7; 32], &[version(), share(&pair)].concat());
     rogue.say(Message::SERVER_HELLO, &body);
     let shared = pair.agree(&client_hello[client_hello.len() - 32..]).unwrap();
-    let secrets = Early::new().handshake(&*shared, rogue.transcript.hash().as_ref());
-    rogue.sealing = Some(secrets.server.record_key());
+    let secrets = Early::new(Hash::Sha256).handshake(&shared, rogue.transcript.hash().as_ref());
+    rogue.sealing = Some(secrets.server.record_key(TLS13));
     secrets
 }
 
@@ -50,9 +52,9 @@ fn certify(rogue: &mut Rogue) {
 /// Says Finished and changes keys; gives the secrets of client and server.
 fn finish(rogue: &mut Rogue, secrets: &Handshake) -> (Traffic, Traffic) {
     let data = secrets.server.verify_data(rogue.transcript.hash().as_ref());
-    rogue.say(Message::FINISHED, &data);
+    rogue.say(Message::FINISHED, data.as_ref());
     let application = secrets.application(rogue.transcript.hash().as_ref());
-    rogue.sealing = Some(application.1.record_key());
+    rogue.sealing = Some(application.1.record_key(TLS13));
     application
 }
 
@@ -73,15 +75,16 @@ fn open_flight(rogue: &mut Rogue, key: &mut RecordKey) -> Vec<Vec<u8>> {
 }
 
 fn established() -> (Rogue, (Traffic, Traffic)) {
-    let mut rogue = Rogue::quiet(Suite::Tls13);
+    let mut rogue = Rogue::quiet(TLS13);
     let hello = rogue.hello.clone();
     let secrets = say_hello(&mut rogue, &hello);
     certify(&mut rogue);
     let application = finish(&mut rogue, &secrets);
     assert_eq!(rogue.deliver().unwrap(), ["Established"]);
     let transcript = rogue.transcript.hash();
-    let finished = open_flight(&mut rogue, &mut secrets.client.record_key());
-    let expected = whole(Message::FINISHED, &secrets.client.verify_data(transcript.as_ref()));
+    let finished = open_flight(&mut rogue, &mut secrets.client.record_key(TLS13));
+    let expected =
+        whole(Message::FINISHED, secrets.client.verify_data(transcript.as_ref()).as_ref());
     assert_eq!(finished, [expected]);
     (rogue, application)
 }
@@ -91,7 +94,7 @@ pub(super) fn advanced(steps: usize) -> Rogue {
     if steps > 2 {
         return established().0;
     }
-    let mut rogue = Rogue::quiet(Suite::Tls13);
+    let mut rogue = Rogue::quiet(TLS13);
     if steps > 0 {
         let hello = rogue.hello.clone();
         say_hello(&mut rogue, &hello);
@@ -106,14 +109,14 @@ pub(super) fn advanced(steps: usize) -> Rogue {
 #[test]
 fn a_wrong_finished_is_found_under_the_right_keys() {
     for bad in [&[0; 32][..], &[], &[0; 33]] {
-        let mut rogue = Rogue::quiet(Suite::Tls13);
+        let mut rogue = Rogue::quiet(TLS13);
         let hello = rogue.hello.clone();
         let secrets = say_hello(&mut rogue, &hello);
         certify(&mut rogue);
         rogue.say(Message::FINISHED, bad);
         assert_eq!(rogue.refused(), (Phase::Finished, Violation::BadFinished));
         assert!(!rogue.client.is_established());
-        let alert = open_flight(&mut rogue, &mut secrets.client.record_key());
+        let alert = open_flight(&mut rogue, &mut secrets.client.record_key(TLS13));
         assert_eq!(alert, [[AlertLevel::FATAL.0, AlertDescription::DECRYPT_ERROR.0]]);
     }
 }
@@ -121,19 +124,19 @@ fn a_wrong_finished_is_found_under_the_right_keys() {
 /// RFC 8446 §5: once there are keys for it, an alert is protected, too.
 #[test]
 fn a_wrong_signature_is_found_under_the_right_keys_and_told_under_them() {
-    let mut rogue = Rogue::new(Settings::new(Suite::Tls13));
+    let mut rogue = Rogue::new(Settings::new(TLS13));
     let hello = rogue.hello.clone();
     let secrets = say_hello(&mut rogue, &hello);
     certify(&mut rogue);
     assert_eq!(rogue.refused(), (Phase::KeyExchange, Violation::BadSignature));
-    let alert = open_flight(&mut rogue, &mut secrets.client.record_key());
+    let alert = open_flight(&mut rogue, &mut secrets.client.record_key(TLS13));
     assert_eq!(alert, [[AlertLevel::FATAL.0, AlertDescription::DECRYPT_ERROR.0]]);
 }
 
 #[test]
 fn a_request_for_a_certificate_has_no_context_in_a_handshake() {
     for (context, passes) in [(&[][..], true), (&[7], false)] {
-        let mut rogue = Rogue::quiet(Suite::Tls13);
+        let mut rogue = Rogue::quiet(TLS13);
         let hello = rogue.hello.clone();
         say_hello(&mut rogue, &hello);
         rogue.say(Message::ENCRYPTED_EXTENSIONS, &[0, 0]);
@@ -156,13 +159,13 @@ fn neither_secrets_nor_data_are_in_the_debug_text() {
     let text = format!("{:?} {:?}", rogue.client, rogue.client.config());
     for traffic in [client, server] {
         let secret = traffic.text();
-        assert!(text.contains("Tls13") && !text.contains(&secret[1..secret.len() - 1]), "{text}");
+        assert!(text.contains("TLS_") && !text.contains(&secret[1..secret.len() - 1]), "{text}");
     }
 }
 
 #[test]
 fn pkcs1_signs_no_tls13() {
-    let mut rogue = Rogue::quiet(Suite::Tls13);
+    let mut rogue = Rogue::quiet(TLS13);
     let hello = rogue.hello.clone();
     say_hello(&mut rogue, &hello);
     rogue.say(Message::ENCRYPTED_EXTENSIONS, &[0, 0]);
@@ -176,7 +179,7 @@ fn pkcs1_signs_no_tls13() {
 fn a_cookie_is_given_back_and_a_second_retry_refused() {
     let retry = |rogue: &Rogue, extensions: &[u8]| hello_body(rogue, &retry_random(), extensions);
     let cookie = extension(44, &vector(2, b"a cookie"));
-    let mut rogue = Rogue::quiet(Suite::Tls13);
+    let mut rogue = Rogue::quiet(TLS13);
     let body = retry(&rogue, &[version(), cookie.clone()].concat());
     rogue.transcript.retry();
     rogue.say(Message::SERVER_HELLO, &body);
@@ -194,14 +197,20 @@ fn a_cookie_is_given_back_and_a_second_retry_refused() {
     assert_eq!(rogue.deliver().unwrap(), ["Established"]);
     assert!(rogue.client.facts().hello_retry);
 
-    let mut rogue = Rogue::quiet(Suite::Tls13);
+    let mut rogue = Rogue::quiet(TLS13);
     let body = retry(&rogue, &[version(), cookie].concat());
     rogue.say(Message::SERVER_HELLO, &body);
     rogue.say(Message::SERVER_HELLO, &body);
     // in one flight, the second one is in front of a change of keys all the same
     assert!(matches!(rogue.refused(), (Phase::Hello, Violation::UnexpectedMessage { .. })));
 
-    let mut rogue = Rogue::quiet(Suite::Tls13);
+    let mut rogue = Rogue::quiet(TLS13);
+    let strange = extension(51, &Group::P384.number().to_be_bytes());
+    let body = retry(&rogue, &[version(), strange].concat());
+    rogue.say(Message::SERVER_HELLO, &body);
+    assert_eq!(rogue.refused().1, Violation::Group { found: 24 });
+
+    let mut rogue = Rogue::quiet(TLS13);
     let same = extension(51, &Group::X25519.number().to_be_bytes());
     let body = retry(&rogue, &[version(), same].concat());
     rogue.say(Message::SERVER_HELLO, &body);
@@ -217,7 +226,7 @@ fn a_cookie_may_be_long_and_not_too_long() {
         let settings = Settings {
             alpn: alpn.clone(),
             server_name: server_name.clone(),
-            ..Settings::new(Suite::Tls13)
+            ..Settings::new(TLS13)
         };
         let mut rogue = Rogue::new(settings);
         let cookie = extension(44, &vector(2, &vec![7; length]));
@@ -234,7 +243,7 @@ fn a_cookie_may_be_long_and_not_too_long() {
 
 #[test]
 fn keys_change_between_messages() {
-    let mut rogue = Rogue::quiet(Suite::Tls13);
+    let mut rogue = Rogue::quiet(TLS13);
     let pair = KeyPair::generate(Group::X25519).unwrap();
     let body = hello_body(&rogue, &[7; 32], &[version(), share(&pair)].concat());
     let mut bytes = whole(Message::SERVER_HELLO, &body);
@@ -254,7 +263,7 @@ fn what_must_be_encrypted_is() {
 
 #[test]
 fn change_cipher_spec_is_dropped_until_finished_and_no_longer() {
-    let mut rogue = Rogue::quiet(Suite::Tls13);
+    let mut rogue = Rogue::quiet(TLS13);
     rogue.record(Content::CHANGE_CIPHER_SPEC, &[1]);
     let hello = rogue.hello.clone();
     let secrets = say_hello(&mut rogue, &hello);
@@ -270,7 +279,7 @@ fn change_cipher_spec_is_dropped_until_finished_and_no_longer() {
     let found = Found::Record(Content::CHANGE_CIPHER_SPEC);
     assert!(matches!(violation, Violation::UnexpectedMessage { found: f, .. } if f == found));
 
-    let mut rogue = Rogue::quiet(Suite::Tls13);
+    let mut rogue = Rogue::quiet(TLS13);
     rogue.record(Content::CHANGE_CIPHER_SPEC, &[2]);
     assert!(matches!(rogue.refused().1, Violation::UnexpectedMessage { .. }));
 }
@@ -278,7 +287,7 @@ fn change_cipher_spec_is_dropped_until_finished_and_no_longer() {
 /// RFC 8446 §4.6.1: some servers send tickets with their Finished, before they see ours.
 #[test]
 fn tickets_before_our_finished_are_counted_and_confirm_nothing() {
-    let mut rogue = Rogue::quiet(Suite::Tls13);
+    let mut rogue = Rogue::quiet(TLS13);
     let hello = rogue.hello.clone();
     let secrets = say_hello(&mut rogue, &hello);
     certify(&mut rogue);
@@ -312,15 +321,15 @@ fn key_updates_are_answered_once_for_all_that_wait() {
     for request in [1, 1, 0, 1] {
         rogue.say(Message::KEY_UPDATE, &[request]);
         server = server.next();
-        rogue.sealing = Some(server.record_key());
+        rogue.sealing = Some(server.record_key(TLS13));
     }
     rogue.record(Content::APPLICATION_DATA, b"data");
     assert_eq!(rogue.deliver().unwrap().len(), 1);
-    let answer = open_flight(&mut rogue, &mut client.record_key());
+    let answer = open_flight(&mut rogue, &mut client.record_key(TLS13));
     assert_eq!(answer, [whole(Message::KEY_UPDATE, &[0])]);
     client = client.next();
     rogue.client.send(b"request").unwrap();
-    assert_eq!(open_flight(&mut rogue, &mut client.record_key()), [b"request"]);
+    assert_eq!(open_flight(&mut rogue, &mut client.record_key(TLS13)), [b"request"]);
     rogue.say(Message::KEY_UPDATE, &[2]);
     assert!(matches!(rogue.refused().1, Violation::IllegalParameter { .. }));
 }
@@ -351,7 +360,7 @@ fn what_comes_after_close_notify_is_not_looked_at() {
 #[test]
 fn hellos_that_do_not_fit_are_named() {
     let refusal = |extensions: Vec<Vec<u8>>, change: fn(&mut Vec<u8>)| {
-        let mut rogue = Rogue::quiet(Suite::Tls13);
+        let mut rogue = Rogue::quiet(TLS13);
         let mut body = hello_body(&rogue, &[7; 32], &extensions.concat());
         change(&mut body);
         rogue.say(Message::SERVER_HELLO, &body);

@@ -2,12 +2,23 @@
 
 use openssl::asn1::Asn1Time;
 use openssl::bn::BigNum;
+use openssl::ec::{EcGroup, EcKey};
 use openssl::hash::MessageDigest;
-use openssl::pkey::PKey;
+use openssl::nid::Nid;
+use openssl::pkey::{Id, PKey};
 use openssl::x509::{X509, X509NameBuilder};
 
 pub(crate) const RSA_2048: &str = include_str!("../../../../../vectors/keys/rsa-2048.pem");
+pub(crate) const EC_P256: &str = include_str!("../../../../../vectors/keys/ec-p256.pem");
+pub(crate) const ED25519: &str = include_str!("../../../../../vectors/keys/ed25519.pem");
 pub(crate) const RSA_4096: &str = include_str!("../../../../../vectors/keys/rsa-4096.pem");
+
+/// A new key on P-384.
+pub(crate) fn ec_p384() -> String {
+    let group = EcGroup::from_curve_name(Nid::SECP384R1).unwrap();
+    let key = PKey::from_ec_key(EcKey::generate(&group).unwrap()).unwrap();
+    String::from_utf8(key.private_key_to_pem_pkcs8().unwrap()).unwrap()
+}
 
 /// A self-signed certificate of a key, and the key: both in DER, the key as PKCS#8.
 pub(crate) fn certificate(key_pem: &str) -> (Vec<u8>, Vec<u8>) {
@@ -23,6 +34,8 @@ pub(crate) fn certificate(key_pem: &str) -> (Vec<u8>, Vec<u8>) {
     builder.set_not_before(&Asn1Time::days_from_now(0).unwrap()).unwrap();
     builder.set_not_after(&Asn1Time::days_from_now(2).unwrap()).unwrap();
     builder.set_pubkey(&key).unwrap();
-    builder.sign(&key, MessageDigest::sha256()).unwrap();
+    let hashes = key.id() != Id::ED25519;
+    let digest = if hashes { MessageDigest::sha256() } else { MessageDigest::null() };
+    builder.sign(&key, digest).unwrap();
     (builder.build().to_der().unwrap(), key.private_key_to_pkcs8().unwrap())
 }

@@ -3,27 +3,34 @@
 #![allow(clippy::unwrap_used, dead_code, unused_imports, reason = "tests; each file uses its part")]
 
 mod certificate;
+pub(crate) mod socket;
 
 use std::io::{Read, Write};
 use std::sync::Arc;
 
-pub(crate) use certificate::{RSA_2048, RSA_4096, certificate};
+pub(crate) use certificate::{EC_P256, ED25519, RSA_2048, RSA_4096, certificate, ec_p384};
 use rustls::crypto::CryptoProvider;
-use rustls::crypto::aws_lc_rs::{Ticketer, cipher_suite, default_provider, kx_group, sign};
+use rustls::crypto::aws_lc_rs::{
+    ALL_CIPHER_SUITES, ALL_KX_GROUPS, Ticketer, default_provider, sign,
+};
 use rustls::pki_types::{CertificateDer, PrivateKeyDer, PrivatePkcs8KeyDer};
 use rustls::sign::{CertifiedKey, Signer, SigningKey, SingleCertAndKey};
 use rustls::{
     ServerConfig, ServerConnection, SignatureAlgorithm, SignatureScheme, SupportedCipherSuite,
     version,
 };
-use tollgate_client::{Config, Connection, Error, Event, Group, Settings, Suite};
+use tollgate_client::{Config, Connection, Error, Event, Group, KeyExchange, Settings, Suite};
+
+pub(crate) const RSA: Suite = Suite::TLS_RSA_WITH_AES_128_GCM_SHA256;
+pub(crate) const ECDHE: Suite = Suite::TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256;
+pub(crate) const TLS13: Suite = Suite::TLS_AES_128_GCM_SHA256;
 
 /// What a server is like.
 #[derive(Clone)]
 pub(crate) struct Server {
     pub(crate) suite: Suite,
     pub(crate) groups: Vec<Group>,
-    pub(crate) key_pem: &'static str,
+    pub(crate) key_pem: String,
     /// The schemes it signs with.
     pub(crate) schemes: Vec<SignatureScheme>,
     /// Whether its signatures are wrong.
@@ -36,7 +43,7 @@ impl Server {
         Self {
             suite,
             groups: groups.to_vec(),
-            key_pem: RSA_2048,
+            key_pem: key_of(suite).to_owned(),
             schemes: vec![],
             lies: false,
             fragment_bytes: None,
@@ -44,12 +51,12 @@ impl Server {
     }
 
     pub(crate) fn config(&self) -> ServerConfig {
-        let (certificate, key) = certificate(self.key_pem);
+        let (certificate, key) = certificate(&self.key_pem);
         let key = PrivateKeyDer::Pkcs8(PrivatePkcs8KeyDer::from(key));
         let key = sign::any_supported_type(&key).unwrap();
         let key = Arc::new(Pen { key, schemes: self.schemes.clone(), lies: self.lies });
         let certified = CertifiedKey::new(vec![CertificateDer::from(certificate)], key);
-        let version = if self.suite == Suite::Tls13 { &version::TLS13 } else { &version::TLS12 };
+        let version = if self.suite.is_tls13() { &version::TLS13 } else { &version::TLS12 };
         let mut config = ServerConfig::builder_with_provider(self.provider())
             .with_protocol_versions(&[version])
             .unwrap()
@@ -62,16 +69,12 @@ impl Server {
     }
 
     pub(crate) fn provider(&self) -> Arc<CryptoProvider> {
-        let suites: &[SupportedCipherSuite] = match self.suite {
-            Suite::Tls13 => &[cipher_suite::TLS13_AES_128_GCM_SHA256],
-            _ => &[cipher_suite::TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256],
-        };
-        let groups = self.groups.iter().map(|group| match group {
-            Group::P256 => kx_group::SECP256R1,
-            Group::X25519 => kx_group::X25519,
+        let groups = self.groups.iter().map(|group| {
+            let mut all = ALL_KX_GROUPS.iter();
+            *all.find(|theirs| u16::from(theirs.name()) == group.number()).unwrap()
         });
         Arc::new(CryptoProvider {
-            cipher_suites: suites.to_vec(),
+            cipher_suites: vec![theirs(self.suite).unwrap_or(theirs(ECDHE).unwrap())],
             kx_groups: groups.collect(),
             ..default_provider()
         })
@@ -80,6 +83,17 @@ impl Server {
     pub(crate) fn start(&self) -> ServerConnection {
         ServerConnection::new(Arc::new(self.config())).unwrap()
     }
+}
+
+/// A key that fits the suite.
+pub(crate) fn key_of(suite: Suite) -> &'static str {
+    if suite.exchange() == KeyExchange::EcdheEcdsa { EC_P256 } else { RSA_2048 }
+}
+
+/// The suite in rustls, which has no RSA key exchange.
+fn theirs(suite: Suite) -> Option<SupportedCipherSuite> {
+    let mut all = ALL_CIPHER_SUITES.iter().copied();
+    all.find(|theirs| u16::from(theirs.suite()) == suite.number())
 }
 
 /// A key that signs with the schemes it is told, and wrongly if it is told so.
@@ -124,11 +138,13 @@ pub(crate) fn settings(suite: Suite, groups: &[Group]) -> Settings {
     Settings { groups: groups.to_vec(), ..Settings::new(suite) }
 }
 
-/// The handshakes that rustls can do.
-pub(crate) fn kinds() -> [(Suite, Group); 4] {
-    let suites = [Suite::Tls12EcdheRsa, Suite::Tls13];
-    let kinds = suites.map(|suite| Group::ALL.map(|group| (suite, group)));
-    [kinds[0][0], kinds[0][1], kinds[1][0], kinds[1][1]]
+/// The handshakes that rustls can do: each suite, and each group in either version.
+pub(crate) fn kinds() -> Vec<(Suite, Group)> {
+    let suites = Suite::ALL.into_iter().filter(|&suite| theirs(suite).is_some());
+    let suites = suites.map(|suite| (suite, Group::X25519));
+    let groups = [Group::P256, Group::P384];
+    let groups = groups.into_iter().flat_map(|group| [(ECDHE, group), (TLS13, group)]);
+    suites.chain(groups).chain([(TLS13, Group::X25519MlKem768)]).collect()
 }
 
 /// What a client saw.

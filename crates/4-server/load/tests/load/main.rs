@@ -18,20 +18,11 @@ use tollgate_load::{Limits, Outcome, Plan, Protocol};
 
 /// Short, and for a machine on which other tests run: shape and client load are not judged.
 fn plan(protocol: Protocol) -> Plan {
-    let unjudged = Limits {
-        errors: 0.001,
-        trend: 1.0,
-        trend_doubt: 1.0,
-        spread_doubt: 1.0,
-        client_cpu: 1.0,
-        client_cpu_doubt: 1.0,
-        client_wait_doubt: 1.0,
-    };
     Plan {
         connections: 4,
         warm_up_ms: 50,
         sustain_ms: 300,
-        limits: unjudged,
+        limits: Limits::of_counts(),
         ..Plan::new(protocol)
     }
 }

@@ -103,7 +103,7 @@ fn sittings(options: &Options, run: &mut Run, progress: &Progress) -> Result<Vec
     for key in keys {
         let rig = servers::Rig::start(options, *key)?;
         for plan in &plans {
-            let label = format!("{key} {}", plan.protocol.word());
+            let label = format!("{key} {}", plan::named(plan));
             progress.row(sittings.len(), &label);
             let part = |part| progress.part(part);
             let servers = rig.servers();

@@ -2,7 +2,7 @@
 
 use core::time::Duration;
 
-use tollgate_load::{Exchange, Freshness, Limits, Plan, Protocol, Verify};
+use tollgate_load::{Exchange, Freshness, Limits, Offer, Plan, Protocol, Verify};
 
 use crate::options::{Bench as Options, KeyShare, ServerKind};
 use crate::stop::Stop;
@@ -13,7 +13,7 @@ const WARM_UP_PART: f64 = 0.5;
 /// What a run takes beside its seconds: the first transaction, and waiting for the log.
 const ASIDE_S: f64 = 0.6;
 
-/// A plan for each protocol.
+/// A plan for each protocol or suite, and of these for each group.
 ///
 /// # Errors
 ///
@@ -35,7 +35,7 @@ pub(super) fn plans(options: &Options) -> Result<Vec<Plan>, Stop> {
         ..Limits::default()
     };
     let arrivals = options.clients.arrivals()?;
-    let of_protocol = |protocol| {
+    let of_offer = |(protocol, offer): (Protocol, Offer)| {
         refuse(options, protocol)?;
         let plan = Plan {
             connections: options.connections,
@@ -53,12 +53,42 @@ pub(super) fn plans(options: &Options) -> Result<Vec<Plan>, Stop> {
             key_share: freshness,
             premaster: freshness,
             limits,
+            offer,
             ..Plan::new(protocol)
         };
         plan.check().map_err(Stop::from_error)?;
         Ok(plan)
     };
-    options.protocol.iter().copied().map(of_protocol).collect()
+    offers(options).into_iter().map(of_offer).collect()
+}
+
+/// Protocols as they are, or suites in their place; each with each of the groups.
+fn offers(options: &Options) -> Vec<(Protocol, Offer)> {
+    let suite = |name: &String| {
+        // the suite says version and key exchange
+        (Protocol::Tls13, Offer { suite: Some(name.clone()), group: None })
+    };
+    let mut offers: Vec<_> = match &*options.suite {
+        [] => options.protocol.iter().map(|&protocol| (protocol, Offer::default())).collect(),
+        suites => suites.iter().map(suite).collect(),
+    };
+    if !options.group.is_empty() {
+        let each = |(protocol, offer): (Protocol, Offer)| {
+            let with = move |group: &String| {
+                (protocol, Offer { group: Some(group.clone()), ..offer.clone() })
+            };
+            options.group.iter().map(with)
+        };
+        offers = offers.into_iter().flat_map(each).collect();
+    }
+    offers
+}
+
+/// Version, key exchange and whatever is not the protocol's own.
+pub(super) fn named(plan: &Plan) -> String {
+    let Offer { suite, group } = &plan.offer;
+    let names = [suite, group].into_iter().flatten().map(String::as_str);
+    [plan.word()].into_iter().chain(names).collect::<Vec<_>>().join(" ")
 }
 
 /// What the servers cannot do, or nobody could confirm.
@@ -152,8 +182,12 @@ pub(super) fn words(options: &Options) -> String {
         },
     };
     let client = each("a thread", &client_cores(options));
+    let suites = match &*options.suite {
+        [] => "AES-128-GCM-SHA256".to_owned(),
+        suites => suites.join(", "),
+    };
     format!(
-        "plan: full handshakes, none resumed, {exchange}, AES-128-GCM-SHA256; {}; server: \
+        "plan: full handshakes, none resumed, {exchange}, {suites}; {}; server: \
          {server}; client: {client}, {verify}, {share}, resets after the server has confirmed; {} \
          rounds, {} s of each run count",
         options.clients.words(options.connections),

@@ -38,6 +38,11 @@ pub(crate) struct Bench {
     #[arg(long, value_name = "SHARE", default_value = "0.1", value_parser = share)]
     pub(crate) drift_max: f64,
 
+    /// Groups of the key agreement by their registered names, separated by commas; each is measured
+    /// alone [default: x25519, or what --protocol says]
+    #[arg(long, value_name = "LIST", value_delimiter = ',', requires = "target")]
+    pub(crate) group: Vec<String>,
+
     /// No transfer: handshakes and nothing else
     #[arg(long)]
     pub(crate) handshake_only: bool,
@@ -97,6 +102,12 @@ pub(crate) struct Bench {
     /// two or more]
     #[arg(long, value_name = "LIST", value_delimiter = ',', conflicts_with = "target")]
     pub(crate) server_cores: Vec<u32>,
+
+    /// Cipher suites by their registered names, separated by commas, in place of --protocol; each is
+    /// measured alone [default: AES-128-GCM]
+    #[arg(long, value_name = "LIST", value_delimiter = ',', requires = "target")]
+    #[arg(conflicts_with = "protocol")]
+    pub(crate) suite: Vec<String>,
 
     /// A server on this machine that runs already, instead of the two embedded ones
     #[arg(long, value_name = "IP:PORT")]

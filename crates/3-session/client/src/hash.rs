@@ -1,0 +1,137 @@
+//! The hash function of a suite: transcripts, and secrets as long as its output.
+
+use core::ops::Deref;
+
+use aws_lc_rs::digest::{self, Context, Digest};
+use aws_lc_rs::hmac;
+use aws_lc_rs::tls_prf;
+use zeroize::{Zeroize, ZeroizeOnDrop};
+
+use crate::wire::Message;
+
+/// The longest output, in bytes.
+const BYTES_MAX: usize = 48;
+
+const ZEROS: &[u8] = &[0; BYTES_MAX];
+
+/// A hash function.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum Hash {
+    Sha256,
+    Sha384,
+}
+
+impl Hash {
+    /// Bytes of its output.
+    pub(crate) const fn bytes(self) -> usize {
+        match self {
+            Self::Sha256 => 32,
+            Self::Sha384 => 48,
+        }
+    }
+
+    const fn algorithm(self) -> &'static digest::Algorithm {
+        match self {
+            Self::Sha256 => &digest::SHA256,
+            Self::Sha384 => &digest::SHA384,
+        }
+    }
+
+    const fn hmac(self) -> hmac::Algorithm {
+        match self {
+            Self::Sha256 => hmac::HMAC_SHA256,
+            Self::Sha384 => hmac::HMAC_SHA384,
+        }
+    }
+
+    /// The pseudorandom function of TLS 1.2 (RFC 5246 §5).
+    pub(crate) const fn prf(self) -> &'static tls_prf::Algorithm {
+        match self {
+            Self::Sha256 => &tls_prf::P_SHA256,
+            Self::Sha384 => &tls_prf::P_SHA384,
+        }
+    }
+
+    pub(crate) fn hmac_key(self, key: &[u8]) -> hmac::Key {
+        hmac::Key::new(self.hmac(), key)
+    }
+
+    /// The hash of no bytes.
+    pub(crate) fn of_nothing(self) -> Digest {
+        digest::digest(self.algorithm(), &[])
+    }
+
+    /// As many zeros as the output has bytes.
+    pub(crate) fn zeros(self) -> &'static [u8] {
+        &ZEROS[..self.bytes()]
+    }
+}
+
+/// A secret of at most 48 bytes, wiped when it is dropped.
+#[derive(Clone, Zeroize, ZeroizeOnDrop)]
+pub(crate) struct Secret {
+    bytes: [u8; BYTES_MAX],
+    length: usize,
+}
+
+impl Secret {
+    /// A copy of these bytes.
+    pub(crate) fn new(bytes: &[u8]) -> Self {
+        let mut secret = Self { bytes: [0; BYTES_MAX], length: bytes.len() };
+        secret.bytes[..bytes.len()].copy_from_slice(bytes);
+        secret
+    }
+}
+
+impl Deref for Secret {
+    type Target = [u8];
+
+    fn deref(&self) -> &[u8] {
+        &self.bytes[..self.length]
+    }
+}
+
+/// The transcript hash.
+#[derive(Clone)]
+pub(crate) struct Transcript {
+    context: Context,
+    /// The messages themselves, where they are to be signed.
+    messages: Option<Vec<u8>>,
+}
+
+impl Transcript {
+    pub(crate) fn new(hash: Hash) -> Self {
+        Self { context: Context::new(hash.algorithm()), messages: None }
+    }
+
+    /// One that keeps the messages, too.
+    pub(crate) fn kept(hash: Hash) -> Self {
+        Self { messages: Some(Vec::new()), ..Self::new(hash) }
+    }
+
+    pub(crate) fn add(&mut self, message: &[u8]) {
+        self.context.update(message);
+        if let Some(messages) = &mut self.messages {
+            messages.extend_from_slice(message);
+        }
+    }
+
+    /// The hash of all messages so far.
+    pub(crate) fn hash(&self) -> Digest {
+        self.context.clone().finish()
+    }
+
+    /// All messages so far, where they are kept.
+    pub(crate) fn messages(&self) -> Option<&[u8]> {
+        self.messages.as_deref()
+    }
+
+    /// Replaces the first `ClientHello` by its hash (RFC 8446 §4.4.1).
+    pub(crate) fn retry(&mut self) {
+        let hash = self.hash();
+        self.context = Context::new(self.context.algorithm());
+        let length = u8::try_from(hash.as_ref().len()).expect("a hash is short");
+        self.add(&[Message::MESSAGE_HASH.0, 0, 0, length]);
+        self.add(hash.as_ref());
+    }
+}

@@ -1,0 +1,46 @@
+//! The MAC of records before TLS 1.3 that are not under an AEAD (RFC 5246 §6.2.3.1).
+
+use aws_lc_rs::hmac;
+
+use super::authenticated;
+use crate::error::Violation;
+use crate::suite::MacHash;
+use crate::wire::Content;
+
+/// A MAC's key.
+pub(super) struct Mac(hmac::Key);
+
+impl Mac {
+    pub(super) fn new(hash: MacHash, key: &[u8]) -> Self {
+        let algorithm = match hash {
+            MacHash::Sha1 => hmac::HMAC_SHA1_FOR_LEGACY_USE_ONLY,
+            MacHash::Sha256 => hmac::HMAC_SHA256,
+            MacHash::Sha384 => hmac::HMAC_SHA384,
+        };
+        Self(hmac::Key::new(algorithm, key))
+    }
+
+    pub(super) fn bytes(&self) -> usize {
+        self.0.algorithm().tag_len()
+    }
+
+    /// Over the sequence, the type, the version, the length of `bytes`, and these.
+    pub(super) fn tag(&self, sequence: u64, content: Content, bytes: &[u8]) -> hmac::Tag {
+        let mut context = hmac::Context::with_key(&self.0);
+        context.update(&authenticated(sequence, content, bytes.len()));
+        context.update(bytes);
+        context.sign()
+    }
+
+    pub(super) fn verify(
+        &self,
+        sequence: u64,
+        content: Content,
+        bytes: &[u8],
+        tag: &[u8],
+    ) -> Result<(), Violation> {
+        let expected = self.tag(sequence, content, bytes);
+        aws_lc_rs::constant_time::verify_slices_are_equal(expected.as_ref(), tag)
+            .map_err(|_| Violation::BadRecordMac)
+    }
+}
