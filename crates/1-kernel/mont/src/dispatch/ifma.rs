@@ -12,6 +12,7 @@ use crate::kernels::lanes52_blocks::Constants;
 use crate::kernels::select52_blocks_ifma::select52_blocks_ifma;
 use crate::kernels::select52_mb8_ifma::{Read, SPAN, select52_mb8_ifma};
 use crate::kernels::tiles52_ifma::{Factors, Reduction};
+use crate::kernels::window52_mb8_ifma::{Stream, window52_mb8_ifma};
 use crate::modulus::Modulus;
 use crate::window::Window;
 use crate::word::Row;
@@ -77,10 +78,14 @@ fn reduction<'a>(
     m: &'a Modulus<Row>,
     read: Option<Read<'a>>,
 ) -> Reduction<'a> {
+    Reduction { z: vectors_mut(z), t: vectors_mut(t), m: factors(m), read }
+}
+
+#[inline(always)]
+fn factors(m: &Modulus<Row>) -> Factors<'_> {
     let k0 = &vectors(m.k0_in_place())[0];
     let (b1, block) = vectors(m.fold()).split_at(m.k());
-    let m = Factors { m: vectors(m.m()), b1, block, k0 };
-    Reduction { z: vectors_mut(z), t: vectors_mut(t), m, read }
+    Factors { m: vectors(m.m()), b1, block, k0 }
 }
 
 pub(super) fn amm(
@@ -110,9 +115,18 @@ pub(super) fn reads_in_parts(entries: usize, squares: usize) -> bool {
 pub(super) fn windows<const S: usize>(
     squares: usize,
     streams: &mut [Window<'_, Row>; S],
-    _proof: HaveIfma,
+    proof: HaveIfma,
 ) {
     let (k, tile) = (streams[0].z.len(), streams[0].m.shape().tile());
+    if k == tile {
+        match tile {
+            20 => short_windows::<20, S>(squares, streams, proof),
+            15 => short_windows::<15, S>(squares, streams, proof),
+            10 => short_windows::<10, S>(squares, streams, proof),
+            _ => short_windows::<6, S>(squares, streams, proof),
+        }
+        return;
+    }
     let entries = streams[0].table.len() / k;
     for part in 0..squares {
         // the last part overlaps the one before: to read an entry twice changes nothing
@@ -138,6 +152,34 @@ pub(super) fn windows<const S: usize>(
     });
     tiled!(amm52_mb8_ifma, tile, (&mut products));
     streams.iter_mut().for_each(Window::turn);
+}
+
+/// [`windows`] of numbers of one tile, in one call.
+fn short_windows<const W: usize, const S: usize>(
+    squares: usize,
+    streams: &mut [Window<'_, Row>; S],
+    _proof: HaveIfma,
+) {
+    let mut short = streams.each_mut().map(
+        #[inline(always)]
+        |s| Stream::<W> {
+            z: whole_mut(s.z),
+            next: whole_mut(s.next),
+            entry: whole_mut(s.entry),
+            t: vectors_mut(s.t).as_chunks_mut().0.first_chunk_mut().expect("columns"),
+            table: vectors(s.table).as_chunks().0,
+            index: &vectors(core::slice::from_ref(&s.index))[0],
+            m: factors(s.m).short(),
+        },
+    );
+    proven!(window52_mb8_ifma(&mut short, squares));
+    if squares.is_multiple_of(2) {
+        streams.iter_mut().for_each(Window::turn); // an odd number of products
+    }
+}
+
+fn whole_mut<const W: usize>(x: &mut [Row]) -> &mut [__m512i; W] {
+    vectors_mut(x).first_chunk_mut().expect("a number of one tile")
 }
 
 /// z := z^{2^squares} * table[index] / R^{2^squares}, for two numbers or four.

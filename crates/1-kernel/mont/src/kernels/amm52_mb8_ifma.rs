@@ -17,7 +17,7 @@ use core::arch::x86_64::*;
 
 use super::fold52_halves_ifma;
 use super::karatsuba52_ifma::{self, Halves};
-use super::tiles52_ifma::{Reduction, V, amm_rows, block, mul_tile, reduce, reduce_one};
+use super::tiles52_ifma::{Reduction, V, amm_rows, block, block_mut, mul_tile, reduce, reduce_one};
 
 /// The operands of one stream, and where the product goes.
 pub(crate) struct Product<'a> {
@@ -48,7 +48,7 @@ pub(crate) fn amm52_mb8_ifma<const W: usize, const S: usize>(streams: &mut [Prod
     if k == W {
         for Product { x, y, end } in streams {
             if W > 15 {
-                amm_rows::<W>(end.z, block(x, 0), block(y, 0), &end.m);
+                amm_rows::<W>(block_mut(end.z), block(x, 0), block(y, 0), &end.m.short());
             } else {
                 mul_tile::<W, 0, false>(end.t, x, block(y, 0));
                 reduce_one::<W>(end);

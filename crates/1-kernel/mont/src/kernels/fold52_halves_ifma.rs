@@ -27,7 +27,7 @@
 use core::arch::x86_64::*;
 
 use super::karatsuba52_ifma::{clean, differences};
-use super::select52_mb8_ifma::{Read, digit};
+use super::select52_mb8_ifma::{Read, digit, masks};
 use super::tiles52_ifma::{
     Reduction, V, add, block, block_mut, carry, finish, fold_tile, fold_tile_reading, hi, lo,
     mul_tile,
@@ -160,7 +160,7 @@ fn mul_tile_reading<const H: usize, const W: usize>(
     quarter: usize,
 ) {
     const { assert!(H <= 10 && W == 2 * H, "rows stand one after the other") };
-    let masks = read.masks();
+    let masks = masks(read.index, read.first);
     let (entries, z) = read.blocks::<W>(0);
     let from = quarter.min(3) * (W / 4);
     let (p, a) = (&mut p[..2 * H], &a[..H]);

@@ -45,3 +45,5 @@ pub(crate) mod tiles52_ifma;
 pub(crate) mod tiles64_mulx;
 #[cfg(target_arch = "x86_64")]
 mod unroll;
+#[cfg(target_arch = "x86_64")]
+pub(crate) mod window52_mb8_ifma;

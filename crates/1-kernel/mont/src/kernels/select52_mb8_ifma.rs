@@ -27,20 +27,20 @@ pub(crate) struct Read<'a> {
     pub(crate) first: i64,
 }
 
-impl Read<'_> {
-    /// Where each entry is the one. A compare takes the place of a multiplication: once for all
-    /// digits.
-    #[inline]
-    #[target_feature(enable = "avx512f")]
-    pub(super) fn masks(&self) -> [__mmask8; SPAN] {
-        let (mut masks, mut number) = ([0; SPAN], _mm512_set1_epi64(self.first));
-        for mask in &mut masks {
-            *mask = _mm512_cmpeq_epi64_mask(*self.index, number);
-            number = _mm512_add_epi64(number, _mm512_set1_epi64(1));
-        }
-        masks
+/// Which of `SPAN` entries, from `first` on, is the one. A compare takes the place of a
+/// multiplication: once for all digits.
+#[inline]
+#[target_feature(enable = "avx512f")]
+pub(super) fn masks(index: &V, first: i64) -> [__mmask8; SPAN] {
+    let (mut masks, mut number) = ([0; SPAN], _mm512_set1_epi64(first));
+    for mask in &mut masks {
+        *mask = _mm512_cmpeq_epi64_mask(*index, number);
+        number = _mm512_add_epi64(number, _mm512_set1_epi64(1));
     }
+    masks
+}
 
+impl Read<'_> {
     /// Block c of each entry, and of z: where blocks have one length, rows need no checks.
     #[inline]
     pub(super) fn blocks<const W: usize>(&mut self, c: usize) -> (Blocks<'_, W>, &mut [V; W]) {

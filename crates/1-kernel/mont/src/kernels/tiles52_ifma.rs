@@ -29,8 +29,8 @@
 
 use core::arch::x86_64::*;
 
-use super::select52_mb8_ifma::{Read, digit};
-use super::unroll::un;
+use super::select52_mb8_ifma::{Read, SPAN, digit, masks};
+use super::unroll::{un, un10};
 
 pub(super) type V = __m512i;
 
@@ -42,6 +42,23 @@ pub(crate) struct Factors<'a> {
     /// Of `fold52_halves_ifma`, at its sizes.
     pub(crate) block: &'a [V],
     pub(crate) k0: &'a V,
+}
+
+/// The factors of a modulus of one tile. Their lengths are known, so nothing is checked around the
+/// rows: where LLVM unrolls them after a check it orders them by columns, each of them a chain of 2W
+/// dependent multiplications.
+#[derive(Clone, Copy)]
+pub(crate) struct Short<'a, const W: usize> {
+    pub(crate) m: &'a [V; W],
+    pub(crate) b1: &'a [V; W],
+    pub(crate) k0: &'a V,
+}
+
+impl<'a> Factors<'a> {
+    /// Of a modulus of W digits.
+    pub(crate) fn short<const W: usize>(&self) -> Short<'a, W> {
+        Short { m: block(self.m, 0), b1: block(self.b1, 0), k0: self.k0 }
+    }
 }
 
 /// A reduction of one stream: z[0..K] :== t[0..2K] / B^K (mod m). Never moved: copies of what was
@@ -200,19 +217,28 @@ macro_rules! fold_rows {
 /// A whole reduction in one window; `$also` goes with each row.
 macro_rules! window_rows {
     ($W:ident, $z:ident, $t:ident, $m:ident, |$i:ident| $also:block) => {{
-        let (z, t, b1) = (&mut $z[..$W], &$t[..2 * $W], block::<$W>($m.b1, 0));
+        let [lower, upper] = $t;
         let mut w = [_mm512_setzero_si512(); 21];
-        un!(J < $W { w[J] = t[J]; });
-        w[$W] = t[$W];
-        // Behind a black box the loop stays rolled. Unrolled, LLVM orders it by columns, each of
-        // them a chain of 2W dependent multiplications.
-        for $i in 0..core::hint::black_box($W - 1).min($W - 1) {
-            fold_row!(w, $W, b1, t[$i + $W + 1]);
+        un!(J < $W { w[J] = lower[J]; });
+        w[$W] = upper[0];
+        if $W <= 10 {
+            // straight code: nothing moves, and b1 stays in registers
+            un10!(I < $W {
+                let $i = I;
+                if I + 1 < $W {
+                    fold_row!(w, $W, $m.b1, upper[$i + 1]);
+                }
+                $also
+            });
+        } else {
+            for $i in 0..$W - 1 {
+                fold_row!(w, $W, $m.b1, upper[$i + 1]);
+                $also
+            }
+            let $i = $W - 1;
             $also
         }
-        let $i = $W - 1;
-        $also
-        last_row!(w, $W, z, block::<$W>($m.m, 0), *$m.k0);
+        last_row!(w, $W, $z, $m.m, *$m.k0);
     }};
 }
 
@@ -237,7 +263,7 @@ pub(super) fn fold_tile_reading<const W: usize, const LESS: usize>(
     c: usize,
 ) {
     const { assert!(W <= 20, "the window would not fit in the registers") };
-    let masks = read.masks();
+    let masks = masks(read.index, read.first);
     let (entries, z) = read.blocks::<W>(c);
     fold_rows!(W, t, W - LESS, b1, |i| { z[i] = digit(z[i], &masks, &entries, i) });
     if LESS > 0 {
@@ -278,10 +304,19 @@ pub(super) fn finish<const S: usize>(streams: [&mut Reduction<'_>; S]) {
 #[inline]
 #[target_feature(enable = "avx512f,avx512ifma")]
 pub(super) fn reduce_one<const W: usize>(s: &mut Reduction<'_>) {
+    let (z, t, m) = (block_mut::<W>(s.z), halves(s.t), s.m.short());
     match &mut s.read {
-        Some(read) => reduce_window_reading::<W>(s.z, s.t, &s.m, read),
-        None => reduce_window::<W>(s.z, s.t, &s.m),
+        Some(Read { entries, z: out, index, first }) => {
+            let entries = entries.as_chunks().0.first_chunk().expect("a part of seven entries");
+            reduce_window_reading(z, t, &m, entries, index, *first, block_mut(out));
+        }
+        None => reduce_window(z, t, &m),
     }
+}
+
+/// 2W columns.
+fn halves<const W: usize>(t: &[V]) -> &[[V; W]; 2] {
+    t.as_chunks().0.first_chunk().expect("columns of a product")
 }
 
 /// The same in each stream, K a multiple of W.
@@ -321,24 +356,26 @@ fn fold_block<const W: usize, const LESS: usize, const S: usize>(
 /// `reduce` for K = W: nothing leaves the window before the result does.
 #[inline(never)]
 #[target_feature(enable = "avx512f,avx512ifma")]
-fn reduce_window<const W: usize>(z: &mut [V], t: &[V], m: &Factors<'_>) {
+pub(super) fn reduce_window<const W: usize>(z: &mut [V; W], t: &[[V; W]; 2], m: &Short<'_, W>) {
     const { assert!(W <= 20, "the window would not fit in the registers") };
     window_rows!(W, z, t, m, |_i| {});
 }
 
-/// The same, and the entries are read, a digit in a row.
+/// The same, and entries of a table are read into `out` (see [`Read`]), a digit in a row. `out` is an
+/// argument, so that LLVM knows it apart from b1, which stays in registers.
 #[inline(never)]
 #[target_feature(enable = "avx512f,avx512ifma")]
-fn reduce_window_reading<const W: usize>(
-    z: &mut [V],
-    t: &[V],
-    m: &Factors<'_>,
-    read: &mut Read<'_>,
+pub(super) fn reduce_window_reading<const W: usize>(
+    z: &mut [V; W],
+    t: &[[V; W]; 2],
+    m: &Short<'_, W>,
+    entries: &[[V; W]; SPAN],
+    index: &V,
+    first: i64,
+    out: &mut [V; W],
 ) {
     const { assert!(W <= 20, "the window would not fit in the registers") };
-    let masks = read.masks();
-    let entries = read.entries.as_chunks::<W>().0.first_chunk().expect("a part of seven entries");
-    let (entries, out) = (entries.each_ref(), block_mut::<W>(read.z));
+    let (masks, entries) = (masks(index, first), entries.each_ref());
     window_rows!(W, z, t, m, |i| { out[i] = digit(out[i], &masks, &entries, i) });
 }
 
@@ -346,9 +383,8 @@ fn reduce_window_reading<const W: usize>(
 /// Better than two tiles where the digits of y do not fit in registers beside the window.
 #[inline(never)]
 #[target_feature(enable = "avx512f,avx512ifma")]
-pub(super) fn amm_rows<const W: usize>(z: &mut [V], x: &[V; W], y: &[V; W], m: &Factors<'_>) {
+pub(super) fn amm_rows<const W: usize>(z: &mut [V; W], x: &[V; W], y: &[V; W], m: &Short<'_, W>) {
     const { assert!(W <= 20, "the window would not fit in the registers") };
-    let (z, b1) = (&mut z[..W], block::<W>(m.b1, 0));
     let mut w = [_mm512_setzero_si512(); 21];
     for i in 0..W {
         let (a, y) = (x[i], pin(y));
@@ -356,8 +392,8 @@ pub(super) fn amm_rows<const W: usize>(z: &mut [V], x: &[V; W], y: &[V; W], m: &
         un!(1 <= J < W { w[J] = hi(lo(w[J], a, y[J]), a, y[J - 1]); });
         w[W] = hi(w[W], a, y[W - 1]);
         if i + 1 < W {
-            fold_row!(w, W, b1, _mm512_setzero_si512());
+            fold_row!(w, W, m.b1, _mm512_setzero_si512());
         }
     }
-    last_row!(w, W, z, block::<W>(m.m, 0), *m.k0);
+    last_row!(w, W, z, m.m, *m.k0);
 }

@@ -1,0 +1,63 @@
+// A window of an exponentiation, z :== z^{2^squares} * table[index] / R^{2^squares} (mod m), R =
+// 2^{52W}, in each of 8 lanes, for numbers of one tile: K = W digits of 52 bits. S streams of these,
+// square by square.
+// Inputs z[W], table[E][W], index, m[W], b1[W] = 2^-52 mod m, k0; output z[W], or next[W] if the
+// number of products is odd; scratch next[W], entry[W], t[2W].
+//
+// Requires  m odd; 64m <= R; z and the entries below 3m; index < E; SPAN <= E <= SPAN * squares, so
+//           that the squares read the whole table on their way.
+// Ensures   the result is below 3m, its digits dirty but for the last.
+// Counts    W(W+1) + 2W^2 + 1 vpmadd52 and 7W masked loads a square, 4W^2 + 1 the product.
+// Time      constant: no branch or address depends on z, the table, the index, m, b1 or k0.
+// Model     `window::plain` of amm52_mb8_portable.
+//
+// The same tiles as ams52_mb8_ifma and amm52_mb8_ifma, one call for the window: with ten digits a
+// square takes 160 cycles, and what a call costs around it held it up by 35.
+//! `window52_mb8_ifma`: squares and a product of one tile, the table read on the way.
+#![forbid(unsafe_code)]
+
+use core::arch::x86_64::*;
+
+use super::select52_mb8_ifma::SPAN;
+use super::tiles52_ifma::{
+    Short, V, amm_rows, mul_tile, reduce_window, reduce_window_reading, sq_tile,
+};
+
+/// The operands of one stream.
+pub(crate) struct Stream<'a, const W: usize> {
+    pub(crate) z: &'a mut [V; W],
+    pub(crate) next: &'a mut [V; W],
+    pub(crate) entry: &'a mut [V; W],
+    pub(crate) t: &'a mut [[V; W]; 2],
+    pub(crate) table: &'a [[V; W]],
+    pub(crate) index: &'a V,
+    pub(crate) m: Short<'a, W>,
+}
+
+#[target_feature(enable = "avx512f,avx512ifma")]
+pub(crate) fn window52_mb8_ifma<const W: usize, const S: usize>(
+    streams: &mut [Stream<'_, W>; S],
+    squares: usize,
+) {
+    let last = streams[0].table.len() - SPAN;
+    for part in 0..squares {
+        // the last part overlaps the one before: to read an entry twice changes nothing
+        let at = (part * SPAN).min(last);
+        let first = i64::try_from(at).expect("a table has few entries");
+        for s in &mut *streams {
+            let entries = s.table[at..].first_chunk().expect("a part of seven entries");
+            sq_tile::<W, false>(s.t.as_flattened_mut(), s.z);
+            reduce_window_reading(s.next, s.t, &s.m, entries, s.index, first, s.entry);
+            core::mem::swap(&mut s.z, &mut s.next);
+        }
+    }
+    for s in streams {
+        if W > 15 {
+            amm_rows(s.next, s.z, s.entry, &s.m);
+        } else {
+            mul_tile::<W, 0, false>(s.t.as_flattened_mut(), s.z, s.entry);
+            reduce_window(s.next, s.t, &s.m);
+        }
+        core::mem::swap(&mut s.z, &mut s.next);
+    }
+}
