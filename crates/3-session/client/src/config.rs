@@ -87,8 +87,9 @@ pub struct Settings {
 }
 
 impl Settings {
-    /// X25519 (with P-256 for certificates on it) or, in prime fields, ffdhe2048; the signature schemes of RSA or, if the suite says so, of curves, `http/1.1`, tickets
-    /// asked for, signatures verified, all secrets fresh, any certificate.
+    /// X25519 (with P-256 for certificates on it) or, in prime fields, ffdhe2048; the signature
+    /// schemes of RSA or, if the suite says so, of curves; `http/1.1`, tickets asked for, the MAC
+    /// over the ciphertext, signatures verified, all secrets fresh, any certificate.
     pub fn new(suite: Suite) -> Self {
         Self {
             suite,

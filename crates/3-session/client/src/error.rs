@@ -103,7 +103,7 @@ pub enum Violation {
     BadSignature,
     /// The leaf certificate or its public key could not be read.
     Certificate,
-    /// The certificate holds a key that does not fit the suite, or of a kind that is not known here.
+    /// The certificate holds a key that does not fit the suite, or of a kind not known here.
     CertificateKeyType,
     /// The server chose a suite that was not offered.
     CipherSuite {

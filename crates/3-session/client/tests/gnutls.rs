@@ -1,5 +1,5 @@
-//! Sessions with `gnutls-serv`, a process of its own: the oracle that has every suite, those of 2001
-//! too, and prime fields by their names in TLS 1.2.
+//! Sessions with `gnutls-serv`, a process of its own: the oracle that has every suite, those of
+//! 2001 too, and prime fields by their names in TLS 1.2.
 
 #![allow(clippy::unwrap_used, clippy::print_stderr, reason = "tests")]
 

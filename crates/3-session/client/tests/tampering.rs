@@ -153,7 +153,10 @@ proptest! {
     }
 
     #[test]
-    fn noise_is_no_server(kind in any::<Index>(), noise in prop::collection::vec(any::<u8>(), 0..200)) {
+    fn noise_is_no_server(
+        kind in any::<Index>(),
+        noise in prop::collection::vec(any::<u8>(), 0..200),
+    ) {
         let (suite, group) = *kind.get(&kinds());
         let mut client = peer::client(peer::settings(suite, &[group]));
         let result = client.read_tls(&noise, |event| panic!("{event:?}"));

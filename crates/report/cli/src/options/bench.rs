@@ -103,8 +103,8 @@ pub(crate) struct Bench {
     #[arg(long, value_name = "LIST", value_delimiter = ',', conflicts_with = "target")]
     pub(crate) server_cores: Vec<u32>,
 
-    /// Cipher suites by their registered names, separated by commas, in place of --protocol; each is
-    /// measured alone [default: AES-128-GCM]
+    /// Cipher suites by their registered names, separated by commas, in place of --protocol; each
+    /// is measured alone [default: AES-128-GCM]
     #[arg(long, value_name = "LIST", value_delimiter = ',', requires = "target")]
     #[arg(conflicts_with = "protocol")]
     pub(crate) suite: Vec<String>,
