@@ -31,7 +31,7 @@ const COLUMNS: [Column; 8] = [
     Column::words("", 10),
     Column::figures("runs", 4),
     Column::figures("client", 6),
-    Column::words("quantile, logarithmic; | is the limit", BAR),
+    Column::words("quantile, log; | the limit", BAR),
 ];
 
 /// Characters of the widest bar.

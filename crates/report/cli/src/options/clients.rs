@@ -101,8 +101,8 @@ impl Clients {
             }
             (kind, rate) if rate.is_some() || self.slo.is_some() => {
                 let word = pattern(kind.as_ref(), 1.0).word();
-                let rate = rate.map_or_else(|| "some".to_owned(), |rate| rate.to_string());
-                format!("open loop, {word} arrivals, {rate} per second")
+                let rate = rate.map_or_else(|| "searched for".to_owned(), |r| format!("{r} per s"));
+                format!("open loop, {word} arrivals, {rate}")
             }
             _ => "closed loop".to_owned(),
         };
