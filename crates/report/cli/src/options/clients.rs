@@ -51,7 +51,8 @@ pub(crate) struct Clients {
 
     /// The pause of a client between transactions in a closed loop, as in 10ms, or random:10ms with
     /// exponential times
-    #[arg(long, value_name = "TIME", value_parser = think, conflicts_with_all = ["rate", "arrivals", "slo"])]
+    #[arg(long, value_name = "TIME", value_parser = think)]
+    #[arg(conflicts_with_all = ["rate", "arrivals", "slo"])]
     pub(crate) think: Option<Think>,
 }
 
