@@ -75,9 +75,14 @@ impl Bisection {
     pub(crate) fn tell(&mut self, rate: f64, judged: Judged) {
         let lower = |known: Option<f64>| Some(known.map_or(rate, |known| known.min(rate)));
         match judged {
-            Judged::Met => self.met = Some(self.met.map_or(rate, |met| met.max(rate))),
+            Judged::Met => {
+                self.met = Some(self.met.map_or(rate, |met| met.max(rate)));
+                // what lies below it is decided now
+                self.undecided = self.undecided.filter(|&(_, high)| high > rate);
+            }
             Judged::Missed | Judged::ClientLimited => {
                 self.above = lower(self.above);
+                self.undecided = self.undecided.filter(|&(low, _)| low < rate);
                 self.client_limited = judged == Judged::ClientLimited;
             }
             Judged::Undecided => {
@@ -151,6 +156,19 @@ mod tests {
             assert!(met < 650.0 && missed >= 650.0, "{met} {missed}");
             assert!(met > 570.0 && missed < 750.0, "{met} {missed}");
         }
+    }
+
+    #[test]
+    fn what_is_missed_below_an_undecided_rate_decides_that_too() {
+        let mut first = true;
+        let judge = |rate: f64| match rate {
+            // once undecided, and then missed below that
+            _ if (550.0..650.0).contains(&rate) && core::mem::take(&mut first) => Judged::Undecided,
+            _ => judged(rate < 540.0),
+        };
+        let (met, missed, _) = found(1000.0, judge).0.answer();
+        let (met, missed) = (met.unwrap(), missed.unwrap());
+        assert!(met < 540.0 && missed >= 540.0 && missed <= met * CLOSE, "{met} {missed}");
     }
 
     #[test]

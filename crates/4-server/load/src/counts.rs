@@ -7,8 +7,8 @@ use crate::phase::{Cause, Failure, Phase};
 /// The most kinds of failures that are told apart; a hostile server can think of many.
 const KINDS_MAX: usize = 64;
 
-/// Events of a window of time. Every attempt ends as a transaction, as a failure or with its client's
-/// patience, or is still in flight; a failure to close comes after its transaction.
+/// Events of a window of time. Every attempt ends as a transaction, as a failure or with its
+/// client's patience, or is still in flight; a failure to close comes after its transaction.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
     /// Connections begun.

@@ -198,8 +198,9 @@ impl Plan {
     /// The longest times: a day.
     pub const MS_MAX: u64 = 24 * 3600 * 1000;
 
-    /// Full handshakes with 14,336 bytes each \[HP01\]: one thread, a closed loop of 16 connections,
-    /// one request on each, no signature verified, key shares fresh, reset after confirmation; 1 s of warm-up and 5 s that count.
+    /// Full handshakes with 14,336 bytes each \[HP01\]: one thread, a closed loop of 16
+    /// connections, one request on each, no signature verified, key shares fresh, reset after
+    /// confirmation; 1 s of warm-up and 5 s that count.
     #[must_use]
     pub fn new(protocol: Protocol) -> Self {
         Self {

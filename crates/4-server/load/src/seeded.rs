@@ -1,6 +1,7 @@
 //! Numbers that look random, and are the same again for the same seed.
 
-/// `SplitMix64` (Steele, Lea, Flood: *Fast splittable pseudorandom number generators*, OOPSLA 2014).
+/// `SplitMix64` (Steele, Lea, Flood: *Fast splittable pseudorandom number generators*, OOPSLA
+/// 2014).
 ///
 /// Written here because a plan's load must not change with the version of a crate.
 #[derive(Clone, Debug)]

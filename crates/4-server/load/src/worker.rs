@@ -141,6 +141,10 @@ impl Worker {
                     Stage::Sustain => reading = Some(Reading::now()),
                     _ => usage = reading.as_ref().map(Reading::until_now),
                 }
+                if entered == Stage::RampDown && self.clients.is_open() {
+                    // whose time came in the last turn still begins, if a place is free
+                    self.start(self.schedule.sustain_end - Duration::from_nanos(1), now)?;
+                }
             }
             if stop.load(Ordering::Relaxed) {
                 self.abandon();
@@ -162,7 +166,7 @@ impl Worker {
                     return Ok((usage, None));
                 }
             } else {
-                self.start(now)?;
+                self.start(now, now)?;
             }
             let timeout = self.timeout(Instant::now(), sweep_at)?;
             match self.poll.poll(&mut events, Some(timeout)) {
@@ -184,8 +188,9 @@ impl Worker {
         self.probe && self.tally.whole.attempts > 0
     }
 
-    fn start(&mut self, now: Instant) -> Result<(), Error> {
-        while let Some(next) = self.clients.next(now) {
+    /// Begins what is due at `due`, which is no later than now.
+    fn start(&mut self, due: Instant, now: Instant) -> Result<(), Error> {
+        while let Some(next) = self.clients.next(due) {
             match next {
                 Next::Begins { place, task, queued } => {
                     if self.clients.is_open() {

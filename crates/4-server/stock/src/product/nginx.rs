@@ -6,8 +6,8 @@ use rustix::process::Signal;
 
 use super::{CIPHERS, Log, Place, Recipe};
 
-/// Where it speaks HTTP without TLS, if it listens for TLS there: another loopback address, the same
-/// port.
+/// Where it speaks HTTP without TLS, if it listens for TLS there: another loopback address, the
+/// same port.
 pub(crate) const fn plain_address(secure: SocketAddr) -> SocketAddr {
     SocketAddr::new(IpAddr::V4(Ipv4Addr::new(127, 0, 0, 2)), secure.port())
 }

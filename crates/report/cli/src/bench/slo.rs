@@ -31,7 +31,7 @@ const COLUMNS: [Column; 8] = [
     Column::words("", 10),
     Column::figures("runs", 4),
     Column::figures("client", 6),
-    Column::words("quantile, logarithmic; | is the limit", BAR),
+    Column::words("quantile, log; | the limit", BAR),
 ];
 
 /// Characters of the widest bar.
@@ -143,7 +143,10 @@ fn answer(curve: &Curve) -> String {
              better; give the client more threads and cores of their own (--client-cores)"
         ),
         (Some(above), false) => {
-            format!("{objective} is met up to {met} [{met} to {above:.0}]")
+            format!(
+                "{objective} is met up to {met} [{:.0} to {above:.0}]",
+                curve.met_per_s.unwrap_or(0.0)
+            )
         }
         (None, _) => {
             format!("{objective} is met at {met}, and no rate was found at which it is not")
@@ -282,7 +285,7 @@ mod tests {
         assert_eq!(record.estimate.interval(), (100.0, 900.0));
         let found = Found { label: "rsa-2048 tls13, x".to_owned(), curve: curve(), record: None };
         let text = text(&[found]);
-        assert!(text.contains("p99=20ms is met up to 100 per s [100 per s to 900]"), "{text}");
+        assert!(text.contains("p99=20ms is met up to 100 per s [100 to 900]"), "{text}");
         assert!(text.lines().all(|line| line.chars().count() <= 100), "{text}");
         assert!(text.contains("2.00 ms") && text.contains("missed"), "{text}");
     }

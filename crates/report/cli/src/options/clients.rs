@@ -51,7 +51,8 @@ pub(crate) struct Clients {
 
     /// The pause of a client between transactions in a closed loop, as in 10ms, or random:10ms with
     /// exponential times
-    #[arg(long, value_name = "TIME", value_parser = think, conflicts_with_all = ["rate", "arrivals", "slo"])]
+    #[arg(long, value_name = "TIME", value_parser = think)]
+    #[arg(conflicts_with_all = ["rate", "arrivals", "slo"])]
     pub(crate) think: Option<Think>,
 }
 
@@ -101,8 +102,8 @@ impl Clients {
             }
             (kind, rate) if rate.is_some() || self.slo.is_some() => {
                 let word = pattern(kind.as_ref(), 1.0).word();
-                let rate = rate.map_or_else(|| "some".to_owned(), |rate| rate.to_string());
-                format!("open loop, {word} arrivals, {rate} per second")
+                let rate = rate.map_or_else(|| "searched for".to_owned(), |r| format!("{r} per s"));
+                format!("open loop, {word} arrivals, {rate}")
             }
             _ => "closed loop".to_owned(),
         };
