@@ -23,8 +23,8 @@
 //!   confirmed the handshake. A handshake that only the client holds for complete is counted apart
 //!   ([`Counts::client_done`]).
 //! * Impatient clients ([`Patience`]) close their connection and give up, or begin again: that is
-//!   no failure, and has a count of its own. Every connection that was begun ends as a transaction, as
-//!   a failure or given up; if the counts do not add up the run is invalid.
+//!   no failure, and has a count of its own. Every connection that was begun ends as a
+//!   transaction, as a failure or given up; if the counts do not add up the run is invalid.
 //! * Only the sustained [`Stage`] makes figures. Its transactions are those that were completed in
 //!   it; the response times of an open loop are those of clients who came in it. [`Times`] has them
 //!   by phase, [`Point`] by second.
