@@ -5,7 +5,7 @@ use super::work::{
     long_blocks, nothing, parts, row, triangle, window,
 };
 use super::{Multiplies, Row, Work};
-use crate::machine_code::instruction::{R8, R9, RCX, RDI, RDX, RSI};
+use crate::machine_code::instruction::{R9, RCX, RDI, RDX, RSI};
 
 pub(crate) const TABLE: &[Row] = &[
     row(
@@ -106,33 +106,62 @@ pub(crate) const TABLE: &[Row] = &[
             nothing,
         )
     },
-    // Factors
+    // Reduction
     Row {
-        structs: &[(R8, 1)],
+        structs: &[(RDI, 1)],
         ..row(
-            "tiles52_ifma::reduce_window",
-            "rows; lengths",
-            &[at("6", 4), at("10", 4), at("15", 31), at("20", 7)],
-            window,
+            "tiles52_ifma::reduce_one",
+            "reading; lengths",
+            &[at("6", 5), at("10", 5), at("15", 5), at("20", 5)],
+            nothing,
         )
     },
-    // Factors, Read
+    // Short
     Row {
-        structs: &[(R8, 1), (R9, 1)],
+        structs: &[(RDX, 1)],
         ..row(
-            "tiles52_ifma::reduce_window_reading",
-            "rows; lengths",
+            "tiles52_ifma::reduce_window",
+            "rows",
             &[at("6", 4), at("10", 4), at("15", 4), at("20", 7)],
             window,
         )
     },
-    // Factors
+    // Short
     Row {
-        structs: &[(R8, 1)],
-        ..row("tiles52_ifma::amm_rows", "rows; lengths", &[at("20", 7)], |p| Work {
+        structs: &[(RDX, 1)],
+        ..row(
+            "tiles52_ifma::reduce_window_reading",
+            "rows",
+            &[at("6", 4), at("10", 4), at("15", 4), at("20", 8)],
+            window,
+        )
+    },
+    // Short
+    Row {
+        structs: &[(RCX, 1)],
+        ..row("tiles52_ifma::amm_rows", "rows", &[at("20", 9)], |p| Work {
             once: Multiplies::halves(p[0] + 1, p[0]),
             passes: vec![halves(p[0]), halves(p[0])],
         })
+    },
+    // [Stream; S]
+    Row {
+        structs: &[(RDI, 1)],
+        ..row(
+            "window52_mb8_ifma::window52_mb8_ifma",
+            "squares, streams; lengths",
+            &[
+                at("6, 1", 5),
+                at("6, 2", 5),
+                at("10, 1", 5),
+                at("10, 2", 5),
+                at("15, 1", 5),
+                at("15, 2", 5),
+                at("20, 1", 5),
+                at("20, 2", 5),
+            ],
+            nothing,
+        )
     },
     // [Product; S]; LLVM may put the rows of mul_tile in line
     Row {
@@ -142,11 +171,11 @@ pub(crate) const TABLE: &[Row] = &[
             "blocks; lengths",
             &[
                 at("6, 1", 43),
-                at("6, 2", 37),
+                at("6, 2", 60),
                 at("10, 1", 43),
-                at("10, 2", 37),
+                at("10, 2", 60),
                 at("15, 1", 36),
-                at("15, 2", 92),
+                at("15, 2", 115),
                 at("20, 1", 39),
                 at("20, 2", 111),
             ],
@@ -161,9 +190,9 @@ pub(crate) const TABLE: &[Row] = &[
             "blocks; lengths",
             &[
                 at("6, 1", 54),
-                at("6, 2", 66),
+                at("6, 2", 104),
                 at("10, 1", 54),
-                at("10, 2", 66),
+                at("10, 2", 104),
                 at("15, 1", 51),
                 at("15, 2", 94),
                 at("20, 1", 51),

@@ -73,8 +73,7 @@ pub(super) fn triangle(p: &[u64]) -> Work {
 }
 
 /// Fold rows; then the row that ends a reduction, with a low half for its quotient digit. At small
-/// W no loop is left: rows stand one after the other, the later ones behind the end of the
-/// function, from where a jump back leads to the last row.
+/// W no loop is left: rows stand one after the other.
 pub(super) fn window(p: &[u64]) -> Work {
     Work { once: Multiplies::halves(p[0] + 1, p[0]), passes: vec![halves(p[0])] }
 }

@@ -11,7 +11,6 @@ pub(crate) const RDX: Gpr = 2;
 pub(crate) const RSP: Gpr = 4;
 pub(crate) const RSI: Gpr = 6;
 pub(crate) const RDI: Gpr = 7;
-pub(crate) const R8: Gpr = 8;
 pub(crate) const R9: Gpr = 9;
 
 /// Sixteen registers of 8 bytes, by the names of their 8, 4, 2 and 1 lowest bytes.

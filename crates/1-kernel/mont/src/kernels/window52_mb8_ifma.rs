@@ -16,8 +16,6 @@
 //! `window52_mb8_ifma`: squares and a product of one tile, the table read on the way.
 #![forbid(unsafe_code)]
 
-use core::arch::x86_64::*;
-
 use super::select52_mb8_ifma::SPAN;
 use super::tiles52_ifma::{
     Short, V, amm_rows, mul_tile, reduce_window, reduce_window_reading, sq_tile,
