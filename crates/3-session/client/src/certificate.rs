@@ -2,7 +2,6 @@
 
 use std::sync::OnceLock;
 
-use aws_lc_rs::rsa::{Pkcs1PublicEncryptingKey, PublicEncryptingKey};
 use aws_lc_rs::signature::{
     ParsedPublicKey, RSA_PKCS1_2048_8192_SHA256, RSA_PKCS1_2048_8192_SHA384,
     RSA_PKCS1_2048_8192_SHA512, RSA_PSS_2048_8192_SHA256, RSA_PSS_2048_8192_SHA384,
@@ -14,6 +13,7 @@ use spki::{ObjectIdentifier, SubjectPublicKeyInfoRef};
 use zeroize::Zeroizing;
 
 use crate::decode::Reader;
+use crate::encrypting::EncryptingKey;
 use crate::error::Violation;
 use crate::suite::SignatureScheme;
 use crate::wire::{Message, TLS12};
@@ -28,8 +28,8 @@ pub(crate) struct Leaf {
     spki: Box<[u8]>,
     /// Bits of the modulus.
     bits: usize,
-    /// None for a key of a size that aws-lc-rs does not take.
-    encrypting: Option<Pkcs1PublicEncryptingKey>,
+    /// None for a key of a size that is not in use.
+    encrypting: Option<EncryptingKey>,
     /// One per scheme, in the order of [`SignatureScheme::ALL`].
     verifying: [OnceLock<ParsedPublicKey>; 6],
     reused: OnceLock<Premaster>,
@@ -39,12 +39,11 @@ impl Leaf {
     pub(crate) fn read(certificate: &[u8]) -> Result<Self, Violation> {
         let spki = spki(certificate).map_err(|_| Violation::Certificate)?;
         let bits = rsa_bits(spki)?;
-        let encrypting = PublicEncryptingKey::from_der(spki).ok();
         Ok(Self {
             der: certificate.into(),
             spki: spki.into(),
             bits,
-            encrypting: encrypting.and_then(|key| Pkcs1PublicEncryptingKey::new(key).ok()),
+            encrypting: EncryptingKey::read(spki),
             verifying: [const { OnceLock::new() }; 6],
             reused: OnceLock::new(),
         })
@@ -89,8 +88,7 @@ impl Leaf {
         secret[2..].copy_from_slice(random);
         let unfit = Violation::KeySize { bits: self.bits };
         let key = self.encrypting.as_ref().ok_or(unfit)?;
-        let mut ciphertext = vec![0; key.ciphertext_size()];
-        key.encrypt(&*secret, &mut ciphertext).map_err(|_| unfit)?;
+        let ciphertext = key.encrypt(&*secret).ok_or(unfit)?;
         Ok(Premaster { secret, ciphertext })
     }
 

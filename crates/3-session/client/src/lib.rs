@@ -46,6 +46,7 @@ mod certificate;
 mod config;
 mod connection;
 mod decode;
+mod encrypting;
 mod error;
 mod exchange;
 mod hello;
