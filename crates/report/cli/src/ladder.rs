@@ -161,12 +161,14 @@ impl Climb {
                 options.seconds = options.seconds.map(|seconds| seconds * *pace);
                 speed::collect(&options, records, run, progress)
             }
-            Verb::Key(_)
+            Verb::Compare(_)
+            | Verb::Key(_)
             | Verb::Ladder(_)
             | Verb::Provider(_)
             | Verb::Report(_)
             | Verb::Serve(_)
-            | Verb::Simulate(_) => {
+            | Verb::Simulate(_)
+            | Verb::Workload(_) => {
                 unreachable!("no rung is climbed by these")
             }
         }
