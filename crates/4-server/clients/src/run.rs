@@ -18,6 +18,9 @@ use crate::{blocking, cpu, curl};
 /// How often the log is read, and the caller asked.
 const TICK: Duration = Duration::from_millis(20);
 
+/// What a thread of a client does until a moment, or until it is told to stop.
+type Work = dyn Fn(Instant, &AtomicBool) -> Tally + Sync;
+
 /// A client.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Client {
@@ -69,7 +72,7 @@ pub fn run(
         return minimal(plan, server, stop);
     }
     let address = server.target.address();
-    let work: Box<dyn Fn(Instant, &AtomicBool) -> Tally + Sync> = match client {
+    let work: Box<Work> = match client {
         Client::Curl => {
             let (arguments, bytes) = (curl::arguments(plan, address)?, bytes(plan)?);
             Box::new(move |until, stop| curl::work(&arguments, bytes, until, stop))
@@ -161,7 +164,7 @@ fn cpu_of(server: &mut Server<'_>) -> Result<Option<Duration>, Error> {
 fn load(
     plan: &Plan,
     server: &mut Server<'_>,
-    work: &(dyn Fn(Instant, &AtomicBool) -> Tally + Sync),
+    work: &Work,
     stop: &dyn Fn() -> bool,
 ) -> Result<(Tally, Option<f64>), Error> {
     let ended = &AtomicBool::new(false);

@@ -76,7 +76,11 @@ fn row(record: &Record) -> Option<(String, Row)> {
         // One thread, or over the cores already.
         _ => Some(1.0),
     };
-    let by = subject.parameter(word::BY).unwrap_or("tollgate").to_owned();
+    let by = subject.parameter(word::BY).unwrap_or("tollgate");
+    let by = match subject.parameter(word::CLIENT) {
+        Some(client) => format!("{by}, {client}"),
+        None => by.to_owned(),
+    };
     let row = Row { machine: record.machine.clone(), by, cores, per_s, published };
     (per_s.is_finite() && per_s > 0.0).then(|| (group(subject), row))
 }
@@ -87,11 +91,11 @@ fn cores_of(list: &str) -> Option<f64> {
     u32::try_from(cores).ok().filter(|cores| *cores > 0).map(f64::from)
 }
 
-/// What rows of one table share: the subject without who did it. RSA key exchange is one thing in
+/// What rows of one table share: the subject without who did it, and for which client. RSA key exchange is one thing in
 /// SSL 3 and in TLS 1.2: the server decrypts a premaster secret.
 fn group(subject: &Subject) -> String {
     let path = subject.path().replace("/ssl3-rsa", "/tls12-rsa");
-    let others = subject.parameters().filter(|(key, _)| *key != word::BY);
+    let others = subject.parameters().filter(|(key, _)| ![word::BY, word::CLIENT].contains(key));
     let others: Vec<String> = others.map(|(key, value)| format!("{key}={value}")).collect();
     if others.is_empty() { path } else { format!("{path}?{}", others.join("&")) }
 }
@@ -199,6 +203,7 @@ mod tests {
         assert!(!of("server/rsa-2048/tls12-rsa?by=tollgate&bytes=14336"));
         assert!(!of("server/rsa-1024/tls13?by=tollgate&bytes=14336"));
         assert!(of("server/rsa-1024/tls12-rsa?by=tollgate&bytes=2048"));
+        assert!(of("server/rsa-1024/tls12-rsa?by=nginx-openssl&bytes=14336&client=curl"));
     }
 
     #[test]
