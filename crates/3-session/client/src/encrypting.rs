@@ -14,8 +14,8 @@ use zeroize::Zeroizing;
 
 /// The smallest modulus that is encrypted to, in bits.
 const BITS_MIN: u32 = 1024;
-/// The longest public exponent of a small key, in bits: what a server sends must not cost the client
-/// an exponentiation of full length.
+/// The longest public exponent of a small key, in bits: what a server sends must not cost the
+/// client an exponentiation of full length.
 const EXPONENT_BITS_MAX: u32 = 32;
 /// Bytes of EME-PKCS1-v1_5 beside padding and message, and of its padding at least (RFC 8017 §7.2).
 const OVERHEAD_BYTES: usize = 11;

@@ -152,7 +152,8 @@ pub const PART_SYSTEM: &str = "system";
 pub const MESSAGE: &str = "message";
 /// Condition: how many of each primitive a prediction counts.
 pub const COUNTS: &str = "counts";
-/// Parameter: whose client loaded a server, where several are compared: `minimal`, `rustls`, `curl`.
+/// Parameter: whose client loaded a server, where several are compared: `minimal`, `rustls` or
+/// `curl`.
 pub const CLIENT: &str = "client";
 /// Parameter: payload of a session in bytes.
 pub const BYTES: &str = "bytes";

@@ -5,8 +5,8 @@ use jiff::tz::TimeZone;
 
 use super::{BadLine, Entry, connection};
 
-/// `... CLIENT:PORT [ACCEPTED] FRONTEND BACKEND/SERVER TIMERS STATUS BYTES ...`; `None` for what does
-/// not look like that.
+/// `... CLIENT:PORT [ACCEPTED] FRONTEND BACKEND/SERVER TIMERS STATUS BYTES ...`; `None` for what
+/// does not look like that.
 pub(super) fn read(line: &str) -> Option<Result<Entry, BadLine>> {
     let (before, rest) = line.split_once(" [")?;
     // Syslog writes the process in brackets, without a space before.

@@ -82,9 +82,20 @@ mod tests {
 
     use super::*;
 
-    const COMBINED: &str = r#"127.0.0.1 - frank [10/Oct/2000:13:55:36 -0700] "GET /a?b=\"c\" HTTP/1.0" 200 2326 "http://x/y" "Mozilla/4.08 [en] (Win98; I)" conn=7 reused=r proto=TLSv1.3 cipher=TLS_AES_128_GCM_SHA256"#;
-    const HAPROXY: &str = r#"Feb  6 12:14:14 localhost haproxy[14389]: 10.0.1.2:33317 [06/Feb/2009:12:14:14.655] http-in static/srv1 10/0/30/69/109 200 2750 - - ---- 1/1/1/1/0 0/0 {1wt.eu} {} "GET /index.html HTTP/1.1""#;
-    const OWN: &str = r#"{"event":"request","time_us":1790000000000000,"connection":3,"request":1,"protocol":"TLSv1.3","suite":"x","resumed":false,"method":"GET","target":"/","status":200,"bytes":14336,"complete":true,"took_us":5}"#;
+    const COMBINED: &str = concat!(
+        r#"127.0.0.1 - frank [10/Oct/2000:13:55:36 -0700] "GET /a?b=\"c\" HTTP/1.0" 200 2326 "#,
+        r#""http://x/y" "Mozilla/4.08 [en] (Win98; I)" conn=7 reused=r proto=TLSv1.3"#,
+    );
+    const HAPROXY: &str = concat!(
+        "Feb  6 12:14:14 localhost haproxy[14389]: 10.0.1.2:33317 [06/Feb/2009:12:14:14.655] ",
+        "http-in static/srv1 10/0/30/69/109 200 2750 - - ---- 1/1/1/1/0 0/0 {1wt.eu} {} ",
+        "\"GET /index.html HTTP/1.1\"",
+    );
+    const OWN: &str = concat!(
+        r#"{"event":"request","time_us":1790000000000000,"connection":3,"request":1,"#,
+        r#""protocol":"TLSv1.3","suite":"x","resumed":false,"method":"GET","target":"/","#,
+        r#""status":200,"bytes":14336,"complete":true,"took_us":5}"#,
+    );
 
     fn read(line: &str) -> Entry {
         Entry::read(line).unwrap().unwrap()

@@ -120,8 +120,8 @@ fn verdicts(label: &str, rows: &[Row], names: &[Naming]) -> (String, bool) {
         let verdict = if objections.is_empty() { "VALID" } else { "INVALID" };
         valid &= objections.is_empty();
         text += &wrapped(&format!(
-            "- {}, client {}: {verdict}; runs: {}; the client counted {} sessions, {} failures; the \
-             server's log has {} handshakes, {} of them resumed, and {} responses",
+            "- {}, client {}: {verdict}; runs: {}; the client counted {} sessions, {} failures; \
+             the server's log has {} handshakes, {} of them resumed, and {} responses",
             names[row.server].by,
             row.client,
             row.rounds.len(),

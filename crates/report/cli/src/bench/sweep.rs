@@ -26,8 +26,8 @@ struct Series {
     points: Vec<(u32, Record)>,
 }
 
-/// Measures at each number of cores that this machine has beside the client's, prints the rates of a
-/// core, and fits a law where there are enough of them.
+/// Measures at each number of cores that this machine has beside the client's, prints the rates of
+/// a core, and fits a law where there are enough of them.
 ///
 /// # Errors
 ///
@@ -142,7 +142,8 @@ fn of_law(fit: &Fit, last: u32) -> String {
         )
     });
     format!(
-        "{name}: {} of one core, contention {:.4}, coherency {:.6}; the worst point is {:.1} % off{}",
+        "{name}: {} of one core, contention {:.4}, coherency {:.6}; the worst point is {:.1} % \
+         off{}",
         law.one_core(),
         law.contention(),
         law.coherency(),

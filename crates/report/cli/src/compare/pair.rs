@@ -16,6 +16,9 @@ pub(super) enum Pair<'a> {
     OtherMachine,
 }
 
+/// A change and whether it is of a yardstick, or the pair that has none.
+type Found<'a> = Result<(Change, bool), Pair<'a>>;
+
 /// Two sides, figure by figure, and what yardsticks say of the machine.
 pub(super) struct Pairs<'a> {
     pub(super) pairs: Vec<Pair<'a>>,
@@ -26,14 +29,14 @@ impl<'a> Pairs<'a> {
     /// Every figure of the first side, then those that only the second one has. Without a yardstick
     /// the machine may have moved by the share `drift`.
     pub(super) fn of(before: &'a Side, after: &'a Side, drift: f64) -> Self {
-        let found: Vec<(&Figure, Result<(Change, bool), Pair<'_>>)> =
+        let found: Vec<(&Figure, Found<'_>)> =
             before.figures.iter().map(|figure| (figure, found(figure, before, after))).collect();
         let yardsticks = found.iter().filter_map(|(figure, found)| match found {
             Ok((change, true)) => Some((*figure, change.ratio.point())),
             _ => None,
         });
         let drift = Drift::of(yardsticks, drift);
-        let judged = |(figure, found): (&'a Figure, Result<(Change, bool), Pair<'a>>)| match found {
+        let judged = |(figure, found): (&'a Figure, Found<'a>)| match found {
             Ok((change, true)) => Pair::Changed { figure, change, answer: Answer::Yardstick },
             Ok((change, false)) => {
                 let answer = answer(figure, &change, drift.moved(figure).0);
@@ -63,7 +66,7 @@ impl<'a> Pairs<'a> {
 }
 
 /// The change of a figure of the first side, and whether it is a yardstick.
-fn found<'a>(figure: &'a Figure, before: &Side, after: &Side) -> Result<(Change, bool), Pair<'a>> {
+fn found<'a>(figure: &'a Figure, before: &Side, after: &Side) -> Found<'a> {
     let incomparable = |why: String| Pair::Incomparable { figure, why };
     let (first, second) = (before.runs(figure), after.runs(figure));
     let (Some(one), Some(other)) = (first.last(), second.last()) else {

@@ -91,8 +91,8 @@ fn cores_of(list: &str) -> Option<f64> {
     u32::try_from(cores).ok().filter(|cores| *cores > 0).map(f64::from)
 }
 
-/// What rows of one table share: the subject without who did it, and for which client. RSA key exchange is one thing in
-/// SSL 3 and in TLS 1.2: the server decrypts a premaster secret.
+/// What rows of one table share: the subject without who did it, and for which client. RSA key
+/// exchange is one thing in SSL 3 and in TLS 1.2: the server decrypts a premaster secret.
 fn group(subject: &Subject) -> String {
     let path = subject.path().replace("/ssl3-rsa", "/tls12-rsa");
     let others = subject.parameters().filter(|(key, _)| ![word::BY, word::CLIENT].contains(key));

@@ -17,8 +17,8 @@ pub(crate) struct Compare {
     #[arg(long, value_name = "LIST", value_delimiter = ',')]
     pub(crate) fail_if: Vec<Failing>,
 
-    /// Sides: a file of records, or a folder of such files, each of a run; the first one is what the
-    /// others are compared with
+    /// Sides: a file of records, or a folder of such files, each of a run; the first one is what
+    /// the others are compared with
     #[arg(value_name = "FILE", required = true)]
     pub(crate) files: Vec<PathBuf>,
 
@@ -26,7 +26,7 @@ pub(crate) struct Compare {
     pub(crate) written: Written,
 
     /// Only figures whose subject or quantity holds one of these texts, separated by commas:
-    /// server/, tls13, sessions_per_s
+    /// server/ or tls13
     #[arg(long, value_name = "LIST", value_delimiter = ',')]
     pub(crate) only: Vec<String>,
 }
