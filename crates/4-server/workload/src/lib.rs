@@ -1,9 +1,9 @@
 //! Workloads as data: named ones with reasons, and what access logs say of real ones.
 //!
 //! A [`Workload`] says what clients ask of a server: key, protocol, bytes, how often a session
-//! comes back, how requests arrive. Each of its parameters has a source, and what nobody knows is absent.
-//! It is read from TOML; [`FILES`] are those of the folder `workloads`. [`Study`] reads access logs
-//! line by line and [derives](Study::workload) one.
+//! comes back, how requests arrive. Each of its parameters has a source, and what nobody knows is
+//! absent. It is read from TOML; [`FILES`] are those of the folder `workloads`. [`Study`] reads
+//! access logs line by line and [derives](Study::workload) one.
 //!
 //! ```
 //! use tollgate_workload::{File, Study};
