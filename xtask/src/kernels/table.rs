@@ -1,8 +1,8 @@
 //! The rows: one for each function. A kernel's file says why it multiplies so often.
 
 use super::work::{
-    at, blocks, finish, halves, limb_adding, limb_diagonal, limb_masking, limb_tile, limb_triangle,
-    long_blocks, nothing, parts, row, triangle, window,
+    at, blocks, each_size, finish, halves, limb_adding, limb_diagonal, limb_masking, limb_tile,
+    limb_triangle, long_blocks, nothing, parts, row, triangle, window,
 };
 use super::{Multiplies, Row, Work};
 use crate::machine_code::instruction::{R9, RCX, RDI, RDX, RSI};
@@ -150,16 +150,7 @@ pub(crate) const TABLE: &[Row] = &[
         ..row(
             "window52_mb8_ifma::window52_mb8_ifma",
             "squares, streams; lengths",
-            &[
-                at("6, 1", 5),
-                at("6, 2", 5),
-                at("10, 1", 5),
-                at("10, 2", 5),
-                at("15, 1", 5),
-                at("15, 2", 5),
-                at("20, 1", 5),
-                at("20, 2", 5),
-            ],
+            &each_size(5),
             nothing,
         )
     },

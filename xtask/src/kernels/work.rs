@@ -7,6 +7,20 @@ pub(super) const fn at(parameters: &'static str, stack: usize) -> Instance {
     Instance { parameters, stack }
 }
 
+/// Tiles of every size, in one stream and two.
+pub(super) const fn each_size(stack: usize) -> [Instance; 8] {
+    [
+        at("6, 1", stack),
+        at("6, 2", stack),
+        at("10, 1", stack),
+        at("10, 2", stack),
+        at("15, 1", stack),
+        at("15, 2", stack),
+        at("20, 1", stack),
+        at("20, 2", stack),
+    ]
+}
+
 /// A row whose arguments are all public.
 pub(super) const fn row(
     path: &'static str,

@@ -2,13 +2,13 @@
 
 use std::sync::OnceLock;
 
-use aws_lc_rs::rsa::{Pkcs1PublicEncryptingKey, PublicEncryptingKey};
 use aws_lc_rs::signature::ParsedPublicKey;
 use der::asn1::AnyRef;
 use der::{Decode, Reader as _, SliceReader, Tag, TagNumber, Tagged};
 use zeroize::Zeroizing;
 
 use crate::decode::Reader;
+use crate::encrypting::EncryptingKey;
 use crate::error::Violation;
 pub(crate) use crate::public_key::PublicKey;
 use crate::scheme::SignatureScheme;
@@ -20,8 +20,8 @@ pub(crate) struct Leaf {
     der: Box<[u8]>,
     spki: Box<[u8]>,
     key: PublicKey,
-    /// None for a key that is not RSA, or of a size that aws-lc-rs does not take.
-    encrypting: Option<Pkcs1PublicEncryptingKey>,
+    /// None for a key that is not RSA, or of a size that is not in use.
+    encrypting: Option<EncryptingKey>,
     /// One per scheme, in the order of [`SignatureScheme::ALL`].
     verifying: [OnceLock<ParsedPublicKey>; SignatureScheme::ALL.len()],
     reused: OnceLock<Premaster>,
@@ -30,13 +30,11 @@ pub(crate) struct Leaf {
 impl Leaf {
     pub(crate) fn read(certificate: &[u8]) -> Result<Self, Violation> {
         let spki = spki(certificate).map_err(|_| Violation::Certificate)?;
-        let key = PublicKey::read(spki)?;
-        let encrypting = PublicEncryptingKey::from_der(spki).ok();
         Ok(Self {
             der: certificate.into(),
             spki: spki.into(),
-            key,
-            encrypting: encrypting.and_then(|key| Pkcs1PublicEncryptingKey::new(key).ok()),
+            key: PublicKey::read(spki)?,
+            encrypting: EncryptingKey::read(spki),
             verifying: [const { OnceLock::new() }; SignatureScheme::ALL.len()],
             reused: OnceLock::new(),
         })
@@ -83,8 +81,7 @@ impl Leaf {
         secret[2..].copy_from_slice(random);
         let unfit = self.key.unfit();
         let key = self.encrypting.as_ref().ok_or(unfit)?;
-        let mut ciphertext = vec![0; key.ciphertext_size()];
-        key.encrypt(&*secret, &mut ciphertext).map_err(|_| unfit)?;
+        let ciphertext = key.encrypt(&*secret).ok_or(unfit)?;
         Ok(Premaster { secret, ciphertext })
     }
 

@@ -45,6 +45,7 @@ mod certificate;
 mod config;
 mod connection;
 mod decode;
+mod encrypting;
 mod error;
 mod exchange;
 mod ffdhe;

@@ -88,7 +88,8 @@ pub enum KeyKind {
     EcdsaP256,
     /// RSA, "rsa-2048".
     Rsa {
-        /// The size of the modulus; self-signed certificates are made for 2048, 3072 and 4096.
+        /// The size of the modulus; self-signed certificates are made for 2048, 3072 and 4096, and
+        /// for 1024.
         bits: u32,
     },
 }
@@ -101,6 +102,10 @@ impl KeyKind {
         Self::Rsa { bits: 4096 },
         Self::EcdsaP256,
     ];
+
+    /// RSA-1024, as servers had in 2001: insecure, and for comparisons with papers only. A server
+    /// takes it where its configuration says so aloud.
+    pub const OF_2001: Self = Self::Rsa { bits: 1024 };
 
     fn of(key: &PKey<Private>) -> Option<Self> {
         match key.id() {
@@ -217,7 +222,7 @@ fn read(what: &'static str, path: &PathBuf) -> Result<Zeroizing<Vec<u8>>, Error>
 }
 
 fn self_signed(kind: KeyKind) -> Result<Credentials, Error> {
-    if !KeyKind::SELF_SIGNED.contains(&kind) {
+    if !KeyKind::SELF_SIGNED.contains(&kind) && kind != KeyKind::OF_2001 {
         let why = format!(
             "self-signed keys are of {:?} only",
             KeyKind::SELF_SIGNED.map(|k| k.to_string())

@@ -89,6 +89,8 @@ pub struct Config {
     pub groups: Vec<Group>,
     /// Whether suites with RSA key exchange may be offered. They lack forward secrecy.
     pub allow_rsa_kx: bool,
+    /// Whether the key may be RSA of 1,024 bits: insecure, for comparisons with papers only.
+    pub allow_rsa_1024: bool,
     /// Whether sessions are resumed.
     pub resumption: Resumption,
     /// The folder whose files are served, if any.
@@ -113,6 +115,7 @@ impl Default for Config {
             suites: Vec::new(),
             groups: vec![Group::X25519, Group::P256],
             allow_rsa_kx: false,
+            allow_rsa_1024: false,
             resumption: Resumption::Off,
             root: None,
             access_log: None,

@@ -149,7 +149,12 @@ fn negotiation(
     context.set_min_proto_version(Some(least)).map_err(doing())?;
     context.set_max_proto_version(Some(most)).map_err(doing())?;
     // 112 bits, whatever the system's configuration says: AES128-SHA and RSA-2048 are within it.
-    context.set_security_level(2);
+    // 80 bits is what RSA-1024 has.
+    context.set_security_level(if config.allow_rsa_1024 && key == KeyKind::OF_2001 {
+        1
+    } else {
+        2
+    });
     if least == SslVersion::TLS1_2 {
         context.set_cipher_list(&names(&tls12)).map_err(doing())?;
     }

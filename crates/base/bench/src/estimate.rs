@@ -45,6 +45,37 @@ pub fn median_estimate(values: &[f64]) -> Option<Estimate> {
     Estimate::new(point, (low.min(point), high.max(point)), samples).ok()
 }
 
+/// The median of `above` over the median of `below`, which were sampled apart, with its 95 %
+/// bootstrap interval: each side is resampled on its own. Values that belong together in pairs have
+/// [`median_estimate`] of their ratios, which is narrower. `None` where a side is empty or holds a
+/// value that is not finite and above 0.
+///
+/// ```
+/// let ratio = tollgate_bench::median_ratio_estimate(&[6.0, 6.1, 5.9], &[2.0, 2.0, 2.1]);
+/// assert_eq!(ratio.map(|ratio| ratio.point()), Some(3.0));
+/// ```
+pub fn median_ratio_estimate(above: &[f64], below: &[f64]) -> Option<Estimate> {
+    let is_ratio_of = |values: &[f64]| {
+        !values.is_empty() && values.iter().all(|value| value.is_finite() && *value > 0.0)
+    };
+    if !is_ratio_of(above) || !is_ratio_of(below) {
+        return None;
+    }
+    let mut rng = fastrand::Rng::with_seed(1);
+    let mut resampled = |values: &[f64]| {
+        let mut resample: Vec<f64> =
+            values.iter().map(|_| values[rng.usize(..values.len())]).collect();
+        median_in_place(&mut resample)
+    };
+    let mut ratios: Vec<f64> =
+        (0..RESAMPLES).map(|_| resampled(above) / resampled(below)).collect();
+    ratios.sort_unstable_by(f64::total_cmp);
+    let point = median(above) / median(below);
+    let (low, high) = (ratios[RESAMPLES / 40], ratios[RESAMPLES - 1 - RESAMPLES / 40]);
+    let samples = u64::try_from(above.len().min(below.len())).unwrap_or(u64::MAX);
+    Estimate::new(point, (low.min(point), high.max(point)), samples).ok()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -77,6 +108,29 @@ mod tests {
             covered += usize::from(low <= truth && truth <= high);
         }
         assert!((180..=200).contains(&covered), "{covered} of 200 intervals hold the median");
+    }
+
+    #[test]
+    fn the_interval_of_a_ratio_covers_it_about_as_often_as_it_says() {
+        let mut rng = fastrand::Rng::with_seed(4);
+        let mut covered = 0;
+        for _ in 0..200 {
+            let mut around = |middle: f64| -> Vec<f64> {
+                (0..31).map(|_| middle * (0.9 + 0.2 * rng.f64())).collect()
+            };
+            let estimate = median_ratio_estimate(&around(3.0), &around(2.0)).expect("above 0");
+            let (low, high) = estimate.interval();
+            covered += usize::from(low <= 1.5 && 1.5 <= high);
+        }
+        assert!((180..=200).contains(&covered), "{covered} of 200 intervals hold the ratio");
+    }
+
+    #[test]
+    fn what_has_no_ratio_has_no_estimate() {
+        for bad in [&[][..], &[0.0, 1.0], &[1.0, -1.0], &[f64::NAN], &[f64::INFINITY]] {
+            assert!(median_ratio_estimate(bad, &[1.0]).is_none(), "{bad:?}");
+            assert!(median_ratio_estimate(&[1.0], bad).is_none(), "{bad:?}");
+        }
     }
 
     #[test]

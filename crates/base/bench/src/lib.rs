@@ -37,7 +37,7 @@ mod welch;
 
 pub use conditions::Conditions;
 pub use contender::{Contender, Wrong};
-pub use estimate::{median, median_estimate};
+pub use estimate::{median, median_estimate, median_ratio_estimate};
 pub use interleave::{Error, Plan, interleave};
 pub use leak::{Leak, LeakPlan, Leakage, T_MAX, leak};
 pub use machine::this_machine;

@@ -174,6 +174,9 @@ pub const PART_SYSTEM: &str = "system";
 pub const MESSAGE: &str = "message";
 /// Condition: how many of each primitive a prediction counts.
 pub const COUNTS: &str = "counts";
+/// Parameter: whose client loaded a server, where several are compared: `minimal`, `rustls` or
+/// `curl`.
+pub const CLIENT: &str = "client";
 /// Parameter: payload of a session in bytes.
 pub const BYTES: &str = "bytes";
 /// Parameter: what a session without payload does: [`HANDSHAKE`].
@@ -277,6 +280,8 @@ pub const LINK_GBPS: &str = "link_gbps";
 pub const CURRENCY: &str = "currency";
 /// Parameter: cores behind a line.
 pub const STATION_CORES: &str = "station_cores";
+/// Parameter: cores of a server, where their number is swept.
+pub const SERVER_CORES: &str = "server_cores";
 /// Parameter: where sessions wait: `one_queue`, `queue_per_core` or `sharing`.
 pub const LINE: &str = "line";
 /// Parameter: busy share of a core's time.

@@ -162,11 +162,13 @@ impl Climb {
                 options.seconds = options.seconds.map(|seconds| seconds * *pace);
                 speed::collect(&options, records, run, progress)
             }
-            Verb::Key(_)
+            Verb::Compare(_)
+            | Verb::Key(_)
             | Verb::Ladder(_)
             | Verb::Provider(_)
             | Verb::Report(_)
-            | Verb::Serve(_) => {
+            | Verb::Serve(_)
+            | Verb::Workload(_) => {
                 unreachable!("no rung is climbed by these")
             }
         }

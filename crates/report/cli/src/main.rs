@@ -4,6 +4,7 @@
 mod bench;
 mod bounds;
 mod chain;
+mod compare;
 mod contenders;
 mod engine;
 mod explained;
@@ -35,6 +36,7 @@ mod speed;
 mod stop;
 mod symbols;
 mod variants;
+mod workload;
 
 use std::process::ExitCode;
 
@@ -52,6 +54,7 @@ fn run() -> Result<ExitCode, Stop> {
     interrupt::listen()?;
     match options.verb {
         Verb::Bench(options) => bench::run(&options),
+        Verb::Compare(options) => compare::run(&options),
         Verb::Fleet(options) => fleet::run(&options),
         Verb::Kernel(options) => kernel::run(&options),
         Verb::Key(options) => key::run(&options),
@@ -64,5 +67,6 @@ fn run() -> Result<ExitCode, Stop> {
         Verb::Simulate(options) => simulate::run(&options),
         Verb::Speed(options) if options.engine => engine::run(&options),
         Verb::Speed(options) => speed::run(&options),
+        Verb::Workload(options) => workload::run(&options),
     }
 }

@@ -124,7 +124,7 @@ fn bench((keys, protocols, bytes): &Asked) -> Result<Bench, Stop> {
     let rounds = ["bench", "--rounds", "4", "--seconds", "1"];
     let sessions = ["--key", &keys, "--protocol", &protocols, "--bytes", &bytes];
     match Line::of(&[&rounds[..], &sessions].concat())?.verb {
-        Verb::Bench(bench) => Ok(bench),
+        Verb::Bench(bench) => Ok(*bench),
         other => unreachable!("bench was asked for: {other:?}"),
     }
 }

@@ -45,8 +45,8 @@ pub(crate) struct Factors<'a> {
 }
 
 /// The factors of a modulus of one tile. Their lengths are known, so nothing is checked around the
-/// rows: where LLVM unrolls them after a check it orders them by columns, each of them a chain of 2W
-/// dependent multiplications.
+/// rows: where LLVM unrolls them after a check it orders them by columns, each of them a chain of
+/// 2W dependent multiplications.
 #[derive(Clone, Copy)]
 pub(crate) struct Short<'a, const W: usize> {
     pub(crate) m: &'a [V; W],
@@ -361,8 +361,8 @@ pub(super) fn reduce_window<const W: usize>(z: &mut [V; W], t: &[[V; W]; 2], m: 
     window_rows!(W, z, t, m, |_i| {});
 }
 
-/// The same, and entries of a table are read into `out` (see [`Read`]), a digit in a row. `out` is an
-/// argument, so that LLVM knows it apart from b1, which stays in registers.
+/// The same, and entries of a table are read into `out` (see [`Read`]), a digit in a row. `out` is
+/// an argument, so that LLVM knows it apart from b1, which stays in registers.
 #[inline(never)]
 #[target_feature(enable = "avx512f,avx512ifma")]
 pub(super) fn reduce_window_reading<const W: usize>(

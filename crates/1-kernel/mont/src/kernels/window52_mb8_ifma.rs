@@ -1,6 +1,6 @@
 // A window of an exponentiation, z :== z^{2^squares} * table[index] / R^{2^squares} (mod m), R =
-// 2^{52W}, in each of 8 lanes, for numbers of one tile: K = W digits of 52 bits. S streams of these,
-// square by square.
+// 2^{52W}, in each of 8 lanes, for numbers of one tile: K = W digits of 52 bits. S streams of
+// these, square by square.
 // Inputs z[W], table[E][W], index, m[W], b1[W] = 2^-52 mod m, k0; output z[W], or next[W] if the
 // number of products is odd; scratch next[W], entry[W], t[2W].
 //

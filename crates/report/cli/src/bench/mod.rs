@@ -1,15 +1,19 @@
 //! `tollgate bench`: TLS sessions of a server under load, the two engines in turn.
 
+mod clients;
 mod plan;
 mod report;
 mod rounds;
 mod servers;
 mod sitting;
 mod slo;
+mod sweep;
 mod times;
+mod workload;
 
 use std::process::ExitCode;
 
+use tollgate_clients::Client;
 use tollgate_load::{Objective, Verdict};
 use tollgate_record::Record;
 
@@ -29,6 +33,13 @@ use sitting::Sitting;
 ///
 /// Nothing can be measured.
 pub(crate) fn run(options: &Options) -> Result<ExitCode, Stop> {
+    let options = &workload::applied(options)?;
+    if options.client != [Client::Minimal] {
+        return clients::run(options);
+    }
+    if let Some(span) = options.sweep_cores {
+        return sweep::run(options, span);
+    }
     let mut run = Run::measuring(options.written.json.as_deref())?;
     let progress = Progress::new("bench");
     if let Some(objective) = options.clients.slo {
@@ -139,6 +150,9 @@ fn context(options: &Options, host: &Host) -> tollgate_load::Context {
         if options.server == ServerKind::Rustls {
             conditions.insert("server_threads".to_owned(), options.connections.to_string());
         }
+    }
+    if let Some(workload) = &options.workload {
+        conditions.insert("workload".to_owned(), workload.clone());
     }
     conditions.insert("drift_max".to_owned(), options.drift_max.to_string());
     context

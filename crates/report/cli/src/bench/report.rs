@@ -10,10 +10,11 @@ use super::sitting::Sitting;
 use crate::figures::Figures;
 use crate::host::Host;
 use crate::options::Bench as Options;
+use crate::workload::{disclosure, find};
 
 /// Everything in its order.
 pub(super) fn text(options: &Options, host: &Host, sittings: &[Sitting]) -> String {
-    let mut text = machine(host) + &wrapped(&plan::words(options)) + "\n";
+    let mut text = machine(host) + &asked(options) + "\n";
     for sitting in sittings {
         text += &sitting.verdict_text();
     }
@@ -35,11 +36,18 @@ pub(super) fn text(options: &Options, host: &Host, sittings: &[Sitting]) -> Stri
 
 /// Machine, plan, and what a search found.
 pub(super) fn search_text(options: &Options, host: &Host, found: &str) -> String {
-    machine(host) + &wrapped(&plan::words(options)) + "\n" + found
+    machine(host) + &asked(options) + "\n" + found
+}
+
+/// The workload, if it has a name, and the plan.
+pub(super) fn asked(options: &Options) -> String {
+    let named = options.workload.as_ref().and_then(|name| Some((name, find(name).ok()?)));
+    let workload = named.map(|(name, workload)| wrapped(&disclosure(name, &workload)));
+    workload.unwrap_or_default() + &wrapped(&plan::words(options))
 }
 
 /// The heading that tables of measured records have; it reads what all records of a run share.
-fn machine(host: &Host) -> String {
+pub(super) fn machine(host: &Host) -> String {
     let (Ok(subject), Ok(one)) = ("server".parse::<Subject>(), Estimate::exact(1.0)) else {
         return String::new();
     };

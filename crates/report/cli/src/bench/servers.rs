@@ -69,7 +69,8 @@ impl Rig {
                 workers: cores.len().max(1),
                 pin: (!cores.is_empty()).then(|| cores.clone()),
                 certificate: Certificate::SelfSigned(key),
-                allow_rsa_kx: true, // the client offers one suite: that of the plan
+                allow_rsa_1024: true, // as --key says
+                allow_rsa_kx: true,   // the client offers one suite: that of the plan
                 access_log: Some(log.clone()),
                 ..Config::default()
             };
@@ -80,6 +81,11 @@ impl Rig {
     }
 
     fn rustls(options: &Options, key: KeyKind, cores: &[usize]) -> Result<Self, Stop> {
+        if key == KeyKind::OF_2001 {
+            let why =
+                "--server rustls: rustls takes RSA keys from 2048 bits on: give another --key";
+            return Err(Stop::new(why));
+        }
         let certificate = Certificate::SelfSigned(key).to_pem().map_err(Stop::from_error)?;
         let start = |signer| {
             let (certificate, cores) = (certificate.clone(), cores.to_vec());

@@ -4,6 +4,7 @@ use core::net::SocketAddr;
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
+use tollgate_clients::Client;
 use tollgate_load::Protocol;
 use tollgate_server::KeyKind;
 use tollgate_stock::Product;
@@ -21,6 +22,12 @@ pub(crate) struct Bench {
     #[arg(long, value_name = "N", default_value = "14336", conflicts_with = "handshake_only")]
     #[arg(value_parser = clap::value_parser!(u64).range(0..=tollgate_server::BODY_BYTES_MAX))]
     pub(crate) bytes: u64,
+
+    /// Clients, separated by commas, each in turn on the same servers: minimal, the load generator;
+    /// rustls, as many blocking threads as connections; curl, as many processes
+    #[arg(long, value_name = "LIST", value_delimiter = ',', default_value = "minimal")]
+    #[arg(value_parser = client, conflicts_with = "handshake_only")]
+    pub(crate) client: Vec<Client>,
 
     /// Logical cores of the client's threads, one thread each [default: the first one, if there are
     /// two or more]
@@ -50,9 +57,10 @@ pub(crate) struct Bench {
     #[command(flatten)]
     pub(crate) written: Written,
 
-    /// Kinds of the servers' keys, separated by commas: rsa-2048, rsa-3072, rsa-4096
+    /// Kinds of the servers' keys, separated by commas: rsa-2048, rsa-3072, rsa-4096; and rsa-1024,
+    /// which is insecure, as papers have it
     #[arg(long, value_name = "LIST", value_delimiter = ',', default_value = "rsa-2048")]
-    #[arg(value_parser = rsa)]
+    #[arg(value_parser = server_key)]
     pub(crate) key: Vec<KeyKind>,
 
     /// Whether the client makes a key share for each handshake, or one for all
@@ -109,6 +117,12 @@ pub(crate) struct Bench {
     #[arg(conflicts_with = "protocol")]
     pub(crate) suite: Vec<String>,
 
+    /// The servers on more and more cores, from the first number to the last: 1..8, or 1..n for all
+    /// but the client's
+    #[arg(long, value_name = "A..B", value_parser = core_span)]
+    #[arg(conflicts_with_all = ["server_cores", "target"])]
+    pub(crate) sweep_cores: Option<CoreSpan>,
+
     /// A server on this machine that runs already, instead of the two embedded ones
     #[arg(long, value_name = "IP:PORT")]
     pub(crate) target: Option<SocketAddr>,
@@ -116,6 +130,12 @@ pub(crate) struct Bench {
     /// Which handshakes verify the server's signature: never, always, or one in N
     #[arg(long, value_name = "never|always|N", default_value = "never", value_parser = verify)]
     pub(crate) verify: tollgate_load::Verify,
+
+    /// A workload by name or file, as tollgate workload show has it, in place of key, protocol and
+    /// bytes
+    #[arg(long, value_name = "NAME|FILE")]
+    #[arg(conflicts_with_all = ["key", "protocol", "bytes", "handshake_only", "target"])]
+    pub(crate) workload: Option<String>,
 }
 
 /// What the two servers are.
@@ -145,6 +165,14 @@ impl ServerKind {
     }
 }
 
+/// Numbers of cores, both ends in it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct CoreSpan {
+    pub(crate) first: u32,
+    /// None: as many as there are.
+    pub(crate) last: Option<u32>,
+}
+
 /// Key shares of the client.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum KeyShare {
@@ -159,6 +187,25 @@ pub(super) fn rsa(text: &str) -> Result<KeyKind, String> {
         Ok(kind @ KeyKind::Rsa { .. }) => Ok(kind),
         _ => Err("give rsa-2048, rsa-3072 or rsa-4096: both engines must take the key".to_owned()),
     }
+}
+
+/// What servers may have: a key of 2001 too.
+fn server_key(text: &str) -> Result<KeyKind, String> {
+    if text == KeyKind::OF_2001.to_string() { Ok(KeyKind::OF_2001) } else { rsa(text) }
+}
+
+fn core_span(text: &str) -> Result<CoreSpan, String> {
+    let ends = text.split_once("..").and_then(|(first, last)| {
+        let last = if last == "n" { None } else { Some(last.parse().ok()?) };
+        Some(CoreSpan { first: first.parse().ok()?, last })
+    });
+    ends.filter(|span| span.first > 0 && span.last.is_none_or(|last| span.first <= last))
+        .ok_or_else(|| "give numbers of cores as 1..8, or 1..n".to_owned())
+}
+
+fn client(text: &str) -> Result<Client, String> {
+    let found = Client::ALL.into_iter().find(|client| client.word() == text);
+    found.ok_or_else(|| "give some of minimal, rustls, curl".to_owned())
 }
 
 pub(super) fn protocol(text: &str) -> Result<Protocol, String> {
@@ -197,7 +244,7 @@ mod tests {
 
     fn bench(flags: &[&str]) -> Bench {
         match Options::of(&[&["bench"], flags].concat()).unwrap().verb {
-            Verb::Bench(options) => options,
+            Verb::Bench(options) => *options,
             other => unreachable!("bench was asked for: {other:?}"),
         }
     }
@@ -208,6 +255,11 @@ mod tests {
         assert_eq!(options.key.len(), 2);
         assert_eq!(options.protocol, [Protocol::Tls13, Protocol::Tls12Rsa]);
         assert_eq!((options.bytes, options.verify), (14_336, Verify::Never));
+        assert_eq!(bench(&["--key", "rsa-1024"]).key, [KeyKind::OF_2001]);
+        let span = bench(&["--sweep-cores", "1..n"]).sweep_cores;
+        assert_eq!(span, Some(CoreSpan { first: 1, last: None }));
+        assert_eq!(options.client, [Client::Minimal]);
+        assert_eq!(bench(&["--client", "rustls,curl"]).client, [Client::Rustls, Client::Curl]);
         let one_in = bench(&["--verify", "10"]).verify;
         assert_eq!(one_in, Verify::Sample { one_in: 10 });
     }
@@ -218,7 +270,13 @@ mod tests {
             "bench",
             &[
                 (&["--key", "ecdsa-p256"][..], "both engines"),
-                (&["--key", "rsa-1024"], "rsa-2048"),
+                (&["--key", "rsa-512"], "rsa-2048"),
+                (&["--client", "wget"], "rustls"),
+                (&["--sweep-cores", "0..2"], "1..8"),
+                (&["--sweep-cores", "3..2"], "1..n"),
+                (&["--sweep-cores", "1..2", "--server-cores", "1"], "--server-cores"),
+                (&["--workload", "hp2001", "--bytes", "1"], "--bytes"),
+                (&["--client", "curl", "--handshake-only"], "--handshake-only"),
                 (&["--protocol", "tls11"], "tls12-rsa"),
                 (&["--verify", "0"], "one in N"),
                 (&["--drift-max", "2"], "0 to 1"),

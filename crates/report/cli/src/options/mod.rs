@@ -2,6 +2,7 @@
 
 mod bench;
 mod clients;
+mod compare;
 mod fleet;
 mod kernel;
 pub(crate) mod key;
@@ -13,13 +14,15 @@ mod serve;
 mod session;
 pub(crate) mod simulate;
 mod speed;
+pub(crate) mod workload;
 
 use std::path::PathBuf;
 
 use clap::error::ErrorKind;
 use clap::{Args, Parser, Subcommand};
 
-pub(crate) use bench::{Bench, KeyShare, ServerKind};
+pub(crate) use bench::{Bench, CoreSpan, KeyShare, ServerKind};
+pub(crate) use compare::{Compare, Failing};
 pub(crate) use fleet::Fleet;
 pub(crate) use kernel::Kernel;
 pub(crate) use key::Key;
@@ -31,6 +34,7 @@ pub(crate) use serve::Serve;
 pub(crate) use session::Session;
 pub(crate) use simulate::Simulate;
 pub(crate) use speed::{Against, Exponent, Speed, Table};
+pub(crate) use workload::Workload;
 
 use crate::stop::Stop;
 
@@ -51,7 +55,9 @@ Exit codes: 0 done, 1 measured and not valid, 2 refused (one line on standard er
 #[derive(Debug, Subcommand)]
 pub(crate) enum Verb {
     /// TLS sessions of a server under load: OpenSSL and ours in turn, each count confirmed
-    Bench(Bench),
+    Bench(Box<Bench>),
+    /// Records of two or more runs: faster, slower, or no change proven; and of machines
+    Compare(Compare),
     /// Cores, costs and response times of many servers, from records of one
     Fleet(Fleet),
     /// Montgomery products and squares of every kernel that this machine can run
@@ -74,6 +80,8 @@ pub(crate) enum Verb {
     Simulate(Simulate),
     /// RSA operations: ours beside OpenSSL's and AWS-LC's, in one run
     Speed(Speed),
+    /// Workloads: named ones with their reasons, and new ones from access logs
+    Workload(Workload),
 }
 
 /// Where records go.

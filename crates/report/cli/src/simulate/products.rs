@@ -63,7 +63,8 @@ impl Size {
     /// A table for each arithmetic.
     pub(super) fn tables(&self) -> String {
         let mut text = format!(
-            "\nCycles of one Montgomery product or square of {} bits, by the slots of a product\n\n",
+            "\nCycles of one Montgomery product or square of {} bits, by the slots of a \
+             product\n\n",
             self.bits()
         );
         for (arithmetic, headings) in [

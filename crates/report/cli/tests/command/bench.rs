@@ -184,3 +184,77 @@ fn what_cannot_be_measured_is_one_line() {
         .collect();
     assert!(left.is_empty(), "{left:?}");
 }
+
+/// The runs of each client that a report tells of: sessions of the client, failures, handshakes,
+/// resumed handshakes and responses of the log.
+fn by_client(stdout: &str, client: &str) -> Vec<Vec<u64>> {
+    let lines = joined(stdout, "- ");
+    let of_client = format!(", client {client}: ");
+    let told = lines.iter().filter_map(|line| Some(line.split_once(&of_client)?.1));
+    told.map(numbers).collect()
+}
+
+#[test]
+fn three_clients_load_the_same_servers_and_the_log_confirms_each() {
+    let file = scratch("clients.jsonl");
+    let flags = ["--client", "minimal,rustls,curl", "--protocol", "tls13", "--rounds", "2"];
+    let output = bench(&[&flags[..], &["--json", file.to_str().unwrap()]].concat());
+    let stdout = String::from_utf8(output.stdout).unwrap();
+    assert!(stdout.lines().all(|line| line.chars().count() <= 100), "{stdout}");
+    for client in ["minimal", "rustls", "curl"] {
+        let told = by_client(&stdout, client);
+        assert_eq!(told.len(), 2, "{client} against both engines\n{stdout}");
+        for counts in told {
+            let [runs, sessions, failures, handshakes, resumed, responses] = counts[..] else {
+                panic!("{counts:?} of {client} in\n{stdout}")
+            };
+            assert!(runs == 2 && sessions > 0, "{stdout}");
+            assert_eq!((failures, resumed), (0, 0), "{client}\n{stdout}");
+            assert_eq!((handshakes, responses), (sessions, sessions), "{client}\n{stdout}");
+        }
+    }
+    let records = records(&file);
+    if output.status.code() == Some(1) {
+        return println!("a run of minimal is not valid here:\n{stdout}");
+    }
+    let costs = |client: &str| {
+        let subject = format!("server/rsa-2048/tls13?by=openssl&bytes=14336&client={client}");
+        let is = |r: &&Record| {
+            r.subject.to_string() == subject && r.quantity.as_str() == "server_cpu_ns_per_session"
+        };
+        records.iter().find(is).unwrap_or_else(|| panic!("{subject}")).estimate.point()
+    };
+    assert!(["minimal", "rustls", "curl"].iter().all(|client| costs(client) > 0.0));
+    let against = records.iter().filter(|r| r.subject.parameter("against") == Some("rustls"));
+    assert_eq!(against.count(), 4, "two clients, two engines");
+}
+
+/// What the paper of 2001 measured, as far as servers still offer it: RSA-1024, RSA key exchange.
+#[test]
+fn keys_of_2001_are_served_by_embedded_and_stock_servers_and_refused_by_rustls() {
+    let flags = ["--key", "rsa-1024", "--protocol", "tls12-rsa", "--rounds", "2"];
+    let embedded = ["--client", "minimal,curl"];
+    for more in [&embedded[..], &["--client", "minimal,curl", "--server", "nginx"]] {
+        let output = bench(&[&flags[..], more].concat());
+        let stdout = String::from_utf8(output.stdout).unwrap();
+        if output.status.code() == Some(2) {
+            let stderr = String::from_utf8(output.stderr).unwrap();
+            assert!(stderr.contains("install") && std::env::var_os("CI").is_none(), "{stderr}");
+            println!("not tested: {stderr}");
+            continue;
+        }
+        for client in ["minimal", "curl"] {
+            for counts in by_client(&stdout, client) {
+                let [_, sessions, failures, handshakes, ..] = counts[..] else {
+                    panic!("{stdout}")
+                };
+                assert!(sessions > 0 && failures == 0 && handshakes == sessions, "{stdout}");
+            }
+        }
+    }
+    let rustls = ["--key", "rsa-1024", "--server", "rustls", "--protocol", "tls13"];
+    let output = bench(&[&rustls[..], &["--rounds", "2"]].concat());
+    refused(&output, "2048 bits");
+    let output = bench(&["--client", "rustls", "--protocol", "tls12-rsa", "--rounds", "2"]);
+    refused(&output, "rustls does not offer tls12-rsa");
+}

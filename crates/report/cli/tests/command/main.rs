@@ -4,6 +4,7 @@
 #![allow(clippy::print_stdout, reason = "what was skipped is said")]
 
 mod bench;
+mod compare;
 mod fleet;
 mod key;
 mod ladder;
@@ -13,3 +14,4 @@ mod program;
 mod provider;
 mod serve;
 mod simulate;
+mod workload;

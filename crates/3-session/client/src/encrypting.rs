@@ -1,0 +1,146 @@
+//! RSA encryption of premaster secrets, to keys that the library takes and to smaller ones.
+//!
+//! aws-lc-rs takes moduli from 2,048 bits on, and servers of 2001 had 1,024: such keys are for
+//! comparisons with papers only, and one public exponent is all that they need here.
+
+use aws_lc_rs::rand;
+use aws_lc_rs::rsa::{Pkcs1PublicEncryptingKey, PublicEncryptingKey};
+use crypto_bigint::modular::{BoxedMontyForm, BoxedMontyParams};
+use crypto_bigint::{BoxedUint, Odd};
+use der::asn1::{AnyRef, UintRef};
+use der::{Decode, Reader as _, SliceReader, Tag, Tagged};
+use spki::SubjectPublicKeyInfoRef;
+use zeroize::Zeroizing;
+
+/// The smallest modulus that is encrypted to, in bits.
+const BITS_MIN: u32 = 1024;
+/// The longest public exponent of a small key, in bits: what a server sends must not cost the
+/// client an exponentiation of full length.
+const EXPONENT_BITS_MAX: u32 = 32;
+/// Bytes of EME-PKCS1-v1_5 beside padding and message, and of its padding at least (RFC 8017 §7.2).
+const OVERHEAD_BYTES: usize = 11;
+
+/// What encrypts to a server's key.
+#[derive(Debug)]
+pub(crate) enum EncryptingKey {
+    Library(Pkcs1PublicEncryptingKey),
+    Small(SmallKey),
+}
+
+/// A key from 1,024 bits to less than what the library takes.
+#[derive(Debug)]
+pub(crate) struct SmallKey {
+    /// Bytes of the modulus.
+    bytes: usize,
+    modulus: BoxedMontyParams,
+    exponent: BoxedUint,
+}
+
+impl EncryptingKey {
+    /// For the key in a `SubjectPublicKeyInfo`; none for what is no RSA key of a size in use.
+    pub(crate) fn read(spki: &[u8]) -> Option<Self> {
+        let library = PublicEncryptingKey::from_der(spki).ok();
+        let library = library.and_then(|key| Pkcs1PublicEncryptingKey::new(key).ok());
+        library.map(Self::Library).or_else(|| SmallKey::read(spki).map(Self::Small))
+    }
+
+    /// A secret, padded and encrypted; none if it is too long for the key.
+    pub(crate) fn encrypt(&self, secret: &[u8]) -> Option<Vec<u8>> {
+        match self {
+            Self::Library(key) => {
+                let mut ciphertext = vec![0; key.ciphertext_size()];
+                key.encrypt(secret, &mut ciphertext).ok()?;
+                Some(ciphertext)
+            }
+            Self::Small(key) => key.encrypt(secret),
+        }
+    }
+}
+
+impl SmallKey {
+    fn read(spki: &[u8]) -> Option<Self> {
+        let info = SubjectPublicKeyInfoRef::from_der(spki).ok()?;
+        let (modulus, exponent) = numbers(info.subject_public_key.as_bytes()?).ok()?;
+        let bits = 8 * u32::try_from(modulus.len()).ok()? - modulus.first()?.leading_zeros();
+        let exponent_bits = 8 * u32::try_from(exponent.len()).ok()?;
+        if !(BITS_MIN..2048).contains(&bits) || exponent_bits > EXPONENT_BITS_MAX {
+            return None;
+        }
+        let modulus_odd = Odd::new(BoxedUint::from_be_slice_vartime(modulus)).into_option()?;
+        Some(Self {
+            bytes: modulus.len(),
+            modulus: BoxedMontyParams::new_vartime(modulus_odd),
+            exponent: BoxedUint::from_be_slice_vartime(exponent),
+        })
+    }
+
+    /// RSAES-PKCS1-v1_5 (RFC 8017 §7.2.1).
+    fn encrypt(&self, secret: &[u8]) -> Option<Vec<u8>> {
+        let padding = self.bytes.checked_sub(secret.len() + 3)?;
+        if padding + 3 < OVERHEAD_BYTES {
+            return None;
+        }
+        let mut padded = Zeroizing::new(vec![0; self.bytes]);
+        padded[1] = 2;
+        rand::fill(&mut padded[2..2 + padding]).ok()?;
+        while let Some(zero) = padded[2..2 + padding].iter_mut().find(|byte| **byte == 0) {
+            rand::fill(core::slice::from_mut(zero)).ok()?;
+        }
+        padded[3 + padding..].copy_from_slice(secret);
+        let bits = self.modulus.bits_precision();
+        let message = Zeroizing::new(BoxedUint::from_be_slice(&padded, bits).ok()?);
+        let base = BoxedMontyForm::new((*message).clone(), &self.modulus);
+        let power = base.pow_bounded_exp(&self.exponent, EXPONENT_BITS_MAX).retrieve();
+        let bytes = power.to_be_bytes();
+        Some(bytes[bytes.len().checked_sub(self.bytes)?..].to_vec())
+    }
+}
+
+/// Modulus and exponent of an `RSAPublicKey` (RFC 8017 A.1.1).
+fn numbers(key: &[u8]) -> Result<(&[u8], &[u8]), der::Error> {
+    let key = AnyRef::from_der(key)?;
+    key.tag().assert_eq(Tag::Sequence)?;
+    let mut fields = SliceReader::new(key.value())?;
+    let mut next = || Ok::<_, der::Error>(UintRef::decode(&mut fields)?.as_bytes());
+    let numbers = (next()?, next()?);
+    fields.finish()?;
+    Ok(numbers)
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "tests")]
+
+    use openssl::pkey::PKey;
+    use openssl::rsa::{Padding, Rsa};
+
+    use super::*;
+
+    #[test]
+    fn openssl_decrypts_what_is_encrypted_to_keys_of_any_size() {
+        for bits in [1024, 1032, 1536, 2048] {
+            let private = Rsa::generate(bits).unwrap();
+            let key = PKey::from_rsa(private.clone()).unwrap();
+            let spki = key.public_key_to_der().unwrap();
+            let encrypting = EncryptingKey::read(&spki).unwrap();
+            assert_eq!(matches!(encrypting, EncryptingKey::Small(_)), bits < 2048);
+            for secret in [&[7; 48][..], &[0; 1], &vec![3; bits as usize / 8 - 11]] {
+                let ciphertext = encrypting.encrypt(secret).unwrap();
+                assert_eq!(ciphertext.len(), bits as usize / 8);
+                let mut found = vec![0; bits as usize / 8];
+                let length =
+                    private.private_decrypt(&ciphertext, &mut found, Padding::PKCS1).unwrap();
+                assert_eq!(&found[..length], secret, "{bits} bits");
+            }
+            let long = vec![3; bits as usize / 8 - 10];
+            assert!(encrypting.encrypt(&long).is_none());
+        }
+    }
+
+    #[test]
+    fn keys_that_are_too_small_are_none() {
+        let key = PKey::from_rsa(Rsa::generate(768).unwrap()).unwrap();
+        assert!(EncryptingKey::read(&key.public_key_to_der().unwrap()).is_none());
+        assert!(EncryptingKey::read(b"").is_none());
+    }
+}

@@ -1,0 +1,191 @@
+//! rustls in blocking threads: a complete client that others wrote.
+
+use core::net::SocketAddr;
+use core::sync::atomic::{AtomicBool, Ordering};
+use core::time::Duration;
+use std::io::{self, Write as _};
+use std::net::TcpStream;
+use std::sync::Arc;
+use std::time::Instant;
+
+use rustls::client::Resumption;
+use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
+use rustls::crypto::aws_lc_rs::{cipher_suite, default_provider, kx_group};
+use rustls::crypto::{
+    CryptoProvider, WebPkiSupportedAlgorithms, verify_tls12_signature, verify_tls13_signature,
+};
+use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
+use rustls::{
+    ClientConfig, ClientConnection, DigitallySignedStruct, HandshakeKind, SignatureScheme,
+};
+use tollgate_load::Plan;
+
+use crate::cpu;
+use crate::error::Error;
+use crate::worker::Tally;
+
+/// The longest wait for the server.
+const PATIENCE: Duration = Duration::from_secs(20);
+/// Fields of a response's head.
+const FIELDS_MAX: usize = 64;
+
+/// What every thread of a plan uses.
+///
+/// # Errors
+///
+/// rustls has no such protocol.
+pub(crate) fn config(plan: &Plan) -> Result<Arc<ClientConfig>, Error> {
+    let tls12 = (cipher_suite::TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256, &rustls::version::TLS12);
+    let tls13 = (cipher_suite::TLS13_AES_128_GCM_SHA256, &rustls::version::TLS13);
+    let ((suite, version), group) = match plan.protocol.word() {
+        "tls12-x25519" => (tls12, kx_group::X25519),
+        "tls12-p256" => (tls12, kx_group::SECP256R1),
+        "tls13" => (tls13, kx_group::X25519),
+        other => {
+            let why =
+                format!("--client rustls: rustls does not offer {other}: leave one of them out");
+            return Err(Error::Cannot(why));
+        }
+    };
+    let provider = default_provider();
+    let any = Arc::new(AnyChain(provider.signature_verification_algorithms));
+    let provider =
+        CryptoProvider { cipher_suites: vec![suite], kx_groups: vec![group], ..provider };
+    let builder = ClientConfig::builder_with_provider(Arc::new(provider))
+        .with_protocol_versions(&[version])
+        .map_err(|error| Error::Cannot(error.to_string()))?;
+    let mut config =
+        builder.dangerous().with_custom_certificate_verifier(any).with_no_client_auth();
+    config.resumption = Resumption::disabled();
+    Ok(Arc::new(config))
+}
+
+/// Loads until the time is over; a session that was begun is ended.
+pub(crate) fn work(
+    config: &Arc<ClientConfig>,
+    (address, bytes): (SocketAddr, u64),
+    until: Instant,
+    stop: &AtomicBool,
+) -> Tally {
+    let mut tally = Tally::default();
+    let begun = cpu::thread();
+    while Instant::now() < until && !stop.load(Ordering::Relaxed) && tally.failed == 0 {
+        tally.count(session(config, address, bytes).map_err(|error| error.to_string()));
+    }
+    tally.cpu = cpu::thread().saturating_sub(begun);
+    tally
+}
+
+/// A connection, a handshake, a request, its body.
+fn session(config: &Arc<ClientConfig>, address: SocketAddr, bytes: u64) -> io::Result<()> {
+    let mut socket = TcpStream::connect_timeout(&address, PATIENCE)?;
+    socket.set_nodelay(true)?;
+    socket.set_read_timeout(Some(PATIENCE))?;
+    socket.set_write_timeout(Some(PATIENCE))?;
+    let name = ServerName::try_from("localhost").map_err(io::Error::other)?;
+    let mut tls = ClientConnection::new(Arc::clone(config), name).map_err(io::Error::other)?;
+    let mut stream = rustls::Stream::new(&mut tls, &mut socket);
+    let request =
+        format!("GET /bytes/{bytes} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n");
+    stream.write_all(request.as_bytes())?;
+    response(&mut stream, bytes)?;
+    if tls.handshake_kind() == Some(HandshakeKind::Resumed) {
+        return Err(io::Error::other("a session was resumed"));
+    }
+    tls.send_close_notify();
+    // The server may be gone already, and nothing is lost by that: the body is here.
+    let _ = tls.write_tls(&mut socket);
+    Ok(())
+}
+
+/// Reads head and body, whose length must be that of the plan.
+fn response(stream: &mut impl io::Read, bytes: u64) -> io::Result<()> {
+    let mut received = Vec::new();
+    let mut chunk = [0; 16 * 1024];
+    let whole = loop {
+        match stream.read(&mut chunk)? {
+            0 => {
+                return Err(io::Error::new(
+                    io::ErrorKind::UnexpectedEof,
+                    "closed before a response",
+                ));
+            }
+            count => received.extend_from_slice(&chunk[..count]),
+        }
+        if let Some(head) = head(&received, bytes)? {
+            break head as u64 + bytes;
+        }
+    };
+    let mut count = received.len() as u64;
+    while count < whole {
+        match stream.read(&mut chunk)? {
+            0 => {
+                return Err(io::Error::new(io::ErrorKind::UnexpectedEof, "closed within the body"));
+            }
+            more => count += more as u64,
+        }
+    }
+    if count > whole {
+        return Err(io::Error::other("more than the body came"));
+    }
+    Ok(())
+}
+
+/// The length of the head, if it is there; it must announce what the plan asks for.
+fn head(received: &[u8], bytes: u64) -> io::Result<Option<usize>> {
+    let mut fields = [httparse::EMPTY_HEADER; FIELDS_MAX];
+    let mut response = httparse::Response::new(&mut fields);
+    let head = match response.parse(received).map_err(io::Error::other)? {
+        httparse::Status::Partial => return Ok(None),
+        httparse::Status::Complete(head) => head,
+    };
+    if response.code != Some(200) {
+        let status = response.code.unwrap_or_default();
+        return Err(io::Error::other(format!("status {status}")));
+    }
+    let length = response.headers.iter().find(|f| f.name.eq_ignore_ascii_case("content-length"));
+    let length = length.and_then(|field| core::str::from_utf8(field.value).ok()?.parse().ok());
+    if length != Some(bytes) {
+        return Err(io::Error::other("the body has another length than was asked for"));
+    }
+    Ok(Some(head))
+}
+
+/// Takes every chain, and verifies every signature: the servers' certificates are made for the run.
+#[derive(Debug)]
+struct AnyChain(WebPkiSupportedAlgorithms);
+
+impl ServerCertVerifier for AnyChain {
+    fn verify_server_cert(
+        &self,
+        _: &CertificateDer<'_>,
+        _: &[CertificateDer<'_>],
+        _: &ServerName<'_>,
+        _: &[u8],
+        _: UnixTime,
+    ) -> Result<ServerCertVerified, rustls::Error> {
+        Ok(ServerCertVerified::assertion())
+    }
+
+    fn verify_tls12_signature(
+        &self,
+        message: &[u8],
+        certificate: &CertificateDer<'_>,
+        signature: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, rustls::Error> {
+        verify_tls12_signature(message, certificate, signature, &self.0)
+    }
+
+    fn verify_tls13_signature(
+        &self,
+        message: &[u8],
+        certificate: &CertificateDer<'_>,
+        signature: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, rustls::Error> {
+        verify_tls13_signature(message, certificate, signature, &self.0)
+    }
+
+    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
+        self.0.supported_schemes()
+    }
+}

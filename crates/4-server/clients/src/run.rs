@@ -1,0 +1,228 @@
+//! One run of one client: mark, load, drain, count.
+
+use core::fmt;
+use core::sync::atomic::{AtomicBool, Ordering};
+use core::time::Duration;
+use std::thread;
+use std::time::Instant;
+
+use rustix::thread::{CpuSet, sched_setaffinity};
+use tollgate_load::{Exchange, Plan, Seen, Server, Verdict};
+
+use crate::counted::{Counted, objections};
+use crate::error::Error;
+use crate::watch::Watch;
+use crate::worker::Tally;
+use crate::{blocking, cpu, curl};
+
+/// How often the log is read, and the caller asked.
+const TICK: Duration = Duration::from_millis(20);
+
+/// What a thread of a client does until a moment, or until it is told to stop.
+type Work = dyn Fn(Instant, &AtomicBool) -> Tally + Sync;
+
+/// A client.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Client {
+    /// cURL processes, as many at a time as the plan has connections.
+    Curl,
+    /// The load generator of this house.
+    Minimal,
+    /// rustls on aws-lc-rs, a blocking thread for each connection of the plan.
+    Rustls,
+}
+
+impl Client {
+    /// Every client.
+    pub const ALL: [Self; 3] = [Self::Minimal, Self::Rustls, Self::Curl];
+
+    /// As flags and records spell it.
+    #[must_use]
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::Curl => "curl",
+            Self::Minimal => "minimal",
+            Self::Rustls => "rustls",
+        }
+    }
+}
+
+impl fmt::Display for Client {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.word())
+    }
+}
+
+/// Runs the plan's full handshakes and transfers against a server with this client. Warm-up and
+/// sustained part are one here: what is counted is everything. The server needs a referee.
+///
+/// # Errors
+///
+/// The client cannot do what the plan asks for, or there was no run. What goes wrong in a run is
+/// counted, and objected to in [`Counted`].
+pub fn run(
+    plan: &Plan,
+    client: Client,
+    server: &mut Server<'_>,
+    stop: &dyn Fn() -> bool,
+) -> Result<Counted, Error> {
+    plan.check()?;
+    bytes(plan)?;
+    if client == Client::Minimal {
+        return minimal(plan, server, stop);
+    }
+    let address = server.target.address();
+    let work: Box<Work> = match client {
+        Client::Curl => {
+            let (arguments, bytes) = (curl::arguments(plan, address)?, bytes(plan)?);
+            Box::new(move |until, stop| curl::work(&arguments, bytes, until, stop))
+        }
+        Client::Rustls | Client::Minimal => {
+            let (config, bytes) = (blocking::config(plan)?, bytes(plan)?);
+            Box::new(move |until, stop| blocking::work(&config, (address, bytes), until, stop))
+        }
+    };
+    mark(server)?;
+    let (server_before, children_before) = (cpu_of(server)?, cpu::children());
+    let (tally, per_s) = load(plan, server, &*work, stop)?;
+    let seen = drain(server, tally.transactions)?;
+    let server_cpu = server_before.zip(cpu_of(server)?).map(|(before, now)| now - before);
+    let children = children_before.zip(cpu::children()).map(|(before, now)| now - before);
+    Ok(Counted {
+        transactions: tally.transactions,
+        failed: tally.failed,
+        objections: objections((tally.transactions, tally.failed), tally.first_failure, &seen),
+        seen,
+        per_s,
+        server_cpu,
+        client_cpu: children.map(|children| children + tally.cpu),
+    })
+}
+
+/// The load generator's own run, with the server's CPU time of all of it.
+fn minimal(
+    plan: &Plan,
+    server: &mut Server<'_>,
+    stop: &dyn Fn() -> bool,
+) -> Result<Counted, Error> {
+    let before = cpu_of(server)?;
+    let outcome = tollgate_load::run(plan, server, stop, &mut |_, _| {})?;
+    let server_cpu = before.zip(cpu_of(server)?).map(|(before, now)| now.saturating_sub(before));
+    let (transactions, failed) = (outcome.whole().transactions, outcome.whole().failed());
+    let seen = outcome.seen().unwrap_or_default();
+    let mut objections = objections((transactions, failed), None, &seen);
+    if outcome.verdict() == Verdict::Invalid {
+        objections.extend(outcome.reasons().iter().map(ToString::to_string));
+    }
+    #[allow(clippy::cast_precision_loss, reason = "far below 2^52")]
+    let client_cpu = outcome
+        .client_cpu_ns_per_session()
+        .map(|each| Duration::from_secs_f64(each * seen.requests as f64 / 1e9));
+    let per_s = outcome.sessions_per_s();
+    Ok(Counted { transactions, failed, seen, objections, per_s, server_cpu, client_cpu })
+}
+
+/// Bytes of the body.
+///
+/// # Errors
+///
+/// The plan has none.
+pub(crate) fn bytes(plan: &Plan) -> Result<u64, Error> {
+    match &plan.exchange {
+        Exchange::Get { path, bytes } if *path == format!("/bytes/{bytes}") => Ok(*bytes),
+        _ => {
+            let why = "clients are compared on sessions with a transfer: give --bytes";
+            Err(Error::Cannot(why.to_owned()))
+        }
+    }
+}
+
+fn mark(server: &mut Server<'_>) -> Result<(), Error> {
+    match &mut server.referee {
+        Some(referee) => referee.mark().map_err(Error::io("read the server's log")),
+        None => {
+            let why =
+                "clients are counted by the server's log: give --log, or a server that has one";
+            Err(Error::Cannot(why.to_owned()))
+        }
+    }
+}
+
+fn seen(server: &mut Server<'_>) -> Result<Seen, Error> {
+    let referee = server.referee.as_mut();
+    let seen = referee.map(|referee| referee.seen()).transpose();
+    seen.map(Option::unwrap_or_default).map_err(Error::io("read the server's log"))
+}
+
+fn cpu_of(server: &mut Server<'_>) -> Result<Option<Duration>, Error> {
+    let meter = server.cpu.as_mut();
+    meter.map(|meter| meter.cpu()).transpose().map_err(Error::io("read the server's CPU time"))
+}
+
+/// All threads until they end; meanwhile the log is watched. What they did, and the rate of the
+/// sustained part.
+fn load(
+    plan: &Plan,
+    server: &mut Server<'_>,
+    work: &Work,
+    stop: &dyn Fn() -> bool,
+) -> Result<(Tally, Option<f64>), Error> {
+    let ended = &AtomicBool::new(false);
+    let start = Instant::now();
+    let sustain = start + Duration::from_millis(plan.warm_up_ms);
+    let until = sustain + Duration::from_millis(plan.sustain_ms);
+    let mut watch = Watch::default();
+    let tally = thread::scope(|scope| {
+        let mut threads = Vec::new();
+        for number in 0..plan.connections {
+            let work = move || {
+                pin(plan, number)?;
+                Ok::<_, Error>(work(until, ended))
+            };
+            let thread = thread::Builder::new().spawn_scoped(scope, work);
+            threads.push(thread.map_err(Error::io("start a thread"))?);
+        }
+        let mut reading = Ok(());
+        while !threads.iter().all(thread::ScopedJoinHandle::is_finished) {
+            if stop() || reading.is_err() {
+                ended.store(true, Ordering::Relaxed);
+            }
+            reading =
+                reading.and(seen(server).map(|seen| watch.see(Instant::now(), seen.requests)));
+            thread::sleep(TICK);
+        }
+        let mut tally = Tally::default();
+        for thread in threads {
+            let found = thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+            tally.add(found?);
+        }
+        reading.map(|()| tally)
+    })?;
+    if stop() {
+        return Err(Error::Stopped);
+    }
+    Ok((tally, watch.per_s(sustain, until)))
+}
+
+/// Pins the calling thread, and with it the processes that it will start, to its core of the plan.
+fn pin(plan: &Plan, thread: u32) -> Result<(), Error> {
+    let turn = (thread as usize).checked_rem(plan.cores.len());
+    let Some(&core) = turn.and_then(|turn| plan.cores.get(turn)) else {
+        return Ok(());
+    };
+    let mut set = CpuSet::new();
+    set.set(core as usize);
+    let pinned = sched_setaffinity(None, &set);
+    pinned.map_err(|error| Error::Io { what: "pin a thread to a core", error: error.into() })
+}
+
+/// Waits until the log holds what the client counted, and then for what nobody counted.
+fn drain(server: &mut Server<'_>, transactions: u64) -> Result<Seen, Error> {
+    let end = Instant::now() + Duration::from_secs(5);
+    while seen(server)?.requests < transactions && Instant::now() < end {
+        thread::sleep(TICK);
+    }
+    let lag = server.referee.as_ref().map(|referee| referee.lag());
+    thread::sleep(lag.unwrap_or_default());
+    seen(server)
+}

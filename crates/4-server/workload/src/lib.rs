@@ -1,0 +1,31 @@
+//! Workloads as data: named ones with reasons, and what access logs say of real ones.
+//!
+//! A [`Workload`] says what clients ask of a server: key, protocol, bytes, how often a session
+//! comes back, how requests arrive. Each of its parameters has a source, and what nobody knows is
+//! absent. It is read from TOML; [`FILES`] are those of the folder `workloads`. [`Study`] reads
+//! access logs line by line and [derives](Study::workload) one.
+//!
+//! ```
+//! use tollgate_workload::{File, Study};
+//!
+//! let workload = File::named("hp2001").expect("it is one of the files").workload();
+//! assert_eq!(workload.bytes.map(|bytes| bytes.value.get()), Some(14_336));
+//!
+//! let mut study = Study::default();
+//! study.line(r#"::1 - - [10/Oct/2026:13:55:36 +0000] "GET / HTTP/1.1" 200 2326 "-" "curl""#);
+//! study.line("what is this?");
+//! assert_eq!((study.requests(), study.bad().count), (1, 1));
+//! ```
+#![forbid(unsafe_code)]
+
+mod files;
+mod log;
+mod sourced;
+mod study;
+mod workload;
+
+pub use files::{FILES, File};
+pub use log::{BadLine, Entry};
+pub use sourced::{Arrivals, Bytes, Key, Protocol, Quantiles, Requests, Share, Source, Sourced};
+pub use study::{Bad, Study};
+pub use workload::{BadWorkload, Parameter, Workload};

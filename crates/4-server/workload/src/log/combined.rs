@@ -1,0 +1,68 @@
+//! The combined format of nginx and Apache, the common one that it extends, and what may follow:
+//! `conn=`, `reused=` and `proto=`, which docs/workload.md says how to log.
+
+use jiff::Timestamp;
+
+use super::{BadLine, Entry, connection};
+
+/// `HOST IDENT USER [TIME] "REQUEST" STATUS BYTES ...`.
+pub(super) fn read(line: &str) -> Result<Option<Entry>, BadLine> {
+    let (_, rest) = line.split_once(" [").ok_or_else(|| {
+        BadLine::new("no time in brackets: it is none of combined, HAProxy's HTTP log, and ours")
+    })?;
+    let (time, rest) =
+        rest.split_once(']').ok_or_else(|| BadLine::new("no time in brackets that close"))?;
+    let time = Timestamp::strptime("%d/%b/%Y:%H:%M:%S %z", time)
+        .map_err(|_| BadLine::new(format!("{time:?} is no time as 10/Oct/2000:13:55:36 -0700")))?;
+    let rest = rest
+        .trim_start()
+        .strip_prefix('"')
+        .ok_or_else(|| BadLine::new("no request in quotes behind the time"))?;
+    let rest = after_quote(rest)?;
+    let mut words = rest.split_ascii_whitespace();
+    let status = words.next().and_then(|word| word.parse().ok());
+    let status = status.ok_or_else(|| BadLine::new("no status behind the request"))?;
+    let bytes = match words.next() {
+        Some("-") => Some(0),
+        Some(word) => word.parse().ok(),
+        None => None,
+    };
+    let bytes = bytes.ok_or_else(|| BadLine::new("no bytes behind the status"))?;
+    // Referrer and agent are in quotes and may hold anything; what we look for follows them.
+    let tail = rest.rsplit('"').next().unwrap_or_default();
+    let told = |key: &str| {
+        let value = tail.split_ascii_whitespace().find_map(|word| word.strip_prefix(key));
+        value.filter(|value| !value.is_empty() && *value != "-")
+    };
+    Ok(Some(Entry {
+        time_us: Some(time.as_microsecond()),
+        connection: told("conn=").map(connection),
+        request: Some((status, Some(bytes))),
+        resumed: told("reused=").and_then(resumed),
+        handshake: false,
+        protocol: told("proto=").map(str::to_owned),
+    }))
+}
+
+/// nginx writes `r` and `.`, Apache `Resumed` and `Initial`.
+fn resumed(word: &str) -> Option<bool> {
+    match word {
+        "r" | "Resumed" => Some(true),
+        "." | "Initial" => Some(false),
+        _ => None,
+    }
+}
+
+/// What follows the quote that ends a text in which quotes are escaped.
+fn after_quote(text: &str) -> Result<&str, BadLine> {
+    let mut escaped = false;
+    for (place, byte) in text.bytes().enumerate() {
+        match byte {
+            _ if escaped => escaped = false,
+            b'\\' => escaped = true,
+            b'"' => return Ok(&text[place + 1..]),
+            _ => {}
+        }
+    }
+    Err(BadLine::new("no quote ends the request"))
+}

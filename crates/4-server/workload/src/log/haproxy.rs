@@ -1,0 +1,44 @@
+//! HAProxy's HTTP log (`option httplog`): bytes there are of the whole response, head and body.
+
+use jiff::civil::DateTime;
+use jiff::tz::TimeZone;
+
+use super::{BadLine, Entry, connection};
+
+/// `... CLIENT:PORT [ACCEPTED] FRONTEND BACKEND/SERVER TIMERS STATUS BYTES ...`; `None` for what
+/// does not look like that.
+pub(super) fn read(line: &str) -> Option<Result<Entry, BadLine>> {
+    let (before, rest) = line.split_once(" [")?;
+    // Syslog writes the process in brackets, without a space before.
+    let client = before.split_ascii_whitespace().next_back()?;
+    let (time, rest) = rest.split_once(']')?;
+    let mut words = rest.split_ascii_whitespace();
+    let (_frontend, server, timers) = (words.next()?, words.next()?, words.next()?);
+    let is_ours = client.contains(':') && server.contains('/') && timers.matches('/').count() == 4;
+    if !is_ours {
+        return None;
+    }
+    Some(request(client, time, &mut words))
+}
+
+fn request<'a>(
+    client: &str,
+    time: &str,
+    words: &mut impl Iterator<Item = &'a str>,
+) -> Result<Entry, BadLine> {
+    // The local time of its machine; no format has its zone, and only differences count here.
+    let time = DateTime::strptime("%d/%b/%Y:%H:%M:%S%.f", time)
+        .and_then(|time| time.to_zoned(TimeZone::UTC))
+        .map_err(|_| BadLine::new(format!("{time:?} is no time as 06/Feb/2009:12:14:14.655")))?;
+    let status = words.next().and_then(|word| word.parse().ok());
+    let status = status.ok_or_else(|| BadLine::new("no status behind the timers"))?;
+    // With `option logasap` there is a plus: more came later.
+    let bytes = words.next().and_then(|word| word.parse().ok());
+    let bytes: u64 = bytes.ok_or_else(|| BadLine::new("no bytes behind the status"))?;
+    Ok(Entry {
+        time_us: Some(time.timestamp().as_microsecond()),
+        connection: Some(connection(client)),
+        request: Some((status, Some(bytes))),
+        ..Entry::default()
+    })
+}

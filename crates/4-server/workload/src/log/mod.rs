@@ -1,0 +1,176 @@
+//! Lines of access logs: nginx's and Apache's combined format, HAProxy's HTTP log, and our own.
+
+mod combined;
+mod haproxy;
+mod own;
+
+use core::fmt;
+use core::hash::{Hash as _, Hasher as _};
+use std::hash::DefaultHasher;
+
+/// The longest line that is read, in bytes.
+const LINE_BYTES_MAX: usize = 64 * 1024;
+
+/// What a line tells. What it does not tell is `None`.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Entry {
+    /// When, in microseconds since 1970.
+    pub time_us: Option<i64>,
+    /// A number for its connection: the same for all requests of one.
+    pub connection: Option<u64>,
+    /// Status and bytes of the response, if the line is of a request.
+    pub request: Option<(u16, Option<u64>)>,
+    /// Whether the connection resumed a session, if the line says so.
+    pub resumed: Option<bool>,
+    /// Whether the line is of a handshake that completed.
+    pub handshake: bool,
+    /// Version of TLS, as logs have it: `TLSv1.3`.
+    pub protocol: Option<String>,
+}
+
+/// Why a line is none of an access log.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BadLine(String);
+
+impl BadLine {
+    fn new(why: impl fmt::Display) -> Self {
+        Self(why.to_string())
+    }
+}
+
+impl fmt::Display for BadLine {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        // Words of the file must not reach a terminal as a command.
+        self.0.chars().try_for_each(|c| {
+            if c.is_control() { write!(f, "{}", c.escape_default()) } else { write!(f, "{c}") }
+        })
+    }
+}
+
+impl core::error::Error for BadLine {}
+
+impl Entry {
+    /// Reads a line of any of the formats; `None` for one that is empty.
+    ///
+    /// # Errors
+    ///
+    /// [`BadLine`] says what was looked for and is not there.
+    pub fn read(line: &str) -> Result<Option<Self>, BadLine> {
+        let line = line.trim();
+        if line.len() > LINE_BYTES_MAX {
+            return Err(BadLine::new("longer than 64 KiB"));
+        }
+        match line {
+            "" => Ok(None),
+            _ if line.starts_with('{') => own::read(line),
+            _ => haproxy::read(line).or_else(|| combined::read(line).transpose()).transpose(),
+        }
+    }
+}
+
+/// A number for whatever names a connection in a log.
+fn connection(name: &str) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    name.hash(&mut hasher);
+    hasher.finish()
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "tests")]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    const COMBINED: &str = concat!(
+        r#"127.0.0.1 - frank [10/Oct/2000:13:55:36 -0700] "GET /a?b=\"c\" HTTP/1.0" 200 2326 "#,
+        r#""http://x/y" "Mozilla/4.08 [en] (Win98; I)" conn=7 reused=r proto=TLSv1.3"#,
+    );
+    const HAPROXY: &str = concat!(
+        "Feb  6 12:14:14 localhost haproxy[14389]: 10.0.1.2:33317 [06/Feb/2009:12:14:14.655] ",
+        "http-in static/srv1 10/0/30/69/109 200 2750 - - ---- 1/1/1/1/0 0/0 {1wt.eu} {} ",
+        "\"GET /index.html HTTP/1.1\"",
+    );
+    const OWN: &str = concat!(
+        r#"{"event":"request","time_us":1790000000000000,"connection":3,"request":1,"#,
+        r#""protocol":"TLSv1.3","suite":"x","resumed":false,"method":"GET","target":"/","#,
+        r#""status":200,"bytes":14336,"complete":true,"took_us":5}"#,
+    );
+
+    fn read(line: &str) -> Entry {
+        Entry::read(line).unwrap().unwrap()
+    }
+
+    #[test]
+    fn each_format_is_told_by_its_lines() {
+        let entry = read(COMBINED);
+        assert_eq!(entry.time_us, Some(971_211_336_000_000));
+        assert_eq!((entry.request, entry.resumed), (Some((200, Some(2326))), Some(true)));
+        assert_eq!(entry.connection, read(&COMBINED.replace("reused=r", "reused=.")).connection);
+        assert_ne!(entry.connection, read(&COMBINED.replace("conn=7", "conn=8")).connection);
+        assert_eq!(entry.protocol.as_deref(), Some("TLSv1.3"));
+
+        let plain = COMBINED.split(" conn=").next().unwrap();
+        assert_eq!((read(plain).connection, read(plain).resumed), (None, None));
+        let common = plain.split(" \"http").next().unwrap();
+        assert_eq!(read(common).request, Some((200, Some(2326))));
+        let no_body = common.replace("200 2326", "304 -");
+        assert_eq!(read(&no_body).request, Some((304, Some(0))));
+
+        let entry = read(HAPROXY);
+        assert_eq!(entry.time_us, Some(1_233_922_454_655_000));
+        assert_eq!(entry.request, Some((200, Some(2750))));
+        let same = HAPROXY.replace("200 2750", "404 1");
+        assert_eq!(entry.connection, read(&same).connection);
+        assert_ne!(entry.connection, read(&HAPROXY.replace("33317", "33318")).connection);
+
+        let entry = read(OWN);
+        assert_eq!((entry.time_us, entry.connection), (Some(1_790_000_000_000_000), Some(3)));
+        assert_eq!((entry.request, entry.handshake), (Some((200, Some(14_336))), false));
+        let hello = r#"{"event":"handshake","time_us":1,"connection":3,"outcome":"resumed"}"#;
+        assert_eq!((read(hello).handshake, read(hello).resumed), (true, Some(true)));
+        assert_eq!(Entry::read("  "), Ok(None));
+    }
+
+    #[test]
+    fn what_is_none_says_what_was_looked_for() {
+        for (bad, why) in [
+            ("hello", "time in brackets"),
+            (r#"x - - [yesterday] "GET / HTTP/1.1" 200 1"#, "10/Oct/2000"),
+            (r#"x - - [10/Oct/2000:13:55:36 -0700] GET / 200 1"#, "request in quotes"),
+            (r#"x - - [10/Oct/2000:13:55:36 -0700] "GET / 200 1"#, "quote"),
+            (r#"x - - [10/Oct/2000:13:55:36 -0700] "GET /" abc 1"#, "status"),
+            (r#"x - - [10/Oct/2000:13:55:36 -0700] "GET /" 200 many"#, "bytes"),
+            (r#"{"event":"request"}"#, "request"),
+            ("{\"\x1b[31m", "JSON"),
+        ] {
+            let message = Entry::read(bad).unwrap_err().to_string();
+            assert!(message.contains(why), "{bad}: {message}");
+            assert!(!message.chars().any(char::is_control), "{message:?}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn no_line_makes_it_panic(line in "\\PC{0,200}") {
+            let _ = Entry::read(&line);
+        }
+
+        #[test]
+        fn nor_does_a_line_that_is_cut_or_changed(
+            which in 0..3_usize,
+            cut in 0..250_usize,
+            change in any::<char>(),
+        ) {
+            let line: Vec<char> = [COMBINED, HAPROXY, OWN][which].chars().collect();
+            let place = cut.min(line.len());
+            let cut_line: String = line[..place].iter().collect();
+            let _ = Entry::read(&cut_line);
+            let mut changed = line;
+            if let Some(character) = changed.get_mut(place) {
+                *character = change;
+            }
+            let _ = Entry::read(&changed.into_iter().collect::<String>());
+        }
+    }
+}

@@ -1,0 +1,272 @@
+//! What logs say of a workload: sizes, arrivals, requests of connections, resumption.
+
+use std::collections::{BTreeMap, HashMap};
+
+use crate::log::{BadLine, Entry};
+use crate::sourced::{Arrivals, Protocol, Quantiles, Requests, Share, Sourced};
+use crate::workload::Workload;
+
+/// Bad lines that are kept with their numbers.
+const BAD_KEPT: usize = 5;
+
+/// Quantiles of sizes that a workload keeps.
+const QUANTILES: [f64; 13] = [0.0, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.99, 1.0];
+
+/// The longest span that arrivals are counted over, in seconds: ten years.
+const SPAN_S_MAX: i64 = 10 * 366 * 24 * 3600;
+
+/// Everything that was read so far.
+#[derive(Clone, Debug, Default)]
+pub struct Study {
+    lines: u64,
+    bad: Bad,
+    requests: u64,
+    /// Bodies of responses with status 2xx.
+    sizes: Vec<u64>,
+    /// Requests of each second since 1970 that has some.
+    seconds: BTreeMap<i64, u64>,
+    /// Requests of each connection that has a name.
+    connections: HashMap<u64, u64>,
+    /// What is known of a connection's session, by handshake or by its first request.
+    resumed: HashMap<u64, bool>,
+    /// Requests of connections without name that say whether they resumed, and those that did.
+    unnamed: (u64, u64),
+    protocols: BTreeMap<String, u64>,
+}
+
+/// Lines that are none of an access log.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Bad {
+    /// How many.
+    pub count: u64,
+    /// The first of them, with their numbers from one.
+    pub first: Vec<(u64, BadLine)>,
+}
+
+impl Study {
+    /// Reads one more line.
+    pub fn line(&mut self, line: &str) {
+        self.lines += 1;
+        match Entry::read(line) {
+            Ok(Some(entry)) => self.entry(entry),
+            Ok(None) => {}
+            Err(bad) => {
+                self.bad.count += 1;
+                if self.bad.first.len() < BAD_KEPT {
+                    self.bad.first.push((self.lines, bad));
+                }
+            }
+        }
+    }
+
+    fn entry(&mut self, entry: Entry) {
+        if let (Some(connection), Some(resumed)) = (entry.connection, entry.resumed) {
+            // A handshake that failed says nothing.
+            if entry.handshake || entry.request.is_some() {
+                self.resumed.entry(connection).or_insert(resumed);
+            }
+        }
+        let Some((status, bytes)) = entry.request else { return };
+        self.requests += 1;
+        if let Some(bytes) = bytes.filter(|_| (200..300).contains(&status)) {
+            self.sizes.push(bytes);
+        }
+        if let Some(time_us) = entry.time_us {
+            *self.seconds.entry(time_us.div_euclid(1_000_000)).or_default() += 1;
+        }
+        match (entry.connection, entry.resumed) {
+            (Some(connection), _) => *self.connections.entry(connection).or_default() += 1,
+            (None, Some(resumed)) => {
+                self.unnamed.0 += 1;
+                self.unnamed.1 += u64::from(resumed);
+            }
+            (None, None) => {}
+        }
+        if let Some(protocol) = entry.protocol {
+            *self.protocols.entry(protocol).or_default() += 1;
+        }
+    }
+
+    /// Lines read.
+    #[must_use]
+    pub const fn lines(&self) -> u64 {
+        self.lines
+    }
+
+    /// Lines of requests.
+    #[must_use]
+    pub const fn requests(&self) -> u64 {
+        self.requests
+    }
+
+    /// Lines that are none of an access log.
+    #[must_use]
+    pub const fn bad(&self) -> &Bad {
+        &self.bad
+    }
+
+    /// The workload; `log` names the files in its sources.
+    #[must_use]
+    pub fn workload(&self, log: &str) -> Workload {
+        let source = |what: &str| format!("{log}: {what}");
+        let requests = self.requests;
+        Workload {
+            title: format!("what {requests} requests of {log} were"),
+            key: None,
+            protocol: self.protocol(&source),
+            suite: None,
+            bytes: None,
+            sizes: self.sizes(&source),
+            requests_per_connection: self.requests_per_connection(&source),
+            resumed: self.share_resumed(&source),
+            arrivals: self.arrivals(&source),
+        }
+    }
+
+    /// What the log does not tell, and how it could.
+    #[must_use]
+    pub fn unknown(&self) -> Vec<&'static str> {
+        let workload = self.workload("log");
+        let mut unknown = vec!["the key and the group: no access log has them"];
+        let mut lacks = |lacks: bool, words| {
+            if lacks {
+                unknown.push(words);
+            }
+        };
+        lacks(workload.sizes.is_none(), "sizes: no response with status 2xx has bytes");
+        lacks(
+            workload.requests_per_connection.is_none(),
+            "requests per connection: log conn=$connection (docs/workload.md)",
+        );
+        lacks(workload.resumed.is_none(), "resumption: log reused=$ssl_session_reused");
+        lacks(workload.protocol.is_none(), "the protocol: log proto=$ssl_protocol");
+        lacks(workload.arrivals.is_none(), "arrivals: two seconds or more are needed");
+        unknown
+    }
+
+    fn sizes(&self, source: &impl Fn(&str) -> String) -> Option<Sourced<Quantiles>> {
+        let mut sizes = self.sizes.clone();
+        sizes.sort_unstable();
+        let last = sizes.len().checked_sub(1)?;
+        #[allow(
+            clippy::cast_possible_truncation,
+            clippy::cast_sign_loss,
+            clippy::cast_precision_loss,
+            reason = "a place in the list"
+        )]
+        let at = |quantile: f64| sizes[((quantile * last as f64).round() as usize).min(last)];
+        let table = QUANTILES.map(|quantile| (quantile, at(quantile)));
+        let words = format!("bytes of {} responses with status 2xx", sizes.len());
+        Sourced::new(Quantiles::new(table.into()).ok()?, &source(&words)).ok()
+    }
+
+    fn requests_per_connection(
+        &self,
+        source: &impl Fn(&str) -> String,
+    ) -> Option<Sourced<Requests>> {
+        let connections = self.connections.len();
+        let requests: u64 = self.connections.values().sum();
+        #[allow(clippy::cast_precision_loss, reason = "far below 2^52")]
+        let each = requests as f64 / connections as f64;
+        let words = format!("{requests} requests on {connections} connections");
+        Sourced::new(Requests::new(each).ok()?, &source(&words)).ok()
+    }
+
+    fn share_resumed(&self, source: &impl Fn(&str) -> String) -> Option<Sourced<Share>> {
+        let named = self.resumed.len() as u64;
+        let (all, resumed, of) = if named > 0 {
+            let resumed = self.resumed.values().filter(|resumed| **resumed).count() as u64;
+            (named, resumed, "connections")
+        } else {
+            (self.unnamed.0, self.unnamed.1, "requests, whose connections have no name here")
+        };
+        #[allow(clippy::cast_precision_loss, reason = "far below 2^52")]
+        let share = resumed as f64 / all as f64;
+        let words = format!("{resumed} of {all} {of}");
+        Sourced::new(Share::new(share).ok()?, &source(&words)).ok()
+    }
+
+    fn protocol(&self, source: &impl Fn(&str) -> String) -> Option<Sourced<Protocol>> {
+        let all: u64 = self.protocols.values().sum();
+        let most = self.protocols.get("TLSv1.3").filter(|count| 2 * **count > all)?;
+        let words = format!("{most} of {all} requests have TLSv1.3; the group is not told");
+        Sourced::new(Protocol::new("tls13".to_owned()).ok()?, &source(&words)).ok()
+    }
+
+    fn arrivals(&self, source: &impl Fn(&str) -> String) -> Option<Sourced<Arrivals>> {
+        let first = *self.seconds.keys().next()?;
+        let last = *self.seconds.keys().next_back()?;
+        let span = last.checked_sub(first)?.checked_add(1)?;
+        if !(2..=SPAN_S_MAX).contains(&span) {
+            return None;
+        }
+        #[allow(clippy::cast_precision_loss, reason = "far below 2^52")]
+        let (seconds, counts): (f64, Vec<f64>) =
+            (span as f64, self.seconds.values().map(|count| *count as f64).collect());
+        let mean = counts.iter().sum::<f64>() / seconds;
+        // Seconds without a request count too: each is a mean away from the mean.
+        #[allow(clippy::cast_precision_loss, reason = "far below 2^52")]
+        let empty = seconds - counts.len() as f64;
+        let squares: f64 = counts.iter().map(|count| (count - mean).powi(2)).sum();
+        let variance = (squares + empty * mean * mean) / (seconds - 1.0);
+        let peak_per_s = self.seconds.values().copied().max()?;
+        let value = Arrivals::Open { per_s: mean, peak_per_s, dispersion: variance / mean };
+        Sourced::new(value, &source(&format!("requests of {span} seconds"))).ok()
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "tests")]
+mod tests {
+    use super::*;
+
+    /// A line of a second, with bytes and a connection.
+    fn line(second: u32, bytes: u64, connection: u32, resumed: bool) -> String {
+        let (minute, second) = (second / 60, second % 60);
+        let reused = if resumed { 'r' } else { '.' };
+        format!(
+            "::1 - - [10/Oct/2026:13:{minute:02}:{second:02} +0000] \"GET / HTTP/1.1\" 200 {bytes} \
+             \"-\" \"x\" conn={connection} reused={reused} proto=TLSv1.3"
+        )
+    }
+
+    #[test]
+    fn a_known_log_gives_what_it_was_made_of() {
+        let mut study = Study::default();
+        // Two requests on each connection, every fourth of which is resumed; 10 per second but for
+        // one second of 110 and nine without any.
+        for request in 0..1000_u32 {
+            let second = if request < 110 { 0 } else { request / 10 };
+            study.line(&line(second, u64::from(request), request / 2, (request / 2) % 4 == 0));
+        }
+        study.line("not a log");
+        let workload = study.workload("test.log");
+        let rows = workload.sizes.unwrap();
+        let rows = rows.value.rows();
+        assert_eq!((rows[0], rows[6].1, rows[12]), ((0.0, 0), 500, (1.0, 999)));
+        assert_eq!(workload.requests_per_connection.unwrap().value.get(), 2.0);
+        assert_eq!(workload.resumed.unwrap().value.get(), 0.25);
+        assert_eq!(workload.protocol.unwrap().value.word(), "tls13");
+        let Arrivals::Open { per_s, peak_per_s, dispersion } = workload.arrivals.unwrap().value
+        else {
+            panic!("a log has open arrivals")
+        };
+        assert_eq!((per_s, peak_per_s), (10.0, 110));
+        // one second is 100 above the mean, ten are 10 below it
+        let variance = (100.0_f64.powi(2) + 10.0 * 100.0) / 99.0;
+        assert!((dispersion - variance / 10.0).abs() < 1e-9, "{dispersion}");
+        assert_eq!((study.bad().count, study.bad().first[0].0), (1, 1001));
+        assert_eq!(study.unknown(), ["the key and the group: no access log has them"]);
+    }
+
+    #[test]
+    fn what_a_log_does_not_tell_is_unknown_and_a_derived_workload_is_a_file() {
+        let mut study = Study::default();
+        study.line("::1 - - [10/Oct/2026:13:55:36 +0000] \"GET / HTTP/1.1\" 200 7");
+        let workload = study.workload("plain.log");
+        assert_eq!((&workload.resumed, &workload.requests_per_connection), (&None, &None));
+        assert_eq!(study.unknown().len(), 5);
+        assert_eq!(Workload::from_toml(&workload.to_toml()).unwrap(), workload);
+        assert!(Study::default().workload("empty").sizes.is_none());
+    }
+}

@@ -1,0 +1,235 @@
+//! A workload, and its file.
+
+use core::fmt;
+
+use serde::{Deserialize, Serialize};
+
+use crate::sourced::{Arrivals, Bytes, Key, Protocol, Quantiles, Requests, Share, Sourced};
+
+/// What clients ask of a server. What is absent nobody knows: it is not zero.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Workload {
+    /// What it is, in a line.
+    pub title: String,
+    /// The server's key.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub key: Option<Sourced<Key>>,
+    /// Protocol version and key exchange.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub protocol: Option<Sourced<Protocol>>,
+    /// The cipher suite, by its name in the registry of IANA.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub suite: Option<Sourced<String>>,
+    /// Bytes of each body.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub bytes: Option<Sourced<Bytes>>,
+    /// Bytes of bodies, where they differ.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sizes: Option<Sourced<Quantiles>>,
+    /// Requests of a connection.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub requests_per_connection: Option<Sourced<Requests>>,
+    /// The share of connections that resume a session.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub resumed: Option<Sourced<Share>>,
+    /// How connections arrive.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub arrivals: Option<Sourced<Arrivals>>,
+}
+
+impl Workload {
+    /// Reads a workload file.
+    ///
+    /// # Errors
+    ///
+    /// [`BadWorkload`] with line and field, if one is unknown or not what it should be.
+    pub fn from_toml(text: &str) -> Result<Self, BadWorkload> {
+        toml::from_str(text).map_err(|error| BadWorkload::new(text, &error))
+    }
+
+    /// The file.
+    ///
+    /// # Panics
+    ///
+    /// Never: names, numbers and words can be written.
+    #[must_use]
+    pub fn to_toml(&self) -> String {
+        toml::to_string(self).expect("a workload is names, numbers and words")
+    }
+
+    /// Every parameter by name: value, source, and what it stands for; or that it is not known.
+    #[must_use]
+    pub fn parameters(&self) -> Vec<(&'static str, Option<Parameter>)> {
+        vec![
+            ("key", Parameter::of(self.key.as_ref(), |key| key.word().to_owned())),
+            ("protocol", Parameter::of(self.protocol.as_ref(), |word| word.word().to_owned())),
+            ("suite", Parameter::of(self.suite.as_ref(), Clone::clone)),
+            ("bytes", Parameter::of(self.bytes.as_ref(), |bytes| bytes.get().to_string())),
+            ("sizes", Parameter::of(self.sizes.as_ref(), sizes)),
+            (
+                "requests per connection",
+                Parameter::of(self.requests_per_connection.as_ref(), |n| short(n.get())),
+            ),
+            (
+                "resumed",
+                Parameter::of(self.resumed.as_ref(), |s| format!("{} %", short(100.0 * s.get()))),
+            ),
+            ("arrivals", Parameter::of(self.arrivals.as_ref(), arrivals)),
+        ]
+    }
+}
+
+/// A parameter in words.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Parameter {
+    /// Its value.
+    pub value: String,
+    /// Its source.
+    pub source: String,
+    /// What the source has, where the value is only the nearest to it.
+    pub instead_of: Option<String>,
+}
+
+impl Parameter {
+    fn of<T>(sourced: Option<&Sourced<T>>, value: impl Fn(&T) -> String) -> Option<Self> {
+        let sourced = sourced?;
+        Some(Self {
+            value: value(&sourced.value),
+            source: sourced.source.to_string(),
+            instead_of: sourced.instead_of.clone(),
+        })
+    }
+}
+
+fn sizes(table: &Quantiles) -> String {
+    let rows = table.rows();
+    let at = |wanted: f64| rows.iter().find(|row| row.0 >= wanted).map_or(0, |row| row.1);
+    format!("from {} to {} bytes, half of them at most {}", at(0.0), at(1.0), at(0.5))
+}
+
+fn arrivals(arrivals: &Arrivals) -> String {
+    match arrivals {
+        Arrivals::Closed => "closed loop".to_owned(),
+        Arrivals::Open { per_s, peak_per_s, dispersion } => format!(
+            "{} requests per second, {peak_per_s} in the busiest one, dispersion {}",
+            short(*per_s),
+            short(*dispersion)
+        ),
+    }
+}
+
+/// At most two decimals.
+fn short(value: f64) -> String {
+    let text = format!("{value:.2}");
+    text.trim_end_matches('0').trim_end_matches('.').to_owned()
+}
+
+/// A workload file that does not say what it must. Fixed by whoever wrote it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BadWorkload {
+    line: Option<usize>,
+    field: String,
+    why: String,
+}
+
+impl BadWorkload {
+    fn new(text: &str, error: &toml::de::Error) -> Self {
+        let before = error.span().and_then(|span| text.get(..span.start));
+        let line = before.map(|before| before.matches('\n').count() + 1);
+        // toml's own Display draws the line of the file over several lines.
+        let why = error.message().lines().collect::<Vec<_>>().join("; ");
+        Self { line, field: line.map_or_else(String::new, |line| field(text, line)), why }
+    }
+}
+
+/// The field that a line is about, `bytes.value`: its key under the heading above it.
+fn field(text: &str, line: usize) -> String {
+    let is_heading = |line: &&str| line.starts_with('[');
+    let lines = || text.lines().take(line).map(str::trim);
+    let heading = lines().filter(is_heading).last().unwrap_or_default();
+    let heading = heading.trim_matches(['[', ']']);
+    let key = lines().last().filter(|line| !is_heading(line)).and_then(|line| line.split_once('='));
+    let parts = [heading, key.map_or("", |(key, _)| key.trim())];
+    parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(".")
+}
+
+impl fmt::Display for BadWorkload {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let place = self.line.map_or_else(String::new, |line| format!("line {line}: "));
+        let colon = if self.field.is_empty() { "" } else { ": " };
+        let whole = format!("workload file: {place}{}{colon}{}", self.field, self.why);
+        // A field's name comes from the file: it must not reach a terminal as a command.
+        whole.chars().try_for_each(|c| {
+            if c.is_control() { write!(f, "{}", c.escape_default()) } else { write!(f, "{c}") }
+        })
+    }
+}
+
+impl core::error::Error for BadWorkload {}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "tests")]
+mod tests {
+    use super::*;
+
+    const FILE: &str = r#"title = "an example"
+
+[key]
+value = "rsa-2048"
+source = "a guide, table 7"
+
+[bytes]
+value = 14336
+source = "a paper"
+instead_of = "14 KB"
+
+[arrivals]
+value = { kind = "closed" }
+source = "as the paper"
+"#;
+
+    #[test]
+    fn a_file_comes_back_as_it_was() {
+        let workload = Workload::from_toml(FILE).unwrap();
+        assert_eq!(Workload::from_toml(&workload.to_toml()).unwrap(), workload);
+        assert_eq!(workload.resumed, None, "unknown is not zero");
+        let known = workload.parameters();
+        let known: Vec<&str> =
+            known.iter().filter(|(_, known)| known.is_some()).map(|(name, _)| *name).collect();
+        assert_eq!(known, ["key", "bytes", "arrivals"]);
+    }
+
+    #[test]
+    fn what_is_wrong_is_said_with_line_and_field() {
+        let refused = |from: &str, to: &str| {
+            assert!(FILE.contains(from));
+            let message = Workload::from_toml(&FILE.replace(from, to)).unwrap_err().to_string();
+            assert!(!message.contains('\n'), "{message}");
+            message
+        };
+        for (from, to, words) in [
+            ("\"rsa-2048\"", "\"rsa-9\"", &["line 4", "key.value", "rsa-1024"][..]),
+            ("14336", "-1", &["line 8", "bytes.value"]),
+            ("\"a paper\"", "\" \"", &["line 9", "bytes.source", "source"]),
+            ("\"closed\"", "\"open\"", &["line 13", "arrivals.value", "per_s"]),
+            ("[bytes]", "[bites]", &["line 7", "bites"]),
+            ("title = \"an example\"", "", &["title"]),
+        ] {
+            let message = refused(from, to);
+            assert!(words.iter().all(|word| message.contains(word)), "{words:?} in {message}");
+        }
+    }
+
+    #[test]
+    fn quantiles_rise_from_0_to_1() {
+        let of = |rows: &str| {
+            let text = format!("title = \"x\"\n[sizes]\nvalue = {rows}\nsource = \"x\"\n");
+            Workload::from_toml(&text).is_ok()
+        };
+        assert!(of("[[0.0, 1], [0.5, 1], [1.0, 9]]"));
+        for bad in ["[]", "[[0.0, 1]]", "[[0.0, 9], [1.0, 1]]", "[[0.0, 1], [0.0, 2], [1.0, 3]]"] {
+            assert!(!of(bad), "{bad}");
+        }
+    }
+}

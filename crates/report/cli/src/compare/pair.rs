@@ -1,0 +1,84 @@
+//! The figures of two sides, side by side.
+
+use super::answer::{Answer, answer};
+use super::change::{Change, change};
+use super::conditions::obstacle;
+use super::drift::{Drift, is_yardstick};
+use super::side::{Figure, Side, same_machine};
+
+/// What came of a figure of either side.
+pub(super) enum Pair<'a> {
+    /// Both sides have it.
+    Changed { figure: &'a Figure, change: Change, answer: Answer },
+    /// It cannot be compared, and why.
+    Incomparable { figure: &'a Figure, why: String },
+    /// It is of two machines: the table of platforms has it.
+    OtherMachine,
+}
+
+/// A change and whether it is of a yardstick, or the pair that has none.
+type Found<'a> = Result<(Change, bool), Pair<'a>>;
+
+/// Two sides, figure by figure, and what yardsticks say of the machine.
+pub(super) struct Pairs<'a> {
+    pub(super) pairs: Vec<Pair<'a>>,
+    pub(super) drift: Drift,
+}
+
+impl<'a> Pairs<'a> {
+    /// Every figure of the first side, then those that only the second one has. Without a yardstick
+    /// the machine may have moved by the share `drift`.
+    pub(super) fn of(before: &'a Side, after: &'a Side, drift: f64) -> Self {
+        let found: Vec<(&Figure, Found<'_>)> =
+            before.figures.iter().map(|figure| (figure, found(figure, before, after))).collect();
+        let yardsticks = found.iter().filter_map(|(figure, found)| match found {
+            Ok((change, true)) => Some((*figure, change.ratio.point())),
+            _ => None,
+        });
+        let drift = Drift::of(yardsticks, drift);
+        let judged = |(figure, found): (&'a Figure, Found<'a>)| match found {
+            Ok((change, true)) => Pair::Changed { figure, change, answer: Answer::Yardstick },
+            Ok((change, false)) => {
+                let answer = answer(figure, &change, drift.moved(figure).0);
+                Pair::Changed { figure, change, answer }
+            }
+            Err(pair) => pair,
+        };
+        let mut pairs: Vec<Pair<'_>> = found.into_iter().map(judged).collect();
+        let only = after.figures.iter().filter(|figure| before.runs(figure).is_empty());
+        pairs.extend(only.map(|figure| {
+            let why = "only the second side has it".to_owned();
+            Pair::Incomparable { figure, why }
+        }));
+        Self { pairs, drift }
+    }
+
+    /// Figures with these answers.
+    pub(super) fn count(&self, wanted: impl Fn(&Answer) -> bool) -> usize {
+        let is = |pair: &&Pair<'_>| matches!(pair, Pair::Changed { answer, .. } if wanted(answer));
+        self.pairs.iter().filter(is).count()
+    }
+
+    /// Figures that cannot be compared.
+    pub(super) fn incomparable(&self) -> usize {
+        self.pairs.iter().filter(|pair| matches!(pair, Pair::Incomparable { .. })).count()
+    }
+}
+
+/// The change of a figure of the first side, and whether it is a yardstick.
+fn found<'a>(figure: &'a Figure, before: &Side, after: &Side) -> Found<'a> {
+    let incomparable = |why: String| Pair::Incomparable { figure, why };
+    let (first, second) = (before.runs(figure), after.runs(figure));
+    let (Some(one), Some(other)) = (first.last(), second.last()) else {
+        return Err(incomparable("only the first side has it".to_owned()));
+    };
+    if !same_machine(&one.machine, &other.machine) {
+        return Err(Pair::OtherMachine);
+    }
+    if let Some(why) = first.iter().chain(second).find_map(|record| obstacle(one, record)) {
+        return Err(incomparable(why));
+    }
+    let zero = || incomparable("a figure or the end of its interval is 0 or less".to_owned());
+    let change = change(first, second).ok_or_else(zero)?;
+    Ok((change, is_yardstick(figure, one, other)))
+}

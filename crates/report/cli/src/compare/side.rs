@@ -1,0 +1,104 @@
+//! A side of a comparison: the records of one run, or of several.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use tollgate_record::{Kind, Machine, Quantity, Record, Subject, Unit};
+
+use crate::shelf;
+use crate::stop::Stop;
+
+/// What is measured: subject, quantity and unit are the same on both sides.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Figure {
+    pub(super) subject: Subject,
+    pub(super) quantity: Quantity,
+    pub(super) unit: Unit,
+}
+
+/// The measured records of a file, or of all files of a folder.
+pub(super) struct Side {
+    /// The name of the file or folder.
+    pub(super) name: String,
+    /// In the order of their first record.
+    pub(super) figures: Vec<Figure>,
+    /// Every run's record of a figure, in the order of time.
+    runs: BTreeMap<Figure, Vec<Record>>,
+}
+
+impl Side {
+    /// Reads it, and leaves out what `wanted` does not want. What was predicted or published is no
+    /// side's own.
+    ///
+    /// # Errors
+    ///
+    /// A file cannot be read or holds something else than records, or nothing is left.
+    pub(super) fn read(path: &Path, wanted: impl Fn(&Record) -> bool) -> Result<Self, Stop> {
+        let name = path.display().to_string();
+        let records = shelf::read(&files(path)?)?;
+        let side = Self::of(name, records.into_iter().filter(wanted));
+        if side.figures.is_empty() {
+            let why = "no measured record in it that is asked for: give a file that --json made";
+            return Err(Stop::new(format!("{}: {why}", side.name)));
+        }
+        Ok(side)
+    }
+
+    /// With these records.
+    pub(super) fn of(name: String, records: impl Iterator<Item = Record>) -> Self {
+        let mut side = Self { name, figures: Vec::new(), runs: BTreeMap::new() };
+        for record in records.filter(|record| record.kind == Kind::Measured) {
+            let figure = Figure {
+                subject: record.subject.clone(),
+                quantity: record.quantity.clone(),
+                unit: record.unit,
+            };
+            let runs = side.runs.entry(figure.clone()).or_default();
+            if runs.is_empty() {
+                side.figures.push(figure);
+            }
+            runs.push(record);
+        }
+        side.runs.values_mut().for_each(|runs| runs.sort_by_key(|record| record.taken_at));
+        side
+    }
+
+    /// Every run's record of a figure, the earliest first.
+    pub(super) fn runs(&self, figure: &Figure) -> &[Record] {
+        self.runs.get(figure).map_or(&[], Vec::as_slice)
+    }
+
+    /// Each figure's last record.
+    pub(super) fn last(&self) -> impl Iterator<Item = &Record> {
+        self.figures.iter().filter_map(|figure| self.runs(figure).last())
+    }
+}
+
+/// Whether two figures are of one machine. Features that builds know, kernel releases and clocks
+/// change on a machine; they are said, and do not make another of it.
+pub(super) fn same_machine(one: &Machine, other: &Machine) -> bool {
+    let hardware =
+        |machine: &Machine| (machine.cpu.clone(), machine.logical_cores, machine.virtualised);
+    hardware(one) == hardware(other)
+}
+
+/// The file, or the files of records in the folder, by name.
+fn files(path: &Path) -> Result<Vec<PathBuf>, Stop> {
+    if !path.is_dir() {
+        return Ok(vec![path.to_owned()]);
+    }
+    let wrong = |error| Stop::new(format!("{}: {error}", path.display()));
+    let mut files = Vec::new();
+    for entry in fs::read_dir(path).map_err(wrong)? {
+        let file = entry.map_err(wrong)?.path();
+        if file.extension().is_some_and(|ending| ending == "jsonl") {
+            files.push(file);
+        }
+    }
+    if files.is_empty() {
+        return Err(Stop::new(format!("{}: no file in it ends in .jsonl", path.display())));
+    }
+    files.sort();
+    Ok(files)
+}

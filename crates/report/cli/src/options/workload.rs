@@ -1,0 +1,68 @@
+//! The flags of `tollgate workload`.
+
+use std::path::PathBuf;
+
+use clap::{Args, Subcommand};
+
+#[derive(Args, Clone, Debug)]
+pub(crate) struct Workload {
+    #[command(subcommand)]
+    pub(crate) verb: Verb,
+}
+
+#[derive(Clone, Debug, Subcommand)]
+pub(crate) enum Verb {
+    /// A workload from access logs: nginx, Apache, HAProxy, or our own
+    FromLog(FromLog),
+    /// Every parameter of a workload with its source, and a drawing
+    Show(Show),
+}
+
+#[derive(Args, Clone, Debug)]
+pub(crate) struct FromLog {
+    /// The folder that the workload is written to; a file that stands there already stays
+    #[arg(long, value_name = "DIR", default_value = "workloads")]
+    pub(crate) folder: PathBuf,
+
+    /// Access logs, in the order of time
+    #[arg(value_name = "LOG", required = true)]
+    pub(crate) logs: Vec<PathBuf>,
+
+    /// What the workload is called: its file is NAME.toml
+    #[arg(long, value_name = "NAME", value_parser = name)]
+    pub(crate) name: String,
+}
+
+#[derive(Args, Clone, Debug)]
+pub(crate) struct Show {
+    /// A name: hp2001, bank140k, web2026, pq2026; or a file that ends in .toml [default: the names]
+    #[arg(value_name = "NAME|FILE")]
+    pub(crate) workload: Option<String>,
+}
+
+/// A name that is a file's name anywhere.
+fn name(text: &str) -> Result<String, String> {
+    let is_plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
+    if (1..=64).contains(&text.len()) && text.chars().all(is_plain) {
+        Ok(text.to_owned())
+    } else {
+        Err("a name is a-z 0-9 -, at most 64 of them".to_owned())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::options::tests::assert_refused;
+
+    #[test]
+    fn what_is_not_right_is_refused_in_one_line() {
+        assert_refused(
+            "workload",
+            &[
+                (&["from-log", "a.log"][..], "--name"),
+                (&["from-log", "a.log", "--name", "../x"], "a-z"),
+                (&["from-log", "--name", "x"], "<LOG>"),
+            ],
+        );
+    }
+}
