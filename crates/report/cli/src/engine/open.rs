@@ -87,7 +87,8 @@ pub(super) fn responses(
             return Ok(None);
         }
         let begin = Instant::now();
-        let done = answers(cases, &kept_full, Arrivals::Full, full)?.len();
+        // one at least: on a machine with other work a short slice may end before the first answer
+        let done = answers(cases, &kept_full, Arrivals::Full, full)?.len().max(1);
         let capacity = count(done) / begin.elapsed().as_secs_f64();
         let arrivals = Arrivals::Poisson { per_s: LOAD * capacity, seed: number };
         let mut times = answers(cases, &random, arrivals, open)?;
