@@ -28,7 +28,7 @@
 //! let call = Call { size: Size::words(20), tile: 20, numbers: 8 };
 //! let bound = machine.kernel(kernel, call).expect("its rate is known").bound;
 //! assert_eq!(bound.to_string(), "100 cycles, limited by vpmadd52");
-//! # Ok::<(), tollgate_processor::BadMachine>(())
+//! # Ok::<(), tollgate_record::BadFile>(())
 //! ```
 #![forbid(unsafe_code)]
 
@@ -52,7 +52,7 @@ pub use form::{Count, Form};
 pub use issued::{Issued, Size};
 pub use kernel::{Call, Kernel, Lever};
 pub use limit::{Bound, Demand, LeftOut, Limit, Weighed};
-pub use machine::{BadMachine, Machine, RegisterFile};
+pub use machine::{Machine, RegisterFile};
 pub use product::Product;
 pub use routine::{Digits, Routine};
 pub use schedule::Schedule;

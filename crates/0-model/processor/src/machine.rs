@@ -1,9 +1,9 @@
 //! A described processor: rates, each with its source, and how it makes a product.
 
-use core::fmt;
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
+use tollgate_record::BadFile;
 
 use crate::limit::Limit;
 use crate::routine::Routine;
@@ -28,7 +28,7 @@ use crate::sourced::{BadNumber, Mark, Rate, Registers};
 /// let product = machine.product(1024).expect("its rate is known");
 /// assert_eq!(product.bound.cycles.get(), 1040.0); // 4n^2 + n, n = 16
 /// assert_eq!(Machine::from_toml(&machine.to_toml())?, machine);
-/// # Ok::<(), tollgate_processor::BadMachine>(())
+/// # Ok::<(), tollgate_record::BadFile>(())
 /// ```
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -75,9 +75,10 @@ impl Machine {
     ///
     /// # Errors
     ///
-    /// [`BadMachine`] with the line, if a field is missing, unknown, or not what it should be.
-    pub fn from_toml(text: &str) -> Result<Self, BadMachine> {
-        toml::from_str(text).map_err(|error| BadMachine::new(text, &error))
+    /// [`BadFile`] with the line, if a field is missing, unknown, or not what it should be.
+    pub fn from_toml(text: &str) -> Result<Self, BadFile> {
+        toml::from_str(text)
+            .map_err(|error| BadFile::at("machine", text, error.span(), error.message()))
     }
 
     /// The machine file.
@@ -108,46 +109,3 @@ impl Machine {
         known.map(|(limit, rate)| format!("{} = {rate}", limit.counted()))
     }
 }
-
-/// A machine file that does not say what it must. Fixed by whoever wrote it.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct BadMachine {
-    line: Option<usize>,
-    field: String,
-    why: String,
-}
-
-impl BadMachine {
-    fn new(text: &str, error: &toml::de::Error) -> Self {
-        let before = error.span().and_then(|span| text.get(..span.start));
-        let line = before.map(|before| before.matches('\n').count() + 1);
-        // toml's own Display draws the line of the file over several lines.
-        let why = error.message().lines().collect::<Vec<_>>().join("; ");
-        Self { line, field: line.map_or_else(String::new, |line| field(text, line)), why }
-    }
-}
-
-/// The field that a line is about, `rates.mulx`: its key under the heading above it.
-fn field(text: &str, line: usize) -> String {
-    let is_heading = |line: &&str| line.starts_with('[');
-    let lines = || text.lines().take(line).map(str::trim);
-    let heading = lines().filter(is_heading).last().unwrap_or_default();
-    let heading = heading.trim_matches(['[', ']']);
-    let key = lines().last().filter(|line| !is_heading(line)).and_then(|line| line.split_once('='));
-    let parts = [heading, key.map_or("", |(key, _)| key.trim())];
-    parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(".")
-}
-
-impl fmt::Display for BadMachine {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let place = self.line.map_or_else(String::new, |line| format!("line {line}: "));
-        let field = if self.field.is_empty() { "" } else { ": " };
-        let whole = format!("machine file: {place}{}{field}{}", self.field, self.why);
-        // A field's name comes from the file: it must not reach a terminal as a command.
-        whole.chars().try_for_each(|c| {
-            if c.is_control() { write!(f, "{}", c.escape_default()) } else { write!(f, "{c}") }
-        })
-    }
-}
-
-impl core::error::Error for BadMachine {}

@@ -45,4 +45,4 @@ pub use assembler::{Assembler, BadSource};
 pub use isa::InstructionSet;
 pub use machine::{Ending, Failure, Machine};
 pub use program::{BadProgram, Program};
-pub use timing::{BadTiming, Timing};
+pub use timing::Timing;

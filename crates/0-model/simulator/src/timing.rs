@@ -1,8 +1,7 @@
 //! What instructions cost: a file of numbers, each of which can be changed.
 
-use core::fmt;
-
 use serde::Deserialize;
+use tollgate_record::BadFile;
 
 /// The timing of a core: slots, interlocks, multiplier. Read from TOML.
 ///
@@ -11,7 +10,7 @@ use serde::Deserialize;
 ///
 /// let timing = Timing::from_toml(Timing::LEON2)?;
 /// assert_eq!(timing.slots.store, 2);
-/// # Ok::<(), tollgate_simulator::BadTiming>(())
+/// # Ok::<(), tollgate_record::BadFile>(())
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -176,15 +175,16 @@ impl Timing {
     ///
     /// # Errors
     ///
-    /// [`BadTiming`] with the line, if a field is missing, unknown, or not what it should be.
-    pub fn from_toml(text: &str) -> Result<Self, BadTiming> {
-        let timing: Self = toml::from_str(text).map_err(|error| BadTiming::new(text, &error))?;
+    /// [`BadFile`] with the line, if a field is missing, unknown, or not what it should be.
+    pub fn from_toml(text: &str) -> Result<Self, BadFile> {
+        let timing: Self = toml::from_str(text)
+            .map_err(|error| BadFile::at("timing", text, error.span(), error.message()))?;
         timing.check()?;
         Ok(timing)
     }
 
     /// Numbers that no core could have would give figures that mean nothing.
-    fn check(&self) -> Result<(), BadTiming> {
+    fn check(&self) -> Result<(), BadFile> {
         let s = &self.slots;
         let named = [
             ("slots.alu", s.alu, 1..=16),
@@ -207,39 +207,7 @@ impl Timing {
         ];
         let absurd = named.into_iter().find(|(_, value, range)| !range.contains(value));
         let Some((field, value, range)) = absurd else { return Ok(()) };
-        let why =
-            format!("{field} is {value}; it must be from {} to {}", range.start(), range.end());
-        Err(BadTiming { line: None, why })
+        let why = format!("is {value}; it must be from {} to {}", range.start(), range.end());
+        Err(BadFile::field("timing", field, why))
     }
 }
-
-/// A timing file that does not say what it must. Fixed by whoever wrote it.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct BadTiming {
-    line: Option<usize>,
-    why: String,
-}
-
-impl BadTiming {
-    fn new(text: &str, error: &toml::de::Error) -> Self {
-        let before = error.span().and_then(|span| text.get(..span.start));
-        let line = before.map(|before| before.matches('\n').count() + 1);
-        // toml's own Display draws the line of the file over several lines.
-        Self { line, why: error.message().lines().collect::<Vec<_>>().join("; ") }
-    }
-}
-
-impl fmt::Display for BadTiming {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("timing file: ")?;
-        if let Some(line) = self.line {
-            write!(f, "line {line}: ")?;
-        }
-        // A field's name comes from the file: it must not reach a terminal as a command.
-        self.why.chars().try_for_each(|c| {
-            if c.is_control() { write!(f, "{}", c.escape_default()) } else { write!(f, "{c}") }
-        })
-    }
-}
-
-impl core::error::Error for BadTiming {}

@@ -398,13 +398,13 @@ fn timing_files_with_missing_or_absurd_numbers_name_field_and_line() {
     let good = Timing::LEON2;
     for (from, to, words) in [
         ("store = 2\n", "", vec!["store"]),
-        ("store = 2", "store = 0", vec!["slots.store is 0", "from 1 to 16"]),
+        ("store = 2", "store = 0", vec!["slots.store: is 0", "from 1 to 16"]),
         ("store = 2", "store = -2", vec!["line 10"]),
         ("store = 2", "store = \"two\"", vec!["line 10"]),
         ("store = 2", "shop = 2", vec!["line 10", "shop"]),
-        ("load_delay = 1", "load_delay = 3", vec!["interlocks.load_delay is 3"]),
+        ("load_delay = 1", "load_delay = 3", vec!["interlocks.load_delay: is 3"]),
         ("32x32\"", "31x31\"", vec!["31x31"]),
-        ("count = 8", "count = 99", vec!["windows.count is 99"]),
+        ("count = 8", "count = 99", vec!["windows.count: is 99"]),
         ("[slots]", "[slots", vec!["line"]),
     ] {
         assert!(good.contains(from), "{from}");

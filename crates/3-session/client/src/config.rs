@@ -68,8 +68,14 @@ pub struct Settings {
     pub server_name: Option<String>,
     /// The application protocols on offer, most wanted first; none: no ALPN.
     pub alpn: Vec<Vec<u8>>,
-    /// Whether tickets are asked for, as most clients do. They are counted and never used.
+    /// Whether tickets are asked for, as most clients do.
     pub tickets: bool,
+    /// Whether sessions are kept for [`Connection::save`](crate::Connection::save); if not, tickets
+    /// are counted and dropped.
+    pub save_sessions: bool,
+    /// Whether TLS 1.3 resumes with the pre-shared key alone (`psk_ke`), without a new agreement:
+    /// who learns the key can read such a session later.
+    pub psk_alone: bool,
     /// Whether TLS 1.2 with a block cipher offers to cover the ciphertext by the MAC (RFC 7366).
     pub encrypt_then_mac: bool,
     /// Which handshakes verify the signature.
@@ -88,8 +94,9 @@ pub struct Settings {
 
 impl Settings {
     /// X25519 (with P-256 for certificates on it) or, in prime fields, ffdhe2048; the signature
-    /// schemes of RSA or, if the suite says so, of curves; `http/1.1`, tickets asked for, the MAC
-    /// over the ciphertext, signatures verified, all secrets fresh, any certificate.
+    /// schemes of RSA or, if the suite says so, of curves; `http/1.1`, tickets asked for and not
+    /// kept, a new agreement with each, the MAC over the ciphertext, signatures verified, all
+    /// secrets fresh, any certificate.
     pub fn new(suite: Suite) -> Self {
         Self {
             suite,
@@ -105,6 +112,8 @@ impl Settings {
             server_name: None,
             alpn: vec![b"http/1.1".to_vec()],
             tickets: true,
+            save_sessions: false,
+            psk_alone: false,
             encrypt_then_mac: true,
             verify_signature: VerifySignature::Always,
             key_share: Freshness::Fresh,

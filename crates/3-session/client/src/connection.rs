@@ -11,6 +11,7 @@ use crate::output::Output;
 use crate::phase::{Await, Phase};
 use crate::protect::{HEADER, RecordKey};
 use crate::receive::News;
+use crate::saved::{Kept, SavedSession};
 use crate::session::{Facts, Session};
 use crate::wire::{AlertDescription, AlertLevel, Content};
 
@@ -28,12 +29,17 @@ pub enum Event<'a> {
 /// What shows that the server has taken the client's Finished.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Confirmation {
-    /// TLS 1.3: a `close_notify` that came after ours was sent. One that crossed ours on the way
-    /// looks the same: whether it answers, only the server's log can say.
+    /// TLS 1.3, or a session of TLS 1.2 that was resumed: a `close_notify` that came after ours was
+    /// sent. One that crossed ours on the way looks the same: whether it answers, only the server's
+    /// log can say.
     CloseNotify,
-    /// TLS 1.2: its own Finished, which comes after the client's.
+    /// TLS 1.3: application data where early data was taken. It shows that the server has resumed
+    /// the session, for it has read that data; it may answer before it reads our Finished.
+    EarlyResponse,
+    /// TLS 1.2: its own Finished, which in a full handshake comes after the client's.
     Finished,
-    /// TLS 1.3: application data that came after ours was sent. A ticket proves nothing, since a
+    /// TLS 1.3, or a session of TLS 1.2 that was resumed: application data that came after ours was
+    /// sent. A ticket proves nothing, since a
     /// server may send it before it reads our Finished (RFC 8446 §4.6.1); and so may it send data
     /// that answers nothing.
     Response,
@@ -59,6 +65,9 @@ pub struct Connection {
     /// The index in the settings of the application protocol.
     pub(crate) alpn: Option<usize>,
     pub(crate) confirmation: Option<Confirmation>,
+    /// The session that is offered to be resumed; empty for none.
+    pub(crate) offered: SavedSession,
+    pub(crate) kept: Kept,
     /// The server's leaf certificate, of this session or the one before.
     pub(crate) leaf: Option<Arc<Leaf>>,
     pub(crate) error: Option<Error>,
@@ -101,6 +110,8 @@ impl Connection {
             facts: Facts::default(),
             alpn: None,
             confirmation: None,
+            offered: SavedSession::default(),
+            kept: Kept::default(),
             leaf: None,
             error: None,
             data_mark: None,
@@ -117,6 +128,13 @@ impl Connection {
     ///
     /// As [`new`](Self::new); the connection is then as it was.
     pub fn reset(&mut self) -> Result<(), Error> {
+        self.forget()?;
+        self.say_hello();
+        Ok(())
+    }
+
+    /// Forgets the session; what is to be said next is not said yet.
+    pub(crate) fn forget(&mut self) -> Result<(), Error> {
         self.session = Session::new(&self.config)?;
         self.input.clear();
         self.joined.clear();
@@ -130,7 +148,8 @@ impl Connection {
         self.data_mark = None;
         self.close_mark = None;
         self.answer_mark = 0;
-        self.say_hello();
+        self.offered.clear();
+        self.kept.clear();
         Ok(())
     }
 

@@ -53,6 +53,10 @@ impl<'a> Reader<'a> {
         self.array(field).map(u16::from_be_bytes)
     }
 
+    pub(crate) fn u32(&mut self, field: &'static str) -> Result<u32, Violation> {
+        self.array(field).map(u32::from_be_bytes)
+    }
+
     /// A vector with a length of `width` bytes, at most 4.
     pub(crate) fn vector(&mut self, width: usize, field: &'static str) -> Result<Self, Violation> {
         let length = self.bytes(width, field)?.iter();

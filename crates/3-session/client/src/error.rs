@@ -53,6 +53,8 @@ impl Error {
 pub enum Misuse {
     /// A protocol name for ALPN has 1 to 255 bytes, and all with their lengths at most 8192.
     Alpn,
+    /// More early data than the saved session allows, or some in TLS 1.2, which has none.
+    EarlyData,
     /// More bytes were announced as received than the buffer had room for.
     FilledTooMuch,
     /// A group stands twice among the settings.
@@ -73,6 +75,8 @@ pub enum Misuse {
     SendAfterClose,
     /// More bytes were announced as sent than were waiting.
     SentTooMuch,
+    /// The session to be resumed is empty, or of another suite.
+    SessionUnfit,
     /// A server name is a DNS name in ASCII, of at most 253 bytes, and no address.
     ServerName,
     /// A key update in TLS 1.2, which has none.
@@ -122,6 +126,9 @@ pub enum Violation {
         /// Its type.
         content: Content,
     },
+    /// TLS 1.2: a session was resumed with the extended master secret and begun without, or the
+    /// reverse (RFC 7627 §5.3).
+    ExtendedMasterSecret,
     /// The same extension twice in one message.
     ExtensionTwice {
         /// The extension.
@@ -244,6 +251,7 @@ impl Violation {
             Self::Decode { .. } | Self::MessageTooLong { .. } | Self::NoCertificate => {
                 AlertDescription::DECODE_ERROR
             }
+            Self::ExtendedMasterSecret => AlertDescription::HANDSHAKE_FAILURE,
             Self::ExtensionUnexpected { .. } => AlertDescription::UNSUPPORTED_EXTENSION,
             Self::EmptyRecord { .. }
             | Self::Interleaved
@@ -294,6 +302,9 @@ impl fmt::Display for Misuse {
             Self::Alpn => {
                 "an application protocol has 1 to 255 bytes; all with their lengths at most 8192"
             }
+            Self::EarlyData => {
+                "more early data than the saved session allows; send it after the handshake"
+            }
             Self::FilledTooMuch => "more bytes announced as received than there was room for",
             Self::GroupTwice => "a group stands twice in the settings; name each once",
             Self::GroupUnfit => "the suite cannot agree on keys in one of the groups; leave it out",
@@ -313,6 +324,7 @@ impl fmt::Display for Misuse {
             Self::SendAfterClose => "application data or a key update after close",
             Self::SentTooMuch => "more bytes announced as sent than were waiting",
             Self::UpdateUnknown => "keys are updated in TLS 1.3 alone",
+            Self::SessionUnfit => "the session to be resumed is empty, or of another suite",
             Self::ServerName => {
                 "not a DNS name in ASCII of at most 253 bytes; leave it out for an address"
             }
@@ -336,6 +348,10 @@ impl fmt::Display for Violation {
             }
             Self::Decode { message, field } => write!(f, "{message} is malformed at: {field}"),
             Self::EmptyRecord { content } => write!(f, "an empty record of type {content}"),
+            Self::ExtendedMasterSecret => f.write_str(
+                "it resumed a session with the extended master secret that had none, or the \
+                 reverse",
+            ),
             Self::ExtensionTwice { extension } => write!(f, "extension {extension} came twice"),
             Self::ExtensionUnexpected { extension } => {
                 write!(f, "extension {extension} does not belong there, or was not offered")

@@ -83,6 +83,13 @@ impl Secret {
     }
 }
 
+/// An empty one.
+impl Default for Secret {
+    fn default() -> Self {
+        Self::new(&[])
+    }
+}
+
 impl Deref for Secret {
     type Target = [u8];
 
@@ -119,6 +126,11 @@ impl Transcript {
     /// The hash of all messages so far.
     pub(crate) fn hash(&self) -> Digest {
         self.context.clone().finish()
+    }
+
+    /// Bytes of that hash.
+    pub(crate) fn hash_bytes(&self) -> usize {
+        self.context.algorithm().output_len()
     }
 
     /// All messages so far, where they are kept.

@@ -4,7 +4,9 @@
 use crate::config::Settings;
 use crate::decode::put_vector;
 use crate::group::Group;
+use crate::hash::Transcript;
 use crate::protect::HEADER;
+use crate::schedule::Psk;
 use crate::wire::{Content, Extension, Message, TLS12};
 
 /// Where the random bytes begin: behind the record's header, the message's header and a version.
@@ -16,26 +18,41 @@ const SESSION_ID: usize = RANDOM + 32 + 1;
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Hello<'a> {
     pub(crate) random: &'a [u8; 32],
-    /// TLS 1.3 alone, for middleboxes (RFC 8446 §D.4).
-    pub(crate) session_id: &'a [u8; 32],
+    /// TLS 1.3: for middleboxes (RFC 8446 §D.4). TLS 1.2: of the session that is to be resumed, or
+    /// made up, for the server to repeat if it takes the ticket (RFC 5077 §3.4).
+    pub(crate) session_id: &'a [u8],
     /// TLS 1.3 alone.
     pub(crate) share: Option<(Group, &'a [u8])>,
     /// From a `HelloRetryRequest`; empty for none.
     pub(crate) cookie: &'a [u8],
+    pub(crate) offered: Offered<'a>,
+}
+
+/// What is offered to be resumed, beside a session ID.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Offered<'a> {
+    /// Nothing.
+    None,
+    /// TLS 1.2.
+    Ticket(&'a [u8]),
+    /// TLS 1.3; the hello then ends with a binder of zeros.
+    Psk { identity: &'a [u8], obfuscated_age: u32, early_data: bool },
 }
 
 impl Hello<'_> {
+    /// Appends the message in a record, as the first of a connection; it fits one.
+    pub(crate) fn write_record(&self, out: &mut Vec<u8>, settings: &Settings) {
+        out.extend([Content::HANDSHAKE.0, 3, 1]); // RFC 8446 §5.1: 0x0301 at first
+        put_vector(out, 2, |out| self.write(out, settings));
+    }
+
     /// Appends the message, without a record around it.
     pub(crate) fn write(&self, out: &mut Vec<u8>, settings: &Settings) {
         out.push(Message::CLIENT_HELLO.0);
         put_vector(out, 3, |out| {
             out.extend(TLS12.to_be_bytes());
             out.extend_from_slice(self.random);
-            if settings.suite.is_tls13() {
-                put_vector(out, 1, |out| out.extend_from_slice(self.session_id));
-            } else {
-                out.push(0); // no session to resume
-            }
+            put_vector(out, 1, |out| out.extend_from_slice(self.session_id));
             put_vector(out, 2, |out| {
                 out.extend(settings.suite.number().to_be_bytes());
             });
@@ -79,7 +96,7 @@ impl Hello<'_> {
         if settings.suite.is_tls13() {
             self.extensions_tls13(out, settings);
         } else {
-            extensions_tls12(out, settings);
+            self.extensions_tls12(out, settings);
         }
     }
 
@@ -89,18 +106,18 @@ impl Hello<'_> {
                 out.extend(settings.suite.wire_version().to_be_bytes());
             });
         });
-        if settings.tickets {
-            // psk_dhe_ke: without it a server may send no tickets
-            extension(out, Extension::PSK_KEY_EXCHANGE_MODES, |out| {
-                out.extend([1, 1]);
-            });
+        let psk = matches!(self.offered, Offered::Psk { .. });
+        if settings.tickets || psk {
+            // without it a server may send no tickets
+            let mode = u8::from(!settings.psk_alone); // psk_ke, psk_dhe_ke
+            extension(out, Extension::PSK_KEY_EXCHANGE_MODES, |out| out.extend([1, mode]));
         }
         if !self.cookie.is_empty() {
             extension(out, Extension::COOKIE, |out| {
                 put_vector(out, 2, |out| out.extend_from_slice(self.cookie));
             });
         }
-        // last: `Template` counts on it
+        // without a pre-shared key last: `Template` counts on it
         extension(out, Extension::KEY_SHARE, |out| {
             put_vector(out, 2, |out| {
                 if let Some((group, public)) = self.share {
@@ -109,21 +126,52 @@ impl Hello<'_> {
                 }
             });
         });
+        if let Offered::Psk { identity, obfuscated_age, early_data } = self.offered {
+            if early_data {
+                extension(out, Extension::EARLY_DATA, |_| ());
+            }
+            // last of all (RFC 8446 §4.2.11): the binder covers what stands before it
+            extension(out, Extension::PRE_SHARED_KEY, |out| {
+                put_vector(out, 2, |out| {
+                    put_vector(out, 2, |out| out.extend_from_slice(identity));
+                    out.extend(obfuscated_age.to_be_bytes());
+                });
+                put_vector(out, 2, |out| {
+                    put_vector(out, 1, |out| out.extend_from_slice(settings.suite.hash().zeros()));
+                });
+            });
+        }
+    }
+
+    fn extensions_tls12(&self, out: &mut Vec<u8>, settings: &Settings) {
+        if settings.suite.has_curve() {
+            extension(out, Extension::EC_POINT_FORMATS, |out| out.extend([1, 0])); // uncompressed
+        }
+        if settings.offers_encrypt_then_mac() {
+            extension(out, Extension::ENCRYPT_THEN_MAC, |_| ());
+        }
+        extension(out, Extension::EXTENDED_MASTER_SECRET, |_| ());
+        match self.offered {
+            Offered::Ticket(ticket) => extension(out, Extension::SESSION_TICKET, |out| {
+                out.extend_from_slice(ticket);
+            }),
+            _ if settings.tickets => extension(out, Extension::SESSION_TICKET, |_| ()),
+            _ => (),
+        }
+        extension(out, Extension::RENEGOTIATION_INFO, |out| out.push(0)); // a first handshake
     }
 }
 
-fn extensions_tls12(out: &mut Vec<u8>, settings: &Settings) {
-    if settings.suite.has_curve() {
-        extension(out, Extension::EC_POINT_FORMATS, |out| out.extend([1, 0])); // uncompressed
-    }
-    if settings.offers_encrypt_then_mac() {
-        extension(out, Extension::ENCRYPT_THEN_MAC, |_| ());
-    }
-    extension(out, Extension::EXTENDED_MASTER_SECRET, |_| ());
-    if settings.tickets {
-        extension(out, Extension::SESSION_TICKET, |_| ());
-    }
-    extension(out, Extension::RENEGOTIATION_INFO, |out| out.push(0)); // a first handshake
+/// Fills in the binder at the end of a hello with a pre-shared key, and adds the whole to the
+/// transcript.
+pub(crate) fn bind(message: &mut [u8], psk: &Psk, transcript: &mut Transcript) {
+    // RFC 8446 §4.2.11.2: all but the list of binders, which holds one
+    let list_bytes = 2 + 1 + transcript.hash_bytes();
+    let (covered, list) = message.split_at_mut(message.len() - list_bytes);
+    transcript.add(covered);
+    let binder = psk.binder(transcript.hash().as_ref());
+    list[3..].copy_from_slice(binder.as_ref());
+    transcript.add(list);
 }
 
 fn extension(out: &mut Vec<u8>, extension: Extension, fill: impl FnOnce(&mut Vec<u8>)) {
@@ -142,16 +190,15 @@ impl Template {
     pub(crate) fn new(settings: &Settings) -> Self {
         let group = settings.groups.first().filter(|_| settings.suite.is_tls13());
         let public = vec![0; group.map_or(0, |group| group.public_bytes())];
-        let mut record = vec![Content::HANDSHAKE.0, 3, 1]; // RFC 8446 §5.1: 0x0301 at first
-        put_vector(&mut record, 2, |out| {
-            let hello = Hello {
-                random: &[0; 32],
-                session_id: &[0; 32],
-                share: group.map(|group| (*group, &public[..])),
-                cookie: &[],
-            };
-            hello.write(out, settings);
-        });
+        let hello = Hello {
+            random: &[0; 32],
+            session_id: if settings.suite.is_tls13() { &[0; 32] } else { &[] },
+            share: group.map(|group| (*group, &public[..])),
+            cookie: &[],
+            offered: Offered::None,
+        };
+        let mut record = Vec::new();
+        hello.write_record(&mut record, settings);
         Self { record, share_bytes: public.len() }
     }
 
@@ -177,8 +224,10 @@ impl Template {
 }
 
 #[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "tests")]
 mod tests {
     use super::*;
+    use crate::hash::Hash;
     use crate::suite::Suite;
 
     #[test]
@@ -196,9 +245,10 @@ mod tests {
                 let mut message = vec![];
                 let hello = Hello {
                     random: &[8; 32],
-                    session_id: &[9; 32],
+                    session_id: if suite.is_tls13() { &[9; 32] } else { &[] },
                     share: Some((settings.groups[0], &public)),
                     cookie: &[],
+                    offered: Offered::None,
                 };
                 hello.write(&mut message, &settings);
                 assert_eq!(record[HEADER..], message);
@@ -206,5 +256,35 @@ mod tests {
                 assert_eq!(usize::from(length), message.len());
             }
         }
+    }
+
+    /// RFC 8448 §4: its `ClientHello`, with a binder of zeros.
+    #[test]
+    fn the_binder_of_a_published_hello() {
+        let message = "010001fc03031bc3ceb6bbe39cff938355b5a50adb6db21b7a6af649d7b4bc419d7876487d95\
+             000006130113031302010001cd0000000b0009000006736572766572ff01000100000a00140012001d00\
+             170018001901000101010201030104003300260024001d0020e4ffb68ac05f8d96c99da26698346c6be1\
+             6482badddafe051a66b4f18d668f0b002a0000002b0003020304000d0020001e04030503060302030804\
+             0805080604010501060102010402050206020202002d00020101001c0002400100150057";
+        let psk_extension = "002900dd00b800b22c035d829359ee5ff7af4ec900000000262a6494dc486d2c8a34cb\
+             33fa90bf1b0070ad3c498883c9367c09a2be785abc55cd226097a3a982117283f82a03a143efd3ff5dd3\
+             6d64e861be7fd61d2827db279cce145077d454a3664d4e6da4d29ee03725a6a4dafcd0fc67d2aea70529\
+             513e3da2677fa5906c5b3f7d8f92f228bda40dda721470f9fbf297b5aea617646fac5c03272e970727c6\
+             21a79141ef5f7de6505e5bfbc388e93343694093934ae4d357fad6aacb";
+        let decoded = [message, psk_extension].map(|text| hex::decode(text).unwrap());
+        let (padding, list) = ([0; 0x57], [&[0, 33, 32][..], &[0; 32]].concat());
+        let mut message = [&decoded[0][..], &padding, &decoded[1], &list].concat();
+        let key = "4ecd0eb6ec3b4d87f5d6028f922ca4c5851a277fd41311c9e62d2c9492e1c4f3";
+        let psk = Psk::new(Hash::Sha256, &hex::decode(key).unwrap());
+        let mut transcript = Transcript::new(Hash::Sha256);
+        bind(&mut message, &psk, &mut transcript);
+        assert_eq!(
+            hex::encode(&message[message.len() - 32..]),
+            "3add4fb2d8fdf822a0ca3cf7678ef5e88dae990141c5924d57bb6fa31b9e5f9d"
+        );
+        assert_eq!(
+            hex::encode(transcript.hash()),
+            "08ad0fa05d7c7233b1775ba2ff9f4c5b8b59276b7f227f13a976245f5d960913"
+        );
     }
 }

@@ -2,11 +2,14 @@
 //!
 //! It is made to put load on servers and to judge them, so it is cheap, says what it skips, and
 //! shares no arithmetic with what it judges. One suite per configuration
-//! ([`Suite`]: a row of a table, from RC4 to AES-256-GCM), full handshakes only.
+//! ([`Suite`]: a row of a table, from RC4 to AES-256-GCM), full handshakes or resumed sessions.
 //!
 //! * [`Config`] is prepared once from [`Settings`] and shared by all connections.
 //! * A [`Connection`] turns the server's bytes into [`Event`]s and into bytes for the server. It is
 //!   used again by [`Connection::reset`], and allocates no memory per record.
+//! * A [`SavedSession`] is what [`Connection::save`] gives and [`Connection::resume`] offers: by
+//!   session ID or ticket in TLS 1.2, by the pre-shared key of a ticket in TLS 1.3, with early data
+//!   if the server allows it. [`Facts`] say what was offered and what came of it.
 //! * An [`Error`] names the violation, or the server's alert, and the [`Phase`] in which it came.
 //!
 //! # What is checked, and what is not
@@ -17,7 +20,7 @@
 //! revocation.** So this client knows whom it talks to only with a pin and
 //! `VerifySignature::Always`, and it is no client for data that matters.
 //!
-//! Not offered: resumption, 0-RTT, compression, renegotiation. Tickets are counted and dropped.
+//! Not offered: compression, renegotiation, external pre-shared keys.
 //!
 //! # When a handshake counts
 //!
@@ -62,9 +65,11 @@ mod protect;
 mod public_key;
 mod receive;
 mod registry;
+mod resume;
 #[cfg(test)]
 #[allow(clippy::unwrap_used, clippy::wildcard_imports, reason = "tests")]
 mod rogue;
+mod saved;
 mod schedule;
 mod scheme;
 mod server_hello;
@@ -80,6 +85,8 @@ pub use error::{Error, Found, Misuse, Unavailable, Violation};
 pub use group::Group;
 pub use identity::Identity;
 pub use phase::Phase;
+pub use resume::{EarlyData, Resume};
+pub use saved::{Mechanism, SavedSession};
 pub use scheme::SignatureScheme;
 pub use session::Facts;
 pub use suite::{Cipher, KeyExchange, MacHash, Suite};

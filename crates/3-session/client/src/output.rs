@@ -49,11 +49,16 @@ impl Output {
         self.sealing = Some(key);
     }
 
+    /// From here on, records are not sealed.
+    pub(crate) fn unseal(&mut self) {
+        self.sealing = None;
+    }
+
     /// Appends what `fill` writes, and gives it back.
-    pub(crate) fn raw(&mut self, fill: impl FnOnce(&mut Vec<u8>)) -> &[u8] {
+    pub(crate) fn raw(&mut self, fill: impl FnOnce(&mut Vec<u8>)) -> &mut [u8] {
         let start = self.bytes.len();
         fill(&mut self.bytes);
-        &self.bytes[start..]
+        &mut self.bytes[start..]
     }
 
     /// Appends records with `content`, sealed if there is a key.

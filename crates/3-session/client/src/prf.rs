@@ -49,6 +49,18 @@ impl Master {
         Self::derive(hash, premaster, b"extended master secret", [session_hash, &[]])
     }
 
+    /// Of a session that is resumed.
+    pub(crate) fn saved(hash: Hash, saved: &[u8]) -> Self {
+        let mut secret = Zeroizing::new([0; 48]);
+        secret.copy_from_slice(saved);
+        Self { hash, secret }
+    }
+
+    /// To be saved.
+    pub(crate) fn secret(&self) -> &[u8; 48] {
+        &self.secret
+    }
+
     /// The keys of client and server (RFC 5246 §6.3).
     pub(crate) fn record_keys(
         &self,

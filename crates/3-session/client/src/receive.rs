@@ -10,6 +10,7 @@ use crate::error::{Error, Found, Unavailable, Violation};
 use crate::input::{Incoming, Limit};
 use crate::phase::Await;
 use crate::protect::HEADER;
+use crate::resume::EarlyData;
 use crate::wire::{AlertDescription, AlertLevel, Content, Message};
 
 /// News, with data as a place in the input.
@@ -54,8 +55,10 @@ impl Connection {
             }
         };
         if let Some(alert) = alert.filter(|_| self.close_mark.is_none()) {
-            // TLS 1.3, from the server's hello to our Finished
-            if let Some(secrets) = self.session.handshake.take() {
+            // TLS 1.3, from the server's hello to our Finished, unless the server may be reading
+            // early data
+            let secrets = self.session.handshake.take().filter(|_| !self.session.early_key);
+            if let Some(secrets) = secrets {
                 self.output.seal_with(secrets.client.record_key(self.config.settings.suite));
             }
             self.output.record(Content::ALERT, &[AlertLevel::FATAL.0, alert.0]);
@@ -145,7 +148,10 @@ impl Connection {
         }
         let answered = self.data_mark.is_some_and(|mark| self.output.is_sent(mark));
         if self.confirmation.is_none() && answered {
-            self.confirmation = Some(Confirmation::Response);
+            self.confirmation = Some(match self.facts.early_data {
+                EarlyData::Accepted => Confirmation::EarlyResponse,
+                EarlyData::None | EarlyData::Refused => Confirmation::Response,
+            });
         }
         Some(News::Data(fragment))
     }

@@ -1,6 +1,7 @@
 //! A server that holds the right keys and says wrong things: what no honest server, and no wire
 //! without the keys, can show.
 
+use core::time::Duration;
 use std::sync::Arc;
 
 use aws_lc_rs::rsa::{Pkcs1PrivateDecryptingKey, PrivateDecryptingKey};
@@ -16,6 +17,8 @@ use crate::hash::{Hash, Transcript};
 use crate::phase::Phase;
 use crate::prf::{Master, Side};
 use crate::protect::{HEADER, RecordKey, header};
+use crate::resume::Resume;
+use crate::saved::SavedSession;
 use crate::schedule::{Early, Handshake};
 use crate::suite::{KeyExchange, Suite};
 use crate::wire::{Content, Message};
@@ -24,6 +27,7 @@ mod anything;
 #[path = "../tests/peer/certificate.rs"]
 #[allow(dead_code, reason = "shared with the tests of the whole")]
 pub(crate) mod certificate;
+mod resumed;
 mod tls12;
 mod tls13;
 
@@ -34,6 +38,8 @@ struct Rogue {
     client: Connection,
     /// The client's `ClientHello`, without its record's header.
     hello: Vec<u8>,
+    /// What it said behind that.
+    early: Vec<u8>,
     transcript: Transcript,
     sealing: Option<RecordKey>,
     /// Records that wait for [`Self::deliver`].
@@ -47,6 +53,7 @@ impl Rogue {
         let mut rogue = Self {
             client,
             hello: vec![],
+            early: vec![],
             transcript: Transcript::new(hash),
             sealing: None,
             out: vec![],
@@ -59,6 +66,20 @@ impl Rogue {
     fn quiet(suite: Suite) -> Self {
         let verify_signature = VerifySignature::Never;
         Self::new(Settings { verify_signature, ..Settings::new(suite) })
+    }
+
+    /// Of a client that offers to resume a session.
+    fn offered(settings: Settings, session: &SavedSession, early_data: &[u8]) -> Self {
+        let mut rogue = Self::new(settings);
+        let age = Duration::from_millis(1234);
+        rogue.client.resume(&Resume { session, age, early_data }).unwrap();
+        let said = rogue.take();
+        let length = usize::from(u16::from_be_bytes([said[3], said[4]]));
+        rogue.hello = said[HEADER..HEADER + length].to_vec();
+        rogue.early = said[HEADER + length..].to_vec();
+        rogue.transcript = Transcript::new(rogue.client.config().settings().suite.hash());
+        rogue.transcript.add(&rogue.hello.clone());
+        rogue
     }
 
     /// What the client says.

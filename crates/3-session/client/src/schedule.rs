@@ -1,6 +1,6 @@
-//! The key schedule of TLS 1.3 (RFC 8446 §7.1) without PSK.
+//! The key schedule of TLS 1.3 (RFC 8446 §7.1), with the pre-shared key of a ticket or without.
 //!
-//! What this client never uses is not derived: exporter and resumption secrets.
+//! What this client never uses is not derived: exporter secrets, and external keys.
 
 use aws_lc_rs::hmac;
 
@@ -17,7 +17,7 @@ fn extract(salt: &hmac::Key, input: &[u8]) -> Secret {
 fn expand_label(secret: &hmac::Key, label: &[u8], context: &[u8], bytes: usize) -> Secret {
     let length = u8::try_from(bytes).expect("at most 48");
     let prefixed = u8::try_from(6 + label.len()).expect("labels are short");
-    let context_length = u8::try_from(context.len()).expect("a context is a hash or nothing");
+    let context_length = u8::try_from(context.len()).expect("a hash, a nonce or nothing");
     let mut mac = hmac::Context::with_key(secret);
     mac.update(&[0, length, prefixed]);
     mac.update(b"tls13 ");
@@ -33,7 +33,39 @@ fn derive_secret(hash: Hash, secret: &hmac::Key, label: &[u8], transcript: &[u8]
     expand_label(secret, label, transcript, hash.bytes())
 }
 
-/// What every handshake begins with: the same for all, as there is no PSK.
+/// The early secret of a pre-shared key.
+pub(crate) struct Psk {
+    hash: Hash,
+    secret: hmac::Key,
+}
+
+impl Psk {
+    pub(crate) fn new(hash: Hash, key: &[u8]) -> Self {
+        let secret = extract(&hash.hmac_key(hash.zeros()), key);
+        Self { hash, secret: hash.hmac_key(&secret) }
+    }
+
+    /// The binder (RFC 8446 §4.2.11.2); `transcript` is the hash up to the list of binders.
+    pub(crate) fn binder(&self, transcript: &[u8]) -> hmac::Tag {
+        let nothing = self.hash.of_nothing();
+        Traffic::derive(self.hash, &self.secret, b"res binder", nothing.as_ref())
+            .verify_data(transcript)
+    }
+
+    /// The secret of early data; `transcript` is the hash of the `ClientHello`.
+    pub(crate) fn early_data(&self, transcript: &[u8]) -> Traffic {
+        Traffic::derive(self.hash, &self.secret, b"c e traffic", transcript)
+    }
+
+    /// What the handshake goes on with if the server takes the key.
+    pub(crate) fn early(&self) -> Early {
+        let nothing = self.hash.of_nothing();
+        let derived = derive_secret(self.hash, &self.secret, b"derived", nothing.as_ref());
+        Early { hash: self.hash, salt: self.hash.hmac_key(&derived) }
+    }
+}
+
+/// What a handshake begins with: without a pre-shared key the same for all.
 #[derive(Clone, Debug)]
 pub(crate) struct Early {
     hash: Hash,
@@ -41,11 +73,14 @@ pub(crate) struct Early {
 }
 
 impl Early {
+    /// Without a pre-shared key.
     pub(crate) fn new(hash: Hash) -> Self {
-        let early = extract(&hash.hmac_key(hash.zeros()), hash.zeros());
-        let nothing = hash.of_nothing();
-        let derived = derive_secret(hash, &hash.hmac_key(&early), b"derived", nothing.as_ref());
-        Self { hash, salt: hash.hmac_key(&derived) }
+        Psk::new(hash, hash.zeros()).early()
+    }
+
+    /// The secrets of a handshake with a pre-shared key alone.
+    pub(crate) fn handshake_alone(&self, transcript: &[u8]) -> Handshake {
+        self.handshake(self.hash.zeros(), transcript)
     }
 
     /// The secrets of the handshake; `transcript` is the hash up to and with the `ServerHello`.
@@ -68,15 +103,35 @@ pub(crate) struct Handshake {
 }
 
 impl Handshake {
+    /// What comes after it.
+    pub(crate) fn master(&self) -> MasterSecret {
+        let hash = self.client.hash;
+        let secret = extract(&hash.hmac_key(&self.derived), hash.zeros());
+        MasterSecret { hash, secret: hash.hmac_key(&secret) }
+    }
+}
+
+/// What the keys of application data and of later sessions come from.
+pub(crate) struct MasterSecret {
+    hash: Hash,
+    secret: hmac::Key,
+}
+
+impl MasterSecret {
     /// The traffic secrets of client and server for application data; `transcript` is the hash up
     /// to and with the server's Finished.
     pub(crate) fn application(&self, transcript: &[u8]) -> (Traffic, Traffic) {
-        let hash = self.client.hash;
-        let master = extract(&hash.hmac_key(&self.derived), hash.zeros());
-        let master = hash.hmac_key(&master);
-        let client = Traffic::derive(hash, &master, b"c ap traffic", transcript);
-        let server = Traffic::derive(hash, &master, b"s ap traffic", transcript);
+        let client = Traffic::derive(self.hash, &self.secret, b"c ap traffic", transcript);
+        let server = Traffic::derive(self.hash, &self.secret, b"s ap traffic", transcript);
         (client, server)
+    }
+
+    /// The pre-shared key of a ticket (RFC 8446 §4.6.1); `transcript` is the hash up to and with
+    /// the client's Finished.
+    pub(crate) fn psk(&self, transcript: &[u8], ticket_nonce: &[u8]) -> Secret {
+        let secret = derive_secret(self.hash, &self.secret, b"res master", transcript);
+        let secret = self.hash.hmac_key(&secret);
+        expand_label(&secret, b"resumption", ticket_nonce, self.hash.bytes())
     }
 }
 
@@ -166,7 +221,7 @@ mod tests {
 
     #[test]
     fn application_secrets() {
-        let (client, server) = handshake().application(&bytes(HASH_SERVER_FINISHED));
+        let (client, server) = handshake().master().application(&bytes(HASH_SERVER_FINISHED));
         assert_eq!(
             hex::encode(&*client.secret),
             "9e40646ce79a7f9dc05af8889bce6552875afa0b06df0087f792ebb7c17504a5"
@@ -184,6 +239,36 @@ mod tests {
         assert_eq!(
             hex::encode(data),
             "a8ec436d677634ae525ac1fcebe11a039ec17694fac6e98527b642f2edd5ce61"
+        );
+    }
+
+    /// RFC 8448 §3 and §4, "Resumed 0-RTT Handshake".
+    #[test]
+    fn a_ticket_of_one_handshake_is_the_key_of_the_next() {
+        let hash_client_finished =
+            "209145a96ee8e2a122ff810047cc952684658d6049e86429426db87c54ad143d";
+        let key = handshake().master().psk(&bytes(hash_client_finished), &[0, 0]);
+        assert_eq!(
+            hex::encode(&*key),
+            "4ecd0eb6ec3b4d87f5d6028f922ca4c5851a277fd41311c9e62d2c9492e1c4f3"
+        );
+        let psk = Psk::new(Hash::Sha256, &key);
+        let hash_up_to_binders = "63224b2e4573f2d3454ca84b9d009a04f6be9e05711a8396473aefa01e924a14";
+        assert_eq!(
+            hex::encode(psk.binder(&bytes(hash_up_to_binders))),
+            "3add4fb2d8fdf822a0ca3cf7678ef5e88dae990141c5924d57bb6fa31b9e5f9d"
+        );
+        let hash_client_hello = "08ad0fa05d7c7233b1775ba2ff9f4c5b8b59276b7f227f13a976245f5d960913";
+        assert_eq!(
+            hex::encode(&*psk.early_data(&bytes(hash_client_hello)).secret),
+            "3fbbe6a60deb66c30a32795aba0eff7eaa10105586e7be5c09678d63b6caab62"
+        );
+        let shared = "f44194756ff9ec9d25180635d66ea6824c6ab3bf179977be37f723570e7ccb2e";
+        let hash_server_hello = "f736cb34fe25e701551bee6fd24c1cc7102a7daf9405cb15d97aafe16f757d03";
+        let secrets = psk.early().handshake(&bytes(shared), &bytes(hash_server_hello));
+        assert_eq!(
+            hex::encode(&*secrets.client.secret),
+            "2faac08f851d35fea3604fcb4de82dc62c9b164a70974d0462e27f1ab278700f"
         );
     }
 }

@@ -83,8 +83,9 @@ fn each<'a>(
 
 /// What a `ServerHello` of TLS 1.2 says.
 #[derive(Debug)]
-pub(crate) struct Hello12 {
+pub(crate) struct Hello12<'a> {
     pub(crate) random: [u8; 32],
+    pub(crate) session_id: &'a [u8],
     pub(crate) extended_master_secret: bool,
     pub(crate) encrypt_then_mac: bool,
     /// Whether a ticket will come (RFC 5077 §3.2).
@@ -93,11 +94,17 @@ pub(crate) struct Hello12 {
     pub(crate) alpn: Option<usize>,
 }
 
-impl Hello12 {
-    pub(crate) fn read(body: &[u8], settings: &Settings) -> Result<Self, Violation> {
+impl<'a> Hello12<'a> {
+    /// `offers_ticket`: whether the client has asked for one, or sent one.
+    pub(crate) fn read(
+        body: &'a [u8],
+        settings: &Settings,
+        offers_ticket: bool,
+    ) -> Result<Self, Violation> {
         let head = head(body, settings)?;
         let mut hello = Self {
             random: head.random,
+            session_id: head.session_id,
             extended_master_secret: false,
             encrypt_then_mac: false,
             ticket: false,
@@ -126,7 +133,7 @@ impl Hello12 {
                     }
                 }
                 Extension::SERVER_NAME if settings.server_name.is_some() => (),
-                Extension::SESSION_TICKET if settings.tickets => hello.ticket = true,
+                Extension::SESSION_TICKET if offers_ticket => hello.ticket = true,
                 _ => return Err(Violation::ExtensionUnexpected { extension }),
             }
             content.end("extension")
@@ -140,19 +147,32 @@ impl Hello12 {
 pub(crate) enum Hello13<'a> {
     /// The server asks for another `ClientHello`.
     Retry { group: Option<Group>, cookie: &'a [u8] },
-    /// The server's key share.
-    Share { group: Group, public: &'a [u8] },
+    /// The server goes on.
+    Goes {
+        /// Whether with the pre-shared key that was offered.
+        psk: bool,
+        /// Its key share; only with a key that is used alone there is none.
+        share: Option<(Group, &'a [u8])>,
+    },
+}
+
+/// What the client has offered that a `ServerHello` of TLS 1.3 answers.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Asked<'a> {
+    pub(crate) session_id: &'a [u8; 32],
+    /// Whether a pre-shared key was offered.
+    pub(crate) psk: bool,
 }
 
 impl<'a> Hello13<'a> {
     pub(crate) fn read(
         body: &'a [u8],
         settings: &Settings,
-        session_id: &[u8; 32],
+        asked: Asked<'_>,
     ) -> Result<Self, Violation> {
         let head = head(body, settings)?;
         let retry = head.random == RETRY;
-        let (mut version, mut group, mut public) = (None, None, None);
+        let (mut version, mut group, mut public, mut psk) = (None, None, None, false);
         let mut cookie: &[u8] = &[];
         each(head.extensions, |extension, mut content| {
             match extension {
@@ -162,6 +182,13 @@ impl<'a> Hello13<'a> {
                     if !retry {
                         public = Some(content.vector(2, "key_share")?.rest());
                     }
+                }
+                Extension::PRE_SHARED_KEY if asked.psk && !retry => {
+                    // RFC 8446 §4.2.11: an index; one key was offered
+                    if content.u16("pre_shared_key")? != 0 {
+                        return Err(illegal("pre_shared_key"));
+                    }
+                    psk = true;
                 }
                 Extension::COOKIE if retry => {
                     cookie = content.vector(2, "cookie")?.rest();
@@ -181,14 +208,19 @@ impl<'a> Hello13<'a> {
         if version != TLS13 {
             return Err(Violation::Version { found: version });
         }
-        if head.session_id != session_id {
+        if head.session_id != asked.session_id {
             return Err(illegal("legacy_session_id_echo"));
         }
-        match (group, public) {
-            _ if retry => Ok(Self::Retry { group, cookie }),
-            (Some(group), Some(public)) => Ok(Self::Share { group, public }),
-            _ => Err(illegal("key_share")),
+        if retry {
+            return Ok(Self::Retry { group, cookie });
         }
+        let share = group.zip(public);
+        // a key that was offered to be used alone, and only that, is used alone
+        let alone = psk && settings.psk_alone;
+        if share.is_some() == alone {
+            return Err(illegal("key_share"));
+        }
+        Ok(Self::Goes { psk, share })
     }
 }
 
@@ -209,26 +241,53 @@ pub(crate) fn offered_scheme(
         .ok_or(Violation::SignatureScheme { found: number })
 }
 
-/// The protocol chosen in `EncryptedExtensions` (RFC 8446 §4.3.1): its index in the settings.
+/// What `EncryptedExtensions` say (RFC 8446 §4.3.1).
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Encrypted {
+    /// The index of the protocol in the settings.
+    pub(crate) alpn: Option<usize>,
+    /// Whether early data is taken.
+    pub(crate) early_data: bool,
+}
+
+/// Reads `EncryptedExtensions`; `early_data`: whether some may be taken.
 pub(crate) fn encrypted_extensions(
     body: &[u8],
     settings: &Settings,
-) -> Result<Option<usize>, Violation> {
+    early_data: bool,
+) -> Result<Encrypted, Violation> {
     let mut r = Reader::new(Message::ENCRYPTED_EXTENSIONS, body);
     let extensions = r.vector(2, "extensions")?;
     r.end("trailing bytes")?;
-    let mut chosen = None;
+    let mut found = Encrypted::default();
     each(extensions, |extension, content| match extension {
         Extension::ALPN => {
-            chosen = Some(alpn(content, settings)?);
+            found.alpn = Some(alpn(content, settings)?);
             Ok(())
+        }
+        Extension::EARLY_DATA if early_data => {
+            found.early_data = true;
+            content.end("early_data")
         }
         Extension::SERVER_NAME if settings.server_name.is_some() => content.end("server_name"),
         // what the server would rather have: of no use here
         Extension::SUPPORTED_GROUPS => Ok(()),
         _ => Err(Violation::ExtensionUnexpected { extension }),
     })?;
-    Ok(chosen)
+    Ok(found)
+}
+
+/// The most early data that a ticket allows (RFC 8446 §4.6.1); 0 for none.
+pub(crate) fn early_data_bytes_max(extensions: Reader<'_>) -> Result<u32, Violation> {
+    let mut max = 0;
+    each(extensions, |extension, mut content| {
+        if extension == Extension::EARLY_DATA {
+            max = content.u32("max_early_data_size")?;
+            content.end("max_early_data_size")?;
+        }
+        Ok(())
+    })?;
+    Ok(max)
 }
 
 /// The schemes of a `CertificateRequest` of TLS 1.3 (RFC 8446 §4.3.2); empty for none.

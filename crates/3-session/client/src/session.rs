@@ -9,7 +9,9 @@ use crate::group::Group;
 use crate::hash::Transcript;
 use crate::prf::Master;
 use crate::protect::RecordKey;
-use crate::schedule::{Handshake, Traffic};
+use crate::resume::EarlyData;
+use crate::saved::Mechanism;
+use crate::schedule::{Handshake, MasterSecret, Psk, Traffic};
 use crate::scheme::SignatureScheme;
 
 /// What a handshake turned out to be; complete when it is established.
@@ -34,6 +36,12 @@ pub struct Facts {
     /// The scheme of the signature that came with ours; none: it was asked for none, or got an
     /// empty one.
     pub client_signature: Option<SignatureScheme>,
+    /// How the server would find the session that was offered to be resumed; none: none was.
+    pub offered: Option<Mechanism>,
+    /// Whether the server resumed it. If not, the handshake is a full one.
+    pub resumed: bool,
+    /// What became of early data.
+    pub early_data: EarlyData,
     /// Tickets received so far. In TLS 1.3 they come after the handshake, or with its last flight.
     pub tickets: u32,
     /// Key updates of the server.
@@ -74,12 +82,22 @@ pub(crate) struct Session {
     pub(crate) agreed: Option<Agreed>,
     /// TLS 1.2: the master secret.
     pub(crate) master: Option<Master>,
+    /// TLS 1.2: the key of our records, while a resumed session waits for the server's Finished.
+    pub(crate) client_key: Option<RecordKey>,
     /// TLS 1.2: the key of the server's records, until its `ChangeCipherSpec`.
     pub(crate) server_key: Option<RecordKey>,
+    /// TLS 1.3: of the session that is offered to be resumed.
+    pub(crate) psk: Option<Psk>,
+    pub(crate) obfuscated_age: u32,
+    /// TLS 1.3: whether our records are sealed with the key of early data.
+    pub(crate) early_key: bool,
+    pub(crate) change_cipher_spec_said: bool,
     /// TLS 1.3: the secrets of the handshake.
     pub(crate) handshake: Option<Handshake>,
     /// TLS 1.3: the secrets of application data, of client and server.
     pub(crate) application: Option<(Traffic, Traffic)>,
+    /// TLS 1.3: what the keys of tickets come from, if they are kept.
+    pub(crate) master_secret: Option<MasterSecret>,
 }
 
 impl Session {
@@ -113,9 +131,15 @@ impl Session {
             ticket_announced: false,
             agreed: None,
             master: None,
+            client_key: None,
             server_key: None,
+            psk: None,
+            obfuscated_age: 0,
+            early_key: false,
+            change_cipher_spec_said: false,
             handshake: None,
             application: None,
+            master_secret: None,
         };
         if let Some(group) = share {
             session.prepare(config, group)?;

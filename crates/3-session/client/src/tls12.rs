@@ -1,4 +1,4 @@
-//! The full handshake of TLS 1.2 (RFC 5246 §7.3), with RSA or ECDHE-RSA key exchange.
+//! The handshake of TLS 1.2 (RFC 5246 §7.3): full, with any key exchange, or resumed.
 
 use aws_lc_rs::constant_time::verify_slices_are_equal;
 
@@ -13,7 +13,9 @@ use crate::input::Incoming;
 use crate::parameters::Parameters;
 use crate::phase::Await;
 use crate::prf::{Master, Side};
+use crate::protect::RecordKey;
 use crate::receive::{News, Stop};
+use crate::saved::Name;
 use crate::server_hello::{Hello12, offered_scheme};
 use crate::session::Agreed;
 use crate::suite::KeyExchange;
@@ -29,7 +31,9 @@ impl Connection {
                 self.refuse_renegotiation();
                 return Ok(None);
             }
-            (Await::Finished12, Message::FINISHED) => return self.finished_tls12(body).map(Some),
+            (Await::Finished12, Message::FINISHED) => {
+                return self.finished_tls12(incoming).map(Some);
+            }
             (Await::ServerHello, Message::SERVER_HELLO) => self.server_hello_tls12(body)?,
             (Await::Certificate12, Message::CERTIFICATE) => {
                 self.take_leaf(leaf_tls12(body)?)?;
@@ -58,10 +62,11 @@ impl Connection {
                 if self.session.ticket_announced && self.facts.tickets == 0 =>
             {
                 let mut r = Reader::new(Message::NEW_SESSION_TICKET, body);
-                r.bytes(4, "ticket_lifetime_hint")?;
-                r.vector(2, "ticket")?; // may be empty (RFC 5077 §3.3)
+                let lifetime_s = r.u32("ticket_lifetime_hint")?;
+                let ticket = r.vector(2, "ticket")?.rest(); // may be empty (RFC 5077 §3.3)
                 r.end("trailing bytes")?;
                 self.facts.tickets = 1;
+                self.note_name(Name::Ticket, ticket, lifetime_s);
             }
             (_, found) => return Err(self.unexpected(Found::Handshake(found)).into()),
         }
@@ -81,13 +86,37 @@ impl Connection {
     }
 
     fn server_hello_tls12(&mut self, body: &[u8]) -> Result<(), Violation> {
-        let hello = Hello12::read(body, &self.config.settings)?;
+        let sent = matches!(self.offered.of, Some((_, Name::Ticket)));
+        let offers_ticket = self.config.settings.tickets || sent;
+        let hello = Hello12::read(body, &self.config.settings, offers_ticket)?;
         self.session.server_random = hello.random;
         self.session.ticket_announced = hello.ticket;
         self.facts.encrypt_then_mac = hello.encrypt_then_mac;
         self.facts.extended_master_secret = hello.extended_master_secret;
         self.alpn = hello.alpn;
+        if self.is_repeated(hello.session_id) {
+            return self.resume_tls12();
+        }
+        self.note_name(Name::SessionId, hello.session_id, 0);
         self.awaiting = Await::Certificate12;
+        Ok(())
+    }
+
+    /// The abbreviated handshake: the keys are there, and the server says Finished first.
+    fn resume_tls12(&mut self) -> Result<(), Violation> {
+        // RFC 7627 §5.3
+        if self.facts.extended_master_secret != self.offered.extended_master_secret {
+            return Err(Violation::ExtendedMasterSecret);
+        }
+        let suite = self.config.settings.suite;
+        let master = Master::saved(suite.hash(), &self.offered.secret);
+        let encrypt_then_mac = self.facts.encrypt_then_mac;
+        let (client, server) = master.record_keys(suite, self.session.randoms(), encrypt_then_mac);
+        self.facts.resumed = true;
+        self.session.master = Some(master);
+        self.session.client_key = Some(client);
+        self.session.server_key = Some(server);
+        self.awaiting = Await::ChangeCipherSpec;
         Ok(())
     }
 
@@ -149,13 +178,7 @@ impl Connection {
         }
         let encrypt_then_mac = self.facts.encrypt_then_mac;
         let (client, server) = master.record_keys(suite, self.session.randoms(), encrypt_then_mac);
-        self.output.record(Content::CHANGE_CIPHER_SPEC, &[1]);
-        self.output.seal_with(client);
-        let transcript = self.session.transcript.hash();
-        let data = master.verify_data(Side::Client, transcript.as_ref());
-        let mut finished = [Message::FINISHED.0, 0, 0, 12, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0];
-        finished[4..].copy_from_slice(&data);
-        self.say(&finished);
+        self.say_finished_tls12(&master, client);
         self.session.master = Some(master);
         self.session.server_key = Some(server);
         self.awaiting = Await::ChangeCipherSpec;
@@ -205,6 +228,17 @@ impl Connection {
         }
     }
 
+    /// `ChangeCipherSpec` and Finished.
+    fn say_finished_tls12(&mut self, master: &Master, key: RecordKey) {
+        self.output.record(Content::CHANGE_CIPHER_SPEC, &[1]);
+        self.output.seal_with(key);
+        let transcript = self.session.transcript.hash();
+        let data = master.verify_data(Side::Client, transcript.as_ref());
+        let mut finished = [Message::FINISHED.0, 0, 0, 12, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0];
+        finished[4..].copy_from_slice(&data);
+        self.say(&finished);
+    }
+
     /// Queues a handshake message and adds it to the transcript.
     pub(crate) fn say(&mut self, message: &[u8]) {
         self.output.record(Content::HANDSHAKE, message);
@@ -216,12 +250,20 @@ impl Connection {
         self.opening = self.session.server_key.take();
     }
 
-    fn finished_tls12(&mut self, body: &[u8]) -> Result<News, Stop> {
-        let master = self.session.master.take().expect("made before our Finished");
+    fn finished_tls12(&mut self, incoming: Incoming<'_>) -> Result<News, Stop> {
+        let master = self.session.master.take().expect("made before the server's Finished");
         let transcript = self.session.transcript.hash();
         let expected = master.verify_data(Side::Server, transcript.as_ref());
-        verify_slices_are_equal(body, &expected).map_err(|_| Violation::BadFinished)?;
-        self.confirmation = Some(Confirmation::Finished);
+        verify_slices_are_equal(incoming.body(), &expected).map_err(|_| Violation::BadFinished)?;
+        match self.session.client_key.take() {
+            // resumed: ours comes last, and nothing says yet that the server took it
+            Some(key) => {
+                self.session.transcript.add(incoming.whole);
+                self.say_finished_tls12(&master, key);
+            }
+            None => self.confirmation = Some(Confirmation::Finished),
+        }
+        self.keep_tls12(&master);
         self.awaiting = Await::Established;
         Ok(News::Established)
     }

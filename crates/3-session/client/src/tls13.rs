@@ -1,4 +1,4 @@
-//! The full handshake of TLS 1.3 (RFC 8446 §2), and what may come after it.
+//! The handshake of TLS 1.3 (RFC 8446 §2), full or resumed, and what may come after it.
 
 use aws_lc_rs::constant_time::verify_slices_are_equal;
 
@@ -8,11 +8,16 @@ use crate::decode::{Reader, put_vector};
 use crate::error::{Found, Violation};
 use crate::group::Group;
 use crate::hash::Transcript;
-use crate::hello::Hello;
 use crate::input::Incoming;
 use crate::phase::Await;
 use crate::receive::{News, Stop};
-use crate::server_hello::{Hello13, encrypted_extensions, offered_scheme, signature_algorithms};
+use crate::resume::EarlyData;
+use crate::saved::{Name, TICKET_BYTES_MAX};
+use crate::schedule::Psk;
+use crate::server_hello::{
+    Asked, Hello13, early_data_bytes_max, encrypted_extensions, offered_scheme,
+    signature_algorithms,
+};
 use crate::wire::{Content, Message};
 
 impl Connection {
@@ -25,8 +30,7 @@ impl Connection {
                 return Ok(None);
             }
             (Await::EncryptedExtensions, Message::ENCRYPTED_EXTENSIONS) => {
-                self.alpn = encrypted_extensions(body, &self.config.settings)?;
-                self.awaiting = Await::CertificateOrRequest;
+                self.encrypted_extensions(body)?;
             }
             (Await::CertificateOrRequest, Message::CERTIFICATE_REQUEST) => {
                 let mut r = Reader::new(Message::CERTIFICATE_REQUEST, body);
@@ -71,24 +75,49 @@ impl Connection {
 
     fn server_hello_tls13(&mut self, incoming: Incoming<'_>) -> Result<(), Stop> {
         let session_id = &self.session.random.session_id;
-        match Hello13::read(incoming.body(), &self.config.settings, session_id)? {
-            Hello13::Retry { group, cookie } => self.retry(incoming, group, cookie),
-            Hello13::Share { group, public } => {
-                if self.session.share != Some(group) {
-                    return Err(illegal("key_share").into());
-                }
-                self.session.transcript.add(incoming.whole);
-                let shared = self.session.pair(&self.config, group).agree(public)?;
-                let transcript = self.session.transcript.hash();
-                let suite = self.config.settings.suite;
-                let secrets = self.config.early.handshake(&shared, transcript.as_ref());
-                self.opening = Some(secrets.server.record_key(suite));
-                self.session.handshake = Some(secrets);
-                self.facts.group = Some(group);
-                self.awaiting = Await::EncryptedExtensions;
-                Ok(())
-            }
+        let asked = Asked { session_id, psk: self.session.psk.is_some() };
+        let (psk, share) = match Hello13::read(incoming.body(), &self.config.settings, asked)? {
+            Hello13::Retry { group, cookie } => return self.retry(incoming, group, cookie),
+            Hello13::Goes { psk, share } => (psk, share),
+        };
+        self.facts.group = share.map(|(group, _)| group);
+        if self.facts.group.is_some_and(|group| self.session.share != Some(group)) {
+            return Err(illegal("key_share").into());
         }
+        self.facts.resumed = psk;
+        if !psk {
+            self.early_data_refused();
+        }
+        self.session.transcript.add(incoming.whole);
+        let transcript = self.session.transcript.hash();
+        let resumed = self.session.psk.as_ref().filter(|_| psk).map(Psk::early);
+        let early = resumed.as_ref().unwrap_or(&self.config.early);
+        let secrets = match share {
+            Some((group, public)) => {
+                let shared = self.session.pair(&self.config, group).agree(public)?;
+                early.handshake(&shared, transcript.as_ref())
+            }
+            None => early.handshake_alone(transcript.as_ref()),
+        };
+        self.opening = Some(secrets.server.record_key(self.config.settings.suite));
+        self.session.handshake = Some(secrets);
+        self.awaiting = Await::EncryptedExtensions;
+        Ok(())
+    }
+
+    fn encrypted_extensions(&mut self, body: &[u8]) -> Result<(), Violation> {
+        let may_be_early = self.session.early_key;
+        let found = encrypted_extensions(body, &self.config.settings, may_be_early)?;
+        self.alpn = found.alpn;
+        if found.early_data {
+            self.facts.early_data = EarlyData::Accepted;
+        } else {
+            self.early_data_refused();
+        }
+        // RFC 8446 §2.2: a pre-shared key stands for certificate and signature
+        let resumed = self.facts.resumed;
+        self.awaiting = if resumed { Await::Finished13 } else { Await::CertificateOrRequest };
+        Ok(())
     }
 
     /// Answers a `HelloRetryRequest` (RFC 8446 §4.1.4) with a second `ClientHello`.
@@ -113,16 +142,9 @@ impl Connection {
             self.session.prepare(&self.config, group)?;
         }
         let share = self.session.share.expect("TLS 1.3 always sends a key share");
-        let mut message = Vec::new();
-        let hello = Hello {
-            random: &self.session.random.client,
-            session_id: &self.session.random.session_id,
-            share: Some((share, self.session.pair(&self.config, share).public())),
-            cookie,
-        };
-        hello.write(&mut message, &self.config.settings);
-        self.output.record(Content::CHANGE_CIPHER_SPEC, &[1]);
-        self.say(&message);
+        self.early_data_refused();
+        self.say_change_cipher_spec();
+        self.say_second_hello(share, cookie);
         Ok(())
     }
 
@@ -154,10 +176,11 @@ impl Connection {
         let secrets = self.session.handshake.take().expect("as above");
         let suite = self.config.settings.suite;
         self.session.transcript.add(incoming.whole);
-        let (client, server) = secrets.application(self.session.transcript.hash().as_ref());
-        if !self.facts.hello_retry {
-            // RFC 8446 §D.4: once, before the first encrypted record
-            self.output.record(Content::CHANGE_CIPHER_SPEC, &[1]);
+        let master = secrets.master();
+        let (client, server) = master.application(self.session.transcript.hash().as_ref());
+        self.say_change_cipher_spec();
+        if core::mem::take(&mut self.session.early_key) {
+            self.say(&[Message::END_OF_EARLY_DATA.0, 0, 0, 0]);
         }
         self.output.seal_with(secrets.client.record_key(suite));
         self.say_certificate();
@@ -173,21 +196,37 @@ impl Connection {
         self.output.seal_with(client.record_key(suite));
         self.opening = Some(server.record_key(suite));
         self.session.application = Some((client, server));
+        self.session.master_secret = Some(master).filter(|_| self.config.settings.save_sessions);
         self.awaiting = Await::Established;
         Ok(News::Established)
     }
 
     fn ticket(&mut self, body: &[u8]) -> Result<(), Violation> {
         let mut r = Reader::new(Message::NEW_SESSION_TICKET, body);
-        r.bytes(4, "ticket_lifetime")?;
-        r.bytes(4, "ticket_age_add")?;
-        r.vector(1, "ticket_nonce")?;
-        if r.vector(2, "ticket")?.is_empty() {
+        let lifetime_s = r.u32("ticket_lifetime")?;
+        let age_add = r.u32("ticket_age_add")?;
+        let nonce = r.vector(1, "ticket_nonce")?.rest();
+        let ticket = r.vector(2, "ticket")?.rest();
+        if ticket.is_empty() {
             return Err(r.malformed("ticket"));
         }
-        r.vector(2, "extensions")?;
+        let early_data_bytes_max = early_data_bytes_max(r.vector(2, "extensions")?)?;
         r.end("trailing bytes")?;
         self.facts.tickets = self.facts.tickets.saturating_add(1);
+        // RFC 8446 §4.6.1: with a lifetime of nought it is to be thrown away at once
+        let fits = lifetime_s > 0 && ticket.len() <= TICKET_BYTES_MAX;
+        if let Some(master) = self.session.master_secret.as_ref().filter(|_| fits)
+            && let Some(next) = self.kept.next()
+        {
+            let transcript = self.session.transcript.hash();
+            next.of = Some((self.config.settings.suite, Name::Ticket));
+            next.identity.clear();
+            next.identity.extend_from_slice(ticket);
+            next.secret = master.psk(transcript.as_ref(), nonce);
+            (next.lifetime_s, next.age_add) = (lifetime_s, age_add);
+            next.early_data_bytes_max = early_data_bytes_max;
+            self.kept.keep();
+        }
         Ok(())
     }
 

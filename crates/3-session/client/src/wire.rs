@@ -53,6 +53,7 @@ numbers! {
         CLIENT_HELLO = 1 "client_hello";
         SERVER_HELLO = 2 "server_hello";
         NEW_SESSION_TICKET = 4 "new_session_ticket";
+        END_OF_EARLY_DATA = 5 "end_of_early_data";
         ENCRYPTED_EXTENSIONS = 8 "encrypted_extensions";
         CERTIFICATE = 11 "certificate";
         SERVER_KEY_EXCHANGE = 12 "server_key_exchange";
@@ -78,6 +79,8 @@ numbers! {
         ENCRYPT_THEN_MAC = 22 "encrypt_then_mac";
         EXTENDED_MASTER_SECRET = 23 "extended_master_secret";
         SESSION_TICKET = 35 "session_ticket";
+        PRE_SHARED_KEY = 41 "pre_shared_key";
+        EARLY_DATA = 42 "early_data";
         SUPPORTED_VERSIONS = 43 "supported_versions";
         COOKIE = 44 "cookie";
         PSK_KEY_EXCHANGE_MODES = 45 "psk_key_exchange_modes";

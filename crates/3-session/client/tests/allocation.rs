@@ -5,7 +5,7 @@
 mod peer;
 
 use peer::{Pair, Server, kinds};
-use tollgate_client::Event;
+use tollgate_client::{Event, Group, Settings, VerifySignature};
 
 #[test]
 fn data_does_not_allocate() {
@@ -38,5 +38,35 @@ fn data_does_not_allocate() {
             // the first round makes room for what is sent
             assert!(round == 0 || counted.count_total == 0, "{suite}: {counted:?}");
         }
+    }
+}
+
+/// Those of a handshake in this house's language: key pairs, secrets and messages, and what the
+/// library hands over in boxes. Its own in C are not seen here.
+const ALLOCATIONS_MAX: u64 = 14;
+
+#[test]
+fn a_handshake_allocates_what_the_library_makes_of_keys_and_little_else() {
+    let kinds = [(peer::ECDHE, Group::X25519), (peer::TLS13, Group::X25519)];
+    for (suite, group) in kinds {
+        let settings = Settings {
+            verify_signature: VerifySignature::Never,
+            ..peer::settings(suite, &[group])
+        };
+        let server = Server::new(suite, &[group]);
+        let mut pair = Pair::new(settings, &server);
+        pair.run().unwrap(); // the certificate is read, and buffers have their sizes
+        let mut count = 0;
+        pair.server = server.start();
+        count += allocation_counter::measure(|| pair.client.reset().unwrap()).count_total;
+        for _ in 0..3 {
+            pair.forward();
+            let bytes = pair.server_flight();
+            let client = &mut pair.client;
+            let take = || client.read_tls(&bytes, |_| ()).unwrap();
+            count += allocation_counter::measure(take).count_total;
+        }
+        assert!(pair.client.is_established());
+        assert!(count <= ALLOCATIONS_MAX, "{suite}: {count}");
     }
 }

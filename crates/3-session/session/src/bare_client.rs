@@ -3,7 +3,7 @@
 use tollgate_bench::median_estimate;
 use tollgate_load::Protocol;
 use tollgate_record::vocabulary as word;
-use tollgate_record::{Kind, Record, Subject, Timestamp, Unit};
+use tollgate_record::{Record, Subject, Unit};
 use tollgate_server::in_memory::Worker;
 use tollgate_server::{Certificate, Config, Engine, KeyKind};
 
@@ -52,18 +52,8 @@ pub fn bare_client(
     let estimate = median_estimate(&nanos).ok_or(Error::Plan("at least one replay"))?;
     let path = format!("session/primitive/client-system/{key}/{}", protocol.word());
     let subject: Subject = path.parse().map_err(Error::figure)?;
-    let mut conditions = context.conditions.clone();
-    conditions.insert(word::ASSUMPTION.to_owned(), NOTE.to_owned());
-    Ok(Record {
-        subject: subject.with(word::EXCHANGE, word::HANDSHAKE).map_err(Error::figure)?,
-        quantity: word::CLIENT_CPU_NS_PER_SESSION.parse().map_err(Error::figure)?,
-        unit: Unit::Nanos,
-        estimate,
-        kind: Kind::Measured,
-        machine: context.machine.clone(),
-        versions: context.versions.clone(),
-        commit: context.commit.clone(),
-        conditions,
-        taken_at: Timestamp::now(),
-    })
+    let subject = subject.with(word::EXCHANGE, word::HANDSHAKE).map_err(Error::figure)?;
+    let figure = (Unit::Nanos, estimate);
+    let more = [(word::ASSUMPTION.to_owned(), NOTE.to_owned())];
+    context.measured(subject, word::CLIENT_CPU_NS_PER_SESSION, figure, more).map_err(Error::figure)
 }

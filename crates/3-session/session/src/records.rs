@@ -186,22 +186,9 @@ impl<'a> Scribe<'a> {
         kind: Kind,
         note: Option<&str>,
     ) -> Result<Record, Error> {
-        let mut conditions = self.context.conditions.clone();
-        if let Some(note) = note {
-            conditions.insert(word::ASSUMPTION.to_owned(), note.to_owned());
-        }
-        Ok(Record {
-            subject,
-            quantity: quantity.parse().map_err(Error::figure)?,
-            unit: Unit::Cycles,
-            estimate,
-            kind,
-            machine: self.context.machine.clone(),
-            versions: self.context.versions.clone(),
-            commit: self.context.commit.clone(),
-            conditions,
-            taken_at: self.taken_at,
-        })
+        let more = note.map(|note| (word::ASSUMPTION.to_owned(), note.to_owned()));
+        let record = self.context.measured(subject, quantity, (Unit::Cycles, estimate), more);
+        Ok(Record { kind, taken_at: self.taken_at, ..record.map_err(Error::figure)? })
     }
 }
 

@@ -3,13 +3,14 @@
 use core::net::SocketAddr;
 use core::sync::atomic::{AtomicBool, Ordering};
 use core::time::Duration;
-use std::io::{self, Write as _};
+use std::io::{self, Read as _, Write as _};
 use std::net::TcpStream;
 use std::sync::Arc;
 use std::time::Instant;
 
-use rustls::client::Resumption;
+use rustix::net::sockopt::set_socket_linger;
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
+use rustls::client::{Resumption, Tls12Resumption};
 use rustls::crypto::aws_lc_rs::{cipher_suite, default_provider, kx_group};
 use rustls::crypto::{
     CryptoProvider, WebPkiSupportedAlgorithms, verify_tls12_signature, verify_tls13_signature,
@@ -18,33 +19,87 @@ use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
 use rustls::{
     ClientConfig, ClientConnection, DigitallySignedStruct, HandshakeKind, SignatureScheme,
 };
-use tollgate_load::Plan;
+use tollgate_load::{Close, Plan, Protocol, thread_cpu};
 
-use crate::cpu;
 use crate::error::Error;
-use crate::worker::Tally;
+use crate::tally::Tally;
 
 /// The longest wait for the server.
 const PATIENCE: Duration = Duration::from_secs(20);
 /// Fields of a response's head.
 const FIELDS_MAX: usize = 64;
 
-/// What every thread of a plan uses.
-///
-/// # Errors
-///
-/// rustls has no such protocol.
-pub(crate) fn config(plan: &Plan) -> Result<Arc<ClientConfig>, Error> {
+/// What every thread of a plan does.
+pub(crate) struct Sessions {
+    config: Arc<ClientConfig>,
+    address: SocketAddr,
+    bytes: u64,
+    request: String,
+    close: Close,
+}
+
+impl Sessions {
+    /// # Errors
+    ///
+    /// rustls has no such protocol.
+    pub(crate) fn new(plan: &Plan, address: SocketAddr, bytes: u64) -> Result<Self, Error> {
+        let request =
+            format!("GET /bytes/{bytes} HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\n\r\n");
+        let config = Arc::new(config(plan.protocol)?);
+        Ok(Self { config, address, bytes, request, close: plan.close })
+    }
+
+    /// Loads until the time is over; a session that was begun is ended.
+    pub(crate) fn work(&self, until: Instant, stop: &AtomicBool) -> Tally {
+        let mut tally = Tally::default();
+        let begun = thread_cpu();
+        while Instant::now() < until && !stop.load(Ordering::Relaxed) && tally.failed == 0 {
+            tally.count(self.session().map_err(|error| error.to_string()));
+        }
+        tally.cpu = thread_cpu().saturating_sub(begun);
+        tally
+    }
+
+    /// A connection, a handshake, a request, its body.
+    fn session(&self) -> io::Result<()> {
+        let mut socket = TcpStream::connect_timeout(&self.address, PATIENCE)?;
+        socket.set_nodelay(true)?;
+        socket.set_read_timeout(Some(PATIENCE))?;
+        socket.set_write_timeout(Some(PATIENCE))?;
+        let name = ServerName::from(self.address.ip());
+        let mut tls =
+            ClientConnection::new(Arc::clone(&self.config), name).map_err(io::Error::other)?;
+        let mut stream = rustls::Stream::new(&mut tls, &mut socket);
+        stream.write_all(self.request.as_bytes())?;
+        response(&mut stream, self.bytes)?;
+        if stream.conn.handshake_kind() == Some(HandshakeKind::Resumed) {
+            return Err(io::Error::other("a session was resumed"));
+        }
+        // The server may be gone already, and nothing is lost by that: the body is here.
+        match self.close {
+            Close::RstAfterConfirm => {
+                let _ = set_socket_linger(&socket, Some(Duration::ZERO));
+            }
+            Close::Fin => {
+                stream.conn.send_close_notify();
+                let _ = stream.flush();
+                while stream.read(&mut [0; 64]).is_ok_and(|count| count > 0) {}
+            }
+        }
+        Ok(())
+    }
+}
+
+fn config(protocol: Protocol) -> Result<ClientConfig, Error> {
     let tls12 = (cipher_suite::TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256, &rustls::version::TLS12);
     let tls13 = (cipher_suite::TLS13_AES_128_GCM_SHA256, &rustls::version::TLS13);
-    let ((suite, version), group) = match plan.protocol.word() {
-        "tls12-x25519" => (tls12, kx_group::X25519),
-        "tls12-p256" => (tls12, kx_group::SECP256R1),
-        "tls13" => (tls13, kx_group::X25519),
-        other => {
-            let why =
-                format!("--client rustls: rustls does not offer {other}: leave one of them out");
-            return Err(Error::Cannot(why));
+    let ((suite, version), group) = match protocol {
+        Protocol::Tls12X25519 => (tls12, kx_group::X25519),
+        Protocol::Tls12P256 => (tls12, kx_group::SECP256R1),
+        Protocol::Tls13 => (tls13, kx_group::X25519),
+        Protocol::Tls12Rsa => {
+            let why = "--client rustls: rustls has no RSA key exchange: leave out tls12-rsa";
+            return Err(Error::Cannot(why.to_owned()));
         }
     };
     let provider = default_provider();
@@ -56,46 +111,12 @@ pub(crate) fn config(plan: &Plan) -> Result<Arc<ClientConfig>, Error> {
         .map_err(|error| Error::Cannot(error.to_string()))?;
     let mut config =
         builder.dangerous().with_custom_certificate_verifier(any).with_no_client_auth();
-    config.resumption = Resumption::disabled();
-    Ok(Arc::new(config))
-}
-
-/// Loads until the time is over; a session that was begun is ended.
-pub(crate) fn work(
-    config: &Arc<ClientConfig>,
-    (address, bytes): (SocketAddr, u64),
-    until: Instant,
-    stop: &AtomicBool,
-) -> Tally {
-    let mut tally = Tally::default();
-    let begun = cpu::thread();
-    while Instant::now() < until && !stop.load(Ordering::Relaxed) && tally.failed == 0 {
-        tally.count(session(config, address, bytes).map_err(|error| error.to_string()));
-    }
-    tally.cpu = cpu::thread().saturating_sub(begun);
-    tally
-}
-
-/// A connection, a handshake, a request, its body.
-fn session(config: &Arc<ClientConfig>, address: SocketAddr, bytes: u64) -> io::Result<()> {
-    let mut socket = TcpStream::connect_timeout(&address, PATIENCE)?;
-    socket.set_nodelay(true)?;
-    socket.set_read_timeout(Some(PATIENCE))?;
-    socket.set_write_timeout(Some(PATIENCE))?;
-    let name = ServerName::try_from("localhost").map_err(io::Error::other)?;
-    let mut tls = ClientConnection::new(Arc::clone(config), name).map_err(io::Error::other)?;
-    let mut stream = rustls::Stream::new(&mut tls, &mut socket);
-    let request =
-        format!("GET /bytes/{bytes} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n");
-    stream.write_all(request.as_bytes())?;
-    response(&mut stream, bytes)?;
-    if tls.handshake_kind() == Some(HandshakeKind::Resumed) {
-        return Err(io::Error::other("a session was resumed"));
-    }
-    tls.send_close_notify();
-    // The server may be gone already, and nothing is lost by that: the body is here.
-    let _ = tls.write_tls(&mut socket);
-    Ok(())
+    // Tickets are asked for, as the load generator does, because making one costs the server; none
+    // is kept, so nothing is resumed.
+    config.resumption =
+        Resumption::disabled().tls12_resumption(Tls12Resumption::SessionIdOrTickets);
+    config.alpn_protocols = vec![b"http/1.1".to_vec()];
+    Ok(config)
 }
 
 /// Reads head and body, whose length must be that of the plan.

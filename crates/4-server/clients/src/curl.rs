@@ -5,11 +5,10 @@ use core::sync::atomic::{AtomicBool, Ordering};
 use std::process::{Command, Stdio};
 use std::time::Instant;
 
-use tollgate_load::Plan;
+use tollgate_load::Protocol;
 
 use crate::error::Error;
-use crate::run::bytes;
-use crate::worker::Tally;
+use crate::tally::Tally;
 
 /// Transfers of a process, one after the other, each on a connection of its own: starting a process
 /// costs more than a transfer.
@@ -22,8 +21,12 @@ const PATIENCE_S: &str = "20";
 ///
 /// # Errors
 ///
-/// There is no cURL, or it cannot do what the plan asks for.
-pub(crate) fn arguments(plan: &Plan, address: SocketAddr) -> Result<Vec<String>, Error> {
+/// There is no cURL.
+pub(crate) fn arguments(
+    protocol: Protocol,
+    address: SocketAddr,
+    bytes: u64,
+) -> Result<Vec<String>, Error> {
     let version = Command::new("curl").arg("--version").stdout(Stdio::null()).status();
     if !version.is_ok_and(|status| status.success()) {
         let why = "--client curl: the command curl is missing; install the package curl";
@@ -44,52 +47,29 @@ pub(crate) fn arguments(plan: &Plan, address: SocketAddr) -> Result<Vec<String>,
     ]
     .map(str::to_owned)
     .into();
-    arguments.extend(protocol(plan)?.iter().map(|&flag| flag.to_owned()));
-    let url = format!("https://{address}/bytes/{}", bytes(plan)?);
+    arguments.extend(offer(protocol).map(str::to_owned));
+    let url = format!("https://{address}/bytes/{bytes}");
     for _ in 0..TRANSFERS {
         arguments.extend(["--output", "/dev/null", &url].map(str::to_owned));
     }
     Ok(arguments)
 }
 
-/// Version, suite and group of the plan. Level 0 lets keys of 1,024 bits in.
-fn protocol(plan: &Plan) -> Result<&'static [&'static str], Error> {
-    Ok(match plan.protocol.word() {
-        "tls12-rsa" => {
-            &["--tlsv1.2", "--tls-max", "1.2", "--ciphers", "AES128-GCM-SHA256:@SECLEVEL=0"]
+/// Version, suite and group. Level 0 lets keys of 1,024 bits in. Without a key exchange on a group
+/// the list of groups has no effect.
+fn offer(protocol: Protocol) -> impl Iterator<Item = &'static str> {
+    let (version, most, ciphers, group) = match protocol {
+        Protocol::Tls12Rsa => ("--tlsv1.2", "1.2", "AES128-GCM-SHA256:@SECLEVEL=0", "X25519"),
+        Protocol::Tls12X25519 => {
+            ("--tlsv1.2", "1.2", "ECDHE-RSA-AES128-GCM-SHA256:@SECLEVEL=0", "X25519")
         }
-        "tls12-x25519" => &[
-            "--tlsv1.2",
-            "--tls-max",
-            "1.2",
-            "--ciphers",
-            "ECDHE-RSA-AES128-GCM-SHA256:@SECLEVEL=0",
-            "--curves",
-            "X25519",
-        ],
-        "tls12-p256" => &[
-            "--tlsv1.2",
-            "--tls-max",
-            "1.2",
-            "--ciphers",
-            "ECDHE-RSA-AES128-GCM-SHA256:@SECLEVEL=0",
-            "--curves",
-            "P-256",
-        ],
-        "tls13" => &[
-            "--tlsv1.3",
-            "--ciphers",
-            "DEFAULT:@SECLEVEL=0",
-            "--tls13-ciphers",
-            "TLS_AES_128_GCM_SHA256",
-            "--curves",
-            "X25519",
-        ],
-        other => {
-            let why = format!("--client curl: {other} is not among what it is told to offer");
-            return Err(Error::Cannot(why));
+        Protocol::Tls12P256 => {
+            ("--tlsv1.2", "1.2", "ECDHE-RSA-AES128-GCM-SHA256:@SECLEVEL=0", "P-256")
         }
-    })
+        Protocol::Tls13 => ("--tlsv1.3", "1.3", "DEFAULT:@SECLEVEL=0", "X25519"),
+    };
+    let flags = [version, "--tls-max", most, "--ciphers", ciphers, "--curves", group];
+    flags.into_iter().chain(["--tls13-ciphers", "TLS_AES_128_GCM_SHA256"])
 }
 
 /// Runs processes until the time is over; each one that was started ends its transfers.

@@ -6,14 +6,15 @@ use core::time::Duration;
 use std::thread;
 use std::time::Instant;
 
-use rustix::thread::{CpuSet, sched_setaffinity};
-use tollgate_load::{Exchange, Plan, Seen, Server, Verdict};
+use tollgate_load::{Exchange, Plan, Seen, Server, Verdict, children_cpu, pin};
 
+use crate::blocking::Sessions;
 use crate::counted::{Counted, objections};
+use crate::curl;
 use crate::error::Error;
+use crate::s_time::STime;
+use crate::tally::Tally;
 use crate::watch::Watch;
-use crate::worker::Tally;
-use crate::{blocking, cpu, curl};
 
 /// How often the log is read, and the caller asked.
 const TICK: Duration = Duration::from_millis(20);
@@ -30,11 +31,13 @@ pub enum Client {
     Minimal,
     /// rustls on aws-lc-rs, a blocking thread for each connection of the plan.
     Rustls,
+    /// `openssl s_time` processes, as many as the plan has connections.
+    STime,
 }
 
 impl Client {
     /// Every client.
-    pub const ALL: [Self; 3] = [Self::Minimal, Self::Rustls, Self::Curl];
+    pub const ALL: [Self; 4] = [Self::Minimal, Self::Rustls, Self::Curl, Self::STime];
 
     /// As flags and records spell it.
     #[must_use]
@@ -43,6 +46,7 @@ impl Client {
             Self::Curl => "curl",
             Self::Minimal => "minimal",
             Self::Rustls => "rustls",
+            Self::STime => "s_time",
         }
     }
 }
@@ -67,27 +71,32 @@ pub fn run(
     stop: &dyn Fn() -> bool,
 ) -> Result<Counted, Error> {
     plan.check()?;
-    bytes(plan)?;
+    server.target.lasts(plan)?;
+    let bytes = bytes(plan)?;
     if client == Client::Minimal {
         return minimal(plan, server, stop);
     }
     let address = server.target.address();
     let work: Box<Work> = match client {
         Client::Curl => {
-            let (arguments, bytes) = (curl::arguments(plan, address)?, bytes(plan)?);
+            let arguments = curl::arguments(plan.protocol, address, bytes)?;
             Box::new(move |until, stop| curl::work(&arguments, bytes, until, stop))
         }
+        Client::STime => {
+            let processes = STime::new(plan, address, bytes)?;
+            Box::new(move |_, _| processes.work())
+        }
         Client::Rustls | Client::Minimal => {
-            let (config, bytes) = (blocking::config(plan)?, bytes(plan)?);
-            Box::new(move |until, stop| blocking::work(&config, (address, bytes), until, stop))
+            let sessions = Sessions::new(plan, address, bytes)?;
+            Box::new(move |until, stop| sessions.work(until, stop))
         }
     };
     mark(server)?;
-    let (server_before, children_before) = (cpu_of(server)?, cpu::children());
+    let (server_before, children_before) = (cpu_of(server)?, children_cpu());
     let (tally, per_s) = load(plan, server, &*work, stop)?;
     let seen = drain(server, tally.transactions)?;
     let server_cpu = server_before.zip(cpu_of(server)?).map(|(before, now)| now - before);
-    let children = children_before.zip(cpu::children()).map(|(before, now)| now - before);
+    let children = children_before.zip(children_cpu()).map(|(before, now)| now - before);
     Ok(Counted {
         transactions: tally.transactions,
         failed: tally.failed,
@@ -122,19 +131,31 @@ fn minimal(
     Ok(Counted { transactions, failed, seen, objections, per_s, server_cpu, client_cpu })
 }
 
-/// Bytes of the body.
+/// Bytes of the body, of a plan that every client can follow.
 ///
 /// # Errors
 ///
-/// The plan has none.
-pub(crate) fn bytes(plan: &Plan) -> Result<u64, Error> {
-    match &plan.exchange {
-        Exchange::Get { path, bytes } if *path == format!("/bytes/{bytes}") => Ok(*bytes),
-        _ => {
-            let why = "clients are compared on sessions with a transfer: give --bytes";
-            Err(Error::Cannot(why.to_owned()))
+/// It asks for what only the load generator does.
+fn bytes(plan: &Plan) -> Result<u64, Error> {
+    let usual = Plan::new(plan.protocol);
+    let why = if plan.arrivals != usual.arrivals || plan.patience != usual.patience {
+        "clients are compared in a closed loop: leave out --rate, --think and --patience"
+    } else if plan.requests_per_connection != 1 || plan.plain_share > 0.0 {
+        "clients are compared on one secure request for each connection: leave out \
+         --requests-per-connection and --http-share"
+    } else if plan.resume.is_some() {
+        "clients are compared on full handshakes: leave out --resume"
+    } else if !plan.offer.is_empty() {
+        "clients are compared on the suites of --protocol: leave out --suite and --group"
+    } else {
+        match &plan.exchange {
+            Exchange::Get { path, bytes } if *path == format!("/bytes/{bytes}") => {
+                return Ok(*bytes);
+            }
+            _ => "clients are compared on sessions with a transfer: give --bytes",
         }
-    }
+    };
+    Err(Error::Cannot(why.to_owned()))
 }
 
 fn mark(server: &mut Server<'_>) -> Result<(), Error> {
@@ -204,18 +225,6 @@ fn load(
     Ok((tally, watch.per_s(sustain, until)))
 }
 
-/// Pins the calling thread, and with it the processes that it will start, to its core of the plan.
-fn pin(plan: &Plan, thread: u32) -> Result<(), Error> {
-    let turn = (thread as usize).checked_rem(plan.cores.len());
-    let Some(&core) = turn.and_then(|turn| plan.cores.get(turn)) else {
-        return Ok(());
-    };
-    let mut set = CpuSet::new();
-    set.set(core as usize);
-    let pinned = sched_setaffinity(None, &set);
-    pinned.map_err(|error| Error::Io { what: "pin a thread to a core", error: error.into() })
-}
-
 /// Waits until the log holds what the client counted, and then for what nobody counted.
 fn drain(server: &mut Server<'_>, transactions: u64) -> Result<Seen, Error> {
     let end = Instant::now() + Duration::from_secs(5);
@@ -225,4 +234,31 @@ fn drain(server: &mut Server<'_>, transactions: u64) -> Result<Seen, Error> {
     let lag = server.referee.as_ref().map(|referee| referee.lag());
     thread::sleep(lag.unwrap_or_default());
     seen(server)
+}
+
+#[cfg(test)]
+mod tests {
+    use tollgate_load::{Arrivals, Mechanism, Offer, Patience, Pattern, Protocol, Resume};
+
+    use super::*;
+
+    #[test]
+    fn what_only_the_load_generator_does_is_refused_by_its_flag() {
+        let plan = Plan::new(Protocol::Tls13);
+        assert!(bytes(&plan).is_ok_and(|bytes| bytes == 14_336));
+        let group = Some("X25519MLKEM768".to_owned());
+        let resume = Resume { share: 0.5, by: Mechanism::Psk };
+        let open = Arrivals::open(Pattern::Poisson { per_s: 9.0 });
+        for (plan, flag) in [
+            (Plan { arrivals: open, ..plan.clone() }, "--rate"),
+            (Plan { patience: Some(Patience { ms: 9, retries: 0 }), ..plan.clone() }, "--patience"),
+            (Plan { resume: Some(resume), ..plan.clone() }, "--resume"),
+            (Plan { requests_per_connection: 2, ..plan.clone() }, "--requests-per-connection"),
+            (Plan { plain_share: 0.5, ..plan.clone() }, "--http-share"),
+            (Plan { offer: Offer { group, ..Offer::default() }, ..plan.clone() }, "--group"),
+            (Plan { exchange: Exchange::HandshakeOnly, ..plan }, "--bytes"),
+        ] {
+            assert!(bytes(&plan).is_err_and(|why| why.to_string().contains(flag)), "{flag}");
+        }
+    }
 }

@@ -1,24 +1,23 @@
-//! The access log of Tollgate's embedded server, read as a referee; and of others that are told to
-//! write such lines.
+//! A server's access log as a referee: Tollgate's embedded server's, nginx's, Apache's, HAProxy's.
 //!
-//! One line of JSON per handshake and per request. Only the fields that decide are read here, by a
-//! reader of its own: a referee that shared code with the server would share its mistakes. nginx,
-//! Apache and HAProxy can be given formats that say a handshake and a request for each connection;
-//! whether a response was complete they say in words of their own, and bytes not all of them.
+//! The reader of lines is that of workloads, and none of the server's own: a referee that shared
+//! code with the server would share its mistakes. Foreign logs have a line for each request; the
+//! first one of a connection with TLS tells of its handshake. So a handshake that no request
+//! follows is in none of them. Which fields they need, docs/bench.md says.
 
 use core::time::Duration;
 use std::fs::File;
 use std::io::{self, ErrorKind, Read as _, Seek as _, SeekFrom};
 use std::path::{Path, PathBuf};
 
-use serde::Deserialize;
+use tollgate_workload::{Entry, LogFormat, ServerEvent};
 
 use crate::referee::{Referee, Seen};
 
 /// The longest line; written ones are far shorter.
 const LINE_BYTES_MAX: usize = 64 * 1024;
 
-/// The version of the format that is read here.
+/// The version of our own format that is read here.
 const SCHEMA: u64 = 1;
 
 /// A log without lines; this log tells of bytes.
@@ -30,6 +29,8 @@ const NOTHING: Seen =
 pub struct AccessLog {
     path: PathBuf,
     file: File,
+    /// None: each line as it looks.
+    format: Option<LogFormat>,
     /// Bytes of the file that were read.
     position: u64,
     /// The line that is not complete yet.
@@ -46,7 +47,13 @@ impl AccessLog {
     pub fn open(path: impl Into<PathBuf>) -> io::Result<Self> {
         let path = path.into();
         let file = File::open(&path).map_err(|error| of_file(&path, &error))?;
-        Ok(Self { path, file, position: 0, rest: Vec::new(), seen: NOTHING })
+        Ok(Self { path, file, format: None, position: 0, rest: Vec::new(), seen: NOTHING })
+    }
+
+    /// The same log, in which any line of another format is an error.
+    #[must_use]
+    pub fn written_as(self, format: LogFormat) -> Self {
+        Self { format: Some(format), ..self }
     }
 
     /// Reads what was written meanwhile.
@@ -79,37 +86,62 @@ impl AccessLog {
     }
 
     fn line(&mut self, line: &[u8]) -> io::Result<()> {
-        if line.trim_ascii().is_empty() {
-            return Ok(());
-        }
-        let line: Line = serde_json::from_slice(line)
-            .map_err(|error| invalid(&format!("a line is none of an access log: {error}")))?;
-        match line {
-            Line::Handshake { outcome: Outcome::Failed } => self.seen.failed += 1,
-            Line::Handshake { outcome } => {
-                self.seen.handshakes += 1;
-                self.seen.resumed += u64::from(outcome == Outcome::Resumed);
-            }
-            Line::Request { complete: Complete::Yes, status: 200, bytes } => {
-                self.seen.requests += 1;
-                let sum = self.seen.body_bytes.zip(bytes);
-                self.seen.body_bytes = sum.and_then(|(sum, bytes)| sum.checked_add(bytes));
-            }
-            Line::Request { .. } => {}
-            Line::Lost { lines } => {
+        let text = String::from_utf8_lossy(line);
+        let entry = match self.format {
+            Some(format) => format.read(&text),
+            None => Entry::read(&text),
+        };
+        let entry =
+            entry.map_err(|bad| invalid(&format!("a line is none of an access log: {bad}")))?;
+        let Some(entry) = entry else { return Ok(()) };
+        match entry.event {
+            Some(ServerEvent::Lost { lines }) => {
                 return Err(invalid(&format!(
                     "the server threw {lines} lines away: its disk is too slow for this load"
                 )));
             }
-            Line::Start { schema } if schema != SCHEMA => {
+            Some(ServerEvent::Started { schema }) if schema != Some(SCHEMA) => {
+                let schema = schema.map_or_else(|| "none".to_owned(), |schema| schema.to_string());
                 return Err(invalid(&format!(
                     "version {schema} of the format; this program reads {SCHEMA}"
                 )));
             }
-            Line::Start { .. } => {
+            Some(ServerEvent::Started { .. }) => {
                 return Err(invalid("the server was started again during the run"));
             }
-            Line::Stop {} => {}
+            Some(ServerEvent::Stopped) | None => {}
+        }
+        self.seen.failed += u64::from(entry.failed_handshake);
+        if entry.handshake {
+            self.seen.handshakes += 1;
+            self.seen.resumed += u64::from(entry.resumed == Some(true));
+        }
+        if let Some((status, bytes)) = entry.request {
+            self.request(&entry, status, bytes)?;
+        }
+        Ok(())
+    }
+
+    fn request(&mut self, entry: &Entry, status: u16, bytes: Option<u64>) -> io::Result<()> {
+        let (Some(complete), Some(_)) = (entry.complete, entry.number) else {
+            if status != 200 {
+                return Ok(()); // of what came before any request
+            }
+            return Err(invalid(
+                "a line does not say which request of its connection it is (request=), and whether \
+                 its response was complete (done=): write the log as docs/bench.md has it",
+            ));
+        };
+        if entry.handshake && entry.resumed.is_none() {
+            return Err(invalid(
+                "a line does not say whether its session was resumed (reused=): write the log as \
+                 docs/bench.md has it",
+            ));
+        }
+        if complete && status == 200 {
+            self.seen.requests += 1;
+            let sum = self.seen.body_bytes.zip(bytes.filter(|_| !entry.has_head));
+            self.seen.body_bytes = sum.and_then(|(sum, bytes)| sum.checked_add(bytes));
         }
         Ok(())
     }
@@ -131,7 +163,7 @@ impl Referee for AccessLog {
     }
 
     fn lag(&self) -> Duration {
-        // the server hands over after 50 ms, and writes at once
+        // our server hands over after 50 ms, and writes at once; so do the others as documented
         Duration::from_millis(200)
     }
 }
@@ -142,52 +174,6 @@ fn of_file(path: &Path, error: &io::Error) -> io::Error {
 
 fn invalid(why: &str) -> io::Error {
     io::Error::new(ErrorKind::InvalidData, why.to_owned())
-}
-
-/// What decides; other fields are not looked at.
-#[derive(Deserialize)]
-#[serde(tag = "event", rename_all = "snake_case")]
-enum Line {
-    Handshake { outcome: Outcome },
-    Lost { lines: u64 },
-    Request { complete: Complete, status: u16, bytes: Option<u64> },
-    Start { schema: u64 },
-    Stop {},
-}
-
-#[derive(Clone, Copy, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "snake_case")]
-enum Outcome {
-    Failed,
-    Full,
-    Resumed,
-}
-
-/// Whether a response went out whole: as our server says it, or in a stock server's own word.
-#[derive(Clone, Copy, PartialEq, Eq, Deserialize)]
-#[serde(from = "HowItEnded")]
-enum Complete {
-    No,
-    Yes,
-}
-
-#[derive(Deserialize)]
-#[serde(untagged)]
-enum HowItEnded {
-    Told(bool),
-    Word(String),
-}
-
-impl From<HowItEnded> for Complete {
-    fn from(end: HowItEnded) -> Self {
-        let whole = match end {
-            HowItEnded::Told(whole) => whole,
-            // nginx's $request_completion; Apache's %X, after which the connection is kept or
-            // closed; HAProxy's %ts, of a response of a server's or of its own.
-            HowItEnded::Word(word) => matches!(word.as_str(), "OK" | "+" | "-" | "--" | "LR"),
-        };
-        if whole { Self::Yes } else { Self::No }
-    }
 }
 
 #[cfg(test)]
@@ -255,22 +241,54 @@ mod tests {
         assert_eq!(referee.seen().unwrap().handshakes, 3);
     }
 
+    const FOREIGN: &str = concat!(
+        r#"127.0.0.1 - - [22/Nov/2026:08:00:00 +0000] "GET / HTTP/1.1" 200 14336 "-" "-" "#,
+        "request=1 done=OK reused=. proto=TLSv1.3\n",
+    );
+
     #[test]
-    fn other_servers_say_in_their_words_whether_a_response_was_complete() {
-        let mut log = Log::new("words");
+    fn foreign_logs_tell_of_handshakes_in_the_first_request_of_a_connection() {
+        let mut log = Log::new("foreign");
         let mut referee = AccessLog::open(&log.path).unwrap();
         referee.mark().unwrap();
-        for word in ["OK", "-", "+", "LR", "--", "", "X", "CD", "SC"] {
-            log.write(&REQUEST.replace("true", &format!("\"{word}\"")));
-            log.write("\n");
+        let change = |from: &str, to: &str| FOREIGN.replace(from, to);
+        log.write(FOREIGN);
+        log.write(&change("request=1", "request=2"));
+        log.write(&change("reused=.", "reused=r"));
+        log.write(&change("done=OK", "done="));
+        log.write(&change("proto=TLSv1.3", "proto=-"));
+        let body_bytes = Some(4 * 14_336);
+        let expected = Seen { handshakes: 3, resumed: 1, failed: 0, requests: 4, body_bytes };
+        assert_eq!(referee.seen().unwrap(), expected);
+        log.write(concat!(
+            "127.0.0.1:5 [22/Nov/2026:08:00:00.000] tls tls/<NOSRV> 0/-1/-1/-1/0 200 14400 - - ",
+            "LR-- 1/1/0/0/0 0/0 \"GET / HTTP/1.1\" request=1 done=LR reused=0 proto=TLSv1.2\n",
+            "127.0.0.1:6 [22/Nov/2026:08:00:00.000] tls/1: SSL handshake failure\n",
+        ));
+        let seen = referee.seen().unwrap();
+        assert_eq!((seen.handshakes, seen.failed, seen.requests), (4, 1, 5));
+        assert_eq!(seen.body_bytes, None, "HAProxy counts heads too");
+    }
+
+    #[test]
+    fn a_foreign_log_without_the_fields_is_no_referee() {
+        for (name, from, to, why) in [
+            ("number", "request=1 ", "", "request="),
+            ("done", "done=OK ", "", "done="),
+            ("reused", "reused=. ", "", "reused="),
+        ] {
+            let mut log = Log::new(name);
+            let mut referee = AccessLog::open(&log.path).unwrap();
+            referee.mark().unwrap();
+            log.write(&FOREIGN.replace(from, to));
+            let error = referee.seen().unwrap_err().to_string();
+            assert!(error.contains(why) && error.contains("docs/bench.md"), "{error}");
         }
-        let body_bytes = Some(5 * 14_336);
-        let seen = referee.seen().unwrap();
-        assert_eq!(seen, Seen { requests: 5, body_bytes, ..Seen::default() });
-        log.write(&REQUEST.replace(r#""bytes":14336,"#, ""));
-        log.write("\n");
-        let seen = referee.seen().unwrap();
-        assert_eq!(seen, Seen { requests: 6, body_bytes: None, ..Seen::default() });
+        let mut log = Log::new("format");
+        let mut referee = AccessLog::open(&log.path).unwrap().written_as(LogFormat::Haproxy);
+        referee.mark().unwrap();
+        log.write(FOREIGN);
+        assert!(referee.seen().unwrap_err().to_string().contains("HAProxy"));
     }
 
     #[test]

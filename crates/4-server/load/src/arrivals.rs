@@ -93,6 +93,15 @@ impl Arrivals {
         matches!(self, Self::Open { .. })
     }
 
+    /// The share of sessions that were resumed, if a trace says so of any.
+    #[must_use]
+    pub fn reused_share(&self) -> Option<f64> {
+        match self {
+            Self::Closed { .. } => None,
+            Self::Open { pattern, .. } => pattern.reused_share(),
+        }
+    }
+
     /// The rule that it breaks, if any.
     pub(crate) fn broken_rule(&self, run_ms: u64) -> Option<&'static str> {
         match self {
@@ -138,6 +147,15 @@ impl Pattern {
             | Self::Pareto { per_s, .. }
             | Self::Bursts { per_s, .. } => *per_s,
             Self::Trace(trace) => trace.per_s(),
+        }
+    }
+
+    /// The share of sessions that were resumed, if a trace says so of any.
+    #[must_use]
+    pub fn reused_share(&self) -> Option<f64> {
+        match self {
+            Self::Trace(trace) => trace.reused_share(),
+            _ => None,
         }
     }
 

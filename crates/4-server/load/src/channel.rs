@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use tollgate_client::{Config, Connection, Error, Event, Phase};
+use tollgate_client::{Config, Connection, Error, Event, Phase, Resume, SavedSession};
 
 /// Room for what is received in plain.
 const PLAIN_BYTES: usize = 16 * 1024;
@@ -44,16 +44,26 @@ impl Channel {
         })
     }
 
-    /// Forgets the connection, and begins another.
-    pub(crate) fn begin(&mut self, is_plain: bool) -> Result<(), Error> {
-        self.is_plain = is_plain;
-        if is_plain {
-            let plain = self.plain();
-            plain.out.clear();
-            (plain.sent, plain.filled) = (0, 0);
-            return Ok(());
+    /// Forgets the connection, and begins another in plain.
+    pub(crate) fn begin_plain(&mut self) {
+        self.is_plain = true;
+        let plain = self.plain();
+        plain.out.clear();
+        (plain.sent, plain.filled) = (0, 0);
+    }
+
+    /// Forgets the connection, and begins another with TLS, which may offer to resume a session.
+    pub(crate) fn begin_secure(&mut self, resume: Option<&Resume<'_>>) -> Result<(), Error> {
+        self.is_plain = false;
+        match resume {
+            Some(resume) => self.tls_mut().resume(resume),
+            None => self.tls_mut().reset(),
         }
-        self.tls_mut().reset()
+    }
+
+    /// Moves a session that the server may resume into `into`, if there is one.
+    pub(crate) fn save(&mut self, into: &mut SavedSession) -> bool {
+        !self.is_plain && self.tls_mut().save(into)
     }
 
     fn plain(&mut self) -> &mut Plain {
@@ -158,7 +168,7 @@ mod tests {
         let config = Arc::new(Config::new(Settings::new(Suite::TLS_AES_128_GCM_SHA256)).unwrap());
         let mut channel = Channel::new(&config, false, true).unwrap();
         for _ in 0..2 {
-            channel.begin(true).unwrap();
+            channel.begin_plain();
             channel.send(b"GET").unwrap();
             assert_eq!(channel.outgoing(), b"GET");
             channel.sent(1).unwrap();

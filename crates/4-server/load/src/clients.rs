@@ -37,18 +37,41 @@ pub(crate) enum Next {
     Dropped { intended: Instant },
 }
 
-/// Which transactions are plain: drawn from the plan's seed.
+/// Which transactions are plain, and which of the others resume a session: drawn from the plan's
+/// seed.
 #[derive(Debug)]
 struct Mix {
     plain_share: f64,
     seed: u64,
     /// Of a closed loop, where clients have no numbers.
     random: Seeded,
+    resumed: Draw,
+}
+
+/// Draws at random, and so that of any number as many are drawn as the share says, to within one: a
+/// run is short, and its plan is held to a point.
+#[derive(Debug)]
+struct Draw {
+    share: f64,
+    /// How many should have been drawn, less those that were: in (-1, 1).
+    due: f64,
+    random: Seeded,
+}
+
+impl Draw {
+    fn next(&mut self) -> bool {
+        self.due += self.share;
+        let is_drawn = self.random.unit() <= self.due;
+        self.due -= f64::from(u8::from(is_drawn));
+        is_drawn
+    }
 }
 
 /// The streams of a plan's seed that closed loops draw from, by thread; and what tells the seeds
 /// apart from which each arrival of an open loop draws for itself.
 const MIX: u64 = 2 << 32;
+/// The streams of resumptions, by thread: a thread resumes the sessions that it has itself.
+const RESUMED: u64 = 3 << 32;
 
 impl Mix {
     fn drawn(&mut self) -> bool {
@@ -85,7 +108,13 @@ impl Clients {
             Part::Probe { is_plain } => f64::from(u8::from(is_plain)),
         };
         let random = Seeded::new(plan.seed, MIX + u64::from(thread));
-        let mix = Mix { plain_share, seed: plan.seed, random };
+        let share = match part {
+            Part::Thread(_) => plan.resume.map_or(0.0, |resume| resume.share),
+            Part::Probe { .. } => 0.0, // nothing is there to be resumed
+        };
+        let resumed =
+            Draw { share, due: 0.0, random: Seeded::new(plan.seed, RESUMED + u64::from(thread)) };
+        let mix = Mix { plain_share, seed: plan.seed, random, resumed };
         let is_probe = matches!(part, Part::Probe { .. });
         Self { source, own, connections: plan.connections, is_probe, mix }
     }
@@ -119,14 +148,18 @@ impl Clients {
             Source::Closed(closed) => {
                 let place = closed.next(now)?;
                 let is_plain = self.mix.drawn();
-                let task = Task { intended: now, is_plain, bytes: None, retries: 0 };
+                let resumes = !is_plain && self.mix.resumed.next();
+                let task = Task { intended: now, is_plain, resumes, bytes: None, retries: 0 };
                 Some(Next::Begins { place, task, queued: false })
             }
             Source::Open(open) => Some(match open.next(now)? {
                 Turn::Begins { place, arrival, queued } => {
+                    let is_plain = self.mix.of_arrival(arrival.number);
                     let task = Task {
                         intended: open.time(&arrival),
-                        is_plain: self.mix.of_arrival(arrival.number),
+                        is_plain,
+                        resumes: !is_plain
+                            && arrival.reuse.unwrap_or_else(|| self.mix.resumed.next()),
                         bytes: arrival.bytes,
                         retries: 0,
                     };
@@ -211,5 +244,25 @@ mod tests {
         let plain = one.iter().filter(|&&is_plain| is_plain).count();
         // a standard deviation of 14
         assert!(one.len() == 1000 && plain.abs_diff(250) < 60, "{plain} of {}", one.len());
+    }
+
+    #[test]
+    fn as_many_are_drawn_as_the_share_says_and_not_always_the_same() {
+        let drawn = |share, seed| {
+            let mut draw = Draw { share, due: 0.0, random: Seeded::new(seed, RESUMED) };
+            let all: Vec<bool> = (0..1000).map(|_| draw.next()).collect();
+            let mut due = 0.0;
+            for &is_drawn in &all {
+                due += share - f64::from(u8::from(is_drawn));
+                assert!(due > -1.0 && due < 1.0, "{due}");
+            }
+            all
+        };
+        for share in [0.01, 0.3, 0.8] {
+            assert_eq!(drawn(share, 1), drawn(share, 1));
+            assert_ne!(drawn(share, 1), drawn(share, 2));
+        }
+        assert!(drawn(1.0, 1).into_iter().all(|is_drawn| is_drawn));
+        assert!(!drawn(0.0, 1).contains(&true));
     }
 }

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use crate::phase::{Cause, Failure, Phase};
+use crate::resumption::Resumptions;
 
 /// The most kinds of failures that are told apart; a hostile server can think of many.
 const KINDS_MAX: usize = 64;
@@ -20,8 +21,11 @@ pub struct Counts {
     /// Those of them that verified the server's signature, as the plan's policy drew them.
     pub signatures_verified: u64,
     /// Handshakes that the server confirmed: by its Finished in TLS 1.2, by a byte of application
-    /// data or its `close_notify` after our Finished in TLS 1.3. Only these make a rate.
+    /// data or its `close_notify` after our Finished in TLS 1.3 and where a session was resumed.
+    /// Only these make a rate.
     pub confirmed: u64,
+    /// What became of the sessions that were to be resumed.
+    pub resumptions: Resumptions,
     /// Whole responses, of transactions that went wrong later too.
     pub responses: u64,
     /// Bytes of their bodies.
@@ -77,6 +81,7 @@ impl Counts {
         self.client_done += other.client_done;
         self.signatures_verified += other.signatures_verified;
         self.confirmed += other.confirmed;
+        self.resumptions.add(other.resumptions);
         self.responses += other.responses;
         self.response_bytes += other.response_bytes;
         self.transactions += other.transactions;
@@ -132,6 +137,13 @@ impl Counts {
         let most = self.failures.iter().max_by_key(|(_, count)| **count);
         most.map(|(failure, count)| (failure, *count))
     }
+}
+
+/// A part of a whole; of nothing it is none.
+pub(crate) fn share(part: u64, whole: u64) -> f64 {
+    #[allow(clippy::cast_precision_loss, reason = "counts of a run are far below 2^52")]
+    let share = part as f64 / whole.max(1) as f64;
+    share
 }
 
 #[cfg(test)]

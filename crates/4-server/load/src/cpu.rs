@@ -3,6 +3,7 @@
 use core::time::Duration;
 use std::fs;
 use std::io;
+use std::path::{Path, PathBuf};
 
 use rustix::param::clock_ticks_per_second;
 use rustix::time::{ClockId, clock_gettime};
@@ -52,28 +53,109 @@ impl CpuMeter for ProcessCpu {
     }
 }
 
+/// The CPU time of a control group: of all that runs in it, whoever starts and ends meanwhile.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CgroupCpu {
+    file: PathBuf,
+    is_v2: bool,
+}
+
+/// Where control groups are.
+const CGROUPS: &str = "/sys/fs/cgroup";
+
+impl CgroupCpu {
+    /// Of the group with this folder, or with this path below `/sys/fs/cgroup`; of version 2
+    /// (`cpu.stat`) or 1 (`cpuacct.usage`).
+    ///
+    /// # Errors
+    ///
+    /// There is no such group, or it counts no CPU time.
+    pub fn new(path: &Path) -> io::Result<Self> {
+        let inside = path.strip_prefix("/").unwrap_or(path);
+        let below = ["", "unified", "cpu,cpuacct", "cpuacct"]
+            .map(|hierarchy| Path::new(CGROUPS).join(hierarchy).join(inside));
+        let folders = [path.to_path_buf()].into_iter().chain(below);
+        for folder in folders {
+            for (name, is_v2) in [("cpu.stat", true), ("cpuacct.usage", false)] {
+                let meter = Self { file: folder.join(name), is_v2 };
+                if let Ok(Some(_)) = meter.read() {
+                    return Ok(meter);
+                }
+            }
+        }
+        let why = format!("{}: no control group that counts CPU time", path.display());
+        Err(io::Error::new(io::ErrorKind::NotFound, why))
+    }
+
+    fn read(&self) -> io::Result<Option<Duration>> {
+        let text = fs::read_to_string(&self.file)?;
+        Ok(if self.is_v2 { of_group_v2(&text) } else { of_group_v1(&text) })
+    }
+}
+
+impl CpuMeter for CgroupCpu {
+    fn cpu(&mut self) -> io::Result<Duration> {
+        let why = |what: &str| format!("{} {what}", self.file.display());
+        let read = self.read();
+        let read = read.map_err(|error| io::Error::new(error.kind(), why("is gone")))?;
+        read.ok_or_else(|| io::Error::new(io::ErrorKind::InvalidData, why("is strange")))
+    }
+}
+
+/// `usage_usec` of `cpu.stat`. A group whose controller is off has the file without the line.
+fn of_group_v2(text: &str) -> Option<Duration> {
+    let usage = text.lines().find_map(|line| line.strip_prefix("usage_usec "))?;
+    usage.trim().parse().ok().map(Duration::from_micros)
+}
+
+/// Nanoseconds.
+fn of_group_v1(text: &str) -> Option<Duration> {
+    text.trim().parse().ok().map(Duration::from_nanos)
+}
+
 fn process_cpu(process: u32) -> io::Result<Duration> {
     let gone = || io::Error::new(io::ErrorKind::NotFound, format!("process {process} is gone"));
     let stat = fs::read_to_string(format!("/proc/{process}/stat")).map_err(|_| gone())?;
-    let ticks = ticks(&stat).ok_or_else(|| {
+    own(&stat).map(duration).ok_or_else(|| {
         io::Error::new(io::ErrorKind::InvalidData, format!("/proc/{process}/stat is strange"))
-    })?;
-    let per_second = clock_ticks_per_second().max(1);
-    Ok(Duration::from_nanos(ticks.saturating_mul(1_000_000_000 / per_second)))
+    })
 }
 
-/// utime and stime, the 14th and 15th field (`proc_pid_stat(5)`). The second is a name in
-/// parentheses that may hold anything, blanks and parentheses too.
-fn ticks(stat: &str) -> Option<u64> {
+/// CPU time of the processes that this process started and waited for, so far; `None` where the
+/// system does not tell.
+#[must_use]
+pub fn children_cpu() -> Option<Duration> {
+    of_children(&fs::read_to_string("/proc/self/stat").ok()?).map(duration)
+}
+
+fn duration(ticks: u64) -> Duration {
+    let per_second = clock_ticks_per_second().max(1);
+    Duration::from_nanos(ticks.saturating_mul(1_000_000_000 / per_second))
+}
+
+/// utime and stime, the 14th and 15th field (`proc_pid_stat(5)`).
+fn own(stat: &str) -> Option<u64> {
+    ticks(stat, 14)
+}
+
+/// cutime and cstime, the 16th and 17th field.
+fn of_children(stat: &str) -> Option<u64> {
+    ticks(stat, 16)
+}
+
+/// The sum of a field, numbered from 1, and the next. The second field is a name in parentheses
+/// that may hold anything, blanks and parentheses too.
+fn ticks(stat: &str, field: usize) -> Option<u64> {
     let (_, after_name) = stat.rsplit_once(')')?;
-    let mut fields = after_name.split_ascii_whitespace().skip(11);
+    let mut fields = after_name.split_ascii_whitespace().skip(field - 3);
     let user: u64 = fields.next()?.parse().ok()?;
     let system: u64 = fields.next()?.parse().ok()?;
     user.checked_add(system)
 }
 
 /// CPU time of the calling thread so far.
-pub(crate) fn thread_cpu() -> Duration {
+#[must_use]
+pub fn thread_cpu() -> Duration {
     let time = clock_gettime(ClockId::ThreadCPUTime);
     Duration::new(
         u64::try_from(time.tv_sec).unwrap_or_default(),
@@ -103,10 +185,10 @@ mod tests {
 
     #[test]
     fn names_of_processes_may_hold_anything() {
-        let stat = "42 (a) b (c)) S 1 42 42 0 -1 4194560 1 2 3 4 150 50 9 9 20 0 1 0 77 0 0";
-        assert_eq!(ticks(stat), Some(200));
+        let stat = "42 (a) b (c)) S 1 42 42 0 -1 4194560 1 2 3 4 150 50 9 8 20 0 1 0 77 0 0";
+        assert_eq!((own(stat), of_children(stat)), (Some(200), Some(17)));
         for bad in ["", "42 (a", "42 (a) S 1 2 3", "42 (a) S 1 2 3 4 5 6 7 8 9 10 x y"] {
-            assert_eq!(ticks(bad), None, "{bad:?}");
+            assert_eq!(own(bad), None, "{bad:?}");
         }
     }
 
@@ -122,6 +204,27 @@ mod tests {
         let error = ProcessCpu::new([4_194_305]).unwrap_err();
         assert!(error.to_string().contains("is gone"), "{error}");
         assert!(ProcessCpu::new([0]).is_err());
+    }
+
+    #[test]
+    fn groups_of_both_versions_are_read() {
+        let stat = "usage_usec 1500\nuser_usec 1000\nsystem_usec 500\n";
+        assert_eq!(of_group_v2(stat), Some(Duration::from_micros(1500)));
+        assert_eq!(of_group_v2("nr_periods 0\n"), None);
+        assert_eq!(of_group_v1("1500\n"), Some(Duration::from_nanos(1500)));
+        assert_eq!((of_group_v1(""), of_group_v2("usage_usec x")), (None, None));
+
+        let name = format!("tollgate-cgroup-{}", std::process::id());
+        let folder = std::env::temp_dir().join(name);
+        fs::create_dir_all(&folder).unwrap();
+        assert!(CgroupCpu::new(&folder).unwrap_err().to_string().contains("no control group"));
+        fs::write(folder.join("cpu.stat"), stat).unwrap();
+        let mut meter = CgroupCpu::new(&folder).unwrap();
+        assert_eq!(meter.cpu().unwrap(), Duration::from_micros(1500));
+        fs::write(folder.join("cpu.stat"), stat.replace("1500", "1700")).unwrap();
+        assert_eq!(meter.cpu().unwrap(), Duration::from_micros(1700));
+        fs::remove_dir_all(&folder).unwrap();
+        assert!(meter.cpu().unwrap_err().to_string().contains("is gone"));
     }
 
     #[test]

@@ -4,7 +4,9 @@ use tollgate_record::vocabulary as word;
 use tollgate_record::{BadSubject, Subject};
 
 use crate::arrivals::{Arrivals, Pattern, Think};
+use crate::outcome::Outcome;
 use crate::plan::Plan;
+use crate::resumption::{Resume, Resumptions};
 
 /// A subject with what makes the plan's figures other figures than those of a closed loop with one
 /// secure request on each connection.
@@ -19,7 +21,20 @@ pub(crate) fn subject(plan: &Plan, mut subject: Subject) -> Result<Subject, BadS
     if plan.plain_share > 0.0 {
         subject = subject.with(word::PLAIN_SHARE, plan.plain_share)?;
     }
+    if let Some(Resume { share, by }) = plan.resume {
+        subject = subject.with(word::RESUMED_SHARE, share)?.with(word::RESUMED_BY, by)?;
+    }
     Ok(subject)
+}
+
+/// What was resumed, as planned and as it was, over all rounds.
+pub(crate) fn resumption(rounds: &[Outcome]) -> String {
+    let Some(Resume { share, by }) = rounds.first().and_then(|round| round.plan().resume) else {
+        return "none".to_owned();
+    };
+    let mut all = Resumptions::default();
+    rounds.iter().for_each(|round| all.add(round.whole().resumptions));
+    format!("{:.1} % by {by}: {all}", 100.0 * share)
 }
 
 /// Conditions of arrivals and clients.
@@ -50,6 +65,7 @@ pub(crate) fn conditions(plan: &Plan) -> Vec<(String, String)> {
     }
     let is_random = plan.arrivals.is_open()
         || plan.plain_share > 0.0
+        || plan.resume.is_some_and(|resume| resume.share < 1.0)
         || matches!(plan.arrivals, Arrivals::Closed { think: Think::Exponential { .. } });
     if is_random {
         say("seed", plan.seed.to_string());

@@ -4,16 +4,30 @@ use core::fmt;
 use core::net::SocketAddr;
 use std::io;
 
+use crate::consent::Refusal;
 use crate::finding::Finding;
 use crate::phase::{Cause, Failure};
+use crate::ports::Ports;
 
 /// Why there was no run, in one line that says who must act.
 #[derive(Debug)]
 pub enum Error {
     /// The client's settings were refused: a server name that is none.
     Client(tollgate_client::Error),
-    /// The target is not on this machine.
-    Consent(SocketAddr),
+    /// The target may not be put under load.
+    Consent {
+        /// Its address.
+        address: SocketAddr,
+        /// What is missing.
+        why: Refusal,
+    },
+    /// The server's consent ends before the run would.
+    ConsentEnds {
+        /// Its address.
+        address: SocketAddr,
+        /// When.
+        until: String,
+    },
     /// The plan needs more file descriptors than the process may have.
     FileDescriptors {
         /// How many it needs.
@@ -32,8 +46,15 @@ pub enum Error {
     Nothing(Vec<Finding>),
     /// The plan is out of range: the rule that it breaks.
     Plan(&'static str),
-    /// There is no port left to connect from.
-    Ports,
+    /// There is no port left to connect from; what the system says of them.
+    Ports(Ports),
+    /// The plan has more connections than there are ports to connect from.
+    PortsShort {
+        /// Connections.
+        needed: u64,
+        /// Ports of all source addresses.
+        ports: u64,
+    },
     /// The first transaction, done alone before the load, failed.
     Probe {
         /// Where it went.
@@ -57,7 +78,9 @@ impl Error {
                 let allowed = crate::socket::descriptors_allowed();
                 Self::FileDescriptors { needed: allowed + 1, allowed }
             }
-            Some(rustix::io::Errno::ADDRNOTAVAIL | rustix::io::Errno::ADDRINUSE) => Self::Ports,
+            Some(rustix::io::Errno::ADDRNOTAVAIL | rustix::io::Errno::ADDRINUSE) => {
+                Self::Ports(Ports::now())
+            }
             _ => Self::Io { what, error },
         }
     }
@@ -67,10 +90,11 @@ impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Client(error) => write!(f, "the client's settings: {error}"),
-            Self::Consent(address) => write!(
+            Self::Consent { address, why } => write!(f, "{address} gets no load: {why}"),
+            Self::ConsentEnds { address, until } => write!(
                 f,
-                "{address} is not on this machine: load goes to loopback addresses only \
-                 (127.0.0.0/8 and ::1); run the generator beside the server"
+                "{address} gets no load: its consent ends at {until}, before the run would: its \
+                 owner has to say a later day"
             ),
             Self::FileDescriptors { needed, allowed } => write!(
                 f,
@@ -85,9 +109,15 @@ impl fmt::Display for Error {
                 ),
             },
             Self::Plan(rule) => write!(f, "the plan cannot be run: {rule}"),
-            Self::Ports => f.write_str(
-                "no port is left to connect from: close with rst-after-confirm, use more source \
-                 addresses, or wait a minute for the ports in TIME_WAIT",
+            Self::Ports(ports) => write!(
+                f,
+                "no port is left to connect from ({ports}): close with rst-after-confirm, use more \
+                 source addresses, or wait a minute for the ports in TIME_WAIT"
+            ),
+            Self::PortsShort { needed, ports } => write!(
+                f,
+                "the plan has {needed} connections and there are {ports} ports to connect from: \
+                 give fewer, use more source addresses, or widen net.ipv4.ip_local_port_range"
             ),
             Self::Probe { address, failure } if failure.cause == Cause::Refused => {
                 write!(f, "nothing listens on {address}: start the server, or give its address")

@@ -1,12 +1,18 @@
 //! What can speak against a run.
 
 use core::fmt;
+use core::time::Duration;
 
 use crate::phase::Failure;
 
 /// Something that speaks against a run; its text says what to do.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Finding {
+    /// The run was stopped before its end.
+    BrokenOff {
+        /// How long after its first connection.
+        after: Duration,
+    },
     /// A client thread used nearly all of its core.
     ClientBusy {
         /// CPU time over time.
@@ -15,6 +21,11 @@ pub enum Finding {
     /// A client thread often had to wait for a core.
     ClientWaited {
         /// Its share of the time.
+        share: f64,
+    },
+    /// The clocks disagree about the time that the run took.
+    ClockDrift {
+        /// Over that time.
         share: f64,
     },
     /// Handshakes that the client held for complete, and the server never confirmed.
@@ -57,8 +68,29 @@ pub enum Finding {
         /// Of how many arrivals.
         arrivals: u64,
     },
+    /// A server on this machine had no room for connections.
+    ListenDrops {
+        /// How many.
+        count: u64,
+        /// Of how many that the client began.
+        attempts: u64,
+    },
     /// No transaction was completed in the sustained part.
     Nothing,
+    /// The run may need more ports than there are.
+    PortsForecast {
+        /// How many.
+        needed: u64,
+        /// How many there are.
+        ports: u64,
+    },
+    /// Nearly all ports wait for nothing.
+    PortsWaiting {
+        /// How many sockets are in `TIME_WAIT`.
+        waiting: u64,
+        /// How many ports there are.
+        ports: u64,
+    },
     /// The server's log has another number of bytes in as many whole responses.
     RefereeBytes {
         /// Bytes of the bodies of transactions that the client counted.
@@ -75,6 +107,13 @@ pub enum Finding {
     },
     /// The server's log could not be read at the end.
     RefereeLost(String),
+    /// The server's log has another number of resumed sessions.
+    RefereeResumed {
+        /// Resumed sessions that the client counted.
+        client: u64,
+        /// Resumed sessions in the log.
+        server: u64,
+    },
     /// The server's log has another number of requests.
     RefereeRequests {
         /// Transactions that the client counted.
@@ -82,12 +121,32 @@ pub enum Finding {
         /// Requests in the log.
         server: u64,
     },
+    /// Segments of TCP were lost, or came late.
+    Retransmits {
+        /// How many were sent again.
+        count: u64,
+        /// Of how many.
+        segments: u64,
+    },
     /// The server's log shows resumed sessions in a run of full handshakes.
     Resumed {
         /// How many.
         count: u64,
         /// Of how many.
         handshakes: u64,
+    },
+    /// The share of resumed sessions is another than planned.
+    ResumedOffPlan {
+        /// The share that was planned.
+        planned: f64,
+        /// The share of the sustained part.
+        achieved: f64,
+        /// Sessions that were offered in it.
+        offered: u64,
+        /// Those of them that the server refused.
+        refused: u64,
+        /// Connections that were to offer one and had none.
+        starved: u64,
     },
     /// Connections were refused: for a while no server was there.
     ServerAway {
@@ -126,6 +185,11 @@ pub enum Finding {
 impl fmt::Display for Finding {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
+            Self::BrokenOff { after } => write!(
+                f,
+                "it was stopped after {:.1} s: let it run to its end",
+                after.as_secs_f64()
+            ),
             Self::ClientBusy { share } => write!(
                 f,
                 "the client used {:.0} % of a core: it limits the rate; give it more threads and \
@@ -136,6 +200,12 @@ impl fmt::Display for Finding {
                 f,
                 "a client thread waited for a core {:.0} % of the time: give client and server \
                  cores of their own",
+                100.0 * share
+            ),
+            Self::ClockDrift { share } => write!(
+                f,
+                "the clocks disagree by {:.2} % about the time that the run took: the time was \
+                 set, or the machine was halted; repeat",
                 100.0 * share
             ),
             Self::ConfirmedLess { client_done, confirmed } => write!(
@@ -170,9 +240,25 @@ impl fmt::Display for Finding {
                 "{late} of {arrivals} arrivals began late through the client's own fault, which is \
                  in the times: give it more threads and cores of their own"
             ),
+            Self::ListenDrops { count, attempts } => write!(
+                f,
+                "a queue of a server on this machine was full {count} times, in {attempts} \
+                 connections: who met it waited a second; give its listen a larger backlog, and \
+                 net.core.somaxconn too"
+            ),
             Self::Nothing => f.write_str(
                 "no transaction was completed in the measured part: measure longer, or look at \
                  the server",
+            ),
+            Self::PortsForecast { needed, ports } => write!(
+                f,
+                "the run needs about {needed} ports and has {ports}: close with rst-after-confirm, \
+                 use more source addresses, or widen net.ipv4.ip_local_port_range"
+            ),
+            Self::PortsWaiting { waiting, ports } => write!(
+                f,
+                "sockets in TIME_WAIT take {waiting} of {ports} ports: close with \
+                 rst-after-confirm, or wait a minute before the next run"
             ),
             Self::RefereeBytes { client, server } => write!(
                 f,
@@ -192,11 +278,31 @@ impl fmt::Display for Finding {
                 "the client counted {client} whole responses and the server's log has {server} \
                  requests: repeat with nothing else using this server"
             ),
+            Self::Retransmits { count, segments } => write!(
+                f,
+                "{count} of {segments} TCP segments of this machine were sent again: the network \
+                 loses them, or a server's queue is full; that is in the times"
+            ),
             Self::Resumed { count, handshakes } => write!(
                 f,
                 "the server's log shows {count} of {handshakes} sessions as resumed, and the plan \
                  resumes none: something else uses this server"
             ),
+            Self::RefereeResumed { client, server } => write!(
+                f,
+                "the client counted {client} resumed sessions and the server's log has {server}: \
+                 repeat with nothing else using this server"
+            ),
+            Self::ResumedOffPlan { planned, achieved, offered, refused, starved } => {
+                let [planned, achieved] = [planned, achieved].map(|share| 100.0 * share);
+                write!(
+                    f,
+                    "{achieved:.1} % of the sessions were resumed as planned, and the plan says \
+                     {planned:.1} %: of {offered} that were offered the server refused {refused}, \
+                     and {starved} connections had none to offer; let the server resume by this \
+                     mechanism, or warm up longer"
+                )
+            }
             Self::ServerAway { refused } => write!(
                 f,
                 "nothing listened {refused} times during the run: the server ended, or was \

@@ -47,6 +47,15 @@ impl Latency {
         self.above += other.above;
     }
 
+    /// All of them in one; `None` of nothing.
+    #[must_use]
+    pub fn sum<'a>(all: impl IntoIterator<Item = &'a Self>) -> Option<Self> {
+        let mut all = all.into_iter();
+        let mut sum = all.next()?.clone();
+        all.for_each(|more| sum.add(more));
+        Some(sum)
+    }
+
     /// How many times were recorded, those above the range with them, and those without end.
     #[must_use]
     pub fn count(&self) -> u64 {

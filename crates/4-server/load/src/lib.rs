@@ -18,25 +18,29 @@
 //!   there is no figure.
 //! * The threads of an open loop share no queue: arrivals are a function of pattern and seed, and a
 //!   thread takes those whose numbers are its own modulo the threads. All count from one beginning.
-//! * One transaction is one connection: a full handshake, no resumption, one `GET` or several, the
-//!   whole bodies; or the same without TLS. It counts when they are complete *and* the server has
-//!   confirmed the handshake. A handshake that only the client holds for complete is counted apart
-//!   ([`Counts::client_done`]).
+//! * One transaction is one connection: a full handshake, or a session resumed where the plan says
+//!   so ([`Resume`]), one `GET` or several, the whole bodies; or the same without TLS. It counts
+//!   when they are complete *and* the server has confirmed the handshake. A handshake that only the
+//!   client holds for complete is counted apart ([`Counts::client_done`]).
 //! * Impatient clients ([`Patience`]) close their connection and give up, or begin again: that is
 //!   no failure, and has a count of its own. Every connection that was begun ends as a
 //!   transaction, as a failure or given up; if the counts do not add up the run is invalid.
 //! * Only the sustained [`Stage`] makes figures. Its transactions are those that were completed in
 //!   it; the response times of an open loop are those of clients who came in it. [`Times`] has them
 //!   by phase, [`Point`] by second.
+//! * [`Live`] has what runs have counted so far, for who looks on; a [`Witness`] is told of each
+//!   run that has ended or was stopped. [`ask()`] says whether a server takes what a plan offers.
 //! * [`search()`] finds the highest rate at which an [`Objective`] is met.
 //! * The [`Referee`] is the server's own log, here of the embedded server ([`AccessLog`]). From the
 //!   first connection to the last, it must have as many handshakes and requests as the client
-//!   counted, and no session may be resumed; otherwise the run is invalid and shows both numbers.
+//!   counted, and as many resumed sessions; otherwise the run is invalid and shows both numbers. So
+//!   is a run whose share of resumed sessions misses the plan by more than a point.
 //!   Without referee a run is at best unconfirmed.
 //! * CPU time is what the system charges. On loopback the system delivers a packet within the call
 //!   that sends it: part of the server's receiving is charged to the client, and the reverse.
 //! * An invalid run gives no figure. What is only doubtful is told beside the figures.
-//! * Load goes to loopback addresses only ([`Target`]).
+//! * Load goes to this machine and to private networks, and to a server elsewhere if its user and
+//!   the server itself say that it may ([`Target::admit`]).
 //!
 //! # What the client skips
 //!
@@ -60,18 +64,28 @@
 mod access_log;
 mod alarm;
 mod arrivals;
+mod ask;
 mod bisection;
 mod channel;
 mod clients;
 mod closed;
 mod compare;
+mod consent;
+mod cores;
 mod counts;
 mod cpu;
 mod disclosure;
 mod error;
 mod finding;
 mod http;
+mod kinds;
 mod latency;
+mod latency_log;
+mod limits;
+mod live;
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "tests")]
+mod lying;
 mod manner;
 mod objective;
 mod offer;
@@ -80,8 +94,10 @@ mod outcome;
 mod patience;
 mod phase;
 mod plan;
+mod ports;
 mod records;
 mod referee;
+mod resumption;
 mod run;
 mod schedule;
 mod search;
@@ -90,40 +106,61 @@ mod sequence;
 mod series;
 mod socket;
 mod steady;
+mod store;
+mod surroundings;
 mod tally;
 mod target;
 mod task;
 mod times;
 mod tls;
+#[cfg(test)]
+#[path = "../tests/load/tls_server.rs"]
+#[allow(clippy::unwrap_used, dead_code, reason = "tests, which take what they need of it")]
+mod tls_server;
 mod trace;
 mod transaction;
 mod usage;
 mod verdict;
 mod worker;
 
+// the tests' server is theirs and ours
+#[cfg(test)]
+extern crate self as tollgate_load;
+
 pub use access_log::AccessLog;
 pub use arrivals::{Arrivals, Pattern, Think};
+pub use ask::ask;
 pub use bisection::Judged;
 pub use compare::{Comparison, compare};
+pub use consent::{CONSENT_BYTES_MAX, CONSENT_PATH, Reach, Refusal};
+pub use cores::pin;
 pub use counts::{Counts, Offered};
-pub use cpu::{CpuMeter, ProcessCpu};
+pub use cpu::{CgroupCpu, CpuMeter, ProcessCpu, children_cpu, thread_cpu};
 pub use error::Error;
 pub use finding::Finding;
+pub use kinds::{Kinds, Sessions};
 pub use latency::Latency;
+pub use latency_log::LatencyLog;
+pub use limits::Limits;
+pub use live::{Buckets, Cells, Live, LiveCounts};
 pub use objective::{Objective, duration};
 pub use offer::Offer;
 pub use outcome::{ClientCpu, Outcome};
 pub use patience::Patience;
 pub use phase::{Cause, Failure, Phase};
 pub use plan::{Close, Exchange, Freshness, Plan, Protocol, Verify};
+pub use ports::Ports;
 pub use records::{Context, Naming, records};
 pub use referee::{Referee, Seen};
-pub use run::{Server, run};
+pub use resumption::{Mechanism, Resume, Resumptions};
+pub use run::{Server, Witness, run};
 pub use schedule::Stage;
 pub use search::{Curve, Step, search};
 pub use series::Point;
 pub use steady::Steady;
+pub use surroundings::Surroundings;
 pub use target::Target;
 pub use times::Times;
+pub use tollgate_workload::LogFormat;
 pub use trace::{BadTrace, Recorded, Trace};
-pub use verdict::{Limits, Verdict};
+pub use verdict::Verdict;

@@ -2,8 +2,11 @@
 
 use core::time::Duration;
 
+use tollgate_client::SavedSession;
+
 use crate::http;
 use crate::plan::{Close, Exchange, Plan};
+use crate::resumption::Mechanism;
 use crate::target::Target;
 
 /// What the transactions of a run share.
@@ -15,22 +18,40 @@ pub(crate) struct Manner {
     pub(crate) reuse_sockets: bool,
     /// Requests of a transaction; none where it is a handshake only.
     pub(crate) requests: u32,
+    /// How sessions are to be resumed.
+    pub(crate) resumes_by: Option<Mechanism>,
+    /// Counts handshakes that the server has not confirmed.
+    #[cfg(test)]
+    pub(crate) lies: bool,
 }
 
 impl Manner {
     pub(crate) fn new(plan: &Plan, target: &Target) -> Self {
-        let host = target.server_name().map_or_else(|| target.address().to_string(), str::to_owned);
         let requests = match plan.exchange {
             Exchange::Get { .. } => plan.requests_per_connection,
             Exchange::HandshakeOnly => 0,
         };
         Self {
             exchange: plan.exchange.clone(),
-            host,
+            host: target.host(),
             close: plan.close,
             reuse_sockets: plan.source_addresses == 0,
             requests,
+            resumes_by: plan.resume.map(|resume| resume.by),
+            #[cfg(test)]
+            lies: false,
         }
+    }
+
+    /// Whether the first request goes with the hello, where that offers a session.
+    pub(crate) fn is_early(&self) -> bool {
+        self.resumes_by == Some(Mechanism::EarlyData)
+    }
+
+    /// Whether a session can be resumed as the plan says. A server that was asked for tickets may
+    /// give session IDs alone, which are another load.
+    pub(crate) fn takes(&self, session: &SavedSession) -> bool {
+        self.resumes_by.is_some_and(|by| session.mechanism() == Some(by.saved_as()))
     }
 
     /// Writes a request in place of another, for a body of `bytes` or as the plan says, and gives
@@ -57,16 +78,24 @@ pub(crate) enum News {
     /// The connection stands; the time since it was begun.
     Connected { connect: Duration },
     /// The client is done; the time since its `ClientHello`; whether the server asked for a second
-    /// one; whether the server's signature was verified.
-    ClientDone { handshake: Duration, hello_retry: bool, verified: bool },
-    /// The server is done; the time since the client was.
-    Confirmed { confirm: Duration },
+    /// one; whether the server's signature was verified; whether a session was resumed, or offered
+    /// in vain.
+    ClientDone {
+        handshake: Duration,
+        hello_retry: bool,
+        verified: bool,
+        resumed: bool,
+        refused: bool,
+    },
+    /// The server is done; the time since the client was; whether it resumed a session, and took
+    /// early data.
+    Confirmed { confirm: Duration, resumed: bool, early_data: bool },
     /// A response is complete; the times from its request to its first and last byte, and the bytes
     /// of its body.
     Response { first_byte: Duration, last_byte: Duration, bytes: u64 },
     /// All responses are complete; the times since the connection was begun, and since it was to
-    /// begin.
-    Complete { service: Duration, response: Duration },
+    /// begin; whether a session was resumed.
+    Complete { service: Duration, response: Duration, resumed: bool },
 }
 
 /// Where a transaction stands after it was driven.

@@ -1,7 +1,7 @@
 //! What a client offers, where it is not the protocol's own.
 
 use serde::{Deserialize, Serialize};
-use tollgate_client::{Group, KeyExchange, Settings, Suite};
+use tollgate_client::{Group, KeyExchange, Settings, SignatureScheme, Suite};
 use tollgate_record::vocabulary as word;
 use tollgate_record::{BadSubject, Subject};
 
@@ -17,13 +17,36 @@ pub struct Offer {
     /// The group.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub group: Option<String>,
+    /// Whether the server's key is on a curve: its signatures are ECDSA or Ed25519, not RSA.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub curve_key: bool,
+}
+
+/// As the attribute above wants it.
+#[allow(clippy::trivially_copy_pass_by_ref, reason = "serde's signature")]
+const fn is_false(flag: &bool) -> bool {
+    !*flag
 }
 
 impl Offer {
     /// Whether it leaves all to the protocol.
     #[must_use]
     pub const fn is_empty(&self) -> bool {
-        self.suite.is_none() && self.group.is_none()
+        self.suite.is_none() && self.group.is_none() && !self.curve_key
+    }
+
+    /// The suite, and the group that is wanted most; `None` for names that the client does not
+    /// know, or that do not go with each other.
+    #[must_use]
+    pub fn suite_and_group(&self, protocol: Protocol) -> Option<(Suite, Option<Group>)> {
+        let settings = self.settings(protocol)?;
+        let group = settings.groups.first().copied().filter(|_| settings.suite.has_group());
+        Some((settings.suite, group))
+    }
+
+    /// The names of all suites that the client has.
+    pub fn suites() -> impl Iterator<Item = &'static str> {
+        Suite::ALL.into_iter().map(Suite::name)
     }
 
     /// The client's settings; `None` for a name that it does not know, or a group that does not fit
@@ -41,7 +64,23 @@ impl Offer {
             Some(name) => Suite::from_name(name)?,
             None => suite,
         };
-        let mut settings = Settings::new(suite);
+        let suite = match (suite, self.curve_key) {
+            (Suite::TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256, true) if self.suite.is_none() => {
+                Suite::TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256
+            }
+            (suite, _) => suite,
+        };
+        let is_fit = match suite.exchange() {
+            KeyExchange::Rsa | KeyExchange::DheRsa | KeyExchange::EcdheRsa => !self.curve_key,
+            KeyExchange::EcdheEcdsa | KeyExchange::Tls13 => true,
+        };
+        let mut settings = Some(Settings::new(suite)).filter(|_| is_fit)?;
+        if self.curve_key {
+            settings.schemes = SignatureScheme::CURVES.to_vec();
+        }
+        if suite.exchange() == KeyExchange::EcdheEcdsa {
+            settings.groups.push(Group::P384); // for certificates on it
+        }
         let group = match &self.group {
             Some(name) => Some(Group::from_name(name).filter(|group| group.serves(suite))?),
             None => group.filter(|_| self.suite.is_none()),
@@ -89,7 +128,7 @@ mod tests {
 
     fn offer(suite: &str, group: &str) -> Offer {
         let some = |name: &str| Some(name.to_owned()).filter(|name| !name.is_empty());
-        Offer { suite: some(suite), group: some(group) }
+        Offer { suite: some(suite), group: some(group), curve_key: false }
     }
 
     #[test]
@@ -122,6 +161,21 @@ mod tests {
             let subject = offer.subject("server/rsa-2048/tls13".parse().unwrap()).unwrap();
             assert!(subject.to_string().contains(suite), "{subject}");
         }
+    }
+
+    #[test]
+    fn a_key_on_a_curve_changes_signatures_and_suites() {
+        let on_curve = Offer { curve_key: true, ..Offer::default() };
+        for protocol in [Protocol::Tls13, Protocol::Tls12X25519, Protocol::Tls12P256] {
+            let settings = on_curve.settings(protocol).unwrap();
+            assert_eq!(settings.schemes, SignatureScheme::CURVES);
+            assert_eq!(on_curve.word(protocol), protocol.word());
+            let plan = Plan { offer: on_curve.clone(), ..Plan::new(protocol) };
+            assert_ne!(plan.hash(), Plan::new(protocol).hash());
+        }
+        assert_eq!(on_curve.suite_and_group(Protocol::Tls12Rsa), None);
+        let (suite, group) = on_curve.suite_and_group(Protocol::Tls12P256).unwrap();
+        assert_eq!((suite.exchange(), group), (KeyExchange::EcdheEcdsa, Some(Group::P256)));
     }
 
     #[test]

@@ -4,13 +4,17 @@ use core::fmt;
 use core::net::SocketAddr;
 use core::time::Duration;
 
+use tollgate_record::Timestamp;
+
 use crate::counts::{Counts, Offered};
 use crate::finding::Finding;
+use crate::kinds::Kinds;
 use crate::latency::Latency;
 use crate::plan::Plan;
 use crate::referee::Seen;
 use crate::series::Point;
 use crate::steady::Steady;
+use crate::surroundings::Surroundings;
 use crate::times::Times;
 use crate::usage::Usage;
 use crate::verdict::Verdict;
@@ -21,6 +25,7 @@ pub struct Outcome {
     pub(crate) plan: Plan,
     pub(crate) server: String,
     pub(crate) target: SocketAddr,
+    pub(crate) began_at: Timestamp,
     pub(crate) verdict: Verdict,
     pub(crate) reasons: Vec<Finding>,
     pub(crate) doubts: Vec<Finding>,
@@ -33,12 +38,14 @@ pub struct Outcome {
     pub(crate) series: Vec<Point>,
     pub(crate) secure_times: Times,
     pub(crate) plain_times: Times,
+    pub(crate) kinds: Option<Kinds>,
     pub(crate) response: Latency,
     pub(crate) client_cpu: Option<ClientCpu>,
     /// CPU seconds per second.
     pub(crate) server_cores: Option<f64>,
     pub(crate) seen: Option<Seen>,
     pub(crate) abandoned: u64,
+    pub(crate) around: Surroundings,
 }
 
 /// What the client's threads used in the sustained part.
@@ -106,6 +113,12 @@ impl Outcome {
         self.target
     }
 
+    /// When its first connection was begun, the one done alone apart.
+    #[must_use]
+    pub const fn began_at(&self) -> Timestamp {
+        self.began_at
+    }
+
     /// What the client counted from its first connection to its last.
     #[must_use]
     pub const fn whole(&self) -> &Counts {
@@ -147,6 +160,12 @@ impl Outcome {
     #[must_use]
     pub const fn abandoned(&self) -> u64 {
         self.abandoned
+    }
+
+    /// What happened around the run, on this machine.
+    #[must_use]
+    pub const fn surroundings(&self) -> Surroundings {
+        self.around
     }
 
     /// What the client's threads used; `None` if the run was broken off.
@@ -224,6 +243,20 @@ impl Outcome {
         self.is_believed().then_some(&self.secure_times)
     }
 
+    /// Full and resumed sessions of the sustained part apart; `None` if none is to be resumed, or
+    /// if the run is invalid.
+    #[must_use]
+    pub fn kinds(&self) -> Option<&Kinds> {
+        self.kinds.as_ref().filter(|_| self.is_believed())
+    }
+
+    /// Of the confirmed handshakes of the sustained part, the share that was resumed as planned;
+    /// `None` if none is to be.
+    #[must_use]
+    pub fn resumed_share(&self) -> Option<f64> {
+        self.plan.resume.and_then(|resume| resume.achieved(&self.sustain))
+    }
+
     /// Times of plain transactions by phase; `None` if the run is invalid.
     #[must_use]
     pub fn plain_times(&self) -> Option<&Times> {
@@ -252,6 +285,9 @@ impl fmt::Display for Outcome {
             counts.transactions,
             counts.failed()
         )?;
+        if self.plan.resume.is_some() {
+            writeln!(f, "  client: {}", counts.resumptions)?;
+        }
         for (failure, count) in &counts.failures {
             writeln!(f, "    {count} x {failure}")?;
         }

@@ -7,9 +7,10 @@ use sha2::{Digest as _, Sha256};
 
 use crate::arrivals::{Arrivals, Think};
 use crate::error::Error;
+use crate::limits::Limits;
 use crate::offer::Offer;
 use crate::patience::Patience;
-use crate::verdict::Limits;
+use crate::resumption::Resume;
 
 /// Who comes when, what each of them does, and for how long.
 ///
@@ -48,6 +49,9 @@ pub struct Plan {
     pub offer: Offer,
     /// What is transferred.
     pub exchange: Exchange,
+    /// Which sessions are resumed; none: every handshake is a full one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub resume: Option<Resume>,
     /// How often, over one connection, one after the other; from 1 to [`Self::REQUESTS_MAX`].
     pub requests_per_connection: u32,
     /// The share of transactions without TLS, drawn at random.
@@ -121,6 +125,10 @@ impl Exchange {
     #[must_use]
     pub fn bytes(bytes: u64) -> Self {
         Self::Get { path: format!("/bytes/{bytes}"), bytes }
+    }
+
+    pub(crate) const fn is_nothing(&self) -> bool {
+        matches!(self, Self::HandshakeOnly)
     }
 }
 
@@ -217,6 +225,7 @@ impl Plan {
             protocol,
             offer: Offer::default(),
             exchange: Exchange::bytes(14_336),
+            resume: None,
             requests_per_connection: 1,
             plain_share: 0.0,
             verify: Verify::Never,
@@ -257,6 +266,10 @@ impl Plan {
         };
         let only_get = matches!(self.exchange, Exchange::Get { .. });
         let broken = self.arrivals.broken_rule(self.warm_up_ms.saturating_add(self.sustain_ms));
+        let resume = match self.resume {
+            Some(resume) => resume.broken_rule(self),
+            None => self.arrivals.reused_share().map(|_| Resume::OF_TRACE),
+        };
         let rules = [
             (self.version == Self::VERSION, "version is 2 in this program"),
             (
@@ -288,6 +301,7 @@ impl Plan {
             ),
             (self.limits.are_shares(), "limits are shares in [0, 1]"),
             (broken.is_none(), broken.unwrap_or_default()),
+            (resume.is_none(), resume.unwrap_or_default()),
             (
                 self.starts_per_s_max.is_none() || !self.arrivals.is_open(),
                 "starts_per_s_max holds a closed loop back: an open one has a rate",
@@ -314,9 +328,13 @@ impl Plan {
         }
     }
 
-    /// Protocol version and key exchange, as subjects of records spell them: `tls12-rsa`.
+    /// Protocol version and key exchange, as subjects of records spell them: `tls12-rsa`; `http`
+    /// where all is plain.
     #[must_use]
     pub fn word(&self) -> &'static str {
+        if self.plain_share >= 1.0 {
+            return "http";
+        }
         self.offer.word(self.protocol)
     }
 
@@ -350,6 +368,8 @@ mod tests {
         for protocol in Protocol::ALL {
             let json = serde_json::to_string(&protocol).unwrap();
             assert_eq!(json, format!("\"{}\"", protocol.word()));
+            let plain = Plan { plain_share: 1.0, ..Plan::new(protocol) };
+            assert_eq!((Plan::new(protocol).word(), plain.word()), (protocol.word(), "http"));
         }
     }
 

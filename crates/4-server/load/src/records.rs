@@ -9,10 +9,12 @@ use tollgate_record::{BadSubject, Estimate, Kind, Machine, Record, Subject, Time
 use crate::compare::Comparison;
 use crate::counts::Counts;
 use crate::disclosure;
+use crate::kinds::{Kinds, Sessions};
 use crate::latency::Latency;
+use crate::limits::Limits;
 use crate::outcome::Outcome;
 use crate::plan::{Exchange, Plan, Verify};
-use crate::verdict::{Limits, Verdict};
+use crate::verdict::Verdict;
 
 /// The fewest rounds whose least and greatest value hold the median with 95 %: 1 - 2^(1 - 6).
 const ROUNDS_95: usize = 6;
@@ -40,6 +42,36 @@ pub struct Context {
     pub commit: Option<String>,
     /// More conditions than the plan has.
     pub conditions: BTreeMap<String, String>,
+}
+
+impl Context {
+    /// A measured figure of the sitting; `more` are its conditions beside those of the sitting.
+    ///
+    /// # Errors
+    ///
+    /// The quantity is not one.
+    pub fn measured(
+        &self,
+        subject: Subject,
+        quantity: &str,
+        (unit, estimate): (Unit, Estimate),
+        more: impl IntoIterator<Item = (String, String)>,
+    ) -> Result<Record, BadSubject> {
+        let mut conditions = self.conditions.clone();
+        conditions.extend(more);
+        Ok(Record {
+            subject,
+            quantity: quantity.parse()?,
+            unit,
+            estimate,
+            kind: Kind::Measured,
+            machine: self.machine.clone(),
+            versions: self.versions.clone(),
+            commit: self.commit.clone(),
+            conditions,
+            taken_at: Timestamp::now(),
+        })
+    }
 }
 
 impl Naming {
@@ -111,11 +143,55 @@ pub fn records(
         (word::TRANSACTION_NS_P90, Unit::Nanos, quantile(Outcome::transaction, 0.9)),
         (word::TRANSACTION_NS_P99, Unit::Nanos, quantile(Outcome::transaction, 0.99)),
     ];
-    let conditions = conditions(rounds, context);
+    let conditions = conditions(rounds);
     let record = |(quantity, unit, estimate): (&str, Unit, Option<Estimate>)| {
-        Some(measured(&subject, quantity, unit, estimate?, (context, &conditions)))
+        let figure = (unit, estimate?);
+        Some(context.measured(subject.clone(), quantity, figure, conditions.clone()))
     };
-    Ok(figures.into_iter().filter_map(record).collect())
+    let mut all =
+        figures.into_iter().filter_map(record).collect::<Result<Vec<Record>, BadSubject>>()?;
+    all.extend(of_kinds(rounds, &subject, (context, &conditions))?);
+    Ok(all)
+}
+
+/// Of full and resumed sessions apart, where some are resumed: `sessions_per_s` and the quantiles
+/// of `handshake_ns`, with the parameter `sessions`.
+fn of_kinds(
+    rounds: &[Outcome],
+    subject: &Subject,
+    (context, conditions): (&Context, &BTreeMap<String, String>),
+) -> Result<Vec<Record>, BadSubject> {
+    type Which = fn(&Kinds) -> &Sessions;
+    let kinds: [(&str, Which); 2] =
+        [(word::FULL, |kinds| &kinds.full), (word::RESUMED, |kinds| &kinds.resumed)];
+    let quantiles = [
+        (word::HANDSHAKE_NS_P50, 0.5),
+        (word::HANDSHAKE_NS_P90, 0.9),
+        (word::HANDSHAKE_NS_P99, 0.99),
+    ];
+    let mut all = Vec::new();
+    for (name, which) in kinds {
+        let subject = subject.clone().with(word::SESSIONS, name)?;
+        #[allow(clippy::cast_precision_loss, reason = "counts of a run are far below 2^52")]
+        let rate = median(rounds, |outcome| {
+            let seconds = outcome.plan().sustain_ms as f64 / 1000.0;
+            Some(which(outcome.kinds()?).transactions() as f64 / seconds)
+        });
+        #[allow(clippy::cast_precision_loss, reason = "at most 100 s, in nanoseconds: 10^11")]
+        let quantile = |q| {
+            median(rounds, |outcome| {
+                Some(which(outcome.kinds()?).handshake().quantile_ns(q)? as f64)
+            })
+        };
+        let times = quantiles.map(|(quantity, q)| (quantity, Unit::Nanos, quantile(q)));
+        let figures = [(word::SESSIONS_PER_S, Unit::PerSecond, rate)].into_iter().chain(times);
+        for (quantity, unit, estimate) in figures {
+            let Some(estimate) = estimate else { continue };
+            let figure = (unit, estimate);
+            all.push(context.measured(subject.clone(), quantity, figure, conditions.clone())?);
+        }
+    }
+    Ok(all)
 }
 
 impl Comparison {
@@ -143,33 +219,16 @@ impl Comparison {
                 (word::SESSIONS_PER_S_RATIO, self.sessions_ratio(server, 0)),
                 (word::SERVER_CPU_RATIO, self.server_cpu_ratio(server, 0)),
             ];
-            let conditions = conditions(rounds, context);
-            all.extend(ratios.into_iter().filter_map(|(quantity, ratio)| {
-                Some(measured(&subject, quantity, Unit::Ratio, ratio?, (context, &conditions)))
-            }));
+            let conditions = conditions(rounds);
+            for (quantity, ratio) in ratios {
+                let Some(ratio) = ratio else { continue };
+                let figure = (Unit::Ratio, ratio);
+                let record =
+                    context.measured(subject.clone(), quantity, figure, conditions.clone())?;
+                all.push(record);
+            }
         }
         Ok(all)
-    }
-}
-
-fn measured(
-    subject: &Subject,
-    quantity: &str,
-    unit: Unit,
-    estimate: Estimate,
-    (context, conditions): (&Context, &BTreeMap<String, String>),
-) -> Record {
-    Record {
-        subject: subject.clone(),
-        quantity: quantity.parse().expect("all quantities of this file are well spelled"),
-        unit,
-        estimate,
-        kind: Kind::Measured,
-        machine: context.machine.clone(),
-        versions: context.versions.clone(),
-        commit: context.commit.clone(),
-        conditions: conditions.clone(),
-        taken_at: Timestamp::now(),
     }
 }
 
@@ -203,7 +262,7 @@ fn doubts(rounds: &[Outcome]) -> Vec<String> {
 }
 
 /// Everything that was disclosed: the plan's hash and policies, and what is doubtful.
-fn conditions(rounds: &[Outcome], context: &Context) -> BTreeMap<String, String> {
+fn conditions(rounds: &[Outcome]) -> BTreeMap<String, String> {
     let plan = rounds[0].plan();
     let verify = match plan.verify {
         Verify::Always => "always".to_owned(),
@@ -222,7 +281,7 @@ fn conditions(rounds: &[Outcome], context: &Context) -> BTreeMap<String, String>
         ("close".to_owned(), plan.close.word().to_owned()),
         ("connections".to_owned(), plan.connections.to_string()),
         ("plan".to_owned(), plan.hash()),
-        ("resumption".to_owned(), "none".to_owned()),
+        ("resumption".to_owned(), disclosure::resumption(rounds)),
         ("rounds".to_owned(), rounds.len().to_string()),
         ("sustain_ms".to_owned(), plan.sustain_ms.to_string()),
         ("threads".to_owned(), plan.threads.to_string()),
@@ -244,6 +303,5 @@ fn conditions(rounds: &[Outcome], context: &Context) -> BTreeMap<String, String>
     if !doubts.is_empty() {
         conditions.insert("doubts".to_owned(), doubts.join(" | "));
     }
-    conditions.extend(context.conditions.clone());
     conditions
 }

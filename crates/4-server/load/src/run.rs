@@ -5,23 +5,31 @@ use core::fmt;
 use core::sync::atomic::{AtomicBool, Ordering};
 use core::time::Duration;
 use std::io;
-use std::sync::mpsc;
+use std::sync::{Arc, mpsc};
 use std::thread;
 use std::time::Instant;
 
-use rustix::thread::{CpuSet, sched_setaffinity};
+use tollgate_record::Timestamp;
 
+use crate::cores::pin;
 use crate::cpu::CpuMeter;
 use crate::error::Error;
+use crate::finding::Finding;
+use crate::live::Live;
 use crate::outcome::{ClientCpu, Outcome};
 use crate::plan::Plan;
+use crate::ports::Ports;
 use crate::referee::{Referee, settle};
 use crate::schedule::{Schedule, Stage};
 use crate::socket::reserve_descriptors;
+use crate::surroundings::{Reading, Surroundings};
 use crate::tally::Tally;
 use crate::target::{Target, Targets};
-use crate::verdict::Evidence;
+use crate::verdict::{Evidence, Judgement, Verdict};
 use crate::worker::{Part, Report, Worker};
+
+/// Who is told of runs.
+pub type Witness<'a> = dyn FnMut(&Outcome) + 'a;
 
 /// A server under load, with all that is known of it.
 pub struct Server<'a> {
@@ -35,12 +43,17 @@ pub struct Server<'a> {
     pub referee: Option<Box<dyn Referee + 'a>>,
     /// Who reads its CPU time.
     pub cpu: Option<Box<dyn CpuMeter + 'a>>,
+    /// Where its runs tell what they count while they go.
+    pub live: Option<Arc<Live>>,
+    /// Who is told of each run when it has ended, or was stopped.
+    pub witness: Option<Box<Witness<'a>>>,
 }
 
 impl<'a> Server<'a> {
     /// A server of which only the address is known.
     pub fn new(name: impl Into<String>, target: Target) -> Self {
-        Self { name: name.into(), target, plain: None, referee: None, cpu: None }
+        let name = name.into();
+        Self { name, target, plain: None, referee: None, cpu: None, live: None, witness: None }
     }
 
     /// The same server, which speaks HTTP without TLS there.
@@ -60,6 +73,19 @@ impl<'a> Server<'a> {
     pub fn with_cpu(self, cpu: impl CpuMeter + 'a) -> Self {
         Self { cpu: Some(Box::new(cpu)), ..self }
     }
+
+    /// The same server, whose runs tell there what they count while they go.
+    #[must_use]
+    pub fn with_live(self, live: Arc<Live>) -> Self {
+        Self { live: Some(live), ..self }
+    }
+
+    /// The same server, with somebody who is told of each of its runs: of one that was stopped too,
+    /// for which [`run`] gives nothing.
+    #[must_use]
+    pub fn with_witness(self, witness: impl FnMut(&Outcome) + 'a) -> Self {
+        Self { witness: Some(Box::new(witness)), ..self }
+    }
 }
 
 impl fmt::Debug for Server<'_> {
@@ -70,7 +96,7 @@ impl fmt::Debug for Server<'_> {
             .field("plain", &self.plain)
             .field("referee", &self.referee.is_some())
             .field("cpu", &self.cpu.is_some())
-            .finish()
+            .finish_non_exhaustive()
     }
 }
 
@@ -97,10 +123,16 @@ pub fn run(
 ) -> Result<Outcome, Error> {
     plan.check()?;
     check_plain(plan, server)?;
-    if plan.source_addresses > 0 && !server.target.address().is_ipv4() {
-        return Err(Error::Plan(
-            "source_addresses need a target in 127.0.0.0/8: IPv6 has only one",
-        ));
+    [Some(&server.target), server.plain.as_ref()]
+        .into_iter()
+        .flatten()
+        .try_for_each(|target| target.lasts(plan))?;
+    let address = server.target.address();
+    if plan.source_addresses > 0 && !(address.is_ipv4() && address.ip().is_loopback()) {
+        return Err(Error::Plan("source_addresses need a target in 127.0.0.0/8"));
+    }
+    if let Some((needed, ports)) = Ports::now().short(plan) {
+        return Err(Error::PortsShort { needed, ports });
     }
     reserve_descriptors(plan)?;
     progress(Stage::Initialise, 0.0);
@@ -115,13 +147,20 @@ pub fn run(
     let mut probes = Vec::new();
     for (is_plain, is_asked) in [(false, plan.plain_share < 1.0), (true, plan.plain_share > 0.0)] {
         if is_asked {
-            probes.push(probe(plan, targets, is_plain, stop)?);
+            probes.push(probe(plan, targets, (is_plain, server.live.clone()), stop)?);
         }
     }
+    let reading = Reading::now();
     let mut load = load(plan, server, stop, progress)?;
+    let around = reading.until_now();
     probes.iter().for_each(|probe| load.tally.add(probe));
     progress(Stage::Collect, 1.0);
-    collect(plan, server, load, stop)
+    let broken_off = load.broken_off;
+    let outcome = collect(plan, server, load, around, stop)?;
+    if let Some(witness) = &mut server.witness {
+        witness(&outcome);
+    }
+    if broken_off.is_some() { Err(Error::Stopped) } else { Ok(outcome) }
 }
 
 /// Whether the server has what plain transactions need.
@@ -138,14 +177,14 @@ fn check_plain(plan: &Plan, server: &Server<'_>) -> Result<(), Error> {
 }
 
 /// One transaction, alone.
-fn probe(
+pub(crate) fn probe(
     plan: &Plan,
     targets: Targets<'_>,
-    is_plain: bool,
+    (is_plain, live): (bool, Option<Arc<Live>>),
     stop: &dyn Fn() -> bool,
 ) -> Result<Tally, Error> {
     let schedule = Schedule::probe(plan, Instant::now());
-    let worker = Worker::new(plan, targets, Part::Probe { is_plain })?;
+    let worker = Worker::new(plan, targets, Part::Probe { is_plain })?.telling(live);
     let flag = &AtomicBool::new(false);
     let report = thread::scope(|scope| {
         let thread = spawn(scope, move || worker.run(&schedule, flag))?;
@@ -176,6 +215,9 @@ struct Load {
     schedule: Schedule,
     /// Readings of the server's CPU time at both ends of the sustained part.
     server_cpu: Vec<(Instant, io::Result<Duration>)>,
+    began_at: Timestamp,
+    /// When it was stopped, if it was.
+    broken_off: Option<Instant>,
 }
 
 fn load(
@@ -187,9 +229,10 @@ fn load(
     let flag = &AtomicBool::new(false);
     let target = &server.target;
     let targets = Targets { secure: target, plain: server.plain.as_ref().unwrap_or(target) };
-    let mut stopped = false;
+    let mut broken_off = None;
+    let live = &server.live;
     let mut server_cpu = Vec::new();
-    let (times, reports) = thread::scope(|scope| {
+    let (times, began_at, reports) = thread::scope(|scope| {
         let (tell_ready, ready) = mpsc::channel();
         let (mut starts, mut threads) = (Vec::new(), Vec::new());
         for thread in 0..plan.threads {
@@ -198,6 +241,7 @@ fn load(
             let work = move || {
                 let worker = pin(plan, thread)
                     .and_then(|()| Worker::new(plan, targets, Part::Thread(thread)))
+                    .map(|worker| worker.telling(live.clone()))
                     .inspect_err(|_| flag.store(true, Ordering::Relaxed));
                 drop(tell_ready); // sent nothing: that it is gone says that all is prepared
                 match started.recv() {
@@ -212,6 +256,7 @@ fn load(
         drop(tell_ready);
         let Err(mpsc::RecvError) = ready.recv() as Result<Infallible, _>;
         let times = Schedule::new(plan, Instant::now());
+        let began_at = Timestamp::now();
         for start in starts {
             let _ = start.send(times); // a thread that panicked is found when it is joined
         }
@@ -230,7 +275,7 @@ fn load(
                 break;
             }
             if stop() {
-                stopped = true;
+                broken_off = broken_off.or(Some(now));
                 flag.store(true, Ordering::Relaxed);
             }
             let whole = times.sustain_end - times.start;
@@ -242,14 +287,11 @@ fn load(
             thread::sleep(until.min(TICK));
         }
         let reports = threads.into_iter().map(join).collect::<Result<Vec<Report>, Error>>()?;
-        Ok::<_, Error>((times, reports))
+        Ok::<_, Error>((times, began_at, reports))
     })?;
-    if stopped {
-        return Err(Error::Stopped);
-    }
-    let mut tally = Tally::new(&times, plan.arrivals.is_open());
+    let mut tally = Tally::new(&times, plan.arrivals.is_open(), plan.resume.is_some());
     reports.iter().for_each(|report| tally.add(&report.tally));
-    Ok(Load { tally, reports, schedule: times, server_cpu })
+    Ok(Load { tally, reports, schedule: times, server_cpu, began_at, broken_off })
 }
 
 fn spawn<'scope, T: Send + 'scope>(
@@ -264,32 +306,21 @@ fn join<T>(thread: thread::ScopedJoinHandle<'_, T>) -> T {
     thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
 }
 
-/// Pins the calling thread to its core of the plan.
-fn pin(plan: &Plan, thread: u32) -> Result<(), Error> {
-    let turn = (thread as usize).checked_rem(plan.cores.len());
-    let Some(&core) = turn.and_then(|turn| plan.cores.get(turn)) else {
-        return Ok(());
-    };
-    let mut set = CpuSet::new();
-    set.set(core as usize);
-    sched_setaffinity(None, &set).map_err(|error| Error::Io {
-        what: "pin a thread to a core of the plan",
-        error: error.into(),
-    })
-}
-
 fn collect(
     plan: &Plan,
     server: &mut Server<'_>,
     load: Load,
+    around: Surroundings,
     stop: &dyn Fn() -> bool,
 ) -> Result<Outcome, Error> {
-    let Load { tally, reports, schedule, server_cpu } = load;
+    let Load { tally, reports, schedule, server_cpu, began_at, broken_off } = load;
     let gave_up = reports.iter().find_map(|report| report.gave_up.clone());
     // whoever is gone writes no more
     let patience = if gave_up.is_some() { Duration::ZERO } else { plan.phase_max() };
     let seen = match server.referee.as_deref_mut() {
         None => None,
+        // what the client has dropped in flight nobody can compare
+        Some(_) if broken_off.is_some() => None,
         Some(referee) => match settle(referee, &tally.whole, patience, stop) {
             Ok(Some(seen)) => Some(Ok(seen)),
             Ok(None) => return Err(Error::Stopped),
@@ -301,7 +332,7 @@ fn collect(
     let server_cpu_lost =
         server_cpu.iter().find_map(|(_, cpu)| cpu.as_ref().err().map(ToString::to_string));
     let server_cores = server_cores(&schedule, &server_cpu);
-    let judgement = Evidence {
+    let mut judgement = Evidence {
         plan,
         whole: &tally.whole,
         sustain: &tally.sustain,
@@ -314,13 +345,21 @@ fn collect(
         client_cpu: client_cpu.as_ref(),
         server_cpu_lost,
         server_cpu_late: server.cpu.is_some() && server_cores.is_none(),
+        around: &around,
         seen: seen.as_ref(),
     }
     .judge();
+    if let Some(at) = broken_off {
+        // nothing else can be said of it
+        let after = at - schedule.start;
+        let reasons = vec![Finding::BrokenOff { after }];
+        judgement = Judgement { verdict: Verdict::Invalid, reasons, doubts: Vec::new() };
+    }
     Ok(Outcome {
         plan: plan.clone(),
         server: server.name.clone(),
         target: server.target.address(),
+        began_at,
         verdict: judgement.verdict,
         reasons: judgement.reasons,
         doubts: judgement.doubts,
@@ -328,9 +367,10 @@ fn collect(
         sustain: tally.sustain,
         bins: tally.bins,
         bin_width: schedule.bin_width(),
-        series: tally.series.points(&schedule),
+        series: tally.series.points(&schedule, broken_off),
         secure_times: tally.secure_times,
         plain_times: tally.plain_times,
+        kinds: tally.kinds,
         response: tally.response,
         plain: tally.plain,
         offered: tally.offered,
@@ -338,6 +378,7 @@ fn collect(
         server_cores,
         seen: seen.and_then(Result::ok),
         abandoned: tally.abandoned,
+        around,
     })
 }
 

@@ -14,6 +14,8 @@ pub(crate) struct Arrival {
     pub(crate) number: u64,
     /// Bytes of the body, if not those of the plan.
     pub(crate) bytes: Option<u64>,
+    /// Whether it resumes a session, if the trace says so of any.
+    pub(crate) reuse: Option<bool>,
 }
 
 /// All arrivals of a run, in order: a function of pattern and seed and of nothing else.
@@ -28,14 +30,17 @@ pub(crate) struct Sequence {
     number: u64,
     /// Of the last arrival, in seconds; of bursts, without the pauses.
     at_s: f64,
+    /// Whether a trace says which sessions were resumed.
+    says_reuse: bool,
 }
 
 /// The stream of a plan's seed that gaps come from.
 const GAPS: u64 = 1;
 
 impl Sequence {
-    pub(crate) const fn new(pattern: Pattern, seed: u64) -> Self {
-        Self { pattern, random: Seeded::new(seed, GAPS), number: 0, at_s: 0.0 }
+    pub(crate) fn new(pattern: Pattern, seed: u64) -> Self {
+        let says_reuse = pattern.reused_share().is_some();
+        Self { pattern, random: Seeded::new(seed, GAPS), number: 0, at_s: 0.0, says_reuse }
     }
 
     /// The part of one thread.
@@ -53,7 +58,6 @@ impl Iterator for Sequence {
     fn next(&mut self) -> Option<Arrival> {
         let number = self.number;
         self.number += 1;
-        let mut bytes = None;
         #[allow(clippy::cast_precision_loss, reason = "numbers of a run are far below 2^52")]
         let at_s = match &self.pattern {
             Pattern::Constant { per_s } => number as f64 / per_s,
@@ -73,12 +77,13 @@ impl Iterator for Sequence {
             }
             Pattern::Trace(trace) => {
                 let recorded = trace.arrivals().get(usize::try_from(number).ok()?)?;
-                bytes = recorded.bytes;
-                return Some(Arrival { at: Duration::from_nanos(recorded.at_ns), number, bytes });
+                let reuse = self.says_reuse.then_some(recorded.reuse);
+                let at = Duration::from_nanos(recorded.at_ns);
+                return Some(Arrival { at, number, bytes: recorded.bytes, reuse });
             }
         };
         let at = Duration::try_from_secs_f64(at_s).ok()?; // beyond any run
-        Some(Arrival { at, number, bytes })
+        Some(Arrival { at, number, bytes: None, reuse: None })
     }
 }
 
@@ -213,5 +218,9 @@ mod tests {
         let times: Vec<u128> = trace.iter().map(|arrival| arrival.at.as_millis()).collect();
         assert_eq!(times, [0, 500, 500, 2000]);
         assert_eq!((trace[2].bytes, trace[3].bytes), (Some(7), None));
+        assert!(trace.iter().all(|arrival| arrival.reuse.is_none()), "nothing is said of it");
+        let said = Pattern::Trace("0 reuse\n1 5\n2 full".parse().unwrap());
+        let said: Vec<_> = Sequence::new(said, 9).map(|arrival| arrival.reuse).collect();
+        assert_eq!(said, [Some(true), Some(false), Some(false)]);
     }
 }

@@ -94,13 +94,15 @@ impl Series {
         }
     }
 
-    pub(crate) fn points(&self, schedule: &Schedule) -> Vec<Point> {
+    /// All of it, or what came before a run was broken off.
+    pub(crate) fn points(&self, schedule: &Schedule, until: Option<Instant>) -> Vec<Point> {
+        let end = until.unwrap_or(self.end).min(self.end);
         let point = |(number, second): (u32, &Second)| {
             let from = self.width * number;
             let quantile = |q| Some(second.times.as_ref()?.value_at_quantile(q));
             Point {
                 from,
-                width: self.width.min(self.end - self.start - from),
+                width: self.width.min(end.saturating_duration_since(self.start + from)),
                 stage: schedule.stage(self.start + from),
                 attempts: second.attempts,
                 transactions: second.transactions,
@@ -111,7 +113,8 @@ impl Series {
                 p99_ns: quantile(0.99),
             }
         };
-        (0..).zip(&self.seconds).map(point).collect()
+        let begun = |point: &Point| !point.width.is_zero();
+        (0..).zip(&self.seconds).map(point).take_while(begun).collect()
     }
 }
 
@@ -148,13 +151,15 @@ mod tests {
         let mut sum = Series::new(&schedule);
         sum.add(&series);
         sum.add(&series);
-        let points = sum.points(&schedule);
+        let points = sum.points(&schedule, None);
         let counts: Vec<_> = points.iter().map(|p| (p.transactions, p.failed)).collect();
         assert_eq!(counts, [(0, 0), (200, 0), (0, 2)]);
         let p99 = points[1].p99_ns.unwrap();
         assert!(p99.abs_diff(99_000_000) < 1_000_000, "{p99}");
         assert_eq!((points[0].p50_ns, points[0].stage), (None, Stage::RampUp));
         assert_eq!((points[2].width.as_millis(), points[2].stage), (500, Stage::Sustain));
+        let begun = sum.points(&schedule, Some(at(1300)));
+        assert_eq!((begun.len(), begun[1].width.as_millis()), (2, 300), "broken off");
     }
 
     #[test]

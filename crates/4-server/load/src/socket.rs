@@ -11,6 +11,7 @@ use socket2::{Domain, Protocol, SockRef, Socket, Type};
 use crate::error::Error;
 use crate::phase::Cause;
 use crate::plan::Plan;
+use crate::ports::Ports;
 
 /// Descriptors beside those of connections and threads, and those in use: room.
 const DESCRIPTORS_BESIDE: u64 = 32;
@@ -67,7 +68,7 @@ impl Opener {
         match errno {
             _ if in_progress(&error) => Ok(()),
             Some(rustix::io::Errno::ADDRNOTAVAIL | rustix::io::Errno::ADDRINUSE) => {
-                Err(Unopened::Ours(Error::Ports))
+                Err(Unopened::Ours(Error::Ports(Ports::now())))
             }
             _ => Err(Unopened::Counted(Cause::of_io(&error))),
         }
@@ -177,7 +178,7 @@ mod tests {
         };
         assert!(matches!(of(rustix::io::Errno::MFILE), Error::FileDescriptors { .. }));
         assert!(matches!(of(rustix::io::Errno::NFILE), Error::FileDescriptors { .. }));
-        assert!(matches!(of(rustix::io::Errno::ADDRNOTAVAIL), Error::Ports));
+        assert!(matches!(of(rustix::io::Errno::ADDRNOTAVAIL), Error::Ports(_)));
         assert!(matches!(of(rustix::io::Errno::ACCESS), Error::Io { .. }));
     }
 }

@@ -4,7 +4,9 @@ use core::time::Duration;
 use std::time::Instant;
 
 use crate::counts::{Counts, Offered};
+use crate::kinds::Kinds;
 use crate::latency::Latency;
+use crate::live::Buckets;
 use crate::manner::News;
 use crate::phase::{Failure, Phase};
 use crate::schedule::{Schedule, Stage};
@@ -26,6 +28,8 @@ pub(crate) struct Tally {
     /// Times of the sustained part: secure transactions, and plain ones.
     pub(crate) secure_times: Times,
     pub(crate) plain_times: Times,
+    /// Full and resumed sessions apart, if some are to be resumed.
+    pub(crate) kinds: Option<Kinds>,
     /// From the intended start to the last byte, of those whose start lies in the sustained part.
     /// In a closed loop they start when they are intended to, and the last byte's time decides.
     pub(crate) response: Latency,
@@ -33,6 +37,8 @@ pub(crate) struct Tally {
     pub(crate) offered: Offered,
     pub(crate) offered_whole: Offered,
     pub(crate) series: Series,
+    /// Of all transactions of the run, whenever they were completed.
+    pub(crate) buckets: Buckets<u64>,
     /// Handshakes that took a second `ClientHello`, from the first connection to the last.
     pub(crate) hello_retries: u64,
     /// Connections that were dropped in flight when a run was broken off.
@@ -44,7 +50,7 @@ pub(crate) struct Tally {
 const LATE: Duration = Duration::from_millis(1);
 
 impl Tally {
-    pub(crate) fn new(schedule: &Schedule, is_open: bool) -> Self {
+    pub(crate) fn new(schedule: &Schedule, is_open: bool, resumes: bool) -> Self {
         Self {
             whole: Counts::default(),
             sustain: Counts::default(),
@@ -52,10 +58,12 @@ impl Tally {
             bins: vec![0; schedule.bins()],
             secure_times: Times::new(),
             plain_times: Times::new(),
+            kinds: resumes.then(Kinds::new),
             response: Latency::new(),
             offered: Offered::default(),
             offered_whole: Offered::default(),
             series: Series::new(schedule),
+            buckets: Buckets::default(),
             hello_retries: 0,
             abandoned: 0,
             is_open,
@@ -92,6 +100,14 @@ impl Tally {
             counts.retries += u64::from(task.retries > 0);
         });
         self.second(at, |second| second.attempts += 1);
+    }
+
+    /// A connection that is to resume a session offers one, or has none.
+    pub(crate) fn offers(&mut self, schedule: &Schedule, task: Task, found: bool, at: Instant) {
+        self.count((schedule, at), task.is_plain, |counts| {
+            counts.resumptions.offered += u64::from(found);
+            counts.resumptions.starved += u64::from(!found);
+        });
     }
 
     /// A client of an open loop begins, `queued` if it had to wait for a connection.
@@ -145,24 +161,32 @@ impl Tally {
         let (when, is_plain) = ((schedule, at), task.is_plain);
         match news {
             News::Connected { .. } => {}
-            News::ClientDone { hello_retry, verified, .. } => {
+            News::ClientDone { hello_retry, verified, refused, .. } => {
                 self.count(when, is_plain, |counts| {
                     counts.client_done += 1;
                     counts.signatures_verified += u64::from(verified);
+                    counts.resumptions.refused += u64::from(refused);
                 });
                 self.hello_retries += u64::from(hello_retry);
             }
-            News::Confirmed { .. } => self.count(when, is_plain, |counts| counts.confirmed += 1),
+            News::Confirmed { resumed, early_data, .. } => self.count(when, is_plain, |counts| {
+                counts.confirmed += 1;
+                counts.resumptions.accepted += u64::from(resumed);
+                counts.resumptions.early_data += u64::from(early_data);
+            }),
             News::Response { bytes, .. } => self.count(when, is_plain, |counts| {
                 counts.responses += 1;
                 counts.response_bytes += bytes;
             }),
-            News::Complete { service, response } => {
+            News::Complete { service, response, .. } => {
                 self.complete(schedule, task, (service, response), at);
             }
         }
         if schedule.stage(at) == Stage::Sustain {
             self.times(is_plain).record(news);
+            if let Some(kinds) = self.kinds.as_mut().filter(|_| !is_plain) {
+                kinds.record(news);
+            }
         }
     }
 
@@ -181,6 +205,7 @@ impl Tally {
         if schedule.stage(decides) == Stage::Sustain {
             self.response.record(time);
         }
+        self.buckets.record(time);
         self.second(at, |second| second.complete(time));
     }
 
@@ -225,10 +250,14 @@ impl Tally {
         }
         self.secure_times.add(&other.secure_times);
         self.plain_times.add(&other.plain_times);
+        if let (Some(kinds), Some(more)) = (&mut self.kinds, &other.kinds) {
+            kinds.add(more);
+        }
         self.response.add(&other.response);
         self.offered.add(other.offered);
         self.offered_whole.add(other.offered_whole);
         self.series.add(&other.series);
+        self.buckets.add(&other.buckets);
         self.hello_retries += other.hello_retries;
         self.abandoned += other.abandoned;
     }
@@ -240,7 +269,7 @@ mod tests {
     use crate::plan::{Plan, Protocol};
 
     fn task(intended: Instant) -> Task {
-        Task { intended, is_plain: false, bytes: None, retries: 0 }
+        Task { intended, is_plain: false, resumes: false, bytes: None, retries: 0 }
     }
 
     #[test]
@@ -248,10 +277,10 @@ mod tests {
         let plan = Plan::new(Protocol::Tls13);
         let schedule = Schedule::new(&plan, Instant::now());
         let ms = Duration::from_millis(1);
-        let news = News::Complete { service: ms, response: 2 * ms };
+        let news = News::Complete { service: ms, response: 2 * ms, resumed: true };
         let just = Duration::from_nanos(1);
         let of = |is_open| {
-            let mut tally = Tally::new(&schedule, is_open);
+            let mut tally = Tally::new(&schedule, is_open, true);
             for at in [schedule.sustain_start, schedule.sustain_end] {
                 tally.news(&schedule, task(at - 2 * ms), news, at - just);
                 tally.news(&schedule, task(at - 2 * ms), news, at);
@@ -261,6 +290,11 @@ mod tests {
         let closed = of(false);
         assert_eq!((closed.whole.transactions, closed.sustain.transactions), (4, 2));
         assert_eq!(closed.secure_times.service.count(), 2);
+        let kinds = closed
+            .kinds
+            .as_ref()
+            .map(|kinds| (kinds.full.transactions, kinds.resumed.transactions));
+        assert_eq!(kinds, Some((0, 2)));
         assert_eq!(closed.bins.iter().sum::<u64>(), 2);
         assert_eq!(closed.response.count(), 2);
         assert!(
@@ -278,7 +312,7 @@ mod tests {
         let plan = Plan::new(Protocol::Tls13);
         let schedule = Schedule::new(&plan, Instant::now());
         let at = schedule.sustain_start;
-        let mut tally = Tally::new(&schedule, true);
+        let mut tally = Tally::new(&schedule, true, false);
         tally.began(&schedule, task(at), false, at + LATE);
         tally.began(&schedule, task(at), true, at + 5 * LATE);
         tally.began(&schedule, task(at), false, at + 5 * LATE);

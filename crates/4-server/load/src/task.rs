@@ -9,6 +9,8 @@ pub(crate) struct Task {
     pub(crate) intended: Instant,
     /// Without TLS.
     pub(crate) is_plain: bool,
+    /// Whether it is to offer a session of before.
+    pub(crate) resumes: bool,
     /// Bytes of the body, if not those of the plan.
     pub(crate) bytes: Option<u64>,
     /// How often its client began before, and lost patience.
@@ -22,6 +24,11 @@ pub(crate) struct Progress {
     pub(crate) client_done: bool,
     pub(crate) confirmed: bool,
     pub(crate) complete: bool,
+    /// The server has resumed the session that was offered.
+    pub(crate) resumed: bool,
+    /// The first request is written, to go as early data if it fits, and not known to have been
+    /// taken.
+    pub(crate) composed: bool,
     /// The server's `close_notify` came.
     pub(crate) closed: bool,
 }

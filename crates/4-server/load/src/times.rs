@@ -27,7 +27,7 @@ impl Times {
         match news {
             News::Connected { connect } => self.connect.record(connect),
             News::ClientDone { handshake, .. } => self.handshake.record(handshake),
-            News::Confirmed { confirm } => self.confirm.record(confirm),
+            News::Confirmed { confirm, .. } => self.confirm.record(confirm),
             News::Response { first_byte, last_byte, .. } => {
                 self.first_byte.record(first_byte);
                 self.last_byte.record(last_byte);

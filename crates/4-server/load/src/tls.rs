@@ -7,6 +7,7 @@ use tollgate_client::{Config, Settings, VerifySignature};
 
 use crate::error::Error;
 use crate::plan::{Freshness, Plan, Verify};
+use crate::resumption::Mechanism;
 use crate::target::Target;
 
 /// One configuration per thread: whatever is reused is reused within a thread, and no two threads
@@ -21,7 +22,12 @@ pub(crate) fn config(plan: &Plan, target: &Target) -> Result<Config, Error> {
             NonZeroU32::new(one_in).ok_or(Error::Plan("one_in is at least 1"))?,
         ),
     };
+    let by = plan.resume.map(|resume| resume.by);
     let settings = Settings {
+        // who resumes by session IDs asks for no tickets: a server that can would give them instead
+        tickets: by != Some(Mechanism::SessionId),
+        save_sessions: by.is_some(),
+        psk_alone: by == Some(Mechanism::PskKe),
         server_name: target.server_name().map(str::to_owned),
         verify_signature,
         key_share: freshness(plan.key_share),

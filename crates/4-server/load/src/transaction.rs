@@ -1,6 +1,9 @@
 //! One transaction: connect, shake hands unless it is plain, ask and read, as often as the plan
 //! says, close.
 
+mod asking;
+mod ending;
+
 use core::time::Duration;
 use std::io::{self, ErrorKind, Read as _, Write as _};
 use std::sync::Arc;
@@ -9,7 +12,7 @@ use std::time::Instant;
 use mio::net::TcpStream;
 use mio::{Interest, Registry, Token};
 use socket2::SockRef;
-use tollgate_client::{Config, Error as TlsError, Event, Phase as TlsPhase};
+use tollgate_client::{Config, EarlyData, Error as TlsError, Event, Phase as TlsPhase};
 
 use crate::channel::Channel;
 use crate::error::Error;
@@ -18,6 +21,7 @@ use crate::manner::{Manner, News, Step};
 use crate::phase::{Cause, Failure, Phase};
 use crate::plan::Close;
 use crate::socket::{Opener, Unopened, reset, reset_on_close};
+use crate::store::Stored;
 use crate::task::{Marks, Progress, Task};
 
 /// A place for one transaction after another, in the same memory.
@@ -29,6 +33,9 @@ pub(crate) struct Slot {
     /// A socket that was reset, and is watched still.
     used: Option<TcpStream>,
     task: Task,
+    /// The session that is offered, or was last; and memory for those that come.
+    lent: Stored,
+    spare: Stored,
     progress: Progress,
     marks: Marks,
     /// Requests that are to be sent yet.
@@ -56,7 +63,9 @@ impl Slot {
             response: Response::new(0),
             stream: None,
             used: None,
-            task: Task { intended: now, is_plain: false, bytes: None, retries: 0 },
+            task: Task { intended: now, is_plain: false, resumes: false, bytes: None, retries: 0 },
+            lent: Stored::new(now),
+            spare: Stored::new(now),
             progress: Progress::default(),
             marks: Marks::new(now),
             requests_left: 0,
@@ -85,13 +94,12 @@ impl Slot {
     /// stands at once, as it does on loopback. Says whether it does.
     pub(crate) fn start(
         &mut self,
-        task: Task,
+        (task, offers): (Task, bool),
         manner: &Manner,
         opener: &mut Opener,
         (registry, token): (&Registry, Token),
     ) -> Result<Result<bool, Failure>, Error> {
         self.task = task;
-        self.channel.begin(task.is_plain).map_err(Error::Client)?;
         self.response.begin(0);
         self.progress = Progress::default();
         self.marks = Marks::new(Instant::now());
@@ -99,7 +107,10 @@ impl Slot {
         self.bytes_before = 0;
         self.enter(Phase::Connect, self.marks.started);
         if task.is_plain {
+            self.channel.begin_plain();
             self.ask(manner).map_err(Error::Client)?;
+        } else {
+            self.begin_secure(manner, offers).map_err(Error::Client)?;
         }
         let used = self.used.take();
         let watched = used.is_some();
@@ -136,21 +147,6 @@ impl Slot {
     /// The time from its begin to a connection that stands.
     pub(crate) fn connect_time(&self) -> Duration {
         self.marks.hello.saturating_duration_since(self.marks.started)
-    }
-
-    /// Queues the next request.
-    fn ask(&mut self, manner: &Manner) -> Result<(), TlsError> {
-        self.requests_left -= 1;
-        self.bytes_before += self.response.body_bytes();
-        let is_last = self.requests_left == 0;
-        let expected = manner.ask(&mut self.request, self.task.bytes, is_last);
-        self.response.begin(expected);
-        self.marks.asked = Instant::now();
-        if self.phase == Phase::Data {
-            self.phase_since = self.marks.asked; // each response has its own deadline
-        }
-        self.marks.first_byte = None;
-        self.channel.send(&self.request)
     }
 
     /// Goes on after the system said that it can. On an error the socket is closed.
@@ -196,6 +192,9 @@ impl Slot {
         if !self.progress.connected {
             return unsent.map(|()| Step::Going);
         }
+        if self.is_over(manner) {
+            return Ok(Step::Closed);
+        }
         loop {
             let space = self.channel.space();
             let room = space.len();
@@ -236,15 +235,6 @@ impl Slot {
         }
     }
 
-    /// Whether the socket may be closed.
-    fn is_over(&mut self, manner: &Manner) -> bool {
-        self.progress.complete
-            && match manner.close {
-                Close::RstAfterConfirm => true,
-                Close::Fin => self.progress.closed && self.channel.outgoing().is_empty(),
-            }
-    }
-
     fn read_events(
         &mut self,
         manner: &Manner,
@@ -273,88 +263,33 @@ impl Slot {
                 self.progress.client_done = true;
                 self.marks.client_done = now;
                 let handshake = now.saturating_duration_since(self.marks.hello);
-                let facts = self.channel.tls().facts();
-                let (hello_retry, verified) = (facts.hello_retry, facts.signature_verified);
-                tell(News::ClientDone { handshake, hello_retry, verified }, now);
-                if self.requests_left == 0 {
-                    self.channel.close();
-                } else if let Err(error) = self.ask(manner) {
-                    return Err(self.tls_failure(error));
-                }
+                let facts = *self.channel.tls().facts();
+                self.progress.resumed = facts.resumed;
+                let done = News::ClientDone {
+                    handshake,
+                    hello_retry: facts.hello_retry,
+                    verified: facts.signature_verified,
+                    resumed: facts.resumed,
+                    refused: facts.offered.is_some() && !facts.resumed,
+                };
+                tell(done, now);
+                self.after_handshake(manner).map_err(|error| self.tls_failure(error))?;
             }
-            if !self.progress.confirmed && self.channel.is_confirmed() {
+            let is_confirmed = self.channel.is_confirmed();
+            #[cfg(test)]
+            let is_confirmed = is_confirmed || (manner.lies && self.progress.client_done);
+            if !self.progress.confirmed && is_confirmed {
                 self.progress.confirmed = true;
                 if !self.task.is_plain {
                     let confirm = now.saturating_duration_since(self.marks.client_done);
-                    tell(News::Confirmed { confirm }, now);
+                    let resumed = self.progress.resumed;
+                    let early_data = self.channel.tls().facts().early_data == EarlyData::Accepted;
+                    tell(News::Confirmed { confirm, resumed, early_data }, now);
                 }
             }
             response.map_err(|cause| self.failure(cause))?;
             self.look_for_end(manner, now, tell)?;
         }
-    }
-
-    /// Whether a response or the transaction is complete now, or cannot become so any more.
-    fn look_for_end(
-        &mut self,
-        manner: &Manner,
-        now: Instant,
-        tell: &mut impl FnMut(News, Instant),
-    ) -> Result<(), Failure> {
-        let Progress { confirmed, complete, closed, .. } = self.progress;
-        if complete {
-            return Ok(());
-        }
-        let is_whole = if manner.requests == 0 {
-            confirmed
-        } else if closed {
-            self.response.is_complete() || {
-                self.response.end().map_err(|cause| self.failure(cause))?;
-                true
-            }
-        } else {
-            self.response.is_complete()
-        };
-        if is_whole && !confirmed {
-            // a body that answers nothing, or a close_notify before ours
-            return Err(self.failure(Cause::Closed));
-        }
-        if !is_whole {
-            return if closed { Err(self.failure(Cause::Closed)) } else { Ok(()) };
-        }
-        if manner.requests > 0 {
-            let since_asked = |at: Instant| at.saturating_duration_since(self.marks.asked);
-            let first_byte = since_asked(self.marks.first_byte.unwrap_or(now));
-            let bytes = self.response.body_bytes();
-            tell(News::Response { first_byte, last_byte: since_asked(now), bytes }, now);
-        }
-        if self.requests_left > 0 {
-            if closed {
-                return Err(self.failure(Cause::Closed));
-            }
-            return self.ask(manner).map_err(|error| self.tls_failure(error));
-        }
-        self.progress.complete = true;
-        self.patient_until = None;
-        let service = now.saturating_duration_since(self.marks.started);
-        let response = now.saturating_duration_since(self.task.intended);
-        tell(News::Complete { service, response }, now);
-        if manner.close == Close::Fin {
-            self.channel.close();
-        }
-        Ok(())
-    }
-
-    fn end_of_stream(
-        &mut self,
-        manner: &Manner,
-        now: Instant,
-        tell: &mut impl FnMut(News, Instant),
-    ) -> Result<Step, Failure> {
-        self.channel.end_of_stream().map_err(|error| self.tls_failure(error))?;
-        self.progress.closed = true;
-        self.look_for_end(manner, now, tell)?;
-        if self.progress.complete { Ok(Step::Closed) } else { Err(self.failure(Cause::Closed)) }
     }
 
     fn flush(
@@ -416,32 +351,6 @@ impl Slot {
             TlsError::Misuse(_) | TlsError::Unavailable(_) => Cause::Io(error.to_string()),
         };
         self.failure(cause)
-    }
-
-    /// Ends the transaction if its phase has lasted longer than `max`.
-    pub(crate) fn expire(&mut self, now: Instant, max: Duration) -> Option<Failure> {
-        let late = self.is_live() && now.saturating_duration_since(self.phase_since) > max;
-        late.then(|| {
-            let stream = self.stream.take();
-            if let Some(stream) = &stream {
-                reset_on_close(stream); // nobody answers there: nothing is owed, and no port waits
-            }
-            Failure::new(self.phase, Cause::Deadline)
-        })
-    }
-
-    /// The client has lost patience: the connection is reset, in this phase.
-    pub(crate) fn leave(&mut self) -> Phase {
-        if let Some(stream) = self.stream.take() {
-            reset_on_close(&stream);
-        }
-        self.patient_until = None;
-        self.current_phase()
-    }
-
-    /// Drops the connection, whatever it was doing.
-    pub(crate) fn abandon(&mut self) {
-        self.stream = None;
     }
 }
 

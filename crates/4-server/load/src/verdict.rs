@@ -2,92 +2,15 @@
 
 use core::fmt;
 
-use serde::{Deserialize, Serialize};
-
 use crate::arrivals::{Arrivals, Pattern};
-use crate::counts::{Counts, Offered};
+use crate::counts::{Counts, Offered, share};
 use crate::finding::Finding;
 use crate::outcome::ClientCpu;
 use crate::phase::{Cause, Failure};
 use crate::plan::Plan;
 use crate::referee::Seen;
 use crate::steady::Steady;
-
-/// From where on a run is invalid or doubtful. All are shares in [0, 1].
-///
-/// The drift that makes a run invalid is loose, for shared machines and short runs; those that are
-/// said are strict. A drift counts at the near end of its interval ([`Steady`]).
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Limits {
-    /// Failures over attempts: above, invalid.
-    pub errors: f64,
-    /// Drift of the rate over the sustained part, less two standard errors: above, invalid.
-    pub trend: f64,
-    /// The same: above, doubtful.
-    pub trend_doubt: f64,
-    /// Standard deviation of the rate per bin over its mean: above, doubtful.
-    pub spread_doubt: f64,
-    /// CPU time over time of the busiest client thread: above, invalid: the client is measured.
-    pub client_cpu: f64,
-    /// The same: above, doubtful.
-    pub client_cpu_doubt: f64,
-    /// The share of time in which a client thread waited for a core: above, doubtful.
-    pub client_wait_doubt: f64,
-}
-
-impl Default for Limits {
-    fn default() -> Self {
-        Self {
-            errors: 0.001,
-            trend: 0.1,
-            trend_doubt: 0.02,
-            spread_doubt: 0.05,
-            client_cpu: 0.95,
-            client_cpu_doubt: 0.8,
-            client_wait_doubt: 0.2,
-        }
-    }
-}
-
-impl Limits {
-    /// Only what is counted is judged, not the shape of the rate nor the client's own load: for a
-    /// machine on which other things run, and for questions that counts answer.
-    #[must_use]
-    pub const fn of_counts() -> Self {
-        Self {
-            errors: 0.001,
-            trend: 1.0,
-            trend_doubt: 1.0,
-            spread_doubt: 1.0,
-            client_cpu: 1.0,
-            client_cpu_doubt: 1.0,
-            client_wait_doubt: 1.0,
-        }
-    }
-
-    pub(crate) fn are_shares(&self) -> bool {
-        let Self {
-            errors,
-            trend,
-            trend_doubt,
-            spread_doubt,
-            client_cpu,
-            client_cpu_doubt,
-            client_wait_doubt,
-        } = *self;
-        let all = [
-            errors,
-            trend,
-            trend_doubt,
-            spread_doubt,
-            client_cpu,
-            client_cpu_doubt,
-            client_wait_doubt,
-        ];
-        all.iter().all(|share| (0.0..=1.0).contains(share))
-    }
-}
+use crate::surroundings::Surroundings;
 
 /// What a run is worth.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -100,12 +23,23 @@ pub enum Verdict {
     Invalid,
 }
 
+impl Verdict {
+    /// One word.
+    #[must_use]
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::Valid => "VALID",
+            Self::Unconfirmed => "UNCONFIRMED",
+            Self::Invalid => "INVALID",
+        }
+    }
+}
+
 impl fmt::Display for Verdict {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.pad(match self {
-            Self::Valid => "VALID",
             Self::Unconfirmed => "UNCONFIRMED (client-side only)",
-            Self::Invalid => "INVALID",
+            other => other.word(),
         })
     }
 }
@@ -128,6 +62,8 @@ pub(crate) struct Evidence<'a> {
     pub(crate) server_cpu_lost: Option<String>,
     /// There is no figure of the server's CPU time, though it could be read.
     pub(crate) server_cpu_late: bool,
+    /// What happened around the run.
+    pub(crate) around: &'a Surroundings,
     /// `None` without referee.
     pub(crate) seen: Option<&'a Result<Seen, String>>,
 }
@@ -145,9 +81,13 @@ impl Evidence<'_> {
         let mut doubts = Vec::new();
         self.judge_counts(&mut reasons, &mut doubts);
         self.judge_arrivals(&mut reasons, &mut doubts);
+        reasons.extend(self.plan.resume.and_then(|resume| resume.miss(self.plan, self.sustain)));
         self.judge_referee(&mut reasons);
         self.judge_shape(&mut reasons, &mut doubts);
         self.judge_client(&mut reasons, &mut doubts);
+        self.around.judge(self.whole.attempts, &self.plan.limits, &mut reasons, &mut doubts);
+        doubts.extend(self.around.ports.forecast(self.plan));
+        doubts.extend(self.around.ports.scarce(self.plan));
         let verdict = match (reasons.is_empty(), self.seen) {
             (false, _) => Verdict::Invalid,
             (true, None) => Verdict::Unconfirmed,
@@ -219,9 +159,12 @@ impl Evidence<'_> {
         {
             reasons.push(Finding::RefereeBytes { client: bytes, server });
         }
-        if seen.resumed > 0 {
-            let (count, handshakes) = (seen.resumed, seen.handshakes);
+        let (client, server) = (self.whole.resumptions.accepted, seen.resumed);
+        if self.plan.resume.is_none() && server > 0 {
+            let (count, handshakes) = (server, seen.handshakes);
             reasons.push(Finding::Resumed { count, handshakes });
+        } else if is_off(server, client, left.saturating_sub(left_plain)) {
+            reasons.push(Finding::RefereeResumed { client, server });
         }
     }
 
@@ -287,12 +230,6 @@ impl Evidence<'_> {
 /// A larger share of late starts is doubtful: the generator's own lateness is in the times.
 const LATE_DOUBT: f64 = 0.01;
 
-fn share(part: u64, whole: u64) -> f64 {
-    #[allow(clippy::cast_precision_loss, reason = "counts of a run are far below 2^52")]
-    let share = part as f64 / whole.max(1) as f64;
-    share
-}
-
 #[cfg(test)]
 #[allow(clippy::unwrap_used, reason = "tests")]
 mod tests {
@@ -311,6 +248,7 @@ mod tests {
         hello_retries: u64,
         server_cpu_lost: Option<String>,
         server_cpu_late: bool,
+        around: Surroundings,
     }
 
     fn good() -> Case {
@@ -334,6 +272,7 @@ mod tests {
             hello_retries: 0,
             server_cpu_lost: None,
             server_cpu_late: false,
+            around: Surroundings::default(),
         }
     }
 
@@ -353,6 +292,7 @@ mod tests {
             client_cpu: Some(&case.cpu),
             server_cpu_lost: case.server_cpu_lost,
             server_cpu_late: case.server_cpu_late,
+            around: &case.around,
             seen: case.seen.as_ref(),
         }
         .judge()
@@ -398,6 +338,7 @@ mod tests {
             case.seen = Some(Ok(seen));
         });
         assert!(text.contains("14336000 bytes") && text.contains("14336001"), "{text}");
+        assert!(invalid(|case| case.around.clock_drift = 0.5).contains("clocks disagree"));
         let text = invalid(|case| case.counts.responses = 0);
         assert!(text.contains("counted 0 whole responses"), "no request belongs there: {text}");
         let text = invalid(|case| case.counts.attempts += 1);
@@ -433,6 +374,11 @@ mod tests {
         assert!(text.contains("scatters"), "{text}");
         assert!(doubtful(|case| case.bins = vec![500; 2]).contains("too short to tell"));
         assert!(doubtful(|case| case.server_cpu_late = true).contains("no figure"));
+        let text = doubtful(|case| {
+            case.around.ports = crate::Ports { range: Some(100), waiting: Some(99) };
+        });
+        assert!(text.contains("99 of 100 ports"), "{text}");
+        assert!(doubtful(|case| case.around.clock_drift = 0.005).contains("clocks disagree"));
         assert!(doubtful(|case| case.hello_retries = 3).contains("3 times"));
         let text = doubtful(|case| {
             case.offered = Offered { arrivals: 1000, late: 11, ..Offered::default() };

@@ -13,12 +13,14 @@ use crate::alarm::Alarm;
 use crate::clients::{Clients, Next};
 use crate::closed::Due;
 use crate::error::Error;
+use crate::live::{Live, Teller};
 use crate::manner::{Manner, News, Step};
 use crate::patience::Patience;
 use crate::phase::Failure;
 use crate::plan::Plan;
 use crate::schedule::{Schedule, Stage};
 use crate::socket::Opener;
+use crate::store::Store;
 use crate::tally::Tally;
 use crate::target::Targets;
 use crate::task::Task;
@@ -28,6 +30,9 @@ use crate::usage::{Reading, Usage};
 
 /// How often deadlines are looked at.
 const SWEEP: Duration = Duration::from_millis(20);
+
+/// Sessions that a thread has for each of its connections: what servers give at once.
+const STORED_PER_PLACE: usize = 4;
 
 /// Nothing succeeded for so long, though much was tried: the server is held for gone.
 const GONE_AFTER: Duration = Duration::from_secs(1);
@@ -47,9 +52,12 @@ pub(crate) struct Worker {
     clients: Clients,
     /// When patience ends, of places whose client may have been done long before.
     impatient: BinaryHeap<Due>,
+    /// Sessions to be resumed; none if none are.
+    store: Option<Store>,
     live: usize,
     schedule: Schedule,
     tally: Tally,
+    teller: Option<Teller>,
     /// Failures since the last success, and when that was.
     failures: u64,
     succeeded_at: Instant,
@@ -90,6 +98,7 @@ impl Worker {
         let clients = Clients::new(plan, part);
         let slots = (0..clients.places()).map(|_| Slot::new(&config, is_secure, is_plain));
         let slots = slots.collect::<Result<Vec<_>, Error>>()?;
+        let stored_max = STORED_PER_PLACE * clients.places();
         let poll = Poll::new().map_err(|error| Error::of_socket("wait for sockets", error))?;
         let alarm = Alarm::new(poll.registry())?;
         let opener = |address| Opener::new(address, plan.source_addresses, thread);
@@ -106,20 +115,40 @@ impl Worker {
             clients,
             impatient: BinaryHeap::new(),
             live: 0,
-            tally: Tally::new(&schedule, plan.arrivals.is_open()),
+            store: plan.resume.filter(|_| !probe).map(|_| Store::new(stored_max)),
+            tally: Tally::new(&schedule, plan.arrivals.is_open(), false),
             schedule,
+            teller: None,
             failures: 0,
             succeeded_at: Instant::now(),
         })
     }
 
+    /// The same, which tells what it counts.
+    pub(crate) fn telling(self, live: Option<Arc<Live>>) -> Self {
+        Self { teller: live.map(Teller::new), ..self }
+    }
+
+    fn tell(&mut self) {
+        if let Some(teller) = &mut self.teller {
+            teller.tell(&self.tally);
+        }
+    }
+
+    /// Has it count what the server has not confirmed.
+    #[cfg(test)]
+    pub(crate) const fn lies(&mut self, lies: bool) {
+        self.manner.lies = lies;
+    }
+
     /// Runs to the end of the schedule, or until `stop` is set; sets it if the server is gone.
     pub(crate) fn run(mut self, schedule: &Schedule, stop: &AtomicBool) -> Result<Report, Error> {
         self.schedule = *schedule;
-        self.tally = Tally::new(schedule, self.clients.is_open());
+        self.tally = Tally::new(schedule, self.clients.is_open(), self.store.is_some());
         self.succeeded_at = schedule.start;
         self.clients.begin(schedule);
         let result = self.turns(stop);
+        self.tell();
         if !matches!(result, Ok((_, None))) {
             stop.store(true, Ordering::Relaxed);
         }
@@ -152,6 +181,7 @@ impl Worker {
             }
             if now >= sweep_at {
                 self.expire(now);
+                self.tell();
                 sweep_at = now + SWEEP;
                 if let Some(failure) = self.server_gone(now) {
                     self.abandon();
@@ -207,9 +237,14 @@ impl Worker {
     fn begin(&mut self, place: usize, task: Task, now: Instant) -> Result<(), Error> {
         self.tally.attempt(&self.schedule, task, now);
         let slot = &mut self.slots[place];
+        let store = self.store.as_mut().filter(|_| task.resumes);
+        let found = store.map(|store| store.lend(slot.lent(), now));
+        if let Some(found) = found {
+            self.tally.offers(&self.schedule, task, found, now);
+        }
         let opener = &mut self.openers[usize::from(task.is_plain)];
         let watch = (self.poll.registry(), Token(place));
-        match slot.start(task, &self.manner, opener, watch)? {
+        match slot.start((task, found == Some(true)), &self.manner, opener, watch)? {
             Ok(stands) => {
                 self.live += 1;
                 if stands {
@@ -266,6 +301,9 @@ impl Worker {
         match slot.drive(&self.manner, now, read_closed, &mut tell) {
             Ok(Step::Going) => {}
             Ok(Step::Closed) => {
+                if let Some(store) = &mut self.store {
+                    slot.give_back(&self.manner, store);
+                }
                 self.tally.ended(schedule, task, slot.body_bytes(), now);
                 self.live -= 1;
                 self.clients.ended(place, now);

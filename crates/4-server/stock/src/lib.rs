@@ -8,8 +8,8 @@
 //! session cache, one connection for one request, `/bytes/N` for each of [`Settings::bodies`].
 //! Whether it signs with the provider is said by its `OPENSSL_CONF` and nothing else.
 //!
-//! The logs of nginx, HAProxy and Apache have the lines that [`tollgate_load::AccessLog`] reads: a
-//! handshake and a request for each connection. A handshake that no request follows is in none.
+//! The logs of nginx, HAProxy and Apache are written as `docs/bench.md` says, so that
+//! [`tollgate_load::AccessLog`] reads them. A handshake that no request follows is in none.
 #![forbid(unsafe_code)]
 
 mod backend;

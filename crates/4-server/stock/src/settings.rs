@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use tollgate_load::Mechanism;
 use tollgate_server::Certificate;
 
 /// Settings that mean the same to every product.
@@ -19,6 +20,9 @@ pub struct Settings {
     /// Whether handshakes may be paused while the provider works. HAProxy and `openssl s_server`
     /// can do it; other products refuse to start.
     pub asynchronous: bool,
+    /// How sessions are to be resumed, for Apache, HAProxy and nginx; none: no more than the
+    /// program comes with, or less.
+    pub resumption: Option<Mechanism>,
 }
 
 impl Settings {
@@ -34,6 +38,7 @@ impl Settings {
             bodies: Vec::new(),
             cores: Vec::new(),
             asynchronous: false,
+            resumption: None,
         }
     }
 

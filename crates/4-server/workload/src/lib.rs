@@ -25,7 +25,7 @@ mod study;
 mod workload;
 
 pub use files::{FILES, File};
-pub use log::{BadLine, Entry};
+pub use log::{BadLine, Entry, LogFormat, ServerEvent};
 pub use sourced::{Arrivals, Bytes, Key, Protocol, Quantiles, Requests, Share, Source, Sourced};
 pub use study::{Bad, Study};
-pub use workload::{BadWorkload, Parameter, Workload};
+pub use workload::{Parameter, Workload};

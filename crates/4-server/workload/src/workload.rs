@@ -1,8 +1,7 @@
 //! A workload, and its file.
 
-use core::fmt;
-
 use serde::{Deserialize, Serialize};
+use tollgate_record::BadFile;
 
 use crate::sourced::{Arrivals, Bytes, Key, Protocol, Quantiles, Requests, Share, Sourced};
 
@@ -43,9 +42,10 @@ impl Workload {
     ///
     /// # Errors
     ///
-    /// [`BadWorkload`] with line and field, if one is unknown or not what it should be.
-    pub fn from_toml(text: &str) -> Result<Self, BadWorkload> {
-        toml::from_str(text).map_err(|error| BadWorkload::new(text, &error))
+    /// [`BadFile`] with line and field, if one is unknown or not what it should be.
+    pub fn from_toml(text: &str) -> Result<Self, BadFile> {
+        toml::from_str(text)
+            .map_err(|error| BadFile::at("workload", text, error.span(), error.message()))
     }
 
     /// The file.
@@ -124,49 +124,6 @@ fn short(value: f64) -> String {
     let text = format!("{value:.2}");
     text.trim_end_matches('0').trim_end_matches('.').to_owned()
 }
-
-/// A workload file that does not say what it must. Fixed by whoever wrote it.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct BadWorkload {
-    line: Option<usize>,
-    field: String,
-    why: String,
-}
-
-impl BadWorkload {
-    fn new(text: &str, error: &toml::de::Error) -> Self {
-        let before = error.span().and_then(|span| text.get(..span.start));
-        let line = before.map(|before| before.matches('\n').count() + 1);
-        // toml's own Display draws the line of the file over several lines.
-        let why = error.message().lines().collect::<Vec<_>>().join("; ");
-        Self { line, field: line.map_or_else(String::new, |line| field(text, line)), why }
-    }
-}
-
-/// The field that a line is about, `bytes.value`: its key under the heading above it.
-fn field(text: &str, line: usize) -> String {
-    let is_heading = |line: &&str| line.starts_with('[');
-    let lines = || text.lines().take(line).map(str::trim);
-    let heading = lines().filter(is_heading).last().unwrap_or_default();
-    let heading = heading.trim_matches(['[', ']']);
-    let key = lines().last().filter(|line| !is_heading(line)).and_then(|line| line.split_once('='));
-    let parts = [heading, key.map_or("", |(key, _)| key.trim())];
-    parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(".")
-}
-
-impl fmt::Display for BadWorkload {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let place = self.line.map_or_else(String::new, |line| format!("line {line}: "));
-        let colon = if self.field.is_empty() { "" } else { ": " };
-        let whole = format!("workload file: {place}{}{colon}{}", self.field, self.why);
-        // A field's name comes from the file: it must not reach a terminal as a command.
-        whole.chars().try_for_each(|c| {
-            if c.is_control() { write!(f, "{}", c.escape_default()) } else { write!(f, "{c}") }
-        })
-    }
-}
-
-impl core::error::Error for BadWorkload {}
 
 #[cfg(test)]
 #[allow(clippy::unwrap_used, reason = "tests")]

@@ -30,6 +30,7 @@
 
 #![forbid(unsafe_code)]
 
+pub mod bad_file;
 pub mod estimate;
 pub mod jsonl;
 pub mod machine;
@@ -38,6 +39,7 @@ pub mod subject;
 pub mod units;
 pub mod vocabulary;
 
+pub use bad_file::BadFile;
 pub use estimate::{BadEstimate, Estimate};
 pub use jiff::Timestamp;
 pub use machine::Machine;

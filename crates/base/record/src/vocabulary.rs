@@ -63,7 +63,7 @@ pub const EXPONENT: &str = "exponent";
 pub const GROUP: &str = "group";
 /// The registered name of a session's cipher suite.
 pub const SUITE: &str = "suite";
-/// Value of [`EXPONENT`]: as long as the modulus, no CRT.
+/// Value of [`EXPONENT`]: as long as the modulus, no CRT. Value of [`SESSIONS`]: full handshakes.
 pub const FULL: &str = "full";
 /// Parameter: the clock that a published time belongs to, in MHz.
 pub const CLOCK_MHZ: &str = "clock_mhz";
@@ -174,8 +174,8 @@ pub const PART_SYSTEM: &str = "system";
 pub const MESSAGE: &str = "message";
 /// Condition: how many of each primitive a prediction counts.
 pub const COUNTS: &str = "counts";
-/// Parameter: whose client loaded a server, where several are compared: `minimal`, `rustls` or
-/// `curl`.
+/// Parameter: whose client loaded a server, where several are compared: `minimal`, `rustls`, `curl`
+/// or `s_time`.
 pub const CLIENT: &str = "client";
 /// Parameter: payload of a session in bytes.
 pub const BYTES: &str = "bytes";
@@ -217,10 +217,21 @@ pub const OFFERED_PER_S: &str = "offered_per_s";
 pub const REQUESTS: &str = "requests";
 /// Parameter: the share of transactions without TLS; without it none.
 pub const PLAIN_SHARE: &str = "plain_share";
+/// Parameter: the share of secure sessions that are to be resumed; without it none.
+pub const RESUMED_SHARE: &str = "resumed_share";
+/// Parameter: how the server finds them: `session-id`, `ticket`, `psk`, `psk-ke`, `early-data`.
+pub const RESUMED_BY: &str = "resumed_by";
+/// Parameter: which of the sessions, where some are resumed: [`FULL`] or [`RESUMED`]; without it
+/// all.
+pub const SESSIONS: &str = "sessions";
+/// Value of [`SESSIONS`].
+pub const RESUMED: &str = "resumed";
 /// Sessions per second over those of another engine, parameter [`AGAINST`].
 pub const SESSIONS_PER_S_RATIO: &str = "sessions_per_s_ratio";
 /// Server CPU per session over that of another engine, parameter [`AGAINST`].
 pub const SERVER_CPU_RATIO: &str = "server_cpu_per_session_ratio";
+/// Client CPU per session over that of another client, parameter [`AGAINST`].
+pub const CLIENT_CPU_RATIO: &str = "client_cpu_per_session_ratio";
 
 /// Sessions per second of one core that does nothing else.
 pub const SESSIONS_PER_S_PER_CORE: &str = "sessions_per_s_per_core";

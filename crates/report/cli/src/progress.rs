@@ -19,6 +19,8 @@ pub(crate) struct Progress {
     seconds: Cell<f64>,
     row: Cell<f64>,
     what: RefCell<String>,
+    /// What there is to say of the row while it goes.
+    note: RefCell<String>,
 }
 
 impl Progress {
@@ -37,6 +39,7 @@ impl Progress {
             seconds: Cell::new(0.0),
             row: Cell::new(0.0),
             what: RefCell::default(),
+            note: RefCell::default(),
         }
     }
 
@@ -50,14 +53,21 @@ impl Progress {
     pub(crate) fn row(&self, row: usize, what: &str) {
         self.row.set(f64::from(u32::try_from(row).unwrap_or(u32::MAX)));
         self.what.replace(what.to_owned());
+        self.note.take();
         self.part(0.0);
+    }
+
+    /// Says this of the row from now on.
+    pub(crate) fn note(&self, words: &str) {
+        self.note.replace(format!(", {words}"));
     }
 
     /// The row is done to this part, 0 to 1.
     pub(crate) fn part(&self, part: f64) {
         let done = self.row.get() + part.clamp(0.0, 1.0);
         let left = (self.rows.get() - done).max(0.0) * self.seconds.get();
-        self.bar.set_message(format!("{}, {left:.0} s left", self.what.borrow()));
+        let (what, note) = (self.what.borrow(), self.note.borrow());
+        self.bar.set_message(format!("{what}{note}, {left:.0} s left"));
         #[allow(
             clippy::cast_possible_truncation,
             clippy::cast_sign_loss,

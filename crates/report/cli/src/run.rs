@@ -38,6 +38,11 @@ impl Run {
         Ok(run)
     }
 
+    /// What the reader must know, as it is printed.
+    pub(crate) fn notes(&self) -> String {
+        self.notes.lines()
+    }
+
     /// Prints text and the notes below it; the code says whether Ctrl-C ended the run.
     ///
     /// # Errors

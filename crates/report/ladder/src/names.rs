@@ -36,7 +36,9 @@ pub(crate) fn is_insecure(subject: &Subject) -> bool {
 pub(crate) fn key(segment: &str) -> String {
     match segment {
         "ecdsa-p256" => "ECDSA P-256".to_owned(),
+        "ecdsa-p384" => "ECDSA P-384".to_owned(),
         "ed25519" => "Ed25519".to_owned(),
+        "none" => "no key".to_owned(),
         other => other.to_ascii_uppercase(),
     }
 }
@@ -80,6 +82,7 @@ pub(crate) fn protocol(word: &str) -> &str {
         "tls12-rsa" => "TLS 1.2 RSA",
         "tls-rsa" => "TLS RSA",
         "ssl3-rsa" => "SSL 3 RSA",
+        "http" => "HTTP",
         other => other,
     }
 }

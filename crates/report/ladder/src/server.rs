@@ -35,12 +35,18 @@ pub fn table(records: &[Record]) -> String {
         return "no server was measured: run `tollgate bench`\n".to_owned();
     }
     let mut rows = Vec::new();
-    let mut above = "";
+    let mut above = ("", None);
     for subject in &subjects {
-        if above != subject.path() {
-            above = subject.path();
+        let resumed = resumed(subject);
+        if above.0 != subject.path() {
             rows.push(vec![heading(subject)]);
         }
+        if let Some(resumed) =
+            resumed.as_ref().filter(|_| above != (subject.path(), resumed.clone()))
+        {
+            rows.push(vec![resumed.clone()]);
+        }
+        above = (subject.path(), resumed);
         rows.push(cells(shelf, subject));
     }
     let mut text = grid(&COLUMNS, rows);
@@ -59,13 +65,29 @@ pub(crate) fn heading(subject: &Subject) -> String {
     format!("{}, {}", names::protocol(protocol_of(subject)), names::key(key_of(subject)))
 }
 
+/// `resumed 0.8, ticket`; none where no session is.
+fn resumed(subject: &Subject) -> Option<String> {
+    let share = subject.parameter(word::RESUMED_SHARE)?;
+    Some(format!("resumed {share}, {}", subject.parameter(word::RESUMED_BY)?))
+}
+
+/// `, X25519MLKEM768`: suite and group, where they are not the protocol's own.
+fn offered(subject: &Subject) -> String {
+    let names = [word::SUITE, word::GROUP].into_iter().filter_map(|name| subject.parameter(name));
+    names.map(|name| format!(", {name}")).collect()
+}
+
 fn cells(shelf: Shelf<'_>, subject: &Subject) -> Vec<String> {
     let of = |origin, quantity, unit| shelf.record(origin, subject, quantity, unit);
     let rate = of(Measured, word::SESSIONS_PER_S, Unit::PerSecond);
     let time = |quantity| figure::of(of(Measured, quantity, Unit::Nanos));
     let by = who(subject.parameter(word::BY).unwrap_or(MISSING));
+    let label = match subject.parameter(word::SESSIONS) {
+        Some(kind) => format!("    {kind}"),
+        None => format!("  {}, {by}", names::payload(names::bytes(subject))),
+    };
     vec![
-        format!("  {}, {by}", names::payload(names::bytes(subject))),
+        label,
         figure::of(rate),
         figure::interval(rate),
         figure::of(of(Predicted, word::SESSIONS_PER_S, Unit::PerSecond)),
@@ -89,9 +111,12 @@ fn ratios(records: &[Record]) -> Vec<String> {
         let rate = ratio(find(word::SESSIONS_PER_S_RATIO)?);
         let cpu = find(word::SERVER_CPU_RATIO).map(ratio);
         let cpu = cpu.map_or_else(String::new, |cpu| format!(", {cpu} times its CPU time"));
+        let resumed = resumed(subject).map_or_else(String::new, |resumed| format!(", {resumed}"));
         Some(format!(
-            "{}, {}: {} has {rate} times the sessions per second of {}{cpu} (95 % intervals).",
+            "{}{}, {}{resumed}: {} has {rate} times the sessions per second of {}{cpu} \
+             (95 % intervals).",
             heading(subject),
+            offered(subject),
             names::payload(names::bytes(subject)),
             who(subject.parameter(word::BY)?),
             who(subject.parameter(word::AGAINST)?),

@@ -31,11 +31,15 @@ proptest! {
     #[test]
     fn whatever_it_says_under_the_right_keys(
         tls13 in any::<bool>(),
+        resumes in any::<bool>(),
         steps in 0..6_usize,
         records in prop::collection::vec(record(), 1..8),
     ) {
-        let mut rogue =
-            if tls13 { tls13::advanced(steps) } else { tls12::advanced(steps) };
+        let mut rogue = match (resumes, tls13) {
+            (true, _) => resumed::advanced(tls13, steps),
+            (false, true) => tls13::advanced(steps),
+            (false, false) => tls12::advanced(steps),
+        };
         for (content, bytes) in records {
             rogue.record(content, &bytes);
             match rogue.deliver() {

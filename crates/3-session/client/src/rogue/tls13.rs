@@ -53,7 +53,7 @@ fn certify(rogue: &mut Rogue) {
 fn finish(rogue: &mut Rogue, secrets: &Handshake) -> (Traffic, Traffic) {
     let data = secrets.server.verify_data(rogue.transcript.hash().as_ref());
     rogue.say(Message::FINISHED, data.as_ref());
-    let application = secrets.application(rogue.transcript.hash().as_ref());
+    let application = secrets.master().application(rogue.transcript.hash().as_ref());
     rogue.sealing = Some(application.1.record_key(TLS13));
     application
 }

@@ -3,6 +3,8 @@
 #![allow(clippy::unwrap_used, dead_code, unused_imports, reason = "tests; each file uses its part")]
 
 mod certificate;
+pub(crate) mod gnutls_serv;
+pub(crate) mod s_server;
 pub(crate) mod socket;
 
 use std::io::{Read, Write};

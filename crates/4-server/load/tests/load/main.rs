@@ -9,10 +9,14 @@ mod arrivals;
 mod compare;
 mod counts;
 mod exchanges;
+mod looking_on;
 mod openssl;
 mod patience;
+mod resumption;
+mod rogue;
 mod search;
 mod tls_server;
+mod truth;
 
 use tollgate_load::{Limits, Outcome, Plan, Protocol};
 

@@ -9,27 +9,29 @@ use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 use std::sync::{Arc, mpsc};
 use std::thread;
+use std::time::Instant;
 
+use rustix::process::{Pid, Signal, kill_process};
 use tollgate_load::{
-    Close, CpuMeter as _, Exchange, Finding, Limits, Outcome, Plan, ProcessCpu, Protocol, Referee,
-    Seen, Server, Target, Verdict, run,
+    Cause, Close, CpuMeter as _, Exchange, Failure, Finding, Limits, Outcome, Plan, ProcessCpu,
+    Protocol, Referee, Seen, Server, Target, Verdict, run,
 };
 
 use crate::{tls_server, until};
 
-const BYTES: u64 = 14_336;
+pub(crate) const BYTES: u64 = 14_336;
 
 /// `openssl s_server -WWW` in a directory of its own. It serves one connection after the other, and
 /// prints a line per file.
-struct SServer {
+pub(crate) struct SServer {
     child: Child,
     folder: PathBuf,
-    target: Target,
-    files: Arc<AtomicU64>,
+    pub(crate) target: Target,
+    pub(crate) files: Arc<AtomicU64>,
 }
 
 impl SServer {
-    fn start(name: &str, arguments: &[&str]) -> Option<Self> {
+    pub(crate) fn start(name: &str, arguments: &[&str]) -> Option<Self> {
         let folder = std::env::temp_dir().join(format!("tollgate-{name}-{}", std::process::id()));
         fs::create_dir_all(&folder).unwrap();
         let (key, certificate) = tls_server::identity();
@@ -90,9 +92,9 @@ impl Drop for SServer {
 }
 
 /// The files that `s_server` says it has sent. It does not tell handshakes apart from them.
-struct Files {
-    files: Arc<AtomicU64>,
-    before: u64,
+pub(crate) struct Files {
+    pub(crate) files: Arc<AtomicU64>,
+    pub(crate) before: u64,
 }
 
 impl Referee for Files {
@@ -165,4 +167,32 @@ fn a_killed_process_is_told() {
     assert!(outcome.reasons().iter().any(gone), "{outcome}");
     // and its meter does not answer any more
     assert!(ProcessCpu::new([server.child.id()]).and_then(|mut cpu| cpu.cpu()).is_err());
+}
+
+#[test]
+fn a_hung_process_is_told_and_nobody_hangs_with_it() {
+    let Some(server) = SServer::start("load-hang", &[]) else {
+        return;
+    };
+    let plan = Plan { sustain_ms: 30_000, phase_ms_max: 500, ..plan(Protocol::Tls13) };
+    let mut side = server.server();
+    let pid = Pid::from_child(&server.child);
+    let files = Arc::clone(&server.files);
+    let stopper = thread::spawn(move || {
+        while files.load(Ordering::Relaxed) < 10 {
+            thread::sleep(Duration::from_millis(1));
+        }
+        kill_process(pid, Signal::STOP).unwrap();
+    });
+    let start = Instant::now();
+    let outcome = run(&plan, &mut side, &|| false, &mut |_, _| {}).unwrap();
+    stopper.join().unwrap();
+    assert!(start.elapsed() < Duration::from_secs(25), "it was broken off");
+    let whole = outcome.whole();
+    assert_eq!(whole.attempts, whole.ended() + outcome.abandoned(), "{outcome}");
+    let late = |(failure, _): (&Failure, &u64)| failure.cause == Cause::Deadline;
+    assert!(whole.failures.iter().any(late), "{outcome}");
+    assert_eq!((outcome.verdict(), outcome.sessions_per_s()), (Verdict::Invalid, None));
+    let gone = |finding: &Finding| matches!(finding, Finding::ServerGone { transactions: 1.., .. });
+    assert!(outcome.reasons().iter().any(gone), "{outcome}");
 }

@@ -15,9 +15,12 @@ use openssl::hash::MessageDigest;
 use openssl::pkey::PKey;
 use openssl::rsa::Rsa;
 use openssl::x509::{X509, X509NameBuilder};
+use rustls::crypto::aws_lc_rs::sign::any_supported_type;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer, PrivatePkcs8KeyDer, UnixTime};
 use rustls::server::danger::{ClientCertVerified, ClientCertVerifier};
-use rustls::{ServerConfig, ServerConnection, SignatureScheme, StreamOwned};
+use rustls::server::{NoServerSessionStorage, ProducesTickets};
+use rustls::sign::{CertifiedKey, SingleCertAndKey};
+use rustls::{HandshakeKind, ServerConfig, ServerConnection, SignatureScheme, StreamOwned};
 use tollgate_load::{Referee, Seen, Target};
 
 /// What a connection meets.
@@ -25,6 +28,8 @@ use tollgate_load::{Referee, Seen, Target};
 pub(crate) enum Manner {
     /// `handshake_failure` in answer to the `ClientHello`.
     Alert,
+    /// The certificate is cut off in its middle.
+    BrokenCertificate,
     /// A client certificate is asked for; without one, `certificate_required` follows.
     CertificateRequired,
     /// The stream is closed in the middle of the body, without `close_notify`.
@@ -33,10 +38,18 @@ pub(crate) enum Manner {
     CloseAfterHandshake,
     /// `close_notify` comes in the middle of the body.
     EndBody,
+    /// Early data is taken, and answered before the client's Finished has come.
+    Early,
+    /// The tickets of TLS 1.3 are empty, which none may be.
+    EmptyTicket,
     /// All is as it should be.
     Good,
     /// After the response the connection stays open.
     KeepOpen,
+    /// All is as it should be, but sessions are neither given nor resumed.
+    Forgetful,
+    /// Early data is taken, but no request is as short as that.
+    LittleEarly,
     /// Requests are answered one at a time over all connections, each in [`SERVICE`].
     Serial,
     /// The connection is accepted, and nothing follows.
@@ -56,12 +69,18 @@ struct Shared {
     script: Script,
     accepted: AtomicU64,
     handshakes: AtomicU64,
+    resumed: AtomicU64,
     requests: AtomicU64,
     stalled_until: Mutex<Option<Instant>>,
     serial: Mutex<()>,
     stop: AtomicBool,
     config: Arc<ServerConfig>,
     strict: Arc<ServerConfig>,
+    forgetful: Arc<ServerConfig>,
+    broken: Arc<ServerConfig>,
+    ticketing: Arc<ServerConfig>,
+    early: Arc<ServerConfig>,
+    little_early: Arc<ServerConfig>,
 }
 
 pub(crate) struct TlsServer {
@@ -92,12 +111,18 @@ impl TlsServer {
             script,
             accepted: AtomicU64::new(0),
             handshakes: AtomicU64::new(0),
+            resumed: AtomicU64::new(0),
             requests: AtomicU64::new(0),
             stalled_until: Mutex::new(None),
             serial: Mutex::new(()),
             stop: AtomicBool::new(false),
             config: Arc::new(config(false)),
             strict: Arc::new(config(true)),
+            forgetful: Arc::new(forgetful()),
+            broken: Arc::new(broken()),
+            ticketing: Arc::new(ticketing()),
+            early: Arc::new(early(16 * 1024)),
+            little_early: Arc::new(early(20)),
         });
         let (address, plain_address) =
             (listener.local_addr().unwrap(), plain.local_addr().unwrap());
@@ -130,7 +155,7 @@ impl TlsServer {
     }
 
     pub(crate) fn referee(&self) -> Counter {
-        Counter { shared: Arc::clone(&self.shared), before: (0, 0), surplus: 0, resumed: 0 }
+        Counter { shared: Arc::clone(&self.shared), before: [0; 3], surplus: 0, resumed: 0 }
     }
 
     /// How many requests were answered.
@@ -180,14 +205,24 @@ impl Shared {
             }
             _ => {}
         }
-        let strict = manner == Manner::CertificateRequired;
-        let config = if strict { &self.strict } else { &self.config };
+        let config = match manner {
+            Manner::BrokenCertificate => &self.broken,
+            Manner::CertificateRequired => &self.strict,
+            Manner::Early => &self.early,
+            Manner::EmptyTicket => &self.ticketing,
+            Manner::LittleEarly => &self.little_early,
+            Manner::Forgetful => &self.forgetful,
+            _ => &self.config,
+        };
         let mut tls = ServerConnection::new(Arc::clone(config)).unwrap();
+        let is_answered = manner == Manner::Early && self.answer_early(&mut tls, &mut stream)?;
         while tls.is_handshaking() {
             tls.complete_io(&mut stream)?;
         }
+        let resumed = tls.handshake_kind() == Some(HandshakeKind::Resumed);
+        self.resumed.fetch_add(u64::from(resumed), Ordering::Relaxed);
         self.handshakes.fetch_add(1, Ordering::Relaxed);
-        if manner == Manner::CloseAfterHandshake {
+        if manner == Manner::CloseAfterHandshake || is_answered {
             return Ok(());
         }
         let mut stream = StreamOwned::new(tls, stream);
@@ -195,6 +230,28 @@ impl Shared {
             stream.conn.send_close_notify();
         }
         stream.flush()
+    }
+
+    /// Answers a request that comes as early data, before the client's Finished is read; whether
+    /// one came.
+    fn answer_early(&self, tls: &mut ServerConnection, stream: &mut TcpStream) -> io::Result<bool> {
+        let mut head = Vec::new();
+        while tls.is_handshaking() && !head.ends_with(b"\r\n\r\n") {
+            if tls.read_tls(stream)? == 0 {
+                return Err(io::ErrorKind::UnexpectedEof.into());
+            }
+            tls.process_new_packets().map_err(io::Error::other)?;
+            if let Some(mut early) = tls.early_data() {
+                early.read_to_end(&mut head)?;
+            }
+            if head.ends_with(b"\r\n\r\n") {
+                self.respond(&mut tls.writer(), &head, Manner::Good)?;
+            }
+            while tls.wants_write() {
+                tls.write_tls(stream)?;
+            }
+        }
+        Ok(!head.is_empty())
     }
 
     /// Answers requests until one is the last, or none comes; whether a goodbye is due then.
@@ -221,7 +278,7 @@ impl Shared {
     /// Answers one request; if it is the last one by the server's manner, whether a goodbye is due.
     fn respond(
         &self,
-        stream: &mut (impl Read + Write),
+        stream: &mut impl Write,
         head: &[u8],
         manner: Manner,
     ) -> io::Result<Option<bool>> {
@@ -279,17 +336,18 @@ fn length_asked(head: &[u8]) -> usize {
 /// Reads the server's counters as a log.
 pub(crate) struct Counter {
     shared: Arc<Shared>,
-    before: (u64, u64),
+    before: [u64; 3],
     /// Handshakes that are shown though they never were.
     pub(crate) surplus: u64,
-    /// Sessions that are shown as resumed.
+    /// Sessions that are shown as resumed beside those that were.
     pub(crate) resumed: u64,
 }
 
 impl Counter {
-    fn now(&self) -> (u64, u64) {
-        let load = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
-        (load(&self.shared.handshakes), load(&self.shared.requests))
+    /// Handshakes, requests, resumed sessions.
+    fn now(&self) -> [u64; 3] {
+        let Shared { handshakes, requests, resumed, .. } = &*self.shared;
+        [handshakes, requests, resumed].map(|counter| counter.load(Ordering::Relaxed))
     }
 }
 
@@ -300,11 +358,11 @@ impl Referee for Counter {
     }
 
     fn seen(&mut self) -> io::Result<Seen> {
-        let (handshakes, requests) = self.now();
+        let [handshakes, requests, resumed] = self.now();
         Ok(Seen {
-            handshakes: handshakes - self.before.0 + self.surplus,
-            requests: requests - self.before.1,
-            resumed: self.resumed,
+            handshakes: handshakes - self.before[0] + self.surplus,
+            requests: requests - self.before[1],
+            resumed: resumed - self.before[2] + self.resumed,
             failed: 0,
             body_bytes: None,
         })
@@ -336,18 +394,74 @@ pub(crate) fn identity() -> &'static (String, String) {
     })
 }
 
-fn config(strict: bool) -> ServerConfig {
+/// Key and certificate in DER.
+fn identity_der() -> (PrivateKeyDer<'static>, Vec<u8>) {
     let (key, certificate) = identity();
     let key = PKey::private_key_from_pem(key.as_bytes()).unwrap().private_key_to_pkcs8().unwrap();
     let certificate = X509::from_pem(certificate.as_bytes()).unwrap().to_der().unwrap();
+    (PrivateKeyDer::Pkcs8(PrivatePkcs8KeyDer::from(key)), certificate)
+}
+
+fn broken() -> ServerConfig {
+    let (key, certificate) = identity_der();
+    let half = CertificateDer::from(certificate[..certificate.len() / 2].to_vec());
+    let key = CertifiedKey::new(vec![half], any_supported_type(&key).unwrap());
+    let resolver = Arc::new(SingleCertAndKey::from(key));
+    ServerConfig::builder().with_no_client_auth().with_cert_resolver(resolver)
+}
+
+fn ticketing() -> ServerConfig {
+    let mut config = config(false);
+    config.ticketer = Arc::new(EmptyTickets);
+    config
+}
+
+#[derive(Debug)]
+struct EmptyTickets;
+
+impl ProducesTickets for EmptyTickets {
+    fn enabled(&self) -> bool {
+        true
+    }
+
+    fn lifetime(&self) -> u32 {
+        3600
+    }
+
+    fn encrypt(&self, _: &[u8]) -> Option<Vec<u8>> {
+        Some(Vec::new())
+    }
+
+    fn decrypt(&self, _: &[u8]) -> Option<Vec<u8>> {
+        None
+    }
+}
+
+fn config(strict: bool) -> ServerConfig {
+    let (key, certificate) = identity_der();
     let builder = ServerConfig::builder();
     let builder = if strict {
         builder.with_client_cert_verifier(Arc::new(AnyCertificate))
     } else {
         builder.with_no_client_auth()
     };
-    let key = PrivateKeyDer::Pkcs8(PrivatePkcs8KeyDer::from(key));
     builder.with_single_cert(vec![CertificateDer::from(certificate)], key).unwrap()
+}
+
+/// Takes so many bytes of early data, and may answer them at once.
+fn early(bytes_max: u32) -> ServerConfig {
+    let mut config = config(false);
+    config.max_early_data_size = bytes_max;
+    config.send_half_rtt_data = true;
+    config
+}
+
+/// Neither gives sessions nor resumes any.
+fn forgetful() -> ServerConfig {
+    let mut config = config(false);
+    config.session_storage = Arc::new(NoServerSessionStorage {});
+    config.send_tls13_tickets = 0;
+    config
 }
 
 /// Insists on a certificate, and would take any.

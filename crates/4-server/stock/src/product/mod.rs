@@ -16,6 +16,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use rustix::process::Signal;
+use tollgate_load::Mechanism;
 
 use crate::error::Error;
 use crate::running::Running;
@@ -134,6 +135,17 @@ impl Product {
         matches!(self, Self::Nginx)
     }
 
+    /// Whether [`Settings::resumption`] can ask for it.
+    #[must_use]
+    pub const fn can_resume(self, by: Mechanism) -> bool {
+        match self {
+            Self::Nginx => true,
+            Self::Haproxy => !matches!(by, Mechanism::PskKe),
+            Self::Apache => !matches!(by, Mechanism::PskKe | Mechanism::EarlyData),
+            _ => false,
+        }
+    }
+
     /// Where it speaks HTTP without TLS.
     pub(crate) fn plain_address(self, secure: SocketAddr) -> Option<SocketAddr> {
         (self == Self::Nginx).then(|| nginx::plain_address(secure))
@@ -219,6 +231,17 @@ impl fmt::Display for Product {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn logs_are_written_as_the_manual_says() {
+        let manual = include_str!("../../../../../docs/bench.md");
+        let recipes = [nginx::LOG_FORMAT, apache::LOG_FORMAT, haproxy::LOG_FORMAT];
+        for recipe in recipes.into_iter().chain([haproxy::COUNT_REQUESTS]) {
+            for line in recipe.lines().map(str::trim) {
+                assert!(manual.contains(line), "docs/bench.md lacks: {line}");
+            }
+        }
+    }
 
     #[test]
     fn versions_are_found_in_what_programs_say() {

@@ -3,8 +3,19 @@
 use core::net::{IpAddr, Ipv4Addr, SocketAddr};
 
 use rustix::process::Signal;
+use tollgate_load::Mechanism;
 
 use super::{CIPHERS, Log, Place, Recipe};
+
+/// The lines that a referee reads: combined, and what it lacks. docs/bench.md has it too.
+pub(crate) const LOG_FORMAT: &str = concat!(
+    r#"log_format tollgate '$remote_addr - $remote_user [$time_local] "#,
+    r#""$request" $status $body_bytes_sent '"#,
+    "\n    ",
+    r#"'"$http_referer" "$http_user_agent" conn=$connection request=$connection_requests '"#,
+    "\n    ",
+    "'done=$request_completion reused=$ssl_session_reused proto=$ssl_protocol';",
+);
 
 /// Where it speaks HTTP without TLS, if it listens for TLS there: another loopback address, the
 /// same port.
@@ -15,26 +26,31 @@ pub(crate) const fn plain_address(secure: SocketAddr) -> SocketAddr {
 pub(super) fn recipe(place: &Place<'_>) -> Recipe {
     let (folder, address) = (place.folder.display(), place.address);
     let (workers, plain) = (place.settings.workers(), plain_address(place.address));
+    let log_format = LOG_FORMAT;
     // Root's workers would become a user who may not enter this folder.
     let user = if place.is_root { "user root;" } else { "" };
+    let resumption = match place.settings.resumption {
+        None => "ssl_session_cache off;",
+        Some(Mechanism::SessionId | Mechanism::Ticket | Mechanism::Psk) => {
+            "ssl_session_cache shared:sessions:16m;"
+        }
+        Some(Mechanism::PskKe) => {
+            "ssl_session_cache shared:sessions:16m; ssl_conf_command Options AllowNoDHEKEX;"
+        }
+        Some(Mechanism::EarlyData) => "ssl_session_cache shared:sessions:16m; ssl_early_data on;",
+    };
     let text = format!(
         r#"{user} daemon off; pid nginx.pid; worker_processes {workers};
 error_log stderr warn;
 events {{ worker_connections 4096; }}
 http {{
-  map "$ssl_protocol $connection_requests $ssl_session_reused" $handshake {{
-    "~^TLS\S+ 1 r" '{{"event":"handshake","outcome":"resumed"}}\n';
-    "~^TLS\S+ 1 " '{{"event":"handshake","outcome":"full"}}\n';
-    default "";
-  }}
-  log_format lines escape=none '$handshake{{"event":"request",'
-    '"complete":"$request_completion","status":$status,"bytes":$body_bytes_sent}}';
-  access_log {folder}/access.log lines buffer=64k flush=50ms;
+  {log_format}
+  access_log {folder}/access.log tollgate buffer=64k flush=50ms;
   client_body_temp_path body; proxy_temp_path proxy; fastcgi_temp_path fastcgi;
   uwsgi_temp_path uwsgi; scgi_temp_path scgi;
   default_type application/octet-stream; keepalive_timeout 10s; keepalive_requests 1000000;
   ssl_certificate {folder}/chain.pem; ssl_certificate_key {folder}/key.pem;
-  ssl_protocols TLSv1.2 TLSv1.3; ssl_ciphers {CIPHERS}; ssl_session_cache off;
+  ssl_protocols TLSv1.2 TLSv1.3; ssl_ciphers {CIPHERS}; {resumption}
   server {{ listen {address} ssl; listen {plain}; root {folder}/www; }}
 }}
 "#

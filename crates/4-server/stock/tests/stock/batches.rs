@@ -9,7 +9,8 @@ use tollgate_mont::LaneKernel;
 use tollgate_stock::{Product, Settings};
 
 use crate::rig::{
-    PROTOCOLS, becomes, confirmed, counted, load, plan, settle, start, with_provider,
+    PROTOCOLS, becomes, confirmed, counted, load, load_without_referee, plan, settle, start,
+    with_provider,
 };
 
 /// The first cores that this process may use.
@@ -31,7 +32,10 @@ fn signs_together(threads: usize) {
     let [mut signed, mut decrypted] = [0, 0];
     for protocol in PROTOCOLS {
         let count = if protocol == Protocol::Tls12Rsa { &mut decrypted } else { &mut signed };
-        *count += confirmed(&load(&running, &Plan { connections: 32, ..plan(protocol, 300) }));
+        let plan = Plan { connections: 32, ..plan(protocol, 300) };
+        // the provider's counters are the referee of several threads
+        let load = if threads == 1 { load } else { load_without_referee };
+        *count += confirmed(&load(&running, &plan));
     }
     for worker in running.workers().unwrap() {
         let own = fs::read_dir(format!("/proc/{worker}/task")).unwrap().count();

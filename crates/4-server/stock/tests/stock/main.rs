@@ -12,5 +12,8 @@ mod handshakes;
 mod keys;
 mod life;
 mod many_keys;
+mod probed;
 mod resets;
+mod resumption;
 mod rig;
+mod truth;

@@ -1,9 +1,9 @@
 //! The combined format of nginx and Apache, the common one that it extends, and what may follow:
-//! `conn=`, `reused=` and `proto=`, which docs/workload.md says how to log.
+//! fields that docs/bench.md says how to log.
 
 use jiff::Timestamp;
 
-use super::{BadLine, Entry, connection};
+use super::{BadLine, Entry, Tail};
 
 /// `HOST IDENT USER [TIME] "REQUEST" STATUS BYTES ...`.
 pub(super) fn read(line: &str) -> Result<Option<Entry>, BadLine> {
@@ -28,29 +28,13 @@ pub(super) fn read(line: &str) -> Result<Option<Entry>, BadLine> {
         None => None,
     };
     let bytes = bytes.ok_or_else(|| BadLine::new("no bytes behind the status"))?;
-    // Referrer and agent are in quotes and may hold anything; what we look for follows them.
-    let tail = rest.rsplit('"').next().unwrap_or_default();
-    let told = |key: &str| {
-        let value = tail.split_ascii_whitespace().find_map(|word| word.strip_prefix(key));
-        value.filter(|value| !value.is_empty() && *value != "-")
-    };
-    Ok(Some(Entry {
+    let mut entry = Entry {
         time_us: Some(time.as_microsecond()),
-        connection: told("conn=").map(connection),
         request: Some((status, Some(bytes))),
-        resumed: told("reused=").and_then(resumed),
-        handshake: false,
-        protocol: told("proto=").map(str::to_owned),
-    }))
-}
-
-/// nginx writes `r` and `.`, Apache `Resumed` and `Initial`.
-fn resumed(word: &str) -> Option<bool> {
-    match word {
-        "r" | "Resumed" => Some(true),
-        "." | "Initial" => Some(false),
-        _ => None,
-    }
+        ..Entry::default()
+    };
+    Tail::of(rest).add_to(&mut entry);
+    Ok(Some(entry))
 }
 
 /// What follows the quote that ends a text in which quotes are escaped.

@@ -3,7 +3,7 @@
 use jiff::civil::DateTime;
 use jiff::tz::TimeZone;
 
-use super::{BadLine, Entry, connection};
+use super::{BadLine, Entry, Tail, connection};
 
 /// `... CLIENT:PORT [ACCEPTED] FRONTEND BACKEND/SERVER TIMERS STATUS BYTES ...`; `None` for what
 /// does not look like that.
@@ -12,13 +12,20 @@ pub(super) fn read(line: &str) -> Option<Result<Entry, BadLine>> {
     // Syslog writes the process in brackets, without a space before.
     let client = before.split_ascii_whitespace().next_back()?;
     let (time, rest) = rest.split_once(']')?;
+    if rest.ends_with("SSL handshake failure") {
+        return Some(Ok(Entry { failed_handshake: true, ..Entry::default() }));
+    }
     let mut words = rest.split_ascii_whitespace();
     let (_frontend, server, timers) = (words.next()?, words.next()?, words.next()?);
     let is_ours = client.contains(':') && server.contains('/') && timers.matches('/').count() == 4;
     if !is_ours {
         return None;
     }
-    Some(request(client, time, &mut words))
+    let mut entry = request(client, time, &mut words);
+    if let Ok(entry) = &mut entry {
+        Tail::of(rest).add_to(entry);
+    }
+    Some(entry)
 }
 
 fn request<'a>(
@@ -39,6 +46,7 @@ fn request<'a>(
         time_us: Some(time.timestamp().as_microsecond()),
         connection: Some(connection(client)),
         request: Some((status, Some(bytes))),
+        has_head: true,
         ..Entry::default()
     })
 }

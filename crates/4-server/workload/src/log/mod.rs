@@ -11,6 +11,19 @@ use std::hash::DefaultHasher;
 /// The longest line that is read, in bytes.
 const LINE_BYTES_MAX: usize = 64 * 1024;
 
+/// How an access log is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum LogFormat {
+    /// As `tollgate serve` does.
+    Own,
+    /// nginx: combined, with fields behind it.
+    Nginx,
+    /// Apache: combined, with fields behind it.
+    Apache,
+    /// HAProxy: its HTTP log, with fields behind it.
+    Haproxy,
+}
+
 /// What a line tells. What it does not tell is `None`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Entry {
@@ -22,10 +35,38 @@ pub struct Entry {
     pub request: Option<(u16, Option<u64>)>,
     /// Whether the connection resumed a session, if the line says so.
     pub resumed: Option<bool>,
-    /// Whether the line is of a handshake that completed.
+    /// Whether the line is of a handshake that completed; in logs that have a line for each request
+    /// the first one of a connection tells.
     pub handshake: bool,
+    /// Whether the line is of a handshake that did not complete.
+    pub failed_handshake: bool,
+    /// Which request of its connection it is, from 1 on.
+    pub number: Option<u64>,
+    /// Whether the response went out whole.
+    pub complete: Option<bool>,
+    /// Whether the bytes of the response are those of its head, too.
+    pub has_head: bool,
+    /// What the line tells of the server and not of its clients.
+    pub event: Option<ServerEvent>,
     /// Version of TLS, as logs have it: `TLSv1.3`.
     pub protocol: Option<String>,
+}
+
+/// What a server of ours tells of itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ServerEvent {
+    /// It threw lines away.
+    Lost {
+        /// How many.
+        lines: u64,
+    },
+    /// It started, with this version of the format.
+    Started {
+        /// The version.
+        schema: Option<u64>,
+    },
+    /// It stopped.
+    Stopped,
 }
 
 /// Why a line is none of an access log.
@@ -66,6 +107,90 @@ impl Entry {
             _ => haproxy::read(line).or_else(|| combined::read(line).transpose()).transpose(),
         }
     }
+}
+
+impl LogFormat {
+    /// Every format.
+    pub const ALL: [Self; 4] = [Self::Own, Self::Nginx, Self::Apache, Self::Haproxy];
+
+    /// One word, for flags.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Own => "own",
+            Self::Nginx => "nginx",
+            Self::Apache => "apache",
+            Self::Haproxy => "haproxy",
+        }
+    }
+
+    /// Reads a line of this format and no other.
+    ///
+    /// # Errors
+    ///
+    /// [`BadLine`] says what was looked for and is not there.
+    pub fn read(self, line: &str) -> Result<Option<Entry>, BadLine> {
+        let line = line.trim();
+        match self {
+            _ if line.is_empty() => Ok(None),
+            _ if line.len() > LINE_BYTES_MAX => Err(BadLine::new("longer than 64 KiB")),
+            Self::Own => own::read(line),
+            Self::Nginx | Self::Apache => combined::read(line),
+            Self::Haproxy => match haproxy::read(line) {
+                Some(entry) => entry.map(Some),
+                None => Err(BadLine::new("it is none of HAProxy's HTTP log")),
+            },
+        }
+    }
+}
+
+/// What may stand behind the last quote of a line: `NAME=VALUE`, which docs/bench.md says how to
+/// log.
+#[derive(Clone, Copy)]
+struct Tail<'a>(&'a str);
+
+impl<'a> Tail<'a> {
+    /// Referrer and agent are in quotes and may hold anything; what we look for follows them.
+    fn of(line: &'a str) -> Self {
+        Self(line.rsplit('"').next().unwrap_or_default())
+    }
+
+    fn raw(self, key: &str) -> Option<&'a str> {
+        self.0.split_ascii_whitespace().find_map(|word| word.strip_prefix(key))
+    }
+
+    fn told(self, key: &str) -> Option<&'a str> {
+        self.raw(key).filter(|value| !value.is_empty() && *value != "-")
+    }
+
+    /// What it adds to a line of a request.
+    fn add_to(self, entry: &mut Entry) {
+        entry.connection = self.told("conn=").map(connection).or(entry.connection);
+        entry.resumed = self.told("reused=").and_then(resumed);
+        entry.protocol = self.told("proto=").map(str::to_owned);
+        // nginx and HAProxy count requests from 1 on, Apache those after the first
+        let after = self.told("keepalive=").and_then(|count| count.parse::<u64>().ok());
+        let number = self.told("request=").and_then(|number| number.parse().ok());
+        entry.number = number.or_else(|| after?.checked_add(1));
+        entry.complete = self.raw("done=").map(is_whole);
+        entry.handshake = entry.number == Some(1) && entry.protocol.is_some();
+    }
+}
+
+/// nginx writes `r` and `.`, Apache `Resumed` and `Initial`, HAProxy `1` and `0`.
+fn resumed(word: &str) -> Option<bool> {
+    match word {
+        "r" | "Resumed" | "1" => Some(true),
+        "." | "Initial" | "0" => Some(false),
+        _ => None,
+    }
+}
+
+/// Whether a response went out whole, in a server's own word: nginx's `$request_completion`;
+/// Apache's `%X`, after which the connection is kept or closed; HAProxy's `%ts`, of a response of a
+/// server's or of its own.
+fn is_whole(word: &str) -> bool {
+    matches!(word, "OK" | "+" | "-" | "--" | "LR")
 }
 
 /// A number for whatever names a connection in a log.
@@ -130,6 +255,47 @@ mod tests {
         let hello = r#"{"event":"handshake","time_us":1,"connection":3,"outcome":"resumed"}"#;
         assert_eq!((read(hello).handshake, read(hello).resumed), (true, Some(true)));
         assert_eq!(Entry::read("  "), Ok(None));
+    }
+
+    #[test]
+    fn fields_behind_a_line_tell_what_a_referee_asks() {
+        let nginx = COMBINED.replace("conn=7", "conn=7 request=1 done=OK");
+        let apache =
+            nginx.replace("request=1 done=OK reused=r", "keepalive=0 done=- reused=Resumed");
+        let haproxy = format!("{HAPROXY} request=1 done=LR reused=1 proto=TLSv1.3");
+        for line in [&nginx, &apache, &haproxy] {
+            let entry = read(line);
+            assert_eq!((entry.number, entry.handshake), (Some(1), true), "{line}");
+            assert_eq!((entry.complete, entry.resumed), (Some(true), Some(true)), "{line}");
+        }
+        let second = read(&nginx.replace("request=1 done=OK", "request=2 done="));
+        assert_eq!(
+            (second.number, second.handshake, second.complete),
+            (Some(2), false, Some(false))
+        );
+        assert_eq!(read(&apache.replace("keepalive=0", "keepalive=4")).number, Some(5));
+        let plain = read(&nginx.replace("proto=TLSv1.3", "proto=-"));
+        assert!(!plain.handshake, "HTTP has none");
+        assert_eq!((read(COMBINED).number, read(COMBINED).complete), (None, None));
+        assert!(read(&haproxy).has_head && !read(&nginx).has_head);
+        let failed = "127.0.0.1:4 [22/Nov/2026:08:00:00.000] tls/1: SSL handshake failure";
+        assert!(read(failed).failed_handshake && read(failed).request.is_none());
+    }
+
+    #[test]
+    fn a_format_reads_its_own_lines_only() {
+        for (format, line) in [
+            (LogFormat::Own, OWN),
+            (LogFormat::Nginx, COMBINED),
+            (LogFormat::Apache, COMBINED),
+            (LogFormat::Haproxy, HAPROXY),
+        ] {
+            assert_eq!(format.read(line), Entry::read(line), "{}", format.name());
+            assert!(format.read("hello").is_err());
+        }
+        assert!(LogFormat::Haproxy.read(COMBINED).is_err());
+        assert!(LogFormat::Nginx.read(OWN).is_err());
+        assert!(LogFormat::Own.read(HAPROXY).is_err());
     }
 
     #[test]

@@ -8,7 +8,7 @@ use tollgate_ladder::grid::{Column, grid};
 use tollgate_ladder::text::wrapped;
 use tollgate_load::{Naming, Plan, Server};
 use tollgate_record::vocabulary as word;
-use tollgate_record::{Estimate, Kind, Nanos, PerSecond, Record, Subject, Timestamp, Unit};
+use tollgate_record::{Estimate, Nanos, PerSecond, Record, Subject, Unit};
 
 use super::{context, plan, report, servers};
 use crate::interrupt;
@@ -18,14 +18,17 @@ use crate::run::Run;
 use crate::stop::Stop;
 
 const COLUMNS: [Column; 7] = [
-    Column::words("server", 24),
+    Column::words("server", 22),
     Column::words("client", 8),
     Column::figures("sess/s", 6),
     Column::figures("CPU", 7),
+    Column::figures("server's cost", 18),
     Column::figures("client", 7),
-    Column::figures("server's cost", 13),
-    Column::figures("95 % interval", 13),
+    Column::figures("client's cost", 19),
 ];
+
+/// Within which ratios two clients cost a server the same, for whoever reads a figure of it.
+const SAME_COST: core::ops::RangeInclusive<f64> = 0.97..=1.03;
 
 /// What one client did to one server, by round.
 struct Row {
@@ -39,8 +42,9 @@ struct Row {
 /// # Errors
 ///
 /// A client cannot do what the plan asks for, or a server cannot be started.
-pub(super) fn run(options: &Options) -> Result<ExitCode, Stop> {
+pub(super) fn run(options: &Options, undone: &[String]) -> Result<ExitCode, Stop> {
     let mut run = Run::measuring(options.written.json.as_deref())?;
+    undone.iter().cloned().for_each(|what| run.notes.add(what));
     let progress = Progress::new("bench");
     let plans = plan::plans(options)?;
     let keys = if options.target.is_some() { &options.key[..1] } else { &options.key };
@@ -49,7 +53,7 @@ pub(super) fn run(options: &Options) -> Result<ExitCode, Stop> {
     for key in keys {
         let rig = servers::Rig::start(options, *key)?;
         for plan in &plans {
-            let label = format!("{key} {}", plan.protocol.word());
+            let label = format!("{} {}", rig.names()[0].key, plan.protocol.word());
             progress.row(all.len(), &label);
             let mut servers = rig.servers()?;
             let Some(rows) = rounds(options, plan, &mut servers, |part| progress.part(part))?
@@ -149,15 +153,28 @@ fn yardstick(clients: &[Client]) -> Client {
     *complete.or(clients.first()).unwrap_or(&Client::Minimal)
 }
 
-/// What a session costs the server with this client over what it costs it with the yardstick, by
-/// round.
-fn cost_ratio(rows: &[Row], row: &Row, yardstick: Client) -> Option<Estimate> {
-    let other = rows.iter().find(|o| o.client == yardstick && o.server == row.server)?;
+/// A cost of a session, of the server or of the client.
+type Cost = fn(&Counted) -> Option<f64>;
+
+/// What a session costs with the client of a row, over what it costs with the yardstick on the same
+/// server, by round; nothing of the yardstick itself.
+fn ratio(rows: &[Row], row: &Row, yardstick: Client, cost: Cost) -> Option<Estimate> {
+    let is_other = |o: &&Row| o.client == yardstick && o.server == row.server;
+    let other = rows.iter().find(is_other).filter(|_| row.client != yardstick)?;
     let pairs = row.rounds.iter().zip(&other.rounds);
-    let ratios = pairs.map(|(one, other)| {
-        Some(one.server_cpu_ns_per_session()? / other.server_cpu_ns_per_session()?)
-    });
+    let ratios = pairs.map(|(one, other)| Some(cost(one)? / cost(other)?));
     median_estimate(&ratios.collect::<Option<Vec<f64>>>()?)
+}
+
+/// What it costs the server, over the cost with the first complete client.
+fn servers_cost(rows: &[Row], row: &Row) -> Option<Estimate> {
+    let clients: Vec<Client> = rows.iter().map(|row| row.client).collect();
+    ratio(rows, row, yardstick(&clients), Counted::server_cpu_ns_per_session)
+}
+
+/// What it costs the client, over what it costs the load generator, if that is there.
+fn clients_cost(rows: &[Row], row: &Row) -> Option<Estimate> {
+    ratio(rows, row, Client::Minimal, Counted::client_cpu_ns_per_session)
 }
 
 fn table(options: &Options, rows: &[Row], names: &[Naming]) -> String {
@@ -166,26 +183,49 @@ fn table(options: &Options, rows: &[Row], names: &[Naming]) -> String {
     let time = |estimate: Option<Estimate>| {
         estimate.map_or_else(dash, |cpu| Nanos::new(cpu.point()).to_string())
     };
+    let with_interval = |ratio: Option<Estimate>| {
+        let text = |ratio: Estimate| {
+            let ((low, high), point) = (ratio.interval(), ratio.point());
+            let digits = if high < 10.0 { 2 } else { 1 };
+            format!("{point:.digits$} [{low:.digits$}-{high:.digits$}]")
+        };
+        ratio.map_or_else(dash, text)
+    };
     let cells = rows.iter().map(|row| {
         let rate = median(row, Counted::sessions_per_s);
-        let ratio = cost_ratio(rows, row, yardstick).filter(|_| row.client != yardstick);
-        let interval = ratio.map(|ratio| ratio.interval());
         vec![
             names[row.server].by.clone(),
             row.client.to_string(),
             rate.map_or_else(dash, |r| PerSecond::new(r.point()).to_string().replace("/s", "")),
             time(median(row, Counted::server_cpu_ns_per_session)),
+            with_interval(servers_cost(rows, row)),
             time(median(row, Counted::client_cpu_ns_per_session)),
-            ratio.map_or_else(dash, |ratio| format!("{:.3}", ratio.point())),
-            interval.map_or_else(dash, |(low, high)| format!("[{low:.3}-{high:.3}]")),
+            with_interval(clients_cost(rows, row)),
         ]
     });
     let note = format!(
-        "sess/s: sessions per second; CPU: of the server for one session; client: of the client, \
-         and of its processes; server's cost: CPU of the server for one session over that with \
-         {yardstick}, by round"
+        "sess/s: sessions per second; CPU: of the server for one session; server's cost: this CPU \
+         over that with {yardstick}; client: CPU of the client, and of its processes; client's \
+         cost: this CPU over that of minimal; ratios by round, with 95 % intervals"
     );
-    grid(&COLUMNS, cells.collect()) + &wrapped(&note)
+    grid(&COLUMNS, cells.collect()) + &wrapped(&note) + &difference(rows, names, yardstick)
+}
+
+/// What figures of the load generator's runs have to be read with, where it is proven not to cost a
+/// server what a complete client does.
+fn difference(rows: &[Row], names: &[Naming], yardstick: Client) -> String {
+    let differing = rows.iter().filter(|row| row.client == Client::Minimal).filter_map(|row| {
+        let found = servers_cost(rows, row)?;
+        let (ratio, (low, high)) = (found.point(), found.interval());
+        let by = &names[row.server].by;
+        (high < *SAME_COST.start() || low > *SAME_COST.end()).then(|| {
+            wrapped(&format!(
+                "{by}: with minimal a session costs the server {ratio:.2} times as much as with \
+                 {yardstick}: compare figures of one client"
+            ))
+        })
+    });
+    differing.collect()
 }
 
 /// Rates, costs and ratios; nothing of a row that has an objection. The load generator's own
@@ -197,37 +237,37 @@ fn records(
     context: &tollgate_load::Context,
 ) -> Result<Vec<Record>, Stop> {
     let clients: Vec<Client> = rows.iter().map(|row| row.client).collect();
-    let yardstick = yardstick(&clients);
     let mut records = Vec::new();
     for row in rows {
         let subject = names[row.server].subject(plan).map_err(Stop::from_error)?;
         let subject = subject.with(word::CLIENT, row.client).map_err(Stop::from_error)?;
-        let against = subject.with(word::AGAINST, yardstick).map_err(Stop::from_error)?;
+        let against =
+            |client| subject.clone().with(word::AGAINST, client).map_err(Stop::from_error);
+        let (server_cpu, client_cpu) =
+            (word::SERVER_CPU_NS_PER_SESSION, word::CLIENT_CPU_NS_PER_SESSION);
+        let of = |figure: Cost| median(row, figure);
         let figures = [
-            (word::SESSIONS_PER_S, Unit::PerSecond, median(row, Counted::sessions_per_s)),
+            (subject.clone(), word::SESSIONS_PER_S, Unit::PerSecond, of(Counted::sessions_per_s)),
+            (subject.clone(), server_cpu, Unit::Nanos, of(Counted::server_cpu_ns_per_session)),
+            (subject.clone(), client_cpu, Unit::Nanos, of(Counted::client_cpu_ns_per_session)),
             (
-                word::SERVER_CPU_NS_PER_SESSION,
-                Unit::Nanos,
-                median(row, Counted::server_cpu_ns_per_session),
+                against(yardstick(&clients))?,
+                word::SERVER_CPU_RATIO,
+                Unit::Ratio,
+                servers_cost(rows, row),
             ),
             (
-                word::CLIENT_CPU_NS_PER_SESSION,
-                Unit::Nanos,
-                median(row, Counted::client_cpu_ns_per_session),
+                against(Client::Minimal)?,
+                word::CLIENT_CPU_RATIO,
+                Unit::Ratio,
+                clients_cost(rows, row),
             ),
         ];
-        let figures = figures.map(|(quantity, unit, figure)| (&subject, quantity, unit, figure));
-        let ratio = cost_ratio(rows, row, yardstick).filter(|_| row.client != yardstick);
-        let ratio = (&against, word::SERVER_CPU_RATIO, Unit::Ratio, ratio);
-        for (subject, quantity, unit, figure) in figures.into_iter().chain([ratio]) {
+        for (subject, quantity, unit, figure) in figures {
             let Some(estimate) = figure else { continue };
-            records.push(record(
-                subject,
-                quantity,
-                (unit, estimate),
-                (plan, row.rounds.len()),
-                context,
-            )?);
+            let rounds = row.rounds.len();
+            let figure = (unit, estimate);
+            records.push(record(&subject, quantity, figure, (plan, rounds), context)?);
         }
     }
     Ok(records)
@@ -236,31 +276,21 @@ fn records(
 fn record(
     subject: &Subject,
     quantity: &str,
-    (unit, estimate): (Unit, Estimate),
+    figure: (Unit, Estimate),
     (plan, rounds): (&Plan, usize),
     context: &tollgate_load::Context,
 ) -> Result<Record, Stop> {
-    let mut conditions = context.conditions.clone();
-    conditions.extend([
-        ("connections".to_owned(), plan.connections.to_string()),
-        ("loop".to_owned(), "closed".to_owned()),
-        ("plan".to_owned(), plan.hash()),
-        ("resumption".to_owned(), "none".to_owned()),
-        ("rounds".to_owned(), rounds.to_string()),
-        ("sustain_ms".to_owned(), plan.sustain_ms.to_string()),
-        ("verdict".to_owned(), "VALID".to_owned()),
-        ("warm_up_ms".to_owned(), plan.warm_up_ms.to_string()),
-    ]);
-    Ok(Record {
-        subject: subject.clone(),
-        quantity: quantity.parse().map_err(Stop::from_error)?,
-        unit,
-        estimate,
-        kind: Kind::Measured,
-        machine: context.machine.clone(),
-        versions: context.versions.clone(),
-        commit: context.commit.clone(),
-        conditions,
-        taken_at: Timestamp::now(),
-    })
+    let more = [
+        ("close", plan.close.word().to_owned()),
+        ("connections", plan.connections.to_string()),
+        ("loop", "closed".to_owned()),
+        ("plan", plan.hash()),
+        ("resumption", "none".to_owned()),
+        ("rounds", rounds.to_string()),
+        ("sustain_ms", plan.sustain_ms.to_string()),
+        ("verdict", "VALID".to_owned()),
+        ("warm_up_ms", plan.warm_up_ms.to_string()),
+    ];
+    let more = more.map(|(name, value)| (name.to_owned(), value));
+    context.measured(subject.clone(), quantity, figure, more).map_err(Stop::from_error)
 }

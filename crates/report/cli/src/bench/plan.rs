@@ -2,8 +2,9 @@
 
 use core::time::Duration;
 
-use tollgate_load::{Exchange, Freshness, Limits, Offer, Plan, Protocol, Verify};
+use tollgate_load::{Exchange, Freshness, Limits, Mechanism, Offer, Plan, Protocol, Verify};
 
+use super::{Probed, suites};
 use crate::options::{Bench as Options, KeyShare, ServerKind};
 use crate::stop::Stop;
 
@@ -24,11 +25,15 @@ pub(super) fn plans(options: &Options) -> Result<Vec<Plan>, Stop> {
         KeyShare::Fresh => Freshness::Fresh,
         KeyShare::Reuse => Freshness::Reuse,
     };
-    let exchange = if options.handshake_only {
-        Exchange::HandshakeOnly
-    } else {
-        Exchange::bytes(options.bytes)
+    let probed = options.given.probed.as_ref();
+    let exchange = match probed {
+        _ if options.handshake_only => Exchange::HandshakeOnly,
+        Some(probed) => {
+            Exchange::Get { path: probed.site.url().path().to_owned(), bytes: options.bytes }
+        }
+        None => Exchange::bytes(options.bytes),
     };
+    let is_plain = probed.is_some_and(Probed::is_plain);
     let limits = Limits {
         trend: options.drift_max,
         trend_doubt: Limits::default().trend_doubt.min(options.drift_max),
@@ -37,6 +42,9 @@ pub(super) fn plans(options: &Options) -> Result<Vec<Plan>, Stop> {
     let arrivals = options.clients.arrivals()?;
     let of_offer = |(protocol, offer): (Protocol, Offer)| {
         refuse(options, protocol)?;
+        refuse_resumption(options)?;
+        let plan = Plan { offer, ..Plan::new(protocol) };
+        let resume = options.resume(plan.word() == Protocol::Tls13.word());
         let plan = Plan {
             connections: options.connections,
             threads: u32::try_from(cores.len().max(1)).unwrap_or(u32::MAX),
@@ -48,15 +56,19 @@ pub(super) fn plans(options: &Options) -> Result<Vec<Plan>, Stop> {
             patience: options.clients.patience(),
             exchange: exchange.clone(),
             requests_per_connection: options.clients.requests_per_connection,
-            plain_share: options.clients.http_share,
+            plain_share: if is_plain { 1.0 } else { options.clients.http_share },
             verify: options.verify,
             key_share: freshness,
             premaster: freshness,
+            close: options.closing.close(),
             limits,
-            offer,
-            ..Plan::new(protocol)
+            resume,
+            ..plan
         };
         plan.check().map_err(Stop::from_error)?;
+        // of all suites the server is asked for each
+        let probed = probed.filter(|_| !suites::is_all(&options.suites));
+        probed.map_or(Ok(()), |probed| probed.check(&plan))?;
         Ok(plan)
     };
     offers(options).into_iter().map(of_offer).collect()
@@ -66,12 +78,17 @@ pub(super) fn plans(options: &Options) -> Result<Vec<Plan>, Stop> {
 fn offers(options: &Options) -> Vec<(Protocol, Offer)> {
     let suite = |name: &String| {
         // the suite says version and key exchange
-        (Protocol::Tls13, Offer { suite: Some(name.clone()), group: None })
+        (Protocol::Tls13, Offer { suite: Some(name.clone()), ..Offer::default() })
     };
-    let mut offers: Vec<_> = match &*options.suite {
-        [] => options.protocol.iter().map(|&protocol| (protocol, Offer::default())).collect(),
-        suites => suites.iter().map(suite).collect(),
+    let probed = options.given.probed.as_ref();
+    let mut offers: Vec<_> = match (&*suites::all(&options.suites), probed) {
+        ([], Some(probed)) if options.protocol.is_empty() => vec![probed.choice()],
+        ([], _) => options.protocols().iter().map(|&p| (p, Offer::default())).collect(),
+        (suites, _) => suites.iter().map(suite).collect(),
     };
+    if probed.is_some_and(|probed| probed.probe.has_only_curve_keys()) {
+        offers.iter_mut().for_each(|(_, offer)| offer.curve_key = true);
+    }
     if !options.group.is_empty() {
         let each = |(protocol, offer): (Protocol, Offer)| {
             let with = move |group: &String| {
@@ -86,7 +103,7 @@ fn offers(options: &Options) -> Vec<(Protocol, Offer)> {
 
 /// Version, key exchange and whatever is not the protocol's own.
 pub(super) fn named(plan: &Plan) -> String {
-    let Offer { suite, group } = &plan.offer;
+    let Offer { suite, group, .. } = &plan.offer;
     let names = [suite, group].into_iter().flatten().map(String::as_str);
     [plan.word()].into_iter().chain(names).collect::<Vec<_>>().join(" ")
 }
@@ -112,6 +129,46 @@ fn refuse(options: &Options, protocol: Protocol) -> Result<(), Stop> {
         "--module: only stock servers load one: give --server nginx, haproxy or apache"
     } else {
         return Ok(());
+    };
+    Err(Stop::new(why))
+}
+
+/// What is named twice would be measured twice, under one name.
+pub(super) fn check_once(options: &Options) -> Result<(), Stop> {
+    let words = |all: &[String]| all.to_vec();
+    let named = [
+        ("--key", options.key.iter().map(ToString::to_string).collect()),
+        ("--protocol", options.protocol.iter().map(|p| p.word().to_owned()).collect()),
+        ("--suites", words(&options.suites)),
+        ("--group", words(&options.group)),
+    ];
+    for (flag, names) in named {
+        if let Some(twice) = (1..names.len()).find(|&at| names[..at].contains(&names[at])) {
+            return Err(Stop::new(format!("{flag}: {} stands there twice", names[twice])));
+        }
+    }
+    Ok(())
+}
+
+/// By what the servers cannot resume sessions.
+fn refuse_resumption(options: &Options) -> Result<(), Stop> {
+    let by = options.resumed.resume_by;
+    if options.resume(true).is_none() || options.target.is_some() {
+        return Ok(());
+    }
+    let usual = matches!(by, None | Some(Mechanism::Ticket | Mechanism::Psk));
+    let why = match (options.server, options.server.stock()) {
+        (ServerKind::Rustls, _) => {
+            "--resume: the servers on rustls resume nothing: give another --server"
+        }
+        (ServerKind::Openssl, _) if !usual => {
+            "--resume-by: the servers on openssl give tickets only: give ticket or psk, or \
+             --server nginx"
+        }
+        (_, Some(product)) if by.is_some_and(|by| !product.can_resume(by)) => {
+            "--resume-by: this server cannot: give --server nginx, which can do all"
+        }
+        _ => return Ok(()),
     };
     Err(Stop::new(why))
 }
@@ -159,7 +216,9 @@ pub(super) fn words(options: &Options) -> String {
     let exchange = if options.handshake_only {
         "no transfer".to_owned()
     } else {
-        format!("one GET of {} bytes", options.bytes)
+        let path = options.given.probed.as_ref().map(|probed| probed.site.url().path());
+        let path = path.map_or_else(String::new, |path| format!("{path}, "));
+        format!("one GET of {path}{} bytes", options.bytes)
     };
     let verify = match options.verify {
         Verify::Always => "verifies every signature".to_owned(),
@@ -170,8 +229,8 @@ pub(super) fn words(options: &Options) -> String {
         KeyShare::Fresh => "makes a key share for each handshake",
         KeyShare::Reuse => "has one key share for all handshakes",
     };
-    let server = match options.target {
-        Some(address) => format!("at {address}"),
+    let server = match &options.target {
+        Some(url) => url.to_string(),
         None if options.server == ServerKind::Rustls => {
             let threads = options.connections;
             format!("{threads} blocking threads of rustls, {}", on(&server_cores(options)))
@@ -182,15 +241,29 @@ pub(super) fn words(options: &Options) -> String {
         },
     };
     let client = each("a thread", &client_cores(options));
-    let suites = match &*options.suite {
-        [] => "AES-128-GCM-SHA256".to_owned(),
-        suites => suites.join(", "),
+    let chosen = options.given.probed.as_ref().and_then(|probed| probed.choice().1.suite);
+    let suites = match (&*options.suites, chosen) {
+        ([], Some(suite)) if options.protocol.is_empty() => suite,
+        ([], _) => "AES-128-GCM-SHA256".to_owned(),
+        (all, _) if suites::is_all(all) => "every suite that is taken".to_owned(),
+        (suites, _) => suites.join(", "),
     };
+    if options.given.probed.as_ref().is_some_and(Probed::is_plain) {
+        return format!(
+            "plan: HTTP without TLS, {exchange}; {}; server: {server}; client: {client}; {} \
+             rounds, {} s of each run count",
+            options.clients.words(options.connections),
+            options.rounds,
+            options.seconds
+        );
+    }
     format!(
-        "plan: full handshakes, none resumed, {exchange}, {suites}; {}; server: \
-         {server}; client: {client}, {verify}, {share}, resets after the server has confirmed; {} \
+        "plan: {}, {exchange}, {suites}; {}; server: \
+         {server}; client: {client}, {verify}, {share}, {}; {} \
          rounds, {} s of each run count",
+        options.resume_words(),
         options.clients.words(options.connections),
+        options.closing.words(),
         options.rounds,
         options.seconds
     )

@@ -5,8 +5,8 @@ use tollgate_ladder::{heading, server};
 use tollgate_load::Verdict;
 use tollgate_record::{Estimate, Record, Subject, Unit};
 
-use super::plan;
 use super::sitting::Sitting;
+use super::{plan, suites, url};
 use crate::figures::Figures;
 use crate::host::Host;
 use crate::options::Bench as Options;
@@ -14,13 +14,14 @@ use crate::workload::{disclosure, find};
 
 /// Everything in its order.
 pub(super) fn text(options: &Options, host: &Host, sittings: &[Sitting]) -> String {
-    let mut text = machine(host) + &asked(options) + "\n";
+    let mut text = heading(options, host) + "\n";
     for sitting in sittings {
         text += &sitting.verdict_text();
     }
     let records: Vec<Record> =
         sittings.iter().flat_map(|sitting| sitting.records.iter().cloned()).collect();
-    if !records.is_empty() {
+    // of all suites there is a table of its own
+    if !records.is_empty() && !suites::is_all(&options.suites) {
         text += "\n";
         text += &server::table(&records);
     }
@@ -34,16 +35,16 @@ pub(super) fn text(options: &Options, host: &Host, sittings: &[Sitting]) -> Stri
     text
 }
 
-/// Machine, plan, and what a search found.
-pub(super) fn search_text(options: &Options, host: &Host, found: &str) -> String {
-    machine(host) + &asked(options) + "\n" + found
+/// Machine and plan.
+pub(super) fn heading(options: &Options, host: &Host) -> String {
+    machine(host) + &asked(options)
 }
 
 /// The workload, if it has a name, and the plan.
 pub(super) fn asked(options: &Options) -> String {
     let named = options.workload.as_ref().and_then(|name| Some((name, find(name).ok()?)));
     let workload = named.map(|(name, workload)| wrapped(&disclosure(name, &workload)));
-    workload.unwrap_or_default() + &wrapped(&plan::words(options))
+    workload.unwrap_or_default() + &url::text(options) + &wrapped(&plan::words(options))
 }
 
 /// The heading that tables of measured records have; it reads what all records of a run share.

@@ -1,18 +1,17 @@
 //! Who is under load: two embedded servers, of OpenSSL or of rustls, two stock servers, or one that
 //! runs already.
 
-use core::net::SocketAddr;
 use core::time::Duration;
-use std::fs::File;
-use std::io::{self, BufReader};
 use std::path::{Path, PathBuf};
 
 use tollgate_blocking::{Running as Blocking, Signer};
-use tollgate_load::{AccessLog, Naming, ProcessCpu, Server, Target};
-use tollgate_server::log::{Line, Reader};
-use tollgate_server::{Certificate, Config, Engine, KeyKind, Running, Server as Embedded};
+use tollgate_load::{AccessLog, Naming, Server, Target};
+use tollgate_server::{
+    Certificate, Config, Engine, KeyKind, Resumption, Running, Server as Embedded, Suite,
+};
 use tollgate_stock::{Product, Running as Stock, Settings, module};
 
+use super::external::External;
 use super::plan;
 use crate::folder::Folder;
 use crate::options::{Bench as Options, ServerKind};
@@ -32,8 +31,8 @@ pub(super) enum Rig {
     Rustls { key: KeyKind, servers: Vec<(Signer, Blocking)> },
     /// A stock server without and with the provider, and one key.
     Stock { key: KeyKind, servers: Vec<(String, Stock)> },
-    /// A server of which others know more.
-    External { address: SocketAddr, log: Option<PathBuf>, pid: Vec<u32>, naming: Naming },
+    /// A server that others started.
+    External { given: Box<External>, naming: Naming },
 }
 
 impl Rig {
@@ -43,13 +42,10 @@ impl Rig {
     ///
     /// A server cannot be started, or its log not be read.
     pub(super) fn start(options: &Options, key: KeyKind) -> Result<Self, Stop> {
-        if let Some(address) = options.target {
-            let naming = match &options.log {
-                Some(log) => named_by(log)?,
-                None => Naming { key: key.to_string(), by: "external".to_owned() },
-            };
-            let (log, pid) = (options.log.clone(), options.pid.clone());
-            return Ok(Self::External { address, log, pid, naming });
+        if let Some(probed) = &options.given.probed {
+            let given = External::of(options, probed);
+            let naming = given.naming(probed);
+            return Ok(Self::External { given: Box::new(given), naming });
         }
         if let Some(product) = options.server.stock() {
             return Self::stock(options, product, key);
@@ -71,7 +67,12 @@ impl Rig {
                 certificate: Certificate::SelfSigned(key),
                 allow_rsa_1024: true, // as --key says
                 allow_rsa_kx: true,   // the client offers one suite: that of the plan
+                suites: if options.suites.is_empty() { Vec::new() } else { Suite::ALL.to_vec() },
                 access_log: Some(log.clone()),
+                resumption: match options.resume(true).is_some() {
+                    true => Resumption::Tickets,
+                    false => Resumption::Off,
+                },
                 ..Config::default()
             };
             Ok((engine, Embedded::start(config).map_err(Stop::from_error)?, log))
@@ -106,6 +107,8 @@ impl Rig {
         let without = Settings {
             bodies: vec![options.bytes],
             cores: plan::server_cores(options),
+            // what stands in the configuration is the same for tickets and keys of tickets
+            resumption: options.resume(true).map(|resume| resume.by),
             ..Settings::new(Certificate::SelfSigned(key).to_pem().map_err(Stop::from_error)?)
         };
         let asynchronous = options.asynchronous;
@@ -179,31 +182,7 @@ impl Rig {
                     Ok(server)
                 })
                 .collect(),
-            Self::External { address, log: path, pid, naming } => {
-                let mut server = Server::new(&naming.by, target(*address)?);
-                if let Some(path) = path {
-                    server = server.with_referee(log(path)?);
-                }
-                if !pid.is_empty() {
-                    let of_flag = |error: io::Error| Stop::new(format!("--pid: {error}"));
-                    let meter = ProcessCpu::new(pid.iter().copied()).map_err(of_flag)?;
-                    server = server.with_cpu(meter);
-                }
-                Ok(vec![server])
-            }
+            Self::External { given, naming } => Ok(vec![given.server(naming)?]),
         }
     }
-}
-
-/// The engine and the key that a server wrote into its log when it started last.
-fn named_by(log: &Path) -> Result<Naming, Stop> {
-    let name = log.display();
-    let file = File::open(log).map_err(|error| Stop::new(format!("{name}: {error}")))?;
-    let start =
-        Reader::new(BufReader::new(file)).map_while(Result::ok).filter_map(|line| match line {
-            Line::Start(start) => Some(Naming { key: start.key, by: start.engine }),
-            _ => None,
-        });
-    let why = "no server has started with this log: give the access log of the server of --target";
-    start.last().ok_or_else(|| Stop::new(format!("{name}: {why}")))
 }

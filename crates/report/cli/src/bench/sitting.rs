@@ -9,7 +9,7 @@ use tollgate_record::vocabulary as word;
 use tollgate_session::measured_total;
 
 use super::rounds::Rounds;
-use super::times;
+use super::{resumed, times};
 use crate::stop::Stop;
 
 /// What was found with one key and protocol.
@@ -47,6 +47,11 @@ impl Sitting {
         Ok(sitting)
     }
 
+    /// What it is called.
+    pub(super) fn label(&self) -> &str {
+        &self.label
+    }
+
     /// The worst verdict of all runs.
     pub(super) fn verdict(&self) -> Verdict {
         if self.rounds.broken.is_some() {
@@ -74,6 +79,7 @@ impl Sitting {
         text += &findings(self.outcomes().flat_map(named(Outcome::doubts)), "doubtful: ");
         for of_server in &self.rounds.outcomes {
             text += &counts(of_server);
+            text += &resumed::lines(of_server);
             text += &times::lines(of_server);
         }
         text
@@ -126,7 +132,7 @@ fn counts(rounds: &[Outcome]) -> String {
             seen.iter().map(|seen| seen.resumed).sum::<u64>(),
             seen.iter().map(|seen| seen.requests).sum::<u64>()
         ),
-        None => "; no server's log was read".to_owned(),
+        None => "; no server's log was read: who gives it with --log has a referee".to_owned(),
     };
     wrapped(&text)
 }
@@ -136,7 +142,9 @@ fn totals(records: &[Record]) -> Result<Vec<Record>, Stop> {
     let total = |record: &Record| {
         let clock = record.machine.core_clock_hz?;
         let is_cpu = record.quantity.as_str() == word::SERVER_CPU_NS_PER_SESSION;
-        is_cpu.then(|| measured_total(record, &clock).map_err(Stop::from_error))
+        // none at all is that of another process: --pid
+        let is_some = record.estimate.point() > 0.0;
+        (is_cpu && is_some).then(|| measured_total(record, &clock).map_err(Stop::from_error))
     };
     records.iter().filter_map(total).collect()
 }

@@ -2,6 +2,7 @@
 
 use std::fs;
 
+use serde_json::{Value, json};
 use tollgate_ladder::grid::{Column, grid};
 use tollgate_ladder::points::{Plane, Series, planes};
 use tollgate_ladder::text::wrapped;
@@ -9,7 +10,7 @@ use tollgate_load::{
     Arrivals, Context, Curve, Error, Judged, Naming, Objective, Plan, Server, Step,
 };
 use tollgate_record::vocabulary as word;
-use tollgate_record::{Estimate, Kind, Record, Timestamp, Unit};
+use tollgate_record::{Estimate, Record, Unit};
 
 use crate::interrupt;
 use crate::options::Bench as Options;
@@ -18,9 +19,48 @@ use crate::stop::Stop;
 /// What was found of a server.
 pub(super) struct Found {
     /// `rsa-2048 tls13, openssl`.
-    label: String,
-    curve: Curve,
+    pub(super) label: String,
+    pub(super) curve: Curve,
     pub(super) record: Option<Record>,
+}
+
+impl Found {
+    /// The answer in words.
+    pub(super) fn answer(&self) -> String {
+        answer(&self.curve)
+    }
+
+    /// Arrivals per second and a time in nanoseconds, of each rate that has both.
+    #[allow(clippy::cast_precision_loss, reason = "at most 100 s, in nanoseconds: 10^11")]
+    pub(super) fn points(&self, of: fn(&Step) -> Option<u64>) -> Vec<(f64, f64)> {
+        let point = |step: &Step| Some((step.offered_per_s, of(step)? as f64));
+        let points = self.curve.steps.iter().filter_map(point);
+        points.filter(|point| point.0 > 0.0 && point.1 > 0.0).collect()
+    }
+
+    /// What was tried, and the answer.
+    pub(super) fn to_json(&self) -> Value {
+        let curve = &self.curve;
+        let step = |step: &Step| {
+            json!({
+                "offered_per_s": step.offered_per_s,
+                "achieved_per_s": step.achieved_per_s,
+                "p50_ns": step.p50_ns,
+                "quantile_ns": step.quantile_ns,
+                "judged": judged(step),
+                "runs": step.runs,
+                "client_busy": step.client_busy,
+            })
+        };
+        json!({
+            "objective": curve.objective.to_string(),
+            "met_per_s": curve.met_per_s,
+            "above_per_s": curve.above_per_s,
+            "client_is_limit": curve.client_is_limit,
+            "capacity_per_s": curve.capacity_per_s,
+            "steps": curve.steps.iter().map(step).collect::<Vec<_>>(),
+        })
+    }
 }
 
 const COLUMNS: [Column; 8] = [
@@ -92,7 +132,6 @@ fn record(
         .map_err(Stop::from_error)?;
     let runs: u32 = curve.steps.iter().map(|step| step.runs).sum();
     let estimate = Estimate::new(met, (met, above), u64::from(runs)).map_err(Stop::from_error)?;
-    let mut conditions = context.conditions.clone();
     let more = [
         ("connections", plan.connections.to_string()),
         ("loop", "open".to_owned()),
@@ -101,19 +140,10 @@ fn record(
         ("steps", curve.steps.len().to_string()),
         ("threads", plan.threads.to_string()),
     ];
-    conditions.extend(more.map(|(name, value)| (name.to_owned(), value)));
-    Ok(Some(Record {
-        subject,
-        quantity: word::SESSIONS_PER_S_WITHIN.parse().expect("a quantity of the vocabulary"),
-        unit: Unit::PerSecond,
-        estimate,
-        kind: Kind::Measured,
-        machine: context.machine.clone(),
-        versions: context.versions.clone(),
-        commit: context.commit.clone(),
-        conditions,
-        taken_at: Timestamp::now(),
-    }))
+    let more = more.map(|(name, value)| (name.to_owned(), value));
+    let figure = (Unit::PerSecond, estimate);
+    let record = context.measured(subject, word::SESSIONS_PER_S_WITHIN, figure, more);
+    record.map(Some).map_err(Stop::from_error)
 }
 
 /// Table and answer of each server.
@@ -156,22 +186,25 @@ fn answer(curve: &Curve) -> String {
 
 fn row(step: &Step, curve: &Curve) -> Vec<String> {
     let time = |ns: Option<u64>| ns.map_or_else(|| "-".to_owned(), milliseconds);
-    let judged = match step.judged {
-        Judged::Met => "met",
-        Judged::Missed => "missed",
-        Judged::Undecided => "undecided",
-        Judged::ClientLimited => "client",
-    };
     vec![
         format!("{:.0}", step.offered_per_s),
         format!("{:.0}", step.achieved_per_s),
         time(step.p50_ns),
         time(step.quantile_ns),
-        judged.to_owned(),
+        judged(step).to_owned(),
         step.runs.to_string(),
         format!("{:.0} %", 100.0 * step.client_busy),
         bar(step.quantile_ns, curve.objective),
     ]
+}
+
+const fn judged(step: &Step) -> &'static str {
+    match step.judged {
+        Judged::Met => "met",
+        Judged::Missed => "missed",
+        Judged::Undecided => "undecided",
+        Judged::ClientLimited => "client",
+    }
 }
 
 #[allow(clippy::cast_precision_loss, reason = "at most 100 s, in nanoseconds: 10^11")]
@@ -192,7 +225,7 @@ fn bar(ns: Option<u64>, objective: Objective) -> String {
         let decades = (ns as f64 / objective.limit().as_nanos() as f64).log10() + 2.0;
         ((decades / 3.0).clamp(0.0, 1.0) * BAR as f64) as usize
     });
-    (0..BAR.max(limit))
+    (0..BAR)
         .map(|at| match () {
             () if at == limit => '|',
             () if at < length => '#',
@@ -212,20 +245,17 @@ pub(super) fn draw(options: &Options, all: &[Found]) -> Result<(), Stop> {
     let Some(file) = &options.clients.curve else {
         return Ok(());
     };
-    #[allow(clippy::cast_precision_loss, reason = "at most 100 s, in nanoseconds: 10^11")]
-    let points = |curve: &Curve, of: fn(&Step) -> Option<u64>| {
-        let point = |step: &Step| Some((step.achieved_per_s, of(step)? as f64 / 1e3));
-        let points = curve.steps.iter().filter_map(point);
-        points.filter(|point| point.0 > 0.0 && point.1 > 0.0).collect::<Vec<_>>()
+    let points = |found: &Found, of: fn(&Step) -> Option<u64>| {
+        found.points(of).into_iter().map(|(rate, ns)| (rate, ns / 1e3)).collect::<Vec<_>>()
     };
     let plane = |found: &Found| Plane {
         title: found.label.clone(),
-        axes: ["sessions per second".to_owned(), "µs from the intended start".to_owned()],
+        axes: ["arrivals per second".to_owned(), "µs from the intended start".to_owned()],
         series: vec![
-            Series { name: "p50".to_owned(), points: points(&found.curve, |step| step.p50_ns) },
+            Series { name: "p50".to_owned(), points: points(found, |step| step.p50_ns) },
             Series {
                 name: found.curve.objective.name(),
-                points: points(&found.curve, |step| step.quantile_ns),
+                points: points(found, |step| step.quantile_ns),
             },
         ],
     };

@@ -9,7 +9,9 @@ use tollgate_load::Verdict;
 use tollgate_record::vocabulary as word;
 use tollgate_record::{Kind, PerSecond, Record, Subject, Timestamp};
 
-use super::{plan, report, sittings};
+use super::out::Judged;
+use super::watch::Watch;
+use super::{end, plan, report, sittings};
 use crate::interrupt;
 use crate::options::{Bench as Options, CoreSpan};
 use crate::progress::Progress;
@@ -32,31 +34,32 @@ struct Series {
 /// # Errors
 ///
 /// Nothing can be measured, or there is no core but the client's.
-pub(super) fn run(options: &Options, span: CoreSpan) -> Result<ExitCode, Stop> {
-    let free = free_cores(options)?;
-    let most = u32::try_from(free.len()).unwrap_or(u32::MAX);
-    let last = span.last.unwrap_or(most).min(most);
+pub(super) fn run(options: &Options, span: CoreSpan, undone: &[String]) -> Result<ExitCode, Stop> {
+    let cores = Cores::of(options)?;
+    let (most, last) = (cores.free(), cores.last(span));
     if span.first > last {
         let why = format!("--sweep-cores: this machine has {most} beside the client's: begin at 1");
         return Err(Stop::new(why));
     }
     let mut run = Run::measuring(options.written.json.as_deref())?;
-    let (mut text, mut all, mut valid) = (String::new(), Vec::new(), true);
-    for cores in span.first..=last {
-        let server_cores = free.iter().copied().take(cores as usize).collect();
+    undone.iter().cloned().for_each(|what| run.notes.add(what));
+    let watch = Watch::of(options)?;
+    let (mut text, mut all, mut done) = (String::new(), Vec::new(), Vec::new());
+    for count in span.first..=last {
+        let server_cores = cores.all.iter().copied().take(count as usize).collect();
         let options = Options { server_cores, ..options.clone() };
         let progress = Progress::new("bench");
-        let found = sittings(&options, &mut run, &progress)?;
+        let found = sittings(&options, &mut run, (&progress, &watch))?;
         drop(progress);
         if all.is_empty() {
             text += &(report::machine(&run.host) + &report::asked(&options) + "\n");
         }
-        text += &wrapped(&format!("server on {cores} of {most} cores"));
+        text += &wrapped(&cores.words(count));
         for sitting in &found {
-            valid &= sitting.verdict() != Verdict::Invalid;
             text += &sitting.verdict_text();
-            all.extend(sitting.records.iter().cloned().map(|record| (cores, record)));
+            all.extend(sitting.records.iter().cloned().map(|record| (count, record)));
         }
+        done.extend(found);
         if interrupt::asked() {
             break;
         }
@@ -64,7 +67,7 @@ pub(super) fn run(options: &Options, span: CoreSpan) -> Result<ExitCode, Stop> {
     for series in series(&all)? {
         text += "\n";
         text += &drawn(&series);
-        let law = fitted(&series);
+        let law = fitted(&series, most);
         text += &wrapped(&match &law {
             Ok(law) => of_law(law, last),
             Err(why) => format!("no law: {why}; {most} beside the client's are all there are here"),
@@ -73,21 +76,63 @@ pub(super) fn run(options: &Options, span: CoreSpan) -> Result<ExitCode, Stop> {
             run.output.records(&predicted(&series, &law)?)?;
         }
     }
+    if span.last.is_some_and(|asked| asked > last) {
+        run.notes.add(format!("this machine has {last} cores: more were not measured"));
+    }
     let code = run.end(&text)?;
+    end(options, &run, &watch, &done.iter().map(Judged::sitting).collect::<Vec<_>>())?;
+    let valid = done.iter().all(|sitting| sitting.verdict() != Verdict::Invalid);
     Ok(if valid { code } else { ExitCode::FAILURE })
 }
 
-/// Every core but the client's, the last one first, as a server without a sweep has it.
-fn free_cores(options: &Options) -> Result<Vec<u32>, Stop> {
-    let client = plan::client_cores(options);
-    let all = std::thread::available_parallelism().map_err(Stop::from_error)?.get();
-    let all = u32::try_from(all).unwrap_or(u32::MAX);
-    let free: Vec<u32> = (0..all).rev().filter(|core| !client.contains(core)).collect();
-    if client.is_empty() || free.is_empty() {
-        let why = "--sweep-cores: client and server would share the only core of this machine";
-        return Err(Stop::new(why));
+/// The cores of this machine, in the order in which the server gets them.
+struct Cores {
+    /// Those that are not the client's, the last one first, as a server without a sweep has it;
+    /// then the client's.
+    all: Vec<u32>,
+    clients: Vec<u32>,
+}
+
+impl Cores {
+    fn of(options: &Options) -> Result<Self, Stop> {
+        let clients = plan::client_cores(options);
+        let count = std::thread::available_parallelism().map_err(Stop::from_error)?.get();
+        let cores = 0..u32::try_from(count).unwrap_or(u32::MAX);
+        let (shared, mut all): (Vec<u32>, Vec<u32>) =
+            cores.rev().partition(|core| clients.contains(core));
+        if clients.is_empty() || all.is_empty() {
+            let why = "--sweep-cores: client and server would share the only core of this machine";
+            return Err(Stop::new(why));
+        }
+        all.extend(shared.iter().rev());
+        Ok(Self { all, clients: shared })
     }
-    Ok(free)
+
+    /// How many are the server's alone.
+    fn free(&self) -> u32 {
+        u32::try_from(self.all.len() - self.clients.len()).unwrap_or(u32::MAX)
+    }
+
+    /// The last number of the span: those that are free, unless more are asked for by number.
+    fn last(&self, span: CoreSpan) -> u32 {
+        let most = u32::try_from(self.all.len()).unwrap_or(u32::MAX);
+        span.last.map_or(self.free(), |last| last.min(most))
+    }
+
+    /// So many of them in words: where the client shares one, that comes first to mind.
+    fn words(&self, count: u32) -> String {
+        let (all, free) = (self.all.len(), self.free());
+        let mut words = format!("server on {count} of {all} cores");
+        if count > free {
+            let shared = self.all.iter().skip(free as usize).take((count - free) as usize);
+            let shared = shared.map(u32::to_string).collect::<Vec<_>>().join(",");
+            words += &format!(
+                "; core {shared} is the client's too: its rate is less than that of a server with \
+                 {count} cores of its own, and no law is fitted to it"
+            );
+        }
+        words
+    }
 }
 
 /// Rates by server, with the number of cores in the subject.
@@ -122,9 +167,11 @@ fn drawn(series: &Series) -> String {
     text
 }
 
-fn fitted(series: &Series) -> Result<Fit, tollgate_fleet::Error> {
+/// Of the points at which the server had its cores, up to `most`, for itself.
+fn fitted(series: &Series, most: u32) -> Result<Fit, tollgate_fleet::Error> {
+    let own = series.points.iter().filter(|(cores, _)| *cores <= most);
     let point = |(cores, record): &(u32, Record)| Point { cores: *cores, per_s: record.estimate };
-    fit(&series.points.iter().map(point).collect::<Vec<_>>())
+    fit(&own.map(point).collect::<Vec<_>>())
 }
 
 /// The law in words: Amdahl's where cores do not disturb each other, else the universal one.
@@ -196,7 +243,7 @@ mod tests {
             let all: Vec<(u32, Record)> = points.collect();
             let found = series(&all).unwrap();
             assert_eq!(found.len(), 1);
-            let law = fitted(&found[0]).unwrap();
+            let law = fitted(&found[0], 64).unwrap();
             assert!((law.law().contention() - contention).abs() < 0.003, "{law:?}");
             assert!((law.law().coherency() - coherency).abs() < 5e-5, "{law:?}");
             let words = of_law(&law, 64);
@@ -211,9 +258,18 @@ mod tests {
     }
 
     #[test]
+    fn cores_that_the_client_has_too_come_last_and_that_is_said() {
+        let cores = Cores { all: vec![3, 2, 0, 1], clients: vec![0, 1] };
+        let span = |last| CoreSpan { first: 1, last };
+        assert_eq!((cores.last(span(None)), cores.last(span(Some(9)))), (2, 4));
+        assert_eq!(cores.words(2), "server on 2 of 4 cores");
+        assert!(cores.words(3).contains("core 0 is the client's too"), "{}", cores.words(3));
+    }
+
+    #[test]
     fn two_numbers_of_cores_are_no_law() {
         let all = [(1, record("server/x", 10.0)), (2, record("server/x", 19.0))];
         let found = series(&all).unwrap();
-        assert!(fitted(&found[0]).unwrap_err().to_string().contains("three"));
+        assert!(fitted(&found[0], 2).unwrap_err().to_string().contains("three"));
     }
 }

@@ -56,7 +56,7 @@ fn offered(rounds: &[Outcome]) -> String {
 }
 
 /// The medians over the rounds.
-fn of(rounds: &[Outcome], which: fn(&Outcome) -> Option<&Latency>) -> String {
+pub(super) fn of(rounds: &[Outcome], which: impl Fn(&Outcome) -> Option<&Latency>) -> String {
     let quantile = |q| {
         let mut all: Vec<Option<u64>> =
             rounds.iter().map(|outcome| which(outcome)?.quantile_ns(q)).collect();

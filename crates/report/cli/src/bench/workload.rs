@@ -1,48 +1,93 @@
 //! `tollgate bench --workload`: what a named workload asks of the load generator.
 
+use tollgate_clients::Client;
 use tollgate_load::Protocol;
 use tollgate_server::KeyKind;
 use tollgate_workload::{Arrivals, Workload};
 
-use crate::options::Bench as Options;
+use crate::options::{Bench as Options, ServerKind};
 use crate::stop::Stop;
 use crate::workload::find;
 
-/// Suites that plans have: AES-128-GCM with SHA-256.
-const SUITES: [&str; 3] = [
+/// Endings of protocols that say a group.
+const GROUPS: [(&str, &str); 1] = [("-x25519mlkem768", "X25519MLKEM768")];
+
+/// Suites that plans have without a name.
+const OF_PROTOCOLS: [&str; 3] = [
     "TLS_RSA_WITH_AES_128_GCM_SHA256",
     "TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256",
     "TLS_AES_128_GCM_SHA256",
 ];
 
+/// Dispersions that Poisson arrivals show.
+const OF_POISSON: core::ops::RangeInclusive<f64> = 0.8..=1.25;
+
+/// What a workload makes of the options, and what of it stays undone.
+pub(super) struct Applied {
+    pub(super) options: Options,
+    /// A sentence each.
+    pub(super) undone: Vec<String>,
+}
+
 /// The options with what the workload asks for; what it does not know stays as it was.
 ///
 /// # Errors
 ///
-/// There is no such workload, or it asks for what no plan can express yet: which, and what can be
+/// There is no such workload, or it asks for what would be another load: which, and what can be
 /// done.
-pub(super) fn applied(options: &Options) -> Result<Options, Stop> {
-    let Some(name) = &options.workload else { return Ok(options.clone()) };
-    let workload = find(name)?;
+pub(super) fn applied(options: &Options) -> Result<Applied, Stop> {
+    let mut options = options.clone();
+    let Some(name) = options.workload.clone() else {
+        return Ok(Applied { options, undone: Vec::new() });
+    };
+    let workload = find(&name)?;
     let refused = |why: String| Stop::new(format!("--workload {name}: {why}"));
     if let Some(why) = obstacle(&workload) {
         return Err(refused(why));
     }
-    let mut options = options.clone();
-    if let Some(key) = &workload.key {
+    let undone = undone(&workload, &options);
+    if let Some(key) = workload.key.as_ref().filter(|_| options.target.is_none()) {
         options.key = vec![key_of(key.value.word()).ok_or_else(|| {
             refused(format!("no pair of servers has a key {}", key.value.word()))
         })?];
     }
     if let Some(protocol) = &workload.protocol {
-        options.protocol = Protocol::ALL
-            .into_iter()
-            .filter(|known| known.word() == protocol.value.word())
-            .collect();
-        if options.protocol.is_empty() {
+        let (protocol, group) = protocol_of(protocol.value.word()).ok_or_else(|| {
             let word = protocol.value.word();
-            return Err(refused(format!("the load generator does not speak {word} yet")));
+            refused(format!("no plan has the protocol {word}: give a URL, --suites and --group"))
+        })?;
+        options.protocol = vec![protocol];
+        options.group = group.into_iter().map(str::to_owned).collect();
+        if let Some(group) = group
+            && options.server == ServerKind::Openssl
+            && options.target.is_none()
+        {
+            return Err(refused(format!(
+                "the embedded servers have no {group}: give --server rustls, a URL, or a stock \
+                 server with OpenSSL 3.5 or later"
+            )));
         }
+    }
+    if let Some(suite) = &workload.suite
+        && !OF_PROTOCOLS.contains(&suite.value.as_str())
+    {
+        options.suites = vec![suite.value.clone()];
+    }
+    if let Some(requests) = &workload.requests_per_connection {
+        let each = requests.value.get();
+        options.clients.requests_per_connection =
+            whole(each).ok_or_else(|| refused(format!("{each} requests are no whole number")))?;
+    }
+    // a search finds a rate of its own
+    if let Some(Arrivals::Open { per_s, .. }) = workload.arrivals.as_ref().map(|known| &known.value)
+        && options.clients.slo.is_none()
+    {
+        options.clients.rate = Some(*per_s);
+    }
+    if let Some(resumed) = &workload.resumed
+        && options.client == [Client::Minimal]
+    {
+        options.resumed.resume = resumed.value.get();
     }
     if let Some(bytes) = &workload.bytes {
         options.bytes = bytes.value.get();
@@ -50,7 +95,34 @@ pub(super) fn applied(options: &Options) -> Result<Options, Stop> {
     if options.bytes > tollgate_server::BODY_BYTES_MAX {
         return Err(refused(format!("no server here has a body of {} bytes", options.bytes)));
     }
-    Ok(options)
+    Ok(Applied { options, undone })
+}
+
+/// What a plan leaves out, and what that does to the figures.
+fn undone(workload: &Workload, options: &Options) -> Vec<String> {
+    let resumed = workload.resumed.as_ref().map(|resumed| 100.0 * resumed.value.get());
+    let is_left_out = |share: &f64| *share > 0.0 && options.client != [Client::Minimal];
+    let resumed = resumed.filter(is_left_out).map(|share| {
+        format!(
+            "the workload resumes {share:.0} % of its sessions, and these clients are compared on \
+              full handshakes: a session costs both sides more than the workload's"
+        )
+    });
+    let key = workload.key.as_ref().filter(|_| options.target.is_some()).map(|key| {
+        let word = key.value.word();
+        format!("the workload's key is {word}; the server of the URL has its own")
+    });
+    resumed.into_iter().chain(key).collect()
+}
+
+/// The protocol, and the group that its word may end in.
+fn protocol_of(word: &str) -> Option<(Protocol, Option<&'static str>)> {
+    let known = |word: &str| Protocol::ALL.into_iter().find(|known| known.word() == word);
+    let plain = known(word).map(|protocol| (protocol, None));
+    plain.or_else(|| {
+        let with = |(ending, group)| Some((known(word.strip_suffix(ending)?)?, Some(group)));
+        GROUPS.into_iter().find_map(with)
+    })
 }
 
 fn key_of(word: &str) -> Option<KeyKind> {
@@ -60,32 +132,27 @@ fn key_of(word: &str) -> Option<KeyKind> {
     }
 }
 
-/// What no plan can express.
+/// Requests of each connection; none where they differ.
+fn whole(each: f64) -> Option<u32> {
+    #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "checked")]
+    let whole = (each.fract() == 0.0 && each <= f64::from(u32::MAX)).then_some(each as u32);
+    whole
+}
+
+/// What no plan can express, and what would be another load without it.
 fn obstacle(workload: &Workload) -> Option<String> {
-    if let Some(requests) = &workload.requests_per_connection
-        && requests.value.get() > 1.0
-    {
-        let each = requests.value.get();
-        return Some(format!("it has {each} requests on a connection; here each has one so far"));
-    }
-    if let Some(resumed) = &workload.resumed
-        && resumed.value.get() > 0.0
-    {
-        let share = 100.0 * resumed.value.get();
-        return Some(format!("{share:.0} % of its sessions are resumed; here none is so far"));
-    }
     if workload.sizes.is_some() {
         return Some("its bodies differ in size; here all have one so far".to_owned());
     }
-    if let Some(suite) = &workload.suite
-        && !SUITES.contains(&suite.value.as_str())
-    {
-        return Some(format!("the load generator does not offer {} yet", suite.value));
+    match workload.arrivals.as_ref().map(|known| &known.value) {
+        Some(Arrivals::Open { dispersion, .. }) if !OF_POISSON.contains(dispersion) => {
+            Some(format!(
+                "its arrivals have a dispersion of {dispersion:.2}, and Poisson arrivals have 1: \
+                 give their times, --arrivals trace:FILE"
+            ))
+        }
+        _ => None,
     }
-    if matches!(workload.arrivals.as_ref().map(|known| &known.value), Some(Arrivals::Open { .. })) {
-        return Some("its arrivals are an open loop; here the loop is closed so far".to_owned());
-    }
-    None
 }
 
 #[cfg(test)]
@@ -96,7 +163,11 @@ mod tests {
     use crate::options::{Options as All, Verb};
 
     fn asked(name: &str) -> Result<Options, Stop> {
-        match All::of(&["bench", "--workload", name]).unwrap().verb {
+        asked_with(&["--workload", name]).map(|applied| applied.options)
+    }
+
+    fn asked_with(flags: &[&str]) -> Result<Applied, Stop> {
+        match All::of(&[&["bench"], flags].concat()).unwrap().verb {
             Verb::Bench(options) => applied(&options),
             other => unreachable!("bench was asked for: {other:?}"),
         }
@@ -109,13 +180,54 @@ mod tests {
         assert_eq!((hp2001.protocol, hp2001.bytes), (vec![Protocol::Tls12Rsa], 14_336));
         let bank = asked("bank140k").unwrap();
         assert_eq!((bank.protocol, bank.bytes), (vec![Protocol::Tls12X25519], 140_000));
-        for (name, why) in [
-            ("web2026", "10 requests on a connection"),
-            ("pq2026", "tls13-x25519mlkem768"),
-            ("nobody", "give hp2001"),
-        ] {
+        let web = asked("web2026").unwrap();
+        let (requests, resumed) = (web.clients.requests_per_connection, web.resume(true));
+        assert_eq!((requests, resumed.map(|resume| resume.share)), (10, Some(0.5)));
+        for (name, why) in [("pq2026", "--server rustls"), ("nobody", "give hp2001")] {
             let message = asked(name).unwrap_err().to_string();
             assert!(message.contains(why), "{message}");
         }
+    }
+
+    #[test]
+    fn what_stays_undone_is_said() {
+        let web = asked_with(&["--workload", "web2026"]).unwrap();
+        assert_eq!(web.options.protocol, [Protocol::Tls13]);
+        assert_eq!((web.options.clients.requests_per_connection, web.options.bytes), (10, 37_000));
+        assert_eq!((web.options.resumed.resume, web.undone), (0.5, Vec::new()));
+        let rustls = asked_with(&["--workload", "web2026", "--client", "rustls"]).unwrap();
+        let [undone] = &rustls.undone[..] else { panic!("{:?}", rustls.undone) };
+        assert!(undone.contains("resumes 50 %") && rustls.options.resumed.resume == 0.0);
+        let pq = asked_with(&["--workload", "pq2026", "--server", "rustls"]).unwrap();
+        assert_eq!((pq.options.protocol, pq.undone), (vec![Protocol::Tls13], Vec::new()));
+        assert_eq!(pq.options.group, ["X25519MLKEM768"]);
+        let there = asked_with(&["--workload", "hp2001", "https://127.0.0.1:1/"]).unwrap();
+        assert!(there.undone[0].contains("has its own"), "{:?}", there.undone);
+        assert_eq!(asked_with(&[]).map(|applied| applied.undone).unwrap(), Vec::<String>::new());
+    }
+
+    #[test]
+    fn what_a_log_says_becomes_flags_where_a_plan_can_express_it() {
+        let file = |more: &str| {
+            let name = format!("tollgate-asked-{}-{}.toml", std::process::id(), more.len());
+            let path = std::env::temp_dir().join(name);
+            std::fs::write(&path, format!("title = \"of a log\"\n{more}")).unwrap();
+            let found = asked(&path.display().to_string());
+            std::fs::remove_file(&path).unwrap();
+            found
+        };
+        let arrivals = |dispersion: &str| {
+            format!(
+                "[arrivals]\nvalue = {{ kind = \"open\", per_s = 70.5, peak_per_s = 99, \
+                 dispersion = {dispersion} }}\nsource = \"a log\"\n"
+            )
+        };
+        let requests =
+            |each: &str| format!("[requests_per_connection]\nvalue = {each}\nsource = \"a log\"\n");
+        let found = file(&(arrivals("1.1") + &requests("4.0"))).unwrap().clients;
+        assert_eq!((found.rate, found.requests_per_connection), (Some(70.5), 4));
+        let refused = |more: &str| file(more).unwrap_err().to_string();
+        assert!(refused(&arrivals("10.5")).contains("--arrivals trace:FILE"));
+        assert!(refused(&requests("2.5")).contains("no whole number"));
     }
 }

@@ -1,32 +1,43 @@
 //! The flags of `tollgate bench`.
 
-use core::net::SocketAddr;
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 use tollgate_clients::Client;
 use tollgate_load::Protocol;
+use tollgate_probe::Url;
 use tollgate_server::KeyKind;
 use tollgate_stock::Product;
 
 use super::clients::Clients;
+use super::close::Closing;
+use super::given::Given;
+use super::outputs::Outputs;
+use super::resume::Resumed;
 use super::{Written, seconds};
 
 #[derive(Args, Clone, Debug)]
 pub(crate) struct Bench {
+    /// A server that runs already, in place of the two: it is looked at, asked for the path, and
+    /// then put under load; on this machine or in a private network, or see --i-may-test
+    #[arg(value_name = "URL")]
+    pub(crate) target: Option<Url>,
+
     /// With --server haproxy: the one with the provider pauses handshakes while it works
     #[arg(long = "async", conflicts_with = "target")]
     pub(crate) asynchronous: bool,
 
     /// Bytes of the body that each session transfers
-    #[arg(long, value_name = "N", default_value = "14336", conflicts_with = "handshake_only")]
+    #[arg(long, value_name = "N", default_value = "14336")]
+    #[arg(conflicts_with_all = ["handshake_only", "target"])]
     #[arg(value_parser = clap::value_parser!(u64).range(0..=tollgate_server::BODY_BYTES_MAX))]
     pub(crate) bytes: u64,
 
     /// Clients, separated by commas, each in turn on the same servers: minimal, the load generator;
-    /// rustls, as many blocking threads as connections; curl, as many processes
+    /// rustls, as many blocking threads as connections; curl and `s_time`, as many processes
     #[arg(long, value_name = "LIST", value_delimiter = ',', default_value = "minimal")]
-    #[arg(value_parser = client, conflicts_with = "handshake_only")]
+    #[arg(value_parser = client)]
+    #[arg(conflicts_with_all = ["handshake_only", "slo", "sweep_cores", "out", "metrics"])]
     pub(crate) client: Vec<Client>,
 
     /// Logical cores of the client's threads, one thread each [default: the first one, if there are
@@ -36,6 +47,9 @@ pub(crate) struct Bench {
 
     #[command(flatten)]
     pub(crate) clients: Clients,
+
+    #[command(flatten)]
+    pub(crate) closing: Closing,
 
     /// Connections in flight; each is replaced when its session is done
     #[arg(long, value_name = "C", default_value = "16")]
@@ -47,12 +61,18 @@ pub(crate) struct Bench {
 
     /// Groups of the key agreement by their registered names, separated by commas; each is measured
     /// alone [default: x25519, or what --protocol says]
-    #[arg(long, value_name = "LIST", value_delimiter = ',', requires = "target")]
+    #[arg(long, value_name = "LIST", value_delimiter = ',')]
     pub(crate) group: Vec<String>,
+
+    #[command(flatten)]
+    pub(crate) given: Given,
 
     /// No transfer: handshakes and nothing else
     #[arg(long)]
     pub(crate) handshake_only: bool,
+
+    #[command(flatten)]
+    pub(crate) outputs: Outputs,
 
     #[command(flatten)]
     pub(crate) written: Written,
@@ -60,14 +80,14 @@ pub(crate) struct Bench {
     /// Kinds of the servers' keys, separated by commas: rsa-2048, rsa-3072, rsa-4096; and rsa-1024,
     /// which is insecure, as papers have it
     #[arg(long, value_name = "LIST", value_delimiter = ',', default_value = "rsa-2048")]
-    #[arg(value_parser = server_key)]
+    #[arg(value_parser = server_key, conflicts_with = "target")]
     pub(crate) key: Vec<KeyKind>,
 
     /// Whether the client makes a key share for each handshake, or one for all
     #[arg(long, value_name = "HOW", default_value = "fresh")]
     pub(crate) key_share: KeyShare,
 
-    /// With --target: the server's access log, which is the referee
+    /// With a URL: the server's access log, which is the referee; docs/bench.md has its formats
     #[arg(long, value_name = "FILE", requires = "target")]
     pub(crate) log: Option<PathBuf>,
 
@@ -75,15 +95,17 @@ pub(crate) struct Bench {
     #[arg(long, value_name = "FILE", conflicts_with = "target")]
     pub(crate) module: Option<PathBuf>,
 
-    /// With --target: the server's processes, for their CPU time
+    /// With a URL: the server's processes, for their CPU time
     #[arg(long, value_name = "LIST", value_delimiter = ',', requires = "target")]
     pub(crate) pid: Vec<u32>,
 
     /// Protocol versions and key exchanges, separated by commas: tls12-rsa, tls12-x25519,
-    /// tls12-p256, tls13
-    #[arg(long, value_name = "LIST", value_delimiter = ',', default_value = "tls12-x25519,tls13")]
-    #[arg(value_parser = protocol)]
+    /// tls12-p256, tls13 [default: tls12-x25519,tls13; of a URL the best that the server has]
+    #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = protocol)]
     pub(crate) protocol: Vec<Protocol>,
+
+    #[command(flatten)]
+    pub(crate) resumed: Resumed,
 
     /// How often a round is repeated that is not valid because the rate drifted or stood still, and
     /// for no other reason
@@ -111,31 +133,38 @@ pub(crate) struct Bench {
     #[arg(long, value_name = "LIST", value_delimiter = ',', conflicts_with = "target")]
     pub(crate) server_cores: Vec<u32>,
 
-    /// Cipher suites by their registered names, separated by commas, in place of --protocol; each
-    /// is measured alone [default: AES-128-GCM]
-    #[arg(long, value_name = "LIST", value_delimiter = ',', requires = "target")]
+    /// Cipher suites by their registered names, separated by commas, in place of --protocol, each
+    /// measured alone; or all, which are those that the servers take [default: AES-128-GCM]
+    #[arg(long, value_name = "LIST", value_delimiter = ',', alias = "suite")]
     #[arg(conflicts_with = "protocol")]
-    pub(crate) suite: Vec<String>,
+    pub(crate) suites: Vec<String>,
 
     /// The servers on more and more cores, from the first number to the last: 1..8, or 1..n for all
     /// but the client's
     #[arg(long, value_name = "A..B", value_parser = core_span)]
-    #[arg(conflicts_with_all = ["server_cores", "target"])]
+    #[arg(conflicts_with_all = ["server_cores", "slo", "target"])]
     pub(crate) sweep_cores: Option<CoreSpan>,
-
-    /// A server on this machine that runs already, instead of the two embedded ones
-    #[arg(long, value_name = "IP:PORT")]
-    pub(crate) target: Option<SocketAddr>,
 
     /// Which handshakes verify the server's signature: never, always, or one in N
     #[arg(long, value_name = "never|always|N", default_value = "never", value_parser = verify)]
     pub(crate) verify: tollgate_load::Verify,
 
-    /// A workload by name or file, as tollgate workload show has it, in place of key, protocol and
-    /// bytes
+    /// A workload by name or file, as tollgate workload show has it, in place of key, protocol,
+    /// bytes, requests of a connection and rate
     #[arg(long, value_name = "NAME|FILE")]
-    #[arg(conflicts_with_all = ["key", "protocol", "bytes", "handshake_only", "target"])]
+    #[arg(conflicts_with_all = ["key", "protocol", "bytes", "handshake_only", "suites", "group"])]
+    #[arg(conflicts_with_all = ["requests_per_connection", "rate", "arrivals", "think", "resume"])]
     pub(crate) workload: Option<String>,
+}
+
+impl Bench {
+    /// The protocols that were asked for, or the usual ones.
+    pub(crate) fn protocols(&self) -> &[Protocol] {
+        match &*self.protocol {
+            [] => &[Protocol::Tls12X25519, Protocol::Tls13],
+            asked => asked,
+        }
+    }
 }
 
 /// What the two servers are.
@@ -205,7 +234,7 @@ fn core_span(text: &str) -> Result<CoreSpan, String> {
 
 fn client(text: &str) -> Result<Client, String> {
     let found = Client::ALL.into_iter().find(|client| client.word() == text);
-    found.ok_or_else(|| "give some of minimal, rustls, curl".to_owned())
+    found.ok_or_else(|| "give some of minimal, rustls, curl, s_time".to_owned())
 }
 
 pub(super) fn protocol(text: &str) -> Result<Protocol, String> {
@@ -236,18 +265,10 @@ pub(super) fn share(text: &str) -> Result<f64, String> {
 mod tests {
     #![allow(clippy::unwrap_used, reason = "tests")]
 
-    use tollgate_load::Verify;
+    use tollgate_load::{Close, Verify};
 
     use super::*;
-    use crate::options::tests::assert_refused;
-    use crate::options::{Options, Verb};
-
-    fn bench(flags: &[&str]) -> Bench {
-        match Options::of(&[&["bench"], flags].concat()).unwrap().verb {
-            Verb::Bench(options) => *options,
-            other => unreachable!("bench was asked for: {other:?}"),
-        }
-    }
+    use crate::options::tests::{assert_refused, bench};
 
     #[test]
     fn flags_become_values() {
@@ -260,6 +281,9 @@ mod tests {
         assert_eq!(span, Some(CoreSpan { first: 1, last: None }));
         assert_eq!(options.client, [Client::Minimal]);
         assert_eq!(bench(&["--client", "rustls,curl"]).client, [Client::Rustls, Client::Curl]);
+        assert_eq!(bench(&["--client", "s_time"]).client, [Client::STime]);
+        assert_eq!(bench(&[]).closing.close(), Close::RstAfterConfirm);
+        assert_eq!(bench(&["--close", "fin"]).closing.close(), Close::Fin);
         let one_in = bench(&["--verify", "10"]).verify;
         assert_eq!(one_in, Verify::Sample { one_in: 10 });
     }
@@ -276,17 +300,28 @@ mod tests {
                 (&["--sweep-cores", "3..2"], "1..n"),
                 (&["--sweep-cores", "1..2", "--server-cores", "1"], "--server-cores"),
                 (&["--workload", "hp2001", "--bytes", "1"], "--bytes"),
+                (&["--workload", "hp2001", "--rate", "1"], "--rate"),
+                (&["--workload", "hp2001", "--resume", "1%"], "--resume"),
                 (&["--client", "curl", "--handshake-only"], "--handshake-only"),
+                (&["--client", "curl", "--slo", "p99=1ms"], "--slo"),
+                (&["--client", "curl", "--out", "x"], "--out"),
+                (&["--sweep-cores", "1..2", "--slo", "p99=1ms"], "--slo"),
                 (&["--protocol", "tls11"], "tls12-rsa"),
+                (&["--close", "never"], "--close"),
                 (&["--verify", "0"], "one in N"),
                 (&["--drift-max", "2"], "0 to 1"),
                 (&["--rounds", "0"], "1..=1000"),
-                (&["--log", "x"], "--target"),
+                (&["--log", "x"], "<URL>"),
                 (&["--bytes", "1", "--handshake-only"], "--handshake-only"),
-                (&["--target", "localhost"], "localhost"),
+                (&["localhost"], "https://HOST"),
+                (&["https://localhost/", "--bytes", "1"], "--bytes"),
+                (&["https://localhost/", "--key", "rsa-2048"], "--key"),
+                (&["https://localhost/", "--log-format", "nginx"], "--log"),
+                (&["https://h/", "--log", "x", "--log-format", "iis"], "haproxy"),
+                (&["--i-may-test", "h"], "<URL>"),
                 (&["--server", "iis"], "nginx"),
-                (&["--async", "--target", "127.0.0.1:1"], "--target"),
-                (&["--server", "rustls", "--target", "127.0.0.1:1"], "--target"),
+                (&["--async", "https://127.0.0.1:1"], "--async"),
+                (&["--server", "rustls", "https://127.0.0.1:1"], "--server"),
             ],
         );
     }

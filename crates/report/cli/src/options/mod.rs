@@ -2,14 +2,18 @@
 
 mod bench;
 mod clients;
+mod close;
 mod compare;
 mod fleet;
+mod given;
 mod kernel;
 pub(crate) mod key;
 mod ladder;
 mod model;
+mod outputs;
 pub(crate) mod provider;
 mod report;
+mod resume;
 mod serve;
 mod session;
 pub(crate) mod simulate;
@@ -141,6 +145,15 @@ mod tests {
     use clap::CommandFactory as _;
 
     use super::*;
+
+    /// The options of `tollgate bench` with these flags.
+    #[track_caller]
+    pub(super) fn bench(flags: &[&str]) -> Bench {
+        match Options::of(&[&["bench"], flags].concat()).unwrap().verb {
+            Verb::Bench(options) => *options,
+            other => unreachable!("bench was asked for: {other:?}"),
+        }
+    }
 
     /// Each of these command lines is refused, in one line that holds these words.
     #[track_caller]

@@ -9,6 +9,7 @@ mod fleet;
 mod key;
 mod ladder;
 mod measuring;
+mod outputs;
 mod own_processor;
 mod program;
 mod provider;

@@ -77,6 +77,11 @@ impl Serve {
         let address = address.split('/').next().unwrap().to_owned();
         Self { child, stdout, address, log, said }
     }
+
+    /// A URL of it.
+    pub(crate) fn url(&self, path: &str) -> String {
+        format!("https://{}{path}", self.address)
+    }
 }
 
 impl Drop for Serve {

@@ -1,4 +1,5 @@
-//! The report: one HTML file that needs nothing from elsewhere, with pictures as inline SVG.
+//! Pages that need nothing from elsewhere, with pictures as inline SVG: the report of all rungs,
+//! and that of a load generator's runs.
 
 mod bars;
 mod cores;
@@ -7,8 +8,10 @@ mod glossary;
 mod handshake;
 mod ladder;
 mod machine;
+mod plot;
 mod rates;
 mod response;
+mod runs;
 mod scale;
 mod section;
 mod session_cost;
@@ -22,6 +25,8 @@ use tollgate_record::{Kind, Record};
 
 use crate::rungs::climb;
 use crate::shelf::latest;
+
+pub use runs::{Curve, Points, Runs, Second, Server, Sitting, of_runs};
 
 /// Light and dark, phone and paper.
 const STYLE: &str = include_str!("style.css");
@@ -48,6 +53,29 @@ pub fn report(records: &[Record]) -> String {
     let all = records;
     let records = &latest(records);
     let rungs = climb(records);
+    let main = html! {
+        (ladder::section(records, &rungs))
+        (rates::section(records))
+        (session_cost::section(records))
+        (throughput::section(records))
+        (cores::section(records))
+        (handshake::section(records))
+        (tables::section(records))
+        (machine::section(records))
+        (glossary::section())
+        (details::reproduce(records))
+        (details::all(all))
+    };
+    page("What a TLS connection costs", &html! { (about(all)) }, SECTIONS, &main)
+}
+
+/// A page of this style, with links to its sections, by id and name.
+fn page<'a>(
+    title: &str,
+    lead: &Markup,
+    sections: impl IntoIterator<Item = (&'a str, &'a str)>,
+    main: &Markup,
+) -> String {
     let page = html! {
         (DOCTYPE)
         html lang="en" {
@@ -55,31 +83,19 @@ pub fn report(records: &[Record]) -> String {
                 meta charset="utf-8";
                 meta name="viewport" content="width=device-width, initial-scale=1";
                 meta name="color-scheme" content="light dark";
-                title { "What a TLS connection costs" }
+                title { (title) }
                 style { (PreEscaped(STYLE)) }
             }
             body {
                 (patterns())
                 header {
-                    h1 { "What a TLS connection costs" }
-                    p.lead { (about(all)) }
+                    h1 { (title) }
+                    p.lead { (lead) }
                     nav aria-label="Sections" {
-                        @for (id, name) in SECTIONS { a href={ "#" (id) } { (name) } " " }
+                        @for (id, name) in sections { a href={ "#" (id) } { (name) } " " }
                     }
                 }
-                main {
-                    (ladder::section(records, &rungs))
-                    (rates::section(records))
-                    (session_cost::section(records))
-                    (throughput::section(records))
-                    (cores::section(records))
-                    (handshake::section(records))
-                    (tables::section(records))
-                    (machine::section(records))
-                    (glossary::section())
-                    (details::reproduce(records))
-                    (details::all(all))
-                }
+                main { (main) }
             }
         }
     };

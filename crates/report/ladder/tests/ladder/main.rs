@@ -8,6 +8,7 @@ mod html;
 mod markup;
 mod published;
 mod rungs;
+mod runs;
 mod signing;
 mod synthetic;
 mod tables;

@@ -1,0 +1,358 @@
+//! Sessions that are resumed, or seem to be.
+
+use super::*;
+use crate::connection::Confirmation;
+use crate::error::{Found, Misuse};
+use crate::hash::Secret;
+use crate::resume::EarlyData;
+use crate::saved::{Mechanism, Name};
+use crate::schedule::Psk;
+use crate::wire::Extension;
+
+const TLS12: Suite = Suite::TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256;
+const TLS13: Suite = Suite::TLS_AES_128_GCM_SHA256;
+const SERVER_RANDOM: [u8; 32] = [0x55; 32];
+
+fn saved(suite: Suite, name: Name, identity: &[u8]) -> SavedSession {
+    SavedSession {
+        of: Some((suite, name)),
+        identity: identity.to_vec(),
+        secret: Secret::new(&[0xAB; 48][..if suite.is_tls13() { 32 } else { 48 }]),
+        extended_master_secret: true,
+        lifetime_s: 100,
+        age_add: u32::MAX,
+        early_data_bytes_max: if suite.is_tls13() { 100 } else { 0 },
+    }
+}
+
+fn settings(suite: Suite) -> Settings {
+    let verify_signature = VerifySignature::Never;
+    Settings { verify_signature, save_sessions: true, ..Settings::new(suite) }
+}
+
+/// The session ID that the client has sent.
+fn sent_id(rogue: &Rogue) -> Vec<u8> {
+    let id = &rogue.hello[38..];
+    id[1..1 + usize::from(id[0])].to_vec()
+}
+
+/// Repeats the session ID; then all that the right master secret gives.
+fn repeat(rogue: &mut Rogue, extensions: &[u8]) -> (Master, RecordKey, RecordKey) {
+    let body = server_hello(&SERVER_RANDOM, &sent_id(rogue), TLS12.number(), extensions);
+    rogue.say(Message::SERVER_HELLO, &body);
+    let master = Master::saved(TLS12.hash(), &[0xAB; 48]);
+    let (client, server) = master.record_keys(TLS12, [rogue.random(), &SERVER_RANDOM], false);
+    (master, client, server)
+}
+
+/// Changes keys and says Finished.
+fn finish(rogue: &mut Rogue, master: &Master, key: RecordKey) {
+    rogue.record(Content::CHANGE_CIPHER_SPEC, &[1]);
+    rogue.sealing = Some(key);
+    let data = master.verify_data(Side::Server, rogue.transcript.hash().as_ref());
+    rogue.say(Message::FINISHED, &data);
+}
+
+fn both() -> [SavedSession; 2] {
+    [saved(TLS12, Name::SessionId, &[7; 20]), saved(TLS12, Name::Ticket, &[8; 200])]
+}
+
+#[test]
+fn who_knows_the_master_secret_resumes_and_a_response_confirms_it() {
+    for session in both() {
+        let mut rogue = Rogue::offered(settings(TLS12), &session, b"");
+        let (master, mut client, server) = repeat(&mut rogue, &extension(23, &[]));
+        finish(&mut rogue, &master, server);
+        assert_eq!(rogue.deliver().unwrap(), ["Established"]);
+        let facts = *rogue.client.facts();
+        assert_eq!((facts.offered, facts.resumed), (session.mechanism(), true));
+        assert_eq!((rogue.client.confirmation(), rogue.client.leaf()), (None, None));
+        // ours comes last, over all that was said
+        let mut flight = rogue.take();
+        assert_eq!(flight[..6], [20, 3, 3, 0, 1, 1]);
+        let (_, range) = client.open(&mut flight[6..]).unwrap();
+        let expected = master.verify_data(Side::Client, rogue.transcript.hash().as_ref());
+        assert_eq!(flight[6..][range], whole(Message::FINISHED, &expected));
+        rogue.record(Content::APPLICATION_DATA, b"unasked");
+        rogue.deliver().unwrap();
+        assert_eq!(rogue.client.confirmation(), None);
+        rogue.client.send(b"request").unwrap();
+        rogue.take();
+        rogue.record(Content::APPLICATION_DATA, b"response");
+        rogue.deliver().unwrap();
+        assert_eq!(rogue.client.confirmation(), Some(Confirmation::Response));
+        assert!(!rogue.client.save(&mut SavedSession::default()), "the old one serves on");
+    }
+}
+
+#[test]
+fn a_ticket_that_is_renewed_is_kept_with_the_same_secret() {
+    let session = saved(TLS12, Name::Ticket, &[8; 200]);
+    let mut rogue = Rogue::offered(settings(TLS12), &session, b"");
+    let extensions = [extension(23, &[]), extension(35, &[])].concat();
+    let (master, _, server) = repeat(&mut rogue, &extensions);
+    let ticket = [&[0, 0, 1, 0][..], &vector(2, b"the next one")].concat();
+    rogue.say(Message::NEW_SESSION_TICKET, &ticket);
+    finish(&mut rogue, &master, server);
+    rogue.deliver().unwrap();
+    let mut next = SavedSession::default();
+    assert!(rogue.client.save(&mut next) && !rogue.client.save(&mut SavedSession::default()));
+    assert_eq!(next.identity, b"the next one");
+    assert_eq!((&*next.secret, next.lifetime_s), (&[0xAB; 48][..], 256));
+    assert!(next.extended_master_secret);
+}
+
+#[test]
+fn who_repeats_a_session_id_without_the_secret_is_found_out() {
+    for session in both() {
+        let mut rogue = Rogue::offered(settings(TLS12), &session, b"");
+        repeat(&mut rogue, &extension(23, &[]));
+        let other = Master::saved(TLS12.hash(), &[0xCD; 48]);
+        let (_, key) = other.record_keys(TLS12, [rogue.random(), &SERVER_RANDOM], false);
+        finish(&mut rogue, &other, key);
+        assert_eq!(rogue.refused(), (Phase::Finished, Violation::BadRecordMac));
+        assert!(!rogue.client.is_established());
+
+        let mut rogue = Rogue::offered(settings(TLS12), &session, b"");
+        let (_, _, server) = repeat(&mut rogue, &extension(23, &[]));
+        rogue.record(Content::CHANGE_CIPHER_SPEC, &[1]);
+        rogue.sealing = Some(server);
+        rogue.say(Message::FINISHED, &[0; 12]);
+        assert_eq!(rogue.refused(), (Phase::Finished, Violation::BadFinished));
+
+        let mut rogue = Rogue::offered(settings(TLS12), &session, b"");
+        repeat(&mut rogue, &[]);
+        assert_eq!(rogue.refused().1, Violation::ExtendedMasterSecret);
+    }
+}
+
+#[test]
+fn another_session_id_begins_a_full_handshake() {
+    for session in both() {
+        for id in [&[][..], &[9; 32]] {
+            let mut rogue = Rogue::offered(settings(TLS12), &session, b"");
+            let body = server_hello(&SERVER_RANDOM, id, TLS12.number(), &extension(23, &[]));
+            rogue.say(Message::SERVER_HELLO, &body);
+            rogue.record(Content::CHANGE_CIPHER_SPEC, &[1]);
+            let (phase, violation) = rogue.refused();
+            assert_eq!(phase, Phase::KeyExchange);
+            let found = Found::Record(Content::CHANGE_CIPHER_SPEC);
+            assert_eq!(violation, Violation::UnexpectedMessage { expected: "certificate", found });
+            assert!(rogue.client.facts().offered.is_some() && !rogue.client.facts().resumed);
+        }
+    }
+}
+
+/// The secrets and the key pair's public value of a server that takes the pre-shared key.
+fn take_psk(rogue: &mut Rogue, index: u16, with_share: bool) -> Handshake {
+    let pair = KeyPair::generate(Group::X25519).unwrap();
+    let public = [&[0, 29][..], &vector(2, pair.public())].concat();
+    let mut extensions = [extension(43, &[3, 4]), extension(41, &index.to_be_bytes())].concat();
+    if with_share {
+        extensions.extend(extension(51, &public));
+    }
+    let body = server_hello(&[7; 32], &sent_id(rogue), TLS13.number(), &extensions);
+    rogue.say(Message::SERVER_HELLO, &body);
+    let early = Psk::new(Hash::Sha256, &[0xAB; 32]).early();
+    let transcript = rogue.transcript.hash();
+    let secrets = if with_share {
+        // type, two lengths, group and length: more bytes than chance brings together
+        let before = [0, 51, 0, 38, 0, 36, 0, 29, 0, 32];
+        let at = rogue.hello.windows(before.len()).position(|bytes| bytes == before).unwrap();
+        let public = &rogue.hello[at + before.len()..][..32];
+        early.handshake(&pair.agree(public).unwrap(), transcript.as_ref())
+    } else {
+        early.handshake_alone(transcript.as_ref())
+    };
+    rogue.sealing = Some(secrets.server.record_key(TLS13));
+    secrets
+}
+
+fn finish_tls13(rogue: &mut Rogue, secrets: &Handshake) {
+    let data = secrets.server.verify_data(rogue.transcript.hash().as_ref());
+    rogue.say(Message::FINISHED, data.as_ref());
+}
+
+/// So many steps into a session that is resumed, with early data in TLS 1.3; from the third on, it
+/// is established.
+pub(super) fn advanced(tls13: bool, steps: usize) -> Rogue {
+    let mut rogue = if tls13 {
+        Rogue::offered(settings(TLS13), &ticket(), b"early")
+    } else {
+        Rogue::offered(settings(TLS12), &saved(TLS12, Name::Ticket, &[8; 200]), b"")
+    };
+    if steps > 0 && tls13 {
+        let secrets = take_psk(&mut rogue, 0, true);
+        if steps > 1 {
+            rogue.say(Message::ENCRYPTED_EXTENSIONS, &vector(2, &extension(42, &[])));
+        }
+        if steps > 2 {
+            finish_tls13(&mut rogue, &secrets);
+            let (_, server) = secrets.master().application(rogue.transcript.hash().as_ref());
+            rogue.deliver().unwrap();
+            rogue.sealing = Some(server.record_key(TLS13));
+        }
+    } else if steps > 0 {
+        let (master, _, server) = repeat(&mut rogue, &extension(23, &[]));
+        if steps > 2 {
+            finish(&mut rogue, &master, server);
+        } else if steps > 1 {
+            rogue.record(Content::CHANGE_CIPHER_SPEC, &[1]);
+            rogue.sealing = Some(server);
+        }
+    }
+    rogue.deliver().unwrap();
+    assert_eq!(rogue.client.is_established(), steps > 2);
+    rogue
+}
+
+fn ticket() -> SavedSession {
+    saved(TLS13, Name::Ticket, &[8; 200])
+}
+
+#[test]
+fn a_pre_shared_key_stands_for_the_certificate() {
+    for psk_alone in [false, true] {
+        let settings = Settings { psk_alone, ..settings(TLS13) };
+        let mut rogue = Rogue::offered(settings, &ticket(), b"");
+        // the identity, and its age and 2^32 - 1 modulo 2^32
+        let age = [&[8; 200][..], &1233_u32.to_be_bytes()].concat();
+        assert!(rogue.hello.windows(age.len()).any(|bytes| bytes == age));
+        let mode = extension(45, &[1, u8::from(!psk_alone)]);
+        assert!(rogue.hello.windows(mode.len()).any(|bytes| bytes == mode));
+        let secrets = take_psk(&mut rogue, 0, !psk_alone);
+        rogue.say(Message::ENCRYPTED_EXTENSIONS, &[0, 0]);
+        finish_tls13(&mut rogue, &secrets);
+        assert_eq!(rogue.deliver().unwrap(), ["Established"]);
+        let facts = rogue.client.facts();
+        let expected = if psk_alone { Mechanism::PskAlone } else { Mechanism::Psk };
+        assert_eq!((facts.offered, facts.resumed), (Some(expected), true));
+        assert_eq!(facts.group, (!psk_alone).then_some(Group::X25519));
+        assert_eq!((facts.signature, rogue.client.confirmation()), (None, None));
+    }
+}
+
+#[test]
+fn early_data_ends_before_the_finished() {
+    let mut rogue = Rogue::offered(settings(TLS13), &ticket(), b"early");
+    let psk = Psk::new(Hash::Sha256, &[0xAB; 32]);
+    let mut key = psk.early_data(rogue.transcript.hash().as_ref()).record_key(TLS13);
+    let mut early = rogue.early.clone();
+    assert_eq!(early[..6], [20, 3, 3, 0, 1, 1]);
+    let (content, range) = key.open(&mut early[6..]).unwrap();
+    assert_eq!((content, &early[6..][range]), (Content::APPLICATION_DATA, &b"early"[..]));
+    let secrets = take_psk(&mut rogue, 0, true);
+    rogue.say(Message::ENCRYPTED_EXTENSIONS, &vector(2, &extension(42, &[])));
+    finish_tls13(&mut rogue, &secrets);
+    let (_, server) = secrets.master().application(rogue.transcript.hash().as_ref());
+    assert_eq!(rogue.deliver().unwrap(), ["Established"]);
+    assert_eq!(rogue.client.facts().early_data, EarlyData::Accepted);
+    let mut flight = rogue.take();
+    let length = HEADER + usize::from(u16::from_be_bytes([flight[3], flight[4]]));
+    let (_, range) = key.open(&mut flight[..length]).unwrap();
+    let end = whole(Message::END_OF_EARLY_DATA, &[]);
+    assert_eq!(flight[range], end);
+    rogue.transcript.add(&end);
+    let expected = secrets.client.verify_data(rogue.transcript.hash().as_ref());
+    let finished = &mut flight[length..];
+    let (_, range) = secrets.client.record_key(TLS13).open(finished).unwrap();
+    assert_eq!(finished[range], whole(Message::FINISHED, expected.as_ref()));
+    rogue.sealing = Some(server.record_key(TLS13));
+    rogue.record(Content::APPLICATION_DATA, b"response");
+    rogue.deliver().unwrap();
+    assert_eq!(rogue.client.confirmation(), Some(Confirmation::EarlyResponse));
+}
+
+#[test]
+fn early_data_that_is_refused_confirms_nothing() {
+    let mut rogue = Rogue::offered(settings(TLS13), &ticket(), b"early");
+    let secrets = take_psk(&mut rogue, 0, true);
+    rogue.say(Message::ENCRYPTED_EXTENSIONS, &[0, 0]);
+    finish_tls13(&mut rogue, &secrets);
+    let (_, server) = secrets.master().application(rogue.transcript.hash().as_ref());
+    assert_eq!(rogue.deliver().unwrap(), ["Established"]);
+    assert_eq!(rogue.client.facts().early_data, EarlyData::Refused);
+    let mut finished = rogue.take();
+    secrets.client.record_key(TLS13).open(&mut finished).unwrap();
+    rogue.sealing = Some(server.record_key(TLS13));
+    rogue.record(Content::APPLICATION_DATA, b"of its own accord");
+    rogue.deliver().unwrap();
+    assert_eq!(rogue.client.confirmation(), None);
+}
+
+#[test]
+fn servers_that_take_what_was_not_offered_are_refused() {
+    let illegal = |field| Violation::IllegalParameter { message: Message::SERVER_HELLO, field };
+    let mut rogue = Rogue::offered(settings(TLS13), &ticket(), b"");
+    take_psk(&mut rogue, 1, true);
+    assert_eq!(rogue.refused(), (Phase::Hello, illegal("pre_shared_key")));
+    // an agreement is missing, or one too many
+    for psk_alone in [false, true] {
+        let mut rogue = Rogue::offered(Settings { psk_alone, ..settings(TLS13) }, &ticket(), b"");
+        take_psk(&mut rogue, 0, psk_alone);
+        assert_eq!(rogue.refused().1, illegal("key_share"));
+    }
+    let mut rogue = Rogue::quiet(TLS13);
+    take_psk(&mut rogue, 0, true);
+    let extension_ = Extension::PRE_SHARED_KEY;
+    assert_eq!(rogue.refused().1, Violation::ExtensionUnexpected { extension: extension_ });
+    // of another hash function
+    let mut rogue = Rogue::offered(settings(TLS13), &ticket(), b"");
+    let extensions = [extension(43, &[3, 4]), extension(41, &[0, 0])].concat();
+    let body = server_hello(&[7; 32], &sent_id(&rogue), 0x1302, &extensions);
+    rogue.say(Message::SERVER_HELLO, &body);
+    assert_eq!(rogue.refused().1, Violation::CipherSuite { found: 0x1302 });
+    // early data that was never sent
+    let mut rogue = Rogue::offered(settings(TLS13), &ticket(), b"");
+    take_psk(&mut rogue, 0, true);
+    rogue.say(Message::ENCRYPTED_EXTENSIONS, &vector(2, &extension(42, &[])));
+    let found = Violation::ExtensionUnexpected { extension: Extension::EARLY_DATA };
+    assert_eq!(rogue.refused().1, found);
+    // a certificate beside the key
+    let mut rogue = Rogue::offered(settings(TLS13), &ticket(), b"");
+    take_psk(&mut rogue, 0, true);
+    rogue.say(Message::ENCRYPTED_EXTENSIONS, &[0, 0]);
+    rogue.say(Message::CERTIFICATE, &[0, 0, 0, 0]);
+    let found = Found::Handshake(Message::CERTIFICATE);
+    let unexpected = Violation::UnexpectedMessage { expected: "finished", found };
+    assert_eq!(rogue.refused().1, unexpected);
+}
+
+#[test]
+fn who_takes_a_key_that_it_does_not_know_is_found_out() {
+    let mut session = ticket();
+    session.secret = Secret::new(&[0xCD; 32]);
+    let mut rogue = Rogue::offered(settings(TLS13), &session, b"");
+    take_psk(&mut rogue, 0, true);
+    rogue.say(Message::ENCRYPTED_EXTENSIONS, &[0, 0]);
+    assert_eq!(rogue.refused(), (Phase::KeyExchange, Violation::BadRecordMac));
+}
+
+#[test]
+fn sessions_that_do_not_fit_are_misuse_and_harmless() {
+    let mut client = Rogue::new(settings(TLS13)).client;
+    let mut misuse = |session: &SavedSession, early_data: &[u8]| {
+        client.resume(&Resume { session, age: Duration::ZERO, early_data }).unwrap_err()
+    };
+    assert_eq!(misuse(&SavedSession::default(), b""), Misuse::SessionUnfit.into());
+    let [by_id, by_ticket] = both();
+    assert_eq!(misuse(&by_id, b""), Misuse::SessionUnfit.into());
+    assert_eq!(misuse(&by_ticket, b""), Misuse::SessionUnfit.into());
+    assert_eq!(misuse(&ticket(), &[0; 101]), Misuse::EarlyData.into());
+    let mut client = Rogue::new(settings(TLS12)).client;
+    let resume = Resume { session: &by_id, age: Duration::ZERO, early_data: b"early" };
+    assert_eq!(client.resume(&resume), Err(Misuse::EarlyData.into()));
+    client.resume(&Resume { early_data: b"", ..resume }).unwrap();
+    client.reset().unwrap();
+    assert_eq!(client.facts().offered, None);
+}
+
+#[test]
+fn neither_secret_nor_ticket_is_in_the_debug_text() {
+    for session in both().into_iter().chain([ticket()]) {
+        let text = format!("{session:?}");
+        for secret in ["171", "7, 7", "8, 8"] {
+            assert!(!text.contains(secret), "{text}");
+        }
+    }
+}

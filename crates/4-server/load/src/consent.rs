@@ -1,0 +1,280 @@
+//! Whether a server may be put under load: the one place where that is decided.
+//!
+//! A flood of handshakes is an attack where nobody agreed to it. Servers on this machine and in
+//! private networks need nobody's word. Any other needs two: the user names the host, and the
+//! server itself serves a file that agrees, from the very address that the load goes to.
+
+use core::fmt;
+use core::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+
+use jiff::civil::Date;
+use jiff::tz::TimeZone;
+use jiff::{Timestamp, ToSpan as _};
+
+/// Where a server says that it may be tested.
+pub const CONSENT_PATH: &str = "/.well-known/tollgate-consent";
+
+/// The longest file of consent that is read, in bytes.
+pub const CONSENT_BYTES_MAX: usize = 4096;
+
+/// The longest that a consent lasts from now on, in days: nobody agrees for ever.
+const DAYS_MAX: i64 = 366;
+
+/// Clouds answer there with the secrets of their machines and tasks; these are link-local or unique
+/// local addresses, and nobody's to test.
+const METADATA: [IpAddr; 4] = [
+    IpAddr::V4(Ipv4Addr::new(169, 254, 169, 254)),
+    IpAddr::V4(Ipv4Addr::new(169, 254, 170, 2)),
+    IpAddr::V4(Ipv4Addr::new(169, 254, 170, 23)),
+    IpAddr::V6(Ipv6Addr::new(0xfd00, 0xec2, 0, 0, 0, 0, 0, 0x254)),
+];
+
+/// Whose an address is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Reach {
+    /// This machine: 127.0.0.0/8, `::1`.
+    Loopback,
+    /// A private network: RFC 1918, unique local (`fc00::/7`) or link-local addresses.
+    Private,
+    /// Anybody's.
+    Public,
+    /// No server's: unspecified, multicast, broadcast, IPv4 in IPv6 clothes (a dual-stack socket is
+    /// not a loopback socket), the metadata service of clouds.
+    Nobody,
+}
+
+impl Reach {
+    /// Of an address.
+    #[must_use]
+    pub fn of(ip: IpAddr) -> Self {
+        match ip {
+            _ if ip.is_unspecified() || ip.is_multicast() => Self::Nobody,
+            _ if METADATA.contains(&ip) => Self::Nobody,
+            _ if ip.is_loopback() => Self::Loopback,
+            IpAddr::V4(ip) if ip.is_broadcast() => Self::Nobody,
+            IpAddr::V4(ip) if ip.is_private() || ip.is_link_local() => Self::Private,
+            IpAddr::V6(ip) if ip.to_ipv4_mapped().is_some() => Self::Nobody,
+            IpAddr::V6(ip) if ip.is_unique_local() || ip.is_unicast_link_local() => Self::Private,
+            IpAddr::V4(_) | IpAddr::V6(_) => Self::Public,
+        }
+    }
+}
+
+/// Why a server may not be put under load.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Refusal {
+    /// Nobody said that it may be.
+    Unasked,
+    /// The user named another host.
+    OtherHost {
+        /// That of the URL.
+        host: String,
+        /// The one that the user named.
+        named: String,
+    },
+    /// The server did not serve its consent: why.
+    NoFile(String),
+    /// What it served is no consent to this: why.
+    BadFile(String),
+    /// No server has this address.
+    Nobody,
+}
+
+impl fmt::Display for Refusal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Unasked => write!(
+                f,
+                "it is neither loopback nor private: load on the server of somebody else is an \
+                 attack; if you may test it, say --i-may-test with its host name, and have it \
+                 serve {CONSENT_PATH}"
+            ),
+            Self::OtherHost { host, named } => {
+                write!(
+                    f,
+                    "--i-may-test names {named}, and the host is {host}: they must be the same"
+                )
+            }
+            Self::NoFile(why) => write!(
+                f,
+                "it does not consent: {CONSENT_PATH}: {why}; its owner puts the file there, with \
+                 the lines 'host: NAME' and 'until: YEAR-MONTH-DAY'"
+            ),
+            Self::BadFile(why) => write!(f, "it does not consent: {CONSENT_PATH}: {why}"),
+            Self::Nobody => f.write_str("no server of its own has this address: give another"),
+        }
+    }
+}
+
+/// Until when a server at `address`, asked for by the name `host`, may be put under load: `None`
+/// for as long as one likes. `named` is the host that the user says may be tested; `fetch` asks the
+/// address for [`CONSENT_PATH`], following nothing, and is not called before the user has spoken.
+pub(crate) fn consent(
+    address: SocketAddr,
+    host: &str,
+    named: Option<&str>,
+    fetch: &dyn Fn(SocketAddr) -> Result<String, String>,
+    now: Timestamp,
+) -> Result<Option<Timestamp>, Refusal> {
+    match Reach::of(address.ip()) {
+        Reach::Loopback | Reach::Private => return Ok(None),
+        Reach::Nobody => return Err(Refusal::Nobody),
+        Reach::Public => {}
+    }
+    let named = named.ok_or(Refusal::Unasked)?;
+    if !named.eq_ignore_ascii_case(host) {
+        return Err(Refusal::OtherHost { host: host.to_owned(), named: named.to_owned() });
+    }
+    let file = fetch(address).map_err(Refusal::NoFile)?;
+    until(&file, host, now).map(Some).map_err(Refusal::BadFile)
+}
+
+/// Until when a file of consent agrees to tests of `host`.
+fn until(file: &str, host: &str, now: Timestamp) -> Result<Timestamp, String> {
+    if file.len() > CONSENT_BYTES_MAX {
+        return Err(format!("it is longer than {CONSENT_BYTES_MAX} bytes"));
+    }
+    let (mut is_host, mut end) = (false, None);
+    for (number, line) in (1..).zip(file.lines().map(str::trim)) {
+        if line.is_empty() || line.starts_with('#') {
+            continue;
+        }
+        match line.split_once(':').map(|(name, value)| (name.trim(), value.trim())) {
+            Some(("host", name)) => is_host |= name.eq_ignore_ascii_case(host),
+            Some(("until", _)) if end.is_some() => {
+                return Err(format!("line {number}: there is a second 'until'"));
+            }
+            Some(("until", date)) => {
+                end = Some(
+                    date.parse::<Date>()
+                        .map_err(|_| format!("line {number}: the date is none as 2030-12-31"))?,
+                );
+            }
+            _ => return Err(format!("line {number}: neither 'host: NAME' nor 'until: DATE'")),
+        }
+    }
+    if !is_host {
+        return Err(format!("no line says 'host: {host}'"));
+    }
+    let date = end.ok_or("no line says 'until: DATE'")?;
+    // the day itself is in it
+    let end = date.tomorrow().and_then(|next| next.to_zoned(TimeZone::UTC));
+    let end = end.map_err(|_| format!("{date} is out of reach"))?.timestamp();
+    if end <= now {
+        return Err(format!("it ended with {date}: its owner has to say a later day"));
+    }
+    let latest = now.checked_add((24 * DAYS_MAX).hours());
+    if latest.is_ok_and(|latest| end > latest) {
+        return Err(format!(
+            "{date} is more than a year ahead: its owner has to say an earlier day"
+        ));
+    }
+    Ok(end)
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "tests")]
+mod tests {
+    use core::cell::Cell;
+
+    use proptest::prelude::*;
+
+    use super::*;
+
+    const PUBLIC: &str = "192.0.2.1:443";
+    const GOOD: &str = "# ours\nhost: www.example.org\nuntil: 2026-12-31\n";
+
+    fn now() -> Timestamp {
+        "2026-11-22T08:00:00Z".parse().unwrap()
+    }
+
+    fn asked(
+        address: &str,
+        named: Option<&str>,
+        file: Result<&str, &str>,
+    ) -> (Result<Option<Timestamp>, Refusal>, u32) {
+        let calls = Cell::new(0);
+        let fetch = |at: SocketAddr| {
+            calls.set(calls.get() + 1);
+            assert_eq!(at, address.parse().unwrap(), "the address of the load is asked");
+            file.map(str::to_owned).map_err(str::to_owned)
+        };
+        let address = address.parse().unwrap();
+        let found = consent(address, "www.example.org", named, &fetch, now());
+        (found, calls.get())
+    }
+
+    #[test]
+    fn addresses_are_told_apart() {
+        let each = [
+            (Reach::Loopback, &["127.0.0.1", "127.255.255.254", "::1"][..]),
+            (
+                Reach::Private,
+                &["10.0.0.1", "172.16.0.1", "172.31.255.255", "192.168.0.1", "169.254.0.1"],
+            ),
+            (Reach::Private, &["fc00::1", "fdff::1", "fe80::1", "febf::1"]),
+            (
+                Reach::Public,
+                &["126.255.255.255", "128.0.0.1", "172.15.0.1", "172.32.0.1", "192.167.0.1"],
+            ),
+            (Reach::Public, &["100.64.0.1", "11.0.0.1", "9.255.255.255", "2001:db8::1", "fec0::1"]),
+            (Reach::Nobody, &["0.0.0.0", "::", "224.0.0.1", "ff02::1", "255.255.255.255"]),
+            (Reach::Nobody, &["::ffff:127.0.0.1", "::ffff:192.0.2.1", "169.254.169.254"]),
+            (Reach::Nobody, &["169.254.170.2", "169.254.170.23", "fd00:ec2::254"]),
+        ];
+        for (reach, addresses) in each {
+            for address in addresses {
+                assert_eq!(Reach::of(address.parse().unwrap()), reach, "{address}");
+            }
+        }
+    }
+
+    #[test]
+    fn who_has_no_permission_sends_nothing() {
+        let (found, calls) = asked(PUBLIC, None, Ok(GOOD));
+        assert_eq!((found, calls), (Err(Refusal::Unasked), 0));
+        let (found, calls) = asked(PUBLIC, Some("example.org"), Ok(GOOD));
+        assert!(matches!(found, Err(Refusal::OtherHost { .. })));
+        assert_eq!(calls, 0);
+        let (found, calls) = asked("0.0.0.0:443", Some("www.example.org"), Ok(GOOD));
+        assert_eq!((found, calls), (Err(Refusal::Nobody), 0));
+        for near in ["127.0.0.1:1", "10.1.2.3:443", "[fd00::1]:443"] {
+            assert_eq!(asked(near, None, Ok(GOOD)), (Ok(None), 0), "{near}");
+        }
+    }
+
+    #[test]
+    fn the_server_agrees_by_name_and_for_a_time() {
+        let end: Timestamp = "2027-01-01T00:00:00Z".parse().unwrap();
+        let (found, calls) = asked(PUBLIC, Some("WWW.example.org"), Ok(GOOD));
+        assert_eq!((found, calls), (Ok(Some(end)), 1));
+        assert_eq!(
+            asked(PUBLIC, Some("www.example.org"), Err("status 404")).0,
+            Err(Refusal::NoFile("status 404".to_owned()))
+        );
+        for (file, why) in [
+            ("", "no line says 'host"),
+            ("host: example.org\nuntil: 2026-12-31", "no line says 'host"),
+            ("host: www.example.org", "no line says 'until"),
+            ("host: www.example.org\nuntil: tomorrow", "line 2"),
+            ("host: www.example.org\nuntil: 2026-11-21", "later day"),
+            ("host: www.example.org\nuntil: 2099-12-31", "a year ahead"),
+            ("host: www.example.org\nuntil: 2026-12-01\nuntil: 2026-12-31", "second"),
+            ("<html>\nwww.example.org\n</html>", "line 1"),
+            (&"#".repeat(5000), "4096 bytes"),
+        ] {
+            let Err(refusal) = asked(PUBLIC, Some("www.example.org"), Ok(file)).0 else {
+                panic!("{file} agrees")
+            };
+            let text = refusal.to_string();
+            assert!(text.contains(why) && !text.contains('\n'), "{file}: {text}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn no_file_makes_it_panic(file in "(host: h.example\n)?(until: [0-9-]{0,12})?.{0,80}") {
+            let _ = until(&file, "h.example", now());
+        }
+    }
+}

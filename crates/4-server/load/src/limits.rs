@@ -1,0 +1,115 @@
+//! From where on a run may not be believed.
+
+use serde::{Deserialize, Serialize};
+
+/// From where on a run is invalid or doubtful. All are shares in [0, 1].
+///
+/// The drift that makes a run invalid is loose, for shared machines and short runs; those that are
+/// said are strict. A drift counts at the near end of its interval ([`Steady`](crate::Steady)).
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Limits {
+    /// Failures over attempts: above, invalid.
+    pub errors: f64,
+    /// Drift of the rate over the sustained part, less two standard errors: above, invalid.
+    pub trend: f64,
+    /// The same: above, doubtful.
+    pub trend_doubt: f64,
+    /// Standard deviation of the rate per bin over its mean: above, doubtful.
+    pub spread_doubt: f64,
+    /// CPU time over time of the busiest client thread: above, invalid: the client is measured.
+    pub client_cpu: f64,
+    /// The same: above, doubtful.
+    pub client_cpu_doubt: f64,
+    /// The share of time in which a client thread waited for a core: above, doubtful.
+    pub client_wait_doubt: f64,
+    /// What the clocks disagree by, over the time of the run: above, invalid.
+    pub clock: f64,
+    /// The same: above, doubtful.
+    pub clock_doubt: f64,
+    /// TCP segments sent again over all that were sent: above, invalid.
+    pub retransmits: f64,
+    /// The same: above, doubtful.
+    pub retransmits_doubt: f64,
+    /// Connections that no queue had room for, over attempts: above, doubtful.
+    pub listen_drops_doubt: f64,
+    /// Sockets in `TIME_WAIT` over the ports to connect from: above, doubtful.
+    pub ports_doubt: f64,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            errors: 0.001,
+            trend: 0.1,
+            trend_doubt: 0.02,
+            spread_doubt: 0.05,
+            client_cpu: 0.95,
+            client_cpu_doubt: 0.8,
+            client_wait_doubt: 0.2,
+            clock: 0.01,
+            clock_doubt: 0.001,
+            retransmits: 0.05,
+            retransmits_doubt: 0.001,
+            listen_drops_doubt: 0.001,
+            ports_doubt: 0.8,
+        }
+    }
+}
+
+impl Limits {
+    /// Only what is counted is judged, not the shape of the rate nor the client's own load: for a
+    /// machine on which other things run, and for questions that counts answer.
+    #[must_use]
+    pub const fn of_counts() -> Self {
+        Self {
+            errors: 0.001,
+            trend: 1.0,
+            trend_doubt: 1.0,
+            spread_doubt: 1.0,
+            client_cpu: 1.0,
+            client_cpu_doubt: 1.0,
+            client_wait_doubt: 1.0,
+            clock: 1.0,
+            clock_doubt: 1.0,
+            retransmits: 1.0,
+            retransmits_doubt: 1.0,
+            listen_drops_doubt: 1.0,
+            ports_doubt: 1.0,
+        }
+    }
+
+    pub(crate) fn are_shares(&self) -> bool {
+        let Self {
+            errors,
+            trend,
+            trend_doubt,
+            spread_doubt,
+            client_cpu,
+            client_cpu_doubt,
+            client_wait_doubt,
+            clock,
+            clock_doubt,
+            retransmits,
+            retransmits_doubt,
+            listen_drops_doubt,
+            ports_doubt,
+        } = *self;
+        let all = [
+            errors,
+            trend,
+            trend_doubt,
+            spread_doubt,
+            client_cpu,
+            client_cpu_doubt,
+            client_wait_doubt,
+            clock,
+            clock_doubt,
+            retransmits,
+            retransmits_doubt,
+            listen_drops_doubt,
+            ports_doubt,
+        ];
+        all.iter().all(|share| (0.0..=1.0).contains(share))
+    }
+}

@@ -1,0 +1,69 @@
+//! Who looks on while a run goes, and what is left of one that was stopped.
+
+use core::sync::atomic::{AtomicU64, Ordering};
+use std::sync::Arc;
+
+use tollgate_load::{Error, Finding, Live, Outcome, Plan, Protocol, Server, Verdict, run};
+
+use crate::plan;
+use crate::tls_server::{Manner, TlsServer};
+
+#[test]
+fn live_counts_end_as_the_sum_of_the_runs_and_each_run_has_a_witness() {
+    let server = TlsServer::start(|_| Manner::Good);
+    let (live, mut told) = (Arc::new(Live::default()), Vec::new());
+    let mut side = Server::new("rustls", server.target())
+        .with_referee(server.referee())
+        .with_live(Arc::clone(&live))
+        .with_witness(|outcome: &Outcome| told.push(outcome.clone()));
+    let plan = Plan { threads: 2, ..plan(Protocol::Tls13) };
+    let outcomes: Vec<Outcome> =
+        (0..2).map(|_| run(&plan, &mut side, &|| false, &mut |_, _| {}).unwrap()).collect();
+    drop(side);
+    let sum = |of: fn(&Outcome) -> u64| outcomes.iter().map(of).sum::<u64>();
+    let counts = live.counts();
+    assert_eq!(counts.attempts, sum(|outcome| outcome.whole().attempts));
+    assert_eq!(counts.confirmed, sum(|outcome| outcome.whole().confirmed));
+    assert_eq!(counts.transactions, sum(|outcome| outcome.whole().transactions));
+    assert_eq!(counts.body_bytes, sum(|outcome| outcome.whole().body_bytes));
+    assert_eq!(counts.times.counts.iter().sum::<u64>(), counts.transactions);
+    assert!(counts.times.sum_ns > 1000 * counts.transactions, "{counts:?}");
+    assert_eq!((counts.failed, counts.gave_up, counts.dropped), (0, 0, 0));
+    let whole = |outcomes: &[Outcome]| -> Vec<_> {
+        outcomes.iter().map(|outcome| (outcome.whole().clone(), outcome.began_at())).collect()
+    };
+    assert_eq!(whole(&told), whole(&outcomes));
+    assert!(told[0].began_at() < told[1].began_at());
+}
+
+#[test]
+fn a_run_that_was_stopped_gives_no_figure_and_leaves_what_it_has_counted() {
+    let server = TlsServer::start(|_| Manner::Good);
+    let (live, mut told) = (Arc::new(Live::default()), Vec::new());
+    let mut side = Server::new("rustls", server.target())
+        .with_referee(server.referee())
+        .with_live(Arc::clone(&live))
+        .with_witness(|outcome: &Outcome| told.push(outcome.clone()));
+    let plan = Plan { sustain_ms: 60_000, ..plan(Protocol::Tls13) };
+    let asked = AtomicU64::new(0);
+    let stop = || {
+        // once it runs, and something is done
+        live.counts().transactions > 20 && asked.fetch_add(1, Ordering::Relaxed) > 2
+    };
+    let error = run(&plan, &mut side, &stop, &mut |_, _| {}).unwrap_err();
+    assert!(matches!(error, Error::Stopped), "{error}");
+    drop(side);
+    let [outcome] = &told[..] else { panic!("{told:?}") };
+    assert_eq!(outcome.verdict(), Verdict::Invalid);
+    let [Finding::BrokenOff { after }] = outcome.reasons() else { panic!("{outcome}") };
+    assert_eq!((outcome.sessions_per_s(), outcome.seen()), (None, None));
+    let whole = outcome.whole();
+    assert_eq!(whole.attempts, whole.ended() + outcome.abandoned());
+    assert_eq!(live.counts().transactions, whole.transactions);
+    assert!(whole.transactions > 20, "{outcome}");
+    let series = outcome.series();
+    let end = series.last().map(|point| point.from + point.width);
+    assert_eq!(end, Some(*after), "the seconds that were, and no more");
+    let done: u64 = series.iter().map(|point| point.transactions).sum();
+    assert!(done > 0 && done <= whole.transactions, "{outcome}");
+}

@@ -1,0 +1,184 @@
+//! The client's counts and the server's own are the same number: for a few hundred handshakes, and
+//! for 100,000 of each server where `TOLLGATE_TEST_LONG` is set.
+
+use std::fs::{self, File};
+use std::io::{self, BufRead as _, BufReader};
+use std::net::{TcpListener, TcpStream};
+use std::path::PathBuf;
+use std::process::{Child, Command, Stdio};
+use std::sync::Arc;
+use std::thread;
+use std::time::Instant;
+
+use tollgate_load::{
+    Close, Exchange, Finding, Outcome, Plan, Protocol, Referee, Seen, Server, Target, Verdict, run,
+};
+
+use crate::openssl::{BYTES, Files, SServer};
+use crate::tls_server::{self, Manner, TlsServer};
+use crate::{TRIES, plan};
+
+/// Runs until so many handshakes are counted, each way of closing in turn; both sides agree in
+/// every run.
+fn agrees(plan: &Plan, mut side: impl FnMut() -> Server<'static>) {
+    let is_long = std::env::var_os("TOLLGATE_TEST_LONG").is_some();
+    let (all, sustain_ms) = if is_long { (100_000, 5000) } else { (300, 200) };
+    let (mut count, mut stalls) = (0, 0);
+    for close in [Close::RstAfterConfirm, Close::Fin].iter().cycle() {
+        let plan = Plan { close: *close, sustain_ms, ..plan.clone() };
+        let outcome = run(&plan, &mut side(), &|| false, &mut |_, _| {}).unwrap();
+        assert_exact(&outcome);
+        // a machine that stood still is none of the client's doing
+        if outcome.reasons() == [Finding::Stalled] {
+            stalls += 1;
+            assert!(stalls < 2 * TRIES, "{outcome}");
+        } else {
+            assert_eq!(outcome.verdict(), Verdict::Valid, "{outcome}");
+        }
+        count += outcome.whole().confirmed;
+        if count >= all {
+            break;
+        }
+    }
+}
+
+fn assert_exact(outcome: &Outcome) {
+    let (whole, seen) = (outcome.whole(), outcome.seen().unwrap());
+    assert_eq!(whole.attempts, whole.transactions, "{outcome}");
+    assert_eq!((seen.handshakes, seen.resumed), (whole.confirmed, 0), "{outcome}");
+    assert_eq!(seen.requests, whole.responses, "{outcome}");
+}
+
+#[test]
+fn rustls_and_the_client_count_the_same() {
+    for protocol in [Protocol::Tls12X25519, Protocol::Tls13] {
+        let server = TlsServer::start(|_| Manner::Good);
+        agrees(&plan(protocol), || {
+            Server::new("rustls", server.target()).with_referee(server.referee())
+        });
+    }
+}
+
+#[test]
+fn s_server_and_the_client_count_the_same() {
+    let Some(server) = SServer::start("load-truth", &["-cipher", "ALL"]) else {
+        return;
+    };
+    for protocol in [Protocol::Tls12Rsa, Protocol::Tls13] {
+        let exchange = Exchange::Get { path: "/object".to_owned(), bytes: BYTES };
+        let plan = Plan { exchange, ..plan(protocol) };
+        agrees(&plan, || {
+            let referee = Files { files: Arc::clone(&server.files), before: 0 };
+            Server::new("s_server", server.target.clone()).with_referee(referee)
+        });
+    }
+}
+
+#[test]
+fn gnutls_and_the_client_count_the_same() {
+    let Some(server) = GnuTls::start() else {
+        return;
+    };
+    for protocol in [Protocol::Tls12Rsa, Protocol::Tls12X25519, Protocol::Tls13] {
+        let plan = Plan { exchange: Exchange::HandshakeOnly, ..plan(protocol) };
+        agrees(&plan, || {
+            Server::new("gnutls-serv", server.target()).with_referee(server.descriptions())
+        });
+    }
+}
+
+/// `gnutls-serv`, which describes each session that it has agreed on.
+struct GnuTls {
+    child: Child,
+    folder: PathBuf,
+    port: u16,
+}
+
+impl GnuTls {
+    fn start() -> Option<Self> {
+        let folder = std::env::temp_dir().join(format!("tollgate-gnutls-{}", std::process::id()));
+        fs::create_dir_all(&folder).unwrap();
+        let (key, certificate) = tls_server::identity();
+        fs::write(folder.join("key.pem"), key).unwrap();
+        fs::write(folder.join("certificate.pem"), certificate).unwrap();
+        // it does not say which port it was given: this one was free a moment ago
+        let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+        let spawned = Command::new("gnutls-serv")
+            .args(["--http", "--x509keyfile=key.pem", "--x509certfile=certificate.pem"])
+            .args(["--priority=NORMAL:+RSA", &format!("--port={port}")])
+            .current_dir(&folder)
+            .stdin(Stdio::null())
+            .stdout(File::create(folder.join("log")).unwrap())
+            .stderr(Stdio::null())
+            .spawn();
+        let child = match spawned {
+            Ok(child) => child,
+            Err(error) => {
+                let _ = fs::remove_dir_all(&folder);
+                eprintln!("not tested against gnutls-serv: it does not start: {error}");
+                assert!(std::env::var_os("CI").is_none(), "CI has GnuTLS");
+                return None;
+            }
+        };
+        let server = Self { child, folder, port };
+        let start = Instant::now();
+        while TcpStream::connect(("127.0.0.1", port)).is_err() {
+            assert!(start.elapsed().as_secs() < 20, "gnutls-serv does not listen on {port}");
+            thread::sleep(core::time::Duration::from_millis(10));
+        }
+        Some(server)
+    }
+
+    fn target(&self) -> Target {
+        Target::new(([127, 0, 0, 1], self.port).into()).unwrap()
+    }
+
+    fn descriptions(&self) -> Descriptions {
+        Descriptions {
+            log: BufReader::new(File::open(self.folder.join("log")).unwrap()),
+            line: Vec::new(),
+            count: 0,
+            before: 0,
+        }
+    }
+}
+
+impl Drop for GnuTls {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+        let _ = fs::remove_dir_all(&self.folder);
+    }
+}
+
+/// The sessions in the log of `gnutls-serv`.
+struct Descriptions {
+    log: BufReader<File>,
+    /// The last line, as far as it is written.
+    line: Vec<u8>,
+    count: u64,
+    before: u64,
+}
+
+impl Descriptions {
+    fn catch_up(&mut self) -> io::Result<u64> {
+        while self.log.read_until(b'\n', &mut self.line)? > 0 {
+            if self.line.ends_with(b"\n") {
+                self.count += u64::from(self.line.starts_with(b"- Description: "));
+                self.line.clear();
+            }
+        }
+        Ok(self.count)
+    }
+}
+
+impl Referee for Descriptions {
+    fn mark(&mut self) -> io::Result<()> {
+        self.before = self.catch_up()?;
+        Ok(())
+    }
+
+    fn seen(&mut self) -> io::Result<Seen> {
+        Ok(Seen { handshakes: self.catch_up()? - self.before, ..Seen::default() })
+    }
+}

@@ -1,0 +1,218 @@
+//! A server that may be put under load, and the one address that it is met at.
+
+use core::net::SocketAddr;
+use std::io;
+use std::net::{TcpStream, ToSocketAddrs as _};
+
+use tollgate_load::{CONSENT_BYTES_MAX, CONSENT_PATH, Target};
+
+use crate::body;
+use crate::complete;
+use crate::error::Error;
+use crate::url::{Scheme, Url};
+use crate::wire::{PATIENCE, Wire};
+
+/// Tells the addresses of a host.
+pub type Resolve<'a> = dyn Fn(&str, u16) -> io::Result<Vec<SocketAddr>> + 'a;
+
+/// The addresses of a host as the system knows them.
+///
+/// # Errors
+///
+/// It knows none.
+pub fn resolve(host: &str, port: u16) -> io::Result<Vec<SocketAddr>> {
+    Ok((host, port).to_socket_addrs()?.collect())
+}
+
+/// A server, its URL and its address.
+#[derive(Clone, Debug)]
+pub struct Site {
+    url: Url,
+    target: Target,
+}
+
+impl Site {
+    /// Finds the server of a URL: the first of its addresses where somebody listens. `may_test` is
+    /// the host that the user says may be tested, which servers outside of this machine and of
+    /// private networks need; and these have to consent themselves. If one address of a name may
+    /// not be used nothing is sent to any.
+    ///
+    /// # Errors
+    ///
+    /// It may not be tested, has no address, or nobody listens there.
+    pub fn find(url: &Url, may_test: Option<&str>, resolve: &Resolve<'_>) -> Result<Self, Error> {
+        let addresses = match url.address() {
+            Some(ip) => vec![SocketAddr::new(ip, url.port())],
+            None => addresses(url, resolve)?,
+        };
+        // Asked without a server to fetch from: who lacks permission is refused before any packet.
+        let silent = |_: SocketAddr| Err(String::new());
+        for &address in &addresses {
+            match Target::admit(address, &url.host(), may_test, &silent) {
+                Err(tollgate_load::Error::Consent {
+                    why: tollgate_load::Refusal::NoFile(_),
+                    ..
+                })
+                | Ok(_) => {}
+                Err(error) => return Err(Error::Consent(error)),
+            }
+        }
+        let mut error = io::Error::from(io::ErrorKind::AddrNotAvailable);
+        for address in addresses {
+            // who does not listen is not asked for a consent either
+            if let Err(refused) = TcpStream::connect_timeout(&address, PATIENCE) {
+                error = refused;
+                continue;
+            }
+            let fetch = |address| consent_file(url, address);
+            let target = Target::admit(address, &url.host(), may_test, &fetch);
+            let target = target.map_err(Error::Consent)?;
+            return Ok(Self { url: url.clone(), target: named(target, url) });
+        }
+        Err(Error::Unreachable { authority: url.authority(), error })
+    }
+
+    /// Its URL.
+    #[must_use]
+    pub const fn url(&self) -> &Url {
+        &self.url
+    }
+
+    /// Its address, for the load.
+    #[must_use]
+    pub const fn target(&self) -> &Target {
+        &self.target
+    }
+}
+
+/// With SNI and `Host` by the URL's name.
+fn named(target: Target, url: &Url) -> Target {
+    let target = target.with_host(url.authority());
+    match url.name() {
+        Some(name) => target.named(name),
+        None => target,
+    }
+}
+
+fn addresses(url: &Url, resolve: &Resolve<'_>) -> Result<Vec<SocketAddr>, Error> {
+    let host = url.host();
+    let unknown = |why: String| Error::Unknown { host: host.clone(), why };
+    let found = resolve(&host, url.port()).map_err(|error| unknown(error.to_string()))?;
+    let mut addresses: Vec<SocketAddr> = Vec::new();
+    for address in found {
+        if !addresses.contains(&address) {
+            addresses.push(address);
+        }
+    }
+    if addresses.is_empty() {
+        return Err(unknown("the resolver gave none".to_owned()));
+    }
+    Ok(addresses)
+}
+
+/// The text of the file of consent at this address, over the scheme of the URL. A redirection is an
+/// answer like any other that is not 200.
+fn consent_file(url: &Url, address: SocketAddr) -> Result<String, String> {
+    let text = |error: io::Error| error.to_string();
+    let mut wire = Wire::connect(&address).map_err(text)?;
+    let host = url.authority();
+    let answer = match url.scheme() {
+        Scheme::Http => body::get(&mut wire, &host, CONSENT_PATH, CONSENT_BYTES_MAX),
+        Scheme::Https => complete::get(&mut wire, url, CONSENT_PATH, CONSENT_BYTES_MAX),
+    };
+    let answer = answer.map_err(text)?;
+    match answer.status {
+        200 => String::from_utf8(answer.kept).map_err(|_| "it is no text".to_owned()),
+        status => Err(format!("status {status}, not 200")),
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "tests")]
+mod tests {
+    use std::io::{Read as _, Write as _};
+    use std::net::TcpListener;
+    use std::thread;
+
+    use super::*;
+
+    /// Documentation addresses, which nobody has (RFC 5737).
+    const PUBLIC: [u8; 4] = [192, 0, 2, 1];
+
+    fn listener() -> (TcpListener, SocketAddr) {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = listener.local_addr().unwrap();
+        (listener, address)
+    }
+
+    fn find(url: &str, may_test: Option<&str>, all: &[SocketAddr]) -> Result<Site, Error> {
+        Site::find(&url.parse().unwrap(), may_test, &|_, _| Ok(all.to_vec()))
+    }
+
+    #[test]
+    fn a_name_with_one_address_of_somebody_else_gets_nothing_anywhere() {
+        let (listener, near) = listener();
+        listener.set_nonblocking(true).unwrap();
+        let far = SocketAddr::from((PUBLIC, near.port()));
+        for all in [[near, far], [far, near]] {
+            for may_test in [None, Some("example.com")] {
+                let error = find("https://example.org/", may_test, &all).unwrap_err().to_string();
+                assert!(error.contains("192.0.2.1"), "{error}");
+            }
+        }
+        let error = find("https://example.org/", None, &[near, "[::]:1".parse().unwrap()]);
+        assert!(error.unwrap_err().to_string().contains("no server"));
+        assert!(listener.accept().is_err(), "nobody came");
+    }
+
+    #[test]
+    fn the_first_address_where_somebody_listens_is_the_one() {
+        let (_listener, near) = listener();
+        let (closed, nobody) = listener();
+        drop(closed);
+        let site = find("http://Name.example:81/x", None, &[nobody, near, near]).unwrap();
+        assert_eq!(site.target().address(), near);
+        assert_eq!(site.target().server_name(), Some("name.example"));
+        assert_eq!(site.target().host(), "name.example:81");
+        let error = find("http://name.example/", None, &[nobody]).unwrap_err().to_string();
+        assert!(error.contains("nothing listens on name.example"), "{error}");
+        assert!(matches!(find("http://name.example/", None, &[]), Err(Error::Unknown { .. })));
+        let url = format!("http://{near}/");
+        let site = Site::find(&url.parse().unwrap(), None, &|_, _| unreachable!("an address"));
+        assert_eq!(site.unwrap().target().server_name(), None);
+    }
+
+    /// Answers one request so, and tells what was asked.
+    fn served(answer: &'static str) -> (Result<String, String>, String) {
+        let (listener, near) = listener();
+        let server = thread::spawn(move || {
+            let (mut stream, _) = listener.accept().unwrap();
+            let (mut asked, mut chunk) = (Vec::new(), [0; 1024]);
+            while !asked.ends_with(b"\r\n\r\n") {
+                let count = stream.read(&mut chunk).unwrap();
+                asked.extend_from_slice(&chunk[..count]);
+            }
+            stream.write_all(answer.as_bytes()).unwrap();
+            String::from_utf8(asked).unwrap()
+        });
+        let url = format!("http://example.org:{}/path", near.port()).parse().unwrap();
+        let found = consent_file(&url, near);
+        (found, server.join().unwrap())
+    }
+
+    #[test]
+    fn consent_is_fetched_from_the_address_and_never_elsewhere() {
+        let (found, asked) = served("HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhost:");
+        assert_eq!(found.as_deref(), Ok("host:"));
+        assert!(asked.starts_with("GET /.well-known/tollgate-consent HTTP/1.1\r\n"), "{asked}");
+        assert!(asked.contains("Host: example.org:"), "{asked}");
+        let elsewhere = concat!(
+            "HTTP/1.1 301 Moved\r\nLocation: http://127.0.0.1/.well-known/tollgate-consent\r\n",
+            "Content-Length: 0\r\n\r\n"
+        );
+        assert_eq!(served(elsewhere).0, Err("status 301, not 200".to_owned()));
+        let long = "HTTP/1.1 200 OK\r\nContent-Length: 5000\r\n\r\n";
+        assert!(served(long).0.is_err());
+        assert!(served("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n").0.is_err());
+    }
+}

@@ -1,0 +1,272 @@
+//! Where a user points: scheme, host, port, path.
+
+use core::fmt;
+use core::net::{IpAddr, Ipv6Addr};
+use core::str::FromStr;
+
+/// The longest path.
+const PATH_BYTES_MAX: usize = 1024;
+
+/// Whether TLS is spoken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Scheme {
+    /// HTTP as it is.
+    Http,
+    /// HTTP over TLS.
+    Https,
+}
+
+impl Scheme {
+    const fn word(self) -> &'static str {
+        match self {
+            Self::Http => "http",
+            Self::Https => "https",
+        }
+    }
+
+    /// The port that goes without saying.
+    const fn port(self) -> u16 {
+        match self {
+            Self::Http => 80,
+            Self::Https => 443,
+        }
+    }
+}
+
+/// A URL of a server: `https://HOST[:PORT][/PATH]`.
+///
+/// ```
+/// use tollgate_probe::Url;
+///
+/// let url: Url = "https://Example.org".parse()?;
+/// assert_eq!(url.to_string(), "https://example.org/");
+/// assert_eq!((url.port(), url.authority()), (443, "example.org".to_owned()));
+/// assert_eq!("https://[::1]:8443/a".parse::<Url>()?.authority(), "[::1]:8443");
+/// # Ok::<(), tollgate_probe::BadUrl>(())
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Url {
+    scheme: Scheme,
+    host: Host,
+    port: u16,
+    path: String,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Host {
+    Address(IpAddr),
+    Name(String),
+}
+
+/// Why a text is no URL of a server.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BadUrl(&'static str);
+
+impl fmt::Display for BadUrl {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: give a URL as https://HOST[:PORT]/PATH", self.0)
+    }
+}
+
+impl core::error::Error for BadUrl {}
+
+impl Url {
+    /// Whether TLS is spoken.
+    #[must_use]
+    pub const fn scheme(&self) -> Scheme {
+        self.scheme
+    }
+
+    /// Its host, a name in small letters or an address without brackets.
+    #[must_use]
+    pub fn host(&self) -> String {
+        match &self.host {
+            Host::Address(ip) => ip.to_string(),
+            Host::Name(name) => name.clone(),
+        }
+    }
+
+    /// The host's name; none where it is an address.
+    #[must_use]
+    pub fn name(&self) -> Option<&str> {
+        match &self.host {
+            Host::Address(_) => None,
+            Host::Name(name) => Some(name),
+        }
+    }
+
+    /// The host's address; none where it has a name.
+    #[must_use]
+    pub const fn address(&self) -> Option<IpAddr> {
+        match &self.host {
+            Host::Address(ip) => Some(*ip),
+            Host::Name(_) => None,
+        }
+    }
+
+    /// Its port.
+    #[must_use]
+    pub const fn port(&self) -> u16 {
+        self.port
+    }
+
+    /// Path and query, as they stand in the request.
+    #[must_use]
+    pub fn path(&self) -> &str {
+        &self.path
+    }
+
+    /// What requests say in `Host`: the port only where it is not the scheme's own.
+    #[must_use]
+    pub fn authority(&self) -> String {
+        let host = match &self.host {
+            Host::Address(IpAddr::V6(ip)) => format!("[{ip}]"),
+            Host::Address(ip) => ip.to_string(),
+            Host::Name(name) => name.clone(),
+        };
+        if self.port == self.scheme.port() { host } else { format!("{host}:{}", self.port) }
+    }
+}
+
+impl fmt::Display for Url {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}://{}{}", self.scheme.word(), self.authority(), self.path)
+    }
+}
+
+impl FromStr for Url {
+    type Err = BadUrl;
+
+    fn from_str(text: &str) -> Result<Self, BadUrl> {
+        let (scheme, rest) = text.split_once("://").ok_or(BadUrl("there is no scheme"))?;
+        let scheme = match scheme.to_ascii_lowercase().as_str() {
+            "https" => Scheme::Https,
+            "http" => Scheme::Http,
+            _ => return Err(BadUrl("the scheme is neither http nor https")),
+        };
+        let end = rest.find(['/', '?', '#']).unwrap_or(rest.len());
+        let (authority, path) = rest.split_at(end);
+        if authority.contains('@') {
+            return Err(BadUrl("names and passwords have no place in it"));
+        }
+        let (host, port) = split(authority)?;
+        let port = match port {
+            None => scheme.port(),
+            Some(port) => number(port).ok_or(BadUrl("the port is none from 1 to 65535"))?,
+        };
+        Ok(Self { scheme, host, port, path: path_of(path)? })
+    }
+}
+
+/// Host and port of an authority.
+fn split(authority: &str) -> Result<(Host, Option<&str>), BadUrl> {
+    if let Some(rest) = authority.strip_prefix('[') {
+        let (ip, rest) = rest.split_once(']').ok_or(BadUrl("a bracket is open"))?;
+        let ip: Ipv6Addr = ip.parse().map_err(|_| BadUrl("no IPv6 address is in the brackets"))?;
+        let port = match rest {
+            "" => None,
+            rest => Some(rest.strip_prefix(':').ok_or(BadUrl("no port follows the brackets"))?),
+        };
+        return Ok((Host::Address(ip.into()), port));
+    }
+    let (host, port) = match authority.split_once(':') {
+        None => (authority, None),
+        Some((_, port)) if port.contains(':') => {
+            return Err(BadUrl("an IPv6 address stands in brackets"));
+        }
+        Some((host, port)) => (host, Some(port)),
+    };
+    if let Ok(ip) = host.parse::<IpAddr>() {
+        return Ok((Host::Address(ip), port));
+    }
+    let is_name = host.len() <= 253 && host.split('.').all(is_label);
+    // what resolvers would read as an address in a form of old: 127.1, 0x7f000001
+    let is_number = host.rsplit('.').next().is_some_and(|last| last.starts_with(is_digit));
+    if !is_name || is_number {
+        return Err(BadUrl("the host is neither a DNS name in ASCII nor an address"));
+    }
+    Ok((Host::Name(host.to_ascii_lowercase()), port))
+}
+
+const fn is_digit(c: char) -> bool {
+    c.is_ascii_digit()
+}
+
+fn is_label(label: &str) -> bool {
+    let is_visible = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'-' || byte == b'_';
+    (1..=63).contains(&label.len()) && label.bytes().all(is_visible)
+}
+
+fn number(port: &str) -> Option<u16> {
+    let digits = !port.is_empty() && port.bytes().all(|byte| byte.is_ascii_digit());
+    port.parse().ok().filter(|&port: &u16| digits && port > 0)
+}
+
+fn path_of(text: &str) -> Result<String, BadUrl> {
+    if text.contains('#') {
+        return Err(BadUrl("a fragment (#) is never sent"));
+    }
+    // a query without a path belongs to the root
+    let path = if text.starts_with('/') { text.to_owned() } else { format!("/{text}") };
+    if path.len() > PATH_BYTES_MAX || !path.bytes().all(|byte| byte.is_ascii_graphic()) {
+        return Err(BadUrl("a path is visible ASCII of at most 1024 characters"));
+    }
+    Ok(path)
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "tests")]
+mod tests {
+    use super::*;
+
+    fn url(text: &str) -> Url {
+        text.parse().unwrap_or_else(|bad| panic!("{text}: {bad}"))
+    }
+
+    #[test]
+    fn urls_are_taken_apart() {
+        let whole = url("HTTPS://Www.Example.org:8443/a/b?c=d&e");
+        assert_eq!((whole.scheme(), whole.port()), (Scheme::Https, 8443));
+        assert_eq!((whole.name(), whole.path()), (Some("www.example.org"), "/a/b?c=d&e"));
+        assert_eq!(whole.authority(), "www.example.org:8443");
+        assert_eq!(url("http://h").to_string(), "http://h/");
+        assert_eq!(url("http://h:443?q").to_string(), "http://h:443/?q");
+        assert_eq!(url("http://127.0.0.1/").address(), Some([127, 0, 0, 1].into()));
+        let six = url("https://[::1]");
+        assert_eq!((six.host(), six.authority(), six.port()), ("::1".into(), "[::1]".into(), 443));
+        for text in ["https://example.org/", "http://[2001:db8::1]:81/x"] {
+            assert_eq!(url(&url(text).to_string()), url(text));
+        }
+    }
+
+    #[test]
+    fn what_is_none_says_what_is_wrong() {
+        for (text, why) in [
+            ("127.0.0.1:8443", "no scheme"),
+            ("ftp://h/", "neither http nor https"),
+            ("https://", "neither a DNS name"),
+            ("https://user:secret@h/", "passwords"),
+            ("https://h:0/", "1 to 65535"),
+            ("https://h:+1/", "1 to 65535"),
+            ("https://h:65536/", "1 to 65535"),
+            ("https://h:/", "1 to 65535"),
+            ("https://::1/", "in brackets"),
+            ("https://[::1/", "bracket is open"),
+            ("https://[::1]8/", "follows the brackets"),
+            ("https://[h]/", "no IPv6"),
+            ("https://a..b/", "neither a DNS name"),
+            ("https://h./", "neither a DNS name"),
+            ("https://ä.example/", "neither a DNS name"),
+            ("https://127.1/", "neither a DNS name"),
+            ("https://0x7f000001/", "neither a DNS name"),
+            ("https://2130706433/", "neither a DNS name"),
+            ("https://h/a b", "visible ASCII"),
+            ("https://h/a\r\nX: y", "visible ASCII"),
+            ("https://h/#top", "fragment"),
+            (&format!("https://h/{}", "x".repeat(1024)), "1024"),
+        ] {
+            let message = text.parse::<Url>().unwrap_err().to_string();
+            assert!(message.contains(why) && !message.contains('\n'), "{text}: {message}");
+        }
+    }
+}

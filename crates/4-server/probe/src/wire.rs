@@ -1,0 +1,81 @@
+//! A socket to a server that may be slow on purpose: each call has its time, and all together.
+
+use core::net::SocketAddr;
+use core::time::Duration;
+use std::io::{self, ErrorKind, Read, Write};
+use std::net::TcpStream;
+use std::time::Instant;
+
+/// The longest wait for a connection, and in each call.
+pub(crate) const PATIENCE: Duration = Duration::from_secs(5);
+
+/// The longest that all calls on one connection may take.
+const ALL_OF_IT: Duration = Duration::from_secs(30);
+
+/// A connection without TLS.
+#[derive(Debug)]
+pub(crate) struct Wire {
+    socket: TcpStream,
+    until: Instant,
+}
+
+impl Wire {
+    pub(crate) fn connect(address: &SocketAddr) -> io::Result<Self> {
+        let until = Instant::now() + ALL_OF_IT;
+        let socket = TcpStream::connect_timeout(address, PATIENCE)?;
+        socket.set_nodelay(true)?;
+        Ok(Self { socket, until })
+    }
+
+    /// How long the next call may take.
+    fn patience(&self) -> io::Result<Duration> {
+        let left = self.until.saturating_duration_since(Instant::now());
+        if left.is_zero() {
+            let why = format!("it takes longer than {} s", ALL_OF_IT.as_secs());
+            return Err(io::Error::new(ErrorKind::TimedOut, why));
+        }
+        Ok(left.min(PATIENCE))
+    }
+}
+
+impl Read for Wire {
+    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        self.socket.set_read_timeout(Some(self.patience()?))?;
+        self.socket.read(into)
+    }
+}
+
+impl Write for Wire {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.socket.set_write_timeout(Some(self.patience()?))?;
+        self.socket.write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.socket.flush()
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "tests")]
+mod tests {
+    use std::net::TcpListener;
+
+    use super::*;
+
+    #[test]
+    fn whose_time_is_up_reads_and_writes_no_more() {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let mut wire = Wire::connect(&listener.local_addr().unwrap()).unwrap();
+        let (mut other, _) = listener.accept().unwrap();
+        other.write_all(b"ab").unwrap();
+        let mut one = [0];
+        wire.read_exact(&mut one).unwrap();
+        wire.until = Instant::now();
+        for ended in [wire.read(&mut one), wire.write(b"c")] {
+            let error = ended.unwrap_err();
+            assert_eq!(error.kind(), ErrorKind::TimedOut);
+            assert!(error.to_string().contains("longer than 30 s"), "{error}");
+        }
+    }
+}

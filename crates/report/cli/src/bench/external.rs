@@ -1,0 +1,95 @@
+//! A server that others started, and the evidence that the user has of it.
+
+use std::fs::File;
+use std::io::{self, BufReader};
+use std::path::Path;
+
+use tollgate_load::{AccessLog, CgroupCpu, CpuMeter, Naming, ProcessCpu, Server, Target};
+use tollgate_record::Subject;
+use tollgate_record::vocabulary as word;
+use tollgate_server::log::{Line, Reader};
+
+use super::Probed;
+use crate::options::Bench as Options;
+use crate::stop::Stop;
+
+/// What is known of it.
+pub(super) struct External {
+    target: Target,
+    is_plain: bool,
+    options: Options,
+}
+
+impl External {
+    /// By the options.
+    pub(super) fn of(options: &Options, probed: &Probed) -> Self {
+        let (target, is_plain) = (probed.site.target().clone(), probed.is_plain());
+        Self { target, is_plain, options: options.clone() }
+    }
+
+    /// What it is called in records: by its engine, where its log is ours and tells it.
+    pub(super) fn naming(&self, probed: &Probed) -> Naming {
+        let by = self.options.log.as_deref().and_then(engine_of);
+        Naming { key: probed.key(), by: by.unwrap_or_else(|| "external".to_owned()) }
+    }
+
+    /// As the load generator wants it, with log and CPU clock.
+    ///
+    /// # Errors
+    ///
+    /// Log or clock cannot be read.
+    pub(super) fn server(&self, naming: &Naming) -> Result<Server<'_>, Stop> {
+        let mut server = Server::new(&naming.by, self.target.clone());
+        if self.is_plain {
+            server = server.with_plain(self.target.clone());
+        }
+        let Evidence { log, meter } = evidence(&self.options)?;
+        server.referee = log.map(|log| Box::new(log) as _);
+        server.cpu = meter;
+        Ok(server)
+    }
+}
+
+/// Access log and CPU clock, as far as the user has given them.
+pub(super) struct Evidence {
+    log: Option<AccessLog>,
+    meter: Option<Box<dyn CpuMeter>>,
+}
+
+/// What the options give.
+///
+/// # Errors
+///
+/// One of them cannot be read.
+pub(super) fn evidence(options: &Options) -> Result<Evidence, Stop> {
+    let log = options.log.as_ref().map(AccessLog::open).transpose().map_err(Stop::from_error)?;
+    let log = log.map(|log| match options.given.log_format {
+        Some(format) => log.written_as(format),
+        None => log,
+    });
+    let of_flag = |flag: &'static str| move |why: io::Error| Stop::new(format!("{flag}: {why}"));
+    let meter: Option<Box<dyn CpuMeter>> = match &options.given.cgroup {
+        Some(path) => Some(Box::new(CgroupCpu::new(path).map_err(of_flag("--cgroup"))?)),
+        None if options.pid.is_empty() => None,
+        None => {
+            let meter = ProcessCpu::new(options.pid.iter().copied());
+            Some(Box::new(meter.map_err(of_flag("--pid"))?))
+        }
+    };
+    Ok(Evidence { log, meter })
+}
+
+/// The engine that a server of ours wrote into its log when it started last; if it is a word that a
+/// subject can have, for a log is only a file.
+fn engine_of(log: &Path) -> Option<String> {
+    let lines = Reader::new(BufReader::new(File::open(log).ok()?)).map_while(Result::ok);
+    let start = |line| match line {
+        Line::Start(start) => Some(start.engine),
+        _ => None,
+    };
+    let is_word = |engine: &String| {
+        let server: Result<Subject, _> = "server".parse();
+        server.and_then(|server| server.with(word::BY, engine)).is_ok()
+    };
+    lines.filter_map(start).last().filter(is_word)
+}

@@ -1,0 +1,171 @@
+//! `--metrics`: what runs have counted so far, for Prometheus.
+
+use core::fmt;
+use core::net::SocketAddr;
+use core::time::Duration;
+use std::io::{self, Read as _, Write as _};
+use std::net::{TcpListener, TcpStream};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread;
+use std::time::Instant;
+
+use prometheus_client::collector::Collector;
+use prometheus_client::encoding::text::encode;
+use prometheus_client::encoding::{DescriptorEncoder, NoLabelSet};
+use prometheus_client::metrics::MetricType;
+use prometheus_client::registry::{Registry, Unit};
+use tollgate_load::{Buckets, Live, LiveCounts};
+
+use crate::output::say;
+use crate::stop::Stop;
+
+/// The longest request that is read, and how long it may take.
+const REQUEST_BYTES_MAX: usize = 8192;
+const PATIENCE: Duration = Duration::from_secs(1);
+
+/// Before the next try, where nobody could be let in.
+const PAUSE: Duration = Duration::from_millis(100);
+
+const CONTENT_TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
+
+/// Every server that was loaded, with its counters.
+#[derive(Debug, Default)]
+pub(super) struct Watched(Mutex<Vec<Arc<One>>>);
+
+#[derive(Debug)]
+struct One {
+    sitting: String,
+    server: String,
+    live: Arc<Live>,
+}
+
+impl Watched {
+    pub(super) fn add(&self, sitting: &str, server: &str, live: Arc<Live>) {
+        let one = One { sitting: sitting.to_owned(), server: server.to_owned(), live };
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).push(Arc::new(one));
+    }
+
+    /// All of it as text.
+    fn text(&self) -> String {
+        let all = self.0.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let counted = all.into_iter().map(|one| (one.live.counts(), one));
+        let mut registry = Registry::with_prefix("tollgate_bench");
+        registry.register_collector(Box::new(Snapshot(counted.collect())));
+        let mut text = String::new();
+        encode(&mut text, &registry).expect("a String takes any text");
+        text
+    }
+}
+
+/// Counts of one moment.
+#[derive(Debug)]
+struct Snapshot(Vec<(LiveCounts, Arc<One>)>);
+
+/// A counter: its name, what it counts, and where it stands.
+type Counter = (&'static str, &'static str, fn(&LiveCounts) -> u64);
+
+const COUNTERS: [Counter; 7] = [
+    ("connections", "Connections begun", |counts| counts.attempts),
+    ("handshakes", "Handshakes that the server confirmed", |counts| counts.confirmed),
+    ("sessions", "Sessions completed", |counts| counts.transactions),
+    ("failed", "Connections that failed", |counts| counts.failed),
+    ("gave_up", "Connections that impatient clients closed", |counts| counts.gave_up),
+    ("never_began", "Arrivals that never began", |counts| counts.dropped),
+    ("body_bytes", "Bytes of bodies received", |counts| counts.body_bytes),
+];
+
+impl Collector for Snapshot {
+    fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> fmt::Result {
+        for (name, help, of) in COUNTERS {
+            let mut family = encoder.encode_descriptor(name, help, None, MetricType::Counter)?;
+            for (counts, one) in &self.0 {
+                family
+                    .encode_family(&one.labels())?
+                    .encode_counter::<NoLabelSet, _, u64>(&of(counts), None)?;
+            }
+        }
+        let help = "Times of sessions; of an open loop from the intended start on";
+        let unit = Unit::Seconds;
+        let mut family =
+            encoder.encode_descriptor("time", help, Some(&unit), MetricType::Histogram)?;
+        for (counts, one) in &self.0 {
+            let times = &counts.times;
+            #[allow(clippy::cast_precision_loss, reason = "far below 2^52")]
+            let bounds = Buckets::BOUNDS_US.map(|us| us as f64 / 1e6);
+            let ends = bounds.into_iter().chain([f64::MAX]); // written as +Inf
+            let buckets: Vec<(f64, u64)> = ends.zip(times.counts).collect();
+            #[allow(clippy::cast_precision_loss, reason = "far below 2^52")]
+            let sum = times.sum_ns as f64 / 1e9;
+            let count = times.counts.iter().sum();
+            family
+                .encode_family(&one.labels())?
+                .encode_histogram::<NoLabelSet>(sum, count, &buckets, None)?;
+        }
+        Ok(())
+    }
+}
+
+impl One {
+    fn labels(&self) -> [(&str, &str); 2] {
+        [("sitting", &self.sitting), ("server", &self.server)]
+    }
+}
+
+/// A thread that answers on an address until the program ends.
+pub(super) struct Endpoint;
+
+impl Endpoint {
+    /// Listens, and says where.
+    ///
+    /// # Errors
+    ///
+    /// The address is none of this machine's, or taken.
+    pub(super) fn start(address: SocketAddr, watched: Arc<Watched>) -> Result<Self, Stop> {
+        let wrong = |error: io::Error| Stop::new(format!("--metrics: {address}: {error}"));
+        let listener = TcpListener::bind(address).map_err(wrong)?;
+        say(&format!("metrics: http://{}/metrics", listener.local_addr().map_err(wrong)?));
+        let serve = move || {
+            for stream in listener.incoming() {
+                match stream {
+                    // whoever asked is gone, or will ask again
+                    Ok(stream) => drop(answer(stream, &watched)),
+                    // no descriptor is free, perhaps
+                    Err(_) => thread::sleep(PAUSE),
+                }
+            }
+        };
+        thread::Builder::new().name("metrics".to_owned()).spawn(serve).map_err(wrong)?;
+        Ok(Self)
+    }
+}
+
+/// One request, one response, and the connection is closed.
+fn answer(mut stream: TcpStream, watched: &Watched) -> io::Result<()> {
+    stream.set_read_timeout(Some(PATIENCE))?;
+    stream.set_write_timeout(Some(PATIENCE))?;
+    let (mut request, mut length, end) = ([0; REQUEST_BYTES_MAX], 0, Instant::now() + PATIENCE);
+    while !request[..length].windows(4).any(|end| end == b"\r\n\r\n") {
+        match stream.read(&mut request[length..])? {
+            0 => return Ok(()),                         // closed, or too long
+            _ if Instant::now() > end => return Ok(()), // it holds others up
+            more => length += more,
+        }
+    }
+    let is_asked = request.starts_with(b"GET /metrics ");
+    let (status, kind, body) = if is_asked {
+        ("200 OK", CONTENT_TYPE, watched.text())
+    } else {
+        ("404 Not Found", "text/plain", "GET /metrics\n".to_owned())
+    };
+    let head = format!(
+        "HTTP/1.1 {status}\r\nContent-Type: {kind}\r\nContent-Length: {}\r\n\
+         Connection: close\r\n\r\n",
+        body.len()
+    );
+    let response = head + &body;
+    let (mut rest, end) = (response.as_bytes(), Instant::now() + PATIENCE);
+    while !rest.is_empty() && Instant::now() < end {
+        rest = &rest[stream.write(rest)?..];
+    }
+    Ok(())
+}

@@ -1,0 +1,217 @@
+//! `--out`: what runs gave, as files. Rows are written when a run ends: whoever ends the program
+//! later leaves them.
+
+mod counts;
+mod csv;
+mod outcome;
+mod page;
+mod series;
+
+use core::cell::RefCell;
+use core::time::Duration;
+use std::fs::{self, File};
+use std::io::{self, BufWriter, Write};
+use std::path::{Path, PathBuf};
+
+use serde_json::Value;
+use tollgate_load::{Latency, LatencyLog, Outcome, Plan, Point};
+use tollgate_record::{Record, Timestamp};
+
+use super::sitting::Sitting;
+use super::slo::Found;
+use crate::host::Host;
+use crate::interrupt;
+use crate::output::say;
+use crate::stop::Stop;
+
+/// The folder, while runs are going on.
+pub(super) struct Out {
+    folder: PathBuf,
+    open: RefCell<Open>,
+}
+
+/// What is written to, and what is kept for the end.
+struct Open {
+    series: File,
+    counts: File,
+    log: LatencyLog<BufWriter<File>>,
+    runs: Vec<Told>,
+    /// The first thing that went wrong; a run does not end for it.
+    wrong: Option<Stop>,
+}
+
+/// A run, as far as the end needs it.
+struct Told {
+    run: Run,
+    began_at: Timestamp,
+    json: Value,
+    points: Vec<Point>,
+    /// Of transactions, and of handshakes.
+    times: Option<[Latency; 2]>,
+}
+
+/// Which run it was.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Run {
+    /// `rsa-2048 tls13`.
+    sitting: String,
+    server: String,
+    /// From 1 on, of the server in the sitting.
+    number: usize,
+}
+
+/// What the end of a sitting says of it.
+pub(super) struct Judged<'a> {
+    label: &'a str,
+    verdict: String,
+    /// With findings and what both sides counted, a line each.
+    lines: Vec<String>,
+    records: &'a [Record],
+    found: Option<&'a Found>,
+}
+
+impl<'a> Judged<'a> {
+    /// Of rounds.
+    pub(super) fn sitting(sitting: &'a Sitting) -> Self {
+        let verdict = sitting.verdict().to_string();
+        let lines = unwrapped(&sitting.verdict_text());
+        Self { label: sitting.label(), verdict, lines, records: &sitting.records, found: None }
+    }
+
+    /// Of a search.
+    pub(super) fn found(found: &'a Found) -> Self {
+        let (verdict, records) = (found.answer(), found.record.as_slice());
+        let lines = vec![format!("{}: {verdict}", found.label)];
+        Self { label: &found.label, verdict, lines, records, found: Some(found) }
+    }
+}
+
+/// What the whole of it was.
+pub(super) struct About<'a> {
+    pub(super) host: &'a Host,
+    /// Machine and plan, as they are printed.
+    pub(super) heading: &'a str,
+    pub(super) notes: &'a str,
+}
+
+/// Lines without the breaks that a width of 100 columns made.
+fn unwrapped(text: &str) -> Vec<String> {
+    let whole = text.replace("\n  ", " ");
+    whole.lines().filter(|line| !line.is_empty()).map(str::to_owned).collect()
+}
+
+impl Out {
+    /// Makes the folder, and the files that grow.
+    ///
+    /// # Errors
+    ///
+    /// They cannot be made.
+    pub(super) fn new(folder: &Path) -> Result<Self, Stop> {
+        let wrong = |path: &Path| {
+            let name = path.display().to_string();
+            move |error: io::Error| Stop::new(format!("--out: {name}: {error}"))
+        };
+        fs::create_dir_all(folder).map_err(wrong(folder))?;
+        let made = |name: &str| {
+            let path = folder.join(name);
+            File::create(&path).map_err(wrong(&path))
+        };
+        let (mut series, mut counts) = (made("series.csv")?, made("counts.csv")?);
+        let headings = series
+            .write_all(csv::row(series::HEADING).as_bytes())
+            .and_then(|()| counts.write_all(csv::row(counts::HEADING).as_bytes()));
+        headings.map_err(wrong(folder))?;
+        let log = LatencyLog::new(BufWriter::new(made("latency.hlog")?), Timestamp::now());
+        let log = log.map_err(wrong(folder))?;
+        let open = Open { series, counts, log, runs: Vec::new(), wrong: None };
+        Ok(Self { folder: folder.to_owned(), open: RefCell::new(open) })
+    }
+
+    /// A run has ended, or was stopped.
+    pub(super) fn told(&self, sitting: &str, server: &str, outcome: &Outcome) {
+        let mut open = self.open.borrow_mut();
+        if let Err(error) = open.told(sitting, server, outcome) {
+            let folder = self.folder.display();
+            open.wrong.get_or_insert(Stop::new(format!("--out: {folder}: {error}")));
+        }
+    }
+
+    /// Writes what is known at the end only, and says where it all is.
+    ///
+    /// # Errors
+    ///
+    /// Something of it could not be written.
+    pub(super) fn end(&self, about: &About<'_>, judged: &[Judged<'_>]) -> Result<(), Stop> {
+        let mut open = self.open.borrow_mut();
+        if let Some(wrong) = open.wrong.take() {
+            return Err(wrong);
+        }
+        let is_complete = !interrupt::asked();
+        let json = outcome::of(about, &open.runs, judged, is_complete);
+        let files = [
+            ("outcome.json", format!("{json:#}\n")),
+            ("report.html", page::of(about, &open.runs, judged, is_complete)),
+        ];
+        for (name, text) in files {
+            let path = self.folder.join(name);
+            let written = fs::write(&path, text);
+            written.map_err(|error| Stop::new(format!("--out: {}: {error}", path.display())))?;
+        }
+        let (count, folder) = (open.runs.len(), self.folder.display());
+        say(&format!("{count} runs written to {folder}, with a picture of them: report.html"));
+        Ok(())
+    }
+}
+
+impl Open {
+    fn told(&mut self, sitting: &str, server: &str, outcome: &Outcome) -> io::Result<()> {
+        let before = |told: &&Told| told.run.sitting == sitting && told.run.server == server;
+        let number = self.runs.iter().filter(before).count() + 1;
+        let run = Run { sitting: sitting.to_owned(), server: server.to_owned(), number };
+        self.series.write_all(series::rows(&run, outcome).as_bytes())?;
+        self.counts.write_all(counts::rows(&run, outcome).as_bytes())?;
+        self.log_times(&run, outcome)?;
+        let times = outcome.transaction().zip(outcome.handshake());
+        self.runs.push(Told {
+            began_at: outcome.began_at(),
+            json: outcome::run(&run, outcome),
+            points: outcome.series().to_vec(),
+            times: times.map(|(transaction, handshake)| [transaction.clone(), handshake.clone()]),
+            run,
+        });
+        Ok(())
+    }
+
+    /// The times of the part that counts; of an invalid run none, and a line that says so.
+    fn log_times(&mut self, run: &Run, outcome: &Outcome) -> io::Result<()> {
+        let Run { sitting, server, number } = run;
+        if outcome.transaction().is_none() {
+            let verdict = outcome.verdict();
+            self.log.comment(&format!("{sitting}, {server}, run {number}: {verdict}, no times"))?;
+            return self.log.flush();
+        }
+        let (from, length) = sustained(outcome.plan());
+        let when = (outcome.began_at() + from, length);
+        for (name, latency) in times(outcome).into_iter().filter(|(_, times)| times.count() > 0) {
+            let tag = format!("{sitting}/{server}/{number}/{name}");
+            self.log.write(&tag, when, latency)?;
+        }
+        self.log.flush()
+    }
+}
+
+/// When the part that counts begins after the first connection, and how long it lasts.
+fn sustained(plan: &Plan) -> (Duration, Duration) {
+    (Duration::from_millis(plan.warm_up_ms), Duration::from_millis(plan.sustain_ms))
+}
+
+/// All times of a run, by name; none of an invalid one.
+fn times(outcome: &Outcome) -> Vec<(String, &Latency)> {
+    let kinds = [("secure", outcome.secure_times()), ("plain", outcome.plain_times())];
+    let phases = kinds.into_iter().filter_map(|(kind, times)| Some((kind, times?)));
+    let phases = phases.flat_map(|(kind, times)| {
+        times.all().into_iter().map(move |(name, latency)| (format!("{kind} {name}"), latency))
+    });
+    let whole = outcome.transaction().map(|latency| ("transaction".to_owned(), latency));
+    whole.into_iter().chain(phases).collect()
+}

@@ -1,0 +1,148 @@
+//! `outcome.json`: all that is known of the runs, in one document; `docs/bench-outcome.schema.json`
+//! says what stands in it.
+
+use serde_json::{Map, Value, json};
+use tollgate_load::{ClientCpu, Counts, Finding, Latency, Outcome, Point};
+use tollgate_record::{Record, Timestamp, jsonl};
+
+use super::{About, Judged, Run, Told, counts, times};
+
+/// The version of the document; another one where a reader of this one would be wrong.
+const VERSION: u32 = 1;
+
+/// Quantiles that are written beside the histogram.
+const QUANTILES: [(&str, f64); 5] =
+    [("p50_ns", 0.5), ("p90_ns", 0.9), ("p99_ns", 0.99), ("p999_ns", 0.999), ("max_ns", 1.0)];
+
+/// The whole document.
+pub(super) fn of(
+    about: &About<'_>,
+    runs: &[Told],
+    judged: &[Judged<'_>],
+    is_complete: bool,
+) -> Value {
+    let mut labels: Vec<&str> = runs.iter().map(|told| told.run.sitting.as_str()).collect();
+    labels.dedup();
+    let sitting = |label: &&str| {
+        let end = judged.iter().find(|judged| judged.label == *label);
+        let records = end.map_or(&[][..], |end| end.records);
+        let of_label = |told: &&Told| told.run.sitting == *label;
+        json!({
+            "label": label,
+            "verdict": end.map(|end| end.verdict.as_str()),
+            "lines": end.map_or(&[][..], |end| &end.lines),
+            "runs": runs.iter().filter(of_label).map(|told| &told.json).collect::<Vec<_>>(),
+            "curve": end.and_then(|end| end.found).map(|found| found.to_json()),
+            "records": records.iter().map(record).collect::<Vec<_>>(),
+        })
+    };
+    json!({
+        "version": VERSION,
+        "complete": is_complete,
+        "written_at": Timestamp::now().to_string(),
+        "command": std::env::args().skip(1).collect::<Vec<_>>(),
+        "machine": about.host.machine,
+        "versions": about.host.versions,
+        "commit": about.host.commit,
+        "conditions": about.host.conditions,
+        "sittings": labels.iter().map(sitting).collect::<Vec<_>>(),
+    })
+}
+
+/// A record as its line of JSON has it.
+fn record(record: &Record) -> Value {
+    let mut line = Vec::new();
+    let written = jsonl::Writer::new(&mut line).write(record);
+    written.ok().and_then(|()| serde_json::from_slice(&line).ok()).unwrap_or_default()
+}
+
+/// One run.
+pub(super) fn run(run: &Run, outcome: &Outcome) -> Value {
+    let texts = |findings: &[Finding]| findings.iter().map(Finding::to_string).collect::<Vec<_>>();
+    let offered = outcome.plan().arrivals.is_open().then(|| outcome.offered());
+    json!({
+        "server": run.server,
+        "number": run.number,
+        "target": outcome.target().to_string(),
+        "began_at": outcome.began_at().to_string(),
+        "verdict": outcome.verdict().word(),
+        "reasons": texts(outcome.reasons()),
+        "doubts": texts(outcome.doubts()),
+        "plan": outcome.plan(),
+        "plan_hash": outcome.plan().hash(),
+        "sessions_per_s": outcome.sessions_per_s(),
+        "server_cpu_ns_per_session": outcome.server_cpu_ns_per_session(),
+        "client_cpu_ns_per_session": outcome.client_cpu_ns_per_session(),
+        "client_cpu": outcome.client_cpu().map(client_cpu),
+        "whole": counted(outcome.whole()),
+        "sustain": counted(outcome.sustain()),
+        "abandoned": outcome.abandoned(),
+        "offered": offered.map(|offered| json!({
+            "arrivals": offered.arrivals,
+            "queued": offered.queued,
+            "began_late": offered.late,
+            "never_began": offered.dropped,
+        })),
+        "server_log": outcome.seen().map(|seen| json!({
+            "handshakes": seen.handshakes,
+            "resumed": seen.resumed,
+            "failed": seen.failed,
+            "responses": seen.requests,
+            "body_bytes": seen.body_bytes,
+        })),
+        "series": outcome.series().iter().map(point).collect::<Vec<_>>(),
+        "times": times(outcome).into_iter().map(|(name, times)| (name, latency(times)))
+            .collect::<Map<_, _>>(),
+    })
+}
+
+fn client_cpu(cpu: ClientCpu) -> Value {
+    json!({
+        "cores": cpu.cores,
+        "busiest_share": cpu.busiest_share,
+        "longest_wait_share": cpu.longest_wait_share,
+    })
+}
+
+fn counted(counts: &Counts) -> Value {
+    let mut all: Map<String, Value> = counts::named(counts)
+        .into_iter()
+        .map(|(name, count)| (name.to_owned(), count.into()))
+        .collect();
+    let failures = counts.failures.iter().map(|(failure, count)| {
+        json!({
+            "phase": failure.phase.name(),
+            "cause": failure.cause.to_string(),
+            "count": count,
+        })
+    });
+    let gave_up = counts.gave_up.iter();
+    let gave_up = gave_up.map(|(phase, count)| json!({"phase": phase.name(), "count": count}));
+    all.insert("failures".to_owned(), failures.collect());
+    all.insert("gave_up".to_owned(), gave_up.collect());
+    all.into()
+}
+
+fn point(point: &Point) -> Value {
+    json!({
+        "from_s": point.from.as_secs_f64(),
+        "width_s": point.width.as_secs_f64(),
+        "stage": point.stage.to_string(),
+        "begun": point.attempts,
+        "completed": point.transactions,
+        "failed": point.failed,
+        "gave_up": point.gave_up,
+        "never_began": point.dropped,
+        "p50_ns": point.p50_ns,
+        "p99_ns": point.p99_ns,
+    })
+}
+
+fn latency(times: &Latency) -> Value {
+    let quantile = |(name, q): (&str, f64)| (name.to_owned(), times.quantile_ns(q).into());
+    let mut all: Map<String, Value> = QUANTILES.into_iter().map(quantile).collect();
+    all.insert("count".to_owned(), times.count().into());
+    all.insert("above".to_owned(), times.above().into());
+    all.insert("hdr_v2_base64".to_owned(), times.to_base64().into());
+    all.into()
+}

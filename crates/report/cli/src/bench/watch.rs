@@ -1,0 +1,145 @@
+//! Who looks on while servers are loaded: the line of progress, the endpoint for Prometheus, and
+//! the folder of `--out`.
+
+use core::cell::RefCell;
+use core::time::Duration;
+use std::collections::VecDeque;
+use std::io::{IsTerminal as _, stderr};
+use std::sync::Arc;
+use std::time::Instant;
+
+use tollgate_load::{Live, Naming, Server};
+
+use super::metrics::{Endpoint, Watched};
+use super::out::{About, Judged, Out};
+use crate::options::Bench as Options;
+use crate::output::say;
+use crate::progress::Progress;
+use crate::stop::Stop;
+
+/// The rate is that of so long.
+const WINDOW: Duration = Duration::from_secs(1);
+
+/// Where nobody sees a bar, a line is written so often.
+const LINE_EVERY: Duration = Duration::from_secs(30);
+
+/// All of them, as the options ask for them.
+pub(super) struct Watch {
+    out: Option<Out>,
+    endpoint: Option<Endpoint>,
+    watched: Arc<Watched>,
+    seen: RefCell<Seen>,
+}
+
+/// What the line of progress has seen of the servers that are loaded now.
+struct Seen {
+    label: String,
+    servers: Vec<Arc<Live>>,
+    /// Transactions at moments of the last second.
+    moments: VecDeque<(Instant, u64)>,
+    line_at: Instant,
+}
+
+impl Watch {
+    /// Nobody but the line of progress.
+    pub(super) fn plain() -> Self {
+        let seen = Seen {
+            label: String::new(),
+            servers: Vec::new(),
+            moments: VecDeque::new(),
+            line_at: Instant::now() + LINE_EVERY,
+        };
+        Self { out: None, endpoint: None, watched: Arc::default(), seen: RefCell::new(seen) }
+    }
+
+    /// # Errors
+    ///
+    /// A folder cannot be made, or an address not be listened on.
+    pub(super) fn of(options: &Options) -> Result<Self, Stop> {
+        let out = options.outputs.out.as_deref().map(Out::new).transpose()?;
+        let mut watch = Self { out, ..Self::plain() };
+        if let Some(address) = options.outputs.metrics {
+            watch.endpoint = Some(Endpoint::start(address, Arc::clone(&watch.watched))?);
+        }
+        Ok(watch)
+    }
+
+    /// From now on these servers are looked at, under this label.
+    pub(super) fn look<'a>(&'a self, label: &str, names: &[Naming], servers: &mut [Server<'a>]) {
+        let mut seen = self.seen.borrow_mut();
+        label.clone_into(&mut seen.label);
+        seen.servers.clear();
+        seen.moments.clear();
+        for (server, naming) in servers.iter_mut().zip(names) {
+            let live = Arc::new(Live::default());
+            self.watched.add(label, &naming.by, Arc::clone(&live));
+            seen.servers.push(Arc::clone(&live));
+            server.live = Some(live);
+            if let Some(out) = &self.out {
+                let (label, by) = (label.to_owned(), naming.by.clone());
+                server.witness = Some(Box::new(move |outcome| out.told(&label, &by, outcome)));
+            }
+        }
+    }
+
+    /// A row is done to this part: with the rate of the last second, and what was lost.
+    pub(super) fn part(&self, progress: &Progress, part: f64) {
+        let mut seen = self.seen.borrow_mut();
+        let counts = seen.servers.iter().map(|live| live.counts());
+        let (mut done, mut lost) = (0, 0);
+        for counts in counts {
+            done += counts.transactions;
+            lost += counts.failed + counts.gave_up + counts.dropped;
+        }
+        let words = format!("{:.0}/s, {lost} lost", seen.rate(Instant::now(), done));
+        let is_due = Instant::now() >= seen.line_at;
+        if is_due && !stderr().is_terminal() {
+            seen.line_at += LINE_EVERY;
+            say(&format!("{}: {words}, {:.0} % done", seen.label, 100.0 * part));
+        }
+        progress.note(&words);
+        progress.part(part);
+    }
+
+    /// Writes what is known at the end only.
+    ///
+    /// # Errors
+    ///
+    /// It cannot be written.
+    pub(super) fn end(&self, about: &About<'_>, judged: &[Judged<'_>]) -> Result<(), Stop> {
+        self.out.as_ref().map_or(Ok(()), |out| out.end(about, judged))
+    }
+}
+
+impl Seen {
+    /// Transactions per second since the oldest moment of the window.
+    fn rate(&mut self, now: Instant, done: u64) -> f64 {
+        self.moments.push_back((now, done));
+        while self.moments.len() > 2 && now.duration_since(self.moments[1].0) >= WINDOW {
+            self.moments.pop_front();
+        }
+        let (from, before) = self.moments[0];
+        #[allow(clippy::cast_precision_loss, reason = "counts of a run are far below 2^52")]
+        let more = done.saturating_sub(before) as f64;
+        let seconds = now.duration_since(from).as_secs_f64();
+        if seconds > 0.0 { more / seconds } else { 0.0 }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_rate_is_that_of_the_last_second() {
+        let watch = Watch::plain();
+        let mut seen = watch.seen.borrow_mut();
+        let start = Instant::now();
+        let mut at = |ms: u64, done| seen.rate(start + Duration::from_millis(ms), done);
+        assert!(at(0, 7).abs() < 1e-9, "of one moment nothing is known");
+        assert!((at(500, 57) - 100.0).abs() < 1e-9);
+        assert!((at(1000, 107) - 100.0).abs() < 1e-9);
+        assert!((at(1500, 107) - 50.0).abs() < 1e-9);
+        assert!(at(2500, 107).abs() < 1e-9, "what is older counts no more");
+    }
+}

@@ -1,0 +1,34 @@
+//! The flags of `tollgate bench` about a server that runs already.
+
+use std::path::PathBuf;
+
+use clap::Args;
+use tollgate_load::LogFormat;
+
+use crate::bench::Probed;
+
+#[derive(Args, Clone, Debug)]
+pub(crate) struct Given {
+    /// With a URL: the server's control group, for its CPU time: a folder of /sys/fs/cgroup, or its
+    /// path below
+    #[arg(long, value_name = "PATH", requires = "target", conflicts_with = "pid")]
+    pub(crate) cgroup: Option<PathBuf>,
+
+    /// With a URL that is neither loopback nor private: its host name, which says that you may put
+    /// load on it; the server has to say so too, at /.well-known/tollgate-consent
+    #[arg(long, value_name = "HOST", requires = "target")]
+    pub(crate) i_may_test: Option<String>,
+
+    /// How the lines of --log are written: own, nginx, apache or haproxy [default: as they look]
+    #[arg(long, value_name = "FORMAT", requires = "log", value_parser = format)]
+    pub(crate) log_format: Option<LogFormat>,
+
+    /// What was found at the URL.
+    #[arg(skip)]
+    pub(crate) probed: Option<Probed>,
+}
+
+fn format(text: &str) -> Result<LogFormat, String> {
+    let found = LogFormat::ALL.into_iter().find(|format| format.name() == text);
+    found.ok_or_else(|| "give own, nginx, apache or haproxy".to_owned())
+}

@@ -1,0 +1,88 @@
+//! The flags of `tollgate bench` that say which sessions are resumed.
+
+use clap::Args;
+use tollgate_load::{Mechanism, Resume};
+
+use super::Bench;
+use super::clients::Kind;
+
+#[derive(Args, Clone, Debug)]
+pub(crate) struct Resumed {
+    /// Share of the secure sessions that resume one of before, as in 80% or 0.8
+    #[arg(long, value_name = "SHARE", default_value = "0", value_parser = share)]
+    pub(crate) resume: f64,
+
+    /// How they do: session-id or ticket in TLS 1.2; psk, psk-ke (without a new key agreement) or
+    /// early-data (the request goes with the hello) in TLS 1.3 [default: ticket, psk]
+    #[arg(long, value_name = "HOW", value_parser = mechanism)]
+    pub(crate) resume_by: Option<Mechanism>,
+}
+
+impl Bench {
+    /// What a plan of this version resumes. A recorded trace may say which sessions.
+    pub(crate) fn resume(&self, is_tls13: bool) -> Option<Resume> {
+        let trace = match &self.clients.arrivals {
+            Some(Kind::Trace(trace)) => trace.reused_share(),
+            _ => None,
+        };
+        let Resumed { resume, resume_by } = self.resumed;
+        let share = if resume > 0.0 { resume } else { trace.unwrap_or(0.0) };
+        let by = resume_by.unwrap_or(Mechanism::usual(is_tls13));
+        (share > 0.0).then_some(Resume { share, by })
+    }
+
+    /// The same in words, for the line of the plan.
+    pub(crate) fn resume_words(&self) -> String {
+        let Some(Resume { share, by }) = self.resume(true) else {
+            return "full handshakes, none resumed".to_owned();
+        };
+        let by = if self.resumed.resume_by.is_some() { by.word() } else { "ticket or psk" };
+        format!("{:.1} % of the sessions resumed, by {by}", 100.0 * share)
+    }
+}
+
+fn share(text: &str) -> Result<f64, String> {
+    let share = match text.strip_suffix('%') {
+        Some(percent) => percent.trim_end().parse().map(|percent: f64| percent / 100.0),
+        None => text.parse(),
+    };
+    match share {
+        Ok(share) if (0.0..=1.0).contains(&share) => Ok(share),
+        _ => Err("give a share from 0% to 100%".to_owned()),
+    }
+}
+
+fn mechanism(text: &str) -> Result<Mechanism, String> {
+    let found = Mechanism::ALL.into_iter().find(|by| by.word() == text);
+    found.ok_or_else(|| format!("give one of {}", Mechanism::ALL.map(Mechanism::word).join(", ")))
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "tests")]
+
+    use super::*;
+    use crate::options::tests::{assert_refused, bench};
+
+    #[test]
+    fn shares_and_mechanisms_become_a_plan() {
+        assert_eq!(bench(&[]).resume(true), None);
+        let by_share = |text, is_tls13| bench(&["--resume", text]).resume(is_tls13).unwrap();
+        assert_eq!(by_share("80%", true), Resume { share: 0.8, by: Mechanism::Psk });
+        assert_eq!(by_share("0.25", false), Resume { share: 0.25, by: Mechanism::Ticket });
+        let flags = bench(&["--resume", "100%", "--resume-by", "early-data"]);
+        assert_eq!(flags.resume(true), Some(Resume { share: 1.0, by: Mechanism::EarlyData }));
+        assert_eq!(flags.resume_words(), "100.0 % of the sessions resumed, by early-data");
+    }
+
+    #[test]
+    fn what_is_not_right_is_refused_by_the_name_of_its_flag() {
+        assert_refused(
+            "bench",
+            &[
+                (&["--resume", "101%"][..], "--resume"),
+                (&["--resume", "80%", "--resume-by", "cookie"], "session-id, ticket"),
+            ],
+        );
+    }
+}

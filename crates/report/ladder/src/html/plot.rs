@@ -1,0 +1,159 @@
+//! Lines in a plane, with two axes: as wide as the page allows, while the letters keep their size.
+
+use maud::{Markup, html};
+
+use super::scale::percent;
+use crate::text::cut;
+
+/// Height of the plane in pixels.
+const HEIGHT: f64 = 240.0;
+
+/// The most characters of a line's name beside its end.
+const NAME_MAX: usize = 12;
+
+/// A picture of lines.
+pub(super) struct Plot {
+    pub(super) caption: Markup,
+    /// What it shows, for who does not see it.
+    pub(super) label: String,
+    /// Where the ticks stand in percent, and what they say.
+    pub(super) x: Vec<(f64, String)>,
+    pub(super) y: Vec<(f64, String)>,
+    pub(super) lines: Vec<Line>,
+    pub(super) names: Names,
+    pub(super) note: Markup,
+}
+
+/// Where the names of lines stand.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Names {
+    /// Beside their ends, which are apart.
+    AtEnds,
+    /// Above the plane.
+    Above,
+}
+
+/// One line, of one stroke or several.
+pub(super) struct Line {
+    pub(super) name: String,
+    pub(super) class: &'static str,
+    /// In percent, from the left and from the bottom. What is above the plane is cut.
+    pub(super) strokes: Vec<Vec<(f64, f64)>>,
+}
+
+impl Plot {
+    pub(super) fn markup(&self) -> Markup {
+        html! {
+            figure.curves {
+                figcaption { (self.caption) }
+                @if self.names == Names::Above { (legend(&self.lines)) }
+                div.plot {
+                    div.y-axis { (self.y_axis()) }
+                    svg.area width="100%" height=(HEIGHT) role="img" aria-label=(self.label) {
+                        (self.grid())
+                        svg width="100%" height="100%" viewBox="0 0 100 100"
+                            preserveAspectRatio="none"
+                        {
+                            @for line in &self.lines {
+                                @for stroke in &line.strokes {
+                                    polyline class=(line.class) points=(path(stroke)) {}
+                                }
+                            }
+                        }
+                        @if self.names == Names::AtEnds {
+                            @for (place, line) in self.lines.iter().enumerate() {
+                                (line.name_at(place))
+                            }
+                        }
+                    }
+                    div.x-axis { (self.x_axis()) }
+                }
+                p.note { (self.note) }
+            }
+        }
+    }
+
+    fn grid(&self) -> Markup {
+        html! {
+            @for (at, _) in &self.y {
+                line.grid x1="0" x2="100%" y1=(percent(100.0 - at)) y2=(percent(100.0 - at)) {}
+            }
+            @for (at, _) in &self.x {
+                line.grid x1=(percent(*at)) x2=(percent(*at)) y1="0" y2="100%" {}
+            }
+        }
+    }
+
+    fn y_axis(&self) -> Markup {
+        html! {
+            svg width="100%" height=(HEIGHT) aria-hidden="true" {
+                @for (at, label) in &self.y {
+                    // The letters stay inside, at both ends.
+                    @let shift = if *at <= 0.0 { -1 } else if *at >= 100.0 { 11 } else { 4 };
+                    text.tick x="100%" dx="-6" y=(percent(100.0 - at)) dy=(shift)
+                        text-anchor="end"
+                    {
+                        (label)
+                    }
+                }
+            }
+        }
+    }
+
+    fn x_axis(&self) -> Markup {
+        html! {
+            svg width="100%" height="18" aria-hidden="true" {
+                @for (at, label) in &self.x {
+                    // Half a label is less than this share, but at the ends.
+                    @let anchor = if *at <= 3.0 { "start" } else if *at >= 94.0 { "end" }
+                        else { "middle" };
+                    text.tick x=(percent(*at)) y="13" text-anchor=(anchor) { (label) }
+                }
+            }
+        }
+    }
+}
+
+/// In percent of the plane; it may leave it at the top, where it is cut.
+fn path(stroke: &[(f64, f64)]) -> String {
+    let at = |(x, y): &(f64, f64)| format!("{x:.2},{:.2}", 100.0 - y.clamp(0.0, 400.0));
+    stroke.iter().map(at).collect::<Vec<_>>().join(" ")
+}
+
+fn legend(lines: &[Line]) -> Markup {
+    html! {
+        ul.legend {
+            @for line in lines {
+                li {
+                    svg width="28" height="14" aria-hidden="true" {
+                        polyline class=(line.class) points="1,7 27,7" {}
+                    }
+                    (line.name)
+                }
+            }
+        }
+    }
+}
+
+impl Line {
+    /// Its name beside its end. Where lines leave the plane at the top, each name is a line lower
+    /// than the one before: the first on its left, the others on their right, where there is room.
+    fn name_at(&self, place: usize) -> Markup {
+        let points = || self.strokes.iter().flatten();
+        let end = points().next_back();
+        let last = points().rfind(|point| point.1 <= 100.0).or(end).copied();
+        let (at, up) = last.unwrap_or((0.0, 0.0));
+        let leaves = end.is_some_and(|point| point.1 > 100.0);
+        let row = f64::from(u32::try_from(place).unwrap_or(0));
+        let down = if leaves { 20.0 + 18.0 * row } else { HEIGHT * (1.0 - up.min(100.0) / 100.0) };
+        let room_left = if place == 0 || !leaves { 30.0 } else { 75.0 };
+        let (anchor, shift) = if at > room_left { ("end", -10) } else { ("start", 12) };
+        html! {
+            text.curve-name x=(percent(at)) dx=(shift) y=(format!("{:.0}", down.max(14.0)))
+                text-anchor=(anchor)
+            {
+                (cut(&self.name, NAME_MAX))
+            }
+        }
+    }
+}

@@ -1,0 +1,92 @@
+//! The figures of a sitting, as a table and as bars.
+
+use maud::{Markup, html};
+use tollgate_record::vocabulary as word;
+use tollgate_record::{Record, Subject, Unit};
+
+use crate::figure::{interval, number, of};
+use crate::html::bars::{Bar, Group, bars};
+use crate::names;
+use crate::shelf::{Origin::Measured, Shelf};
+
+/// Columns: what stands above, the quantity, its unit.
+const COLUMNS: [(&str, &str, Unit); 9] = [
+    ("sess/s", word::SESSIONS_PER_S, Unit::PerSecond),
+    ("server CPU", word::SERVER_CPU_NS_PER_SESSION, Unit::Nanos),
+    ("client CPU", word::CLIENT_CPU_NS_PER_SESSION, Unit::Nanos),
+    ("handshake p50", word::HANDSHAKE_NS_P50, Unit::Nanos),
+    ("p90", word::HANDSHAKE_NS_P90, Unit::Nanos),
+    ("p99", word::HANDSHAKE_NS_P99, Unit::Nanos),
+    ("transaction p50", word::TRANSACTION_NS_P50, Unit::Nanos),
+    ("p90", word::TRANSACTION_NS_P90, Unit::Nanos),
+    ("p99", word::TRANSACTION_NS_P99, Unit::Nanos),
+];
+
+/// Nothing without figures.
+pub(super) fn table(records: &[Record]) -> Markup {
+    let shelf = Shelf(records);
+    let subjects = shelf.measured("server");
+    let rate =
+        |subject: &Subject| shelf.record(Measured, subject, word::SESSIONS_PER_S, Unit::PerSecond);
+    let found: Vec<(&Subject, &Record)> =
+        subjects.into_iter().filter_map(|subject| Some((subject, rate(subject)?))).collect();
+    let bar = |(subject, record): &(&Subject, &Record)| {
+        let (low, high) = record.estimate.interval();
+        let by = subject.parameter(word::BY).unwrap_or_default();
+        let class = if by.contains("tollgate") { "ours-batch" } else { "library" };
+        let point = record.estimate.point();
+        let figure = number(point, Unit::PerSecond);
+        Bar {
+            interval: Some((low, high)).filter(|(low, high)| low < high),
+            remark: interval(Some(record)),
+            ..Bar::plain(names::who(by).to_owned(), class, point, figure)
+        }
+    };
+    let group = Group { heading: String::new(), bars: found.iter().map(bar).collect() };
+    html! {
+        @if !found.is_empty() {
+            (bars("Sessions per second", &[group], Unit::PerSecond, "per second"))
+            table.figures {
+                caption { "Times, and CPU time of a session" }
+                thead {
+                    tr {
+                        th scope="col" { "server" }
+                        @for (name, ..) in COLUMNS { th.figure scope="col" { (name) } }
+                    }
+                }
+                tbody { @for (subject, _) in &found { (row(shelf, subject)) } }
+            }
+            @for line in ratios(records) { p.note { (line) } }
+        }
+    }
+}
+
+fn row(shelf: Shelf<'_>, subject: &Subject) -> Markup {
+    let by = subject.parameter(word::BY).unwrap_or_default();
+    html! {
+        tr {
+            th scope="row" { (names::who(by)) }
+            @for (name, quantity, unit) in COLUMNS {
+                td.figure data-name=(name) {
+                    (of(shelf.record(Measured, subject, quantity, unit)))
+                }
+            }
+        }
+    }
+}
+
+/// What one server has of another, with the interval.
+fn ratios(records: &[Record]) -> Vec<String> {
+    let line = |record: &Record| {
+        let what = match record.quantity.as_str() {
+            "sessions_per_s_ratio" => "the sessions per second",
+            "server_cpu_per_session_ratio" => "the CPU time of a session",
+            _ => return None,
+        };
+        let by = names::who(record.subject.parameter(word::BY)?);
+        let against = names::who(record.subject.parameter(word::AGAINST)?);
+        let times = crate::shelf::ratio(&record.estimate);
+        Some(format!("{by} has {times} times {what} of {against}."))
+    };
+    records.iter().filter_map(line).collect()
+}

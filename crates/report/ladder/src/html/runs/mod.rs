@@ -1,0 +1,147 @@
+//! The page of a load generator's runs: verdicts first, then the figures, then pictures.
+
+mod curve;
+mod figures;
+mod rate;
+mod times;
+
+use maud::{Markup, html};
+use tollgate_record::Record;
+
+use super::page;
+
+/// What the page shows. Names, findings and plans are text, and stand there as they are.
+#[derive(Clone, Debug, Default)]
+pub struct Runs {
+    /// Machine, versions, workload and plan, a paragraph each.
+    pub about: Vec<String>,
+    /// Whether they came to their end.
+    pub is_complete: bool,
+    /// What the reader must know beside the findings.
+    pub notes: Vec<String>,
+    /// What was measured, in its order.
+    pub sittings: Vec<Sitting>,
+}
+
+/// One key and protocol.
+#[derive(Clone, Debug, Default)]
+pub struct Sitting {
+    /// `rsa-2048 tls13`.
+    pub name: String,
+    /// `VALID`, or what a search found; empty if it was stopped before there was one.
+    pub verdict: String,
+    /// Findings, and what both sides counted.
+    pub lines: Vec<String>,
+    /// Its figures.
+    pub records: Vec<Record>,
+    /// Who was under load.
+    pub servers: Vec<Server>,
+    /// Of a search: times over rates.
+    pub curve: Option<Curve>,
+}
+
+/// Points of a line, across and up.
+pub type Points = Vec<(f64, f64)>;
+
+/// One server's runs.
+#[derive(Clone, Debug, Default)]
+pub struct Server {
+    /// What it is called.
+    pub name: String,
+    /// By run.
+    pub runs: Vec<Vec<Second>>,
+    /// Times of transactions by quantile, in nanoseconds; of nothing, if no run is valid.
+    pub transaction: Points,
+    /// Times of handshakes, likewise.
+    pub handshake: Points,
+}
+
+/// A second of a run.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Second {
+    /// Since the first run began.
+    pub from_s: f64,
+    /// How long.
+    pub width_s: f64,
+    /// Transactions completed, per second.
+    pub completed_per_s: f64,
+    /// Connections failed, given up or never begun, per second.
+    pub lost_per_s: f64,
+}
+
+/// What a search tried.
+#[derive(Clone, Debug, Default)]
+pub struct Curve {
+    /// The objective: `p99=20ms`.
+    pub objective: String,
+    /// Its limit, in nanoseconds.
+    pub limit_ns: f64,
+    /// By name, as `p50`: arrivals per second, and nanoseconds.
+    pub lines: Vec<(String, Points)>,
+}
+
+/// The page as one HTML file, which loads nothing and needs no script.
+#[must_use]
+pub fn of_runs(runs: &Runs) -> String {
+    let lead = html! {
+        @if !runs.is_complete {
+            strong.warning { "Stopped before the end: this is what there was. " }
+        }
+        (lead(runs))
+    };
+    let sections: Vec<(String, &Sitting)> =
+        (1..).map(|number: u32| format!("sitting-{number}")).zip(&runs.sittings).collect();
+    let links = sections.iter().map(|(id, sitting)| (id.as_str(), sitting.name.as_str()));
+    page(
+        "TLS sessions under load",
+        &lead,
+        links.chain([("about", "Machine and plan")]),
+        &html! {
+            @for (id, sitting) in &sections { (section(id, sitting)) }
+            section id="about" {
+                h2 { "Machine and plan" }
+                @for paragraph in &runs.about { p { (paragraph) } }
+                @for note in &runs.notes { p.warning { (note) } }
+            }
+        },
+    )
+}
+
+/// The verdicts in a sentence.
+fn lead(runs: &Runs) -> String {
+    let verdict = |sitting: &Sitting| {
+        let verdict = if sitting.verdict.is_empty() { "no verdict" } else { &sitting.verdict };
+        format!("{}: {verdict}", sitting.name)
+    };
+    runs.sittings.iter().map(verdict).collect::<Vec<_>>().join("; ") + "."
+}
+
+fn section(id: &str, sitting: &Sitting) -> Markup {
+    html! {
+        section id=(id) {
+            h2 { (sitting.name) }
+            @if !sitting.verdict.is_empty() { p.lead { strong { (sitting.verdict) } } }
+            @if !sitting.lines.is_empty() {
+                ul.findings {
+                    @for line in &sitting.lines { li { (line.trim_start_matches("- ")) } }
+                }
+            }
+            (figures::table(&sitting.records))
+            @if let Some(curve) = &sitting.curve { (curve::chart(curve)) }
+            (rate::chart(&sitting.servers))
+            div.panels {
+                (times::chart("a transaction", &sitting.servers, |server| &server.transaction))
+                (times::chart("a handshake", &sitting.servers, |server| &server.handshake))
+            }
+        }
+    }
+}
+
+/// The class of a server's lines: ours, and what it is compared with.
+fn class(place: usize, name: &str) -> &'static str {
+    match (name.contains("tollgate"), place) {
+        (true, _) => "line-ours",
+        (false, 0) => "line-library",
+        (false, _) => "line-other",
+    }
+}
