@@ -5,7 +5,7 @@
 use num_bigint::BigUint;
 use tollgate_simulator::routines::{Inputs, Number};
 use tollgate_simulator::rv64::{
-    BASE, Core, Operands, PRODUCTS, Product, Row, Run, Source, Stopped, decode, encode, slots,
+    BASE, Core, Operands, PRODUCTS, Product, Row, Run, Source, Stopped, decode, encode,
 };
 
 fn row(name: &str) -> &'static Row {
@@ -92,8 +92,8 @@ fn products_are_right_and_take_the_instructions_that_spike_counted() {
 #[test]
 fn slots_are_instructions_and_what_they_wait() {
     let run = multiply(Source::Extended, 16, 1);
-    assert_eq!(slots(&run, 1), run.instructions + run.waits);
-    assert_eq!(slots(&run, 4), slots(&run, 1) + 3 * run.products);
+    assert_eq!(run.slots(1), run.instructions + run.waits);
+    assert_eq!(run.slots(4), run.slots(1) + 3 * run.products);
     // Each pair's second load is read at once, and so is p's lowest word.
     assert_eq!(run.waits, 2 * 16 * 16);
 }

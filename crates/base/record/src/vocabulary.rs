@@ -76,6 +76,8 @@ pub const K: &str = "K";
 pub const CODE_BYTES: &str = "code_bytes";
 /// Bytes of the table of powers that an exponentiation reads.
 pub const TABLE_BYTES: &str = "table_bytes";
+/// Instructions that a call executes.
+pub const INSTRUCTIONS: &str = "instructions_per_call";
 /// Multiplications of words in a call.
 pub const MULTIPLICATIONS: &str = "multiplications";
 /// Additions of words in a call.
@@ -90,11 +92,17 @@ pub const VARIANT: &str = "variant";
 /// First segment of the subjects of simulated programs:
 /// `simulation/leon-2/fips?arithmetic=extended&bits=1024&issue=blocking&loops=unrolled-4&slots=1`.
 pub const SIMULATION: &str = "simulation";
-/// Parameter: what multiplies and adds in a simulated routine: [`V8`] or [`EXTENDED`].
+/// Segment of a path: a processor of 64 bits whose instructions are counted,
+/// `simulation/rv64/fips?arithmetic=rv64im&bits=1024&loops=full`.
+pub const RV64: &str = "rv64";
+/// Parameter: what multiplies and adds in a simulated routine: [`V8`], [`RV64IM`] or
+/// [`EXTENDED`].
 pub const ARITHMETIC: &str = "arithmetic";
 /// Value of [`ARITHMETIC`]: the instructions of SPARC V8.
 pub const V8: &str = "v8";
-/// Value of [`ARITHMETIC`]: also those of the multiply-accumulate extension.
+/// Value of [`ARITHMETIC`]: the instructions of RV64IM.
+pub const RV64IM: &str = "rv64im";
+/// Value of [`ARITHMETIC`]: also those of the extension that multiplies and adds.
 pub const EXTENDED: &str = "extended";
 /// Parameter: who waits for a product into the accumulator, `blocking` or `decoupled`.
 pub const ISSUE: &str = "issue";

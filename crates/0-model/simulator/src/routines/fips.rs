@@ -1,10 +1,6 @@
-//! A Montgomery product by columns: FIPS.
-//!
-//! Column i of the lower n adds `a_j b_(i-j) + m_j p_(i-j)` for all j < i, then `a_i b_0`; what
-//! makes its lowest word zero is `m_i`, and `m_i p_0` is added. Column i of the upper n - 1 adds
-//! `a_j b_(i-j) + m_j p_(i-j)` for i - n < j < n, and its lowest word is a word of the result; it
-//! takes the place of an m that no column needs any more.
+//! A Montgomery product by columns: FIPS. What the columns are, `columns` says.
 
+use super::columns::Columns;
 use super::text::{Text, register as r};
 use super::{Arithmetic, Loops, Routine};
 
@@ -17,10 +13,10 @@ enum Half {
 
 pub(super) fn write(text: &mut Text, routine: &Routine) {
     let arithmetic = routine.arithmetic;
-    if routine.loops == Loops::Full {
-        return write_full(text, arithmetic, routine.words);
-    }
     clear(text, arithmetic);
+    if routine.loops == Loops::Full {
+        return Unrolled { text, arithmetic }.columns(routine.words);
+    }
     text.all(&["sub %l0, 4, %l7", "clr %l2"]);
 
     text.name("lower");
@@ -196,24 +192,37 @@ fn unrolled(text: &mut Text, arithmetic: Arithmetic, half: Half, by: u32) {
     }
 }
 
-fn write_full(text: &mut Text, arithmetic: Arithmetic, words: u32) {
-    clear(text, arithmetic);
-    let pair = |text: &mut Text, j: u32, k: u32| {
+/// SPARC's parts of columns whose places are known.
+struct Unrolled<'a> {
+    text: &'a mut Text,
+    arithmetic: Arithmetic,
+}
+
+impl Columns for Unrolled<'_> {
+    fn pair(&mut self, j: u32, k: u32) {
+        let Self { text, arithmetic } = self;
         let places = [("%i1", j), ("%i2", k), ("%i4", j), ("%i3", k)];
-        let places = places.map(|(base, word)| format!("{base} + {}", 4 * word));
+        let places = places.map(|(base, word)| format!("{base} {}", place(word)));
         load(text, places.each_ref().map(String::as_str));
-        accumulate(text, arithmetic, "%o0", "%o1");
-        accumulate(text, arithmetic, "%o2", "%o3");
-    };
-    for i in 0..words {
-        (0..i).for_each(|j| pair(text, j, i - j));
-        quotient(text, arithmetic, &format!("+ {}", 4 * i));
+        accumulate(text, *arithmetic, "%o0", "%o1");
+        accumulate(text, *arithmetic, "%o2", "%o3");
     }
-    for i in words..2 * words - 1 {
-        (i - words + 1..words).for_each(|j| pair(text, j, i - j));
-        result_word(text, arithmetic, &format!("+ {}", 4 * (i - words)));
+
+    fn quotient(&mut self, i: u32) {
+        quotient(self.text, self.arithmetic, &place(i));
     }
-    last_words(text, arithmetic, &format!("+ {}", 4 * (words - 1)));
+
+    fn result_word(&mut self, word: u32) {
+        result_word(self.text, self.arithmetic, &place(word));
+    }
+
+    fn last_words(&mut self, word: u32) {
+        last_words(self.text, self.arithmetic, &place(word));
+    }
+}
+
+fn place(word: u32) -> String {
+    format!("+ {}", 4 * word)
 }
 
 fn load(text: &mut Text, places: [&str; 4]) {

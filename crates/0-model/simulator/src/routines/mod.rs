@@ -12,6 +12,7 @@
 //! [`Loops::Index`].
 
 mod cios;
+mod columns;
 mod exponentiation;
 mod finish;
 mod fips;
@@ -22,6 +23,7 @@ mod squaring;
 mod text;
 mod window;
 
+pub(crate) use columns::Columns;
 pub use exponentiation::{Exponentiation, Raised};
 pub use measure::{Counts, Inputs, Measured};
 pub use number::Number;

@@ -6,7 +6,8 @@
 //! programs of numbers need: no system instructions but `ecall`, which ends a program, and no
 //! `fence`.
 //!
-//! Instructions are counted; there is no processor behind this. [`slots`] adds a model of ours.
+//! Instructions are counted; there is no processor behind this. [`Run::slots`] adds a model of
+//! ours.
 
 mod execute;
 mod measure;
@@ -17,10 +18,3 @@ pub use execute::{Core, Run, Stopped};
 pub use measure::Measured;
 pub use product::{Product, Source};
 pub use row::{BASE, Form, Meaning, Operands, PRODUCTS, Row, decode, encode};
-
-/// Slots of a run on a core of ours: in order, an instruction a slot, a product `multiply` slots, a
-/// load whose word the next instruction reads one more. No processor was measured for this.
-#[must_use]
-pub fn slots(run: &Run, multiply: u64) -> u64 {
-    run.instructions + run.products * (multiply - 1) + run.waits
-}

@@ -1,10 +1,11 @@
 //! A Montgomery product by columns for RV64, fully unrolled, without its final subtraction.
 //!
 //! The sequence of a multiply-accumulate into three words is the published one: eight instructions
-//! of the base, or four with the extension; two loads before it. It has the columns of the SPARC
-//! routine.
+//! of the base, or four with the extension; two loads before it. The columns are those of the SPARC
+//! routine, from one source.
 
 use super::row::{BASE, Form, Operands, PRODUCTS, Row, encode};
+use crate::routines::Columns;
 
 /// What a product is made of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -61,32 +62,10 @@ impl Product {
     pub fn new(source: Source, words: u32) -> Self {
         assert!((1..=128).contains(&words), "moduli have 1 to 128 words");
         let mut this = Self { code: Vec::new(), source, words };
-        let words = i32::try_from(words).expect("few");
         for register in T {
             this.add("addi", register, 0, 0);
         }
-        for i in 0..words {
-            for j in 0..i {
-                this.pair(A, j, B, i - j);
-                this.pair(M, j, P, i - j);
-            }
-            this.pair(A, i, B, 0);
-            this.register("mul", X, T[0], N0);
-            this.store(X, M, i);
-            this.load(Y, P, 0);
-            this.accumulate();
-            this.shift();
-        }
-        for i in words..2 * words - 1 {
-            for j in i - words + 1..words {
-                this.pair(A, j, B, i - j);
-                this.pair(M, j, P, i - j);
-            }
-            this.store(T[0], Z, i - words);
-            this.shift();
-        }
-        this.store(T[0], Z, words - 1);
-        this.store(T[1], Z, words);
+        this.columns(words);
         this.emit("ecall", Operands::default());
         this
     }
@@ -109,7 +88,7 @@ impl Product {
         self.words
     }
 
-    fn pair(&mut self, a: u8, i: i32, b: u8, j: i32) {
+    fn add_product(&mut self, a: u8, i: u32, b: u8, j: u32) {
         self.load(X, a, i);
         self.load(Y, b, j);
         self.accumulate();
@@ -147,12 +126,13 @@ impl Product {
         self.add("addi", t2, 0, 0);
     }
 
-    fn load(&mut self, rd: u8, base: u8, word: i32) {
-        self.add("ld", rd, base, 8 * word);
+    fn load(&mut self, rd: u8, base: u8, word: u32) {
+        self.add("ld", rd, base, offset(word));
     }
 
-    fn store(&mut self, rs2: u8, base: u8, word: i32) {
-        self.emit("sd", Operands { rs1: base, rs2, constant: 8 * word, ..Operands::default() });
+    fn store(&mut self, rs2: u8, base: u8, word: u32) {
+        let constant = offset(word);
+        self.emit("sd", Operands { rs1: base, rs2, constant, ..Operands::default() });
     }
 
     fn register(&mut self, name: &str, rd: u8, rs1: u8, rs2: u8) {
@@ -169,4 +149,34 @@ impl Product {
         debug_assert!(row.form != Form::R4 || self.source == Source::Extended, "of the extension");
         self.code.push(encode(row, operands).expect("offsets of 129 words have room"));
     }
+}
+
+impl Columns for Product {
+    fn pair(&mut self, j: u32, k: u32) {
+        self.add_product(A, j, B, k);
+        self.add_product(M, j, P, k);
+    }
+
+    fn quotient(&mut self, i: u32) {
+        self.add_product(A, i, B, 0);
+        self.register("mul", X, T[0], N0);
+        self.store(X, M, i);
+        self.load(Y, P, 0);
+        self.accumulate();
+        self.shift();
+    }
+
+    fn result_word(&mut self, word: u32) {
+        self.store(T[0], Z, word);
+        self.shift();
+    }
+
+    fn last_words(&mut self, word: u32) {
+        self.store(T[0], Z, word);
+        self.store(T[1], Z, word + 1);
+    }
+}
+
+fn offset(word: u32) -> i32 {
+    i32::try_from(8 * word).expect("few words")
 }

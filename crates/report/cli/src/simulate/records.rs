@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use tollgate_record::vocabulary as word;
 use tollgate_record::{Estimate, Kind, Machine, Record, Subject, Timestamp, Unit as In};
 use tollgate_simulator::routines::{Algorithm, Arithmetic, Loops, Window};
+use tollgate_simulator::rv64::{Run, Source};
 use tollgate_simulator::timing::Issue;
 
 use super::Core;
@@ -12,6 +13,7 @@ use super::designs::{Design, Unit};
 use super::exponentiations::{How, Raised};
 use super::float;
 use super::products::{Product, Size};
+use super::rv64::{MULTIPLY_SLOTS, Pair};
 
 /// Makes records of what runs on a core.
 pub(super) struct Figures<'a> {
@@ -81,45 +83,113 @@ impl Figures<'_> {
         with(&path.parse().expect("a path of letters and digits"), parameters)
     }
 
+    /// What a product takes on RV64: code and instructions, and the slots of a core of ours.
+    pub(super) fn of_rv64(&self, pair: &Pair) -> Vec<Record> {
+        let of = |(source, run): (Source, &Run)| {
+            let arithmetic = match source {
+                Source::Base => word::RV64IM,
+                Source::Extended => word::EXTENDED,
+            };
+            let path = format!("{}/{}/fips", word::SIMULATION, word::RV64);
+            let subject = with(
+                &path.parse().expect("a path of letters and digits"),
+                [
+                    (word::ARITHMETIC, arithmetic.to_owned()),
+                    (word::BITS, pair.bits.to_string()),
+                    (word::LOOPS, loops(Loops::Full)),
+                ],
+            );
+            let counted = Basis {
+                core: "RV64".to_owned(),
+                from: "scarv/rvkex: the instructions, and what Spike counted for such a product"
+                    .to_owned(),
+                assumption: "executed from the first instruction to the last, without the final \
+                             subtraction",
+                mark: "measured",
+            };
+            let slots = Basis {
+                assumption: "a core of ours, in order: an instruction a slot, a word that is read \
+                             at once one more",
+                mark: "assumed",
+                ..counted.clone()
+            };
+            let on_core = with(&subject, [(word::SLOTS, MULTIPLY_SLOTS.to_string())]);
+            let cycles = (word::CYCLES_PER_CALL, In::Cycles, run.slots(MULTIPLY_SLOTS));
+            [
+                (&subject, (word::CODE_BYTES, In::Bytes, pair.code_bytes(source)), &counted),
+                (&subject, (word::INSTRUCTIONS, In::Count, run.instructions), &counted),
+                (&on_core, cycles, &slots),
+            ]
+            .map(|(subject, figure, basis)| self.made(subject, figure, basis))
+        };
+        [(Source::Base, &pair.base), (Source::Extended, &pair.extended)]
+            .into_iter()
+            .flat_map(of)
+            .collect()
+    }
+
     fn record(
         &self,
         subject: &Subject,
-        (quantity, unit, figure): (&str, In, u64),
+        figure: (&str, In, u64),
         arithmetic: Arithmetic,
         how: How,
     ) -> Record {
         let timing = &self.core.timing;
-        let from = vec![format!("{}: {}", timing.name, timing.source)];
-        let rests = match how {
-            How::Executed => "executed from the first instruction to the last",
-            How::Counted => "the cycles of a product, executed, times the products of the windows",
+        let basis = Basis {
+            core: timing.name.clone(),
+            from: format!("{}: {}", timing.name, timing.source),
+            assumption: match how {
+                How::Executed => {
+                    "executed from the first instruction to the last; memory that never waits"
+                }
+                How::Counted => {
+                    "the cycles of a product, executed, times the products of the windows; memory \
+                     that never waits"
+                }
+            },
+            // Nobody has built the extension: what its instructions take is assumed.
+            mark: match (arithmetic, how) {
+                _ if !self.core.is_leon2() => "unverified",
+                (Arithmetic::Extended, _) => "assumed",
+                (Arithmetic::Plain, How::Counted) => "derived",
+                (Arithmetic::Plain, How::Executed) => "measured",
+            },
         };
-        // Nobody has built the extension: what its instructions take is assumed.
-        let mark = match (arithmetic, how) {
-            _ if !self.core.is_leon2() => "unverified",
-            (Arithmetic::Extended, _) => "assumed",
-            (Arithmetic::Plain, How::Counted) => "derived",
-            (Arithmetic::Plain, How::Executed) => "measured",
-        };
-        let conditions = [
-            (word::ASSUMPTION, format!("{rests}; memory that never waits")),
-            (word::MARK, mark.to_owned()),
-        ];
-        let conditions = conditions.into_iter().map(|(key, value)| (key.to_owned(), value));
+        self.made(subject, figure, &basis)
+    }
+
+    fn made(
+        &self,
+        subject: &Subject,
+        (quantity, unit, figure): (&str, In, u64),
+        Basis { core, from, assumption, mark }: &Basis,
+    ) -> Record {
+        let conditions = [(word::ASSUMPTION, *assumption), (word::MARK, *mark)];
+        let conditions = conditions.map(|(key, value)| (key.to_owned(), value.to_owned()));
         let version = ("tollgate".to_owned(), env!("CARGO_PKG_VERSION").to_owned());
         Record {
             subject: subject.clone(),
             quantity: quantity.parse().expect("a quantity of the vocabulary"),
             unit,
             estimate: Estimate::exact(float(figure)).expect("a count"),
-            kind: Kind::Predicted { by: word::MODEL_RUNG.to_owned(), from },
-            machine: Machine::unknown(&format!("{}, simulated", timing.name)),
+            kind: Kind::Predicted { by: word::MODEL_RUNG.to_owned(), from: vec![from.clone()] },
+            machine: Machine::unknown(&format!("{core}, simulated")),
             versions: BTreeMap::from([version]),
             commit: self.commit.clone(),
-            conditions: conditions.collect(),
+            conditions: BTreeMap::from(conditions),
             taken_at: Timestamp::now(),
         }
     }
+}
+
+/// What a figure rests on.
+#[derive(Clone)]
+struct Basis {
+    core: String,
+    from: String,
+    assumption: &'static str,
+    mark: &'static str,
 }
 
 fn on_unit(unit: Unit) -> [(&'static str, String); 2] {

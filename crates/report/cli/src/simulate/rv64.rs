@@ -3,19 +3,19 @@
 use tollgate_ladder::grid::{Column, grid};
 use tollgate_ladder::text::wrapped;
 use tollgate_simulator::routines::Inputs;
-use tollgate_simulator::rv64::{Product, Run, Source, slots};
+use tollgate_simulator::rv64::{Product, Run, Source};
 
 use super::{float, grouped};
 use crate::stop::Stop;
 
 /// Slots of a product of words, on a core of ours.
-const MULTIPLY_SLOTS: u64 = 3;
+pub(super) const MULTIPLY_SLOTS: u64 = 3;
 
 /// A product of one size, without the extension and with it.
 pub(super) struct Pair {
-    bits: u32,
-    base: Run,
-    extended: Run,
+    pub(super) bits: u32,
+    pub(super) base: Run,
+    pub(super) extended: Run,
 }
 
 impl Pair {
@@ -33,6 +33,11 @@ impl Pair {
             return Err(Stop::new("RV64: the products do not agree; report this defect"));
         }
         Ok(Self { bits, base: base.run, extended: extended.run })
+    }
+
+    /// Bytes of the product's code.
+    pub(super) fn code_bytes(&self, source: Source) -> u64 {
+        4 * Product::new(source, self.bits / 64).code().len() as u64
     }
 }
 
@@ -53,8 +58,8 @@ pub(super) fn table(pairs: &[Pair]) -> String {
             grouped(base.instructions),
             grouped(extended.instructions),
             format!("{gain:.2}x"),
-            grouped(slots(base, MULTIPLY_SLOTS)),
-            grouped(slots(extended, MULTIPLY_SLOTS)),
+            grouped(base.slots(MULTIPLY_SLOTS)),
+            grouped(extended.slots(MULTIPLY_SLOTS)),
         ]
     };
     format!(

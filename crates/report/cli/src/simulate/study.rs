@@ -92,7 +92,9 @@ impl Study {
             let size = Size::measure(&core.timing, bits / 32)?;
             output.records(&figures.of_size(&size))?;
             study.sizes.push(size);
-            study.rv64.push(rv64::Pair::measure(*bits)?);
+            let pair = rv64::Pair::measure(*bits)?;
+            output.records(&figures.of_rv64(&pair))?;
+            study.rv64.push(pair);
         }
         for size in study.sizes.iter().filter(|_| !options.products) {
             if interrupt::asked() {

@@ -107,6 +107,23 @@ fn the_study_is_written_as_records() {
     ] {
         assert_eq!(cycles(&products, &format!("simulation/leon-2/{subject}")), expected);
     }
+    for (subject, expected) in [
+        ("fips?arithmetic=extended&bits=512&loops=full&slots=3", 1490.0),
+        ("fips?arithmetic=rv64im&bits=512&loops=full&slots=3", 2002.0),
+    ] {
+        assert_eq!(cycles(&products, &format!("simulation/rv64/{subject}")), expected);
+    }
+    let counted = |quantity: &str| {
+        let found = products.iter().find(|record| {
+            record.subject.to_string()
+                == "simulation/rv64/fips?arithmetic=rv64im&bits=512&loops=full"
+                && record.quantity.to_string() == quantity
+        });
+        found.unwrap().estimate.point()
+    };
+    let instructions = counted("instructions_per_call");
+    assert_eq!(instructions, 1346.0); // without loops, each instruction of the code is one executed
+    assert_eq!(counted("code_bytes"), 4.0 * instructions);
     let published = products.iter().filter(|record| matches!(record.kind, Kind::Published { .. }));
     assert_eq!(published.count(), 1, "the paper's figure");
 
