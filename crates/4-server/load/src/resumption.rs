@@ -7,7 +7,7 @@ use tollgate_client as client;
 
 use crate::counts::{Counts, share};
 use crate::finding::Finding;
-use crate::plan::Plan;
+use crate::plan::{Close, Plan};
 
 /// How many sessions are resumed, and how.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
@@ -171,6 +171,11 @@ impl Resume {
             )
         } else if self.by == Mechanism::EarlyData && plan.exchange.is_nothing() {
             Some("resume: early-data is a request, and without transfer there is none")
+        } else if self.by == Mechanism::EarlyData && plan.close == Close::RstAfterConfirm {
+            Some(
+                "resume: with early-data connections end by fin: the response may come before the \
+                 server has read the client's Finished, and a reset would discard it",
+            )
         } else if plan
             .arrivals
             .reused_share()
@@ -240,6 +245,7 @@ mod tests {
         }
         let early = resume(0.5, Mechanism::EarlyData);
         assert!(rule(Protocol::Tls13, early, Exchange::HandshakeOnly).contains("request"));
+        assert!(rule(Protocol::Tls13, early, get()).contains("fin"));
     }
 
     #[test]

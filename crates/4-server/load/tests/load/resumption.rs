@@ -14,7 +14,8 @@ const ENOUGH: u64 = 1000;
 fn resuming(protocol: Protocol, share: f64, by: Mechanism) -> Plan {
     // small bodies: more sessions
     let exchange = Exchange::bytes(100);
-    Plan { resume: Some(Resume { share, by }), exchange, ..plan(protocol) }
+    let close = if by == Mechanism::EarlyData { Close::Fin } else { Close::RstAfterConfirm };
+    Plan { resume: Some(Resume { share, by }), exchange, close, ..plan(protocol) }
 }
 
 fn outcome(plan: &Plan, script: Script, change: fn(&mut Counter)) -> Outcome {

@@ -2,7 +2,7 @@
 
 use std::env;
 
-use tollgate_load::{Mechanism, Outcome, Plan, Protocol, Resume, Verdict};
+use tollgate_load::{Close, Mechanism, Outcome, Plan, Protocol, Resume, Verdict};
 use tollgate_stock::{Product, Settings};
 
 use crate::rig::{certificate, load, plan, start};
@@ -20,6 +20,7 @@ fn resumed(product: Product, protocol: Protocol, by: Mechanism) -> Option<Outcom
     let plan = Plan {
         resume: Some(Resume { share: 0.5, by }),
         exchange: tollgate_load::Exchange::bytes(100),
+        close: if by == Mechanism::EarlyData { Close::Fin } else { Close::RstAfterConfirm },
         warm_up_ms: 100,
         ..plan(protocol, SUSTAIN_MS)
     };

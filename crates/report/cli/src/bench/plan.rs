@@ -60,7 +60,7 @@ pub(super) fn plans(options: &Options) -> Result<Vec<Plan>, Stop> {
             verify: options.verify,
             key_share: freshness,
             premaster: freshness,
-            close: options.closing.close(),
+            close: options.closing.close(resume),
             limits,
             resume,
             ..plan
@@ -263,7 +263,7 @@ pub(super) fn words(options: &Options) -> String {
          rounds, {} s of each run count",
         options.resume_words(),
         options.clients.words(options.connections),
-        options.closing.words(),
+        options.closing.words(options.resume(true)),
         options.rounds,
         options.seconds
     )

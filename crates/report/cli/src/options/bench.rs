@@ -282,8 +282,15 @@ mod tests {
         assert_eq!(options.client, [Client::Minimal]);
         assert_eq!(bench(&["--client", "rustls,curl"]).client, [Client::Rustls, Client::Curl]);
         assert_eq!(bench(&["--client", "s_time"]).client, [Client::STime]);
-        assert_eq!(bench(&[]).closing.close(), Close::RstAfterConfirm);
-        assert_eq!(bench(&["--close", "fin"]).closing.close(), Close::Fin);
+        for (flags, expected) in [
+            (&[][..], Close::RstAfterConfirm),
+            (&["--close", "fin"], Close::Fin),
+            (&["--resume", "0.5", "--resume-by", "early-data"], Close::Fin),
+            (&["--resume", "0.5", "--resume-by", "psk"], Close::RstAfterConfirm),
+        ] {
+            let options = bench(flags);
+            assert_eq!(options.closing.close(options.resume(true)), expected, "{flags:?}");
+        }
         let one_in = bench(&["--verify", "10"]).verify;
         assert_eq!(one_in, Verify::Sample { one_in: 10 });
     }
