@@ -178,7 +178,7 @@ pub enum Close {
     /// `close_notify` unsent; a reset at once when the transaction is complete, so that no port
     /// waits. Never before the server confirmed. The socket serves again where it has no source
     /// address of its own; the server cannot tell. Not with early data, whose response confirms
-    /// nothing: what the server has not read is lost with a reset.
+    /// nothing: the server may still read Finished and write tickets, which a reset breaks off.
     RstAfterConfirm,
 }
 

@@ -174,7 +174,7 @@ impl Resume {
         } else if self.by == Mechanism::EarlyData && plan.close == Close::RstAfterConfirm {
             Some(
                 "resume: with early-data connections end by fin: the response may come before the \
-                 server has read the client's Finished, and a reset would discard it",
+                 server's handshake is complete, and a reset would break it off",
             )
         } else if plan
             .arrivals
