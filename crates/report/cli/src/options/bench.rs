@@ -87,7 +87,7 @@ pub(crate) struct Bench {
     #[arg(long, value_name = "HOW", default_value = "fresh")]
     pub(crate) key_share: KeyShare,
 
-    /// With a URL: the server's access log, which is the referee; docs/bench.md has its formats
+    /// With a URL: the server's access log, which is the referee; docs/bench-url.md has its formats
     #[arg(long, value_name = "FILE", requires = "target")]
     pub(crate) log: Option<PathBuf>,
 
