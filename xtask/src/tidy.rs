@@ -9,6 +9,7 @@ use crate::readme;
 mod first_line;
 mod layers;
 mod length;
+mod links;
 mod mentions;
 mod names;
 mod reasons;
@@ -46,10 +47,11 @@ impl fmt::Display for Finding {
 pub(crate) type Check = fn(&House) -> Vec<Finding>;
 
 /// All that `tidy` checks.
-pub(crate) const CHECKS: [Check; 8] = [
+pub(crate) const CHECKS: [Check; 9] = [
     first_line::check,
     layers::check,
     length::check,
+    links::check,
     mentions::check,
     names::check,
     readme::check,

@@ -3,7 +3,7 @@
 //! The reader of lines is that of workloads, and none of the server's own: a referee that shared
 //! code with the server would share its mistakes. Foreign logs have a line for each request; the
 //! first one of a connection with TLS tells of its handshake. So a handshake that no request
-//! follows is in none of them. Which fields they need, docs/bench.md says.
+//! follows is in none of them. Which fields they need, docs/bench-url.md says.
 
 use core::time::Duration;
 use std::fs::File;
@@ -129,13 +129,13 @@ impl AccessLog {
             }
             return Err(invalid(
                 "a line does not say which request of its connection it is (request=), and whether \
-                 its response was complete (done=): write the log as docs/bench.md has it",
+                 its response was complete (done=): write the log as docs/bench-url.md has it",
             ));
         };
         if entry.handshake && entry.resumed.is_none() {
             return Err(invalid(
                 "a line does not say whether its session was resumed (reused=): write the log as \
-                 docs/bench.md has it",
+                 docs/bench-url.md has it",
             ));
         }
         if complete && status == 200 {
@@ -282,7 +282,7 @@ mod tests {
             referee.mark().unwrap();
             log.write(&FOREIGN.replace(from, to));
             let error = referee.seen().unwrap_err().to_string();
-            assert!(error.contains(why) && error.contains("docs/bench.md"), "{error}");
+            assert!(error.contains(why) && error.contains("docs/bench-url.md"), "{error}");
         }
         let mut log = Log::new("format");
         let mut referee = AccessLog::open(&log.path).unwrap().written_as(LogFormat::Haproxy);

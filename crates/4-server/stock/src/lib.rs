@@ -8,7 +8,7 @@
 //! session cache, one connection for one request, `/bytes/N` for each of [`Settings::bodies`].
 //! Whether it signs with the provider is said by its `OPENSSL_CONF` and nothing else.
 //!
-//! The logs of nginx, HAProxy and Apache are written as `docs/bench.md` says, so that
+//! The logs of nginx, HAProxy and Apache are written as `docs/bench-url.md` says, so that
 //! [`tollgate_load::AccessLog`] reads them. A handshake that no request follows is in none.
 #![forbid(unsafe_code)]
 

@@ -136,7 +136,7 @@ impl Study {
         lacks(workload.sizes.is_none(), "sizes: no response with status 2xx has bytes");
         lacks(
             workload.requests_per_connection.is_none(),
-            "requests per connection: log conn=$connection (docs/bench.md)",
+            "requests per connection: log conn=$connection (docs/bench-url.md)",
         );
         lacks(workload.resumed.is_none(), "resumption: log reused=$ssl_session_reused");
         lacks(workload.protocol.is_none(), "the protocol: log proto=$ssl_protocol");

@@ -7,7 +7,7 @@ use super::{CIPHERS, Log, Place, Recipe};
 /// Where the package puts its modules.
 const MODULES: &str = "/usr/lib/apache2/modules";
 
-/// The lines that a referee reads: combined, and what it lacks. docs/bench.md has it too.
+/// The lines that a referee reads: combined, and what it lacks. docs/bench-url.md has it too.
 pub(crate) const LOG_FORMAT: &str = concat!(
     r#"LogFormat "%h %l %u %t \"%r\" %>s %b \"%{Referer}i\" \"%{User-agent}i\" "#,
     r#"conn=%{c}L keepalive=%k done=%X reused=%{SSL_SESSION_RESUMED}x "#,

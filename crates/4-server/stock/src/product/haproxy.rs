@@ -6,7 +6,7 @@ use tollgate_load::Mechanism;
 use super::{CIPHERS, Log, Place, Recipe};
 use crate::settings::Settings;
 
-/// The lines that a referee reads: the HTTP log, and what it lacks. docs/bench.md has it too.
+/// The lines that a referee reads: the HTTP log, and what it lacks. docs/bench-url.md has it too.
 pub(crate) const LOG_FORMAT: &str = concat!(
     r#"log-format "%ci:%cp [%tr] %ft %b/%s %TR/%Tw/%Tc/%Tr/%Ta %ST %B %CC %CS %tsc "#,
     "%ac/%fc/%bc/%sc/%rc %sq/%bq %hr %hs %{+Q}r ",

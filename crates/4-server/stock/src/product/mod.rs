@@ -234,11 +234,11 @@ mod tests {
 
     #[test]
     fn logs_are_written_as_the_manual_says() {
-        let manual = include_str!("../../../../../docs/bench.md");
+        let manual = include_str!("../../../../../docs/bench-url.md");
         let recipes = [nginx::LOG_FORMAT, apache::LOG_FORMAT, haproxy::LOG_FORMAT];
         for recipe in recipes.into_iter().chain([haproxy::COUNT_REQUESTS]) {
             for line in recipe.lines().map(str::trim) {
-                assert!(manual.contains(line), "docs/bench.md lacks: {line}");
+                assert!(manual.contains(line), "docs/bench-url.md lacks: {line}");
             }
         }
     }

@@ -7,7 +7,7 @@ use tollgate_load::Mechanism;
 
 use super::{CIPHERS, Log, Place, Recipe};
 
-/// The lines that a referee reads: combined, and what it lacks. docs/bench.md has it too.
+/// The lines that a referee reads: combined, and what it lacks. docs/bench-url.md has it too.
 pub(crate) const LOG_FORMAT: &str = concat!(
     r#"log_format tollgate '$remote_addr - $remote_user [$time_local] "#,
     r#""$request" $status $body_bytes_sent '"#,

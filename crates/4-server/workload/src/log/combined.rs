@@ -1,5 +1,5 @@
 //! The combined format of nginx and Apache, the common one that it extends, and what may follow:
-//! fields that docs/bench.md says how to log.
+//! fields that docs/bench-url.md says how to log.
 
 use jiff::Timestamp;
 

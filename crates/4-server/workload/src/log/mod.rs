@@ -144,7 +144,7 @@ impl LogFormat {
     }
 }
 
-/// What may stand behind the last quote of a line: `NAME=VALUE`, which docs/bench.md says how to
+/// What may stand behind the last quote of a line: `NAME=VALUE`, which docs/bench-url.md says how to
 /// log.
 #[derive(Clone, Copy)]
 struct Tail<'a>(&'a str);

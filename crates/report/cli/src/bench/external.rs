@@ -29,7 +29,7 @@ impl External {
 
     /// What it is called in records: by its engine, where its log is ours and tells it.
     pub(super) fn naming(&self, probed: &Probed) -> Naming {
-        let by = self.options.log.as_deref().and_then(engine_of);
+        let by = self.options.given.log.as_deref().and_then(engine_of);
         Naming { key: probed.key(), by: by.unwrap_or_else(|| "external".to_owned()) }
     }
 
@@ -62,7 +62,8 @@ pub(super) struct Evidence {
 ///
 /// One of them cannot be read.
 pub(super) fn evidence(options: &Options) -> Result<Evidence, Stop> {
-    let log = options.log.as_ref().map(AccessLog::open).transpose().map_err(Stop::from_error)?;
+    let log =
+        options.given.log.as_ref().map(AccessLog::open).transpose().map_err(Stop::from_error)?;
     let log = log.map(|log| match options.given.log_format {
         Some(format) => log.written_as(format),
         None => log,
@@ -70,9 +71,9 @@ pub(super) fn evidence(options: &Options) -> Result<Evidence, Stop> {
     let of_flag = |flag: &'static str| move |why: io::Error| Stop::new(format!("{flag}: {why}"));
     let meter: Option<Box<dyn CpuMeter>> = match &options.given.cgroup {
         Some(path) => Some(Box::new(CgroupCpu::new(path).map_err(of_flag("--cgroup"))?)),
-        None if options.pid.is_empty() => None,
+        None if options.given.pid.is_empty() => None,
         None => {
-            let meter = ProcessCpu::new(options.pid.iter().copied());
+            let meter = ProcessCpu::new(options.given.pid.iter().copied());
             Some(Box::new(meter.map_err(of_flag("--pid"))?))
         }
     };

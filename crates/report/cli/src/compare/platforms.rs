@@ -152,7 +152,7 @@ fn note() -> String {
     wrapped(
         "per s: sessions, operations or calls; per core: over the cores of the server; per GHz: of \
          a core, over its clock; to first: over the first row. In brackets: published, with SSL 3, \
-         RC4-128 and SHA-1 [HP01], where ours has what the subject and docs/bench.md say",
+         RC4-128 and SHA-1 [HP01], where ours has what the subject and docs/bench-outputs.md say",
     )
 }
 

@@ -87,17 +87,9 @@ pub(crate) struct Bench {
     #[arg(long, value_name = "HOW", default_value = "fresh")]
     pub(crate) key_share: KeyShare,
 
-    /// With a URL: the server's access log, which is the referee; docs/bench.md has its formats
-    #[arg(long, value_name = "FILE", requires = "target")]
-    pub(crate) log: Option<PathBuf>,
-
     /// The provider's module for stock servers [default: the one that was built with this program]
     #[arg(long, value_name = "FILE", conflicts_with = "target")]
     pub(crate) module: Option<PathBuf>,
-
-    /// With a URL: the server's processes, for their CPU time
-    #[arg(long, value_name = "LIST", value_delimiter = ',', requires = "target")]
-    pub(crate) pid: Vec<u32>,
 
     /// Protocol versions and key exchanges, separated by commas: tls12-rsa, tls12-x25519,
     /// tls12-p256, tls13 [default: tls12-x25519,tls13; of a URL the best that the server has]

@@ -10,6 +10,7 @@ use tollgate_load::{Arrivals, Objective, Patience, Pattern, Think, Trace, durati
 use crate::stop::Stop;
 
 #[derive(Args, Clone, Debug)]
+#[command(next_help_heading = "Who comes when")]
 pub(crate) struct Clients {
     /// How the clients of an open loop come: poisson, constant, pareto:SHAPE, bursts:ON/OFF with
     /// times as in 50ms, or trace:FILE [default: poisson]

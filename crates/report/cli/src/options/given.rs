@@ -8,20 +8,29 @@ use tollgate_load::LogFormat;
 use crate::bench::Probed;
 
 #[derive(Args, Clone, Debug)]
+#[command(next_help_heading = "A server by its URL")]
 pub(crate) struct Given {
-    /// With a URL: the server's control group, for its CPU time: a folder of /sys/fs/cgroup, or its
+    /// The server's control group, for its CPU time: a folder of /sys/fs/cgroup, or its
     /// path below
     #[arg(long, value_name = "PATH", requires = "target", conflicts_with = "pid")]
     pub(crate) cgroup: Option<PathBuf>,
 
-    /// With a URL that is neither loopback nor private: its host name, which says that you may put
+    /// Where it is neither loopback nor private: its host name, which says that you may put
     /// load on it; the server has to say so too, at /.well-known/tollgate-consent
     #[arg(long, value_name = "HOST", requires = "target")]
     pub(crate) i_may_test: Option<String>,
 
+    /// The server's access log, which is the referee; docs/bench-url.md has its formats
+    #[arg(long, value_name = "FILE", requires = "target")]
+    pub(crate) log: Option<PathBuf>,
+
     /// How the lines of --log are written: own, nginx, apache or haproxy [default: as they look]
     #[arg(long, value_name = "FORMAT", requires = "log", value_parser = format)]
     pub(crate) log_format: Option<LogFormat>,
+
+    /// The server's processes, for their CPU time
+    #[arg(long, value_name = "LIST", value_delimiter = ',', requires = "target")]
+    pub(crate) pid: Vec<u32>,
 
     /// What was found at the URL.
     #[arg(skip)]

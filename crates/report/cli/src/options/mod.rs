@@ -11,6 +11,8 @@ pub(crate) mod key;
 mod ladder;
 mod model;
 mod outputs;
+#[cfg(test)]
+mod pages;
 pub(crate) mod provider;
 mod report;
 mod resume;

@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use clap::Args;
 
 #[derive(Args, Clone, Debug)]
+#[command(next_help_heading = "What a run leaves")]
 pub(crate) struct Outputs {
     /// While it runs, counters and times for Prometheus at http://IP:PORT/metrics; a port alone is
     /// one of 127.0.0.1

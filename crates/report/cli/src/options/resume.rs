@@ -7,6 +7,7 @@ use super::Bench;
 use super::clients::Kind;
 
 #[derive(Args, Clone, Debug)]
+#[command(next_help_heading = "Resumed sessions")]
 pub(crate) struct Resumed {
     /// Share of the secure sessions that resume one of before, as in 80% or 0.8
     #[arg(long, value_name = "SHARE", default_value = "0", value_parser = share)]

@@ -12,8 +12,8 @@ use crate::sessions::by_rank;
 use crate::shelf::Origin::{self, Predicted, Published};
 use crate::shelf::Shelf;
 
-/// Fleets by subject without demand: predicted ones, ours first of each path, then published ones
-/// as they came.
+/// Fleets by subject without demand: predicted ones, ours first of each path and payload, then
+/// published ones as they came.
 pub(crate) fn sizes(records: &[Record]) -> Vec<(Origin, Subject)> {
     let mut found = Vec::new();
     for origin in [Predicted, Published] {
@@ -35,7 +35,7 @@ pub(crate) fn sizes(records: &[Record]) -> Vec<(Origin, Subject)> {
     let order: Vec<String> = found.iter().map(|(_, fleet)| fleet.path().to_owned()).collect();
     found.sort_by_key(|(origin, fleet)| {
         let place = order.iter().position(|path| path == fleet.path());
-        (*origin, place, by_rank(fleet))
+        (*origin, place, names::bytes(fleet), by_rank(fleet))
     });
     found
 }

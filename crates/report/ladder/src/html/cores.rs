@@ -1,5 +1,7 @@
 //! Cores for a link, cost of a million sessions, response time against load.
 
+use std::collections::BTreeMap;
+
 use maud::{Markup, html};
 use tollgate_record::vocabulary as word;
 use tollgate_record::{Record, Subject, Unit};
@@ -46,8 +48,8 @@ pub(super) fn section(records: &[Record]) -> Markup {
         means: means(&fleets),
         picture: html! {
             @for gbps in all_links(&fleets) { (panel(&fleets, gbps)) }
-            @for (currency, group) in &costs {
-                (bars("A million sessions", core::slice::from_ref(group), Unit::Count, currency))
+            @for (currency, groups) in &costs {
+                (bars("A million sessions", groups, Unit::Count, currency))
             }
             (response::chart(&curves))
         },
@@ -133,28 +135,29 @@ fn cost_records(shelf: Shelf<'_>) -> impl Iterator<Item = &Record> {
     })
 }
 
-/// Cost of a million sessions, by currency.
-fn costs(shelf: Shelf<'_>) -> Vec<(String, Group)> {
-    let mut found: Vec<(String, Group)> = Vec::new();
+/// Cost of a million sessions, by currency and price of a core.
+fn costs(shelf: Shelf<'_>) -> BTreeMap<String, Vec<Group>> {
+    let mut found: BTreeMap<String, Vec<Group>> = BTreeMap::new();
     let mut records: Vec<&Record> = cost_records(shelf).collect();
     let paths: Vec<&str> = records.iter().map(|record| record.subject.path()).collect();
     records.sort_by_key(|record| {
         let place = paths.iter().position(|path| *path == record.subject.path());
-        (place, by_rank(&record.subject))
+        (place, names::bytes(&record.subject), by_rank(&record.subject))
     });
     for record in records {
         let Some(subject) = names::without(&record.subject, &[word::CURRENCY]) else { continue };
         let currency = record.subject.parameter(word::CURRENCY).unwrap_or("?").to_owned();
         let by = subject.parameter(word::BY).unwrap_or(MISSING);
         let price = record.conditions.get(word::PRICE_PER_CORE_HOUR);
-        let price = price.map_or_else(String::new, |p| format!(" at {p} {currency} per core hour"));
+        let heading = price.map_or_else(String::new, |p| format!("{p} {currency} per core hour"));
         let point = record.estimate.point();
         let plain =
             Bar::plain(who(by).to_owned(), colour(by, false), point, number(point, Unit::Count));
-        let bar = Bar { note: format!("{}{price}", name_without_engine(&subject)), ..plain };
-        match found.iter_mut().find(|(known, _)| *known == currency) {
-            Some((_, group)) => group.bars.push(bar),
-            None => found.push((currency, Group { heading: String::new(), bars: vec![bar] })),
+        let bar = Bar { note: name_without_engine(&subject), ..plain };
+        let groups = found.entry(currency).or_default();
+        match groups.iter_mut().find(|group| group.heading == heading) {
+            Some(group) => group.bars.push(bar),
+            None => groups.push(Group { heading, bars: vec![bar] }),
         }
     }
     found

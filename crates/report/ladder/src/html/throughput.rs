@@ -18,11 +18,12 @@ pub(super) fn section(records: &[Record]) -> Markup {
     let shelf = Shelf(records);
     let mut servers: Vec<&Record> =
         shelf.measured("server").into_iter().filter_map(|s| rate(shelf, s)).collect();
-    // Ours first; the order of the protocols stays.
+    // By payload, ours first; the order of the protocols stays.
     let order: Vec<&str> = servers.iter().map(|record| record.subject.path()).collect();
     servers.sort_by_key(|record| {
         let is_ours = record.subject.parameter(word::BY) == Some("tollgate");
-        (order.iter().position(|path| *path == record.subject.path()), !is_ours)
+        let place = order.iter().position(|path| *path == record.subject.path());
+        (place, names::bytes(&record.subject), !is_ours)
     });
     let predicted = servers.iter().filter_map(|measured| {
         shelf.record(Predicted, &measured.subject, word::SESSIONS_PER_S, Unit::PerSecond)

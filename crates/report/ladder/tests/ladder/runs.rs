@@ -84,6 +84,22 @@ fn verdicts_come_first_and_each_run_is_a_line() {
 }
 
 #[test]
+fn full_and_resumed_sessions_have_rows_of_their_own() {
+    let mut runs = all();
+    let records = &mut runs.sittings[0].records;
+    let kind = |record: &Record| {
+        let subject = record.subject.with("sessions", "resumed").unwrap();
+        Record { subject, ..record.clone() }
+    };
+    let is_ours = |record: &&Record| record.subject.parameter("by") == Some("tollgate");
+    let resumed: Vec<Record> = records.iter().filter(is_ours).map(kind).collect();
+    records.extend(resumed);
+    let page = of_runs(&runs);
+    let rows = texts(section(&page, "sitting-1"), "<th scope=\"row\"");
+    assert!(rows.contains(&"tollgate") && rows.contains(&"tollgate, resumed"), "{rows:?}");
+}
+
+#[test]
 fn what_was_stopped_says_so_and_nothing_is_no_panic() {
     let stopped = Runs { is_complete: false, ..all() };
     assert!(of_runs(&stopped).contains("Stopped before the end"));

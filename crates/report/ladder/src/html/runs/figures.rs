@@ -38,8 +38,8 @@ pub(super) fn table(records: &[Record]) -> Markup {
         let figure = number(point, Unit::PerSecond);
         Bar {
             interval: Some((low, high)).filter(|(low, high)| low < high),
-            remark: interval(Some(record)),
-            ..Bar::plain(names::who(by).to_owned(), class, point, figure)
+            remark: if low < high { interval(Some(record)) } else { String::new() },
+            ..Bar::plain(name(subject), class, point, figure)
         }
     };
     let group = Group { heading: String::new(), bars: found.iter().map(bar).collect() };
@@ -62,10 +62,9 @@ pub(super) fn table(records: &[Record]) -> Markup {
 }
 
 fn row(shelf: Shelf<'_>, subject: &Subject) -> Markup {
-    let by = subject.parameter(word::BY).unwrap_or_default();
     html! {
         tr {
-            th scope="row" { (names::who(by)) }
+            th scope="row" { (name(subject)) }
             @for (name, quantity, unit) in COLUMNS {
                 td.figure data-name=(name) {
                     (of(shelf.record(Measured, subject, quantity, unit)))
@@ -73,6 +72,12 @@ fn row(shelf: Shelf<'_>, subject: &Subject) -> Markup {
             }
         }
     }
+}
+
+/// `OpenSSL`; `OpenSSL, resumed` of one kind of its sessions.
+fn name(subject: &Subject) -> String {
+    let by = names::who(subject.parameter(word::BY).unwrap_or_default());
+    subject.parameter(word::SESSIONS).map_or(by.to_owned(), |kind| format!("{by}, {kind}"))
 }
 
 /// What one server has of another, with the interval.

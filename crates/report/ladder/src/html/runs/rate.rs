@@ -6,6 +6,7 @@ use tollgate_record::Unit;
 use super::{Second, Server, class};
 use crate::html::plot::{Line, Names, Plot};
 use crate::html::scale::Scale;
+use crate::names;
 
 /// Nothing without a second.
 pub(super) fn chart(servers: &[Server]) -> Markup {
@@ -30,10 +31,10 @@ pub(super) fn chart(servers: &[Server]) -> Markup {
     };
     let rates = servers.iter().enumerate().map(|(place, server)| {
         let class = class(place, &server.name);
-        line(server.name.clone(), class, server, |second| second.completed_per_s)
+        line(names::who(&server.name).to_owned(), class, server, |second| second.completed_per_s)
     });
     let losses = servers.iter().filter(lost).map(|server| {
-        let name = format!("{}: failed, given up or never begun", server.name);
+        let name = format!("{}: failed, given up or never begun", names::who(&server.name));
         line(name, "line-lost", server, |second| second.lost_per_s)
     });
     let mut across = x.ticks(Unit::Count);

@@ -6,6 +6,7 @@ use tollgate_record::Unit;
 use super::{Points, Server, class};
 use crate::html::plot::{Line, Names, Plot};
 use crate::html::scale::Scale;
+use crate::names;
 
 /// Quantiles with a tick, as far as the times reach.
 const TICKS: [(f64, &str); 6] = [
@@ -32,7 +33,7 @@ pub(super) fn chart(what: &str, servers: &[Server], times: fn(&Server) -> &Point
     let y = Scale::of(points().map(|point| point.1));
     let at = |point: &(f64, f64)| (100.0 * nines(point.0) / furthest, y.at(point.1));
     let line = |(place, server): (usize, &Server)| Line {
-        name: server.name.clone(),
+        name: names::who(&server.name).to_owned(),
         class: class(place, &server.name),
         strokes: vec![times(server).iter().map(at).collect()],
     };
