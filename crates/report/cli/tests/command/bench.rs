@@ -12,19 +12,19 @@ use tollgate_stock::{Product, Settings};
 use crate::program::{Serve, records, refused, run, scratch, signal, tollgate};
 
 /// The wrapped lines of `text` that start with `start`, each as one.
-fn joined(text: &str, start: &str) -> Vec<String> {
+pub(crate) fn joined(text: &str, start: &str) -> Vec<String> {
     let whole = text.replace("\n  ", " ");
     whole.lines().filter(|line| line.starts_with(start)).map(str::to_owned).collect()
 }
 
 /// The numbers of a line, in order.
-fn numbers(line: &str) -> Vec<u64> {
+pub(crate) fn numbers(line: &str) -> Vec<u64> {
     line.split(|c: char| !c.is_ascii_digit()).filter_map(|word| word.parse().ok()).collect()
 }
 
 /// Handshakes and sessions as the client counted them; the log's are asserted to be the same.
 #[track_caller]
-fn agreed(stdout: &str, server: &str) -> (u64, u64) {
+pub(crate) fn agreed(stdout: &str, server: &str) -> (u64, u64) {
     let lines = joined(stdout, &format!("- {server}: runs: "));
     let [line] = lines.as_slice() else { panic!("one line of {server} in\n{stdout}") };
     let [runs, handshakes, sessions, failures, logged, resumed, responses] = numbers(line)[..]
@@ -37,7 +37,7 @@ fn agreed(stdout: &str, server: &str) -> (u64, u64) {
 }
 
 /// Short runs, of which the shape is not judged.
-fn bench(flags: &[&str]) -> Output {
+pub(crate) fn bench(flags: &[&str]) -> Output {
     let short = ["bench", "--seconds", "0.5", "--drift-max", "1", "--connections", "4"];
     run(&[&short[..], &["--repeats", "0"], flags].concat())
 }
@@ -134,7 +134,7 @@ fn stock_servers_are_loaded_without_and_with_the_provider_and_their_logs_agree()
 
 #[test]
 fn each_handshake_that_the_client_counts_is_in_the_log_of_another_process() {
-    let mut serve = Serve::start("target.log", &[]);
+    let serve = Serve::start("target.log", &[]);
     let log = serve.log.to_str().unwrap().to_owned();
     let process = serve.child.id().to_string();
     let url = serve.url("/bytes/14336");
@@ -143,9 +143,7 @@ fn each_handshake_that_the_client_counts_is_in_the_log_of_another_process() {
     let output = bench(&[&seen[..], &flags].concat());
     let stdout = String::from_utf8(output.stdout).unwrap();
     let (handshakes, sessions) = agreed(&stdout, "tollgate");
-    signal("TERM", serve.child.id());
-    serve.child.wait().unwrap();
-    let log = fs::read_to_string(&serve.log).unwrap();
+    let log = serve.stopped();
     let lines = |what: &str| log.lines().filter(|line| line.contains(what)).count() as u64;
     // the referee began behind the probe, which asked for the path twice
     assert!(lines("\"outcome\":\"full\"") > handshakes, "{stdout}");
