@@ -3,7 +3,9 @@
 use core::slice;
 
 use tollgate_clients::Client;
+use tollgate_ladder::published;
 use tollgate_load::{Protocol, Sizes};
+use tollgate_record::Timestamp;
 use tollgate_server::KeyKind;
 use tollgate_workload::{Arrivals, Workload};
 
@@ -46,6 +48,11 @@ pub(super) fn applied(options: &Options) -> Result<Applied, Stop> {
     let refused = |why: String| Stop::new(format!("--workload {name}: {why}"));
     if let Some(why) = obstacle(&workload) {
         return Err(refused(why));
+    }
+    if let Some(paper) = workload.compared_with.as_ref().map(|paper| paper.value.word())
+        && published::of(paper, Timestamp::now()).is_empty()
+    {
+        return Err(refused(format!("compared with {paper}: no figure of that paper is known")));
     }
     let undone = undone(&workload, &options);
     if let Some(key) = workload.key.as_ref().filter(|_| options.target.is_none()) {
@@ -236,5 +243,7 @@ mod tests {
         assert_eq!(found.all().len(), 64);
         assert!(found.all().iter().all(|bytes| (3..=300).contains(bytes)), "{found}");
         assert!(refused(&sizes(1 << 40)).contains("no server here has a body of"));
+        let paper = "[compared_with]\nvalue = \"hp02\"\nsource = \"nobody\"\n";
+        assert!(refused(paper).contains("no figure of that paper"));
     }
 }

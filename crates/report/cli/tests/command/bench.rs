@@ -325,6 +325,33 @@ fn four_clients_load_the_same_servers_and_the_log_confirms_each() {
     assert_eq!(against("minimal", "client_cpu_per_session_ratio"), 6, "three and two engines");
 }
 
+#[test]
+fn the_papers_figures_stand_beside_those_of_its_workload() {
+    let file = scratch("beside.jsonl");
+    let output =
+        bench(&["--workload", "hp2001", "--rounds", "2", "--json", file.to_str().unwrap()]);
+    let stdout = String::from_utf8(output.stdout).unwrap();
+    let records = records(&file);
+    if records.is_empty() {
+        assert!(stdout.contains("INVALID") && !stdout.contains("Itanium ["), "{stdout}");
+        return println!("nothing of this run is valid here:\n{stdout}");
+    }
+    let published: Vec<&Record> =
+        records.iter().filter(|record| record.kind != Kind::Measured).collect();
+    let systems = published.iter().filter(|r| r.subject.parameter("bytes") == Some("14336"));
+    for record in systems {
+        let cpu = record.machine.cpu.split(',').next().unwrap();
+        let row = stdout.lines().find(|line| line.starts_with(&format!("{cpu} [HP01]")));
+        let is_figure = |word: &str| word.parse() == Ok(record.estimate.point());
+        let told = row.is_some_and(|row| row.split_whitespace().any(is_figure));
+        assert!(told, "{} of {cpu} in\n{stdout}", record.estimate.point());
+    }
+    assert!(stdout.contains(": tollgate") && stdout.contains(": openssl"), "{stdout}");
+    assert!(stdout.lines().all(|line| line.chars().count() <= 100), "{stdout}");
+    let plain = bench(&["--key", "rsa-1024", "--protocol", "tls12-rsa", "--rounds", "2"]);
+    assert!(!String::from_utf8(plain.stdout).unwrap().contains("[HP01]"), "nobody asked for it");
+}
+
 /// What the paper of 2001 measured, as far as servers still offer it: RSA-1024, RSA key exchange.
 #[test]
 fn keys_of_2001_are_served_by_embedded_and_stock_servers_and_refused_by_rustls() {
