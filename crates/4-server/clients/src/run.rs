@@ -152,6 +152,7 @@ fn bytes(plan: &Plan) -> Result<u64, Error> {
             Exchange::Get { path, bytes } if *path == format!("/bytes/{bytes}") => {
                 return Ok(*bytes);
             }
+            Exchange::Sizes(_) => "clients are compared on bodies of one size: leave out --client",
             _ => "clients are compared on sessions with a transfer: give --bytes",
         }
     };

@@ -20,6 +20,9 @@ pub(crate) struct Clients {
     connections: u32,
     is_probe: bool,
     mix: Mix,
+    /// Of a closed loop, the number of the transaction that is begun next, and how far it is to the
+    /// one after it.
+    number: (u64, u64),
 }
 
 #[derive(Debug)]
@@ -116,7 +119,8 @@ impl Clients {
             Draw { share, due: 0.0, random: Seeded::new(plan.seed, RESUMED + u64::from(thread)) };
         let mix = Mix { plain_share, seed: plan.seed, random, resumed };
         let is_probe = matches!(part, Part::Probe { .. });
-        Self { source, own, connections: plan.connections, is_probe, mix }
+        let number = (u64::from(thread), u64::from(plan.threads));
+        Self { source, own, connections: plan.connections, is_probe, mix, number }
     }
 
     /// How many transactions may be in flight.
@@ -149,7 +153,10 @@ impl Clients {
                 let place = closed.next(now)?;
                 let is_plain = self.mix.drawn();
                 let resumes = !is_plain && self.mix.resumed.next();
-                let task = Task { intended: now, is_plain, resumes, bytes: None, retries: 0 };
+                let number = self.number.0;
+                self.number.0 += self.number.1;
+                let task =
+                    Task { intended: now, is_plain, resumes, number, bytes: None, retries: 0 };
                 Some(Next::Begins { place, task, queued: false })
             }
             Source::Open(open) => Some(match open.next(now)? {
@@ -160,6 +167,7 @@ impl Clients {
                         is_plain,
                         resumes: !is_plain
                             && arrival.reuse.unwrap_or_else(|| self.mix.resumed.next()),
+                        number: arrival.number,
                         bytes: arrival.bytes,
                         retries: 0,
                     };

@@ -139,7 +139,7 @@ impl Counts {
     }
 }
 
-/// A part of a whole; of nothing it is none.
+/// A part of a whole, or the mean of so many that are `part` together; of nothing it is none.
 pub(crate) fn share(part: u64, whole: u64) -> f64 {
     #[allow(clippy::cast_precision_loss, reason = "counts of a run are far below 2^52")]
     let share = part as f64 / whole.max(1) as f64;

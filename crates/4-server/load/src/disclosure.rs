@@ -5,7 +5,7 @@ use tollgate_record::{BadSubject, Subject};
 
 use crate::arrivals::{Arrivals, Pattern, Think};
 use crate::outcome::Outcome;
-use crate::plan::Plan;
+use crate::plan::{Exchange, Plan};
 use crate::resumption::{Resume, Resumptions};
 
 /// A subject with what makes the plan's figures other figures than those of a closed loop with one
@@ -63,8 +63,12 @@ pub(crate) fn conditions(plan: &Plan) -> Vec<(String, String)> {
             }
         }
     }
+    if let Exchange::Sizes(sizes) = &plan.exchange {
+        say("sizes", format!("{sizes}; of as many requests each asks for another"));
+    }
     let is_random = plan.arrivals.is_open()
         || plan.plain_share > 0.0
+        || matches!(plan.exchange, Exchange::Sizes(_))
         || plan.resume.is_some_and(|resume| resume.share < 1.0)
         || matches!(plan.arrivals, Arrivals::Closed { think: Think::Exponential { .. } });
     if is_random {

@@ -19,7 +19,8 @@
 //! * The threads of an open loop share no queue: arrivals are a function of pattern and seed, and a
 //!   thread takes those whose numbers are its own modulo the threads. All count from one beginning.
 //! * One transaction is one connection: a full handshake, or a session resumed where the plan says
-//!   so ([`Resume`]), one `GET` or several, the whole bodies; or the same without TLS. It counts
+//!   so ([`Resume`]), one `GET` or several, the whole bodies, which may be of many [`Sizes`]; or
+//!   the same without TLS. It counts
 //!   when they are complete *and* the server has confirmed the handshake. A handshake that only the
 //!   client holds for complete is counted apart ([`Counts::client_done`]).
 //! * Impatient clients ([`Patience`]) close their connection and give up, or begin again: that is
@@ -104,6 +105,8 @@ mod search;
 mod seeded;
 mod sequence;
 mod series;
+mod served;
+mod sizes;
 mod socket;
 mod steady;
 mod store;
@@ -157,6 +160,8 @@ pub use run::{Server, Witness, run};
 pub use schedule::Stage;
 pub use search::{Curve, Step, search};
 pub use series::Point;
+pub use served::Served;
+pub use sizes::Sizes;
 pub use steady::Steady;
 pub use surroundings::Surroundings;
 pub use target::Target;

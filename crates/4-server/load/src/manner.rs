@@ -8,10 +8,13 @@ use crate::http;
 use crate::plan::{Close, Exchange, Plan};
 use crate::resumption::Mechanism;
 use crate::target::Target;
+use crate::task::Task;
 
 /// What the transactions of a run share.
 pub(crate) struct Manner {
     exchange: Exchange,
+    /// That of the plan, for what requests ask for.
+    seed: u64,
     host: String,
     pub(crate) close: Close,
     /// Whether sockets that were reset serve again: not where each has a source of its own.
@@ -28,11 +31,12 @@ pub(crate) struct Manner {
 impl Manner {
     pub(crate) fn new(plan: &Plan, target: &Target) -> Self {
         let requests = match plan.exchange {
-            Exchange::Get { .. } => plan.requests_per_connection,
+            Exchange::Get { .. } | Exchange::Sizes(_) => plan.requests_per_connection,
             Exchange::HandshakeOnly => 0,
         };
         Self {
             exchange: plan.exchange.clone(),
+            seed: plan.seed,
             host: target.host(),
             close: plan.close,
             reuse_sockets: plan.source_addresses == 0,
@@ -54,21 +58,27 @@ impl Manner {
         self.resumes_by.is_some_and(|by| session.mechanism() == Some(by.saved_as()))
     }
 
-    /// Writes a request in place of another, for a body of `bytes` or as the plan says, and gives
-    /// the length of the body. The last one of a connection says so.
-    pub(crate) fn ask(&self, request: &mut Vec<u8>, bytes: Option<u64>, is_last: bool) -> u64 {
+    /// Writes a task's next request in place of another, behind which `left` are to follow, and
+    /// gives the length of the body that it asks for: the task's own, or as the plan says. The last
+    /// one of a connection says so.
+    pub(crate) fn ask(&self, request: &mut Vec<u8>, task: &Task, left: u32) -> u64 {
         request.clear();
-        match (&self.exchange, bytes) {
-            (Exchange::HandshakeOnly, _) => 0,
-            (Exchange::Get { .. }, Some(bytes)) => {
-                http::request(request, format_args!("/bytes/{bytes}"), &self.host, is_last);
-                bytes
-            }
+        let is_last = left == 0;
+        let bytes = match (&self.exchange, task.bytes) {
+            (Exchange::HandshakeOnly, _) => return 0,
             (Exchange::Get { path, bytes }, None) => {
                 http::request(request, format_args!("{path}"), &self.host, is_last);
-                *bytes
+                return *bytes;
             }
-        }
+            (Exchange::Sizes(sizes), None) => {
+                let number = task.number.wrapping_mul(u64::from(self.requests));
+                let place = u64::from(self.requests - 1 - left);
+                sizes.drawn(self.seed, number.wrapping_add(place))
+            }
+            (Exchange::Get { .. } | Exchange::Sizes(_), Some(bytes)) => bytes,
+        };
+        http::request(request, format_args!("/bytes/{bytes}"), &self.host, is_last);
+        bytes
     }
 }
 

@@ -1,16 +1,18 @@
 //! What is to be done, as pure data: the same plan is the same load.
 
 use core::time::Duration;
+use std::collections::BTreeSet;
 
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
-use crate::arrivals::{Arrivals, Think};
+use crate::arrivals::{Arrivals, Pattern, Think};
 use crate::error::Error;
 use crate::limits::Limits;
 use crate::offer::Offer;
 use crate::patience::Patience;
 use crate::resumption::Resume;
+use crate::sizes::Sizes;
 
 /// Who comes when, what each of them does, and for how long.
 ///
@@ -115,6 +117,8 @@ pub enum Exchange {
         /// Bytes of the body. Any other length is an error.
         bytes: u64,
     },
+    /// `GET` of `/bytes/N`, N drawn for each request. Any other length of the body is an error.
+    Sizes(Sizes),
     /// Nothing: `close_notify` follows the handshake, and the server's `close_notify` confirms it
     /// in TLS 1.3 (in TLS 1.2 its verified Finished does).
     HandshakeOnly,
@@ -258,14 +262,17 @@ impl Plan {
     pub fn check(&self) -> Result<(), Error> {
         let ms = 1..=Self::MS_MAX;
         let path_ok = match &self.exchange {
-            Exchange::HandshakeOnly => true,
+            Exchange::HandshakeOnly | Exchange::Sizes(_) => true,
             Exchange::Get { path, .. } => {
                 path.starts_with('/')
                     && path.len() <= 1024
                     && path.bytes().all(|byte| byte.is_ascii_graphic())
             }
         };
-        let only_get = matches!(self.exchange, Exchange::Get { .. });
+        let sizes = match &self.exchange {
+            Exchange::Sizes(sizes) => sizes.broken_rule(),
+            Exchange::Get { .. } | Exchange::HandshakeOnly => None,
+        };
         let broken = self.arrivals.broken_rule(self.warm_up_ms.saturating_add(self.sustain_ms));
         let resume = match self.resume {
             Some(resume) => resume.broken_rule(self),
@@ -294,6 +301,7 @@ impl Plan {
                  and the group fits the suite",
             ),
             (path_ok, "a path begins with / and is visible ASCII, at most 1024 characters"),
+            (sizes.is_none(), sizes.unwrap_or_default()),
             (self.verify != Verify::Sample { one_in: 0 }, "one_in is at least 1"),
             (self.starts_per_s_max != Some(0), "starts_per_s_max is at least 1"),
             (
@@ -313,7 +321,8 @@ impl Plan {
             ),
             ((0.0..=1.0).contains(&self.plain_share), "plain_share is a share in [0, 1]"),
             (
-                only_get || (self.requests_per_connection == 1 && self.plain_share <= 0.0),
+                !self.exchange.is_nothing()
+                    || (self.requests_per_connection == 1 && self.plain_share <= 0.0),
                 "without transfer there is one handshake on each connection, and nothing plain",
             ),
             (
@@ -339,6 +348,20 @@ impl Plan {
         self.offer.word(self.protocol)
     }
 
+    /// Every size of a body that it asks for.
+    #[must_use]
+    pub fn bodies(&self) -> BTreeSet<u64> {
+        let mut all = match &self.exchange {
+            Exchange::Get { bytes, .. } => BTreeSet::from([*bytes]),
+            Exchange::Sizes(sizes) => sizes.all().iter().copied().collect(),
+            Exchange::HandshakeOnly => return BTreeSet::new(),
+        };
+        if let Arrivals::Open { pattern: Pattern::Trace(trace), .. } = &self.arrivals {
+            all.extend(trace.arrivals().iter().filter_map(|recorded| recorded.bytes));
+        }
+        all
+    }
+
     pub(crate) const fn phase_max(&self) -> Duration {
         Duration::from_millis(self.phase_ms_max)
     }
@@ -348,7 +371,6 @@ impl Plan {
 #[allow(clippy::unwrap_used, reason = "tests")]
 mod tests {
     use super::*;
-    use crate::arrivals::Pattern;
 
     #[test]
     fn a_plan_is_data_and_its_hash_names_it() {
@@ -362,6 +384,19 @@ mod tests {
         assert_ne!(other.hash(), plan.hash());
         assert!(json.contains(r#""protocol":"tls13""#), "{json}");
         assert!(serde_json::from_str::<Plan>(&json.replace("connections", "conns")).is_err());
+    }
+
+    #[test]
+    fn every_body_that_may_be_asked_for_is_told() {
+        let trace = Pattern::Trace("0 5\n1\n2 5\n3 7".parse().unwrap());
+        let of = |exchange| {
+            let arrivals = Arrivals::open(trace.clone());
+            Plan { arrivals, exchange, ..Plan::new(Protocol::Tls13) }.bodies()
+        };
+        assert_eq!(of(Exchange::bytes(6)), BTreeSet::from([5, 6, 7]));
+        let sizes = serde_json::from_str("[9, 8, 9]").unwrap();
+        assert_eq!(of(Exchange::Sizes(sizes)), BTreeSet::from([5, 7, 8, 9]));
+        assert_eq!(of(Exchange::HandshakeOnly), BTreeSet::new());
     }
 
     #[test]

@@ -14,6 +14,7 @@ use crate::latency::Latency;
 use crate::limits::Limits;
 use crate::outcome::Outcome;
 use crate::plan::{Exchange, Plan, Verify};
+use crate::served::Served;
 use crate::verdict::Verdict;
 
 /// The fewest rounds whose least and greatest value hold the median with 95 %: 1 - 2^(1 - 6).
@@ -76,7 +77,8 @@ impl Context {
 
 impl Naming {
     /// `server/rsa-2048/tls13?by=tollgate&bytes=14336`; a plan without transfer says
-    /// `exchange=handshake` in place of the bytes. An open loop, several requests on a connection
+    /// `exchange=handshake` in place of the bytes, and one with bodies of many sizes their mean, with
+    /// the smallest, the middle and the largest of them as `sizes`. An open loop, several requests on a connection
     /// and a share of plain transactions are parameters too.
     ///
     /// # Errors
@@ -86,8 +88,12 @@ impl Naming {
         let subject: Subject = format!("server/{}/{}", self.key, plan.word()).parse()?;
         let subject = plan.offer.subject(subject)?;
         let subject = subject.with(word::BY, &self.by)?;
-        let subject = match plan.exchange {
+        let subject = match &plan.exchange {
             Exchange::Get { bytes, .. } => subject.with(word::BYTES, bytes),
+            Exchange::Sizes(sizes) => {
+                let span = sizes.span().map(|bytes| bytes.to_string()).join("-");
+                subject.with(word::BYTES, format!("{:.0}", sizes.mean()))?.with(word::SIZES, span)
+            }
             Exchange::HandshakeOnly => subject.with(word::EXCHANGE, word::HANDSHAKE),
         }?;
         disclosure::subject(plan, subject)
@@ -289,6 +295,9 @@ fn conditions(rounds: &[Outcome]) -> BTreeMap<String, String> {
         ("warm_up_ms".to_owned(), plan.warm_up_ms.to_string()),
     ]);
     conditions.extend(disclosure::conditions(plan));
+    if let Some(served) = Served::of(rounds) {
+        conditions.insert("bodies".to_owned(), served.to_string());
+    }
     if plan.limits != Limits::default() {
         let limits = serde_json::to_string(&plan.limits).unwrap_or_default();
         conditions.insert("limits".to_owned(), limits);

@@ -28,6 +28,12 @@ impl Seeded {
         above * (0.5_f64).powi(53)
     }
 
+    /// Uniform below `count`, which is at least 1.
+    pub(crate) fn below(&mut self, count: usize) -> usize {
+        let scaled = u128::from(self.bits()) * count as u128;
+        usize::try_from(scaled >> 64).expect("less than the count")
+    }
+
     /// True with this probability; 0 is never, 1 is always.
     pub(crate) fn chance(&mut self, share: f64) -> bool {
         self.unit() <= share
@@ -69,6 +75,7 @@ mod tests {
         let (mut a, mut b) = (Seeded::new(7, 0), Seeded::new(7, 1));
         assert_ne!(a.bits(), b.bits());
         assert!((0..1000).all(|_| !a.chance(0.0) && a.chance(1.0)));
+        assert!((0..1000).all(|_| a.below(1) == 0 && a.below(3) < 3));
         let hits = (0..10_000).filter(|_| b.chance(0.3)).count();
         // three standard deviations are 137
         assert!(hits.abs_diff(3000) < 140, "{hits} of 10000");

@@ -269,7 +269,7 @@ mod tests {
     use crate::plan::{Plan, Protocol};
 
     fn task(intended: Instant) -> Task {
-        Task { intended, is_plain: false, resumes: false, bytes: None, retries: 0 }
+        Task { intended, is_plain: false, resumes: false, number: 0, bytes: None, retries: 0 }
     }
 
     #[test]

@@ -20,12 +20,14 @@
 
 mod files;
 mod log;
+mod quantiles;
 mod sourced;
 mod study;
 mod workload;
 
 pub use files::{FILES, File};
 pub use log::{BadLine, Entry, LogFormat, ServerEvent};
-pub use sourced::{Arrivals, Bytes, Key, Protocol, Quantiles, Requests, Share, Source, Sourced};
+pub use quantiles::Quantiles;
+pub use sourced::{Arrivals, Bytes, Key, Paper, Protocol, Requests, Share, Source, Sourced};
 pub use study::{Bad, Study};
 pub use workload::{Parameter, Workload};

@@ -51,6 +51,8 @@ macro_rules! checked {
     };
 }
 
+pub(crate) use checked;
+
 checked!(
     /// The server's key, as records spell it: `rsa-2048`.
     Key(String),
@@ -88,15 +90,14 @@ checked!(
     "a share is 0 to 1"
 );
 checked!(
-    /// Bytes of bodies by quantile, `[[0.0, 0], [0.5, 2048], [1.0, 90000]]`: from 0 to 1, both
-    /// rising.
-    Quantiles(Vec<(f64, u64)>),
-    |table| {
-        let ends = table.first().map(|row| row.0) == Some(0.0)
-            && table.last().map(|row| row.0) == Some(1.0);
-        ends && table.windows(2).all(|rows| rows[0].0 < rows[1].0 && rows[0].1 <= rows[1].1)
+    /// The paper that a run is compared with, as published records have it in front of their
+    /// parameter `by`: `hp01`.
+    Paper(String),
+    |word| {
+        (1..=16).contains(&word.len())
+            && word.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit())
     },
-    "quantiles are rows [quantile, bytes] from 0.0 to 1.0, both rising"
+    "a paper is a word of small letters and digits, as hp01"
 );
 
 impl Key {
@@ -139,10 +140,10 @@ impl Share {
     }
 }
 
-impl Quantiles {
-    /// The rows, quantile and bytes.
+impl Paper {
+    /// The word.
     #[must_use]
-    pub fn rows(&self) -> &[(f64, u64)] {
+    pub fn word(&self) -> &str {
         &self.0
     }
 }

@@ -3,7 +3,8 @@
 use std::collections::{BTreeMap, HashMap};
 
 use crate::log::{BadLine, Entry};
-use crate::sourced::{Arrivals, Protocol, Quantiles, Requests, Share, Sourced};
+use crate::quantiles::Quantiles;
+use crate::sourced::{Arrivals, Protocol, Requests, Share, Sourced};
 use crate::workload::Workload;
 
 /// Bad lines that are kept with their numbers.
@@ -120,6 +121,7 @@ impl Study {
             requests_per_connection: self.requests_per_connection(&source),
             resumed: self.share_resumed(&source),
             arrivals: self.arrivals(&source),
+            compared_with: None,
         }
     }
 
@@ -156,7 +158,10 @@ impl Study {
         )]
         let at = |quantile: f64| sizes[((quantile * last as f64).round() as usize).min(last)];
         let table = QUANTILES.map(|quantile| (quantile, at(quantile)));
-        let words = format!("bytes of {} responses with status 2xx", sizes.len());
+        #[allow(clippy::cast_precision_loss, reason = "a mean")]
+        let mean = sizes.iter().map(|bytes| *bytes as f64).sum::<f64>() / sizes.len() as f64;
+        let words =
+            format!("bytes of {} responses with status 2xx, {mean:.0} in the mean", sizes.len());
         Sourced::new(Quantiles::new(table.into()).ok()?, &source(&words)).ok()
     }
 
@@ -257,6 +262,28 @@ mod tests {
         assert!((dispersion - variance / 10.0).abs() < 1e-9, "{dispersion}");
         assert_eq!((study.bad().count, study.bad().first[0].0), (1, 1001));
         assert_eq!(study.unknown(), ["the key and the group: no access log has them"]);
+    }
+
+    /// Sizes of many powers of ten, as sites have them: the logarithm is normal.
+    #[test]
+    fn the_mean_of_a_log_survives_its_quantiles() {
+        let mut random = fastrand::Rng::with_seed(1);
+        let mut study = Study::default();
+        let mut sum = 0.0;
+        for _ in 0..20_000 {
+            // of twelve uniform numbers the sum has a variance of one
+            let normal = (0..12).map(|_| random.f64()).sum::<f64>() - 6.0;
+            let bytes = (8.0 + 1.5 * normal).exp().round();
+            sum += bytes;
+            study.line(&line(0, format!("{bytes}").parse().unwrap(), 1, false));
+        }
+        let sizes = study.workload("test.log").sizes.unwrap();
+        let mean = sum / 20_000.0;
+        assert!(sizes.source.to_string().contains(&format!("{mean:.0} in the mean")));
+        let sizes = sizes.value.midpoints(64);
+        #[allow(clippy::cast_precision_loss, reason = "sizes of a test")]
+        let kept = sizes.iter().map(|bytes| *bytes as f64).sum::<f64>() / 64.0;
+        assert!((kept / mean - 1.0).abs() < 0.1, "{kept} of {mean}");
     }
 
     #[test]

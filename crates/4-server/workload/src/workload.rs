@@ -3,7 +3,8 @@
 use serde::{Deserialize, Serialize};
 use tollgate_record::BadFile;
 
-use crate::sourced::{Arrivals, Bytes, Key, Protocol, Quantiles, Requests, Share, Sourced};
+use crate::quantiles::Quantiles;
+use crate::sourced::{Arrivals, Bytes, Key, Paper, Protocol, Requests, Share, Sourced};
 
 /// What clients ask of a server. What is absent nobody knows: it is not zero.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -35,6 +36,9 @@ pub struct Workload {
     /// How connections arrive.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub arrivals: Option<Sourced<Arrivals>>,
+    /// The paper whose figures stand beside those of a run.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub compared_with: Option<Sourced<Paper>>,
 }
 
 impl Workload {
@@ -76,6 +80,10 @@ impl Workload {
                 Parameter::of(self.resumed.as_ref(), |s| format!("{} %", short(100.0 * s.get()))),
             ),
             ("arrivals", Parameter::of(self.arrivals.as_ref(), arrivals)),
+            (
+                "compared with",
+                Parameter::of(self.compared_with.as_ref(), |paper| paper.word().to_owned()),
+            ),
         ]
     }
 }
@@ -103,9 +111,8 @@ impl Parameter {
 }
 
 fn sizes(table: &Quantiles) -> String {
-    let rows = table.rows();
-    let at = |wanted: f64| rows.iter().find(|row| row.0 >= wanted).map_or(0, |row| row.1);
-    format!("from {} to {} bytes, half of them at most {}", at(0.0), at(1.0), at(0.5))
+    let [least, half, most] = [0.0, 0.5, 1.0].map(|share| table.at(share));
+    format!("from {least} to {most} bytes, half of them at most {half}")
 }
 
 fn arrivals(arrivals: &Arrivals) -> String {

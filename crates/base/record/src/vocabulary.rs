@@ -185,8 +185,10 @@ pub const COUNTS: &str = "counts";
 /// Parameter: whose client loaded a server, where several are compared: `minimal`, `rustls`, `curl`
 /// or `s_time`.
 pub const CLIENT: &str = "client";
-/// Parameter: payload of a session in bytes.
+/// Parameter: payload of a session in bytes; of bodies of many sizes the mean, with [`SIZES`].
 pub const BYTES: &str = "bytes";
+/// Parameter: the smallest, the middle and the largest of bodies of many sizes: `15-511-974`.
+pub const SIZES: &str = "sizes";
 /// Parameter: what a session without payload does: [`HANDSHAKE`].
 pub const EXCHANGE: &str = "exchange";
 /// Value of [`EXCHANGE`]: a handshake and nothing else.

@@ -23,6 +23,7 @@ mod options;
 mod output;
 mod pkeu;
 mod plan;
+mod platforms;
 mod progress;
 mod provider;
 mod report;

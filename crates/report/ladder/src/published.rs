@@ -116,6 +116,16 @@ pub fn records(taken_at: Timestamp) -> Vec<Record> {
     records
 }
 
+/// Those of one paper, by its key in small letters, which their parameter `by` begins with: `hp01`.
+#[must_use]
+pub fn of(paper: &str, taken_at: Timestamp) -> Vec<Record> {
+    let is_of = |record: &Record| {
+        let by = record.subject.parameter(word::BY);
+        by.and_then(|by| by.split('-').next()) == Some(paper)
+    };
+    records(taken_at).into_iter().filter(is_of).collect()
+}
+
 pub(crate) fn operations(taken_at: Timestamp) -> Vec<Record> {
     let source = format!("{ETI10}: RSA-1024 private operations per second and core");
     let record = |(by, core, rate): (&str, Core, f64)| {

@@ -35,18 +35,16 @@ pub fn table(records: &[Record]) -> String {
         return "no server was measured: run `tollgate bench`\n".to_owned();
     }
     let mut rows = Vec::new();
-    let mut above = ("", None);
+    let mut above = ("", [None, None]);
     for subject in &subjects {
-        let resumed = resumed(subject);
+        let manner = [sizes(subject), resumed(subject)];
         if above.0 != subject.path() {
             rows.push(vec![heading(subject)]);
         }
-        if let Some(resumed) =
-            resumed.as_ref().filter(|_| above != (subject.path(), resumed.clone()))
-        {
-            rows.push(vec![resumed.clone()]);
+        if above != (subject.path(), manner.clone()) {
+            rows.extend(manner.iter().flatten().map(|what| vec![what.clone()]));
         }
-        above = (subject.path(), resumed);
+        above = (subject.path(), manner);
         rows.push(cells(shelf, subject));
     }
     let mut text = grid(&COLUMNS, rows);
@@ -63,6 +61,11 @@ pub fn table(records: &[Record]) -> String {
 /// `TLS 1.3, RSA-2048`.
 pub(crate) fn heading(subject: &Subject) -> String {
     format!("{}, {}", names::protocol(protocol_of(subject)), names::key(key_of(subject)))
+}
+
+/// `sizes 15-511-974`; none where all bodies have one.
+fn sizes(subject: &Subject) -> Option<String> {
+    Some(format!("sizes {}", subject.parameter(word::SIZES)?))
 }
 
 /// `resumed 0.8, ticket`; none where no session is.
@@ -111,9 +114,10 @@ fn ratios(records: &[Record]) -> Vec<String> {
         let rate = ratio(find(word::SESSIONS_PER_S_RATIO)?);
         let cpu = find(word::SERVER_CPU_RATIO).map(ratio);
         let cpu = cpu.map_or_else(String::new, |cpu| format!(", {cpu} times its CPU time"));
-        let resumed = resumed(subject).map_or_else(String::new, |resumed| format!(", {resumed}"));
+        let manner = [sizes(subject), resumed(subject)].into_iter().flatten();
+        let manner: String = manner.map(|what| format!(", {what}")).collect();
         Some(format!(
-            "{}{}, {}{resumed}: {} has {rate} times the sessions per second of {}{cpu} \
+            "{}{}, {}{manner}: {} has {rate} times the sessions per second of {}{cpu} \
              (95 % intervals).",
             heading(subject),
             offered(subject),

@@ -61,8 +61,7 @@ impl Slot {
     pub(super) fn compose(&mut self, manner: &Manner) {
         self.requests_left -= 1;
         self.bytes_before += self.response.body_bytes();
-        let is_last = self.requests_left == 0;
-        let expected = manner.ask(&mut self.request, self.task.bytes, is_last);
+        let expected = manner.ask(&mut self.request, &self.task, self.requests_left);
         self.response.begin(expected);
         self.marks.asked = Instant::now();
         if self.phase == Phase::Data {

@@ -1,6 +1,9 @@
 //! Several requests on a connection, with and without TLS, and both kinds in one run.
 
-use tollgate_load::{Close, Finding, Latency, Outcome, Plan, Protocol, Server, Verdict, run};
+use tollgate_load::{
+    Arrivals, Close, Exchange, Finding, Latency, Outcome, Pattern, Plan, Protocol, Served, Server,
+    Sizes, Verdict, run,
+};
 
 use crate::tls_server::{Manner, TlsServer};
 use crate::{plan, until};
@@ -51,6 +54,31 @@ fn requests_share_a_connection_and_its_handshake() {
             assert!(median(times.first_byte()) <= median(times.last_byte()));
             assert!(median(times.last_byte()) <= median(times.service()));
         }
+    }
+}
+
+#[test]
+fn requests_ask_for_each_of_many_sizes_as_often_as_for_the_others() {
+    let sizes: Sizes = serde_json::from_str("[0, 700, 40000]").unwrap();
+    let open = Arrivals::open(Pattern::Constant { per_s: 200.0 });
+    for arrivals in [plan(Protocol::Tls13).arrivals, open] {
+        let plan = Plan {
+            exchange: Exchange::Sizes(sizes.clone()),
+            requests_per_connection: 3, // each connection is a row of all sizes
+            threads: 2,
+            arrivals,
+            ..plan(Protocol::Tls13)
+        };
+        let outcome = outcome(&plan);
+        assert_eq!(outcome.verdict(), Verdict::Valid, "{outcome}");
+        let whole = outcome.whole();
+        assert_eq!(whole.response_bytes, 40_700 * whole.transactions, "{outcome}");
+        assert_eq!(outcome.seen().unwrap().requests, 3 * whole.transactions);
+        let served = Served::of(&[outcome]).unwrap().to_string();
+        assert!(
+            served.contains(" bodies of 13566.7 bytes in the mean, 13566.7 planned"),
+            "{served}"
+        );
     }
 }
 

@@ -10,7 +10,7 @@ use tollgate_load::{Naming, Plan, Server};
 use tollgate_record::vocabulary as word;
 use tollgate_record::{Estimate, Nanos, PerSecond, Record, Subject, Unit};
 
-use super::{context, plan, report, servers};
+use super::{beside, context, plan, report, servers};
 use crate::interrupt;
 use crate::options::Bench as Options;
 use crate::progress::Progress;
@@ -72,6 +72,10 @@ pub(super) fn run(options: &Options, undone: &[String]) -> Result<ExitCode, Stop
         }
     }
     drop(progress);
+    if !all.is_empty() {
+        run.output.records(&beside::published(options))?;
+        text += &beside::table(options, &all);
+    }
     let heading = report::machine(&run.host) + &report::asked(options) + "\n";
     let code = run.end(&(heading + &text))?;
     Ok(if valid { code } else { ExitCode::FAILURE })

@@ -1,5 +1,6 @@
 //! `tollgate bench`: TLS sessions of a server under load, the two engines in turn.
 
+mod beside;
 mod clients;
 mod external;
 mod metrics;
@@ -64,6 +65,9 @@ pub(crate) fn run(options: &Options) -> Result<ExitCode, Stop> {
     }
     let sittings = sittings(options, &mut run, (&progress, &watch))?;
     drop(progress);
+    if sittings.iter().any(|sitting| !sitting.records.is_empty()) {
+        run.output.records(&beside::published(options))?;
+    }
     let mut text = report::text(options, &run.host, &sittings);
     if !options.suites.is_empty() {
         text += &format!("\n{}", suites::table(&sittings));

@@ -1,6 +1,7 @@
 //! What the options ask the load generator to do.
 
 use core::time::Duration;
+use std::collections::BTreeSet;
 
 use tollgate_load::{Exchange, Freshness, Limits, Mechanism, Offer, Plan, Protocol, Verify};
 
@@ -10,6 +11,9 @@ use crate::stop::Stop;
 
 /// Warming up takes this part of the seconds that count.
 const WARM_UP_PART: f64 = 0.5;
+
+/// The most files of a stock server.
+const BODIES_MAX: usize = 4096;
 
 /// What a run takes beside its seconds: the first transaction, and waiting for the log.
 const ASIDE_S: f64 = 0.6;
@@ -26,12 +30,13 @@ pub(super) fn plans(options: &Options) -> Result<Vec<Plan>, Stop> {
         KeyShare::Reuse => Freshness::Reuse,
     };
     let probed = options.given.probed.as_ref();
-    let exchange = match probed {
+    let exchange = match (&options.sizes, probed) {
         _ if options.handshake_only => Exchange::HandshakeOnly,
-        Some(probed) => {
+        (Some(sizes), _) => Exchange::Sizes(sizes.clone()),
+        (None, Some(probed)) => {
             Exchange::Get { path: probed.site.url().path().to_owned(), bytes: options.bytes }
         }
-        None => Exchange::bytes(options.bytes),
+        (None, None) => Exchange::bytes(options.bytes),
     };
     let is_plain = probed.is_some_and(Probed::is_plain);
     let limits = Limits {
@@ -133,6 +138,21 @@ fn refuse(options: &Options, protocol: Protocol) -> Result<(), Stop> {
     Err(Stop::new(why))
 }
 
+/// The bodies that stock servers have to have, a file for each.
+///
+/// # Errors
+///
+/// They are too many, or a figure is out of range.
+pub(super) fn bodies(options: &Options) -> Result<Vec<u64>, Stop> {
+    let all: BTreeSet<u64> = plans(options)?.iter().flat_map(Plan::bodies).collect();
+    if all.len() > BODIES_MAX {
+        let (count, server) = (all.len(), "--server openssl");
+        let why = format!("{count} sizes of bodies, and stock servers have a file for each: give");
+        return Err(Stop::new(format!("{why} {server}, or at most {BODIES_MAX} sizes")));
+    }
+    Ok(all.into_iter().collect())
+}
+
 /// What is named twice would be measured twice, under one name.
 pub(super) fn check_once(options: &Options) -> Result<(), Stop> {
     let words = |all: &[String]| all.to_vec();
@@ -213,12 +233,13 @@ fn last_core() -> Option<u32> {
 
 /// The plan in words.
 pub(super) fn words(options: &Options) -> String {
-    let exchange = if options.handshake_only {
-        "no transfer".to_owned()
-    } else {
-        let path = options.given.probed.as_ref().map(|probed| probed.site.url().path());
-        let path = path.map_or_else(String::new, |path| format!("{path}, "));
-        format!("one GET of {path}{} bytes", options.bytes)
+    let exchange = match (&options.sizes, &options.given.probed) {
+        _ if options.handshake_only => "no transfer".to_owned(),
+        (Some(sizes), _) => format!("one GET, of {sizes}"),
+        (None, Some(probed)) => {
+            format!("one GET of {}, {} bytes", probed.site.url().path(), options.bytes)
+        }
+        (None, None) => format!("one GET of {} bytes", options.bytes),
     };
     let verify = match options.verify {
         Verify::Always => "verifies every signature".to_owned(),

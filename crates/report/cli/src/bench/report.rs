@@ -6,7 +6,7 @@ use tollgate_load::Verdict;
 use tollgate_record::{Estimate, Record, Subject, Unit};
 
 use super::sitting::Sitting;
-use super::{plan, suites, url};
+use super::{beside, plan, suites, url};
 use crate::figures::Figures;
 use crate::host::Host;
 use crate::options::Bench as Options;
@@ -24,6 +24,7 @@ pub(super) fn text(options: &Options, host: &Host, sittings: &[Sitting]) -> Stri
     if !records.is_empty() && !suites::is_all(&options.suites) {
         text += "\n";
         text += &server::table(&records);
+        text += &beside::table(options, &records);
     }
     if sittings.iter().any(|sitting| sitting.verdict() == Verdict::Invalid) {
         text += "\n";

@@ -105,7 +105,7 @@ impl Rig {
             None => module().map_err(|error| Stop::new(format!("{error}: --module FILE")))?,
         };
         let without = Settings {
-            bodies: vec![options.bytes],
+            bodies: plan::bodies(options)?,
             cores: plan::server_cores(options),
             // what stands in the configuration is the same for tickets and keys of tickets
             resumption: options.resume(true).map(|resume| resume.by),

@@ -3,7 +3,7 @@
 use core::mem::discriminant;
 
 use tollgate_ladder::text::wrapped;
-use tollgate_load::{Comparison, Context, Finding, Naming, Outcome, Verdict};
+use tollgate_load::{Comparison, Context, Finding, Naming, Outcome, Served, Verdict};
 use tollgate_record::Record;
 use tollgate_record::vocabulary as word;
 use tollgate_session::measured_total;
@@ -79,6 +79,7 @@ impl Sitting {
         text += &findings(self.outcomes().flat_map(named(Outcome::doubts)), "doubtful: ");
         for of_server in &self.rounds.outcomes {
             text += &counts(of_server);
+            text += &bodies(of_server);
             text += &resumed::lines(of_server);
             text += &times::lines(of_server);
         }
@@ -135,6 +136,12 @@ fn counts(rounds: &[Outcome]) -> String {
         None => "; no server's log was read: who gives it with --log has a referee".to_owned(),
     };
     wrapped(&text)
+}
+
+/// What bodies came to, if they are of many sizes.
+fn bodies(rounds: &[Outcome]) -> String {
+    let line = |served| wrapped(&format!("- {}: {served}", rounds[0].server()));
+    Served::of(rounds).map_or_else(String::new, line)
 }
 
 /// The server's CPU time of a session in cycles, as rung 3 has it; none where the clock is unknown.

@@ -2,7 +2,7 @@
 
 use tollgate_clients::Client;
 use tollgate_ladder::text::wrapped;
-use tollgate_load::{Arrivals, Offer, Pattern, Plan, Protocol};
+use tollgate_load::{Arrivals, Exchange, Offer, Pattern, Plan, Protocol};
 use tollgate_probe::{Probe, Scheme, Site, resolve};
 
 use super::{external, plan};
@@ -90,8 +90,8 @@ impl Probed {
     /// It cannot, and what to change.
     pub(super) fn check(&self, plan: &Plan) -> Result<(), Stop> {
         let url = self.site.url();
-        if has_bytes(&plan.arrivals) && !url.path().starts_with("/bytes/") {
-            let why = "a trace with bytes asks for /bytes/N: give such a URL, or leave them out";
+        if has_bytes(plan) && !url.path().starts_with("/bytes/") {
+            let why = "bodies of many sizes are asked for as /bytes/N: give such a URL";
             return Err(Stop::new(format!("{url}: {why}")));
         }
         match self.probe.unmet(plan) {
@@ -101,9 +101,10 @@ impl Probed {
     }
 }
 
-/// Whether clients ask for bodies of their own.
-fn has_bytes(arrivals: &Arrivals) -> bool {
-    match arrivals {
+/// Whether clients ask for other bodies than the URL's.
+fn has_bytes(plan: &Plan) -> bool {
+    match &plan.arrivals {
+        _ if matches!(plan.exchange, Exchange::Sizes(_)) => true,
         Arrivals::Open { pattern: Pattern::Trace(trace), .. } => {
             trace.arrivals().iter().any(|arrival| arrival.bytes.is_some())
         }

@@ -1,7 +1,11 @@
 //! `tollgate bench --workload`: what a named workload asks of the load generator.
 
+use core::slice;
+
 use tollgate_clients::Client;
-use tollgate_load::Protocol;
+use tollgate_ladder::published;
+use tollgate_load::{Protocol, Sizes};
+use tollgate_record::Timestamp;
 use tollgate_server::KeyKind;
 use tollgate_workload::{Arrivals, Workload};
 
@@ -44,6 +48,11 @@ pub(super) fn applied(options: &Options) -> Result<Applied, Stop> {
     let refused = |why: String| Stop::new(format!("--workload {name}: {why}"));
     if let Some(why) = obstacle(&workload) {
         return Err(refused(why));
+    }
+    if let Some(paper) = workload.compared_with.as_ref().map(|paper| paper.value.word())
+        && published::of(paper, Timestamp::now()).is_empty()
+    {
+        return Err(refused(format!("compared with {paper}: no figure of that paper is known")));
     }
     let undone = undone(&workload, &options);
     if let Some(key) = workload.key.as_ref().filter(|_| options.target.is_none()) {
@@ -92,8 +101,10 @@ pub(super) fn applied(options: &Options) -> Result<Applied, Stop> {
     if let Some(bytes) = &workload.bytes {
         options.bytes = bytes.value.get();
     }
-    if options.bytes > tollgate_server::BODY_BYTES_MAX {
-        return Err(refused(format!("no server here has a body of {} bytes", options.bytes)));
+    options.sizes = workload.sizes.as_ref().map(|sizes| Sizes::of(&sizes.value));
+    let sizes = options.sizes.as_ref().map_or(slice::from_ref(&options.bytes), Sizes::all);
+    if let Some(long) = sizes.iter().find(|size| **size > tollgate_server::BODY_BYTES_MAX) {
+        return Err(refused(format!("no server here has a body of {long} bytes")));
     }
     Ok(Applied { options, undone })
 }
@@ -141,9 +152,6 @@ fn whole(each: f64) -> Option<u32> {
 
 /// What no plan can express, and what would be another load without it.
 fn obstacle(workload: &Workload) -> Option<String> {
-    if workload.sizes.is_some() {
-        return Some("its bodies differ in size; here all have one so far".to_owned());
-    }
     match workload.arrivals.as_ref().map(|known| &known.value) {
         Some(Arrivals::Open { dispersion, .. }) if !OF_POISSON.contains(dispersion) => {
             Some(format!(
@@ -229,5 +237,13 @@ mod tests {
         let refused = |more: &str| file(more).unwrap_err().to_string();
         assert!(refused(&arrivals("10.5")).contains("--arrivals trace:FILE"));
         assert!(refused(&requests("2.5")).contains("no whole number"));
+        let sizes =
+            |most: u64| format!("[sizes]\nvalue = [[0.0, 3], [1.0, {most}]]\nsource = \"a log\"\n");
+        let found = file(&sizes(300)).unwrap().sizes.unwrap();
+        assert_eq!(found.all().len(), 64);
+        assert!(found.all().iter().all(|bytes| (3..=300).contains(bytes)), "{found}");
+        assert!(refused(&sizes(1 << 40)).contains("no server here has a body of"));
+        let paper = "[compared_with]\nvalue = \"hp02\"\nsource = \"nobody\"\n";
+        assert!(refused(paper).contains("no figure of that paper"));
     }
 }

@@ -5,18 +5,21 @@ mod change;
 mod conditions;
 mod drift;
 mod pair;
-mod platforms;
 mod side;
 mod table;
 mod written;
 
 use std::process::ExitCode;
 
+use tollgate_ladder::published;
 use tollgate_record::{Record, Timestamp};
 
 use crate::options::{Compare as Options, Failing};
 use crate::output::Output;
+use crate::platforms;
 use crate::stop::Stop;
+
+pub(crate) use side::same_machine;
 
 use answer::Answer;
 use pair::{Pair, Pairs};
@@ -49,7 +52,8 @@ pub(crate) fn run(options: &Options) -> Result<ExitCode, Stop> {
             blocks.push(table::text(first, other, &pairs, options.drift));
         }
     }
-    blocks.extend(platforms::text(&sides, Timestamp::now()));
+    let measured = sides.iter().flat_map(Side::last);
+    blocks.extend(platforms::text(measured, &published::records(Timestamp::now())));
     if blocks.is_empty() {
         let why = "nothing to compare: give records of two runs or of two machines, or of \
                    RSA-1024 with RSA key exchange, which stand beside a paper's";
@@ -100,9 +104,5 @@ pub(crate) mod tests {
 
     pub(super) fn at(record: Record, minute: i64) -> Record {
         Record { taken_at: Timestamp::from_second(60 * minute).unwrap(), ..record }
-    }
-
-    pub(super) fn side(name: &str, records: Vec<Record>) -> Side {
-        Side::of(name.to_owned(), records.into_iter())
     }
 }

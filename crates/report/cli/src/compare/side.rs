@@ -77,7 +77,7 @@ impl Side {
 
 /// Whether two figures are of one machine. Features that builds know, kernel releases and clocks
 /// change on a machine; they are said, and do not make another of it.
-pub(super) fn same_machine(one: &Machine, other: &Machine) -> bool {
+pub(crate) fn same_machine(one: &Machine, other: &Machine) -> bool {
     let hardware =
         |machine: &Machine| (machine.cpu.clone(), machine.logical_cores, machine.virtualised);
     hardware(one) == hardware(other)

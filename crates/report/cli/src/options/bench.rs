@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 use tollgate_clients::Client;
-use tollgate_load::Protocol;
+use tollgate_load::{Protocol, Sizes};
 use tollgate_probe::Url;
 use tollgate_server::KeyKind;
 use tollgate_stock::Product;
@@ -98,6 +98,10 @@ pub(crate) struct Bench {
 
     #[command(flatten)]
     pub(crate) resumed: Resumed,
+
+    /// Bodies of many sizes, which a workload asks for in place of --bytes.
+    #[arg(skip)]
+    pub(crate) sizes: Option<Sizes>,
 
     /// How often a round is repeated that is not valid because the rate drifted or stood still, and
     /// for no other reason

@@ -35,6 +35,8 @@ pub(super) fn text(workload: &Workload) -> String {
             // A body has one size or a table of them.
             None if name == "bytes" && workload.sizes.is_some() => continue,
             None if name == "sizes" && workload.bytes.is_some() => continue,
+            // Nobody has to be beside.
+            None if name == "compared with" => continue,
             None => format!("{name}: not known"),
             Some(parameter) => {
                 let instead = parameter.instead_of.map(|what| format!(", instead of {what}"));

@@ -12,19 +12,19 @@ use tollgate_stock::{Product, Settings};
 use crate::program::{Serve, records, refused, run, scratch, signal, tollgate};
 
 /// The wrapped lines of `text` that start with `start`, each as one.
-fn joined(text: &str, start: &str) -> Vec<String> {
+pub(crate) fn joined(text: &str, start: &str) -> Vec<String> {
     let whole = text.replace("\n  ", " ");
     whole.lines().filter(|line| line.starts_with(start)).map(str::to_owned).collect()
 }
 
 /// The numbers of a line, in order.
-fn numbers(line: &str) -> Vec<u64> {
+pub(crate) fn numbers(line: &str) -> Vec<u64> {
     line.split(|c: char| !c.is_ascii_digit()).filter_map(|word| word.parse().ok()).collect()
 }
 
 /// Handshakes and sessions as the client counted them; the log's are asserted to be the same.
 #[track_caller]
-fn agreed(stdout: &str, server: &str) -> (u64, u64) {
+pub(crate) fn agreed(stdout: &str, server: &str) -> (u64, u64) {
     let lines = joined(stdout, &format!("- {server}: runs: "));
     let [line] = lines.as_slice() else { panic!("one line of {server} in\n{stdout}") };
     let [runs, handshakes, sessions, failures, logged, resumed, responses] = numbers(line)[..]
@@ -37,7 +37,7 @@ fn agreed(stdout: &str, server: &str) -> (u64, u64) {
 }
 
 /// Short runs, of which the shape is not judged.
-fn bench(flags: &[&str]) -> Output {
+pub(crate) fn bench(flags: &[&str]) -> Output {
     let short = ["bench", "--seconds", "0.5", "--drift-max", "1", "--connections", "4"];
     run(&[&short[..], &["--repeats", "0"], flags].concat())
 }
@@ -134,7 +134,7 @@ fn stock_servers_are_loaded_without_and_with_the_provider_and_their_logs_agree()
 
 #[test]
 fn each_handshake_that_the_client_counts_is_in_the_log_of_another_process() {
-    let mut serve = Serve::start("target.log", &[]);
+    let serve = Serve::start("target.log", &[]);
     let log = serve.log.to_str().unwrap().to_owned();
     let process = serve.child.id().to_string();
     let url = serve.url("/bytes/14336");
@@ -143,9 +143,7 @@ fn each_handshake_that_the_client_counts_is_in_the_log_of_another_process() {
     let output = bench(&[&seen[..], &flags].concat());
     let stdout = String::from_utf8(output.stdout).unwrap();
     let (handshakes, sessions) = agreed(&stdout, "tollgate");
-    signal("TERM", serve.child.id());
-    serve.child.wait().unwrap();
-    let log = fs::read_to_string(&serve.log).unwrap();
+    let log = serve.stopped();
     let lines = |what: &str| log.lines().filter(|line| line.contains(what)).count() as u64;
     // the referee began behind the probe, which asked for the path twice
     assert!(lines("\"outcome\":\"full\"") > handshakes, "{stdout}");
@@ -325,6 +323,33 @@ fn four_clients_load_the_same_servers_and_the_log_confirms_each() {
     };
     assert_eq!(against("rustls", "server_cpu_per_session_ratio"), 6, "three and two engines");
     assert_eq!(against("minimal", "client_cpu_per_session_ratio"), 6, "three and two engines");
+}
+
+#[test]
+fn the_papers_figures_stand_beside_those_of_its_workload() {
+    let file = scratch("beside.jsonl");
+    let output =
+        bench(&["--workload", "hp2001", "--rounds", "2", "--json", file.to_str().unwrap()]);
+    let stdout = String::from_utf8(output.stdout).unwrap();
+    let records = records(&file);
+    if records.is_empty() {
+        assert!(stdout.contains("INVALID") && !stdout.contains("Itanium ["), "{stdout}");
+        return println!("nothing of this run is valid here:\n{stdout}");
+    }
+    let published: Vec<&Record> =
+        records.iter().filter(|record| record.kind != Kind::Measured).collect();
+    let systems = published.iter().filter(|r| r.subject.parameter("bytes") == Some("14336"));
+    for record in systems {
+        let cpu = record.machine.cpu.split(',').next().unwrap();
+        let row = stdout.lines().find(|line| line.starts_with(&format!("{cpu} [HP01]")));
+        let is_figure = |word: &str| word.parse() == Ok(record.estimate.point());
+        let told = row.is_some_and(|row| row.split_whitespace().any(is_figure));
+        assert!(told, "{} of {cpu} in\n{stdout}", record.estimate.point());
+    }
+    assert!(stdout.contains(": tollgate") && stdout.contains(": openssl"), "{stdout}");
+    assert!(stdout.lines().all(|line| line.chars().count() <= 100), "{stdout}");
+    let plain = bench(&["--key", "rsa-1024", "--protocol", "tls12-rsa", "--rounds", "2"]);
+    assert!(!String::from_utf8(plain.stdout).unwrap().contains("[HP01]"), "nobody asked for it");
 }
 
 /// What the paper of 2001 measured, as far as servers still offer it: RSA-1024, RSA key exchange.

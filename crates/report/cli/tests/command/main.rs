@@ -5,6 +5,7 @@
 
 mod bench;
 mod compare;
+mod consent;
 mod fleet;
 mod key;
 mod ladder;

@@ -57,11 +57,16 @@ pub(crate) struct Serve {
 }
 
 impl Serve {
-    /// With these flags beside the address and a log of that name.
+    /// On loopback, with these flags beside the address and a log of that name.
     pub(crate) fn start(name: &str, flags: &[&str]) -> Self {
+        Self::at("127.0.0.1", name, flags)
+    }
+
+    /// The same, on another address of this machine.
+    pub(crate) fn at(ip: &str, name: &str, flags: &[&str]) -> Self {
         let log = scratch(name);
         let mut child = tollgate()
-            .args(["serve", "--address", "127.0.0.1:0", "--access-log"])
+            .args(["serve", "--address", &format!("{ip}:0"), "--access-log"])
             .arg(&log)
             .args(flags)
             .stdout(Stdio::piped())
@@ -76,6 +81,13 @@ impl Serve {
         let address = said.strip_prefix("listening on https://").unwrap();
         let address = address.split('/').next().unwrap().to_owned();
         Self { child, stdout, address, log, said }
+    }
+
+    /// Stops it, and gives its log.
+    pub(crate) fn stopped(mut self) -> String {
+        signal("TERM", self.child.id());
+        self.child.wait().unwrap();
+        fs::read_to_string(&self.log).unwrap()
     }
 
     /// A URL of it.

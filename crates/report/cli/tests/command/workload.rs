@@ -2,7 +2,8 @@
 
 use std::fs;
 
-use crate::program::{Serve, refused, run, scratch};
+use crate::bench::{agreed, bench, joined};
+use crate::program::{Serve, records, refused, run, scratch};
 
 fn text(arguments: &[&str]) -> String {
     let output = run(arguments);
@@ -59,6 +60,71 @@ fn a_log_of_the_embedded_server_becomes_a_workload_and_is_not_overwritten() {
     assert!(shown.contains("from 100 to 2000 bytes, half of them at most 2000"), "{shown}");
     refused(&run(&asked), "give another --name");
     fs::remove_dir_all(&folder).unwrap();
+}
+
+/// Bodies of many sizes: from a log into a workload, from there to a server, and into its log again.
+#[test]
+fn the_sizes_of_a_log_are_asked_for_again() {
+    let (log, folder, file) = (scratch("sizes.log"), scratch("sizes"), scratch("sizes.jsonl"));
+    // on a connection each, all in one second: nothing is known of arrivals
+    let line = |number: u64| {
+        format!(
+            "::1 - - [10/Oct/2026:13:55:36 +0000] \"GET / HTTP/1.1\" 200 {} \"-\" \"x\" \
+             conn={number} reused=. proto=TLSv1.3\n",
+            number * number
+        )
+    };
+    fs::write(&log, (1..=100).map(line).collect::<String>()).unwrap();
+    let folder = folder.to_str().unwrap();
+    let made = ["workload", "from-log", log.to_str().unwrap(), "--name", "x", "--folder", folder];
+    // of 1, 4, 9, ... 10000: 100 * 101 * 201 / 6 / 100
+    assert!(text(&made).contains("3384 in the mean"));
+    let workload = format!("{folder}/x.toml");
+    for server in ["openssl", "nginx"] {
+        let asked = ["--workload", &workload, "--server", server, "--rounds", "2"];
+        let output = bench(&[&asked[..], &["--json", file.to_str().unwrap()]].concat());
+        let said = String::from_utf8_lossy(&output.stderr);
+        if said.contains("is not installed") {
+            assert!(std::env::var_os("CI").is_none(), "CI has every server: {said}");
+            println!("not tested: {said}");
+            continue;
+        }
+        let stdout = String::from_utf8(output.stdout).unwrap();
+        assert!(joined(&stdout, "plan: ").concat().contains("one GET, of 64 sizes from "));
+        let names = match server {
+            "nginx" => ["nginx-openssl", "nginx-tollgate"],
+            _ => ["openssl", "tollgate"],
+        };
+        for name in names {
+            let (_, sessions) = agreed(&stdout, name);
+            let [told] = &joined(&stdout, &format!("- {name}: {sessions} bodies of "))[..] else {
+                panic!("{sessions} of {name} in\n{stdout}")
+            };
+            let words: Vec<&str> = told.split([' ', ',', ';']).collect();
+            let after = |word| words[1 + words.iter().position(|known| *known == word).unwrap()];
+            let [mean, planned] =
+                [after("of"), words[words.iter().position(|w| *w == "planned").unwrap() - 1]]
+                    .map(|number| number.parse::<f64>().unwrap());
+            assert!(
+                told.ends_with(&format!("in the server's log {sessions} of {mean:.1}")),
+                "{told}"
+            );
+            // a run ends within a row of 64; the mean of a hundred squares is 3384
+            assert!((mean / planned - 1.0).abs() < 0.25, "{told}");
+            assert!((planned / 3384.0 - 1.0).abs() < 0.1, "{told}");
+        }
+        for record in records(&file) {
+            let said = |name: &str| record.conditions.get(name).map_or("", String::as_str);
+            let of_server = record.subject.segments().next() == Some("server");
+            assert!(record.subject.parameter("sizes").is_some(), "{}", record.subject);
+            assert!(!of_server || said("sizes").starts_with("64 sizes from "), "{}", said("sizes"));
+            assert!(!of_server || said("bodies").contains(" planned; in the server's log "));
+        }
+    }
+    let asked = ["bench", "--workload", &workload, "--client", "curl"];
+    refused(&run(&asked), "bodies of one size");
+    fs::remove_file(&log).unwrap();
+    fs::remove_dir_all(folder).unwrap();
 }
 
 #[test]

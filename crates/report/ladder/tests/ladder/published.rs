@@ -1,7 +1,7 @@
 //! Published figures, and the arithmetic that ties them together.
 
 use tollgate_ladder::published::{
-    ETI10_RSA_1024, ETI10_SESSION, ETI10_SESSION_CYCLES, HP01_TABLE, records,
+    ETI10_RSA_1024, ETI10_SESSION, ETI10_SESSION_CYCLES, HP01_TABLE, of, records,
 };
 use tollgate_record::{Kind, Timestamp, jsonl};
 
@@ -48,6 +48,14 @@ fn every_figure_is_published_has_its_own_name_and_can_be_written() {
     names.sort();
     names.dedup();
     assert_eq!(names.len(), records.len());
+}
+
+#[test]
+fn a_papers_figures_are_found_by_its_key() {
+    let of = |paper| of(paper, Timestamp::UNIX_EPOCH).len();
+    assert_eq!(of("hp01"), HP01_TABLE.len());
+    assert_eq!(of("hp01") + of("eti10"), records(Timestamp::UNIX_EPOCH).len());
+    assert_eq!((of("hp0"), of("")), (0, 0));
 }
 
 #[test]

@@ -3,12 +3,11 @@
 use std::collections::BTreeMap;
 
 use tollgate_ladder::grid::{Column, grid};
-use tollgate_ladder::published;
 use tollgate_ladder::text::wrapped;
 use tollgate_record::vocabulary as word;
-use tollgate_record::{Kind, Machine, PerSecond, Record, Subject, Timestamp, Unit};
+use tollgate_record::{Kind, Machine, PerSecond, Record, Subject, Unit};
 
-use super::side::{Side, same_machine};
+use crate::compare::same_machine;
 
 const COLUMNS: [Column; 8] = [
     Column::words("machine", 42),
@@ -32,14 +31,15 @@ struct Row {
 }
 
 /// One table for each subject that was measured on several machines, or that a paper has too.
-pub(super) fn text(sides: &[Side], now: Timestamp) -> Option<String> {
+pub(crate) fn text<'a>(
+    measured: impl Iterator<Item = &'a Record>,
+    published: &'a [Record],
+) -> Option<String> {
     let mut groups: BTreeMap<String, Vec<Row>> = BTreeMap::new();
-    let published = published::records(now);
-    let measured = sides.iter().flat_map(Side::last);
-    for record in measured.chain(&published) {
+    for record in measured.chain(published) {
         let Some((group, row)) = row(record) else { continue };
         let rows = groups.entry(group).or_default();
-        // Of several sides of one machine the last one counts.
+        // Of several records of one machine the last one counts.
         rows.retain(|known| known.by != row.by || !same_machine(&known.machine, &row.machine));
         rows.push(row);
     }
@@ -159,10 +159,15 @@ fn note() -> String {
 #[cfg(test)]
 #[allow(clippy::unwrap_used, reason = "tests")]
 mod tests {
-    use tollgate_record::Estimate;
+    use tollgate_ladder::published;
+    use tollgate_record::{Estimate, Timestamp};
 
     use super::*;
-    use crate::compare::tests::{record, side};
+    use crate::compare::tests::record;
+
+    fn beside_papers(measured: &[Record]) -> Option<String> {
+        text(measured.iter(), &published::records(Timestamp::UNIX_EPOCH))
+    }
 
     fn measured(subject: &str, cpu: &str, per_s: f64) -> Record {
         let clock = Some(Estimate::exact(2e9).unwrap());
@@ -175,11 +180,8 @@ mod tests {
     #[test]
     fn machines_stand_below_each_other_and_beside_the_paper() {
         let subject = "server/rsa-1024/tls12-rsa?by=tollgate&bytes=14336";
-        let sides = [
-            side("a", vec![measured(subject, "One", 6400.0)]),
-            side("b", vec![measured(subject, "Two", 12_800.0)]),
-        ];
-        let text = text(&sides, Timestamp::UNIX_EPOCH).unwrap();
+        let both = [measured(subject, "One", 6400.0), measured(subject, "Two", 12_800.0)];
+        let text = beside_papers(&both).unwrap();
         assert!(text.lines().all(|line| line.chars().count() <= 100), "{text}");
         let row = |name: &str| -> Vec<String> {
             let line = text.lines().find(|line| line.starts_with(name));
@@ -196,10 +198,7 @@ mod tests {
 
     #[test]
     fn one_machine_alone_has_no_table_unless_a_paper_has_the_same() {
-        let of = |subject: &str| {
-            let sides = [side("a", vec![measured(subject, "One", 1.0)])];
-            text(&sides, Timestamp::UNIX_EPOCH).is_some()
-        };
+        let of = |subject: &str| beside_papers(&[measured(subject, "One", 1.0)]).is_some();
         assert!(!of("server/rsa-2048/tls12-rsa?by=tollgate&bytes=14336"));
         assert!(!of("server/rsa-1024/tls13?by=tollgate&bytes=14336"));
         assert!(of("server/rsa-1024/tls12-rsa?by=tollgate&bytes=2048"));

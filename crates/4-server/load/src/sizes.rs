@@ -1,0 +1,148 @@
+//! Bodies of many sizes: which of them each request asks for.
+
+use core::fmt;
+
+use serde::{Deserialize, Serialize};
+use tollgate_workload::Quantiles;
+
+use crate::seeded::Seeded;
+
+/// Sizes of bodies, each of which as many requests ask for as any other.
+///
+/// Requests are numbered through a run, and of so many in a row as there are sizes each asks for
+/// another one, in an order that is drawn from the plan's seed. So it is the same load for every
+/// server and round, and a short run has the mean that was asked for.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Sizes(Vec<u64>);
+
+/// What tells the seeds apart from which the orders are drawn.
+const ORDERS: u64 = 4 << 32;
+
+impl Sizes {
+    /// The most sizes: a server has a file of each.
+    pub const COUNT_MAX: usize = 256;
+    /// The longest body, in bytes, as workloads have it.
+    pub const BYTES_MAX: u64 = 1 << 40;
+    /// How many stand for a distribution.
+    pub const GRID: u32 = 64;
+
+    /// Those that stand for a distribution: at the middle of each of [`GRID`](Self::GRID) equal
+    /// shares of it.
+    #[must_use]
+    pub fn of(distribution: &Quantiles) -> Self {
+        Self(distribution.midpoints(Self::GRID))
+    }
+
+    /// All of them, the smallest first if they are those of a distribution.
+    #[must_use]
+    pub fn all(&self) -> &[u64] {
+        &self.0
+    }
+
+    /// Their mean, in bytes.
+    #[must_use]
+    pub fn mean(&self) -> f64 {
+        #[allow(clippy::cast_precision_loss, reason = "at most 2^48")]
+        let mean = self.0.iter().sum::<u64>() as f64 / self.0.len() as f64;
+        mean
+    }
+
+    /// The smallest, the one in the middle, and the largest.
+    #[must_use]
+    pub fn span(&self) -> [u64; 3] {
+        let mut sorted = self.0.clone();
+        sorted.sort_unstable();
+        let at = |place: usize| sorted.get(place).copied().unwrap_or_default();
+        [at(0), at(sorted.len() / 2), at(sorted.len().saturating_sub(1))]
+    }
+
+    /// The size that a request asks for.
+    pub(crate) fn drawn(&self, seed: u64, request: u64) -> u64 {
+        let count = self.0.len() as u64;
+        let mut random = Seeded::new(seed ^ ORDERS, request / count);
+        let mut order: [u8; Self::COUNT_MAX] = core::array::from_fn(|place| place.to_le_bytes()[0]);
+        // the shuffle of Fisher and Yates, as far as it is asked for
+        let place = usize::try_from(request % count).expect("a place in the list");
+        for place in 0..=place {
+            let left = self.0.len() - place;
+            order.swap(place, place + random.below(left));
+        }
+        self.0[usize::from(order[place])]
+    }
+
+    /// The rule of a plan that they break, if they do.
+    pub(crate) fn broken_rule(&self) -> Option<&'static str> {
+        let fits = |bytes: &u64| *bytes <= Self::BYTES_MAX;
+        let ok = (1..=Self::COUNT_MAX).contains(&self.0.len()) && self.0.iter().all(fits);
+        (!ok).then_some("sizes are 1 to 256, of at most 2^40 bytes")
+    }
+}
+
+impl fmt::Display for Sizes {
+    /// `64 sizes from 15 to 974 bytes, half of them at most 511, 502.3 in the mean`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let ([least, half, most], mean) = (self.span(), self.mean());
+        write!(
+            f,
+            "{} sizes from {least} to {most} bytes, half of them at most {half}, {mean:.1} in the \
+             mean",
+            self.0.len()
+        )
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "tests")]
+mod tests {
+    use super::*;
+    use crate::plan::{Exchange, Plan, Protocol};
+
+    fn sizes(count: u64) -> Sizes {
+        Sizes((100..100 + count).collect())
+    }
+
+    #[test]
+    fn of_as_many_requests_as_sizes_each_asks_for_another() {
+        for count in [1, 2, 64, 256] {
+            let sizes = sizes(count);
+            let row = |seed: u64, row: u64| -> Vec<u64> {
+                (row * count..(row + 1) * count).map(|n| sizes.drawn(seed, n)).collect()
+            };
+            for number in [0, 1, 1_000_000_007] {
+                let mut sorted = row(7, number);
+                sorted.sort_unstable();
+                assert_eq!(sorted, sizes.all());
+            }
+            let rows = || (row(7, 0), row(7, 1), row(8, 0));
+            assert_eq!(rows(), rows(), "the same seed is the same load");
+            let (first, next, other) = rows();
+            assert_eq!(first != next && first != other, count > 2, "in another order");
+        }
+    }
+
+    #[test]
+    fn every_size_comes_at_every_place() {
+        let sizes = sizes(64);
+        let mut counts = vec![0_u64; 64];
+        for row in 0..6400 {
+            let size = sizes.drawn(1, 64 * row + 5);
+            counts[usize::try_from(size - 100).unwrap()] += 1;
+        }
+        // a standard deviation of ten
+        assert!(counts.iter().all(|count| count.abs_diff(100) < 50), "{counts:?}");
+    }
+
+    #[test]
+    fn what_no_server_has_is_refused() {
+        let refused = |all: Vec<u64>| {
+            let plan = Plan { exchange: Exchange::Sizes(Sizes(all)), ..Plan::new(Protocol::Tls13) };
+            plan.check().unwrap_err().to_string()
+        };
+        for all in [vec![], vec![1; 257], vec![Sizes::BYTES_MAX + 1]] {
+            assert!(refused(all).contains("sizes are 1 to 256"));
+        }
+        let json = serde_json::to_string(&Exchange::Sizes(sizes(2))).unwrap();
+        assert_eq!(json, r#"{"sizes":[100,101]}"#);
+    }
+}

@@ -1,0 +1,164 @@
+//! Who may be put under load, with the real program and real servers: in a network namespace of its
+//! own, whose loopback device has addresses that would be somebody else's, and counts its packets.
+
+use core::time::Duration;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use tollgate_record::Timestamp;
+
+use crate::bench::{agreed, bench};
+use crate::program::{Serve, refused, run, scratch};
+
+/// Of documentation (RFC 5737): to the rule it is anybody's.
+const PUBLIC: &str = "203.0.113.1";
+
+/// Private and link-local, as the rule has them.
+const NEAR: [&str; 3] = ["10.1.2.3", "169.254.7.7", "[fd00::7]"];
+
+/// Where clouds keep the secrets of their machines, and addresses of no server at all.
+const NOBODYS: [&str; 4] = ["169.254.169.254", "169.254.170.2", "[fd00:ec2::254]", "0.0.0.0"];
+
+/// The addresses of the shell's arguments, and then the test below beside them.
+const IN_A_NAMESPACE: &str = "ip link set lo up || exit; this=$1; shift
+    for ip in \"$@\"; do ip address add \"$ip\" dev lo || exit; done
+    exec \"$this\" --exact --ignored --nocapture consent::beside_public_addresses";
+
+#[test]
+fn no_packet_goes_where_nobody_agreed() {
+    let made = Command::new("unshare").args(["-rn", "ip", "link", "set", "lo", "up"]).status();
+    if !made.is_ok_and(|status| status.success()) {
+        return println!("not tested: no network namespaces here (unshare -rn, ip)");
+    }
+    let bare = |ip: &&str| ip.trim_matches(['[', ']']).to_owned();
+    let listened = NEAR.iter().chain(&NOBODYS[..3]).chain([&PUBLIC]).map(bare);
+    let output = Command::new("unshare")
+        .args(["-rn", "sh", "-c", IN_A_NAMESPACE, "sh"])
+        .arg(std::env::current_exe().unwrap())
+        .args(listened)
+        .output()
+        .unwrap();
+    let said = String::from_utf8_lossy(&output.stdout);
+    let why = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success() && said.contains("1 passed"), "{said}\n{why}");
+}
+
+#[test]
+#[ignore = "runs in the namespace that the other test makes"]
+fn beside_public_addresses() {
+    near_servers_need_nobodys_word();
+    who_is_not_asked_for_gets_no_packet();
+    who_has_no_file_gets_the_question_and_nothing_else();
+    who_agrees_is_measured();
+}
+
+fn near_servers_need_nobodys_word() {
+    for ip in NEAR {
+        let serve = Serve::at(ip, "near.log", &[]);
+        let log = serve.log.to_str().unwrap();
+        let output = bench(&[&serve.url("/bytes/100"), "--rounds", "1", "--log", log]);
+        agreed(&String::from_utf8(output.stdout).unwrap(), "tollgate");
+    }
+}
+
+fn who_is_not_asked_for_gets_no_packet() {
+    let serve = Serve::at(PUBLIC, "unasked.log", &[]);
+    silent(&[&serve.url("/bytes/100")], "say --i-may-test");
+    silent(&[&serve.url("/bytes/100"), "--i-may-test", "example.org"], "must be the same");
+    assert_eq!(events(&serve.stopped()), [""; 0], "nobody came");
+    for ip in NOBODYS {
+        let serve = Serve::at(ip, "nobodys.log", &[]);
+        let host = ip.trim_matches(['[', ']']);
+        for named in [host, ip] {
+            silent(&[&serve.url("/"), "--i-may-test", named], "no server");
+        }
+        assert_eq!(events(&serve.stopped()), [""; 0], "nobody came");
+    }
+}
+
+fn who_has_no_file_gets_the_question_and_nothing_else() {
+    let day = |ahead: i64| {
+        let seconds = Timestamp::now().as_second() + ahead * 24 * 3600;
+        Timestamp::from_second(seconds).unwrap().to_string()[..10].to_owned()
+    };
+    for (file, status, why) in [
+        (None, 404, "status 404"),
+        (Some(format!("host: example.org\nuntil: {}\n", day(30))), 200, "host: 203.0.113.1"),
+        (Some(format!("host: {PUBLIC}\nuntil: {}\n", day(-1))), 200, "a later day"),
+    ] {
+        let root = Root::with(file.as_deref());
+        let serve = Serve::at(PUBLIC, "asked.log", &["--root", root.path()]);
+        let asked = ["bench", &serve.url("/bytes/100"), "--i-may-test", PUBLIC];
+        refused(&run(&asked), why);
+        let log = serve.stopped();
+        let requests: Vec<&str> = log.lines().filter(|line| line.contains("\"target\"")).collect();
+        let [request] = requests[..] else { panic!("{log}") };
+        let question = format!("\"target\":\"/.well-known/tollgate-consent\",\"status\":{status},");
+        assert!(request.contains(&question), "{request}");
+    }
+}
+
+fn who_agrees_is_measured() {
+    let until = (Timestamp::now() + Duration::from_secs(30 * 24 * 3600)).to_string();
+    let root = Root::with(Some(&format!("host: {PUBLIC}\nuntil: {}\n", &until[..10])));
+    let serve = Serve::at(PUBLIC, "agreed.log", &["--root", root.path()]);
+    let file = scratch("agreed.jsonl");
+    let (url, log) = (serve.url("/bytes/100"), serve.log.to_str().unwrap());
+    let asked = [&url, "--i-may-test", PUBLIC, "--log", log, "--rounds", "1"];
+    let output = bench(&[&asked[..], &["--json", file.to_str().unwrap()]].concat());
+    let stdout = String::from_utf8(output.stdout).unwrap();
+    agreed(&stdout, "tollgate");
+    // what is invalid on a busy machine leaves no record
+    for record in crate::program::records(&file) {
+        assert!(record.conditions["consent"].starts_with("until "), "{:?}", record.conditions);
+    }
+    silent(&[&url], "say --i-may-test");
+}
+
+/// What clients did, by the log of a server that has ended.
+fn events(log: &str) -> Vec<&str> {
+    let of_clients = |line: &&str| {
+        !["start", "stop"].iter().any(|own| line.contains(&format!("\"event\":\"{own}\"")))
+    };
+    log.lines().filter(of_clients).collect()
+}
+
+/// `bench` refuses, and the loopback device has not moved a packet.
+#[track_caller]
+fn silent(asked: &[&str], why: &str) {
+    let before = packets();
+    refused(&run(&[&["bench"], asked].concat()), why);
+    assert_eq!(packets(), before, "{asked:?}");
+}
+
+/// Packets that the loopback device of this namespace has moved.
+fn packets() -> u64 {
+    let devices = fs::read_to_string("/proc/net/dev").unwrap();
+    let counts = devices.lines().find_map(|line| line.trim().strip_prefix("lo:")).unwrap();
+    counts.split_ascii_whitespace().nth(1).unwrap().parse().unwrap()
+}
+
+/// A folder to serve, with or without a file of consent; removed when dropped.
+struct Root(PathBuf);
+
+impl Root {
+    fn with(consent: Option<&str>) -> Self {
+        let root = Self(scratch("consent"));
+        fs::create_dir_all(root.0.join(".well-known")).unwrap();
+        if let Some(text) = consent {
+            fs::write(root.0.join(".well-known/tollgate-consent"), text).unwrap();
+        }
+        root
+    }
+
+    fn path(&self) -> &str {
+        self.0.to_str().unwrap()
+    }
+}
+
+impl Drop for Root {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(Path::new(&self.0));
+    }
+}
