@@ -66,7 +66,7 @@ impl FromStr for Objective {
 /// A time with its unit: `20ms`, `1.5s`, `300us`.
 #[must_use]
 pub fn duration(text: &str) -> Option<Duration> {
-    let at = text.find(|c: char| c.is_ascii_alphabetic())?;
+    let at = text.find(char::is_alphabetic)?;
     let (number, unit) = text.split_at(at);
     let unit = match unit {
         "s" => 1.0,
@@ -87,6 +87,15 @@ impl fmt::Display for Objective {
 #[allow(clippy::unwrap_used, reason = "tests")]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_is_written_is_read() {
+        for text in ["p99=1us", "p50=1.5us", "p99.9=300us", "p1=20ms", "p99.99=100s"] {
+            let objective: Objective = text.parse().unwrap();
+            assert_eq!(objective.to_string().parse(), Ok(objective), "{text}");
+        }
+        assert_eq!(duration("2µs"), Some(Duration::from_micros(2)));
+    }
 
     #[test]
     fn what_is_no_objective_is_refused() {

@@ -81,6 +81,8 @@ pub enum Cause {
     Deadline,
     /// The system refused a call, in its own words.
     Io(String),
+    /// The body has more bytes than the plan says.
+    LongBody,
     /// More kinds of errors came than are told apart.
     Other,
     /// Nobody listens there.
@@ -122,6 +124,7 @@ impl fmt::Display for Cause {
             Self::Closed => f.write_str("the server closed too early"),
             Self::Deadline => f.write_str("deadline passed"),
             Self::Io(text) => write!(f, "system error: {text}"),
+            Self::LongBody => f.write_str("a body longer than the plan says"),
             Self::Other => f.write_str("other errors"),
             Self::Refused => f.write_str("connection refused"),
             Self::Reset => f.write_str("connection reset"),

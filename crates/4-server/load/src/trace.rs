@@ -119,8 +119,11 @@ impl TryFrom<Vec<Recorded>> for Trace {
 
     fn try_from(arrivals: Vec<Recorded>) -> Result<Self, BadTrace> {
         let whole = |why| Err(BadTrace { line: 0, why });
-        if arrivals.is_empty() {
+        let Some(first) = arrivals.first() else {
             return whole("no arrival is in it: give a line for each");
+        };
+        if first.at_ns > 0 {
+            return whole("its times do not count from the first one: take that from each");
         }
         if arrivals.len() > Self::ARRIVALS_MAX {
             return whole("more than 10000000 arrivals are in it: cut it");
@@ -216,8 +219,11 @@ mod tests {
         }
         assert!(told("5\n7\n6\n").starts_with("line 3: its time is before"));
         assert!(told("# nothing\n").contains("no arrival"));
-        let json = r#"[{"at_ns":5},{"at_ns":4}]"#;
-        assert!(serde_json::from_str::<Trace>(json).is_err());
+        for json in
+            [r#"[{"at_ns":0},{"at_ns":5},{"at_ns":4}]"#, r#"[{"at_ns":5},{"at_ns":7}]"#, "[]"]
+        {
+            assert!(serde_json::from_str::<Trace>(json).is_err(), "{json}");
+        }
     }
 
     proptest! {

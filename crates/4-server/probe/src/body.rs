@@ -2,8 +2,7 @@
 
 use std::io::{self, ErrorKind, Read, Write};
 
-/// The longest head that is read.
-const HEAD_BYTES_MAX: usize = 16 * 1024;
+use tollgate_load::Head;
 
 /// The longest body that is read, where nobody keeps it.
 const BODY_BYTES_MAX: u64 = 256 * 1024 * 1024;
@@ -74,7 +73,7 @@ pub(crate) fn get(
     path: &str,
     bytes_max: usize,
 ) -> io::Result<Answer> {
-    let answer = ask(stream, (host, path), true, Some(bytes_max))?;
+    let answer = ask(stream, &mut Vec::new(), (host, path), true, Some(bytes_max))?;
     match answer.bytes {
         None => Err(strange("it comes in chunks: serve it as a plain file")),
         Some(_) => Ok(answer),
@@ -83,19 +82,26 @@ pub(crate) fn get(
 
 /// Asks twice, if the server lets the connection be.
 pub(crate) fn look(stream: &mut (impl Read + Write), host: &str, path: &str) -> io::Result<Body> {
-    let first = ask(stream, (host, path), false, None)?;
-    let again = match first.bytes {
-        Some(_) if first.is_framed => ask(stream, (host, path), true, None).ok(),
-        _ => None,
-    };
+    let mut received = Vec::new();
+    let first = ask(stream, &mut received, (host, path), false, None)?;
+    let mut again = None;
+    if first.is_framed {
+        match ask(stream, &mut received, (host, path), true, None) {
+            Ok(second) if second.status == first.status => again = second.bytes,
+            // something came, and is no response
+            Err(error) if error.kind() == ErrorKind::InvalidData => return Err(error),
+            Ok(_) | Err(_) => {}
+        }
+    }
     let (status, location, bytes) = (first.status, first.location, first.bytes);
-    let again = again.filter(|again| again.status == status).and_then(|again| again.bytes);
     Ok(Body { status, location, bytes, again })
 }
 
-/// The same request as the load's. The body is kept if it is to have at most `keep` bytes.
+/// The same request as the load's. The body is kept if it is to have at most `keep` bytes. What has
+/// come behind it stays in `received`, for it belongs to the next response.
 fn ask(
     stream: &mut (impl Read + Write),
+    received: &mut Vec<u8>,
     (host, path): (&str, &str),
     is_last: bool,
     keep: Option<usize>,
@@ -104,51 +110,58 @@ fn ask(
     let request = format!("GET {path} HTTP/1.1\r\nHost: {host}\r\n{close}\r\n");
     stream.write_all(request.as_bytes())?;
     stream.flush()?;
-    let mut received = Vec::new();
     let mut chunk = vec![0; 16 * 1024];
-    let (mut answer, announced, head) = loop {
+    let (mut answer, length, is_chunked, own) = loop {
+        let no_response = |why| strange(&format!("its answer is no response in HTTP/1: {why}"));
+        if let Some(head) = Head::read(received).map_err(no_response)? {
+            break (Answer::new(&head), head.length, head.is_chunked, head.bytes);
+        }
         match read(stream, &mut chunk)? {
             0 => {
                 return Err(io::Error::new(ErrorKind::UnexpectedEof, "it closed without response"));
             }
             count => received.extend_from_slice(&chunk[..count]),
         }
-        if let Some(head) = head(&received)? {
-            break head;
-        }
-        if received.len() > HEAD_BYTES_MAX {
-            return Err(strange("the head of its response has more than 16 KiB"));
-        }
     };
-    let Some(length) = announced else { return Ok(answer) };
-    let mut bytes = (received.len() - head) as u64;
-    if keep.is_some() {
-        answer.kept.extend(&received[head..]);
+    if is_chunked {
+        return Ok(answer);
     }
+    received.drain(..own);
     let bytes_max = keep.map_or(BODY_BYTES_MAX, |keep| keep as u64);
-    let too_long = || strange(&format!("its body is longer than {bytes_max} bytes"));
-    if length.unwrap_or(bytes).max(bytes) > bytes_max {
-        return Err(too_long());
-    }
-    while length.is_none_or(|length| bytes < length) {
-        let count = match read(stream, &mut chunk)? {
-            0 if length.is_none() => break,
-            0 => return Err(io::Error::new(ErrorKind::UnexpectedEof, "it closed within the body")),
-            count => count,
-        };
+    let mut bytes = 0;
+    loop {
+        let left = length.map_or(u64::MAX, |length| length - bytes);
+        let count = received.len().min(usize::try_from(left).unwrap_or(usize::MAX));
         bytes += count as u64;
-        if bytes > bytes_max {
-            return Err(too_long());
+        if length.unwrap_or(bytes) > bytes_max {
+            return Err(strange(&format!("its body is longer than {bytes_max} bytes")));
         }
         if keep.is_some() {
-            answer.kept.extend(&chunk[..count]);
+            answer.kept.extend_from_slice(&received[..count]);
         }
-    }
-    if length.is_some_and(|length| bytes > length) {
-        return Err(strange("more than the body that it announced came"));
+        received.drain(..count);
+        if length == Some(bytes) {
+            break;
+        }
+        match read(stream, &mut chunk)? {
+            0 if length.is_none() => break,
+            0 => return Err(io::Error::new(ErrorKind::UnexpectedEof, "it closed within the body")),
+            count => received.extend_from_slice(&chunk[..count]),
+        }
     }
     answer.bytes = Some(bytes);
     Ok(answer)
+}
+
+impl Answer {
+    /// Without its body.
+    fn new(head: &Head<'_>) -> Self {
+        let location = head.location.map(String::from_utf8_lossy);
+        // what goes to a terminal
+        let location = location.map(|to| to.chars().filter(char::is_ascii_graphic).collect());
+        let is_framed = head.length.is_some() && !head.is_chunked;
+        Self { status: head.status, location, bytes: None, kept: Vec::new(), is_framed }
+    }
 }
 
 /// The end of a TLS stream without goodbye is an end.
@@ -163,40 +176,6 @@ fn read(stream: &mut impl Read, chunk: &mut [u8]) -> io::Result<usize> {
             other => return other,
         }
     }
-}
-
-/// How long the body is: none in chunks, some of none to the end of the stream.
-type Announced = Option<Option<u64>>;
-
-/// The head, once it is complete: what it says, how long the body is, how long the head.
-fn head(received: &[u8]) -> io::Result<Option<(Answer, Announced, usize)>> {
-    let mut fields = [httparse::EMPTY_HEADER; 64];
-    let mut response = httparse::Response::new(&mut fields);
-    let head = match response.parse(received) {
-        Ok(httparse::Status::Complete(head)) => head,
-        Ok(httparse::Status::Partial) => return Ok(None),
-        Err(_) => return Err(strange("its answer is no response in HTTP/1")),
-    };
-    let field = |name: &str| {
-        let found = response.headers.iter().find(|field| field.name.eq_ignore_ascii_case(name));
-        found.map(|field| String::from_utf8_lossy(field.value).trim().to_owned())
-    };
-    let status = response.code.unwrap_or_default();
-    let length = match field("content-length") {
-        Some(length) => {
-            let digits = length.bytes().all(|byte| byte.is_ascii_digit());
-            let length = length.parse().ok().filter(|_| digits);
-            Some(length.ok_or_else(|| strange("the length of its body is no number"))?)
-        }
-        None => None,
-    };
-    let is_chunked = field("transfer-encoding").is_some();
-    // what goes to a terminal
-    let location =
-        field("location").map(|to| to.chars().filter(|c| c.is_ascii_graphic()).collect());
-    let is_framed = length.is_some() && !is_chunked;
-    let answer = Answer { status, location, bytes: None, kept: Vec::new(), is_framed };
-    Ok(Some((answer, (!is_chunked).then_some(length), head)))
 }
 
 fn strange(why: &str) -> io::Error {
@@ -282,13 +261,39 @@ mod tests {
         }
     }
 
+    /// What is said of these bytes, read in pieces of this length.
+    fn said(text: &str, length: usize) -> Result<Body, String> {
+        let pieces = text.as_bytes().chunks(length).map(<[u8]>::to_vec).collect();
+        let asked = Vec::new();
+        look(&mut Wire { pieces, asked }, "h", "/").map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn pieces_make_no_difference() {
+        let long = format!("HTTP/1.1 200 OK\r\nX: {}\r\n\r\n", "x".repeat(17_000));
+        let (two, late) = (OK.repeat(2), OK.to_owned() + "HTTP/1.1 404 No\r\n\r\n");
+        let garbage = OK.to_owned() + "defg";
+        for text in [OK, &long, &two, &late, &garbage, "HTTP/1.0 200 OK\r\n\r\nabc", "SSH-2.0\r\n"]
+        {
+            let whole = said(text, text.len());
+            for length in [1, 2, 7, 100, 16_000] {
+                assert_eq!(said(text, length), whole, "in pieces of {length}");
+            }
+        }
+        assert_eq!(said(&two, 1).unwrap().again, Some(3), "what comes early is not lost");
+    }
+
     #[test]
     fn strange_answers_are_errors() {
         for (pieces, why) in [
             (&["SSH-2.0-OpenSSH\r\n\r\n"][..], "no response"),
             (&["HTTP/1.1 200 OK\r\nContent-Length: +3\r\n\r\nabc"], "no number"),
+            (
+                &["HTTP/1.1 200 OK\r\nContent-Length: 3\r\nContent-Length: 4\r\n\r\nabc"],
+                "two lengths",
+            ),
             (&["HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\na"], "within the body"),
-            (&["HTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\nabc"], "announced"),
+            (&["HTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\nabc"], "malformed"),
             (&[""], "without response"),
         ] {
             let error = look(&mut wire(pieces), "h", "/").unwrap_err().to_string();

@@ -157,13 +157,24 @@ pub enum Arrivals {
     /// At a rate that knows nothing of the server, as seen in a log.
     Open {
         /// Requests per second, in the mean.
+        #[serde(deserialize_with = "counted")]
         per_s: f64,
         /// Requests of the busiest second.
         peak_per_s: u64,
         /// Variance of the requests of a second over their mean: 1 for Poisson arrivals, more for
         /// bursts.
+        #[serde(deserialize_with = "counted")]
         dispersion: f64,
     },
+}
+
+/// What came of counting: TOML has numbers that are none.
+fn counted<'de, D: Deserializer<'de>>(from: D) -> Result<f64, D::Error> {
+    let number = f64::deserialize(from)?;
+    let is_count = number.is_finite() && number >= 0.0;
+    is_count
+        .then_some(number)
+        .ok_or_else(|| D::Error::custom("rates and dispersions are 0 or more"))
 }
 
 impl<T> Sourced<T> {

@@ -153,6 +153,9 @@ value = { kind = "closed" }
 source = "as the paper"
 "#;
 
+    /// A rate that is no number.
+    const OPEN_ENDED: &str = "{ kind = \"open\", per_s = nan, peak_per_s = 1, dispersion = 1.0 }";
+
     #[test]
     fn a_file_comes_back_as_it_was() {
         let workload = Workload::from_toml(FILE).unwrap();
@@ -177,6 +180,7 @@ source = "as the paper"
             ("14336", "-1", &["line 8", "bytes.value"]),
             ("\"a paper\"", "\" \"", &["line 9", "bytes.source", "source"]),
             ("\"closed\"", "\"open\"", &["line 13", "arrivals.value", "per_s"]),
+            ("{ kind = \"closed\" }", OPEN_ENDED, &["line 13", "arrivals.value", "0 or more"]),
             ("[bytes]", "[bites]", &["line 7", "bites"]),
             ("title = \"an example\"", "", &["title"]),
         ] {

@@ -1,0 +1,118 @@
+//! The head of a response in HTTP/1.
+
+/// What the head of a response says, for whoever reads the body that follows.
+///
+/// ```
+/// use tollgate_load::Head;
+///
+/// let bytes = b"HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\nabc";
+/// let head = Head::read(bytes)?.expect("it is complete");
+/// assert_eq!((head.status, head.length, &bytes[head.bytes..]), (200, Some(3), &b"abc"[..]));
+/// assert_eq!(Head::read(&bytes[..20])?, None, "more has to come");
+/// assert!(Head::read(b"SSH-2.0-OpenSSH\r\n").is_err());
+/// # Ok::<(), &'static str>(())
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Head<'a> {
+    /// Its status, 3 digits.
+    pub status: u16,
+    /// The bytes of the body, if it says so.
+    pub length: Option<u64>,
+    /// Whether the body comes in chunks, or coded in another way for the transfer.
+    pub is_chunked: bool,
+    /// Where it sends its clients, if it does: any bytes but those that end a line.
+    pub location: Option<&'a [u8]>,
+    /// Its own length in bytes.
+    pub bytes: usize,
+}
+
+impl<'a> Head<'a> {
+    /// The longest that is read, in bytes.
+    pub const BYTES_MAX: usize = 16 * 1024;
+
+    /// Reads the head at the beginning of `bytes`: none while it is incomplete. What is said of a
+    /// stream depends on its bytes, and not on how many of them have come.
+    ///
+    /// # Errors
+    ///
+    /// What is wrong with it, in words that follow "not a response in HTTP/1".
+    pub fn read(bytes: &'a [u8]) -> Result<Option<Self>, &'static str> {
+        let mut fields = [httparse::EMPTY_HEADER; 64];
+        let mut response = httparse::Response::new(&mut fields);
+        let own = match response.parse(&bytes[..bytes.len().min(Self::BYTES_MAX)]) {
+            Ok(httparse::Status::Complete(own)) => own,
+            Ok(httparse::Status::Partial) if bytes.len() < Self::BYTES_MAX => return Ok(None),
+            Ok(httparse::Status::Partial) => return Err("a head of more than 16 KiB"),
+            Err(_) => return Err("its head is malformed"),
+        };
+        let mut head = Self {
+            status: response.code.ok_or("its head has no status")?,
+            length: None,
+            is_chunked: false,
+            location: None,
+            bytes: own,
+        };
+        for field in response.headers.iter() {
+            if field.name.eq_ignore_ascii_case("transfer-encoding") {
+                head.is_chunked = true;
+            } else if field.name.eq_ignore_ascii_case("location") {
+                head.location = head.location.or(Some(field.value));
+            } else if field.name.eq_ignore_ascii_case("content-length") {
+                let length = length(field.value).ok_or("its length is no number")?;
+                if head.length.is_some_and(|other| other != length) {
+                    return Err("it has two lengths");
+                }
+                head.length = Some(length);
+            }
+        }
+        Ok(Some(head))
+    }
+}
+
+/// RFC 9110 §8.6: digits alone.
+fn length(value: &[u8]) -> Option<u64> {
+    let digits = value.trim_ascii();
+    let all = digits.iter().all(u8::is_ascii_digit);
+    core::str::from_utf8(digits).ok().filter(|_| all)?.parse().ok()
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "tests")]
+mod tests {
+    use super::*;
+
+    fn read(fields: &str) -> Result<Option<usize>, &'static str> {
+        let text = format!("HTTP/1.1 200 OK\r\n{fields}\r\n\r\n");
+        Ok(Head::read(text.as_bytes())?.map(|head| head.bytes))
+    }
+
+    #[test]
+    fn a_length_is_digits_alone_and_one() {
+        let of = |fields: &str| read(fields).map(|_| ());
+        for good in ["Content-Length: 20", "content-length:\t20 ", "Content-Length: 020"] {
+            assert_eq!(of(good), Ok(()), "{good}");
+        }
+        for bad in ["+20", "-1", "", "2 0", "0x14", "20, 20", "18446744073709551616"] {
+            assert_eq!(of(&format!("Content-Length: {bad}")), Err("its length is no number"));
+        }
+        let two =
+            |other| of(&format!("Content-Length: 20\r\nServer: x\r\nContent-Length: {other}"));
+        assert_eq!((two(20), two(21)), (Ok(()), Err("it has two lengths")));
+    }
+
+    #[test]
+    fn the_longest_head_is_read_and_no_longer_one() {
+        let around = "HTTP/1.1 200 OK\r\nX: \r\n\r\n".len();
+        let with = |bytes: usize| read(&format!("X: {}", "x".repeat(bytes - around)));
+        assert_eq!(with(Head::BYTES_MAX), Ok(Some(Head::BYTES_MAX)));
+        assert_eq!(with(Head::BYTES_MAX + 1), Err("a head of more than 16 KiB"));
+    }
+
+    #[test]
+    fn the_first_location_is_told_as_it_came() {
+        let text = b"HTTP/1.1 301 Moved\r\nLocation: /a\xFF\r\nLocation: /b\r\n\r\n";
+        let head = Head::read(text).unwrap().unwrap();
+        assert_eq!((head.status, head.location), (301, Some(&b"/a\xFF"[..])));
+        assert!(!head.is_chunked && head.length.is_none());
+    }
+}
