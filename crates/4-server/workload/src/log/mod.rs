@@ -144,8 +144,8 @@ impl LogFormat {
     }
 }
 
-/// What may stand behind the last quote of a line: `NAME=VALUE`, which docs/bench-url.md says how to
-/// log.
+/// What may stand behind the last quote of a line: `NAME=VALUE`; docs/bench-url.md says how to log
+/// it.
 #[derive(Clone, Copy)]
 struct Tail<'a>(&'a str);
 
