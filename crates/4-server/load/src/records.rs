@@ -77,9 +77,9 @@ impl Context {
 
 impl Naming {
     /// `server/rsa-2048/tls13?by=tollgate&bytes=14336`; a plan without transfer says
-    /// `exchange=handshake` in place of the bytes, and one with bodies of many sizes their mean, with
-    /// the smallest, the middle and the largest of them as `sizes`. An open loop, several requests on a connection
-    /// and a share of plain transactions are parameters too.
+    /// `exchange=handshake` in place of the bytes, and one with bodies of many sizes their mean,
+    /// with the smallest, the middle and the largest of them as `sizes`. An open loop, several
+    /// requests on a connection and a share of plain transactions are parameters too.
     ///
     /// # Errors
     ///

@@ -14,7 +14,7 @@ pub(super) fn published(options: &Options) -> Vec<Record> {
     paper.map_or_else(Vec::new, |paper| published::of(paper.value.word(), Timestamp::now()))
 }
 
-/// A table of what was measured and of what the paper has of the same; nothing where it has nothing.
+/// A table of what was measured and of what the paper has of the same; empty where it has nothing.
 pub(super) fn table(options: &Options, measured: &[Record]) -> String {
     let published = published(options);
     let table = platforms::text(measured.iter(), &published).filter(|_| !published.is_empty());

@@ -133,6 +133,25 @@ fn stock_servers_are_loaded_without_and_with_the_provider_and_their_logs_agree()
 }
 
 #[test]
+fn a_stock_server_has_the_bodies_of_a_trace() {
+    let file = scratch("bodies.trace");
+    let line = |number: u32| format!("{:.3} {}\n", f64::from(number) / 100.0, 100 * (number % 7));
+    fs::write(&file, (0..100).map(line).collect::<String>()).unwrap();
+    let trace = format!("trace:{}", file.display());
+    let flags = ["--server", "nginx", "--rounds", "2", "--protocol", "tls13", "--arrivals", &trace];
+    let output = bench(&flags);
+    fs::remove_file(&file).unwrap();
+    let said = String::from_utf8_lossy(&output.stderr);
+    if said.contains("is not installed") {
+        assert!(std::env::var_os("CI").is_none(), "CI has every server: {said}");
+        return println!("not tested: {said}");
+    }
+    let stdout = String::from_utf8(output.stdout).unwrap();
+    agreed(&stdout, "nginx-openssl");
+    agreed(&stdout, "nginx-tollgate");
+}
+
+#[test]
 fn each_handshake_that_the_client_counts_is_in_the_log_of_another_process() {
     let serve = Serve::start("target.log", &[]);
     let log = serve.log.to_str().unwrap().to_owned();

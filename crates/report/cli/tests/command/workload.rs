@@ -62,7 +62,7 @@ fn a_log_of_the_embedded_server_becomes_a_workload_and_is_not_overwritten() {
     fs::remove_dir_all(&folder).unwrap();
 }
 
-/// Bodies of many sizes: from a log into a workload, from there to a server, and into its log again.
+/// Bodies of many sizes: from a log into a workload, to a server, and into its log again.
 #[test]
 fn the_sizes_of_a_log_are_asked_for_again() {
     let (log, folder, file) = (scratch("sizes.log"), scratch("sizes"), scratch("sizes.jsonl"));
