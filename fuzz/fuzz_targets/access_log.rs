@@ -1,5 +1,5 @@
-//! Any text, as an access log and as a workload file: a study that gives a workload which is the
-//! same when written and read again, or errors of one line.
+//! Any text, as an access log: a study that gives a workload which is the same when written and
+//! read again, or errors of one line.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
@@ -14,7 +14,4 @@ fuzz_target!(|text: &str| {
     let workload = study.workload("fuzz.log");
     let again = Workload::from_toml(&workload.to_toml()).expect("what was written is read");
     assert_eq!(again, workload);
-    if let Err(bad) = Workload::from_toml(text) {
-        assert!(!bad.to_string().chars().any(char::is_control), "{bad}");
-    }
 });

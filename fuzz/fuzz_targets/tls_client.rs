@@ -1,67 +1,95 @@
 //! A server that says anything before keys change: a session, more bytes awaited, or an error of
-//! one line that stays.
+//! one line that stays. In two pieces it is the same.
 //!
-//! The first byte chooses the suite, the second how the rest is said: as it is, or as messages in
-//! records of their own, behind a hello that echoes what it must. What stands behind a change of
-//! keys is for `client`'s own tests, which hold them.
+//! The first byte chooses the suite; the second how the rest is said, as it is or as messages in
+//! records of their own, behind a hello that echoes what it must; and a session to be resumed. What
+//! comes once the session stands is for `tls_established`, what comes under the keys of a handshake
+//! for `client`'s own tests, which hold them.
 #![no_main]
 
-use std::sync::Arc;
+mod peer;
+
+use core::time::Duration;
+use std::sync::{Arc, LazyLock};
 
 use libfuzzer_sys::fuzz_target;
-use tollgate_client::{Config, Connection, Settings, Suite, VerifySignature};
+use tollgate_client::{Config, Connection, Error, Facts, Resume, SavedSession, Settings, Suite};
 
 fuzz_target!(|bytes: &[u8]| {
     let [suite, way, said @ ..] = bytes else { return };
-    let suite = Suite::ALL[usize::from(*suite) % Suite::ALL.len()];
-    let mut settings = Settings {
-        verify_signature: VerifySignature::Never,
-        server_name: Some("host.example".to_owned()),
-        ..Settings::new(suite)
+    let saved = usize::from(way >> 3 & 7).checked_sub(1).and_then(|at| SAVED.get(at));
+    let suite = match saved {
+        Some((suite, _)) => *suite,
+        None => Suite::ALL[usize::from(*suite) % Suite::ALL.len()],
     };
+    let mut settings = Settings { psk_alone: way & 64 != 0, ..peer::settings(suite) };
     if way & 4 != 0 {
         settings.groups = Vec::new();
     }
     let Ok(config) = Config::new(settings) else { return };
     let mut client = Connection::new(&Arc::new(config)).expect("random bytes and key pairs");
+    let mut hear = |pieces| {
+        let early_data = if way & 128 != 0 { &b"GET / HTTP/1.1"[..] } else { &[] };
+        let age = Duration::from_millis(5);
+        let resumed = saved.map(|(_, session)| client.resume(&Resume { session, age, early_data }));
+        if resumed.is_none_or(|resumed| resumed.is_err()) {
+            client.reset().expect("random bytes and key pairs");
+        }
+        heard(&mut client, *way, said, pieces)
+    };
+    assert_eq!(hear(2), hear(1));
+});
+
+/// What a client makes of it, in pieces.
+fn heard(
+    client: &mut Connection,
+    way: u8,
+    said: &[u8],
+    pieces: usize,
+) -> (Facts, Result<(), Error>) {
     let said = match way % 4 {
         0 => said.to_vec(),
-        1 => messages(said),
-        _ => [hello(&client, suite, way % 4 == 3), messages(said)].concat(),
+        1 => messages(client, said),
+        _ => [hello(client, way % 4 == 3), messages(client, said)].concat(),
     };
-    let result = client.read_tls(&said, |_| ());
+    let piece = said.len().div_ceil(pieces).max(1);
+    let result = said.chunks(piece).try_for_each(|piece| client.read_tls(piece, |_| ()));
+    let facts = *client.facts();
     assert!(!client.is_established(), "nobody has the keys");
+    assert!(facts.offered.is_some() || !facts.resumed, "nothing was offered");
+    let mut saved = SavedSession::default();
+    assert!(!client.save(&mut saved) && saved.is_empty(), "nobody has the keys");
     if let Err(error) = result {
         assert!(!error.to_string().contains('\n'), "{error}");
         assert_eq!(client.poll().map(|_| ()), Err(error), "it stays");
         assert_eq!(client.end_of_stream(), Err(error));
     }
-    client.reset().expect("random bytes and key pairs");
-});
+    (facts, result)
+}
 
-/// Handshake messages, each a type, a length of two bytes and its body, in a record of its own.
-fn messages(mut bytes: &[u8]) -> Vec<u8> {
+/// Records as they are said, and for those of a content that none has another hello.
+fn messages(client: &Connection, bytes: &[u8]) -> Vec<u8> {
     let mut out = Vec::new();
-    while let [kind, high, low, rest @ ..] = bytes {
-        let length = usize::from(u16::from_be_bytes([*high, *low])).min(rest.len()).min(16_000);
-        let (body, tail) = rest.split_at(length);
-        record(&mut out, *kind, body);
-        bytes = tail;
+    for (content, bytes) in peer::records(bytes) {
+        match content {
+            127 => out.extend(hello(client, false)),
+            _ => record(&mut out, content, &bytes),
+        }
     }
     out
 }
 
-fn record(out: &mut Vec<u8>, kind: u8, body: &[u8]) {
-    let length = u16::try_from(body.len()).expect("at most 16000");
-    out.extend([22, 3, 3]);
-    out.extend((length + 4).to_be_bytes());
-    out.extend([kind, 0]);
+fn record(out: &mut Vec<u8>, content: u8, bytes: &[u8]) {
+    let length = u16::try_from(bytes.len()).expect("at most 16004");
+    out.extend([content, 3, 3]);
     out.extend(length.to_be_bytes());
-    out.extend_from_slice(body);
+    out.extend_from_slice(bytes);
 }
 
-/// A hello of the suite that was offered; of TLS 1.3, one that asks for another if `retry` says so.
-fn hello(client: &Connection, suite: Suite, retry: bool) -> Vec<u8> {
+/// A hello that takes what was offered, with the session if there is one; of TLS 1.3, one that asks
+/// for another if `retry` says so.
+fn hello(client: &Connection, retry: bool) -> Vec<u8> {
+    let (settings, offered) = (client.config().settings(), client.facts().offered.is_some());
     // behind the record's header, the message's, the version and the random bytes
     let session_id = &client.outgoing()[43..];
     let session_id = &session_id[1..1 + usize::from(session_id[0])];
@@ -74,19 +102,48 @@ fn hello(client: &Connection, suite: Suite, retry: bool) -> Vec<u8> {
     body.extend(if retry { retries } else { [7; 32] });
     body.push(u8::try_from(session_id.len()).expect("a session ID has 32 bytes"));
     body.extend_from_slice(session_id);
-    body.extend(suite.number().to_be_bytes());
+    body.extend(settings.suite.number().to_be_bytes());
     body.push(0);
-    if suite.is_tls13() {
-        let cookie = [0, 44, 0, 4, 0, 2, 1, 2];
-        let share = [&[0, 51, 0, 36, 0, 29, 0, 32][..], &[9; 32]].concat();
-        let last = if retry { &cookie[..] } else { &share };
-        let extensions = [&[0, 43, 0, 2, 3, 4], last].concat();
-        body.extend(u16::try_from(extensions.len()).expect("few").to_be_bytes());
-        body.extend(extensions);
-    } else {
-        body.extend([0, 4, 0, 23, 0, 0]); // the extended master secret
+    let mut extensions = Vec::new();
+    let mut say = |number: u8, content: &[u8]| {
+        let length = u8::try_from(content.len()).expect("short");
+        extensions.extend([&[0, number, 0, length], content].concat());
+    };
+    match (settings.suite.is_tls13(), retry) {
+        (false, _) => {
+            say(23, &[]); // the extended master secret
+            if settings.psk_alone {
+                say(35, &[]); // of no use otherwise: a ticket will come
+            }
+        }
+        (true, true) => {
+            say(43, &[3, 4]);
+            say(44, &[0, 2, 1, 2]);
+        }
+        (true, false) => {
+            say(43, &[3, 4]);
+            if offered {
+                say(41, &[0, 0]);
+            }
+            if !(offered && settings.psk_alone) {
+                say(51, &[&[0, 29, 0, 32], &[9; 32][..]].concat());
+            }
+        }
     }
+    body.extend(u16::try_from(extensions.len()).expect("few").to_be_bytes());
+    body.extend(extensions);
     let mut out = Vec::new();
-    record(&mut out, 2, &body);
+    record(&mut out, 22, &peer::message(2, &body));
     out
 }
+
+/// Sessions that rustls gave: by session ID, by ticket, and of TLS 1.3 with either hash function.
+static SAVED: LazyLock<[(Suite, SavedSession); 4]> = LazyLock::new(|| {
+    [
+        (Suite::TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256, false),
+        (Suite::TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256, true),
+        (Suite::TLS_AES_128_GCM_SHA256, false),
+        (Suite::TLS_AES_256_GCM_SHA384, false),
+    ]
+    .map(|(suite, tickets)| (suite, peer::saved(suite, &Arc::new(peer::server(tickets)))))
+});

@@ -1,0 +1,84 @@
+//! The other side of a client: rustls, and the records that bytes stand for.
+
+use std::sync::Arc;
+
+use rustls::crypto::aws_lc_rs::{Ticketer, default_provider, sign::any_supported_type};
+use rustls::pki_types::{CertificateDer, PrivateKeyDer, pem::PemObject as _};
+use rustls::sign::{CertifiedKey, SingleCertAndKey};
+use rustls::{ServerConfig, ServerConnection};
+use tollgate_client::{Config, Connection, SavedSession, Settings, Suite, VerifySignature};
+
+/// What clients offer that hear it.
+pub(crate) fn settings(suite: Suite) -> Settings {
+    Settings {
+        verify_signature: VerifySignature::Never,
+        server_name: Some("host.example".to_owned()),
+        save_sessions: true,
+        ..Settings::new(suite)
+    }
+}
+
+/// A server whose tickets hold sessions and serve more than once, or that keeps them itself.
+pub(crate) fn server(tickets: bool) -> ServerConfig {
+    let pem = include_str!("../../../vectors/keys/rsa-2048.pem");
+    let key = PrivateKeyDer::from_pem_slice(pem.as_bytes()).expect("a key");
+    let key = any_supported_type(&key).expect("a key of RSA");
+    // whose key it shows is not looked at: no signature is verified
+    let certificate = include_bytes!("../../seeds/probe/certificate.der");
+    let certified = CertifiedKey::new(vec![CertificateDer::from(&certificate[..])], key);
+    let mut server = ServerConfig::builder_with_provider(Arc::new(default_provider()))
+        .with_safe_default_protocol_versions()
+        .expect("both versions")
+        .with_no_client_auth()
+        .with_cert_resolver(Arc::new(SingleCertAndKey::from(certified)));
+    server.max_early_data_size = 1000;
+    if tickets {
+        server.ticketer = Ticketer::new().expect("random bytes");
+    }
+    server
+}
+
+/// Shakes hands, to the server's tickets.
+pub(crate) fn shake_hands(client: &mut Connection, server: &mut ServerConnection) {
+    while !client.outgoing().is_empty() {
+        let mut said = client.outgoing();
+        let count = server.read_tls(&mut said).expect("memory");
+        client.sent(count).expect("as much as was there");
+        server.process_new_packets().expect("an honest client");
+        let mut answer = Vec::new();
+        while server.wants_write() {
+            server.write_tls(&mut answer).expect("memory");
+        }
+        client.read_tls(&answer, |_| ()).expect("an honest server");
+    }
+    assert!(client.is_established());
+}
+
+/// A session that the server will resume.
+pub(crate) fn saved(suite: Suite, server: &Arc<ServerConfig>) -> SavedSession {
+    let mut server = ServerConnection::new(Arc::clone(server)).expect("a server");
+    let config = Config::new(settings(suite)).expect("settings of the suite");
+    let mut client = Connection::new(&Arc::new(config)).expect("random bytes and key pairs");
+    shake_hands(&mut client, &mut server);
+    let mut saved = SavedSession::default();
+    assert!(client.save(&mut saved), "{suite}: a session");
+    saved
+}
+
+/// Records by content and bytes. Each is said as a kind, a length of two bytes and a body: a
+/// handshake message of that kind; or from 128 on, a record of that content less 128.
+pub(crate) fn records(mut bytes: &[u8]) -> impl Iterator<Item = (u8, Vec<u8>)> {
+    core::iter::from_fn(move || {
+        let [kind, high, low, rest @ ..] = bytes else { return None };
+        let length = usize::from(u16::from_be_bytes([*high, *low])).min(rest.len()).min(16_000);
+        let (body, tail) = rest.split_at(length);
+        bytes = tail;
+        Some(if *kind < 128 { (22, message(*kind, body)) } else { (kind - 128, body.to_vec()) })
+    })
+}
+
+/// A handshake message.
+pub(crate) fn message(kind: u8, body: &[u8]) -> Vec<u8> {
+    let length = u16::try_from(body.len()).expect("at most 16000");
+    [&[kind, 0], &length.to_be_bytes()[..], body].concat()
+}
