@@ -217,7 +217,15 @@ impl Shared {
         let mut tls = ServerConnection::new(Arc::clone(config)).unwrap();
         let is_answered = manner == Manner::Early && self.answer_early(&mut tls, &mut stream)?;
         while tls.is_handshaking() {
-            tls.complete_io(&mut stream)?;
+            if is_answered {
+                // who has the answer resets with its Finished: nothing more can be written
+                if tls.read_tls(&mut stream)? == 0 {
+                    return Err(io::ErrorKind::UnexpectedEof.into());
+                }
+                tls.process_new_packets().map_err(io::Error::other)?;
+            } else {
+                tls.complete_io(&mut stream)?;
+            }
         }
         let resumed = tls.handshake_kind() == Some(HandshakeKind::Resumed);
         self.resumed.fetch_add(u64::from(resumed), Ordering::Relaxed);
