@@ -1,5 +1,6 @@
-//! What the counts of a thread at work do not show: how often it allocates.
+//! What the counts of a thread at work do not show: how often it allocates, and what it says last.
 
+use core::sync::atomic::AtomicU64;
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::thread;
@@ -8,12 +9,12 @@ use openssl::asn1::Asn1Time;
 use openssl::hash::MessageDigest;
 use openssl::pkey::PKey;
 use openssl::rsa::Rsa;
-use openssl::ssl::{Ssl, SslContext, SslMethod, SslStream};
+use openssl::ssl::{ErrorCode, Ssl, SslContext, SslMethod, SslStream};
 use openssl::x509::X509;
 
 use super::*;
 use crate::arrivals::{Arrivals, Pattern};
-use crate::plan::{Exchange, Protocol};
+use crate::plan::{Close, Exchange, Protocol};
 use crate::resumption::{Mechanism, Resume};
 use crate::target::Target;
 
@@ -145,5 +146,30 @@ fn secure_transactions_allocate_what_the_library_does_to_agree_on_keys() {
             let own = count.saturating_sub(AGREEMENT * agreements);
             assert!(own < ONCE_MAX, "{protocol:?}: {own} for {all}, {resumed} of them resumed");
         }
+    }
+}
+
+#[test]
+fn who_resets_says_goodbye_only_to_have_the_handshake_confirmed() {
+    let context = tls();
+    for (protocol, close, expected) in [
+        (Protocol::Tls12Rsa, Close::RstAfterConfirm, false),
+        (Protocol::Tls12Rsa, Close::Fin, true),
+        (Protocol::Tls13, Close::RstAfterConfirm, true),
+    ] {
+        let exchange = Exchange::HandshakeOnly;
+        let plan = Plan { exchange, close, sustain_ms: 200, ..plan(protocol) };
+        let (goodbyes, resets) = (AtomicU64::new(0), AtomicU64::new(0));
+        let (_, tally) = run(&plan, |stream| {
+            let Some(mut stream) = accept(&context, stream) else { return };
+            let end = stream.ssl_read(&mut [0]).unwrap_err().code();
+            let ends = if end == ErrorCode::ZERO_RETURN { &goodbyes } else { &resets };
+            ends.fetch_add(1, Ordering::Relaxed);
+            let _ = stream.shutdown();
+        });
+        let all = tally.whole.confirmed;
+        let found = [goodbyes.into_inner(), resets.into_inner()];
+        assert_eq!(found, if expected { [all, 0] } else { [0, all] }, "{protocol:?}, {close:?}");
+        assert!(all > 0);
     }
 }
