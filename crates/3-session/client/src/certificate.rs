@@ -12,7 +12,7 @@ use crate::encrypting::EncryptingKey;
 use crate::error::Violation;
 pub(crate) use crate::public_key::PublicKey;
 use crate::scheme::SignatureScheme;
-use crate::wire::{Message, TLS12};
+use crate::wire::Message;
 
 /// A leaf certificate and its key, prepared for as many handshakes as show it.
 #[derive(Debug)]
@@ -73,25 +73,22 @@ impl Leaf {
         key.verify_sig(message, signature).map_err(|_| Violation::BadSignature)
     }
 
-    /// A premaster secret for this key: fresh from `random`.
-    pub(crate) fn premaster(&self, random: &[u8; 46]) -> Result<Premaster, Violation> {
-        let mut secret = Zeroizing::new([0; 48]);
-        // RFC 5246 §7.4.7.1: the version that was offered, then random bytes
-        secret[..2].copy_from_slice(&TLS12.to_be_bytes());
-        secret[2..].copy_from_slice(random);
+    /// Appends a premaster secret, encrypted to this key, to `out`.
+    pub(crate) fn encrypt(&self, premaster: &[u8; 48], out: &mut Vec<u8>) -> Result<(), Violation> {
         let unfit = self.key.unfit();
         let key = self.encrypting.as_ref().ok_or(unfit)?;
-        let ciphertext = key.encrypt(&*secret).ok_or(unfit)?;
-        Ok(Premaster { secret, ciphertext })
+        key.encrypt(premaster, out).ok_or(unfit)
     }
 
-    /// The one premaster secret of this key, made from `random` the first time.
-    pub(crate) fn reused_premaster(&self, random: &[u8; 46]) -> Result<&Premaster, Violation> {
+    /// The one premaster secret of this key: the first that is handed in.
+    pub(crate) fn reused(&self, premaster: &[u8; 48]) -> Result<&Premaster, Violation> {
         match self.reused.get() {
             Some(premaster) => Ok(premaster),
             None => {
-                let premaster = self.premaster(random)?;
-                Ok(self.reused.get_or_init(|| premaster))
+                let mut ciphertext = Vec::new();
+                self.encrypt(premaster, &mut ciphertext)?;
+                let secret = Zeroizing::new(*premaster);
+                Ok(self.reused.get_or_init(|| Premaster { secret, ciphertext }))
             }
         }
     }

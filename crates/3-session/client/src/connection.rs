@@ -70,6 +70,8 @@ pub struct Connection {
     pub(crate) kept: Kept,
     /// The server's leaf certificate, of this session or the one before.
     pub(crate) leaf: Option<Arc<Leaf>>,
+    /// Memory for a message, or for what is signed.
+    pub(crate) draft: Vec<u8>,
     pub(crate) error: Option<Error>,
     /// Where in the stream the first application data ends.
     pub(crate) data_mark: Option<u64>,
@@ -113,6 +115,7 @@ impl Connection {
             offered: SavedSession::default(),
             kept: Kept::default(),
             leaf: None,
+            draft: Vec::new(),
             error: None,
             data_mark: None,
             close_mark: None,

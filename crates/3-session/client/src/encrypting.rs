@@ -44,15 +44,15 @@ impl EncryptingKey {
         library.map(Self::Library).or_else(|| SmallKey::read(spki).map(Self::Small))
     }
 
-    /// A secret, padded and encrypted; none if it is too long for the key.
-    pub(crate) fn encrypt(&self, secret: &[u8]) -> Option<Vec<u8>> {
+    /// Appends a secret, padded and encrypted, to `out`; none if it is too long for the key.
+    pub(crate) fn encrypt(&self, secret: &[u8], out: &mut Vec<u8>) -> Option<()> {
         match self {
             Self::Library(key) => {
-                let mut ciphertext = vec![0; key.ciphertext_size()];
-                key.encrypt(secret, &mut ciphertext).ok()?;
-                Some(ciphertext)
+                let start = out.len();
+                out.resize(start + key.ciphertext_size(), 0);
+                key.encrypt(secret, &mut out[start..]).ok().map(drop)
             }
-            Self::Small(key) => key.encrypt(secret),
+            Self::Small(key) => key.encrypt(secret, out),
         }
     }
 }
@@ -75,7 +75,7 @@ impl SmallKey {
     }
 
     /// RSAES-PKCS1-v1_5 (RFC 8017 §7.2.1).
-    fn encrypt(&self, secret: &[u8]) -> Option<Vec<u8>> {
+    fn encrypt(&self, secret: &[u8], out: &mut Vec<u8>) -> Option<()> {
         let padding = self.bytes.checked_sub(secret.len() + 3)?;
         if padding + 3 < OVERHEAD_BYTES {
             return None;
@@ -92,7 +92,8 @@ impl SmallKey {
         let base = BoxedMontyForm::new((*message).clone(), &self.modulus);
         let power = base.pow_bounded_exp(&self.exponent, EXPONENT_BITS_MAX).retrieve();
         let bytes = power.to_be_bytes();
-        Some(bytes[bytes.len().checked_sub(self.bytes)?..].to_vec())
+        out.extend_from_slice(&bytes[bytes.len().checked_sub(self.bytes)?..]);
+        Some(())
     }
 }
 
@@ -125,7 +126,8 @@ mod tests {
             let encrypting = EncryptingKey::read(&spki).unwrap();
             assert_eq!(matches!(encrypting, EncryptingKey::Small(_)), bits < 2048);
             for secret in [&[7; 48][..], &[0; 1], &vec![3; bits as usize / 8 - 11]] {
-                let ciphertext = encrypting.encrypt(secret).unwrap();
+                let mut ciphertext = vec![];
+                encrypting.encrypt(secret, &mut ciphertext).unwrap();
                 assert_eq!(ciphertext.len(), bits as usize / 8);
                 let mut found = vec![0; bits as usize / 8];
                 let length =
@@ -133,7 +135,7 @@ mod tests {
                 assert_eq!(&found[..length], secret, "{bits} bits");
             }
             let long = vec![3; bits as usize / 8 - 10];
-            assert!(encrypting.encrypt(&long).is_none());
+            assert!(encrypting.encrypt(&long, &mut vec![]).is_none());
         }
     }
 

@@ -1,8 +1,11 @@
 //! Key agreement.
 
 use core::fmt;
+use core::ops::Deref;
 
-use aws_lc_rs::agreement::{self, ECDH_P256, ECDH_P384, PrivateKey, UnparsedPublicKey, X25519};
+use aws_lc_rs::agreement::{
+    self, ECDH_P256, ECDH_P384, PrivateKey, PublicKey, UnparsedPublicKey, X25519,
+};
 use aws_lc_rs::error::Unspecified;
 use aws_lc_rs::kem::{DecapsulationKey, ML_KEM_768};
 use zeroize::Zeroizing;
@@ -11,9 +14,6 @@ use crate::error::{Unavailable, Violation};
 use crate::ffdhe::{Exponent, Field};
 use crate::group::Group;
 
-/// What two sides agree on.
-pub(crate) type Shared = Zeroizing<Vec<u8>>;
-
 /// Bytes of a ciphertext of ML-KEM-768 (FIPS 203, table 3).
 const CIPHERTEXT: usize = 1088;
 
@@ -21,8 +21,7 @@ const CIPHERTEXT: usize = 1088;
 pub(crate) struct KeyPair {
     group: Group,
     private: Private,
-    /// As it stands on the wire.
-    public: Vec<u8>,
+    public: Public,
 }
 
 enum Private {
@@ -30,6 +29,24 @@ enum Private {
     /// ML-KEM-768 beside X25519.
     Hybrid(DecapsulationKey, PrivateKey),
     Field(&'static Field, Exponent),
+}
+
+/// A public value as it stands on the wire; a point is copied without an allocation.
+#[derive(Clone)]
+pub(crate) enum Public {
+    Bytes(Vec<u8>),
+    Point(PublicKey),
+}
+
+impl Deref for Public {
+    type Target = [u8];
+
+    fn deref(&self) -> &[u8] {
+        match self {
+            Self::Bytes(bytes) => bytes,
+            Self::Point(point) => point.as_ref(),
+        }
+    }
 }
 
 /// Which group it is of: no key.
@@ -50,7 +67,7 @@ impl KeyPair {
                 let field = Field::of(group).expect("it is one of these");
                 let exponent = field.exponent()?;
                 let public = field.public(&exponent);
-                Ok((Private::Field(field, exponent), public))
+                Ok((Private::Field(field, exponent), Public::Bytes(public)))
             }
         }
         .map_err(|_| Unavailable::KeyGeneration)?;
@@ -66,45 +83,60 @@ impl KeyPair {
         &self.public
     }
 
-    /// The shared secret with the owner of `peer`.
-    pub(crate) fn agree(&self, peer: &[u8]) -> Result<Shared, Violation> {
+    /// The same, for who outlives the pair.
+    pub(crate) fn public_value(&self) -> Public {
+        self.public.clone()
+    }
+
+    /// What `make` makes of the secret that is shared with the owner of `peer`.
+    pub(crate) fn agree<T>(
+        &self,
+        peer: &[u8],
+        make: impl FnOnce(&[u8]) -> T,
+    ) -> Result<T, Violation> {
         match &self.private {
-            Private::Curve(private) => agree_on_curve(self.group, private, peer),
-            Private::Field(field, exponent) => field.agree(exponent, peer),
+            Private::Curve(private) => agree_on_curve(self.group, private, peer, make),
+            Private::Field(field, exponent) => Ok(make(&field.agree(exponent, peer)?)),
             Private::Hybrid(kem, x25519) => {
                 let (ciphertext, point) =
                     peer.split_at_checked(CIPHERTEXT).ok_or(Violation::KeyShare)?;
                 let first = kem.decapsulate(ciphertext.into()).map_err(|_| Violation::KeyShare)?;
-                let second = agree_on_curve(Group::X25519, x25519, point)?;
-                Ok(Shared::new([first.as_ref(), &second].concat()))
+                agree_on_curve(Group::X25519, x25519, point, |second| {
+                    make(&Zeroizing::new([first.as_ref(), second].concat()))
+                })
             }
         }
     }
 }
 
-fn curve(algorithm: &'static agreement::Algorithm) -> Result<(Private, Vec<u8>), Unspecified> {
+fn curve(algorithm: &'static agreement::Algorithm) -> Result<(Private, Public), Unspecified> {
     let private = PrivateKey::generate(algorithm)?;
-    let public = private.compute_public_key()?.as_ref().to_vec();
+    let public = Public::Point(private.compute_public_key()?);
     Ok((Private::Curve(private), public))
 }
 
-fn hybrid() -> Result<(Private, Vec<u8>), Unspecified> {
+fn hybrid() -> Result<(Private, Public), Unspecified> {
     let kem = DecapsulationKey::generate(&ML_KEM_768)?;
     let x25519 = PrivateKey::generate(&X25519)?;
     let point = x25519.compute_public_key()?;
     let public = [kem.encapsulation_key()?.key_bytes()?.as_ref(), point.as_ref()].concat();
-    Ok((Private::Hybrid(kem, x25519), public))
+    Ok((Private::Hybrid(kem, x25519), Public::Bytes(public)))
 }
 
 /// The secret is an X coordinate, or a u coordinate.
-fn agree_on_curve(group: Group, private: &PrivateKey, peer: &[u8]) -> Result<Shared, Violation> {
+fn agree_on_curve<T>(
+    group: Group,
+    private: &PrivateKey,
+    peer: &[u8],
+    make: impl FnOnce(&[u8]) -> T,
+) -> Result<T, Violation> {
     // RFC 8446 §4.2.8.2: uncompressed points alone; the library would take compressed ones too
     let form = group == Group::X25519 || peer.first() == Some(&4);
     if peer.len() != group.public_bytes() || !form {
         return Err(Violation::KeyShare);
     }
     let peer = UnparsedPublicKey::new(private.algorithm(), peer);
-    agreement::agree(private, peer, Violation::KeyShare, |secret| Ok(Shared::new(secret.to_vec())))
+    agreement::agree(private, peer, Violation::KeyShare, |secret| Ok(make(secret)))
 }
 
 #[cfg(test)]
@@ -114,20 +146,26 @@ mod tests {
 
     use super::*;
 
+    fn agree(ours: &KeyPair, peer: &[u8]) -> Result<Vec<u8>, Violation> {
+        ours.agree(peer, <[u8]>::to_vec)
+    }
+
     #[test]
     fn both_sides_agree_and_bad_keys_are_refused() {
         for group in [Group::P256, Group::P384, Group::X25519] {
             let [ours, theirs] = [(); 2].map(|()| KeyPair::generate(group).unwrap());
             assert_eq!(ours.public().len(), group.public_bytes());
-            assert_eq!(ours.agree(theirs.public()).unwrap(), theirs.agree(ours.public()).unwrap());
+            let [secret, same] =
+                [(&ours, &theirs), (&theirs, &ours)].map(|(a, b)| agree(a, b.public()));
+            assert_eq!(secret.unwrap(), same.unwrap());
             let bad = vec![4; group.public_bytes()];
             let zero = vec![0; group.public_bytes()];
             for peer in [&zero[..], &zero[1..], &[], &bad[..31]] {
-                assert_eq!(ours.agree(peer), Err(Violation::KeyShare), "{group} {peer:?}");
+                assert_eq!(agree(&ours, peer), Err(Violation::KeyShare), "{group} {peer:?}");
             }
         }
         let p256 = KeyPair::generate(Group::P256).unwrap();
-        assert_eq!(p256.agree(&[4; 65]), Err(Violation::KeyShare), "a point off the curve");
+        assert_eq!(agree(&p256, &[4; 65]), Err(Violation::KeyShare), "a point off the curve");
     }
 
     #[test]
@@ -139,12 +177,12 @@ mod tests {
         let (ciphertext, secret) = kem.encapsulate().unwrap();
         let theirs = KeyPair::generate(Group::X25519).unwrap();
         let share = [ciphertext.as_ref(), theirs.public()].concat();
-        let expected = [secret.as_ref(), &theirs.agree(second).unwrap()].concat();
-        assert_eq!(*ours.agree(&share).unwrap(), expected);
+        let expected = [secret.as_ref(), &agree(&theirs, second).unwrap()].concat();
+        assert_eq!(agree(&ours, &share).unwrap(), expected);
         for length in [0, 32, 1088, share.len() - 1] {
-            assert_eq!(ours.agree(&share[..length]), Err(Violation::KeyShare), "{length}");
+            assert_eq!(agree(&ours, &share[..length]), Err(Violation::KeyShare), "{length}");
         }
         let zero = [ciphertext.as_ref(), &[0; 32]].concat();
-        assert_eq!(ours.agree(&zero), Err(Violation::KeyShare));
+        assert_eq!(agree(&ours, &zero), Err(Violation::KeyShare));
     }
 }

@@ -7,7 +7,6 @@ use crypto_bigint::{BoxedUint, Odd};
 use zeroize::Zeroizing;
 
 use crate::error::{Unavailable, Violation};
-use crate::exchange::Shared;
 use crate::group::Group;
 
 /// The longest prime that a server may choose, in bits: beyond it one handshake costs the client
@@ -101,7 +100,11 @@ impl Field {
     }
 
     /// The shared secret, as long as the prime.
-    pub(crate) fn agree(&self, exponent: &Exponent, peer: &[u8]) -> Result<Shared, Violation> {
+    pub(crate) fn agree(
+        &self,
+        exponent: &Exponent,
+        peer: &[u8],
+    ) -> Result<Zeroizing<Vec<u8>>, Violation> {
         // RFC 7919 §5.1: 1 < Y < p - 1
         let peer = number(trimmed(peer), self.bytes)
             .filter(|peer| is_element(peer, &self.p_minus_1))
@@ -115,9 +118,9 @@ impl Field {
         Zeroizing::new(power.retrieve())
     }
 
-    fn bytes_of(&self, number: &BoxedUint) -> Shared {
+    fn bytes_of(&self, number: &BoxedUint) -> Zeroizing<Vec<u8>> {
         let bytes = Zeroizing::new(number.to_be_bytes());
-        Shared::new(bytes[bytes.len() - self.bytes..].to_vec())
+        Zeroizing::new(bytes[bytes.len() - self.bytes..].to_vec())
     }
 }
 

@@ -4,7 +4,6 @@ use core::ops::Deref;
 
 use aws_lc_rs::digest::{self, Context, Digest};
 use aws_lc_rs::hmac;
-use aws_lc_rs::tls_prf;
 use zeroize::{Zeroize, ZeroizeOnDrop};
 
 use crate::wire::Message;
@@ -41,14 +40,6 @@ impl Hash {
         match self {
             Self::Sha256 => hmac::HMAC_SHA256,
             Self::Sha384 => hmac::HMAC_SHA384,
-        }
-    }
-
-    /// The pseudorandom function of TLS 1.2 (RFC 5246 §5).
-    pub(crate) const fn prf(self) -> &'static tls_prf::Algorithm {
-        match self {
-            Self::Sha256 => &tls_prf::P_SHA256,
-            Self::Sha384 => &tls_prf::P_SHA384,
         }
     }
 

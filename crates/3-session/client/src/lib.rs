@@ -6,7 +6,8 @@
 //!
 //! * [`Config`] is prepared once from [`Settings`] and shared by all connections.
 //! * A [`Connection`] turns the server's bytes into [`Event`]s and into bytes for the server. It is
-//!   used again by [`Connection::reset`], and allocates no memory per record.
+//!   used again by [`Connection::reset`], and allocates no memory per record; per handshake with an
+//!   AEAD only what the library does to agree on keys.
 //! * A [`SavedSession`] is what [`Connection::save`] gives and [`Connection::resume`] offers: by
 //!   session ID or ticket in TLS 1.2, by the pre-shared key of a ticket in TLS 1.3, with early data
 //!   if the server allows it. [`Facts`] say what was offered and what came of it.

@@ -1,6 +1,6 @@
 //! Keys of TLS 1.2 from the premaster secret (RFC 5246 §5, §6.3, §8.1; RFC 7627).
 
-use aws_lc_rs::tls_prf::Secret;
+use aws_lc_rs::hmac;
 use zeroize::Zeroizing;
 
 use crate::hash::Hash;
@@ -10,13 +10,23 @@ use crate::suite::{MacHash, Suite};
 /// The most bytes of the key block of any suite.
 const KEY_BLOCK_BYTES_MAX: usize = 2 * (48 + 32);
 
-/// Fills `out` with what the PRF makes of a secret that is not empty.
-fn prf(hash: Hash, secret: &[u8], label: &[u8], seeds: [&[u8]; 2], out: &mut [u8]) {
-    let [first, second] = seeds;
-    let bytes = Secret::new(hash.prf(), secret)
-        .and_then(|secret| secret.derive_with_seed_concatination(label, first, second, out.len()))
-        .expect("the PRF takes any secret that is not empty");
-    out.copy_from_slice(bytes.as_ref());
+/// Fills `out` with what the PRF (RFC 5246 §5) makes of a secret, prepared as an HMAC key.
+///
+/// The library's own takes its secret and gives its output in boxes.
+fn prf(secret: &hmac::Key, label: &[u8], [first, second]: [&[u8]; 2], out: &mut [u8]) {
+    let mac = |parts: &[&[u8]]| {
+        let mut context = hmac::Context::with_key(secret);
+        parts.iter().for_each(|part| context.update(part));
+        context.sign()
+    };
+    let mut a = mac(&[label, first, second]);
+    for (number, chunk) in out.chunks_mut(a.as_ref().len()).enumerate() {
+        if number > 0 {
+            a = mac(&[a.as_ref()]);
+        }
+        let bytes = mac(&[a.as_ref(), label, first, second]);
+        chunk.copy_from_slice(&bytes.as_ref()[..chunk.len()]);
+    }
 }
 
 /// Who says Finished.
@@ -26,26 +36,26 @@ pub(crate) enum Side {
     Server,
 }
 
-/// The master secret, and the hash function that all is derived with.
+/// The master secret, and the same as a key, which all is derived with.
 pub(crate) struct Master {
-    hash: Hash,
+    key: hmac::Key,
     secret: Zeroizing<[u8; 48]>,
 }
 
 impl Master {
-    fn derive(hash: Hash, premaster: &[u8], label: &[u8], seeds: [&[u8]; 2]) -> Self {
+    fn derive(hash: Hash, premaster: &hmac::Key, label: &[u8], seeds: [&[u8]; 2]) -> Self {
         let mut secret = Zeroizing::new([0; 48]);
-        prf(hash, premaster, label, seeds, &mut *secret);
-        Self { hash, secret }
+        prf(premaster, label, seeds, &mut *secret);
+        Self { key: hash.hmac_key(&*secret), secret }
     }
 
-    /// RFC 5246 §8.1; the randoms of client and server.
-    pub(crate) fn new(hash: Hash, premaster: &[u8], randoms: [&[u8; 32]; 2]) -> Self {
+    /// RFC 5246 §8.1, from the premaster secret as a key; the randoms of client and server.
+    pub(crate) fn new(hash: Hash, premaster: &hmac::Key, randoms: [&[u8; 32]; 2]) -> Self {
         Self::derive(hash, premaster, b"master secret", randoms.map(|random| &random[..]))
     }
 
     /// RFC 7627 §4; `session_hash` is over the messages up to and with the `ClientKeyExchange`.
-    pub(crate) fn extended(hash: Hash, premaster: &[u8], session_hash: &[u8]) -> Self {
+    pub(crate) fn extended(hash: Hash, premaster: &hmac::Key, session_hash: &[u8]) -> Self {
         Self::derive(hash, premaster, b"extended master secret", [session_hash, &[]])
     }
 
@@ -53,7 +63,7 @@ impl Master {
     pub(crate) fn saved(hash: Hash, saved: &[u8]) -> Self {
         let mut secret = Zeroizing::new([0; 48]);
         secret.copy_from_slice(saved);
-        Self { hash, secret }
+        Self { key: hash.hmac_key(&*secret), secret }
     }
 
     /// To be saved.
@@ -72,7 +82,7 @@ impl Master {
         let sizes = [cipher.mac().map_or(0, MacHash::bytes), cipher.key_bytes(), cipher.iv_bytes()];
         let mut block = Zeroizing::new([0; KEY_BLOCK_BYTES_MAX]);
         let block = &mut block[..2 * sizes.iter().sum::<usize>()];
-        prf(self.hash, &*self.secret, b"key expansion", [server_random, client_random], block);
+        prf(&self.key, b"key expansion", [server_random, client_random], block);
         // each kind twice: the client's, then the server's
         let mut rest = &*block;
         let pairs = sizes.map(|size| {
@@ -94,7 +104,7 @@ impl Master {
             Side::Server => b"server finished",
         };
         let mut data = [0; 12];
-        prf(self.hash, &*self.secret, label, [transcript, &[]], &mut data);
+        prf(&self.key, label, [transcript, &[]], &mut data);
         data
     }
 
@@ -122,7 +132,7 @@ mod tests {
         for cut in [0, 7, seed.len()] {
             let mut found = [0; 100];
             let seeds = [&seed[..cut], &seed[cut..]];
-            prf(Hash::Sha256, &secret, b"test label", seeds, &mut found);
+            prf(&Hash::Sha256.hmac_key(&secret), b"test label", seeds, &mut found);
             assert_eq!(hex::encode(found), expected);
         }
     }
@@ -136,7 +146,7 @@ mod tests {
         let server_random = "f6c9575ed7ddd73e1f7d16eca115415812a43c2b747daaaae043abfb50053fce";
         let expected = "202c88c00f84a17a20027079604787461176455539e705be730890602c289a50\
              01e34eeb3a043e5d52a65e66125188bf";
-        let premaster = hex::decode(premaster).unwrap();
+        let premaster = Hash::Sha256.hmac_key(&hex::decode(premaster).unwrap());
         let randoms = [client_random, server_random]
             .map(|text| <[u8; 32]>::try_from(hex::decode(text).unwrap()).unwrap());
         let found = Master::new(Hash::Sha256, &premaster, [&randoms[0], &randoms[1]]);

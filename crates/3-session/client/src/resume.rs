@@ -118,13 +118,13 @@ impl Connection {
             cookie,
             offered: self.offered.in_hello(session.obfuscated_age, false),
         };
-        let mut message = Vec::new();
-        hello.write(&mut message, &self.config.settings);
+        self.draft.clear();
+        hello.write(&mut self.draft, &self.config.settings);
         match &self.session.psk {
-            Some(psk) => bind(&mut message, psk, &mut self.session.transcript),
-            None => self.session.transcript.add(&message),
+            Some(psk) => bind(&mut self.draft, psk, &mut self.session.transcript),
+            None => self.session.transcript.add(&self.draft),
         }
-        self.output.record(Content::HANDSHAKE, &message);
+        self.output.record(Content::HANDSHAKE, &self.draft);
     }
 
     fn say_early_data(&mut self, data: &[u8]) {

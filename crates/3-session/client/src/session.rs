@@ -1,10 +1,11 @@
 //! What one handshake is made of while it lasts, and what is left to tell of it.
 
+use aws_lc_rs::hmac;
 use zeroize::Zeroizing;
 
 use crate::config::{Config, Freshness, VerifySignature};
 use crate::error::{Error, Unavailable};
-use crate::exchange::{KeyPair, Shared};
+use crate::exchange::{KeyPair, Public};
 use crate::group::Group;
 use crate::hash::Transcript;
 use crate::prf::Master;
@@ -60,9 +61,9 @@ pub(crate) struct Random {
 /// What came of a key agreement of TLS 1.2.
 pub(crate) struct Agreed {
     /// Our public value.
-    pub(crate) public: Vec<u8>,
-    /// The premaster secret.
-    pub(crate) premaster: Shared,
+    pub(crate) public: Public,
+    /// The premaster secret, as the key that it is used as.
+    pub(crate) premaster: hmac::Key,
 }
 
 /// The state of one handshake.

@@ -1,13 +1,15 @@
 //! The handshake of TLS 1.2 (RFC 5246 §7.3): full, with any key exchange, or resumed.
 
 use aws_lc_rs::constant_time::verify_slices_are_equal;
+use aws_lc_rs::hmac;
+use zeroize::Zeroizing;
 
-use crate::certificate::leaf_tls12;
+use crate::certificate::{Premaster, leaf_tls12};
 use crate::config::Freshness;
 use crate::connection::{Confirmation, Connection};
 use crate::decode::{Reader, put_vector};
 use crate::error::{Found, Violation};
-use crate::exchange::Shared;
+use crate::exchange::Public;
 use crate::ffdhe::{Field, trimmed};
 use crate::input::Incoming;
 use crate::parameters::Parameters;
@@ -19,7 +21,7 @@ use crate::saved::Name;
 use crate::server_hello::{Hello12, offered_scheme};
 use crate::session::Agreed;
 use crate::suite::KeyExchange;
-use crate::wire::{AlertDescription, AlertLevel, Content, Message};
+use crate::wire::{AlertDescription, AlertLevel, Content, Message, TLS12};
 
 impl Connection {
     pub(crate) fn message_tls12(&mut self, incoming: Incoming<'_>) -> Result<Option<News>, Stop> {
@@ -129,9 +131,10 @@ impl Connection {
         let signature = r.vector(2, "signature")?.rest();
         r.end("trailing bytes")?;
         if self.session.verify {
-            let [client, server] = self.session.randoms();
-            let message = [client, server, signed].concat();
-            self.known_leaf().verify(scheme, &message, signature)?;
+            self.draft.clear();
+            self.session.randoms().iter().for_each(|random| self.draft.extend(*random));
+            self.draft.extend_from_slice(signed);
+            self.known_leaf().verify(scheme, &self.draft, signature)?;
             self.facts.signature_verified = true;
         }
         self.facts.signature = Some(scheme);
@@ -141,23 +144,25 @@ impl Connection {
     }
 
     fn agree(&mut self, parameters: Parameters<'_>) -> Result<(), Stop> {
+        let suite = self.config.settings.suite;
+        let key = |premaster: &[u8]| {
+            // RFC 5246 §8.1.2: without the zeros in front, in prime fields alone
+            let in_field = suite.exchange() == KeyExchange::DheRsa;
+            suite.hash().hmac_key(if in_field { trimmed(premaster) } else { premaster })
+        };
         let (public, premaster) = match parameters {
             Parameters::Named { group, public } => {
                 self.facts.group = Some(group);
                 self.session.prepare(&self.config, group)?;
                 let pair = self.session.pair(&self.config, group);
-                (pair.public().to_vec(), pair.agree(public)?)
+                (pair.public_value(), pair.agree(public, key)?)
             }
             Parameters::Field { p, g, public } => {
                 let field = Field::chosen(p, g)?;
                 let exponent = field.exponent()?;
-                (field.public(&exponent), field.agree(&exponent, public)?)
+                let premaster = key(&field.agree(&exponent, public)?);
+                (Public::Bytes(field.public(&exponent)), premaster)
             }
-        };
-        // RFC 5246 §8.1.2: without the zeros in front, in prime fields alone
-        let premaster = match self.config.settings.suite.exchange() {
-            KeyExchange::DheRsa => Shared::new(trimmed(&premaster).to_vec()),
-            _ => premaster,
         };
         self.session.agreed = Some(Agreed { public, premaster });
         Ok(())
@@ -169,7 +174,7 @@ impl Connection {
         let suite = self.config.settings.suite;
         let master = match suite.exchange() {
             KeyExchange::Rsa => self.exchange_rsa()?,
-            _ => self.exchange_agreed(),
+            _ => self.exchange_agreed()?,
         };
         if let Some(messages) = self.session.transcript.messages() {
             // RFC 5246 §7.4.8: all messages so far
@@ -188,38 +193,53 @@ impl Connection {
     /// RFC 5246 §7.4.7.1.
     fn exchange_rsa(&mut self) -> Result<Master, Violation> {
         let leaf = self.known_leaf();
-        let random = &self.session.random.premaster;
-        let fresh;
-        let premaster = match self.config.settings.premaster {
+        // the version that was offered, then random bytes
+        let mut fresh = Zeroizing::new([0; 48]);
+        fresh[..2].copy_from_slice(&TLS12.to_be_bytes());
+        fresh[2..].copy_from_slice(&*self.session.random.premaster);
+        let secret = match self.config.settings.premaster {
             Freshness::Fresh => {
-                fresh = leaf.premaster(random)?;
+                self.say_key_exchange(2, |out| leaf.encrypt(&fresh, out))?;
                 &fresh
             }
-            Freshness::Reuse => leaf.reused_premaster(random)?,
+            Freshness::Reuse => {
+                let Premaster { secret, ciphertext } = leaf.reused(&fresh)?;
+                self.say_key_exchange(2, |out| {
+                    out.extend_from_slice(ciphertext);
+                    Ok(())
+                })?;
+                secret
+            }
         };
-        self.say_key_exchange(2, &premaster.ciphertext);
-        Ok(self.master(&*premaster.secret))
+        Ok(self.master(&self.config.settings.suite.hash().hmac_key(&**secret)))
     }
 
     /// RFC 5246 §7.4.7.2, RFC 8422 §5.7.
-    fn exchange_agreed(&mut self) -> Master {
+    fn exchange_agreed(&mut self) -> Result<Master, Violation> {
         let agreed = self.session.agreed.take().expect("the server's key exchange came before");
         let width = if self.config.settings.suite.has_curve() { 1 } else { 2 };
-        self.say_key_exchange(width, &agreed.public);
-        self.master(&agreed.premaster)
+        self.say_key_exchange(width, |out| {
+            out.extend_from_slice(&agreed.public);
+            Ok(())
+        })?;
+        Ok(self.master(&agreed.premaster))
     }
 
-    fn say_key_exchange(&mut self, width: usize, content: &[u8]) {
-        let mut message = Vec::with_capacity(content.len() + 6);
-        message.push(Message::CLIENT_KEY_EXCHANGE.0);
-        put_vector(&mut message, 3, |out| {
-            put_vector(out, width, |out| out.extend_from_slice(content));
+    /// Says a `ClientKeyExchange` with the vector that `write` fills.
+    fn say_key_exchange(
+        &mut self,
+        width: usize,
+        write: impl FnOnce(&mut Vec<u8>) -> Result<(), Violation>,
+    ) -> Result<(), Violation> {
+        let mut written = Ok(());
+        self.write_draft(Message::CLIENT_KEY_EXCHANGE, |out| {
+            put_vector(out, width, |out| written = write(out));
         });
-        self.say(&message);
+        written.map(|()| self.say_draft())
     }
 
     /// The master secret; the transcript ends with the `ClientKeyExchange`.
-    fn master(&self, premaster: &[u8]) -> Master {
+    fn master(&self, premaster: &hmac::Key) -> Master {
         let hash = self.config.settings.suite.hash();
         if self.facts.extended_master_secret {
             Master::extended(hash, premaster, self.session.transcript.hash().as_ref())
@@ -243,6 +263,19 @@ impl Connection {
     pub(crate) fn say(&mut self, message: &[u8]) {
         self.output.record(Content::HANDSHAKE, message);
         self.session.transcript.add(message);
+    }
+
+    /// Writes a message with the body that `fill` writes, in memory that serves again.
+    pub(crate) fn write_draft(&mut self, message: Message, fill: impl FnOnce(&mut Vec<u8>)) {
+        self.draft.clear();
+        self.draft.push(message.0);
+        put_vector(&mut self.draft, 3, fill);
+    }
+
+    /// Queues the message that was written, and adds it to the transcript.
+    pub(crate) fn say_draft(&mut self) {
+        self.output.record(Content::HANDSHAKE, &self.draft);
+        self.session.transcript.add(&self.draft);
     }
 
     /// Opens with the server's key from here on.

@@ -4,7 +4,7 @@ use aws_lc_rs::constant_time::verify_slices_are_equal;
 
 use crate::certificate::leaf_tls13;
 use crate::connection::Connection;
-use crate::decode::{Reader, put_vector};
+use crate::decode::Reader;
 use crate::error::{Found, Violation};
 use crate::group::Group;
 use crate::hash::Transcript;
@@ -94,8 +94,8 @@ impl Connection {
         let early = resumed.as_ref().unwrap_or(&self.config.early);
         let secrets = match share {
             Some((group, public)) => {
-                let shared = self.session.pair(&self.config, group).agree(public)?;
-                early.handshake(&shared, transcript.as_ref())
+                let pair = self.session.pair(&self.config, group);
+                pair.agree(public, |shared| early.handshake(shared, transcript.as_ref()))?
             }
             None => early.handshake_alone(transcript.as_ref()),
         };
@@ -159,8 +159,9 @@ impl Connection {
         }
         self.facts.signature = Some(scheme);
         if self.session.verify {
-            let message = signed_content(b"server", &self.session.transcript);
-            self.known_leaf().verify(scheme, &message, signature)?;
+            let leaf = self.known_leaf();
+            let message = signed_content(b"server", &self.session.transcript, &mut self.draft);
+            leaf.verify(scheme, message, signature)?;
             self.facts.signature_verified = true;
         }
         Ok(())
@@ -185,14 +186,15 @@ impl Connection {
         self.output.seal_with(secrets.client.record_key(suite));
         self.say_certificate();
         if self.facts.client_signature.is_some() {
-            let signed = signed_content(b"client", &self.session.transcript);
-            self.say_certificate_verify(&signed)?;
+            let mut draft = core::mem::take(&mut self.draft);
+            let signed = signed_content(b"client", &self.session.transcript, &mut draft);
+            self.say_certificate_verify(signed)?;
+            self.draft = draft;
         }
         let transcript = self.session.transcript.hash();
         let data = secrets.client.verify_data(transcript.as_ref());
-        let mut finished = vec![Message::FINISHED.0];
-        put_vector(&mut finished, 3, |out| out.extend_from_slice(data.as_ref()));
-        self.say(&finished);
+        self.write_draft(Message::FINISHED, |out| out.extend_from_slice(data.as_ref()));
+        self.say_draft();
         self.output.seal_with(client.record_key(suite));
         self.opening = Some(server.record_key(suite));
         self.session.application = Some((client, server));
@@ -269,7 +271,11 @@ const fn illegal(field: &'static str) -> Violation {
 }
 
 /// What a `CertificateVerify` signs (RFC 8446 §4.4.3).
-fn signed_content(side: &[u8; 6], transcript: &Transcript) -> Vec<u8> {
-    let context = [b"TLS 1.3, ", &side[..], b" CertificateVerify\0"].concat();
-    [&[b' '; 64][..], &context, transcript.hash().as_ref()].concat()
+fn signed_content<'a>(side: &[u8; 6], transcript: &Transcript, draft: &'a mut Vec<u8>) -> &'a [u8] {
+    draft.clear();
+    draft.extend([b' '; 64]);
+    for part in [b"TLS 1.3, ", &side[..], b" CertificateVerify\0", transcript.hash().as_ref()] {
+        draft.extend_from_slice(part);
+    }
+    draft
 }

@@ -119,8 +119,8 @@ pub enum Exchange {
     },
     /// `GET` of `/bytes/N`, N drawn for each request. Any other length of the body is an error.
     Sizes(Sizes),
-    /// Nothing: `close_notify` follows the handshake, and the server's `close_notify` confirms it
-    /// in TLS 1.3 (in TLS 1.2 its verified Finished does).
+    /// Nothing. In TLS 1.2 the server's Finished confirms a full handshake; in TLS 1.3, and where a
+    /// session was resumed, `close_notify` follows it, and the server's confirms it.
     HandshakeOnly,
 }
 

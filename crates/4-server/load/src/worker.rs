@@ -1,5 +1,9 @@
 //! One thread: its connections, and the loop that drives them. It shares nothing but a flag.
 
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "tests")]
+mod at_work;
+
 use core::sync::atomic::{AtomicBool, Ordering};
 use core::time::Duration;
 use std::collections::BinaryHeap;
@@ -390,73 +394,9 @@ impl Worker {
 #[cfg(test)]
 #[allow(clippy::unwrap_used, reason = "tests")]
 mod tests {
-    use std::io::{Read as _, Write as _};
-    use std::net::{TcpListener, TcpStream};
-    use std::thread;
-
     use super::*;
     use crate::plan::Protocol;
     use crate::target::Target;
-
-    /// Answers requests without TLS as fast as it can, a connection at a time, until nobody comes.
-    fn answers(listener: &TcpListener) {
-        for stream in listener.incoming() {
-            let mut stream = stream.unwrap();
-            let (mut head, mut count) = ([0; 1024], 0);
-            loop {
-                match stream.read(&mut head[count..]) {
-                    Ok(0) | Err(_) => break,
-                    Ok(more) => count += more,
-                }
-                if head[..count].ends_with(b"\r\n\r\n") {
-                    let _ = stream.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\nabc");
-                    if head[..count].windows(5).any(|part| part == b"close") {
-                        break;
-                    }
-                    count = 0;
-                }
-                if &head[..count] == b"end" {
-                    return;
-                }
-            }
-        }
-    }
-
-    #[test]
-    fn transactions_do_not_allocate() {
-        use crate::arrivals::{Arrivals, Pattern};
-
-        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-        let address = listener.local_addr().unwrap();
-        let server = thread::spawn(move || answers(&listener));
-        let target = Target::new(address).unwrap();
-        let targets = Targets { secure: &target, plain: &target };
-        let open = Arrivals::open(Pattern::Poisson { per_s: 2000.0 });
-        for arrivals in [Plan::new(Protocol::Tls13).arrivals, open] {
-            let plan = Plan {
-                arrivals,
-                connections: 1,
-                warm_up_ms: 0,
-                sustain_ms: 400,
-                exchange: crate::plan::Exchange::bytes(3),
-                requests_per_connection: 2,
-                plain_share: 1.0,
-                ..Plan::new(Protocol::Tls13)
-            };
-            let worker = Worker::new(&plan, targets, Part::Thread(0)).unwrap();
-            let schedule = Schedule::new(&plan, Instant::now());
-            let mut report = None;
-            let counted = allocation_counter::measure(|| {
-                report = Some(worker.run(&schedule, &AtomicBool::new(false)).unwrap());
-            });
-            let done = report.unwrap().tally.whole.transactions;
-            // histograms at the beginning, a line that grows, a histogram for the second
-            assert!(done > 200, "{done}");
-            assert!(counted.count_total < 100, "{} for {done}", counted.count_total);
-        }
-        TcpStream::connect(address).unwrap().write_all(b"end").unwrap();
-        server.join().unwrap();
-    }
 
     #[test]
     fn ramp_down_waits_without_spinning() {

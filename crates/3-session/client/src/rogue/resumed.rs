@@ -160,7 +160,7 @@ fn take_psk(rogue: &mut Rogue, index: u16, with_share: bool) -> Handshake {
         let before = [0, 51, 0, 38, 0, 36, 0, 29, 0, 32];
         let at = rogue.hello.windows(before.len()).position(|bytes| bytes == before).unwrap();
         let public = &rogue.hello[at + before.len()..][..32];
-        early.handshake(&pair.agree(public).unwrap(), transcript.as_ref())
+        pair.agree(public, |shared| early.handshake(shared, transcript.as_ref())).unwrap()
     } else {
         early.handshake_alone(transcript.as_ref())
     };

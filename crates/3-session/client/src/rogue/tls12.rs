@@ -54,8 +54,9 @@ fn answer(rogue: &mut Rogue, suite: Suite, pair: &KeyPair, extended: bool) -> (M
             let key = Pkcs1PrivateDecryptingKey::new(key).unwrap();
             key.decrypt(&exchange[6..], &mut [0; 256]).unwrap().to_vec()
         }
-        _ => pair.agree(&exchange[5..]).unwrap().to_vec(),
+        _ => pair.agree(&exchange[5..], <[u8]>::to_vec).unwrap(),
     };
+    let premaster = suite.hash().hmac_key(&premaster);
     let master = if extended {
         Master::extended(suite.hash(), &premaster, rogue.transcript.hash().as_ref())
     } else {

@@ -35,8 +35,9 @@ fn say_hello(rogue: &mut Rogue, client_hello: &[u8]) -> Handshake {
     let pair = KeyPair::generate(Group::X25519).unwrap();
     let body = hello_body(rogue, &[7; 32], &[version(), share(&pair)].concat());
     rogue.say(Message::SERVER_HELLO, &body);
-    let shared = pair.agree(&client_hello[client_hello.len() - 32..]).unwrap();
-    let secrets = Early::new(Hash::Sha256).handshake(&shared, rogue.transcript.hash().as_ref());
+    let transcript = rogue.transcript.hash();
+    let make = |shared: &[u8]| Early::new(Hash::Sha256).handshake(shared, transcript.as_ref());
+    let secrets = pair.agree(&client_hello[client_hello.len() - 32..], make).unwrap();
     rogue.sealing = Some(secrets.server.record_key(TLS13));
     secrets
 }

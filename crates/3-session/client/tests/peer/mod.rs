@@ -4,6 +4,7 @@
 
 mod certificate;
 pub(crate) mod gnutls_serv;
+pub(crate) mod memory;
 pub(crate) mod s_server;
 pub(crate) mod socket;
 

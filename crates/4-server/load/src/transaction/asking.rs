@@ -71,7 +71,8 @@ impl Slot {
     }
 
     /// The client is done: the first request follows, unless it went as early data and the server
-    /// has taken it; or nothing, and the connection is closed.
+    /// has taken it. Where nothing is asked for, `close_notify` has the server say that it is done,
+    /// unless its Finished said so: then there is nothing more to say before a reset.
     pub(super) fn after_handshake(&mut self, manner: &Manner) -> Result<(), TlsError> {
         if core::mem::take(&mut self.progress.composed) {
             if self.channel.tls().facts().early_data == EarlyData::Accepted {
@@ -81,7 +82,9 @@ impl Slot {
             return self.channel.send(&self.request);
         }
         if self.requests_left == 0 {
-            self.channel.close();
+            if !self.channel.is_confirmed() {
+                self.channel.close();
+            }
             return Ok(());
         }
         self.ask(manner)

@@ -1,0 +1,175 @@
+//! What the counts of a thread at work do not show: how often it allocates, and what it says last.
+
+use core::sync::atomic::AtomicU64;
+use std::io::{Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::thread;
+
+use openssl::asn1::Asn1Time;
+use openssl::hash::MessageDigest;
+use openssl::pkey::PKey;
+use openssl::rsa::Rsa;
+use openssl::ssl::{ErrorCode, Ssl, SslContext, SslMethod, SslStream};
+use openssl::x509::X509;
+
+use super::*;
+use crate::arrivals::{Arrivals, Pattern};
+use crate::plan::{Close, Exchange, Protocol};
+use crate::resumption::{Mechanism, Resume};
+use crate::target::Target;
+
+/// Allocations of a run that do not grow with it: histograms, a line of clients, the certificate,
+/// the sizes that buffers come to.
+const ONCE_MAX: u64 = 100;
+
+/// Those of each agreement: the server's public value as the library read it, and the secret.
+const AGREEMENT: u64 = 2;
+
+/// Answers the requests of a connection as fast as it can, until one says that it is the last.
+fn answer(stream: &mut (impl Read + Write)) {
+    let (mut head, mut count) = ([0; 1024], 0);
+    loop {
+        match stream.read(&mut head[count..]) {
+            Ok(0) | Err(_) => return,
+            Ok(more) => count += more,
+        }
+        if head[..count].ends_with(b"\r\n\r\n") {
+            let _ = stream.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\nabc");
+            if head[..count].windows(5).any(|part| part == b"close") {
+                return;
+            }
+            count = 0;
+        }
+    }
+}
+
+/// A server with a key of its own, which gives tickets.
+fn tls() -> SslContext {
+    let key = PKey::from_rsa(Rsa::generate(2048).unwrap()).unwrap();
+    let mut certificate = X509::builder().unwrap();
+    certificate.set_not_before(&Asn1Time::days_from_now(0).unwrap()).unwrap();
+    certificate.set_not_after(&Asn1Time::days_from_now(1).unwrap()).unwrap();
+    certificate.set_pubkey(&key).unwrap();
+    certificate.sign(&key, MessageDigest::sha256()).unwrap();
+    let mut context = SslContext::builder(SslMethod::tls_server()).unwrap();
+    context.set_certificate(&certificate.build()).unwrap();
+    context.set_private_key(&key).unwrap();
+    context.set_session_id_context(b"test").unwrap();
+    context.build()
+}
+
+/// A connection whose handshake is done, if the client let it come so far.
+fn accept(context: &SslContext, stream: TcpStream) -> Option<SslStream<TcpStream>> {
+    let mut stream = SslStream::new(Ssl::new(context).unwrap(), stream).unwrap();
+    stream.accept().is_ok().then_some(stream)
+}
+
+/// Runs `plan` on this thread against a server that takes one connection at a time: how often the
+/// client allocates, and what it counted.
+fn run(plan: &Plan, serve: impl Fn(TcpStream) + Sync) -> (u64, Tally) {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap();
+    let (stop, ended) = (AtomicBool::new(false), AtomicBool::new(false));
+    thread::scope(|scope| {
+        let server = scope.spawn(|| {
+            for stream in listener.incoming() {
+                if ended.load(Ordering::Relaxed) {
+                    return;
+                }
+                serve(stream.unwrap());
+            }
+        });
+        let target = Target::new(address).unwrap();
+        let targets = Targets { secure: &target, plain: &target };
+        let worker = Worker::new(plan, targets, Part::Thread(0)).unwrap();
+        let schedule = Schedule::new(plan, Instant::now());
+        let mut report = None;
+        let counted = allocation_counter::measure(|| {
+            report = Some(worker.run(&schedule, &stop).unwrap());
+        });
+        ended.store(true, Ordering::Relaxed);
+        TcpStream::connect(address).unwrap();
+        server.join().unwrap();
+        (counted.count_total, report.unwrap().tally)
+    })
+}
+
+fn plan(protocol: Protocol) -> Plan {
+    Plan {
+        connections: 1,
+        warm_up_ms: 0,
+        sustain_ms: 1000,
+        exchange: Exchange::bytes(3),
+        ..Plan::new(protocol)
+    }
+}
+
+#[test]
+fn plain_transactions_do_not_allocate() {
+    let open = Arrivals::open(Pattern::Poisson { per_s: 2000.0 });
+    for arrivals in [Plan::new(Protocol::Tls13).arrivals, open] {
+        let plan = Plan {
+            arrivals,
+            requests_per_connection: 2,
+            plain_share: 1.0,
+            ..plan(Protocol::Tls13)
+        };
+        let (count, tally) = run(&plan, |mut stream| answer(&mut stream));
+        let done = tally.whole.transactions;
+        assert!(done > 2 * ONCE_MAX, "{done}");
+        assert!(count < ONCE_MAX, "{count} for {done}");
+    }
+}
+
+#[test]
+fn secure_transactions_allocate_what_the_library_does_to_agree_on_keys() {
+    let context = tls();
+    for (protocol, by) in [
+        (Protocol::Tls12Rsa, Mechanism::Ticket),
+        (Protocol::Tls12X25519, Mechanism::Ticket),
+        (Protocol::Tls13, Mechanism::Psk),
+    ] {
+        for resume in [None, Some(Resume { share: 0.5, by })] {
+            let (count, tally) = run(&Plan { resume, ..plan(protocol) }, |stream| {
+                accept(&context, stream).iter_mut().for_each(answer);
+            });
+            let (all, resumed) = (tally.whole.client_done, tally.whole.resumptions.accepted);
+            assert!(
+                all > 2 * ONCE_MAX && (resumed > all / 3) == resume.is_some(),
+                "{all} {resumed}"
+            );
+            let agreements = match protocol {
+                Protocol::Tls12Rsa => 0,
+                Protocol::Tls13 => all,
+                _ => all - resumed,
+            };
+            let own = count.saturating_sub(AGREEMENT * agreements);
+            assert!(own < ONCE_MAX, "{protocol:?}: {own} for {all}, {resumed} of them resumed");
+        }
+    }
+}
+
+#[test]
+fn who_resets_says_goodbye_only_to_have_the_handshake_confirmed() {
+    let context = tls();
+    for (protocol, close, expected) in [
+        (Protocol::Tls12Rsa, Close::RstAfterConfirm, false),
+        (Protocol::Tls12Rsa, Close::Fin, true),
+        (Protocol::Tls13, Close::RstAfterConfirm, true),
+    ] {
+        let exchange = Exchange::HandshakeOnly;
+        let plan = Plan { exchange, close, sustain_ms: 200, ..plan(protocol) };
+        let (goodbyes, resets) = (AtomicU64::new(0), AtomicU64::new(0));
+        let (_, tally) = run(&plan, |stream| {
+            let Some(mut stream) = accept(&context, stream) else { return };
+            let end = stream.ssl_read(&mut [0]).unwrap_err().code();
+            let ends = if end == ErrorCode::ZERO_RETURN { &goodbyes } else { &resets };
+            ends.fetch_add(1, Ordering::Relaxed);
+            let _ = stream.shutdown();
+        });
+        let all = tally.whole.confirmed;
+        let found = [goodbyes.into_inner(), resets.into_inner()];
+        assert_eq!(found, if expected { [all, 0] } else { [0, all] }, "{protocol:?}, {close:?}");
+        assert!(all > 0);
+    }
+}
