@@ -48,13 +48,14 @@ impl Sizes {
         mean
     }
 
-    /// The smallest, the one in the middle, and the largest.
+    /// The smallest, the one that half of them do not exceed, and the largest.
     #[must_use]
     pub fn span(&self) -> [u64; 3] {
         let mut sorted = self.0.clone();
         sorted.sort_unstable();
         let at = |place: usize| sorted.get(place).copied().unwrap_or_default();
-        [at(0), at(sorted.len() / 2), at(sorted.len().saturating_sub(1))]
+        let last = sorted.len().saturating_sub(1);
+        [at(0), at(last / 2), at(last)]
     }
 
     /// The size that a request asks for.
@@ -119,6 +120,15 @@ mod tests {
             let (first, next, other) = rows();
             assert_eq!(first != next && first != other, count > 2, "in another order");
         }
+    }
+
+    #[test]
+    fn half_of_them_do_not_exceed_the_middle() {
+        assert_eq!((sizes(4).span(), sizes(5).span()), ([100, 101, 103], [100, 102, 104]));
+        assert_eq!(
+            Sizes(vec![9, 5, 7, 1]).to_string(),
+            "4 sizes from 1 to 9 bytes, half of them at most 5, 5.5 in the mean"
+        );
     }
 
     #[test]

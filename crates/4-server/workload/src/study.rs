@@ -10,8 +10,9 @@ use crate::workload::Workload;
 /// Bad lines that are kept with their numbers.
 const BAD_KEPT: usize = 5;
 
-/// Quantiles of sizes that a workload keeps.
-const QUANTILES: [f64; 13] = [0.0, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.99, 1.0];
+/// Quantiles of sizes that a workload keeps; most bytes are in the last tenth, and many rows.
+const QUANTILES: [f64; 15] =
+    [0.0, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.99, 0.999, 1.0];
 
 /// The longest span that arrivals are counted over, in seconds: ten years.
 const SPAN_S_MAX: i64 = 10 * 366 * 24 * 3600;
@@ -248,7 +249,7 @@ mod tests {
         let workload = study.workload("test.log");
         let rows = workload.sizes.unwrap();
         let rows = rows.value.rows();
-        assert_eq!((rows[0], rows[6].1, rows[12]), ((0.0, 0), 500, (1.0, 999)));
+        assert_eq!((rows[0], rows[6].1, rows[14]), ((0.0, 0), 500, (1.0, 999)));
         assert_eq!(workload.requests_per_connection.unwrap().value.get(), 2.0);
         assert_eq!(workload.resumed.unwrap().value.get(), 0.25);
         assert_eq!(workload.protocol.unwrap().value.word(), "tls13");
@@ -283,7 +284,7 @@ mod tests {
         let sizes = sizes.value.midpoints(64);
         #[allow(clippy::cast_precision_loss, reason = "sizes of a test")]
         let kept = sizes.iter().map(|bytes| *bytes as f64).sum::<f64>() / 64.0;
-        assert!((kept / mean - 1.0).abs() < 0.1, "{kept} of {mean}");
+        assert!((kept / mean - 1.0).abs() < 0.05, "{kept} of {mean}");
     }
 
     #[test]

@@ -62,7 +62,7 @@ fn drawing(sizes: &Quantiles) -> String {
     for (quantile, bytes) in sizes.rows() {
         #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "0 to 60")]
         let bar = "#".repeat((BAR * length(*bytes) / longest).round() as usize);
-        text += &format!("{:>5.0} % {bytes:>13}  {bar}\n", 100.0 * quantile);
+        text += &format!("{:>6.1} % {bytes:>13}  {bar}\n", 100.0 * quantile);
     }
     text
 }
