@@ -10,8 +10,8 @@ checked!(
     /// rising, at most 2^40 bytes.
     ///
     /// Between two rows the logarithm of the bytes (and one, as bodies may be empty) rises evenly.
-    /// Sizes spread over powers of ten: a straight line from the last row but one to the largest
-    /// body of a log would make most of its bytes up.
+    /// Sizes spread over powers of ten: a straight line from one row to the next would give a log
+    /// more bytes than it has, and the fewer the rows the more.
     Quantiles(Vec<(f64, u64)>),
     |table| {
         let ends = table.first().map(|row| row.0) == Some(0.0)

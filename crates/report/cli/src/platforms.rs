@@ -121,7 +121,8 @@ fn table(group: &str, rows: &[Row]) -> String {
     wrapped(group) + &grid(&COLUMNS, cells.collect())
 }
 
-/// `AMD EPYC, 2 cores, vm: tollgate`, or what a paper calls it: `Itanium [HP01]`.
+/// `nginx, curl on AMD EPYC, 2 cores, vm`, or what a paper calls it: `Itanium [HP01]`. What is too
+/// long loses what all rows of a machine have.
 fn name(row: &Row) -> String {
     if row.published {
         let paper = row.by.split('-').next().unwrap_or_default().to_ascii_uppercase();
@@ -130,7 +131,7 @@ fn name(row: &Row) -> String {
     }
     let cores = row.machine.logical_cores.map(|cores| format!(", {cores} cores"));
     let vm = if row.machine.virtualised == Some(true) { ", vm" } else { "" };
-    format!("{}{}{vm}: {}", row.machine.cpu, cores.unwrap_or_default(), row.by)
+    format!("{} on {}{}{vm}", row.by, row.machine.cpu, cores.unwrap_or_default())
 }
 
 fn rate(per_s: f64) -> String {
@@ -188,9 +189,9 @@ mod tests {
             let line = line.unwrap_or_else(|| panic!("{name} in\n{text}"));
             line.split_whitespace().map(str::to_owned).collect()
         };
-        let one = row("One: tollgate");
-        assert_eq!(one[2..8], ["2.00", "2", "6.40k", "3.20k", "1.60k", "1.000"].map(str::to_owned));
-        assert_eq!(row("Two: tollgate")[7], "2.000");
+        let one = row("tollgate on One");
+        assert_eq!(one[3..9], ["2.00", "2", "6.40k", "3.20k", "1.60k", "1.000"].map(str::to_owned));
+        assert_eq!(row("tollgate on Two")[8], "2.000");
         let itanium = row("Itanium [HP01]");
         assert_eq!(itanium[2..8], ["0.80", "1", "315", "315", "394", "0.049"].map(str::to_owned));
         assert_eq!(row("sa7120 [HP01]")[4], "270");

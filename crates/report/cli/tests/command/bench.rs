@@ -365,7 +365,7 @@ fn the_papers_figures_stand_beside_those_of_its_workload() {
         let told = row.is_some_and(|row| row.split_whitespace().any(is_figure));
         assert!(told, "{} of {cpu} in\n{stdout}", record.estimate.point());
     }
-    assert!(stdout.contains(": tollgate") && stdout.contains(": openssl"), "{stdout}");
+    assert!(stdout.contains("\ntollgate on ") && stdout.contains("\nopenssl on "), "{stdout}");
     assert!(stdout.lines().all(|line| line.chars().count() <= 100), "{stdout}");
     let plain = bench(&["--key", "rsa-1024", "--protocol", "tls12-rsa", "--rounds", "2"]);
     assert!(!String::from_utf8(plain.stdout).unwrap().contains("[HP01]"), "nobody asked for it");

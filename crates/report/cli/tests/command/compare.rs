@@ -120,7 +120,7 @@ fn machines_have_a_table_of_platforms() {
     other.machine = Machine::unknown("Another Processor");
     let there = write(&scratch("compare-there.jsonl"), &[other]);
     let said = text(compare(&[&here, &there], &[]));
-    assert!(said.contains("Another Processor: tollgate") && said.contains("3.000"), "{said}");
+    assert!(said.contains("tollgate on Another Processor") && said.contains("3.000"), "{said}");
     assert!(!said.contains("95 % interval"), "nothing of two machines is a change: {said}");
     refused(&compare(&[&here], &[]), "nothing to compare");
     refused(&compare(&[&here, &there], &["--only", "kernel"]), "no measured record");
