@@ -22,8 +22,11 @@ fuzz_target!(|bytes: &[u8]| {
     let (mut client, mut server) = established();
     let (mut said, mut heard, mut closed) = (Vec::new(), Vec::new(), false);
     let result = peer::records(bytes).try_for_each(|(content, bytes)| {
-        if content == u8::from(ContentType::ApplicationData) {
-            said.extend_from_slice(&bytes);
+        // RFC 8446 §5.4: the type stands last, before any zeros
+        let inner = [&bytes[..], &[content]].concat();
+        let end = inner.iter().rposition(|&byte| byte != 0).map_or(0, |last| last + 1);
+        if let [data @ .., 23] = &inner[..end] {
+            said.extend_from_slice(data);
         }
         client.read_tls(&server.seal(content, &bytes), |event| match event {
             Event::Data(data) => heard.extend_from_slice(data),
