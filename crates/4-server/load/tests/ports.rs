@@ -22,6 +22,7 @@ const IN_A_NAMESPACE: &str = "ip link set lo up \
 fn no_ports_give_one_line() {
     let made = Command::new("unshare").args(["-rn", "true"]).status();
     if !made.is_ok_and(|status| status.success()) {
+        assert!(std::env::var_os("CI").is_none(), "CI has network namespaces");
         return eprintln!("not tested: no network namespaces here (unshare -rn)");
     }
     let this = std::env::current_exe().unwrap();

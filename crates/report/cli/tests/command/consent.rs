@@ -29,6 +29,7 @@ const IN_A_NAMESPACE: &str = "ip link set lo up || exit; this=$1; shift
 fn no_packet_goes_where_nobody_agreed() {
     let made = Command::new("unshare").args(["-rn", "ip", "link", "set", "lo", "up"]).status();
     if !made.is_ok_and(|status| status.success()) {
+        assert!(std::env::var_os("CI").is_none(), "CI has network namespaces");
         return println!("not tested: no network namespaces here (unshare -rn, ip)");
     }
     let bare = |ip: &&str| ip.trim_matches(['[', ']']).to_owned();
