@@ -19,15 +19,13 @@ use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
 use rustls::{
     ClientConfig, ClientConnection, DigitallySignedStruct, HandshakeKind, SignatureScheme,
 };
-use tollgate_load::{Close, Plan, Protocol, thread_cpu};
+use tollgate_load::{Close, Head, Plan, Protocol, thread_cpu};
 
 use crate::error::Error;
 use crate::tally::Tally;
 
 /// The longest wait for the server.
 const PATIENCE: Duration = Duration::from_secs(20);
-/// Fields of a response's head.
-const FIELDS_MAX: usize = 64;
 
 /// What every thread of a plan does.
 pub(crate) struct Sessions {
@@ -154,22 +152,14 @@ fn response(stream: &mut impl io::Read, bytes: u64) -> io::Result<()> {
 
 /// The length of the head, if it is there; it must announce what the plan asks for.
 fn head(received: &[u8], bytes: u64) -> io::Result<Option<usize>> {
-    let mut fields = [httparse::EMPTY_HEADER; FIELDS_MAX];
-    let mut response = httparse::Response::new(&mut fields);
-    let head = match response.parse(received).map_err(io::Error::other)? {
-        httparse::Status::Partial => return Ok(None),
-        httparse::Status::Complete(head) => head,
-    };
-    if response.code != Some(200) {
-        let status = response.code.unwrap_or_default();
-        return Err(io::Error::other(format!("status {status}")));
+    let Some(head) = Head::read(received).map_err(io::Error::other)? else { return Ok(None) };
+    if head.status != 200 {
+        return Err(io::Error::other(format!("status {}", head.status)));
     }
-    let length = response.headers.iter().find(|f| f.name.eq_ignore_ascii_case("content-length"));
-    let length = length.and_then(|field| core::str::from_utf8(field.value).ok()?.parse().ok());
-    if length != Some(bytes) {
+    if head.length != Some(bytes) {
         return Err(io::Error::other("the body has another length than was asked for"));
     }
-    Ok(Some(head))
+    Ok(Some(head.bytes))
 }
 
 /// Takes every chain, and verifies every signature: the servers' certificates are made for the run.
