@@ -7,7 +7,7 @@ use std::process::Output;
 
 use tollgate_record::{Estimate, Kind, Machine, Record, Timestamp, Unit, jsonl};
 
-use crate::program::{records, refused, run, scratch};
+use crate::program::{records, refused, run, scratch, text};
 
 fn rate(by: &str, per_s: f64, taken_at_s: i64) -> Record {
     Record {
@@ -35,14 +35,6 @@ fn compare(files: &[&Path], flags: &[&str]) -> Output {
     run(&[&["compare"], &files[..], flags].concat())
 }
 
-/// Standard output, which fits a terminal.
-#[track_caller]
-fn text(output: Output) -> String {
-    let stdout = String::from_utf8(output.stdout).unwrap();
-    assert!(stdout.lines().all(|line| line.chars().count() <= 100), "{stdout}");
-    stdout
-}
-
 #[test]
 fn a_change_that_yardsticks_do_not_explain_is_proven_and_fails_the_build_if_it_is_worse() {
     let before = [rate("openssl", 2000.0, 0), rate("tollgate", 4000.0, 0)];
@@ -56,13 +48,13 @@ fn a_change_that_yardsticks_do_not_explain_is_proven_and_fails_the_build_if_it_i
     let fail = ["--fail-if", "slower"];
     let output = compare(&[&before, &machine], &fail);
     assert_eq!(output.status.code(), Some(0), "the machine is not the code's fault");
-    let said = text(output);
+    let said = text(&output);
     assert!(said.contains("0.800") && said.contains("1 no change proven, 1 yardstick"), "{said}");
 
     let flags = [&fail[..], &["--json", to.to_str().unwrap()]].concat();
     let output = compare(&[&before, &code], &flags);
     assert_eq!(output.status.code(), Some(1));
-    assert!(text(output).contains("1 slower, 1 yardstick"));
+    assert!(text(&output).contains("1 slower, 1 yardstick"));
     let change = records(&to).into_iter().find(|r| r.subject.parameter("by") == Some("tollgate"));
     let change = change.unwrap();
     assert_eq!(change.quantity.as_str(), "sessions_per_s_change");
@@ -88,7 +80,7 @@ fn runs_in_turn_are_paired() {
         write(&old.join(&file), &[rate("tollgate", machine, time)]);
         write(&new.join(&file), &[rate("tollgate", 1.03 * machine, time + 5)]);
     }
-    let said = text(compare(&[&old, &new], &[]));
+    let said = text(&compare(&[&old, &new], &[]));
     assert!(said.contains("1 faster") && said.contains("6 pairs of runs"), "{said}");
     for folder in [old, new] {
         fs::remove_dir_all(folder).unwrap();
@@ -105,7 +97,7 @@ fn other_conditions_and_invalid_runs_are_not_comparable() {
     let after = write(&scratch("compare-other-conditions.jsonl"), &after);
     let output = compare(&[&before, &after], &["--fail-if", "incomparable"]);
     assert_eq!(output.status.code(), Some(1));
-    let said = text(output).replace("\n  ", " ");
+    let said = text(&output);
     assert!(said.contains("connections is not told, then 64"), "{said}");
     assert!(said.contains("the run of the second side is INVALID"), "{said}");
     for file in [before, after] {
@@ -119,7 +111,7 @@ fn machines_have_a_table_of_platforms() {
     let mut other = rate("tollgate", 3000.0, 0);
     other.machine = Machine::unknown("Another Processor");
     let there = write(&scratch("compare-there.jsonl"), &[other]);
-    let said = text(compare(&[&here, &there], &[]));
+    let said = text(&compare(&[&here, &there], &[]));
     assert!(said.contains("tollgate on Another Processor") && said.contains("3.000"), "{said}");
     assert!(!said.contains("95 % interval"), "nothing of two machines is a change: {said}");
     refused(&compare(&[&here], &[]), "nothing to compare");
@@ -135,6 +127,6 @@ fn the_records_of_this_project_are_read_and_fit_a_terminal() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../records");
     let output = compare(&[&folder.join("speed.jsonl"), &folder.join("speed.jsonl")], &[]);
     assert_eq!(output.status.code(), Some(0));
-    let said = text(output);
+    let said = text(&output);
     assert!(!said.contains("faster (") && !said.contains(" slower"), "{said}");
 }

@@ -9,7 +9,7 @@ use std::process::Command;
 use tollgate_record::Timestamp;
 
 use crate::bench::{agreed, bench};
-use crate::program::{Serve, refused, run, scratch};
+use crate::program::{Serve, refused, run, scratch, text};
 
 /// Of documentation (RFC 5737): to the rule it is anybody's.
 const PUBLIC: &str = "203.0.113.1";
@@ -59,7 +59,7 @@ fn near_servers_need_nobodys_word() {
         let serve = Serve::at(ip, "near.log", &[]);
         let log = serve.log.to_str().unwrap();
         let output = bench(&[&serve.url("/bytes/100"), "--rounds", "1", "--log", log]);
-        agreed(&String::from_utf8(output.stdout).unwrap(), "tollgate");
+        agreed(&text(&output), "tollgate");
     }
 }
 
@@ -108,7 +108,7 @@ fn who_agrees_is_measured() {
     let (url, log) = (serve.url("/bytes/100"), serve.log.to_str().unwrap());
     let asked = [&url, "--i-may-test", PUBLIC, "--log", log, "--rounds", "1"];
     let output = bench(&[&asked[..], &["--json", file.to_str().unwrap()]].concat());
-    let stdout = String::from_utf8(output.stdout).unwrap();
+    let stdout = text(&output);
     agreed(&stdout, "tollgate");
     // what is invalid on a busy machine leaves no record
     for record in crate::program::records(&file) {

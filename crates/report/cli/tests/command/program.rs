@@ -34,6 +34,15 @@ pub(crate) fn refused(output: &Output, why: &str) {
     assert!(output.stdout.is_empty());
 }
 
+/// Standard output, which fits a terminal. What was wrapped is one line again: where a line was
+/// broken depends on the length of paths and numbers.
+#[track_caller]
+pub(crate) fn text(output: &Output) -> String {
+    let stdout = str::from_utf8(&output.stdout).unwrap();
+    assert!(stdout.lines().all(|line| line.chars().count() <= 100), "{stdout}");
+    stdout.replace("\n  ", " ")
+}
+
 pub(crate) fn records(file: &Path) -> Vec<Record> {
     let records = jsonl::read_all(BufReader::new(File::open(file).unwrap())).unwrap();
     fs::remove_file(file).unwrap();
@@ -75,7 +84,7 @@ impl Serve {
             .unwrap();
         let mut stdout = BufReader::new(child.stdout.take().unwrap());
         let mut said = String::new();
-        while !said.contains("access log: ") {
+        while !said.contains("access log:") {
             assert!(stdout.read_line(&mut said).unwrap() > 0, "it ended: {said}");
         }
         let address = said.strip_prefix("listening on https://").unwrap();

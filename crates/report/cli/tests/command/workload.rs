@@ -2,26 +2,26 @@
 
 use std::fs;
 
-use crate::bench::{agreed, bench, joined};
-use crate::program::{Serve, records, refused, run, scratch};
+use crate::bench::{agreed, bench, starting};
+use crate::program::{Serve, records, refused, run, scratch, text};
 
-fn text(arguments: &[&str]) -> String {
+/// What it says when all is well.
+#[track_caller]
+fn said(arguments: &[&str]) -> String {
     let output = run(arguments);
-    let stdout = String::from_utf8(output.stdout).unwrap();
     let stderr = String::from_utf8_lossy(&output.stderr);
     assert_eq!(output.status.code(), Some(0), "{stderr}");
-    assert!(stdout.lines().all(|line| line.chars().count() <= 100), "{stdout}");
-    stdout
+    text(&output)
 }
 
 #[test]
 fn named_workloads_are_listed_and_shown_with_their_sources() {
-    let names = text(&["workload", "show"]);
+    let names = said(&["workload", "show"]);
     for name in ["hp2001", "bank140k", "web2026", "pq2026"] {
         assert!(names.contains(name), "{names}");
-        assert!(text(&["workload", "show", name]).contains("bytes: "), "{name}");
+        assert!(said(&["workload", "show", name]).contains("bytes: "), "{name}");
     }
-    assert!(text(&["workload", "show", "hp2001"]).contains("instead of RC4-128"));
+    assert!(said(&["workload", "show", "hp2001"]).contains("instead of RC4-128"));
     refused(&run(&["workload", "show", "hp2002"]), "give hp2001");
 }
 
@@ -51,12 +51,12 @@ fn a_log_of_the_embedded_server_becomes_a_workload_and_is_not_overwritten() {
         assert!(std::time::Instant::now() < end, "the log is written");
         std::thread::sleep(core::time::Duration::from_millis(20));
     }
-    let said = text(&asked);
+    let made = said(&asked);
     for words in ["3 requests", "requests per connection: 1", "resumed: 0 %", "protocol: tls13"] {
-        assert!(said.contains(words), "{words} in\n{said}");
+        assert!(made.contains(words), "{words} in\n{made}");
     }
     let file = folder.join("here.toml");
-    let shown = text(&["workload", "show", file.to_str().unwrap()]);
+    let shown = said(&["workload", "show", file.to_str().unwrap()]);
     assert!(shown.contains("from 100 to 2000 bytes, half of them at most 2000"), "{shown}");
     refused(&run(&asked), "give another --name");
     fs::remove_dir_all(&folder).unwrap();
@@ -78,7 +78,8 @@ fn the_sizes_of_a_log_are_asked_for_again() {
     let folder = folder.to_str().unwrap();
     let made = ["workload", "from-log", log.to_str().unwrap(), "--name", "x", "--folder", folder];
     // of 1, 4, 9, ... 10000: 100 * 101 * 201 / 6 / 100
-    assert!(text(&made).contains("3384 in the mean"));
+    let told = said(&made);
+    assert!(told.contains("3384 in the mean"), "{told}");
     let workload = format!("{folder}/x.toml");
     for server in ["openssl", "nginx"] {
         let asked = ["--workload", &workload, "--server", server, "--rounds", "2"];
@@ -89,15 +90,15 @@ fn the_sizes_of_a_log_are_asked_for_again() {
             println!("not tested: {said}");
             continue;
         }
-        let stdout = String::from_utf8(output.stdout).unwrap();
-        assert!(joined(&stdout, "plan: ").concat().contains("one GET, of 64 sizes from "));
+        let stdout = text(&output);
+        assert!(starting(&stdout, "plan: ").concat().contains("one GET, of 64 sizes from "));
         let names = match server {
             "nginx" => ["nginx-openssl", "nginx-tollgate"],
             _ => ["openssl", "tollgate"],
         };
         for name in names {
             let (_, sessions) = agreed(&stdout, name);
-            let [told] = &joined(&stdout, &format!("- {name}: {sessions} bodies of "))[..] else {
+            let [told] = &starting(&stdout, &format!("- {name}: {sessions} bodies of "))[..] else {
                 panic!("{sessions} of {name} in\n{stdout}")
             };
             let words: Vec<&str> = told.split([' ', ',', ';']).collect();
@@ -134,7 +135,7 @@ fn bad_lines_are_counted_and_shown_and_a_file_without_requests_is_refused() {
     fs::write(&log, format!("{line}\nnot a line\n\n\u{1b}[31m\n{line}\n")).unwrap();
     let folder = folder.to_str().unwrap();
     let of = |log: &str| run(&["workload", "from-log", log, "--name", "x", "--folder", folder]);
-    let stdout = String::from_utf8(of(log.to_str().unwrap()).stdout).unwrap();
+    let stdout = text(&of(log.to_str().unwrap()));
     assert!(stdout.contains("known here: 2\n- line 2: "), "{stdout}");
     assert!(stdout.contains("- line 4: ") && !stdout.contains('\u{1b}'), "{stdout}");
     assert!(stdout.contains("not known: resumption"), "{stdout}");
