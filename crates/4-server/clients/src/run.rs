@@ -140,7 +140,7 @@ fn bytes(plan: &Plan) -> Result<u64, Error> {
     let usual = Plan::new(plan.protocol);
     let why = if plan.arrivals != usual.arrivals || plan.patience != usual.patience {
         "clients are compared in a closed loop: leave out --rate, --think and --patience"
-    } else if plan.requests_per_connection != 1 || plan.plain_share > 0.0 {
+    } else if plan.requests_per_connection > 1.0 || plan.plain_share > 0.0 {
         "clients are compared on one secure request for each connection: leave out \
          --requests-per-connection and --http-share"
     } else if plan.resume.is_some() {
@@ -254,7 +254,7 @@ mod tests {
             (Plan { arrivals: open, ..plan.clone() }, "--rate"),
             (Plan { patience: Some(Patience { ms: 9, retries: 0 }), ..plan.clone() }, "--patience"),
             (Plan { resume: Some(resume), ..plan.clone() }, "--resume"),
-            (Plan { requests_per_connection: 2, ..plan.clone() }, "--requests-per-connection"),
+            (Plan { requests_per_connection: 2.0, ..plan.clone() }, "--requests-per-connection"),
             (Plan { plain_share: 0.5, ..plan.clone() }, "--http-share"),
             (Plan { offer: Offer { group, ..Offer::default() }, ..plan.clone() }, "--group"),
             (Plan { exchange: Exchange::HandshakeOnly, ..plan }, "--bytes"),

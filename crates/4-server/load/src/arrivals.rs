@@ -1,5 +1,7 @@
 //! When clients come.
 
+use core::ops::RangeInclusive;
+
 use serde::{Deserialize, Serialize};
 
 use crate::trace::Trace;
@@ -55,6 +57,15 @@ pub enum Pattern {
     Poisson {
         /// Arrivals per second.
         per_s: f64,
+    },
+    /// Gamma-distributed gaps: crowds and silences, or more even than chance has it.
+    Gamma {
+        /// Arrivals per second.
+        per_s: f64,
+        /// The variance of the gaps over their mean's square, within [`Pattern::DISPERSIONS`], and
+        /// of the arrivals of a time that has many over their mean (W. L. Smith, *Renewal theory
+        /// and its ramifications*, J. R. Stat. Soc. B 20, 1958): 1 for Poisson, more for crowds.
+        dispersion: f64,
     },
     /// Pareto's gaps, heavy-tailed: long silences between crowds.
     Pareto {
@@ -123,6 +134,9 @@ impl Arrivals {
 impl Pattern {
     /// The highest rate.
     pub const PER_S_MAX: f64 = 1e7;
+    /// Dispersions of gamma-distributed gaps: below them all gaps are alike, beyond them clients
+    /// come by the thousand at the same moment.
+    pub const DISPERSIONS: RangeInclusive<f64> = 0.01..=1000.0;
     /// The largest shape: beyond it, Pareto's gaps are all alike.
     pub const SHAPE_MAX: f64 = 100.0;
 
@@ -132,6 +146,7 @@ impl Pattern {
         match self {
             Self::Constant { .. } => "constant",
             Self::Poisson { .. } => "poisson",
+            Self::Gamma { .. } => "gamma",
             Self::Pareto { .. } => "pareto",
             Self::Bursts { .. } => "bursts",
             Self::Trace(_) => "trace",
@@ -144,6 +159,7 @@ impl Pattern {
         match self {
             Self::Constant { per_s }
             | Self::Poisson { per_s }
+            | Self::Gamma { per_s, .. }
             | Self::Pareto { per_s, .. }
             | Self::Bursts { per_s, .. } => *per_s,
             Self::Trace(trace) => trace.per_s(),
@@ -165,6 +181,7 @@ impl Pattern {
         let mut pattern = self.clone();
         if let Self::Constant { per_s }
         | Self::Poisson { per_s }
+        | Self::Gamma { per_s, .. }
         | Self::Pareto { per_s, .. }
         | Self::Bursts { per_s, .. } = &mut pattern
         {
@@ -182,6 +199,9 @@ impl Pattern {
             return Some("arrivals are 0.001 to 10000000 per second");
         }
         match *self {
+            Self::Gamma { dispersion, .. } if !Self::DISPERSIONS.contains(&dispersion) => {
+                Some("the dispersion of gamma-distributed gaps is 0.01 to 1000")
+            }
             Self::Pareto { shape, .. } if !(shape > 1.0 && shape <= Self::SHAPE_MAX) => {
                 Some("the shape of Pareto's gaps is above 1 and at most 100")
             }
@@ -208,6 +228,8 @@ mod tests {
         refused(Pattern::Constant { per_s: 0.0 });
         refused(Pattern::Poisson { per_s: f64::NAN });
         refused(Pattern::Poisson { per_s: 1e8 });
+        refused(Pattern::Gamma { per_s: 1.0, dispersion: 0.0 });
+        refused(Pattern::Gamma { per_s: 1.0, dispersion: f64::NAN });
         refused(Pattern::Pareto { per_s: 1.0, shape: 1.0 });
         refused(Pattern::Pareto { per_s: 1.0, shape: f64::INFINITY });
         refused(Pattern::Bursts { per_s: 1.0, on_ms: 0, off_ms: 1 });
@@ -227,6 +249,7 @@ mod tests {
         let patterns = [
             Pattern::Constant { per_s: 1.0 },
             Pattern::Poisson { per_s: 1.0 },
+            Pattern::Gamma { per_s: 1.0, dispersion: 2.5 },
             Pattern::Pareto { per_s: 1.0, shape: 1.5 },
             Pattern::Bursts { per_s: 1.0, on_ms: 1, off_ms: 1 },
             Pattern::Trace("0".parse().unwrap()),

@@ -15,7 +15,7 @@ pub(crate) fn subject(plan: &Plan, mut subject: Subject) -> Result<Subject, BadS
         subject = subject.with(word::ARRIVALS, pattern.word())?;
         subject = subject.with(word::OFFERED_PER_S, format!("{:.3}", pattern.per_s()))?;
     }
-    if plan.requests_per_connection > 1 {
+    if plan.requests_per_connection > 1.0 {
         subject = subject.with(word::REQUESTS, plan.requests_per_connection)?;
     }
     if plan.plain_share > 0.0 {
@@ -55,6 +55,7 @@ pub(crate) fn conditions(plan: &Plan) -> Vec<(String, String)> {
             say("times", "from the intended start".to_owned());
             say("waiting_max", waiting_max.to_string());
             match pattern {
+                Pattern::Gamma { dispersion, .. } => say("dispersion", dispersion.to_string()),
                 Pattern::Pareto { shape, .. } => say("pareto_shape", shape.to_string()),
                 Pattern::Bursts { on_ms, off_ms, .. } => {
                     say("bursts", format!("{on_ms} ms on, {off_ms} ms off"));

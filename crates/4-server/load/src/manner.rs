@@ -19,8 +19,8 @@ pub(crate) struct Manner {
     pub(crate) close: Close,
     /// Whether sockets that were reset serve again: not where each has a source of its own.
     pub(crate) reuse_sockets: bool,
-    /// Requests of a transaction; none where it is a handshake only.
-    pub(crate) requests: u32,
+    /// Requests of a transaction in the mean; none where it is a handshake only.
+    requests: f64,
     /// How sessions are to be resumed.
     pub(crate) resumes_by: Option<Mechanism>,
     /// Counts handshakes that the server has not confirmed.
@@ -32,7 +32,7 @@ impl Manner {
     pub(crate) fn new(plan: &Plan, target: &Target) -> Self {
         let requests = match plan.exchange {
             Exchange::Get { .. } | Exchange::Sizes(_) => plan.requests_per_connection,
-            Exchange::HandshakeOnly => 0,
+            Exchange::HandshakeOnly => 0.0,
         };
         Self {
             exchange: plan.exchange.clone(),
@@ -58,6 +58,31 @@ impl Manner {
         self.resumes_by.is_some_and(|by| session.mechanism() == Some(by.saved_as()))
     }
 
+    /// Whether transactions ask for anything.
+    pub(crate) fn asks(&self) -> bool {
+        self.requests > 0.0
+    }
+
+    /// Requests of a task.
+    pub(crate) fn requests(&self, task: &Task) -> u32 {
+        let [before, with] =
+            [task.number, task.number.wrapping_add(1)].map(|number| self.requests_before(number));
+        u32::try_from(with.saturating_sub(before)).unwrap_or(u32::MAX)
+    }
+
+    /// Requests of all tasks with smaller numbers: as near to the mean as whole numbers are,
+    /// however many tasks that is.
+    fn requests_before(&self, number: u64) -> u64 {
+        #[allow(
+            clippy::cast_possible_truncation,
+            clippy::cast_precision_loss,
+            clippy::cast_sign_loss,
+            reason = "numbers of a run are far below 2^52, and requests are not negative"
+        )]
+        let before = (number as f64 * self.requests) as u64;
+        before
+    }
+
     /// Writes a task's next request in place of another, behind which `left` are to follow, and
     /// gives the length of the body that it asks for: the task's own, or as the plan says. The last
     /// one of a connection says so.
@@ -71,9 +96,8 @@ impl Manner {
                 return *bytes;
             }
             (Exchange::Sizes(sizes), None) => {
-                let number = task.number.wrapping_mul(u64::from(self.requests));
-                let place = u64::from(self.requests - 1 - left);
-                sizes.drawn(self.seed, number.wrapping_add(place))
+                let behind = self.requests_before(task.number.wrapping_add(1));
+                sizes.drawn(self.seed, behind.wrapping_sub(1).wrapping_sub(u64::from(left)))
             }
             (Exchange::Get { .. } | Exchange::Sizes(_), Some(bytes)) => bytes,
         };
@@ -114,4 +138,44 @@ pub(crate) enum Step {
     /// The socket is closed, everything went well.
     Closed,
     Going,
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "tests")]
+mod tests {
+    use std::time::Instant;
+
+    use super::*;
+    use crate::plan::Protocol;
+
+    #[test]
+    fn requests_have_their_mean_and_differ_by_one_at_most() {
+        let sizes = serde_json::from_str("[1, 2, 3, 4, 5]").unwrap();
+        let plan = Plan { exchange: Exchange::Sizes(sizes), ..Plan::new(Protocol::Tls13) };
+        for (requests_per_connection, first) in
+            [(1.0, [1, 1, 1, 1]), (2.5, [2, 3, 2, 3]), (1.25, [1, 1, 1, 2]), (1e6, [1_000_000; 4])]
+        {
+            let plan = Plan { requests_per_connection, ..plan.clone() };
+            let manner = Manner::new(&plan, &Target::new(([127, 0, 0, 1], 1).into()).unwrap());
+            let task = |number| Task {
+                intended: Instant::now(),
+                is_plain: false,
+                resumes: false,
+                number,
+                bytes: None,
+                retries: 0,
+            };
+            assert_eq!([0, 1, 2, 3].map(|number| manner.requests(&task(number))), first);
+            // of five requests in a row each asks for another size, whoever makes them
+            let mut asked = Vec::new();
+            for task in (0..20).map(task) {
+                let all = manner.requests(&task).min(100);
+                asked.extend((0..all).rev().map(|left| manner.ask(&mut Vec::new(), &task, left)));
+            }
+            if requests_per_connection < 100.0 {
+                let rows = asked.chunks_exact(5).map(|row| row.iter().sum::<u64>());
+                assert!(asked.len() >= 20 && rows.into_iter().all(|sum| sum == 15), "{asked:?}");
+            }
+        }
+    }
 }

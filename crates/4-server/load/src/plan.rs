@@ -54,8 +54,9 @@ pub struct Plan {
     /// Which sessions are resumed; none: every handshake is a full one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub resume: Option<Resume>,
-    /// How often, over one connection, one after the other; from 1 to [`Self::REQUESTS_MAX`].
-    pub requests_per_connection: u32,
+    /// How often, over one connection, one after the other; from 1 to [`Self::REQUESTS_MAX`]. Of a
+    /// number that is not whole, as 2.5, connections have the whole ones beside it in turn.
+    pub requests_per_connection: f64,
     /// The share of transactions without TLS, drawn at random.
     pub plain_share: f64,
     /// Which handshakes verify the signature over the key exchange.
@@ -203,7 +204,7 @@ impl Plan {
     /// The most connections: as many as one loopback address has ports, and some addresses more.
     pub const CONNECTIONS_MAX: u32 = 100_000;
     /// The most requests of a connection.
-    pub const REQUESTS_MAX: u32 = 1_000_000;
+    pub const REQUESTS_MAX: f64 = 1_000_000.0;
     /// The shortest sustained part: a rate per tenth of a second needs some tenths.
     pub const SUSTAIN_MS_MIN: u64 = 200;
     /// The most source addresses: they lie in 127.0.0.0/24.
@@ -231,7 +232,7 @@ impl Plan {
             offer: Offer::default(),
             exchange: Exchange::bytes(14_336),
             resume: None,
-            requests_per_connection: 1,
+            requests_per_connection: 1.0,
             plain_share: 0.0,
             verify: Verify::Never,
             key_share: Freshness::Fresh,
@@ -316,13 +317,13 @@ impl Plan {
                 "starts_per_s_max holds a closed loop back: an open one has a rate",
             ),
             (
-                (1..=Self::REQUESTS_MAX).contains(&self.requests_per_connection),
+                (1.0..=Self::REQUESTS_MAX).contains(&self.requests_per_connection),
                 "requests_per_connection are 1 to 1000000",
             ),
             ((0.0..=1.0).contains(&self.plain_share), "plain_share is a share in [0, 1]"),
             (
                 !self.exchange.is_nothing()
-                    || (self.requests_per_connection == 1 && self.plain_share <= 0.0),
+                    || (self.requests_per_connection <= 1.0 && self.plain_share <= 0.0),
                 "without transfer there is one handshake on each connection, and nothing plain",
             ),
             (
@@ -429,7 +430,8 @@ mod tests {
         refused(|p| p.starts_per_s_max = Some(0), "starts_per_s_max");
         refused(|p| p.source_addresses = 251, "source_addresses");
         refused(|p| p.limits.errors = f64::NAN, "limits");
-        refused(|p| p.requests_per_connection = 0, "requests_per_connection");
+        refused(|p| p.requests_per_connection = 0.5, "requests_per_connection");
+        refused(|p| p.requests_per_connection = f64::NAN, "requests_per_connection");
         refused(|p| p.plain_share = f64::NAN, "plain_share");
         refused(|p| p.patience = Some(Patience { ms: 0, retries: 0 }), "patience");
         refused(|p| p.arrivals = Arrivals::open(Pattern::Poisson { per_s: 0.0 }), "per second");
@@ -437,7 +439,7 @@ mod tests {
         let held = Plan { arrivals: open, starts_per_s_max: Some(1), ..good.clone() };
         assert!(held.check().unwrap_err().to_string().contains("open one has a rate"));
         let exchange = Exchange::HandshakeOnly;
-        let twice = Plan { exchange, requests_per_connection: 2, ..good.clone() };
+        let twice = Plan { exchange, requests_per_connection: 1.5, ..good.clone() };
         assert!(twice.check().unwrap_err().to_string().contains("without transfer"));
         for path in ["bytes/1", "/a b", "/a\r\nHost: x"] {
             let exchange = Exchange::Get { path: path.to_owned(), bytes: 1 };

@@ -44,6 +44,31 @@ impl Seeded {
         -mean * self.unit().ln()
     }
 
+    /// Gamma with this mean; `shape` is above 0. By G. Marsaglia and W. W. Tsang, *A simple method
+    /// for generating gamma variables*, ACM Trans. Math. Softw. 26 (2000).
+    pub(crate) fn gamma(&mut self, mean: f64, shape: f64) -> f64 {
+        // below one it is the next shape's, by a power of a uniform number
+        let (least, factor) = match shape {
+            shape if shape < 1.0 => (shape + 1.0, self.unit().powf(1.0 / shape)),
+            shape => (shape, 1.0),
+        };
+        let d = least - 1.0 / 3.0;
+        let c = 1.0 / (9.0 * d).sqrt();
+        loop {
+            let normal = self.normal();
+            let cube = (1.0 + c * normal).powi(3);
+            let bound = 0.5 * normal * normal + d - d * cube + d * cube.ln();
+            if cube > 0.0 && self.unit().ln() < bound {
+                return mean / shape * d * cube * factor;
+            }
+        }
+    }
+
+    /// Normal, with a mean of 0 and a variance of 1: one of the two of Box and Muller.
+    fn normal(&mut self) -> f64 {
+        (-2.0 * self.unit().ln()).sqrt() * (core::f64::consts::TAU * self.unit()).cos()
+    }
+
     /// Pareto with this mean; `shape` is above 1.
     pub(crate) fn pareto(&mut self, mean: f64, shape: f64) -> f64 {
         mean * (shape - 1.0) / shape * self.unit().powf(-1.0 / shape)

@@ -65,6 +65,10 @@ impl Iterator for Sequence {
                 self.at_s += self.random.exponential(1.0 / per_s);
                 self.at_s
             }
+            Pattern::Gamma { per_s, dispersion } => {
+                self.at_s += self.random.gamma(1.0 / per_s, 1.0 / dispersion);
+                self.at_s
+            }
             Pattern::Pareto { per_s, shape } => {
                 self.at_s += self.random.pareto(1.0 / per_s, *shape);
                 self.at_s
@@ -98,6 +102,8 @@ mod tests {
         vec![
             Pattern::Constant { per_s: PER_S },
             Pattern::Poisson { per_s: PER_S },
+            Pattern::Gamma { per_s: PER_S, dispersion: 0.2 },
+            Pattern::Gamma { per_s: PER_S, dispersion: 20.0 },
             Pattern::Pareto { per_s: PER_S, shape: 2.5 },
             Pattern::Bursts { per_s: PER_S, on_ms: 50, off_ms: 150 },
             Pattern::Trace("0\n0.5\n0.5 7\n2\n".parse().unwrap()),
@@ -179,6 +185,22 @@ mod tests {
         let dispersion = dispersion(&poisson, Duration::from_millis(50), 4000);
         // a standard error of 0.022
         assert!((dispersion - 1.0).abs() < 0.11, "{dispersion}");
+    }
+
+    #[test]
+    fn gamma_distributed_gaps_and_their_counts_have_the_dispersion() {
+        for asked in [0.05, 0.5, 1.0, 3.0, 30.0] {
+            let gamma = Pattern::Gamma { per_s: PER_S, dispersion: asked };
+            let (mean, variance) = moments(&gaps(&gamma, 1, 400_000));
+            // five standard errors; the fourth moment over the squared variance is 3 + 6 D
+            let error = |of_one: f64| 5.0 * (of_one / 400_000.0).sqrt();
+            assert!((mean - 1.0).abs() < error(asked), "{mean}");
+            assert!((variance / asked - 1.0).abs() < error(2.0 + 6.0 * asked), "{variance}");
+            // in a window of m mean gaps D + (1 - D^2) / 6m; counts have a relative error of 2.2 %
+            let found = dispersion(&gamma, Duration::from_secs(1), 4000);
+            let expected = asked + (1.0 - asked * asked) / 6000.0;
+            assert!((found / expected - 1.0).abs() < 0.11, "{found} of {expected}");
+        }
     }
 
     #[test]

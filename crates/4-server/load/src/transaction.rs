@@ -110,7 +110,7 @@ impl Slot {
         self.response.begin(0);
         self.progress = Progress::default();
         self.marks = Marks::new(Instant::now());
-        self.requests_left = manner.requests;
+        self.requests_left = manner.requests(&task);
         self.bytes_before = 0;
         self.enter(Phase::Connect, self.marks.started);
         if task.is_plain {

@@ -61,7 +61,7 @@ impl Probe {
         if let Some(why) = self.body.as_ref().and_then(|body| body.obstacle()) {
             return Some(Unmet(why));
         }
-        if plan.requests_per_connection > 1
+        if plan.requests_per_connection > 1.0
             && self.body.as_ref().is_some_and(|body| !body.keeps_alive())
         {
             let why = "--requests-per-connection: it closes connections after a response: leave \
@@ -210,7 +210,7 @@ mod tests {
         let unmet = |probe: &Probe, plan: &Plan| probe.unmet(plan).unwrap().to_string();
         assert!(unmet(&both, &Plan::new(Protocol::Tls12Rsa)).contains(ECDHE));
         assert!(unmet(&both, &Plan::new(Protocol::Tls12P256)).contains("one of x25519"));
-        let twice = Plan { requests_per_connection: 2, ..Plan::new(Protocol::Tls13) };
+        let twice = Plan { requests_per_connection: 2.0, ..Plan::new(Protocol::Tls13) };
         assert!(unmet(&both, &twice).contains("--requests-per-connection"));
         let old = probe(&[ECDHE], &[], &[Group::X25519], "rsa-2048");
         assert!(unmet(&old, &Plan::new(Protocol::Tls13)).contains("1.2 only"));

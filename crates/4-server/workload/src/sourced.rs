@@ -161,8 +161,8 @@ pub enum Arrivals {
         per_s: f64,
         /// Requests of the busiest second.
         peak_per_s: u64,
-        /// Variance of the requests of a second over their mean: 1 for Poisson arrivals, more for
-        /// bursts.
+        /// Variance of the requests of a second over their mean, within a minute: 1 for Poisson
+        /// arrivals, more for crowds.
         #[serde(deserialize_with = "counted")]
         dispersion: f64,
     },

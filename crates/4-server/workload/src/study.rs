@@ -14,6 +14,10 @@ const BAD_KEPT: usize = 5;
 const QUANTILES: [f64; 15] =
     [0.0, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.99, 0.999, 1.0];
 
+/// Day and night, or a site that grows, are no crowds: requests of a second are compared with the
+/// mean of their minute.
+const MINUTE_S: i64 = 60;
+
 /// The longest span that arrivals are counted over, in seconds: ten years.
 const SPAN_S_MAX: i64 = 10 * 366 * 24 * 3600;
 
@@ -206,15 +210,27 @@ impl Study {
         if !(2..=SPAN_S_MAX).contains(&span) {
             return None;
         }
+        // Sums and squares of the seconds of each minute; what is not there is a second of nothing.
+        let mut minutes: BTreeMap<i64, (f64, f64)> = BTreeMap::new();
+        for (second, count) in &self.seconds {
+            #[allow(clippy::cast_precision_loss, reason = "far below 2^52")]
+            let count = *count as f64;
+            let (sum, squares) = minutes.entry((second - first) / MINUTE_S).or_default();
+            *sum += count;
+            *squares += count * count;
+        }
+        let mut deviations = 0.0;
+        for (minute, (sum, squares)) in &minutes {
+            let of_minute = MINUTE_S.min(span - minute * MINUTE_S);
+            #[allow(clippy::cast_precision_loss, reason = "at most 60")]
+            let of_minute = of_minute as f64;
+            deviations += squares - sum * sum / of_minute;
+        }
+        let mean_of_each = (span - 1) / MINUTE_S + 1;
         #[allow(clippy::cast_precision_loss, reason = "far below 2^52")]
-        let (seconds, counts): (f64, Vec<f64>) =
-            (span as f64, self.seconds.values().map(|count| *count as f64).collect());
-        let mean = counts.iter().sum::<f64>() / seconds;
-        // Seconds without a request count too: each is a mean away from the mean.
-        #[allow(clippy::cast_precision_loss, reason = "far below 2^52")]
-        let empty = seconds - counts.len() as f64;
-        let squares: f64 = counts.iter().map(|count| (count - mean).powi(2)).sum();
-        let variance = (squares + empty * mean * mean) / (seconds - 1.0);
+        let (seconds, free) = (span as f64, (span - mean_of_each) as f64);
+        let mean = minutes.values().map(|(sum, _)| sum).sum::<f64>() / seconds;
+        let variance = deviations / free;
         let peak_per_s = self.seconds.values().copied().max()?;
         let value = Arrivals::Open { per_s: mean, peak_per_s, dispersion: variance / mean };
         Sourced::new(value, &source(&format!("requests of {span} seconds"))).ok()
@@ -258,11 +274,29 @@ mod tests {
             panic!("a log has open arrivals")
         };
         assert_eq!((per_s, peak_per_s), (10.0, 110));
-        // one second is 100 above the mean, ten are 10 below it
-        let variance = (100.0_f64.powi(2) + 10.0 * 100.0) / 99.0;
+        // one second is 100 above the mean, ten are 10 below it, in the first of two minutes
+        let variance = (100.0_f64.powi(2) + 10.0 * 100.0) / 98.0;
         assert!((dispersion - variance / 10.0).abs() < 1e-9, "{dispersion}");
         assert_eq!((study.bad().count, study.bad().first[0].0), (1, 1001));
         assert_eq!(study.unknown(), ["the key and the group: no access log has them"]);
+    }
+
+    #[test]
+    fn busy_hours_are_no_crowds() {
+        let dispersion = |per_s: &dyn Fn(u32) -> u32| {
+            let mut study = Study::default();
+            for second in 0..600 {
+                (0..per_s(second)).for_each(|_| study.line(&line(second, 1, 1, false)));
+            }
+            match study.workload("test.log").arrivals.unwrap().value {
+                Arrivals::Open { dispersion, .. } => dispersion,
+                Arrivals::Closed => unreachable!("a log has open arrivals"),
+            }
+        };
+        assert_eq!(dispersion(&|second| if second < 300 { 2 } else { 20 }), 0.0);
+        // 1 and 19 in turn: 81 over ten, and one of sixty is the mean
+        let crowds = dispersion(&|second| 1 + 18 * (second % 2));
+        assert!((crowds - 8.1 * 60.0 / 59.0).abs() < 1e-9, "{crowds}");
     }
 
     /// Sizes of many powers of ten, as sites have them: the logarithm is normal.

@@ -33,7 +33,7 @@ impl Slot {
         if complete {
             return Ok(());
         }
-        let is_whole = if manner.requests == 0 {
+        let is_whole = if !manner.asks() {
             confirmed
         } else if closed {
             self.response.is_complete() || {
@@ -50,7 +50,7 @@ impl Slot {
         if !is_whole {
             return if closed { Err(self.failure(Cause::Closed)) } else { Ok(()) };
         }
-        if manner.requests > 0 {
+        if manner.asks() {
             let since_asked = |at: Instant| at.saturating_duration_since(self.marks.asked);
             let first_byte = since_asked(self.marks.first_byte.unwrap_or(now));
             let bytes = self.response.body_bytes();

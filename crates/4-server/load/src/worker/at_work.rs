@@ -110,7 +110,7 @@ fn plain_transactions_do_not_allocate() {
     for arrivals in [Plan::new(Protocol::Tls13).arrivals, open] {
         let plan = Plan {
             arrivals,
-            requests_per_connection: 2,
+            requests_per_connection: 2.0,
             plain_share: 1.0,
             ..plan(Protocol::Tls13)
         };

@@ -70,8 +70,10 @@ fn early_data_that_is_answered_at_once_ends_with_a_whole_handshake() {
 
 #[test]
 fn a_request_that_is_too_long_for_early_data_follows_the_handshake() {
-    let plan =
-        Plan { requests_per_connection: 2, ..resuming(Protocol::Tls13, 0.5, Mechanism::EarlyData) };
+    let plan = Plan {
+        requests_per_connection: 2.0,
+        ..resuming(Protocol::Tls13, 0.5, Mechanism::EarlyData)
+    };
     let outcome = outcome(&plan, |_| Manner::LittleEarly, |_| {});
     let whole = outcome.whole();
     assert!(whole.resumptions.accepted > 0 && whole.resumptions.early_data == 0, "{outcome}");

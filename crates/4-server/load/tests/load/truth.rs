@@ -28,8 +28,10 @@ fn agrees(plan: &Plan, mut side: impl FnMut() -> Server<'static>) {
         let plan = Plan { close: *close, sustain_ms, ..plan.clone() };
         let outcome = run(&plan, &mut side(), &|| false, &mut |_, _| {}).unwrap();
         assert_exact(&outcome);
-        // a machine that stood still is none of the client's doing
-        if outcome.reasons() == [Finding::Stalled] {
+        // a machine that stood still is none of the client's doing, be it for a part of what counts
+        // or for all of it
+        let still = |why: &Finding| matches!(why, Finding::Stalled | Finding::Nothing);
+        if !outcome.reasons().is_empty() && outcome.reasons().iter().all(still) {
             stalls += 1;
             assert!(stalls < 2 * TRIES, "{outcome}");
         } else {

@@ -89,14 +89,15 @@ fn nginx_keeps_connections_and_speaks_without_tls_and_its_log_tells_all_apart() 
     let Some(running) = start(Product::Nginx, &with_provider()) else {
         return;
     };
-    for (requests_per_connection, plain_share) in [(5, 0.0), (3, 0.5), (1, 1.0)] {
+    for (requests, plain_share) in [(5_u32, 0.0), (3, 0.5), (1, 1.0)] {
+        let requests_per_connection = f64::from(requests);
         let plan = Plan { requests_per_connection, plain_share, ..plan(Protocol::Tls13, 200) };
         let outcome = load(&running, &plan);
         // the log has as many handshakes, requests and bytes as the client counted
         assert_eq!(outcome.verdict(), Verdict::Valid, "{outcome}");
         let (whole, plain) = (outcome.whole(), outcome.plain());
         assert_eq!(whole.confirmed, whole.transactions - plain.transactions, "{outcome}");
-        assert_eq!(whole.responses, u64::from(requests_per_connection) * whole.transactions);
+        assert_eq!(whole.responses, u64::from(requests) * whole.transactions);
         assert_eq!(plain.transactions > 0, plain_share > 0.0, "{outcome}");
     }
 }

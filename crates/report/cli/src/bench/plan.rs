@@ -119,7 +119,7 @@ fn refuse(options: &Options, protocol: Protocol) -> Result<(), Stop> {
         ServerKind::Nginx | ServerKind::Openssl => true,
         ServerKind::Apache | ServerKind::Haproxy | ServerKind::Rustls => options.target.is_some(),
     };
-    let why = if !keeps && options.clients.requests_per_connection > 1 {
+    let why = if !keeps && options.clients.requests_per_connection > 1.0 {
         "--requests-per-connection: of these servers nginx and openssl keep connections open, and \
          their logs tell handshakes from requests: give --server nginx or openssl"
     } else if options.clients.http_share > 0.0 && options.server != ServerKind::Nginx {

@@ -16,7 +16,7 @@ pub(super) fn lines(rounds: &[Outcome]) -> String {
     let is_plain_only = plan.plain_share >= 1.0;
     let is_told = plan.arrivals.is_open()
         || plan.patience.is_some()
-        || plan.requests_per_connection > 1
+        || plan.requests_per_connection > 1.0
         || plan.plain_share > 0.0;
     if !is_told {
         return String::new();

@@ -4,12 +4,12 @@ use core::slice;
 
 use tollgate_clients::Client;
 use tollgate_ladder::published;
-use tollgate_load::{Protocol, Sizes};
+use tollgate_load::{Pattern, Plan, Protocol, Sizes};
 use tollgate_record::Timestamp;
 use tollgate_server::KeyKind;
 use tollgate_workload::{Arrivals, Workload};
 
-use crate::options::{Bench as Options, ServerKind};
+use crate::options::{Bench as Options, Kind, ServerKind};
 use crate::stop::Stop;
 use crate::workload::find;
 
@@ -23,7 +23,7 @@ const OF_PROTOCOLS: [&str; 3] = [
     "TLS_AES_128_GCM_SHA256",
 ];
 
-/// Dispersions that Poisson arrivals show.
+/// Dispersions that Poisson arrivals show in a log.
 const OF_POISSON: core::ops::RangeInclusive<f64> = 0.8..=1.25;
 
 /// What a workload makes of the options, and what of it stays undone.
@@ -46,9 +46,6 @@ pub(super) fn applied(options: &Options) -> Result<Applied, Stop> {
     };
     let workload = find(&name)?;
     let refused = |why: String| Stop::new(format!("--workload {name}: {why}"));
-    if let Some(why) = obstacle(&workload) {
-        return Err(refused(why));
-    }
     if let Some(paper) = workload.compared_with.as_ref().map(|paper| paper.value.word())
         && published::of(paper, Timestamp::now()).is_empty()
     {
@@ -82,16 +79,20 @@ pub(super) fn applied(options: &Options) -> Result<Applied, Stop> {
     {
         options.suites = vec![suite.value.clone()];
     }
-    if let Some(requests) = &workload.requests_per_connection {
-        let each = requests.value.get();
-        options.clients.requests_per_connection =
-            whole(each).ok_or_else(|| refused(format!("{each} requests are no whole number")))?;
+    let each = workload.requests_per_connection.as_ref().map_or(1.0, |each| each.value.get());
+    if each > Plan::REQUESTS_MAX {
+        return Err(refused(format!("no plan has {each} requests on a connection")));
     }
-    // a search finds a rate of its own
-    if let Some(Arrivals::Open { per_s, .. }) = workload.arrivals.as_ref().map(|known| &known.value)
-        && options.clients.slo.is_none()
+    if workload.requests_per_connection.is_some() {
+        options.clients.requests_per_connection = each;
+    }
+    if let Some(&Arrivals::Open { per_s, dispersion, .. }) =
+        workload.arrivals.as_ref().map(|known| &known.value)
     {
-        options.clients.rate = Some(*per_s);
+        let (rate, kind) = of_connections(per_s, dispersion, each).map_err(refused)?;
+        options.clients.arrivals = Some(kind);
+        // a search finds a rate of its own
+        options.clients.rate = options.clients.slo.is_none().then_some(rate);
     }
     if let Some(resumed) = &workload.resumed
         && options.client == [Client::Minimal]
@@ -143,24 +144,26 @@ fn key_of(word: &str) -> Option<KeyKind> {
     }
 }
 
-/// Requests of each connection; none where they differ.
-fn whole(each: f64) -> Option<u32> {
-    #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "checked")]
-    let whole = (each.fract() == 0.0 && each <= f64::from(u32::MAX)).then_some(each as u32);
-    whole
-}
-
-/// What no plan can express, and what would be another load without it.
-fn obstacle(workload: &Workload) -> Option<String> {
-    match workload.arrivals.as_ref().map(|known| &known.value) {
-        Some(Arrivals::Open { dispersion, .. }) if !OF_POISSON.contains(dispersion) => {
-            Some(format!(
-                "its arrivals have a dispersion of {dispersion:.2}, and Poisson arrivals have 1: \
-                 give their times, --arrivals trace:FILE"
-            ))
-        }
-        _ => None,
+/// How connections come on which so many requests come one behind the other: as many times less
+/// often, and with as many times less dispersion, because each brings a crowd of its own.
+fn of_connections(per_s: f64, dispersion: f64, each: f64) -> Result<(f64, Kind), String> {
+    let (rate, dispersion) = (per_s / each, dispersion / each);
+    // Crowds that come less than once a second are no matter of gaps: of gamma-distributed ones
+    // a second would have a sixth less dispersion than the log, and soon none.
+    if dispersion > rate.max(*OF_POISSON.end()) {
+        return Err(format!(
+            "its seconds differ too much for {rate:.1} connections in each (dispersion \
+             {dispersion:.1}): give their times, --arrivals trace:FILE"
+        ));
     }
+    let kind = if OF_POISSON.contains(&dispersion) {
+        Kind::Poisson
+    } else if dispersion < *Pattern::DISPERSIONS.start() {
+        Kind::Constant
+    } else {
+        Kind::Gamma(dispersion)
+    };
+    Ok((rate, kind))
 }
 
 #[cfg(test)]
@@ -190,7 +193,7 @@ mod tests {
         assert_eq!((bank.protocol, bank.bytes), (vec![Protocol::Tls12X25519], 140_000));
         let web = asked("web2026").unwrap();
         let (requests, resumed) = (web.clients.requests_per_connection, web.resume(true));
-        assert_eq!((requests, resumed.map(|resume| resume.share)), (10, Some(0.5)));
+        assert_eq!((requests, resumed.map(|resume| resume.share)), (10.0, Some(0.5)));
         for (name, why) in [("pq2026", "--server rustls"), ("nobody", "give hp2001")] {
             let message = asked(name).unwrap_err().to_string();
             assert!(message.contains(why), "{message}");
@@ -201,7 +204,10 @@ mod tests {
     fn what_stays_undone_is_said() {
         let web = asked_with(&["--workload", "web2026"]).unwrap();
         assert_eq!(web.options.protocol, [Protocol::Tls13]);
-        assert_eq!((web.options.clients.requests_per_connection, web.options.bytes), (10, 37_000));
+        assert_eq!(
+            (web.options.clients.requests_per_connection, web.options.bytes),
+            (10.0, 37_000)
+        );
         assert_eq!((web.options.resumed.resume, web.undone), (0.5, Vec::new()));
         let rustls = asked_with(&["--workload", "web2026", "--client", "rustls"]).unwrap();
         let [undone] = &rustls.undone[..] else { panic!("{:?}", rustls.undone) };
@@ -232,11 +238,22 @@ mod tests {
         };
         let requests =
             |each: &str| format!("[requests_per_connection]\nvalue = {each}\nsource = \"a log\"\n");
-        let found = file(&(arrivals("1.1") + &requests("4.0"))).unwrap().clients;
-        assert_eq!((found.rate, found.requests_per_connection), (Some(70.5), 4));
+        let clients = |more: String| {
+            let found = file(&more).unwrap().clients;
+            (found.rate, found.arrivals, found.requests_per_connection)
+        };
+        let poisson = Some(Kind::Poisson);
+        assert_eq!(clients(arrivals("1.1")), (Some(70.5), poisson.clone(), 1.0));
+        assert_eq!(clients(arrivals("0.0")).1, Some(Kind::Constant));
+        assert_eq!(clients(arrivals("10.5")).1, Some(Kind::Gamma(10.5)));
+        // each connection brings two or three requests: half of the crowds are these
+        let found = clients(arrivals("2.5") + &requests("2.5"));
+        assert_eq!(found, (Some(28.2), poisson, 2.5));
+        let found = clients(arrivals("10.5") + &requests("2.5")).1;
+        assert_eq!(found, Some(Kind::Gamma(4.2)));
         let refused = |more: &str| file(more).unwrap_err().to_string();
-        assert!(refused(&arrivals("10.5")).contains("--arrivals trace:FILE"));
-        assert!(refused(&requests("2.5")).contains("no whole number"));
+        assert!(refused(&arrivals("80.5")).contains("--arrivals trace:FILE"));
+        assert!(refused(&requests("2e6")).contains("2000000 requests on a connection"));
         let sizes =
             |most: u64| format!("[sizes]\nvalue = [[0.0, 3], [1.0, {most}]]\nsource = \"a log\"\n");
         let found = file(&sizes(300)).unwrap().sizes.unwrap();

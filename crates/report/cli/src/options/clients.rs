@@ -5,15 +5,15 @@ use std::fs;
 use std::path::PathBuf;
 
 use clap::Args;
-use tollgate_load::{Arrivals, Objective, Patience, Pattern, Think, Trace, duration};
+use tollgate_load::{Arrivals, Objective, Patience, Pattern, Plan, Think, Trace, duration};
 
 use crate::stop::Stop;
 
 #[derive(Args, Clone, Debug)]
 #[command(next_help_heading = "Who comes when")]
 pub(crate) struct Clients {
-    /// How the clients of an open loop come: poisson, constant, pareto:SHAPE, bursts:ON/OFF with
-    /// times as in 50ms, or trace:FILE [default: poisson]
+    /// How the clients of an open loop come: poisson, constant, gamma:DISPERSION, pareto:SHAPE,
+    /// bursts:ON/OFF with times as in 50ms, or trace:FILE [default: poisson]
     #[arg(long, value_name = "KIND", value_parser = kind)]
     pub(crate) arrivals: Option<Kind>,
 
@@ -34,9 +34,9 @@ pub(crate) struct Clients {
     #[arg(long, value_name = "R", value_parser = rate)]
     pub(crate) rate: Option<f64>,
 
-    /// Requests on each connection, one after the other
-    #[arg(long, value_name = "N", default_value = "1")]
-    pub(crate) requests_per_connection: u32,
+    /// Requests on each connection, one after the other; of 2.5 every other connection has 2 and 3
+    #[arg(long, value_name = "N", default_value = "1", value_parser = requests)]
+    pub(crate) requests_per_connection: f64,
 
     /// With --patience: how often an impatient client begins again, before it gives up
     #[arg(long, value_name = "N", default_value = "0", requires = "patience")]
@@ -62,6 +62,7 @@ pub(crate) struct Clients {
 pub(crate) enum Kind {
     Constant,
     Poisson,
+    Gamma(f64),
     Pareto(f64),
     Bursts { on_ms: u32, off_ms: u32 },
     Trace(Trace),
@@ -102,9 +103,18 @@ impl Clients {
                 format!("open loop, {} recorded arrivals", trace.arrivals().len())
             }
             (kind, rate) if rate.is_some() || self.slo.is_some() => {
-                let word = pattern(kind.as_ref(), 1.0).word();
+                let kind = kind.as_ref();
+                let word = pattern(kind, 1.0).word();
+                let of = match kind {
+                    Some(Kind::Gamma(dispersion)) => format!(" of dispersion {dispersion:.2}"),
+                    Some(Kind::Pareto(shape)) => format!(" of shape {shape}"),
+                    Some(Kind::Bursts { on_ms, off_ms }) => {
+                        format!(" of {on_ms} in {} ms", on_ms + off_ms)
+                    }
+                    _ => String::new(),
+                };
                 let rate = rate.map_or_else(|| "searched for".to_owned(), |r| format!("{r} per s"));
-                format!("open loop, {word} arrivals, {rate}")
+                format!("open loop, {word} arrivals{of}, {rate}")
             }
             _ => "closed loop".to_owned(),
         };
@@ -125,7 +135,7 @@ impl Clients {
             }
         };
         text += &more;
-        if self.requests_per_connection > 1 {
+        if self.requests_per_connection > 1.0 {
             text += &format!(", {} requests on each", self.requests_per_connection);
         }
         if self.http_share > 0.0 {
@@ -141,6 +151,7 @@ impl Clients {
 fn pattern(kind: Option<&Kind>, per_s: f64) -> Pattern {
     match kind {
         Some(Kind::Constant) => Pattern::Constant { per_s },
+        Some(&Kind::Gamma(dispersion)) => Pattern::Gamma { per_s, dispersion },
         Some(&Kind::Pareto(shape)) => Pattern::Pareto { per_s, shape },
         Some(&Kind::Bursts { on_ms, off_ms }) => Pattern::Bursts { per_s, on_ms, off_ms },
         Some(Kind::Trace(trace)) => Pattern::Trace(trace.clone()),
@@ -153,6 +164,12 @@ fn kind(text: &str) -> Result<Kind, String> {
     match (word, rest) {
         ("constant", "") => Ok(Kind::Constant),
         ("poisson", "") => Ok(Kind::Poisson),
+        ("gamma", dispersion) => match dispersion.parse() {
+            Ok(dispersion) if Pattern::DISPERSIONS.contains(&dispersion) => {
+                Ok(Kind::Gamma(dispersion))
+            }
+            _ => Err("give a dispersion from 0.01 to 1000, as in gamma:5".to_owned()),
+        },
         ("pareto", shape) => match shape.parse() {
             Ok(shape) if shape > 1.0 && shape <= Pattern::SHAPE_MAX => Ok(Kind::Pareto(shape)),
             _ => Err("give a shape above 1 and at most 100, as in pareto:1.5".to_owned()),
@@ -174,7 +191,16 @@ fn kind(text: &str) -> Result<Kind, String> {
             let text = fs::read_to_string(file).map_err(|error| format!("{file}: {error}"))?;
             text.parse().map(Kind::Trace).map_err(|error| format!("{file}: {error}"))
         }
-        _ => Err("give poisson, constant, pareto:SHAPE, bursts:ON/OFF or trace:FILE".to_owned()),
+        _ => Err("give poisson, constant, gamma:DISPERSION, pareto:SHAPE, bursts:ON/OFF or \
+                  trace:FILE"
+            .to_owned()),
+    }
+}
+
+fn requests(text: &str) -> Result<f64, String> {
+    match text.parse() {
+        Ok(requests) if (1.0..=Plan::REQUESTS_MAX).contains(&requests) => Ok(requests),
+        _ => Err("give 1 to 1000000 requests".to_owned()),
     }
 }
 
@@ -230,6 +256,7 @@ mod tests {
         let per_s = 500.0;
         assert_eq!(of("poisson"), Pattern::Poisson { per_s });
         assert_eq!(of("constant"), Pattern::Constant { per_s });
+        assert_eq!(of("gamma:2.5"), Pattern::Gamma { per_s, dispersion: 2.5 });
         assert_eq!(of("pareto:1.5"), Pattern::Pareto { per_s, shape: 1.5 });
         assert_eq!(of("bursts:50ms/0.2s"), Pattern::Bursts { per_s, on_ms: 50, off_ms: 200 });
         let patient = clients(&["--patience", "2s", "--retries", "3"]).patience();
@@ -244,7 +271,9 @@ mod tests {
                 (&["--rate", "0"][..], "--rate"),
                 (&["--rate", "1", "--arrivals", "pareto:1"], "--arrivals"),
                 (&["--rate", "1", "--arrivals", "bursts:50"], "bursts:50ms/200ms"),
-                (&["--rate", "1", "--arrivals", "gamma"], "poisson"),
+                (&["--rate", "1", "--arrivals", "gamma"], "gamma:5"),
+                (&["--rate", "1", "--arrivals", "normal"], "poisson"),
+                (&["--requests-per-connection", "0.5"], "--requests-per-connection"),
                 (&["--arrivals", "trace:/does/not/exist"], "/does/not/exist"),
                 (&["--rate", "1", "--think", "1ms"], "--think"),
                 (&["--think", "10"], "random:10ms"),

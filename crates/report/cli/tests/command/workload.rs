@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use crate::bench::{agreed, bench, starting};
+use crate::bench::{agreed, bench, numbers, starting};
 use crate::program::{Serve, records, refused, run, scratch, text};
 
 /// What it says when all is well.
@@ -124,6 +124,50 @@ fn the_sizes_of_a_log_are_asked_for_again() {
     }
     let asked = ["bench", "--workload", &workload, "--client", "curl"];
     refused(&run(&asked), "bodies of one size");
+    fs::remove_file(&log).unwrap();
+    fs::remove_dir_all(folder).unwrap();
+}
+
+/// Crowds of connections with two or three requests each: from a log into a workload, to a server.
+#[test]
+fn crowds_and_requests_of_a_log_are_offered_again() {
+    let (log, folder) = (scratch("crowds.log"), scratch("crowds"));
+    let mut lines = String::new();
+    // 60 and 140 connections a second in turn: 250 requests in the mean, a dispersion of 41
+    for connection in 0..6000_u32 {
+        let second = connection / 200 * 2 + u32::from(connection % 200 >= 60);
+        for _ in 0..2 + connection % 2 {
+            lines += &format!(
+                "::1 - - [10/Oct/2026:13:55:{second:02} +0000] \"GET / HTTP/1.1\" 200 500 \"-\" \
+                 \"x\" conn={connection} reused=. proto=TLSv1.3\n"
+            );
+        }
+    }
+    fs::write(&log, lines).unwrap();
+    let folder = folder.to_str().unwrap();
+    let told =
+        said(&["workload", "from-log", log.to_str().unwrap(), "--name", "x", "--folder", folder]);
+    for words in ["250 requests per second, 350 in the busiest", "per connection: 2.5"] {
+        assert!(told.contains(words), "{words} in\n{told}");
+    }
+    let workload = format!("{folder}/x.toml");
+    let output = bench(&["--workload", &workload, "--rounds", "2"]);
+    let stdout = text(&output);
+    let [plan] = &starting(&stdout, "plan: ")[..] else { panic!("{stdout}") };
+    for words in ["gamma arrivals of dispersion 16.", ", 100 per s, ", ", 2.5 requests on each"] {
+        assert!(plan.contains(words), "{words} in\n{stdout}");
+    }
+    for server in ["openssl", "tollgate"] {
+        let [line] = &starting(&stdout, &format!("- {server}: runs: "))[..] else {
+            panic!("{stdout}")
+        };
+        let [runs, handshakes, _, 0, logged, 0, responses] = numbers(line)[..] else {
+            panic!("{line}")
+        };
+        assert!(handshakes > 0 && handshakes == logged, "{line}");
+        // two on the one that is tried first; and a run ends behind two or behind three
+        assert!((5 * handshakes).abs_diff(2 * responses) <= 2 * runs, "{line}");
+    }
     fs::remove_file(&log).unwrap();
     fs::remove_dir_all(folder).unwrap();
 }
