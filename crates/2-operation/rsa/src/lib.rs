@@ -9,9 +9,8 @@
 //!   ([`private_batch`], [`sign_pkcs1v15_batch`]), cut into calls of up to eight as is cheapest on
 //!   the processor: a [`Plan`] says how.
 //!
-//! Build programs that use it with `codegen-units = 1` and `lto = "thin"` in their release profile,
-//! as this workspace does: with Cargo's defaults a batch of eight of RSA-1024 took 51k cycles an
-//! operation where it takes 37k so (METHODOLOGY, "Sampling").
+//! Build programs that use it with `codegen-units = 1` in their release profile: with Cargo's
+//! default of sixteen, batches take 1.0 to 1.1 times as long (METHODOLOGY, "Profiles of Cargo").
 //!
 //! Every private operation is blinded, and checked with the public exponent before its result
 //! leaves. No branch and no address depends on a secret; see `SECURITY.md` for what that covers.

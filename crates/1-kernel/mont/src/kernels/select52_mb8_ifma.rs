@@ -13,6 +13,7 @@
 use core::arch::x86_64::*;
 
 use super::tiles52_ifma::V;
+use super::unroll::{un, un8};
 
 /// Entries whose masks stay in the mask registers k1..k7 while the digits go by.
 pub(crate) const SPAN: usize = 7;
@@ -33,27 +34,29 @@ pub(crate) struct Read<'a> {
 #[target_feature(enable = "avx512f")]
 pub(super) fn masks(index: &V, first: i64) -> [__mmask8; SPAN] {
     let (mut masks, mut number) = ([0; SPAN], _mm512_set1_epi64(first));
-    for mask in &mut masks {
-        *mask = _mm512_cmpeq_epi64_mask(*index, number);
+    un8!(E < SPAN {
+        masks[E] = _mm512_cmpeq_epi64_mask(*index, number);
         number = _mm512_add_epi64(number, _mm512_set1_epi64(1));
-    }
+    });
     masks
 }
 
 impl Read<'_> {
     /// Block c of each entry, and of z: where blocks have one length, rows need no checks.
-    #[inline]
+    #[inline(always)]
     pub(super) fn blocks<const W: usize>(&mut self, c: usize) -> (Blocks<'_, W>, &mut [V; W]) {
         let z = self.z.as_chunks_mut::<W>().0;
         let (entries, stride) = (self.entries.as_chunks::<W>().0, z.len());
-        (core::array::from_fn(|e| &entries[e * stride + c]), &mut z[c])
+        let at = |e: usize| &entries[e * stride + c];
+        ([at(0), at(1), at(2), at(3), at(4), at(5), at(6)], &mut z[c])
     }
 }
 
 /// Digits of each entry of a part.
 pub(super) type Blocks<'a, const W: usize> = [&'a [V; W]; SPAN];
 
-/// Digit i of the entry whose mask is set, else z.
+/// Digit i of the entry whose mask is set, else z. Without an iterator: in a program of many units
+/// of code, Cargo's default, LLVM took it apart late, and read before all rows instead of in each.
 #[inline]
 #[target_feature(enable = "avx512f")]
 pub(super) fn digit<const W: usize>(
@@ -62,9 +65,7 @@ pub(super) fn digit<const W: usize>(
     entries: &Blocks<'_, W>,
     i: usize,
 ) -> V {
-    for (mask, entry) in masks.iter().zip(entries) {
-        z = _mm512_mask_mov_epi64(z, *mask, entry[i]);
-    }
+    un8!(E < SPAN { z = _mm512_mask_mov_epi64(z, masks[E], entries[E][i]); });
     z
 }
 

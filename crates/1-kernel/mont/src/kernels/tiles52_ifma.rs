@@ -375,7 +375,8 @@ pub(super) fn reduce_window_reading<const W: usize>(
     out: &mut [V; W],
 ) {
     const { assert!(W <= 20, "the window would not fit in the registers") };
-    let (masks, entries) = (masks(index, first), entries.each_ref());
+    let (masks, [a, b, c, d, e, f, g]) = (masks(index, first), entries);
+    let entries = [a, b, c, d, e, f, g];
     window_rows!(W, z, t, m, |i| { out[i] = digit(out[i], &masks, &entries, i) });
 }
 
