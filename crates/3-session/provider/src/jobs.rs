@@ -7,7 +7,7 @@
 
 use core::ffi::{CStr, c_char, c_int, c_void};
 use core::mem::transmute_copy;
-use core::ptr;
+use core::ptr::{self, NonNull};
 use core::sync::atomic::AtomicU8;
 
 use crate::bell::{Bell, Callback};
@@ -161,7 +161,7 @@ unsafe extern "C" fn clean_up(
 }
 
 /// A library that is loaded.
-struct Library(*mut c_void);
+struct Library(NonNull<c_void>);
 
 /// `Dl_info` of dlfcn.h.
 #[repr(C)]
@@ -193,7 +193,7 @@ impl Library {
         }
         // SAFETY: the name of a library that is loaded; nothing is loaded by this.
         let library = unsafe { dlopen(info.dli_fname, RTLD_LAZY | RTLD_NOLOAD) };
-        (!library.is_null()).then_some(Self(library))
+        NonNull::new(library).map(Self)
     }
 
     /// # Safety
@@ -202,7 +202,7 @@ impl Library {
     unsafe fn find<F>(&self, name: &CStr) -> Option<F> {
         const { assert!(size_of::<F>() == size_of::<*mut c_void>(), "F is a pointer") };
         // SAFETY: a library that is loaded, and a text.
-        let address = unsafe { dlsym(self.0, name.as_ptr()) };
+        let address = unsafe { dlsym(self.0.as_ptr(), name.as_ptr()) };
         // SAFETY: the caller's promise, and the address is not NULL.
         (!address.is_null()).then(|| unsafe { transmute_copy(&address) })
     }
@@ -212,6 +212,18 @@ impl Drop for Library {
     /// It stays without us: its functions call us.
     fn drop(&mut self) {
         // SAFETY: opened once, closed once.
-        unsafe { dlclose(self.0) };
+        unsafe { dlclose(self.0.as_ptr()) };
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Library;
+
+    /// As one that holds libcrypto itself: dlopen does not give the program, and there is nothing
+    /// to close.
+    #[test]
+    fn a_program_is_no_library() {
+        assert!(Library::of(Library::of as *const ()).is_none());
     }
 }
