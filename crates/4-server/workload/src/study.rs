@@ -226,9 +226,10 @@ impl Study {
             let of_minute = of_minute as f64;
             deviations += squares - sum * sum / of_minute;
         }
-        let mean_of_each = (span - 1) / MINUTE_S + 1;
+        // each minute's own mean is taken out
+        let means = (span - 1) / MINUTE_S + 1;
         #[allow(clippy::cast_precision_loss, reason = "far below 2^52")]
-        let (seconds, free) = (span as f64, (span - mean_of_each) as f64);
+        let (seconds, free) = (span as f64, (span - means) as f64);
         let mean = minutes.values().map(|(sum, _)| sum).sum::<f64>() / seconds;
         let variance = deviations / free;
         let peak_per_s = self.seconds.values().copied().max()?;

@@ -13,7 +13,7 @@
 use core::arch::x86_64::*;
 
 use super::tiles52_ifma::V;
-use super::unroll::{un, un8};
+use super::unroll::{un, un7};
 
 /// Entries whose masks stay in the mask registers k1..k7 while the digits go by.
 pub(crate) const SPAN: usize = 7;
@@ -34,7 +34,7 @@ pub(crate) struct Read<'a> {
 #[target_feature(enable = "avx512f")]
 pub(super) fn masks(index: &V, first: i64) -> [__mmask8; SPAN] {
     let (mut masks, mut number) = ([0; SPAN], _mm512_set1_epi64(first));
-    un8!(E < SPAN {
+    un7!(E < SPAN {
         masks[E] = _mm512_cmpeq_epi64_mask(*index, number);
         number = _mm512_add_epi64(number, _mm512_set1_epi64(1));
     });
@@ -65,7 +65,7 @@ pub(super) fn digit<const W: usize>(
     entries: &Blocks<'_, W>,
     i: usize,
 ) -> V {
-    un8!(E < SPAN { z = _mm512_mask_mov_epi64(z, masks[E], entries[E][i]); });
+    un7!(E < SPAN { z = _mm512_mask_mov_epi64(z, masks[E], entries[E][i]); });
     z
 }
 

@@ -28,6 +28,11 @@ macro_rules! un8 {
     ($j:ident < $w:ident $block:block) => { un!(@ $j $w $block 0 1 2 3 4 5 6 7) };
 }
 
+/// The same for W <= 7.
+macro_rules! un7 {
+    ($j:ident < $w:ident $block:block) => { un!(@ $j $w $block 0 1 2 3 4 5 6) };
+}
+
 /// The same for W <= 5.
 macro_rules! un5 {
     ($j:ident < $w:ident $block:block) => { un!(@ $j $w $block 0 1 2 3 4) };
@@ -35,4 +40,4 @@ macro_rules! un5 {
     (2 <= $j:ident < $w:ident $block:block) => { un!(@ $j $w $block 2 3 4) };
 }
 
-pub(super) use {un, un5, un8, un10};
+pub(super) use {un, un5, un7, un8, un10};

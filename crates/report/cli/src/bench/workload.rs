@@ -145,7 +145,8 @@ fn key_of(word: &str) -> Option<KeyKind> {
 }
 
 /// How connections come on which so many requests come one behind the other: as many times less
-/// often, and with as many times less dispersion, because each brings a crowd of its own.
+/// often, and with as many times less dispersion, because each brings a crowd of its own. But not
+/// with less than chance has: where a log shows less, requests of a connection are far apart.
 fn of_connections(per_s: f64, dispersion: f64, each: f64) -> Result<(f64, Kind), String> {
     let (rate, dispersion) = (per_s / each, dispersion / each);
     // Crowds that come less than once a second are no matter of gaps: of gamma-distributed ones
@@ -156,7 +157,7 @@ fn of_connections(per_s: f64, dispersion: f64, each: f64) -> Result<(f64, Kind),
              {dispersion:.1}): give their times, --arrivals trace:FILE"
         ));
     }
-    let kind = if OF_POISSON.contains(&dispersion) {
+    let kind = if OF_POISSON.contains(&dispersion) || (each > 1.0 && dispersion < 1.0) {
         Kind::Poisson
     } else if dispersion < *Pattern::DISPERSIONS.start() {
         Kind::Constant
@@ -246,6 +247,8 @@ mod tests {
         assert_eq!(clients(arrivals("1.1")), (Some(70.5), poisson.clone(), 1.0));
         assert_eq!(clients(arrivals("0.0")).1, Some(Kind::Constant));
         assert_eq!(clients(arrivals("10.5")).1, Some(Kind::Gamma(10.5)));
+        assert_eq!(clients(arrivals("0.5")).1, Some(Kind::Gamma(0.5)));
+        assert_eq!(clients(arrivals("0.5") + &requests("2.5")).1, poisson);
         // each connection brings two or three requests: half of the crowds are these
         let found = clients(arrivals("2.5") + &requests("2.5"));
         assert_eq!(found, (Some(28.2), poisson, 2.5));
