@@ -10,7 +10,7 @@
 //!   the processor: a [`Plan`] says how.
 //!
 //! Build programs that use it with `codegen-units = 1` in their release profile: with Cargo's
-//! default of sixteen, batches take 1.0 to 1.1 times as long (METHODOLOGY, "Profiles of Cargo").
+//! default of sixteen, batches take up to 1.13 times as long (METHODOLOGY, "Profiles of Cargo").
 //!
 //! Every private operation is blinded, and checked with the public exponent before its result
 //! leaves. No branch and no address depends on a secret; see `SECURITY.md` for what that covers.

@@ -20,9 +20,10 @@ pub(crate) struct Clients {
     connections: u32,
     is_probe: bool,
     mix: Mix,
-    /// Of a closed loop, the number of the transaction that is begun next, and how far it is to the
-    /// one after it.
-    number: (u64, u64),
+    /// Of a closed loop, the number of the transaction that is begun next.
+    number: u64,
+    /// Of a closed loop, how many numbers go to other threads after each [`DEALT`].
+    others: u64,
 }
 
 #[derive(Debug)]
@@ -69,6 +70,10 @@ impl Draw {
         is_drawn
     }
 }
+
+/// So many numbers in a row go to one thread of a closed loop: if it were every other one, each
+/// thread would have its own kind of connections where kinds take turns.
+const DEALT: u64 = 64;
 
 /// The streams of a plan's seed that closed loops draw from, by thread; and what tells the seeds
 /// apart from which each arrival of an open loop draws for itself.
@@ -119,8 +124,9 @@ impl Clients {
             Draw { share, due: 0.0, random: Seeded::new(plan.seed, RESUMED + u64::from(thread)) };
         let mix = Mix { plain_share, seed: plan.seed, random, resumed };
         let is_probe = matches!(part, Part::Probe { .. });
-        let number = (u64::from(thread), u64::from(plan.threads));
-        Self { source, own, connections: plan.connections, is_probe, mix, number }
+        let number = u64::from(thread) * DEALT;
+        let others = u64::from(plan.threads).saturating_sub(1) * DEALT;
+        Self { source, own, connections: plan.connections, is_probe, mix, number, others }
     }
 
     /// How many transactions may be in flight.
@@ -153,8 +159,11 @@ impl Clients {
                 let place = closed.next(now)?;
                 let is_plain = self.mix.drawn();
                 let resumes = !is_plain && self.mix.resumed.next();
-                let number = self.number.0;
-                self.number.0 += self.number.1;
+                let number = self.number;
+                self.number += 1;
+                if self.number.is_multiple_of(DEALT) {
+                    self.number += self.others;
+                }
                 let task =
                     Task { intended: now, is_plain, resumes, number, bytes: None, retries: 0 };
                 Some(Next::Begins { place, task, queued: false })

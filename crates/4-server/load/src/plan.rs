@@ -3,7 +3,7 @@
 use core::time::Duration;
 use std::collections::BTreeSet;
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Serialize, Serializer};
 use sha2::{Digest as _, Sha256};
 
 use crate::arrivals::{Arrivals, Pattern, Think};
@@ -56,6 +56,7 @@ pub struct Plan {
     pub resume: Option<Resume>,
     /// How often, over one connection, one after the other; from 1 to [`Self::REQUESTS_MAX`]. Of a
     /// number that is not whole, as 2.5, connections have the whole ones beside it in turn.
+    #[serde(serialize_with = "whole_where_it_is")]
     pub requests_per_connection: f64,
     /// The share of transactions without TLS, drawn at random.
     pub plain_share: f64,
@@ -368,6 +369,13 @@ impl Plan {
     }
 }
 
+/// As JSON has always had it: 2, and not 2.0.
+fn whole_where_it_is<S: Serializer>(number: &f64, to: S) -> Result<S::Ok, S::Error> {
+    let is_whole = number.fract() == 0.0 && (0.0..=Plan::REQUESTS_MAX).contains(number);
+    #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "looked at")]
+    if is_whole { to.serialize_u64(*number as u64) } else { to.serialize_f64(*number) }
+}
+
 #[cfg(test)]
 #[allow(clippy::unwrap_used, reason = "tests")]
 mod tests {
@@ -380,6 +388,11 @@ mod tests {
         let again: Plan = serde_json::from_str(&json).unwrap();
         assert_eq!(again, plan);
         assert_eq!(again.hash(), plan.hash());
+        let of = |requests_per_connection| {
+            serde_json::to_string(&Plan { requests_per_connection, ..plan.clone() }).unwrap()
+        };
+        assert!(of(2.0).contains("\"requests_per_connection\":2,"), "{}", of(2.0));
+        assert!(of(2.5).contains("\"requests_per_connection\":2.5,"), "{}", of(2.5));
         assert_eq!(plan.hash().len(), 16);
         let other = Plan { close: Close::Fin, ..plan.clone() };
         assert_ne!(other.hash(), plan.hash());

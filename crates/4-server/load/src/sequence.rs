@@ -22,13 +22,15 @@ pub(crate) struct Arrival {
 ///
 /// Every thread walks through the whole sequence and takes each arrival whose number is its own
 /// modulo the threads. So nothing is shared while it runs, the parts add up to the whole, and the
-/// load is the same with any number of threads. A step takes some tens of nanoseconds.
+/// load is the same with any number of threads. A step takes some tens of nanoseconds, and a few
+/// logarithms more where gaps are gamma-distributed.
 #[derive(Clone, Debug)]
 pub(crate) struct Sequence {
     pattern: Pattern,
     random: Seeded,
     number: u64,
-    /// Of the last arrival, in seconds; of bursts, without the pauses.
+    /// Of the last arrival, in seconds, or of the next one where gaps are gamma-distributed; of
+    /// bursts, without the pauses.
     at_s: f64,
     /// Whether a trace says which sessions were resumed.
     says_reuse: bool,
@@ -40,7 +42,16 @@ const GAPS: u64 = 1;
 impl Sequence {
     pub(crate) fn new(pattern: Pattern, seed: u64) -> Self {
         let says_reuse = pattern.reused_share().is_some();
-        Self { pattern, random: Seeded::new(seed, GAPS), number: 0, at_s: 0.0, says_reuse }
+        let mut random = Seeded::new(seed, GAPS);
+        let mut at_s = 0.0;
+        if let Pattern::Gamma { per_s, dispersion } = &pattern {
+            // Crowds came before: what begins with an arrival would begin with a crowd.
+            at_s = -10.0 * dispersion / per_s;
+            while at_s < 0.0 {
+                at_s += random.gamma(1.0 / per_s, 1.0 / dispersion);
+            }
+        }
+        Self { pattern, random, number: 0, at_s, says_reuse }
     }
 
     /// The part of one thread.
@@ -66,8 +77,9 @@ impl Iterator for Sequence {
                 self.at_s
             }
             Pattern::Gamma { per_s, dispersion } => {
+                let at_s = self.at_s;
                 self.at_s += self.random.gamma(1.0 / per_s, 1.0 / dispersion);
-                self.at_s
+                at_s
             }
             Pattern::Pareto { per_s, shape } => {
                 self.at_s += self.random.pareto(1.0 / per_s, *shape);
@@ -201,6 +213,18 @@ mod tests {
             let expected = asked + (1.0 - asked * asked) / 6000.0;
             assert!((found / expected - 1.0).abs() < 0.11, "{found} of {expected}");
         }
+    }
+
+    #[test]
+    fn crowds_are_not_all_at_the_beginning() {
+        let of_first_second = |seed| {
+            let gamma = Pattern::Gamma { per_s: 100.0, dispersion: 16.0 };
+            let come = |arrival: &Arrival| arrival.at < Duration::from_secs(1);
+            Sequence::new(gamma, seed).take_while(come).count()
+        };
+        let all: usize = (0..1000).map(of_first_second).sum();
+        // a standard deviation of 40 for each, 1265 for all; from an arrival on it would be 107,500
+        assert!(all.abs_diff(100_000) < 5000, "{all}");
     }
 
     #[test]

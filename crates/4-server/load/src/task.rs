@@ -12,7 +12,7 @@ pub(crate) struct Task {
     /// Whether it is to offer a session of before.
     pub(crate) resumes: bool,
     /// Its place among all of the run: those of a closed loop are dealt out to the threads in turn,
-    /// as they are begun. A client that begins again keeps it.
+    /// 64 at a time, as they are begun. A client that begins again keeps it.
     pub(crate) number: u64,
     /// Bytes of the body, if not those of the plan.
     pub(crate) bytes: Option<u64>,

@@ -92,11 +92,13 @@ impl Running {
         Ok(running)
     }
 
-    /// Waits until somebody can connect.
+    /// Waits until somebody can connect, and its log is there: Apache opens it after its ports.
     fn listens(&mut self) -> Result<(), Error> {
         let end = Instant::now() + PATIENCE;
+        let log = self.access_log();
         loop {
-            let connected = TcpStream::connect(self.address).is_ok();
+            let connected = log.as_ref().is_none_or(|log| log.exists())
+                && TcpStream::connect(self.address).is_ok();
             // Asked afterwards: who has ended is not the one who was connected to.
             if self.group.has_ended() || Instant::now() > end {
                 let said = self.folder.end_of(OUTPUT);

@@ -177,7 +177,7 @@ impl Study {
         let connections = self.connections.len();
         let requests: u64 = self.connections.values().sum();
         #[allow(clippy::cast_precision_loss, reason = "far below 2^52")]
-        let each = requests as f64 / connections as f64;
+        let each = (1000.0 * requests as f64 / connections as f64).round() / 1000.0;
         let words = format!("{requests} requests on {connections} connections");
         Sourced::new(Requests::new(each).ok()?, &source(&words)).ok()
     }
@@ -231,7 +231,7 @@ impl Study {
         #[allow(clippy::cast_precision_loss, reason = "far below 2^52")]
         let (seconds, free) = (span as f64, (span - means) as f64);
         let mean = minutes.values().map(|(sum, _)| sum).sum::<f64>() / seconds;
-        let variance = deviations / free;
+        let variance = (deviations / free).max(0.0); // sums are rounded
         let peak_per_s = self.seconds.values().copied().max()?;
         let value = Arrivals::Open { per_s: mean, peak_per_s, dispersion: variance / mean };
         Sourced::new(value, &source(&format!("requests of {span} seconds"))).ok()

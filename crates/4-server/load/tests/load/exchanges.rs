@@ -29,11 +29,14 @@ fn outcome(plan: &Plan) -> Outcome {
 
 #[test]
 fn requests_share_a_connection_and_its_handshake() {
-    for (requests, plain_share) in [(3.0_f64, 0.0), (3.0, 1.0), (2.5, 0.0)] {
+    for (requests, plain_share, threads) in
+        [(3.0_f64, 0.0, 1), (3.0, 1.0, 1), (2.5, 0.0, 1), (2.5, 0.0, 2)]
+    {
         for close in [Close::Fin, Close::RstAfterConfirm] {
             let plan = Plan {
                 requests_per_connection: requests,
                 plain_share,
+                threads,
                 close,
                 ..plan(Protocol::Tls12X25519)
             };
@@ -44,7 +47,9 @@ fn requests_share_a_connection_and_its_handshake() {
             #[allow(clippy::cast_precision_loss, reason = "counts of a test")]
             let all = [whole.transactions, whole.responses].map(|count| count as f64);
             let expected = requests.floor() + ((all[0] - 1.0) * requests).floor();
-            assert_eq!(all[1], expected, "{outcome}");
+            // a thread that ends within what was dealt to it may be half a request off
+            let off = f64::from(threads) - 1.0;
+            assert!((all[1] - expected).abs() <= off, "{outcome}");
             assert_eq!(seen.requests, whole.responses);
             let handshakes = if plain_share > 0.0 { 0 } else { whole.transactions };
             assert_eq!((whole.confirmed, seen.handshakes), (handshakes, handshakes));

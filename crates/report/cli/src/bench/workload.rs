@@ -89,10 +89,15 @@ pub(super) fn applied(options: &Options) -> Result<Applied, Stop> {
     if let Some(&Arrivals::Open { per_s, dispersion, .. }) =
         workload.arrivals.as_ref().map(|known| &known.value)
     {
-        let (rate, kind) = of_connections(per_s, dispersion, each).map_err(refused)?;
-        options.clients.arrivals = Some(kind);
+        let (rate, dispersion) = of_connections(per_s, dispersion, each);
         // a search finds a rate of its own
-        options.clients.rate = options.clients.slo.is_none().then_some(rate);
+        if options.clients.slo.is_none() {
+            if let Some(why) = too_crowded(rate, dispersion) {
+                return Err(refused(why));
+            }
+            options.clients.rate = Some(rate);
+        }
+        options.clients.arrivals = Some(gaps(dispersion, each));
     }
     if let Some(resumed) = &workload.resumed
         && options.client == [Client::Minimal]
@@ -124,7 +129,19 @@ fn undone(workload: &Workload, options: &Options) -> Vec<String> {
         let word = key.value.word();
         format!("the workload's key is {word}; the server of the URL has its own")
     });
-    resumed.into_iter().chain(key).collect()
+    let each = workload.requests_per_connection.as_ref().map_or(1.0, |each| each.value.get());
+    let spread = match workload.arrivals.as_ref().map(|known| &known.value) {
+        Some(&Arrivals::Open { per_s, dispersion, .. })
+            if is_spread(of_connections(per_s, dispersion, each).1, each) =>
+        {
+            Some(format!(
+                "the requests of a connection were far apart in the log, and follow each other \
+                 here: seconds have crowds of {each:.2}"
+            ))
+        }
+        _ => None,
+    };
+    resumed.into_iter().chain(key).chain(spread).collect()
 }
 
 /// The protocol, and the group that its word may end in.
@@ -144,27 +161,48 @@ fn key_of(word: &str) -> Option<KeyKind> {
     }
 }
 
-/// How connections come on which so many requests come one behind the other: as many times less
-/// often, and with as many times less dispersion, because each brings a crowd of its own. But not
-/// with less than chance has: where a log shows less, requests of a connection are far apart.
-fn of_connections(per_s: f64, dispersion: f64, each: f64) -> Result<(f64, Kind), String> {
-    let (rate, dispersion) = (per_s / each, dispersion / each);
-    // Crowds that come less than once a second are no matter of gaps: of gamma-distributed ones
-    // a second would have a sixth less dispersion than the log, and soon none.
-    if dispersion > rate.max(*OF_POISSON.end()) {
-        return Err(format!(
-            "its seconds differ too much for {rate:.1} connections in each (dispersion \
-             {dispersion:.1}): give their times, --arrivals trace:FILE"
-        ));
-    }
-    let kind = if OF_POISSON.contains(&dispersion) || (each > 1.0 && dispersion < 1.0) {
+/// Rate and dispersion of connections on which so many requests come one behind the other: as many
+/// times less often, and with as many times less dispersion, because each brings a crowd of its
+/// own. To as many digits as a log is good for.
+fn of_connections(per_s: f64, dispersion: f64, each: f64) -> (f64, f64) {
+    let rounded = |number: f64, to: f64| (number * to).round() / to;
+    let rate = per_s / each;
+    // a rate below the least that a plan has stays what it is, and is refused
+    let rate = if rate < 1.0 { rate } else { rounded(rate, 1000.0) };
+    (rate, rounded(dispersion / each, 100.0))
+}
+
+/// Why no gaps make such seconds, if none do. Crowds that come less than once a second are no
+/// matter of gaps: of gamma-distributed ones a second would have a sixth less dispersion than the
+/// log where the dispersion is the rate, and soon none.
+fn too_crowded(rate: f64, dispersion: f64) -> Option<String> {
+    let most = rate.max(*OF_POISSON.end()).min(*Pattern::DISPERSIONS.end());
+    (dispersion > most).then(|| {
+        format!(
+            "its seconds differ too much for {rate:.2} connections in each (a dispersion of \
+             {dispersion:.1} connections): leave out --workload, and give the times of the log \
+             with --arrivals trace:FILE"
+        )
+    })
+}
+
+/// How connections with so many requests come. Not with less dispersion than chance has, if they
+/// have several: see [`is_spread`].
+fn gaps(dispersion: f64, each: f64) -> Kind {
+    if OF_POISSON.contains(&dispersion) || is_spread(dispersion, each) {
         Kind::Poisson
     } else if dispersion < *Pattern::DISPERSIONS.start() {
         Kind::Constant
     } else {
-        Kind::Gamma(dispersion)
-    };
-    Ok((rate, kind))
+        // a search has the crowds that a plan can have
+        Kind::Gamma(dispersion.min(*Pattern::DISPERSIONS.end()))
+    }
+}
+
+/// Whether the requests of a connection were far apart in the log: its seconds differ less than
+/// they would with all of them in one.
+fn is_spread(dispersion: f64, each: f64) -> bool {
+    each > 1.0 && dispersion < *OF_POISSON.start()
 }
 
 #[cfg(test)]
@@ -256,6 +294,8 @@ mod tests {
         assert_eq!(found, Some(Kind::Gamma(4.2)));
         let refused = |more: &str| file(more).unwrap_err().to_string();
         assert!(refused(&arrivals("80.5")).contains("--arrivals trace:FILE"));
+        assert!(too_crowded(1e5, 999.0).is_none() && too_crowded(1e5, 1001.0).is_some());
+        assert_eq!(of_connections(250.0, 10.0, 2.371_739), (105.408, 4.22));
         assert!(refused(&requests("2e6")).contains("2000000 requests on a connection"));
         let sizes =
             |most: u64| format!("[sizes]\nvalue = [[0.0, 3], [1.0, {most}]]\nsource = \"a log\"\n");

@@ -146,7 +146,7 @@ pub(crate) struct Bench {
     pub(crate) verify: tollgate_load::Verify,
 
     /// A workload by name or file, as tollgate workload show has it, in place of key, protocol,
-    /// bytes, requests of a connection and rate
+    /// bytes, requests of a connection and arrivals
     #[arg(long, value_name = "NAME|FILE")]
     #[arg(conflicts_with_all = ["key", "protocol", "bytes", "handshake_only", "suites", "group"])]
     #[arg(conflicts_with_all = ["requests_per_connection", "rate", "arrivals", "think", "resume"])]

@@ -34,7 +34,7 @@ pub(crate) struct Clients {
     #[arg(long, value_name = "R", value_parser = rate)]
     pub(crate) rate: Option<f64>,
 
-    /// Requests on each connection, one after the other; of 2.5 every other connection has 2 and 3
+    /// Requests on each connection, one after the other; 2.5 is two and three in turn
     #[arg(long, value_name = "N", default_value = "1", value_parser = requests)]
     pub(crate) requests_per_connection: f64,
 

@@ -35,7 +35,7 @@ pub(crate) fn refused(output: &Output, why: &str) {
 }
 
 /// Standard output, which fits a terminal. What was wrapped is one line again: where a line was
-/// broken depends on the length of paths and numbers.
+/// broken depends on the length of paths and numbers. Indented rows join the line before them too.
 #[track_caller]
 pub(crate) fn text(output: &Output) -> String {
     let stdout = str::from_utf8(&output.stdout).unwrap();
