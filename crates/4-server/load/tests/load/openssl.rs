@@ -34,7 +34,7 @@ impl SServer {
     pub(crate) fn start(name: &str, arguments: &[&str]) -> Option<Self> {
         let folder = std::env::temp_dir().join(format!("tollgate-{name}-{}", std::process::id()));
         fs::create_dir_all(&folder).unwrap();
-        let (key, certificate) = tls_server::identity();
+        let (key, certificate) = tls_server::tls_config::identity();
         fs::write(folder.join("key.pem"), key).unwrap();
         fs::write(folder.join("certificate.pem"), certificate).unwrap();
         fs::write(folder.join("object"), "x".repeat(BYTES.try_into().unwrap())).unwrap();

@@ -6,22 +6,18 @@ use core::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use core::time::Duration;
 use std::io::{self, Read, Write};
 use std::net::{TcpListener, TcpStream};
-use std::sync::{Arc, Mutex, OnceLock};
+use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::Instant;
 
-use openssl::asn1::Asn1Time;
-use openssl::hash::MessageDigest;
-use openssl::pkey::PKey;
-use openssl::rsa::Rsa;
-use openssl::x509::{X509, X509NameBuilder};
-use rustls::crypto::aws_lc_rs::sign::any_supported_type;
-use rustls::pki_types::{CertificateDer, PrivateKeyDer, PrivatePkcs8KeyDer, UnixTime};
-use rustls::server::danger::{ClientCertVerified, ClientCertVerifier};
-use rustls::server::{NoServerSessionStorage, ProducesTickets};
-use rustls::sign::{CertifiedKey, SingleCertAndKey};
-use rustls::{HandshakeKind, ServerConfig, ServerConnection, SignatureScheme, StreamOwned};
+use rustls::{HandshakeKind, ServerConfig, ServerConnection, StreamOwned};
 use tollgate_load::{Referee, Seen, Target};
+
+// By its path: tests in other places have this file by its path too.
+#[path = "tls_config.rs"]
+pub(crate) mod tls_config;
+
+use self::tls_config::{broken, config, early, forgetful, ticketing};
 
 /// What a connection meets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -370,137 +366,5 @@ impl Referee for Counter {
 
     fn lag(&self) -> Duration {
         Duration::from_millis(50)
-    }
-}
-
-/// A key and a certificate in PEM, made once.
-pub(crate) fn identity() -> &'static (String, String) {
-    static IDENTITY: OnceLock<(String, String)> = OnceLock::new();
-    IDENTITY.get_or_init(|| {
-        let key = PKey::from_rsa(Rsa::generate(2048).unwrap()).unwrap();
-        let mut name = X509NameBuilder::new().unwrap();
-        name.append_entry_by_text("CN", "localhost").unwrap();
-        let name = name.build();
-        let mut certificate = X509::builder().unwrap();
-        certificate.set_version(2).unwrap();
-        certificate.set_subject_name(&name).unwrap();
-        certificate.set_issuer_name(&name).unwrap();
-        certificate.set_pubkey(&key).unwrap();
-        certificate.set_not_before(&Asn1Time::days_from_now(0).unwrap()).unwrap();
-        certificate.set_not_after(&Asn1Time::days_from_now(2).unwrap()).unwrap();
-        certificate.sign(&key, MessageDigest::sha256()).unwrap();
-        let text = |pem: Vec<u8>| String::from_utf8(pem).unwrap();
-        (text(key.private_key_to_pem_pkcs8().unwrap()), text(certificate.build().to_pem().unwrap()))
-    })
-}
-
-/// Key and certificate in DER.
-fn identity_der() -> (PrivateKeyDer<'static>, Vec<u8>) {
-    let (key, certificate) = identity();
-    let key = PKey::private_key_from_pem(key.as_bytes()).unwrap().private_key_to_pkcs8().unwrap();
-    let certificate = X509::from_pem(certificate.as_bytes()).unwrap().to_der().unwrap();
-    (PrivateKeyDer::Pkcs8(PrivatePkcs8KeyDer::from(key)), certificate)
-}
-
-fn broken() -> ServerConfig {
-    let (key, certificate) = identity_der();
-    let half = CertificateDer::from(certificate[..certificate.len() / 2].to_vec());
-    let key = CertifiedKey::new(vec![half], any_supported_type(&key).unwrap());
-    let resolver = Arc::new(SingleCertAndKey::from(key));
-    ServerConfig::builder().with_no_client_auth().with_cert_resolver(resolver)
-}
-
-fn ticketing() -> ServerConfig {
-    let mut config = config(false);
-    config.ticketer = Arc::new(EmptyTickets);
-    config
-}
-
-#[derive(Debug)]
-struct EmptyTickets;
-
-impl ProducesTickets for EmptyTickets {
-    fn enabled(&self) -> bool {
-        true
-    }
-
-    fn lifetime(&self) -> u32 {
-        3600
-    }
-
-    fn encrypt(&self, _: &[u8]) -> Option<Vec<u8>> {
-        Some(Vec::new())
-    }
-
-    fn decrypt(&self, _: &[u8]) -> Option<Vec<u8>> {
-        None
-    }
-}
-
-fn config(strict: bool) -> ServerConfig {
-    let (key, certificate) = identity_der();
-    let builder = ServerConfig::builder();
-    let builder = if strict {
-        builder.with_client_cert_verifier(Arc::new(AnyCertificate))
-    } else {
-        builder.with_no_client_auth()
-    };
-    builder.with_single_cert(vec![CertificateDer::from(certificate)], key).unwrap()
-}
-
-/// Takes so many bytes of early data, and may answer them at once.
-fn early(bytes_max: u32) -> ServerConfig {
-    let mut config = config(false);
-    config.max_early_data_size = bytes_max;
-    config.send_half_rtt_data = true;
-    config
-}
-
-/// Neither gives sessions nor resumes any.
-fn forgetful() -> ServerConfig {
-    let mut config = config(false);
-    config.session_storage = Arc::new(NoServerSessionStorage {});
-    config.send_tls13_tickets = 0;
-    config
-}
-
-/// Insists on a certificate, and would take any.
-#[derive(Debug)]
-struct AnyCertificate;
-
-impl ClientCertVerifier for AnyCertificate {
-    fn root_hint_subjects(&self) -> &[rustls::DistinguishedName] {
-        &[]
-    }
-
-    fn verify_client_cert(
-        &self,
-        _: &CertificateDer<'_>,
-        _: &[CertificateDer<'_>],
-        _: UnixTime,
-    ) -> Result<ClientCertVerified, rustls::Error> {
-        Ok(ClientCertVerified::assertion())
-    }
-
-    fn verify_tls12_signature(
-        &self,
-        _: &[u8],
-        _: &CertificateDer<'_>,
-        _: &rustls::DigitallySignedStruct,
-    ) -> Result<rustls::client::danger::HandshakeSignatureValid, rustls::Error> {
-        Err(rustls::Error::General("never asked: the client has no certificate".to_owned()))
-    }
-
-    fn verify_tls13_signature(
-        &self,
-        message: &[u8],
-        certificate: &CertificateDer<'_>,
-        signature: &rustls::DigitallySignedStruct,
-    ) -> Result<rustls::client::danger::HandshakeSignatureValid, rustls::Error> {
-        self.verify_tls12_signature(message, certificate, signature)
-    }
-
-    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
-        vec![SignatureScheme::RSA_PSS_SHA256]
     }
 }

@@ -100,7 +100,7 @@ impl GnuTls {
     fn start() -> Option<Self> {
         let folder = std::env::temp_dir().join(format!("tollgate-gnutls-{}", std::process::id()));
         fs::create_dir_all(&folder).unwrap();
-        let (key, certificate) = tls_server::identity();
+        let (key, certificate) = tls_server::tls_config::identity();
         fs::write(folder.join("key.pem"), key).unwrap();
         fs::write(folder.join("certificate.pem"), certificate).unwrap();
         // it does not say which port it was given: this one was free a moment ago
