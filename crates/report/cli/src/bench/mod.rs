@@ -2,6 +2,7 @@
 
 mod beside;
 mod clients;
+mod connections;
 mod external;
 mod metrics;
 mod out;

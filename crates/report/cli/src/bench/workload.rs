@@ -4,12 +4,13 @@ use core::slice;
 
 use tollgate_clients::Client;
 use tollgate_ladder::published;
-use tollgate_load::{Pattern, Plan, Protocol, Sizes};
+use tollgate_load::{Plan, Protocol, Sizes};
 use tollgate_record::Timestamp;
 use tollgate_server::KeyKind;
-use tollgate_workload::{Arrivals, Workload};
+use tollgate_workload::Workload;
 
-use crate::options::{Bench as Options, Kind, ServerKind};
+use super::connections::Connections;
+use crate::options::{Bench as Options, ServerKind};
 use crate::stop::Stop;
 use crate::workload::find;
 
@@ -22,9 +23,6 @@ const OF_PROTOCOLS: [&str; 3] = [
     "TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256",
     "TLS_AES_128_GCM_SHA256",
 ];
-
-/// Dispersions that Poisson arrivals show in a log.
-const OF_POISSON: core::ops::RangeInclusive<f64> = 0.8..=1.25;
 
 /// What a workload makes of the options, and what of it stays undone.
 pub(super) struct Applied {
@@ -79,25 +77,22 @@ pub(super) fn applied(options: &Options) -> Result<Applied, Stop> {
     {
         options.suites = vec![suite.value.clone()];
     }
-    let each = workload.requests_per_connection.as_ref().map_or(1.0, |each| each.value.get());
-    if each > Plan::REQUESTS_MAX {
-        return Err(refused(format!("no plan has {each} requests on a connection")));
-    }
-    if workload.requests_per_connection.is_some() {
+    if let Some(requests) = &workload.requests_per_connection {
+        let each = requests.value.get();
+        if each > Plan::REQUESTS_MAX {
+            return Err(refused(format!("no plan has {each} requests on a connection")));
+        }
         options.clients.requests_per_connection = each;
     }
-    if let Some(&Arrivals::Open { per_s, dispersion, .. }) =
-        workload.arrivals.as_ref().map(|known| &known.value)
-    {
-        let (rate, dispersion) = of_connections(per_s, dispersion, each);
+    if let Some(connections) = Connections::of(&workload) {
         // a search finds a rate of its own
         if options.clients.slo.is_none() {
-            if let Some(why) = too_crowded(rate, dispersion) {
+            if let Some(why) = connections.obstacle() {
                 return Err(refused(why));
             }
-            options.clients.rate = Some(rate);
+            options.clients.rate = Some(connections.per_s);
         }
-        options.clients.arrivals = Some(gaps(dispersion, each));
+        options.clients.arrivals = Some(connections.arrivals());
     }
     if let Some(resumed) = &workload.resumed
         && options.client == [Client::Minimal]
@@ -129,18 +124,7 @@ fn undone(workload: &Workload, options: &Options) -> Vec<String> {
         let word = key.value.word();
         format!("the workload's key is {word}; the server of the URL has its own")
     });
-    let each = workload.requests_per_connection.as_ref().map_or(1.0, |each| each.value.get());
-    let spread = match workload.arrivals.as_ref().map(|known| &known.value) {
-        Some(&Arrivals::Open { per_s, dispersion, .. })
-            if is_spread(of_connections(per_s, dispersion, each).1, each) =>
-        {
-            Some(format!(
-                "the requests of a connection were far apart in the log, and follow each other \
-                 here: seconds have crowds of {each:.2}"
-            ))
-        }
-        _ => None,
-    };
+    let spread = Connections::of(workload).and_then(|connections| connections.undone());
     resumed.into_iter().chain(key).chain(spread).collect()
 }
 
@@ -161,56 +145,12 @@ fn key_of(word: &str) -> Option<KeyKind> {
     }
 }
 
-/// Rate and dispersion of connections on which so many requests come one behind the other: as many
-/// times less often, and with as many times less dispersion, because each brings a crowd of its
-/// own. To as many digits as a log is good for.
-fn of_connections(per_s: f64, dispersion: f64, each: f64) -> (f64, f64) {
-    let rounded = |number: f64, to: f64| (number * to).round() / to;
-    let rate = per_s / each;
-    // a rate below the least that a plan has stays what it is, and is refused
-    let rate = if rate < 1.0 { rate } else { rounded(rate, 1000.0) };
-    (rate, rounded(dispersion / each, 100.0))
-}
-
-/// Why no gaps make such seconds, if none do. Crowds that come less than once a second are no
-/// matter of gaps: of gamma-distributed ones a second would have a sixth less dispersion than the
-/// log where the dispersion is the rate, and soon none.
-fn too_crowded(rate: f64, dispersion: f64) -> Option<String> {
-    let most = rate.max(*OF_POISSON.end()).min(*Pattern::DISPERSIONS.end());
-    (dispersion > most).then(|| {
-        format!(
-            "its seconds differ too much for {rate:.2} connections in each (a dispersion of \
-             {dispersion:.1} connections): leave out --workload, and give the times of the log \
-             with --arrivals trace:FILE"
-        )
-    })
-}
-
-/// How connections with so many requests come. Not with less dispersion than chance has, if they
-/// have several: see [`is_spread`].
-fn gaps(dispersion: f64, each: f64) -> Kind {
-    if OF_POISSON.contains(&dispersion) || is_spread(dispersion, each) {
-        Kind::Poisson
-    } else if dispersion < *Pattern::DISPERSIONS.start() {
-        Kind::Constant
-    } else {
-        // a search has the crowds that a plan can have
-        Kind::Gamma(dispersion.min(*Pattern::DISPERSIONS.end()))
-    }
-}
-
-/// Whether the requests of a connection were far apart in the log: its seconds differ less than
-/// they would with all of them in one.
-fn is_spread(dispersion: f64, each: f64) -> bool {
-    each > 1.0 && dispersion < *OF_POISSON.start()
-}
-
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used, reason = "tests")]
 
     use super::*;
-    use crate::options::{Options as All, Verb};
+    use crate::options::{Kind, Options as All, Verb};
 
     fn asked(name: &str) -> Result<Options, Stop> {
         asked_with(&["--workload", name]).map(|applied| applied.options)
@@ -294,8 +234,6 @@ mod tests {
         assert_eq!(found, Some(Kind::Gamma(4.2)));
         let refused = |more: &str| file(more).unwrap_err().to_string();
         assert!(refused(&arrivals("80.5")).contains("--arrivals trace:FILE"));
-        assert!(too_crowded(1e5, 999.0).is_none() && too_crowded(1e5, 1001.0).is_some());
-        assert_eq!(of_connections(250.0, 10.0, 2.371_739), (105.408, 4.22));
         assert!(refused(&requests("2e6")).contains("2000000 requests on a connection"));
         let sizes =
             |most: u64| format!("[sizes]\nvalue = [[0.0, 3], [1.0, {most}]]\nsource = \"a log\"\n");
