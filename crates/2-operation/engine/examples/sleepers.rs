@@ -5,73 +5,67 @@
 //! ```
 //!
 //! For each core of this process a thread that computes for so long, and then wakes eight others,
-//! which go to sleep again at once; the last of them wakes it. One condition variable wakes all
-//! eight with one call. Printed is what share of the cores computes: no engine whose callers sleep
-//! has more. Under `taskset -c 0` no thread is woken on another core.
+//! which go to sleep again at once; the last of them wakes it. Nobody takes a lock, and one call
+//! wakes all eight. Printed is what share of the cores computes: hardly an engine whose callers
+//! sleep has more. Under `taskset -c 0` no thread is woken on another core.
 #![allow(clippy::print_stdout, clippy::cast_precision_loss, reason = "a program, small counts")]
 
-use core::sync::atomic::{AtomicBool, AtomicU32, Ordering::Relaxed};
+use core::sync::atomic::Ordering::SeqCst;
+use core::sync::atomic::{AtomicBool, AtomicU32};
 use core::time::Duration;
-use std::sync::{Condvar, Mutex, PoisonError};
 use std::thread;
 use std::time::Instant;
 
+use rustix::thread::futex::{self, Flags};
+
 /// Threads of a batch.
-const WIDTH: usize = 8;
+const WIDTH: u32 = 8;
 
 #[derive(Default)]
 struct Group {
-    line: Mutex<Line>,
-    batch_is_done: Condvar,
-    line_is_full: Condvar,
-    /// For all to read when they are done.
+    waiting: AtomicU32,
+    /// Full lines so far, on which who computes sleeps.
+    lines: AtomicU32,
+    /// Batches so far, on which all others sleep.
     batches: AtomicU32,
 }
 
-#[derive(Default)]
-struct Line {
-    waiting: usize,
-    /// Batches that were done: a sleeper waits for the next one.
-    done: u64,
-    is_over: bool,
+/// Sleeps until the count is another one than was seen.
+fn sleep(count: &AtomicU32, seen: u32) {
+    while count.load(SeqCst) == seen {
+        let _ = futex::wait(count, Flags::PRIVATE, seen, None); // it fails if there is another one
+    }
+}
+
+/// Counts one more, and wakes who sleeps on it.
+fn wake(count: &AtomicU32) {
+    count.fetch_add(1, SeqCst);
+    let _ = futex::wake(count, Flags::PRIVATE, i32::MAX.unsigned_abs());
 }
 
 impl Group {
-    fn sleep(&self) {
-        let mut line = self.line.lock().unwrap_or_else(PoisonError::into_inner);
-        while !line.is_over {
-            let own = line.done;
-            line.waiting += 1;
-            if line.waiting == WIDTH {
-                self.line_is_full.notify_one();
+    fn sleep(&self, stop: &AtomicBool) {
+        while !stop.load(SeqCst) {
+            let seen = self.batches.load(SeqCst);
+            if self.waiting.fetch_add(1, SeqCst) + 1 == WIDTH {
+                wake(&self.lines);
             }
-            line = self
-                .batch_is_done
-                .wait_while(line, |line| line.done == own && !line.is_over)
-                .unwrap_or_else(PoisonError::into_inner);
+            sleep(&self.batches, seen);
         }
     }
 
     fn compute(&self, batch: Duration, stop: &AtomicBool) {
-        let mut line = self.line.lock().unwrap_or_else(PoisonError::into_inner);
-        while !stop.load(Relaxed) {
-            line = self
-                .line_is_full
-                .wait_while(line, |line| line.waiting < WIDTH)
-                .unwrap_or_else(PoisonError::into_inner);
-            line.waiting = 0;
-            drop(line);
+        let mut lines = 0;
+        while !stop.load(SeqCst) {
+            sleep(&self.lines, lines);
+            lines = self.lines.load(SeqCst);
+            self.waiting.store(0, SeqCst);
             let begin = Instant::now();
             while begin.elapsed() < batch {
                 core::hint::spin_loop();
             }
-            line = self.line.lock().unwrap_or_else(PoisonError::into_inner);
-            line.done += 1;
-            self.batches.fetch_add(1, Relaxed);
-            self.batch_is_done.notify_all();
+            wake(&self.batches);
         }
-        line.is_over = true;
-        self.batch_is_done.notify_all();
     }
 }
 
@@ -83,20 +77,22 @@ fn main() -> Result<(), Box<dyn core::error::Error>> {
         (0..thread::available_parallelism()?.get()).map(|_| Group::default()).collect();
     let (batch, stop) = (Duration::from_micros(micros), AtomicBool::new(false));
     let begin = Instant::now();
+    let mut share = 0.;
     thread::scope(|scope| {
         for group in &groups {
             scope.spawn(|| group.compute(batch, &stop));
-            (0..WIDTH).for_each(|_| drop(scope.spawn(|| group.sleep())));
+            (0..WIDTH).for_each(|_| drop(scope.spawn(|| group.sleep(&stop))));
         }
         thread::sleep(Duration::from_secs(seconds));
-        stop.store(true, Relaxed);
+        stop.store(true, SeqCst);
+        let batches: u32 = groups.iter().map(|group| group.batches.load(SeqCst)).sum();
+        let available = begin.elapsed().as_secs_f64() * groups.len() as f64;
+        share = batch.as_secs_f64() * f64::from(batches) / available;
+        groups.iter().flat_map(|group| [&group.batches, &group.lines]).for_each(wake);
     });
-    let cores = groups.len();
-    let batches: u32 = groups.iter().map(|group| group.batches.load(Relaxed)).sum();
-    let share =
-        batch.as_secs_f64() * f64::from(batches) / (begin.elapsed().as_secs_f64() * cores as f64);
     println!(
-        "{cores} cores, batches of {micros} us for {WIDTH} threads: {share:.2} of them compute"
+        "{} cores, batches of {micros} us for {WIDTH} threads: {share:.2} of them compute",
+        groups.len()
     );
     Ok(())
 }

@@ -37,7 +37,7 @@ impl<J: Job> Shared<J> {
             return state;
         }
         if let Some(place) = state.schedule.call_successor() {
-            self.bells[place].notify_one();
+            self.bells.ring(&[place]);
         } else if state.workers > 0 {
             self.summon(&mut state);
         } else {
@@ -53,7 +53,8 @@ impl<J: Job> Shared<J> {
 
     /// Tells owners; outside of the lock, which they want.
     pub(crate) fn tell(&self, told: &mut Told<J>) {
-        told.bells.drain(..).for_each(|place| self.bells[place].notify_one());
+        self.bells.ring(&told.bells);
+        told.bells.clear();
         self.wake(&mut told.tasks);
     }
 

@@ -16,6 +16,8 @@ use self::ticket::{Patience, Ticket};
 use crate::toy::{Doubler, Doubling, Mischief};
 use crate::{Config, Error};
 
+#[path = "bells.rs"]
+mod bells;
 #[path = "engine.rs"]
 mod engine;
 #[path = "gather.rs"]
@@ -26,6 +28,8 @@ mod hand_on;
 mod lead;
 #[path = "quarantine.rs"]
 mod quarantine;
+#[path = "rings_by_lock.rs"]
+mod rings;
 #[path = "seat.rs"]
 mod seat;
 #[path = "state.rs"]
@@ -39,8 +43,11 @@ mod sync {
     use core::time::Duration;
     use std::time::Instant;
 
+    pub(super) use loom::sync::atomic::{AtomicBool, Ordering};
     pub(super) use loom::sync::{Arc, Condvar, Mutex, MutexGuard};
     pub(super) use loom::thread::yield_now;
+
+    pub(super) use super::rings::Rings;
 
     pub(super) const YIELDS_IN_VAIN_MAX: usize = 1;
 

@@ -1,7 +1,6 @@
 //! Who holds a unit: taking the batch that is next in line, running it, telling its owners, and
 //! handing the unit on.
 
-use core::time::Duration;
 use std::time::Instant;
 
 use super::seat::{Company, Seat, Verdict};
@@ -33,8 +32,7 @@ impl<J: Job> Shared<J> {
             if let Some(taken) = state.schedule.claim(place) {
                 break Some(taken);
             }
-            let left = deadline.map(|at| at.saturating_duration_since(Instant::now()));
-            if left == Some(Duration::ZERO) {
+            if deadline.is_some_and(|at| at <= Instant::now()) {
                 break None;
             }
             if state.schedule.is_queued(place)
@@ -52,7 +50,10 @@ impl<J: Job> Shared<J> {
                 continue;
             }
             *state.schedule.owner(place) = Owner::Thread { called: false };
-            state = self.sleep(&self.bells[place], state, left);
+            self.bells.muffle(place);
+            drop(state);
+            self.bells.sleep(place, deadline);
+            state = self.lock();
             *state.schedule.owner(place) = Owner::Nobody;
         };
         drop(self.hand_on(state));

@@ -45,6 +45,7 @@
 extern crate self as tollgate_engine;
 
 mod arrivals;
+mod bells;
 mod config;
 mod engine;
 mod error;
@@ -59,6 +60,8 @@ mod lanes;
 mod lead;
 mod private_job;
 mod quarantine;
+#[cfg_attr(not(target_os = "linux"), path = "rings_by_lock.rs")]
+mod rings;
 mod schedule;
 mod seat;
 mod state;

@@ -6,6 +6,7 @@ use std::collections::VecDeque;
 use std::sync::PoisonError;
 use std::time::Instant;
 
+use super::bells::Bells;
 use super::seat::Seat;
 use super::sync::{Condvar, Mutex, MutexGuard};
 use crate::arrivals::Arrivals;
@@ -20,7 +21,7 @@ use crate::stats::Stats;
 pub(crate) struct Shared<J: Job> {
     state: Mutex<State<J>>,
     /// One per place: its sleeping thread.
-    pub(crate) bells: Vec<Condvar>,
+    pub(crate) bells: Bells,
     /// Workers without work.
     pub(crate) work: Condvar,
     /// Leaders that linger.
@@ -80,7 +81,7 @@ impl<J: Job> Shared<J> {
         };
         Self {
             state: Mutex::new(state),
-            bells: (0..capacity).map(|_| Condvar::new()).collect(),
+            bells: Bells::new(capacity),
             work: Condvar::new(),
             company: Condvar::new(),
             drained: Condvar::new(),

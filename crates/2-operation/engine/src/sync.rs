@@ -1,9 +1,12 @@
 //! The locks and clocks of the engine; its tests put loom's in their place.
 
+pub(crate) use core::sync::atomic::{AtomicBool, Ordering};
 use core::time::Duration;
 pub(crate) use std::sync::{Arc, Condvar, Mutex, MutexGuard};
 pub(crate) use std::thread::yield_now;
 use std::time::Instant;
+
+pub(crate) use crate::rings::Rings;
 
 /// Looks, with the processor yielded in between, that may bring nothing one after the other. One
 /// of them takes less than a microsecond if nobody else wants the core, and those who are awaited
