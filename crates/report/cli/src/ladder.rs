@@ -65,7 +65,6 @@ struct Climb {
 ///
 /// A rung cannot be measured, or a file cannot be written.
 pub(crate) fn run(options: &Options) -> Result<ExitCode, Stop> {
-    report::check(&options.report)?;
     let file = match &options.json {
         Some(file) => file.clone(),
         None => shelf::fresh(&options.records, &this_machine(), Timestamp::now())?,

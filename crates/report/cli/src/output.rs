@@ -34,9 +34,9 @@ impl Output {
         let to: Option<Box<dyn Write>> = match json {
             None => None,
             Some(_) if tables_to_stderr => Some(Box::new(io::stdout())),
-            Some(path) => Some(Box::new(
-                File::create(path).map_err(|error| Stop::new(format!("{file}: {error}")))?,
-            )),
+            Some(path) => {
+                Some(Box::new(File::create(path).map_err(|error| Stop::of_file(path, &error))?))
+            }
         };
         Ok(Self { tables_to_stderr, records: to.map(jsonl::Writer::new), file })
     }

@@ -1,6 +1,8 @@
 //! The end of a run that cannot go on.
 
 use core::fmt;
+use std::io::{self, ErrorKind};
+use std::path::Path;
 use std::process::ExitCode;
 
 use crate::output;
@@ -23,11 +25,34 @@ impl Stop {
         Self::new(error)
     }
 
+    /// Of a file or folder that cannot be read or written, with what to do about it.
+    pub(crate) fn of_file(path: &Path, error: &io::Error) -> Self {
+        let folder = folder(path);
+        let advice = match error.kind() {
+            ErrorKind::NotFound if !folder.exists() => {
+                format!(": there is no folder {}: make it, or check the path", folder.display())
+            }
+            ErrorKind::NotFound => ": check the path".to_owned(),
+            ErrorKind::AlreadyExists => ": it is no folder: name another".to_owned(),
+            ErrorKind::IsADirectory => ": name a file".to_owned(),
+            ErrorKind::NotADirectory => ": a file stands where a folder should".to_owned(),
+            ErrorKind::PermissionDenied => ": take another, or run it as its owner".to_owned(),
+            _ => String::new(),
+        };
+        Self::new(format!("{}: {error}{advice}", path.display()))
+    }
+
     /// Says it on standard error.
     pub(crate) fn report(&self) -> ExitCode {
         output::say(&format!("tollgate: {self}"));
         ExitCode::from(2)
     }
+}
+
+/// The folder that a file is in.
+pub(crate) fn folder(path: &Path) -> &Path {
+    let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty());
+    parent.unwrap_or(Path::new("."))
 }
 
 impl fmt::Display for Stop {

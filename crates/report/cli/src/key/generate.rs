@@ -79,7 +79,7 @@ fn is_there(path: &Path) -> Stop {
 fn write(path: &Path, text: &[u8], replace: bool) -> Result<(), Stop> {
     let failed = |path: &Path, error: &io::Error| match error.kind() {
         io::ErrorKind::AlreadyExists => is_there(path),
-        _ => Stop::new(format!("{}: {error}", path.display())),
+        _ => Stop::of_file(path, error),
     };
     let new = if replace { beside(path) } else { path.to_owned() };
     create(&new).map_err(|error| failed(&new, &error)).and_then(|mut file| {
