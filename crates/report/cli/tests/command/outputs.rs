@@ -117,10 +117,11 @@ fn a_folder_has_every_run_and_its_files_agree() {
         assert_eq!(times["count"], run["sustain"]["transactions"]);
     }
     let page = fs::read_to_string(folder.join("report.html")).unwrap();
-    assert!(page.contains("rsa-2048 tls13") && page.contains("<polyline"), "{page}");
+    assert!(page.contains("RSA-2048 TLS 1.3") && page.contains("<polyline"), "{page}");
     assert!(!page.contains("<script") && !page.contains("http"), "it loads nothing");
     fs::remove_dir_all(&folder).unwrap();
     refused(&run(&["bench", "--out", "/dev/null/x"]), "--out: /dev/null/x");
+    refused(&run(&["bench", "--out", "/dev/null"]), "it is no folder: name another");
 }
 
 #[test]
