@@ -84,7 +84,8 @@ impl CgroupCpu {
             }
         }
         let why = format!(
-            "{}: no control group that counts CPU time: give a folder of {CGROUPS}, or its path below",
+            "{}: no control group that counts CPU time: give a folder of {CGROUPS}, or its path \
+             below",
             path.display()
         );
         Err(io::Error::new(io::ErrorKind::NotFound, why))

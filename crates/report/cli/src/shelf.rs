@@ -70,7 +70,9 @@ pub(crate) fn read(files: &[PathBuf]) -> Result<Vec<Record>, Stop> {
     for path in files {
         let file = File::open(path).map_err(|error| Stop::of_file(path, &error))?;
         let found = jsonl::read_all(BufReader::new(file));
-        let wrong = |error| Stop::new(format!("{}: {error}", path.display()));
+        let is_named = path.extension().is_some_and(|ending| ending == "jsonl");
+        let advice = if is_named { "" } else { ", or give a file that --json wrote" };
+        let wrong = |error| Stop::new(format!("{}: {error}{advice}", path.display()));
         records.extend(found.map_err(wrong)?);
     }
     Ok(records)
