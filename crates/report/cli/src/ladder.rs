@@ -82,10 +82,10 @@ pub(crate) fn run(options: &Options) -> Result<ExitCode, Stop> {
     }
     let Climb { run, records, .. } = climb;
     let table = rungs::table(&records);
-    let code = run.end(&("\n".to_owned() + &heading::lines(&records) + "\n" + &table))?;
+    let ended = run.end(&("\n".to_owned() + &heading::lines(&records) + "\n" + &table));
     say(&format!("records: {}", file.display()));
     report::write(&options.report, &records)?;
-    Ok(code)
+    ended
 }
 
 impl Climb {

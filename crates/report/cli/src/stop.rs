@@ -7,9 +7,15 @@ use std::process::ExitCode;
 
 use crate::output;
 
+/// The exit code where nobody reads standard output any more: what a shell makes of SIGPIPE.
+const UNREAD: u8 = 141;
+
 /// Why the program stops, in one line: what is wrong, where, and what to do. Exit code 2.
 #[derive(Debug)]
-pub(crate) struct Stop(String);
+pub(crate) struct Stop {
+    why: String,
+    is_unread: bool,
+}
 
 impl Stop {
     /// With this reason; line feeds become spaces.
@@ -17,7 +23,7 @@ impl Stop {
         let lines = why.to_string();
         let words: Vec<&str> =
             lines.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
-        Self(words.join(" "))
+        Self { why: words.join(" "), is_unread: false }
     }
 
     /// With the message of an error.
@@ -42,8 +48,17 @@ impl Stop {
         Self::new(format!("{}: {error}{advice}", path.display()))
     }
 
-    /// Says it on standard error.
+    /// Of standard output that cannot be written.
+    pub(crate) fn of_output(error: &io::Error) -> Self {
+        let is_unread = error.kind() == ErrorKind::BrokenPipe;
+        Self { is_unread, ..Self::new(format!("standard output: {error}")) }
+    }
+
+    /// Says it on standard error; but who closed the other end of a pipe has read enough.
     pub(crate) fn report(&self) -> ExitCode {
+        if self.is_unread {
+            return ExitCode::from(UNREAD);
+        }
         output::say(&format!("tollgate: {self}"));
         ExitCode::from(2)
     }
@@ -57,7 +72,7 @@ pub(crate) fn folder(path: &Path) -> &Path {
 
 impl fmt::Display for Stop {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
+        f.write_str(&self.why)
     }
 }
 

@@ -62,7 +62,7 @@ pub(crate) struct Options {
 const AFTER: &str = "\
 TOLLGATE_CPU_DISABLE=ifma,adx switches features of our kernels off; OpenSSL has OPENSSL_ia32cap.
 Exit codes: 0 done, 1 measured and not valid, 2 refused (one line on standard error says why),
-130 stopped by Ctrl-C.";
+130 stopped by Ctrl-C, 141 nobody reads what is printed.";
 
 /// The rungs that can be measured.
 #[derive(Debug, Subcommand)]

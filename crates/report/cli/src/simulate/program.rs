@@ -102,7 +102,7 @@ fn fail(machine: &mut Machine, stop: &Stop) -> Stop {
 fn print_console(machine: &mut Machine) -> Result<(), Stop> {
     let bytes = machine.memory_mut().take_console();
     let written = io::stdout().write_all(&bytes).and_then(|()| io::stdout().flush());
-    written.map_err(|error| Stop::new(format!("standard output: {error}")))
+    written.map_err(|error| Stop::of_output(&error))
 }
 
 fn line(traced: &Traced) -> String {

@@ -2,8 +2,9 @@
 //! said before anything is measured.
 
 use std::fs;
+use std::process::Stdio;
 
-use crate::program::{keys, refused, run, scratch};
+use crate::program::{keys, refused, run, scratch, tollgate};
 
 #[test]
 fn what_is_read_is_not_written_over() {
@@ -55,4 +56,26 @@ fn what_cannot_be_written_is_said_at_once() {
         refused(&with("/no/such/file"), "there is no folder /no/such");
         refused(&with("/tmp"), "name a file");
     }
+}
+
+#[test]
+fn who_reads_no_more_is_told_nothing_and_the_page_is_whole() {
+    let records = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../records/speed.jsonl");
+    let page = scratch("unread.html");
+    for (line, said) in [
+        (&["report", records, "--report", page.to_str().unwrap()][..], "report: "),
+        (&["fleet", "--cpu-us", "300"], ""),
+        (&["fleet", "--cpu-us", "300", "--json", "-"], ""),
+        (&["key", "gen", "--insecure", "--bits", "512"], ""),
+    ] {
+        let mut child =
+            tollgate().args(line).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        drop(child.stdout.take());
+        let output = child.wait_with_output().unwrap();
+        let stderr = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(141), "{line:?}: {stderr}");
+        assert!(stderr.is_empty() || !said.is_empty() && stderr.starts_with(said), "{stderr}");
+    }
+    assert!(fs::read_to_string(&page).unwrap().ends_with("</html>"));
+    fs::remove_file(&page).unwrap();
 }
