@@ -39,7 +39,7 @@ impl Stop {
                 format!(": there is no folder {}: make it, or check the path", folder.display())
             }
             ErrorKind::NotFound => ": check the path".to_owned(),
-            ErrorKind::AlreadyExists => ": it is no folder: name another".to_owned(),
+            ErrorKind::AlreadyExists => ": something else stands there: name another".to_owned(),
             ErrorKind::IsADirectory => ": name a file".to_owned(),
             ErrorKind::NotADirectory => ": a file stands where a folder should".to_owned(),
             ErrorKind::PermissionDenied => ": take another, or run it as its owner".to_owned(),
