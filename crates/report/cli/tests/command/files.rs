@@ -54,7 +54,7 @@ fn what_cannot_be_written_is_said_at_once() {
         let with = |file| run(&[flags, &[file]].concat());
         refused(&with("/no/such/file"), "/no/such/file: No such file or directory");
         refused(&with("/no/such/file"), "there is no folder /no/such");
-        refused(&with("/tmp"), "name a file");
+        refused(&with("/"), "/: is a directory: name a file");
     }
 }
 
