@@ -19,7 +19,7 @@ pub fn pin(plan: &Plan, thread: u32) -> Result<(), Error> {
     let mut set = CpuSet::new();
     set.set(core as usize);
     sched_setaffinity(None, &set).map_err(|error| Error::Io {
-        what: "pin a thread to a core of the plan",
+        what: "pin a thread to a core of the plan (`taskset -p $$` lists those of this process)",
         error: error.into(),
     })
 }

@@ -83,7 +83,11 @@ impl CgroupCpu {
                 }
             }
         }
-        let why = format!("{}: no control group that counts CPU time", path.display());
+        let why = format!(
+            "{}: no control group that counts CPU time: give a folder of {CGROUPS}, or its path \
+             below",
+            path.display()
+        );
         Err(io::Error::new(io::ErrorKind::NotFound, why))
     }
 

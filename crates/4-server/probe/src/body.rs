@@ -118,7 +118,8 @@ fn ask(
         }
         match read(stream, &mut chunk)? {
             0 => {
-                return Err(io::Error::new(ErrorKind::UnexpectedEof, "it closed without response"));
+                let why = "it closed without response: check scheme and port, and its log";
+                return Err(io::Error::new(ErrorKind::UnexpectedEof, why));
             }
             count => received.extend_from_slice(&chunk[..count]),
         }

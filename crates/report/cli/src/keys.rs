@@ -100,7 +100,7 @@ pub(crate) fn read(path: &Path) -> Result<Zeroizing<Vec<u8>>, Stop> {
     let mut bytes = Zeroizing::new(Vec::with_capacity(FILE_START_BYTES));
     File::open(path)
         .and_then(|file| file.take(FILE_MAX_BYTES).read_to_end(&mut bytes))
-        .map_err(|error| Stop::new(format!("{}: {error}", path.display())))?;
+        .map_err(|error| Stop::of_file(path, &error))?;
     Ok(bytes)
 }
 

@@ -65,7 +65,6 @@ struct Climb {
 ///
 /// A rung cannot be measured, or a file cannot be written.
 pub(crate) fn run(options: &Options) -> Result<ExitCode, Stop> {
-    report::check(&options.report)?;
     let file = match &options.json {
         Some(file) => file.clone(),
         None => shelf::fresh(&options.records, &this_machine(), Timestamp::now())?,
@@ -83,10 +82,10 @@ pub(crate) fn run(options: &Options) -> Result<ExitCode, Stop> {
     }
     let Climb { run, records, .. } = climb;
     let table = rungs::table(&records);
-    let code = run.end(&("\n".to_owned() + &heading::lines(&records) + "\n" + &table))?;
+    let ended = run.end(&("\n".to_owned() + &heading::lines(&records) + "\n" + &table));
     say(&format!("records: {}", file.display()));
     report::write(&options.report, &records)?;
-    Ok(code)
+    ended
 }
 
 impl Climb {

@@ -34,9 +34,9 @@ impl Output {
         let to: Option<Box<dyn Write>> = match json {
             None => None,
             Some(_) if tables_to_stderr => Some(Box::new(io::stdout())),
-            Some(path) => Some(Box::new(
-                File::create(path).map_err(|error| Stop::new(format!("{file}: {error}")))?,
-            )),
+            Some(path) => {
+                Some(Box::new(File::create(path).map_err(|error| Stop::of_file(path, &error))?))
+            }
         };
         Ok(Self { tables_to_stderr, records: to.map(jsonl::Writer::new), file })
     }
@@ -51,9 +51,10 @@ impl Output {
             return Ok(());
         };
         let written = records.iter().try_for_each(|record| writer.write(record));
-        written
-            .and_then(|()| writer.flush())
-            .map_err(|error| Stop::new(format!("{}: {error}", self.file)))
+        written.and_then(|()| writer.flush()).map_err(|error| match &*self.file {
+            "-" => Stop::of_output(&error),
+            file => Stop::new(format!("{file}: {error}")),
+        })
     }
 
     /// Prints text as it is.
@@ -69,6 +70,6 @@ impl Output {
                 io::stdout().write_all(text.as_bytes())
             }
         });
-        written.map_err(|error| Stop::new(format!("standard output: {error}")))
+        written.map_err(|error| Stop::of_output(&error))
     }
 }

@@ -1,7 +1,6 @@
 //! `tollgate report`: the six rungs from records, as a table and as a page.
 
-use std::fs::{self, OpenOptions};
-use std::io;
+use std::fs;
 use std::path::Path;
 use std::process::ExitCode;
 
@@ -31,19 +30,10 @@ pub(crate) fn run(options: &Options) -> Result<ExitCode, Stop> {
     }
     let mut output = Output::new(options.json.as_deref())?;
     output.records(&records)?;
-    output.text(&rungs::table(&records))?;
+    // The page is whole even if nobody reads the table to its end.
+    let printed = output.text(&rungs::table(&records));
     write(&options.report, &records)?;
-    Ok(ExitCode::SUCCESS)
-}
-
-/// Whether the page can be written there, before anything takes minutes; what stands there stays.
-///
-/// # Errors
-///
-/// It cannot.
-pub(crate) fn check(file: &Path) -> Result<(), Stop> {
-    OpenOptions::new().append(true).create(true).open(file).map_err(|error| wrong(file, &error))?;
-    Ok(())
+    printed.map(|()| ExitCode::SUCCESS)
 }
 
 /// Writes the page, and says where it is.
@@ -52,11 +42,7 @@ pub(crate) fn check(file: &Path) -> Result<(), Stop> {
 ///
 /// The file cannot be written.
 pub(crate) fn write(file: &Path, records: &[Record]) -> Result<(), Stop> {
-    fs::write(file, html::report(records)).map_err(|error| wrong(file, &error))?;
+    fs::write(file, html::report(records)).map_err(|error| Stop::of_file(file, &error))?;
     say(&format!("report: {}", file.display()));
     Ok(())
-}
-
-fn wrong(file: &Path, error: &io::Error) -> Stop {
-    Stop::new(format!("{}: {error}", file.display()))
 }

@@ -19,7 +19,7 @@ const RUNS_MAX: u32 = 1000;
 /// The folder cannot be made, or a day had a thousand runs.
 pub(crate) fn fresh(records: &Path, machine: &Machine, now: Timestamp) -> Result<PathBuf, Stop> {
     let folder = records.join(machine.slug());
-    fs::create_dir_all(&folder).map_err(|error| wrong(&folder, &error))?;
+    fs::create_dir_all(&folder).map_err(|error| Stop::of_file(&folder, &error))?;
     let date = now.strftime("%Y-%m-%d").to_string();
     let name = |run: u32| match run {
         1 => format!("{date}.jsonl"),
@@ -45,15 +45,15 @@ pub(crate) fn newest(records: &Path, machine: &Machine) -> Result<PathBuf, Stop>
     };
     let files = match fs::read_dir(&folder) {
         Err(error) if error.kind() == ErrorKind::NotFound => return Err(none()),
-        found => found.map_err(|error| wrong(&folder, &error))?,
+        found => found.map_err(|error| Stop::of_file(&folder, &error))?,
     };
     let mut runs = Vec::new();
     for file in files {
-        let file = file.map_err(|error| wrong(&folder, &error))?;
+        let file = file.map_err(|error| Stop::of_file(&folder, &error))?;
         let path = file.path();
         if path.extension().is_some_and(|extension| extension == "jsonl") {
             let written = file.metadata().and_then(|data| data.modified());
-            runs.push((written.map_err(|error| wrong(&path, &error))?, path));
+            runs.push((written.map_err(|error| Stop::of_file(&path, &error))?, path));
         }
     }
     runs.sort();
@@ -68,13 +68,12 @@ pub(crate) fn newest(records: &Path, machine: &Machine) -> Result<PathBuf, Stop>
 pub(crate) fn read(files: &[PathBuf]) -> Result<Vec<Record>, Stop> {
     let mut records = Vec::new();
     for path in files {
-        let file = File::open(path).map_err(|error| wrong(path, &error))?;
+        let file = File::open(path).map_err(|error| Stop::of_file(path, &error))?;
         let found = jsonl::read_all(BufReader::new(file));
-        records.extend(found.map_err(|error| wrong(path, &error))?);
+        let is_named = path.extension().is_some_and(|ending| ending == "jsonl");
+        let advice = if is_named { "" } else { ", or give a file that --json wrote" };
+        let wrong = |error| Stop::new(format!("{}: {error}{advice}", path.display()));
+        records.extend(found.map_err(wrong)?);
     }
     Ok(records)
-}
-
-fn wrong(path: &Path, error: &dyn core::error::Error) -> Stop {
-    Stop::new(format!("{}: {error}", path.display()))
 }

@@ -1,6 +1,6 @@
 //! How subjects read to people.
 
-use tollgate_record::Subject;
+use tollgate_record::{Record, Subject};
 
 use tollgate_record::vocabulary::{
     BATCH, BY, BYTES, EXPONENT, FULL, PART_KEY_EXCHANGE, PART_KEY_SCHEDULE, PART_LIBRARY, PART_MAC,
@@ -54,12 +54,17 @@ pub(crate) fn operation(subject: &Subject) -> String {
     format!("{}{mark} {what}", key(key_of(subject)))
 }
 
+/// What \[ETI10\] set out from.
+const BEFORE: &str = "unimproved";
+
 /// Who, by name.
 pub(crate) fn who(by: &str) -> &str {
     match by {
         "aws-lc" => "AWS-LC",
         "openssl" => "OpenSSL",
         "pkeu" => "[FSL05]",
+        "eti10" => "published",
+        "eti10-before" => BEFORE,
         other => other,
     }
 }
@@ -128,12 +133,24 @@ pub(crate) fn without(subject: &Subject, keys: &[&str]) -> Option<Subject> {
     kept.try_fold(bare, |bare, (name, value)| bare.with(name, value).ok())
 }
 
-/// What a paper's figure is of: whose code or machine, without the paper's key: `openssl 1.0` of
-/// `eti10-openssl-1.0`, nothing of `eti10`.
-pub(crate) fn of_paper(subject: &Subject) -> String {
-    let by = subject.parameter(BY).unwrap_or_default();
+/// What a paper's figure is of, without the paper's key: `OpenSSL 1.0` of `eti10-openssl-1.0`,
+/// nothing of `eti10`; of \[HP01\], which has a machine in each row, that machine.
+pub(crate) fn of_paper(record: &Record) -> String {
+    let by = record.subject.parameter(BY).unwrap_or_default();
     match by.split_once('-') {
-        Some((_, rest)) => rest.replace('-', " "),
+        Some(("hp01", _)) => {
+            let cpu = record.machine.cpu.split(',').next().unwrap_or_default();
+            let clock = record.machine.core_clock_hz.map(|hz| hz.point() / 1e6);
+            clock.map_or_else(|| cpu.to_owned(), |mhz| format!("{cpu}, {mhz:.0} MHz"))
+        }
+        Some((_, code)) => {
+            let words = code.split('-').map(|word| match word {
+                "before" => BEFORE,
+                "karatsuba" => "Karatsuba",
+                other => who(other),
+            });
+            words.collect::<Vec<_>>().join(" ")
+        }
         None if by.ends_with(|c: char| c.is_ascii_digit()) => String::new(),
         None => by.to_owned(),
     }

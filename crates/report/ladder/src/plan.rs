@@ -21,7 +21,7 @@ const COLUMNS: [Column; 7] = [
     Column::figures("share", 5),
     Column::words("against single operations", 25),
     Column::words("built in", 17),
-    Column::figures("loses", 5),
+    Column::figures("loses", 7),
 ];
 
 /// A block for each operation of which plans were predicted.

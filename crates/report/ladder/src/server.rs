@@ -136,7 +136,7 @@ pub(crate) fn doubts(records: &[Record]) -> Vec<String> {
         let doubts = record.conditions.get("doubts").into_iter().flat_map(|d| d.split(" | "));
         for doubt in doubts {
             let shape: String =
-                doubt.chars().filter(|c| !c.is_ascii_digit() && *c != '.').collect();
+                doubt.chars().filter(|c| !c.is_ascii_digit() && !".+-".contains(*c)).collect();
             match found.iter_mut().find(|(known, ..)| *known == shape) {
                 Some((_, _, all)) => _ = all.insert(doubt),
                 None => found.push((shape, doubt, BTreeSet::from([doubt]))),

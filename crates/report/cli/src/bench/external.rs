@@ -1,6 +1,6 @@
 //! A server that others started, and the evidence that the user has of it.
 
-use std::fs::File;
+use std::fs::{self, File};
 use std::io::{self, BufReader};
 use std::path::Path;
 
@@ -73,11 +73,35 @@ pub(super) fn evidence(options: &Options) -> Result<Evidence, Stop> {
         Some(path) => Some(Box::new(CgroupCpu::new(path).map_err(of_flag("--cgroup"))?)),
         None if options.given.pid.is_empty() => None,
         None => {
+            check_workers(&options.given.pid)?;
             let meter = ProcessCpu::new(options.given.pid.iter().copied());
             Some(Box::new(meter.map_err(of_flag("--pid"))?))
         }
     };
     Ok(Evidence { log, meter })
+}
+
+/// A parent alone has next to no CPU time: its workers do what is measured.
+///
+/// # Errors
+///
+/// A process has started others that are not named.
+fn check_workers(named: &[u32]) -> Result<(), Stop> {
+    let started = named.iter().flat_map(|process| started_by(*process));
+    let unnamed: Vec<u32> = started.filter(|process| !named.contains(process)).collect();
+    if unnamed.is_empty() {
+        return Ok(());
+    }
+    let all: Vec<String> = named.iter().chain(&unnamed).map(u32::to_string).collect();
+    let why = format!("these have started others, its workers: give --pid {}", all.join(","));
+    Err(Stop::new(format!("--pid: {why}, or --cgroup")))
+}
+
+/// None where the kernel does not list them (`CONFIG_PROC_CHILDREN`).
+fn started_by(process: u32) -> Vec<u32> {
+    let list = fs::read_to_string(format!("/proc/{process}/task/{process}/children"));
+    let list = list.unwrap_or_default();
+    list.split_ascii_whitespace().filter_map(|process| process.parse().ok()).collect()
 }
 
 /// The engine that a server of ours wrote into its log when it started last; if it is a word that a

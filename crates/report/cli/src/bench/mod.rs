@@ -73,11 +73,11 @@ pub(crate) fn run(options: &Options) -> Result<ExitCode, Stop> {
     if !options.suites.is_empty() {
         text += &format!("\n{}", suites::table(&sittings));
     }
-    let code = run.end(&text)?;
+    let ended = run.end(&text);
     let judged: Vec<Judged<'_>> = sittings.iter().map(Judged::sitting).collect();
     end(options, &run, &watch, &judged)?;
     let invalid = sittings.iter().any(|sitting| sitting.verdict() == Verdict::Invalid);
-    Ok(if invalid && !interrupt::asked() { ExitCode::FAILURE } else { code })
+    ended.map(|code| if invalid && !interrupt::asked() { ExitCode::FAILURE } else { code })
 }
 
 /// Writes what is known at the end only.
@@ -139,9 +139,9 @@ fn search(
     drop(progress);
     slo::draw(options, &all)?;
     let heading = report::heading(options, &run.host);
-    let code = run.end(&(heading + "\n" + &slo::text(&all)))?;
+    let ended = run.end(&(heading + "\n" + &slo::text(&all)));
     end(options, run, watch, &all.iter().map(Judged::found).collect::<Vec<_>>())?;
-    Ok(code)
+    ended
 }
 
 /// One sitting for each key and protocol, in this order.

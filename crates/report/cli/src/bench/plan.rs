@@ -70,7 +70,7 @@ pub(super) fn plans(options: &Options) -> Result<Vec<Plan>, Stop> {
             resume,
             ..plan
         };
-        plan.check().map_err(Stop::from_error)?;
+        plan.check().map_err(|error| Stop::new(format!("{}: {error}", named(&plan))))?;
         // of all suites the server is asked for each
         let probed = probed.filter(|_| !suites::is_all(&options.suites));
         probed.map_or(Ok(()), |probed| probed.check(&plan))?;

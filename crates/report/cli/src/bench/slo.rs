@@ -261,7 +261,7 @@ pub(super) fn draw(options: &Options, all: &[Found]) -> Result<(), Stop> {
     };
     let planes_of: Vec<Plane> = all.iter().map(plane).collect();
     let svg = planes("Times under load, open loop", &planes_of);
-    fs::write(file, svg).map_err(|error| Stop::new(format!("--curve: {}: {error}", file.display())))
+    fs::write(file, svg).map_err(|error| Stop::of_file(file, &error))
 }
 
 #[cfg(test)]

@@ -88,7 +88,7 @@ fn files(path: &Path) -> Result<Vec<PathBuf>, Stop> {
     if !path.is_dir() {
         return Ok(vec![path.to_owned()]);
     }
-    let wrong = |error| Stop::new(format!("{}: {error}", path.display()));
+    let wrong = |error| Stop::of_file(path, &error);
     let mut files = Vec::new();
     for entry in fs::read_dir(path).map_err(wrong)? {
         let file = entry.map_err(wrong)?.path();

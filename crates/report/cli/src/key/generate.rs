@@ -46,9 +46,7 @@ pub(crate) fn run(options: &Gen) -> Result<ExitCode, Stop> {
         Format::Pkcs1 => key.to_pkcs1_pem(LineEnding::LF).expect("a key has a PKCS#1 form"),
     };
     match file {
-        None => io::stdout()
-            .write_all(text.as_bytes())
-            .map_err(|error| Stop::new(format!("standard output: {error}")))?,
+        None => io::stdout().write_all(text.as_bytes()).map_err(|error| Stop::of_output(&error))?,
         Some(path) => write(path, text.as_bytes(), options.force)?,
     }
     let place = file.map_or("standard output".into(), |path| path.display().to_string());
@@ -79,7 +77,7 @@ fn is_there(path: &Path) -> Stop {
 fn write(path: &Path, text: &[u8], replace: bool) -> Result<(), Stop> {
     let failed = |path: &Path, error: &io::Error| match error.kind() {
         io::ErrorKind::AlreadyExists => is_there(path),
-        _ => Stop::new(format!("{}: {error}", path.display())),
+        _ => Stop::of_file(path, error),
     };
     let new = if replace { beside(path) } else { path.to_owned() };
     create(&new).map_err(|error| failed(&new, &error)).and_then(|mut file| {

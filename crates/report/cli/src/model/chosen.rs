@@ -40,7 +40,8 @@ impl Chosen {
             let names = names.join(", ");
             return Err(wrong(&format!("no such file, and no machine; there are host, {names}")));
         }
-        let text = fs::read_to_string(name).map_err(|error| wrong(&error))?;
+        let text =
+            fs::read_to_string(name).map_err(|error| Stop::of_file(Path::new(name), &error))?;
         let model = Model::from_toml(&text).map_err(|error| wrong(&error))?;
         Ok(Self::described(Machine::unknown(&model.name).slug(), model))
     }

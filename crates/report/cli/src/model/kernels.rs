@@ -47,8 +47,8 @@ pub(super) fn report(chosen: &Chosen, name: &str, sizes: &[u32]) -> Result<Strin
         }
     }
     let Some((kernel, bits, call, weighed)) = last else {
-        let what =
-            "nothing that it multiplies with has a known rate, or it takes none of the sizes";
+        let what = "nothing that it multiplies with has a known rate, or it takes none of the \
+                    sizes; without --kernel there is a product of its own";
         return Err(Stop::new(format!("{name} on {}: {what}", model.name)));
     };
     let mut text = columns(&rows, 1..3);

@@ -28,8 +28,7 @@ use chosen::Chosen;
 pub(crate) fn run(options: &Options) -> Result<ExitCode, Stop> {
     let mut run = Run::new(options.written.json.as_deref())?;
     if let Some(file) = &options.calibrate {
-        fs::write(file, run.host.model.to_toml())
-            .map_err(|error| Stop::new(format!("{}: {error}", file.display())))?;
+        fs::write(file, run.host.model.to_toml()).map_err(|error| Stop::of_file(file, &error))?;
     }
     let sizes = &options.bits.0;
     if let Some(file) = &options.measured {

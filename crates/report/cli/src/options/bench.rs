@@ -1,10 +1,11 @@
 //! The flags of `tollgate bench`.
 
+use core::time::Duration;
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 use tollgate_clients::Client;
-use tollgate_load::{Protocol, Sizes};
+use tollgate_load::{Plan, Protocol, Sizes};
 use tollgate_probe::Url;
 use tollgate_server::KeyKind;
 use tollgate_stock::Product;
@@ -115,7 +116,7 @@ pub(crate) struct Bench {
     pub(crate) rounds: u32,
 
     /// Seconds of a run that count; before them it warms up for half as long
-    #[arg(long, value_name = "S", default_value = "2", value_parser = seconds)]
+    #[arg(long, value_name = "S", default_value = "2", value_parser = run_seconds)]
     pub(crate) seconds: f64,
 
     /// The two servers: embedded ones on openssl, with its own RSA and with ours, a worker on each
@@ -205,6 +206,13 @@ pub(crate) enum KeyShare {
     Fresh,
     /// Once per thread.
     Reuse,
+}
+
+/// Seconds of a run: in fewer its verdict has nothing to look at.
+fn run_seconds(text: &str) -> Result<f64, String> {
+    let least = Duration::from_millis(Plan::SUSTAIN_MS_MIN).as_secs_f64();
+    let enough = seconds(text).ok().filter(|seconds| *seconds >= least);
+    enough.ok_or_else(|| format!("give {least} to 3600 seconds"))
 }
 
 pub(super) fn rsa(text: &str) -> Result<KeyKind, String> {

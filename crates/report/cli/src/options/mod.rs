@@ -4,6 +4,7 @@ mod bench;
 mod clients;
 mod close;
 mod compare;
+mod files;
 mod fleet;
 mod given;
 mod kernel;
@@ -22,10 +23,15 @@ pub(crate) mod simulate;
 mod speed;
 pub(crate) mod workload;
 
+use core::error::Error as _;
+use core::iter;
+use core::num::ParseIntError;
+use std::env;
+use std::ffi::OsString;
 use std::path::PathBuf;
 
 use clap::error::ErrorKind;
-use clap::{Args, Parser, Subcommand};
+use clap::{Args, Command, CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 
 pub(crate) use bench::{Bench, CoreSpan, KeyShare, ServerKind};
 pub(crate) use clients::Kind;
@@ -56,7 +62,7 @@ pub(crate) struct Options {
 const AFTER: &str = "\
 TOLLGATE_CPU_DISABLE=ifma,adx switches features of our kernels off; OpenSSL has OPENSSL_ia32cap.
 Exit codes: 0 done, 1 measured and not valid, 2 refused (one line on standard error says why),
-130 stopped by Ctrl-C.";
+130 stopped by Ctrl-C, 141 nobody reads what is printed.";
 
 /// The rungs that can be measured.
 #[derive(Debug, Subcommand)]
@@ -106,12 +112,15 @@ impl Options {
     ///
     /// The command line is not right; clap's message in one line.
     pub(crate) fn read() -> Result<Self, Stop> {
-        Self::try_parse().map_err(|error| match error.kind() {
+        let arguments: Vec<OsString> = env::args_os().skip(1).collect();
+        let options = Self::parsed(&arguments).map_err(|error| match error.kind() {
             ErrorKind::DisplayHelp
             | ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand
             | ErrorKind::DisplayVersion => error.exit(),
-            _ => one_line(&error),
-        })
+            _ => one_line(&error, &arguments),
+        })?;
+        files::check(&options.verb)?;
+        Ok(options)
     }
 
     /// Of these arguments, without the program's name.
@@ -120,16 +129,44 @@ impl Options {
     ///
     /// They are not right; clap's message in one line.
     pub(crate) fn of(arguments: &[&str]) -> Result<Self, Stop> {
-        Self::try_parse_from([&["tollgate"], arguments].concat()).map_err(|error| one_line(&error))
+        let arguments: Vec<OsString> = arguments.iter().map(OsString::from).collect();
+        Self::parsed(&arguments).map_err(|error| one_line(&error, &arguments))
+    }
+
+    fn parsed(arguments: &[OsString]) -> Result<Self, clap::Error> {
+        let name = OsString::from("tollgate");
+        let matches =
+            negatives(Self::command()).try_get_matches_from(iter::once(&name).chain(arguments))?;
+        Self::from_arg_matches(&matches)
     }
 }
 
-/// The first paragraph of clap's message, and where to look.
-fn one_line(error: &clap::Error) -> Stop {
+/// A number below zero is the value of its flag, to be refused as such, and no flag of its own.
+fn negatives(command: Command) -> Command {
+    let command = command.mut_args(|arg| {
+        let takes = arg.get_action().takes_values();
+        if takes { arg.allow_negative_numbers(true) } else { arg }
+    });
+    command.mut_subcommands(negatives)
+}
+
+/// The first paragraph of clap's message, and which help says more.
+fn one_line(error: &clap::Error, arguments: &[OsString]) -> Stop {
     let text = error.to_string();
     let what = text.strip_prefix("error: ").unwrap_or(&text);
     let what = what.split("\n\n").next().unwrap_or(what).trim();
-    Stop::new(format!("{what}; try 'tollgate --help'"))
+    let what = match error.source().filter(|source| source.is::<ParseIntError>()) {
+        Some(source) => what.replace(&source.to_string(), "give a whole number"),
+        None => what.to_owned(),
+    };
+    let (mut command, mut name) = (&Options::command(), "tollgate".to_owned());
+    for argument in arguments {
+        let Some(verb) = command.find_subcommand(argument) else { break };
+        name += " ";
+        name += verb.get_name();
+        command = verb;
+    }
+    Stop::new(format!("{what}; try '{name} --help'"))
 }
 
 fn seconds(text: &str) -> Result<f64, String> {
@@ -144,8 +181,6 @@ fn seconds(text: &str) -> Result<f64, String> {
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used, reason = "tests")]
-
-    use clap::CommandFactory as _;
 
     use super::*;
 
@@ -171,5 +206,19 @@ mod tests {
     #[test]
     fn the_declaration_is_sound() {
         Options::command().debug_assert();
+    }
+
+    #[test]
+    fn a_number_that_is_none_is_refused_as_a_value_and_the_help_is_that_of_the_verb() {
+        for (verb, flags, why) in [
+            ("bench", &["--seconds", "-1"][..], "'-1' for '--seconds <S>'"),
+            ("compare", &["a", "--drift", "-1"], "from 0 to 1"),
+            ("session", &["--bytes", "x"], "give a whole number; try 'tollgate session --help'"),
+            ("serve", &["--address", "here"], "give IP:PORT"),
+            ("key", &["gen", "--nope"], "'--nope' found; try 'tollgate key gen --help'"),
+            ("drive", &[], "'drive'; try 'tollgate --help'"),
+        ] {
+            assert_refused(verb, &[(flags, why)]);
+        }
     }
 }

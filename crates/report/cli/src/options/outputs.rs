@@ -19,7 +19,8 @@ pub(crate) struct Outputs {
     pub(crate) out: Option<PathBuf>,
 }
 
-fn listens(text: &str) -> Result<SocketAddr, String> {
+/// An address with its port; a port alone is one of loopback.
+pub(super) fn listens(text: &str) -> Result<SocketAddr, String> {
     let port = text.parse().map(|port| SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), port));
     port.or_else(|_| text.parse()).map_err(|_| "give IP:PORT, or a port of 127.0.0.1".to_owned())
 }

@@ -7,6 +7,7 @@ use std::path::PathBuf;
 use clap::Args;
 use tollgate_server::{Engine, Group, KeyKind, Protocol, Suite};
 
+use super::outputs::listens;
 use super::seconds;
 
 #[derive(Args, Clone, Debug)]
@@ -15,8 +16,8 @@ pub(crate) struct Serve {
     #[arg(long, value_name = "FILE")]
     pub(crate) access_log: Option<PathBuf>,
 
-    /// Where to listen; port 0 takes a free one
-    #[arg(long, value_name = "IP:PORT", default_value = "127.0.0.1:8443")]
+    /// Where to listen; port 0 takes a free one, a port alone is one of 127.0.0.1
+    #[arg(long, value_name = "IP:PORT", default_value = "127.0.0.1:8443", value_parser = listens)]
     pub(crate) address: SocketAddr,
 
     /// The certificate chain in PEM, the server's own first

@@ -127,7 +127,7 @@ fn programs(found: &[Process], closed: usize, configuration: &Path) -> String {
             true => "root may not, here: run it outside of the container",
             false => "run it as root",
         };
-        text += &format!("  {closed} processes were not looked at: {advice}\n");
+        text += &format!("  not looked at: {closed} more; {advice}\n");
     }
     text + "programs without a file libcrypto.so.3 (static, other libraries) never use it\n"
 }

@@ -37,7 +37,7 @@ impl Configuration {
         if depth == DEPTH_MAX {
             return Err(Stop::new(format!("{name}: files include each other without an end")));
         }
-        let bytes = fs::read(path).map_err(|error| Stop::new(format!("{name}: {error}")))?;
+        let bytes = fs::read(path).map_err(|error| Stop::of_file(path, &error))?;
         let text = String::from_utf8_lossy(&bytes).replace("\\\n", "");
         for line in text.lines() {
             let line = line.split('#').next().unwrap_or_default().trim();

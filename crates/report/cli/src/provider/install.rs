@@ -211,7 +211,7 @@ fn source(named: Option<&Path>, installed: &Path) -> Result<PathBuf, Stop> {
 /// A module's bytes, which begin as those of a shared library do.
 fn read(module: &Path) -> Result<Vec<u8>, Stop> {
     let name = module.display();
-    let bytes = fs::read(module).map_err(|error| Stop::new(format!("{name}: {error}")))?;
+    let bytes = fs::read(module).map_err(|error| Stop::of_file(module, &error))?;
     if !bytes.starts_with(b"\x7fELF") {
         return Err(Stop::new(format!(
             "{name}: not a shared library; build one with ./x provider"

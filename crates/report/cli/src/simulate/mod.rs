@@ -60,10 +60,9 @@ impl Core {
     /// That of a timing file, or LEON-2.
     fn of(file: Option<&Path>) -> Result<Self, Stop> {
         let Some(file) = file else { return Ok(Self::leon2()) };
-        let wrong =
-            |error: &dyn core::fmt::Display| Stop::new(format!("{}: {error}", file.display()));
-        let text = fs::read_to_string(file).map_err(|error| wrong(&error))?;
-        let timing = Timing::from_toml(&text).map_err(|error| wrong(&error))?;
+        let text = fs::read_to_string(file).map_err(|error| Stop::of_file(file, &error))?;
+        let wrong = |error| Stop::new(format!("{}: {error}", file.display()));
+        let timing = Timing::from_toml(&text).map_err(wrong)?;
         Ok(Self { word: Machine::unknown(&timing.name).slug(), timing })
     }
 

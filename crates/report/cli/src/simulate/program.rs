@@ -78,7 +78,7 @@ pub(crate) fn run(options: &Options) -> Result<ExitCode, Stop> {
 /// The program of a file, by what the file is.
 fn load(options: &Options, set: &InstructionSet) -> Result<Program, Stop> {
     let name = options.file.display();
-    let bytes = fs::read(&options.file).map_err(|error| Stop::new(format!("{name}: {error}")))?;
+    let bytes = fs::read(&options.file).map_err(|error| Stop::of_file(&options.file, &error))?;
     let assembly = options.file.extension().is_some_and(|end| end == "s" || end == "S");
     let program = if let Some(address) = options.flat {
         Program::flat(&bytes, address).map_err(|error| error.to_string())
@@ -102,7 +102,7 @@ fn fail(machine: &mut Machine, stop: &Stop) -> Stop {
 fn print_console(machine: &mut Machine) -> Result<(), Stop> {
     let bytes = machine.memory_mut().take_console();
     let written = io::stdout().write_all(&bytes).and_then(|()| io::stdout().flush());
-    written.map_err(|error| Stop::new(format!("standard output: {error}")))
+    written.map_err(|error| Stop::of_output(&error))
 }
 
 fn line(traced: &Traced) -> String {

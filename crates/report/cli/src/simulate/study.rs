@@ -49,7 +49,7 @@ pub(super) fn run(options: &Options) -> Result<ExitCode, Stop> {
     drop(progress);
     if let (Some(file), Some(size)) = (&options.svg, study.first()) {
         fs::write(file, drawing(size, &study.raised))
-            .map_err(|error| Stop::new(format!("{}: {error}", file.display())))?;
+            .map_err(|error| Stop::of_file(file, &error))?;
     }
     run.end(&(heading + &study.tables()))
 }

@@ -62,7 +62,7 @@ pub(super) fn run(options: &Options) -> Result<ExitCode, Stop> {
 
 /// Line by line; bytes that are no text become question marks.
 fn read(log: &Path, study: &mut Study) -> Result<(), Stop> {
-    let wrong = |error| Stop::new(format!("{}: {error}", log.display()));
+    let wrong = |error| Stop::of_file(log, &error);
     let mut lines = BufReader::new(File::open(log).map_err(wrong)?);
     let mut line = Vec::new();
     while lines.read_until(b'\n', &mut line).map_err(wrong)? > 0 && !interrupt::asked() {
@@ -74,7 +74,7 @@ fn read(log: &Path, study: &mut Study) -> Result<(), Stop> {
 
 /// A new file; one that stands there stays.
 fn write(file: &Path, toml: &str) -> Result<(), Stop> {
-    let wrong = |error| Stop::new(format!("{}: {error}", file.display()));
+    let wrong = |error| Stop::of_file(file, &error);
     if let Some(folder) = file.parent() {
         fs::create_dir_all(folder).map_err(wrong)?;
     }

@@ -42,6 +42,6 @@ pub(crate) fn find(name: &str) -> Result<Workload, Stop> {
         let why = format!("{name}: no such workload; give {known}, or a file that ends in .toml");
         return Err(Stop::new(why));
     }
-    let text = fs::read_to_string(name).map_err(|error| Stop::new(format!("{name}: {error}")))?;
+    let text = fs::read_to_string(name).map_err(|error| Stop::of_file(Path::new(name), &error))?;
     Workload::from_toml(&text).map_err(|error| Stop::new(format!("{name}: {error}")))
 }

@@ -3,6 +3,8 @@
 
 use std::collections::BTreeSet;
 use std::fs;
+use std::io::{BufRead as _, BufReader};
+use std::path::Path;
 use std::process::{Command, Output, Stdio};
 
 use tollgate_record::{Kind, Record};
@@ -256,6 +258,27 @@ fn a_server_that_is_killed_leaves_no_figure() {
     assert!(stdout.contains("tls12-x25519: INVALID") && stdout.contains("stopped answering"));
     assert!(stdout.contains("tls13: INVALID") && stdout.contains("nothing listens"), "{stdout}");
     assert!(!stdout.contains("per s") && records(&file).is_empty(), "{stdout}");
+}
+
+#[test]
+fn a_parent_without_its_workers_is_refused() {
+    if !Path::new("/proc/thread-self/children").exists() {
+        println!("skipped: this kernel does not list children");
+        return;
+    }
+    let mut parent = Command::new("sh")
+        .args(["-c", "sleep 5 & echo $!; wait"])
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut worker = String::new();
+    BufReader::new(parent.stdout.take().unwrap()).read_line(&mut worker).unwrap();
+    let of = |pids: &str| run(&["bench", "https://127.0.0.1:1", "--pid", pids]);
+    let both = format!("{},{}", parent.id(), worker.trim());
+    refused(&of(&parent.id().to_string()), &format!("give --pid {both}, or --cgroup"));
+    refused(&of(&both), "nothing listens");
+    parent.kill().unwrap();
+    parent.wait().unwrap();
 }
 
 #[test]

@@ -115,6 +115,7 @@ fn what_gives_no_forecast_is_one_line() {
     refused(&run(&["fleet", "--records", empty.to_str().unwrap()]), "tollgate bench --json");
     refused(&run(&["fleet", "--records", "/no/such/file"]), "/no/such/file");
     refused(&run(&["fleet", "--records", "/etc/passwd"]), "/etc/passwd: line 1");
+    refused(&run(&["fleet", "--records", "/etc/passwd"]), "give a file that --json wrote");
     refused(&run(&["fleet", "--cpu-us", "0"]), "above 0");
     refused(&run(&["fleet", "--cpu-us", "1", "--utilisation", "1.5"]), "at most 1");
     refused(&run(&["fleet", "--cpu-us", "1", "--currency", "euro"]), "EUR");

@@ -6,6 +6,7 @@
 mod bench;
 mod compare;
 mod consent;
+mod files;
 mod fleet;
 mod key;
 mod ladder;

@@ -8,12 +8,12 @@ use tollgate_record::{Record, Subject, Unit};
 
 use super::bars::{Bar, Group, bars, colour};
 use super::response;
-use super::section::Section;
+use super::section::{Section, folded};
 use super::source::joined;
 use crate::cite::Citation;
 use crate::figure::number;
 use crate::fleet::find::{curves, links, sizes};
-use crate::fleet::{self, name};
+use crate::fleet::{self, Sheet, name};
 use crate::names::{self, who};
 use crate::sessions::by_rank;
 use crate::shelf::Origin::{self, Predicted, Published};
@@ -80,7 +80,7 @@ fn panel(fleets: &[Fleet<'_>], gbps: &str) -> Markup {
         let note = name_without_engine(&fleet.subject);
         Some(match Citation::of(record) {
             Some(cited) => {
-                let note = joined([note, names::of_paper(&fleet.subject)]);
+                let note = joined([note, names::of_paper(record)]);
                 Bar { note, ..Bar::plain(cited.to_string(), "published", point, figure) }
             }
             None => {
@@ -102,28 +102,33 @@ fn name_without_engine(subject: &Subject) -> String {
 fn tables(records: &[Record]) -> Markup {
     html! {
         @for sheet in fleet::sheets(records) {
-            table.figures {
-                caption { (sheet.columns[0].heading) }
-                thead { tr {
-                    th scope="col" {}
-                    @for column in &sheet.columns[1..] {
-                        th.figure scope="col" { (column.heading) }
-                    }
-                } }
-                tbody {
-                    @for row in &sheet.rows {
-                        tr {
-                            th scope="row" { (row.group) ", " (row.name) }
-                            @for (figure, column) in row.figures.iter().zip(&sheet.columns[1..]) {
-                                td.figure data-name=(column.heading) { (figure) }
-                            }
+            (folded(&sheet.columns[0].heading, sheet.rows.len(), &table(&sheet)))
+            p.note { (sheet.note) "." }
+        }
+        @for sentence in fleet::sentences(records) { p { (sentence) } }
+    }
+}
+
+fn table(sheet: &Sheet) -> Markup {
+    html! {
+        table.figures {
+            thead { tr {
+                th scope="col" {}
+                @for column in &sheet.columns[1..] {
+                    th.figure scope="col" { (column.heading) }
+                }
+            } }
+            tbody {
+                @for row in &sheet.rows {
+                    tr {
+                        th scope="row" { (row.group) ", " (row.name) }
+                        @for (figure, column) in row.figures.iter().zip(&sheet.columns[1..]) {
+                            td.figure data-name=(column.heading) { (figure) }
                         }
                     }
                 }
             }
-            p.note { (sheet.note) "." }
         }
-        @for sentence in fleet::sentences(records) { p { (sentence) } }
     }
 }
 

@@ -3,6 +3,7 @@
 use maud::{Markup, html};
 use tollgate_record::{Kind, Record};
 
+use super::section::folded;
 use super::source;
 use crate::cite::Citation;
 use crate::figure::{number, unit};
@@ -40,13 +41,12 @@ pub(super) fn reproduce(records: &[Record]) -> Markup {
     }
 }
 
-/// Every record as a row, folded away.
+/// Every record as a row.
 pub(super) fn all(records: &[Record]) -> Markup {
     html! {
         section id="records" {
             h2 { "All records" }
-            details {
-                summary { (records.len()) " records" }
+            (folded("records", records.len(), &html! {
                 table.figures {
                     thead { tr {
                         @for name in ["subject", "quantity"] { th scope="col" { (name) } }
@@ -60,7 +60,7 @@ pub(super) fn all(records: &[Record]) -> Markup {
                 @if records.len() > LISTED_MAX {
                     p { "and " (records.len() - LISTED_MAX) " more" }
                 }
-            }
+            }))
         }
     }
 }

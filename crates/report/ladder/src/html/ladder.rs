@@ -123,7 +123,7 @@ fn table(rungs: &[Rung<'_>]) -> Markup {
                         (rung.number) " " (rung.name) ": " (rung.about)
                     } }
                     @if !rung.is_known() {
-                        tr { td.missing colspan="6" { (rung.unknown()) } }
+                        tr { td colspan="6" { (missing(rung.verb)) } }
                     }
                     @for row in &rung.rows { (cells(row)) }
                 }

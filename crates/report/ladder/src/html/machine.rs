@@ -115,7 +115,7 @@ fn conditions(records: &[Record]) -> Markup {
             h3 { "Conditions" }
             dl.facts {
                 @for (key, values) in &values {
-                    dt { (key) }
+                    dt { (key.replace('_', " ")) }
                     dd {
                         (joined(values.iter().take(VALUES_MAX)))
                         @if values.len() > VALUES_MAX {

@@ -93,7 +93,7 @@ fn bar(record: &Record) -> Bar {
     let figure = number(point, Unit::PerSecond);
     match Citation::of(record) {
         Some(cited) => {
-            let note = names::of_paper(subject);
+            let note = names::of_paper(record);
             Bar { note, ..Bar::plain(cited.to_string(), "published", point, figure) }
         }
         None => {

@@ -49,7 +49,32 @@ impl Section<'_> {
     }
 }
 
+/// Rows of a table that stands open.
+const OPEN_ROWS_MAX: usize = 20;
+
+/// A table under its name; one of many rows is folded away.
+pub(super) fn folded(name: &str, rows: usize, table: &Markup) -> Markup {
+    html! {
+        details open=[(rows <= OPEN_ROWS_MAX).then_some("")] {
+            summary { (name) ": " (rows) " rows" }
+            (table)
+        }
+    }
+}
+
 /// What to run.
 pub(super) fn missing(verb: &str) -> Markup {
     html! { p.missing { "not measured: run " code { "tollgate " (verb) } } }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_table_of_many_rows_is_folded_away() {
+        let of = |rows| folded("fleet", rows, &html! { table {} }).into_string();
+        assert!(of(OPEN_ROWS_MAX).starts_with("<details open"));
+        assert!(of(OPEN_ROWS_MAX + 1).starts_with("<details><summary>fleet: 21 rows</summary>"));
+    }
 }

@@ -5,7 +5,7 @@ use tollgate_record::vocabulary as word;
 use tollgate_record::{Record, Subject, Unit};
 
 use super::bars::{Bar, Group, bars};
-use super::section::missing;
+use super::section::{folded, missing};
 use super::{simulation, source};
 use crate::cite::Citation;
 use crate::figure::{self, number};
@@ -124,11 +124,12 @@ fn kernels(records: &[Record]) -> Markup {
                 "A call is one product (amm) or square (ams); mb8 has eight numbers in its lanes. \
                  Share: how much of the measured cycles the bound explains."
             }
-            table.figures {
-                caption { "Core cycles of Montgomery kernels" }
-                (heads("kernel", &figures, &["limit"]))
-                tbody { @for subject in &subjects { (kernel(shelf, subject)) } }
-            }
+            (folded("core cycles of Montgomery kernels", subjects.len(), &html! {
+                table.figures {
+                    (heads("kernel", &figures, &["limit"]))
+                    tbody { @for subject in &subjects { (kernel(shelf, subject)) } }
+                }
+            }))
             (source::line(used.flatten()))
         }
     }

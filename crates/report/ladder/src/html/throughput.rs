@@ -116,7 +116,7 @@ fn published(record: &Record) -> Bar {
     let subject = &record.subject;
     let suite = names::suite(key_of(subject));
     Bar {
-        note: joined([suite, payload(subject), names::of_paper(subject)]),
+        note: joined([suite, payload(subject), names::of_paper(record)]),
         ..Bar::plain(cited, "published", point, number(point, Unit::PerSecond))
     }
 }

@@ -35,11 +35,6 @@ impl Rung<'_> {
     pub(crate) fn is_known(&self) -> bool {
         self.rows.iter().any(|row| row.predicted.is_some() || row.measured.is_some())
     }
-
-    /// What to do where nothing is known.
-    pub(crate) fn unknown(&self) -> String {
-        format!("not measured: run `tollgate {}`", self.verb)
-    }
 }
 
 /// One figure: predicted, measured, published.

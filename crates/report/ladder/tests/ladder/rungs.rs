@@ -103,7 +103,7 @@ fn sessions_show_their_parts_sum_and_remainder() {
     let expected =
         ["860k", "145k", "42.0k", "12.6k", "0", "160k", "233k", "1.45M", "1.61M", "10", "%"];
     assert_eq!(figures, expected, "{table}");
-    assert!(line_with(&table, &["140 KB, eti10-before"]).contains("6.38M"));
+    assert!(line_with(&table, &["140 KB, unimproved"]).contains("6.38M"));
     assert!(session::table(&[]).contains("tollgate session"));
 }
 

@@ -71,8 +71,10 @@ pub(crate) fn all() -> Runs {
 fn verdicts_come_first_and_each_run_is_a_line() {
     let page = of_runs(&all());
     check(&page).unwrap();
-    assert!(page.contains("<p class=\"lead\">rsa-2048 tls13: VALID; rsa-2048 tls13, openssl: p99"));
-    assert!(page.contains("it &lt;scatters&gt; &amp; stops"));
+    assert!(
+        page.contains("<p class=\"lead\">RSA-2048 TLS 1.3: VALID; RSA-2048 TLS 1.3, OpenSSL: p99")
+    );
+    assert!(page.contains("doubtful: OpenSSL: it &lt;scatters&gt; &amp; stops"));
     let rounds = section(&page, "sitting-1");
     assert_eq!(rounds.matches("<polyline class=\"line-ours\"").count(), 4 + 2 + 3, "with legends");
     assert!(rounds.matches("<polyline class=\"line-lost\"").count() > 1, "{rounds}");

@@ -108,8 +108,8 @@ impl Out {
     /// They cannot be made.
     pub(super) fn new(folder: &Path) -> Result<Self, Stop> {
         let wrong = |path: &Path| {
-            let name = path.display().to_string();
-            move |error: io::Error| Stop::new(format!("--out: {name}: {error}"))
+            let path = path.to_owned();
+            move |error: io::Error| Stop::new(format!("--out: {}", Stop::of_file(&path, &error)))
         };
         fs::create_dir_all(folder).map_err(wrong(folder))?;
         let made = |name: &str| {

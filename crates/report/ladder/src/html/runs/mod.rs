@@ -9,8 +9,10 @@ use maud::{Markup, html};
 use tollgate_record::Record;
 
 use super::page;
+use crate::names;
 
-/// What the page shows. Names, findings and plans are text, and stand there as they are.
+/// What the page shows. Findings and plans stand there as they are, but for the names of
+/// keys, protocols and servers.
 #[derive(Clone, Debug, Default)]
 pub struct Runs {
     /// Machine, versions, workload and plan, a paragraph each.
@@ -91,7 +93,8 @@ pub fn of_runs(runs: &Runs) -> String {
     };
     let sections: Vec<(String, &Sitting)> =
         (1..).map(|number: u32| format!("sitting-{number}")).zip(&runs.sittings).collect();
-    let links = sections.iter().map(|(id, sitting)| (id.as_str(), sitting.name.as_str()));
+    let names: Vec<String> = runs.sittings.iter().map(|sitting| label(&sitting.name)).collect();
+    let links = sections.iter().zip(&names).map(|((id, _), name)| (id.as_str(), name.as_str()));
     page(
         "TLS sessions under load",
         &lead,
@@ -111,7 +114,7 @@ pub fn of_runs(runs: &Runs) -> String {
 fn lead(runs: &Runs) -> String {
     let verdict = |sitting: &Sitting| {
         let verdict = if sitting.verdict.is_empty() { "no verdict" } else { &sitting.verdict };
-        format!("{}: {verdict}", sitting.name)
+        format!("{}: {verdict}", label(&sitting.name))
     };
     runs.sittings.iter().map(verdict).collect::<Vec<_>>().join("; ") + "."
 }
@@ -119,11 +122,11 @@ fn lead(runs: &Runs) -> String {
 fn section(id: &str, sitting: &Sitting) -> Markup {
     html! {
         section id=(id) {
-            h2 { (sitting.name) }
+            h2 { (label(&sitting.name)) }
             @if !sitting.verdict.is_empty() { p.lead { strong { (sitting.verdict) } } }
             @if !sitting.lines.is_empty() {
                 ul.findings {
-                    @for line in &sitting.lines { li { (line.trim_start_matches("- ")) } }
+                    @for line in &sitting.lines { li { (finding(line)) } }
                 }
             }
             (figures::table(&sitting.records))
@@ -135,6 +138,22 @@ fn section(id: &str, sitting: &Sitting) -> Markup {
             }
         }
     }
+}
+
+/// `RSA-2048 TLS 1.3, OpenSSL` of `rsa-2048 tls13, openssl`.
+fn label(name: &str) -> String {
+    let word = |word: &str| {
+        let (bare, comma) = word.strip_suffix(',').map_or((word, ""), |bare| (bare, ","));
+        let known = names::rsa_bits(bare).map(|_| names::key(bare));
+        known.unwrap_or_else(|| names::who(names::protocol(bare)).to_owned()) + comma
+    };
+    name.split(' ').map(word).collect::<Vec<_>>().join(" ")
+}
+
+/// `doubtful: OpenSSL: ...` of `- doubtful: openssl: ...`.
+fn finding(line: &str) -> String {
+    let parts = line.trim_start_matches("- ").splitn(3, ": ").map(names::who);
+    parts.collect::<Vec<_>>().join(": ")
 }
 
 /// The class of a server's lines: ours, and what it is compared with.
