@@ -1,4 +1,4 @@
-//! What the system allows threads that sleep for every operation: no engine, no cryptography.
+//! What the system (Linux) allows threads that sleep for every operation: no engine, no cryptography.
 //!
 //! ```text
 //! sleepers [MICROSECONDS OF A BATCH] [SECONDS]
@@ -6,8 +6,8 @@
 //!
 //! For each core of this process a thread that computes for so long, and then wakes eight others,
 //! which go to sleep again at once; the last of them wakes it. Nobody takes a lock, and one call
-//! wakes all eight. Printed is what share of the cores computes: hardly an engine whose callers
-//! sleep has more. Under `taskset -c 0` no thread is woken on another core.
+//! wakes all eight. Printed is what share of the cores computes: an engine whose callers sleep can
+//! hardly have more. Under `taskset -c 0` no thread is woken on another core.
 #![allow(clippy::print_stdout, clippy::cast_precision_loss, reason = "a program, small counts")]
 
 use core::sync::atomic::Ordering::SeqCst;
@@ -45,8 +45,11 @@ fn wake(count: &AtomicU32) {
 
 impl Group {
     fn sleep(&self, stop: &AtomicBool) {
-        while !stop.load(SeqCst) {
+        loop {
             let seen = self.batches.load(SeqCst);
+            if stop.load(SeqCst) {
+                break; // after the look: the end is a wake too
+            }
             if self.waiting.fetch_add(1, SeqCst) + 1 == WIDTH {
                 wake(&self.lines);
             }

@@ -37,7 +37,7 @@ impl<J: Job> Shared<J> {
             return state;
         }
         if let Some(place) = state.schedule.call_successor() {
-            self.bells.ring(&[place]);
+            self.bells.ring(&mut [place]);
         } else if state.workers > 0 {
             self.summon(&mut state);
         } else {
@@ -53,7 +53,7 @@ impl<J: Job> Shared<J> {
 
     /// Tells owners; outside of the lock, which they want.
     pub(crate) fn tell(&self, told: &mut Told<J>) {
-        self.bells.ring(&told.bells);
+        self.bells.ring(&mut told.bells);
         told.bells.clear();
         self.wake(&mut told.tasks);
     }

@@ -43,7 +43,7 @@ mod sync {
     use core::time::Duration;
     use std::time::Instant;
 
-    pub(super) use loom::sync::atomic::{AtomicBool, Ordering};
+    pub(super) use loom::sync::atomic::{AtomicBool, AtomicU32, Ordering};
     pub(super) use loom::sync::{Arc, Condvar, Mutex, MutexGuard};
     pub(super) use loom::thread::yield_now;
 

@@ -50,7 +50,7 @@ impl<J: Job> Shared<J> {
                 continue;
             }
             *state.schedule.owner(place) = Owner::Thread { called: false };
-            self.bells.muffle(place);
+            self.bells.silence(place);
             drop(state);
             self.bells.sleep(place, deadline);
             state = self.lock();

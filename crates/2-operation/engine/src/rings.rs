@@ -16,15 +16,18 @@ pub(crate) struct Rings {
 }
 
 impl Rings {
+    /// Places that are told apart: each has a bit.
+    pub(crate) const PLACES: usize = 32;
+
     pub(crate) fn count(&self) -> u32 {
         self.count.load(Acquire)
     }
 
-    /// Sleeps unless more rings were counted than were heard; until a ring for this place, or for
-    /// one that shares its bit. False if then, or at any time after it, the deadline is over.
+    /// Sleeps unless more rings were counted than were heard, until a ring for this place. False
+    /// if the deadline passed before.
     pub(crate) fn sleep(&self, heard: u32, place: usize, deadline: Option<Instant>) -> bool {
-        let until = deadline.map(on_the_system_clock);
-        // A signal, another ring: whoever sleeps looks again.
+        let until = deadline.and_then(on_the_system_clock);
+        // A signal, another count: whoever sleeps looks again.
         wait_bitset(&self.count, Flags::PRIVATE, heard, until.as_ref(), bits(&[place]))
             != Err(Errno::TIMEDOUT)
     }
@@ -32,7 +35,7 @@ impl Rings {
     /// Counts a ring, and wakes who sleeps at these places, of which there are some.
     pub(crate) fn ring(&self, places: &[usize]) {
         self.count.fetch_add(1, Release);
-        // It fails for words that are no memory.
+        // It fails where a futex is forbidden, and there no lock of a Rust program works either.
         let _ = wake_bitset(&self.count, Flags::PRIVATE, ALL, bits(places));
     }
 }
@@ -42,18 +45,15 @@ const ALL: u32 = i32::MAX.unsigned_abs();
 
 /// The bits of places among those that a call wakes.
 fn bits(places: &[usize]) -> NonZeroU32 {
-    let bits = places.iter().fold(0, |bits, place| bits | 1_u32 << (place % 32));
+    let bits = places.iter().fold(0, |bits, place| bits | 1_u32 << (place % Rings::PLACES));
     NonZeroU32::new(bits).expect("somebody sleeps, or is woken")
 }
 
-/// The time on the clock that the system waits by.
-fn on_the_system_clock(deadline: Instant) -> Timespec {
-    let left = deadline.saturating_duration_since(Instant::now());
-    let left = Timespec::try_from(left).unwrap_or(YEARS);
-    clock_gettime(ClockId::Monotonic) + left
+/// The time on the clock that the system waits by; none if that clock never shows it.
+fn on_the_system_clock(deadline: Instant) -> Option<Timespec> {
+    let left = Timespec::try_from(deadline.saturating_duration_since(Instant::now())).ok()?;
+    clock_gettime(ClockId::Monotonic).checked_add(left)
 }
-
-const YEARS: Timespec = Timespec { tv_sec: 1 << 40, tv_nsec: 0 };
 
 #[cfg(test)]
 mod tests {
@@ -61,6 +61,7 @@ mod tests {
     use std::thread;
 
     use super::*;
+    use crate::bells::Bells;
 
     fn after(time: Duration) -> Option<Instant> {
         Instant::now().checked_add(time)
@@ -71,8 +72,12 @@ mod tests {
         let rings = Rings::default();
         let heard = rings.count();
         rings.ring(&[5]);
-        assert!(rings.sleep(heard, 0, None));
-        assert!(rings.sleep(heard, 0, after(Duration::from_secs(1 << 40))));
+        let last = (0..64).rev().fold(Instant::now(), |at, bit| {
+            at.checked_add(Duration::from_secs(1 << bit)).unwrap_or(at)
+        });
+        for deadline in [None, after(Duration::from_secs(1 << 40)), Some(last)] {
+            assert!(rings.sleep(heard, 0, deadline));
+        }
     }
 
     #[test]
@@ -84,28 +89,46 @@ mod tests {
     }
 
     #[test]
-    fn one_ring_wakes_all_it_is_for() {
-        let (rings, heard) = (Rings::default(), 0);
+    fn all_who_are_rung_for_wake_and_nobody_else_is_woken() {
+        let bells = Bells::new(100);
         thread::scope(|scope| {
-            let sleepers = [3, 7, 32 + 7].map(|place| {
-                let rings = &rings;
-                scope.spawn(move || rings.sleep(heard, place, after(Duration::from_secs(60))))
-            });
-            thread::sleep(Duration::from_millis(20)); // so that it is a sleep that ends, mostly
-            rings.ring(&[3, 7]);
-            for sleeper in sleepers {
-                assert!(sleeper.join().expect("it ends"), "nobody rang for a minute");
+            let sleeps = |place: usize, time: u64| {
+                let bells = &bells;
+                scope.spawn(move || {
+                    let begin = Instant::now();
+                    bells.sleep(place, after(Duration::from_millis(time)));
+                    begin.elapsed()
+                })
+            };
+            let rung = [3, 7, 32 + 7, 99].map(|place| sleeps(place, 60_000));
+            let others = [4, 64 + 7].map(|place| sleeps(place, 100));
+            thread::sleep(Duration::from_millis(20)); // so that they sleep, mostly
+            bells.ring(&mut [99, 3, 39, 7]);
+            for sleeper in rung {
+                assert!(sleeper.join().expect("it ends") < Duration::from_secs(60));
+            }
+            for sleeper in others {
+                assert!(sleeper.join().expect("it ends") >= Duration::from_millis(100));
             }
         });
     }
 
     #[test]
-    fn places_share_a_bit_only_with_those_32_further() {
-        let all: Vec<_> = (0..32).collect();
+    fn a_bell_stays_rung_until_it_is_silenced() {
+        let bells = Bells::new(1);
+        bells.ring(&mut [0]);
+        bells.sleep(0, None);
+        bells.sleep(0, None);
+        bells.silence(0);
+        let begin = Instant::now();
+        bells.sleep(0, after(Duration::from_millis(20)));
+        assert!(begin.elapsed() >= Duration::from_millis(20));
+    }
+
+    #[test]
+    fn each_place_has_a_bit() {
+        let all: Vec<_> = (0..Rings::PLACES).collect();
         assert_eq!(bits(&all), NonZeroU32::MAX);
-        for place in all {
-            assert_eq!(bits(&[place]).get().count_ones(), 1);
-            assert_eq!(bits(&[place, place + 32]), bits(&[place]));
-        }
+        assert!(all.iter().all(|&place| bits(&[place]).get().count_ones() == 1));
     }
 }

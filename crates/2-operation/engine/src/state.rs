@@ -20,7 +20,7 @@ use crate::stats::Stats;
 /// What all handles, tickets and workers of an engine share.
 pub(crate) struct Shared<J: Job> {
     state: Mutex<State<J>>,
-    /// One per place: its sleeping thread.
+    /// Threads that sleep until their requests ended.
     pub(crate) bells: Bells,
     /// Workers without work.
     pub(crate) work: Condvar,

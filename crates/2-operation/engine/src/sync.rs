@@ -1,5 +1,7 @@
 //! The locks and clocks of the engine; its tests put loom's in their place.
 
+#[cfg(not(target_os = "linux"))]
+pub(crate) use core::sync::atomic::AtomicU32;
 pub(crate) use core::sync::atomic::{AtomicBool, Ordering};
 use core::time::Duration;
 pub(crate) use std::sync::{Arc, Condvar, Mutex, MutexGuard};

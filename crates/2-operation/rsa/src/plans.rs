@@ -37,21 +37,20 @@ const fn row(operation: Operation, bits: usize, two: Option<f64>, lanes: f64) ->
 
 use Operation::{Private, PrivateFull, Public};
 
-/// Lanes of IFMA against lane blocks of IFMA, on a Zen 5 core. Lanes by `records/plan.jsonl`; two
-/// in step, of which a busy machine shows no gain, by the quiet minute of METHODOLOGY.md.
+/// Lanes of IFMA against lane blocks of IFMA, on a Zen 5 core, by `records/plan.jsonl`.
 const IFMA_AGAINST_BLOCKS: [Row; 12] = [
-    row(Private, 1024, Some(1.76), 3.49),
-    row(Private, 2048, Some(1.88), 5.48),
-    row(Private, 3072, None, 5.53),
-    row(Private, 4096, None, 5.99),
-    row(PrivateFull, 1024, None, 2.70),
-    row(PrivateFull, 2048, None, 5.71),
-    row(PrivateFull, 3072, None, 6.02),
-    row(PrivateFull, 4096, None, 6.15),
-    row(Public, 1024, None, 3.10),
-    row(Public, 2048, None, 7.43),
-    row(Public, 3072, None, 6.19),
-    row(Public, 4096, None, 6.38),
+    row(Private, 1024, Some(1.22), 2.64),
+    row(Private, 2048, Some(1.94), 5.13),
+    row(Private, 3072, None, 5.08),
+    row(Private, 4096, None, 5.73),
+    row(PrivateFull, 1024, None, 2.72),
+    row(PrivateFull, 2048, None, 5.07),
+    row(PrivateFull, 3072, None, 5.85),
+    row(PrivateFull, 4096, None, 6.34),
+    row(Public, 1024, None, 3.04),
+    row(Public, 2048, None, 4.81),
+    row(Public, 3072, None, 5.99),
+    row(Public, 4096, None, 6.35),
 ];
 
 /// Lanes of IFMA against limbs (MULX), on a Zen 5 core, by METHODOLOGY.md: for keys above 4096
