@@ -176,7 +176,7 @@ impl Worker {
                 }
                 if entered == Stage::RampDown && self.clients.is_open() {
                     // whose time came in the last turn still begins, if a place is free
-                    self.start(self.schedule.sustain_end - Duration::from_nanos(1), now)?;
+                    self.start(self.schedule.sustain_end - Duration::from_nanos(1))?;
                 }
             }
             if stop.load(Ordering::Relaxed) {
@@ -200,7 +200,7 @@ impl Worker {
                     return Ok((usage, None));
                 }
             } else {
-                self.start(now, now)?;
+                self.start(now)?;
             }
             let timeout = self.timeout(Instant::now(), sweep_at)?;
             match self.poll.poll(&mut events, Some(timeout)) {
@@ -223,10 +223,11 @@ impl Worker {
     }
 
     /// Begins what is due at `due`, which is no later than now.
-    fn start(&mut self, due: Instant, now: Instant) -> Result<(), Error> {
+    fn start(&mut self, due: Instant) -> Result<(), Error> {
         while let Some(next) = self.clients.next(due) {
             match next {
                 Next::Begins { place, task, queued } => {
+                    let now = Instant::now(); // those before it took their time
                     if self.clients.is_open() {
                         self.tally.began(&self.schedule, task, queued, now);
                     }
