@@ -138,6 +138,8 @@ pub(crate) enum Step {
     /// The socket is closed, everything went well.
     Closed,
     Going,
+    /// There may be more to read, and nobody will say so: others go first.
+    More,
 }
 
 #[cfg(test)]

@@ -6,7 +6,7 @@ mod at_work;
 
 use core::sync::atomic::{AtomicBool, Ordering};
 use core::time::Duration;
-use std::collections::BinaryHeap;
+use std::collections::{BinaryHeap, VecDeque};
 use std::io::ErrorKind;
 use std::sync::Arc;
 use std::time::Instant;
@@ -53,6 +53,8 @@ pub(crate) struct Worker {
     /// For secure connections, and for plain ones.
     openers: [Opener; 2],
     slots: Vec<Slot>,
+    /// Places that have not read all there is, and are not told of it again.
+    unread: VecDeque<usize>,
     clients: Clients,
     /// When patience ends, of places whose client may have been done long before.
     impatient: BinaryHeap<Due>,
@@ -115,6 +117,7 @@ impl Worker {
             alarm,
             poll,
             openers: [opener(targets.secure.address()), opener(targets.plain.address())],
+            unread: VecDeque::with_capacity(slots.len()),
             slots,
             clients,
             impatient: BinaryHeap::new(),
@@ -210,6 +213,12 @@ impl Worker {
                     return Err(Error::Io { what: "wait for sockets", error });
                 }
             }
+            for _ in 0..self.unread.len() {
+                if let Some(place) = self.unread.pop_front() {
+                    self.slots[place].is_unread = false;
+                    self.drive(place, true); // whether its end has come is not known
+                }
+            }
             for event in &events {
                 let closed = event.is_read_closed() || event.is_error();
                 self.drive(event.token().0, closed);
@@ -270,6 +279,9 @@ impl Worker {
     /// Until something is to be done even if nothing happens. What has to be done to the
     /// microsecond, the alarm tells.
     fn timeout(&mut self, now: Instant, sweep_at: Instant) -> Result<Duration, Error> {
+        if !self.unread.is_empty() {
+            return Ok(Duration::ZERO);
+        }
         // nothing starts any more after the sustained part, so nothing that could is awaited
         let starts = now < self.schedule.sustain_end && !self.is_probed();
         let next = if starts { self.clients.next_at() } else { None };
@@ -305,6 +317,11 @@ impl Worker {
         };
         match slot.drive(&self.manner, now, read_closed, &mut tell) {
             Ok(Step::Going) => {}
+            Ok(Step::More) => {
+                if !core::mem::replace(&mut slot.is_unread, true) {
+                    self.unread.push_back(place);
+                }
+            }
             Ok(Step::Closed) => {
                 if let Some(store) = &mut self.store {
                     slot.give_back(&self.manner, store);
