@@ -53,7 +53,8 @@ impl Connections {
         })
     }
 
-    /// How they come, one per second: not with less dispersion than chance has, where each has several requests.
+    /// How they come, one per second: not with less dispersion than chance has, where each has
+    /// several requests.
     pub(super) fn arrivals(&self) -> Pattern {
         let per_s = 1.0;
         if OF_POISSON.contains(&self.dispersion) || self.are_spread() {
