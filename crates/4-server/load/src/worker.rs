@@ -151,6 +151,8 @@ impl Worker {
     /// Runs to the end of the schedule, or until `stop` is set; sets it if the server is gone.
     pub(crate) fn run(mut self, schedule: &Schedule, stop: &AtomicBool) -> Result<Report, Error> {
         self.schedule = *schedule;
+        let end = if self.probe { schedule.start } else { schedule.sustain_end };
+        self.manner.asks_until = Some(end + self.phase_max);
         self.tally = Tally::new(schedule, self.clients.is_open(), self.store.is_some());
         self.succeeded_at = schedule.start;
         self.clients.begin(schedule);

@@ -60,6 +60,9 @@ impl Slot {
             if closed {
                 return Err(self.failure(Cause::Closed));
             }
+            if manner.asks_until.is_some_and(|end| now > end) {
+                self.requests_left = 1;
+            }
             return self.ask(manner).map_err(|error| self.tls_failure(error));
         }
         self.progress.complete = true;
