@@ -48,8 +48,14 @@ pub(crate) fn is_missing(output: &Output) -> bool {
 
 /// Short runs, of which the shape is not judged.
 pub(crate) fn bench(flags: &[&str]) -> Output {
-    let short = ["bench", "--seconds", "0.5", "--drift-max", "1", "--connections", "4"];
-    run(&[&short[..], &["--repeats", "0"], flags].concat())
+    command(flags).output().unwrap()
+}
+
+fn command(flags: &[&str]) -> Command {
+    let mut command = tollgate();
+    command.args(["bench", "--seconds", "0.5", "--drift-max", "1", "--connections", "4"]);
+    command.args(["--repeats", "0"]).args(flags);
+    command
 }
 
 #[test]
@@ -309,7 +315,11 @@ const CLIENTS: [&str; 4] = ["minimal", "rustls", "curl", "s_time"];
 fn four_clients_load_the_same_servers_and_the_log_confirms_each() {
     let file = scratch("clients.jsonl");
     let flags = ["--client", "minimal,rustls,curl,s_time", "--protocol", "tls13", "--rounds", "2"];
-    let output = bench(&[&flags[..], &["--json", file.to_str().unwrap()]].concat());
+    // load goes to its target, and to no proxy that the user has for something else
+    let output = command(&[&flags[..], &["--json", file.to_str().unwrap()]].concat())
+        .env("https_proxy", "http://127.0.0.1:9")
+        .output()
+        .unwrap();
     let stdout = text(&output);
     for client in CLIENTS {
         let told = by_client(&stdout, client);
