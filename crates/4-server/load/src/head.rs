@@ -20,6 +20,8 @@ pub struct Head<'a> {
     pub length: Option<u64>,
     /// Whether the body comes in chunks, or coded in another way for the transfer.
     pub is_chunked: bool,
+    /// Whether the server closes the connection behind it (RFC 9112 §9.3).
+    pub closes: bool,
     /// Where it sends its clients, if it does: any bytes but those that end a line.
     pub location: Option<&'a [u8]>,
     /// Its own length in bytes, with that of the interim responses before it.
@@ -62,12 +64,19 @@ impl<'a> Head<'a> {
             status: response.code.ok_or("its head has no status")?,
             length: None,
             is_chunked: false,
+            closes: response.version == Some(0),
             location: None,
             bytes: before + own,
         };
         for field in response.headers.iter() {
             if field.name.eq_ignore_ascii_case("transfer-encoding") {
                 head.is_chunked = true;
+            } else if field.name.eq_ignore_ascii_case("connection") {
+                let has = |option: &[u8]| {
+                    let mut options = field.value.split(|&byte| byte == b',');
+                    options.any(|one| one.trim_ascii().eq_ignore_ascii_case(option))
+                };
+                head.closes = has(b"close") || (head.closes && !has(b"keep-alive"));
             } else if field.name.eq_ignore_ascii_case("location") {
                 head.location = head.location.or(Some(field.value));
             } else if field.name.eq_ignore_ascii_case("content-length") {
@@ -149,6 +158,21 @@ mod tests {
         for fields in ["204 No\r\n", "304 No\r\nContent-Length: 7\r\n", "304 No\r\n"] {
             let text = format!("HTTP/1.1 {fields}\r\n");
             assert_eq!(Head::read(text.as_bytes()).unwrap().unwrap().length, Some(0), "{fields}");
+        }
+    }
+
+    #[test]
+    fn who_closes_says_so_or_is_of_version_1_0() {
+        for (version, fields, closes) in [
+            (1, "", false),
+            (1, "Connection: keep-alive\r\n", false),
+            (1, "connection: x,\tCLOSE\r\n", true),
+            (1, "Connection: closed\r\n", false),
+            (0, "", true),
+            (0, "Connection: Keep-Alive\r\n", false),
+        ] {
+            let text = format!("HTTP/1.{version} 200 OK\r\n{fields}\r\n");
+            assert_eq!(Head::read(text.as_bytes()).unwrap().unwrap().closes, closes, "{text}");
         }
     }
 

@@ -402,20 +402,16 @@ mod tests {
     use crate::target::Target;
     use crate::tls;
 
-    #[test]
-    fn a_long_body_is_read_in_turns() {
-        const BYTES: usize = 180 * 1024;
+    /// A plain slot in the midst of a task of the plan, what drives it, and the server's end.
+    fn begun(plan: &Plan) -> (Slot, Manner, Poll, TcpListener) {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let target = Target::new(listener.local_addr().unwrap()).unwrap();
-        let exchange = Exchange::bytes(BYTES as u64);
-        let plan = Plan { exchange, plain_share: 1.0, ..Plan::new(Protocol::Tls13) };
-        let manner = Manner::new(&plan, &target);
-        let config = Arc::new(tls::config(&plan, &target).unwrap());
+        let manner = Manner::new(plan, &target);
+        let config = Arc::new(tls::config(plan, &target).unwrap());
         let mut slot = Slot::new(&config, false, true).unwrap();
         let poll = Poll::new().unwrap();
-        let now = Instant::now();
         let task = Task {
-            intended: now,
+            intended: Instant::now(),
             is_plain: true,
             resumes: false,
             number: 0,
@@ -425,21 +421,55 @@ mod tests {
         let mut opener = Opener::new(target.address(), 0, 0);
         let begun = slot.start((task, false), &manner, &mut opener, (poll.registry(), Token(0)));
         assert_eq!(begun.unwrap(), Ok(true), "on loopback it stands at once");
+        (slot, manner, poll, listener)
+    }
+
+    fn plan(bytes: usize) -> Plan {
+        let exchange = Exchange::bytes(bytes as u64);
+        Plan { exchange, plain_share: 1.0, ..Plan::new(Protocol::Tls13) }
+    }
+
+    /// Waits until so many bytes are there to be read.
+    fn arrived(slot: &Slot, bytes: usize) {
+        let mut seen = vec![0; bytes];
+        while !slot.stream.as_ref().unwrap().peek(&mut seen).is_ok_and(|count| count == bytes) {
+            std::thread::sleep(Duration::from_millis(1));
+        }
+    }
+
+    #[test]
+    fn a_server_that_closes_before_the_last_request_is_named() {
+        let plan = Plan { requests_per_connection: 3.0, ..plan(3) };
+        let (mut slot, manner, _poll, listener) = begun(&plan);
+        let (mut server, _) = listener.accept().unwrap();
+        let answer = b"HTTP/1.1 200 OK\r\nConnection: x, Close\r\nContent-Length: 3\r\n\r\nabc";
+        server.write_all(answer).unwrap();
+        arrived(&slot, answer.len());
+        let mut responses = 0;
+        let end = slot.drive(&manner, Instant::now(), false, &mut |news, _| {
+            responses += u32::from(matches!(news, News::Response { .. }));
+        });
+        let why = end.unwrap_err();
+        assert!(why.to_string().contains("ask for fewer"), "{why}");
+        assert_eq!(responses, 1, "the server's log has it too");
+    }
+
+    #[test]
+    fn a_long_body_is_read_in_turns() {
+        const BYTES: usize = 180 * 1024;
+        let (mut slot, manner, _poll, listener) = begun(&plan(BYTES));
         let stream = slot.stream.as_ref().unwrap();
         SockRef::from(stream).set_recv_buffer_size(1 << 20).unwrap();
 
         let (mut server, _) = listener.accept().unwrap();
         write!(server, "HTTP/1.1 200 OK\r\nContent-Length: {BYTES}\r\n\r\n").unwrap();
         server.write_all(&[0; BYTES]).unwrap();
-        let mut seen = vec![0; BYTES];
-        while !stream.peek(&mut seen).is_ok_and(|count| count == BYTES) {
-            std::thread::sleep(Duration::from_millis(1));
-        }
-        let turn = slot.drive(&manner, now, false, &mut |_, _| {});
+        arrived(&slot, BYTES);
+        let turn = slot.drive(&manner, Instant::now(), false, &mut |_, _| {});
         assert_eq!(turn, Ok(Step::More));
         let read = slot.body_bytes();
         assert!(read > 0 && read <= u64::from(READS_MAX) * 16 * 1024, "{read}");
-        assert_eq!(slot.drive(&manner, now, true, &mut |_, _| {}), Ok(Step::Closed));
+        assert_eq!(slot.drive(&manner, Instant::now(), true, &mut |_, _| {}), Ok(Step::Closed));
         assert_eq!(slot.body_bytes(), BYTES as u64);
     }
 }

@@ -57,6 +57,9 @@ impl Slot {
             tell(News::Response { first_byte, last_byte: since_asked(now), bytes }, now);
         }
         if self.requests_left > 0 {
+            if self.response.closes() {
+                return Err(self.failure(Cause::Closes));
+            }
             if closed {
                 return Err(self.failure(Cause::Closed));
             }
