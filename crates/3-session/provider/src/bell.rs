@@ -14,6 +14,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tollgate_engine::{PrivateJob, Ticket};
 
+use crate::counters::{Counters, Event};
 use crate::key::Key;
 
 /// See the module.
@@ -23,6 +24,7 @@ pub(crate) struct Bell {
     fd: File,
     /// The thread that runs the job is at it, or the cleanup.
     line: Mutex<Line>,
+    counters: Arc<Counters>,
 }
 
 #[derive(Default)]
@@ -76,7 +78,7 @@ impl Bell {
     /// # Errors
     ///
     /// The system gives no descriptor.
-    pub(crate) fn new() -> Result<Self, Error> {
+    pub(crate) fn new(counters: &Arc<Counters>) -> Result<Self, Error> {
         // SAFETY: no pointers.
         let fd = unsafe { eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK) };
         if fd < 0 {
@@ -84,7 +86,8 @@ impl Bell {
         }
         // SAFETY: a fresh descriptor, owned by nobody else.
         let fd = unsafe { OwnedFd::from_raw_fd(fd) };
-        Ok(Self { process: std::process::id(), fd: fd.into(), line: Mutex::default() })
+        let (process, counters) = (std::process::id(), Arc::clone(counters));
+        Ok(Self { process, fd: fd.into(), line: Mutex::default(), counters })
     }
 
     pub(crate) fn descriptor(&self) -> c_int {
@@ -122,6 +125,12 @@ impl Bell {
             let _ = (&self.fd).read(&mut [0; 8]);
         }
         Some(kept)
+    }
+
+    /// The end: nobody comes back to what is paused.
+    pub(crate) fn close(self) {
+        let abandoned = self.line().paused.len();
+        self.counters.add(Event::Abandoned, abandoned);
     }
 
     /// The end in a child, without a look at what another thread may have left half done.

@@ -38,6 +38,8 @@ events! {
     RefusedKey = c"tollgate-refused-keys",
         "Keys refused, which the next provider then serves.";
     Async = c"tollgate-async-operations", "Operations that a job of libcrypto was paused for.";
+    Abandoned = c"tollgate-abandoned-operations",
+        "Those of them whose job never went on: libcrypto loses its stack.";
     Batch = c"tollgate-batches", "Calls of the kernels for two operations and more.";
     BatchedOperation = c"tollgate-batched-operations", "The operations in them.";
     UnwrittenMetrics = c"tollgate-unwritten-metrics",

@@ -113,7 +113,7 @@ pub(crate) unsafe extern "C" fn init(
     // SAFETY: the caller is libcrypto.
     let core = unsafe { Core::new(handle, input) };
     let provider = entry_object(|| match Provider::new(core) {
-        Ok(provider) => handle::give(Arc::new(provider)),
+        Ok(provider) => handle::give(provider.share()),
         Err(_) => ptr::null_mut(),
     });
     if provider.is_null() {

@@ -9,8 +9,10 @@ use core::ffi::{CStr, c_char, c_int, c_void};
 use core::mem::transmute_copy;
 use core::ptr::{self, NonNull};
 use core::sync::atomic::AtomicU8;
+use std::sync::Arc;
 
 use crate::bell::{Bell, Callback};
+use crate::counters::Counters;
 use crate::provider::catch;
 
 /// `ASYNC_JOB`.
@@ -97,7 +99,7 @@ impl Running<'_> {
     ///
     /// None where nobody would hear: without a wait context, without a descriptor, and in a child
     /// of the process that made the bell.
-    pub(crate) fn bell(&self) -> Option<&Bell> {
+    pub(crate) fn bell(&self, counters: &Arc<Counters>) -> Option<&Bell> {
         // SAFETY: the job that runs.
         let context = unsafe { (self.jobs.wait_context)(self.job) };
         if context.is_null() {
@@ -112,7 +114,7 @@ impl Running<'_> {
             let bell = unsafe { &*bell.cast::<Bell>() };
             return bell.is_here().then_some(bell);
         }
-        let bell = Box::new(Bell::new().ok()?);
+        let bell = Box::new(Bell::new(counters).ok()?);
         let fd = bell.descriptor();
         let bell = Box::into_raw(bell);
         // SAFETY: as above; the cleanup takes the bell back, once.
@@ -156,7 +158,7 @@ unsafe extern "C" fn clean_up(
     catch((), || {
         // SAFETY: the box that was hung up, whose end this is.
         let bell = unsafe { Box::from_raw(bell.cast::<Bell>()) };
-        if bell.is_here() { drop(bell) } else { bell.close_elsewhere() }
+        if bell.is_here() { bell.close() } else { bell.close_elsewhere() }
     });
 }
 

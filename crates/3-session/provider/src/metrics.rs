@@ -19,12 +19,13 @@ use core::time::Duration;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock, Weak};
 use std::thread;
 use std::time::Instant;
 
 use crate::background;
 use crate::counters::{Counters, Event};
+use crate::provider::Provider;
 
 mod file;
 mod text;
@@ -42,6 +43,8 @@ pub(crate) struct Metrics {
     folder: PathBuf,
     /// Which provider of this program, by order of loading.
     context: u32,
+    /// Each object that libcrypto holds has a count of it.
+    provider: OnceLock<Weak<Provider>>,
     /// The program's name, read at load: later there may be another root folder.
     program: String,
     /// The process that has a thread here, or has found that it gets none.
@@ -66,6 +69,7 @@ impl Metrics {
             counters,
             folder: folder.to_owned(),
             context: CONTEXTS.fetch_add(1, Ordering::Relaxed),
+            provider: OnceLock::new(),
             program: program.trim().to_owned(),
             at_work: AtomicU32::new(NOBODY),
             threadless: AtomicU32::new(NOBODY),
@@ -74,6 +78,17 @@ impl Metrics {
             writing: AtomicU32::new(NOBODY),
             closed: AtomicBool::new(false),
         })
+    }
+
+    /// Has it tell the objects of this provider too.
+    pub(crate) fn watch(&self, provider: Weak<Provider>) {
+        let _ = self.provider.set(provider);
+    }
+
+    /// Keys and contexts that libcrypto holds, in this process or in the parent that it was forked
+    /// from: one of the counts is that of the provider itself.
+    fn objects(&self) -> usize {
+        self.provider.get().map_or(0, Weak::strong_count).saturating_sub(1)
     }
 
     /// After each count: sees to it that this process has a thread that writes.
@@ -150,7 +165,8 @@ impl Metrics {
     /// Writes the file, with numbers read now.
     fn write(&self, process: u32) -> bool {
         let name = format!("tollgate-{process}-{}", self.context);
-        let text = text::text(&self.counters, process, self.context, &self.program);
+        let text =
+            text::text((&self.counters, self.objects()), process, self.context, &self.program);
         file::replace(&self.folder, &name, &text).is_ok() || self.fail()
     }
 

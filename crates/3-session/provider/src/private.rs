@@ -112,7 +112,7 @@ impl Provider {
             }
             // Not before: HAProxy dies of a descriptor that it meets when it ends a connection
             // that was never paused.
-            let Some(bell) = job.bell() else {
+            let Some(bell) = job.bell(&self.counters) else {
                 break;
             };
             if pauses == 0 {

@@ -77,6 +77,15 @@ impl Provider {
         })
     }
 
+    /// As libcrypto gets it, and as each object that it gets holds it.
+    pub(crate) fn share(self) -> Arc<Self> {
+        let shared = Arc::new(self);
+        if let Some(metrics) = &shared.metrics {
+            metrics.watch(Arc::downgrade(&shared));
+        }
+        shared
+    }
+
     /// Counts one.
     pub(crate) fn count(&self, event: Event) {
         let process = self.counters.count(event);

@@ -33,6 +33,11 @@ pub(crate) fn arguments(
         return Err(Error::Cannot(why.to_owned()));
     }
     let mut arguments: Vec<String> = [
+        "--disable", // no configuration of the user's; it has to be the first flag
+        // the load goes to the address that was admitted, and to no proxy of the environment
+        "--noproxy",
+        "*",
+        "--fail-early",
         "--silent",
         "--show-error",
         "--insecure",

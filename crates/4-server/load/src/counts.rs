@@ -40,30 +40,6 @@ pub struct Counts {
     pub gave_up: BTreeMap<Phase, u64>,
 }
 
-/// What became of the arrivals of an open loop: they began or were dropped. Those that began are
-/// [`Counts::attempts`] without [`Counts::retries`].
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Offered {
-    /// Clients whose time came.
-    pub arrivals: u64,
-    /// Those that began more than a millisecond late, though a connection was free: the generator's
-    /// own lateness.
-    pub late: u64,
-    /// Those that found no connection free, and waited in line before they began.
-    pub queued: u64,
-    /// Those that never began: the line was full, their patience ended in it, or the run did.
-    pub dropped: u64,
-}
-
-impl Offered {
-    pub(crate) const fn add(&mut self, other: Self) {
-        self.arrivals += other.arrivals;
-        self.late += other.late;
-        self.queued += other.queued;
-        self.dropped += other.dropped;
-    }
-}
-
 impl Counts {
     pub(crate) fn fail(&mut self, failure: Failure) {
         let known = self.failures.contains_key(&failure);

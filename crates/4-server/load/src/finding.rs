@@ -42,6 +42,13 @@ pub enum Finding {
         /// Of how many.
         arrivals: u64,
     },
+    /// The arrivals that the plan's seed gives are not near to its rate.
+    DrawnOffRate {
+        /// How many there are in the measured part.
+        arrivals: u64,
+        /// How many there are in the mean of all seeds.
+        arrivals_mean: f64,
+    },
     /// The rate rose or fell all the time.
     Drift {
         /// From the first bin to the last, relative to the mean.
@@ -77,6 +84,16 @@ pub enum Finding {
     },
     /// No transaction was completed in the sustained part.
     Nothing,
+    /// Arrivals of an open loop began so late that the measured part offered more or less than the
+    /// plan.
+    OfferedOffPlan {
+        /// How many began on the wrong side of one of its ends.
+        outside: u64,
+        /// Those of them that waited for a connection.
+        queued: u64,
+        /// How many belong there.
+        arrivals: u64,
+    },
     /// The run may need more ports than there are.
     PortsForecast {
         /// How many.
@@ -219,6 +236,11 @@ impl fmt::Display for Finding {
                  long: the server does not keep up with this rate; give a lower one, or more \
                  connections"
             ),
+            Self::DrawnOffRate { arrivals, arrivals_mean } => write!(
+                f,
+                "by its seed {arrivals} clients came in the measured part, and {arrivals_mean:.0} \
+                 do in the mean: measure longer, or with several seeds"
+            ),
             Self::Drift { share } => write!(
                 f,
                 "the rate moved by {:+.1} % during the measured part: warm up longer, stop what \
@@ -249,6 +271,18 @@ impl fmt::Display for Finding {
             Self::Nothing => f.write_str(
                 "no transaction was completed in the measured part: measure longer, or look at \
                  the server",
+            ),
+            Self::OfferedOffPlan { outside, queued, arrivals } => write!(
+                f,
+                "{outside} arrivals began late, on the wrong side of an end of the measured part, \
+                 which has {arrivals}: {}",
+                if 2 * queued > *outside {
+                    "no connection was free for them; warm up longer, or give a lower rate or more \
+                     connections"
+                } else {
+                    "the client did not keep up; give it more threads and cores of their own, or a \
+                     lower rate"
+                }
             ),
             Self::PortsForecast { needed, ports } => write!(
                 f,

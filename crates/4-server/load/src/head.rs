@@ -16,13 +16,15 @@
 pub struct Head<'a> {
     /// Its status, 3 digits.
     pub status: u16,
-    /// The bytes of the body, if it says so.
+    /// The bytes of the body, if it says so, or if its status has none.
     pub length: Option<u64>,
     /// Whether the body comes in chunks, or coded in another way for the transfer.
     pub is_chunked: bool,
+    /// Whether the server closes the connection behind it (RFC 9112 §9.3).
+    pub closes: bool,
     /// Where it sends its clients, if it does: any bytes but those that end a line.
     pub location: Option<&'a [u8]>,
-    /// Its own length in bytes.
+    /// Its own length in bytes, with that of the interim responses before it.
     pub bytes: usize,
 }
 
@@ -30,16 +32,29 @@ impl<'a> Head<'a> {
     /// The longest that is read, in bytes.
     pub const BYTES_MAX: usize = 16 * 1024;
 
-    /// Reads the head at the beginning of `bytes`: none while it is incomplete. What is said of a
-    /// stream depends on its bytes, and not on how many of them have come.
+    /// Reads the head at the beginning of `bytes`, past interim responses: none while it is
+    /// incomplete. What is said of a stream depends on its bytes, and not on how many of them have
+    /// come.
     ///
     /// # Errors
     ///
     /// What is wrong with it, in words that follow "not a response in HTTP/1".
     pub fn read(bytes: &'a [u8]) -> Result<Option<Self>, &'static str> {
+        let mut before = 0;
+        loop {
+            match Self::read_behind(bytes, before)? {
+                // RFC 9110 §15.2; after 101 something else is spoken
+                Some(head) if matches!(head.status, 100 | 102..=199) => before = head.bytes,
+                found => return Ok(found),
+            }
+        }
+    }
+
+    /// The next head, behind so many bytes.
+    fn read_behind(bytes: &'a [u8], before: usize) -> Result<Option<Self>, &'static str> {
         let mut fields = [httparse::EMPTY_HEADER; 64];
         let mut response = httparse::Response::new(&mut fields);
-        let own = match response.parse(&bytes[..bytes.len().min(Self::BYTES_MAX)]) {
+        let own = match response.parse(&bytes[before..bytes.len().min(Self::BYTES_MAX)]) {
             Ok(httparse::Status::Complete(own)) => own,
             Ok(httparse::Status::Partial) if bytes.len() < Self::BYTES_MAX => return Ok(None),
             Ok(httparse::Status::Partial) => return Err("a head of more than 16 KiB"),
@@ -49,12 +64,19 @@ impl<'a> Head<'a> {
             status: response.code.ok_or("its head has no status")?,
             length: None,
             is_chunked: false,
+            closes: response.version == Some(0),
             location: None,
-            bytes: own,
+            bytes: before + own,
         };
         for field in response.headers.iter() {
             if field.name.eq_ignore_ascii_case("transfer-encoding") {
                 head.is_chunked = true;
+            } else if field.name.eq_ignore_ascii_case("connection") {
+                let has = |option: &[u8]| {
+                    let mut options = field.value.split(|&byte| byte == b',');
+                    options.any(|one| one.trim_ascii().eq_ignore_ascii_case(option))
+                };
+                head.closes = has(b"close") || (head.closes && !has(b"keep-alive"));
             } else if field.name.eq_ignore_ascii_case("location") {
                 head.location = head.location.or(Some(field.value));
             } else if field.name.eq_ignore_ascii_case("content-length") {
@@ -64,6 +86,10 @@ impl<'a> Head<'a> {
                 }
                 head.length = Some(length);
             }
+        }
+        // RFC 9112 §6.3: they end with their head, whatever it says
+        if matches!(head.status, 204 | 304) {
+            (head.length, head.is_chunked) = (Some(0), false);
         }
         Ok(Some(head))
     }
@@ -106,6 +132,48 @@ mod tests {
         let with = |bytes: usize| read(&format!("X: {}", "x".repeat(bytes - around)));
         assert_eq!(with(Head::BYTES_MAX), Ok(Some(Head::BYTES_MAX)));
         assert_eq!(with(Head::BYTES_MAX + 1), Err("a head of more than 16 KiB"));
+    }
+
+    /// RFC 9110 §15.2: a client reads past them, though it expects none.
+    #[test]
+    fn interim_responses_are_no_response() {
+        let hints = "HTTP/1.1 103 Early Hints\r\nLink: </x>\r\nContent-Length: 7\r\n\r\n";
+        let last = "HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\n";
+        let text = format!("HTTP/1.1 100 Continue\r\n\r\n{hints}{last}abc");
+        let head = Head::read(text.as_bytes()).unwrap().unwrap();
+        assert_eq!((head.status, head.length, head.bytes), (200, Some(3), text.len() - 3));
+        for cut in 0..head.bytes {
+            assert_eq!(Head::read(&text.as_bytes()[..cut]), Ok(None), "after {cut} bytes");
+        }
+        let endless = hints.repeat(Head::BYTES_MAX / hints.len() + 1);
+        assert_eq!(Head::read(endless.as_bytes()), Err("a head of more than 16 KiB"));
+        let switched = "HTTP/1.1 101 Switching Protocols\r\n\r\n";
+        let head = Head::read(switched.as_bytes()).unwrap().unwrap();
+        assert_eq!(head.status, 101, "what follows is no HTTP");
+    }
+
+    /// RFC 9112 §6.3.
+    #[test]
+    fn some_responses_have_no_body_whatever_they_say() {
+        for fields in ["204 No\r\n", "304 No\r\nContent-Length: 7\r\n", "304 No\r\n"] {
+            let text = format!("HTTP/1.1 {fields}\r\n");
+            assert_eq!(Head::read(text.as_bytes()).unwrap().unwrap().length, Some(0), "{fields}");
+        }
+    }
+
+    #[test]
+    fn who_closes_says_so_or_is_of_version_1_0() {
+        for (version, fields, closes) in [
+            (1, "", false),
+            (1, "Connection: keep-alive\r\n", false),
+            (1, "connection: x,\tCLOSE\r\n", true),
+            (1, "Connection: closed\r\n", false),
+            (0, "", true),
+            (0, "Connection: Keep-Alive\r\n", false),
+        ] {
+            let text = format!("HTTP/1.{version} 200 OK\r\n{fields}\r\n");
+            assert_eq!(Head::read(text.as_bytes()).unwrap().unwrap().closes, closes, "{text}");
+        }
     }
 
     #[test]

@@ -21,6 +21,7 @@ pub(crate) struct Response {
     head: Vec<u8>,
     state: State,
     body_bytes: u64,
+    closes: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -34,7 +35,8 @@ enum State {
 
 impl Response {
     pub(crate) const fn new(expected_bytes: u64) -> Self {
-        Self { expected_bytes, head: Vec::new(), state: State::Head, body_bytes: 0 }
+        let head = Vec::new();
+        Self { expected_bytes, head, state: State::Head, body_bytes: 0, closes: false }
     }
 
     /// Forgets everything, for the next response: with so many bytes in its body.
@@ -43,6 +45,7 @@ impl Response {
         self.head.clear();
         self.state = State::Head;
         self.body_bytes = 0;
+        self.closes = false;
     }
 
     /// Takes a piece of the stream.
@@ -79,6 +82,7 @@ impl Response {
             return Err(Cause::WrongLength { found_bytes });
         }
         self.state = State::Body { announced: head.length.is_some() };
+        self.closes = head.closes;
         Ok(Some(head.bytes))
     }
 
@@ -88,6 +92,11 @@ impl Response {
             return Err(Cause::LongBody);
         }
         Ok(())
+    }
+
+    /// Whether no other response follows.
+    pub(crate) const fn closes(&self) -> bool {
+        self.closes
     }
 
     /// Whether the body is complete as announced.

@@ -11,6 +11,9 @@ use serde::{Deserialize, Serialize};
 pub struct Limits {
     /// Failures over attempts: above, invalid.
     pub errors: f64,
+    /// Arrivals that began on the wrong side of an end of the sustained part, over those of it:
+    /// above, invalid.
+    pub outside: f64,
     /// Drift of the rate over the sustained part, less two standard errors: above, invalid.
     pub trend: f64,
     /// The same: above, doubtful.
@@ -41,6 +44,7 @@ impl Default for Limits {
     fn default() -> Self {
         Self {
             errors: 0.001,
+            outside: 0.01,
             trend: 0.1,
             trend_doubt: 0.02,
             spread_doubt: 0.05,
@@ -64,6 +68,7 @@ impl Limits {
     pub const fn of_counts() -> Self {
         Self {
             errors: 0.001,
+            outside: 1.0,
             trend: 1.0,
             trend_doubt: 1.0,
             spread_doubt: 1.0,
@@ -82,6 +87,7 @@ impl Limits {
     pub(crate) fn are_shares(&self) -> bool {
         let Self {
             errors,
+            outside,
             trend,
             trend_doubt,
             spread_doubt,
@@ -97,6 +103,7 @@ impl Limits {
         } = *self;
         let all = [
             errors,
+            outside,
             trend,
             trend_doubt,
             spread_doubt,

@@ -5,8 +5,8 @@ use core::sync::atomic::AtomicBool;
 use core::time::Duration;
 use std::time::Instant;
 
-use crate::counts::Offered;
 use crate::limits::Limits;
+use crate::offered::Offered;
 use crate::plan::{Plan, Protocol};
 use crate::referee::{Referee as _, settle};
 use crate::schedule::Schedule;

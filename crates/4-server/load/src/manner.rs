@@ -1,6 +1,7 @@
 //! What transactions have in common, and what they tell.
 
 use core::time::Duration;
+use std::time::Instant;
 
 use tollgate_client::SavedSession;
 
@@ -21,6 +22,9 @@ pub(crate) struct Manner {
     pub(crate) reuse_sockets: bool,
     /// Requests of a transaction in the mean; none where it is a handshake only.
     requests: f64,
+    /// From then on the next request of a connection is its last one: a run ends, however many
+    /// requests a connection has to come.
+    pub(crate) asks_until: Option<Instant>,
     /// How sessions are to be resumed.
     pub(crate) resumes_by: Option<Mechanism>,
     /// Counts handshakes that the server has not confirmed.
@@ -41,6 +45,7 @@ impl Manner {
             close: plan.close,
             reuse_sockets: plan.source_addresses == 0,
             requests,
+            asks_until: None,
             resumes_by: plan.resume.map(|resume| resume.by),
             #[cfg(test)]
             lies: false,
@@ -138,13 +143,13 @@ pub(crate) enum Step {
     /// The socket is closed, everything went well.
     Closed,
     Going,
+    /// There may be more to read, and nobody will say so: others go first.
+    More,
 }
 
 #[cfg(test)]
 #[allow(clippy::unwrap_used, reason = "tests")]
 mod tests {
-    use std::time::Instant;
-
     use super::*;
     use crate::plan::Protocol;
 

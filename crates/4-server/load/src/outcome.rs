@@ -6,10 +6,11 @@ use core::time::Duration;
 
 use tollgate_record::Timestamp;
 
-use crate::counts::{Counts, Offered};
+use crate::counts::Counts;
 use crate::finding::Finding;
 use crate::kinds::Kinds;
 use crate::latency::Latency;
+use crate::offered::Offered;
 use crate::plan::Plan;
 use crate::referee::Seen;
 use crate::series::Point;
@@ -295,7 +296,7 @@ impl fmt::Display for Outcome {
             writeln!(f, "    {count} x the client lost patience (phase {phase})")?;
         }
         if self.plan.arrivals.is_open() {
-            let Offered { arrivals, late, queued, dropped } = self.offered;
+            let Offered { arrivals, late, queued, dropped, .. } = self.offered;
             writeln!(
                 f,
                 "  open loop: {arrivals} arrivals in the measured part, {queued} of them waited in \

@@ -77,6 +77,8 @@ pub enum Cause {
     Alert(u8),
     /// The stream ended too early.
     Closed,
+    /// The server says that it closes, before the last request of a connection.
+    Closes,
     /// The phase lasted longer than the plan allows.
     Deadline,
     /// The system refused a call, in its own words.
@@ -122,6 +124,9 @@ impl fmt::Display for Cause {
                 write!(f, "alert {}", tollgate_client::AlertDescription(*number))
             }
             Self::Closed => f.write_str("the server closed too early"),
+            Self::Closes => f.write_str(
+                "the server closes before the last request of a connection: ask for fewer on each",
+            ),
             Self::Deadline => f.write_str("deadline passed"),
             Self::Io(text) => write!(f, "system error: {text}"),
             Self::LongBody => f.write_str("a body longer than the plan says"),

@@ -55,7 +55,8 @@ pub struct Plan {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub resume: Option<Resume>,
     /// How often, over one connection, one after the other; from 1 to [`Self::REQUESTS_MAX`]. Of a
-    /// number that is not whole, as 2.5, connections have the whole ones beside it in turn.
+    /// number that is not whole, as 2.5, connections have the whole ones beside it in turn. Who is
+    /// not done `phase_ms_max` after the sustained part asks once more.
     #[serde(serialize_with = "whole_where_it_is")]
     pub requests_per_connection: f64,
     /// The share of transactions without TLS, drawn at random.

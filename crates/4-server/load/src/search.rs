@@ -187,6 +187,7 @@ fn beyond_use(outcome: &Outcome) -> Option<&Finding> {
                 | Finding::Drift { .. }
                 | Finding::Stalled
                 | Finding::Nothing
+                | Finding::OfferedOffPlan { .. }
                 | Finding::ClientBusy { .. }
         )
     })

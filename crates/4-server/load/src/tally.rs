@@ -3,11 +3,12 @@
 use core::time::Duration;
 use std::time::Instant;
 
-use crate::counts::{Counts, Offered};
+use crate::counts::Counts;
 use crate::kinds::Kinds;
 use crate::latency::Latency;
 use crate::live::Buckets;
 use crate::manner::News;
+use crate::offered::Offered;
 use crate::phase::{Failure, Phase};
 use crate::schedule::{Schedule, Stage};
 use crate::series::{Second, Series};
@@ -48,6 +49,10 @@ pub(crate) struct Tally {
 
 /// An arrival that begins later than this after its time is late: much more than a timer takes.
 const LATE: Duration = Duration::from_millis(1);
+
+/// An arrival that begins later than this after its time is not held up by a turn of the loop, nor
+/// by one of the system's.
+const BEHIND: Duration = Duration::from_millis(20);
 
 impl Tally {
     pub(crate) fn new(schedule: &Schedule, is_open: bool, resumes: bool) -> Self {
@@ -112,12 +117,17 @@ impl Tally {
 
     /// A client of an open loop begins, `queued` if it had to wait for a connection.
     pub(crate) fn began(&mut self, schedule: &Schedule, task: Task, queued: bool, at: Instant) {
-        let late = at.saturating_duration_since(task.intended) > LATE;
+        let by = at.saturating_duration_since(task.intended);
         self.offer(schedule, task.intended, |offered| {
             offered.arrivals += 1;
             offered.queued += u64::from(queued);
-            offered.late += u64::from(late && !queued);
+            offered.late += u64::from(by > LATE && !queued);
         });
+        let [belongs, began] = [task.intended, at].map(|at| schedule.stage(at) == Stage::Sustain);
+        if belongs != began && by > BEHIND {
+            self.offered.outside += 1;
+            self.offered.outside_queued += u64::from(queued);
+        }
     }
 
     /// A client of an open loop never began: its time has no end.
@@ -318,7 +328,7 @@ mod tests {
         tally.began(&schedule, task(at), false, at + 5 * LATE);
         tally.dropped(&schedule, at);
         tally.dropped(&schedule, schedule.start);
-        let offered = Offered { arrivals: 4, late: 1, queued: 1, dropped: 1 };
+        let offered = Offered { arrivals: 4, late: 1, queued: 1, dropped: 1, ..Offered::default() };
         assert_eq!(tally.offered, offered);
         assert_eq!(tally.offered_whole, Offered { arrivals: 5, dropped: 2, ..offered });
         assert_eq!((tally.response.count(), tally.response.above()), (1, 1));

@@ -24,6 +24,10 @@ use crate::socket::{Opener, Unopened, reset, reset_on_close};
 use crate::store::Stored;
 use crate::task::{Marks, Progress, Task};
 
+/// So often a connection reads in its turn, some 128 KiB in all: one whose server sends as fast as
+/// this client reads would hold up the others, their deadlines, and clients whose time has come.
+const READS_MAX: u32 = 8;
+
 /// A place for one transaction after another, in the same memory.
 pub(crate) struct Slot {
     channel: Channel,
@@ -42,6 +46,8 @@ pub(crate) struct Slot {
     requests_left: u32,
     /// Bytes of the bodies of responses that are complete.
     bytes_before: u64,
+    /// Whether it is to be driven without further notice.
+    pub(crate) is_unread: bool,
     /// When the client's patience ends; none if it has no end, or with the last byte.
     pub(crate) patient_until: Option<Instant>,
     /// The phase that is under way, and since when.
@@ -77,6 +83,7 @@ impl Slot {
             marks: Marks::new(now),
             requests_left: 0,
             bytes_before: 0,
+            is_unread: false,
             patient_until: None,
             phase: Phase::Connect,
             phase_since: now,
@@ -169,7 +176,7 @@ impl Slot {
         };
         let step = self.exchange(&mut stream, manner, (now, read_closed), tell);
         match &step {
-            Ok(Step::Going) => self.stream = Some(stream),
+            Ok(Step::Going | Step::More) => self.stream = Some(stream),
             Ok(Step::Closed) if manner.close == Close::RstAfterConfirm => {
                 if manner.reuse_sockets && reset(&stream).is_ok() {
                     self.used = Some(stream);
@@ -202,7 +209,7 @@ impl Slot {
         if self.is_over(manner) {
             return Ok(Step::Closed);
         }
-        loop {
+        for _ in 0..READS_MAX {
             let space = self.channel.space();
             let room = space.len();
             let count = match stream.read(space) {
@@ -240,6 +247,7 @@ impl Slot {
                 return Ok(Step::Going);
             }
         }
+        unsent.map(|()| Step::More)
     }
 
     fn read_events(
@@ -379,5 +387,89 @@ fn write(channel: &mut Channel, stream: &mut TcpStream) -> io::Result<bool> {
             Err(error) if error.kind() == ErrorKind::Interrupted => {}
             Err(error) => return Err(error),
         }
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "tests")]
+mod tests {
+    use std::net::TcpListener;
+
+    use mio::Poll;
+
+    use super::*;
+    use crate::plan::{Exchange, Plan, Protocol};
+    use crate::target::Target;
+    use crate::tls;
+
+    /// A plain slot in the midst of a task of the plan, what drives it, and the server's end.
+    fn begun(plan: &Plan) -> (Slot, Manner, Poll, TcpListener) {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let target = Target::new(listener.local_addr().unwrap()).unwrap();
+        let manner = Manner::new(plan, &target);
+        let config = Arc::new(tls::config(plan, &target).unwrap());
+        let mut slot = Slot::new(&config, false, true).unwrap();
+        let poll = Poll::new().unwrap();
+        let task = Task {
+            intended: Instant::now(),
+            is_plain: true,
+            resumes: false,
+            number: 0,
+            bytes: None,
+            retries: 0,
+        };
+        let mut opener = Opener::new(target.address(), 0, 0);
+        let begun = slot.start((task, false), &manner, &mut opener, (poll.registry(), Token(0)));
+        assert_eq!(begun.unwrap(), Ok(true), "on loopback it stands at once");
+        (slot, manner, poll, listener)
+    }
+
+    fn plan(bytes: usize) -> Plan {
+        let exchange = Exchange::bytes(bytes as u64);
+        Plan { exchange, plain_share: 1.0, ..Plan::new(Protocol::Tls13) }
+    }
+
+    /// Waits until so many bytes are there to be read.
+    fn arrived(slot: &Slot, bytes: usize) {
+        let mut seen = vec![0; bytes];
+        while !slot.stream.as_ref().unwrap().peek(&mut seen).is_ok_and(|count| count == bytes) {
+            std::thread::sleep(Duration::from_millis(1));
+        }
+    }
+
+    #[test]
+    fn a_server_that_closes_before_the_last_request_is_named() {
+        let plan = Plan { requests_per_connection: 3.0, ..plan(3) };
+        let (mut slot, manner, _poll, listener) = begun(&plan);
+        let (mut server, _) = listener.accept().unwrap();
+        let answer = b"HTTP/1.1 200 OK\r\nConnection: x, Close\r\nContent-Length: 3\r\n\r\nabc";
+        server.write_all(answer).unwrap();
+        arrived(&slot, answer.len());
+        let mut responses = 0;
+        let end = slot.drive(&manner, Instant::now(), false, &mut |news, _| {
+            responses += u32::from(matches!(news, News::Response { .. }));
+        });
+        let why = end.unwrap_err();
+        assert!(why.to_string().contains("ask for fewer"), "{why}");
+        assert_eq!(responses, 1, "the server's log has it too");
+    }
+
+    #[test]
+    fn a_long_body_is_read_in_turns() {
+        const BYTES: usize = 180 * 1024;
+        let (mut slot, manner, _poll, listener) = begun(&plan(BYTES));
+        let stream = slot.stream.as_ref().unwrap();
+        SockRef::from(stream).set_recv_buffer_size(1 << 20).unwrap();
+
+        let (mut server, _) = listener.accept().unwrap();
+        write!(server, "HTTP/1.1 200 OK\r\nContent-Length: {BYTES}\r\n\r\n").unwrap();
+        server.write_all(&[0; BYTES]).unwrap();
+        arrived(&slot, BYTES);
+        let turn = slot.drive(&manner, Instant::now(), false, &mut |_, _| {});
+        assert_eq!(turn, Ok(Step::More));
+        let read = slot.body_bytes();
+        assert!(read > 0 && read <= u64::from(READS_MAX) * 16 * 1024, "{read}");
+        assert_eq!(slot.drive(&manner, Instant::now(), true, &mut |_, _| {}), Ok(Step::Closed));
+        assert_eq!(slot.body_bytes(), BYTES as u64);
     }
 }

@@ -3,8 +3,9 @@
 use core::fmt;
 
 use crate::arrivals::{Arrivals, Pattern};
-use crate::counts::{Counts, Offered, share};
+use crate::counts::{Counts, share};
 use crate::finding::Finding;
+use crate::offered::Offered;
 use crate::outcome::ClientCpu;
 use crate::phase::{Cause, Failure};
 use crate::plan::Plan;
@@ -80,7 +81,7 @@ impl Evidence<'_> {
         let mut reasons = Vec::new();
         let mut doubts = Vec::new();
         self.judge_counts(&mut reasons, &mut doubts);
-        self.judge_arrivals(&mut reasons, &mut doubts);
+        self.offered.judge(self.plan, &mut reasons, &mut doubts);
         reasons.extend(self.plan.resume.and_then(|resume| resume.miss(self.plan, self.sustain)));
         self.judge_referee(&mut reasons);
         self.judge_shape(&mut reasons, &mut doubts);
@@ -168,16 +169,6 @@ impl Evidence<'_> {
         }
     }
 
-    fn judge_arrivals(&self, reasons: &mut Vec<Finding>, doubts: &mut Vec<Finding>) {
-        let Offered { arrivals, late, dropped, .. } = self.offered;
-        if share(dropped, arrivals) > self.plan.limits.errors {
-            reasons.push(Finding::Dropped { dropped, arrivals });
-        }
-        if share(late, arrivals) > LATE_DOUBT {
-            doubts.push(Finding::LateStarts { late, arrivals });
-        }
-    }
-
     /// Whether the rate is the server's, or as even as the plan's: others are uneven on purpose.
     const fn has_shape(&self) -> bool {
         match &self.plan.arrivals {
@@ -226,9 +217,6 @@ impl Evidence<'_> {
         doubts.extend(waited.map(|share| Finding::ClientWaited { share }));
     }
 }
-
-/// A larger share of late starts is doubtful: the generator's own lateness is in the times.
-const LATE_DOUBT: f64 = 0.01;
 
 #[cfg(test)]
 #[allow(clippy::unwrap_used, reason = "tests")]

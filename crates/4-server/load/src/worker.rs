@@ -6,7 +6,7 @@ mod at_work;
 
 use core::sync::atomic::{AtomicBool, Ordering};
 use core::time::Duration;
-use std::collections::BinaryHeap;
+use std::collections::{BinaryHeap, VecDeque};
 use std::io::ErrorKind;
 use std::sync::Arc;
 use std::time::Instant;
@@ -53,6 +53,8 @@ pub(crate) struct Worker {
     /// For secure connections, and for plain ones.
     openers: [Opener; 2],
     slots: Vec<Slot>,
+    /// Places that have not read all there is, and are not told of it again.
+    unread: VecDeque<usize>,
     clients: Clients,
     /// When patience ends, of places whose client may have been done long before.
     impatient: BinaryHeap<Due>,
@@ -115,6 +117,7 @@ impl Worker {
             alarm,
             poll,
             openers: [opener(targets.secure.address()), opener(targets.plain.address())],
+            unread: VecDeque::with_capacity(slots.len()),
             slots,
             clients,
             impatient: BinaryHeap::new(),
@@ -148,6 +151,8 @@ impl Worker {
     /// Runs to the end of the schedule, or until `stop` is set; sets it if the server is gone.
     pub(crate) fn run(mut self, schedule: &Schedule, stop: &AtomicBool) -> Result<Report, Error> {
         self.schedule = *schedule;
+        let end = if self.probe { schedule.start } else { schedule.sustain_end };
+        self.manner.asks_until = Some(end + self.phase_max);
         self.tally = Tally::new(schedule, self.clients.is_open(), self.store.is_some());
         self.succeeded_at = schedule.start;
         self.clients.begin(schedule);
@@ -176,7 +181,7 @@ impl Worker {
                 }
                 if entered == Stage::RampDown && self.clients.is_open() {
                     // whose time came in the last turn still begins, if a place is free
-                    self.start(self.schedule.sustain_end - Duration::from_nanos(1), now)?;
+                    self.start(self.schedule.sustain_end - Duration::from_nanos(1))?;
                 }
             }
             if stop.load(Ordering::Relaxed) {
@@ -200,7 +205,7 @@ impl Worker {
                     return Ok((usage, None));
                 }
             } else {
-                self.start(now, now)?;
+                self.start(now)?;
             }
             let timeout = self.timeout(Instant::now(), sweep_at)?;
             match self.poll.poll(&mut events, Some(timeout)) {
@@ -208,6 +213,12 @@ impl Worker {
                 Err(error) if error.kind() == ErrorKind::Interrupted => continue,
                 Err(error) => {
                     return Err(Error::Io { what: "wait for sockets", error });
+                }
+            }
+            for _ in 0..self.unread.len() {
+                if let Some(place) = self.unread.pop_front() {
+                    self.slots[place].is_unread = false;
+                    self.drive(place, true); // whether its end has come is not known
                 }
             }
             for event in &events {
@@ -223,10 +234,11 @@ impl Worker {
     }
 
     /// Begins what is due at `due`, which is no later than now.
-    fn start(&mut self, due: Instant, now: Instant) -> Result<(), Error> {
+    fn start(&mut self, due: Instant) -> Result<(), Error> {
         while let Some(next) = self.clients.next(due) {
             match next {
                 Next::Begins { place, task, queued } => {
+                    let now = Instant::now(); // those before it took their time
                     if self.clients.is_open() {
                         self.tally.began(&self.schedule, task, queued, now);
                     }
@@ -269,6 +281,9 @@ impl Worker {
     /// Until something is to be done even if nothing happens. What has to be done to the
     /// microsecond, the alarm tells.
     fn timeout(&mut self, now: Instant, sweep_at: Instant) -> Result<Duration, Error> {
+        if !self.unread.is_empty() {
+            return Ok(Duration::ZERO);
+        }
         // nothing starts any more after the sustained part, so nothing that could is awaited
         let starts = now < self.schedule.sustain_end && !self.is_probed();
         let next = if starts { self.clients.next_at() } else { None };
@@ -304,6 +319,11 @@ impl Worker {
         };
         match slot.drive(&self.manner, now, read_closed, &mut tell) {
             Ok(Step::Going) => {}
+            Ok(Step::More) => {
+                if !core::mem::replace(&mut slot.is_unread, true) {
+                    self.unread.push_back(place);
+                }
+            }
             Ok(Step::Closed) => {
                 if let Some(store) = &mut self.store {
                     slot.give_back(&self.manner, store);

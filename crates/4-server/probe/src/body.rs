@@ -262,6 +262,38 @@ mod tests {
         }
     }
 
+    /// A connection on which nothing more comes.
+    struct Open(Wire);
+
+    impl Read for Open {
+        fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+            match self.0.read(into)? {
+                0 => Err(ErrorKind::WouldBlock.into()),
+                count => Ok(count),
+            }
+        }
+    }
+
+    impl Write for Open {
+        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            self.0.write(bytes)
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn nobody_waits_for_a_body_that_cannot_come() {
+        for status in ["204 No Content\r\n", "304 Not Modified\r\nContent-Length: 3\r\n"] {
+            let answer = format!("HTTP/1.1 {status}\r\n");
+            let body = look(&mut Open(wire(&[&answer])), "h", "/").unwrap();
+            let obstacle = body.obstacle().unwrap();
+            assert!(obstacle.contains("not 200"), "{obstacle}");
+        }
+    }
+
     /// What is said of these bytes, read in pieces of this length.
     fn said(text: &str, length: usize) -> Result<Body, String> {
         let pieces = text.as_bytes().chunks(length).map(<[u8]>::to_vec).collect();

@@ -7,8 +7,13 @@ use rustix::time::{ClockId, clock_gettime};
 
 use crate::counters::{Counters, Event};
 
-/// The file of one provider in one process.
-pub(super) fn text(counters: &Counters, process: u32, context: u32, program: &str) -> String {
+/// The file of one provider in one process, with so many objects.
+pub(super) fn text(
+    (counters, objects): (&Counters, usize),
+    process: u32,
+    context: u32,
+    program: &str,
+) -> String {
     let program = Path::new(program).display().to_string();
     let program = program.replace(|c: char| c == '"' || c == '\\' || c.is_control(), "_");
     let labels = format!("{{pid=\"{process}\",context=\"{context}\",program=\"{program}\"}}");
@@ -21,6 +26,12 @@ pub(super) fn text(counters: &Counters, process: u32, context: u32, program: &st
         let name = key.to_string_lossy().replace('-', "_") + "_total";
         metric(&name, "counter", help, &counters.read(event));
     }
+    metric(
+        "tollgate_objects",
+        "gauge",
+        "Keys and contexts that libcrypto has not freed.",
+        &objects,
+    );
     let now = clock_gettime(ClockId::Boottime);
     metric(
         "tollgate_written_seconds",

@@ -57,8 +57,14 @@ impl Slot {
             tell(News::Response { first_byte, last_byte: since_asked(now), bytes }, now);
         }
         if self.requests_left > 0 {
+            if self.response.closes() {
+                return Err(self.failure(Cause::Closes));
+            }
             if closed {
                 return Err(self.failure(Cause::Closed));
+            }
+            if manner.asks_until.is_some_and(|end| now > end) {
+                self.requests_left = 1;
             }
             return self.ask(manner).map_err(|error| self.tls_failure(error));
         }

@@ -10,7 +10,7 @@ use tollgate_load::{
 };
 
 use crate::tls_server::{Counter, Manner, Script, TlsServer};
-use crate::{plan, until};
+use crate::{confirmed, plan, until};
 
 /// Of a server that does this, in a run with enough connections for what is asserted of them.
 fn outcome(plan: &Plan, script: Script) -> Outcome {
@@ -19,17 +19,8 @@ fn outcome(plan: &Plan, script: Script) -> Outcome {
 
 /// The same, with something done to the referee.
 fn outcome_with(plan: &Plan, script: Script, change: fn(&mut Counter)) -> Outcome {
-    let enough = |outcome: &Outcome| {
-        let (whole, sustain) = (outcome.whole(), outcome.sustain());
-        let stalled = outcome.reasons().contains(&Finding::Stalled);
-        whole.attempts >= ENOUGH && sustain.transactions > 0 && !stalled
-    };
-    until(plan, enough, |plan| {
-        let server = TlsServer::start(script);
-        let mut referee = server.referee();
-        change(&mut referee);
-        let mut side = Server::new("rustls", server.target()).with_referee(referee);
-        run(plan, &mut side, &|| false, &mut |_, _| {}).unwrap()
+    confirmed(plan, script, change, |outcome| {
+        outcome.whole().attempts >= ENOUGH && outcome.sustain().transactions > 0
     })
 }
 

@@ -1,5 +1,8 @@
 //! Several requests on a connection, with and without TLS, and both kinds in one run.
 
+use core::time::Duration;
+use std::time::Instant;
+
 use tollgate_load::{
     Arrivals, Close, Exchange, Finding, Latency, Outcome, Pattern, Plan, Protocol, Served, Server,
     Sizes, Verdict, run,
@@ -64,6 +67,28 @@ fn requests_share_a_connection_and_its_handshake() {
             assert!(median(times.last_byte()) <= median(times.service()));
         }
     }
+}
+
+/// Of so many requests that they would take minutes.
+#[test]
+fn connections_that_are_never_done_end_with_the_run() {
+    let plan = Plan {
+        requests_per_connection: Plan::REQUESTS_MAX,
+        phase_ms_max: 300,
+        plain_share: 0.5,
+        ..plan(Protocol::Tls13)
+    };
+    let server = TlsServer::start(|_| Manner::Good);
+    let mut side = Server::new("rustls", server.target())
+        .with_plain(server.plain())
+        .with_referee(server.referee());
+    let start = Instant::now();
+    let outcome = run(&plan, &mut side, &|| false, &mut |_, _| {}).unwrap();
+    assert!(start.elapsed() < Duration::from_secs(10), "{outcome}");
+    let (whole, seen) = (outcome.whole(), outcome.seen().unwrap());
+    assert_eq!((whole.failed(), whole.attempts), (0, whole.transactions), "{outcome}");
+    assert_eq!((whole.confirmed, whole.responses), (seen.handshakes, seen.requests), "{outcome}");
+    assert!(whole.responses > 10 * whole.transactions, "{outcome}");
 }
 
 #[test]

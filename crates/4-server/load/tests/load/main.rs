@@ -18,7 +18,9 @@ mod search;
 mod tls_server;
 mod truth;
 
-use tollgate_load::{Limits, Outcome, Plan, Protocol};
+use tollgate_load::{Finding, Limits, Outcome, Plan, Protocol, Server, run};
+
+use tls_server::{Counter, Script, TlsServer};
 
 /// Short, and for a machine on which other tests run: shape and client load are not judged.
 fn plan(protocol: Protocol) -> Plan {
@@ -49,4 +51,26 @@ fn until(
         plan.sustain_ms *= 4;
     }
     panic!("this machine is too busy, even for {} ms", plan.sustain_ms / 4);
+}
+
+/// Of a server that does this, and a referee to whom something is done: the first run of the plan,
+/// or of one that lasts longer, that is `enough` and did not stall.
+fn confirmed(
+    plan: &Plan,
+    script: Script,
+    change: fn(&mut Counter),
+    enough: impl Fn(&Outcome) -> bool,
+) -> Outcome {
+    let steady = |outcome: &Outcome| !outcome.reasons().contains(&Finding::Stalled);
+    until(
+        plan,
+        |outcome| enough(outcome) && steady(outcome),
+        |plan| {
+            let server = TlsServer::start(script);
+            let mut referee = server.referee();
+            change(&mut referee);
+            let mut side = Server::new("rustls", server.target()).with_referee(referee);
+            run(plan, &mut side, &|| false, &mut |_, _| {}).unwrap()
+        },
+    )
 }

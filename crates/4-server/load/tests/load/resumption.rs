@@ -1,12 +1,11 @@
 //! Sessions are resumed as the plan says, and the server has the same count; or the run is invalid.
 
 use tollgate_load::{
-    Close, Exchange, Finding, Mechanism, Outcome, Plan, Protocol, Resume, Resumptions, Server,
-    Verdict, run,
+    Close, Exchange, Finding, Mechanism, Outcome, Plan, Protocol, Resume, Resumptions, Verdict,
 };
 
-use crate::tls_server::{Counter, Manner, Script, TlsServer};
-use crate::{plan, until};
+use crate::tls_server::{Counter, Manner, Script};
+use crate::{confirmed, plan};
 
 /// So many sessions that a few at the edges of the sustained part are no point of the share.
 const ENOUGH: u64 = 1000;
@@ -19,17 +18,7 @@ fn resuming(protocol: Protocol, share: f64, by: Mechanism) -> Plan {
 }
 
 fn outcome(plan: &Plan, script: Script, change: fn(&mut Counter)) -> Outcome {
-    let enough = |outcome: &Outcome| {
-        let stalled = outcome.reasons().contains(&Finding::Stalled);
-        outcome.sustain().confirmed >= ENOUGH && !stalled
-    };
-    until(plan, enough, |plan| {
-        let server = TlsServer::start(script);
-        let mut referee = server.referee();
-        change(&mut referee);
-        let mut side = Server::new("rustls", server.target()).with_referee(referee);
-        run(plan, &mut side, &|| false, &mut |_, _| {}).unwrap()
-    })
+    confirmed(plan, script, change, |outcome| outcome.sustain().confirmed >= ENOUGH)
 }
 
 #[test]

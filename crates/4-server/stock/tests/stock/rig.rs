@@ -155,7 +155,12 @@ pub(crate) fn renew(running: &Running) {
 /// What the provider has counted in all processes of the server, those that ended too, as each of
 /// them wrote it down last: within a second of its last count, if it has a thread for that.
 pub(crate) fn counted(running: &Running, counter: &str) -> u64 {
-    let start = format!("tollgate_{counter}_total{{");
+    told(running, &format!("{counter}_total"))
+}
+
+/// The same of any number that the provider tells.
+pub(crate) fn told(running: &Running, number: &str) -> u64 {
+    let start = format!("tollgate_{number}{{");
     let of_file = |path: PathBuf| {
         let text = fs::read_to_string(path).unwrap_or_default();
         let line = text.lines().find(|line| line.starts_with(&start))?;

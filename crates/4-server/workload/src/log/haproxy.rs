@@ -37,7 +37,11 @@ fn request<'a>(
     let time = DateTime::strptime("%d/%b/%Y:%H:%M:%S%.f", time)
         .and_then(|time| time.to_zoned(TimeZone::UTC))
         .map_err(|_| BadLine::new(format!("{time:?} is no time as 06/Feb/2009:12:14:14.655")))?;
-    let status = words.next().and_then(|word| word.parse().ok());
+    // -1 where the client went before there was a response
+    let status = match words.next() {
+        Some("-1") => Some(None),
+        word => word.and_then(|word| word.parse::<u16>().ok()).map(Some),
+    };
     let status = status.ok_or_else(|| BadLine::new("no status behind the timers"))?;
     // With `option logasap` there is a plus: more came later.
     let bytes = words.next().and_then(|word| word.parse().ok());
@@ -45,7 +49,7 @@ fn request<'a>(
     Ok(Entry {
         time_us: Some(time.timestamp().as_microsecond()),
         connection: Some(connection(client)),
-        request: Some((status, Some(bytes))),
+        request: status.map(|status| (status, Some(bytes))),
         has_head: true,
         ..Entry::default()
     })

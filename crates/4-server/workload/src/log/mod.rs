@@ -31,7 +31,7 @@ pub struct Entry {
     pub time_us: Option<i64>,
     /// A number for its connection: the same for all requests of one.
     pub connection: Option<u64>,
-    /// Status and bytes of the response, if the line is of a request.
+    /// Status and bytes of the response, if the line is of a request that has one.
     pub request: Option<(u16, Option<u64>)>,
     /// Whether the connection resumed a session, if the line says so.
     pub resumed: Option<bool>,
@@ -255,6 +255,19 @@ mod tests {
         let hello = r#"{"event":"handshake","time_us":1,"connection":3,"outcome":"resumed"}"#;
         assert_eq!((read(hello).handshake, read(hello).resumed), (true, Some(true)));
         assert_eq!(Entry::read("  "), Ok(None));
+    }
+
+    /// With `option abortonclose`, of a client that went before there was a response.
+    #[test]
+    fn who_went_before_the_response_has_none() {
+        let line =
+            HAPROXY.replace("10/0/30/69/109 200 2750 - - ----", "0/0/0/-1/300 -1 0 - - CD--");
+        let entry = read(&format!("{line} request=1 done=CD reused=0 proto=TLSv1.3"));
+        assert_eq!((entry.request, entry.complete, entry.handshake), (None, Some(false), true));
+        assert_eq!(
+            (entry.connection, entry.time_us),
+            (read(HAPROXY).connection, read(HAPROXY).time_us)
+        );
     }
 
     #[test]

@@ -5,8 +5,6 @@ use core::ops::RangeInclusive;
 use tollgate_load::Pattern;
 use tollgate_workload::{Arrivals, Workload};
 
-use crate::options::Kind;
-
 /// Dispersions that Poisson arrivals show in a log.
 const OF_POISSON: RangeInclusive<f64> = 0.8..=1.25;
 
@@ -55,15 +53,18 @@ impl Connections {
         })
     }
 
-    /// How they come: not with less dispersion than chance has, where each has several requests.
-    pub(super) fn arrivals(&self) -> Kind {
+    /// How they come, one per second: not with less dispersion than chance has, where each has
+    /// several requests.
+    pub(super) fn arrivals(&self) -> Pattern {
+        let per_s = 1.0;
         if OF_POISSON.contains(&self.dispersion) || self.are_spread() {
-            Kind::Poisson
+            Pattern::Poisson { per_s }
         } else if self.dispersion < *Pattern::DISPERSIONS.start() {
-            Kind::Constant
+            Pattern::Constant { per_s }
         } else {
             // a search has the crowds that a plan can have
-            Kind::Gamma(self.dispersion.min(*Pattern::DISPERSIONS.end()))
+            let dispersion = self.dispersion.min(*Pattern::DISPERSIONS.end());
+            Pattern::Gamma { per_s, dispersion }
         }
     }
 

@@ -89,14 +89,13 @@ fn settled(
     block()
 }
 
-/// Invalid, and nothing but the shape of the rate speaks against it.
+/// Invalid, and nothing but the shape of the rate speaks against it, that of the arrivals too.
 fn is_unsteady(outcome: &Outcome) -> bool {
     outcome.verdict() == Verdict::Invalid && !is_beyond_repeating(outcome)
 }
 
 fn is_beyond_repeating(outcome: &Outcome) -> bool {
-    outcome
-        .reasons()
-        .iter()
-        .any(|reason| !matches!(reason, Finding::Drift { .. } | Finding::Stalled))
+    outcome.reasons().iter().any(|reason| {
+        !matches!(reason, Finding::Drift { .. } | Finding::OfferedOffPlan { .. } | Finding::Stalled)
+    })
 }

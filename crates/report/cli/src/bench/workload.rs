@@ -149,8 +149,10 @@ fn key_of(word: &str) -> Option<KeyKind> {
 mod tests {
     #![allow(clippy::unwrap_used, reason = "tests")]
 
+    use tollgate_load::Pattern;
+
     use super::*;
-    use crate::options::{Kind, Options as All, Verb};
+    use crate::options::{Options as All, Verb};
 
     fn asked(name: &str) -> Result<Options, Stop> {
         asked_with(&["--workload", name]).map(|applied| applied.options)
@@ -221,17 +223,19 @@ mod tests {
             let found = file(&more).unwrap().clients;
             (found.rate, found.arrivals, found.requests_per_connection)
         };
-        let poisson = Some(Kind::Poisson);
+        let per_s = 1.0;
+        let gamma = |dispersion| Some(Pattern::Gamma { per_s, dispersion });
+        let poisson = Some(Pattern::Poisson { per_s });
         assert_eq!(clients(arrivals("1.1")), (Some(70.5), poisson.clone(), 1.0));
-        assert_eq!(clients(arrivals("0.0")).1, Some(Kind::Constant));
-        assert_eq!(clients(arrivals("10.5")).1, Some(Kind::Gamma(10.5)));
-        assert_eq!(clients(arrivals("0.5")).1, Some(Kind::Gamma(0.5)));
+        assert_eq!(clients(arrivals("0.0")).1, Some(Pattern::Constant { per_s }));
+        assert_eq!(clients(arrivals("10.5")).1, gamma(10.5));
+        assert_eq!(clients(arrivals("0.5")).1, gamma(0.5));
         assert_eq!(clients(arrivals("0.5") + &requests("2.5")).1, poisson);
         // each connection brings two or three requests: half of the crowds are these
         let found = clients(arrivals("2.5") + &requests("2.5"));
         assert_eq!(found, (Some(28.2), poisson, 2.5));
         let found = clients(arrivals("10.5") + &requests("2.5")).1;
-        assert_eq!(found, Some(Kind::Gamma(4.2)));
+        assert_eq!(found, gamma(4.2));
         let refused = |more: &str| file(more).unwrap_err().to_string();
         assert!(refused(&arrivals("80.5")).contains("--arrivals trace:FILE"));
         assert!(refused(&requests("2e6")).contains("2000000 requests on a connection"));

@@ -5,7 +5,7 @@ use std::fs;
 use std::path::PathBuf;
 
 use clap::Args;
-use tollgate_load::{Arrivals, Objective, Patience, Pattern, Plan, Think, Trace, duration};
+use tollgate_load::{Arrivals, Objective, Patience, Pattern, Plan, Think, duration};
 
 use crate::stop::Stop;
 
@@ -14,8 +14,9 @@ use crate::stop::Stop;
 pub(crate) struct Clients {
     /// How the clients of an open loop come: poisson, constant, gamma:DISPERSION, pareto:SHAPE,
     /// bursts:ON/OFF with times as in 50ms, or trace:FILE [default: poisson]
-    #[arg(long, value_name = "KIND", value_parser = kind)]
-    pub(crate) arrivals: Option<Kind>,
+    // of one per second: the rate is a flag of its own
+    #[arg(long, value_name = "KIND", value_parser = pattern)]
+    pub(crate) arrivals: Option<Pattern>,
 
     /// With --slo: where to draw the curve, as SVG
     #[arg(long, value_name = "FILE", requires = "slo")]
@@ -57,17 +58,6 @@ pub(crate) struct Clients {
     pub(crate) think: Option<Think>,
 }
 
-/// How clients come, without the rate.
-#[derive(Clone, Debug, PartialEq)]
-pub(crate) enum Kind {
-    Constant,
-    Poisson,
-    Gamma(f64),
-    Pareto(f64),
-    Bursts { on_ms: u32, off_ms: u32 },
-    Trace(Trace),
-}
-
 impl Clients {
     /// When transactions begin.
     ///
@@ -77,17 +67,24 @@ impl Clients {
     pub(crate) fn arrivals(&self) -> Result<Arrivals, Stop> {
         let refused = |why| Err(Stop::new(why));
         match (&self.arrivals, self.rate) {
-            (Some(Kind::Trace(_)), Some(_)) => refused("--rate: a trace has its own: leave it out"),
-            (Some(Kind::Trace(_)), None) if self.slo.is_some() => {
+            (Some(Pattern::Trace(_)), Some(_)) => {
+                refused("--rate: a trace has its own: leave it out")
+            }
+            (Some(Pattern::Trace(_)), None) if self.slo.is_some() => {
                 refused("--slo: a search changes the rate, and a trace has its own")
             }
-            (Some(Kind::Trace(trace)), None) => Ok(Arrivals::open(Pattern::Trace(trace.clone()))),
+            (Some(trace @ Pattern::Trace(_)), None) => Ok(Arrivals::open(trace.clone())),
             // a search sets the rate of each step
-            (kind, None) if self.slo.is_some() => Ok(Arrivals::open(pattern(kind.as_ref(), 1.0))),
+            (_, None) if self.slo.is_some() => Ok(Arrivals::open(self.pattern())),
             (Some(_), None) => refused("--arrivals: give --rate too, or --slo"),
-            (kind, Some(per_s)) => Ok(Arrivals::open(pattern(kind.as_ref(), per_s))),
+            (_, Some(per_s)) => Ok(Arrivals::open(self.pattern().at(per_s))),
             (None, None) => Ok(Arrivals::Closed { think: self.think.unwrap_or(Think::None) }),
         }
+    }
+
+    /// How they come, one per second.
+    fn pattern(&self) -> Pattern {
+        self.arrivals.clone().unwrap_or(Pattern::Poisson { per_s: 1.0 })
     }
 
     /// How long clients wait.
@@ -99,16 +96,16 @@ impl Clients {
     /// The same in words, for the line of the plan.
     pub(crate) fn words(&self, connections: u32) -> String {
         let mut text = match (&self.arrivals, self.rate) {
-            (Some(Kind::Trace(trace)), _) => {
+            (Some(Pattern::Trace(trace)), _) => {
                 format!("open loop, {} recorded arrivals", trace.arrivals().len())
             }
-            (kind, rate) if rate.is_some() || self.slo.is_some() => {
-                let kind = kind.as_ref();
-                let word = pattern(kind, 1.0).word();
-                let of = match kind {
-                    Some(Kind::Gamma(dispersion)) => format!(" of dispersion {dispersion:.2}"),
-                    Some(Kind::Pareto(shape)) => format!(" of shape {shape}"),
-                    Some(Kind::Bursts { on_ms, off_ms }) => {
+            (_, rate) if rate.is_some() || self.slo.is_some() => {
+                let pattern = self.pattern();
+                let word = pattern.word();
+                let of = match pattern {
+                    Pattern::Gamma { dispersion, .. } => format!(" of dispersion {dispersion:.2}"),
+                    Pattern::Pareto { shape, .. } => format!(" of shape {shape}"),
+                    Pattern::Bursts { on_ms, off_ms, .. } => {
                         format!(" of {on_ms} in {} ms", on_ms + off_ms)
                     }
                     _ => String::new(),
@@ -148,30 +145,22 @@ impl Clients {
     }
 }
 
-fn pattern(kind: Option<&Kind>, per_s: f64) -> Pattern {
-    match kind {
-        Some(Kind::Constant) => Pattern::Constant { per_s },
-        Some(&Kind::Gamma(dispersion)) => Pattern::Gamma { per_s, dispersion },
-        Some(&Kind::Pareto(shape)) => Pattern::Pareto { per_s, shape },
-        Some(&Kind::Bursts { on_ms, off_ms }) => Pattern::Bursts { per_s, on_ms, off_ms },
-        Some(Kind::Trace(trace)) => Pattern::Trace(trace.clone()),
-        Some(Kind::Poisson) | None => Pattern::Poisson { per_s },
-    }
-}
-
-fn kind(text: &str) -> Result<Kind, String> {
+fn pattern(text: &str) -> Result<Pattern, String> {
+    let per_s = 1.0;
     let (word, rest) = text.split_once(':').unwrap_or((text, ""));
     match (word, rest) {
-        ("constant", "") => Ok(Kind::Constant),
-        ("poisson", "") => Ok(Kind::Poisson),
+        ("constant", "") => Ok(Pattern::Constant { per_s }),
+        ("poisson", "") => Ok(Pattern::Poisson { per_s }),
         ("gamma", dispersion) => match dispersion.parse() {
             Ok(dispersion) if Pattern::DISPERSIONS.contains(&dispersion) => {
-                Ok(Kind::Gamma(dispersion))
+                Ok(Pattern::Gamma { per_s, dispersion })
             }
             _ => Err("give a dispersion from 0.01 to 1000, as in gamma:5".to_owned()),
         },
         ("pareto", shape) => match shape.parse() {
-            Ok(shape) if shape > 1.0 && shape <= Pattern::SHAPE_MAX => Ok(Kind::Pareto(shape)),
+            Ok(shape) if shape > 1.0 && shape <= Pattern::SHAPE_MAX => {
+                Ok(Pattern::Pareto { per_s, shape })
+            }
             _ => Err("give a shape above 1 and at most 100, as in pareto:1.5".to_owned()),
         },
         ("bursts", times) => {
@@ -181,7 +170,7 @@ fn kind(text: &str) -> Result<Kind, String> {
             };
             let times = times.split_once('/').and_then(|(on, off)| Some((ms(on)?, ms(off)?)));
             match times {
-                Some((on_ms, off_ms)) if on_ms > 0 => Ok(Kind::Bursts { on_ms, off_ms }),
+                Some((on_ms, off_ms)) if on_ms > 0 => Ok(Pattern::Bursts { per_s, on_ms, off_ms }),
                 _ => Err("give how long they come and do not, 1ms to 1h each, as in \
                      bursts:50ms/200ms"
                     .to_owned()),
@@ -189,7 +178,7 @@ fn kind(text: &str) -> Result<Kind, String> {
         }
         ("trace", file) if !file.is_empty() => {
             let text = fs::read_to_string(file).map_err(|error| format!("{file}: {error}"))?;
-            text.parse().map(Kind::Trace).map_err(|error| format!("{file}: {error}"))
+            text.parse().map(Pattern::Trace).map_err(|error| format!("{file}: {error}"))
         }
         _ => Err("give poisson, constant, gamma:DISPERSION, pareto:SHAPE, bursts:ON/OFF or \
                   trace:FILE"

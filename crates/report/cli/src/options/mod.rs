@@ -34,7 +34,6 @@ use clap::error::ErrorKind;
 use clap::{Args, Command, CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 
 pub(crate) use bench::{Bench, CoreSpan, KeyShare, ServerKind};
-pub(crate) use clients::Kind;
 pub(crate) use compare::{Compare, Failing};
 pub(crate) use fleet::Fleet;
 pub(crate) use kernel::Kernel;

@@ -1,10 +1,9 @@
 //! The flags of `tollgate bench` that say which sessions are resumed.
 
 use clap::Args;
-use tollgate_load::{Mechanism, Resume};
+use tollgate_load::{Mechanism, Pattern, Resume};
 
 use super::Bench;
-use super::clients::Kind;
 
 #[derive(Args, Clone, Debug)]
 #[command(next_help_heading = "Resumed sessions")]
@@ -22,10 +21,7 @@ pub(crate) struct Resumed {
 impl Bench {
     /// What a plan of this version resumes. A recorded trace may say which sessions.
     pub(crate) fn resume(&self, is_tls13: bool) -> Option<Resume> {
-        let trace = match &self.clients.arrivals {
-            Some(Kind::Trace(trace)) => trace.reused_share(),
-            _ => None,
-        };
+        let trace = self.clients.arrivals.as_ref().and_then(Pattern::reused_share);
         let Resumed { resume, resume_by } = self.resumed;
         let share = if resume > 0.0 { resume } else { trace.unwrap_or(0.0) };
         let by = resume_by.unwrap_or(Mechanism::usual(is_tls13));

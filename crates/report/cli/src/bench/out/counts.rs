@@ -45,6 +45,7 @@ pub(super) fn rows(run: &Run, outcome: &Outcome) -> String {
             ("queued", offered.queued),
             ("began_late", offered.late),
             ("never_began", offered.dropped),
+            ("began_outside", offered.outside),
         ] {
             text += &count("sustain", [what, "", ""], number);
         }

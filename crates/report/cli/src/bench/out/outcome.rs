@@ -82,6 +82,7 @@ pub(super) fn run(run: &Run, outcome: &Outcome) -> Value {
             "queued": offered.queued,
             "began_late": offered.late,
             "never_began": offered.dropped,
+            "began_outside": offered.outside,
         })),
         "server_log": outcome.seen().map(|seen| json!({
             "handshakes": seen.handshakes,

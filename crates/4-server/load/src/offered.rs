@@ -1,0 +1,214 @@
+//! What became of the arrivals of an open loop, and whether they are what the plan offers.
+
+use crate::arrivals::{Arrivals, Pattern};
+use crate::counts::share;
+use crate::finding::Finding;
+use crate::plan::Plan;
+
+/// What became of the arrivals of an open loop: they began or were dropped. Those that began are
+/// [`Counts::attempts`](crate::Counts::attempts) without
+/// [`Counts::retries`](crate::Counts::retries).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Offered {
+    /// Clients whose time came.
+    pub arrivals: u64,
+    /// Those that began more than a millisecond late, though a connection was free: the generator's
+    /// own lateness.
+    pub late: u64,
+    /// Those that found no connection free, and waited in line before they began.
+    pub queued: u64,
+    /// Those that never began: the line was full, their patience ended in it, or the run did.
+    pub dropped: u64,
+    /// Of the sustained part: arrivals of it that began after its end, and arrivals of before that
+    /// began in it, more than 20 ms late. By so many it offers less or more than the plan.
+    pub outside: u64,
+    /// Those of them that had waited in line.
+    pub outside_queued: u64,
+}
+
+/// A larger share of late starts is doubtful: the generator's own lateness is in the times.
+const LATE_DOUBT: f64 = 0.01;
+
+/// A rate is doubtful where the arrivals that were drawn miss it by a larger share.
+const DRAWN_DOUBT: f64 = 0.05;
+
+impl Offered {
+    pub(crate) const fn add(&mut self, other: Self) {
+        let Self { arrivals, late, queued, dropped, outside, outside_queued } = other;
+        self.arrivals += arrivals;
+        self.late += late;
+        self.queued += queued;
+        self.dropped += dropped;
+        self.outside += outside;
+        self.outside_queued += outside_queued;
+    }
+
+    /// What is not as the plan has it. How many clients come is known to the last one, since they
+    /// are a function of pattern and seed: who began is held against that, and not against a rate
+    /// about which arrivals scatter.
+    pub(crate) fn judge(&self, plan: &Plan, reasons: &mut Vec<Finding>, doubts: &mut Vec<Finding>) {
+        let Self { arrivals, late, dropped, outside, outside_queued: queued, .. } = *self;
+        if share(dropped, arrivals) > plan.limits.errors {
+            reasons.push(Finding::Dropped { dropped, arrivals });
+        }
+        if share(outside, arrivals) > plan.limits.outside {
+            reasons.push(Finding::OfferedOffPlan { outside, queued, arrivals });
+        }
+        if share(late, arrivals) > LATE_DOUBT {
+            doubts.push(Finding::LateStarts { late, arrivals });
+        }
+        if let Arrivals::Open { pattern, .. } = &plan.arrivals
+            && !matches!(pattern, Pattern::Trace(_))
+        {
+            #[allow(clippy::cast_precision_loss, reason = "counts of a run are far below 2^52")]
+            let (arrivals_mean, drawn) =
+                (pattern.per_s() * plan.sustain_ms as f64 / 1e3, arrivals as f64);
+            // of equal gaps there may be one more or one less
+            if (drawn - arrivals_mean).abs() > 1.0 + DRAWN_DOUBT * arrivals_mean {
+                doubts.push(Finding::DrawnOffRate { arrivals, arrivals_mean });
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "tests")]
+mod tests {
+    use core::time::Duration;
+    use std::time::Instant;
+
+    use super::*;
+    use crate::clients::{Clients, Next};
+    use crate::plan::Protocol;
+    use crate::schedule::Schedule;
+    use crate::sequence::Sequence;
+    use crate::tally::Tally;
+    use crate::trace::Recorded;
+    use crate::worker::Part;
+
+    const PER_S: f64 = 200.0;
+
+    fn patterns(seed: u64) -> [Pattern; 7] {
+        let pareto = Pattern::Pareto { per_s: PER_S, shape: 1.5 };
+        let recorded = |at: Duration| Recorded {
+            at_ns: u64::try_from(at.as_nanos()).unwrap(),
+            bytes: None,
+            reuse: false,
+        };
+        let length = Duration::from_secs(7);
+        let drawn = Sequence::new(pareto.clone(), seed).map(|one| one.at);
+        let times = core::iter::once(Duration::ZERO).chain(drawn.take_while(|at| *at < length));
+        let trace: Vec<Recorded> = times.map(recorded).collect();
+        [
+            Pattern::Constant { per_s: PER_S },
+            Pattern::Poisson { per_s: PER_S },
+            Pattern::Gamma { per_s: PER_S, dispersion: 0.1 },
+            Pattern::Gamma { per_s: PER_S, dispersion: 16.0 },
+            pareto,
+            Pattern::Bursts { per_s: PER_S, on_ms: 50, off_ms: 150 },
+            Pattern::Trace(trace.try_into().unwrap()),
+        ]
+    }
+
+    /// A client that needs `slowness` seconds for each second of arrivals, and looks after them
+    /// every 5 ms; connections are free but for the time `taken`, in milliseconds.
+    fn judged(
+        pattern: Pattern,
+        seed: u64,
+        slowness: f64,
+        taken: core::ops::Range<u64>,
+    ) -> (Vec<Finding>, Vec<Finding>) {
+        let plan = Plan {
+            arrivals: Arrivals::open(pattern),
+            seed,
+            connections: 1,
+            ..Plan::new(Protocol::Tls13)
+        };
+        let schedule = Schedule::new(&plan, Instant::now());
+        let mut clients = Clients::new(&plan, Part::Thread(0));
+        clients.begin(&schedule);
+        let mut tally = Tally::new(&schedule, true, false);
+        let end_ms = plan.warm_up_ms + plan.sustain_ms;
+        let mut held = None;
+        for now_ms in (0..=end_ms).step_by(5) {
+            let now = Duration::from_millis(now_ms);
+            let last = schedule.sustain_end - Duration::from_nanos(1);
+            let due = (schedule.start + now.div_f64(slowness)).min(last);
+            // at the end everybody begins whose time has come
+            let due = if now_ms == end_ms { last } else { due };
+            let now = schedule.start + now;
+            if !taken.contains(&now_ms)
+                && let Some(place) = held.take()
+            {
+                clients.ended(place, now);
+            }
+            while let Some(Next::Begins { place, task, queued }) = clients.next(due) {
+                tally.began(&schedule, task, queued, now);
+                if taken.contains(&now_ms) {
+                    held = Some(place);
+                } else {
+                    clients.ended(place, now);
+                }
+            }
+        }
+        let (mut reasons, mut doubts) = (Vec::new(), Vec::new());
+        tally.offered.judge(&plan, &mut reasons, &mut doubts);
+        (reasons, doubts)
+    }
+
+    #[test]
+    fn no_law_gives_a_false_alarm_and_a_client_that_lags_is_found() {
+        for seed in 0..1000 {
+            for pattern in patterns(seed) {
+                let (reasons, _) = judged(pattern.clone(), seed, 1.0, 0..0);
+                assert_eq!(reasons, [], "{} {seed}", pattern.word());
+            }
+        }
+        let mut found = [0; 7];
+        for seed in 0..100 {
+            for (found, pattern) in found.iter_mut().zip(patterns(seed)) {
+                let (reasons, _) = judged(pattern, seed, 1.05, 0..0);
+                let told = |why: &Finding| why.to_string().contains("the client did not keep up");
+                *found += usize::from(reasons.iter().any(told));
+            }
+        }
+        // where a silence lies over the end, nobody is missing
+        assert!(found.iter().all(|&found| found >= 90), "{found:?}");
+        let (even, more_even) = (found[0], found[2]);
+        assert_eq!((even, more_even), (100, 100));
+    }
+
+    #[test]
+    fn who_waited_over_the_beginning_of_the_measured_part_does_not_belong_there() {
+        let constant = Pattern::Constant { per_s: PER_S };
+        // 400 ms of the warm-up: 79 arrivals behind the one that holds the place
+        let (reasons, _) = judged(constant.clone(), 1, 1.0, 600..1200);
+        let expected = Finding::OfferedOffPlan { outside: 79, queued: 79, arrivals: 1000 };
+        assert_eq!(reasons, [expected]);
+        assert!(reasons[0].to_string().contains("warm up longer"), "{}", reasons[0]);
+        let (reasons, _) = judged(constant, 1, 1.0, 2000..2600);
+        assert_eq!(reasons, [], "within the part it is in the times, and in nothing else");
+    }
+
+    #[test]
+    fn a_draw_that_misses_its_rate_is_told() {
+        let crowds = Pattern::Gamma { per_s: PER_S, dispersion: 16.0 };
+        // 1000 arrivals with a standard deviation of 126: beyond 51 with a probability of 69 %
+        let told = (0..1000).filter(|&seed| {
+            let (_, doubts) = judged(crowds.clone(), seed, 1.0, 0..0);
+            doubts.iter().any(|doubt| matches!(doubt, Finding::DrawnOffRate { .. }))
+        });
+        let told = told.count();
+        assert!(told.abs_diff(690) < 75, "{told}"); // five standard deviations
+        // a standard deviation of 10, or none
+        for seed in 0..100 {
+            for pattern in [
+                Pattern::Constant { per_s: PER_S },
+                Pattern::Gamma { per_s: PER_S, dispersion: 0.1 },
+            ] {
+                let (_, doubts) = judged(pattern, seed, 1.0, 0..0);
+                assert!(!doubts.iter().any(|doubt| matches!(doubt, Finding::DrawnOffRate { .. })));
+            }
+        }
+    }
+}
