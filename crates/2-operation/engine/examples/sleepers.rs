@@ -1,4 +1,4 @@
-//! What the system (Linux) allows threads that sleep for every operation: no engine, no cryptography.
+//! What Linux allows threads that sleep for every operation: no engine, no cryptography.
 //!
 //! ```text
 //! sleepers [MICROSECONDS OF A BATCH] [SECONDS]
