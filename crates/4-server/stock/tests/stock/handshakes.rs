@@ -15,11 +15,13 @@ fn works_with_the_provider(product: Product, settings: &Settings) {
     };
     let [mut signed, mut decrypted] = [0, 0];
     for protocol in PROTOCOLS {
+        // s_server serves one after the other, and sleeps a second where a handshake pauses
+        let plan = Plan { phase_ms_max: 30_000, ..plan(protocol, 200) };
         let count = match protocol {
             Protocol::Tls12Rsa => &mut decrypted,
             _ => &mut signed,
         };
-        *count += confirmed(&load(&running, &plan(protocol, 200)));
+        *count += confirmed(&load(&running, &plan));
     }
     for process in running.workers().unwrap() {
         assert_eq!(mapped(process), settings.module, "{running:?}");
