@@ -18,8 +18,8 @@ pub struct Config {
     /// Threads of the engine's own. They do what no caller waits for, and lead while more than one
     /// request is in line: where more threads wait than there are units, one for each unit gives a
     /// fifth more throughput than none at RSA-2048 (METHODOLOGY.md, "The engine's queue"), and
-    /// costs a thread that is alone nothing.
-    /// 0 unless told, since a library starts no threads unasked; started when first needed.
+    /// costs a thread that is alone nothing. 0 unless told, since a library starts no threads
+    /// unasked; started when first needed.
     pub workers: usize,
     /// Who hears what happens.
     pub on_event: Option<Listener>,

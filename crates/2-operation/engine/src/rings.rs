@@ -61,6 +61,7 @@ mod tests {
     use std::thread;
 
     use super::*;
+    // Tested here, on a futex: its own file is built again on loom's locks.
     use crate::bells::Bells;
 
     fn after(time: Duration) -> Option<Instant> {
@@ -89,7 +90,7 @@ mod tests {
     }
 
     #[test]
-    fn all_who_are_rung_for_wake_and_nobody_else_is_woken() {
+    fn all_who_are_rung_for_end_their_sleep_and_nobody_else() {
         let bells = Bells::new(100);
         thread::scope(|scope| {
             let sleeps = |place: usize, time: u64| {

@@ -165,8 +165,8 @@ impl Metrics {
     /// Writes the file, with numbers read now.
     fn write(&self, process: u32) -> bool {
         let name = format!("tollgate-{process}-{}", self.context);
-        let text =
-            text::text((&self.counters, self.objects()), process, self.context, &self.program);
+        let (counters, objects) = (&self.counters, self.objects());
+        let text = text::text(counters, objects, process, self.context, &self.program);
         file::replace(&self.folder, &name, &text).is_ok() || self.fail()
     }
 

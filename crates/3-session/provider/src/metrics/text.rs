@@ -9,7 +9,8 @@ use crate::counters::{Counters, Event};
 
 /// The file of one provider in one process, with so many objects.
 pub(super) fn text(
-    (counters, objects): (&Counters, usize),
+    counters: &Counters,
+    objects: usize,
     process: u32,
     context: u32,
     program: &str,
