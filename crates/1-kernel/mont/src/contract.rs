@@ -3,7 +3,7 @@
 use crate::exp;
 use crate::modulus::{Modulus, Pair};
 use crate::shape::Shape;
-use crate::window::{self, Window};
+use crate::window::{self, Windows};
 use crate::word::Word;
 
 /// A Montgomery kernel: product, square and table select on K words, in each lane; and what is made
@@ -68,14 +68,20 @@ pub trait Kernel: Copy + core::fmt::Debug {
     /// If the table is not made of whole entries.
     fn select(self, z: &mut [Self::Word], table: &[Self::Word], index: Self::Word);
 
-    /// Windows of exponentiations side by side, each with its own table: in every stream
-    /// z :== z^{2^squares} * `table[index]` / R^{2^squares} (mod m). Every entry is read.
+    /// The rest of exponentiations side by side, each with its own table: in every stream, for each
+    /// window of w bits of e below bit `top` (a multiple of w), z :== z^{2^w} * `table[window]` /
+    /// R^{2^w} (mod m). Every entry is read each time.
     ///
     /// # Panics
     ///
     /// If a slice has not the length its description says.
-    fn windows<const S: usize>(self, squares: usize, streams: &mut [Window<'_, Self::Word>; S]) {
-        window::plain(self, squares, streams);
+    fn windows<const S: usize>(
+        self,
+        top: usize,
+        w: usize,
+        streams: &mut [Windows<'_, Self::Word>; S],
+    ) {
+        window::plain(self, top, w, streams);
     }
 
     /// Runs `f` with the vector instructions that the kernel has, and all that is inlined into `f`

@@ -18,7 +18,7 @@ use crate::kernels::amm64_portable::amm64_portable;
 use crate::kernels::select_portable::select_portable;
 use crate::modulus::{Modulus, Pair};
 use crate::shape::Shape;
-use crate::window::{self, Window};
+use crate::window::{self, Windows};
 use crate::word::{LANES, Row};
 
 /// A kernel on the limbs of one number.
@@ -386,23 +386,23 @@ impl Kernel for LaneKernel {
         }
     }
 
-    fn windows<const S: usize>(self, squares: usize, streams: &mut [Window<'_, Row>; S]) {
+    fn windows<const S: usize>(self, top: usize, w: usize, streams: &mut [Windows<'_, Row>; S]) {
         match self {
             #[cfg(target_arch = "x86_64")]
             Self::Ifma(proof) if S > 0 => {
                 let shape = streams[0].m.shape();
                 let entries = streams[0].table.len() / shape.k();
-                if !ifma::reads_in_parts(entries, squares) {
-                    return window::plain(self, squares, streams);
+                if !ifma::reads_in_parts(entries, w) {
+                    return window::plain(self, top, w, streams);
                 }
                 for s in &*streams {
                     assert!(s.m.shape() == shape, "streams side by side have one shape");
                     check(shape, s.z.len(), s.next.len(), s.entry.len(), s.t);
                     assert!(s.table.len() == entries * shape.k(), "and tables of one size");
                 }
-                ifma::windows(squares, streams, proof);
+                ifma::windows(self, top, w, streams, proof);
             }
-            _ => window::plain(self, squares, streams),
+            _ => window::plain(self, top, w, streams),
         }
     }
 

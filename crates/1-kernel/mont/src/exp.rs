@@ -7,7 +7,7 @@ use crate::carry;
 use crate::contract::Kernel;
 use crate::modulus::Modulus;
 use crate::shape::Shape;
-use crate::window::Window;
+use crate::window::Windows;
 use crate::word::Word;
 
 /// Bits of a window for exponents of `bits` bits: the table of 2^w entries is read once per window,
@@ -138,40 +138,29 @@ pub(crate) fn exp<K: Kernel, const S: usize>(
 ) {
     assert!(bits > 0, "an exponent has at least one bit");
     let w = window_bits::<K::Word>(bits);
-    let e = streams.each_ref().map(|s| s.e);
-    let mut windows = streams.map(|s| start(kernel, s, w, bits));
-    for i in (0..bits.div_ceil(w)).rev() {
-        for (s, e) in windows.iter_mut().zip(e) {
-            // written as a whole: a copy in quarters holds up the kernel that reads it
-            kernel.wide(
-                #[inline(always)]
-                || s.index = bits_at(e, i * w, w.min(bits - i * w)),
-            );
-        }
-        if i + 1 == bits.div_ceil(w) {
-            windows.iter_mut().for_each(|s| kernel.select(s.z, s.table, s.index));
-        } else {
-            kernel.windows(w, &mut windows);
-        }
+    let mut windows = streams.map(|s| start(s, w, bits));
+    for i in 2..1 << w {
+        windows.iter_mut().for_each(|s| fill(kernel, s, i));
     }
+    let top = (bits - 1) / w * w;
+    for s in &mut windows {
+        s.look_up(kernel, top, bits - top);
+        kernel.select(s.z, s.table, s.index);
+    }
+    kernel.windows(top, w, &mut windows);
     for s in windows {
         s.entry.copy_from_slice(s.z);
     }
 }
 
-/// A stream with its scratch cut up and its table filled: entry i is x^i. The caller's x becomes
-/// the place of the entry.
-fn start<'a, K: Kernel>(
-    kernel: K,
-    s: Stream<'a, K::Word>,
-    w: usize,
-    bits: usize,
-) -> Window<'a, K::Word> {
+/// A stream with its scratch cut up, and 1 and x in its table. The caller's x becomes the place of
+/// the entry.
+fn start<W: Word>(s: Stream<'_, W>, w: usize, bits: usize) -> Windows<'_, W> {
     let k = s.m.k();
     assert!(s.x.len() == k, "x has {} words; the modulus has {k}", s.x.len());
     assert!(s.e.len() * 64 >= bits, "the exponent has fewer than {bits} bits");
     assert!(
-        s.scratch.len() >= scratch_words::<K::Word>(s.m.shape(), bits),
+        s.scratch.len() >= scratch_words::<W>(s.m.shape(), bits),
         "an exponentiation needs more scratch: see scratch_words"
     );
     let (table, rest) = s.scratch.split_at_mut(k << w);
@@ -179,15 +168,18 @@ fn start<'a, K: Kernel>(
     let (next, t) = rest.split_at_mut(k);
     table[..k].copy_from_slice(s.m.one());
     table[k..2 * k].copy_from_slice(s.x);
-    for i in 2..1 << w {
-        let (done, entry) = table.split_at_mut(i * k);
-        if i % 2 == 0 {
-            kernel.ams(&mut entry[..k], &done[i / 2 * k..][..k], s.m, t);
-        } else {
-            kernel.amm(&mut entry[..k], &done[(i - 1) * k..], &done[k..2 * k], s.m, t);
-        }
+    Windows { z, next, entry: s.x, table, e: s.e, index: W::default(), m: s.m, t }
+}
+
+/// Entry i >= 2 of a table: x^i.
+fn fill<K: Kernel>(kernel: K, s: &mut Windows<'_, K::Word>, i: usize) {
+    let k = s.m.k();
+    let (done, entry) = s.table.split_at_mut(i * k);
+    if i.is_multiple_of(2) {
+        kernel.ams(&mut entry[..k], &done[i / 2 * k..][..k], s.m, s.t);
+    } else {
+        kernel.amm(&mut entry[..k], &done[(i - 1) * k..], &done[k..2 * k], s.m, s.t);
     }
-    Window { z, next, entry: s.x, table, index: K::Word::default(), m: s.m, t }
 }
 
 /// Bits at..at+len (len < 64) of each lane's exponent; the position is public.

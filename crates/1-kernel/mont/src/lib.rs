@@ -41,5 +41,5 @@ pub use contract::Kernel;
 pub use dispatch::{BlockKernel, LaneKernel, LimbKernel};
 pub use modulus::{Modulus, NotOdd, Pair};
 pub use shape::Shape;
-pub use window::Window;
-pub use word::{Digit, LANES, Row, Scalar, Word};
+pub use window::Windows;
+pub use word::{Digit, LANES, Place, Row, Scalar, Word};

@@ -4,7 +4,7 @@ use zeroize::{Zeroize, ZeroizeOnDrop, Zeroizing};
 
 use crate::blocks::Blocks;
 use crate::shape::Shape;
-use crate::word::{Digit, Row, Scalar, Word};
+use crate::word::{Digit, Place, Row, Scalar, Word};
 
 mod field;
 mod fold;
@@ -286,20 +286,21 @@ impl Modulus<Row> {
         [m, one, rr, upper, fold, unit]
     }
 
-    /// Copies a modulus into a lane.
+    /// Copies a modulus into a lane, or all.
     ///
     /// # Panics
     ///
     /// If the shapes differ.
-    pub fn load_lane(&mut self, lane: usize, m: &Modulus<Digit>) {
+    #[inline(always)] // for the vectors of `Kernel::wide`
+    pub fn load(&mut self, place: Place, m: &Modulus<Digit>) {
         assert!(self.shape == m.shape, "lanes of one batch have one shape");
         let fields = [&mut self.m, &mut self.one, &mut self.rr, &mut self.upper, &mut self.fold];
         for (rows, digits) in fields.into_iter().zip([&m.m, &m.one, &m.rr, &m.upper, &m.fold]) {
             for (row, digit) in rows.iter_mut().zip(digits) {
-                row.0[lane] = digit.0;
+                place.put(row, digit.0);
             }
         }
-        self.k0.0[lane] = m.k0.0;
+        place.put(&mut self.k0, m.k0.0);
         self.bits = m.bits;
     }
 }

@@ -106,6 +106,30 @@ impl Scalar for Digit {
     }
 }
 
+/// Where a number goes in a [`Row`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Place {
+    /// This lane.
+    Lane(usize),
+    /// Every lane: a store for eight.
+    All,
+}
+
+impl Place {
+    /// Writes 64 bits of the number.
+    ///
+    /// # Panics
+    ///
+    /// If there is no such lane.
+    #[inline(always)]
+    pub fn put(self, row: &mut Row, bits: u64) {
+        match self {
+            Self::Lane(lane) => row.0[lane] = bits,
+            Self::All => *row = Row([bits; LANES]),
+        }
+    }
+}
+
 /// One position of one number, or of eight: what [`Kernel`](crate::Kernel)s and
 /// [`carry`](crate::carry) work on. All operations act on each lane alone and take the same time
 /// for all values.
@@ -121,7 +145,7 @@ pub trait Word: DefaultIsZeroes + Send + Sync + 'static {
     /// The same 64 bits in every lane.
     fn splat(x: u64) -> Self;
     /// The 64 bits of a lane.
-    fn lane(self, lane: usize) -> u64;
+    fn lane(&self, lane: usize) -> u64;
     /// Replaces the 64 bits of a lane.
     fn set_lane(&mut self, lane: usize, x: u64);
     /// `f` on each lane of two words.
@@ -153,9 +177,9 @@ impl Word for u64 {
     fn splat(x: u64) -> Self {
         x
     }
-    fn lane(self, lane: usize) -> u64 {
+    fn lane(&self, lane: usize) -> u64 {
         assert!(lane == 0, "one lane");
-        self
+        *self
     }
     fn set_lane(&mut self, lane: usize, x: u64) {
         assert!(lane == 0, "one lane");
@@ -188,7 +212,7 @@ impl Word for Row {
     fn splat(x: u64) -> Self {
         Self([x; LANES])
     }
-    fn lane(self, lane: usize) -> u64 {
+    fn lane(&self, lane: usize) -> u64 {
         self.0[lane]
     }
     fn set_lane(&mut self, lane: usize, x: u64) {

@@ -4,7 +4,9 @@
 //! covered here.)
 
 use tollgate_cpu::{memcheck, rerun};
-use tollgate_mont::{Digit, Kernel, LaneKernel, LimbKernel, Modulus, Pair, Shape, Word, carry};
+use tollgate_mont::{
+    Digit, Kernel, LaneKernel, LimbKernel, Modulus, Pair, Place, Shape, Word, carry,
+};
 
 /// Random words that memcheck takes for secret.
 fn secret<W: Word>(rng: &mut fastrand::Rng, len: usize) -> Vec<W> {
@@ -70,7 +72,7 @@ fn lanes_are_constant_time(kernel: LaneKernel, bits: usize) {
     let one = Modulus::<Digit>::new(&modulus(bits), Shape::digits(bits)).expect("odd");
     let mut pair = Pair::lanes(one.shape());
     for m in pair.each_mut() {
-        (0..tollgate_mont::LANES).for_each(|lane| m.load_lane(lane, &one));
+        (0..tollgate_mont::LANES).for_each(|lane| m.load(Place::Lane(lane), &one));
     }
     operations(kernel, &pair, 32);
 }

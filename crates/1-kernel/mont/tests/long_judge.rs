@@ -16,8 +16,8 @@ use std::time::Instant;
 
 use num_bigint::BigUint;
 use tollgate_mont::{
-    BlockKernel, Blocks, Digit, Kernel, LANES, LaneKernel, LimbKernel, Modulus, Pair, Row, Scalar,
-    Shape, Word,
+    BlockKernel, Blocks, Digit, Kernel, LANES, LaneKernel, LimbKernel, Modulus, Pair, Place, Row,
+    Scalar, Shape, Word,
 };
 
 /// Calls that one modulus gets, or one set of moduli: products and squares in turn.
@@ -254,7 +254,7 @@ fn lane_engine(kernel: LaneKernel, bits: usize, moduli: &[BigUint]) -> Engine<'s
     let shape = Shape::digits(bits);
     let mut m = Modulus::<Row>::lanes(shape);
     for (lane, one) in moduli.iter().enumerate() {
-        m.load_lane(lane, &Modulus::<Digit>::new(&one.to_u64_digits(), shape).unwrap());
+        m.load(Place::Lane(lane), &Modulus::<Digit>::new(&one.to_u64_digits(), shape).unwrap());
     }
     let k = shape.k();
     let mut t = vec![Row::splat(5); shape.scratch_words()];

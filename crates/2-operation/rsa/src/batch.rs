@@ -1,17 +1,18 @@
 //! Many operations at once, eight to a call, each lane with its own key.
 
 use tollgate_cpu::memcheck;
-use tollgate_mont::{Digit, LANES, Row, Scalar, Word};
+use tollgate_mont::{Digit, Kernel as _, LANES, Place, Row, Scalar, Word};
 use zeroize::Zeroize;
 
 use crate::blinding::{Pair, USES, random_below};
 use crate::blocks;
 use crate::error::Error;
+use crate::fresh::{AT_ONCE_IN_LANES, Fresh};
 use crate::key::{PrivateKey, PublicKey, to_bytes};
-use crate::material::load_digits;
+use crate::material::{Bits, load_digits};
 use crate::plan::{Form, Operation};
 use crate::private::{
-    Method, Registers, check, make_pair, private, private_words, public, public_words,
+    Method, Registers, check, make_pairs, private, private_words, public, public_words,
 };
 use crate::single::check_input;
 use crate::workspace::{LIMBS_MAX, Workspace};
@@ -238,12 +239,17 @@ fn public_lanes(
 ) {
     let keys = &mut workspace.keys;
     keys.reshape_public(requests[lanes[0]].key.digits.shape());
-    for (lane, &i) in lanes.iter().enumerate() {
-        let key = requests[i].key;
-        keys.load_public(lane, &key.digits, &key.e, crate::material::Bits::default());
-    }
-    let (n, e) = keys.public();
     let kernel = workspace.lanes.kernel;
+    kernel.wide(
+        #[inline(always)]
+        || {
+            for (place, i) in places(lanes, |i| requests[i].key) {
+                let key = requests[i].key;
+                keys.load_public(place, &key.digits, &key.e, Bits::default());
+            }
+        },
+    );
+    let (n, e) = keys.public();
     let mut r = workspace.lanes.registers(n.k(), public_words(kernel, n));
     for (lane, &i) in lanes.iter().enumerate() {
         load_bytes(r.c, lane, requests[i].buffer);
@@ -269,28 +275,57 @@ fn private_lanes(
 ) -> Result<(), Error> {
     let keys = &mut workspace.keys;
     keys.reshape(requests[lanes[0]].key.class());
-    for (lane, &i) in lanes.iter().enumerate() {
-        let key = requests[i].key;
-        keys.load_public(lane, &key.public.digits, &key.public.e, key.exponent_bits());
-        keys.load_secret(lane, &key.digits, &key.exponents);
-    }
-    let numbers = keys.numbers();
     let kernel = workspace.lanes.kernel;
-    let mut r = workspace.lanes.registers(numbers.n.k(), private_words(kernel, &numbers, method));
-
+    kernel.wide(
+        #[inline(always)]
+        || {
+            for (place, i) in places(lanes, |i| requests[i].key) {
+                let key = requests[i].key;
+                keys.load_public(place, &key.public.digits, &key.public.e, key.exponent_bits());
+                keys.load_secret(place, &key.digits, &key.exponents);
+                if method == Method::Full {
+                    keys.load_full(place, &key.exponents);
+                }
+            }
+        },
+    );
     let process = std::process::id();
     let mut pairs = lanes.map(|i| requests[i].key.digit_pairs.take_in(process));
-    if pairs.iter().any(|pair| pair.left == 0) {
-        // one fresh pair costs as much as eight, so all lanes get theirs
-        for (lane, &i) in lanes.iter().enumerate() {
-            load_random(r.c, lane, &requests[i].key.public)?;
+    // one fresh pair costs as much as eight, so all lanes get theirs
+    let fresh = pairs.iter().any(|pair| pair.left == 0);
+    if fresh {
+        for (place, i) in places(lanes, |i| requests[i].key) {
+            keys.load_inverse(place, &requests[i].key.exponents);
         }
-        make_pair(kernel, &numbers, &mut r);
+    }
+    let numbers = keys.numbers();
+    let k = numbers.n.k();
+    let for_pairs = if fresh { Fresh::<Row>::words(k, AT_ONCE_IN_LANES) } else { 0 };
+    let words = private_words(kernel, &numbers, method) + for_pairs;
+    let mut r = workspace.lanes.registers(k, words);
+    if fresh {
+        let fresh = make_pairs(kernel, &numbers, AT_ONCE_IN_LANES, &mut r, |c| {
+            let mut lanes = lanes.iter().enumerate();
+            lanes.try_for_each(|(lane, &i)| load_random(c, lane, &requests[i].key.public))
+        })?;
+        for (i, (blind, unblind)) in fresh.each().enumerate() {
+            if i == 0 {
+                r.blind.copy_from_slice(blind);
+                r.unblind.copy_from_slice(unblind);
+                continue;
+            }
+            for (lane, &i) in lanes.iter().enumerate() {
+                requests[i].key.digit_pairs.lay_up(|pair| {
+                    store_digits(&mut pair.blind, blind, lane);
+                    store_digits(&mut pair.unblind, unblind, lane);
+                });
+            }
+        }
         pairs.iter_mut().for_each(|pair| pair.left = USES);
     } else {
         for (lane, pair) in pairs.iter().enumerate() {
-            load_digits(r.blind, lane, &pair.blind);
-            load_digits(r.unblind, lane, &pair.unblind);
+            load_digits(r.blind, Place::Lane(lane), &pair.blind);
+            load_digits(r.unblind, Place::Lane(lane), &pair.unblind);
         }
     }
     let read = |c: &mut [Row]| {
@@ -306,7 +341,9 @@ fn private_lanes(
         let good = memcheck::declassified(good.lane(lane)) == u64::MAX;
         if good {
             give_back(requests[i].key, pair, &r, lane);
-        } // else the pair is dropped: it may be what is wrong
+        } else {
+            requests[i].key.digit_pairs.distrust(); // and this pair is dropped: it may be what is wrong
+        }
         if lane < used {
             let request = &mut requests[i];
             if good {
@@ -321,17 +358,30 @@ fn private_lanes(
     Ok(())
 }
 
+/// Where each key goes and whose it is: once for all lanes, where they have the same.
+fn places<'a, K: 'a>(
+    lanes: &[usize; LANES],
+    key: impl Fn(usize) -> &'a K,
+) -> impl Iterator<Item = (Place, usize)> {
+    let same = lanes.iter().all(|&i| core::ptr::eq(key(i), key(lanes[0])));
+    let place = move |lane| if same { Place::All } else { Place::Lane(lane) };
+    let count = if same { 1 } else { LANES };
+    lanes[..count].iter().enumerate().map(move |(lane, &i)| (place(lane), i))
+}
+
 /// Stores a lane's squared pair and gives it back to its key.
 fn give_back(key: &PrivateKey, mut pair: Pair<Digit>, r: &Registers<'_, Row>, lane: usize) {
-    let store = |digits: &mut [Digit], rows: &[Row]| {
-        for (digit, row) in digits.iter_mut().zip(rows) {
-            *digit = Digit::from_bits(row.lane(lane));
-        }
-    };
-    store(&mut pair.blind, r.blind);
-    store(&mut pair.unblind, r.unblind);
+    store_digits(&mut pair.blind, r.blind, lane);
+    store_digits(&mut pair.unblind, r.unblind, lane);
     pair.left -= 1;
     key.digit_pairs.give(pair);
+}
+
+/// A lane of a number, clean.
+fn store_digits(digits: &mut [Digit], rows: &[Row], lane: usize) {
+    for (digit, row) in digits.iter_mut().zip(rows) {
+        *digit = Digit::from_bits(row.lane(lane));
+    }
 }
 
 /// A random number below n into a lane.
@@ -363,14 +413,15 @@ fn load_bytes(rows: &mut [Row], lane: usize, bytes: &[u8]) {
 
 /// A lane into big-endian bytes, cut to their length; digits must be clean.
 fn store_bytes(bytes: &mut [u8], rows: &[Row], lane: usize) {
-    let digit = |j: usize| rows.get(j).map_or(0, |row| u128::from(row.lane(lane)));
-    for (i, bytes) in bytes.rchunks_mut(8).enumerate() {
-        let (j, s) = (64 * i / Digit::BITS, 64 * i % Digit::BITS);
-        // two digits and what is shifted in of a third
-        let both = digit(j) | digit(j + 1) << Digit::BITS;
-        let limb = both >> s | digit(j + 2) << (2 * Digit::BITS - s);
-        let limb = low(limb).to_be_bytes();
+    let (mut digits, mut waiting, mut bits) = (rows.iter(), 0u128, 0);
+    for bytes in bytes.rchunks_mut(8) {
+        while bits < 64 {
+            waiting |= digits.next().map_or(0, |row| u128::from(row.lane(lane))) << bits;
+            bits += Digit::BITS;
+        }
+        let limb = low(waiting).to_be_bytes();
         bytes.copy_from_slice(&limb[8 - bytes.len()..]);
+        (waiting, bits) = (waiting >> 64, bits - 64);
     }
 }
 

@@ -1,8 +1,8 @@
 //! Base blinding: pairs (r^e, r^-1) mod n that hide the input of a private operation.
 //!
 //! A pair is used once, then squared; after [`USES`] squares it is made anew from fresh random
-//! bytes (see [`crate::private::make_pair`]). A key keeps its idle pairs; each operation takes one
-//! and gives it back, so two operations at once never share one. A process that was forked makes
+//! bytes, several at once (see [`crate::fresh`]). A key keeps its idle pairs; each operation takes
+//! one and gives it back, so two operations at once never share one. A process that was forked makes
 //! its own, which it knows by its id: a child that has its parent's (in a PID namespace of its own)
 //! would start with its parent's pairs.
 
@@ -13,10 +13,10 @@ use zeroize::{DefaultIsZeroes, Zeroize, ZeroizeOnDrop};
 
 use crate::error::{Error, MODULUS_BYTES_MAX, Unavailable};
 
-/// Operations between fresh pairs. Making one costs an operation: 1.6 % at 64.
+/// Operations of a pair, until it is made anew.
 pub(crate) const USES: u32 = 64;
 
-/// A blinding pair, in Montgomery form, in limbs, digits or the rows of lane blocks.
+/// A blinding pair, in Montgomery form, operands of a product, in limbs, digits or the rows of lane blocks.
 #[derive(Zeroize, ZeroizeOnDrop)]
 pub(crate) struct Pair<S: Zeroize> {
     pub(crate) blind: Vec<S>,
@@ -29,6 +29,8 @@ pub(crate) struct Pair<S: Zeroize> {
 pub(crate) struct Pool<S: Zeroize> {
     idle: Mutex<Idle<S>>,
     k: usize,
+    /// Idle pairs up to which more are laid up.
+    enough: usize,
 }
 
 struct Idle<S: Zeroize> {
@@ -38,11 +40,12 @@ struct Idle<S: Zeroize> {
 }
 
 impl<S: DefaultIsZeroes> Pool<S> {
-    /// A pool with room for `pairs` operations at once without allocating; more are made when
-    /// needed.
-    pub(crate) fn new(k: usize, pairs: usize) -> Self {
-        let idle = Idle { pairs: Vec::with_capacity(pairs), process: std::process::id() };
-        let pool = Self { idle: Mutex::new(idle), k };
+    /// A pool for `pairs` operations at once, and as many more as are needed; fresh pairs come
+    /// `at_once` for each.
+    pub(crate) fn new(k: usize, pairs: usize, at_once: usize) -> Self {
+        let enough = pairs * at_once;
+        let idle = Idle { pairs: Vec::with_capacity(enough), process: std::process::id() };
+        let pool = Self { idle: Mutex::new(idle), k, enough };
         (0..pairs).for_each(|_| pool.give(pool.blank()));
         pool
     }
@@ -77,13 +80,37 @@ impl<S: DefaultIsZeroes> Pool<S> {
             idle.process = process;
             idle.pairs.iter_mut().for_each(|pair| pair.left = 0);
         }
-        idle.pairs.pop().unwrap_or_else(|| self.blank())
+        let last = idle.pairs.len().checked_sub(1);
+        let good = idle.pairs.iter().rposition(|pair| pair.left > 0);
+        good.or(last).map_or_else(|| self.blank(), |at| idle.pairs.swap_remove(at))
     }
 
     /// Gives a pair back.
     pub(crate) fn give(&self, pair: Pair<S>) {
         if let Some(mut idle) = self.idle() {
             idle.pairs.push(pair);
+        }
+    }
+
+    /// Lays up a fresh pair, which `fill` writes, in the place of a spent one, or beside the others
+    /// until there are enough.
+    pub(crate) fn lay_up(&self, fill: impl FnOnce(&mut Pair<S>)) {
+        let Some(mut idle) = self.idle() else { return };
+        let spent = idle.pairs.iter().position(|pair| pair.left == 0);
+        let mut pair = match spent {
+            Some(at) => idle.pairs.swap_remove(at),
+            None if idle.pairs.len() < self.enough => self.blank(),
+            None => return,
+        };
+        fill(&mut pair);
+        pair.left = USES;
+        idle.pairs.push(pair);
+    }
+
+    /// Uses no idle pair again: after a fault, which may be in what they were made of.
+    pub(crate) fn distrust(&self) {
+        if let Some(mut idle) = self.idle() {
+            idle.pairs.iter_mut().for_each(|pair| pair.left = 0);
         }
     }
 }
@@ -138,7 +165,7 @@ mod tests {
 
     #[test]
     fn a_pair_is_taken_by_one_only() {
-        let pool = Pool::<u64>::new(2, 1);
+        let pool = Pool::<u64>::new(2, 1, 2);
         let first = pool.take();
         let second = pool.take(); // made on the spot
         assert_eq!((first.left, second.left), (0, 0));
@@ -148,10 +175,37 @@ mod tests {
         assert_eq!(pool.take().left, 7);
     }
 
+    #[test]
+    fn pairs_are_laid_up_until_there_are_enough() {
+        let pool = Pool::<u64>::new(2, 1, 3);
+        let used = pool.take();
+        for number in 1..=4 {
+            pool.lay_up(|pair| pair.blind[0] = number);
+        }
+        pool.give(used); // spent: it comes last, and has room for a fresh one
+        let mut seen: Vec<_> = (0..4).map(|_| pool.take()).map(|p| (p.blind[0], p.left)).collect();
+        assert_eq!(seen.pop(), Some((0, 0)));
+        seen.sort_unstable();
+        assert_eq!(seen, [(1, USES), (2, USES), (3, USES)]);
+        pool.give(pool.blank());
+        pool.lay_up(|pair| pair.blind[0] = 5);
+        assert_eq!(pool.idle.lock().expect("not poisoned").pairs.len(), 1);
+        let pair = pool.take();
+        assert_eq!((pair.blind[0], pair.left), (5, USES));
+    }
+
+    #[test]
+    fn after_a_fault_no_idle_pair_is_used() {
+        let pool = Pool::<u64>::new(2, 1, 3);
+        pool.lay_up(|_| ());
+        pool.distrust();
+        assert_eq!(pool.take().left, 0);
+    }
+
     /// As in a process that was forked while another thread held the lock.
     #[test]
     fn nobody_waits_for_the_lock() {
-        let pool = Pool::<u64>::new(2, 1);
+        let pool = Pool::<u64>::new(2, 1, 2);
         let held = pool.idle.lock().expect("not poisoned");
         let pair = pool.take();
         assert_eq!(pair.left, 0);
@@ -162,7 +216,7 @@ mod tests {
 
     #[test]
     fn pairs_of_the_process_before_a_fork_are_made_anew() {
-        let pool = Pool::<u64>::new(2, 0);
+        let pool = Pool::<u64>::new(2, 0, 2);
         let mut used = pool.blank();
         used.left = 7;
         pool.give(used);

@@ -16,8 +16,9 @@ use crate::blinding::{Pair, Pool, USES, random_below};
 use crate::error::Error;
 #[cfg(test)]
 use crate::fault;
+use crate::fresh::{AT_ONCE, Fresh};
 use crate::key::{PrivateKey, from_bytes, to_bytes};
-use crate::material::Primes;
+use crate::material::{Exponent, Primes};
 use crate::private::Runner;
 use crate::workspace::LIMBS_MAX;
 
@@ -72,20 +73,13 @@ impl InBlocks {
         carry::sub_mod(&mut b, n.unit(), &a, n.m());
         t.zeroize();
         let enter = |x: &[u64]| n.enter_blocks(&x[..limbs], halvings);
-        let pairs = Pool::new(wide.k(), 2);
+        let pairs = Pool::new(wide.k(), 2, AT_ONCE);
         Some(Self { a: enter(&a)?, b: enter(&b)?, pairs })
     }
 }
 
 fn layout(n: &Modulus<u64>) -> Option<Blocks> {
     n.blocks().map(|set| Blocks::of_shape(set.shape()))
-}
-
-/// Which exponents an exponentiation modulo p and q takes.
-#[derive(Clone, Copy)]
-enum Exponents {
-    D,
-    MinusD,
 }
 
 /// Whether two operations can go in step: the same sizes and public exponent, and room in a set for
@@ -148,8 +142,12 @@ fn blinded<const S: usize>(
     let n = keys.map(|key| key.public.limbs.blocks().expect("n has blocks"));
     let (k, shape) = (n[0].k(), keys[0].limbs.pair.p().shape());
     let scratch = kernel.powers_rows(shape, keys[0].prime_bits, S).expect("the primes have blocks");
-    let memory = runner.memory(S * 3 * k + scratch.max(4 * S * k));
-    let (registers, t) = memory.split_at_mut(S * 3 * k);
+    let mut pairs = own.map(|own| own.pairs.take());
+    let fresh = pairs.iter().any(|pair| pair.left == 0);
+    let for_pairs = if fresh { S * Fresh::<Row>::words(k, AT_ONCE) } else { 0 };
+    let memory = runner.memory(S * 3 * k + for_pairs + scratch.max(4 * S * k));
+    let (registers, rest) = memory.split_at_mut(S * 3 * k);
+    let (for_pairs, t) = rest.split_at_mut(for_pairs);
     let mut registers = registers.chunks_exact_mut(k);
     let mut register = || registers.next().expect("three for each");
     let zeros = || Zeroizing::new([0; LIMBS]);
@@ -165,13 +163,8 @@ fn blinded<const S: usize>(
         s: zeros(),
         halves: Zeroizing::new([[0; LIMBS]; 2]),
     });
-    let mut pairs = own.map(|own| own.pairs.take());
-    if pairs.iter().any(|pair| pair.left == 0) {
-        for o in &mut operations {
-            let key = &o.key.public;
-            random_below(&mut o.c[..key.n.len()], &key.n, key.bits)?;
-        }
-        make_pairs(kernel, &mut operations, &mut pairs, four, t);
+    if fresh {
+        make_pairs(kernel, &mut operations, &mut pairs, four, for_pairs, t)?;
     }
     for (o, buffer) in operations.iter_mut().zip(&*buffers) {
         from_bytes(&mut o.c[..], buffer);
@@ -187,7 +180,9 @@ fn blinded<const S: usize>(
             pair.left -= 1;
             own[i].pairs.give(pair);
             results[i] = Ok(());
-        } // else the pair is dropped: it may be what is wrong
+        } else {
+            own[i].pairs.distrust(); // and this pair is dropped: it may be what is wrong
+        }
     }
     Ok(results)
 }
@@ -212,7 +207,7 @@ fn powers<const S: usize>(
     }
     #[cfg(test)]
     fault::points("blinded", operations.each_mut().map(|o| &mut *o.x));
-    crt(kernel, Exponents::D, operations, four, t);
+    crt(kernel, Exponent::D, operations, four, t);
     for (o, pair) in operations.iter_mut().zip(&mut *pairs) {
         kernel.amm(o.y, o.x, &pair.unblind, o.n, &mut []);
     }
@@ -228,40 +223,82 @@ fn powers<const S: usize>(
     let k = operations[0].key.public.limbs.k();
     #[cfg(test)]
     fault::points("s", operations.each_mut().map(|o| &mut o.s[..k]));
-    let e = &operations[0].key.public.e;
-    let n = operations.each_ref().map(|o| &o.key.public.limbs);
-    let x = operations.each_ref().map(|o| &o.s[..k]);
-    let mut powers = [(); S].map(|()| Zeroizing::new([0; LIMBS]));
-    kernel.powers_vartime(n, x, e, powers.each_mut().map(|z| &mut z[..k]), t);
+    let powers = raised(kernel, operations, operations.each_ref().map(|o| &o.s[..k]), t);
+    #[cfg(test)]
+    let mut powers = powers;
     #[cfg(test)]
     fault::points("s^e", powers.each_mut().map(|z| &mut z[..k]));
     powers
 }
 
-/// Fresh pairs (u, u^-d) from the random u < n in c: see [`crate::private::make_pair`].
+/// x^e mod n in each operation, for x < n.
+fn raised<const S: usize>(
+    kernel: BlockKernel,
+    operations: &[Operation<'_>; S],
+    x: [&[u64]; S],
+    t: &mut [Row],
+) -> [Zeroizing<[u64; LIMBS]>; S] {
+    let e = &operations[0].key.public.e;
+    let n = operations.each_ref().map(|o| &o.key.public.limbs);
+    let mut powers = [(); S].map(|()| Zeroizing::new([0; LIMBS]));
+    kernel.powers_vartime(n, x, e, powers.each_mut().map(|z| &mut z[..n[0].k()]), t);
+    powers
+}
+
+/// Fresh pairs for each operation, of which all but one are laid up: see
+/// [`crate::private::make_pairs`].
 fn make_pairs<const S: usize>(
     kernel: BlockKernel,
     operations: &mut [Operation<'_>; S],
     pairs: &mut [Pair<Row>; S],
     four: &mut Modulus<Row>,
+    memory: &mut [Row],
     t: &mut [Row],
-) {
-    for o in &mut *operations {
-        o.layout.pack_all(o.x, &o.c[..o.key.public.limbs.k()]);
+) -> Result<(), Error> {
+    let k = operations[0].key.public.limbs.k();
+    let mut parts = memory.chunks_exact_mut(Fresh::<Row>::words(operations[0].n.k(), AT_ONCE));
+    let mut fresh = operations.each_ref().map(|o| {
+        let memory = parts.next().expect("a part for each operation");
+        Fresh::new(o.n.k(), AT_ONCE, memory)
+    });
+    for i in 0..AT_ONCE {
+        for o in &mut *operations {
+            let key = &o.key.public;
+            random_below(&mut o.c[..key.n.len()], &key.n, key.bits)?;
+        }
+        let powers = raised(kernel, operations, operations.each_ref().map(|o| &o.c[..k]), t);
+        for ((o, fresh), power) in operations.iter_mut().zip(&mut fresh).zip(powers) {
+            let (blind, unit) = fresh.pair_mut(i);
+            for (z, x) in [(blind, &power), (unit, &o.c)] {
+                o.layout.pack_all(o.y, &x[..k]);
+                kernel.amm(z, o.y, o.n.rr(), o.n, &mut []);
+            }
+        }
     }
-    crt(kernel, Exponents::MinusD, operations, four, t);
-    for (o, pair) in operations.iter_mut().zip(pairs) {
-        o.layout.pack_all(o.y, &o.c[..o.key.public.limbs.k()]);
-        kernel.amm(&mut pair.blind, o.y, o.n.rr(), o.n, &mut []);
-        kernel.amm(&mut pair.unblind, o.x, o.n.rr(), o.n, &mut []);
-        pair.left = USES;
+    for (o, fresh) in operations.iter_mut().zip(&mut fresh) {
+        fresh.multiply(kernel, o.n, &mut []);
+        kernel.amm(o.x, fresh.product(), o.n.unit(), o.n, &mut []);
     }
+    crt(kernel, Exponent::Inverse, operations, four, t);
+    for ((o, mut fresh), first) in operations.iter().zip(fresh).zip(pairs) {
+        kernel.amm(fresh.product(), o.x, o.n.rr(), o.n, &mut []);
+        fresh.invert(kernel, o.n, &mut []);
+        for (i, (blind, unblind)) in fresh.each().enumerate() {
+            let write = |pair: &mut Pair<Row>| {
+                pair.blind.copy_from_slice(blind);
+                pair.unblind.copy_from_slice(unblind);
+                pair.left = USES;
+            };
+            if i == 0 { write(first) } else { o.own.pairs.lay_up(write) }
+        }
+    }
+    Ok(())
 }
 
-/// x := x^{+-d} mod n, for x < 8n; below 14n.
+/// x := x^d or x^-1 mod n, for x < 8n; below 14n.
 fn crt<const S: usize>(
     kernel: BlockKernel,
-    exponents: Exponents,
+    exponent: Exponent,
     operations: &mut [Operation<'_>; S],
     four: &mut Modulus<Row>,
     t: &mut [Row],
@@ -273,11 +310,7 @@ fn crt<const S: usize>(
     #[cfg(test)]
     fault::points("unpacked", operations.each_mut().map(|o| &mut o.s[..o.key.public.limbs.k()]));
     let mut powers = operations.each_mut().map(|o| {
-        let (x, k) = (&o.key.exponents, o.key.limbs.pair.p().k());
-        let e = match exponents {
-            Exponents::D => [&*x.d_p, &*x.d_q],
-            Exponents::MinusD => [&*x.minus_d_p, &*x.minus_d_q],
-        };
+        let (e, k) = (o.key.exponents.modulo_primes(exponent), o.key.limbs.pair.p().k());
         let z = o.halves.each_mut().map(|z| &mut z[..=k]);
         Power { pair: &o.key.limbs.pair, x: &o.s[..=o.key.public.limbs.k()], e, z }
     });

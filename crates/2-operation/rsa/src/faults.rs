@@ -28,7 +28,7 @@ const FAULTS: [Fault; 9] = [
         key.digits.q_n[2].0 ^= 1;
         key.in_blocks.as_mut().expect("the key has blocks").b[2].0[0] ^= 1;
     }),
-    ("blinding", |key| key.exponents.minus_d_p[0] ^= 2),
+    ("blinding", |key| key.exponents.inverse_p[0] ^= 2),
     ("the public exponent", |key| key.public.e[0] ^= 2),
     ("the modulus", |key| {
         key.public.limbs = flipped(&key.public.limbs);

@@ -1,11 +1,12 @@
 //! Keys, ready to work: in limbs for one operation, in digits for a lane.
 
-use tollgate_mont::{Digit, Kernel as _, LimbKernel, Modulus, Shape, carry};
+use tollgate_mont::{Digit, Kernel as _, LANES, LimbKernel, Modulus, Shape, carry};
 use zeroize::Zeroizing;
 
 use crate::blinding::Pool;
 use crate::blocks::InBlocks;
 use crate::error::Error;
+use crate::fresh::{AT_ONCE, AT_ONCE_IN_LANES};
 use crate::implicit_rejection::{DHash, d_hash};
 use crate::material::{Bits, Class, Exponents, Numbers, Primes};
 use crate::parts::{KeyParts, PublicParts};
@@ -178,8 +179,8 @@ impl PrivateKey {
             exponents: Exponents::new(&key),
             d_hash: d_hash(&key.d, public.size()),
             prime_bits,
-            limb_pairs: Pool::new(public.limbs.k(), 1),
-            digit_pairs: Pool::new(public.digits.k(), tollgate_mont::LANES),
+            limb_pairs: Pool::new(public.limbs.k(), 1, AT_ONCE),
+            digit_pairs: Pool::new(public.digits.k(), LANES, AT_ONCE_IN_LANES),
             public,
         })
     }

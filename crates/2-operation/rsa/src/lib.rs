@@ -43,6 +43,7 @@ mod error;
 mod fault;
 #[cfg(test)]
 mod faults;
+mod fresh;
 mod generate;
 mod hash;
 mod hash_function;

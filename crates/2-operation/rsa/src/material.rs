@@ -1,7 +1,7 @@
 //! The numbers of a key, ready for a kernel: in limbs, in digits, and eight keys in rows.
 
-use tollgate_mont::{Digit, Modulus, Pair, Row, Scalar, Shape, carry};
-use zeroize::{Zeroize, ZeroizeOnDrop, Zeroizing};
+use tollgate_mont::{Digit, Modulus, Pair, Place, Row, Scalar, Shape, Word};
+use zeroize::{Zeroize, ZeroizeOnDrop};
 
 use crate::validate::Checked;
 
@@ -24,10 +24,29 @@ pub(crate) struct Exponents<W: Zeroize> {
     pub(crate) d: Vec<W>,
     pub(crate) d_p: Vec<W>,
     pub(crate) d_q: Vec<W>,
-    /// p - 1 - `d_p`: u to this power is u^-d mod p.
-    pub(crate) minus_d_p: Vec<W>,
-    /// q - 1 - `d_q`.
-    pub(crate) minus_d_q: Vec<W>,
+    /// p - 2: x to this power is x^-1 mod p.
+    pub(crate) inverse_p: Vec<W>,
+    /// q - 2.
+    pub(crate) inverse_q: Vec<W>,
+}
+
+/// Which exponents an exponentiation modulo p and q takes.
+#[derive(Clone, Copy)]
+pub(crate) enum Exponent {
+    /// d: a private operation.
+    D,
+    /// -1: what makes blinding pairs.
+    Inverse,
+}
+
+impl<W: Zeroize> Exponents<W> {
+    /// Those modulo p and q.
+    pub(crate) fn modulo_primes(&self, exponent: Exponent) -> [&[W]; 2] {
+        match exponent {
+            Exponent::D => [&self.d_p, &self.d_q],
+            Exponent::Inverse => [&self.inverse_p, &self.inverse_q],
+        }
+    }
 }
 
 /// What decides whether two keys can share a batch, and how long an operation takes. Public.
@@ -79,19 +98,19 @@ impl Exponents<u64> {
             z[..x.len()].copy_from_slice(x);
             z
         };
-        // p - 1 - d_p, for odd d_p < p: nothing is borrowed from above
-        let minus = |p: &[u64], d: &[u64]| {
-            let (mut even, mut z) = (Zeroizing::new(extend(p)), vec![0; len]);
-            even[0] -= 1; // p is odd
-            carry::sub_mod(&mut z, &even, d, &[]);
+        let less_two = |p: &[u64]| {
+            let (mut z, mut borrow) = (extend(p), 0);
+            for (i, z) in z.iter_mut().enumerate() {
+                *z = z.sub_borrow(if i == 0 { 2 } else { 0 }, &mut borrow);
+            }
             z
         };
         Self {
             d: key.d.to_vec(),
             d_p: extend(&key.d_p),
             d_q: extend(&key.d_q),
-            minus_d_p: minus(&key.p, &key.d_p),
-            minus_d_q: minus(&key.q, &key.d_q),
+            inverse_p: less_two(&key.p),
+            inverse_q: less_two(&key.q),
         }
     }
 }
@@ -119,8 +138,8 @@ impl Lanes {
                 d: Vec::new(),
                 d_p: Vec::new(),
                 d_q: Vec::new(),
-                minus_d_p: Vec::new(),
-                minus_d_q: Vec::new(),
+                inverse_p: Vec::new(),
+                inverse_q: Vec::new(),
             },
             bits: Bits::default(),
         }
@@ -147,8 +166,8 @@ impl Lanes {
             (&mut x.d, words(class.n)),
             (&mut x.d_p, words(class.prime)),
             (&mut x.d_q, words(class.prime)),
-            (&mut x.minus_d_p, words(class.prime)),
-            (&mut x.minus_d_q, words(class.prime)),
+            (&mut x.inverse_p, words(class.prime)),
+            (&mut x.inverse_q, words(class.prime)),
         ] {
             v.resize(len, Row::default());
         }
@@ -165,38 +184,49 @@ impl Lanes {
             &mut x.d,
             &mut x.d_p,
             &mut x.d_q,
-            &mut x.minus_d_p,
-            &mut x.minus_d_q,
+            &mut x.inverse_p,
+            &mut x.inverse_q,
         ] {
             v.as_mut_slice().zeroize();
         }
     }
 
-    /// Copies a public key into a lane.
-    pub(crate) fn load_public(&mut self, lane: usize, n: &Modulus<Digit>, e: &[u64], bits: Bits) {
-        self.n.load_lane(lane, n);
-        load_words(&mut self.e, lane, e);
+    /// Copies a public key into a lane, or all.
+    #[inline(always)] // as the others: for the vectors of `Kernel::wide`
+    pub(crate) fn load_public(&mut self, place: Place, n: &Modulus<Digit>, e: &[u64], bits: Bits) {
+        self.n.load(place, n);
+        load_words(&mut self.e, place, e);
         self.bits = self.bits.max(bits);
     }
 
-    /// Copies the secret numbers of a key into a lane.
+    /// Copies the secret numbers of a key into a lane, or all: those that every operation needs.
+    #[inline(always)]
     pub(crate) fn load_secret(
         &mut self,
-        lane: usize,
+        place: Place,
         primes: &Primes<Digit>,
         exponents: &Exponents<u64>,
     ) {
         let [p, q] = self.primes.pair.each_mut();
-        p.load_lane(lane, primes.pair.p());
-        q.load_lane(lane, primes.pair.q());
-        load_digits(&mut self.primes.q_inv, lane, &primes.q_inv);
-        load_digits(&mut self.primes.q_n, lane, &primes.q_n);
+        p.load(place, primes.pair.p());
+        q.load(place, primes.pair.q());
+        load_digits(&mut self.primes.q_inv, place, &primes.q_inv);
+        load_digits(&mut self.primes.q_n, place, &primes.q_n);
         let x = &mut self.exponents;
-        load_words(&mut x.d, lane, &exponents.d);
-        load_words(&mut x.d_p, lane, &exponents.d_p);
-        load_words(&mut x.d_q, lane, &exponents.d_q);
-        load_words(&mut x.minus_d_p, lane, &exponents.minus_d_p);
-        load_words(&mut x.minus_d_q, lane, &exponents.minus_d_q);
+        load_words(&mut x.d_p, place, &exponents.d_p);
+        load_words(&mut x.d_q, place, &exponents.d_q);
+    }
+
+    /// Copies the exponent of operations without CRT.
+    #[inline(always)]
+    pub(crate) fn load_full(&mut self, place: Place, exponents: &Exponents<u64>) {
+        load_words(&mut self.exponents.d, place, &exponents.d);
+    }
+
+    /// Copies the exponents of inversions.
+    pub(crate) fn load_inverse(&mut self, place: Place, exponents: &Exponents<u64>) {
+        load_words(&mut self.exponents.inverse_p, place, &exponents.inverse_p);
+        load_words(&mut self.exponents.inverse_q, place, &exponents.inverse_q);
     }
 
     /// n and e.
@@ -209,11 +239,11 @@ impl Lanes {
     pub(crate) fn is_wiped(&self) -> bool {
         let x = &self.exponents;
         let moduli = [self.primes.pair.p(), self.primes.pair.q()].into_iter();
-        let numbers = [&self.primes.q_inv, &self.primes.q_n, &x.d, &x.d_p, &x.d_q, &x.minus_d_p];
+        let numbers = [&self.primes.q_inv, &self.primes.q_n, &x.d, &x.d_p, &x.d_q, &x.inverse_p];
         moduli
             .flat_map(|m| m.m().iter().chain(m.rr()))
             .chain(numbers.into_iter().flatten())
-            .chain(&x.minus_d_q)
+            .chain(&x.inverse_q)
             .all(|row| *row == Row::default())
     }
 
@@ -236,16 +266,18 @@ impl Drop for Lanes {
     }
 }
 
-/// A number into a lane; as long as the rows.
-pub(crate) fn load_digits(rows: &mut [Row], lane: usize, digits: &[Digit]) {
+/// A number, as long as the rows.
+#[inline(always)]
+pub(crate) fn load_digits(rows: &mut [Row], place: Place, digits: &[Digit]) {
     for (row, digit) in rows.iter_mut().zip(digits) {
-        row.0[lane] = digit.bits();
+        place.put(row, digit.bits());
     }
 }
 
-/// 64-bit words into a lane, zero-extended.
-pub(crate) fn load_words(rows: &mut [Row], lane: usize, words: &[u64]) {
+/// 64-bit words, zero-extended.
+#[inline(always)]
+pub(crate) fn load_words(rows: &mut [Row], place: Place, words: &[u64]) {
     for (j, row) in rows.iter_mut().enumerate() {
-        row.0[lane] = words.get(j).copied().unwrap_or(0);
+        place.put(row, words.get(j).copied().unwrap_or(0));
     }
 }

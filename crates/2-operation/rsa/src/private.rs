@@ -18,18 +18,11 @@
 use tollgate_mont::{Kernel, Modulus, Word, carry};
 use zeroize::Zeroize;
 
+use crate::error::Error;
 #[cfg(test)]
 use crate::fault;
-use crate::material::Numbers;
-
-/// Which exponents an exponentiation modulo p and q takes.
-#[derive(Clone, Copy)]
-enum Power {
-    /// d: a private operation.
-    D,
-    /// -d: what makes blinding pairs.
-    MinusD,
-}
+use crate::fresh::Fresh;
+use crate::material::{Exponent, Numbers};
 
 /// How x^d mod n is computed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -55,7 +48,7 @@ pub(crate) struct Registers<'a, W> {
     pub(crate) c: &'a mut [W],
     /// The result: below n, clean.
     pub(crate) s: &'a mut [W],
-    /// The blinding pair, in Montgomery form, below n: r^e.
+    /// The blinding pair, in Montgomery form, operands: r^e.
     pub(crate) blind: &'a mut [W],
     /// And r^-1.
     pub(crate) unblind: &'a mut [W],
@@ -161,7 +154,7 @@ pub(crate) fn private<K: Kernel>(
     #[cfg(test)]
     fault::point("blinded", r.x);
     match method {
-        Method::Crt => crt(kernel, numbers, Power::D, r),
+        Method::Crt => crt(kernel, numbers, Exponent::D, r),
         Method::Full => full(kernel, numbers, r),
     }
     kernel.amm(r.s, r.x, r.unblind, n, r.rest);
@@ -172,10 +165,8 @@ pub(crate) fn private<K: Kernel>(
     kernel.wide(
         #[inline(always)]
         || {
-            for (z, x) in [(&mut *r.blind, &*r.y), (&mut *r.unblind, &*r.u)] {
-                z.copy_from_slice(x);
-                carry::reduce(z, n.m());
-            }
+            r.blind.copy_from_slice(r.y);
+            r.unblind.copy_from_slice(r.u);
             carry::reduce(r.s, n.m());
         },
     );
@@ -194,26 +185,40 @@ pub(crate) fn check<K: Kernel>(kernel: K, r: &Registers<'_, K::Word>) -> K::Word
     )
 }
 
-/// Makes a fresh pair: blind := u, unblind := u^-d, for the random u < n in c, which nobody knows.
+/// Makes `count` fresh pairs (r^e, r^-1), in Montgomery form, each from a random number
+/// r < n that `draw` gives. They lie behind the memory of [`private_words`].
 ///
-/// With r = u^d this is (r^e, r^-1), and no inverse was computed. u needs no blinding of its own. A
-/// u that is no unit (chance 2^-255 at most) or a fault on the way shows in the check of the first
-/// operation.
-pub(crate) fn make_pair<K: Kernel>(
+/// An r that is no unit (chance 2^-255 at most) or a fault on the way shows in the check of the
+/// first operation.
+///
+/// # Errors
+///
+/// What `draw` gives.
+pub(crate) fn make_pairs<'a, K: Kernel>(
     kernel: K,
     numbers: &Numbers<'_, K::Word>,
-    r: &mut Registers<'_, K::Word>,
-) {
-    let n = numbers.n;
-    r.x.copy_from_slice(r.c);
-    crt(kernel, numbers, Power::MinusD, r);
-    for (z, x) in [(&mut *r.blind, &*r.c), (&mut *r.unblind, &*r.x)] {
-        kernel.amm(z, x, n.rr(), n, r.rest);
-        kernel.wide(
-            #[inline(always)]
-            || carry::reduce(z, n.m()),
-        );
+    count: usize,
+    r: &mut Registers<'a, K::Word>,
+    mut draw: impl FnMut(&mut [K::Word]) -> Result<(), Error>,
+) -> Result<Fresh<'a, K::Word>, Error> {
+    let (n, k) = (numbers.n, numbers.n.k());
+    let rest = core::mem::take(&mut r.rest);
+    let (rest, memory) = rest.split_at_mut(rest.len() - Fresh::<K::Word>::words(k, count));
+    r.rest = rest;
+    let mut fresh = Fresh::new(k, count, memory);
+    for i in 0..count {
+        let (blind, unit) = fresh.pair_mut(i);
+        draw(r.c)?;
+        kernel.exp_vartime(n, r.c, numbers.e, r.x, r.rest);
+        kernel.amm(blind, r.x, n.rr(), n, r.rest);
+        kernel.amm(unit, r.c, n.rr(), n, r.rest);
     }
+    fresh.multiply(kernel, n, r.rest);
+    kernel.amm(r.x, fresh.product(), n.unit(), n, r.rest);
+    crt(kernel, numbers, Exponent::Inverse, r);
+    kernel.amm(fresh.product(), r.x, n.rr(), n, r.rest);
+    fresh.invert(kernel, n, r.rest);
+    Ok(fresh)
 }
 
 /// s := c^e mod n, for c < n.
@@ -234,11 +239,11 @@ fn full<K: Kernel>(kernel: K, numbers: &Numbers<'_, K::Word>, r: &mut Registers<
     fault::point("m", r.x);
 }
 
-/// x := x^{+-d} mod n by CRT, for x < R (dirty digits will do); below n.
+/// x := x^d or x^-1 mod n by CRT, for x < R (dirty digits will do); below n.
 fn crt<K: Kernel>(
     kernel: K,
     numbers: &Numbers<'_, K::Word>,
-    power: Power,
+    exponent: Exponent,
     r: &mut Registers<'_, K::Word>,
 ) {
     let (primes, p) = (numbers.primes, numbers.primes.pair.p());
@@ -249,10 +254,7 @@ fn crt<K: Kernel>(
     let (b, t) = rest.split_at_mut(k);
 
     // i. Let m_1 = x^d_p mod p and m_2 = x^d_q mod q.
-    let e = match power {
-        Power::D => [&*numbers.exponents.d_p, &*numbers.exponents.d_q],
-        Power::MinusD => [&*numbers.exponents.minus_d_p, &*numbers.exponents.minus_d_q],
-    };
+    let e = numbers.exponents.modulo_primes(exponent);
     kernel.exp_pair(&primes.pair, numbers.bits.prime, r.x, e, [&mut *m_1, &mut *m_2], t);
     #[cfg(test)]
     fault::point("m_1", m_1);

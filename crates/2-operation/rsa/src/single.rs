@@ -7,8 +7,9 @@ use zeroize::Zeroize;
 use crate::blinding::{USES, random_below};
 use crate::blocks;
 use crate::error::{Error, Misuse, Rejected};
+use crate::fresh::{AT_ONCE, Fresh};
 use crate::key::{PrivateKey, PublicKey, from_bytes, to_bytes};
-use crate::private::{Method, check, make_pair, private, private_words, public, public_words};
+use crate::private::{Method, check, make_pairs, private, private_words, public, public_words};
 use crate::workspace::Workspace;
 
 impl PrivateKey {
@@ -69,12 +70,12 @@ impl PublicKey {
 /// number may be a ciphertext or a message.
 pub(crate) fn check_input(key: &PublicKey, buffer: &[u8]) -> Result<(), Error> {
     key.check_length(buffer)?;
+    let (top, limbs) = buffer.as_rchunks();
+    let limbs = limbs.iter().rev().map(|limb| u64::from_be_bytes(*limb));
+    let top = top.iter().fold(0, |top, byte| top << 8 | u64::from(*byte));
     let mut borrow = 0;
-    for (i, n) in key.n.iter().enumerate() {
-        let end = buffer.len() - 8 * i;
-        let mut limb = [0];
-        from_bytes(&mut limb, &buffer[end.saturating_sub(8)..end]);
-        limb[0].sub_borrow(*n, &mut borrow);
+    for (limb, n) in limbs.chain([top]).zip(&key.n) {
+        limb.sub_borrow(*n, &mut borrow);
     }
     if memcheck::declassified(borrow) == 1 { Ok(()) } else { Err(Rejected::MessageRange.into()) }
 }
@@ -105,14 +106,27 @@ fn blinded(
     buffer: &mut [u8],
     method: Method,
 ) -> Result<(), Error> {
-    let (numbers, runner) = (key.numbers(), &mut workspace.limbs);
-    let kernel = runner.kernel;
-    let mut r = runner.registers(numbers.n.k(), private_words(kernel, &numbers, method));
-    let mut pair = key.limb_pairs.take();
+    let (numbers, runner, pool) = (key.numbers(), &mut workspace.limbs, &key.limb_pairs);
+    let (kernel, k) = (runner.kernel, numbers.n.k());
+    let mut pair = pool.take();
+    let for_pairs = if pair.left == 0 { Fresh::<u64>::words(k, AT_ONCE) } else { 0 };
+    let mut r = runner.registers(k, private_words(kernel, &numbers, method) + for_pairs);
     if pair.left == 0 {
-        r.c.fill(0);
-        random_below(&mut r.c[..key.public.n.len()], &key.public.n, key.bits())?;
-        make_pair(kernel, &numbers, &mut r);
+        let fresh = make_pairs(kernel, &numbers, AT_ONCE, &mut r, |c| {
+            c.fill(0);
+            random_below(&mut c[..key.public.n.len()], &key.public.n, key.bits())
+        })?;
+        for (i, (blind, unblind)) in fresh.each().enumerate() {
+            if i == 0 {
+                r.blind.copy_from_slice(blind);
+                r.unblind.copy_from_slice(unblind);
+                continue;
+            }
+            pool.lay_up(|pair| {
+                pair.blind.copy_from_slice(blind);
+                pair.unblind.copy_from_slice(unblind);
+            });
+        }
         pair.left = USES;
     } else {
         r.blind.copy_from_slice(&pair.blind);
@@ -123,12 +137,13 @@ fn blinded(
     from_bytes(r.c, buffer);
     let good = check(kernel, &r);
     if memcheck::declassified(good) != u64::MAX {
-        return Err(Error::Fault); // the pair is dropped: it may be what is wrong
+        pool.distrust(); // and this pair is dropped: it may be what is wrong
+        return Err(Error::Fault);
     }
     to_bytes(buffer, r.s);
     pair.blind.copy_from_slice(r.blind);
     pair.unblind.copy_from_slice(r.unblind);
     pair.left -= 1;
-    key.limb_pairs.give(pair);
+    pool.give(pair);
     Ok(())
 }

@@ -2,8 +2,8 @@
 //! them; the last result is compared with the right one.
 
 use tollgate_mont::{
-    BlockKernel, Blocks, Digit, Kernel, LANES, LaneKernel, LimbKernel, Modulus, Pair, Row, Scalar,
-    Shape, Word, carry,
+    BlockKernel, Blocks, Digit, Kernel, LANES, LaneKernel, LimbKernel, Modulus, Pair, Place, Row,
+    Scalar, Shape, Word, carry,
 };
 
 use tollgate_variants::{Numbers as Constants, Variant};
@@ -57,7 +57,7 @@ pub(crate) fn lanes(kernel: LaneKernel, call: Call, bits: u32) -> Run {
     let (mut x, mut y) = (vec![Row::default(); shape.k()], vec![Row::default(); shape.k()]);
     for lane in 0..LANES {
         let modulus = Modulus::<Digit>::new(&numbers.modulus(), shape).expect("the modulus is odd");
-        m.load_lane(lane, &modulus);
+        m.load(Place::Lane(lane), &modulus);
         for operand in [&mut x, &mut y] {
             let digits = packed::<Digit>(&numbers.below(), shape);
             for (row, digit) in operand.iter_mut().zip(digits) {

@@ -4,6 +4,8 @@ use core::arch::x86_64::__m512i;
 
 use tollgate_cpu::HaveIfma;
 
+use crate::dispatch::LaneKernel;
+use crate::exp::bits_at;
 use crate::kernels::amm52_blocks_ifma::{amm52_blocks_ifma, window52_blocks_ifma};
 use crate::kernels::amm52_long_blocks_ifma::{amm52_long_blocks_ifma, window52_long_blocks_ifma};
 use crate::kernels::amm52_mb8_ifma::{Product, amm52_mb8_ifma};
@@ -14,7 +16,7 @@ use crate::kernels::select52_mb8_ifma::{Read, SPAN, select52_mb8_ifma};
 use crate::kernels::tiles52_ifma::{Factors, Reduction};
 use crate::kernels::window52_mb8_ifma::{Stream, window52_mb8_ifma};
 use crate::modulus::Modulus;
-use crate::window::Window;
+use crate::window::{self, Windows};
 use crate::word::Row;
 
 // SOUNDNESS.md#layout-casts
@@ -66,6 +68,7 @@ pub(super) fn wide<R>(f: impl FnOnce() -> R, _proof: HaveIfma) -> R {
     proven!(inside(f))
 }
 
+#[inline(always)]
 fn vector(x: Row) -> __m512i {
     vectors(&[x])[0]
 }
@@ -111,24 +114,35 @@ pub(super) fn reads_in_parts(entries: usize, squares: usize) -> bool {
     (SPAN..=SPAN * squares).contains(&entries)
 }
 
-/// A window in each stream, the table read in parts on the way: see `reads_in_parts`.
+/// The windows in each stream, the tables read in parts on the way: see `reads_in_parts`.
 pub(super) fn windows<const S: usize>(
-    squares: usize,
-    streams: &mut [Window<'_, Row>; S],
+    kernel: LaneKernel,
+    top: usize,
+    w: usize,
+    streams: &mut [Windows<'_, Row>; S],
     proof: HaveIfma,
 ) {
     let (k, tile) = (streams[0].z.len(), streams[0].m.shape().tile());
     if k == tile {
         match tile {
-            20 => short_windows::<20, S>(squares, streams, proof),
-            15 => short_windows::<15, S>(squares, streams, proof),
-            10 => short_windows::<10, S>(squares, streams, proof),
-            _ => short_windows::<6, S>(squares, streams, proof),
+            20 => short_windows::<20, S>(top, w, streams, proof),
+            15 => short_windows::<15, S>(top, w, streams, proof),
+            10 => short_windows::<10, S>(top, w, streams, proof),
+            _ => short_windows::<6, S>(top, w, streams, proof),
         }
         return;
     }
+    for at in window::below(top, w) {
+        streams.iter_mut().for_each(|s| s.look_up(kernel, at, w));
+        long_window(w, streams, proof);
+    }
+}
+
+/// One window of [`windows`], of numbers of several tiles.
+fn long_window<const S: usize>(w: usize, streams: &mut [Windows<'_, Row>; S], _proof: HaveIfma) {
+    let (k, tile) = (streams[0].z.len(), streams[0].m.shape().tile());
     let entries = streams[0].table.len() / k;
-    for part in 0..squares {
+    for part in 0..w {
         // the last part overlaps the one before: to read an entry twice changes nothing
         let first = (part * SPAN).min(entries - SPAN);
         let mut squares = streams.each_mut().map(
@@ -144,22 +158,38 @@ pub(super) fn windows<const S: usize>(
             },
         );
         tiled!(ams52_mb8_ifma, tile, (&mut squares));
-        streams.iter_mut().for_each(Window::turn);
+        streams.iter_mut().for_each(Windows::turn);
     }
     let mut products = streams.each_mut().map(|s| {
         let end = reduction(s.next, s.t, s.m, None);
         Product { x: vectors(s.z), y: vectors(s.entry), end }
     });
     tiled!(amm52_mb8_ifma, tile, (&mut products));
-    streams.iter_mut().for_each(Window::turn);
+    streams.iter_mut().for_each(Windows::turn);
 }
 
-/// [`windows`] of numbers of one tile, in one call.
+/// [`windows`] of numbers of one tile, a window in one call.
 fn short_windows<const W: usize, const S: usize>(
-    squares: usize,
-    streams: &mut [Window<'_, Row>; S],
+    top: usize,
+    w: usize,
+    streams: &mut [Windows<'_, Row>; S],
     _proof: HaveIfma,
 ) {
+    #[target_feature(enable = "avx512f,avx512ifma")]
+    fn all<const W: usize, const S: usize>(
+        top: usize,
+        w: usize,
+        streams: &mut [Stream<'_, W>; S],
+        e: [&[Row]; S],
+    ) {
+        for at in window::below(top, w) {
+            for (s, e) in streams.iter_mut().zip(e) {
+                s.index = vector(bits_at(e, at, w));
+            }
+            window52_mb8_ifma(streams, w);
+        }
+    }
+    let e = streams.each_ref().map(|s| s.e);
     let mut short = streams.each_mut().map(
         #[inline(always)]
         |s| Stream::<W> {
@@ -168,13 +198,14 @@ fn short_windows<const W: usize, const S: usize>(
             entry: whole_mut(s.entry),
             t: vectors_mut(s.t).as_chunks_mut().0.first_chunk_mut().expect("columns"),
             table: vectors(s.table).as_chunks().0,
-            index: &vectors(core::slice::from_ref(&s.index))[0],
+            index: vector(s.index),
             m: factors(s.m).short(),
         },
     );
-    proven!(window52_mb8_ifma(&mut short, squares));
-    if squares.is_multiple_of(2) {
-        streams.iter_mut().for_each(Window::turn); // an odd number of products
+    proven!(all(top, w, &mut short, e));
+    let products = top / w * (w + 1);
+    if !products.is_multiple_of(2) {
+        streams.iter_mut().for_each(Windows::turn);
     }
 }
 

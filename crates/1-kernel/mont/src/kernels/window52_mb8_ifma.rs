@@ -28,7 +28,7 @@ pub(crate) struct Stream<'a, const W: usize> {
     pub(crate) entry: &'a mut [V; W],
     pub(crate) t: &'a mut [[V; W]; 2],
     pub(crate) table: &'a [[V; W]],
-    pub(crate) index: &'a V,
+    pub(crate) index: V,
     pub(crate) m: Short<'a, W>,
 }
 
@@ -45,7 +45,7 @@ pub(crate) fn window52_mb8_ifma<const W: usize, const S: usize>(
         for s in &mut *streams {
             let entries = s.table[at..].first_chunk().expect("a part of seven entries");
             sq_tile::<W, false>(s.t.as_flattened_mut(), s.z);
-            reduce_window_reading(s.next, s.t, &s.m, entries, s.index, first, s.entry);
+            reduce_window_reading(s.next, s.t, &s.m, entries, &s.index, first, s.entry);
             core::mem::swap(&mut s.z, &mut s.next);
         }
     }

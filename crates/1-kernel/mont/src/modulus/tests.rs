@@ -64,11 +64,11 @@ fn a_wiped_modulus_can_be_loaded_again() {
     let shape = Shape::digits(512);
     let one = Modulus::<Digit>::new(&[u64::MAX; 8], shape).expect("odd");
     let mut lanes = Modulus::lanes(shape);
-    lanes.load_lane(3, &one);
+    lanes.load(Place::Lane(3), &one);
     lanes.wipe();
     assert!(lanes.rows().into_iter().flatten().all(|row| *row == Row::default()));
     lanes.reshape(shape);
-    lanes.load_lane(3, &one);
+    lanes.load(Place::Lane(3), &one);
     assert!(lanes.unit()[0] == Row::splat(1) && lanes.m()[0].lane(3) == one.m()[0].0);
 }
 

@@ -4,7 +4,7 @@
 #![allow(clippy::unwrap_used, reason = "tests")]
 
 use num_bigint::BigUint;
-use tollgate_mont::{Digit, Kernel, Modulus, Pair, Row, Scalar, Shape, Word};
+use tollgate_mont::{Digit, Kernel, Modulus, Pair, Place, Row, Scalar, Shape, Word};
 
 pub(crate) fn number<S: Scalar>(x: &[S]) -> BigUint {
     x.iter().rev().fold(BigUint::ZERO, |a, x| (a << S::BITS) + x.bits())
@@ -99,7 +99,10 @@ impl Layout for Row {
     fn load(shape: Shape, moduli: &[BigUint]) -> Modulus<Self> {
         let mut lanes = Modulus::lanes(shape);
         for (lane, m) in moduli.iter().enumerate() {
-            lanes.load_lane(lane, &Modulus::<Digit>::new(&m.to_u64_digits(), shape).unwrap());
+            lanes.load(
+                Place::Lane(lane),
+                &Modulus::<Digit>::new(&m.to_u64_digits(), shape).unwrap(),
+            );
         }
         lanes
     }

@@ -3,13 +3,14 @@
 
 use core::cell::Cell;
 
-use tollgate_mont::{Kernel, LANES, LaneKernel, LimbKernel, Modulus, Scalar, Word};
+use tollgate_mont::{Kernel, LANES, LaneKernel, LimbKernel, Modulus, Place, Scalar, Word};
 
 use crate::PrivateKey;
 use crate::blinding::random_below;
+use crate::fresh::Fresh;
 use crate::key::from_bytes;
 use crate::material::{Lanes, Numbers};
-use crate::private::{Method, Runner, check, make_pair, private, private_words};
+use crate::private::{Method, Runner, check, make_pairs, private, private_words};
 
 const PEM: &str = include_str!("../../../../../vectors/keys/rsa-512.pem");
 
@@ -78,10 +79,17 @@ fn operate<K: Kernel>(
 ) -> (Vec<K::Word>, K::Word) {
     let kernel = Faulty(kernel);
     let mut runner = Runner::new(kernel);
-    let words = private_words(kernel, numbers, Method::Crt);
-    let mut r = runner.registers(numbers.n.k(), words);
-    r.c.copy_from_slice(u);
-    make_pair(kernel, numbers, &mut r);
+    let k = numbers.n.k();
+    let words = private_words(kernel, numbers, Method::Crt) + Fresh::<K::Word>::words(k, 2);
+    let mut r = runner.registers(k, words);
+    let draw = |c: &mut [K::Word]| {
+        c.copy_from_slice(u);
+        Ok(())
+    };
+    let fresh = make_pairs(kernel, numbers, 2, &mut r, draw).expect("no number is drawn");
+    let (blind, unblind) = fresh.each().last().expect("two pairs");
+    r.blind.copy_from_slice(blind);
+    r.unblind.copy_from_slice(unblind);
     r.c.copy_from_slice(c);
     private(kernel, numbers, Method::Crt, &mut r);
     r.c.copy_from_slice(c);
@@ -152,8 +160,9 @@ fn in_lanes() {
     let mut keys = Lanes::new();
     keys.reshape(key.class());
     for lane in 0..LANES {
-        keys.load_public(lane, &key.public.digits, &key.public.e, key.exponent_bits());
-        keys.load_secret(lane, &key.digits, &key.exponents);
+        keys.load_public(Place::Lane(lane), &key.public.digits, &key.public.e, key.exponent_bits());
+        keys.load_secret(Place::Lane(lane), &key.digits, &key.exponents);
+        keys.load_inverse(Place::Lane(lane), &key.exponents);
     }
     for kernel in LaneKernel::all() {
         flip_calls(kernel, &keys.numbers(), &key, step(23));

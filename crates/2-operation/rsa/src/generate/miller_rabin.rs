@@ -1,7 +1,7 @@
 //! The Miller-Rabin test (FIPS 186-5, B.3.1), a candidate and a base in each of eight lanes.
 
 use tollgate_cpu::memcheck;
-use tollgate_mont::{Digit, Kernel, LANES, LaneKernel, Modulus, Row, Shape, Word, carry};
+use tollgate_mont::{Digit, Kernel, LANES, LaneKernel, Modulus, Place, Row, Shape, Word, carry};
 use zeroize::{Zeroize, Zeroizing};
 
 use super::Random;
@@ -96,8 +96,9 @@ impl<'a> Test<'a> {
     ) -> Result<[bool; LANES], Error> {
         let mut a = Row::default();
         for (lane, candidate) in lanes.into_iter().enumerate() {
-            self.w.load_lane(lane, &candidate.modulus);
-            load_words(&mut self.exponents, lane, &candidate.m);
+            let place = Place::Lane(lane);
+            self.w.load(place, &candidate.modulus);
+            load_words(&mut self.exponents, place, &candidate.m);
             a.set_lane(lane, candidate.a);
         }
         let (kernel, w) = (self.kernel, &self.w);

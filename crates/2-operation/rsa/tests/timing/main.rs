@@ -18,7 +18,7 @@ use core::time::Duration;
 
 use tollgate_bench::{LeakPlan, Leakage, leak};
 use tollgate_mont::{
-    Digit, Kernel, LANES, LaneKernel, LimbKernel, Modulus, Pair, Row, Shape, Word,
+    Digit, Kernel, LANES, LaneKernel, LimbKernel, Modulus, Pair, Place, Row, Shape, Word,
 };
 
 /// Bits of a prime: the largest for which a million samples of each operation take a minute.
@@ -129,7 +129,7 @@ fn batch_exponentiations(secret: Secret) {
     for m in pair.each_mut() {
         for lane in 0..LANES {
             let one = Modulus::<Digit>::new(&odd(&mut rng), Shape::digits(BITS)).unwrap();
-            m.load_lane(lane, &one);
+            m.load(Place::Lane(lane), &one);
         }
     }
     for kernel in chosen(LaneKernel::all()) {
