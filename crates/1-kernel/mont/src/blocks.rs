@@ -1,5 +1,5 @@
-//! Numbers in lane blocks: one number over all eight lanes of its rows, two over four each, or four
-//! over two each.
+//! Numbers in lane blocks: one number over seven or all eight lanes of its rows, two over four each,
+//! or four over two each. A lane that no number has is zero.
 //!
 //! A number is cut into blocks of K digits of 52 bits; block l lies in lane l of K rows. Blocks are
 //! W = 52K - 1 bits apart, one bit less than their digits hold:
@@ -45,9 +45,11 @@ pub(crate) const K_MAX: usize = 10;
 const _: () = assert!(8 * 3 * 4 * K_MAX < 1 << 10, "a column would reach 2^62");
 
 impl Blocks {
-    /// The layouts, by size, those for four numbers last. RSA's primes and moduli fill them.
-    pub(crate) const ALL: [Self; 8] = [
+    /// The layouts, by size, those for four numbers last. RSA's primes and moduli fill them. A
+    /// number of 1024 bits alone takes seven lanes, where two side by side need four each.
+    pub(crate) const ALL: [Self; 9] = [
         Self { bits_max: 512, k: 3, lanes: 4, last: 1 },
+        Self { bits_max: 1024, k: 3, lanes: 7, last: 2 },
         Self { bits_max: 1024, k: 5, lanes: 4, last: 5 },
         Self { bits_max: 1536, k: 4, lanes: 8, last: 2 },
         Self { bits_max: 2048, k: 5, lanes: 8, last: 5 },
@@ -57,9 +59,15 @@ impl Blocks {
         Self { bits_max: 1024, k: 10, lanes: 2, last: 10 },
     ];
 
-    /// The layout for one modulus of `bits` bits or two; none above 4096.
+    /// The layout for one modulus of `bits` bits; none above 4096.
     pub fn of_bits(bits: usize) -> Option<Self> {
         Self::ALL.into_iter().find(|blocks| bits <= blocks.bits_max)
+    }
+
+    /// The layout for two moduli of `bits` bits, side by side where they fit; none above 4096.
+    pub fn of_pair(bits: usize) -> Option<Self> {
+        let two = |blocks: &Self| blocks.numbers() == 2 && bits <= blocks.bits_max;
+        Self::ALL.into_iter().find(two).or_else(|| Self::of_bits(bits))
     }
 
     /// The layout for four moduli of `bits` bits; none above 1024.
@@ -67,9 +75,20 @@ impl Blocks {
         Self::ALL.into_iter().find(|blocks| blocks.numbers() == 4 && bits <= blocks.bits_max)
     }
 
-    /// The layout for moduli whose limbs have this shape: the same for both primes of a key.
+    /// The layouts for moduli of `bits` bits, each once.
+    pub fn each_of(bits: usize) -> impl Iterator<Item = Self> {
+        let pair = Self::of_pair(bits).filter(|pair| Self::of_bits(bits) != Some(*pair));
+        [Self::of_bits(bits), pair, Self::of_four(bits)].into_iter().flatten()
+    }
+
+    /// The layout for a modulus whose limbs have this shape.
     pub(crate) fn of_limbs(shape: Shape) -> Option<Self> {
         Self::of_bits(64 * shape.k()).filter(|_| shape.radix_bits() == 64)
+    }
+
+    /// The layout for two moduli whose limbs have this shape, the primes of a key.
+    pub(crate) fn pair_of_limbs(shape: Shape) -> Option<Self> {
+        Self::of_pair(64 * shape.k()).filter(|_| shape.radix_bits() == 64)
     }
 
     /// The layout for four moduli whose limbs have this shape.
@@ -92,7 +111,7 @@ impl Blocks {
         self.k
     }
 
-    /// Lanes of one number: eight, four or two.
+    /// Lanes of one number: eight, seven, four or two.
     pub fn lanes(self) -> usize {
         self.lanes
     }
@@ -155,7 +174,8 @@ impl Blocks {
         z[last] = z[last].zip(carry, u64::wrapping_add);
     }
 
-    /// Writes a number below R into the lanes of `number`, zero-extended or cut; clean.
+    /// Writes a number below R into the lanes of `number`, zero-extended or cut; clean. Lanes that
+    /// no number has become zero.
     ///
     /// # Panics
     ///
@@ -165,6 +185,7 @@ impl Blocks {
         let limbs = &limbs[..limbs.len().min(x.len())];
         x[..limbs.len()].copy_from_slice(limbs);
         for (k, row) in rows[..self.k].iter_mut().enumerate() {
+            row.0[self.numbers() * self.lanes..].fill(0);
             let lanes = &mut row.0[number * self.lanes..][..self.lanes];
             for (l, digit) in lanes.iter_mut().enumerate() {
                 let (at, bits) = self.place(l, k);
@@ -295,7 +316,9 @@ mod tests {
             assert!(slack >= if blocks.last == 1 { 5 } else { 6 }, "{blocks:?}");
             assert!(blocks.k <= K_MAX && blocks.last <= blocks.k);
         }
-        assert_eq!(Blocks::of_bits(1024).map(Blocks::numbers), Some(2));
+        assert_eq!(Blocks::of_bits(1024).map(Blocks::numbers), Some(1));
+        assert_eq!(Blocks::of_pair(1024).map(Blocks::numbers), Some(2));
+        assert_eq!(Blocks::of_pair(1025), Blocks::of_bits(1025));
         assert_eq!(Blocks::of_bits(4097), None);
     }
 

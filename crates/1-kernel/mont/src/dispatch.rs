@@ -92,10 +92,10 @@ impl BlockKernel {
         check_table(set.z, set.table);
         check_words(set.m.shape(), set.z.len(), set.next.len(), set.y.len());
         match self {
-            // where the number stays in registers: one of ten would not
+            // where the number stays in registers: of more lanes or digits it would not
             #[cfg(target_arch = "x86_64")]
             Self::Ifma(proof, _)
-                if set.m.shape().tile() < LANES && set.z.len() <= 5 && squares > 0 =>
+                if set.m.shape().tile() <= LANES / 2 && set.z.len() <= 5 && squares > 0 =>
             {
                 ifma::window_blocks(set.z, squares, set.table, index, set.m, proof);
             }
@@ -229,11 +229,12 @@ impl Kernel for LimbKernel {
 
     fn exp_words(self, shape: Shape, bits: usize) -> usize {
         let limbs = 2 * exp::scratch_words::<u64>(shape, bits);
-        match (self, Blocks::of_limbs(shape)) {
+        match (self, Blocks::of_limbs(shape), Blocks::pair_of_limbs(shape)) {
             // a row more: they begin where 64 bytes do
-            (Self::Blocks(_), Some(blocks)) => {
-                let sets = 2 / blocks.numbers();
-                limbs.max((blocks::exp::exp_rows(blocks, bits, sets) + 1) * LANES)
+            (Self::Blocks(_), Some(one), Some(pair)) => {
+                let one = blocks::exp::exp_rows(one, bits, 1);
+                let pair = blocks::exp::exp_rows(pair, bits, 2 / pair.numbers());
+                limbs.max((one.max(pair) + 1) * LANES)
             }
             _ => limbs,
         }
@@ -324,6 +325,15 @@ impl Kernel for BlockKernel {
 
     fn ams(self, z: &mut [Row], x: &[Row], m: &Modulus<Row>, t: &mut [Row]) {
         self.amm(z, x, x, m, t);
+    }
+
+    #[inline(always)]
+    fn wide<R>(self, f: impl FnOnce() -> R) -> R {
+        match self {
+            #[cfg(target_arch = "x86_64")]
+            Self::Ifma(proof, _) => ifma::wide(f, proof),
+            _ => f(),
+        }
     }
 
     fn select(self, z: &mut [Row], table: &[Row], index: Row) {

@@ -190,7 +190,7 @@ fn products_in_blocks_are_right() {
     let mut judged = 0;
     for bits in [256, 511, 512, 513, 1024, 1100, 1536, 1537, 2047, 2048, 2049, 3072, 4000, 4096] {
         for kernel in BlockKernel::all() {
-            for blocks in [Blocks::of_bits(bits), Blocks::of_four(bits)].into_iter().flatten() {
+            for blocks in Blocks::each_of(bits) {
                 let mut judge = |count, seed, bounds| {
                     judged += block_products(kernel, blocks, bits, rounds(count), seed, bounds);
                 };

@@ -386,7 +386,7 @@ fn size(bits: usize) {
         judged += products(&engine, LANES, bits, share(kernel.name()));
     }
     for kernel in blocks {
-        for layout in [Blocks::of_bits(bits), Blocks::of_four(bits)].into_iter().flatten() {
+        for layout in Blocks::each_of(bits) {
             let engine = |m: &[BigUint]| block_engine(kernel, layout, bits, m);
             judged += products(&engine, layout.numbers(), bits, share(kernel.name()));
         }

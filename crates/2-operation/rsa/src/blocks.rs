@@ -64,7 +64,8 @@ impl InBlocks {
         if !wide.takes_sums() {
             return None;
         }
-        let halvings = p.blocks()?.shape().r_bits();
+        let of_primes = primes.pair.blocks().or(p.blocks())?; // side by side, where two fit
+        let halvings = of_primes.shape().r_bits();
         let (mut x, mut a) = (Zeroizing::new(vec![0; n.k()]), Zeroizing::new(vec![0; n.k()]));
         let (mut b, mut t) = (Zeroizing::new(vec![0; n.k()]), vec![0; n.scratch_words()]);
         x[..q_inv.len()].copy_from_slice(q_inv);

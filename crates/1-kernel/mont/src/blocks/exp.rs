@@ -35,7 +35,7 @@ impl BlockKernel {
     /// `bits` bits; none if such moduli have no blocks, or four of them do not fit side by side.
     pub fn powers_rows(self, limbs: Shape, bits: usize, count: usize) -> Option<usize> {
         let blocks = match count {
-            1 => Blocks::of_limbs(limbs)?,
+            1 => Blocks::pair_of_limbs(limbs)?,
             _ => Blocks::four_of_limbs(limbs).filter(|_| count == 2)?,
         };
         Some(exp_rows(blocks, bits, 2 * count / blocks.numbers()))
@@ -224,7 +224,7 @@ pub(crate) struct Set<'a> {
 const fn window_bits(bits: usize) -> usize {
     match bits {
         0..=32 => 2,
-        33..=512 => 4,
+        33..=320 => 4,
         _ => 5,
     }
 }
@@ -267,7 +267,10 @@ fn exp<'a, const S: usize>(
         kernel.select(set.z, set.table, bits_at(set.e, top, bits - top));
     }
     for at in (0..top).step_by(w).rev() {
-        let index = sets.each_ref().map(|set| bits_at(set.e, at, w));
+        let index = kernel.wide(
+            #[inline(always)]
+            || sets.each_ref().map(|set| bits_at(set.e, at, w)),
+        );
         if let ([set], [index]) = (&mut sets[..], &index[..]) {
             kernel.window(set, w, index);
         } else {

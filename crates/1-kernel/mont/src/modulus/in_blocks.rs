@@ -19,7 +19,7 @@ impl Modulus<Row> {
         };
         let constants = field.constants(blocks.r_bits(), blocks.bits_max());
         let exit = if blocks.numbers() == 4 {
-            let two = Blocks::of_bits(blocks.bits_max()).expect("where four fit, two do");
+            let two = Blocks::of_pair(blocks.bits_max()).expect("where four fit, two do");
             pack(&field.constants(two.r_bits(), 0)[0])
         } else {
             pack(&(0..k).fold(constants[1].clone(), |x, _| field.fold(&x, 64)))
@@ -34,13 +34,6 @@ impl Modulus<Row> {
         let (m, unit, shape) = (pack(m), pack(&[1]), Shape::blocks(blocks));
         let k0 = Row::splat(Digit::from_bits(field.k0).bits());
         Self { shape, bits: field.bits, m, one, rr, upper, fold, unit, exit, k0, blocks: None }
-    }
-
-    /// Numbers by turns of p and of q.
-    pub(super) fn by_turns(p: &Self, q: &Self) -> Self {
-        let mut both = p.clone();
-        both.take_turns(q);
-        both
     }
 
     /// Every other number from q.

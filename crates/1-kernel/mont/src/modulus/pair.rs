@@ -5,7 +5,7 @@ use zeroize::{Zeroize, ZeroizeOnDrop};
 use super::Modulus;
 use crate::blocks::Blocks;
 use crate::shape::Shape;
-use crate::word::{LANES, Row, Scalar};
+use crate::word::{Row, Scalar};
 
 /// Two moduli of one shape whose exponentiations go together: the primes of a key.
 #[derive(Clone, Debug, ZeroizeOnDrop)]
@@ -58,24 +58,19 @@ impl<S: Scalar> Pair<S> {
     /// If their shapes differ.
     pub fn new(p: Modulus<S>, q: Modulus<S>) -> Self {
         assert!(p.shape == q.shape, "the moduli of a pair have one shape");
-        let blocks = match (&p.blocks, &q.blocks) {
-            (Some(a), Some(b)) if a.shape.tile() < LANES && a.shape == b.shape => {
-                Some(Box::new(Modulus::by_turns(a, b)))
-            }
-            _ => None,
-        };
-        let twice = Self::twice_of(&p, &q);
+        let two = Blocks::pair_of_limbs(p.shape).filter(|blocks| blocks.numbers() == 2);
+        let [blocks, twice] = [two, Blocks::four_of_limbs(p.shape)]
+            .map(|blocks| blocks.map(|blocks| Self::by_turns(&p, &q, blocks)));
         Self { p, q, blocks, twice }
     }
 
-    /// Both twice, where four fit. Apart, since its moduli would take a part of the caller's stack,
-    /// which may be that of a job of OpenSSL.
+    /// Numbers by turns of p and of q. Apart, since its moduli would take a part of the caller's
+    /// stack, which may be that of a job of OpenSSL.
     #[inline(never)]
-    fn twice_of(p: &Modulus<S>, q: &Modulus<S>) -> Option<Box<Modulus<Row>>> {
-        let four = Blocks::four_of_limbs(p.shape)?;
-        let mut both = p.again(four);
-        both.take_turns(&q.again(four));
-        Some(both)
+    fn by_turns(p: &Modulus<S>, q: &Modulus<S>, blocks: Blocks) -> Box<Modulus<Row>> {
+        let mut both = p.again(blocks);
+        both.take_turns(&q.again(blocks));
+        both
     }
 
     /// Tells memcheck that every number of these moduli is secret.
