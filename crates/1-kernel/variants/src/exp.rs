@@ -3,7 +3,7 @@
 //!
 //! The engine's own exponentiation chooses one width for a size; this one is told.
 
-use tollgate_mont::{Kernel, Modulus, Window, carry};
+use tollgate_mont::{Kernel, Modulus, Windows, carry};
 
 /// The widest window.
 pub const WIDTH_MAX: usize = 7;
@@ -99,17 +99,12 @@ pub fn fixed_window<K: Kernel<Word = u64>>(
         }
     }
     let Parts { table, z: power, next, x: entry, t } = parts;
-    let mut stream = [Window { z: power, next, entry, table, index: 0, m, t }];
-    for (place, at) in (0..bits).step_by(width).rev().enumerate() {
-        let [s] = &mut stream;
-        s.index = window(e, at, width.min(bits - at));
-        if place == 0 {
-            kernel.select(s.z, s.table, s.index);
-        } else {
-            kernel.windows(width, &mut stream);
-        }
-    }
-    let [Window { z: power, t, .. }] = stream;
+    let top = (bits - 1) / width * width;
+    let index = window(e, top, bits - top);
+    kernel.select(power, table, index);
+    let mut stream = [Windows { z: power, next, entry, table, e, index, m, t }];
+    kernel.windows(top, width, &mut stream);
+    let [Windows { z: power, t, .. }] = stream;
     leave(kernel, z, power, m, t);
 }
 

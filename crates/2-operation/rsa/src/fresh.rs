@@ -79,3 +79,81 @@ impl<'a, W: Word> Fresh<'a, W> {
         self.blinds.chunks_exact(self.k).zip(self.units.chunks_exact(self.k))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use tollgate_mont::{LANES, LaneKernel, LimbKernel};
+
+    use super::*;
+    use crate::blinding::{Pool, USES};
+    use crate::{Form, Plans, PrivateKey, PrivateRequest, Workspace, private_batch};
+
+    /// What is left of the pairs that a pool has, and their r^e.
+    fn pairs<S: zeroize::DefaultIsZeroes>(
+        pool: &Pool<S>,
+        bits: impl Fn(&S) -> u64,
+    ) -> Vec<(u32, Vec<u64>)> {
+        let taken: Vec<_> =
+            core::iter::repeat_with(|| pool.take()).take_while(|pair| pair.left > 0).collect();
+        let seen = taken.iter().map(|pair| (pair.left, pair.blind.iter().map(&bits).collect()));
+        let seen = seen.collect();
+        taken.into_iter().for_each(|pair| pool.give(pair));
+        seen
+    }
+
+    /// One inversion makes the pairs of so many operations, all different and all good; then others
+    /// take their place.
+    #[test]
+    fn every_pair_of_an_inversion_serves_its_time() {
+        let pem = include_str!("../../../../vectors/keys/rsa-1024.pem");
+        let forms = [
+            (Form::One, 1, AT_ONCE),
+            (Form::Two, 2, AT_ONCE),
+            (Form::Lanes, LANES, AT_ONCE_IN_LANES),
+        ];
+        for (limbs, (form, together, at_once)) in
+            LimbKernel::all().into_iter().flat_map(|limbs| forms.map(|form| (limbs, form)))
+        {
+            let mut workspace =
+                Workspace::with_kernels(limbs, LaneKernel::best()).with_plans(Plans::always(form));
+            let in_blocks = workspace.blocks.is_some();
+            let key = PrivateKey::from_pem(pem).expect("a good key");
+            let mut run = |times: usize| {
+                for _ in 0..times {
+                    let mut buffers = vec![[7; 128]; together];
+                    let mut requests: Vec<_> =
+                        buffers.iter_mut().map(|b| PrivateRequest::new(&key, b)).collect();
+                    private_batch(&mut workspace, &mut requests);
+                    assert!(requests.iter().all(|request| request.outcome() == Ok(())));
+                }
+            };
+            let seen = || match form {
+                Form::Lanes => pairs(&key.digit_pairs, |digit| digit.0),
+                _ if in_blocks => {
+                    let own = key.in_blocks.as_ref().expect("the key has blocks");
+                    pairs(&own.pairs, |row| row.0[0])
+                }
+                _ => pairs(&key.limb_pairs, |limb| *limb),
+            };
+            // without blocks two in step go one by one, and share a pair
+            let uses = if form == Form::Two && !in_blocks { together } else { 1 };
+            let lanes = together / uses;
+            run(1);
+            let made = seen();
+            assert_eq!(made.len(), lanes * at_once, "{limbs:?}, {form:?}");
+            let left: u32 = made.iter().map(|(left, _)| left).sum();
+            let total = lanes * at_once * usize::try_from(USES).expect("few");
+            assert_eq!(usize::try_from(left), Ok(total - together), "{limbs:?}, {form:?}");
+            let mut blinds: Vec<_> = made.into_iter().map(|(_, blind)| blind).collect();
+            blinds.sort_unstable();
+            blinds.dedup();
+            assert_eq!(blinds.len(), lanes * at_once, "{limbs:?}, {form:?}: all differ");
+            run(total / together - 1);
+            assert_eq!(seen(), [], "{limbs:?}, {form:?}");
+            run(1);
+            let others = seen();
+            assert_eq!(others.len(), lanes * at_once, "{limbs:?}, {form:?}");
+            assert!(others.iter().all(|(_, blind)| !blinds.contains(blind)), "fresh ones");
+        }
+    }
+}

@@ -79,7 +79,7 @@ impl Family {
     /// Words of a modulus of so many bits.
     pub(crate) fn words(self, bits: u32) -> u32 {
         let bits = usize::try_from(bits).expect("at most 8192");
-        let words = match (self, Blocks::of_bits(bits)) {
+        let words = match (self, Blocks::of_pair(bits)) {
             (Self::Blocks(BlockKernel::Ifma(..)), Some(blocks)) => blocks.rows(),
             (Self::Lanes(_), _) => Shape::digits(bits).k(),
             (Self::Blocks(_) | Self::Limbs(_), _) => Shape::limbs(bits).k(),
@@ -88,17 +88,37 @@ impl Family {
     }
 }
 
-/// The lane blocks for a modulus of so many bits.
+/// The lane blocks for two moduli of so many bits.
 fn lane_blocks(bits: u32) -> Option<Blocks> {
-    Blocks::of_bits(usize::try_from(bits).expect("at most 8192"))
+    Blocks::of_pair(usize::try_from(bits).expect("at most 8192"))
 }
 
-/// How a kernel is called on moduli of so many bits; `None` if it does not take them.
+/// The same for what an operation works on: both primes, or n alone.
+fn lane_blocks_of(what: What, bits: u32) -> Option<Blocks> {
+    match what {
+        What::Sign => lane_blocks(bits),
+        _ => Blocks::of_bits(usize::try_from(bits).expect("at most 8192")),
+    }
+}
+
+/// Whether `kernel` measures the products of an operation: those of two moduli in lane blocks are
+/// others than those of one, where two fit.
+pub(crate) fn is_measured(kernel: Family, bits: u32, what: What) -> bool {
+    !matches!(kernel, Family::Blocks(_)) || lane_blocks_of(what, bits) == lane_blocks(bits)
+}
+
+/// How a kernel is called on moduli of so many bits, pairs in lane blocks; `None` if it does not
+/// take them.
 pub(crate) fn call(kernel: Kernel, bits: u32) -> Option<Call> {
+    call_for(What::Sign, kernel, bits)
+}
+
+/// The same for what an operation works on.
+fn call_for(what: What, kernel: Kernel, bits: u32) -> Option<Call> {
     let size = usize::try_from(bits).ok()?;
     let small = |count: usize| u32::try_from(count).expect("at most 160");
     if kernel.name.contains("blocks") {
-        let blocks = Blocks::of_bits(size)?;
+        let blocks = lane_blocks_of(what, bits)?;
         let (k, rows) = (small(blocks.k()), small(blocks.rows()));
         let numbers = small(blocks.numbers());
         return Some(Call { size: Size { k, rows }, tile: k, numbers });
@@ -129,8 +149,9 @@ pub(crate) fn of_operation(
     let (calls, bits) = calls_of_operation(kernel, key, what);
     let square = Kernel::of(kernel.square_name())?;
     let product = Kernel::of(kernel.name())?;
-    let squares = square.calls(call(square, bits)?, machine, calls.squares);
-    let mut demand = squares.and(product.calls(call(product, bits)?, machine, calls.products));
+    let squares = square.calls(call_for(what, square, bits)?, machine, calls.squares);
+    let products = product.calls(call_for(what, product, bits)?, machine, calls.products);
+    let mut demand = squares.and(products);
     if what == What::Sign {
         demand = demand.and(recombination(machine, kernel, key));
     }
@@ -141,7 +162,8 @@ pub(crate) fn of_operation(
 fn recombination(machine: &Machine, kernel: Family, key: &Key) -> Demand {
     if let Family::Blocks(blocks) = kernel {
         let product = Kernel::of(blocks.name());
-        let called = product.and_then(|product| Some((product, call(product, key.bits())?)));
+        let called = product
+            .and_then(|product| Some((product, call_for(What::Verify, product, key.bits())?)));
         return called
             .map_or_else(Demand::default, |(product, call)| product.calls(call, machine, 2));
     }

@@ -11,7 +11,7 @@ use crate::kernel;
 use crate::stop::Stop;
 
 /// The cycles of one operation of ours, from kernel figures among `known`; `None` where one of them
-/// is missing, or the contender is none of ours.
+/// is missing or none is taken, or the contender is none of ours.
 ///
 /// # Errors
 ///
@@ -27,6 +27,9 @@ pub(crate) fn prediction(
         return Ok(None);
     };
     let (calls, bits) = bounds::calls_of_operation(family, &job.key, job.what);
+    if !bounds::is_measured(family, bits, job.what) {
+        return Ok(None);
+    }
     let (mut from, mut parts) = (Vec::new(), Vec::new());
     for (name, count) in [(family.square_name(), calls.squares), (family.name(), calls.products)] {
         let Some(record) = kernel::cycles_per_call(known, &kernel::subject(family, name, bits)?)
