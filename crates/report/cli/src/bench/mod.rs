@@ -11,6 +11,7 @@ mod report;
 mod resumed;
 mod rounds;
 mod servers;
+mod shown;
 mod sitting;
 mod slo;
 mod suites;
@@ -217,6 +218,9 @@ fn context(options: &Options, host: &Host) -> tollgate_load::Context {
         conditions.insert("url".to_owned(), probed.site.url().to_string());
         let target = probed.site.target();
         conditions.insert("address".to_owned(), target.address().to_string());
+        if let Some(shown) = probed.site.shown() {
+            conditions.insert("client_certificate".to_owned(), shown.key().to_owned());
+        }
         if let Some(until) = target.consent_until() {
             conditions.insert("consent".to_owned(), format!("until {until}"));
         }

@@ -275,12 +275,16 @@ pub(super) fn words(options: &Options) -> String {
              rounds, {} s of each run count",
             options.clients.words(options.connections),
             options.rounds,
+    let shown = match options.given.probed.as_ref().and_then(|probed| probed.site.shown()) {
+        Some(shown) => format!("a certificate to show ({}), ", shown.key()),
+        None => String::new(),
+    };
             options.seconds
         );
     }
     format!(
         "plan: {}, {exchange}, {suites}; {}; server: \
-         {server}; client: {client}, {verify}, {share}, {}; {} \
+         {server}; client: {client}, {shown}{verify}, {share}, {}; {} \
          rounds, {} s of each run count",
         options.resume_words(),
         options.clients.words(options.connections),
