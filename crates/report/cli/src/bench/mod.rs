@@ -114,8 +114,8 @@ fn search(
 ) -> Result<ExitCode, Stop> {
     let plans = plan::plans(options)?;
     let keys = if options.target.is_some() { &options.key[..1] } else { &options.key };
-    let servers = if options.target.is_some() { 1 } else { 2 };
-    progress.plan(keys.len() * plans.len() * servers, plan::search_seconds(options));
+    let searches = keys.len() * plans.len() * options.servers() as usize;
+    progress.plan(searches, plan::search_seconds(options));
     let (context, mut all) = (context(options, &run.host), Vec::new());
     'all: for key in keys {
         let rig = servers::Rig::start(options, *key)?;
