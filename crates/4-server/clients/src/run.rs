@@ -143,6 +143,8 @@ fn bytes(plan: &Plan) -> Result<u64, Error> {
     } else if plan.requests_per_connection > 1.0 || plan.plain_share > 0.0 {
         "clients are compared on one secure request for each connection: leave out \
          --requests-per-connection and --http-share"
+    } else if plan.source_addresses > 0 {
+        "other clients come from the address that the system chooses: leave out --source-addresses"
     } else if plan.resume.is_some() {
         "clients are compared on full handshakes: leave out --resume"
     } else if !plan.offer.is_empty() {
@@ -256,6 +258,7 @@ mod tests {
             (Plan { resume: Some(resume), ..plan.clone() }, "--resume"),
             (Plan { requests_per_connection: 2.0, ..plan.clone() }, "--requests-per-connection"),
             (Plan { plain_share: 0.5, ..plan.clone() }, "--http-share"),
+            (Plan { source_addresses: 2, ..plan.clone() }, "--source-addresses"),
             (Plan { offer: Offer { group, ..Offer::default() }, ..plan.clone() }, "--group"),
             (Plan { exchange: Exchange::HandshakeOnly, ..plan }, "--bytes"),
         ] {

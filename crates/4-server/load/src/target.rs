@@ -2,20 +2,24 @@
 
 use core::net::SocketAddr;
 use core::time::Duration;
+use std::sync::Arc;
 
 use jiff::Timestamp;
+use tollgate_client::Identity;
 
 use crate::consent::consent;
 use crate::error::Error;
 use crate::plan::Plan;
 
 /// A server's address, checked: there is no other way to a target than past its consent.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 pub struct Target {
     address: SocketAddr,
     server_name: Option<String>,
     /// What requests say in `Host`, if not the name or the address.
     host: Option<String>,
+    /// What clients show, if it asks them for a certificate.
+    identity: Option<Arc<Identity>>,
     /// When the server's consent ends, if it needs one.
     until: Option<Timestamp>,
 }
@@ -56,7 +60,7 @@ impl Target {
         fetch: &dyn Fn(SocketAddr) -> Result<String, String>,
     ) -> Result<Self, Error> {
         match consent(address, host, may_test, fetch, Timestamp::now()) {
-            Ok(until) => Ok(Self { address, server_name: None, host: None, until }),
+            Ok(until) => Ok(Self { address, server_name: None, host: None, identity: None, until }),
             Err(why) => Err(Error::Consent { address, why }),
         }
     }
@@ -71,6 +75,18 @@ impl Target {
     #[must_use]
     pub fn with_host(self, host: impl Into<String>) -> Self {
         Self { host: Some(host.into()), ..self }
+    }
+
+    /// The same server, shown this certificate if it asks for one.
+    #[must_use]
+    pub fn with_identity(self, identity: Arc<Identity>) -> Self {
+        Self { identity: Some(identity), ..self }
+    }
+
+    /// What it is shown if it asks for a certificate.
+    #[must_use]
+    pub const fn identity(&self) -> Option<&Arc<Identity>> {
+        self.identity.as_ref()
     }
 
     /// Its address.

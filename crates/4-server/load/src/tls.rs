@@ -29,6 +29,7 @@ pub(crate) fn config(plan: &Plan, target: &Target) -> Result<Config, Error> {
         save_sessions: by.is_some(),
         psk_alone: by == Some(Mechanism::PskKe),
         server_name: target.server_name().map(str::to_owned),
+        identity: target.identity().cloned(),
         verify_signature,
         key_share: freshness(plan.key_share),
         premaster: freshness(plan.premaster),

@@ -208,7 +208,7 @@ impl Worker {
                 self.start(now)?;
             }
             let timeout = self.timeout(Instant::now(), sweep_at)?;
-            match self.poll.poll(&mut events, Some(timeout)) {
+            match self.poll.poll(&mut events, timeout) {
                 Ok(()) => {}
                 Err(error) if error.kind() == ErrorKind::Interrupted => continue,
                 Err(error) => {
@@ -278,11 +278,12 @@ impl Worker {
         Ok(())
     }
 
-    /// Until something is to be done even if nothing happens. What has to be done to the
-    /// microsecond, the alarm tells.
-    fn timeout(&mut self, now: Instant, sweep_at: Instant) -> Result<Duration, Error> {
+    /// How long to wait for sockets: not at all, or until the alarm, which is set for the next
+    /// thing to be done even if nothing happens, and for the next look at deadlines at the latest.
+    /// A wait with an end of its own has the kernel set and clear a timer for each.
+    fn timeout(&mut self, now: Instant, sweep_at: Instant) -> Result<Option<Duration>, Error> {
         if !self.unread.is_empty() {
-            return Ok(Duration::ZERO);
+            return Ok(Some(Duration::ZERO));
         }
         // nothing starts any more after the sustained part, so nothing that could is awaited
         let starts = now < self.schedule.sustain_end && !self.is_probed();
@@ -292,12 +293,11 @@ impl Worker {
         let impatient = self.impatient.peek().map(|due| due.at);
         let next = stages.chain(next).chain(impatient).min().filter(|&next| next < sweep_at);
         match next {
-            Some(next) if next <= now => Ok(Duration::ZERO),
-            Some(next) => {
-                self.alarm.set(next, now)?;
-                Ok(sweep_at.saturating_duration_since(now))
+            Some(next) if next <= now => Ok(Some(Duration::ZERO)),
+            next => {
+                self.alarm.set(next.unwrap_or(sweep_at), now)?;
+                Ok(None)
             }
-            None => Ok(sweep_at.saturating_duration_since(now)),
         }
     }
 
@@ -427,6 +427,9 @@ mod tests {
         let now = worker.schedule.sustain_end;
         worker.clients.ended(0, now); // ended well, and could start again
         worker.clients.failed(1, now - SWEEP); // failed, and could start again
-        assert_eq!(worker.timeout(now, now + SWEEP).unwrap(), SWEEP);
+        assert_eq!(worker.timeout(now, now + SWEEP).unwrap(), None);
+        let (begun, mut events) = (Instant::now(), Events::with_capacity(1));
+        worker.poll.poll(&mut events, Some(100 * SWEEP)).unwrap();
+        assert!(!events.is_empty() && begun.elapsed() >= SWEEP, "{:?}", begun.elapsed());
     }
 }

@@ -8,12 +8,14 @@ use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, Server
 use rustls::crypto::CryptoProvider;
 use rustls::crypto::aws_lc_rs::{default_provider, kx_group};
 use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
+use rustls::sign::SingleCertAndKey;
 use rustls::{
     ClientConfig, ClientConnection, DigitallySignedStruct, HandshakeKind, SignatureScheme, Stream,
     SupportedProtocolVersion,
 };
 
 use crate::body::{self, Answer};
+use crate::shown::Shown;
 use crate::site::Site;
 use crate::url::Url;
 use crate::wire::Wire;
@@ -41,7 +43,7 @@ pub(crate) fn look(
     version: &'static SupportedProtocolVersion,
 ) -> io::Result<Complete> {
     let ocsp = Arc::new(AtomicUsize::new(0));
-    let config = config(&[version], Arc::clone(&ocsp))?;
+    let config = config(&[version], site.shown(), Arc::clone(&ocsp))?;
     let (url, address) = (site.url(), site.target().address());
     let mut connection = connection(&config, url)?;
     let mut wire = Wire::connect(&address)?;
@@ -66,8 +68,13 @@ pub(crate) fn look(
 }
 
 /// A file over TLS, of whatever version.
-pub(crate) fn get(wire: &mut Wire, url: &Url, path: &str, bytes_max: usize) -> io::Result<Answer> {
-    let config = config(rustls::ALL_VERSIONS, Arc::default())?;
+pub(crate) fn get(
+    wire: &mut Wire,
+    (url, shown): (&Url, Option<&Shown>),
+    path: &str,
+    bytes_max: usize,
+) -> io::Result<Answer> {
+    let config = config(rustls::ALL_VERSIONS, shown, Arc::default())?;
     let mut connection = connection(&config, url)?;
     shake_hands(&mut connection, wire)?;
     let mut stream = Stream::new(&mut connection, wire);
@@ -93,6 +100,7 @@ fn resumes(config: &Arc<ClientConfig>, site: &Site) -> io::Result<bool> {
 
 fn config(
     versions: &[&'static SupportedProtocolVersion],
+    shown: Option<&Shown>,
     ocsp_bytes: Arc<AtomicUsize>,
 ) -> io::Result<Arc<ClientConfig>> {
     // the hybrid group first, as browsers have it
@@ -104,9 +112,12 @@ fn config(
         .with_protocol_versions(versions)
         .map_err(io::Error::other)?
         .dangerous()
-        .with_custom_certificate_verifier(Arc::new(Anybody { ocsp_bytes, schemes }))
-        .with_no_client_auth();
-    Ok(Arc::new(config))
+        .with_custom_certificate_verifier(Arc::new(Anybody { ocsp_bytes, schemes }));
+    let one = |shown: &Shown| Arc::new(SingleCertAndKey::from(Arc::clone(&shown.complete)));
+    Ok(Arc::new(match shown {
+        Some(shown) => config.with_client_cert_resolver(one(shown)),
+        None => config.with_no_client_auth(),
+    }))
 }
 
 fn connection(config: &Arc<ClientConfig>, url: &Url) -> io::Result<ClientConnection> {

@@ -30,6 +30,8 @@ pub enum Error {
         /// Why.
         why: String,
     },
+    /// What clients are to show to it is no certificate with its key.
+    Shown,
     /// Its name has no address.
     Unknown {
         /// Its host.
@@ -57,6 +59,10 @@ impl fmt::Display for Error {
                 write!(f, "{authority} cannot be reached: {error}; see that the server runs")
             }
             Self::Path { url, why } => write!(f, "{url}: {why}"),
+            Self::Shown => f.write_str(
+                "no certificate with its key: give a chain, the client's own first, and its key: \
+                 RSA, P-256, P-384 or Ed25519",
+            ),
             Self::Unknown { host, why } => {
                 write!(f, "{host} has no address ({why}): see that the name is right")
             }

@@ -58,8 +58,16 @@ impl Probe {
     /// What of the plan the server cannot do; it would fail, and is better changed.
     #[must_use]
     pub fn unmet(&self, plan: &Plan) -> Option<Unmet> {
-        if let Some(why) = self.body.as_ref().and_then(|body| body.obstacle()) {
-            return Some(Unmet(why));
+        if let Some(body) = &self.body
+            && let Some(why) = body.obstacle()
+        {
+            return Some(Unmet(match body.status {
+                400..=499 if self.lacks_certificate() => format!(
+                    "its status is {}, and it asks clients for a certificate: give --client-cert",
+                    body.status
+                ),
+                _ => why,
+            }));
         }
         if plan.requests_per_connection > 1.0
             && self.body.as_ref().is_some_and(|body| !body.keeps_alive())
@@ -72,6 +80,10 @@ impl Probe {
         unmet_offer(offers, plan.protocol, &plan.offer).map(Unmet)
     }
 
+    fn lacks_certificate(&self) -> bool {
+        self.offers.as_ref().is_some_and(|offers| offers.lacks_certificate)
+    }
+
     /// What is worth knowing before a figure of the plan is read.
     #[must_use]
     pub fn warnings(&self, plan: &Plan) -> Vec<String> {
@@ -82,10 +94,11 @@ impl Probe {
                 leaf.until
             ));
         }
-        let offers = self.offers.as_ref();
-        if offers.is_some_and(|offers| offers.asks_certificate) {
+        if self.lacks_certificate() {
             all.push(
-                "it asks clients for a certificate, and this client sends an empty one".to_owned(),
+                "it asks clients for a certificate, and this client sends an empty one: \
+                 --client-cert gives it another"
+                    .to_owned(),
             );
         }
         if let Some(bytes) = self.chain_bytes().filter(|&bytes| bytes > FIRST_FLIGHT_BYTES) {
@@ -217,9 +230,13 @@ mod tests {
         let mut missing = both.clone();
         missing.body.as_mut().unwrap().status = 404;
         assert!(unmet(&missing, &Plan::new(Protocol::Tls13)).contains("404"));
+        let lacks = |probe: &mut Probe| probe.offers.as_mut().unwrap().lacks_certificate = true;
+        missing.body.as_mut().unwrap().status = 400;
+        lacks(&mut missing);
+        assert!(unmet(&missing, &Plan::new(Protocol::Tls13)).contains("--client-cert"));
         let mut expired = both;
         expired.offers.as_mut().unwrap().leaves[0].until = Timestamp::UNIX_EPOCH;
-        expired.offers.as_mut().unwrap().asks_certificate = true;
+        lacks(&mut expired);
         let warnings = expired.warnings(&Plan::new(Protocol::Tls13)).join(" ");
         assert!(warnings.contains("1970") && warnings.contains("empty one"), "{warnings}");
     }

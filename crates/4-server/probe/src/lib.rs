@@ -15,7 +15,7 @@
 //! use tollgate_probe::{Site, Url, resolve};
 //!
 //! let url: Url = "https://localhost:8443/bytes/14336".parse()?;
-//! let site = Site::find(&url, None, &resolve)?;
+//! let site = Site::find(&url, None, None, &resolve)?;
 //! let probe = site.probe(true)?;
 //! println!("{}", probe.lines().join("\n"));
 //! # Ok::<(), Box<dyn core::error::Error>>(())
@@ -30,6 +30,7 @@ mod fit;
 mod offers;
 mod own;
 mod probe;
+mod shown;
 mod site;
 mod tell;
 mod url;
@@ -42,5 +43,6 @@ pub use error::Error;
 pub use fit::Unmet;
 pub use offers::Offers;
 pub use probe::Probe;
+pub use shown::Shown;
 pub use site::{Resolve, Site, resolve};
 pub use url::{BadUrl, Scheme, Url};

@@ -26,8 +26,8 @@ pub struct Offers {
     pub leaves: Vec<Certificate>,
     /// Tickets of TLS 1.2 in one handshake.
     pub tickets_tls12: u32,
-    /// Whether it asks clients for a certificate.
-    pub asks_certificate: bool,
+    /// Whether it asks clients for a certificate, and was shown none.
+    pub lacks_certificate: bool,
     /// Handshakes that were tried.
     pub tried: u32,
 }
@@ -92,7 +92,8 @@ pub(crate) fn look(site: &Site) -> Result<Offers, Error> {
 impl Offers {
     fn add(&mut self, suite: Suite, facts: &Facts, leaf: Option<Certificate>) {
         self.suites.push(suite);
-        self.asks_certificate |= facts.client_certificate_asked;
+        self.lacks_certificate |=
+            facts.client_certificate_asked && facts.client_signature.is_none();
         if !suite.is_tls13() {
             self.tickets_tls12 = self.tickets_tls12.max(facts.tickets);
         }

@@ -54,7 +54,8 @@ impl Own {
     /// Connects and shakes hands, to the server's Finished.
     pub(crate) fn connect(site: &Site, settings: &Settings) -> Result<Self, Failed> {
         let server_name = site.url().name().map(str::to_owned);
-        let settings = Settings { server_name, ..settings.clone() };
+        let identity = site.target().identity().cloned();
+        let settings = Settings { server_name, identity, ..settings.clone() };
         let connection = Connection::new(&Arc::new(Config::new(settings)?))?;
         let socket = Wire::connect(&site.target().address())?;
         let mut own = Self { connection, socket, data: Vec::new(), is_closed: false };

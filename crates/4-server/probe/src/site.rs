@@ -3,12 +3,14 @@
 use core::net::SocketAddr;
 use std::io;
 use std::net::{TcpStream, ToSocketAddrs as _};
+use std::sync::Arc;
 
 use tollgate_load::{CONSENT_BYTES_MAX, CONSENT_PATH, Target};
 
 use crate::body;
 use crate::complete;
 use crate::error::Error;
+use crate::shown::Shown;
 use crate::url::{Scheme, Url};
 use crate::wire::{PATIENCE, Wire};
 
@@ -29,18 +31,24 @@ pub fn resolve(host: &str, port: u16) -> io::Result<Vec<SocketAddr>> {
 pub struct Site {
     url: Url,
     target: Target,
+    shown: Option<Shown>,
 }
 
 impl Site {
     /// Finds the server of a URL: the first of its addresses where somebody listens. `may_test` is
     /// the host that the user says may be tested, which servers outside of this machine and of
     /// private networks need; and these have to consent themselves. If one address of a name may
-    /// not be used nothing is sent to any.
+    /// not be used nothing is sent to any. Who asks clients for a certificate is `shown` this one.
     ///
     /// # Errors
     ///
     /// It may not be tested, has no address, or nobody listens there.
-    pub fn find(url: &Url, may_test: Option<&str>, resolve: &Resolve<'_>) -> Result<Self, Error> {
+    pub fn find(
+        url: &Url,
+        may_test: Option<&str>,
+        shown: Option<&Shown>,
+        resolve: &Resolve<'_>,
+    ) -> Result<Self, Error> {
         let addresses = match url.address() {
             Some(ip) => vec![SocketAddr::new(ip, url.port())],
             None => addresses(url, resolve)?,
@@ -64,10 +72,14 @@ impl Site {
                 error = refused;
                 continue;
             }
-            let fetch = |address| consent_file(url, address);
+            let fetch = |address| consent_file(url, shown, address);
             let target = Target::admit(address, &url.host(), may_test, &fetch);
-            let target = target.map_err(Error::Consent)?;
-            return Ok(Self { url: url.clone(), target: named(target, url) });
+            let target = named(target.map_err(Error::Consent)?, url);
+            let target = match shown {
+                Some(shown) => target.with_identity(Arc::clone(&shown.own)),
+                None => target,
+            };
+            return Ok(Self { url: url.clone(), target, shown: shown.cloned() });
         }
         Err(Error::Unreachable { authority: url.authority(), error })
     }
@@ -82,6 +94,12 @@ impl Site {
     #[must_use]
     pub const fn target(&self) -> &Target {
         &self.target
+    }
+
+    /// What it is shown if it asks for a certificate.
+    #[must_use]
+    pub const fn shown(&self) -> Option<&Shown> {
+        self.shown.as_ref()
     }
 }
 
@@ -112,13 +130,13 @@ fn addresses(url: &Url, resolve: &Resolve<'_>) -> Result<Vec<SocketAddr>, Error>
 
 /// The text of the file of consent at this address, over the scheme of the URL. A redirection is an
 /// answer like any other that is not 200.
-fn consent_file(url: &Url, address: SocketAddr) -> Result<String, String> {
+fn consent_file(url: &Url, shown: Option<&Shown>, address: SocketAddr) -> Result<String, String> {
     let text = |error: io::Error| error.to_string();
     let mut wire = Wire::connect(&address).map_err(text)?;
     let host = url.authority();
     let answer = match url.scheme() {
         Scheme::Http => body::get(&mut wire, &host, CONSENT_PATH, CONSENT_BYTES_MAX),
-        Scheme::Https => complete::get(&mut wire, url, CONSENT_PATH, CONSENT_BYTES_MAX),
+        Scheme::Https => complete::get(&mut wire, (url, shown), CONSENT_PATH, CONSENT_BYTES_MAX),
     };
     let answer = answer.map_err(text)?;
     match answer.status {
@@ -146,7 +164,7 @@ mod tests {
     }
 
     fn find(url: &str, may_test: Option<&str>, all: &[SocketAddr]) -> Result<Site, Error> {
-        Site::find(&url.parse().unwrap(), may_test, &|_, _| Ok(all.to_vec()))
+        Site::find(&url.parse().unwrap(), may_test, None, &|_, _| Ok(all.to_vec()))
     }
 
     #[test]
@@ -178,7 +196,8 @@ mod tests {
         assert!(error.contains("nothing listens on name.example"), "{error}");
         assert!(matches!(find("http://name.example/", None, &[]), Err(Error::Unknown { .. })));
         let url = format!("http://{near}/");
-        let site = Site::find(&url.parse().unwrap(), None, &|_, _| unreachable!("an address"));
+        let site =
+            Site::find(&url.parse().unwrap(), None, None, &|_, _| unreachable!("an address"));
         assert_eq!(site.unwrap().target().server_name(), None);
     }
 
@@ -196,7 +215,7 @@ mod tests {
             String::from_utf8(asked).unwrap()
         });
         let url = format!("http://example.org:{}/path", near.port()).parse().unwrap();
-        let found = consent_file(&url, near);
+        let found = consent_file(&url, None, near);
         (found, server.join().unwrap())
     }
 

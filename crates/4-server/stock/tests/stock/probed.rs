@@ -13,7 +13,7 @@ use tollgate_stock::{Product, Settings};
 use crate::rig::{BYTES, certificate, start};
 
 fn probed(url: &str) -> (Site, Probe) {
-    let site = Site::find(&url.parse().unwrap(), None, &resolve).unwrap();
+    let site = Site::find(&url.parse().unwrap(), None, None, &resolve).unwrap();
     let probe = site.probe(true).unwrap();
     let lines = probe.lines();
     assert!((6..=10).contains(&lines.len()), "{lines:#?}");
@@ -49,7 +49,7 @@ fn stock_servers_are_as_they_were_configured() {
         assert!(offers.suites.contains(&Suite::TLS_RSA_WITH_AES_128_GCM_SHA256), "{product}");
         assert!(offers.has_rsa_key() && !offers.has_curve_key(), "{product}: {offers:?}");
         assert!(offers.groups.contains(&Group::X25519) && offers.groups.contains(&Group::P384));
-        assert!(!offers.asks_certificate, "{product}");
+        assert!(!offers.lacks_certificate, "{product}");
         assert_eq!(probe.leaf().unwrap().key, "rsa-2048", "{product}");
         assert_eq!(probe.chain_bytes(), Some(der_bytes(&settings)), "{product}");
         let body = probe.body.as_ref().unwrap();

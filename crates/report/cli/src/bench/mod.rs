@@ -11,6 +11,7 @@ mod report;
 mod resumed;
 mod rounds;
 mod servers;
+mod shown;
 mod sitting;
 mod slo;
 mod suites;
@@ -113,8 +114,8 @@ fn search(
 ) -> Result<ExitCode, Stop> {
     let plans = plan::plans(options)?;
     let keys = if options.target.is_some() { &options.key[..1] } else { &options.key };
-    let servers = if options.target.is_some() { 1 } else { 2 };
-    progress.plan(keys.len() * plans.len() * servers, plan::search_seconds(options));
+    let searches = keys.len() * plans.len() * options.servers() as usize;
+    progress.plan(searches, plan::search_seconds(options));
     let (context, mut all) = (context(options, &run.host), Vec::new());
     'all: for key in keys {
         let rig = servers::Rig::start(options, *key)?;
@@ -217,6 +218,9 @@ fn context(options: &Options, host: &Host) -> tollgate_load::Context {
         conditions.insert("url".to_owned(), probed.site.url().to_string());
         let target = probed.site.target();
         conditions.insert("address".to_owned(), target.address().to_string());
+        if let Some(shown) = probed.site.shown() {
+            conditions.insert("client_certificate".to_owned(), shown.key().to_owned());
+        }
         if let Some(until) = target.consent_until() {
             conditions.insert("consent".to_owned(), format!("until {until}"));
         }

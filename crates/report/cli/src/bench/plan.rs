@@ -3,10 +3,11 @@
 use core::time::Duration;
 use std::collections::BTreeSet;
 
+use clap::ValueEnum as _;
 use tollgate_load::{Exchange, Freshness, Limits, Mechanism, Offer, Plan, Protocol, Verify};
 
 use super::{Probed, suites};
-use crate::options::{Bench as Options, KeyShare, ServerKind};
+use crate::options::{Bench as Options, EngineKind, KeyShare, ServerKind};
 use crate::stop::Stop;
 
 /// Warming up takes this part of the seconds that count.
@@ -61,6 +62,7 @@ pub(super) fn plans(options: &Options) -> Result<Vec<Plan>, Stop> {
             patience: options.clients.patience(),
             exchange: exchange.clone(),
             requests_per_connection: options.clients.requests_per_connection,
+            source_addresses: options.clients.source_addresses,
             plain_share: if is_plain { 1.0 } else { options.clients.http_share },
             verify: options.verify,
             key_share: freshness,
@@ -126,6 +128,13 @@ fn refuse(options: &Options, protocol: Protocol) -> Result<(), Stop> {
         "--http-share: of these servers only nginx speaks HTTP without TLS too: give --server nginx"
     } else if options.server == ServerKind::Rustls && protocol == Protocol::Tls12Rsa {
         "--server rustls: rustls has no RSA key exchange: leave out tls12-rsa"
+    } else if options.server == ServerKind::Rustls && options.engine.contains(&EngineKind::Openssl)
+    {
+        "--engine: without ours, rustls has aws-lc: give aws-lc or tollgate"
+    } else if options.server != ServerKind::Rustls && options.engine.contains(&EngineKind::AwsLc) {
+        "--engine: of these servers only rustls has aws-lc: give openssl or tollgate"
+    } else if options.asynchronous && !options.has(EngineKind::Tollgate) {
+        "--async: the server without the provider pauses nothing: give --engine tollgate too"
     } else if options.asynchronous && options.server != ServerKind::Haproxy {
         "--async: of these servers only haproxy can pause handshakes: give --server haproxy"
     } else if options.handshake_only && options.server.stock().is_some() {
@@ -161,6 +170,7 @@ pub(super) fn check_once(options: &Options) -> Result<(), Stop> {
         ("--protocol", options.protocol.iter().map(|p| p.word().to_owned()).collect()),
         ("--suites", words(&options.suites)),
         ("--group", words(&options.group)),
+        ("--engine", options.engine.iter().filter_map(|engine| word(*engine)).collect()),
     ];
     for (flag, names) in named {
         if let Some(twice) = (1..names.len()).find(|&at| names[..at].contains(&names[at])) {
@@ -168,6 +178,11 @@ pub(super) fn check_once(options: &Options) -> Result<(), Stop> {
         }
     }
     Ok(())
+}
+
+/// As its flag spells it.
+fn word(engine: EngineKind) -> Option<String> {
+    engine.to_possible_value().map(|value| value.get_name().to_owned())
 }
 
 /// By what the servers cannot resume sessions.
@@ -199,9 +214,8 @@ fn milliseconds(seconds: f64) -> u64 {
 
 /// Seconds of a sitting, repeats not counted.
 pub(super) fn seconds(options: &Options) -> f64 {
-    let servers = if options.target.is_some() { 1.0 } else { 2.0 };
     let run = (1.0 + WARM_UP_PART) * options.seconds + ASIDE_S;
-    servers * f64::from(options.rounds) * run
+    f64::from(options.servers()) * f64::from(options.rounds) * run
 }
 
 /// Seconds of a search of one server, about: a dozen rates, each twice.
@@ -261,6 +275,10 @@ pub(super) fn words(options: &Options) -> String {
             None => each("a worker", &server_cores(options)),
         },
     };
+    let shown = match options.given.probed.as_ref().and_then(|probed| probed.site.shown()) {
+        Some(shown) => format!("a certificate to show ({}), ", shown.key()),
+        None => String::new(),
+    };
     let client = each("a thread", &client_cores(options));
     let chosen = options.given.probed.as_ref().and_then(|probed| probed.choice().1.suite);
     let suites = match (&*options.suites, chosen) {
@@ -280,7 +298,7 @@ pub(super) fn words(options: &Options) -> String {
     }
     format!(
         "plan: {}, {exchange}, {suites}; {}; server: \
-         {server}; client: {client}, {verify}, {share}, {}; {} \
+         {server}; client: {client}, {shown}{verify}, {share}, {}; {} \
          rounds, {} s of each run count",
         options.resume_words(),
         options.clients.words(options.connections),

@@ -14,14 +14,22 @@ use tollgate_stock::{Product, Running as Stock, Settings, module};
 use super::external::External;
 use super::plan;
 use crate::folder::Folder;
-use crate::options::{Bench as Options, ServerKind};
+use crate::options::{Bench as Options, EngineKind, ServerKind};
 use crate::stop::Stop;
 
 /// The engines, the one that others are compared with first.
-const ENGINES: [Engine; 2] = [Engine::OpenSsl, Engine::Tollgate];
+const ENGINES: [(EngineKind, Engine); 2] =
+    [(EngineKind::Openssl, Engine::OpenSsl), (EngineKind::Tollgate, Engine::Tollgate)];
 
 /// Who signs for rustls, the one that others are compared with first.
-const SIGNERS: [Signer; 2] = [Signer::AwsLc, Signer::Engine];
+const SIGNERS: [(EngineKind, Signer); 2] =
+    [(EngineKind::AwsLc, Signer::AwsLc), (EngineKind::Tollgate, Signer::Engine)];
+
+/// Those of them that are asked for.
+fn asked<T>(options: &Options, all: impl IntoIterator<Item = (EngineKind, T)>) -> Vec<T> {
+    let asked = all.into_iter().filter(|(engine, _)| options.has(*engine));
+    asked.map(|(_, server)| server).collect()
+}
 
 /// Servers that are ready to be loaded.
 pub(super) enum Rig {
@@ -77,7 +85,8 @@ impl Rig {
             };
             Ok((engine, Embedded::start(config).map_err(Stop::from_error)?, log))
         };
-        let servers = ENGINES.into_iter().map(start).collect::<Result<_, Stop>>()?;
+        let servers =
+            asked(options, ENGINES).into_iter().map(start).collect::<Result<_, Stop>>()?;
         Ok(Self::Embedded { key, servers, _folder: folder })
     }
 
@@ -94,15 +103,17 @@ impl Rig {
             let config = tollgate_blocking::Config { certificate, cores, signer, threads };
             Ok((signer, Blocking::start(&config).map_err(Stop::from_error)?))
         };
-        let servers = SIGNERS.into_iter().map(start).collect::<Result<_, Stop>>()?;
+        let servers =
+            asked(options, SIGNERS).into_iter().map(start).collect::<Result<_, Stop>>()?;
         Ok(Self::Rustls { key, servers })
     }
 
     /// As the system has it installed, and the same with the provider.
     fn stock(options: &Options, product: Product, key: KeyKind) -> Result<Self, Stop> {
         let module = match &options.module {
-            Some(module) => module.clone(),
-            None => module().map_err(|error| Stop::new(format!("{error}: --module FILE")))?,
+            _ if !options.has(EngineKind::Tollgate) => None,
+            Some(module) => Some(module.clone()),
+            None => Some(module().map_err(|error| Stop::new(format!("{error}: --module FILE")))?),
         };
         let without = Settings {
             bodies: plan::bodies(options)?,
@@ -112,16 +123,17 @@ impl Rig {
             ..Settings::new(Certificate::SelfSigned(key).to_pem().map_err(Stop::from_error)?)
         };
         let asynchronous = options.asynchronous;
-        let with = Settings { module: Some(module), asynchronous, ..without.clone() };
+        let with = Settings { module, asynchronous, ..without.clone() };
         let manner = if asynchronous { "-async" } else { "" };
         let named = [
-            (format!("{product}-openssl"), without),
-            (format!("{product}{manner}-tollgate"), with),
+            (EngineKind::Openssl, (format!("{product}-openssl"), without)),
+            (EngineKind::Tollgate, (format!("{product}{manner}-tollgate"), with)),
         ];
         let start = |(name, settings): (String, Settings)| {
             Ok((name, product.start(&settings).map_err(Stop::from_error)?))
         };
-        Ok(Self::Stock { key, servers: named.into_iter().map(start).collect::<Result<_, Stop>>()? })
+        let servers = asked(options, named).into_iter().map(start);
+        Ok(Self::Stock { key, servers: servers.collect::<Result<_, Stop>>()? })
     }
 
     /// What they are called in records.

@@ -5,6 +5,7 @@ use tollgate_ladder::text::wrapped;
 use tollgate_load::{Arrivals, Exchange, Offer, Pattern, Plan, Protocol};
 use tollgate_probe::{Probe, Scheme, Site, resolve};
 
+use super::shown::shown;
 use super::{external, plan};
 use crate::options::Bench as Options;
 use crate::stop::Stop;
@@ -28,8 +29,10 @@ pub(super) fn applied(options: &Options) -> Result<Options, Stop> {
     let is_plain = url.scheme() == Scheme::Http;
     let names_tls = !(options.protocol.is_empty() && options.suites.is_empty());
     let resumes = options.resumed.resume > 0.0;
-    if is_plain && (names_tls || !options.group.is_empty() || options.handshake_only || resumes) {
-        let flags = "--protocol, --suites, --group, --resume and --handshake-only";
+    let shows = options.given.client_cert.is_some();
+    let names_tls = names_tls || !options.group.is_empty() || shows;
+    if is_plain && (names_tls || options.handshake_only || resumes) {
+        let flags = "--protocol, --suites, --group, --resume, --client-cert and --handshake-only";
         return Err(Stop::new(format!("{url}: http has no handshake: leave out {flags}")));
     }
     if options.client != [Client::Minimal] {
@@ -37,7 +40,8 @@ pub(super) fn applied(options: &Options) -> Result<Options, Stop> {
     }
     external::evidence(options)?; // a wrong path is told before anybody is asked
     let may_test = options.given.i_may_test.as_deref();
-    let site = Site::find(url, may_test, &resolve).map_err(Stop::from_error)?;
+    let site =
+        Site::find(url, may_test, shown(options)?.as_ref(), &resolve).map_err(Stop::from_error)?;
     let probe = site.probe(!options.handshake_only).map_err(Stop::from_error)?;
     let choice = probe.choice();
     if choice.is_none() && !is_plain {
@@ -55,6 +59,9 @@ pub(super) fn applied(options: &Options) -> Result<Options, Stop> {
 /// Other clients know no names and no other paths.
 fn refuse_clients(options: &Options) -> Result<(), Stop> {
     let Some(url) = &options.target else { return Ok(()) };
+    if options.given.client_cert.is_some() {
+        return Err(Stop::new("--client-cert: other clients show none: leave out --client"));
+    }
     let is_known = url.scheme() == Scheme::Https
         && url.path().strip_prefix("/bytes/").is_some_and(|bytes| bytes.parse::<u64>().is_ok())
         && url.name().is_none_or(|name| name == "localhost");

@@ -56,6 +56,11 @@ pub(crate) struct Bench {
     #[arg(long, value_name = "C", default_value = "16")]
     pub(crate) connections: u32,
 
+    /// The engines, separated by commas: openssl (with --server rustls: aws-lc) and tollgate
+    /// [default: both, in turn]
+    #[arg(long, value_name = "LIST", value_delimiter = ',', conflicts_with = "target")]
+    pub(crate) engine: Vec<EngineKind>,
+
     /// From which drift of the rate on a run is not valid, as a share
     #[arg(long, value_name = "SHARE", default_value = "0.1", value_parser = share)]
     pub(crate) drift_max: f64,
@@ -162,6 +167,28 @@ impl Bench {
             asked => asked,
         }
     }
+
+    /// Whether servers with this engine are loaded.
+    pub(crate) fn has(&self, engine: EngineKind) -> bool {
+        self.engine.is_empty() || self.engine.contains(&engine)
+    }
+
+    /// How many servers take turns.
+    pub(crate) fn servers(&self) -> u32 {
+        let is_one = self.target.is_some() || self.engine.len() == 1;
+        if is_one { 1 } else { 2 }
+    }
+}
+
+/// Who does the private-key operations of a server.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum EngineKind {
+    /// aws-lc-rs, of rustls.
+    AwsLc,
+    /// OpenSSL's own RSA, of all others.
+    Openssl,
+    /// Ours.
+    Tollgate,
 }
 
 /// What the two servers are.
@@ -331,6 +358,7 @@ mod tests {
                 (&["https://h/", "--log", "x", "--log-format", "iis"], "haproxy"),
                 (&["--i-may-test", "h"], "<URL>"),
                 (&["--server", "iis"], "nginx"),
+                (&["--engine", "gnutls"], "aws-lc"),
                 (&["--async", "https://127.0.0.1:1"], "--async"),
                 (&["--server", "rustls", "https://127.0.0.1:1"], "--server"),
             ],

@@ -51,6 +51,12 @@ pub(crate) struct Clients {
     #[arg(long, value_name = "OBJECTIVE", conflicts_with = "rate")]
     pub(crate) slo: Option<Objective>,
 
+    /// Loopback addresses that connections come from in turn, 127.0.0.2 and so on, to a server on
+    /// 127.0.0.1: each has ports of its own [default: the system chooses one]
+    #[arg(long, value_name = "N", default_value = "0", hide_default_value = true)]
+    #[arg(value_parser = clap::value_parser!(u8).range(0..=i64::from(Plan::SOURCE_ADDRESSES_MAX)))]
+    pub(crate) source_addresses: u8,
+
     /// The pause of a client between transactions in a closed loop, as in 10ms, or random:10ms with
     /// exponential times
     #[arg(long, value_name = "TIME", value_parser = think)]
@@ -132,6 +138,9 @@ impl Clients {
             }
         };
         text += &more;
+        if self.source_addresses > 0 {
+            text += &format!(", from {} addresses in turn", self.source_addresses);
+        }
         if self.requests_per_connection > 1.0 {
             text += &format!(", {} requests on each", self.requests_per_connection);
         }

@@ -15,6 +15,15 @@ pub(crate) struct Given {
     #[arg(long, value_name = "PATH", requires = "target", conflicts_with = "pid")]
     pub(crate) cgroup: Option<PathBuf>,
 
+    /// The certificate that clients show if the server asks for one: a chain in PEM, the clients'
+    /// own first
+    #[arg(long, value_name = "FILE", requires_all = ["target", "client_key"])]
+    pub(crate) client_cert: Option<PathBuf>,
+
+    /// Its private key in PEM, not encrypted
+    #[arg(long, value_name = "FILE", requires = "client_cert")]
+    pub(crate) client_key: Option<PathBuf>,
+
     /// Where it is neither loopback nor private: its host name, which says that you may put
     /// load on it; the server has to say so too, at /.well-known/tollgate-consent
     #[arg(long, value_name = "HOST", requires = "target")]

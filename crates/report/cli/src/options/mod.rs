@@ -33,7 +33,7 @@ use std::path::PathBuf;
 use clap::error::ErrorKind;
 use clap::{Args, Command, CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 
-pub(crate) use bench::{Bench, CoreSpan, KeyShare, ServerKind};
+pub(crate) use bench::{Bench, CoreSpan, EngineKind, KeyShare, ServerKind};
 pub(crate) use compare::{Compare, Failing};
 pub(crate) use fleet::Fleet;
 pub(crate) use kernel::Kernel;

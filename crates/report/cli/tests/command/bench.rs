@@ -101,6 +101,27 @@ fn both_engines_are_loaded_in_turn_and_their_logs_agree() {
 }
 
 #[test]
+fn one_engine_alone_has_figures_and_no_ratio() {
+    let file = scratch("engine.jsonl");
+    let flags = ["--engine", "tollgate", "--protocol", "tls13", "--bytes", "100", "--rounds", "1"];
+    let ports = ["--source-addresses", "3", "--close", "fin", "--json", file.to_str().unwrap()];
+    let stdout = text(&bench(&[&flags[..], &ports].concat()));
+    agreed(&stdout, "tollgate");
+    assert!(stdout.contains(", from 3 addresses in turn; "), "{stdout}");
+    assert!(!stdout.contains("openssl: ") && !stdout.contains("ratio"), "{stdout}");
+    for record in records(&file) {
+        assert_eq!(record.subject.parameter("by"), Some("tollgate"));
+        assert_eq!(record.subject.parameter("against"), None);
+        assert_eq!(record.conditions["source_addresses"], "3");
+    }
+    refused(&run(&["bench", "--server", "rustls", "--engine", "openssl"]), "give aws-lc");
+    refused(&run(&["bench", "--engine", "aws-lc"]), "give openssl");
+    refused(&run(&["bench", "--engine", "tollgate,tollgate"]), "tollgate stands there twice");
+    let alone = ["bench", "--server", "haproxy", "--async", "--engine", "openssl"];
+    refused(&run(&alone), "--engine tollgate too");
+}
+
+#[test]
 fn sessions_are_resumed_and_the_logs_have_as_many() {
     let flags = ["--rounds", "2", "--protocol", "tls13", "--bytes", "100", "--resume", "50%"];
     let stdout = text(&bench(&flags));

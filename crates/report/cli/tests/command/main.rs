@@ -16,5 +16,6 @@ mod own_processor;
 mod program;
 mod provider;
 mod serve;
+mod shown;
 mod simulate;
 mod workload;

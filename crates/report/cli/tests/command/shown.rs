@@ -1,0 +1,79 @@
+//! `tollgate bench URL --client-cert`: servers that serve nobody without a certificate.
+
+use core::time::Duration;
+use std::fs;
+use std::net::{TcpListener, TcpStream};
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::time::Instant;
+
+use tollgate_server::{Certificate, KeyKind};
+
+use crate::bench::bench;
+use crate::program::{keys, refused, scratch, text};
+
+/// `openssl s_server`, which takes one certificate and no other; gone when dropped.
+struct Strict {
+    child: Child,
+    url: String,
+}
+
+impl Strict {
+    /// In a folder with `body`, and with `chain.pem`, which is its own certificate and the one that
+    /// it takes.
+    fn start(folder: &Path) -> Self {
+        // it does not say which port it was given: this one was free a moment ago
+        let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+        let address = format!("127.0.0.1:{port}");
+        let child = Command::new("openssl")
+            .args(["s_server", "-WWW", "-accept", &address, "-Verify", "1"])
+            .args(["-verify_return_error", "-CAfile", "chain.pem"])
+            .args(["-cert", "chain.pem", "-key", "key.pem"])
+            .current_dir(folder)
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap();
+        let start = Instant::now();
+        while TcpStream::connect(&address).is_err() {
+            assert!(start.elapsed() < Duration::from_secs(20), "nobody listens on {address}");
+            std::thread::sleep(Duration::from_millis(10));
+        }
+        Self { child, url: format!("https://{address}/body") }
+    }
+}
+
+impl Drop for Strict {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+#[test]
+fn clients_show_their_certificate_to_who_asks() {
+    let folder = scratch("shown");
+    fs::create_dir_all(&folder).unwrap();
+    let made = Certificate::SelfSigned(KeyKind::EcdsaP256).to_pem().unwrap();
+    let Certificate::Pem { chain, key } = made else { panic!("texts were made") };
+    fs::write(folder.join("body"), "HTTP/1.0 200 OK\r\nContent-Length: 3\r\n\r\nabc").unwrap();
+    fs::write(folder.join("chain.pem"), chain).unwrap();
+    fs::write(folder.join("key.pem"), &*key).unwrap();
+    let server = Strict::start(&folder);
+    let file = |name: &str| folder.join(name).to_str().unwrap().to_owned();
+    let with = |chain: &str, key: &str| {
+        bench(&[&server.url, "--rounds", "1", "--client-cert", chain, "--client-key", key])
+    };
+    refused(&bench(&[&server.url]), "certificate_required");
+    let other = keys().join("rsa-2048.pem").to_str().unwrap().to_owned();
+    refused(&with(&file("chain.pem"), &other), "no certificate with its key");
+    refused(&with(&file("body"), &file("key.pem")), "no certificate with its key");
+    refused(&with(&file("chain.pem"), &file("body")), "no private key");
+    let stdout = text(&with(&file("chain.pem"), &file("key.pem")));
+    assert!(stdout.contains("a certificate to show (ecdsa-p256)"), "{stdout}");
+    let counted = stdout.lines().find(|line| line.contains("the client counted")).unwrap();
+    assert!(!counted.contains("counted 0 ") && counted.contains(" 0 failures"), "{counted}");
+    drop(server);
+    fs::remove_dir_all(&folder).unwrap();
+}
