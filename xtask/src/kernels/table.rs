@@ -1,8 +1,8 @@
 //! The rows: one for each function. A kernel's file says why it multiplies so often.
 
 use super::work::{
-    at, blocks, each_size, finish, halves, limb_adding, limb_diagonal, limb_masking, limb_tile,
-    limb_triangle, long_blocks, nothing, parts, row, triangle, window,
+    BLOCKS, at, blocks, each_size, finish, halves, limb_adding, limb_diagonal, limb_masking,
+    limb_tile, limb_triangle, long_blocks, nothing, parts, row, triangle, window,
 };
 use super::{Multiplies, Row, Work};
 use crate::machine_code::instruction::{R9, RCX, RDI, RDX, RSI};
@@ -150,7 +150,7 @@ pub(crate) const TABLE: &[Row] = &[
         ..row(
             "window52_mb8_ifma::window52_mb8_ifma",
             "squares, streams; lengths",
-            &each_size(5),
+            &each_size(6),
             nothing,
         )
     },
@@ -259,12 +259,9 @@ pub(crate) const TABLE: &[Row] = &[
             |p| Work::rows(halves(p[0])),
         )
     },
-    row(
-        "amm52_blocks_ifma::amm52_blocks_ifma",
-        "lengths",
-        &[at("3, 4, 1", 24), at("5, 4, 5", 101), at("4, 8, 2", 70), at("5, 8, 5", 136)],
-        |p| Work::once(blocks((p[1] - 1) * p[0] + p[2], p[0])),
-    ),
+    row("amm52_blocks_ifma::amm52_blocks_ifma", "lengths", BLOCKS, |p| {
+        Work::once(blocks((p[1] - 1) * p[0] + p[2], p[0]))
+    }),
     row(
         "amm52_blocks_ifma::window52_blocks_ifma",
         "squares of a window; lengths",

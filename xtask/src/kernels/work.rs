@@ -21,6 +21,15 @@ pub(super) const fn each_size(stack: usize) -> [Instance; 8] {
     ]
 }
 
+/// Lane blocks whose products are one piece: K digits, L to a number, C in the last.
+pub(super) const BLOCKS: &[Instance] = &[
+    at("3, 4, 1", 24),
+    at("3, 7, 2", 47),
+    at("5, 4, 5", 101),
+    at("4, 8, 2", 70),
+    at("5, 8, 5", 136),
+];
+
 /// A row whose arguments are all public.
 pub(super) const fn row(
     path: &'static str,

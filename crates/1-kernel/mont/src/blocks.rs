@@ -1,5 +1,5 @@
-//! Numbers in lane blocks: one number over seven or all eight lanes of its rows, two over four each,
-//! or four over two each. A lane that no number has is zero.
+//! Numbers in lane blocks: one number over seven or all eight lanes of its rows, two over four
+//! each, or four over two each. A lane that no number has is zero.
 //!
 //! A number is cut into blocks of K digits of 52 bits; block l lies in lane l of K rows. Blocks are
 //! W = 52K - 1 bits apart, one bit less than their digits hold:

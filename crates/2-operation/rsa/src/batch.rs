@@ -308,12 +308,11 @@ fn private_lanes(
             let mut lanes = lanes.iter().enumerate();
             lanes.try_for_each(|(lane, &i)| load_random(c, lane, &requests[i].key.public))
         })?;
-        for (i, (blind, unblind)) in fresh.each().enumerate() {
-            if i == 0 {
-                r.blind.copy_from_slice(blind);
-                r.unblind.copy_from_slice(unblind);
-                continue;
-            }
+        let mut fresh = fresh.each();
+        let first = fresh.next().expect("at least one");
+        r.blind.copy_from_slice(first.0);
+        r.unblind.copy_from_slice(first.1);
+        for (blind, unblind) in fresh {
             for (lane, &i) in lanes.iter().enumerate() {
                 requests[i].key.digit_pairs.lay_up(|pair| {
                     store_digits(&mut pair.blind, blind, lane);
@@ -342,7 +341,8 @@ fn private_lanes(
         if good {
             give_back(requests[i].key, pair, &r, lane);
         } else {
-            requests[i].key.digit_pairs.distrust(); // and this pair is dropped: it may be what is wrong
+            // and this pair is dropped: it may be what is wrong
+            requests[i].key.digit_pairs.distrust();
         }
         if lane < used {
             let request = &mut requests[i];

@@ -2,9 +2,9 @@
 //!
 //! A pair is used once, then squared; after [`USES`] squares it is made anew from fresh random
 //! bytes, several at once (see [`crate::fresh`]). A key keeps its idle pairs; each operation takes
-//! one and gives it back, so two operations at once never share one. A process that was forked makes
-//! its own, which it knows by its id: a child that has its parent's (in a PID namespace of its own)
-//! would start with its parent's pairs.
+//! one and gives it back, so two operations at once never share one. A process that was forked
+//! makes its own, which it knows by its id: a child that has its parent's (in a PID namespace of
+//! its own) would start with its parent's pairs.
 
 use std::sync::{Mutex, MutexGuard, TryLockError};
 
@@ -16,7 +16,8 @@ use crate::error::{Error, MODULUS_BYTES_MAX, Unavailable};
 /// Operations of a pair, until it is made anew.
 pub(crate) const USES: u32 = 64;
 
-/// A blinding pair, in Montgomery form, operands of a product, in limbs, digits or the rows of lane blocks.
+/// A blinding pair, in Montgomery form, in limbs, digits or the rows of lane blocks: operands of a
+/// product, not reduced.
 #[derive(Zeroize, ZeroizeOnDrop)]
 pub(crate) struct Pair<S: Zeroize> {
     pub(crate) blind: Vec<S>,

@@ -116,12 +116,11 @@ fn blinded(
             c.fill(0);
             random_below(&mut c[..key.public.n.len()], &key.public.n, key.bits())
         })?;
-        for (i, (blind, unblind)) in fresh.each().enumerate() {
-            if i == 0 {
-                r.blind.copy_from_slice(blind);
-                r.unblind.copy_from_slice(unblind);
-                continue;
-            }
+        let mut fresh = fresh.each();
+        let first = fresh.next().expect("at least one");
+        r.blind.copy_from_slice(first.0);
+        r.unblind.copy_from_slice(first.1);
+        for (blind, unblind) in fresh {
             pool.lay_up(|pair| {
                 pair.blind.copy_from_slice(blind);
                 pair.unblind.copy_from_slice(unblind);

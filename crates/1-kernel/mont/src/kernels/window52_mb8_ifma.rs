@@ -32,6 +32,7 @@ pub(crate) struct Stream<'a, const W: usize> {
     pub(crate) m: Short<'a, W>,
 }
 
+#[inline(never)]
 #[target_feature(enable = "avx512f,avx512ifma")]
 pub(crate) fn window52_mb8_ifma<const W: usize, const S: usize>(
     streams: &mut [Stream<'_, W>; S],
