@@ -74,7 +74,7 @@ pub trait Kernel: Copy + core::fmt::Debug {
     ///
     /// # Panics
     ///
-    /// If a slice has not the length its description says.
+    /// If a slice has not the length its description says, or `top` is no multiple of w.
     fn windows<const S: usize>(
         self,
         top: usize,

@@ -32,7 +32,7 @@ pub enum LimbKernel {
     Portable,
 }
 
-/// A kernel on one number in eight lanes, or two in four each: see [`Blocks`].
+/// A kernel on one number in eight lanes or seven, two in four each, or four: see [`Blocks`].
 #[derive(Clone, Copy, Debug)]
 pub enum BlockKernel {
     /// `amm52_blocks_ifma`: AVX-512 IFMA; on limbs MULX, ADCX, ADOX.

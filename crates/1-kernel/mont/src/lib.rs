@@ -1,9 +1,9 @@
 //! Montgomery kernels, one file each; their contract, dispatch and exponentiation.
 //!
 //! A number is a slice of [`Word`]s: [`u64`] limbs (radix 2^64, one number) or [`Row`]s of digits
-//! (radix 2^52, eight numbers side by side, or one or two in lane [`Blocks`]). Everything above the
-//! kernels is written once, for all: one exponentiation on limbs or eight on rows, each lane with
-//! its own modulus and its own exponent.
+//! (radix 2^52, eight numbers side by side, or one to four in lane [`Blocks`]). Everything above
+//! the kernels is written once, for all: one exponentiation on limbs or eight on rows, each lane
+//! with its own modulus and its own exponent.
 //!
 //! * [`Kernel`] is the contract, in one sentence per operation; [`Modulus`] holds what a kernel
 //!   needs to know of m; [`Shape`] says how many words.

@@ -19,8 +19,8 @@ pub use pair::Pair;
 /// An odd modulus m, or eight, with the constants of its Montgomery form, K words each.
 ///
 /// `Modulus<u64>` for the limb kernels; `Modulus<Digit>` is kept with a key and copied into one
-/// lane of a `Modulus<Row>`. `Modulus<Row>` holds eight moduli, a lane each, or one or two in lane
-/// blocks. Wiped when dropped.
+/// lane of a `Modulus<Row>`. `Modulus<Row>` holds eight moduli, a lane each, or one, two or four in
+/// lane blocks. Wiped when dropped.
 #[derive(Clone, ZeroizeOnDrop)]
 pub struct Modulus<W: Zeroize> {
     #[zeroize(skip)]

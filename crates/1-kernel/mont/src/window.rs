@@ -51,7 +51,12 @@ impl<W: Word> Windows<'_, W> {
 }
 
 /// Where the windows of w bits below bit `top` begin, from the top.
+///
+/// # Panics
+///
+/// If they do not end at bit 0.
 pub(crate) fn below(top: usize, w: usize) -> impl Iterator<Item = usize> {
+    assert!(top.is_multiple_of(w), "bits below {top} are no windows of {w} bits");
     (0..top).step_by(w).rev()
 }
 

@@ -170,6 +170,8 @@ fn block_products(
                 } else {
                     kernel.amm(&mut z, &xs, &ys, set, &mut t);
                 }
+                let lanes = blocks.numbers() * blocks.lanes();
+                assert!(z.iter().all(|row| row.0[lanes..].iter().all(|&digit| digit == 0)));
                 for (i, m) in p.iter().enumerate() {
                     let mut limbs = vec![0; 66];
                     blocks.unpack(&mut limbs, &z, i);

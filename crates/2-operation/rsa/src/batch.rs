@@ -4,7 +4,7 @@ use tollgate_cpu::memcheck;
 use tollgate_mont::{Digit, Kernel as _, LANES, Place, Row, Scalar, Word};
 use zeroize::Zeroize;
 
-use crate::blinding::{Pair, USES, random_below};
+use crate::blinding::{Pair, Pool, USES, random_below};
 use crate::blocks;
 use crate::error::Error;
 use crate::fresh::{AT_ONCE_IN_LANES, Fresh};
@@ -303,23 +303,14 @@ fn private_lanes(
     let for_pairs = if fresh { Fresh::<Row>::words(k, AT_ONCE_IN_LANES) } else { 0 };
     let words = private_words(kernel, &numbers, method) + for_pairs;
     let mut r = workspace.lanes.registers(k, words);
+    let mut made = None;
     if fresh {
         let fresh = make_pairs(kernel, &numbers, AT_ONCE_IN_LANES, &mut r, |c| {
             let mut lanes = lanes.iter().enumerate();
             lanes.try_for_each(|(lane, &i)| load_random(c, lane, &requests[i].key.public))
         })?;
-        let mut fresh = fresh.each();
-        let first = fresh.next().expect("at least one");
-        r.blind.copy_from_slice(first.0);
-        r.unblind.copy_from_slice(first.1);
-        for (blind, unblind) in fresh {
-            for (lane, &i) in lanes.iter().enumerate() {
-                requests[i].key.digit_pairs.lay_up(|pair| {
-                    store_digits(&mut pair.blind, blind, lane);
-                    store_digits(&mut pair.unblind, unblind, lane);
-                });
-            }
-        }
+        fresh.first(r.blind, r.unblind);
+        made = Some(fresh);
         pairs.iter_mut().for_each(|pair| pair.left = USES);
     } else {
         for (lane, pair) in pairs.iter().enumerate() {
@@ -336,17 +327,23 @@ fn private_lanes(
     private(kernel, &numbers, method, &mut r);
     read(r.c);
     let good = check(kernel, &r);
-    for (lane, (&i, pair)) in lanes.iter().zip(pairs).enumerate() {
-        let good = memcheck::declassified(good.lane(lane)) == u64::MAX;
-        if good {
-            give_back(requests[i].key, pair, &r, lane);
-        } else {
-            // and this pair is dropped: it may be what is wrong
-            requests[i].key.digit_pairs.distrust();
+    let good = |lane| memcheck::declassified(good.lane(lane)) == u64::MAX;
+    // before others are given back, since what comes last is used next
+    for (lane, &i) in lanes.iter().enumerate().filter(|&(lane, _)| good(lane)) {
+        for (blind, unblind) in made.iter().flat_map(Fresh::others) {
+            requests[i].key.digit_pairs.lay_up(|pair| {
+                store_digits(&mut pair.blind, blind, lane);
+                store_digits(&mut pair.unblind, unblind, lane);
+            });
         }
+    }
+    for (lane, (&i, pair)) in lanes.iter().zip(pairs).enumerate() {
+        if good(lane) {
+            give_back(&requests[i].key.digit_pairs, pair, &r, lane);
+        } // else the pairs are dropped: they may be what is wrong
         if lane < used {
             let request = &mut requests[i];
-            if good {
+            if good(lane) {
                 store_bytes(request.buffer, r.s, lane);
                 request.outcome = Some(Ok(()));
             } else {
@@ -370,11 +367,11 @@ fn places<'a, K: 'a>(
 }
 
 /// Stores a lane's squared pair and gives it back to its key.
-fn give_back(key: &PrivateKey, mut pair: Pair<Digit>, r: &Registers<'_, Row>, lane: usize) {
+fn give_back(pool: &Pool<Digit>, mut pair: Pair<Digit>, r: &Registers<'_, Row>, lane: usize) {
     store_digits(&mut pair.blind, r.blind, lane);
     store_digits(&mut pair.unblind, r.unblind, lane);
     pair.left -= 1;
-    key.digit_pairs.give(pair);
+    pool.give(pair);
 }
 
 /// A lane of a number, clean.
@@ -438,7 +435,6 @@ mod tests {
     use tollgate_mont::{LaneKernel, LimbKernel};
 
     use super::*;
-    use crate::blinding::Pool;
     use crate::plan::Plan;
     use crate::plans::Plans;
 

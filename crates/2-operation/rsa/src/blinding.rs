@@ -16,6 +16,9 @@ use crate::error::{Error, MODULUS_BYTES_MAX, Unavailable};
 /// Operations of a pair, until it is made anew.
 pub(crate) const USES: u32 = 64;
 
+/// Looks at a lock that another thread holds, before pairs are made in place of its: microseconds.
+const LOOKS: u32 = 64;
+
 /// A blinding pair, in Montgomery form, in limbs, digits or the rows of lane blocks: operands of a
 /// product, not reduced.
 #[derive(Zeroize, ZeroizeOnDrop)]
@@ -55,15 +58,19 @@ impl<S: DefaultIsZeroes> Pool<S> {
         Pair { blind: vec![S::default(); self.k], unblind: vec![S::default(); self.k], left: 0 }
     }
 
-    /// The idle pairs, unless another thread is at them. Nobody waits: a process that was forked
-    /// meanwhile has no such thread, and would wait for ever.
+    /// The idle pairs, unless another thread stays at them. Nobody waits for longer than it takes
+    /// to move a few pairs: a process that was forked meanwhile has no such thread, and would wait
+    /// for ever.
     fn idle(&self) -> Option<MutexGuard<'_, Idle<S>>> {
-        match self.idle.try_lock() {
-            Ok(idle) => Some(idle),
-            // a panic elsewhere cannot leave half a pair: pairs move as a whole
-            Err(TryLockError::Poisoned(idle)) => Some(idle.into_inner()),
-            Err(TryLockError::WouldBlock) => None,
+        for _ in 0..LOOKS {
+            match self.idle.try_lock() {
+                Ok(idle) => return Some(idle),
+                // a panic elsewhere cannot leave half a pair: pairs move as a whole
+                Err(TryLockError::Poisoned(idle)) => return Some(idle.into_inner()),
+                Err(TryLockError::WouldBlock) => core::hint::spin_loop(),
+            }
         }
+        None
     }
 
     /// A pair for one operation; with `left` = 0 it must be made first.
@@ -106,13 +113,6 @@ impl<S: DefaultIsZeroes> Pool<S> {
         fill(&mut pair);
         pair.left = USES;
         idle.pairs.push(pair);
-    }
-
-    /// Uses no idle pair again: after a fault, which may be in what they were made of.
-    pub(crate) fn distrust(&self) {
-        if let Some(mut idle) = self.idle() {
-            idle.pairs.iter_mut().for_each(|pair| pair.left = 0);
-        }
     }
 }
 
@@ -193,14 +193,6 @@ mod tests {
         assert_eq!(pool.idle.lock().expect("not poisoned").pairs.len(), 1);
         let pair = pool.take();
         assert_eq!((pair.blind[0], pair.left), (5, USES));
-    }
-
-    #[test]
-    fn after_a_fault_no_idle_pair_is_used() {
-        let pool = Pool::<u64>::new(2, 1, 3);
-        pool.lay_up(|_| ());
-        pool.distrust();
-        assert_eq!(pool.take().left, 0);
     }
 
     /// As in a process that was forked while another thread held the lock.

@@ -164,26 +164,36 @@ fn blinded<const S: usize>(
         s: zeros(),
         halves: Zeroizing::new([[0; LIMBS]; 2]),
     });
+    let mut made = None;
     if fresh {
-        make_pairs(kernel, &mut operations, &mut pairs, four, for_pairs, t)?;
+        made = Some(make_pairs(kernel, &mut operations, &mut pairs, four, for_pairs, t)?);
     }
     for (o, buffer) in operations.iter_mut().zip(&*buffers) {
         from_bytes(&mut o.c[..], buffer);
     }
     let powers = powers(kernel, &mut operations, &mut pairs, four, t);
-    let mut results = [(); S].map(|()| Err(Error::Fault));
-    for (i, mut pair) in pairs.into_iter().enumerate() {
+    let good: [bool; S] = core::array::from_fn(|i| {
         let (o, k) = (&mut operations[i], keys[i].public.limbs.k());
         from_bytes(&mut o.c[..], buffers[i]); // read again: the check covers the first reading
-        let good = carry::equal(&powers[i][..k], &o.c[..k]);
-        if memcheck::declassified(good) == u64::MAX {
-            to_bytes(buffers[i], &o.s[..]);
+        memcheck::declassified(carry::equal(&powers[i][..k], &o.c[..k])) == u64::MAX
+    });
+    // before others are given back, since what comes last is used next
+    for i in (0..S).filter(|&i| good[i]) {
+        for (blind, unblind) in made.iter().flat_map(|made| made[i].others()) {
+            own[i].pairs.lay_up(|pair| {
+                pair.blind.copy_from_slice(blind);
+                pair.unblind.copy_from_slice(unblind);
+            });
+        }
+    }
+    let mut results = [(); S].map(|()| Err(Error::Fault));
+    for (i, mut pair) in pairs.into_iter().enumerate() {
+        if good[i] {
+            to_bytes(buffers[i], &operations[i].s[..]);
             pair.left -= 1;
             own[i].pairs.give(pair);
             results[i] = Ok(());
-        } else {
-            own[i].pairs.distrust(); // and this pair is dropped: it may be what is wrong
-        }
+        } // else the pairs are dropped: they may be what is wrong
     }
     Ok(results)
 }
@@ -246,16 +256,16 @@ fn raised<const S: usize>(
     powers
 }
 
-/// Fresh pairs for each operation, of which all but one are laid up: see
+/// Fresh pairs for each operation, which has the first of them: see
 /// [`crate::private::make_pairs`].
-fn make_pairs<const S: usize>(
+fn make_pairs<'a, const S: usize>(
     kernel: BlockKernel,
     operations: &mut [Operation<'_>; S],
     pairs: &mut [Pair<Row>; S],
     four: &mut Modulus<Row>,
-    memory: &mut [Row],
+    memory: &'a mut [Row],
     t: &mut [Row],
-) -> Result<(), Error> {
+) -> Result<[Fresh<'a, Row>; S], Error> {
     let k = operations[0].key.public.limbs.k();
     let mut parts = memory.chunks_exact_mut(Fresh::<Row>::words(operations[0].n.k(), AT_ONCE));
     let mut fresh = operations.each_ref().map(|o| {
@@ -281,19 +291,13 @@ fn make_pairs<const S: usize>(
         kernel.amm(o.x, fresh.product(), o.n.unit(), o.n, &mut []);
     }
     crt(kernel, Exponent::Inverse, operations, four, t);
-    for ((o, mut fresh), first) in operations.iter().zip(fresh).zip(pairs) {
+    for ((o, fresh), pair) in operations.iter().zip(&mut fresh).zip(pairs) {
         kernel.amm(fresh.product(), o.x, o.n.rr(), o.n, &mut []);
         fresh.invert(kernel, o.n, &mut []);
-        for (i, (blind, unblind)) in fresh.each().enumerate() {
-            let write = |pair: &mut Pair<Row>| {
-                pair.blind.copy_from_slice(blind);
-                pair.unblind.copy_from_slice(unblind);
-                pair.left = USES;
-            };
-            if i == 0 { write(first) } else { o.own.pairs.lay_up(write) }
-        }
+        fresh.first(&mut pair.blind, &mut pair.unblind);
+        pair.left = USES;
     }
-    Ok(())
+    Ok(fresh)
 }
 
 /// x := x^d or x^-1 mod n, for x < 8n; below 14n.

@@ -76,9 +76,9 @@ fn a_fault_gives_an_error_and_no_signature() {
 /// What a key keeps between operations may break too.
 #[test]
 fn a_broken_pair_gives_an_error_once() {
-    fn spoil<S: DefaultIsZeroes>(pool: &Pool<S>, blind: bool, flip: impl Fn(&mut S)) {
-        // as many as an operation may take
-        let mut pairs: Vec<_> = (0..LANES).map(|_| pool.take()).collect();
+    fn spoil<S: DefaultIsZeroes>(pool: &Pool<S>, count: usize, blind: bool, flip: impl Fn(&mut S)) {
+        // those that the next operation takes
+        let mut pairs: Vec<_> = (0..count).map(|_| pool.take()).collect();
         for pair in pairs.iter_mut().filter(|pair| pair.left > 0) {
             flip(if blind { &mut pair.blind[1] } else { &mut pair.unblind[1] });
         }
@@ -98,10 +98,10 @@ fn a_broken_pair_gives_an_error_once() {
                 };
                 let (outcome, good) = sign();
                 assert_eq!(outcome, Ok(()));
-                spoil(&key.limb_pairs, blind, |limb| *limb ^= 2);
-                spoil(&key.digit_pairs, blind, |digit| digit.0 ^= 2);
+                spoil(&key.limb_pairs, 1, blind, |limb| *limb ^= 2);
+                spoil(&key.digit_pairs, LANES, blind, |digit| digit.0 ^= 2);
                 let own = key.in_blocks.as_ref().expect("the key has blocks");
-                spoil(&own.pairs, blind, |row| row.0[1] ^= 2);
+                spoil(&own.pairs, 1, blind, |row| row.0[1] ^= 2);
                 let (outcome, released) = sign();
                 assert_eq!(outcome, Err(Error::Fault), "{limbs:?}, {lanes:?}, blind {blind}");
                 assert!(released.iter().all(|&byte| byte == 0), "something was released");

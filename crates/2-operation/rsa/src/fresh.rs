@@ -59,7 +59,7 @@ impl<'a, W: Word> Fresh<'a, W> {
         &mut self.products[last..][..self.k]
     }
 
-    /// Each r becomes r^-1, once [`product`](Self::product) is inverted.
+    /// Each r becomes r^-1, once [`product`](Self::product) is inverted; the first one last.
     pub(crate) fn invert<K: Kernel<Word = W>>(&mut self, kernel: K, n: &Modulus<W>, t: &mut [W]) {
         let (k, count) = (self.k, self.units.len() / self.k);
         let (products, room) = self.products.split_at_mut(count * k);
@@ -74,9 +74,16 @@ impl<'a, W: Word> Fresh<'a, W> {
         self.units[..k].copy_from_slice(&products[..k]);
     }
 
-    /// r^e and r^-1 of each pair.
-    pub(crate) fn each(&self) -> impl Iterator<Item = (&[W], &[W])> {
-        self.blinds.chunks_exact(self.k).zip(self.units.chunks_exact(self.k))
+    /// r^e and r^-1 of the first pair, which is to be used at once: it shows whether the inversion
+    /// was right, since all of it is behind this pair.
+    pub(crate) fn first(&self, blind: &mut [W], unblind: &mut [W]) {
+        blind.copy_from_slice(&self.blinds[..self.k]);
+        unblind.copy_from_slice(&self.units[..self.k]);
+    }
+
+    /// The same of each other pair, to be laid up when the first one has served.
+    pub(crate) fn others(&self) -> impl Iterator<Item = (&[W], &[W])> {
+        self.blinds.chunks_exact(self.k).zip(self.units.chunks_exact(self.k)).skip(1)
     }
 }
 
@@ -154,6 +161,42 @@ mod tests {
             let others = seen();
             assert_eq!(others.len(), lanes * at_once, "{limbs:?}, {form:?}");
             assert!(others.iter().all(|(_, blind)| !blinds.contains(blind)), "fresh ones");
+        }
+    }
+
+    /// Moduli of odd sizes, without lane blocks, and with another e: pairs are put aside, so that
+    /// each operation takes the next one.
+    #[test]
+    fn every_pair_serves_keys_of_any_kind() {
+        for pem in [
+            include_str!("../../../../vectors/keys/rsa-2047.pem"),
+            include_str!("../../../../vectors/keys/rsa-2048-e3.pem"),
+            include_str!("../../../../vectors/keys/rsa-8192.pem"),
+        ] {
+            let limbs = LimbKernel::best();
+            for (limbs, form, together, at_once) in [
+                (limbs, Form::One, 1, AT_ONCE),
+                (limbs.on_limbs(), Form::One, 1, AT_ONCE),
+                (limbs, Form::Lanes, LANES, AT_ONCE_IN_LANES),
+            ] {
+                let key = PrivateKey::from_pem(pem).expect("a good key");
+                let mut workspace = Workspace::with_kernels(limbs, LaneKernel::best())
+                    .with_plans(Plans::always(form));
+                for turn in 0..at_once {
+                    let mut buffers = vec![vec![7; key.size()]; together];
+                    let mut requests: Vec<_> =
+                        buffers.iter_mut().map(|b| PrivateRequest::new(&key, b)).collect();
+                    private_batch(&mut workspace, &mut requests);
+                    let good = requests.iter().all(|request| request.outcome() == Ok(()));
+                    assert!(good, "{key:?}, {limbs:?}, {form:?}, pair {turn}");
+                    for _ in 0..together {
+                        let own = key.in_blocks.as_ref().map(|own| own.pairs.take().left);
+                        let others = [key.limb_pairs.take().left, key.digit_pairs.take().left];
+                        let left = others.into_iter().chain(own).max().expect("three pools");
+                        assert_eq!(left, USES - 1, "each pair was used once");
+                    }
+                }
+            }
         }
     }
 }

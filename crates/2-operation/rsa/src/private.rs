@@ -188,8 +188,9 @@ pub(crate) fn check<K: Kernel>(kernel: K, r: &Registers<'_, K::Word>) -> K::Word
 /// Makes `count` fresh pairs (r^e, r^-1), in Montgomery form, each from a random number
 /// r < n that `draw` gives. They lie behind the memory of [`private_words`].
 ///
-/// An r that is no unit (chance 2^-255 at most) or a fault on the way shows in the check of the
-/// first operation.
+/// An r that is no unit (chance 2^-120 at most, for the smallest primes that are taken) or a fault
+/// in the inversion shows in the check of the first operation, which has the first pair; a fault in
+/// what is of one pair alone, in the first operation of that pair.
 ///
 /// # Errors
 ///

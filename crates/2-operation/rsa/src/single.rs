@@ -111,21 +111,14 @@ fn blinded(
     let mut pair = pool.take();
     let for_pairs = if pair.left == 0 { Fresh::<u64>::words(k, AT_ONCE) } else { 0 };
     let mut r = runner.registers(k, private_words(kernel, &numbers, method) + for_pairs);
+    let mut fresh = None;
     if pair.left == 0 {
-        let fresh = make_pairs(kernel, &numbers, AT_ONCE, &mut r, |c| {
+        let made = make_pairs(kernel, &numbers, AT_ONCE, &mut r, |c| {
             c.fill(0);
             random_below(&mut c[..key.public.n.len()], &key.public.n, key.bits())
         })?;
-        let mut fresh = fresh.each();
-        let first = fresh.next().expect("at least one");
-        r.blind.copy_from_slice(first.0);
-        r.unblind.copy_from_slice(first.1);
-        for (blind, unblind) in fresh {
-            pool.lay_up(|pair| {
-                pair.blind.copy_from_slice(blind);
-                pair.unblind.copy_from_slice(unblind);
-            });
-        }
+        made.first(r.blind, r.unblind);
+        fresh = Some(made);
         pair.left = USES;
     } else {
         r.blind.copy_from_slice(&pair.blind);
@@ -136,13 +129,18 @@ fn blinded(
     from_bytes(r.c, buffer);
     let good = check(kernel, &r);
     if memcheck::declassified(good) != u64::MAX {
-        pool.distrust(); // and this pair is dropped: it may be what is wrong
-        return Err(Error::Fault);
+        return Err(Error::Fault); // the pair is dropped: it may be what is wrong
     }
     to_bytes(buffer, r.s);
     pair.blind.copy_from_slice(r.blind);
     pair.unblind.copy_from_slice(r.unblind);
     pair.left -= 1;
+    for (blind, unblind) in fresh.iter().flat_map(Fresh::others) {
+        pool.lay_up(|pair| {
+            pair.blind.copy_from_slice(blind);
+            pair.unblind.copy_from_slice(unblind);
+        });
+    }
     pool.give(pair);
     Ok(())
 }

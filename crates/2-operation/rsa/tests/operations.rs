@@ -329,7 +329,8 @@ fn blinding_pairs_are_renewed_and_every_operation_stays_right() {
     let key = PrivateKey::from_pem(KEYS[0].1).unwrap();
     let mut rng = fastrand::Rng::with_seed(7);
     let mut workspace = Workspace::new().unwrap();
-    for i in 0..200 {
+    // eight pairs of 64 operations come from one inversion
+    for i in 0..1100 {
         let input = below(&mut rng, key.size());
         let mut output = input.clone();
         key.private(&mut workspace, &mut output).unwrap();

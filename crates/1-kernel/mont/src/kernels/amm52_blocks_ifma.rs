@@ -1,11 +1,12 @@
-// Almost Montgomery multiply (AMM), z :== x * y / R (mod m), of one number in eight lane blocks
-// (L = 8) or of two in four each (L = 4). Inputs x[K], y[K], k0, and in c b1[K] = 2^-52 mod m,
-// b2[K] = 2^-104 mod m, m[K]; output z[K]. Layout and R: `blocks.rs`; C digits of the last block
-// count.
+// Almost Montgomery multiply (AMM), z :== x * y / R (mod m), of one number in eight or seven lane
+// blocks (L = 8, 7) or of two in four each (L = 4). Inputs x[K], y[K], k0, and in c b1[K] = 2^-52
+// mod m, b2[K] = 2^-104 mod m, m[K]; output z[K]. Layout and R: `blocks.rs`; C digits of the last
+// block count.
 //
 // Requires  m odd; 64m <= R (C = 1: 32m); x, y < R; x*y <= R*m (C = 1: 2R*m), so x, y < 8m will
 //           do; k0 = -1/m mod 2^52; b1, b2 < m.
-//           Digits may be dirty: their low 52 bits count.
+//           Digits may be dirty: their low 52 bits count. A lane of no number (L = 7) is zero in
+//           y, b1, b2 and m, and then in z: no carry reaches it, since 7m fits in seven blocks.
 // Ensures   z < 7m, z :== x*y/R (mod m). Digits of z dirty but for the last of each block, which
 //           may use its spare bit.
 // Counts    4 * rows * K + 1 vpmadd52, rows = (L - 1) * K + C; each does L blocks of 8 / L numbers.
@@ -58,8 +59,8 @@ const fn ahead(k: usize, lanes: usize) -> usize {
     if lanes == 4 && k == 5 { 4 } else { 3 }
 }
 
-/// x * y / R; `rows` is x in memory, for L = 8. TAG makes an instance for each caller: LLVM puts in
-/// line what is called once.
+/// x * y / R; `rows` is x in memory, for L = 8 and 7. TAG makes an instance for each caller: LLVM
+/// puts in line what is called once.
 #[inline]
 #[target_feature(enable = "avx512f,avx512ifma")]
 fn product<const K: usize, const L: usize, const C: usize, const TAG: usize>(

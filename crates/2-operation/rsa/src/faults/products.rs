@@ -69,27 +69,34 @@ impl<K: Kernel> Kernel for Faulty<K> {
     }
 }
 
-/// Operations with the number `u` for blinding and the input `c` in every lane: s, and whether it
-/// is good.
+/// Operations with the number `u` for blinding, a neighbour of it for a second pair, and the input
+/// `c` in every lane, with this pair: s, and whether it is good.
 fn operate<K: Kernel>(
     kernel: K,
     numbers: &Numbers<'_, K::Word>,
     u: &[K::Word],
     c: &[K::Word],
+    pair: usize,
 ) -> (Vec<K::Word>, K::Word) {
     let kernel = Faulty(kernel);
     let mut runner = Runner::new(kernel);
     let k = numbers.n.k();
     let words = private_words(kernel, numbers, Method::Crt) + Fresh::<K::Word>::words(k, 2);
     let mut r = runner.registers(k, words);
+    let mut draws = 0;
     let draw = |c: &mut [K::Word]| {
         c.copy_from_slice(u);
+        (0..K::Word::LANES).for_each(|lane| c[1].set_lane(lane, c[1].lane(lane) ^ draws));
+        draws += 1;
         Ok(())
     };
     let fresh = make_pairs(kernel, numbers, 2, &mut r, draw).expect("no number is drawn");
-    let (blind, unblind) = fresh.each().last().expect("two pairs");
-    r.blind.copy_from_slice(blind);
-    r.unblind.copy_from_slice(unblind);
+    fresh.first(r.blind, r.unblind);
+    if pair > 0 {
+        let (blind, unblind) = fresh.others().next().expect("two pairs");
+        r.blind.copy_from_slice(blind);
+        r.unblind.copy_from_slice(unblind);
+    }
     r.c.copy_from_slice(c);
     private(kernel, numbers, Method::Crt, &mut r);
     r.c.copy_from_slice(c);
@@ -115,7 +122,7 @@ fn flip_calls<K: Kernel>(kernel: K, numbers: &Numbers<'_, K::Word>, key: &Privat
     let c = number(&limbs);
 
     CALLS.set(0);
-    let (expected, good) = operate(kernel, numbers, &u, &c);
+    let (expected, good) = operate(kernel, numbers, &u, &c, 0);
     assert!((0..K::Word::LANES).all(|lane| good.lane(lane) == u64::MAX));
     let (calls, mut found) = (CALLS.get(), 0);
     assert!(calls > 1000, "{calls} calls: exponentiations are among them");
@@ -123,7 +130,7 @@ fn flip_calls<K: Kernel>(kernel: K, numbers: &Numbers<'_, K::Word>, key: &Privat
         let faulty = at % K::Word::LANES;
         CALLS.set(0);
         FLIP.set(Some((at, faulty, rng.usize(..))));
-        let (s, good) = operate(kernel, numbers, &u, &c);
+        let (s, good) = operate(kernel, numbers, &u, &c, at / step % 2);
         let flip = FLIP.take();
         for lane in 0..K::Word::LANES {
             if lane == faulty && good.lane(lane) == 0 {
