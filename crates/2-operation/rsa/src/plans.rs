@@ -39,18 +39,18 @@ use Operation::{Private, PrivateFull, Public};
 
 /// Lanes of IFMA against lane blocks of IFMA, on a Zen 5 core, by `records/plan.jsonl`.
 const IFMA_AGAINST_BLOCKS: [Row; 12] = [
-    row(Private, 1024, Some(1.22), 2.64),
-    row(Private, 2048, Some(1.94), 5.13),
-    row(Private, 3072, None, 5.08),
-    row(Private, 4096, None, 5.73),
-    row(PrivateFull, 1024, None, 2.72),
-    row(PrivateFull, 2048, None, 5.07),
-    row(PrivateFull, 3072, None, 5.85),
-    row(PrivateFull, 4096, None, 6.34),
-    row(Public, 1024, None, 3.04),
-    row(Public, 2048, None, 4.81),
-    row(Public, 3072, None, 5.99),
-    row(Public, 4096, None, 6.35),
+    row(Private, 1024, Some(1.21), 2.68),
+    row(Private, 2048, Some(1.92), 5.12),
+    row(Private, 3072, None, 5.17),
+    row(Private, 4096, None, 5.80),
+    row(PrivateFull, 1024, None, 3.09),
+    row(PrivateFull, 2048, None, 5.08),
+    row(PrivateFull, 3072, None, 5.86),
+    row(PrivateFull, 4096, None, 6.31),
+    row(Public, 1024, None, 3.56),
+    row(Public, 2048, None, 5.32),
+    row(Public, 3072, None, 5.89),
+    row(Public, 4096, None, 6.25),
 ];
 
 /// Lanes of IFMA against limbs (MULX), on a Zen 5 core, by METHODOLOGY.md: for keys above 4096
