@@ -37,8 +37,8 @@ impl<K> Clone for Attended<K> {
 
 /// The idle workspaces of a key, as many as operations of it ran at once.
 ///
-/// As with blinding pairs nobody waits for the lock: who does not get it makes a workspace of its
-/// own, and a process that was forked while another thread held it is not stuck.
+/// Nobody waits for the lock: who does not get it makes a workspace of its own, and a process that
+/// was forked while another thread held it is not stuck.
 #[derive(Default)]
 struct Workspaces {
     #[expect(clippy::vec_box, reason = "a workspace is too large to move at each operation")]
