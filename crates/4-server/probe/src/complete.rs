@@ -70,7 +70,8 @@ pub(crate) fn look(
 /// A file over TLS, of whatever version.
 pub(crate) fn get(
     wire: &mut Wire,
-    (url, shown): (&Url, Option<&Shown>),
+    url: &Url,
+    shown: Option<&Shown>,
     path: &str,
     bytes_max: usize,
 ) -> io::Result<Answer> {

@@ -136,7 +136,7 @@ fn consent_file(url: &Url, shown: Option<&Shown>, address: SocketAddr) -> Result
     let host = url.authority();
     let answer = match url.scheme() {
         Scheme::Http => body::get(&mut wire, &host, CONSENT_PATH, CONSENT_BYTES_MAX),
-        Scheme::Https => complete::get(&mut wire, (url, shown), CONSENT_PATH, CONSENT_BYTES_MAX),
+        Scheme::Https => complete::get(&mut wire, url, shown, CONSENT_PATH, CONSENT_BYTES_MAX),
     };
     let answer = answer.map_err(text)?;
     match answer.status {

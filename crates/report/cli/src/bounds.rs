@@ -162,6 +162,7 @@ pub(crate) fn of_operation(
 fn recombination(machine: &Machine, kernel: Family, key: &Key) -> Demand {
     if let Family::Blocks(blocks) = kernel {
         let product = Kernel::of(blocks.name());
+        // n alone, as where a signature is verified
         let called = product
             .and_then(|product| Some((product, call_for(What::Verify, product, key.bits())?)));
         return called

@@ -175,8 +175,9 @@ impl Bench {
 
     /// How many servers take turns.
     pub(crate) fn servers(&self) -> u32 {
-        let is_one = self.target.is_some() || self.engine.len() == 1;
-        if is_one { 1 } else { 2 }
+        let without = self.has(EngineKind::Openssl) || self.has(EngineKind::AwsLc);
+        let both = without && self.has(EngineKind::Tollgate);
+        if both && self.target.is_none() { 2 } else { 1 }
     }
 }
 
