@@ -292,19 +292,19 @@ fn private_lanes(
     let process = std::process::id();
     let mut pairs = lanes.map(|i| requests[i].key.digit_pairs.take_in(process));
     // one fresh pair costs as much as eight, so all lanes get theirs
-    let fresh = pairs.iter().any(|pair| pair.left == 0);
-    if fresh {
+    let spent = pairs.iter().any(|pair| pair.left == 0);
+    if spent {
         for (place, i) in places(lanes, |i| requests[i].key) {
             keys.load_inverse(place, &requests[i].key.exponents);
         }
     }
     let numbers = keys.numbers();
     let k = numbers.n.k();
-    let for_pairs = if fresh { Fresh::<Row>::words(k, AT_ONCE_IN_LANES) } else { 0 };
+    let for_pairs = if spent { Fresh::<Row>::words(k, AT_ONCE_IN_LANES) } else { 0 };
     let words = private_words(kernel, &numbers, method) + for_pairs;
     let mut r = workspace.lanes.registers(k, words);
     let mut made = None;
-    if fresh {
+    if spent {
         let fresh = make_pairs(kernel, &numbers, AT_ONCE_IN_LANES, &mut r, |c| {
             let mut lanes = lanes.iter().enumerate();
             lanes.try_for_each(|(lane, &i)| load_random(c, lane, &requests[i].key.public))

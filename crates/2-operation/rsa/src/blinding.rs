@@ -29,6 +29,14 @@ pub(crate) struct Pair<S: Zeroize> {
     pub(crate) left: u32,
 }
 
+impl<S: Zeroize + Copy> Pair<S> {
+    /// Takes r^e and r^-1, as long as its own.
+    pub(crate) fn write(&mut self, blind: &[S], unblind: &[S]) {
+        self.blind.copy_from_slice(blind);
+        self.unblind.copy_from_slice(unblind);
+    }
+}
+
 /// The idle pairs of a key.
 pub(crate) struct Pool<S: Zeroize> {
     idle: Mutex<Idle<S>>,

@@ -144,8 +144,8 @@ fn blinded<const S: usize>(
     let (k, shape) = (n[0].k(), keys[0].limbs.pair.p().shape());
     let scratch = kernel.powers_rows(shape, keys[0].prime_bits, S).expect("the primes have blocks");
     let mut pairs = own.map(|own| own.pairs.take());
-    let fresh = pairs.iter().any(|pair| pair.left == 0);
-    let for_pairs = if fresh { S * Fresh::<Row>::words(k, AT_ONCE) } else { 0 };
+    let spent = pairs.iter().any(|pair| pair.left == 0);
+    let for_pairs = if spent { S * Fresh::<Row>::words(k, AT_ONCE) } else { 0 };
     let memory = runner.memory(S * 3 * k + for_pairs + scratch.max(4 * S * k));
     let (registers, rest) = memory.split_at_mut(S * 3 * k);
     let (for_pairs, t) = rest.split_at_mut(for_pairs);
@@ -165,7 +165,7 @@ fn blinded<const S: usize>(
         halves: Zeroizing::new([[0; LIMBS]; 2]),
     });
     let mut made = None;
-    if fresh {
+    if spent {
         made = Some(make_pairs(kernel, &mut operations, &mut pairs, four, for_pairs, t)?);
     }
     for (o, buffer) in operations.iter_mut().zip(&*buffers) {
@@ -180,10 +180,7 @@ fn blinded<const S: usize>(
     // before others are given back, since what comes last is used next
     for i in (0..S).filter(|&i| good[i]) {
         for (blind, unblind) in made.iter().flat_map(|made| made[i].others()) {
-            own[i].pairs.lay_up(|pair| {
-                pair.blind.copy_from_slice(blind);
-                pair.unblind.copy_from_slice(unblind);
-            });
+            own[i].pairs.lay_up(|pair| pair.write(blind, unblind));
         }
     }
     let mut results = [(); S].map(|()| Err(Error::Fault));
@@ -228,8 +225,7 @@ fn powers<const S: usize>(
         o.layout.reduce(&mut o.s[..o.key.public.limbs.k()], o.y, 0, &o.key.public.limbs);
         kernel.amm(o.x, &pair.blind, &pair.blind, o.n, &mut []);
         kernel.amm(o.y, &pair.unblind, &pair.unblind, o.n, &mut []);
-        pair.blind.copy_from_slice(o.x);
-        pair.unblind.copy_from_slice(o.y);
+        pair.write(o.x, o.y);
     }
     let k = operations[0].key.public.limbs.k();
     #[cfg(test)]

@@ -111,14 +111,14 @@ fn blinded(
     let mut pair = pool.take();
     let for_pairs = if pair.left == 0 { Fresh::<u64>::words(k, AT_ONCE) } else { 0 };
     let mut r = runner.registers(k, private_words(kernel, &numbers, method) + for_pairs);
-    let mut fresh = None;
+    let mut made = None;
     if pair.left == 0 {
-        let made = make_pairs(kernel, &numbers, AT_ONCE, &mut r, |c| {
+        let fresh = make_pairs(kernel, &numbers, AT_ONCE, &mut r, |c| {
             c.fill(0);
             random_below(&mut c[..key.public.n.len()], &key.public.n, key.bits())
         })?;
-        made.first(r.blind, r.unblind);
-        fresh = Some(made);
+        fresh.first(r.blind, r.unblind);
+        made = Some(fresh);
         pair.left = USES;
     } else {
         r.blind.copy_from_slice(&pair.blind);
@@ -132,15 +132,11 @@ fn blinded(
         return Err(Error::Fault); // the pair is dropped: it may be what is wrong
     }
     to_bytes(buffer, r.s);
-    pair.blind.copy_from_slice(r.blind);
-    pair.unblind.copy_from_slice(r.unblind);
-    pair.left -= 1;
-    for (blind, unblind) in fresh.iter().flat_map(Fresh::others) {
-        pool.lay_up(|pair| {
-            pair.blind.copy_from_slice(blind);
-            pair.unblind.copy_from_slice(unblind);
-        });
+    for (blind, unblind) in made.iter().flat_map(Fresh::others) {
+        pool.lay_up(|pair| pair.write(blind, unblind));
     }
+    pair.write(r.blind, r.unblind);
+    pair.left -= 1;
     pool.give(pair);
     Ok(())
 }
