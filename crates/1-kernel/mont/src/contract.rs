@@ -68,13 +68,24 @@ pub trait Kernel: Copy + core::fmt::Debug {
     /// If the table is not made of whole entries.
     fn select(self, z: &mut [Self::Word], table: &[Self::Word], index: Self::Word);
 
+    /// Begins exponentiations side by side: in every stream, entry i of the table := x^i in
+    /// Montgomery form for all i >= 2, x being entry 1, an operand. (Entry 0 is R mod m.)
+    ///
+    /// # Panics
+    ///
+    /// If a slice has not the length its description says, or there is no stream.
+    fn table<const S: usize>(self, streams: &mut [Windows<'_, Self::Word>; S]) {
+        window::table(self, streams);
+    }
+
     /// The rest of exponentiations side by side, each with its own table: in every stream, for each
     /// window of w bits of e below bit `top` (a multiple of w), z :== z^{2^w} * `table[window]` /
     /// R^{2^w} (mod m). Every entry is read each time.
     ///
     /// # Panics
     ///
-    /// If a slice has not the length its description says, or `top` is no multiple of w.
+    /// If a slice has not the length its description says, `top` is no multiple of w, or there is no
+    /// stream.
     fn windows<const S: usize>(
         self,
         top: usize,

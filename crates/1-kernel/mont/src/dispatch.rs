@@ -134,6 +134,18 @@ fn check_words(shape: Shape, z: usize, x: usize, y: usize) {
     assert!(z == k && x == k && y == k, "z, x, y have {z}, {x}, {y} words; the modulus has {k}");
 }
 
+/// What streams side by side have in common: their shape.
+fn check_side_by_side(streams: &[Windows<'_, Row>]) -> Shape {
+    let (shape, table) = (streams[0].m.shape(), streams[0].table.len());
+    assert!(table.is_multiple_of(shape.k()), "a table has whole entries");
+    for s in streams {
+        assert!(s.m.shape() == shape, "streams side by side have one shape");
+        assert!(s.table.len() == table, "and tables of one size");
+        check(shape, s.z.len(), s.next.len(), s.entry.len(), s.t);
+    }
+    shape
+}
+
 /// What exponentiations in blocks rely on, since they fill up what is too short: z of K limbs, an
 /// exponent of `bits` bits.
 fn check_exp(shape: Shape, bits: usize, e: &[u64], z: &[u64]) {
@@ -396,20 +408,20 @@ impl Kernel for LaneKernel {
         }
     }
 
-    fn windows<const S: usize>(self, top: usize, w: usize, streams: &mut [Windows<'_, Row>; S]) {
+    fn table<const S: usize>(self, streams: &mut [Windows<'_, Row>; S]) {
+        let shape = check_side_by_side(streams);
         match self {
             #[cfg(target_arch = "x86_64")]
-            Self::Ifma(proof) if S > 0 => {
-                let shape = streams[0].m.shape();
-                let entries = streams[0].table.len() / shape.k();
-                if !ifma::reads_in_parts(entries, w) {
-                    return window::plain(self, top, w, streams);
-                }
-                for s in &*streams {
-                    assert!(s.m.shape() == shape, "streams side by side have one shape");
-                    check(shape, s.z.len(), s.next.len(), s.entry.len(), s.t);
-                    assert!(s.table.len() == entries * shape.k(), "and tables of one size");
-                }
+            Self::Ifma(proof) if shape.k() == shape.tile() => ifma::table(streams, proof),
+            _ => window::table(self, streams),
+        }
+    }
+
+    fn windows<const S: usize>(self, top: usize, w: usize, streams: &mut [Windows<'_, Row>; S]) {
+        let shape = check_side_by_side(streams);
+        match self {
+            #[cfg(target_arch = "x86_64")]
+            Self::Ifma(proof) if ifma::reads_in_parts(streams[0].table.len() / shape.k(), w) => {
                 ifma::windows(self, top, w, streams, proof);
             }
             _ => window::plain(self, top, w, streams),

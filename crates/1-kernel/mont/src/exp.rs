@@ -74,7 +74,7 @@ fn assert_plain(shape: Shape) {
     assert!(plain, "numbers in lane blocks come and go by way of `LimbKernel`");
 }
 
-/// z := x in Montgomery form mod m, z < m, for x of up to 2K words: x = `x_1` R + `x_0`.
+/// z := x in Montgomery form mod m, an operand, for x of up to 2K words: x = `x_1` R + `x_0`.
 ///
 /// `x_1` * R^3 / R = `x_1` R in Montgomery form, and `x_0` * R^2 / R the same of `x_0`. Both
 /// products meet the contract: one operand is below R, the other below m.
@@ -96,6 +96,11 @@ fn enter<K: Kernel>(
     kernel.wide(
         #[inline(always)]
         || {
+            if m.shape().has_slack() {
+                // below 6m: an operand
+                carry::add(z, a, b);
+                return;
+            }
             carry::reduce(a, m.m());
             carry::reduce(b, m.m());
             carry::add_mod(z, a, b, m.m());
@@ -139,13 +144,13 @@ pub(crate) fn exp<K: Kernel, const S: usize>(
     assert!(bits > 0, "an exponent has at least one bit");
     let w = window_bits::<K::Word>(bits);
     let mut windows = streams.map(|s| start(s, w, bits));
-    for i in 2..1 << w {
-        windows.iter_mut().for_each(|s| fill(kernel, s, i));
-    }
+    kernel.table(&mut windows);
     let top = (bits - 1) / w * w;
     for s in &mut windows {
         s.look_up(kernel, top, bits - top);
-        kernel.select(s.z, s.table, s.index);
+        // so few bits reach no further
+        let within = &s.table[..s.z.len() << (bits - top)];
+        kernel.select(s.z, within, s.index);
     }
     kernel.windows(top, w, &mut windows);
     for s in windows {
@@ -169,17 +174,6 @@ fn start<W: Word>(s: Stream<'_, W>, w: usize, bits: usize) -> Windows<'_, W> {
     table[..k].copy_from_slice(s.m.one());
     table[k..2 * k].copy_from_slice(s.x);
     Windows { z, next, entry: s.x, table, e: s.e, index: W::default(), m: s.m, t }
-}
-
-/// Entry i >= 2 of a table: x^i.
-fn fill<K: Kernel>(kernel: K, s: &mut Windows<'_, K::Word>, i: usize) {
-    let k = s.m.k();
-    let (done, entry) = s.table.split_at_mut(i * k);
-    if i.is_multiple_of(2) {
-        kernel.ams(&mut entry[..k], &done[i / 2 * k..][..k], s.m, s.t);
-    } else {
-        kernel.amm(&mut entry[..k], &done[(i - 1) * k..], &done[k..2 * k], s.m, s.t);
-    }
 }
 
 /// Bits at..at+len (len < 64) of each lane's exponent; the position is public.

@@ -97,6 +97,11 @@ impl Shape {
         self.k * self.radix_bits - slack
     }
 
+    /// Whether a sum of two results is an operand: digits have room for it, limbs may not.
+    pub(crate) fn has_slack(self) -> bool {
+        self.radix_bits == 52
+    }
+
     /// Whether a reduction folds half of the digits at once: where there are two tiles of 20.
     pub(crate) fn folds_by_halves(self) -> bool {
         self.tile == 20 && self.k == 40

@@ -5,7 +5,7 @@ use crate::exp::bits_at;
 use crate::modulus::Modulus;
 use crate::word::Word;
 
-/// One stream of [`Kernel::windows`].
+/// One stream of [`Kernel::table`] and [`Kernel::windows`].
 pub struct Windows<'a, W: Word> {
     /// The power so far, K words: an operand, and then the result.
     pub z: &'a mut [W],
@@ -58,6 +58,22 @@ impl<W: Word> Windows<'_, W> {
 pub(crate) fn below(top: usize, w: usize) -> impl Iterator<Item = usize> {
     assert!(top.is_multiple_of(w), "bits below {top} are no windows of {w} bits");
     (0..top).step_by(w).rev()
+}
+
+/// [`Kernel::table`]: an even entry is a square, an odd one a product with x; in turn where there are
+/// two streams, so that neither waits for itself.
+pub(crate) fn table<K: Kernel, const S: usize>(kernel: K, streams: &mut [Windows<'_, K::Word>; S]) {
+    let k = streams[0].z.len();
+    for i in 2..streams[0].table.len() / k {
+        for s in &mut *streams {
+            let (done, entry) = s.table.split_at_mut(i * k);
+            if i.is_multiple_of(2) {
+                kernel.ams(&mut entry[..k], &done[i / 2 * k..][..k], s.m, s.t);
+            } else {
+                kernel.amm(&mut entry[..k], &done[(i - 1) * k..], &done[k..2 * k], s.m, s.t);
+            }
+        }
+    }
 }
 
 /// [`Kernel::windows`]: entries first, since reading does not wait for the squares; then squares

@@ -125,7 +125,8 @@ impl Place {
     pub fn put(self, row: &mut Row, bits: u64) {
         match self {
             Self::Lane(lane) => row.0[lane] = bits,
-            Self::All => *row = Row([bits; LANES]),
+            // one by one: LLVM would write eight rows at once, lane by lane, by scatters
+            Self::All => *core::hint::black_box(row) = Row([bits; LANES]),
         }
     }
 }

@@ -195,8 +195,12 @@ fn in_lanes(
     method: Method,
 ) {
     let drawn = private_lanes(workspace, requests, lanes, used, method);
-    workspace.lanes.wipe();
-    workspace.keys.wipe();
+    let Workspace { lanes: runner, keys, .. } = workspace;
+    runner.wipe();
+    runner.kernel.wide(
+        #[inline(always)]
+        || keys.wipe(),
+    );
     if let Err(error) = drawn {
         for &lane in &lanes[..used] {
             requests[lane].buffer.zeroize();
@@ -395,39 +399,39 @@ fn load_random(rows: &mut [Row], lane: usize, key: &PublicKey) -> Result<(), Err
     Ok(())
 }
 
-/// A big-endian number into a lane, zero-extended: digit j is bits 52j.. of it, which begin at a
-/// byte or half of one, so that eight bytes hold them.
+/// Bytes of two digits.
+const TWO: usize = 2 * Digit::BITS / 8;
+
+/// A big-endian number into a lane, zero-extended, or cut to the rows.
 fn load_bytes(rows: &mut [Row], lane: usize, bytes: &[u8]) {
-    for (j, row) in rows.iter_mut().enumerate() {
-        let (bits, end) = (Digit::BITS * j, bytes.len().saturating_sub(Digit::BITS * j / 8));
-        let eight = match bytes[..end].last_chunk() {
-            Some(eight) => u64::from_be_bytes(*eight),
-            None => bytes[..end].iter().fold(0, |x, byte| x << 8 | u64::from(*byte)),
-        };
-        row.set_lane(lane, Digit::from_bits(eight >> (bits % 8)).bits());
-    }
+    let mut rows = rows.iter_mut();
+    let mut put = |two: &[u8; TWO]| {
+        let (low, high) = (two.last_chunk().expect("13 bytes"), two.first_chunk().expect("13"));
+        let [low, high] = [low, high].map(|eight| u64::from_be_bytes(*eight));
+        for bits in [low, high >> (64 - Digit::BITS)] {
+            if let Some(row) = rows.next() {
+                row.set_lane(lane, Digit::from_bits(bits).bits());
+            }
+        }
+    };
+    let (rest, whole) = bytes.as_rchunks();
+    whole.iter().rev().for_each(&mut put);
+    let mut top = [0; TWO];
+    top[TWO - rest.len()..].copy_from_slice(rest);
+    put(&top);
+    rows.for_each(|row| row.set_lane(lane, 0));
 }
 
 /// A lane into big-endian bytes, cut to their length; digits must be clean.
 fn store_bytes(bytes: &mut [u8], rows: &[Row], lane: usize) {
-    let (mut digits, mut waiting, mut bits) = (rows.iter(), 0u128, 0);
-    for bytes in bytes.rchunks_mut(8) {
-        while bits < 64 {
-            waiting |= digits.next().map_or(0, |row| u128::from(row.lane(lane))) << bits;
-            bits += Digit::BITS;
-        }
-        let limb = low(waiting).to_be_bytes();
-        bytes.copy_from_slice(&limb[8 - bytes.len()..]);
-        (waiting, bits) = (waiting >> 64, bits - 64);
-    }
-}
-
-/// The low half.
-fn low(x: u128) -> u64 {
-    #[allow(clippy::cast_possible_truncation, reason = "the low half is meant")]
-    {
-        x as u64
-    }
+    let mut rows = rows.iter().map(|row| row.lane(lane));
+    let mut two = || {
+        let [low, high] = [rows.next(), rows.next()].map(Option::unwrap_or_default);
+        (u128::from(low) | u128::from(high) << Digit::BITS).to_be_bytes()
+    };
+    let (rest, whole) = bytes.as_rchunks_mut::<TWO>();
+    whole.iter_mut().rev().for_each(|bytes| bytes.copy_from_slice(&two()[16 - TWO..]));
+    rest.copy_from_slice(&two()[16 - rest.len()..]);
 }
 
 #[cfg(test)]

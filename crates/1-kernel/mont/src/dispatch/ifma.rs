@@ -13,6 +13,7 @@ use crate::kernels::ams52_mb8_ifma::{Square, ams52_mb8_ifma};
 use crate::kernels::lanes52_blocks::Constants;
 use crate::kernels::select52_blocks_ifma::select52_blocks_ifma;
 use crate::kernels::select52_mb8_ifma::{Read, SPAN, select52_mb8_ifma};
+use crate::kernels::table52_mb8_ifma::table52_mb8_ifma;
 use crate::kernels::tiles52_ifma::{Factors, Reduction};
 use crate::kernels::window52_mb8_ifma::{Stream, window52_mb8_ifma};
 use crate::modulus::Modulus;
@@ -124,12 +125,7 @@ pub(super) fn windows<const S: usize>(
 ) {
     let (k, tile) = (streams[0].z.len(), streams[0].m.shape().tile());
     if k == tile {
-        match tile {
-            20 => short_windows::<20, S>(top, w, streams, proof),
-            15 => short_windows::<15, S>(top, w, streams, proof),
-            10 => short_windows::<10, S>(top, w, streams, proof),
-            _ => short_windows::<6, S>(top, w, streams, proof),
-        }
+        tiled!(short_windows, tile, (top, w, streams));
         return;
     }
     for at in window::below(top, w) {
@@ -168,45 +164,55 @@ fn long_window<const S: usize>(w: usize, streams: &mut [Windows<'_, Row>; S], _p
     streams.iter_mut().for_each(Windows::turn);
 }
 
+/// Tables of numbers of one tile.
+pub(super) fn table<const S: usize>(streams: &mut [Windows<'_, Row>; S], _proof: HaveIfma) {
+    tiled!(short_table, streams[0].m.shape().tile(), (streams));
+}
+
+/// [`table`] for one tile.
+#[target_feature(enable = "avx512f,avx512ifma")]
+fn short_table<const W: usize, const S: usize>(streams: &mut [Windows<'_, Row>; S]) {
+    table52_mb8_ifma(&mut short::<W, S>(streams));
+}
+
 /// [`windows`] of numbers of one tile, a window in one call.
+#[target_feature(enable = "avx512f,avx512ifma")]
 fn short_windows<const W: usize, const S: usize>(
     top: usize,
     w: usize,
     streams: &mut [Windows<'_, Row>; S],
-    _proof: HaveIfma,
 ) {
-    #[target_feature(enable = "avx512f,avx512ifma")]
-    fn all<const W: usize, const S: usize>(
-        top: usize,
-        w: usize,
-        streams: &mut [Stream<'_, W>; S],
-        e: [&[Row]; S],
-    ) {
-        for at in window::below(top, w) {
-            for (s, e) in streams.iter_mut().zip(e) {
-                s.index = vector(bits_at(e, at, w));
-            }
-            window52_mb8_ifma(streams, w);
-        }
-    }
     let e = streams.each_ref().map(|s| s.e);
-    let mut short = streams.each_mut().map(
+    let mut short = short::<W, S>(streams);
+    for at in window::below(top, w) {
+        for (s, e) in short.iter_mut().zip(e) {
+            s.index = vector(bits_at(e, at, w));
+        }
+        window52_mb8_ifma(&mut short, w);
+    }
+    let products = top / w * (w + 1);
+    if !products.is_multiple_of(2) {
+        streams.iter_mut().for_each(Windows::turn);
+    }
+}
+
+/// Streams of numbers of one tile.
+#[inline(always)]
+fn short<'a, const W: usize, const S: usize>(
+    streams: &'a mut [Windows<'_, Row>; S],
+) -> [Stream<'a, W>; S] {
+    streams.each_mut().map(
         #[inline(always)]
         |s| Stream::<W> {
             z: whole_mut(s.z),
             next: whole_mut(s.next),
             entry: whole_mut(s.entry),
             t: vectors_mut(s.t).as_chunks_mut().0.first_chunk_mut().expect("columns"),
-            table: vectors(s.table).as_chunks().0,
+            table: vectors_mut(s.table).as_chunks_mut().0,
             index: vector(s.index),
             m: factors(s.m).short(),
         },
-    );
-    proven!(all(top, w, &mut short, e));
-    let products = top / w * (w + 1);
-    if !products.is_multiple_of(2) {
-        streams.iter_mut().for_each(Windows::turn);
-    }
+    )
 }
 
 fn whole_mut<const W: usize>(x: &mut [Row]) -> &mut [__m512i; W] {

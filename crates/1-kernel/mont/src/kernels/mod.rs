@@ -38,6 +38,8 @@ pub(crate) mod select52_mb8_ifma;
 #[cfg(target_arch = "x86_64")]
 pub(crate) mod select64_sse2;
 #[cfg(target_arch = "x86_64")]
+pub(crate) mod table52_mb8_ifma;
+#[cfg(target_arch = "x86_64")]
 pub(crate) mod tiles26_avx2;
 #[cfg(target_arch = "x86_64")]
 pub(crate) mod tiles52_ifma;

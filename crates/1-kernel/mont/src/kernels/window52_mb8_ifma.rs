@@ -4,7 +4,7 @@
 // Inputs z[W], table[E][W], index, m[W], b1[W] = 2^-52 mod m, k0; output z[W], or next[W] if the
 // number of products is odd; scratch next[W], entry[W], t[2W].
 //
-// Requires  m odd; 64m <= R; z and the entries below 3m; index < E; SPAN <= E <= SPAN * squares, so
+// Requires  m odd; 64m <= R; z and the entries below 8m; index < E; SPAN <= E <= SPAN * squares, so
 //           that the squares read the whole table on their way.
 // Ensures   the result is below 3m, its digits dirty but for the last.
 // Counts    W(W+1) + 2W^2 + 1 vpmadd52 and 7W masked loads a square, 4W^2 + 1 the product.
@@ -27,7 +27,7 @@ pub(crate) struct Stream<'a, const W: usize> {
     pub(crate) next: &'a mut [V; W],
     pub(crate) entry: &'a mut [V; W],
     pub(crate) t: &'a mut [[V; W]; 2],
-    pub(crate) table: &'a [[V; W]],
+    pub(crate) table: &'a mut [[V; W]],
     pub(crate) index: V,
     pub(crate) m: Short<'a, W>,
 }

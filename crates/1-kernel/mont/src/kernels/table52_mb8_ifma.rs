@@ -1,0 +1,37 @@
+// The table of an exponentiation, table[i] :== x^i / R^{i-1} (mod m) for 2 <= i < E, R = 2^{52W},
+// in each of 8 lanes, for numbers of one tile: K = W digits of 52 bits. S streams of these, entry
+// by entry.
+// Inputs x[W] = table[1], m[W], b1[W] = 2^-52 mod m, k0; output table[2..E][W]; scratch t[2W].
+//
+// Requires  m odd; 64m <= R; x < 8m.
+// Ensures   each of these entries is below 3m, its digits dirty but for the last.
+// Counts    W(W+1) + 2W^2 + 1 vpmadd52 an even entry, 4W^2 + 1 an odd one.
+// Time      constant: no branch or address depends on x, m, b1 or k0.
+// Model     `window::table` of amm52_mb8_portable.
+//
+// As window52_mb8_ifma: the tiles of ams52_mb8_ifma and amm52_mb8_ifma, all products in one call.
+//! `table52_mb8_ifma`: squares and products of one tile, from the entries before.
+#![forbid(unsafe_code)]
+
+use super::tiles52_ifma::{amm_rows, mul_tile, reduce_window, sq_tile};
+use super::window52_mb8_ifma::Stream;
+
+#[inline(never)]
+#[target_feature(enable = "avx512f,avx512ifma")]
+pub(crate) fn table52_mb8_ifma<const W: usize, const S: usize>(streams: &mut [Stream<'_, W>; S]) {
+    for i in 2..streams[0].table.len() {
+        for s in &mut *streams {
+            let (done, entries) = s.table.split_at_mut(i);
+            let (z, t) = (&mut entries[0], s.t.as_flattened_mut());
+            if i % 2 == 0 {
+                sq_tile::<W, false>(t, &done[i / 2]);
+            } else if W > 15 {
+                amm_rows(z, &done[i - 1], &done[1], &s.m);
+                continue;
+            } else {
+                mul_tile::<W, 0, false>(t, &done[i - 1], &done[1]);
+            }
+            reduce_window(z, s.t, &s.m);
+        }
+    }
+}
