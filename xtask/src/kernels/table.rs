@@ -2,7 +2,8 @@
 
 use super::work::{
     BLOCKS, at, blocks, each_size, finish, halves, limb_adding, limb_diagonal, limb_masking,
-    limb_tile, limb_triangle, long_blocks, nothing, parts, row, triangle, window,
+    limb_steps, limb_steps_squared, limb_tile, limb_triangle, long_blocks, nothing, parts, row,
+    triangle, window,
 };
 use super::{Multiplies, Row, Work};
 use crate::machine_code::instruction::{R9, RCX, RDI, RDX, RSI};
@@ -143,6 +144,16 @@ pub(crate) const TABLE: &[Row] = &[
             once: Multiplies::halves(p[0] + 1, p[0]),
             passes: vec![halves(p[0]), halves(p[0])],
         })
+    },
+    // [Stream; S]
+    Row {
+        structs: &[(RDI, 1)],
+        ..row(
+            "table52_mb8_ifma::table52_mb8_ifma",
+            "entries, streams; even or odd",
+            &each_size(6),
+            nothing,
+        )
     },
     // [Stream; S]
     Row {
@@ -374,22 +385,22 @@ pub(crate) const TABLE: &[Row] = &[
     // k0
     Row {
         secret: &[8],
-        ..row("amm64_mulx::amm64_mulx_tile", "nothing", &[at("", 9)], |_| Work {
-            once: Multiplies::NONE,
-            passes: vec![limb_tile(8), limb_masking(8), limb_adding(8)],
-        })
+        ..row("amm64_mulx::amm64_mulx_tile", "nothing", &[at("", 9)], |_| Work::once(limb_steps(8)))
     },
     Row {
         secret: &[1],
-        ..row("ams64_mulx::ams64_mulx_tile", "nothing", &[at("", 9)], |_| Work {
-            once: Multiplies::NONE,
-            passes: vec![
-                limb_tile(8),
-                limb_triangle(8),
-                limb_diagonal(8),
-                limb_masking(8),
-                limb_adding(8),
-            ],
+        ..row("ams64_mulx::ams64_mulx_tile", "nothing", &[at("", 9)], |_| {
+            Work::once(limb_steps_squared(8))
         })
+    },
+    // Stream
+    Row {
+        structs: &[(RDI, 1)],
+        ..row(
+            "window64_mulx::window64_mulx",
+            "squares, streams",
+            &[at("1", 17), at("2", 51)],
+            |_| Work { once: Multiplies::NONE, passes: vec![limb_steps(8), limb_steps_squared(8)] },
+        )
     },
 ];

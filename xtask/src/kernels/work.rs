@@ -85,6 +85,30 @@ pub(super) fn limb_diagonal(w: u64) -> Multiplies {
 pub(super) fn limb_adding(w: u64) -> Multiplies {
     Multiplies::limbs(0, w + 2, w + 2)
 }
+
+/// Product of one tile, W by W limbs, row by row with its reduction: the first row adds nothing.
+pub(super) fn limb_steps(w: u64) -> Multiplies {
+    let rows = (w - 1) * (w + 1);
+    limb_steps_reduced(Multiplies::limbs(w * w, rows, rows), w)
+}
+
+/// The same of a square: half of the products, and the bit above the doubled limbs in all rows but
+/// the last.
+pub(super) fn limb_steps_squared(w: u64) -> Multiplies {
+    let (products, first) = (w * (w + 1) / 2, w);
+    let bits = w - 1;
+    // a row takes the carries of both chains; the first one has a chain of ADC
+    let (adcx, adox) = (products - first + 2 * (w - 1), products - first + w - 1);
+    limb_steps_reduced(Multiplies::limbs(products + bits, adcx, adox), w)
+}
+
+/// And W rows of a reduction, W limbs of m in each, and those that the last sum is less by.
+fn limb_steps_reduced(product: Multiplies, w: u64) -> Multiplies {
+    let Multiplies { mulx, adcx, adox, .. } = product;
+    let rows = w * (w + 1);
+    Multiplies::limbs(mulx + w * w + w, adcx + rows, adox + rows)
+}
+
 /// W limbs of m, or zeros: by the carry, as a number that is 0 or 1 and not as a mask.
 pub(super) fn limb_masking(w: u64) -> Multiplies {
     Multiplies::limbs(w, 0, 0)

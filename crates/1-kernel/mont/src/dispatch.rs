@@ -190,8 +190,8 @@ impl Kernel for LimbKernel {
                 use crate::kernels::tiles64_mulx::{array, array_mut};
                 match m.shape().tile() {
                     8 if z.len() == 8 => {
-                        let (z, x, y, t) = (array_mut(z), array(x), array(y), array_mut(t));
-                        amm64_mulx_tile(z, x, y, array(m.m()), m.k0(), t, proof);
+                        let (z, x, y) = (array_mut(z), array(x), array(y));
+                        amm64_mulx_tile(z, x, y, array(m.m()), m.k0(), proof);
                     }
                     8 => amm64_mulx::<8>(z, x, y, m.m(), m.k0(), t, proof),
                     _ => amm64_mulx::<4>(z, x, y, m.m(), m.k0(), t, proof),
@@ -236,6 +236,32 @@ impl Kernel for LimbKernel {
                 unsafe { select64_sse2(z, table, index) }
             }
             _ => select_portable(z, table, index),
+        }
+    }
+
+    fn windows<const S: usize>(self, top: usize, w: usize, streams: &mut [Windows<'_, u64>; S]) {
+        match self {
+            #[cfg(target_arch = "x86_64")]
+            Self::Mulx(proof) if streams.iter().all(|s| s.m.k() == 8) => {
+                use crate::kernels::tiles64_mulx::{array, array_mut};
+                use crate::kernels::window64_mulx::{Stream, window64_mulx};
+                for at in window::below(top, w) {
+                    for s in &mut *streams {
+                        check(s.m.shape(), s.z.len(), s.next.len(), s.entry.len(), s.t);
+                        s.look_up(self, at, w);
+                        self.select(s.entry, s.table, s.index);
+                    }
+                    let mut tiles = streams.each_mut().map(|s| Stream {
+                        z: array_mut(s.z),
+                        y: array(s.entry),
+                        m: array(s.m.m()),
+                        k0: &s.m.k0_in_place()[0],
+                        t: array_mut(s.t),
+                    });
+                    window64_mulx(&mut tiles, w, proof);
+                }
+            }
+            _ => window::plain(self, top, w, streams),
         }
     }
 

@@ -6,11 +6,13 @@
 // Counts    2K^2 + K mulx (K of them imul, for q), and K mulx that mask m.
 // Time      constant: no branch or address depends on x, y, m or k0.
 // Model     amm64_portable.
-//! `amm64_mulx`: product tile by tile, then reduction tile by tile.
+//! `amm64_mulx`: product tile by tile, then reduction tile by tile; one tile goes row by row.
 #![forbid(unsafe_code)]
 
 use tollgate_cpu::HaveAdxBmi2;
 
+use super::chains64_mulx::Chains;
+use super::steps64_mulx::product;
 use super::tiles64_mulx::{Eight, Four, Tile, array, array_mut};
 
 #[inline(never)]
@@ -30,7 +32,7 @@ pub(crate) fn amm64_mulx<const W: usize>(
     }
 }
 
-/// K = 8: no loop, and no length to hand over or to check.
+/// K = 8: rows of product and reduction by turns.
 #[inline(never)]
 pub(crate) fn amm64_mulx_tile(
     z: &mut [u64; 8],
@@ -38,10 +40,10 @@ pub(crate) fn amm64_mulx_tile(
     y: &[u64; 8],
     m: &[u64; 8],
     k0: u64,
-    t: &mut [u64; 24],
     proof: HaveAdxBmi2,
 ) {
-    multiply(z, x, y, m, k0, t, Eight(proof));
+    let (w, over) = product(x, y, m, k0, proof);
+    Eight(proof).sub(z, w, over, m, &mut 0);
 }
 
 #[inline(always)]

@@ -4,16 +4,18 @@
 // Requires  m odd; x < R = 2^{64K}; k0 = -1/m mod 2^64; W divides K.
 // Ensures   z < R, z :== x^2/R (mod m); z < 2m if x^2 <= R*m.
 // Counts    K(K+1)/2 + K^2 + K mulx, and K that mask m: products of different limbs once, doubled
-//           together.
+//           together. Of one tile of 8 limbs they are doubled first: 7 more, of the bit above them.
 // Time      constant: no branch or address depends on x, m or k0.
 // Model     amm64_portable, with y = x.
 //! `ams64_mulx`: products of different limbs tile by tile, once; then doubled, with the squares on
-//! the diagonal added; then reduction tile by tile.
+//! the diagonal added; then reduction tile by tile. One tile goes row by row.
 #![forbid(unsafe_code)]
 
 use tollgate_cpu::HaveAdxBmi2;
 
 use super::amm64_mulx::{multiply_row, reduce};
+use super::chains64_mulx::Chains;
+use super::steps64_mulx;
 use super::tiles64_mulx::{Eight, Four, Tile, array, array_mut};
 
 #[inline(never)]
@@ -32,7 +34,7 @@ pub(crate) fn ams64_mulx<const W: usize>(
     }
 }
 
-/// K = 8: no loop, and no length to hand over or to check.
+/// K = 8: rows of square and reduction by turns.
 #[inline(never)]
 pub(crate) fn ams64_mulx_tile(
     z: &mut [u64; 8],
@@ -42,7 +44,8 @@ pub(crate) fn ams64_mulx_tile(
     t: &mut [u64; 24],
     proof: HaveAdxBmi2,
 ) {
-    square(z, x, m, k0, t, Eight(proof));
+    let (w, over) = steps64_mulx::square(x, m, k0, t, proof);
+    Eight(proof).sub(z, w, over, m, &mut 0);
 }
 
 #[inline(always)]

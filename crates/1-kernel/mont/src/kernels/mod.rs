@@ -38,6 +38,8 @@ pub(crate) mod select52_mb8_ifma;
 #[cfg(target_arch = "x86_64")]
 pub(crate) mod select64_sse2;
 #[cfg(target_arch = "x86_64")]
+mod steps64_mulx;
+#[cfg(target_arch = "x86_64")]
 pub(crate) mod table52_mb8_ifma;
 #[cfg(target_arch = "x86_64")]
 pub(crate) mod tiles26_avx2;
@@ -49,3 +51,5 @@ pub(crate) mod tiles64_mulx;
 mod unroll;
 #[cfg(target_arch = "x86_64")]
 pub(crate) mod window52_mb8_ifma;
+#[cfg(target_arch = "x86_64")]
+pub(crate) mod window64_mulx;
