@@ -3,7 +3,7 @@
 use super::work::{
     BLOCKS, at, blocks, each_size, finish, halves, limb_adding, limb_diagonal, limb_masking,
     limb_steps, limb_steps_squared, limb_tile, limb_triangle, long_blocks, nothing, parts, row,
-    triangle, window,
+    streams, triangle, window,
 };
 use super::{Multiplies, Row, Work};
 use crate::machine_code::instruction::{R9, RCX, RDI, RDX, RSI};
@@ -88,15 +88,11 @@ pub(crate) const TABLE: &[Row] = &[
         ..row("tiles52_ifma::finish", "digits; lengths", &[at("2", 4)], |_| finish(2))
     },
     // [&mut Reduction; 1]
-    Row {
-        structs: &[(RDI, 1)],
-        ..row(
-            "tiles52_ifma::reduce",
-            "blocks; lengths",
-            &[at("6, 1", 27), at("10, 1", 27), at("15, 1", 27), at("20, 1", 27)],
-            nothing,
-        )
-    },
+    streams(
+        "tiles52_ifma::reduce",
+        "blocks; lengths",
+        &[at("6, 1", 27), at("10, 1", 27), at("15, 1", 27), at("20, 1", 27)],
+    ),
     // [&mut Reduction; 2]
     Row {
         structs: &[(RDI, 2)],
@@ -108,15 +104,11 @@ pub(crate) const TABLE: &[Row] = &[
         )
     },
     // Reduction
-    Row {
-        structs: &[(RDI, 1)],
-        ..row(
-            "tiles52_ifma::reduce_one",
-            "reading; lengths",
-            &[at("6", 5), at("10", 5), at("15", 5), at("20", 5)],
-            nothing,
-        )
-    },
+    streams(
+        "tiles52_ifma::reduce_one",
+        "reading; lengths",
+        &[at("6", 5), at("10", 5), at("15", 5), at("20", 5)],
+    ),
     // Short
     Row {
         structs: &[(RDX, 1)],
@@ -146,25 +138,9 @@ pub(crate) const TABLE: &[Row] = &[
         })
     },
     // [Stream; S]
-    Row {
-        structs: &[(RDI, 1)],
-        ..row(
-            "table52_mb8_ifma::table52_mb8_ifma",
-            "entries, streams; even or odd",
-            &each_size(6),
-            nothing,
-        )
-    },
+    streams("table52_mb8_ifma::table52_mb8_ifma", "entries, streams; even or odd", &each_size(6)),
     // [Stream; S]
-    Row {
-        structs: &[(RDI, 1)],
-        ..row(
-            "window52_mb8_ifma::window52_mb8_ifma",
-            "squares, streams; lengths",
-            &each_size(6),
-            nothing,
-        )
-    },
+    streams("window52_mb8_ifma::window52_mb8_ifma", "squares, streams; lengths", &each_size(6)),
     // [Product; S]; LLVM may put the rows of mul_tile in line
     Row {
         structs: &[(RDI, 1)],
@@ -185,24 +161,20 @@ pub(crate) const TABLE: &[Row] = &[
         )
     },
     // [Square; S]
-    Row {
-        structs: &[(RDI, 1)],
-        ..row(
-            "ams52_mb8_ifma::ams52_mb8_ifma",
-            "blocks; lengths",
-            &[
-                at("6, 1", 54),
-                at("6, 2", 104),
-                at("10, 1", 54),
-                at("10, 2", 104),
-                at("15, 1", 51),
-                at("15, 2", 94),
-                at("20, 1", 51),
-                at("20, 2", 94),
-            ],
-            nothing,
-        )
-    },
+    streams(
+        "ams52_mb8_ifma::ams52_mb8_ifma",
+        "blocks; lengths",
+        &[
+            at("6, 1", 54),
+            at("6, 2", 104),
+            at("10, 1", 54),
+            at("10, 2", 104),
+            at("15, 1", 51),
+            at("15, 2", 94),
+            at("20, 1", 51),
+            at("20, 2", 94),
+        ],
+    ),
     // [&[V]; S], [&mut [V]; S]
     Row {
         structs: &[(RDI, 1), (RSI, 1)],
@@ -221,25 +193,14 @@ pub(crate) const TABLE: &[Row] = &[
         )
     },
     // [&mut Reduction; 1]
-    Row {
-        structs: &[(RDI, 1)],
-        ..row("fold52_halves_ifma::reduce", "streams; lengths", &[at("10, 20, 1", 27)], nothing)
-    },
+    streams("fold52_halves_ifma::reduce", "streams; lengths", &[at("10, 20, 1", 27)]),
     // [&mut Reduction; 2]
     Row {
         structs: &[(RDI, 2)],
         ..row("fold52_halves_ifma::reduce", "streams; lengths", &[at("10, 20, 2", 90)], nothing)
     },
     // [(&mut [V; W], &mut [V; W]); S]
-    Row {
-        structs: &[(RDI, 1)],
-        ..row(
-            "fold52_halves_ifma::digits",
-            "digits; lengths",
-            &[at("20, 1", 4), at("20, 2", 4)],
-            nothing,
-        )
-    },
+    streams("fold52_halves_ifma::digits", "digits; lengths", &[at("20, 1", 4), at("20, 2", 4)]),
     // Read
     Row {
         structs: &[(R9, 1)],
@@ -317,10 +278,7 @@ pub(crate) const TABLE: &[Row] = &[
         Work { once: Multiplies::half_digits(p[0] * (p[0] - 1) / 2), passes: vec![parts(1, p[0])] }
     }),
     // &mut [&mut [V]; 3]
-    Row {
-        structs: &[(RDI, 1)],
-        ..row("tiles26_avx2::split", "digits; lengths", &[at("", 4)], nothing)
-    },
+    streams("tiles26_avx2::split", "digits; lengths", &[at("", 4)]),
     // [Group; 2], Factors
     Row {
         structs: &[(RDX, 1), (RCX, 1)],
@@ -335,25 +293,17 @@ pub(crate) const TABLE: &[Row] = &[
         ..row("tiles26_avx2::reduce", "blocks; lengths", &[at("5, 4", 4), at("6, 5", 4)], nothing)
     },
     // Factors
-    Row {
-        structs: &[(RDI, 1)],
-        ..row(
-            "amm52_mb8_avx2::amm52_mb8_avx2",
-            "blocks; lengths",
-            &[at("5, 4", 209), at("6, 5", 176)],
-            nothing,
-        )
-    },
+    streams(
+        "amm52_mb8_avx2::amm52_mb8_avx2",
+        "blocks; lengths",
+        &[at("5, 4", 209), at("6, 5", 176)],
+    ),
     // Factors
-    Row {
-        structs: &[(RDI, 1)],
-        ..row(
-            "ams52_mb8_avx2::ams52_mb8_avx2",
-            "blocks; lengths",
-            &[at("5, 4, 5", 356), at("5, 4, 10", 356), at("6, 5, 6", 376)],
-            nothing,
-        )
-    },
+    streams(
+        "ams52_mb8_avx2::ams52_mb8_avx2",
+        "blocks; lengths",
+        &[at("5, 4, 5", 356), at("5, 4, 10", 356), at("6, 5, 6", 376)],
+    ),
     row("select52_mb8_avx2::select52_mb8_avx2", "entries, digits; lengths", &[at("", 11)], nothing),
     row("select52_mb8_ifma::select52_mb8_ifma", "entries, digits; lengths", &[at("", 84)], nothing),
     // the index

@@ -1,6 +1,7 @@
 //! Rows in short, and how often their functions multiply, by the sizes of a kernel.
 
 use super::{Instance, Multiplies, Row, Work};
+use crate::machine_code::instruction::RDI;
 
 /// Measured, and a tenth more: another compiler may spill a little elsewhere.
 pub(super) const fn at(parameters: &'static str, stack: usize) -> Instance {
@@ -38,6 +39,16 @@ pub(super) const fn row(
     work: fn(&[u64]) -> Work,
 ) -> Row {
     Row { path, secret: &[], secret_stack: &[], structs: &[], branches, instances, work }
+}
+
+/// A row of what multiplies nothing itself; behind the first argument are references, to whose
+/// numbers the tiles go.
+pub(super) const fn streams(
+    path: &'static str,
+    branches: &'static str,
+    instances: &'static [Instance],
+) -> Row {
+    Row { structs: &[(RDI, 1)], ..row(path, branches, instances, nothing) }
 }
 
 /// W low halves and W high ones: a row of a product or a fold row.

@@ -84,8 +84,8 @@ pub trait Kernel: Copy + core::fmt::Debug {
     ///
     /// # Panics
     ///
-    /// If a slice has not the length its description says, `top` is no multiple of w, or there is no
-    /// stream.
+    /// If a slice has not the length its description says, `top` is no multiple of w, or there is
+    /// no stream.
     fn windows<const S: usize>(
         self,
         top: usize,

@@ -60,8 +60,8 @@ pub(crate) fn below(top: usize, w: usize) -> impl Iterator<Item = usize> {
     (0..top).step_by(w).rev()
 }
 
-/// [`Kernel::table`]: an even entry is a square, an odd one a product with x; in turn where there are
-/// two streams, so that neither waits for itself.
+/// [`Kernel::table`]: an even entry is a square, an odd one a product with x; in turn where there
+/// are two streams, so that neither waits for itself.
 pub(crate) fn table<K: Kernel, const S: usize>(kernel: K, streams: &mut [Windows<'_, K::Word>; S]) {
     let k = streams[0].z.len();
     for i in 2..streams[0].table.len() / k {
