@@ -6,6 +6,8 @@ use std::collections::VecDeque;
 use std::sync::PoisonError;
 use std::time::Instant;
 
+use tollgate_cpu::process;
+
 use super::bells::Bells;
 use super::seat::Seat;
 use super::sync::{Condvar, Mutex, MutexGuard};
@@ -30,7 +32,7 @@ pub(crate) struct Shared<J: Job> {
     pub(crate) drained: Condvar,
     pub(crate) config: Config,
     /// The process that made it. A child has its memory, and none of its threads.
-    process: u32,
+    process: u64,
 }
 
 pub(crate) type Guard<'a, J> = MutexGuard<'a, State<J>>;
@@ -86,7 +88,7 @@ impl<J: Job> Shared<J> {
             company: Condvar::new(),
             drained: Condvar::new(),
             config,
-            process: std::process::id(),
+            process: process::fork_generation(),
         }
     }
 
@@ -97,7 +99,7 @@ impl<J: Job> Shared<J> {
     }
 
     pub(crate) fn is_home(&self) -> bool {
-        std::process::id() == self.process
+        process::fork_generation() == self.process
     }
 
     /// Of strangers' code only this runs under the lock: [`Unit::width`](crate::Unit::width), whose

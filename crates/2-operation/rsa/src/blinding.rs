@@ -3,11 +3,11 @@
 //! A pair is used once, then squared; after [`USES`] squares it is made anew from fresh random
 //! bytes, several at once (see [`crate::fresh`]). A key keeps its idle pairs; each operation takes
 //! one and gives it back, so two operations at once never share one. A process that was forked
-//! makes its own, which it knows by its id: a child that has its parent's (in a PID namespace of
-//! its own) would start with its parent's pairs.
+//! makes its own: it has another [`fork_generation`].
 
 use std::sync::{Mutex, MutexGuard, TryLockError};
 
+use tollgate_cpu::process::fork_generation;
 use tollgate_mont::Word;
 use zeroize::{DefaultIsZeroes, Zeroize, ZeroizeOnDrop};
 
@@ -48,7 +48,7 @@ pub(crate) struct Pool<S: Zeroize> {
 struct Idle<S: Zeroize> {
     pairs: Vec<Pair<S>>,
     /// Whose pairs they are.
-    process: u32,
+    process: u64,
 }
 
 impl<S: DefaultIsZeroes> Pool<S> {
@@ -56,7 +56,7 @@ impl<S: DefaultIsZeroes> Pool<S> {
     /// `at_once` for each.
     pub(crate) fn new(k: usize, pairs: usize, at_once: usize) -> Self {
         let enough = pairs * at_once;
-        let idle = Idle { pairs: Vec::with_capacity(enough), process: std::process::id() };
+        let idle = Idle { pairs: Vec::with_capacity(enough), process: fork_generation() };
         let pool = Self { idle: Mutex::new(idle), k, enough };
         (0..pairs).for_each(|_| pool.give(pool.blank()));
         pool
@@ -83,11 +83,7 @@ impl<S: DefaultIsZeroes> Pool<S> {
 
     /// A pair for one operation; with `left` = 0 it must be made first.
     pub(crate) fn take(&self) -> Pair<S> {
-        self.take_in(std::process::id())
-    }
-
-    /// The same where it is known which process this is: to ask takes a system call.
-    pub(crate) fn take_in(&self, process: u32) -> Pair<S> {
+        let process = fork_generation();
         let Some(mut idle) = self.idle() else {
             return self.blank();
         };

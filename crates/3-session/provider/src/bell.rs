@@ -12,6 +12,7 @@ use std::io::{Error, Read as _, Write as _};
 use std::os::fd::{AsRawFd as _, FromRawFd as _, OwnedFd};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use tollgate_cpu::process;
 use tollgate_engine::{PrivateJob, Ticket};
 
 use crate::counters::{Counters, Event};
@@ -20,7 +21,7 @@ use crate::key::Key;
 /// See the module.
 pub(crate) struct Bell {
     /// The process that made it. A child has its memory, and may find its lock held for ever.
-    process: u32,
+    process: u64,
     fd: File,
     /// The thread that runs the job is at it, or the cleanup.
     line: Mutex<Line>,
@@ -86,7 +87,7 @@ impl Bell {
         }
         // SAFETY: a fresh descriptor, owned by nobody else.
         let fd = unsafe { OwnedFd::from_raw_fd(fd) };
-        let (process, counters) = (std::process::id(), Arc::clone(counters));
+        let (process, counters) = (process::fork_generation(), Arc::clone(counters));
         Ok(Self { process, fd: fd.into(), line: Mutex::default(), counters })
     }
 
@@ -96,7 +97,7 @@ impl Bell {
 
     /// Whether this is the process that made it.
     pub(crate) fn is_here(&self) -> bool {
-        self.process == std::process::id()
+        self.process == process::fork_generation()
     }
 
     /// A job is about to be paused, and leaves this here; its number. The owner is told at once

@@ -6,8 +6,9 @@
 
 use core::ffi::CStr;
 use core::sync::atomic::{AtomicU64, Ordering};
-use std::process;
 use std::thread;
+
+use tollgate_cpu::process;
 
 macro_rules! events {
     ($($event:ident = $key:literal, $help:literal;)*) => {
@@ -54,8 +55,8 @@ pub(crate) struct Counters {
     process: AtomicU64,
 }
 
-/// The bit above a process id.
-const TURNING: u64 = 1 << 32;
+/// The bit above a fork generation.
+const TURNING: u64 = 1 << 63;
 
 /// On a cache line of its own.
 #[derive(Default)]
@@ -69,18 +70,18 @@ struct Number {
 impl Default for Counters {
     fn default() -> Self {
         let numbers = core::array::from_fn(|_| Number::default());
-        Self { numbers, process: AtomicU64::new(process::id().into()) }
+        Self { numbers, process: AtomicU64::new(process::fork_generation()) }
     }
 }
 
 impl Counters {
-    /// Counts one, and returns the id of the process in which that was.
-    pub(crate) fn count(&self, event: Event) -> u32 {
+    /// Counts one, and returns the fork generation of the process in which that was.
+    pub(crate) fn count(&self, event: Event) -> u64 {
         self.add(event, 1)
     }
 
     /// Counts so many, as `count` does.
-    pub(crate) fn add(&self, event: Event, events: usize) -> u32 {
+    pub(crate) fn add(&self, event: Event, events: usize) -> u64 {
         let process = self.take_home();
         self.numbers[event as usize].counted.fetch_add(events as u64, Ordering::Relaxed);
         process
@@ -88,7 +89,7 @@ impl Counters {
 
     /// What this process has counted.
     pub(crate) fn read(&self, event: Event) -> u64 {
-        if self.process.load(Ordering::Acquire) != u64::from(process::id()) {
+        if self.process.load(Ordering::Acquire) != process::fork_generation() {
             return 0;
         }
         let Number { counted, inherited } = &self.numbers[event as usize];
@@ -101,13 +102,12 @@ impl Counters {
     }
 
     /// Makes the counts this process's own, once after each fork.
-    fn take_home(&self) -> u32 {
-        let process = process::id();
-        let home = u64::from(process);
+    fn take_home(&self) -> u64 {
+        let home = process::fork_generation();
         loop {
             let found = self.process.load(Ordering::Acquire);
             if found == home {
-                return process;
+                return home;
             }
             if found == home | TURNING {
                 // Another thread is at it: it copies a few words.
@@ -121,7 +121,7 @@ impl Counters {
                     inherited.store(counted.load(Ordering::Relaxed), Ordering::Relaxed);
                 }
                 self.process.store(home, Ordering::Release);
-                return process;
+                return home;
             }
         }
     }
@@ -138,12 +138,13 @@ mod tests {
         counters.count(Event::Signature);
         assert_eq!((counters.read(Event::Signature), counters.sum()), (2, 2));
         // As in a child: forked in peace, or while a thread of the parent was turning.
-        for parent in [1, 1 | TURNING] {
+        let home = process::fork_generation();
+        for parent in [home + 1, (home + 1) | TURNING] {
             counters.process.store(parent, Ordering::Relaxed);
             assert_eq!((counters.read(Event::Signature), counters.sum()), (0, 0));
             thread::scope(|scope| {
                 for _ in 0..4 {
-                    scope.spawn(|| assert_eq!(counters.count(Event::Key), process::id()));
+                    scope.spawn(|| assert_eq!(counters.count(Event::Key), home));
                 }
             });
             assert_eq!((counters.read(Event::Signature), counters.read(Event::Key)), (0, 4));

@@ -7,6 +7,7 @@ use core::time::Duration;
 use std::sync::{Arc, OnceLock};
 use std::thread;
 
+use tollgate_cpu::process;
 use tollgate_engine::{
     Caller, Class, Config, Engine, Lanes, PrivateJob, Request, SelfTestFailed, Unit,
 };
@@ -18,7 +19,7 @@ use crate::room::with_room;
 
 /// What a provider has in this process.
 pub(crate) struct Home {
-    process: u32,
+    process: u64,
     /// That it may use.
     cores: usize,
     /// Operations that calling threads wait for.
@@ -47,7 +48,7 @@ impl Homes {
     /// That of this process. No lock is taken: a child may be forked at any moment. What its parent
     /// left is never touched again, nor freed.
     pub(crate) fn here(&self) -> &Home {
-        let process = std::process::id();
+        let process = process::fork_generation();
         let mut current = self.0.load(Ordering::Acquire);
         loop {
             // SAFETY: NULL, or out of a box below; while `self` is there nobody frees what was
@@ -84,7 +85,7 @@ impl Drop for Homes {
     fn drop(&mut self) {
         let home = *self.0.get_mut();
         // SAFETY: as in `here`.
-        if unsafe { home.as_ref() }.is_some_and(|home| home.process == std::process::id()) {
+        if unsafe { home.as_ref() }.is_some_and(|home| home.process == process::fork_generation()) {
             // SAFETY: out of a box, and `self` is the last to know it.
             drop(unsafe { Box::from_raw(home) });
         }
@@ -92,7 +93,7 @@ impl Drop for Homes {
 }
 
 impl Home {
-    fn new(process: u32) -> Self {
+    fn new(process: u64) -> Self {
         let cores = thread::available_parallelism().map_or(1, NonZero::get);
         Self { process, cores, waiting: AtomicUsize::new(0), engine: OnceLock::new() }
     }

@@ -11,7 +11,8 @@
 //! second, and what is counted after the last of them waits for the next one or for the end.
 //!
 //! Any process may fork at any moment: what the parent's thread held here, the child takes over,
-//! because every mark is the id of a process. No error here is one of an operation: it is counted.
+//! because every mark is the fork generation of a process. No error here is one of an operation: it
+//! is counted.
 #![forbid(unsafe_code)]
 
 use core::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
@@ -22,6 +23,8 @@ use std::process;
 use std::sync::{Arc, OnceLock, Weak};
 use std::thread;
 use std::time::Instant;
+
+use tollgate_cpu::process::fork_generation;
 
 use crate::background;
 use crate::counters::{Counters, Event};
@@ -48,18 +51,18 @@ pub(crate) struct Metrics {
     /// The program's name, read at load: later there may be another root folder.
     program: String,
     /// The process that has a thread here, or has found that it gets none.
-    at_work: AtomicU32,
+    at_work: AtomicU64,
     /// The process that gets no thread, and when it wrote last, in milliseconds after `made`.
-    threadless: AtomicU32,
+    threadless: AtomicU64,
     written_ms: AtomicU64,
     made: Instant,
     /// The process that writes the file, for as long as it does.
-    writing: AtomicU32,
+    writing: AtomicU64,
     closed: AtomicBool,
 }
 
-/// No process has this id.
-const NOBODY: u32 = 0;
+/// No process has this fork generation.
+const NOBODY: u64 = 0;
 
 impl Metrics {
     pub(crate) fn new(folder: &Path, counters: Arc<Counters>) -> Arc<Self> {
@@ -71,11 +74,11 @@ impl Metrics {
             context: CONTEXTS.fetch_add(1, Ordering::Relaxed),
             provider: OnceLock::new(),
             program: program.trim().to_owned(),
-            at_work: AtomicU32::new(NOBODY),
-            threadless: AtomicU32::new(NOBODY),
+            at_work: AtomicU64::new(NOBODY),
+            threadless: AtomicU64::new(NOBODY),
             written_ms: AtomicU64::new(0),
             made: Instant::now(),
-            writing: AtomicU32::new(NOBODY),
+            writing: AtomicU64::new(NOBODY),
             closed: AtomicBool::new(false),
         })
     }
@@ -92,7 +95,7 @@ impl Metrics {
     }
 
     /// After each count: sees to it that this process has a thread that writes.
-    pub(crate) fn wake(self: &Arc<Self>, process: u32) {
+    pub(crate) fn wake(self: &Arc<Self>, process: u64) {
         if swap_if_other(&self.at_work, process) {
             let metrics = Arc::clone(self);
             if background::spawn("tollgate-metrics", move || metrics.work(process)).is_ok() {
@@ -108,7 +111,7 @@ impl Metrics {
     }
 
     /// Writes if it is a pause ago that somebody did.
-    fn write_if_due(&self, process: u32) {
+    fn write_if_due(&self, process: u64) {
         let now = u64::try_from(self.made.elapsed().as_millis()).unwrap_or(u64::MAX);
         let last = self.written_ms.load(Ordering::Relaxed);
         let is_due = u128::from(now.saturating_sub(last)) >= PAUSE.as_millis();
@@ -119,7 +122,7 @@ impl Metrics {
     }
 
     /// The thread.
-    fn work(&self, process: u32) {
+    fn work(&self, process: u64) {
         let (mut written, mut quiet) = (0, 0);
         thread::sleep(FIRST);
         while !self.closed.load(Ordering::Acquire) {
@@ -143,11 +146,11 @@ impl Metrics {
         }
     }
 
-    fn write_unless_closed(&self, process: u32) -> bool {
+    fn write_unless_closed(&self, process: u64) -> bool {
         let Some(_turn) = Turn::take(&self.writing, process) else {
             return self.fail();
         };
-        self.closed.load(Ordering::Acquire) || self.write(process)
+        self.closed.load(Ordering::Acquire) || self.write()
     }
 
     /// The last words, when the provider is taken down.
@@ -156,14 +159,14 @@ impl Metrics {
         if self.counters.sum() == 0 {
             return;
         }
-        let process = process::id();
         // A thread that writes now has older numbers. A disk that hangs is not waited for.
-        let _turn = Turn::take(&self.writing, process);
-        self.write(process);
+        let _turn = Turn::take(&self.writing, fork_generation());
+        self.write();
     }
 
     /// Writes the file, with numbers read now.
-    fn write(&self, process: u32) -> bool {
+    fn write(&self) -> bool {
+        let process = process::id();
         let name = format!("tollgate-{process}-{}", self.context);
         let (counters, objects) = (&self.counters, self.objects());
         let text = text::text(counters, objects, process, self.context, &self.program);
@@ -178,7 +181,7 @@ impl Metrics {
 
 /// Puts this process's mark, if another's or nobody's is there: a mark says which process has
 /// something.
-fn swap_if_other(mark: &AtomicU32, process: u32) -> bool {
+fn swap_if_other(mark: &AtomicU64, process: u64) -> bool {
     // In one order with the counts before it: see the end of `work`.
     core::sync::atomic::fence(Ordering::SeqCst);
     let found = mark.load(Ordering::SeqCst);
@@ -187,11 +190,11 @@ fn swap_if_other(mark: &AtomicU32, process: u32) -> bool {
 }
 
 /// The right to write, until dropped.
-struct Turn<'a>(&'a AtomicU32);
+struct Turn<'a>(&'a AtomicU64);
 
 impl<'a> Turn<'a> {
     /// Waits for another thread of this process, a tenth of a second at most.
-    fn take(writing: &'a AtomicU32, process: u32) -> Option<Self> {
+    fn take(writing: &'a AtomicU64, process: u64) -> Option<Self> {
         for _ in 0..100 {
             if swap_if_other(writing, process) {
                 return Some(Self(writing));

@@ -1,4 +1,4 @@
-//! Feature proofs and their veto, the cycle counter, the core clock, and calibration probes.
+//! Feature proofs and their veto, cycle counter, core clock, calibration probes, forks.
 //!
 //! * [`features`]: zero-sized proofs that this processor has what a kernel needs ([`HaveIfma`],
 //!   [`HaveAvx2`], [`HaveAdxBmi2`]), and the user's veto `TOLLGATE_CPU_DISABLE`.
@@ -6,8 +6,9 @@
 //! * [`probe`]: how many of an instruction this core finishes per cycle.
 //! * [`sibling`]: whether the core is whole, or shared with its other thread now.
 //! * [`machine`]: what the machine says about itself.
+//! * [`process`]: whether this process was forked since.
 //! * [`memcheck`], [`rerun`]: mark secrets for valgrind and run a test under it, so that
-//!   constant-time tests need neither unsafe code nor C headers.
+//!   constant-time tests need neither unsafe code nor C headers; or run a test alone.
 //!
 //! The crate compiles on every architecture; away from x86-64 each check answers `None`.
 //!
@@ -25,6 +26,7 @@ pub mod features;
 pub mod machine;
 pub mod memcheck;
 pub mod probe;
+pub mod process;
 pub mod rerun;
 pub mod sibling;
 pub mod tsc;

@@ -1,4 +1,4 @@
-//! Runs one test of the running test program again, under valgrind's memcheck.
+//! Runs one test of the running test program again, under valgrind's memcheck or alone.
 //!
 //! A constant-time test is one function that plays both parts: outside valgrind it starts itself
 //! again, inside it marks secrets, runs the operation and counts errors.
@@ -17,6 +17,7 @@
 //! }
 //! ```
 
+use std::env;
 use std::io::ErrorKind;
 use std::process::Command;
 
@@ -54,7 +55,7 @@ pub fn constant_time(name: &str, operation: impl FnOnce()) {
 /// this name, or valgrind cannot be started.
 #[track_caller]
 pub fn under_memcheck(name: &str) {
-    let program = std::env::current_exe().expect("a running program has a path");
+    let program = env::current_exe().expect("a running program has a path");
     let outcome = Command::new("valgrind")
         .args(["--tool=memcheck", "--quiet", "--track-origins=no", "--num-callers=24"])
         .arg(program)
@@ -63,7 +64,7 @@ pub fn under_memcheck(name: &str) {
     let output = match outcome {
         Ok(output) => output,
         Err(error) if error.kind() == ErrorKind::NotFound => {
-            let ci = std::env::var_os("CI").is_some_and(|value| value == "true");
+            let ci = env::var_os("CI").is_some_and(|value| value == "true");
             assert!(
                 !ci,
                 "{name}: valgrind is missing, and CI=true wants this check: install valgrind"
@@ -77,6 +78,34 @@ pub fn under_memcheck(name: &str) {
     let reported = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success(), "{name} fails under memcheck:\n{said}\n{reported}");
     assert!(said.contains("1 passed"), "{name}: no test of this program has that name:\n{said}");
+}
+
+/// Set where a test runs alone, to its name.
+const ALONE: &str = "TOLLGATE_TEST_ALONE";
+
+/// Runs `test`, whose full path within the program is `name`, in a process of its own: it forks, or
+/// counts what the whole process has. No other test runs there.
+///
+/// # Panics
+///
+/// The test fails there (what it said is in the message), no test has this name, or the program
+/// cannot be started.
+#[track_caller]
+pub fn alone(name: &str, test: impl FnOnce()) {
+    if env::var_os(ALONE).is_some_and(|running| running == name) {
+        return test();
+    }
+    let program = env::current_exe().expect("a running program has a path");
+    let outcome = Command::new(program)
+        .args(["--exact", name, "--test-threads=1", "--nocapture"])
+        .env(ALONE, name)
+        .output();
+    let output = outcome.expect("this program can be started again");
+    let said = String::from_utf8_lossy(&output.stdout);
+    let reported = String::from_utf8_lossy(&output.stderr);
+    // A name that no test has would end well too.
+    let is_good = output.status.success() && said.contains("test result: ok. 1 passed");
+    assert!(is_good, "{name} fails alone:\n{said}\n{reported}");
 }
 
 /// Past the test harness's capture of standard error: a skipped check must be seen.

@@ -120,8 +120,8 @@ fn what_cannot_be_written_leaves_nothing() {
 fn without_a_thread_an_operation_writes_when_it_is_due() {
     let folder = Folder::new("threadless");
     let metrics = folder.metrics();
-    metrics.at_work.store(process::id(), Ordering::SeqCst);
-    metrics.threadless.store(process::id(), Ordering::SeqCst);
+    metrics.at_work.store(fork_generation(), Ordering::SeqCst);
+    metrics.threadless.store(fork_generation(), Ordering::SeqCst);
     let last = u64::MAX / 2;
     metrics.written_ms.store(last, Ordering::SeqCst);
     count(&metrics, Event::Signature);
@@ -129,8 +129,8 @@ fn without_a_thread_an_operation_writes_when_it_is_due() {
     // A provider that was made an hour ago.
     let metrics = Metrics { made: Instant::now() - Duration::from_secs(3600), ..fresh(&folder) };
     let metrics = Arc::new(metrics);
-    metrics.at_work.store(process::id(), Ordering::SeqCst);
-    metrics.threadless.store(process::id(), Ordering::SeqCst);
+    metrics.at_work.store(fork_generation(), Ordering::SeqCst);
+    metrics.threadless.store(fork_generation(), Ordering::SeqCst);
     count(&metrics, Event::Signature);
     assert!(folder.text().contains("tollgate_signatures_total"));
 }
@@ -141,7 +141,7 @@ fn fresh(folder: &Folder) -> Metrics {
 
 #[test]
 fn who_writes_is_waited_for_and_a_parent_is_not() {
-    let mark = AtomicU32::new(NOBODY);
+    let mark = AtomicU64::new(NOBODY);
     let turn = Turn::take(&mark, 7).unwrap();
     assert!(Turn::take(&mark, 7).is_none());
     // A child, forked while the parent wrote.

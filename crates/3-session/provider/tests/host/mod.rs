@@ -2,7 +2,6 @@
 #![allow(dead_code, reason = "each test program uses its part")]
 #![allow(clippy::unwrap_used, reason = "tests")]
 
-pub(crate) mod alone;
 pub(crate) mod child;
 pub(crate) mod job;
 pub(crate) mod libcrypto;

@@ -4,7 +4,8 @@ use core::cell::RefCell;
 use core::ffi::{c_int, c_void};
 use core::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 
-use crate::host::alone::alone;
+use tollgate_cpu::rerun::alone;
+
 use crate::host::job::{ASYNC_block_pause, ASYNC_unblock_pause, Job};
 use crate::host::libcrypto;
 use crate::host::{DEMAND, Host, Key, has_lanes, pem};

@@ -5,10 +5,9 @@ use core::time::Duration;
 use std::sync::{Arc, mpsc};
 use std::thread;
 
+use tollgate_cpu::rerun::alone;
 use tollgate_engine::{Config, Engine, Error, Work};
 use tollgate_rsa::{Hash, PrivateKey};
-
-use crate::host::alone::alone;
 
 unsafe extern "C" {
     fn fork() -> c_int;

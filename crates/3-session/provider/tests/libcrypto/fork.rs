@@ -1,6 +1,7 @@
 //! A server that signs, and then forks workers.
 
-use crate::host::alone::alone;
+use tollgate_cpu::rerun::alone;
+
 use crate::host::child::in_child;
 use crate::host::{DEMAND, Host, pem};
 

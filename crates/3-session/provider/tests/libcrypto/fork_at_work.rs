@@ -3,7 +3,8 @@
 use core::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::thread;
 
-use crate::host::alone::alone;
+use tollgate_cpu::rerun::alone;
+
 use crate::host::child::in_child;
 use crate::host::job::Job;
 use crate::host::libcrypto;

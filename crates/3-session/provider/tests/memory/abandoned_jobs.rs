@@ -1,8 +1,9 @@
 //! Jobs that are paused and never go on, as when a client resets in the middle of a handshake:
 //! libcrypto leaks their stacks, and we leak nothing.
 
+use tollgate_cpu::rerun::alone;
+
 use crate::allocator::{in_use, is_in_use, left_behind};
-use crate::host::alone::alone;
 use crate::host::job::Job;
 use crate::host::libcrypto;
 use crate::host::{DEMAND, Host, Key, Operation, has_lanes, pem};

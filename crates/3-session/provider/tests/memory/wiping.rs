@@ -4,11 +4,11 @@
 
 use core::mem::{ManuallyDrop, MaybeUninit};
 
+use tollgate_cpu::rerun::alone;
 use tollgate_rsa::pkcs8::{EncodePrivateKey as _, LineEnding};
 use tollgate_rsa::{Generation, Hash, Hasher, KeyParts, PrivateKey, Workspace};
 
 use crate::allocator::left_behind;
-use crate::host::alone::alone;
 
 /// Names of the numbers of which eight bytes in a row were left behind by `f`, which returns them.
 fn numbers_left_by(f: impl FnOnce() -> KeyParts) -> Vec<&'static str> {
