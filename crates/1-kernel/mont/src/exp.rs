@@ -70,8 +70,7 @@ pub(crate) fn plain<K: Kernel, const S: usize>(
 
 /// Asserts that a lane is a number, as the sums and the last subtractions here take it.
 fn assert_plain(shape: Shape) {
-    let plain = shape.r_bits() == shape.k() * shape.radix_bits();
-    assert!(plain, "numbers in lane blocks come and go by way of `LimbKernel`");
+    assert!(shape.is_plain(), "numbers in lane blocks come and go by way of `LimbKernel`");
 }
 
 /// z := x in Montgomery form mod m, an operand, for x of up to 2K words: x = `x_1` R + `x_0`.

@@ -97,9 +97,16 @@ impl Shape {
         self.k * self.radix_bits - slack
     }
 
-    /// Whether a sum of two results is an operand: digits have room for it, limbs may not.
+    /// Whether a sum of two results is an operand: digits of a number in a lane have room for it,
+    /// limbs may not, and lane blocks have results that are larger.
     pub(crate) fn has_slack(self) -> bool {
-        self.radix_bits == 52
+        self.radix_bits == 52 && self.is_plain()
+    }
+
+    /// Whether the words of a number are one after the other, as in limbs and in lanes: not so in
+    /// lane blocks.
+    pub(crate) fn is_plain(self) -> bool {
+        self.r_bits == self.k * self.radix_bits
     }
 
     /// Whether a reduction folds half of the digits at once: where there are two tiles of 20.

@@ -7,7 +7,8 @@ mod judge;
 
 use num_bigint::BigUint;
 use tollgate_mont::{
-    BlockKernel, Blocks, Kernel, LANES, LaneKernel, LimbKernel, Modulus, Pair, Row, Shape, Word,
+    BlockKernel, Blocks, Kernel, LANES, LaneKernel, LimbKernel, Modulus, Pair, Row, Shape, Windows,
+    Word,
 };
 
 use crate::judge::{
@@ -346,6 +347,88 @@ fn kernels_of_blocks_refuse_exponentiations() {
         };
         for vartime in [false, true] {
             assert!(std::panic::catch_unwind(|| run(vartime)).is_err(), "a wrong power");
+        }
+    }
+}
+
+/// Tables and windows of two streams, with operands up to the last one, all entries among them.
+#[test]
+fn tables_and_windows_take_every_operand() {
+    for bits in [306, 512, 774, 1024, 1536, 2048] {
+        LimbKernel::all()
+            .into_iter()
+            .for_each(|kernel| tables_and_windows(kernel.on_limbs(), bits));
+        LaneKernel::all().into_iter().for_each(|kernel| tables_and_windows(kernel, bits));
+    }
+}
+
+fn tables_and_windows<K: Kernel<Word: Layout>>(kernel: K, bits: usize) {
+    const W: usize = 5;
+    let mut rng = fastrand::Rng::with_seed(31);
+    let (lanes, shape) = (K::Word::LANES, K::Word::shape(bits));
+    let (k, r) = (shape.k(), BigUint::from(1u8) << shape.r_bits());
+    let zeros = || vec![K::Word::default(); k];
+    for kind in [1, 5, 9] {
+        let moduli = [(); 2].map(|()| {
+            (0..lanes).map(|_| modulus(&mut rng, bits, if kind == 1 { 1 } else { 5 })).collect()
+        });
+        let moduli: [Vec<BigUint>; 2] = moduli;
+        let m = moduli.each_ref().map(|moduli| K::Word::load(shape, moduli));
+        let mut draw = |s: usize| -> (Vec<BigUint>, Vec<K::Word>) {
+            let of = |m: &BigUint, rng: &mut fastrand::Rng| {
+                operand(rng, m, &K::Word::operand_bound(m, k), kind)
+            };
+            let x: Vec<_> = moduli[s].iter().map(|m| of(m, &mut rng)).collect();
+            let words = spread(&mut rng, k, &x);
+            (x, words)
+        };
+        let z = [draw(0), draw(1)];
+        let entries = [0, 1].map(|s| (0..1 << W).map(|_| draw(s)).collect::<Vec<_>>());
+        let mut e = [(); 2].map(|()| vec![K::Word::default()]);
+        (0..lanes)
+            .for_each(|l| e.iter_mut().for_each(|e| e[0].set_lane(l, rng.u64(..1 << (2 * W)))));
+        let mut places = [0, 1].map(|s| {
+            let table: Vec<_> = entries[s].iter().flat_map(|(_, words)| words.clone()).collect();
+            (
+                z[s].1.clone(),
+                zeros(),
+                zeros(),
+                table,
+                vec![K::Word::default(); shape.scratch_words()],
+            )
+        });
+        let mut s = 0;
+        let mut streams = places.each_mut().map(|(z, next, entry, table, t)| {
+            let stream =
+                Windows { z, next, entry, table, e: &e[s], index: K::Word::default(), m: &m[s], t };
+            s += 1;
+            stream
+        });
+        kernel.windows(2 * W, W, &mut streams);
+        let results = streams.each_ref().map(|s| s.z.to_vec());
+        kernel.table(&mut streams);
+        for s in 0..2 {
+            for l in 0..lanes {
+                let (m, x) = (&moduli[s][l], &entries[s][1].0[l]);
+                let by_r = r.modinv(m).unwrap();
+                let product = |x: &BigUint, y: &BigUint| x * y * &by_r % m;
+                let what = format!("{} {bits} bits, stream {s}, lane {l}", kernel.name());
+                let mut want = z[s].0[l].clone();
+                for at in [W, 0] {
+                    (0..W).for_each(|_| want = product(&want, &want));
+                    let index = usize::try_from(e[s][0].lane(l) >> at).unwrap() % (1 << W);
+                    want = product(&want, &entries[s][index].0[l]);
+                }
+                let result = lane(&results[s], l);
+                assert_eq!(&result % m, want, "{what}");
+                assert!(K::Word::LANES == 1 || result < m * 3u8, "{what}");
+                let table = &places[s].3;
+                let mut want = x.clone();
+                for (i, entry) in table.chunks_exact(k).enumerate().skip(2) {
+                    want = product(&want, x);
+                    assert_eq!(lane(entry, l) % m, want, "{what}, entry {i}");
+                }
+            }
         }
     }
 }

@@ -418,6 +418,7 @@ fn load_bytes(rows: &mut [Row], lane: usize, bytes: &[u8]) {
     let mut top = [0; TWO];
     top[TWO - rest.len()..].copy_from_slice(rest);
     put(&top);
+    top.zeroize();
     rows.for_each(|row| row.set_lane(lane, 0));
 }
 
@@ -483,6 +484,18 @@ mod tests {
             let mut back = vec![0; size];
             store_bytes(&mut back, &rows, 5);
             assert_eq!(back, bytes);
+            // fewer rows than the bytes need, and then more bytes than rows
+            let few = k.saturating_sub(4);
+            let mut cut = rows[..few].to_vec();
+            load_bytes(&mut cut, 5, &bytes);
+            assert!(cut == rows[..few], "{size} bytes, cut");
+            store_bytes(&mut back, &cut, 5);
+            crate::key::from_bytes(&mut limbs, &back);
+            Digit::pack(&mut digits, &limbs);
+            assert!(digits[few..].iter().all(|digit| *digit == Digit(0)), "{size} bytes, cut");
+            for (row, digit) in cut.iter().zip(&digits) {
+                assert_eq!(row.lane(5), digit.bits(), "{size} bytes, cut");
+            }
         }
     }
 

@@ -1,5 +1,6 @@
 // Almost Montgomery multiply (AMM), z :== x * y / 2^{64K} (mod m).
-// Inputs x[K], y[K], m[K], k0; output z[K]; scratch t[2K + W]. Radix 2^64, tiles of W limbs.
+// Inputs x[K], y[K], m[K], k0; output z[K]; scratch t[2K + W], but none for one
+// tile of 8. Radix 2^64, tiles of W limbs.
 //
 // Requires  m odd; x, y < R = 2^{64K}; k0 = -1/m mod 2^64; W divides K.
 // Ensures   z < R, z :== x*y/R (mod m); z < 2m if x*y <= R*m.

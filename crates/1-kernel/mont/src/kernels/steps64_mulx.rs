@@ -132,6 +132,7 @@ pub(super) fn product(
             mul_row!(6), mul_redc!(),
             mul_row!(7), mul_redc!(),
             "mov rax, rbp",
+            "mov [rsp], rax", // over k0
             "pop rdx",
             "pop rbp",
             "pop rbx",

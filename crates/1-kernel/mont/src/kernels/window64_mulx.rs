@@ -4,7 +4,7 @@
 //
 // Requires  m odd; z, y < R; k0 = -1/m mod 2^64.
 // Ensures   z < R.
-// Counts    a square and a product as `ams64_mulx` and `amm64_mulx`.
+// Counts    `squares` squares and a product, as `ams64_mulx` and `amm64_mulx`.
 // Time      constant: no branch or address depends on z, y, m or k0.
 // Model     `window::plain` of amm64_portable.
 //
