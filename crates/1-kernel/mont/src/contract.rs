@@ -73,8 +73,8 @@ pub trait Kernel: Copy + core::fmt::Debug {
     ///
     /// # Panics
     ///
-    /// If a slice has not the length its description says, or streams differ in shape or in the size
-    /// of their tables.
+    /// If a slice has not the length its description says, or streams differ in shape or in the
+    /// size of their tables.
     fn table<const S: usize>(self, streams: &mut [Windows<'_, Self::Word>; S]) {
         window::table(self, streams);
     }
@@ -85,8 +85,8 @@ pub trait Kernel: Copy + core::fmt::Debug {
     ///
     /// # Panics
     ///
-    /// If a slice has not the length its description says, streams differ in shape or in the size of
-    /// their tables, or `top` is no multiple of w.
+    /// If a slice has not the length its description says, streams differ in shape or in the size
+    /// of their tables, or `top` is no multiple of w.
     fn windows<const S: usize>(
         self,
         top: usize,
