@@ -39,18 +39,18 @@ use Operation::{Private, PrivateFull, Public};
 
 /// Lanes of IFMA against lane blocks of IFMA, on a Zen 5 core, by `records/plan.jsonl`.
 const IFMA_AGAINST_BLOCKS: [Row; 12] = [
-    row(Private, 1024, Some(1.21), 2.68),
-    row(Private, 2048, Some(1.92), 5.12),
-    row(Private, 3072, None, 5.17),
-    row(Private, 4096, None, 5.80),
-    row(PrivateFull, 1024, None, 3.09),
-    row(PrivateFull, 2048, None, 5.08),
-    row(PrivateFull, 3072, None, 5.86),
-    row(PrivateFull, 4096, None, 6.31),
-    row(Public, 1024, None, 3.56),
-    row(Public, 2048, None, 5.32),
-    row(Public, 3072, None, 5.89),
-    row(Public, 4096, None, 6.25),
+    row(Private, 1024, Some(1.21), 2.64),
+    row(Private, 2048, Some(1.92), 5.15),
+    row(Private, 3072, None, 5.12),
+    row(Private, 4096, None, 5.65),
+    row(PrivateFull, 1024, None, 3.05),
+    row(PrivateFull, 2048, None, 5.16),
+    row(PrivateFull, 3072, None, 5.87),
+    row(PrivateFull, 4096, None, 6.32),
+    row(Public, 1024, None, 3.24),
+    row(Public, 2048, None, 4.85),
+    row(Public, 3072, None, 5.61),
+    row(Public, 4096, None, 5.98),
 ];
 
 /// Lanes of IFMA against limbs (MULX), on a Zen 5 core, by METHODOLOGY.md: for keys above 4096
