@@ -147,7 +147,7 @@ pub(super) fn product(
 
 // Where the numbers of a square lie, from rsi on: x; k0 and e_1..e_7; d_8, a gap and d_2..d_7.
 macro_rules! double {
-    ($j:literal: $e:literal) => {
+    (lowest $j:literal) => {
         concat!(
             "mov rax, [rdi + 8*", $j, "]\n", "mov [rsi + 8*", $j, "], rax\n",
             "lea rdx, [rax + rax]\n", "mov [rsi + 64 + 8*", $j, "], rdx\n",
@@ -155,7 +155,7 @@ macro_rules! double {
         )
     };
     ($j:literal) => {
-        concat!(double!($j: ""), "mov [rsi + 128 + 8*", $j, "], rax\n")
+        concat!(double!(lowest $j), "mov [rsi + 128 + 8*", $j, "], rax\n")
     };
 }
 macro_rules! sq_row {
@@ -193,7 +193,7 @@ pub(super) fn square(
             "mov r8, [rdi]",
             "mov [rsi], r8",
             "add r8, r8",
-            double!(1: ""),
+            double!(lowest 1),
             double!(2), double!(3), double!(4), double!(5), double!(6), double!(7),
             "mov eax, 0",
             "adc rax, rax",

@@ -35,6 +35,15 @@ fn children_of_a_process_at_work_sign() {
     alone("fork_at_work::children_of_a_process_at_work_sign", fork_at_work_alone);
 }
 
+/// Ends the work of the threads when dropped: a failure of the test too.
+struct End<'a>(&'a AtomicBool);
+
+impl Drop for End<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Relaxed);
+    }
+}
+
 fn fork_at_work_alone() {
     let host = Host::module();
     let key = host.key(&pem("rsa-2048.pem"));
@@ -50,6 +59,7 @@ fn fork_at_work_alone() {
                 }
             });
         }
+        let _end = End(&is_over);
         for _ in 0..20 {
             let other = signer(&host, &key);
             let mut signature = Vec::new();
@@ -66,6 +76,5 @@ fn fork_at_work_alone() {
             assert_eq!(signature, expected);
             assert_eq!(sign(&own), expected);
         }
-        is_over.store(true, Relaxed);
     });
 }
