@@ -51,6 +51,7 @@ mod hasher;
 mod idle;
 pub mod implicit_rejection;
 mod key;
+mod lane;
 mod mask;
 mod material;
 mod mgf1;

@@ -1,0 +1,287 @@
+//! The patterns of instructions, each in a loop of known length.
+
+use core::arch::asm;
+use core::arch::x86_64::{
+    __m256i, __m512i, _mm256_add_epi64, _mm256_mul_epu32, _mm256_set1_epi64x,
+    _mm512_madd52hi_epu64, _mm512_madd52lo_epu64, _mm512_set1_epi64,
+};
+use core::hint::black_box;
+
+use super::{ROW, rate};
+use crate::{HaveAdxBmi2, HaveAvx2, HaveIfma};
+
+/// Turns of the vector probes' loop per window.
+const TURNS: u32 = 2_000;
+/// Rows or groups of scalar instructions per window.
+const ROWS: u32 = 2_000;
+
+/// Accumulators of the vector probe: latency 4 at 2 per cycle needs 8; 12 of each kind leave
+/// room, and 24 with two operands fit into 32 registers.
+const ACCUMULATORS: usize = 12;
+
+pub(super) fn vpmadd52_zmm(_proof: HaveIfma) -> Option<f64> {
+    let count = TURNS * 2 * u32::try_from(ACCUMULATORS).expect("12");
+    rate(count, || {
+        // SAFETY: `_proof` shows that avx512f and avx512ifma are present.
+        unsafe { vpmadd52_turns(black_box(0x000f_edcb_a987_6543)) }
+    })
+}
+
+#[target_feature(enable = "avx512f,avx512ifma")]
+fn vpmadd52_turns(x: i64) {
+    let x = _mm512_set1_epi64(x);
+    let y = _mm512_set1_epi64(black_box(0x0001_2345_6789_abcd));
+    let mut low: [__m512i; ACCUMULATORS] = [x; ACCUMULATORS];
+    let mut high: [__m512i; ACCUMULATORS] = [y; ACCUMULATORS];
+    for _ in 0..TURNS {
+        for i in 0..ACCUMULATORS {
+            low[i] = _mm512_madd52lo_epu64(low[i], x, y);
+            high[i] = _mm512_madd52hi_epu64(high[i], x, y);
+        }
+    }
+    black_box((low, high));
+}
+
+/// Links of a chain per turn of its loop.
+const LINKS: u32 = 16;
+
+pub(super) fn vpmadd52_chain(_proof: HaveIfma) -> Option<f64> {
+    rate(TURNS * LINKS, || {
+        // SAFETY: `_proof` shows that avx512f and avx512ifma are present.
+        unsafe { vpmadd52_links(black_box(0x000f_edcb_a987_6543)) }
+    })
+}
+
+#[target_feature(enable = "avx512f,avx512ifma")]
+fn vpmadd52_links(x: i64) {
+    let (x, mut sum) = (_mm512_set1_epi64(x), _mm512_set1_epi64(0));
+    for _ in 0..TURNS {
+        for _ in 0..LINKS {
+            sum = _mm512_madd52lo_epu64(sum, x, x);
+        }
+    }
+    black_box(sum);
+}
+
+/// Two registers of 512 bits, each in a cache line of its own.
+#[repr(align(64))]
+struct Lines([u64; 16]);
+
+pub(super) fn loads_zmm(_proof: HaveIfma) -> Option<f64> {
+    let Lines(x) = &black_box(Lines([0; 16]));
+    rate(ROWS * 16, || {
+        // SAFETY: `_proof` shows that avx512f is present.
+        unsafe { zmm_turns(x) }
+    })
+}
+
+#[target_feature(enable = "avx512f")]
+fn zmm_turns(x: &[u64; 16]) {
+    // SAFETY: the loop reads the sixteen words at `x` and writes declared registers and flags
+    // only; no stack.
+    unsafe {
+        asm!(
+            "2:",
+            ".rept 8",
+            "vmovdqu64 zmm0, [{x}]",
+            "vmovdqu64 zmm1, [{x} + 64]",
+            ".endr",
+            "sub {turns:e}, 1",
+            "jnz 2b",
+            x = in(reg) x.as_ptr(),
+            turns = inout(reg) ROWS => _,
+            out("zmm0") _,
+            out("zmm1") _,
+            options(readonly, nostack),
+        );
+    }
+}
+
+pub(super) fn loads() -> Option<f64> {
+    let x = black_box([0_u64; 4]);
+    rate(ROWS * 16, || {
+        // SAFETY: baseline instructions. The loop reads the four words at `x` and writes
+        // declared registers and flags only; no stack.
+        unsafe {
+            asm!(
+                "2:",
+                ".rept 4",
+                "mov rax, [{x}]",
+                "mov rcx, [{x} + 8]",
+                "mov rdx, [{x} + 16]",
+                "mov rdi, [{x} + 24]",
+                ".endr",
+                "sub {turns:e}, 1",
+                "jnz 2b",
+                x = in(reg) x.as_ptr(),
+                turns = inout(reg) ROWS => _,
+                out("rax") _,
+                out("rcx") _,
+                out("rdx") _,
+                out("rdi") _,
+                options(readonly, nostack),
+            );
+        }
+    })
+}
+
+pub(super) fn mulx_chain(_proof: HaveAdxBmi2) -> Option<f64> {
+    rate(ROWS * LINKS, || {
+        // SAFETY: `_proof` shows that bmi2 is present. MULX writes the two declared outputs and
+        // no flags; the loop counts in a declared register. No memory, no stack.
+        unsafe {
+            asm!(
+                "2:",
+                ".rept 16",
+                "mulx {high}, {x}, {x}",
+                ".endr",
+                "sub {turns:e}, 1",
+                "jnz 2b",
+                high = out(reg) _,
+                x = inout(reg) 0x9e37_79b9_7f4a_7c15_u64 => _,
+                turns = inout(reg) ROWS => _,
+                in("rdx") 0xbf58_476d_1ce4_e5b9_u64,
+                options(nomem, nostack),
+            );
+        }
+    })
+}
+
+pub(super) fn vpmuludq_vpaddq_ymm(_proof: HaveAvx2) -> Option<f64> {
+    let count = TURNS * u32::try_from(ACCUMULATORS).expect("12");
+    rate(count, || {
+        // SAFETY: `_proof` shows that avx2 is present.
+        unsafe { vpmuludq_turns(black_box(0x0123_4567)) }
+    })
+}
+
+/// An accumulator is a factor too: products of what does not change would leave the loop.
+#[target_feature(enable = "avx2")]
+fn vpmuludq_turns(x: i64) {
+    let x = _mm256_set1_epi64x(x);
+    let mut sums: [__m256i; ACCUMULATORS] = [x; ACCUMULATORS];
+    for _ in 0..TURNS {
+        for sum in &mut sums {
+            *sum = _mm256_add_epi64(_mm256_mul_epu32(*sum, x), x);
+        }
+    }
+    black_box(sums);
+}
+
+pub(super) fn mulx(_proof: HaveAdxBmi2) -> Option<f64> {
+    rate(ROWS * 16, || {
+        // SAFETY: `_proof` shows that bmi2 is present. MULX writes the two declared outputs and
+        // no flags; the loop counts in a declared register. No memory, no stack.
+        unsafe {
+            asm!(
+                "2:",
+                ".rept 16",
+                "mulx {high}, {low}, {x}",
+                ".endr",
+                "sub {turns:e}, 1",
+                "jnz 2b",
+                high = out(reg) _,
+                low = out(reg) _,
+                x = in(reg) 0x9e37_79b9_7f4a_7c15_u64,
+                turns = inout(reg) ROWS => _,
+                in("rdx") 0xbf58_476d_1ce4_e5b9_u64,
+                options(nomem, nostack),
+            );
+        }
+    })
+}
+
+pub(super) fn mulx_adcx_adox(_proof: HaveAdxBmi2) -> Option<f64> {
+    let x: [u64; ROW] = black_box([u64::MAX; ROW]); // every column carries
+    rate(ROWS * 8, || {
+        // SAFETY: `_proof` shows that bmi2 and adx are present. The loop reads the eight limbs
+        // at `x` and writes declared registers and flags only; no stack.
+        unsafe {
+            asm!(
+                "2:",
+                ".rept 8", // one branch in eight rows: a lone short loop runs slower at times
+                "xor eax, eax", // both carry chains start empty
+                "mulx rcx, rax, [{x}]",
+                "adcx {z0}, rax",
+                "adox {z1}, rcx",
+                "mulx rcx, rax, [{x} + 8]",
+                "adcx {z1}, rax",
+                "adox {z2}, rcx",
+                "mulx rcx, rax, [{x} + 16]",
+                "adcx {z2}, rax",
+                "adox {z3}, rcx",
+                "mulx rcx, rax, [{x} + 24]",
+                "adcx {z3}, rax",
+                "adox {z4}, rcx",
+                "mulx rcx, rax, [{x} + 32]",
+                "adcx {z4}, rax",
+                "adox {z5}, rcx",
+                "mulx rcx, rax, [{x} + 40]",
+                "adcx {z5}, rax",
+                "adox {z6}, rcx",
+                "mulx rcx, rax, [{x} + 48]",
+                "adcx {z6}, rax",
+                "adox {z7}, rcx",
+                "mulx rcx, rax, [{x} + 56]",
+                "adcx {z7}, rax",
+                "adox rdi, rcx",
+                "mov eax, 0", // keeps the flags
+                "adcx rdi, rax",
+                ".endr",
+                "sub {turns:e}, 1",
+                "jnz 2b",
+                x = in(reg) x.as_ptr(),
+                turns = inout(reg) ROWS / 8 => _,
+                z0 = inout(reg) 0u64 => _,
+                z1 = inout(reg) 0u64 => _,
+                z2 = inout(reg) 0u64 => _,
+                z3 = inout(reg) 0u64 => _,
+                z4 = inout(reg) 0u64 => _,
+                z5 = inout(reg) 0u64 => _,
+                z6 = inout(reg) 0u64 => _,
+                z7 = inout(reg) 0u64 => _,
+                inout("rdi") 0u64 => _,
+                out("rax") _,
+                out("rcx") _,
+                in("rdx") 0xbf58_476d_1ce4_e5b9_u64,
+                options(readonly, nostack),
+            );
+        }
+    })
+}
+
+pub(super) fn mul_adc() -> Option<f64> {
+    let x: [u64; ROW] = black_box([u64::MAX; ROW]); // every column carries
+    let mut z: [u64; ROW] = black_box([1; ROW]);
+    rate(ROWS * 8, || {
+        // SAFETY: baseline instructions. The loop reads the eight limbs at `x`, reads and
+        // writes the eight limbs at `z`, and declared registers and flags; no stack.
+        unsafe {
+            asm!(
+                "2:",
+                "xor ecx, ecx", // the row's carry
+                ".set limb, 0",
+                ".rept 8",
+                "mov rax, [{x} + limb]",
+                "mul {y}",
+                "add rax, rcx",
+                "adc rdx, 0",
+                "add [{z} + limb], rax",
+                "adc rdx, 0",
+                "mov rcx, rdx",
+                ".set limb, limb + 8",
+                ".endr",
+                "sub {turns:e}, 1",
+                "jnz 2b",
+                x = in(reg) x.as_ptr(),
+                z = in(reg) z.as_mut_ptr(),
+                y = in(reg) 0xbf58_476d_1ce4_e5b9_u64,
+                turns = inout(reg) ROWS => _,
+                out("rax") _,
+                out("rcx") _,
+                out("rdx") _,
+                options(nostack),
+            );
+        }
+    })
+}
