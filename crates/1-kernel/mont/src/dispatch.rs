@@ -245,9 +245,11 @@ impl Kernel for LimbKernel {
             Self::Mulx(proof) if streams.iter().all(|s| s.m.k() == 8) => {
                 use crate::kernels::tiles64_mulx::{array, array_mut};
                 use crate::kernels::window64_mulx::{Stream, window64_mulx};
+                for s in &*streams {
+                    check(s.m.shape(), s.z.len(), s.next.len(), s.entry.len(), s.t);
+                }
                 for at in window::below(top, w) {
                     for s in &mut *streams {
-                        check(s.m.shape(), s.z.len(), s.next.len(), s.entry.len(), s.t);
                         s.look_up(self, at, w);
                         self.select(s.entry, s.table, s.index);
                     }
