@@ -10,10 +10,10 @@ use libfuzzer_sys::fuzz_target;
 use tollgate_load::{Cause, Head};
 
 // the same files that the crates have, since nobody else reads responses by them
-#[path = "../../crates/4-server/probe/src/body.rs"]
+#[path = "../../ladder/4-server/probe/src/body.rs"]
 #[allow(dead_code, reason = "what it says of a body is for the probe")]
 mod body;
-#[path = "../../crates/4-server/load/src/http.rs"]
+#[path = "../../ladder/4-server/load/src/http.rs"]
 #[allow(dead_code, reason = "its other half writes requests")]
 mod http;
 mod head {

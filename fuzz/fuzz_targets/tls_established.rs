@@ -14,7 +14,7 @@ use rustls::crypto::aws_lc_rs::cipher_suite::TLS13_AES_128_GCM_SHA256;
 use rustls::crypto::cipher::{MessageEncrypter, OutboundChunks, OutboundPlainMessage};
 use rustls::{ConnectionTrafficSecrets, ContentType, ProtocolVersion, ServerConfig};
 use rustls::{ServerConnection, SupportedCipherSuite};
-use tollgate_client::{Config, Connection, Event, Resume, SavedSession, Suite};
+use tollgate_tls_client::{Config, Connection, Event, Resume, SavedSession, Suite};
 
 const SUITE: Suite = Suite::TLS_AES_128_GCM_SHA256;
 

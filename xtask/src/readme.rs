@@ -7,8 +7,8 @@ use std::fs;
 use std::path::Path;
 use std::process::ExitCode;
 
-use tollgate_ladder::{chart, markdown};
 use tollgate_record::{Record, jsonl};
+use tollgate_report::{chart, markdown};
 
 use crate::house::{File, House};
 use crate::tidy::Finding;
@@ -17,7 +17,7 @@ const PAGE: &str = "README.md";
 const PICTURE: &str = "docs/speed.svg";
 const RECORDS: &str = "records/speed.jsonl";
 /// The first example in its documentation, without what rustdoc hides, is the page's example.
-const CRATE: &str = "crates/2-operation/rsa/src/lib.rs";
+const CRATE: &str = "engine/rsa/src/lib.rs";
 const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/..");
 
 /// A file as it should be.

@@ -6,7 +6,7 @@ use rustls::crypto::aws_lc_rs::{Ticketer, default_provider, sign::any_supported_
 use rustls::pki_types::{CertificateDer, PrivateKeyDer, pem::PemObject as _};
 use rustls::sign::{CertifiedKey, SingleCertAndKey};
 use rustls::{ServerConfig, ServerConnection};
-use tollgate_client::{Config, Connection, SavedSession, Settings, Suite, VerifySignature};
+use tollgate_tls_client::{Config, Connection, SavedSession, Settings, Suite, VerifySignature};
 
 /// What clients offer that hear it.
 pub(crate) fn settings(suite: Suite) -> Settings {

@@ -260,7 +260,7 @@ pub(super) fn headers(house: &House) -> Vec<String> {
 }
 
 fn header(house: &House, issued: &Issued) -> Option<String> {
-    let path = format!("crates/1-kernel/mont/src/kernels/{}.rs", issued.kernel);
+    let path = format!("engine/mont/src/kernels/{}.rs", issued.kernel);
     let formula = issued.formula;
     let Some(file) = house.file(&path) else {
         return Some(format!("{path}: is not there; tollgate_processor::issued has its formula"));
@@ -310,7 +310,7 @@ mod tests {
     #[test]
     fn a_header_must_say_the_formula() {
         let issued = Issued::of("amm52_mb8_ifma").expect("a kernel");
-        let path = "crates/1-kernel/mont/src/kernels/amm52_mb8_ifma.rs";
+        let path = "engine/mont/src/kernels/amm52_mb8_ifma.rs";
         let house = |text: &str| House { files: vec![made_up::file(path, text)], crates: vec![] };
         let right = "// Counts    4K^2 + 1 vpmadd52 a stream; by Karatsuba 3.5K^2 + 1 for K = 30,\n\
                      //           3.125K^2 + 2K + 1 for K = 40.\n";

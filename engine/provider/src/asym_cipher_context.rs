@@ -1,0 +1,255 @@
+//! An encryption or decryption under way: provider-asym_cipher(7), in safe words.
+#![forbid(unsafe_code)]
+
+use std::sync::Arc;
+
+use tollgate_queue::Work;
+use tollgate_rsa::premaster::PREMASTER_LEN;
+use tollgate_rsa::{Hash, MODULUS_BYTES_MAX, TlsVersions, eme_pkcs1v15};
+use zeroize::Zeroizing;
+
+use crate::abi::{
+    OSSL_ASYM_CIPHER_PARAM_IMPLICIT_REJECTION, OSSL_ASYM_CIPHER_PARAM_OAEP_LABEL,
+    OSSL_ASYM_CIPHER_PARAM_TLS_CLIENT_VERSION, OSSL_ASYM_CIPHER_PARAM_TLS_NEGOTIATED_VERSION,
+    OSSL_PARAM_UTF8_STRING, OSSL_PKEY_PARAM_DIGEST, OSSL_PKEY_PARAM_MGF1_DIGEST,
+    OSSL_PKEY_PARAM_PAD_MODE,
+};
+use crate::context::Context;
+use crate::counters::Event;
+use crate::handle::Output;
+use crate::hashing;
+use crate::key::Key;
+use crate::params::{Answers, Param, Params};
+use crate::private::Asked;
+use crate::provider::Provider;
+use crate::reason::Reason;
+
+/// What `newctx` makes.
+#[derive(Clone)]
+pub(crate) struct AsymCipherContext {
+    provider: Arc<Provider>,
+    key: Option<Arc<Key>>,
+    padding: Padding,
+    oaep: Oaep,
+    /// Versions of TLS, 0 for not set.
+    client_version: u16,
+    negotiated_version: u16,
+    implicit_rejection: bool,
+}
+
+/// A padding of encryption.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Padding {
+    Raw,
+    Oaep,
+    Pkcs1,
+    /// `RSA_PKCS1_WITH_TLS_PADDING`: PKCS#1 around a premaster secret; decryption only.
+    Tls,
+}
+
+#[derive(Clone)]
+struct Oaep {
+    hash: Hash,
+    mgf1: Option<Hash>,
+    label: Vec<u8>,
+}
+
+impl AsRef<Provider> for AsymCipherContext {
+    fn as_ref(&self) -> &Provider {
+        &self.provider
+    }
+}
+
+impl Context for AsymCipherContext {
+    fn new(provider: Arc<Provider>) -> Self {
+        Self {
+            provider,
+            key: None,
+            padding: Padding::Pkcs1,
+            oaep: Oaep { hash: Hash::Sha1, mgf1: None, label: Vec::new() },
+            client_version: 0,
+            negotiated_version: 0,
+            implicit_rejection: true,
+        }
+    }
+
+    fn init(
+        &mut self,
+        key: Option<Arc<Key>>,
+        private: bool,
+        params: Params<'_>,
+    ) -> Result<(), Reason> {
+        let key = key.or(self.key.take()).ok_or(Reason::KeyMissing)?;
+        if private {
+            key.private()?;
+        }
+        *self = Self { key: Some(key), ..Self::new(Arc::clone(&self.provider)) };
+        self.set(params)
+    }
+
+    fn set(&mut self, params: Params<'_>) -> Result<(), Reason> {
+        if let Some(param) = params.find(OSSL_PKEY_PARAM_PAD_MODE) {
+            self.padding = Padding::from_param(param)?;
+        }
+        if let Some(param) = params.find(OSSL_PKEY_PARAM_DIGEST) {
+            self.oaep.hash = hash(param)?;
+        }
+        if let Some(param) = params.find(OSSL_PKEY_PARAM_MGF1_DIGEST) {
+            self.oaep.mgf1 = Some(hash(param)?);
+        }
+        if let Some(param) = params.find(OSSL_ASYM_CIPHER_PARAM_OAEP_LABEL) {
+            self.oaep.label = param.octets().ok_or(Reason::Parameter)?.to_vec();
+        }
+        if let Some(param) = params.find(OSSL_ASYM_CIPHER_PARAM_TLS_CLIENT_VERSION) {
+            self.client_version = version(param)?;
+        }
+        if let Some(param) = params.find(OSSL_ASYM_CIPHER_PARAM_TLS_NEGOTIATED_VERSION) {
+            self.negotiated_version = version(param)?;
+        }
+        if let Some(param) = params.find(OSSL_ASYM_CIPHER_PARAM_IMPLICIT_REJECTION) {
+            self.implicit_rejection = param.integer().ok_or(Reason::Parameter)? != 0;
+        }
+        Ok(())
+    }
+
+    fn describe(&self, answers: &mut Answers<'_>) -> Result<(), Reason> {
+        let (number, name) = match self.padding {
+            Padding::Raw => (3, c"none"),
+            Padding::Oaep => (4, c"oaep"),
+            Padding::Pkcs1 => (1, c"pkcs1"),
+            Padding::Tls => (7, c""), // without a name in OpenSSL too
+        };
+        if answers.asked(OSSL_PKEY_PARAM_PAD_MODE) == Some(OSSL_PARAM_UTF8_STRING) {
+            answers.text(OSSL_PKEY_PARAM_PAD_MODE, name)?;
+        } else {
+            answers.integer(OSSL_PKEY_PARAM_PAD_MODE, number)?;
+        }
+        let (hash, mgf1) = self.oaep.hashes();
+        answers.text(OSSL_PKEY_PARAM_DIGEST, hashing::name(hash))?;
+        answers.text(OSSL_PKEY_PARAM_MGF1_DIGEST, hashing::name(mgf1))?;
+        // Asked for by CMS, which copies it at once: the next init or label moves it.
+        answers.place(OSSL_ASYM_CIPHER_PARAM_OAEP_LABEL, &self.oaep.label)?;
+        let versions = [
+            (OSSL_ASYM_CIPHER_PARAM_TLS_CLIENT_VERSION, self.client_version),
+            (OSSL_ASYM_CIPHER_PARAM_TLS_NEGOTIATED_VERSION, self.negotiated_version),
+            (OSSL_ASYM_CIPHER_PARAM_IMPLICIT_REJECTION, u16::from(self.implicit_rejection)),
+        ];
+        versions.into_iter().try_for_each(|(key, value)| answers.integer(key, value.into()))
+    }
+}
+
+impl AsymCipherContext {
+    /// Encrypts a message.
+    pub(crate) fn encrypt(&self, output: &mut Output, message: &[u8]) -> Result<(), Reason> {
+        let key = self.key.as_ref().ok_or(Reason::KeyMissing)?;
+        let size = key.size();
+        if output.is_question() {
+            output.set_length(size);
+            return Ok(());
+        }
+        output.check(size)?;
+        let mut em = Zeroizing::new([0; MODULUS_BYTES_MAX]);
+        let em = &mut em[..size];
+        let public = key.public();
+        self.provider.with_workspace(|ws| match self.padding {
+            Padding::Oaep => {
+                let (hash, mgf1) = self.oaep.hashes();
+                Ok(public.encrypt_oaep(ws, hash, mgf1, &self.oaep.label, message, em)?)
+            }
+            Padding::Pkcs1 => Ok(public.encrypt_pkcs1v15(ws, message, em)?),
+            Padding::Raw if message.len() == size => {
+                em.copy_from_slice(message);
+                Ok(public.encrypt_raw(ws, em)?)
+            }
+            Padding::Raw => Err(Reason::MessageRange),
+            Padding::Tls => Err(Reason::PaddingUnsupported),
+        })?;
+        output.write(em)?;
+        self.provider.count(Event::Encryption);
+        Ok(())
+    }
+
+    /// Decrypts a ciphertext.
+    pub(crate) fn decrypt(&mut self, output: &mut Output, ciphertext: &[u8]) -> Result<(), Reason> {
+        let key = self.key.as_ref().ok_or(Reason::KeyMissing)?;
+        key.private()?;
+        let size = key.size();
+        // The same whatever the message is, so that a buffer's size tells nothing about it.
+        let needed = if self.padding == Padding::Tls { PREMASTER_LEN } else { size };
+        if output.is_question() {
+            output.set_length(needed);
+            return Ok(());
+        }
+        output.check(needed)?;
+        // A shorter number is one with zeros in front.
+        let zeros = size.checked_sub(ciphertext.len()).ok_or(Reason::CiphertextLength)?;
+        // To a client of TLS nothing is as good as anything else that is wrong.
+        if ciphertext.is_empty() && self.padding != Padding::Tls {
+            return Err(Reason::CiphertextLength);
+        }
+        let mut padded = [0; MODULUS_BYTES_MAX];
+        padded[zeros..size].copy_from_slice(ciphertext);
+        let (work, is_explicit) = (self.work()?, self.rejects_explicitly());
+        let asked = Asked { work, input: &padded[..size] };
+        let done = self.provider.private(&mut self.key, asked, &mut |message| {
+            output.write(if is_explicit { eme_pkcs1v15::decode(message)? } else { message })
+        });
+        // All may read the counters: they must not tell good paddings from bad ones.
+        if matches!(done, Ok(()) | Err(Reason::PaddingCheck)) {
+            self.provider.count(Event::Decryption);
+        }
+        done
+    }
+
+    /// PKCS#1 without implicit rejection, which the engine does not do.
+    fn rejects_explicitly(&self) -> bool {
+        self.padding == Padding::Pkcs1 && !self.implicit_rejection
+    }
+
+    fn work(&self) -> Result<Work, Reason> {
+        Ok(match self.padding {
+            Padding::Oaep => {
+                let (hash, mgf_hash) = self.oaep.hashes();
+                Work::DecryptOaep { label_digest: hash.digest(&self.oaep.label), mgf_hash }
+            }
+            Padding::Pkcs1 if self.implicit_rejection => Work::DecryptPkcs1v15,
+            Padding::Pkcs1 | Padding::Raw => Work::Raw,
+            Padding::Tls => Work::DecryptTlsPremaster { versions: self.versions()? },
+        })
+    }
+
+    fn versions(&self) -> Result<TlsVersions, Reason> {
+        let set = |version| Some(version).filter(|&version| version != 0);
+        let client = set(self.client_version).ok_or(Reason::TlsVersion)?;
+        Ok(TlsVersions { client, negotiated: set(self.negotiated_version) })
+    }
+}
+
+impl Padding {
+    fn from_param(param: Param<'_>) -> Result<Self, Reason> {
+        match (param.integer(), param.text()) {
+            (Some(1), _) | (_, Some("pkcs1")) => Ok(Self::Pkcs1),
+            (Some(3), _) | (_, Some("none")) => Ok(Self::Raw),
+            // The second name is OpenSSL's slip of the pen, which old programs use.
+            (Some(4), _) | (_, Some("oaep" | "oeap")) => Ok(Self::Oaep),
+            (Some(7), _) => Ok(Self::Tls),
+            (None, None) => Err(Reason::Parameter),
+            _ => Err(Reason::PaddingUnsupported),
+        }
+    }
+}
+
+impl Oaep {
+    fn hashes(&self) -> (Hash, Hash) {
+        (self.hash, self.mgf1.unwrap_or(self.hash))
+    }
+}
+
+fn hash(param: Param<'_>) -> Result<Hash, Reason> {
+    hashing::for_masks(param.text().ok_or(Reason::Parameter)?).ok_or(Reason::DigestUnsupported)
+}
+
+fn version(param: Param<'_>) -> Result<u16, Reason> {
+    let version = param.integer().ok_or(Reason::Parameter)?;
+    u16::try_from(version).map_err(|_| Reason::Parameter)
+}

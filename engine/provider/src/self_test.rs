@@ -1,0 +1,43 @@
+//! A known answer, on demand (`OSSL_PROVIDER_self_test`).
+//!
+//! Loading runs none: each private operation is checked with the public exponent before its result
+//! leaves, which says more about this machine than a test once.
+#![forbid(unsafe_code)]
+
+use tollgate_rsa::{Hash, PrivateKey};
+
+use crate::provider::Provider;
+use crate::reason::Reason;
+
+/// Signs a fixed message with a fixed key and compares. After a failure every key is refused.
+pub(crate) fn run(provider: &Provider) -> Result<(), Reason> {
+    if is_as_known(provider) == Some(true) {
+        return Ok(());
+    }
+    provider.condemn();
+    Err(Reason::SelfTest)
+}
+
+fn is_as_known(provider: &Provider) -> Option<bool> {
+    let key = PrivateKey::from_pem(KEY).ok()?;
+    let digest = Hash::Sha256.digest(b"tollgate");
+    let mut signature = vec![0; key.size()];
+    provider
+        .with_workspace(|ws| {
+            key.sign_pkcs1v15(ws, Hash::Sha256, digest.as_ref(), &mut signature)?;
+            key.public().verify_pkcs1v15(ws, Hash::Sha256, digest.as_ref(), &signature)
+        })
+        .ok()?;
+    Some(Hash::Sha256.digest(&signature).as_ref() == SIGNATURE_HASH)
+}
+
+/// A key for tests, known to everybody.
+const KEY: &str = include_str!("../../../vectors/keys/rsa-1024.pem");
+
+/// ```text
+/// printf tollgate | openssl dgst -sha256 -sign vectors/keys/rsa-1024.pem | sha256sum
+/// ```
+const SIGNATURE_HASH: [u8; 32] = [
+    0x29, 0xac, 0x71, 0x01, 0xaa, 0x01, 0x70, 0x42, 0x68, 0x32, 0x6a, 0xe8, 0xab, 0xe1, 0x40, 0x3d,
+    0xfe, 0xb6, 0xfa, 0x4d, 0x54, 0xac, 0x5c, 0xa0, 0x71, 0x9e, 0xfb, 0x84, 0xbe, 0xc2, 0x58, 0xb8,
+];

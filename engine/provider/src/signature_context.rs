@@ -1,0 +1,312 @@
+//! A signature in the making, or under verification: provider-signature(7), in safe words.
+#![forbid(unsafe_code)]
+
+mod settings;
+
+use std::sync::Arc;
+
+use tollgate_queue::Work;
+use tollgate_rsa::{Digest, Hash, Hasher, MODULUS_BYTES_MAX, Rejected, Salt, pkcs1v15, pss};
+
+use crate::context::Context;
+use crate::counters::Event;
+use crate::handle::Output;
+use crate::hashing;
+use crate::key::Key;
+use crate::params::{Answers, Params};
+use crate::private::Asked;
+use crate::provider::Provider;
+use crate::reason::Reason;
+use crate::signature_padding::{Padding, SaltLength, decode};
+
+/// What `newctx` makes.
+#[derive(Clone)]
+pub(crate) struct SignatureContext {
+    provider: Arc<Provider>,
+    key: Option<Arc<Key>>,
+    padding: Padding,
+    md: Option<Hash>,
+    mgf1: Option<Hash>,
+    salt: SaltLength,
+    message: Message,
+}
+
+/// How far a digest operation is.
+#[derive(Clone)]
+#[expect(clippy::large_enum_variant, reason = "in a context, which lies on the heap")]
+enum Message {
+    /// There is none: the caller brings a digest.
+    None,
+    /// Initialized; the hash state is made with the first piece, for there may be only one.
+    Empty,
+    /// Some of it is hashed.
+    Some(Hasher),
+}
+
+impl AsRef<Provider> for SignatureContext {
+    fn as_ref(&self) -> &Provider {
+        &self.provider
+    }
+}
+
+impl Context for SignatureContext {
+    fn new(provider: Arc<Provider>) -> Self {
+        Self {
+            salt: provider.salt,
+            provider,
+            key: None,
+            padding: Padding::Pkcs1,
+            md: None,
+            mgf1: None,
+            message: Message::None,
+        }
+    }
+
+    fn init(
+        &mut self,
+        key: Option<Arc<Key>>,
+        private: bool,
+        params: Params<'_>,
+    ) -> Result<(), Reason> {
+        self.restart(key, private)?;
+        self.set(params)
+    }
+
+    fn set(&mut self, params: Params<'_>) -> Result<(), Reason> {
+        self.apply(params)
+    }
+
+    fn describe(&self, answers: &mut Answers<'_>) -> Result<(), Reason> {
+        self.answer(answers)
+    }
+}
+
+impl SignatureContext {
+    /// Starts an operation on a message; without a name, with the last digest.
+    pub(crate) fn digest_init(
+        &mut self,
+        name: Option<&str>,
+        key: Option<Arc<Key>>,
+        private: bool,
+        params: Params<'_>,
+    ) -> Result<(), Reason> {
+        self.restart(key, private)?;
+        if let Some(name) = name.filter(|name| !name.is_empty()) {
+            self.md = Some(hashing::from_name(name).ok_or(Reason::DigestUnsupported)?);
+        }
+        self.message = Message::Empty;
+        self.set(params)
+    }
+
+    fn restart(&mut self, key: Option<Arc<Key>>, private: bool) -> Result<(), Reason> {
+        let key = key.or(self.key.take()).ok_or(Reason::KeyMissing)?;
+        if private {
+            key.private()?;
+        }
+        *self = Self { key: Some(key), md: self.md, ..Self::new(Arc::clone(&self.provider)) };
+        Ok(())
+    }
+
+    /// Hashes a piece of the message.
+    pub(crate) fn update(&mut self, piece: &[u8]) -> Result<(), Reason> {
+        if matches!(self.message, Message::Empty) {
+            let md = self.md.ok_or(Reason::DigestMissing)?;
+            self.message = Message::Some(Hasher::new(md));
+        }
+        match &mut self.message {
+            Message::Some(hasher) => {
+                hasher.update(piece);
+                Ok(())
+            }
+            _ => Err(Reason::NotRunning),
+        }
+    }
+
+    /// Signs the message.
+    pub(crate) fn digest_sign_final(&mut self, output: &mut Output) -> Result<(), Reason> {
+        if output.is_question() {
+            output.set_length(self.key()?.size());
+            return Ok(());
+        }
+        output.check(self.key()?.size())?;
+        let digest = self.finish()?;
+        self.sign(output, digest.as_ref())
+    }
+
+    /// Signs a whole message, or the rest of one; ready for the next one after.
+    pub(crate) fn digest_sign(&mut self, output: &mut Output, rest: &[u8]) -> Result<(), Reason> {
+        if output.is_question() {
+            return self.digest_sign_final(output);
+        }
+        output.check(self.key()?.size())?;
+        let digest = self.finish_with(rest)?;
+        self.sign(output, digest.as_ref())
+    }
+
+    /// Verifies the message's signature.
+    pub(crate) fn digest_verify_final(&mut self, signature: &[u8]) -> Result<(), Reason> {
+        let digest = self.finish()?;
+        self.verify(signature, digest.as_ref())
+    }
+
+    /// Verifies the signature of a whole message, or of the rest of one; ready for the next one
+    /// after.
+    pub(crate) fn digest_verify(&mut self, signature: &[u8], rest: &[u8]) -> Result<(), Reason> {
+        let digest = self.finish_with(rest)?;
+        self.verify(signature, digest.as_ref())
+    }
+
+    fn finish(&mut self) -> Result<Digest, Reason> {
+        let md = self.md.ok_or(Reason::DigestMissing)?;
+        match core::mem::replace(&mut self.message, Message::None) {
+            Message::None => Err(Reason::NotRunning),
+            Message::Empty => Ok(md.digest(&[])),
+            Message::Some(hasher) => Ok(hasher.finish()),
+        }
+    }
+
+    fn finish_with(&mut self, rest: &[u8]) -> Result<Digest, Reason> {
+        let digest = if matches!(self.message, Message::Empty) {
+            self.md.ok_or(Reason::DigestMissing)?.digest(rest)
+        } else {
+            self.update(rest)?;
+            self.finish()?
+        };
+        self.message = Message::Empty;
+        Ok(digest)
+    }
+
+    /// Signs a digest, or raw bytes if no hash function was named.
+    pub(crate) fn sign(&mut self, output: &mut Output, digest: &[u8]) -> Result<(), Reason> {
+        let key = self.key()?;
+        let size = key.size();
+        if output.is_question() {
+            output.set_length(size);
+            return Ok(());
+        }
+        output.check(size)?;
+        let mut em = [0; MODULUS_BYTES_MAX];
+        let em = &mut em[..size];
+        self.encode(key, em, digest)?;
+        // Padded here: OpenSSL signs with hash functions that the engine refuses.
+        let asked = Asked { work: Work::Raw, input: em };
+        self.provider.private(&mut self.key, asked, &mut |signature| output.write(signature))?;
+        self.provider.count(Event::Signature);
+        Ok(())
+    }
+
+    fn encode(&self, key: &Key, em: &mut [u8], digest: &[u8]) -> Result<(), Reason> {
+        self.check_length(digest)?;
+        match self.padding {
+            Padding::Pkcs1 => Ok(match self.md {
+                Some(md) => pkcs1v15::encode(em, md, digest),
+                None => pkcs1v15::encode_raw(em, digest),
+            }?),
+            Padding::Pss => {
+                let (hash, mgf1) = self.pss_hashes()?;
+                let bits = key.public().bits();
+                let salt = Salt::Exactly(self.salt.to_sign(bits, hash)?);
+                Ok(pss::encode_random(em, bits, hash, mgf1, salt, digest)?)
+            }
+            Padding::Raw if digest.len() == em.len() => {
+                em.copy_from_slice(digest);
+                Ok(())
+            }
+            Padding::Raw => Err(Reason::MessageRange),
+        }
+    }
+
+    /// Verifies a signature of a digest, or of raw bytes if no hash function was named.
+    pub(crate) fn verify(&self, signature: &[u8], digest: &[u8]) -> Result<(), Reason> {
+        let key = self.key()?;
+        self.check_length(digest)?;
+        let mut em = [0; MODULUS_BYTES_MAX];
+        let em = self.recovered(key, signature, &mut em)?;
+        let valid = match self.padding {
+            Padding::Pkcs1 => match self.md {
+                Some(md) => pkcs1v15::matches(em, md, digest),
+                None => pkcs1v15::matches_raw(em, digest),
+            },
+            Padding::Pss => {
+                let (hash, mgf1) = self.pss_hashes()?;
+                let (bits, salt) = (key.public().bits(), self.salt.to_verify());
+                pss::verify(em, bits, hash, mgf1, salt, digest).is_ok()
+            }
+            Padding::Raw => em == digest,
+        };
+        if !valid {
+            return Err(Reason::SignatureInvalid);
+        }
+        self.provider.count(Event::Verification);
+        Ok(())
+    }
+
+    /// What was signed: the digest if its hash function is named, else the content.
+    pub(crate) fn verify_recover(
+        &self,
+        output: &mut Output,
+        signature: &[u8],
+    ) -> Result<(), Reason> {
+        let key = self.key()?;
+        if output.is_question() {
+            output.set_length(key.size());
+            return Ok(());
+        }
+        let mut em = [0; MODULUS_BYTES_MAX];
+        let em = self.recovered(key, signature, &mut em)?;
+        let content = match (self.padding, self.md) {
+            (Padding::Raw, None) => Some(em),
+            (Padding::Pkcs1, None) => decode(em),
+            (Padding::Pkcs1, Some(md)) => decode(em)
+                .and_then(|info| info.strip_prefix(md.digest_info_prefix()))
+                .filter(|digest| digest.len() == md.len()),
+            _ => return Err(Reason::PaddingUnsupported),
+        };
+        output.write(content.ok_or(Reason::SignatureInvalid)?)?;
+        self.provider.count(Event::Verification);
+        Ok(())
+    }
+
+    /// The encoded message that a signature stands for.
+    fn recovered<'a>(
+        &self,
+        key: &Key,
+        signature: &[u8],
+        em: &'a mut [u8; MODULUS_BYTES_MAX],
+    ) -> Result<&'a [u8], Reason> {
+        if signature.len() != key.size() {
+            return Err(Reason::SignatureInvalid);
+        }
+        let em = &mut em[..signature.len()];
+        em.copy_from_slice(signature);
+        let result = self.provider.with_workspace(|ws| key.public().public(ws, em));
+        match result {
+            Ok(()) => Ok(em),
+            Err(tollgate_rsa::Error::Rejected(Rejected::MessageRange)) => {
+                Err(Reason::SignatureInvalid)
+            }
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    fn key(&self) -> Result<&Arc<Key>, Reason> {
+        self.key.as_ref().ok_or(Reason::KeyMissing)
+    }
+
+    /// PSS without a digest is PSS with SHA-1, as in OpenSSL.
+    fn check_length(&self, digest: &[u8]) -> Result<(), Reason> {
+        let implied = (self.padding == Padding::Pss).then_some(Hash::Sha1);
+        match self.md.or(implied) {
+            Some(md) if md.len() != digest.len() => Err(Reason::DigestLength),
+            _ => Ok(()),
+        }
+    }
+
+    fn pss_hashes(&self) -> Result<(Hash, Hash), Reason> {
+        let hash = self.md.unwrap_or(Hash::Sha1);
+        if !hashing::is_for_masks(hash) {
+            return Err(Reason::DigestUnsupported);
+        }
+        Ok((hash, self.mgf1.unwrap_or(hash)))
+    }
+}

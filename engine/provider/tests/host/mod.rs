@@ -1,0 +1,337 @@
+//! A host program in small: library contexts with the provider in them, by libcrypto's C functions.
+#![allow(dead_code, reason = "each test program uses its part")]
+#![allow(clippy::unwrap_used, reason = "tests")]
+
+pub(crate) mod child;
+pub(crate) mod job;
+pub(crate) mod libcrypto;
+pub(crate) mod numbers;
+pub(crate) mod openssl_conf;
+pub(crate) mod operation;
+pub(crate) mod stanza;
+
+use core::ffi::{CStr, c_int};
+use core::ptr;
+use std::ffi::CString;
+use std::path::{Path, PathBuf};
+
+use libcrypto::{EVP_PKEY, OSSL_LIB_CTX, OSSL_PARAM, OSSL_PROVIDER};
+pub(crate) use operation::{MdContext, Operation};
+use tollgate_provider::init_function;
+
+/// What asks for the provider, and takes another where it refuses.
+pub(crate) const PREFER: &CStr = c"?provider=tollgate";
+/// What takes no other.
+pub(crate) const DEMAND: &CStr = c"tollgate.rsa=yes";
+
+/// What takes OpenSSL's own.
+pub(crate) const DEFAULT: &CStr = c"provider=default";
+
+/// Whether this processor does more together than one by one: else there are no batches.
+pub(crate) fn has_lanes() -> bool {
+    let workspace = tollgate_rsa::Workspace::new().unwrap();
+    !matches!(workspace.lane_kernel(), tollgate_mont::LaneKernel::Portable)
+}
+
+/// A library context with `default` and the provider, in this order.
+pub(crate) struct Host {
+    pub(crate) context: *mut OSSL_LIB_CTX,
+    default: *mut OSSL_PROVIDER,
+    tollgate: *mut OSSL_PROVIDER,
+}
+
+// SAFETY: libcrypto's contexts and providers may be used by any thread.
+unsafe impl Sync for Host {}
+
+/// A key, by libcrypto's count of references.
+pub(crate) struct Key(pub(crate) *mut EVP_PKEY);
+
+// SAFETY: libcrypto's keys may be used by several threads.
+unsafe impl Send for Key {}
+// SAFETY: as for `Send`.
+unsafe impl Sync for Key {}
+
+impl Host {
+    /// The provider linked into this program, as a server would have it.
+    pub(crate) fn builtin() -> Self {
+        Self::new(|context| {
+            // SAFETY: a fresh context; the name and the function live as long as the program.
+            let added = unsafe {
+                libcrypto::OSSL_PROVIDER_add_builtin(context, c"tollgate".as_ptr(), init_function())
+            };
+            assert_eq!(added, 1);
+            "tollgate".into()
+        })
+    }
+
+    /// The provider as a module, loaded from a file.
+    pub(crate) fn module() -> Self {
+        Self::new(|context| {
+            let module = module();
+            let folder = CString::new(module.parent().unwrap().to_str().unwrap()).unwrap();
+            // SAFETY: a fresh context and a text.
+            let set = unsafe {
+                libcrypto::OSSL_PROVIDER_set_default_search_path(context, folder.as_ptr())
+            };
+            assert_eq!(set, 1);
+            module.file_stem().unwrap().to_str().unwrap().into()
+        })
+    }
+
+    fn new(prepare: impl FnOnce(*mut OSSL_LIB_CTX) -> String) -> Self {
+        // SAFETY: no arguments.
+        let context = unsafe { libcrypto::OSSL_LIB_CTX_new() };
+        let name = CString::new(prepare(context)).unwrap();
+        let load = |name: &CStr| {
+            // SAFETY: a context and a text.
+            let provider = unsafe { libcrypto::OSSL_PROVIDER_load(context, name.as_ptr()) };
+            assert!(!provider.is_null(), "{name:?}: {}", errors());
+            provider
+        };
+        let default = load(c"default");
+        let tollgate = load(&name);
+        assert_eq!(errors(), "", "loading leaves no errors");
+        Self { context, default, tollgate }
+    }
+
+    /// A counter of the provider, by its name without `tollgate-`.
+    pub(crate) fn counter(&self, name: &str) -> u64 {
+        let name = CString::new(format!("tollgate-{name}")).unwrap();
+        let mut value = u64::MAX;
+        let mut params = [libcrypto::unsigned(&name, &mut value), libcrypto::END];
+        // SAFETY: a provider, and parameters that outlive the call.
+        let got =
+            unsafe { libcrypto::OSSL_PROVIDER_get_params(self.tollgate, params.as_mut_ptr()) };
+        assert_eq!(got, 1, "{}", errors());
+        assert_ne!(value, u64::MAX, "{name:?} was not answered");
+        value
+    }
+
+    /// How much a counter moves meanwhile.
+    pub(crate) fn counted<T>(&self, name: &str, run: impl FnOnce() -> T) -> (u64, T) {
+        let before = self.counter(name);
+        let result = run();
+        (self.counter(name) - before, result)
+    }
+
+    /// A text that the provider says about itself.
+    pub(crate) fn text(&self, name: &CStr) -> String {
+        let mut text = ptr::null();
+        let mut params = [libcrypto::text_pointer(name, &mut text), libcrypto::END];
+        // SAFETY: a provider, and parameters that outlive the call.
+        let got =
+            unsafe { libcrypto::OSSL_PROVIDER_get_params(self.tollgate, params.as_mut_ptr()) };
+        assert!(got == 1 && !text.is_null(), "{}", errors());
+        // SAFETY: the provider's own text, which it keeps.
+        unsafe { CStr::from_ptr(text) }.to_str().unwrap().into()
+    }
+
+    pub(crate) fn self_test(&self) -> c_int {
+        // SAFETY: a provider.
+        unsafe { libcrypto::OSSL_PROVIDER_self_test(self.tollgate) }
+    }
+
+    /// A key of this context, from PEM.
+    pub(crate) fn key(&self, pem: &str) -> Key {
+        self.read_key(pem, libcrypto::PEM_read_bio_PrivateKey_ex)
+    }
+
+    /// A public key of this context, from PEM.
+    pub(crate) fn public_key(&self, pem: &str) -> Key {
+        self.read_key(pem, libcrypto::PEM_read_bio_PUBKEY_ex)
+    }
+
+    fn read_key(&self, pem: &str, read: libcrypto::ReadKey) -> Key {
+        let len = c_int::try_from(pem.len()).unwrap();
+        // SAFETY: a buffer that outlives the BIO.
+        let bio = unsafe { libcrypto::BIO_new_mem_buf(pem.as_ptr().cast(), len) };
+        let (context, null) = (self.context, ptr::null_mut());
+        // SAFETY: a BIO, a context, a text; nothing else is wanted.
+        let key = unsafe { read(bio, null, None, ptr::null_mut(), context, PREFER.as_ptr()) };
+        // SAFETY: freed once.
+        unsafe { libcrypto::BIO_free(bio) };
+        assert!(!key.is_null(), "{}", errors());
+        Key(key)
+    }
+
+    /// Signs a message in one call, as libssl does; parameters by name and value.
+    pub(crate) fn sign(
+        &self,
+        key: &Key,
+        query: &CStr,
+        digest: &CStr,
+        params: &[(&CStr, &CStr)],
+        message: &[u8],
+    ) -> Result<Vec<u8>, String> {
+        let context = MdContext::new();
+        self.digest_init(libcrypto::EVP_DigestSignInit_ex, &context, key, query, digest, params)?;
+        let mut len = 0;
+        let (tbs, tbs_len) = (message.as_ptr(), message.len());
+        // SAFETY: a context, a question for the length, the message.
+        let asked = unsafe {
+            libcrypto::EVP_DigestSign(context.0, ptr::null_mut(), &mut len, tbs, tbs_len)
+        };
+        check(asked)?;
+        let mut signature = vec![0; len];
+        // SAFETY: a context, a buffer of the length asked for, the message.
+        let signed = unsafe {
+            libcrypto::EVP_DigestSign(context.0, signature.as_mut_ptr(), &mut len, tbs, tbs_len)
+        };
+        check(signed)?;
+        signature.truncate(len);
+        Ok(signature)
+    }
+
+    /// Verifies what [`sign`](Self::sign) makes.
+    pub(crate) fn verify(
+        &self,
+        key: &Key,
+        query: &CStr,
+        digest: &CStr,
+        params: &[(&CStr, &CStr)],
+        message: &[u8],
+        signature: &[u8],
+    ) -> Result<(), String> {
+        let context = MdContext::new();
+        self.digest_init(libcrypto::EVP_DigestVerifyInit_ex, &context, key, query, digest, params)?;
+        let (sig, sig_len) = (signature.as_ptr(), signature.len());
+        let (tbs, tbs_len) = (message.as_ptr(), message.len());
+        // SAFETY: a context, the signature, the message.
+        check(unsafe { libcrypto::EVP_DigestVerify(context.0, sig, sig_len, tbs, tbs_len) })
+    }
+
+    /// Starts signing or verifying a message.
+    pub(crate) fn digest_init(
+        &self,
+        init: libcrypto::DigestInit,
+        context: &MdContext,
+        key: &Key,
+        query: &CStr,
+        digest: &CStr,
+        params: &[(&CStr, &CStr)],
+    ) -> Result<(), String> {
+        let params = libcrypto::texts(params);
+        let null = ptr::null_mut();
+        let (digest, query, params) = (digest.as_ptr(), query.as_ptr(), params.as_ptr());
+        // SAFETY: a context, texts, a key, parameters: all outlive the call.
+        check(unsafe { init(context.0, null, digest, self.context, query, key.0, params) })
+    }
+
+    /// A context for an operation on a key.
+    pub(crate) fn operation(&self, key: &Key, query: &CStr) -> Operation {
+        // SAFETY: a context, a key, a text.
+        let context =
+            unsafe { libcrypto::EVP_PKEY_CTX_new_from_pkey(self.context, key.0, query.as_ptr()) };
+        assert!(!context.is_null(), "{}", errors());
+        Operation(context)
+    }
+
+    /// A key from its numbers, big-endian, by name: of the provider that the query selects.
+    pub(crate) fn key_from_numbers(
+        &self,
+        query: &CStr,
+        selection: c_int,
+        numbers: &[(&CStr, Vec<u8>)],
+    ) -> Result<Key, String> {
+        // SAFETY: a context and texts.
+        let context = unsafe {
+            libcrypto::EVP_PKEY_CTX_new_from_name(self.context, c"RSA".as_ptr(), query.as_ptr())
+        };
+        if context.is_null() {
+            return Err(errors());
+        }
+        let operation = Operation(context);
+        let (mut numbers, keys): (Vec<_>, Vec<_>) =
+            numbers.iter().map(|(key, n)| (libcrypto::native(n), *key)).unzip();
+        let mut params: Vec<OSSL_PARAM> = keys
+            .iter()
+            .zip(&mut numbers)
+            .map(|(key, n)| libcrypto::number(key, n))
+            .chain([libcrypto::END])
+            .collect();
+        // SAFETY: a context.
+        check(unsafe { libcrypto::EVP_PKEY_fromdata_init(operation.0) })?;
+        let mut key = ptr::null_mut();
+        // SAFETY: a context, a place for the key, parameters that outlive the call.
+        let made = unsafe {
+            libcrypto::EVP_PKEY_fromdata(operation.0, &mut key, selection, params.as_mut_ptr())
+        };
+        check(made)?;
+        Ok(Key(key))
+    }
+}
+
+impl Drop for Host {
+    fn drop(&mut self) {
+        for provider in [self.tollgate, self.default] {
+            // SAFETY: loaded once, unloaded once.
+            let unloaded = unsafe { libcrypto::OSSL_PROVIDER_unload(provider) };
+            assert!(unloaded == 1 || std::thread::panicking());
+        }
+        // SAFETY: freed once; keys and contexts hold references of their own.
+        unsafe { libcrypto::OSSL_LIB_CTX_free(self.context) };
+    }
+}
+
+impl Clone for Key {
+    fn clone(&self) -> Self {
+        // SAFETY: a key; the new reference is freed with the clone.
+        unsafe { libcrypto::EVP_PKEY_up_ref(self.0) };
+        Self(self.0)
+    }
+}
+
+impl Drop for Key {
+    fn drop(&mut self) {
+        // SAFETY: freed once per reference.
+        unsafe { libcrypto::EVP_PKEY_free(self.0) };
+    }
+}
+
+/// 1 is success; anything else comes with the error queue.
+pub(crate) fn check(result: c_int) -> Result<(), String> {
+    if result == 1 {
+        return Ok(());
+    }
+    let errors = errors();
+    assert_ne!(errors, "", "a failure says why");
+    Err(errors)
+}
+
+/// Takes the thread's error queue, as text.
+pub(crate) fn errors() -> String {
+    let mut text = String::new();
+    loop {
+        // SAFETY: no arguments.
+        let error = unsafe { libcrypto::ERR_get_error() };
+        if error == 0 {
+            return text;
+        }
+        let mut line = [0_u8; 512];
+        // SAFETY: a buffer and its length; it is ended with a NUL.
+        unsafe { libcrypto::ERR_error_string_n(error, line.as_mut_ptr().cast(), line.len()) };
+        text += CStr::from_bytes_until_nul(&line).unwrap().to_str().unwrap();
+        text.push('\n');
+    }
+}
+
+/// The module that cargo built with this test: the library's own file lies beside the test program,
+/// in `deps`, and has no hash in its name.
+pub(crate) fn module() -> PathBuf {
+    let program = std::env::current_exe().unwrap();
+    let module = program.with_file_name("libtollgate_provider.so");
+    assert!(module.exists(), "{} is missing: cargo builds it with the tests", module.display());
+    module
+}
+
+/// A test key.
+pub(crate) fn pem(name: &str) -> String {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../vectors/keys");
+    std::fs::read_to_string(folder.join(name)).unwrap()
+}
+
+/// The path of a test key.
+pub(crate) fn pem_path(name: &str) -> String {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../vectors/keys");
+    folder.join(name).to_str().unwrap().into()
+}

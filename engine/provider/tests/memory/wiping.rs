@@ -1,0 +1,121 @@
+//! What is given back to the allocator holds no number of a private key: while one is read, made,
+//! used, written and dropped. And where a hasher was, nothing of its message is left. (In this
+//! crate because its tests may replace the allocator, and read memory.)
+
+use core::mem::{ManuallyDrop, MaybeUninit};
+
+use tollgate_cpu::rerun::alone;
+use tollgate_rsa::pkcs8::{EncodePrivateKey as _, LineEnding};
+use tollgate_rsa::{Generation, Hash, Hasher, KeyParts, PrivateKey, Workspace};
+
+use crate::allocator::left_behind;
+
+/// Names of the numbers of which eight bytes in a row were left behind by `f`, which returns them.
+fn numbers_left_by(f: impl FnOnce() -> KeyParts) -> Vec<&'static str> {
+    let (parts, left) = left_behind(f);
+    let KeyParts { d, p, q, d_p, d_q, q_inv, .. } = &parts;
+    let numbers = [("d", d), ("p", p), ("q", q), ("d_p", d_p), ("d_q", d_q), ("q_inv", q_inv)];
+    let is_left = |number: &[u8]| {
+        number.rchunks_exact(8).any(|eight| {
+            let mut reversed = eight.to_vec();
+            reversed.reverse();
+            left.windows(8).any(|window| window == eight || window == reversed)
+        })
+    };
+    numbers.iter().filter(|(_, number)| is_left(number)).map(|(name, _)| *name).collect()
+}
+
+#[test]
+fn keys_leave_nothing_behind() {
+    alone("wiping::keys_leave_nothing_behind", keys_alone);
+}
+
+fn keys_alone() {
+    let pem = include_str!("../../../../vectors/keys/rsa-1024.pem");
+    let key = PrivateKey::from_pem(pem).unwrap();
+    let planted = numbers_left_by(|| {
+        let parts = key.to_parts();
+        drop(parts.d_p.to_vec());
+        parts
+    });
+    assert_eq!(planted, ["d_p"], "what is left behind is found");
+
+    let mut workspace = Workspace::new().unwrap();
+    for bits in [512, 514] {
+        let made =
+            numbers_left_by(|| Generation::insecure(bits).run(&mut workspace).unwrap().to_parts());
+        assert!(made.is_empty(), "made: {made:?}");
+    }
+    let read = numbers_left_by(|| PrivateKey::from_pem(pem).unwrap().to_parts());
+    assert!(read.is_empty(), "read: {read:?}");
+    let used = numbers_left_by(|| {
+        let (mut signature, hash) = (vec![0; key.size()], Hash::Sha256);
+        let digest = hash.digest(b"message");
+        key.sign_pkcs1v15(&mut workspace, hash, digest.as_ref(), &mut signature).unwrap();
+        let mut message = vec![0; key.size()];
+        key.decrypt_pkcs1v15(&mut workspace, &signature, &mut message).unwrap();
+        workspace = Workspace::new().unwrap();
+        key.to_parts()
+    });
+    assert!(used.is_empty(), "used: {used:?}");
+    let written = numbers_left_by(|| {
+        drop(key.to_pkcs8_der().unwrap());
+        drop(key.to_pkcs8_pem(LineEnding::LF).unwrap());
+        key.to_parts()
+    });
+    assert!(written.is_empty(), "written: {written:?}");
+}
+
+const HASHES: [Hash; 13] = [
+    Hash::Md5,
+    Hash::Md5Sha1,
+    Hash::Sha1,
+    Hash::Sha224,
+    Hash::Sha256,
+    Hash::Sha384,
+    Hash::Sha512,
+    Hash::Sha512_224,
+    Hash::Sha512_256,
+    Hash::Sha3_224,
+    Hash::Sha3_256,
+    Hash::Sha3_384,
+    Hash::Sha3_512,
+];
+
+/// Some whole blocks of every function, and a part of one.
+const MESSAGE: [u8; 500] = [0x5a; 500];
+
+/// How many bytes of a value `change` changes, and how many of these are not zero after its drop.
+/// So the bytes that lie unused between fields, and hold what happened to be there, do not count.
+fn changed_and_left<T>(value: T, change: impl FnOnce(&mut T)) -> (usize, usize) {
+    let mut place = MaybeUninit::<T>::zeroed();
+    let bytes = |place: &MaybeUninit<T>| -> Vec<u8> {
+        let first = place.as_ptr().cast::<u8>();
+        // SAFETY: each is a byte of the place. One that no field has may be anything: a volatile
+        // read takes it as it is.
+        (0..size_of::<T>()).map(|i| unsafe { first.wrapping_add(i).read_volatile() }).collect()
+    };
+    place.write(value);
+    let before = bytes(&place);
+    // SAFETY: it was written above.
+    change(unsafe { place.assume_init_mut() });
+    let after = bytes(&place);
+    // SAFETY: it was written above, and is not used again.
+    unsafe { place.assume_init_drop() };
+    let left = bytes(&place);
+    let changed: Vec<_> = (0..left.len()).filter(|&i| before[i] != after[i]).collect();
+    (changed.len(), changed.into_iter().filter(|&i| left[i] != 0).count())
+}
+
+#[test]
+fn hashers_leave_nothing_behind() {
+    for hash in HASHES {
+        let (changed, left) = changed_and_left(Hasher::new(hash), |hasher| hasher.update(&MESSAGE));
+        assert!(changed >= 16 + MESSAGE.len() % 64, "{hash:?}: state and block, {changed} bytes");
+        assert_eq!(left, 0, "{hash:?}, of {changed} bytes");
+
+        let kept = ManuallyDrop::new(Hasher::new(hash));
+        let (changed, left) = changed_and_left(kept, |hasher| hasher.update(&MESSAGE));
+        assert!(left * 2 > changed, "{hash:?}: what is left is found, {left} of {changed} bytes");
+    }
+}

@@ -1,0 +1,307 @@
+//! The job of RSA: a private operation with its padding. Typed, so that a unit may refuse to be
+//! an oracle for raw ones.
+
+use core::ops::Range;
+use std::sync::Arc;
+
+use tollgate_rsa::{Error, MODULUS_BYTES_MAX, PrivateKey};
+use zeroize::Zeroize;
+
+use crate::engine::Caller;
+use crate::job::{Class, Job};
+use crate::work::Work;
+
+/// A private operation of any key. Its class is the size of the key.
+#[derive(Default)]
+pub struct PrivateJob {
+    key: Option<Arc<PrivateKey>>,
+    work: Option<Work>,
+    input: Buffer,
+    output: Buffer,
+    /// Where in `output` the result stands, if there is one.
+    result: Option<Range<usize>>,
+}
+
+struct Buffer {
+    bytes: [u8; MODULUS_BYTES_MAX],
+    len: usize,
+}
+
+impl Default for Buffer {
+    fn default() -> Self {
+        Self { bytes: [0; MODULUS_BYTES_MAX], len: 0 }
+    }
+}
+
+impl Buffer {
+    fn wipe(&mut self) {
+        self.bytes[..self.len].zeroize();
+        self.len = 0;
+    }
+}
+
+impl core::fmt::Debug for PrivateJob {
+    /// Shows no buffer: it may hold a message.
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.debug_struct("PrivateJob")
+            .field("key", &self.key)
+            .field("work", &self.work)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Drop for PrivateJob {
+    fn drop(&mut self) {
+        self.wipe();
+    }
+}
+
+impl Job for PrivateJob {
+    type Refusal = Error;
+
+    fn class(&self) -> Class {
+        Class(self.key.as_ref().map_or(0, |key| key.bits() as u64))
+    }
+
+    /// Its address: keys that are loaded twice are two.
+    fn key(&self) -> u64 {
+        self.key.as_ref().map_or(0, |key| Arc::as_ptr(key).addr() as u64)
+    }
+
+    fn has_result(&self) -> bool {
+        self.result.is_some()
+    }
+
+    fn clear_result(&mut self) {
+        self.output.wipe();
+        self.result = None;
+    }
+
+    fn wipe(&mut self) {
+        self.key = None;
+        self.work = None;
+        self.input.wipe();
+        self.clear_result();
+    }
+}
+
+impl PrivateJob {
+    /// Asks for `work` with `key`, of a digest, a ciphertext, or a number of the key's size.
+    ///
+    /// # Errors
+    ///
+    /// `Misuse::BufferLength`, `Rejected::DigestLength` and `Rejected::DecryptionFailed` if the
+    /// input has another length; `Rejected::HashBroken` if signatures with this hash function can
+    /// be forged.
+    pub fn load(&mut self, key: &Arc<PrivateKey>, work: Work, input: &[u8]) -> Result<(), Error> {
+        work.check(key, input)?;
+        self.wipe();
+        (self.key, self.work) = (Some(Arc::clone(key)), Some(work));
+        // A ciphertext longer than any key is of a wrong length, and so is an empty one.
+        let kept = if input.len() > MODULUS_BYTES_MAX { &[] } else { input };
+        self.input.len = kept.len();
+        self.input.bytes[..kept.len()].copy_from_slice(kept);
+        Ok(())
+    }
+
+    /// The result of a job that was done: a signature or a number of the key's size, or a message.
+    #[must_use]
+    pub fn output(&self) -> &[u8] {
+        self.result.clone().map_or(&[], |result| &self.output.bytes[result])
+    }
+
+    /// What is asked, for a unit: key, work and input.
+    #[must_use]
+    pub fn asked(&self) -> Option<(&Arc<PrivateKey>, Work, &[u8])> {
+        Some((self.key.as_ref()?, self.work?, &self.input.bytes[..self.input.len]))
+    }
+
+    /// The key, and room for the result, which holds the padded input after
+    /// [`encode`](Self::encode).
+    #[must_use]
+    pub fn operation(&mut self) -> Option<(&PrivateKey, &mut [u8])> {
+        let key = self.key.as_deref()?;
+        Some((key, &mut self.output.bytes[..self.output.len]))
+    }
+
+    /// Pads the input to what is raised to the power of d, in the room for the result.
+    ///
+    /// # Errors
+    ///
+    /// The padding does not fit the key; `Unavailable` without random bytes for a salt.
+    ///
+    /// # Panics
+    ///
+    /// If nothing was loaded.
+    pub fn encode(&mut self) -> Result<(), Error> {
+        let (Some(key), Some(work)) = (&self.key, self.work) else {
+            panic!("a job is loaded before it is done");
+        };
+        (self.output.len, self.result) = (key.size(), None);
+        let input = &self.input.bytes[..self.input.len];
+        work.encode(key, input, &mut self.output.bytes[..key.size()])
+    }
+
+    /// Makes the result of what stands in its room after an operation with this outcome: takes
+    /// decrypted messages out of their padding, in constant time. Nothing is left after an error.
+    ///
+    /// # Errors
+    ///
+    /// That of the operation; `Rejected::DecryptionFailed`, whatever is wrong with a ciphertext;
+    /// `Unavailable` without random bytes for a premaster secret's substitute.
+    ///
+    /// # Panics
+    ///
+    /// If nothing was loaded.
+    pub fn decode(&mut self, outcome: Result<(), Error>) -> Result<(), Error> {
+        let (Some(key), Some(work)) = (&self.key, self.work) else {
+            panic!("a job is loaded before it is done");
+        };
+        let input = &self.input.bytes[..self.input.len];
+        let em = &mut self.output.bytes[..self.output.len];
+        match work.decode(key, input, em, outcome) {
+            Ok(result) => self.result = Some(result),
+            Err(why) => {
+                self.clear_result();
+                return Err(why);
+            }
+        }
+        Ok(())
+    }
+}
+
+/// An error of an engine for private operations.
+pub type PrivateError = crate::Error<Error>;
+
+impl Caller<PrivateJob> {
+    /// Does `work` with `key` and waits; returns the result, which goes to the start of `output`,
+    /// of the key's size. A message that was decrypted is secret, and the caller's to wipe.
+    ///
+    /// # Errors
+    ///
+    /// As [`run`](Self::run).
+    pub fn private<'a>(
+        &self,
+        key: &Arc<PrivateKey>,
+        work: Work,
+        input: &[u8],
+        output: &'a mut [u8],
+    ) -> Result<&'a [u8], PrivateError> {
+        key.public().check_length(output).map_err(crate::Error::Rejected)?;
+        let answer = self.run(|job| job.load(key, work, input))?;
+        let len = answer.output().len();
+        output[..len].copy_from_slice(answer.output());
+        Ok(&output[..len])
+    }
+
+    /// Signs many digests with keys of their own, or does other work, and waits. The outcome of
+    /// each is in it.
+    ///
+    /// # Errors
+    ///
+    /// As [`run_many`](Self::run_many): the engine takes no more.
+    pub fn sign_many(&self, requests: &mut [Signing<'_>]) -> Result<(), PrivateError> {
+        let count = requests.len();
+        let requests = core::cell::RefCell::new(requests);
+        self.run_many(
+            count,
+            |i, job| {
+                let request = &requests.borrow()[i];
+                request.key.public().check_length(request.output)?;
+                job.load(request.key, request.work, request.input)
+            },
+            |i, end| {
+                let request = &mut requests.borrow_mut()[i];
+                request.outcome = end.map(|job| {
+                    let len = job.output().len();
+                    request.output[..len].copy_from_slice(job.output());
+                    len
+                });
+            },
+        )
+    }
+}
+
+/// One of many signatures, or of other works.
+pub struct Signing<'a> {
+    key: &'a Arc<PrivateKey>,
+    work: Work,
+    input: &'a [u8],
+    output: &'a mut [u8],
+    /// The length of the result.
+    outcome: Result<usize, PrivateError>,
+}
+
+impl core::fmt::Debug for Signing<'_> {
+    /// Shows no buffer: it may hold a message.
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.debug_struct("Signing")
+            .field("key", &self.key)
+            .field("work", &self.work)
+            .field("outcome", &self.outcome.as_ref().map(|_| ()))
+            .finish_non_exhaustive()
+    }
+}
+
+impl<'a> Signing<'a> {
+    /// Of a digest, or what `work` takes, into a buffer of the key's size.
+    pub fn new(
+        key: &'a Arc<PrivateKey>,
+        work: Work,
+        input: &'a [u8],
+        output: &'a mut [u8],
+    ) -> Self {
+        Self { key, work, input, output, outcome: Err(crate::Error::ShutDown) }
+    }
+
+    /// The result, at the start of the buffer.
+    ///
+    /// # Errors
+    ///
+    /// As [`Caller::private`]; [`ShutDown`](crate::Error::ShutDown) if it was not begun.
+    pub fn outcome(&self) -> Result<&[u8], PrivateError> {
+        self.outcome.clone().map(|len| &self.output[..len])
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "tests")]
+
+    use tollgate_rsa::TlsVersions;
+
+    use super::*;
+
+    /// Whatever a place held: what was asked, what came of it, and the room around a result that is
+    /// shorter.
+    #[test]
+    fn a_wiped_job_holds_nothing() {
+        let pem = include_str!("../../../vectors/keys/rsa-1024.pem");
+        let key = Arc::new(PrivateKey::from_pem(pem).unwrap());
+        let versions = TlsVersions { client: 0x0303, negotiated: None };
+        for (work, output_len) in [(Work::Raw, 128), (Work::DecryptTlsPremaster { versions }, 48)] {
+            let mut job = PrivateJob::default();
+            job.load(&key, work, &[7; 128]).unwrap();
+            job.encode().unwrap();
+            job.decode(Ok(())).unwrap();
+            assert_eq!(job.output().len(), output_len);
+            job.wipe();
+            assert!(job.asked().is_none() && job.output().is_empty());
+            let (input, output) = (&job.input.bytes, &job.output.bytes);
+            assert!(input.iter().chain(output).all(|&byte| byte == 0), "{work:?}");
+            assert_eq!(Arc::strong_count(&key), 1, "the key is let go");
+        }
+    }
+
+    #[test]
+    fn a_job_that_failed_holds_no_result() {
+        let pem = include_str!("../../../vectors/keys/rsa-1024.pem");
+        let key = Arc::new(PrivateKey::from_pem(pem).unwrap());
+        let mut job = PrivateJob::default();
+        job.load(&key, Work::Raw, &[7; 128]).unwrap();
+        job.encode().unwrap();
+        assert_eq!(job.decode(Err(Error::Fault)), Err(Error::Fault));
+        assert!(job.output.bytes.iter().all(|&byte| byte == 0));
+        assert!(job.asked().is_some(), "another unit is asked");
+    }
+}

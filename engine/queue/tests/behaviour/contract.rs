@@ -1,0 +1,147 @@
+//! Units that break their contract: nobody gets a wrong answer, and others are served.
+
+use tollgate_queue::{Cause, Class, Config, Error, Event, Request, SelfTestFailed, Unit};
+
+use super::toy::{Doubler, Doubling};
+use super::{Toy, doubled, listening};
+
+/// A doubler that does something else instead.
+struct Instead<F>(Doubler, F);
+
+impl<F: FnMut(&mut Doubler, &mut [Box<Request<Doubling>>]) + Send> Unit<Doubling> for Instead<F> {
+    fn name(&self) -> &str {
+        "instead"
+    }
+
+    fn width(&self, class: Class) -> usize {
+        self.0.width(class)
+    }
+
+    fn run(&mut self, batch: &mut [Box<Request<Doubling>>]) {
+        (self.1)(&mut self.0, batch);
+    }
+
+    fn self_test(&mut self) -> Result<(), SelfTestFailed> {
+        Ok(())
+    }
+}
+
+/// Batches of four on a unit that does this, before a good one: right answers all the same, and the
+/// unit out, because of `cause`.
+fn is_found_out(
+    cause: Cause,
+    batches: u64,
+    run: impl FnMut(&mut Doubler, &mut [Box<Request<Doubling>>]) + Send + 'static,
+) {
+    let (config, events) = listening(Config::with_capacity(16));
+    let bad: Box<dyn Unit<Doubling>> = Box::new(Instead(Doubler::new(4), run));
+    let engine = Toy::start(config, [bad, Doubler::new(4).boxed()]).unwrap();
+    let caller = engine.caller().unwrap();
+    for batch in 0..=batches {
+        let tickets = [1, 2, 3, 4].map(|x| caller.submit(Doubling::of(4 * batch + x)).unwrap());
+        for (x, ticket) in (4 * batch + 1..).zip(tickets) {
+            assert_eq!(doubled(ticket.wait()), 2 * x, "{cause:?}");
+        }
+    }
+    let out = Event::Quarantined { unit: "instead".into(), cause };
+    assert_eq!(events.lock().unwrap().first(), Some(&out));
+    assert_eq!(engine.stats().unwrap().quarantines, 1);
+    assert_eq!(engine.places_in_use().unwrap(), 0);
+    assert_eq!(engine.readmit().unwrap(), usize::from(cause == Cause::Check));
+}
+
+#[test]
+fn done_without_a_result_is_a_fault() {
+    is_found_out(Cause::Check, 1, |_, batch| batch.iter_mut().for_each(|request| request.done()));
+    // one of them
+    is_found_out(Cause::Check, 1, |doubler, batch| {
+        doubler.run(batch);
+        tollgate_queue::Job::clear_result(&mut batch[2].job);
+        batch[2].done();
+    });
+}
+
+/// A result that was taken back does not come out by a unit that writes none.
+#[test]
+fn a_fault_leaves_no_result_for_others() {
+    let writes_and_faults = |doubler: &mut Doubler, batch: &mut [Box<Request<Doubling>>]| {
+        doubler.run(batch);
+        batch.iter_mut().for_each(|request| {
+            request.job.doubled += 1;
+            request.fault();
+        });
+    };
+    let says_done = |_: &mut Doubler, batch: &mut [Box<Request<Doubling>>]| {
+        batch.iter_mut().for_each(|request| request.done());
+    };
+    let first: Box<dyn Unit<Doubling>> = Box::new(Instead(Doubler::new(4), writes_and_faults));
+    let second = Box::new(Instead(Doubler::new(4), says_done));
+    let engine = Toy::start(Config::with_capacity(8), [first, second]).unwrap();
+    let end = engine.caller().unwrap().run(Doubling::of(1)).map(|answer| answer.doubled);
+    assert_eq!(end, Err(Error::Fault));
+}
+
+#[test]
+fn requests_that_change_places_come_back() {
+    is_found_out(Cause::Exchange, 1, |doubler, batch| {
+        doubler.run(batch);
+        batch.rotate_left(1);
+    });
+    is_found_out(Cause::Exchange, 1, |doubler, batch| {
+        let [first, .., last] = batch else {
+            return doubler.run(batch);
+        };
+        core::mem::swap(&mut **first, &mut **last); // what the boxes hold
+        doubler.run(batch);
+    });
+}
+
+/// A request that a unit kept is a fault; where it turns up, it is nobody's answer.
+#[test]
+fn a_request_that_a_unit_keeps_is_told() {
+    let mut kept = None;
+    let run = move |doubler: &mut Doubler, batch: &mut [Box<Request<Doubling>>]| {
+        doubler.run(batch);
+        let old = core::mem::replace(&mut batch[0], kept.take().unwrap_or_default());
+        kept = Some(old);
+    };
+    let (config, events) = listening(Config::with_capacity(16));
+    let bad: Box<dyn Unit<Doubling>> = Box::new(Instead(Doubler::new(2), run));
+    let engine = Toy::start(config, [bad, Doubler::new(2).boxed()]).unwrap();
+    let caller = engine.caller().unwrap();
+    let tickets = [1, 2].map(|x| caller.submit(Doubling::of(x)).unwrap());
+    let ends = tickets.map(|ticket| ticket.wait().map(|answer| answer.doubled));
+    assert_eq!(ends, [Err(Error::Fault), Ok(4)]);
+    let out = Event::Quarantined { unit: "instead".into(), cause: Cause::Exchange };
+    assert_eq!(*events.lock().unwrap(), [out]);
+    assert_eq!(doubled(caller.submit(Doubling::of(3)).unwrap().wait()), 6, "by the other one");
+    assert_eq!(engine.places_in_use().unwrap(), 0);
+}
+
+/// It is asked under the lock: others are served all the same.
+#[test]
+fn a_unit_whose_width_panics_stops_nobody() {
+    struct Panics(Doubler);
+    impl Unit<Doubling> for Panics {
+        fn name(&self) -> &str {
+            "panics"
+        }
+
+        fn width(&self, _: Class) -> usize {
+            panic!("width")
+        }
+
+        fn run(&mut self, batch: &mut [Box<Request<Doubling>>]) {
+            self.0.run(batch);
+        }
+
+        fn self_test(&mut self) -> Result<(), SelfTestFailed> {
+            Ok(())
+        }
+    }
+    let unit: Box<dyn Unit<Doubling>> = Box::new(Panics(Doubler::new(1)));
+    let engine = Toy::start(Config::with_capacity(8), [unit]).unwrap();
+    let caller = engine.caller().unwrap();
+    let tickets = [1, 2].map(|x| caller.submit(Doubling::of(x)).unwrap());
+    assert_eq!(tickets.map(|ticket| doubled(ticket.wait())), [2, 4]);
+}

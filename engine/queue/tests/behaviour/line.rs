@@ -1,0 +1,143 @@
+//! Who goes with whom, who goes first, and who finds no place.
+
+use std::sync::Arc;
+use std::thread;
+
+use tollgate_queue::{Caller, Config, Error};
+
+use super::toy::{Doubler, Doubling, Refused};
+use super::{Toy, doubled, engine, four};
+
+#[test]
+fn who_waits_takes_along_what_waits() {
+    let (engine, caller, log) = four();
+    let tickets: Vec<_> = (1..=6).map(|x| caller.submit(Doubling::of(x)).unwrap()).collect();
+    for (x, ticket) in (1..).zip(tickets) {
+        assert_eq!(doubled(ticket.wait()), 2 * x);
+    }
+    assert_eq!(*log.lock().unwrap(), [vec![1, 2, 3, 4], vec![5, 6]]);
+    let stats = engine.stats().unwrap();
+    assert_eq!((stats.submitted, stats.done, stats.failed, stats.cancelled), (6, 6, 0, 0));
+    assert_eq!((stats.fill[4], stats.fill[2], stats.batches()), (1, 1, 2));
+    assert_eq!((stats.mean_fill(), stats.response_ns.count()), (3.0, 6));
+    assert_eq!(engine.places_in_use().unwrap(), 0);
+}
+
+#[test]
+fn classes_do_not_mix() {
+    let (_, caller, log) = four();
+    let submit = |x, class| {
+        let set = Doubling::with(move |job| (job.x, job.class) = (x, class));
+        caller.submit(set).unwrap()
+    };
+    let tickets = [(1, 7), (2, 8), (3, 7), (4, 8)].map(|(x, class)| submit(x, class));
+    tickets.into_iter().for_each(|ticket| drop(ticket.wait().unwrap()));
+    assert_eq!(*log.lock().unwrap(), [[1, 3], [2, 4]]);
+}
+
+#[test]
+fn a_full_queue_says_so_and_others_keep_their_places() {
+    let (engine, caller, _) = four();
+    let mut held: Vec<_> = (0..8).map(|x| caller.submit(Doubling::of(x)).unwrap()).collect();
+    let refusal = caller.submit(Doubling::of(9)).unwrap_err();
+    assert_eq!(refusal, Error::CallerFull { places_per_caller_max: 8 });
+    let other = engine.caller().unwrap();
+    let others: Vec<_> = (0..8).map(|x| other.submit(Doubling::of(x)).unwrap()).collect();
+    let third = engine.caller().unwrap();
+    assert_eq!(third.submit(Doubling::of(1)).unwrap_err(), Error::Full { capacity: 16 });
+    assert_eq!(engine.stats().unwrap().turned_away, 2);
+    let answer = held.remove(0).wait().unwrap();
+    assert!(third.submit(Doubling::of(1)).is_err(), "an answer that is held has its place");
+    drop(answer);
+    assert_eq!(third.run(Doubling::of(3)).unwrap().doubled, 6);
+    drop((held, others));
+    assert_eq!(engine.places_in_use().unwrap(), 0);
+}
+
+#[test]
+fn a_flood_of_one_caller_or_key_lets_others_through() {
+    for by_key in [false, true] {
+        let unit = Doubler::new(1);
+        let log = Arc::clone(&unit.log);
+        let engine = engine(Config::with_capacity(64), [unit]);
+        let (flood, modest) = (engine.caller().unwrap(), engine.caller().unwrap());
+        let tickets: Vec<_> = (0..30).map(|x| flood.submit(Doubling::of(x)).unwrap()).collect();
+        let modest = if by_key { &flood } else { &modest };
+        let key = u64::from(by_key);
+        let set = Doubling::with(|job| (job.x, job.key) = (99, key));
+        assert_eq!(doubled(modest.submit(set).unwrap().wait()), 198);
+        // f = 2, k = 0: one batch of the flood at most
+        assert!(log.lock().unwrap().len() <= 2, "{:?}", log.lock().unwrap());
+        drop(tickets);
+    }
+}
+
+#[test]
+fn many_at_once_beyond_the_capacity() {
+    let (engine, caller, _) = four();
+    let mut found = vec![None; 1000];
+    let fill = |i: usize, job: &mut Doubling| {
+        job.x = i as u64;
+        if i % 10 == 3 { Err(Refused) } else { Ok(()) }
+    };
+    caller.run_many(1000, fill, |i, end| found[i] = Some(end.map(|job| job.doubled))).unwrap();
+    for (i, end) in (0..).zip(found) {
+        let expected = if i % 10 == 3 { Err(Error::Rejected(Refused)) } else { Ok(2 * i) };
+        assert_eq!(end.unwrap(), expected);
+    }
+    assert_eq!(engine.places_in_use().unwrap(), 0);
+}
+
+/// After a batch with company the next one waits for some; how long is tested where it is said.
+#[test]
+fn a_leader_that_may_linger_takes_who_comes() {
+    let config = Config { linger_us_max: 10_000, ..Config::with_capacity(64) };
+    let unit = Doubler::new(8);
+    let log = Arc::clone(&unit.log);
+    let engine = engine(config, [unit]);
+    let caller = engine.caller().unwrap();
+    let submit = |x| caller.submit(Doubling::of(x)).unwrap();
+    // Until they come as fast as they are expected to, on a machine that has more to do.
+    while engine.stats().unwrap().linger_ns.count() == 0 {
+        let pair = [submit(1), submit(2)];
+        pair.into_iter().for_each(|ticket| drop(ticket.wait().unwrap()));
+        thread::scope(|scope| {
+            scope.spawn(|| caller.run(Doubling::of(3)).unwrap());
+            assert_eq!(caller.run(Doubling::of(4)).unwrap().doubled, 8);
+        });
+    }
+    assert!(log.lock().unwrap().iter().any(|batch| batch.len() > 1), "it got company");
+}
+
+#[test]
+fn callers_come_and_go() {
+    let (engine, first, _) = four();
+    let number = |caller: &Caller<_>| format!("{caller:?}");
+    let second = engine.caller().unwrap();
+    let (name, ticket) = (number(&second), second.submit(Doubling::of(1)).unwrap());
+    drop(second);
+    let third = engine.caller().unwrap();
+    assert_ne!(number(&third), name, "its request is still there");
+    drop(ticket);
+    assert_eq!(number(&engine.caller().unwrap()), name);
+    assert_eq!(number(&first), number(&first.clone()));
+}
+
+#[test]
+fn no_unit_or_no_place_makes_no_engine() {
+    let none = Toy::start(Config::default(), []);
+    assert_eq!(none.unwrap_err(), Error::NoUnit);
+    let start = |config| Toy::start(config, [Doubler::new(1).boxed()]).map(|_| ());
+    assert!(matches!(start(Config::with_capacity(0)), Err(Error::Config(_))));
+    let config = Config { linger_us_max: 1_000_000, ..Config::default() };
+    assert!(matches!(start(config), Err(Error::Config(_))));
+}
+
+#[test]
+fn bounds_that_no_machine_has_are_refused() {
+    for config in
+        [Config::with_capacity(usize::MAX), Config { workers: usize::MAX, ..Config::default() }]
+    {
+        assert!(matches!(Toy::start(config, [Doubler::new(1).boxed()]), Err(Error::Config(_))));
+    }
+}

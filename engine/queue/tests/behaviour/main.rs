@@ -1,0 +1,57 @@
+//! What is promised of an engine, thread by thread.
+#![allow(clippy::unwrap_used, reason = "tests")]
+
+mod callbacks;
+mod contract;
+mod faults;
+mod line;
+mod shutdown;
+mod tickets;
+#[path = "../toy/mod.rs"]
+mod toy;
+
+use std::sync::{Arc, Mutex, mpsc};
+
+use tollgate_queue::{Answer, Caller, Config, Engine, Error, Event};
+use toy::{Doubler, Doubling, Log, Refused};
+
+type Toy = Engine<Doubling>;
+
+fn engine(config: Config, units: impl IntoIterator<Item = Doubler>) -> Toy {
+    Engine::start(config, units.into_iter().map(Doubler::boxed)).unwrap()
+}
+
+/// One unit of four, and what it did.
+fn four() -> (Toy, Caller<Doubling>, Log) {
+    let unit = Doubler::new(4);
+    let log = Arc::clone(&unit.log);
+    let engine = engine(Config::with_capacity(16), [unit]);
+    let caller = engine.caller().unwrap();
+    (engine, caller, log)
+}
+
+fn doubled(answer: Result<Answer<Doubling>, Error<Refused>>) -> u64 {
+    answer.unwrap().doubled
+}
+
+/// A config whose events are kept.
+fn listening(config: Config) -> (Config, Arc<Mutex<Vec<Event>>>) {
+    let events = Arc::new(Mutex::new(Vec::new()));
+    let heard = Arc::clone(&events);
+    let on_event = move |event: &Event| heard.lock().unwrap().push(event.clone());
+    (Config { on_event: Some(Box::new(on_event)), ..config }, events)
+}
+
+/// A unit that waits in its first batch until it is told to go on.
+fn gated(width: usize) -> (Doubler, mpsc::Receiver<()>, mpsc::Sender<()>) {
+    let (entered, has_entered) = mpsc::channel();
+    let (go_on, may_go_on) = mpsc::channel();
+    let mut gate = Some((entered, may_go_on));
+    let before_batch = Box::new(move || {
+        if let Some((entered, may_go_on)) = gate.take() {
+            entered.send(()).unwrap();
+            may_go_on.recv().unwrap();
+        }
+    });
+    (Doubler { before_batch, ..Doubler::new(width) }, has_entered, go_on)
+}

@@ -1,0 +1,165 @@
+//! Tickets that are dropped, waited for with a deadline, or awaited.
+
+use core::future::Future;
+use core::pin::pin;
+use core::sync::atomic::{AtomicUsize, Ordering::SeqCst};
+use core::task::{Context, Poll, Waker};
+use core::time::Duration;
+use std::sync::{Arc, Mutex, mpsc};
+use std::task::Wake;
+use std::thread;
+use std::time::Instant;
+
+use tollgate_queue::{Config, Ticket};
+
+use super::toy::{Doubler, Doubling};
+use super::{doubled, engine, four, gated};
+
+#[test]
+fn a_dropped_ticket_leaves_no_trace() {
+    // before
+    let (engine, caller, log) = four();
+    drop(caller.submit(Doubling::of(1)).unwrap());
+    assert_eq!(caller.run(Doubling::of(2)).unwrap().doubled, 4);
+    assert_eq!(*log.lock().unwrap(), [[2]], "it was never done");
+    assert_eq!(engine.stats().unwrap().cancelled, 1);
+
+    // after
+    let [first, second] = [1, 2].map(|x| caller.submit(Doubling::of(x)).unwrap());
+    assert_eq!(doubled(second.wait()), 4);
+    drop(first);
+    assert_eq!(engine.places_in_use().unwrap(), 0);
+
+    // during
+    let (unit, has_entered, go_on) = gated(4);
+    let engine = self::engine(Config::with_capacity(4), [unit]);
+    let caller = engine.caller().unwrap();
+    let [first, second] = [1, 2].map(|x| caller.submit(Doubling::of(x)).unwrap());
+    let leader = thread::spawn(|| doubled(second.wait()));
+    has_entered.recv().unwrap();
+    drop(first);
+    go_on.send(()).unwrap();
+    assert_eq!(leader.join().unwrap(), 4);
+    assert_eq!(engine.places_in_use().unwrap(), 0);
+    let stats = engine.stats().unwrap();
+    assert_eq!((stats.submitted, stats.done, stats.cancelled), (2, 2, 1));
+}
+
+#[test]
+fn a_wait_ends_at_its_deadline_and_the_ticket_lives_on() {
+    let (unit, has_entered, go_on) = gated(1);
+    let engine = engine(Config::with_capacity(4), [unit]);
+    let caller = engine.caller().unwrap();
+    let first = caller.submit(Doubling::of(1)).unwrap();
+    let leader = thread::spawn(|| doubled(first.wait()));
+    has_entered.recv().unwrap();
+    let mut second = caller.submit(Doubling::of(2)).unwrap();
+    assert!(second.wait_until(Instant::now() + Duration::from_millis(5)).is_none());
+    assert!(second.try_take().is_none());
+    go_on.send(()).unwrap();
+    let end = second.wait_until(Instant::now() + Duration::from_secs(60));
+    assert_eq!(doubled(end.unwrap()), 4);
+    assert_eq!(leader.join().unwrap(), 2);
+}
+
+/// Counts how often it was woken.
+struct Bell(AtomicUsize, thread::Thread);
+
+impl Wake for Bell {
+    fn wake(self: Arc<Self>) {
+        self.0.fetch_add(1, SeqCst);
+        self.1.unpark();
+    }
+}
+
+fn block_on<F: Future>(future: F) -> F::Output {
+    let bell = Arc::new(Bell(AtomicUsize::new(0), thread::current()));
+    let waker = Waker::from(Arc::clone(&bell));
+    let mut future = pin!(future);
+    loop {
+        match future.as_mut().poll(&mut Context::from_waker(&waker)) {
+            Poll::Ready(output) => return output,
+            Poll::Pending => thread::park(),
+        }
+    }
+}
+
+#[test]
+fn tickets_are_futures() {
+    for workers in [0, 1] {
+        let config = Config { workers, ..Config::with_capacity(64) };
+        let engine = engine(config, [Doubler::new(4)]);
+        let threads: Vec<_> = (0..4)
+            .map(|t| {
+                let caller = engine.caller().unwrap();
+                thread::spawn(move || {
+                    for x in 1..200 {
+                        let ticket = caller.submit(Doubling::of(1000 * t + x)).unwrap();
+                        assert_eq!(doubled(block_on(ticket)), 2 * (1000 * t + x));
+                    }
+                })
+            })
+            .collect();
+        threads.into_iter().for_each(|thread| thread.join().unwrap());
+        assert_eq!(engine.places_in_use().unwrap(), 0);
+    }
+}
+
+#[test]
+fn a_future_in_line_is_woken_when_the_unit_falls_idle() {
+    let (unit, has_entered, go_on) = gated(1);
+    let engine = engine(Config::with_capacity(8), [unit]);
+    let caller = engine.caller().unwrap();
+    let first = caller.submit(Doubling::of(1)).unwrap();
+    let leader = thread::spawn(|| doubled(first.wait()));
+    has_entered.recv().unwrap();
+    let mut futures = [2, 3].map(|x| caller.submit(Doubling::of(x)).unwrap());
+    let bells = [0, 1].map(|_| Arc::new(Bell(AtomicUsize::new(0), thread::current())));
+    for (future, bell) in futures.iter_mut().zip(&bells) {
+        let waker = Waker::from(Arc::clone(bell));
+        assert!(pin!(future).poll(&mut Context::from_waker(&waker)).is_pending());
+    }
+    go_on.send(()).unwrap();
+    assert_eq!(leader.join().unwrap(), 2);
+    assert_eq!(bells.map(|bell| bell.0.load(SeqCst)), [1, 1], "one alone may be lost");
+    let [dropped, kept] = futures;
+    drop(dropped);
+    assert_eq!(doubled(block_on(kept)), 6);
+}
+
+/// What a waker holds may be this engine's too: it is let go of outside of the lock.
+#[test]
+fn a_waker_may_hold_a_ticket() {
+    struct Holds {
+        _ticket: Mutex<Ticket<Doubling>>,
+    }
+    impl Wake for Holds {
+        fn wake(self: Arc<Self>) {}
+    }
+    let (told, done) = mpsc::channel();
+    thread::spawn(move || {
+        let (unit, has_entered, go_on) = gated(1);
+        let engine = engine(Config::with_capacity(8), [unit]);
+        let caller = engine.caller().unwrap();
+        let first = caller.submit(Doubling::of(1)).unwrap();
+        let leader = thread::spawn(|| doubled(first.wait()));
+        has_entered.recv().unwrap();
+        let mut poll = |how: usize| {
+            let [held, mut polled] = [2, 3].map(|x| caller.submit(Doubling::of(x)).unwrap());
+            let waker = Waker::from(Arc::new(Holds { _ticket: Mutex::new(held) }));
+            assert!(pin!(&mut polled).poll(&mut Context::from_waker(&waker)).is_pending());
+            drop(waker); // the engine has the last one
+            match how {
+                0 => drop(pin!(&mut polled).poll(&mut Context::from_waker(Waker::noop()))),
+                1 => drop(polled.wait_until(Instant::now() + Duration::from_millis(1))),
+                _ => drop(polled),
+            }
+        };
+        (0..3).for_each(&mut poll);
+        go_on.send(()).unwrap();
+        assert_eq!(leader.join().unwrap(), 2);
+        assert_eq!(engine.places_in_use().unwrap(), 0);
+        told.send(()).unwrap();
+    });
+    assert_eq!(done.recv_timeout(Duration::from_secs(20)), Ok(()), "it waits for itself");
+}

@@ -1,0 +1,141 @@
+//! Units that are none are found out, and those that are pass.
+#![allow(clippy::unwrap_used, reason = "tests")]
+
+mod toy;
+
+use std::sync::Arc;
+
+use tollgate_queue::judge::{Cases, Finding, PrivateCases, judge};
+use tollgate_queue::{Class, Job as _, Lanes, Request, SelfTestFailed, Unit};
+use tollgate_rsa::PrivateKey;
+use toy::{Doubler, Doubling, Mischief, Refused};
+
+struct Numbers;
+
+impl Cases<Doubling> for Numbers {
+    fn load(&self, i: usize, job: &mut Doubling) -> Result<(), Refused> {
+        job.x = i as u64 + 1;
+        Ok(())
+    }
+
+    fn is_right(&self, i: usize, job: &Doubling) -> bool {
+        job.doubled == 2 * (i as u64 + 1)
+    }
+
+    fn load_refused(&self, job: &mut Doubling) -> Result<(), Refused> {
+        job.mischief = Mischief::IsRefused;
+        Ok(())
+    }
+
+    fn load_faulty(&self, job: &mut Doubling) -> bool {
+        job.mischief = Mischief::FaultsEverywhere;
+        true
+    }
+}
+
+/// A doubler that does something wrong afterwards.
+struct Wrong(Doubler, fn(&mut [Box<Request<Doubling>>]));
+
+impl Unit<Doubling> for Wrong {
+    fn name(&self) -> &str {
+        "wrong"
+    }
+
+    fn width(&self, class: Class) -> usize {
+        self.0.width(class)
+    }
+
+    fn run(&mut self, batch: &mut [Box<Request<Doubling>>]) {
+        self.0.run(batch);
+        self.1(batch);
+    }
+
+    fn self_test(&mut self) -> Result<(), SelfTestFailed> {
+        self.0.self_test()
+    }
+}
+
+fn finding(after: fn(&mut [Box<Request<Doubling>>])) -> Finding {
+    judge(Box::new(Wrong(Doubler::new(4), after)), &Numbers).unwrap_err()
+}
+
+#[test]
+fn a_good_unit_passes() {
+    for width in [1, 3, 40] {
+        let verdict = judge(Doubler::new(width).boxed(), &Numbers).unwrap();
+        assert_eq!((verdict.width, verdict.saw_faults), (width, true));
+        assert_eq!(verdict.calls.last().map(|(fill, _)| *fill), Some(width));
+    }
+}
+
+#[test]
+fn the_lanes_of_this_processor_pass() {
+    for pem in [
+        include_str!("../../../vectors/keys/rsa-512.pem"),
+        include_str!("../../../vectors/keys/rsa-1024.pem"),
+    ] {
+        let key = Arc::new(PrivateKey::from_pem(pem).unwrap());
+        let cases = PrivateCases::new(key).unwrap();
+        judge(Box::new(Lanes::new(0).unwrap()), &cases).unwrap();
+    }
+}
+
+#[test]
+fn what_is_wrong_is_found() {
+    // an answer of a neighbour
+    let swapped = finding(|batch| {
+        if let [first, .., last] = batch {
+            core::mem::swap(&mut first.job.doubled, &mut last.job.doubled);
+        }
+    });
+    assert!(matches!(swapped, Finding::Wrong { fill: 2, position: 0, .. }), "{swapped}");
+    // a neighbour's request, and a neighbour's job in its own
+    let rotated = finding(|batch| batch.rotate_left(1));
+    assert!(matches!(rotated, Finding::Wrong { fill: 2, position: 0, .. }), "{rotated}");
+    let exchanged = finding(|batch| {
+        if let [first, .., last] = batch {
+            core::mem::swap(&mut first.job, &mut last.job);
+        }
+    });
+    assert!(matches!(exchanged, Finding::Wrong { fill: 2, position: 0, .. }), "{exchanged}");
+    // nothing, and called done
+    let empty = finding(|batch| {
+        batch[0].job.clear_result();
+        batch[0].done();
+    });
+    assert!(matches!(empty, Finding::Wrong { fill: 1, position: 0, .. }), "{empty}");
+    // no outcome
+    let silent = finding(|batch| _ = batch[batch.len() - 1].take_outcome());
+    assert!(matches!(silent, Finding::Wrong { fill: 1, position: 0, .. }), "{silent}");
+    // a refusal that takes neighbours with it
+    let spreads = finding(|batch| {
+        if batch.iter().any(|request| request.job.mischief == Mischief::IsRefused) {
+            batch.iter_mut().for_each(|request| request.refuse(Refused));
+        }
+    });
+    assert!(matches!(spreads, Finding::Wrong { fill: 4, position: 1, .. }), "{spreads}");
+    // what cannot be done is done
+    let blind = finding(|batch| {
+        batch.iter_mut().for_each(|request| {
+            if request.job.mischief == Mischief::IsRefused {
+                request.job.double();
+                request.done();
+            }
+        });
+    });
+    assert_eq!(blind, Finding::RefusalMissed { position: 0 });
+    // a result without a check
+    let unchecked = finding(|batch| {
+        batch.iter_mut().for_each(|request| {
+            if request.job.mischief == Mischief::FaultsEverywhere {
+                request.job.double();
+                request.done();
+            }
+        });
+    });
+    assert_eq!(unchecked, Finding::FaultMissed { position: 0 });
+    assert_eq!(finding(|_| panic!("a unit that panics")), Finding::Panicked);
+    let broken = Doubler { self_tests_passed: 0, ..Doubler::new(1) };
+    assert_eq!(judge(broken.boxed(), &Numbers).unwrap_err(), Finding::SelfTest("doubling"));
+    assert_eq!(judge(Doubler::new(0).boxed(), &Numbers).unwrap_err(), Finding::Width);
+}

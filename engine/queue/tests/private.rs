@@ -1,0 +1,134 @@
+//! Private operations through an engine, checked by the public one and by OpenSSL.
+#![allow(clippy::unwrap_used, reason = "tests")]
+
+use std::sync::Arc;
+
+use openssl::hash::MessageDigest;
+use openssl::pkey::PKey;
+use openssl::sign::{RsaPssSaltlen, Verifier};
+use tollgate_queue::{Config, Engine, Error, PrivateError, PrivateJob, Signing, Work};
+use tollgate_rsa::{Error as Refusal, Hash, Misuse, PrivateKey, Rejected, Salt};
+
+const PEMS: [&str; 5] = [
+    include_str!("../../../vectors/keys/rsa-512.pem"),
+    include_str!("../../../vectors/keys/rsa-1024.pem"),
+    include_str!("../../../vectors/keys/rsa-2048.pem"),
+    include_str!("../../../vectors/keys/rsa-3072.pem"),
+    include_str!("../../../vectors/keys/rsa-4096.pem"),
+];
+
+const MESSAGE: &[u8] = b"a message";
+
+const PKCS1V15: Work = Work::SignPkcs1v15 { hash: Hash::Sha256 };
+const PSS: Work =
+    Work::SignPss { hash: Hash::Sha256, mgf_hash: Hash::Sha256, salt: Salt::Exactly(20) };
+
+fn engine() -> Engine<PrivateJob> {
+    Engine::of_this_processor(Config::default()).unwrap()
+}
+
+/// OpenSSL's verdict.
+fn verifies(pem: &str, work: Work, signature: &[u8]) -> bool {
+    let key = PKey::private_key_from_pem(pem.as_bytes()).unwrap();
+    let mut verifier = Verifier::new(MessageDigest::sha256(), &key).unwrap();
+    if let Work::SignPss { .. } = work {
+        verifier.set_rsa_padding(openssl::rsa::Padding::PKCS1_PSS).unwrap();
+        verifier.set_rsa_pss_saltlen(RsaPssSaltlen::custom(20)).unwrap();
+    }
+    verifier.update(MESSAGE).unwrap();
+    verifier.verify(signature).unwrap()
+}
+
+#[test]
+fn many_signatures_of_keys_of_all_sizes_verify() {
+    let caller = engine().caller().unwrap();
+    let keys = PEMS.map(|pem| Arc::new(PrivateKey::from_pem(pem).unwrap()));
+    let digest = Hash::Sha256.digest(MESSAGE);
+    // more than ride along at once, of the small sizes
+    let order: Vec<_> =
+        (0..60).map(|i| (if i % 6 < 3 { i % 3 } else { i % 5 }, [PKCS1V15, PSS][i % 2])).collect();
+    let mut signatures: Vec<_> = order.iter().map(|(key, _)| vec![0; keys[*key].size()]).collect();
+    let mut requests: Vec<_> = order
+        .iter()
+        .zip(&mut signatures)
+        .map(|((key, work), signature)| {
+            Signing::new(&keys[*key], *work, digest.as_ref(), signature)
+        })
+        .collect();
+    caller.sign_many(&mut requests).unwrap();
+    assert!(requests.iter().all(|request| request.outcome().is_ok()));
+    for ((key, work), signature) in order.into_iter().zip(signatures) {
+        assert!(verifies(PEMS[key], work, &signature), "key {key}, {work:?}");
+    }
+}
+
+#[test]
+fn a_raw_operation_is_what_the_key_does() {
+    let caller = engine().caller().unwrap();
+    let key = Arc::new(PrivateKey::from_pem(PEMS[1]).unwrap());
+    let mut input = vec![0x5a; key.size()];
+    input[0] = 0;
+    let mut output = vec![0; key.size()];
+    caller.private(&key, Work::Raw, &input, &mut output).unwrap();
+    let mut workspace = tollgate_rsa::Workspace::new().unwrap();
+    key.public().public(&mut workspace, &mut output).unwrap();
+    assert_eq!(output, input);
+}
+
+/// As [`Work`] says that a program does it which must.
+#[test]
+fn a_signature_with_sha1_takes_a_raw_operation() {
+    let caller = engine().caller().unwrap();
+    let key = Arc::new(PrivateKey::from_pem(PEMS[1]).unwrap());
+    let digest = Hash::Sha1.digest(MESSAGE);
+    let (mut em, mut signature) = (vec![0; key.size()], vec![0; key.size()]);
+    tollgate_rsa::pkcs1v15::encode(&mut em, Hash::Sha1, digest.as_ref()).unwrap();
+    caller.private(&key, Work::Raw, &em, &mut signature).unwrap();
+    let theirs = PKey::private_key_from_pem(PEMS[1].as_bytes()).unwrap();
+    let mut verifier = Verifier::new(MessageDigest::sha1(), &theirs).unwrap();
+    verifier.update(MESSAGE).unwrap();
+    assert!(verifier.verify(&signature).unwrap());
+}
+
+#[test]
+fn what_cannot_be_done_is_refused_and_neighbours_do_not_notice() {
+    let engine = engine();
+    let caller = engine.caller().unwrap();
+    let key = Arc::new(PrivateKey::from_pem(PEMS[0]).unwrap());
+    let digest = Hash::Sha256.digest(MESSAGE);
+    let long = Hash::Sha512.digest(MESSAGE);
+    let rejected = |why: Refusal| -> Result<(), PrivateError> { Err(Error::Rejected(why)) };
+    let small = rejected(Rejected::ModulusSmall { found_bytes: 64, needed_bytes: 94 }.into());
+    let length = Rejected::DigestLength { found_bytes: 64, expected_bytes: 32 };
+    let buffer = Misuse::BufferLength { found_bytes: 32, expected_bytes: 64 };
+    let sha1 = Hash::Sha1.digest(MESSAGE);
+    let broken = rejected(Rejected::HashBroken(Hash::Sha1).into());
+    let asked: [(Work, &[u8], Result<(), PrivateError>); 7] = [
+        (PKCS1V15, digest.as_ref(), Ok(())),
+        (Work::SignPkcs1v15 { hash: Hash::Sha512 }, long.as_ref(), small), // found by the unit
+        (PKCS1V15, long.as_ref(), rejected(length.into())),
+        (Work::SignPkcs1v15 { hash: Hash::Sha1 }, sha1.as_ref(), broken),
+        (Work::Raw, &[0xff; 64], rejected(Rejected::MessageRange.into())), // found by the kernel
+        (Work::Raw, digest.as_ref(), rejected(buffer.into())),
+        (PKCS1V15, digest.as_ref(), Ok(())),
+    ];
+    let mut outputs = vec![vec![0; 64]; asked.len()];
+    let mut requests: Vec<_> = asked
+        .iter()
+        .zip(&mut outputs)
+        .map(|((work, input, _), output)| Signing::new(&key, *work, input, output))
+        .collect();
+    caller.sign_many(&mut requests).unwrap();
+    for (request, (.., expected)) in requests.iter().zip(&asked) {
+        assert_eq!(&request.outcome().map(drop), expected);
+    }
+    for (output, (.., expected)) in outputs.iter().zip(&asked) {
+        assert_eq!(output.iter().any(|&byte| byte != 0), expected.is_ok());
+    }
+    assert!(verifies(PEMS[0], PKCS1V15, &outputs[0]) && outputs[0] == outputs[6]);
+    let mut short = [0; 63];
+    let refused = caller.private(&key, PKCS1V15, digest.as_ref(), &mut short).unwrap_err();
+    let buffer = Misuse::BufferLength { found_bytes: 63, expected_bytes: 64 };
+    assert_eq!(refused, Error::Rejected(buffer.into()));
+    assert_eq!(engine.stats().unwrap().quarantines, 0, "no unit is to blame for what it is asked");
+}

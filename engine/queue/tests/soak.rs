@@ -1,0 +1,176 @@
+//! Sixteen threads with random keys, deadlines and second thoughts: every request is answered
+//! exactly once, and every signature verifies. Two seconds; a minute where `TOLLGATE_TEST_LONG` is
+//! set.
+#![allow(clippy::unwrap_used, clippy::print_stdout, reason = "tests")]
+
+use core::sync::atomic::{AtomicU64, Ordering::SeqCst};
+use core::time::Duration;
+use std::sync::{Arc, Mutex};
+use std::thread;
+use std::time::Instant;
+
+use tollgate_queue::{Answer, Caller, Config, Engine, Error, PrivateJob, Work};
+use tollgate_rsa::{Hash, PrivateKey, Salt, Workspace};
+
+const THREADS: u64 = 16;
+
+/// What became of requests, from outside.
+#[derive(Default)]
+struct Seen {
+    answers: AtomicU64,
+    dropped: AtomicU64,
+    refused: AtomicU64,
+    full: AtomicU64,
+    called_back: AtomicU64,
+    callbacks: AtomicU64,
+}
+
+const HASH: Hash = Hash::Sha256;
+const PKCS1V15: Work = Work::SignPkcs1v15 { hash: HASH };
+const PSS: Work = Work::SignPss { hash: HASH, mgf_hash: HASH, salt: Salt::Exactly(20) };
+
+struct Soaker {
+    caller: Caller<PrivateJob>,
+    keys: [Arc<PrivateKey>; 3],
+    random: fastrand::Rng,
+    workspace: Workspace,
+    seen: Arc<Seen>,
+}
+
+fn verify(
+    workspace: &mut Workspace,
+    key: &PrivateKey,
+    work: Work,
+    digest: &[u8],
+    signature: &[u8],
+) {
+    match work {
+        PKCS1V15 => key.public().verify_pkcs1v15(workspace, HASH, digest, signature),
+        _ => key.public().verify_pss(workspace, HASH, HASH, Salt::Exactly(20), digest, signature),
+    }
+    .unwrap();
+}
+
+impl Soaker {
+    fn step(&mut self) {
+        // sizes as they come in the field: few of the largest
+        let key = Arc::clone(&self.keys[[0, 0, 0, 1, 1, 2][self.random.usize(..6)]]);
+        let work = [PKCS1V15, PSS][self.random.usize(..2)];
+        let digest = HASH.digest(&self.random.u64(..).to_be_bytes());
+        let load = |job: &mut PrivateJob| job.load(&key, work, digest.as_ref());
+        if self.random.u8(..) < 8 {
+            let refused = self.caller.run(|job| job.load(&key, Work::Raw, &vec![0xff; key.size()]));
+            self.count_refused(refused);
+            return;
+        }
+        if self.random.u8(..) < 16 {
+            self.call_back(&key, work);
+            return;
+        }
+        let mut ticket = match self.caller.submit(load) {
+            Ok(ticket) => ticket,
+            Err(Error::Full { .. } | Error::CallerFull { .. }) => {
+                self.seen.full.fetch_add(1, SeqCst);
+                thread::yield_now();
+                return;
+            }
+            Err(error) => panic!("{error}"),
+        };
+        let answer = match self.random.u8(..8) {
+            0 => None,
+            1 => ticket.try_take(),
+            2 | 3 => {
+                let patience = Duration::from_micros(self.random.u64(..2000));
+                ticket.wait_until(Instant::now() + patience)
+            }
+            _ => Some(ticket.wait()),
+        };
+        match answer {
+            None => drop(self.seen.dropped.fetch_add(1, SeqCst)),
+            Some(answer) => {
+                verify(&mut self.workspace, &key, work, digest.as_ref(), answer.unwrap().output());
+                self.seen.answers.fetch_add(1, SeqCst);
+            }
+        }
+    }
+
+    fn count_refused(&self, refused: Result<Answer<PrivateJob>, Error<tollgate_rsa::Error>>) {
+        match refused {
+            Err(Error::Rejected(_)) => drop(self.seen.refused.fetch_add(1, SeqCst)),
+            Err(Error::Full { .. } | Error::CallerFull { .. }) => {}
+            other => panic!("{other:?}"),
+        }
+    }
+
+    fn call_back(&self, key: &Arc<PrivateKey>, work: Work) {
+        let digest = HASH.digest(b"called back");
+        let (own, seen) = (Arc::clone(key), Arc::clone(&self.seen));
+        let workspace = Mutex::new(Workspace::new().unwrap());
+        let callback = move |end: Result<&PrivateJob, Error<_>>| {
+            let signature = end.unwrap().output();
+            verify(&mut workspace.lock().unwrap(), &own, work, digest.as_ref(), signature);
+            seen.called_back.fetch_add(1, SeqCst);
+        };
+        if self.caller.submit_with(|job| job.load(key, work, digest.as_ref()), callback).is_ok() {
+            self.seen.callbacks.fetch_add(1, SeqCst);
+        }
+    }
+}
+
+fn soak(workers: usize, linger_us_max: u32, seconds: f64) {
+    let config = Config { workers, linger_us_max, ..Config::with_capacity(24) };
+    let engine = Engine::of_this_processor(config).unwrap();
+    let keys = [
+        include_str!("../../../vectors/keys/rsa-512.pem"),
+        include_str!("../../../vectors/keys/rsa-1024.pem"),
+        include_str!("../../../vectors/keys/rsa-2048.pem"),
+    ]
+    .map(|pem| Arc::new(PrivateKey::from_pem(pem).unwrap()));
+    let (end, seen) = (Instant::now() + Duration::from_secs_f64(seconds), Arc::<Seen>::default());
+    thread::scope(|scope| {
+        for seed in 0..THREADS {
+            let mut soaker = Soaker {
+                caller: engine.caller().unwrap(),
+                keys: keys.clone(),
+                random: fastrand::Rng::with_seed(seed),
+                workspace: Workspace::new().unwrap(),
+                seen: Arc::clone(&seen),
+            };
+            scope.spawn(move || {
+                while Instant::now() < end {
+                    soaker.step();
+                }
+            });
+        }
+    });
+    let ended = engine.shut_down(Duration::from_secs(60)).unwrap();
+    assert_eq!((ended.cancelled, ended.still_running), (0, false));
+    let stats = engine.stats().unwrap();
+    let of = |count: &AtomicU64| count.load(SeqCst);
+    assert_eq!(of(&seen.callbacks), of(&seen.called_back), "every callback is called, once");
+    assert_eq!(stats.callback_panics, 0, "every callback's signature verified");
+    let ended_otherwise = of(&seen.dropped) + of(&seen.refused) + of(&seen.called_back);
+    assert_eq!(stats.submitted, of(&seen.answers) + ended_otherwise, "answered exactly once");
+    assert_eq!(stats.failed, of(&seen.refused));
+    assert_eq!((stats.faults, stats.quarantines), (0, 0));
+    assert_eq!(engine.places_in_use().unwrap(), 0);
+    assert!(of(&seen.answers) > 0 && of(&seen.dropped) > 0 && of(&seen.called_back) > 0);
+    println!(
+        "soak: {workers} workers: {} answers, {} called back, {} cancelled, {} refused, \
+         {} without a place, fill {:.1}",
+        of(&seen.answers),
+        of(&seen.called_back),
+        stats.cancelled,
+        of(&seen.refused),
+        of(&seen.full),
+        stats.mean_fill()
+    );
+}
+
+#[test]
+fn every_request_is_answered_exactly_once() {
+    let long = std::env::var_os("TOLLGATE_TEST_LONG").is_some();
+    let seconds = if long { 30.0 } else { 1.0 };
+    soak(0, 0, seconds);
+    soak(2, 200, seconds);
+}

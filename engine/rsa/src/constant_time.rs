@@ -1,0 +1,91 @@
+//! Memcheck watches whole private operations with the message and every secret number of the key
+//! marked: no branch and no address may depend on one. (`tollgate-mont` shows that the check can
+//! fail.)
+
+mod decryption;
+mod generation;
+mod validation;
+
+use tollgate_cpu::{memcheck, rerun};
+use tollgate_mont::{Digit, LaneKernel, LimbKernel};
+
+use crate::{Form, Plans, PrivateKey, PrivateRequest, Workspace, private_batch};
+
+fn mark(digits: &[Digit]) {
+    digits.iter().for_each(|d| memcheck::mark_secret_words(core::slice::from_ref(&d.0)));
+}
+
+/// A key whose secrets memcheck knows to be secret.
+fn secret_key(pem: &str) -> PrivateKey {
+    let key = PrivateKey::from_pem(pem).expect("a good key");
+    key.limbs.pair.mark_secret();
+    key.digits.pair.mark_secret();
+    memcheck::mark_secret_words(&key.limbs.q_inv);
+    memcheck::mark_secret_words(&key.limbs.q_n);
+    mark(&key.digits.q_inv);
+    mark(&key.digits.q_n);
+    for row in key.in_blocks.iter().flat_map(|own| own.a.iter().chain(&own.b)) {
+        memcheck::mark_secret_words(&row.0);
+    }
+    let x = &key.exponents;
+    for exponent in [&x.d, &x.d_p, &x.d_q, &x.inverse_p, &x.inverse_q] {
+        memcheck::mark_secret_words(exponent);
+    }
+    memcheck::mark_secret(&*key.d_hash);
+    key
+}
+
+/// The operation twice, so that a fresh and a squared blinding pair are seen, each on its input.
+fn operations(mut workspace: Workspace, pem: &str) {
+    let key = secret_key(pem);
+    for byte in 1..3 {
+        let mut buffer = vec![byte; key.size()];
+        buffer[0] = 0;
+        memcheck::mark_secret(&buffer);
+        let mut requests = [PrivateRequest::new(&key, &mut buffer)];
+        private_batch(&mut workspace, &mut requests);
+        assert!(requests[0].outcome().is_ok());
+    }
+}
+
+#[test]
+fn single_operations_are_constant_time() {
+    rerun::constant_time("constant_time::single_operations_are_constant_time", || {
+        for kernel in LimbKernel::all() {
+            let workspace = Workspace::with_kernels(kernel, LaneKernel::Portable);
+            operations(workspace, include_str!("../../../vectors/keys/rsa-1024.pem"));
+        }
+    });
+}
+
+#[test]
+fn operations_in_lanes_are_constant_time() {
+    rerun::constant_time("constant_time::operations_in_lanes_are_constant_time", || {
+        let workspace = Workspace::with_kernels(LimbKernel::Portable, LaneKernel::Portable);
+        operations(
+            workspace.with_plans(Plans::always(Form::Lanes)),
+            include_str!("../../../vectors/keys/rsa-512.pem"),
+        );
+    });
+}
+
+#[test]
+fn the_keys_secrets_are_watched() {
+    if !memcheck::running_on_valgrind() {
+        return rerun::under_memcheck("constant_time::the_keys_secrets_are_watched");
+    }
+    let key = secret_key(include_str!("../../../vectors/keys/rsa-512.pem"));
+    let secrets = [
+        key.exponents.d_p[0],
+        key.limbs.pair.p().m()[0],
+        key.digits.pair.q().m()[0].0,
+        key.digits.q_inv[0].0,
+    ];
+    for secret in secrets {
+        let before = memcheck::count_errors();
+        if core::hint::black_box(secret) > 1 << 40 {
+            core::hint::black_box(&key);
+        }
+        assert!(memcheck::count_errors() > before, "a branch on a secret goes unseen");
+    }
+}

@@ -1,0 +1,144 @@
+//! Memcheck watches the decoding of decrypted messages with every byte of them marked, and whole
+//! decryptions, on every kernel of limbs and in lanes.
+
+use tollgate_cpu::{memcheck, rerun};
+use tollgate_mont::{LaneKernel, LimbKernel};
+use zeroize::Zeroizing;
+
+use super::secret_key;
+use crate::premaster::PREMASTER_LEN;
+use crate::{
+    Form, Hash, Plans, PrivateRequest, TlsVersions, Workspace, eme_pkcs1v15, implicit_rejection,
+    oaep, premaster, private_batch,
+};
+
+const VERSIONS: TlsVersions = TlsVersions { client: 0x0303, negotiated: Some(0x0302) };
+const PEM: &str = include_str!("../../../../vectors/keys/rsa-512.pem");
+
+/// A padded premaster secret, and one whose padding is bad, of 64 bytes.
+fn messages() -> [Vec<u8>; 2] {
+    let mut good = vec![0; 64];
+    eme_pkcs1v15::encode(&mut good, &[3; PREMASTER_LEN]).expect("it fits");
+    let mut bad = good.clone();
+    bad[1] = 1;
+    [good, bad]
+}
+
+fn secret(em: Vec<u8>) -> Vec<u8> {
+    memcheck::mark_secret(&em);
+    em
+}
+
+#[test]
+fn premaster_secrets_are_decoded_in_constant_time() {
+    rerun::constant_time(
+        "constant_time::decryption::premaster_secrets_are_decoded_in_constant_time",
+        || {
+            for em in messages().map(secret) {
+                premaster::decode(&em, VERSIONS, Zeroizing::new([7; PREMASTER_LEN]));
+            }
+        },
+    );
+}
+
+#[test]
+fn implicit_rejection_is_constant_time() {
+    rerun::constant_time("constant_time::decryption::implicit_rejection_is_constant_time", || {
+        let key = secret_key(PEM);
+        for mut em in messages().map(secret) {
+            let rejection = key.rejection_key(&[9; 64]).expect("of the key's size");
+            implicit_rejection::decode(&mut em, &rejection).expect("of the key's size");
+        }
+    });
+}
+
+#[test]
+fn explicit_rejection_is_constant_time_up_to_the_verdict() {
+    rerun::constant_time(
+        "constant_time::decryption::explicit_rejection_is_constant_time_up_to_the_verdict",
+        || {
+            for (em, expected) in messages().map(secret).iter().zip([true, false]) {
+                assert_eq!(eme_pkcs1v15::decode(em).is_ok(), expected);
+            }
+        },
+    );
+}
+
+#[test]
+fn oaep_is_decoded_in_constant_time() {
+    rerun::constant_time("constant_time::decryption::oaep_is_decoded_in_constant_time", || {
+        for hash in [Hash::Sha1, Hash::Sha256, Hash::Sha3_512] {
+            let mut good = vec![0; 192];
+            oaep::encode(&mut good, hash, hash, b"", b"a message").expect("it fits");
+            let mut bad = good.clone();
+            bad[100] ^= 1;
+            for (em, expected) in [(good, true), (bad, false)] {
+                assert_eq!(oaep::decode(&mut secret(em), hash, hash, b"").is_ok(), expected);
+            }
+        }
+    });
+}
+
+/// From the ciphertext, which is public, to the answer.
+#[test]
+fn whole_decryptions_are_constant_time() {
+    rerun::constant_time("constant_time::decryption::whole_decryptions_are_constant_time", || {
+        let key = secret_key(PEM);
+        let hash = Hash::Sha1;
+        for kernel in LimbKernel::all() {
+            let mut workspace = Workspace::with_kernels(kernel, LaneKernel::Portable);
+            let ciphertexts = messages().map(|mut em| {
+                key.public().public(&mut workspace, &mut em).expect("below n");
+                em
+            });
+            let mut buffer = vec![0; key.size()];
+            for c in &ciphertexts {
+                key.decrypt_pkcs1v15(&mut workspace, c, &mut buffer).expect("below n");
+                key.decrypt_tls_premaster(&mut workspace, VERSIONS, c).expect("random bytes");
+                let refused = key.decrypt_oaep(&mut workspace, hash, hash, b"", c, &mut buffer);
+                assert!(refused.is_err());
+            }
+        }
+    });
+}
+
+#[test]
+fn whole_decryptions_in_lanes_are_constant_time() {
+    rerun::constant_time(
+        "constant_time::decryption::whole_decryptions_in_lanes_are_constant_time",
+        || {
+            let key = secret_key(PEM);
+            let workspace = Workspace::with_kernels(LimbKernel::Portable, LaneKernel::Portable);
+            let mut workspace = workspace.with_plans(Plans::always(Form::Lanes));
+            let mut buffers = messages().map(|mut em| {
+                key.public().public(&mut workspace, &mut em).expect("below n");
+                em
+            });
+            let rejections = buffers.each_ref().map(|c| key.rejection_key(c).expect("of n's size"));
+            let mut requests = buffers.each_mut().map(|c| PrivateRequest::new(&key, c));
+            private_batch(&mut workspace, &mut requests);
+            for (request, rejection) in requests.iter_mut().zip(&rejections) {
+                request.outcome().expect("a good key");
+                premaster::decode(request.buffer(), VERSIONS, Zeroizing::new([7; PREMASTER_LEN]));
+                implicit_rejection::decode(request.buffer(), rejection).expect("of n's size");
+            }
+        },
+    );
+}
+
+#[test]
+fn a_decoder_that_stops_early_is_seen() {
+    if !memcheck::running_on_valgrind() {
+        return rerun::under_memcheck(
+            "constant_time::decryption::a_decoder_that_stops_early_is_seen",
+        );
+    }
+    for em in messages().map(secret) {
+        let before = memcheck::count_errors();
+        let separator = em.iter().skip(2).position(|&byte| byte == 0);
+        if core::hint::black_box(separator).is_some() {
+            core::hint::black_box(&em);
+        }
+        assert!(memcheck::count_errors() > before, "a branch on a secret goes unseen");
+    }
+}

@@ -1,0 +1,42 @@
+//! Memcheck watches how the numbers of a key are made of its primes, which are marked but for their
+//! highest limb, which says how long they are, and their lowest bit; and how a new key is tested.
+
+use tollgate_cpu::{memcheck, rerun};
+use tollgate_mont::{LaneKernel, LimbKernel};
+
+use super::secret_key;
+use crate::generate::derive::{Exponent, key_parts};
+use crate::key::from_bytes;
+use crate::{PrivateKey, Workspace};
+
+#[test]
+fn numbers_are_made_in_constant_time() {
+    rerun::constant_time("constant_time::generation::numbers_are_made_in_constant_time", || {
+        let pem = include_str!("../../../../vectors/keys/rsa-512.pem");
+        let parts = PrivateKey::from_pem(pem).expect("a good key").to_parts();
+        let [p, q] = [&parts.p, &parts.q].map(|bytes| {
+            let mut prime = [0; 4];
+            from_bytes(&mut prime, bytes);
+            memcheck::mark_secret_words(&prime[..3]);
+            prime[0] |= 1;
+            prime
+        });
+        let e = Exponent::new(&parts.e);
+        assert!(e.fits(&p) && e.fits(&q));
+        let made = key_parts(LimbKernel::Portable, &p, &q, &e, 512).expect("d is large");
+        for secret in [&made.d_p, &made.d_q, &made.q_inv] {
+            memcheck::declassify(secret);
+        }
+        assert_eq!((&made.d_p, &made.d_q), (&parts.d_p, &parts.d_q));
+        assert_eq!(made.q_inv, parts.q_inv);
+    });
+}
+
+#[test]
+fn a_key_is_tested_in_constant_time() {
+    rerun::constant_time("constant_time::generation::a_key_is_tested_in_constant_time", || {
+        let key = secret_key(include_str!("../../../../vectors/keys/rsa-512.pem"));
+        let mut workspace = Workspace::with_kernels(LimbKernel::Portable, LaneKernel::Portable);
+        assert_eq!(key.check_pairwise(&mut workspace), Ok(()));
+    });
+}

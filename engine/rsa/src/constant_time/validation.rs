@@ -1,0 +1,21 @@
+//! Memcheck watches the check of a private key that is read, with every secret number marked but
+//! for its first byte, which says how long the number is, and its last, by which it is odd.
+
+use tollgate_cpu::{memcheck, rerun};
+
+use crate::{PrivateKey, validate};
+
+#[test]
+fn keys_are_checked_in_constant_time() {
+    rerun::constant_time("constant_time::validation::keys_are_checked_in_constant_time", || {
+        let pem = include_str!("../../../../vectors/keys/rsa-512.pem");
+        let mut parts = PrivateKey::from_pem(pem).expect("a good key").to_parts();
+        for is_good in [true, false] {
+            for secret in [&parts.d, &parts.p, &parts.q, &parts.d_p, &parts.d_q, &parts.q_inv] {
+                memcheck::mark_secret(&secret[1..secret.len() - 1]);
+            }
+            assert_eq!(validate::private(&parts).is_ok(), is_good);
+            parts.q_inv[9] ^= 4; // no inverse any more
+        }
+    });
+}

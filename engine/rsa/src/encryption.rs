@@ -1,0 +1,198 @@
+//! Encryption and decryption: a padding and an operation (RFC 8017 §7).
+//!
+//! Decryption in a batch is a private operation of a batch between what stands here: take the
+//! ciphertext's [`RejectionKey`](crate::RejectionKey) if PKCS#1 v1.5 needs one, call
+//! [`private_batch`](crate::private_batch), decode each buffer.
+//!
+//! Encryption is not checked, as nobody could who has not the private key: a fault in it may give
+//! that one message away.
+
+use zeroize::{Zeroize, Zeroizing};
+
+use crate::error::{Error, MODULUS_BYTES_MAX, Rejected};
+use crate::hash::Hash;
+use crate::key::{PrivateKey, PublicKey};
+use crate::premaster::{self, Premaster, TlsVersions};
+use crate::workspace::Workspace;
+use crate::{eme_pkcs1v15, implicit_rejection, oaep};
+
+impl PublicKey {
+    /// RSAES-PKCS1-v1_5 (RFC 8017 §7.2.1) into `ciphertext` of [`size`](Self::size) bytes. For old
+    /// peers: others take [`encrypt_oaep`](Self::encrypt_oaep).
+    ///
+    /// # Errors
+    ///
+    /// [`Misuse::BufferLength`](crate::Misuse::BufferLength); [`Rejected::MessageLong`];
+    /// `Unavailable` without random bytes.
+    pub fn encrypt_pkcs1v15(
+        &self,
+        workspace: &mut Workspace,
+        message: &[u8],
+        ciphertext: &mut [u8],
+    ) -> Result<(), Error> {
+        self.check_length(ciphertext)?;
+        eme_pkcs1v15::encode(ciphertext, message)?;
+        self.encrypt_raw(workspace, ciphertext)
+    }
+
+    /// RSAES-OAEP (RFC 8017 §7.1.1) into `ciphertext` of [`size`](Self::size) bytes.
+    ///
+    /// # Errors
+    ///
+    /// As [`encrypt_pkcs1v15`](Self::encrypt_pkcs1v15).
+    pub fn encrypt_oaep(
+        &self,
+        workspace: &mut Workspace,
+        hash: Hash,
+        mgf_hash: Hash,
+        label: &[u8],
+        message: &[u8],
+        ciphertext: &mut [u8],
+    ) -> Result<(), Error> {
+        self.check_length(ciphertext)?;
+        oaep::encode(ciphertext, hash, mgf_hash, label, message)?;
+        self.encrypt_raw(workspace, ciphertext)
+    }
+
+    /// RSAEP (RFC 8017 §5.1.1) of a message that the caller padded, in place:
+    /// [`public`](Self::public), but that the workspace keeps nothing of it.
+    ///
+    /// # Errors
+    ///
+    /// As [`public`](Self::public).
+    pub fn encrypt_raw(&self, workspace: &mut Workspace, em: &mut [u8]) -> Result<(), Error> {
+        let result = self.public(workspace, em);
+        workspace.limbs.wipe();
+        result
+    }
+}
+
+impl PrivateKey {
+    /// RSAES-PKCS1-v1_5 (RFC 8017 §7.2.2) with implicit rejection: the message, or a made-up one,
+    /// always the same for a ciphertext, if the padding is bad. That nobody can tell which is the
+    /// only way to decrypt this padding for strangers; so make no difference either, not even by
+    /// the message's length.
+    ///
+    /// `buffer` has [`size`](Self::size) bytes. The message lies at its end: secret, and the
+    /// caller's to wipe.
+    ///
+    /// # Errors
+    ///
+    /// [`Rejected::DecryptionFailed`] for a ciphertext that is not a number below n of n's length,
+    /// which everybody can see, and the buffer is zeroed;
+    /// [`Misuse::BufferLength`](crate::Misuse::BufferLength); [`Error::Fault`] and `Unavailable`
+    /// as of [`private`](Self::private).
+    pub fn decrypt_pkcs1v15<'a>(
+        &self,
+        workspace: &mut Workspace,
+        ciphertext: &[u8],
+        buffer: &'a mut [u8],
+    ) -> Result<&'a [u8], Error> {
+        self.public.check_length(buffer)?;
+        let key = self.rejection_key(ciphertext);
+        self.decrypt(workspace, ciphertext, buffer)?;
+        implicit_rejection::decode(buffer, &key?)
+    }
+
+    /// RSAES-OAEP (RFC 8017 §7.1.2).
+    ///
+    /// `buffer` has [`size`](Self::size) bytes. The message lies at its end: secret, and the
+    /// caller's to wipe.
+    ///
+    /// # Errors
+    ///
+    /// [`Rejected::DecryptionFailed`], whatever is wrong, and the buffer is zeroed;
+    /// [`Misuse::BufferLength`](crate::Misuse::BufferLength); [`Error::Fault`] and `Unavailable` as
+    /// of [`private`](Self::private).
+    pub fn decrypt_oaep<'a>(
+        &self,
+        workspace: &mut Workspace,
+        hash: Hash,
+        mgf_hash: Hash,
+        label: &[u8],
+        ciphertext: &[u8],
+        buffer: &'a mut [u8],
+    ) -> Result<&'a [u8], Error> {
+        self.public.check_length(buffer)?;
+        self.decrypt(workspace, ciphertext, buffer)?;
+        let size = buffer.len();
+        match oaep::decode(buffer, hash, mgf_hash, label).map(<[u8]>::len) {
+            Ok(len) => Ok(&buffer[size - len..]),
+            Err(error) => {
+                buffer.zeroize();
+                Err(error)
+            }
+        }
+    }
+
+    /// The premaster secret that a TLS client encrypted (RFC 5246 §7.4.7.1), or random bytes if
+    /// anything is wrong with the ciphertext; which of them, nothing says.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Fault`] and `Unavailable` as of [`private`](Self::private).
+    pub fn decrypt_tls_premaster(
+        &self,
+        workspace: &mut Workspace,
+        versions: TlsVersions,
+        ciphertext: &[u8],
+    ) -> Result<Premaster, Error> {
+        let substitute = premaster::substitute()?;
+        let mut em = Zeroizing::new([0; MODULUS_BYTES_MAX]);
+        let em = &mut em[..self.size()];
+        match self.decrypt(workspace, ciphertext, em) {
+            Ok(()) => Ok(premaster::decode(em, versions, substitute)),
+            Err(Error::Rejected(_)) => Ok(substitute),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// The private operation; `em` has n's length.
+    fn decrypt(
+        &self,
+        workspace: &mut Workspace,
+        ciphertext: &[u8],
+        em: &mut [u8],
+    ) -> Result<(), Error> {
+        if ciphertext.len() == em.len() {
+            em.copy_from_slice(ciphertext);
+            match self.private(workspace, em) {
+                Err(Error::Rejected(_)) => {}
+                result => return result,
+            }
+        }
+        em.zeroize(); // an earlier message, perhaps
+        Err(Rejected::DecryptionFailed.into())
+    }
+}
+
+/// Whether a message and the padding's fixed bytes fit an encoded message.
+pub(crate) fn check_message(message: &[u8], em_len: usize, overhead: usize) -> Result<(), Error> {
+    let (found_bytes, limit_bytes) = (message.len(), em_len.saturating_sub(overhead));
+    if em_len >= overhead && found_bytes <= limit_bytes {
+        Ok(())
+    } else {
+        Err(Rejected::MessageLong { found_bytes, limit_bytes }.into())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tollgate_mont::{LaneKernel, LimbKernel};
+
+    use super::*;
+
+    #[test]
+    fn encryption_leaves_nothing_in_the_workspace() {
+        let key = PrivateKey::from_pem(include_str!("../../../vectors/keys/rsa-1024.pem"))
+            .expect("a good key");
+        for kernel in LimbKernel::all() {
+            let mut workspace = Workspace::with_kernels(kernel, LaneKernel::Portable);
+            let mut em = vec![7; key.size()];
+            key.public().public(&mut workspace, &mut em).expect("below n");
+            assert!(!workspace.limbs.is_wiped(), "{kernel:?}: there is something to wipe");
+            key.public().encrypt_raw(&mut workspace, &mut em).expect("below n");
+            assert!(workspace.limbs.is_wiped(), "{kernel:?}");
+        }
+    }
+}

@@ -1,0 +1,190 @@
+//! Faults injected into a key: never a signature, always [`Error::Fault`], and neighbours in a
+//! batch unharmed. For faults on the way see [`intermediates`] and [`products`].
+
+use tollgate_mont::{LANES, LaneKernel, LimbKernel, Modulus, Pair, Scalar};
+use zeroize::DefaultIsZeroes;
+
+mod intermediates;
+mod products;
+
+use crate::blinding::Pool;
+use crate::{Error, Form, Plans, PrivateKey, PrivateRequest, Workspace, private_batch};
+
+const PEM: &str = include_str!("../../../vectors/keys/rsa-1024.pem");
+
+/// A name, and what goes wrong in the faulty key.
+type Fault = (&'static str, fn(&mut PrivateKey));
+
+const FAULTS: [Fault; 9] = [
+    ("the half modulo p", |key| key.exponents.d_p[3] ^= 1 << 17),
+    ("the half modulo q", |key| key.exponents.d_q[0] ^= 1 << 63),
+    ("recombination", |key| {
+        key.limbs.q_inv[1] ^= 4;
+        key.digits.q_inv[1].0 ^= 4;
+        key.in_blocks.as_mut().expect("the key has blocks").a[1].0[2] ^= 4;
+    }),
+    ("q in recombination", |key| {
+        key.limbs.q_n[2] ^= 1;
+        key.digits.q_n[2].0 ^= 1;
+        key.in_blocks.as_mut().expect("the key has blocks").b[2].0[0] ^= 1;
+    }),
+    ("blinding", |key| key.exponents.inverse_p[0] ^= 2),
+    ("the public exponent", |key| key.public.e[0] ^= 2),
+    ("the modulus", |key| {
+        key.public.limbs = flipped(&key.public.limbs);
+        key.public.digits = flipped(&key.public.digits);
+    }),
+    ("p", |key| {
+        key.limbs.pair = Pair::new(flipped(key.limbs.pair.p()), key.limbs.pair.q().clone());
+        key.digits.pair = Pair::new(flipped(key.digits.pair.p()), key.digits.pair.q().clone());
+    }),
+    ("q", |key| {
+        key.limbs.pair = Pair::new(key.limbs.pair.p().clone(), flipped(key.limbs.pair.q()));
+        key.digits.pair = Pair::new(key.digits.pair.p().clone(), flipped(key.digits.pair.q()));
+    }),
+];
+
+/// The same modulus but for a bit.
+fn flipped<S: Scalar>(m: &Modulus<S>) -> Modulus<S> {
+    let mut limbs = vec![0; m.k() * S::BITS / 64];
+    S::unpack(&mut limbs, m.m());
+    limbs[2] ^= 1 << 33;
+    Modulus::new(&limbs, m.shape()).expect("still odd")
+}
+
+fn input(key: &PrivateKey, seed: u8) -> Vec<u8> {
+    let mut input = vec![seed; key.size()];
+    input[0] = 0;
+    input
+}
+
+#[test]
+fn a_fault_gives_an_error_and_no_signature() {
+    for kernel in LimbKernel::all() {
+        for (what, inject) in FAULTS {
+            let mut key = PrivateKey::from_pem(PEM).expect("a good key");
+            inject(&mut key);
+            let mut workspace = Workspace::with_kernels(kernel, LaneKernel::Portable);
+            let mut buffer = input(&key, 1);
+            let outcome = key.private(&mut workspace, &mut buffer);
+            assert_eq!(outcome, Err(Error::Fault), "{what}");
+            assert!(buffer.iter().all(|&b| b == 0), "{what}: something was released");
+        }
+    }
+}
+
+/// What a key keeps between operations may break too.
+#[test]
+fn a_broken_pair_gives_an_error_once() {
+    fn spoil<S: DefaultIsZeroes>(pool: &Pool<S>, count: usize, blind: bool, flip: impl Fn(&mut S)) {
+        // those that the next operation takes
+        let mut pairs: Vec<_> = (0..count).map(|_| pool.take()).collect();
+        for pair in pairs.iter_mut().filter(|pair| pair.left > 0) {
+            flip(if blind { &mut pair.blind[1] } else { &mut pair.unblind[1] });
+        }
+        pairs.into_iter().rev().for_each(|pair| pool.give(pair)); // in the order they were
+    }
+    let lanes = LaneKernel::all().into_iter();
+    for (limbs, lanes) in LimbKernel::all().into_iter().zip(lanes.cycle()) {
+        for plans in [Form::Lanes, Form::One].map(Plans::always) {
+            for blind in [true, false] {
+                let key = PrivateKey::from_pem(PEM).expect("a good key");
+                let mut workspace = Workspace::with_kernels(limbs, lanes).with_plans(plans.clone());
+                let mut sign = || {
+                    let mut buffer = input(&key, 1);
+                    let mut requests = [PrivateRequest::new(&key, &mut buffer)];
+                    private_batch(&mut workspace, &mut requests);
+                    (requests[0].outcome(), buffer)
+                };
+                let (outcome, good) = sign();
+                assert_eq!(outcome, Ok(()));
+                spoil(&key.limb_pairs, 1, blind, |limb| *limb ^= 2);
+                spoil(&key.digit_pairs, LANES, blind, |digit| digit.0 ^= 2);
+                let own = key.in_blocks.as_ref().expect("the key has blocks");
+                spoil(&own.pairs, 1, blind, |row| row.0[1] ^= 2);
+                let (outcome, released) = sign();
+                assert_eq!(outcome, Err(Error::Fault), "{limbs:?}, {lanes:?}, blind {blind}");
+                assert!(released.iter().all(|&byte| byte == 0), "something was released");
+                assert_eq!(sign(), (Ok(()), good), "the pair is gone");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_workspace_keeps_nothing_of_a_key() {
+    for kernel in LaneKernel::all() {
+        let mut key = PrivateKey::from_pem(PEM).expect("a good key");
+        let mut workspace = Workspace::with_kernels(LimbKernel::best(), kernel)
+            .with_plans(Plans::always(Form::Lanes));
+        for inject in [|_: &mut PrivateKey| (), FAULTS[0].1] {
+            inject(&mut key);
+            let mut buffer = input(&key, 1);
+            let mut requests = [PrivateRequest::new(&key, &mut buffer)];
+            private_batch(&mut workspace, &mut requests);
+            assert!(workspace.keys.is_wiped());
+        }
+    }
+}
+
+#[test]
+fn a_fault_in_one_lane_does_not_touch_the_others() {
+    for kernel in LaneKernel::all() {
+        for (what, inject) in FAULTS {
+            for faulty_lane in [0, 3, 7] {
+                let good = PrivateKey::from_pem(PEM).expect("a good key");
+                let mut faulty = PrivateKey::from_pem(PEM).expect("a good key");
+                inject(&mut faulty);
+                let mut workspace = Workspace::with_kernels(LimbKernel::best(), kernel);
+                let mut expected: Vec<_> = (1..9).map(|i| input(&good, i)).collect();
+                for buffer in &mut expected {
+                    good.private(&mut workspace, buffer).expect("a good key");
+                }
+                let mut workspace = workspace.with_plans(Plans::always(Form::Lanes));
+                let mut buffers: Vec<_> = (1..9).map(|i| input(&good, i)).collect();
+                let mut requests: Vec<_> = buffers
+                    .iter_mut()
+                    .enumerate()
+                    .map(|(lane, buffer)| {
+                        PrivateRequest::new(
+                            if lane == faulty_lane { &faulty } else { &good },
+                            buffer,
+                        )
+                    })
+                    .collect();
+                private_batch(&mut workspace, &mut requests);
+                for (lane, request) in requests.iter_mut().enumerate() {
+                    if lane == faulty_lane {
+                        assert_eq!(request.outcome(), Err(Error::Fault), "{what}, lane {lane}");
+                        assert!(request.buffer().iter().all(|&b| b == 0), "{what}, lane {lane}");
+                    } else {
+                        assert_eq!(request.outcome(), Ok(()), "{what}, lane {lane}");
+                        assert_eq!(request.buffer(), expected[lane], "{what}, lane {lane}");
+                    }
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn a_fault_does_not_touch_the_operation_in_step() {
+    for kernel in LimbKernel::all() {
+        for (what, inject) in FAULTS {
+            let good = PrivateKey::from_pem(PEM).expect("a good key");
+            let mut faulty = PrivateKey::from_pem(PEM).expect("a good key");
+            inject(&mut faulty);
+            let mut workspace = Workspace::with_kernels(kernel, LaneKernel::Portable);
+            let mut expected = input(&good, 1);
+            good.private(&mut workspace, &mut expected).expect("a good key");
+            let (mut a, mut b) = (input(&good, 1), input(&good, 1));
+            let mut requests =
+                [PrivateRequest::new(&faulty, &mut a), PrivateRequest::new(&good, &mut b)];
+            private_batch(&mut workspace, &mut requests);
+            assert_eq!(requests[0].outcome(), Err(Error::Fault), "{what}");
+            assert_eq!(requests[1].outcome(), Ok(()), "{what}");
+            assert!(a.iter().all(|&byte| byte == 0), "{what}: something was released");
+            assert_eq!(b, expected, "{what}");
+        }
+    }
+}

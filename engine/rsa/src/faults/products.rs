@@ -1,0 +1,177 @@
+//! A bit flipped in the result of any kernel call of an operation: products, squares and selected
+//! entries, those of exponentiations and their tables among them.
+
+use core::cell::Cell;
+
+use tollgate_mont::{Kernel, LANES, LaneKernel, LimbKernel, Modulus, Place, Scalar, Word};
+
+use crate::PrivateKey;
+use crate::blinding::random_below;
+use crate::fresh::Fresh;
+use crate::key::from_bytes;
+use crate::material::{Lanes, Numbers};
+use crate::private::{Method, Runner, check, make_pairs, private, private_words};
+
+const PEM: &str = include_str!("../../../../vectors/keys/rsa-512.pem");
+
+/// A kernel of which one call goes wrong. Exponentiations are those that the contract gives, made
+/// of its own calls.
+#[derive(Clone, Copy, Debug)]
+struct Faulty<K>(K);
+
+thread_local! {
+    static CALLS: Cell<usize> = const { Cell::new(0) };
+    /// Which call, which lane, which bit.
+    static FLIP: Cell<Option<(usize, usize, usize)>> = const { Cell::new(None) };
+}
+
+fn call<W: Word>(z: &mut [W]) {
+    let calls = CALLS.replace(CALLS.get() + 1);
+    if let Some((at, lane, bit)) = FLIP.get()
+        && at == calls
+    {
+        let word = &mut z[bit / W::Scalar::BITS % z.len()];
+        word.set_lane(lane, word.lane(lane) ^ 1 << (bit % W::Scalar::BITS));
+    }
+}
+
+impl<K: Kernel> Kernel for Faulty<K> {
+    type Word = K::Word;
+
+    fn name(self) -> &'static str {
+        self.0.name()
+    }
+
+    fn square_name(self) -> &'static str {
+        self.0.square_name()
+    }
+
+    fn amm(
+        self,
+        z: &mut [K::Word],
+        x: &[K::Word],
+        y: &[K::Word],
+        m: &Modulus<K::Word>,
+        t: &mut [K::Word],
+    ) {
+        self.0.amm(z, x, y, m, t);
+        call(z);
+    }
+
+    fn ams(self, z: &mut [K::Word], x: &[K::Word], m: &Modulus<K::Word>, t: &mut [K::Word]) {
+        self.0.ams(z, x, m, t);
+        call(z);
+    }
+
+    fn select(self, z: &mut [K::Word], table: &[K::Word], index: K::Word) {
+        self.0.select(z, table, index);
+        call(z);
+    }
+}
+
+/// Operations with the number `u` for blinding, a neighbour of it for a second pair, and the input
+/// `c` in every lane, with this pair: s, and whether it is good.
+fn operate<K: Kernel>(
+    kernel: K,
+    numbers: &Numbers<'_, K::Word>,
+    u: &[K::Word],
+    c: &[K::Word],
+    pair: usize,
+) -> (Vec<K::Word>, K::Word) {
+    let kernel = Faulty(kernel);
+    let mut runner = Runner::new(kernel);
+    let k = numbers.n.k();
+    let words = private_words(kernel, numbers, Method::Crt) + Fresh::<K::Word>::words(k, 2);
+    let mut r = runner.registers(k, words);
+    let mut draws = 0;
+    let draw = |c: &mut [K::Word]| {
+        c.copy_from_slice(u);
+        (0..K::Word::LANES).for_each(|lane| c[1].set_lane(lane, c[1].lane(lane) ^ draws));
+        draws += 1;
+        Ok(())
+    };
+    let fresh = make_pairs(kernel, numbers, 2, &mut r, draw).expect("no number is drawn");
+    fresh.first(r.blind, r.unblind);
+    if pair > 0 {
+        let (blind, unblind) = fresh.others().next().expect("two pairs");
+        r.blind.copy_from_slice(blind);
+        r.unblind.copy_from_slice(unblind);
+    }
+    r.c.copy_from_slice(c);
+    private(kernel, numbers, Method::Crt, &mut r);
+    r.c.copy_from_slice(c);
+    (r.s.to_vec(), check(kernel, &r))
+}
+
+/// Flips a bit in each `step`-th call; no lane may call a wrong result good.
+fn flip_calls<K: Kernel>(kernel: K, numbers: &Numbers<'_, K::Word>, key: &PrivateKey, step: usize) {
+    let mut rng = fastrand::Rng::with_seed(16);
+    let mut limbs = vec![0; key.public.n.len()];
+    let number = |limbs: &[u64]| {
+        let mut words = vec![K::Word::default(); numbers.n.k()];
+        let mut scalars = vec![<K::Word as Word>::Scalar::default(); numbers.n.k()];
+        <K::Word as Word>::Scalar::pack(&mut scalars, limbs);
+        for (word, scalar) in words.iter_mut().zip(scalars) {
+            (0..K::Word::LANES).for_each(|lane| word.set_lane(lane, scalar.bits()));
+        }
+        words
+    };
+    random_below(&mut limbs, &key.public.n, key.bits()).expect("random bytes");
+    let u = number(&limbs);
+    from_bytes(&mut limbs, &[7; 40]);
+    let c = number(&limbs);
+
+    CALLS.set(0);
+    let (expected, good) = operate(kernel, numbers, &u, &c, 0);
+    assert!((0..K::Word::LANES).all(|lane| good.lane(lane) == u64::MAX));
+    let (calls, mut found) = (CALLS.get(), 0);
+    assert!(calls > 1000, "{calls} calls: exponentiations are among them");
+    for at in (0..calls).step_by(step) {
+        let faulty = at % K::Word::LANES;
+        CALLS.set(0);
+        FLIP.set(Some((at, faulty, rng.usize(..))));
+        let (s, good) = operate(kernel, numbers, &u, &c, at / step % 2);
+        let flip = FLIP.take();
+        for lane in 0..K::Word::LANES {
+            if lane == faulty && good.lane(lane) == 0 {
+                found += 1;
+                continue;
+            }
+            assert_eq!(good.lane(lane), u64::MAX, "{kernel:?}: {flip:?}, lane {lane}");
+            let same = s.iter().zip(&expected).all(|(s, e)| s.lane(lane) == e.lane(lane));
+            assert!(same, "{kernel:?}: {flip:?}, lane {lane}: a wrong result is good");
+        }
+    }
+    // the others were entries of tables that no window selected
+    let flips = calls.div_ceil(step);
+    assert!(10 * found > 7 * flips, "{kernel:?}: {found} of {flips} flips were found");
+}
+
+fn step(normal: usize) -> usize {
+    if std::env::var_os("TOLLGATE_TEST_LONG").is_some() { 1 } else { normal }
+}
+
+#[test]
+fn on_limbs() {
+    let key = PrivateKey::from_pem(PEM).expect("a good key");
+    for kernel in LimbKernel::all() {
+        if !matches!(kernel, LimbKernel::Blocks(_)) {
+            flip_calls(kernel, &key.numbers(), &key, step(5));
+        }
+    }
+}
+
+#[test]
+fn in_lanes() {
+    let key = PrivateKey::from_pem(PEM).expect("a good key");
+    let mut keys = Lanes::new();
+    keys.reshape(key.class());
+    for lane in 0..LANES {
+        keys.load_public(Place::Lane(lane), &key.public.digits, &key.public.e, key.exponent_bits());
+        keys.load_secret(Place::Lane(lane), &key.digits, &key.exponents);
+        keys.load_inverse(Place::Lane(lane), &key.exponents);
+    }
+    for kernel in LaneKernel::all() {
+        flip_calls(kernel, &keys.numbers(), &key, step(23));
+    }
+}

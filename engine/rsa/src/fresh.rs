@@ -1,0 +1,202 @@
+//! Fresh blinding pairs, several at once: one inversion serves them all.
+//!
+//! To invert modulo n costs an exponentiation modulo p and q, as much as an operation. Several
+//! numbers need it once: with the inverse of their product each follows by products (P. L.
+//! Montgomery, Speeding the Pollard and elliptic curve methods, 1987, §10.3.1).
+
+use tollgate_mont::{Kernel, Modulus, Word};
+
+/// Pairs that are made at once. More of them would save little: at eight, what an operation pays
+/// for fresh pairs is a sixth of what single inversions cost.
+pub(crate) const AT_ONCE: usize = 8;
+
+/// The same in lanes, where eight operations lay up theirs: at RSA-4096 40 KB for a key.
+pub(crate) const AT_ONCE_IN_LANES: usize = 4;
+
+/// Pairs on the way, K(n) words for each number.
+pub(crate) struct Fresh<'a, W> {
+    k: usize,
+    /// r^e, in Montgomery form.
+    blinds: &'a mut [W],
+    /// r, then r^-1, in Montgomery form.
+    units: &'a mut [W],
+    /// Products of the first r, the first two and so on; behind them room for one number.
+    products: &'a mut [W],
+}
+
+impl<'a, W: Word> Fresh<'a, W> {
+    /// Words of memory for `count` pairs.
+    pub(crate) fn words(k: usize, count: usize) -> usize {
+        (3 * count + 1) * k
+    }
+
+    /// In memory of [`words`](Self::words).
+    pub(crate) fn new(k: usize, count: usize, memory: &'a mut [W]) -> Self {
+        let (blinds, rest) = memory.split_at_mut(count * k);
+        let (units, products) = rest.split_at_mut(count * k);
+        Self { k, blinds, units, products: &mut products[..(count + 1) * k] }
+    }
+
+    /// r^e and r of pair `i`, to be written.
+    pub(crate) fn pair_mut(&mut self, i: usize) -> (&mut [W], &mut [W]) {
+        let k = self.k;
+        (&mut self.blinds[i * k..][..k], &mut self.units[i * k..][..k])
+    }
+
+    /// Multiplies all r: see [`product`](Self::product).
+    pub(crate) fn multiply<K: Kernel<Word = W>>(&mut self, kernel: K, n: &Modulus<W>, t: &mut [W]) {
+        let k = self.k;
+        self.products[..k].copy_from_slice(&self.units[..k]);
+        for (i, r) in self.units.chunks_exact(k).enumerate().skip(1) {
+            let (done, z) = self.products.split_at_mut(i * k);
+            kernel.amm(&mut z[..k], &done[(i - 1) * k..], r, n, t);
+        }
+    }
+
+    /// The product of all r, in Montgomery form: its inverse goes to the same place.
+    pub(crate) fn product(&mut self) -> &mut [W] {
+        let last = self.units.len() - self.k;
+        &mut self.products[last..][..self.k]
+    }
+
+    /// Each r becomes r^-1, once [`product`](Self::product) is inverted; the first one last.
+    pub(crate) fn invert<K: Kernel<Word = W>>(&mut self, kernel: K, n: &Modulus<W>, t: &mut [W]) {
+        let (k, count) = (self.k, self.units.len() / self.k);
+        let (products, room) = self.products.split_at_mut(count * k);
+        for i in (1..count).rev() {
+            let (before, inverse) = products.split_at_mut(i * k);
+            let (before, inverse) = (&mut before[(i - 1) * k..], &inverse[..k]);
+            let r = &mut self.units[i * k..][..k];
+            kernel.amm(room, inverse, before, n, t);
+            kernel.amm(before, inverse, r, n, t);
+            r.copy_from_slice(room);
+        }
+        self.units[..k].copy_from_slice(&products[..k]);
+    }
+
+    /// r^e and r^-1 of the first pair, which is to be used at once: it shows whether the inversion
+    /// was right, since all of it is behind this pair.
+    pub(crate) fn first(&self, blind: &mut [W], unblind: &mut [W]) {
+        blind.copy_from_slice(&self.blinds[..self.k]);
+        unblind.copy_from_slice(&self.units[..self.k]);
+    }
+
+    /// The same of each other pair, to be laid up when the first one has served.
+    pub(crate) fn others(&self) -> impl Iterator<Item = (&[W], &[W])> {
+        self.blinds.chunks_exact(self.k).zip(self.units.chunks_exact(self.k)).skip(1)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tollgate_mont::{LANES, LaneKernel, LimbKernel};
+
+    use super::*;
+    use crate::blinding::{Pool, USES};
+    use crate::{Form, Plans, PrivateKey, PrivateRequest, Workspace, private_batch};
+
+    /// What is left of the pairs that a pool has, and their r^e.
+    fn pairs<S: zeroize::DefaultIsZeroes>(
+        pool: &Pool<S>,
+        bits: impl Fn(&S) -> u64,
+    ) -> Vec<(u32, Vec<u64>)> {
+        let taken: Vec<_> =
+            core::iter::repeat_with(|| pool.take()).take_while(|pair| pair.left > 0).collect();
+        let seen = taken.iter().map(|pair| (pair.left, pair.blind.iter().map(&bits).collect()));
+        let seen = seen.collect();
+        taken.into_iter().for_each(|pair| pool.give(pair));
+        seen
+    }
+
+    /// One inversion makes the pairs of so many operations, all different and all good; then others
+    /// take their place.
+    #[test]
+    fn every_pair_of_an_inversion_serves_its_time() {
+        let pem = include_str!("../../../vectors/keys/rsa-1024.pem");
+        let forms = [
+            (Form::One, 1, AT_ONCE),
+            (Form::Two, 2, AT_ONCE),
+            (Form::Lanes, LANES, AT_ONCE_IN_LANES),
+        ];
+        for (limbs, (form, together, at_once)) in
+            LimbKernel::all().into_iter().flat_map(|limbs| forms.map(|form| (limbs, form)))
+        {
+            let mut workspace =
+                Workspace::with_kernels(limbs, LaneKernel::best()).with_plans(Plans::always(form));
+            let in_blocks = workspace.blocks.is_some();
+            let key = PrivateKey::from_pem(pem).expect("a good key");
+            let mut run = |times: usize| {
+                for _ in 0..times {
+                    let mut buffers = vec![[7; 128]; together];
+                    let mut requests: Vec<_> =
+                        buffers.iter_mut().map(|b| PrivateRequest::new(&key, b)).collect();
+                    private_batch(&mut workspace, &mut requests);
+                    assert!(requests.iter().all(|request| request.outcome() == Ok(())));
+                }
+            };
+            let seen = || match form {
+                Form::Lanes => pairs(&key.digit_pairs, |digit| digit.0),
+                _ if in_blocks => {
+                    let own = key.in_blocks.as_ref().expect("the key has blocks");
+                    pairs(&own.pairs, |row| row.0[0])
+                }
+                _ => pairs(&key.limb_pairs, |limb| *limb),
+            };
+            // without blocks two in step go one by one, and share a pair
+            let uses = if form == Form::Two && !in_blocks { together } else { 1 };
+            let lanes = together / uses;
+            run(1);
+            let made = seen();
+            assert_eq!(made.len(), lanes * at_once, "{limbs:?}, {form:?}");
+            let left: u32 = made.iter().map(|(left, _)| left).sum();
+            let total = lanes * at_once * usize::try_from(USES).expect("few");
+            assert_eq!(usize::try_from(left), Ok(total - together), "{limbs:?}, {form:?}");
+            let mut blinds: Vec<_> = made.into_iter().map(|(_, blind)| blind).collect();
+            blinds.sort_unstable();
+            blinds.dedup();
+            assert_eq!(blinds.len(), lanes * at_once, "{limbs:?}, {form:?}: all differ");
+            run(total / together - 1);
+            assert_eq!(seen(), [], "{limbs:?}, {form:?}");
+            run(1);
+            let others = seen();
+            assert_eq!(others.len(), lanes * at_once, "{limbs:?}, {form:?}");
+            assert!(others.iter().all(|(_, blind)| !blinds.contains(blind)), "fresh ones");
+        }
+    }
+
+    /// Moduli of odd sizes, without lane blocks, and with another e: pairs are put aside, so that
+    /// each operation takes the next one.
+    #[test]
+    fn every_pair_serves_keys_of_any_kind() {
+        for pem in [
+            include_str!("../../../vectors/keys/rsa-2047.pem"),
+            include_str!("../../../vectors/keys/rsa-2048-e3.pem"),
+            include_str!("../../../vectors/keys/rsa-8192.pem"),
+        ] {
+            let limbs = LimbKernel::best();
+            for (limbs, form, together, at_once) in [
+                (limbs, Form::One, 1, AT_ONCE),
+                (limbs.on_limbs(), Form::One, 1, AT_ONCE),
+                (limbs, Form::Lanes, LANES, AT_ONCE_IN_LANES),
+            ] {
+                let key = PrivateKey::from_pem(pem).expect("a good key");
+                let mut workspace = Workspace::with_kernels(limbs, LaneKernel::best())
+                    .with_plans(Plans::always(form));
+                for turn in 0..at_once {
+                    let mut buffers = vec![vec![7; key.size()]; together];
+                    let mut requests: Vec<_> =
+                        buffers.iter_mut().map(|b| PrivateRequest::new(&key, b)).collect();
+                    private_batch(&mut workspace, &mut requests);
+                    let good = requests.iter().all(|request| request.outcome() == Ok(()));
+                    assert!(good, "{key:?}, {limbs:?}, {form:?}, pair {turn}");
+                    for _ in 0..together {
+                        let own = key.in_blocks.as_ref().map(|own| own.pairs.take().left);
+                        let others = [key.limb_pairs.take().left, key.digit_pairs.take().left];
+                        let left = others.into_iter().chain(own).max().expect("three pools");
+                        assert_eq!(left, USES - 1, "each pair was used once");
+                    }
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,421 @@
+//! The search against slow tests of primality, and its rules.
+#![allow(clippy::unwrap_used, reason = "tests")]
+
+use num_bigint::BigUint;
+use openssl::hash::MessageDigest;
+use openssl::pkey::PKey;
+use openssl::sign::{Signer, Verifier};
+use pkcs8::EncodePrivateKey as _;
+use tollgate_cpu::rerun;
+use tollgate_mont::{LANES, LaneKernel, LimbKernel};
+
+use super::miller_rabin::{Candidate, Test, rounds};
+use super::search::are_apart;
+use super::*;
+use crate::error::{Prime, Rejected};
+use crate::hash::Hash;
+use crate::parts::KeyParts;
+use crate::private::Runner;
+
+fn of(bytes: &[u8]) -> BigUint {
+    BigUint::from_bytes_be(bytes)
+}
+
+fn bits_of(x: &BigUint) -> usize {
+    usize::try_from(x.bits()).unwrap()
+}
+
+fn power_of_two(exponent: usize) -> BigUint {
+    BigUint::from(1u8) << exponent
+}
+
+/// FIPS 186-5, B.3.1, one base, as it is written there.
+fn may_be_prime(w: &BigUint, base: &BigUint) -> bool {
+    let w_1: BigUint = w - 1u8;
+    let a = w_1.trailing_zeros().unwrap();
+    let m = &w_1 >> a;
+    let mut z = base.modpow(&m, w);
+    if z == BigUint::from(1u8) || z == w_1 {
+        return true;
+    }
+    for _ in 1..a {
+        z = &z * &z % w;
+        if z == w_1 {
+            return true;
+        }
+    }
+    false
+}
+
+fn is_prime(w: &BigUint) -> bool {
+    let small = [2u32, 3, 5, 7, 11, 13, 17, 19, 23, 29, 31, 37];
+    if small.iter().any(|p| *w == BigUint::from(*p)) {
+        return true;
+    }
+    small.iter().all(|p| w % p != BigUint::ZERO && may_be_prime(w, &BigUint::from(*p)))
+}
+
+/// A source from a seed.
+fn seeded(seed: u64) -> impl FnMut(&mut [u8]) -> Result<(), Error> {
+    let mut rng = fastrand::Rng::with_seed(seed);
+    move |bytes| {
+        rng.fill(bytes);
+        Ok(())
+    }
+}
+
+/// Eight numbers in lanes, and each with the same base by the slow test: they agree.
+fn agree(kernel: LaneKernel, numbers: [&BigUint; LANES], seed: u64) -> [bool; LANES] {
+    let bits = numbers.iter().map(|w| bits_of(w)).max().unwrap();
+    let candidates = numbers.map(|w| {
+        let mut limbs = w.to_u64_digits();
+        limbs.resize(bits.div_ceil(64), 0);
+        Candidate::new(Zeroizing::new(limbs), bits)
+    });
+    let mut runner = Runner::new(kernel);
+    let (mut drawn, mut random) = (Vec::new(), seeded(seed));
+    let verdicts = Test::new(&mut runner, bits)
+        .round(core::array::from_fn(|lane| &candidates[lane]), &mut |bytes| {
+            random(bytes)?;
+            drawn = bytes.to_vec();
+            Ok(())
+        })
+        .unwrap();
+    for (lane, w) in numbers.into_iter().enumerate() {
+        let digits = drawn.chunks_exact(64).map(|row| &row[8 * lane..][..8]);
+        let base = digits.rev().fold(BigUint::ZERO, |base, digit| {
+            let digit = u64::from_le_bytes(digit.try_into().unwrap());
+            (base << 52) + (digit & ((1 << 52) - 1))
+        });
+        assert_eq!(verdicts[lane], may_be_prime(w, &(base % w)), "{kernel:?}: {w}");
+    }
+    verdicts
+}
+
+#[test]
+fn every_small_odd_number_is_judged_as_the_slow_test_does() {
+    let odd: Vec<BigUint> = (3u32..1667).step_by(2).map(BigUint::from).collect();
+    for kernel in LaneKernel::all() {
+        for (i, eight) in odd.as_chunks().0.iter().enumerate() {
+            agree(kernel, eight.each_ref(), i as u64);
+        }
+    }
+}
+
+/// What deceives weaker tests, and primes whose p - 1 has more twos than are squared for always.
+#[test]
+fn numbers_that_deceive_are_judged_as_the_slow_test_does() {
+    let parse = |text: &str| text.parse::<BigUint>().unwrap();
+    let proth = |k: u32, n: usize| (BigUint::from(k) << n) + 1u8;
+    let mersenne = |n: usize| power_of_two(n) - 1u8;
+    let k: BigUint = BigUint::from(10u8).pow(66) + 153_406u32; // the first above that will do
+    let chernick = [6u8, 12, 18].map(|f| &k * f + 1u8);
+    let p: BigUint = power_of_two(200) - 1u8 - 4 * 13_559u32;
+    let quarter = [p.clone(), p * 2u8 - 1u8];
+    assert!(chernick.iter().chain(&quarter).all(is_prime));
+    let composite = [
+        parse("561"),
+        parse("3215031751"),                // strong to the bases 2, 3, 5, 7
+        parse("3825123056546413051"),       // to those up to 23
+        parse("3317044064679887385961981"), // to those up to 41
+        chernick.iter().product(),          // a Carmichael number
+        // p (2p - 1), p = 3 (mod 4): one base in four is a liar, the most there are
+        quarter.iter().product(),
+        mersenne(127) * mersenne(127),
+        mersenne(67), // the smallest with p prime that is composite and not small
+    ];
+    let prime = [
+        proth(3, 189),
+        proth(3, 276),
+        proth(1, 16),
+        proth(3, 30),
+        mersenne(127),
+        mersenne(521),
+        power_of_two(255) - 19u8,
+        power_of_two(448) - power_of_two(224) - 1u8,
+    ];
+    assert!(prime.iter().all(is_prime));
+    for kernel in LaneKernel::all() {
+        let mut passed = [0; LANES];
+        for seed in 0..40 {
+            let verdicts = agree(kernel, composite.each_ref(), seed);
+            passed.iter_mut().zip(verdicts).for_each(|(passed, good)| *passed += u32::from(good));
+            if seed < 5 {
+                assert_eq!(agree(kernel, prime.each_ref(), seed), [true; LANES]);
+            }
+        }
+        assert!(passed.iter().all(|passed| *passed < 40), "{passed:?}");
+        assert!(passed.iter().sum::<u32>() > 0, "liars are among the bases: {passed:?}");
+    }
+}
+
+/// FIPS 186-5, C.1: the base-2 logarithm of what a composite's chance is at most, of random odd
+/// numbers of k bits that pass t rounds.
+#[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a small number")]
+fn error_bits(k: f64, t: f64) -> f64 {
+    use core::f64::consts::{LN_2, PI};
+    let most = (2.0 * (k - 1.0).sqrt() - 1.0) as i32;
+    let of = |m_most: i32| {
+        let inner =
+            |m: i32| -> f64 { (2..=m).map(f64::from).map(|j| (-(j + (k - 1.0) / j)).exp2()).sum() };
+        let outer: f64 =
+            (3..=m_most).map(|m| (f64::from(m) - (f64::from(m) - 1.0) * t).exp2() * inner(m)).sum();
+        let first = (-2.0 - f64::from(m_most) * t).exp2();
+        2.00743 * LN_2 * k * (first + 8.0 * (PI * PI - 6.0) / 3.0 / 4.0 * outer)
+    };
+    (3..=most).map(of).fold(f64::INFINITY, f64::min).log2()
+}
+
+#[test]
+fn rounds_are_enough_for_the_error_that_is_promised() {
+    for (bits, promised) in
+        [(256, 100.0), (512, 112.0), (1024, 112.0), (1536, 128.0), (2048, 144.0), (4096, 200.0)]
+    {
+        let rounds = f64::from(u32::try_from(rounds(bits)).unwrap());
+        let error = error_bits(f64::from(u32::try_from(bits).unwrap()), rounds);
+        // candidates are of the upper 0.586 of their range: at most a bit less than of all of it
+        assert!(error + 1.0 < -promised, "{bits}: 2^{error}");
+    }
+    // table B.1 itself: 5, 4 and 4 rounds for 2^-112, 2^-128, 2^-144
+    for (bits, rounds, error) in [(1024.0, 5.0, 112.0), (1536.0, 4.0, 128.0), (2048.0, 4.0, 144.0)]
+    {
+        assert!(error_bits(bits, rounds) < -error);
+    }
+}
+
+/// A key against FIPS 186-5, A.1.1 and A.1.3, and against OpenSSL.
+fn check(key: &PrivateKey, bits: usize, workspace: &mut Workspace) {
+    let KeyParts { n, e, d, p, q, d_p, d_q, q_inv } = key.to_parts();
+    let [n, e, d, p, q] = [&n, &e, &*d, &*p, &*q].map(|x| of(x));
+    let one = BigUint::from(1u8);
+    assert!(is_prime(&p) && is_prime(&q), "{p} {q}");
+    assert_eq!((bits_of(&n), key.bits()), (bits, bits));
+    assert_eq!(&p * &q, n);
+    for prime in [&p, &q] {
+        assert!(prime * prime >= power_of_two(bits - 1) && bits_of(prime) == bits / 2);
+    }
+    let apart = if p > q { &p - &q } else { &q - &p };
+    assert!(apart > power_of_two(bits / 2 - 100));
+    let (p_1, q_1) = (&p - 1u8, &q - 1u8);
+    let lcm = {
+        let (mut a, mut b) = (p_1.clone(), q_1.clone());
+        while b != BigUint::ZERO {
+            (a, b) = (b.clone(), a % b);
+        }
+        &p_1 * &q_1 / a
+    };
+    assert!(d < lcm && d > power_of_two(bits / 2) && &d * &e % &lcm == one);
+    assert_eq!((of(&d_p), of(&d_q)), (&d % &p_1, &d % &q_1));
+    assert!(of(&q_inv) * &q % &p == one && of(&q_inv) < p);
+
+    let theirs = PKey::private_key_from_der(key.to_pkcs8_der().unwrap().as_bytes()).unwrap();
+    assert!(theirs.rsa().unwrap().check_key().unwrap());
+    let mut signer = Signer::new(MessageDigest::sha256(), &theirs).unwrap();
+    signer.update(b"a message").unwrap();
+    let signature = signer.sign_to_vec().unwrap();
+    let digest = Hash::Sha256.digest(b"a message");
+    key.public().verify_pkcs1v15(workspace, Hash::Sha256, digest.as_ref(), &signature).unwrap();
+    let mut ours = vec![0; key.size()];
+    key.sign_pkcs1v15(workspace, Hash::Sha256, digest.as_ref(), &mut ours).unwrap();
+    let mut verifier = Verifier::new(MessageDigest::sha256(), &theirs).unwrap();
+    verifier.update(b"a message").unwrap();
+    assert!(verifier.verify(&ours).unwrap());
+}
+
+#[test]
+fn small_keys_of_every_kernel_are_keys() {
+    for kernel in LaneKernel::all() {
+        let mut ws = Workspace::with_kernels(LimbKernel::best(), kernel);
+        // whole limbs, and 1 and 63 bits above them
+        for bits in [512, 514, 766, 1024] {
+            let key = Generation::insecure(bits).run(&mut ws).unwrap();
+            check(&key, bits, &mut ws);
+        }
+    }
+}
+
+#[test]
+fn a_key_of_2048_bits_is_a_key() {
+    let mut ws = Workspace::new().unwrap();
+    let key = PrivateKey::generate(&mut ws, 2048).unwrap();
+    assert!(!key.is_insecure() && key.public().exponent() == [1, 0, 1]);
+    check(&key, 2048, &mut ws);
+}
+
+#[test]
+fn larger_keys_and_many_are_keys() {
+    let long = std::env::var_os("TOLLGATE_TEST_LONG").is_some();
+    let (sizes, many): (&[usize], _) =
+        if long { (&[2050, 3072, 4096, 6000, 8192], 300) } else { (&[2050], 3) };
+    let mut ws = Workspace::new().unwrap();
+    for bits in sizes {
+        check(&PrivateKey::generate(&mut ws, *bits).unwrap(), *bits, &mut ws);
+    }
+    for _ in 0..many {
+        check(&Generation::insecure(1024).run(&mut ws).unwrap(), 1024, &mut ws);
+    }
+}
+
+/// Of primes from elsewhere, and in place of one a composite that fits all other numbers.
+#[test]
+fn primes_of_keys_are_checked() {
+    let mut ws = Workspace::new().unwrap();
+    let pem = include_str!("../../../../vectors/keys/rsa-1024.pem");
+    let key = PrivateKey::from_pem(pem).unwrap();
+    assert_eq!(key.check_primes(&mut ws), Ok(()));
+    let prime: BigUint = power_of_two(256) - 189u8;
+    let composite: BigUint = 3u8 * (power_of_two(254) + 79u8);
+    assert!(is_prime(&prime) && !is_prime(&composite));
+    for (p, q, which) in [(&prime, &composite, Prime::Q), (&composite, &prime, Prime::P)] {
+        let e = derive::Exponent::new(&[1, 0, 1]);
+        let [p_limbs, q_limbs] = [p, q].map(BigUint::to_u64_digits);
+        let parts = derive::key_parts(LimbKernel::Portable, &p_limbs, &q_limbs, &e, 512);
+        let mut parts = parts.unwrap();
+        parts.q_inv = Zeroizing::new(q.modinv(p).unwrap().to_bytes_be());
+        let key = PrivateKey::from_parts(&parts).unwrap();
+        assert_eq!(key.check_primes(&mut ws), Err(Rejected::PrimeComposite(which).into()));
+    }
+}
+
+#[test]
+fn exponents_of_every_kind_have_keys() {
+    let mut ws = Workspace::new().unwrap();
+    let long = [0xff; 32]; // 2^256 - 1 = 3 * 5 * 17 * ...: few primes fit
+    for e in [&[3][..], &[1, 0, 3], &[105], &long, &[0, 0, 1, 0, 1]] {
+        let key = Generation::insecure(512).exponent(e).run(&mut ws).unwrap();
+        assert_eq!(of(&key.public().exponent()), of(e));
+        check(&key, 512, &mut ws);
+    }
+}
+
+#[test]
+fn what_is_not_made_is_said() {
+    let mut ws = Workspace::new().unwrap();
+    let mut refused = |generation: Generation<'_>| generation.run(&mut ws).map(|_| ()).unwrap_err();
+    for (bits, least_bits) in [(0, 2048), (512, 2048), (2046, 2048), (2049, 2048), (8194, 2048)] {
+        let expected = Misuse::NewKeyBits { bits, least_bits }.into();
+        assert_eq!(refused(Generation::new(bits)), expected);
+    }
+    for bits in [510, 513, usize::MAX] {
+        let expected = Misuse::NewKeyBits { bits, least_bits: 512 }.into();
+        assert_eq!(refused(Generation::insecure(bits)), expected);
+    }
+    let above = [&[1][..], &[0; 32]].concat();
+    for e in [&[][..], &[0], &[1], &[3], &[0xff, 0xff], &[1, 0, 0], &above] {
+        assert_eq!(refused(Generation::new(2048).exponent(e)), Misuse::NewKeyExponent.into());
+    }
+    for e in [&[][..], &[1], &[2], &above] {
+        assert_eq!(refused(Generation::insecure(512).exponent(e)), Misuse::NewKeyExponent.into());
+    }
+}
+
+/// Candidates are told from bases by the length of what is drawn.
+#[test]
+fn the_first_two_primes_are_taken_in_the_order_in_which_they_are_drawn() {
+    let mut ws = Workspace::new().unwrap();
+    for seed in 0..3 {
+        let (mut random, mut drawn) = (seeded(seed), Vec::new());
+        let key = Generation::insecure(1024)
+            .run_with(&mut ws, &mut |bytes| {
+                random(bytes)?;
+                if bytes.len() == 16 * 64 {
+                    drawn.extend(bytes.rchunks(64).map(<[u8]>::to_vec));
+                }
+                Ok(())
+            })
+            .unwrap();
+        let mut primes = drawn.into_iter().filter_map(|mut bytes| {
+            bytes[0] |= 0x80;
+            bytes[63] |= 1;
+            let w = of(&bytes);
+            let wanted = &w * &w >= power_of_two(1023) && (&w - 1u8) % 65537u32 != BigUint::ZERO;
+            (wanted && is_prime(&w)).then_some(w)
+        });
+        let parts = key.to_parts();
+        assert_eq!(of(&parts.p), primes.next().unwrap());
+        assert_eq!(of(&parts.q), primes.next().unwrap());
+    }
+}
+
+#[test]
+fn a_source_that_is_broken_ends_the_search() {
+    let mut ws = Workspace::new().unwrap();
+    let mut run = |random: Random<'_>| {
+        Generation::insecure(512).run_with(&mut ws, random).map(|_| ()).unwrap_err()
+    };
+    let ended = Error::from(Unavailable::Primes { tried: 20 * 512 });
+    // never in range; never through the sieve, since three divides it; one prime only
+    for byte in [0, 0xff] {
+        let mut source = |bytes: &mut [u8]| {
+            bytes.fill(byte);
+            Ok(())
+        };
+        assert_eq!(run(&mut source), ended);
+    }
+    let prime = (power_of_two(256) - 189u8).to_bytes_be();
+    let mut bases = seeded(1);
+    assert_eq!(
+        run(&mut |bytes| {
+            // a base has as many bytes as a candidate here; a prime passes with every base but 0
+            bases(bytes)?;
+            bytes.as_chunks_mut::<32>().0.iter_mut().for_each(|w| w.copy_from_slice(&prime));
+            Ok(())
+        }),
+        ended
+    );
+    let none = Error::from(Unavailable::Random);
+    assert_eq!(run(&mut |_| Err(Unavailable::Random.into())), none);
+}
+
+#[test]
+fn the_distance_of_primes_is_exact() {
+    let bits = 256;
+    let p = power_of_two(255) + 12345u32;
+    for (distance, apart) in [
+        (BigUint::ZERO, false),
+        (power_of_two(156) - 2u8, false),
+        (power_of_two(156), false),
+        (power_of_two(156) + 2u8, true),
+        (power_of_two(254), true),
+    ] {
+        let q = &p + &distance;
+        let (p, q) = (p.to_u64_digits(), q.to_u64_digits());
+        assert_eq!((are_apart(&p, &q, bits), are_apart(&q, &p, bits)), (apart, apart));
+    }
+}
+
+#[test]
+fn progress_is_told() {
+    let mut told = Vec::new();
+    let mut ws = Workspace::new().unwrap();
+    let mut watch = |progress| told.push(progress);
+    Generation::insecure(512).watched(&mut watch).run(&mut ws).unwrap();
+    assert!(told.windows(2).all(|two| two[0].tested + LANES == two[1].tested));
+    assert!(told.iter().all(|progress| progress.expected > 0));
+    assert_eq!(told.last().unwrap().primes, 2);
+}
+
+#[test]
+fn nothing_secret_is_left_in_the_workspace() {
+    let mut ws = Workspace::new().unwrap();
+    Generation::insecure(512).run(&mut ws).unwrap();
+    assert!(ws.lanes.is_wiped() && ws.limbs.is_wiped());
+}
+
+/// Memcheck watches a prime on its way through the sieve and a round.
+#[test]
+fn primes_are_found_in_constant_time() {
+    use tollgate_cpu::memcheck;
+
+    rerun::constant_time("generate::tests::primes_are_found_in_constant_time", || {
+        let sieve = sieve::Sieve::new(2048);
+        let mut runner = Runner::new(LaneKernel::Portable);
+        let mut test = Test::new(&mut runner, 256);
+        let prime = Zeroizing::new((power_of_two(256) - 189u8).to_u64_digits());
+        // the lowest and the highest bit of a candidate are known
+        memcheck::mark_secret_words(&prime[1..3]);
+        assert!(sieve.passes(&prime));
+        let candidate = Candidate::new(prime, 256);
+        assert_eq!(test.round([&candidate; LANES], &mut seeded(3)).unwrap(), [true; LANES]);
+    });
+}

@@ -1,0 +1,178 @@
+//! Implicit rejection (draft-irtf-cfrg-rsa-guidance §7): a ciphertext with bad padding decrypts to
+//! a message too, made from it and the private key, of a made-up length. Whoever asks cannot tell.
+//!
+//! The key that the made-up message is derived from comes out of the ciphertext, so it is made
+//! before the private operation replaces that: [`PrivateKey::rejection_key`].
+
+use hmac::{Hmac, KeyInit, Mac};
+use sha2::Sha256;
+use zeroize::{Zeroize, Zeroizing};
+
+use crate::eme_pkcs1v15::{OVERHEAD, message_start};
+use crate::error::{Error, MODULUS_BITS_MIN, Misuse, Rejected};
+use crate::hash::Hash;
+use crate::key::{PrivateKey, to_bytes};
+use crate::mask::{Mask, public_index};
+
+/// The secret of a key that made-up messages come from: SHA-256 of d in as many bytes as n has.
+pub(crate) type DHash = Zeroizing<[u8; 32]>;
+
+/// What a ciphertext's made-up message is derived from, if its padding is bad. Secret, and wiped
+/// when dropped.
+pub struct RejectionKey {
+    /// The draft's KDK.
+    kdk: Zeroizing<[u8; 32]>,
+    /// Bytes of the modulus.
+    size: usize,
+}
+
+impl core::fmt::Debug for RejectionKey {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.debug_struct("RejectionKey").finish_non_exhaustive()
+    }
+}
+
+impl PrivateKey {
+    /// For [`decode`] of what this ciphertext decrypts to.
+    ///
+    /// # Errors
+    ///
+    /// [`Rejected::DecryptionFailed`] if the ciphertext has not [`size`](Self::size) bytes.
+    pub fn rejection_key(&self, ciphertext: &[u8]) -> Result<RejectionKey, Error> {
+        if ciphertext.len() == self.size() {
+            Ok(RejectionKey::new(&self.d_hash, ciphertext))
+        } else {
+            Err(Rejected::DecryptionFailed.into())
+        }
+    }
+}
+
+impl RejectionKey {
+    fn new(d_hash: &[u8; 32], ciphertext: &[u8]) -> Self {
+        Self { kdk: output(keyed(d_hash).chain_update(ciphertext)), size: ciphertext.len() }
+    }
+}
+
+/// SHA-256 of d, little-endian, as a big-endian number of `size` bytes.
+pub(crate) fn d_hash(d: &[u64], size: usize) -> DHash {
+    let mut bytes = Zeroizing::new(vec![0; size]);
+    to_bytes(&mut bytes, d);
+    let mut digest = Hash::Sha256.digest(&bytes);
+    let mut hash = Zeroizing::new([0; 32]);
+    hash.copy_from_slice(digest.as_ref());
+    digest.zeroize();
+    hash
+}
+
+/// The message under the padding in `em`, or the made-up one; which of them, nothing says. What
+/// stands before it in `em` is zeroed.
+///
+/// The length of the message is public, and the rest is constant time. The message is at the end of
+/// `em`: secret, and the caller's to wipe.
+///
+/// # Errors
+///
+/// [`Misuse::BufferLength`] if `em` has not the length of the modulus.
+pub fn decode<'a>(em: &'a mut [u8], key: &RejectionKey) -> Result<&'a [u8], Error> {
+    Misuse::check_length(em.len(), key.size)?;
+    const { assert!(MODULUS_BITS_MIN / 8 >= OVERHEAD, "a padding fits each key") }
+    let kdk = keyed(&key.kdk);
+    let made_up = start_of_made_up(&kdk, em.len());
+    let (good, start) = message_start(em);
+    let start = good.select(start, made_up);
+    let bits = bits_of(em.len());
+    let mut i = 0;
+    for (counter, block) in (0_u16..).zip(em.chunks_mut(32)) {
+        let made_up = expanded(&kdk, counter, b"message", bits);
+        for (byte, &made_up) in block.iter_mut().zip(&*made_up) {
+            let chosen = good.select_byte(*byte, made_up);
+            *byte = Mask::less(i, start).select_byte(0, chosen);
+            i += 1;
+        }
+    }
+    Ok(&em[public_index(start)..])
+}
+
+/// Of 128 candidates, the last one that is a possible length of a message decides.
+fn start_of_made_up(kdk: &Hmac<Sha256>, size: usize) -> u32 {
+    const BYTES: usize = 2 * 128;
+    let size = u32::try_from(size).expect("a modulus has at most 1024 bytes");
+    let longest = size - 10; // 00 02, eight bytes of padding; the 00 behind them is counted in
+    let mask = u32::MAX >> longest.leading_zeros();
+    let mut len = 0;
+    for (counter, _) in (0_u16..).zip(0..BYTES / 32) {
+        let block = expanded(kdk, counter, b"length", bits_of(BYTES));
+        for pair in block.as_chunks().0 {
+            let candidate = u32::from(u16::from_be_bytes(*pair)) & mask;
+            len = Mask::less(candidate, longest).select(candidate, len);
+        }
+    }
+    size.wrapping_sub(len) // len < size; a checked difference would branch
+}
+
+/// A block of HMAC-SHA-256 in counter mode: HMAC(kdk, counter || label || bits of all blocks).
+fn expanded(kdk: &Hmac<Sha256>, counter: u16, label: &[u8], bits: u16) -> Zeroizing<[u8; 32]> {
+    let (counter, bits) = (counter.to_be_bytes(), bits.to_be_bytes());
+    output(kdk.clone().chain_update(counter).chain_update(label).chain_update(bits))
+}
+
+fn bits_of(bytes: usize) -> u16 {
+    u16::try_from(8 * bytes).expect("a modulus has at most 1024 bytes")
+}
+
+fn keyed(key: &[u8; 32]) -> Hmac<Sha256> {
+    Hmac::new_from_slice(key).expect("HMAC takes keys of all lengths")
+}
+
+fn output(mac: Hmac<Sha256>) -> Zeroizing<[u8; 32]> {
+    Zeroizing::new(mac.finalize().into_bytes().into())
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "tests")]
+
+    use super::*;
+
+    /// SHA-256 of d in 256 bytes, by a second implementation.
+    #[test]
+    fn d_is_hashed_at_the_length_of_the_modulus() {
+        let pem = include_str!("../../../vectors/keys/rsa-2048.pem");
+        let key = PrivateKey::from_pem(pem).unwrap();
+        assert_eq!(
+            hex::encode(*key.d_hash),
+            "d3ed13b0bf4147141ba43f75e47b10e7cab223fcfdbf1c7e0792be590cb8d7cc"
+        );
+        let expected =
+            Hash::Sha256.digest(&[&[0; 56][..], b"\x01\x02\x03\x04\x05\x06\x07\x08"].concat());
+        assert_eq!(*d_hash(&[0x0102_0304_0506_0708], 64), expected.as_ref());
+    }
+
+    #[test]
+    fn a_good_message_comes_back_and_made_up_ones_have_lengths_of_all_sizes() {
+        let mut good = [9; 128];
+        good[..2].copy_from_slice(&[0, 2]);
+        good[100] = 0;
+        let mut em = good;
+        let message = decode(&mut em, &RejectionKey::new(&[1; 32], &[2; 128])).unwrap();
+        assert_eq!(message, &good[101..]);
+        assert_eq!(em[..101], [0; 101], "nothing else is left");
+
+        let mut lengths = [0; 128];
+        for i in 0..2000_u32 {
+            let mut em = [9; 128];
+            let ciphertext = Hash::Sha512.digest(&i.to_be_bytes()).as_ref().repeat(2);
+            let message = decode(&mut em, &RejectionKey::new(&[1; 32], &ciphertext)).unwrap();
+            lengths[message.len()] += 1;
+        }
+        let seen = lengths.iter().filter(|&&n| n > 0).count();
+        assert_eq!((seen, &lengths[118..]), (118, &[0; 10][..]), "from 0 to 117 bytes");
+    }
+
+    #[test]
+    fn a_buffer_of_another_length_is_misuse() {
+        let key = RejectionKey::new(&[1; 32], &[2; 128]);
+        let misuse = Misuse::BufferLength { found_bytes: 127, expected_bytes: 128 };
+        assert_eq!(decode(&mut [0; 127], &key), Err(misuse.into()));
+    }
+}

@@ -1,0 +1,97 @@
+//! RSA private and public operations: keys, CRT, blinding, fault check, paddings.
+//!
+//! * [`PrivateKey`] and [`PublicKey`] are read from PEM or DER, checked, and made ready for
+//!   kernels.
+//! * Keys are made by [`PrivateKey::generate`], or by [`Generation`] for more choices, and written
+//!   and read by the traits of [`pkcs1`] and [`pkcs8`], as those of the crate `rsa` are.
+//! * A [`Workspace`] is a thread's kernels and scratch memory.
+//! * Operations come single (methods of the keys) and in batches of any size and any keys
+//!   ([`private_batch`], [`sign_pkcs1v15_batch`]), cut into calls of up to eight as is cheapest on
+//!   the processor: a [`Plan`] says how.
+//!
+//! Build programs that use it with `codegen-units = 1` in their release profile: with Cargo's
+//! default of sixteen, batches take up to 1.13 times as long (METHODOLOGY, "Profiles of Cargo").
+//!
+//! Every private operation is blinded, and checked with the public exponent before its result
+//! leaves. No branch and no address depends on a secret; see `SECURITY.md` for what that covers.
+//!
+//! ```
+//! use tollgate_rsa::{Hash, PrivateKey, Workspace};
+//!
+//! # let pem = include_str!("../../../vectors/keys/rsa-2048.pem");
+//! let key = PrivateKey::from_pem(pem)?;
+//! let mut workspace = Workspace::new()?;
+//! let digest = Hash::Sha256.digest(b"a message");
+//! let mut signature = vec![0; key.size()];
+//! key.sign_pkcs1v15(&mut workspace, Hash::Sha256, digest.as_ref(), &mut signature)?;
+//! key.public().verify_pkcs1v15(&mut workspace, Hash::Sha256, digest.as_ref(), &signature)?;
+//! # Ok::<(), tollgate_rsa::Error>(())
+//! ```
+#![forbid(unsafe_code)]
+
+mod batch;
+mod blinding;
+mod blocks;
+#[cfg(test)]
+mod constant_time;
+pub mod eme_pkcs1v15;
+mod encode;
+mod encoded;
+mod encryption;
+mod error;
+#[cfg(test)]
+mod fault;
+#[cfg(test)]
+mod faults;
+mod fresh;
+mod generate;
+mod hash;
+mod hash_function;
+mod hasher;
+mod idle;
+pub mod implicit_rejection;
+mod key;
+mod lane;
+mod mask;
+mod material;
+mod mgf1;
+mod natural;
+pub mod oaep;
+mod parse;
+mod parts;
+pub mod pkcs1v15;
+mod plan;
+mod plans;
+pub mod premaster;
+mod private;
+pub mod pss;
+mod sign;
+mod single;
+mod validate;
+mod workspace;
+
+pub use ::signature;
+pub use batch::{PrivateRequest, PublicRequest, private_batch, private_full_batch, public_batch};
+pub use error::{
+    Error, Expected, Found, MODULUS_BITS_MAX, MODULUS_BITS_MIN, MODULUS_BYTES_MAX, Misuse, Prime,
+    Rejected, Unavailable,
+};
+pub use generate::{Generation, Progress};
+pub use hash::{Digest, Hash};
+pub use hash_function::HashFunction;
+pub use hasher::Hasher;
+pub use implicit_rejection::RejectionKey;
+pub use key::{PrivateKey, PublicKey};
+pub use parts::{KeyParts, PublicParts};
+pub use plan::{Cut, Form, Operation, Plan};
+pub use plans::Plans;
+pub use premaster::{Premaster, TlsVersions};
+pub use pss::Salt;
+pub use sign::{VerifyRequest, sign_pkcs1v15_batch, verify_pkcs1v15_batch};
+pub use workspace::Workspace;
+pub use {pkcs1, pkcs8};
+
+/// The guide's code, as tests.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/moving-from-rsa.md")]
+struct MovingFromRsa;

@@ -1,0 +1,311 @@
+//! Every format of a key, and what is refused with which words.
+#![allow(clippy::unwrap_used, reason = "tests")]
+
+use proptest::prelude::*;
+
+use ::der::Decode as _;
+use spki::SubjectPublicKeyInfoRef;
+
+use super::der::{PRIVATE_FIELDS, PUBLIC_FIELDS};
+use super::pem::{BEGIN, Block};
+use super::*;
+use crate::error::Found;
+
+const PKCS8: &[u8] = include_bytes!("../../../../vectors/keys/rsa-2048.pem");
+const PKCS1: &[u8] = include_bytes!("../../../../vectors/keys/rsa-2048-pkcs1.pem");
+const SPKI: &[u8] = include_bytes!("../../../../vectors/keys/rsa-2048.pub.pem");
+const ENCRYPTED: &[u8] = include_bytes!("../../../../vectors/keys/rsa-2048-encrypted.pem");
+const PRIMES: &[u8] = include_bytes!("../../../../vectors/keys/rsa-2048-3primes.pem");
+const EC: &[u8] = include_bytes!("../../../../vectors/keys/ec-p256.pem");
+const ED25519: &[u8] = include_bytes!("../../../../vectors/keys/ed25519.pem");
+
+/// The DER of the first block, whatever its label is.
+fn der(pem: &[u8]) -> Vec<u8> {
+    Block::read(&pem[BEGIN.len()..]).unwrap().decode().unwrap().to_vec()
+}
+
+fn pem(label: &str, der: &[u8]) -> Vec<u8> {
+    ::der::pem::encode_string(label, ::der::pem::LineEnding::LF, der).unwrap().into_bytes()
+}
+
+/// One DER element; bodies below 2^16 bytes.
+fn tlv(tag: u8, body: &[u8]) -> Vec<u8> {
+    let [high, low] = u16::try_from(body.len()).unwrap().to_be_bytes();
+    let head = match (high, low) {
+        (0, 0..=0x7f) => vec![tag, low],
+        (0, _) => vec![tag, 0x81, low],
+        _ => vec![tag, 0x82, high, low],
+    };
+    [head.as_slice(), body].concat()
+}
+
+fn rejected<T: core::fmt::Debug>(result: Result<T, Error>) -> Rejected {
+    match result.unwrap_err() {
+        Error::Rejected(rejected) => {
+            let text = rejected.to_string();
+            assert!(!text.contains('\n'), "one line: {text}");
+            rejected
+        }
+        other => panic!("{other:?}"),
+    }
+}
+
+fn field_of<T: core::fmt::Debug>(result: Result<T, Error>) -> &'static str {
+    match rejected(result) {
+        Rejected::Der { field, .. } => field,
+        other => panic!("{other:?}"),
+    }
+}
+
+/// The numbers as `openssl rsa -text` shows their ends; n ends where every format agrees.
+#[test]
+fn every_format_gives_the_same_numbers() {
+    let key = private(PKCS8).unwrap();
+    assert_eq!((key.n.len(), key.e.as_slice()), (256, &[1, 0, 1][..]));
+    assert_eq!((key.p.len(), key.q.len()), (128, 128));
+    let pkcs1_pem = private(PKCS1).unwrap();
+    let pkcs1_der = private(&der(PKCS1)).unwrap();
+    let pkcs8_der = private(&der(PKCS8)).unwrap();
+    for other in [pkcs1_pem, pkcs1_der, pkcs8_der] {
+        assert_eq!((&key.n, &key.e), (&other.n, &other.e));
+        assert_eq!((&key.d, &key.p, &key.q), (&other.d, &other.p, &other.q));
+        assert_eq!((&key.d_p, &key.d_q), (&other.d_p, &other.d_q));
+        assert_eq!(key.q_inv, other.q_inv);
+    }
+    let expected = PublicParts { n: key.n.clone(), e: key.e };
+    let spki = der(SPKI);
+    let info = SubjectPublicKeyInfoRef::from_der(&spki).unwrap();
+    let pkcs1 = info.subject_public_key.raw_bytes();
+    for file in [SPKI, &spki, pkcs1, &pem("RSA PUBLIC KEY", pkcs1)] {
+        assert_eq!(public(file).unwrap(), expected);
+    }
+}
+
+#[test]
+fn text_and_other_blocks_around_the_key_are_skipped() {
+    let key = private(PKCS8).unwrap();
+    let chain = pem("CERTIFICATE", b"a certificate");
+    let bag = b"Bag Attributes\n    localKeyID: 01 \nKey Attributes: <No Attributes>\n";
+    let crlf: Vec<u8> = String::from_utf8_lossy(PKCS8).replace('\n', "\r\n").into();
+    let one_line: Vec<u8> = {
+        let text = String::from_utf8_lossy(PKCS8).replace('\n', "");
+        text.replace("KEY-----M", "KEY-----\nM").replace("-----END", "\n-----END").into()
+    };
+    for file in [
+        [bag, PKCS8].concat(),
+        [&chain, PKCS8].concat(),
+        [PKCS8, &chain].concat(),
+        [&chain, &b"a remark\n"[..], &chain, PKCS8, b"\0 and more"].concat(),
+        [PKCS8, PKCS1].concat(),
+        crlf,
+        one_line,
+    ] {
+        assert_eq!(private(&file).unwrap().n, key.n, "{}", String::from_utf8_lossy(&file));
+    }
+}
+
+#[test]
+fn what_is_no_key_is_named() {
+    use Expected::{PrivateKey, PublicKey};
+    use Found::{Certificate, EcPrivateKey};
+    let unexpected = |found, expected| Rejected::Unexpected { found, expected };
+
+    for file in [&b""[..], b"\n", b"hello", b"\xff\xfe-\0-", b"-----BEGINPRIVATE KEY-----"] {
+        assert_eq!(rejected(private(file)), Rejected::NotAKey);
+        assert_eq!(rejected(public(file)), Rejected::NotAKey);
+    }
+    let chain = pem("CERTIFICATE", b"a certificate");
+    assert_eq!(rejected(private(&chain)), unexpected(Certificate, PrivateKey));
+    assert_eq!(rejected(public(&chain)), unexpected(Certificate, PublicKey));
+    for file in [SPKI, &der(SPKI), &pem("RSA PRIVATE KEY", &der(SPKI))] {
+        assert_eq!(rejected(private(file)), unexpected(Found::PublicKey, PrivateKey));
+    }
+    for file in [PKCS8, PKCS1, &der(PKCS8), &der(PKCS1), &pem("PUBLIC KEY", &der(PKCS8))] {
+        assert_eq!(rejected(public(file)), unexpected(Found::PrivateKey, PublicKey));
+    }
+    // SEC 1: INTEGER 1, OCTET STRING, and as openssl ecparam -genkey writes it, after its curve
+    let sec1 = tlv(0x30, &[tlv(2, &[1]), tlv(4, &[7; 32])].concat());
+    let after_curve = [pem("EC PARAMETERS", b"a curve"), pem("EC PRIVATE KEY", &sec1)].concat();
+    for file in [&sec1, &after_curve] {
+        assert_eq!(rejected(private(file)), unexpected(EcPrivateKey, PrivateKey));
+        assert_eq!(rejected(public(file)), unexpected(EcPrivateKey, PublicKey));
+    }
+    // tbsCertificate, signatureAlgorithm, signature
+    let certificate = tlv(0x30, &[tlv(0x30, &[]), tlv(0x30, &[]), tlv(3, &[0, 1])].concat());
+    assert_eq!(rejected(private(&certificate)), unexpected(Certificate, PrivateKey));
+    assert_eq!(rejected(public(&certificate)), unexpected(Certificate, PublicKey));
+    assert_eq!(
+        rejected(private(b"-----BEGIN A\x1b[2J KEY-----\nAAAA\n-----END A\x1b[2J KEY-----\n")),
+        Rejected::PemLabel { label: "A?[2J KEY".into(), expected: PrivateKey },
+        "no control character reaches a terminal"
+    );
+}
+
+#[test]
+fn encrypted_keys_say_how_to_decrypt_them() {
+    let traditional = b"-----BEGIN RSA PRIVATE KEY-----\nProc-Type: 4,ENCRYPTED\n\
+        DEK-Info: AES-256-CBC,00\n\nAAAA\n-----END RSA PRIVATE KEY-----\n";
+    for file in [ENCRYPTED, &der(ENCRYPTED), traditional] {
+        let rejected = rejected(private(file));
+        assert_eq!(rejected, Rejected::Encrypted);
+        assert!(rejected.to_string().contains("openssl pkey -in FILE -out PLAIN"));
+    }
+}
+
+#[test]
+fn other_algorithms_are_named() {
+    for (file, algorithm) in
+        [(EC, "elliptic curves (1.2.840.10045.2.1)"), (ED25519, "Ed25519 (1.3.101.112)")]
+    {
+        assert_eq!(rejected(private(file)), Rejected::NotRsa { algorithm: algorithm.into() });
+    }
+    // SubjectPublicKeyInfo of RSASSA-PSS and of nothing known
+    for (oid, algorithm) in [
+        ("06092a864886f70d01010a", "RSASSA-PSS (1.2.840.113549.1.1.10)"),
+        ("06012a", "an algorithm not known here (1.2)"),
+    ] {
+        let oid = hex::decode(oid).unwrap();
+        let file = tlv(0x30, &[tlv(0x30, &oid), tlv(3, &[0, 1])].concat());
+        assert_eq!(rejected(public(&file)), Rejected::NotRsa { algorithm: algorithm.into() });
+    }
+}
+
+#[test]
+fn damaged_pem_is_told_from_damaged_der() {
+    let label = || String::from("PRIVATE KEY");
+    let end = PKCS8.len() - "-----END PRIVATE KEY-----\n".len();
+    for file in [
+        &PKCS8[..end],                                                 // no END line
+        &PKCS8[..PKCS8.len() - 3],                                     // half of its dashes
+        &PKCS8[..end / 2],                                             // nothing after the middle
+        &[&PKCS8[..end], PKCS1].concat(),                              // another BEGIN line first
+        &[&PKCS8[..end], b"-----END RSA PRIVATE KEY-----\n"].concat(), // of another block
+    ] {
+        assert_eq!(rejected(private(file)), Rejected::PemTruncated { label: label() });
+    }
+    assert_eq!(
+        rejected(private(b"-----BEGIN PRIVATE KE")),
+        Rejected::PemTruncated { label: "PRIVATE KE".into() }
+    );
+    let text = String::from_utf8_lossy(PKCS8);
+    for (from, to) in [("MII", "M!I"), ("\n-----END", "A\n-----END"), ("MII", "A: b\n\nMII")] {
+        let file = text.replacen(from, to, 1);
+        assert_eq!(
+            rejected(private(file.as_bytes())),
+            Rejected::PemBase64 { label: label() },
+            "{from} -> {to}"
+        );
+    }
+    // Lines lost in the middle: base64 is whole, the DER is not.
+    let lines: Vec<_> = text.lines().enumerate().filter(|(i, _)| *i != 5).collect();
+    let file: String = lines.iter().map(|(_, line)| format!("{line}\n")).collect();
+    assert_eq!(field_of(private(file.as_bytes())), "the outer SEQUENCE");
+}
+
+#[test]
+fn damaged_der_names_the_field() {
+    let one = tlv(2, &[1]);
+    for (bad, expected) in PRIVATE_FIELDS.into_iter().enumerate() {
+        for damage in [vec![], vec![0, 1], vec![0x80]] {
+            // no digits; a leading zero that DER forbids; a negative number
+            let mut fields = vec![one.clone(); 9];
+            fields[0] = tlv(2, &[0]);
+            fields[bad] = tlv(2, &damage);
+            let file = tlv(0x30, &fields.concat());
+            assert_eq!(field_of(private(&file)), expected, "{damage:?}");
+        }
+        // and a structure that ends before the field (with two numbers it is a public key)
+        if bad > 2 {
+            let fields = [tlv(2, &[0]), vec![one.clone(); bad - 1].concat()].concat();
+            assert_eq!(field_of(private(&tlv(0x30, &fields))), expected);
+        }
+    }
+    for (bad, expected) in PUBLIC_FIELDS.into_iter().enumerate() {
+        let mut fields = vec![one.clone(); 2];
+        fields[bad] = tlv(2, &[]);
+        assert_eq!(field_of(public(&tlv(0x30, &fields.concat()))), expected);
+    }
+    // a tenth field that is no list of primes; a version of multi-prime keys without primes
+    let ten = tlv(0x30, &[tlv(2, &[0]), vec![one.clone(); 9].concat()].concat());
+    assert_eq!(field_of(private(&ten)), "the end of the RSA key");
+    let multi = tlv(0x30, &vec![one; 9].concat());
+    assert_eq!(field_of(private(&multi)), "the end of the RSA key");
+    assert_eq!(rejected(private(PRIMES)), Rejected::MultiPrime);
+}
+
+#[test]
+fn data_after_the_structure_is_refused() {
+    for file in [PKCS8, PKCS1] {
+        let longer = [der(file).as_slice(), &[0]].concat();
+        assert_eq!(field_of(private(&longer)), "the outer SEQUENCE");
+    }
+    assert_eq!(field_of(public(&[der(SPKI).as_slice(), &[0]].concat())), "the outer SEQUENCE");
+    // inside of the OCTET STRING of PKCS#8 and of the BIT STRING of SPKI
+    let rsa = hex::decode("06092a864886f70d0101010500").unwrap();
+    let inner = [der(PKCS1).as_slice(), &[0]].concat();
+    let pkcs8 = [tlv(2, &[0]), tlv(0x30, &rsa), tlv(4, &inner)].concat();
+    assert_eq!(field_of(private(&tlv(0x30, &pkcs8))), "the SEQUENCE of the RSA key");
+    let key = tlv(0x30, &[tlv(2, &[1]), tlv(2, &[1])].concat());
+    let spki = [tlv(0x30, &rsa), tlv(3, &[&[0], key.as_slice(), &[0]].concat())].concat();
+    assert_eq!(field_of(public(&tlv(0x30, &spki))), "the SEQUENCE of the RSA key");
+}
+
+#[test]
+fn parameters_are_null_or_absent() {
+    let oid = hex::decode("06092a864886f70d010101").unwrap();
+    let key =
+        tlv(3, &[&[0], tlv(0x30, &[tlv(2, &[7]), tlv(2, &[3])].concat()).as_slice()].concat());
+    let spki = |parameters: &[u8]| {
+        tlv(0x30, &[tlv(0x30, &[&oid, parameters].concat()), key.clone()].concat())
+    };
+    let expected = PublicParts { n: vec![7], e: vec![3] };
+    assert_eq!(public(&spki(&[5, 0])), Ok(expected.clone()));
+    assert_eq!(public(&spki(&[])), Ok(expected));
+    assert_eq!(field_of(public(&spki(&[2, 1, 1]))), "the algorithm identifier rsaEncryption");
+    let bits = tlv(0x30, &[tlv(0x30, &[&oid[..], &[5, 0]].concat()), tlv(3, &[1, 2])].concat());
+    assert_eq!(field_of(public(&bits)), "SubjectPublicKeyInfo, subjectPublicKey");
+}
+
+#[test]
+fn damaged_wrappers_are_named() {
+    // an algorithm identifier without an identifier
+    let pkcs8 = tlv(0x30, &[tlv(2, &[0]), tlv(0x30, &[]), tlv(4, &[])].concat());
+    assert_eq!(field_of(private(&pkcs8)), "PKCS#8 PrivateKeyInfo");
+    let spki = tlv(0x30, &[tlv(0x30, &[]), tlv(3, &[0])].concat());
+    assert_eq!(field_of(public(&spki)), "SubjectPublicKeyInfo");
+    assert_eq!(field_of(private(&tlv(0x30, &[]))), "the outer SEQUENCE");
+    assert_eq!(field_of(public(&[0x30])), "the outer SEQUENCE");
+}
+
+#[test]
+fn long_input_is_not_read() {
+    let mut file = PKCS8.to_vec();
+    file.resize(LIMIT_BYTES, b'\n');
+    assert!(private(&file).is_ok());
+    file.push(b'\n');
+    let found_bytes = LIMIT_BYTES + 1;
+    let expected = Rejected::InputLength { found_bytes, limit_bytes: LIMIT_BYTES };
+    assert_eq!(rejected(private(&file)), expected);
+    assert_eq!(rejected(public(&file)), expected);
+}
+
+proptest! {
+    #[test]
+    fn a_changed_byte_never_panics(
+        file in prop::sample::select(
+            vec![PKCS8.to_vec(), der(PKCS8), SPKI.to_vec(), der(SPKI)],
+        ),
+        at: prop::sample::Index,
+        byte: u8,
+        cut: prop::sample::Index,
+    ) {
+        let mut file = file;
+        *at.get_mut(&mut file) = byte;
+        for file in [&file[..], &file[..cut.index(file.len())]] {
+            for error in [private(file).err(), public(file).err()].into_iter().flatten() {
+                let text = error.to_string();
+                prop_assert!(text.chars().all(|c| !c.is_control()), "{text}");
+            }
+        }
+    }
+}

@@ -1,0 +1,311 @@
+//! What makes a key, and each reason to refuse one.
+#![allow(clippy::unwrap_used, reason = "tests")]
+
+use crypto_bigint::{BoxedUint, ConcatenatingMul as _, NonZero};
+
+use super::*;
+use crate::parse;
+
+/// The good keys, by size.
+const KEYS: [(usize, &[u8]); 8] = [
+    (512, include_bytes!("../../../../vectors/keys/rsa-512.pem")),
+    (1024, include_bytes!("../../../../vectors/keys/rsa-1024.pem")),
+    (2047, include_bytes!("../../../../vectors/keys/rsa-2047.pem")),
+    (2048, include_bytes!("../../../../vectors/keys/rsa-2048.pem")),
+    (2048, include_bytes!("../../../../vectors/keys/rsa-2048-e3.pem")),
+    (3072, include_bytes!("../../../../vectors/keys/rsa-3072.pem")),
+    (4096, include_bytes!("../../../../vectors/keys/rsa-4096.pem")),
+    (8192, include_bytes!("../../../../vectors/keys/rsa-8192.pem")),
+];
+
+fn parts() -> KeyParts {
+    parse::private(KEYS[0].1).unwrap()
+}
+
+fn rejected(parts: &KeyParts) -> Rejected {
+    match private(parts).map(|_| ()).unwrap_err() {
+        Error::Rejected(rejected) => {
+            let text = rejected.to_string();
+            assert!(!text.contains('\n'), "one line: {text}");
+            rejected
+        }
+        other => panic!("{other:?}"),
+    }
+}
+
+fn be(limbs: &[u64]) -> Vec<u8> {
+    let bytes: Vec<u8> = limbs.iter().rev().flat_map(|limb| limb.to_be_bytes()).collect();
+    trim(&bytes).to_vec()
+}
+
+fn uint(bytes: &[u8]) -> BoxedUint {
+    BoxedUint::from_be_slice_vartime(bytes)
+}
+
+fn secret(x: &BoxedUint) -> Zeroizing<Vec<u8>> {
+    Zeroizing::new(x.to_be_bytes().to_vec())
+}
+
+/// A key with these primes and this exponent, its other numbers computed.
+fn key_of(p: &BoxedUint, q: &BoxedUint, e: &BoxedUint) -> KeyParts {
+    let one = BoxedUint::one();
+    let (p_1, q_1) = (p.wrapping_sub(&one), q.wrapping_sub(&one));
+    let inverse = |x: &BoxedUint, m: &BoxedUint| {
+        let m = NonZero::new(m.clone()).unwrap();
+        x.rem(&m).invert_mod(&m).unwrap()
+    };
+    let n = p.concatenating_mul(q);
+    KeyParts {
+        d: secret(&inverse(e, &p_1.concatenating_mul(&q_1))),
+        d_p: secret(&inverse(e, &p_1)),
+        d_q: secret(&inverse(e, &q_1)),
+        q_inv: secret(&inverse(q, p)),
+        n: n.to_be_bytes().to_vec(),
+        e: e.to_be_bytes().to_vec(),
+        p: secret(p),
+        q: secret(q),
+    }
+}
+
+#[test]
+fn good_keys_give_their_numbers_as_limbs() {
+    for (bits, file) in KEYS {
+        let parts = parse::private(file).unwrap();
+        let key = private(&parts).unwrap();
+        assert_eq!(key.bits, bits);
+        for (limbs, bytes) in [
+            (&key.d, &parts.d),
+            (&key.p, &parts.p),
+            (&key.q, &parts.q),
+            (&key.d_p, &parts.d_p),
+            (&key.d_q, &parts.d_q),
+            (&key.q_inv, &parts.q_inv),
+        ] {
+            assert_eq!(be(limbs), trim(bytes), "{bits} bits");
+        }
+        assert_eq!((be(&key.n), be(&key.e)), (parts.n.clone(), parts.e.clone()));
+        assert_eq!(key.n.len(), bits.div_ceil(64));
+        assert_eq!(key.d.len(), key.n.len());
+        assert_eq!((key.d_p.len(), key.q_inv.len()), (key.p.len(), key.p.len()));
+        assert_eq!((key.d_q.len(), key.e.len()), (key.q.len(), 1));
+
+        let checked = public(&PublicParts { n: parts.n, e: parts.e }).unwrap();
+        assert_eq!((checked.bits, &checked.n), (bits, &*key.n));
+        assert_eq!(checked.e, *key.e);
+    }
+}
+
+#[test]
+fn leading_zeros_do_not_matter() {
+    let mut parts = parts();
+    let key = private(&parts).unwrap();
+    let pad = |bytes: &mut Vec<u8>| bytes.splice(0..0, [0; 700]).for_each(drop);
+    pad(&mut parts.n);
+    pad(&mut parts.e);
+    for secret in
+        [&mut parts.d, &mut parts.p, &mut parts.q, &mut parts.d_p, &mut parts.d_q, &mut parts.q_inv]
+    {
+        pad(secret);
+    }
+    let padded = private(&parts).unwrap();
+    assert_eq!((&key.n, &key.d, &key.q_inv), (&padded.n, &padded.d, &padded.q_inv));
+}
+
+#[test]
+fn sizes_are_512_to_8192_bits() {
+    let of_bits = |bits: usize| {
+        let mut n = vec![0; bits.div_ceil(8)];
+        n[0] = 1 << ((bits - 1) % 8);
+        *n.last_mut().unwrap() |= 1;
+        public(&PublicParts { n, e: vec![3] })
+    };
+    for bits in [512, 513, 2047, 8191, 8192] {
+        assert_eq!(of_bits(bits).unwrap().bits, bits);
+    }
+    for bits in [1, 511, 8193, 9000] {
+        assert_eq!(of_bits(bits), Err(Rejected::Size { bits }.into()));
+    }
+    let nothing = PublicParts { n: vec![], e: vec![3] };
+    assert_eq!(public(&nothing), Err(Rejected::Size { bits: 0 }.into()));
+}
+
+#[test]
+fn exponents_are_odd_and_from_3_to_2_to_the_256() {
+    let with = |e: &[u8]| {
+        let mut parts = parts();
+        parts.e = e.to_vec();
+        let public = public(&PublicParts { n: parts.n.clone(), e: e.to_vec() });
+        // the private key is refused for the same reason, before its other numbers are seen
+        if let Err(Error::Rejected(reason)) = &public {
+            assert_eq!(rejected(&parts), *reason);
+        }
+        public.map(|key| be(&key.e))
+    };
+    for e in [&[3][..], &[1, 0, 1], &[0xff; 32]] {
+        assert_eq!(with(e), Ok(e.to_vec()));
+    }
+    for e in [&[][..], &[0], &[2], &[1, 0, 0], &[&[1][..], &[0; 32]].concat()] {
+        assert_eq!(with(e), Err(Rejected::ExponentEven.into()));
+    }
+    assert_eq!(with(&[0, 1]), Err(Rejected::ExponentSmall.into()));
+    let above = [&[1][..], &[0; 31], &[1]].concat(); // 2^256 + 1
+    assert_eq!(with(&above), Err(Rejected::ExponentLarge { bits: 257 }.into()));
+}
+
+#[test]
+fn an_exponent_of_256_bits_is_consistent_too() {
+    let parts = parts();
+    let (p, q) = (uint(&parts.p), uint(&parts.q));
+    // 2^256 - 189 is prime, so it has an inverse modulo whatever it does not divide
+    let mut e = [0xff; 32];
+    e[31] = 67;
+    let key = private(&key_of(&p, &q, &uint(&e))).unwrap();
+    assert_eq!(key.e.len(), 4);
+}
+
+#[test]
+fn the_modulus_is_odd() {
+    let mut parts = parts();
+    *parts.n.last_mut().unwrap() ^= 1;
+    assert_eq!(rejected(&parts), Rejected::ModulusEven);
+}
+
+#[test]
+fn primes_are_odd_distinct_and_make_the_modulus() {
+    for (even, prime) in [(&[][..], Prime::P), (&[0], Prime::P), (&[2], Prime::Q)] {
+        let mut parts = parts();
+        *(if prime == Prime::P { &mut parts.p } else { &mut parts.q }) =
+            Zeroizing::new(even.to_vec());
+        assert_eq!(rejected(&parts), Rejected::PrimeEven(prime));
+    }
+    // 1 * n = n: nothing is wrong with the product
+    let mut one = parts();
+    one.p = Zeroizing::new(one.n.clone());
+    one.q = Zeroizing::new(vec![0, 1]);
+    assert_eq!(rejected(&one), Rejected::PrimeOne(Prime::Q));
+    one.q = core::mem::replace(&mut one.p, one.q.clone());
+    assert_eq!(rejected(&one), Rejected::PrimeOne(Prime::P));
+    // p^2 = n
+    let mut square = parts();
+    let p = uint(&square.p);
+    square.n = p.concatenating_mul(&p).to_be_bytes().to_vec();
+    square.q = square.p.clone();
+    assert_eq!(rejected(&square), Rejected::EqualPrimes);
+    // n plus or minus 2, and a "prime" longer than n
+    let mut product = parts();
+    *product.n.last_mut().unwrap() ^= 2;
+    assert_eq!(rejected(&product), Rejected::Product);
+    let mut long = parts();
+    long.q = Zeroizing::new(vec![0xff; 60_000]);
+    assert_eq!(rejected(&long), Rejected::Product);
+}
+
+#[test]
+fn swapped_primes_need_their_own_numbers() {
+    let mut swapped = parts();
+    core::mem::swap(&mut swapped.p, &mut swapped.q);
+    assert!(matches!(rejected(&swapped), Rejected::DP), "d_p belongs to the other prime");
+    core::mem::swap(&mut swapped.d_p, &mut swapped.d_q);
+    assert_eq!(rejected(&swapped), Rejected::QInv);
+    let whole = key_of(&uint(&swapped.p), &uint(&swapped.q), &uint(&swapped.e));
+    assert!(private(&whole).is_ok(), "p < q is as good as p > q");
+}
+
+#[test]
+fn a_prime_has_a_quarter_of_the_bits() {
+    // Mersenne primes: p has 127, q has 521 bits; n has 648, of which a quarter is 162.
+    let mersenne = |bits: u32| {
+        BoxedUint::one_with_precision(bits + 1).shl(bits).wrapping_sub(BoxedUint::one())
+    };
+    let e = BoxedUint::from(65_537_u64);
+    let (p, q) = (mersenne(127), mersenne(521));
+    assert_eq!(rejected(&key_of(&p, &q, &e)), Rejected::PrimeSmall(Prime::P));
+    assert_eq!(rejected(&key_of(&q, &p, &e)), Rejected::PrimeSmall(Prime::Q));
+    // 521 and 1279 bits; n has 1800, of which a quarter is 450
+    let (p, q) = (mersenne(521), mersenne(1279));
+    for (p, q) in [(&p, &q), (&q, &p)] {
+        let key = private(&key_of(p, q, &e)).unwrap();
+        assert_eq!(key.bits, 1800);
+        assert_eq!([key.p.len(), key.d_p.len(), key.q_inv.len()], [p.nlimbs(); 3]);
+        assert_eq!([key.q.len(), key.d_q.len()], [q.nlimbs(); 2]);
+    }
+}
+
+type Change = fn(&mut KeyParts) -> &mut Zeroizing<Vec<u8>>;
+
+const CRT: [(Change, Rejected); 4] = [
+    (|parts| &mut parts.d, Rejected::D),
+    (|parts| &mut parts.d_p, Rejected::DP),
+    (|parts| &mut parts.d_q, Rejected::DQ),
+    (|parts| &mut parts.q_inv, Rejected::QInv),
+];
+
+#[test]
+fn each_inconsistent_number_has_its_own_name() {
+    for (change, expected) in CRT {
+        for bit in [0, 1, 7, 100, 200] {
+            let mut parts = parts();
+            let number = change(&mut parts);
+            let last = number.len() - 1;
+            number[last - bit / 8] ^= 1 << (bit % 8);
+            assert_eq!(rejected(&parts), expected, "bit {bit}");
+        }
+        for other in [vec![], vec![1], vec![0xff; 32], vec![0xff; 1000]] {
+            let mut parts = parts();
+            *change(&mut parts) = Zeroizing::new(other);
+            assert_eq!(rejected(&parts), expected);
+        }
+    }
+}
+
+/// 2^bits - 1
+fn mersenne(bits: u32) -> BoxedUint {
+    BoxedUint::one_with_precision(bits + 1).shl(bits).wrapping_sub(BoxedUint::one())
+}
+
+#[test]
+fn numbers_are_below_their_moduli() {
+    // Each is congruent to the right one, too large, and no longer in bytes: Mersenne primes
+    // of 607 and 1279 bits and their product of 1886 bits leave a bit of their first byte free.
+    let (p, q) = (mersenne(607), mersenne(1279));
+    let good = key_of(&p, &q, &BoxedUint::from(65_537_u64));
+    assert!(private(&good).is_ok());
+    let one = BoxedUint::one();
+    let (p_1, q_1) = (p.wrapping_sub(&one), q.wrapping_sub(&one));
+    let phi = p_1.concatenating_mul(&q_1);
+    for ((change, expected), step) in CRT.into_iter().zip([&phi, &p_1, &q_1, &p]) {
+        let mut parts = good.clone();
+        let number = change(&mut parts);
+        let len = trim(step.to_be_bytes().as_ref()).len();
+        *number = secret(&uint(number).concatenating_add(step));
+        assert_eq!(trim(number).len(), len, "as long as its modulus");
+        assert_eq!(rejected(&parts), expected);
+    }
+}
+
+#[test]
+fn d_is_right_for_both_primes() {
+    let good = parts();
+    let one = BoxedUint::one();
+    for prime in [&good.p, &good.q] {
+        // congruent modulo this prime minus one, and not modulo the other's
+        let d = uint(&good.d).concatenating_add(uint(prime).wrapping_sub(&one));
+        let parts = KeyParts { d: secret(&d), ..good.clone() };
+        assert_eq!(rejected(&parts), Rejected::D);
+    }
+}
+
+#[test]
+fn d_modulo_the_least_common_multiple_is_accepted() {
+    let mut parts = parts();
+    let one = BoxedUint::one();
+    let (p_1, q_1) = (uint(&parts.p).wrapping_sub(&one), uint(&parts.q).wrapping_sub(&one));
+    // p-1 and q-1 are even: half of their product is a common multiple.
+    let half = NonZero::new(p_1.concatenating_mul(&q_1).shr(1)).unwrap();
+    let smaller = secret(&uint(&parts.d).rem(&half));
+    let larger = secret(&uint(&smaller).wrapping_add(half.as_ref()));
+    for d in [smaller, larger] {
+        parts.d = d;
+        assert!(private(&parts).is_ok());
+    }
+}

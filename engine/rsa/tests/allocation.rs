@@ -1,0 +1,70 @@
+//! After a key is loaded and a workspace has seen its size, no operation allocates.
+
+#![allow(clippy::unwrap_used, reason = "tests")]
+
+use sha2::Sha256;
+use tollgate_rsa::signature::{Keypair, Signer, Verifier};
+use tollgate_rsa::{
+    Form, Hash, Plans, PrivateKey, PrivateRequest, Salt, TlsVersions, Workspace, pkcs1v15,
+    private_batch, pss,
+};
+
+#[test]
+fn operations_do_not_allocate() {
+    let key = PrivateKey::from_pem(include_str!("../../../vectors/keys/rsa-1024.pem")).unwrap();
+    let mut workspace = Workspace::new().unwrap().with_plans(Plans::always(Form::Lanes));
+    let digest = Hash::Sha256.digest(b"message");
+    let (mut signature, mut buffers) = (vec![0; key.size()], vec![vec![1; key.size()]; 8]);
+    buffers.iter_mut().for_each(|b| b[0] = 0);
+    let mut buffer = vec![0; key.size()];
+    let mut run = || {
+        key.sign_pkcs1v15(&mut workspace, Hash::Sha256, digest.as_ref(), &mut signature).unwrap();
+        let public = key.public();
+        public.verify_pkcs1v15(&mut workspace, Hash::Sha256, digest.as_ref(), &signature).unwrap();
+        key.sign_pss(
+            &mut workspace,
+            Hash::Sha256,
+            Hash::Sha256,
+            Salt::Digest,
+            digest.as_ref(),
+            &mut signature,
+        )
+        .unwrap();
+        let mut buffers = buffers.iter_mut();
+        let mut requests: [_; 8] =
+            core::array::from_fn(|_| PrivateRequest::new(&key, buffers.next().unwrap()));
+        private_batch(&mut workspace, &mut requests);
+        requests.iter().for_each(|r| r.outcome().unwrap());
+        let hash = Hash::Sha256;
+        public.encrypt_pkcs1v15(&mut workspace, b"message", &mut signature).unwrap();
+        key.decrypt_pkcs1v15(&mut workspace, &signature, &mut buffer).unwrap();
+        let versions = TlsVersions { client: 0x0303, negotiated: None };
+        key.decrypt_tls_premaster(&mut workspace, versions, &signature).unwrap();
+        public.encrypt_oaep(&mut workspace, hash, hash, b"", b"message", &mut signature).unwrap();
+        key.decrypt_oaep(&mut workspace, hash, hash, b"", &signature, &mut buffer).unwrap();
+        key.decrypt_pkcs1v15(&mut workspace, &[0; 128], &mut buffer).unwrap(); // bad padding
+    };
+    run();
+    // so many rounds that fresh blinding pairs are made on the way, eight times 64 operations alone
+    // and four times 64 batches
+    let allocations = allocation_counter::measure(|| (0..300).for_each(|_| run()));
+    assert_eq!(allocations.count_total, 0);
+}
+
+/// Behind the traits of `signature` too, but for the bytes of the signature that they return.
+#[test]
+fn signers_allocate_the_signature_and_nothing_else() {
+    let key = PrivateKey::from_pem(include_str!("../../../vectors/keys/rsa-1024.pem")).unwrap();
+    let key = std::sync::Arc::new(key);
+    let of_pkcs1 = pkcs1v15::SigningKey::<Sha256>::new(std::sync::Arc::clone(&key));
+    let of_pss = pss::SigningKey::<Sha256>::new(key);
+    let verify = (of_pkcs1.verifying_key(), of_pss.verifying_key());
+    let run = || {
+        verify.0.verify(b"message", &of_pkcs1.sign(b"message")).unwrap();
+        verify.1.verify(b"message", &of_pss.sign(b"message")).unwrap();
+    };
+    run();
+    let allocations = allocation_counter::measure(|| (0..600).for_each(|_| run()));
+    assert_eq!(allocations.count_total, 1200);
+    assert_eq!(allocations.bytes_total, 1200 * 128);
+}

@@ -1,0 +1,157 @@
+//! Every key of `vectors/keys`: the good ones load and sign, each bad one has its own error.
+
+#![allow(clippy::unwrap_used, reason = "tests")]
+
+use std::collections::BTreeSet;
+use std::path::Path;
+
+use tollgate_rsa::{
+    Error, Expected, Found, Hash, PrivateKey, PublicKey, Rejected, Salt, Workspace,
+};
+
+const FOLDER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../vectors/keys");
+
+/// The good private keys and their sizes in bits.
+const GOOD: [(&str, usize); 9] = [
+    ("rsa-512.pem", 512),
+    ("rsa-1024.pem", 1024),
+    ("rsa-2047.pem", 2047),
+    ("rsa-2048.pem", 2048),
+    ("rsa-2048-e3.pem", 2048),
+    ("rsa-2048-pkcs1.pem", 2048),
+    ("rsa-3072.pem", 3072),
+    ("rsa-4096.pem", 4096),
+    ("rsa-8192.pem", 8192),
+];
+
+/// The files that hold no private key for this engine, and why.
+fn bad() -> Vec<(&'static str, Rejected)> {
+    let not_rsa = |algorithm: &str| Rejected::NotRsa { algorithm: algorithm.into() };
+    let public = Rejected::Unexpected { found: Found::PublicKey, expected: Expected::PrivateKey };
+    vec![
+        ("bad/bad-dp.pem", Rejected::DP),
+        ("bad/bad-qinv.pem", Rejected::QInv),
+        ("bad/e1.pem", Rejected::ExponentSmall),
+        ("bad/even-n.pem", Rejected::ModulusEven),
+        ("bad/pq-swapped-n.pem", Rejected::Product),
+        ("bad/rsa-9000.pem", Rejected::Size { bits: 9000 }),
+        ("bad/truncated.pem", Rejected::PemTruncated { label: "PRIVATE KEY".into() }),
+        ("bad/zero-length.der", Rejected::NotAKey),
+        ("ec-p256.pem", not_rsa("elliptic curves (1.2.840.10045.2.1)")),
+        ("ed25519.pem", not_rsa("Ed25519 (1.3.101.112)")),
+        ("rsa-16384.pem", Rejected::Size { bits: 16384 }),
+        ("rsa-2048-3primes.pem", Rejected::MultiPrime),
+        ("rsa-2048-encrypted.pem", Rejected::Encrypted),
+        ("rsa-2048.pub.pem", public),
+    ]
+}
+
+fn read(name: &str) -> String {
+    std::fs::read_to_string(Path::new(FOLDER).join(name)).unwrap()
+}
+
+#[test]
+fn good_keys_load_sign_and_verify() {
+    let mut ws = Workspace::new().unwrap();
+    for (name, bits) in GOOD {
+        let key = PrivateKey::from_pem(&read(name)).unwrap();
+        assert_eq!((key.bits(), key.size()), (bits, bits.div_ceil(8)), "{name}");
+        assert_eq!(key.is_insecure(), bits < 2048, "{name}");
+        assert_eq!((key.public().bits(), key.public().size()), (bits, key.size()), "{name}");
+
+        let hash = Hash::Sha256; // and 30 bytes of salt fill 512 bits
+        let digest = hash.digest(name.as_bytes());
+        let mut signature = vec![0; key.size()];
+        key.sign_pkcs1v15(&mut ws, hash, digest.as_ref(), &mut signature).unwrap();
+        key.public().verify_pkcs1v15(&mut ws, hash, digest.as_ref(), &signature).unwrap();
+        let salt = Salt::Max;
+        key.sign_pss(&mut ws, hash, hash, salt, digest.as_ref(), &mut signature).unwrap();
+        key.public().verify_pss(&mut ws, hash, hash, salt, digest.as_ref(), &signature).unwrap();
+
+        let other = hash.digest(b"another message");
+        assert_eq!(
+            key.public().verify_pss(&mut ws, hash, hash, salt, other.as_ref(), &signature),
+            Err(Rejected::SignatureInvalid.into()),
+            "{name}"
+        );
+    }
+}
+
+#[test]
+fn bad_keys_have_their_own_errors() {
+    for (name, expected) in bad() {
+        let pem = read(name);
+        let error = PrivateKey::from_pem(&pem).map(|_| ()).unwrap_err();
+        assert_eq!(error, Error::Rejected(expected), "{name}");
+        let line = error.to_string();
+        assert!(!line.is_empty() && !line.chars().any(char::is_control), "{name}: {line}");
+        // read as DER, none is better
+        assert!(PrivateKey::from_der(pem.as_bytes()).is_err(), "{name}");
+    }
+}
+
+#[test]
+fn no_file_of_the_folder_is_left_out() {
+    let mut listed: BTreeSet<String> = GOOD.iter().map(|(name, _)| (*name).into()).collect();
+    listed.extend(bad().into_iter().map(|(name, _)| name.into()));
+    let mut found = BTreeSet::new();
+    for (folder, prefix) in [(FOLDER.into(), ""), (Path::new(FOLDER).join("bad"), "bad/")] {
+        for entry in std::fs::read_dir::<std::path::PathBuf>(folder).unwrap() {
+            let name = entry.unwrap().file_name().into_string().unwrap();
+            if name.ends_with(".pem") || name.ends_with(".der") {
+                found.insert(format!("{prefix}{name}"));
+            }
+        }
+    }
+    assert_eq!(listed, found);
+}
+
+#[test]
+fn public_keys_load() {
+    let private = PrivateKey::from_pem(&read("rsa-2048.pem")).unwrap();
+    let public = PublicKey::from_pem(&read("rsa-2048.pub.pem")).unwrap();
+    let mut ws = Workspace::new().unwrap();
+    let (hash, salt) = (Hash::Sha384, Salt::Digest);
+    let digest = hash.digest(b"abc");
+    let mut signature = vec![0; private.size()];
+    private.sign_pss(&mut ws, hash, hash, salt, digest.as_ref(), &mut signature).unwrap();
+    public.verify_pss(&mut ws, hash, hash, salt, digest.as_ref(), &signature).unwrap();
+    assert_eq!(
+        PublicKey::from_pem(&read("rsa-2048.pem")).map(|_| ()).unwrap_err(),
+        Rejected::Unexpected { found: Found::PrivateKey, expected: Expected::PublicKey }.into()
+    );
+}
+
+#[test]
+fn parameters_of_other_lengths_are_refused() {
+    let key = PrivateKey::from_pem(&read("rsa-512.pem")).unwrap();
+    let mut ws = Workspace::new().unwrap();
+    let mut signature = [0; 64];
+    let digest = Hash::Sha512.digest(b"abc");
+    assert_eq!(
+        key.sign_pkcs1v15(&mut ws, Hash::Sha512, digest.as_ref(), &mut signature),
+        Err(Rejected::ModulusSmall { found_bytes: 64, needed_bytes: 94 }.into())
+    );
+    assert_eq!(
+        key.sign_pkcs1v15(&mut ws, Hash::Sha256, digest.as_ref(), &mut signature),
+        Err(Rejected::DigestLength { found_bytes: 64, expected_bytes: 32 }.into())
+    );
+    let digest = Hash::Sha256.digest(b"abc");
+    for length in [0, 63, 65] {
+        let mut signature = vec![0; length];
+        assert!(matches!(
+            key.sign_pkcs1v15(&mut ws, Hash::Sha256, digest.as_ref(), &mut signature),
+            Err(Error::Misuse(_))
+        ));
+        // A signature of a wrong length is data from outside, not a mistake of the caller.
+        assert_eq!(
+            key.public().verify_pkcs1v15(&mut ws, Hash::Sha256, digest.as_ref(), &signature),
+            Err(Rejected::SignatureInvalid.into())
+        );
+    }
+    let (hash, salt) = (Hash::Sha256, Salt::Auto);
+    assert!(matches!(
+        key.sign_pss(&mut ws, hash, hash, salt, digest.as_ref(), &mut signature),
+        Err(Error::Misuse(_))
+    ));
+}

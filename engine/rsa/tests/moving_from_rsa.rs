@@ -1,0 +1,311 @@
+//! The crate `rsa` and this one behind the same traits: generic code takes either, and what one
+//! signs the other verifies. The guide's own code is tested by the doc tests of `lib.rs`.
+
+#![allow(clippy::unwrap_used, reason = "tests")]
+
+use core::convert::Infallible;
+use core::error::Error as _;
+
+use rsa::RsaPrivateKey;
+use rsa::pkcs8::{DecodePrivateKey, DecodePublicKey, EncodePrivateKey, EncodePublicKey};
+use sha1::Sha1;
+use sha2::{Sha256, Sha384};
+use tollgate_rsa::signature::hazmat::{PrehashSigner, PrehashVerifier, RandomizedPrehashSigner};
+use tollgate_rsa::signature::rand_core::{TryCryptoRng, TryRng};
+use tollgate_rsa::signature::{
+    DigestSigner, DigestVerifier, Keypair, MultipartSigner, RandomizedDigestSigner,
+    RandomizedMultipartSigner, RandomizedSigner, SignatureEncoding, Signer, Verifier,
+};
+use tollgate_rsa::{Hash, HashFunction, PrivateKey, Salt, Unavailable, Workspace, pkcs1v15, pss};
+
+const PEM: &str = include_str!("../../../vectors/keys/rsa-1024.pem");
+const MESSAGE: &[u8] = b"signed by one, verified by the other";
+
+fn keys() -> (PrivateKey, RsaPrivateKey) {
+    (PrivateKey::from_pem(PEM).unwrap(), RsaPrivateKey::from_pkcs8_pem(PEM).unwrap())
+}
+
+/// Counts up from a start: the same "random" bytes for two signers.
+struct Counter(u8);
+
+impl TryRng for Counter {
+    type Error = Infallible;
+
+    fn try_next_u32(&mut self) -> Result<u32, Infallible> {
+        rsa::rand_core::utils::next_word_via_fill(self)
+    }
+
+    fn try_next_u64(&mut self) -> Result<u64, Infallible> {
+        rsa::rand_core::utils::next_word_via_fill(self)
+    }
+
+    fn try_fill_bytes(&mut self, bytes: &mut [u8]) -> Result<(), Infallible> {
+        for byte in bytes {
+            self.0 = self.0.wrapping_add(1);
+            *byte = self.0;
+        }
+        Ok(())
+    }
+}
+
+impl TryCryptoRng for Counter {}
+
+/// A program that knows the traits alone: signs by every one of them.
+fn signatures<K, S, D>(key: &K) -> Vec<S>
+where
+    D: HashFunction,
+    K: Signer<S> + MultipartSigner<S> + PrehashSigner<S>,
+    K: RandomizedSigner<S> + RandomizedMultipartSigner<S> + RandomizedDigestSigner<D, S>,
+{
+    let (head, tail) = MESSAGE.split_at(7);
+    let digest = D::HASH.digest(MESSAGE);
+    vec![
+        key.sign(MESSAGE),
+        key.multipart_sign(&[head, b"", tail]),
+        key.sign_prehash(digest.as_ref()).unwrap(),
+        key.sign_with_rng(&mut Counter(0), MESSAGE),
+        key.multipart_sign_with_rng(&mut Counter(0), &[head, tail]),
+        key.sign_digest_with_rng(&mut Counter(0), |state: &mut D| {
+            state.update(head);
+            state.update(tail);
+        }),
+    ]
+}
+
+/// And verifies by every one, after the bytes were on a wire.
+fn verify<K, S, D>(key: &K, signature: &[u8])
+where
+    D: HashFunction,
+    S: SignatureEncoding,
+    K: Verifier<S> + PrehashVerifier<S> + DigestVerifier<D, S>,
+{
+    let read = |bytes: &[u8]| S::try_from(bytes).unwrap_or_else(|_| panic!("a signature's bytes"));
+    let good = read(signature);
+    key.verify(MESSAGE, &good).unwrap();
+    key.verify_prehash(D::HASH.digest(MESSAGE).as_ref(), &good).unwrap();
+    let digest = |state: &mut D| {
+        state.update(MESSAGE);
+        Ok(())
+    };
+    key.verify_digest(digest, &good).unwrap();
+    let mut bytes = signature.to_vec();
+    bytes[17] ^= 4;
+    key.verify(MESSAGE, &read(&bytes)).unwrap_err();
+    bytes.truncate(17);
+    key.verify(MESSAGE, &read(&bytes)).unwrap_err();
+    key.verify(b"another message", &good).unwrap_err();
+}
+
+macro_rules! both_ways {
+    ($padding:ident, $hash:ty) => {{
+        let (ours, theirs) = keys();
+        let ours = tollgate_rsa::$padding::SigningKey::<$hash>::from(ours);
+        let theirs = rsa::$padding::SigningKey::<$hash>::new(theirs);
+        let from_ours: Vec<tollgate_rsa::$padding::Signature> = signatures::<_, _, $hash>(&ours);
+        let from_theirs: Vec<rsa::$padding::Signature> = signatures::<_, _, $hash>(&theirs);
+        for signature in
+            from_ours.iter().map(|s| s.to_vec()).chain(from_theirs.iter().map(|s| s.to_vec()))
+        {
+            verify::<_, tollgate_rsa::$padding::Signature, $hash>(
+                &ours.verifying_key(),
+                &signature,
+            );
+            verify::<_, rsa::$padding::Signature, $hash>(&theirs.verifying_key(), &signature);
+        }
+        (from_ours, from_theirs)
+    }};
+}
+
+#[test]
+fn pkcs1v15_signatures_are_the_same() {
+    let (ours, theirs) = both_ways!(pkcs1v15, Sha256);
+    for (ours, theirs) in ours.iter().zip(&theirs) {
+        assert_eq!(ours.to_bytes(), theirs.to_bytes());
+        assert_eq!(format!("{ours} {ours:x}"), format!("{theirs} {theirs:x}"));
+    }
+    both_ways!(pkcs1v15, Sha384);
+
+    let (ours, theirs) = keys();
+    let ours = pkcs1v15::SigningKey::<Sha256>::new(ours);
+    let theirs = rsa::pkcs1v15::SigningKey::<Sha256>::new(theirs);
+    let digest = |state: &mut Sha256| digest::Update::update(state, MESSAGE);
+    let expected = theirs.sign_digest(digest).to_vec();
+    assert_eq!(ours.sign_digest(digest).to_vec(), expected);
+    let prehash = Hash::Sha256.digest(MESSAGE);
+    let randomized = ours.sign_prehash_with_rng(&mut Counter(0), prehash.as_ref()).unwrap();
+    assert_eq!(randomized.to_vec(), expected);
+}
+
+#[test]
+fn pss_signatures_go_both_ways() {
+    let (ours, _) = both_ways!(pss, Sha256);
+    assert_ne!(ours[0], ours[1], "each has a salt of its own");
+    assert_eq!(ours[3], ours[4], "the caller's rng gives the salt, and nothing else is random");
+    assert_eq!(ours[3], ours[5]);
+    both_ways!(pss, Sha384);
+
+    let ours = pss::SigningKey::<Sha256>::new(keys().0);
+    let signature = ours.sign_digest(|state: &mut Sha256| digest::Update::update(state, MESSAGE));
+    verify::<_, pss::Signature, Sha256>(&ours.verifying_key(), signature.as_ref());
+}
+
+/// Those of `rsa` sign with it still.
+macro_rules! verified_only {
+    ($padding:ident, $hash:ty) => {{
+        let (ours, theirs) = keys();
+        let ours = tollgate_rsa::$padding::SigningKey::<$hash>::from(ours);
+        let theirs = rsa::$padding::SigningKey::<$hash>::new(theirs);
+        for signature in signatures::<_, rsa::$padding::Signature, $hash>(&theirs) {
+            let signature = signature.to_vec();
+            verify::<_, tollgate_rsa::$padding::Signature, $hash>(
+                &ours.verifying_key(),
+                &signature,
+            );
+        }
+        ours.try_sign(MESSAGE).unwrap_err();
+        ours.try_sign_with_rng(&mut Counter(0), MESSAGE).unwrap_err();
+    }};
+}
+
+#[test]
+fn sha_1_is_verified_and_not_signed() {
+    verified_only!(pkcs1v15, Sha1);
+    verified_only!(pss, Sha1);
+}
+
+#[test]
+fn salts_have_the_length_that_was_asked_for() {
+    for salt_len in [0, 13, 94] {
+        let (key, theirs) = keys();
+        let key = pss::SigningKey::<Sha256>::new_with_salt_len(key, salt_len);
+        assert_eq!((key.salt_len(), key.verifying_key().salt_len()), (salt_len, Some(salt_len)));
+        let signatures = [key.sign(MESSAGE), key.sign_with_rng(&mut Counter(7), MESSAGE)];
+        for signature in signatures {
+            key.verifying_key().verify(MESSAGE, &signature).unwrap();
+            let public = key.as_ref().public();
+            let verify = |key: pss::VerifyingKey<Sha256>| key.verify(MESSAGE, &signature);
+            verify(pss::VerifyingKey::new_with_auto_salt_len(public.clone())).unwrap();
+            verify(pss::VerifyingKey::new(public.clone())).unwrap_err();
+            let theirs = theirs.to_public_key();
+            let theirs = rsa::pss::VerifyingKey::<Sha256>::new_with_salt_len(theirs, salt_len);
+            let signature = rsa::pss::Signature::try_from(signature.as_ref()).unwrap();
+            theirs.verify(MESSAGE, &signature).unwrap();
+        }
+    }
+    // 128 bytes less 32 of digest and 2: a salt of 95 does not fit
+    let key = pss::SigningKey::<Sha256>::new_with_salt_len(keys().0, 95);
+    for error in [key.try_sign(MESSAGE), key.try_sign_with_rng(&mut Counter(7), MESSAGE)] {
+        let error = error.unwrap_err();
+        assert!(error.source().unwrap().to_string().contains("a shorter salt"), "{error:?}");
+    }
+}
+
+#[test]
+fn the_salt_is_what_the_rng_gives() {
+    let key = PrivateKey::from_pem(PEM).unwrap();
+    let (public, mut workspace) = (key.public().clone(), Workspace::new().unwrap());
+    let key = pss::SigningKey::<Sha256>::new_with_salt_len(key, 5);
+    let signature = key.sign_with_rng(&mut Counter(7), MESSAGE);
+    let mut em = signature.to_vec();
+    public.public(&mut workspace, &mut em).unwrap();
+    let (hash, digest) = (Sha256::HASH, Sha256::HASH.digest(MESSAGE));
+    let mut expected = vec![0; 128];
+    pss::encode(&mut expected, 1024, hash, hash, &[8, 9, 10, 11, 12], digest.as_ref()).unwrap();
+    assert_eq!(em, expected);
+    pss::verify(&em, 1024, hash, hash, Salt::Exactly(5), digest.as_ref()).unwrap();
+}
+
+/// Never gives a byte.
+struct Broken;
+
+impl TryRng for Broken {
+    type Error = core::fmt::Error;
+
+    fn try_next_u32(&mut self) -> Result<u32, core::fmt::Error> {
+        Err(core::fmt::Error)
+    }
+
+    fn try_next_u64(&mut self) -> Result<u64, core::fmt::Error> {
+        Err(core::fmt::Error)
+    }
+
+    fn try_fill_bytes(&mut self, _: &mut [u8]) -> Result<(), core::fmt::Error> {
+        Err(core::fmt::Error)
+    }
+}
+
+impl TryCryptoRng for Broken {}
+
+#[test]
+fn errors_say_why() {
+    let key = pss::SigningKey::<Sha256>::new(keys().0);
+    let error = key.sign_prehash_with_rng(&mut Broken, &[0; 32]).unwrap_err();
+    let source = error.source().unwrap().downcast_ref::<tollgate_rsa::Error>();
+    assert_eq!(source, Some(&Unavailable::CallerRandom.into()));
+
+    let error = key.sign_prehash(&[0; 31]).unwrap_err();
+    assert!(error.source().unwrap().to_string().contains("31 bytes"), "{error:?}");
+    let text = format!("{key:?}");
+    assert!(text.contains("bits: 1024") && text.contains("Sha256"), "{text}");
+
+    assert!(pkcs1v15::Signature::try_from(&[0; pkcs1v15::Signature::MAX_LEN][..]).is_ok());
+    assert!(pkcs1v15::Signature::try_from(&[0; pkcs1v15::Signature::MAX_LEN + 1][..]).is_err());
+}
+
+macro_rules! read_and_written {
+    ($padding:ident) => {{
+        let ours = tollgate_rsa::$padding::SigningKey::<Sha256>::from_pkcs8_pem(PEM).unwrap();
+        let theirs = rsa::$padding::SigningKey::<Sha256>::from_pkcs8_pem(PEM).unwrap();
+        let written = (ours.to_pkcs8_der().unwrap(), ours.verifying_key());
+        assert_eq!(written.0.as_bytes(), theirs.to_pkcs8_der().unwrap().as_bytes());
+        let public = written.1.to_public_key_der().unwrap();
+        assert_eq!(public, theirs.verifying_key().to_public_key_der().unwrap());
+        let read =
+            tollgate_rsa::$padding::VerifyingKey::<Sha256>::from_public_key_der(public.as_bytes());
+        read.unwrap().verify(MESSAGE, &ours.sign_with_rng(&mut Counter(0), MESSAGE)).unwrap();
+        let of_a_curve = include_str!("../../../vectors/keys/ec-p256.pem");
+        assert!(tollgate_rsa::$padding::SigningKey::<Sha256>::from_pkcs8_pem(of_a_curve).is_err());
+    }};
+}
+
+#[test]
+fn signing_keys_are_read_and_written_too() {
+    read_and_written!(pkcs1v15);
+    read_and_written!(pss);
+}
+
+/// What one encrypts the other decrypts.
+#[test]
+fn ciphertexts_go_both_ways() {
+    let (ours, theirs) = keys();
+    let (mut workspace, mut rng) = (Workspace::new().unwrap(), Counter(0));
+    let hash = Sha256::HASH;
+    let (mut c, mut buffer) = (vec![0; ours.size()], vec![0; ours.size()]);
+    ours.public().encrypt_oaep(&mut workspace, hash, hash, b"label", MESSAGE, &mut c).unwrap();
+    let oaep = || rsa::Oaep::<Sha256>::new_with_label(*b"label");
+    assert_eq!(theirs.decrypt(oaep(), &c).unwrap(), MESSAGE);
+    let c = theirs.to_public_key().encrypt(&mut rng, oaep(), MESSAGE).unwrap();
+    let message = ours.decrypt_oaep(&mut workspace, hash, hash, b"label", &c, &mut buffer);
+    assert_eq!(message, Ok(MESSAGE));
+
+    let padding = rsa::Pkcs1v15Encrypt;
+    let c = theirs.to_public_key().encrypt(&mut rng, padding, MESSAGE).unwrap();
+    assert_eq!(ours.decrypt_pkcs1v15(&mut workspace, &c, &mut buffer), Ok(MESSAGE));
+    // what is no padding has the same made-up message
+    let c = [&[0], &[7; 127][..]].concat();
+    let made_up = theirs.decrypt(padding, &c).unwrap();
+    assert_eq!(ours.decrypt_pkcs1v15(&mut workspace, &c, &mut buffer), Ok(&*made_up));
+}
+
+#[test]
+fn threads_share_a_signer() {
+    let key = pkcs1v15::SigningKey::<Sha256>::new(keys().0);
+    let expected = key.sign(MESSAGE);
+    std::thread::scope(|scope| {
+        for _ in 0..4 {
+            let key = key.clone();
+            let expected = &expected;
+            scope.spawn(move || (0..50).for_each(|_| assert_eq!(key.sign(MESSAGE), *expected)));
+        }
+    });
+}

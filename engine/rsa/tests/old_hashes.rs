@@ -1,0 +1,73 @@
+//! Hash functions with collisions, and content without a hash function: verified, and not signed
+//! but by way of an encoder.
+
+#![allow(clippy::unwrap_used, reason = "tests")]
+
+use openssl::hash::MessageDigest;
+use openssl::pkey::PKey;
+use openssl::rsa::Padding;
+use openssl::sign::{Signer, Verifier};
+use tollgate_rsa::{
+    Hash, PrivateKey, PrivateRequest, Rejected, Salt, Workspace, pkcs1v15, sign_pkcs1v15_batch,
+};
+
+const PEM: &str = include_str!("../../../vectors/keys/rsa-1024.pem");
+
+#[test]
+fn old_signatures_are_verified_and_made_only_by_way_of_an_encoder() {
+    let key = PrivateKey::from_pem(PEM).unwrap();
+    let theirs = PKey::private_key_from_pem(PEM.as_bytes()).unwrap();
+    let mut ws = Workspace::new().unwrap();
+    for (hash, name) in [(Hash::Md5, "MD5"), (Hash::Md5Sha1, "MD5-SHA1"), (Hash::Sha1, "SHA1")] {
+        let md = MessageDigest::from_name(name).unwrap();
+        let digest = hash.digest(b"a message");
+        let digest = digest.as_ref();
+        let mut signer = Signer::new(md, &theirs).unwrap();
+        signer.update(b"a message").unwrap();
+        let signature = signer.sign_to_vec().unwrap();
+        key.public().verify_pkcs1v15(&mut ws, hash, digest, &signature).unwrap();
+
+        let refused = Err(Rejected::HashBroken(hash).into());
+        let mut ours = vec![0; key.size()];
+        assert_eq!(key.sign_pkcs1v15(&mut ws, hash, digest, &mut ours), refused);
+        let pss = key.sign_pss(&mut ws, hash, hash, Salt::Digest, digest, &mut ours);
+        assert_eq!(pss, refused);
+        let mut requests = [PrivateRequest::new(&key, &mut ours)];
+        sign_pkcs1v15_batch(&mut ws, hash, &[digest], &mut requests);
+        assert_eq!(requests[0].outcome(), refused);
+
+        pkcs1v15::encode(&mut ours, hash, digest).unwrap();
+        key.private(&mut ws, &mut ours).unwrap();
+        assert_eq!(ours, signature, "{hash}");
+    }
+}
+
+#[test]
+fn content_of_the_caller_s_making_is_that_of_openssl() {
+    let key = PrivateKey::from_pem(PEM).unwrap();
+    let theirs = PKey::private_key_from_pem(PEM.as_bytes()).unwrap();
+    let rsa = theirs.rsa().unwrap();
+    let mut ws = Workspace::new().unwrap();
+    for len in [0, 1, 36, 117] {
+        let t = vec![7; len];
+        let (mut ours, mut signature) = (vec![0; key.size()], vec![0; key.size()]);
+        key.sign_pkcs1v15_raw(&mut ws, &t, &mut ours).unwrap();
+        rsa.private_encrypt(&t, &mut signature, Padding::PKCS1).unwrap();
+        assert_eq!(ours, signature);
+        key.public().verify_pkcs1v15_raw(&mut ws, &t, &signature).unwrap();
+        signature[100] ^= 1;
+        let refused = key.public().verify_pkcs1v15_raw(&mut ws, &t, &signature);
+        assert_eq!(refused, Err(Rejected::SignatureInvalid.into()));
+    }
+    let long = key.sign_pkcs1v15_raw(&mut ws, &[7; 118], &mut vec![0; key.size()]);
+    let (found_bytes, needed_bytes) = (128, 129);
+    assert_eq!(long, Err(Rejected::ModulusSmall { found_bytes, needed_bytes }.into()));
+
+    // a DigestInfo in the place of a hash function's name
+    let digest = Hash::Sha256.digest(b"a message");
+    let info = [Hash::Sha256.digest_info_prefix(), digest.as_ref()].concat();
+    let mut signature = vec![0; key.size()];
+    key.sign_pkcs1v15_raw(&mut ws, &info, &mut signature).unwrap();
+    let mut verifier = Verifier::new(MessageDigest::sha256(), &theirs).unwrap();
+    assert!(verifier.verify_oneshot(&signature, b"a message").unwrap());
+}

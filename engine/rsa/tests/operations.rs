@@ -1,0 +1,440 @@
+//! Operations of every size, single and in lanes, on every kernel of this machine, against OpenSSL.
+
+#![allow(clippy::unwrap_used, reason = "tests")]
+
+use openssl::bn::{BigNum, BigNumContext};
+use openssl::pkey::{PKey, Private};
+use openssl::rsa::Padding;
+use tollgate_mont::{Kernel, LaneKernel, LimbKernel};
+use tollgate_rsa::{
+    Error, Form, Hash, KeyParts, Misuse, Operation, Plan, Plans, PrivateKey, PrivateRequest,
+    PublicRequest, Rejected, Salt, VerifyRequest, Workspace, private_batch, private_full_batch,
+    public_batch, sign_pkcs1v15_batch, verify_pkcs1v15_batch,
+};
+
+use made::{key_from, key_of};
+
+mod made;
+
+/// Each good key of `vectors/keys`, in the order of their size.
+const KEYS: [(usize, &str); 8] = [
+    (512, include_str!("../../../vectors/keys/rsa-512.pem")),
+    (1024, include_str!("../../../vectors/keys/rsa-1024.pem")),
+    (2047, include_str!("../../../vectors/keys/rsa-2047.pem")),
+    (2048, include_str!("../../../vectors/keys/rsa-2048.pem")),
+    (2048, include_str!("../../../vectors/keys/rsa-2048-e3.pem")),
+    (3072, include_str!("../../../vectors/keys/rsa-3072.pem")),
+    (4096, include_str!("../../../vectors/keys/rsa-4096.pem")),
+    (8192, include_str!("../../../vectors/keys/rsa-8192.pem")),
+];
+
+/// One workspace per pair of kernels, single and in lanes whatever pays.
+fn workspaces() -> impl Iterator<Item = (String, Workspace)> {
+    let limbs = LimbKernel::all().into_iter();
+    limbs.zip(LaneKernel::all().into_iter().cycle()).map(|(limbs, lanes)| {
+        let name = format!("{}, {}", limbs.name(), lanes.name());
+        (name, Workspace::with_kernels(limbs, lanes).with_plans(Plans::always(Form::Lanes)))
+    })
+}
+
+/// What OpenSSL says of c^d mod n.
+fn expected(key: &PKey<Private>, c: &[u8]) -> Vec<u8> {
+    let rsa = key.rsa().unwrap();
+    let mut s = vec![0; c.len()];
+    rsa.private_decrypt(c, &mut s, Padding::NONE).unwrap();
+    s
+}
+
+/// A number below n: its top byte is 0, the others random.
+fn below(rng: &mut fastrand::Rng, size: usize) -> Vec<u8> {
+    let mut c: Vec<u8> = (0..size).map(|_| rng.u8(..)).collect();
+    c[0] = 0;
+    c
+}
+
+#[test]
+fn private_and_public_operations_agree_with_openssl() {
+    let mut rng = fastrand::Rng::with_seed(4);
+    for (name, mut workspace) in workspaces() {
+        for (bits, pem) in KEYS {
+            let key = PrivateKey::from_pem(pem).unwrap();
+            assert_eq!(key.bits(), bits);
+            let theirs = PKey::private_key_from_pem(pem.as_bytes()).unwrap();
+            let portable = name.starts_with("amm64_portable");
+            for round in 0..if portable || bits > 4096 { 1 } else { 4 } {
+                let inputs: Vec<_> = (0..8).map(|_| below(&mut rng, key.size())).collect();
+                let mut outputs = inputs.clone();
+                let mut requests: Vec<_> =
+                    outputs.iter_mut().map(|o| PrivateRequest::new(&key, o)).collect();
+                private_batch(&mut workspace, &mut requests[..8 - round]);
+                for (input, request) in inputs.iter().zip(&mut requests).take(8 - round) {
+                    request.outcome().unwrap();
+                    assert_eq!(request.buffer(), expected(&theirs, input), "{name} {bits}");
+                }
+                let mut single = inputs[0].clone();
+                key.private(&mut workspace, &mut single).unwrap();
+                assert_eq!(single, outputs[0], "{name} {bits}, single");
+
+                let mut requests: Vec<_> = outputs[..8 - round]
+                    .iter_mut()
+                    .map(|o| PublicRequest::new(key.public(), o))
+                    .collect();
+                public_batch(&mut workspace, &mut requests);
+                requests.iter().for_each(|r| r.outcome().unwrap());
+                assert!(outputs[..8 - round] == inputs[..8 - round], "{name} {bits}, public lanes");
+                key.public().public(&mut workspace, &mut single).unwrap();
+                assert_eq!(single, inputs[0], "{name} {bits}, public");
+            }
+        }
+    }
+}
+
+/// Batches too small for lanes: two go in step where sizes and exponents agree, on any keys.
+#[test]
+fn few_requests_agree_with_openssl() {
+    let mut rng = fastrand::Rng::with_seed(9);
+    let other = PKey::from_rsa(openssl::rsa::Rsa::generate(2048).unwrap()).unwrap();
+    let other = String::from_utf8(other.private_key_to_pem_pkcs8().unwrap()).unwrap();
+    let pems =
+        [KEYS[1].1, KEYS[1].1, KEYS[3].1, &other, KEYS[4].1, KEYS[2].1, KEYS[5].1, KEYS[5].1];
+    let keys: Vec<_> = pems.iter().map(|pem| PrivateKey::from_pem(pem).unwrap()).collect();
+    for (name, workspace) in workspaces() {
+        let mut workspace = workspace.with_plans(Plans::always(Form::Two));
+        for round in 0..if name.starts_with("amm64_portable") { 1 } else { 3 } {
+            let inputs: Vec<_> = keys.iter().map(|key| below(&mut rng, key.size())).collect();
+            let mut outputs = inputs.clone();
+            // twice each key, one behind the other or far apart
+            let mut requests: Vec<_> =
+                keys.iter().zip(&mut outputs).map(|(key, o)| PrivateRequest::new(key, o)).collect();
+            requests.rotate_left(round);
+            private_batch(&mut workspace, &mut requests);
+            requests.iter().for_each(|request| request.outcome().unwrap());
+            for ((input, output), pem) in inputs.iter().zip(&outputs).zip(pems) {
+                let theirs = PKey::private_key_from_pem(pem.as_bytes()).unwrap();
+                assert_eq!(*output, expected(&theirs, input), "{name}");
+            }
+        }
+    }
+}
+
+#[test]
+fn primes_of_any_sizes_in_any_order_and_long_exponents_agree_with_openssl() {
+    let mut rng = fastrand::Rng::with_seed(8);
+    // of the first layout of lane blocks to the third, and of one that only one prime fills
+    for (p_bits, q_bits) in
+        [(256, 257), (300, 513), (513, 300), (519, 521), (400, 1030), (1030, 560)]
+    {
+        for e in ["3", "65537", "18446744073709551629"] {
+            let e = BigNum::from_dec_str(e).unwrap();
+            let parts = key_of(p_bits, q_bits, &e);
+            let key = PrivateKey::from_parts(&parts).unwrap();
+            agrees_with_openssl(&key, &parts, &mut rng);
+        }
+    }
+}
+
+/// On every kernel, one and three at a time, with fresh pairs and with some that moved on.
+fn agrees_with_openssl(key: &PrivateKey, parts: &KeyParts, rng: &mut fastrand::Rng) {
+    let mut ctx = BigNumContext::new().unwrap();
+    let [d, n, one] = [&*parts.d, &parts.n, &[1][..]].map(|x| BigNum::from_slice(x).unwrap());
+    let what = format!("{} bits, e = {:x?}", key.bits(), parts.e);
+    let mut most = (&n - &one).to_vec();
+    most.splice(..0, vec![0; key.size() - most.len()]);
+    let inputs = [below(rng, key.size()), most, below(rng, key.size())];
+    let expected = inputs.each_ref().map(|input| {
+        let mut s = BigNum::new().unwrap();
+        s.mod_exp(&BigNum::from_slice(input).unwrap(), &d, &n, &mut ctx).unwrap();
+        s
+    });
+    for (name, mut workspace) in workspaces() {
+        for form in [Form::Lanes, Form::Two, Form::One] {
+            workspace = workspace.with_plans(Plans::always(form));
+            for count in [1, 3] {
+                let mut outputs = inputs.clone();
+                let mut requests: Vec<_> =
+                    outputs.iter_mut().map(|o| PrivateRequest::new(key, o)).collect();
+                private_batch(&mut workspace, &mut requests[..count]);
+                for (request, expected) in requests.iter_mut().zip(&expected).take(count) {
+                    request.outcome().unwrap();
+                    let found = BigNum::from_slice(request.buffer()).unwrap();
+                    assert_eq!(found, *expected, "{name}: {what}");
+                }
+                key.public().public(&mut workspace, &mut outputs[0]).unwrap();
+                assert_eq!(outputs[0], inputs[0], "{name}: {what}");
+            }
+        }
+    }
+}
+
+/// 2^bits, more or less so many.
+fn near(bits: i32, more: i32) -> BigNum {
+    let mut x = BigNum::new().unwrap();
+    x.set_bit(bits).unwrap();
+    let word = more.unsigned_abs();
+    if more < 0 { x.sub_word(word) } else { x.add_word(word) }.unwrap();
+    x
+}
+
+/// The primes next to powers of two: moduli of nothing but ones, or of zeros, in nearly all digits;
+/// sizes that lie just above or below those of a layout.
+#[test]
+fn primes_next_to_powers_of_two_agree_with_openssl() {
+    let mut rng = fastrand::Rng::with_seed(10);
+    let e = BigNum::from_u32(65_537).unwrap();
+    for (p, q) in [
+        ((512, -569), (512, -629)), // 1024 bits, the most that the layouts of both hold
+        ((512, 75), (512, -569)),   // 1025 bits
+        ((512, 145), (512, 75)),    // 1025 bits, mostly zeros
+        ((768, 183), (512, -569)),  // one longer than a layout, the other as long as one
+        ((512, -569), (768, 241)),
+        ((1023, 1155), (1023, 1493)), // 2047 bits
+        ((1024, -105), (1024, -179)),
+        ((1499, 33), (1499, 609)), // 2999 bits
+        ((1536, -3453), (1536, -4977)),
+        ((2048, -1557), (2048, -2543)),
+    ] {
+        let parts = key_from(&near(p.0, p.1), &near(q.0, q.1), &e).unwrap();
+        let key = PrivateKey::from_parts(&parts).unwrap();
+        agrees_with_openssl(&key, &parts, &mut rng);
+    }
+}
+
+/// Secret exponents of a few bits: their other windows are zeros.
+#[test]
+fn short_secret_exponents_agree_with_openssl() {
+    let mut rng = fastrand::Rng::with_seed(11);
+    let mut ctx = BigNumContext::new().unwrap();
+    for q_bits in [300, 700] {
+        let (parts, key) = loop {
+            let (mut p, mut q, mut e) =
+                (BigNum::new().unwrap(), BigNum::new().unwrap(), BigNum::new().unwrap());
+            p.generate_prime(256, false, None, None).unwrap();
+            q.generate_prime(q_bits, false, None, None).unwrap();
+            let d_p = BigNum::from_u32(65_537).unwrap();
+            let p_1 = &p - &BigNum::from_u32(1).unwrap();
+            if e.mod_inverse(&d_p, &p_1, &mut ctx).is_err() {
+                continue;
+            }
+            let Some(parts) = key_from(&p, &q, &e) else { continue };
+            assert_eq!(*parts.d_p, [1, 0, 1]);
+            let key = PrivateKey::from_parts(&parts).unwrap();
+            break (parts, key);
+        };
+        agrees_with_openssl(&key, &parts, &mut rng);
+    }
+}
+
+#[test]
+fn operations_without_crt_agree_with_those_by_crt() {
+    let mut rng = fastrand::Rng::with_seed(5);
+    for (name, mut workspace) in workspaces() {
+        for (bits, pem) in &KEYS[..if name.starts_with("amm64_portable") { 2 } else { 4 }] {
+            let key = PrivateKey::from_pem(pem).unwrap();
+            let theirs = PKey::private_key_from_pem(pem.as_bytes()).unwrap();
+            let input = below(&mut rng, key.size());
+            let (mut one, mut two) = (input.clone(), input.clone());
+            key.private_full(&mut workspace, &mut one).unwrap();
+            let mut requests = [PrivateRequest::new(&key, &mut two)];
+            private_full_batch(&mut workspace, &mut requests);
+            requests[0].outcome().unwrap();
+            assert_eq!(one, expected(&theirs, &input), "{name} {bits}");
+            assert_eq!(two, one, "{name} {bits}, lanes");
+        }
+    }
+}
+
+#[test]
+fn a_batch_mixes_keys_sizes_and_refusals() {
+    let mut rng = fastrand::Rng::with_seed(6);
+    let keys: Vec<_> =
+        KEYS[..6].iter().map(|(_, pem)| PrivateKey::from_pem(pem).unwrap()).collect();
+    let theirs: Vec<_> = KEYS[..6]
+        .iter()
+        .map(|(_, pem)| PKey::private_key_from_pem(pem.as_bytes()).unwrap())
+        .collect();
+    for (name, mut workspace) in workspaces().take(1) {
+        // more blinding than a pair lasts, in lanes that change keys all the time
+        for count in [1, 2, 7, 8, 9, 30] {
+            let of: Vec<usize> = (0..count).map(|_| rng.usize(..keys.len())).collect();
+            let mut inputs: Vec<_> = of.iter().map(|&k| below(&mut rng, keys[k].size())).collect();
+            inputs[count / 2].fill(0xff); // not below n
+            let mut outputs = inputs.clone();
+            outputs[count - 1].push(0); // too long by a byte
+            let mut requests: Vec<_> = of
+                .iter()
+                .zip(&mut outputs)
+                .map(|(&k, o)| PrivateRequest::new(&keys[k], o))
+                .collect();
+            private_batch(&mut workspace, &mut requests);
+            for (i, request) in requests.iter_mut().enumerate() {
+                let outcome = request.outcome();
+                if i == count - 1 {
+                    assert!(matches!(outcome, Err(Error::Misuse(Misuse::BufferLength { .. }))));
+                } else if i == count / 2 {
+                    assert_eq!(outcome, Err(Rejected::MessageRange.into()));
+                    assert!(request.buffer().iter().all(|&b| b == 0xff), "left as it was");
+                } else {
+                    outcome.unwrap();
+                    assert_eq!(
+                        request.buffer(),
+                        expected(&theirs[of[i]], &inputs[i]),
+                        "{name} {i}"
+                    );
+                }
+            }
+        }
+    }
+}
+
+/// Sizes mixed in every number from 1 to 40, by plans that take every form.
+#[test]
+fn batches_of_any_number_are_right_whatever_their_plan() {
+    let mut rng = fastrand::Rng::with_seed(10);
+    let keys: Vec<_> =
+        KEYS[..2].iter().map(|(_, pem)| PrivateKey::from_pem(pem).unwrap()).collect();
+    let limbs =
+        LimbKernel::all().into_iter().find(|kernel| !matches!(kernel, LimbKernel::Portable));
+    let mut workspace = Workspace::with_kernels(limbs.unwrap(), LaneKernel::best());
+    for n in 1..=40 {
+        let mut plan = || Plan { two: Some(1.0 + rng.f64()), lanes: Some(8.0 * rng.f64()) };
+        let plans = Plans::default();
+        let plans =
+            plans.with(Operation::Private, 512, plan()).with(Operation::Private, 1024, plan());
+        let plans =
+            plans.with(Operation::Public, 512, plan()).with(Operation::Public, 1024, plan());
+        workspace = workspace.with_plans(plans);
+        let of: Vec<_> = (0..n).map(|_| &keys[rng.usize(..2)]).collect();
+        let inputs: Vec<_> = of.iter().map(|key| below(&mut rng, key.size())).collect();
+        let mut outputs = inputs.clone();
+        let pairs = of.iter().zip(&mut outputs);
+        let mut requests: Vec<_> = pairs.map(|(key, o)| PrivateRequest::new(key, o)).collect();
+        private_batch(&mut workspace, &mut requests);
+        requests.iter().for_each(|request| request.outcome().unwrap());
+        for ((key, input), output) in of.iter().zip(&inputs).zip(&outputs) {
+            let mut alone = input.clone();
+            key.private(&mut workspace, &mut alone).unwrap();
+            assert_eq!(*output, alone, "{n} requests");
+        }
+        let pairs = of.iter().zip(&mut outputs);
+        let mut requests: Vec<_> =
+            pairs.map(|(key, o)| PublicRequest::new(key.public(), o)).collect();
+        public_batch(&mut workspace, &mut requests);
+        requests.iter().for_each(|request| request.outcome().unwrap());
+        assert!(outputs == inputs, "{n} requests, public");
+    }
+}
+
+#[test]
+fn blinding_pairs_are_renewed_and_every_operation_stays_right() {
+    let key = PrivateKey::from_pem(KEYS[0].1).unwrap();
+    let mut rng = fastrand::Rng::with_seed(7);
+    let mut workspace = Workspace::new().unwrap();
+    // eight pairs of 64 operations come from one inversion
+    for i in 0..1100 {
+        let input = below(&mut rng, key.size());
+        let mut output = input.clone();
+        key.private(&mut workspace, &mut output).unwrap();
+        key.public().public(&mut workspace, &mut output).unwrap();
+        assert_eq!(output, input, "operation {i}");
+    }
+}
+
+#[test]
+fn signatures_are_openssls_and_openssl_takes_ours() {
+    use openssl::hash::MessageDigest;
+    use openssl::rsa::Padding;
+    use openssl::sign::{RsaPssSaltlen, Signer, Verifier};
+    let mut workspace = Workspace::new().unwrap();
+    let message = b"signed by one, verified by the other";
+    let digest = Hash::Sha256.digest(message);
+    for (bits, pem) in &KEYS[1..7] {
+        let (key, theirs) = (
+            PrivateKey::from_pem(pem).unwrap(),
+            PKey::private_key_from_pem(pem.as_bytes()).unwrap(),
+        );
+        let mut ours = vec![0; key.size()];
+        key.sign_pkcs1v15(&mut workspace, Hash::Sha256, digest.as_ref(), &mut ours).unwrap();
+        let mut signer = Signer::new(MessageDigest::sha256(), &theirs).unwrap();
+        assert_eq!(ours, signer.sign_oneshot_to_vec(message).unwrap(), "{bits}");
+
+        let pss = |workspace: &mut Workspace, signature: &mut [u8]| {
+            key.sign_pss(
+                workspace,
+                Hash::Sha256,
+                Hash::Sha256,
+                Salt::Digest,
+                digest.as_ref(),
+                signature,
+            )
+        };
+        pss(&mut workspace, &mut ours).unwrap();
+        let mut verifier = Verifier::new(MessageDigest::sha256(), &theirs).unwrap();
+        verifier.set_rsa_padding(Padding::PKCS1_PSS).unwrap();
+        verifier.set_rsa_pss_saltlen(RsaPssSaltlen::DIGEST_LENGTH).unwrap();
+        assert!(verifier.verify_oneshot(&ours, message).unwrap(), "{bits}: OpenSSL takes our PSS");
+        let mut signer = Signer::new(MessageDigest::sha256(), &theirs).unwrap();
+        signer.set_rsa_padding(Padding::PKCS1_PSS).unwrap();
+        signer.set_rsa_pss_saltlen(RsaPssSaltlen::DIGEST_LENGTH).unwrap();
+        let signature = signer.sign_oneshot_to_vec(message).unwrap();
+        key.public()
+            .verify_pss(
+                &mut workspace,
+                Hash::Sha256,
+                Hash::Sha256,
+                Salt::Digest,
+                digest.as_ref(),
+                &signature,
+            )
+            .unwrap();
+    }
+}
+
+#[test]
+fn batches_of_signatures_sign_and_verify() {
+    for (name, mut workspace) in workspaces() {
+        let keys: Vec<_> =
+            KEYS[..4].iter().map(|(_, pem)| PrivateKey::from_pem(pem).unwrap()).collect();
+        let digests: Vec<_> = (0..11u8).map(|i| Hash::Sha256.digest(&[i])).collect();
+        let digests: Vec<&[u8]> = digests.iter().map(AsRef::as_ref).collect();
+        let key = |i: usize| &keys[i % 4];
+        let mut signatures: Vec<_> = (0..11).map(|i| vec![0; key(i).size()]).collect();
+        let mut requests: Vec<_> = signatures
+            .iter_mut()
+            .enumerate()
+            .map(|(i, s)| PrivateRequest::new(key(i), s))
+            .collect();
+        sign_pkcs1v15_batch(&mut workspace, Hash::Sha256, &digests, &mut requests);
+        requests.iter().for_each(|r| r.outcome().unwrap());
+        signatures[3][5] ^= 1;
+        signatures[6].pop();
+        let mut requests: Vec<_> = (0..11)
+            .map(|i| VerifyRequest::new(key(i).public(), Hash::Sha256, digests[i], &signatures[i]))
+            .collect();
+        verify_pkcs1v15_batch(&mut workspace, &mut requests);
+        for (i, request) in requests.iter().enumerate() {
+            let bad = i == 3 || i == 6;
+            assert_eq!(request.outcome().is_err(), bad, "{name}: signature {i}");
+        }
+    }
+}
+
+#[test]
+fn threads_share_a_key() {
+    let key = PrivateKey::from_pem(KEYS[1].1).unwrap();
+    std::thread::scope(|scope| {
+        for thread in 0..4 {
+            let key = &key;
+            scope.spawn(move || {
+                let mut rng = fastrand::Rng::with_seed(thread);
+                let mut workspace = Workspace::new().unwrap();
+                for _ in 0..50 {
+                    let input = below(&mut rng, key.size());
+                    let mut output = input.clone();
+                    key.private(&mut workspace, &mut output).unwrap();
+                    key.public().public(&mut workspace, &mut output).unwrap();
+                    assert_eq!(output, input);
+                }
+            });
+        }
+    });
+}

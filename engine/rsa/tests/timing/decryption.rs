@@ -1,0 +1,246 @@
+//! Decryptions of the ciphertexts that the Marvin workshop (H. Kario, ESORICS 2023) and tlsfuzzer
+//! send: each class of bad ones against good ones, decoders alone and whole operations.
+//!
+//! With OAEP that a ciphertext is bad is no secret, and what is bad about it is.
+
+use core::hint::black_box;
+use core::time::Duration;
+
+use tollgate_bench::{LeakPlan, Leakage, leak};
+use tollgate_rsa::{
+    Hash, Premaster, PrivateKey, RejectionKey, TlsVersions, Workspace, implicit_rejection, oaep,
+    premaster,
+};
+
+use crate::{INPUTS, judge};
+
+/// A million samples, or as many as six seconds allow: there are many classes.
+const PLAN: LeakPlan = LeakPlan { samples: 1_000_000, time: Duration::from_secs(6) };
+/// For leaks that are there.
+const PLANTED: LeakPlan = LeakPlan { samples: 60_000, time: Duration::from_secs(60) };
+/// Bytes of the modulus; the shorter, the more samples.
+const SIZE: usize = 128;
+/// Where the zero before a premaster secret stands.
+const SEPARATOR: usize = SIZE - 49;
+const VERSIONS: TlsVersions = TlsVersions { client: 0x0303, negotiated: None };
+
+/// What makes a good encoded message one of a class.
+type Change = fn(&mut [u8]);
+type Class = (&'static str, Change);
+
+/// Of PKCS#1 v1.5, around a premaster secret.
+const CLASSES: [Class; 13] = [
+    ("good", |_| {}),
+    ("wrong first byte", |em| em[0] = 1),
+    ("wrong type byte", |em| em[1] = 1),
+    ("no separator", |em| em[2..].iter_mut().for_each(|byte| *byte |= 1)),
+    ("zero in the first byte of padding", |em| em[2] = 0),
+    ("zero in the eighth byte of padding", |em| em[9] = 0),
+    ("longest message", |em| em[10] = 0),
+    ("a byte too long", |em| em[SEPARATOR - 1] = 0),
+    ("a byte too short", |em| em[SEPARATOR..][..2].copy_from_slice(&[7, 0])),
+    ("empty message", |em| {
+        em[2..].iter_mut().for_each(|byte| *byte |= 1);
+        em[SIZE - 1] = 0;
+    }),
+    ("wrong version", |em| em[SEPARATOR + 2] = 1),
+    ("eight bytes zero in front", |em| em[..8].fill(0)),
+    ("half of the number zero", |em| em[..SIZE / 2].fill(0)),
+];
+
+/// Of OAEP, before it is masked: all of them fail.
+const OAEP_CLASSES: [Class; 4] = [
+    ("wrong first byte", |em| em[0] = 1),
+    ("wrong hash of the label", |em| em[1 + HASH_LEN] ^= 1),
+    ("padding not zero", |em| em[1 + 2 * HASH_LEN] = 2),
+    ("no 01", |em| em[1 + 2 * HASH_LEN..].fill(0)),
+];
+const OAEP_HASH: Hash = Hash::Sha1;
+const HASH_LEN: usize = OAEP_HASH.len();
+
+/// 00 02 PS 00 03 03 and 46 bytes, and its class's change.
+fn pkcs1v15(em: &mut [u8], change: Change, rng: &mut fastrand::Rng) {
+    em.iter_mut().for_each(|byte| *byte = rng.u8(1..));
+    em[..2].copy_from_slice(&[0, 2]);
+    em[SEPARATOR..][..3].copy_from_slice(&[0, 3, 3]);
+    change(em);
+}
+
+/// 00 seed DB with its class's change, then masked.
+fn masked(em: &mut [u8], change: Change, rng: &mut fastrand::Rng) {
+    em[0] = 0;
+    em[1..=HASH_LEN].iter_mut().for_each(|byte| *byte = rng.u8(..));
+    em[1 + HASH_LEN..].fill(0);
+    em[1 + HASH_LEN..][..HASH_LEN].copy_from_slice(OAEP_HASH.digest(b"").as_ref());
+    em[SIZE - 2] = 1;
+    change(em);
+    let (seed, db) = em[1..].split_at_mut(HASH_LEN);
+    mgf1_xor(db, seed);
+    mgf1_xor(seed, db);
+}
+
+fn mgf1_xor(out: &mut [u8], seed: &[u8]) {
+    for (counter, block) in (0_u32..).zip(out.chunks_mut(HASH_LEN)) {
+        let mask = OAEP_HASH.digest_parts(&[seed, &counter.to_be_bytes()]);
+        block.iter_mut().zip(mask.as_ref()).for_each(|(byte, mask)| *byte ^= mask);
+    }
+}
+
+/// What is decoded, or decrypted.
+struct Input {
+    em: Vec<u8>,
+    rejection: RejectionKey,
+    substitute: Premaster,
+}
+
+fn key() -> PrivateKey {
+    PrivateKey::from_pem(include_str!("../../../../vectors/keys/rsa-1024.pem")).unwrap()
+}
+
+fn inputs(key: &PrivateKey) -> Vec<Input> {
+    let input = |_| Input {
+        em: vec![0; SIZE],
+        rejection: key.rejection_key(&[0; SIZE]).unwrap(),
+        substitute: Premaster::new([5; premaster::PREMASTER_LEN]),
+    };
+    (0..INPUTS).map(input).collect()
+}
+
+/// Messages of two classes, decoded.
+fn decoding(
+    plan: LeakPlan,
+    encode: fn(&mut [u8], Change, &mut fastrand::Rng),
+    classes: [Change; 2],
+    mut run: impl FnMut(&mut Input),
+) -> Option<Leakage> {
+    let key = key();
+    let mut make = |input: &mut Input, other: bool, rng: &mut fastrand::Rng| {
+        let ciphertext: [u8; SIZE] = core::array::from_fn(|_| rng.u8(..));
+        input.rejection = key.rejection_key(&ciphertext).unwrap();
+        encode(&mut input.em, classes[usize::from(other)], rng);
+    };
+    let mut rng = fastrand::Rng::with_seed(31);
+    leak(plan, &mut rng, &mut inputs(&key), &mut make, &mut run)
+}
+
+/// Ciphertexts of two classes, decrypted.
+fn decryption(
+    encode: fn(&mut [u8], Change, &mut fastrand::Rng),
+    classes: [Change; 2],
+    run: impl Fn(&PrivateKey, &mut Workspace, &[u8]),
+) -> Option<Leakage> {
+    let (key, mut encryption) = (key(), Workspace::new().unwrap());
+    let mut make = |input: &mut Input, other: bool, rng: &mut fastrand::Rng| {
+        encode(&mut input.em, classes[usize::from(other)], rng);
+        key.public().public(&mut encryption, &mut input.em).unwrap();
+    };
+    let mut workspace = Workspace::new().unwrap();
+    let mut run = |input: &mut Input| run(&key, &mut workspace, &input.em);
+    let mut rng = fastrand::Rng::with_seed(32);
+    leak(PLAN, &mut rng, &mut inputs(&key), &mut make, &mut run)
+}
+
+/// Looks at each class beside the first.
+fn each(what: &str, classes: &[Class], mut look: impl FnMut([Change; 2]) -> Option<Leakage>) {
+    for (name, change) in classes {
+        judge(&format!("{what}, {name}"), || look([classes[0].1, *change]));
+    }
+}
+
+fn decode_pkcs1v15(input: &mut Input) {
+    black_box(implicit_rejection::decode(&mut input.em, &input.rejection).unwrap().as_ptr());
+}
+
+#[test]
+#[ignore = "a minute or two on a quiet machine, in a release build: ./x test --long"]
+fn implicit_rejection_alone() {
+    let look = |classes| decoding(PLAN, pkcs1v15, classes, decode_pkcs1v15);
+    each("implicit rejection", &CLASSES, look);
+}
+
+#[test]
+#[ignore = "a minute or two on a quiet machine, in a release build: ./x test --long"]
+fn premaster_alone() {
+    let run = |input: &mut Input| {
+        black_box(premaster::decode(&input.em, VERSIONS, input.substitute.clone()));
+    };
+    each("premaster", &CLASSES, |classes| decoding(PLAN, pkcs1v15, classes, run));
+}
+
+#[test]
+#[ignore = "a minute or two on a quiet machine, in a release build: ./x test --long"]
+fn oaep_alone() {
+    let run = |input: &mut Input| {
+        assert!(black_box(oaep::decode(&mut input.em, OAEP_HASH, OAEP_HASH, b"")).is_err());
+    };
+    each("OAEP", &OAEP_CLASSES, |classes| decoding(PLAN, masked, classes, run));
+}
+
+#[test]
+#[ignore = "a minute or two on a quiet machine, in a release build: ./x test --long"]
+fn pkcs1v15_decryptions() {
+    let run = |key: &PrivateKey, workspace: &mut Workspace, ciphertext: &[u8]| {
+        let mut buffer = [0; SIZE];
+        let message = key.decrypt_pkcs1v15(workspace, ciphertext, &mut buffer).unwrap();
+        black_box(message.as_ptr());
+    };
+    each("decryption, PKCS#1 v1.5", &CLASSES, |classes| decryption(pkcs1v15, classes, run));
+}
+
+#[test]
+#[ignore = "a minute or two on a quiet machine, in a release build: ./x test --long"]
+fn premaster_decryptions() {
+    let run = |key: &PrivateKey, workspace: &mut Workspace, ciphertext: &[u8]| {
+        black_box(key.decrypt_tls_premaster(workspace, VERSIONS, ciphertext).unwrap());
+    };
+    each("decryption, premaster", &CLASSES, |classes| decryption(pkcs1v15, classes, run));
+}
+
+#[test]
+#[ignore = "a minute or two on a quiet machine, in a release build: ./x test --long"]
+fn oaep_decryptions() {
+    let run = |key: &PrivateKey, workspace: &mut Workspace, ciphertext: &[u8]| {
+        let (hash, mut buffer) = (OAEP_HASH, [0; SIZE]);
+        let refused = key.decrypt_oaep(workspace, hash, hash, b"", ciphertext, &mut buffer);
+        assert!(black_box(refused).is_err());
+    };
+    each("decryption, OAEP", &OAEP_CLASSES, |classes| decryption(masked, classes, run));
+}
+
+/// The test must be able to fail.
+fn planted(what: &str, classes: [Change; 2], run: impl FnMut(&mut Input)) {
+    match decoding(PLANTED, pkcs1v15, classes, run) {
+        Some(leakage) => {
+            println!("a planted leak, {what}: {leakage}");
+            assert!(leakage.is_shown(), "{what} must show: {leakage}");
+        }
+        None => println!("skipped: this processor has no counter to read"),
+    }
+}
+
+fn change(name: &str) -> Change {
+    CLASSES.iter().find(|class| class.0 == name).unwrap().1
+}
+
+#[test]
+fn a_check_that_stops_early_is_found() {
+    let run = |input: &mut Input| {
+        let good = input.em[..2] == [0, 2] && input.em[2..].iter().position(|&b| b == 0) > Some(8);
+        black_box(good);
+    };
+    planted("a check that stops early", [change("good"), change("wrong first byte")], run);
+}
+
+/// What Marvin found in most libraries: a number without its leading zeros.
+#[test]
+fn bytes_of_a_number_without_its_zeros_are_found() {
+    let run = |input: &mut Input| {
+        let zeros = input.em.iter().take_while(|&&byte| byte == 0).count();
+        let mut bytes = [0; SIZE];
+        for (byte, number) in bytes[zeros..].iter_mut().zip(&input.em[zeros..]) {
+            *byte = black_box(*number);
+        }
+        black_box(bytes);
+    };
+    planted("bytes by length", [change("good"), change("half of the number zero")], run);
+}

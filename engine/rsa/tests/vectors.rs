@@ -1,0 +1,219 @@
+//! What NIST and RSA Laboratories published. Signatures (`vectors/signatures`) are made again where
+//! the private key is known, and verified or refused as their files say; OAEP's ciphertexts
+//! (`vectors/decryption`) are decrypted.
+
+#![allow(clippy::unwrap_used, reason = "tests")]
+
+use std::collections::BTreeMap;
+
+use openssl::bn::{BigNum, BigNumContext, BigNumRef};
+use tollgate_rsa::{
+    Error, Form, Hash, KeyParts, Plans, PrivateKey, PrivateRequest, PublicKey, Rejected, Salt,
+    Workspace, oaep, pkcs1v15, private_batch, pss,
+};
+use zeroize::Zeroizing;
+
+mod made;
+
+use made::key_from;
+
+/// The fields of a block.
+type Block = BTreeMap<&'static str, &'static str>;
+
+/// The cases of a file, each with its key.
+fn cases(file: &'static str) -> Vec<(Block, Block)> {
+    let mut key = Block::new();
+    let mut cases = Vec::new();
+    for block in file.split("\n\n") {
+        let lines = block.lines().filter(|line| !line.starts_with('#'));
+        let block: Block =
+            lines.map(|line| line.split_once(" = ").expect("name = value")).collect();
+        if block.contains_key("n") {
+            key = block;
+        } else if !block.is_empty() {
+            cases.push((key.clone(), block));
+        }
+    }
+    cases
+}
+
+fn bytes(block: &Block, field: &str) -> Vec<u8> {
+    hex::decode(block[field]).unwrap()
+}
+
+fn hash(case: &Block) -> Hash {
+    match case.get("hash") {
+        None | Some(&"SHA1") => Hash::Sha1,
+        Some(&"SHA224") => Hash::Sha224,
+        Some(&"SHA256") => Hash::Sha256,
+        Some(&"SHA384") => Hash::Sha384,
+        Some(&"SHA512") => Hash::Sha512,
+        Some(other) => panic!("a hash function {other}"),
+    }
+}
+
+fn public(key: &Block) -> PublicKey {
+    PublicKey::from_components(&bytes(key, "n"), &bytes(key, "e")).unwrap()
+}
+
+/// As the file has it, or with the primes that follow from n, e and d.
+fn private(key: &Block) -> PrivateKey {
+    let secret = |field| Zeroizing::new(bytes(key, field));
+    let parts = if key.contains_key("p") {
+        KeyParts {
+            n: bytes(key, "n"),
+            e: bytes(key, "e"),
+            d: secret("d"),
+            p: secret("p"),
+            q: secret("q"),
+            d_p: secret("d_p"),
+            d_q: secret("d_q"),
+            q_inv: secret("q_inv"),
+        }
+    } else {
+        let number = |field| BigNum::from_hex_str(key[field]).unwrap();
+        parts(&number("n"), &number("e"), &number("d"))
+    };
+    PrivateKey::from_parts(&parts).unwrap()
+}
+
+/// NIST SP 800-56B, appendix C: a square root of one other than +-1 gives a prime away.
+fn parts(n: &BigNumRef, e: &BigNumRef, d: &BigNumRef) -> KeyParts {
+    let ctx = &mut BigNumContext::new().unwrap();
+    let one = BigNum::from_u32(1).unwrap();
+    let mut odd = &(e * d) - &one;
+    let mut twos = 0;
+    while !odd.is_bit_set(0) {
+        odd = &odd >> 1;
+        twos += 1;
+    }
+    let n_1 = n - &one;
+    let root = (2..).find_map(|g| {
+        let (mut x, mut y) = (BigNum::new().unwrap(), BigNum::new().unwrap());
+        x.mod_exp(&BigNum::from_u32(g).unwrap(), &odd, n, ctx).unwrap();
+        for _ in 0..twos {
+            y.mod_sqr(&x, n, ctx).unwrap();
+            if y == one {
+                return (x != one && x != n_1).then_some(x);
+            }
+            core::mem::swap(&mut x, &mut y);
+        }
+        None
+    });
+    let mut p = BigNum::new().unwrap();
+    p.gcd(&(&root.unwrap() - &one), n, ctx).unwrap();
+    // d may be the inverse modulo another common multiple of p - 1 and q - 1
+    KeyParts { d: Zeroizing::new(d.to_vec()), ..key_from(&p, &(n / &p), e).unwrap() }
+}
+
+/// The encoded message raised to d, alone and in lanes.
+fn check_signature(key: &PrivateKey, em: &[u8], expected: &[u8], place: &str) {
+    let mut workspace = Workspace::new().unwrap().with_plans(Plans::always(Form::Lanes));
+    let (mut alone, mut in_lanes) = (em.to_vec(), em.to_vec());
+    key.private(&mut workspace, &mut alone).unwrap();
+    assert_eq!(alone, expected, "{place}");
+    let mut requests = [PrivateRequest::new(key, &mut in_lanes)];
+    private_batch(&mut workspace, &mut requests);
+    requests[0].outcome().unwrap();
+    assert_eq!(in_lanes, expected, "{place}, in lanes");
+}
+
+/// What a file says of a case; without a result it is a good one.
+fn check_verdict(case: &Block, verdict: &Result<(), Error>, place: &str) {
+    match case.get("result").copied().unwrap_or("P") {
+        "P" => assert_eq!(*verdict, Ok(()), "{place}"),
+        _ => assert_eq!(*verdict, Err(Rejected::SignatureInvalid.into()), "{place}"),
+    }
+}
+
+macro_rules! files {
+    ($($name:literal: $cases:literal,)*) => {
+        [$((
+            $name,
+            include_str!(concat!("../../../vectors/signatures/", $name)),
+            $cases,
+        ),)*]
+    };
+}
+
+#[test]
+fn pkcs1v15() {
+    let mut workspace = Workspace::new().unwrap();
+    for (name, file, count) in files! {
+        "sig-gen-15.txt": 25,
+        "sig-gen-15-186-3.txt": 25,
+        "sig-ver-15.txt": 90,
+        "sig-ver-15-em.txt": 50,
+        "pkcs1-15.txt": 30,
+    } {
+        let cases = cases(file);
+        assert_eq!(cases.len(), count, "{name}");
+        for (i, (of, case)) in cases.iter().enumerate() {
+            let place = format!("{name}, case {i}");
+            let (hash, signature) = (hash(case), bytes(case, "s"));
+            let digest = hash.digest(&bytes(case, "msg"));
+            let verdict =
+                public(of).verify_pkcs1v15(&mut workspace, hash, digest.as_ref(), &signature);
+            check_verdict(case, &verdict, &place);
+            if of.contains_key("d") {
+                let key = private(of);
+                let mut em = vec![0; key.size()];
+                pkcs1v15::encode(&mut em, hash, digest.as_ref()).unwrap();
+                check_signature(&key, &em, &signature, &place);
+            }
+        }
+    }
+}
+
+#[test]
+fn pss() {
+    let mut workspace = Workspace::new().unwrap();
+    for (name, file, count) in files! {
+        "sig-gen-pss.txt": 25,
+        "sig-gen-pss-186-3.txt": 25,
+        "sig-ver-pss.txt": 90,
+        "pkcs1-pss.txt": 60,
+    } {
+        let cases = cases(file);
+        assert_eq!(cases.len(), count, "{name}");
+        for (i, (of, case)) in cases.iter().enumerate() {
+            let place = format!("{name}, case {i}");
+            let (hash, signature) = (hash(case), bytes(case, "s"));
+            let digest = hash.digest(&bytes(case, "msg"));
+            // FIPS 186-3's signatures were generated without salt, and say so in their head alone
+            let salt = case.get("salt").map_or(Vec::new(), |_| bytes(case, "salt"));
+            for salt in [Salt::Exactly(salt.len()), Salt::Auto] {
+                let digest = digest.as_ref();
+                let key = public(of);
+                let verdict = key.verify_pss(&mut workspace, hash, hash, salt, digest, &signature);
+                check_verdict(case, &verdict, &place);
+            }
+            if of.contains_key("d") {
+                let key = private(of);
+                let mut em = vec![0; key.size()];
+                pss::encode(&mut em, key.bits(), hash, hash, &salt, digest.as_ref()).unwrap();
+                check_signature(&key, &em, &signature, &place);
+            }
+        }
+    }
+}
+
+#[test]
+fn oaep() {
+    let mut workspace = Workspace::new().unwrap().with_plans(Plans::always(Form::Lanes));
+    let hash = Hash::Sha1;
+    let cases = cases(include_str!("../../../vectors/decryption/pkcs1-oaep.txt"));
+    assert_eq!(cases.len(), 60);
+    for (i, (of, case)) in cases.iter().enumerate() {
+        let (key, message, c) = (private(of), bytes(case, "msg"), bytes(case, "c"));
+        let mut buffer = vec![0; key.size()];
+        let alone = key.decrypt_oaep(&mut workspace, hash, hash, b"", &c, &mut buffer);
+        assert_eq!(alone, Ok(&*message), "case {i}");
+        let mut in_lanes = c;
+        let mut requests = [PrivateRequest::new(&key, &mut in_lanes)];
+        private_batch(&mut workspace, &mut requests);
+        requests[0].outcome().unwrap();
+        let in_lanes = oaep::decode(&mut in_lanes, hash, hash, b"");
+        assert_eq!(in_lanes, Ok(&*message), "case {i}, in lanes");
+    }
+}

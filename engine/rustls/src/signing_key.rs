@@ -1,0 +1,155 @@
+//! An RSA key as rustls sees it.
+
+use core::fmt;
+use std::sync::Arc;
+
+use rustls::pki_types::{PrivateKeyDer, SubjectPublicKeyInfoDer};
+use rustls::{Error, SignatureAlgorithm, SignatureScheme, sign};
+use tollgate_queue::{Caller, Engine, PrivateJob, Work};
+use tollgate_rsa::pkcs8::spki::EncodePublicKey;
+use tollgate_rsa::{Hash, PrivateKey, Rejected, Salt};
+
+/// An RSA key that signs through an engine.
+pub struct SigningKey {
+    key: Arc<PrivateKey>,
+    caller: Caller<PrivateJob>,
+    public_der: Vec<u8>,
+}
+
+/// The schemes of an RSA key, best first: the order that rustls itself has.
+const SCHEMES: [SignatureScheme; 6] = [
+    SignatureScheme::RSA_PSS_SHA512,
+    SignatureScheme::RSA_PSS_SHA384,
+    SignatureScheme::RSA_PSS_SHA256,
+    SignatureScheme::RSA_PKCS1_SHA512,
+    SignatureScheme::RSA_PKCS1_SHA384,
+    SignatureScheme::RSA_PKCS1_SHA256,
+];
+
+impl SigningKey {
+    /// Of a key that was read before. Those below 2048 bits are refused, as aws-lc-rs does: some
+    /// have no room for PSS with SHA-512.
+    ///
+    /// # Errors
+    ///
+    /// `General`: the key is too small, or the engine takes no callers.
+    pub fn new(
+        engine: &Engine<PrivateJob>,
+        key: impl Into<Arc<PrivateKey>>,
+    ) -> Result<Self, Error> {
+        let key = key.into();
+        if key.is_insecure() {
+            return Err(Error::General(format!(
+                "the RSA key has {} bits and 2048 are the least: make another, as by \
+                 openssl genrsa 3072, and a certificate for it",
+                key.bits()
+            )));
+        }
+        let public_der = key.public().to_public_key_der().map_err(general)?.into_vec();
+        let caller = engine.caller().map_err(general)?;
+        Ok(Self { key, caller, public_der })
+    }
+
+    /// From PKCS#8 or PKCS#1.
+    ///
+    /// # Errors
+    ///
+    /// `General`: it is no RSA key, a damaged one, or as [`new`](Self::new).
+    pub fn from_der(engine: &Engine<PrivateJob>, der: &PrivateKeyDer<'_>) -> Result<Self, Error> {
+        let key = read(der)?.ok_or_else(|| {
+            Error::General(
+                "not an RSA key: load it with rustls's own provider, or with provider()".to_owned(),
+            )
+        })?;
+        Self::new(engine, key)
+    }
+}
+
+/// The key, or `None` if it is for another algorithm.
+pub(crate) fn read(der: &PrivateKeyDer<'_>) -> Result<Option<PrivateKey>, Error> {
+    let bytes = match der {
+        PrivateKeyDer::Pkcs1(der) => der.secret_pkcs1_der(),
+        PrivateKeyDer::Pkcs8(der) => der.secret_pkcs8_der(),
+        _ => return Ok(None),
+    };
+    match PrivateKey::from_der(bytes) {
+        Err(tollgate_rsa::Error::Rejected(Rejected::NotRsa { .. })) => Ok(None),
+        read => read.map(Some).map_err(general),
+    }
+}
+
+/// In the one form that rustls has for what it does not know. The texts are one line each, and say
+/// what to do.
+fn general(error: impl fmt::Display) -> Error {
+    Error::General(error.to_string())
+}
+
+impl fmt::Debug for SigningKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("SigningKey").field("bits", &self.key.bits()).finish_non_exhaustive()
+    }
+}
+
+impl sign::SigningKey for SigningKey {
+    fn choose_scheme(&self, offered: &[SignatureScheme]) -> Option<Box<dyn sign::Signer>> {
+        let scheme = SCHEMES.into_iter().find(|scheme| offered.contains(scheme))?;
+        let (hash, work) = meaning(scheme)?;
+        let (key, caller) = (Arc::clone(&self.key), self.caller.clone());
+        Some(Box::new(Signer { key, caller, scheme, hash, work }))
+    }
+
+    fn public_key(&self) -> Option<SubjectPublicKeyInfoDer<'_>> {
+        Some(SubjectPublicKeyInfoDer::from(self.public_der.as_slice()))
+    }
+
+    fn algorithm(&self) -> SignatureAlgorithm {
+        SignatureAlgorithm::RSA
+    }
+}
+
+/// The hash function of a scheme, and what is done with the digest (RFC 8446 §4.2.3).
+fn meaning(scheme: SignatureScheme) -> Option<(Hash, Work)> {
+    let hash = match scheme {
+        SignatureScheme::RSA_PSS_SHA256 | SignatureScheme::RSA_PKCS1_SHA256 => Hash::Sha256,
+        SignatureScheme::RSA_PSS_SHA384 | SignatureScheme::RSA_PKCS1_SHA384 => Hash::Sha384,
+        SignatureScheme::RSA_PSS_SHA512 | SignatureScheme::RSA_PKCS1_SHA512 => Hash::Sha512,
+        _ => return None,
+    };
+    let work = match scheme {
+        SignatureScheme::RSA_PKCS1_SHA256
+        | SignatureScheme::RSA_PKCS1_SHA384
+        | SignatureScheme::RSA_PKCS1_SHA512 => Work::SignPkcs1v15 { hash },
+        _ => Work::SignPss { hash, mgf_hash: hash, salt: Salt::Digest },
+    };
+    Some((hash, work))
+}
+
+/// A key with the scheme of one handshake.
+struct Signer {
+    key: Arc<PrivateKey>,
+    caller: Caller<PrivateJob>,
+    scheme: SignatureScheme,
+    hash: Hash,
+    work: Work,
+}
+
+impl fmt::Debug for Signer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Signer").field("scheme", &self.scheme).finish_non_exhaustive()
+    }
+}
+
+impl sign::Signer for Signer {
+    fn sign(&self, message: &[u8]) -> Result<Vec<u8>, Error> {
+        let digest = self.hash.digest(message);
+        let mut signature = vec![0; self.key.size()];
+        self.caller
+            .private(&self.key, self.work, digest.as_ref(), &mut signature)
+            .map_err(general)?;
+        Ok(signature)
+    }
+
+    fn scheme(&self) -> SignatureScheme {
+        self.scheme
+    }
+}

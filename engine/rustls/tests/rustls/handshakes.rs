@@ -1,0 +1,213 @@
+//! Handshakes of a rustls server with the engine, with three clients.
+
+use std::io::{Read as _, Write as _};
+use std::net::{TcpListener, TcpStream};
+use std::sync::Arc;
+use std::thread;
+
+use openssl::ssl::{SslConnector, SslMethod, SslVerifyMode, SslVersion};
+use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
+use rustls::crypto::{CryptoProvider, aws_lc_rs, verify_tls12_signature, verify_tls13_signature};
+use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
+use rustls::{
+    ClientConfig, ClientConnection, DigitallySignedStruct, Error, ServerConfig, ServerConnection,
+    SignatureScheme, StreamOwned, SupportedProtocolVersion, version,
+};
+use tollgate_queue::{Engine, PrivateJob};
+use tollgate_rustls::provider;
+use tollgate_tls_client::{Config, Connection, Settings, Suite};
+
+use crate::identity::{EC_P256, RSA_2048, certificate, engine, key};
+
+fn server(engine: &Engine<PrivateJob>, pem: &str) -> Arc<ServerConfig> {
+    let config = ServerConfig::builder_with_provider(Arc::new(provider(engine)))
+        .with_safe_default_protocol_versions()
+        .unwrap()
+        .with_no_client_auth()
+        .with_single_cert(vec![certificate(pem)], key(pem));
+    Arc::new(config.unwrap())
+}
+
+/// Takes any certificate, and only signatures of these schemes that its key made.
+#[derive(Debug)]
+struct Signatures(CryptoProvider, Vec<SignatureScheme>);
+
+impl ServerCertVerifier for Signatures {
+    fn verify_server_cert(
+        &self,
+        _: &CertificateDer<'_>,
+        _: &[CertificateDer<'_>],
+        _: &ServerName<'_>,
+        _: &[u8],
+        _: UnixTime,
+    ) -> Result<ServerCertVerified, Error> {
+        Ok(ServerCertVerified::assertion())
+    }
+
+    fn verify_tls12_signature(
+        &self,
+        message: &[u8],
+        leaf: &CertificateDer<'_>,
+        signed: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, Error> {
+        assert!(self.1.contains(&signed.scheme));
+        verify_tls12_signature(message, leaf, signed, &self.0.signature_verification_algorithms)
+    }
+
+    fn verify_tls13_signature(
+        &self,
+        message: &[u8],
+        leaf: &CertificateDer<'_>,
+        signed: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, Error> {
+        assert!(self.1.contains(&signed.scheme));
+        verify_tls13_signature(message, leaf, signed, &self.0.signature_verification_algorithms)
+    }
+
+    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
+        self.1.clone()
+    }
+}
+
+fn client(
+    version: &'static SupportedProtocolVersion,
+    schemes: &[SignatureScheme],
+) -> ClientConnection {
+    let own = aws_lc_rs::default_provider();
+    let config = ClientConfig::builder_with_provider(Arc::new(own.clone()))
+        .with_protocol_versions(&[version])
+        .unwrap()
+        .dangerous()
+        .with_custom_certificate_verifier(Arc::new(Signatures(own, schemes.to_vec())))
+        .with_no_client_auth();
+    ClientConnection::new(Arc::new(config), ServerName::try_from("host.example").unwrap()).unwrap()
+}
+
+/// Carries bytes both ways until both sides have finished.
+fn shake(mut client: ClientConnection, server: &Arc<ServerConfig>) -> Result<(), Error> {
+    let mut server = ServerConnection::new(Arc::clone(server)).unwrap();
+    while client.is_handshaking() || server.is_handshaking() {
+        let mut bytes = Vec::new();
+        while client.wants_write() {
+            client.write_tls(&mut bytes).unwrap();
+        }
+        let mut rest = &bytes[..];
+        while !rest.is_empty() {
+            server.read_tls(&mut rest).unwrap();
+            server.process_new_packets()?;
+        }
+        bytes.clear();
+        while server.wants_write() {
+            server.write_tls(&mut bytes).unwrap();
+        }
+        let mut rest = &bytes[..];
+        while !rest.is_empty() {
+            client.read_tls(&mut rest).unwrap();
+            client.process_new_packets()?;
+        }
+    }
+    Ok(())
+}
+
+#[test]
+fn rustls_s_client_takes_every_scheme_of_either_version() {
+    let engine = engine();
+    let server = server(&engine, RSA_2048);
+    let pss = [
+        SignatureScheme::RSA_PSS_SHA256,
+        SignatureScheme::RSA_PSS_SHA384,
+        SignatureScheme::RSA_PSS_SHA512,
+    ];
+    let pkcs1 = [
+        SignatureScheme::RSA_PKCS1_SHA256,
+        SignatureScheme::RSA_PKCS1_SHA384,
+        SignatureScheme::RSA_PKCS1_SHA512,
+    ];
+    let of_12 = pss.into_iter().chain(pkcs1).map(|scheme| (&version::TLS12, scheme));
+    let of_13 = pss.into_iter().map(|scheme| (&version::TLS13, scheme));
+    for (done, (version, scheme)) in (1..).zip(of_12.chain(of_13)) {
+        shake(client(version, &[scheme]), &server).unwrap();
+        assert_eq!(engine.stats().unwrap().done, done, "{scheme:?}");
+    }
+    // TLS 1.3 has no PKCS#1 signatures
+    assert!(shake(client(&version::TLS13, &pkcs1), &server).is_err());
+}
+
+#[test]
+fn a_key_of_another_kind_shakes_hands_without_the_engine() {
+    let engine = engine();
+    let server = server(&engine, EC_P256);
+    let ecdsa = [SignatureScheme::ECDSA_NISTP256_SHA256];
+    for version in [&version::TLS12, &version::TLS13] {
+        shake(client(version, &ecdsa), &server).unwrap();
+    }
+    assert_eq!(engine.stats().unwrap().submitted, 0);
+}
+
+#[test]
+fn our_client_verifies_the_signature() {
+    let engine = engine();
+    let server = server(&engine, RSA_2048);
+    for (done, suite) in
+        (1..).zip([Suite::TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256, Suite::TLS_AES_128_GCM_SHA256])
+    {
+        let settings = Arc::new(Config::new(Settings::new(suite)).unwrap());
+        let mut client = Connection::new(&settings).unwrap();
+        let mut server = ServerConnection::new(Arc::clone(&server)).unwrap();
+        while !client.is_established() || server.is_handshaking() {
+            let bytes = client.outgoing().to_vec();
+            client.sent(bytes.len()).unwrap();
+            let mut rest = &bytes[..];
+            while !rest.is_empty() {
+                server.read_tls(&mut rest).unwrap();
+                server.process_new_packets().unwrap();
+            }
+            let mut bytes = Vec::new();
+            while server.wants_write() {
+                server.write_tls(&mut bytes).unwrap();
+            }
+            client.read_tls(&bytes, |_| ()).unwrap();
+        }
+        assert!(client.facts().signature_verified);
+        assert_eq!(engine.stats().unwrap().done, done);
+    }
+}
+
+#[test]
+fn openssl_s_client_shakes_hands_from_many_threads() {
+    const PER_VERSION: usize = 4;
+    let engine = engine();
+    let server = server(&engine, RSA_2048);
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap();
+    thread::scope(|scope| {
+        for _ in 0..2 * PER_VERSION {
+            scope.spawn(|| {
+                let tls = ServerConnection::new(Arc::clone(&server)).unwrap();
+                let mut stream = StreamOwned::new(tls, listener.accept().unwrap().0);
+                let mut said = [0; 4];
+                stream.read_exact(&mut said).unwrap();
+                stream.write_all(&said).unwrap();
+                stream.conn.send_close_notify();
+                stream.flush().unwrap();
+            });
+        }
+        for version in [SslVersion::TLS1_2, SslVersion::TLS1_3] {
+            for _ in 0..PER_VERSION {
+                scope.spawn(move || {
+                    let mut connector = SslConnector::builder(SslMethod::tls()).unwrap();
+                    connector.set_verify(SslVerifyMode::NONE); // of the certificate alone
+                    connector.set_min_proto_version(Some(version)).unwrap();
+                    connector.set_max_proto_version(Some(version)).unwrap();
+                    let socket = TcpStream::connect(address).unwrap();
+                    let mut stream = connector.build().connect("host.example", socket).unwrap();
+                    stream.write_all(b"said").unwrap();
+                    let mut heard = [0; 4];
+                    stream.read_exact(&mut heard).unwrap();
+                    assert_eq!(&heard, b"said");
+                });
+            }
+        }
+    });
+    assert_eq!(engine.stats().unwrap().done, 2 * PER_VERSION as u64);
+}

@@ -1,0 +1,244 @@
+//! What the tests share: servers that always stop, clients that never wait for ever.
+
+use core::net::SocketAddr;
+use core::sync::atomic::{AtomicU32, Ordering};
+use core::time::Duration;
+use std::fs;
+use std::io::{Read, Write};
+use std::net::TcpStream;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+use std::thread;
+use std::time::Instant;
+
+use openssl::ssl::{Ssl, SslContext, SslMethod, SslStream, SslVerifyMode};
+use tollgate_server::log::{HandshakeLine, Line, RequestLine, read};
+use tollgate_server::{Certificate, Config, KeyKind, Running, Server};
+
+/// No wait of a test is longer.
+pub(crate) const PATIENCE: Duration = Duration::from_secs(20);
+
+/// A folder that goes when the test ends.
+pub(crate) struct Folder(pub(crate) PathBuf);
+
+impl Folder {
+    pub(crate) fn new() -> Self {
+        static NUMBER: AtomicU32 = AtomicU32::new(0);
+        let name = format!(
+            "tollgate-server-{}-{}",
+            std::process::id(),
+            NUMBER.fetch_add(1, Ordering::Relaxed)
+        );
+        let path = std::env::temp_dir().join(name);
+        fs::create_dir(&path).unwrap();
+        Self(path)
+    }
+
+    pub(crate) fn path(&self, name: &str) -> PathBuf {
+        self.0.join(name)
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}
+
+/// A server with an access log in a folder of its own.
+pub(crate) struct Rig {
+    pub(crate) running: Running,
+    pub(crate) folder: Folder,
+}
+
+impl Rig {
+    /// With a key of `vectors/keys` where the server would make an RSA key: that takes longer than
+    /// most tests.
+    pub(crate) fn start(config: Config) -> Self {
+        let folder = Folder::new();
+        let certificate = match config.certificate {
+            Certificate::SelfSigned(kind @ KeyKind::Rsa { .. }) => {
+                let key = keys().join(format!("{kind}.pem"));
+                Certificate::Files { chain: certify(&folder, &key), key }
+            }
+            other => other,
+        };
+        Self::within(folder, Config { certificate, ..config })
+    }
+
+    /// With a key that the server makes, if it is told to.
+    pub(crate) fn with_own_key(config: Config) -> Self {
+        Self::within(Folder::new(), config)
+    }
+
+    fn within(folder: Folder, config: Config) -> Self {
+        let config = Config { access_log: Some(folder.path("access.log")), ..config };
+        Self { running: Server::start(config).unwrap(), folder }
+    }
+
+    pub(crate) fn url(&self, path: &str) -> String {
+        format!("https://{}{path}", self.running.addr())
+    }
+
+    /// Stops the server and reads its log; nothing may have been cut off or lost.
+    pub(crate) fn finish(self) -> Log {
+        let report = self.running.stop(PATIENCE);
+        assert_eq!(report.connections_cut, 0);
+        assert_eq!(report.workers_lost, 0);
+        assert!(report.log_complete);
+        let file = fs::read(self.folder.path("access.log")).unwrap();
+        Log(read(file.as_slice()).unwrap())
+    }
+}
+
+pub(crate) fn keys() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../vectors/keys")
+}
+
+/// A certificate for one of the test keys, by Debian's `openssl`.
+pub(crate) fn certify(folder: &Folder, key: &Path) -> PathBuf {
+    let chain = folder.path("chain.pem");
+    let (key, out) = (key.to_str().unwrap(), chain.to_str().unwrap());
+    let names = ["-subj", "/CN=localhost", "-addext", "subjectAltName=DNS:localhost,IP:127.0.0.1"];
+    let args = [&["req", "-x509", "-new", "-key", key, "-out", out], &names[..]].concat();
+    let output = run("openssl", &args, b"");
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    chain
+}
+
+/// The lines of a run.
+#[derive(Debug)]
+pub(crate) struct Log(pub(crate) Vec<Line>);
+
+impl Log {
+    pub(crate) fn handshakes(&self) -> Vec<&HandshakeLine> {
+        let lines = self.0.iter().filter_map(|line| match line {
+            Line::Handshake(line) => Some(line),
+            _ => None,
+        });
+        lines.collect()
+    }
+
+    pub(crate) fn requests(&self) -> Vec<&RequestLine> {
+        let lines = self.0.iter().filter_map(|line| match line {
+            Line::Request(line) => Some(line),
+            _ => None,
+        });
+        lines.collect()
+    }
+}
+
+/// The body of `/bytes/N` as the documentation has it.
+pub(crate) fn bytes(length: usize) -> Vec<u8> {
+    (0..length).map(|i| u8::try_from(i % 251).unwrap()).collect()
+}
+
+/// Runs a program with that input; it is killed after [`PATIENCE`].
+pub(crate) fn run(program: &str, args: &[&str], input: &[u8]) -> Output {
+    let mut child = Command::new(program)
+        .args(args)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap_or_else(|why| panic!("{program}: {why}: install it (apt-get install {program})"));
+    let mut stdin = child.stdin.take().unwrap();
+    // It may end before it has read everything.
+    let _ = stdin.write_all(input);
+    drop(stdin);
+    let mut stdout = child.stdout.take().unwrap();
+    let reader = thread::spawn(move || {
+        let mut bytes = Vec::new();
+        stdout.read_to_end(&mut bytes).unwrap();
+        bytes
+    });
+    let begun = Instant::now();
+    while child.try_wait().unwrap().is_none() {
+        if begun.elapsed() > PATIENCE {
+            child.kill().unwrap();
+            panic!("{program} {args:?} did not end");
+        }
+        thread::sleep(Duration::from_millis(2));
+    }
+    let mut output = child.wait_with_output().unwrap();
+    output.stdout = reader.join().unwrap();
+    output
+}
+
+/// curl, with its body on standard output; the certificate is self-signed.
+pub(crate) fn curl(args: &[&str]) -> Output {
+    let mut all = vec!["--silent", "--show-error", "--insecure", "--max-time", "15"];
+    all.extend(args);
+    run("curl", &all, b"")
+}
+
+/// The body that curl gets.
+pub(crate) fn fetch(args: &[&str]) -> Vec<u8> {
+    let output = curl(args);
+    let words = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "curl {args:?}: {words}");
+    output.stdout
+}
+
+/// `openssl s_client` against that address with one request; its words.
+pub(crate) fn s_client(address: SocketAddr, args: &[&str], request: &str) -> (bool, String) {
+    let address = address.to_string();
+    let mut all = vec!["s_client", "-connect", &address, "-ign_eof"];
+    all.extend(args);
+    let output = run("openssl", &all, request.as_bytes());
+    let words = [output.stdout, output.stderr].concat();
+    (output.status.success(), String::from_utf8_lossy(&words).into_owned())
+}
+
+/// A request after which the server closes.
+pub(crate) const ONE_REQUEST: &str =
+    "GET /bytes/10 HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n";
+
+/// A TLS client in this process; reads and writes wait at most [`PATIENCE`].
+pub(crate) fn connect(address: SocketAddr) -> SslStream<TcpStream> {
+    let mut context = SslContext::builder(SslMethod::tls_client()).unwrap();
+    context.set_verify(SslVerifyMode::NONE);
+    let socket = tcp(address);
+    let mut stream = SslStream::new(Ssl::new(&context.build()).unwrap(), socket).unwrap();
+    stream.connect().unwrap();
+    stream
+}
+
+/// A bare connection with the same limits.
+pub(crate) fn tcp(address: SocketAddr) -> TcpStream {
+    let socket = TcpStream::connect_timeout(&address, PATIENCE).unwrap();
+    socket.set_read_timeout(Some(PATIENCE)).unwrap();
+    socket.set_write_timeout(Some(PATIENCE)).unwrap();
+    socket
+}
+
+/// One response: head as text, body by its Content-Length.
+pub(crate) fn response(stream: &mut impl Read) -> (String, Vec<u8>) {
+    let head = head(stream);
+    let length = head
+        .lines()
+        .find_map(|line| line.strip_prefix("Content-Length: "))
+        .map_or(0, |length| length.parse().unwrap());
+    let mut body = vec![0; length];
+    stream.read_exact(&mut body).unwrap();
+    (head, body)
+}
+
+/// A response's head, with its empty line.
+pub(crate) fn head(stream: &mut impl Read) -> String {
+    let (mut head, mut byte) = (Vec::new(), [0]);
+    while !head.ends_with(b"\r\n\r\n") {
+        stream.read_exact(&mut byte).unwrap();
+        head.push(byte[0]);
+    }
+    String::from_utf8(head).unwrap()
+}
+
+/// Waits until `check` holds.
+pub(crate) fn eventually(what: &str, mut check: impl FnMut() -> bool) {
+    let begun = Instant::now();
+    while !check() {
+        assert!(begun.elapsed() < PATIENCE, "{what}: not within {PATIENCE:?}");
+        thread::sleep(Duration::from_millis(5));
+    }
+}

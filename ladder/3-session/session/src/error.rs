@@ -1,0 +1,126 @@
+//! Why there is no figure.
+
+use core::fmt;
+use std::io;
+
+use openssl::error::ErrorStack;
+
+/// Why there is no figure; one line that says what to do.
+#[derive(Debug)]
+pub enum Error {
+    /// The plan cannot be carried out: the rule that it breaks.
+    Plan(&'static str),
+    /// The server does not start in memory.
+    Server(tollgate_server::Error),
+    /// The client's settings were refused, or it has no random bytes.
+    Client(tollgate_tls_client::Error),
+    /// libcrypto refused.
+    OpenSsl {
+        /// What it was to do.
+        doing: &'static str,
+        /// Its words.
+        stack: ErrorStack,
+    },
+    /// The system refused a socket, a thread or a clock.
+    System {
+        /// What it was to do.
+        doing: &'static str,
+        /// Its words.
+        why: io::Error,
+    },
+    /// A session did not go as its protocol goes.
+    Session {
+        /// Which one, as its subject spells it.
+        session: String,
+        /// What happened.
+        why: String,
+    },
+    /// Stopped, or a wrong result.
+    Measurement(tollgate_bench::Error),
+    /// Core cycles cannot be told on this machine.
+    NoCycles,
+    /// A record is not what it was given for.
+    Record {
+        /// What was wanted.
+        wanted: &'static str,
+        /// Its subject.
+        subject: String,
+    },
+    /// A figure is not a number, or a name cannot be spelled in a subject.
+    Figure(String),
+}
+
+impl Error {
+    pub(crate) fn openssl(doing: &'static str) -> impl FnOnce(ErrorStack) -> Self {
+        move |stack| Self::OpenSsl { doing, stack }
+    }
+
+    pub(crate) fn system(doing: &'static str) -> impl FnOnce(io::Error) -> Self {
+        move |why| Self::System { doing, why }
+    }
+
+    pub(crate) fn figure(why: impl fmt::Display) -> Self {
+        Self::Figure(why.to_string())
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Plan(rule) => write!(f, "this plan cannot be measured: {rule}"),
+            Self::Server(error) => write!(f, "the server does not start in memory: {error}"),
+            Self::Client(error) => write!(f, "the client in memory: {error}"),
+            Self::OpenSsl { doing, stack } => {
+                let text = stack.to_string();
+                let line = text.lines().next().unwrap_or("no reason given");
+                write!(f, "OpenSSL refused {doing} ({line}): check that OpenSSL 3 is installed")
+            }
+            Self::System { doing, why } => {
+                write!(f, "the system refused {doing} ({why}): free what it is short of, try again")
+            }
+            Self::Session { session, why } => {
+                write!(f, "{session} did not go as it should ({why}): please report the case")
+            }
+            Self::Measurement(error) => error.fmt(f),
+            Self::NoCycles => f.write_str(
+                "core cycles cannot be told on this machine: measure on one with a time stamp \
+                 counter (x86-64)",
+            ),
+            Self::Record { wanted, subject } => {
+                write!(f, "{subject} is not {wanted}: give the record that says it")
+            }
+            Self::Figure(why) => write!(f, "a figure cannot be written down: {why}"),
+        }
+    }
+}
+
+impl core::error::Error for Error {
+    fn source(&self) -> Option<&(dyn core::error::Error + 'static)> {
+        match self {
+            Self::Server(error) => Some(error),
+            Self::Client(error) => Some(error),
+            Self::OpenSsl { stack, .. } => Some(stack),
+            Self::System { why, .. } => Some(why),
+            Self::Measurement(error) => Some(error),
+            _ => None,
+        }
+    }
+}
+
+impl From<tollgate_server::Error> for Error {
+    fn from(error: tollgate_server::Error) -> Self {
+        Self::Server(error)
+    }
+}
+
+impl From<tollgate_tls_client::Error> for Error {
+    fn from(error: tollgate_tls_client::Error) -> Self {
+        Self::Client(error)
+    }
+}
+
+impl From<tollgate_bench::Error> for Error {
+    fn from(error: tollgate_bench::Error) -> Self {
+        Self::Measurement(error)
+    }
+}

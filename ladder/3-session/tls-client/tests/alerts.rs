@@ -1,0 +1,118 @@
+//! Alerts of a rustls server are named, with the phase in which they came.
+
+#![allow(clippy::unwrap_used, reason = "tests")]
+
+mod peer;
+
+use std::sync::Arc;
+
+use peer::{ECDHE, Pair, RSA, RSA_2048, Server, TLS13, certificate, client};
+use rustls::pki_types::{CertificateDer, PrivateKeyDer, PrivatePkcs8KeyDer};
+use rustls::server::WebPkiClientVerifier;
+use rustls::{RootCertStore, ServerConfig, ServerConnection, version};
+use tollgate_tls_client::{AlertDescription, AlertLevel, Error, Group, Phase, Settings, Suite};
+
+fn alert(phase: Phase, description: AlertDescription) -> Result<(), Error> {
+    Err(Error::Alert { phase, level: AlertLevel::FATAL, description })
+}
+
+#[test]
+fn nothing_in_common_is_said_in_phase_hello() {
+    let all = [Group::X25519, Group::P256];
+    let cases = [
+        // neither suite nor version
+        (ECDHE, TLS13, AlertDescription::PROTOCOL_VERSION),
+        (TLS13, ECDHE, AlertDescription::PROTOCOL_VERSION),
+        // rustls has no RSA key exchange
+        (RSA, ECDHE, AlertDescription::HANDSHAKE_FAILURE),
+    ];
+    for (ours, theirs, description) in cases {
+        let mut pair = Pair::new(Settings::new(ours), &Server::new(theirs, &all));
+        assert_eq!(pair.run(), alert(Phase::Hello, description), "{ours} {theirs}");
+        assert_eq!(pair.run(), Ok(()), "nothing is left to carry");
+        let again = pair.client.poll().map(|_| ());
+        assert_eq!(again, alert(Phase::Hello, description), "the error stays");
+    }
+    for suite in [ECDHE, TLS13] {
+        let server = Server::new(suite, &[Group::P256]);
+        let mut pair = Pair::new(Settings::new(suite), &server);
+        assert_eq!(pair.run(), alert(Phase::Hello, AlertDescription::HANDSHAKE_FAILURE));
+
+        let alpn = vec![b"gopher".to_vec()];
+        let settings = Settings { alpn, ..Settings::new(suite) };
+        let mut pair = Pair::new(settings, &Server::new(suite, &all));
+        // in TLS 1.3 behind the ServerHello, since the protocol is agreed on under encryption
+        let phase = if suite == TLS13 { Phase::KeyExchange } else { Phase::Hello };
+        assert_eq!(pair.run(), alert(phase, AlertDescription::NO_APPLICATION_PROTOCOL));
+    }
+}
+
+/// A server that will have a client certificate.
+fn demanding(suite: Suite) -> ServerConnection {
+    let (certificate, key) = certificate(RSA_2048);
+    let provider = Server::new(suite, &[Group::X25519]).provider();
+    let mut roots = RootCertStore::empty();
+    roots.add(CertificateDer::from(certificate.clone())).unwrap();
+    let verifier =
+        WebPkiClientVerifier::builder_with_provider(Arc::new(roots), Arc::clone(&provider));
+    let version = if suite == TLS13 { &version::TLS13 } else { &version::TLS12 };
+    let config = ServerConfig::builder_with_provider(provider)
+        .with_protocol_versions(&[version])
+        .unwrap()
+        .with_client_cert_verifier(verifier.build().unwrap())
+        .with_single_cert(
+            vec![CertificateDer::from(certificate)],
+            PrivateKeyDer::Pkcs8(PrivatePkcs8KeyDer::from(key)),
+        )
+        .unwrap();
+    ServerConnection::new(Arc::new(config)).unwrap()
+}
+
+/// In TLS 1.3 the client is done by then: why client-done is not server-confirmed.
+#[test]
+fn a_refused_client_is_told_in_phase_finished_or_confirm() {
+    let settings = Settings::new(ECDHE);
+    let mut pair = Pair::of(client(settings), demanding(ECDHE));
+    let expected = alert(Phase::Finished, AlertDescription::CERTIFICATE_REQUIRED);
+    assert_eq!(pair.run(), expected);
+    assert!(pair.client.facts().client_certificate_asked);
+    assert!(!pair.client.is_established());
+
+    let mut pair = Pair::of(client(Settings::new(TLS13)), demanding(TLS13));
+    assert_eq!(pair.run(), alert(Phase::Confirm, AlertDescription::CERTIFICATE_REQUIRED));
+    assert!(pair.client.facts().client_certificate_asked);
+    assert!(pair.client.is_established() && pair.client.confirmation().is_none());
+}
+
+#[test]
+fn a_stream_that_ends_is_an_error_of_its_phase() {
+    for suite in [ECDHE, TLS13] {
+        let ended = |phase| Err(Error::EndOfStream { phase });
+        // small records, so that the cut leaves some of them whole
+        let server = Server { fragment_bytes: Some(100), ..Server::new(suite, &[Group::X25519]) };
+        let mut pair = Pair::new(Settings::new(suite), &server);
+        pair.forward();
+        assert_eq!(pair.client.end_of_stream(), ended(Phase::Hello));
+        assert_eq!(pair.client.poll().map(|_| ()), ended(Phase::Hello), "the error stays");
+
+        let mut pair = Pair::new(Settings::new(suite), &server);
+        pair.forward();
+        let flight = pair.server_flight();
+        pair.client.read_tls(&flight[..flight.len() / 2], |_| ()).unwrap();
+        assert_eq!(pair.client.end_of_stream(), ended(Phase::KeyExchange));
+
+        let mut pair = Pair::new(Settings::new(suite), &Server::new(suite, &[Group::X25519]));
+        pair.run().unwrap();
+        let phase = pair.client.phase();
+        assert_eq!(pair.client.end_of_stream(), ended(phase));
+        assert!(pair.client.send(b"more").is_err());
+    }
+}
+
+#[test]
+fn what_is_no_tls_is_said_so() {
+    let mut client = client(Settings::new(TLS13));
+    let error = client.read_tls(b"HTTP/1.1 400 Bad Request\r\n", |_| ()).unwrap_err();
+    assert_eq!(error.phase(), Some(Phase::Hello));
+    assert!(error.to_string().contains("does the port speak TLS?"), "{error}");
+}

@@ -1,0 +1,82 @@
+//! Sessions with `gnutls-serv`, a process of its own: the oracle that has every suite, those of
+//! 2001 too, and prime fields by their names in TLS 1.2.
+
+#![allow(clippy::unwrap_used, reason = "tests")]
+
+mod peer;
+
+use peer::gnutls_serv::Server;
+use peer::socket::page;
+use tollgate_tls_client::{Group, KeyExchange, Settings, SignatureScheme, Suite};
+
+/// All that `GnuTLS` can do in TLS 1.2 and 1.3.
+const ALL: &str = "NORMAL:-VERS-ALL:+VERS-TLS1.2:+VERS-TLS1.3:+ARCFOUR-128:+3DES-CBC:\
+     +AES-128-CBC:+AES-256-CBC:+SHA1:+SHA256:+SHA384:+RSA:+DHE-RSA:+GROUP-ALL";
+
+/// As `GnuTLS` spells it: `RSA_AES_128_CBC_SHA256`; of TLS 1.3 the cipher, `AES-128-GCM`.
+fn name_of_gnutls(suite: Suite) -> String {
+    let name = suite.name().trim_start_matches("TLS_").replace("WITH_", "");
+    if suite.is_tls13() {
+        let (cipher, _hash) = name.rsplit_once('_').unwrap();
+        return cipher.replace('_', "-");
+    }
+    let name = name.replace("RC4", "ARCFOUR").replace("POLY1305_SHA256", "POLY1305");
+    if name.ends_with("_SHA") { name + "1" } else { name }
+}
+
+#[test]
+fn every_suite_carries_pages() {
+    let Some(server) = Server::start("suites", ALL, &["--disable-client-cert"]) else { return };
+    for suite in Suite::ALL {
+        for encrypt_then_mac in [true, false] {
+            let settings = Settings { encrypt_then_mac, ..Settings::new(suite) };
+            let group = Some(settings.groups[0]).filter(|_| suite.has_group());
+            let mut client = peer::client(settings);
+            for _ in 0..2 {
+                let text = String::from_utf8(page(server.connect(), &mut client)).unwrap();
+                assert!(text.starts_with("HTTP/1.0 200 OK"), "{suite}: {text}");
+                assert!(text.contains(&name_of_gnutls(suite)), "{suite}: {text}");
+                let facts = client.facts();
+                assert_eq!(facts.group, group, "{suite}");
+                assert_eq!(facts.signature_verified, suite.exchange() != KeyExchange::Rsa);
+                let covers = encrypt_then_mac && suite.cipher().is_cbc();
+                assert_eq!(facts.encrypt_then_mac, covers, "{suite}");
+                client.reset().unwrap();
+            }
+            if !suite.cipher().is_cbc() {
+                break; // once is enough
+            }
+        }
+    }
+}
+
+#[test]
+fn every_group_of_either_version_agrees() {
+    let Some(server) = Server::start("groups", ALL, &["--disable-client-cert"]) else { return };
+    let ecdhe = Suite::TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256;
+    let dhe = Suite::TLS_DHE_RSA_WITH_AES_128_GCM_SHA256;
+    let curves = [Group::X25519, Group::P256, Group::P384];
+    let fields = [Group::Ffdhe2048, Group::Ffdhe3072, Group::Ffdhe4096];
+    let tls13 = curves.into_iter().chain(fields).map(|g| (Suite::TLS_AES_256_GCM_SHA384, g));
+    let old = curves.map(|group| (ecdhe, group)).into_iter().chain(fields.map(|g| (dhe, g)));
+    for (suite, group) in old.chain(tls13) {
+        let settings = Settings { groups: vec![group], ..Settings::new(suite) };
+        let mut client = peer::client(settings);
+        assert!(page(server.connect(), &mut client).starts_with(b"HTTP/1.0 200 OK"), "{group}");
+        assert_eq!(client.facts().group, Some(group), "{suite}");
+    }
+}
+
+#[test]
+fn a_certificate_of_either_kind_is_asked_for_by_schemes() {
+    let Some(server) = Server::start("schemes", ALL, &["--disable-client-cert"]) else { return };
+    for (schemes, expected) in [
+        (SignatureScheme::RSA.to_vec(), SignatureScheme::PssSha256),
+        (SignatureScheme::CURVES.to_vec(), SignatureScheme::EcdsaSha256),
+    ] {
+        let settings = Settings { schemes, ..Settings::new(Suite::TLS_AES_128_GCM_SHA256) };
+        let mut client = peer::client(settings);
+        assert!(page(server.connect(), &mut client).starts_with(b"HTTP/1.0 200 OK"));
+        assert_eq!(client.facts().signature, Some(expected));
+    }
+}

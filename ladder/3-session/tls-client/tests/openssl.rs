@@ -1,0 +1,254 @@
+//! Sessions with `openssl s_server`, a process of its own: the oracle that has RSA key exchange.
+
+#![allow(clippy::unwrap_used, reason = "tests")]
+
+mod peer;
+
+use std::process::Command;
+use std::sync::Arc;
+
+use openssl::x509::X509;
+use peer::s_server::Server;
+use peer::socket::{drive, page, read_some};
+use peer::{ECDHE, RSA, TLS13};
+use tollgate_tls_client::{
+    AlertDescription, Confirmation, Error, Freshness, Group, Identity, KeyExchange, Phase,
+    Settings, Suite, VerifySignature,
+};
+
+fn kinds() -> Vec<(&'static str, Vec<&'static str>, Settings)> {
+    let with = |suite, groups: &[Group]| Settings {
+        server_name: Some("host.example".into()),
+        ..peer::settings(suite, groups)
+    };
+    let rsa = vec!["-tls1_2", "-cipher", "AES128-GCM-SHA256"];
+    let ecdhe = vec!["-tls1_2", "-cipher", "ECDHE-RSA-AES128-GCM-SHA256"];
+    let tls13 = vec!["-tls1_3"];
+    let (x25519, p256) = ([Group::X25519], [Group::P256]);
+    let retry = vec!["-tls1_3", "-groups", "P-256"];
+    vec![
+        ("rsa", rsa.clone(), with(RSA, &x25519)),
+        ("rsa-reuse", rsa, Settings { premaster: Freshness::Reuse, ..with(RSA, &x25519) }),
+        ("ecdhe-x25519", ecdhe.clone(), with(ECDHE, &x25519)),
+        ("ecdhe-p256", ecdhe, with(ECDHE, &p256)),
+        ("tls13-x25519", tls13.clone(), with(TLS13, &x25519)),
+        ("tls13-p256", tls13, with(TLS13, &p256)),
+        ("tls13-retry", retry, with(TLS13, &[Group::X25519, Group::P256])),
+    ]
+}
+
+#[test]
+fn s_server_answers_requests_in_every_kind_of_session() {
+    for (name, mut arguments, settings) in kinds() {
+        arguments.extend(["-www", "-alpn", "http/1.1"]);
+        let Some(server) = Server::start(name, &arguments) else {
+            return;
+        };
+        let suite = settings.suite;
+        let mut client = peer::client(settings);
+        for round in 0..3 {
+            let response = String::from_utf8(page(server.connect(), &mut client)).unwrap();
+            assert!(response.starts_with("HTTP/1.0 200 ok"), "{name}: {response}");
+            assert!(response.contains(&format!("New, {}", suite.version())), "{name}: {response}");
+            let facts = client.facts();
+            assert_eq!(facts.hello_retry, name == "tls13-retry", "{name}");
+            assert_eq!(facts.signature_verified, suite != RSA, "{name}");
+            assert_eq!(facts.extended_master_secret, suite != TLS13, "{name}");
+            assert_eq!(facts.tickets, if suite == TLS13 { 2 } else { 1 }, "{name} {round}");
+            assert_eq!(client.alpn(), Some(&b"http/1.1"[..]));
+            let expected =
+                if suite == TLS13 { Confirmation::Response } else { Confirmation::Finished };
+            assert_eq!(client.confirmation(), Some(expected), "{name}");
+            client.reset().unwrap();
+        }
+    }
+}
+
+/// `-rev` sends each line back reversed: data both ways over several records.
+#[test]
+fn lines_come_back_reversed() {
+    for (name, mut arguments, settings) in kinds() {
+        arguments.push("-rev");
+        let Some(server) = Server::start(&format!("{name}-rev"), &arguments) else {
+            return;
+        };
+        let mut client = peer::client(settings);
+        let mut socket = server.connect();
+        drive(&mut client, &mut socket, |client, _| client.is_established()).unwrap();
+        for length in [1, 1000, 16_000] {
+            let line: Vec<u8> = (b'a'..=b'z').cycle().take(length).collect();
+            client.send(&[&line[..], b"\n"].concat()).unwrap();
+            let mut got = vec![];
+            while got.len() < line.len() + 1 {
+                got.extend(read_some(&mut client, &mut socket));
+            }
+            let expected: Vec<u8> = line.iter().rev().copied().chain([b'\n']).collect();
+            assert!(got == expected, "{name} {length}");
+        }
+    }
+}
+
+#[test]
+fn servers_without_the_extended_master_secret_are_served() {
+    let arguments = ["-www", "-tls1_2", "-cipher", "DEFAULT:AES128-GCM-SHA256"];
+    let Some(server) = Server::start("old-master-secret", &arguments) else { return };
+    for suite in [RSA, ECDHE] {
+        let mut client = peer::client(Settings::new(suite));
+        assert!(page(server.connect(), &mut client).starts_with(b"HTTP/1.0 200 ok"));
+        assert!(!client.facts().extended_master_secret, "{suite}");
+    }
+}
+
+#[test]
+fn what_s_server_refuses_is_named() {
+    let handshake_failure = AlertDescription::HANDSHAKE_FAILURE;
+    let cases = [
+        ("no-suite", vec!["-tls1_2", "-cipher", "AES256-SHA"], RSA, handshake_failure),
+        ("old", vec!["-tls1_2"], TLS13, AlertDescription::PROTOCOL_VERSION),
+        ("new", vec!["-tls1_3"], ECDHE, AlertDescription::PROTOCOL_VERSION),
+    ];
+    for (name, arguments, suite, expected) in cases {
+        let Some(server) = Server::start(name, &arguments) else {
+            return;
+        };
+        let mut client = peer::client(Settings::new(suite));
+        let result = drive(&mut client, &mut server.connect(), |client, _| client.is_established());
+        let Err(Error::Alert { phase: Phase::Hello, description, .. }) = result else {
+            panic!("{name}: {result:?}");
+        };
+        assert_eq!(description, expected, "{name}");
+    }
+}
+
+#[test]
+fn a_client_certificate_that_is_asked_for_and_not_required_is_left_out() {
+    for (name, mut arguments, settings) in kinds() {
+        arguments.extend(["-verify", "1", "-www"]);
+        let Some(server) = Server::start(&format!("{name}-verify"), &arguments) else {
+            return;
+        };
+        let mut client = peer::client(settings);
+        assert!(page(server.connect(), &mut client).starts_with(b"HTTP/1.0 200 ok"), "{name}");
+        assert!(client.facts().client_certificate_asked, "{name}");
+    }
+}
+
+#[test]
+fn sampled_signatures_and_reused_keys_are_sessions_like_others() {
+    let Some(server) = Server::start("policies", &["-www"]) else {
+        return;
+    };
+    for suite in [ECDHE, TLS13] {
+        for verify_signature in [VerifySignature::Never, VerifySignature::Always] {
+            let settings = Settings {
+                verify_signature,
+                key_share: Freshness::Reuse,
+                premaster: Freshness::Reuse,
+                tickets: false,
+                alpn: vec![],
+                ..Settings::new(suite)
+            };
+            let mut client = peer::client(settings);
+            for _ in 0..2 {
+                assert!(page(server.connect(), &mut client).starts_with(b"HTTP/1.0 200 ok"));
+                let verified = verify_signature == VerifySignature::Always;
+                assert_eq!(client.facts().signature_verified, verified);
+                client.reset().unwrap();
+            }
+        }
+    }
+}
+
+/// By their registered names, those that this release of OpenSSL has: its own names.
+fn names_of_openssl() -> Vec<(Suite, String)> {
+    let output = Command::new("openssl").args(["ciphers", "-stdname", "ALL:@SECLEVEL=0"]).output();
+    let text = String::from_utf8(output.unwrap().stdout).unwrap();
+    let row = |line: &str| {
+        let mut words = line.split_whitespace();
+        Some((Suite::from_name(words.next()?)?, words.nth(1)?.to_owned()))
+    };
+    text.lines().filter_map(row).collect()
+}
+
+#[test]
+fn every_suite_that_s_server_has_carries_pages_in_every_group() {
+    let arguments = ["-www", "-cipher", "ALL:@SECLEVEL=0", "-ciphersuites"];
+    let tls13 = "TLS_AES_128_GCM_SHA256:TLS_AES_256_GCM_SHA384:TLS_CHACHA20_POLY1305_SHA256";
+    let groups = "x25519:P-256:P-384:ffdhe2048:ffdhe3072:ffdhe4096";
+    let arguments = [&arguments[..], &[tls13, "-groups", groups]].concat();
+    let Some(server) = Server::start("suites", &arguments) else { return };
+    let names = names_of_openssl();
+    assert!(names.len() >= 30, "{names:?}");
+    let curves = [Group::X25519, Group::P256, Group::P384];
+    let fields = [Group::Ffdhe2048, Group::Ffdhe3072, Group::Ffdhe4096];
+    for (suite, name) in names {
+        let groups = match suite.exchange() {
+            // its own prime, which has no name
+            KeyExchange::Rsa | KeyExchange::DheRsa => vec![vec![]],
+            KeyExchange::Tls13 => curves.iter().chain(&fields).map(|g| vec![*g]).collect(),
+            // the certificate's curve has to be among them
+            KeyExchange::EcdheEcdsa => curves.map(|g| vec![g, Group::P256]).to_vec(),
+            KeyExchange::EcdheRsa => curves.map(|group| vec![group]).to_vec(),
+        };
+        for mut groups in groups {
+            groups.dedup();
+            for encrypt_then_mac in [true, false] {
+                let groups = groups.clone();
+                let expected = groups.first().copied();
+                let settings = Settings { groups, encrypt_then_mac, ..Settings::new(suite) };
+                let mut client = peer::client(settings);
+                let text = String::from_utf8(page(server.connect(), &mut client)).unwrap();
+                assert!(text.starts_with("HTTP/1.0 200 ok"), "{suite}: {text}");
+                assert!(text.contains(&format!("Cipher is {name}\n")), "{suite}: {text}");
+                let facts = client.facts();
+                assert_eq!(facts.group, expected);
+                let is_cbc = suite.cipher().is_cbc();
+                assert_eq!(facts.encrypt_then_mac, is_cbc && encrypt_then_mac, "{suite}");
+                if !is_cbc {
+                    break; // once is enough
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn client_certificates_of_every_kind_are_verified() {
+    let p384 = peer::ec_p384();
+    let keys = [peer::RSA_2048, peer::EC_P256, &p384, peer::ED25519];
+    let suites = [
+        RSA,
+        ECDHE,
+        Suite::TLS_DHE_RSA_WITH_AES_256_GCM_SHA384,
+        Suite::TLS_ECDHE_RSA_WITH_AES_256_CBC_SHA384,
+        TLS13,
+        Suite::TLS_AES_256_GCM_SHA384,
+    ];
+    for (name, key) in ["rsa", "p256", "p384", "ed25519"].into_iter().zip(keys) {
+        let (certificate, pkcs8) = peer::certificate(key);
+        // it signs itself: the server is told to trust it
+        let pem = X509::from_der(&certificate).unwrap().to_pem().unwrap();
+        let file = format!("tollgate-tls-client-{}-{name}.pem", std::process::id());
+        let path = std::env::temp_dir().join(file);
+        std::fs::write(&path, pem).unwrap();
+        let trust = ["-CAfile", path.to_str().unwrap(), "-cipher", "ALL", "-www"];
+        let arguments = [&["-Verify", "1", "-verify_return_error"], &trust[..]].concat();
+        let server = Server::start(&format!("identity-{name}"), &arguments);
+        std::fs::remove_file(&path).unwrap();
+        let Some(server) = server else { return };
+        let identity = Arc::new(Identity::new(vec![certificate], &pkcs8).unwrap());
+        for suite in suites {
+            let groups = match suite.exchange() {
+                KeyExchange::DheRsa => vec![],
+                _ => vec![Group::X25519, Group::P256, Group::P384],
+            };
+            let settings =
+                Settings { identity: Some(Arc::clone(&identity)), groups, ..Settings::new(suite) };
+            let mut client = peer::client(settings);
+            let text = String::from_utf8(page(server.connect(), &mut client)).unwrap();
+            assert!(text.contains("Client certificate"), "{suite}: {text}");
+            let facts = client.facts();
+            assert!(facts.client_certificate_asked && facts.client_signature.is_some(), "{suite}");
+        }
+    }
+}

@@ -1,0 +1,280 @@
+//! Sessions that rustls, `OpenSSL` and `GnuTLS` resume, or refuse to: by every mechanism that each
+//! of them has.
+
+#![allow(clippy::unwrap_used, reason = "tests")]
+
+mod peer;
+
+use core::time::Duration;
+use std::net::TcpStream;
+use std::sync::Arc;
+
+use peer::socket::{drive, page};
+use peer::{ECDHE, Pair, RSA, Server, TLS13, gnutls_serv, kinds, s_server};
+use rustls::server::NoServerSessionStorage;
+use rustls::{HandshakeKind, ServerConfig, ServerConnection};
+use tollgate_tls_client::{
+    Confirmation, Connection, EarlyData, Group, Mechanism, Resume, SavedSession, Settings, Suite,
+};
+
+fn settings(suite: Suite, groups: &[Group]) -> Settings {
+    Settings { save_sessions: true, ..peer::settings(suite, groups) }
+}
+
+fn resume(client: &mut Connection, session: &SavedSession, early_data: &[u8]) {
+    client.resume(&Resume { session, age: Duration::from_millis(5), early_data }).unwrap();
+}
+
+/// A session with a rustls server, with a request and its answer; the connection for the next.
+fn session(
+    client: Connection,
+    server: &Arc<ServerConfig>,
+    expected: HandshakeKind,
+) -> (Connection, SavedSession) {
+    let mut pair = Pair::of(client, ServerConnection::new(Arc::clone(server)).unwrap());
+    pair.run().unwrap();
+    pair.client.send(b"request").unwrap();
+    pair.run().unwrap();
+    pair.say(b"response");
+    pair.run().unwrap();
+    assert_eq!((&pair.got[..], &pair.seen.data[..]), (&b"request"[..], &b"response"[..]));
+    assert_eq!(pair.server.handshake_kind(), Some(expected));
+    let resumed = matches!(expected, HandshakeKind::Resumed);
+    assert_eq!(pair.client.facts().resumed, resumed);
+    let full_tls12 = !resumed && !pair.client.config().settings().suite.is_tls13();
+    let confirmation = if full_tls12 { Confirmation::Finished } else { Confirmation::Response };
+    assert_eq!(pair.client.confirmation(), Some(confirmation));
+    let mut saved = SavedSession::default();
+    pair.client.save(&mut saved);
+    (pair.client, saved)
+}
+
+/// rustls with tickets, or with sessions in its memory.
+fn rustls(suite: Suite, groups: &[Group], tickets: bool) -> Arc<ServerConfig> {
+    let mut config = Server::new(suite, groups).config();
+    if tickets {
+        config.session_storage = Arc::new(NoServerSessionStorage {});
+    } else {
+        config.ticketer =
+            ServerConfig::builder_with_provider(Server::new(suite, groups).provider())
+                .with_safe_default_protocol_versions()
+                .unwrap()
+                .with_no_client_auth()
+                .with_cert_resolver(Arc::clone(&config.cert_resolver))
+                .ticketer;
+    }
+    Arc::new(config)
+}
+
+#[test]
+fn rustls_resumes_every_kind_of_session_again_and_again() {
+    for (suite, group) in kinds() {
+        for tickets in [true, false] {
+            let server = rustls(suite, &[group], tickets);
+            let client = peer::client(settings(suite, &[group]));
+            let (mut client, mut saved) = session(client, &server, HandshakeKind::Full);
+            let expected = match (suite.is_tls13(), tickets) {
+                (true, _) => Mechanism::Psk,
+                (false, true) => Mechanism::Ticket,
+                (false, false) => Mechanism::SessionId,
+            };
+            for _ in 0..3 {
+                assert_eq!(saved.mechanism(), Some(expected), "{suite}");
+                resume(&mut client, &saved, b"");
+                let next;
+                (client, next) = session(client, &server, HandshakeKind::Resumed);
+                assert_eq!(client.facts().offered, Some(expected));
+                assert_eq!(client.facts().leaf_bytes, 0);
+                if next.is_empty() {
+                    assert!(!saved.is_single_use());
+                } else {
+                    saved = next;
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn another_server_refuses_and_the_handshake_is_a_full_one() {
+    for (suite, group) in kinds() {
+        for tickets in [true, false] {
+            let [first, second] = [(); 2].map(|()| rustls(suite, &[group], tickets));
+            let client = peer::client(settings(suite, &[group]));
+            let (mut client, saved) = session(client, &first, HandshakeKind::Full);
+            resume(&mut client, &saved, b"");
+            let (client, next) = session(client, &second, HandshakeKind::Full);
+            assert_eq!(client.facts().offered, saved.mechanism());
+            assert!(client.facts().signature_verified && !next.is_empty());
+        }
+    }
+}
+
+#[test]
+fn a_hello_retry_has_a_binder_of_its_own() {
+    let groups = [Group::X25519, Group::P256];
+    let mut server = Server::new(TLS13, &groups[1..]).config();
+    server.max_early_data_size = 1000;
+    server.ticketer = rustls(TLS13, &groups[1..], false).ticketer.clone();
+    let server = Arc::new(server);
+    let client = peer::client(settings(TLS13, &groups));
+    let (mut client, saved) = session(client, &server, HandshakeKind::FullWithHelloRetryRequest);
+    for early_data in [&b""[..], b"early"] {
+        resume(&mut client, &saved, early_data);
+        let mut pair = Pair::of(client, ServerConnection::new(Arc::clone(&server)).unwrap());
+        pair.run().unwrap();
+        let facts = *pair.client.facts();
+        assert!(facts.hello_retry);
+        assert_ne!(facts.early_data, EarlyData::Accepted);
+        pair.client.send(b"request").unwrap();
+        pair.run().unwrap();
+        assert_eq!(pair.got, b"request");
+        // what rustls keeps in its memory, it gives away once
+        assert_eq!(facts.resumed, early_data.is_empty());
+        client = pair.client;
+    }
+}
+
+#[test]
+fn rustls_reads_early_data_or_refuses_it() {
+    let mut config = Server::new(TLS13, &[Group::X25519]).config();
+    config.max_early_data_size = 1000;
+    config.ticketer = rustls(TLS13, &[Group::X25519], false).ticketer.clone();
+    let server = Arc::new(config);
+    let client = peer::client(settings(TLS13, &[Group::X25519]));
+    let (mut client, saved) = session(client, &server, HandshakeKind::Full);
+    assert_eq!(saved.early_data_bytes_max(), 1000);
+    // the second time, the server has forgotten the session
+    for accepted in [true, false] {
+        resume(&mut client, &saved, b"early request");
+        let mut pair = Pair::of(client, ServerConnection::new(Arc::clone(&server)).unwrap());
+        let hello = pair.client.outgoing().to_vec();
+        pair.client.sent(hello.len()).unwrap();
+        pair.server.read_tls(&mut &hello[..]).unwrap();
+        pair.server.process_new_packets().unwrap();
+        let mut early = vec![];
+        if let Some(mut data) = pair.server.early_data() {
+            std::io::Read::read_to_end(&mut data, &mut early).unwrap();
+        }
+        pair.run().unwrap();
+        assert_eq!(early == b"early request", accepted);
+        let facts = *pair.client.facts();
+        assert_eq!((facts.resumed, pair.client.is_established()), (accepted, true));
+        let expected = if accepted { EarlyData::Accepted } else { EarlyData::Refused };
+        assert_eq!(facts.early_data, expected);
+        pair.say(b"response");
+        pair.run().unwrap();
+        let confirmation = accepted.then_some(Confirmation::EarlyResponse);
+        assert_eq!(pair.client.confirmation(), confirmation);
+        pair.client.send(b"request").unwrap();
+        pair.run().unwrap();
+        assert_eq!(pair.got, b"request");
+        client = pair.client;
+    }
+}
+
+/// Three sessions with a server that answers a request: full, resumed, resumed.
+fn pages(name: &str, settings: Settings, expected: Mechanism, connect: impl Fn() -> TcpStream) {
+    let mut client = peer::client(settings);
+    let mut saved = SavedSession::default();
+    for round in 0..3 {
+        if round > 0 {
+            resume(&mut client, &saved, b"");
+        }
+        let response = String::from_utf8_lossy(&page(connect(), &mut client)).into_owned();
+        assert!(response.starts_with("HTTP/1.0 200"), "{name} {round}: {response}");
+        let facts = *client.facts();
+        assert_eq!(facts.resumed, round > 0, "{name} {round}");
+        assert_eq!(facts.offered, (round > 0).then_some(expected), "{name} {round}");
+        if name.starts_with("openssl") {
+            let told = if round > 0 { "Reused, TLS" } else { "New, TLS" };
+            assert!(response.contains(told), "{name} {round}: {response}");
+        }
+        client.save(&mut saved);
+        assert!(!saved.is_empty(), "{name} {round}");
+    }
+}
+
+/// Name, the server's arguments, the client's settings, and how sessions are resumed.
+fn cases() -> Vec<(&'static str, Vec<&'static str>, Settings, Mechanism)> {
+    let x25519 = [Group::X25519];
+    let by_id = |suite| Settings { tickets: false, ..settings(suite, &x25519) };
+    let alone = Settings { psk_alone: true, ..settings(TLS13, &x25519) };
+    let sha384 = settings(Suite::TLS_AES_256_GCM_SHA384, &x25519);
+    let cbc = Suite::TLS_ECDHE_RSA_WITH_AES_128_CBC_SHA256;
+    let ecdhe = settings(ECDHE, &x25519);
+    vec![
+        ("rsa-ticket", vec!["-tls1_2"], settings(RSA, &x25519), Mechanism::Ticket),
+        ("rsa-id", vec!["-tls1_2"], by_id(RSA), Mechanism::SessionId),
+        ("ecdhe-ticket", vec!["-tls1_2"], ecdhe.clone(), Mechanism::Ticket),
+        ("ecdhe-id", vec!["-tls1_2", "-no_ticket"], ecdhe, Mechanism::SessionId),
+        ("cbc-ticket", vec!["-tls1_2"], settings(cbc, &x25519), Mechanism::Ticket),
+        ("psk", vec!["-tls1_3"], settings(TLS13, &x25519), Mechanism::Psk),
+        ("psk-sha384", vec!["-tls1_3"], sha384, Mechanism::Psk),
+        ("psk-stateful", vec!["-tls1_3", "-no_ticket"], settings(TLS13, &x25519), Mechanism::Psk),
+        ("psk-ke", vec!["-tls1_3", "-allow_no_dhe_kex"], alone, Mechanism::PskAlone),
+        (
+            "psk-retry",
+            vec!["-tls1_3", "-groups", "P-256"],
+            settings(TLS13, &[Group::X25519, Group::P256]),
+            Mechanism::Psk,
+        ),
+    ]
+}
+
+#[test]
+fn s_server_resumes_by_every_mechanism() {
+    for (name, mut arguments, settings, expected) in cases() {
+        arguments.extend(["-www", "-cipher", "DEFAULT:@SECLEVEL=0"]);
+        let name = format!("openssl-resumed-{name}");
+        let Some(server) = s_server::Server::start(&name, &arguments) else { return };
+        pages(&name, settings, expected, || server.connect());
+    }
+}
+
+#[test]
+fn s_server_of_before_the_extended_master_secret_resumes_too() {
+    let arguments = ["-www", "-tls1_2"];
+    let Some(server) = s_server::Server::start("old-master-secret", &arguments) else { return };
+    let settings = settings(ECDHE, &[Group::X25519]);
+    pages("openssl-old", settings, Mechanism::Ticket, || server.connect());
+}
+
+#[test]
+fn s_server_reads_early_data() {
+    let arguments = ["-tls1_3", "-early_data", "-max_early_data", "500"];
+    let Some(server) = s_server::Server::start("early", &arguments) else { return };
+    let mut client = peer::client(settings(TLS13, &[Group::X25519]));
+    let mut saved = SavedSession::default();
+    for round in 0..2 {
+        if round > 0 {
+            assert_eq!(saved.early_data_bytes_max(), 500);
+            resume(&mut client, &saved, b"early");
+        }
+        let mut socket = server.connect();
+        drive(&mut client, &mut socket, |client, _| client.facts().tickets > 0).unwrap();
+        assert!(client.save(&mut saved));
+        client.close();
+        drive(&mut client, &mut socket, |_, closed| closed).unwrap();
+        // it has read all before it says goodbye
+        assert_eq!(client.confirmation(), Some(Confirmation::CloseNotify));
+        let expected = if round > 0 { EarlyData::Accepted } else { EarlyData::None };
+        assert_eq!(client.facts().early_data, expected);
+    }
+}
+
+#[test]
+fn gnutls_resumes_by_tickets_session_ids_and_keys() {
+    let all = "NORMAL:-VERS-ALL:+VERS-TLS1.2:+VERS-TLS1.3:+RSA";
+    for (name, arguments, suite, expected) in [
+        ("ticket", &[][..], ECDHE, Mechanism::Ticket),
+        ("id", &["--noticket"][..], ECDHE, Mechanism::SessionId),
+        ("rsa", &[][..], RSA, Mechanism::Ticket),
+        ("psk", &[][..], TLS13, Mechanism::Psk),
+    ] {
+        let arguments = [&["--disable-client-cert"], arguments].concat();
+        let name = format!("gnutls-resumed-{name}");
+        let Some(server) = gnutls_serv::Server::start(&name, all, &arguments) else { return };
+        pages(&name, settings(suite, &[Group::X25519]), expected, || server.connect());
+    }
+}

@@ -1,0 +1,184 @@
+//! What carries requests and responses: TLS, or nothing but TCP.
+
+use std::sync::Arc;
+
+use tollgate_tls_client::{Config, Connection, Error, Event, Phase, Resume, SavedSession};
+
+/// Room for what is received in plain.
+const PLAIN_BYTES: usize = 16 * 1024;
+
+/// A connection without its socket, in the same memory for one after another. In plain it is what
+/// `Connection` is in TLS, so one loop drives both.
+pub(crate) struct Channel {
+    tls: Option<Connection>,
+    plain: Option<Plain>,
+    is_plain: bool,
+}
+
+/// Bytes as they are.
+#[derive(Debug)]
+struct Plain {
+    out: Vec<u8>,
+    sent: usize,
+    input: Box<[u8]>,
+    filled: usize,
+}
+
+impl Channel {
+    /// For secure transactions, plain ones or both.
+    pub(crate) fn new(
+        config: &Arc<Config>,
+        is_secure: bool,
+        is_plain: bool,
+    ) -> Result<Self, Error> {
+        let plain = || Plain {
+            out: Vec::with_capacity(256),
+            sent: 0,
+            input: vec![0; PLAIN_BYTES].into_boxed_slice(),
+            filled: 0,
+        };
+        Ok(Self {
+            tls: if is_secure { Some(Connection::new(config)?) } else { None },
+            plain: is_plain.then(plain),
+            is_plain: !is_secure,
+        })
+    }
+
+    /// Forgets the connection, and begins another in plain.
+    pub(crate) fn begin_plain(&mut self) {
+        self.is_plain = true;
+        let plain = self.plain();
+        plain.out.clear();
+        (plain.sent, plain.filled) = (0, 0);
+    }
+
+    /// Forgets the connection, and begins another with TLS, which may offer to resume a session.
+    pub(crate) fn begin_secure(&mut self, resume: Option<&Resume<'_>>) -> Result<(), Error> {
+        self.is_plain = false;
+        match resume {
+            Some(resume) => self.tls_mut().resume(resume),
+            None => self.tls_mut().reset(),
+        }
+    }
+
+    /// Moves a session that the server may resume into `into`, if there is one.
+    pub(crate) fn save(&mut self, into: &mut SavedSession) -> bool {
+        !self.is_plain && self.tls_mut().save(into)
+    }
+
+    fn plain(&mut self) -> &mut Plain {
+        self.plain.as_mut().expect("only who was made for plain transactions has one")
+    }
+
+    /// The TLS connection.
+    pub(crate) fn tls(&self) -> &Connection {
+        self.tls.as_ref().expect("only who was made for secure transactions has one")
+    }
+
+    fn tls_mut(&mut self) -> &mut Connection {
+        self.tls.as_mut().expect("only who was made for secure transactions has one")
+    }
+
+    pub(crate) fn outgoing(&mut self) -> &[u8] {
+        if self.is_plain {
+            let plain = self.plain();
+            return &plain.out[plain.sent..];
+        }
+        self.tls().outgoing()
+    }
+
+    pub(crate) fn sent(&mut self, count: usize) -> Result<(), Error> {
+        if !self.is_plain {
+            return self.tls_mut().sent(count);
+        }
+        let plain = self.plain();
+        plain.sent += count;
+        if plain.sent == plain.out.len() {
+            plain.out.clear();
+            plain.sent = 0;
+        }
+        Ok(())
+    }
+
+    pub(crate) fn space(&mut self) -> &mut [u8] {
+        if self.is_plain {
+            let plain = self.plain();
+            return &mut plain.input[plain.filled..];
+        }
+        self.tls_mut().space()
+    }
+
+    pub(crate) fn filled(&mut self, count: usize) -> Result<(), Error> {
+        if self.is_plain {
+            self.plain().filled += count;
+            return Ok(());
+        }
+        self.tls_mut().filled(count)
+    }
+
+    /// The next news; in plain, data and nothing else.
+    pub(crate) fn poll(&mut self) -> Result<Option<Event<'_>>, Error> {
+        if !self.is_plain {
+            return self.tls_mut().poll();
+        }
+        let plain = self.plain();
+        let count = core::mem::take(&mut plain.filled);
+        Ok((count > 0).then(|| Event::Data(&plain.input[..count])))
+    }
+
+    /// The stream has ended: in TLS too early, unless the server said so before.
+    pub(crate) fn end_of_stream(&mut self) -> Result<(), Error> {
+        if self.is_plain { Ok(()) } else { self.tls_mut().end_of_stream() }
+    }
+
+    pub(crate) fn send(&mut self, data: &[u8]) -> Result<(), Error> {
+        if self.is_plain {
+            self.plain().out.extend_from_slice(data);
+            return Ok(());
+        }
+        self.tls_mut().send(data)
+    }
+
+    /// Says goodbye: `close_notify`; in plain the request did.
+    pub(crate) fn close(&mut self) {
+        if !self.is_plain {
+            self.tls_mut().close();
+        }
+    }
+
+    /// Whether the server is done with the handshake; in plain there is none.
+    pub(crate) fn is_confirmed(&self) -> bool {
+        self.is_plain || self.tls().confirmation().is_some()
+    }
+
+    pub(crate) fn phase(&self) -> Phase {
+        if self.is_plain { Phase::Data } else { self.tls().phase() }
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "tests")]
+mod tests {
+    use tollgate_tls_client::{Settings, Suite};
+
+    use super::*;
+
+    #[test]
+    fn in_plain_bytes_go_through_as_they_are() {
+        let config = Arc::new(Config::new(Settings::new(Suite::TLS_AES_128_GCM_SHA256)).unwrap());
+        let mut channel = Channel::new(&config, false, true).unwrap();
+        for _ in 0..2 {
+            channel.begin_plain();
+            channel.send(b"GET").unwrap();
+            assert_eq!(channel.outgoing(), b"GET");
+            channel.sent(1).unwrap();
+            assert_eq!(channel.outgoing(), b"ET");
+            channel.space()[..2].copy_from_slice(b"ok");
+            channel.filled(2).unwrap();
+            assert!(matches!(channel.poll(), Ok(Some(Event::Data(b"ok")))));
+            assert!(matches!(channel.poll(), Ok(None)));
+            assert_eq!(channel.space().len(), PLAIN_BYTES);
+            assert!(channel.is_confirmed() && channel.end_of_stream().is_ok());
+        }
+    }
+}

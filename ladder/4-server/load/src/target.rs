@@ -1,0 +1,184 @@
+//! Where the load goes, and whether it may.
+
+use core::net::SocketAddr;
+use core::time::Duration;
+use std::sync::Arc;
+
+use jiff::Timestamp;
+use tollgate_tls_client::Identity;
+
+use crate::consent::consent;
+use crate::error::Error;
+use crate::plan::Plan;
+
+/// A server's address, checked: there is no other way to a target than past its consent.
+#[derive(Clone, Debug)]
+pub struct Target {
+    address: SocketAddr,
+    server_name: Option<String>,
+    /// What requests say in `Host`, if not the name or the address.
+    host: Option<String>,
+    /// What clients show, if it asks them for a certificate.
+    identity: Option<Arc<Identity>>,
+    /// When the server's consent ends, if it needs one.
+    until: Option<Timestamp>,
+}
+
+impl Target {
+    /// The server that listens on `address`, on this machine or in a private network.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Consent`] for any other address.
+    ///
+    /// ```
+    /// use tollgate_load::Target;
+    ///
+    /// assert!(Target::new("127.0.0.1:4433".parse()?).is_ok());
+    /// let refused = Target::new("192.0.2.1:443".parse()?).expect_err("somebody else's");
+    /// assert!(refused.to_string().contains("neither loopback nor private"));
+    /// # Ok::<(), core::net::AddrParseError>(())
+    /// ```
+    pub fn new(address: SocketAddr) -> Result<Self, Error> {
+        Self::admit(address, "", None, &|_| Err("it was not asked".to_owned()))
+    }
+
+    /// The server that listens on `address`, wherever that is, and is asked for by the name `host`.
+    ///
+    /// Outside of this machine and of private networks the user has to name that host
+    /// (`may_test`), and the server has to agree: `fetch` asks this very address for the text of
+    /// [`CONSENT_PATH`](crate::CONSENT_PATH), with the name `host`, and follows no redirection. It
+    /// is not called before.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Consent`] says what is missing.
+    pub fn admit(
+        address: SocketAddr,
+        host: &str,
+        may_test: Option<&str>,
+        fetch: &dyn Fn(SocketAddr) -> Result<String, String>,
+    ) -> Result<Self, Error> {
+        match consent(address, host, may_test, fetch, Timestamp::now()) {
+            Ok(until) => Ok(Self { address, server_name: None, host: None, identity: None, until }),
+            Err(why) => Err(Error::Consent { address, why }),
+        }
+    }
+
+    /// The same server, asked for by a name (SNI and `Host`).
+    #[must_use]
+    pub fn named(self, server_name: impl Into<String>) -> Self {
+        Self { server_name: Some(server_name.into()), ..self }
+    }
+
+    /// The same server, with another `Host` in requests: a name with its port.
+    #[must_use]
+    pub fn with_host(self, host: impl Into<String>) -> Self {
+        Self { host: Some(host.into()), ..self }
+    }
+
+    /// The same server, shown this certificate if it asks for one.
+    #[must_use]
+    pub fn with_identity(self, identity: Arc<Identity>) -> Self {
+        Self { identity: Some(identity), ..self }
+    }
+
+    /// What it is shown if it asks for a certificate.
+    #[must_use]
+    pub const fn identity(&self) -> Option<&Arc<Identity>> {
+        self.identity.as_ref()
+    }
+
+    /// Its address.
+    #[must_use]
+    pub const fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// The name that it is asked for.
+    #[must_use]
+    pub fn server_name(&self) -> Option<&str> {
+        self.server_name.as_deref()
+    }
+
+    /// When its consent ends, if it needs one.
+    #[must_use]
+    pub fn consent_until(&self) -> Option<String> {
+        self.until.map(|until| until.to_string())
+    }
+
+    /// What requests say in `Host`.
+    #[must_use]
+    pub fn host(&self) -> String {
+        let name = self.host.as_ref().or(self.server_name.as_ref());
+        name.map_or_else(|| self.address.to_string(), String::clone)
+    }
+
+    /// Whether the server's consent lasts until a run of the plan that begins now is over.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::ConsentEnds`].
+    pub fn lasts(&self, plan: &Plan) -> Result<(), Error> {
+        // before it one transaction alone, after it the end of those that had begun
+        let around = plan.phase_ms_max.saturating_mul(2);
+        let run = plan.warm_up_ms.saturating_add(plan.sustain_ms).saturating_add(around);
+        let run = Duration::from_millis(run);
+        match self.until {
+            Some(until) if Timestamp::now().checked_add(run).is_ok_and(|end| end > until) => {
+                Err(Error::ConsentEnds { address: self.address, until: until.to_string() })
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+/// Where the transactions of a run go, by their kind.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Targets<'a> {
+    pub(crate) secure: &'a Target,
+    pub(crate) plain: &'a Target,
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "tests")]
+mod tests {
+    use super::*;
+    use crate::plan::Protocol;
+
+    #[test]
+    fn only_near_servers_are_targets_without_consent() {
+        for good in ["127.0.0.1:1", "127.255.255.254:65535", "[::1]:443", "10.0.0.1:443"] {
+            Target::new(good.parse().unwrap()).unwrap();
+        }
+        for other in ["0.0.0.0:443", "128.0.0.1:443", "[::]:443", "[::ffff:127.0.0.1]:443"] {
+            let error = Target::new(other.parse().unwrap()).unwrap_err();
+            assert!(matches!(error, Error::Consent { .. }));
+            let text = error.to_string();
+            assert!(text.starts_with(other) && !text.contains('\n'), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_consent_that_ends_within_a_run_is_none_for_it() {
+        let plan = Plan::new(Protocol::Tls13);
+        let near = Target::new("127.0.0.1:1".parse().unwrap()).unwrap();
+        near.lasts(&plan).unwrap();
+        let ends = |seconds: u64| Target {
+            until: Some(Timestamp::now() + Duration::from_secs(seconds)),
+            ..near.clone()
+        };
+        ends(3600).lasts(&plan).unwrap();
+        let error = ends(3).lasts(&plan).unwrap_err().to_string();
+        assert!(error.contains("consent ends"), "{error}");
+    }
+
+    #[test]
+    fn requests_name_their_host() {
+        let target = Target::new("127.0.0.1:81".parse().unwrap()).unwrap();
+        assert_eq!(target.host(), "127.0.0.1:81");
+        let named = target.named("localhost");
+        assert_eq!(named.host(), "localhost");
+        assert_eq!(named.with_host("localhost:81").host(), "localhost:81");
+    }
+}

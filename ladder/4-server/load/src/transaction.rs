@@ -1,0 +1,475 @@
+//! One transaction: connect, shake hands unless it is plain, ask and read, as often as the plan
+//! says, close.
+
+mod asking;
+mod ending;
+
+use core::time::Duration;
+use std::io::{self, ErrorKind, Read as _, Write as _};
+use std::sync::Arc;
+use std::time::Instant;
+
+use mio::net::TcpStream;
+use mio::{Interest, Registry, Token};
+use socket2::SockRef;
+use tollgate_tls_client::{Config, EarlyData, Error as TlsError, Event, Phase as TlsPhase};
+
+use crate::channel::Channel;
+use crate::error::Error;
+use crate::http::Response;
+use crate::manner::{Manner, News, Step};
+use crate::phase::{Cause, Failure, Phase};
+use crate::plan::Close;
+use crate::socket::{Opener, Unopened, reset, reset_on_close};
+use crate::store::Stored;
+use crate::task::{Marks, Progress, Task};
+
+/// So often a connection reads in its turn, some 128 KiB in all: one whose server sends as fast as
+/// this client reads would hold up the others, their deadlines, and clients whose time has come.
+const READS_MAX: u32 = 8;
+
+/// A place for one transaction after another, in the same memory.
+pub(crate) struct Slot {
+    channel: Channel,
+    request: Vec<u8>,
+    response: Response,
+    stream: Option<TcpStream>,
+    /// A socket that was reset, and is watched still.
+    used: Option<TcpStream>,
+    task: Task,
+    /// The session that is offered, or was last; and memory for those that come.
+    lent: Stored,
+    spare: Stored,
+    progress: Progress,
+    marks: Marks,
+    /// Requests that are to be sent yet.
+    requests_left: u32,
+    /// Bytes of the bodies of responses that are complete.
+    bytes_before: u64,
+    /// Whether it is to be driven without further notice.
+    pub(crate) is_unread: bool,
+    /// When the client's patience ends; none if it has no end, or with the last byte.
+    pub(crate) patient_until: Option<Instant>,
+    /// The phase that is under way, and since when.
+    phase: Phase,
+    phase_since: Instant,
+}
+
+impl Slot {
+    /// For secure transactions, plain ones or both.
+    pub(crate) fn new(
+        config: &Arc<Config>,
+        is_secure: bool,
+        is_plain: bool,
+    ) -> Result<Self, Error> {
+        let now = Instant::now();
+        Ok(Self {
+            channel: Channel::new(config, is_secure, is_plain).map_err(Error::Client)?,
+            request: Vec::with_capacity(256),
+            response: Response::new(0),
+            stream: None,
+            used: None,
+            task: Task {
+                intended: now,
+                is_plain: false,
+                resumes: false,
+                number: 0,
+                bytes: None,
+                retries: 0,
+            },
+            lent: Stored::new(now),
+            spare: Stored::new(now),
+            progress: Progress::default(),
+            marks: Marks::new(now),
+            requests_left: 0,
+            bytes_before: 0,
+            is_unread: false,
+            patient_until: None,
+            phase: Phase::Connect,
+            phase_since: now,
+        })
+    }
+
+    pub(crate) const fn is_live(&self) -> bool {
+        self.stream.is_some()
+    }
+
+    /// What it does, or did last.
+    pub(crate) const fn task(&self) -> Task {
+        self.task
+    }
+
+    /// Bytes of bodies so far.
+    pub(crate) const fn body_bytes(&self) -> u64 {
+        self.bytes_before + self.response.body_bytes()
+    }
+
+    /// Begins: opens the socket, and sends the `ClientHello` or the request if the connection
+    /// stands at once, as it does on loopback. Says whether it does.
+    pub(crate) fn start(
+        &mut self,
+        (task, offers): (Task, bool),
+        manner: &Manner,
+        opener: &mut Opener,
+        (registry, token): (&Registry, Token),
+    ) -> Result<Result<bool, Failure>, Error> {
+        self.task = task;
+        self.response.begin(0);
+        self.progress = Progress::default();
+        self.marks = Marks::new(Instant::now());
+        self.requests_left = manner.requests(&task);
+        self.bytes_before = 0;
+        self.enter(Phase::Connect, self.marks.started);
+        if task.is_plain {
+            self.channel.begin_plain();
+            self.ask(manner).map_err(Error::Client)?;
+        } else {
+            self.begin_secure(manner, offers).map_err(Error::Client)?;
+        }
+        let used = self.used.take();
+        let watched = used.is_some();
+        let opened = match used {
+            Some(stream) => opener.connect(SockRef::from(&stream)).map(|()| stream),
+            None => opener.open(),
+        };
+        let mut stream = match opened {
+            Ok(stream) => stream,
+            Err(Unopened::Ours(error)) => return Err(error),
+            Err(Unopened::Counted(cause)) => return Ok(Err(Failure::new(Phase::Connect, cause))),
+        };
+        let sent = match write(&mut self.channel, &mut stream) {
+            Ok(sent) => sent,
+            Err(error) => {
+                return Ok(Err(Failure::new(Phase::Connect, Cause::of_io(&error))));
+            }
+        };
+        let interest =
+            if sent { Interest::READABLE } else { Interest::READABLE | Interest::WRITABLE };
+        match (watched, sent) {
+            (true, true) => Ok(()),
+            (true, false) => registry.reregister(&mut stream, token, interest),
+            (false, _) => registry.register(&mut stream, token, interest),
+        }
+        .map_err(|error| Error::of_socket("watch a socket", error))?;
+        self.stream = Some(stream);
+        if sent {
+            self.connected(Instant::now());
+        }
+        Ok(Ok(sent))
+    }
+
+    /// The time from its begin to a connection that stands.
+    pub(crate) fn connect_time(&self) -> Duration {
+        self.marks.hello.saturating_duration_since(self.marks.started)
+    }
+
+    /// Goes on after the system said that it can. On an error the socket is closed.
+    pub(crate) fn drive(
+        &mut self,
+        manner: &Manner,
+        now: Instant,
+        read_closed: bool,
+        tell: &mut impl FnMut(News, Instant),
+    ) -> Result<Step, Failure> {
+        let Some(mut stream) = self.stream.take() else {
+            return Ok(Step::Going); // news of a socket that is closed already
+        };
+        let step = self.exchange(&mut stream, manner, (now, read_closed), tell);
+        match &step {
+            Ok(Step::Going | Step::More) => self.stream = Some(stream),
+            Ok(Step::Closed) if manner.close == Close::RstAfterConfirm => {
+                if manner.reuse_sockets && reset(&stream).is_ok() {
+                    self.used = Some(stream);
+                } else {
+                    reset_on_close(&stream);
+                }
+            }
+            Ok(Step::Closed) => {}
+            // what the client has to say about it, if the socket takes it at once
+            Err(_) => drop(write(&mut self.channel, &mut stream)),
+        }
+        let phase = self.current_phase();
+        if phase != self.phase {
+            self.enter(phase, now);
+        }
+        step
+    }
+
+    fn exchange(
+        &mut self,
+        stream: &mut TcpStream,
+        manner: &Manner,
+        (now, read_closed): (Instant, bool),
+        tell: &mut impl FnMut(News, Instant),
+    ) -> Result<Step, Failure> {
+        let mut unsent = self.flush(stream, now, tell);
+        if !self.progress.connected {
+            return unsent.map(|()| Step::Going);
+        }
+        if self.is_over(manner) {
+            return Ok(Step::Closed);
+        }
+        for _ in 0..READS_MAX {
+            let space = self.channel.space();
+            let room = space.len();
+            let count = match stream.read(space) {
+                Ok(count) => count,
+                Err(error) if error.kind() == ErrorKind::Interrupted => continue,
+                // a write that failed is told last: what the server said before may say why
+                Err(error) => {
+                    unsent?;
+                    if error.kind() == ErrorKind::WouldBlock {
+                        return Ok(Step::Going);
+                    }
+                    return Err(self.failure(Cause::of_io(&error)));
+                }
+            };
+            if count == 0 && !self.progress.complete {
+                unsent?;
+                return self.end_of_stream(manner, now, tell);
+            }
+            if count == 0 {
+                return Ok(Step::Closed); // whoever has the whole body needs no close_notify
+            }
+            self.channel.filled(count).map_err(|error| self.tls_failure(error))?;
+            self.read_events(manner, tell)?;
+            if self.is_over(manner) {
+                return Ok(Step::Closed);
+            }
+            if unsent.is_ok() {
+                unsent = self.flush(stream, now, tell);
+            }
+            if self.is_over(manner) {
+                return Ok(Step::Closed);
+            }
+            // a short read has emptied the socket, unless its end came without further notice
+            if count < room && !read_closed && unsent.is_ok() {
+                return Ok(Step::Going);
+            }
+        }
+        unsent.map(|()| Step::More)
+    }
+
+    fn read_events(
+        &mut self,
+        manner: &Manner,
+        tell: &mut impl FnMut(News, Instant),
+    ) -> Result<(), Failure> {
+        loop {
+            let mut response = Ok(());
+            let established = match self.channel.poll() {
+                Ok(None) => return Ok(()),
+                Ok(Some(Event::Established)) => true,
+                Ok(Some(Event::Data(data))) => {
+                    if self.marks.first_byte.is_none() {
+                        self.marks.first_byte = Some(Instant::now());
+                    }
+                    response = self.response.read(data);
+                    false
+                }
+                Ok(Some(Event::Closed)) => {
+                    self.progress.closed = true;
+                    false
+                }
+                Err(error) => return Err(self.tls_failure(error)),
+            };
+            let now = Instant::now(); // with the work that this event took
+            if established {
+                self.progress.client_done = true;
+                self.marks.client_done = now;
+                let handshake = now.saturating_duration_since(self.marks.hello);
+                let facts = *self.channel.tls().facts();
+                self.progress.resumed = facts.resumed;
+                let done = News::ClientDone {
+                    handshake,
+                    hello_retry: facts.hello_retry,
+                    verified: facts.signature_verified,
+                    resumed: facts.resumed,
+                    refused: facts.offered.is_some() && !facts.resumed,
+                };
+                tell(done, now);
+                self.after_handshake(manner).map_err(|error| self.tls_failure(error))?;
+            }
+            let is_confirmed = self.channel.is_confirmed();
+            #[cfg(test)]
+            let is_confirmed = is_confirmed || (manner.lies && self.progress.client_done);
+            if !self.progress.confirmed && is_confirmed {
+                self.progress.confirmed = true;
+                if !self.task.is_plain {
+                    let confirm = now.saturating_duration_since(self.marks.client_done);
+                    let resumed = self.progress.resumed;
+                    let early_data = self.channel.tls().facts().early_data == EarlyData::Accepted;
+                    tell(News::Confirmed { confirm, resumed, early_data }, now);
+                }
+            }
+            response.map_err(|cause| self.failure(cause))?;
+            self.look_for_end(manner, now, tell)?;
+        }
+    }
+
+    fn flush(
+        &mut self,
+        stream: &mut TcpStream,
+        now: Instant,
+        tell: &mut impl FnMut(News, Instant),
+    ) -> Result<(), Failure> {
+        if self.channel.outgoing().is_empty() {
+            return Ok(());
+        }
+        let sent =
+            write(&mut self.channel, stream).map_err(|error| self.failure(Cause::of_io(&error)))?;
+        if sent && !self.progress.connected {
+            self.connected(now);
+            tell(News::Connected { connect: self.connect_time() }, now);
+        }
+        Ok(())
+    }
+
+    fn connected(&mut self, now: Instant) {
+        self.progress.connected = true;
+        self.marks.hello = now;
+        if self.task.is_plain {
+            self.marks.asked = now;
+        }
+        self.enter(if self.task.is_plain { Phase::Data } else { Phase::Hello }, now);
+    }
+
+    const fn enter(&mut self, phase: Phase, now: Instant) {
+        self.phase = phase;
+        self.phase_since = now;
+    }
+
+    fn current_phase(&self) -> Phase {
+        if !self.progress.connected {
+            return Phase::Connect;
+        }
+        if self.progress.complete {
+            return Phase::Close;
+        }
+        match self.channel.phase() {
+            // one of the sides closed, and there is no whole transaction yet
+            TlsPhase::Close if self.progress.confirmed => Phase::Data,
+            TlsPhase::Close => Phase::Confirm,
+            phase => phase.into(),
+        }
+    }
+
+    fn failure(&self, cause: Cause) -> Failure {
+        Failure::new(self.current_phase(), cause)
+    }
+
+    fn tls_failure(&self, error: TlsError) -> Failure {
+        let cause = match error {
+            TlsError::Alert { description, .. } => Cause::Alert(description.0),
+            TlsError::EndOfStream { .. } => Cause::Closed,
+            TlsError::Violation { violation, .. } => Cause::Violation(violation.to_string()),
+            TlsError::Misuse(_) | TlsError::Unavailable(_) => Cause::Io(error.to_string()),
+        };
+        self.failure(cause)
+    }
+}
+
+/// Writes what waits; whether all of it went.
+fn write(channel: &mut Channel, stream: &mut TcpStream) -> io::Result<bool> {
+    loop {
+        let waiting = channel.outgoing();
+        if waiting.is_empty() {
+            return Ok(true);
+        }
+        match stream.write(waiting) {
+            Ok(count) => channel.sent(count).map_err(io::Error::other)?,
+            // NotConnected: the answer to the SYN has not come yet
+            Err(error)
+                if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::NotConnected) =>
+            {
+                return Ok(false);
+            }
+            Err(error) if error.kind() == ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "tests")]
+mod tests {
+    use std::net::TcpListener;
+
+    use mio::Poll;
+
+    use super::*;
+    use crate::plan::{Exchange, Plan, Protocol};
+    use crate::target::Target;
+    use crate::tls;
+
+    /// A plain slot in the midst of a task of the plan, what drives it, and the server's end.
+    fn begun(plan: &Plan) -> (Slot, Manner, Poll, TcpListener) {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let target = Target::new(listener.local_addr().unwrap()).unwrap();
+        let manner = Manner::new(plan, &target);
+        let config = Arc::new(tls::config(plan, &target).unwrap());
+        let mut slot = Slot::new(&config, false, true).unwrap();
+        let poll = Poll::new().unwrap();
+        let task = Task {
+            intended: Instant::now(),
+            is_plain: true,
+            resumes: false,
+            number: 0,
+            bytes: None,
+            retries: 0,
+        };
+        let mut opener = Opener::new(target.address(), 0, 0);
+        let begun = slot.start((task, false), &manner, &mut opener, (poll.registry(), Token(0)));
+        assert_eq!(begun.unwrap(), Ok(true), "on loopback it stands at once");
+        (slot, manner, poll, listener)
+    }
+
+    fn plan(bytes: usize) -> Plan {
+        let exchange = Exchange::bytes(bytes as u64);
+        Plan { exchange, plain_share: 1.0, ..Plan::new(Protocol::Tls13) }
+    }
+
+    /// Waits until so many bytes are there to be read.
+    fn arrived(slot: &Slot, bytes: usize) {
+        let mut seen = vec![0; bytes];
+        while !slot.stream.as_ref().unwrap().peek(&mut seen).is_ok_and(|count| count == bytes) {
+            std::thread::sleep(Duration::from_millis(1));
+        }
+    }
+
+    #[test]
+    fn a_server_that_closes_before_the_last_request_is_named() {
+        let plan = Plan { requests_per_connection: 3.0, ..plan(3) };
+        let (mut slot, manner, _poll, listener) = begun(&plan);
+        let (mut server, _) = listener.accept().unwrap();
+        let answer = b"HTTP/1.1 200 OK\r\nConnection: x, Close\r\nContent-Length: 3\r\n\r\nabc";
+        server.write_all(answer).unwrap();
+        arrived(&slot, answer.len());
+        let mut responses = 0;
+        let end = slot.drive(&manner, Instant::now(), false, &mut |news, _| {
+            responses += u32::from(matches!(news, News::Response { .. }));
+        });
+        let why = end.unwrap_err();
+        assert!(why.to_string().contains("ask for fewer"), "{why}");
+        assert_eq!(responses, 1, "the server's log has it too");
+    }
+
+    #[test]
+    fn a_long_body_is_read_in_turns() {
+        const BYTES: usize = 180 * 1024;
+        let (mut slot, manner, _poll, listener) = begun(&plan(BYTES));
+        let stream = slot.stream.as_ref().unwrap();
+        SockRef::from(stream).set_recv_buffer_size(1 << 20).unwrap();
+
+        let (mut server, _) = listener.accept().unwrap();
+        write!(server, "HTTP/1.1 200 OK\r\nContent-Length: {BYTES}\r\n\r\n").unwrap();
+        server.write_all(&[0; BYTES]).unwrap();
+        arrived(&slot, BYTES);
+        let turn = slot.drive(&manner, Instant::now(), false, &mut |_, _| {});
+        assert_eq!(turn, Ok(Step::More));
+        let read = slot.body_bytes();
+        assert!(read > 0 && read <= u64::from(READS_MAX) * 16 * 1024, "{read}");
+        assert_eq!(slot.drive(&manner, Instant::now(), true, &mut |_, _| {}), Ok(Step::Closed));
+        assert_eq!(slot.body_bytes(), BYTES as u64);
+    }
+}

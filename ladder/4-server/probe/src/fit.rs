@@ -1,0 +1,243 @@
+//! What a plan asks for, held against what the server has.
+
+use core::fmt;
+
+use jiff::Timestamp;
+use tollgate_load::{Offer, Plan, Protocol};
+use tollgate_tls_client::{Group, KeyExchange, Suite};
+
+use crate::offers::Offers;
+use crate::probe::Probe;
+
+/// The certificates that come with the first flight: ten segments (RFC 6928) of 1460 bytes.
+const FIRST_FLIGHT_BYTES: usize = 14_600;
+
+/// Protocols in the order in which they are chosen.
+const BEST_FIRST: [Protocol; 4] =
+    [Protocol::Tls13, Protocol::Tls12X25519, Protocol::Tls12P256, Protocol::Tls12Rsa];
+
+/// Something that a plan asks for and the server has not, with what to change.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Unmet(String);
+
+impl fmt::Display for Unmet {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl core::error::Error for Unmet {}
+
+impl Probe {
+    /// The best protocol that the server has, with suite and group where it lacks the usual ones.
+    #[must_use]
+    pub fn choice(&self) -> Option<(Protocol, Offer)> {
+        let offers = self.offers.as_ref()?;
+        let usual = Offer { curve_key: self.has_only_curve_keys(), ..Offer::default() };
+        let of_group = |group: &Group| Offer { group: Some(group.name().into()), ..usual.clone() };
+        let mut all = vec![(Protocol::Tls13, usual.clone())];
+        all.extend(offers.groups.iter().map(|group| (Protocol::Tls13, of_group(group))));
+        all.extend(BEST_FIRST.into_iter().map(|protocol| (protocol, usual.clone())));
+        for suite in offers.suites.iter().rev() {
+            let suite = Some(suite.name().to_owned());
+            let groups = offers.groups.iter().chain(&offers.curves);
+            let offers = [usual.clone()].into_iter().chain(groups.map(of_group));
+            all.extend(
+                offers.map(|offer| (Protocol::Tls13, Offer { suite: suite.clone(), ..offer })),
+            );
+        }
+        all.into_iter().find(|(protocol, offer)| unmet_offer(offers, *protocol, offer).is_none())
+    }
+
+    /// Whether all its keys are on curves: plans have to say so.
+    #[must_use]
+    pub fn has_only_curve_keys(&self) -> bool {
+        self.offers.as_ref().is_some_and(|o| o.has_curve_key() && !o.has_rsa_key())
+    }
+
+    /// What of the plan the server cannot do; it would fail, and is better changed.
+    #[must_use]
+    pub fn unmet(&self, plan: &Plan) -> Option<Unmet> {
+        if let Some(body) = &self.body
+            && let Some(why) = body.obstacle()
+        {
+            return Some(Unmet(match body.status {
+                400..=499 if self.lacks_certificate() => format!(
+                    "its status is {}, and it asks clients for a certificate: give --client-cert",
+                    body.status
+                ),
+                _ => why,
+            }));
+        }
+        if plan.requests_per_connection > 1.0
+            && self.body.as_ref().is_some_and(|body| !body.keeps_alive())
+        {
+            let why = "--requests-per-connection: it closes connections after a response: leave \
+                       the flag out, or let the server keep them open";
+            return Some(Unmet(why.to_owned()));
+        }
+        let offers = self.offers.as_ref().filter(|_| plan.plain_share < 1.0)?;
+        unmet_offer(offers, plan.protocol, &plan.offer).map(Unmet)
+    }
+
+    fn lacks_certificate(&self) -> bool {
+        self.offers.as_ref().is_some_and(|offers| offers.lacks_certificate)
+    }
+
+    /// What is worth knowing before a figure of the plan is read.
+    #[must_use]
+    pub fn warnings(&self, plan: &Plan) -> Vec<String> {
+        let mut all = Vec::new();
+        if let Some(leaf) = self.leaf().filter(|leaf| leaf.until < Timestamp::now()) {
+            all.push(format!(
+                "its certificate ended at {}: complete clients refuse it; renew it",
+                leaf.until
+            ));
+        }
+        if self.lacks_certificate() {
+            all.push(
+                "it asks clients for a certificate, and this client sends an empty one: \
+                 --client-cert gives it another"
+                    .to_owned(),
+            );
+        }
+        if let Some(bytes) = self.chain_bytes().filter(|&bytes| bytes > FIRST_FLIGHT_BYTES) {
+            all.push(format!(
+                "its chain has {bytes} bytes, more than go out before the client answers: full \
+                 handshakes take a round trip more; a shorter chain would not"
+            ));
+        }
+        let ours = plan.offer.suite_and_group(plan.protocol);
+        if let Some((suite, Some(group))) = ours
+            && let Some(theirs) = self.complete(suite).and_then(|seen| seen.group.as_ref())
+            && theirs != group.name()
+        {
+            all.push(format!(
+                "complete clients agree on {theirs} with it, and the plan on {group}: for what \
+                 they cost it give --group {theirs}"
+            ));
+        }
+        all
+    }
+
+    /// What a complete client got with the suite's version.
+    fn complete(&self, suite: Suite) -> Option<&crate::Complete> {
+        if suite.is_tls13() { self.tls13.as_ref() } else { self.tls12.as_ref() }
+    }
+}
+
+/// Why the server does not agree to it, and what it agrees to.
+fn unmet_offer(offers: &Offers, protocol: Protocol, offer: &Offer) -> Option<String> {
+    let Some((suite, group)) = offer.suite_and_group(protocol) else {
+        let word = protocol.word();
+        return Some(format!("no suite and group of {word} go with each other, or with its key"));
+    };
+    let names = |all: &[Group]| all.iter().map(|g| g.name()).collect::<Vec<_>>().join(", ");
+    if !offers.has_version(suite.is_tls13()) {
+        let other = if suite.is_tls13() {
+            "1.2 only: give --protocol tls12-x25519"
+        } else {
+            "1.3 only: give --protocol tls13"
+        };
+        return Some(format!("{}: it speaks TLS {other}", protocol.word()));
+    }
+    if !offers.suites.contains(&suite) {
+        let same = offers.suites.iter().filter(|s| s.is_tls13() == suite.is_tls13());
+        let same: Vec<&str> = same.map(|suite| suite.name()).collect();
+        return Some(format!(
+            "it does not agree to {suite}: give --suites with one of {}",
+            same.join(", ")
+        ));
+    }
+    let groups = match suite.exchange() {
+        KeyExchange::Tls13 => &offers.groups,
+        KeyExchange::EcdheRsa | KeyExchange::EcdheEcdsa => &offers.curves,
+        KeyExchange::Rsa | KeyExchange::DheRsa => return None,
+    };
+    let group = group.filter(|group| !groups.contains(group))?;
+    Some(format!(
+        "it does not agree on keys in {group}: give --group with one of {}",
+        names(groups)
+    ))
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "tests")]
+mod tests {
+    use core::time::Duration;
+
+    use super::*;
+    use crate::body::Body;
+    use crate::certificate::Certificate;
+
+    fn probe(suites: &[&str], groups: &[Group], curves: &[Group], key: &str) -> Probe {
+        let suites = suites.iter().map(|name| Suite::from_name(name).unwrap()).collect();
+        let until = Timestamp::MAX;
+        let leaves = vec![Certificate { key: key.to_owned(), until, bytes: 700 }];
+        let (groups, curves) = (groups.to_vec(), curves.to_vec());
+        let body = Body { status: 200, location: None, bytes: Some(9), again: None };
+        Probe {
+            offers: Some(Offers { suites, groups, curves, leaves, ..Offers::default() }),
+            tls13: None,
+            tls12: None,
+            body: Some(body),
+            took: Duration::ZERO,
+        }
+    }
+
+    const TLS13: &str = "TLS_AES_128_GCM_SHA256";
+    const ECDHE: &str = "TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256";
+    const RSA: &str = "TLS_RSA_WITH_AES_128_GCM_SHA256";
+    const CBC: &str = "TLS_RSA_WITH_AES_128_CBC_SHA";
+    const ECDSA: &str = "TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256";
+
+    #[test]
+    fn the_best_that_it_has_is_chosen() {
+        let x = &[Group::X25519][..];
+        let p = &[Group::P256][..];
+        let none = &[][..];
+        for (suites, groups, curves, key, (protocol, suite, group)) in [
+            (&[ECDHE, TLS13][..], x, x, "rsa-2048", (Protocol::Tls13, None, None)),
+            (&[ECDHE, TLS13], p, x, "rsa-2048", (Protocol::Tls13, None, Some("secp256r1"))),
+            (&[RSA, ECDHE], none, x, "rsa-2048", (Protocol::Tls12X25519, None, None)),
+            (&[RSA, ECDHE], none, p, "rsa-2048", (Protocol::Tls12P256, None, None)),
+            (&[RSA], none, none, "rsa-1024", (Protocol::Tls12Rsa, None, None)),
+            (&[CBC], none, none, "rsa-1024", (Protocol::Tls13, Some(CBC), None)),
+            (&[ECDSA], none, x, "ecdsa-p256", (Protocol::Tls12X25519, None, None)),
+            (&[TLS13], x, none, "ecdsa-p384", (Protocol::Tls13, None, None)),
+        ] {
+            let probe = probe(suites, groups, curves, key);
+            let (chosen, offer) = probe.choice().unwrap();
+            assert_eq!(chosen, protocol, "{suites:?}");
+            assert_eq!((offer.suite.as_deref(), offer.group.as_deref()), (suite, group));
+            assert_eq!(offer.curve_key, key.starts_with("ecdsa"));
+            let plan = Plan { offer, ..Plan::new(chosen) };
+            plan.check().unwrap();
+            assert_eq!(probe.unmet(&plan), None);
+        }
+    }
+
+    #[test]
+    fn what_cannot_be_met_says_what_to_change() {
+        let both = probe(&[ECDHE, TLS13], &[Group::X25519], &[Group::X25519], "rsa-2048");
+        let unmet = |probe: &Probe, plan: &Plan| probe.unmet(plan).unwrap().to_string();
+        assert!(unmet(&both, &Plan::new(Protocol::Tls12Rsa)).contains(ECDHE));
+        assert!(unmet(&both, &Plan::new(Protocol::Tls12P256)).contains("one of x25519"));
+        let twice = Plan { requests_per_connection: 2.0, ..Plan::new(Protocol::Tls13) };
+        assert!(unmet(&both, &twice).contains("--requests-per-connection"));
+        let old = probe(&[ECDHE], &[], &[Group::X25519], "rsa-2048");
+        assert!(unmet(&old, &Plan::new(Protocol::Tls13)).contains("1.2 only"));
+        let mut missing = both.clone();
+        missing.body.as_mut().unwrap().status = 404;
+        assert!(unmet(&missing, &Plan::new(Protocol::Tls13)).contains("404"));
+        let lacks = |probe: &mut Probe| probe.offers.as_mut().unwrap().lacks_certificate = true;
+        missing.body.as_mut().unwrap().status = 400;
+        lacks(&mut missing);
+        assert!(unmet(&missing, &Plan::new(Protocol::Tls13)).contains("--client-cert"));
+        let mut expired = both;
+        expired.offers.as_mut().unwrap().leaves[0].until = Timestamp::UNIX_EPOCH;
+        lacks(&mut expired);
+        let warnings = expired.warnings(&Plan::new(Protocol::Tls13)).join(" ");
+        assert!(warnings.contains("1970") && warnings.contains("empty one"), "{warnings}");
+    }
+}

@@ -1,0 +1,98 @@
+//! What a server is told, and what rustls is told by it.
+
+use core::fmt;
+use std::io;
+use std::sync::Arc;
+
+use rustls::ServerConfig;
+use rustls::crypto::{CryptoProvider, aws_lc_rs};
+use rustls::pki_types::pem::PemObject as _;
+use rustls::pki_types::{CertificateDer, PrivateKeyDer};
+use rustls::server::NoServerSessionStorage;
+use rustls::sign::{CertifiedKey, SingleCertAndKey};
+use tollgate_queue::{Engine, Lanes, PrivateJob, Unit};
+use tollgate_rustls::SigningKey;
+use tollgate_server::Certificate;
+
+/// Who signs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Signer {
+    /// aws-lc-rs, as rustls has it.
+    AwsLc,
+    /// The engine, with a unit of lanes for each core.
+    Engine,
+}
+
+impl Signer {
+    /// The word for it in subjects of records.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::AwsLc => "rustls-aws-lc",
+            Self::Engine => "rustls-tollgate",
+        }
+    }
+}
+
+/// Everything a server is told. It listens on a free port of 127.0.0.1.
+#[derive(Clone, Debug)]
+pub struct Config {
+    /// Certificate and RSA key.
+    pub certificate: Certificate,
+    /// The logical cores that its threads may use, all of them any; none: the scheduler decides.
+    pub cores: Vec<usize>,
+    /// Who signs.
+    pub signer: Signer,
+    /// Threads, and so connections at a time; at least one.
+    pub threads: usize,
+}
+
+/// An error of this crate: one line.
+pub(crate) fn refused(why: impl fmt::Display) -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidInput, why.to_string())
+}
+
+impl Config {
+    /// A new engine, if one is asked for. Every thread has a place in it.
+    pub(crate) fn engine(&self) -> io::Result<Option<Engine<PrivateJob>>> {
+        if self.signer == Signer::AwsLc {
+            return Ok(None);
+        }
+        let units = (0..self.cores.len().max(1))
+            .map(|number| Lanes::new(number).map(|lanes| Box::new(lanes) as Box<dyn Unit<_>>));
+        let units = units.collect::<Result<Vec<_>, _>>().map_err(refused)?;
+        let places = tollgate_queue::Config {
+            places_per_caller_max: self.threads,
+            ..tollgate_queue::Config::with_capacity(self.threads)
+        };
+        Engine::start(places, units).map(Some).map_err(refused)
+    }
+
+    /// rustls's configuration, whose key signs through `engine` if there is one.
+    pub(crate) fn tls(&self, engine: Option<&Engine<PrivateJob>>) -> io::Result<ServerConfig> {
+        let Certificate::Pem { chain, key } = self.certificate.to_pem().map_err(refused)? else {
+            return Err(refused("a certificate that is no text: read it with to_pem()"));
+        };
+        let chain = CertificateDer::pem_slice_iter(&chain).collect::<Result<_, _>>();
+        let key = PrivateKeyDer::from_pem_slice(&key).map_err(refused)?;
+        let provider = aws_lc_rs::default_provider();
+        let key = match engine {
+            Some(engine) => Arc::new(SigningKey::from_der(engine, &key).map_err(refused)?),
+            None => provider.key_provider.load_private_key(key).map_err(refused)?,
+        };
+        let certified = CertifiedKey::new(chain.map_err(refused)?, key);
+        certified.keys_match().map_err(refused)?;
+        tls(provider, certified).map_err(refused)
+    }
+}
+
+fn tls(provider: CryptoProvider, key: CertifiedKey) -> Result<ServerConfig, rustls::Error> {
+    let mut config = ServerConfig::builder_with_provider(Arc::new(provider))
+        .with_safe_default_protocol_versions()?
+        .with_no_client_auth()
+        .with_cert_resolver(Arc::new(SingleCertAndKey::from(key)));
+    config.alpn_protocols = vec![b"http/1.1".to_vec()];
+    config.send_tls13_tickets = 0;
+    config.session_storage = Arc::new(NoServerSessionStorage {});
+    Ok(config)
+}

@@ -1,0 +1,33 @@
+//! Blocking TLS server on rustls: threads that sign by aws-lc-rs or through the engine.
+//!
+//! It is the thing under test of `tollgate bench --server rustls`: so many threads, each of which
+//! accepts a connection, shakes hands, answers `GET /bytes/N`, and takes the next one. rustls signs
+//! synchronously, so a signature keeps its thread; those of several threads may share a call of the
+//! engine.
+//!
+//! * Two servers that differ in [`Signer`] differ in nothing else: certificate, key, suites, groups
+//!   and threads are the same.
+//! * No resumption, no tickets, no client certificates, HTTP/1.1 with keep-alive.
+//! * [`Running::referee`] counts what the server did; [`Running::cpu`] is its threads' CPU time.
+//!
+//! ```
+//! use tollgate_rustls_server::{Config, Running, Signer};
+//! use tollgate_server::{Certificate, KeyKind};
+//!
+//! let certificate = Certificate::SelfSigned(KeyKind::Rsa { bits: 2048 }).to_pem()?;
+//! let config = Config { certificate, cores: vec![], signer: Signer::Engine, threads: 16 };
+//! let running = Running::start(&config)?;
+//! println!("curl --insecure https://{}/bytes/14336", running.addr());
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+#![forbid(unsafe_code)]
+
+mod config;
+mod connection;
+mod counts;
+mod request;
+mod running;
+
+pub use config::{Config, Signer};
+pub use counts::CountReferee;
+pub use running::Running;

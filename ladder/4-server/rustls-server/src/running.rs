@@ -1,0 +1,158 @@
+//! The threads of a server, started and stopped.
+
+use core::net::{Ipv4Addr, SocketAddr};
+use core::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use core::time::Duration;
+use std::io;
+use std::net::{TcpListener, TcpStream};
+use std::sync::Arc;
+use std::thread::{self, JoinHandle};
+
+use rustix::thread::{CpuSet, sched_setaffinity};
+use rustix::time::{ClockId, clock_gettime};
+use rustls::ServerConfig;
+use tollgate_queue::{Engine, PrivateJob};
+
+use crate::config::{Config, refused};
+use crate::connection::serve;
+use crate::counts::{CountReferee, Counts};
+
+/// How long a thread rests when the system gives it no connection.
+const PAUSE: Duration = Duration::from_millis(10);
+
+/// A server that runs until it is dropped.
+#[derive(Debug)]
+pub struct Running {
+    address: SocketAddr,
+    engine: Option<Engine<PrivateJob>>,
+    shared: Arc<Shared>,
+    threads: Vec<JoinHandle<()>>,
+}
+
+/// What the threads share.
+#[derive(Debug)]
+struct Shared {
+    config: Arc<ServerConfig>,
+    counts: Arc<Counts>,
+    /// CPU time of each thread, after the last connection that it has ended.
+    cpu_ns: Vec<AtomicU64>,
+    listener: TcpListener,
+    stopping: AtomicBool,
+}
+
+impl Running {
+    /// Starts a server; when this returns it accepts connections.
+    ///
+    /// # Errors
+    ///
+    /// One line: a key that cannot be used, a core that does not exist, no thread, no port.
+    pub fn start(config: &Config) -> io::Result<Self> {
+        if config.threads == 0 {
+            return Err(refused("a server without threads: give at least 1"));
+        }
+        let engine = config.engine()?;
+        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
+        let address = listener.local_addr()?;
+        let shared = Arc::new(Shared {
+            config: Arc::new(config.tls(engine.as_ref())?),
+            counts: Arc::default(),
+            cpu_ns: (0..config.threads).map(|_| AtomicU64::new(0)).collect(),
+            listener,
+            stopping: AtomicBool::new(false),
+        });
+        let mut running = Self { address, engine, shared, threads: Vec::new() };
+        // Threads stay on the cores of the one that makes them.
+        let hire = || {
+            pin(&config.cores)?;
+            (0..config.threads).try_for_each(|index| running.hire(index))
+        };
+        let hired = thread::scope(|scope| scope.spawn(hire).join());
+        hired.map_err(|_| io::Error::other("a thread panicked while it made others"))??;
+        Ok(running)
+    }
+
+    fn hire(&mut self, index: usize) -> io::Result<()> {
+        let shared = Arc::clone(&self.shared);
+        let thread = thread::Builder::new().name(format!("rustls-{index}"));
+        self.threads.push(thread.spawn(move || shared.work(index))?);
+        Ok(())
+    }
+
+    /// Where it listens.
+    #[must_use]
+    pub const fn addr(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// Who counts for a load generator.
+    #[must_use]
+    pub fn referee(&self) -> CountReferee {
+        CountReferee::new(&self.shared.counts)
+    }
+
+    /// CPU time of all threads; each adds its own when a connection ends.
+    #[must_use]
+    pub fn cpu(&self) -> Duration {
+        let load = |ns: &AtomicU64| Duration::from_nanos(ns.load(Ordering::Relaxed));
+        self.shared.cpu_ns.iter().map(load).sum()
+    }
+
+    /// The engine that signs, if one does.
+    #[must_use]
+    pub const fn engine(&self) -> Option<&Engine<PrivateJob>> {
+        self.engine.as_ref()
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        self.shared.stopping.store(true, Ordering::Release);
+        for _ in &self.threads {
+            // wakes a thread that waits in accept; others look at the flag by themselves
+            let _ = TcpStream::connect(self.address);
+        }
+        for thread in self.threads.drain(..) {
+            let _ = thread.join(); // a panic has been told already
+        }
+    }
+}
+
+/// Keeps the calling thread, and those that it makes, to these logical cores; none: to any.
+fn pin(cores: &[usize]) -> io::Result<()> {
+    if cores.is_empty() {
+        return Ok(());
+    }
+    let mut set = CpuSet::new();
+    for &core in cores {
+        if core >= CpuSet::MAX_CPU {
+            return Err(refused(format!("core {core}: there is no such core")));
+        }
+        set.set(core);
+    }
+    sched_setaffinity(None, &set).map_err(|why| refused(format!("cores {cores:?}: {why}")))
+}
+
+impl Shared {
+    /// A thread from beginning to end.
+    fn work(&self, index: usize) {
+        loop {
+            let accepted = self.listener.accept();
+            if self.stopping.load(Ordering::Acquire) {
+                return;
+            }
+            match accepted {
+                // What a client does wrong is for the client's side to tell.
+                Ok((socket, _)) => drop(serve(&self.config, socket, &self.counts)),
+                Err(_) => thread::sleep(PAUSE), // no descriptors, or a client that is gone
+            }
+            self.cpu_ns[index].store(cpu_ns(), Ordering::Relaxed);
+        }
+    }
+}
+
+/// CPU time of the calling thread.
+fn cpu_ns() -> u64 {
+    let time = clock_gettime(ClockId::ThreadCPUTime);
+    let part = |value: i64| u64::try_from(value).unwrap_or(0);
+    part(time.tv_sec) * 1_000_000_000 + part(time.tv_nsec)
+}

@@ -1,0 +1,63 @@
+//! Handshakes that come together are signed together, by the server's own threads: HAProxy forbids
+//! its workers others.
+
+use std::fs;
+
+use rustix::thread::{CpuSet, sched_getaffinity};
+use tollgate_load::{Plan, Protocol};
+use tollgate_mont::LaneKernel;
+use tollgate_stock_servers::{Product, Settings};
+
+use crate::rig::{
+    PROTOCOLS, becomes, confirmed, counted, load, load_without_referee, plan, settle, start,
+    with_provider,
+};
+
+/// The first cores that this process may use.
+fn cores(count: usize) -> Option<Vec<u32>> {
+    let allowed = sched_getaffinity(None).unwrap();
+    let cores = (0..CpuSet::MAX_CPU).filter(|&core| allowed.is_set(core)).take(count);
+    let cores: Vec<u32> = cores.map(|core| core.try_into().unwrap()).collect();
+    (cores.len() == count).then_some(cores)
+}
+
+#[track_caller]
+fn signs_together(threads: usize) {
+    let Some(cores) = cores(threads) else {
+        eprintln!("not tested: {threads} threads on as many cores");
+        return;
+    };
+    let settings = Settings { asynchronous: true, cores, ..with_provider() };
+    let Some(running) = start(Product::Haproxy, &settings) else { return };
+    let [mut signed, mut decrypted] = [0, 0];
+    for protocol in PROTOCOLS {
+        let count = if protocol == Protocol::Tls12Rsa { &mut decrypted } else { &mut signed };
+        let plan = Plan { connections: 32, ..plan(protocol, 300) };
+        // the provider's counters are the referee of several threads
+        let load = if threads == 1 { load } else { load_without_referee };
+        *count += confirmed(&load(&running, &plan));
+    }
+    for worker in running.workers().unwrap() {
+        let own = fs::read_dir(format!("/proc/{worker}/task")).unwrap().count();
+        assert_eq!(own, threads, "{running:?}: it has no threads but its own");
+    }
+    settle(&running);
+    becomes(&(signed, decrypted), || {
+        (counted(&running, "signatures"), counted(&running, "decryptions"))
+    });
+    assert!(counted(&running, "async_operations") > 0, "{running:?}");
+    let batches = counted(&running, "batches");
+    let has_lanes = !matches!(LaneKernel::best(), LaneKernel::Portable);
+    assert_eq!(batches > 0, has_lanes, "{running:?}");
+    assert!(counted(&running, "batched_operations") >= 2 * batches, "{running:?}");
+}
+
+#[test]
+fn one_thread() {
+    signs_together(1);
+}
+
+#[test]
+fn two_threads() {
+    signs_together(2);
+}

@@ -1,0 +1,117 @@
+//! What happens to servers while clients connect: reloads, killed workers, another module.
+
+use core::sync::atomic::{AtomicBool, Ordering};
+use core::time::Duration;
+use std::{env, fs, thread};
+
+use rustix::process::{Pid, Signal, kill_process};
+use tollgate_load::{Outcome, Protocol};
+use tollgate_stock_servers::{Product, Running, Settings};
+
+use crate::rig::{
+    PROTOCOLS, becomes, confirmed, counted, eventually, load, mapped, plan, renew, settle, start,
+    with_provider,
+};
+
+/// Between two reloads.
+const PAUSE: Duration = Duration::from_millis(150);
+
+/// Loads it while something is done to it again and again, until as many handshakes are confirmed.
+fn meanwhile(running: &Running, handshakes: u64, act: impl Fn() + Sync) -> Vec<Outcome> {
+    let mut outcomes: Vec<Outcome> = Vec::new();
+    let ended = AtomicBool::new(false);
+    thread::scope(|scope| {
+        scope.spawn(|| {
+            while !ended.load(Ordering::Relaxed) {
+                thread::sleep(PAUSE);
+                act();
+            }
+        });
+        for protocol in PROTOCOLS.into_iter().cycle() {
+            outcomes.push(load(running, &plan(protocol, 600)));
+            if outcomes.iter().map(|outcome| outcome.whole().confirmed).sum::<u64>() >= handshakes {
+                break;
+            }
+        }
+        ended.store(true, Ordering::Relaxed);
+    });
+    outcomes
+}
+
+/// 10,000 in the long suite.
+fn handshakes() -> u64 {
+    if env::var_os("TOLLGATE_TEST_LONG").is_some() { 10_000 } else { 50 }
+}
+
+#[track_caller]
+fn survives_reloads(product: Product, settings: &Settings) {
+    let Some(running) = start(product, settings) else {
+        return;
+    };
+    let outcomes = meanwhile(&running, handshakes(), || running.reload().unwrap());
+    let mut handshakes = outcomes.iter().map(confirmed).sum::<u64>();
+    renew(&running);
+    handshakes += confirmed(&load(&running, &plan(Protocol::Tls13, 200)));
+    settle(&running);
+    becomes(&handshakes, || counted(&running, "signatures") + counted(&running, "decryptions"));
+}
+
+#[test]
+fn nginx_is_reloaded() {
+    survives_reloads(Product::Nginx, &with_provider());
+}
+
+#[test]
+fn haproxy_is_reloaded() {
+    survives_reloads(Product::Haproxy, &with_provider());
+}
+
+#[test]
+fn haproxy_with_paused_handshakes_is_reloaded() {
+    let settings = Settings { asynchronous: true, ..with_provider() };
+    survives_reloads(Product::Haproxy, &settings);
+}
+
+/// The connections of the one that was killed are lost; the next one signs.
+#[test]
+fn a_killed_worker_is_replaced() {
+    let Some(running) = start(Product::Nginx, &with_provider()) else {
+        return;
+    };
+    let [worker] = running.workers().unwrap()[..] else { panic!("one worker") };
+    let pid = Pid::from_raw(worker.try_into().unwrap()).unwrap();
+    let outcomes = meanwhile(&running, 50, || _ = kill_process(pid, Signal::KILL));
+    assert!(outcomes[0].whole().failed() <= 4, "{}", outcomes[0]);
+    eventually("another worker serves", || {
+        let now = running.workers().unwrap();
+        !now.is_empty() && !now.contains(&worker)
+    });
+    confirmed(&load(&running, &plan(Protocol::Tls13, 200)));
+}
+
+/// As packages are upgraded: another file takes the place of the one that is loaded.
+#[test]
+fn the_module_is_replaced_under_running_servers() {
+    for product in [Product::Nginx, Product::Haproxy] {
+        let built = with_provider();
+        let Some(owner) = start(Product::SServer, &built) else { return };
+        let (module, next) =
+            (owner.folder().join("tollgate_provider.so"), owner.folder().join("next"));
+        fs::copy(built.module.as_deref().unwrap(), &module).unwrap();
+        let settings = Settings { module: Some(module.clone()), ..built.clone() };
+        let Some(running) = start(product, &settings) else { return };
+        fs::copy(built.module.as_deref().unwrap(), &next).unwrap();
+        fs::rename(&next, &module).unwrap();
+        for protocol in PROTOCOLS {
+            confirmed(&load(&running, &plan(protocol, 200)));
+        }
+        let worker = running.workers().unwrap()[0];
+        assert!(mapped(worker).unwrap().to_str().unwrap().ends_with("(deleted)"));
+        renew(&running);
+        confirmed(&load(&running, &plan(Protocol::Tls13, 200)));
+        if product == Product::Haproxy {
+            // Its master starts itself anew; that of nginx stays, and forks.
+            assert_eq!(mapped(running.workers().unwrap()[0]), Some(module));
+        }
+    }
+}

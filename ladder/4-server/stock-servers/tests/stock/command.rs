@@ -1,0 +1,47 @@
+//! `openssl s_client` as the client: keys and suites that the load generator does not have.
+
+use std::io::Write as _;
+use std::process::{Command, Stdio};
+
+use tollgate_stock_servers::{Running, Settings};
+
+use crate::rig::{BYTES, becomes, certificate, counted, settle, with_provider};
+
+/// The server with one of the test keys and the provider.
+pub(crate) fn with_key(key: &str) -> Settings {
+    Settings { certificate: certificate(key), ..with_provider() }
+}
+
+/// One handshake and one body, both whole, with the client's own OpenSSL as it is; what it says of
+/// the connection.
+#[track_caller]
+pub(crate) fn connect(running: &Running, words: &str) -> String {
+    let mut client = Command::new("timeout")
+        .args(["60", "openssl", "s_client", "-brief", "-ign_eof", "-connect"])
+        .arg(running.address().to_string())
+        .args(words.split(' '))
+        .env("OPENSSL_CONF", "/dev/null")
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let request = format!("GET /bytes/{BYTES} HTTP/1.0\r\n\r\n");
+    // A client that was refused is not there to read it; it says why.
+    let _ = client.stdin.take().unwrap().write_all(request.as_bytes());
+    let output = client.wait_with_output().unwrap();
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    let body = output.stdout.iter().filter(|&&byte| byte == b'x').count();
+    assert!(body >= usize::try_from(BYTES).unwrap(), "{running:?}, {words}: {body} bytes; {said}");
+    said
+}
+
+/// The provider's signatures, decryptions and refused keys become these.
+#[track_caller]
+pub(crate) fn has_counted(running: &Running, expected: (u64, u64, u64)) {
+    settle(running);
+    becomes(&expected, || {
+        let count = |counter: &str| counted(running, counter);
+        (count("signatures"), count("decryptions"), count("refused_keys"))
+    });
+}

@@ -1,0 +1,68 @@
+//! Keys of every size, those that the provider refuses too.
+
+use std::env;
+
+use tollgate_stock_servers::{Product, Settings};
+
+use crate::command::{connect, has_counted, with_key};
+use crate::rig::{counted, eventually, start};
+
+const TLS12: &str = "-tls1_2 -cipher ECDHE-RSA-AES128-GCM-SHA256:@SECLEVEL=0";
+const RSA_EXCHANGE: &str = "-tls1_2 -cipher AES128-SHA:@SECLEVEL=0";
+const TLS13: &str = "-tls1_3 -cipher DEFAULT:@SECLEVEL=0";
+
+/// One handshake of each kind.
+#[track_caller]
+fn is_served(product: Product, settings: &Settings) {
+    let Some(running) = start(product, settings) else { return };
+    connect(&running, TLS12);
+    connect(&running, TLS13);
+    let said = connect(&running, RSA_EXCHANGE);
+    assert!(said.contains("Ciphersuite: AES128-SHA\n"), "{running:?}: {said}");
+    has_counted(&running, (2, 1, 0));
+}
+
+/// Every product has the suite that no key exchange protects.
+#[test]
+fn the_key_exchange_by_rsa() {
+    for product in Product::ALL {
+        is_served(product, &with_key("rsa-2048.pem"));
+    }
+}
+
+/// Every product in the long suite.
+#[test]
+fn keys_that_are_taken() {
+    let is_long = env::var_os("TOLLGATE_TEST_LONG").is_some();
+    let products = if is_long { &Product::ALL[..] } else { &[Product::Haproxy, Product::Nginx] };
+    for key in ["rsa-1024.pem", "rsa-3072.pem", "rsa-4096.pem", "rsa-8192.pem"] {
+        for &product in products {
+            is_served(product, &with_key(key));
+        }
+        let paused = Settings { asynchronous: true, ..with_key(key) };
+        is_served(Product::Haproxy, &paused);
+    }
+}
+
+/// OpenSSL signs in the provider's place, and nobody notices.
+#[test]
+fn keys_that_are_refused() {
+    for product in Product::ALL {
+        for key in ["rsa-512.pem", "rsa-2048-3primes.pem", "rsa-16384.pem"] {
+            let Some(running) = start(product, &with_key(key)) else { break };
+            connect(&running, TLS12);
+            // OpenSSL takes no key exchange of more than 2048 bytes, with its head.
+            if key != "rsa-16384.pem" {
+                connect(&running, RSA_EXCHANGE);
+            }
+            // PSS with SHA-256 has no place in 512 bits.
+            if key != "rsa-512.pem" {
+                connect(&running, TLS13);
+            }
+            eventually("the refusal is counted", || counted(&running, "refused_keys") > 0);
+            for counter in ["keys", "signatures", "decryptions"] {
+                assert_eq!(counted(&running, counter), 0, "{running:?}, {key}: {counter}");
+            }
+        }
+    }
+}

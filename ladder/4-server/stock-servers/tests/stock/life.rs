@@ -1,0 +1,121 @@
+//! Servers end with whoever started them, whatever way that one ends.
+
+use core::panic::AssertUnwindSafe;
+use core::time::Duration;
+use std::io::{BufRead as _, BufReader};
+use std::panic::catch_unwind;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::{env, fs, thread};
+
+use tollgate_stock_servers::{Error, Product, Settings};
+
+use crate::rig::{certificate, eventually, start};
+
+fn settings() -> Settings {
+    Settings::new(certificate("rsa-2048.pem"))
+}
+
+/// Whether the process runs, or waits to be waited for.
+fn runs(process: u32) -> bool {
+    let stat = fs::read_to_string(format!("/proc/{process}/stat")).unwrap_or_default();
+    stat.rsplit_once(") ").is_some_and(|(_, state)| !state.starts_with('Z'))
+}
+
+fn assert_gone(processes: &[u32], folder: &Path) {
+    for &process in processes {
+        assert!(!runs(process), "process {process} was left");
+    }
+    assert!(!folder.exists(), "{} was left", folder.display());
+}
+
+#[test]
+fn what_is_dropped_is_gone() {
+    for product in Product::ALL {
+        let Some(running) = start(product, &settings()) else { continue };
+        let mut processes = running.workers().unwrap();
+        processes.push(running.master());
+        assert!(processes.iter().all(|&process| runs(process)), "{running:?}");
+        let folder = running.folder().to_owned();
+        drop(running);
+        assert_gone(&processes, &folder);
+    }
+}
+
+#[test]
+fn a_panic_leaves_nothing() {
+    let mut kept = None;
+    let panic = catch_unwind(AssertUnwindSafe(|| {
+        let Some(running) = start(Product::Nginx, &settings()) else { return };
+        kept = Some((running.workers().unwrap(), running.folder().to_owned()));
+        panic!("as a test that fails");
+    }));
+    let Some((processes, folder)) = kept else { return };
+    assert!(panic.is_err());
+    assert_gone(&processes, &folder);
+}
+
+/// What the next test kills: it says what it holds, and waits.
+#[test]
+#[ignore = "it waits to be killed by another test"]
+fn holds_a_server() {
+    if let Some(running) = start(Product::Nginx, &settings()) {
+        eprintln!("\nholds {} {}", running.workers().unwrap()[0], running.folder().display());
+        thread::sleep(Duration::from_secs(60));
+    }
+}
+
+#[test]
+fn a_killed_owner_leaves_nothing() {
+    let mut owner = Command::new(env::current_exe().unwrap())
+        .args(["--ignored", "--exact", "--nocapture", "life::holds_a_server"])
+        .stdout(Stdio::null())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let lines = BufReader::new(owner.stderr.take().unwrap()).lines().map_while(Result::ok);
+    let held = lines.into_iter().find_map(|line| {
+        let (process, folder) = line.strip_prefix("holds ")?.split_once(' ')?;
+        Some((process.parse::<u32>().unwrap(), PathBuf::from(folder)))
+    });
+    owner.kill().unwrap();
+    owner.wait().unwrap();
+    if let Some((process, folder)) = held {
+        eventually("the server ends", || !runs(process) && !folder.exists());
+    }
+}
+
+#[test]
+fn what_cannot_start_says_why_in_one_line() {
+    let refused = |product: Product, settings: &Settings| {
+        let text = match product.start(settings) {
+            Ok(running) => panic!("{running:?}"),
+            Err(error) => error.to_string(),
+        };
+        assert!(!text.contains('\n'), "{text}");
+        text
+    };
+    let paused = Settings { asynchronous: true, ..settings() };
+    assert!(refused(Product::Nginx, &paused).contains("cannot pause handshakes"));
+    let long = Settings { bodies: vec![1 << 30], ..settings() };
+    assert!(refused(Product::Nginx, &long).contains("1073741824 bytes"));
+    let module = Some("/no/such/module.so".into());
+    let text = refused(Product::Nginx, &Settings { module, ..settings() });
+    assert!(text.contains("/no/such/module.so is not there"), "{text}");
+    let missing = Error::Missing(Product::Lighttpd).to_string();
+    assert!(missing.ends_with("apt-get install lighttpd lighttpd-mod-openssl"), "{missing}");
+    if start(Product::SServer, &settings()).is_some() {
+        let core = Settings { cores: vec![1000], ..settings() };
+        assert!(refused(Product::SServer, &core).contains("1000"));
+    }
+}
+
+/// libcrypto goes on without a module that it cannot load, and says nothing.
+#[test]
+fn a_module_that_is_none_is_told() {
+    let Some(running) = start(Product::Haproxy, &settings()) else { return };
+    let module = running.folder().join("chain.pem");
+    let settings = Settings { module: Some(module.clone()), ..settings() };
+    let text = Product::Haproxy.start(&settings).unwrap_err().to_string();
+    assert!(text.contains(&format!("haproxy has not loaded {}", module.display())), "{text}");
+}

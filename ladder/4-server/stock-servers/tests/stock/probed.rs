@@ -1,0 +1,141 @@
+//! What a probe says of servers, held against their configurations and against `openssl s_client`;
+//! and that what it chooses can be loaded.
+
+use std::collections::BTreeMap;
+use std::process::{Command, Stdio};
+
+use tollgate_load::{AccessLog, Exchange, Limits, Plan, Server, Verdict, run};
+use tollgate_probe::{Probe, Site, resolve};
+use tollgate_server::{Certificate, Config, KeyKind, Server as Embedded};
+use tollgate_stock_servers::{Product, Settings};
+use tollgate_tls_client::{Group, Suite};
+
+use crate::rig::{BYTES, certificate, start};
+
+fn probed(url: &str) -> (Site, Probe) {
+    let site = Site::find(&url.parse().unwrap(), None, None, &resolve).unwrap();
+    let probe = site.probe(true).unwrap();
+    let lines = probe.lines();
+    assert!((6..=10).contains(&lines.len()), "{lines:#?}");
+    (site, probe)
+}
+
+fn settings() -> Settings {
+    Settings { bodies: vec![BYTES], ..Settings::new(certificate("rsa-2048.pem")) }
+}
+
+/// Bytes of the one certificate, as openssl writes it.
+fn der_bytes(settings: &Settings) -> usize {
+    let Certificate::Pem { chain, .. } = &settings.certificate else { panic!("texts were given") };
+    let text = String::from_utf8_lossy(chain).into_owned();
+    let body: String = text.lines().filter(|line| !line.starts_with('-')).collect();
+    body.trim_end_matches('=').len() * 3 / 4
+}
+
+#[test]
+fn stock_servers_are_as_they_were_configured() {
+    for (product, keeps_alive) in [
+        (Product::Nginx, true),
+        (Product::Haproxy, true),
+        (Product::Apache, false),
+        (Product::SServer, false),
+    ] {
+        let settings = settings();
+        let Some(running) = start(product, &settings) else { continue };
+
+        let (_, probe) = probed(&format!("https://{}/bytes/{BYTES}", running.address()));
+        let offers = probe.offers.as_ref().unwrap();
+        assert!(offers.has_version(true) && offers.has_version(false), "{product}: {offers:?}");
+        assert!(offers.suites.contains(&Suite::TLS_RSA_WITH_AES_128_GCM_SHA256), "{product}");
+        assert!(offers.has_rsa_key() && !offers.has_curve_key(), "{product}: {offers:?}");
+        assert!(offers.groups.contains(&Group::X25519) && offers.groups.contains(&Group::P384));
+        assert!(!offers.lacks_certificate, "{product}");
+        assert_eq!(probe.leaf().unwrap().key, "rsa-2048", "{product}");
+        assert_eq!(probe.chain_bytes(), Some(der_bytes(&settings)), "{product}");
+        let body = probe.body.as_ref().unwrap();
+        assert_eq!((body.status, body.bytes), (200, Some(BYTES)), "{product}");
+        assert_eq!((body.keeps_alive(), body.obstacle()), (keeps_alive, None), "{product}");
+        let tls13 = probe.tls13.as_ref().unwrap();
+        assert_eq!((tls13.ocsp_bytes, tls13.chain.len()), (0, 1), "{product}");
+        assert!(tls13.tickets > 0 && tls13.resumes, "{product}: {tls13:?}");
+    }
+}
+
+/// The names that openssl has for registered ones, of the suites of its own client.
+fn names_of_openssl() -> BTreeMap<String, String> {
+    let all = ["ciphers", "-stdname", "-s", "ALL:@SECLEVEL=0"];
+    let output = Command::new("openssl").args(all).output().unwrap();
+    let text = String::from_utf8(output.stdout).unwrap();
+    let pair = |line: &str| {
+        let mut words = line.split_whitespace().filter(|word| *word != "-");
+        Some((words.next()?.to_owned(), words.next()?.to_owned()))
+    };
+    text.lines().filter_map(pair).collect()
+}
+
+#[test]
+fn suites_are_those_that_s_client_agrees_on() {
+    let Some(running) = start(Product::Nginx, &settings()) else { return };
+    let (_, probe) = probed(&format!("https://{}/bytes/{BYTES}", running.address()));
+    let found = probe.offers.unwrap().suites;
+    let names = names_of_openssl();
+    let mut asked = 0;
+    for suite in Suite::ALL {
+        let Some(name) = names.get(suite.name()) else { continue };
+        asked += 1;
+        let version = if suite.is_tls13() { "-tls1_3" } else { "-tls1_2" };
+        let weak = format!("{name}:@SECLEVEL=0");
+        let how = if suite.is_tls13() { ["-ciphersuites", name] } else { ["-cipher", &weak] };
+        let agreed = Command::new("openssl")
+            .args(["s_client", version, "-connect", &running.address().to_string()])
+            .args(how)
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .status()
+            .unwrap()
+            .success();
+        assert_eq!(found.contains(&suite), agreed, "{suite}");
+    }
+    assert!(asked > 10, "{names:?}");
+}
+
+#[test]
+fn what_a_probe_chooses_can_be_loaded() {
+    for key in [KeyKind::EcdsaP256, KeyKind::Rsa { bits: 2048 }] {
+        let folder = std::env::temp_dir();
+        let log = folder.join(format!("tollgate-probed-{key}-{}.log", std::process::id()));
+        let config = Config {
+            certificate: Certificate::SelfSigned(key),
+            access_log: Some(log.clone()),
+            ..Config::default()
+        };
+        let running = Embedded::start(config).unwrap();
+        let (site, probe) = probed(&format!("https://{}/bytes/100", running.addr()));
+        let (protocol, offer) = probe.choice().unwrap();
+        assert_eq!(
+            (probe.leaf().unwrap().key, offer.curve_key),
+            (key.to_string(), probe.has_only_curve_keys())
+        );
+        let tls13 = probe.tls13.as_ref().unwrap();
+        assert_eq!((tls13.tickets, tls13.resumes), (0, false), "it was not told to resume");
+        let path = site.url().path().to_owned();
+        let bytes = probe.body.as_ref().unwrap().bytes.unwrap();
+        let plan = Plan {
+            connections: 2,
+            warm_up_ms: 0,
+            sustain_ms: 200,
+            offer,
+            exchange: Exchange::Get { path, bytes },
+            limits: Limits::of_counts(),
+            ..Plan::new(protocol)
+        };
+        assert_eq!(probe.unmet(&plan), None);
+        let mut server = Server::new("embedded", site.target().clone())
+            .with_referee(AccessLog::open(&log).unwrap());
+        let outcome = run(&plan, &mut server, &|| false, &mut |_, _| {}).unwrap();
+        assert_ne!(outcome.verdict(), Verdict::Invalid, "{outcome}");
+        assert!(outcome.whole().transactions > 0, "{outcome}");
+        std::fs::remove_file(&log).unwrap();
+    }
+}

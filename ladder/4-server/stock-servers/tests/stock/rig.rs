@@ -1,0 +1,178 @@
+//! Certificates, starting, loading and counting.
+
+use core::cell::Cell;
+use core::fmt::Debug;
+use core::time::Duration;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::Instant;
+
+use tollgate_load::{
+    AccessLog, Exchange, Limits, Outcome, Plan, Protocol, Server, Target, Verify, run,
+};
+use tollgate_server::Certificate;
+use tollgate_stock_servers::{Error, Product, Running, Settings, module};
+use zeroize::Zeroizing;
+
+/// Bytes of the body that clients ask for.
+pub(crate) const BYTES: u64 = 1000;
+
+/// What clients do; the first one signs PKCS#1, the second decrypts, the third signs PSS.
+pub(crate) const PROTOCOLS: [Protocol; 3] =
+    [Protocol::Tls12X25519, Protocol::Tls12Rsa, Protocol::Tls13];
+
+/// A certificate for a test key, signed with itself.
+pub(crate) fn certificate(key: &str) -> Certificate {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../vectors/keys");
+    let key = folder.join(key);
+    let made = Command::new("openssl")
+        .args(["req", "-new", "-x509", "-subj", "/CN=localhost", "-days", "2", "-key"])
+        .arg(&key)
+        .output()
+        .expect("the command openssl is installed");
+    assert!(made.status.success(), "{}", String::from_utf8_lossy(&made.stderr));
+    Certificate::Pem { chain: made.stdout, key: Zeroizing::new(fs::read(key).unwrap()) }
+}
+
+/// With the provider that cargo built with this test.
+pub(crate) fn with_provider() -> Settings {
+    let certificate = certificate("rsa-2048.pem");
+    let module = Some(module().unwrap());
+    Settings { module, bodies: vec![BYTES], ..Settings::new(certificate) }
+}
+
+/// Starts it; none where it is not installed, which continuous integration does not forgive.
+pub(crate) fn start(product: Product, settings: &Settings) -> Option<Running> {
+    match product.start(settings) {
+        Ok(running) => Some(running),
+        Err(error @ Error::Missing(_)) => {
+            eprintln!("not tested: {error}");
+            assert!(std::env::var_os("CI").is_none(), "CI has every server");
+            None
+        }
+        Err(error) => panic!("{error}"),
+    }
+}
+
+/// A short run with four connections, of which the shape is not judged.
+pub(crate) fn plan(protocol: Protocol, sustain_ms: u64) -> Plan {
+    Plan {
+        connections: 4,
+        warm_up_ms: 20,
+        sustain_ms,
+        exchange: Exchange::bytes(BYTES),
+        verify: Verify::Always,
+        limits: Limits::of_counts(),
+        ..Plan::new(protocol)
+    }
+}
+
+/// Runs it; the server's log, if it has one, is the referee.
+pub(crate) fn load(running: &Running, plan: &Plan) -> Outcome {
+    let mut server = server(running);
+    if let Some(log) = running.access_log() {
+        server = server.with_referee(AccessLog::open(log).unwrap());
+    }
+    run(plan, &mut server, &|| false, &mut |_, _| {}).unwrap()
+}
+
+/// Runs it where the log may lack lines: of several threads of HAProxy that write at once on busy
+/// cores, one drops its line now and then.
+pub(crate) fn load_without_referee(running: &Running, plan: &Plan) -> Outcome {
+    run(plan, &mut server(running), &|| false, &mut |_, _| {}).unwrap()
+}
+
+fn server(running: &Running) -> Server<'static> {
+    let target = Target::new(running.address()).unwrap();
+    let mut server = Server::new(running.product().name(), target);
+    server.plain = running.plain_address().map(|address| Target::new(address).unwrap());
+    server
+}
+
+/// Handshakes that the server confirmed; there was no failure, and its log agrees.
+#[track_caller]
+pub(crate) fn confirmed(outcome: &Outcome) -> u64 {
+    let counts = outcome.whole();
+    let (confirmed, verified) = (counts.confirmed, counts.signatures_verified);
+    assert_eq!(counts.failed(), 0, "{outcome}");
+    assert!(confirmed > 3, "{outcome}");
+    if outcome.plan().protocol != Protocol::Tls12Rsa {
+        assert!(verified >= confirmed, "{verified} of {confirmed}");
+    }
+    if let Some(seen) = outcome.seen() {
+        let logged = (seen.handshakes, seen.requests, seen.resumed, seen.failed);
+        assert_eq!(logged, (confirmed, counts.responses, 0, 0), "{outcome}");
+    }
+    confirmed
+}
+
+/// Asks until it is so.
+#[track_caller]
+pub(crate) fn eventually(what: &str, is: impl Fn() -> bool) {
+    let end = Instant::now() + Duration::from_secs(20);
+    while !is() {
+        assert!(Instant::now() < end, "never: {what}");
+        std::thread::sleep(Duration::from_millis(10));
+    }
+}
+
+/// Asks until it is what is expected.
+#[track_caller]
+pub(crate) fn becomes<T: PartialEq + Debug>(expected: &T, ask: impl Fn() -> T) {
+    let end = Instant::now() + Duration::from_secs(10);
+    while ask() != *expected && Instant::now() < end {
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    assert_eq!(ask(), *expected);
+}
+
+/// Sees to it that all counts are written down. Where no thread may be started, as in HAProxy's
+/// workers, operations write, and what the last of them counted waits for the worker's end.
+#[track_caller]
+pub(crate) fn settle(running: &Running) {
+    if running.product() == Product::Haproxy {
+        renew(running);
+    }
+}
+
+/// Reloads it, and waits until none of the workers is left that were there before.
+#[track_caller]
+pub(crate) fn renew(running: &Running) {
+    let before = running.workers().unwrap();
+    let asked = Cell::new(None::<Instant>);
+    eventually("other workers serve", || {
+        // HAProxy's master may lose a signal that comes while it starts itself again.
+        if asked.get().is_none_or(|last| last.elapsed() > Duration::from_secs(3)) {
+            running.reload().unwrap();
+            asked.set(Some(Instant::now()));
+        }
+        let now = running.workers().unwrap();
+        !now.is_empty() && now.iter().all(|process| !before.contains(process))
+    });
+}
+
+/// What the provider has counted in all processes of the server, those that ended too, as each of
+/// them wrote it down last: within a second of its last count, if it has a thread for that.
+pub(crate) fn counted(running: &Running, counter: &str) -> u64 {
+    told(running, &format!("{counter}_total"))
+}
+
+/// The same of any number that the provider tells.
+pub(crate) fn told(running: &Running, number: &str) -> u64 {
+    let start = format!("tollgate_{number}{{");
+    let of_file = |path: PathBuf| {
+        let text = fs::read_to_string(path).unwrap_or_default();
+        let line = text.lines().find(|line| line.starts_with(&start))?;
+        line.rsplit(' ').next()?.parse::<u64>().ok()
+    };
+    let files = fs::read_dir(running.metrics()).unwrap();
+    files.filter_map(|entry| of_file(entry.unwrap().path())).sum()
+}
+
+/// The files of a process's memory that are modules of the provider.
+pub(crate) fn mapped(process: u32) -> Option<PathBuf> {
+    let maps = fs::read_to_string(format!("/proc/{process}/maps")).ok()?;
+    let line = maps.lines().find(|line| line.contains("tollgate_provider"))?;
+    Some(line[line.find('/')?..].into())
+}

@@ -1,0 +1,58 @@
+//! The log of every product that has one tells the client's own numbers: for some hundred
+//! handshakes, and for 100,000 of each where `TOLLGATE_TEST_LONG` is set.
+
+use std::env;
+
+use tollgate_load::{Close, Finding, Plan, Protocol, Verdict};
+use tollgate_stock_servers::{Product, Settings};
+
+use crate::rig::{BYTES, certificate, confirmed, load, plan, start};
+
+/// Runs that may stand still before the machine is held for too busy.
+const STALLS_MAX: u32 = 8;
+
+/// As it is installed, with every way to close, until so many handshakes are counted.
+fn agrees(product: Product) {
+    let is_long = env::var_os("TOLLGATE_TEST_LONG").is_some();
+    let (all, sustain_ms) = if is_long { (100_000, 5000) } else { (200, 200) };
+    let settings = Settings { bodies: vec![BYTES], ..Settings::new(certificate("rsa-2048.pem")) };
+    let Some(running) = start(product, &settings) else {
+        return;
+    };
+    let ways = [
+        (Protocol::Tls13, Close::Fin),
+        (Protocol::Tls12Rsa, Close::RstAfterConfirm),
+        (Protocol::Tls12X25519, Close::Fin),
+        (Protocol::Tls13, Close::RstAfterConfirm),
+    ];
+    let (mut count, mut stalls) = (0, 0);
+    for (protocol, close) in ways.into_iter().cycle() {
+        let outcome = load(&running, &Plan { close, ..plan(protocol, sustain_ms) });
+        // asserts that the log has the client's numbers
+        count += confirmed(&outcome);
+        if outcome.reasons() == [Finding::Stalled] {
+            stalls += 1;
+            assert!(stalls < STALLS_MAX, "{outcome}");
+        } else {
+            assert_eq!(outcome.verdict(), Verdict::Valid, "{outcome}");
+        }
+        if count >= all {
+            break;
+        }
+    }
+}
+
+#[test]
+fn apache_and_the_client_count_the_same() {
+    agrees(Product::Apache);
+}
+
+#[test]
+fn haproxy_and_the_client_count_the_same() {
+    agrees(Product::Haproxy);
+}
+
+#[test]
+fn nginx_and_the_client_count_the_same() {
+    agrees(Product::Nginx);
+}

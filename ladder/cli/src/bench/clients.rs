@@ -1,0 +1,300 @@
+//! `tollgate bench --client`: several clients on one server, and what each costs it.
+
+use std::process::ExitCode;
+
+use tollgate_bench::median_estimate;
+use tollgate_load::{Naming, Plan, Server};
+use tollgate_record::vocabulary as word;
+use tollgate_record::{Estimate, Nanos, PerSecond, Record, Subject, Unit};
+use tollgate_report::grid::{Column, grid};
+use tollgate_report::text::wrapped;
+use tollgate_rivals::{Client, Counted, Error, run as load};
+
+use super::{beside, context, plan, report, servers};
+use crate::interrupt;
+use crate::options::Bench as Options;
+use crate::progress::Progress;
+use crate::run::Run;
+use crate::stop::Stop;
+
+const COLUMNS: [Column; 7] = [
+    Column::words("server", 22),
+    Column::words("client", 8),
+    Column::figures("sess/s", 6),
+    Column::figures("CPU", 7),
+    Column::figures("server's cost", 18),
+    Column::figures("client", 7),
+    Column::figures("client's cost", 19),
+];
+
+/// Within which ratios two clients cost a server the same, for whoever reads a figure of it.
+const SAME_COST: core::ops::RangeInclusive<f64> = 0.97..=1.03;
+
+/// What one client did to one server, by round.
+struct Row {
+    client: Client,
+    server: usize,
+    rounds: Vec<Counted>,
+}
+
+/// Runs all clients against all servers in turn and prints what came of it.
+///
+/// # Errors
+///
+/// A client cannot do what the plan asks for, or a server cannot be started.
+pub(super) fn run(options: &Options, undone: &[String]) -> Result<ExitCode, Stop> {
+    let mut run = Run::measuring(options.written.json.as_deref())?;
+    undone.iter().cloned().for_each(|what| run.notes.add(what));
+    let progress = Progress::new("bench");
+    let plans = plan::plans(options)?;
+    let keys = if options.target.is_some() { &options.key[..1] } else { &options.key };
+    progress.plan(keys.len() * plans.len(), seconds(options));
+    let (mut text, mut all, mut valid) = (String::new(), Vec::new(), true);
+    for key in keys {
+        let rig = servers::Rig::start(options, *key)?;
+        for plan in &plans {
+            let label = format!("{} {}", rig.names()[0].key, plan.protocol.word());
+            progress.row(all.len(), &label);
+            let mut servers = rig.servers()?;
+            let Some(rows) = rounds(options, plan, &mut servers, |part| progress.part(part))?
+            else {
+                return run.end(&text);
+            };
+            let names = rig.names();
+            let (words, is_valid) = verdicts(&label, &rows, &names);
+            (text, valid) = (text + &words, valid && is_valid);
+            let records = records(plan, &rows, &names, &context(options, &run.host))?;
+            run.output.records(&records)?;
+            if is_valid {
+                text += &table(options, &rows, &names);
+            }
+            all.extend(records);
+        }
+    }
+    drop(progress);
+    if !all.is_empty() {
+        run.output.records(&beside::published(options))?;
+        text += &beside::table(options, &all);
+    }
+    let heading = report::machine(&run.host) + &report::asked(options) + "\n";
+    let code = run.end(&(heading + &text))?;
+    Ok(if valid { code } else { ExitCode::FAILURE })
+}
+
+/// Seconds of all clients for a key and a protocol.
+fn seconds(options: &Options) -> f64 {
+    #[allow(clippy::cast_precision_loss, reason = "three at most")]
+    let clients = options.client.len() as f64;
+    clients * plan::seconds(options)
+}
+
+/// The rounds, first to last and last to first in turn; `None` after Ctrl-C.
+fn rounds(
+    options: &Options,
+    plan: &Plan,
+    servers: &mut [Server<'_>],
+    progress: impl Fn(f64),
+) -> Result<Option<Vec<Row>>, Stop> {
+    let mut rows: Vec<Row> = Vec::new();
+    for server in 0..servers.len() {
+        let row = |client: &Client| Row { client: *client, server, rounds: Vec::new() };
+        rows.extend(options.client.iter().map(row));
+    }
+    let turns = rows.len();
+    for round in 0..options.rounds {
+        for turn in 0..turns {
+            let place = if round % 2 == 0 { turn } else { turns - 1 - turn };
+            let row = &mut rows[place];
+            match load(plan, row.client, &mut servers[row.server], &interrupt::asked) {
+                Ok(counted) => row.rounds.push(counted),
+                Err(Error::Stopped) => return Ok(None),
+                Err(error) => return Err(Stop::from_error(error)),
+            }
+            #[allow(clippy::cast_precision_loss, reason = "a few rows")]
+            let done = turn as f64 / turns as f64;
+            progress((f64::from(round) + done) / f64::from(options.rounds));
+        }
+    }
+    Ok(Some(rows))
+}
+
+/// A verdict for each row, with what both sides counted; and whether all are valid.
+fn verdicts(label: &str, rows: &[Row], names: &[Naming]) -> (String, bool) {
+    let mut text = wrapped(&format!("{label}:"));
+    let mut valid = true;
+    for row in rows {
+        let sum = |of: fn(&Counted) -> u64| row.rounds.iter().map(of).sum::<u64>();
+        let objections: Vec<&String> = row.rounds.iter().flat_map(|c| &c.objections).collect();
+        let verdict = if objections.is_empty() { "VALID" } else { "INVALID" };
+        valid &= objections.is_empty();
+        text += &wrapped(&format!(
+            "- {}, client {}: {verdict}; runs: {}; the client counted {} sessions, {} failures; \
+             the server's log has {} handshakes, {} of them resumed, and {} responses",
+            names[row.server].by,
+            row.client,
+            row.rounds.len(),
+            sum(|c| c.transactions),
+            sum(|c| c.failed),
+            sum(|c| c.seen.handshakes),
+            sum(|c| c.seen.resumed),
+            sum(|c| c.seen.requests),
+        ));
+        for objection in objections.iter().take(2) {
+            text += &wrapped(&format!("  - {objection}"));
+        }
+    }
+    (text, valid)
+}
+
+/// The median of the rounds, if all of them have it.
+fn median(row: &Row, of: fn(&Counted) -> Option<f64>) -> Option<Estimate> {
+    median_estimate(&row.rounds.iter().map(of).collect::<Option<Vec<f64>>>()?)
+}
+
+/// The client that others are compared with: the first complete one, else the first.
+fn yardstick(clients: &[Client]) -> Client {
+    let complete = clients.iter().find(|client| **client != Client::Minimal);
+    *complete.or(clients.first()).unwrap_or(&Client::Minimal)
+}
+
+/// A cost of a session, of the server or of the client.
+type Cost = fn(&Counted) -> Option<f64>;
+
+/// What a session costs with the client of a row, over what it costs with the yardstick on the same
+/// server, by round; nothing of the yardstick itself.
+fn ratio(rows: &[Row], row: &Row, yardstick: Client, cost: Cost) -> Option<Estimate> {
+    let is_other = |o: &&Row| o.client == yardstick && o.server == row.server;
+    let other = rows.iter().find(is_other).filter(|_| row.client != yardstick)?;
+    let pairs = row.rounds.iter().zip(&other.rounds);
+    let ratios = pairs.map(|(one, other)| Some(cost(one)? / cost(other)?));
+    median_estimate(&ratios.collect::<Option<Vec<f64>>>()?)
+}
+
+/// What it costs the server, over the cost with the first complete client.
+fn servers_cost(rows: &[Row], row: &Row) -> Option<Estimate> {
+    let clients: Vec<Client> = rows.iter().map(|row| row.client).collect();
+    ratio(rows, row, yardstick(&clients), Counted::server_cpu_ns_per_session)
+}
+
+/// What it costs the client, over what it costs the load generator, if that is there.
+fn clients_cost(rows: &[Row], row: &Row) -> Option<Estimate> {
+    ratio(rows, row, Client::Minimal, Counted::client_cpu_ns_per_session)
+}
+
+fn table(options: &Options, rows: &[Row], names: &[Naming]) -> String {
+    let yardstick = yardstick(&options.client);
+    let dash = || "-".to_owned();
+    let time = |estimate: Option<Estimate>| {
+        estimate.map_or_else(dash, |cpu| Nanos::new(cpu.point()).to_string())
+    };
+    let with_interval = |ratio: Option<Estimate>| {
+        let text = |ratio: Estimate| {
+            let ((low, high), point) = (ratio.interval(), ratio.point());
+            let digits = if high < 10.0 { 2 } else { 1 };
+            format!("{point:.digits$} [{low:.digits$}-{high:.digits$}]")
+        };
+        ratio.map_or_else(dash, text)
+    };
+    let cells = rows.iter().map(|row| {
+        let rate = median(row, Counted::sessions_per_s);
+        vec![
+            names[row.server].by.clone(),
+            row.client.to_string(),
+            rate.map_or_else(dash, |r| PerSecond::new(r.point()).to_string().replace("/s", "")),
+            time(median(row, Counted::server_cpu_ns_per_session)),
+            with_interval(servers_cost(rows, row)),
+            time(median(row, Counted::client_cpu_ns_per_session)),
+            with_interval(clients_cost(rows, row)),
+        ]
+    });
+    let note = format!(
+        "sess/s: sessions per second; CPU: of the server for one session; server's cost: this CPU \
+         over that with {yardstick}; client: CPU of the client, and of its processes; client's \
+         cost: this CPU over that of minimal; ratios by round, with 95 % intervals"
+    );
+    grid(&COLUMNS, cells.collect()) + &wrapped(&note) + &difference(rows, names, yardstick)
+}
+
+/// What figures of the load generator's runs have to be read with, where it is proven not to cost a
+/// server what a complete client does.
+fn difference(rows: &[Row], names: &[Naming], yardstick: Client) -> String {
+    let differing = rows.iter().filter(|row| row.client == Client::Minimal).filter_map(|row| {
+        let found = servers_cost(rows, row)?;
+        let (ratio, (low, high)) = (found.point(), found.interval());
+        let by = &names[row.server].by;
+        (high < *SAME_COST.start() || low > *SAME_COST.end()).then(|| {
+            wrapped(&format!(
+                "{by}: with minimal a session costs the server {ratio:.2} times as much as with \
+                 {yardstick}: compare figures of one client"
+            ))
+        })
+    });
+    differing.collect()
+}
+
+/// Rates, costs and ratios; nothing of a row that has an objection. The load generator's own
+/// subjects are those that it has without other clients, with the parameter `client`.
+fn records(
+    plan: &Plan,
+    rows: &[Row],
+    names: &[Naming],
+    context: &tollgate_load::Context,
+) -> Result<Vec<Record>, Stop> {
+    let clients: Vec<Client> = rows.iter().map(|row| row.client).collect();
+    let mut records = Vec::new();
+    for row in rows {
+        let subject = names[row.server].subject(plan).map_err(Stop::from_error)?;
+        let subject = subject.with(word::CLIENT, row.client).map_err(Stop::from_error)?;
+        let against =
+            |client| subject.clone().with(word::AGAINST, client).map_err(Stop::from_error);
+        let (server_cpu, client_cpu) =
+            (word::SERVER_CPU_NS_PER_SESSION, word::CLIENT_CPU_NS_PER_SESSION);
+        let of = |figure: Cost| median(row, figure);
+        let figures = [
+            (subject.clone(), word::SESSIONS_PER_S, Unit::PerSecond, of(Counted::sessions_per_s)),
+            (subject.clone(), server_cpu, Unit::Nanos, of(Counted::server_cpu_ns_per_session)),
+            (subject.clone(), client_cpu, Unit::Nanos, of(Counted::client_cpu_ns_per_session)),
+            (
+                against(yardstick(&clients))?,
+                word::SERVER_CPU_RATIO,
+                Unit::Ratio,
+                servers_cost(rows, row),
+            ),
+            (
+                against(Client::Minimal)?,
+                word::CLIENT_CPU_RATIO,
+                Unit::Ratio,
+                clients_cost(rows, row),
+            ),
+        ];
+        for (subject, quantity, unit, figure) in figures {
+            let Some(estimate) = figure else { continue };
+            let rounds = row.rounds.len();
+            let figure = (unit, estimate);
+            records.push(record(&subject, quantity, figure, (plan, rounds), context)?);
+        }
+    }
+    Ok(records)
+}
+
+fn record(
+    subject: &Subject,
+    quantity: &str,
+    figure: (Unit, Estimate),
+    (plan, rounds): (&Plan, usize),
+    context: &tollgate_load::Context,
+) -> Result<Record, Stop> {
+    let more = [
+        ("close", plan.close.word().to_owned()),
+        ("connections", plan.connections.to_string()),
+        ("loop", "closed".to_owned()),
+        ("plan", plan.hash()),
+        ("resumption", "none".to_owned()),
+        ("rounds", rounds.to_string()),
+        ("sustain_ms", plan.sustain_ms.to_string()),
+        ("verdict", "VALID".to_owned()),
+        ("warm_up_ms", plan.warm_up_ms.to_string()),
+    ];
+    let more = more.map(|(name, value)| (name.to_owned(), value));
+    context.measured(subject.clone(), quantity, figure, more).map_err(Stop::from_error)
+}

@@ -1,0 +1,200 @@
+//! Who is under load: two embedded servers, of OpenSSL or of rustls, two stock servers, or one that
+//! runs already.
+
+use core::time::Duration;
+use std::path::{Path, PathBuf};
+
+use tollgate_load::{AccessLog, Naming, Server, Target};
+use tollgate_rustls_server::{Running as Blocking, Signer};
+use tollgate_server::{
+    Certificate, Config, Engine, KeyKind, Resumption, Running, Server as Embedded, Suite,
+};
+use tollgate_stock_servers::{Product, Running as Stock, Settings, module};
+
+use super::external::External;
+use super::plan;
+use crate::folder::Folder;
+use crate::options::{Bench as Options, EngineKind, ServerKind};
+use crate::stop::Stop;
+
+/// The engines, the one that others are compared with first.
+const ENGINES: [(EngineKind, Engine); 2] =
+    [(EngineKind::Openssl, Engine::OpenSsl), (EngineKind::Tollgate, Engine::Tollgate)];
+
+/// Who signs for rustls, the one that others are compared with first.
+const SIGNERS: [(EngineKind, Signer); 2] =
+    [(EngineKind::AwsLc, Signer::AwsLc), (EngineKind::Tollgate, Signer::Engine)];
+
+/// Those of them that are asked for.
+fn asked<T>(options: &Options, all: impl IntoIterator<Item = (EngineKind, T)>) -> Vec<T> {
+    let asked = all.into_iter().filter(|(engine, _)| options.has(*engine));
+    asked.map(|(_, server)| server).collect()
+}
+
+/// Servers that are ready to be loaded.
+pub(super) enum Rig {
+    /// Both engines, each with a key of its own of the same kind.
+    Embedded { key: KeyKind, servers: Vec<(Engine, Running, PathBuf)>, _folder: Folder },
+    /// rustls with both signers, and one key.
+    Rustls { key: KeyKind, servers: Vec<(Signer, Blocking)> },
+    /// A stock server without and with the provider, and one key.
+    Stock { key: KeyKind, servers: Vec<(String, Stock)> },
+    /// A server that others started.
+    External { given: Box<External>, naming: Naming },
+}
+
+impl Rig {
+    /// Starts the embedded servers, or finds the external one.
+    ///
+    /// # Errors
+    ///
+    /// A server cannot be started, or its log not be read.
+    pub(super) fn start(options: &Options, key: KeyKind) -> Result<Self, Stop> {
+        if let Some(probed) = &options.given.probed {
+            let given = External::of(options, probed);
+            let naming = given.naming(probed);
+            return Ok(Self::External { given: Box::new(given), naming });
+        }
+        if let Some(product) = options.server.stock() {
+            return Self::stock(options, product, key);
+        }
+        let cores: Vec<usize> = plan::server_cores(options)
+            .iter()
+            .filter_map(|core| usize::try_from(*core).ok())
+            .collect();
+        if options.server == ServerKind::Rustls {
+            return Self::rustls(options, key, &cores);
+        }
+        let folder = Folder::new()?;
+        let start = |engine: Engine| {
+            let log = folder.path(&format!("{engine}.log"));
+            let config = Config {
+                engine,
+                workers: cores.len().max(1),
+                pin: (!cores.is_empty()).then(|| cores.clone()),
+                certificate: Certificate::SelfSigned(key),
+                allow_rsa_1024: true, // as --key says
+                allow_rsa_kx: true,   // the client offers one suite: that of the plan
+                suites: if options.suites.is_empty() { Vec::new() } else { Suite::ALL.to_vec() },
+                access_log: Some(log.clone()),
+                resumption: match options.resume(true).is_some() {
+                    true => Resumption::Tickets,
+                    false => Resumption::Off,
+                },
+                ..Config::default()
+            };
+            Ok((engine, Embedded::start(config).map_err(Stop::from_error)?, log))
+        };
+        let servers =
+            asked(options, ENGINES).into_iter().map(start).collect::<Result<_, Stop>>()?;
+        Ok(Self::Embedded { key, servers, _folder: folder })
+    }
+
+    fn rustls(options: &Options, key: KeyKind, cores: &[usize]) -> Result<Self, Stop> {
+        if key == KeyKind::OF_2001 {
+            let why =
+                "--server rustls: rustls takes RSA keys from 2048 bits on: give another --key";
+            return Err(Stop::new(why));
+        }
+        let certificate = Certificate::SelfSigned(key).to_pem().map_err(Stop::from_error)?;
+        let start = |signer| {
+            let (certificate, cores) = (certificate.clone(), cores.to_vec());
+            let threads = usize::try_from(options.connections).unwrap_or(usize::MAX);
+            let config = tollgate_rustls_server::Config { certificate, cores, signer, threads };
+            Ok((signer, Blocking::start(&config).map_err(Stop::from_error)?))
+        };
+        let servers =
+            asked(options, SIGNERS).into_iter().map(start).collect::<Result<_, Stop>>()?;
+        Ok(Self::Rustls { key, servers })
+    }
+
+    /// As the system has it installed, and the same with the provider.
+    fn stock(options: &Options, product: Product, key: KeyKind) -> Result<Self, Stop> {
+        let module = match &options.module {
+            _ if !options.has(EngineKind::Tollgate) => None,
+            Some(module) => Some(module.clone()),
+            None => Some(module().map_err(|error| Stop::new(format!("{error}: --module FILE")))?),
+        };
+        let without = Settings {
+            bodies: plan::bodies(options)?,
+            cores: plan::server_cores(options),
+            // what stands in the configuration is the same for tickets and keys of tickets
+            resumption: options.resume(true).map(|resume| resume.by),
+            ..Settings::new(Certificate::SelfSigned(key).to_pem().map_err(Stop::from_error)?)
+        };
+        let asynchronous = options.asynchronous;
+        let with = Settings { module, asynchronous, ..without.clone() };
+        let manner = if asynchronous { "-async" } else { "" };
+        let named = [
+            (EngineKind::Openssl, (format!("{product}-openssl"), without)),
+            (EngineKind::Tollgate, (format!("{product}{manner}-tollgate"), with)),
+        ];
+        let start = |(name, settings): (String, Settings)| {
+            Ok((name, product.start(&settings).map_err(Stop::from_error)?))
+        };
+        let servers = asked(options, named).into_iter().map(start);
+        Ok(Self::Stock { key, servers: servers.collect::<Result<_, Stop>>()? })
+    }
+
+    /// What they are called in records.
+    pub(super) fn names(&self) -> Vec<Naming> {
+        match self {
+            Self::Embedded { key, servers, .. } => servers
+                .iter()
+                .map(|(engine, ..)| Naming { key: key.to_string(), by: engine.to_string() })
+                .collect(),
+            Self::Rustls { key, servers } => servers
+                .iter()
+                .map(|(signer, _)| Naming { key: key.to_string(), by: signer.name().to_owned() })
+                .collect(),
+            Self::Stock { key, servers } => servers
+                .iter()
+                .map(|(name, _)| Naming { key: key.to_string(), by: name.clone() })
+                .collect(),
+            Self::External { naming, .. } => vec![naming.clone()],
+        }
+    }
+
+    /// As the load generator wants them, with their logs and CPU clocks.
+    ///
+    /// # Errors
+    ///
+    /// A log or a clock cannot be read, or the address is not on this machine.
+    pub(super) fn servers(&self) -> Result<Vec<Server<'_>>, Stop> {
+        let log = |path: &Path| AccessLog::open(path).map_err(Stop::from_error);
+        let target = |address| Target::new(address).map_err(Stop::from_error);
+        match self {
+            Self::Embedded { servers, .. } => servers
+                .iter()
+                .map(|(engine, running, path)| {
+                    Ok(Server::new(engine.name(), target(running.addr())?)
+                        .with_referee(log(path)?)
+                        .with_cpu(|| Ok(running.counters().worker_cpu.iter().sum::<Duration>())))
+                })
+                .collect(),
+            Self::Rustls { servers, .. } => servers
+                .iter()
+                .map(|(signer, running)| {
+                    Ok(Server::new(signer.name(), target(running.addr())?)
+                        .with_referee(running.referee())
+                        .with_cpu(|| Ok(running.cpu())))
+                })
+                .collect(),
+            Self::Stock { servers, .. } => servers
+                .iter()
+                .map(|(name, running)| {
+                    let mut server =
+                        Server::new(name, target(running.address())?).with_cpu(|| running.cpu());
+                    if let Some(address) = running.plain_address() {
+                        server = server.with_plain(target(address)?);
+                    }
+                    if let Some(path) = running.access_log() {
+                        server = server.with_referee(log(&path)?);
+                    }
+                    Ok(server)
+                })
+                .collect(),
+            Self::External { given, naming } => Ok(vec![given.server(naming)?]),
+        }
+    }
+}

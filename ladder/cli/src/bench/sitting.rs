@@ -1,0 +1,157 @@
+//! One key and protocol: its verdict, and its records if that is good enough.
+
+use core::mem::discriminant;
+
+use tollgate_load::{Comparison, Context, Finding, Naming, Outcome, Served, Verdict};
+use tollgate_record::Record;
+use tollgate_record::vocabulary as word;
+use tollgate_report::text::wrapped;
+use tollgate_session::measured_total;
+
+use super::rounds::Rounds;
+use super::{resumed, times};
+use crate::stop::Stop;
+
+/// What was found with one key and protocol.
+pub(super) struct Sitting {
+    /// `rsa-2048 tls13`.
+    label: String,
+    rounds: Rounds,
+    /// None if it is invalid.
+    pub(super) records: Vec<Record>,
+}
+
+impl Sitting {
+    /// Of its rounds.
+    ///
+    /// # Errors
+    ///
+    /// None that the names can cause.
+    pub(super) fn of(
+        label: String,
+        rounds: Rounds,
+        names: &[Naming],
+        context: &Context,
+    ) -> Result<Self, Stop> {
+        let mut sitting = Self { label, rounds, records: Vec::new() };
+        if sitting.verdict() != Verdict::Invalid {
+            let mut context = context.clone();
+            let repeated = sitting.rounds.repeated.to_string();
+            context.conditions.insert("rounds_repeated".to_owned(), repeated);
+            let comparison = Comparison::of(sitting.rounds.outcomes.clone());
+            let comparison = comparison.map_err(Stop::from_error)?;
+            sitting.records = comparison.records(names, &context).map_err(Stop::from_error)?;
+            let totals = totals(&sitting.records)?;
+            sitting.records.extend(totals);
+        }
+        Ok(sitting)
+    }
+
+    /// What it is called.
+    pub(super) fn label(&self) -> &str {
+        &self.label
+    }
+
+    /// The worst verdict of all runs.
+    pub(super) fn verdict(&self) -> Verdict {
+        if self.rounds.broken.is_some() {
+            return Verdict::Invalid;
+        }
+        self.outcomes().map(Outcome::verdict).max().unwrap_or(Verdict::Invalid)
+    }
+
+    fn outcomes(&self) -> impl Iterator<Item = &Outcome> {
+        self.rounds.outcomes.iter().flatten()
+    }
+
+    /// The verdict, what speaks against the runs, and what both sides counted.
+    pub(super) fn verdict_text(&self) -> String {
+        let mut text = format!("{}: {}", self.label, self.verdict());
+        if self.rounds.repeated > 0 {
+            let times = self.rounds.repeated;
+            text += &format!("; rounds repeated because the rate was not steady: {times}");
+        }
+        text = wrapped(&text);
+        if let Some(why) = &self.rounds.broken {
+            text += &wrapped(&format!("- {why}"));
+        }
+        text += &findings(self.outcomes().flat_map(named(Outcome::reasons)), "");
+        text += &findings(self.outcomes().flat_map(named(Outcome::doubts)), "doubtful: ");
+        for of_server in &self.rounds.outcomes {
+            text += &counts(of_server);
+            text += &bodies(of_server);
+            text += &resumed::lines(of_server);
+            text += &times::lines(of_server);
+        }
+        text
+    }
+}
+
+/// Findings with the name of the server that they are about.
+fn named(of: fn(&Outcome) -> &[Finding]) -> impl Fn(&Outcome) -> Vec<(&str, &Finding)> {
+    move |outcome| of(outcome).iter().map(|finding| (outcome.server(), finding)).collect()
+}
+
+/// Each kind of finding once per server, with how many runs more had it.
+fn findings<'a>(all: impl Iterator<Item = (&'a str, &'a Finding)>, how: &str) -> String {
+    let mut kinds: Vec<(&str, &Finding, usize)> = Vec::new();
+    for (server, finding) in all {
+        let same = |(name, known, _): &&mut (&str, &Finding, usize)| {
+            *name == server && discriminant(*known) == discriminant(finding)
+        };
+        match kinds.iter_mut().find(same) {
+            Some((.., more)) => *more += 1,
+            None => kinds.push((server, finding, 0)),
+        }
+    }
+    let line = |(server, finding, more): (&str, &Finding, usize)| {
+        let more = if more > 0 { format!(" (and in {more} more)") } else { String::new() };
+        wrapped(&format!("- {how}{server}: {finding}{more}"))
+    };
+    kinds.into_iter().map(line).collect()
+}
+
+/// What client and log counted over all rounds of a server.
+fn counts(rounds: &[Outcome]) -> String {
+    let Some(first) = rounds.first() else {
+        return String::new();
+    };
+    let sum = |of: fn(&Outcome) -> u64| rounds.iter().map(of).sum::<u64>();
+    let mut text = format!(
+        "- {}: runs: {}; the client counted {} handshakes, {} sessions, {} failures",
+        first.server(),
+        rounds.len(),
+        sum(|outcome| outcome.whole().confirmed),
+        sum(|outcome| outcome.whole().transactions),
+        sum(|outcome| outcome.whole().failed())
+    );
+    let seen: Option<Vec<_>> = rounds.iter().map(Outcome::seen).collect();
+    text += &match seen {
+        Some(seen) => format!(
+            "; the server's log has {} handshakes, {} of them resumed, and {} responses",
+            seen.iter().map(|seen| seen.handshakes).sum::<u64>(),
+            seen.iter().map(|seen| seen.resumed).sum::<u64>(),
+            seen.iter().map(|seen| seen.requests).sum::<u64>()
+        ),
+        None => "; no server's log was read: who gives it with --log has a referee".to_owned(),
+    };
+    wrapped(&text)
+}
+
+/// What bodies came to, if they are of many sizes.
+fn bodies(rounds: &[Outcome]) -> String {
+    let line = |served| wrapped(&format!("- {}: {served}", rounds[0].server()));
+    Served::of(rounds).map_or_else(String::new, line)
+}
+
+/// The server's CPU time of a session in cycles, as rung 3 has it; none where the clock is unknown.
+fn totals(records: &[Record]) -> Result<Vec<Record>, Stop> {
+    let total = |record: &Record| {
+        let clock = record.machine.core_clock_hz?;
+        let is_cpu = record.quantity.as_str() == word::SERVER_CPU_NS_PER_SESSION;
+        // none at all is that of another process: --pid
+        let is_some = record.estimate.point() > 0.0;
+        (is_cpu && is_some).then(|| measured_total(record, &clock).map_err(Stop::from_error))
+    };
+    records.iter().filter_map(total).collect()
+}

@@ -1,0 +1,112 @@
+//! What became of the clients of an open loop, and where their time went, in lines.
+
+use tollgate_load::{Latency, Offered, Outcome, Times};
+use tollgate_report::text::wrapped;
+
+/// Quantiles that are told.
+const QUANTILES: [f64; 3] = [0.5, 0.9, 0.99];
+
+/// Of a server's rounds, if there is more to tell than of a closed loop with one secure request on
+/// each connection.
+pub(super) fn lines(rounds: &[Outcome]) -> String {
+    let Some(first) = rounds.first() else {
+        return String::new();
+    };
+    let plan = first.plan();
+    let is_plain_only = plan.plain_share >= 1.0;
+    let is_told = plan.arrivals.is_open()
+        || plan.patience.is_some()
+        || plan.requests_per_connection > 1.0
+        || plan.plain_share > 0.0;
+    if !is_told {
+        return String::new();
+    }
+    let mut text = String::new();
+    let mut say = |what: String| text += &wrapped(&format!("- {}: {what}", first.server()));
+    if plan.arrivals.is_open() {
+        say(offered(rounds));
+        say(format!("from the intended start, p50/p90/p99: {}", of(rounds, Outcome::transaction)));
+    }
+    if plan.patience.is_some() {
+        let sum = |of: fn(&Outcome) -> u64| rounds.iter().map(of).sum::<u64>();
+        say(format!(
+            "{} connections were given up, {} of them to begin again",
+            sum(|outcome| outcome.whole().given_up()),
+            sum(|outcome| outcome.whole().retries)
+        ));
+    }
+    if !is_plain_only {
+        say(format!("secure, p50/p90/p99: {}", phases(rounds, Outcome::secure_times)));
+    }
+    if plan.plain_share > 0.0 {
+        say(format!("plain, p50/p90/p99: {}", phases(rounds, Outcome::plain_times)));
+    }
+    text
+}
+
+fn offered(rounds: &[Outcome]) -> String {
+    let sum = |of: fn(Offered) -> u64| rounds.iter().map(|o| of(o.offered())).sum::<u64>();
+    format!(
+        "open loop: {} clients came, {} waited in line, {} began late, {} never began",
+        sum(|offered| offered.arrivals),
+        sum(|offered| offered.queued),
+        sum(|offered| offered.late),
+        sum(|offered| offered.dropped)
+    )
+}
+
+/// The medians over the rounds.
+pub(super) fn of(rounds: &[Outcome], which: impl Fn(&Outcome) -> Option<&Latency>) -> String {
+    let quantile = |q| {
+        let mut all: Vec<Option<u64>> =
+            rounds.iter().map(|outcome| which(outcome)?.quantile_ns(q)).collect();
+        all.sort_unstable_by_key(|ns| ns.unwrap_or(u64::MAX)); // what has no end is longest
+        all.get(all.len() / 2).copied().flatten().map_or_else(|| "-".to_owned(), short)
+    };
+    QUANTILES.map(quantile).join("/")
+}
+
+fn phases(rounds: &[Outcome], times: fn(&Outcome) -> Option<&Times>) -> String {
+    let Some(first) = rounds.first().and_then(times) else {
+        return "no figures".to_owned();
+    };
+    let phase = |(number, (name, latency)): (usize, (&str, &Latency))| {
+        let quantile = |q| {
+            let mut all: Vec<u64> = rounds
+                .iter()
+                .filter_map(|outcome| times(outcome)?.all()[number].1.quantile_ns(q))
+                .collect();
+            all.sort_unstable();
+            all.get(all.len() / 2).copied().map_or_else(|| "-".to_owned(), short)
+        };
+        (latency.count() > 0).then(|| format!("{name} {}", QUANTILES.map(quantile).join("/")))
+    };
+    first.all().into_iter().enumerate().filter_map(phase).collect::<Vec<_>>().join(", ")
+}
+
+/// A time in three digits and its unit.
+fn short(ns: u64) -> String {
+    #[allow(clippy::cast_precision_loss, reason = "at most 100 s, in nanoseconds: 10^11")]
+    let (value, unit) = match ns {
+        1_000_000_000.. => (ns as f64 / 1e9, "s"),
+        1_000_000.. => (ns as f64 / 1e6, "ms"),
+        _ => (ns as f64 / 1e3, "µs"),
+    };
+    let digits = match value {
+        100.0.. => 0,
+        10.0.. => 1,
+        _ => 2,
+    };
+    format!("{value:.digits$} {unit}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_have_three_digits() {
+        let told = [940, 12_340, 123_400, 1_500_000, 2_000_000_000].map(short);
+        assert_eq!(told, ["0.94 µs", "12.3 µs", "123 µs", "1.50 ms", "2.00 s"]);
+    }
+}

@@ -1,0 +1,139 @@
+//! Threads that submit without a pause, beside one thread per core that has its batches at hand.
+
+use core::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
+use core::time::Duration;
+use std::thread;
+use std::time::Instant;
+
+use tollgate_queue::{Caller, PrivateJob};
+use tollgate_record::Estimate;
+use tollgate_rsa::PrivateRequest;
+
+use super::{
+    BATCH, Cases, Failed, Hash, Stop, THREADS, WORK, Workspace, engine, interrupt, median,
+};
+
+/// Operations per second and core, and what they are to each other.
+pub(super) struct Rates {
+    pub(super) direct: Estimate,
+    pub(super) engine: Estimate,
+    pub(super) ratio: Estimate,
+    pub(super) fill: Estimate,
+    /// Of a thread per core that submits many and waits later.
+    pub(super) many: Estimate,
+    pub(super) many_ratio: Estimate,
+}
+
+/// Rounds, of a slice without the engine and two with it.
+const ROUNDS: u32 = 12;
+
+/// Requests that one thread submits before it waits.
+pub(super) const MANY: u32 = 64;
+
+/// Slices in turn; `None` after Ctrl-C.
+pub(super) fn rates(cases: &Cases, cores: u32, seconds: f64) -> Result<Option<Rates>, Stop> {
+    let slice = Duration::from_secs_f64(seconds) / (3 * ROUNDS);
+    let engine = engine()?;
+    let callers = (0..THREADS).map(|_| engine.caller()).collect::<Result<Vec<_>, _>>();
+    let callers = callers.map_err(Stop::from_error)?;
+    let cores = usize::try_from(cores).map_err(Stop::from_error)?;
+    let mut workspaces = (0..cores).map(|_| Workspace::new()).collect::<Result<Vec<_>, _>>();
+    let workspaces = workspaces.as_mut().map_err(|error| Stop::new(error.to_string()))?;
+    let (mut direct, mut through, mut ratio) = (Vec::new(), Vec::new(), Vec::new());
+    let (mut many, mut many_ratio) = (Vec::new(), Vec::new());
+    let engine_of_many = self::engine()?;
+    let few = (0..cores).map(|_| engine_of_many.caller()).collect::<Result<Vec<_>, _>>();
+    let mut few = few.map_err(Stop::from_error)?;
+    for round in 0..=ROUNDS {
+        if interrupt::asked() {
+            return Ok(None);
+        }
+        let without = rate(workspaces, slice, |workspace| batch(cases, workspace))?;
+        let mut turns: Vec<_> = callers.iter().zip(0..).collect();
+        let with = rate(&mut turns, slice, |(caller, i)| {
+            *i += 1;
+            cases.sign(caller, *i).map(|()| 1)
+        })?;
+        let with_many = rate(&mut few, slice, |caller| sign_many(cases, caller))?;
+        if round > 0 {
+            // the first one warms up
+            #[allow(clippy::cast_precision_loss, reason = "few cores")]
+            let cores = cores as f64;
+            direct.push(without / cores);
+            through.push(with / cores);
+            ratio.push(with / without);
+            many.push(with_many / cores);
+            many_ratio.push(with_many / without);
+        }
+    }
+    let fill = engine.stats().map_err(Stop::from_error)?.mean_fill();
+    let fill = Estimate::exact(fill).map_err(Stop::from_error)?;
+    let (direct, engine, ratio) = (median(&direct)?, median(&through)?, median(&ratio)?);
+    let (many, many_ratio) = (median(&many)?, median(&many_ratio)?);
+    Ok(Some(Rates { direct, engine, ratio, fill, many, many_ratio }))
+}
+
+/// Many through the engine by one thread, compared; how many.
+fn sign_many(cases: &Cases, caller: &Caller<PrivateJob>) -> Result<u64, Failed> {
+    let case = |i: usize| i % cases.digests.len();
+    let mut end = Ok(());
+    caller
+        .run_many(
+            MANY as usize,
+            |i, job| job.load(&cases.key, WORK, &cases.digests[case(i)]),
+            |i, done| match done.map_err(Failed::new) {
+                Ok(job) if end.is_ok() => end = cases.compare(case(i), job.output()),
+                Ok(_) => {}
+                Err(failed) => end = Err(failed),
+            },
+        )
+        .map_err(Failed::new)?;
+    end.map(|()| u64::from(MANY))
+}
+
+/// One batch of all cases, compared; how many operations that were.
+pub(super) fn batch(cases: &Cases, workspace: &mut Workspace) -> Result<u64, Failed> {
+    let size = cases.key.size();
+    let mut buffers = [[0; tollgate_rsa::MODULUS_BYTES_MAX]; BATCH as usize];
+    let digests: [&[u8]; BATCH as usize] = core::array::from_fn(|i| &cases.digests[i][..]);
+    let mut requests =
+        buffers.each_mut().map(|buffer| PrivateRequest::new(&cases.key, &mut buffer[..size]));
+    tollgate_rsa::sign_pkcs1v15_batch(workspace, Hash::Sha256, &digests, &mut requests);
+    for (i, request) in requests.iter_mut().enumerate() {
+        request.outcome().map_err(Failed::new)?;
+        cases.compare(i, request.buffer())?;
+    }
+    Ok(u64::from(BATCH))
+}
+
+/// Operations per second of all threads together, each of which does `work` again and again.
+pub(super) fn rate<S: Send>(
+    threads: &mut [S],
+    slice: Duration,
+    work: impl Fn(&mut S) -> Result<u64, Failed> + Sync,
+) -> Result<f64, Stop> {
+    let (stop, operations) = (AtomicBool::new(false), AtomicU64::new(0));
+    let begin = Instant::now();
+    thread::scope(|scope| {
+        let running: Vec<_> = threads
+            .iter_mut()
+            .map(|state| {
+                scope.spawn(|| {
+                    let mut own = 0;
+                    while !stop.load(Relaxed) {
+                        own += work(state)?;
+                    }
+                    operations.fetch_add(own, Relaxed);
+                    Ok::<(), Failed>(())
+                })
+            })
+            .collect();
+        thread::sleep(slice);
+        stop.store(true, Relaxed);
+        running.into_iter().try_for_each(|thread| thread.join().expect("it does not panic"))
+    })
+    .map_err(|failed| Stop::new(failed.to_string()))?;
+    #[allow(clippy::cast_precision_loss, reason = "counts are far below 2^52")]
+    let operations = operations.into_inner() as f64;
+    Ok(operations / begin.elapsed().as_secs_f64())
+}

@@ -1,0 +1,315 @@
+//! `tollgate speed --engine`: what the engine's queue costs, beside the same operations without it.
+
+mod closed;
+mod open;
+
+use std::process::ExitCode;
+use std::rc::Rc;
+use std::sync::Arc;
+
+use tollgate_bench::median_estimate;
+use tollgate_queue::{Caller, Config, Engine, PrivateJob, Work};
+use tollgate_record::vocabulary as word;
+use tollgate_record::{Estimate, Record, Subject, Unit};
+use tollgate_report::{engine as engine_table, heading};
+use tollgate_rsa::{Hash, PrivateKey, Workspace};
+
+use crate::contenders::{Contender, Failed, Job, What, tollgate};
+use crate::figures::Figures;
+use crate::interrupt;
+use crate::keys::Key;
+use crate::measure::measure;
+use crate::options::Speed;
+use crate::progress::Progress;
+use crate::run::Run;
+use crate::stop::Stop;
+
+/// Sizes unless told.
+const SIZES: [u32; 2] = [1024, 2048];
+
+/// Seconds for each size unless told.
+const SECONDS: f64 = 12.0;
+
+/// Parts of them: with many threads, alone, and with arrivals at random.
+const PARTS: [f64; 3] = [0.4, 0.2, 0.4];
+
+/// Threads that submit without a pause.
+const THREADS: u32 = 16;
+
+/// Operations of a batch without the engine: what fills the lanes.
+const BATCH: u32 = 8;
+
+const BY: &str = "engine";
+const DIRECT: &str = "tollgate";
+
+/// Digests, and the signatures that are right.
+struct Cases {
+    key: Arc<PrivateKey>,
+    digests: Vec<Vec<u8>>,
+    signatures: Vec<Vec<u8>>,
+}
+
+const WORK: Work = Work::SignPkcs1v15 { hash: Hash::Sha256 };
+
+impl Cases {
+    fn of(job: &Job) -> Self {
+        let digests = job.cases.iter().map(|case| case.input.clone()).collect();
+        let signatures = job.cases.iter().map(|case| case.output.clone()).collect();
+        Self { key: Arc::clone(&job.key.ours), digests, signatures }
+    }
+
+    /// Signs case `i` through an engine, and compares.
+    fn sign(&self, caller: &Caller<PrivateJob>, i: usize) -> Result<(), Failed> {
+        let i = i % self.digests.len();
+        let answer =
+            caller.run(|job| job.load(&self.key, WORK, &self.digests[i])).map_err(Failed::new)?;
+        self.compare(i, answer.output())
+    }
+
+    fn compare(&self, i: usize, signature: &[u8]) -> Result<(), Failed> {
+        if signature == self.signatures[i] {
+            Ok(())
+        } else {
+            Err(Failed::new("the result is not the right one"))
+        }
+    }
+}
+
+/// Measures and prints.
+///
+/// # Errors
+///
+/// Nothing can be measured, or a result is wrong.
+pub(crate) fn run(options: &Speed) -> Result<ExitCode, Stop> {
+    let mut run = Run::measuring(options.written.json.as_deref())?;
+    let progress = Progress::new("engine");
+    let records = collect(options, &mut run, &progress)?;
+    drop(progress);
+    run.end(&(heading::lines(&records) + "\n" + &engine_table::table(&records)))
+}
+
+/// The records of every size; after Ctrl-C those that were done.
+fn collect(options: &Speed, run: &mut Run, progress: &Progress) -> Result<Vec<Record>, Stop> {
+    let seconds = options.seconds.unwrap_or(SECONDS);
+    let keys: Vec<Key> = match (&options.key, &options.bits[..]) {
+        (Some(path), _) => vec![Key::from_file(path)?],
+        (None, []) => SIZES.into_iter().map(Key::built_in).collect::<Result<_, _>>()?,
+        (None, bits) => bits.iter().copied().map(Key::built_in).collect::<Result<_, _>>()?,
+    };
+    progress.plan(keys.len(), seconds);
+    let mut records = Vec::new();
+    for (number, key) in keys.into_iter().enumerate() {
+        progress.row(number, &format!("RSA-{}", key.bits()));
+        let Some(found) = Bout::new(key, seconds)?.measure(run, progress)? else {
+            break; // Ctrl-C: this row is not whole
+        };
+        run.output.records(&found)?;
+        records.extend(found);
+    }
+    Ok(records)
+}
+
+/// A key, and what the engine is compared by.
+struct Bout {
+    bits: u32,
+    seconds: f64,
+    job: Job,
+    cases: Arc<Cases>,
+    cores: u32,
+}
+
+impl Bout {
+    fn new(key: Key, seconds: f64) -> Result<Self, Stop> {
+        let bits = key.bits();
+        let job = Job::new(Rc::new(key), What::Sign, BATCH)?;
+        let cases = Arc::new(Cases::of(&job));
+        let cores = std::thread::available_parallelism().map_err(Stop::from_error)?;
+        let cores = u32::try_from(cores.get()).map_err(Stop::from_error)?;
+        Ok(Self { bits, seconds, job, cases, cores })
+    }
+
+    /// All figures; `None` after Ctrl-C.
+    fn measure(&self, run: &mut Run, progress: &Progress) -> Result<Option<Vec<Record>>, Stop> {
+        let [closed, alone, open] = PARTS.map(|part| part * self.seconds);
+        let Some(rates) = closed::rates(&self.cases, self.cores, closed)? else {
+            return Ok(None);
+        };
+        progress.part(PARTS[0]);
+        let Some(alone) = self.alone(run, alone)? else {
+            return Ok(None);
+        };
+        progress.part(PARTS[0] + PARTS[1]);
+        let Some(open) = open::responses(&self.cases, self.cores, open)? else {
+            return Ok(None);
+        };
+        self.say_lost(run, open.windows);
+        let conditions = [
+            (word::SECONDS_PER_ROW, self.seconds.to_string()),
+            (word::CORES, self.cores.to_string()),
+        ];
+        let figures =
+            Figures::new(&run.host).with(conditions.map(|(key, value)| (key.to_owned(), value)));
+        let mut records = self.of_rates(&figures, &rates)?;
+        records.extend(alone);
+        records.extend(self.of_responses(&figures, &open)?);
+        Ok(Some(records))
+    }
+
+    /// Says in how many windows a neighbour took part of a core.
+    fn say_lost(&self, run: &mut Run, windows: open::Windows) {
+        let open::Windows { all, lost, left_out } = windows;
+        if lost > 0 {
+            run.notes.add(format!(
+                "RSA-{}, p99: in {lost} of {all} windows the cores were shared or changed their \
+                 speed: {}",
+                self.bits,
+                if left_out {
+                    "these are left out"
+                } else {
+                    "the others are too few to leave these out; measure longer (--seconds), or \
+                     another time"
+                }
+            ));
+        }
+    }
+
+    fn of_rates(&self, figures: &Figures<'_>, rates: &closed::Rates) -> Result<Vec<Record>, Stop> {
+        let cores = self.cores.to_string();
+        let threads = THREADS.to_string();
+        let batch = BATCH.to_string();
+        let direct =
+            self.subject(&[(word::BATCH, &batch), (word::BY, DIRECT), (word::THREADS, &cores)])?;
+        let ours = self.subject(&[(word::BY, BY), (word::THREADS, &threads)])?;
+        let ratio = ours.with(word::AGAINST, DIRECT).map_err(Stop::from_error)?;
+        let many = closed::MANY.to_string();
+        let many =
+            self.subject(&[(word::BATCH, &many), (word::BY, BY), (word::THREADS, &cores)])?;
+        let many_ratio = many.with(word::AGAINST, DIRECT).map_err(Stop::from_error)?;
+        let per_core = word::OPERATIONS_PER_S_PER_CORE;
+        Ok(vec![
+            figures.measured(&direct, per_core, Unit::PerSecond, rates.direct),
+            figures.measured(&ours, per_core, Unit::PerSecond, rates.engine),
+            figures.measured(&ours, word::MEAN_FILL, Unit::Ratio, rates.fill),
+            figures.measured(&ratio, word::OPERATIONS_PER_S_RATIO, Unit::Ratio, rates.ratio),
+            figures.measured(&many, per_core, Unit::PerSecond, rates.many),
+            figures.measured(
+                &many_ratio,
+                word::OPERATIONS_PER_S_RATIO,
+                Unit::Ratio,
+                rates.many_ratio,
+            ),
+        ])
+    }
+
+    fn of_responses(
+        &self,
+        figures: &Figures<'_>,
+        open: &open::Responses,
+    ) -> Result<Vec<Record>, Stop> {
+        let service = format!("{:.0}", open.service_ns.point());
+        let figures = figures.with([(word::SERVICE_NS.to_owned(), service)]);
+        let (load, threads) = (open::LOAD.to_string(), open::THREADS.to_string());
+        let subject =
+            self.subject(&[(word::BY, BY), (word::LOAD, &load), (word::THREADS, &threads)])?;
+        Ok(vec![
+            figures.measured(&subject, word::RESPONSE_NS_P50, Unit::Nanos, open.p50),
+            figures.measured(&subject, word::RESPONSE_NS_P99, Unit::Nanos, open.p99),
+            figures.measured(&subject, word::RESPONSE_SERVICES_P99, Unit::Ratio, open.services_p99),
+            figures.measured(&subject, word::MEAN_FILL, Unit::Ratio, open.fill),
+        ])
+    }
+
+    /// One thread, through the engine and without it, in turn.
+    fn alone(&self, run: &mut Run, seconds: f64) -> Result<Option<Vec<Record>>, Stop> {
+        let engine = engine()?;
+        let caller = engine.caller().map_err(Stop::from_error)?;
+        let (cases, mut i) = (Arc::clone(&self.cases), 0);
+        let through = Contender::library(
+            BY,
+            Box::new(move || {
+                i += 1;
+                cases.sign(&caller, i)
+            }),
+        );
+        let mut contenders = tollgate::contenders(&self.job, 1)?;
+        contenders.push(through);
+        let label = format!("RSA-{}, alone", self.bits);
+        let Some(round) = measure(&label, &mut contenders, seconds, |_| ())? else {
+            return Ok(None);
+        };
+        run.notes.warn(&label, round.warnings());
+        let figures =
+            Figures::new(&run.host).with([(word::SECONDS_PER_ROW.to_owned(), seconds.to_string())]);
+        let mut records = Vec::new();
+        for (place, by) in [DIRECT, BY].into_iter().enumerate() {
+            let subject = self.subject(&[(word::BY, by), (word::THREADS, "1")])?;
+            let nanos = round.nanos(place);
+            records.push(figures.measured(&subject, word::NS_PER_OPERATION, Unit::Nanos, nanos));
+        }
+        let subject =
+            self.subject(&[(word::AGAINST, DIRECT), (word::BY, BY), (word::THREADS, "1")])?;
+        let times = round.times_as_fast(1, 0);
+        records.push(figures.measured(&subject, word::TIMES_AS_FAST, Unit::Ratio, times));
+        Ok(Some(records))
+    }
+
+    fn subject(&self, parameters: &[(&str, &str)]) -> Result<Subject, Stop> {
+        let bare: Subject =
+            format!("{}/rsa-{}/sign", word::ENGINE, self.bits).parse().map_err(Stop::from_error)?;
+        parameters
+            .iter()
+            .try_fold(bare, |subject, (key, value)| subject.with(key, value))
+            .map_err(Stop::from_error)
+    }
+}
+
+/// An engine with a worker per core, and otherwise as `Config` makes it.
+fn engine() -> Result<Engine<PrivateJob>, Stop> {
+    let workers = std::thread::available_parallelism().map_err(Stop::from_error)?.get();
+    let config = Config { workers, ..Config::default() };
+    Engine::of_this_processor(config).map_err(Stop::from_error)
+}
+
+const TOO_LITTLE: &str = "too little time to measure: raise --seconds";
+
+/// The median of samples.
+fn median(samples: &[f64]) -> Result<Estimate, Stop> {
+    median_estimate(samples).ok_or_else(|| Stop::new(TOO_LITTLE))
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "tests")]
+
+    use super::*;
+
+    #[test]
+    fn every_figure_is_there_and_in_the_table() {
+        let mut run = Run::new(None).unwrap();
+        let mut measure = |seconds| {
+            let bout = Bout::new(Key::built_in(512).unwrap(), seconds).unwrap();
+            bout.measure(&mut run, &Progress::new("test"))
+        };
+        // A machine that has more to do needs more time for something to measure.
+        let mut seconds = 0.3;
+        let records = loop {
+            match measure(seconds) {
+                Ok(records) => break records.unwrap(),
+                Err(why) => assert!(seconds < 20.0 && why.to_string() == TOO_LITTLE, "{why}"),
+            }
+            seconds *= 2.0;
+        };
+        assert_eq!(records.len(), 13);
+        let table = engine_table::table(&records);
+        assert!(table.contains("RSA-512") && !table.contains(" - "), "{table}");
+    }
+
+    #[test]
+    fn a_wrong_result_ends_the_run() {
+        let mut bout = Bout::new(Key::built_in(512).unwrap(), 0.1).unwrap();
+        let cases = Arc::get_mut(&mut bout.cases).unwrap();
+        cases.signatures.iter_mut().for_each(|signature| signature[63] ^= 1);
+        assert!(closed::rates(&bout.cases, 1, 0.1).is_err());
+        assert!(open::responses(&bout.cases, 1, 0.1).is_err());
+    }
+}

@@ -1,0 +1,285 @@
+//! Arrivals at random, at a share of what the engine does when it is kept full, whether it keeps up
+//! or not.
+//!
+//! A machine that is shared changes within seconds. So the run is cut into windows, each with its
+//! own capacity and its own service time, from slices just before and after; and those in which a
+//! neighbour took part of a core are told from the others.
+
+use core::time::Duration;
+use std::sync::Arc;
+use std::sync::mpsc::{self, Sender};
+use std::thread;
+use std::time::Instant;
+
+use tollgate_cpu::sibling::{self, SHARED_FROM};
+use tollgate_queue::{Caller, Engine, Error, PrivateError, PrivateJob};
+use tollgate_record::Estimate;
+
+use super::closed::{batch, rate};
+use super::{BATCH, Cases, Failed, Stop, WORK, Workspace, engine, interrupt, median};
+
+/// Share of the throughput of the same threads when they keep the engine full.
+pub(super) const LOAD: f64 = 0.7;
+
+/// Threads that the arrivals are spread over; they submit and are called back.
+pub(super) const THREADS: u32 = 2;
+
+/// Windows, each with quantiles of its own; the first one warms up.
+const WINDOWS: u32 = 25;
+
+/// Parts of one: batches without the engine, the engine kept full, and arrivals at random.
+const PARTS: [f64; 3] = [0.15, 0.25, 0.6];
+
+/// Windows that figures can be made of.
+const WINDOWS_MIN: usize = 8;
+
+/// Between slices of batches before and after a window the throughput may change this much.
+const CHANGE: f64 = 0.15;
+
+/// From the intended arrival to the answer.
+pub(super) struct Responses {
+    pub(super) p50: Estimate,
+    pub(super) p99: Estimate,
+    /// In service times of the same window.
+    pub(super) services_p99: Estimate,
+    /// Of a batch.
+    pub(super) service_ns: Estimate,
+    pub(super) fill: Estimate,
+    pub(super) windows: Windows,
+}
+
+/// How many windows there were.
+#[derive(Clone, Copy)]
+pub(super) struct Windows {
+    pub(super) all: usize,
+    /// In which a neighbour had part of a core.
+    pub(super) lost: usize,
+    /// Whether the figures are without them.
+    pub(super) left_out: bool,
+}
+
+struct Window {
+    p50: f64,
+    p99: f64,
+    service_ns: f64,
+    /// Of slices before and after: the higher throughput over the lower.
+    change: f64,
+    /// Ticks of the gauge of the sibling thread, the highest of all cores, before and after.
+    gauge: Option<u64>,
+}
+
+/// Window by window; `None` after Ctrl-C.
+pub(super) fn responses(
+    cases: &Arc<Cases>,
+    cores: u32,
+    seconds: f64,
+) -> Result<Option<Responses>, Stop> {
+    let [without, full, open] =
+        PARTS.map(|part| Duration::from_secs_f64(part * seconds / f64::from(WINDOWS)));
+    let workspaces = (0..cores).map(|_| Workspace::new()).collect::<Result<Vec<_>, _>>();
+    let mut workspaces = workspaces.map_err(|error| Stop::new(error.to_string()))?;
+    let mut batches = || rate(&mut workspaces, without, |workspace| batch(cases, workspace));
+    let (kept_full, random) = (engine()?, engine()?);
+    let mut windows = Vec::new();
+    let (mut gauge, mut per_s) = (gauge_of(cores), batches()?);
+    for number in 0..WINDOWS {
+        if interrupt::asked() {
+            return Ok(None);
+        }
+        let begin = Instant::now();
+        // one at least: on a machine with other work a short slice may end before the first answer
+        let done = answers(cases, &kept_full, Arrivals::Full, full)?.len().max(1);
+        let capacity = count(done) / begin.elapsed().as_secs_f64();
+        let arrivals = Arrivals::Poisson { per_s: LOAD * capacity, seed: number };
+        let mut times = answers(cases, &random, arrivals, open)?;
+        times.sort_unstable();
+        let (gauge_after, per_s_after) = (gauge_of(cores), batches()?);
+        if number > 0 && !times.is_empty() {
+            let mean = 0.5 * (per_s + per_s_after);
+            windows.push(Window {
+                p50: quantile(&times, 50),
+                p99: quantile(&times, 99),
+                service_ns: f64::from(BATCH) * f64::from(cores) * 1e9 / mean,
+                change: per_s.max(per_s_after) / per_s.min(per_s_after),
+                gauge: gauge.max(gauge_after),
+            });
+        }
+        (gauge, per_s) = (gauge_after, per_s_after);
+    }
+    let fill = random.stats().map_err(Stop::from_error)?.mean_fill();
+    let fill = Estimate::exact(fill).map_err(Stop::from_error)?;
+    summary(windows, fill).map(Some)
+}
+
+/// The medians of the windows that are not lost; of all, if these are too few.
+fn summary(mut windows: Vec<Window>, fill: Estimate) -> Result<Responses, Stop> {
+    let all = windows.len();
+    let lowest = windows.iter().filter_map(|window| window.gauge).min().unwrap_or(0);
+    let is_lost = |window: &Window| {
+        let shared = window.gauge.is_some_and(|gauge| ticks(gauge) >= SHARED_FROM * ticks(lowest));
+        shared || window.change > 1.0 + CHANGE
+    };
+    let lost = windows.iter().filter(|window| is_lost(window)).count();
+    let left_out = all - lost >= WINDOWS_MIN;
+    if left_out {
+        windows.retain(|window| !is_lost(window));
+    }
+    let of = |figure: fn(&Window) -> f64| median(&windows.iter().map(figure).collect::<Vec<_>>());
+    Ok(Responses {
+        p50: of(|window| window.p50)?,
+        p99: of(|window| window.p99)?,
+        services_p99: of(|window| window.p99 / window.service_ns)?,
+        service_ns: of(|window| window.service_ns)?,
+        fill,
+        windows: Windows { all, lost, left_out },
+    })
+}
+
+/// The gauge of the sibling threads: on as many threads at once as there are cores, the highest.
+fn gauge_of(cores: u32) -> Option<u64> {
+    thread::scope(|scope| {
+        let threads: Vec<_> = (0..cores).map(|_| scope.spawn(sibling::gauge)).collect();
+        threads.into_iter().filter_map(|thread| thread.join().expect("it does not panic")).max()
+    })
+}
+
+#[allow(clippy::cast_precision_loss, reason = "readings are far below 2^52 ticks")]
+fn ticks(gauge: u64) -> f64 {
+    gauge as f64
+}
+
+#[allow(clippy::cast_precision_loss, reason = "counts are far below 2^52")]
+fn count(answers: usize) -> f64 {
+    answers as f64
+}
+
+/// Nanoseconds that so many of a hundred do not exceed; of sorted times.
+#[allow(clippy::cast_precision_loss, reason = "times are far below 2^52 ns")]
+fn quantile(times: &[u64], of_100: usize) -> f64 {
+    times[(times.len() * of_100).div_ceil(100).max(1) - 1] as f64
+}
+
+/// When requests come.
+#[derive(Clone, Copy)]
+enum Arrivals {
+    /// As soon as there is a place.
+    Full,
+    /// At random, so many per second.
+    Poisson { per_s: f64, seed: u32 },
+}
+
+impl Arrivals {
+    /// What follows each other on one of the threads: when the next one is due.
+    fn of_thread(self, number: u32, begin: Instant) -> impl FnMut() -> Duration {
+        let (mean_gap_s, seed) = match self {
+            Self::Full => (0.0, 0),
+            Self::Poisson { per_s, seed } => (f64::from(THREADS) / per_s, seed),
+        };
+        let mut random = fastrand::Rng::with_seed(u64::from(seed) << 32 | u64::from(number));
+        let mut due = Duration::ZERO;
+        move || {
+            // Poisson: the gaps of each thread, and so of all, are exponential
+            due += Duration::from_secs_f64(-mean_gap_s * (1.0 - random.f64()).ln());
+            if mean_gap_s > 0.0 { due } else { begin.elapsed() }
+        }
+    }
+}
+
+/// Response times in nanoseconds of what comes within `length`.
+fn answers(
+    cases: &Arc<Cases>,
+    engine: &Engine<PrivateJob>,
+    arrivals: Arrivals,
+    length: Duration,
+) -> Result<Vec<u64>, Stop> {
+    let callers = (0..THREADS).map(|_| engine.caller()).collect::<Result<Vec<_>, _>>();
+    let (tell, told) = mpsc::channel();
+    let begin = Instant::now();
+    thread::scope(|scope| {
+        let threads: Vec<_> = callers
+            .map_err(Failed::new)?
+            .into_iter()
+            .zip(0..)
+            .map(|(caller, number)| {
+                let (tell, mut due) = (tell.clone(), arrivals.of_thread(number, begin));
+                scope.spawn(move || {
+                    for i in 0.. {
+                        let due = due();
+                        if due >= length {
+                            break;
+                        }
+                        thread::sleep(due.saturating_sub(begin.elapsed()));
+                        submit(cases, &caller, i, begin + due, &tell)?;
+                    }
+                    Ok::<(), Failed>(())
+                })
+            })
+            .collect();
+        threads.into_iter().try_for_each(|thread| thread.join().expect("it does not panic"))
+    })
+    .map_err(|failed| Stop::new(failed.to_string()))?;
+    drop(tell); // the others go with their callbacks
+    let times: Result<Vec<u64>, Failed> = told.iter().collect();
+    times.map_err(|failed| Stop::new(failed.to_string()))
+}
+
+/// How long a thread rests that finds no place: much less than the places of a caller last.
+const REST: Duration = Duration::from_micros(50);
+
+/// Has case `i` signed, and its time since `due` told; where there is no place, later.
+fn submit(
+    cases: &Arc<Cases>,
+    caller: &Caller<PrivateJob>,
+    i: usize,
+    due: Instant,
+    tell: &Sender<Result<u64, Failed>>,
+) -> Result<(), Failed> {
+    let i = i % cases.digests.len();
+    loop {
+        let (own, tell) = (Arc::clone(cases), tell.clone());
+        let callback = move |end: Result<&PrivateJob, PrivateError>| {
+            let time = u64::try_from(due.elapsed().as_nanos()).unwrap_or(u64::MAX);
+            let checked = end.map_err(Failed::new).and_then(|job| own.compare(i, job.output()));
+            let _ = tell.send(checked.map(|()| time)); // nobody listens after a failure
+        };
+        match caller.submit_with(|job| job.load(&cases.key, WORK, &cases.digests[i]), callback) {
+            Ok(()) => return Ok(()),
+            Err(Error::Full { .. } | Error::CallerFull { .. }) => thread::sleep(REST),
+            Err(error) => return Err(Failed::new(error)),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "tests")]
+
+    use super::*;
+
+    #[test]
+    fn a_quantile_is_one_of_the_times() {
+        let times: Vec<u64> = (1..=200).collect();
+        assert_eq!(quantile(&times, 50).to_bits(), 100.0_f64.to_bits());
+        assert_eq!(quantile(&times, 99).to_bits(), 198.0_f64.to_bits());
+        assert_eq!(quantile(&[7], 50).to_bits(), 7.0_f64.to_bits());
+    }
+
+    /// Windows of one service, but for these, which a neighbour made long.
+    fn summary_of(lost: &[Window]) -> Responses {
+        let window = |window: &Window| Window { ..*window };
+        let good = Window { p50: 1e3, p99: 2e3, service_ns: 1e3, change: 1.0, gauge: Some(100) };
+        let windows = (0..10).map(|_| window(&good)).chain(lost.iter().map(window)).collect();
+        summary(windows, Estimate::exact(1.0).unwrap()).unwrap()
+    }
+
+    #[test]
+    fn windows_with_a_neighbour_are_told_and_left_out_if_enough_remain() {
+        let slow = || Window { p50: 1e6, p99: 1e6, service_ns: 1e3, change: 1.0, gauge: Some(131) };
+        let found = summary_of(&[slow(), Window { gauge: None, change: 1.2, ..slow() }]);
+        assert_eq!((found.windows.all, found.windows.lost, found.windows.left_out), (12, 2, true));
+        assert_eq!(found.services_p99.interval(), (2.0, 2.0));
+        let few = summary(vec![slow(), slow(), slow()], Estimate::exact(1.0).unwrap()).unwrap();
+        assert_eq!((few.windows.lost, few.windows.left_out), (0, false), "the lowest is as high");
+        assert_eq!(few.services_p99.point().to_bits(), 1e3_f64.to_bits());
+    }
+}

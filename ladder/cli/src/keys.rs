@@ -1,0 +1,122 @@
+//! Keys to measure with: the built-in ones, which everybody knows, or one from a file.
+
+use std::fs::File;
+use std::io::Read as _;
+use std::path::Path;
+use std::sync::Arc;
+
+use openssl::rsa::Rsa;
+use tollgate_rsa::PrivateKey;
+use zeroize::Zeroizing;
+
+use crate::stop::Stop;
+
+/// Sizes of the built-in keys, in bits.
+pub(crate) const SIZES: [u32; 6] = [512, 1024, 2048, 3072, 4096, 8192];
+
+/// The key of each of [`SIZES`]: the public test keys of `vectors/keys`.
+const BUILT_IN: [&[u8]; SIZES.len()] = [
+    include_bytes!("../../../vectors/keys/rsa-512.pem"),
+    include_bytes!("../../../vectors/keys/rsa-1024.pem"),
+    include_bytes!("../../../vectors/keys/rsa-2048.pem"),
+    include_bytes!("../../../vectors/keys/rsa-3072.pem"),
+    include_bytes!("../../../vectors/keys/rsa-4096.pem"),
+    include_bytes!("../../../vectors/keys/rsa-8192.pem"),
+];
+
+/// A key on P-256, PKCS#8.
+pub(crate) const ECDSA_P256: &[u8] = include_bytes!("../../../vectors/keys/ec-p256.pem");
+
+/// A key on edwards25519, PKCS#8.
+pub(crate) const ED25519: &[u8] = include_bytes!("../../../vectors/keys/ed25519.pem");
+
+/// The most that is read of a file; more than any key has, and than the parser takes.
+const FILE_MAX_BYTES: u64 = 1 << 20;
+
+/// Room for a key of 8192 bits and much around it.
+const FILE_START_BYTES: usize = 1 << 16;
+
+/// An RSA private key as each library wants it.
+pub(crate) struct Key {
+    /// As the operations of `tollgate-rsa` want it.
+    pub(crate) ours: Arc<PrivateKey>,
+    /// As OpenSSL wants it, and as everybody else gets it.
+    pub(crate) openssl: Rsa<openssl::pkey::Private>,
+}
+
+impl Key {
+    /// The built-in key of one of [`SIZES`].
+    ///
+    /// # Errors
+    ///
+    /// A library refuses it.
+    pub(crate) fn built_in(bits: u32) -> Result<Self, Stop> {
+        let place = SIZES.iter().position(|size| *size == bits);
+        let place = place.ok_or_else(|| Stop::new(format!("no built-in key has {bits} bits")))?;
+        Self::new(BUILT_IN[place], &format!("built-in key of {bits} bits"))
+    }
+
+    /// The key in a file, PEM or DER.
+    ///
+    /// # Errors
+    ///
+    /// The file cannot be read, or is not an RSA private key that we accept; the message starts
+    /// with the file's name.
+    pub(crate) fn from_file(path: &Path) -> Result<Self, Stop> {
+        Self::new(&read(path)?, &path.display().to_string())
+    }
+
+    fn new(bytes: &[u8], name: &str) -> Result<Self, Stop> {
+        let ours =
+            PrivateKey::from_bytes(bytes).map_err(|error| Stop::new(format!("{name}: {error}")))?;
+        // Ours is the stricter reader, so whatever this one says is about OpenSSL, not the file.
+        let openssl = Rsa::private_key_from_pem(bytes)
+            .or_else(|_| Rsa::private_key_from_der(bytes))
+            .or_else(|_| openssl::pkey::PKey::private_key_from_der(bytes)?.rsa())
+            .map_err(|error| Stop::new(format!("{name}: OpenSSL does not take it: {error}")))?;
+        Ok(Self { ours: Arc::new(ours), openssl })
+    }
+
+    /// Bits of the longer prime, which a product works on.
+    pub(crate) fn prime_bits(&self) -> u32 {
+        let bits = |prime: Option<&openssl::bn::BigNumRef>| prime.map_or(0, |p| p.num_bits());
+        let bits = bits(self.openssl.p()).max(bits(self.openssl.q()));
+        u32::try_from(bits).expect("a number of bits")
+    }
+
+    /// Bits of the modulus.
+    pub(crate) fn bits(&self) -> u32 {
+        u32::try_from(self.ours.bits()).expect("at most 8192")
+    }
+}
+
+/// The bytes of a key file, or more of another than the parser takes.
+///
+/// # Errors
+///
+/// The file cannot be read; the message starts with its name.
+pub(crate) fn read(path: &Path) -> Result<Zeroizing<Vec<u8>>, Stop> {
+    // Reserved at once: growing would leave copies of the key behind.
+    let mut bytes = Zeroizing::new(Vec::with_capacity(FILE_START_BYTES));
+    File::open(path)
+        .and_then(|file| file.take(FILE_MAX_BYTES).read_to_end(&mut bytes))
+        .map_err(|error| Stop::of_file(path, &error))?;
+    Ok(bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "tests")]
+
+    use super::*;
+
+    #[test]
+    fn built_in_keys_have_the_sizes_they_are_listed_under() {
+        for bits in SIZES {
+            let key = Key::built_in(bits).unwrap();
+            assert_eq!((key.bits(), key.prime_bits()), (bits, bits / 2));
+            assert_eq!(key.ours.public().modulus(), key.openssl.n().to_vec());
+        }
+        assert!(Key::built_in(9000).is_err());
+    }
+}

@@ -1,0 +1,190 @@
+//! Contenders of a row, in turn, in one series.
+
+use core::mem::discriminant;
+use core::time::Duration;
+
+use tollgate_bench::{Contender as Runner, Error, Plan, Series, Warning, Wrong, interleave};
+use tollgate_record::Estimate;
+use tollgate_report::text;
+
+use crate::contenders::Contender;
+use crate::interrupt;
+use crate::stop::Stop;
+
+/// Each contender's share of the row for warming up is at most this part of its time.
+const WARM_UP_PART: u32 = 5;
+
+/// Rows shorter than this get shorter samples, so that there are enough of them.
+const LONG: Duration = Duration::from_secs(1);
+
+/// What a series gave.
+pub(crate) struct Round {
+    series: Series,
+}
+
+impl Round {
+    /// Nanoseconds of one operation, of the thread's CPU time: a neighbour who takes the core for a
+    /// while is not counted.
+    pub(crate) fn nanos(&self, contender: usize) -> Estimate {
+        self.series.cpu_nanos(contender)
+    }
+
+    /// Core cycles of one operation, where they can be told.
+    pub(crate) fn cycles(&self, contender: usize) -> Option<Estimate> {
+        self.series.cycles(contender)
+    }
+
+    /// How many operations of `ours` are done in the time of one of `other`.
+    pub(crate) fn times_as_fast(&self, ours: usize, other: usize) -> Estimate {
+        self.series.ratio(other, ours)
+    }
+
+    /// What makes the figures doubtful.
+    pub(crate) fn warnings(&self) -> Vec<Warning> {
+        self.series.warnings()
+    }
+}
+
+/// Measures all contenders, interleaved, for so many seconds in all. `None` after Ctrl-C: the
+/// series is not whole.
+///
+/// # Errors
+///
+/// A result was wrong, or there was none.
+pub(crate) fn measure(
+    row: &str,
+    contenders: &mut [Contender],
+    seconds: f64,
+    mut progress: impl FnMut(f64),
+) -> Result<Option<Round>, Stop> {
+    let plan = plan(Duration::from_secs_f64(seconds), contenders.len());
+    let mut runners: Vec<Runner<'_>> = contenders
+        .iter_mut()
+        .map(|contender| {
+            let run = &mut contender.run;
+            let operations = contender.batch.unwrap_or(1);
+            let name = match contender.batch {
+                Some(batch) => format!("{} x{batch}", contender.by),
+                None => contender.by.to_owned(),
+            };
+            Runner::new(name, operations, move || run().map_err(|why| Wrong::new(why.to_string())))
+        })
+        .collect();
+    match interleave(&mut runners, &plan, &interrupt::asked, &mut progress) {
+        Ok(series) => Ok(Some(Round { series })),
+        Err(Error::Stopped) => Ok(None),
+        Err(error) => Err(Stop::new(format!("{row}: {error}"))),
+    }
+}
+
+fn plan(row: Duration, contenders: usize) -> Plan {
+    let contenders = u32::try_from(contenders.max(1)).expect("few contenders");
+    let thorough = Plan::thorough(row);
+    let warm_up = thorough.warm_up.min(row / (WARM_UP_PART * contenders));
+    let sample = if row < LONG { Plan::quick().sample } else { thorough.sample };
+    Plan { warm_up, total: row.saturating_sub(warm_up * contenders), sample, ..thorough }
+}
+
+/// What is said under the table: each sentence once, and of each kind of warning the worst.
+#[derive(Default)]
+pub(crate) struct Notes {
+    sentences: Vec<String>,
+    warnings: Vec<Worst>,
+}
+
+/// The worst warning of its kind, and how many there were.
+struct Worst {
+    warning: Warning,
+    row: String,
+    count: usize,
+}
+
+impl Notes {
+    /// A sentence.
+    pub(crate) fn add(&mut self, sentence: String) {
+        if !self.sentences.contains(&sentence) {
+            self.sentences.push(sentence);
+        }
+    }
+
+    /// What makes the figures of a row doubtful.
+    pub(crate) fn warn(&mut self, row: &str, warnings: Vec<Warning>) {
+        for warning in warnings {
+            let row = row.to_owned();
+            let known = |worst: &&mut Worst| discriminant(&worst.warning) == discriminant(&warning);
+            match self.warnings.iter_mut().find(known) {
+                None => self.warnings.push(Worst { warning, row, count: 1 }),
+                Some(worst) => {
+                    worst.count += 1;
+                    if share(&warning) > share(&worst.warning) {
+                        (worst.warning, worst.row) = (warning, row);
+                    }
+                }
+            }
+        }
+    }
+
+    /// All of them under an empty line, wrapped; empty if there are none.
+    pub(crate) fn lines(&self) -> String {
+        let texts = self.texts();
+        let gap = if texts.is_empty() { "" } else { "\n" };
+        gap.to_owned() + &texts.iter().map(|note| text::wrapped(note)).collect::<String>()
+    }
+
+    /// All of them, one text each.
+    fn texts(&self) -> Vec<String> {
+        let warnings = self.warnings.iter().map(|worst| {
+            let more = match worst.count - 1 {
+                0 => String::new(),
+                more => format!(" ({more} more of this kind, none worse)"),
+            };
+            format!("warning: {}: {}{more}", worst.row, worst.warning)
+        });
+        self.sentences.iter().cloned().chain(warnings).collect()
+    }
+}
+
+/// How bad a warning is among those of its kind.
+fn share(warning: &Warning) -> f64 {
+    match warning {
+        // fewer are worse
+        Warning::FewRounds { rounds } => -f64::from(u32::try_from(*rounds).unwrap_or(u32::MAX)),
+        Warning::Drift { share }
+        | Warning::Shared { share, .. }
+        | Warning::Interrupted { share, .. }
+        | Warning::Outliers { share, .. } => *share,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_row_keeps_to_its_time() {
+        for (row, contenders) in [(10, 1), (200, 4), (6000, 4), (60_000, 9)] {
+            let row = Duration::from_millis(row);
+            let plan = plan(row, contenders);
+            let warm = plan.warm_up * u32::try_from(contenders).unwrap_or(u32::MAX);
+            assert_eq!(warm + plan.total, row);
+            assert!(warm <= row / 5 && plan.sample <= Duration::from_millis(4));
+        }
+    }
+
+    #[test]
+    fn of_each_kind_of_warning_the_worst_is_said() {
+        let mut notes = Notes::default();
+        notes.add("a sentence".into());
+        notes.add("a sentence".into());
+        let outliers = |share| Warning::Outliers { name: "x".into(), share };
+        notes.warn("first", vec![outliers(0.2), Warning::Drift { share: 0.1 }]);
+        notes.warn("second", vec![outliers(0.4)]);
+        notes.warn("third", vec![outliers(0.3)]);
+        let texts = notes.texts();
+        assert_eq!(texts.len(), 3);
+        assert_eq!(texts[0], "a sentence");
+        assert!(texts[1].starts_with("warning: second: 40 %"), "{texts:?}");
+        assert!(texts[1].ends_with("(2 more of this kind, none worse)"), "{texts:?}");
+        assert!(texts[2].starts_with("warning: first: the core clock"), "{texts:?}");
+    }
+}

@@ -1,0 +1,211 @@
+//! Bounds beside what `tollgate kernel` measured: no kernel beats its own, and their order is the
+//! predicted one.
+
+use std::io::{IsTerminal as _, stdout};
+
+use tollgate_processor::{Kernel, Machine, Weighed};
+use tollgate_record::vocabulary::{BITS, CYCLES_PER_LANE};
+use tollgate_record::{Estimate, Kind, Record};
+use tollgate_report::text::wrapped;
+
+use super::columns::{columns, figure};
+use crate::bounds::call;
+use crate::stop::Stop;
+
+/// Bounds that differ by less say nothing of an order: it is a tie.
+const TIE: f64 = 0.02;
+
+/// What stands beside a bound that was beaten.
+const BEATEN: &str = "BEATEN";
+
+/// A kernel at a size.
+struct Row {
+    kernel: Kernel,
+    bits: u32,
+    bound: Weighed,
+    measured: Estimate,
+}
+
+impl Row {
+    fn bound(&self) -> f64 {
+        self.bound.bound.cycles.get()
+    }
+
+    /// Faster than its own algorithm allows, its whole interval: a defect of bound or measurement.
+    fn is_beaten(&self) -> bool {
+        self.measured.interval().1 < self.bound()
+    }
+}
+
+/// The bounds beside the measurements, and whether their orders agree.
+///
+/// # Errors
+///
+/// No record is of a kernel that has a bound on this machine.
+pub(super) fn table(model: &Machine, records: &[Record]) -> Result<String, Stop> {
+    let rows = rows(model, records);
+    if rows.is_empty() {
+        let what = "no measured kernel among the records that this machine has a bound for";
+        return Err(Stop::new(format!("{what}; run 'tollgate kernel --json FILE'")));
+    }
+    let mut sizes: Vec<u32> = rows.iter().map(|row| row.bits).collect();
+    sizes.sort_unstable();
+    sizes.dedup();
+    let heads = ["kernel", "bits", "bound", "measured", "share", "holds", "limit", "algorithm"];
+    let mut lines = vec![heads.map(str::to_owned).to_vec()];
+    let mut notes = String::new();
+    for bits in sizes {
+        let mut found: Vec<&Row> = rows.iter().filter(|row| row.bits == bits).collect();
+        found.sort_by(|x, y| x.bound().total_cmp(&y.bound()));
+        lines.extend(found.iter().filter_map(|row| cells(row)));
+        notes += &order(bits, &found);
+    }
+    let mut text = columns(&lines, 1..5);
+    text += &wrapped(
+        "Core cycles of one number of a call, in the predicted order. Share: bound / measured. \
+         A bound that does not hold is a defect, and in red: the whole interval of the measurement \
+         lies below the bound of its own algorithm.",
+    );
+    Ok(coloured(text + &notes))
+}
+
+fn rows(model: &Machine, records: &[Record]) -> Vec<Row> {
+    let of_record = |record: &Record| {
+        let is_measured = record.kind == Kind::Measured;
+        let is_cycles = record.quantity.as_str() == CYCLES_PER_LANE;
+        let mut segments = record.subject.segments();
+        if !is_measured || !is_cycles || segments.next() != Some("kernel") {
+            return None;
+        }
+        let kernel = Kernel::of(segments.next()?)?;
+        let bits: u32 = record.subject.parameter(BITS)?.parse().ok()?;
+        let call = call(kernel, Some(bits).filter(|bits| (128..=8192).contains(bits))?)?;
+        let bound = model.kernel(kernel, call)?;
+        Some(Row { kernel, bits, bound, measured: record.estimate })
+    };
+    records.iter().filter_map(of_record).collect()
+}
+
+fn cells(row: &Row) -> Option<Vec<String>> {
+    let measured = row.measured.point();
+    Some(vec![
+        row.kernel.name.to_owned(),
+        row.bits.to_string(),
+        figure(row.bound()),
+        figure(measured),
+        format!("{:.0} %", 100.0 * row.bound() / measured),
+        if row.is_beaten() { BEATEN } else { "yes" }.to_owned(),
+        row.bound.bound.limit.word().to_owned(),
+        row.kernel.algorithm(call(row.kernel, row.bits)?).to_owned(),
+    ])
+}
+
+/// Whether the measured order of these rows, which stand in the predicted one, is that one.
+fn order(bits: u32, rows: &[&Row]) -> String {
+    let (mut pairs, mut ties, mut wrong) = (0, 0, Vec::new());
+    for (place, first) in rows.iter().enumerate() {
+        for second in &rows[place + 1..] {
+            if second.bound() < first.bound() * (1.0 + TIE) {
+                ties += 1;
+                continue;
+            }
+            pairs += 1;
+            if second.measured.point() < first.measured.point() {
+                wrong.push(format!("{} before {}", second.kernel.name, first.kernel.name));
+            }
+        }
+    }
+    let tied = match ties {
+        0 => String::new(),
+        ties => format!("; {ties} more within 2 %, no order predicted"),
+    };
+    wrapped(&match wrong.as_slice() {
+        [] => format!("{bits} bits: the measured order is the predicted one ({pairs} pairs{tied})"),
+        wrong => format!(
+            "{bits} bits: the measured order is NOT the predicted one in {} of {pairs} \
+             pairs{tied}: measured {}",
+            wrong.len(),
+            wrong.join(", ")
+        ),
+    })
+}
+
+/// Whether a line is the row of a bound that was beaten.
+fn is_beaten(line: &str) -> bool {
+    line.split_whitespace().any(|word| word == BEATEN)
+}
+
+/// In red on a terminal; the word stands anyway.
+fn coloured(text: String) -> String {
+    if !stdout().is_terminal() || std::env::var_os("NO_COLOR").is_some() {
+        return text;
+    }
+    let marked = |line: &str| {
+        if is_beaten(line) { format!("\u{1b}[31m{line}\u{1b}[0m\n") } else { format!("{line}\n") }
+    };
+    text.lines().map(marked).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "tests")]
+
+    use super::*;
+    use std::collections::BTreeMap;
+    use tollgate_processor::machines::File;
+    use tollgate_record::{Timestamp, Unit};
+
+    fn record(kernel: &str, bits: u32, cycles: f64) -> Record {
+        Record {
+            subject: format!("kernel/{kernel}?bits={bits}").parse().unwrap(),
+            quantity: CYCLES_PER_LANE.parse().unwrap(),
+            unit: Unit::Cycles,
+            estimate: Estimate::new(cycles, (cycles * 0.99, cycles * 1.01), 51).unwrap(),
+            kind: Kind::Measured,
+            machine: tollgate_record::Machine::unknown("a test"),
+            versions: BTreeMap::new(),
+            commit: None,
+            conditions: BTreeMap::new(),
+            taken_at: Timestamp::UNIX_EPOCH,
+        }
+    }
+
+    fn shown(records: &[Record]) -> String {
+        table(&File::named("zen-5").unwrap().machine(), records).unwrap()
+    }
+
+    #[test]
+    fn the_same_order_is_said_and_another_one_too() {
+        let right = [record("amm64_mulx", 1024, 771.0), record("amm52_mb8_ifma", 1024, 104.0)];
+        let text = shown(&right);
+        assert!(text.contains("1024 bits: the measured order is the predicted one (1 pairs)"));
+        assert!(!text.lines().any(is_beaten), "{text}");
+        let wrong = [record("amm64_mulx", 1024, 771.0), record("amm52_mb8_ifma", 1024, 900.0)];
+        assert!(shown(&wrong).contains("is NOT the predicted one in 1 of 1"));
+    }
+
+    #[test]
+    fn bounds_that_are_nearly_the_same_predict_no_order() {
+        // 100.06 and 100.25 cycles
+        let near =
+            [record("amm52_blocks_ifma", 1024, 101.0), record("amm52_mb8_ifma", 1024, 130.0)];
+        assert!(shown(&near).contains("1 more within 2 %"));
+    }
+
+    #[test]
+    fn a_bound_that_is_beaten_says_so_in_a_word() {
+        let text = shown(&[record("amm52_mb8_ifma", 1024, 80.0)]);
+        assert!(text.lines().any(is_beaten), "{text}");
+        // Karatsuba has its own bound: this would beat the schoolbook's 197 at 1536 bits
+        let schoolbook = f64::from(4 * 30 * 30 + 1) / 16.0;
+        let text = shown(&[record("amm52_mb8_ifma", 1536, schoolbook * 0.95)]);
+        assert!(!text.lines().any(is_beaten), "{text}");
+    }
+
+    #[test]
+    fn records_of_something_else_are_refused() {
+        let machine = File::named("zen-5").unwrap().machine();
+        assert!(table(&machine, &[record("amm_unknown", 1024, 1.0)]).is_err());
+        assert!(table(&machine, &[record("amm64_mulx", 1, 1.0)]).is_err());
+    }
+}

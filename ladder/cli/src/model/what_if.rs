@@ -1,0 +1,65 @@
+//! One number of a machine changed, and every kernel with it.
+
+use tollgate_processor::{Kernel, Rate};
+use tollgate_report::text::wrapped;
+
+use super::chosen::Chosen;
+use super::columns::{columns, figure};
+use crate::bounds::call;
+use crate::options::Change;
+use crate::stop::Stop;
+
+/// Every kernel now and then.
+///
+/// # Errors
+///
+/// The value cannot stand in a machine file, or no kernel has a bound.
+pub(super) fn table(chosen: &Chosen, change: &Change, sizes: &[u32]) -> Result<String, Stop> {
+    let model = &chosen.model;
+    let (limit, name) = (change.limit, change.limit.counted());
+    let wrong = |error| Stop::new(format!("--what-if {name}={}: {error}", change.value));
+    let then = model.changed(limit, change.value).map_err(wrong)?;
+    let heads = ["kernel", "bits", "now", "then", "change", "limit now", "limit then"];
+    let mut rows = vec![heads.map(str::to_owned).to_vec()];
+    for kernel in Kernel::ALL {
+        for &bits in sizes {
+            let Some(call) = call(kernel, bits) else {
+                continue;
+            };
+            let (now, then) = (model.kernel(kernel, call), then.kernel(kernel, call));
+            let cycles = |weighed: &Option<tollgate_processor::Weighed>| {
+                weighed.as_ref().map(|weighed| weighed.bound.cycles.get())
+            };
+            let limit = |weighed: &Option<tollgate_processor::Weighed>| {
+                weighed.as_ref().map_or("-", |weighed| weighed.bound.limit.word()).to_owned()
+            };
+            let (before, after) = (cycles(&now), cycles(&then));
+            if after.is_none() {
+                continue;
+            }
+            let share = before.zip(after).map(|(now, then)| 100.0 * (then / now - 1.0));
+            let change = match share {
+                Some(share) if share.abs() < 0.05 => "stays".to_owned(),
+                Some(share) => format!("{share:+.1} %"),
+                None => "-".to_owned(),
+            };
+            let shown = |value: Option<f64>| value.map_or_else(|| "-".to_owned(), figure);
+            rows.push(vec![
+                kernel.name.to_owned(),
+                bits.to_string(),
+                shown(before),
+                shown(after),
+                change,
+                limit(&now),
+                limit(&then),
+            ]);
+        }
+    }
+    if rows.len() == 1 {
+        return Err(Stop::new(format!("{}: no kernel has a bound there", model.name)));
+    }
+    let was = model.rates.get(&limit).map_or_else(|| Rate::unknown().to_string(), Rate::to_string);
+    let about = format!("{}: {name} = {} in place of {was}", model.name, change.value);
+    let notes = "core cycles of one number of a call, bounds";
+    Ok(wrapped(&about) + &columns(&rows, 1..5) + &wrapped(notes))
+}

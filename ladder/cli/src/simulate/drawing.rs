@@ -1,0 +1,69 @@
+//! The study as a picture.
+
+use tollgate_report::points::{Plane, Series, planes};
+use tollgate_simulator::routines::{Algorithm, Loops, Window};
+
+use super::designs::{EXTENDED, PLAIN, Unit};
+use super::exponentiations::{Raised, WORDS};
+use super::float;
+use super::products::Size;
+
+/// Cycles against code, against the table, against the multiplier.
+pub(super) fn drawing(size: &Size, raised: &[Raised]) -> String {
+    let of_unit = |unit: Unit| Series {
+        name: unit.name(),
+        points: size
+            .products
+            .iter()
+            .filter(|product| product.routine.algorithm() == Algorithm::Fips)
+            .filter_map(|product| {
+                let cycles = product.cycles.iter().find(|(of, _)| *of == unit)?.1;
+                Some((float(product.code as u64), float(cycles)))
+            })
+            .collect(),
+    };
+    let code = Plane {
+        title: "One product: cycles against code".to_owned(),
+        axes: ["bytes of code".to_owned(), "cycles".to_owned()],
+        series: [PLAIN[0], PLAIN[1], EXTENDED[0], EXTENDED[1], EXTENDED[3]].map(of_unit).into(),
+    };
+    let chosen = |unit: Unit| Series {
+        name: format!("{}, unrolled by 4", unit.name()),
+        points: raised
+            .iter()
+            .filter(|Raised { design, .. }| {
+                matches!(design.window, Window::Sliding(_))
+                    && (design.unit, design.loops) == (unit, Loops::Unrolled(4))
+                    && (design.squaring, design.words) == (false, WORDS)
+            })
+            .map(|it| (f64::from(it.design.exponentiation().table_bytes()), float(it.cycles)))
+            .collect(),
+    };
+    let table = Plane {
+        title: "Exponentiation of 1024 bits: cycles against table".to_owned(),
+        axes: ["bytes of the table, sliding windows".to_owned(), "cycles".to_owned()],
+        series: [PLAIN[0], PLAIN[1], EXTENDED[0], EXTENDED[1], EXTENDED[3]].map(chosen).into(),
+    };
+    let by_slots = |units: [Unit; 4], loops: Loops| {
+        let blocking = units.into_iter().filter(|unit| *unit != EXTENDED[3]);
+        let point = |unit: Unit| {
+            let cycles = size.cycles(Algorithm::Fips, loops, unit)?;
+            Some((f64::from(unit.slots), float(cycles)))
+        };
+        Series {
+            name: format!("{}, {loops}", units[0].arithmetic),
+            points: blocking.filter_map(point).collect(),
+        }
+    };
+    let multiplier = Plane {
+        title: "One product: cycles against multiplier".to_owned(),
+        axes: ["slots of a product of words".to_owned(), "cycles".to_owned()],
+        series: vec![
+            by_slots(PLAIN, Loops::Index),
+            by_slots(PLAIN, Loops::Unrolled(8)),
+            by_slots(EXTENDED, Loops::Index),
+            by_slots(EXTENDED, Loops::Unrolled(8)),
+        ],
+    };
+    planes("LEON-2 with a multiply-accumulate instruction, simulated", &[code, table, multiplier])
+}

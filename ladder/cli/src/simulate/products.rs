@@ -1,0 +1,105 @@
+//! The study's products: every routine on every unit, at one size.
+
+use tollgate_report::grid::{Column, grid};
+use tollgate_report::text::wrapped;
+use tollgate_simulator::Timing;
+use tollgate_simulator::routines::{Algorithm, Arithmetic, Inputs, Loops, Routine};
+
+use super::designs::{EXTENDED, PLAIN, Unit, routines};
+use super::{float, grouped};
+use crate::stop::Stop;
+
+/// A routine on every unit.
+pub(super) struct Product {
+    pub(super) routine: Routine,
+    pub(super) code: usize,
+    pub(super) cycles: Vec<(Unit, u64)>,
+}
+
+/// Every routine for moduli of one size.
+pub(super) struct Size {
+    pub(super) words: u32,
+    pub(super) products: Vec<Product>,
+}
+
+impl Size {
+    /// Runs each routine once on each unit.
+    ///
+    /// # Errors
+    ///
+    /// A routine is wrong and traps.
+    pub(super) fn measure(core: &Timing, words: u32) -> Result<Self, Stop> {
+        let inputs = Inputs::patterned(words);
+        let mut products = Vec::new();
+        for units in [PLAIN, EXTENDED] {
+            for routine in routines(units[0].arithmetic, words) {
+                let mut product = Product { routine, code: 0, cycles: Vec::new() };
+                for unit in units {
+                    let measured =
+                        routine.measure(&unit.timing(core), &inputs).map_err(Stop::from_error)?;
+                    product.code = measured.code;
+                    product.cycles.push((unit, measured.counts.cycles));
+                }
+                products.push(product);
+            }
+        }
+        Ok(Self { words, products })
+    }
+
+    /// Bits of the modulus.
+    pub(super) fn bits(&self) -> u32 {
+        32 * self.words
+    }
+
+    /// The cycles of a routine on a unit.
+    pub(super) fn cycles(&self, algorithm: Algorithm, loops: Loops, unit: Unit) -> Option<u64> {
+        let product = self.products.iter().find(|Product { routine, .. }| {
+            (routine.algorithm(), routine.loops()) == (algorithm, loops)
+                && routine.arithmetic() == unit.arithmetic
+        })?;
+        product.cycles.iter().find(|(of, _)| *of == unit).map(|(_, cycles)| *cycles)
+    }
+
+    /// A table for each arithmetic.
+    pub(super) fn tables(&self) -> String {
+        let mut text = format!(
+            "\nCycles of one Montgomery product or square of {} bits, by the slots of a \
+             product\n\n",
+            self.bits()
+        );
+        for (arithmetic, headings) in [
+            (Arithmetic::Plain, ["1 slot", "3", "5", "35"]),
+            (Arithmetic::Extended, ["1 slot", "2", "3", "2 decoupled"]),
+        ] {
+            let mut columns = vec![Column::words("routine", 42), Column::figures("code", 8)];
+            columns.extend(headings.map(|heading| Column::figures(heading, 11)));
+            let row = |product: &Product| {
+                let mut row = vec![product.routine.to_string(), grouped(product.code as u64)];
+                row.extend(product.cycles.iter().map(|(_, cycles)| grouped(*cycles)));
+                row
+            };
+            let of = |product: &&Product| product.routine.arithmetic() == arithmetic;
+            text += &grid(&columns, self.products.iter().filter(of).map(row).collect());
+            text.push('\n');
+        }
+        text
+    }
+
+    /// What the extension makes of the same loops.
+    pub(super) fn gains(&self) -> String {
+        let gain = |loops, plain: Unit, extended: Unit| {
+            let cycles = |unit| self.cycles(Algorithm::Fips, loops, unit);
+            let ratio = float(cycles(plain)?) / float(cycles(extended)?);
+            Some(format!("{} to {}, {loops}: {ratio:.2}x", plain.name(), extended.name()))
+        };
+        let rows = [
+            gain(Loops::Index, PLAIN[0], EXTENDED[0]),
+            gain(Loops::Unrolled(8), PLAIN[0], EXTENDED[0]),
+            gain(Loops::Index, PLAIN[1], EXTENDED[1]),
+            gain(Loops::Unrolled(8), PLAIN[1], EXTENDED[1]),
+        ];
+        let rows: Vec<String> = rows.into_iter().flatten().collect();
+        let bits = self.bits();
+        wrapped(&format!("The extension's gain at {bits} bits, FIPS: {}.", rows.join("; ")))
+    }
+}

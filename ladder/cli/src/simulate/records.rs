@@ -1,0 +1,254 @@
+//! The study as records, `simulation/leon-2/exp_sliding?arithmetic=extended&bits=1024&...`.
+
+use std::collections::BTreeMap;
+
+use tollgate_record::vocabulary as word;
+use tollgate_record::{Estimate, Kind, Machine, Record, Subject, Timestamp, Unit as In};
+use tollgate_simulator::routines::{Algorithm, Arithmetic, Loops, Window};
+use tollgate_simulator::rv64::{Run, Source};
+use tollgate_simulator::timing::Issue;
+
+use super::Core;
+use super::designs::{Design, Unit};
+use super::exponentiations::{How, Raised};
+use super::float;
+use super::products::{Product, Size};
+use super::rv64::{MULTIPLY_SLOTS, Pair};
+
+/// Makes records of what runs on a core.
+pub(super) struct Figures<'a> {
+    pub(super) core: &'a Core,
+    pub(super) commit: Option<String>,
+}
+
+impl Figures<'_> {
+    /// The bytes of each routine, and its cycles on each unit.
+    pub(super) fn of_size(&self, size: &Size) -> Vec<Record> {
+        let of = |product: &Product| {
+            let routine = product.routine;
+            let name = algorithm(routine.algorithm());
+            let subject = self.subject(
+                name,
+                [
+                    (word::ARITHMETIC, arithmetic(routine.arithmetic())),
+                    (word::BITS, size.bits().to_string()),
+                    (word::LOOPS, loops(routine.loops())),
+                ],
+            );
+            let bytes = (word::CODE_BYTES, In::Bytes, product.code as u64);
+            let code = self.record(&subject, bytes, routine.arithmetic(), How::Executed);
+            let on = |(unit, cycles): &(Unit, u64)| {
+                let subject = with(&subject, on_unit(*unit));
+                let cycles = (word::CYCLES_PER_CALL, In::Cycles, *cycles);
+                self.record(&subject, cycles, unit.arithmetic, How::Executed)
+            };
+            [code].into_iter().chain(product.cycles.iter().map(on)).collect::<Vec<_>>()
+        };
+        size.products.iter().flat_map(of).collect()
+    }
+
+    /// The cycles of an exponentiation, and the bytes of its table.
+    pub(super) fn of_raised(&self, Raised { design, cycles, how }: &Raised) -> [Record; 2] {
+        let subject = self.of_design(*design);
+        let cycles = (word::CYCLES_PER_OPERATION, In::Cycles, *cycles);
+        let table = (word::TABLE_BYTES, In::Bytes, design.exponentiation().table_bytes().into());
+        [cycles, table].map(|figure| self.record(&subject, figure, design.unit.arithmetic, *how))
+    }
+
+    fn of_design(&self, design: Design) -> Subject {
+        let (name, bits) = match design.window {
+            Window::Fixed(bits) => ("exp_fixed", bits),
+            Window::Sliding(bits) => ("exp_sliding", bits),
+        };
+        let square = if design.squaring { Algorithm::Squaring } else { Algorithm::Fips };
+        let subject = self.subject(
+            name,
+            [
+                (word::ARITHMETIC, arithmetic(design.unit.arithmetic)),
+                (word::BITS, (32 * design.words).to_string()),
+                (word::LOOPS, loops(design.loops)),
+                (word::SQUARE, algorithm(square).to_owned()),
+                (word::WINDOW, bits.to_string()),
+            ],
+        );
+        with(&subject, on_unit(design.unit))
+    }
+
+    fn subject(
+        &self,
+        name: &str,
+        parameters: impl IntoIterator<Item = (&'static str, String)>,
+    ) -> Subject {
+        let path = format!("{}/{}/{name}", word::SIMULATION, self.core.word);
+        with(&path.parse().expect("a path of letters and digits"), parameters)
+    }
+
+    /// What a product takes on RV64: code and instructions, and the slots of a core of ours.
+    pub(super) fn of_rv64(&self, pair: &Pair) -> Vec<Record> {
+        let of = |(source, run): (Source, &Run)| {
+            let arithmetic = match source {
+                Source::Base => word::RV64IM,
+                Source::Extended => word::EXTENDED,
+            };
+            let path = format!("{}/{}/fips", word::SIMULATION, word::RV64);
+            let subject = with(
+                &path.parse().expect("a path of letters and digits"),
+                [
+                    (word::ARITHMETIC, arithmetic.to_owned()),
+                    (word::BITS, pair.bits.to_string()),
+                    (word::LOOPS, loops(Loops::Full)),
+                ],
+            );
+            let counted = Basis {
+                core: "RV64".to_owned(),
+                from: "scarv/rvkex: the instructions, and what Spike counted for such a product"
+                    .to_owned(),
+                assumption: "executed from the first instruction to the last, without the final \
+                             subtraction",
+                mark: "measured",
+            };
+            let slots = Basis {
+                assumption: "a core of ours, in order: an instruction a slot, a word that is read \
+                             at once one more",
+                mark: "assumed",
+                ..counted.clone()
+            };
+            let on_core = with(&subject, [(word::SLOTS, MULTIPLY_SLOTS.to_string())]);
+            let cycles = (word::CYCLES_PER_CALL, In::Cycles, run.slots(MULTIPLY_SLOTS));
+            [
+                (&subject, (word::CODE_BYTES, In::Bytes, pair.code_bytes(source)), &counted),
+                (&subject, (word::INSTRUCTIONS, In::Count, run.instructions), &counted),
+                (&on_core, cycles, &slots),
+            ]
+            .map(|(subject, figure, basis)| self.made(subject, figure, basis))
+        };
+        [(Source::Base, &pair.base), (Source::Extended, &pair.extended)]
+            .into_iter()
+            .flat_map(of)
+            .collect()
+    }
+
+    fn record(
+        &self,
+        subject: &Subject,
+        figure: (&str, In, u64),
+        arithmetic: Arithmetic,
+        how: How,
+    ) -> Record {
+        let timing = &self.core.timing;
+        let basis = Basis {
+            core: timing.name.clone(),
+            from: format!("{}: {}", timing.name, timing.source),
+            assumption: match how {
+                How::Executed => {
+                    "executed from the first instruction to the last; memory that never waits"
+                }
+                How::Counted => {
+                    "the cycles of a product, executed, times the products of the windows; memory \
+                     that never waits"
+                }
+            },
+            // Nobody has built the extension: what its instructions take is assumed.
+            mark: match (arithmetic, how) {
+                _ if !self.core.is_leon2() => "unverified",
+                (Arithmetic::Extended, _) => "assumed",
+                (Arithmetic::Plain, How::Counted) => "derived",
+                (Arithmetic::Plain, How::Executed) => "measured",
+            },
+        };
+        self.made(subject, figure, &basis)
+    }
+
+    fn made(
+        &self,
+        subject: &Subject,
+        (quantity, unit, figure): (&str, In, u64),
+        Basis { core, from, assumption, mark }: &Basis,
+    ) -> Record {
+        let conditions = [(word::ASSUMPTION, *assumption), (word::MARK, *mark)];
+        let conditions = conditions.map(|(key, value)| (key.to_owned(), value.to_owned()));
+        let version = ("tollgate".to_owned(), env!("CARGO_PKG_VERSION").to_owned());
+        Record {
+            subject: subject.clone(),
+            quantity: quantity.parse().expect("a quantity of the vocabulary"),
+            unit,
+            estimate: Estimate::exact(float(figure)).expect("a count"),
+            kind: Kind::Predicted { by: word::MODEL_RUNG.to_owned(), from: vec![from.clone()] },
+            machine: Machine::unknown(&format!("{core}, simulated")),
+            versions: BTreeMap::from([version]),
+            commit: self.commit.clone(),
+            conditions: BTreeMap::from(conditions),
+            taken_at: Timestamp::now(),
+        }
+    }
+}
+
+/// What a figure rests on.
+#[derive(Clone)]
+struct Basis {
+    core: String,
+    from: String,
+    assumption: &'static str,
+    mark: &'static str,
+}
+
+fn on_unit(unit: Unit) -> [(&'static str, String); 2] {
+    let issue = match unit.issue {
+        Issue::Blocking => "blocking",
+        Issue::Decoupled => "decoupled",
+    };
+    [(word::ISSUE, issue.to_owned()), (word::SLOTS, unit.slots.to_string())]
+}
+
+fn with(
+    subject: &Subject,
+    parameters: impl IntoIterator<Item = (&'static str, String)>,
+) -> Subject {
+    parameters
+        .into_iter()
+        .try_fold(subject.clone(), |subject, (key, value)| subject.with(key, value))
+        .expect("words and numbers")
+}
+
+fn algorithm(algorithm: Algorithm) -> &'static str {
+    match algorithm {
+        Algorithm::Fips => "fips",
+        Algorithm::Cios => "cios",
+        Algorithm::Squaring => "squaring",
+    }
+}
+
+fn arithmetic(arithmetic: Arithmetic) -> String {
+    let arithmetic = match arithmetic {
+        Arithmetic::Plain => word::V8,
+        Arithmetic::Extended => word::EXTENDED,
+    };
+    arithmetic.to_owned()
+}
+
+fn loops(loops: Loops) -> String {
+    match loops {
+        Loops::Index => "index".to_owned(),
+        Loops::Pointers => "pointers".to_owned(),
+        Loops::Unrolled(by) => format!("unrolled-{by}"),
+        Loops::Full => "full".to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::designs::{EXTENDED, PLAIN};
+    use super::super::exponentiations::WORDS;
+    use super::*;
+    use tollgate_report::simulation::headline;
+
+    #[test]
+    fn the_headline_has_the_subject_that_the_report_looks_for() {
+        let core = Core::leon2();
+        let figures = Figures { core: &core, commit: None };
+        for (unit, arithmetic) in [(PLAIN[0], word::V8), (EXTENDED[0], word::EXTENDED)] {
+            let subject = figures.of_design(Design::headline(unit, WORDS));
+            assert_eq!(subject, headline(arithmetic));
+        }
+    }
+}

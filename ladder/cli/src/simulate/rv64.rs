@@ -1,0 +1,75 @@
+//! The modern row of the study: products on RV64 with the published multiply-add instructions.
+
+use tollgate_report::grid::{Column, grid};
+use tollgate_report::text::wrapped;
+use tollgate_simulator::routines::Inputs;
+use tollgate_simulator::rv64::{Product, Run, Source};
+
+use super::{float, grouped};
+use crate::stop::Stop;
+
+/// Slots of a product of words, on a core of ours.
+pub(super) const MULTIPLY_SLOTS: u64 = 3;
+
+/// A product of one size, without the extension and with it.
+pub(super) struct Pair {
+    pub(super) bits: u32,
+    pub(super) base: Run,
+    pub(super) extended: Run,
+}
+
+impl Pair {
+    /// Runs both.
+    ///
+    /// # Errors
+    ///
+    /// One is wrong and cannot go on, or they do not agree.
+    pub(super) fn measure(bits: u32) -> Result<Self, Stop> {
+        let inputs = Inputs::patterned(bits / 32);
+        let measure =
+            |source| Product::new(source, bits / 64).measure(&inputs).map_err(Stop::from_error);
+        let (base, extended) = (measure(Source::Base)?, measure(Source::Extended)?);
+        if base.result != extended.result {
+            return Err(Stop::new("RV64: the products do not agree; report this defect"));
+        }
+        Ok(Self { bits, base: base.run, extended: extended.run })
+    }
+
+    /// Bytes of the product's code.
+    pub(super) fn code_bytes(&self, source: Source) -> u64 {
+        4 * Product::new(source, self.bits / 64).code().len() as u64
+    }
+}
+
+/// Instructions, and slots of a core that nobody measured.
+pub(super) fn table(pairs: &[Pair]) -> String {
+    let columns = [
+        Column::figures("bits", 6),
+        Column::figures("RV64IM", 10),
+        Column::figures("extended", 10),
+        Column::figures("gain", 6),
+        Column::figures("slots, RV64IM", 14),
+        Column::figures("slots, extended", 16),
+    ];
+    let row = |Pair { bits, base, extended }: &Pair| {
+        let gain = float(base.instructions) / float(extended.instructions);
+        vec![
+            bits.to_string(),
+            grouped(base.instructions),
+            grouped(extended.instructions),
+            format!("{gain:.2}x"),
+            grouped(base.slots(MULTIPLY_SLOTS)),
+            grouped(extended.slots(MULTIPLY_SLOTS)),
+        ]
+    };
+    format!(
+        "\nInstructions of one Montgomery product on RV64\n\n{}{}",
+        grid(&columns, pairs.iter().map(row).collect()),
+        wrapped(&format!(
+            "By columns, fully unrolled, without its final subtraction; extended: maddlu, maddhu \
+             and cadd of scarv/rvkex. Slots are those of a core of ours, to which nothing was \
+             compared: in order, an instruction a slot, a product of words {MULTIPLY_SLOTS}, and \
+             one more where a loaded word is read at once."
+        ))
+    )
+}

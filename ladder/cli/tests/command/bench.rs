@@ -1,0 +1,456 @@
+//! `tollgate bench`: no figure without a referee who agrees. Whether this machine is steady enough
+//! for a valid run is not asked; counts must agree in any case.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::io::{BufRead as _, BufReader};
+use std::path::Path;
+use std::process::{Command, Output, Stdio};
+
+use tollgate_record::{Kind, Record};
+use tollgate_server::{Certificate, KeyKind};
+use tollgate_stock_servers::{Product, Settings};
+
+use crate::program::{Serve, records, refused, run, scratch, signal, text, tollgate};
+
+/// The lines of `text` that start with `start`.
+pub(crate) fn starting(text: &str, start: &str) -> Vec<String> {
+    text.lines().filter(|line| line.starts_with(start)).map(str::to_owned).collect()
+}
+
+/// The numbers of a line, in order.
+pub(crate) fn numbers(line: &str) -> Vec<u64> {
+    line.split(|c: char| !c.is_ascii_digit()).filter_map(|word| word.parse().ok()).collect()
+}
+
+/// Handshakes and sessions as the client counted them; the log's are asserted to be the same.
+#[track_caller]
+pub(crate) fn agreed(stdout: &str, server: &str) -> (u64, u64) {
+    let lines = starting(stdout, &format!("- {server}: runs: "));
+    let [line] = lines.as_slice() else { panic!("one line of {server} in\n{stdout}") };
+    let [runs, handshakes, sessions, failures, logged, resumed, responses] = numbers(line)[..]
+    else {
+        panic!("{line}")
+    };
+    assert!(runs >= 1 && handshakes > 0, "{line}");
+    assert_eq!((handshakes, sessions, failures, resumed), (logged, responses, 0, 0), "{line}");
+    (handshakes, sessions)
+}
+
+/// Whether the server is not installed, which continuous integration does not forgive.
+pub(crate) fn is_missing(output: &Output) -> bool {
+    let said = String::from_utf8_lossy(&output.stderr);
+    let is_missing = said.contains("is not installed");
+    if is_missing {
+        assert!(std::env::var_os("CI").is_none(), "CI has every server: {said}");
+        println!("not tested: {said}");
+    }
+    is_missing
+}
+
+/// Short runs, of which the shape is not judged.
+pub(crate) fn bench(flags: &[&str]) -> Output {
+    command(flags).output().unwrap()
+}
+
+fn command(flags: &[&str]) -> Command {
+    let mut command = tollgate();
+    command.args(["bench", "--seconds", "0.5", "--drift-max", "1", "--connections", "4"]);
+    command.args(["--repeats", "0"]).args(flags);
+    command
+}
+
+#[test]
+fn both_engines_are_loaded_in_turn_and_their_logs_agree() {
+    let file = scratch("bench.jsonl");
+    let to = ["--json", file.to_str().unwrap()];
+    let output = bench(&[&["--rounds", "2", "--protocol", "tls12-rsa"], &to[..]].concat());
+    let stdout = text(&output);
+    let place = |word: &str| stdout.find(word).unwrap_or_else(|| panic!("{word} in\n{stdout}"));
+    agreed(&stdout, "openssl");
+    agreed(&stdout, "tollgate");
+    let records = records(&file);
+    if output.status.code() == Some(1) {
+        assert!(place("INVALID") > 0 && records.is_empty(), "{stdout}");
+        return println!("nothing of this run is valid here:\n{stdout}");
+    }
+    assert_eq!(output.status.code(), Some(0), "{stdout}");
+    assert!(place("plan: ") < place("tls12-rsa: VALID"), "{stdout}");
+    assert!(place("tls12-rsa: VALID") < place("95 % interval"), "verdicts come first\n{stdout}");
+    let measured = |subject: &str, quantity: &str| {
+        let is = |r: &&Record| r.subject.to_string() == subject && r.quantity.as_str() == quantity;
+        let found = records.iter().find(is);
+        let found = found.unwrap_or_else(|| panic!("no {subject} {quantity}"));
+        assert_eq!(found.kind, Kind::Measured);
+        assert!(found.versions.contains_key("openssl"));
+        assert_eq!(found.conditions["rounds"], "2");
+        assert!(found.conditions.contains_key("rounds_repeated"));
+        found.estimate.point()
+    };
+    for by in ["openssl", "tollgate"] {
+        let parameters = format!("rsa-2048/tls12-rsa?by={by}&bytes=14336");
+        assert!(measured(&format!("server/{parameters}"), "sessions_per_s") > 0.0);
+        let nanos = measured(&format!("server/{parameters}"), "server_cpu_ns_per_session");
+        if cfg!(target_arch = "x86_64") {
+            let cycles = measured(&format!("session/{parameters}"), "cycles_per_session");
+            assert!((0.2..20.0).contains(&(cycles / nanos)), "{cycles} cycles in {nanos} ns");
+        }
+    }
+    let against = "server/rsa-2048/tls12-rsa?against=openssl&by=tollgate&bytes=14336";
+    assert!(measured(against, "sessions_per_s_ratio") > 0.0);
+}
+
+#[test]
+fn one_engine_alone_has_figures_and_no_ratio() {
+    let file = scratch("engine.jsonl");
+    let flags = ["--engine", "tollgate", "--protocol", "tls13", "--bytes", "100", "--rounds", "1"];
+    let ports = ["--source-addresses", "3", "--close", "fin", "--json", file.to_str().unwrap()];
+    let stdout = text(&bench(&[&flags[..], &ports].concat()));
+    agreed(&stdout, "tollgate");
+    assert!(stdout.contains(", from 3 addresses in turn; "), "{stdout}");
+    assert!(!stdout.contains("openssl: ") && !stdout.contains("ratio"), "{stdout}");
+    for record in records(&file) {
+        assert_eq!(record.subject.parameter("by"), Some("tollgate"));
+        assert_eq!(record.subject.parameter("against"), None);
+        assert_eq!(record.conditions["source_addresses"], "3");
+    }
+    refused(&run(&["bench", "--server", "rustls", "--engine", "openssl"]), "give aws-lc");
+    refused(&run(&["bench", "--engine", "aws-lc"]), "give openssl");
+    refused(&run(&["bench", "--engine", "tollgate,tollgate"]), "tollgate stands there twice");
+    let alone = ["bench", "--server", "haproxy", "--async", "--engine", "openssl"];
+    refused(&run(&alone), "--engine tollgate too");
+}
+
+#[test]
+fn sessions_are_resumed_and_the_logs_have_as_many() {
+    let flags = ["--rounds", "2", "--protocol", "tls13", "--bytes", "100", "--resume", "50%"];
+    let stdout = text(&bench(&flags));
+    assert!(stdout.contains("plan: 50.0 % of the sessions resumed"), "{stdout}");
+    for server in ["openssl", "tollgate"] {
+        let [counted] = &starting(&stdout, &format!("- {server}: runs: "))[..] else {
+            panic!("{stdout}")
+        };
+        let [_, handshakes, sessions, 0, logged, resumed, responses] = numbers(counted)[..] else {
+            panic!("{counted}")
+        };
+        assert_eq!((handshakes, sessions), (logged, responses), "{counted}");
+        let [told] = &starting(&stdout, &format!("- {server}: 50.0 % to be resumed by psk"))[..]
+        else {
+            panic!("{stdout}")
+        };
+        let same = format!(" {resumed} sessions offered, {resumed} resumed, 0 refused");
+        assert!(resumed > 0 && told.contains(&same), "{counted}\n{told}");
+    }
+    for (server, by) in [("rustls", "psk"), ("openssl", "psk-ke"), ("haproxy", "psk-ke")] {
+        let asked = ["bench", "--server", server, "--resume", "50%", "--resume-by", by];
+        refused(&run(&asked), "--resume");
+    }
+}
+
+#[test]
+fn stock_servers_are_loaded_without_and_with_the_provider_and_their_logs_agree() {
+    for (server, more, with) in [
+        ("nginx", &[][..], "nginx-tollgate"),
+        ("haproxy", &["--async"][..], "haproxy-async-tollgate"),
+    ] {
+        let flags = ["--server", server, "--rounds", "2", "--protocol", "tls13", "--bytes", "100"];
+        let output = bench(&[&flags[..], more].concat());
+        if is_missing(&output) {
+            continue;
+        }
+        let stdout = text(&output);
+        assert!(stdout.contains(&format!("server: {server} as installed")), "{stdout}");
+        agreed(&stdout, &format!("{server}-openssl"));
+        agreed(&stdout, with);
+    }
+}
+
+#[test]
+fn a_stock_server_has_the_bodies_of_a_trace() {
+    let file = scratch("bodies.trace");
+    let line = |number: u32| format!("{:.3} {}\n", f64::from(number) / 100.0, 100 * (number % 7));
+    fs::write(&file, (0..100).map(line).collect::<String>()).unwrap();
+    let trace = format!("trace:{}", file.display());
+    let flags = ["--server", "nginx", "--rounds", "2", "--protocol", "tls13", "--arrivals", &trace];
+    let output = bench(&flags);
+    fs::remove_file(&file).unwrap();
+    if is_missing(&output) {
+        return;
+    }
+    let stdout = text(&output);
+    agreed(&stdout, "nginx-openssl");
+    agreed(&stdout, "nginx-tollgate");
+}
+
+#[test]
+fn each_handshake_that_the_client_counts_is_in_the_log_of_another_process() {
+    let serve = Serve::start("target.log", &[]);
+    let log = serve.log.to_str().unwrap().to_owned();
+    let process = serve.child.id().to_string();
+    let url = serve.url("/bytes/14336");
+    let seen = [&url, "--log", &log, "--pid", &process];
+    let flags = ["--rounds", "1", "--protocol", "tls13", "--verify", "always"];
+    let output = bench(&[&seen[..], &flags].concat());
+    let stdout = text(&output);
+    let (handshakes, sessions) = agreed(&stdout, "tollgate");
+    let log = serve.stopped();
+    let lines = |what: &str| log.lines().filter(|line| line.contains(what)).count() as u64;
+    // the referee began behind the probe, which asked for the path twice
+    assert!(lines("\"outcome\":\"full\"") > handshakes, "{stdout}");
+    assert_eq!(lines("\"complete\":true"), sessions + 2, "{stdout}");
+}
+
+#[test]
+fn a_stock_server_by_its_url_is_confirmed_by_its_own_log() {
+    let certificate = Certificate::SelfSigned(KeyKind::Rsa { bits: 2048 }).to_pem().unwrap();
+    let settings = Settings { bodies: vec![100], ..Settings::new(certificate) };
+    let nginx = match Product::Nginx.start(&settings) {
+        Ok(nginx) => nginx,
+        Err(missing) => {
+            assert!(std::env::var_os("CI").is_none(), "CI has every server: {missing}");
+            return println!("not tested: {missing}");
+        }
+    };
+    let log = nginx.access_log().unwrap();
+    let log = ["--log", log.to_str().unwrap(), "--log-format", "nginx", "--rounds", "1"];
+    let secure = format!("https://{}/bytes/100", nginx.address());
+    let output = bench(&[&[secure.as_str()], &log[..]].concat());
+    let stdout = text(&output);
+    agreed(&stdout, "external");
+    // what was found is told, and the best of it is taken
+    assert!(stdout.contains("- certificate: rsa-2048, "), "{stdout}");
+    assert!(stdout.contains("- path: status 200, 100 bytes"), "{stdout}");
+    assert!(stdout.contains("rsa-2048 tls13: "), "{stdout}");
+    let plain = format!("http://{}/bytes/100", nginx.plain_address().unwrap());
+    let output = bench(&[&[plain.as_str()], &log[..]].concat());
+    let stdout = text(&output);
+    let lines = starting(&stdout, "- external: runs: ");
+    let [_, handshakes, sessions, failures, logged, _, responses] = numbers(&lines[0])[..] else {
+        panic!("{stdout}")
+    };
+    assert_eq!((handshakes, failures, logged, sessions), (0, 0, 0, responses), "{stdout}");
+    assert!(sessions > 0 && stdout.contains("none http: "), "{stdout}");
+    for (more, why) in [
+        (&["--protocol", "tls13"][..], "http has no handshake"),
+        (&["--resume", "80%"], "http has no handshake"),
+        (&["--client", "curl"], "other clients ask for"),
+    ] {
+        refused(&run(&[&["bench", &plain], more].concat()), why);
+    }
+    refused(
+        &run(&["bench", &secure, "--suites", "TLS_RSA_WITH_RC4_128_SHA"]),
+        "--suites with one of",
+    );
+    refused(&run(&["bench", &secure.replace("100", "101")]), "its status is 404");
+}
+
+#[test]
+fn who_may_not_be_tested_gets_nothing() {
+    // addresses of documentation (RFC 5737, RFC 3849), which nobody has
+    for host in ["192.0.2.1", "[2001:db8::1]"] {
+        let url = format!("https://{host}/");
+        refused(&run(&["bench", &url]), "--i-may-test");
+        refused(&run(&["bench", &url, "--i-may-test", "example.org"]), "must be the same");
+    }
+    refused(&run(&["bench", "https://0.0.0.0/", "--i-may-test", "0.0.0.0"]), "no server");
+}
+
+#[test]
+fn without_a_log_nobody_confirms() {
+    let serve = Serve::start("unread.log", &[]);
+    let flags = ["--rounds", "1", "--protocol", "tls12-p256", "--handshake-only"];
+    let output = bench(&[&[serve.url("").as_str()], &flags[..]].concat());
+    let stdout = text(&output);
+    assert!(starting(&stdout, "- external: ").concat().contains("no server's log was read"));
+    assert!(!stdout.contains(": VALID"), "{stdout}");
+    assert!(stdout.contains("UNCONFIRMED") || stdout.contains("INVALID"), "{stdout}");
+}
+
+#[test]
+fn a_server_that_is_killed_leaves_no_figure() {
+    let serve = Serve::start("killed.log", &[]);
+    let file = scratch("killed.jsonl");
+    let bench = tollgate()
+        .args(["bench", &serve.url("/bytes/14336"), "--protocol", "tls12-x25519,tls13"])
+        .args(["--seconds", "100", "--rounds", "1", "--log"])
+        .arg(&serve.log)
+        .arg("--json")
+        .arg(&file)
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    while fs::read_to_string(&serve.log).unwrap().lines().count() < 200 {
+        std::thread::sleep(core::time::Duration::from_millis(10));
+    }
+    signal("KILL", serve.child.id());
+    let output = bench.wait_with_output().unwrap();
+    let stdout = text(&output);
+    assert_eq!(output.status.code(), Some(1), "{stdout}");
+    // The first protocol was under load; the second one was not begun.
+    assert!(stdout.contains("tls12-x25519: INVALID") && stdout.contains("stopped answering"));
+    assert!(stdout.contains("tls13: INVALID") && stdout.contains("nothing listens"), "{stdout}");
+    assert!(!stdout.contains("per s") && records(&file).is_empty(), "{stdout}");
+}
+
+#[test]
+fn a_parent_without_its_workers_is_refused() {
+    if !Path::new("/proc/thread-self/children").exists() {
+        println!("skipped: this kernel does not list children");
+        return;
+    }
+    let mut parent = Command::new("sh")
+        .args(["-c", "sleep 5 & echo $!; wait"])
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut worker = String::new();
+    BufReader::new(parent.stdout.take().unwrap()).read_line(&mut worker).unwrap();
+    let of = |pids: &str| run(&["bench", "https://127.0.0.1:1", "--pid", pids]);
+    let both = format!("{},{}", parent.id(), worker.trim());
+    refused(&of(&parent.id().to_string()), &format!("give --pid {both}, or --cgroup"));
+    refused(&of(&both), "nothing listens");
+    parent.kill().unwrap();
+    parent.wait().unwrap();
+}
+
+#[test]
+fn what_cannot_be_measured_is_one_line() {
+    let nobody = "https://127.0.0.1:1";
+    refused(&run(&["bench", nobody]), "nothing listens on 127.0.0.1:1");
+    refused(&run(&["bench", "--key", "rsa-2048,rsa-3072,rsa-2048"]), "rsa-2048 stands there twice");
+    refused(&run(&["bench", nobody, "--log", "/no/such/log"]), "/no/such/log");
+    refused(&run(&["bench", nobody, "--pid", "4194305"]), "--pid");
+    refused(&run(&["bench", nobody, "--cgroup", "/no/such/group"]), "--cgroup");
+    refused(&run(&["bench", "--connections", "0"]), "connections");
+    refused(&run(&["bench", "--client-cores", "2000"]), "cores");
+    refused(&run(&["bench", "--server-cores", "1000"]), "core 1000");
+    refused(&run(&["bench", "--key", "ecdsa-p256"]), "both engines");
+    refused(&run(&["bench", "--server", "nginx", "--handshake-only"]), "--bytes 0");
+    refused(&run(&["bench", "--server", "nginx", "--async"]), "--server haproxy");
+    refused(&run(&["bench", "--module", "x"]), "--server nginx");
+    refused(&run(&["bench", "--server", "nginx", "--module", "/no/such.so"]), "/no/such.so");
+    let command =
+        format!("ulimit -n 30; exec {} bench --connections 100", env!("CARGO_BIN_EXE_tollgate"));
+    let output = Command::new("sh").args(["-c", &command]).output().unwrap();
+    refused(&output, "file descriptors");
+    // Whatever happened, logs of this program's servers are gone.
+    let left: BTreeSet<_> = fs::read_dir(std::env::temp_dir())
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name().to_string_lossy().into_owned())
+        .filter(|name| name.starts_with(&format!("tollgate-bench-{}-", std::process::id())))
+        .collect();
+    assert!(left.is_empty(), "{left:?}");
+}
+
+/// The runs of each client that a report tells of: sessions of the client, failures, handshakes,
+/// resumed handshakes and responses of the log.
+fn by_client(stdout: &str, client: &str) -> Vec<Vec<u64>> {
+    let lines = starting(stdout, "- ");
+    let of_client = format!(", client {client}: ");
+    let told = lines.iter().filter_map(|line| Some(line.split_once(&of_client)?.1));
+    told.map(numbers).collect()
+}
+
+/// Every client.
+const CLIENTS: [&str; 4] = ["minimal", "rustls", "curl", "s_time"];
+
+#[test]
+fn four_clients_load_the_same_servers_and_the_log_confirms_each() {
+    let file = scratch("clients.jsonl");
+    let flags = ["--client", "minimal,rustls,curl,s_time", "--protocol", "tls13", "--rounds", "2"];
+    // load goes to its target, and to no proxy that the user has for something else
+    let output = command(&[&flags[..], &["--json", file.to_str().unwrap()]].concat())
+        .env("https_proxy", "http://127.0.0.1:9")
+        .output()
+        .unwrap();
+    let stdout = text(&output);
+    for client in CLIENTS {
+        let told = by_client(&stdout, client);
+        assert_eq!(told.len(), 2, "{client} against both engines\n{stdout}");
+        for counts in told {
+            let [runs, sessions, failures, handshakes, resumed, responses] = counts[..] else {
+                panic!("{counts:?} of {client} in\n{stdout}")
+            };
+            assert!(runs == 2 && sessions > 0, "{stdout}");
+            assert_eq!((failures, resumed), (0, 0), "{client}\n{stdout}");
+            assert_eq!((handshakes, responses), (sessions, sessions), "{client}\n{stdout}");
+        }
+    }
+    let records = records(&file);
+    if output.status.code() == Some(1) {
+        return println!("a run of minimal is not valid here:\n{stdout}");
+    }
+    let costs = |client: &str| {
+        let subject = format!("server/rsa-2048/tls13?by=openssl&bytes=14336&client={client}");
+        let is = |r: &&Record| {
+            r.subject.to_string() == subject && r.quantity.as_str() == "server_cpu_ns_per_session"
+        };
+        records.iter().find(is).unwrap_or_else(|| panic!("{subject}")).estimate.point()
+    };
+    assert!(CLIENTS.iter().all(|client| costs(client) > 0.0));
+    let against = |client, quantity: &str| {
+        let is = |r: &&Record| {
+            r.subject.parameter("against") == Some(client) && r.quantity.as_str() == quantity
+        };
+        records.iter().filter(is).count()
+    };
+    assert_eq!(against("rustls", "server_cpu_per_session_ratio"), 6, "three and two engines");
+    assert_eq!(against("minimal", "client_cpu_per_session_ratio"), 6, "three and two engines");
+}
+
+#[test]
+fn the_papers_figures_stand_beside_those_of_its_workload() {
+    let file = scratch("beside.jsonl");
+    let output =
+        bench(&["--workload", "hp2001", "--rounds", "2", "--json", file.to_str().unwrap()]);
+    let stdout = text(&output);
+    let records = records(&file);
+    if records.is_empty() {
+        assert!(stdout.contains("INVALID") && !stdout.contains("Itanium ["), "{stdout}");
+        return println!("nothing of this run is valid here:\n{stdout}");
+    }
+    let published: Vec<&Record> =
+        records.iter().filter(|record| record.kind != Kind::Measured).collect();
+    let systems = published.iter().filter(|r| r.subject.parameter("bytes") == Some("14336"));
+    for record in systems {
+        let cpu = record.machine.cpu.split(',').next().unwrap();
+        let row = stdout.lines().find(|line| line.starts_with(&format!("{cpu} [HP01]")));
+        let is_figure = |word: &str| word.parse() == Ok(record.estimate.point());
+        let told = row.is_some_and(|row| row.split_whitespace().any(is_figure));
+        assert!(told, "{} of {cpu} in\n{stdout}", record.estimate.point());
+    }
+    assert!(stdout.contains("\ntollgate on ") && stdout.contains("\nopenssl on "), "{stdout}");
+    let plain = bench(&["--key", "rsa-1024", "--protocol", "tls12-rsa", "--rounds", "2"]);
+    assert!(!text(&plain).contains("[HP01]"), "nobody asked for it");
+}
+
+/// What the paper of 2001 measured, as far as servers still offer it: RSA-1024, RSA key exchange.
+#[test]
+fn keys_of_2001_are_served_by_embedded_and_stock_servers_and_refused_by_rustls() {
+    let flags = ["--key", "rsa-1024", "--protocol", "tls12-rsa", "--rounds", "2"];
+    let embedded = ["--client", "minimal,curl"];
+    for more in [&embedded[..], &["--client", "minimal,curl", "--server", "nginx"]] {
+        let output = bench(&[&flags[..], more].concat());
+        let stdout = text(&output);
+        if output.status.code() == Some(2) {
+            let stderr = String::from_utf8(output.stderr).unwrap();
+            assert!(stderr.contains("install") && std::env::var_os("CI").is_none(), "{stderr}");
+            println!("not tested: {stderr}");
+            continue;
+        }
+        for client in ["minimal", "curl"] {
+            for counts in by_client(&stdout, client) {
+                let [_, sessions, failures, handshakes, ..] = counts[..] else {
+                    panic!("{stdout}")
+                };
+                assert!(sessions > 0 && failures == 0 && handshakes == sessions, "{stdout}");
+            }
+        }
+    }
+    let rustls = ["--key", "rsa-1024", "--server", "rustls", "--protocol", "tls13"];
+    let output = bench(&[&rustls[..], &["--rounds", "2"]].concat());
+    refused(&output, "2048 bits");
+    let output = bench(&["--client", "rustls", "--protocol", "tls12-rsa", "--rounds", "2"]);
+    refused(&output, "leave out tls12-rsa");
+}

@@ -1,0 +1,132 @@
+//! `tollgate compare`: runs side by side, exit codes for continuous integration, machines.
+
+use std::collections::BTreeMap;
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
+use std::process::Output;
+
+use tollgate_record::{Estimate, Kind, Machine, Record, Timestamp, Unit, jsonl};
+
+use crate::program::{records, refused, run, scratch, text};
+
+fn rate(by: &str, per_s: f64, taken_at_s: i64) -> Record {
+    Record {
+        subject: format!("server/rsa-2048/tls13?by={by}&bytes=14336").parse().unwrap(),
+        quantity: "sessions_per_s".parse().unwrap(),
+        unit: Unit::PerSecond,
+        estimate: Estimate::new(per_s, (0.99 * per_s, 1.01 * per_s), 8).unwrap(),
+        kind: Kind::Measured,
+        machine: Machine::unknown("Some Processor 9000"),
+        versions: BTreeMap::from([("openssl".to_owned(), "3.0.19".to_owned())]),
+        commit: None,
+        conditions: BTreeMap::from([("server_cores".to_owned(), "1".to_owned())]),
+        taken_at: Timestamp::from_second(taken_at_s).unwrap(),
+    }
+}
+
+fn write(to: &Path, records: &[Record]) -> PathBuf {
+    let mut writer = jsonl::Writer::new(File::create(to).unwrap());
+    records.iter().for_each(|record| writer.write(record).unwrap());
+    to.to_owned()
+}
+
+fn compare(files: &[&Path], flags: &[&str]) -> Output {
+    let files: Vec<&str> = files.iter().map(|file| file.to_str().unwrap()).collect();
+    run(&[&["compare"], &files[..], flags].concat())
+}
+
+#[test]
+fn a_change_that_yardsticks_do_not_explain_is_proven_and_fails_the_build_if_it_is_worse() {
+    let before = [rate("openssl", 2000.0, 0), rate("tollgate", 4000.0, 0)];
+    let slow_machine = [rate("openssl", 1600.0, 9), rate("tollgate", 3200.0, 9)];
+    let slow_code = [rate("openssl", 1980.0, 9), rate("tollgate", 3200.0, 9)];
+    let before = write(&scratch("compare-before.jsonl"), &before);
+    let machine = write(&scratch("compare-machine.jsonl"), &slow_machine);
+    let code = write(&scratch("compare-code.jsonl"), &slow_code);
+    let to = scratch("compare-changes.jsonl");
+
+    let fail = ["--fail-if", "slower"];
+    let output = compare(&[&before, &machine], &fail);
+    assert_eq!(output.status.code(), Some(0), "the machine is not the code's fault");
+    let said = text(&output);
+    assert!(said.contains("0.800") && said.contains("1 no change proven, 1 yardstick"), "{said}");
+
+    let flags = [&fail[..], &["--json", to.to_str().unwrap()]].concat();
+    let output = compare(&[&before, &code], &flags);
+    assert_eq!(output.status.code(), Some(1));
+    assert!(text(&output).contains("1 slower, 1 yardstick"));
+    let change = records(&to).into_iter().find(|r| r.subject.parameter("by") == Some("tollgate"));
+    let change = change.unwrap();
+    assert_eq!(change.quantity.as_str(), "sessions_per_s_change");
+    assert_eq!((change.estimate.point(), change.conditions["answer"].as_str()), (0.8, "slower"));
+
+    let output = compare(&[&before, &code], &[]);
+    assert_eq!(output.status.code(), Some(0), "nobody asked for a failure");
+    for file in [before, machine, code] {
+        fs::remove_file(file).unwrap();
+    }
+}
+
+#[test]
+fn runs_in_turn_are_paired() {
+    let (old, new) = (scratch("compare-old"), scratch("compare-new"));
+    for folder in [&old, &new] {
+        fs::create_dir_all(folder).unwrap();
+    }
+    // A machine that becomes slower by half, and code that is 3 % faster each time.
+    for round in 0..6 {
+        let machine = 4000.0 * 0.9_f64.powi(round);
+        let (file, time) = (format!("{round}.jsonl"), i64::from(round) * 10);
+        write(&old.join(&file), &[rate("tollgate", machine, time)]);
+        write(&new.join(&file), &[rate("tollgate", 1.03 * machine, time + 5)]);
+    }
+    let said = text(&compare(&[&old, &new], &[]));
+    assert!(said.contains("1 faster") && said.contains("6 pairs of runs"), "{said}");
+    for folder in [old, new] {
+        fs::remove_dir_all(folder).unwrap();
+    }
+}
+
+#[test]
+fn other_conditions_and_invalid_runs_are_not_comparable() {
+    let before = [rate("tollgate", 1000.0, 0), rate("openssl", 1000.0, 0)];
+    let mut after = before.clone();
+    after[0].conditions.insert("connections".to_owned(), "64".to_owned());
+    after[1].conditions.insert("verdict".to_owned(), "INVALID".to_owned());
+    let before = write(&scratch("compare-conditions.jsonl"), &before);
+    let after = write(&scratch("compare-other-conditions.jsonl"), &after);
+    let output = compare(&[&before, &after], &["--fail-if", "incomparable"]);
+    assert_eq!(output.status.code(), Some(1));
+    let said = text(&output);
+    assert!(said.contains("connections is not told, then 64"), "{said}");
+    assert!(said.contains("the run of the second side is INVALID"), "{said}");
+    for file in [before, after] {
+        fs::remove_file(file).unwrap();
+    }
+}
+
+#[test]
+fn machines_have_a_table_of_platforms() {
+    let here = write(&scratch("compare-here.jsonl"), &[rate("tollgate", 1000.0, 0)]);
+    let mut other = rate("tollgate", 3000.0, 0);
+    other.machine = Machine::unknown("Another Processor");
+    let there = write(&scratch("compare-there.jsonl"), &[other]);
+    let said = text(&compare(&[&here, &there], &[]));
+    assert!(said.contains("tollgate on Another Processor") && said.contains("3.000"), "{said}");
+    assert!(!said.contains("95 % interval"), "nothing of two machines is a change: {said}");
+    refused(&compare(&[&here], &[]), "nothing to compare");
+    refused(&compare(&[&here, &there], &["--only", "kernel"]), "no measured record");
+    refused(&compare(&[Path::new("/nonexistent")], &[]), "/nonexistent");
+    for file in [here, there] {
+        fs::remove_file(file).unwrap();
+    }
+}
+
+#[test]
+fn the_records_of_this_project_are_read_and_fit_a_terminal() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../records");
+    let output = compare(&[&folder.join("speed.jsonl"), &folder.join("speed.jsonl")], &[]);
+    assert_eq!(output.status.code(), Some(0));
+    let said = text(&output);
+    assert!(!said.contains("faster (") && !said.contains(" slower"), "{said}");
+}

@@ -1,0 +1,81 @@
+//! The files of a command line: what is read is never written over, and what cannot be written is
+//! said before anything is measured.
+
+use std::fs;
+use std::process::Stdio;
+
+use crate::program::{keys, refused, run, scratch, tollgate};
+
+#[test]
+fn what_is_read_is_not_written_over() {
+    let key = fs::read(keys().join("rsa-512.pem")).unwrap();
+    let file = scratch("precious");
+    fs::write(&file, &key).unwrap();
+    let name = file.to_str().unwrap();
+    // the same file by another name
+    let other =
+        format!("{}/./{}", file.parent().unwrap().display(), file.file_name().unwrap().display());
+    for line in [
+        &["key", "check", name, "--time", "0.01", "--json", &other][..],
+        &["speed", "--key", name, "--seconds", "0.01", "--json", &other],
+        &["report", name, "--report", &other],
+        &["report", name, "--json", &other],
+        &["compare", "/dev/null", name, "--json", &other],
+        &["fleet", "--records", name, "--json", &other],
+        &["model", "--measured", name, "--json", &other],
+        &["model", "--machine", name, "--json", &other],
+        &["simulate", "study", "--timing", name, "--svg", &other],
+        &["bench", "--workload", name, "--json", &other],
+        &["bench", "https://127.0.0.1:1/", "--log", name, "--json", &other],
+        &["serve", "--cert", "/dev/null", "--key", name, "--access-log", &other],
+    ] {
+        refused(&run(line), "is read here and would be lost");
+        assert_eq!(fs::read(&file).unwrap(), key, "{line:?}");
+    }
+    fs::remove_file(&file).unwrap();
+}
+
+#[test]
+fn two_outputs_are_two_files() {
+    let file = scratch("both");
+    let name = file.to_str().unwrap();
+    refused(&run(&["ladder", "--json", name, "--report", name]), "is where --json goes");
+    refused(&run(&["simulate", "study", "--json", name, "--svg", name]), "is where --json goes");
+    assert!(!file.exists());
+}
+
+#[test]
+fn what_cannot_be_written_is_said_at_once() {
+    for flags in [
+        &["simulate", "study", "--svg"][..],
+        &["bench", "--slo", "p99=1ms", "--curve"],
+        &["ladder", "--report"],
+    ] {
+        let with = |file| run(&[flags, &[file]].concat());
+        refused(&with("/no/such/file"), "/no/such/file: No such file or directory");
+        refused(&with("/no/such/file"), "there is no folder /no/such");
+        refused(&with("/"), "/: is a directory: name a file");
+    }
+}
+
+#[test]
+fn who_reads_no_more_is_told_nothing_and_the_page_is_whole() {
+    let records = concat!(env!("CARGO_MANIFEST_DIR"), "/../../records/speed.jsonl");
+    let page = scratch("unread.html");
+    for (line, said) in [
+        (&["report", records, "--report", page.to_str().unwrap()][..], "report: "),
+        (&["fleet", "--cpu-us", "300"], ""),
+        (&["fleet", "--cpu-us", "300", "--json", "-"], ""),
+        (&["key", "gen", "--insecure", "--bits", "512"], ""),
+    ] {
+        let mut child =
+            tollgate().args(line).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        drop(child.stdout.take());
+        let output = child.wait_with_output().unwrap();
+        let stderr = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(141), "{line:?}: {stderr}");
+        assert!(stderr.is_empty() || !said.is_empty() && stderr.starts_with(said), "{stderr}");
+    }
+    assert!(fs::read_to_string(&page).unwrap().ends_with("</html>"));
+    fs::remove_file(&page).unwrap();
+}

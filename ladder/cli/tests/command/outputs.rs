@@ -1,0 +1,275 @@
+//! What `tollgate bench` leaves and shows: `--out`, `--metrics`. Whether a run is valid on this
+//! machine is not asked.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::io::{BufRead, BufReader};
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use serde_json::Value;
+
+use crate::program::{Serve, records, refused, run, scratch, signal, text, tollgate};
+
+const SCHEMA: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/bench-outcome.schema.json");
+
+/// Short runs, of which the shape is not judged.
+const SHORT: [&str; 12] = [
+    "bench",
+    "--seconds",
+    "0.5",
+    "--drift-max",
+    "1",
+    "--connections",
+    "4",
+    "--repeats",
+    "0",
+    "--protocol",
+    "tls13",
+    "--rounds=2",
+];
+
+/// Whether the document is as the schema says, by a validator that others wrote.
+fn assert_follows_the_schema(document: &Path) {
+    const CHECK: &str = "import json, sys, jsonschema
+schema, document = (json.load(open(path)) for path in sys.argv[1:])
+jsonschema.Draft202012Validator.check_schema(schema)
+jsonschema.Draft202012Validator(schema).validate(document)
+broken = dict(document, version=2)
+assert not jsonschema.Draft202012Validator(schema).is_valid(broken)";
+    let mut python = Command::new("python3");
+    let output = match python.args(["-c", CHECK, SCHEMA]).arg(document).output() {
+        Ok(output) => output,
+        Err(error) => return not_there(&error.to_string()),
+    };
+    let said = String::from_utf8_lossy(&output.stderr);
+    if said.contains("No module named") {
+        return not_there(&said);
+    }
+    assert!(output.status.success(), "{said}");
+}
+
+fn not_there(why: &str) {
+    assert!(std::env::var_os("CI").is_none(), "CI has python3-jsonschema: {why}");
+    println!("not tested: {why}");
+}
+
+fn json(folder: &Path) -> Value {
+    serde_json::from_slice(&fs::read(folder.join("outcome.json")).unwrap()).unwrap()
+}
+
+/// The rows of a file without quotes, by the names of its columns.
+fn rows(folder: &Path, name: &str) -> Vec<BTreeMap<String, String>> {
+    let text = fs::read_to_string(folder.join(name)).unwrap();
+    let mut lines = text.lines().map(|line| line.split(',').map(str::to_owned));
+    let heading: Vec<String> = lines.next().unwrap().collect();
+    lines
+        .map(|cells| {
+            let cells: Vec<String> = cells.collect();
+            assert_eq!(cells.len(), heading.len(), "{name}: {cells:?}");
+            heading.iter().cloned().zip(cells).collect()
+        })
+        .collect()
+}
+
+#[test]
+fn a_folder_has_every_run_and_its_files_agree() {
+    let folder = scratch("out");
+    let flags = ["--out", folder.to_str().unwrap()];
+    let output = run(&[&SHORT[..], &flags].concat());
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    assert!(stderr.contains("4 runs written to"), "{stderr}");
+    assert_follows_the_schema(&folder.join("outcome.json"));
+    let document = json(&folder);
+    assert_eq!(document["complete"], true);
+    assert_eq!(document["command"][0], "bench");
+    let [sitting] = &document["sittings"].as_array().unwrap()[..] else { panic!("{document}") };
+    let runs = sitting["runs"].as_array().unwrap();
+    assert_eq!((sitting["label"].as_str(), runs.len()), (Some("rsa-2048 tls13"), 4));
+    let (counts, series) = (rows(&folder, "counts.csv"), rows(&folder, "series.csv"));
+    let log = fs::read_to_string(folder.join("latency.hlog")).unwrap();
+    for run in runs {
+        let (server, number) = (run["server"].as_str().unwrap(), run["number"].to_string());
+        let is_own =
+            |row: &&BTreeMap<String, String>| row["server"] == server && row["run"] == number;
+        let count = |of: &str, what: &str| -> u64 {
+            let row = counts.iter().filter(is_own).find(|r| r["of"] == of && r["what"] == what);
+            row.unwrap_or_else(|| panic!("{of} {what}"))["count"].parse().unwrap()
+        };
+        let whole = count("whole", "transactions");
+        assert!(whole > 0 && Some(whole) == run["whole"]["transactions"].as_u64(), "{run}");
+        assert_eq!(count("server", "handshakes"), count("whole", "confirmed"));
+        let own: Vec<_> = series.iter().filter(is_own).collect();
+        let completed: u64 = own.iter().map(|row| row["completed"].parse::<u64>().unwrap()).sum();
+        assert!(completed > 0 && completed <= whole, "{completed} of {whole}");
+        let lengths: f64 = own.iter().map(|row| row["width_s"].parse::<f64>().unwrap()).sum();
+        assert!((lengths - 0.75).abs() < 0.001, "warm-up and what counts: {lengths}");
+        let tag = format!("Tag=rsa-2048_tls13/{server}/{number}/transaction,");
+        let line = log.lines().find_map(|line| line.strip_prefix(&tag));
+        if run["verdict"] == "INVALID" {
+            assert!(line.is_none() && run["sessions_per_s"].is_null(), "{log}");
+            continue;
+        }
+        let histogram = line.unwrap().rsplit(',').next();
+        let times = &run["times"]["transaction"];
+        assert_eq!(times["hdr_v2_base64"].as_str(), histogram);
+        assert_eq!(times["count"], run["sustain"]["transactions"]);
+    }
+    let page = fs::read_to_string(folder.join("report.html")).unwrap();
+    assert!(page.contains("RSA-2048 TLS 1.3") && page.contains("<polyline"), "{page}");
+    assert!(!page.contains("<script") && !page.contains("http"), "it loads nothing");
+    fs::remove_dir_all(&folder).unwrap();
+    refused(&run(&["bench", "--out", "/dev/null/x"]), "--out: /dev/null/x");
+    refused(&run(&["bench", "--out", "/dev/null"]), "something else stands there");
+}
+
+#[test]
+fn who_is_stopped_leaves_what_there_is_and_says_so() {
+    let folder = scratch("stopped");
+    let mut bench = tollgate()
+        .args(["bench", "--seconds", "60", "--protocol", "tls13", "--rounds", "2", "--out"])
+        .arg(&folder)
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .args(["--metrics", "0"])
+        .spawn()
+        .unwrap();
+    let mut stderr = BufReader::new(bench.stderr.take().unwrap());
+    let address = metrics_address(&mut stderr);
+    while sessions(&scraped(&address)) < 20.0 {
+        std::thread::sleep(core::time::Duration::from_millis(20));
+    }
+    signal("INT", bench.id());
+    let output = bench.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(130));
+    assert_follows_the_schema(&folder.join("outcome.json"));
+    let document = json(&folder);
+    assert_eq!(document["complete"], false);
+    let sitting = &document["sittings"][0];
+    assert!(sitting["verdict"].is_null(), "{sitting}");
+    let run = &sitting["runs"][0];
+    assert!(run["reasons"][0].as_str().unwrap().contains("stopped after"), "{run}");
+    assert!(run["whole"]["transactions"].as_u64() >= Some(20), "{run}");
+    assert!(rows(&folder, "series.csv").iter().all(|row| row["verdict"] == "INVALID"));
+    let page = fs::read_to_string(folder.join("report.html")).unwrap();
+    assert!(page.contains("Stopped before the end"));
+    fs::remove_dir_all(&folder).unwrap();
+}
+
+/// The address that the program says on standard error.
+fn metrics_address(stderr: &mut impl BufRead) -> String {
+    let mut line = String::new();
+    stderr.read_line(&mut line).unwrap();
+    line.trim().strip_prefix("metrics: ").unwrap_or_else(|| panic!("{line}")).to_owned()
+}
+
+/// What cURL gets there: values by series.
+fn scraped(url: &str) -> BTreeMap<String, f64> {
+    let output = Command::new("curl").args(["--silent", "--show-error", "--fail", url]).output();
+    let output = output.unwrap();
+    assert!(output.status.success(), "{output:?}");
+    parsed(&String::from_utf8(output.stdout).unwrap())
+}
+
+/// The text format: every sample belongs to a family that was declared, and the end is said.
+fn parsed(text: &str) -> BTreeMap<String, f64> {
+    let mut families = BTreeMap::new();
+    let mut samples = BTreeMap::new();
+    for line in text.strip_suffix("# EOF\n").unwrap_or_else(|| panic!("no end: {text}")).lines() {
+        if let Some(rest) = line.strip_prefix("# TYPE ") {
+            let (family, kind) = rest.split_once(' ').unwrap();
+            assert_eq!(families.insert(family.to_owned(), kind.to_owned()), None, "{line}");
+        } else if !line.starts_with("# ") {
+            let (series, value) = line.rsplit_once(' ').unwrap();
+            let name = series.split('{').next().unwrap();
+            let endings: &[&str] = &["_total", "_bucket", "_sum", "_count"];
+            let family = endings.iter().find_map(|ending| name.strip_suffix(ending)).unwrap();
+            assert!(families.contains_key(family), "{line} in\n{text}");
+            assert_eq!(samples.insert(series.to_owned(), value.parse().unwrap()), None, "{line}");
+        }
+    }
+    samples
+}
+
+fn sessions(samples: &BTreeMap<String, f64>) -> f64 {
+    let of = |(series, value): (&String, &f64)| {
+        series.starts_with("tollgate_bench_sessions_total").then_some(*value)
+    };
+    samples.iter().filter_map(of).sum()
+}
+
+/// The suites that `tollgate serve` offers with an RSA key unless told.
+const SERVED: [&str; 6] = [
+    "TLS_AES_128_GCM_SHA256",
+    "TLS_AES_256_GCM_SHA384",
+    "TLS_CHACHA20_POLY1305_SHA256",
+    "TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256",
+    "TLS_ECDHE_RSA_WITH_AES_256_GCM_SHA384",
+    "TLS_ECDHE_RSA_WITH_CHACHA20_POLY1305_SHA256",
+];
+
+#[test]
+fn of_all_suites_those_are_measured_that_the_server_takes() {
+    let serve = Serve::start("suites.log", &[]);
+    let file = scratch("suites.jsonl");
+    let url = serve.url("/bytes/100");
+    let flags = ["bench", &url, "--suites", "all", "--rounds", "1"];
+    let short = ["--seconds", "0.2", "--drift-max", "1", "--repeats", "0"];
+    let output = run(&[&flags[..], &short, &["--json", file.to_str().unwrap()]].concat());
+    let stdout = text(&output);
+    assert!(stdout.contains("of 34 suites 28 are refused"), "{stdout}");
+    let records = records(&file);
+    let rates: BTreeMap<&str, f64> = records
+        .iter()
+        .filter(|record| record.quantity.as_str() == "sessions_per_s")
+        .map(|record| (record.subject.parameter("suite").unwrap(), record.estimate.point()))
+        .collect();
+    if output.status.code() == Some(1) {
+        return println!("a run is not valid here:\n{stdout}");
+    }
+    assert_eq!(rates.keys().copied().collect::<Vec<_>>(), SERVED);
+    let rows = stdout.lines().filter(|line| line.starts_with("TLS_") && line.contains('#'));
+    let rows: Vec<f64> = rows.map(|row| rates[row.split(' ').next().unwrap()]).collect();
+    assert!(rows.len() == 6 && rows.is_sorted_by(|one, next| one >= next), "{stdout}");
+    refused(&run(&["bench", "--suites", "all", "--slo", "p99=1ms"]), "--slo");
+}
+
+#[test]
+fn prometheus_reads_counters_that_grow_and_times_in_buckets() {
+    let flags = ["--metrics", "127.0.0.1:0", "--seconds", "3", "--rounds", "2"];
+    let mut bench = tollgate()
+        .args(["bench", "--protocol", "tls13", "--repeats", "0", "--drift-max", "1"])
+        .args(flags)
+        .stdout(Stdio::null())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut stderr = BufReader::new(bench.stderr.take().unwrap());
+    let url = metrics_address(&mut stderr);
+    let above = |count: f64| loop {
+        let samples = scraped(&url);
+        if sessions(&samples) > count {
+            break samples;
+        }
+        std::thread::sleep(core::time::Duration::from_millis(20));
+    };
+    let begun = above(0.0);
+    let later = above(sessions(&begun));
+    assert!(later.iter().all(|(series, value)| begun.get(series).is_none_or(|old| old <= value)));
+    // those of one server: the last bucket holds all of them, and none shrinks
+    let labels = "sitting=\"rsa-2048 tls13\",server=\"openssl\"}";
+    let bucket =
+        |le: &str| later[&format!("tollgate_bench_time_seconds_bucket{{le=\"{le}\",{labels}")];
+    let of = |name: &str| later[&format!("tollgate_bench_{name}{{{labels}")];
+    let bounds = ["0.0001", "0.001", "0.01", "0.1", "1.0", "10.0", "+Inf"].map(bucket);
+    assert!(bounds.is_sorted(), "{bounds:?}");
+    assert!((bounds[6] - of("time_seconds_count")).abs() < 1e-9 && of("time_seconds_sum") > 0.0);
+    assert!(of("connections_total") >= of("sessions_total"));
+    let other = Command::new("curl").args(["--silent", &url.replace("metrics", "x")]).output();
+    assert_eq!(other.unwrap().stdout, b"GET /metrics\n");
+    signal("INT", bench.id());
+    bench.wait().unwrap();
+    let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = taken.local_addr().unwrap().to_string();
+    refused(&run(&["bench", "--metrics", &address]), "--metrics: ");
+}

@@ -1,0 +1,87 @@
+//! `docs/own-processor.md`, followed to the letter.
+
+use std::fs;
+use std::path::Path;
+
+use super::program::{refused, run, scratch};
+
+/// The blocks of the page that are TOML.
+fn files() -> Vec<String> {
+    let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/own-processor.md");
+    let page = fs::read_to_string(page).unwrap();
+    let blocks = page.split("```toml\n").skip(1);
+    blocks.map(|block| block.split("```").next().unwrap().to_owned()).collect()
+}
+
+/// The lines of the page that call the program, with this file in place of its own.
+fn lines(file: &str) -> Vec<Vec<String>> {
+    let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/own-processor.md");
+    let page = fs::read_to_string(page).unwrap();
+    let calls = page.lines().filter_map(|line| line.strip_prefix("    tollgate "));
+    let words = |line: &str| line.split(' ').map(|word| word.replace("mine.toml", file)).collect();
+    calls.map(words).collect()
+}
+
+#[test]
+fn a_processor_is_added_as_the_page_says() {
+    let file = scratch("mine.toml");
+    let name = file.to_str().unwrap().to_owned();
+    let [machine, routine] = files().try_into().unwrap();
+    fs::write(&file, &machine).unwrap();
+    let lines = lines(&name);
+    assert_eq!(lines.len(), 4);
+    let call = |line: &[String]| {
+        let words: Vec<&str> = line.iter().map(String::as_str).collect();
+        let output = run(&words);
+        let text = String::from_utf8(output.stdout).unwrap();
+        assert_eq!(output.status.code(), Some(0), "{line:?}: {text}");
+        assert!(text.lines().all(|line| line.chars().count() <= 100), "{text}");
+        text
+    };
+    let all = call(&lines[0]);
+    for kernel in ["amm52_mb8_ifma", "amm52_blocks_ifma", "amm64_mulx"] {
+        assert!(all.contains(kernel), "{kernel} in {all}");
+    }
+    assert!(!all.contains("portable"), "the rate of its multiplies is not in the file: {all}");
+    let sizes = call(&lines[1]);
+    assert!(sizes.contains("8192") && sizes.contains("a second unit of vpmadd52_zmm"), "{sizes}");
+    assert!(call(&lines[2]).contains("-50.0 %"));
+
+    // A routine, and the rate that it needs.
+    let rate = "multiplies = { per_cycle = 2, source = \"the manual\" }\n[registers]";
+    fs::write(&file, machine.replace("[registers]", rate) + &routine).unwrap();
+    let drawn = call(&lines[3]);
+    assert!(drawn.contains("my-processor") && drawn.contains("umulh a"), "{drawn}");
+
+    // What the page says of a wrong file.
+    let wrong = machine.replacen(
+        "mark = \"stated\", source = \"the manual, table 12\"",
+        "mark = \"stated\"",
+        1,
+    );
+    fs::write(&file, wrong).unwrap();
+    let why = "line 5: rates.vpmadd52_zmm: it needs a source: say where the number comes from";
+    refused(&run(&["model", "--machine", &name]), why);
+    fs::remove_file(&file).unwrap();
+}
+
+#[test]
+fn wrong_machine_files_are_refused_with_their_place() {
+    let file = scratch("wrong.toml");
+    let name = file.to_str().unwrap();
+    let machine = &files()[0];
+    for (from, to, why) in [
+        ("per_cycle = 1, mark", "per_cycle = 1e30, mark", "line 5: rates.vpmadd52_zmm: a number"),
+        ("name =", "title =", "title"),
+        ("count = 32", "count = 0", "registers.vector: a number"),
+        ("at_least = 2", "at_least = -1", "rates.loads: a number"),
+        ("\"measured\"", "\"certain\"", "rates.loads_zmm"),
+        ("[rates]", "[rate]", "rate"),
+    ] {
+        fs::write(&file, machine.replacen(from, to, 1)).unwrap();
+        let output = run(&["model", "--machine", name, "--kernel", "all"]);
+        refused(&output, why);
+        refused(&output, name);
+    }
+    fs::remove_file(&file).unwrap();
+}

@@ -1,0 +1,114 @@
+//! The built program, its output, and a server of it.
+
+use std::fs::{self, File};
+use std::io::{BufRead as _, BufReader};
+use std::path::{Path, PathBuf};
+use std::process::{Child, ChildStdout, Command, Output, Stdio};
+
+use tollgate_record::{Record, jsonl};
+
+pub(crate) fn tollgate() -> Command {
+    Command::new(env!("CARGO_BIN_EXE_tollgate"))
+}
+
+pub(crate) fn run(arguments: &[&str]) -> Output {
+    tollgate().args(arguments).output().unwrap()
+}
+
+pub(crate) fn keys() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../vectors/keys")
+}
+
+/// A file name that no other test of this run uses.
+pub(crate) fn scratch(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("{}-{name}", std::process::id()))
+}
+
+/// Exit code 2, nothing on standard output, and one line on standard error with `why` in it.
+#[track_caller]
+pub(crate) fn refused(output: &Output, why: &str) {
+    let stderr = String::from_utf8(output.stderr.clone()).unwrap();
+    assert_eq!(output.status.code(), Some(2), "{stderr}");
+    assert_eq!(stderr.lines().count(), 1, "{stderr}");
+    assert!(stderr.starts_with("tollgate: ") && stderr.contains(why), "{why:?} in {stderr}");
+    assert!(output.stdout.is_empty());
+}
+
+/// Standard output, which fits a terminal. What was wrapped is one line again: where a line was
+/// broken depends on the length of paths and numbers. Indented rows join the line before them too.
+#[track_caller]
+pub(crate) fn text(output: &Output) -> String {
+    let stdout = str::from_utf8(&output.stdout).unwrap();
+    assert!(stdout.lines().all(|line| line.chars().count() <= 100), "{stdout}");
+    stdout.replace("\n  ", " ")
+}
+
+pub(crate) fn records(file: &Path) -> Vec<Record> {
+    let records = jsonl::read_all(BufReader::new(File::open(file).unwrap())).unwrap();
+    fs::remove_file(file).unwrap();
+    records
+}
+
+/// Sends a signal, `TERM`, to a process.
+pub(crate) fn signal(name: &str, process: u32) {
+    let kill = Command::new("kill").args([&format!("-{name}"), &process.to_string()]).status();
+    assert!(kill.unwrap().success());
+}
+
+/// A running `tollgate serve` on a free port; killed when dropped.
+pub(crate) struct Serve {
+    pub(crate) child: Child,
+    pub(crate) stdout: BufReader<ChildStdout>,
+    pub(crate) address: String,
+    pub(crate) log: PathBuf,
+    /// What it said until it was ready.
+    pub(crate) said: String,
+}
+
+impl Serve {
+    /// On loopback, with these flags beside the address and a log of that name.
+    pub(crate) fn start(name: &str, flags: &[&str]) -> Self {
+        Self::at("127.0.0.1", name, flags)
+    }
+
+    /// The same, on another address of this machine.
+    pub(crate) fn at(ip: &str, name: &str, flags: &[&str]) -> Self {
+        let log = scratch(name);
+        let mut child = tollgate()
+            .args(["serve", "--address", &format!("{ip}:0"), "--access-log"])
+            .arg(&log)
+            .args(flags)
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut stdout = BufReader::new(child.stdout.take().unwrap());
+        let mut said = String::new();
+        while !said.contains("access log:") {
+            assert!(stdout.read_line(&mut said).unwrap() > 0, "it ended: {said}");
+        }
+        let address = said.strip_prefix("listening on https://").unwrap();
+        let address = address.split('/').next().unwrap().to_owned();
+        Self { child, stdout, address, log, said }
+    }
+
+    /// Stops it, and gives its log.
+    pub(crate) fn stopped(mut self) -> String {
+        signal("TERM", self.child.id());
+        self.child.wait().unwrap();
+        fs::read_to_string(&self.log).unwrap()
+    }
+
+    /// A URL of it.
+    pub(crate) fn url(&self, path: &str) -> String {
+        format!("https://{}{path}", self.address)
+    }
+}
+
+impl Drop for Serve {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+        let _ = fs::remove_file(&self.log);
+    }
+}

@@ -1,0 +1,67 @@
+//! Tables of predicted, measured and published figures; reads records only.
+//!
+//! Each function takes records and gives back text: of at most [`WIDTH`] columns without colour for
+//! a terminal; [`markdown`] and a [`chart`] for a page; a whole report as one file ([`html`]). It
+//! finds what belongs together by subject and [vocabulary](tollgate_record::vocabulary), tells
+//! measured from predicted and published by kind, and leaves `-`, or the verb that measures it,
+//! where nothing was recorded. [`rungs`] joins all six rungs in one table; each rung has a table of
+//! its own: [`model`], [`kernel`], [`speed`], [`session`], [`server`], [`fleet`].
+//!
+//! It runs nothing, and no record makes it panic: a figure measured elsewhere, or by another tool,
+//! can take part.
+//!
+//! ```
+//! # use std::collections::BTreeMap;
+//! use tollgate_report::speed;
+//! use tollgate_record::vocabulary;
+//! use tollgate_record::{Estimate, Kind, Machine, Record, Timestamp, Unit};
+//!
+//! let record = Record {
+//!     subject: "operation/rsa-2048/sign?by=openssl".parse()?,
+//!     quantity: vocabulary::NS_PER_OPERATION.parse()?,
+//!     unit: Unit::Nanos,
+//!     estimate: Estimate::new(226_000.0, (224_000.0, 229_000.0), 51)?,
+//! #   kind: Kind::Measured,
+//! #   machine: Machine::unknown("Some Processor 9000"),
+//! #   versions: BTreeMap::new(),
+//! #   commit: None,
+//! #   conditions: BTreeMap::new(),
+//! #   taken_at: Timestamp::now(),
+//!     // and kind, machine, versions, commit, conditions, time
+//! };
+//! let table = speed::table(&[record]);
+//! assert!(table.contains("RSA-2048 sign") && table.contains("226 µs"));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+#![forbid(unsafe_code)]
+
+pub mod chart;
+mod cite;
+pub mod context;
+pub mod engine;
+mod figure;
+pub mod fleet;
+pub mod grid;
+pub mod heading;
+pub mod html;
+pub mod kernel;
+pub mod markdown;
+pub mod model;
+mod modelled;
+mod names;
+pub mod pkeu;
+pub mod plan;
+pub mod points;
+pub mod published;
+pub mod rungs;
+pub mod server;
+pub mod session;
+mod sessions;
+mod shelf;
+mod signing;
+pub mod simulation;
+pub mod speed;
+pub mod text;
+pub mod variants;
+
+pub use text::WIDTH;

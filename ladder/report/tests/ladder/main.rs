@@ -1,0 +1,45 @@
+//! Tables, report and pictures of made-up records, and of those that others published.
+#![allow(clippy::unwrap_used, reason = "tests")]
+#![allow(clippy::print_stderr, reason = "a test that did not run says so")]
+
+mod any;
+mod browser;
+mod html;
+mod markup;
+mod published;
+mod rungs;
+mod runs;
+mod signing;
+mod synthetic;
+mod tables;
+
+use tollgate_record::Record;
+use tollgate_report::{fleet, model, server, session};
+
+/// Sections of the report that have a picture.
+const PICTURES: [&str; 6] = [
+    "rung-ladder",
+    "rsa-rates",
+    "session-cost",
+    "sessions-per-second",
+    "cores-per-link",
+    "handshake",
+];
+
+/// The line of `table` in which all `words` stand.
+#[track_caller]
+fn line_with<'a>(table: &'a str, words: &[&str]) -> &'a str {
+    let found = table.lines().find(|line| words.iter().all(|word| line.contains(word)));
+    found.unwrap_or_else(|| panic!("no line with {words:?} in\n{table}"))
+}
+
+/// The tables that any records have.
+fn all_tables(records: &[Record]) -> [String; 5] {
+    [
+        tollgate_report::rungs::table(records),
+        model::table(records),
+        session::table(records),
+        server::table(records),
+        fleet::table(records),
+    ]
+}

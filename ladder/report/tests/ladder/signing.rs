@@ -1,0 +1,173 @@
+//! The picture and the Markdown of signing: what they show, and that no record breaks them.
+
+use std::collections::BTreeMap;
+
+use proptest::prelude::*;
+use tollgate_record::vocabulary as word;
+use tollgate_record::{Estimate, Kind, Machine, Record, Timestamp, Unit};
+use tollgate_report::{chart, markdown};
+
+const OURS: &str = "operation/rsa-2048/sign?batch=8&by=tollgate";
+
+fn record(subject: &str, quantity: &str, unit: Unit, point: f64) -> Record {
+    Record {
+        subject: subject.parse().unwrap(),
+        quantity: quantity.parse().unwrap(),
+        unit,
+        estimate: Estimate::exact(point).unwrap(),
+        kind: Kind::Measured,
+        machine: Machine::unknown("Some <Processor> 9000"),
+        versions: BTreeMap::from([("openssl".into(), "3.0.19".into())]),
+        commit: None,
+        conditions: BTreeMap::from([(word::SECONDS_PER_ROW.into(), "4.6".into())]),
+        taken_at: "2026-11-20T12:00:00Z".parse::<Timestamp>().unwrap(),
+    }
+}
+
+fn rate(subject: &str, per_s: f64) -> Record {
+    record(subject, word::OPERATIONS_PER_S, Unit::PerSecond, per_s)
+}
+
+fn records() -> Vec<Record> {
+    let times = |who: &str, times| {
+        let subject = format!("operation/rsa-2048/sign?against={who}&batch=8&by=tollgate");
+        record(&subject, word::TIMES_AS_FAST, Unit::Ratio, times)
+    };
+    vec![
+        rate(OURS, 16_000.0),
+        rate("operation/rsa-2048/sign?by=tollgate", 8_000.0),
+        rate("operation/rsa-2048/sign?by=openssl", 4_000.0),
+        rate("operation/rsa-2048/sign?by=aws-lc", 5_000.0),
+        rate("operation/rsa-1024/sign?batch=8&by=tollgate", 60_000.0),
+        rate("operation/rsa-1024/sign?by=openssl", 20_000.0),
+        times("openssl", 3.99),
+        times("aws-lc", 3.21),
+    ]
+}
+
+/// The texts of an SVG, in order.
+fn texts(svg: &str) -> Vec<&str> {
+    let texts = svg.split("<text ").skip(1);
+    texts.map(|rest| rest.split_once(">\n").unwrap().1.split_once("\n</text>").unwrap().0).collect()
+}
+
+/// The heights of its bars, in order: rectangles without the paper and the squares of the legend.
+fn heights(svg: &str) -> Vec<f64> {
+    let attribute = |rest: &str, name: &str| -> f64 {
+        let at = rest.split_once(&format!(" {name}=\"")).unwrap().1;
+        at.split_once('"').unwrap().0.parse().unwrap()
+    };
+    let rectangles = svg.split("<rect").skip(1);
+    let sizes = rectangles.map(|rest| (attribute(rest, "width"), attribute(rest, "height")));
+    sizes.filter(|size| ![(860.0, 460.0), (12.0, 12.0)].contains(size)).map(|size| size.1).collect()
+}
+
+#[test]
+fn the_picture_says_who_how_fast_and_where() {
+    let svg = chart::speed(&records());
+    let texts = texts(&svg);
+    for text in [
+        "RSA signing on one core: times as fast as OpenSSL",
+        "tollgate, batch of 8",
+        "tollgate, single",
+        "OpenSSL 3.0.19",
+        "AWS-LC",
+        "RSA-1024 (insecure)",
+        "RSA-2048",
+        "16.0k",
+        "4.00k",
+        "1x",
+        "2026-11-20, Some &lt;Processor&gt; 9000",
+    ] {
+        assert!(texts.contains(&text), "{text:?} in {texts:?}");
+    }
+    assert!(!svg.contains("RSA-3072"), "nobody measured it");
+    // RSA-1024: 3 times and once; RSA-2048: 4 times, twice, once, 1.25 times. Within a pixel.
+    let heights = heights(&svg);
+    let unit = heights[1];
+    let times: Vec<f64> = heights.iter().map(|height| height / unit).collect();
+    for (is, should) in times.iter().zip([3.0, 1.0, 4.0, 2.0, 1.0, 1.25]) {
+        assert!((is - should).abs() < 0.05, "{times:?}");
+    }
+    assert_eq!(times.len(), 6);
+}
+
+#[test]
+fn who_is_missing_is_left_out() {
+    let without = |by: &str| -> Vec<Record> {
+        records().into_iter().filter(|r| r.subject.parameter(word::BY) != Some(by)).collect()
+    };
+    let svg = chart::speed(&without("openssl"));
+    assert!(svg.contains("times as fast as AWS-LC") && !svg.contains("OpenSSL"), "{svg}");
+    assert!(!svg.contains("RSA-1024"), "AWS-LC has no figure there: {svg}");
+    let svg = chart::speed(&without("tollgate"));
+    assert!(svg.contains("OpenSSL") && !svg.contains("tollgate"), "{svg}");
+    assert!(chart::speed(&[]).contains("No RSA signature was measured."));
+
+    let page = markdown::speed(&without("tollgate"));
+    assert!(page.contains("| key | OpenSSL 3.0.19 | AWS-LC |\n"), "{page}");
+    assert_eq!(markdown::speed(&[]), "No RSA signature was measured.\n");
+}
+
+#[test]
+fn what_was_not_measured_is_no_bar() {
+    let published = Record {
+        kind: Kind::Published { source: "a paper".into() },
+        ..rate("operation/rsa-2048/sign?by=openssl", 1.0)
+    };
+    assert!(chart::speed(&[published]).contains("No RSA signature was measured."));
+}
+
+#[test]
+fn the_table_has_rates_ratios_and_the_machine() {
+    let page = markdown::speed(&records());
+    let line = "| RSA-2048 | 16.0k | 8.00k | 4.00k | 5.00k | 3.99 [3.99-3.99] | 3.21 [3.21-3.21] |";
+    assert!(page.lines().any(|found| found == line), "{page}");
+    let line = "| RSA-1024 (insecure) | 60.0k | - | 20.0k | - | - | - |";
+    assert!(page.lines().any(|found| found == line), "{page}");
+    let when = "Measured on 2026-11-20, in one run on one thread, 4.6 s for each row:";
+    assert!(page.contains(when) && page.contains("    Some <Proc"), "{page}");
+}
+
+prop_compose! {
+    fn any_record()(
+        bits in prop::sample::select(vec![512, 1024, 2048, 3072, 4096, 8192]),
+        who in prop::sample::select(vec!["tollgate", "openssl", "aws-lc", "other"]),
+        batch in prop::option::of(1_u32..2000),
+        point in prop_oneof![
+            any::<f64>().prop_filter("finite", |point| point.is_finite()),
+            Just(0.0),
+            0.01..1e7,
+        ],
+        (cpu, version) in any::<(String, String)>(),
+    ) -> Record {
+        let batch = batch.map_or_else(String::new, |batch| format!("&batch={batch}"));
+        Record {
+            machine: Machine::unknown(&cpu.repeat(9)),
+            versions: BTreeMap::from([("openssl".into(), version.repeat(9))]),
+            ..rate(&format!("operation/rsa-{bits}/sign?by={who}{batch}"), point)
+        }
+    }
+}
+
+proptest! {
+    #[test]
+    fn whatever_the_records_the_picture_stays_in_its_frame(
+        records in prop::collection::vec(any_record(), 0..20),
+    ) {
+        let svg = chart::speed(&records);
+        prop_assert!(svg.starts_with("<svg ") && svg.ends_with("</svg>\n"), "{svg}");
+        prop_assert!(heights(&svg).iter().all(|height| (0.0..=460.0).contains(height)), "{svg}");
+        for text in texts(&svg) {
+            prop_assert!(!text.contains(['<', '>']), "{text}");
+            let escapes = [("&lt;", "<"), ("&gt;", ">"), ("&quot;", "\""), ("&apos;", "'")];
+            let text = escapes.iter().fold(text.to_owned(), |text, (of, to)| text.replace(of, to));
+            prop_assert!(text.replace("&amp;", "&").chars().count() <= 110, "{text}");
+        }
+        // Every row of the table has as many cells as its heading.
+        let page = markdown::speed(&records);
+        let bars = |line: &&str| line.starts_with('|').then(|| line.matches('|').count());
+        let counts: Vec<usize> = page.lines().filter_map(|line| bars(&line)).collect();
+        prop_assert!(counts.iter().all(|count| *count == counts[0]), "{page}");
+    }
+}

@@ -1,0 +1,238 @@
+//! Tables of made-up records: what they say, and that nothing breaks their width.
+
+use std::collections::BTreeMap;
+
+use proptest::prelude::*;
+use tollgate_record::vocabulary as word;
+use tollgate_record::{Estimate, Kind, Machine, Record, Timestamp, Unit};
+use tollgate_report::{WIDTH, context, heading, kernel, pkeu, speed};
+
+use crate::line_with;
+
+fn record(subject: &str, quantity: &str, unit: Unit, point: f64) -> Record {
+    Record {
+        subject: subject.parse().unwrap(),
+        quantity: quantity.parse().unwrap(),
+        unit,
+        estimate: Estimate::new(point, (point * 0.99, point * 1.01), 51).unwrap(),
+        kind: Kind::Measured,
+        machine: Machine::unknown("Some Processor 9000"),
+        versions: BTreeMap::from([("openssl".into(), "3.0.19".into())]),
+        commit: None,
+        conditions: BTreeMap::new(),
+        taken_at: Timestamp::now(),
+    }
+}
+
+/// One operation measured: time, cycles at 4 GHz, rate.
+fn measured(subject: &str, ns: f64) -> Vec<Record> {
+    vec![
+        record(subject, word::NS_PER_OPERATION, Unit::Nanos, ns),
+        record(subject, word::CYCLES_PER_OPERATION, Unit::Cycles, ns * 4.0),
+        record(subject, word::OPERATIONS_PER_S, Unit::PerSecond, 1e9 / ns),
+    ]
+}
+
+fn predicted(subject: &str, quantity: &str, cycles: f64, limit: &str) -> Record {
+    Record {
+        kind: Kind::Predicted { by: "0-model".into(), from: vec![] },
+        conditions: BTreeMap::from([(word::LIMIT.into(), limit.into())]),
+        ..record(subject, quantity, Unit::Cycles, cycles)
+    }
+}
+
+fn speed_records() -> Vec<Record> {
+    let ours = "operation/rsa-2048/sign?batch=8&by=tollgate";
+    let against = |who: &str, times| {
+        let subject = format!("operation/rsa-2048/sign?against={who}&batch=8&by=tollgate");
+        record(&subject, word::TIMES_AS_FAST, Unit::Ratio, times)
+    };
+    let mut records = measured(ours, 62_500.0);
+    records.push(predicted(ours, word::BOUND_CYCLES_PER_OPERATION, 205_000.0, "vpmadd52"));
+    records.extend(measured("operation/rsa-1024/verify?by=openssl", 4_000.0));
+    records.extend(measured("operation/rsa-2048/sign?by=openssl", 226_000.0));
+    records.extend(measured("operation/rsa-2048/verify?by=openssl", 14_000.0));
+    records.extend([against("aws-lc", 3.60), against("openssl", 3.62)]);
+    records
+}
+
+#[test]
+fn speed_puts_figures_ratio_and_share_side_by_side() {
+    let table = speed::table(&speed_records());
+    let ours = line_with(&table, &["RSA-2048 sign", "tollgate x8"]);
+    for cell in ["62.5 µs", "250k", "16.0k", "3.60 [3.56-3.64]", "AWS-LC", "82 %", "vpmadd52"] {
+        assert!(ours.contains(cell), "{cell} in {ours}");
+    }
+    // One operation's rows stand together whatever came between; what is missing is a dash.
+    let lines: Vec<&str> = table.lines().collect();
+    let at = lines.iter().position(|line| *line == ours).unwrap();
+    assert!(lines[at + 1].trim_start().starts_with("OpenSSL"), "{table}");
+    assert!(lines[at + 1].trim_end().ends_with('-'), "{table}");
+    // The insecure size is marked and explained; the secure one is not marked.
+    assert!(table.contains("RSA-1024! verify") && table.contains("! insecure"), "{table}");
+    assert!(!table.contains("RSA-2048!"), "{table}");
+}
+
+#[test]
+fn context_says_what_switching_would_give() {
+    let mut records = speed_records();
+    records.extend(measured("operation/ecdsa-p256/sign?by=openssl", 12_500.0));
+    assert!(!context::table(&records).contains("A key of type"), "no verification yet");
+    records.extend(measured("operation/ecdsa-p256/verify?by=aws-lc", 28_000.0));
+    let text = context::table(&records).replace("\n  ", " ");
+    let sentence = "A key of type ECDSA P-256 instead of RSA-2048: a signature takes 1/5.0 of the \
+                    time (12.5 µs by OpenSSL, 62.5 µs by tollgate x8), a verification takes 2.0 \
+                    times as long (28.0 µs by AWS-LC, 14.0 µs by OpenSSL).";
+    assert!(text.contains(sentence), "{text}");
+    assert_eq!(context::table(&speed_records()), "");
+}
+
+#[test]
+fn pkeu_divides_our_cycles_by_their_clocks() {
+    let published = |clock: u32, ms: f64| Record {
+        kind: Kind::Published { source: "[FSL05], table 1".into() },
+        ..record(
+            &format!("operation/rsa-1024/private?by=pkeu&clock_mhz={clock}&exponent=full"),
+            word::NS_PER_OPERATION,
+            Unit::Nanos,
+            ms * 1e6,
+        )
+    };
+    let mut records = vec![published(333, 0.04), published(33, 54.71)];
+    // 999 000 cycles: 30.27 ms at 33 MHz, 3 ms at 333 MHz.
+    let ours = "operation/rsa-1024/private?by=tollgate&exponent=full";
+    records.push(record(ours, word::CYCLES_PER_OPERATION, Unit::Cycles, 999_000.0));
+    let table = pkeu::table(&records);
+    let figures = |line: &str| -> Vec<String> {
+        line.split_whitespace().rev().take(2).map(str::to_owned).collect()
+    };
+    let paper = line_with(&table, &["1024!/1024", "[FSL05]"]);
+    assert_eq!(figures(paper), ["0.04", "54.71"], "{table}"); // the slower clock stands first
+    assert_eq!(figures(line_with(&table, &["tollgate"])), ["3.00", "30.27"], "{table}");
+    assert!(table.contains("[FSL05]: [FSL05], table 1"), "{table}");
+}
+
+#[test]
+fn kernel_divides_the_bound_by_the_measurement() {
+    let subject = "kernel/amm52_mb8_ifma?K=20&bits=1024";
+    let records = [
+        record(subject, word::CYCLES_PER_CALL, Unit::Cycles, 900.0),
+        record(subject, word::CYCLES_PER_LANE, Unit::Cycles, 112.5),
+        predicted(subject, word::BOUND_CYCLES_PER_CALL, 810.0, "vpmadd52"),
+    ];
+    let table = kernel::table(&records);
+    let words: Vec<&str> = line_with(&table, &["amm52_mb8_ifma"]).split_whitespace().collect();
+    let expected = ["amm52_mb8_ifma", "1024", "20", "900", "113", "810", "90", "%", "vpmadd52"];
+    assert!(words == expected || words[4] == "112", "{table}");
+}
+
+#[test]
+fn the_heading_says_vetoes_and_fallbacks_aloud() {
+    let subject = "operation/rsa-2048/sign?by=tollgate";
+    let mut first = record(subject, word::CYCLES_PER_OPERATION, Unit::Cycles, 9.0);
+    first.machine.vetoed.insert("ifma".into());
+    first.machine.virtualised = Some(true);
+    first.machine.core_clock_hz = Some(Estimate::exact(4.01e9).unwrap());
+    first.conditions.insert(word::KERNEL.into(), "amm64_portable".into());
+    let text = heading::lines(&[first]).replace("\n  ", " ");
+    for part in [
+        "Some Processor 9000",
+        "virtualised",
+        "core clock 4.01 GHz",
+        "SWITCHED OFF by TOLLGATE_CPU_DISABLE: ifma",
+        "amm64_portable (FALLBACK",
+        "openssl 3.0.19",
+        "commit unknown",
+    ] {
+        assert!(text.contains(part), "{part:?} in\n{text}");
+    }
+    assert_eq!(heading::lines(&[]), "");
+}
+
+/// Subjects of the spellings in use, and others.
+fn subject() -> impl Strategy<Value = String> {
+    let path = prop_oneof![
+        "operation/(rsa-(512|2048|99999999999)|ecdsa-p256|[a-z]{1,90})/(sign|verify|private)",
+        "kernel/[a-z0-9_]{1,60}",
+        "[a-z]{1,9}(/[a-z]{1,60}){0,3}",
+    ];
+    let value = "[A-Za-z0-9_.+:-]{1,40}";
+    let parameters = prop::collection::btree_map(
+        prop::sample::select(vec![
+            word::AGAINST,
+            word::BATCH,
+            word::BITS,
+            word::BY,
+            word::CLOCK_MHZ,
+            word::EXPONENT,
+            word::K,
+        ]),
+        prop_oneof![value, "[0-9]{1,10}", Just("full".to_owned()), Just("tollgate".to_owned())],
+        0..4,
+    );
+    (path, parameters).prop_map(|(path, parameters)| {
+        let pairs: Vec<String> = parameters.iter().map(|(k, v)| format!("{k}={v}")).collect();
+        let mark = if pairs.is_empty() { "" } else { "?" };
+        format!("{path}{mark}{}", pairs.join("&"))
+    })
+}
+
+prop_compose! {
+    fn any_record()(
+        subject in subject(),
+        (quantity, unit) in prop::sample::select(vec![
+            (word::CYCLES_PER_OPERATION, Unit::Cycles),
+            (word::NS_PER_OPERATION, Unit::Nanos),
+            (word::OPERATIONS_PER_S, Unit::PerSecond),
+            (word::BOUND_CYCLES_PER_OPERATION, Unit::Cycles),
+            (word::TIMES_AS_FAST, Unit::Ratio),
+            (word::CYCLES_PER_CALL, Unit::Cycles),
+            (word::BOUND_CYCLES_PER_CALL, Unit::Cycles),
+        ]),
+        point in prop_oneof![
+            any::<f64>().prop_filter("finite", |x| x.is_finite()),
+            Just(0.0),
+            0.01..1e7,
+        ],
+        kind in prop_oneof![
+            Just(Kind::Measured),
+            Just(Kind::Predicted { by: "0-model".into(), from: vec![] }),
+            any::<String>().prop_map(|source| Kind::Published { source }),
+        ],
+        (cpu, kernel, limit, version) in any::<(String, String, String, String)>(),
+    ) -> Record {
+        Record {
+            unit,
+            estimate: Estimate::exact(point).unwrap(),
+            kind,
+            machine: Machine::unknown(&cpu),
+            versions: BTreeMap::from([("x".repeat(300), version)]),
+            conditions: BTreeMap::from([
+                (word::KERNEL.into(), kernel),
+                (word::LIMIT.into(), limit),
+            ]),
+            ..record(&subject, quantity, unit, 1.0)
+        }
+    }
+}
+
+proptest! {
+    #[test]
+    fn whatever_the_records_lines_fit_and_are_plain(
+        records in prop::collection::vec(any_record(), 0..12),
+    ) {
+        let tables = [
+            heading::lines(&records),
+            speed::table(&records),
+            context::table(&records),
+            pkeu::table(&records),
+            kernel::table(&records),
+        ];
+        for line in tables.iter().flat_map(|table| table.lines()) {
+            prop_assert!(line.chars().count() <= WIDTH, "{line:?}");
+            let is_latin = |c: char| c <= '\u{24f}' && c.is_alphabetic();
+            let plain = |c: char| c == ' ' || c.is_ascii_graphic() || is_latin(c);
+            prop_assert!(line.chars().all(plain), "{line:?}");
+        }
+    }
+}
