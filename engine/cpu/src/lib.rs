@@ -1,14 +1,10 @@
-//! Feature proofs and their veto, cycle counter, core clock, calibration probes, forks.
+//! Processor features as proofs, with a veto; detection of forks.
 //!
 //! * [`features`]: zero-sized proofs that this processor has what a kernel needs ([`HaveIfma`],
 //!   [`HaveAvx2`], [`HaveAdxBmi2`]), and the user's veto `TOLLGATE_CPU_DISABLE`.
-//! * [`tsc`], [`clock`]: ticks of the time stamp counter, and real core cycles out of them.
-//! * [`probe`]: how many of an instruction this core finishes per cycle.
-//! * [`sibling`]: whether the core is whole, or shared with its other thread now.
-//! * [`machine`]: what the machine says about itself.
-//! * [`process`]: whether this process was forked since.
-//! * [`memcheck`], [`rerun`]: mark secrets for valgrind and run a test under it, so that
-//!   constant-time tests need neither unsafe code nor C headers; or run a test alone.
+//! * [`process`]: a number that changes when this process is forked.
+//! * [`memcheck`]: marks of secret and public values for valgrind. Without the feature `memcheck`,
+//!   which only tests turn on, each mark compiles to nothing.
 //!
 //! The crate compiles on every architecture; away from x86-64 each check answers `None`.
 //!
@@ -21,14 +17,8 @@
 //! assert!(["ifma", "portable"].contains(&chosen));
 //! ```
 
-pub mod clock;
 pub mod features;
-pub mod machine;
 pub mod memcheck;
-pub mod probe;
 pub mod process;
-pub mod rerun;
-pub mod sibling;
-pub mod tsc;
 
 pub use features::{Feature, HaveAdxBmi2, HaveAvx2, HaveIfma, UnknownFeature};

@@ -20,6 +20,7 @@ const MAKE_MEM_UNDEFINED: u64 = 0x4d43_0001;
 const MAKE_MEM_DEFINED: u64 = 0x4d43_0002;
 
 /// Whether this program runs under valgrind, whatever the tool.
+#[inline]
 #[must_use]
 pub fn running_on_valgrind() -> bool {
     request(RUNNING_ON_VALGRIND, 0, 0) != 0
@@ -27,27 +28,32 @@ pub fn running_on_valgrind() -> bool {
 
 /// Tells memcheck that `bytes` are secret: from here on it reports every conditional jump and every
 /// address that depends on them (`MAKE_MEM_UNDEFINED`). The bytes themselves stay as they are.
+#[inline]
 pub fn mark_secret(bytes: &[u8]) {
     request(MAKE_MEM_UNDEFINED, bytes.as_ptr().addr() as u64, bytes.len() as u64);
 }
 
 /// [`mark_secret`] for limbs or digits.
+#[inline]
 pub fn mark_secret_words(words: &[u64]) {
     request(MAKE_MEM_UNDEFINED, words.as_ptr().addr() as u64, size_of_val(words) as u64);
 }
 
 /// Tells memcheck that `bytes` may be known to everyone (`MAKE_MEM_DEFINED`): a result before it is
 /// compared, or a value whose release is the point of the operation.
+#[inline]
 pub fn declassify(bytes: &[u8]) {
     request(MAKE_MEM_DEFINED, bytes.as_ptr().addr() as u64, bytes.len() as u64);
 }
 
 /// [`declassify`] for limbs or digits.
+#[inline]
 pub fn declassify_words(words: &[u64]) {
     request(MAKE_MEM_DEFINED, words.as_ptr().addr() as u64, size_of_val(words) as u64);
 }
 
 /// `word`, secret from here on, wherever the compiler keeps it: see [`mark_secret`].
+#[inline]
 #[must_use]
 pub fn secret(word: u64) -> u64 {
     mark_secret_words(core::slice::from_ref(&word));
@@ -57,8 +63,12 @@ pub fn secret(word: u64) -> u64 {
 
 /// `word`, known to everyone from here on: what a public decision is taken by, such as whether a
 /// check held. Works on the value itself, wherever the compiler keeps it.
+#[inline]
 #[must_use]
 pub fn declassified(word: u64) -> u64 {
+    if !cfg!(feature = "memcheck") {
+        return word;
+    }
     declassify_words(core::slice::from_ref(&word));
     // SAFETY: a reference is valid to read. Volatile: the value comes from where it was
     // declassified.
@@ -69,6 +79,7 @@ pub fn declassified(word: u64) -> u64 {
 ///
 /// A constant-time test reads it before and after the operation under test and expects the same
 /// number. Memcheck counts a place in the code each time it errs there.
+#[inline]
 #[must_use]
 pub fn count_errors() -> u64 {
     // valgrind answers with an unsigned int.
@@ -76,7 +87,7 @@ pub fn count_errors() -> u64 {
 }
 
 /// One client request; answers 0 outside valgrind.
-#[cfg(target_arch = "x86_64")]
+#[cfg(all(target_arch = "x86_64", feature = "memcheck"))]
 #[inline(never)] // one copy of the sequence
 fn request(code: u64, address: u64, bytes: u64) -> u64 {
     let request: [u64; 6] = [code, address, bytes, 0, 0, 0];
@@ -99,8 +110,9 @@ fn request(code: u64, address: u64, bytes: u64) -> u64 {
     answer
 }
 
-/// Elsewhere there is no such request: as if outside valgrind.
-#[cfg(not(target_arch = "x86_64"))]
+/// Without the feature, and on other architectures, there is no such request.
+#[cfg(not(all(target_arch = "x86_64", feature = "memcheck")))]
+#[inline]
 fn request(_code: u64, _address: u64, _bytes: u64) -> u64 {
     0
 }

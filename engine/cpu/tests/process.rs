@@ -9,7 +9,7 @@ use std::sync::Barrier;
 use std::{io, process, thread};
 
 use tollgate_cpu::process::fork_generation;
-use tollgate_cpu::rerun::alone;
+use tollgate_rerun::alone;
 
 unsafe extern "C" {
     fn fork() -> c_int;

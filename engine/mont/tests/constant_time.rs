@@ -3,10 +3,11 @@
 //! purpose shows that the check can fail. (Valgrind does not know AVX-512: the IFMA kernels are not
 //! covered here.)
 
-use tollgate_cpu::{memcheck, rerun};
+use tollgate_cpu::memcheck;
 use tollgate_mont::{
     Digit, Kernel, LaneKernel, LimbKernel, Modulus, Pair, Place, Shape, Word, carry,
 };
+use tollgate_rerun as rerun;
 
 /// Random words that memcheck takes for secret.
 fn secret<W: Word>(rng: &mut fastrand::Rng, len: usize) -> Vec<W> {

@@ -2,7 +2,8 @@
 //! `tollgate-rsa`.)
 #![forbid(unsafe_code)]
 
-use tollgate_cpu::{memcheck, rerun};
+use tollgate_cpu::memcheck;
+use tollgate_rerun as rerun;
 
 use crate::handle;
 

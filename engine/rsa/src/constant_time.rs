@@ -6,8 +6,9 @@ mod decryption;
 mod generation;
 mod validation;
 
-use tollgate_cpu::{memcheck, rerun};
+use tollgate_cpu::memcheck;
 use tollgate_mont::{Digit, LaneKernel, LimbKernel};
+use tollgate_rerun as rerun;
 
 use crate::{Form, Plans, PrivateKey, PrivateRequest, Workspace, private_batch};
 

@@ -20,7 +20,7 @@ use core::fmt;
 use core::time::Duration;
 use std::time::Instant;
 
-use tollgate_cpu::tsc;
+use tollgate_calibrate::tsc;
 
 use crate::welch::{Moments, Welch};
 

@@ -1,8 +1,8 @@
 //! The fingerprint of this machine, as records carry it.
 
-use tollgate_cpu::clock;
+use tollgate_calibrate::clock;
+use tollgate_calibrate::machine::Machine as Facts;
 use tollgate_cpu::features;
-use tollgate_cpu::machine::Machine as Facts;
 use tollgate_record::Machine;
 
 use crate::estimate::median_estimate;

@@ -3,7 +3,7 @@
 use core::time::Duration;
 
 use rustix::time::{ClockId, clock_gettime};
-use tollgate_cpu::{clock, sibling};
+use tollgate_calibrate::{clock, sibling};
 
 use crate::contender::{Contender, Wrong};
 

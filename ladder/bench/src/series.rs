@@ -2,7 +2,7 @@
 
 use core::fmt;
 
-use tollgate_cpu::sibling::SHARED_FROM;
+use tollgate_calibrate::sibling::SHARED_FROM;
 use tollgate_record::Estimate;
 
 use crate::estimate::{median, median_estimate};
@@ -24,7 +24,7 @@ pub enum Warning {
         /// Median of how far, relative.
         share: f64,
     },
-    /// The core was shared with a neighbour: see [`tollgate_cpu::sibling`].
+    /// The core was shared with a neighbour: see [`tollgate_calibrate::sibling`].
     Shared {
         /// In this share of the rounds.
         share: f64,

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use tollgate_bench::{Conditions, this_machine};
-use tollgate_cpu::probe::Rates as Probed;
+use tollgate_calibrate::probe::Rates as Probed;
 use tollgate_load::Context;
 use tollgate_processor as processor;
 use tollgate_processor::{Limit, Mark, Rate, RegisterFile, Registers};
@@ -64,11 +64,11 @@ impl Host {
     }
 }
 
-/// This core by `tollgate_cpu::probe`; what it cannot run is unknown.
+/// This core by `tollgate_calibrate::probe`; what it cannot run is unknown.
 fn calibrated(name: &str) -> processor::Machine {
     let now = Timestamp::now().to_string();
     let date = now.split('T').next().unwrap_or(&now);
-    let source = format!("calibrated by tollgate_cpu::probe on {date}");
+    let source = format!("calibrated by tollgate_calibrate::probe on {date}");
     let known = |rate: Option<Rate>| rate.unwrap_or_else(Rate::unknown);
     let rate = |value: Option<f64>| {
         known(value.and_then(|value| Rate::per_cycle(value, Mark::Measured, &source).ok()))

@@ -1,4 +1,5 @@
-//! A crate depends only on crates of a strictly lower layer, and kernels on next to nothing.
+//! A crate depends only on crates of a strictly lower layer, the engine never on the ladder, and
+//! kernels on next to nothing.
 
 use super::Finding;
 use crate::house::{Crate, House};
@@ -6,6 +7,16 @@ use crate::house::{Crate, House};
 /// Crates of kernels: outside the house they may depend on [`KERNELS_MAY_USE`] only.
 const KERNEL_CRATES: [&str; 1] = ["tollgate-mont"];
 const KERNELS_MAY_USE: [&str; 1] = ["zeroize"];
+/// Crates of the ladder that tests of the engine use: test machinery, and the other side of a
+/// connection. These pairs are exempt from both rules; every other pair is a finding.
+const ENGINE_TESTS_MAY_USE: [(&str, &str); 6] = [
+    ("tollgate-cpu", "tollgate-rerun"),
+    ("tollgate-mont", "tollgate-rerun"),
+    ("tollgate-provider", "tollgate-rerun"),
+    ("tollgate-rsa", "tollgate-bench"),
+    ("tollgate-rsa", "tollgate-rerun"),
+    ("tollgate-rustls", "tollgate-tls-client"),
+];
 /// It checks the house and stands outside its layers.
 const EXEMPT: &str = "xtask";
 
@@ -25,6 +36,18 @@ fn check_crate(house: &House, krate: &Crate) -> Vec<Finding> {
     for dependency in &krate.dependencies {
         let name = &dependency.name;
         if let Some(below) = house.crates.iter().find(|other| other.name == *name) {
+            let pair = (krate.name.as_str(), name.as_str());
+            if !dependency.normal && ENGINE_TESTS_MAY_USE.contains(&pair) {
+                continue;
+            }
+            if krate.folder.starts_with("engine/") && below.folder.starts_with("ladder/") {
+                findings.push(Finding::new(
+                    &manifest,
+                    line(name),
+                    format!("the engine depends on {name}, a crate of the ladder"),
+                    "move what both need into the engine, or list the test in tidy/layers.rs",
+                ));
+            }
             // A crate without a layer is a finding of its own.
             if let Some(their) = below.layer.filter(|their| *their >= layer)
                 && krate.name != EXEMPT
@@ -83,6 +106,24 @@ mod tests {
             ["crates/left/Cargo.toml:4: layer 1 depends on right of layer 1; \
               depend on lower layers only, or move what both need further down"]
         );
+    }
+
+    #[test]
+    fn the_engine_depends_on_the_ladder_in_listed_tests_only() {
+        let mut engine = made_up::krate("tollgate-rsa");
+        engine.folder = "engine/rsa".into();
+        engine.layer = Some(2);
+        engine.dependencies = vec![Dependency { name: "tollgate-bench".into(), normal: false }];
+        let mut ladder = made_up::krate("tollgate-bench");
+        ladder.folder = "ladder/bench".into();
+        ladder.layer = Some(2);
+        let mut house = House { crates: vec![engine, ladder], files: Vec::new() };
+        assert_eq!(check(&house), []);
+
+        house.crates[0].dependencies[0].normal = true;
+        house.crates[1].layer = Some(1);
+        let [only] = &findings(&house)[..] else { panic!("one finding") };
+        assert!(only.contains("depends on tollgate-bench, a crate of the ladder"), "{only}");
     }
 
     #[test]

@@ -4,7 +4,7 @@ use core::cell::RefCell;
 use core::ffi::{c_int, c_void};
 use core::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 
-use tollgate_cpu::rerun::alone;
+use tollgate_rerun::alone;
 
 use crate::host::job::{ASYNC_block_pause, ASYNC_unblock_pause, Job};
 use crate::host::libcrypto;

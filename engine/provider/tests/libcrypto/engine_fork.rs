@@ -5,8 +5,8 @@ use core::time::Duration;
 use std::sync::{Arc, mpsc};
 use std::thread;
 
-use tollgate_cpu::rerun::alone;
 use tollgate_queue::{Config, Engine, Error, Work};
+use tollgate_rerun::alone;
 use tollgate_rsa::{Hash, PrivateKey};
 
 unsafe extern "C" {

@@ -1,6 +1,6 @@
 //! A server that signs, and then forks workers.
 
-use tollgate_cpu::rerun::alone;
+use tollgate_rerun::alone;
 
 use crate::host::child::in_child;
 use crate::host::{DEMAND, Host, pem};

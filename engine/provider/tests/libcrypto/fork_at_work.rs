@@ -3,7 +3,7 @@
 use core::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::thread;
 
-use tollgate_cpu::rerun::alone;
+use tollgate_rerun::alone;
 
 use crate::host::child::in_child;
 use crate::host::job::Job;

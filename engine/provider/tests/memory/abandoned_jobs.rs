@@ -1,7 +1,7 @@
 //! Jobs that are paused and never go on, as when a client resets in the middle of a handshake:
 //! libcrypto leaks their stacks, and we leak nothing.
 
-use tollgate_cpu::rerun::alone;
+use tollgate_rerun::alone;
 
 use crate::allocator::{in_use, is_in_use, left_behind};
 use crate::host::job::Job;

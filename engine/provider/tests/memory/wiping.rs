@@ -4,7 +4,7 @@
 
 use core::mem::{ManuallyDrop, MaybeUninit};
 
-use tollgate_cpu::rerun::alone;
+use tollgate_rerun::alone;
 use tollgate_rsa::pkcs8::{EncodePrivateKey as _, LineEnding};
 use tollgate_rsa::{Generation, Hash, Hasher, KeyParts, PrivateKey, Workspace};
 

@@ -1,8 +1,9 @@
 //! Memcheck watches the decoding of decrypted messages with every byte of them marked, and whole
 //! decryptions, on every kernel of limbs and in lanes.
 
-use tollgate_cpu::{memcheck, rerun};
+use tollgate_cpu::memcheck;
 use tollgate_mont::{LaneKernel, LimbKernel};
+use tollgate_rerun as rerun;
 use zeroize::Zeroizing;
 
 use super::secret_key;

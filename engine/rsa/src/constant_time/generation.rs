@@ -1,8 +1,9 @@
 //! Memcheck watches how the numbers of a key are made of its primes, which are marked but for their
 //! highest limb, which says how long they are, and their lowest bit; and how a new key is tested.
 
-use tollgate_cpu::{memcheck, rerun};
+use tollgate_cpu::memcheck;
 use tollgate_mont::{LaneKernel, LimbKernel};
+use tollgate_rerun as rerun;
 
 use super::secret_key;
 use crate::generate::derive::{Exponent, key_parts};

@@ -1,7 +1,8 @@
 //! Memcheck watches the check of a private key that is read, with every secret number marked but
 //! for its first byte, which says how long the number is, and its last, by which it is odd.
 
-use tollgate_cpu::{memcheck, rerun};
+use tollgate_cpu::memcheck;
+use tollgate_rerun as rerun;
 
 use crate::{PrivateKey, validate};
 

@@ -84,7 +84,8 @@ fn shift_up(x: &mut [u64], n: u64) {
 #[cfg(test)]
 mod tests {
     use num_bigint::BigUint;
-    use tollgate_cpu::{memcheck, rerun};
+    use tollgate_cpu::memcheck;
+    use tollgate_rerun as rerun;
 
     use super::*;
 

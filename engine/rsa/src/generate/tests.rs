@@ -6,8 +6,8 @@ use openssl::hash::MessageDigest;
 use openssl::pkey::PKey;
 use openssl::sign::{Signer, Verifier};
 use pkcs8::EncodePrivateKey as _;
-use tollgate_cpu::rerun;
 use tollgate_mont::{LANES, LaneKernel, LimbKernel};
+use tollgate_rerun as rerun;
 
 use super::miller_rabin::{Candidate, Test, rounds};
 use super::search::are_apart;

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use tollgate_cpu::{clock, tsc};
+use tollgate_calibrate::{clock, tsc};
 use tollgate_load::Protocol;
 use tollgate_server::in_memory::{self, Turn, Worker};
 use tollgate_tls_client::{Config, Connection, Event, Settings, Suite, VerifySignature};

@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 use std::io::{self, ErrorKind, Read, Write};
 
-use tollgate_cpu::tsc;
+use tollgate_calibrate::tsc;
 use tollgate_server::in_memory::Transport;
 
 /// The stretches of a session. A new one begins when the server reads the bytes that open it.

@@ -18,7 +18,7 @@ use std::thread;
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 use rustix::time::{ClockId, clock_gettime};
 use socket2::{Domain, Protocol, Socket, Type};
-use tollgate_cpu::tsc;
+use tollgate_calibrate::tsc;
 
 use crate::error::Error;
 use crate::in_memory::{Recorded, number};

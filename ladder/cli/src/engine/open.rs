@@ -11,7 +11,7 @@ use std::sync::mpsc::{self, Sender};
 use std::thread;
 use std::time::Instant;
 
-use tollgate_cpu::sibling::{self, SHARED_FROM};
+use tollgate_calibrate::sibling::{self, SHARED_FROM};
 use tollgate_queue::{Caller, Engine, Error, PrivateError, PrivateJob};
 use tollgate_record::Estimate;
 

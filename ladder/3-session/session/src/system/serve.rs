@@ -8,7 +8,7 @@ use std::time::Instant;
 
 use mio::net::{TcpListener, TcpStream};
 use mio::{Events, Interest, Poll, Token};
-use tollgate_cpu::clock;
+use tollgate_calibrate::clock;
 
 use super::{CLOCK_WINDOWS, Move, PATIENCE, SESSIONS, SETTLE, spin, thread_cpu};
 use crate::pipe::Call;

@@ -5,7 +5,7 @@
 //! right behind the work: the ticks it takes say how long a cycle is, here and now.
 //!
 //! ```
-//! let (sum, elapsed) = tollgate_cpu::clock::time(|| (0..1000u64).sum::<u64>());
+//! let (sum, elapsed) = tollgate_calibrate::clock::time(|| (0..1000u64).sum::<u64>());
 //! assert_eq!(sum, 499_500);
 //! if let Some(core) = elapsed.core {
 //!     println!("{:.0} cycles, clock moved by {:.1} %", core.cycles, 100.0 * core.drift);
@@ -161,7 +161,7 @@ mod tests {
         // 10 040 or so; the bounds leave room for a clock that moves, not for a wrong count.
         let cycles = (0..200).map(|_| time(chain).1.core.unwrap().cycles);
         let shortest = cycles.min_by(f64::total_cmp).unwrap();
-        if crate::memcheck::running_on_valgrind() {
+        if tollgate_cpu::memcheck::running_on_valgrind() {
             return; // cycles mean nothing there
         }
         assert!((5_000.0..20_000.0).contains(&shortest), "{shortest} cycles for a chain of 10 000");

@@ -8,7 +8,7 @@ use core::arch::x86_64::{
 use core::hint::black_box;
 
 use super::{ROW, rate};
-use crate::{HaveAdxBmi2, HaveAvx2, HaveIfma};
+use tollgate_cpu::{HaveAdxBmi2, HaveAvx2, HaveIfma};
 
 /// Turns of the vector probes' loop per window.
 const TURNS: u32 = 2_000;

@@ -1,11 +1,12 @@
-//! Runs one test of the running test program again, under valgrind's memcheck or alone.
+//! For tests: run one test of this test program again, alone or under valgrind's memcheck.
 //!
 //! A constant-time test is one function that plays both parts: outside valgrind it starts itself
 //! again, inside it marks secrets, runs the operation and counts errors.
 //!
 //! ```no_run
 //! # fn operation(_: &[u8]) {}
-//! use tollgate_cpu::{memcheck, rerun};
+//! use tollgate_cpu::memcheck;
+//! use tollgate_rerun as rerun;
 //!
 //! // #[test]
 //! fn operation_is_constant_time() {
@@ -17,11 +18,13 @@
 //! }
 //! ```
 
+#![forbid(unsafe_code)]
+
 use std::env;
 use std::io::ErrorKind;
 use std::process::Command;
 
-use crate::memcheck;
+use tollgate_cpu::memcheck;
 
 /// Test `name` passes if `operation`, run under memcheck, lets no secret decide a branch or an
 /// address. The operation marks its secrets itself ([`memcheck::mark_secret`]).

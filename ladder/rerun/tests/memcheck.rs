@@ -3,7 +3,8 @@
 
 use core::hint::black_box;
 
-use tollgate_cpu::{features, memcheck, rerun};
+use tollgate_cpu::{features, memcheck};
+use tollgate_rerun as rerun;
 
 /// Errors that memcheck reports while `work` runs.
 fn errors(work: impl FnOnce()) -> u64 {
@@ -89,7 +90,7 @@ fn mulx_kernels_can_be_watched() {
     assert!(!features::present().contains(&tollgate_cpu::Feature::Ifma));
     // The probe executes MULX, ADCX and ADOX: an unknown instruction would end this process.
     if tollgate_cpu::HaveAdxBmi2::check().is_some() {
-        let rates = tollgate_cpu::probe::Rates::measure();
+        let rates = tollgate_calibrate::probe::Rates::measure();
         assert!(rates.mulx_adcx_adox_per_cycle.is_some());
     }
 }

@@ -1,7 +1,7 @@
 //! Prints what the calibration probes find on this core: `cargo run --release --example rates`.
 #![allow(clippy::print_stdout, reason = "printing is its purpose")]
 
-use tollgate_cpu::probe::Rates;
+use tollgate_calibrate::probe::Rates;
 
 fn main() {
     for (name, rate) in Rates::measure().named() {

@@ -7,7 +7,7 @@
 use core::time::Duration;
 
 use crate::clock;
-use crate::{HaveAdxBmi2, HaveAvx2, HaveIfma};
+use tollgate_cpu::{HaveAdxBmi2, HaveAvx2, HaveIfma};
 
 /// Measured rates of this core, each the best that two batches of windows reached. `None`: the
 /// instruction is missing or vetoed, or cycles cannot be told here.
@@ -167,7 +167,7 @@ use elsewhere::{
 /// No probes yet for other architectures; cycles cannot be told there anyway.
 #[cfg(not(target_arch = "x86_64"))]
 mod elsewhere {
-    use crate::{HaveAdxBmi2, HaveAvx2, HaveIfma};
+    use tollgate_cpu::{HaveAdxBmi2, HaveAvx2, HaveIfma};
 
     pub(super) fn vpmadd52_zmm(_proof: HaveIfma) -> Option<f64> {
         None
@@ -231,7 +231,7 @@ mod tests {
 
     #[test]
     fn every_probe_that_can_run_gives_a_believable_rate() {
-        if crate::memcheck::running_on_valgrind() {
+        if tollgate_cpu::memcheck::running_on_valgrind() {
             return; // cycles mean nothing there
         }
         let rates = Rates::measure();

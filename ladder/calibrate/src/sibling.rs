@@ -78,7 +78,7 @@ mod tests {
 
     #[test]
     fn a_block_takes_what_its_instructions_may_take() {
-        if crate::memcheck::running_on_valgrind() {
+        if tollgate_cpu::memcheck::running_on_valgrind() {
             return; // cycles mean nothing there
         }
         // The shortest of many. No core finishes more than 12 instructions a cycle; where blocks do
