@@ -1,48 +1,30 @@
 //! `tollgate`: what a TLS connection costs, rung by rung.
 #![forbid(unsafe_code)]
 
-mod bench;
 mod bounds;
-mod chain;
-mod compare;
 mod contenders;
-mod engine;
-mod explained;
 mod figures;
-mod fleet;
 mod folder;
 mod host;
 mod interrupt;
-mod kernel;
-mod key;
 mod keys;
-mod ladder;
 mod measure;
-mod model;
 mod options;
 mod output;
-mod pkeu;
-mod plan;
-mod platforms;
 mod progress;
-mod provider;
-mod report;
-mod rows;
 mod run;
-mod serve;
-mod session;
 mod shelf;
-mod simulate;
-mod speed;
 mod stop;
-mod symbols;
-mod variants;
-mod workload;
+mod verbs;
 
 use std::process::ExitCode;
 
 use crate::options::{Options, Verb};
 use crate::stop::Stop;
+use crate::verbs::{
+    bench, compare, fleet, kernel, key, ladder, model, provider, report, serve, session, simulate,
+    speed, workload,
+};
 
 fn main() -> ExitCode {
     run().unwrap_or_else(|stop| stop.report())
@@ -66,7 +48,7 @@ fn run() -> Result<ExitCode, Stop> {
         Verb::Serve(options) => serve::run(&options),
         Verb::Session(options) => session::run(&options),
         Verb::Simulate(options) => simulate::run(&options),
-        Verb::Speed(options) if options.engine => engine::run(&options),
+        Verb::Speed(options) if options.engine => speed::queue::run(&options),
         Verb::Speed(options) => speed::run(&options),
         Verb::Workload(options) => workload::run(&options),
     }

@@ -4,8 +4,9 @@ use std::fs::{self, File, OpenOptions};
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 
-use super::{Verb, key, simulate};
+use super::Verb;
 use crate::stop::{Stop, folder};
+use crate::verbs::{key::options as key, simulate::options as simulate};
 
 /// What a command line reads and writes; a file that is written comes with its flag.
 struct Files<'a> {

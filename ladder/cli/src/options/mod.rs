@@ -1,27 +1,8 @@
 //! The command line: every flag with help, default and unit.
 
-mod bench;
-mod clients;
-mod close;
-mod compare;
 mod files;
-mod fleet;
-mod given;
-mod kernel;
-pub(crate) mod key;
-mod ladder;
-mod model;
-mod outputs;
 #[cfg(test)]
 mod pages;
-pub(crate) mod provider;
-mod report;
-mod resume;
-mod serve;
-mod session;
-pub(crate) mod simulate;
-mod speed;
-pub(crate) mod workload;
 
 use core::error::Error as _;
 use core::iter;
@@ -33,20 +14,20 @@ use std::path::PathBuf;
 use clap::error::ErrorKind;
 use clap::{Args, Command, CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 
-pub(crate) use bench::{Bench, CoreSpan, EngineKind, KeyShare, ServerKind};
-pub(crate) use compare::{Compare, Failing};
-pub(crate) use fleet::Fleet;
-pub(crate) use kernel::Kernel;
-pub(crate) use key::Key;
-pub(crate) use ladder::Ladder;
-pub(crate) use model::{Change, Model};
-pub(crate) use provider::Provider;
-pub(crate) use report::Report;
-pub(crate) use serve::Serve;
-pub(crate) use session::Session;
-pub(crate) use simulate::Simulate;
-pub(crate) use speed::{Against, Exponent, Speed, Table};
-pub(crate) use workload::Workload;
+pub(crate) use crate::verbs::bench::options::{Bench, CoreSpan, EngineKind, KeyShare, ServerKind};
+pub(crate) use crate::verbs::compare::options::{Compare, Failing};
+pub(crate) use crate::verbs::fleet::options::Fleet;
+pub(crate) use crate::verbs::kernel::options::Kernel;
+pub(crate) use crate::verbs::key::options::Key;
+pub(crate) use crate::verbs::ladder::options::Ladder;
+pub(crate) use crate::verbs::model::options::{Change, Model};
+pub(crate) use crate::verbs::provider::options::Provider;
+pub(crate) use crate::verbs::report::options::Report;
+pub(crate) use crate::verbs::serve::options::Serve;
+pub(crate) use crate::verbs::session::options::Session;
+pub(crate) use crate::verbs::simulate::options::Simulate;
+pub(crate) use crate::verbs::speed::options::{Against, Exponent, Speed, Table};
+pub(crate) use crate::verbs::workload::options::Workload;
 
 use crate::stop::Stop;
 
@@ -168,7 +149,7 @@ fn one_line(error: &clap::Error, arguments: &[OsString]) -> Stop {
     Stop::new(format!("{what}; try '{name} --help'"))
 }
 
-fn seconds(text: &str) -> Result<f64, String> {
+pub(crate) fn seconds(text: &str) -> Result<f64, String> {
     let seconds: f64 = text.parse().map_err(|_| "a number of seconds is needed".to_owned())?;
     if (0.01..=3600.0).contains(&seconds) {
         Ok(seconds)
@@ -178,14 +159,14 @@ fn seconds(text: &str) -> Result<f64, String> {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     #![allow(clippy::unwrap_used, reason = "tests")]
 
     use super::*;
 
     /// The options of `tollgate bench` with these flags.
     #[track_caller]
-    pub(super) fn bench(flags: &[&str]) -> Bench {
+    pub(crate) fn bench(flags: &[&str]) -> Bench {
         match Options::of(&[&["bench"], flags].concat()).unwrap().verb {
             Verb::Bench(options) => *options,
             other => unreachable!("bench was asked for: {other:?}"),
@@ -194,7 +175,7 @@ mod tests {
 
     /// Each of these command lines is refused, in one line that holds these words.
     #[track_caller]
-    pub(super) fn assert_refused(verb: &str, bad: &[(&[&str], &str)]) {
+    pub(crate) fn assert_refused(verb: &str, bad: &[(&[&str], &str)]) {
         for (flags, why) in bad {
             let message = Options::of(&[&[verb], *flags].concat()).unwrap_err().to_string();
             assert!(message.contains(why), "{flags:?}: {message}");

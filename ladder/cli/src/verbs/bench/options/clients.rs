@@ -1,0 +1,303 @@
+//! The flags of `tollgate bench` that say who comes when, and what each of them does.
+
+use core::time::Duration;
+use std::fs;
+use std::path::PathBuf;
+
+use clap::Args;
+use tollgate_load::{Arrivals, Objective, Patience, Pattern, Plan, Think, duration};
+
+use crate::stop::Stop;
+
+#[derive(Args, Clone, Debug)]
+#[command(next_help_heading = "Who comes when")]
+pub(crate) struct Clients {
+    /// How the clients of an open loop come: poisson, constant, gamma:DISPERSION, pareto:SHAPE,
+    /// bursts:ON/OFF with times as in 50ms, or trace:FILE [default: poisson]
+    // of one per second: the rate is a flag of its own
+    #[arg(long, value_name = "KIND", value_parser = pattern)]
+    pub(crate) arrivals: Option<Pattern>,
+
+    /// With --slo: where to draw the curve, as SVG
+    #[arg(long, value_name = "FILE", requires = "slo")]
+    pub(crate) curve: Option<PathBuf>,
+
+    /// Share of the transactions without TLS, from 0 to 1
+    #[arg(long, value_name = "SHARE", default_value = "0", value_parser = super::share)]
+    pub(crate) http_share: f64,
+
+    /// How long a client waits for the whole of its transaction, as in 500ms [default: for ever]
+    #[arg(long, value_name = "TIME", value_parser = time)]
+    pub(crate) patience: Option<Duration>,
+
+    /// Clients that come per second in an open loop, whatever became of those before; --connections
+    /// is then a ceiling [default: a closed loop]
+    #[arg(long, value_name = "R", value_parser = rate)]
+    pub(crate) rate: Option<f64>,
+
+    /// Requests on each connection, one after the other; 2.5 is two and three in turn
+    #[arg(long, value_name = "N", default_value = "1", value_parser = requests)]
+    pub(crate) requests_per_connection: f64,
+
+    /// With --patience: how often an impatient client begins again, before it gives up
+    #[arg(long, value_name = "N", default_value = "0", requires = "patience")]
+    pub(crate) retries: u32,
+
+    /// What is drawn at random is drawn from it
+    #[arg(long, value_name = "N", default_value = "1")]
+    pub(crate) seed: u64,
+
+    /// Finds the highest rate at which a quantile of the times stays within a limit, as in p99=20ms
+    #[arg(long, value_name = "OBJECTIVE", conflicts_with = "rate")]
+    pub(crate) slo: Option<Objective>,
+
+    /// Loopback addresses that connections come from in turn, 127.0.0.2 and so on, to a server on
+    /// 127.0.0.1: each has ports of its own [default: the system chooses one]
+    #[arg(long, value_name = "N", default_value = "0", hide_default_value = true)]
+    #[arg(value_parser = clap::value_parser!(u8).range(0..=i64::from(Plan::SOURCE_ADDRESSES_MAX)))]
+    pub(crate) source_addresses: u8,
+
+    /// The pause of a client between transactions in a closed loop, as in 10ms, or random:10ms with
+    /// exponential times
+    #[arg(long, value_name = "TIME", value_parser = think)]
+    #[arg(conflicts_with_all = ["rate", "arrivals", "slo"])]
+    pub(crate) think: Option<Think>,
+}
+
+impl Clients {
+    /// When transactions begin.
+    ///
+    /// # Errors
+    ///
+    /// The flags contradict each other.
+    pub(crate) fn arrivals(&self) -> Result<Arrivals, Stop> {
+        let refused = |why| Err(Stop::new(why));
+        match (&self.arrivals, self.rate) {
+            (Some(Pattern::Trace(_)), Some(_)) => {
+                refused("--rate: a trace has its own: leave it out")
+            }
+            (Some(Pattern::Trace(_)), None) if self.slo.is_some() => {
+                refused("--slo: a search changes the rate, and a trace has its own")
+            }
+            (Some(trace @ Pattern::Trace(_)), None) => Ok(Arrivals::open(trace.clone())),
+            // a search sets the rate of each step
+            (_, None) if self.slo.is_some() => Ok(Arrivals::open(self.pattern())),
+            (Some(_), None) => refused("--arrivals: give --rate too, or --slo"),
+            (_, Some(per_s)) => Ok(Arrivals::open(self.pattern().at(per_s))),
+            (None, None) => Ok(Arrivals::Closed { think: self.think.unwrap_or(Think::None) }),
+        }
+    }
+
+    /// How they come, one per second.
+    fn pattern(&self) -> Pattern {
+        self.arrivals.clone().unwrap_or(Pattern::Poisson { per_s: 1.0 })
+    }
+
+    /// How long clients wait.
+    pub(crate) fn patience(&self) -> Option<Patience> {
+        let ms = u64::try_from(self.patience?.as_millis()).unwrap_or(u64::MAX);
+        Some(Patience { ms, retries: self.retries })
+    }
+
+    /// The same in words, for the line of the plan.
+    pub(crate) fn words(&self, connections: u32) -> String {
+        let mut text = match (&self.arrivals, self.rate) {
+            (Some(Pattern::Trace(trace)), _) => {
+                format!("open loop, {} recorded arrivals", trace.arrivals().len())
+            }
+            (_, rate) if rate.is_some() || self.slo.is_some() => {
+                let pattern = self.pattern();
+                let word = pattern.word();
+                let of = match pattern {
+                    Pattern::Gamma { dispersion, .. } => format!(" of dispersion {dispersion:.2}"),
+                    Pattern::Pareto { shape, .. } => format!(" of shape {shape}"),
+                    Pattern::Bursts { on_ms, off_ms, .. } => {
+                        format!(" of {on_ms} in {} ms", on_ms + off_ms)
+                    }
+                    _ => String::new(),
+                };
+                let rate = rate.map_or_else(|| "searched for".to_owned(), |r| format!("{r} per s"));
+                format!("open loop, {word} arrivals{of}, {rate}")
+            }
+            _ => "closed loop".to_owned(),
+        };
+        let is_open = self.arrivals.is_some() || self.rate.is_some() || self.slo.is_some();
+        let more = match (is_open, self.think) {
+            (true, _) => format!(
+                ", times from the intended start, at most {connections} connections in flight"
+            ),
+            (false, Some(Think::Constant { ms })) => {
+                format!(" of {connections} clients who think for {ms} ms")
+            }
+            (false, Some(Think::Exponential { mean_ms })) => {
+                format!(" of {connections} clients who think for {mean_ms} ms in the mean")
+            }
+            (false, _) => {
+                text.insert_str(0, &format!("{connections} connections in flight, "));
+                String::new()
+            }
+        };
+        text += &more;
+        if self.source_addresses > 0 {
+            text += &format!(", from {} addresses in turn", self.source_addresses);
+        }
+        if self.requests_per_connection > 1.0 {
+            text += &format!(", {} requests on each", self.requests_per_connection);
+        }
+        if self.http_share > 0.0 {
+            text += &format!(", {} % of them without TLS", 100.0 * self.http_share);
+        }
+        if let Some(patience) = self.patience {
+            text += &format!(", patience of {patience:?}, then {} more tries", self.retries);
+        }
+        text
+    }
+}
+
+fn pattern(text: &str) -> Result<Pattern, String> {
+    let per_s = 1.0;
+    let (word, rest) = text.split_once(':').unwrap_or((text, ""));
+    match (word, rest) {
+        ("constant", "") => Ok(Pattern::Constant { per_s }),
+        ("poisson", "") => Ok(Pattern::Poisson { per_s }),
+        ("gamma", dispersion) => match dispersion.parse() {
+            Ok(dispersion) if Pattern::DISPERSIONS.contains(&dispersion) => {
+                Ok(Pattern::Gamma { per_s, dispersion })
+            }
+            _ => Err("give a dispersion from 0.01 to 1000, as in gamma:5".to_owned()),
+        },
+        ("pareto", shape) => match shape.parse() {
+            Ok(shape) if shape > 1.0 && shape <= Pattern::SHAPE_MAX => {
+                Ok(Pattern::Pareto { per_s, shape })
+            }
+            _ => Err("give a shape above 1 and at most 100, as in pareto:1.5".to_owned()),
+        },
+        ("bursts", times) => {
+            let ms = |text| {
+                let ms = duration(text)?.as_millis();
+                u32::try_from(ms).ok().filter(|&ms| ms <= 3_600_000)
+            };
+            let times = times.split_once('/').and_then(|(on, off)| Some((ms(on)?, ms(off)?)));
+            match times {
+                Some((on_ms, off_ms)) if on_ms > 0 => Ok(Pattern::Bursts { per_s, on_ms, off_ms }),
+                _ => Err("give how long they come and do not, 1ms to 1h each, as in \
+                     bursts:50ms/200ms"
+                    .to_owned()),
+            }
+        }
+        ("trace", file) if !file.is_empty() => {
+            let text = fs::read_to_string(file).map_err(|error| format!("{file}: {error}"))?;
+            text.parse().map(Pattern::Trace).map_err(|error| format!("{file}: {error}"))
+        }
+        _ => Err("give poisson, constant, gamma:DISPERSION, pareto:SHAPE, bursts:ON/OFF or \
+                  trace:FILE"
+            .to_owned()),
+    }
+}
+
+fn requests(text: &str) -> Result<f64, String> {
+    match text.parse() {
+        Ok(requests) if (1.0..=Plan::REQUESTS_MAX).contains(&requests) => Ok(requests),
+        _ => Err("give 1 to 1000000 requests".to_owned()),
+    }
+}
+
+fn rate(text: &str) -> Result<f64, String> {
+    match text.parse() {
+        Ok(rate) if (0.001..=Pattern::PER_S_MAX).contains(&rate) => Ok(rate),
+        _ => Err("give 0.001 to 10000000 per second".to_owned()),
+    }
+}
+
+fn think(text: &str) -> Result<Think, String> {
+    let (random, length) = match text.strip_prefix("random:") {
+        Some(length) => (true, length),
+        None => (false, text),
+    };
+    let length = duration(length).filter(|length| *length <= Duration::from_secs(3600));
+    let ms =
+        length.ok_or("give a time up to 3600s, as in 10ms or random:10ms")?.as_secs_f64() * 1e3;
+    Ok(if random { Think::Exponential { mean_ms: ms } } else { Think::Constant { ms } })
+}
+
+fn time(text: &str) -> Result<Duration, String> {
+    let range = Duration::from_millis(1)..=Duration::from_secs(24 * 3600);
+    let time = duration(text).filter(|time| range.contains(time));
+    time.ok_or_else(|| "give a time from 1ms on, as in 500ms or 2s".to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "tests")]
+
+    use super::*;
+    use crate::options::tests::assert_refused;
+    use crate::options::{Options, Verb};
+
+    fn clients(flags: &[&str]) -> Clients {
+        match Options::of(&[&["bench"], flags].concat()).unwrap().verb {
+            Verb::Bench(options) => options.clients,
+            other => unreachable!("bench was asked for: {other:?}"),
+        }
+    }
+
+    #[test]
+    fn flags_become_arrivals() {
+        let arrivals = |flags: &[&str]| clients(flags).arrivals().unwrap();
+        assert_eq!(arrivals(&[]), Arrivals::Closed { think: Think::None });
+        let think = Think::Exponential { mean_ms: 10.0 };
+        assert_eq!(arrivals(&["--think", "random:10ms"]), Arrivals::Closed { think });
+        let of = |kind: &str| match arrivals(&["--rate", "500", "--arrivals", kind]) {
+            Arrivals::Open { pattern, .. } => pattern,
+            Arrivals::Closed { .. } => unreachable!("a rate was given"),
+        };
+        let per_s = 500.0;
+        assert_eq!(of("poisson"), Pattern::Poisson { per_s });
+        assert_eq!(of("constant"), Pattern::Constant { per_s });
+        assert_eq!(of("gamma:2.5"), Pattern::Gamma { per_s, dispersion: 2.5 });
+        assert_eq!(of("pareto:1.5"), Pattern::Pareto { per_s, shape: 1.5 });
+        assert_eq!(of("bursts:50ms/0.2s"), Pattern::Bursts { per_s, on_ms: 50, off_ms: 200 });
+        let patient = clients(&["--patience", "2s", "--retries", "3"]).patience();
+        assert_eq!(patient, Some(Patience { ms: 2000, retries: 3 }));
+    }
+
+    #[test]
+    fn what_is_not_right_is_refused_by_the_name_of_its_flag() {
+        assert_refused(
+            "bench",
+            &[
+                (&["--rate", "0"][..], "--rate"),
+                (&["--rate", "1", "--arrivals", "pareto:1"], "--arrivals"),
+                (&["--rate", "1", "--arrivals", "bursts:50"], "bursts:50ms/200ms"),
+                (&["--rate", "1", "--arrivals", "gamma"], "gamma:5"),
+                (&["--rate", "1", "--arrivals", "normal"], "poisson"),
+                (&["--requests-per-connection", "0.5"], "--requests-per-connection"),
+                (&["--arrivals", "trace:/does/not/exist"], "/does/not/exist"),
+                (&["--rate", "1", "--think", "1ms"], "--think"),
+                (&["--think", "10"], "random:10ms"),
+                (&["--patience", "0s"], "--patience"),
+                (&["--retries", "1"], "--patience"),
+                (&["--http-share", "2"], "--http-share"),
+                (&["--slo", "p99"], "--slo"),
+                (&["--slo", "p99=1ms", "--rate", "5"], "--rate"),
+                (&["--curve", "x.svg"], "--slo"),
+            ],
+        );
+        let refused = |flags: &[&str]| clients(flags).arrivals().unwrap_err().to_string();
+        assert!(refused(&["--arrivals", "constant"]).contains("--rate"));
+    }
+
+    #[test]
+    fn a_trace_is_read_and_its_bad_lines_are_told() {
+        let name = format!("tollgate-trace-{}", std::process::id());
+        let path = std::env::temp_dir().join(name);
+        let flag = format!("trace:{}", path.display());
+        fs::write(&path, "0.0\n0.5\n").unwrap();
+        let found = clients(&["--arrivals", &flag]).arrivals().unwrap();
+        assert!(found.is_open());
+        fs::write(&path, "0.5\n0.0\n").unwrap();
+        let error = Options::of(&["bench", "--arrivals", &flag]).unwrap_err().to_string();
+        fs::remove_file(&path).unwrap();
+        assert!(error.contains("line 2"), "{error}");
+    }
+}

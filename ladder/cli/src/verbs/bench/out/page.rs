@@ -1,0 +1,114 @@
+//! `report.html`: verdicts, figures and pictures of the runs.
+
+use tollgate_load::{Latency, Point};
+use tollgate_record::Timestamp;
+use tollgate_report::html::{Curve, Runs, Second, Server, Sitting, of_runs};
+
+use super::{About, Judged, Told, unwrapped};
+use crate::verbs::bench::slo::Found;
+
+/// Points between one nine and the next: 0.9 and 0.99.
+const POINTS_PER_NINE: u32 = 20;
+
+/// The page.
+pub(super) fn of(
+    about: &About<'_>,
+    runs: &[Told],
+    judged: &[Judged<'_>],
+    is_complete: bool,
+) -> String {
+    let mut labels: Vec<&str> = runs.iter().map(|told| told.run.sitting.as_str()).collect();
+    labels.dedup();
+    let sitting = |label: &str| {
+        let of_label: Vec<&Told> = runs.iter().filter(|told| told.run.sitting == label).collect();
+        let end = judged.iter().find(|judged| judged.label == label);
+        let found = end.and_then(|end| end.found);
+        let lines = end.map_or(&[][..], |end| &end.lines);
+        Sitting {
+            name: label.to_owned(),
+            verdict: end.map(|end| end.verdict.clone()).unwrap_or_default(),
+            // the first one is the verdict
+            lines: lines.iter().skip(1).cloned().collect(),
+            records: end.map_or(&[][..], |end| end.records).to_vec(),
+            servers: servers(&of_label, found.is_none()),
+            curve: found.map(curve),
+        }
+    };
+    of_runs(&Runs {
+        about: unwrapped(about.heading),
+        is_complete,
+        notes: unwrapped(about.notes),
+        sittings: labels.into_iter().map(sitting).collect(),
+    })
+}
+
+/// By server; `with_times`, unless its runs had different rates.
+fn servers(runs: &[&Told], with_times: bool) -> Vec<Server> {
+    let Some(start) = runs.iter().map(|told| told.began_at).min() else {
+        return Vec::new();
+    };
+    let mut names: Vec<&str> = Vec::new();
+    for told in runs {
+        if !names.contains(&told.run.server.as_str()) {
+            names.push(&told.run.server);
+        }
+    }
+    let server = |name: &str| {
+        let own = || runs.iter().filter(|told| told.run.server == name);
+        let times = |which: usize| {
+            let all = own().filter_map(|told| Some(&told.times.as_ref()?[which]));
+            Latency::sum(all).filter(|_| with_times).map(|sum| quantiles(&sum)).unwrap_or_default()
+        };
+        Server {
+            name: name.to_owned(),
+            runs: own().map(|told| seconds(told, start)).collect(),
+            transaction: times(0),
+            handshake: times(1),
+        }
+    };
+    names.into_iter().map(server).collect()
+}
+
+fn seconds(told: &Told, start: Timestamp) -> Vec<Second> {
+    let begun = told.began_at.duration_since(start).as_secs_f64();
+    let second = |point: &Point| {
+        let width_s = point.width.as_secs_f64();
+        #[allow(clippy::cast_precision_loss, reason = "counts of a second")]
+        let per_s = |count: u64| count as f64 / width_s;
+        Second {
+            from_s: begun + point.from.as_secs_f64(),
+            width_s,
+            completed_per_s: per_s(point.transactions),
+            lost_per_s: per_s(point.failed + point.gave_up + point.dropped),
+        }
+    };
+    told.points.iter().map(second).collect()
+}
+
+/// As far as there are times: of a thousand the last point is at 0.999.
+fn quantiles(times: &Latency) -> Vec<(f64, f64)> {
+    #[allow(clippy::cast_precision_loss, reason = "counts of a run are far below 2^52")]
+    let furthest = (times.count().max(1) as f64).log10();
+    let point = |step: u32| {
+        let nines = f64::from(step) / f64::from(POINTS_PER_NINE);
+        let quantile = 1.0 - 10f64.powf(-nines);
+        #[allow(clippy::cast_precision_loss, reason = "at most 100 s, in nanoseconds: 10^11")]
+        let ns = times.quantile_ns(quantile)? as f64;
+        (nines <= furthest).then_some((quantile, ns))
+    };
+    (0..=6 * POINTS_PER_NINE).map_while(point).collect()
+}
+
+fn curve(found: &Found) -> Curve {
+    let objective = found.curve.objective;
+    #[allow(clippy::cast_precision_loss, reason = "limits are below a day: 10^14 ns")]
+    let limit_ns = objective.limit().as_nanos() as f64;
+    Curve {
+        objective: objective.to_string(),
+        limit_ns,
+        lines: vec![
+            ("p50".to_owned(), found.points(|step| step.p50_ns)),
+            (objective.name(), found.points(|step| step.quantile_ns)),
+        ],
+    }
+}

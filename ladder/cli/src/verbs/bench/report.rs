@@ -1,0 +1,57 @@
+//! What `bench` prints: machine, plan, verdicts, and then the table.
+
+use tollgate_load::Verdict;
+use tollgate_record::{Estimate, Record, Subject, Unit};
+use tollgate_report::text::wrapped;
+use tollgate_report::{heading, server};
+
+use super::sitting::Sitting;
+use super::{beside, plan, suites, url};
+use crate::figures::Figures;
+use crate::host::Host;
+use crate::options::Bench as Options;
+use crate::verbs::workload::{disclosure, find};
+
+/// Everything in its order.
+pub(super) fn text(options: &Options, host: &Host, sittings: &[Sitting]) -> String {
+    let mut text = heading(options, host) + "\n";
+    for sitting in sittings {
+        text += &sitting.verdict_text();
+    }
+    let records: Vec<Record> =
+        sittings.iter().flat_map(|sitting| sitting.records.iter().cloned()).collect();
+    // of all suites there is a table of its own
+    if !records.is_empty() && !suites::is_all(&options.suites) {
+        text += "\n";
+        text += &server::table(&records);
+        text += &beside::table(options, &records);
+    }
+    if sittings.iter().any(|sitting| sitting.verdict() == Verdict::Invalid) {
+        text += "\n";
+        text += &wrapped(
+            "What is INVALID has no figures: do what the findings say, and run again; a machine \
+             that drifts needs quiet, longer runs (--seconds), or a wider limit (--drift-max).",
+        );
+    }
+    text
+}
+
+/// Machine and plan.
+pub(super) fn heading(options: &Options, host: &Host) -> String {
+    machine(host) + &asked(options)
+}
+
+/// The workload, if it has a name, and the plan.
+pub(super) fn asked(options: &Options) -> String {
+    let named = options.workload.as_ref().and_then(|name| Some((name, find(name).ok()?)));
+    let workload = named.map(|(name, workload)| wrapped(&disclosure(name, &workload)));
+    workload.unwrap_or_default() + &url::text(options) + &wrapped(&plan::words(options))
+}
+
+/// The heading that tables of measured records have; it reads what all records of a run share.
+pub(super) fn machine(host: &Host) -> String {
+    let (Ok(subject), Ok(one)) = ("server".parse::<Subject>(), Estimate::exact(1.0)) else {
+        return String::new();
+    };
+    heading::lines(&[Figures::new(host).measured(&subject, "runs", Unit::Count, one)])
+}

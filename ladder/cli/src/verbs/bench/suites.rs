@@ -1,0 +1,215 @@
+//! `--suites all`: sessions per second by cipher suite, of those that the servers take.
+
+use tollgate_load::{Offer, Plan, Server, ask};
+use tollgate_record::vocabulary as word;
+use tollgate_record::{PerSecond, Record};
+use tollgate_report::grid::{Column, grid};
+use tollgate_report::text::wrapped;
+use tollgate_rivals::Client;
+
+use super::sitting::Sitting;
+use crate::interrupt;
+use crate::options::Bench as Options;
+use crate::stop::Stop;
+
+/// Columns of the longest bar.
+const BAR: usize = 20;
+
+/// What the servers say to each suite.
+pub(super) struct Asked {
+    /// The plans of suites that all of them take.
+    pub(super) taken: Vec<Plan>,
+    /// A line with the others; none if there is none.
+    pub(super) refused: Option<String>,
+}
+
+/// Every suite that the client has, in place of `all`.
+pub(super) fn all(asked: &[String]) -> Vec<String> {
+    match asked {
+        [all] if all == ALL => Offer::suites().map(str::to_owned).collect(),
+        names => names.to_vec(),
+    }
+}
+
+/// Whether the servers have to be asked.
+pub(super) fn is_all(asked: &[String]) -> bool {
+    matches!(asked, [all] if all == ALL)
+}
+
+const ALL: &str = "all";
+
+/// Whether suites are asked for where they can be.
+///
+/// # Errors
+///
+/// They cannot.
+pub(super) fn check(options: &Options) -> Result<(), Stop> {
+    let with = match options {
+        _ if !is_all(&options.suites) => return Ok(()),
+        Options { client, .. } if *client != [Client::Minimal] => "--client",
+        Options { clients, .. } if clients.slo.is_some() => "--slo",
+        _ => return Ok(()),
+    };
+    Err(Stop::new(format!("--suites all: with {with} name the suites that the servers take")))
+}
+
+/// Asks each server for each suite, by one handshake and one request. `None` after Ctrl-C.
+///
+/// # Errors
+///
+/// A server does not listen, or all suites are refused.
+pub(super) fn ask_all(plans: Vec<Plan>, servers: &[Server<'_>]) -> Result<Option<Asked>, Stop> {
+    let (mut taken, mut refused) = (Vec::new(), Vec::new());
+    let count = plans.len();
+    for plan in plans {
+        let mut failure = None;
+        for server in servers {
+            failure = match ask(&plan, server, &interrupt::asked) {
+                Ok(found) => failure.or(found),
+                Err(tollgate_load::Error::Stopped) => return Ok(None),
+                Err(error) => return Err(Stop::from_error(error)),
+            };
+        }
+        match failure {
+            None => taken.push(plan),
+            Some(failure) => refused.push((plan.offer.suite.unwrap_or_default(), failure)),
+        }
+    }
+    let names: Vec<&str> = refused.iter().map(|(name, _)| name.as_str()).collect();
+    let why = refused.first().map(|(_, failure)| failure.to_string()).unwrap_or_default();
+    let refused = (!names.is_empty()).then(|| {
+        let (many, names) = (names.len(), names.join(", "));
+        format!("of {count} suites {many} are refused (the first: {why}): {names}")
+    });
+    match refused {
+        Some(refused) if taken.is_empty() => Err(Stop::new(refused)),
+        refused => Ok(Some(Asked { taken, refused })),
+    }
+}
+
+/// A server's rate with a suite.
+struct Rate<'a> {
+    key: String,
+    suite: &'a str,
+    by: &'a str,
+    per_s: f64,
+}
+
+impl<'a> Rate<'a> {
+    /// Of a record, if it is one.
+    fn of(record: &'a Record) -> Option<Self> {
+        let is_rate = record.quantity.as_str() == word::SESSIONS_PER_S;
+        let subject = Some(&record.subject).filter(|_| is_rate)?;
+        Some(Self {
+            key: subject.segments().nth(1)?.to_owned(),
+            suite: subject.parameter(word::SUITE)?,
+            by: subject.parameter(word::BY)?,
+            per_s: record.estimate.point(),
+        })
+    }
+}
+
+/// The fastest suite first, for each key.
+pub(super) fn table(sittings: &[Sitting]) -> String {
+    let rates: Vec<Rate<'_>> =
+        sittings.iter().flat_map(|sitting| &sitting.records).filter_map(Rate::of).collect();
+    let mut keys: Vec<&str> = rates.iter().map(|rate| rate.key.as_str()).collect();
+    keys.dedup();
+    let mut servers: Vec<&str> = Vec::new();
+    for rate in &rates {
+        if !servers.contains(&rate.by) {
+            servers.push(rate.by);
+        }
+    }
+    keys.into_iter().map(|key| of_key(key, &rates, &servers)).collect()
+}
+
+fn of_key(key: &str, rates: &[Rate<'_>], servers: &[&str]) -> String {
+    let rate = |suite: &str, by: &str| {
+        let own = |rate: &&Rate<'_>| rate.key == key && rate.suite == suite && rate.by == by;
+        rates.iter().find(own).map(|rate| rate.per_s)
+    };
+    let mut suites: Vec<&str> = Vec::new();
+    for rate in rates.iter().filter(|rate| rate.key == key) {
+        if !suites.contains(&rate.suite) {
+            suites.push(rate.suite);
+        }
+    }
+    let first = |suite: &&str| servers.first().and_then(|by| rate(suite, by)).unwrap_or(0.0);
+    suites.sort_by(|one, other| first(other).total_cmp(&first(one)));
+    let most = rates.iter().filter(|rate| rate.key == key).map(|r| r.per_s).fold(0.0, f64::max);
+    let mut columns = vec![Column::words("suite", 45).headed(format!("{key}, suite"))];
+    let head = |by: &&str| Column::figures("", 14).headed((*by).to_owned());
+    columns.extend(servers.iter().map(head));
+    columns.push(Column::words("sessions per second", BAR));
+    let row = |suite: &&str| {
+        let own: Vec<Option<f64>> = servers.iter().map(|by| rate(suite, by)).collect();
+        let cell = |rate: &Option<f64>| {
+            rate.map_or_else(|| "-".to_owned(), |r| PerSecond::new(r).to_string().replace("/s", ""))
+        };
+        let cells = own.iter().map(cell);
+        [(*suite).to_owned()].into_iter().chain(cells).chain([bar(&own, most)]).collect()
+    };
+    let text = grid(&columns, suites.iter().map(row).collect());
+    match servers.len() {
+        ..2 => text,
+        _ => text + &wrapped("#: the first server; = up to |: how much further another one comes"),
+    }
+}
+
+/// `####==|`: as long as the longest; where the first one ends, and where the others do.
+fn bar(rates: &[Option<f64>], most: f64) -> String {
+    #[allow(
+        clippy::cast_possible_truncation,
+        clippy::cast_precision_loss,
+        clippy::cast_sign_loss,
+        reason = "0 to 20"
+    )]
+    let length = |rate: f64| ((BAR as f64 * rate / most).round() as usize).min(BAR);
+    let lengths: Vec<usize> = rates.iter().flatten().map(|rate| length(*rate)).collect();
+    let first = rates.first().copied().flatten().map_or(0, length);
+    let longest = lengths.iter().copied().max().unwrap_or(0);
+    let mark = |at: usize| match at {
+        _ if lengths.iter().skip(1).any(|length| *length == at + 1) => '|',
+        _ if at < first => '#',
+        _ => '=',
+    };
+    (0..longest).map(mark).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "tests")]
+
+    use super::*;
+    use crate::verbs::compare::tests::record;
+
+    #[test]
+    fn the_fastest_suite_stands_first_and_bars_end_where_rates_do() {
+        let of = |suite: &str, by: &str, rate: f64| {
+            let subject = format!("server/rsa-2048/tls13?by={by}&bytes=1&suite={suite}");
+            record(&subject, rate)
+        };
+        let records = [
+            of("TLS_SLOW", "openssl", 1000.0),
+            of("TLS_SLOW", "tollgate", 1500.0),
+            of("TLS_FAST", "openssl", 2000.0),
+            of("TLS_FAST", "tollgate", 4000.0),
+        ];
+        let rates: Vec<Rate<'_>> = records.iter().filter_map(Rate::of).collect();
+        let text = of_key("rsa-2048", &rates, &["openssl", "tollgate"]);
+        let lines: Vec<&str> = text.lines().collect();
+        assert!(lines[0].starts_with("rsa-2048, suite") && lines[0].contains("tollgate"), "{text}");
+        assert!(lines[2].starts_with("TLS_FAST") && lines[3].starts_with("TLS_SLOW"), "{text}");
+        assert!(lines[2].ends_with(&format!("{}{}|", "#".repeat(10), "=".repeat(9))), "{text}");
+        assert!(lines[3].ends_with("#####==|"), "{text}");
+        assert!(lines.iter().all(|line| line.chars().count() <= 100), "{text}");
+    }
+
+    #[test]
+    fn all_are_the_client_s() {
+        let names = all(&["all".to_owned()]);
+        assert!(names.len() > 30 && names.contains(&"TLS_AES_128_GCM_SHA256".to_owned()));
+        assert_eq!(all(&["TLS_X".to_owned()]), ["TLS_X"]);
+    }
+}

@@ -1,0 +1,275 @@
+//! `tollgate bench --sweep-cores`: the server on more and more cores, and the law behind its rates.
+
+use core::fmt::Write as _;
+use std::process::ExitCode;
+
+use tollgate_fleet::scaling::{Fit, Point, fit};
+use tollgate_load::Verdict;
+use tollgate_record::vocabulary as word;
+use tollgate_record::{Kind, PerSecond, Record, Subject, Timestamp};
+use tollgate_report::text::wrapped;
+
+use super::out::Judged;
+use super::watch::Watch;
+use super::{end, plan, report, sittings};
+use crate::interrupt;
+use crate::options::{Bench as Options, CoreSpan};
+use crate::progress::Progress;
+use crate::run::Run;
+use crate::stop::Stop;
+
+/// Columns of the longest bar.
+const BAR: f64 = 40.0;
+
+/// A server's rates, by its number of cores.
+struct Series {
+    /// Without the number of cores.
+    subject: Subject,
+    points: Vec<(u32, Record)>,
+}
+
+/// Measures at each number of cores that this machine has beside the client's, prints the rates of
+/// a core, and fits a law where there are enough of them.
+///
+/// # Errors
+///
+/// Nothing can be measured, or there is no core but the client's.
+pub(super) fn run(options: &Options, span: CoreSpan, undone: &[String]) -> Result<ExitCode, Stop> {
+    let cores = Cores::of(options)?;
+    let (most, last) = (cores.free(), cores.last(span));
+    if span.first > last {
+        let why = format!("--sweep-cores: this machine has {most} beside the client's: begin at 1");
+        return Err(Stop::new(why));
+    }
+    let mut run = Run::measuring(options.written.json.as_deref())?;
+    undone.iter().cloned().for_each(|what| run.notes.add(what));
+    let watch = Watch::of(options)?;
+    let (mut text, mut all, mut done) = (String::new(), Vec::new(), Vec::new());
+    for count in span.first..=last {
+        let server_cores = cores.all.iter().copied().take(count as usize).collect();
+        let options = Options { server_cores, ..options.clone() };
+        let progress = Progress::new("bench");
+        let found = sittings(&options, &mut run, (&progress, &watch))?;
+        drop(progress);
+        if all.is_empty() {
+            text += &(report::machine(&run.host) + &report::asked(&options) + "\n");
+        }
+        text += &wrapped(&cores.words(count));
+        for sitting in &found {
+            text += &sitting.verdict_text();
+            all.extend(sitting.records.iter().cloned().map(|record| (count, record)));
+        }
+        done.extend(found);
+        if interrupt::asked() {
+            break;
+        }
+    }
+    for series in series(&all)? {
+        text += "\n";
+        text += &drawn(&series);
+        let law = fitted(&series, most);
+        text += &wrapped(&match &law {
+            Ok(law) => of_law(law, last),
+            Err(why) => format!("no law: {why}; {most} beside the client's are all there are here"),
+        });
+        if let Ok(law) = law {
+            run.output.records(&predicted(&series, &law)?)?;
+        }
+    }
+    if span.last.is_some_and(|asked| asked > last) {
+        run.notes.add(format!("this machine has {last} cores: more were not measured"));
+    }
+    let code = run.end(&text)?;
+    end(options, &run, &watch, &done.iter().map(Judged::sitting).collect::<Vec<_>>())?;
+    let valid = done.iter().all(|sitting| sitting.verdict() != Verdict::Invalid);
+    Ok(if valid { code } else { ExitCode::FAILURE })
+}
+
+/// The cores of this machine, in the order in which the server gets them.
+struct Cores {
+    /// Those that are not the client's, the last one first, as a server without a sweep has it;
+    /// then the client's.
+    all: Vec<u32>,
+    clients: Vec<u32>,
+}
+
+impl Cores {
+    fn of(options: &Options) -> Result<Self, Stop> {
+        let clients = plan::client_cores(options);
+        let count = std::thread::available_parallelism().map_err(Stop::from_error)?.get();
+        let cores = 0..u32::try_from(count).unwrap_or(u32::MAX);
+        let (shared, mut all): (Vec<u32>, Vec<u32>) =
+            cores.rev().partition(|core| clients.contains(core));
+        if clients.is_empty() || all.is_empty() {
+            let why = "--sweep-cores: client and server would share the only core of this machine";
+            return Err(Stop::new(why));
+        }
+        all.extend(shared.iter().rev());
+        Ok(Self { all, clients: shared })
+    }
+
+    /// How many are the server's alone.
+    fn free(&self) -> u32 {
+        u32::try_from(self.all.len() - self.clients.len()).unwrap_or(u32::MAX)
+    }
+
+    /// The last number of the span: those that are free, unless more are asked for by number.
+    fn last(&self, span: CoreSpan) -> u32 {
+        let most = u32::try_from(self.all.len()).unwrap_or(u32::MAX);
+        span.last.map_or(self.free(), |last| last.min(most))
+    }
+
+    /// So many of them in words: where the client shares one, that comes first to mind.
+    fn words(&self, count: u32) -> String {
+        let (all, free) = (self.all.len(), self.free());
+        let mut words = format!("server on {count} of {all} cores");
+        if count > free {
+            let shared = self.all.iter().skip(free as usize).take((count - free) as usize);
+            let shared = shared.map(u32::to_string).collect::<Vec<_>>().join(",");
+            words += &format!(
+                "; core {shared} is the client's too: its rate is less than that of a server with \
+                 {count} cores of its own, and no law is fitted to it"
+            );
+        }
+        words
+    }
+}
+
+/// Rates by server, with the number of cores in the subject.
+fn series(all: &[(u32, Record)]) -> Result<Vec<Series>, Stop> {
+    let mut found: Vec<Series> = Vec::new();
+    let rates = all.iter().filter(|(_, record)| record.quantity.as_str() == word::SESSIONS_PER_S);
+    for (cores, record) in rates {
+        let subject = record.subject.with(word::SERVER_CORES, cores).map_err(Stop::from_error)?;
+        let point = (*cores, Record { subject, ..record.clone() });
+        match found.iter_mut().find(|series| series.subject == record.subject) {
+            Some(series) => series.points.push(point),
+            None => found.push(Series { subject: record.subject.clone(), points: vec![point] }),
+        }
+    }
+    Ok(found)
+}
+
+/// Rates of all cores and of one, as bars.
+fn drawn(series: &Series) -> String {
+    let per_core = |(cores, record): &(u32, Record)| record.estimate.point() / f64::from(*cores);
+    let most = series.points.iter().map(per_core).fold(0.0, f64::max);
+    let mut text = wrapped(&series.subject.to_string());
+    text += "  cores     sess/s   per core\n";
+    for point in &series.points {
+        let (cores, rate) = (point.0, PerSecond::new(point.1.estimate.point()));
+        let each = per_core(point);
+        #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "0 to 40")]
+        let bar = "#".repeat((BAR * each / most).round() as usize);
+        let (rate, each) = (rate.to_string(), PerSecond::new(each).to_string());
+        let _ = writeln!(text, "  {cores:>5} {rate:>10} {each:>10}  {bar}");
+    }
+    text
+}
+
+/// Of the points at which the server had its cores, up to `most`, for itself.
+fn fitted(series: &Series, most: u32) -> Result<Fit, tollgate_fleet::Error> {
+    let own = series.points.iter().filter(|(cores, _)| *cores <= most);
+    let point = |(cores, record): &(u32, Record)| Point { cores: *cores, per_s: record.estimate };
+    fit(&own.map(point).collect::<Vec<_>>())
+}
+
+/// The law in words: Amdahl's where cores do not disturb each other, else the universal one.
+fn of_law(fit: &Fit, last: u32) -> String {
+    let law = fit.law();
+    let name = if law.coherency() > 0.0 { "universal scalability law" } else { "Amdahl's law" };
+    let ahead = fit.rate(2 * last).map(|rate| {
+        let (low, high) = rate.per_s.interval();
+        format!(
+            "; on {} cores it would be {} [{}-{}]",
+            2 * last,
+            PerSecond::new(rate.per_s.point()),
+            PerSecond::new(low),
+            PerSecond::new(high)
+        )
+    });
+    format!(
+        "{name}: {} of one core, contention {:.4}, coherency {:.6}; the worst point is {:.1} % \
+         off{}",
+        law.one_core(),
+        law.contention(),
+        law.coherency(),
+        100.0 * fit.worst_residual(),
+        ahead.unwrap_or_default()
+    )
+}
+
+/// The law's rates at the measured numbers of cores, and at twice the last of them.
+fn predicted(series: &Series, fit: &Fit) -> Result<Vec<Record>, Stop> {
+    let measured = series.points.iter().map(|(cores, _)| *cores);
+    let last = measured.clone().max().unwrap_or(1);
+    let from: Vec<String> = series.points.iter().map(|(_, r)| r.subject.to_string()).collect();
+    let record = |cores: u32| {
+        let (_, like) = series.points.first().ok_or_else(|| Stop::new("no point"))?;
+        let rate = fit.rate(cores).map_err(Stop::from_error)?;
+        let subject = series.subject.with(word::SERVER_CORES, cores).map_err(Stop::from_error)?;
+        Ok(Record {
+            subject,
+            estimate: rate.per_s,
+            kind: Kind::Predicted { by: word::FLEET_RUNG.to_owned(), from: from.clone() },
+            taken_at: Timestamp::now(),
+            ..like.clone()
+        })
+    };
+    measured.chain([2 * last]).map(record).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "tests")]
+
+    use tollgate_fleet::scaling::Law;
+    use tollgate_record::Estimate;
+
+    use super::*;
+    use crate::verbs::compare::tests::record;
+
+    /// A machine of 64 cores that nobody here has: rates by a law, off by up to 1 %.
+    #[test]
+    fn a_synthetic_sweep_gives_back_its_law_and_its_drawing() {
+        for (contention, coherency) in [(0.0, 0.0), (0.02, 0.0), (0.01, 2e-4)] {
+            let truth = Law::new(PerSecond::new(2000.0), contention, coherency).unwrap();
+            let mut random = fastrand::Rng::with_seed(5);
+            let points = (1..=64).map(|cores| {
+                let rate = truth.rate(cores).get() * (0.99 + 0.02 * random.f64());
+                let estimate = Estimate::new(rate, (0.99 * rate, 1.01 * rate), 9).unwrap();
+                (cores, Record { estimate, ..record("server/x?by=tollgate", 1.0) })
+            });
+            let all: Vec<(u32, Record)> = points.collect();
+            let found = series(&all).unwrap();
+            assert_eq!(found.len(), 1);
+            let law = fitted(&found[0], 64).unwrap();
+            assert!((law.law().contention() - contention).abs() < 0.003, "{law:?}");
+            assert!((law.law().coherency() - coherency).abs() < 5e-5, "{law:?}");
+            let words = of_law(&law, 64);
+            assert!(words.contains("on 128 cores it would be"), "{words}");
+            let text = drawn(&found[0]);
+            assert_eq!(text.lines().count(), 66);
+            assert!(text.lines().all(|line| line.chars().count() <= 100), "{text}");
+            let predicted = predicted(&found[0], &law).unwrap();
+            assert_eq!(predicted.len(), 65);
+            assert_eq!(predicted[64].subject.parameter("server_cores"), Some("128"));
+        }
+    }
+
+    #[test]
+    fn cores_that_the_client_has_too_come_last_and_that_is_said() {
+        let cores = Cores { all: vec![3, 2, 0, 1], clients: vec![0, 1] };
+        let span = |last| CoreSpan { first: 1, last };
+        assert_eq!((cores.last(span(None)), cores.last(span(Some(9)))), (2, 4));
+        assert_eq!(cores.words(2), "server on 2 of 4 cores");
+        assert!(cores.words(3).contains("core 0 is the client's too"), "{}", cores.words(3));
+    }
+
+    #[test]
+    fn two_numbers_of_cores_are_no_law() {
+        let all = [(1, record("server/x", 10.0)), (2, record("server/x", 19.0))];
+        let found = series(&all).unwrap();
+        assert!(fitted(&found[0], 2).unwrap_err().to_string().contains("three"));
+    }
+}

@@ -1,0 +1,251 @@
+//! `tollgate bench --workload`: what a named workload asks of the load generator.
+
+use core::slice;
+
+use tollgate_load::{Plan, Protocol, Sizes};
+use tollgate_record::Timestamp;
+use tollgate_report::published;
+use tollgate_rivals::Client;
+use tollgate_server::KeyKind;
+use tollgate_workload::Workload;
+
+use super::connections::Connections;
+use crate::options::{Bench as Options, ServerKind};
+use crate::stop::Stop;
+use crate::verbs::workload::find;
+
+/// Endings of protocols that say a group.
+const GROUPS: [(&str, &str); 1] = [("-x25519mlkem768", "X25519MLKEM768")];
+
+/// Suites that plans have without a name.
+const OF_PROTOCOLS: [&str; 3] = [
+    "TLS_RSA_WITH_AES_128_GCM_SHA256",
+    "TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256",
+    "TLS_AES_128_GCM_SHA256",
+];
+
+/// What a workload makes of the options, and what of it stays undone.
+pub(super) struct Applied {
+    pub(super) options: Options,
+    /// A sentence each.
+    pub(super) undone: Vec<String>,
+}
+
+/// The options with what the workload asks for; what it does not know stays as it was.
+///
+/// # Errors
+///
+/// There is no such workload, or it asks for what would be another load: which, and what can be
+/// done.
+pub(super) fn applied(options: &Options) -> Result<Applied, Stop> {
+    let mut options = options.clone();
+    let Some(name) = options.workload.clone() else {
+        return Ok(Applied { options, undone: Vec::new() });
+    };
+    let workload = find(&name)?;
+    let refused = |why: String| Stop::new(format!("--workload {name}: {why}"));
+    if let Some(paper) = workload.compared_with.as_ref().map(|paper| paper.value.word())
+        && published::of(paper, Timestamp::now()).is_empty()
+    {
+        return Err(refused(format!("compared with {paper}: no figure of that paper is known")));
+    }
+    let undone = undone(&workload, &options);
+    if let Some(key) = workload.key.as_ref().filter(|_| options.target.is_none()) {
+        options.key = vec![key_of(key.value.word()).ok_or_else(|| {
+            refused(format!("no pair of servers has a key {}", key.value.word()))
+        })?];
+    }
+    if let Some(protocol) = &workload.protocol {
+        let (protocol, group) = protocol_of(protocol.value.word()).ok_or_else(|| {
+            let word = protocol.value.word();
+            refused(format!("no plan has the protocol {word}: give a URL, --suites and --group"))
+        })?;
+        options.protocol = vec![protocol];
+        options.group = group.into_iter().map(str::to_owned).collect();
+        if let Some(group) = group
+            && options.server == ServerKind::Openssl
+            && options.target.is_none()
+        {
+            return Err(refused(format!(
+                "the embedded servers have no {group}: give --server rustls, a URL, or a stock \
+                 server with OpenSSL 3.5 or later"
+            )));
+        }
+    }
+    if let Some(suite) = &workload.suite
+        && !OF_PROTOCOLS.contains(&suite.value.as_str())
+    {
+        options.suites = vec![suite.value.clone()];
+    }
+    if let Some(requests) = &workload.requests_per_connection {
+        let each = requests.value.get();
+        if each > Plan::REQUESTS_MAX {
+            return Err(refused(format!("no plan has {each} requests on a connection")));
+        }
+        options.clients.requests_per_connection = each;
+    }
+    if let Some(connections) = Connections::of(&workload) {
+        // a search finds a rate of its own
+        if options.clients.slo.is_none() {
+            if let Some(why) = connections.obstacle() {
+                return Err(refused(why));
+            }
+            options.clients.rate = Some(connections.per_s);
+        }
+        options.clients.arrivals = Some(connections.arrivals());
+    }
+    if let Some(resumed) = &workload.resumed
+        && options.client == [Client::Minimal]
+    {
+        options.resumed.resume = resumed.value.get();
+    }
+    if let Some(bytes) = &workload.bytes {
+        options.bytes = bytes.value.get();
+    }
+    options.sizes = workload.sizes.as_ref().map(|sizes| Sizes::of(&sizes.value));
+    let sizes = options.sizes.as_ref().map_or(slice::from_ref(&options.bytes), Sizes::all);
+    if let Some(long) = sizes.iter().find(|size| **size > tollgate_server::BODY_BYTES_MAX) {
+        return Err(refused(format!("no server here has a body of {long} bytes")));
+    }
+    Ok(Applied { options, undone })
+}
+
+/// What a plan leaves out, and what that does to the figures.
+fn undone(workload: &Workload, options: &Options) -> Vec<String> {
+    let resumed = workload.resumed.as_ref().map(|resumed| 100.0 * resumed.value.get());
+    let is_left_out = |share: &f64| *share > 0.0 && options.client != [Client::Minimal];
+    let resumed = resumed.filter(is_left_out).map(|share| {
+        format!(
+            "the workload resumes {share:.0} % of its sessions, and these clients are compared on \
+              full handshakes: a session costs both sides more than the workload's"
+        )
+    });
+    let key = workload.key.as_ref().filter(|_| options.target.is_some()).map(|key| {
+        let word = key.value.word();
+        format!("the workload's key is {word}; the server of the URL has its own")
+    });
+    let spread = Connections::of(workload).and_then(|connections| connections.undone());
+    resumed.into_iter().chain(key).chain(spread).collect()
+}
+
+/// The protocol, and the group that its word may end in.
+fn protocol_of(word: &str) -> Option<(Protocol, Option<&'static str>)> {
+    let known = |word: &str| Protocol::ALL.into_iter().find(|known| known.word() == word);
+    let plain = known(word).map(|protocol| (protocol, None));
+    plain.or_else(|| {
+        let with = |(ending, group)| Some((known(word.strip_suffix(ending)?)?, Some(group)));
+        GROUPS.into_iter().find_map(with)
+    })
+}
+
+fn key_of(word: &str) -> Option<KeyKind> {
+    match word.parse() {
+        Ok(kind @ KeyKind::Rsa { .. }) => Some(kind),
+        _ => Some(KeyKind::OF_2001).filter(|kind| kind.to_string() == word),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "tests")]
+
+    use tollgate_load::Pattern;
+
+    use super::*;
+    use crate::options::{Options as All, Verb};
+
+    fn asked(name: &str) -> Result<Options, Stop> {
+        asked_with(&["--workload", name]).map(|applied| applied.options)
+    }
+
+    fn asked_with(flags: &[&str]) -> Result<Applied, Stop> {
+        match All::of(&[&["bench"], flags].concat()).unwrap().verb {
+            Verb::Bench(options) => applied(&options),
+            other => unreachable!("bench was asked for: {other:?}"),
+        }
+    }
+
+    #[test]
+    fn a_workload_becomes_flags_or_is_refused_with_its_reason() {
+        let hp2001 = asked("hp2001").unwrap();
+        assert_eq!(hp2001.key, [KeyKind::OF_2001]);
+        assert_eq!((hp2001.protocol, hp2001.bytes), (vec![Protocol::Tls12Rsa], 14_336));
+        let bank = asked("bank140k").unwrap();
+        assert_eq!((bank.protocol, bank.bytes), (vec![Protocol::Tls12X25519], 140_000));
+        let web = asked("web2026").unwrap();
+        let (requests, resumed) = (web.clients.requests_per_connection, web.resume(true));
+        assert_eq!((requests, resumed.map(|resume| resume.share)), (10.0, Some(0.5)));
+        for (name, why) in [("pq2026", "--server rustls"), ("nobody", "give hp2001")] {
+            let message = asked(name).unwrap_err().to_string();
+            assert!(message.contains(why), "{message}");
+        }
+    }
+
+    #[test]
+    fn what_stays_undone_is_said() {
+        let web = asked_with(&["--workload", "web2026"]).unwrap();
+        assert_eq!(web.options.protocol, [Protocol::Tls13]);
+        assert_eq!(
+            (web.options.clients.requests_per_connection, web.options.bytes),
+            (10.0, 37_000)
+        );
+        assert_eq!((web.options.resumed.resume, web.undone), (0.5, Vec::new()));
+        let rustls = asked_with(&["--workload", "web2026", "--client", "rustls"]).unwrap();
+        let [undone] = &rustls.undone[..] else { panic!("{:?}", rustls.undone) };
+        assert!(undone.contains("resumes 50 %") && rustls.options.resumed.resume == 0.0);
+        let pq = asked_with(&["--workload", "pq2026", "--server", "rustls"]).unwrap();
+        assert_eq!((pq.options.protocol, pq.undone), (vec![Protocol::Tls13], Vec::new()));
+        assert_eq!(pq.options.group, ["X25519MLKEM768"]);
+        let there = asked_with(&["--workload", "hp2001", "https://127.0.0.1:1/"]).unwrap();
+        assert!(there.undone[0].contains("has its own"), "{:?}", there.undone);
+        assert_eq!(asked_with(&[]).map(|applied| applied.undone).unwrap(), Vec::<String>::new());
+    }
+
+    #[test]
+    fn what_a_log_says_becomes_flags_where_a_plan_can_express_it() {
+        let file = |more: &str| {
+            let name = format!("tollgate-asked-{}-{}.toml", std::process::id(), more.len());
+            let path = std::env::temp_dir().join(name);
+            std::fs::write(&path, format!("title = \"of a log\"\n{more}")).unwrap();
+            let found = asked(&path.display().to_string());
+            std::fs::remove_file(&path).unwrap();
+            found
+        };
+        let arrivals = |dispersion: &str| {
+            format!(
+                "[arrivals]\nvalue = {{ kind = \"open\", per_s = 70.5, peak_per_s = 99, \
+                 dispersion = {dispersion} }}\nsource = \"a log\"\n"
+            )
+        };
+        let requests =
+            |each: &str| format!("[requests_per_connection]\nvalue = {each}\nsource = \"a log\"\n");
+        let clients = |more: String| {
+            let found = file(&more).unwrap().clients;
+            (found.rate, found.arrivals, found.requests_per_connection)
+        };
+        let per_s = 1.0;
+        let gamma = |dispersion| Some(Pattern::Gamma { per_s, dispersion });
+        let poisson = Some(Pattern::Poisson { per_s });
+        assert_eq!(clients(arrivals("1.1")), (Some(70.5), poisson.clone(), 1.0));
+        assert_eq!(clients(arrivals("0.0")).1, Some(Pattern::Constant { per_s }));
+        assert_eq!(clients(arrivals("10.5")).1, gamma(10.5));
+        assert_eq!(clients(arrivals("0.5")).1, gamma(0.5));
+        assert_eq!(clients(arrivals("0.5") + &requests("2.5")).1, poisson);
+        // each connection brings two or three requests: half of the crowds are these
+        let found = clients(arrivals("2.5") + &requests("2.5"));
+        assert_eq!(found, (Some(28.2), poisson, 2.5));
+        let found = clients(arrivals("10.5") + &requests("2.5")).1;
+        assert_eq!(found, gamma(4.2));
+        let refused = |more: &str| file(more).unwrap_err().to_string();
+        assert!(refused(&arrivals("80.5")).contains("--arrivals trace:FILE"));
+        assert!(refused(&requests("2e6")).contains("2000000 requests on a connection"));
+        let sizes =
+            |most: u64| format!("[sizes]\nvalue = [[0.0, 3], [1.0, {most}]]\nsource = \"a log\"\n");
+        let found = file(&sizes(300)).unwrap().sizes.unwrap();
+        assert_eq!(found.all().len(), 64);
+        assert!(found.all().iter().all(|bytes| (3..=300).contains(bytes)), "{found}");
+        assert!(refused(&sizes(1 << 40)).contains("no server here has a body of"));
+        let paper = "[compared_with]\nvalue = \"hp02\"\nsource = \"nobody\"\n";
+        assert!(refused(paper).contains("no figure of that paper"));
+    }
+}

@@ -1,0 +1,106 @@
+//! What the machine itself did between two runs, as code tells that did not change.
+
+use tollgate_record::vocabulary as word;
+use tollgate_record::{Record, Unit};
+
+use super::side::Figure;
+
+/// By which factors figures of one quantity may have moved without any change of code.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Moved {
+    pub(super) least: f64,
+    pub(super) most: f64,
+}
+
+impl Moved {
+    /// Not at all.
+    pub(super) const NOT: Self = Self { least: 1.0, most: 1.0 };
+
+    /// By a share either way.
+    pub(super) fn by(share: f64) -> Self {
+        Self { least: 1.0 / (1.0 + share), most: 1.0 + share }
+    }
+}
+
+/// The ratios of yardsticks, by rung and quantity.
+pub(super) struct Drift {
+    yardsticks: Vec<(String, String, f64)>,
+    otherwise: Moved,
+}
+
+impl Drift {
+    /// From the ratios of those figures that are yardsticks; what none tells of may have moved by
+    /// the share.
+    pub(super) fn of<'a>(yardsticks: impl Iterator<Item = (&'a Figure, f64)>, share: f64) -> Self {
+        let entry = |(figure, ratio)| {
+            let (rung, quantity) = place(figure);
+            (rung, quantity, ratio)
+        };
+        Self { yardsticks: yardsticks.map(entry).collect(), otherwise: Moved::by(share) }
+    }
+
+    /// What the machine may have done to such a figure, and whether yardsticks say so.
+    pub(super) fn moved(&self, figure: &Figure) -> (Moved, bool) {
+        let (rung, quantity) = place(figure);
+        let known = self.yardsticks.iter().filter(|(r, q, _)| (r, q) == (&rung, &quantity));
+        let ratios: Vec<f64> = known.map(|(.., ratio)| *ratio).collect();
+        if ratios.is_empty() {
+            return (self.otherwise, false);
+        }
+        // That nothing moved stays possible.
+        let least = ratios.iter().copied().fold(1.0, f64::min);
+        (Moved { least, most: ratios.iter().copied().fold(1.0, f64::max) }, true)
+    }
+}
+
+fn place(figure: &Figure) -> (String, String) {
+    let rung = figure.subject.segments().next().unwrap_or_default();
+    (rung.to_owned(), figure.quantity.as_str().to_owned())
+}
+
+/// Whether a figure is of code that is not ours and was the same on both sides.
+pub(super) fn is_yardstick(figure: &Figure, before: &Record, after: &Record) -> bool {
+    let by = figure.subject.parameter(word::BY).unwrap_or("tollgate");
+    let is_of_others = !by.contains("tollgate") && by != word::ENGINE && by != "external";
+    let is_timed = matches!(figure.unit, Unit::PerSecond | Unit::Nanos | Unit::Cycles);
+    let versions = |record: &Record| {
+        let mut versions = record.versions.clone();
+        // What we are built with does not change what others are.
+        versions.retain(|name, _| name != "tollgate" && name != "rustc");
+        versions
+    };
+    is_of_others && is_timed && versions(before) == versions(after)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::verbs::compare::tests::{figure, record};
+
+    #[test]
+    fn code_of_others_is_a_yardstick_while_its_version_stays() {
+        let of = |by: &str| {
+            let subject = format!("server/rsa-2048/tls13?by={by}");
+            let figure = figure(&subject, "sessions_per_s", Unit::PerSecond);
+            let (before, mut after) = (record(&subject, 1.0), record(&subject, 2.0));
+            let same = is_yardstick(&figure, &before, &after);
+            after.versions.insert("openssl".to_owned(), "4.0".to_owned());
+            (same, is_yardstick(&figure, &before, &after))
+        };
+        assert_eq!(of("openssl"), (true, false));
+        assert_eq!(of("nginx-openssl"), (true, false));
+        assert_eq!(of("nginx-tollgate"), (false, false));
+        assert_eq!(of("engine"), (false, false));
+    }
+
+    #[test]
+    fn yardsticks_speak_for_their_rung_and_quantity() {
+        let of = |subject, quantity| figure(subject, quantity, Unit::PerSecond);
+        let stick = of("server/x?by=openssl", "sessions_per_s");
+        let drift = Drift::of([(&stick, 0.9), (&stick, 0.95)].into_iter(), 0.05);
+        let other = of("server/x?by=tollgate", "sessions_per_s");
+        assert_eq!(drift.moved(&other), (Moved { least: 0.9, most: 1.0 }, true));
+        let (moved, told) = drift.moved(&of("operation/x?by=tollgate", "operations_per_s"));
+        assert_eq!((moved.most, told), (1.05, false));
+    }
+}

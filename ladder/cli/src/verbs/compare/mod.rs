@@ -1,0 +1,110 @@
+//! `tollgate compare`: records of two or more runs side by side, and of machines.
+
+pub(crate) mod options;
+pub(crate) mod platforms;
+
+mod answer;
+mod change;
+mod conditions;
+mod drift;
+mod pair;
+mod side;
+mod table;
+mod written;
+
+use std::process::ExitCode;
+
+use tollgate_record::{Record, Timestamp};
+use tollgate_report::published;
+
+use crate::options::{Compare as Options, Failing};
+use crate::output::Output;
+use crate::stop::Stop;
+
+pub(crate) use side::same_machine;
+
+use answer::Answer;
+use pair::{Pair, Pairs};
+use side::Side;
+
+/// Compares and prints; the exit code says whether there is what `--fail-if` names.
+///
+/// # Errors
+///
+/// A file cannot be read or holds something else than records, or there is nothing to compare.
+pub(crate) fn run(options: &Options) -> Result<ExitCode, Stop> {
+    let wanted = |record: &Record| is_wanted(record, &options.only);
+    let sides = options.files.iter().map(|path| Side::read(path, wanted));
+    let sides = sides.collect::<Result<Vec<Side>, Stop>>()?;
+    let Some((first, others)) = sides.split_first() else {
+        return Err(Stop::new("give files of records, as --json makes them"));
+    };
+    let mut output = Output::new(options.written.json.as_deref())?;
+    let mut blocks = Vec::new();
+    let mut failed = false;
+    for other in others {
+        let pairs = Pairs::of(first, other, options.drift);
+        output.records(&written::records(first, other, &pairs))?;
+        failed |= options.fail_if.iter().any(|failing| match failing {
+            Failing::Slower => pairs.count(|answer| *answer == Answer::Slower) > 0,
+            Failing::Incomparable => pairs.incomparable() > 0,
+        });
+        // Of two machines there is nothing to say here.
+        if pairs.pairs.iter().any(|pair| !matches!(pair, Pair::OtherMachine)) {
+            blocks.push(table::text(first, other, &pairs, options.drift));
+        }
+    }
+    let measured = sides.iter().flat_map(Side::last);
+    blocks.extend(platforms::text(measured, &published::records(Timestamp::now())));
+    if blocks.is_empty() {
+        let why = "nothing to compare: give records of two runs or of two machines, or of \
+                   RSA-1024 with RSA key exchange, which stand beside a paper's";
+        return Err(Stop::new(why));
+    }
+    output.text(&blocks.join("\n"))?;
+    Ok(if failed { ExitCode::FAILURE } else { ExitCode::SUCCESS })
+}
+
+/// Whether subject and quantity hold one of the texts; all do without any.
+fn is_wanted(record: &Record, only: &[String]) -> bool {
+    let name = format!("{} {}", record.subject, record.quantity);
+    only.is_empty() || only.iter().any(|text| name.contains(text.as_str()))
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "tests")]
+pub(crate) mod tests {
+    use std::collections::BTreeMap;
+
+    use tollgate_record::{Estimate, Kind, Machine, Unit};
+
+    use super::side::Figure;
+    use super::*;
+
+    pub(super) fn figure(subject: &str, quantity: &str, unit: Unit) -> Figure {
+        Figure { subject: subject.parse().unwrap(), quantity: quantity.parse().unwrap(), unit }
+    }
+
+    /// A rate with an interval of 1 % to each side, of nine samples.
+    pub(crate) fn record(subject: &str, point: f64) -> Record {
+        Record {
+            subject: subject.parse().unwrap(),
+            quantity: "sessions_per_s".parse().unwrap(),
+            unit: Unit::PerSecond,
+            estimate: match point {
+                0.0 => Estimate::exact(0.0).unwrap(),
+                _ => Estimate::new(point, (0.99 * point, 1.01 * point), 9).unwrap(),
+            },
+            kind: Kind::Measured,
+            machine: Machine::unknown("Some Processor 9000"),
+            versions: BTreeMap::new(),
+            commit: None,
+            conditions: BTreeMap::new(),
+            taken_at: Timestamp::UNIX_EPOCH,
+        }
+    }
+
+    pub(super) fn at(record: Record, minute: i64) -> Record {
+        Record { taken_at: Timestamp::from_second(60 * minute).unwrap(), ..record }
+    }
+}

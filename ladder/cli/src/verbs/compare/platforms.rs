@@ -1,0 +1,215 @@
+//! The table of platforms, as \[HP01\] has it: machines, rates, rates of a core and of a GHz.
+
+use std::collections::BTreeMap;
+
+use tollgate_record::vocabulary as word;
+use tollgate_record::{Kind, Machine, PerSecond, Record, Subject, Unit};
+use tollgate_report::grid::{Column, grid};
+use tollgate_report::text::wrapped;
+
+use crate::verbs::compare::same_machine;
+
+const COLUMNS: [Column; 8] = [
+    Column::words("machine", 42),
+    Column::figures("GHz", 5),
+    Column::figures("cores", 5),
+    Column::figures("per s", 6),
+    Column::figures("per core", 8),
+    Column::figures("per GHz", 7),
+    Column::figures("to first", 8),
+    Column::words("", 5),
+];
+
+/// A row: somebody's rate on a machine.
+struct Row {
+    machine: Machine,
+    by: String,
+    cores: Option<f64>,
+    per_s: f64,
+    /// Published figures stand below the measured ones.
+    published: bool,
+}
+
+/// One table for each subject that was measured on several machines, or that a paper has too.
+pub(crate) fn text<'a>(
+    measured: impl Iterator<Item = &'a Record>,
+    published: &'a [Record],
+) -> Option<String> {
+    let mut groups: BTreeMap<String, Vec<Row>> = BTreeMap::new();
+    for record in measured.chain(published) {
+        let Some((group, row)) = row(record) else { continue };
+        let rows = groups.entry(group).or_default();
+        // Of several records of one machine the last one counts.
+        rows.retain(|known| known.by != row.by || !same_machine(&known.machine, &row.machine));
+        rows.push(row);
+    }
+    groups.retain(|_, rows| is_of_machines(rows));
+    let tables: Vec<String> = groups.iter().map(|(group, rows)| table(group, rows)).collect();
+    (!tables.is_empty()).then(|| tables.join("\n") + &note())
+}
+
+/// Whether there is a measured row, and a row of another machine.
+fn is_of_machines(rows: &[Row]) -> bool {
+    let measured = rows.iter().find(|row| !row.published);
+    measured.is_some_and(|one| rows.iter().any(|row| !same_machine(&row.machine, &one.machine)))
+}
+
+/// The name of the table and the row in it that a record belongs to, if it is what the rung is
+/// measured by.
+fn row(record: &Record) -> Option<(String, Row)> {
+    let subject = &record.subject;
+    if subject.parameter(word::AGAINST).is_some() || subject.parameter(word::PART).is_some() {
+        return None;
+    }
+    let published = matches!(record.kind, Kind::Published { .. });
+    let point = record.estimate.point();
+    let clock = record.machine.core_clock_hz.map(|hz| hz.point());
+    let per_s = match (record.quantity.as_str(), record.unit) {
+        (word::SESSIONS_PER_S | word::OPERATIONS_PER_S_PER_CORE, Unit::PerSecond) => point,
+        (word::NS_PER_OPERATION, Unit::Nanos) => 1e9 / point,
+        (word::CYCLES_PER_CALL, Unit::Cycles) => clock? / point,
+        _ => return None,
+    };
+    let cores = match subject.segments().next()? {
+        "server" if published => record.machine.logical_cores.map(f64::from),
+        "server" => cores_of(record.conditions.get("server_cores")?),
+        // One thread, or over the cores already.
+        _ => Some(1.0),
+    };
+    let by = subject.parameter(word::BY).unwrap_or("tollgate");
+    let by = match subject.parameter(word::CLIENT) {
+        Some(client) => format!("{by}, {client}"),
+        None => by.to_owned(),
+    };
+    let row = Row { machine: record.machine.clone(), by, cores, per_s, published };
+    (per_s.is_finite() && per_s > 0.0).then(|| (group(subject), row))
+}
+
+/// The number of cores in a list of them: 2 of `0,1`; unknown of `any`.
+fn cores_of(list: &str) -> Option<f64> {
+    let cores = list.split(',').filter(|core| core.parse::<u32>().is_ok()).count();
+    u32::try_from(cores).ok().filter(|cores| *cores > 0).map(f64::from)
+}
+
+/// What rows of one table share: the subject without who did it, and for which client. RSA key
+/// exchange is one thing in SSL 3 and in TLS 1.2: the server decrypts a premaster secret.
+fn group(subject: &Subject) -> String {
+    let path = subject.path().replace("/ssl3-rsa", "/tls12-rsa");
+    let others = subject.parameters().filter(|(key, _)| ![word::BY, word::CLIENT].contains(key));
+    let others: Vec<String> = others.map(|(key, value)| format!("{key}={value}")).collect();
+    if others.is_empty() { path } else { format!("{path}?{}", others.join("&")) }
+}
+
+fn table(group: &str, rows: &[Row]) -> String {
+    let first = &rows[0];
+    let most = rows.iter().map(|row| row.per_s).fold(0.0, f64::max);
+    let cells = rows.iter().map(|row| {
+        let ghz = row.machine.core_clock_hz.map(|hz| hz.point() / 1e9);
+        let per_core = row.cores.map(|cores| row.per_s / cores);
+        let per_ghz = per_core.zip(ghz).map(|(rate, ghz)| rate / ghz);
+        vec![
+            name(row),
+            ghz.map_or_else(dash, |ghz| format!("{ghz:.2}")),
+            row.cores.map_or_else(dash, |cores| format!("{cores:.0}")),
+            rate(row.per_s),
+            per_core.map_or_else(dash, rate),
+            per_ghz.map_or_else(dash, rate),
+            format!("{:.3}", row.per_s / first.per_s),
+            bar(row.per_s, most),
+        ]
+    });
+    wrapped(group) + &grid(&COLUMNS, cells.collect())
+}
+
+/// `nginx, curl on AMD EPYC, 2 cores, vm`, or what a paper calls it: `Itanium [HP01]`. What is too
+/// long loses what all rows of a machine have.
+fn name(row: &Row) -> String {
+    if row.published {
+        let paper = row.by.split('-').next().unwrap_or_default().to_ascii_uppercase();
+        let cpu = row.machine.cpu.split(',').next().unwrap_or_default();
+        return format!("{cpu} [{paper}]");
+    }
+    let cores = row.machine.logical_cores.map(|cores| format!(", {cores} cores"));
+    let vm = if row.machine.virtualised == Some(true) { ", vm" } else { "" };
+    format!("{} on {}{}{vm}", row.by, row.machine.cpu, cores.unwrap_or_default())
+}
+
+fn rate(per_s: f64) -> String {
+    PerSecond::new(per_s).to_string().replace("/s", "")
+}
+
+fn dash() -> String {
+    "-".to_owned()
+}
+
+/// Up to five columns.
+fn bar(per_s: f64, most: f64) -> String {
+    #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "0 to 5")]
+    let length = (5.0 * per_s / most).round() as usize;
+    "#".repeat(length)
+}
+
+fn note() -> String {
+    wrapped(
+        "per s: sessions, operations or calls; per core: over the cores of the server; per GHz: of \
+         a core, over its clock; to first: over the first row. In brackets: published, with SSL 3, \
+         RC4-128 and SHA-1 [HP01], where ours has what the subject and docs/bench-outputs.md say",
+    )
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "tests")]
+mod tests {
+    use tollgate_record::{Estimate, Timestamp};
+    use tollgate_report::published;
+
+    use super::*;
+    use crate::verbs::compare::tests::record;
+
+    fn beside_papers(measured: &[Record]) -> Option<String> {
+        text(measured.iter(), &published::records(Timestamp::UNIX_EPOCH))
+    }
+
+    fn measured(subject: &str, cpu: &str, per_s: f64) -> Record {
+        let clock = Some(Estimate::exact(2e9).unwrap());
+        let mut record = record(subject, per_s);
+        record.machine = Machine { core_clock_hz: clock, ..Machine::unknown(cpu) };
+        record.conditions.insert("server_cores".to_owned(), "0,1".to_owned());
+        record
+    }
+
+    #[test]
+    fn machines_stand_below_each_other_and_beside_the_paper() {
+        let subject = "server/rsa-1024/tls12-rsa?by=tollgate&bytes=14336";
+        let both = [measured(subject, "One", 6400.0), measured(subject, "Two", 12_800.0)];
+        let text = beside_papers(&both).unwrap();
+        assert!(text.lines().all(|line| line.chars().count() <= 100), "{text}");
+        let row = |name: &str| -> Vec<String> {
+            let line = text.lines().find(|line| line.starts_with(name));
+            let line = line.unwrap_or_else(|| panic!("{name} in\n{text}"));
+            line.split_whitespace().map(str::to_owned).collect()
+        };
+        let one = row("tollgate on One");
+        assert_eq!(one[3..9], ["2.00", "2", "6.40k", "3.20k", "1.60k", "1.000"].map(str::to_owned));
+        assert_eq!(row("tollgate on Two")[8], "2.000");
+        let itanium = row("Itanium [HP01]");
+        assert_eq!(itanium[2..8], ["0.80", "1", "315", "315", "394", "0.049"].map(str::to_owned));
+        assert_eq!(row("sa7120 [HP01]")[4], "270");
+    }
+
+    #[test]
+    fn one_machine_alone_has_no_table_unless_a_paper_has_the_same() {
+        let of = |subject: &str| beside_papers(&[measured(subject, "One", 1.0)]).is_some();
+        assert!(!of("server/rsa-2048/tls12-rsa?by=tollgate&bytes=14336"));
+        assert!(!of("server/rsa-1024/tls13?by=tollgate&bytes=14336"));
+        assert!(of("server/rsa-1024/tls12-rsa?by=tollgate&bytes=2048"));
+        assert!(of("server/rsa-1024/tls12-rsa?by=nginx-openssl&bytes=14336&client=curl"));
+    }
+
+    #[test]
+    fn cores_are_counted_where_they_are_named() {
+        assert_eq!(cores_of("1"), Some(1.0));
+        assert_eq!(cores_of("0,2,3"), Some(3.0));
+        assert_eq!(cores_of("any"), None);
+    }
+}

@@ -1,0 +1,225 @@
+//! `tollgate kernel`: Montgomery products and squares of every kernel that this machine can run.
+
+pub(crate) mod chain;
+pub(crate) mod options;
+pub(crate) mod plan;
+pub(crate) mod symbols;
+pub(crate) mod variants;
+
+use std::process::ExitCode;
+
+use tollgate_mont::{BlockKernel, LaneKernel, LimbKernel};
+use tollgate_record::vocabulary as word;
+use tollgate_record::{Kind, Record, Subject, Unit};
+use tollgate_report::{heading, kernel as kernel_table};
+
+use crate::bounds::{self, Family};
+use crate::contenders::Contender;
+use crate::figures::Figures;
+use crate::host::Host;
+use crate::measure::{Notes, measure};
+use crate::options::Kernel as Options;
+use crate::progress::Progress;
+use crate::run::Run;
+use crate::stop::Stop;
+use crate::verbs::kernel::chain::{CALLS, Call};
+
+/// Seconds for each size unless told.
+const SECONDS: f64 = 2.0;
+
+/// A kernel and what is asked of it.
+#[derive(Clone, Copy)]
+struct Asked {
+    kernel: Family,
+    call: Call,
+    name: &'static str,
+}
+
+/// Measures and prints.
+///
+/// # Errors
+///
+/// Nothing can be measured, or a result is wrong.
+pub(crate) fn run(options: &Options) -> Result<ExitCode, Stop> {
+    if options.variants {
+        return variants::run(options);
+    }
+    if options.plan {
+        return plan::run(options);
+    }
+    let mut run = Run::measuring(options.written.json.as_deref())?;
+    let progress = Progress::new("kernel");
+    let mut records = collect(options, &mut run, &progress)?;
+    drop(progress);
+    // By kernel, then by size: sizes are what one reads down a column.
+    let kernels = kernels();
+    records.sort_by_key(|record: &Record| {
+        let name = record.subject.segments().nth(1);
+        kernels.iter().position(|asked| Some(asked.name) == name)
+    });
+    let heading = heading::lines(&records) + "\n";
+    run.end(&(heading + &kernel_table::table(&records)))
+}
+
+/// The records of every kernel, by size and then by kernel; after Ctrl-C those of the sizes that
+/// were done.
+///
+/// # Errors
+///
+/// Nothing can be measured, or a result is wrong.
+pub(crate) fn collect(
+    options: &Options,
+    run: &mut Run,
+    progress: &Progress,
+) -> Result<Vec<Record>, Stop> {
+    let Run { host, output, notes } = run;
+    let seconds = options.seconds.unwrap_or(SECONDS);
+    let kernels = kernels();
+    let mut records = Vec::new();
+    progress.plan(options.bits.len(), seconds);
+    for (number, bits) in options.bits.iter().enumerate() {
+        progress.row(number, &label(*bits));
+        let found = at_size(&kernels, *bits, seconds, host, notes, |part| progress.part(part))?;
+        let Some(found) = found else {
+            break; // Ctrl-C: this size is not whole
+        };
+        output.records(&found)?;
+        records.extend(found);
+    }
+    Ok(records)
+}
+
+/// The records of these kernels at one size that are not among `known`, measured now; `None` after
+/// Ctrl-C.
+///
+/// # Errors
+///
+/// A result is wrong.
+pub(crate) fn missing(
+    kernels: &[Family],
+    bits: u32,
+    known: &[Record],
+    seconds: f64,
+    host: &Host,
+    notes: &mut Notes,
+) -> Result<Option<Vec<Record>>, Stop> {
+    let mut asked = Vec::new();
+    for call in kernels.iter().copied().flat_map(calls_of) {
+        let subject = subject(call.kernel, call.name, bits)?;
+        if cycles_per_call(known, &subject).is_none() {
+            asked.push(call);
+        }
+    }
+    // Where cycles cannot be told nothing is explained by them.
+    if asked.is_empty() || host.machine.core_clock_hz.is_none() {
+        return Ok(Some(Vec::new()));
+    }
+    at_size(&asked, bits, seconds, host, notes, |_| {})
+}
+
+/// The measured cycles of a call among records.
+pub(crate) fn cycles_per_call<'a>(records: &'a [Record], subject: &Subject) -> Option<&'a Record> {
+    records.iter().find(|record| {
+        record.subject == *subject
+            && record.quantity.as_str() == word::CYCLES_PER_CALL
+            && record.kind == Kind::Measured
+    })
+}
+
+/// `kernel/amm64_mulx?K=16&bits=1024`.
+///
+/// # Errors
+///
+/// None that these names can cause.
+pub(crate) fn subject(kernel: Family, name: &str, bits: u32) -> Result<Subject, Stop> {
+    let k = kernel.words(bits);
+    format!("kernel/{name}?{}={k}&{}={bits}", word::K, word::BITS).parse().map_err(Stop::from_error)
+}
+
+fn label(bits: u32) -> String {
+    format!("{bits} bits")
+}
+
+/// The records of these kernels at one size; `None` after Ctrl-C.
+fn at_size(
+    kernels: &[Asked],
+    bits: u32,
+    seconds: f64,
+    host: &Host,
+    notes: &mut Notes,
+    progress: impl FnMut(f64),
+) -> Result<Option<Vec<Record>>, Stop> {
+    let figures = Figures::new(host).with([
+        ("seconds_per_row".to_owned(), seconds.to_string()),
+        (
+            "calls".to_owned(),
+            format!("chains of {CALLS}, each call on the result of the one before"),
+        ),
+    ]);
+    let kernels: Vec<&Asked> = kernels.iter().filter(|asked| asked.kernel.does(bits)).collect();
+    let mut contenders: Vec<Contender> =
+        kernels.iter().map(|asked| contender(**asked, bits)).collect();
+    let Some(round) = measure(&label(bits), &mut contenders, seconds, progress)? else {
+        return Ok(None);
+    };
+    notes.warn(&label(bits), round.warnings());
+    let of_kernel = |(place, asked): (usize, &&Asked)| {
+        records_of(**asked, bits, host, &figures, round.cycles(place))
+    };
+    let found: Result<Vec<_>, Stop> = kernels.iter().enumerate().map(of_kernel).collect();
+    Ok(Some(found?.concat()))
+}
+
+/// Every kernel of this machine.
+fn kernels() -> Vec<Asked> {
+    let lanes = LaneKernel::all().into_iter().map(Family::Lanes);
+    let blocks = BlockKernel::all().into_iter().map(Family::Blocks);
+    let limbs = LimbKernel::all().into_iter();
+    // On limbs, lane blocks multiply as the others do.
+    let limbs = limbs.filter(|kernel| !matches!(kernel, LimbKernel::Blocks(_))).map(Family::Limbs);
+    lanes.chain(blocks).chain(limbs).flat_map(calls_of).collect()
+}
+
+/// A kernel's product, and its square where that is another one.
+fn calls_of(kernel: Family) -> Vec<Asked> {
+    let product = Asked { kernel, call: Call::Product, name: kernel.name() };
+    let square = Asked { kernel, call: Call::Square, name: kernel.square_name() };
+    if square.name == product.name { vec![product] } else { vec![product, square] }
+}
+
+fn contender(asked: Asked, bits: u32) -> Contender {
+    let run = match asked.kernel {
+        Family::Blocks(kernel) => chain::blocks(kernel, asked.call, bits),
+        Family::Lanes(kernel) => chain::lanes(kernel, asked.call, bits),
+        Family::Limbs(kernel) => chain::limbs(kernel, asked.call, bits),
+    };
+    Contender { by: asked.name, batch: Some(CALLS), kernel: Some(asked.kernel), run }
+}
+
+/// Cycles per call and per lane, and the bound, of one kernel at one size.
+fn records_of(
+    asked: Asked,
+    bits: u32,
+    host: &Host,
+    figures: &Figures<'_>,
+    cycles: Option<tollgate_record::Estimate>,
+) -> Result<Vec<Record>, Stop> {
+    let Some(cycles) = cycles else {
+        return Err(Stop::new("core cycles cannot be told on this machine: no time stamp counter"));
+    };
+    let subject = subject(asked.kernel, asked.name, bits)?;
+    let numbers = asked.kernel.numbers(bits);
+    let figures = figures.with([
+        (word::KERNEL.to_owned(), asked.name.to_owned()),
+        ("lanes".to_owned(), numbers.to_string()),
+    ]);
+    let per_lane = cycles.scaled(1.0 / f64::from(numbers)).map_err(Stop::from_error)?;
+    let mut records = vec![
+        figures.measured(&subject, word::CYCLES_PER_CALL, Unit::Cycles, cycles),
+        figures.measured(&subject, word::CYCLES_PER_LANE, Unit::Cycles, per_lane),
+    ];
+    if let Some(bound) = bounds::of_call(&host.model, asked.name, bits) {
+        records.push(figures.bound(&subject, word::BOUND_CYCLES_PER_CALL, bound)?);
+    }
+    Ok(records)
+}

@@ -1,0 +1,185 @@
+//! `tollgate kernel --plan`: what the forms of an operation cost here, and how that cuts batches.
+
+use std::process::ExitCode;
+use std::rc::Rc;
+
+use tollgate_record::vocabulary as word;
+use tollgate_record::{Estimate, Kind, Record, Unit};
+use tollgate_report::{heading, plan as plan_table};
+use tollgate_rsa::{Form, Plan, Workspace};
+
+use crate::contenders::{Contender, Job, What, tollgate};
+use crate::figures::Figures;
+use crate::host::Host;
+use crate::keys::{self, Key};
+use crate::measure::{Notes, Round, measure};
+use crate::options::Kernel as Options;
+use crate::progress::Progress;
+use crate::run::Run;
+use crate::stop::Stop;
+use crate::verbs::speed::rows::Row;
+
+/// Seconds for each size and operation unless told.
+const SECONDS: f64 = 3.0;
+
+/// Batches up to this many requests are shown; larger ones repeat them.
+const REQUESTS_MAX: usize = 16;
+
+/// An operation of each kind that has costs of its own.
+const OPERATIONS: [What; 3] = [What::Sign, What::PrivateFull, What::Verify];
+
+/// Every form, in the order of the records.
+const FORMS: [(Form, &str); 3] =
+    [(Form::One, "one alone"), (Form::Two, "two in step"), (Form::Lanes, "lanes")];
+
+/// Measures and prints.
+///
+/// # Errors
+///
+/// Nothing can be measured, or a result is wrong.
+pub(crate) fn run(options: &Options) -> Result<ExitCode, Stop> {
+    let known = |bits: &&u32| !keys::SIZES.contains(bits);
+    if let Some(bits) = options.bits.iter().find(known) {
+        let sizes = keys::SIZES.map(|size| size.to_string()).join(", ");
+        return Err(Stop::new(format!("--bits {bits}: plans are for keys of {sizes} bits")));
+    }
+    let mut run = Run::measuring(options.written.json.as_deref())?;
+    let progress = Progress::new("kernel");
+    let records = collect(options, &mut run, &progress)?;
+    drop(progress);
+    run.end(&(heading::lines(&records) + "\n" + &plan_table::table(&records)))
+}
+
+/// The records of every size and operation; after Ctrl-C those that were done.
+fn collect(options: &Options, run: &mut Run, progress: &Progress) -> Result<Vec<Record>, Stop> {
+    let Run { host, output, notes } = run;
+    let seconds = options.seconds.unwrap_or(SECONDS);
+    let (mut jobs, mut records) = (Vec::new(), Vec::new());
+    for bits in &options.bits {
+        let key = Rc::new(Key::built_in(*bits)?);
+        for what in OPERATIONS {
+            jobs.push(Job::new(Rc::clone(&key), what, 1)?);
+        }
+    }
+    progress.plan(jobs.len(), seconds);
+    for (number, job) in jobs.into_iter().enumerate() {
+        let row = Row::Rsa(job);
+        progress.row(number, &row.label());
+        let part = |part| progress.part(part);
+        let Some(found) = at_row(&row, seconds, host, notes, part)? else {
+            break; // Ctrl-C: this row is not whole
+        };
+        output.records(&found)?;
+        records.extend(found);
+    }
+    Ok(records)
+}
+
+/// The records of one size and operation; `None` after Ctrl-C.
+fn at_row(
+    row: &Row,
+    seconds: f64,
+    host: &Host,
+    notes: &mut Notes,
+    progress: impl FnMut(f64),
+) -> Result<Option<Vec<Record>>, Stop> {
+    let Row::Rsa(job) = row else {
+        return Ok(None);
+    };
+    let (mut forms, mut contenders) = (Vec::new(), Vec::new());
+    for (form, name) in FORMS {
+        if let Some(contender) = tollgate::by_form(job, form)? {
+            forms.push((form, name));
+            contenders.push(contender);
+        }
+    }
+    let Some(round) = measure(&row.label(), &mut contenders, seconds, progress)? else {
+        return Ok(None);
+    };
+    notes.warn(&row.label(), round.warnings());
+    let figures =
+        Figures::new(host).with([(word::SECONDS_PER_ROW.to_owned(), seconds.to_string())]);
+    let mut records = Vec::new();
+    for (place, (contender, (_, name))) in contenders.iter().zip(&forms).enumerate() {
+        let Some(cycles) = round.cycles(place) else {
+            return Err(Stop::new(
+                "core cycles cannot be told on this machine: no time stamp counter",
+            ));
+        };
+        let kernel =
+            contender.kernel.map(|kernel| (word::KERNEL.to_owned(), kernel.name().to_owned()));
+        let figures = figures.with([(word::FORM.to_owned(), (*name).to_owned())]).with(kernel);
+        let subject = row.subject(contender)?;
+        let quantity = word::CYCLES_PER_OPERATION;
+        records.push(figures.measured(&subject, quantity, Unit::Cycles, cycles));
+    }
+    let measured = costs(&forms, &contenders, &round);
+    let bits = job.key.ours.bits();
+    let built_in = Workspace::new().map_err(Stop::from_error)?;
+    let built_in = built_in.plans().plan(tollgate::operation(job.what), bits);
+    let batches = Batches { figures, measured, of_forms: records.clone() };
+    records.extend(batches.records(measured, None)?);
+    records.extend(batches.records(built_in, Some(word::BUILT_IN))?);
+    Ok(Some(records))
+}
+
+/// The forms' costs in single operations, from rounds in which all ran in turn.
+fn costs(forms: &[(Form, &str)], contenders: &[Contender], round: &Round) -> Plan {
+    let of = |form| {
+        let place = forms.iter().position(|(of, _)| *of == form)?;
+        let operations = f64::from(contenders[place].batch.unwrap_or(1));
+        // the first is one alone
+        Some(operations / round.times_as_fast(place, 0).point())
+    };
+    Plan { two: of(Form::Two), lanes: of(Form::Lanes) }
+}
+
+/// What batches cost by the measured costs.
+struct Batches<'a> {
+    figures: Figures<'a>,
+    measured: Plan,
+    of_forms: Vec<Record>,
+}
+
+impl Batches<'_> {
+    /// A prediction for each number of requests, cut as `plan` says; `name` tells it from the plan
+    /// of the measured costs.
+    fn records(&self, plan: Plan, name: Option<&str>) -> Result<Vec<Record>, Stop> {
+        let one = &self.of_forms[0];
+        let from = self.of_forms.iter().map(|record| record.subject.to_string()).collect();
+        let kind = Kind::Predicted { by: word::OPERATION_RUNG.to_owned(), from };
+        let mut records = Vec::new();
+        for requests in 1..=REQUESTS_MAX {
+            let cut = plan.cut(requests);
+            let mut subject = one.subject.with(word::BATCH, requests).map_err(Stop::from_error)?;
+            if let Some(name) = name {
+                subject = subject.with(word::PLAN, name).map_err(Stop::from_error)?;
+            }
+            let figures = self.figures.with([
+                (word::CUT.to_owned(), cut.to_string()),
+                (word::COSTS.to_owned(), costs_text(plan)),
+            ]);
+            let estimate = self.per_operation(plan, requests)?;
+            let record =
+                figures.measured(&subject, word::CYCLES_PER_OPERATION, Unit::Cycles, estimate);
+            records.push(Record { kind: kind.clone(), ..record });
+        }
+        Ok(records)
+    }
+
+    /// A form that the plan takes and that does not exist here is done one by one.
+    fn per_operation(&self, plan: Plan, requests: usize) -> Result<Estimate, Stop> {
+        let Plan { two, lanes } = self.measured;
+        let here = Plan { two: two.or(Some(2.0)), lanes };
+        let batch = f64::from(u32::try_from(requests).map_err(Stop::from_error)?);
+        let share = here.cost(plan.cut(requests)) / batch;
+        self.of_forms[0].estimate.scaled(share).map_err(Stop::from_error)
+    }
+}
+
+/// `two in step 1.86, lanes 5.43`.
+fn costs_text(plan: Plan) -> String {
+    let of = |name, cost: Option<f64>| cost.map(|cost| format!("{name} {cost:.2}"));
+    let costs = [of("two in step", plan.two), of("lanes", plan.lanes)];
+    costs.into_iter().flatten().collect::<Vec<_>>().join(", ")
+}

@@ -1,0 +1,181 @@
+//! `tollgate kernel --variants`: textbook ways to a product and to an exponentiation, side by side.
+
+mod products;
+mod windows;
+
+use std::process::ExitCode;
+
+use tollgate_mont::Shape;
+use tollgate_record::vocabulary as word;
+use tollgate_record::{Estimate, Kind, Record, Subject, Timestamp, Unit};
+use tollgate_report::{heading, variants as tables};
+use tollgate_variants::Unroll;
+
+use crate::contenders::Contender;
+use crate::figures::Figures;
+use crate::measure::measure;
+use crate::options::Kernel as Options;
+use crate::progress::Progress;
+use crate::run::Run;
+use crate::stop::Stop;
+use crate::verbs::kernel::symbols::Symbols;
+use products::products;
+use windows::windows;
+
+/// Seconds for each row unless told.
+const SECONDS: f64 = 5.0;
+
+/// How far loops are unrolled where that is not the question: squares and exponentiations.
+const UNROLL: Unroll = Unroll::Four;
+
+/// Exponentiations of larger moduli are left out: a series of them would be too short.
+const EXPONENT_BITS_MAX: u32 = 2048;
+
+/// The largest modulus: beyond it a row would need more time to be worth its place.
+const BITS_MAX: u32 = 4096;
+
+/// What one row of the measurement compares.
+#[derive(Clone, Copy)]
+enum Row {
+    /// Products and squares.
+    Products(u32),
+    /// Exponentiations by windows, exponents as long as the modulus.
+    Windows(u32),
+}
+
+/// A contender with what its records say.
+struct Entry {
+    subject: Subject,
+    quantity: &'static str,
+    contender: Contender,
+    /// Exact figures of the same subject.
+    exact: Vec<(&'static str, Unit, usize, Kind)>,
+}
+
+/// Measures and prints.
+///
+/// # Errors
+///
+/// Nothing can be measured, or a result is wrong.
+pub(crate) fn run(options: &Options) -> Result<ExitCode, Stop> {
+    if let Some(bits) = options.bits.iter().find(|bits| **bits > BITS_MAX) {
+        return Err(Stop::new(format!("--bits {bits}: variants go up to {BITS_MAX} bits")));
+    }
+    let mut run = Run::measuring(options.written.json.as_deref())?;
+    let progress = Progress::new("kernel");
+    let records = collect(options, &mut run, &progress)?;
+    drop(progress);
+    run.end(&(heading::lines(&records) + "\n" + &tables::table(&records)))
+}
+
+/// What papers say, and the records of every row; after Ctrl-C those of the rows that were done.
+fn collect(options: &Options, run: &mut Run, progress: &Progress) -> Result<Vec<Record>, Stop> {
+    let seconds = options.seconds.unwrap_or(SECONDS);
+    let products = options.bits.iter().copied().map(Row::Products);
+    let exponents = options.bits.iter().copied().filter(|bits| *bits <= EXPONENT_BITS_MAX);
+    let rows: Vec<Row> = products.chain(exponents.map(Row::Windows)).collect();
+    let limbs = options.bits.iter().map(|bits| Shape::limbs(size(*bits)).k());
+    let mut records = tables::published(Timestamp::now(), &limbs.collect::<Vec<_>>());
+    run.output.records(&records)?;
+    let symbols = Symbols::of_this_program();
+    if symbols.is_none() {
+        run.notes.add("bytes of code are unknown: this program has no table of symbols".to_owned());
+    }
+    progress.plan(rows.len(), seconds);
+    for (number, row) in rows.into_iter().enumerate() {
+        progress.row(number, &row.label());
+        let found = row.measure(seconds, run, symbols.as_ref(), |part| progress.part(part));
+        let Some(found) = found? else {
+            break; // Ctrl-C: this row is not whole
+        };
+        run.output.records(&found)?;
+        records.extend(found);
+    }
+    Ok(records)
+}
+
+impl Row {
+    fn label(self) -> String {
+        match self {
+            Self::Products(bits) => format!("products, {bits} bits"),
+            Self::Windows(bits) => format!("windows, {bits} bits"),
+        }
+    }
+
+    /// Its records; `None` after Ctrl-C.
+    fn measure(
+        self,
+        seconds: f64,
+        run: &mut Run,
+        symbols: Option<&Symbols>,
+        progress: impl FnMut(f64),
+    ) -> Result<Option<Vec<Record>>, Stop> {
+        let entries = match self {
+            Self::Products(bits) => products(bits, symbols)?,
+            Self::Windows(bits) => windows(bits)?,
+        };
+        let mut records = Vec::new();
+        let figures =
+            Figures::new(&run.host).with([(word::SECONDS_PER_ROW.to_owned(), seconds.to_string())]);
+        let (mut contenders, mut of_entries) = (Vec::new(), Vec::new());
+        for Entry { subject, quantity, contender, exact } in entries {
+            contenders.push(contender);
+            of_entries.push((subject, quantity, exact));
+        }
+        let Some(round) = measure(&self.label(), &mut contenders, seconds, progress)? else {
+            return Ok(None);
+        };
+        run.notes.warn(&self.label(), round.warnings());
+        for (place, (subject, quantity, exact)) in of_entries.into_iter().enumerate() {
+            let Some(cycles) = round.cycles(place) else {
+                return Err(Stop::new(
+                    "core cycles cannot be told on this machine: no time stamp counter",
+                ));
+            };
+            records.push(figures.measured(&subject, quantity, Unit::Cycles, cycles));
+            for (quantity, unit, figure, kind) in exact {
+                let figure = f64::from(u32::try_from(figure).map_err(Stop::from_error)?);
+                let estimate = Estimate::exact(figure).map_err(Stop::from_error)?;
+                let record = figures.measured(&subject, quantity, unit, estimate);
+                records.push(Record { kind, ..record });
+            }
+        }
+        Ok(Some(records))
+    }
+}
+
+/// A subject with numbers for parameters.
+fn subject(path: &str, parameters: &[(&str, u32)]) -> Result<Subject, Stop> {
+    let bare: Subject = path.parse().map_err(Stop::from_error)?;
+    parameters
+        .iter()
+        .try_fold(bare, |subject, (key, value)| subject.with(key, value))
+        .map_err(Stop::from_error)
+}
+
+fn size(bits: u32) -> usize {
+    usize::try_from(bits).expect("at most 8192")
+}
+
+fn count(number: usize) -> Result<u32, Stop> {
+    u32::try_from(number).map_err(Stop::from_error)
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "tests")]
+
+    use super::*;
+
+    #[test]
+    fn everybody_gives_the_right_result_again_and_again() {
+        for bits in [128, 192, 512] {
+            for mut entry in products(bits, None).unwrap().into_iter().chain(windows(bits).unwrap())
+            {
+                for _ in 0..2 {
+                    (entry.contender.run)().unwrap();
+                }
+            }
+        }
+    }
+}

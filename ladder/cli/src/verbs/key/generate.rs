@@ -1,0 +1,128 @@
+//! `tollgate key gen`: a new key to a file or to standard output.
+
+use core::time::Duration;
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Write as _};
+use std::os::unix::fs::OpenOptionsExt as _;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::time::Instant;
+
+use tollgate_rsa::pkcs1::EncodeRsaPrivateKey as _;
+use tollgate_rsa::pkcs8::{EncodePrivateKey as _, LineEnding};
+use tollgate_rsa::{Generation, PrivateKey, Progress as Search, Workspace};
+
+use super::file::fingerprint;
+use crate::interrupt;
+use crate::output;
+use crate::progress::Progress;
+use crate::stop::Stop;
+use crate::verbs::key::options::{Format, Gen};
+
+/// Work that takes longer gets a progress bar.
+const SHORT: Duration = Duration::from_secs(2);
+
+/// Makes a key and writes it.
+///
+/// # Errors
+///
+/// There is no such key, or the file is there already or cannot be written.
+pub(crate) fn run(options: &Gen) -> Result<ExitCode, Stop> {
+    if options.written.json.is_some() {
+        return Err(Stop::new("--json writes measurements: add --time, or drop it"));
+    }
+    let file = options.output.as_deref().filter(|path| *path != Path::new("-"));
+    if let Some(path) = file.filter(|path| !options.force && path.exists()) {
+        return Err(is_there(path));
+    }
+    let mut workspace = Workspace::new().map_err(Stop::from_error)?;
+    let mut shown = Shown::new(options.bits);
+    let mut watch = |search| shown.tell(search);
+    let key = wanted(options).watched(&mut watch).run(&mut workspace);
+    drop(shown);
+    let key = key.map_err(|error| Stop::new(format!("--bits, --e: {error}")))?;
+    let text = match options.format {
+        Format::Pkcs8 => key.to_pkcs8_pem(LineEnding::LF).expect("a key has a PKCS#8 form"),
+        Format::Pkcs1 => key.to_pkcs1_pem(LineEnding::LF).expect("a key has a PKCS#1 form"),
+    };
+    match file {
+        None => io::stdout().write_all(text.as_bytes()).map_err(|error| Stop::of_output(&error))?,
+        Some(path) => write(path, text.as_bytes(), options.force)?,
+    }
+    let place = file.map_or("standard output".into(), |path| path.display().to_string());
+    output::say(&said(&key, &place));
+    Ok(interrupt::exit_code())
+}
+
+/// What the options ask for.
+pub(super) fn wanted<'a>(options: &Gen) -> Generation<'a> {
+    let bits = usize::try_from(options.bits).expect("32 bits fit");
+    let generation =
+        if options.insecure { Generation::insecure(bits) } else { Generation::new(bits) };
+    generation.exponent(&options.e.to_be_bytes())
+}
+
+fn said(key: &PrivateKey, place: &str) -> String {
+    let (bits, fingerprint) = (key.bits(), fingerprint(key.public()));
+    let warning = if key.is_insecure() { "; insecure: it protects nothing" } else { "" };
+    format!("wrote {place}: RSA of {bits} bits, SHA-256 {fingerprint}{warning}")
+}
+
+fn is_there(path: &Path) -> Stop {
+    let name = path.display();
+    Stop::new(format!("{name}: is there already: name another file, or replace it with --force"))
+}
+
+/// Writes a file that only its owner reads; another in its place goes as a whole or not at all.
+fn write(path: &Path, text: &[u8], replace: bool) -> Result<(), Stop> {
+    let failed = |path: &Path, error: &io::Error| match error.kind() {
+        io::ErrorKind::AlreadyExists => is_there(path),
+        _ => Stop::of_file(path, error),
+    };
+    let new = if replace { beside(path) } else { path.to_owned() };
+    create(&new).map_err(|error| failed(&new, &error)).and_then(|mut file| {
+        let written = file.write_all(text).and_then(|()| file.sync_all());
+        let written = written.and_then(|()| if replace { fs::rename(&new, path) } else { Ok(()) });
+        written.map_err(|error| {
+            let _ = fs::remove_file(&new); // ours, and not whole
+            failed(path, &error)
+        })
+    })
+}
+
+fn create(path: &Path) -> io::Result<File> {
+    OpenOptions::new().write(true).create_new(true).mode(0o600).open(path)
+}
+
+/// A file of its own in the same folder.
+fn beside(path: &Path) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(format!(".{}.new", std::process::id()));
+    name.into()
+}
+
+/// The progress bar, from the time on when the work is no longer short.
+struct Shown {
+    bits: u32,
+    start: Instant,
+    bar: Option<Progress>,
+}
+
+impl Shown {
+    fn new(bits: u32) -> Self {
+        Self { bits, start: Instant::now(), bar: None }
+    }
+
+    fn tell(&mut self, search: Search) {
+        let spent = self.start.elapsed();
+        if spent < SHORT {
+            return;
+        }
+        let count = |x: usize| f64::from(u32::try_from(x).unwrap_or(u32::MAX));
+        let part = count(search.tested) / count(search.expected.max(1));
+        let bar = self.bar.get_or_insert_with(|| Progress::new("key"));
+        bar.plan(1, spent.as_secs_f64() / part);
+        bar.row(0, &format!("RSA-{}, {} of 2 primes, on average", self.bits, search.primes));
+        bar.part(part);
+    }
+}

@@ -1,0 +1,94 @@
+//! The flags of `tollgate key`.
+
+use std::path::PathBuf;
+
+use clap::{Args, Subcommand, ValueEnum};
+
+use crate::options::{Written, seconds};
+
+#[derive(Args, Clone, Debug)]
+pub(crate) struct Key {
+    #[command(subcommand)]
+    pub(crate) what: What,
+}
+
+/// What to do with a key.
+#[derive(Clone, Debug, Subcommand)]
+pub(crate) enum What {
+    /// Make an RSA key, by FIPS 186-5
+    Gen(Gen),
+    /// What a key file holds; never a secret number
+    Show(Show),
+    /// Whether a key is one: a line and a verdict for each test
+    Check(Check),
+}
+
+#[derive(Args, Clone, Debug)]
+pub(crate) struct Gen {
+    /// Bits of the modulus, an even number from 2048 to 8192
+    #[arg(long, value_name = "N", default_value_t = 3072)]
+    pub(crate) bits: u32,
+
+    /// The public exponent, odd, from 65537 to 2^64 - 1
+    #[arg(long, value_name = "E", default_value_t = 65537)]
+    pub(crate) e: u64,
+
+    /// Also keys from 512 bits and exponents from 3 on, for tests: they protect nothing
+    #[arg(long)]
+    pub(crate) insecure: bool,
+
+    /// Write the key to this file, for you alone to read; - is standard output [default: -]
+    #[arg(short, long, value_name = "FILE")]
+    pub(crate) output: Option<PathBuf>,
+
+    /// How the key is written, as PEM
+    #[arg(long, value_name = "FORMAT", default_value = "pkcs8")]
+    pub(crate) format: Format,
+
+    /// Replace a file that is there
+    #[arg(long, requires = "output")]
+    pub(crate) force: bool,
+
+    /// Write no key: measure how long one takes, beside OpenSSL's, for so many seconds
+    #[arg(long, value_name = "S", value_parser = seconds)]
+    #[arg(conflicts_with_all = ["output", "format"])]
+    pub(crate) time: Option<f64>,
+
+    #[command(flatten)]
+    pub(crate) written: Written,
+}
+
+/// The structure around a private key.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Format {
+    /// BEGIN PRIVATE KEY
+    Pkcs8,
+    /// BEGIN RSA PRIVATE KEY
+    Pkcs1,
+}
+
+#[derive(Args, Clone, Debug)]
+pub(crate) struct Show {
+    /// A private or a public key, PEM or DER, PKCS#8, PKCS#1 or SPKI
+    #[arg(value_name = "FILE")]
+    pub(crate) file: PathBuf,
+
+    /// As JSON, one object
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Args, Clone, Debug)]
+pub(crate) struct Check {
+    /// A private or a public key, PEM or DER, PKCS#8, PKCS#1 or SPKI
+    #[arg(value_name = "FILE")]
+    pub(crate) file: PathBuf,
+
+    /// Measure how long the private key takes to load, beside OpenSSL, for so many seconds
+    #[arg(long, value_name = "S", value_parser = seconds)]
+    pub(crate) time: Option<f64>,
+
+    /// Write the records as JSON Lines to this file, made anew; - is standard output
+    #[arg(long, value_name = "FILE", requires = "time")]
+    pub(crate) json: Option<PathBuf>,
+}

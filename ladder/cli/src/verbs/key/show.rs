@@ -1,0 +1,56 @@
+//! `tollgate key show`: what a key file holds.
+
+use std::process::ExitCode;
+
+use super::file::{Either, KeyFile, exponent, fingerprint};
+use crate::output::Output;
+use crate::stop::Stop;
+use crate::verbs::key::options::Show;
+
+/// Prints it.
+///
+/// # Errors
+///
+/// The file cannot be read, or holds no key that we accept.
+pub(crate) fn run(options: &Show) -> Result<ExitCode, Stop> {
+    let file = KeyFile::read(&options.file)?;
+    let text = if options.json { json(&file) } else { lines(&file) };
+    Output::new(None)?.text(&text)?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Below this a key is insecure.
+pub(super) const SECURE_BITS: usize = 2048;
+
+fn prime_bits(file: &KeyFile) -> Option<[usize; 2]> {
+    match &file.key {
+        Either::Private(key) => Some(key.prime_bits()),
+        Either::Public(_) => None,
+    }
+}
+
+fn lines(file: &KeyFile) -> String {
+    let key = file.public();
+    let secure = if key.bits() < SECURE_BITS { " (insecure: below 2048)" } else { "" };
+    let mut text = format!("{file}\n{:16}{}{secure}\n", "bits", key.bits());
+    text += &format!("{:16}{}\n", "e", exponent(key));
+    if let Some([p, q]) = prime_bits(file) {
+        text += &format!("{:16}{p} and {q} bits\n", "primes");
+    }
+    text + &format!("{:16}{}\n", "SHA-256 of SPKI", fingerprint(key))
+}
+
+fn json(file: &KeyFile) -> String {
+    let key = file.public();
+    let object = serde_json::json!({
+        "kind": file.kind(),
+        "format": file.format,
+        "encoding": file.encoding,
+        "bits": key.bits(),
+        "e": exponent(key),
+        "prime_bits": prime_bits(file),
+        "insecure": key.bits() < SECURE_BITS,
+        "spki_sha256": fingerprint(key),
+    });
+    format!("{object}\n")
+}

@@ -1,0 +1,16 @@
+//! A folder for each verb: its options, what it collects, what it prints.
+
+pub(crate) mod bench;
+pub(crate) mod compare;
+pub(crate) mod fleet;
+pub(crate) mod kernel;
+pub(crate) mod key;
+pub(crate) mod ladder;
+pub(crate) mod model;
+pub(crate) mod provider;
+pub(crate) mod report;
+pub(crate) mod serve;
+pub(crate) mod session;
+pub(crate) mod simulate;
+pub(crate) mod speed;
+pub(crate) mod workload;

@@ -1,0 +1,135 @@
+//! The flags of `tollgate model`.
+
+use core::str::FromStr;
+use std::path::PathBuf;
+
+use clap::Args;
+use tollgate_processor::{Kernel, Limit};
+
+use crate::options::Written;
+use crate::verbs::kernel::options::bits;
+
+#[derive(Args, Clone, Debug)]
+pub(crate) struct Model {
+    /// Sizes of moduli in bits, each 128 to 8192, separated by commas; 512..8192 is a range, by
+    /// halves and doubles
+    #[arg(long, value_name = "LIST", default_value = "512,1024,1536,2048")]
+    pub(crate) bits: Sizes,
+
+    #[command(flatten)]
+    pub(crate) written: Written,
+
+    /// Another machine in place of this one: a machine file, the name of one that comes with the
+    /// program (zen-5, neoverse-v2, itanium, ...), or host
+    #[arg(long, value_name = "FILE|NAME|host")]
+    pub(crate) machine: Option<String>,
+
+    /// Measure this machine's rates into a machine file, made anew
+    #[arg(long, value_name = "FILE", conflicts_with = "machine")]
+    pub(crate) calibrate: Option<PathBuf>,
+
+    /// One kernel: its bound, what limits it, and what would move it; all: every kernel
+    #[arg(long, value_name = "NAME", value_parser = kernel)]
+    #[arg(conflicts_with_all = ["sensitivity", "what_if", "measured"])]
+    pub(crate) kernel: Option<String>,
+
+    /// Every kernel with one number of the machine changed: `vpmadd52_zmm=1`
+    #[arg(long, value_name = "FIELD=VALUE", conflicts_with_all = ["sensitivity", "measured"])]
+    pub(crate) what_if: Option<Change>,
+
+    /// Records of `tollgate kernel --json FILE`: whether any beats its bound, and whether their
+    /// order is the predicted one
+    #[arg(long, value_name = "FILE", conflicts_with = "sensitivity")]
+    pub(crate) measured: Option<PathBuf>,
+
+    /// Also how much each figure depends on each of its assumptions
+    #[arg(long)]
+    pub(crate) sensitivity: bool,
+}
+
+/// Sizes of moduli.
+#[derive(Clone, Debug)]
+pub(crate) struct Sizes(pub(crate) Vec<u32>);
+
+impl FromStr for Sizes {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let mut sizes = Vec::new();
+        for part in text.split(',') {
+            match part.split_once("..") {
+                None => sizes.push(bits(part)?),
+                Some((from, to)) => {
+                    let (from, to) = (bits(from)?, bits(to)?);
+                    if from > to {
+                        return Err("a range goes from the smaller to the larger size".to_owned());
+                    }
+                    let doubles = (0..7).map(|times| from << times);
+                    let all = doubles.flat_map(|size| [size, size + size / 2]);
+                    sizes.extend(all.filter(|size| *size <= to));
+                }
+            }
+        }
+        Ok(Self(sizes))
+    }
+}
+
+/// A number of a machine, and another one in its place.
+#[derive(Clone, Debug)]
+pub(crate) struct Change {
+    pub(crate) limit: Limit,
+    pub(crate) value: f64,
+}
+
+impl FromStr for Change {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let names: Vec<&str> = Limit::ALL.iter().map(|limit| limit.counted()).collect();
+        let (field, value) = text.split_once('=').ok_or("give FIELD=VALUE, as vpmadd52_zmm=1")?;
+        let limit = Limit::of_counted(field.trim())
+            .ok_or_else(|| format!("no such field; there are {}", names.join(", ")))?;
+        let value = value.trim().parse().map_err(|_| "the value is a number".to_owned())?;
+        Ok(Self { limit, value })
+    }
+}
+
+fn kernel(text: &str) -> Result<String, String> {
+    if text == "all" || Kernel::of(text).is_some() {
+        return Ok(text.to_owned());
+    }
+    let names: Vec<&str> = Kernel::ALL.iter().map(|kernel| kernel.name).collect();
+    Err(format!("no such kernel; there are all, {}", names.join(", ")))
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "tests")]
+
+    use super::*;
+    use crate::options::tests::assert_refused;
+
+    #[test]
+    fn a_range_goes_by_halves_and_doubles() {
+        let sizes = |text: &str| text.parse::<Sizes>().map(|sizes| sizes.0);
+        let all = [512, 768, 1024, 1536, 2048, 3072, 4096, 6144, 8192];
+        assert_eq!(sizes("512..8192").unwrap(), all);
+        assert_eq!(sizes("1024,512..768").unwrap(), [1024, 512, 768]);
+        assert!(sizes("8192..512").is_err() && sizes("1..2").is_err() && sizes("").is_err());
+    }
+
+    #[test]
+    fn wrong_flags_are_refused_in_one_line() {
+        assert_refused(
+            "model",
+            &[
+                (&["--kernel", "amm"], "no such kernel"),
+                (&["--what-if", "clock=3"], "no such field"),
+                (&["--what-if", "mulx"], "FIELD=VALUE"),
+                (&["--what-if", "mulx=fast"], "a number"),
+                (&["--bits", "512-8192"], "128 to 8192"),
+                (&["--calibrate", "x", "--machine", "host"], "cannot be used with"),
+            ],
+        );
+    }
+}

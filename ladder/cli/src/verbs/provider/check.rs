@@ -1,0 +1,156 @@
+//! `tollgate provider check`: a configuration line by line, a proof by OpenSSL's own command, and
+//! the programs of this machine that would use it.
+
+use core::fmt::Write as _;
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::process::ExitCode;
+
+use super::configuration::{Configuration, is_yes};
+use super::openssl::Openssl;
+use super::processes::{self, Module, Process};
+use super::proof;
+use super::snippet::{QUERY, SETTINGS};
+use crate::output::Output;
+use crate::stop::Stop;
+use crate::verbs::provider::options::Check;
+
+/// Keys of a provider's section that are libcrypto's own.
+const LIBCRYPTO: [&str; 4] = ["identity", "module", "activate", "soft_load"];
+
+/// Checks; the first line that is bad ends the run.
+///
+/// # Errors
+///
+/// OpenSSL does not use the module under this configuration; the message says why and what to do.
+pub(crate) fn run(options: &Check) -> Result<ExitCode, Stop> {
+    let openssl = Openssl::find()?;
+    let output = Output::new(None)?;
+    let line =
+        |verdict: &str, what: &str, why: &str| output.text(&format!("{verdict:6}{what:15}{why}\n"));
+    line("good", "openssl", &openssl.version)?;
+    line("good", "modules", &openssl.modules.display().to_string())?;
+    let path = openssl.chosen(options.openssl_conf.as_deref());
+    if !path.is_file() {
+        return Err(Stop::new(format!(
+            "{}: no such configuration; run: tollgate provider install",
+            path.display()
+        )));
+    }
+    let configuration = Configuration::read(&path)?;
+    line("good", "configuration", &path.display().to_string())?;
+    for (verdict, what, why) in findings(&configuration) {
+        line(verdict, what, &why)?;
+    }
+    proof::prove(&path)?;
+    line("good", "signs", "by `openssl dgst`, PKCS#1 v1.5 and PSS, as OpenSSL does without it")?;
+    line("good", "decrypts", "by `openssl pkeyutl`, OAEP")?;
+    let fips = "not validated: a query with fips=yes passes it over, and OpenSSL signs itself";
+    line("none", "FIPS", fips)?;
+    let (found, closed) = processes::all();
+    output.text(&programs(&found, closed, &path))?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// What can be said of a configuration without OpenSSL.
+fn findings(configuration: &Configuration) -> Vec<(&'static str, &'static str, String)> {
+    let mut findings = Vec::new();
+    let providers = configuration.providers();
+    let at = |wanted: &str| providers.iter().position(|(name, _)| name == wanted);
+    let ours = configuration.tollgate();
+    let ours_at = providers.iter().position(|(_, section)| Some(section.as_str()) == ours);
+    let default =
+        at("default").map(|at| (at, is_yes(configuration.value(&providers[at].1, "activate"))));
+    findings.push(match default {
+        Some((at, true)) if ours_at.is_none_or(|ours| at < ours) => {
+            ("good", "default", "listed, activated, and before tollgate".to_owned())
+        }
+        Some((_, true)) => {
+            ("weak", "default", "list it before tollgate: it makes the keys".to_owned())
+        }
+        Some((_, false)) => ("weak", "default", "give its section activate = 1".to_owned()),
+        None => {
+            ("weak", "default", "list it and activate it: else nothing but RSA works".to_owned())
+        }
+    });
+    let query = configuration.default_properties().unwrap_or_default();
+    let has = |clause: &str| query.split(',').any(|part| part.replace(' ', "") == clause);
+    findings.push(if has(QUERY) {
+        ("good", "query", query.to_owned())
+    } else if has("?provider=tollgate") {
+        let lost = "programs that query a provider themselves, as stunnel does, do not use it";
+        ("weak", "query", format!("{query}: {lost}; write {QUERY}"))
+    } else if has("?tollgate.rsa=yes") {
+        ("weak", "query", format!("{query}: keys that it refuses fail; write {QUERY}"))
+    } else if query.contains("tollgate") {
+        ("weak", "query", format!("{query}: write {QUERY}, else only RSA works"))
+    } else {
+        ("weak", "query", format!("none: set default_properties = {QUERY}"))
+    });
+    let Some(section) = ours else { return findings };
+    for (key, value) in configuration.section(section) {
+        let is_section = !configuration.section(value).is_empty();
+        if SETTINGS.contains(&key.as_str()) {
+            findings.push(if is_section {
+                ("weak", "setting", format!("{key} = {value}: a section has this name; rename it"))
+            } else {
+                ("good", "setting", format!("{key} = {value}"))
+            });
+        } else if !LIBCRYPTO.contains(&key.as_str()) {
+            let known = SETTINGS.join(", ");
+            findings.push(("weak", "setting", format!("{key}: unknown, not read; known: {known}")));
+        }
+    }
+    findings
+}
+
+/// The running programs with a libcrypto, and what each makes of the module.
+fn programs(found: &[Process], closed: usize, configuration: &Path) -> String {
+    let mut groups: BTreeMap<(&str, String), Vec<u32>> = BTreeMap::new();
+    for process in found {
+        let group = (process.program.as_str(), answer(process, configuration));
+        groups.entry(group).or_default().push(process.pid);
+    }
+    let mut text = "\nrunning programs with OpenSSL's libcrypto:\n".to_owned();
+    for ((program, answer), pids) in groups {
+        let more =
+            if pids.len() > 1 { format!(" and {} more", pids.len() - 1) } else { String::new() };
+        let pid = pids.first().unwrap_or(&0);
+        writeln!(text, "  {program:16}{answer} (pid {pid}{more})")
+            .expect("a string takes what is written");
+    }
+    if found.is_empty() {
+        text += "  none\n";
+    }
+    if closed > 0 {
+        let advice = match rustix::process::geteuid().is_root() {
+            true => "root may not, here: run it outside of the container",
+            false => "run it as root",
+        };
+        text += &format!("  not looked at: {closed} more; {advice}\n");
+    }
+    text + "programs without a file libcrypto.so.3 (static, other libraries) never use it\n"
+}
+
+/// Whether a process uses the module, and if not, why.
+pub(super) fn answer(process: &Process, configuration: &Path) -> String {
+    let library = process.libcrypto.as_deref().unwrap_or_default();
+    let old = library.ends_with(".so.1.1") || library.ends_with(".so.1.0.0");
+    match (process.module, process.configuration.as_deref()) {
+        (Module::Loaded, _) => "yes: it has loaded the module".to_owned(),
+        (Module::Outdated, _) => {
+            "yes: with a module that was replaced or removed since; restart it".to_owned()
+        }
+        _ if process.libcrypto.is_none() => "no: it has no libcrypto".to_owned(),
+        _ if old => format!("no: {library} is OpenSSL 1, which has no providers"),
+        (_, Some(named)) if Path::new(named) == configuration => {
+            "no: it has this configuration, and has not loaded it; restart it, then: tollgate \
+             provider check"
+                .to_owned()
+        }
+        (_, Some(named)) => format!("no: its OPENSSL_CONF is {named}"),
+        (_, None) => {
+            format!("no: start it with OPENSSL_CONF={}", configuration.display())
+        }
+    }
+}

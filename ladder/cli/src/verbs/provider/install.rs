@@ -1,0 +1,235 @@
+//! `tollgate provider install`: the module in OpenSSL's folder, and a configuration that uses it.
+//!
+//! Nothing that OpenSSL's package owns is touched: the configuration is a file of its own, on top
+//! of the system's, and a program takes it by `OPENSSL_CONF`.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use super::configuration::Configuration;
+use super::openssl::Openssl;
+use super::proof;
+use super::replace::Replaced;
+use super::snippet::{self, MARK, settings};
+use crate::folder::Folder;
+use crate::output::Output;
+use crate::stop::Stop;
+use crate::verbs::provider::options::Install;
+
+/// What is to be done.
+struct Plan {
+    /// The module, and where it goes; `None` if it lies there.
+    copy: Option<(PathBuf, Vec<u8>)>,
+    module: PathBuf,
+    configuration: PathBuf,
+    /// What is to stand in it, and whether it does.
+    text: String,
+    is_written: bool,
+}
+
+/// Installs it, or says what that would be.
+///
+/// # Errors
+///
+/// There is no module, a file is not ours to write, or OpenSSL does not sign with the module; then
+/// all is as it was.
+pub(crate) fn run(options: &Install) -> Result<ExitCode, Stop> {
+    let openssl = Openssl::find()?;
+    let plan = Plan::new(&openssl, options)?;
+    let output = Output::new(None)?;
+    if options.dry_run {
+        output.text(&plan.in_words())?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    plan.try_out()?;
+    plan.carry_out()?;
+    output.text(&format!("{}{}", plan.done(), next(&plan.configuration)))?;
+    Ok(ExitCode::SUCCESS)
+}
+
+impl Plan {
+    fn new(openssl: &Openssl, options: &Install) -> Result<Self, Stop> {
+        let configuration = chosen(openssl, options)?;
+        let before = read_ours(&configuration)?;
+        let module = openssl.module();
+        let source = source(options.module.as_deref(), &module)?;
+        let bytes = read(&source)?;
+        let is_there = fs::read(&module).is_ok_and(|there| there == bytes);
+        let base = openssl.base(&configuration)?;
+        let below = base.as_deref().map(Configuration::read).transpose()?;
+        let old = before.as_ref().map(|_| Configuration::read(&configuration)).transpose()?;
+        let kept = old.as_ref().map(settings).unwrap_or_default();
+        let text = snippet::snippet(base.as_deref().zip(below.as_ref()), &module, &kept)?;
+        Ok(Self {
+            copy: (!is_there).then_some((source, bytes)),
+            module,
+            configuration,
+            is_written: before.as_ref() == Some(&text),
+            text,
+        })
+    }
+
+    fn in_words(&self) -> String {
+        let (module, configuration) = (self.module.display(), self.configuration.display());
+        let copy = match &self.copy {
+            Some((source, _)) => format!("would copy {} to {module}\n", source.display()),
+            None => format!("{module} is there already\n"),
+        };
+        let write = match self.is_written {
+            false => format!("would write {configuration}:\n\n{}", self.text),
+            true => format!("{configuration} is there already\n"),
+        };
+        copy + &write
+    }
+
+    fn done(&self) -> String {
+        let line = |what: bool, file: &Path| {
+            let how = if what { "written" } else { "there already" };
+            format!("{how:15}{}\n", file.display())
+        };
+        line(self.copy.is_some(), &self.module)
+            + &line(!self.is_written, &self.configuration)
+            + "signs          as OpenSSL does, by its own command under this configuration\n"
+    }
+
+    /// The new module under the new text, both from a folder for temporary files: nothing of the
+    /// system has changed if it does not work.
+    fn try_out(&self) -> Result<(), Stop> {
+        let source = self.copy.as_ref().map_or(&self.module, |(source, _)| source);
+        let source = fs::canonicalize(source).unwrap_or_else(|_| source.clone());
+        let line = |module: &Path| format!("\nmodule = {}\n", module.display());
+        let text = self.text.replace(&line(&self.module), &line(&source));
+        let folder = Folder::new()?;
+        let trial = folder.path("trial.cnf");
+        fs::write(&trial, text)
+            .map_err(|error| Stop::new(format!("{}: {error}", trial.display())))?;
+        proof::prove(&trial)
+    }
+
+    /// Puts both in place; if OpenSSL does not sign then, takes both back.
+    fn carry_out(&self) -> Result<(), Stop> {
+        let mut replaced = Vec::new();
+        if let Some((_, bytes)) = &self.copy {
+            let folder = self.module.parent().unwrap_or(Path::new("/"));
+            fs::create_dir_all(folder).map_err(|error| {
+                Stop::new(format!("{}: {error}; run it as root", folder.display()))
+            })?;
+            replaced.push((Replaced::write(&self.module, bytes)?, None));
+        }
+        if !self.is_written {
+            let backup = self.configuration.with_extension("cnf.bak");
+            let file = Replaced::write(&self.configuration, self.text.as_bytes())?;
+            replaced.push((file, Some(backup)));
+        }
+        proof::prove(&self.configuration)?;
+        replaced.into_iter().try_for_each(|(file, backup)| file.keep(backup.as_deref()))
+    }
+}
+
+/// Takes both files away.
+///
+/// # Errors
+///
+/// The configuration is not ours, or a file cannot be removed; then both stay.
+pub(crate) fn remove(options: &Install) -> Result<ExitCode, Stop> {
+    let openssl = Openssl::find()?;
+    let configuration = chosen(&openssl, options)?;
+    let ours = read_ours(&configuration)?;
+    let has_settings =
+        ours.is_some() && !settings(&Configuration::read(&configuration)?).is_empty();
+    let module = openssl.module();
+    let there: Vec<(PathBuf, Option<PathBuf>)> =
+        [(configuration.clone(), has_settings.then(|| configuration.with_extension("cnf.bak")))]
+            .into_iter()
+            .chain([(module, None)])
+            .filter(|(file, _)| file.exists())
+            .collect();
+    let output = Output::new(None)?;
+    if options.dry_run || there.is_empty() {
+        let lines = there.iter().map(|(file, _)| format!("would remove {}\n", file.display()));
+        let nothing = "nothing is installed\n".to_owned();
+        output.text(&lines.reduce(|all, line| all + &line).unwrap_or(nothing))?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    let mut removed = Vec::new();
+    for (file, backup) in there {
+        removed.push((Replaced::remove(&file)?, file, backup));
+    }
+    for (replaced, file, backup) in removed {
+        replaced.keep(backup.as_deref())?;
+        let kept = backup.map(|file| format!("; its settings are kept in {}", file.display()));
+        output.text(&format!("removed {}{}\n", file.display(), kept.unwrap_or_default()))?;
+    }
+    output.text(&format!(
+        "next: remove OPENSSL_CONF={} from your services (systemctl revert NAME) and restart them; \
+         until then they keep the module that they have loaded\n",
+        configuration.display()
+    ))?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// The configuration to write, from / on: servers change their folder.
+fn chosen(openssl: &Openssl, options: &Install) -> Result<PathBuf, Stop> {
+    let chosen = options.openssl_conf.clone().unwrap_or_else(|| openssl.configuration());
+    std::path::absolute(&chosen)
+        .map_err(|error| Stop::new(format!("{}: {error}", chosen.display())))
+}
+
+/// A configuration that was written before; `None` if there is no file.
+fn read_ours(configuration: &Path) -> Result<Option<String>, Stop> {
+    match fs::read_to_string(configuration) {
+        Ok(text) if text.starts_with(MARK) => Ok(Some(text)),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        Ok(_) => Err(Stop::new(format!(
+            "{}: this file was not written by tollgate and stays as it is; name another with \
+             --openssl-conf",
+            configuration.display()
+        ))),
+        Err(error) => Err(Stop::new(format!("{}: {error}", configuration.display()))),
+    }
+}
+
+/// The module to install.
+fn source(named: Option<&Path>, installed: &Path) -> Result<PathBuf, Stop> {
+    if let Some(named) = named {
+        return Ok(named.to_owned());
+    }
+    let program = std::env::current_exe().unwrap_or_default();
+    let beside =
+        ["tollgate.so", "libtollgate_provider.so"].map(|name| program.with_file_name(name));
+    let mut places = beside.into_iter().chain([installed.to_owned()]);
+    places.find(|place| place.is_file()).ok_or_else(|| {
+        Stop::new(
+            "there is no module beside this program or in OpenSSL's folder: build one with \
+             ./x provider, or name one with --module",
+        )
+    })
+}
+
+/// A module's bytes, which begin as those of a shared library do.
+fn read(module: &Path) -> Result<Vec<u8>, Stop> {
+    let name = module.display();
+    let bytes = fs::read(module).map_err(|error| Stop::of_file(module, &error))?;
+    if !bytes.starts_with(b"\x7fELF") {
+        return Err(Stop::new(format!(
+            "{name}: not a shared library; build one with ./x provider"
+        )));
+    }
+    Ok(bytes)
+}
+
+fn next(configuration: &Path) -> String {
+    let conf = configuration.display();
+    format!(
+        "\nnext, for a service such as nginx:\n\
+         \x20 systemctl edit nginx        and write there:\n\
+         \x20   [Service]\n\
+         \x20   Environment=OPENSSL_CONF={conf}\n\
+         \x20 systemctl restart nginx\n\
+         \x20 tollgate provider stats --pid $(pgrep -o nginx)\n\
+         for a command: OPENSSL_CONF={conf} openssl speed rsa2048\n\
+         what else would use it: tollgate provider check\n"
+    )
+}

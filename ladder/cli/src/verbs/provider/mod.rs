@@ -1,0 +1,35 @@
+//! `tollgate provider`: the OpenSSL provider installed, checked and watched.
+
+pub(crate) mod options;
+
+use std::process::ExitCode;
+
+use crate::options::Provider;
+use crate::stop::Stop;
+use crate::verbs::provider::options::What;
+
+mod check;
+mod configuration;
+mod install;
+mod metrics;
+mod openssl;
+mod owners;
+mod processes;
+mod proof;
+mod replace;
+mod snippet;
+mod stats;
+
+/// Does what the options say.
+///
+/// # Errors
+///
+/// OpenSSL, a file or a folder is not as it has to be.
+pub(crate) fn run(options: &Provider) -> Result<ExitCode, Stop> {
+    match &options.what {
+        What::Install(options) if options.remove => install::remove(options),
+        What::Install(options) => install::run(options),
+        What::Check(options) => check::run(options),
+        What::Stats(options) => stats::run(options),
+    }
+}

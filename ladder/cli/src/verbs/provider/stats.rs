@@ -1,0 +1,184 @@
+//! `tollgate provider stats`: what processes have done with the provider.
+
+use core::fmt::Write as _;
+use std::collections::BTreeMap;
+use std::fs;
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use super::check::answer;
+use super::configuration::Configuration;
+use super::metrics::{self, ProcessFile};
+use super::openssl::Openssl;
+use super::processes::{self, Module, Process};
+use crate::output::Output;
+use crate::stop::Stop;
+use crate::verbs::provider::options::Stats;
+
+/// Says it.
+///
+/// # Errors
+///
+/// The folder cannot be read, or there is no such process.
+pub(crate) fn run(options: &Stats) -> Result<ExitCode, Stop> {
+    let configuration = Openssl::find().map(|openssl| openssl.chosen(None)).ok();
+    let folder = folder(options, configuration.as_deref())?;
+    match options.pid {
+        Some(pid) => one(options, pid, &folder, &configuration.unwrap_or_default()),
+        None => all(options, &folder),
+    }
+}
+
+/// Where metrics are: what is named, what the configuration says, or what docs/provider.md uses.
+fn folder(options: &Stats, configuration: Option<&Path>) -> Result<PathBuf, Stop> {
+    if let Some(folder) = &options.metrics {
+        return Ok(folder.clone());
+    }
+    let read = configuration.filter(|path| path.is_file()).map(Configuration::read).transpose()?;
+    let said = read.as_ref().and_then(|read| read.value(read.tollgate()?, "metrics"));
+    Ok(said.unwrap_or("/run/tollgate").into())
+}
+
+/// All processes of a folder.
+fn all(options: &Stats, folder: &Path) -> Result<ExitCode, Stop> {
+    let output = Output::new(None)?;
+    let files = metrics::read(folder).map_err(|error| {
+        Stop::new(format!("{error}; name the folder of `metrics = ...` with --metrics"))
+    })?;
+    let (living, dead): (Vec<_>, Vec<_>) = files.iter().partition(|file| file.is_of_a_living());
+    if options.prune {
+        for file in &dead {
+            fs::remove_file(&file.path)
+                .map_err(|error| Stop::new(format!("{}: {error}", file.path.display())))?;
+        }
+    }
+    output.text(&if options.json {
+        json(&living, &dead, folder)
+    } else {
+        table(&living, &dead, folder, options.prune)
+    })?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// One process: whether it has the module, and what it has counted.
+fn one(options: &Stats, pid: u32, folder: &Path, conf: &Path) -> Result<ExitCode, Stop> {
+    let process = processes::look(pid).map_err(|error| {
+        let advice = match error.kind() {
+            ErrorKind::PermissionDenied => "run it as root or as the process's user".to_owned(),
+            _ => format!("see it with: ps -p {pid}"),
+        };
+        Stop::new(format!("process {pid}: {error}; {advice}"))
+    })?;
+    // A process in a container or behind a chroot writes below its own root.
+    let relative = folder.strip_prefix("/").unwrap_or(folder);
+    let within = Path::new("/proc").join(pid.to_string()).join("root").join(relative);
+    let read = |folder: &Path| metrics::read(folder).unwrap_or_default();
+    let is_of_it = |file: &ProcessFile| file.pid == pid && file.is_of_a_living();
+    let mut files: Vec<_> = read(&within).into_iter().filter(is_of_it).collect();
+    if files.is_empty() {
+        files = read(folder).into_iter().filter(is_of_it).collect();
+    }
+    let uses = process.module != Module::Missing;
+    let output = Output::new(None)?;
+    let counts = sum(&files.iter().collect::<Vec<_>>());
+    output.text(&if options.json {
+        let object = serde_json::json!({
+            "pid": pid,
+            "program": process.program,
+            "uses_tollgate": uses,
+            "why": answer(&process, conf),
+            "counts": counts,
+        });
+        format!("{object}\n")
+    } else {
+        let mut text = format!("{} {pid}: {}\n", process.program, answer(&process, conf));
+        match (uses, files.is_empty()) {
+            (true, true) => text += &format!("{}\n", no_counts(&process, &within, folder)),
+            _ => lines(&mut text, &counts),
+        }
+        text
+    })?;
+    Ok(if uses { ExitCode::SUCCESS } else { ExitCode::from(1) })
+}
+
+/// Why a process that has the module has no file.
+fn no_counts(process: &Process, within: &Path, folder: &Path) -> String {
+    let name = folder.display();
+    if !within.is_dir() && !folder.is_dir() {
+        return format!(
+            "no counts: there is no folder {name} for it; set metrics = {name} in the provider's \
+             section, make the folder for its user to write, and restart it"
+        );
+    }
+    format!(
+        "no counts in {name}: it has done nothing with the module yet (a master process leaves \
+         that to its workers: name one), or its section does not say metrics = {name}, or user {} \
+         may not write there",
+        processes::user(process.pid)
+            .map_or_else(|| "of the process".to_owned(), |id| id.to_string())
+    )
+}
+
+fn sum(files: &[&ProcessFile]) -> BTreeMap<String, u64> {
+    let mut sum: BTreeMap<String, u64> = BTreeMap::new();
+    for (name, count) in files.iter().flat_map(|file| &file.counts) {
+        let total = sum.entry(name.clone()).or_default();
+        *total = total.saturating_add(*count);
+    }
+    sum
+}
+
+fn lines(text: &mut String, counts: &BTreeMap<String, u64>) {
+    for (name, count) in counts {
+        writeln!(text, "  {:24}{count:>14}", name.replace('_', " "))
+            .expect("a string takes what is written");
+    }
+}
+
+fn table(living: &[&ProcessFile], dead: &[&ProcessFile], folder: &Path, pruned: bool) -> String {
+    let mut text = String::new();
+    for file in living {
+        let of = |name: &str| file.counts.get(name).copied().unwrap_or_default();
+        text += &format!(
+            "{:16}{:>8}{:>14} signatures{:>14} decryptions\n",
+            file.program,
+            file.pid,
+            of("signatures"),
+            of("decryptions")
+        );
+    }
+    text += &format!("{} running processes in {}, in all\n", pids(living), folder.display());
+    lines(&mut text, &sum(living));
+    if !dead.is_empty() {
+        let signatures = sum(dead).get("signatures").copied().unwrap_or_default();
+        let next =
+            if pruned { "their files are removed now" } else { "--prune removes their files" };
+        text += &format!("{} that have ended made {signatures} signatures; {next}\n", pids(dead));
+    }
+    text
+}
+
+/// How many processes; one may have several files.
+fn pids(files: &[&ProcessFile]) -> usize {
+    let mut pids: Vec<u32> = files.iter().map(|file| file.pid).collect();
+    pids.dedup();
+    pids.len()
+}
+
+fn json(living: &[&ProcessFile], dead: &[&ProcessFile], folder: &Path) -> String {
+    let each: Vec<_> = living
+        .iter()
+        .map(|file| {
+            let (pid, program, counts) = (file.pid, &file.program, &file.counts);
+            serde_json::json!({ "pid": pid, "program": program, "counts": counts })
+        })
+        .collect();
+    let object = serde_json::json!({
+        "folder": folder,
+        "running": each,
+        "counts": sum(living),
+        "ended": { "processes": pids(dead), "counts": sum(dead) },
+    });
+    format!("{object}\n")
+}

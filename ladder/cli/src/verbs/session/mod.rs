@@ -1,0 +1,172 @@
+//! `tollgate session`: what a TLS session costs a server, by part, beside what the real one takes.
+
+pub(crate) mod options;
+
+use core::time::Duration;
+use std::process::ExitCode;
+
+use tollgate_load::Protocol;
+use tollgate_record::vocabulary as word;
+use tollgate_record::{Kind, Record};
+use tollgate_report::{heading, session as session_table};
+use tollgate_server::{Engine, KeyKind};
+use tollgate_session::{Plan, SHORT_BYTES, measure, predicted_rate};
+
+use crate::interrupt;
+use crate::options::{Bench, Options as Line, Session as Options, Verb};
+use crate::progress::Progress;
+use crate::run::Run;
+use crate::stop::Stop;
+use crate::verbs::bench;
+
+/// Measures and prints.
+///
+/// # Errors
+///
+/// Nothing can be measured.
+pub(crate) fn run(options: &Options) -> Result<ExitCode, Stop> {
+    let mut run = Run::measuring(options.written.json.as_deref())?;
+    let progress = Progress::new("session");
+    let mut records = collect(options, &mut run, &progress)?;
+    drop(progress);
+    if !options.parts_only && !interrupt::asked() {
+        let progress = Progress::new("server");
+        for bench in real_server(options)? {
+            let found = bench::collect(&bench, &mut run, &progress)?;
+            records.extend(found);
+        }
+    }
+    let heading = heading::lines(&records) + "\n";
+    run.end(&(heading + &session_table::table(&records)))
+}
+
+/// The records of the parts, of their sums, and of the rates that these promise; none after Ctrl-C.
+///
+/// # Errors
+///
+/// Nothing can be measured.
+pub(crate) fn collect(
+    options: &Options,
+    run: &mut Run,
+    progress: &Progress,
+) -> Result<Vec<Record>, Stop> {
+    let Run { host, output, .. } = run;
+    progress.plan(1, options.seconds);
+    progress.row(0, "parts of sessions");
+    let told = &mut |part| progress.part(part);
+    let measured = measure(&plan(options), &host.context(), &interrupt::asked, told);
+    let mut records = match measured {
+        Err(_) if interrupt::asked() => return Ok(Vec::new()),
+        measured => measured.map_err(Stop::from_error)?,
+    };
+    if let Some(clock) = &host.machine.core_clock_hz {
+        let is_total = |record: &&Record| {
+            record.quantity.as_str() == word::CYCLES_PER_SESSION
+                && record.subject.parameter(word::PART).is_none()
+                && matches!(record.kind, Kind::Predicted { .. })
+        };
+        let rates: Result<Vec<_>, _> =
+            records.iter().filter(is_total).map(|total| predicted_rate(total, clock, 1)).collect();
+        records.extend(rates.map_err(Stop::from_error)?);
+    }
+    output.records(&records)?;
+    Ok(records)
+}
+
+fn plan(options: &Options) -> Plan {
+    let total = Duration::from_secs_f64(options.seconds);
+    if is_ladder(options) {
+        return Plan::ladder(total);
+    }
+    let (keys, protocols, bytes) = asked(options);
+    Plan::product(&keys, &protocols, &[Engine::OpenSsl, Engine::Tollgate], &bytes, total)
+}
+
+/// Whether no list is given: the plan is then that of the ladder.
+fn is_ladder(options: &Options) -> bool {
+    options.key.is_empty() && options.protocol.is_empty() && options.bytes.is_empty()
+}
+
+/// Keys, protocols and payloads, each with each.
+type Asked = (Vec<KeyKind>, Vec<Protocol>, Vec<u64>);
+
+/// What was asked for, each list with its default.
+fn asked(options: &Options) -> Asked {
+    let keys = match &*options.key {
+        [] => vec![KeyKind::Rsa { bits: 2048 }, KeyKind::Rsa { bits: 3072 }],
+        keys => keys.to_vec(),
+    };
+    let protocols = match &*options.protocol {
+        [] => vec![Protocol::Tls12X25519, Protocol::Tls13],
+        protocols => protocols.to_vec(),
+    };
+    let bytes = match &*options.bytes {
+        [] => vec![SHORT_BYTES],
+        bytes => bytes.to_vec(),
+    };
+    (keys, protocols, bytes)
+}
+
+/// The runs of `tollgate bench` that measure the sessions of the plan, those of the sweep excepted.
+fn real_server(options: &Options) -> Result<Vec<Bench>, Stop> {
+    let (keys, protocols, bytes) = asked(options);
+    let mut runs: Vec<Asked> =
+        bytes.iter().map(|bytes| (keys.clone(), protocols.clone(), vec![*bytes])).collect();
+    if is_ladder(options) {
+        runs.push((keys[..1].to_vec(), vec![Protocol::Tls12Rsa], bytes));
+    }
+    runs.iter().map(bench).collect()
+}
+
+/// The run of `tollgate bench` for one payload.
+fn bench((keys, protocols, bytes): &Asked) -> Result<Bench, Stop> {
+    let keys: Vec<String> = keys.iter().map(ToString::to_string).collect();
+    let protocols: Vec<&str> = protocols.iter().map(|protocol| protocol.word()).collect();
+    let (keys, protocols, bytes) = (keys.join(","), protocols.join(","), bytes[0].to_string());
+    let rounds = ["bench", "--rounds", "4", "--seconds", "1"];
+    let sessions = ["--key", &keys, "--protocol", &protocols, "--bytes", &bytes];
+    match Line::of(&[&rounds[..], &sessions].concat())?.verb {
+        Verb::Bench(bench) => Ok(*bench),
+        other => unreachable!("bench was asked for: {other:?}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "tests")]
+
+    use std::collections::BTreeSet;
+
+    use super::*;
+
+    /// Key, protocol and bytes of each session that the plan has and of each that is measured.
+    fn planned_and_measured(flags: &[&str]) -> [BTreeSet<(String, String, u64)>; 2] {
+        let Verb::Session(options) = Line::of(&[&["session"], flags].concat()).unwrap().verb else {
+            unreachable!("session was asked for")
+        };
+        let planned = plan(&options).sessions.into_iter().map(|session| {
+            (session.key.to_string(), session.protocol.word().to_owned(), session.bytes)
+        });
+        let each = |run: Bench| {
+            let of_key = |key: &KeyKind| {
+                let word = |protocol: &Protocol| protocol.word().to_owned();
+                let key = key.to_string();
+                run.protocol.iter().map(|one| (key.clone(), word(one), run.bytes)).collect()
+            };
+            run.key.iter().flat_map(|key| -> Vec<_> { of_key(key) }).collect::<Vec<_>>()
+        };
+        let measured = real_server(&options).unwrap().into_iter().flat_map(each);
+        [planned.collect(), measured.collect()]
+    }
+
+    #[test]
+    fn every_session_but_the_sweep_has_a_real_server() {
+        let [planned, measured] = planned_and_measured(&[]);
+        let sweep: Vec<_> = planned.difference(&measured).collect();
+        assert!(sweep.iter().all(|(key, protocol, _)| key == "rsa-2048" && protocol == "tls13"));
+        assert_eq!((planned.len(), measured.len(), sweep.len()), (11, 5, 6));
+        assert!(measured.is_subset(&planned));
+        let [planned, measured] = planned_and_measured(&["--bytes", "0,1024", "--key", "rsa-4096"]);
+        assert_eq!((planned.len(), &planned), (4, &measured));
+    }
+}

@@ -1,0 +1,95 @@
+//! `tollgate simulate`: programs on processors that nobody has built.
+
+pub(crate) mod options;
+
+mod designs;
+mod drawing;
+mod exponentiations;
+mod judge;
+mod products;
+mod program;
+mod records;
+mod rv64;
+mod study;
+
+use std::fs;
+use std::path::Path;
+use std::process::ExitCode;
+
+use tollgate_record::{Machine, Record};
+use tollgate_simulator::Timing;
+
+use crate::options::Simulate as Options;
+use crate::progress::Progress;
+use crate::run::Run;
+use crate::stop::Stop;
+use crate::verbs::simulate::options::What;
+
+/// Runs a program, or the study.
+///
+/// # Errors
+///
+/// A file cannot be read or written, or is not what it should be, or a program fails.
+pub(crate) fn run(options: &Options) -> Result<ExitCode, Stop> {
+    match &options.what {
+        What::Run(options) => program::run(options),
+        What::Study(options) => study::run(options),
+    }
+}
+
+/// The records of the study's headline: what the report shows of it.
+///
+/// # Errors
+///
+/// A record cannot be written, or a routine gives a wrong result.
+pub(crate) fn collect(run: &mut Run, progress: &Progress) -> Result<Vec<Record>, Stop> {
+    study::headline(&Core::leon2(), run, progress)
+}
+
+/// A core that is simulated.
+struct Core {
+    /// Its name in subjects.
+    word: String,
+    timing: Timing,
+}
+
+impl Core {
+    /// The core that all figures are of unless told.
+    fn leon2() -> Self {
+        Self { word: "leon-2".to_owned(), timing: Timing::leon2() }
+    }
+
+    /// That of a timing file, or LEON-2.
+    fn of(file: Option<&Path>) -> Result<Self, Stop> {
+        let Some(file) = file else { return Ok(Self::leon2()) };
+        let text = fs::read_to_string(file).map_err(|error| Stop::of_file(file, &error))?;
+        let wrong = |error| Stop::new(format!("{}: {error}", file.display()));
+        let timing = Timing::from_toml(&text).map_err(wrong)?;
+        Ok(Self { word: Machine::unknown(&timing.name).slug(), timing })
+    }
+
+    /// Whether its numbers are those that come with the program.
+    fn is_leon2(&self) -> bool {
+        self.timing == Timing::leon2()
+    }
+}
+
+/// Thousands apart by commas.
+fn grouped(number: u64) -> String {
+    let digits = number.to_string();
+    let mut text = String::new();
+    for (i, digit) in digits.chars().enumerate() {
+        if i > 0 && (digits.len() - i).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+/// A count; those here are far below 2^53.
+fn float(count: u64) -> f64 {
+    #[allow(clippy::cast_precision_loss, reason = "counts of cycles are far below 2^53")]
+    let float = count as f64;
+    float
+}

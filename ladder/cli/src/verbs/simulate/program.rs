@@ -1,0 +1,143 @@
+//! `tollgate simulate run`: a program, what it prints, and what it took.
+
+use std::fs;
+use std::io::{self, Write};
+use std::process::ExitCode;
+
+use tollgate_report::grid::{Column, grid};
+use tollgate_simulator::machine::Traced;
+use tollgate_simulator::{Assembler, Ending, InstructionSet, Machine, Program, elf};
+
+use super::{Core, grouped};
+use crate::interrupt;
+use crate::output::Output;
+use crate::stop::Stop;
+use crate::verbs::simulate::options::RunProgram as Options;
+
+/// Instructions between two looks at the console and at Ctrl-C.
+const SLICE: u64 = 10_000_000;
+
+const PROFILE: [Column; 4] = [
+    Column::words("routine", 40),
+    Column::figures("cycles", 18),
+    Column::figures("instructions", 18),
+    Column::figures("share", 8),
+];
+
+/// Runs it.
+///
+/// # Errors
+///
+/// A file cannot be read or is no program, or the program fails or does not end.
+pub(crate) fn run(options: &Options) -> Result<ExitCode, Stop> {
+    let of_file =
+        |error: &dyn core::fmt::Display| Stop::new(format!("{}: {error}", options.file.display()));
+    let set =
+        if options.plain { InstructionSet::sparc() } else { InstructionSet::with_accumulator() };
+    let core = Core::of(options.timing.as_deref())?;
+    let program = load(options, &set)?;
+    let mut machine = Machine::new(set, core.timing, &program).map_err(|error| of_file(&error))?;
+    let output = Output::new(None)?;
+
+    for _ in 0..options.trace {
+        if machine.ended().is_some() {
+            break;
+        }
+        match machine.trace() {
+            Ok(Some(traced)) => output.text(&line(&traced))?,
+            Ok(None) => {}
+            Err(failure) => return Err(fail(&mut machine, &of_file(&failure))),
+        }
+    }
+    let status = loop {
+        let left = options.limit.saturating_sub(machine.instructions());
+        let ending = machine.run(left.min(SLICE));
+        print_console(&mut machine)?;
+        match ending {
+            Ok(Ending::Exit(status)) => break status,
+            Err(failure) => return Err(of_file(&failure)),
+            Ok(_) if left == 0 => {
+                return Err(Stop::new(format!(
+                    "{}: it has not ended after {} instructions, at {:#010x}; --limit allows more",
+                    options.file.display(),
+                    options.limit,
+                    machine.pc()
+                )));
+            }
+            Ok(_) if interrupt::asked() => return Ok(interrupt::exit_code()),
+            Ok(_) => {}
+        }
+    };
+    output.text(&summary(&machine, status))?;
+    if options.profile {
+        output.text(&profile(&machine))?;
+    }
+    Ok(if status == 0 { ExitCode::SUCCESS } else { ExitCode::from(1) })
+}
+
+/// The program of a file, by what the file is.
+fn load(options: &Options, set: &InstructionSet) -> Result<Program, Stop> {
+    let name = options.file.display();
+    let bytes = fs::read(&options.file).map_err(|error| Stop::of_file(&options.file, &error))?;
+    let assembly = options.file.extension().is_some_and(|end| end == "s" || end == "S");
+    let program = if let Some(address) = options.flat {
+        Program::flat(&bytes, address).map_err(|error| error.to_string())
+    } else if elf::is_elf(&bytes) {
+        elf::read(&bytes).map_err(|error| error.to_string())
+    } else if assembly {
+        let source = String::from_utf8_lossy(&bytes);
+        Assembler::new(set).assemble(&source).map_err(|error| error.to_string())
+    } else {
+        Err("it is neither an ELF file nor called .s; for a flat binary say --flat ADDRESS".into())
+    };
+    program.map_err(|why| Stop::new(format!("{name}: {why}")))
+}
+
+/// What a program printed goes out before the reason of its end.
+fn fail(machine: &mut Machine, stop: &Stop) -> Stop {
+    let _ = print_console(machine);
+    Stop::new(stop)
+}
+
+fn print_console(machine: &mut Machine) -> Result<(), Stop> {
+    let bytes = machine.memory_mut().take_console();
+    let written = io::stdout().write_all(&bytes).and_then(|()| io::stdout().flush());
+    written.map_err(|error| Stop::of_output(&error))
+}
+
+fn line(traced: &Traced) -> String {
+    let wrote = traced.wrote.as_ref();
+    let wrote = wrote.map_or(String::new(), |(name, value)| format!("{name} = {value:#x}"));
+    let text = format!(
+        "{:>10} {:#010x}  {:34} {:>3}  {wrote}",
+        traced.cycle, traced.address, traced.text, traced.cycles
+    );
+    text.trim_end().to_owned() + "\n"
+}
+
+fn summary(machine: &Machine, status: u32) -> String {
+    let (stored, loaded) = machine.windows_moved();
+    let mut text = format!(
+        "ended with status {status}: {} instructions in {} cycles\n",
+        grouped(machine.instructions()),
+        grouped(machine.cycles())
+    );
+    if stored + loaded > 0 {
+        text += &format!("windows stored {stored}, loaded {loaded}, by the simulator\n");
+    }
+    text
+}
+
+fn profile(machine: &Machine) -> String {
+    let all = machine.cycles().max(1);
+    let row = |share: tollgate_simulator::machine::Share| {
+        let per_mille = share.cycles * 1000 / all;
+        vec![
+            if share.name.is_empty() { "(before the first name)".to_owned() } else { share.name },
+            grouped(share.cycles),
+            grouped(share.instructions),
+            format!("{}.{} %", per_mille / 10, per_mille % 10),
+        ]
+    };
+    format!("\n{}", grid(&PROFILE, machine.profile().into_iter().map(row).collect()))
+}

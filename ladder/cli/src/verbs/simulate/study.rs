@@ -1,0 +1,138 @@
+//! `tollgate simulate study`: what a multiply-accumulate instruction is worth, counted.
+
+use std::fs;
+use std::process::ExitCode;
+
+use tollgate_record::{Record, Timestamp};
+use tollgate_report::{simulation, text::wrapped};
+
+use super::designs::{Design, EXTENDED, PLAIN, designs};
+use super::drawing::drawing;
+use super::exponentiations::{Raised, WORDS, counted, execute, other_sizes, tables};
+use super::products::Size;
+use super::records::Figures;
+use super::{Core, rv64};
+use crate::interrupt;
+use crate::progress::Progress;
+use crate::run::Run;
+use crate::stop::Stop;
+use crate::verbs::simulate::options::Study as Options;
+
+/// What was counted.
+#[derive(Default)]
+struct Study {
+    sizes: Vec<Size>,
+    /// Exponentiations of 1024 bits, all executed.
+    raised: Vec<Raised>,
+    /// At other sizes.
+    others: Vec<Raised>,
+    rv64: Vec<rv64::Pair>,
+}
+
+/// Counts and prints.
+///
+/// # Errors
+///
+/// A file cannot be read or written, or a routine gives a wrong result.
+pub(super) fn run(options: &Options) -> Result<ExitCode, Stop> {
+    let core = Core::of(options.timing.as_deref())?;
+    let mut run = Run::new(options.written.json.as_deref())?;
+    let progress = Progress::new("study");
+    let heading = format!("{}\nmemory that never waits\n", core.timing.name);
+    if options.headline {
+        let records = headline(&core, &mut run, &progress)?;
+        drop(progress);
+        let sentence = simulation::sentence(&records).unwrap_or_default();
+        return run.end(&(heading + &wrapped(&sentence)));
+    }
+    let study = Study::new(options, &core, &mut run, &progress)?;
+    drop(progress);
+    if let (Some(file), Some(size)) = (&options.svg, study.first()) {
+        fs::write(file, drawing(size, &study.raised))
+            .map_err(|error| Stop::of_file(file, &error))?;
+    }
+    run.end(&(heading + &study.tables()))
+}
+
+/// The exponentiation of the headline without the extension and with it, and the paper's figure.
+///
+/// # Errors
+///
+/// A record cannot be written, or a routine gives a wrong result.
+pub(super) fn headline(
+    core: &Core,
+    run: &mut Run,
+    progress: &Progress,
+) -> Result<Vec<Record>, Stop> {
+    let figures = Figures { core, commit: run.host.commit.clone() };
+    let designs = [PLAIN[0], EXTENDED[0]].map(|unit| Design::headline(unit, WORDS));
+    let mut records = vec![simulation::published(Timestamp::now())];
+    execute(&core.timing, &designs, progress, |raised| {
+        records.extend(figures.of_raised(raised));
+        Ok(())
+    })?;
+    run.output.records(&records)?;
+    Ok(records)
+}
+
+impl Study {
+    /// Counts, and writes the records of each part when it is done. After Ctrl-C there is what was
+    /// done until then.
+    fn new(
+        options: &Options,
+        core: &Core,
+        run: &mut Run,
+        progress: &Progress,
+    ) -> Result<Self, Stop> {
+        let figures = Figures { core, commit: run.host.commit.clone() };
+        let output = &mut run.output;
+        let mut study = Self::default();
+        output.records(&[simulation::published(Timestamp::now())])?;
+        for bits in &options.bits {
+            let size = Size::measure(&core.timing, bits / 32)?;
+            output.records(&figures.of_size(&size))?;
+            study.sizes.push(size);
+            let pair = rv64::Pair::measure(*bits)?;
+            output.records(&figures.of_rv64(&pair))?;
+            study.rv64.push(pair);
+        }
+        for size in study.sizes.iter().filter(|_| !options.products) {
+            if interrupt::asked() {
+                break;
+            }
+            let is_whole = size.words == WORDS;
+            let headline = Design::headline(EXTENDED[0], size.words);
+            let designs = if is_whole { designs(size.words) } else { vec![headline] };
+            let executed = execute(&core.timing, &designs, progress, |raised| {
+                output.records(&figures.of_raised(raised))
+            })?;
+            if is_whole {
+                study.raised = executed;
+                continue;
+            }
+            let counted = counted(size);
+            for raised in &counted {
+                output.records(&figures.of_raised(raised))?;
+            }
+            study.others.extend(executed.into_iter().chain(counted));
+        }
+        Ok(study)
+    }
+
+    /// The size that pictures are of: 1024 bits, or else the first one.
+    fn first(&self) -> Option<&Size> {
+        self.sizes.iter().find(|size| size.words == WORDS).or(self.sizes.first())
+    }
+
+    fn tables(&self) -> String {
+        let mut text: String = self.sizes.iter().map(Size::tables).collect();
+        text += &self.first().map(Size::gains).unwrap_or_default();
+        if !self.raised.is_empty() {
+            text += &tables(&self.raised);
+        }
+        if !self.others.is_empty() {
+            text += &other_sizes(&self.others);
+        }
+        text + &rv64::table(&self.rv64)
+    }
+}

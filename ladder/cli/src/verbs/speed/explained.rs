@@ -1,0 +1,102 @@
+//! Rung 2 by rung 1: the calls of the exponentiations times what each was measured to take.
+
+use tollgate_processor::Calls;
+use tollgate_record::vocabulary as word;
+use tollgate_record::{Estimate, Kind, Record, Subject, Unit};
+
+use crate::bounds::{self, Family};
+use crate::contenders::{Contender, Job, What};
+use crate::figures::Figures;
+use crate::stop::Stop;
+use crate::verbs::kernel;
+
+/// The cycles of one operation of ours, from kernel figures among `known`; `None` where one of them
+/// is missing or none is taken, or the contender is none of ours.
+///
+/// # Errors
+///
+/// None that measured cycles can cause.
+pub(crate) fn prediction(
+    job: &Job,
+    contender: &Contender,
+    subject: &Subject,
+    figures: &Figures<'_>,
+    known: &[Record],
+) -> Result<Option<Record>, Stop> {
+    let Some(family) = contender.kernel else {
+        return Ok(None);
+    };
+    let (calls, bits) = bounds::calls_of_operation(family, &job.key, job.what);
+    if !bounds::is_measured(family, bits, job.what) {
+        return Ok(None);
+    }
+    let (mut from, mut parts) = (Vec::new(), Vec::new());
+    for (name, count) in [(family.square_name(), calls.squares), (family.name(), calls.products)] {
+        let Some(record) = kernel::cycles_per_call(known, &kernel::subject(family, name, bits)?)
+        else {
+            return Ok(None);
+        };
+        from.push(record.subject.to_string());
+        parts.push(record.estimate.scaled(f64::from(count)).map_err(Stop::from_error)?);
+    }
+    from.dedup();
+    let share = share_of_call(family, bits, contender.batch.unwrap_or(1), job.what);
+    let estimate = sum(&parts).and_then(|cycles| cycles.scaled(share)).map_err(Stop::from_error)?;
+    let figures = figures.with([(word::ASSUMPTION.to_owned(), assumption(calls, family, bits))]);
+    let measured = figures.measured(subject, word::CYCLES_PER_OPERATION, Unit::Cycles, estimate);
+    let kind = Kind::Predicted { by: word::KERNEL_RUNG.to_owned(), from };
+    Ok(Some(Record { kind, ..measured }))
+}
+
+/// The part of a call that one exponentiation of `batch` operations pays for: lanes are shared,
+/// full or not; lane blocks take the two primes of a signature at once where both fit.
+fn share_of_call(family: Family, bits: u32, batch: u32, what: What) -> f64 {
+    let numbers = family.numbers(bits);
+    match family {
+        Family::Blocks(_) if what == What::Sign => 1.0 / f64::from(numbers),
+        Family::Blocks(_) | Family::Limbs(_) => 1.0,
+        Family::Lanes(_) => f64::from(batch.div_ceil(numbers)) / f64::from(batch),
+    }
+}
+
+/// The widest interval that the parts allow.
+fn sum(parts: &[Estimate]) -> Result<Estimate, tollgate_record::BadEstimate> {
+    let add = |of: fn(&Estimate) -> f64| parts.iter().map(of).sum();
+    let samples = parts.iter().map(Estimate::samples).min().unwrap_or(1);
+    let interval = (add(|part| part.interval().0), add(|part| part.interval().1));
+    Estimate::new(add(Estimate::point), interval, samples)
+}
+
+fn assumption(calls: Calls, family: Family, bits: u32) -> String {
+    format!(
+        "{} squares and {} products of {} words, warm; no blinding, check, padding, \
+         recombination",
+        calls.squares,
+        calls.products,
+        family.words(bits)
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "tests")]
+
+    use tollgate_mont::{LaneKernel, LimbKernel};
+
+    use super::*;
+
+    #[test]
+    fn lanes_are_shared_and_limbs_are_not() {
+        let lanes = Family::Lanes(LaneKernel::Portable);
+        let shares = [8, 16, 4, 9].map(|batch| share_of_call(lanes, 1024, batch, What::Sign));
+        assert_eq!(shares, [0.125, 0.125, 0.25, 2.0 / 9.0]);
+        assert_eq!(share_of_call(Family::Limbs(LimbKernel::Portable), 1024, 8, What::Sign), 1.0);
+    }
+
+    #[test]
+    fn intervals_add_up() {
+        let parts = [(10.0, (9.0, 12.0), 5), (1.0, (1.0, 1.0), 3)]
+            .map(|(point, interval, samples)| Estimate::new(point, interval, samples).unwrap());
+        assert_eq!(sum(&parts).unwrap(), Estimate::new(11.0, (10.0, 13.0), 3).unwrap());
+    }
+}

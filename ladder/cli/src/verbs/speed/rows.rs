@@ -1,0 +1,167 @@
+//! The rows of `speed`: a key and an operation each, and who takes part.
+
+use std::rc::Rc;
+
+use tollgate_record::Subject;
+use tollgate_record::vocabulary as word;
+
+use crate::contenders::{Contender, Job, What, aws_lc, openssl, tollgate};
+use crate::keys::Key;
+use crate::options::{Against, Exponent, Speed, Table};
+use crate::stop::Stop;
+use crate::verbs::speed::pkeu;
+
+/// Sizes of the table unless told; 512 and 1024 are insecure, and what the papers used.
+const SIZES: [u32; 5] = [512, 1024, 2048, 3072, 4096];
+
+/// A key and an operation.
+pub(crate) enum Row {
+    /// Another key type, as context; the libraries only.
+    Context(&'static str, Opponents),
+    /// RSA.
+    Rsa(Job),
+}
+
+/// What each library does in a row of another key type.
+#[derive(Clone, Copy)]
+pub(crate) struct Opponents {
+    openssl: fn() -> Result<Contender, Stop>,
+    aws_lc: fn() -> Result<Contender, Stop>,
+}
+
+/// Who takes part in a row, and who cannot, as sentences.
+pub(crate) struct Lineup {
+    pub(crate) contenders: Vec<Contender>,
+    pub(crate) absent: Vec<String>,
+}
+
+/// ECDSA and Ed25519, in the order of the table.
+const CONTEXT: [(&str, Opponents); 4] = [
+    (
+        "operation/ecdsa-p256/sign",
+        Opponents { openssl: openssl::ecdsa_sign, aws_lc: aws_lc::ecdsa_sign },
+    ),
+    (
+        "operation/ecdsa-p256/verify",
+        Opponents { openssl: openssl::ecdsa_verify, aws_lc: aws_lc::ecdsa_verify },
+    ),
+    (
+        "operation/ed25519/sign",
+        Opponents { openssl: openssl::ed25519_sign, aws_lc: aws_lc::ed25519_sign },
+    ),
+    (
+        "operation/ed25519/verify",
+        Opponents { openssl: openssl::ed25519_verify, aws_lc: aws_lc::ed25519_verify },
+    ),
+];
+
+/// The rows that the options ask for.
+///
+/// # Errors
+///
+/// A key cannot be read.
+pub(crate) fn rows(options: &Speed) -> Result<Vec<Row>, Stop> {
+    let sizes = match (&*options.bits, options.table) {
+        ([], None) => &SIZES[..],
+        ([], Some(Table::Pkeu)) => &pkeu::SIZES[..],
+        (bits, _) => bits,
+    };
+    let operations = match (options.table, options.exponent) {
+        (Some(Table::Pkeu), _) => &[What::PrivateFull, What::Public(pkeu::SHORT_EXPONENT)][..],
+        (None, None) => &[What::Sign, What::Verify],
+        (None, Some(Exponent::Full)) => &[What::PrivateFull],
+        (None, Some(Exponent::Public(e))) => &[What::Public(e)],
+    };
+    let keys = match &options.key {
+        Some(file) => vec![Key::from_file(file)?],
+        None => sizes.iter().map(|bits| Key::built_in(*bits)).collect::<Result<_, _>>()?,
+    };
+    let mut rows = Vec::new();
+    for key in keys.into_iter().map(Rc::new) {
+        for what in operations {
+            rows.push(Row::Rsa(Job::new(Rc::clone(&key), *what, options.batch)?));
+        }
+    }
+    let signs = operations.contains(&What::Sign);
+    if signs && !options.against.contains(&Against::None) {
+        rows.extend(CONTEXT.map(|(path, opponents)| Row::Context(path, opponents)));
+    }
+    Ok(rows)
+}
+
+impl Row {
+    /// The subject without who: `operation/rsa-2048/sign`.
+    pub(crate) fn path(&self) -> String {
+        match self {
+            Self::Context(path, _) => (*path).to_owned(),
+            Self::Rsa(job) => {
+                let what = match job.what {
+                    What::PrivateFull => "private",
+                    What::Public(_) => "public",
+                    What::Sign => "sign",
+                    What::Verify => "verify",
+                };
+                format!("operation/rsa-{}/{what}", job.key.bits())
+            }
+        }
+    }
+
+    /// The same for people: `RSA-2048 sign`.
+    pub(crate) fn label(&self) -> String {
+        let path = self.path();
+        let mut words = path.split('/').skip(1);
+        let key = words.next().unwrap_or_default().to_ascii_uppercase();
+        words.fold(key, |label, word| label + " " + word)
+    }
+
+    /// The subject of what one contender does.
+    ///
+    /// # Errors
+    ///
+    /// None that these names can cause.
+    pub(crate) fn subject(&self, contender: &Contender) -> Result<Subject, Stop> {
+        let subject: Subject = self.path().parse().map_err(Stop::from_error)?;
+        let exponent = match self {
+            Self::Rsa(Job { what: What::PrivateFull, .. }) => Some(word::FULL.to_owned()),
+            Self::Rsa(Job { what: What::Public(e), .. }) => Some(e.to_string()),
+            Self::Context(..) | Self::Rsa(_) => None,
+        };
+        let batch = contender.batch.map(|batch| batch.to_string());
+        let parameters = [
+            (word::BY, Some(contender.by.to_owned())),
+            (word::BATCH, batch),
+            (word::EXPONENT, exponent),
+        ];
+        parameters
+            .into_iter()
+            .filter_map(|(key, value)| Some((key, value?)))
+            .try_fold(subject, |subject, (key, value)| subject.with(key, value))
+            .map_err(Stop::from_error)
+    }
+
+    /// Who takes part: ours one by one and in batches, and whom of `against` can do it.
+    ///
+    /// # Errors
+    ///
+    /// Ours or OpenSSL cannot do it.
+    pub(crate) fn lineup(&self, batch: u32, against: &[Against]) -> Result<Lineup, Stop> {
+        let mut lineup = Lineup { contenders: Vec::new(), absent: Vec::new() };
+        if let Self::Rsa(job) = self {
+            lineup.contenders = tollgate::contenders(job, batch)?;
+        }
+        for whom in against {
+            let contender = match (self, whom) {
+                (_, Against::None) => continue,
+                (Self::Context(_, opponents), Against::AwsLc) => Ok((opponents.aws_lc)()?),
+                (Self::Context(_, opponents), Against::Openssl) => Ok((opponents.openssl)()?),
+                (Self::Rsa(job), Against::AwsLc) => aws_lc::contender(job),
+                (Self::Rsa(job), Against::Openssl) => Ok(openssl::contender(job)?),
+            };
+            match contender {
+                Ok(contender) => lineup.contenders.push(contender),
+                Err(why) => lineup.absent.push(why),
+            }
+        }
+        Ok(lineup)
+    }
+}

@@ -1,0 +1,49 @@
+//! `tollgate workload`: named workloads shown, and new ones from access logs.
+
+pub(crate) mod options;
+
+mod from_log;
+mod show;
+
+use std::fs;
+use std::path::Path;
+use std::process::ExitCode;
+
+use tollgate_workload::{FILES, File, Workload};
+
+use crate::options::Workload as Options;
+use crate::stop::Stop;
+use crate::verbs::workload::options::Verb;
+
+pub(crate) use show::disclosure;
+
+/// Does what was asked for.
+///
+/// # Errors
+///
+/// There is no such workload or log, or the new file cannot be made.
+pub(crate) fn run(options: &Options) -> Result<ExitCode, Stop> {
+    match &options.verb {
+        Verb::FromLog(options) => from_log::run(options),
+        Verb::Show(options) => show::run(options),
+    }
+}
+
+/// The workload of this name, or of this file.
+///
+/// # Errors
+///
+/// There is none, or the file is not right.
+pub(crate) fn find(name: &str) -> Result<Workload, Stop> {
+    if let Some(file) = File::named(name) {
+        return Ok(file.workload());
+    }
+    let is_file = Path::new(name).extension().is_some_and(|ending| ending == "toml");
+    if !is_file {
+        let known = FILES.map(|file| file.name).join(", ");
+        let why = format!("{name}: no such workload; give {known}, or a file that ends in .toml");
+        return Err(Stop::new(why));
+    }
+    let text = fs::read_to_string(name).map_err(|error| Stop::of_file(Path::new(name), &error))?;
+    Workload::from_toml(&text).map_err(|error| Stop::new(format!("{name}: {error}")))
+}

@@ -1,0 +1,98 @@
+//! `tollgate workload show`: what a workload asks for, and why.
+
+use std::process::ExitCode;
+
+use tollgate_report::text::{plain, wrapped};
+use tollgate_workload::{FILES, Quantiles, Workload};
+
+use super::find;
+use crate::output::Output;
+use crate::stop::Stop;
+use crate::verbs::workload::options::Show as Options;
+
+/// Columns of the longest bar.
+const BAR: f64 = 60.0;
+
+/// Prints a workload, or the names of all.
+///
+/// # Errors
+///
+/// There is no such workload, or standard output is closed.
+pub(super) fn run(options: &Options) -> Result<ExitCode, Stop> {
+    let text = match &options.workload {
+        Some(name) => text(&find(name)?),
+        None => FILES.map(|file| format!("{:10} {}\n", file.name, file.workload().title)).concat(),
+    };
+    Output::new(None)?.text(&text)?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Every parameter with its source, and what is drawn of sizes.
+pub(super) fn text(workload: &Workload) -> String {
+    let mut text = wrapped(&workload.title);
+    for (name, parameter) in workload.parameters() {
+        let line = match parameter {
+            // A body has one size or a table of them.
+            None if name == "bytes" && workload.sizes.is_some() => continue,
+            None if name == "sizes" && workload.bytes.is_some() => continue,
+            // Nobody has to be beside.
+            None if name == "compared with" => continue,
+            None => format!("{name}: not known"),
+            Some(parameter) => {
+                let instead = parameter.instead_of.map(|what| format!(", instead of {what}"));
+                let instead = instead.unwrap_or_default();
+                format!("{name}: {}{instead} - {}", parameter.value, parameter.source)
+            }
+        };
+        text += &wrapped(&line);
+    }
+    if let Some(sizes) = &workload.sizes {
+        text += "\n";
+        text += &drawing(&sizes.value);
+    }
+    text
+}
+
+/// The sizes of bodies by quantile, as bars on a scale of logarithms.
+fn drawing(sizes: &Quantiles) -> String {
+    #[allow(clippy::cast_precision_loss, reason = "a bar's length")]
+    let length = |bytes: u64| (bytes as f64 + 1.0).log2();
+    let longest = sizes.rows().last().map_or(1.0, |row| length(row.1)).max(1.0);
+    let mut text = "bytes that so many bodies do not exceed; bars by powers of two\n".to_owned();
+    for (quantile, bytes) in sizes.rows() {
+        #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "0 to 60")]
+        let bar = "#".repeat((BAR * length(*bytes) / longest).round() as usize);
+        text += &format!("{:>6.1} % {bytes:>13}  {bar}\n", 100.0 * quantile);
+    }
+    text
+}
+
+/// What a run discloses of the workload that it carries out, in a paragraph.
+pub(crate) fn disclosure(name: &str, workload: &Workload) -> String {
+    let words = workload.parameters().into_iter().filter_map(|(name, parameter)| {
+        let parameter = parameter?;
+        let instead = parameter.instead_of.map(|what| format!(" instead of {what}"));
+        Some(format!("{name} {}{}", parameter.value, instead.unwrap_or_default()))
+    });
+    let words = words.collect::<Vec<_>>().join("; ");
+    plain(&format!(
+        "workload {name}, {}: {words} (sources: tollgate workload show {name})",
+        workload.title
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_workload_fits_a_terminal_with_all_its_sources() {
+        for file in FILES {
+            let text = text(&file.workload());
+            assert!(text.lines().all(|line| line.chars().count() <= 100), "{text}");
+            assert!(!text.contains("not known"), "{text}");
+            let disclosed = disclosure(file.name, &file.workload());
+            assert!(disclosed.contains(file.name) && disclosed.contains("resumed"), "{disclosed}");
+        }
+    }
+}
