@@ -6,8 +6,8 @@ use tollgate_processor::Bound;
 use tollgate_record::vocabulary as word;
 use tollgate_record::{Estimate, Kind, Machine, Record, Subject, Timestamp, Unit};
 
+use crate::error::CliError;
 use crate::host::Host;
-use crate::stop::Stop;
 
 /// Makes records that share a machine and conditions.
 pub(crate) struct Figures<'a> {
@@ -60,8 +60,8 @@ impl<'a> Figures<'a> {
         subject: &Subject,
         quantity: &str,
         bound: Bound,
-    ) -> Result<Record, Stop> {
-        let estimate = Estimate::exact(bound.cycles.get()).map_err(Stop::from_error)?;
+    ) -> Result<Record, CliError> {
+        let estimate = Estimate::exact(bound.cycles.get()).map_err(CliError::from_error)?;
         let limit = (word::LIMIT.to_owned(), bound.limit.to_string());
         let kind =
             Kind::Predicted { by: "0-model".to_owned(), from: self.host.model.sources().collect() };

@@ -4,7 +4,7 @@ use std::fs::{self, DirBuilder};
 use std::os::unix::fs::DirBuilderExt as _;
 use std::path::{Path, PathBuf};
 
-use crate::stop::Stop;
+use crate::error::CliError;
 
 /// Removed with all that is in it when this is dropped.
 pub(crate) struct Folder(PathBuf);
@@ -13,12 +13,12 @@ impl Folder {
     /// # Errors
     ///
     /// There is no place for temporary files.
-    pub(crate) fn new() -> Result<Self, Stop> {
+    pub(crate) fn new() -> Result<Self, CliError> {
         let name = format!("tollgate-{:016x}", fastrand::u64(..));
         let folder = std::env::temp_dir().join(name);
         // It fails if somebody else's is there: what is written here is ours alone.
         let made = DirBuilder::new().mode(0o700).create(&folder);
-        made.map_err(|error| Stop::new(format!("{}: {error}; set TMPDIR", folder.display())))?;
+        made.map_err(|error| CliError::new(format!("{}: {error}; set TMPDIR", folder.display())))?;
         Ok(Self(folder))
     }
 

@@ -4,9 +4,9 @@ use core::sync::atomic::{AtomicBool, Ordering};
 use std::process::ExitCode;
 use std::sync::{Condvar, Mutex, PoisonError};
 
+use crate::error::CliError;
 use crate::output;
 use crate::progress;
-use crate::stop::Stop;
 
 /// The shell's code for a program that SIGINT ended: 128 + 2.
 const INTERRUPTED: u8 = 130;
@@ -21,7 +21,7 @@ static WAITING: (Mutex<()>, Condvar) = (Mutex::new(()), Condvar::new());
 /// # Errors
 ///
 /// The system does not let it.
-pub(crate) fn listen() -> Result<(), Stop> {
+pub(crate) fn listen() -> Result<(), CliError> {
     ctrlc::set_handler(|| {
         if ASKED.swap(true, Ordering::Relaxed) {
             progress::clear();
@@ -31,7 +31,7 @@ pub(crate) fn listen() -> Result<(), Stop> {
         drop(WAITING.0.lock());
         WAITING.1.notify_all();
     })
-    .map_err(|error| Stop::new(format!("cannot listen for Ctrl-C: {error}")))
+    .map_err(|error| CliError::new(format!("cannot listen for Ctrl-C: {error}")))
 }
 
 /// Whether Ctrl-C was pressed.

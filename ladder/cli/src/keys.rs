@@ -9,7 +9,7 @@ use openssl::rsa::Rsa;
 use tollgate_rsa::PrivateKey;
 use zeroize::Zeroizing;
 
-use crate::stop::Stop;
+use crate::error::CliError;
 
 /// Sizes of the built-in keys, in bits.
 pub(crate) const SIZES: [u32; 6] = [512, 1024, 2048, 3072, 4096, 8192];
@@ -50,9 +50,10 @@ impl Key {
     /// # Errors
     ///
     /// A library refuses it.
-    pub(crate) fn built_in(bits: u32) -> Result<Self, Stop> {
+    pub(crate) fn built_in(bits: u32) -> Result<Self, CliError> {
         let place = SIZES.iter().position(|size| *size == bits);
-        let place = place.ok_or_else(|| Stop::new(format!("no built-in key has {bits} bits")))?;
+        let place =
+            place.ok_or_else(|| CliError::new(format!("no built-in key has {bits} bits")))?;
         Self::new(BUILT_IN[place], &format!("built-in key of {bits} bits"))
     }
 
@@ -62,18 +63,18 @@ impl Key {
     ///
     /// The file cannot be read, or is not an RSA private key that we accept; the message starts
     /// with the file's name.
-    pub(crate) fn from_file(path: &Path) -> Result<Self, Stop> {
+    pub(crate) fn from_file(path: &Path) -> Result<Self, CliError> {
         Self::new(&read(path)?, &path.display().to_string())
     }
 
-    fn new(bytes: &[u8], name: &str) -> Result<Self, Stop> {
-        let ours =
-            PrivateKey::from_bytes(bytes).map_err(|error| Stop::new(format!("{name}: {error}")))?;
+    fn new(bytes: &[u8], name: &str) -> Result<Self, CliError> {
+        let ours = PrivateKey::from_bytes(bytes)
+            .map_err(|error| CliError::new(format!("{name}: {error}")))?;
         // Ours is the stricter reader, so whatever this one says is about OpenSSL, not the file.
         let openssl = Rsa::private_key_from_pem(bytes)
             .or_else(|_| Rsa::private_key_from_der(bytes))
             .or_else(|_| openssl::pkey::PKey::private_key_from_der(bytes)?.rsa())
-            .map_err(|error| Stop::new(format!("{name}: OpenSSL does not take it: {error}")))?;
+            .map_err(|error| CliError::new(format!("{name}: OpenSSL does not take it: {error}")))?;
         Ok(Self { ours: Arc::new(ours), openssl })
     }
 
@@ -95,12 +96,12 @@ impl Key {
 /// # Errors
 ///
 /// The file cannot be read; the message starts with its name.
-pub(crate) fn read(path: &Path) -> Result<Zeroizing<Vec<u8>>, Stop> {
+pub(crate) fn read(path: &Path) -> Result<Zeroizing<Vec<u8>>, CliError> {
     // Reserved at once: growing would leave copies of the key behind.
     let mut bytes = Zeroizing::new(Vec::with_capacity(FILE_START_BYTES));
     File::open(path)
         .and_then(|file| file.take(FILE_MAX_BYTES).read_to_end(&mut bytes))
-        .map_err(|error| Stop::of_file(path, &error))?;
+        .map_err(|error| CliError::of_file(path, &error))?;
     Ok(bytes)
 }
 

@@ -3,6 +3,7 @@
 
 mod bounds;
 mod contenders;
+mod error;
 mod figures;
 mod folder;
 mod host;
@@ -14,25 +15,24 @@ mod output;
 mod progress;
 mod run;
 mod shelf;
-mod stop;
 mod verbs;
 
 use std::process::ExitCode;
 
+use crate::error::CliError;
 use crate::options::{Options, Verb};
-use crate::stop::Stop;
 use crate::verbs::{
     bench, compare, fleet, kernel, key, ladder, model, provider, report, serve, session, simulate,
     speed, workload,
 };
 
 fn main() -> ExitCode {
-    run().unwrap_or_else(|stop| stop.report())
+    run().unwrap_or_else(|error| error.report())
 }
 
-fn run() -> Result<ExitCode, Stop> {
+fn run() -> Result<ExitCode, CliError> {
     // A mistyped veto would run, silently, what the user wanted off.
-    tollgate_cpu::features::veto().map_err(Stop::from_error)?;
+    tollgate_cpu::features::veto().map_err(CliError::from_error)?;
     let options = Options::read()?;
     interrupt::listen()?;
     match options.verb {

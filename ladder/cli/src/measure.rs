@@ -8,8 +8,8 @@ use tollgate_record::Estimate;
 use tollgate_report::text;
 
 use crate::contenders::Contender;
+use crate::error::CliError;
 use crate::interrupt;
-use crate::stop::Stop;
 
 /// Each contender's share of the row for warming up is at most this part of its time.
 const WARM_UP_PART: u32 = 5;
@@ -56,7 +56,7 @@ pub(crate) fn measure(
     contenders: &mut [Contender],
     seconds: f64,
     mut progress: impl FnMut(f64),
-) -> Result<Option<Round>, Stop> {
+) -> Result<Option<Round>, CliError> {
     let plan = plan(Duration::from_secs_f64(seconds), contenders.len());
     let mut runners: Vec<Runner<'_>> = contenders
         .iter_mut()
@@ -73,7 +73,7 @@ pub(crate) fn measure(
     match interleave(&mut runners, &plan, &interrupt::asked, &mut progress) {
         Ok(series) => Ok(Some(Round { series })),
         Err(Error::Stopped) => Ok(None),
-        Err(error) => Err(Stop::new(format!("{row}: {error}"))),
+        Err(error) => Err(CliError::new(format!("{row}: {error}"))),
     }
 }
 

@@ -6,8 +6,8 @@ use std::path::Path;
 
 use tollgate_record::{Record, jsonl};
 
+use crate::error::CliError;
 use crate::progress;
-use crate::stop::Stop;
 
 /// One line on standard error. If nobody can read it, nothing is lost by going on.
 pub(crate) fn say(line: &str) {
@@ -28,14 +28,14 @@ impl Output {
     /// # Errors
     ///
     /// The file cannot be made.
-    pub(crate) fn new(json: Option<&Path>) -> Result<Self, Stop> {
+    pub(crate) fn new(json: Option<&Path>) -> Result<Self, CliError> {
         let tables_to_stderr = json.is_some_and(|path| path == Path::new("-"));
         let file = json.map(|path| path.display().to_string()).unwrap_or_default();
         let to: Option<Box<dyn Write>> = match json {
             None => None,
             Some(_) if tables_to_stderr => Some(Box::new(io::stdout())),
             Some(path) => {
-                Some(Box::new(File::create(path).map_err(|error| Stop::of_file(path, &error))?))
+                Some(Box::new(File::create(path).map_err(|error| CliError::of_file(path, &error))?))
             }
         };
         Ok(Self { tables_to_stderr, records: to.map(jsonl::Writer::new), file })
@@ -46,14 +46,14 @@ impl Output {
     /// # Errors
     ///
     /// The file cannot be written.
-    pub(crate) fn records(&mut self, records: &[Record]) -> Result<(), Stop> {
+    pub(crate) fn records(&mut self, records: &[Record]) -> Result<(), CliError> {
         let Some(writer) = &mut self.records else {
             return Ok(());
         };
         let written = records.iter().try_for_each(|record| writer.write(record));
         written.and_then(|()| writer.flush()).map_err(|error| match &*self.file {
-            "-" => Stop::of_output(&error),
-            file => Stop::new(format!("{file}: {error}")),
+            "-" => CliError::of_output(&error),
+            file => CliError::new(format!("{file}: {error}")),
         })
     }
 
@@ -62,7 +62,7 @@ impl Output {
     /// # Errors
     ///
     /// Standard output is closed or full.
-    pub(crate) fn text(&self, text: &str) -> Result<(), Stop> {
+    pub(crate) fn text(&self, text: &str) -> Result<(), CliError> {
         let written = progress::aside(|| {
             if self.tables_to_stderr {
                 io::stderr().write_all(text.as_bytes())
@@ -70,6 +70,6 @@ impl Output {
                 io::stdout().write_all(text.as_bytes())
             }
         });
-        written.map_err(|error| Stop::of_output(&error))
+        written.map_err(|error| CliError::of_output(&error))
     }
 }

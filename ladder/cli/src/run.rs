@@ -3,11 +3,11 @@
 use std::path::Path;
 use std::process::ExitCode;
 
+use crate::error::CliError;
 use crate::host::Host;
 use crate::interrupt;
 use crate::measure::Notes;
 use crate::output::Output;
-use crate::stop::Stop;
 
 /// What collectors of records need and fill.
 pub(crate) struct Run {
@@ -22,7 +22,7 @@ impl Run {
     /// # Errors
     ///
     /// The file cannot be made.
-    pub(crate) fn new(json: Option<&Path>) -> Result<Self, Stop> {
+    pub(crate) fn new(json: Option<&Path>) -> Result<Self, CliError> {
         let output = Output::new(json)?;
         Ok(Self { host: Host::this(), output, notes: Notes::default() })
     }
@@ -32,7 +32,7 @@ impl Run {
     /// # Errors
     ///
     /// The file cannot be made.
-    pub(crate) fn measuring(json: Option<&Path>) -> Result<Self, Stop> {
+    pub(crate) fn measuring(json: Option<&Path>) -> Result<Self, CliError> {
         let mut run = Self::new(json)?;
         run.host.notes().for_each(|note| run.notes.add(note));
         Ok(run)
@@ -48,7 +48,7 @@ impl Run {
     /// # Errors
     ///
     /// Standard output is closed or full.
-    pub(crate) fn end(&self, text: &str) -> Result<ExitCode, Stop> {
+    pub(crate) fn end(&self, text: &str) -> Result<ExitCode, CliError> {
         self.output.text(&(text.to_owned() + &self.notes.lines()))?;
         Ok(interrupt::exit_code())
     }

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use tollgate_record::{Machine, Record, Timestamp, jsonl};
 
-use crate::stop::Stop;
+use crate::error::CliError;
 
 /// Runs of one machine and day that are told apart by a number.
 const RUNS_MAX: u32 = 1000;
@@ -17,16 +17,20 @@ const RUNS_MAX: u32 = 1000;
 /// # Errors
 ///
 /// The folder cannot be made, or a day had a thousand runs.
-pub(crate) fn fresh(records: &Path, machine: &Machine, now: Timestamp) -> Result<PathBuf, Stop> {
+pub(crate) fn fresh(
+    records: &Path,
+    machine: &Machine,
+    now: Timestamp,
+) -> Result<PathBuf, CliError> {
     let folder = records.join(machine.slug());
-    fs::create_dir_all(&folder).map_err(|error| Stop::of_file(&folder, &error))?;
+    fs::create_dir_all(&folder).map_err(|error| CliError::of_file(&folder, &error))?;
     let date = now.strftime("%Y-%m-%d").to_string();
     let name = |run: u32| match run {
         1 => format!("{date}.jsonl"),
         run => format!("{date}-{run}.jsonl"),
     };
     (1..=RUNS_MAX).map(|run| folder.join(name(run))).find(|path| !path.exists()).ok_or_else(|| {
-        Stop::new(format!("{}: {RUNS_MAX} runs in a day; remove some", folder.display()))
+        CliError::new(format!("{}: {RUNS_MAX} runs in a day; remove some", folder.display()))
     })
 }
 
@@ -35,25 +39,25 @@ pub(crate) fn fresh(records: &Path, machine: &Machine, now: Timestamp) -> Result
 /// # Errors
 ///
 /// There is none, or the folder cannot be read.
-pub(crate) fn newest(records: &Path, machine: &Machine) -> Result<PathBuf, Stop> {
+pub(crate) fn newest(records: &Path, machine: &Machine) -> Result<PathBuf, CliError> {
     let folder = records.join(machine.slug());
     let none = || {
-        Stop::new(format!(
+        CliError::new(format!(
             "{}: no records of this machine; run 'tollgate ladder', or name files of records",
             folder.display()
         ))
     };
     let files = match fs::read_dir(&folder) {
         Err(error) if error.kind() == ErrorKind::NotFound => return Err(none()),
-        found => found.map_err(|error| Stop::of_file(&folder, &error))?,
+        found => found.map_err(|error| CliError::of_file(&folder, &error))?,
     };
     let mut runs = Vec::new();
     for file in files {
-        let file = file.map_err(|error| Stop::of_file(&folder, &error))?;
+        let file = file.map_err(|error| CliError::of_file(&folder, &error))?;
         let path = file.path();
         if path.extension().is_some_and(|extension| extension == "jsonl") {
             let written = file.metadata().and_then(|data| data.modified());
-            runs.push((written.map_err(|error| Stop::of_file(&path, &error))?, path));
+            runs.push((written.map_err(|error| CliError::of_file(&path, &error))?, path));
         }
     }
     runs.sort();
@@ -65,14 +69,14 @@ pub(crate) fn newest(records: &Path, machine: &Machine) -> Result<PathBuf, Stop>
 /// # Errors
 ///
 /// A file cannot be read, or a line of it is no record.
-pub(crate) fn read(files: &[PathBuf]) -> Result<Vec<Record>, Stop> {
+pub(crate) fn read(files: &[PathBuf]) -> Result<Vec<Record>, CliError> {
     let mut records = Vec::new();
     for path in files {
-        let file = File::open(path).map_err(|error| Stop::of_file(path, &error))?;
+        let file = File::open(path).map_err(|error| CliError::of_file(path, &error))?;
         let found = jsonl::read_all(BufReader::new(file));
         let is_named = path.extension().is_some_and(|ending| ending == "jsonl");
         let advice = if is_named { "" } else { ", or give a file that --json wrote" };
-        let wrong = |error| Stop::new(format!("{}: {error}{advice}", path.display()));
+        let wrong = |error| CliError::new(format!("{}: {error}{advice}", path.display()));
         records.extend(found.map_err(wrong)?);
     }
     Ok(records)

@@ -10,8 +10,8 @@ use aws_lc_rs::signature::{
 use openssl::pkey::PKey;
 
 use super::{Contender, Failed, Job, Run, What, compare, digest};
+use crate::error::CliError;
 use crate::keys::{ECDSA_P256, ED25519};
-use crate::stop::Stop;
 
 const BY: &str = "aws-lc";
 
@@ -70,7 +70,7 @@ pub(crate) fn contender(job: &Job) -> Result<Contender, String> {
 /// # Errors
 ///
 /// It cannot do that.
-pub(crate) fn ecdsa_sign() -> Result<Contender, Stop> {
+pub(crate) fn ecdsa_sign() -> Result<Contender, CliError> {
     let (pair, public, message) = ecdsa()?;
     let mut count = 0_u32;
     Ok(Contender::library(
@@ -92,7 +92,7 @@ pub(crate) fn ecdsa_sign() -> Result<Contender, Stop> {
 /// # Errors
 ///
 /// It cannot do that.
-pub(crate) fn ecdsa_verify() -> Result<Contender, Stop> {
+pub(crate) fn ecdsa_verify() -> Result<Contender, CliError> {
     let (pair, public, message) = ecdsa()?;
     let signature = pair.sign_digest(&message).map_err(refused)?;
     let run = move || Ok(public.verify_digest_sig(&message, signature.as_ref())?);
@@ -104,7 +104,7 @@ pub(crate) fn ecdsa_verify() -> Result<Contender, Stop> {
 /// # Errors
 ///
 /// It cannot do that.
-pub(crate) fn ed25519_sign() -> Result<Contender, Stop> {
+pub(crate) fn ed25519_sign() -> Result<Contender, CliError> {
     let (pair, message) = (ed25519()?, digest(0));
     let right = pair.sign(&message);
     let run = move || compare(pair.sign(&message).as_ref(), right.as_ref());
@@ -116,7 +116,7 @@ pub(crate) fn ed25519_sign() -> Result<Contender, Stop> {
 /// # Errors
 ///
 /// It cannot do that.
-pub(crate) fn ed25519_verify() -> Result<Contender, Stop> {
+pub(crate) fn ed25519_verify() -> Result<Contender, CliError> {
     let (pair, message) = (ed25519()?, digest(0));
     let signature = pair.sign(&message);
     let public = ParsedPublicKey::new(&ED25519_ALGORITHM, pair.public_key()).map_err(refused)?;
@@ -130,8 +130,8 @@ impl From<Unspecified> for Failed {
     }
 }
 
-fn refused(error: impl core::fmt::Display) -> Stop {
-    Stop::new(format!("AWS-LC does not do this: {error}; leave it out with --against"))
+fn refused(error: impl core::fmt::Display) -> CliError {
+    CliError::new(format!("AWS-LC does not do this: {error}; leave it out with --against"))
 }
 
 /// A SHA-256 digest that was computed elsewhere.
@@ -139,13 +139,13 @@ fn import(digest: &[u8]) -> Result<Digest, Unspecified> {
     Digest::import_less_safe(digest, &SHA256)
 }
 
-fn pkcs8(pem: &[u8]) -> Result<Vec<u8>, Stop> {
+fn pkcs8(pem: &[u8]) -> Result<Vec<u8>, CliError> {
     PKey::private_key_from_pem(pem)
         .and_then(|key| key.private_key_to_pkcs8())
-        .map_err(|error| Stop::new(format!("a built-in key cannot be read: {error}")))
+        .map_err(|error| CliError::new(format!("a built-in key cannot be read: {error}")))
 }
 
-fn ecdsa() -> Result<(EcdsaKeyPair, ParsedPublicKey, Digest), Stop> {
+fn ecdsa() -> Result<(EcdsaKeyPair, ParsedPublicKey, Digest), CliError> {
     let pair = EcdsaKeyPair::from_pkcs8(&ECDSA_P256_SHA256_ASN1_SIGNING, &pkcs8(ECDSA_P256)?)
         .map_err(refused)?;
     let public =
@@ -153,6 +153,6 @@ fn ecdsa() -> Result<(EcdsaKeyPair, ParsedPublicKey, Digest), Stop> {
     Ok((pair, public, import(&digest(0)).map_err(refused)?))
 }
 
-fn ed25519() -> Result<Ed25519KeyPair, Stop> {
+fn ed25519() -> Result<Ed25519KeyPair, CliError> {
     Ed25519KeyPair::from_pkcs8_maybe_unchecked(&pkcs8(ED25519)?).map_err(refused)
 }

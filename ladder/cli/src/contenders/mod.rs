@@ -10,8 +10,8 @@ use std::rc::Rc;
 use tollgate_rsa::Hash;
 
 use crate::bounds::Family;
+use crate::error::CliError;
 use crate::keys::Key;
-use crate::stop::Stop;
 
 /// An operation with an RSA key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -83,7 +83,7 @@ impl Job {
     /// # Errors
     ///
     /// OpenSSL does not do this operation with this key.
-    pub(crate) fn new(key: Rc<Key>, what: What, batch: u32) -> Result<Self, Stop> {
+    pub(crate) fn new(key: Rc<Key>, what: What, batch: u32) -> Result<Self, CliError> {
         let size = key.ours.size();
         let cases = (0..batch.max(8)).map(|number| {
             let input = match what {
@@ -95,7 +95,7 @@ impl Job {
         });
         let cases =
             cases.collect::<Result<_, ::openssl::error::ErrorStack>>().map_err(|error| {
-                Stop::new(format!(
+                CliError::new(format!(
                     "OpenSSL does not do this with a key of {} bits: {error}",
                     key.bits()
                 ))

@@ -9,8 +9,8 @@ use openssl::rsa::{Padding, Rsa, RsaPrivateKeyBuilder};
 use openssl::sign::{Signer, Verifier};
 
 use super::{Contender, Failed, Job, Run, Turns, What, compare, digest};
+use crate::error::CliError;
 use crate::keys::{ECDSA_P256, ED25519, Key};
-use crate::stop::Stop;
 
 const BY: &str = "openssl";
 
@@ -22,7 +22,7 @@ const VERIFY_EVERY: u32 = 4096;
 /// # Errors
 ///
 /// It does not take the key.
-pub(crate) fn contender(job: &Job) -> Result<Contender, Stop> {
+pub(crate) fn contender(job: &Job) -> Result<Contender, CliError> {
     run(job).map(|run| Contender::library(BY, run)).map_err(refused)
 }
 
@@ -31,7 +31,7 @@ pub(crate) fn contender(job: &Job) -> Result<Contender, Stop> {
 /// # Errors
 ///
 /// It cannot do that.
-pub(crate) fn ecdsa_sign() -> Result<Contender, Stop> {
+pub(crate) fn ecdsa_sign() -> Result<Contender, CliError> {
     run_ecdsa_sign().map(|run| Contender::library(BY, run)).map_err(refused)
 }
 
@@ -40,7 +40,7 @@ pub(crate) fn ecdsa_sign() -> Result<Contender, Stop> {
 /// # Errors
 ///
 /// It cannot do that.
-pub(crate) fn ecdsa_verify() -> Result<Contender, Stop> {
+pub(crate) fn ecdsa_verify() -> Result<Contender, CliError> {
     run_ecdsa_verify().map(|run| Contender::library(BY, run)).map_err(refused)
 }
 
@@ -49,7 +49,7 @@ pub(crate) fn ecdsa_verify() -> Result<Contender, Stop> {
 /// # Errors
 ///
 /// It cannot do that.
-pub(crate) fn ed25519_sign() -> Result<Contender, Stop> {
+pub(crate) fn ed25519_sign() -> Result<Contender, CliError> {
     run_ed25519_sign().map(|run| Contender::library(BY, run)).map_err(refused)
 }
 
@@ -58,7 +58,7 @@ pub(crate) fn ed25519_sign() -> Result<Contender, Stop> {
 /// # Errors
 ///
 /// It cannot do that.
-pub(crate) fn ed25519_verify() -> Result<Contender, Stop> {
+pub(crate) fn ed25519_verify() -> Result<Contender, CliError> {
     run_ed25519_verify().map(|run| Contender::library(BY, run)).map_err(refused)
 }
 
@@ -89,8 +89,8 @@ impl From<ErrorStack> for Failed {
     }
 }
 
-fn refused(error: ErrorStack) -> Stop {
-    Stop::new(format!("OpenSSL does not do this: {error}; leave it out with --against"))
+fn refused(error: ErrorStack) -> CliError {
+    CliError::new(format!("OpenSSL does not do this: {error}; leave it out with --against"))
 }
 
 fn valid(verdict: bool) -> Result<(), Failed> {

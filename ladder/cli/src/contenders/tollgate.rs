@@ -10,8 +10,8 @@ use tollgate_rsa::{
 
 use super::{Case, Contender, Failed, Job, Run, Turns, What, compare};
 use crate::bounds::Family;
+use crate::error::CliError;
 use crate::keys::Key;
-use crate::stop::Stop;
 
 const BY: &str = "tollgate";
 
@@ -24,20 +24,20 @@ const LANES: u32 = tollgate_mont::LANES as u32;
 /// # Errors
 ///
 /// The veto is malformed, or the exponent does not fit the key.
-pub(crate) fn contenders(job: &Job, batch: u32) -> Result<Vec<Contender>, Stop> {
-    let single = Workspace::new().map_err(Stop::from_error)?;
+pub(crate) fn contenders(job: &Job, batch: u32) -> Result<Vec<Contender>, CliError> {
+    let single = Workspace::new().map_err(CliError::from_error)?;
     let kernel = single_kernel(&single, job);
-    let run = one_by_one(job, single).map_err(Stop::from_error)?;
+    let run = one_by_one(job, single).map_err(CliError::from_error)?;
     let mut contenders = vec![Contender { by: BY, batch: None, kernel: Some(kernel), run }];
     if batch > 1 {
-        let together = Workspace::new().map_err(Stop::from_error)?;
+        let together = Workspace::new().map_err(CliError::from_error)?;
         let count = usize::try_from(batch).expect("at most 1024");
         let plan = together.plans().plan(operation(job.what), job.key.ours.bits());
         let kernel = match plan.cut(count).calls().next() {
             Some((Form::Lanes, _)) => Family::Lanes(together.lane_kernel()),
             _ => single_kernel(&together, job),
         };
-        let run = together_run(job, together, count).map_err(Stop::from_error)?;
+        let run = together_run(job, together, count).map_err(CliError::from_error)?;
         contenders.push(Contender { by: BY, batch: Some(batch), kernel: Some(kernel), run });
     }
     Ok(contenders)
@@ -48,8 +48,8 @@ pub(crate) fn contenders(job: &Job, batch: u32) -> Result<Vec<Contender>, Stop> 
 /// # Errors
 ///
 /// As [`contenders`].
-pub(crate) fn by_form(job: &Job, form: Form) -> Result<Option<Contender>, Stop> {
-    let workspace = Workspace::new().map_err(Stop::from_error)?.with_plans(Plans::always(form));
+pub(crate) fn by_form(job: &Job, form: Form) -> Result<Option<Contender>, CliError> {
+    let workspace = Workspace::new().map_err(CliError::from_error)?.with_plans(Plans::always(form));
     let kernel = match form {
         Form::Lanes => Family::Lanes(workspace.lane_kernel()),
         Form::One | Form::Two => single_kernel(&workspace, job),
@@ -61,7 +61,7 @@ pub(crate) fn by_form(job: &Job, form: Form) -> Result<Option<Contender>, Stop> 
         Form::Two => (Some(2), together_run(job, workspace, 2)),
         Form::Lanes => (Some(LANES), together_run(job, workspace, tollgate_mont::LANES)),
     };
-    let run = run.map_err(Stop::from_error)?;
+    let run = run.map_err(CliError::from_error)?;
     Ok(Some(Contender { by: BY, batch, kernel: Some(kernel), run }))
 }
 

@@ -5,7 +5,7 @@ use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 
 use super::Verb;
-use crate::stop::{Stop, folder};
+use crate::error::{CliError, folder};
 use crate::verbs::{key::options as key, simulate::options as simulate};
 
 /// What a command line reads and writes; a file that is written comes with its flag.
@@ -19,10 +19,10 @@ struct Files<'a> {
 /// # Errors
 ///
 /// One would be written over another, or cannot be written; the message names flag and file.
-pub(super) fn check(verb: &Verb) -> Result<(), Stop> {
+pub(super) fn check(verb: &Verb) -> Result<(), CliError> {
     let Files { reads, writes } = Files::of(verb);
     for (at, (flag, path)) in writes.iter().enumerate() {
-        let wrong = |why: &str| Stop::new(format!("{flag}: {}{why}", path.display()));
+        let wrong = |why: &str| CliError::new(format!("{flag}: {}{why}", path.display()));
         let place = place(path);
         let is_here = |other: &Path| place.is_some() && self::place(other) == place;
         if reads.iter().any(|other| is_here(other)) {
@@ -31,8 +31,9 @@ pub(super) fn check(verb: &Verb) -> Result<(), Stop> {
         if let Some((other, _)) = writes[..at].iter().find(|(_, other)| is_here(other)) {
             return Err(wrong(&format!(" is where {other} goes: name another file")));
         }
-        writable(path)
-            .map_err(|error| Stop::new(format!("{flag}: {}", Stop::of_file(path, &error))))?;
+        writable(path).map_err(|error| {
+            CliError::new(format!("{flag}: {}", CliError::of_file(path, &error)))
+        })?;
     }
     Ok(())
 }

@@ -29,7 +29,7 @@ pub(crate) use crate::verbs::simulate::options::Simulate;
 pub(crate) use crate::verbs::speed::options::{Against, Exponent, Speed, Table};
 pub(crate) use crate::verbs::workload::options::Workload;
 
-use crate::stop::Stop;
+use crate::error::CliError;
 
 /// What a TLS connection costs, rung by rung.
 #[derive(Debug, Parser)]
@@ -91,7 +91,7 @@ impl Options {
     /// # Errors
     ///
     /// The command line is not right; clap's message in one line.
-    pub(crate) fn read() -> Result<Self, Stop> {
+    pub(crate) fn read() -> Result<Self, CliError> {
         let arguments: Vec<OsString> = env::args_os().skip(1).collect();
         let options = Self::parsed(&arguments).map_err(|error| match error.kind() {
             ErrorKind::DisplayHelp
@@ -108,7 +108,7 @@ impl Options {
     /// # Errors
     ///
     /// They are not right; clap's message in one line.
-    pub(crate) fn of(arguments: &[&str]) -> Result<Self, Stop> {
+    pub(crate) fn of(arguments: &[&str]) -> Result<Self, CliError> {
         let arguments: Vec<OsString> = arguments.iter().map(OsString::from).collect();
         Self::parsed(&arguments).map_err(|error| one_line(&error, &arguments))
     }
@@ -131,7 +131,7 @@ fn negatives(command: Command) -> Command {
 }
 
 /// The first paragraph of clap's message, and which help says more.
-fn one_line(error: &clap::Error, arguments: &[OsString]) -> Stop {
+fn one_line(error: &clap::Error, arguments: &[OsString]) -> CliError {
     let text = error.to_string();
     let what = text.strip_prefix("error: ").unwrap_or(&text);
     let what = what.split("\n\n").next().unwrap_or(what).trim();
@@ -146,7 +146,7 @@ fn one_line(error: &clap::Error, arguments: &[OsString]) -> Stop {
         name += verb.get_name();
         command = verb;
     }
-    Stop::new(format!("{what}; try '{name} --help'"))
+    CliError::new(format!("{what}; try '{name} --help'"))
 }
 
 pub(crate) fn seconds(text: &str) -> Result<f64, String> {

@@ -26,7 +26,7 @@ use tollgate_record::{Kind, Record};
 use crate::rungs::climb;
 use crate::shelf::latest;
 
-pub use runs::{Curve, Points, Runs, Second, Server, Sitting, of_runs};
+pub use runs::{Curve, Points, Runs, Scenario, Second, Server, of_runs};
 
 /// Light and dark, phone and paper.
 const STYLE: &str = include_str!("style.css");

@@ -124,7 +124,7 @@ fn pages_of_runs_are_filled_and_nothing_overlaps() {
     for (name, width, is_dark) in [("runs-desk", 1280, false), ("runs-phone", 390, true)] {
         let found = opened_page(&browser, name, &page, (width, is_dark));
         assert_nothing_is_cut(&found, width);
-        assert!(number(&found, "bars-sitting-1") >= 2.0, "{found:?}");
+        assert!(number(&found, "bars-scenario-1") >= 2.0, "{found:?}");
         // eight runs, what one of them lost, four times by quantile; and the curve's three
         assert!(number(&found, "curves") >= 15.0, "{found:?}");
     }

@@ -1,7 +1,7 @@
 //! The page of a load generator's runs, made-up ones.
 
 use tollgate_record::Record;
-use tollgate_report::html::{Curve, Runs, Second, Server, Sitting, of_runs};
+use tollgate_report::html::{Curve, Runs, Scenario, Second, Server, of_runs};
 
 use crate::markup::{check, section, texts, widths};
 use crate::synthetic;
@@ -38,7 +38,7 @@ fn server(name: &str, first: u32, rate: f64) -> Server {
 /// Rounds, and a search.
 pub(crate) fn all() -> Runs {
     let is_server = |record: &Record| record.subject.segments().next() == Some("server");
-    let rounds = Sitting {
+    let rounds = Scenario {
         name: "rsa-2048 tls13".to_owned(),
         verdict: "VALID".to_owned(),
         lines: vec!["- doubtful: openssl: it <scatters> & stops".to_owned()],
@@ -46,7 +46,7 @@ pub(crate) fn all() -> Runs {
         servers: vec![server("openssl", 0, 2400.0), server("tollgate", 1, 3600.0)],
         curve: None,
     };
-    let search = Sitting {
+    let search = Scenario {
         name: "rsa-2048 tls13, openssl".to_owned(),
         verdict: "p99=20ms is met up to 2000 per s [2000 to 2100]".to_owned(),
         curve: Some(Curve {
@@ -57,13 +57,13 @@ pub(crate) fn all() -> Runs {
                 ("p99".to_owned(), vec![(200.0, 2e6), (2000.0, 1e7), (2100.0, 9e8)]),
             ],
         }),
-        ..Sitting::default()
+        ..Scenario::default()
     };
     Runs {
         about: vec!["a machine".to_owned(), "plan: full handshakes".to_owned()],
         is_complete: true,
         notes: vec!["the load average was 9".to_owned()],
-        sittings: vec![rounds, search],
+        scenarios: vec![rounds, search],
     }
 }
 
@@ -75,12 +75,12 @@ fn verdicts_come_first_and_each_run_is_a_line() {
         page.contains("<p class=\"lead\">RSA-2048 TLS 1.3: VALID; RSA-2048 TLS 1.3, OpenSSL: p99")
     );
     assert!(page.contains("doubtful: OpenSSL: it &lt;scatters&gt; &amp; stops"));
-    let rounds = section(&page, "sitting-1");
+    let rounds = section(&page, "scenario-1");
     assert_eq!(rounds.matches("<polyline class=\"line-ours\"").count(), 4 + 2 + 3, "with legends");
     assert!(rounds.matches("<polyline class=\"line-lost\"").count() > 1, "{rounds}");
     assert!(!widths(rounds, "library").is_empty());
     assert!(texts(rounds, "<text class=\"tick\"").contains(&"99.9"), "{rounds}");
-    let search = section(&page, "sitting-2");
+    let search = section(&page, "scenario-2");
     assert_eq!(search.matches("<polyline").count(), 3 + 3, "two quantiles and the limit");
     assert!(search.contains("the limit, p99=20ms") && !search.contains("<table"), "{search}");
 }
@@ -88,7 +88,7 @@ fn verdicts_come_first_and_each_run_is_a_line() {
 #[test]
 fn full_and_resumed_sessions_have_rows_of_their_own() {
     let mut runs = all();
-    let records = &mut runs.sittings[0].records;
+    let records = &mut runs.scenarios[0].records;
     let kind = |record: &Record| {
         let subject = record.subject.with("sessions", "resumed").unwrap();
         Record { subject, ..record.clone() }
@@ -97,7 +97,7 @@ fn full_and_resumed_sessions_have_rows_of_their_own() {
     let resumed: Vec<Record> = records.iter().filter(is_ours).map(kind).collect();
     records.extend(resumed);
     let page = of_runs(&runs);
-    let rows = texts(section(&page, "sitting-1"), "<th scope=\"row\"");
+    let rows = texts(section(&page, "scenario-1"), "<th scope=\"row\"");
     assert!(rows.contains(&"tollgate") && rows.contains(&"tollgate, resumed"), "{rows:?}");
 }
 
@@ -115,6 +115,6 @@ fn what_was_stopped_says_so_and_nothing_is_no_panic() {
     };
     let curve =
         Curve { lines: vec![("p50".to_owned(), vec![(f64::NAN, 1.0)])], ..Curve::default() };
-    let sitting = Sitting { servers: vec![server], curve: Some(curve), ..Sitting::default() };
-    check(&of_runs(&Runs { sittings: vec![sitting], ..Runs::default() })).unwrap();
+    let scenario = Scenario { servers: vec![server], curve: Some(curve), ..Scenario::default() };
+    check(&of_runs(&Runs { scenarios: vec![scenario], ..Runs::default() })).unwrap();
 }

@@ -10,12 +10,12 @@ use tollgate_report::grid::{Column, grid};
 use tollgate_report::text::wrapped;
 use tollgate_rivals::{Client, Counted, Error, run as load};
 
-use super::{beside, context, plan, report, servers};
+use super::{context, paper_table, plan, report, servers};
+use crate::error::CliError;
 use crate::interrupt;
 use crate::options::Bench as Options;
 use crate::progress::Progress;
 use crate::run::Run;
-use crate::stop::Stop;
 
 const COLUMNS: [Column; 7] = [
     Column::words("server", 22),
@@ -42,7 +42,7 @@ struct Row {
 /// # Errors
 ///
 /// A client cannot do what the plan asks for, or a server cannot be started.
-pub(super) fn run(options: &Options, undone: &[String]) -> Result<ExitCode, Stop> {
+pub(super) fn run(options: &Options, undone: &[String]) -> Result<ExitCode, CliError> {
     let mut run = Run::measuring(options.written.json.as_deref())?;
     undone.iter().cloned().for_each(|what| run.notes.add(what));
     let progress = Progress::new("bench");
@@ -73,8 +73,8 @@ pub(super) fn run(options: &Options, undone: &[String]) -> Result<ExitCode, Stop
     }
     drop(progress);
     if !all.is_empty() {
-        run.output.records(&beside::published(options))?;
-        text += &beside::table(options, &all);
+        run.output.records(&paper_table::published(options))?;
+        text += &paper_table::table(options, &all);
     }
     let heading = report::machine(&run.host) + &report::asked(options) + "\n";
     let code = run.end(&(heading + &text))?;
@@ -94,7 +94,7 @@ fn rounds(
     plan: &Plan,
     servers: &mut [Server<'_>],
     progress: impl Fn(f64),
-) -> Result<Option<Vec<Row>>, Stop> {
+) -> Result<Option<Vec<Row>>, CliError> {
     let mut rows: Vec<Row> = Vec::new();
     for server in 0..servers.len() {
         let row = |client: &Client| Row { client: *client, server, rounds: Vec::new() };
@@ -108,7 +108,7 @@ fn rounds(
             match load(plan, row.client, &mut servers[row.server], &interrupt::asked) {
                 Ok(counted) => row.rounds.push(counted),
                 Err(Error::Stopped) => return Ok(None),
-                Err(error) => return Err(Stop::from_error(error)),
+                Err(error) => return Err(CliError::from_error(error)),
             }
             #[allow(clippy::cast_precision_loss, reason = "a few rows")]
             let done = turn as f64 / turns as f64;
@@ -239,14 +239,14 @@ fn records(
     rows: &[Row],
     names: &[Naming],
     context: &tollgate_load::Context,
-) -> Result<Vec<Record>, Stop> {
+) -> Result<Vec<Record>, CliError> {
     let clients: Vec<Client> = rows.iter().map(|row| row.client).collect();
     let mut records = Vec::new();
     for row in rows {
-        let subject = names[row.server].subject(plan).map_err(Stop::from_error)?;
-        let subject = subject.with(word::CLIENT, row.client).map_err(Stop::from_error)?;
+        let subject = names[row.server].subject(plan).map_err(CliError::from_error)?;
+        let subject = subject.with(word::CLIENT, row.client).map_err(CliError::from_error)?;
         let against =
-            |client| subject.clone().with(word::AGAINST, client).map_err(Stop::from_error);
+            |client| subject.clone().with(word::AGAINST, client).map_err(CliError::from_error);
         let (server_cpu, client_cpu) =
             (word::SERVER_CPU_NS_PER_SESSION, word::CLIENT_CPU_NS_PER_SESSION);
         let of = |figure: Cost| median(row, figure);
@@ -283,7 +283,7 @@ fn record(
     figure: (Unit, Estimate),
     (plan, rounds): (&Plan, usize),
     context: &tollgate_load::Context,
-) -> Result<Record, Stop> {
+) -> Result<Record, CliError> {
     let more = [
         ("close", plan.close.word().to_owned()),
         ("connections", plan.connections.to_string()),
@@ -296,5 +296,5 @@ fn record(
         ("warm_up_ms", plan.warm_up_ms.to_string()),
     ];
     let more = more.map(|(name, value)| (name.to_owned(), value));
-    context.measured(subject.clone(), quantity, figure, more).map_err(Stop::from_error)
+    context.measured(subject.clone(), quantity, figure, more).map_err(CliError::from_error)
 }

@@ -10,8 +10,8 @@ use tollgate_record::vocabulary as word;
 use tollgate_server::log::{Line, Reader};
 
 use super::Probed;
+use crate::error::CliError;
 use crate::options::Bench as Options;
-use crate::stop::Stop;
 
 /// What is known of it.
 pub(super) struct External {
@@ -38,7 +38,7 @@ impl External {
     /// # Errors
     ///
     /// Log or clock cannot be read.
-    pub(super) fn server(&self, naming: &Naming) -> Result<Server<'_>, Stop> {
+    pub(super) fn server(&self, naming: &Naming) -> Result<Server<'_>, CliError> {
         let mut server = Server::new(&naming.by, self.target.clone());
         if self.is_plain {
             server = server.with_plain(self.target.clone());
@@ -61,14 +61,20 @@ pub(super) struct Evidence {
 /// # Errors
 ///
 /// One of them cannot be read.
-pub(super) fn evidence(options: &Options) -> Result<Evidence, Stop> {
-    let log =
-        options.given.log.as_ref().map(AccessLog::open).transpose().map_err(Stop::from_error)?;
+pub(super) fn evidence(options: &Options) -> Result<Evidence, CliError> {
+    let log = options
+        .given
+        .log
+        .as_ref()
+        .map(AccessLog::open)
+        .transpose()
+        .map_err(CliError::from_error)?;
     let log = log.map(|log| match options.given.log_format {
         Some(format) => log.written_as(format),
         None => log,
     });
-    let of_flag = |flag: &'static str| move |why: io::Error| Stop::new(format!("{flag}: {why}"));
+    let of_flag =
+        |flag: &'static str| move |why: io::Error| CliError::new(format!("{flag}: {why}"));
     let meter: Option<Box<dyn CpuMeter>> = match &options.given.cgroup {
         Some(path) => Some(Box::new(CgroupCpu::new(path).map_err(of_flag("--cgroup"))?)),
         None if options.given.pid.is_empty() => None,
@@ -86,7 +92,7 @@ pub(super) fn evidence(options: &Options) -> Result<Evidence, Stop> {
 /// # Errors
 ///
 /// A process has started others that are not named.
-fn check_workers(named: &[u32]) -> Result<(), Stop> {
+fn check_workers(named: &[u32]) -> Result<(), CliError> {
     let started = named.iter().flat_map(|process| started_by(*process));
     let unnamed: Vec<u32> = started.filter(|process| !named.contains(process)).collect();
     if unnamed.is_empty() {
@@ -94,7 +100,7 @@ fn check_workers(named: &[u32]) -> Result<(), Stop> {
     }
     let all: Vec<String> = named.iter().chain(&unnamed).map(u32::to_string).collect();
     let why = format!("these have started others, its workers: give --pid {}", all.join(","));
-    Err(Stop::new(format!("--pid: {why}, or --cgroup")))
+    Err(CliError::new(format!("--pid: {why}, or --cgroup")))
 }
 
 /// None where the kernel does not list them (`CONFIG_PROC_CHILDREN`).

@@ -16,8 +16,8 @@ use prometheus_client::metrics::MetricType;
 use prometheus_client::registry::{Registry, Unit};
 use tollgate_load::{Buckets, Live, LiveCounts};
 
+use crate::error::CliError;
 use crate::output::say;
-use crate::stop::Stop;
 
 /// The longest request that is read, and how long it may take.
 const REQUEST_BYTES_MAX: usize = 8192;
@@ -34,14 +34,14 @@ pub(super) struct Watched(Mutex<Vec<Arc<One>>>);
 
 #[derive(Debug)]
 struct One {
-    sitting: String,
+    scenario: String,
     server: String,
     live: Arc<Live>,
 }
 
 impl Watched {
-    pub(super) fn add(&self, sitting: &str, server: &str, live: Arc<Live>) {
-        let one = One { sitting: sitting.to_owned(), server: server.to_owned(), live };
+    pub(super) fn add(&self, scenario: &str, server: &str, live: Arc<Live>) {
+        let one = One { scenario: scenario.to_owned(), server: server.to_owned(), live };
         self.0.lock().unwrap_or_else(PoisonError::into_inner).push(Arc::new(one));
     }
 
@@ -107,7 +107,7 @@ impl Collector for Snapshot {
 
 impl One {
     fn labels(&self) -> [(&str, &str); 2] {
-        [("sitting", &self.sitting), ("server", &self.server)]
+        [("sitting", &self.scenario), ("server", &self.server)]
     }
 }
 
@@ -120,8 +120,8 @@ impl Endpoint {
     /// # Errors
     ///
     /// The address is none of this machine's, or taken.
-    pub(super) fn start(address: SocketAddr, watched: Arc<Watched>) -> Result<Self, Stop> {
-        let wrong = |error: io::Error| Stop::new(format!("--metrics: {address}: {error}"));
+    pub(super) fn start(address: SocketAddr, watched: Arc<Watched>) -> Result<Self, CliError> {
+        let wrong = |error: io::Error| CliError::new(format!("--metrics: {address}: {error}"));
         let listener = TcpListener::bind(address).map_err(wrong)?;
         say(&format!("metrics: http://{}/metrics", listener.local_addr().map_err(wrong)?));
         let serve = move || {

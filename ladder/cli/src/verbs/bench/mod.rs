@@ -2,19 +2,19 @@
 
 pub(crate) mod options;
 
-mod beside;
+mod client_certificate;
 mod clients;
 mod connections;
 mod external;
 mod metrics;
 mod out;
+mod paper_table;
 mod plan;
 mod report;
 mod resumed;
 mod rounds;
+mod scenario;
 mod servers;
-mod shown;
-mod sitting;
 mod slo;
 mod suites;
 mod sweep;
@@ -30,18 +30,18 @@ use tollgate_load::{Objective, Verdict};
 use tollgate_record::Record;
 use tollgate_rivals::Client;
 
+use crate::error::CliError;
 use crate::host::Host;
 use crate::interrupt;
 use crate::options::{Bench as Options, ServerKind};
 use crate::progress::Progress;
 use crate::run::Run;
-use crate::stop::Stop;
 
 pub(crate) use url::Probed;
 
 use out::{About, Judged};
 use rounds::Rounds;
-use sitting::Sitting;
+use scenario::Scenario;
 use watch::Watch;
 
 /// Measures and prints: verdicts first, then the figures of what is not invalid.
@@ -49,7 +49,7 @@ use watch::Watch;
 /// # Errors
 ///
 /// Nothing can be measured.
-pub(crate) fn run(options: &Options) -> Result<ExitCode, Stop> {
+pub(crate) fn run(options: &Options) -> Result<ExitCode, CliError> {
     let workload::Applied { options, undone } = &workload::applied(options)?;
     plan::check_once(options)?;
     suites::check(options)?;
@@ -67,24 +67,24 @@ pub(crate) fn run(options: &Options) -> Result<ExitCode, Stop> {
     if let Some(objective) = options.clients.slo {
         return search(options, objective, &mut run, (progress, &watch));
     }
-    let sittings = sittings(options, &mut run, (&progress, &watch))?;
+    let scenarios = scenarios(options, &mut run, (&progress, &watch))?;
     drop(progress);
-    if sittings.iter().any(|sitting| !sitting.records.is_empty()) {
-        run.output.records(&beside::published(options))?;
+    if scenarios.iter().any(|scenario| !scenario.records.is_empty()) {
+        run.output.records(&paper_table::published(options))?;
     }
-    let mut text = report::text(options, &run.host, &sittings);
+    let mut text = report::text(options, &run.host, &scenarios);
     if !options.suites.is_empty() {
-        text += &format!("\n{}", suites::table(&sittings));
+        text += &format!("\n{}", suites::table(&scenarios));
     }
     let ended = run.end(&text);
-    let judged: Vec<Judged<'_>> = sittings.iter().map(Judged::sitting).collect();
+    let judged: Vec<Judged<'_>> = scenarios.iter().map(Judged::scenario).collect();
     end(options, &run, &watch, &judged)?;
-    let invalid = sittings.iter().any(|sitting| sitting.verdict() == Verdict::Invalid);
+    let invalid = scenarios.iter().any(|scenario| scenario.verdict() == Verdict::Invalid);
     ended.map(|code| if invalid && !interrupt::asked() { ExitCode::FAILURE } else { code })
 }
 
 /// Writes what is known at the end only.
-fn end(options: &Options, run: &Run, watch: &Watch, judged: &[Judged<'_>]) -> Result<(), Stop> {
+fn end(options: &Options, run: &Run, watch: &Watch, judged: &[Judged<'_>]) -> Result<(), CliError> {
     let (heading, notes) = (report::heading(options, &run.host), run.notes());
     watch.end(&About { host: &run.host, heading: &heading, notes: &notes }, judged)
 }
@@ -99,11 +99,11 @@ pub(crate) fn collect(
     options: &Options,
     run: &mut Run,
     progress: &Progress,
-) -> Result<Vec<Record>, Stop> {
-    let sittings = sittings(options, run, (progress, &Watch::plain()))?;
-    let invalid = sittings.iter().filter(|sitting| sitting.verdict() == Verdict::Invalid);
-    invalid.for_each(|sitting| run.notes.add(sitting.verdict_text().replace('\n', " ")));
-    Ok(sittings.into_iter().flat_map(|sitting| sitting.records).collect())
+) -> Result<Vec<Record>, CliError> {
+    let scenarios = scenarios(options, run, (progress, &Watch::plain()))?;
+    let invalid = scenarios.iter().filter(|scenario| scenario.verdict() == Verdict::Invalid);
+    invalid.for_each(|scenario| run.notes.add(scenario.verdict_text().replace('\n', " ")));
+    Ok(scenarios.into_iter().flat_map(|scenario| scenario.records).collect())
 }
 
 /// Finds the highest rate that meets the objective, for each key, protocol and server; then prints
@@ -113,7 +113,7 @@ fn search(
     objective: Objective,
     run: &mut Run,
     (progress, watch): (Progress, &Watch),
-) -> Result<ExitCode, Stop> {
+) -> Result<ExitCode, CliError> {
     let plans = plan::plans(options)?;
     let keys = if options.target.is_some() { &options.key[..1] } else { &options.key };
     let searches = keys.len() * plans.len() * options.servers() as usize;
@@ -147,14 +147,14 @@ fn search(
     ended
 }
 
-/// One sitting for each key and protocol, in this order.
-fn sittings(
+/// One scenario for each key and protocol, in this order.
+fn scenarios(
     options: &Options,
     run: &mut Run,
     (progress, watch): (&Progress, &Watch),
-) -> Result<Vec<Sitting>, Stop> {
+) -> Result<Vec<Scenario>, CliError> {
     let plans = plan::plans(options)?;
-    let mut sittings = Vec::new();
+    let mut scenarios = Vec::new();
     let keys = if options.target.is_some() { &options.key[..1] } else { &options.key };
     progress.plan(keys.len() * plans.len(), plan::seconds(options));
     for key in keys {
@@ -163,7 +163,7 @@ fn sittings(
         let mut plans = plans.clone();
         if suites::is_all(&options.suites) {
             let Some(asked) = suites::ask_all(plans, &rig.servers()?)? else {
-                return Ok(sittings);
+                return Ok(scenarios);
             };
             progress.plan(keys.len() * asked.taken.len(), plan::seconds(options));
             asked.refused.into_iter().for_each(|line| run.notes.add(line));
@@ -171,27 +171,27 @@ fn sittings(
         }
         for plan in &plans {
             let label = label(options, &format!("{} {}", names[0].key, plan::named(plan)));
-            progress.row(sittings.len(), &label);
+            progress.row(scenarios.len(), &label);
             let loaded = rig.servers().and_then(|mut servers| {
                 watch.look(&label, &names, &mut servers);
                 rounds::run(options, plan, &mut servers, |part| watch.part(progress, part))
             });
             let rounds = match loaded {
                 Ok(Some(rounds)) => rounds,
-                Ok(None) => return Ok(sittings), // Ctrl-C: this sitting is not whole
-                Err(stop) if sittings.is_empty() => return Err(stop),
+                Ok(None) => return Ok(scenarios), // Ctrl-C: this scenario is not whole
+                Err(error) if scenarios.is_empty() => return Err(error),
                 // What was found before it is told all the same.
-                Err(stop) => Rounds::broken(&stop),
+                Err(error) => Rounds::broken(&error),
             };
-            let sitting = Sitting::of(label, rounds, &names, &context(options, &run.host))?;
-            run.output.records(&sitting.records)?;
-            sittings.push(sitting);
+            let scenario = Scenario::of(label, rounds, &names, &context(options, &run.host))?;
+            run.output.records(&scenario.records)?;
+            scenarios.push(scenario);
         }
     }
-    Ok(sittings)
+    Ok(scenarios)
 }
 
-/// What a sitting is called: a sweep has one for each number of cores.
+/// What a scenario is called: a sweep has one for each number of cores.
 fn label(options: &Options, name: &str) -> String {
     match (options.sweep_cores, options.server_cores.len()) {
         (Some(_), cores) => format!("{name}, cores: {cores}"),

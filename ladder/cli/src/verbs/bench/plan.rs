@@ -7,8 +7,8 @@ use clap::ValueEnum as _;
 use tollgate_load::{Exchange, Freshness, Limits, Mechanism, Offer, Plan, Protocol, Verify};
 
 use super::{Probed, suites};
+use crate::error::CliError;
 use crate::options::{Bench as Options, EngineKind, KeyShare, ServerKind};
-use crate::stop::Stop;
 
 /// Warming up takes this part of the seconds that count.
 const WARM_UP_PART: f64 = 0.5;
@@ -24,7 +24,7 @@ const ASIDE_S: f64 = 0.6;
 /// # Errors
 ///
 /// A figure is out of range.
-pub(super) fn plans(options: &Options) -> Result<Vec<Plan>, Stop> {
+pub(super) fn plans(options: &Options) -> Result<Vec<Plan>, CliError> {
     let cores = client_cores(options);
     let freshness = match options.key_share {
         KeyShare::Fresh => Freshness::Fresh,
@@ -72,7 +72,7 @@ pub(super) fn plans(options: &Options) -> Result<Vec<Plan>, Stop> {
             resume,
             ..plan
         };
-        plan.check().map_err(|error| Stop::new(format!("{}: {error}", named(&plan))))?;
+        plan.check().map_err(|error| CliError::new(format!("{}: {error}", named(&plan))))?;
         // of all suites the server is asked for each
         let probed = probed.filter(|_| !suites::is_all(&options.suites));
         probed.map_or(Ok(()), |probed| probed.check(&plan))?;
@@ -116,7 +116,7 @@ pub(super) fn named(plan: &Plan) -> String {
 }
 
 /// What the servers cannot do, or nobody could confirm.
-fn refuse(options: &Options, protocol: Protocol) -> Result<(), Stop> {
+fn refuse(options: &Options, protocol: Protocol) -> Result<(), CliError> {
     let keeps = match options.server {
         ServerKind::Nginx | ServerKind::Openssl => true,
         ServerKind::Apache | ServerKind::Haproxy | ServerKind::Rustls => options.target.is_some(),
@@ -144,7 +144,7 @@ fn refuse(options: &Options, protocol: Protocol) -> Result<(), Stop> {
     } else {
         return Ok(());
     };
-    Err(Stop::new(why))
+    Err(CliError::new(why))
 }
 
 /// The bodies that stock servers have to have, a file for each.
@@ -152,18 +152,18 @@ fn refuse(options: &Options, protocol: Protocol) -> Result<(), Stop> {
 /// # Errors
 ///
 /// They are too many, or a figure is out of range.
-pub(super) fn bodies(options: &Options) -> Result<Vec<u64>, Stop> {
+pub(super) fn bodies(options: &Options) -> Result<Vec<u64>, CliError> {
     let all: BTreeSet<u64> = plans(options)?.iter().flat_map(Plan::bodies).collect();
     if all.len() > BODIES_MAX {
         let (count, server) = (all.len(), "--server openssl");
         let why = format!("{count} sizes of bodies, and stock servers have a file for each: give");
-        return Err(Stop::new(format!("{why} {server}, or at most {BODIES_MAX} sizes")));
+        return Err(CliError::new(format!("{why} {server}, or at most {BODIES_MAX} sizes")));
     }
     Ok(all.into_iter().collect())
 }
 
 /// What is named twice would be measured twice, under one name.
-pub(super) fn check_once(options: &Options) -> Result<(), Stop> {
+pub(super) fn check_once(options: &Options) -> Result<(), CliError> {
     let words = |all: &[String]| all.to_vec();
     let named = [
         ("--key", options.key.iter().map(ToString::to_string).collect()),
@@ -174,7 +174,7 @@ pub(super) fn check_once(options: &Options) -> Result<(), Stop> {
     ];
     for (flag, names) in named {
         if let Some(twice) = (1..names.len()).find(|&at| names[..at].contains(&names[at])) {
-            return Err(Stop::new(format!("{flag}: {} stands there twice", names[twice])));
+            return Err(CliError::new(format!("{flag}: {} stands there twice", names[twice])));
         }
     }
     Ok(())
@@ -186,7 +186,7 @@ fn word(engine: EngineKind) -> Option<String> {
 }
 
 /// By what the servers cannot resume sessions.
-fn refuse_resumption(options: &Options) -> Result<(), Stop> {
+fn refuse_resumption(options: &Options) -> Result<(), CliError> {
     let by = options.resumed.resume_by;
     if options.resume(true).is_none() || options.target.is_some() {
         return Ok(());
@@ -205,14 +205,14 @@ fn refuse_resumption(options: &Options) -> Result<(), Stop> {
         }
         _ => return Ok(()),
     };
-    Err(Stop::new(why))
+    Err(CliError::new(why))
 }
 
 fn milliseconds(seconds: f64) -> u64 {
     u64::try_from(Duration::from_secs_f64(seconds).as_millis()).unwrap_or(u64::MAX)
 }
 
-/// Seconds of a sitting, repeats not counted.
+/// Seconds of a scenario, repeats not counted.
 pub(super) fn seconds(options: &Options) -> f64 {
     let run = (1.0 + WARM_UP_PART) * options.seconds + ASIDE_S;
     f64::from(options.servers()) * f64::from(options.rounds) * run

@@ -5,28 +5,28 @@ use tollgate_record::{Estimate, Record, Subject, Unit};
 use tollgate_report::text::wrapped;
 use tollgate_report::{heading, server};
 
-use super::sitting::Sitting;
-use super::{beside, plan, suites, url};
+use super::scenario::Scenario;
+use super::{paper_table, plan, suites, url};
 use crate::figures::Figures;
 use crate::host::Host;
 use crate::options::Bench as Options;
 use crate::verbs::workload::{disclosure, find};
 
 /// Everything in its order.
-pub(super) fn text(options: &Options, host: &Host, sittings: &[Sitting]) -> String {
+pub(super) fn text(options: &Options, host: &Host, scenarios: &[Scenario]) -> String {
     let mut text = heading(options, host) + "\n";
-    for sitting in sittings {
-        text += &sitting.verdict_text();
+    for scenario in scenarios {
+        text += &scenario.verdict_text();
     }
     let records: Vec<Record> =
-        sittings.iter().flat_map(|sitting| sitting.records.iter().cloned()).collect();
+        scenarios.iter().flat_map(|scenario| scenario.records.iter().cloned()).collect();
     // of all suites there is a table of its own
     if !records.is_empty() && !suites::is_all(&options.suites) {
         text += "\n";
         text += &server::table(&records);
-        text += &beside::table(options, &records);
+        text += &paper_table::table(options, &records);
     }
-    if sittings.iter().any(|sitting| sitting.verdict() == Verdict::Invalid) {
+    if scenarios.iter().any(|scenario| scenario.verdict() == Verdict::Invalid) {
         text += "\n";
         text += &wrapped(
             "What is INVALID has no figures: do what the findings say, and run again; a machine \

@@ -2,9 +2,9 @@
 
 use tollgate_load::{Comparison, Error, Finding, Outcome, Plan, Server, Verdict, compare};
 
+use crate::error::CliError;
 use crate::interrupt;
 use crate::options::Bench as Options;
-use crate::stop::Stop;
 
 /// What came of the rounds.
 pub(super) struct Rounds {
@@ -18,7 +18,7 @@ pub(super) struct Rounds {
 
 impl Rounds {
     /// None, and why.
-    pub(super) fn broken(why: &Stop) -> Self {
+    pub(super) fn broken(why: &CliError) -> Self {
         Self { outcomes: Vec::new(), repeated: 0, broken: Some(why.to_string()) }
     }
 }
@@ -34,11 +34,11 @@ pub(super) fn run(
     plan: &Plan,
     servers: &mut [Server<'_>],
     mut progress: impl FnMut(f64),
-) -> Result<Option<Rounds>, Stop> {
+) -> Result<Option<Rounds>, CliError> {
     let turns = u32::try_from(servers.len().max(1)).unwrap_or(u32::MAX);
     if !options.rounds.is_multiple_of(turns) {
         let why = "--rounds: give an even number, so that neither engine is first more often";
-        return Err(Stop::new(why));
+        return Err(CliError::new(why));
     }
     let outcomes = servers.iter().map(|_| Vec::new()).collect();
     let mut rounds = Rounds { outcomes, repeated: 0, broken: None };
@@ -49,7 +49,7 @@ pub(super) fn run(
         let found = match settled(options, plan, servers, &mut rounds.repeated, &mut tell) {
             Ok(found) => found,
             Err(Error::Stopped) => return Ok(None),
-            Err(error) if block == 0 => return Err(Stop::from_error(error)),
+            Err(error) if block == 0 => return Err(CliError::from_error(error)),
             Err(error) => {
                 rounds.broken = Some(format!("round {}: {error}", block * turns + 1));
                 break;

@@ -13,9 +13,9 @@ use tollgate_stock_servers::{Product, Running as Stock, Settings, module};
 
 use super::external::External;
 use super::plan;
+use crate::error::CliError;
 use crate::folder::Folder;
 use crate::options::{Bench as Options, EngineKind, ServerKind};
-use crate::stop::Stop;
 
 /// The engines, the one that others are compared with first.
 const ENGINES: [(EngineKind, Engine); 2] =
@@ -49,7 +49,7 @@ impl Rig {
     /// # Errors
     ///
     /// A server cannot be started, or its log not be read.
-    pub(super) fn start(options: &Options, key: KeyKind) -> Result<Self, Stop> {
+    pub(super) fn start(options: &Options, key: KeyKind) -> Result<Self, CliError> {
         if let Some(probed) = &options.given.probed {
             let given = External::of(options, probed);
             let naming = given.naming(probed);
@@ -83,44 +83,46 @@ impl Rig {
                 },
                 ..Config::default()
             };
-            Ok((engine, Embedded::start(config).map_err(Stop::from_error)?, log))
+            Ok((engine, Embedded::start(config).map_err(CliError::from_error)?, log))
         };
         let servers =
-            asked(options, ENGINES).into_iter().map(start).collect::<Result<_, Stop>>()?;
+            asked(options, ENGINES).into_iter().map(start).collect::<Result<_, CliError>>()?;
         Ok(Self::Embedded { key, servers, _folder: folder })
     }
 
-    fn rustls(options: &Options, key: KeyKind, cores: &[usize]) -> Result<Self, Stop> {
+    fn rustls(options: &Options, key: KeyKind, cores: &[usize]) -> Result<Self, CliError> {
         if key == KeyKind::OF_2001 {
             let why =
                 "--server rustls: rustls takes RSA keys from 2048 bits on: give another --key";
-            return Err(Stop::new(why));
+            return Err(CliError::new(why));
         }
-        let certificate = Certificate::SelfSigned(key).to_pem().map_err(Stop::from_error)?;
+        let certificate = Certificate::SelfSigned(key).to_pem().map_err(CliError::from_error)?;
         let start = |signer| {
             let (certificate, cores) = (certificate.clone(), cores.to_vec());
             let threads = usize::try_from(options.connections).unwrap_or(usize::MAX);
             let config = tollgate_rustls_server::Config { certificate, cores, signer, threads };
-            Ok((signer, Blocking::start(&config).map_err(Stop::from_error)?))
+            Ok((signer, Blocking::start(&config).map_err(CliError::from_error)?))
         };
         let servers =
-            asked(options, SIGNERS).into_iter().map(start).collect::<Result<_, Stop>>()?;
+            asked(options, SIGNERS).into_iter().map(start).collect::<Result<_, CliError>>()?;
         Ok(Self::Rustls { key, servers })
     }
 
     /// As the system has it installed, and the same with the provider.
-    fn stock(options: &Options, product: Product, key: KeyKind) -> Result<Self, Stop> {
+    fn stock(options: &Options, product: Product, key: KeyKind) -> Result<Self, CliError> {
         let module = match &options.module {
             _ if !options.has(EngineKind::Tollgate) => None,
             Some(module) => Some(module.clone()),
-            None => Some(module().map_err(|error| Stop::new(format!("{error}: --module FILE")))?),
+            None => {
+                Some(module().map_err(|error| CliError::new(format!("{error}: --module FILE")))?)
+            }
         };
         let without = Settings {
             bodies: plan::bodies(options)?,
             cores: plan::server_cores(options),
             // what stands in the configuration is the same for tickets and keys of tickets
             resumption: options.resume(true).map(|resume| resume.by),
-            ..Settings::new(Certificate::SelfSigned(key).to_pem().map_err(Stop::from_error)?)
+            ..Settings::new(Certificate::SelfSigned(key).to_pem().map_err(CliError::from_error)?)
         };
         let asynchronous = options.asynchronous;
         let with = Settings { module, asynchronous, ..without.clone() };
@@ -130,10 +132,10 @@ impl Rig {
             (EngineKind::Tollgate, (format!("{product}{manner}-tollgate"), with)),
         ];
         let start = |(name, settings): (String, Settings)| {
-            Ok((name, product.start(&settings).map_err(Stop::from_error)?))
+            Ok((name, product.start(&settings).map_err(CliError::from_error)?))
         };
         let servers = asked(options, named).into_iter().map(start);
-        Ok(Self::Stock { key, servers: servers.collect::<Result<_, Stop>>()? })
+        Ok(Self::Stock { key, servers: servers.collect::<Result<_, CliError>>()? })
     }
 
     /// What they are called in records.
@@ -160,9 +162,9 @@ impl Rig {
     /// # Errors
     ///
     /// A log or a clock cannot be read, or the address is not on this machine.
-    pub(super) fn servers(&self) -> Result<Vec<Server<'_>>, Stop> {
-        let log = |path: &Path| AccessLog::open(path).map_err(Stop::from_error);
-        let target = |address| Target::new(address).map_err(Stop::from_error);
+    pub(super) fn servers(&self) -> Result<Vec<Server<'_>>, CliError> {
+        let log = |path: &Path| AccessLog::open(path).map_err(CliError::from_error);
+        let target = |address| Target::new(address).map_err(CliError::from_error);
         match self {
             Self::Embedded { servers, .. } => servers
                 .iter()

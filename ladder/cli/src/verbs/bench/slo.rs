@@ -12,9 +12,9 @@ use tollgate_report::grid::{Column, grid};
 use tollgate_report::points::{Plane, Series, planes};
 use tollgate_report::text::wrapped;
 
+use crate::error::CliError;
 use crate::interrupt;
 use crate::options::Bench as Options;
-use crate::stop::Stop;
 
 /// What was found of a server.
 pub(super) struct Found {
@@ -88,7 +88,7 @@ pub(super) fn search(
     server: &mut Server<'_>,
     (label, naming, context): (String, &Naming, &Context),
     mut progress: impl FnMut(f64),
-) -> Result<Option<Found>, Stop> {
+) -> Result<Option<Found>, CliError> {
     // how many rates there will be is not known: about so many
     let mut tell = |steps: usize| {
         let steps = u32::try_from(steps).unwrap_or(u32::MAX);
@@ -98,7 +98,7 @@ pub(super) fn search(
     let curve = match found {
         Ok(curve) => curve,
         Err(Error::Stopped) => return Ok(None),
-        Err(error) => return Err(Stop::from_error(error)),
+        Err(error) => return Err(CliError::from_error(error)),
     };
     let record = record(plan, &curve, naming, context)?;
     Ok(Some(Found { label, curve, record }))
@@ -113,7 +113,7 @@ fn record(
     curve: &Curve,
     naming: &Naming,
     context: &Context,
-) -> Result<Option<Record>, Stop> {
+) -> Result<Option<Record>, CliError> {
     let (Some(met), Some(above), false) =
         (curve.met_per_s, curve.above_per_s, curve.client_is_limit)
     else {
@@ -129,9 +129,10 @@ fn record(
         .subject(&closed)
         .and_then(|subject| subject.with(word::ARRIVALS, pattern.word()))
         .and_then(|subject| subject.with(word::SLO, objective))
-        .map_err(Stop::from_error)?;
+        .map_err(CliError::from_error)?;
     let runs: u32 = curve.steps.iter().map(|step| step.runs).sum();
-    let estimate = Estimate::new(met, (met, above), u64::from(runs)).map_err(Stop::from_error)?;
+    let estimate =
+        Estimate::new(met, (met, above), u64::from(runs)).map_err(CliError::from_error)?;
     let more = [
         ("connections", plan.connections.to_string()),
         ("loop", "open".to_owned()),
@@ -143,7 +144,7 @@ fn record(
     let more = more.map(|(name, value)| (name.to_owned(), value));
     let figure = (Unit::PerSecond, estimate);
     let record = context.measured(subject, word::SESSIONS_PER_S_WITHIN, figure, more);
-    record.map(Some).map_err(Stop::from_error)
+    record.map(Some).map_err(CliError::from_error)
 }
 
 /// Table and answer of each server.
@@ -241,7 +242,7 @@ fn bar(ns: Option<u64>, objective: Objective) -> String {
 /// # Errors
 ///
 /// The file cannot be written.
-pub(super) fn draw(options: &Options, all: &[Found]) -> Result<(), Stop> {
+pub(super) fn draw(options: &Options, all: &[Found]) -> Result<(), CliError> {
     let Some(file) = &options.clients.curve else {
         return Ok(());
     };
@@ -261,7 +262,7 @@ pub(super) fn draw(options: &Options, all: &[Found]) -> Result<(), Stop> {
     };
     let planes_of: Vec<Plane> = all.iter().map(plane).collect();
     let svg = planes("Times under load, open loop", &planes_of);
-    fs::write(file, svg).map_err(|error| Stop::of_file(file, &error))
+    fs::write(file, svg).map_err(|error| CliError::of_file(file, &error))
 }
 
 #[cfg(test)]

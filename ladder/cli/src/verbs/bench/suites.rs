@@ -7,10 +7,10 @@ use tollgate_report::grid::{Column, grid};
 use tollgate_report::text::wrapped;
 use tollgate_rivals::Client;
 
-use super::sitting::Sitting;
+use super::scenario::Scenario;
+use crate::error::CliError;
 use crate::interrupt;
 use crate::options::Bench as Options;
-use crate::stop::Stop;
 
 /// Columns of the longest bar.
 const BAR: usize = 20;
@@ -43,14 +43,14 @@ const ALL: &str = "all";
 /// # Errors
 ///
 /// They cannot.
-pub(super) fn check(options: &Options) -> Result<(), Stop> {
+pub(super) fn check(options: &Options) -> Result<(), CliError> {
     let with = match options {
         _ if !is_all(&options.suites) => return Ok(()),
         Options { client, .. } if *client != [Client::Minimal] => "--client",
         Options { clients, .. } if clients.slo.is_some() => "--slo",
         _ => return Ok(()),
     };
-    Err(Stop::new(format!("--suites all: with {with} name the suites that the servers take")))
+    Err(CliError::new(format!("--suites all: with {with} name the suites that the servers take")))
 }
 
 /// Asks each server for each suite, by one handshake and one request. `None` after Ctrl-C.
@@ -58,7 +58,7 @@ pub(super) fn check(options: &Options) -> Result<(), Stop> {
 /// # Errors
 ///
 /// A server does not listen, or all suites are refused.
-pub(super) fn ask_all(plans: Vec<Plan>, servers: &[Server<'_>]) -> Result<Option<Asked>, Stop> {
+pub(super) fn ask_all(plans: Vec<Plan>, servers: &[Server<'_>]) -> Result<Option<Asked>, CliError> {
     let (mut taken, mut refused) = (Vec::new(), Vec::new());
     let count = plans.len();
     for plan in plans {
@@ -67,7 +67,7 @@ pub(super) fn ask_all(plans: Vec<Plan>, servers: &[Server<'_>]) -> Result<Option
             failure = match ask(&plan, server, &interrupt::asked) {
                 Ok(found) => failure.or(found),
                 Err(tollgate_load::Error::Stopped) => return Ok(None),
-                Err(error) => return Err(Stop::from_error(error)),
+                Err(error) => return Err(CliError::from_error(error)),
             };
         }
         match failure {
@@ -82,7 +82,7 @@ pub(super) fn ask_all(plans: Vec<Plan>, servers: &[Server<'_>]) -> Result<Option
         format!("of {count} suites {many} are refused (the first: {why}): {names}")
     });
     match refused {
-        Some(refused) if taken.is_empty() => Err(Stop::new(refused)),
+        Some(refused) if taken.is_empty() => Err(CliError::new(refused)),
         refused => Ok(Some(Asked { taken, refused })),
     }
 }
@@ -110,9 +110,9 @@ impl<'a> Rate<'a> {
 }
 
 /// The fastest suite first, for each key.
-pub(super) fn table(sittings: &[Sitting]) -> String {
+pub(super) fn table(scenarios: &[Scenario]) -> String {
     let rates: Vec<Rate<'_>> =
-        sittings.iter().flat_map(|sitting| &sitting.records).filter_map(Rate::of).collect();
+        scenarios.iter().flat_map(|scenario| &scenario.records).filter_map(Rate::of).collect();
     let mut keys: Vec<&str> = rates.iter().map(|rate| rate.key.as_str()).collect();
     keys.dedup();
     let mut servers: Vec<&str> = Vec::new();

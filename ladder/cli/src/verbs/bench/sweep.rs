@@ -11,12 +11,12 @@ use tollgate_report::text::wrapped;
 
 use super::out::Judged;
 use super::watch::Watch;
-use super::{end, plan, report, sittings};
+use super::{end, plan, report, scenarios};
+use crate::error::CliError;
 use crate::interrupt;
 use crate::options::{Bench as Options, CoreSpan};
 use crate::progress::Progress;
 use crate::run::Run;
-use crate::stop::Stop;
 
 /// Columns of the longest bar.
 const BAR: f64 = 40.0;
@@ -34,12 +34,16 @@ struct Series {
 /// # Errors
 ///
 /// Nothing can be measured, or there is no core but the client's.
-pub(super) fn run(options: &Options, span: CoreSpan, undone: &[String]) -> Result<ExitCode, Stop> {
+pub(super) fn run(
+    options: &Options,
+    span: CoreSpan,
+    undone: &[String],
+) -> Result<ExitCode, CliError> {
     let cores = Cores::of(options)?;
     let (most, last) = (cores.free(), cores.last(span));
     if span.first > last {
         let why = format!("--sweep-cores: this machine has {most} beside the client's: begin at 1");
-        return Err(Stop::new(why));
+        return Err(CliError::new(why));
     }
     let mut run = Run::measuring(options.written.json.as_deref())?;
     undone.iter().cloned().for_each(|what| run.notes.add(what));
@@ -49,15 +53,15 @@ pub(super) fn run(options: &Options, span: CoreSpan, undone: &[String]) -> Resul
         let server_cores = cores.all.iter().copied().take(count as usize).collect();
         let options = Options { server_cores, ..options.clone() };
         let progress = Progress::new("bench");
-        let found = sittings(&options, &mut run, (&progress, &watch))?;
+        let found = scenarios(&options, &mut run, (&progress, &watch))?;
         drop(progress);
         if all.is_empty() {
             text += &(report::machine(&run.host) + &report::asked(&options) + "\n");
         }
         text += &wrapped(&cores.words(count));
-        for sitting in &found {
-            text += &sitting.verdict_text();
-            all.extend(sitting.records.iter().cloned().map(|record| (count, record)));
+        for scenario in &found {
+            text += &scenario.verdict_text();
+            all.extend(scenario.records.iter().cloned().map(|record| (count, record)));
         }
         done.extend(found);
         if interrupt::asked() {
@@ -80,8 +84,8 @@ pub(super) fn run(options: &Options, span: CoreSpan, undone: &[String]) -> Resul
         run.notes.add(format!("this machine has {last} cores: more were not measured"));
     }
     let code = run.end(&text)?;
-    end(options, &run, &watch, &done.iter().map(Judged::sitting).collect::<Vec<_>>())?;
-    let valid = done.iter().all(|sitting| sitting.verdict() != Verdict::Invalid);
+    end(options, &run, &watch, &done.iter().map(Judged::scenario).collect::<Vec<_>>())?;
+    let valid = done.iter().all(|scenario| scenario.verdict() != Verdict::Invalid);
     Ok(if valid { code } else { ExitCode::FAILURE })
 }
 
@@ -94,15 +98,15 @@ struct Cores {
 }
 
 impl Cores {
-    fn of(options: &Options) -> Result<Self, Stop> {
+    fn of(options: &Options) -> Result<Self, CliError> {
         let clients = plan::client_cores(options);
-        let count = std::thread::available_parallelism().map_err(Stop::from_error)?.get();
+        let count = std::thread::available_parallelism().map_err(CliError::from_error)?.get();
         let cores = 0..u32::try_from(count).unwrap_or(u32::MAX);
         let (shared, mut all): (Vec<u32>, Vec<u32>) =
             cores.rev().partition(|core| clients.contains(core));
         if clients.is_empty() || all.is_empty() {
             let why = "--sweep-cores: client and server would share the only core of this machine";
-            return Err(Stop::new(why));
+            return Err(CliError::new(why));
         }
         all.extend(shared.iter().rev());
         Ok(Self { all, clients: shared })
@@ -136,11 +140,12 @@ impl Cores {
 }
 
 /// Rates by server, with the number of cores in the subject.
-fn series(all: &[(u32, Record)]) -> Result<Vec<Series>, Stop> {
+fn series(all: &[(u32, Record)]) -> Result<Vec<Series>, CliError> {
     let mut found: Vec<Series> = Vec::new();
     let rates = all.iter().filter(|(_, record)| record.quantity.as_str() == word::SESSIONS_PER_S);
     for (cores, record) in rates {
-        let subject = record.subject.with(word::SERVER_CORES, cores).map_err(Stop::from_error)?;
+        let subject =
+            record.subject.with(word::SERVER_CORES, cores).map_err(CliError::from_error)?;
         let point = (*cores, Record { subject, ..record.clone() });
         match found.iter_mut().find(|series| series.subject == record.subject) {
             Some(series) => series.points.push(point),
@@ -200,14 +205,15 @@ fn of_law(fit: &Fit, last: u32) -> String {
 }
 
 /// The law's rates at the measured numbers of cores, and at twice the last of them.
-fn predicted(series: &Series, fit: &Fit) -> Result<Vec<Record>, Stop> {
+fn predicted(series: &Series, fit: &Fit) -> Result<Vec<Record>, CliError> {
     let measured = series.points.iter().map(|(cores, _)| *cores);
     let last = measured.clone().max().unwrap_or(1);
     let from: Vec<String> = series.points.iter().map(|(_, r)| r.subject.to_string()).collect();
     let record = |cores: u32| {
-        let (_, like) = series.points.first().ok_or_else(|| Stop::new("no point"))?;
-        let rate = fit.rate(cores).map_err(Stop::from_error)?;
-        let subject = series.subject.with(word::SERVER_CORES, cores).map_err(Stop::from_error)?;
+        let (_, like) = series.points.first().ok_or_else(|| CliError::new("no point"))?;
+        let rate = fit.rate(cores).map_err(CliError::from_error)?;
+        let subject =
+            series.subject.with(word::SERVER_CORES, cores).map_err(CliError::from_error)?;
         Ok(Record {
             subject,
             estimate: rate.per_s,

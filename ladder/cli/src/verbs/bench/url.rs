@@ -5,10 +5,10 @@ use tollgate_probe::{Probe, Scheme, Site, resolve};
 use tollgate_report::text::wrapped;
 use tollgate_rivals::Client;
 
-use super::shown::shown;
+use super::client_certificate::client_certificate;
 use super::{external, plan};
+use crate::error::CliError;
 use crate::options::Bench as Options;
-use crate::stop::Stop;
 
 /// A server that may be put under load, and what was found there.
 #[derive(Clone, Debug)]
@@ -24,7 +24,7 @@ pub(crate) struct Probed {
 /// # Errors
 ///
 /// The server may not be tested, does not answer, or cannot do what the options ask for.
-pub(super) fn applied(options: &Options) -> Result<Options, Stop> {
+pub(super) fn applied(options: &Options) -> Result<Options, CliError> {
     let Some(url) = &options.target else { return Ok(options.clone()) };
     let is_plain = url.scheme() == Scheme::Http;
     let names_tls = !(options.protocol.is_empty() && options.suites.is_empty());
@@ -33,20 +33,20 @@ pub(super) fn applied(options: &Options) -> Result<Options, Stop> {
     let names_tls = names_tls || !options.group.is_empty() || shows;
     if is_plain && (names_tls || options.handshake_only || resumes) {
         let flags = "--protocol, --suites, --group, --resume, --client-cert and --handshake-only";
-        return Err(Stop::new(format!("{url}: http has no handshake: leave out {flags}")));
+        return Err(CliError::new(format!("{url}: http has no handshake: leave out {flags}")));
     }
     if options.client != [Client::Minimal] {
         refuse_clients(options)?;
     }
     external::evidence(options)?; // a wrong path is told before anybody is asked
     let may_test = options.given.i_may_test.as_deref();
-    let site =
-        Site::find(url, may_test, shown(options)?.as_ref(), &resolve).map_err(Stop::from_error)?;
-    let probe = site.probe(!options.handshake_only).map_err(Stop::from_error)?;
+    let site = Site::find(url, may_test, client_certificate(options)?.as_ref(), &resolve)
+        .map_err(CliError::from_error)?;
+    let probe = site.probe(!options.handshake_only).map_err(CliError::from_error)?;
     let choice = probe.choice();
     if choice.is_none() && !is_plain {
         let why = "it has no suite and group that this client can ask for together";
-        return Err(Stop::new(format!("{url}: {why}")));
+        return Err(CliError::new(format!("{url}: {why}")));
     }
     let mut options = options.clone();
     if let Some(bytes) = probe.body.as_ref().and_then(|body| body.bytes) {
@@ -57,10 +57,10 @@ pub(super) fn applied(options: &Options) -> Result<Options, Stop> {
 }
 
 /// Other clients know no names and no other paths.
-fn refuse_clients(options: &Options) -> Result<(), Stop> {
+fn refuse_clients(options: &Options) -> Result<(), CliError> {
     let Some(url) = &options.target else { return Ok(()) };
     if options.given.client_cert.is_some() {
-        return Err(Stop::new("--client-cert: other clients show none: leave out --client"));
+        return Err(CliError::new("--client-cert: other clients show none: leave out --client"));
     }
     let is_known = url.scheme() == Scheme::Https
         && url.path().strip_prefix("/bytes/").is_some_and(|bytes| bytes.parse::<u64>().is_ok())
@@ -70,7 +70,7 @@ fn refuse_clients(options: &Options) -> Result<(), Stop> {
     }
     let why =
         "other clients ask for https://ADDRESS/bytes/N: give such a URL, or leave out --client";
-    Err(Stop::new(format!("{url}: {why}")))
+    Err(CliError::new(format!("{url}: {why}")))
 }
 
 impl Probed {
@@ -95,15 +95,15 @@ impl Probed {
     /// # Errors
     ///
     /// It cannot, and what to change.
-    pub(super) fn check(&self, plan: &Plan) -> Result<(), Stop> {
+    pub(super) fn check(&self, plan: &Plan) -> Result<(), CliError> {
         let url = self.site.url();
         if has_bytes(plan) && !url.path().starts_with("/bytes/") {
             let why = "bodies of many sizes are asked for as /bytes/N: give such a URL";
-            return Err(Stop::new(format!("{url}: {why}")));
+            return Err(CliError::new(format!("{url}: {why}")));
         }
         match self.probe.unmet(plan) {
             None => Ok(()),
-            Some(unmet) => Err(Stop::new(format!("{url}: {unmet}"))),
+            Some(unmet) => Err(CliError::new(format!("{url}: {unmet}"))),
         }
     }
 }

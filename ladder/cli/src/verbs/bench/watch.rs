@@ -12,10 +12,10 @@ use tollgate_load::{Live, Naming, Server};
 
 use super::metrics::{Endpoint, Watched};
 use super::out::{About, Judged, Out};
+use crate::error::CliError;
 use crate::options::Bench as Options;
 use crate::output::say;
 use crate::progress::Progress;
-use crate::stop::Stop;
 
 /// The rate is that of so long.
 const WINDOW: Duration = Duration::from_secs(1);
@@ -55,7 +55,7 @@ impl Watch {
     /// # Errors
     ///
     /// A folder cannot be made, or an address not be listened on.
-    pub(super) fn of(options: &Options) -> Result<Self, Stop> {
+    pub(super) fn of(options: &Options) -> Result<Self, CliError> {
         let out = options.outputs.out.as_deref().map(Out::new).transpose()?;
         let mut watch = Self { out, ..Self::plain() };
         if let Some(address) = options.outputs.metrics {
@@ -106,7 +106,7 @@ impl Watch {
     /// # Errors
     ///
     /// It cannot be written.
-    pub(super) fn end(&self, about: &About<'_>, judged: &[Judged<'_>]) -> Result<(), Stop> {
+    pub(super) fn end(&self, about: &About<'_>, judged: &[Judged<'_>]) -> Result<(), CliError> {
         self.out.as_ref().map_or(Ok(()), |out| out.end(about, judged))
     }
 }

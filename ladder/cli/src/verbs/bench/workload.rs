@@ -10,8 +10,8 @@ use tollgate_server::KeyKind;
 use tollgate_workload::Workload;
 
 use super::connections::Connections;
+use crate::error::CliError;
 use crate::options::{Bench as Options, ServerKind};
-use crate::stop::Stop;
 use crate::verbs::workload::find;
 
 /// Endings of protocols that say a group.
@@ -37,13 +37,13 @@ pub(super) struct Applied {
 ///
 /// There is no such workload, or it asks for what would be another load: which, and what can be
 /// done.
-pub(super) fn applied(options: &Options) -> Result<Applied, Stop> {
+pub(super) fn applied(options: &Options) -> Result<Applied, CliError> {
     let mut options = options.clone();
     let Some(name) = options.workload.clone() else {
         return Ok(Applied { options, undone: Vec::new() });
     };
     let workload = find(&name)?;
-    let refused = |why: String| Stop::new(format!("--workload {name}: {why}"));
+    let refused = |why: String| CliError::new(format!("--workload {name}: {why}"));
     if let Some(paper) = workload.compared_with.as_ref().map(|paper| paper.value.word())
         && published::of(paper, Timestamp::now()).is_empty()
     {
@@ -154,11 +154,11 @@ mod tests {
     use super::*;
     use crate::options::{Options as All, Verb};
 
-    fn asked(name: &str) -> Result<Options, Stop> {
+    fn asked(name: &str) -> Result<Options, CliError> {
         asked_with(&["--workload", name]).map(|applied| applied.options)
     }
 
-    fn asked_with(flags: &[&str]) -> Result<Applied, Stop> {
+    fn asked_with(flags: &[&str]) -> Result<Applied, CliError> {
         match All::of(&[&["bench"], flags].concat()).unwrap().verb {
             Verb::Bench(options) => applied(&options),
             other => unreachable!("bench was asked for: {other:?}"),

@@ -17,9 +17,9 @@ use std::process::ExitCode;
 use tollgate_record::{Record, Timestamp};
 use tollgate_report::published;
 
+use crate::error::CliError;
 use crate::options::{Compare as Options, Failing};
 use crate::output::Output;
-use crate::stop::Stop;
 
 pub(crate) use side::same_machine;
 
@@ -32,12 +32,12 @@ use side::Side;
 /// # Errors
 ///
 /// A file cannot be read or holds something else than records, or there is nothing to compare.
-pub(crate) fn run(options: &Options) -> Result<ExitCode, Stop> {
+pub(crate) fn run(options: &Options) -> Result<ExitCode, CliError> {
     let wanted = |record: &Record| is_wanted(record, &options.only);
     let sides = options.files.iter().map(|path| Side::read(path, wanted));
-    let sides = sides.collect::<Result<Vec<Side>, Stop>>()?;
+    let sides = sides.collect::<Result<Vec<Side>, CliError>>()?;
     let Some((first, others)) = sides.split_first() else {
-        return Err(Stop::new("give files of records, as --json makes them"));
+        return Err(CliError::new("give files of records, as --json makes them"));
     };
     let mut output = Output::new(options.written.json.as_deref())?;
     let mut blocks = Vec::new();
@@ -59,7 +59,7 @@ pub(crate) fn run(options: &Options) -> Result<ExitCode, Stop> {
     if blocks.is_empty() {
         let why = "nothing to compare: give records of two runs or of two machines, or of \
                    RSA-1024 with RSA key exchange, which stand beside a paper's";
-        return Err(Stop::new(why));
+        return Err(CliError::new(why));
     }
     output.text(&blocks.join("\n"))?;
     Ok(if failed { ExitCode::FAILURE } else { ExitCode::SUCCESS })

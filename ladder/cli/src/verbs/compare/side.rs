@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 
 use tollgate_record::{Kind, Machine, Quantity, Record, Subject, Unit};
 
+use crate::error::CliError;
 use crate::shelf;
-use crate::stop::Stop;
 
 /// What is measured: subject, quantity and unit are the same on both sides.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -34,13 +34,13 @@ impl Side {
     /// # Errors
     ///
     /// A file cannot be read or holds something else than records, or nothing is left.
-    pub(super) fn read(path: &Path, wanted: impl Fn(&Record) -> bool) -> Result<Self, Stop> {
+    pub(super) fn read(path: &Path, wanted: impl Fn(&Record) -> bool) -> Result<Self, CliError> {
         let name = path.display().to_string();
         let records = shelf::read(&files(path)?)?;
         let side = Self::of(name, records.into_iter().filter(wanted));
         if side.figures.is_empty() {
             let why = "no measured record in it that is asked for: give a file that --json made";
-            return Err(Stop::new(format!("{}: {why}", side.name)));
+            return Err(CliError::new(format!("{}: {why}", side.name)));
         }
         Ok(side)
     }
@@ -84,11 +84,11 @@ pub(crate) fn same_machine(one: &Machine, other: &Machine) -> bool {
 }
 
 /// The file, or the files of records in the folder, by name.
-fn files(path: &Path) -> Result<Vec<PathBuf>, Stop> {
+fn files(path: &Path) -> Result<Vec<PathBuf>, CliError> {
     if !path.is_dir() {
         return Ok(vec![path.to_owned()]);
     }
-    let wrong = |error| Stop::of_file(path, &error);
+    let wrong = |error| CliError::of_file(path, &error);
     let mut files = Vec::new();
     for entry in fs::read_dir(path).map_err(wrong)? {
         let file = entry.map_err(wrong)?.path();
@@ -97,7 +97,7 @@ fn files(path: &Path) -> Result<Vec<PathBuf>, Stop> {
         }
     }
     if files.is_empty() {
-        return Err(Stop::new(format!("{}: no file in it ends in .jsonl", path.display())));
+        return Err(CliError::new(format!("{}: no file in it ends in .jsonl", path.display())));
     }
     files.sort();
     Ok(files)

@@ -7,10 +7,10 @@ use tollgate_fleet::forecast::Basis;
 use tollgate_record::vocabulary as word;
 use tollgate_record::{Estimate, Kind, Machine, Record, Subject, Timestamp, Unit};
 
+use crate::error::CliError;
 use crate::host::Host;
 use crate::options::Fleet as Options;
 use crate::shelf;
-use crate::stop::Stop;
 
 /// What one session costs a server, and who says so.
 pub(super) struct Given {
@@ -44,26 +44,26 @@ impl Given {
 /// # Errors
 ///
 /// A file cannot be read, or a line of it is no record.
-pub(super) fn read(options: &Options) -> Result<Vec<Record>, Stop> {
+pub(super) fn read(options: &Options) -> Result<Vec<Record>, CliError> {
     if let Some(us) = options.cpu_us {
         return Ok(vec![of_command_line(us, options.bytes)?]);
     }
     if options.records.is_empty() {
         let why = "nothing to compute from: give --records FILE, made by tollgate bench --json, or \
                    --cpu-us X";
-        return Err(Stop::new(why));
+        return Err(CliError::new(why));
     }
     shelf::read(&options.records)
 }
 
 /// The record of a CPU time that the user states.
-fn of_command_line(us: f64, bytes: u64) -> Result<Record, Stop> {
-    let subject: Subject = "server/session?by=given".parse().map_err(Stop::from_error)?;
+fn of_command_line(us: f64, bytes: u64) -> Result<Record, CliError> {
+    let subject: Subject = "server/session?by=given".parse().map_err(CliError::from_error)?;
     Ok(Record {
-        subject: subject.with(word::BYTES, bytes).map_err(Stop::from_error)?,
+        subject: subject.with(word::BYTES, bytes).map_err(CliError::from_error)?,
         quantity: word::SERVER_CPU_NS_PER_SESSION.parse().expect("a quantity of the vocabulary"),
         unit: Unit::Nanos,
-        estimate: Estimate::exact(1e3 * us).map_err(Stop::from_error)?,
+        estimate: Estimate::exact(1e3 * us).map_err(CliError::from_error)?,
         kind: Kind::Published { source: "the command line".to_owned() },
         machine: Machine::unknown("not named"),
         versions: BTreeMap::new(),
@@ -88,7 +88,7 @@ fn is_cpu(record: &Record) -> bool {
 /// # Errors
 ///
 /// There are none, or one cannot be computed with.
-pub(super) fn sessions(known: &[Record], host: &Host) -> Result<Vec<Given>, Stop> {
+pub(super) fn sessions(known: &[Record], host: &Host) -> Result<Vec<Given>, CliError> {
     let mut wanted: Vec<&Record> = Vec::new();
     for record in known.iter().filter(|record| is_cpu(record)) {
         wanted.retain(|earlier| earlier.subject != record.subject);
@@ -96,19 +96,19 @@ pub(super) fn sessions(known: &[Record], host: &Host) -> Result<Vec<Given>, Stop
     }
     if wanted.is_empty() {
         let what = word::SERVER_CPU_NS_PER_SESSION;
-        return Err(Stop::new(format!(
+        return Err(CliError::new(format!(
             "no record of {what}: make some with tollgate bench --json FILE, or give --cpu-us"
         )));
     }
     let given = |record: &Record| {
         let subject = &record.subject;
         let bytes = subject.parameter(word::BYTES).map_or(Ok(0), str::parse);
-        let bytes = bytes.map_err(|_| Stop::new(format!("{subject}: bytes is no number")))?;
+        let bytes = bytes.map_err(|_| CliError::new(format!("{subject}: bytes is no number")))?;
         Ok(Given {
             record: record.clone(),
             basis: Basis::of(record, host.commit.clone(), Timestamp::now())
-                .map_err(Stop::from_error)?,
-            session: SessionCost::from_record(record, bytes).map_err(Stop::from_error)?,
+                .map_err(CliError::from_error)?,
+            session: SessionCost::from_record(record, bytes).map_err(CliError::from_error)?,
             by: subject.parameter(word::BY).unwrap_or("-").to_owned(),
         })
     };

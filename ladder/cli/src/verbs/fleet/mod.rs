@@ -14,11 +14,11 @@ use tollgate_fleet::{Compared, Demand, Error, Power, Price, saving};
 use tollgate_record::{Estimate, PerSecond, Record};
 use tollgate_report::{fleet as fleet_table, heading};
 
+use crate::error::CliError;
 use crate::host::Host;
 use crate::measure::Notes;
 use crate::options::Fleet as Options;
 use crate::run::Run;
-use crate::stop::Stop;
 
 use given::Given;
 pub(crate) use given::rests_on;
@@ -31,7 +31,7 @@ const LOADS: [f64; 5] = [0.5, 0.7, 0.8, 0.9, 0.95];
 /// # Errors
 ///
 /// A file cannot be read or holds no session's CPU time, or a figure is out of range.
-pub(crate) fn run(options: &Options) -> Result<ExitCode, Stop> {
+pub(crate) fn run(options: &Options) -> Result<ExitCode, CliError> {
     let known = given::read(options)?;
     let mut run = Run::new(options.written.json.as_deref())?;
     let predicted = collect(options, &known, &mut run)?;
@@ -51,16 +51,16 @@ pub(crate) fn collect(
     options: &Options,
     known: &[Record],
     run: &mut Run,
-) -> Result<Vec<Record>, Stop> {
+) -> Result<Vec<Record>, CliError> {
     let Run { host, output, notes } = run;
     let given = given::sessions(known, host)?;
     let mut records = Vec::new();
     for one in &given {
-        let found = alone(options, host, one, notes).map_err(Stop::from_error)?;
+        let found = alone(options, host, one, notes).map_err(CliError::from_error)?;
         records.extend(found);
         for other in given.iter().filter(|other| other.is_opponent_of(one)) {
             let found = compared(options, host, known, (one, other), notes);
-            records.extend(found.map_err(Stop::from_error)?);
+            records.extend(found.map_err(CliError::from_error)?);
         }
     }
     output.records(&records)?;

@@ -15,13 +15,13 @@ use tollgate_report::{heading, kernel as kernel_table};
 
 use crate::bounds::{self, Family};
 use crate::contenders::Contender;
+use crate::error::CliError;
 use crate::figures::Figures;
 use crate::host::Host;
 use crate::measure::{Notes, measure};
 use crate::options::Kernel as Options;
 use crate::progress::Progress;
 use crate::run::Run;
-use crate::stop::Stop;
 use crate::verbs::kernel::chain::{CALLS, Call};
 
 /// Seconds for each size unless told.
@@ -40,7 +40,7 @@ struct Asked {
 /// # Errors
 ///
 /// Nothing can be measured, or a result is wrong.
-pub(crate) fn run(options: &Options) -> Result<ExitCode, Stop> {
+pub(crate) fn run(options: &Options) -> Result<ExitCode, CliError> {
     if options.variants {
         return variants::run(options);
     }
@@ -71,7 +71,7 @@ pub(crate) fn collect(
     options: &Options,
     run: &mut Run,
     progress: &Progress,
-) -> Result<Vec<Record>, Stop> {
+) -> Result<Vec<Record>, CliError> {
     let Run { host, output, notes } = run;
     let seconds = options.seconds.unwrap_or(SECONDS);
     let kernels = kernels();
@@ -102,7 +102,7 @@ pub(crate) fn missing(
     seconds: f64,
     host: &Host,
     notes: &mut Notes,
-) -> Result<Option<Vec<Record>>, Stop> {
+) -> Result<Option<Vec<Record>>, CliError> {
     let mut asked = Vec::new();
     for call in kernels.iter().copied().flat_map(calls_of) {
         let subject = subject(call.kernel, call.name, bits)?;
@@ -131,9 +131,11 @@ pub(crate) fn cycles_per_call<'a>(records: &'a [Record], subject: &Subject) -> O
 /// # Errors
 ///
 /// None that these names can cause.
-pub(crate) fn subject(kernel: Family, name: &str, bits: u32) -> Result<Subject, Stop> {
+pub(crate) fn subject(kernel: Family, name: &str, bits: u32) -> Result<Subject, CliError> {
     let k = kernel.words(bits);
-    format!("kernel/{name}?{}={k}&{}={bits}", word::K, word::BITS).parse().map_err(Stop::from_error)
+    format!("kernel/{name}?{}={k}&{}={bits}", word::K, word::BITS)
+        .parse()
+        .map_err(CliError::from_error)
 }
 
 fn label(bits: u32) -> String {
@@ -148,7 +150,7 @@ fn at_size(
     host: &Host,
     notes: &mut Notes,
     progress: impl FnMut(f64),
-) -> Result<Option<Vec<Record>>, Stop> {
+) -> Result<Option<Vec<Record>>, CliError> {
     let figures = Figures::new(host).with([
         ("seconds_per_row".to_owned(), seconds.to_string()),
         (
@@ -166,7 +168,7 @@ fn at_size(
     let of_kernel = |(place, asked): (usize, &&Asked)| {
         records_of(**asked, bits, host, &figures, round.cycles(place))
     };
-    let found: Result<Vec<_>, Stop> = kernels.iter().enumerate().map(of_kernel).collect();
+    let found: Result<Vec<_>, CliError> = kernels.iter().enumerate().map(of_kernel).collect();
     Ok(Some(found?.concat()))
 }
 
@@ -203,9 +205,11 @@ fn records_of(
     host: &Host,
     figures: &Figures<'_>,
     cycles: Option<tollgate_record::Estimate>,
-) -> Result<Vec<Record>, Stop> {
+) -> Result<Vec<Record>, CliError> {
     let Some(cycles) = cycles else {
-        return Err(Stop::new("core cycles cannot be told on this machine: no time stamp counter"));
+        return Err(CliError::new(
+            "core cycles cannot be told on this machine: no time stamp counter",
+        ));
     };
     let subject = subject(asked.kernel, asked.name, bits)?;
     let numbers = asked.kernel.numbers(bits);
@@ -213,7 +217,7 @@ fn records_of(
         (word::KERNEL.to_owned(), asked.name.to_owned()),
         ("lanes".to_owned(), numbers.to_string()),
     ]);
-    let per_lane = cycles.scaled(1.0 / f64::from(numbers)).map_err(Stop::from_error)?;
+    let per_lane = cycles.scaled(1.0 / f64::from(numbers)).map_err(CliError::from_error)?;
     let mut records = vec![
         figures.measured(&subject, word::CYCLES_PER_CALL, Unit::Cycles, cycles),
         figures.measured(&subject, word::CYCLES_PER_LANE, Unit::Cycles, per_lane),

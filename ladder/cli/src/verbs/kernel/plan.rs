@@ -9,6 +9,7 @@ use tollgate_report::{heading, plan as plan_table};
 use tollgate_rsa::{Form, Plan, Workspace};
 
 use crate::contenders::{Contender, Job, What, tollgate};
+use crate::error::CliError;
 use crate::figures::Figures;
 use crate::host::Host;
 use crate::keys::{self, Key};
@@ -16,7 +17,6 @@ use crate::measure::{Notes, Round, measure};
 use crate::options::Kernel as Options;
 use crate::progress::Progress;
 use crate::run::Run;
-use crate::stop::Stop;
 use crate::verbs::speed::rows::Row;
 
 /// Seconds for each size and operation unless told.
@@ -37,11 +37,11 @@ const FORMS: [(Form, &str); 3] =
 /// # Errors
 ///
 /// Nothing can be measured, or a result is wrong.
-pub(crate) fn run(options: &Options) -> Result<ExitCode, Stop> {
+pub(crate) fn run(options: &Options) -> Result<ExitCode, CliError> {
     let known = |bits: &&u32| !keys::SIZES.contains(bits);
     if let Some(bits) = options.bits.iter().find(known) {
         let sizes = keys::SIZES.map(|size| size.to_string()).join(", ");
-        return Err(Stop::new(format!("--bits {bits}: plans are for keys of {sizes} bits")));
+        return Err(CliError::new(format!("--bits {bits}: plans are for keys of {sizes} bits")));
     }
     let mut run = Run::measuring(options.written.json.as_deref())?;
     let progress = Progress::new("kernel");
@@ -51,7 +51,7 @@ pub(crate) fn run(options: &Options) -> Result<ExitCode, Stop> {
 }
 
 /// The records of every size and operation; after Ctrl-C those that were done.
-fn collect(options: &Options, run: &mut Run, progress: &Progress) -> Result<Vec<Record>, Stop> {
+fn collect(options: &Options, run: &mut Run, progress: &Progress) -> Result<Vec<Record>, CliError> {
     let Run { host, output, notes } = run;
     let seconds = options.seconds.unwrap_or(SECONDS);
     let (mut jobs, mut records) = (Vec::new(), Vec::new());
@@ -82,7 +82,7 @@ fn at_row(
     host: &Host,
     notes: &mut Notes,
     progress: impl FnMut(f64),
-) -> Result<Option<Vec<Record>>, Stop> {
+) -> Result<Option<Vec<Record>>, CliError> {
     let Row::Rsa(job) = row else {
         return Ok(None);
     };
@@ -102,7 +102,7 @@ fn at_row(
     let mut records = Vec::new();
     for (place, (contender, (_, name))) in contenders.iter().zip(&forms).enumerate() {
         let Some(cycles) = round.cycles(place) else {
-            return Err(Stop::new(
+            return Err(CliError::new(
                 "core cycles cannot be told on this machine: no time stamp counter",
             ));
         };
@@ -115,7 +115,7 @@ fn at_row(
     }
     let measured = costs(&forms, &contenders, &round);
     let bits = job.key.ours.bits();
-    let built_in = Workspace::new().map_err(Stop::from_error)?;
+    let built_in = Workspace::new().map_err(CliError::from_error)?;
     let built_in = built_in.plans().plan(tollgate::operation(job.what), bits);
     let batches = Batches { figures, measured, of_forms: records.clone() };
     records.extend(batches.records(measured, None)?);
@@ -144,16 +144,17 @@ struct Batches<'a> {
 impl Batches<'_> {
     /// A prediction for each number of requests, cut as `plan` says; `name` tells it from the plan
     /// of the measured costs.
-    fn records(&self, plan: Plan, name: Option<&str>) -> Result<Vec<Record>, Stop> {
+    fn records(&self, plan: Plan, name: Option<&str>) -> Result<Vec<Record>, CliError> {
         let one = &self.of_forms[0];
         let from = self.of_forms.iter().map(|record| record.subject.to_string()).collect();
         let kind = Kind::Predicted { by: word::OPERATION_RUNG.to_owned(), from };
         let mut records = Vec::new();
         for requests in 1..=REQUESTS_MAX {
             let cut = plan.cut(requests);
-            let mut subject = one.subject.with(word::BATCH, requests).map_err(Stop::from_error)?;
+            let mut subject =
+                one.subject.with(word::BATCH, requests).map_err(CliError::from_error)?;
             if let Some(name) = name {
-                subject = subject.with(word::PLAN, name).map_err(Stop::from_error)?;
+                subject = subject.with(word::PLAN, name).map_err(CliError::from_error)?;
             }
             let figures = self.figures.with([
                 (word::CUT.to_owned(), cut.to_string()),
@@ -168,12 +169,12 @@ impl Batches<'_> {
     }
 
     /// A form that the plan takes and that does not exist here is done one by one.
-    fn per_operation(&self, plan: Plan, requests: usize) -> Result<Estimate, Stop> {
+    fn per_operation(&self, plan: Plan, requests: usize) -> Result<Estimate, CliError> {
         let Plan { two, lanes } = self.measured;
         let here = Plan { two: two.or(Some(2.0)), lanes };
-        let batch = f64::from(u32::try_from(requests).map_err(Stop::from_error)?);
+        let batch = f64::from(u32::try_from(requests).map_err(CliError::from_error)?);
         let share = here.cost(plan.cut(requests)) / batch;
-        self.of_forms[0].estimate.scaled(share).map_err(Stop::from_error)
+        self.of_forms[0].estimate.scaled(share).map_err(CliError::from_error)
     }
 }
 

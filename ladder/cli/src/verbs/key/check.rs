@@ -6,8 +6,8 @@ use tollgate_rsa::{Error, Hash, PrivateKey, PublicKey, Workspace};
 
 use super::file::{Either, KeyFile, exponent};
 use super::show::SECURE_BITS;
+use crate::error::CliError;
 use crate::output::Output;
-use crate::stop::Stop;
 use crate::verbs::key::options::Check;
 
 /// How a test ended.
@@ -24,7 +24,7 @@ enum Verdict {
 /// # Errors
 ///
 /// The file cannot be read, or its key fails a test; the message says what to do.
-pub(crate) fn run(options: &Check) -> Result<ExitCode, Stop> {
+pub(crate) fn run(options: &Check) -> Result<ExitCode, CliError> {
     let output = Output::new(None)?;
     let line = |verdict, what: &str, why: &str| {
         let verdict = match verdict {
@@ -56,10 +56,10 @@ pub(crate) fn run(options: &Check) -> Result<ExitCode, Stop> {
         "numbers",
         "n = p q; d, d_p, d_q and q_inv are the inverses they should be",
     )?;
-    let mut workspace = Workspace::new().map_err(Stop::from_error)?;
+    let mut workspace = Workspace::new().map_err(CliError::from_error)?;
     let bad = |what: &str, error: &Error| {
         output.text(&format!("bad   {what}\n"))?;
-        Err(Stop::new(format!("{name}: {error}")))
+        Err(CliError::new(format!("{name}: {error}")))
     };
     if let Err(error) = key.check_primes(&mut workspace) {
         return bad("primes", &error);

@@ -6,8 +6,8 @@ use std::path::Path;
 use tollgate_rsa::pkcs1::{DecodeRsaPrivateKey as _, DecodeRsaPublicKey as _};
 use tollgate_rsa::{Error, Found, Hash, PrivateKey, PublicKey, Rejected};
 
+use crate::error::CliError;
 use crate::keys;
-use crate::stop::Stop;
 
 /// What a file holds.
 pub(crate) struct KeyFile {
@@ -30,7 +30,7 @@ impl KeyFile {
     /// # Errors
     ///
     /// It cannot be read, or holds no RSA key that we accept; the message starts with its name.
-    pub(crate) fn read(path: &Path) -> Result<Self, Stop> {
+    pub(crate) fn read(path: &Path) -> Result<Self, CliError> {
         let name = path.display();
         let bytes = keys::read(path)?;
         let key = match PrivateKey::from_bytes(&bytes) {
@@ -38,10 +38,10 @@ impl KeyFile {
             Err(Error::Rejected(Rejected::Unexpected { found: Found::PublicKey, .. })) => {
                 let key = PublicKey::from_bytes(&bytes);
                 Either::Public(Box::new(
-                    key.map_err(|error| Stop::new(format!("{name}: {error}")))?,
+                    key.map_err(|error| CliError::new(format!("{name}: {error}")))?,
                 ))
             }
-            Err(error) => return Err(Stop::new(format!("{name}: {error}"))),
+            Err(error) => return Err(CliError::new(format!("{name}: {error}"))),
         };
         let is_in = |text: &str| bytes.windows(text.len()).any(|part| part == text.as_bytes());
         let pem = is_in("-----BEGIN ");

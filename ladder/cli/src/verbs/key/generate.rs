@@ -13,10 +13,10 @@ use tollgate_rsa::pkcs8::{EncodePrivateKey as _, LineEnding};
 use tollgate_rsa::{Generation, PrivateKey, Progress as Search, Workspace};
 
 use super::file::fingerprint;
+use crate::error::CliError;
 use crate::interrupt;
 use crate::output;
 use crate::progress::Progress;
-use crate::stop::Stop;
 use crate::verbs::key::options::{Format, Gen};
 
 /// Work that takes longer gets a progress bar.
@@ -27,26 +27,28 @@ const SHORT: Duration = Duration::from_secs(2);
 /// # Errors
 ///
 /// There is no such key, or the file is there already or cannot be written.
-pub(crate) fn run(options: &Gen) -> Result<ExitCode, Stop> {
+pub(crate) fn run(options: &Gen) -> Result<ExitCode, CliError> {
     if options.written.json.is_some() {
-        return Err(Stop::new("--json writes measurements: add --time, or drop it"));
+        return Err(CliError::new("--json writes measurements: add --time, or drop it"));
     }
     let file = options.output.as_deref().filter(|path| *path != Path::new("-"));
     if let Some(path) = file.filter(|path| !options.force && path.exists()) {
         return Err(is_there(path));
     }
-    let mut workspace = Workspace::new().map_err(Stop::from_error)?;
+    let mut workspace = Workspace::new().map_err(CliError::from_error)?;
     let mut shown = Shown::new(options.bits);
     let mut watch = |search| shown.tell(search);
     let key = wanted(options).watched(&mut watch).run(&mut workspace);
     drop(shown);
-    let key = key.map_err(|error| Stop::new(format!("--bits, --e: {error}")))?;
+    let key = key.map_err(|error| CliError::new(format!("--bits, --e: {error}")))?;
     let text = match options.format {
         Format::Pkcs8 => key.to_pkcs8_pem(LineEnding::LF).expect("a key has a PKCS#8 form"),
         Format::Pkcs1 => key.to_pkcs1_pem(LineEnding::LF).expect("a key has a PKCS#1 form"),
     };
     match file {
-        None => io::stdout().write_all(text.as_bytes()).map_err(|error| Stop::of_output(&error))?,
+        None => {
+            io::stdout().write_all(text.as_bytes()).map_err(|error| CliError::of_output(&error))?
+        }
         Some(path) => write(path, text.as_bytes(), options.force)?,
     }
     let place = file.map_or("standard output".into(), |path| path.display().to_string());
@@ -68,16 +70,18 @@ fn said(key: &PrivateKey, place: &str) -> String {
     format!("wrote {place}: RSA of {bits} bits, SHA-256 {fingerprint}{warning}")
 }
 
-fn is_there(path: &Path) -> Stop {
+fn is_there(path: &Path) -> CliError {
     let name = path.display();
-    Stop::new(format!("{name}: is there already: name another file, or replace it with --force"))
+    CliError::new(format!(
+        "{name}: is there already: name another file, or replace it with --force"
+    ))
 }
 
 /// Writes a file that only its owner reads; another in its place goes as a whole or not at all.
-fn write(path: &Path, text: &[u8], replace: bool) -> Result<(), Stop> {
+fn write(path: &Path, text: &[u8], replace: bool) -> Result<(), CliError> {
     let failed = |path: &Path, error: &io::Error| match error.kind() {
         io::ErrorKind::AlreadyExists => is_there(path),
-        _ => Stop::of_file(path, error),
+        _ => CliError::of_file(path, error),
     };
     let new = if replace { beside(path) } else { path.to_owned() };
     create(&new).map_err(|error| failed(&new, &error)).and_then(|mut file| {

@@ -4,8 +4,8 @@ pub(crate) mod options;
 
 use std::process::ExitCode;
 
+use crate::error::CliError;
 use crate::options::Key;
-use crate::stop::Stop;
 use crate::verbs::key::options::What;
 
 mod check;
@@ -19,7 +19,7 @@ mod time;
 /// # Errors
 ///
 /// A file cannot be read or written, or a key is refused or bad.
-pub(crate) fn run(options: &Key) -> Result<ExitCode, Stop> {
+pub(crate) fn run(options: &Key) -> Result<ExitCode, CliError> {
     match &options.what {
         What::Gen(options) => match options.time {
             Some(seconds) => time::generate(options, seconds),

@@ -3,8 +3,8 @@
 use std::process::ExitCode;
 
 use super::file::{Either, KeyFile, exponent, fingerprint};
+use crate::error::CliError;
 use crate::output::Output;
-use crate::stop::Stop;
 use crate::verbs::key::options::Show;
 
 /// Prints it.
@@ -12,7 +12,7 @@ use crate::verbs::key::options::Show;
 /// # Errors
 ///
 /// The file cannot be read, or holds no key that we accept.
-pub(crate) fn run(options: &Show) -> Result<ExitCode, Stop> {
+pub(crate) fn run(options: &Show) -> Result<ExitCode, CliError> {
     let file = KeyFile::read(&options.file)?;
     let text = if options.json { json(&file) } else { lines(&file) };
     Output::new(None)?.text(&text)?;

@@ -14,13 +14,13 @@ use tollgate_rsa::{PrivateKey, Workspace};
 
 use super::generate::wanted;
 use crate::contenders::{Contender, Failed};
+use crate::error::CliError;
 use crate::figures::Figures;
 use crate::interrupt;
 use crate::keys;
 use crate::measure::measure;
 use crate::progress::Progress;
 use crate::run::Run;
-use crate::stop::Stop;
 use crate::verbs::key::options::{Check, Gen};
 
 /// How long a key takes to make.
@@ -28,7 +28,7 @@ use crate::verbs::key::options::{Check, Gen};
 /// # Errors
 ///
 /// No such key is made.
-pub(crate) fn generate(options: &Gen, seconds: f64) -> Result<ExitCode, Stop> {
+pub(crate) fn generate(options: &Gen, seconds: f64) -> Result<ExitCode, CliError> {
     let json = options.written.json.as_deref();
     compare(options.bits as usize, "generate", contenders(options)?, seconds, json)
 }
@@ -39,11 +39,11 @@ pub(crate) fn generate(options: &Gen, seconds: f64) -> Result<ExitCode, Stop> {
 /// # Errors
 ///
 /// The file cannot be read, or holds no private key.
-pub(crate) fn load(options: &Check, seconds: f64) -> Result<ExitCode, Stop> {
+pub(crate) fn load(options: &Check, seconds: f64) -> Result<ExitCode, CliError> {
     let name = options.file.display();
     let bytes = keys::read(&options.file)?;
     let key = PrivateKey::from_bytes(&bytes);
-    let key = key.map_err(|error| Stop::new(format!("{name}: {error}")))?;
+    let key = key.map_err(|error| CliError::new(format!("{name}: {error}")))?;
     let theirs = bytes.clone();
     let is_pem = PKey::private_key_from_pem(&bytes).is_ok();
     let ours = move || PrivateKey::from_bytes(&bytes).map(|_| ()).map_err(Failed::new);
@@ -69,7 +69,7 @@ fn compare(
     mut contenders: Vec<Contender>,
     seconds: f64,
     json: Option<&Path>,
-) -> Result<ExitCode, Stop> {
+) -> Result<ExitCode, CliError> {
     let mut run = Run::measuring(json)?;
     let label = format!("RSA-{bits} {what}");
     let progress = Progress::new("key");
@@ -84,16 +84,16 @@ fn compare(
     let figures =
         Figures::new(&run.host).with([(word::SECONDS_PER_ROW.to_owned(), seconds.to_string())]);
     let path = format!("operation/rsa-{bits}/{what}");
-    let path: Subject = path.parse().map_err(Stop::from_error)?;
+    let path: Subject = path.parse().map_err(CliError::from_error)?;
     let mut text = String::new();
     let mut records = Vec::new();
     for (place, contender) in contenders.iter().enumerate() {
-        let subject = path.with(word::BY, contender.by).map_err(Stop::from_error)?;
+        let subject = path.with(word::BY, contender.by).map_err(CliError::from_error)?;
         let nanos = round.nanos(place);
-        let rate = nanos.inverted(1e9).map_err(Stop::from_error)?;
+        let rate = nanos.inverted(1e9).map_err(CliError::from_error)?;
         records.push(figures.measured(&subject, word::NS_PER_OPERATION, Unit::Nanos, nanos));
         records.push(figures.measured(&subject, word::OPERATIONS_PER_S, Unit::PerSecond, rate));
-        let (ms, per_s) = (nanos.scaled(1e-6).map_err(Stop::from_error)?, rate.point());
+        let (ms, per_s) = (nanos.scaled(1e-6).map_err(CliError::from_error)?, rate.point());
         text += &format!(
             "{:10}{:>9.3} ms a key{:>9.1} keys per s, of {} samples\n",
             contender.by,
@@ -103,7 +103,7 @@ fn compare(
         );
     }
     let against =
-        records[0].subject.with(word::AGAINST, contenders[1].by).map_err(Stop::from_error)?;
+        records[0].subject.with(word::AGAINST, contenders[1].by).map_err(CliError::from_error)?;
     let times: Estimate = round.times_as_fast(0, 1);
     records.push(figures.measured(&against, word::TIMES_AS_FAST, Unit::Ratio, times));
     text += &format!("{:>19.1} times as fast\n", times.point());
@@ -116,10 +116,10 @@ fn report(label: &str, lines: &str, records: &[Record]) -> String {
 }
 
 /// Ours and OpenSSL's; each key is made with the same e, and thrown away.
-fn contenders(options: &Gen) -> Result<Vec<Contender>, Stop> {
-    let mut workspace = Workspace::new().map_err(Stop::from_error)?;
+fn contenders(options: &Gen) -> Result<Vec<Contender>, CliError> {
+    let mut workspace = Workspace::new().map_err(CliError::from_error)?;
     // the first key says whether there is such a one
-    wanted(options).run(&mut workspace).map_err(Stop::from_error)?;
+    wanted(options).run(&mut workspace).map_err(CliError::from_error)?;
     let ours = {
         let options = options.clone();
         move || {

@@ -10,11 +10,11 @@ use tollgate_fleet::published as fleets;
 use tollgate_record::{Record, Timestamp};
 use tollgate_report::{heading, published, rungs};
 
+use crate::error::CliError;
 use crate::options::{Ladder as Options, Options as Line, Verb};
 use crate::output::say;
 use crate::progress::Progress;
 use crate::run::Run;
-use crate::stop::Stop;
 use crate::{bench, fleet, interrupt, kernel, model, report, session, shelf, simulate, speed};
 
 /// The rungs from the lowest, and the command line that climbs each alone. A rung may need several.
@@ -66,7 +66,7 @@ struct Climb {
 /// # Errors
 ///
 /// A rung cannot be measured, or a file cannot be written.
-pub(crate) fn run(options: &Options) -> Result<ExitCode, Stop> {
+pub(crate) fn run(options: &Options) -> Result<ExitCode, CliError> {
     let file = match &options.json {
         Some(file) => file.clone(),
         None => shelf::fresh(&options.records, &this_machine(), Timestamp::now())?,
@@ -92,10 +92,10 @@ pub(crate) fn run(options: &Options) -> Result<ExitCode, Stop> {
 
 impl Climb {
     /// What stands before all rungs: what others published, and what the user must know.
-    fn begin(&mut self) -> Result<(), Stop> {
+    fn begin(&mut self) -> Result<(), CliError> {
         let now = Timestamp::now();
         self.records = published::records(now);
-        self.records.extend(fleets::records(now).map_err(Stop::from_error)?);
+        self.records.extend(fleets::records(now).map_err(CliError::from_error)?);
         self.run.output.records(&self.records)?;
         self.run.notes.add(format!(
             "costs are for {} USD per core and hour: --price-per-core-hour says what yours is",
@@ -112,7 +112,7 @@ impl Climb {
     }
 
     /// One rung, with a bar while it is climbed and a line when it is done.
-    fn rung(&mut self, rung: &'static str, lines: &[&[&str]]) -> Result<(), Stop> {
+    fn rung(&mut self, rung: &'static str, lines: &[&[&str]]) -> Result<(), CliError> {
         let begun = Instant::now();
         let before = self.records.len();
         for line in lines {
@@ -130,7 +130,7 @@ impl Climb {
         Ok(())
     }
 
-    fn collect(&mut self, verb: Verb, progress: &Progress) -> Result<Vec<Record>, Stop> {
+    fn collect(&mut self, verb: Verb, progress: &Progress) -> Result<Vec<Record>, CliError> {
         let Self { run, records, pace, price } = self;
         match verb {
             Verb::Bench(mut options) => {

@@ -8,9 +8,9 @@ use tollgate_report::text::wrapped;
 use super::chosen::Chosen;
 use super::columns::{columns, figure};
 use crate::bounds::call;
+use crate::error::CliError;
 use crate::figures::Figures;
 use crate::host::Host;
-use crate::stop::Stop;
 
 /// The kernels of this name; `all` names every one.
 fn named(name: &str) -> impl Iterator<Item = Kernel> {
@@ -22,7 +22,7 @@ fn named(name: &str) -> impl Iterator<Item = Kernel> {
 /// # Errors
 ///
 /// Nothing is known of what multiplies, or no size is one that the kernel takes.
-pub(super) fn report(chosen: &Chosen, name: &str, sizes: &[u32]) -> Result<String, Stop> {
+pub(super) fn report(chosen: &Chosen, name: &str, sizes: &[u32]) -> Result<String, CliError> {
     let model = &chosen.model;
     let heads = ["kernel", "bits", "cycles", "limit", "algorithm", "next to it"];
     let mut rows = vec![heads.map(str::to_owned).to_vec()];
@@ -49,7 +49,7 @@ pub(super) fn report(chosen: &Chosen, name: &str, sizes: &[u32]) -> Result<Strin
     let Some((kernel, bits, call, weighed)) = last else {
         let what = "nothing that it multiplies with has a known rate, or it takes none of the \
                     sizes; without --kernel there is a product of its own";
-        return Err(Stop::new(format!("{name} on {}: {what}", model.name)));
+        return Err(CliError::new(format!("{name} on {}: {what}", model.name)));
     };
     let mut text = columns(&rows, 1..3);
     text += &wrapped(&format!(

@@ -10,7 +10,7 @@ use tollgate_report::text::wrapped;
 
 use super::columns::{columns, figure};
 use crate::bounds::call;
-use crate::stop::Stop;
+use crate::error::CliError;
 
 /// Bounds that differ by less say nothing of an order: it is a tie.
 const TIE: f64 = 0.02;
@@ -42,11 +42,11 @@ impl Row {
 /// # Errors
 ///
 /// No record is of a kernel that has a bound on this machine.
-pub(super) fn table(model: &Machine, records: &[Record]) -> Result<String, Stop> {
+pub(super) fn table(model: &Machine, records: &[Record]) -> Result<String, CliError> {
     let rows = rows(model, records);
     if rows.is_empty() {
         let what = "no measured kernel among the records that this machine has a bound for";
-        return Err(Stop::new(format!("{what}; run 'tollgate kernel --json FILE'")));
+        return Err(CliError::new(format!("{what}; run 'tollgate kernel --json FILE'")));
     }
     let mut sizes: Vec<u32> = rows.iter().map(|row| row.bits).collect();
     sizes.sort_unstable();

@@ -17,9 +17,9 @@ use tollgate_processor::{host as hosts, papers};
 use tollgate_record::{Record, Timestamp};
 use tollgate_report::{heading, model as model_table};
 
+use crate::error::CliError;
 use crate::options::Model as Options;
 use crate::run::Run;
-use crate::stop::Stop;
 use chosen::Chosen;
 
 /// Computes and prints.
@@ -27,10 +27,11 @@ use chosen::Chosen;
 /// # Errors
 ///
 /// A file cannot be read or written, or is no machine file.
-pub(crate) fn run(options: &Options) -> Result<ExitCode, Stop> {
+pub(crate) fn run(options: &Options) -> Result<ExitCode, CliError> {
     let mut run = Run::new(options.written.json.as_deref())?;
     if let Some(file) = &options.calibrate {
-        fs::write(file, run.host.model.to_toml()).map_err(|error| Stop::of_file(file, &error))?;
+        fs::write(file, run.host.model.to_toml())
+            .map_err(|error| CliError::of_file(file, &error))?;
     }
     let sizes = &options.bits.0;
     if let Some(file) = &options.measured {
@@ -63,7 +64,7 @@ pub(crate) fn run(options: &Options) -> Result<ExitCode, Stop> {
 /// # Errors
 ///
 /// The machine file cannot be read or is none, or the records cannot be written.
-pub(crate) fn collect(options: &Options, run: &mut Run) -> Result<Vec<Record>, Stop> {
+pub(crate) fn collect(options: &Options, run: &mut Run) -> Result<Vec<Record>, CliError> {
     let Run { host, output, .. } = run;
     let now = Timestamp::now();
     let mut records = papers::records(now);

@@ -6,18 +6,18 @@ use tollgate_report::text::wrapped;
 use super::chosen::Chosen;
 use super::columns::{columns, figure};
 use crate::bounds::call;
+use crate::error::CliError;
 use crate::options::Change;
-use crate::stop::Stop;
 
 /// Every kernel now and then.
 ///
 /// # Errors
 ///
 /// The value cannot stand in a machine file, or no kernel has a bound.
-pub(super) fn table(chosen: &Chosen, change: &Change, sizes: &[u32]) -> Result<String, Stop> {
+pub(super) fn table(chosen: &Chosen, change: &Change, sizes: &[u32]) -> Result<String, CliError> {
     let model = &chosen.model;
     let (limit, name) = (change.limit, change.limit.counted());
-    let wrong = |error| Stop::new(format!("--what-if {name}={}: {error}", change.value));
+    let wrong = |error| CliError::new(format!("--what-if {name}={}: {error}", change.value));
     let then = model.changed(limit, change.value).map_err(wrong)?;
     let heads = ["kernel", "bits", "now", "then", "change", "limit now", "limit then"];
     let mut rows = vec![heads.map(str::to_owned).to_vec()];
@@ -56,7 +56,7 @@ pub(super) fn table(chosen: &Chosen, change: &Change, sizes: &[u32]) -> Result<S
         }
     }
     if rows.len() == 1 {
-        return Err(Stop::new(format!("{}: no kernel has a bound there", model.name)));
+        return Err(CliError::new(format!("{}: no kernel has a bound there", model.name)));
     }
     let was = model.rates.get(&limit).map_or_else(|| Rate::unknown().to_string(), Rate::to_string);
     let about = format!("{}: {name} = {} in place of {was}", model.name, change.value);

@@ -11,8 +11,8 @@ use super::openssl::Openssl;
 use super::processes::{self, Module, Process};
 use super::proof;
 use super::snippet::{QUERY, SETTINGS};
+use crate::error::CliError;
 use crate::output::Output;
-use crate::stop::Stop;
 use crate::verbs::provider::options::Check;
 
 /// Keys of a provider's section that are libcrypto's own.
@@ -23,7 +23,7 @@ const LIBCRYPTO: [&str; 4] = ["identity", "module", "activate", "soft_load"];
 /// # Errors
 ///
 /// OpenSSL does not use the module under this configuration; the message says why and what to do.
-pub(crate) fn run(options: &Check) -> Result<ExitCode, Stop> {
+pub(crate) fn run(options: &Check) -> Result<ExitCode, CliError> {
     let openssl = Openssl::find()?;
     let output = Output::new(None)?;
     let line =
@@ -32,7 +32,7 @@ pub(crate) fn run(options: &Check) -> Result<ExitCode, Stop> {
     line("good", "modules", &openssl.modules.display().to_string())?;
     let path = openssl.chosen(options.openssl_conf.as_deref());
     if !path.is_file() {
-        return Err(Stop::new(format!(
+        return Err(CliError::new(format!(
             "{}: no such configuration; run: tollgate provider install",
             path.display()
         )));

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
-use crate::stop::Stop;
+use crate::error::CliError;
 
 /// Sections of keys and values; the last value of a key counts.
 #[derive(Debug, Default)]
@@ -26,18 +26,18 @@ impl Configuration {
     /// # Errors
     ///
     /// One of them cannot be read; the message starts with its name.
-    pub(crate) fn read(path: &Path) -> Result<Self, Stop> {
+    pub(crate) fn read(path: &Path) -> Result<Self, CliError> {
         let mut configuration = Self::default();
         configuration.add(path, &mut TOP.to_owned(), 0)?;
         Ok(configuration)
     }
 
-    fn add(&mut self, path: &Path, section: &mut String, depth: usize) -> Result<(), Stop> {
+    fn add(&mut self, path: &Path, section: &mut String, depth: usize) -> Result<(), CliError> {
         let name = path.display();
         if depth == DEPTH_MAX {
-            return Err(Stop::new(format!("{name}: files include each other without an end")));
+            return Err(CliError::new(format!("{name}: files include each other without an end")));
         }
-        let bytes = fs::read(path).map_err(|error| Stop::of_file(path, &error))?;
+        let bytes = fs::read(path).map_err(|error| CliError::of_file(path, &error))?;
         let text = String::from_utf8_lossy(&bytes).replace("\\\n", "");
         for line in text.lines() {
             let line = line.split('#').next().unwrap_or_default().trim();
@@ -59,7 +59,7 @@ impl Configuration {
 
     /// A file, or of a folder those that end as OpenSSL wants; what is missing is passed over, as
     /// OpenSSL does.
-    fn include(&mut self, path: &Path, section: &mut String, depth: usize) -> Result<(), Stop> {
+    fn include(&mut self, path: &Path, section: &mut String, depth: usize) -> Result<(), CliError> {
         if path.is_file() {
             return self.add(path, section, depth + 1);
         }

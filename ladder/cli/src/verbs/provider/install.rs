@@ -13,9 +13,9 @@ use super::openssl::Openssl;
 use super::proof;
 use super::replace::Replaced;
 use super::snippet::{self, MARK, settings};
+use crate::error::CliError;
 use crate::folder::Folder;
 use crate::output::Output;
-use crate::stop::Stop;
 use crate::verbs::provider::options::Install;
 
 /// What is to be done.
@@ -35,7 +35,7 @@ struct Plan {
 ///
 /// There is no module, a file is not ours to write, or OpenSSL does not sign with the module; then
 /// all is as it was.
-pub(crate) fn run(options: &Install) -> Result<ExitCode, Stop> {
+pub(crate) fn run(options: &Install) -> Result<ExitCode, CliError> {
     let openssl = Openssl::find()?;
     let plan = Plan::new(&openssl, options)?;
     let output = Output::new(None)?;
@@ -50,7 +50,7 @@ pub(crate) fn run(options: &Install) -> Result<ExitCode, Stop> {
 }
 
 impl Plan {
-    fn new(openssl: &Openssl, options: &Install) -> Result<Self, Stop> {
+    fn new(openssl: &Openssl, options: &Install) -> Result<Self, CliError> {
         let configuration = chosen(openssl, options)?;
         let before = read_ours(&configuration)?;
         let module = openssl.module();
@@ -96,7 +96,7 @@ impl Plan {
 
     /// The new module under the new text, both from a folder for temporary files: nothing of the
     /// system has changed if it does not work.
-    fn try_out(&self) -> Result<(), Stop> {
+    fn try_out(&self) -> Result<(), CliError> {
         let source = self.copy.as_ref().map_or(&self.module, |(source, _)| source);
         let source = fs::canonicalize(source).unwrap_or_else(|_| source.clone());
         let line = |module: &Path| format!("\nmodule = {}\n", module.display());
@@ -104,17 +104,17 @@ impl Plan {
         let folder = Folder::new()?;
         let trial = folder.path("trial.cnf");
         fs::write(&trial, text)
-            .map_err(|error| Stop::new(format!("{}: {error}", trial.display())))?;
+            .map_err(|error| CliError::new(format!("{}: {error}", trial.display())))?;
         proof::prove(&trial)
     }
 
     /// Puts both in place; if OpenSSL does not sign then, takes both back.
-    fn carry_out(&self) -> Result<(), Stop> {
+    fn carry_out(&self) -> Result<(), CliError> {
         let mut replaced = Vec::new();
         if let Some((_, bytes)) = &self.copy {
             let folder = self.module.parent().unwrap_or(Path::new("/"));
             fs::create_dir_all(folder).map_err(|error| {
-                Stop::new(format!("{}: {error}; run it as root", folder.display()))
+                CliError::new(format!("{}: {error}; run it as root", folder.display()))
             })?;
             replaced.push((Replaced::write(&self.module, bytes)?, None));
         }
@@ -133,7 +133,7 @@ impl Plan {
 /// # Errors
 ///
 /// The configuration is not ours, or a file cannot be removed; then both stay.
-pub(crate) fn remove(options: &Install) -> Result<ExitCode, Stop> {
+pub(crate) fn remove(options: &Install) -> Result<ExitCode, CliError> {
     let openssl = Openssl::find()?;
     let configuration = chosen(&openssl, options)?;
     let ours = read_ours(&configuration)?;
@@ -171,28 +171,28 @@ pub(crate) fn remove(options: &Install) -> Result<ExitCode, Stop> {
 }
 
 /// The configuration to write, from / on: servers change their folder.
-fn chosen(openssl: &Openssl, options: &Install) -> Result<PathBuf, Stop> {
+fn chosen(openssl: &Openssl, options: &Install) -> Result<PathBuf, CliError> {
     let chosen = options.openssl_conf.clone().unwrap_or_else(|| openssl.configuration());
     std::path::absolute(&chosen)
-        .map_err(|error| Stop::new(format!("{}: {error}", chosen.display())))
+        .map_err(|error| CliError::new(format!("{}: {error}", chosen.display())))
 }
 
 /// A configuration that was written before; `None` if there is no file.
-fn read_ours(configuration: &Path) -> Result<Option<String>, Stop> {
+fn read_ours(configuration: &Path) -> Result<Option<String>, CliError> {
     match fs::read_to_string(configuration) {
         Ok(text) if text.starts_with(MARK) => Ok(Some(text)),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
-        Ok(_) => Err(Stop::new(format!(
+        Ok(_) => Err(CliError::new(format!(
             "{}: this file was not written by tollgate and stays as it is; name another with \
              --openssl-conf",
             configuration.display()
         ))),
-        Err(error) => Err(Stop::new(format!("{}: {error}", configuration.display()))),
+        Err(error) => Err(CliError::new(format!("{}: {error}", configuration.display()))),
     }
 }
 
 /// The module to install.
-fn source(named: Option<&Path>, installed: &Path) -> Result<PathBuf, Stop> {
+fn source(named: Option<&Path>, installed: &Path) -> Result<PathBuf, CliError> {
     if let Some(named) = named {
         return Ok(named.to_owned());
     }
@@ -201,7 +201,7 @@ fn source(named: Option<&Path>, installed: &Path) -> Result<PathBuf, Stop> {
         ["tollgate.so", "libtollgate_provider.so"].map(|name| program.with_file_name(name));
     let mut places = beside.into_iter().chain([installed.to_owned()]);
     places.find(|place| place.is_file()).ok_or_else(|| {
-        Stop::new(
+        CliError::new(
             "there is no module beside this program or in OpenSSL's folder: build one with \
              ./x provider, or name one with --module",
         )
@@ -209,11 +209,11 @@ fn source(named: Option<&Path>, installed: &Path) -> Result<PathBuf, Stop> {
 }
 
 /// A module's bytes, which begin as those of a shared library do.
-fn read(module: &Path) -> Result<Vec<u8>, Stop> {
+fn read(module: &Path) -> Result<Vec<u8>, CliError> {
     let name = module.display();
-    let bytes = fs::read(module).map_err(|error| Stop::of_file(module, &error))?;
+    let bytes = fs::read(module).map_err(|error| CliError::of_file(module, &error))?;
     if !bytes.starts_with(b"\x7fELF") {
-        return Err(Stop::new(format!(
+        return Err(CliError::new(format!(
             "{name}: not a shared library; build one with ./x provider"
         )));
     }

@@ -11,7 +11,7 @@ use std::time::SystemTime;
 use rustix::fs::OFlags;
 
 use super::processes;
-use crate::stop::Stop;
+use crate::error::CliError;
 
 /// The longest file that is read: many times what the provider writes.
 const BYTES_MAX: u64 = 1 << 16;
@@ -34,9 +34,9 @@ pub(super) struct ProcessFile {
 /// # Errors
 ///
 /// The folder cannot be read.
-pub(super) fn read(folder: &Path) -> Result<Vec<ProcessFile>, Stop> {
+pub(super) fn read(folder: &Path) -> Result<Vec<ProcessFile>, CliError> {
     let entries = fs::read_dir(folder)
-        .map_err(|error| Stop::new(format!("{}: {error}", folder.display())))?;
+        .map_err(|error| CliError::new(format!("{}: {error}", folder.display())))?;
     let mut files: Vec<ProcessFile> =
         entries.flatten().filter_map(|entry| ProcessFile::read(entry.path())).collect();
     files.sort_by(|a, b| (a.pid, &a.path).cmp(&(b.pid, &b.path)));

@@ -4,8 +4,8 @@ pub(crate) mod options;
 
 use std::process::ExitCode;
 
+use crate::error::CliError;
 use crate::options::Provider;
-use crate::stop::Stop;
 use crate::verbs::provider::options::What;
 
 mod check;
@@ -25,7 +25,7 @@ mod stats;
 /// # Errors
 ///
 /// OpenSSL, a file or a folder is not as it has to be.
-pub(crate) fn run(options: &Provider) -> Result<ExitCode, Stop> {
+pub(crate) fn run(options: &Provider) -> Result<ExitCode, CliError> {
     match &options.what {
         What::Install(options) if options.remove => install::remove(options),
         What::Install(options) => install::run(options),

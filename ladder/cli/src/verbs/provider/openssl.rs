@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
 use super::owners;
-use crate::stop::Stop;
+use crate::error::CliError;
 
 /// Where the command `openssl` and its libcrypto look.
 pub(super) struct Openssl {
@@ -22,12 +22,12 @@ impl Openssl {
     /// # Errors
     ///
     /// There is no command, or it is older than 3.0.
-    pub(super) fn find() -> Result<Self, Stop> {
+    pub(super) fn find() -> Result<Self, CliError> {
         let version = said(&["version"])?;
         let number = version.split_whitespace().nth(1).unwrap_or_default();
         let major: u32 = number.split('.').next().and_then(|n| n.parse().ok()).unwrap_or_default();
         if major < 3 || !version.starts_with("OpenSSL ") {
-            return Err(Stop::new(format!(
+            return Err(CliError::new(format!(
                 "`openssl version` says {version}: providers need OpenSSL 3.0 or later"
             )));
         }
@@ -48,7 +48,7 @@ impl Openssl {
     /// # Errors
     ///
     /// Users who may do less could change the one that is named.
-    pub(super) fn base(&self, ours: &Path) -> Result<Option<PathBuf>, Stop> {
+    pub(super) fn base(&self, ours: &Path) -> Result<Option<PathBuf>, CliError> {
         let Some(named) = named_configuration().filter(|path| path != ours) else {
             return Ok(Some(self.system()).filter(|path| path.is_file()));
         };
@@ -57,7 +57,7 @@ impl Openssl {
         }
         match owners::stranger(&named) {
             None => Ok(Some(named)),
-            Some(open) => Err(Stop::new(format!(
+            Some(open) => Err(CliError::new(format!(
                 "{}: others may change {}, and with it every program that uses Tollgate; take \
                  that right away, or unset OPENSSL_CONF",
                 named.display(),
@@ -89,19 +89,23 @@ fn named_configuration() -> Option<PathBuf> {
 }
 
 /// What it says under no configuration.
-fn said(arguments: &[&str]) -> Result<String, Stop> {
+fn said(arguments: &[&str]) -> Result<String, CliError> {
     let output = run(Path::new("/dev/null"), arguments)?;
     if !output.status.success() {
-        return Err(Stop::new(format!("openssl {}: {}", arguments.join(" "), error_of(&output))));
+        return Err(CliError::new(format!(
+            "openssl {}: {}",
+            arguments.join(" "),
+            error_of(&output)
+        )));
     }
     Ok(String::from_utf8_lossy(&output.stdout).trim().to_owned())
 }
 
 /// `MODULESDIR: "/usr/lib/..."`.
-fn quoted(line: &str) -> Result<PathBuf, Stop> {
+fn quoted(line: &str) -> Result<PathBuf, CliError> {
     let path = line.split('"').nth(1).filter(|path| path.starts_with('/'));
     path.map(PathBuf::from).ok_or_else(|| {
-        Stop::new(format!(
+        CliError::new(format!(
             "`openssl version` says {line}: a folder was expected; set OPENSSL_MODULES"
         ))
     })
@@ -112,14 +116,14 @@ fn quoted(line: &str) -> Result<PathBuf, Stop> {
 /// # Errors
 ///
 /// There is none.
-pub(super) fn run(configuration: &Path, arguments: &[&str]) -> Result<Output, Stop> {
+pub(super) fn run(configuration: &Path, arguments: &[&str]) -> Result<Output, CliError> {
     Command::new("openssl")
         .args(arguments)
         .env("OPENSSL_CONF", configuration)
         .stdin(Stdio::null())
         .output()
         .map_err(|error| {
-            Stop::new(format!(
+            CliError::new(format!(
                 "openssl: {error}; install the command (Debian: apt install openssl)"
             ))
         })
@@ -136,7 +140,7 @@ pub(super) fn error_of(output: &Output) -> String {
 }
 
 /// Whether a provider of this name is active under a configuration.
-pub(super) fn lists_tollgate(configuration: &Path) -> Result<bool, Stop> {
+pub(super) fn lists_tollgate(configuration: &Path) -> Result<bool, CliError> {
     let output = run(configuration, &["list", "-providers"])?;
     Ok(String::from_utf8_lossy(&output.stdout).contains("Tollgate RSA provider"))
 }

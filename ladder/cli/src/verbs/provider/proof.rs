@@ -7,8 +7,8 @@ use std::path::Path;
 use super::configuration::Configuration;
 use super::snippet::QUERY;
 use super::{metrics, openssl};
+use crate::error::CliError;
 use crate::folder::Folder;
-use crate::stop::Stop;
 
 /// Signs twice and decrypts once under the configuration, with the module counting, and compares.
 ///
@@ -16,14 +16,14 @@ use crate::stop::Stop;
 ///
 /// The configuration does not load the module, or OpenSSL does not use it, or its results differ;
 /// the message says which.
-pub(super) fn prove(configuration: &Path) -> Result<(), Stop> {
+pub(super) fn prove(configuration: &Path) -> Result<(), CliError> {
     let name = configuration.display();
     let read = Configuration::read(configuration)?;
     let section = read.tollgate().ok_or_else(|| {
-        Stop::new(format!("{name} lists no provider tollgate; run: tollgate provider install"))
+        CliError::new(format!("{name} lists no provider tollgate; run: tollgate provider install"))
     })?;
     if !openssl::lists_tollgate(configuration)? {
-        return Err(Stop::new(format!(
+        return Err(CliError::new(format!(
             "{name}: OpenSSL did not load it: {}",
             why_not(&read, section)?
         )));
@@ -40,23 +40,23 @@ pub(super) fn prove(configuration: &Path) -> Result<(), Stop> {
     let counted = metrics::read(folder.as_ref())?;
     let sum = |name: &str| counted.iter().filter_map(|file| file.counts.get(name)).sum::<u64>();
     if (sum("signatures"), sum("decryptions")) != (2, 1) {
-        return Err(Stop::new(format!(
+        return Err(CliError::new(format!(
             "{name}: OpenSSL loads the module and signs without it; set default_properties = \
              {QUERY} in the section that alg_section names"
         )));
     }
     match differ {
         None => Ok(()),
-        Some(what) => Err(Stop::new(format!(
+        Some(what) => Err(CliError::new(format!(
             "{name}: OpenSSL does not accept {what}; do not use this module, and report it"
         ))),
     }
 }
 
 /// What OpenSSL without the module does not find right, if anything.
-fn compare(folder: &Folder, ours: &Path) -> Result<Option<&'static str>, Stop> {
+fn compare(folder: &Folder, ours: &Path) -> Result<Option<&'static str>, CliError> {
     let stock = Path::new("/dev/null");
-    let run = |configuration: &Path, words: &str| -> Result<Vec<u8>, Stop> {
+    let run = |configuration: &Path, words: &str| -> Result<Vec<u8>, CliError> {
         let in_folder = |word: &str| match word.strip_prefix('@') {
             Some(name) => folder.path(name).display().to_string(),
             None => word.to_owned(),
@@ -68,7 +68,7 @@ fn compare(folder: &Folder, ours: &Path) -> Result<Option<&'static str>, Stop> {
             return Ok(output.stdout);
         }
         let why = openssl::error_of(&output);
-        Err(Stop::new(format!("openssl {}: {why}", words.first().unwrap_or(&""))))
+        Err(CliError::new(format!("openssl {}: {why}", words.first().unwrap_or(&""))))
     };
     put(&folder.path("message"), b"tollgate provider check")?;
     run(stock, "genpkey -algorithm RSA -pkeyopt rsa_keygen_bits:2048 -out @key")?;
@@ -93,7 +93,7 @@ fn compare(folder: &Folder, ours: &Path) -> Result<Option<&'static str>, Stop> {
 
 /// Why a module does not load: libcrypto passes over that when a configuration activates it, and
 /// says it when a program asks for it by name.
-fn why_not(read: &Configuration, section: &str) -> Result<String, Stop> {
+fn why_not(read: &Configuration, section: &str) -> Result<String, CliError> {
     let folder = Folder::new()?;
     let lines = read.section(section).iter().filter(|(key, _)| key != "activate");
     let lines: String = lines.map(|(key, value)| format!("{key} = {value}\n")).collect();
@@ -111,6 +111,6 @@ fn why_not(read: &Configuration, section: &str) -> Result<String, Stop> {
     Ok(openssl::error_of(&output))
 }
 
-fn put(path: &Path, bytes: &[u8]) -> Result<(), Stop> {
-    fs::write(path, bytes).map_err(|error| Stop::new(format!("{}: {error}", path.display())))
+fn put(path: &Path, bytes: &[u8]) -> Result<(), CliError> {
+    fs::write(path, bytes).map_err(|error| CliError::new(format!("{}: {error}", path.display())))
 }

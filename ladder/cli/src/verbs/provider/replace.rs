@@ -5,7 +5,7 @@ use std::io::{self, Write as _};
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
-use crate::stop::Stop;
+use crate::error::CliError;
 
 /// A file that was replaced or removed; put back when dropped, unless [`keep`](Self::keep) is
 /// called.
@@ -23,7 +23,7 @@ impl Replaced {
     /// # Errors
     ///
     /// The folder takes no file; nothing has changed then.
-    pub(super) fn write(path: &Path, bytes: &[u8]) -> Result<Self, Stop> {
+    pub(super) fn write(path: &Path, bytes: &[u8]) -> Result<Self, CliError> {
         let replaced = Self::set_aside(path)?;
         let new = beside(path, "new");
         // Left over by a run that was killed.
@@ -51,14 +51,14 @@ impl Replaced {
     /// # Errors
     ///
     /// It cannot be removed.
-    pub(super) fn remove(path: &Path) -> Result<Self, Stop> {
+    pub(super) fn remove(path: &Path) -> Result<Self, CliError> {
         let replaced = Self::set_aside(path)?;
         fs::remove_file(path).map_err(|error| refusal(path, &error))?;
         Ok(replaced)
     }
 
     /// A second name for the file that is there: until the rename it has both.
-    fn set_aside(path: &Path) -> Result<Self, Stop> {
+    fn set_aside(path: &Path) -> Result<Self, CliError> {
         let before = beside(path, "before");
         // Left over by a run that was killed.
         let _ = fs::remove_file(&before);
@@ -71,7 +71,7 @@ impl Replaced {
     }
 
     /// All is well: the old file goes, or stays under the name `backup`.
-    pub(super) fn keep(mut self, backup: Option<&Path>) -> Result<(), Stop> {
+    pub(super) fn keep(mut self, backup: Option<&Path>) -> Result<(), CliError> {
         self.kept = true;
         let Some(before) = self.before.take() else { return Ok(()) };
         let done = match backup {
@@ -102,13 +102,13 @@ pub(super) fn beside(path: &Path, end: &str) -> PathBuf {
     path.with_file_name(format!(".{name}.{end}"))
 }
 
-fn refusal(path: &Path, error: &io::Error) -> Stop {
+fn refusal(path: &Path, error: &io::Error) -> CliError {
     let advice = match error.kind() {
         io::ErrorKind::PermissionDenied => "; run it as root",
         io::ErrorKind::NotFound => "; make the folder first",
         _ => "",
     };
-    Stop::new(format!("{}: {error}{advice}", path.display()))
+    CliError::new(format!("{}: {error}{advice}", path.display()))
 }
 
 #[cfg(test)]

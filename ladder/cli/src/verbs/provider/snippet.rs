@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use super::configuration::Configuration;
-use crate::stop::Stop;
+use crate::error::CliError;
 
 /// The first line of what we write; a file without it is somebody else's.
 pub(super) const MARK: &str = "# Written by `tollgate provider install`.";
@@ -26,13 +26,13 @@ pub(super) fn snippet(
     base: Option<(&Path, &Configuration)>,
     module: &Path,
     settings: &[(String, String)],
-) -> Result<String, Stop> {
+) -> Result<String, CliError> {
     let nothing = Configuration::default();
     let below = base.map_or(&nothing, |(_, below)| below);
     let start = below.start().unwrap_or("openssl_init");
     let properties = below.default_properties().unwrap_or_default();
     if properties.replace(' ', "").contains("fips=yes") {
-        return Err(Stop::new(format!(
+        return Err(CliError::new(format!(
             "this system's OpenSSL is set to `{properties}`: Tollgate is no FIPS module and is \
              not for it"
         )));

@@ -12,8 +12,8 @@ use super::configuration::Configuration;
 use super::metrics::{self, ProcessFile};
 use super::openssl::Openssl;
 use super::processes::{self, Module, Process};
+use crate::error::CliError;
 use crate::output::Output;
-use crate::stop::Stop;
 use crate::verbs::provider::options::Stats;
 
 /// Says it.
@@ -21,7 +21,7 @@ use crate::verbs::provider::options::Stats;
 /// # Errors
 ///
 /// The folder cannot be read, or there is no such process.
-pub(crate) fn run(options: &Stats) -> Result<ExitCode, Stop> {
+pub(crate) fn run(options: &Stats) -> Result<ExitCode, CliError> {
     let configuration = Openssl::find().map(|openssl| openssl.chosen(None)).ok();
     let folder = folder(options, configuration.as_deref())?;
     match options.pid {
@@ -31,7 +31,7 @@ pub(crate) fn run(options: &Stats) -> Result<ExitCode, Stop> {
 }
 
 /// Where metrics are: what is named, what the configuration says, or what docs/provider.md uses.
-fn folder(options: &Stats, configuration: Option<&Path>) -> Result<PathBuf, Stop> {
+fn folder(options: &Stats, configuration: Option<&Path>) -> Result<PathBuf, CliError> {
     if let Some(folder) = &options.metrics {
         return Ok(folder.clone());
     }
@@ -41,16 +41,16 @@ fn folder(options: &Stats, configuration: Option<&Path>) -> Result<PathBuf, Stop
 }
 
 /// All processes of a folder.
-fn all(options: &Stats, folder: &Path) -> Result<ExitCode, Stop> {
+fn all(options: &Stats, folder: &Path) -> Result<ExitCode, CliError> {
     let output = Output::new(None)?;
     let files = metrics::read(folder).map_err(|error| {
-        Stop::new(format!("{error}; name the folder of `metrics = ...` with --metrics"))
+        CliError::new(format!("{error}; name the folder of `metrics = ...` with --metrics"))
     })?;
     let (living, dead): (Vec<_>, Vec<_>) = files.iter().partition(|file| file.is_of_a_living());
     if options.prune {
         for file in &dead {
             fs::remove_file(&file.path)
-                .map_err(|error| Stop::new(format!("{}: {error}", file.path.display())))?;
+                .map_err(|error| CliError::new(format!("{}: {error}", file.path.display())))?;
         }
     }
     output.text(&if options.json {
@@ -62,13 +62,13 @@ fn all(options: &Stats, folder: &Path) -> Result<ExitCode, Stop> {
 }
 
 /// One process: whether it has the module, and what it has counted.
-fn one(options: &Stats, pid: u32, folder: &Path, conf: &Path) -> Result<ExitCode, Stop> {
+fn one(options: &Stats, pid: u32, folder: &Path, conf: &Path) -> Result<ExitCode, CliError> {
     let process = processes::look(pid).map_err(|error| {
         let advice = match error.kind() {
             ErrorKind::PermissionDenied => "run it as root or as the process's user".to_owned(),
             _ => format!("see it with: ps -p {pid}"),
         };
-        Stop::new(format!("process {pid}: {error}; {advice}"))
+        CliError::new(format!("process {pid}: {error}; {advice}"))
     })?;
     // A process in a container or behind a chroot writes below its own root.
     let relative = folder.strip_prefix("/").unwrap_or(folder);

@@ -10,17 +10,17 @@ use tollgate_bench::this_machine;
 use tollgate_record::Record;
 use tollgate_report::{html, rungs};
 
+use crate::error::CliError;
 use crate::options::Report as Options;
 use crate::output::{Output, say};
 use crate::shelf;
-use crate::stop::Stop;
 
 /// Reads records, prints the table and writes the page.
 ///
 /// # Errors
 ///
 /// A file cannot be read or written, or holds something else than records.
-pub(crate) fn run(options: &Options) -> Result<ExitCode, Stop> {
+pub(crate) fn run(options: &Options) -> Result<ExitCode, CliError> {
     let files = match &*options.files {
         [] => vec![shelf::newest(&options.records, &this_machine())?],
         files => files.to_vec(),
@@ -28,7 +28,10 @@ pub(crate) fn run(options: &Options) -> Result<ExitCode, Stop> {
     let records = shelf::read(&files)?;
     if records.is_empty() {
         let names: Vec<String> = files.iter().map(|file| file.display().to_string()).collect();
-        return Err(Stop::new(format!("{}: no records; run 'tollgate ladder'", names.join(", "))));
+        return Err(CliError::new(format!(
+            "{}: no records; run 'tollgate ladder'",
+            names.join(", ")
+        )));
     }
     let mut output = Output::new(options.json.as_deref())?;
     output.records(&records)?;
@@ -43,8 +46,8 @@ pub(crate) fn run(options: &Options) -> Result<ExitCode, Stop> {
 /// # Errors
 ///
 /// The file cannot be written.
-pub(crate) fn write(file: &Path, records: &[Record]) -> Result<(), Stop> {
-    fs::write(file, html::report(records)).map_err(|error| Stop::of_file(file, &error))?;
+pub(crate) fn write(file: &Path, records: &[Record]) -> Result<(), CliError> {
+    fs::write(file, html::report(records)).map_err(|error| CliError::of_file(file, &error))?;
     say(&format!("report: {}", file.display()));
     Ok(())
 }

@@ -12,10 +12,10 @@ use tollgate_server::{
     Certificate, Config, Counters, KeyKind, Limits, Report, Resumption, Running, Server,
 };
 
+use crate::error::CliError;
 use crate::interrupt;
 use crate::options::Serve as Options;
 use crate::output::Output;
-use crate::stop::Stop;
 
 /// The key of a certificate that nobody gave.
 const SELF_SIGNED: KeyKind = KeyKind::Rsa { bits: 2048 };
@@ -25,7 +25,7 @@ const SELF_SIGNED: KeyKind = KeyKind::Rsa { bits: 2048 };
 /// # Errors
 ///
 /// The server cannot start: the port is in use, a file is not readable, no descriptors are left.
-pub(crate) fn run(options: &Options) -> Result<ExitCode, Stop> {
+pub(crate) fn run(options: &Options) -> Result<ExitCode, CliError> {
     let output = Output::new(None)?;
     let (started, running) = (Instant::now(), start(options)?);
     output.text(&ready(options, &running))?;
@@ -36,11 +36,11 @@ pub(crate) fn run(options: &Options) -> Result<ExitCode, Stop> {
     Ok(if whole { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
-fn start(options: &Options) -> Result<Running, Stop> {
+fn start(options: &Options) -> Result<Running, CliError> {
     // Flags are what a user of this program can change.
     let in_flags = |error: tollgate_server::Error| {
         let text = error.to_string();
-        Stop::new(
+        CliError::new(
             text.replace("`allow_rsa_kx`", "--rsa-kx")
                 .replace("`connections_max`", "--connections-max"),
         )

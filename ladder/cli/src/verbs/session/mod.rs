@@ -12,11 +12,11 @@ use tollgate_report::{heading, session as session_table};
 use tollgate_server::{Engine, KeyKind};
 use tollgate_session::{Plan, SHORT_BYTES, measure, predicted_rate};
 
+use crate::error::CliError;
 use crate::interrupt;
 use crate::options::{Bench, Options as Line, Session as Options, Verb};
 use crate::progress::Progress;
 use crate::run::Run;
-use crate::stop::Stop;
 use crate::verbs::bench;
 
 /// Measures and prints.
@@ -24,7 +24,7 @@ use crate::verbs::bench;
 /// # Errors
 ///
 /// Nothing can be measured.
-pub(crate) fn run(options: &Options) -> Result<ExitCode, Stop> {
+pub(crate) fn run(options: &Options) -> Result<ExitCode, CliError> {
     let mut run = Run::measuring(options.written.json.as_deref())?;
     let progress = Progress::new("session");
     let mut records = collect(options, &mut run, &progress)?;
@@ -49,7 +49,7 @@ pub(crate) fn collect(
     options: &Options,
     run: &mut Run,
     progress: &Progress,
-) -> Result<Vec<Record>, Stop> {
+) -> Result<Vec<Record>, CliError> {
     let Run { host, output, .. } = run;
     progress.plan(1, options.seconds);
     progress.row(0, "parts of sessions");
@@ -57,7 +57,7 @@ pub(crate) fn collect(
     let measured = measure(&plan(options), &host.context(), &interrupt::asked, told);
     let mut records = match measured {
         Err(_) if interrupt::asked() => return Ok(Vec::new()),
-        measured => measured.map_err(Stop::from_error)?,
+        measured => measured.map_err(CliError::from_error)?,
     };
     if let Some(clock) = &host.machine.core_clock_hz {
         let is_total = |record: &&Record| {
@@ -67,7 +67,7 @@ pub(crate) fn collect(
         };
         let rates: Result<Vec<_>, _> =
             records.iter().filter(is_total).map(|total| predicted_rate(total, clock, 1)).collect();
-        records.extend(rates.map_err(Stop::from_error)?);
+        records.extend(rates.map_err(CliError::from_error)?);
     }
     output.records(&records)?;
     Ok(records)
@@ -108,7 +108,7 @@ fn asked(options: &Options) -> Asked {
 }
 
 /// The runs of `tollgate bench` that measure the sessions of the plan, those of the sweep excepted.
-fn real_server(options: &Options) -> Result<Vec<Bench>, Stop> {
+fn real_server(options: &Options) -> Result<Vec<Bench>, CliError> {
     let (keys, protocols, bytes) = asked(options);
     let mut runs: Vec<Asked> =
         bytes.iter().map(|bytes| (keys.clone(), protocols.clone(), vec![*bytes])).collect();
@@ -119,7 +119,7 @@ fn real_server(options: &Options) -> Result<Vec<Bench>, Stop> {
 }
 
 /// The run of `tollgate bench` for one payload.
-fn bench((keys, protocols, bytes): &Asked) -> Result<Bench, Stop> {
+fn bench((keys, protocols, bytes): &Asked) -> Result<Bench, CliError> {
     let keys: Vec<String> = keys.iter().map(ToString::to_string).collect();
     let protocols: Vec<&str> = protocols.iter().map(|protocol| protocol.word()).collect();
     let (keys, protocols, bytes) = (keys.join(","), protocols.join(","), bytes[0].to_string());

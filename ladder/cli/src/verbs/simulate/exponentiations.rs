@@ -11,9 +11,9 @@ use tollgate_simulator::routines::{Algorithm, Number, Window};
 use super::designs::{Design, EXTENDED, PLAIN, numbers};
 use super::products::Size;
 use super::{float, judge};
+use crate::error::CliError;
 use crate::interrupt;
 use crate::progress::Progress;
-use crate::stop::Stop;
 
 /// How near a figure has to be to have reached the paper's.
 const NEAR: f64 = 0.025;
@@ -56,8 +56,8 @@ pub(super) fn execute(
     core: &Timing,
     designs: &[Design],
     progress: &Progress,
-    mut done: impl FnMut(&Raised) -> Result<(), Stop>,
-) -> Result<Vec<Raised>, Stop> {
+    mut done: impl FnMut(&Raised) -> Result<(), CliError>,
+) -> Result<Vec<Raised>, CliError> {
     let start = Instant::now();
     let mut raised = Vec::new();
     for group in designs.chunk_by(|a, b| a.words == b.words) {
@@ -85,13 +85,13 @@ fn run(
     design: Design,
     numbers: [&Number; 3],
     expected: &Number,
-) -> Result<u64, Stop> {
+) -> Result<u64, CliError> {
     let timing = design.unit.timing(core);
-    let done = design.exponentiation().run(&timing, numbers).map_err(Stop::from_error)?;
+    let done = design.exponentiation().run(&timing, numbers).map_err(CliError::from_error)?;
     // What computes something else is a defect, and no figure.
     if done.result != *expected {
         let name = format!("{}, {}", design.row(), design.window);
-        return Err(Stop::new(format!("{name}: a wrong power; report this defect")));
+        return Err(CliError::new(format!("{name}: a wrong power; report this defect")));
     }
     Ok(done.counts.cycles)
 }

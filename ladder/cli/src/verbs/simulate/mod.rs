@@ -19,10 +19,10 @@ use std::process::ExitCode;
 use tollgate_record::{Machine, Record};
 use tollgate_simulator::Timing;
 
+use crate::error::CliError;
 use crate::options::Simulate as Options;
 use crate::progress::Progress;
 use crate::run::Run;
-use crate::stop::Stop;
 use crate::verbs::simulate::options::What;
 
 /// Runs a program, or the study.
@@ -30,7 +30,7 @@ use crate::verbs::simulate::options::What;
 /// # Errors
 ///
 /// A file cannot be read or written, or is not what it should be, or a program fails.
-pub(crate) fn run(options: &Options) -> Result<ExitCode, Stop> {
+pub(crate) fn run(options: &Options) -> Result<ExitCode, CliError> {
     match &options.what {
         What::Run(options) => program::run(options),
         What::Study(options) => study::run(options),
@@ -42,7 +42,7 @@ pub(crate) fn run(options: &Options) -> Result<ExitCode, Stop> {
 /// # Errors
 ///
 /// A record cannot be written, or a routine gives a wrong result.
-pub(crate) fn collect(run: &mut Run, progress: &Progress) -> Result<Vec<Record>, Stop> {
+pub(crate) fn collect(run: &mut Run, progress: &Progress) -> Result<Vec<Record>, CliError> {
     study::headline(&Core::leon2(), run, progress)
 }
 
@@ -60,10 +60,10 @@ impl Core {
     }
 
     /// That of a timing file, or LEON-2.
-    fn of(file: Option<&Path>) -> Result<Self, Stop> {
+    fn of(file: Option<&Path>) -> Result<Self, CliError> {
         let Some(file) = file else { return Ok(Self::leon2()) };
-        let text = fs::read_to_string(file).map_err(|error| Stop::of_file(file, &error))?;
-        let wrong = |error| Stop::new(format!("{}: {error}", file.display()));
+        let text = fs::read_to_string(file).map_err(|error| CliError::of_file(file, &error))?;
+        let wrong = |error| CliError::new(format!("{}: {error}", file.display()));
         let timing = Timing::from_toml(&text).map_err(wrong)?;
         Ok(Self { word: Machine::unknown(&timing.name).slug(), timing })
     }

@@ -7,7 +7,7 @@ use tollgate_simulator::routines::{Algorithm, Arithmetic, Inputs, Loops, Routine
 
 use super::designs::{EXTENDED, PLAIN, Unit, routines};
 use super::{float, grouped};
-use crate::stop::Stop;
+use crate::error::CliError;
 
 /// A routine on every unit.
 pub(super) struct Product {
@@ -28,15 +28,16 @@ impl Size {
     /// # Errors
     ///
     /// A routine is wrong and traps.
-    pub(super) fn measure(core: &Timing, words: u32) -> Result<Self, Stop> {
+    pub(super) fn measure(core: &Timing, words: u32) -> Result<Self, CliError> {
         let inputs = Inputs::patterned(words);
         let mut products = Vec::new();
         for units in [PLAIN, EXTENDED] {
             for routine in routines(units[0].arithmetic, words) {
                 let mut product = Product { routine, code: 0, cycles: Vec::new() };
                 for unit in units {
-                    let measured =
-                        routine.measure(&unit.timing(core), &inputs).map_err(Stop::from_error)?;
+                    let measured = routine
+                        .measure(&unit.timing(core), &inputs)
+                        .map_err(CliError::from_error)?;
                     product.code = measured.code;
                     product.cycles.push((unit, measured.counts.cycles));
                 }

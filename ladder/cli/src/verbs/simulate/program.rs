@@ -9,9 +9,9 @@ use tollgate_simulator::machine::Traced;
 use tollgate_simulator::{Assembler, Ending, InstructionSet, Machine, Program, elf};
 
 use super::{Core, grouped};
+use crate::error::CliError;
 use crate::interrupt;
 use crate::output::Output;
-use crate::stop::Stop;
 use crate::verbs::simulate::options::RunProgram as Options;
 
 /// Instructions between two looks at the console and at Ctrl-C.
@@ -29,9 +29,10 @@ const PROFILE: [Column; 4] = [
 /// # Errors
 ///
 /// A file cannot be read or is no program, or the program fails or does not end.
-pub(crate) fn run(options: &Options) -> Result<ExitCode, Stop> {
-    let of_file =
-        |error: &dyn core::fmt::Display| Stop::new(format!("{}: {error}", options.file.display()));
+pub(crate) fn run(options: &Options) -> Result<ExitCode, CliError> {
+    let of_file = |error: &dyn core::fmt::Display| {
+        CliError::new(format!("{}: {error}", options.file.display()))
+    };
     let set =
         if options.plain { InstructionSet::sparc() } else { InstructionSet::with_accumulator() };
     let core = Core::of(options.timing.as_deref())?;
@@ -57,7 +58,7 @@ pub(crate) fn run(options: &Options) -> Result<ExitCode, Stop> {
             Ok(Ending::Exit(status)) => break status,
             Err(failure) => return Err(of_file(&failure)),
             Ok(_) if left == 0 => {
-                return Err(Stop::new(format!(
+                return Err(CliError::new(format!(
                     "{}: it has not ended after {} instructions, at {:#010x}; --limit allows more",
                     options.file.display(),
                     options.limit,
@@ -76,9 +77,10 @@ pub(crate) fn run(options: &Options) -> Result<ExitCode, Stop> {
 }
 
 /// The program of a file, by what the file is.
-fn load(options: &Options, set: &InstructionSet) -> Result<Program, Stop> {
+fn load(options: &Options, set: &InstructionSet) -> Result<Program, CliError> {
     let name = options.file.display();
-    let bytes = fs::read(&options.file).map_err(|error| Stop::of_file(&options.file, &error))?;
+    let bytes =
+        fs::read(&options.file).map_err(|error| CliError::of_file(&options.file, &error))?;
     let assembly = options.file.extension().is_some_and(|end| end == "s" || end == "S");
     let program = if let Some(address) = options.flat {
         Program::flat(&bytes, address).map_err(|error| error.to_string())
@@ -90,19 +92,19 @@ fn load(options: &Options, set: &InstructionSet) -> Result<Program, Stop> {
     } else {
         Err("it is neither an ELF file nor called .s; for a flat binary say --flat ADDRESS".into())
     };
-    program.map_err(|why| Stop::new(format!("{name}: {why}")))
+    program.map_err(|why| CliError::new(format!("{name}: {why}")))
 }
 
 /// What a program printed goes out before the reason of its end.
-fn fail(machine: &mut Machine, stop: &Stop) -> Stop {
+fn fail(machine: &mut Machine, error: &CliError) -> CliError {
     let _ = print_console(machine);
-    Stop::new(stop)
+    CliError::new(error)
 }
 
-fn print_console(machine: &mut Machine) -> Result<(), Stop> {
+fn print_console(machine: &mut Machine) -> Result<(), CliError> {
     let bytes = machine.memory_mut().take_console();
     let written = io::stdout().write_all(&bytes).and_then(|()| io::stdout().flush());
-    written.map_err(|error| Stop::of_output(&error))
+    written.map_err(|error| CliError::of_output(&error))
 }
 
 fn line(traced: &Traced) -> String {

@@ -6,7 +6,7 @@ use tollgate_simulator::routines::Inputs;
 use tollgate_simulator::rv64::{Product, Run, Source};
 
 use super::{float, grouped};
-use crate::stop::Stop;
+use crate::error::CliError;
 
 /// Slots of a product of words, on a core of ours.
 pub(super) const MULTIPLY_SLOTS: u64 = 3;
@@ -24,13 +24,13 @@ impl Pair {
     /// # Errors
     ///
     /// One is wrong and cannot go on, or they do not agree.
-    pub(super) fn measure(bits: u32) -> Result<Self, Stop> {
+    pub(super) fn measure(bits: u32) -> Result<Self, CliError> {
         let inputs = Inputs::patterned(bits / 32);
         let measure =
-            |source| Product::new(source, bits / 64).measure(&inputs).map_err(Stop::from_error);
+            |source| Product::new(source, bits / 64).measure(&inputs).map_err(CliError::from_error);
         let (base, extended) = (measure(Source::Base)?, measure(Source::Extended)?);
         if base.result != extended.result {
-            return Err(Stop::new("RV64: the products do not agree; report this defect"));
+            return Err(CliError::new("RV64: the products do not agree; report this defect"));
         }
         Ok(Self { bits, base: base.run, extended: extended.run })
     }

@@ -12,10 +12,10 @@ use super::exponentiations::{Raised, WORDS, counted, execute, other_sizes, table
 use super::products::Size;
 use super::records::Figures;
 use super::{Core, rv64};
+use crate::error::CliError;
 use crate::interrupt;
 use crate::progress::Progress;
 use crate::run::Run;
-use crate::stop::Stop;
 use crate::verbs::simulate::options::Study as Options;
 
 /// What was counted.
@@ -34,7 +34,7 @@ struct Study {
 /// # Errors
 ///
 /// A file cannot be read or written, or a routine gives a wrong result.
-pub(super) fn run(options: &Options) -> Result<ExitCode, Stop> {
+pub(super) fn run(options: &Options) -> Result<ExitCode, CliError> {
     let core = Core::of(options.timing.as_deref())?;
     let mut run = Run::new(options.written.json.as_deref())?;
     let progress = Progress::new("study");
@@ -49,7 +49,7 @@ pub(super) fn run(options: &Options) -> Result<ExitCode, Stop> {
     drop(progress);
     if let (Some(file), Some(size)) = (&options.svg, study.first()) {
         fs::write(file, drawing(size, &study.raised))
-            .map_err(|error| Stop::of_file(file, &error))?;
+            .map_err(|error| CliError::of_file(file, &error))?;
     }
     run.end(&(heading + &study.tables()))
 }
@@ -63,7 +63,7 @@ pub(super) fn headline(
     core: &Core,
     run: &mut Run,
     progress: &Progress,
-) -> Result<Vec<Record>, Stop> {
+) -> Result<Vec<Record>, CliError> {
     let figures = Figures { core, commit: run.host.commit.clone() };
     let designs = [PLAIN[0], EXTENDED[0]].map(|unit| Design::headline(unit, WORDS));
     let mut records = vec![simulation::published(Timestamp::now())];
@@ -83,7 +83,7 @@ impl Study {
         core: &Core,
         run: &mut Run,
         progress: &Progress,
-    ) -> Result<Self, Stop> {
+    ) -> Result<Self, CliError> {
         let figures = Figures { core, commit: run.host.commit.clone() };
         let output = &mut run.output;
         let mut study = Self::default();

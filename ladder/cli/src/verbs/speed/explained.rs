@@ -6,8 +6,8 @@ use tollgate_record::{Estimate, Kind, Record, Subject, Unit};
 
 use crate::bounds::{self, Family};
 use crate::contenders::{Contender, Job, What};
+use crate::error::CliError;
 use crate::figures::Figures;
-use crate::stop::Stop;
 use crate::verbs::kernel;
 
 /// The cycles of one operation of ours, from kernel figures among `known`; `None` where one of them
@@ -22,7 +22,7 @@ pub(crate) fn prediction(
     subject: &Subject,
     figures: &Figures<'_>,
     known: &[Record],
-) -> Result<Option<Record>, Stop> {
+) -> Result<Option<Record>, CliError> {
     let Some(family) = contender.kernel else {
         return Ok(None);
     };
@@ -37,11 +37,12 @@ pub(crate) fn prediction(
             return Ok(None);
         };
         from.push(record.subject.to_string());
-        parts.push(record.estimate.scaled(f64::from(count)).map_err(Stop::from_error)?);
+        parts.push(record.estimate.scaled(f64::from(count)).map_err(CliError::from_error)?);
     }
     from.dedup();
     let share = share_of_call(family, bits, contender.batch.unwrap_or(1), job.what);
-    let estimate = sum(&parts).and_then(|cycles| cycles.scaled(share)).map_err(Stop::from_error)?;
+    let estimate =
+        sum(&parts).and_then(|cycles| cycles.scaled(share)).map_err(CliError::from_error)?;
     let figures = figures.with([(word::ASSUMPTION.to_owned(), assumption(calls, family, bits))]);
     let measured = figures.measured(subject, word::CYCLES_PER_OPERATION, Unit::Cycles, estimate);
     let kind = Kind::Predicted { by: word::KERNEL_RUNG.to_owned(), from };

@@ -14,13 +14,13 @@ use tollgate_report::{context, heading, pkeu as pkeu_table, speed as speed_table
 
 use crate::bounds::{self, Family};
 use crate::contenders::Contender;
+use crate::error::CliError;
 use crate::figures::Figures;
 use crate::host::Host;
 use crate::measure::{Notes, Round, measure};
 use crate::options::{Against, Speed, Table};
 use crate::progress::Progress;
 use crate::run::Run;
-use crate::stop::Stop;
 use crate::verbs::kernel;
 use crate::verbs::speed::rows::{Row, rows};
 
@@ -35,7 +35,7 @@ const KERNEL_PART: f64 = 0.1;
 /// # Errors
 ///
 /// Nothing can be measured, or a result is wrong.
-pub(crate) fn run(options: &Speed) -> Result<ExitCode, Stop> {
+pub(crate) fn run(options: &Speed) -> Result<ExitCode, CliError> {
     let mut run = Run::measuring(options.written.json.as_deref())?;
     let progress = Progress::new("speed");
     let records = collect(options, &[], &mut run, &progress)?;
@@ -54,10 +54,10 @@ pub(crate) fn collect(
     known: &[Record],
     run: &mut Run,
     progress: &Progress,
-) -> Result<Vec<Record>, Stop> {
+) -> Result<Vec<Record>, CliError> {
     let Run { host, output, notes } = run;
     if options.against.contains(&Against::None) && options.against.len() > 1 {
-        return Err(Stop::new("--against: none stands alone; drop it, or the others"));
+        return Err(CliError::new("--against: none stands alone; drop it, or the others"));
     }
     let rows = rows(options)?;
     let count = u32::try_from(rows.len()).expect("few rows");
@@ -119,7 +119,7 @@ fn explaining(
     seconds: f64,
     host: &Host,
     notes: &mut Notes,
-) -> Result<Option<Vec<Record>>, Stop> {
+) -> Result<Option<Vec<Record>>, CliError> {
     let Row::Rsa(job) = row else {
         return Ok(Some(Vec::new()));
     };
@@ -137,7 +137,7 @@ fn records_of(
     kernels: &[Record],
     (contenders, subjects): (&[Contender], &[Subject]),
     round: &Round,
-) -> Result<Vec<Record>, Stop> {
+) -> Result<Vec<Record>, CliError> {
     let mut records = Vec::new();
     for (place, (contender, subject)) in contenders.iter().zip(subjects).enumerate() {
         let kernel =
@@ -149,7 +149,7 @@ fn records_of(
             records.extend(explained);
         }
         let nanos = round.nanos(place);
-        let rate = nanos.inverted(1e9).map_err(Stop::from_error)?;
+        let rate = nanos.inverted(1e9).map_err(CliError::from_error)?;
         records.push(figures.measured(subject, word::NS_PER_OPERATION, Unit::Nanos, nanos));
         if let Some(cycles) = round.cycles(place) {
             records.push(figures.measured(
@@ -168,7 +168,8 @@ fn records_of(
         }
         for (other, library) in contenders.iter().enumerate() {
             if library.kernel.is_none() {
-                let subject = subject.with(word::AGAINST, library.by).map_err(Stop::from_error)?;
+                let subject =
+                    subject.with(word::AGAINST, library.by).map_err(CliError::from_error)?;
                 let times = round.times_as_fast(place, other);
                 records.push(figures.measured(&subject, word::TIMES_AS_FAST, Unit::Ratio, times));
             }

@@ -3,8 +3,8 @@
 use tollgate_record::vocabulary as word;
 use tollgate_record::{Estimate, Record, Subject, Unit};
 
+use crate::error::CliError;
 use crate::figures::Figures;
-use crate::stop::Stop;
 
 /// Where the times stand.
 const SOURCE: &str = "Freescale Semiconductor, Understanding Public-Key Performance, rev. 0, white \
@@ -46,7 +46,7 @@ pub(crate) const SHORT_EXPONENT: u64 = 7;
 /// # Errors
 ///
 /// None that the table above can cause.
-pub(crate) fn published(figures: &Figures<'_>) -> Result<Vec<Record>, Stop> {
+pub(crate) fn published(figures: &Figures<'_>) -> Result<Vec<Record>, CliError> {
     let mut records = Vec::new();
     for (bits, exponent_bits, times) in TIMES_MS {
         let (what, exponent) = if exponent_bits == bits {
@@ -59,8 +59,8 @@ pub(crate) fn published(figures: &Figures<'_>) -> Result<Vec<Record>, Stop> {
                 "operation/rsa-{bits}/{what}?by=pkeu&clock_mhz={clock}&exponent={exponent}"
             )
             .parse()
-            .map_err(Stop::from_error)?;
-            let estimate = Estimate::exact(ms * 1e6).map_err(Stop::from_error)?;
+            .map_err(CliError::from_error)?;
+            let estimate = Estimate::exact(ms * 1e6).map_err(CliError::from_error)?;
             let about = ("Freescale public-key execution unit", SOURCE);
             let figure = (Unit::Nanos, estimate);
             records.push(figures.published(&subject, word::NS_PER_OPERATION, figure, about));

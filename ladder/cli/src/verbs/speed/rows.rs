@@ -6,9 +6,9 @@ use tollgate_record::Subject;
 use tollgate_record::vocabulary as word;
 
 use crate::contenders::{Contender, Job, What, aws_lc, openssl, tollgate};
+use crate::error::CliError;
 use crate::keys::Key;
 use crate::options::{Against, Exponent, Speed, Table};
-use crate::stop::Stop;
 use crate::verbs::speed::pkeu;
 
 /// Sizes of the table unless told; 512 and 1024 are insecure, and what the papers used.
@@ -25,8 +25,8 @@ pub(crate) enum Row {
 /// What each library does in a row of another key type.
 #[derive(Clone, Copy)]
 pub(crate) struct Opponents {
-    openssl: fn() -> Result<Contender, Stop>,
-    aws_lc: fn() -> Result<Contender, Stop>,
+    openssl: fn() -> Result<Contender, CliError>,
+    aws_lc: fn() -> Result<Contender, CliError>,
 }
 
 /// Who takes part in a row, and who cannot, as sentences.
@@ -60,7 +60,7 @@ const CONTEXT: [(&str, Opponents); 4] = [
 /// # Errors
 ///
 /// A key cannot be read.
-pub(crate) fn rows(options: &Speed) -> Result<Vec<Row>, Stop> {
+pub(crate) fn rows(options: &Speed) -> Result<Vec<Row>, CliError> {
     let sizes = match (&*options.bits, options.table) {
         ([], None) => &SIZES[..],
         ([], Some(Table::Pkeu)) => &pkeu::SIZES[..],
@@ -119,8 +119,8 @@ impl Row {
     /// # Errors
     ///
     /// None that these names can cause.
-    pub(crate) fn subject(&self, contender: &Contender) -> Result<Subject, Stop> {
-        let subject: Subject = self.path().parse().map_err(Stop::from_error)?;
+    pub(crate) fn subject(&self, contender: &Contender) -> Result<Subject, CliError> {
+        let subject: Subject = self.path().parse().map_err(CliError::from_error)?;
         let exponent = match self {
             Self::Rsa(Job { what: What::PrivateFull, .. }) => Some(word::FULL.to_owned()),
             Self::Rsa(Job { what: What::Public(e), .. }) => Some(e.to_string()),
@@ -136,7 +136,7 @@ impl Row {
             .into_iter()
             .filter_map(|(key, value)| Some((key, value?)))
             .try_fold(subject, |subject, (key, value)| subject.with(key, value))
-            .map_err(Stop::from_error)
+            .map_err(CliError::from_error)
     }
 
     /// Who takes part: ours one by one and in batches, and whom of `against` can do it.
@@ -144,7 +144,7 @@ impl Row {
     /// # Errors
     ///
     /// Ours or OpenSSL cannot do it.
-    pub(crate) fn lineup(&self, batch: u32, against: &[Against]) -> Result<Lineup, Stop> {
+    pub(crate) fn lineup(&self, batch: u32, against: &[Against]) -> Result<Lineup, CliError> {
         let mut lineup = Lineup { contenders: Vec::new(), absent: Vec::new() };
         if let Self::Rsa(job) = self {
             lineup.contenders = tollgate::contenders(job, batch)?;

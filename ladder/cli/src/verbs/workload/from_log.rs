@@ -9,9 +9,9 @@ use tollgate_report::text::wrapped;
 use tollgate_workload::Study;
 
 use super::show;
+use crate::error::CliError;
 use crate::interrupt;
 use crate::output::Output;
-use crate::stop::Stop;
 use crate::verbs::workload::options::FromLog as Options;
 
 /// Reads the logs, writes the workload, and prints both what it found and what it could not.
@@ -19,7 +19,7 @@ use crate::verbs::workload::options::FromLog as Options;
 /// # Errors
 ///
 /// A log cannot be read or holds no request, or the file stands there already.
-pub(super) fn run(options: &Options) -> Result<ExitCode, Stop> {
+pub(super) fn run(options: &Options) -> Result<ExitCode, CliError> {
     let mut study = Study::default();
     for log in &options.logs {
         read(log, &mut study)?;
@@ -34,7 +34,7 @@ pub(super) fn run(options: &Options) -> Result<ExitCode, Stop> {
             Some((line, bad)) => format!("line {line}: {bad}"),
             None => "it is empty".to_owned(),
         };
-        return Err(Stop::new(format!("{names}: no request in it; {why}")));
+        return Err(CliError::new(format!("{names}: no request in it; {why}")));
     }
     let workload = study.workload(&names);
     let file = options.folder.join(format!("{}.toml", options.name));
@@ -61,8 +61,8 @@ pub(super) fn run(options: &Options) -> Result<ExitCode, Stop> {
 }
 
 /// Line by line; bytes that are no text become question marks.
-fn read(log: &Path, study: &mut Study) -> Result<(), Stop> {
-    let wrong = |error| Stop::of_file(log, &error);
+fn read(log: &Path, study: &mut Study) -> Result<(), CliError> {
+    let wrong = |error| CliError::of_file(log, &error);
     let mut lines = BufReader::new(File::open(log).map_err(wrong)?);
     let mut line = Vec::new();
     while lines.read_until(b'\n', &mut line).map_err(wrong)? > 0 && !interrupt::asked() {
@@ -73,13 +73,13 @@ fn read(log: &Path, study: &mut Study) -> Result<(), Stop> {
 }
 
 /// A new file; one that stands there stays.
-fn write(file: &Path, toml: &str) -> Result<(), Stop> {
-    let wrong = |error| Stop::of_file(file, &error);
+fn write(file: &Path, toml: &str) -> Result<(), CliError> {
+    let wrong = |error| CliError::of_file(file, &error);
     if let Some(folder) = file.parent() {
         fs::create_dir_all(folder).map_err(wrong)?;
     }
     let mut made = File::create_new(file).map_err(|error| {
-        Stop::new(format!("{}: {error}; give another --name, or remove it", file.display()))
+        CliError::new(format!("{}: {error}; give another --name, or remove it", file.display()))
     })?;
     made.write_all(toml.as_bytes()).map_err(wrong)
 }

@@ -11,8 +11,8 @@ use std::process::ExitCode;
 
 use tollgate_workload::{FILES, File, Workload};
 
+use crate::error::CliError;
 use crate::options::Workload as Options;
-use crate::stop::Stop;
 use crate::verbs::workload::options::Verb;
 
 pub(crate) use show::disclosure;
@@ -22,7 +22,7 @@ pub(crate) use show::disclosure;
 /// # Errors
 ///
 /// There is no such workload or log, or the new file cannot be made.
-pub(crate) fn run(options: &Options) -> Result<ExitCode, Stop> {
+pub(crate) fn run(options: &Options) -> Result<ExitCode, CliError> {
     match &options.verb {
         Verb::FromLog(options) => from_log::run(options),
         Verb::Show(options) => show::run(options),
@@ -34,7 +34,7 @@ pub(crate) fn run(options: &Options) -> Result<ExitCode, Stop> {
 /// # Errors
 ///
 /// There is none, or the file is not right.
-pub(crate) fn find(name: &str) -> Result<Workload, Stop> {
+pub(crate) fn find(name: &str) -> Result<Workload, CliError> {
     if let Some(file) = File::named(name) {
         return Ok(file.workload());
     }
@@ -42,8 +42,9 @@ pub(crate) fn find(name: &str) -> Result<Workload, Stop> {
     if !is_file {
         let known = FILES.map(|file| file.name).join(", ");
         let why = format!("{name}: no such workload; give {known}, or a file that ends in .toml");
-        return Err(Stop::new(why));
+        return Err(CliError::new(why));
     }
-    let text = fs::read_to_string(name).map_err(|error| Stop::of_file(Path::new(name), &error))?;
-    Workload::from_toml(&text).map_err(|error| Stop::new(format!("{name}: {error}")))
+    let text =
+        fs::read_to_string(name).map_err(|error| CliError::of_file(Path::new(name), &error))?;
+    Workload::from_toml(&text).map_err(|error| CliError::new(format!("{name}: {error}")))
 }

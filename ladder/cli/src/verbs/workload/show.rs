@@ -6,8 +6,8 @@ use tollgate_report::text::{plain, wrapped};
 use tollgate_workload::{FILES, Quantiles, Workload};
 
 use super::find;
+use crate::error::CliError;
 use crate::output::Output;
-use crate::stop::Stop;
 use crate::verbs::workload::options::Show as Options;
 
 /// Columns of the longest bar.
@@ -18,7 +18,7 @@ const BAR: f64 = 60.0;
 /// # Errors
 ///
 /// There is no such workload, or standard output is closed.
-pub(super) fn run(options: &Options) -> Result<ExitCode, Stop> {
+pub(super) fn run(options: &Options) -> Result<ExitCode, CliError> {
     let text = match &options.workload {
         Some(name) => text(&find(name)?),
         None => FILES.map(|file| format!("{:10} {}\n", file.name, file.workload().title)).concat(),

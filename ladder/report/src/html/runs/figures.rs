@@ -1,4 +1,4 @@
-//! The figures of a sitting, as a table and as bars.
+//! The figures of a scenario, as a table and as bars.
 
 use maud::{Markup, html};
 use tollgate_record::vocabulary as word;

@@ -22,12 +22,12 @@ pub struct Runs {
     /// What the reader must know beside the findings.
     pub notes: Vec<String>,
     /// What was measured, in its order.
-    pub sittings: Vec<Sitting>,
+    pub scenarios: Vec<Scenario>,
 }
 
 /// One key and protocol.
 #[derive(Clone, Debug, Default)]
-pub struct Sitting {
+pub struct Scenario {
     /// `rsa-2048 tls13`.
     pub name: String,
     /// `VALID`, or what a search found; empty if it was stopped before there was one.
@@ -91,16 +91,16 @@ pub fn of_runs(runs: &Runs) -> String {
         }
         (lead(runs))
     };
-    let sections: Vec<(String, &Sitting)> =
-        (1..).map(|number: u32| format!("sitting-{number}")).zip(&runs.sittings).collect();
-    let names: Vec<String> = runs.sittings.iter().map(|sitting| label(&sitting.name)).collect();
+    let sections: Vec<(String, &Scenario)> =
+        (1..).map(|number: u32| format!("scenario-{number}")).zip(&runs.scenarios).collect();
+    let names: Vec<String> = runs.scenarios.iter().map(|scenario| label(&scenario.name)).collect();
     let links = sections.iter().zip(&names).map(|((id, _), name)| (id.as_str(), name.as_str()));
     page(
         "TLS sessions under load",
         &lead,
         links.chain([("about", "Machine and plan")]),
         &html! {
-            @for (id, sitting) in &sections { (section(id, sitting)) }
+            @for (id, scenario) in &sections { (section(id, scenario)) }
             section id="about" {
                 h2 { "Machine and plan" }
                 @for paragraph in &runs.about { p { (paragraph) } }
@@ -112,29 +112,29 @@ pub fn of_runs(runs: &Runs) -> String {
 
 /// The verdicts in a sentence.
 fn lead(runs: &Runs) -> String {
-    let verdict = |sitting: &Sitting| {
-        let verdict = if sitting.verdict.is_empty() { "no verdict" } else { &sitting.verdict };
-        format!("{}: {verdict}", label(&sitting.name))
+    let verdict = |scenario: &Scenario| {
+        let verdict = if scenario.verdict.is_empty() { "no verdict" } else { &scenario.verdict };
+        format!("{}: {verdict}", label(&scenario.name))
     };
-    runs.sittings.iter().map(verdict).collect::<Vec<_>>().join("; ") + "."
+    runs.scenarios.iter().map(verdict).collect::<Vec<_>>().join("; ") + "."
 }
 
-fn section(id: &str, sitting: &Sitting) -> Markup {
+fn section(id: &str, scenario: &Scenario) -> Markup {
     html! {
         section id=(id) {
-            h2 { (label(&sitting.name)) }
-            @if !sitting.verdict.is_empty() { p.lead { strong { (sitting.verdict) } } }
-            @if !sitting.lines.is_empty() {
+            h2 { (label(&scenario.name)) }
+            @if !scenario.verdict.is_empty() { p.lead { strong { (scenario.verdict) } } }
+            @if !scenario.lines.is_empty() {
                 ul.findings {
-                    @for line in &sitting.lines { li { (finding(line)) } }
+                    @for line in &scenario.lines { li { (finding(line)) } }
                 }
             }
-            (figures::table(&sitting.records))
-            @if let Some(curve) = &sitting.curve { (curve::chart(curve)) }
-            (rate::chart(&sitting.servers))
+            (figures::table(&scenario.records))
+            @if let Some(curve) = &scenario.curve { (curve::chart(curve)) }
+            (rate::chart(&scenario.servers))
             div.panels {
-                (times::chart("a transaction", &sitting.servers, |server| &server.transaction))
-                (times::chart("a handshake", &sitting.servers, |server| &server.handshake))
+                (times::chart("a transaction", &scenario.servers, |server| &server.transaction))
+                (times::chart("a handshake", &scenario.servers, |server| &server.handshake))
             }
         }
     }

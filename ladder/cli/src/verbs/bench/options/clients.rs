@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use clap::Args;
 use tollgate_load::{Arrivals, Objective, Patience, Pattern, Plan, Think, duration};
 
-use crate::stop::Stop;
+use crate::error::CliError;
 
 #[derive(Args, Clone, Debug)]
 #[command(next_help_heading = "Who comes when")]
@@ -70,8 +70,8 @@ impl Clients {
     /// # Errors
     ///
     /// The flags contradict each other.
-    pub(crate) fn arrivals(&self) -> Result<Arrivals, Stop> {
-        let refused = |why| Err(Stop::new(why));
+    pub(crate) fn arrivals(&self) -> Result<Arrivals, CliError> {
+        let refused = |why| Err(CliError::new(why));
         match (&self.arrivals, self.rate) {
             (Some(Pattern::Trace(_)), Some(_)) => {
                 refused("--rate: a trace has its own: leave it out")

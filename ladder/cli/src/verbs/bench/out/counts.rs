@@ -13,7 +13,7 @@ pub(super) const HEADING: [&str; 9] =
 pub(super) fn rows(run: &Run, outcome: &Outcome) -> String {
     let count = |of: &str, [what, phase, cause]: [&str; 3], count: u64| {
         row([
-            run.sitting.as_str(),
+            run.scenario.as_str(),
             &run.server,
             &run.number.to_string(),
             outcome.verdict().word(),

@@ -17,12 +17,12 @@ use serde_json::Value;
 use tollgate_load::{Latency, LatencyLog, Outcome, Plan, Point};
 use tollgate_record::{Record, Timestamp};
 
-use super::sitting::Sitting;
+use super::scenario::Scenario;
 use super::slo::Found;
+use crate::error::CliError;
 use crate::host::Host;
 use crate::interrupt;
 use crate::output::say;
-use crate::stop::Stop;
 
 /// The folder, while runs are going on.
 pub(super) struct Out {
@@ -37,7 +37,7 @@ struct Open {
     log: LatencyLog<BufWriter<File>>,
     runs: Vec<Told>,
     /// The first thing that went wrong; a run does not end for it.
-    wrong: Option<Stop>,
+    wrong: Option<CliError>,
 }
 
 /// A run, as far as the end needs it.
@@ -54,13 +54,13 @@ struct Told {
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Run {
     /// `rsa-2048 tls13`.
-    sitting: String,
+    scenario: String,
     server: String,
-    /// From 1 on, of the server in the sitting.
+    /// From 1 on, of the server in the scenario.
     number: usize,
 }
 
-/// What the end of a sitting says of it.
+/// What the end of a scenario says of it.
 pub(super) struct Judged<'a> {
     label: &'a str,
     verdict: String,
@@ -72,10 +72,10 @@ pub(super) struct Judged<'a> {
 
 impl<'a> Judged<'a> {
     /// Of rounds.
-    pub(super) fn sitting(sitting: &'a Sitting) -> Self {
-        let verdict = sitting.verdict().to_string();
-        let lines = unwrapped(&sitting.verdict_text());
-        Self { label: sitting.label(), verdict, lines, records: &sitting.records, found: None }
+    pub(super) fn scenario(scenario: &'a Scenario) -> Self {
+        let verdict = scenario.verdict().to_string();
+        let lines = unwrapped(&scenario.verdict_text());
+        Self { label: scenario.label(), verdict, lines, records: &scenario.records, found: None }
     }
 
     /// Of a search.
@@ -106,10 +106,12 @@ impl Out {
     /// # Errors
     ///
     /// They cannot be made.
-    pub(super) fn new(folder: &Path) -> Result<Self, Stop> {
+    pub(super) fn new(folder: &Path) -> Result<Self, CliError> {
         let wrong = |path: &Path| {
             let path = path.to_owned();
-            move |error: io::Error| Stop::new(format!("--out: {}", Stop::of_file(&path, &error)))
+            move |error: io::Error| {
+                CliError::new(format!("--out: {}", CliError::of_file(&path, &error)))
+            }
         };
         fs::create_dir_all(folder).map_err(wrong(folder))?;
         let made = |name: &str| {
@@ -128,11 +130,11 @@ impl Out {
     }
 
     /// A run has ended, or was stopped.
-    pub(super) fn told(&self, sitting: &str, server: &str, outcome: &Outcome) {
+    pub(super) fn told(&self, scenario: &str, server: &str, outcome: &Outcome) {
         let mut open = self.open.borrow_mut();
-        if let Err(error) = open.told(sitting, server, outcome) {
+        if let Err(error) = open.told(scenario, server, outcome) {
             let folder = self.folder.display();
-            open.wrong.get_or_insert(Stop::new(format!("--out: {folder}: {error}")));
+            open.wrong.get_or_insert(CliError::new(format!("--out: {folder}: {error}")));
         }
     }
 
@@ -141,7 +143,7 @@ impl Out {
     /// # Errors
     ///
     /// Something of it could not be written.
-    pub(super) fn end(&self, about: &About<'_>, judged: &[Judged<'_>]) -> Result<(), Stop> {
+    pub(super) fn end(&self, about: &About<'_>, judged: &[Judged<'_>]) -> Result<(), CliError> {
         let mut open = self.open.borrow_mut();
         if let Some(wrong) = open.wrong.take() {
             return Err(wrong);
@@ -155,7 +157,8 @@ impl Out {
         for (name, text) in files {
             let path = self.folder.join(name);
             let written = fs::write(&path, text);
-            written.map_err(|error| Stop::new(format!("--out: {}: {error}", path.display())))?;
+            written
+                .map_err(|error| CliError::new(format!("--out: {}: {error}", path.display())))?;
         }
         let (count, folder) = (open.runs.len(), self.folder.display());
         say(&format!("{count} runs written to {folder}, with a picture of them: report.html"));
@@ -164,10 +167,10 @@ impl Out {
 }
 
 impl Open {
-    fn told(&mut self, sitting: &str, server: &str, outcome: &Outcome) -> io::Result<()> {
-        let before = |told: &&Told| told.run.sitting == sitting && told.run.server == server;
+    fn told(&mut self, scenario: &str, server: &str, outcome: &Outcome) -> io::Result<()> {
+        let before = |told: &&Told| told.run.scenario == scenario && told.run.server == server;
         let number = self.runs.iter().filter(before).count() + 1;
-        let run = Run { sitting: sitting.to_owned(), server: server.to_owned(), number };
+        let run = Run { scenario: scenario.to_owned(), server: server.to_owned(), number };
         self.series.write_all(series::rows(&run, outcome).as_bytes())?;
         self.counts.write_all(counts::rows(&run, outcome).as_bytes())?;
         self.log_times(&run, outcome)?;
@@ -184,16 +187,17 @@ impl Open {
 
     /// The times of the part that counts; of an invalid run none, and a line that says so.
     fn log_times(&mut self, run: &Run, outcome: &Outcome) -> io::Result<()> {
-        let Run { sitting, server, number } = run;
+        let Run { scenario, server, number } = run;
         if outcome.transaction().is_none() {
             let verdict = outcome.verdict();
-            self.log.comment(&format!("{sitting}, {server}, run {number}: {verdict}, no times"))?;
+            self.log
+                .comment(&format!("{scenario}, {server}, run {number}: {verdict}, no times"))?;
             return self.log.flush();
         }
         let (from, length) = sustained(outcome.plan());
         let when = (outcome.began_at() + from, length);
         for (name, latency) in times(outcome).into_iter().filter(|(_, times)| times.count() > 0) {
-            let tag = format!("{sitting}/{server}/{number}/{name}");
+            let tag = format!("{scenario}/{server}/{number}/{name}");
             self.log.write(&tag, when, latency)?;
         }
         self.log.flush()

@@ -21,12 +21,12 @@ pub(super) fn of(
     judged: &[Judged<'_>],
     is_complete: bool,
 ) -> Value {
-    let mut labels: Vec<&str> = runs.iter().map(|told| told.run.sitting.as_str()).collect();
+    let mut labels: Vec<&str> = runs.iter().map(|told| told.run.scenario.as_str()).collect();
     labels.dedup();
-    let sitting = |label: &&str| {
+    let scenario = |label: &&str| {
         let end = judged.iter().find(|judged| judged.label == *label);
         let records = end.map_or(&[][..], |end| end.records);
-        let of_label = |told: &&Told| told.run.sitting == *label;
+        let of_label = |told: &&Told| told.run.scenario == *label;
         json!({
             "label": label,
             "verdict": end.map(|end| end.verdict.as_str()),
@@ -45,7 +45,7 @@ pub(super) fn of(
         "versions": about.host.versions,
         "commit": about.host.commit,
         "conditions": about.host.conditions,
-        "sittings": labels.iter().map(sitting).collect::<Vec<_>>(),
+        "sittings": labels.iter().map(scenario).collect::<Vec<_>>(),
     })
 }
 

@@ -2,7 +2,7 @@
 
 use tollgate_load::{Latency, Point};
 use tollgate_record::Timestamp;
-use tollgate_report::html::{Curve, Runs, Second, Server, Sitting, of_runs};
+use tollgate_report::html::{Curve, Runs, Scenario, Second, Server, of_runs};
 
 use super::{About, Judged, Told, unwrapped};
 use crate::verbs::bench::slo::Found;
@@ -17,14 +17,14 @@ pub(super) fn of(
     judged: &[Judged<'_>],
     is_complete: bool,
 ) -> String {
-    let mut labels: Vec<&str> = runs.iter().map(|told| told.run.sitting.as_str()).collect();
+    let mut labels: Vec<&str> = runs.iter().map(|told| told.run.scenario.as_str()).collect();
     labels.dedup();
-    let sitting = |label: &str| {
-        let of_label: Vec<&Told> = runs.iter().filter(|told| told.run.sitting == label).collect();
+    let scenario = |label: &str| {
+        let of_label: Vec<&Told> = runs.iter().filter(|told| told.run.scenario == label).collect();
         let end = judged.iter().find(|judged| judged.label == label);
         let found = end.and_then(|end| end.found);
         let lines = end.map_or(&[][..], |end| &end.lines);
-        Sitting {
+        Scenario {
             name: label.to_owned(),
             verdict: end.map(|end| end.verdict.clone()).unwrap_or_default(),
             // the first one is the verdict
@@ -38,7 +38,7 @@ pub(super) fn of(
         about: unwrapped(about.heading),
         is_complete,
         notes: unwrapped(about.notes),
-        sittings: labels.into_iter().map(sitting).collect(),
+        scenarios: labels.into_iter().map(scenario).collect(),
     })
 }
 

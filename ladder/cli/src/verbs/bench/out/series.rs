@@ -27,7 +27,7 @@ pub(super) fn rows(run: &Run, outcome: &Outcome) -> String {
     let time = |ns: Option<u64>| ns.map_or_else(String::new, |ns| ns.to_string());
     let of = |point: &Point| {
         row([
-            run.sitting.clone(),
+            run.scenario.clone(),
             run.server.clone(),
             run.number.to_string(),
             outcome.verdict().word().to_owned(),

@@ -12,12 +12,12 @@ use tollgate_report::{heading, variants as tables};
 use tollgate_variants::Unroll;
 
 use crate::contenders::Contender;
+use crate::error::CliError;
 use crate::figures::Figures;
 use crate::measure::measure;
 use crate::options::Kernel as Options;
 use crate::progress::Progress;
 use crate::run::Run;
-use crate::stop::Stop;
 use crate::verbs::kernel::symbols::Symbols;
 use products::products;
 use windows::windows;
@@ -57,9 +57,9 @@ struct Entry {
 /// # Errors
 ///
 /// Nothing can be measured, or a result is wrong.
-pub(crate) fn run(options: &Options) -> Result<ExitCode, Stop> {
+pub(crate) fn run(options: &Options) -> Result<ExitCode, CliError> {
     if let Some(bits) = options.bits.iter().find(|bits| **bits > BITS_MAX) {
-        return Err(Stop::new(format!("--bits {bits}: variants go up to {BITS_MAX} bits")));
+        return Err(CliError::new(format!("--bits {bits}: variants go up to {BITS_MAX} bits")));
     }
     let mut run = Run::measuring(options.written.json.as_deref())?;
     let progress = Progress::new("kernel");
@@ -69,7 +69,7 @@ pub(crate) fn run(options: &Options) -> Result<ExitCode, Stop> {
 }
 
 /// What papers say, and the records of every row; after Ctrl-C those of the rows that were done.
-fn collect(options: &Options, run: &mut Run, progress: &Progress) -> Result<Vec<Record>, Stop> {
+fn collect(options: &Options, run: &mut Run, progress: &Progress) -> Result<Vec<Record>, CliError> {
     let seconds = options.seconds.unwrap_or(SECONDS);
     let products = options.bits.iter().copied().map(Row::Products);
     let exponents = options.bits.iter().copied().filter(|bits| *bits <= EXPONENT_BITS_MAX);
@@ -109,7 +109,7 @@ impl Row {
         run: &mut Run,
         symbols: Option<&Symbols>,
         progress: impl FnMut(f64),
-    ) -> Result<Option<Vec<Record>>, Stop> {
+    ) -> Result<Option<Vec<Record>>, CliError> {
         let entries = match self {
             Self::Products(bits) => products(bits, symbols)?,
             Self::Windows(bits) => windows(bits)?,
@@ -128,14 +128,14 @@ impl Row {
         run.notes.warn(&self.label(), round.warnings());
         for (place, (subject, quantity, exact)) in of_entries.into_iter().enumerate() {
             let Some(cycles) = round.cycles(place) else {
-                return Err(Stop::new(
+                return Err(CliError::new(
                     "core cycles cannot be told on this machine: no time stamp counter",
                 ));
             };
             records.push(figures.measured(&subject, quantity, Unit::Cycles, cycles));
             for (quantity, unit, figure, kind) in exact {
-                let figure = f64::from(u32::try_from(figure).map_err(Stop::from_error)?);
-                let estimate = Estimate::exact(figure).map_err(Stop::from_error)?;
+                let figure = f64::from(u32::try_from(figure).map_err(CliError::from_error)?);
+                let estimate = Estimate::exact(figure).map_err(CliError::from_error)?;
                 let record = figures.measured(&subject, quantity, unit, estimate);
                 records.push(Record { kind, ..record });
             }
@@ -145,20 +145,20 @@ impl Row {
 }
 
 /// A subject with numbers for parameters.
-fn subject(path: &str, parameters: &[(&str, u32)]) -> Result<Subject, Stop> {
-    let bare: Subject = path.parse().map_err(Stop::from_error)?;
+fn subject(path: &str, parameters: &[(&str, u32)]) -> Result<Subject, CliError> {
+    let bare: Subject = path.parse().map_err(CliError::from_error)?;
     parameters
         .iter()
         .try_fold(bare, |subject, (key, value)| subject.with(key, value))
-        .map_err(Stop::from_error)
+        .map_err(CliError::from_error)
 }
 
 fn size(bits: u32) -> usize {
     usize::try_from(bits).expect("at most 8192")
 }
 
-fn count(number: usize) -> Result<u32, Stop> {
-    u32::try_from(number).map_err(Stop::from_error)
+fn count(number: usize) -> Result<u32, CliError> {
+    u32::try_from(number).map_err(CliError::from_error)
 }
 
 #[cfg(test)]

@@ -7,13 +7,13 @@ use tollgate_variants::{Call as Asked, Method, Unroll, Variant};
 
 use super::{Entry, UNROLL, count, size, subject};
 use crate::contenders::Contender;
-use crate::stop::Stop;
+use crate::error::CliError;
 use crate::verbs::kernel::chain::{self, CALLS, Call};
 use crate::verbs::kernel::symbols::Symbols;
 
 /// Every variant's product by how far it is unrolled, squares of those that have a formula, and the
 /// engine's kernel on limbs.
-pub(super) fn products(bits: u32, symbols: Option<&Symbols>) -> Result<Vec<Entry>, Stop> {
+pub(super) fn products(bits: u32, symbols: Option<&Symbols>) -> Result<Vec<Entry>, CliError> {
     let k = Shape::limbs(size(bits)).k();
     let mut entries = Vec::new();
     for method in Method::ALL {
@@ -45,7 +45,7 @@ fn product(
     bits: u32,
     k: usize,
     symbols: Option<&Symbols>,
-) -> Result<Entry, Stop> {
+) -> Result<Entry, CliError> {
     let (name, call) = match asked {
         Asked::Product => (variant.method.name(), Call::Product),
         Asked::Square => (variant.method.square_name(), Call::Square),

@@ -10,14 +10,14 @@ use tollgate_variants::{
 
 use super::{Entry, UNROLL, count, size, subject};
 use crate::contenders::{self, Contender, Failed};
-use crate::stop::Stop;
+use crate::error::CliError;
 use crate::verbs::kernel::chain::Numbers;
 
 /// What exponentiations by windows multiply with: the plainest that has a formula for squares.
 const WINDOWED: Variant = Variant { method: Method::Sos, unroll: UNROLL };
 
 /// Fixed and sliding windows of every width.
-pub(super) fn windows(bits: u32) -> Result<Vec<Entry>, Stop> {
+pub(super) fn windows(bits: u32) -> Result<Vec<Entry>, CliError> {
     let k = Shape::limbs(size(bits)).k();
     let mut entries = Vec::new();
     for width in 1..=WIDTH_MAX {

@@ -10,7 +10,7 @@ use tollgate_record::Estimate;
 use tollgate_rsa::PrivateRequest;
 
 use super::{
-    BATCH, Cases, Failed, Hash, Stop, THREADS, WORK, Workspace, engine, interrupt, median,
+    BATCH, Cases, CliError, Failed, Hash, THREADS, WORK, Workspace, engine, interrupt, median,
 };
 
 /// Operations per second and core, and what they are to each other.
@@ -31,19 +31,19 @@ const ROUNDS: u32 = 12;
 pub(super) const MANY: u32 = 64;
 
 /// Slices in turn; `None` after Ctrl-C.
-pub(super) fn rates(cases: &Cases, cores: u32, seconds: f64) -> Result<Option<Rates>, Stop> {
+pub(super) fn rates(cases: &Cases, cores: u32, seconds: f64) -> Result<Option<Rates>, CliError> {
     let slice = Duration::from_secs_f64(seconds) / (3 * ROUNDS);
     let engine = engine()?;
     let callers = (0..THREADS).map(|_| engine.caller()).collect::<Result<Vec<_>, _>>();
-    let callers = callers.map_err(Stop::from_error)?;
-    let cores = usize::try_from(cores).map_err(Stop::from_error)?;
+    let callers = callers.map_err(CliError::from_error)?;
+    let cores = usize::try_from(cores).map_err(CliError::from_error)?;
     let mut workspaces = (0..cores).map(|_| Workspace::new()).collect::<Result<Vec<_>, _>>();
-    let workspaces = workspaces.as_mut().map_err(|error| Stop::new(error.to_string()))?;
+    let workspaces = workspaces.as_mut().map_err(|error| CliError::new(error.to_string()))?;
     let (mut direct, mut through, mut ratio) = (Vec::new(), Vec::new(), Vec::new());
     let (mut many, mut many_ratio) = (Vec::new(), Vec::new());
     let engine_of_many = self::engine()?;
     let few = (0..cores).map(|_| engine_of_many.caller()).collect::<Result<Vec<_>, _>>();
-    let mut few = few.map_err(Stop::from_error)?;
+    let mut few = few.map_err(CliError::from_error)?;
     for round in 0..=ROUNDS {
         if interrupt::asked() {
             return Ok(None);
@@ -66,8 +66,8 @@ pub(super) fn rates(cases: &Cases, cores: u32, seconds: f64) -> Result<Option<Ra
             many_ratio.push(with_many / without);
         }
     }
-    let fill = engine.stats().map_err(Stop::from_error)?.mean_fill();
-    let fill = Estimate::exact(fill).map_err(Stop::from_error)?;
+    let fill = engine.stats().map_err(CliError::from_error)?.mean_fill();
+    let fill = Estimate::exact(fill).map_err(CliError::from_error)?;
     let (direct, engine, ratio) = (median(&direct)?, median(&through)?, median(&ratio)?);
     let (many, many_ratio) = (median(&many)?, median(&many_ratio)?);
     Ok(Some(Rates { direct, engine, ratio, fill, many, many_ratio }))
@@ -111,7 +111,7 @@ pub(super) fn rate<S: Send>(
     threads: &mut [S],
     slice: Duration,
     work: impl Fn(&mut S) -> Result<u64, Failed> + Sync,
-) -> Result<f64, Stop> {
+) -> Result<f64, CliError> {
     let (stop, operations) = (AtomicBool::new(false), AtomicU64::new(0));
     let begin = Instant::now();
     thread::scope(|scope| {
@@ -132,7 +132,7 @@ pub(super) fn rate<S: Send>(
         stop.store(true, Relaxed);
         running.into_iter().try_for_each(|thread| thread.join().expect("it does not panic"))
     })
-    .map_err(|failed| Stop::new(failed.to_string()))?;
+    .map_err(|failed| CliError::new(failed.to_string()))?;
     #[allow(clippy::cast_precision_loss, reason = "counts are far below 2^52")]
     let operations = operations.into_inner() as f64;
     Ok(operations / begin.elapsed().as_secs_f64())

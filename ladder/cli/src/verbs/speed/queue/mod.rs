@@ -15,6 +15,7 @@ use tollgate_report::{engine as engine_table, heading};
 use tollgate_rsa::{Hash, PrivateKey, Workspace};
 
 use crate::contenders::{Contender, Failed, Job, What, tollgate};
+use crate::error::CliError;
 use crate::figures::Figures;
 use crate::interrupt;
 use crate::keys::Key;
@@ -22,7 +23,6 @@ use crate::measure::measure;
 use crate::options::Speed;
 use crate::progress::Progress;
 use crate::run::Run;
-use crate::stop::Stop;
 
 /// Sizes unless told.
 const SIZES: [u32; 2] = [1024, 2048];
@@ -80,7 +80,7 @@ impl Cases {
 /// # Errors
 ///
 /// Nothing can be measured, or a result is wrong.
-pub(crate) fn run(options: &Speed) -> Result<ExitCode, Stop> {
+pub(crate) fn run(options: &Speed) -> Result<ExitCode, CliError> {
     let mut run = Run::measuring(options.written.json.as_deref())?;
     let progress = Progress::new("engine");
     let records = collect(options, &mut run, &progress)?;
@@ -89,7 +89,7 @@ pub(crate) fn run(options: &Speed) -> Result<ExitCode, Stop> {
 }
 
 /// The records of every size; after Ctrl-C those that were done.
-fn collect(options: &Speed, run: &mut Run, progress: &Progress) -> Result<Vec<Record>, Stop> {
+fn collect(options: &Speed, run: &mut Run, progress: &Progress) -> Result<Vec<Record>, CliError> {
     let seconds = options.seconds.unwrap_or(SECONDS);
     let keys: Vec<Key> = match (&options.key, &options.bits[..]) {
         (Some(path), _) => vec![Key::from_file(path)?],
@@ -119,17 +119,17 @@ struct Bout {
 }
 
 impl Bout {
-    fn new(key: Key, seconds: f64) -> Result<Self, Stop> {
+    fn new(key: Key, seconds: f64) -> Result<Self, CliError> {
         let bits = key.bits();
         let job = Job::new(Rc::new(key), What::Sign, BATCH)?;
         let cases = Arc::new(Cases::of(&job));
-        let cores = std::thread::available_parallelism().map_err(Stop::from_error)?;
-        let cores = u32::try_from(cores.get()).map_err(Stop::from_error)?;
+        let cores = std::thread::available_parallelism().map_err(CliError::from_error)?;
+        let cores = u32::try_from(cores.get()).map_err(CliError::from_error)?;
         Ok(Self { bits, seconds, job, cases, cores })
     }
 
     /// All figures; `None` after Ctrl-C.
-    fn measure(&self, run: &mut Run, progress: &Progress) -> Result<Option<Vec<Record>>, Stop> {
+    fn measure(&self, run: &mut Run, progress: &Progress) -> Result<Option<Vec<Record>>, CliError> {
         let [closed, alone, open] = PARTS.map(|part| part * self.seconds);
         let Some(rates) = closed::rates(&self.cases, self.cores, closed)? else {
             return Ok(None);
@@ -173,18 +173,22 @@ impl Bout {
         }
     }
 
-    fn of_rates(&self, figures: &Figures<'_>, rates: &closed::Rates) -> Result<Vec<Record>, Stop> {
+    fn of_rates(
+        &self,
+        figures: &Figures<'_>,
+        rates: &closed::Rates,
+    ) -> Result<Vec<Record>, CliError> {
         let cores = self.cores.to_string();
         let threads = THREADS.to_string();
         let batch = BATCH.to_string();
         let direct =
             self.subject(&[(word::BATCH, &batch), (word::BY, DIRECT), (word::THREADS, &cores)])?;
         let ours = self.subject(&[(word::BY, BY), (word::THREADS, &threads)])?;
-        let ratio = ours.with(word::AGAINST, DIRECT).map_err(Stop::from_error)?;
+        let ratio = ours.with(word::AGAINST, DIRECT).map_err(CliError::from_error)?;
         let many = closed::MANY.to_string();
         let many =
             self.subject(&[(word::BATCH, &many), (word::BY, BY), (word::THREADS, &cores)])?;
-        let many_ratio = many.with(word::AGAINST, DIRECT).map_err(Stop::from_error)?;
+        let many_ratio = many.with(word::AGAINST, DIRECT).map_err(CliError::from_error)?;
         let per_core = word::OPERATIONS_PER_S_PER_CORE;
         Ok(vec![
             figures.measured(&direct, per_core, Unit::PerSecond, rates.direct),
@@ -205,7 +209,7 @@ impl Bout {
         &self,
         figures: &Figures<'_>,
         open: &open::Responses,
-    ) -> Result<Vec<Record>, Stop> {
+    ) -> Result<Vec<Record>, CliError> {
         let service = format!("{:.0}", open.service_ns.point());
         let figures = figures.with([(word::SERVICE_NS.to_owned(), service)]);
         let (load, threads) = (open::LOAD.to_string(), open::THREADS.to_string());
@@ -220,9 +224,9 @@ impl Bout {
     }
 
     /// One thread, through the engine and without it, in turn.
-    fn alone(&self, run: &mut Run, seconds: f64) -> Result<Option<Vec<Record>>, Stop> {
+    fn alone(&self, run: &mut Run, seconds: f64) -> Result<Option<Vec<Record>>, CliError> {
         let engine = engine()?;
-        let caller = engine.caller().map_err(Stop::from_error)?;
+        let caller = engine.caller().map_err(CliError::from_error)?;
         let (cases, mut i) = (Arc::clone(&self.cases), 0);
         let through = Contender::library(
             BY,
@@ -253,28 +257,29 @@ impl Bout {
         Ok(Some(records))
     }
 
-    fn subject(&self, parameters: &[(&str, &str)]) -> Result<Subject, Stop> {
-        let bare: Subject =
-            format!("{}/rsa-{}/sign", word::ENGINE, self.bits).parse().map_err(Stop::from_error)?;
+    fn subject(&self, parameters: &[(&str, &str)]) -> Result<Subject, CliError> {
+        let bare: Subject = format!("{}/rsa-{}/sign", word::ENGINE, self.bits)
+            .parse()
+            .map_err(CliError::from_error)?;
         parameters
             .iter()
             .try_fold(bare, |subject, (key, value)| subject.with(key, value))
-            .map_err(Stop::from_error)
+            .map_err(CliError::from_error)
     }
 }
 
 /// An engine with a worker per core, and otherwise as `Config` makes it.
-fn engine() -> Result<Engine<PrivateJob>, Stop> {
-    let workers = std::thread::available_parallelism().map_err(Stop::from_error)?.get();
+fn engine() -> Result<Engine<PrivateJob>, CliError> {
+    let workers = std::thread::available_parallelism().map_err(CliError::from_error)?.get();
     let config = Config { workers, ..Config::default() };
-    Engine::of_this_processor(config).map_err(Stop::from_error)
+    Engine::of_this_processor(config).map_err(CliError::from_error)
 }
 
 const TOO_LITTLE: &str = "too little time to measure: raise --seconds";
 
 /// The median of samples.
-fn median(samples: &[f64]) -> Result<Estimate, Stop> {
-    median_estimate(samples).ok_or_else(|| Stop::new(TOO_LITTLE))
+fn median(samples: &[f64]) -> Result<Estimate, CliError> {
+    median_estimate(samples).ok_or_else(|| CliError::new(TOO_LITTLE))
 }
 
 #[cfg(test)]

@@ -16,7 +16,7 @@ use tollgate_queue::{Caller, Engine, Error, PrivateError, PrivateJob};
 use tollgate_record::Estimate;
 
 use super::closed::{batch, rate};
-use super::{BATCH, Cases, Failed, Stop, WORK, Workspace, engine, interrupt, median};
+use super::{BATCH, Cases, CliError, Failed, WORK, Workspace, engine, interrupt, median};
 
 /// Share of the throughput of the same threads when they keep the engine full.
 pub(super) const LOAD: f64 = 0.7;
@@ -73,11 +73,11 @@ pub(super) fn responses(
     cases: &Arc<Cases>,
     cores: u32,
     seconds: f64,
-) -> Result<Option<Responses>, Stop> {
+) -> Result<Option<Responses>, CliError> {
     let [without, full, open] =
         PARTS.map(|part| Duration::from_secs_f64(part * seconds / f64::from(WINDOWS)));
     let workspaces = (0..cores).map(|_| Workspace::new()).collect::<Result<Vec<_>, _>>();
-    let mut workspaces = workspaces.map_err(|error| Stop::new(error.to_string()))?;
+    let mut workspaces = workspaces.map_err(|error| CliError::new(error.to_string()))?;
     let mut batches = || rate(&mut workspaces, without, |workspace| batch(cases, workspace));
     let (kept_full, random) = (engine()?, engine()?);
     let mut windows = Vec::new();
@@ -106,13 +106,13 @@ pub(super) fn responses(
         }
         (gauge, per_s) = (gauge_after, per_s_after);
     }
-    let fill = random.stats().map_err(Stop::from_error)?.mean_fill();
-    let fill = Estimate::exact(fill).map_err(Stop::from_error)?;
+    let fill = random.stats().map_err(CliError::from_error)?.mean_fill();
+    let fill = Estimate::exact(fill).map_err(CliError::from_error)?;
     summary(windows, fill).map(Some)
 }
 
 /// The medians of the windows that are not lost; of all, if these are too few.
-fn summary(mut windows: Vec<Window>, fill: Estimate) -> Result<Responses, Stop> {
+fn summary(mut windows: Vec<Window>, fill: Estimate) -> Result<Responses, CliError> {
     let all = windows.len();
     let lowest = windows.iter().filter_map(|window| window.gauge).min().unwrap_or(0);
     let is_lost = |window: &Window| {
@@ -191,7 +191,7 @@ fn answers(
     engine: &Engine<PrivateJob>,
     arrivals: Arrivals,
     length: Duration,
-) -> Result<Vec<u64>, Stop> {
+) -> Result<Vec<u64>, CliError> {
     let callers = (0..THREADS).map(|_| engine.caller()).collect::<Result<Vec<_>, _>>();
     let (tell, told) = mpsc::channel();
     let begin = Instant::now();
@@ -217,10 +217,10 @@ fn answers(
             .collect();
         threads.into_iter().try_for_each(|thread| thread.join().expect("it does not panic"))
     })
-    .map_err(|failed| Stop::new(failed.to_string()))?;
+    .map_err(|failed| CliError::new(failed.to_string()))?;
     drop(tell); // the others go with their callbacks
     let times: Result<Vec<u64>, Failed> = told.iter().collect();
-    times.map_err(|failed| Stop::new(failed.to_string()))
+    times.map_err(|failed| CliError::new(failed.to_string()))
 }
 
 /// How long a thread rests that finds no place: much less than the places of a caller last.

@@ -10,10 +10,10 @@ use tollgate_session::measured_total;
 
 use super::rounds::Rounds;
 use super::{resumed, times};
-use crate::stop::Stop;
+use crate::error::CliError;
 
 /// What was found with one key and protocol.
-pub(super) struct Sitting {
+pub(super) struct Scenario {
     /// `rsa-2048 tls13`.
     label: String,
     rounds: Rounds,
@@ -21,7 +21,7 @@ pub(super) struct Sitting {
     pub(super) records: Vec<Record>,
 }
 
-impl Sitting {
+impl Scenario {
     /// Of its rounds.
     ///
     /// # Errors
@@ -32,19 +32,19 @@ impl Sitting {
         rounds: Rounds,
         names: &[Naming],
         context: &Context,
-    ) -> Result<Self, Stop> {
-        let mut sitting = Self { label, rounds, records: Vec::new() };
-        if sitting.verdict() != Verdict::Invalid {
+    ) -> Result<Self, CliError> {
+        let mut scenario = Self { label, rounds, records: Vec::new() };
+        if scenario.verdict() != Verdict::Invalid {
             let mut context = context.clone();
-            let repeated = sitting.rounds.repeated.to_string();
+            let repeated = scenario.rounds.repeated.to_string();
             context.conditions.insert("rounds_repeated".to_owned(), repeated);
-            let comparison = Comparison::of(sitting.rounds.outcomes.clone());
-            let comparison = comparison.map_err(Stop::from_error)?;
-            sitting.records = comparison.records(names, &context).map_err(Stop::from_error)?;
-            let totals = totals(&sitting.records)?;
-            sitting.records.extend(totals);
+            let comparison = Comparison::of(scenario.rounds.outcomes.clone());
+            let comparison = comparison.map_err(CliError::from_error)?;
+            scenario.records = comparison.records(names, &context).map_err(CliError::from_error)?;
+            let totals = totals(&scenario.records)?;
+            scenario.records.extend(totals);
         }
-        Ok(sitting)
+        Ok(scenario)
     }
 
     /// What it is called.
@@ -145,13 +145,13 @@ fn bodies(rounds: &[Outcome]) -> String {
 }
 
 /// The server's CPU time of a session in cycles, as rung 3 has it; none where the clock is unknown.
-fn totals(records: &[Record]) -> Result<Vec<Record>, Stop> {
+fn totals(records: &[Record]) -> Result<Vec<Record>, CliError> {
     let total = |record: &Record| {
         let clock = record.machine.core_clock_hz?;
         let is_cpu = record.quantity.as_str() == word::SERVER_CPU_NS_PER_SESSION;
         // none at all is that of another process: --pid
         let is_some = record.estimate.point() > 0.0;
-        (is_cpu && is_some).then(|| measured_total(record, &clock).map_err(Stop::from_error))
+        (is_cpu && is_some).then(|| measured_total(record, &clock).map_err(CliError::from_error))
     };
     records.iter().filter_map(total).collect()
 }

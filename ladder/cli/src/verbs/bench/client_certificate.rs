@@ -8,35 +8,37 @@ use openssl::pkey::PKey;
 use openssl::x509::X509;
 use tollgate_probe::Shown;
 
+use crate::error::CliError;
 use crate::keys;
 use crate::options::Bench as Options;
-use crate::stop::Stop;
 
 /// What the options give, if they do.
 ///
 /// # Errors
 ///
 /// A file cannot be read, or is no certificate or no key of one.
-pub(super) fn shown(options: &Options) -> Result<Option<Shown>, Stop> {
+pub(super) fn client_certificate(options: &Options) -> Result<Option<Shown>, CliError> {
     let (Some(chain), Some(key)) = (&options.given.client_cert, &options.given.client_key) else {
         return Ok(None);
     };
     let found = Shown::new(certificates(chain)?, &pkcs8(key)?);
-    found.map(Some).map_err(|error| Stop::new(format!("--client-cert: {error}")))
+    found.map(Some).map_err(|error| CliError::new(format!("--client-cert: {error}")))
 }
 
 /// Each in DER; none is not refused here.
-fn certificates(path: &Path) -> Result<Vec<Vec<u8>>, Stop> {
-    let pem = fs::read(path).map_err(|error| Stop::of_file(path, &error))?;
+fn certificates(path: &Path) -> Result<Vec<Vec<u8>>, CliError> {
+    let pem = fs::read(path).map_err(|error| CliError::of_file(path, &error))?;
     let chain =
         X509::stack_from_pem(&pem).and_then(|chain| chain.iter().map(|c| c.to_der()).collect());
-    chain.map_err(|_| Stop::new(format!("{}: no certificates in PEM", path.display())))
+    chain.map_err(|_| CliError::new(format!("{}: no certificates in PEM", path.display())))
 }
 
-fn pkcs8(path: &Path) -> Result<Vec<u8>, Stop> {
+fn pkcs8(path: &Path) -> Result<Vec<u8>, CliError> {
     let pem = keys::read(path)?;
     // without a callback OpenSSL would ask for a passphrase on the terminal
     let key = PKey::private_key_from_pem_callback(&pem, |_| Err(ErrorStack::get()));
     let key = key.and_then(|key| key.private_key_to_pkcs8());
-    key.map_err(|_| Stop::new(format!("{}: no private key in PEM, or encrypted", path.display())))
+    key.map_err(|_| {
+        CliError::new(format!("{}: no private key in PEM, or encrypted", path.display()))
+    })
 }
