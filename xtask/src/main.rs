@@ -7,6 +7,7 @@ use std::process::ExitCode;
 
 mod audit;
 mod counts;
+mod finding;
 mod house;
 mod kernels;
 mod machine_code;

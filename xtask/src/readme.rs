@@ -10,8 +10,8 @@ use std::process::ExitCode;
 use tollgate_record::{Record, jsonl};
 use tollgate_report::{chart, markdown};
 
+use crate::finding::Finding;
 use crate::house::{File, House};
-use crate::tidy::Finding;
 
 const PAGE: &str = "README.md";
 const PICTURE: &str = "docs/speed.svg";

@@ -1,0 +1,42 @@
+//! What a check reports.
+
+use core::fmt;
+
+/// One thing to mend, and how.
+#[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Finding {
+    pub(crate) file: String,
+    /// One-based.
+    pub(crate) line: usize,
+    pub(crate) what: String,
+    pub(crate) remedy: String,
+}
+
+impl Finding {
+    pub(crate) fn new(
+        file: &str,
+        line: usize,
+        what: impl Into<String>,
+        remedy: impl Into<String>,
+    ) -> Self {
+        Self { file: file.into(), line, what: what.into(), remedy: remedy.into() }
+    }
+}
+
+impl fmt::Display for Finding {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { file, line, what, remedy } = self;
+        write!(f, "{file}:{line}: {what}; {remedy}")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Finding;
+
+    #[test]
+    fn a_finding_is_one_line_that_an_editor_can_follow() {
+        let finding = Finding::new("crates/a/src/lib.rs", 3, "too long", "break it");
+        assert_eq!(finding.to_string(), "crates/a/src/lib.rs:3: too long; break it");
+    }
+}

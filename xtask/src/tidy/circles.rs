@@ -1,0 +1,503 @@
+//! No circles between the files of a crate: if a file uses another, that one does not use the
+//! first, neither directly nor through further files.
+//!
+//! A file uses the files whose items its `use` lines and its `crate::` and `super::` paths name.
+//! Re-exports (`pub use`) are followed to the file that defines the item, and are no use of their
+//! own. A submodule may use the items of the modules that contain it. Tests do not count.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use proc_macro2::{Delimiter, TokenStream, TokenTree};
+
+use super::Finding;
+use crate::house::House;
+
+/// A circle that may remain. Some of its files may form a smaller one.
+struct Allowed {
+    /// The folder of the files.
+    src: &'static str,
+    files: &'static [&'static str],
+    reason: &'static str,
+}
+
+/// Remove an entry when its circle is cut.
+const ALLOWED: [Allowed; 26] = [
+    Allowed {
+        src: "engine/mont/src/",
+        files: &[
+            "blocks.rs",
+            "contract.rs",
+            "exp.rs",
+            "modulus.rs",
+            "modulus/fold.rs",
+            "modulus/pair.rs",
+            "shape.rs",
+            "window.rs",
+        ],
+        reason: BEFORE,
+    },
+    Allowed {
+        src: "engine/mont/src/",
+        files: &["kernels/chains64_mulx.rs", "kernels/tiles64_mulx.rs"],
+        reason: BEFORE,
+    },
+    Allowed {
+        src: "engine/mont/src/",
+        files: &["kernels/select52_mb8_ifma.rs", "kernels/tiles52_ifma.rs"],
+        reason: BEFORE,
+    },
+    Allowed {
+        src: "engine/provider/src/",
+        files: &["bell.rs", "jobs.rs", "key.rs", "metrics.rs", "provider.rs", "upcalls.rs"],
+        reason: BEFORE,
+    },
+    Allowed { src: "engine/queue/src/", files: &["seat.rs", "state.rs"], reason: BEFORE },
+    Allowed {
+        src: "engine/rsa/src/",
+        files: &[
+            "blocks.rs",
+            "eme_pkcs1v15.rs",
+            "encryption.rs",
+            "implicit_rejection.rs",
+            "key.rs",
+            "material.rs",
+            "natural.rs",
+            "oaep.rs",
+            "premaster.rs",
+            "private.rs",
+            "validate.rs",
+            "workspace.rs",
+        ],
+        reason: BEFORE,
+    },
+    Allowed {
+        src: "engine/rsa/src/",
+        files: &["error.rs", "hash.rs", "hasher.rs"],
+        reason: BEFORE,
+    },
+    Allowed {
+        src: "engine/server/src/",
+        files: &["certificate.rs", "config.rs", "error.rs", "suite.rs"],
+        reason: BEFORE,
+    },
+    Allowed {
+        src: "ladder/0-model/processor/src/",
+        files: &["limit.rs", "machine.rs", "routine.rs"],
+        reason: BEFORE,
+    },
+    Allowed {
+        src: "ladder/0-model/simulator/src/",
+        files: &["isa/accumulate.rs", "isa/row.rs"],
+        reason: BEFORE,
+    },
+    Allowed {
+        src: "ladder/0-model/simulator/src/",
+        files: &["isa/instruction.rs", "isa/set.rs"],
+        reason: BEFORE,
+    },
+    Allowed {
+        src: "ladder/3-session/session/src/",
+        files: &["measure.rs", "records.rs"],
+        reason: BEFORE,
+    },
+    Allowed {
+        src: "ladder/3-session/session/src/",
+        files: &["plan.rs", "primitive.rs"],
+        reason: BEFORE,
+    },
+    Allowed {
+        src: "ladder/3-session/tls-client/src/",
+        files: &["config.rs", "hello.rs"],
+        reason: BEFORE,
+    },
+    Allowed {
+        src: "ladder/3-session/tls-client/src/",
+        files: &["connection.rs", "receive.rs", "resume.rs", "session.rs"],
+        reason: BEFORE,
+    },
+    Allowed {
+        src: "ladder/4-server/load/src/",
+        files: &["clients.rs", "worker.rs"],
+        reason: BEFORE,
+    },
+    Allowed {
+        src: "ladder/4-server/load/src/",
+        files: &[
+            "counts.rs",
+            "error.rs",
+            "offer.rs",
+            "plan.rs",
+            "ports.rs",
+            "resumption.rs",
+            "socket.rs",
+        ],
+        reason: BEFORE,
+    },
+    Allowed { src: "ladder/4-server/load/src/", files: &["live.rs", "tally.rs"], reason: BEFORE },
+    Allowed {
+        src: "ladder/4-server/load/src/",
+        files: &["outcome.rs", "verdict.rs"],
+        reason: BEFORE,
+    },
+    Allowed {
+        src: "ladder/4-server/probe/src/",
+        files: &["complete.rs", "site.rs"],
+        reason: BEFORE,
+    },
+    Allowed {
+        src: "ladder/4-server/stock-servers/src/",
+        files: &["error.rs", "folder.rs", "product/mod.rs", "running.rs"],
+        reason: BEFORE,
+    },
+    Allowed {
+        src: "ladder/5-fleet/fleet/src/",
+        files: &["scaling/fit.rs", "scaling/law.rs"],
+        reason: BEFORE,
+    },
+    Allowed { src: "ladder/cli/src/", files: &["bounds.rs", "contenders/mod.rs"], reason: BEFORE },
+    Allowed {
+        src: "ladder/cli/src/",
+        files: &[
+            "options/files.rs",
+            "options/mod.rs",
+            "verbs/key/options.rs",
+            "verbs/simulate/options.rs",
+        ],
+        reason: BEFORE,
+    },
+    Allowed { src: "ladder/cli/src/", files: &["output.rs", "stop.rs"], reason: BEFORE },
+    Allowed {
+        src: "ladder/cli/src/",
+        files: &[
+            "verbs/bench/external.rs",
+            "verbs/bench/options/given.rs",
+            "verbs/bench/options/mod.rs",
+            "verbs/bench/plan.rs",
+            "verbs/bench/rounds.rs",
+            "verbs/bench/shown.rs",
+            "verbs/bench/sitting.rs",
+            "verbs/bench/suites.rs",
+            "verbs/bench/url.rs",
+        ],
+        reason: BEFORE,
+    },
+];
+
+const BEFORE: &str = "older than this check; nobody has looked for a cut";
+
+pub(super) fn check(house: &House) -> Vec<Finding> {
+    let remedy = "move what both files need into a third, or list the circle in tidy/circles.rs";
+    let roots = house.crates.iter().flat_map(|krate| &krate.roots);
+    let mut findings: Vec<Finding> = roots
+        .filter_map(|root| Tree::read(house, root))
+        .flat_map(|tree| tree.circles())
+        .filter(|circle| !is_allowed(circle))
+        .map(|circle| {
+            let what = format!("a circle between files: {}", circle.join(", "));
+            Finding::new(&circle[0], 1, what, remedy)
+        })
+        .collect();
+    findings.dedup();
+    findings
+}
+
+fn is_allowed(circle: &[String]) -> bool {
+    let listed = |file: &str, entry: &Allowed| {
+        file.strip_prefix(entry.src).is_some_and(|file| entry.files.contains(&file))
+    };
+    ALLOWED
+        .iter()
+        .any(|entry| !entry.reason.is_empty() && circle.iter().all(|file| listed(file, entry)))
+}
+
+/// A module path below the crate's root; empty for the root.
+type Module = Vec<String>;
+
+/// The files of one crate target.
+#[derive(Default)]
+struct Tree {
+    files: BTreeMap<Module, Source>,
+}
+
+/// One file: its path, and the paths that its code names.
+#[derive(Default)]
+struct Source {
+    path: String,
+    /// `mod child;`
+    children: Vec<String>,
+    /// `pub use` and `pub(crate) use`: the name here, and the path it stands for.
+    exports: Vec<(String, Vec<String>)>,
+    /// Every other path.
+    uses: BTreeSet<Vec<String>>,
+}
+
+impl Tree {
+    /// Reads the modules from `root`, a `lib.rs` or `main.rs`, down.
+    fn read(house: &House, root: &str) -> Option<Self> {
+        let mut tree = Self::default();
+        let folder = root.rsplit_once('/')?.0;
+        let mut waiting = vec![(Module::new(), root.to_owned(), folder.to_owned())];
+        while let Some((module, path, folder)) = waiting.pop() {
+            let Some(file) = house.file(&path) else { continue };
+            let source = Source::new(path, &file.text);
+            for child in &source.children {
+                let below = format!("{folder}/{child}");
+                let beside = [format!("{below}.rs"), format!("{below}/mod.rs")];
+                let path = beside.into_iter().find(|path| house.file(path).is_some());
+                let name = [&module[..], &[child.clone()]].concat();
+                waiting.extend(path.map(|path| (name, path, below)));
+            }
+            tree.files.insert(module, source);
+        }
+        Some(tree)
+    }
+
+    /// The sets of files that use one another, each sorted.
+    fn circles(&self) -> Vec<Vec<String>> {
+        let below: BTreeMap<&Module, BTreeSet<&Module>> =
+            self.files.keys().map(|module| (module, self.reached_from(module))).collect();
+        let mut circles = BTreeSet::new();
+        for (module, reached) in &below {
+            let back = reached.iter().filter(|other| below[**other].contains(*module));
+            let mut circle: Vec<String> =
+                back.map(|other| self.files[*other].path.clone()).collect();
+            circle.sort();
+            if circle.len() > 1 {
+                circles.insert(circle);
+            }
+        }
+        circles.into_iter().collect()
+    }
+
+    fn reached_from(&self, start: &Module) -> BTreeSet<&Module> {
+        let mut reached = BTreeSet::new();
+        let mut waiting = self.used_by(start);
+        while let Some(module) = waiting.pop() {
+            if reached.insert(module) {
+                waiting.extend(self.used_by(module));
+            }
+        }
+        reached
+    }
+
+    fn used_by(&self, module: &Module) -> Vec<&Module> {
+        let uses = self.files[module].uses.iter();
+        uses.filter_map(|path| self.defining(module, path, 0))
+            .filter(|defining| !module.starts_with(defining))
+            .collect()
+    }
+
+    /// The module that defines what `path` names in `module`, if it is one of this crate.
+    fn defining(&self, module: &Module, path: &[String], depth: u32) -> Option<&Module> {
+        let mut at = module.clone();
+        let mut rest = path;
+        match rest.first()?.as_str() {
+            "crate" => (at, rest) = (Module::new(), &rest[1..]),
+            "self" => rest = &rest[1..],
+            "super" => {}
+            first => {
+                let child = [&at[..], &[first.to_owned()]].concat();
+                self.files.get(&child)?;
+            }
+        }
+        while let Some(("super", after)) = rest.split_first().map(|(s, r)| (s.as_str(), r)) {
+            at.pop();
+            rest = after;
+        }
+        while let Some(first) = rest.first() {
+            at.push(first.clone());
+            if !self.files.contains_key(&at) {
+                at.pop();
+                break;
+            }
+            rest = &rest[1..];
+        }
+        let (found, source) = self.files.get_key_value(&at)?;
+        let export = rest.first().and_then(|name| source.exports.iter().find(|(n, _)| n == name));
+        match export {
+            Some((_, path)) if depth < 8 => self.defining(found, path, depth + 1),
+            _ => Some(found),
+        }
+    }
+}
+
+impl Source {
+    fn new(path: String, text: &str) -> Self {
+        let mut source = Self { path, ..Self::default() };
+        let mut tokens = Vec::new();
+        flatten(text.parse().unwrap_or_default(), &mut tokens);
+        let tokens: Vec<&str> = tokens.iter().map(String::as_str).collect();
+        let mut rest = &tokens[..];
+        let mut before = "";
+        while let [token, after @ ..] = rest {
+            rest = after;
+            match (*token, after) {
+                ("mod", [child, ";", ..]) => source.children.push((*child).to_owned()),
+                ("use", _) => {
+                    let mut found = Vec::new();
+                    rest = use_tree(&[], after, &mut found);
+                    if matches!(before, "pub" | ")") {
+                        source.exports.extend(found);
+                    } else {
+                        source.uses.extend(found.into_iter().map(|(_, path)| path));
+                    }
+                }
+                (_, ["::", ..]) if is_name(token) => {
+                    let mut path = vec![(*token).to_owned()];
+                    while let ["::", name, after @ ..] = rest
+                        && is_name(name)
+                    {
+                        path.push((*name).to_owned());
+                        rest = after;
+                    }
+                    source.uses.insert(path);
+                }
+                _ => {}
+            }
+            before = token;
+        }
+        source
+    }
+}
+
+/// Reads one tree of a `use` line below `head` and returns the tokens after it. `a::{b, c as d}`
+/// gives `b`: `a::b` and `d`: `a::c`.
+fn use_tree<'a>(
+    head: &[String],
+    tokens: &'a [&'a str],
+    found: &mut Vec<(String, Vec<String>)>,
+) -> &'a [&'a str] {
+    let mut path = head.to_vec();
+    let mut rest = tokens;
+    loop {
+        match rest {
+            ["{", after @ ..] => {
+                rest = after;
+                while let [token, ..] = rest
+                    && *token != "}"
+                {
+                    rest = use_tree(&path, rest, found);
+                    rest = rest.strip_prefix(&[","]).unwrap_or(rest);
+                }
+                return rest.get(1..).unwrap_or_default();
+            }
+            ["as", alias, after @ ..] => {
+                found.push(((*alias).to_owned(), path));
+                return after;
+            }
+            [token, after @ ..] if is_name(token) || *token == "::" || *token == "*" => {
+                let is_segment = is_name(token) && !(*token == "self" && !path.is_empty());
+                path.extend(is_segment.then(|| (*token).to_owned()));
+                rest = after;
+            }
+            _ => {
+                found.extend(path.last().cloned().map(|name| (name, path)));
+                return rest;
+            }
+        }
+    }
+}
+
+fn is_name(token: &str) -> bool {
+    token.starts_with(|first: char| first.is_alphabetic() || first == '_')
+}
+
+/// Names and punctuation in order, without what only tests compile. Literals become empty tokens.
+fn flatten(stream: TokenStream, tokens: &mut Vec<String>) {
+    let mut trees = stream.into_iter().peekable();
+    while let Some(tree) = trees.next() {
+        match tree {
+            TokenTree::Ident(ident) => tokens.push(ident.to_string()),
+            TokenTree::Literal(_) => tokens.push(String::new()),
+            TokenTree::Punct(punct) if punct.as_char() == '#' => {
+                let attribute = trees.next_if(|tree| matches!(tree, TokenTree::Group(_)));
+                let text = attribute.map(|tree| tree.to_string().replace(' ', ""));
+                if text.as_deref() == Some("[cfg(test)]") {
+                    // The item that the attribute belongs to ends with its body or its semicolon.
+                    trees.find(|tree| match tree {
+                        TokenTree::Group(group) => group.delimiter() == Delimiter::Brace,
+                        TokenTree::Punct(punct) => punct.as_char() == ';',
+                        _ => false,
+                    });
+                }
+            }
+            TokenTree::Punct(punct) => {
+                let is_colon = punct.as_char() == ':';
+                let second = trees.next_if(|next| {
+                    is_colon && matches!(next, TokenTree::Punct(next) if next.as_char() == ':')
+                });
+                tokens.push(if second.is_some() { "::".into() } else { punct.to_string() });
+            }
+            TokenTree::Group(group) => {
+                let (open, close) = match group.delimiter() {
+                    Delimiter::Brace => ("{", "}"),
+                    Delimiter::Bracket => ("[", "]"),
+                    Delimiter::Parenthesis => ("(", ")"),
+                    Delimiter::None => ("", ""),
+                };
+                tokens.push(open.into());
+                flatten(group.stream(), tokens);
+                tokens.push(close.into());
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Source, check};
+    use crate::house::{House, made_up};
+
+    fn circles(files: &[(&str, &str)]) -> Vec<String> {
+        let file =
+            |(path, text): &(&str, &str)| made_up::file(&format!("crates/a/src/{path}"), text);
+        let files = files.iter().map(file).collect();
+        let house = House { crates: vec![made_up::krate("a")], files };
+        check(&house).into_iter().map(|finding| finding.what).collect()
+    }
+
+    #[test]
+    fn files_that_use_each_other_are_a_circle_through_a_third_too() {
+        let lib = ("lib.rs", "mod b; mod c; mod d;");
+        let files = [
+            lib,
+            ("b.rs", "use crate::c::C; pub struct B;"),
+            ("c.rs", "pub struct C(super::d::D);"),
+            ("d.rs", "use std::fmt; use crate::{b::{B as Other}, c}; pub struct D;"),
+        ];
+        let found = circles(&files);
+        assert_eq!(
+            found,
+            ["a circle between files: crates/a/src/b.rs, crates/a/src/c.rs, crates/a/src/d.rs"]
+        );
+        assert!(circles(&files[..3]).is_empty());
+    }
+
+    #[test]
+    fn a_submodule_may_use_the_module_that_contains_it() {
+        let files = [
+            ("lib.rs", "mod b; pub struct A;"),
+            ("b/mod.rs", "mod c; pub struct B; fn f() { c::g() }"),
+            ("b/c.rs", "use super::B; use crate::A;"),
+        ];
+        assert!(circles(&files).is_empty());
+    }
+
+    #[test]
+    fn an_export_leads_to_the_file_that_defines_the_item() {
+        let files = [
+            ("lib.rs", "mod b; mod c; pub use b::B; pub use c::C;"),
+            ("b.rs", "pub struct B;"),
+            ("c.rs", "use crate::B; pub struct C;"),
+        ];
+        assert!(circles(&files).is_empty());
+    }
+
+    #[test]
+    fn tests_comments_and_strings_do_not_count() {
+        let text = "// use crate::a;\nconst A: &str = \"crate::b\";\n#[cfg(test)]\nmod tests { use \
+                    crate::c; }\nuse crate::d;";
+        let source = Source::new("a.rs".into(), text);
+        assert_eq!(source.uses.into_iter().collect::<Vec<_>>(), [["crate", "d"]]);
+    }
+}
