@@ -21,8 +21,10 @@ use std::process::ExitCode;
 use crate::kernels::{self, Row, TABLE};
 use crate::machine_code::instruction::{self, Gpr};
 use crate::machine_code::{Function, Program};
+use crate::workspace::Workspace;
 use flow::Seen;
 
+mod counts;
 mod flow;
 mod state;
 
@@ -33,7 +35,7 @@ fn line(name: &str, address: u64, what: &str) -> String {
 
 /// Findings of a program, and a line of figures for each kernel.
 pub(crate) fn check(program: &Program, rows: &[Row]) -> (Vec<String>, Vec<String>) {
-    let mut findings = kernels::unmatched(rows, &program.functions);
+    let mut findings = Vec::new();
     let mut figures = Vec::new();
     // by address: each crate may have an instance of its own, under one name
     let seen: BTreeMap<u64, Seen> = program
@@ -47,18 +49,14 @@ pub(crate) fn check(program: &Program, rows: &[Row]) -> (Vec<String>, Vec<String
     for function in &program.functions {
         let name = function.name.as_str();
         let saw = function.address().and_then(|address| seen.get(&address));
-        let (Some((row, instance)), Some(saw)) = (kernels::declared(rows, name), saw) else {
+        let (Some((row, _)), Some(saw)) = (kernels::declared(rows, name), saw) else {
             continue;
         };
         findings.extend(saw.findings.iter().map(|(at, what)| line(name, *at, what)));
         findings.extend(calls(rows, &seen, name, saw));
         let read = |register| function.address().is_some_and(|at| is_read(&seen, at, register));
         findings.extend(undeclared_use(row, name, saw, read));
-        let (stack, most) = (saw.stack.len(), instance.stack);
-        if stack > most {
-            findings.push(format!("{name}: {stack} stack references, declared are at most {most}"));
-        }
-        figures.push(figure(function, saw, most, row.branches));
+        figures.push(figure(function, saw, row.branches));
     }
     findings.extend(unreached(program, &seen));
     (findings, figures)
@@ -131,20 +129,37 @@ fn unreached(program: &Program, seen: &BTreeMap<u64, Seen>) -> Vec<String> {
     lost.map(|(_, part)| format!("{}: no kernel with a row calls it", part.name)).collect()
 }
 
-fn figure(function: &Function, saw: &Seen, most: usize, why: &str) -> String {
+fn figure(function: &Function, saw: &Seen, why: &str) -> String {
     format!(
-        "{:<58} {:>5} instructions {:>3} branches {:>4} of {most:>3} stack references; {why}",
+        "{:<58} {:>5} instructions {:>3} branches ({why}) {:>3} stack references; {}",
         function.name.trim_start_matches(kernels::PREFIX),
         function.code.len(),
         saw.branches.len(),
         saw.stack.len(),
+        counts::figure(function),
     )
 }
 
-/// Audits a binary, or the release build. Exit code 0: no finding; 1: some; 2: nothing to
-/// read.
+/// Audits a binary, or the release build: prints a line for each kernel, then the findings. Exit
+/// code 0: none; 1: some; 2: there is nothing to read.
 pub(crate) fn run(binary: Option<&str>) -> ExitCode {
-    kernels::report("audit", binary, |program| check(program, TABLE))
+    let (program, workspace) = match (Program::read(binary, kernels::PREFIX), Workspace::read()) {
+        (Ok(program), Ok(workspace)) => (program, workspace),
+        (Err(error), _) | (_, Err(error)) => {
+            eprintln!("xtask: {error}");
+            return ExitCode::from(2);
+        }
+    };
+    let mut findings = kernels::unmatched(TABLE, &program.functions);
+    let (secrets, figures) = check(&program, TABLE);
+    findings.extend(secrets);
+    findings.extend(counts::check(&program, TABLE));
+    findings.extend(counts::of_whole_kernels(&workspace));
+    for line in figures.iter().chain(&findings) {
+        println!("{line}");
+    }
+    println!("audit: {} functions, {} findings", program.functions.len(), findings.len());
+    if findings.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 
 #[cfg(test)]

@@ -2,7 +2,7 @@
 
 use core::fmt;
 
-/// One thing to mend, and how.
+/// One thing to fix, and how.
 #[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Finding {
     pub(crate) file: String,

@@ -1,10 +1,8 @@
-//! What `audit` and `counts` hold the kernels' machine code to: a row for each function of
+//! What `audit` expects of the kernels' machine code: a row for each function of
 //! `tollgate_mont::kernels`.
 
-use std::process::ExitCode;
-
+use crate::machine_code::Function;
 use crate::machine_code::instruction::{Gpr, Instruction};
-use crate::machine_code::{Function, Program};
 
 mod table;
 mod work;
@@ -28,17 +26,10 @@ pub(crate) struct Row {
     pub(crate) structs: &'static [(Gpr, u8)],
     /// Why it may branch at all.
     pub(crate) branches: &'static str,
-    pub(crate) instances: &'static [Instance],
+    /// Parameters of each instance, as they stand between `<` and `>`; empty without.
+    pub(crate) instances: &'static [&'static str],
     /// What it multiplies, by its parameters; `false` and `true` are 0 and 1.
     pub(crate) work: fn(&[u64]) -> Work,
-}
-
-/// A row with its parameters.
-pub(crate) struct Instance {
-    /// As they stand between `<` and `>`; empty without.
-    pub(crate) parameters: &'static str,
-    /// Instructions with an operand on the stack, at most: arguments, spills, and what is pinned.
-    pub(crate) stack: usize,
 }
 
 /// Multiplications of a function: `once`, and in each pass of its loops, of which there may be
@@ -144,22 +135,21 @@ impl Row {
     }
 }
 
-/// The row and the instance that a function is, by its demangled name.
-pub(crate) fn declared<'a>(rows: &'a [Row], name: &str) -> Option<(&'a Row, &'a Instance)> {
+/// The row that declares a function, and the function's parameters, by its demangled name.
+pub(crate) fn declared<'a>(rows: &'a [Row], name: &str) -> Option<(&'a Row, &'static str)> {
     let name = name.strip_prefix(PREFIX)?;
     let (path, parameters) = match name.split_once("::<") {
         Some((path, rest)) => (path, rest.strip_suffix('>')?),
         None => (name, ""),
     };
     rows.iter().filter(|row| row.path == path).find_map(|row| {
-        let same = |instance: &&Instance| instance.parameters == parameters;
-        Some((row, row.instances.iter().find(same)?))
+        Some((row, *row.instances.iter().find(|instance| **instance == parameters)?))
     })
 }
 
 /// The full name of an instance.
-pub(crate) fn name(row: &Row, instance: &Instance) -> String {
-    match instance.parameters {
+fn name(row: &Row, parameters: &str) -> String {
+    match parameters {
         "" => format!("{PREFIX}{}", row.path),
         parameters => format!("{PREFIX}{}::<{parameters}>", row.path),
     }
@@ -194,26 +184,4 @@ pub(crate) fn unmatched(rows: &[Row], functions: &[Function]) -> Vec<String> {
         }
     }
     found
-}
-
-/// Reads a binary, or the release build, and prints what `check` says of it: a line for each
-/// kernel, then the findings. Exit code 0: none; 1: some; 2: there is nothing to read.
-pub(crate) fn report(
-    what: &str,
-    binary: Option<&str>,
-    check: impl FnOnce(&Program) -> (Vec<String>, Vec<String>),
-) -> ExitCode {
-    let program = match Program::read(binary, PREFIX) {
-        Ok(program) => program,
-        Err(error) => {
-            eprintln!("xtask: {error}");
-            return ExitCode::from(2);
-        }
-    };
-    let (findings, figures) = check(&program);
-    for line in figures.iter().chain(&findings) {
-        println!("{line}");
-    }
-    println!("{what}: {} functions, {} findings", program.functions.len(), findings.len());
-    if findings.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }

@@ -1,41 +1,20 @@
 //! Rows in short, and how often their functions multiply, by the sizes of a kernel.
 
-use super::{Instance, Multiplies, Row, Work};
+use super::{Multiplies, Row, Work};
 use crate::machine_code::instruction::RDI;
 
-/// Measured, and a tenth more: another compiler may spill a little elsewhere.
-pub(super) const fn at(parameters: &'static str, stack: usize) -> Instance {
-    Instance { parameters, stack }
-}
-
 /// Tiles of every size, in one stream and two.
-pub(super) const fn each_size(stack: usize) -> [Instance; 8] {
-    [
-        at("6, 1", stack),
-        at("6, 2", stack),
-        at("10, 1", stack),
-        at("10, 2", stack),
-        at("15, 1", stack),
-        at("15, 2", stack),
-        at("20, 1", stack),
-        at("20, 2", stack),
-    ]
-}
+pub(super) const SIZES: &[&str] =
+    &["6, 1", "6, 2", "10, 1", "10, 2", "15, 1", "15, 2", "20, 1", "20, 2"];
 
 /// Lane blocks whose products are one piece: K digits, L to a number, C in the last.
-pub(super) const BLOCKS: &[Instance] = &[
-    at("3, 4, 1", 24),
-    at("3, 7, 2", 47),
-    at("5, 4, 5", 101),
-    at("4, 8, 2", 70),
-    at("5, 8, 5", 136),
-];
+pub(super) const BLOCKS: &[&str] = &["3, 4, 1", "3, 7, 2", "5, 4, 5", "4, 8, 2", "5, 8, 5"];
 
 /// A row whose arguments are all public.
 pub(super) const fn row(
     path: &'static str,
     branches: &'static str,
-    instances: &'static [Instance],
+    instances: &'static [&'static str],
     work: fn(&[u64]) -> Work,
 ) -> Row {
     Row { path, secret: &[], secret_stack: &[], structs: &[], branches, instances, work }
@@ -46,7 +25,7 @@ pub(super) const fn row(
 pub(super) const fn streams(
     path: &'static str,
     branches: &'static str,
-    instances: &'static [Instance],
+    instances: &'static [&'static str],
 ) -> Row {
     Row { structs: &[(RDI, 1)], ..row(path, branches, instances, nothing) }
 }

@@ -10,7 +10,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use proc_macro2::{Delimiter, TokenStream, TokenTree};
 
 use super::Finding;
-use crate::house::House;
+use crate::workspace::Workspace;
 
 /// A circle that may remain. Some of its files may form a smaller one.
 struct Allowed {
@@ -185,11 +185,11 @@ const ALLOWED: [Allowed; 26] = [
 
 const BEFORE: &str = "older than this check; nobody has looked for a cut";
 
-pub(super) fn check(house: &House) -> Vec<Finding> {
+pub(super) fn check(workspace: &Workspace) -> Vec<Finding> {
     let remedy = "move what both files need into a third, or list the circle in tidy/circles.rs";
-    let roots = house.crates.iter().flat_map(|krate| &krate.roots);
+    let roots = workspace.crates.iter().flat_map(|krate| &krate.roots);
     let mut findings: Vec<Finding> = roots
-        .filter_map(|root| Tree::read(house, root))
+        .filter_map(|root| Tree::read(workspace, root))
         .flat_map(|tree| tree.circles())
         .filter(|circle| !is_allowed(circle))
         .map(|circle| {
@@ -233,17 +233,17 @@ struct Source {
 
 impl Tree {
     /// Reads the modules from `root`, a `lib.rs` or `main.rs`, down.
-    fn read(house: &House, root: &str) -> Option<Self> {
+    fn read(workspace: &Workspace, root: &str) -> Option<Self> {
         let mut tree = Self::default();
         let folder = root.rsplit_once('/')?.0;
         let mut waiting = vec![(Module::new(), root.to_owned(), folder.to_owned())];
         while let Some((module, path, folder)) = waiting.pop() {
-            let Some(file) = house.file(&path) else { continue };
+            let Some(file) = workspace.file(&path) else { continue };
             let source = Source::new(path, &file.text);
             for child in &source.children {
                 let below = format!("{folder}/{child}");
                 let beside = [format!("{below}.rs"), format!("{below}/mod.rs")];
-                let path = beside.into_iter().find(|path| house.file(path).is_some());
+                let path = beside.into_iter().find(|path| workspace.file(path).is_some());
                 let name = [&module[..], &[child.clone()]].concat();
                 waiting.extend(path.map(|path| (name, path, below)));
             }
@@ -446,14 +446,13 @@ fn flatten(stream: TokenStream, tokens: &mut Vec<String>) {
 #[cfg(test)]
 mod tests {
     use super::{Source, check};
-    use crate::house::{House, made_up};
+    use crate::workspace::{Workspace, fake};
 
     fn circles(files: &[(&str, &str)]) -> Vec<String> {
-        let file =
-            |(path, text): &(&str, &str)| made_up::file(&format!("crates/a/src/{path}"), text);
+        let file = |(path, text): &(&str, &str)| fake::file(&format!("crates/a/src/{path}"), text);
         let files = files.iter().map(file).collect();
-        let house = House { crates: vec![made_up::krate("a")], files };
-        check(&house).into_iter().map(|finding| finding.what).collect()
+        let workspace = Workspace { crates: vec![fake::krate("a")], files };
+        check(&workspace).into_iter().map(|finding| finding.what).collect()
     }
 
     #[test]

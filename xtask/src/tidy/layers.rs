@@ -1,10 +1,10 @@
-//! A crate depends only on crates of a strictly lower layer, the engine never on the ladder, and
-//! kernels on next to nothing.
+//! A crate depends only on crates of a strictly lower layer; the engine never depends on the ladder,
+//! which uses the engine only through its public API; kernels depend on next to nothing.
 
 use super::Finding;
-use crate::house::{Crate, House};
+use crate::workspace::{Crate, File, Workspace};
 
-/// Crates of kernels: outside the house they may depend on [`KERNELS_MAY_USE`] only.
+/// Crates of kernels. Of crates from outside they may depend on [`KERNELS_MAY_USE`] only.
 const KERNEL_CRATES: [&str; 1] = ["tollgate-mont"];
 const KERNELS_MAY_USE: [&str; 1] = ["zeroize"];
 /// Crates of the ladder that tests of the engine use: test machinery, and the other side of a
@@ -17,16 +17,37 @@ const ENGINE_TESTS_MAY_USE: [(&str, &str); 6] = [
     ("tollgate-rsa", "tollgate-rerun"),
     ("tollgate-rustls", "tollgate-tls-client"),
 ];
-/// It checks the house and stands outside its layers.
+/// It checks the layers and belongs to none.
 const EXEMPT: &str = "xtask";
 
-pub(super) fn check(house: &House) -> Vec<Finding> {
-    house.crates.iter().flat_map(|krate| check_crate(house, krate)).collect()
+pub(super) fn check(workspace: &Workspace) -> Vec<Finding> {
+    let crates = workspace.crates.iter().flat_map(|krate| check_crate(workspace, krate));
+    let files = workspace.rust_files().flat_map(check_file);
+    crates.chain(files).collect()
 }
 
-fn check_crate(house: &House, krate: &Crate) -> Vec<Finding> {
+/// Rust keeps private items private; these are the two ways around it.
+fn check_file(file: &File) -> Vec<Finding> {
+    let lines = file.text.lines().map(str::trim_start).enumerate();
+    let is_engine = file.path.starts_with("engine/");
+    let is_ladder = file.path.starts_with("ladder/");
+    lines
+        .filter_map(|(at, line)| {
+            let (what, remedy) = if is_engine && line.starts_with("#[doc(hidden)]") {
+                ("a hidden public item of the engine", "document it, or make it private")
+            } else if is_ladder && line.contains("engine/") && line.contains(".rs\"") {
+                ("the ladder compiles a file of the engine", "use the crate's public API")
+            } else {
+                return None;
+            };
+            Some(Finding::new(&file.path, at + 1, what, remedy))
+        })
+        .collect()
+}
+
+fn check_crate(workspace: &Workspace, krate: &Crate) -> Vec<Finding> {
     let manifest = krate.manifest();
-    let line = |name: &str| house.file(&manifest).map_or(1, |file| file.line_that_starts(name));
+    let line = |name: &str| workspace.file(&manifest).map_or(1, |file| file.line_that_starts(name));
     let mut findings = Vec::new();
 
     let (Some(layer), Some(_)) = (krate.layer, krate.marked_unsafe) else {
@@ -35,7 +56,7 @@ fn check_crate(house: &House, krate: &Crate) -> Vec<Finding> {
     };
     for dependency in &krate.dependencies {
         let name = &dependency.name;
-        if let Some(below) = house.crates.iter().find(|other| other.name == *name) {
+        if let Some(below) = workspace.crates.iter().find(|other| other.name == *name) {
             let pair = (krate.name.as_str(), name.as_str());
             if !dependency.normal && ENGINE_TESTS_MAY_USE.contains(&pair) {
                 continue;
@@ -77,32 +98,32 @@ fn check_crate(house: &House, krate: &Crate) -> Vec<Finding> {
 #[cfg(test)]
 mod tests {
     use super::check;
-    use crate::house::{Dependency, House, made_up};
+    use crate::workspace::{Dependency, Workspace, fake};
 
-    fn findings(house: &House) -> Vec<String> {
-        check(house).iter().map(ToString::to_string).collect()
+    fn findings(workspace: &Workspace) -> Vec<String> {
+        check(workspace).iter().map(ToString::to_string).collect()
     }
 
     #[test]
     fn a_lower_layer_is_allowed() {
-        let mut upper = made_up::krate("upper");
+        let mut upper = fake::krate("upper");
         upper.layer = Some(2);
-        upper.dependencies = vec![made_up::dependency("lower"), made_up::dependency("serde")];
-        let house = House { crates: vec![upper, made_up::krate("lower")], files: Vec::new() };
-        assert_eq!(check(&house), []);
+        upper.dependencies = vec![fake::dependency("lower"), fake::dependency("serde")];
+        let workspace = Workspace { crates: vec![upper, fake::krate("lower")], files: Vec::new() };
+        assert_eq!(check(&workspace), []);
     }
 
     #[test]
     fn the_same_layer_is_refused_for_dev_dependencies_too() {
-        let mut left = made_up::krate("left");
+        let mut left = fake::krate("left");
         left.dependencies = vec![Dependency { name: "right".into(), normal: false }];
         let manifest = "[package]\nname = \"left\"\n[dev-dependencies]\nright.workspace = true\n";
-        let house = House {
-            crates: vec![left, made_up::krate("right")],
-            files: vec![made_up::file("crates/left/Cargo.toml", manifest)],
+        let workspace = Workspace {
+            crates: vec![left, fake::krate("right")],
+            files: vec![fake::file("crates/left/Cargo.toml", manifest)],
         };
         assert_eq!(
-            findings(&house),
+            findings(&workspace),
             ["crates/left/Cargo.toml:4: layer 1 depends on right of layer 1; \
               depend on lower layers only, or move what both need further down"]
         );
@@ -110,51 +131,64 @@ mod tests {
 
     #[test]
     fn the_engine_depends_on_the_ladder_in_listed_tests_only() {
-        let mut engine = made_up::krate("tollgate-rsa");
+        let mut engine = fake::krate("tollgate-rsa");
         engine.folder = "engine/rsa".into();
         engine.layer = Some(2);
         engine.dependencies = vec![Dependency { name: "tollgate-bench".into(), normal: false }];
-        let mut ladder = made_up::krate("tollgate-bench");
+        let mut ladder = fake::krate("tollgate-bench");
         ladder.folder = "ladder/bench".into();
         ladder.layer = Some(2);
-        let mut house = House { crates: vec![engine, ladder], files: Vec::new() };
-        assert_eq!(check(&house), []);
+        let mut workspace = Workspace { crates: vec![engine, ladder], files: Vec::new() };
+        assert_eq!(check(&workspace), []);
 
-        house.crates[0].dependencies[0].normal = true;
-        house.crates[1].layer = Some(1);
-        let [only] = &findings(&house)[..] else { panic!("one finding") };
+        workspace.crates[0].dependencies[0].normal = true;
+        workspace.crates[1].layer = Some(1);
+        let [only] = &findings(&workspace)[..] else { panic!("one finding") };
         assert!(only.contains("depends on tollgate-bench, a crate of the ladder"), "{only}");
     }
 
     #[test]
+    fn the_ladder_does_not_bypass_the_public_api_of_the_engine() {
+        let files = vec![
+            fake::file("ladder/a/src/lib.rs", "#[path = \"../../../engine/a/src/b.rs\"]\nmod b;\n"),
+            fake::file("engine/a/src/lib.rs", "    #[doc(hidden)]\n    pub fn f() {}\n"),
+            fake::file("ladder/a/src/hidden.rs", "#[doc(hidden)]\npub fn f() {}\n"),
+        ];
+        let found = findings(&Workspace { crates: Vec::new(), files });
+        assert_eq!(found.len(), 2, "{found:?}");
+        assert!(found[0].starts_with("ladder/a/src/lib.rs:1: "), "{found:?}");
+        assert!(found[1].starts_with("engine/a/src/lib.rs:1: "), "{found:?}");
+    }
+
+    #[test]
     fn xtask_may_depend_on_any_layer() {
-        let mut xtask = made_up::krate("xtask");
+        let mut xtask = fake::krate("xtask");
         xtask.layer = Some(0);
-        xtask.dependencies = vec![made_up::dependency("lower")];
-        let house = House { crates: vec![xtask, made_up::krate("lower")], files: Vec::new() };
-        assert_eq!(check(&house), []);
+        xtask.dependencies = vec![fake::dependency("lower")];
+        let workspace = Workspace { crates: vec![xtask, fake::krate("lower")], files: Vec::new() };
+        assert_eq!(check(&workspace), []);
     }
 
     #[test]
     fn a_crate_without_a_layer_is_refused() {
-        let mut nowhere = made_up::krate("nowhere");
+        let mut nowhere = fake::krate("nowhere");
         nowhere.layer = None;
-        let house = House { crates: vec![nowhere], files: Vec::new() };
-        assert_eq!(check(&house).len(), 1);
+        let workspace = Workspace { crates: vec![nowhere], files: Vec::new() };
+        assert_eq!(check(&workspace).len(), 1);
     }
 
     #[test]
     fn a_kernel_may_use_zeroize_and_judges_but_no_other_crate() {
-        let mut mont = made_up::krate("tollgate-mont");
+        let mut mont = fake::krate("tollgate-mont");
         mont.dependencies = vec![
-            made_up::dependency("zeroize"),
+            fake::dependency("zeroize"),
             Dependency { name: "num-bigint".into(), normal: false },
         ];
-        let mut house = House { crates: vec![mont], files: Vec::new() };
-        assert_eq!(check(&house), []);
+        let mut workspace = Workspace { crates: vec![mont], files: Vec::new() };
+        assert_eq!(check(&workspace), []);
 
-        house.crates[0].dependencies.push(made_up::dependency("libc"));
-        let [only] = &findings(&house)[..] else { panic!("one finding") };
+        workspace.crates[0].dependencies.push(fake::dependency("libc"));
+        let [only] = &findings(&workspace)[..] else { panic!("one finding") };
         assert!(only.contains("kernels depend on libc"), "{only}");
     }
 }

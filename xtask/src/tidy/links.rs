@@ -1,31 +1,32 @@
-//! Pages lead where they say: each link of a page to a file and a heading, and each page of `docs`
-//! that a source names is there.
+//! Links work: each link of a page leads to a file and a heading, and each page of `docs` that a
+//! source file names exists.
 
 use super::Finding;
-use crate::house::{File, House};
+use crate::workspace::{File, Workspace};
 
-/// The tests of the checks name pages that they make up.
-const MADE_UP: &str = "xtask/src/tidy/";
+/// The tests of the checks name pages that do not exist.
+const TESTS: &str = "xtask/src/tidy/";
 
-pub(super) fn check(house: &House) -> Vec<Finding> {
+pub(super) fn check(workspace: &Workspace) -> Vec<Finding> {
     let mut findings = Vec::new();
-    for file in &house.files {
+    for file in &workspace.files {
         let is_page = file.path.ends_with(".md");
         for (at, line) in file.text.lines().enumerate() {
-            let dead = |what: String| Finding::new(&file.path, at + 1, what, "mend the link");
+            let dead = |what: String| Finding::new(&file.path, at + 1, what, "correct the link");
             if is_page {
-                let links = links(line).into_iter().filter(|link| !leads(house, file, link));
+                let links = links(line).into_iter().filter(|link| !leads(workspace, file, link));
                 findings.extend(links.map(|link| dead(format!("{link} leads nowhere"))));
-            } else if !file.path.starts_with(MADE_UP) {
-                let named = named_pages(line).into_iter().filter(|page| !exists(house, file, page));
-                findings.extend(named.map(|page| dead(format!("{page} is not there"))));
+            } else if !file.path.starts_with(TESTS) {
+                let named =
+                    named_pages(line).into_iter().filter(|page| !exists(workspace, file, page));
+                findings.extend(named.map(|page| dead(format!("{page} does not exist"))));
             }
         }
     }
     findings
 }
 
-/// What `[text](link)` and `[text]: link` name in a line, addresses of the network left out.
+/// The targets of `[text](link)` and `[text]: link` in a line, without addresses of the network.
 fn links(line: &str) -> Vec<&str> {
     let inline = line.split("](").skip(1).filter_map(|rest| Some(rest.split_once(')')?.0));
     let below = line.strip_prefix('[').and_then(|rest| Some(rest.split_once("]: ")?.1));
@@ -33,20 +34,21 @@ fn links(line: &str) -> Vec<&str> {
     inline.chain(below).filter(is_ours).collect()
 }
 
-fn leads(house: &House, from: &File, link: &str) -> bool {
+fn leads(workspace: &Workspace, from: &File, link: &str) -> bool {
     let (path, heading) = link.split_once('#').unwrap_or((link, ""));
     let Some(path) = (if path.is_empty() { Some(from.path.clone()) } else { beside(from, path) })
     else {
         return false;
     };
-    let is_folder = || house.files.iter().any(|file| file.path.starts_with(&format!("{path}/")));
-    match house.file(&path) {
+    let is_folder =
+        || workspace.files.iter().any(|file| file.path.starts_with(&format!("{path}/")));
+    match workspace.file(&path) {
         None => heading.is_empty() && is_folder(),
         Some(page) => heading.is_empty() || headings(&page.text).any(|name| name == heading),
     }
 }
 
-/// The path that `link` names on the page `from`; `None` if it leaves the house.
+/// The path that `link` on the page `from` leads to; `None` if it leaves the workspace.
 fn beside(from: &File, link: &str) -> Option<String> {
     let mut path: Vec<&str> = from.path.split('/').collect();
     path.pop();
@@ -70,7 +72,7 @@ fn headings(text: &str) -> impl Iterator<Item = String> {
     })
 }
 
-/// Each page of `docs` in a line that no other folder stands before.
+/// Each page of the root's or the crate's `docs` that a line names.
 fn named_pages(line: &str) -> Vec<&str> {
     let starts = line.match_indices("docs/").map(|(at, _)| at);
     let alone = starts.filter(|&at| !line[..at].ends_with(['/', '-', '_']));
@@ -84,26 +86,26 @@ fn named_pages(line: &str) -> Vec<&str> {
         .collect()
 }
 
-fn exists(house: &House, from: &File, page: &str) -> bool {
-    let in_crate = house.crate_of(&from.path).map(|krate| format!("{}/{page}", krate.folder));
-    house.file(page).is_some() || in_crate.is_some_and(|path| house.file(&path).is_some())
+fn exists(workspace: &Workspace, from: &File, page: &str) -> bool {
+    let in_crate = workspace.crate_of(&from.path).map(|krate| format!("{}/{page}", krate.folder));
+    workspace.file(page).is_some() || in_crate.is_some_and(|path| workspace.file(&path).is_some())
 }
 
 #[cfg(test)]
 mod tests {
     use super::check;
-    use crate::house::{House, made_up};
+    use crate::workspace::{Workspace, fake};
 
-    /// The findings of a house with this text in a file of this path, and three more files.
+    /// The findings of a workspace with this text in a file of this path, and three more files.
     fn findings(path: &str, text: &str) -> Vec<String> {
         let files = vec![
-            made_up::file("README.md", "# The house\n## What `it` is, and is not\n"),
-            made_up::file("docs/page.md", "# Page\n"),
-            made_up::file("crates/a/docs/log.md", ""),
-            made_up::file(path, text),
+            fake::file("README.md", "# The workspace\n## What `it` is, and is not\n"),
+            fake::file("docs/page.md", "# Page\n"),
+            fake::file("crates/a/docs/log.md", ""),
+            fake::file(path, text),
         ];
-        let house = House { crates: vec![made_up::krate("a")], files };
-        check(&house).into_iter().map(|finding| finding.what).collect()
+        let workspace = Workspace { crates: vec![fake::krate("a")], files };
+        check(&workspace).into_iter().map(|finding| finding.what).collect()
     }
 
     #[test]
@@ -112,7 +114,7 @@ mod tests {
             "[a](page.md), [b](../README.md#what-it-is-and-is-not)",
             "[a](#here)\n# Here",
             "[a](../crates/a), [b](../crates/a/docs/log.md)",
-            "[R]: ../README.md#the-house",
+            "[R]: ../README.md#the-workspace",
             "[a](https://localhost/nothing.md)",
         ] {
             assert_eq!(findings("docs/b.md", good), Vec::<String>::new(), "{good}");
@@ -127,10 +129,10 @@ mod tests {
     }
 
     #[test]
-    fn sources_name_pages_that_are_there() {
+    fn sources_name_pages_that_exist() {
         let text = "// docs/page.md has it, docs/log.md too, and target/docs/gone.md\n";
         assert_eq!(findings("crates/a/src/lib.rs", text), Vec::<String>::new());
         let text = "// docs/gone.md has it";
-        assert_eq!(findings("crates/a/src/lib.rs", text), ["docs/gone.md is not there"]);
+        assert_eq!(findings("crates/a/src/lib.rs", text), ["docs/gone.md does not exist"]);
     }
 }

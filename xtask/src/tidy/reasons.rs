@@ -1,5 +1,5 @@
-//! Every dependency from outside has its reason in `deny.toml`, and no reason outlives its
-//! dependency.
+//! Every dependency from outside has a reason in `deny.toml` and a crate that uses it, and every
+//! reason belongs to a dependency.
 //!
 //! The reasons are the `reason` fields of `bans.features`, a table that cargo-deny reads too.
 
@@ -8,13 +8,13 @@ use std::collections::BTreeMap;
 use toml::Table;
 
 use super::Finding;
-use crate::house::{File, House};
+use crate::workspace::{File, Workspace};
 
 const MANIFEST: &str = "Cargo.toml";
 const REASONS: &str = "deny.toml";
 
-pub(super) fn check(house: &House) -> Vec<Finding> {
-    let (manifest, deny) = match (read(house, MANIFEST), read(house, REASONS)) {
+pub(super) fn check(workspace: &Workspace) -> Vec<Finding> {
+    let (manifest, deny) = match (read(workspace, MANIFEST), read(workspace, REASONS)) {
         (Ok(manifest), Ok(deny)) => (manifest, deny),
         (manifest, deny) => return manifest.err().into_iter().chain(deny.err()).collect(),
     };
@@ -32,8 +32,8 @@ pub(super) fn check(house: &House) -> Vec<Finding> {
                 remedy,
             ));
         }
-        let used = |dependency: &crate::house::Dependency| dependency.name == *name;
-        if !house.crates.iter().any(|krate| krate.dependencies.iter().any(used)) {
+        let used = |dependency: &crate::workspace::Dependency| dependency.name == *name;
+        if !workspace.crates.iter().any(|krate| krate.dependencies.iter().any(used)) {
             let what = format!("no crate depends on {name}");
             findings.push(Finding::new(MANIFEST, line, what, "remove it, and its reason"));
         }
@@ -47,9 +47,10 @@ pub(super) fn check(house: &House) -> Vec<Finding> {
     findings
 }
 
-fn read<'a>(house: &'a House, path: &str) -> Result<(&'a File, Table), Finding> {
-    let file =
-        house.file(path).ok_or_else(|| Finding::new(path, 1, "the file is missing", "write it"))?;
+fn read<'a>(workspace: &'a Workspace, path: &str) -> Result<(&'a File, Table), Finding> {
+    let file = workspace
+        .file(path)
+        .ok_or_else(|| Finding::new(path, 1, "the file is missing", "write it"))?;
     let table = file.text.parse().map_err(|error: toml::de::Error| {
         let line = error.span().map_or(1, |span| 1 + file.text[..span.start].matches('\n').count());
         Finding::new(path, line, error.message(), "make it TOML")
@@ -57,7 +58,7 @@ fn read<'a>(house: &'a House, path: &str) -> Result<(&'a File, Table), Finding> 
     Ok((file, table))
 }
 
-/// Names of `[workspace.dependencies]` that are not folders of this house.
+/// Names of `[workspace.dependencies]` that are not crates of this workspace.
 fn dependencies(manifest: &Table) -> Vec<String> {
     let entries = manifest.get("workspace").and_then(|table| table.get("dependencies"));
     let entries = entries.and_then(|value| value.as_table()).into_iter().flatten();
@@ -76,17 +77,17 @@ fn reasons(deny: &Table) -> BTreeMap<String, String> {
 #[cfg(test)]
 mod tests {
     use super::check;
-    use crate::house::{House, made_up};
+    use crate::workspace::{Workspace, fake};
 
     const MANIFEST: &str = "[workspace.dependencies]\n\
         tollgate-a = { path = \"crates/a\" }\n\
         serde = \"1\"\n";
 
     fn findings(manifest: &str, deny: &str) -> Vec<String> {
-        let mut user = made_up::krate("user");
-        user.dependencies = vec![made_up::dependency("serde")];
-        let files = vec![made_up::file("Cargo.toml", manifest), made_up::file("deny.toml", deny)];
-        check(&House { crates: vec![user], files }).iter().map(ToString::to_string).collect()
+        let mut user = fake::krate("user");
+        user.dependencies = vec![fake::dependency("serde")];
+        let files = vec![fake::file("Cargo.toml", manifest), fake::file("deny.toml", deny)];
+        check(&Workspace { crates: vec![user], files }).iter().map(ToString::to_string).collect()
     }
 
     fn row(name: &str, reason: &str) -> String {
@@ -124,6 +125,6 @@ mod tests {
     #[test]
     fn a_broken_or_missing_file_is_a_finding_not_a_panic() {
         assert!(findings(MANIFEST, "\n[bans\n")[0].starts_with("deny.toml:2: "));
-        assert_eq!(check(&House::default()).len(), 2);
+        assert_eq!(check(&Workspace::default()).len(), 2);
     }
 }

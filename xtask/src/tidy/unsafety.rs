@@ -1,41 +1,51 @@
-//! `unsafe` stands only in crates marked for it, and is forbidden wherever it can be.
+//! Only crates marked for it contain `unsafe`, and every other file forbids it.
 //!
-//! Files are read as tokens, so that a comment or a string may say the word.
+//! Files are read as tokens, so that comments and strings may contain the word.
 
 use proc_macro2::{Delimiter, TokenStream, TokenTree};
 
 use super::Finding;
-use crate::house::{File, House};
+use crate::workspace::{File, Workspace};
 
-pub(super) fn check(house: &House) -> Vec<Finding> {
+pub(super) fn check(workspace: &Workspace) -> Vec<Finding> {
     let mut findings = Vec::new();
-    for file in house.rust_files() {
+    for file in workspace.rust_files() {
         let tokens: TokenStream = match file.text.parse() {
             Ok(tokens) => tokens,
             Err(error) => {
                 let error: proc_macro2::LexError = error;
                 let line = error.span().start().line;
-                findings.push(Finding::new(&file.path, line, "this is no Rust", "make it compile"));
+                findings.push(Finding::new(
+                    &file.path,
+                    line,
+                    "this is not Rust",
+                    "make it compile",
+                ));
                 continue;
             }
         };
-        check_file(house, file, &tokens, &mut findings);
+        check_file(workspace, file, &tokens, &mut findings);
     }
     findings
 }
 
-fn check_file(house: &House, file: &File, tokens: &TokenStream, findings: &mut Vec<Finding>) {
-    let owner = house.crate_of(&file.path);
+fn check_file(
+    workspace: &Workspace,
+    file: &File,
+    tokens: &TokenStream,
+    findings: &mut Vec<Finding>,
+) {
+    let owner = workspace.crate_of(&file.path);
     let marked = owner.is_some_and(|krate| krate.marked_unsafe == Some(true));
     let is_root = owner.is_some_and(|krate| krate.roots.contains(&file.path));
     let is_kernel = marked && file.path.contains("/src/kernels/");
-    // What it forbade would be forbidden to the kernels with assembly too: it must do without.
+    // A `forbid` there would cover the kernels with assembly too, so it only may not use `unsafe`.
     let is_list_of_kernels = is_kernel && file.path.ends_with("/mod.rs");
 
     if !marked || is_list_of_kernels {
         for line in lines_of(tokens, "unsafe") {
             let what = "`unsafe` outside the crates and files marked for it";
-            let remedy = "write it without, or move it behind the door of a marked crate";
+            let remedy = "write it without, or move it into a marked crate";
             findings.push(Finding::new(&file.path, line, what, remedy));
         }
     }
@@ -66,7 +76,7 @@ fn has_assembly(tokens: &TokenStream) -> bool {
     ["asm", "global_asm", "naked_asm"].iter().any(|name| !lines_of(tokens, name).is_empty())
 }
 
-/// Whether `#![forbid(... unsafe_code ...)]` stands at the top level.
+/// Whether the file has `#![forbid(... unsafe_code ...)]` at its top level.
 fn forbids_unsafe(tokens: &TokenStream) -> bool {
     let tokens: Vec<TokenTree> = tokens.clone().into_iter().collect();
     tokens.windows(3).any(|window| match window {
@@ -84,20 +94,20 @@ fn forbids_unsafe(tokens: &TokenStream) -> bool {
 #[cfg(test)]
 mod tests {
     use super::check;
-    use crate::house::{House, made_up};
+    use crate::workspace::{Workspace, fake};
 
     const FORBID: &str = "#![forbid(unsafe_code)]\n";
 
     /// Findings for one file of a crate `a` that is marked or not.
     fn findings(marked: bool, path: &str, text: &str) -> Vec<String> {
-        let mut krate = made_up::krate("a");
+        let mut krate = fake::krate("a");
         krate.marked_unsafe = Some(marked);
-        let house = House { crates: vec![krate], files: vec![made_up::file(path, text)] };
-        check(&house).iter().map(ToString::to_string).collect()
+        let workspace = Workspace { crates: vec![krate], files: vec![fake::file(path, text)] };
+        check(&workspace).iter().map(ToString::to_string).collect()
     }
 
     #[test]
-    fn the_word_in_comments_strings_and_docs_is_not_the_thing() {
+    fn comments_strings_and_docs_may_contain_the_word() {
         let text = "//! unsafe\n#![forbid(unsafe_code)]\n/* unsafe */ const A: &str = \"unsafe\";";
         assert!(findings(false, "crates/a/src/lib.rs", text).is_empty());
     }
@@ -136,14 +146,14 @@ mod tests {
     }
 
     #[test]
-    fn the_list_of_kernels_need_not_forbid_but_must_do_without() {
+    fn the_list_of_kernels_need_not_forbid_but_may_not_use_unsafe() {
         let list = "crates/a/src/kernels/mod.rs";
         assert!(findings(true, list, "mod amm64_mulx;").is_empty());
         assert_eq!(findings(true, list, "unsafe fn f() {}").len(), 1);
     }
 
     #[test]
-    fn what_is_no_rust_is_a_finding_not_a_panic() {
-        assert!(findings(false, "crates/a/src/b.rs", "fn f() {\n")[0].contains("this is no Rust"));
+    fn a_file_that_is_not_rust_is_a_finding() {
+        assert!(findings(false, "crates/a/src/b.rs", "fn f() {\n")[0].contains("this is not Rust"));
     }
 }

@@ -1,7 +1,7 @@
 //! What the kernels of this project issue: multiply instructions of one call, rounding up to whole
 //! tiles and lanes included. A [`Form`] is what a call cannot do without.
 //!
-//! `cargo xtask counts` holds these formulas to the kernels' headers and machine code.
+//! `cargo xtask audit` holds these formulas to the kernels' headers and machine code.
 
 use crate::form::{Count, Form};
 

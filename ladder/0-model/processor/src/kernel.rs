@@ -1,6 +1,6 @@
 //! The kernels of this project as work: what a call asks of each resource of a machine.
 //!
-//! Multiplications are those that the kernels declare and `cargo xtask counts` checks
+//! Multiplications are those that the kernels declare and `cargo xtask audit` checks
 //! ([`Issued`]); of loads, registers and chains only what a call cannot do without is counted, so
 //! that a bound stays one.
 

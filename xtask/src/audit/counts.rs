@@ -1,31 +1,25 @@
-//! `cargo xtask counts`: the multiplications in the machine code of the kernels against those that
-//! are declared.
+//! The number of multiplications in the machine code of the kernels.
 //!
-//! Three things are held together: what stands in each loop of a function and outside of its loops;
-//! what the row of the function declares (`kernels/table.rs`); and what a call of a whole kernel
-//! takes by `tollgate_processor::issued`, whose formula stands in the kernel's header too.
+//! Three things must agree: what stands in each loop of a function and outside of its loops; what
+//! the row of the function declares (`kernels/table.rs`); and what a call of a whole kernel takes by
+//! `tollgate_processor::issued`, whose formula stands in the kernel's header too.
 //!
-//! What this does not show: how often a loop runs. That is the kernel's code for the caller's
-//! sizes, and [`whole`] repeats it.
+//! This does not show how often a loop runs. The kernel's code decides that for the caller's sizes,
+//! and [`whole`] repeats it.
 
-use std::process::ExitCode;
-
-use crate::house::House;
 use crate::kernels::{self, Multiplies, NAMES, Row, TABLE, Work};
 use crate::machine_code::instruction::{Instruction, Operand};
 use crate::machine_code::{Function, Program};
+use crate::workspace::Workspace;
 
 mod whole;
 
-/// Findings of a program, and a line of figures for each kernel.
-pub(crate) fn check(program: &Program, rows: &[Row]) -> (Vec<String>, Vec<String>) {
-    let mut findings = kernels::unmatched(rows, &program.functions);
-    let mut figures = Vec::new();
+/// Functions whose multiplications are not those of their rows.
+pub(super) fn check(program: &Program, rows: &[Row]) -> Vec<String> {
+    let mut findings = Vec::new();
     for function in &program.functions {
-        let Some((row, instance)) = kernels::declared(rows, &function.name) else { continue };
-        let declared = (row.work)(&Row::numbers(instance.parameters));
-        findings.extend(differences(function, &declared));
-        figures.push(figure(function));
+        let Some((row, parameters)) = kernels::declared(rows, &function.name) else { continue };
+        findings.extend(differences(function, &(row.work)(&Row::numbers(parameters))));
     }
     for part in program.parts.values().filter(|part| !kernels::is_portable(&part.name)) {
         let counted = Multiplies::of(part.code.iter());
@@ -33,7 +27,14 @@ pub(crate) fn check(program: &Program, rows: &[Row]) -> (Vec<String>, Vec<String
             findings.push(format!("{}: {}; no row counts them", part.name, words(counted)));
         }
     }
-    (findings, figures)
+    findings
+}
+
+/// Kernels whose tiles do not add up to the model's formula, or whose header does not state it.
+pub(super) fn of_whole_kernels(workspace: &Workspace) -> Vec<String> {
+    let mut findings = whole::differences(TABLE);
+    findings.extend(whole::headers(workspace));
+    findings
 }
 
 /// A loop must hold whole passes; what stands outside, `once` and whole passes.
@@ -89,11 +90,11 @@ fn words(counts: Multiplies) -> String {
     if words.is_empty() { "no multiplications".to_owned() } else { words.join(", ") }
 }
 
-fn figure(function: &Function) -> String {
+/// Instructions of a function by kind; loads, stores and shuffles are printed and not compared.
+pub(super) fn figure(function: &Function) -> String {
     let count = |is: fn(&Instruction) -> bool| function.code.iter().filter(|i| is(i)).count();
     format!(
-        "{:<58} {}; {} loads, {} stores, {} shuffles",
-        function.name.trim_start_matches(kernels::PREFIX),
+        "{}; {} loads, {} stores, {} shuffles",
         words(Multiplies::of(function.code.iter())),
         count(|i| is_memory(i.operands.get(1..).unwrap_or(&[])) && i.mnemonic != "lea"),
         count(|i| is_memory(i.operands.get(..1).unwrap_or(&[])) && i.mnemonic.contains("mov")),
@@ -106,20 +107,6 @@ const SHUFFLES: [&str; 5] = ["valign", "vbroadcast", "vpbroadcast", "vperm", "vs
 
 fn is_memory(operands: &[Operand]) -> bool {
     operands.iter().any(|operand| matches!(operand, Operand::Memory(_)))
-}
-
-/// Counts a binary, or the release build. Exit code 0: no difference; 1: some; 2: nothing to
-/// read.
-pub(crate) fn run(binary: Option<&str>) -> ExitCode {
-    kernels::report("counts", binary, |program| {
-        let (mut findings, figures) = check(program, TABLE);
-        findings.extend(whole::differences(TABLE));
-        match House::read() {
-            Ok(house) => findings.extend(whole::headers(&house)),
-            Err(error) => findings.push(error),
-        }
-        (findings, figures)
-    })
 }
 
 #[cfg(test)]

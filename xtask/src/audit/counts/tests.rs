@@ -1,7 +1,7 @@
 //! Wrong counts, planted: a loop and straight code with an instruction too many or too few.
 
 use super::check;
-use crate::kernels::{Instance, Multiplies, Row, Work};
+use crate::kernels::{Multiplies, Row, Work};
 use crate::machine_code::Program;
 
 /// Two low halves and one high half once, one of each in a row; or a step of both chains.
@@ -11,7 +11,7 @@ const ROWS: [Row; 1] = [Row {
     secret_stack: &[],
     structs: &[],
     branches: "rows",
-    instances: &[Instance { parameters: "", stack: 0 }],
+    instances: &[""],
     work: |_| Work {
         once: Multiplies::halves(2, 1),
         passes: vec![Multiplies::halves(1, 1), Multiplies::limbs(2, 3, 2)],
@@ -26,7 +26,7 @@ fn planted(looped: &[&str], behind: &[&str]) -> Vec<String> {
         code += &format!("    {:x}:\t{line} zmm0,zmm1,zmm2\n", 0x1000 + at)
             .replace("<rows> zmm0,zmm1,zmm2", "<rows>");
     }
-    check(&Program::parse(&code, "", "tollgate_mont::kernels::"), &ROWS).0
+    check(&Program::parse(&code, "", "tollgate_mont::kernels::"), &ROWS)
 }
 
 const LOW: &str = "vpmadd52luq";

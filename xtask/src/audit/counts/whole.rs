@@ -3,8 +3,8 @@
 
 use tollgate_processor::{Issued, Size};
 
-use crate::house::House;
 use crate::kernels::{self, Row};
+use crate::workspace::Workspace;
 
 /// A kernel at one size, as what it runs.
 struct Whole {
@@ -235,12 +235,12 @@ fn difference(rows: &[Row], whole: &Whole) -> Option<String> {
     let mut sum = if kernel.contains("64") { u64::from(size.k) } else { 0 };
     for part in parts {
         let function = format!("{}{}", kernels::PREFIX, part.function);
-        let Some((row, instance)) = kernels::declared(rows, &function) else {
+        let Some((row, parameters)) = kernels::declared(rows, &function) else {
             return Some(format!(
                 "{name} runs {function}, which has no row; add one, or mend this"
             ));
         };
-        let work = (row.work)(&Row::numbers(instance.parameters));
+        let work = (row.work)(&Row::numbers(parameters));
         sum += part.calls * work.once.total();
         let passes = part.passes.iter().zip(&work.passes);
         sum += passes.map(|(times, pass)| times * pass.total()).sum::<u64>();
@@ -255,14 +255,14 @@ fn difference(rows: &[Row], whole: &Whole) -> Option<String> {
 }
 
 /// Kernels whose header does not say the formula of the model.
-pub(super) fn headers(house: &House) -> Vec<String> {
-    Issued::ALL.iter().filter_map(|issued| header(house, issued)).collect()
+pub(super) fn headers(workspace: &Workspace) -> Vec<String> {
+    Issued::ALL.iter().filter_map(|issued| header(workspace, issued)).collect()
 }
 
-fn header(house: &House, issued: &Issued) -> Option<String> {
+fn header(workspace: &Workspace, issued: &Issued) -> Option<String> {
     let path = format!("engine/mont/src/kernels/{}.rs", issued.kernel);
     let formula = issued.formula;
-    let Some(file) = house.file(&path) else {
+    let Some(file) = workspace.file(&path) else {
         return Some(format!("{path}: is not there; tollgate_processor::issued has its formula"));
     };
     let said = paragraph(&file.text);
@@ -289,8 +289,8 @@ fn paragraph(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::house::made_up;
     use crate::kernels::TABLE;
+    use crate::workspace::fake;
 
     #[test]
     fn the_rows_of_the_table_add_up_to_the_model() {
@@ -311,15 +311,16 @@ mod tests {
     fn a_header_must_say_the_formula() {
         let issued = Issued::of("amm52_mb8_ifma").expect("a kernel");
         let path = "engine/mont/src/kernels/amm52_mb8_ifma.rs";
-        let house = |text: &str| House { files: vec![made_up::file(path, text)], crates: vec![] };
+        let workspace =
+            |text: &str| Workspace { files: vec![fake::file(path, text)], crates: vec![] };
         let right = "// Counts    4K^2 + 1 vpmadd52 a stream; by Karatsuba 3.5K^2 + 1 for K = 30,\n\
                      //           3.125K^2 + 2K + 1 for K = 40.\n";
-        assert_eq!(header(&house(right), &issued), None);
+        assert_eq!(header(&workspace(right), &issued), None);
         let (quotients, halves) = (right.replace("+ 1 v", "+ K v"), right.replace("3.5", "3"));
         for wrong in [&quotients, &halves, "// no count\n"] {
-            let found = header(&house(wrong), &issued).expect("a wrong header");
+            let found = header(&workspace(wrong), &issued).expect("a wrong header");
             assert!(found.contains("4K^2 + 1 vpmadd52"), "{found}");
         }
-        assert!(header(&House::default(), &issued).is_some());
+        assert!(header(&Workspace::default(), &issued).is_some());
     }
 }

@@ -1,15 +1,15 @@
-//! The house as the checks see it: its crates, from `cargo metadata`, and its files.
+//! The workspace as the checks see it: its crates, from `cargo metadata`, and its files.
 //!
-//! The checks are functions of this value alone, so that a test can hand them a made-up house.
+//! The checks are functions of this value alone, so that tests can pass them a fake workspace.
 
 use std::fs;
 use std::path::Path;
 
 use cargo_metadata::{DependencyKind, Metadata, MetadataCommand, Package, TargetKind};
 
-/// Everything the checks look at.
+/// Everything that the checks read.
 #[derive(Debug, Default)]
-pub(crate) struct House {
+pub(crate) struct Workspace {
     pub(crate) crates: Vec<Crate>,
     pub(crate) files: Vec<File>,
 }
@@ -18,14 +18,13 @@ pub(crate) struct House {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Crate {
     pub(crate) name: String,
-    pub(crate) description: String,
-    /// Folder, relative to the root of the house.
+    /// Folder, relative to the root of the workspace.
     pub(crate) folder: String,
-    /// `[package.metadata.tollgate] layer`, where the manifest has it.
+    /// `[package.metadata.tollgate] layer`, if the manifest has it.
     pub(crate) layer: Option<u64>,
-    /// `[package.metadata.tollgate] unsafe`, where the manifest has it.
+    /// `[package.metadata.tollgate] unsafe`, if the manifest has it.
     pub(crate) marked_unsafe: Option<bool>,
-    /// Root files of the library and the binaries, relative to the root of the house; library
+    /// Root files of the library and the binaries, relative to the root of the workspace; library
     /// first.
     pub(crate) roots: Vec<String>,
     pub(crate) dependencies: Vec<Dependency>,
@@ -39,15 +38,15 @@ pub(crate) struct Dependency {
     pub(crate) normal: bool,
 }
 
-/// One file; bytes that are no UTF-8 are replaced, which no check minds.
+/// One file. Bytes that are not UTF-8 are replaced; no check depends on them.
 #[derive(Clone, Debug)]
 pub(crate) struct File {
-    /// Path relative to the root of the house, with `/`.
+    /// Path relative to the root of the workspace, with `/`.
     pub(crate) path: String,
     pub(crate) text: String,
 }
 
-impl House {
+impl Workspace {
     /// Reads the workspace that the current directory belongs to.
     pub(crate) fn read() -> Result<Self, String> {
         let metadata = MetadataCommand::new()
@@ -85,7 +84,7 @@ impl Crate {
 }
 
 impl File {
-    /// One-based number of the first line that starts with `prefix`; 1 where there is none.
+    /// One-based number of the first line that starts with `prefix`; 1 if there is none.
     pub(crate) fn line_that_starts(&self, prefix: &str) -> usize {
         self.text.lines().position(|line| line.starts_with(prefix)).map_or(1, |at| at + 1)
     }
@@ -108,7 +107,6 @@ fn krate(package: &Package, metadata: &Metadata) -> Crate {
     targets.sort_by_key(|target| !is_library(&target.kind));
     Crate {
         name: package.name.to_string(),
-        description: package.description.clone().unwrap_or_default(),
         folder: package.manifest_path.parent().map(relative).unwrap_or_default(),
         layer: mark["layer"].as_u64(),
         marked_unsafe: mark["unsafe"].as_bool(),
@@ -124,8 +122,8 @@ fn krate(package: &Package, metadata: &Metadata) -> Crate {
     }
 }
 
-/// Folders that hold what a command made, not what somebody wrote.
-const MADE: [&str; 5] = [".git", "target", "fuzz/target", "fuzz/corpus", "fuzz/artifacts"];
+/// Folders of generated files.
+const GENERATED: [&str; 5] = [".git", "target", "fuzz/target", "fuzz/corpus", "fuzz/artifacts"];
 
 fn collect(root: &Path, folder: &Path, files: &mut Vec<File>) -> Result<(), String> {
     let at = |path: &Path, error: std::io::Error| format!("{}: {error}", path.display());
@@ -134,7 +132,7 @@ fn collect(root: &Path, folder: &Path, files: &mut Vec<File>) -> Result<(), Stri
         let path = entry.path();
         let name = path.strip_prefix(root).unwrap_or(&path).to_string_lossy().into_owned();
         let kind = entry.file_type().map_err(|error| at(&path, error))?;
-        if kind.is_dir() && !MADE.contains(&name.as_str()) {
+        if kind.is_dir() && !GENERATED.contains(&name.as_str()) {
             collect(root, &path, files)?;
         } else if kind.is_file() {
             let bytes = fs::read(&path).map_err(|error| at(&path, error))?;
@@ -145,7 +143,7 @@ fn collect(root: &Path, folder: &Path, files: &mut Vec<File>) -> Result<(), Stri
 }
 
 #[cfg(test)]
-pub(crate) mod made_up {
+pub(crate) mod fake {
     //! Pieces of houses that do not exist, for the tests of the checks.
 
     use super::{Crate, Dependency, File};
@@ -154,7 +152,6 @@ pub(crate) mod made_up {
     pub(crate) fn krate(name: &str) -> Crate {
         Crate {
             name: name.into(),
-            description: "Says what it is.".into(),
             folder: format!("crates/{name}"),
             layer: Some(1),
             marked_unsafe: Some(false),
@@ -174,27 +171,27 @@ pub(crate) mod made_up {
 
 #[cfg(test)]
 mod tests {
-    use super::{House, made_up};
+    use super::{Workspace, fake};
 
     #[test]
     fn a_file_belongs_to_the_crate_whose_folder_holds_it() {
-        let house = House {
-            crates: vec![made_up::krate("mont"), made_up::krate("mont-cuda")],
+        let workspace = Workspace {
+            crates: vec![fake::krate("mont"), fake::krate("mont-cuda")],
             files: Vec::new(),
         };
-        let owner = |path| house.crate_of(path).map(|krate| krate.name.as_str());
+        let owner = |path| workspace.crate_of(path).map(|krate| krate.name.as_str());
         assert_eq!(owner("crates/mont-cuda/src/lib.rs"), Some("mont-cuda"));
         assert_eq!(owner("crates/mont/src/lib.rs"), Some("mont"));
         assert_eq!(owner("fuzz/fuzz_targets/parse_key.rs"), None);
     }
 
     #[test]
-    fn this_house_can_be_read() {
-        let house = House::read().expect("the tests run inside the workspace");
-        let xtask = house.crates.iter().find(|krate| krate.name == "xtask").expect("a member");
+    fn reads_this_workspace() {
+        let workspace = Workspace::read().expect("the tests run inside the workspace");
+        let xtask = workspace.crates.iter().find(|krate| krate.name == "xtask").expect("a member");
         assert_eq!(xtask.roots, ["xtask/src/main.rs"]);
         assert_eq!(xtask.layer, Some(0));
-        assert!(house.file("xtask/src/house.rs").is_some());
-        assert!(house.files.iter().all(|file| !file.path.starts_with("target/")));
+        assert!(workspace.file("xtask/src/workspace.rs").is_some());
+        assert!(workspace.files.iter().all(|file| !file.path.starts_with("target/")));
     }
 }
