@@ -1,4 +1,4 @@
-//! Builds OpenSSL 4.0, and says where it lies.
+//! Builds OpenSSL 4.0 and exports its folder.
 
 fn main() {
     let artifacts = openssl_src::Build::new().build();

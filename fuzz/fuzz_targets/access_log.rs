@@ -1,5 +1,5 @@
-//! Any text, as an access log: a study that gives a workload which is the same when written and
-//! read again, or errors of one line.
+//! Reads any text as an access log: a workload that survives a round trip through its file format,
+//! or errors of one line.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

@@ -1,6 +1,7 @@
-//! Any bytes as a decrypted message or a recovered signature: what a readable decoder says of them.
+//! Decodes any bytes as a decrypted message or a recovered signature, and compares the result with a
+//! readable decoder.
 //!
-//! The first byte chooses what is done, the second a hash function, the rest is the message.
+//! The first byte selects the operation, the second a hash function; the rest is the message.
 #![no_main]
 
 use std::sync::LazyLock;
@@ -31,7 +32,7 @@ fuzz_target!(|bytes: &[u8]| {
     }
 });
 
-/// What EME-PKCS1-v1_5 says, read from the front.
+/// EME-PKCS1-v1_5, decoded from the front.
 fn message(em: &[u8]) -> Option<&[u8]> {
     let rest = em.strip_prefix(&[0, 2])?;
     let ps_len = rest.iter().position(|&byte| byte == 0)?;
@@ -63,7 +64,7 @@ fn premaster_secret(em: &[u8]) {
     assert_eq!(&got[..], good.unwrap_or(&[7; premaster::PREMASTER_LEN]));
 }
 
-/// OAEP of 00, a seed and PS 01 M as the bytes say, with the right hash of the label.
+/// An OAEP encoding of the given bytes (00, a seed, PS 01 M) with the right hash of the label.
 fn masked(bytes: &[u8], hash: Hash) {
     let Some((seed, padded)) = bytes.split_at_checked(hash.len()).filter(|(_, p)| !p.is_empty())
     else {
@@ -86,7 +87,7 @@ fn mgf1_xor(out: &mut [u8], hash: Hash, seed: &[u8]) {
     }
 }
 
-/// Nobody finds a digest that fits by changing bytes.
+/// Changing bytes at random does not find a matching digest.
 fn signature(em: &[u8], hash: Hash) {
     let digest = hash.digest(b"a message");
     for bits in [8 * em.len(), (8 * em.len()).saturating_sub(7)] {

@@ -1,7 +1,7 @@
-//! What a server may answer to a request: in any pieces the same response or the same refusal, to
-//! the load and to the probe; and what the one takes the other takes.
+//! Reads any bytes as a server's response. In any pieces the load generator and the probe accept or
+//! refuse the same response, and both agree.
 //!
-//! The first byte is the length of the pieces, the second is added to the bytes that are expected.
+//! The first byte is the length of the pieces; the second is added to the expected length.
 #![no_main]
 
 use std::io::{self, Read, Write};
@@ -9,7 +9,7 @@ use std::io::{self, Read, Write};
 use libfuzzer_sys::fuzz_target;
 use tollgate_load::{Cause, Head};
 
-// the same files that the crates have, since nobody else reads responses by them
+// the crates' own files: these modules are private
 #[path = "../../ladder/4-server/probe/src/body.rs"]
 #[allow(dead_code, reason = "what it says of a body is for the probe")]
 mod body;
@@ -59,7 +59,7 @@ fuzz_target!(|bytes: &[u8]| {
     }
 });
 
-/// The load's verdict on a stream.
+/// The load generator's verdict on a stream.
 fn taken(said: &[u8], piece: usize, expected: u64) -> Result<(), Cause> {
     let mut response = http::Response::new(expected);
     let read = said.chunks(piece).try_for_each(|piece| response.read(piece));
@@ -77,7 +77,7 @@ fn one_line(error: io::Error) -> String {
     text
 }
 
-/// What a server says, whatever it is asked, and then the end.
+/// A connection that returns the given bytes for any request, and then ends.
 struct Wire<'a> {
     rest: &'a [u8],
     piece: usize,

@@ -1,5 +1,5 @@
-//! Any text, as what says a load: a recorded trace, an objective, a plan in JSON. Each is the same
-//! when written and read again, or an error of one line.
+//! Reads any text as a recorded trace, an objective and a plan in JSON. Each survives a round trip, or
+//! is an error of one line.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
@@ -30,7 +30,7 @@ fuzz_target!(|text: &str| {
     }
 });
 
-/// Its times count from the first one, and none is before another.
+/// Times count from the first one and do not decrease.
 fn follows(trace: &Trace) {
     let times: Vec<u64> = trace.arrivals().iter().map(|arrival| arrival.at_ns).collect();
     assert!(times[0] == 0 && times.is_sorted(), "{times:?}");

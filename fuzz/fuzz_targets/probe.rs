@@ -1,5 +1,5 @@
-//! What a stranger's server may send to a probe, and what a user may type: a URL that is the same
-//! when written and read again, a certificate, a consent, or errors of one line.
+//! Reads any bytes as a URL, which survives a round trip, as a certificate and as a consent file, or
+//! gives errors of one line.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

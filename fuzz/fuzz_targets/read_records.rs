@@ -1,4 +1,4 @@
-//! Any bytes: records that survive being written again, or an error.
+//! Reads any bytes as records: records that survive a round trip, or an error.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

@@ -1,5 +1,5 @@
-//! Any bytes, as an ELF file or as instructions: a program that ends, one that is stopped, or an
-//! error of one line. Blocks and single steps do the same.
+//! Runs any bytes as an ELF file or as instructions: the program ends, is stopped, or gives an error
+//! of one line. Blocks and single steps agree.
 #![no_main]
 
 use std::sync::LazyLock;
@@ -42,7 +42,7 @@ fuzz_target!(|bytes: &[u8]| {
     if let Err(failure) = &by_blocks {
         assert!(!failure.to_string().contains('\n'), "{failure}");
     }
-    // Code that changes itself and does not flush is executed as it was.
+    // Self-modifying code without a flush executes the old instructions.
     let unchanged = program.segments.iter().all(|segment| {
         let now = slow.memory().bytes(segment.address, segment.bytes.len());
         now == Some(segment.bytes.as_slice())

@@ -1,7 +1,7 @@
-//! Any bytes as a server's log that grows while the referee reads it: when it looks makes no
-//! difference to what it saw, or to its error of one line.
+//! Reads any bytes as a server's log that grows while the referee reads it. The moments of reading
+//! change neither the counts nor the error, which has one line.
 //!
-//! The first byte says how much of the log is there when it looks first.
+//! The first byte is the part of the log that exists at the first reading.
 #![no_main]
 
 use std::fs::OpenOptions;
@@ -20,7 +20,7 @@ fuzz_target!(|bytes: &[u8]| {
     assert_eq!(seen([first, second]), whole);
 });
 
-/// What a referee says at last that looks after each part.
+/// The final verdict of a referee that reads after each part.
 fn seen(parts: [&[u8]; 2]) -> Result<Seen, String> {
     let name = format!("tollgate-fuzz-{}.log", std::process::id());
     let path = std::env::temp_dir().join(name);

@@ -1,5 +1,5 @@
-//! Any encoded message, signed by a fixed key: verified as a readable decoding of it says, by
-//! PKCS#1 v1.5 and by PSS; and any bytes as a signature, refused without a reason.
+//! Signs any encoded message with a fixed key: PKCS#1 v1.5 and PSS verify it if a readable decoder
+//! accepts it. Any bytes as a signature are refused with one error for every reason.
 #![no_main]
 
 use std::cell::RefCell;
@@ -11,7 +11,7 @@ use tollgate_rsa::{
     verify_pkcs1v15_batch,
 };
 
-/// Of 512 bits, and of 1025: there the encoding of PSS is a byte shorter than the modulus.
+/// Keys of 512 bits and of 1025, where the encoding of PSS is a byte shorter than the modulus.
 static KEYS: LazyLock<[PrivateKey; 2]> = LazyLock::new(|| {
     let pem = include_str!("../../vectors/keys/rsa-512.pem");
     let file = include_str!("../../vectors/signatures/pkcs1-pss.txt");
@@ -40,7 +40,7 @@ thread_local! {
 }
 
 fuzz_target!(|bytes: &[u8]| {
-    // which key, hash functions and start; salt; where the rest is laid over the encoding
+    // key, hash functions and start; salt; the offset at which the rest overwrites the encoding
     let [choice, hashes, salt, at, rest @ ..] = bytes else {
         return;
     };
@@ -50,7 +50,7 @@ fuzz_target!(|bytes: &[u8]| {
     let digest = hash.digest(b"a message");
     let digest = digest.as_ref();
     let mut em = vec![0; key.size()];
-    // what does not fit leaves zeros
+    // too long a salt leaves zeros
     let _ = match choice >> 1 & 3 {
         0 => pkcs1v15::encode(&mut em, hash, digest),
         1 => pss::encode(
@@ -87,7 +87,7 @@ fuzz_target!(|bytes: &[u8]| {
             };
             check(&verdict, good);
         }
-        // any bytes, of any length; by chance none is one
+        // any bytes, of any length; none is a signature by chance
         check(
             &public.verify_pkcs1v15(workspace, hash, digest, rest),
             rest == signature && verdict.is_ok(),
@@ -95,13 +95,13 @@ fuzz_target!(|bytes: &[u8]| {
     });
 });
 
-/// A verdict is good, or one refusal for every reason.
+/// A verdict is success, or one error for every reason.
 fn check(verdict: &Result<(), Error>, good: bool) {
     let expected = if good { Ok(()) } else { Err(Rejected::SignatureInvalid.into()) };
     assert_eq!(*verdict, expected);
 }
 
-/// RFC 8017 §9.2 read from left to right.
+/// RFC 8017 §9.2, decoded from left to right.
 fn decodes_pkcs1v15(em: &[u8], hash: Hash, digest: &[u8]) -> bool {
     let Some(em) = em.strip_prefix(&[0, 1]) else { return false };
     let padding = em.iter().take_while(|&&byte| byte == 0xff).count();
@@ -110,7 +110,7 @@ fn decodes_pkcs1v15(em: &[u8], hash: Hash, digest: &[u8]) -> bool {
     padding >= 8 && found == digest
 }
 
-/// RFC 8017 §9.1.2 with a vector for each step: the length of the salt, if it is consistent.
+/// RFC 8017 §9.1.2 with a vector for each step: the length of the salt if the encoding is consistent.
 fn decode_pss(em: &[u8], bits: usize, hash: Hash, mgf_hash: Hash, digest: &[u8]) -> Option<usize> {
     let em_bits = bits - 1;
     let em_len = em_bits.div_ceil(8);

@@ -1,10 +1,10 @@
-//! A server that says anything before keys change: a session, more bytes awaited, or an error of
-//! one line that stays. In two pieces it is the same.
+//! Feeds the client any bytes from a server before keys change: a session, a wait for more bytes, or a
+//! permanent error of one line. Splitting the bytes in two changes nothing.
 //!
-//! The first byte chooses the suite; the second how the rest is said, as it is or as messages in
-//! records of their own, behind a hello that echoes what it must; and a session to be resumed. What
-//! comes once the session stands is for `tls_established`, what comes under the keys of a handshake
-//! for `client`'s own tests, which hold them.
+//! The first byte selects the suite; the second selects whether the rest is sent as it is or as
+//! messages in separate records after a valid hello, and a session to resume. `tls_established` covers
+//! data after the handshake; the client's own tests, which have the keys, cover encrypted handshake
+//! messages.
 #![no_main]
 
 mod peer;
@@ -40,7 +40,7 @@ fuzz_target!(|bytes: &[u8]| {
     assert_eq!(hear(2), hear(1));
 });
 
-/// What a client makes of it, in pieces.
+/// The client's result for the bytes in pieces.
 fn heard(
     client: &mut Connection,
     way: u8,
@@ -67,7 +67,7 @@ fn heard(
     (facts, result)
 }
 
-/// Records as they are said, and for those of a content that none has another hello.
+/// The given records; one with an unknown content type stands for another hello.
 fn messages(client: &Connection, bytes: &[u8]) -> Vec<u8> {
     let mut out = Vec::new();
     for (content, bytes) in peer::records(bytes) {
@@ -86,11 +86,11 @@ fn record(out: &mut Vec<u8>, content: u8, bytes: &[u8]) {
     out.extend_from_slice(bytes);
 }
 
-/// A hello that takes what was offered, with the session if there is one; of TLS 1.3, one that asks
-/// for another if `retry` says so.
+/// A hello that accepts the client's offer, and the session if there is one. In TLS 1.3 it is a
+/// HelloRetryRequest if `retry` is set.
 fn hello(client: &Connection, retry: bool) -> Vec<u8> {
     let (settings, offered) = (client.config().settings(), client.facts().offered.is_some());
-    // behind the record's header, the message's, the version and the random bytes
+    // after the headers of record and message, the version and the random bytes
     let session_id = &client.outgoing()[43..];
     let session_id = &session_id[1..1 + usize::from(session_id[0])];
     let mut body = vec![3, 3];
@@ -113,7 +113,7 @@ fn hello(client: &Connection, retry: bool) -> Vec<u8> {
         (false, _) => {
             say(23, &[]); // the extended master secret
             if settings.psk_alone {
-                say(35, &[]); // of no use otherwise: a ticket will come
+                say(35, &[]); // announces a ticket
             }
         }
         (true, true) => {
@@ -137,7 +137,7 @@ fn hello(client: &Connection, retry: bool) -> Vec<u8> {
     out
 }
 
-/// Sessions that rustls gave: by session ID, by ticket, and of TLS 1.3 with either hash function.
+/// Sessions from rustls: by session ID, by ticket, and of TLS 1.3 with either hash function.
 static SAVED: LazyLock<[(Suite, SavedSession); 4]> = LazyLock::new(|| {
     [
         (Suite::TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256, false),

@@ -1,7 +1,7 @@
-//! A server that says anything once a session of TLS 1.3 stands, under the right keys: data as it
-//! was sealed and sessions that can be resumed, or an error of one line that stays.
+//! Feeds the client any records after a TLS 1.3 handshake, encrypted with the right keys: the same
+//! data and resumable sessions, or a permanent error of one line.
 //!
-//! The bytes are records, as `peer` reads them.
+//! `peer` describes how bytes stand for records.
 #![no_main]
 
 mod peer;
@@ -22,7 +22,7 @@ fuzz_target!(|bytes: &[u8]| {
     let (mut client, mut server) = established();
     let (mut said, mut heard, mut closed) = (Vec::new(), Vec::new(), false);
     let result = peer::records(bytes).try_for_each(|(content, bytes)| {
-        // RFC 8446 §5.4: the type stands last, before any zeros
+        // RFC 8446 §5.4: the type is last, before any zeros
         let inner = [&bytes[..], &[content]].concat();
         let end = inner.iter().rposition(|&byte| byte != 0).map_or(0, |last| last + 1);
         if let [data @ .., 23] = &inner[..end] {
@@ -79,7 +79,7 @@ static SERVER: LazyLock<Arc<ServerConfig>> = LazyLock::new(|| {
     Arc::new(server)
 });
 
-/// Resumed in each session, since that takes no signature.
+/// Every session resumes this one, since resumption needs no signature.
 static SAVED: LazyLock<SavedSession> = LazyLock::new(|| peer::saved(SUITE, &SERVER));
 
 fn established() -> (Connection, Server) {
@@ -98,7 +98,7 @@ fn established() -> (Connection, Server) {
         panic!("a suite of TLS 1.3");
     };
     let mut server = Server { key: suite.aead_alg.encrypter(key, iv), sequence: 0 };
-    // AWS-LC's keys want every number in turn, those of the handshake's tickets too
+    // AWS-LC's keys need every sequence number in turn, also those of the handshake's tickets
     (0..sequence).for_each(|_| drop(server.seal(22, b"")));
     (client, server)
 }

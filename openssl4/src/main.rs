@@ -1,4 +1,4 @@
-//! OpenSSL 4.0 as static libraries, for the provider's tests; prints where they lie.
+//! OpenSSL 4.0 as static libraries, for the provider's tests; prints their folder.
 #![allow(clippy::print_stdout, reason = "its purpose")]
 
 fn main() {

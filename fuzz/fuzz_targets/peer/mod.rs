@@ -1,4 +1,4 @@
-//! The other side of a client: rustls, and the records that bytes stand for.
+//! The client's peer: rustls, and the records that bytes stand for.
 
 use std::sync::Arc;
 
@@ -8,7 +8,7 @@ use rustls::sign::{CertifiedKey, SingleCertAndKey};
 use rustls::{ServerConfig, ServerConnection};
 use tollgate_tls_client::{Config, Connection, SavedSession, Settings, Suite, VerifySignature};
 
-/// What clients offer that hear it.
+/// The offer of the clients that the peer serves.
 pub(crate) fn settings(suite: Suite) -> Settings {
     Settings {
         verify_signature: VerifySignature::Never,
@@ -18,12 +18,12 @@ pub(crate) fn settings(suite: Suite) -> Settings {
     }
 }
 
-/// A server whose tickets hold sessions and serve more than once, or that keeps them itself.
+/// A server whose tickets contain sessions and can be reused, or that stores sessions itself.
 pub(crate) fn server(tickets: bool) -> ServerConfig {
     let pem = include_str!("../../../vectors/keys/rsa-2048.pem");
     let key = PrivateKeyDer::from_pem_slice(pem.as_bytes()).expect("a key");
     let key = any_supported_type(&key).expect("a key of RSA");
-    // whose key it shows is not looked at: no signature is verified
+    // any key will do: no signature is verified
     let certificate = include_bytes!("../../seeds/probe/certificate.der");
     let certified = CertifiedKey::new(vec![CertificateDer::from(&certificate[..])], key);
     let mut server = ServerConfig::builder_with_provider(Arc::new(default_provider()))
@@ -38,7 +38,7 @@ pub(crate) fn server(tickets: bool) -> ServerConfig {
     server
 }
 
-/// Shakes hands, to the server's tickets.
+/// Completes a handshake, including the server's tickets.
 pub(crate) fn shake_hands(client: &mut Connection, server: &mut ServerConnection) {
     while !client.outgoing().is_empty() {
         let mut said = client.outgoing();
@@ -54,7 +54,7 @@ pub(crate) fn shake_hands(client: &mut Connection, server: &mut ServerConnection
     assert!(client.is_established());
 }
 
-/// A session that the server will resume.
+/// A session that the server resumes.
 pub(crate) fn saved(suite: Suite, server: &Arc<ServerConfig>) -> SavedSession {
     let mut server = ServerConnection::new(Arc::clone(server)).expect("a server");
     let config = Config::new(settings(suite)).expect("settings of the suite");
@@ -65,8 +65,8 @@ pub(crate) fn saved(suite: Suite, server: &Arc<ServerConfig>) -> SavedSession {
     saved
 }
 
-/// Records by content and bytes. Each is said as a kind, a length of two bytes and a body: a
-/// handshake message of that kind; or from 128 on, a record of that content less 128.
+/// Records as content type and bytes. The input has a kind, a length of two bytes and a body for each:
+/// a handshake message of that kind or, from 128 on, a record of content type kind - 128.
 pub(crate) fn records(mut bytes: &[u8]) -> impl Iterator<Item = (u8, Vec<u8>)> {
     core::iter::from_fn(move || {
         let [kind, high, low, rest @ ..] = bytes else { return None };
