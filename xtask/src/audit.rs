@@ -1,19 +1,18 @@
-//! `cargo xtask audit`: what a secret must not decide, in the machine code of the kernels.
+//! `cargo xtask audit`: the machine code of the kernels, its secrets and its multiplications.
 //!
-//! Each kernel of the release build is followed from its entry, where its lengths and pointers are
-//! public and all that they point to is secret (see [`flow`]), but for structs: an argument that a
-//! row declares to point to one has public fields (pointers, lengths, numbers of entries), and what
-//! these point to is secret. Then no branch, no address, no length and no division may depend on a
-//! secret; nothing is gathered; what it calls is a kernel too, a part of one that was not put in
-//! line and is followed where it is called, copies memory, or panics; and the stack is used within
-//! the budget of its row.
+//! The audit follows each kernel of the release build from its entry, where lengths and pointers are
+//! public and the memory behind them is secret (see [`flow`]). If a row declares that an argument
+//! points to a struct, its fields (pointers, lengths, numbers of entries) are public too, and the
+//! memory behind them is secret. Then no branch, no address, no length and no division may depend on
+//! a secret; there is no gather; and every callee is a kernel, a closure that was not inlined and is
+//! followed where it is called, a function that copies memory, or a panic. [`counts`] compares the
+//! multiplications with the model.
 //!
-//! What this does not show: that the processor takes the same time for all operands of an
-//! instruction; that a pointer of the caller is not itself secret; that a struct has no secret in
-//! itself and ends where the kernel stops reading (its type says so, and stands in the row; a row
-//! that declares a struct which is never read through is a finding, so is a caller that passes
-//! something else); and what becomes of a public value that a kernel keeps on its stack where a
-//! function that it calls writes (the compiler's own spills are followed, arrays are secret).
+//! It does not show that the processor takes the same time for all operands of an instruction, that a
+//! pointer of the caller is not itself secret, that a struct contains no secret and ends where the
+//! kernel stops reading (its type shows that; a declared struct that is never read through is a
+//! finding, and so is a caller that passes something else), or that a callee does not overwrite a
+//! public value on the caller's stack (spills are followed, arrays are secret).
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::process::ExitCode;
@@ -28,16 +27,16 @@ mod counts;
 mod flow;
 mod state;
 
-/// One line: which kernel, at which address, which instruction.
+/// A finding: kernel, address, instruction.
 fn line(name: &str, address: u64, what: &str) -> String {
     format!("{name} at {address:x}: {what}")
 }
 
-/// Findings of a program, and a line of figures for each kernel.
+/// Returns findings about secrets, and a line of figures for each kernel.
 pub(crate) fn check(program: &Program, rows: &[Row]) -> (Vec<String>, Vec<String>) {
     let mut findings = Vec::new();
     let mut figures = Vec::new();
-    // by address: each crate may have an instance of its own, under one name
+    // By address: several crates may have an instance of the same name.
     let seen: BTreeMap<u64, Seen> = program
         .functions
         .iter()
@@ -62,7 +61,7 @@ pub(crate) fn check(program: &Program, rows: &[Row]) -> (Vec<String>, Vec<String
     (findings, figures)
 }
 
-/// What a function calls must be a kernel too, and must get no secret where it expects none.
+/// Every callee must be a kernel, and must receive no secret as a public argument.
 fn calls(rows: &[Row], seen: &BTreeMap<u64, Seen>, name: &str, saw: &Seen) -> Vec<String> {
     let mut findings = Vec::new();
     for (&at, call) in &saw.calls {
@@ -83,14 +82,14 @@ fn calls(rows: &[Row], seen: &BTreeMap<u64, Seen>, name: &str, saw: &Seen) -> Ve
         }
         let is_struct = |&(r, depth): &(Gpr, u8)| call.is_struct(r, depth);
         if !row.structs.iter().all(is_struct) {
-            let what = format!("{callee} takes a struct, and this is none that is known");
+            let what = format!("{callee} takes a struct, and this argument is not known to be one");
             findings.push(line(name, at, &what));
         }
     }
     findings
 }
 
-/// Whether a function reads an argument, or passes it on untouched to one that does.
+/// Whether a function reads an argument, or passes it unchanged to one that does.
 fn is_read(seen: &BTreeMap<u64, Seen>, function: u64, register: Gpr) -> bool {
     let (mut work, mut done) = (vec![function], BTreeSet::new());
     while let Some(function) = work.pop() {
@@ -104,7 +103,8 @@ fn is_read(seen: &BTreeMap<u64, Seen>, function: u64, register: Gpr) -> bool {
     false
 }
 
-/// A secret argument that the compiler has moved elsewhere would be taken for a public one.
+/// Declared arguments must be read: if the compiler passes a secret elsewhere, it would count as
+/// public there.
 fn undeclared_use(row: &Row, name: &str, saw: &Seen, read: impl Fn(Gpr) -> bool) -> Vec<String> {
     let unread = row.secret.iter().filter(|register| !read(**register)).map(|register| {
         let register = instruction::name(*register);
@@ -121,7 +121,7 @@ fn undeclared_use(row: &Row, name: &str, saw: &Seen, read: impl Fn(Gpr) -> bool)
     unread.chain(stack).chain(structs).collect()
 }
 
-/// Closures and their like, of this prefix, that no kernel was seen to call.
+/// Closures of kernels that no kernel calls.
 fn unreached(program: &Program, seen: &BTreeMap<u64, Seen>) -> Vec<String> {
     let reached = |address: &u64| seen.values().any(|saw| saw.parts.contains(address));
     let own = program.parts.iter().filter(|(_, part)| part.name.starts_with(kernels::PREFIX));

@@ -12,7 +12,7 @@ pub(crate) use table::TABLE;
 /// Where kernels live.
 pub(crate) const PREFIX: &str = "tollgate_mont::kernels::";
 
-/// What is declared of a kernel, or of a tile that it is made of.
+/// The declaration of a kernel, or of a tile that it calls.
 pub(crate) struct Row {
     /// Module and function, below [`PREFIX`].
     pub(crate) path: &'static str,
@@ -20,20 +20,19 @@ pub(crate) struct Row {
     pub(crate) secret: &'static [Gpr],
     /// The same for arguments on the stack, in bytes above the stack pointer on entry.
     pub(crate) secret_stack: &'static [i64],
-    /// Arguments that point to structs of pointers and lengths, and how deep: 1 for a struct or an
-    /// array of structs, 2 for an array of pointers to such. These fields are public because this
-    /// says so.
+    /// Arguments that point to structs of pointers and lengths, with a depth: 1 for a struct or an
+    /// array of structs, 2 for an array of pointers to such. This declaration makes the fields public.
     pub(crate) structs: &'static [(Gpr, u8)],
-    /// Why it may branch at all.
+    /// The reason for its branches.
     pub(crate) branches: &'static str,
     /// Parameters of each instance, as they stand between `<` and `>`; empty without.
     pub(crate) instances: &'static [&'static str],
-    /// What it multiplies, by its parameters; `false` and `true` are 0 and 1.
+    /// Its multiplications, by its parameters; `false` and `true` are 0 and 1.
     pub(crate) work: fn(&[u64]) -> Work,
 }
 
-/// Multiplications of a function: `once`, and in each pass of its loops, of which there may be
-/// several kinds. LLVM may unroll a loop, or split passes off: copies of a pass count as passes.
+/// Multiplications of a function: outside loops, and in each pass of its loops, which may be of
+/// several kinds. LLVM may unroll a loop or split passes off: copies of a pass count as passes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Work {
     pub(crate) once: Multiplies,
@@ -78,7 +77,7 @@ impl Multiplies {
         [self.vpmadd52luq, self.vpmadd52huq, self.mulx, self.adcx, self.adox, self.vpmuludq]
     }
 
-    /// What is left of these without others; `None` if there are fewer.
+    /// Subtracts others; `None` if there are fewer.
     pub(crate) fn less(self, other: Self) -> Option<Self> {
         Some(Self {
             vpmadd52luq: self.vpmadd52luq.checked_sub(other.vpmadd52luq)?,
@@ -90,7 +89,7 @@ impl Multiplies {
         })
     }
 
-    /// All that multiply.
+    /// All multiplications.
     pub(crate) const fn total(self) -> u64 {
         self.vpmadd52luq + self.vpmadd52huq + self.mulx + self.vpmuludq
     }
@@ -99,7 +98,7 @@ impl Multiplies {
     pub(crate) fn of<'a>(code: impl Iterator<Item = &'a Instruction>) -> Self {
         let mut counts = [0; 6];
         for instruction in code {
-            // LLVM takes the signed one where it sees that no sign bit is set
+            // LLVM uses the signed instruction if it knows that no sign bit is set.
             let mnemonic =
                 if instruction.mnemonic == "vpmuldq" { "vpmuludq" } else { &instruction.mnemonic };
             if let Some(at) = NAMES.iter().position(|name| *name == mnemonic) {
@@ -160,8 +159,7 @@ pub(crate) fn is_portable(name: &str) -> bool {
     name.contains("portable")
 }
 
-/// What does not stand in both: functions without a row, and rows without a function. Portable
-/// kernels have no row.
+/// Functions without a row, and rows without a function. Portable kernels have no row.
 pub(crate) fn unmatched(rows: &[Row], functions: &[Function]) -> Vec<String> {
     let mut found: Vec<String> = functions
         .iter()
@@ -177,8 +175,8 @@ pub(crate) fn unmatched(rows: &[Row], functions: &[Function]) -> Vec<String> {
             let name = name(row, instance);
             if !functions.iter().any(|function| function.name == name) {
                 found.push(format!(
-                    "{name}: declared and not in the binary; keep it #[inline(never)], or take its \
-                     row away",
+                    "{name}: declared, but not in the binary; make it #[inline(never)], or remove \
+                     its row",
                 ));
             }
         }

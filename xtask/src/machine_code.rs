@@ -1,4 +1,4 @@
-//! The machine code of a binary, from objdump (binutils): functions, and where its calls go.
+//! The machine code of a binary, from objdump (binutils): functions, and the targets of calls.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -10,15 +10,15 @@ pub(crate) mod instruction;
 
 use instruction::Instruction;
 
-/// The functions of interest, and the names of all.
+/// The functions of interest, and the names of all functions.
 #[derive(Debug, Default)]
 pub(crate) struct Program {
     pub(crate) functions: Vec<Function>,
-    /// What the compiler made of parts of them and did not put in line, by address: closures, and
-    /// functions of the library (`[T; N]::map`) that are made for one.
+    /// Their parts that the compiler did not inline, by address: closures, and functions of the
+    /// library (`[T; N]::map`) that are instantiated for one.
     pub(crate) parts: BTreeMap<u64, Function>,
     names: BTreeMap<u64, String>,
-    /// Addresses that the loader fills in, and with what.
+    /// Addresses that the loader fills in, with their values.
     slots: BTreeMap<u64, Slot>,
 }
 
@@ -86,7 +86,7 @@ impl Program {
         program
     }
 
-    /// The name of what a call to this address, or by way of this slot, reaches.
+    /// The name of the function that a call to this address, or through this slot, reaches.
     pub(crate) fn callee(&self, target: u64) -> Option<&str> {
         match self.slots.get(&target) {
             Some(Slot::Library(name)) => Some(name),
@@ -94,7 +94,7 @@ impl Program {
         }
     }
 
-    /// The address that a call to this one, or by way of this slot, reaches in the program.
+    /// The address in the program that a call to this address, or through this slot, reaches.
     pub(crate) fn address(&self, target: u64) -> u64 {
         match self.slots.get(&target) {
             Some(Slot::Here(address)) => *address,
@@ -114,9 +114,9 @@ impl Function {
         self.code.first().map(|first| first.address)
     }
 
-    /// The innermost loops, by the address of their first instruction: addresses of all that is
-    /// between it and a jump back to it. A jump back to what does not lead to the jump again is
-    /// no loop: the compiler moves code that it takes for rare to the end.
+    /// The innermost loops, by the address of their first instruction: the addresses of all
+    /// instructions between it and a jump back to it. A backward jump whose target does not lead to
+    /// the jump again is no loop: the compiler moves code that it considers rare to the end.
     pub(crate) fn innermost_loops(&self) -> BTreeMap<u64, BTreeSet<u64>> {
         let first = self.code.first().map_or(0, |i| i.address);
         let before = self.predecessors();
@@ -133,7 +133,7 @@ impl Function {
                     work.extend(before.get(&at).into_iter().flatten());
                 }
             }
-            // a loop with an entry in its middle: all that leads there is no part of it
+            // A loop with an entry in its middle: the code before the entry is not part of it.
             if target != first && body.contains(&first) {
                 body.retain(|at| (target..=jump.address).contains(at));
             }
@@ -147,7 +147,7 @@ impl Function {
         loops.iter().filter(|(at, body)| !inner(body, at)).map(|(a, b)| (*a, b.clone())).collect()
     }
 
-    /// Addresses from which control may come, by where it comes to.
+    /// Predecessors of each address.
     fn predecessors(&self) -> BTreeMap<u64, Vec<u64>> {
         let mut before: BTreeMap<u64, Vec<u64>> = BTreeMap::new();
         for (i, instruction) in self.code.iter().enumerate() {
@@ -164,7 +164,7 @@ impl Function {
     }
 }
 
-/// Whether a function is a part of one below `prefix`: its closure, or made for its closure.
+/// Whether a function is a part of one below `prefix`: its closure, or instantiated for its closure.
 fn is_part(name: &str, prefix: &str) -> bool {
     name.contains("::{closure#")
         && name.contains(prefix)
@@ -179,7 +179,7 @@ fn objdump(binary: &Path, arguments: &[&str]) -> Result<String, String> {
         .map_err(|error| format!("objdump does not run ({error}); install binutils"))?;
     if !output.status.success() {
         let said = String::from_utf8_lossy(&output.stderr);
-        return Err(format!("objdump failed, mend what it says: {}", said.trim()));
+        return Err(format!("objdump failed, fix the cause that it names: {}", said.trim()));
     }
     Ok(String::from_utf8_lossy(&output.stdout).into_owned())
 }
@@ -235,7 +235,7 @@ OFFSET           TYPE              VALUE
 ";
 
     #[test]
-    fn functions_of_a_prefix_and_the_names_of_all() {
+    fn finds_functions_of_a_prefix_and_all_names() {
         let program = Program::parse(CODE, RELOCATIONS, "mont::kernels::");
         let [rows] = &program.functions[..] else { panic!("one function") };
         assert_eq!((rows.name.as_str(), rows.code.len()), ("mont::kernels::rows::<20, true>", 9));
@@ -246,14 +246,14 @@ OFFSET           TYPE              VALUE
     }
 
     #[test]
-    fn the_innermost_of_loops() {
+    fn finds_innermost_loops() {
         let program = Program::parse(CODE, "", "mont::kernels::");
         let loops = program.functions[0].innermost_loops();
         assert_eq!(loops, BTreeMap::from([(0x1007, BTreeSet::from([0x1007, 0x1009, 0x100c]))]));
     }
 
     #[test]
-    fn a_jump_back_from_what_was_moved_to_the_end_is_no_loop() {
+    fn a_jump_back_from_code_moved_to_the_end_is_no_loop() {
         let code = "\
 0000000000001000 <mont::kernels::rows>:
     1000:\tje     1003 <mont::kernels::rows+0x3>

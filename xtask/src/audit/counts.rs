@@ -37,7 +37,7 @@ pub(super) fn of_whole_kernels(workspace: &Workspace) -> Vec<String> {
     findings
 }
 
-/// A loop must hold whole passes; what stands outside, `once` and whole passes.
+/// A loop must contain whole passes; the code outside loops, `once` and whole passes.
 fn differences(function: &Function, declared: &Work) -> Vec<String> {
     let loops = function.innermost_loops();
     let name = &function.name;
@@ -65,7 +65,7 @@ fn differences(function: &Function, declared: &Work) -> Vec<String> {
     findings
 }
 
-/// Whether so many are a whole number of passes, of each kind perhaps.
+/// Whether this is a whole number of passes, possibly of several kinds.
 fn is_passes(counted: Multiplies, passes: &[Multiplies]) -> bool {
     if counted == Multiplies::NONE {
         return true;

@@ -1,13 +1,14 @@
-//! Follows what is public through a function, and finds what must be public and is not.
+//! Follows public values through a function, and finds places that need a public value and have a
+//! secret one.
 //!
-//! Public are the arguments of a kernel (lengths and pointers; the table of kernels names those
-//! that are not), constants, what is computed of these, and where it is kept on the stack. So are,
-//! by declaration, the fields of structs to which arguments point, where the table names such an
-//! argument (see [`super::state::Struct`]), and copies of them in vectors. All else is secret: what
-//! else is read through a pointer, all other vectors, and masks.
+//! Public are the arguments of a kernel (lengths and pointers, except those that the table of kernels
+//! names as secret), constants, values computed from these, and their copies on the stack. Fields of
+//! structs are public if the table names the argument that points to the struct (see
+//! [`super::state::Struct`]), and so are their copies in vectors. Everything else is secret: other
+//! memory, other vectors, and masks.
 //!
-//! A part (a closure, or what the library makes for one) is followed at each call, path by path,
-//! with what is known there.
+//! A part (a closure, or the library's function for one) is followed at each call, path by path, with
+//! the state of that call.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -22,15 +23,15 @@ mod values;
 
 use values::{is_vector, move_stack, top, write};
 
-/// The registers of arguments, in their order.
+/// The registers of arguments, in order.
 pub(crate) const ARGUMENTS: [Gpr; 6] = [RDI, RSI, RDX, RCX, 8, 9];
-/// What a call may change.
+/// Registers that a call may change.
 const VOLATILE: [Gpr; 9] = [RAX, RCX, RDX, RSI, RDI, 8, 9, 10, 11];
 
-/// What the audit saw in a function.
+/// The audit's observations in a function.
 #[derive(Debug, Default)]
 pub(crate) struct Seen {
-    /// By address and kind, so that a loop says it once.
+    /// By address and text, so that a loop reports a finding once.
     pub(crate) findings: BTreeSet<(u64, String)>,
     /// Conditional jumps, all on public values if there is no finding.
     pub(crate) branches: BTreeSet<u64>,
@@ -39,11 +40,11 @@ pub(crate) struct Seen {
     /// Argument registers, and places above the return address, that are read.
     pub(crate) reads: BTreeSet<Gpr>,
     pub(crate) reads_stack: BTreeSet<i64>,
-    /// Arguments that are passed on untouched, and to where.
+    /// Arguments that are passed on unchanged, with the callee's address.
     pub(crate) passed: BTreeSet<(u64, Gpr)>,
     /// Arguments that point to structs, and are read through or passed on.
     pub(crate) through: BTreeSet<Gpr>,
-    /// Calls of functions of the program: name, and what was secret then.
+    /// Calls of functions of the program, with the state at the call.
     pub(crate) calls: BTreeMap<u64, Call>,
     /// Addresses of the parts that were followed where they are called.
     pub(crate) parts: BTreeSet<u64>,
@@ -52,24 +53,24 @@ pub(crate) struct Seen {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Call {
     pub(crate) callee: String,
-    /// Where it is.
+    /// The callee's address.
     pub(crate) address: u64,
     pub(crate) secret: BTreeSet<Gpr>,
-    /// The state, of which the callee's stack arguments are read.
+    /// The state of the caller, which contains the callee's stack arguments.
     state: State,
     /// Bytes from the callee's stack pointer on entry to the caller's now.
     pushed: i64,
 }
 
 impl Call {
-    /// Whether the callee would find a secret so far above its stack pointer.
+    /// Whether the callee finds a secret at this offset above its stack pointer.
     pub(crate) fn stack_is_secret(&self, offset: i64) -> bool {
         let Value::Frame(top) = self.state.register(RSP) else { return true };
         self.state.slot(top.at(offset - self.pushed)).is_secret()
     }
 
-    /// Whether an argument points to a struct as deep as the callee takes it for: one that the
-    /// caller has from its own caller, or one on the caller's stack whose first field is public.
+    /// Whether an argument points to a struct of this depth: one that the caller received, or one on
+    /// the caller's stack whose first field is public.
     pub(crate) fn is_struct(&self, register: Gpr, depth: u8) -> bool {
         let deep = |value: Value, depth: u8| match value {
             Value::Struct(structure) => structure.depth >= depth,
@@ -85,7 +86,7 @@ impl Call {
     }
 }
 
-/// Where control goes after an instruction.
+/// The next instruction.
 enum Next {
     On,
     Jump(u64),
@@ -93,7 +94,7 @@ enum Next {
     End,
 }
 
-/// Calls of parts in parts: closures in what the library makes for them, and no more.
+/// Nested calls of parts: closures in the library's functions for them.
 const DEPTH_MAX: usize = 4;
 /// Instructions on all paths through a part.
 const STEPS_MAX: usize = 1000;
@@ -103,14 +104,14 @@ struct Walk<'a> {
     rows: &'a [Row],
     /// The function, or the part of it, that is being followed: first and last address.
     bounds: (u64, u64),
-    /// Parts that called each other until here.
+    /// Nesting of parts.
     depth: usize,
-    /// What is known where the function returns.
+    /// The joined states at the function's returns.
     returns: Option<State>,
     seen: Seen,
 }
 
-/// Follows a function from its entry, where its row says what is secret and what is a struct.
+/// Follows a function from its entry. Its row names secret arguments and structs.
 pub(crate) fn follow(program: &Program, rows: &[Row], function: &Function, row: &Row) -> Seen {
     let seen = Seen::default();
     let mut walk = Walk { program, rows, bounds: (0, 0), depth: 0, returns: None, seen };
@@ -127,7 +128,7 @@ impl Walk<'_> {
         let at: BTreeMap<u64, usize> =
             code.iter().enumerate().map(|(i, c)| (c.address, i)).collect();
         let mut states: Vec<Option<State>> = vec![None; code.len()];
-        // the paths of a part, each by itself: a loop over two streams is followed twice
+        // Each path of a part is followed separately: a loop over two streams runs twice.
         let mut paths = Vec::new();
         let mut left = STEPS_MAX;
         states[0] = Some(entry.clone());
@@ -138,7 +139,10 @@ impl Walk<'_> {
             let Some(mut state) = path else { continue };
             left -= usize::from(self.depth > 0);
             if left == 0 {
-                return self.find(&code[i], "a part that goes on longer than this audit does");
+                return self.find(
+                    &code[i],
+                    "a closure with more instructions on its paths than this audit follows",
+                );
             }
             let next = self.step(&code[i], &mut state);
             let target = |address: &u64| at.get(address).copied();
@@ -154,7 +158,7 @@ impl Walk<'_> {
                         paths.push(state.clone());
                         work.push(way);
                     }
-                    None => self.find(&code[i], "goes on where there is no instruction"),
+                    None => self.find(&code[i], "control leaves the function"),
                     Some((way, seen @ None)) => {
                         *seen = Some(state.clone());
                         work.push(way);
@@ -169,10 +173,10 @@ impl Walk<'_> {
         }
     }
 
-    /// Follows a part where it is called, as if it stood there; whether it returns.
+    /// Follows a part at its call, as if it were inlined. Returns whether it returns.
     fn run_part(&mut self, at: &Instruction, part: &Function, state: &mut State) -> bool {
         if self.depth == DEPTH_MAX {
-            self.find(at, "closures in closures, deeper than this audit goes");
+            self.find(at, "closures nested deeper than this audit follows");
             return true;
         }
         let (bounds, returns) = (self.bounds, self.returns.take());
@@ -280,7 +284,7 @@ impl Walk<'_> {
         }
     }
 
-    /// Where a jump or call goes: an address, a slot, or what was loaded from a slot.
+    /// The target of a jump or call: an address, a slot, or a value loaded from a slot.
     fn target(&mut self, at: &Instruction, state: &State) -> Option<u64> {
         match at.operands[..] {
             [Operand::Gpr(register, 8)] => match self.register(state, register) {
@@ -344,15 +348,15 @@ impl Walk<'_> {
             .is_some_and(|(row, _)| row.structs.iter().any(|(taken, _)| *taken == register))
     }
 
-    /// Notes the call; whether it returns.
+    /// Records the call. Returns whether it returns.
     fn call_to(&mut self, at: &Instruction, state: &State, target: u64, pushed: i64) -> bool {
         let Some(callee) = self.program.callee(target).map(str::to_owned) else {
-            self.find(at, "a call of what has no name");
+            self.find(at, "a call of a function without a name");
             return true;
         };
         let secret = |register: &Gpr| state.register(*register).is_secret();
         if matches!(callee.as_str(), "memset" | "memcpy" | "memmove" | "bzero") {
-            // bzero has its length in rsi; the byte of memset is data
+            // bzero takes its length in rsi; the byte of memset is data.
             let places: &[Gpr] = match callee.as_str() {
                 "memset" => &[RDI, RDX],
                 "bzero" => &[RDI, RSI],
@@ -386,7 +390,7 @@ impl Walk<'_> {
     }
 }
 
-/// What a call leaves behind that is not followed.
+/// Forgets everything that a callee may change.
 fn forget(state: &mut State) {
     for register in VOLATILE {
         state.set(register, Value::Secret);
@@ -395,7 +399,7 @@ fn forget(state: &mut State) {
     (state.carry, state.flags) = (true, true);
 }
 
-/// Panics: a public check failed.
+/// Panics, after a failed check of public values.
 fn never_returns(callee: &str) -> bool {
     ["panic", "_fail", "unwrap_failed", "expect_failed"].iter().any(|word| callee.contains(word))
 }

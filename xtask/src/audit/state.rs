@@ -1,28 +1,28 @@
-//! What is known of registers, flags and stack at one point of a function.
+//! The state of registers, flags and stack at one point of a function.
 
 use std::collections::BTreeMap;
 
 use crate::kernels::Row;
 use crate::machine_code::instruction::{Gpr, MASKS, Memory, RSP};
 
-/// What a value may be.
+/// An abstract value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Value {
-    /// Made of public arguments and constants: a length, a pointer, a counter.
+    /// Computed from public arguments and constants: a length, a pointer, a counter.
     Public,
-    /// Anything else: what was read from memory, above all.
+    /// Anything else, above all values read from memory.
     Secret,
     /// An address in the stack frame; public.
     Frame(Place),
-    /// A pointer to what holds public fields and nothing else; public.
+    /// A pointer to a struct with public fields only; public.
     Struct(Struct),
-    /// The address of a function that the loader has put into this slot; public.
+    /// The address of a function, from this slot of the loader; public.
     Code(u64),
 }
 
-/// A pointer to a struct, or an array of them, that an argument is declared to be or leads to.
-/// Fields are public: pointers (to secrets, in the end), lengths. At a depth of 2 and more they
-/// are pointers to such structs themselves.
+/// A declared argument that points to a struct or an array of them, or a pointer reached through it.
+/// The fields are public: lengths, and pointers to secrets. At a depth of 2 or more they are pointers
+/// to such structs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Struct {
     pub(crate) argument: Gpr,
@@ -30,7 +30,7 @@ pub(crate) struct Struct {
 }
 
 impl Struct {
-    /// What its fields are.
+    /// The value of its fields.
     pub(crate) fn field(self) -> Value {
         match self.depth {
             0 | 1 => Value::Public,
@@ -52,7 +52,7 @@ impl Place {
         Self { offset: self.offset.wrapping_add(bytes), ..self }
     }
 
-    /// Where the caller put an argument: above the return address.
+    /// Whether it is the caller's: above the return address.
     fn is_argument(self) -> bool {
         self.alignments == 0 && self.offset >= 8
     }
@@ -81,26 +81,25 @@ impl Value {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct State {
     registers: [Value; 16],
-    /// Vector registers: what each of their words is. Masks are secret.
+    /// Vector registers: the value of each of their words. Masks are secret.
     vectors: [Value; MASKS],
-    /// The lowest byte where it is a constant, and the zero flag: what counts to 2 is followed.
+    /// The lowest byte if it is a constant, and the zero flag: loops that count to 2 are followed.
     bytes: [Option<u8>; 16],
     pub(crate) zero: Option<bool>,
-    /// Whether the lowest byte depends on a secret: it may be written alone.
+    /// Whether the lowest byte depends on a secret: instructions may write it alone.
     lowest: [bool; 16],
     /// A bit for each register that may still hold the caller's argument.
     arguments: u16,
     /// Whether the carry flag, and whether any other, depends on a secret.
     pub(crate) carry: bool,
     pub(crate) flags: bool,
-    /// What was stored, in words of 8 bytes. A place that is not here holds an argument, or what
-    /// nobody knows.
+    /// Stored values, in words of 8 bytes. Any other place holds an argument or an unknown value.
     slots: BTreeMap<Place, Value>,
 }
 
 impl State {
-    /// On entry: argument registers and the caller's stack arguments are public, but for the secret
-    /// ones of a row; some point to structs.
+    /// The state on entry: argument registers and stack arguments are public, except those that the
+    /// row declares secret; some point to structs.
     pub(crate) fn on_entry(arguments: &[Gpr], row: &Row) -> Self {
         let mut state = Self {
             registers: [Value::Secret; 16],
@@ -137,7 +136,7 @@ impl State {
         if bytes == 1 { self.lowest[register] } else { self.registers[register].is_secret() }
     }
 
-    /// Whether it may still hold what the caller put there.
+    /// Whether it may still hold the caller's argument.
     pub(crate) fn is_argument(&self, register: Gpr) -> bool {
         self.arguments >> register & 1 == 1
     }
@@ -171,7 +170,7 @@ impl State {
         self.lowest[register] = secret || bytes != 1 && whole;
     }
 
-    /// What holds on both ways here; whether that is news.
+    /// Joins the state of another path that leads here. Returns whether this state changed.
     pub(crate) fn join(&mut self, other: &Self) -> bool {
         let before = self.clone();
         for (mine, theirs) in self.registers.iter_mut().zip(other.registers) {
@@ -198,7 +197,7 @@ impl State {
         *self != before
     }
 
-    /// The place on the stack that an operand means, where it is known.
+    /// The place on the stack of an operand, if it is known.
     pub(crate) fn place(&self, memory: Memory) -> Option<Place> {
         match (memory.base.map(|base| self.registers[base]), memory.index) {
             (Some(Value::Frame(place)), None) => Some(place.at(memory.displacement)),
@@ -206,18 +205,18 @@ impl State {
         }
     }
 
-    /// Whether an operand is on the stack, at a known place or not.
+    /// Whether an operand is on the stack, even if its place is unknown.
     pub(crate) fn is_frame(&self, memory: Memory) -> bool {
         memory.base.is_some_and(|base| matches!(self.registers[base], Value::Frame(_)))
     }
 
-    /// What the 8 bytes at a place hold.
+    /// The value of the 8 bytes at a place.
     pub(crate) fn slot(&self, place: Place) -> Value {
         let unknown = if place.is_argument() { Value::Public } else { Value::Secret };
         self.slots.get(&place).copied().unwrap_or(unknown)
     }
 
-    /// The struct that an operand is in: what is public beside the pointer to it is an index.
+    /// The struct that an operand is in: a public value beside the pointer is an index.
     pub(crate) fn structure(&self, memory: Memory) -> Option<Struct> {
         let value = |register: Option<Gpr>| register.map(|register| self.registers[register]);
         match (value(memory.base), value(memory.index)) {
@@ -227,7 +226,7 @@ impl State {
         }
     }
 
-    /// What an operand reads, in each of its words.
+    /// The value that an operand reads, for each of its words.
     pub(crate) fn load(&self, memory: Memory) -> Value {
         if let Some(structure) = self.structure(memory) {
             return structure.field();
@@ -244,7 +243,7 @@ impl State {
         })
     }
 
-    /// What each word of a vector or mask register is.
+    /// The value of each word of a vector or mask register.
     pub(crate) fn vector(&self, register: usize) -> Value {
         self.vectors.get(register).copied().unwrap_or(Value::Secret)
     }
@@ -260,8 +259,8 @@ impl State {
         self.vectors = [Value::Secret; MASKS];
     }
 
-    /// Stores `bytes` of a value. A place that is not known is an array of the kernel's own, or not
-    /// on the stack: no word that the compiler has put away.
+    /// Stores a value. An unknown place is in an array of the kernel, or not on the stack; it is not a
+    /// spilled word.
     pub(crate) fn store(&mut self, memory: Memory, value: Value) {
         let Some(place) = self.place(memory) else { return };
         let first = place.at(-place.offset.rem_euclid(8));

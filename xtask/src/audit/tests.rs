@@ -1,5 +1,5 @@
-//! Bad machine code, planted: every rule must find what it is for, and name the kernel, the address
-//! and the instruction.
+//! Planted errors: every rule must find its error, and name the kernel, the address and the
+//! instruction.
 
 use super::check;
 use crate::kernels::{self, Multiplies, Row, Work};
@@ -46,7 +46,7 @@ const ROWS: [Row; 4] = [
     },
 ];
 
-/// A row of its own for what a test plants: rdi and rdx point, rsi and rcx are lengths.
+/// Callees of planted code: rdi and rdx are pointers, rsi and rcx lengths.
 const LEAF: &str = "\
 0000000000009000 <tollgate_mont::kernels::leaf::<20, true>>:
     9000:\tmov    rax,QWORD PTR [rdi+rsi*8]
@@ -207,7 +207,7 @@ fn calls_of_what_is_not_known() {
     only(&["call   QWORD PTR [rip+0x1]  # 3010 <_DYNAMIC>"], "1000", "not audited: qsort");
     only(&["call   rax"], "1000", "computed address");
     only(&["jmp    rsi"], "1000", "computed address");
-    only(&["jmp    7000 <elsewhere>"], "1000", "no name");
+    only(&["jmp    7000 <elsewhere>"], "1000", "without a name");
 }
 
 #[test]
@@ -310,7 +310,7 @@ fn a_struct_that_is_declared_elsewhere_and_one_that_a_caller_does_not_have() {
     let found = planted_structs(&["mov    rax,QWORD PTR [rdi]"]);
     assert!(found.len() == 1 && found[0].contains("declared in rsi is never read"), "{found:#?}");
     let call = "call   QWORD PTR [rip+0x1]  # 2ff8 <_DYNAMIC>";
-    only(&["lea    rsi,[rsp-0x40]", call], "1001", "structs takes a struct, and this is none");
+    only(&["lea    rsi,[rsp-0x40]", call], "1001", "structs takes a struct, and this argument");
     // on the stack of the caller: pointers to a struct there, whose first field is a length
     let lines = [
         "lea    rdi,[rsp-0x40]",
@@ -400,5 +400,5 @@ fn kernels_without_a_row_and_rows_without_a_kernel() {
     let found = kernels::unmatched(&ROWS, &program.functions);
     assert_eq!(found.len(), 5, "{found:#?}");
     assert!(found[0].contains("kernels::new: no row declares it"));
-    assert!(found[3].contains("leaf::<20, true>: declared and not in the binary"));
+    assert!(found[3].contains("leaf::<20, true>: declared, but not in the binary"));
 }

@@ -244,7 +244,7 @@ impl Tree {
                 let below = format!("{folder}/{child}");
                 let beside = [format!("{below}.rs"), format!("{below}/mod.rs")];
                 let path = beside.into_iter().find(|path| workspace.file(path).is_some());
-                let name = [&module[..], &[child.clone()]].concat();
+                let name = [&module[..], core::slice::from_ref(child)].concat();
                 waiting.extend(path.map(|path| (name, path, below)));
             }
             tree.files.insert(module, source);
@@ -386,7 +386,7 @@ fn use_tree<'a>(
                 return after;
             }
             [token, after @ ..] if is_name(token) || *token == "::" || *token == "*" => {
-                let is_segment = is_name(token) && !(*token == "self" && !path.is_empty());
+                let is_segment = is_name(token) && (path.is_empty() || *token != "self");
                 path.extend(is_segment.then(|| (*token).to_owned()));
                 rest = after;
             }

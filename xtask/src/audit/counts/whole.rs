@@ -1,22 +1,21 @@
-//! Whole kernels: the calls of tiles that they make, added up, against the counts of the model and
-//! the formula in the kernel's header.
+//! Whole kernels: the sum over the tiles that they call, compared with the model's count and with the
+//! formula in the kernel's header.
 
 use tollgate_processor::{Issued, Size};
 
 use crate::kernels::{self, Row};
 use crate::workspace::Workspace;
 
-/// A kernel at one size, as what it runs.
+/// A kernel at one size, and the functions that it runs.
 struct Whole {
     kernel: &'static str,
     size: Size,
-    /// Numbers (of eight lanes) side by side.
+    /// Numbers, of eight lanes each, side by side.
     streams: u64,
     parts: Vec<Part>,
 }
 
-/// A function that runs: `calls` times what it does once, and so many passes of its first kind,
-/// then of its second, in all calls together.
+/// A function that runs: its number of calls, and the passes of each kind in all calls together.
 struct Part {
     function: String,
     calls: u64,
@@ -27,7 +26,7 @@ fn part(function: impl Into<String>, calls: u64, passes: &[u64]) -> Part {
     Part { function: function.into(), calls, passes: passes.to_vec() }
 }
 
-/// The sizes of RSA's primes and moduli, each with the way that `dispatch` chooses for it.
+/// The sizes of RSA's primes and moduli, with the kernels that `dispatch` chooses for them.
 fn wholes() -> Vec<Whole> {
     let mut wholes = Vec::new();
     for (w, blocks) in [(6, 1), (6, 2), (10, 1), (15, 1), (15, 2), (20, 1), (20, 2), (20, 4)] {
@@ -75,7 +74,7 @@ fn tile_less(name: &str, w: u64, less: u64) -> String {
     format!("tiles52_ifma::{name}::<{w}, {less}>")
 }
 
-/// A product of w - `less` rows, onto what is there or not.
+/// A product of w - `less` rows, added to the accumulators or not.
 fn product(w: u64, less: u64, onto: bool) -> String {
     format!("tiles52_ifma::mul_tile::<{w}, {less}, {onto}>")
 }
@@ -84,7 +83,7 @@ fn square(w: u64, onto: bool) -> String {
     format!("tiles52_ifma::sq_tile::<{w}, {onto}>")
 }
 
-/// What reduces products of `blocks` tiles of w digits, and whether a table is read on the way.
+/// The reduction of products of `blocks` tiles of w digits, with or without a table read.
 fn reduction(w: u64, blocks: u64, streams: u64, reading: bool) -> Vec<Part> {
     let (k, s) = (w * blocks, streams);
     let (window, fold) = match reading {
@@ -165,7 +164,7 @@ fn lanes_square(w: u64, blocks: u64, streams: u64, reading: bool) -> Whole {
 /// Sequences of half digits: low, high and sums, of two groups of four numbers.
 const SEQUENCES: u64 = 6;
 
-/// What reduces columns of half digits: fold rows in blocks of w, one fewer in the last.
+/// The reduction of columns of half digits: fold rows in blocks of w, one fewer in the last.
 fn halves_reduction(w: u64, blocks: u64) -> Vec<Part> {
     let (k, groups) = (w * blocks, 2);
     let fold = |rows: u64, calls: u64| {
@@ -190,7 +189,7 @@ fn halves_product(w: u64, blocks: u64) -> Whole {
     Whole { kernel: "amm52_mb8_avx2", size: Size::words(small(k)), streams: 1, parts }
 }
 
-/// Squares of blocks of s digits, and each digit times the blocks above its own.
+/// Squares of blocks of s digits, and each digit times the blocks above it.
 fn halves_square(w: u64, blocks: u64, s: u64) -> Whole {
     let k = w * blocks;
     let above = |block: u64| k - (block * w / s + 1) * s;
@@ -202,7 +201,7 @@ fn halves_square(w: u64, blocks: u64, s: u64) -> Whole {
     Whole { kernel: "ams52_mb8_avx2", size: Size::words(small(k)), streams: 1, parts }
 }
 
-/// Limbs in `tiles` tiles of w: the tiles are in line, the imul of each quotient too.
+/// Limbs in `tiles` tiles of w: the tiles are inlined, and the imul of each quotient too.
 fn limbs(kernel: &'static str, w: u64, tiles: u64) -> Whole {
     let pairs = tiles * tiles;
     let passes = match kernel {
@@ -220,7 +219,7 @@ fn small(k: u64) -> u32 {
     u32::try_from(k).expect("a number has few words")
 }
 
-/// Kernels of which the tiles that run do not add up to what the model says.
+/// Kernels whose tiles do not add up to the model's count.
 pub(super) fn differences(rows: &[Row]) -> Vec<String> {
     wholes().iter().filter_map(|whole| difference(rows, whole)).collect()
 }
@@ -231,13 +230,13 @@ fn difference(rows: &[Row], whole: &Whole) -> Option<String> {
     let Some(issued) = Issued::of(kernel) else {
         return Some(format!("{name}: tollgate_processor::issued does not have it; add it there"));
     };
-    // one imul for each limb's quotient digit is in the formula of limbs, and is no mulx
+    // The formula of limbs includes one imul for each quotient digit, which is no mulx.
     let mut sum = if kernel.contains("64") { u64::from(size.k) } else { 0 };
     for part in parts {
         let function = format!("{}{}", kernels::PREFIX, part.function);
         let Some((row, parameters)) = kernels::declared(rows, &function) else {
             return Some(format!(
-                "{name} runs {function}, which has no row; add one, or mend this"
+                "{name} runs {function}, which has no row; add one, or correct xtask/src/audit/counts/whole.rs"
             ));
         };
         let work = (row.work)(&Row::numbers(parameters));
@@ -254,7 +253,7 @@ fn difference(rows: &[Row], whole: &Whole) -> Option<String> {
     })
 }
 
-/// Kernels whose header does not say the formula of the model.
+/// Kernels whose header does not state the model's formula.
 pub(super) fn headers(workspace: &Workspace) -> Vec<String> {
     Issued::ALL.iter().filter_map(|issued| header(workspace, issued)).collect()
 }
@@ -277,7 +276,7 @@ fn header(workspace: &Workspace, issued: &Issued) -> Option<String> {
     })
 }
 
-/// What a header says after Counts, up to its next keyword; in one line.
+/// The header's text after Counts, up to its next keyword, in one line.
 fn paragraph(text: &str) -> String {
     let mut lines = text.lines().skip_while(|line| !line.starts_with("// Counts "));
     let first = lines.next().and_then(|line| line.strip_prefix("// Counts ")).unwrap_or_default();
@@ -298,7 +297,7 @@ mod tests {
     }
 
     #[test]
-    fn a_pass_more_is_found_with_both_numbers() {
+    fn an_additional_pass_is_found_with_both_numbers() {
         let mut whole = lanes_product(10, 1, 1);
         whole.parts[0].passes[0] += 1;
         let found = difference(TABLE, &whole).expect("a pass too many");
@@ -308,7 +307,7 @@ mod tests {
     }
 
     #[test]
-    fn a_header_must_say_the_formula() {
+    fn a_header_must_state_the_formula() {
         let issued = Issued::of("amm52_mb8_ifma").expect("a kernel");
         let path = "engine/mont/src/kernels/amm52_mb8_ifma.rs";
         let workspace =
