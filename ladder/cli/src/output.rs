@@ -7,6 +7,7 @@ use std::path::Path;
 use tollgate_record::{Record, jsonl};
 
 use crate::progress;
+use crate::stdout;
 use crate::stop::Stop;
 
 /// One line on standard error. If nobody can read it, nothing is lost by going on.
@@ -27,8 +28,9 @@ impl Output {
     ///
     /// # Errors
     ///
-    /// The file cannot be made.
+    /// The file cannot be made, or standard output is closed.
     pub(crate) fn new(json: Option<&Path>) -> Result<Self, Stop> {
+        stdout::check()?;
         let tables_to_stderr = json.is_some_and(|path| path == Path::new("-"));
         let file = json.map(|path| path.display().to_string()).unwrap_or_default();
         let to: Option<Box<dyn Write>> = match json {
