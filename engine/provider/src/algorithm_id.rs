@@ -11,8 +11,11 @@ pub(crate) fn pkcs1(hash: Hash) -> Option<Vec<u8>> {
     let nist = |arc| [&SIG_ALGS[..], &[arc]].concat();
     let rsa = |arc| [&PKCS_1[..], &[arc]].concat();
     let oid = match hash {
+        Hash::Md4 => rsa(3),
         Hash::Md5 => rsa(4),
         Hash::Md5Sha1 => return None,
+        Hash::Mdc2 => MDC2_WITH_RSA.to_vec(),
+        Hash::Ripemd160 => RIPEMD160_WITH_RSA.to_vec(),
         Hash::Sha1 => rsa(5),
         Hash::Sha256 => rsa(11),
         Hash::Sha384 => rsa(12),
@@ -24,19 +27,21 @@ pub(crate) fn pkcs1(hash: Hash) -> Option<Vec<u8>> {
         Hash::Sha3_256 => nist(14),
         Hash::Sha3_384 => nist(15),
         Hash::Sha3_512 => nist(16),
+        Hash::Sm3 => return None, // OpenSSL writes none either
     };
     Some(sequence(&[&element(Tag::ObjectIdentifier, &oid), NULL]))
 }
 
-/// Of RSASSA-PSS, with what differs from the defaults (SHA-1, MGF1 with SHA-1, 20 bytes of salt).
-pub(crate) fn pss(hash: Hash, mgf_hash: Hash, salt_len: usize) -> Vec<u8> {
+/// Of RSASSA-PSS, without the fields that have default values (SHA-1, MGF1 with SHA-1, 20 bytes of
+/// salt); `None` if a hash function has no identifier.
+pub(crate) fn pss(hash: Hash, mgf_hash: Hash, salt_len: usize) -> Option<Vec<u8>> {
     let mut params = Vec::new();
     if hash != Hash::Sha1 {
-        params.push(explicit(TagNumber(0), &hash_id(hash)));
+        params.push(explicit(TagNumber(0), &hash_id(hash)?));
     }
     if mgf_hash != Hash::Sha1 {
         let mgf1 = element(Tag::ObjectIdentifier, &[&PKCS_1[..], &[8]].concat());
-        params.push(explicit(TagNumber(1), &sequence(&[&mgf1, &hash_id(mgf_hash)])));
+        params.push(explicit(TagNumber(1), &sequence(&[&mgf1, &hash_id(mgf_hash)?])));
     }
     if salt_len != 20 {
         let salt_len = u32::try_from(salt_len).expect("a salt is shorter than a modulus");
@@ -45,14 +50,14 @@ pub(crate) fn pss(hash: Hash, mgf_hash: Hash, salt_len: usize) -> Vec<u8> {
     }
     let params: Vec<&[u8]> = params.iter().map(Vec::as_slice).collect();
     let rsassa_pss = element(Tag::ObjectIdentifier, &[&PKCS_1[..], &[10]].concat());
-    sequence(&[&rsassa_pss, &sequence(&params)])
+    Some(sequence(&[&rsassa_pss, &sequence(&params)]))
 }
 
-/// The identifier within a `DigestInfo`, parameters NULL: it stands there after the outer header of
-/// two bytes, and the digest's header of two bytes follows it.
-fn hash_id(hash: Hash) -> Vec<u8> {
+/// The identifier in a `DigestInfo`, with NULL parameters: the prefix without the outer header of
+/// two bytes and the digest's header of two bytes.
+fn hash_id(hash: Hash) -> Option<Vec<u8>> {
     let prefix = hash.digest_info_prefix();
-    prefix[2..prefix.len() - 2].to_vec()
+    (prefix.len() > 4).then(|| prefix[2..prefix.len() - 2].to_vec())
 }
 
 fn sequence(elements: &[&[u8]]) -> Vec<u8> {
@@ -72,4 +77,8 @@ fn element(tag: Tag, content: &[u8]) -> Vec<u8> {
 const PKCS_1: [u8; 8] = [0x2a, 0x86, 0x48, 0x86, 0xf7, 0x0d, 0x01, 0x01];
 /// 2.16.840.1.101.3.4.3: NIST's signature algorithms.
 const SIG_ALGS: [u8; 8] = [0x60, 0x86, 0x48, 0x01, 0x65, 0x03, 0x04, 0x03];
+/// 1.3.36.3.3.1.2: `rsaSignatureWithripemd160`.
+const RIPEMD160_WITH_RSA: [u8; 6] = [0x2b, 0x24, 0x03, 0x03, 0x01, 0x02];
+/// 1.3.14.3.2.14: `mdc2WithRSASignature`.
+const MDC2_WITH_RSA: [u8; 5] = [0x2b, 0x0e, 0x03, 0x02, 0x0e];
 const NULL: &[u8] = &[0x05, 0x00];

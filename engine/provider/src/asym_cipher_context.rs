@@ -63,13 +63,13 @@ impl AsRef<Provider> for AsymCipherContext {
 impl Context for AsymCipherContext {
     fn new(provider: Arc<Provider>) -> Self {
         Self {
+            implicit_rejection: provider.settings.implicit_rejection,
             provider,
             key: None,
             padding: Padding::Pkcs1,
             oaep: Oaep { hash: Hash::Sha1, mgf1: None, label: Vec::new() },
             client_version: 0,
             negotiated_version: 0,
-            implicit_rejection: true,
         }
     }
 
@@ -246,7 +246,7 @@ impl Oaep {
 }
 
 fn hash(param: Param<'_>) -> Result<Hash, Reason> {
-    hashing::for_masks(param.text().ok_or(Reason::Parameter)?).ok_or(Reason::DigestUnsupported)
+    hashing::from_name(param.text().ok_or(Reason::Parameter)?).ok_or(Reason::DigestUnsupported)
 }
 
 fn version(param: Param<'_>) -> Result<u16, Reason> {

@@ -13,21 +13,14 @@ pub(crate) fn from_name(name: &str) -> Option<Hash> {
         .map(|(hash, _)| *hash)
 }
 
-/// The hash function of this name, if PSS and OAEP may use it.
-pub(crate) fn for_masks(name: &str) -> Option<Hash> {
-    from_name(name).filter(|&hash| is_for_masks(hash))
-}
-
-/// Whether PSS and OAEP may use it.
-pub(crate) fn is_for_masks(hash: Hash) -> bool {
-    !matches!(hash, Hash::Md5 | Hash::Md5Sha1)
-}
-
 /// OpenSSL's first name.
 pub(crate) fn name(hash: Hash) -> &'static CStr {
     match hash {
+        Hash::Md4 => c"MD4",
         Hash::Md5 => c"MD5",
         Hash::Md5Sha1 => c"MD5-SHA1",
+        Hash::Mdc2 => c"MDC2",
+        Hash::Ripemd160 => c"RIPEMD-160",
         Hash::Sha1 => c"SHA1",
         Hash::Sha224 => c"SHA2-224",
         Hash::Sha256 => c"SHA2-256",
@@ -39,14 +32,21 @@ pub(crate) fn name(hash: Hash) -> &'static CStr {
         Hash::Sha3_256 => c"SHA3-256",
         Hash::Sha3_384 => c"SHA3-384",
         Hash::Sha3_512 => c"SHA3-512",
+        Hash::Sm3 => c"SM3",
     }
 }
 
 /// All names of `providers/implementations/include/prov/names.h`, and the object names of OpenSSL
 /// 1.
-const NAMES: [(Hash, &[&str]); 13] = [
+const NAMES: [(Hash, &[&str]); 17] = [
+    (Hash::Md4, &["MD4", "1.2.840.113549.2.4", "RSA-MD4"]),
     (Hash::Md5, &["MD5", "SSL3-MD5", "1.2.840.113549.2.5", "RSA-MD5"]),
     (Hash::Md5Sha1, &["MD5-SHA1"]),
+    (Hash::Mdc2, &["MDC2", "2.5.8.3.101", "RSA-MDC2"]),
+    (
+        Hash::Ripemd160,
+        &["RIPEMD-160", "RIPEMD160", "RIPEMD", "RMD160", "1.3.36.3.2.1", "RSA-RIPEMD160"],
+    ),
     (Hash::Sha1, &["SHA1", "SHA-1", "SSL3-SHA1", "1.3.14.3.2.26", "RSA-SHA1"]),
     (Hash::Sha224, &["SHA2-224", "SHA-224", "SHA224", "2.16.840.1.101.3.4.2.4", "RSA-SHA224"]),
     (Hash::Sha256, &["SHA2-256", "SHA-256", "SHA256", "2.16.840.1.101.3.4.2.1", "RSA-SHA256"]),
@@ -64,6 +64,7 @@ const NAMES: [(Hash, &[&str]); 13] = [
     (Hash::Sha3_256, &["SHA3-256", "2.16.840.1.101.3.4.2.8", "RSA-SHA3-256"]),
     (Hash::Sha3_384, &["SHA3-384", "2.16.840.1.101.3.4.2.9", "RSA-SHA3-384"]),
     (Hash::Sha3_512, &["SHA3-512", "2.16.840.1.101.3.4.2.10", "RSA-SHA3-512"]),
+    (Hash::Sm3, &["SM3", "1.2.156.10197.1.401", "RSA-SM3"]),
 ];
 
 #[cfg(test)]
@@ -71,14 +72,23 @@ mod tests {
     #![allow(clippy::unwrap_used, reason = "tests")]
 
     use openssl::hash::{MessageDigest, hash};
+    use openssl::md::Md;
+    use openssl::provider::Provider;
     use tollgate_rsa::Hasher;
 
     use super::*;
 
     #[test]
-    fn digests_are_those_of_openssl_under_each_name() {
+    fn digests_equal_openssl_s_under_each_name() {
+        // MD4 and MDC2 are in the legacy provider; most builds lack MDC2.
+        let _providers = ["legacy", "default"].map(|name| Provider::load(None, name));
         for (md, names) in NAMES {
-            let theirs = MessageDigest::from_name(name(md).to_str().unwrap()).unwrap();
+            let first = name(md).to_str().unwrap();
+            if Md::fetch(None, first, None).is_err() && matches!(md, Hash::Md4 | Hash::Mdc2) {
+                assert!(names.iter().all(|name| from_name(name) == Some(md)));
+                continue;
+            }
+            let theirs = MessageDigest::from_name(first).unwrap();
             let expected = hash(theirs, b"a message").unwrap();
             assert_eq!(md.digest(b"a message").as_ref(), &*expected, "{md:?}");
             let mut hasher = Hasher::new(md);
@@ -96,7 +106,7 @@ mod tests {
                 assert_eq!(*hash(alias, b"a message").unwrap(), *expected, "{name}");
             }
         }
-        assert_eq!(from_name("RIPEMD160"), None);
+        assert_eq!(from_name("BLAKE2B-512"), None);
         assert_eq!(from_name(""), None);
     }
 }

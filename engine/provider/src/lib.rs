@@ -138,6 +138,7 @@ mod signature_context;
 mod signature_padding;
 mod table;
 mod upcalls;
+mod x931;
 
 use core::ffi::{c_int, c_void};
 

@@ -61,7 +61,8 @@ impl<'a> Param<'a> {
         unsafe { slice::from_raw_parts(param.data.cast(), param.data_size) }
     }
 
-    /// A number of either sign, of at most 64 bits.
+    /// A number of either sign, of at most 64 bits. An empty one is 0: libcrypto makes it of the
+    /// text "0".
     pub(crate) fn integer(self) -> Option<i64> {
         let signed = match self.0.data_type {
             OSSL_PARAM_INTEGER => true,
@@ -71,7 +72,7 @@ impl<'a> Param<'a> {
         let big_endian = swap_native(self.data());
         let negative = signed && big_endian.first().is_some_and(|byte| byte & 0x80 != 0);
         let mut wide = [if negative { 0xff } else { 0 }; 8];
-        let at = wide.len().checked_sub(big_endian.len()).filter(|&at| at < wide.len())?;
+        let at = wide.len().checked_sub(big_endian.len())?;
         wide[at..].copy_from_slice(&big_endian);
         let value = i64::from_be_bytes(wide);
         (signed || value >= 0).then_some(value)

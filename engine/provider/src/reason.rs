@@ -28,7 +28,7 @@ reasons! {
     DigestLength = 3, c"the digest has another length than its hash function gives";
     DigestLocked = 4, c"a running digest operation keeps its digest: set it at init";
     DigestMissing = 5, c"no digest was set: name one at init";
-    DigestUnsupported = 6, c"unsupported digest: sign with SHA-1, SHA-2, SHA-3, MD5 or MD5-SHA1, \
+    DigestUnsupported = 6, c"unsupported digest for this operation: use another one, \
         or fetch with -provider=tollgate to use another provider";
     Fault = 7, c"the check after the private operation failed and nothing was released: \
         test this machine's memory and processor";

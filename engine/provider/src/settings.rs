@@ -18,6 +18,9 @@ pub(crate) struct Settings {
     pub(crate) linger_us_max: u32,
     /// `async`: whether libcrypto's jobs are paused meanwhile.
     pub(crate) pauses_jobs: bool,
+    /// `implicit_rejection`: whether PKCS#1 v1.5 decryption answers invalid padding with a random
+    /// message. A program can choose otherwise for an operation.
+    pub(crate) implicit_rejection: bool,
     /// `metrics`: the folder for this process's counters; without one, none are written.
     pub(crate) metrics: Option<PathBuf>,
 }
@@ -27,7 +30,7 @@ const LINGER_US_MAX: u32 = 10_000;
 
 impl Default for Settings {
     fn default() -> Self {
-        Self { linger_us_max: 150, pauses_jobs: true, metrics: None }
+        Self { linger_us_max: 150, pauses_jobs: true, implicit_rejection: true, metrics: None }
     }
 }
 
@@ -50,11 +53,15 @@ impl Settings {
             settings.linger_us_max = microseconds(&value)
                 .ok_or_else(|| refused("linger_us_max", &value, "a number from 0 to 10000"))?;
         }
-        if let Some(value) = ask(c"async") {
-            settings.pauses_jobs = match value.to_bytes() {
+        for (key, name, setting) in [
+            (c"async", "async", &mut settings.pauses_jobs),
+            (c"implicit_rejection", "implicit_rejection", &mut settings.implicit_rejection),
+        ] {
+            let Some(value) = ask(key) else { continue };
+            *setting = match value.to_bytes() {
                 b"on" => true,
                 b"off" => false,
-                _ => return Err(refused("async", &value, "on or off")),
+                _ => return Err(refused(name, &value, "on or off")),
             };
         }
         if let Some(value) = ask(c"metrics") {
@@ -113,9 +120,16 @@ mod tests {
 
     #[test]
     fn each_key_is_read() {
-        let said = [(c"linger_us_max", c"0"), (c"async", c"off"), (c"metrics", c"/run/tollgate")];
+        let lines = [
+            (c"linger_us_max", c"0"),
+            (c"async", c"off"),
+            (c"implicit_rejection", c"off"),
+            (c"metrics", c"/run/tollgate"),
+        ];
         let metrics = Some("/run/tollgate".into());
-        assert_eq!(read(&said), Ok(Settings { linger_us_max: 0, pauses_jobs: false, metrics }));
+        let expected =
+            Settings { linger_us_max: 0, pauses_jobs: false, implicit_rejection: false, metrics };
+        assert_eq!(read(&lines), Ok(expected));
         let longest = read(&[(c"linger_us_max", c"10000")]).map(|read| read.linger_us_max);
         assert_eq!(longest, Ok(10_000));
     }
@@ -132,6 +146,7 @@ mod tests {
             (c"linger_us_max", c"", "0 to 10000"),
             (c"linger_us_max", c"\xff", "0 to 10000"),
             (c"async", c"yes", "on or off"),
+            (c"implicit_rejection", c"0", "on or off"),
             (c"metrics", c"run/tollgate", "from / on"),
             (c"metrics", c"", "from / on"),
         ] {

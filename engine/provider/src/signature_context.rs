@@ -17,7 +17,8 @@ use crate::params::{Answers, Params};
 use crate::private::Asked;
 use crate::provider::Provider;
 use crate::reason::Reason;
-use crate::signature_padding::{Padding, SaltLength, decode};
+use crate::signature_padding::{MDC2_DIGEST_INFO, Padding, SaltLength, decode, digest_in};
+use crate::x931;
 
 /// What `newctx` makes.
 #[derive(Clone)]
@@ -190,7 +191,11 @@ impl SignatureContext {
         self.encode(key, em, digest)?;
         // Padded here: OpenSSL signs with hash functions that the engine refuses.
         let asked = Asked { work: Work::Raw, input: em };
-        self.provider.private(&mut self.key, asked, &mut |signature| output.write(signature))?;
+        let modulus = (self.padding == Padding::X931).then(|| key.public().modulus());
+        self.provider.private(&mut self.key, asked, &mut |signature| match &modulus {
+            Some(modulus) => output.write(&x931::smaller(signature, modulus)),
+            None => output.write(signature),
+        })?;
         self.provider.count(Event::Signature);
         Ok(())
     }
@@ -208,6 +213,7 @@ impl SignatureContext {
                 let salt = Salt::Exactly(self.salt.to_sign(bits, hash)?);
                 Ok(pss::encode_random(em, bits, hash, mgf1, salt, digest)?)
             }
+            Padding::X931 => x931::encode(em, digest, self.x931_id()?),
             Padding::Raw if digest.len() == em.len() => {
                 em.copy_from_slice(digest);
                 Ok(())
@@ -224,7 +230,11 @@ impl SignatureContext {
         let em = self.recovered(key, signature, &mut em)?;
         let valid = match self.padding {
             Padding::Pkcs1 => match self.md {
-                Some(md) => pkcs1v15::matches(em, md, digest),
+                Some(md) => {
+                    let is_mdc2 =
+                        || pkcs1v15::matches_raw(em, &[MDC2_DIGEST_INFO, digest].concat());
+                    pkcs1v15::matches(em, md, digest) || md == Hash::Mdc2 && is_mdc2()
+                }
                 None => pkcs1v15::matches_raw(em, digest),
             },
             Padding::Pss => {
@@ -233,6 +243,10 @@ impl SignatureContext {
                 pss::verify(em, bits, hash, mgf1, salt, digest).is_ok()
             }
             Padding::Raw => em == digest,
+            Padding::X931 => {
+                let content = x931::decode(em, &key.public().modulus(), self.x931_id()?);
+                content.is_some_and(|content| content == digest)
+            }
         };
         if !valid {
             return Err(Reason::SignatureInvalid);
@@ -254,12 +268,16 @@ impl SignatureContext {
         }
         let mut em = [0; MODULUS_BYTES_MAX];
         let em = self.recovered(key, signature, &mut em)?;
+        let digest;
         let content = match (self.padding, self.md) {
             (Padding::Raw, None) => Some(em),
+            (Padding::X931, md) => {
+                digest = x931::decode(em, &key.public().modulus(), self.x931_id()?);
+                let has_length = |content: &&[u8]| md.is_none_or(|md| content.len() == md.len());
+                digest.as_deref().filter(has_length)
+            }
             (Padding::Pkcs1, None) => decode(em),
-            (Padding::Pkcs1, Some(md)) => decode(em)
-                .and_then(|info| info.strip_prefix(md.digest_info_prefix()))
-                .filter(|digest| digest.len() == md.len()),
+            (Padding::Pkcs1, Some(md)) => decode(em).and_then(|info| digest_in(info, md)),
             _ => return Err(Reason::PaddingUnsupported),
         };
         output.write(content.ok_or(Reason::SignatureInvalid)?)?;
@@ -302,10 +320,15 @@ impl SignatureContext {
         }
     }
 
+    /// The byte that names the hash function in X9.31, if there is one.
+    fn x931_id(&self) -> Result<Option<u8>, Reason> {
+        self.md.map(x931::hash_id).transpose()
+    }
+
     fn pss_hashes(&self) -> Result<(Hash, Hash), Reason> {
         let hash = self.md.unwrap_or(Hash::Sha1);
-        if !hashing::is_for_masks(hash) {
-            return Err(Reason::DigestUnsupported);
+        if hash == Hash::Mdc2 {
+            return Err(Reason::DigestUnsupported); // as in OpenSSL
         }
         Ok((hash, self.mgf1.unwrap_or(hash)))
     }

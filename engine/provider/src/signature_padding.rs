@@ -17,6 +17,8 @@ pub(crate) enum Padding {
     Pkcs1,
     /// RSASSA-PSS.
     Pss,
+    /// X9.31.
+    X931,
 }
 
 /// The length of a PSS salt, as OpenSSL names it (`RSA_PSS_SALTLEN_`).
@@ -44,6 +46,7 @@ impl Padding {
         match (param.integer(), param.text()) {
             (Some(1), _) | (_, Some("pkcs1")) => Ok(Self::Pkcs1),
             (Some(3), _) | (_, Some("none")) => Ok(Self::Raw),
+            (Some(5), _) | (_, Some("x931")) => Ok(Self::X931),
             (Some(6), _) | (_, Some("pss")) => Ok(Self::Pss),
             (None, None) => Err(Reason::Parameter),
             _ => Err(Reason::PaddingUnsupported),
@@ -55,6 +58,7 @@ impl Padding {
             Self::Raw => 3,
             Self::Pkcs1 => 1,
             Self::Pss => 6,
+            Self::X931 => 5,
         }
     }
 
@@ -63,6 +67,7 @@ impl Padding {
             Self::Raw => c"none",
             Self::Pkcs1 => c"pkcs1",
             Self::Pss => c"pss",
+            Self::X931 => c"x931",
         }
     }
 }
@@ -154,6 +159,18 @@ pub(crate) fn decode(em: &[u8]) -> Option<&[u8]> {
     let ps_len = rest.iter().position(|&byte| byte != 0xff).filter(|&len| len >= 8)?;
     rest[ps_len..].strip_prefix(&[0x00])
 }
+
+/// The digest in the content of an EMSA-PKCS1-v1_5 encoding, if `md` made it.
+pub(crate) fn digest_in(content: &[u8], md: Hash) -> Option<&[u8]> {
+    let digest = content.strip_prefix(md.digest_info_prefix());
+    let wrapped = || content.strip_prefix(MDC2_DIGEST_INFO).filter(|_| md == Hash::Mdc2);
+    let has_length = |digest: &&[u8]| digest.len() == md.len();
+    digest.filter(has_length).or_else(|| wrapped().filter(has_length))
+}
+
+/// `DigestInfo` of MDC-2 up to the digest: OpenSSL verifies it, but signs an `OCTET STRING`.
+pub(crate) const MDC2_DIGEST_INFO: &[u8] =
+    &[0x30, 0x1c, 0x30, 0x08, 0x06, 0x04, 0x55, 0x08, 0x03, 0x65, 0x05, 0x00, 0x04, 0x10];
 
 #[cfg(test)]
 mod tests {

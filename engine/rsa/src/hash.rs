@@ -8,18 +8,25 @@ use zeroize::Zeroize;
 use crate::error::{Error, Rejected};
 use crate::hasher::Hasher;
 
-/// A hash function: of messages, and of the masks of PSS and OAEP.
+/// A hash function, for messages and for the masks of PSS and OAEP.
 ///
-/// MD5 and SHA-1 have collisions. What they signed is still verified, but
-/// [`check_to_sign`](Self::check_to_sign) refuses them.
+/// Signatures with the older functions can be forged: they are verified, but
+/// [`check_to_sign`](Self::check_to_sign) refuses to sign with them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Hash {
-    /// MD5, 16 bytes; for signatures of old.
+    /// MD4, 16 bytes.
+    Md4,
+    /// MD5, 16 bytes.
     Md5,
-    /// MD5 and SHA-1 side by side, 36 bytes that PKCS#1 v1.5 signs without `DigestInfo`: TLS 1.0
-    /// and 1.1 (RFC 4346 §7.4.3).
+    /// The digests of MD5 and SHA-1, concatenated: 36 bytes, which PKCS#1 v1.5 signs without
+    /// `DigestInfo` in TLS 1.0 and 1.1 (RFC 4346 §7.4.3).
     Md5Sha1,
-    /// SHA-1, 20 bytes; for signatures of old, and for masks.
+    /// MDC-2 with DES (ISO/IEC 10118-2), 16 bytes. PKCS#1 v1.5 signs an `OCTET STRING` of it, as
+    /// OpenSSL does, and no `DigestInfo`.
+    Mdc2,
+    /// RIPEMD-160, 20 bytes.
+    Ripemd160,
+    /// SHA-1, 20 bytes.
     Sha1,
     /// SHA-224, 28 bytes.
     Sha224,
@@ -41,9 +48,11 @@ pub enum Hash {
     Sha3_384,
     /// SHA3-512, 64 bytes.
     Sha3_512,
+    /// SM3, 32 bytes.
+    Sm3,
 }
 
-/// A digest of at most 64 bytes, on the stack; its bytes are `as_ref()`.
+/// A digest of at most 64 bytes, stored inline; `as_ref()` returns its bytes.
 #[derive(Clone, Copy, PartialEq, Eq, Zeroize)]
 pub struct Digest {
     bytes: [u8; Hash::LEN_MAX],
@@ -64,10 +73,13 @@ impl Hash {
         hasher.finish()
     }
 
-    /// Checks that signatures may be made with this function: those with MD5 and SHA-1 can be
-    /// forged by whoever chooses a part of the message.
+    /// Checks that it is safe to sign with this function.
     ///
-    /// Encoders do not ask. For a peer that knows nothing else, encode
+    /// MD4, MD5 and SHA-1 have known collisions, and digests of 128 or 160 bits (MDC-2, RIPEMD-160)
+    /// are too short to prevent them: an attacker who chooses part of the message can forge a
+    /// signature.
+    ///
+    /// Encoders do not make this check. To sign for a peer that supports nothing else, encode
     /// ([`pkcs1v15::encode`](crate::pkcs1v15::encode),
     /// [`pss::encode_random`](crate::pss::encode_random)) and call
     /// [`private`](crate::PrivateKey::private).
@@ -77,7 +89,9 @@ impl Hash {
     /// [`Rejected::HashBroken`].
     pub fn check_to_sign(self) -> Result<(), Error> {
         match self {
-            Self::Md5 | Self::Md5Sha1 | Self::Sha1 => Err(Rejected::HashBroken(self).into()),
+            Self::Md4 | Self::Md5 | Self::Md5Sha1 | Self::Mdc2 | Self::Ripemd160 | Self::Sha1 => {
+                Err(Rejected::HashBroken(self).into())
+            }
             _ => Ok(()),
         }
     }
@@ -97,21 +111,24 @@ impl Hash {
     /// Returns the length of a digest, in bytes: 16 to 64.
     pub const fn len(self) -> usize {
         match self {
-            Self::Md5 => 16,
+            Self::Md4 | Self::Md5 | Self::Mdc2 => 16,
             Self::Md5Sha1 => 36,
-            Self::Sha1 => 20,
+            Self::Ripemd160 | Self::Sha1 => 20,
             Self::Sha224 | Self::Sha512_224 | Self::Sha3_224 => 28,
-            Self::Sha256 | Self::Sha512_256 | Self::Sha3_256 => 32,
+            Self::Sha256 | Self::Sha512_256 | Self::Sha3_256 | Self::Sm3 => 32,
             Self::Sha384 | Self::Sha3_384 => 48,
             Self::Sha512 | Self::Sha3_512 => 64,
         }
     }
 
-    /// Returns the name as its standard writes it, e.g. `SHA-512/256`.
+    /// Returns the name as in its standard, e.g. `SHA-512/256`.
     pub const fn name(self) -> &'static str {
         match self {
+            Self::Md4 => "MD4",
             Self::Md5 => "MD5",
             Self::Md5Sha1 => "MD5-SHA1",
+            Self::Mdc2 => "MDC-2",
+            Self::Ripemd160 => "RIPEMD-160",
             Self::Sha1 => "SHA-1",
             Self::Sha224 => "SHA-224",
             Self::Sha256 => "SHA-256",
@@ -123,41 +140,46 @@ impl Hash {
             Self::Sha3_256 => "SHA3-256",
             Self::Sha3_384 => "SHA3-384",
             Self::Sha3_512 => "SHA3-512",
+            Self::Sm3 => "SM3",
         }
     }
 
-    /// Returns the DER of `DigestInfo` up to the digest: RFC 8017 §9.2, note 1.
+    /// Returns the bytes that PKCS#1 v1.5 writes before the digest: the DER of `DigestInfo` (RFC
+    /// 8017 §9.2, note 1).
     ///
-    /// Empty for MD5 and SHA-1 side by side. The parameters are NULL for every function, those of
-    /// SHA-3 included, as OpenSSL writes and demands them.
+    /// Empty for MD5-SHA1; the header of an `OCTET STRING` for MDC-2. The parameters are NULL for
+    /// every function, SHA-3 included, as OpenSSL requires.
     pub const fn digest_info_prefix(self) -> &'static [u8] {
         match self {
-            Self::Md5 => &[
-                0x30, 0x20, 0x30, 0x0c, 0x06, 0x08, 0x2a, 0x86, 0x48, 0x86, 0xf7, 0x0d, 0x02, 0x05,
-                0x05, 0x00, 0x04, 0x10,
-            ],
+            Self::Md4 => const { &digest_info::<7, 18>(Self::Md4, &RSA_MD, 4) },
+            Self::Md5 => const { &digest_info::<7, 18>(Self::Md5, &RSA_MD, 5) },
             Self::Md5Sha1 => &[],
-            Self::Sha1 => &[
-                0x30, 0x21, 0x30, 0x09, 0x06, 0x05, 0x2b, 0x0e, 0x03, 0x02, 0x1a, 0x05, 0x00, 0x04,
-                0x14,
-            ],
-            Self::Sha224 => const { &nist_prefix(Self::Sha224) },
-            Self::Sha256 => const { &nist_prefix(Self::Sha256) },
-            Self::Sha384 => const { &nist_prefix(Self::Sha384) },
-            Self::Sha512 => const { &nist_prefix(Self::Sha512) },
-            Self::Sha512_224 => const { &nist_prefix(Self::Sha512_224) },
-            Self::Sha512_256 => const { &nist_prefix(Self::Sha512_256) },
-            Self::Sha3_224 => const { &nist_prefix(Self::Sha3_224) },
-            Self::Sha3_256 => const { &nist_prefix(Self::Sha3_256) },
-            Self::Sha3_384 => const { &nist_prefix(Self::Sha3_384) },
-            Self::Sha3_512 => const { &nist_prefix(Self::Sha3_512) },
+            Self::Mdc2 => &[0x04, 0x10],
+            Self::Ripemd160 => {
+                const { &digest_info::<4, 15>(Self::Ripemd160, &[0x2b, 0x24, 3, 2], 1) }
+            }
+            Self::Sha1 => const { &digest_info::<4, 15>(Self::Sha1, &[0x2b, 0x0e, 3, 2], 26) },
+            Self::Sha224 => const { &digest_info::<8, 19>(Self::Sha224, &NIST, 4) },
+            Self::Sha256 => const { &digest_info::<8, 19>(Self::Sha256, &NIST, 1) },
+            Self::Sha384 => const { &digest_info::<8, 19>(Self::Sha384, &NIST, 2) },
+            Self::Sha512 => const { &digest_info::<8, 19>(Self::Sha512, &NIST, 3) },
+            Self::Sha512_224 => const { &digest_info::<8, 19>(Self::Sha512_224, &NIST, 5) },
+            Self::Sha512_256 => const { &digest_info::<8, 19>(Self::Sha512_256, &NIST, 6) },
+            Self::Sha3_224 => const { &digest_info::<8, 19>(Self::Sha3_224, &NIST, 7) },
+            Self::Sha3_256 => const { &digest_info::<8, 19>(Self::Sha3_256, &NIST, 8) },
+            Self::Sha3_384 => const { &digest_info::<8, 19>(Self::Sha3_384, &NIST, 9) },
+            Self::Sha3_512 => const { &digest_info::<8, 19>(Self::Sha3_512, &NIST, 10) },
+            Self::Sm3 => const { &digest_info::<7, 18>(Self::Sm3, &OSCCA, 0x78) },
         }
     }
 
-    /// Every hash function of this crate, in the order of the declaration.
-    pub const ALL: [Self; 13] = [
+    /// Every hash function of this crate, in the order of their declaration.
+    pub const ALL: [Self; 17] = [
+        Self::Md4,
         Self::Md5,
         Self::Md5Sha1,
+        Self::Mdc2,
+        Self::Ripemd160,
         Self::Sha1,
         Self::Sha224,
         Self::Sha256,
@@ -169,6 +191,7 @@ impl Hash {
         Self::Sha3_256,
         Self::Sha3_384,
         Self::Sha3_512,
+        Self::Sm3,
     ];
 
     /// The length of the longest digest, in bytes.
@@ -201,45 +224,30 @@ impl fmt::Debug for Digest {
     }
 }
 
-/// `DigestInfo` for an algorithm 2.16.840.1.101.3.4.2.arc of NIST.
-const fn nist_prefix(hash: Hash) -> [u8; 19] {
-    let arc = match hash {
-        Hash::Sha256 => 1,
-        Hash::Sha384 => 2,
-        Hash::Sha512 => 3,
-        Hash::Sha224 => 4,
-        Hash::Sha512_224 => 5,
-        Hash::Sha512_256 => 6,
-        Hash::Sha3_224 => 7,
-        Hash::Sha3_256 => 8,
-        Hash::Sha3_384 => 9,
-        Hash::Sha3_512 => 10,
-        Hash::Md5 | Hash::Md5Sha1 | Hash::Sha1 => panic!("not an algorithm of that arc"),
-    };
-    #[expect(clippy::cast_possible_truncation, reason = "a digest has at most 64 bytes")]
-    let len = hash.len() as u8;
-    // SEQUENCE { SEQUENCE { OID, NULL }, OCTET STRING of len bytes }: 2, 15 and 2 + len bytes.
-    [
-        0x30,
-        17 + len,
-        0x30,
-        0x0d,
-        0x06,
-        0x09,
-        0x60,
-        0x86,
-        0x48,
-        0x01,
-        0x65,
-        0x03,
-        0x04,
-        0x02,
-        arc,
-        0x05,
-        0x00,
-        0x04,
-        len,
-    ]
+/// 1.2.840.113549.2, the message digests of RSA Data Security.
+const RSA_MD: [u8; 7] = [0x2a, 0x86, 0x48, 0x86, 0xf7, 0x0d, 2];
+/// 2.16.840.1.101.3.4.2, the hash functions of NIST.
+const NIST: [u8; 8] = [0x60, 0x86, 0x48, 0x01, 0x65, 3, 4, 2];
+/// 1.2.156.10197.1.401 without the last of its bytes.
+const OSCCA: [u8; 7] = [0x2a, 0x81, 0x1c, 0xcf, 0x55, 0x01, 0x83];
+
+/// The DER of `DigestInfo` up to the digest. The object identifier is `arcs` and a last byte.
+const fn digest_info<const ARCS: usize, const N: usize>(
+    hash: Hash,
+    arcs: &[u8; ARCS],
+    last: u8,
+) -> [u8; N] {
+    const { assert!(N == ARCS + 11) };
+    #[expect(clippy::cast_possible_truncation, reason = "all lengths are below 128")]
+    let (oid_len, digest_len) = (ARCS as u8 + 1, hash.len() as u8);
+    let mut prefix = [0; N];
+    // SEQUENCE { SEQUENCE { OBJECT IDENTIFIER, NULL }, OCTET STRING }
+    let head = [0x30, oid_len + 8 + digest_len, 0x30, oid_len + 4, 0x06, oid_len];
+    prefix.split_at_mut(6).0.copy_from_slice(&head);
+    prefix.split_at_mut(6).1.split_at_mut(ARCS).0.copy_from_slice(arcs);
+    let tail = [last, 0x05, 0x00, 0x04, digest_len];
+    prefix.split_at_mut(6 + ARCS).1.copy_from_slice(&tail);
+    prefix
 }
 
 #[cfg(test)]
@@ -252,9 +260,12 @@ mod tests {
     use super::*;
 
     /// `printf abc | openssl dgst -ALGORITHM` (FIPS 180-4 and FIPS 202 give the same examples).
-    const ABC: [(Hash, &str); 13] = [
+    const ABC: [(Hash, &str); 17] = [
+        (Hash::Md4, "a448017aaf21d8525fc10ae87aa6729d"),
         (Hash::Md5, "900150983cd24fb0d6963f7d28e17f72"),
         (Hash::Md5Sha1, "900150983cd24fb0d6963f7d28e17f72a9993e364706816aba3e25717850c26c9cd0d89d"),
+        (Hash::Mdc2, "3ff42120ee863f5d910cf2ee5064f82f"),
+        (Hash::Ripemd160, "8eb208f7e05d987a9b044a8e98c6b087f15a0bfc"),
         (Hash::Sha1, "a9993e364706816aba3e25717850c26c9cd0d89d"),
         (Hash::Sha224, "23097d223405d8228642a477bda255b32aadbce4bda0b3f7e36c9da7"),
         (Hash::Sha256, "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"),
@@ -282,6 +293,7 @@ mod tests {
             "b751850b1a57168a5693cd924b6b096e08f621827444f70d884f5d0240d2712e\
             10e116e9192af3c91a7ec57647e3934057340b4cf408d5a56592f8274eec53f0",
         ),
+        (Hash::Sm3, "66c7f0f462eeedd9d1f2d46bdc10e4e24167c4875cf2f7a2297da02b8f4ba8e0"),
     ];
 
     #[test]
@@ -294,8 +306,12 @@ mod tests {
         }
     }
 
-    /// The object identifiers of RFC 8017 appendix B.1 and of NIST's register for SHA-3.
-    const OIDS: [(Hash, &str); 12] = [
+    /// The object identifiers of RFC 8017 appendix B.1, of NIST's register for SHA-3, and of
+    /// OpenSSL's `objects.txt` for the others.
+    const OIDS: [(Hash, &str); 15] = [
+        (Hash::Md4, "1.2.840.113549.2.4"),
+        (Hash::Ripemd160, "1.3.36.3.2.1"),
+        (Hash::Sm3, "1.2.156.10197.1.401"),
         (Hash::Md5, "1.2.840.113549.2.5"),
         (Hash::Sha1, "1.3.14.3.2.26"),
         (Hash::Sha224, "2.16.840.1.101.3.4.2.4"),
@@ -327,17 +343,17 @@ mod tests {
     }
 
     #[test]
-    fn what_has_collisions_is_not_signed() {
+    fn functions_without_collision_resistance_are_refused_for_signing() {
         for hash in Hash::ALL {
-            let is_broken = matches!(hash, Hash::Md5 | Hash::Md5Sha1 | Hash::Sha1);
-            let expected = if is_broken { Err(Rejected::HashBroken(hash).into()) } else { Ok(()) };
+            let is_long = hash.len() >= 28 && hash != Hash::Md5Sha1;
+            let expected = if is_long { Ok(()) } else { Err(Rejected::HashBroken(hash).into()) };
             assert_eq!(hash.check_to_sign(), expected, "{hash}");
         }
     }
 
-    /// RFC 8017 §9.2, note 1, letter by letter.
+    /// As printed in RFC 8017 §9.2, note 1.
     #[test]
-    fn prefix_of_sha256_is_that_of_the_standard() {
+    fn sha256_prefix_equals_the_rfc() {
         assert_eq!(
             hex::encode(Hash::Sha256.digest_info_prefix()),
             "3031300d060960864801650304020105000420"
@@ -345,7 +361,7 @@ mod tests {
     }
 
     #[test]
-    fn a_digest_of_another_length_is_refused() {
+    fn check_refuses_other_lengths() {
         assert_eq!(Hash::Sha256.check(&[0; 32]), Ok(()));
         assert_eq!(
             Hash::Sha256.check(&[0; 31]),

@@ -1,4 +1,4 @@
-//! The hash functions of `md-5`, `sha1`, `sha2` and `sha3` as types, and what each is called here.
+//! Maps the types of the crates `md-5`, `sha1`, `sha2`, `sha3` and others to [`Hash`](enum@Hash).
 
 use digest::{FixedOutput, HashMarker, Update};
 
@@ -6,16 +6,17 @@ use crate::hash::Hash;
 
 /// A hash function as a type, e.g. `sha2::Sha256`: the parameter of signing and verifying keys.
 ///
-/// Implemented for those that [`Hash`](enum@Hash) names. Who has a hash function by value takes the
-/// methods of [`PrivateKey`](crate::PrivateKey) and [`PublicKey`](crate::PublicKey).
+/// Implemented for the functions of [`Hash`](enum@Hash), except MD5-SHA1 and MDC-2. To choose the
+/// function at run time, use the methods of [`PrivateKey`](crate::PrivateKey) and
+/// [`PublicKey`](crate::PublicKey).
 pub trait HashFunction: Default + FixedOutput + HashMarker + Update + sealed::Sealed {
-    /// The same function by value.
+    /// The same function as a value.
     const HASH: Hash;
 }
 
 mod sealed {
-    /// Keeps a type from claiming to be a function that it is not.
-    #[expect(unnameable_types, reason = "that nobody can name it is its purpose")]
+    /// Prevents implementations outside this crate.
+    #[expect(unnameable_types, reason = "sealed")]
     pub trait Sealed {}
 }
 
@@ -30,7 +31,9 @@ macro_rules! hash_functions {
 }
 
 hash_functions! {
+    md4::Md4 => Md4,
     md5::Md5 => Md5,
+    ripemd::Ripemd160 => Ripemd160,
     sha1::Sha1 => Sha1,
     sha2::Sha224 => Sha224,
     sha2::Sha256 => Sha256,
@@ -42,9 +45,10 @@ hash_functions! {
     sha3::Sha3_256 => Sha3_256,
     sha3::Sha3_384 => Sha3_384,
     sha3::Sha3_512 => Sha3_512,
+    sm3::Sm3 => Sm3,
 }
 
-/// The digest of what `fill` writes.
+/// Returns the digest of the bytes that `fill` writes.
 pub(crate) fn digest<D: HashFunction>(
     fill: impl FnOnce(&mut D) -> signature::Result<()>,
 ) -> signature::Result<digest::Output<D>> {
@@ -68,9 +72,11 @@ mod tests {
     }
 
     #[test]
-    fn a_type_is_the_function_that_its_value_names() {
+    fn each_type_computes_the_function_of_its_value() {
         let types = [
+            agrees::<md4::Md4>(),
             agrees::<md5::Md5>(),
+            agrees::<ripemd::Ripemd160>(),
             agrees::<sha1::Sha1>(),
             agrees::<sha2::Sha224>(),
             agrees::<sha2::Sha256>(),
@@ -82,8 +88,9 @@ mod tests {
             agrees::<sha3::Sha3_256>(),
             agrees::<sha3::Sha3_384>(),
             agrees::<sha3::Sha3_512>(),
+            agrees::<sm3::Sm3>(),
         ];
-        let values = Hash::ALL.into_iter().filter(|&hash| hash != Hash::Md5Sha1); // two in one
-        assert!(values.eq(types));
+        let has_type = |hash: &Hash| !matches!(hash, Hash::Md5Sha1 | Hash::Mdc2);
+        assert!(Hash::ALL.into_iter().filter(has_type).eq(types));
     }
 }

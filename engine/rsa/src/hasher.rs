@@ -1,22 +1,22 @@
-//! A message on its way through a hash function, piece by piece.
+//! Incremental hashing by a function that is chosen at run time.
 
 use digest::Digest as _;
 
 use crate::hash::{Digest, Hash};
+use crate::mdc2::Mdc2;
 
-/// A message on its way through a hash function; on the stack. The crates of the functions wipe it
-/// where it is dropped.
+/// The state of a hash function between two pieces of a message, stored inline. Wiped when dropped.
 #[derive(Clone)]
 pub struct Hasher(State);
 
 impl core::fmt::Debug for Hasher {
-    /// Shows no state: it holds the end of the message.
+    /// Omits the state: it contains the last bytes of the message.
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
         f.debug_struct("Hasher").finish_non_exhaustive()
     }
 }
 
-/// Both digests side by side.
+/// Computes both digests.
 #[derive(Clone, Default)]
 struct Md5Sha1(md5::Md5, sha1::Sha1);
 
@@ -42,21 +42,21 @@ macro_rules! functions {
         }
 
         impl Hasher {
-            /// The start of a message.
+            /// Returns the state before a message.
             pub fn new(hash: Hash) -> Self {
                 Self(match hash {
                     $(Hash::$hash => State::$hash(Default::default()),)*
                 })
             }
 
-            /// The next piece of it.
+            /// Hashes the next piece of the message.
             pub fn update(&mut self, piece: &[u8]) {
                 match &mut self.0 {
                     $(State::$hash(state) => state.update(piece),)*
                 }
             }
 
-            /// The digest of all pieces.
+            /// Returns the digest of all pieces.
             pub fn finish(self) -> Digest {
                 match self.0 {
                     $(State::$hash(state) => Digest::new(&state.finalize()),)*
@@ -67,8 +67,11 @@ macro_rules! functions {
 }
 
 functions! {
+    Md4 = md4::Md4;
     Md5 = md5::Md5;
     Md5Sha1 = Md5Sha1;
+    Mdc2 = Mdc2;
+    Ripemd160 = ripemd::Ripemd160;
     Sha1 = sha1::Sha1;
     Sha224 = sha2::Sha224;
     Sha256 = sha2::Sha256;
@@ -80,4 +83,5 @@ functions! {
     Sha3_256 = sha3::Sha3_256;
     Sha3_384 = sha3::Sha3_384;
     Sha3_512 = sha3::Sha3_512;
+    Sm3 = sm3::Sm3;
 }

@@ -54,6 +54,7 @@ mod key;
 mod lane;
 mod mask;
 mod material;
+mod mdc2;
 mod mgf1;
 mod natural;
 pub mod oaep;

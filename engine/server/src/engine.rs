@@ -5,6 +5,7 @@
 //! no say, and workers share no locks in libcrypto.
 
 use core::ffi::CStr;
+use std::ffi::CString;
 
 use openssl::error::ErrorStack;
 use openssl::lib_ctx::{LibCtx, LibCtxRef};
@@ -12,8 +13,8 @@ use openssl::md_ctx::MdCtx;
 use openssl::pkey::{PKeyRef, Private};
 use openssl::provider::Provider;
 use openssl::ssl::{
-    AlpnError, Ssl, SslContext, SslContextBuilder, SslMode, SslOptions, SslSessionCacheMode,
-    SslVersion, select_next_proto,
+    AlpnError, ClientHelloResponse, Ssl, SslContext, SslContextBuilder, SslMode, SslOptions,
+    SslSessionCacheMode, SslVersion, select_next_proto,
 };
 
 use crate::certificate::{Credentials, KeyKind};
@@ -160,6 +161,19 @@ fn negotiation(
     }
     if most == SslVersion::TLS1_3 {
         context.set_ciphersuites(&names(&tls13)).map_err(doing())?;
+    }
+    let rsa_kx: Vec<_> =
+        tls12.iter().copied().filter(|suite| suite.is_rsa_key_exchange()).collect();
+    if !rsa_kx.is_empty() {
+        let suites = CString::new(names(&rsa_kx)).expect("names have no NUL");
+        // RFC 5246 7.4.1.4.1: such a client verifies SHA-1 only, which the security level refuses
+        // to sign. OpenSSL would refuse RSA key exchange too, where nothing is signed.
+        context.set_client_hello_callback(move |ssl, _| {
+            if ffi::lacks_signature_algorithms(ssl) {
+                ffi::negotiate_without_signature(ssl, &suites)?;
+            }
+            Ok(ClientHelloResponse::SUCCESS)
+        });
     }
     let groups: Vec<_> = config.groups.iter().map(|group| group.openssl_name()).collect();
     context.set_groups_list(&groups.join(":")).map_err(doing())?;

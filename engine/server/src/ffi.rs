@@ -26,6 +26,9 @@ const NID_UNKNOWN: c_long = 0x100_0000;
 /// `OSSL_PARAM_UNSIGNED_INTEGER` of `openssl/core.h`.
 const UNSIGNED_INTEGER: c_uint = 2;
 
+/// `TLSEXT_TYPE_signature_algorithms` of `openssl/tls1.h`.
+const SIGNATURE_ALGORITHMS: c_uint = 13;
+
 /// A ticket key as OpenSSL takes it: a name of 16 bytes, an HMAC key of 32, an AES key of 32.
 pub(crate) type TicketKeys = [u8; 80];
 
@@ -147,6 +150,41 @@ pub(crate) fn set_ticket_keys(
     let keys = keys.as_ptr().cast_mut().cast::<c_void>();
     // SAFETY: OpenSSL copies `length` bytes from `keys` and writes none.
     let set = unsafe { sys::SSL_CTX_ctrl(context.as_ptr(), SET_TICKET_KEYS, length, keys) };
+    if set == 1 { Ok(()) } else { Err(ErrorStack::get()) }
+}
+
+/// Whether the `ClientHello` has no `signature_algorithms`. Valid only within the callback for the
+/// `ClientHello`.
+pub(crate) fn lacks_signature_algorithms(ssl: &SslRef) -> bool {
+    let (mut data, mut len) = (ptr::null(), 0);
+    // SAFETY: a valid connection and two variables to fill; what they point to is not read.
+    let found = unsafe {
+        sys::SSL_client_hello_get0_ext(
+            ssl.as_ptr(),
+            SIGNATURE_ALGORITHMS,
+            &raw mut data,
+            &raw mut len,
+        )
+    };
+    !succeeded(found)
+}
+
+/// Restricts the connection to these suites, which need no signature, and lets OpenSSL assume SHA-1
+/// as the client's signature algorithm. Without the assumption it refuses every suite.
+pub(crate) fn negotiate_without_signature(
+    ssl: &mut SslRef,
+    suites: &CStr,
+) -> Result<(), ErrorStack> {
+    // SAFETY: a valid connection.
+    unsafe { sys::SSL_set_security_level(ssl.as_ptr(), 0) };
+    // SAFETY: a valid connection; OpenSSL reads the list and keeps no pointer.
+    let restricted = unsafe { sys::SSL_set_cipher_list(ssl.as_ptr(), suites.as_ptr()) };
+    if !succeeded(restricted) {
+        return Err(ErrorStack::get());
+    }
+    let algorithms = c"RSA+SHA1".as_ptr().cast_mut().cast::<c_void>();
+    // SAFETY: as above; this control does not write to its argument.
+    let set = unsafe { sys::SSL_ctrl(ssl.as_ptr(), sys::SSL_CTRL_SET_SIGALGS_LIST, 0, algorithms) };
     if set == 1 { Ok(()) } else { Err(ErrorStack::get()) }
 }
 

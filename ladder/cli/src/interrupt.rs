@@ -1,4 +1,4 @@
-//! Ctrl-C and SIGTERM: the first one ends the run after what is done, the second one at once.
+//! Ctrl-C and SIGTERM: the first one ends the run after the current step, the second one at once.
 
 use core::sync::atomic::{AtomicBool, Ordering};
 use std::process::ExitCode;
@@ -13,7 +13,10 @@ const INTERRUPTED: u8 = 130;
 
 static ASKED: AtomicBool = AtomicBool::new(false);
 
-/// Who waits for it.
+/// Set while a system call may block for ever and nothing is lost by an immediate end.
+static AT_ONCE: AtomicBool = AtomicBool::new(false);
+
+/// Wakes [`wait`].
 static WAITING: (Mutex<()>, Condvar) = (Mutex::new(()), Condvar::new());
 
 /// Listens from here on.
@@ -23,7 +26,7 @@ static WAITING: (Mutex<()>, Condvar) = (Mutex::new(()), Condvar::new());
 /// The system does not let it.
 pub(crate) fn listen() -> Result<(), CliError> {
     ctrlc::set_handler(|| {
-        if ASKED.swap(true, Ordering::Relaxed) {
+        if ASKED.swap(true, Ordering::Relaxed) || AT_ONCE.load(Ordering::Relaxed) {
             progress::clear();
             std::process::exit(i32::from(INTERRUPTED));
         }
@@ -39,7 +42,16 @@ pub(crate) fn asked() -> bool {
     ASKED.load(Ordering::Relaxed)
 }
 
-/// Sleeps until it is.
+/// Runs `body`, during which the first Ctrl-C or SIGTERM ends the program at once: opening a FIFO
+/// blocks until there is a writer.
+pub(crate) fn ends_at_once<T>(body: impl FnOnce() -> T) -> T {
+    AT_ONCE.store(true, Ordering::Relaxed);
+    let result = body();
+    AT_ONCE.store(false, Ordering::Relaxed);
+    result
+}
+
+/// Sleeps until Ctrl-C was pressed.
 pub(crate) fn wait() {
     let guard = WAITING.0.lock().unwrap_or_else(PoisonError::into_inner);
     drop(WAITING.1.wait_while(guard, |()| !asked()));

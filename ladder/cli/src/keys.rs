@@ -10,6 +10,7 @@ use tollgate_rsa::PrivateKey;
 use zeroize::Zeroizing;
 
 use crate::error::CliError;
+use crate::interrupt;
 
 /// Sizes of the built-in keys, in bits.
 pub(crate) const SIZES: [u32; 6] = [512, 1024, 2048, 3072, 4096, 8192];
@@ -30,10 +31,10 @@ pub(crate) const ECDSA_P256: &[u8] = include_bytes!("../../../vectors/keys/ec-p2
 /// A key on edwards25519, PKCS#8.
 pub(crate) const ED25519: &[u8] = include_bytes!("../../../vectors/keys/ed25519.pem");
 
-/// The most that is read of a file; more than any key has, and than the parser takes.
+/// The longest file that is read, in bytes. The parser accepts at most 64 KiB.
 const FILE_MAX_BYTES: u64 = 1 << 20;
 
-/// Room for a key of 8192 bits and much around it.
+/// Capacity of the first buffer, in bytes: the longest file that the parser accepts.
 const FILE_START_BYTES: usize = 1 << 16;
 
 /// An RSA private key as each library wants it.
@@ -91,17 +92,29 @@ impl Key {
     }
 }
 
-/// The bytes of a key file, or more of another than the parser takes.
+/// Returns the bytes of a key file.
 ///
 /// # Errors
 ///
-/// The file cannot be read; the message starts with its name.
+/// The file cannot be read, or is longer than 1 MiB; the message starts with its name.
 pub(crate) fn read(path: &Path) -> Result<Zeroizing<Vec<u8>>, CliError> {
-    // Reserved at once: growing would leave copies of the key behind.
+    // Reserved at once: a buffer that grows leaves copies of the key behind.
     let mut bytes = Zeroizing::new(Vec::with_capacity(FILE_START_BYTES));
-    File::open(path)
-        .and_then(|file| file.take(FILE_MAX_BYTES).read_to_end(&mut bytes))
-        .map_err(|error| CliError::of_file(path, &error))?;
+    let read = interrupt::ends_at_once(|| {
+        let file = File::open(path)?;
+        let size = file.metadata()?.len();
+        file.take(FILE_MAX_BYTES + 1).read_to_end(&mut bytes)?;
+        Ok(size)
+    });
+    // 0 for a pipe or a device
+    let size = read.map_err(|error| CliError::of_file(path, &error))?;
+    if bytes.len() as u64 > FILE_MAX_BYTES {
+        let size = if size > FILE_MAX_BYTES { size.to_string() } else { "over 1048576".to_owned() };
+        let name = path.display();
+        return Err(CliError::new(format!(
+            "{name}: it has {size} bytes, more than any key file: is this the right file?"
+        )));
+    }
     Ok(bytes)
 }
 

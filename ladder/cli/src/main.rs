@@ -1,5 +1,5 @@
 //! `tollgate`: what a TLS connection costs, rung by rung.
-#![forbid(unsafe_code)]
+#![deny(unsafe_code)]
 
 mod bounds;
 mod contenders;
@@ -15,6 +15,7 @@ mod output;
 mod progress;
 mod run;
 mod shelf;
+mod stdout;
 mod verbs;
 
 use std::process::ExitCode;

@@ -8,6 +8,7 @@ use tollgate_record::{Record, jsonl};
 
 use crate::error::CliError;
 use crate::progress;
+use crate::stdout;
 
 /// One line on standard error. If nobody can read it, nothing is lost by going on.
 pub(crate) fn say(line: &str) {
@@ -27,8 +28,9 @@ impl Output {
     ///
     /// # Errors
     ///
-    /// The file cannot be made.
+    /// The file cannot be made, or standard output is closed.
     pub(crate) fn new(json: Option<&Path>) -> Result<Self, CliError> {
+        stdout::check()?;
         let tables_to_stderr = json.is_some_and(|path| path == Path::new("-"));
         let file = json.map(|path| path.display().to_string()).unwrap_or_default();
         let to: Option<Box<dyn Write>> = match json {

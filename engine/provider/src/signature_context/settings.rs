@@ -11,6 +11,7 @@ use crate::hashing;
 use crate::params::{Answers, Params};
 use crate::reason::Reason;
 use crate::signature_padding::{Padding, SaltLength};
+use crate::x931;
 
 impl SignatureContext {
     /// Sets what the parameters say.
@@ -38,12 +39,13 @@ impl SignatureContext {
                 return Err(Reason::PaddingUnsupported);
             }
             let name = param.text().ok_or(Reason::Parameter)?;
-            self.mgf1 = Some(hashing::for_masks(name).ok_or(Reason::DigestUnsupported)?);
+            self.mgf1 = Some(hashing::from_name(name).ok_or(Reason::DigestUnsupported)?);
         }
-        if self.padding == Padding::Raw && self.md.is_some() {
-            return Err(Reason::PaddingUnsupported);
+        match (self.padding, self.md) {
+            (Padding::Raw, Some(_)) => Err(Reason::PaddingUnsupported),
+            (Padding::X931, Some(md)) => x931::hash_id(md).map(|_| ()),
+            _ => Ok(()),
         }
-        Ok(())
     }
 
     /// Answers what is asked.
@@ -79,9 +81,9 @@ impl SignatureContext {
             Padding::Pss => {
                 let (hash, mgf1) = self.pss_hashes()?;
                 let salt_len = self.salt.to_sign(self.key()?.public().bits(), hash)?;
-                Ok(algorithm_id::pss(hash, mgf1, salt_len))
+                algorithm_id::pss(hash, mgf1, salt_len).ok_or(Reason::DigestUnsupported)
             }
-            Padding::Raw => Err(Reason::PaddingUnsupported),
+            Padding::Raw | Padding::X931 => Err(Reason::PaddingUnsupported),
         }
     }
 }

@@ -4,9 +4,10 @@
 use crate::host::openssl_conf::Folder;
 use crate::host::pem;
 
-const DIGESTS: [&str; 13] = [
+const DIGESTS: [&str; 14] = [
     "md5",
     "md5-sha1",
+    "ripemd160",
     "sha1",
     "sha224",
     "sha256",
@@ -43,6 +44,112 @@ fn dgst_of_all_digests() {
             assert_eq!(folder.same(&verify), b"Verified OK\n");
             folder.write("signature", &[&signature[1..], &[1]].concat());
             assert!(!folder.output(true, &verify).status.success(), "{digest}");
+        }
+    }
+}
+
+/// Debian builds no MDC2, and packages the legacy provider, which has MD4, separately; OpenSSL signs
+/// with SM3 from 3.2 on.
+#[test]
+fn signatures_with_rare_digests() {
+    let folder = folder("rsa-2048.pem");
+    for (digest, length) in [("md4", 16), ("mdc2", 16), ("sm3", 32)] {
+        let legacy = "-provider legacy -provider default";
+        let sign = format!("dgst {legacy} -{digest} -sign key.pem message");
+        if !folder.output(false, &sign).status.success() {
+            eprintln!("{digest} NOT RUN: this OpenSSL does not sign with it");
+            continue;
+        }
+        folder.write("signature", &folder.same(&sign));
+        let verify =
+            format!("dgst {legacy} -{digest} -verify public.pem -signature signature message");
+        assert_eq!(folder.same(&verify), b"Verified OK\n", "{digest}");
+        folder.write("input", &vec![7; length]);
+        folder.same(&format!(
+            "pkeyutl {legacy} -sign -inkey key.pem -in input -pkeyopt digest:{digest}"
+        ));
+    }
+}
+
+#[test]
+fn dgst_with_x931() {
+    for key in ["rsa-1024.pem", "rsa-2048.pem"] {
+        let folder = folder(key);
+        for digest in ["sha1", "sha256", "sha384", "sha512"] {
+            // about half of the signatures are n - s
+            for i in 0..6 {
+                folder.write("message", &[i; 20]);
+                let options = format!("-{digest} -sigopt rsa_padding_mode:x931");
+                let signature = folder.same(&format!("dgst {options} -sign key.pem message"));
+                folder.write("signature", &signature);
+                let verify =
+                    format!("dgst {options} -verify public.pem -signature signature message");
+                assert_eq!(folder.same(&verify), b"Verified OK\n");
+                folder.write("message", b"another message");
+                assert!(!folder.output(true, &verify).status.success(), "{digest}");
+            }
+        }
+        for (length, options) in [(32, "-pkeyopt digest:sha256"), (40, "")] {
+            folder.write("input", &vec![7; length]);
+            let options = format!("{options} -pkeyopt rsa_padding_mode:x931");
+            let sign = format!("pkeyutl -sign -inkey key.pem -in input {options}");
+            folder.write("signature", &folder.same(&sign));
+            let recover = "pkeyutl -verifyrecover -pubin -inkey public.pem -in signature";
+            assert_eq!(folder.same(&format!("{recover} {options}")), vec![7; length]);
+        }
+    }
+}
+
+#[test]
+fn dgst_with_pss_and_weak_digests() {
+    let folder = folder("rsa-2048.pem");
+    for digest in ["md5", "md5-sha1", "ripemd160"] {
+        let options = format!("-{digest} -sigopt rsa_padding_mode:pss");
+        for (signer, verifier) in DIRECTIONS {
+            let sign = format!("dgst {options} -sign key.pem -out signature message");
+            folder.openssl(signer, &sign);
+            let verify = format!("dgst {options} -verify public.pem -signature signature message");
+            assert_eq!(folder.openssl(verifier, &verify), b"Verified OK\n", "{digest}");
+        }
+    }
+}
+
+/// A message to two recipients, decrypted with the second one's key and without its certificate:
+/// OpenSSL tries the key with each recipient. Before 3.2 it takes a random key for the first one's
+/// if decryption rejects implicitly.
+#[test]
+fn messages_to_several_recipients_are_decrypted() {
+    let folder = folder("rsa-2048.pem");
+    let rejects = rejects_implicitly(&folder);
+    for i in 1..=3 {
+        folder.openssl(
+            false,
+            &format!(
+                "req -x509 -newkey rsa:2048 -nodes -subj /CN=x{i} -keyout k{i}.pem -out c{i}.pem"
+            ),
+        );
+    }
+    for (program, to) in [("cms", "c1.pem c2.pem c3.pem"), ("smime", "c1.pem c2.pem c3.pem")] {
+        folder.openssl(
+            false,
+            &format!(
+                "{program} -encrypt -binary -aes128 -in message -outform DER -out hidden {to}"
+            ),
+        );
+        for i in 1..=3 {
+            let decrypt =
+                format!("{program} -decrypt -binary -in hidden -inform DER -inkey k{i}.pem");
+            assert_eq!(folder.openssl(false, &decrypt), [7; 100_000]);
+            folder.configure("implicit_rejection = off");
+            assert_eq!(folder.openssl(true, &decrypt), [7; 100_000], "{program} {i}");
+            folder.configure("");
+            let output = folder.output(true, &decrypt);
+            let is_whole = output.status.success() && output.stdout == [7; 100_000];
+            if rejects || i == 1 {
+                assert!(is_whole, "{program} {i}");
+            } else {
+                eprintln!("{program} {i}: {is_whole}");
+            }
         }
     }
 }
@@ -91,6 +198,7 @@ fn pkeyutl_of_what_is_not_random() {
         (32, ""),
         (64, ""),
         (16, "-pkeyopt digest:md5"),
+        (20, "-pkeyopt digest:ripemd160"),
         (32, "-pkeyopt digest:sha256"),
         (64, "-pkeyopt digest:sha3-512"),
         (36, "-pkeyopt digest:md5-sha1"),
@@ -147,9 +255,7 @@ fn pkeyutl_of_all_paddings_of_encryption() {
 #[test]
 fn pkeyutl_rejects_implicitly() {
     let folder = folder("rsa-2048.pem");
-    let said = String::from_utf8(folder.openssl(false, "version")).unwrap();
-    let release = said.split_whitespace().nth(1).unwrap();
-    let rejects = !release.starts_with("3.0.") && !release.starts_with("3.1.");
+    let rejects = rejects_implicitly(&folder);
     let mut random = fastrand::Rng::with_seed(6);
     for _ in 0..8 {
         let ciphertext: Vec<u8> = (0..256).map(|i| random.u8(..) >> u8::from(i == 0)).collect();
@@ -164,7 +270,32 @@ fn pkeyutl_rejects_implicitly() {
                 assert!(!folder.output(with_module, &explicit).status.success());
             }
         }
+        folder.configure("implicit_rejection = off");
+        assert!(!folder.output(true, decrypt).status.success());
+        folder.configure("");
     }
+    folder.write("input", b"a message");
+    let encrypt = "pkeyutl -encrypt -pubin -inkey public.pem -in input -out ciphertext";
+    folder.openssl(false, encrypt);
+    let decrypt = "pkeyutl -decrypt -inkey key.pem -in ciphertext";
+    let options: &[&str] = if rejects {
+        &["", "-pkeyopt rsa_pkcs1_implicit_rejection:0", "-pkeyopt rsa_pkcs1_implicit_rejection:1"]
+    } else {
+        &[""]
+    };
+    for setting in ["", "implicit_rejection = off"] {
+        folder.configure(setting);
+        for option in options {
+            assert_eq!(folder.same(&format!("{decrypt} {option}")), b"a message", "{option}");
+        }
+    }
+}
+
+/// Whether OpenSSL's own provider rejects PKCS#1 v1.5 paddings implicitly.
+fn rejects_implicitly(folder: &Folder) -> bool {
+    let version = String::from_utf8(folder.openssl(false, "version")).unwrap();
+    let release = version.split_whitespace().nth(1).unwrap();
+    !release.starts_with("3.0.") && !release.starts_with("3.1.")
 }
 
 #[test]

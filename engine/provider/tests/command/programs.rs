@@ -79,14 +79,14 @@ fn pkeyutl_signs_verifies_and_decrypts() {
     }
 }
 
-/// The errors are ours, so the operations before were too.
+/// This provider raises the error, so it also performed the operations of the tests above.
 #[test]
 fn errors_carry_our_reasons() {
     let folder = Folder::new();
     folder.write("message", b"a message");
     let key = pem_path("rsa-2048.pem");
     let output = folder
-        .output(true, &format!("dgst -sha256 -sigopt rsa_padding_mode:x931 -sign {key} message"));
+        .output(true, &format!("dgst -sha256 -sigopt rsa_padding_mode:oaep -sign {key} message"));
     assert!(!output.status.success());
     let said = String::from_utf8(output.stderr).unwrap();
     assert!(said.contains("unsupported padding for this operation"), "{said}");
@@ -140,9 +140,9 @@ fn the_order_of_loading_decides_who_makes_keys() {
         let sign = format!("dgst {options} -sha256 -sign {key} message");
         let expected = folder.openssl(false, &format!("dgst -sha256 -sign {key} message"));
         assert_eq!(folder.openssl(false, &sign), expected);
-        let x931 =
-            format!("dgst {options} -sha256 -sigopt rsa_padding_mode:x931 -sign {key} message");
-        let said = String::from_utf8(folder.output(false, &x931).stderr).unwrap();
+        let oaep =
+            format!("dgst {options} -sha256 -sigopt rsa_padding_mode:oaep -sign {key} message");
+        let said = String::from_utf8(folder.output(false, &oaep).stderr).unwrap();
         assert!(said.contains("unsupported padding for this operation"), "{order}: {said}");
         folder.openssl(false, &format!("genrsa {options} -out new.pem 2048"));
         folder.openssl(false, "rsa -in new.pem -check -noout");

@@ -27,6 +27,7 @@ fn a_value_that_is_not_allowed_refuses_to_load_and_says_why() {
         ("linger_us_max = 10001", "set a number from 0 to 10000"),
         ("linger_us_max = 100%", "set a number from 0 to 10000"),
         ("async = maybe", "set on or off"),
+        ("implicit_rejection = 0", "set on or off"),
         ("metrics = run/tollgate", "set a folder, from / on"),
     ] {
         folder.configure(line);

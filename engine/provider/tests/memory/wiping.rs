@@ -66,22 +66,6 @@ fn keys_alone() {
     assert!(written.is_empty(), "written: {written:?}");
 }
 
-const HASHES: [Hash; 13] = [
-    Hash::Md5,
-    Hash::Md5Sha1,
-    Hash::Sha1,
-    Hash::Sha224,
-    Hash::Sha256,
-    Hash::Sha384,
-    Hash::Sha512,
-    Hash::Sha512_224,
-    Hash::Sha512_256,
-    Hash::Sha3_224,
-    Hash::Sha3_256,
-    Hash::Sha3_384,
-    Hash::Sha3_512,
-];
-
 /// Some whole blocks of every function, and a part of one.
 const MESSAGE: [u8; 500] = [0x5a; 500];
 
@@ -109,7 +93,7 @@ fn changed_and_left<T>(value: T, change: impl FnOnce(&mut T)) -> (usize, usize) 
 
 #[test]
 fn hashers_leave_nothing_behind() {
-    for hash in HASHES {
+    for hash in Hash::ALL {
         let (changed, left) = changed_and_left(Hasher::new(hash), |hasher| hasher.update(&MESSAGE));
         assert!(changed >= 16 + MESSAGE.len() % 64, "{hash:?}: state and block, {changed} bytes");
         assert_eq!(left, 0, "{hash:?}, of {changed} bytes");

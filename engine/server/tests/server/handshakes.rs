@@ -1,8 +1,12 @@
 //! What is negotiated, and that the log says it.
 
+use std::io::{Read as _, Write as _};
+
 use crate::rig::{self, ONE_REQUEST, Rig, bytes, fetch, s_client};
 use tollgate_server::log::Outcome;
-use tollgate_server::{Certificate, Config, Failure, Group, KeyKind, Protocol, Resumption, Suite};
+use tollgate_server::{
+    Certificate, Config, Engine, Failure, Group, KeyKind, Protocol, Resumption, Suite,
+};
 
 /// One handshake and one request; what the log says of both.
 fn negotiated(rig: Rig, curl: &[&str]) -> (String, String, Option<String>) {
@@ -95,6 +99,90 @@ fn rsa_key_exchange_only_when_allowed() {
     let suites: Vec<_> = log.requests().iter().map(|line| line.suite.to_string()).collect();
     assert_eq!(suites, ["TLS_RSA_WITH_AES_128_CBC_SHA", "TLS_RSA_WITH_AES_128_GCM_SHA256"]);
     assert!(log.requests().iter().all(|line| line.group.is_none()));
+}
+
+/// RFC 5246 7.4.1.4.1: a client that names no signature algorithms verifies only SHA-1, which is
+/// refused. RSA key exchange needs no signature.
+#[test]
+fn clients_without_signature_algorithms_get_rsa_key_exchange_only() {
+    const ECDHE_RSA_AES128_GCM: [u8; 2] = [0xc0, 0x2f];
+    const RSA_AES128_SHA: [u8; 2] = [0, 0x2f];
+    const SERVER_HELLO: u8 = 2;
+    const SERVER_KEY_EXCHANGE: u8 = 12;
+    const SERVER_HELLO_DONE: u8 = 14;
+    for engine in [Engine::OpenSsl, Engine::Tollgate] {
+        let rig = Rig::start(Config { engine, allow_rsa_kx: true, ..Config::default() });
+        let only_ecdhe = answer_to_hello(&rig, &[ECDHE_RSA_AES128_GCM]);
+        assert_eq!(only_ecdhe, [21, 3, 3, 0, 2, 2, 40], "handshake_failure");
+        for suites in [&[RSA_AES128_SHA][..], &[ECDHE_RSA_AES128_GCM, RSA_AES128_SHA]] {
+            let flight = answer_to_hello(&rig, suites);
+            let messages = handshake_messages(&flight);
+            let types: Vec<u8> = messages.iter().map(|message| message[0]).collect();
+            assert_eq!(types.first(), Some(&SERVER_HELLO), "{flight:?}");
+            assert_eq!(types.last(), Some(&SERVER_HELLO_DONE));
+            assert!(!types.contains(&SERVER_KEY_EXCHANGE));
+            let session_id_len = usize::from(messages[0][38]);
+            let suite = &messages[0][39 + session_id_len..][..2];
+            assert_eq!(suite, RSA_AES128_SHA);
+        }
+        let failed = || rig.running.counters().failed(Failure::NothingShared) == 1;
+        rig::eventually("the failure is counted", failed);
+        drop(rig);
+        // without RSA key exchange on the server, such a client shares nothing with it
+        let rig = Rig::start(Config { engine, ..Config::default() });
+        let refused = answer_to_hello(&rig, &[ECDHE_RSA_AES128_GCM, RSA_AES128_SHA]);
+        assert_eq!(refused, [21, 3, 3, 0, 2, 2, 40], "handshake_failure");
+    }
+}
+
+/// Sends a `ClientHello` of TLS 1.2 without `signature_algorithms`; returns all that the server
+/// sends until it waits for the client, or closes.
+fn answer_to_hello(rig: &Rig, suites: &[[u8; 2]]) -> Vec<u8> {
+    let mut client = rig::tcp(rig.running.addr());
+    let extensions = [
+        &[0, 10, 0, 4, 0, 2, 0, 23][..], // supported_groups: secp256r1
+        &[0, 11, 0, 2, 1, 0],            // ec_point_formats: uncompressed
+    ]
+    .concat();
+    let short = |length: usize| u8::try_from(length).unwrap();
+    let suites = suites.concat();
+    let hello = [
+        &[3, 3][..],
+        &[7; 32],
+        &[0, 0, short(suites.len())],
+        &suites,
+        &[1, 0, 0, short(extensions.len())],
+        &extensions,
+    ]
+    .concat();
+    let header = [22, 3, 1, 0, short(hello.len() + 4), 1, 0, 0, short(hello.len())];
+    client.write_all(&[&header[..], &hello].concat()).unwrap();
+    let (mut answer, mut chunk) = (Vec::new(), [0; 4096]);
+    loop {
+        let read = client.read(&mut chunk).unwrap_or(0);
+        answer.extend_from_slice(&chunk[..read]);
+        // an empty ServerHelloDone, or an alert
+        if read == 0 || answer.ends_with(&[14, 0, 0, 0]) || answer.starts_with(&[21]) {
+            return answer;
+        }
+    }
+}
+
+/// The handshake messages in these records, each with its header of four bytes.
+fn handshake_messages(mut records: &[u8]) -> Vec<Vec<u8>> {
+    let mut stream = Vec::new();
+    while let [22, 3, 3, high, low, rest @ ..] = records {
+        let (content, rest) = rest.split_at(usize::from(*high) << 8 | usize::from(*low));
+        stream.extend_from_slice(content);
+        records = rest;
+    }
+    let (mut messages, mut rest) = (Vec::new(), &stream[..]);
+    while let [_, 0, high, low, ..] = rest {
+        let (message, more) = rest.split_at(4 + (usize::from(*high) << 8 | usize::from(*low)));
+        messages.push(message.to_vec());
+        rest = more;
+    }
+    messages
 }
 
 #[test]

@@ -1,11 +1,14 @@
 //! `tollgate key`: files that are made, kept, shown and checked.
 
+use core::time::Duration;
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
-use std::process::{Command, Output};
+use std::process::{Command, ExitStatus, Output, Stdio};
+use std::thread::sleep;
+use std::time::Instant;
 
-use crate::program::{keys, records, refused, run, scratch};
+use crate::program::{keys, records, refused, run, scratch, signal, tollgate};
 
 fn stdout(output: &Output) -> String {
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
@@ -53,6 +56,65 @@ fn a_key_is_written_for_its_owner_and_not_over_another() {
 fn without_a_file_a_key_goes_to_standard_output() {
     let key = stdout(&run(&["key", "gen", "--insecure", "--bits", "512"]));
     assert!(key.starts_with("-----BEGIN PRIVATE KEY-----\n") && key.ends_with("KEY-----\n"));
+}
+
+#[test]
+fn a_long_file_is_refused_with_its_length() {
+    let file = scratch("long.pem");
+    for (length, expected) in [
+        (3 << 20, "has 3145728 bytes"),
+        (1 << 20, "has 1048576 bytes"),
+        (70_000, "has 70000 bytes"),
+    ] {
+        fs::write(&file, vec![b'x'; length]).unwrap();
+        refused(&run(&["key", "show", file.to_str().unwrap()]), expected);
+    }
+    fs::remove_file(&file).unwrap();
+    refused(&run(&["key", "show", "/dev/zero"]), "has over 1048576 bytes");
+}
+
+#[test]
+fn a_fifo_without_a_writer_ends_with_the_first_signal() {
+    let file = scratch("fifo");
+    assert!(Command::new("mkfifo").arg(&file).status().unwrap().success());
+    let mut child = tollgate()
+        .args(["key", "show", file.to_str().unwrap()])
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    // time to open the file; a signal that comes before ends the program too
+    sleep(Duration::from_millis(500));
+    signal("TERM", child.id());
+    let end = Instant::now() + Duration::from_secs(20);
+    while child.try_wait().unwrap().is_none() && Instant::now() < end {
+        sleep(Duration::from_millis(5));
+    }
+    let status = child.try_wait().unwrap();
+    let _ = child.kill();
+    fs::remove_file(&file).unwrap();
+    assert!(!status.expect("the program ended").success());
+}
+
+#[test]
+fn a_closed_standard_output_is_an_error() {
+    let key = keys().join("rsa-2048.pem");
+    let key = key.to_str().unwrap();
+    let tollgate = env!("CARGO_BIN_EXE_tollgate");
+    for arguments in [&["key", "show", key][..], &["key", "check", key], &["key", "gen"]] {
+        let script = r#""$@" >&-"#;
+        let output =
+            Command::new("sh").args(["-c", script, "sh", tollgate]).args(arguments).output();
+        refused(&output.unwrap(), "standard output is closed");
+    }
+    // who discards it on purpose is left alone
+    let status = tollgate_to_null(&["key", "show", key]);
+    assert!(status.success());
+}
+
+fn tollgate_to_null(arguments: &[&str]) -> ExitStatus {
+    let null = fs::File::options().read(true).write(true).open("/dev/null").unwrap();
+    tollgate().args(arguments).stdout(null).status().unwrap()
 }
 
 #[test]

@@ -17,6 +17,7 @@ use crate::error::CliError;
 use crate::interrupt;
 use crate::output;
 use crate::progress::Progress;
+use crate::stdout;
 use crate::verbs::key::options::{Format, Gen};
 
 /// Work that takes longer gets a progress bar.
@@ -32,6 +33,9 @@ pub(crate) fn run(options: &Gen) -> Result<ExitCode, CliError> {
         return Err(CliError::new("--json writes measurements: add --time, or drop it"));
     }
     let file = options.output.as_deref().filter(|path| *path != Path::new("-"));
+    if file.is_none() {
+        stdout::check()?;
+    }
     if let Some(path) = file.filter(|path| !options.force && path.exists()) {
         return Err(is_there(path));
     }

@@ -45,7 +45,7 @@ fn start(options: &Options) -> Result<Running, CliError> {
                 .replace("`connections_max`", "--connections-max"),
         )
     };
-    Server::start(config(options)).map_err(in_flags)
+    interrupt::ends_at_once(|| Server::start(config(options))).map_err(in_flags)
 }
 
 fn config(options: &Options) -> Config {

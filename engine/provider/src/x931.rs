@@ -1,0 +1,135 @@
+//! The signature padding of ANSI X9.31, as OpenSSL makes and verifies it.
+//!
+//! `em := 6B BB..BB BA content CC`, or `6A content CC` if the content leaves no room for padding.
+//! The content is a digest and the byte that names its hash function. A signature is the smaller of
+//! `s` and `n - s`; a verifier takes the one whose message ends in the nibble C.
+//!
+//! Variable time: signatures and digests are public.
+#![forbid(unsafe_code)]
+
+use tollgate_rsa::Hash;
+
+use crate::reason::Reason;
+
+/// The byte that names the hash function (ISO/IEC 10118).
+///
+/// # Errors
+///
+/// [`Reason::DigestUnsupported`] if X9.31 has none.
+pub(crate) fn hash_id(hash: Hash) -> Result<u8, Reason> {
+    match hash {
+        Hash::Sha1 => Ok(0x33),
+        Hash::Sha256 => Ok(0x34),
+        Hash::Sha384 => Ok(0x36),
+        Hash::Sha512 => Ok(0x35),
+        _ => Err(Reason::DigestUnsupported),
+    }
+}
+
+/// Writes the encoding of a digest into `em`, which is as long as the modulus.
+///
+/// # Errors
+///
+/// [`Reason::MessageLong`] if it does not fit.
+pub(crate) fn encode(em: &mut [u8], digest: &[u8], id: Option<u8>) -> Result<(), Reason> {
+    let content_len = digest.len() + id.iter().len();
+    let padding_len = em.len().checked_sub(content_len + 2).ok_or(Reason::MessageLong)?;
+    let (head, rest) = em.split_at_mut(padding_len + 1);
+    if let [first, padding @ .., last] = head {
+        (*first, *last) = (0x6b, 0xba);
+        padding.fill(0xbb);
+    } else {
+        head[0] = 0x6a;
+    }
+    let (content, tail) = rest.split_at_mut(digest.len());
+    content.copy_from_slice(digest);
+    match (tail, id) {
+        ([place, end], Some(id)) => (*place, *end) = (id, 0xcc),
+        (tail, _) => tail[0] = 0xcc,
+    }
+    Ok(())
+}
+
+/// The smaller of a signature and the modulus less the signature.
+pub(crate) fn smaller(signature: &[u8], modulus: &[u8]) -> Vec<u8> {
+    let other = difference(modulus, signature);
+    if signature > &*other { other } else { signature.to_vec() }
+}
+
+/// The digest in `em`, the `e`-th power of a signature; `None` if the encoding is not valid or
+/// another hash function made the digest.
+pub(crate) fn decode(em: &[u8], modulus: &[u8], id: Option<u8>) -> Option<Vec<u8>> {
+    let ends_in_c = em.last().is_some_and(|last| last & 0x0f == 0x0c);
+    let em = if ends_in_c { em.to_vec() } else { difference(modulus, em) };
+    let content = match &em[..] {
+        [0x6a, content @ .., 0xcc] => content,
+        [0x6b, padded @ .., 0xcc] => {
+            let padding_len = padded.iter().position(|&byte| byte != 0xbb)?;
+            padded[padding_len..].strip_prefix(&[0xba])?
+        }
+        _ => return None,
+    };
+    match id {
+        Some(id) => content.strip_suffix(&[id]).map(<[u8]>::to_vec),
+        None => Some(content.to_vec()),
+    }
+}
+
+/// `larger - smaller`, big-endian and of the same length.
+fn difference(larger: &[u8], smaller: &[u8]) -> Vec<u8> {
+    let mut borrow = false;
+    let mut bytes: Vec<u8> = larger
+        .iter()
+        .rev()
+        .zip(smaller.iter().rev())
+        .map(|(&x, &y)| {
+            let (byte, first) = x.overflowing_sub(y);
+            let (byte, second) = byte.overflowing_sub(borrow.into());
+            borrow = first || second;
+            byte
+        })
+        .collect();
+    bytes.reverse();
+    bytes
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MODULUS: [u8; 64] = [0xff; 64];
+
+    #[test]
+    fn decode_inverts_encode() {
+        let mut em = [0; 64];
+        for (len, id) in [(20, Some(0x33)), (32, Some(0x34)), (32, None), (61, Some(1)), (62, None)]
+        {
+            let digest = vec![7; len];
+            assert_eq!(encode(&mut em, &digest, id), Ok(()));
+            assert_eq!(decode(&em, &MODULUS, id), Some(digest.clone()), "{len}");
+            assert_eq!(decode(&difference(&MODULUS, &em), &MODULUS, id), Some(digest), "{len}");
+            assert_eq!(decode(&em, &MODULUS, Some(9)), None, "{len}");
+        }
+        assert_eq!(encode(&mut em, &[7; 63], None), Err(Reason::MessageLong));
+        assert_eq!(encode(&mut em, &[7; 62], Some(1)), Err(Reason::MessageLong));
+    }
+
+    #[test]
+    fn bad_encodings_are_refused() {
+        let mut em = [0; 64];
+        assert_eq!(encode(&mut em, &[7; 32], Some(0x34)), Ok(()));
+        for at in [0, 1, 29, 30, 62, 63] {
+            let mut bad = em;
+            bad[at] ^= 0x10;
+            assert_eq!(decode(&bad, &MODULUS, Some(0x34)), None, "byte {at}");
+        }
+        assert_eq!(decode(&[], &[], None), None);
+        assert_eq!(decode(&[0xcc], &[0xff], None), None);
+    }
+
+    #[test]
+    fn the_smaller_number_is_taken() {
+        assert_eq!(smaller(&[1, 0], &[3, 1]), [1, 0]);
+        assert_eq!(smaller(&[2, 2], &[3, 1]), [0, 0xff]);
+    }
+}
