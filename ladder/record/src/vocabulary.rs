@@ -200,18 +200,36 @@ pub const SESSIONS_PER_S: &str = "sessions_per_s";
 pub const SERVER_CPU_NS_PER_SESSION: &str = "server_cpu_ns_per_session";
 /// CPU time of the load generator in nanoseconds, over its sessions.
 pub const CLIENT_CPU_NS_PER_SESSION: &str = "client_cpu_ns_per_session";
-/// From connect to the confirmed handshake, in nanoseconds: what 50 of 100 do not exceed.
+/// TCP connect, from opening the socket until the connection is up, in nanoseconds: median.
+pub const CONNECT_NS_P50: &str = "connect_ns_p50";
+/// As [`CONNECT_NS_P50`]: 90th percentile.
+pub const CONNECT_NS_P90: &str = "connect_ns_p90";
+/// As [`CONNECT_NS_P50`]: 99th percentile.
+pub const CONNECT_NS_P99: &str = "connect_ns_p99";
+/// The quantiles of TCP connect times that records have.
+pub const CONNECT_NS: [&str; 3] = [CONNECT_NS_P50, CONNECT_NS_P90, CONNECT_NS_P99];
+/// From the `ClientHello` until the server confirmed the handshake, in nanoseconds: median.
+///
+/// The server's Finished confirms a full handshake of TLS 1.2. In TLS 1.3 and in resumed handshakes
+/// of TLS 1.2 the first byte confirms it that only a server sends which has the client's Finished:
+/// of a response, or of a `close_notify`. Records up to November 2026 end at the client's last
+/// handshake message instead.
 pub const HANDSHAKE_NS_P50: &str = "handshake_ns_p50";
-/// From connect to the confirmed handshake, in nanoseconds: what 90 of 100 do not exceed.
+/// As [`HANDSHAKE_NS_P50`]: 90th percentile.
 pub const HANDSHAKE_NS_P90: &str = "handshake_ns_p90";
-/// From connect to the confirmed handshake, in nanoseconds: what 99 of 100 do not exceed.
+/// As [`HANDSHAKE_NS_P50`]: 99th percentile.
 pub const HANDSHAKE_NS_P99: &str = "handshake_ns_p99";
-/// From connect to the last byte of the body, in nanoseconds: what 50 of 100 do not exceed.
+/// The quantiles of handshake times that records have.
+pub const HANDSHAKE_NS: [&str; 3] = [HANDSHAKE_NS_P50, HANDSHAKE_NS_P90, HANDSHAKE_NS_P99];
+/// The whole transaction, in nanoseconds: median. It begins when the socket is opened, in an open
+/// loop at the intended start, and ends with the last byte of the last response.
 pub const TRANSACTION_NS_P50: &str = "transaction_ns_p50";
-/// From connect to the last byte of the body, in nanoseconds: what 90 of 100 do not exceed.
+/// As [`TRANSACTION_NS_P50`]: 90th percentile.
 pub const TRANSACTION_NS_P90: &str = "transaction_ns_p90";
-/// From connect to the last byte of the body, in nanoseconds: what 99 of 100 do not exceed.
+/// As [`TRANSACTION_NS_P50`]: 99th percentile.
 pub const TRANSACTION_NS_P99: &str = "transaction_ns_p99";
+/// The quantiles of transaction times that records have.
+pub const TRANSACTION_NS: [&str; 3] = [TRANSACTION_NS_P50, TRANSACTION_NS_P90, TRANSACTION_NS_P99];
 /// The highest rate of arrivals, in sessions per second, at which an objective, parameter [`SLO`],
 /// is met: the interval ends at the lowest rate at which it is not.
 pub const SESSIONS_PER_S_WITHIN: &str = "sessions_per_s_within";

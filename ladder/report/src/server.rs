@@ -13,20 +13,29 @@ use crate::shelf::Origin::{Measured, Predicted};
 use crate::shelf::{MISSING, Shelf, ratio};
 use crate::text::wrapped;
 
-const COLUMNS: [Column; 9] = [
+const COLUMNS: [Column; 6] = [
     Column::words("server", 24),
     Column::figures("sess/s", 6),
     Column::figures("95 % interval", 13),
     Column::figures("pred.", 6),
     Column::figures("CPU", 7),
     Column::figures("client", 7),
-    Column::figures("p50", 7),
+];
+
+const TIMES: [Column; 8] = [
+    Column::words("times", 24),
+    Column::figures("connect", 7),
+    Column::figures("handshake", 9),
+    Column::figures("p90", 7),
+    Column::figures("p99", 7),
+    Column::figures("transaction", 11),
     Column::figures("p90", 7),
     Column::figures("p99", 7),
 ];
 
 /// Every measured server: sessions per second with interval and prediction, CPU time of server and
-/// client for each session, time of a handshake; below, the ratios and what was doubtful.
+/// client for each session; the times of connect, handshake and transaction; the ratios; the
+/// doubts.
 #[must_use]
 pub fn table(records: &[Record]) -> String {
     let shelf = Shelf(records);
@@ -34,9 +43,32 @@ pub fn table(records: &[Record]) -> String {
     if subjects.is_empty() {
         return "no server was measured: run `tollgate bench`\n".to_owned();
     }
+    let mut text = grid(&COLUMNS, rows(shelf, &subjects, figures));
+    text += &wrapped(
+        "sess/s: sessions per second; pred.: as rung 3 predicts them; CPU: of the server for one \
+         session; client: CPU of the load generator for one",
+    );
+    text += "\n";
+    text += &grid(&TIMES, rows(shelf, &subjects, times));
+    text += &wrapped(
+        "medians, 90th and 99th percentiles; connect: TCP connection; handshake: from the \
+         ClientHello until the server confirmed the handshake; transaction: from the start of the \
+         connection, in an open loop from the intended start, to the last byte of the last response",
+    );
+    text.extend(ratios(records).iter().map(|line| wrapped(line)));
+    text.extend(doubts(records).iter().map(|line| wrapped(line)));
+    text
+}
+
+/// The rows of a table: headings, and the cells of each server.
+fn rows(
+    shelf: Shelf<'_>,
+    subjects: &[&Subject],
+    cells: fn(Shelf<'_>, &Subject) -> Vec<String>,
+) -> Vec<Vec<String>> {
     let mut rows = Vec::new();
     let mut above = ("", [None, None]);
-    for subject in &subjects {
+    for subject in subjects {
         let manner = [sizes(subject), resumed(subject)];
         if above.0 != subject.path() {
             rows.push(vec![heading(subject)]);
@@ -45,17 +77,9 @@ pub fn table(records: &[Record]) -> String {
             rows.extend(manner.iter().flatten().map(|what| vec![what.clone()]));
         }
         above = (subject.path(), manner);
-        rows.push(cells(shelf, subject));
+        rows.push([vec![label(subject)], cells(shelf, subject)].concat());
     }
-    let mut text = grid(&COLUMNS, rows);
-    text += &wrapped(
-        "sess/s: sessions per second; pred.: as rung 3 predicts them; CPU: of the server for one \
-         session; client: CPU of the load generator for one; p50, p90, p99: from connect to the \
-         confirmed handshake",
-    );
-    text.extend(ratios(records).iter().map(|line| wrapped(line)));
-    text.extend(doubts(records).iter().map(|line| wrapped(line)));
-    text
+    rows
 }
 
 /// `TLS 1.3, RSA-2048`.
@@ -80,26 +104,36 @@ fn offered(subject: &Subject) -> String {
     names.map(|name| format!(", {name}")).collect()
 }
 
-fn cells(shelf: Shelf<'_>, subject: &Subject) -> Vec<String> {
+/// `14 KB, tollgate`; below it `resumed`.
+fn label(subject: &Subject) -> String {
+    let by = who(subject.parameter(word::BY).unwrap_or(MISSING));
+    match subject.parameter(word::SESSIONS) {
+        Some(kind) => format!("    {kind}"),
+        None => format!("  {}, {by}", names::payload(names::bytes(subject))),
+    }
+}
+
+fn figures(shelf: Shelf<'_>, subject: &Subject) -> Vec<String> {
     let of = |origin, quantity, unit| shelf.record(origin, subject, quantity, unit);
     let rate = of(Measured, word::SESSIONS_PER_S, Unit::PerSecond);
     let time = |quantity| figure::of(of(Measured, quantity, Unit::Nanos));
-    let by = who(subject.parameter(word::BY).unwrap_or(MISSING));
-    let label = match subject.parameter(word::SESSIONS) {
-        Some(kind) => format!("    {kind}"),
-        None => format!("  {}, {by}", names::payload(names::bytes(subject))),
-    };
     vec![
-        label,
         figure::of(rate),
         figure::interval(rate),
         figure::of(of(Predicted, word::SESSIONS_PER_S, Unit::PerSecond)),
         time(word::SERVER_CPU_NS_PER_SESSION),
         time(word::CLIENT_CPU_NS_PER_SESSION),
-        time(word::HANDSHAKE_NS_P50),
-        time(word::HANDSHAKE_NS_P90),
-        time(word::HANDSHAKE_NS_P99),
     ]
+}
+
+fn times(shelf: Shelf<'_>, subject: &Subject) -> Vec<String> {
+    let [handshake, transaction] = [word::HANDSHAKE_NS, word::TRANSACTION_NS];
+    [word::CONNECT_NS_P50]
+        .into_iter()
+        .chain(handshake)
+        .chain(transaction)
+        .map(|quantity| figure::of(shelf.record(Measured, subject, quantity, Unit::Nanos)))
+        .collect()
 }
 
 /// A sentence for each pair of servers that were measured in turn.
@@ -158,6 +192,8 @@ mod tests {
 
     #[test]
     fn the_columns_fit() {
-        assert!(widest(&COLUMNS) <= WIDTH, "{}", widest(&COLUMNS));
+        for columns in [&COLUMNS[..], &TIMES] {
+            assert!(widest(columns) <= WIDTH, "{}", widest(columns));
+        }
     }
 }

@@ -30,7 +30,9 @@ impl Sessions {
         self.transactions
     }
 
-    /// Times from the `ClientHello` to the client's being done.
+    /// Times from the `ClientHello` until the server confirmed the handshake ([`Times::handshake`]).
+    ///
+    /// [`Times::handshake`]: crate::Times::handshake
     #[must_use]
     pub const fn handshake(&self) -> &Latency {
         &self.handshake
@@ -59,11 +61,11 @@ impl Kinds {
 
     pub(crate) fn record(&mut self, news: News) {
         match news {
-            News::ClientDone { handshake, resumed, .. } => {
+            News::Confirmed { handshake, resumed, .. } => {
                 self.of(resumed).handshake.record(handshake);
             }
             News::Complete { service, resumed, .. } => self.complete(service, resumed),
-            News::Connected { .. } | News::Confirmed { .. } | News::Response { .. } => {}
+            News::ClientDone { .. } | News::Connected { .. } | News::Response { .. } => {}
         }
     }
 

@@ -148,7 +148,7 @@ pub use kinds::{Kinds, Sessions};
 pub use latency::Latency;
 pub use latency_log::LatencyLog;
 pub use limits::Limits;
-pub use live::{Buckets, Cells, Live, LiveCounts};
+pub use live::{Buckets, Cells, Live, LiveCounts, StepTimes};
 pub use objective::{Objective, duration};
 pub use offer::Offer;
 pub use offered::Offered;

@@ -30,11 +30,38 @@ pub struct Cells<T> {
     pub dropped: T,
     /// Bytes of bodies received.
     pub body_bytes: T,
-    /// Times of the transactions.
-    pub times: Buckets<T>,
+    /// Times of the steps.
+    pub times: StepTimes<T>,
 }
 
-/// Buckets of times.
+/// Times from one clock, as [`Times`](crate::Times) defines them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct StepTimes<T> {
+    /// TCP connect.
+    pub connect: Buckets<T>,
+    /// From the `ClientHello` until the server confirmed the handshake.
+    pub handshake: Buckets<T>,
+    /// The whole transaction; in an open loop from the intended start.
+    pub transaction: Buckets<T>,
+}
+
+impl<T> StepTimes<T> {
+    /// All of them.
+    pub const fn all(&self) -> [&Buckets<T>; 3] {
+        [&self.connect, &self.handshake, &self.transaction]
+    }
+}
+
+impl StepTimes<u64> {
+    /// Adds the times of another thread.
+    pub(crate) fn add(&mut self, other: &Self) {
+        self.connect.add(&other.connect);
+        self.handshake.add(&other.handshake);
+        self.transaction.add(&other.transaction);
+    }
+}
+
+/// Number of buckets.
 const BUCKETS: usize = 17;
 
 /// Times by a few steps: each bucket holds those above the bound before it.
@@ -79,9 +106,11 @@ impl<T> Cells<T> {
         ]
     }
 
-    /// Counters, then buckets, then the sum.
+    /// Counters, then the buckets and the sum of each step's times.
     fn each(&self) -> impl Iterator<Item = &T> {
-        self.all().into_iter().chain(&self.times.counts).chain([&self.times.sum_ns])
+        let times = self.times.all().into_iter();
+        let times = times.flat_map(|times| times.counts.iter().chain([&times.sum_ns]));
+        self.all().into_iter().chain(times)
     }
 }
 
@@ -90,6 +119,10 @@ impl Live {
     #[must_use]
     pub fn counts(&self) -> LiveCounts {
         let read = |cell: &AtomicU64| cell.load(Ordering::Relaxed);
+        let buckets = |times: &Buckets<AtomicU64>| Buckets {
+            counts: core::array::from_fn(|bucket| read(&times.counts[bucket])),
+            sum_ns: read(&times.sum_ns),
+        };
         let Cells {
             attempts,
             confirmed,
@@ -108,9 +141,10 @@ impl Live {
             gave_up: read(gave_up),
             dropped: read(dropped),
             body_bytes: read(body_bytes),
-            times: Buckets {
-                counts: core::array::from_fn(|bucket| read(&times.counts[bucket])),
-                sum_ns: read(&times.sum_ns),
+            times: StepTimes {
+                connect: buckets(&times.connect),
+                handshake: buckets(&times.handshake),
+                transaction: buckets(&times.transaction),
             },
         }
     }
@@ -138,7 +172,7 @@ impl Teller {
             gave_up: tally.whole.given_up(),
             dropped: tally.offered_whole.dropped,
             body_bytes: tally.whole.body_bytes,
-            times: tally.buckets,
+            times: tally.step_times,
         };
         for ((shared, now), told) in self.live.0.each().zip(now.each()).zip(self.told.each()) {
             if now > told {

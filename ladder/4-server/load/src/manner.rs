@@ -114,26 +114,26 @@ impl Manner {
 /// What a transaction tells while it goes on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum News {
-    /// The connection stands; the time since it was begun.
+    /// The TCP connection is up; the time since the socket was opened.
     Connected { connect: Duration },
-    /// The client is done; the time since its `ClientHello`; whether the server asked for a second
-    /// one; whether the server's signature was verified; whether a session was resumed, or offered
-    /// in vain.
+    /// The client has finished the handshake: the time since its `ClientHello`; whether the server
+    /// asked for a second one; whether the server's signature was verified; whether a session was
+    /// resumed, or offered and refused.
     ClientDone {
-        handshake: Duration,
+        client_finished: Duration,
         hello_retry: bool,
         verified: bool,
         resumed: bool,
         refused: bool,
     },
-    /// The server is done; the time since the client was; whether it resumed a session, and took
-    /// early data.
-    Confirmed { confirm: Duration, resumed: bool, early_data: bool },
+    /// The server has confirmed the handshake: the time since the `ClientHello`, and the part of it
+    /// after the client finished; whether the server resumed a session, and accepted early data.
+    Confirmed { handshake: Duration, confirm: Duration, resumed: bool, early_data: bool },
     /// A response is complete; the times from its request to its first and last byte, and the bytes
     /// of its body.
     Response { first_byte: Duration, last_byte: Duration, bytes: u64 },
-    /// All responses are complete; the times since the connection was begun, and since it was to
-    /// begin; whether a session was resumed.
+    /// All responses are complete: the times since the socket was opened and since the intended
+    /// start; whether a session was resumed.
     Complete { service: Duration, response: Duration, resumed: bool },
 }
 

@@ -221,7 +221,15 @@ impl Outcome {
         Some(1e9 * self.client_cpu?.cores / self.sessions_per_s()?)
     }
 
-    /// Times from the `ClientHello` to the client's being done; `None` if the run is invalid.
+    /// TCP connect times, of secure and plain transactions; `None` if the run is invalid.
+    #[must_use]
+    pub fn connect(&self) -> Option<Latency> {
+        let all = Latency::sum([&self.secure_times.connect, &self.plain_times.connect]);
+        all.filter(|_| self.is_believed())
+    }
+
+    /// Times from the `ClientHello` until the server confirmed the handshake
+    /// ([`Times::handshake`]); `None` if the run is invalid.
     #[must_use]
     pub fn handshake(&self) -> Option<&Latency> {
         self.is_believed().then_some(&self.secure_times.handshake)

@@ -102,10 +102,11 @@ impl Naming {
 
 /// The records of a server's rounds; none if one of them is invalid.
 ///
-/// `sessions_per_s`, `server_cpu_ns_per_session`, `client_cpu_ns_per_session`, and of
-/// `handshake_ns` and `transaction_ns` the quantiles `_p50`, `_p90` and `_p99`. Of several rounds:
-/// the median with its bootstrap interval. Of one round: the rate's interval comes from its bins,
-/// and the other figures have none.
+/// `sessions_per_s`, `server_cpu_ns_per_session`, `client_cpu_ns_per_session`, and the quantiles
+/// `_p50`, `_p90` and `_p99` of `connect_ns`, `handshake_ns` and `transaction_ns`
+/// ([`Outcome::connect`], [`Outcome::handshake`], [`Outcome::transaction`]). Of several rounds: the
+/// median with its bootstrap interval. Of one round: the rate's interval comes from its bins, and
+/// the other figures have none.
 ///
 /// # Errors
 ///
@@ -126,10 +127,6 @@ pub fn records(
         [one] => one.sessions_per_s_by_bin().and_then(|bins| around(one.sessions_per_s()?, &bins)),
         _ => median(rounds, Outcome::sessions_per_s),
     };
-    let quantile = |of: fn(&Outcome) -> Option<&Latency>, q: f64| {
-        #[allow(clippy::cast_precision_loss, reason = "at most 100 s, in nanoseconds: 10^11")]
-        median(rounds, |outcome| Some(of(outcome)?.quantile_ns(q)? as f64))
-    };
     let figures = [
         (word::SESSIONS_PER_S, Unit::PerSecond, rate),
         (
@@ -142,20 +139,21 @@ pub fn records(
             Unit::Nanos,
             median(rounds, Outcome::client_cpu_ns_per_session),
         ),
-        (word::HANDSHAKE_NS_P50, Unit::Nanos, quantile(Outcome::handshake, 0.5)),
-        (word::HANDSHAKE_NS_P90, Unit::Nanos, quantile(Outcome::handshake, 0.9)),
-        (word::HANDSHAKE_NS_P99, Unit::Nanos, quantile(Outcome::handshake, 0.99)),
-        (word::TRANSACTION_NS_P50, Unit::Nanos, quantile(Outcome::transaction, 0.5)),
-        (word::TRANSACTION_NS_P90, Unit::Nanos, quantile(Outcome::transaction, 0.9)),
-        (word::TRANSACTION_NS_P99, Unit::Nanos, quantile(Outcome::transaction, 0.99)),
     ];
+    let connects = rounds.iter().map(Outcome::connect);
+    let handshakes = rounds.iter().map(|round| round.handshake().cloned());
+    let transactions = rounds.iter().map(|round| round.transaction().cloned());
+    let times = quantiles(word::CONNECT_NS, connects.collect())
+        .into_iter()
+        .chain(quantiles(word::HANDSHAKE_NS, handshakes.collect()))
+        .chain(quantiles(word::TRANSACTION_NS, transactions.collect()));
+    let figures = figures.into_iter().chain(times);
     let conditions = conditions(rounds);
     let record = |(quantity, unit, estimate): (&str, Unit, Option<Estimate>)| {
         let figure = (unit, estimate?);
         Some(context.measured(subject.clone(), quantity, figure, conditions.clone()))
     };
-    let mut all =
-        figures.into_iter().filter_map(record).collect::<Result<Vec<Record>, BadSubject>>()?;
+    let mut all = figures.filter_map(record).collect::<Result<Vec<Record>, BadSubject>>()?;
     all.extend(of_kinds(rounds, &subject, (context, &conditions))?);
     Ok(all)
 }
@@ -170,11 +168,6 @@ fn of_kinds(
     type Which = fn(&Kinds) -> &Sessions;
     let kinds: [(&str, Which); 2] =
         [(word::FULL, |kinds| &kinds.full), (word::RESUMED, |kinds| &kinds.resumed)];
-    let quantiles = [
-        (word::HANDSHAKE_NS_P50, 0.5),
-        (word::HANDSHAKE_NS_P90, 0.9),
-        (word::HANDSHAKE_NS_P99, 0.99),
-    ];
     let mut all = Vec::new();
     for (name, which) in kinds {
         let subject = subject.clone().with(word::SESSIONS, name)?;
@@ -183,13 +176,8 @@ fn of_kinds(
             let seconds = outcome.plan().sustain_ms as f64 / 1000.0;
             Some(which(outcome.kinds()?).transactions() as f64 / seconds)
         });
-        #[allow(clippy::cast_precision_loss, reason = "at most 100 s, in nanoseconds: 10^11")]
-        let quantile = |q| {
-            median(rounds, |outcome| {
-                Some(which(outcome.kinds()?).handshake().quantile_ns(q)? as f64)
-            })
-        };
-        let times = quantiles.map(|(quantity, q)| (quantity, Unit::Nanos, quantile(q)));
+        let handshakes = rounds.iter().map(|round| Some(which(round.kinds()?).handshake().clone()));
+        let times = quantiles(word::HANDSHAKE_NS, handshakes.collect());
         let figures = [(word::SESSIONS_PER_S, Unit::PerSecond, rate)].into_iter().chain(times);
         for (quantity, unit, estimate) in figures {
             let Some(estimate) = estimate else { continue };
@@ -236,6 +224,21 @@ impl Comparison {
         }
         Ok(all)
     }
+}
+
+/// The quantiles of each round's times that records have, as medians over the rounds; `None` if a
+/// round has none.
+fn quantiles(
+    names: [&'static str; 3],
+    rounds: Option<Vec<Latency>>,
+) -> [(&'static str, Unit, Option<Estimate>); 3] {
+    let estimate = |q| {
+        #[allow(clippy::cast_precision_loss, reason = "at most 100 s, in nanoseconds: 10^11")]
+        let quantile = |times: &Latency| times.quantile_ns(q).map(|ns| ns as f64);
+        median_estimate(&rounds.as_ref()?.iter().map(quantile).collect::<Option<Vec<f64>>>()?)
+    };
+    let [p50, p90, p99] = names;
+    [(p50, 0.5), (p90, 0.9), (p99, 0.99)].map(|(name, q)| (name, Unit::Nanos, estimate(q)))
 }
 
 fn median(rounds: &[Outcome], figure: impl Fn(&Outcome) -> Option<f64>) -> Option<Estimate> {

@@ -6,7 +6,7 @@ use std::time::Instant;
 use crate::counts::Counts;
 use crate::kinds::Kinds;
 use crate::latency::Latency;
-use crate::live::Buckets;
+use crate::live::StepTimes;
 use crate::manner::News;
 use crate::offered::Offered;
 use crate::phase::{Failure, Phase};
@@ -38,8 +38,8 @@ pub(crate) struct Tally {
     pub(crate) offered: Offered,
     pub(crate) offered_whole: Offered,
     pub(crate) series: Series,
-    /// Of all transactions of the run, whenever they were completed.
-    pub(crate) buckets: Buckets<u64>,
+    /// Of the whole run, not of the sustained part alone.
+    pub(crate) step_times: StepTimes<u64>,
     /// Handshakes that took a second `ClientHello`, from the first connection to the last.
     pub(crate) hello_retries: u64,
     /// Connections that were dropped in flight when a run was broken off.
@@ -68,7 +68,7 @@ impl Tally {
             offered: Offered::default(),
             offered_whole: Offered::default(),
             series: Series::new(schedule),
-            buckets: Buckets::default(),
+            step_times: StepTimes::default(),
             hello_retries: 0,
             abandoned: 0,
             is_open,
@@ -149,19 +149,6 @@ impl Tally {
         }
     }
 
-    /// The connection stood at once.
-    pub(crate) fn connected(
-        &mut self,
-        schedule: &Schedule,
-        task: Task,
-        time: Duration,
-        at: Instant,
-    ) {
-        if schedule.stage(at) == Stage::Sustain {
-            self.times(task.is_plain).connected(time);
-        }
-    }
-
     const fn times(&mut self, is_plain: bool) -> &mut Times {
         if is_plain { &mut self.plain_times } else { &mut self.secure_times }
     }
@@ -170,7 +157,7 @@ impl Tally {
     pub(crate) fn news(&mut self, schedule: &Schedule, task: Task, news: News, at: Instant) {
         let (when, is_plain) = ((schedule, at), task.is_plain);
         match news {
-            News::Connected { .. } => {}
+            News::Connected { connect } => self.step_times.connect.record(connect),
             News::ClientDone { hello_retry, verified, refused, .. } => {
                 self.count(when, is_plain, |counts| {
                     counts.client_done += 1;
@@ -179,11 +166,14 @@ impl Tally {
                 });
                 self.hello_retries += u64::from(hello_retry);
             }
-            News::Confirmed { resumed, early_data, .. } => self.count(when, is_plain, |counts| {
-                counts.confirmed += 1;
-                counts.resumptions.accepted += u64::from(resumed);
-                counts.resumptions.early_data += u64::from(early_data);
-            }),
+            News::Confirmed { handshake, resumed, early_data, .. } => {
+                self.count(when, is_plain, |counts| {
+                    counts.confirmed += 1;
+                    counts.resumptions.accepted += u64::from(resumed);
+                    counts.resumptions.early_data += u64::from(early_data);
+                });
+                self.step_times.handshake.record(handshake);
+            }
             News::Response { bytes, .. } => self.count(when, is_plain, |counts| {
                 counts.responses += 1;
                 counts.response_bytes += bytes;
@@ -215,7 +205,7 @@ impl Tally {
         if schedule.stage(decides) == Stage::Sustain {
             self.response.record(time);
         }
-        self.buckets.record(time);
+        self.step_times.transaction.record(time);
         self.second(at, |second| second.complete(time));
     }
 
@@ -267,7 +257,7 @@ impl Tally {
         self.offered.add(other.offered);
         self.offered_whole.add(other.offered_whole);
         self.series.add(&other.series);
-        self.buckets.add(&other.buckets);
+        self.step_times.add(&other.step_times);
         self.hello_retries += other.hello_retries;
         self.abandoned += other.abandoned;
     }

@@ -36,14 +36,16 @@ pub(crate) struct Progress {
     pub(crate) closed: bool,
 }
 
-/// When things began.
+/// When the steps of a transaction began or ended, all read from the monotonic clock.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Marks {
+    /// Just before the socket is opened: TCP connect time and the whole transaction begin here.
     pub(crate) started: Instant,
-    /// The `ClientHello` was handed to the system.
+    /// Just before the `ClientHello` is written: the connection is up, and the handshake begins.
     pub(crate) hello: Instant,
+    /// The client has verified the server's Finished and queued its own last message.
     pub(crate) client_done: Instant,
-    /// The request was handed to the channel.
+    /// The request is handed to the channel.
     pub(crate) asked: Instant,
     pub(crate) first_byte: Option<Instant>,
 }

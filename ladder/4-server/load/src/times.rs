@@ -1,16 +1,16 @@
-//! Where the time of transactions goes.
-
-use core::time::Duration;
+//! Times of the steps of a transaction.
 
 use crate::latency::Latency;
 use crate::manner::News;
 
-/// Times of transactions of one kind, secure or plain, in the sustained part.
+/// Times of transactions of one kind, secure or plain, in the sustained part. All are differences
+/// of one monotonic clock.
 #[derive(Clone, Debug)]
 pub struct Times {
     pub(crate) connect: Latency,
-    pub(crate) handshake: Latency,
+    pub(crate) client_finished: Latency,
     pub(crate) confirm: Latency,
+    pub(crate) handshake: Latency,
     pub(crate) first_byte: Latency,
     pub(crate) last_byte: Latency,
     pub(crate) service: Latency,
@@ -18,16 +18,21 @@ pub struct Times {
 
 impl Times {
     pub(crate) fn new() -> Self {
-        let [connect, handshake, confirm, first_byte, last_byte, service] =
+        let [connect, client_finished, confirm, handshake, first_byte, last_byte, service] =
             core::array::from_fn(|_| Latency::new());
-        Self { connect, handshake, confirm, first_byte, last_byte, service }
+        Self { connect, client_finished, confirm, handshake, first_byte, last_byte, service }
     }
 
     pub(crate) fn record(&mut self, news: News) {
         match news {
             News::Connected { connect } => self.connect.record(connect),
-            News::ClientDone { handshake, .. } => self.handshake.record(handshake),
-            News::Confirmed { confirm, .. } => self.confirm.record(confirm),
+            News::ClientDone { client_finished, .. } => {
+                self.client_finished.record(client_finished);
+            }
+            News::Confirmed { handshake, confirm, .. } => {
+                self.handshake.record(handshake);
+                self.confirm.record(confirm);
+            }
             News::Response { first_byte, last_byte, .. } => {
                 self.first_byte.record(first_byte);
                 self.last_byte.record(last_byte);
@@ -36,35 +41,43 @@ impl Times {
         }
     }
 
-    pub(crate) fn connected(&mut self, time: Duration) {
-        self.connect.record(time);
-    }
-
     pub(crate) fn add(&mut self, other: &Self) {
         self.connect.add(&other.connect);
-        self.handshake.add(&other.handshake);
+        self.client_finished.add(&other.client_finished);
         self.confirm.add(&other.confirm);
+        self.handshake.add(&other.handshake);
         self.first_byte.add(&other.first_byte);
         self.last_byte.add(&other.last_byte);
         self.service.add(&other.service);
     }
 
-    /// From opening the socket until the connection stands.
+    /// TCP connect: from opening the socket until the connection is up.
     #[must_use]
     pub const fn connect(&self) -> &Latency {
         &self.connect
     }
 
-    /// From the `ClientHello` to the client's being done; of plain transactions nothing.
+    /// From the `ClientHello` until the client has verified the server's Finished and written its
+    /// own last message. Empty for plain transactions.
     #[must_use]
-    pub const fn handshake(&self) -> &Latency {
-        &self.handshake
+    pub const fn client_finished(&self) -> &Latency {
+        &self.client_finished
     }
 
-    /// From the client's being done to the server's: nought in TLS 1.2, where its Finished is last.
+    /// The part of [`handshake`](Self::handshake) after the client finished: zero where the
+    /// server's Finished is the last message (a full handshake of TLS 1.2).
     #[must_use]
     pub const fn confirm(&self) -> &Latency {
         &self.confirm
+    }
+
+    /// The handshake: from the `ClientHello` until the server confirmed it. In a full handshake of
+    /// TLS 1.2 the server's Finished confirms it. In TLS 1.3, and in a resumed handshake of TLS 1.2,
+    /// the client's Finished is the last message; the first response byte confirms it, or the
+    /// server's `close_notify` in a plan without requests. Empty for plain transactions.
+    #[must_use]
+    pub const fn handshake(&self) -> &Latency {
+        &self.handshake
     }
 
     /// From each request to the first byte of its response.
@@ -79,19 +92,20 @@ impl Times {
         &self.last_byte
     }
 
-    /// Service times: from opening the socket to the last byte of the last response.
+    /// The whole transaction: from opening the socket to the last byte of the last response.
     #[must_use]
     pub const fn service(&self) -> &Latency {
         &self.service
     }
 
-    /// All of them, with their names.
+    /// All of them, with the names that `--out` and the lines below a table use.
     #[must_use]
-    pub const fn all(&self) -> [(&'static str, &Latency); 6] {
+    pub const fn all(&self) -> [(&'static str, &Latency); 7] {
         [
             ("connect", &self.connect),
-            ("handshake", &self.handshake),
+            ("client finished", &self.client_finished),
             ("confirm", &self.confirm),
+            ("handshake", &self.handshake),
             ("first byte", &self.first_byte),
             ("last byte", &self.last_byte),
             ("service", &self.service),

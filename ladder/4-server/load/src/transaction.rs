@@ -128,6 +128,7 @@ impl Slot {
         }
         let used = self.used.take();
         let watched = used.is_some();
+        self.marks.started = Instant::now();
         let opened = match used {
             Some(stream) => opener.connect(SockRef::from(&stream)).map(|()| stream),
             None => opener.open(),
@@ -137,6 +138,7 @@ impl Slot {
             Err(Unopened::Ours(error)) => return Err(error),
             Err(Unopened::Counted(cause)) => return Ok(Err(Failure::new(Phase::Connect, cause))),
         };
+        let hello = Instant::now();
         let sent = match write(&mut self.channel, &mut stream) {
             Ok(sent) => sent,
             Err(error) => {
@@ -153,12 +155,12 @@ impl Slot {
         .map_err(|error| Error::of_socket("watch a socket", error))?;
         self.stream = Some(stream);
         if sent {
-            self.connected(Instant::now());
+            self.connected(hello);
         }
         Ok(Ok(sent))
     }
 
-    /// The time from its begin to a connection that stands.
+    /// The time from opening the socket until the connection was up.
     pub(crate) fn connect_time(&self) -> Duration {
         self.marks.hello.saturating_duration_since(self.marks.started)
     }
@@ -277,11 +279,11 @@ impl Slot {
             if established {
                 self.progress.client_done = true;
                 self.marks.client_done = now;
-                let handshake = now.saturating_duration_since(self.marks.hello);
+                let client_finished = now.saturating_duration_since(self.marks.hello);
                 let facts = *self.channel.tls().facts();
                 self.progress.resumed = facts.resumed;
                 let done = News::ClientDone {
-                    handshake,
+                    client_finished,
                     hello_retry: facts.hello_retry,
                     verified: facts.signature_verified,
                     resumed: facts.resumed,
@@ -296,10 +298,11 @@ impl Slot {
             if !self.progress.confirmed && is_confirmed {
                 self.progress.confirmed = true;
                 if !self.task.is_plain {
+                    let handshake = now.saturating_duration_since(self.marks.hello);
                     let confirm = now.saturating_duration_since(self.marks.client_done);
                     let resumed = self.progress.resumed;
                     let early_data = self.channel.tls().facts().early_data == EarlyData::Accepted;
-                    tell(News::Confirmed { confirm, resumed, early_data }, now);
+                    tell(News::Confirmed { handshake, confirm, resumed, early_data }, now);
                 }
             }
             response.map_err(|cause| self.failure(cause))?;

@@ -264,7 +264,8 @@ impl Worker {
             Ok(stands) => {
                 self.live += 1;
                 if stands {
-                    self.tally.connected(&self.schedule, task, slot.connect_time(), now);
+                    let connected = News::Connected { connect: slot.connect_time() };
+                    self.tally.news(&self.schedule, task, connected, now);
                 }
                 if let Some(patience) = self.patience {
                     let from = if task.retries > 0 { now } else { task.intended };

@@ -1,23 +1,22 @@
-//! A request and its response, read without knowing what will come.
+//! HTTP/1 requests for a path whose response is not known in advance.
 
 use std::io::{self, ErrorKind, Read, Write};
 
 use tollgate_load::Head;
 
-/// The longest body that is read, where nobody keeps it.
+/// The longest body that is read and discarded.
 const BODY_BYTES_MAX: u64 = 256 * 1024 * 1024;
 
-/// What a path gives, asked twice on one connection.
+/// The responses to two requests for a path on one connection.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Body {
     /// Status of the first response.
     pub status: u16,
-    /// Where it sends its clients, if it does.
+    /// The `Location` of a redirection.
     pub location: Option<String>,
-    /// Bytes of the first body; none where it comes in chunks, of which the load generator cannot
-    /// tell whether all came.
+    /// Bytes of the first body; `None` if it is chunked: the load generator does not read chunks.
     pub bytes: Option<u64>,
-    /// Bytes of the second body; none if the connection did not stay open for it.
+    /// Bytes of the second body; `None` if the connection closed before it.
     pub again: Option<u64>,
 }
 
@@ -28,7 +27,7 @@ impl Body {
         self.again.is_some()
     }
 
-    /// Why no load can ask for it, and what to do.
+    /// Why the load generator cannot request this path, and what to do.
     #[must_use]
     pub fn obstacle(&self) -> Option<String> {
         match (self.status, &self.location) {
@@ -60,13 +59,13 @@ pub(crate) struct Answer {
     pub(crate) status: u16,
     pub(crate) location: Option<String>,
     pub(crate) bytes: Option<u64>,
-    /// The begin of the body, as much as was asked for.
+    /// The body, if the caller keeps it.
     pub(crate) kept: Vec<u8>,
-    /// Whether its end was announced, so that another can follow.
+    /// Whether the head gave the length, so that another response can follow.
     is_framed: bool,
 }
 
-/// Asks once, and keeps the body, which has at most `bytes_max`.
+/// Sends one request and keeps the body of at most `bytes_max` bytes.
 pub(crate) fn get(
     stream: &mut (impl Read + Write),
     host: &str,
@@ -75,12 +74,12 @@ pub(crate) fn get(
 ) -> io::Result<Answer> {
     let answer = ask(stream, &mut Vec::new(), (host, path), true, Some(bytes_max))?;
     match answer.bytes {
-        None => Err(strange("it comes in chunks: serve it as a plain file")),
+        None => Err(invalid("it comes in chunks: serve it as a plain file")),
         Some(_) => Ok(answer),
     }
 }
 
-/// Asks twice, if the server lets the connection be.
+/// Sends two requests if the server keeps the connection open.
 pub(crate) fn look(stream: &mut (impl Read + Write), host: &str, path: &str) -> io::Result<Body> {
     let mut received = Vec::new();
     let first = ask(stream, &mut received, (host, path), false, None)?;
@@ -88,7 +87,7 @@ pub(crate) fn look(stream: &mut (impl Read + Write), host: &str, path: &str) -> 
     if first.is_framed {
         match ask(stream, &mut received, (host, path), true, None) {
             Ok(second) if second.status == first.status => again = second.bytes,
-            // something came, and is no response
+            // the bytes are not a response
             Err(error) if error.kind() == ErrorKind::InvalidData => return Err(error),
             Ok(_) | Err(_) => {}
         }
@@ -97,8 +96,8 @@ pub(crate) fn look(stream: &mut (impl Read + Write), host: &str, path: &str) -> 
     Ok(Body { status, location, bytes, again })
 }
 
-/// The same request as the load's. The body is kept if it is to have at most `keep` bytes. What has
-/// come behind it stays in `received`, for it belongs to the next response.
+/// Sends the request that the load generator sends. With `keep` the body is kept; it may have at
+/// most that many bytes. Bytes after the body stay in `received`: they belong to the next response.
 fn ask(
     stream: &mut (impl Read + Write),
     received: &mut Vec<u8>,
@@ -112,7 +111,7 @@ fn ask(
     stream.flush()?;
     let mut chunk = vec![0; 16 * 1024];
     let (mut answer, length, is_chunked, own) = loop {
-        let no_response = |why| strange(&format!("its answer is no response in HTTP/1: {why}"));
+        let no_response = |why| invalid(&format!("its answer is not an HTTP/1 response: {why}"));
         if let Some(head) = Head::read(received).map_err(no_response)? {
             break (Answer::new(&head), head.length, head.is_chunked, head.bytes);
         }
@@ -135,7 +134,7 @@ fn ask(
         let count = received.len().min(usize::try_from(left).unwrap_or(usize::MAX));
         bytes += count as u64;
         if length.unwrap_or(bytes) > bytes_max {
-            return Err(strange(&format!("its body is longer than {bytes_max} bytes")));
+            return Err(invalid(&format!("its body is longer than {bytes_max} bytes")));
         }
         if keep.is_some() {
             answer.kept.extend_from_slice(&received[..count]);
@@ -155,31 +154,31 @@ fn ask(
 }
 
 impl Answer {
-    /// Without its body.
+    /// A response without its body.
     fn new(head: &Head<'_>) -> Self {
         let location = head.location.map(String::from_utf8_lossy);
-        // what goes to a terminal
+        // printed on terminals
         let location = location.map(|to| to.chars().filter(char::is_ascii_graphic).collect());
         let is_framed = head.length.is_some() && !head.is_chunked;
         Self { status: head.status, location, bytes: None, kept: Vec::new(), is_framed }
     }
 }
 
-/// The end of a TLS stream without goodbye is an end.
+/// Reads; the end of a TLS stream without `close_notify` counts as an end.
 fn read(stream: &mut impl Read, chunk: &mut [u8]) -> io::Result<usize> {
     loop {
         match stream.read(chunk) {
             Err(error) if error.kind() == ErrorKind::Interrupted => {}
             Err(error) if error.kind() == ErrorKind::UnexpectedEof => return Ok(0),
             Err(error) if error.kind() == ErrorKind::WouldBlock => {
-                return Err(io::Error::new(ErrorKind::TimedOut, "it does not answer for 5 s"));
+                return Err(io::Error::new(ErrorKind::TimedOut, "no answer for 5 s"));
             }
             other => return other,
         }
     }
 }
 
-fn strange(why: &str) -> io::Error {
+fn invalid(why: &str) -> io::Error {
     io::Error::new(ErrorKind::InvalidData, why)
 }
 
@@ -188,7 +187,7 @@ fn strange(why: &str) -> io::Error {
 mod tests {
     use super::*;
 
-    /// What a server says, in pieces, and what it was asked.
+    /// A stream that returns these pieces and records what is written.
     struct Wire {
         pieces: Vec<Vec<u8>>,
         asked: Vec<u8>,
@@ -226,7 +225,7 @@ mod tests {
     const OK: &str = "HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\nabc";
 
     #[test]
-    fn a_path_is_asked_twice() {
+    fn a_path_is_requested_twice() {
         let mut wire = wire(&[OK, OK]);
         let body = look(&mut wire, "h", "/x").unwrap();
         assert_eq!((body.bytes, body.again, body.obstacle()), (Some(3), Some(3), None));
@@ -246,7 +245,7 @@ mod tests {
     }
 
     #[test]
-    fn what_no_load_can_ask_for_says_why() {
+    fn unusable_responses_have_an_obstacle() {
         let chunks = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n";
         let moved =
             "HTTP/1.1 301 Moved\r\nLocation: https://h/\u{e4}a\r\nContent-Length: 0\r\n\r\n";
@@ -262,7 +261,7 @@ mod tests {
         }
     }
 
-    /// A connection on which nothing more comes.
+    /// A connection that stays open without further bytes.
     struct Open(Wire);
 
     impl Read for Open {
@@ -285,7 +284,7 @@ mod tests {
     }
 
     #[test]
-    fn nobody_waits_for_a_body_that_cannot_come() {
+    fn responses_without_body_end_with_the_head() {
         for status in ["204 No Content\r\n", "304 Not Modified\r\nContent-Length: 3\r\n"] {
             let answer = format!("HTTP/1.1 {status}\r\n");
             let body = look(&mut Open(wire(&[&answer])), "h", "/").unwrap();
@@ -294,7 +293,7 @@ mod tests {
         }
     }
 
-    /// What is said of these bytes, read in pieces of this length.
+    /// The result for these bytes, read in pieces of this length.
     fn said(text: &str, length: usize) -> Result<Body, String> {
         let pieces = text.as_bytes().chunks(length).map(<[u8]>::to_vec).collect();
         let asked = Vec::new();
@@ -317,9 +316,9 @@ mod tests {
     }
 
     #[test]
-    fn strange_answers_are_errors() {
+    fn malformed_responses_are_errors() {
         for (pieces, why) in [
-            (&["SSH-2.0-OpenSSH\r\n\r\n"][..], "no response"),
+            (&["SSH-2.0-OpenSSH\r\n\r\n"][..], "not an HTTP/1 response"),
             (&["HTTP/1.1 200 OK\r\nContent-Length: +3\r\n\r\nabc"], "no number"),
             (
                 &["HTTP/1.1 200 OK\r\nContent-Length: 3\r\nContent-Length: 4\r\n\r\nabc"],

@@ -1,4 +1,4 @@
-//! What a certificate says of itself: its key, and how long it holds.
+//! The key and the end of validity of a certificate.
 
 use core::time::Duration;
 
@@ -13,19 +13,19 @@ const P256: ObjectIdentifier = ObjectIdentifier::new_unwrap("1.2.840.10045.3.1.7
 const P384: ObjectIdentifier = ObjectIdentifier::new_unwrap("1.3.132.0.34");
 const ED25519: ObjectIdentifier = ObjectIdentifier::new_unwrap("1.3.101.112");
 
-/// A server's certificate: nothing in it is verified.
+/// A server's certificate, unverified.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Certificate {
     /// The kind of its key, as subjects of records spell it: `rsa-2048`, `ecdsa-p256`, `other`.
     pub key: String,
-    /// When it ends.
+    /// End of validity.
     pub until: Timestamp,
-    /// Its bytes.
+    /// Length in bytes.
     pub bytes: usize,
 }
 
 impl Certificate {
-    /// Reads it (RFC 5280 §4.1); none where it is malformed.
+    /// Reads a certificate in DER (RFC 5280 §4.1); `None` if it is malformed.
     #[must_use]
     pub fn read(der: &[u8]) -> Option<Self> {
         read(der).ok()
@@ -97,7 +97,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_none_is_none() {
+    fn malformed_certificates_are_none() {
         for bad in [&[][..], &[0x30], &[0x30, 0], &[0x30, 2, 0x30, 0], b"-----BEGIN"] {
             assert_eq!(Certificate::read(bad), None);
         }

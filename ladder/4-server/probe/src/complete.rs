@@ -1,4 +1,4 @@
-//! What a complete client gets: rustls, with all that it has on offer.
+//! Sessions of a complete client: rustls with everything it offers.
 
 use core::sync::atomic::{AtomicUsize, Ordering};
 use std::io::{self, Read as _, Write as _};
@@ -15,40 +15,40 @@ use rustls::{
 };
 
 use crate::body::{self, Answer};
-use crate::shown::Shown;
+use crate::client_certificate::ClientCertificate;
 use crate::site::Site;
 use crate::url::Url;
 use crate::wire::Wire;
 
-/// What one version of TLS comes to with a complete client.
+/// The session that a complete client gets with one version of TLS.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Complete {
     /// The registered name of the suite.
     pub suite: String,
-    /// The group, where there is one.
+    /// The key-exchange group, if there is one.
     pub group: Option<String>,
-    /// The certificates that came, each in DER, the server's own first.
+    /// The certificate chain, each in DER, the server's own first.
     pub chain: Vec<Vec<u8>>,
-    /// Bytes of the OCSP response that came with them; none came: 0.
+    /// Bytes of the stapled OCSP response; 0 if there is none.
     pub ocsp_bytes: usize,
-    /// Tickets of TLS 1.3 that came with the first session.
+    /// TLS 1.3 tickets of the first session.
     pub tickets: u32,
     /// Whether a second connection resumed the session of the first.
     pub resumes: bool,
 }
 
-/// Looks at a version of TLS: a session, and another one that would resume it.
+/// Makes one session with this version and tries to resume it with another.
 pub(crate) fn look(
     site: &Site,
     version: &'static SupportedProtocolVersion,
 ) -> io::Result<Complete> {
     let ocsp = Arc::new(AtomicUsize::new(0));
-    let config = config(&[version], site.shown(), Arc::clone(&ocsp))?;
+    let config = config(&[version], site.client_certificate(), Arc::clone(&ocsp))?;
     let (url, address) = (site.url(), site.target().address());
     let mut connection = connection(&config, url)?;
     let mut wire = Wire::connect(&address)?;
-    shake_hands(&mut connection, &mut wire)?;
-    goodbye(&mut connection, &mut wire);
+    handshake(&mut connection, &mut wire)?;
+    close(&mut connection, &mut wire);
     let name = |group: &dyn rustls::crypto::SupportedKxGroup| {
         tollgate_tls_client::Group::ALL
             .into_iter()
@@ -67,45 +67,45 @@ pub(crate) fn look(
     })
 }
 
-/// A file over TLS, of whatever version.
+/// Fetches a file over any version of TLS.
 pub(crate) fn get(
     wire: &mut Wire,
     url: &Url,
-    shown: Option<&Shown>,
+    certificate: Option<&ClientCertificate>,
     path: &str,
     bytes_max: usize,
 ) -> io::Result<Answer> {
-    let config = config(rustls::ALL_VERSIONS, shown, Arc::default())?;
+    let config = config(rustls::ALL_VERSIONS, certificate, Arc::default())?;
     let mut connection = connection(&config, url)?;
-    shake_hands(&mut connection, wire)?;
+    handshake(&mut connection, wire)?;
     let mut stream = Stream::new(&mut connection, wire);
     let answer = body::get(&mut stream, &url.authority(), path, bytes_max);
-    goodbye(&mut connection, wire);
+    close(&mut connection, wire);
     answer
 }
 
-/// As logs and registries write it.
+/// The registered name.
 fn suite_name(suite: rustls::CipherSuite) -> String {
     let known =
         tollgate_tls_client::Suite::ALL.into_iter().find(|s| s.number() == u16::from(suite));
     known.map_or_else(|| format!("{suite:?}"), |known| known.name().to_owned())
 }
 
-/// Whether a second connection resumes what the first one left.
+/// Whether a second connection resumes the session of the first one.
 fn resumes(config: &Arc<ClientConfig>, site: &Site) -> io::Result<bool> {
     let mut wire = Wire::connect(&site.target().address())?;
     let mut connection = connection(config, site.url())?;
-    shake_hands(&mut connection, &mut wire)?;
-    goodbye(&mut connection, &mut wire);
+    handshake(&mut connection, &mut wire)?;
+    close(&mut connection, &mut wire);
     Ok(connection.handshake_kind() == Some(HandshakeKind::Resumed))
 }
 
 fn config(
     versions: &[&'static SupportedProtocolVersion],
-    shown: Option<&Shown>,
+    certificate: Option<&ClientCertificate>,
     ocsp_bytes: Arc<AtomicUsize>,
 ) -> io::Result<Arc<ClientConfig>> {
-    // the hybrid group first, as browsers have it
+    // the hybrid group first, as browsers offer it
     let kx_groups =
         vec![kx_group::X25519MLKEM768, kx_group::X25519, kx_group::SECP256R1, kx_group::SECP384R1];
     let provider = CryptoProvider { kx_groups, ..default_provider() };
@@ -114,10 +114,12 @@ fn config(
         .with_protocol_versions(versions)
         .map_err(io::Error::other)?
         .dangerous()
-        .with_custom_certificate_verifier(Arc::new(Anybody { ocsp_bytes, schemes }));
-    let one = |shown: &Shown| Arc::new(SingleCertAndKey::from(Arc::clone(&shown.complete)));
-    Ok(Arc::new(match shown {
-        Some(shown) => config.with_client_cert_resolver(one(shown)),
+        .with_custom_certificate_verifier(Arc::new(AcceptAny { ocsp_bytes, schemes }));
+    let one = |certificate: &ClientCertificate| {
+        Arc::new(SingleCertAndKey::from(Arc::clone(&certificate.complete)))
+    };
+    Ok(Arc::new(match certificate {
+        Some(certificate) => config.with_client_cert_resolver(one(certificate)),
         None => config.with_no_client_auth(),
     }))
 }
@@ -130,36 +132,36 @@ fn connection(config: &Arc<ClientConfig>, url: &Url) -> io::Result<ClientConnect
     ClientConnection::new(Arc::clone(config), name).map_err(io::Error::other)
 }
 
-fn shake_hands(connection: &mut ClientConnection, wire: &mut Wire) -> io::Result<()> {
+fn handshake(connection: &mut ClientConnection, wire: &mut Wire) -> io::Result<()> {
     while connection.is_handshaking() {
         connection.complete_io(wire)?;
     }
     Ok(())
 }
 
-/// Says that it goes, and hears the server out: tickets may be on their way.
-fn goodbye(connection: &mut ClientConnection, wire: &mut Wire) {
+/// Sends `close_notify` and reads until the server closes: tickets may be on their way.
+fn close(connection: &mut ClientConnection, wire: &mut Wire) {
     connection.send_close_notify();
     let mut rest = [0; 4096];
     let mut stream = Stream::new(connection, wire);
     let _ = stream.flush();
     for _ in 0..64 {
-        // its errors are of a server that is gone already
+        // an error means that the server has closed already
         if stream.read(&mut rest).map_or(true, |count| count == 0) {
             return;
         }
     }
 }
 
-/// Takes every chain and every signature: what the server has is looked at and not believed. So
-/// keys are told that nobody could verify.
+/// Accepts every chain and every signature: the probe reports what the server shows and trusts none
+/// of it.
 #[derive(Debug)]
-struct Anybody {
+struct AcceptAny {
     ocsp_bytes: Arc<AtomicUsize>,
     schemes: Vec<SignatureScheme>,
 }
 
-impl ServerCertVerifier for Anybody {
+impl ServerCertVerifier for AcceptAny {
     fn verify_server_cert(
         &self,
         _: &CertificateDer<'_>,

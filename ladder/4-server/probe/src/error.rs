@@ -1,42 +1,42 @@
-//! Why a server could not be looked at.
+//! Errors of the probe.
 
 use core::fmt;
 use core::net::SocketAddr;
 use std::io;
 
-/// Why there is no probe, in one line that says who must act.
+/// Why a probe failed, in one line that says what to do.
 #[derive(Debug)]
 pub enum Error {
-    /// The server may not be put under load, so it is not looked at either.
+    /// The server has not consented to load, so it is not probed either.
     Consent(tollgate_load::Error),
-    /// It answers, but completes no handshake with this client: why.
+    /// It answers, but completes no handshake with this client.
     Handshake {
-        /// Where.
+        /// The server's address.
         address: SocketAddr,
-        /// In what words.
+        /// The reason.
         why: String,
     },
-    /// No address of it answers.
+    /// No address of the host answers.
     Unreachable {
         /// Its host and port.
         authority: String,
-        /// What was said last.
+        /// The error of the last address.
         error: io::Error,
     },
-    /// Its path gives no body that can be measured.
+    /// The response of the path cannot be measured.
     Path {
         /// The URL.
         url: String,
         /// Why.
         why: String,
     },
-    /// What clients are to show to it is no certificate with its key.
-    Shown,
-    /// Its name has no address.
+    /// The client certificate and key are invalid or do not belong together.
+    ClientCertificate,
+    /// The host name has no address.
     Unknown {
-        /// Its host.
+        /// The host.
         host: String,
-        /// What the resolver said.
+        /// The resolver's error.
         why: String,
     },
 }
@@ -47,8 +47,8 @@ impl fmt::Display for Error {
             Self::Consent(error) => write!(f, "{error}"),
             Self::Handshake { address, why } => write!(
                 f,
-                "{address} completes no handshake with this client: {why}; see that it speaks TLS \
-                 1.2 or 1.3 there, and what its log says"
+                "{address} completes no handshake with this client: {why}; check that it speaks TLS \
+                 1.2 or 1.3 on this port, and read its log"
             ),
             Self::Unreachable { authority, error }
                 if error.kind() == io::ErrorKind::ConnectionRefused =>
@@ -56,15 +56,15 @@ impl fmt::Display for Error {
                 write!(f, "nothing listens on {authority}: start the server, or give its address")
             }
             Self::Unreachable { authority, error } => {
-                write!(f, "{authority} cannot be reached: {error}; see that the server runs")
+                write!(f, "{authority} cannot be reached: {error}; check that the server runs")
             }
             Self::Path { url, why } => write!(f, "{url}: {why}"),
-            Self::Shown => f.write_str(
-                "no certificate with its key: give a chain, the client's own first, and its key: \
+            Self::ClientCertificate => f.write_str(
+                "client certificate and key do not fit: give a chain, the client's own first, and its key: \
                  RSA, P-256, P-384 or Ed25519",
             ),
             Self::Unknown { host, why } => {
-                write!(f, "{host} has no address ({why}): see that the name is right")
+                write!(f, "{host} has no address ({why}): check the name")
             }
         }
     }

@@ -1,15 +1,16 @@
-//! A server by its URL: found, asked for consent, and looked at before it is put under load.
+//! Probe of a server by its URL: address, consent, and what it supports, before any load.
 //!
-//! A [`Url`] says scheme, host, port and path. [`Site::find`] resolves the host, asks
+//! A [`Url`] has scheme, host, port and path. [`Site::find`] resolves the host, asks
 //! [`Target::admit`](tollgate_load::Target::admit) for each address before anything is sent to it,
-//! and takes the first one where somebody listens. From there on only that address is used: a name
-//! that resolves otherwise later changes nothing, and redirections are told and never followed.
+//! and takes the first one on which a server listens. From then on only that address is used: a name
+//! that resolves to another address later changes nothing, and redirections are reported and never
+//! followed.
 //!
 //! [`Site::probe`] makes some forty connections, one after the other: the load generator's own
-//! client tries each suite and group that it knows, and rustls, a complete client, says what it
-//! gets: chain, OCSP response, tickets, whether they are good for a second session, and the path's
-//! status and length. [`Probe`] has it all, and says what a [`Plan`](tollgate_load::Plan) asks for
-//! and the server has not.
+//! client tries each suite and group that it knows, and rustls, a complete client, reports what it
+//! gets: chain, OCSP response, tickets, whether a second connection resumes the session, and the path's
+//! status and length. [`Probe`] holds the results and names what a
+//! [`Plan`](tollgate_load::Plan) requires and the server does not support.
 //!
 //! ```no_run
 //! use tollgate_probe::{Site, Url, resolve};
@@ -22,27 +23,27 @@
 //! ```
 #![forbid(unsafe_code)]
 
+mod blocking_client;
 mod body;
 mod certificate;
+mod client_certificate;
 mod complete;
 mod error;
-mod fit;
-mod offers;
-mod own;
+mod lines;
 mod probe;
-mod shown;
 mod site;
-mod tell;
+mod support;
+mod unmet;
 mod url;
 mod wire;
 
 pub use body::Body;
 pub use certificate::Certificate;
+pub use client_certificate::ClientCertificate;
 pub use complete::Complete;
 pub use error::Error;
-pub use fit::Unmet;
-pub use offers::Offers;
 pub use probe::Probe;
-pub use shown::Shown;
 pub use site::{Resolve, Site, resolve};
+pub use support::Support;
+pub use unmet::Unmet;
 pub use url::{BadUrl, Scheme, Url};

@@ -1,70 +1,70 @@
-//! All that is known of a server before it is put under load.
+//! The results of a probe.
 
 use core::time::Duration;
 use std::time::Instant;
 
 use rustls::version::{TLS12, TLS13};
 
+use crate::blocking_client::BlockingClient;
 use crate::body::{self, Body};
 use crate::certificate::Certificate;
 use crate::complete::{self, Complete};
 use crate::error::Error;
-use crate::offers::{self, Offers};
-use crate::own::Own;
 use crate::site::Site;
+use crate::support::{self, Support};
 use crate::url::Scheme;
 use crate::wire::Wire;
 
-/// What was found out.
+/// The results of a probe.
 #[derive(Clone, Debug)]
 pub struct Probe {
-    /// Suites, groups and keys; none of a server that speaks no TLS.
-    pub offers: Option<Offers>,
-    /// TLS 1.3 with a complete client, if that came to its end.
+    /// Suites, groups and keys; `None` for a server without TLS.
+    pub support: Option<Support>,
+    /// A complete client's TLS 1.3 session, if it succeeded.
     pub tls13: Option<Complete>,
-    /// TLS 1.2 with a complete client; none also where it has only what complete clients left.
+    /// A complete client's TLS 1.2 session, if it succeeded; complete clients no longer offer some suites.
     pub tls12: Option<Complete>,
-    /// What the path gave, if it was asked.
+    /// The responses of the path, if it was requested.
     pub body: Option<Body>,
-    /// How long it took.
+    /// Duration of the probe.
     pub took: Duration,
 }
 
 impl Site {
-    /// Looks at the server, and at its path if `ask_path`.
+    /// Probes the server, and its path if `ask_path`.
     ///
     /// # Errors
     ///
-    /// It does not answer, or completes no handshake, or its path gives no response.
+    /// The server does not answer or completes no handshake, or its path gives no response.
     pub fn probe(&self, ask_path: bool) -> Result<Probe, Error> {
         let begun = Instant::now();
         let mut probe =
-            Probe { offers: None, tls13: None, tls12: None, body: None, took: Duration::ZERO };
+            Probe { support: None, tls13: None, tls12: None, body: None, took: Duration::ZERO };
         if self.url().scheme() == Scheme::Https {
-            let offers = offers::look(self)?;
-            // what a complete client cannot do there, it does not tell
+            let support = support::look(self)?;
+            // a complete client may lack what the server needs; that is no error of the server
             let complete = |version| complete::look(self, version).ok();
-            probe.tls13 = offers.has_version(true).then(|| complete(&TLS13)).flatten();
-            probe.tls12 = offers.has_version(false).then(|| complete(&TLS12)).flatten();
-            probe.offers = Some(offers);
+            probe.tls13 = support.has_version(true).then(|| complete(&TLS13)).flatten();
+            probe.tls12 = support.has_version(false).then(|| complete(&TLS12)).flatten();
+            probe.support = Some(support);
         }
         if ask_path {
             let url = self.url();
-            let body = self.body(probe.offers.as_ref());
+            let body = self.body(probe.support.as_ref());
             probe.body = Some(body.map_err(|why| Error::Path { url: url.to_string(), why })?);
         }
         probe.took = begun.elapsed();
         Ok(probe)
     }
 
-    /// What its path gives, over the first suite that it has, or without TLS.
-    fn body(&self, offers: Option<&Offers>) -> Result<Body, String> {
+    /// Requests the path, with the last suite that the server supports, or without TLS.
+    fn body(&self, support: Option<&Support>) -> Result<Body, String> {
         let (host, path) = (self.url().authority(), self.url().path());
-        let suite = offers.and_then(|offers| offers.suites.last());
+        let suite = support.and_then(|support| support.suites.last());
         let body = match suite {
             Some(suite) => {
-                let own = Own::connect(self, &offers::with_every_group(*suite));
-                body::look(&mut own.map_err(|failed| failed.why())?, &host, path)
+                let client = BlockingClient::connect(self, &support::with_every_group(*suite));
+                body::look(&mut client.map_err(|failed| failed.why())?, &host, path)
             }
             None => Wire::connect(&self.target().address())
                 .and_then(|mut wire| body::look(&mut wire, &host, path)),
@@ -74,15 +74,15 @@ impl Site {
 }
 
 impl Probe {
-    /// The server's own certificate, that of a complete client first.
+    /// The server's own certificate; preferably the one that a complete client got.
     #[must_use]
     pub fn leaf(&self) -> Option<Certificate> {
         let chains = [&self.tls13, &self.tls12].into_iter().flatten().map(|seen| &seen.chain);
         let leaf = chains.filter_map(|chain| Certificate::read(chain.first()?)).next();
-        leaf.or_else(|| self.offers.as_ref()?.leaves.first().cloned())
+        leaf.or_else(|| self.support.as_ref()?.leaves.first().cloned())
     }
 
-    /// Bytes of the certificates of the chain, over all of them.
+    /// Total bytes of the certificate chain.
     #[must_use]
     pub fn chain_bytes(&self) -> Option<usize> {
         let chain = [&self.tls13, &self.tls12].into_iter().flatten().map(|seen| &seen.chain).next();

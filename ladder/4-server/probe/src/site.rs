@@ -1,4 +1,4 @@
-//! A server that may be put under load, and the one address that it is met at.
+//! A server that may be put under load, and its one address.
 
 use core::net::SocketAddr;
 use std::io;
@@ -8,20 +8,20 @@ use std::sync::Arc;
 use tollgate_load::{CONSENT_BYTES_MAX, CONSENT_PATH, Target};
 
 use crate::body;
+use crate::client_certificate::ClientCertificate;
 use crate::complete;
 use crate::error::Error;
-use crate::shown::Shown;
 use crate::url::{Scheme, Url};
-use crate::wire::{PATIENCE, Wire};
+use crate::wire::{CALL_TIMEOUT, Wire};
 
-/// Tells the addresses of a host.
+/// Resolves a host to its addresses.
 pub type Resolve<'a> = dyn Fn(&str, u16) -> io::Result<Vec<SocketAddr>> + 'a;
 
-/// The addresses of a host as the system knows them.
+/// The system's resolver.
 ///
 /// # Errors
 ///
-/// It knows none.
+/// The resolver has no address for it.
 pub fn resolve(host: &str, port: u16) -> io::Result<Vec<SocketAddr>> {
     Ok((host, port).to_socket_addrs()?.collect())
 }
@@ -31,29 +31,29 @@ pub fn resolve(host: &str, port: u16) -> io::Result<Vec<SocketAddr>> {
 pub struct Site {
     url: Url,
     target: Target,
-    shown: Option<Shown>,
+    certificate: Option<ClientCertificate>,
 }
 
 impl Site {
-    /// Finds the server of a URL: the first of its addresses where somebody listens. `may_test` is
-    /// the host that the user says may be tested, which servers outside of this machine and of
-    /// private networks need; and these have to consent themselves. If one address of a name may
-    /// not be used nothing is sent to any. Who asks clients for a certificate is `shown` this one.
+    /// Finds the server of a URL: the first of its addresses on which a server listens. `may_test`
+    /// is the host that the user allows to be tested; servers outside this machine and private
+    /// networks need it, and must consent themselves. If one address of a name is refused, nothing
+    /// is sent to any of them. A server that requests a client certificate gets `certificate`.
     ///
     /// # Errors
     ///
-    /// It may not be tested, has no address, or nobody listens there.
+    /// The server may not be tested, has no address, or does not listen.
     pub fn find(
         url: &Url,
         may_test: Option<&str>,
-        shown: Option<&Shown>,
+        certificate: Option<&ClientCertificate>,
         resolve: &Resolve<'_>,
     ) -> Result<Self, Error> {
         let addresses = match url.address() {
             Some(ip) => vec![SocketAddr::new(ip, url.port())],
             None => addresses(url, resolve)?,
         };
-        // Asked without a server to fetch from: who lacks permission is refused before any packet.
+        // Without fetching consent: a host without permission is refused before any packet is sent.
         let silent = |_: SocketAddr| Err(String::new());
         for &address in &addresses {
             match Target::admit(address, &url.host(), may_test, &silent) {
@@ -67,19 +67,19 @@ impl Site {
         }
         let mut error = io::Error::from(io::ErrorKind::AddrNotAvailable);
         for address in addresses {
-            // who does not listen is not asked for a consent either
-            if let Err(refused) = TcpStream::connect_timeout(&address, PATIENCE) {
+            // consent is fetched only from an address that accepts connections
+            if let Err(refused) = TcpStream::connect_timeout(&address, CALL_TIMEOUT) {
                 error = refused;
                 continue;
             }
-            let fetch = |address| consent_file(url, shown, address);
+            let fetch = |address| consent_file(url, certificate, address);
             let target = Target::admit(address, &url.host(), may_test, &fetch);
             let target = named(target.map_err(Error::Consent)?, url);
-            let target = match shown {
-                Some(shown) => target.with_identity(Arc::clone(&shown.own)),
+            let target = match certificate {
+                Some(certificate) => target.with_identity(Arc::clone(&certificate.own)),
                 None => target,
             };
-            return Ok(Self { url: url.clone(), target, shown: shown.cloned() });
+            return Ok(Self { url: url.clone(), target, certificate: certificate.cloned() });
         }
         Err(Error::Unreachable { authority: url.authority(), error })
     }
@@ -96,14 +96,14 @@ impl Site {
         &self.target
     }
 
-    /// What it is shown if it asks for a certificate.
+    /// The certificate for a server that requests one.
     #[must_use]
-    pub const fn shown(&self) -> Option<&Shown> {
-        self.shown.as_ref()
+    pub const fn client_certificate(&self) -> Option<&ClientCertificate> {
+        self.certificate.as_ref()
     }
 }
 
-/// With SNI and `Host` by the URL's name.
+/// Sets SNI and `Host` to the URL's name.
 fn named(target: Target, url: &Url) -> Target {
     let target = target.with_host(url.authority());
     match url.name() {
@@ -128,19 +128,25 @@ fn addresses(url: &Url, resolve: &Resolve<'_>) -> Result<Vec<SocketAddr>, Error>
     Ok(addresses)
 }
 
-/// The text of the file of consent at this address, over the scheme of the URL. A redirection is an
-/// answer like any other that is not 200.
-fn consent_file(url: &Url, shown: Option<&Shown>, address: SocketAddr) -> Result<String, String> {
+/// Fetches the consent file from this address with the scheme of the URL. A redirection is refused
+/// like every other status but 200.
+fn consent_file(
+    url: &Url,
+    certificate: Option<&ClientCertificate>,
+    address: SocketAddr,
+) -> Result<String, String> {
     let text = |error: io::Error| error.to_string();
     let mut wire = Wire::connect(&address).map_err(text)?;
     let host = url.authority();
     let answer = match url.scheme() {
         Scheme::Http => body::get(&mut wire, &host, CONSENT_PATH, CONSENT_BYTES_MAX),
-        Scheme::Https => complete::get(&mut wire, url, shown, CONSENT_PATH, CONSENT_BYTES_MAX),
+        Scheme::Https => {
+            complete::get(&mut wire, url, certificate, CONSENT_PATH, CONSENT_BYTES_MAX)
+        }
     };
     let answer = answer.map_err(text)?;
     match answer.status {
-        200 => String::from_utf8(answer.kept).map_err(|_| "it is no text".to_owned()),
+        200 => String::from_utf8(answer.kept).map_err(|_| "it is not text".to_owned()),
         status => Err(format!("status {status}, not 200")),
     }
 }
@@ -154,7 +160,7 @@ mod tests {
 
     use super::*;
 
-    /// Documentation addresses, which nobody has (RFC 5737).
+    /// A documentation address (RFC 5737), which no host has.
     const PUBLIC: [u8; 4] = [192, 0, 2, 1];
 
     fn listener() -> (TcpListener, SocketAddr) {
@@ -168,7 +174,7 @@ mod tests {
     }
 
     #[test]
-    fn a_name_with_one_address_of_somebody_else_gets_nothing_anywhere() {
+    fn a_name_with_one_refused_address_gets_no_packet() {
         let (listener, near) = listener();
         listener.set_nonblocking(true).unwrap();
         let far = SocketAddr::from((PUBLIC, near.port()));
@@ -180,11 +186,11 @@ mod tests {
         }
         let error = find("https://example.org/", None, &[near, "[::]:1".parse().unwrap()]);
         assert!(error.unwrap_err().to_string().contains("no server"));
-        assert!(listener.accept().is_err(), "nobody came");
+        assert!(listener.accept().is_err(), "no connection");
     }
 
     #[test]
-    fn the_first_address_where_somebody_listens_is_the_one() {
+    fn the_first_listening_address_is_used() {
         let (_listener, near) = listener();
         let (closed, nobody) = listener();
         drop(closed);
@@ -201,7 +207,7 @@ mod tests {
         assert_eq!(site.unwrap().target().server_name(), None);
     }
 
-    /// Answers one request so, and tells what was asked.
+    /// Serves one request with this answer; the consent found, and the request.
     fn served(answer: &'static str) -> (Result<String, String>, String) {
         let (listener, near) = listener();
         let server = thread::spawn(move || {

@@ -1,4 +1,4 @@
-//! Where a user points: scheme, host, port, path.
+//! URLs: scheme, host, port, path.
 
 use core::fmt;
 use core::net::{IpAddr, Ipv6Addr};
@@ -7,10 +7,10 @@ use core::str::FromStr;
 /// The longest path.
 const PATH_BYTES_MAX: usize = 1024;
 
-/// Whether TLS is spoken.
+/// With or without TLS.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Scheme {
-    /// HTTP as it is.
+    /// HTTP without TLS.
     Http,
     /// HTTP over TLS.
     Https,
@@ -24,7 +24,7 @@ impl Scheme {
         }
     }
 
-    /// The port that goes without saying.
+    /// The default port.
     const fn port(self) -> u16 {
         match self {
             Self::Http => 80,
@@ -58,7 +58,7 @@ enum Host {
     Name(String),
 }
 
-/// Why a text is no URL of a server.
+/// Why a text is not a URL of a server.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BadUrl(&'static str);
 
@@ -71,13 +71,13 @@ impl fmt::Display for BadUrl {
 impl core::error::Error for BadUrl {}
 
 impl Url {
-    /// Whether TLS is spoken.
+    /// With or without TLS.
     #[must_use]
     pub const fn scheme(&self) -> Scheme {
         self.scheme
     }
 
-    /// Its host, a name in small letters or an address without brackets.
+    /// The host: a lower-case name, or an address without brackets.
     #[must_use]
     pub fn host(&self) -> String {
         match &self.host {
@@ -86,7 +86,7 @@ impl Url {
         }
     }
 
-    /// The host's name; none where it is an address.
+    /// The host's name; `None` if it is an address.
     #[must_use]
     pub fn name(&self) -> Option<&str> {
         match &self.host {
@@ -95,7 +95,7 @@ impl Url {
         }
     }
 
-    /// The host's address; none where it has a name.
+    /// The host's address; `None` if it is a name.
     #[must_use]
     pub const fn address(&self) -> Option<IpAddr> {
         match &self.host {
@@ -110,13 +110,13 @@ impl Url {
         self.port
     }
 
-    /// Path and query, as they stand in the request.
+    /// Path and query, as a request has them.
     #[must_use]
     pub fn path(&self) -> &str {
         &self.path
     }
 
-    /// What requests say in `Host`: the port only where it is not the scheme's own.
+    /// The value of `Host`: with the port only if it is not the scheme's default.
     #[must_use]
     pub fn authority(&self) -> String {
         let host = match &self.host {
@@ -147,12 +147,12 @@ impl FromStr for Url {
         let end = rest.find(['/', '?', '#']).unwrap_or(rest.len());
         let (authority, path) = rest.split_at(end);
         if authority.contains('@') {
-            return Err(BadUrl("names and passwords have no place in it"));
+            return Err(BadUrl("user names and passwords are not supported"));
         }
         let (host, port) = split(authority)?;
         let port = match port {
             None => scheme.port(),
-            Some(port) => number(port).ok_or(BadUrl("the port is none from 1 to 65535"))?,
+            Some(port) => number(port).ok_or(BadUrl("the port is not a number from 1 to 65535"))?,
         };
         Ok(Self { scheme, host, port, path: path_of(path)? })
     }
@@ -161,8 +161,8 @@ impl FromStr for Url {
 /// Host and port of an authority.
 fn split(authority: &str) -> Result<(Host, Option<&str>), BadUrl> {
     if let Some(rest) = authority.strip_prefix('[') {
-        let (ip, rest) = rest.split_once(']').ok_or(BadUrl("a bracket is open"))?;
-        let ip: Ipv6Addr = ip.parse().map_err(|_| BadUrl("no IPv6 address is in the brackets"))?;
+        let (ip, rest) = rest.split_once(']').ok_or(BadUrl("a bracket is not closed"))?;
+        let ip: Ipv6Addr = ip.parse().map_err(|_| BadUrl("the brackets hold no IPv6 address"))?;
         let port = match rest {
             "" => None,
             rest => Some(rest.strip_prefix(':').ok_or(BadUrl("no port follows the brackets"))?),
@@ -172,7 +172,7 @@ fn split(authority: &str) -> Result<(Host, Option<&str>), BadUrl> {
     let (host, port) = match authority.split_once(':') {
         None => (authority, None),
         Some((_, port)) if port.contains(':') => {
-            return Err(BadUrl("an IPv6 address stands in brackets"));
+            return Err(BadUrl("an IPv6 address needs brackets"));
         }
         Some((host, port)) => (host, Some(port)),
     };
@@ -180,7 +180,7 @@ fn split(authority: &str) -> Result<(Host, Option<&str>), BadUrl> {
         return Ok((Host::Address(ip), port));
     }
     let is_name = host.len() <= 253 && host.split('.').all(is_label);
-    // what resolvers would read as an address in a form of old: 127.1, 0x7f000001
+    // resolvers read these as addresses in an old form: 127.1, 0x7f000001
     let is_number = host.rsplit('.').next().is_some_and(|last| last.starts_with(is_digit));
     if !is_name || is_number {
         return Err(BadUrl("the host is neither a DNS name in ASCII nor an address"));
@@ -224,7 +224,7 @@ mod tests {
     }
 
     #[test]
-    fn urls_are_taken_apart() {
+    fn urls_are_parsed() {
         let whole = url("HTTPS://Www.Example.org:8443/a/b?c=d&e");
         assert_eq!((whole.scheme(), whole.port()), (Scheme::Https, 8443));
         assert_eq!((whole.name(), whole.path()), (Some("www.example.org"), "/a/b?c=d&e"));
@@ -240,7 +240,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_none_says_what_is_wrong() {
+    fn invalid_urls_say_what_is_wrong() {
         for (text, why) in [
             ("127.0.0.1:8443", "no scheme"),
             ("ftp://h/", "neither http nor https"),
@@ -250,8 +250,8 @@ mod tests {
             ("https://h:+1/", "1 to 65535"),
             ("https://h:65536/", "1 to 65535"),
             ("https://h:/", "1 to 65535"),
-            ("https://::1/", "in brackets"),
-            ("https://[::1/", "bracket is open"),
+            ("https://::1/", "needs brackets"),
+            ("https://[::1/", "not closed"),
             ("https://[::1]8/", "follows the brackets"),
             ("https://[h]/", "no IPv6"),
             ("https://a..b/", "neither a DNS name"),

@@ -1,4 +1,4 @@
-//! A socket to a server that may be slow on purpose: each call has its time, and all together.
+//! A socket to a server that may be slow on purpose: each call has a timeout, and so have all together.
 
 use core::net::SocketAddr;
 use core::time::Duration;
@@ -6,11 +6,11 @@ use std::io::{self, ErrorKind, Read, Write};
 use std::net::TcpStream;
 use std::time::Instant;
 
-/// The longest wait for a connection, and in each call.
-pub(crate) const PATIENCE: Duration = Duration::from_secs(5);
+/// Timeout of the connection and of each call.
+pub(crate) const CALL_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// The longest that all calls on one connection may take.
-const ALL_OF_IT: Duration = Duration::from_secs(30);
+/// Timeout of all calls on one connection together.
+const TOTAL_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// A connection without TLS.
 #[derive(Debug)]
@@ -21,33 +21,33 @@ pub(crate) struct Wire {
 
 impl Wire {
     pub(crate) fn connect(address: &SocketAddr) -> io::Result<Self> {
-        let until = Instant::now() + ALL_OF_IT;
-        let socket = TcpStream::connect_timeout(address, PATIENCE)?;
+        let until = Instant::now() + TOTAL_TIMEOUT;
+        let socket = TcpStream::connect_timeout(address, CALL_TIMEOUT)?;
         socket.set_nodelay(true)?;
         Ok(Self { socket, until })
     }
 
-    /// How long the next call may take.
-    fn patience(&self) -> io::Result<Duration> {
+    /// Timeout of the next call.
+    fn timeout(&self) -> io::Result<Duration> {
         let left = self.until.saturating_duration_since(Instant::now());
         if left.is_zero() {
-            let why = format!("it takes longer than {} s", ALL_OF_IT.as_secs());
+            let why = format!("it takes longer than {} s", TOTAL_TIMEOUT.as_secs());
             return Err(io::Error::new(ErrorKind::TimedOut, why));
         }
-        Ok(left.min(PATIENCE))
+        Ok(left.min(CALL_TIMEOUT))
     }
 }
 
 impl Read for Wire {
     fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
-        self.socket.set_read_timeout(Some(self.patience()?))?;
+        self.socket.set_read_timeout(Some(self.timeout()?))?;
         self.socket.read(into)
     }
 }
 
 impl Write for Wire {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.socket.set_write_timeout(Some(self.patience()?))?;
+        self.socket.set_write_timeout(Some(self.timeout()?))?;
         self.socket.write(bytes)
     }
 
@@ -64,7 +64,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn whose_time_is_up_reads_and_writes_no_more() {
+    fn after_the_total_timeout_nothing_is_read_or_written() {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let mut wire = Wire::connect(&listener.local_addr().unwrap()).unwrap();
         let (mut other, _) = listener.accept().unwrap();

@@ -1,19 +1,19 @@
-//! What both sides counted of a run.
+//! Counts of client and server in a run.
 
 use core::time::Duration;
 
 use tollgate_load::Seen;
 
-/// A run: counts of both sides, and figures if they agree.
+/// Counts of both sides of a run, and figures if they agree.
 #[derive(Clone, Debug)]
 pub struct Counted {
-    /// Sessions whose body came whole, as the client counted them.
+    /// Sessions whose body is complete, as the client counted them.
     pub transactions: u64,
     /// Sessions that failed, as the client counted them.
     pub failed: u64,
-    /// What the server's log has.
+    /// The server's log.
     pub seen: Seen,
-    /// What speaks against the run; there is no figure then.
+    /// Objections to the run; with any there is no figure.
     pub objections: Vec<String>,
     pub(crate) per_s: Option<f64>,
     pub(crate) server_cpu: Option<Duration>,
@@ -47,7 +47,41 @@ impl Counted {
     }
 }
 
-/// What speaks against these counts.
+/// Counts of one thread of a client.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Tally {
+    /// Sessions whose body is complete.
+    pub(crate) transactions: u64,
+    /// Other sessions.
+    pub(crate) failed: u64,
+    /// Why the first of them failed.
+    pub(crate) first_failure: Option<String>,
+    /// CPU time of the thread.
+    pub(crate) cpu: Duration,
+}
+
+impl Tally {
+    /// Counts one session.
+    pub(crate) fn count(&mut self, outcome: Result<(), String>) {
+        match outcome {
+            Ok(()) => self.transactions += 1,
+            Err(why) => {
+                self.failed += 1;
+                self.first_failure.get_or_insert(why);
+            }
+        }
+    }
+
+    /// Adds the counts of another thread.
+    pub(crate) fn add(&mut self, other: Self) {
+        self.transactions += other.transactions;
+        self.failed += other.failed;
+        self.cpu += other.cpu;
+        self.first_failure = self.first_failure.take().or(other.first_failure);
+    }
+}
+
+/// Objections to these counts.
 pub(crate) fn objections(
     (transactions, failed): (u64, u64),
     first_failure: Option<String>,
@@ -55,10 +89,10 @@ pub(crate) fn objections(
 ) -> Vec<String> {
     let mut objections = Vec::new();
     if let Some(why) = first_failure {
-        objections.push(format!("{failed} sessions failed, the first of them so: {why}"));
+        objections.push(format!("{failed} sessions failed, the first one: {why}"));
     }
     if transactions == 0 {
-        objections.push("no session came to its end".to_owned());
+        objections.push("no session was completed".to_owned());
     }
     if (seen.handshakes, seen.requests) != (transactions, transactions) {
         objections.push(format!(
@@ -68,7 +102,10 @@ pub(crate) fn objections(
         ));
     }
     if seen.resumed > 0 {
-        objections.push(format!("{} handshakes resumed a session: none may", seen.resumed));
+        objections.push(format!(
+            "{} handshakes resumed a session, which is not allowed here",
+            seen.resumed
+        ));
     }
     objections
 }
@@ -84,7 +121,7 @@ mod tests {
         let all = |seen: Seen, counts| objections(counts, None, &seen).join(" ");
         assert!(all(Seen { resumed: 1, ..seen }, (7, 0)).contains("resumed"));
         assert!(all(Seen { handshakes: 8, ..seen }, (7, 0)).contains("8 handshakes"));
-        assert!(all(Seen::default(), (0, 0)).contains("no session"));
+        assert!(all(Seen::default(), (0, 0)).contains("no session was completed"));
         let counted = Counted {
             transactions: 7,
             failed: 0,

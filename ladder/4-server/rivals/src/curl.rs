@@ -1,4 +1,4 @@
-//! cURL processes: the classic client, complete and dear.
+//! cURL processes: a complete client that costs much CPU time.
 
 use core::net::SocketAddr;
 use core::sync::atomic::{AtomicBool, Ordering};
@@ -7,21 +7,21 @@ use std::time::Instant;
 
 use tollgate_load::Protocol;
 
+use crate::counted::Tally;
 use crate::error::Error;
-use crate::tally::Tally;
 
-/// Transfers of a process, one after the other, each on a connection of its own: starting a process
-/// costs more than a transfer.
+/// Transfers of a process in sequence, each on its own connection: starting a process costs more
+/// than a transfer.
 pub const TRANSFERS: usize = 20;
 
-/// Seconds that a transfer may take.
-const PATIENCE_S: &str = "20";
+/// Timeout of a transfer, in seconds.
+const TIMEOUT_S: &str = "20";
 
 /// The flags of every process of a plan.
 ///
 /// # Errors
 ///
-/// There is no cURL.
+/// cURL is not installed.
 pub(crate) fn arguments(
     protocol: Protocol,
     address: SocketAddr,
@@ -33,8 +33,8 @@ pub(crate) fn arguments(
         return Err(Error::Cannot(why.to_owned()));
     }
     let mut arguments: Vec<String> = [
-        "--disable", // no configuration of the user's; it has to be the first flag
-        // the load goes to the address that was admitted, and to no proxy of the environment
+        "--disable", // ignore the user's configuration; must be the first flag
+        // connect to the admitted address, not to a proxy of the environment
         "--noproxy",
         "*",
         "--fail-early",
@@ -46,7 +46,7 @@ pub(crate) fn arguments(
         "--header",
         "Connection: close",
         "--max-time",
-        PATIENCE_S,
+        TIMEOUT_S,
         "--write-out",
         "%{http_code} %{size_download} %{num_connects}\\n",
     ]
@@ -60,8 +60,8 @@ pub(crate) fn arguments(
     Ok(arguments)
 }
 
-/// Version, suite and group. Level 0 lets keys of 1,024 bits in. Without a key exchange on a group
-/// the list of groups has no effect.
+/// Version, suite and group. Security level 0 admits keys of 1,024 bits. The list of groups has no
+/// effect with RSA key exchange.
 fn offer(protocol: Protocol) -> impl Iterator<Item = &'static str> {
     let (version, most, ciphers, group) = match protocol {
         Protocol::Tls12Rsa => ("--tlsv1.2", "1.2", "AES128-GCM-SHA256:@SECLEVEL=0", "X25519"),
@@ -77,7 +77,7 @@ fn offer(protocol: Protocol) -> impl Iterator<Item = &'static str> {
     flags.into_iter().chain(["--tls13-ciphers", "TLS_AES_128_GCM_SHA256"])
 }
 
-/// Runs processes until the time is over; each one that was started ends its transfers.
+/// Runs processes until `until`; the last one completes its transfers.
 pub(crate) fn work(arguments: &[String], bytes: u64, until: Instant, stop: &AtomicBool) -> Tally {
     let mut tally = Tally::default();
     while Instant::now() < until && !stop.load(Ordering::Relaxed) {
@@ -110,7 +110,7 @@ fn judge(line: &str, bytes: u64, said: &str) -> Result<(), String> {
         Ok(())
     } else {
         Err(format!(
-            "curl told of {line:?} where {whole:?} was to be (status, bytes, connections); {said}"
+            "curl reported {line:?}, expected {whole:?} (status, bytes, connections); {said}"
         ))
     }
 }
@@ -120,7 +120,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_transfer_counts_if_it_is_whole_and_has_a_connection_of_its_own() {
+    fn a_transfer_counts_if_it_is_complete_and_used_its_own_connection() {
         assert!(judge("200 14336 1", 14_336, "").is_ok());
         for bad in ["200 14336 0", "200 14335 1", "404 14336 1", "000 0 0", ""] {
             assert!(judge(bad, 14_336, "said").is_err_and(|why| why.contains("said")), "{bad}");

@@ -1,4 +1,4 @@
-//! Why there was no run.
+//! Errors of the crate.
 
 use core::fmt;
 use std::io;
@@ -6,18 +6,18 @@ use std::io;
 /// Why there was no run, in one line.
 #[derive(Debug)]
 pub enum Error {
-    /// The client cannot do what the plan asks for, and what to ask for in its place.
+    /// The client cannot run the plan; the text names the flag to change.
     Cannot(String),
     /// The load generator's own error.
     Load(tollgate_load::Error),
-    /// A call of the system failed: what was tried, and its error.
+    /// A system call failed.
     Io {
-        /// What was tried.
+        /// The action that failed.
         what: &'static str,
-        /// What the system said.
+        /// The system's error.
         error: io::Error,
     },
-    /// Somebody asked to stop.
+    /// The caller stopped the run.
     Stopped,
 }
 

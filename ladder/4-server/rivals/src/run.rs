@@ -1,4 +1,4 @@
-//! One run of one client: mark, load, drain, count.
+//! One run of one client: mark the log, load the server, wait for the log, count.
 
 use core::fmt;
 use core::sync::atomic::{AtomicBool, Ordering};
@@ -8,18 +8,17 @@ use std::time::Instant;
 
 use tollgate_load::{Exchange, Plan, Seen, Server, Verdict, children_cpu, pin};
 
-use crate::blocking::Sessions;
-use crate::counted::{Counted, objections};
+use crate::counted::{Counted, Tally, objections};
 use crate::curl;
 use crate::error::Error;
+use crate::log_rate::LogRate;
+use crate::rustls_client::Sessions;
 use crate::s_time::STime;
-use crate::tally::Tally;
-use crate::watch::Watch;
 
-/// How often the log is read, and the caller asked.
+/// Interval of reading the log and of asking the caller whether to stop.
 const TICK: Duration = Duration::from_millis(20);
 
-/// What a thread of a client does until a moment, or until it is told to stop.
+/// The work of a client's thread until a time, or until the flag is set.
 type Work = dyn Fn(Instant, &AtomicBool) -> Tally + Sync;
 
 /// A client.
@@ -27,7 +26,7 @@ type Work = dyn Fn(Instant, &AtomicBool) -> Tally + Sync;
 pub enum Client {
     /// cURL processes, as many at a time as the plan has connections.
     Curl,
-    /// The load generator of this house.
+    /// The load generator of this project.
     Minimal,
     /// rustls on aws-lc-rs, a blocking thread for each connection of the plan.
     Rustls,
@@ -57,13 +56,12 @@ impl fmt::Display for Client {
     }
 }
 
-/// Runs the plan's full handshakes and transfers against a server with this client. Warm-up and
-/// sustained part are one here: what is counted is everything. The server needs a referee.
+/// Runs the plan's full handshakes and transfers against a server with this client. The counts
+/// include the warm-up. The server needs a referee.
 ///
 /// # Errors
-///
-/// The client cannot do what the plan asks for, or there was no run. What goes wrong in a run is
-/// counted, and objected to in [`Counted`].
+/// The client cannot run the plan, or there was no run. Failures within a run become objections in
+/// [`Counted`].
 pub fn run(
     plan: &Plan,
     client: Client,
@@ -108,7 +106,7 @@ pub fn run(
     })
 }
 
-/// The load generator's own run, with the server's CPU time of all of it.
+/// The load generator's own run, with the server's CPU time over the whole run.
 fn minimal(
     plan: &Plan,
     server: &mut Server<'_>,
@@ -131,11 +129,11 @@ fn minimal(
     Ok(Counted { transactions, failed, seen, objections, per_s, server_cpu, client_cpu })
 }
 
-/// Bytes of the body, of a plan that every client can follow.
+/// Bytes of the body, if every client can run the plan.
 ///
 /// # Errors
 ///
-/// It asks for what only the load generator does.
+/// Only the load generator can run the plan.
 fn bytes(plan: &Plan) -> Result<u64, Error> {
     let usual = Plan::new(plan.protocol);
     let why = if plan.arrivals != usual.arrivals || plan.patience != usual.patience {
@@ -144,7 +142,7 @@ fn bytes(plan: &Plan) -> Result<u64, Error> {
         "clients are compared on one secure request for each connection: leave out \
          --requests-per-connection and --http-share"
     } else if plan.source_addresses > 0 {
-        "other clients come from the address that the system chooses: leave out --source-addresses"
+        "other clients connect from an address that the system chooses: leave out --source-addresses"
     } else if plan.resume.is_some() {
         "clients are compared on full handshakes: leave out --resume"
     } else if !plan.offer.is_empty() {
@@ -183,7 +181,7 @@ fn cpu_of(server: &mut Server<'_>) -> Result<Option<Duration>, Error> {
     meter.map(|meter| meter.cpu()).transpose().map_err(Error::io("read the server's CPU time"))
 }
 
-/// All threads until they end; meanwhile the log is watched. What they did, and the rate of the
+/// Runs all threads to their end and reads the log meanwhile; their counts, and the rate of the
 /// sustained part.
 fn load(
     plan: &Plan,
@@ -195,7 +193,7 @@ fn load(
     let start = Instant::now();
     let sustain = start + Duration::from_millis(plan.warm_up_ms);
     let until = sustain + Duration::from_millis(plan.sustain_ms);
-    let mut watch = Watch::default();
+    let mut log_rate = LogRate::default();
     let tally = thread::scope(|scope| {
         let mut threads = Vec::new();
         for number in 0..plan.connections {
@@ -212,7 +210,7 @@ fn load(
                 ended.store(true, Ordering::Relaxed);
             }
             reading =
-                reading.and(seen(server).map(|seen| watch.see(Instant::now(), seen.requests)));
+                reading.and(seen(server).map(|seen| log_rate.see(Instant::now(), seen.requests)));
             thread::sleep(TICK);
         }
         let mut tally = Tally::default();
@@ -225,10 +223,10 @@ fn load(
     if stop() {
         return Err(Error::Stopped);
     }
-    Ok((tally, watch.per_s(sustain, until)))
+    Ok((tally, log_rate.per_s(sustain, until)))
 }
 
-/// Waits until the log holds what the client counted, and then for what nobody counted.
+/// Waits until the log holds the client's sessions, and then for its lag, to find further ones.
 fn drain(server: &mut Server<'_>, transactions: u64) -> Result<Seen, Error> {
     let end = Instant::now() + Duration::from_secs(5);
     while seen(server)?.requests < transactions && Instant::now() < end {
@@ -246,7 +244,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_only_the_load_generator_does_is_refused_by_its_flag() {
+    fn plans_for_the_load_generator_alone_are_refused_with_their_flag() {
         let plan = Plan::new(Protocol::Tls13);
         assert!(bytes(&plan).is_ok_and(|bytes| bytes == 14_336));
         let group = Some("X25519MLKEM768".to_owned());

@@ -1,5 +1,5 @@
-//! OpenSSL's `s_time`, the tool that most published figures are of: the headline that it prints is
-//! over its own user time, so here the server's log counts and the clock divides.
+//! OpenSSL's `s_time`, the source of most published figures. Its printed rate divides by its own
+//! user time; here the server's log counts, and the wall clock divides.
 
 use core::net::SocketAddr;
 use core::sync::atomic::{AtomicU64, Ordering};
@@ -10,8 +10,8 @@ use std::process::{Command, Stdio};
 
 use tollgate_load::{Plan, Protocol};
 
+use crate::counted::Tally;
 use crate::error::Error;
-use crate::tally::Tally;
 
 /// The processes of a plan: their flags, and the configuration that they read.
 #[derive(Debug)]
@@ -22,12 +22,12 @@ pub(crate) struct STime {
 }
 
 impl STime {
-    /// Processes that do what the plan says for as many whole seconds as it takes: `s_time` knows
-    /// no others.
+    /// Processes for the duration of the plan, rounded up to whole seconds, which `s_time`
+    /// needs.
     ///
     /// # Errors
     ///
-    /// There is no OpenSSL, or the configuration cannot be written.
+    /// OpenSSL is not installed, or the configuration cannot be written.
     pub(crate) fn new(plan: &Plan, address: SocketAddr, bytes: u64) -> Result<Self, Error> {
         let version = Command::new("openssl").arg("version").stdout(Stdio::null()).status();
         if !version.is_ok_and(|status| status.success()) {
@@ -52,12 +52,12 @@ impl STime {
         Ok(Self { arguments: arguments.into(), configuration, bytes })
     }
 
-    /// Runs one process; it ends by the clock.
+    /// Runs one process, which ends by itself.
     pub(crate) fn work(&self) -> Tally {
         let mut tally = Tally::default();
         let output = Command::new("openssl")
             .args(&self.arguments)
-            // the name of the file that openssl reads in place of the system's
+            // replaces the system's configuration file
             .env("OPENSSL_CONF", &self.configuration.path)
             .stdin(Stdio::null())
             .output();
@@ -74,7 +74,7 @@ impl STime {
     }
 }
 
-/// Version, suite and group. Level 0 lets keys of 1,024 bits in.
+/// Version, suite and group. Security level 0 admits keys of 1,024 bits.
 const fn offer(protocol: Protocol) -> (&'static str, &'static str, &'static str) {
     match protocol {
         Protocol::Tls12Rsa => ("-tls1_2", "AES128-GCM-SHA256:@SECLEVEL=0", "X25519"),
@@ -84,8 +84,8 @@ const fn offer(protocol: Protocol) -> (&'static str, &'static str, &'static str)
     }
 }
 
-/// The connections in `1234 connections in 3 real seconds, 14587 bytes read per connection`, if it
-/// is there, and bodies of `bytes` with their heads may have come.
+/// The count in `1234 connections in 3 real seconds, 14587 bytes read per connection`; `None` if
+/// the line is missing, or has too few bytes for bodies of `bytes` with heads.
 fn connections(told: &str, bytes: u64) -> Option<u64> {
     let line = told.lines().find(|line| line.contains(" real seconds, "))?;
     let mut numbers = line.split(' ').filter_map(|word| word.parse::<u64>().ok());
@@ -93,7 +93,7 @@ fn connections(told: &str, bytes: u64) -> Option<u64> {
     (connections == 0 || each > bytes).then_some(connections)
 }
 
-/// A configuration that says the group, for which `s_time` has no flag; gone when this is.
+/// A temporary configuration file with the group, for which `s_time` has no flag. Dropping removes it.
 #[derive(Debug)]
 struct Configuration {
     path: PathBuf,
@@ -118,7 +118,7 @@ impl Configuration {
 
 impl Drop for Configuration {
     fn drop(&mut self) {
-        // What is left over lies in the folder for temporary files.
+        // a file that cannot be removed stays in the folder for temporary files
         let _ = fs::remove_file(&self.path);
     }
 }
@@ -134,14 +134,14 @@ mod tests {
          2104 connections in 3 real seconds, 14587 bytes read per connection\n";
 
     #[test]
-    fn the_count_is_taken_and_no_rate() {
+    fn only_the_count_is_read() {
         assert_eq!(connections(TOLD, 14_336), Some(2104));
         assert_eq!(connections(TOLD, 14_587), None, "there is no head beside the body");
         assert_eq!(connections("Collecting connection statistics\n***", 0), None);
     }
 
     #[test]
-    fn the_configuration_goes_with_its_owner() {
+    fn dropping_removes_the_configuration() {
         let configuration = Configuration::new("P-256").unwrap();
         let path = configuration.path.clone();
         assert!(fs::read_to_string(&path).unwrap().ends_with("Groups = P-256\n"));

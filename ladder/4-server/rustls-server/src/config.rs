@@ -1,4 +1,4 @@
-//! What a server is told, and what rustls is told by it.
+//! Configuration of a server, and of rustls in it.
 
 use core::fmt;
 use std::io;
@@ -14,17 +14,17 @@ use tollgate_queue::{Engine, Lanes, PrivateJob, Unit};
 use tollgate_rustls::SigningKey;
 use tollgate_server::Certificate;
 
-/// Who signs.
+/// The signer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Signer {
-    /// aws-lc-rs, as rustls has it.
+    /// aws-lc-rs, the default of rustls.
     AwsLc,
-    /// The engine, with a unit of lanes for each core.
+    /// The engine, with one unit of lanes for each core.
     Engine,
 }
 
 impl Signer {
-    /// The word for it in subjects of records.
+    /// Its name in subjects of records.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -34,26 +34,26 @@ impl Signer {
     }
 }
 
-/// Everything a server is told. It listens on a free port of 127.0.0.1.
+/// Configuration of a server. It listens on a free port of 127.0.0.1.
 #[derive(Clone, Debug)]
 pub struct Config {
     /// Certificate and RSA key.
     pub certificate: Certificate,
-    /// The logical cores that its threads may use, all of them any; none: the scheduler decides.
+    /// The logical cores that its threads may run on; if empty, the scheduler decides.
     pub cores: Vec<usize>,
-    /// Who signs.
+    /// The signer.
     pub signer: Signer,
-    /// Threads, and so connections at a time; at least one.
+    /// Threads, each with one connection at a time; at least one.
     pub threads: usize,
 }
 
-/// An error of this crate: one line.
+/// An error in one line.
 pub(crate) fn refused(why: impl fmt::Display) -> io::Error {
     io::Error::new(io::ErrorKind::InvalidInput, why.to_string())
 }
 
 impl Config {
-    /// A new engine, if one is asked for. Every thread has a place in it.
+    /// A new engine, if it is the signer, with one place for each thread.
     pub(crate) fn engine(&self) -> io::Result<Option<Engine<PrivateJob>>> {
         if self.signer == Signer::AwsLc {
             return Ok(None);
@@ -68,10 +68,10 @@ impl Config {
         Engine::start(places, units).map(Some).map_err(refused)
     }
 
-    /// rustls's configuration, whose key signs through `engine` if there is one.
+    /// The configuration of rustls; its key signs through `engine` if there is one.
     pub(crate) fn tls(&self, engine: Option<&Engine<PrivateJob>>) -> io::Result<ServerConfig> {
         let Certificate::Pem { chain, key } = self.certificate.to_pem().map_err(refused)? else {
-            return Err(refused("a certificate that is no text: read it with to_pem()"));
+            return Err(refused("the certificate is not PEM: convert it with to_pem()"));
         };
         let chain = CertificateDer::pem_slice_iter(&chain).collect::<Result<_, _>>();
         let key = PrivateKeyDer::from_pem_slice(&key).map_err(refused)?;

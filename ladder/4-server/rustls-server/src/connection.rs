@@ -1,4 +1,4 @@
-//! One connection from its handshake to its end.
+//! One connection, from handshake to close.
 
 use core::time::Duration;
 use std::io::{self, Read as _, Write as _};
@@ -12,9 +12,9 @@ use crate::config::refused;
 use crate::counts::{Counts, count};
 use crate::request::{HEAD_BYTES_MAX, Request};
 
-/// The longest wait for a client.
-const PATIENCE: Duration = Duration::from_secs(10);
-/// Bytes of a body that are handed to rustls at once: whole periods, so that pieces are alike.
+/// Timeout of each read and write.
+const TIMEOUT: Duration = Duration::from_secs(10);
+/// Bytes of a body in one write: whole periods, so that all pieces are equal.
 const PIECE_BYTES: usize = 256 * 251;
 const _: () = assert!((PIECE_BYTES as u64).is_multiple_of(BODY_PERIOD), "a piece is whole periods");
 
@@ -22,19 +22,19 @@ const _: () = assert!((PIECE_BYTES as u64).is_multiple_of(BODY_PERIOD), "a piece
 ///
 /// # Errors
 ///
-/// The client broke off, waited too long, or spoke no TLS or HTTP. What it got before is counted.
+/// The client closed early, timed out, or broke TLS or HTTP. Earlier responses are counted.
 pub(crate) fn serve(
     config: &Arc<ServerConfig>,
     socket: TcpStream,
     counts: &Counts,
 ) -> io::Result<()> {
-    let mut stream = shake(config, socket).inspect_err(|_| count(&counts.failed, 1))?;
+    let mut stream = handshake(config, socket).inspect_err(|_| count(&counts.failed, 1))?;
     count(&counts.handshakes, 1);
     if stream.conn.handshake_kind() == Some(HandshakeKind::Resumed) {
         count(&counts.resumed, 1);
     }
-    let mut heard = Vec::new();
-    while let Some(request) = next_request(&mut stream, &mut heard)? {
+    let mut received = Vec::new();
+    while let Some(request) = next_request(&mut stream, &mut received)? {
         respond(&mut stream, request.body_bytes)?;
         if let Some(bytes) = request.body_bytes {
             count(&counts.body_bytes, bytes);
@@ -47,10 +47,10 @@ pub(crate) fn serve(
 
 type TlsStream = StreamOwned<ServerConnection, TcpStream>;
 
-fn shake(config: &Arc<ServerConfig>, mut socket: TcpStream) -> io::Result<TlsStream> {
+fn handshake(config: &Arc<ServerConfig>, mut socket: TcpStream) -> io::Result<TlsStream> {
     socket.set_nodelay(true)?;
-    socket.set_read_timeout(Some(PATIENCE))?;
-    socket.set_write_timeout(Some(PATIENCE))?;
+    socket.set_read_timeout(Some(TIMEOUT))?;
+    socket.set_write_timeout(Some(TIMEOUT))?;
     let mut tls = ServerConnection::new(Arc::clone(config)).map_err(refused)?;
     while tls.is_handshaking() {
         tls.complete_io(&mut socket)?;
@@ -58,25 +58,25 @@ fn shake(config: &Arc<ServerConfig>, mut socket: TcpStream) -> io::Result<TlsStr
     Ok(StreamOwned::new(tls, socket))
 }
 
-/// The next request; `None` when the client has said its last.
-fn next_request(stream: &mut TlsStream, heard: &mut Vec<u8>) -> io::Result<Option<Request>> {
+/// The next request; `None` at the end of the stream.
+fn next_request(stream: &mut TlsStream, received: &mut Vec<u8>) -> io::Result<Option<Request>> {
     let mut buffer = [0; HEAD_BYTES_MAX];
     loop {
-        if let Some(request) = Request::parse(heard).map_err(refused)? {
-            heard.drain(..request.head_bytes);
+        if let Some(request) = Request::parse(received).map_err(refused)? {
+            received.drain(..request.head_bytes);
             return Ok(Some(request));
         }
         match stream.read(&mut buffer)? {
             0 => return Ok(None),
-            length => heard.extend_from_slice(&buffer[..length]),
+            length => received.extend_from_slice(&buffer[..length]),
         }
     }
 }
 
-/// Head and body, until the kernel has all of it.
+/// Writes head and body until the kernel has accepted all of it.
 fn respond(stream: &mut TlsStream, body: Option<u64>) -> io::Result<()> {
     let (status, length) = body.map_or(("404 Not Found", 0), |length| ("200 OK", length));
-    // Head and first piece in one write: they leave in one record if they fit.
+    // Head and first piece in one write: they fit one record if they are short.
     let mut piece = format!("HTTP/1.1 {status}\r\nContent-Length: {length}\r\n\r\n").into_bytes();
     let mut left = length;
     loop {
@@ -91,7 +91,7 @@ fn respond(stream: &mut TlsStream, body: Option<u64>) -> io::Result<()> {
     }
 }
 
-/// A piece of a body as the embedded server has it: byte i is i modulo the period.
+/// A piece of a body, the same bytes as the embedded server sends: byte i is i modulo the period.
 static PIECE: [u8; PIECE_BYTES] = {
     let mut piece = [0; PIECE_BYTES];
     let mut i = 0;

@@ -1,4 +1,4 @@
-//! What the server did, counted by its threads, and the referee that reads it.
+//! Counters of the server, and the referee that reads them.
 
 use core::sync::atomic::{AtomicU64, Ordering};
 use core::time::Duration;
@@ -7,16 +7,16 @@ use std::sync::Arc;
 
 use tollgate_load::{Referee, Seen};
 
-/// Counters of all threads. Each only grows.
+/// Counters of all threads; they only grow.
 #[derive(Debug, Default)]
 pub(crate) struct Counts {
     /// Handshakes completed.
     pub(crate) handshakes: AtomicU64,
-    /// Those of them that resumed a session.
+    /// Completed handshakes that resumed a session.
     pub(crate) resumed: AtomicU64,
     /// Handshakes that did not complete.
     pub(crate) failed: AtomicU64,
-    /// Responses with status 200 that were handed to the kernel as a whole.
+    /// Responses with status 200 that the kernel has accepted completely.
     pub(crate) requests: AtomicU64,
     /// Bytes of their bodies.
     pub(crate) body_bytes: AtomicU64,
@@ -55,7 +55,7 @@ impl CountReferee {
 
 impl Referee for CountReferee {
     fn mark(&mut self) -> io::Result<()> {
-        // what a thread does at this moment belongs to nobody's run
+        // counts in progress now belong to no run
         std::thread::sleep(self.lag());
         self.before = self.counts.seen();
         Ok(())
@@ -74,7 +74,7 @@ impl Referee for CountReferee {
     }
 
     fn lag(&self) -> Duration {
-        // counted at once, if the thread that has to count has had its turn
+        // threads count at once, but may have to wait for a core
         Duration::from_millis(100)
     }
 }

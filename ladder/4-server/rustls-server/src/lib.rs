@@ -1,14 +1,12 @@
-//! Blocking TLS server on rustls: threads that sign by aws-lc-rs or through the engine.
-//!
-//! It is the thing under test of `tollgate bench --server rustls`: so many threads, each of which
-//! accepts a connection, shakes hands, answers `GET /bytes/N`, and takes the next one. rustls signs
-//! synchronously, so a signature keeps its thread; those of several threads may share a call of the
-//! engine.
+//! Blocking TLS server on rustls: threads that sign by aws-lc-rs or through the engine. The server
+//! of `tollgate bench --server rustls`. Each thread accepts a connection, completes the handshake,
+//! answers `GET /bytes/N`, and accepts the next one. rustls signs synchronously, so a signature
+//! blocks its thread; signatures of several threads may share a call of the engine.
 //!
 //! * Two servers that differ in [`Signer`] differ in nothing else: certificate, key, suites, groups
 //!   and threads are the same.
 //! * No resumption, no tickets, no client certificates, HTTP/1.1 with keep-alive.
-//! * [`Running::referee`] counts what the server did; [`Running::cpu`] is its threads' CPU time.
+//! * [`Running::referee`] reads the server's counters; [`Running::cpu`] is its threads' CPU time.
 //!
 //! ```
 //! use tollgate_rustls_server::{Config, Running, Signer};

@@ -1,27 +1,27 @@
-//! The one request that is answered with a body: `GET /bytes/N`.
+//! Parses requests; only `GET /bytes/N` has a body.
 
 use tollgate_server::BODY_BYTES_MAX;
 
 /// The longest head of a request, in bytes.
 pub(crate) const HEAD_BYTES_MAX: usize = 8 * 1024;
-/// The most fields of a head.
+/// The maximum number of header fields.
 const FIELDS_MAX: usize = 64;
 
-/// What a head asks for.
+/// A request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Request {
-    /// Bytes of the body; none if there is nothing at that target.
+    /// Bytes of the body; `None` if the target does not exist.
     pub(crate) body_bytes: Option<u64>,
     /// Bytes of the head.
     pub(crate) head_bytes: usize,
 }
 
 impl Request {
-    /// Reads a head: `Ok(None)` if it is not complete.
+    /// Parses a head; `Ok(None)` if it is incomplete.
     ///
     /// # Errors
     ///
-    /// It is no head, or too long.
+    /// The head is malformed or too long.
     pub(crate) fn parse(bytes: &[u8]) -> Result<Option<Self>, httparse::Error> {
         let mut fields = [httparse::EMPTY_HEADER; FIELDS_MAX];
         let mut request = httparse::Request::new(&mut fields);
@@ -50,7 +50,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn heads_are_read_whole_or_not_at_all() {
+    fn incomplete_heads_are_not_parsed() {
         let head = b"GET /bytes/14336 HTTP/1.1\r\nHost: x\r\n\r\n";
         let whole = Request { body_bytes: Some(14_336), head_bytes: head.len() };
         assert_eq!(Request::parse(head), Ok(Some(whole)));

@@ -17,7 +17,7 @@ use crate::config::{Config, refused};
 use crate::connection::serve;
 use crate::counts::{CountReferee, Counts};
 
-/// How long a thread rests when the system gives it no connection.
+/// Pause of a thread after `accept` has failed.
 const PAUSE: Duration = Duration::from_millis(10);
 
 /// A server that runs until it is dropped.
@@ -34,7 +34,7 @@ pub struct Running {
 struct Shared {
     config: Arc<ServerConfig>,
     counts: Arc<Counts>,
-    /// CPU time of each thread, after the last connection that it has ended.
+    /// CPU time of each thread at the end of its last connection.
     cpu_ns: Vec<AtomicU64>,
     listener: TcpListener,
     stopping: AtomicBool,
@@ -45,7 +45,7 @@ impl Running {
     ///
     /// # Errors
     ///
-    /// One line: a key that cannot be used, a core that does not exist, no thread, no port.
+    /// In one line: the key is not usable, a core does not exist, or there is no thread or port.
     pub fn start(config: &Config) -> io::Result<Self> {
         if config.threads == 0 {
             return Err(refused("a server without threads: give at least 1"));
@@ -61,43 +61,43 @@ impl Running {
             stopping: AtomicBool::new(false),
         });
         let mut running = Self { address, engine, shared, threads: Vec::new() };
-        // Threads stay on the cores of the one that makes them.
-        let hire = || {
+        // A thread inherits the cores of the thread that spawns it.
+        let spawn = || {
             pin(&config.cores)?;
-            (0..config.threads).try_for_each(|index| running.hire(index))
+            (0..config.threads).try_for_each(|index| running.spawn(index))
         };
-        let hired = thread::scope(|scope| scope.spawn(hire).join());
-        hired.map_err(|_| io::Error::other("a thread panicked while it made others"))??;
+        let spawned = thread::scope(|scope| scope.spawn(spawn).join());
+        spawned.map_err(|_| io::Error::other("a thread panicked while it spawned others"))??;
         Ok(running)
     }
 
-    fn hire(&mut self, index: usize) -> io::Result<()> {
+    fn spawn(&mut self, index: usize) -> io::Result<()> {
         let shared = Arc::clone(&self.shared);
         let thread = thread::Builder::new().name(format!("rustls-{index}"));
         self.threads.push(thread.spawn(move || shared.work(index))?);
         Ok(())
     }
 
-    /// Where it listens.
+    /// The address on which it listens.
     #[must_use]
     pub const fn addr(&self) -> SocketAddr {
         self.address
     }
 
-    /// Who counts for a load generator.
+    /// A referee for a load generator.
     #[must_use]
     pub fn referee(&self) -> CountReferee {
         CountReferee::new(&self.shared.counts)
     }
 
-    /// CPU time of all threads; each adds its own when a connection ends.
+    /// CPU time of all threads; a thread updates its part at the end of each connection.
     #[must_use]
     pub fn cpu(&self) -> Duration {
         let load = |ns: &AtomicU64| Duration::from_nanos(ns.load(Ordering::Relaxed));
         self.shared.cpu_ns.iter().map(load).sum()
     }
 
-    /// The engine that signs, if one does.
+    /// The engine, if it signs.
     #[must_use]
     pub const fn engine(&self) -> Option<&Engine<PrivateJob>> {
         self.engine.as_ref()
@@ -108,16 +108,16 @@ impl Drop for Running {
     fn drop(&mut self) {
         self.shared.stopping.store(true, Ordering::Release);
         for _ in &self.threads {
-            // wakes a thread that waits in accept; others look at the flag by themselves
+            // wakes a thread that waits in accept; the others check the flag
             let _ = TcpStream::connect(self.address);
         }
         for thread in self.threads.drain(..) {
-            let _ = thread.join(); // a panic has been told already
+            let _ = thread.join(); // a panic has been printed already
         }
     }
 }
 
-/// Keeps the calling thread, and those that it makes, to these logical cores; none: to any.
+/// Pins the calling thread, and threads that it spawns, to these logical cores; if empty, to none.
 fn pin(cores: &[usize]) -> io::Result<()> {
     if cores.is_empty() {
         return Ok(());
@@ -133,7 +133,7 @@ fn pin(cores: &[usize]) -> io::Result<()> {
 }
 
 impl Shared {
-    /// A thread from beginning to end.
+    /// The body of a thread.
     fn work(&self, index: usize) {
         loop {
             let accepted = self.listener.accept();
@@ -141,9 +141,9 @@ impl Shared {
                 return;
             }
             match accepted {
-                // What a client does wrong is for the client's side to tell.
+                // The client reports its own errors.
                 Ok((socket, _)) => drop(serve(&self.config, socket, &self.counts)),
-                Err(_) => thread::sleep(PAUSE), // no descriptors, or a client that is gone
+                Err(_) => thread::sleep(PAUSE), // no descriptors, or the client has closed
             }
             self.cpu_ns[index].store(cpu_ns(), Ordering::Relaxed);
         }

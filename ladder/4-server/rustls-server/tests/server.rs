@@ -1,4 +1,4 @@
-//! The server under the load generator: everything is counted, whoever signs.
+//! The server under the load generator: it counts everything, with either signer.
 #![allow(clippy::unwrap_used, reason = "tests")]
 
 use core::time::Duration;
@@ -7,7 +7,7 @@ use tollgate_load::{Exchange, Limits, Outcome, Plan, Protocol, Server, Target, V
 use tollgate_rustls_server::{Config, Running, Signer};
 use tollgate_server::{Certificate, KeyKind};
 
-/// A short run on a machine where other tests run: its shape is not judged.
+/// A short run. Other tests run at the same time, so its steadiness is not judged.
 fn outcome(running: &Running, protocol: Protocol, exchange: Exchange) -> Outcome {
     let plan = Plan {
         connections: 4,
@@ -25,7 +25,7 @@ fn outcome(running: &Running, protocol: Protocol, exchange: Exchange) -> Outcome
     run(&plan, &mut server, &|| false, &mut |_, _| {}).unwrap()
 }
 
-/// What a server that signs so was seen to do; the engine's count of signatures, if it has one.
+/// Handshakes that the server counted, and signatures that the engine counted.
 fn counted(signer: Signer) -> (u64, Option<u64>) {
     let certificate = Certificate::default();
     let config = Config { certificate, cores: vec![], signer, threads: 4 };
@@ -47,20 +47,20 @@ fn counted(signer: Signer) -> (u64, Option<u64>) {
 }
 
 #[test]
-fn every_session_is_counted_where_aws_lc_signs() {
+fn every_session_is_counted_with_aws_lc() {
     let (handshakes, signed) = counted(Signer::AwsLc);
     assert!(handshakes > 0);
     assert_eq!(signed, None);
 }
 
 #[test]
-fn every_session_is_counted_where_the_engine_signs() {
+fn every_session_is_counted_with_the_engine() {
     let (handshakes, signed) = counted(Signer::Engine);
     assert_eq!(signed, Some(handshakes));
 }
 
 #[test]
-fn what_cannot_be_started_is_refused_in_one_line() {
+fn invalid_configurations_are_refused_in_one_line() {
     let refused = |change: fn(&mut Config)| {
         let certificate = Certificate::SelfSigned(KeyKind::EcdsaP256);
         let mut config = Config { certificate, cores: vec![], signer: Signer::Engine, threads: 1 };

@@ -5,9 +5,9 @@ use crate::workload::Workload;
 /// A workload file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct File {
-    /// The name, which is that of the file without its ending.
+    /// The file name without extension.
     pub name: &'static str,
-    /// What it holds.
+    /// The content.
     pub toml: &'static str,
 }
 
@@ -20,24 +20,24 @@ macro_rules! files {
     };
 }
 
-/// All of them: those of papers, then today's.
+/// All files: workloads of papers, then current ones.
 pub const FILES: [File; 4] = files!["hp2001", "bank140k", "web2026", "pq2026"];
 
 impl File {
-    /// The file of this name.
+    /// The file with this name.
     #[must_use]
     pub fn named(name: &str) -> Option<Self> {
         FILES.into_iter().find(|file| file.name == name)
     }
 
-    /// What it describes.
+    /// Parses it.
     ///
     /// # Panics
     ///
-    /// Never: the tests read every one.
+    /// Never: the tests parse every file.
     #[must_use]
     pub fn workload(self) -> Workload {
-        Workload::from_toml(self.toml).expect("the workload files of this project are right")
+        Workload::from_toml(self.toml).expect("the workload files of this project are valid")
     }
 }
 
@@ -46,7 +46,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_file_is_right_and_says_what_a_run_needs() {
+    fn every_file_is_valid_and_complete() {
         for file in FILES {
             let workload = file.workload();
             let has = [

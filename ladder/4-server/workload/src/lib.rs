@@ -1,9 +1,8 @@
-//! Workloads as data: named ones with reasons, and what access logs say of real ones.
-//!
-//! A [`Workload`] says what clients ask of a server: key, protocol, bytes, how often a session
-//! comes back, how requests arrive. Each of its parameters has a source, and what nobody knows is
-//! absent. It is read from TOML; [`FILES`] are those of the folder `workloads`. [`Study`] reads
-//! access logs line by line and [derives](Study::workload) one.
+//! Workloads as data: named ones with reasons, and workloads derived from access logs. A
+//! [`Workload`] describes the load of a server: key, protocol, bytes, share of resumed sessions,
+//! arrivals of requests. Each parameter has a source; an unknown parameter is absent. Workloads are
+//! read from TOML; [`FILES`] holds those of the folder `workloads`. [`Study`] reads access logs
+//! line by line and [derives](Study::workload) a workload.
 //!
 //! ```
 //! use tollgate_workload::{File, Study};

@@ -10,8 +10,8 @@ checked!(
     /// rising, at most 2^40 bytes.
     ///
     /// Between two rows the logarithm of the bytes (and one, as bodies may be empty) rises evenly.
-    /// Sizes spread over powers of ten: a straight line from one row to the next would give a log
-    /// more bytes than it has, and the fewer the rows the more.
+        /// Sizes spread over powers of ten: linear interpolation would add bytes, more with fewer
+        /// rows.
     Quantiles(Vec<(f64, u64)>),
     |table| {
         let ends = table.first().map(|row| row.0) == Some(0.0)
@@ -29,8 +29,7 @@ impl Quantiles {
         &self.0
     }
 
-    /// The bytes that a share of bodies does not exceed; a share outside of 0 to 1 is taken for the
-    /// nearer end.
+    /// The quantile `share`, in bytes; a share outside 0 to 1 is clamped.
     #[must_use]
     pub fn at(&self, share: f64) -> u64 {
         let rows = &self.0;
@@ -44,8 +43,8 @@ impl Quantiles {
         bytes.clamp(least, most)
     }
 
-    /// So many sizes that stand for all, each for an equal share of the bodies: those at the middle
-    /// of each share.
+    /// `count` sizes that represent all bodies, each an equal share of them: the size in the
+    /// middle of each share.
     #[must_use]
     pub fn midpoints(&self, count: u32) -> Vec<u64> {
         let share = |place: u32| (f64::from(place) + 0.5) / f64::from(count);
@@ -61,7 +60,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn rows_are_met_and_between_them_logarithms_rise() {
+    fn rows_are_exact_and_logarithms_interpolated() {
         let table = Quantiles::new(vec![(0.0, 0), (0.5, 99), (1.0, 9999)]).unwrap();
         assert_eq!([0.0, 0.5, 1.0, -1.0, 2.0].map(|share| table.at(share)), [0, 99, 9999, 0, 9999]);
         // 1, 10, 100, 1000, 10000, less one

@@ -1,5 +1,5 @@
-//! Values that a workload may hold, each with its source; what is out of range is refused where it
-//! is read, so that the message has its line.
+//! Values of a workload, each with its source. Values out of range are refused while parsing, so
+//! that the message has a line number.
 
 use core::fmt;
 
@@ -12,14 +12,14 @@ use serde::{Deserialize, Deserializer, Serialize};
 pub struct Sourced<T> {
     /// The value.
     pub value: T,
-    /// Who says so, and why; never empty.
+    /// Its source and reason; never empty.
     pub source: Source,
-    /// What the source has, where nobody offers that any more and the value is the nearest.
+    /// The value of the source, if it is no longer in use and `value` is the nearest one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub instead_of: Option<String>,
 }
 
-/// Words that say where a value comes from.
+/// The source of a value, in words.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct Source(String);
@@ -38,11 +38,11 @@ macro_rules! checked {
         }
 
         impl $name {
-            /// The value, if a workload may have it.
+            /// Checks a value.
             ///
             /// # Errors
             ///
-            /// It is out of range: what is in it, in one line.
+            /// The value is out of range; one line names the range.
             pub fn new(value: $from) -> Result<Self, String> {
                 let check: fn(&$from) -> bool = $check;
                 if check(&value) { Ok(Self(value)) } else { Err($why.to_owned()) }
@@ -60,8 +60,8 @@ checked!(
     "a key is rsa-1024, rsa-2048, rsa-3072, rsa-4096 or ecdsa-p256"
 );
 checked!(
-    /// Protocol version and key exchange, as plans spell them: `tls12-rsa`, or with a group that
-    /// plans have in time, `tls13-x25519mlkem768`.
+        /// Protocol version and key exchange, as plans spell them: `tls12-rsa`, or with a group
+        /// that a later plan may have, `tls13-x25519mlkem768`.
     Protocol(String),
     |word| {
         let mut letters = word.chars();
@@ -78,7 +78,7 @@ checked!(
     "bytes are at most 2^40"
 );
 checked!(
-    /// Requests of a connection, in the mean.
+    /// Mean number of requests on a connection.
     Requests(f64),
     |requests| (1.0..=1e9).contains(requests),
     "requests of a connection are 1 or more"
@@ -90,8 +90,7 @@ checked!(
     "a share is 0 to 1"
 );
 checked!(
-    /// The paper that a run is compared with, as published records have it in front of their
-    /// parameter `by`: `hp01`.
+        /// The paper to compare a run with, as the prefix of `by` in published records: `hp01`.
     Paper(String),
     |word| {
         (1..=16).contains(&word.len())
@@ -152,23 +151,23 @@ impl Paper {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case", deny_unknown_fields)]
 pub enum Arrivals {
-    /// So many are in flight, and each that ends is replaced.
+    /// A fixed number is in flight; each one that ends is replaced.
     Closed,
-    /// At a rate that knows nothing of the server, as seen in a log.
+    /// At a rate independent of the server, as in a log.
     Open {
-        /// Requests per second, in the mean.
+        /// Mean requests per second.
         #[serde(deserialize_with = "counted")]
         per_s: f64,
-        /// Requests of the busiest second.
+        /// Requests in the busiest second.
         peak_per_s: u64,
-        /// Variance of the requests of a second over their mean, within a minute: 1 for Poisson
-        /// arrivals, more for crowds.
+        /// Variance over mean of the requests per second, within a minute: 1 for Poisson
+        /// arrivals, more for bursts.
         #[serde(deserialize_with = "counted")]
         dispersion: f64,
     },
 }
 
-/// What came of counting: TOML has numbers that are none.
+/// A finite number of at least 0; TOML also has `nan` and `inf`.
 fn counted<'de, D: Deserializer<'de>>(from: D) -> Result<f64, D::Error> {
     let number = f64::deserialize(from)?;
     let is_count = number.is_finite() && number >= 0.0;
@@ -182,7 +181,7 @@ impl<T> Sourced<T> {
     ///
     /// # Errors
     ///
-    /// The source has no words.
+    /// The source is empty.
     pub fn new(value: T, source: &str) -> Result<Self, String> {
         let source = Source::try_from(source.to_owned())?;
         Ok(Self { value, source, instead_of: None })
@@ -194,7 +193,7 @@ impl TryFrom<String> for Source {
 
     fn try_from(words: String) -> Result<Self, String> {
         if words.trim().is_empty() {
-            return Err("it needs a source: say where the value comes from".to_owned());
+            return Err("the source is empty: say where the value comes from".to_owned());
         }
         Ok(Self(words))
     }

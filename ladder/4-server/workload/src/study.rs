@@ -1,4 +1,4 @@
-//! What logs say of a workload: sizes, arrivals, requests of connections, resumption.
+//! Derives a workload from access logs: sizes, arrivals, requests per connection, resumption.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -7,21 +7,21 @@ use crate::quantiles::Quantiles;
 use crate::sourced::{Arrivals, Protocol, Requests, Share, Sourced};
 use crate::workload::Workload;
 
-/// Bad lines that are kept with their numbers.
+/// Maximum number of bad lines that are kept.
 const BAD_KEPT: usize = 5;
 
-/// Quantiles of sizes that a workload keeps; most bytes are in the last tenth, and many rows.
+/// Quantiles of sizes in a workload; many are in the last tenth, which has most bytes.
 const QUANTILES: [f64; 15] =
     [0.0, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.99, 0.999, 1.0];
 
-/// Day and night, or a site that grows, are no crowds: requests of a second are compared with the
-/// mean of their minute.
+/// Requests of a second are compared with the mean of their minute, so that slow changes over a day
+/// do not count as bursts.
 const MINUTE_S: i64 = 60;
 
 /// The longest span that arrivals are counted over, in seconds: ten years.
 const SPAN_S_MAX: i64 = 10 * 366 * 24 * 3600;
 
-/// Everything that was read so far.
+/// The lines read so far.
 #[derive(Clone, Debug, Default)]
 pub struct Study {
     lines: u64,
@@ -29,28 +29,28 @@ pub struct Study {
     requests: u64,
     /// Bodies of responses with status 2xx.
     sizes: Vec<u64>,
-    /// Requests of each second since 1970 that has some.
+    /// Requests by second since 1970; seconds without requests are absent.
     seconds: BTreeMap<i64, u64>,
-    /// Requests of each connection that has a name.
+    /// Requests of each identified connection.
     connections: HashMap<u64, u64>,
-    /// What is known of a connection's session, by handshake or by its first request.
+    /// Whether a connection resumed a session, by its handshake or first request.
     resumed: HashMap<u64, bool>,
-    /// Requests of connections without name that say whether they resumed, and those that did.
+    /// Requests without connection that say whether they resumed, and those that did.
     unnamed: (u64, u64),
     protocols: BTreeMap<String, u64>,
 }
 
-/// Lines that are none of an access log.
+/// Lines that are not access-log lines.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Bad {
-    /// How many.
+    /// Their number.
     pub count: u64,
-    /// The first of them, with their numbers from one.
+    /// The first ones, with line numbers from 1.
     pub first: Vec<(u64, BadLine)>,
 }
 
 impl Study {
-    /// Reads one more line.
+    /// Reads a line.
     pub fn line(&mut self, line: &str) {
         self.lines += 1;
         match Entry::read(line) {
@@ -67,7 +67,7 @@ impl Study {
 
     fn entry(&mut self, entry: Entry) {
         if let (Some(connection), Some(resumed)) = (entry.connection, entry.resumed) {
-            // A handshake that failed says nothing.
+            // A failed handshake does not count.
             if entry.handshake || entry.request.is_some() {
                 self.resumed.entry(connection).or_insert(resumed);
             }
@@ -105,7 +105,7 @@ impl Study {
         self.requests
     }
 
-    /// Lines that are none of an access log.
+    /// Lines that are not access-log lines.
     #[must_use]
     pub const fn bad(&self) -> &Bad {
         &self.bad
@@ -130,7 +130,7 @@ impl Study {
         }
     }
 
-    /// What the log does not tell, and how it could.
+    /// The parameters missing in the log, and how to log them.
     #[must_use]
     pub fn unknown(&self) -> Vec<&'static str> {
         let workload = self.workload("log");
@@ -210,7 +210,7 @@ impl Study {
         if !(2..=SPAN_S_MAX).contains(&span) {
             return None;
         }
-        // Sums and squares of the seconds of each minute; what is not there is a second of nothing.
+        // sums and sums of squares of each minute; absent seconds count as 0
         let mut minutes: BTreeMap<i64, (f64, f64)> = BTreeMap::new();
         for (second, count) in &self.seconds {
             #[allow(clippy::cast_precision_loss, reason = "far below 2^52")]
@@ -226,12 +226,12 @@ impl Study {
             let of_minute = of_minute as f64;
             deviations += squares - sum * sum / of_minute;
         }
-        // each minute's own mean is taken out
+        // each minute's mean takes one degree of freedom
         let means = (span - 1) / MINUTE_S + 1;
         #[allow(clippy::cast_precision_loss, reason = "far below 2^52")]
         let (seconds, free) = (span as f64, (span - means) as f64);
         let mean = minutes.values().map(|(sum, _)| sum).sum::<f64>() / seconds;
-        let variance = (deviations / free).max(0.0); // sums are rounded
+        let variance = (deviations / free).max(0.0); // rounding may give less
         let peak_per_s = self.seconds.values().copied().max()?;
         let value = Arrivals::Open { per_s: mean, peak_per_s, dispersion: variance / mean };
         Sourced::new(value, &source(&format!("requests of {span} seconds"))).ok()
@@ -254,7 +254,7 @@ mod tests {
     }
 
     #[test]
-    fn a_known_log_gives_what_it_was_made_of() {
+    fn a_generated_log_gives_its_parameters() {
         let mut study = Study::default();
         // Two requests on each connection, every fourth of which is resumed; 10 per second but for
         // one second of 110 and nine without any.
@@ -283,7 +283,7 @@ mod tests {
     }
 
     #[test]
-    fn busy_hours_are_no_crowds() {
+    fn slow_changes_are_not_bursts() {
         let dispersion = |per_s: &dyn Fn(u32) -> u32| {
             let mut study = Study::default();
             for second in 0..600 {
@@ -302,7 +302,7 @@ mod tests {
 
     /// Sizes of many powers of ten, as sites have them: the logarithm is normal.
     #[test]
-    fn the_mean_of_a_log_survives_its_quantiles() {
+    fn quantiles_keep_the_mean_of_a_log() {
         let mut random = fastrand::Rng::with_seed(1);
         let mut study = Study::default();
         let mut sum = 0.0;
@@ -323,7 +323,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_log_does_not_tell_is_unknown_and_a_derived_workload_is_a_file() {
+    fn parameters_missing_in_a_log_are_unknown_and_a_derived_workload_is_a_valid_file() {
         let mut study = Study::default();
         study.line("::1 - - [10/Oct/2026:13:55:36 +0000] \"GET / HTTP/1.1\" 200 7");
         let workload = study.workload("plain.log");

@@ -6,11 +6,11 @@ use tollgate_record::BadFile;
 use crate::quantiles::Quantiles;
 use crate::sourced::{Arrivals, Bytes, Key, Paper, Protocol, Requests, Share, Sourced};
 
-/// What clients ask of a server. What is absent nobody knows: it is not zero.
+/// The load of a server. An absent parameter is unknown, not zero.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Workload {
-    /// What it is, in a line.
+    /// A description in one line.
     pub title: String,
     /// The server's key.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -18,16 +18,16 @@ pub struct Workload {
     /// Protocol version and key exchange.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub protocol: Option<Sourced<Protocol>>,
-    /// The cipher suite, by its name in the registry of IANA.
+    /// The cipher suite, by its IANA name.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub suite: Option<Sourced<String>>,
     /// Bytes of each body.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bytes: Option<Sourced<Bytes>>,
-    /// Bytes of bodies, where they differ.
+    /// Bytes of bodies, if they differ.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sizes: Option<Sourced<Quantiles>>,
-    /// Requests of a connection.
+    /// Requests on a connection.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub requests_per_connection: Option<Sourced<Requests>>,
     /// The share of connections that resume a session.
@@ -36,7 +36,7 @@ pub struct Workload {
     /// How connections arrive.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub arrivals: Option<Sourced<Arrivals>>,
-    /// The paper whose figures stand beside those of a run.
+    /// The paper to compare a run with.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub compared_with: Option<Sourced<Paper>>,
 }
@@ -46,13 +46,13 @@ impl Workload {
     ///
     /// # Errors
     ///
-    /// [`BadFile`] with line and field, if one is unknown or not what it should be.
+    /// [`BadFile`] with line and field, if a field is unknown or invalid.
     pub fn from_toml(text: &str) -> Result<Self, BadFile> {
         toml::from_str(text)
             .map_err(|error| BadFile::at("workload", text, error.span(), error.message()))
     }
 
-    /// The file.
+    /// The workload as TOML.
     ///
     /// # Panics
     ///
@@ -62,7 +62,7 @@ impl Workload {
         toml::to_string(self).expect("a workload is names, numbers and words")
     }
 
-    /// Every parameter by name: value, source, and what it stands for; or that it is not known.
+    /// Every parameter by name; `None` if it is unknown.
     #[must_use]
     pub fn parameters(&self) -> Vec<(&'static str, Option<Parameter>)> {
         vec![
@@ -95,7 +95,7 @@ pub struct Parameter {
     pub value: String,
     /// Its source.
     pub source: String,
-    /// What the source has, where the value is only the nearest to it.
+    /// The value of the source, if `value` is only the nearest one.
     pub instead_of: Option<String>,
 }
 
@@ -153,11 +153,11 @@ value = { kind = "closed" }
 source = "as the paper"
 "#;
 
-    /// A rate that is no number.
+    /// A rate that is not a number.
     const OPEN_ENDED: &str = "{ kind = \"open\", per_s = nan, peak_per_s = 1, dispersion = 1.0 }";
 
     #[test]
-    fn a_file_comes_back_as_it_was() {
+    fn a_written_file_is_read_back_unchanged() {
         let workload = Workload::from_toml(FILE).unwrap();
         assert_eq!(Workload::from_toml(&workload.to_toml()).unwrap(), workload);
         assert_eq!(workload.resumed, None, "unknown is not zero");
@@ -168,7 +168,7 @@ source = "as the paper"
     }
 
     #[test]
-    fn what_is_wrong_is_said_with_line_and_field() {
+    fn errors_name_line_and_field() {
         let refused = |from: &str, to: &str| {
             assert!(FILE.contains(from));
             let message = Workload::from_toml(&FILE.replace(from, to)).unwrap_err().to_string();

@@ -258,12 +258,16 @@ fn prometheus_reads_counters_that_grow_and_times_in_buckets() {
     assert!(later.iter().all(|(series, value)| begun.get(series).is_none_or(|old| old <= value)));
     // those of one server: the last bucket holds all of them, and none shrinks
     let labels = "sitting=\"rsa-2048 tls13\",server=\"openssl\"}";
-    let bucket =
-        |le: &str| later[&format!("tollgate_bench_time_seconds_bucket{{le=\"{le}\",{labels}")];
+    let bucket = |le: &str| {
+        later[&format!("tollgate_bench_transaction_time_seconds_bucket{{le=\"{le}\",{labels}")]
+    };
     let of = |name: &str| later[&format!("tollgate_bench_{name}{{{labels}")];
     let bounds = ["0.0001", "0.001", "0.01", "0.1", "1.0", "10.0", "+Inf"].map(bucket);
     assert!(bounds.is_sorted(), "{bounds:?}");
-    assert!((bounds[6] - of("time_seconds_count")).abs() < 1e-9 && of("time_seconds_sum") > 0.0);
+    assert!(
+        (bounds[6] - of("transaction_time_seconds_count")).abs() < 1e-9
+            && of("transaction_time_seconds_sum") > 0.0
+    );
     assert!(of("connections_total") >= of("sessions_total"));
     let other = Command::new("curl").args(["--silent", &url.replace("metrics", "x")]).output();
     assert_eq!(other.unwrap().stdout, b"GET /metrics\n");

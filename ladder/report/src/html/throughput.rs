@@ -127,12 +127,13 @@ fn time(shelf: Shelf<'_>, subject: &Subject, quantity: &str) -> String {
 
 /// CPU time and latencies.
 fn table(shelf: Shelf<'_>, servers: &[&Record]) -> Markup {
-    const TIMES: [(&str, &str); 5] = [
+    const TIMES: [(&str, &str); 6] = [
         ("CPU of the server", word::SERVER_CPU_NS_PER_SESSION),
+        ("connect p50", word::CONNECT_NS_P50),
         ("handshake p50", word::HANDSHAKE_NS_P50),
         ("p90", word::HANDSHAKE_NS_P90),
         ("p99", word::HANDSHAKE_NS_P99),
-        ("whole p99", word::TRANSACTION_NS_P99),
+        ("transaction p99", word::TRANSACTION_NS_P99),
     ];
     html! {
         @if !servers.is_empty() {

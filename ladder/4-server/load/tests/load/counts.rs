@@ -48,7 +48,7 @@ fn every_transaction_is_in_the_servers_count() {
             let rate = outcome.sessions_per_s().unwrap();
             assert!(rate > 0.0 && outcome.sustain().transactions < whole.transactions);
             assert!(outcome.client_cpu_ns_per_session().unwrap() > 0.0);
-            assert_eq!(outcome.handshake().unwrap().count(), outcome.sustain().client_done);
+            assert_eq!(outcome.handshake().unwrap().count(), outcome.sustain().confirmed);
             assert!(outcome.transaction().unwrap().quantile_ns(0.5).unwrap() > 1000);
         }
     }

@@ -61,7 +61,7 @@ fn requests_share_a_connection_and_its_handshake() {
             let times = times.unwrap();
             assert_eq!(times.service().count(), outcome.sustain().transactions);
             assert_eq!(times.last_byte().count(), outcome.sustain().responses);
-            assert_eq!(times.handshake().count(), outcome.sustain().client_done);
+            assert_eq!(times.handshake().count(), outcome.sustain().confirmed);
             let median = |of: &Latency| of.quantile_ns(0.5).unwrap();
             assert!(median(times.first_byte()) <= median(times.last_byte()));
             assert!(median(times.last_byte()) <= median(times.service()));

@@ -26,8 +26,10 @@ fn live_counts_end_as_the_sum_of_the_runs_and_each_run_has_a_witness() {
     assert_eq!(counts.confirmed, sum(|outcome| outcome.whole().confirmed));
     assert_eq!(counts.transactions, sum(|outcome| outcome.whole().transactions));
     assert_eq!(counts.body_bytes, sum(|outcome| outcome.whole().body_bytes));
-    assert_eq!(counts.times.counts.iter().sum::<u64>(), counts.transactions);
-    assert!(counts.times.sum_ns > 1000 * counts.transactions, "{counts:?}");
+    let steps = counts.times.all();
+    let counted = steps.map(|times| times.counts.iter().sum::<u64>());
+    assert_eq!(counted, [counts.attempts, counts.confirmed, counts.transactions]);
+    assert!(steps[2].sum_ns > 1000 * counts.transactions, "{counts:?}");
     assert_eq!((counts.failed, counts.gave_up, counts.dropped), (0, 0, 0));
     let whole = |outcomes: &[Outcome]| -> Vec<_> {
         outcomes.iter().map(|outcome| (outcome.whole().clone(), outcome.began_at())).collect()

@@ -15,6 +15,7 @@ mod patience;
 mod resumption;
 mod rogue;
 mod search;
+mod steps;
 mod tls_server;
 mod truth;
 

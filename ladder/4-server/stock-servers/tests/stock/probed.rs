@@ -44,12 +44,12 @@ fn stock_servers_are_as_they_were_configured() {
         let Some(running) = start(product, &settings) else { continue };
 
         let (_, probe) = probed(&format!("https://{}/bytes/{BYTES}", running.address()));
-        let offers = probe.offers.as_ref().unwrap();
-        assert!(offers.has_version(true) && offers.has_version(false), "{product}: {offers:?}");
-        assert!(offers.suites.contains(&Suite::TLS_RSA_WITH_AES_128_GCM_SHA256), "{product}");
-        assert!(offers.has_rsa_key() && !offers.has_curve_key(), "{product}: {offers:?}");
-        assert!(offers.groups.contains(&Group::X25519) && offers.groups.contains(&Group::P384));
-        assert!(!offers.lacks_certificate, "{product}");
+        let support = probe.support.as_ref().unwrap();
+        assert!(support.has_version(true) && support.has_version(false), "{product}: {support:?}");
+        assert!(support.suites.contains(&Suite::TLS_RSA_WITH_AES_128_GCM_SHA256), "{product}");
+        assert!(support.has_rsa_key() && !support.has_curve_key(), "{product}: {support:?}");
+        assert!(support.groups.contains(&Group::X25519) && support.groups.contains(&Group::P384));
+        assert!(!support.lacks_certificate, "{product}");
         assert_eq!(probe.leaf().unwrap().key, "rsa-2048", "{product}");
         assert_eq!(probe.chain_bytes(), Some(der_bytes(&settings)), "{product}");
         let body = probe.body.as_ref().unwrap();
@@ -77,7 +77,7 @@ fn names_of_openssl() -> BTreeMap<String, String> {
 fn suites_are_those_that_s_client_agrees_on() {
     let Some(running) = start(Product::Nginx, &settings()) else { return };
     let (_, probe) = probed(&format!("https://{}/bytes/{BYTES}", running.address()));
-    let found = probe.offers.unwrap().suites;
+    let found = probe.support.unwrap().suites;
     let names = names_of_openssl();
     let mut asked = 0;
     for suite in Suite::ALL {

@@ -1,15 +1,15 @@
-//! HAProxy's HTTP log (`option httplog`): bytes there are of the whole response, head and body.
+//! HAProxy's HTTP log (`option httplog`). Its bytes are those of the whole response, head and body.
 
 use jiff::civil::DateTime;
 use jiff::tz::TimeZone;
 
 use super::{BadLine, Entry, Tail, connection};
 
-/// `... CLIENT:PORT [ACCEPTED] FRONTEND BACKEND/SERVER TIMERS STATUS BYTES ...`; `None` for what
-/// does not look like that.
+/// `... CLIENT:PORT [ACCEPTED] FRONTEND BACKEND/SERVER TIMERS STATUS BYTES ...`; `None` if
+/// the line does not have this form.
 pub(super) fn read(line: &str) -> Option<Result<Entry, BadLine>> {
     let (before, rest) = line.split_once(" [")?;
-    // Syslog writes the process in brackets, without a space before.
+    // Syslog writes the process id in brackets, without a space before them.
     let client = before.split_ascii_whitespace().next_back()?;
     let (time, rest) = rest.split_once(']')?;
     if rest.ends_with("SSL handshake failure") {
@@ -33,19 +33,21 @@ fn request<'a>(
     time: &str,
     words: &mut impl Iterator<Item = &'a str>,
 ) -> Result<Entry, BadLine> {
-    // The local time of its machine; no format has its zone, and only differences count here.
+    // Local time without zone; only differences count here.
     let time = DateTime::strptime("%d/%b/%Y:%H:%M:%S%.f", time)
         .and_then(|time| time.to_zoned(TimeZone::UTC))
-        .map_err(|_| BadLine::new(format!("{time:?} is no time as 06/Feb/2009:12:14:14.655")))?;
-    // -1 where the client went before there was a response
+        .map_err(|_| {
+            BadLine::new(format!("{time:?} is not a time like 06/Feb/2009:12:14:14.655"))
+        })?;
+    // -1 if the client closed before the response
     let status = match words.next() {
         Some("-1") => Some(None),
         word => word.and_then(|word| word.parse::<u16>().ok()).map(Some),
     };
-    let status = status.ok_or_else(|| BadLine::new("no status behind the timers"))?;
-    // With `option logasap` there is a plus: more came later.
+    let status = status.ok_or_else(|| BadLine::new("no status after the timers"))?;
+    // `option logasap` writes a plus: more bytes followed.
     let bytes = words.next().and_then(|word| word.parse().ok());
-    let bytes: u64 = bytes.ok_or_else(|| BadLine::new("no bytes behind the status"))?;
+    let bytes: u64 = bytes.ok_or_else(|| BadLine::new("no bytes after the status"))?;
     Ok(Entry {
         time_us: Some(time.timestamp().as_microsecond()),
         connection: Some(connection(client)),

@@ -1,4 +1,4 @@
-//! Lines of access logs: nginx's and Apache's combined format, HAProxy's HTTP log, and our own.
+//! Lines of access logs: nginx's and Apache's combined format, HAProxy's HTTP log, and Tollgate's.
 
 mod combined;
 mod haproxy;
@@ -11,53 +11,53 @@ use std::hash::DefaultHasher;
 /// The longest line that is read, in bytes.
 const LINE_BYTES_MAX: usize = 64 * 1024;
 
-/// How an access log is written.
+/// The format of an access log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum LogFormat {
-    /// As `tollgate serve` does.
+    /// The JSON Lines of `tollgate serve`.
     Own,
-    /// nginx: combined, with fields behind it.
+    /// nginx: combined, with further fields.
     Nginx,
-    /// Apache: combined, with fields behind it.
+    /// Apache: combined, with further fields.
     Apache,
-    /// HAProxy: its HTTP log, with fields behind it.
+    /// HAProxy: its HTTP log, with further fields.
     Haproxy,
 }
 
-/// What a line tells. What it does not tell is `None`.
+/// The content of a line; absent parts are `None`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Entry {
-    /// When, in microseconds since 1970.
+    /// Time, in microseconds since 1970.
     pub time_us: Option<i64>,
-    /// A number for its connection: the same for all requests of one.
+    /// Number of the connection, the same for all its requests.
     pub connection: Option<u64>,
-    /// Status and bytes of the response, if the line is of a request that has one.
+    /// Status and bytes of the response, if the line has one.
     pub request: Option<(u16, Option<u64>)>,
-    /// Whether the connection resumed a session, if the line says so.
+    /// Whether the connection resumed a session.
     pub resumed: Option<bool>,
-    /// Whether the line is of a handshake that completed; in logs that have a line for each request
-    /// the first one of a connection tells.
+    /// Whether a handshake was completed; logs with one line for each request show it in the
+    /// first one of a connection.
     pub handshake: bool,
-    /// Whether the line is of a handshake that did not complete.
+    /// Whether a handshake failed.
     pub failed_handshake: bool,
-    /// Which request of its connection it is, from 1 on.
+    /// Number of the request on its connection, from 1.
     pub number: Option<u64>,
-    /// Whether the response went out whole.
+    /// Whether the whole response was sent.
     pub complete: Option<bool>,
-    /// Whether the bytes of the response are those of its head, too.
+    /// Whether the bytes include the head of the response.
     pub has_head: bool,
-    /// What the line tells of the server and not of its clients.
+    /// An event of the server itself.
     pub event: Option<ServerEvent>,
-    /// Version of TLS, as logs have it: `TLSv1.3`.
+    /// TLS version, as in logs: `TLSv1.3`.
     pub protocol: Option<String>,
 }
 
-/// What a server of ours tells of itself.
+/// An event that Tollgate's server logs about itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ServerEvent {
-    /// It threw lines away.
+    /// It dropped lines.
     Lost {
-        /// How many.
+        /// Their number.
         lines: u64,
     },
     /// It started, with this version of the format.
@@ -69,7 +69,7 @@ pub enum ServerEvent {
     Stopped,
 }
 
-/// Why a line is none of an access log.
+/// Why a line is not an access-log line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BadLine(String);
 
@@ -81,7 +81,7 @@ impl BadLine {
 
 impl fmt::Display for BadLine {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // Words of the file must not reach a terminal as a command.
+        // Control characters of the file must not reach a terminal.
         self.0.chars().try_for_each(|c| {
             if c.is_control() { write!(f, "{}", c.escape_default()) } else { write!(f, "{c}") }
         })
@@ -91,11 +91,11 @@ impl fmt::Display for BadLine {
 impl core::error::Error for BadLine {}
 
 impl Entry {
-    /// Reads a line of any of the formats; `None` for one that is empty.
+    /// Reads a line of any format; `None` if it is empty.
     ///
     /// # Errors
     ///
-    /// [`BadLine`] says what was looked for and is not there.
+    /// [`BadLine`] names the missing part.
     pub fn read(line: &str) -> Result<Option<Self>, BadLine> {
         let line = line.trim();
         if line.len() > LINE_BYTES_MAX {
@@ -124,11 +124,11 @@ impl LogFormat {
         }
     }
 
-    /// Reads a line of this format and no other.
+    /// Reads a line of this format.
     ///
     /// # Errors
     ///
-    /// [`BadLine`] says what was looked for and is not there.
+    /// [`BadLine`] names the missing part.
     pub fn read(self, line: &str) -> Result<Option<Entry>, BadLine> {
         let line = line.trim();
         match self {
@@ -138,19 +138,18 @@ impl LogFormat {
             Self::Nginx | Self::Apache => combined::read(line),
             Self::Haproxy => match haproxy::read(line) {
                 Some(entry) => entry.map(Some),
-                None => Err(BadLine::new("it is none of HAProxy's HTTP log")),
+                None => Err(BadLine::new("not a line of HAProxy's HTTP log")),
             },
         }
     }
 }
 
-/// What may stand behind the last quote of a line: `NAME=VALUE`; docs/bench-url.md says how to log
-/// it.
+/// The fields `NAME=VALUE` after the last quote of a line; docs/bench-url.md says how to log them.
 #[derive(Clone, Copy)]
 struct Tail<'a>(&'a str);
 
 impl<'a> Tail<'a> {
-    /// Referrer and agent are in quotes and may hold anything; what we look for follows them.
+    /// Skips referrer and agent, which are in quotes and may hold anything.
     fn of(line: &'a str) -> Self {
         Self(line.rsplit('"').next().unwrap_or_default())
     }
@@ -159,18 +158,18 @@ impl<'a> Tail<'a> {
         self.0.split_ascii_whitespace().find_map(|word| word.strip_prefix(key))
     }
 
-    fn told(self, key: &str) -> Option<&'a str> {
+    fn value(self, key: &str) -> Option<&'a str> {
         self.raw(key).filter(|value| !value.is_empty() && *value != "-")
     }
 
-    /// What it adds to a line of a request.
+    /// Adds the fields to the entry.
     fn add_to(self, entry: &mut Entry) {
-        entry.connection = self.told("conn=").map(connection).or(entry.connection);
-        entry.resumed = self.told("reused=").and_then(resumed);
-        entry.protocol = self.told("proto=").map(str::to_owned);
-        // nginx and HAProxy count requests from 1 on, Apache those after the first
-        let after = self.told("keepalive=").and_then(|count| count.parse::<u64>().ok());
-        let number = self.told("request=").and_then(|number| number.parse().ok());
+        entry.connection = self.value("conn=").map(connection).or(entry.connection);
+        entry.resumed = self.value("reused=").and_then(resumed);
+        entry.protocol = self.value("proto=").map(str::to_owned);
+        // nginx and HAProxy count requests from 1, Apache from 0
+        let after = self.value("keepalive=").and_then(|count| count.parse::<u64>().ok());
+        let number = self.value("request=").and_then(|number| number.parse().ok());
         entry.number = number.or_else(|| after?.checked_add(1));
         entry.complete = self.raw("done=").map(is_whole);
         entry.handshake = entry.number == Some(1) && entry.protocol.is_some();
@@ -186,14 +185,13 @@ fn resumed(word: &str) -> Option<bool> {
     }
 }
 
-/// Whether a response went out whole, in a server's own word: nginx's `$request_completion`;
-/// Apache's `%X`, after which the connection is kept or closed; HAProxy's `%ts`, of a response of a
-/// server's or of its own.
+/// Whether the whole response was sent: `OK` of nginx's `$request_completion`; `+` or `-` of
+/// Apache's `%X`; `--` or `LR` of HAProxy's `%ts`.
 fn is_whole(word: &str) -> bool {
     matches!(word, "OK" | "+" | "-" | "--" | "LR")
 }
 
-/// A number for whatever names a connection in a log.
+/// Hashes the identifier of a connection.
 fn connection(name: &str) -> u64 {
     let mut hasher = DefaultHasher::new();
     name.hash(&mut hasher);
@@ -227,7 +225,7 @@ mod tests {
     }
 
     #[test]
-    fn each_format_is_told_by_its_lines() {
+    fn each_format_is_recognized() {
         let entry = read(COMBINED);
         assert_eq!(entry.time_us, Some(971_211_336_000_000));
         assert_eq!((entry.request, entry.resumed), (Some((200, Some(2326))), Some(true)));
@@ -257,9 +255,9 @@ mod tests {
         assert_eq!(Entry::read("  "), Ok(None));
     }
 
-    /// With `option abortonclose`, of a client that went before there was a response.
+    /// With `option abortonclose`, for a client that closed before the response.
     #[test]
-    fn who_went_before_the_response_has_none() {
+    fn a_client_that_closed_early_has_no_response() {
         let line =
             HAPROXY.replace("10/0/30/69/109 200 2750 - - ----", "0/0/0/-1/300 -1 0 - - CD--");
         let entry = read(&format!("{line} request=1 done=CD reused=0 proto=TLSv1.3"));
@@ -271,7 +269,7 @@ mod tests {
     }
 
     #[test]
-    fn fields_behind_a_line_tell_what_a_referee_asks() {
+    fn further_fields_hold_what_a_referee_needs() {
         let nginx = COMBINED.replace("conn=7", "conn=7 request=1 done=OK");
         let apache =
             nginx.replace("request=1 done=OK reused=r", "keepalive=0 done=- reused=Resumed");
@@ -296,7 +294,7 @@ mod tests {
     }
 
     #[test]
-    fn a_format_reads_its_own_lines_only() {
+    fn a_format_reads_only_its_own_lines() {
         for (format, line) in [
             (LogFormat::Own, OWN),
             (LogFormat::Nginx, COMBINED),
@@ -312,7 +310,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_none_says_what_was_looked_for() {
+    fn errors_name_the_missing_part() {
         for (bad, why) in [
             ("hello", "time in brackets"),
             (r#"x - - [yesterday] "GET / HTTP/1.1" 200 1"#, "10/Oct/2000"),
@@ -331,12 +329,12 @@ mod tests {
 
     proptest! {
         #[test]
-        fn no_line_makes_it_panic(line in "\\PC{0,200}") {
+        fn arbitrary_lines_do_not_panic(line in "\\PC{0,200}") {
             let _ = Entry::read(&line);
         }
 
         #[test]
-        fn nor_does_a_line_that_is_cut_or_changed(
+        fn truncated_or_changed_lines_do_not_panic(
             which in 0..3_usize,
             cut in 0..250_usize,
             change in any::<char>(),

@@ -1,10 +1,10 @@
-//! Our own log, JSON Lines: a line for each handshake and each request.
+//! Tollgate's log, JSON Lines: one line for each handshake and each request.
 
 use serde::Deserialize;
 
 use super::{BadLine, Entry, ServerEvent};
 
-/// The fields that tell something of a workload, or decide for a referee.
+/// The fields that a workload or a referee needs.
 #[derive(Deserialize)]
 #[serde(tag = "event", rename_all = "snake_case")]
 enum Line {
@@ -43,7 +43,7 @@ enum Outcome {
 
 pub(super) fn read(line: &str) -> Result<Option<Entry>, BadLine> {
     let line: Line = serde_json::from_str(line).map_err(|error| {
-        BadLine::new(format!("JSON, but no handshake or request of ours: {error}"))
+        BadLine::new(format!("JSON, but not a handshake or request of Tollgate's log: {error}"))
     })?;
     let of_server = |event| Entry { event: Some(event), ..Entry::default() };
     Ok(Some(match line {

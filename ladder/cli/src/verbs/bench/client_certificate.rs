@@ -6,7 +6,7 @@ use std::path::Path;
 use openssl::error::ErrorStack;
 use openssl::pkey::PKey;
 use openssl::x509::X509;
-use tollgate_probe::Shown;
+use tollgate_probe::ClientCertificate;
 
 use crate::error::CliError;
 use crate::keys;
@@ -17,11 +17,11 @@ use crate::options::Bench as Options;
 /// # Errors
 ///
 /// A file cannot be read, or is no certificate or no key of one.
-pub(super) fn client_certificate(options: &Options) -> Result<Option<Shown>, CliError> {
+pub(super) fn client_certificate(options: &Options) -> Result<Option<ClientCertificate>, CliError> {
     let (Some(chain), Some(key)) = (&options.given.client_cert, &options.given.client_key) else {
         return Ok(None);
     };
-    let found = Shown::new(certificates(chain)?, &pkcs8(key)?);
+    let found = ClientCertificate::new(certificates(chain)?, &pkcs8(key)?);
     found.map(Some).map_err(|error| CliError::new(format!("--client-cert: {error}")))
 }
 

@@ -14,7 +14,7 @@ use prometheus_client::encoding::text::encode;
 use prometheus_client::encoding::{DescriptorEncoder, NoLabelSet};
 use prometheus_client::metrics::MetricType;
 use prometheus_client::registry::{Registry, Unit};
-use tollgate_load::{Buckets, Live, LiveCounts};
+use tollgate_load::{Buckets, Live, LiveCounts, StepTimes};
 
 use crate::error::CliError;
 use crate::output::say;
@@ -74,6 +74,23 @@ const COUNTERS: [Counter; 7] = [
     ("body_bytes", "Bytes of bodies received", |counts| counts.body_bytes),
 ];
 
+/// A histogram: its name, its help text, and its times.
+type Histogram = (&'static str, &'static str, fn(&StepTimes<u64>) -> &Buckets<u64>);
+
+const TIMES: [Histogram; 3] = [
+    ("connect_time", "TCP connect times", |times| &times.connect),
+    (
+        "handshake_time",
+        "Times from the ClientHello until the server confirmed the handshake",
+        |times| &times.handshake,
+    ),
+    (
+        "transaction_time",
+        "Times from connect to the last byte; in an open loop from the intended start",
+        |times| &times.transaction,
+    ),
+];
+
 impl Collector for Snapshot {
     fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> fmt::Result {
         for (name, help, of) in COUNTERS {
@@ -84,22 +101,26 @@ impl Collector for Snapshot {
                     .encode_counter::<NoLabelSet, _, u64>(&of(counts), None)?;
             }
         }
-        let help = "Times of sessions; of an open loop from the intended start on";
-        let unit = Unit::Seconds;
-        let mut family =
-            encoder.encode_descriptor("time", help, Some(&unit), MetricType::Histogram)?;
-        for (counts, one) in &self.0 {
-            let times = &counts.times;
-            #[allow(clippy::cast_precision_loss, reason = "far below 2^52")]
-            let bounds = Buckets::BOUNDS_US.map(|us| us as f64 / 1e6);
-            let ends = bounds.into_iter().chain([f64::MAX]); // written as +Inf
-            let buckets: Vec<(f64, u64)> = ends.zip(times.counts).collect();
-            #[allow(clippy::cast_precision_loss, reason = "far below 2^52")]
-            let sum = times.sum_ns as f64 / 1e9;
-            let count = times.counts.iter().sum();
-            family
-                .encode_family(&one.labels())?
-                .encode_histogram::<NoLabelSet>(sum, count, &buckets, None)?;
+        for (name, help, of) in TIMES {
+            let mut family = encoder.encode_descriptor(
+                name,
+                help,
+                Some(&Unit::Seconds),
+                MetricType::Histogram,
+            )?;
+            for (counts, one) in &self.0 {
+                let times = of(&counts.times);
+                #[allow(clippy::cast_precision_loss, reason = "far below 2^52")]
+                let bounds = Buckets::BOUNDS_US.map(|us| us as f64 / 1e6);
+                let ends = bounds.into_iter().chain([f64::MAX]); // written as +Inf
+                let buckets: Vec<(f64, u64)> = ends.zip(times.counts).collect();
+                #[allow(clippy::cast_precision_loss, reason = "far below 2^52")]
+                let sum = times.sum_ns as f64 / 1e9;
+                let count = times.counts.iter().sum();
+                family
+                    .encode_family(&one.labels())?
+                    .encode_histogram::<NoLabelSet>(sum, count, &buckets, None)?;
+            }
         }
         Ok(())
     }

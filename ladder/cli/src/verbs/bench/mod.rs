@@ -220,7 +220,7 @@ fn context(options: &Options, host: &Host) -> tollgate_load::Context {
         conditions.insert("url".to_owned(), probed.site.url().to_string());
         let target = probed.site.target();
         conditions.insert("address".to_owned(), target.address().to_string());
-        if let Some(shown) = probed.site.shown() {
+        if let Some(shown) = probed.site.client_certificate() {
             conditions.insert("client_certificate".to_owned(), shown.key().to_owned());
         }
         if let Some(until) = target.consent_until() {

@@ -275,10 +275,11 @@ pub(super) fn words(options: &Options) -> String {
             None => each("a worker", &server_cores(options)),
         },
     };
-    let shown = match options.given.probed.as_ref().and_then(|probed| probed.site.shown()) {
-        Some(shown) => format!("a certificate to show ({}), ", shown.key()),
-        None => String::new(),
-    };
+    let shown =
+        match options.given.probed.as_ref().and_then(|probed| probed.site.client_certificate()) {
+            Some(shown) => format!("a certificate to show ({}), ", shown.key()),
+            None => String::new(),
+        };
     let client = each("a thread", &client_cores(options));
     let chosen = options.given.probed.as_ref().and_then(|probed| probed.choice().1.suite);
     let suites = match (&*options.suites, chosen) {

@@ -10,10 +10,11 @@ use crate::names;
 use crate::shelf::{Origin::Measured, Shelf};
 
 /// Columns: what stands above, the quantity, its unit.
-const COLUMNS: [(&str, &str, Unit); 9] = [
+const COLUMNS: [(&str, &str, Unit); 10] = [
     ("sess/s", word::SESSIONS_PER_S, Unit::PerSecond),
     ("server CPU", word::SERVER_CPU_NS_PER_SESSION, Unit::Nanos),
     ("client CPU", word::CLIENT_CPU_NS_PER_SESSION, Unit::Nanos),
+    ("connect p50", word::CONNECT_NS_P50, Unit::Nanos),
     ("handshake p50", word::HANDSHAKE_NS_P50, Unit::Nanos),
     ("p90", word::HANDSHAKE_NS_P90, Unit::Nanos),
     ("p99", word::HANDSHAKE_NS_P99, Unit::Nanos),

@@ -1,4 +1,4 @@
-//! rustls in blocking threads: a complete client that others wrote.
+//! rustls in blocking threads: an independent, complete client.
 
 use core::net::SocketAddr;
 use core::sync::atomic::{AtomicBool, Ordering};
@@ -21,13 +21,13 @@ use rustls::{
 };
 use tollgate_load::{Close, Head, Plan, Protocol, thread_cpu};
 
+use crate::counted::Tally;
 use crate::error::Error;
-use crate::tally::Tally;
 
-/// The longest wait for the server.
-const PATIENCE: Duration = Duration::from_secs(20);
+/// Timeout of each call to the server.
+const TIMEOUT: Duration = Duration::from_secs(20);
 
-/// What every thread of a plan does.
+/// The sessions of a plan, for all threads.
 pub(crate) struct Sessions {
     config: Arc<ClientConfig>,
     address: SocketAddr,
@@ -39,7 +39,7 @@ pub(crate) struct Sessions {
 impl Sessions {
     /// # Errors
     ///
-    /// rustls has no such protocol.
+    /// rustls does not support the protocol.
     pub(crate) fn new(plan: &Plan, address: SocketAddr, bytes: u64) -> Result<Self, Error> {
         let request =
             format!("GET /bytes/{bytes} HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\n\r\n");
@@ -47,7 +47,7 @@ impl Sessions {
         Ok(Self { config, address, bytes, request, close: plan.close })
     }
 
-    /// Loads until the time is over; a session that was begun is ended.
+    /// Makes sessions until `until`; the last one is completed.
     pub(crate) fn work(&self, until: Instant, stop: &AtomicBool) -> Tally {
         let mut tally = Tally::default();
         let begun = thread_cpu();
@@ -58,12 +58,12 @@ impl Sessions {
         tally
     }
 
-    /// A connection, a handshake, a request, its body.
+    /// Connects, completes the handshake, sends one request and reads the body.
     fn session(&self) -> io::Result<()> {
-        let mut socket = TcpStream::connect_timeout(&self.address, PATIENCE)?;
+        let mut socket = TcpStream::connect_timeout(&self.address, TIMEOUT)?;
         socket.set_nodelay(true)?;
-        socket.set_read_timeout(Some(PATIENCE))?;
-        socket.set_write_timeout(Some(PATIENCE))?;
+        socket.set_read_timeout(Some(TIMEOUT))?;
+        socket.set_write_timeout(Some(TIMEOUT))?;
         let name = ServerName::from(self.address.ip());
         let mut tls =
             ClientConnection::new(Arc::clone(&self.config), name).map_err(io::Error::other)?;
@@ -73,7 +73,7 @@ impl Sessions {
         if stream.conn.handshake_kind() == Some(HandshakeKind::Resumed) {
             return Err(io::Error::other("a session was resumed"));
         }
-        // The server may be gone already, and nothing is lost by that: the body is here.
+        // Errors are ignored: the body is complete, and the server may have closed.
         match self.close {
             Close::RstAfterConfirm => {
                 let _ = set_socket_linger(&socket, Some(Duration::ZERO));
@@ -109,15 +109,15 @@ fn config(protocol: Protocol) -> Result<ClientConfig, Error> {
         .map_err(|error| Error::Cannot(error.to_string()))?;
     let mut config =
         builder.dangerous().with_custom_certificate_verifier(any).with_no_client_auth();
-    // Tickets are asked for, as the load generator does, because making one costs the server; none
-    // is kept, so nothing is resumed.
+    // The client requests tickets, as the load generator does, because making one costs the
+    // server. It keeps none, so nothing is resumed.
     config.resumption =
         Resumption::disabled().tls12_resumption(Tls12Resumption::SessionIdOrTickets);
     config.alpn_protocols = vec![b"http/1.1".to_vec()];
     Ok(config)
 }
 
-/// Reads head and body, whose length must be that of the plan.
+/// Reads head and body; the body must have the length of the plan.
 fn response(stream: &mut impl io::Read, bytes: u64) -> io::Result<()> {
     let mut received = Vec::new();
     let mut chunk = [0; 16 * 1024];
@@ -145,24 +145,24 @@ fn response(stream: &mut impl io::Read, bytes: u64) -> io::Result<()> {
         }
     }
     if count > whole {
-        return Err(io::Error::other("more than the body came"));
+        return Err(io::Error::other("bytes after the body"));
     }
     Ok(())
 }
 
-/// The length of the head, if it is there; it must announce what the plan asks for.
+/// The length of the head, once it is complete; it must announce the body of the plan.
 fn head(received: &[u8], bytes: u64) -> io::Result<Option<usize>> {
     let Some(head) = Head::read(received).map_err(io::Error::other)? else { return Ok(None) };
     if head.status != 200 {
         return Err(io::Error::other(format!("status {}", head.status)));
     }
     if head.length != Some(bytes) {
-        return Err(io::Error::other("the body has another length than was asked for"));
+        return Err(io::Error::other("the body does not have the requested length"));
     }
     Ok(Some(head.bytes))
 }
 
-/// Takes every chain, and verifies every signature: the servers' certificates are made for the run.
+/// Accepts every chain, because the servers' certificates are made for the run, and verifies every signature.
 #[derive(Debug)]
 struct AnyChain(WebPkiSupportedAlgorithms);
 

@@ -1,19 +1,19 @@
-//! A probe in lines.
+//! A probe as lines of text.
 
 use jiff::tz::TimeZone;
 use tollgate_tls_client::Group;
 
 use crate::complete::Complete;
-use crate::offers::Offers;
 use crate::probe::Probe;
+use crate::support::Support;
 
 impl Probe {
-    /// A line for each thing that was found: six to ten of a server with TLS.
+    /// One line for each result: six to ten for a server with TLS.
     #[must_use]
     pub fn lines(&self) -> Vec<String> {
         let mut lines = Vec::new();
-        if let Some(offers) = &self.offers {
-            lines.extend(self.of_tls(offers));
+        if let Some(support) = &self.support {
+            lines.extend(self.of_tls(support));
         }
         if let Some(body) = &self.body {
             let bytes = match body.bytes {
@@ -27,7 +27,7 @@ impl Probe {
             };
             lines.push(format!("path: status {}, {bytes}; {keeps}", body.status));
         }
-        let tried = self.offers.as_ref().map_or(0, |offers| offers.tried);
+        let tried = self.support.as_ref().map_or(0, |support| support.tried);
         lines.push(format!(
             "probed in {} ms{}",
             self.took.as_millis(),
@@ -36,12 +36,12 @@ impl Probe {
         lines
     }
 
-    fn of_tls(&self, offers: &Offers) -> Vec<String> {
+    fn of_tls(&self, support: &Support) -> Vec<String> {
         let mut lines = Vec::new();
         for (is_tls13, version, groups) in
-            [(true, "TLS 1.3", &offers.groups), (false, "TLS 1.2", &offers.curves)]
+            [(true, "TLS 1.3", &support.groups), (false, "TLS 1.2", &support.curves)]
         {
-            let of_version = offers.suites.iter().filter(|suite| suite.is_tls13() == is_tls13);
+            let of_version = support.suites.iter().filter(|suite| suite.is_tls13() == is_tls13);
             let suites: Vec<&str> = of_version.map(|suite| suite.name()).collect();
             if suites.is_empty() {
                 lines.push(format!("{version}: no"));
@@ -57,13 +57,13 @@ impl Probe {
         if !complete.is_empty() {
             lines.push(format!("complete clients get: {}", complete.join("; ")));
         }
-        lines.push(self.certificates(offers));
-        lines.push(self.sessions(offers));
+        lines.push(self.certificates(support));
+        lines.push(self.sessions(support));
         lines.push(self.ocsp());
         lines
     }
 
-    fn certificates(&self, offers: &Offers) -> String {
+    fn certificates(&self, support: &Support) -> String {
         let leaf = self.leaf();
         let until = leaf.as_ref().map_or_else(String::new, |leaf| {
             format!(", until {}", leaf.until.to_zoned(TimeZone::UTC).date())
@@ -78,7 +78,7 @@ impl Probe {
             }),
         };
         let mut keys: Vec<&str> = leaf.iter().map(|leaf| leaf.key.as_str()).collect();
-        for leaf in &offers.leaves {
+        for leaf in &support.leaves {
             if !keys.contains(&leaf.key.as_str()) {
                 keys.push(&leaf.key);
             }
@@ -86,19 +86,19 @@ impl Probe {
         format!("certificate: {}, {chain}{until}", keys.join(" and another one with "))
     }
 
-    fn sessions(&self, offers: &Offers) -> String {
+    fn sessions(&self, support: &Support) -> String {
         let resumed = |seen: &Option<Complete>| match seen {
             Some(seen) if seen.resumes => "a second connection resumes",
             Some(_) => "a second connection resumes nothing",
             None => "no second connection was tried",
         };
         let mut parts = Vec::new();
-        if offers.has_version(true) {
+        if support.has_version(true) {
             let tickets = self.tls13.as_ref().map_or(0, |seen| seen.tickets);
             parts.push(format!("TLS 1.3, tickets: {tickets}, {}", resumed(&self.tls13)));
         }
-        if offers.has_version(false) {
-            let tickets = offers.tickets_tls12;
+        if support.has_version(false) {
+            let tickets = support.tickets_tls12;
             parts.push(format!("TLS 1.2, tickets: {tickets}, {}", resumed(&self.tls12)));
         }
         format!("sessions: {}", parts.join("; "))

@@ -1,5 +1,5 @@
-//! Which suites, groups and keys a server agrees to, one handshake for each: what the load
-//! generator's own client can ask of it.
+//! The suites, groups and keys that a server supports: one handshake of the load generator's own
+//! client for each.
 
 use std::io::{self, ErrorKind};
 
@@ -8,14 +8,14 @@ use tollgate_tls_client::{
     Suite, VerifySignature,
 };
 
+use crate::blocking_client::{BlockingClient, Failed};
 use crate::certificate::Certificate;
 use crate::error::Error;
-use crate::own::{Failed, Own};
 use crate::site::Site;
 
-/// What a server agreed to.
+/// Suites, groups and keys that a server supports.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Offers {
+pub struct Support {
     /// Suites, in the order of the client's table.
     pub suites: Vec<Suite>,
     /// Groups of TLS 1.3.
@@ -26,70 +26,70 @@ pub struct Offers {
     pub leaves: Vec<Certificate>,
     /// Tickets of TLS 1.2 in one handshake.
     pub tickets_tls12: u32,
-    /// Whether it asks clients for a certificate, and was shown none.
+    /// Whether it requests a client certificate and got an empty one.
     pub lacks_certificate: bool,
-    /// Handshakes that were tried.
+    /// Handshakes tried.
     pub tried: u32,
 }
 
-impl Offers {
-    /// Whether it has a suite of this version.
+impl Support {
+    /// Whether it supports a suite of this version.
     #[must_use]
     pub fn has_version(&self, is_tls13: bool) -> bool {
         self.suites.iter().any(|suite| suite.is_tls13() == is_tls13)
     }
 
-    /// Whether one of its keys is on a curve.
+    /// Whether one of its keys is an elliptic-curve key.
     #[must_use]
     pub fn has_curve_key(&self) -> bool {
         self.leaves.iter().any(|leaf| !leaf.key.starts_with("rsa"))
     }
 
-    /// Whether one of its keys is of RSA.
+    /// Whether one of its keys is an RSA key.
     #[must_use]
     pub fn has_rsa_key(&self) -> bool {
         self.leaves.iter().any(|leaf| leaf.key.starts_with("rsa"))
     }
 }
 
-/// Tries them all.
+/// Tries every suite, group and kind of key.
 ///
 /// # Errors
 ///
-/// Nobody listens any more, or the server agrees to nothing.
-pub(crate) fn look(site: &Site) -> Result<Offers, Error> {
-    let mut offers = Offers::default();
+/// The server no longer listens, or supports nothing that was tried.
+pub(crate) fn look(site: &Site) -> Result<Support, Error> {
+    let mut support = Support::default();
     let address = site.target().address();
     let mut first = None;
-    // once it has said that it does not have the version, nobody asks for it again
+    // a version that the server has refused is not tried again
     let mut without = [false; 2];
     for suite in Suite::ALL {
         let version = usize::from(suite.is_tls13());
         if without[version] {
             continue;
         }
-        offers.tried += 1;
+        support.tried += 1;
         match handshake(site, &with_every_group(suite)) {
-            Ok((facts, leaf)) => offers.add(suite, &facts, leaf),
+            Ok((facts, leaf)) => support.add(suite, &facts, leaf),
             Err(Failed::Io(error)) if is_final(&error) => {
                 return Err(Error::Handshake { address, why: Failed::Io(error).why() });
             }
             Err(failed) => {
-                without[version] = is_about_version(&failed);
+                without[version] = refuses_version(&failed);
                 first.get_or_insert(failed);
             }
         }
     }
-    if offers.suites.is_empty() {
+    if support.suites.is_empty() {
         let why = first.map_or_else(|| "no suite was tried".to_owned(), |failed| failed.why());
         return Err(Error::Handshake { address, why });
     }
-    offers.look_at_groups(site);
-    offers.look_at_keys(site);
-    Ok(offers)
+    support.look_at_groups(site);
+    support.look_at_keys(site);
+    Ok(support)
 }
 
-impl Offers {
+impl Support {
     fn add(&mut self, suite: Suite, facts: &Facts, leaf: Option<Certificate>) {
         self.suites.push(suite);
         self.lacks_certificate |=
@@ -102,7 +102,7 @@ impl Offers {
         }
     }
 
-    /// Each group alone, with the first suite that uses one.
+    /// Tries each group alone, with the first suite that uses one.
     fn look_at_groups(&mut self, site: &Site) {
         let tls13 = self.suites.iter().copied().find(|suite| suite.is_tls13());
         let curve =
@@ -129,7 +129,7 @@ impl Offers {
         }
     }
 
-    /// TLS 1.3 shows one key for each kind of signature.
+    /// With TLS 1.3 a server can show one key for each kind of signature.
     fn look_at_keys(&mut self, site: &Site) {
         let Some(suite) = self.suites.iter().copied().find(|suite| suite.is_tls13()) else {
             return;
@@ -145,11 +145,11 @@ impl Offers {
     }
 }
 
-/// Settings that ask for nothing but the suite.
+/// Settings that restrict nothing but the suite.
 pub(crate) fn with_every_group(suite: Suite) -> Settings {
     let mut settings = Settings::new(suite);
     match suite.exchange() {
-        // what the server has
+        // the server chooses
         KeyExchange::DheRsa => settings.groups.clear(),
         KeyExchange::Rsa => {}
         KeyExchange::EcdheRsa | KeyExchange::EcdheEcdsa => {
@@ -164,14 +164,14 @@ pub(crate) fn with_every_group(suite: Suite) -> Settings {
     settings
 }
 
-/// One handshake, to the server's Finished.
+/// One handshake, up to the server's Finished.
 fn handshake(site: &Site, settings: &Settings) -> Result<(Facts, Option<Certificate>), Failed> {
-    let own = Own::connect(site, settings)?;
-    let leaf = own.connection().leaf().and_then(Certificate::read);
-    Ok((*own.connection().facts(), leaf))
+    let client = BlockingClient::connect(site, settings)?;
+    let leaf = client.connection().leaf().and_then(Certificate::read);
+    Ok((*client.connection().facts(), leaf))
 }
 
-/// Not the suite's fault: nobody is there.
+/// Whether the server is gone, whatever the suite.
 fn is_final(error: &io::Error) -> bool {
     matches!(
         error.kind(),
@@ -179,7 +179,7 @@ fn is_final(error: &io::Error) -> bool {
     )
 }
 
-fn is_about_version(failed: &Failed) -> bool {
+fn refuses_version(failed: &Failed) -> bool {
     let Failed::Tls(TlsError::Alert { description, .. }) = failed else { return false };
     *description == AlertDescription::PROTOCOL_VERSION
 }

@@ -8,21 +8,21 @@ use tollgate_tls_client::{Config, Connection, Error as TlsError, Event, Settings
 use crate::site::Site;
 use crate::wire::Wire;
 
-/// A connection whose handshake is done here.
-pub(crate) struct Own {
+/// A connection after its handshake.
+pub(crate) struct BlockingClient {
     connection: Connection,
     socket: Wire,
-    /// Received and not yet read.
+    /// Application data that the caller has not read yet.
     data: Vec<u8>,
     is_closed: bool,
 }
 
-/// Why a handshake did not come to its end.
+/// Why a handshake failed.
 #[derive(Debug)]
 pub(crate) enum Failed {
-    /// The server said no, or something that this client does not understand.
+    /// The server refused, or broke the protocol.
     Tls(TlsError),
-    /// The system said no, or the server nothing.
+    /// The system refused a call, or the server did not answer.
     Io(io::Error),
 }
 
@@ -31,7 +31,7 @@ impl Failed {
         match self {
             Self::Tls(error) => error.to_string(),
             Self::Io(error) if error.kind() == ErrorKind::WouldBlock => {
-                "it does not answer for 5 s".to_owned()
+                "no answer for 5 s".to_owned()
             }
             Self::Io(error) => error.to_string(),
         }
@@ -50,30 +50,30 @@ impl From<io::Error> for Failed {
     }
 }
 
-impl Own {
-    /// Connects and shakes hands, to the server's Finished.
+impl BlockingClient {
+    /// Connects and completes the handshake up to the server's Finished.
     pub(crate) fn connect(site: &Site, settings: &Settings) -> Result<Self, Failed> {
         let server_name = site.url().name().map(str::to_owned);
         let identity = site.target().identity().cloned();
         let settings = Settings { server_name, identity, ..settings.clone() };
         let connection = Connection::new(&Arc::new(Config::new(settings)?))?;
         let socket = Wire::connect(&site.target().address())?;
-        let mut own = Self { connection, socket, data: Vec::new(), is_closed: false };
-        while !own.connection.is_established() {
-            if let Err(failed) = own.turn() {
-                let _ = own.socket.write_all(own.connection.outgoing()); // the alert that says why
+        let mut client = Self { connection, socket, data: Vec::new(), is_closed: false };
+        while !client.connection.is_established() {
+            if let Err(failed) = client.turn() {
+                let _ = client.socket.write_all(client.connection.outgoing()); // the alert that says why
                 return Err(failed);
             }
         }
-        Ok(own)
+        Ok(client)
     }
 
-    /// The client with all that it knows of the session.
+    /// The TLS connection, for its facts.
     pub(crate) const fn connection(&self) -> &Connection {
         &self.connection
     }
 
-    /// Sends what waits, and takes in what comes.
+    /// Sends what is queued, and reads once.
     fn turn(&mut self) -> Result<(), Failed> {
         self.flush()?;
         match self.socket.read(self.connection.space()) {
@@ -94,15 +94,15 @@ impl Own {
     }
 }
 
-/// Says goodbye.
-impl Drop for Own {
+/// Sends `close_notify`.
+impl Drop for BlockingClient {
     fn drop(&mut self) {
         self.connection.close();
         let _ = self.flush();
     }
 }
 
-impl Read for Own {
+impl Read for BlockingClient {
     fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
         while self.data.is_empty() && !self.is_closed {
             self.turn().map_err(|failed| match failed {
@@ -118,7 +118,7 @@ impl Read for Own {
     }
 }
 
-impl Write for Own {
+impl Write for BlockingClient {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         self.connection.send(bytes).map_err(io::Error::other)?;
         Ok(bytes.len())

@@ -1,4 +1,4 @@
-//! The certificate that clients show to a server that asks for one.
+//! The certificate that clients send to a server that requests one.
 
 use core::fmt;
 use std::sync::Arc;
@@ -13,28 +13,31 @@ use crate::error::Error;
 
 /// A certificate with its key, for the load generator's client and for a complete one.
 #[derive(Clone)]
-pub struct Shown {
+pub struct ClientCertificate {
     pub(crate) own: Arc<Identity>,
     pub(crate) complete: Arc<CertifiedKey>,
     key: String,
 }
 
-impl Shown {
-    /// Of a chain in DER, the client's own certificate first, and its key as PKCS#8 in DER: RSA,
-    /// P-256, P-384 or Ed25519.
+impl ClientCertificate {
+    /// Reads a chain in DER, the client's own certificate first, and its key as PKCS#8 in DER:
+    /// RSA, P-256, P-384 or Ed25519.
     ///
     /// # Errors
     ///
-    /// [`Error::Shown`] for another kind of key, one that is not the certificate's, or bytes that
+    /// [`Error::ClientCertificate`] for another kind of key, a key of another certificate, or bytes that
     /// are neither.
     pub fn new(chain: Vec<Vec<u8>>, key_pkcs8: &[u8]) -> Result<Self, Error> {
-        let leaf = chain.first().and_then(|leaf| Certificate::read(leaf)).ok_or(Error::Shown)?;
+        let leaf = chain
+            .first()
+            .and_then(|leaf| Certificate::read(leaf))
+            .ok_or(Error::ClientCertificate)?;
         let certificates = chain.iter().map(|der| CertificateDer::from(der.clone())).collect();
         let key = PrivateKeyDer::from(PrivatePkcs8KeyDer::from(key_pkcs8.to_vec()));
         let complete = CertifiedKey::from_der(certificates, key, &default_provider());
         Ok(Self {
-            own: Arc::new(Identity::new(chain, key_pkcs8).map_err(|_| Error::Shown)?),
-            complete: Arc::new(complete.map_err(|_| Error::Shown)?),
+            own: Arc::new(Identity::new(chain, key_pkcs8).map_err(|_| Error::ClientCertificate)?),
+            complete: Arc::new(complete.map_err(|_| Error::ClientCertificate)?),
             key: leaf.key,
         })
     }
@@ -46,9 +49,9 @@ impl Shown {
     }
 }
 
-/// The kind of key: not the key.
-impl fmt::Debug for Shown {
+/// Prints the kind of key, never the key.
+impl fmt::Debug for ClientCertificate {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Shown").field("key", &self.key).finish_non_exhaustive()
+        f.debug_struct("ClientCertificate").field("key", &self.key).finish_non_exhaustive()
     }
 }

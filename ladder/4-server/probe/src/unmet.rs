@@ -1,4 +1,4 @@
-//! What a plan asks for, held against what the server has.
+//! Compares a plan with what the server supports.
 
 use core::fmt;
 
@@ -6,17 +6,17 @@ use jiff::Timestamp;
 use tollgate_load::{Offer, Plan, Protocol};
 use tollgate_tls_client::{Group, KeyExchange, Suite};
 
-use crate::offers::Offers;
 use crate::probe::Probe;
+use crate::support::Support;
 
-/// The certificates that come with the first flight: ten segments (RFC 6928) of 1460 bytes.
+/// Bytes of certificates that fit the first flight: ten segments (RFC 6928) of 1460 bytes.
 const FIRST_FLIGHT_BYTES: usize = 14_600;
 
-/// Protocols in the order in which they are chosen.
+/// Protocols in order of preference.
 const BEST_FIRST: [Protocol; 4] =
     [Protocol::Tls13, Protocol::Tls12X25519, Protocol::Tls12P256, Protocol::Tls12Rsa];
 
-/// Something that a plan asks for and the server has not, with what to change.
+/// A requirement of a plan that the server does not meet, with what to change.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Unmet(String);
 
@@ -29,33 +29,33 @@ impl fmt::Display for Unmet {
 impl core::error::Error for Unmet {}
 
 impl Probe {
-    /// The best protocol that the server has, with suite and group where it lacks the usual ones.
+    /// The best protocol that the server supports, with suite and group if it lacks the default ones.
     #[must_use]
     pub fn choice(&self) -> Option<(Protocol, Offer)> {
-        let offers = self.offers.as_ref()?;
+        let support = self.support.as_ref()?;
         let usual = Offer { curve_key: self.has_only_curve_keys(), ..Offer::default() };
         let of_group = |group: &Group| Offer { group: Some(group.name().into()), ..usual.clone() };
         let mut all = vec![(Protocol::Tls13, usual.clone())];
-        all.extend(offers.groups.iter().map(|group| (Protocol::Tls13, of_group(group))));
+        all.extend(support.groups.iter().map(|group| (Protocol::Tls13, of_group(group))));
         all.extend(BEST_FIRST.into_iter().map(|protocol| (protocol, usual.clone())));
-        for suite in offers.suites.iter().rev() {
+        for suite in support.suites.iter().rev() {
             let suite = Some(suite.name().to_owned());
-            let groups = offers.groups.iter().chain(&offers.curves);
+            let groups = support.groups.iter().chain(&support.curves);
             let offers = [usual.clone()].into_iter().chain(groups.map(of_group));
             all.extend(
                 offers.map(|offer| (Protocol::Tls13, Offer { suite: suite.clone(), ..offer })),
             );
         }
-        all.into_iter().find(|(protocol, offer)| unmet_offer(offers, *protocol, offer).is_none())
+        all.into_iter().find(|(protocol, offer)| unmet_offer(support, *protocol, offer).is_none())
     }
 
-    /// Whether all its keys are on curves: plans have to say so.
+    /// Whether the server has no RSA key: plans must say so.
     #[must_use]
     pub fn has_only_curve_keys(&self) -> bool {
-        self.offers.as_ref().is_some_and(|o| o.has_curve_key() && !o.has_rsa_key())
+        self.support.as_ref().is_some_and(|o| o.has_curve_key() && !o.has_rsa_key())
     }
 
-    /// What of the plan the server cannot do; it would fail, and is better changed.
+    /// The requirement of the plan that the server does not meet; its runs would fail.
     #[must_use]
     pub fn unmet(&self, plan: &Plan) -> Option<Unmet> {
         if let Some(body) = &self.body
@@ -63,7 +63,7 @@ impl Probe {
         {
             return Some(Unmet(match body.status {
                 400..=499 if self.lacks_certificate() => format!(
-                    "its status is {}, and it asks clients for a certificate: give --client-cert",
+                    "its status is {}, and it requests a client certificate: give --client-cert",
                     body.status
                 ),
                 _ => why,
@@ -72,39 +72,39 @@ impl Probe {
         if plan.requests_per_connection > 1.0
             && self.body.as_ref().is_some_and(|body| !body.keeps_alive())
         {
-            let why = "--requests-per-connection: it closes connections after a response: leave \
-                       the flag out, or let the server keep them open";
+            let why = "--requests-per-connection: the server closes after each response: leave \
+                       the flag out, or let the server keep connections open";
             return Some(Unmet(why.to_owned()));
         }
-        let offers = self.offers.as_ref().filter(|_| plan.plain_share < 1.0)?;
-        unmet_offer(offers, plan.protocol, &plan.offer).map(Unmet)
+        let support = self.support.as_ref().filter(|_| plan.plain_share < 1.0)?;
+        unmet_offer(support, plan.protocol, &plan.offer).map(Unmet)
     }
 
     fn lacks_certificate(&self) -> bool {
-        self.offers.as_ref().is_some_and(|offers| offers.lacks_certificate)
+        self.support.as_ref().is_some_and(|support| support.lacks_certificate)
     }
 
-    /// What is worth knowing before a figure of the plan is read.
+    /// Facts that a reader of the plan's figures should know.
     #[must_use]
     pub fn warnings(&self, plan: &Plan) -> Vec<String> {
         let mut all = Vec::new();
         if let Some(leaf) = self.leaf().filter(|leaf| leaf.until < Timestamp::now()) {
             all.push(format!(
-                "its certificate ended at {}: complete clients refuse it; renew it",
+                "its certificate expired at {}: complete clients refuse it; renew it",
                 leaf.until
             ));
         }
         if self.lacks_certificate() {
             all.push(
-                "it asks clients for a certificate, and this client sends an empty one: \
-                 --client-cert gives it another"
+                "it requests a client certificate, and this client sends an empty one: \
+                 give --client-cert"
                     .to_owned(),
             );
         }
         if let Some(bytes) = self.chain_bytes().filter(|&bytes| bytes > FIRST_FLIGHT_BYTES) {
             all.push(format!(
-                "its chain has {bytes} bytes, more than go out before the client answers: full \
-                 handshakes take a round trip more; a shorter chain would not"
+                "its chain has {bytes} bytes, more than the first flight can carry: full \
+                 handshakes need another round trip; a shorter chain does not"
             ));
         }
         let ours = plan.offer.suite_and_group(plan.protocol);
@@ -113,50 +113,50 @@ impl Probe {
             && theirs != group.name()
         {
             all.push(format!(
-                "complete clients agree on {theirs} with it, and the plan on {group}: for what \
-                 they cost it give --group {theirs}"
+                "complete clients negotiate {theirs} with it, and the plan {group}: to measure \
+                 their cost give --group {theirs}"
             ));
         }
         all
     }
 
-    /// What a complete client got with the suite's version.
+    /// The session of the complete client with the suite's version.
     fn complete(&self, suite: Suite) -> Option<&crate::Complete> {
         if suite.is_tls13() { self.tls13.as_ref() } else { self.tls12.as_ref() }
     }
 }
 
-/// Why the server does not agree to it, and what it agrees to.
-fn unmet_offer(offers: &Offers, protocol: Protocol, offer: &Offer) -> Option<String> {
+/// Why the server refuses the offer, and what it accepts.
+fn unmet_offer(support: &Support, protocol: Protocol, offer: &Offer) -> Option<String> {
     let Some((suite, group)) = offer.suite_and_group(protocol) else {
         let word = protocol.word();
-        return Some(format!("no suite and group of {word} go with each other, or with its key"));
+        return Some(format!("no suite and group of {word} fit each other and its key"));
     };
     let names = |all: &[Group]| all.iter().map(|g| g.name()).collect::<Vec<_>>().join(", ");
-    if !offers.has_version(suite.is_tls13()) {
+    if !support.has_version(suite.is_tls13()) {
         let other = if suite.is_tls13() {
             "1.2 only: give --protocol tls12-x25519"
         } else {
             "1.3 only: give --protocol tls13"
         };
-        return Some(format!("{}: it speaks TLS {other}", protocol.word()));
+        return Some(format!("{}: the server speaks TLS {other}", protocol.word()));
     }
-    if !offers.suites.contains(&suite) {
-        let same = offers.suites.iter().filter(|s| s.is_tls13() == suite.is_tls13());
+    if !support.suites.contains(&suite) {
+        let same = support.suites.iter().filter(|s| s.is_tls13() == suite.is_tls13());
         let same: Vec<&str> = same.map(|suite| suite.name()).collect();
         return Some(format!(
-            "it does not agree to {suite}: give --suites with one of {}",
+            "the server refuses {suite}: give --suites with one of {}",
             same.join(", ")
         ));
     }
     let groups = match suite.exchange() {
-        KeyExchange::Tls13 => &offers.groups,
-        KeyExchange::EcdheRsa | KeyExchange::EcdheEcdsa => &offers.curves,
+        KeyExchange::Tls13 => &support.groups,
+        KeyExchange::EcdheRsa | KeyExchange::EcdheEcdsa => &support.curves,
         KeyExchange::Rsa | KeyExchange::DheRsa => return None,
     };
     let group = group.filter(|group| !groups.contains(group))?;
     Some(format!(
-        "it does not agree on keys in {group}: give --group with one of {}",
+        "the server refuses the group {group}: give --group with one of {}",
         names(groups)
     ))
 }
@@ -177,7 +177,7 @@ mod tests {
         let (groups, curves) = (groups.to_vec(), curves.to_vec());
         let body = Body { status: 200, location: None, bytes: Some(9), again: None };
         Probe {
-            offers: Some(Offers { suites, groups, curves, leaves, ..Offers::default() }),
+            support: Some(Support { suites, groups, curves, leaves, ..Support::default() }),
             tls13: None,
             tls12: None,
             body: Some(body),
@@ -192,7 +192,7 @@ mod tests {
     const ECDSA: &str = "TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256";
 
     #[test]
-    fn the_best_that_it_has_is_chosen() {
+    fn the_best_supported_protocol_is_chosen() {
         let x = &[Group::X25519][..];
         let p = &[Group::P256][..];
         let none = &[][..];
@@ -218,7 +218,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_met_says_what_to_change() {
+    fn an_unmet_requirement_says_what_to_change() {
         let both = probe(&[ECDHE, TLS13], &[Group::X25519], &[Group::X25519], "rsa-2048");
         let unmet = |probe: &Probe, plan: &Plan| probe.unmet(plan).unwrap().to_string();
         assert!(unmet(&both, &Plan::new(Protocol::Tls12Rsa)).contains(ECDHE));
@@ -230,12 +230,12 @@ mod tests {
         let mut missing = both.clone();
         missing.body.as_mut().unwrap().status = 404;
         assert!(unmet(&missing, &Plan::new(Protocol::Tls13)).contains("404"));
-        let lacks = |probe: &mut Probe| probe.offers.as_mut().unwrap().lacks_certificate = true;
+        let lacks = |probe: &mut Probe| probe.support.as_mut().unwrap().lacks_certificate = true;
         missing.body.as_mut().unwrap().status = 400;
         lacks(&mut missing);
         assert!(unmet(&missing, &Plan::new(Protocol::Tls13)).contains("--client-cert"));
         let mut expired = both;
-        expired.offers.as_mut().unwrap().leaves[0].until = Timestamp::UNIX_EPOCH;
+        expired.support.as_mut().unwrap().leaves[0].until = Timestamp::UNIX_EPOCH;
         lacks(&mut expired);
         let warnings = expired.warnings(&Plan::new(Protocol::Tls13)).join(" ");
         assert!(warnings.contains("1970") && warnings.contains("empty one"), "{warnings}");

@@ -1,24 +1,24 @@
-//! The rate of a server, read from its log while it grows.
+//! The rate of a server, measured by reading its log while it grows.
 
 use std::time::Instant;
 
-/// When the log was seen to have how many responses.
+/// The times at which the number of responses in the log changed.
 #[derive(Debug, Default)]
-pub(crate) struct Watch {
+pub(crate) struct LogRate {
     changes: Vec<(Instant, u64)>,
 }
 
-impl Watch {
-    /// The log has `requests` now. A server writes in batches: only the moments at which the number
-    /// changes tell something.
+impl LogRate {
+    /// Records that the log has `requests` now. A server writes in batches, so only changes
+    /// count.
     pub(crate) fn see(&mut self, now: Instant, requests: u64) {
         if self.changes.last().is_none_or(|(_, known)| *known != requests) {
             self.changes.push((now, requests));
         }
     }
 
-    /// Responses per second from the first change in the span to the last one; `None` of fewer than
-    /// two changes.
+    /// Responses per second from the first to the last change in the span; `None` if there are
+    /// fewer than two.
     pub(crate) fn per_s(&self, from: Instant, to: Instant) -> Option<f64> {
         let mut inside = self.changes.iter().filter(|(at, _)| (from..=to).contains(at));
         let first = inside.next()?;
@@ -36,17 +36,17 @@ mod tests {
     use super::*;
 
     #[test]
-    fn batches_do_not_blur_the_rate() {
-        // 100 per second, written every half second, looked at every tenth.
+    fn batches_do_not_distort_the_rate() {
+        // 100 per second, written every half second, read every tenth
         let start = Instant::now();
         let at = |tenths: u32| start + tenths * Duration::from_millis(100);
-        let mut watch = Watch::default();
+        let mut log_rate = LogRate::default();
         for tenths in 0..100 {
-            watch.see(at(tenths), u64::from(tenths / 5) * 50);
+            log_rate.see(at(tenths), u64::from(tenths / 5) * 50);
         }
-        let rate = watch.per_s(at(12), at(93));
+        let rate = log_rate.per_s(at(12), at(93));
         assert_eq!(rate, Some(100.0));
-        assert_eq!(watch.per_s(at(11), at(14)), None);
-        assert_eq!(Watch::default().per_s(at(0), at(9)), None);
+        assert_eq!(log_rate.per_s(at(11), at(14)), None);
+        assert_eq!(LogRate::default().per_s(at(0), at(9)), None);
     }
 }
