@@ -26,7 +26,7 @@ const SECONDS: f64 = 3.0;
 const REQUESTS_MAX: usize = 16;
 
 /// An operation of each kind that has costs of its own.
-const OPERATIONS: [What; 2] = [What::Sign, What::Verify];
+const OPERATIONS: [What; 3] = [What::Sign, What::PrivateFull, What::Verify];
 
 /// Every form, in the order of the records.
 const FORMS: [(Form, &str); 3] =
