@@ -1,5 +1,5 @@
-//! Numbers in lane blocks: one number over seven or all eight lanes of its rows, two over four
-//! each, or four over two each. A lane that no number has is zero.
+//! Numbers in lane blocks: a row holds one number in seven or eight lanes, two in four lanes each,
+//! or four in two lanes each. Unused lanes are zero.
 //!
 //! A number is cut into blocks of K digits of 52 bits; block l lies in lane l of K rows. Blocks are
 //! W = 52K - 1 bits apart, one bit less than their digits hold:
@@ -9,23 +9,22 @@
 //! ```
 //!
 //! The spare bit takes the carries of a product, so that they cross a lane at most once. Two
-//! numbers side by side are the primes of a key, four those of two keys: one instruction does the
-//! work of all.
+//! numbers side by side are the primes of a key, four those of two keys; one instruction works on
+//! all of them.
 
 pub(crate) mod exp;
+pub(crate) mod limbs;
+pub(crate) mod powers;
 
 use zeroize::Zeroize;
 
-use crate::carry;
-use crate::contract::Kernel;
-use crate::modulus::Modulus;
 use crate::shape::Shape;
-use crate::word::{DIGIT, Digit, LANES, Row, Scalar, Word, bits_at};
+use crate::word::{DIGIT, Digit, LANES, Row, Scalar, Word};
 
-/// How numbers of one size lie in blocks. Public: it follows from the size.
+/// The layout in blocks of numbers of one size. Public: it follows from the size.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Blocks {
-    /// Moduli have at most so many bits.
+    /// The most bits of a modulus.
     bits_max: usize,
     /// K, the digits of a block: rows of a number.
     k: usize,
@@ -39,14 +38,13 @@ pub struct Blocks {
 /// The most digits of a block.
 pub(crate) const K_MAX: usize = 10;
 
-// A column gains at most 4K half products while the digits of a block go by, twice that from the
-// columns above the block before it, and what the column of the lane above has gathered: eight
-// blocks.
+// A column gains at most 4K half products per block of digits, twice that from the columns above the
+// previous block, and the sum in the same column of the next lane: eight blocks.
 const _: () = assert!(8 * 3 * 4 * K_MAX < 1 << 10, "a column would reach 2^62");
 
 impl Blocks {
-    /// The layouts, by size, those for four numbers last. RSA's primes and moduli fill them. A
-    /// number of 1024 bits alone takes seven lanes, where two side by side need four each.
+    /// The layouts, by size, those for four numbers last. The primes and moduli of RSA fill them. A
+    /// single number of 1024 bits takes seven lanes; two side by side take four each.
     pub(crate) const ALL: [Self; 9] = [
         Self { bits_max: 512, k: 3, lanes: 4, last: 1 },
         Self { bits_max: 1024, k: 3, lanes: 7, last: 2 },
@@ -59,18 +57,18 @@ impl Blocks {
         Self { bits_max: 1024, k: 10, lanes: 2, last: 10 },
     ];
 
-    /// The layout for one modulus of `bits` bits; none above 4096.
+    /// The layout for one modulus of `bits` bits; `None` above 4096.
     pub fn of_bits(bits: usize) -> Option<Self> {
         Self::ALL.into_iter().find(|blocks| bits <= blocks.bits_max)
     }
 
-    /// The layout for two moduli of `bits` bits, side by side where they fit; none above 4096.
+    /// The layout for two moduli of `bits` bits, side by side if they fit; `None` above 4096.
     pub fn of_pair(bits: usize) -> Option<Self> {
         let two = |blocks: &Self| blocks.numbers() == 2 && bits <= blocks.bits_max;
         Self::ALL.into_iter().find(two).or_else(|| Self::of_bits(bits))
     }
 
-    /// The layout for four moduli of `bits` bits; none above 1024.
+    /// The layout for four moduli of `bits` bits; `None` above 1024.
     pub fn of_four(bits: usize) -> Option<Self> {
         Self::ALL.into_iter().find(|blocks| blocks.numbers() == 4 && bits <= blocks.bits_max)
     }
@@ -100,10 +98,15 @@ impl Blocks {
     ///
     /// # Panics
     ///
-    /// If it is a shape of something else.
+    /// If the shape is not one of lane blocks.
     pub fn of_shape(shape: Shape) -> Self {
-        let found = Self::ALL.into_iter().find(|blocks| Shape::blocks(*blocks) == shape);
+        let found = Self::ALL.into_iter().find(|blocks| blocks.shape() == shape);
         found.expect("the shape is one of lane blocks")
+    }
+
+    /// The shape of numbers in this layout.
+    pub fn shape(self) -> Shape {
+        Shape::blocks(self.k, self.lanes, self.r_bits())
     }
 
     /// K, the rows of a number.
@@ -121,7 +124,7 @@ impl Blocks {
         LANES / self.lanes
     }
 
-    /// Digits that a product multiplies by, and reduces away.
+    /// The digits of a multiplier that a product uses and reduces away.
     pub const fn rows(self) -> usize {
         (self.lanes - 1) * self.k + self.last
     }
@@ -142,7 +145,7 @@ impl Blocks {
         self.bits_max
     }
 
-    /// Where digit `k` of block `l` begins, and its bits.
+    /// The bit position of digit `k` of block `l`, and its number of bits.
     fn place(self, l: usize, k: usize) -> (usize, usize) {
         let inner = l + 1 < self.lanes && k + 1 == self.k;
         (self.block_bits() * l + 52 * k, if inner { 51 } else { 52 })
@@ -174,8 +177,8 @@ impl Blocks {
         z[last] = z[last].zip(carry, u64::wrapping_add);
     }
 
-    /// Writes a number below R into the lanes of `number`, zero-extended or cut; clean. Lanes that
-    /// no number has become zero.
+    /// Writes a number below R into the lanes of `number`, zero-extended or cut; clean. Unused lanes
+    /// become zero.
     ///
     /// # Panics
     ///
@@ -205,19 +208,9 @@ impl Blocks {
         (0..self.numbers()).for_each(|number| self.pack(rows, number, limbs));
     }
 
-    /// Whether products of sums of two results, below (14m)^2, still give one below 7m.
+    /// Whether a product of two sums of two results, below (14m)^2, is still below 7m.
     pub fn takes_sums(self) -> bool {
         self.r_bits() - self.bits_max >= 8
-    }
-
-    /// z := x mod m, K limbs, for the x < 8m in the lanes of `number`.
-    ///
-    /// # Panics
-    ///
-    /// If z has not as many limbs as m, or m belongs to another layout.
-    pub fn reduce(self, z: &mut [u64], x: &[Row], number: usize, m: &Modulus<u64>) {
-        assert!(z.len() == m.k() && Self::of_limbs(m.shape()) == Some(self), "m has another size");
-        canonical(z, x, number, self, m);
     }
 
     /// Reads the lanes of `number` into `limbs`, cut to their length. Digits may be dirty.
@@ -247,55 +240,6 @@ impl Blocks {
     }
 }
 
-/// z := x * y * 2^{-64 K} mod m, K limbs each: the product of the limb kernels, below m. `set` is m
-/// in lane blocks; t has 3 rows for each of its digits.
-pub(crate) fn amm<K: Kernel<Word = Row>>(
-    kernel: K,
-    set: &Modulus<Row>,
-    m: &Modulus<u64>,
-    z: &mut [u64],
-    x: &[u64],
-    y: &[u64],
-    t: &mut [Row],
-) {
-    let blocks = Blocks::of_shape(set.shape());
-    let (a, t) = t.split_at_mut(blocks.k);
-    let (b, t) = t.split_at_mut(blocks.k);
-    let (product, t) = t.split_at_mut(blocks.k);
-    blocks.pack(a, 0, x);
-    blocks.pack(b, 0, y);
-    kernel.amm(product, a, b, set, t);
-    // Below R, though perhaps not below 8m: x and y may be. The other operand is below m.
-    kernel.amm(a, product, set.exit(), set, t);
-    canonical(z, a, 0, blocks, m);
-}
-
-/// z := x mod m for the x < 8m in the lanes of `number`.
-fn canonical(z: &mut [u64], x: &[Row], number: usize, blocks: Blocks, m: &Modulus<u64>) {
-    let mut limbs = [0; LIMBS];
-    let limbs = &mut limbs[..=z.len()];
-    blocks.unpack(limbs, x, number);
-    // q = floor(x / m) or one less, from the highest 32 bits of m
-    let at = m.bits().saturating_sub(32);
-    let (top, divisor) = (bits_at(limbs, at), bits_at(m.m(), at).wrapping_add(u64::from(at > 0)));
-    let q = (1..8u64).fold(0u64, |q, i| {
-        let below = top.wrapping_sub(divisor.wrapping_mul(i)) >> 63; // both are below 2^36
-        q.wrapping_add(below ^ 1)
-    });
-    let (mut carry, mut borrow) = (0u128, 0);
-    for (j, x) in limbs.iter_mut().enumerate() {
-        let m = m.m().get(j).copied().unwrap_or(0);
-        carry = carry.wrapping_add(u128::from(m).wrapping_mul(u128::from(q)));
-        *x = x.sub_borrow(low(carry), &mut borrow);
-        carry >>= 64;
-    }
-    // below 2m
-    let above = limbs[z.len()];
-    z.copy_from_slice(&limbs[..z.len()]);
-    carry::subtract_once(z, m.m(), above);
-    limbs.zeroize();
-}
-
 /// Limbs of the longest number, and one.
 const LIMBS: usize = 65;
 
@@ -320,6 +264,17 @@ mod tests {
         assert_eq!(Blocks::of_pair(1024).map(Blocks::numbers), Some(2));
         assert_eq!(Blocks::of_pair(1025), Blocks::of_bits(1025));
         assert_eq!(Blocks::of_bits(4097), None);
+    }
+
+    #[test]
+    fn limbs_have_scratch_for_products_in_lane_blocks() {
+        for bits in 1..=8192 {
+            let limbs = Shape::limbs(bits);
+            if let Some(blocks) = Blocks::of_limbs(limbs).filter(|blocks| blocks.numbers() == 1) {
+                // x, y and their product in lane blocks, wherever in memory a row begins
+                assert!(limbs.scratch_words() >= 3 * 8 * blocks.k() + 7, "{bits} bits");
+            }
+        }
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! Sums, differences and last subtractions, on each lane: what is not worth a kernel.
 //!
 //! All of these take the same time for all values, and give clean digits. They are inlined, so that
-//! [`Kernel::wide`](crate::Kernel::wide) gives them the vectors of a kernel.
+//! [`Kernel::with_target_features`](crate::Kernel::with_target_features) gives them the vectors of a kernel.
 
 use crate::word::Word;
 
@@ -147,7 +147,7 @@ mod tests {
                     }
                     right.push(x % of_m);
                 }
-                kernel.wide(
+                kernel.with_target_features(
                     #[inline(always)]
                     || reduce(&mut z, &m),
                 );

@@ -9,9 +9,10 @@ mod ifma;
 
 use tollgate_cpu::{HaveAdxBmi2, HaveAvx2, HaveIfma};
 
+use crate::blocks::exp::{Set, WindowKernel};
 use crate::blocks::{self, Blocks};
 use crate::contract::Kernel;
-use crate::exp;
+use crate::exp::{self, Exponentiate};
 use crate::kernels::amm52_blocks_portable::amm52_blocks_portable;
 use crate::kernels::amm52_mb8_portable::amm52_mb8_portable;
 use crate::kernels::amm64_portable::amm64_portable;
@@ -85,27 +86,6 @@ impl BlockKernel {
 
     fn ifma() -> Option<Self> {
         Some(Self::Ifma(HaveIfma::check()?, HaveAdxBmi2::check()?))
-    }
-
-    /// z := z^{2^squares} * table[index] / R^{2^squares} of a set; y and next are overwritten.
-    pub(crate) fn window(self, set: &mut blocks::exp::Set<'_>, squares: usize, index: &Row) {
-        check_table(set.z, set.table);
-        check_words(set.m.shape(), set.z.len(), set.next.len(), set.y.len());
-        match self {
-            // where the number stays in registers: of more lanes or digits it would not
-            #[cfg(target_arch = "x86_64")]
-            Self::Ifma(proof, _)
-                if set.m.shape().tile() <= LANES / 2 && set.z.len() <= 5 && squares > 0 =>
-            {
-                ifma::window_blocks(set.z, squares, set.table, index, set.m, proof);
-            }
-            _ => blocks::exp::windows(
-                self,
-                core::slice::from_mut(set),
-                squares,
-                core::slice::from_ref(index),
-            ),
-        }
     }
 }
 
@@ -181,7 +161,7 @@ impl Kernel for LimbKernel {
         if let (Self::Blocks(kernel), Some(set)) = (self, m.blocks())
             && pays_for_limbs(set)
         {
-            return blocks::amm(kernel, set, m, z, x, y, rows(t));
+            return blocks::limbs::amm(kernel, set, m, z, x, y, rows(t));
         }
         match self.on_limbs() {
             #[cfg(target_arch = "x86_64")]
@@ -206,7 +186,7 @@ impl Kernel for LimbKernel {
         if let (Self::Blocks(kernel), Some(set)) = (self, m.blocks())
             && pays_for_limbs(set)
         {
-            return blocks::amm(kernel, set, m, z, x, x, rows(t));
+            return blocks::limbs::amm(kernel, set, m, z, x, x, rows(t));
         }
         match self.on_limbs() {
             #[cfg(target_arch = "x86_64")]
@@ -238,7 +218,9 @@ impl Kernel for LimbKernel {
             _ => select_portable(z, table, index),
         }
     }
+}
 
+impl Exponentiate for LimbKernel {
     fn windows<const S: usize>(self, top: usize, w: usize, streams: &mut [Windows<'_, u64>; S]) {
         match self {
             #[cfg(target_arch = "x86_64")]
@@ -321,7 +303,8 @@ impl Kernel for LimbKernel {
     fn exp_vartime(self, m: &Modulus<u64>, x: &[u64], e: &[u64], z: &mut [u64], t: &mut [u64]) {
         match (self, m.blocks()) {
             (Self::Blocks(kernel), Some(_)) => {
-                kernel.powers_vartime([m], [x], e, [z], rows(t));
+                assert!(x.len() == m.k() && z.len() == m.k(), "x and z have K limbs");
+                blocks::exp::exp_vartime(kernel, [m], [x], e, [z], rows(t));
             }
             _ => exp::plain_vartime(self, m, x, e, z, t),
         }
@@ -368,10 +351,10 @@ impl Kernel for BlockKernel {
     }
 
     #[inline(always)]
-    fn wide<R>(self, f: impl FnOnce() -> R) -> R {
+    fn with_target_features<R>(self, f: impl FnOnce() -> R) -> R {
         match self {
             #[cfg(target_arch = "x86_64")]
-            Self::Ifma(proof, _) => ifma::wide(f, proof),
+            Self::Ifma(proof, _) => ifma::with_target_features(f, proof),
             _ => f(),
         }
     }
@@ -382,6 +365,28 @@ impl Kernel for BlockKernel {
             #[cfg(target_arch = "x86_64")]
             Self::Ifma(proof, _) => ifma::select_blocks(z, table, &index, proof),
             _ => select_portable(z, table, index),
+        }
+    }
+}
+
+impl WindowKernel for BlockKernel {
+    fn window(self, set: &mut Set<'_>, squares: usize, index: &Row) {
+        check_table(set.z, set.table);
+        check_words(set.m.shape(), set.z.len(), set.next.len(), set.y.len());
+        match self {
+            // where the number stays in registers: of more lanes or digits it would not
+            #[cfg(target_arch = "x86_64")]
+            Self::Ifma(proof, _)
+                if set.m.shape().tile() <= LANES / 2 && set.z.len() <= 5 && squares > 0 =>
+            {
+                ifma::window_blocks(set.z, squares, set.table, index, set.m, proof);
+            }
+            _ => blocks::exp::windows(
+                self,
+                core::slice::from_mut(set),
+                squares,
+                core::slice::from_ref(index),
+            ),
         }
     }
 }
@@ -428,14 +433,27 @@ impl Kernel for LaneKernel {
     }
 
     #[inline(always)]
-    fn wide<R>(self, f: impl FnOnce() -> R) -> R {
+    fn with_target_features<R>(self, f: impl FnOnce() -> R) -> R {
         match self {
             #[cfg(target_arch = "x86_64")]
-            Self::Ifma(proof) => ifma::wide(f, proof),
+            Self::Ifma(proof) => ifma::with_target_features(f, proof),
             _ => f(),
         }
     }
 
+    fn select(self, z: &mut [Row], table: &[Row], index: Row) {
+        check_table(z, table);
+        match self {
+            #[cfg(target_arch = "x86_64")]
+            Self::Ifma(proof) => ifma::select(z, table, index, proof),
+            #[cfg(target_arch = "x86_64")]
+            Self::Avx2(proof) => avx2::select(z, table, &index, proof),
+            _ => select_portable(z, table, index),
+        }
+    }
+}
+
+impl Exponentiate for LaneKernel {
     fn table<const S: usize>(self, streams: &mut [Windows<'_, Row>; S]) {
         let shape = check_side_by_side(streams);
         match self {
@@ -453,17 +471,6 @@ impl Kernel for LaneKernel {
                 ifma::windows(self, top, w, streams, proof);
             }
             _ => window::plain(self, top, w, streams),
-        }
-    }
-
-    fn select(self, z: &mut [Row], table: &[Row], index: Row) {
-        check_table(z, table);
-        match self {
-            #[cfg(target_arch = "x86_64")]
-            Self::Ifma(proof) => ifma::select(z, table, index, proof),
-            #[cfg(target_arch = "x86_64")]
-            Self::Avx2(proof) => avx2::select(z, table, &index, proof),
-            _ => select_portable(z, table, index),
         }
     }
 }

@@ -1,18 +1,112 @@
 //! Exponentiation: a fixed window for secret exponents, bit by bit for public ones.
 //!
-//! Each lane has its own modulus and exponent. Numbers come and go in plain form; in between they
-//! stay in Montgomery form. This is what a [`Kernel`] does that has no better way.
+//! Each lane has its own modulus and exponent. Inputs and results are plain; in between, numbers
+//! stay in Montgomery form.
 
 use crate::carry;
 use crate::contract::Kernel;
-use crate::modulus::Modulus;
+use crate::modulus::{Modulus, Pair};
 use crate::shape::Shape;
-use crate::window::Windows;
+use crate::window::{self, Windows};
 use crate::word::Word;
 
-/// Bits of a window for exponents of `bits` bits: the table of 2^w entries is read once per window,
-/// so short exponents want a short one. In lanes the reading costs next to nothing, since squares
-/// do it on their way; by count of products 5 pays from 320 bits on.
+/// Exponentiations on a [`Kernel`]. The provided methods call its products and selects; a kernel may
+/// replace each of them by a faster one.
+///
+/// Kernels on lane blocks do not implement it: a [`LimbKernel`](crate::LimbKernel) uses them for
+/// exponentiations of limbs, and [`Power`](crate::Power) describes their own.
+pub trait Exponentiate: Kernel {
+    /// Begins exponentiations side by side: in every stream, entry i of the table := x^i in
+    /// Montgomery form for all i >= 2, where x is entry 1, an operand. (Entry 0 is R mod m.)
+    ///
+    /// # Panics
+    ///
+    /// If a slice does not have its documented length, or streams differ in shape or in the
+    /// size of their tables.
+    fn table<const S: usize>(self, streams: &mut [Windows<'_, Self::Word>; S]) {
+        window::table(self, streams);
+    }
+
+    /// The rest of exponentiations side by side, each with its own table: in every stream, for each
+    /// window of w bits of e below bit `top` (a multiple of w), z :== z^{2^w} * `table[window]` /
+    /// R^{2^w} (mod m). Every entry is read each time.
+    ///
+    /// # Panics
+    ///
+    /// If a slice does not have its documented length, streams differ in shape or in the size
+    /// of their tables, or `top` is no multiple of w.
+    fn windows<const S: usize>(
+        self,
+        top: usize,
+        w: usize,
+        streams: &mut [Windows<'_, Self::Word>; S],
+    ) {
+        window::plain(self, top, w, streams);
+    }
+
+    /// Words of scratch for exponentiations with moduli of this shape and exponents of `bits` bits.
+    fn exp_words(self, shape: Shape, bits: usize) -> usize {
+        2 * scratch_words::<Self::Word>(shape, bits)
+    }
+
+    /// z := x^e mod m, for a secret e below 2^`bits` and x < R^2 of any number of words; neither is
+    /// in Montgomery form.
+    ///
+    /// # Panics
+    ///
+    /// If z does not have K words, e has fewer than `bits` bits, t has fewer than
+    /// [`exp_words`](Self::exp_words), or `bits` is 0.
+    fn exp(
+        self,
+        m: &Modulus<Self::Word>,
+        bits: usize,
+        x: &[Self::Word],
+        e: &[Self::Word],
+        z: &mut [Self::Word],
+        t: &mut [Self::Word],
+    ) {
+        plain(self, [m], bits, x, [e], [z], t);
+    }
+
+    /// [`exp`](Self::exp) of one x modulo p and q, side by side.
+    ///
+    /// # Panics
+    ///
+    /// As [`exp`](Self::exp).
+    fn exp_pair(
+        self,
+        pair: &Pair<Self::Word>,
+        bits: usize,
+        x: &[Self::Word],
+        e: [&[Self::Word]; 2],
+        z: [&mut [Self::Word]; 2],
+        t: &mut [Self::Word],
+    ) {
+        plain(self, [pair.p(), pair.q()], bits, x, e, z, t);
+    }
+
+    /// z := x^e mod m for a *public* odd e of 64-bit words, and x < R; neither is in Montgomery
+    /// form. Variable time in e alone.
+    ///
+    /// # Panics
+    ///
+    /// If z or x do not have K words, e is even in some lane, or t has fewer words than
+    /// [`exp_words`](Self::exp_words) of 1 bit.
+    fn exp_vartime(
+        self,
+        m: &Modulus<Self::Word>,
+        x: &[Self::Word],
+        e: &[Self::Word],
+        z: &mut [Self::Word],
+        t: &mut [Self::Word],
+    ) {
+        plain_vartime(self, m, x, e, z, t);
+    }
+}
+
+/// Bits of a window for exponents of `bits` bits. The table of 2^w entries is read once per window,
+/// so short exponents need a small one. In lanes the reads cost almost nothing, since squares
+/// perform them in passing; by the count of products 5 pays from 320 bits on.
 pub(crate) const fn window_bits<W: Word>(bits: usize) -> usize {
     match bits {
         0..=32 => 2,
@@ -43,8 +137,8 @@ pub(crate) struct Stream<'a, W: Word> {
 ///
 /// # Panics
 ///
-/// As [`Kernel::exp`].
-pub(crate) fn plain<K: Kernel, const S: usize>(
+/// As [`Exponentiate::exp`].
+pub(crate) fn plain<K: Exponentiate, const S: usize>(
     kernel: K,
     m: [&Modulus<K::Word>; S],
     bits: usize,
@@ -53,7 +147,6 @@ pub(crate) fn plain<K: Kernel, const S: usize>(
     z: [&mut [K::Word]; S],
     t: &mut [K::Word],
 ) {
-    m.iter().for_each(|m| assert_plain(m.shape()));
     let (mut z, part) = (z, t.len() / S);
     let (mut parts, mut i) = (t.chunks_exact_mut(part), 0);
     let streams = z.each_mut().map(|z| {
@@ -66,11 +159,6 @@ pub(crate) fn plain<K: Kernel, const S: usize>(
     for (z, m) in z.into_iter().zip(m) {
         leave(kernel, z, m, t);
     }
-}
-
-/// Asserts that a lane is a number, as the sums and the last subtractions here take it.
-fn assert_plain(shape: Shape) {
-    assert!(shape.is_plain(), "numbers in lane blocks come and go by way of `LimbKernel`");
 }
 
 /// z := x in Montgomery form mod m, an operand, for x of up to 2K words: x = `x_1` R + `x_0`.
@@ -92,7 +180,7 @@ fn enter<K: Kernel>(
     kernel.amm(a, z, m.upper(), m, t);
     pad(z, lower);
     kernel.amm(b, z, m.rr(), m, t);
-    kernel.wide(
+    kernel.with_target_features(
         #[inline(always)]
         || {
             if m.shape().has_slack() {
@@ -110,8 +198,8 @@ fn enter<K: Kernel>(
 /// z := z out of Montgomery form, below m.
 fn leave<K: Kernel>(kernel: K, z: &mut [K::Word], m: &Modulus<K::Word>, t: &mut [K::Word]) {
     let (a, t) = t.split_at_mut(m.k());
-    kernel.amm(a, z, m.unit(), m, t);
-    kernel.wide(
+    kernel.amm(a, z, m.plain_one(), m, t);
+    kernel.with_target_features(
         #[inline(always)]
         || carry::reduce(a, m.m()),
     );
@@ -133,9 +221,9 @@ fn pad<W: Word>(z: &mut [W], x: &[W]) {
 ///
 /// # Panics
 ///
-/// If a slice has not the length its description says, if e has fewer than `bits` bits, or `bits`
+/// If a slice does not have its documented length, if e has fewer than `bits` bits, or `bits`
 /// is 0.
-pub(crate) fn exp<K: Kernel, const S: usize>(
+pub(crate) fn exp<K: Exponentiate, const S: usize>(
     kernel: K,
     bits: usize,
     streams: [Stream<'_, K::Word>; S],
@@ -157,8 +245,8 @@ pub(crate) fn exp<K: Kernel, const S: usize>(
     }
 }
 
-/// A stream with its scratch cut up, and 1 and x in its table. The caller's x becomes the place of
-/// the entry.
+/// Cuts up the scratch of a stream and writes 1 and x into its table. The caller's x then holds the
+/// selected entries.
 fn start<W: Word>(s: Stream<'_, W>, w: usize, bits: usize) -> Windows<'_, W> {
     let k = s.m.k();
     assert!(s.x.len() == k, "x has {} words; the modulus has {k}", s.x.len());
@@ -175,24 +263,12 @@ fn start<W: Word>(s: Stream<'_, W>, w: usize, bits: usize) -> Windows<'_, W> {
     Windows { z, next, entry: s.x, table, e: s.e, index: W::default(), m: s.m, t }
 }
 
-/// Bits at..at+len (len < 64) of each lane's exponent; the position is public.
-#[inline(always)]
-pub(crate) fn bits_at<W: Word>(e: &[W], at: usize, len: usize) -> W {
-    let (i, s) = (at / 64, at % 64);
-    let low = e[i].zip(e[i], |x, _| x >> s);
-    let all = match e.get(i + 1) {
-        Some(&high) if s != 0 => low.zip(high, |low, high| low | high << (64 - s)),
-        _ => low,
-    };
-    all.zip(all, |x, _| x & ((1 << len) - 1))
-}
-
 /// z := x^e mod m for a *public* odd e: bit by bit from the top; the last product takes the plain
 /// x, and so leaves the Montgomery form.
 ///
 /// # Panics
 ///
-/// As [`Kernel::exp_vartime`].
+/// As [`Exponentiate::exp_vartime`].
 pub(crate) fn plain_vartime<K: Kernel>(
     kernel: K,
     m: &Modulus<K::Word>,
@@ -201,7 +277,6 @@ pub(crate) fn plain_vartime<K: Kernel>(
     z: &mut [K::Word],
     t: &mut [K::Word],
 ) {
-    assert_plain(m.shape());
     let lanes = |i: usize| (0..K::Word::LANES).map(move |l| e[i].lane(l));
     let any = |i: usize| lanes(i).fold(0, |any, e| any | e);
     let all = |i: usize| lanes(i / 64).fold(u64::MAX, |all, e| all & e) >> (i % 64) & 1 == 1;
@@ -229,7 +304,7 @@ pub(crate) fn plain_vartime<K: Kernel>(
             carry::pick(from, bit.mask(), to);
         }
     }
-    kernel.wide(
+    kernel.with_target_features(
         #[inline(always)]
         || carry::reduce(from, m.m()),
     );

@@ -1,15 +1,15 @@
 //! Montgomery kernels, one file each; their contract, dispatch and exponentiation.
 //!
 //! A number is a slice of [`Word`]s: [`u64`] limbs (radix 2^64, one number) or [`Row`]s of digits
-//! (radix 2^52, eight numbers side by side, or one to four in lane [`Blocks`]). Everything above
-//! the kernels is written once, for all: one exponentiation on limbs or eight on rows, each lane
-//! with its own modulus and its own exponent.
+//! (radix 2^52, eight numbers side by side, or one to four in lane [`Blocks`]). Code above the
+//! kernels is generic over them: one exponentiation on limbs or eight on rows, each lane with its
+//! own modulus and exponent.
 //!
-//! * [`Kernel`] is the contract, in one sentence per operation; [`Modulus`] holds what a kernel
-//!   needs to know of m; [`Shape`] says how many words.
-//! * [`LimbKernel`], [`BlockKernel`] and [`LaneKernel`] are the kernels of this build.
-//!   `dispatch.rs` alone chooses.
-//! * [`carry`] holds what is not worth a kernel: sums, differences, the last subtractions.
+//! * [`Kernel`] is the contract, in one sentence per operation; [`Exponentiate`] builds
+//!   exponentiations on it. [`Modulus`] holds the constants of m; [`Shape`] says how many words.
+//! * [`LimbKernel`], [`BlockKernel`] and [`LaneKernel`] are the kernels of this build. Only
+//!   `dispatch.rs` chooses among them.
+//! * [`carry`] holds what needs no kernel: sums, differences, the last subtractions.
 //!
 //! ```
 //! use tollgate_mont::{Kernel, LimbKernel, Modulus, Shape};
@@ -21,7 +21,7 @@
 //! three[0] = 3;
 //! kernel.amm(&mut x, &three, m.rr(), &m, &mut t); // to Montgomery form
 //! kernel.ams(&mut z, &x, &m, &mut t);
-//! kernel.amm(&mut x, &z, m.unit(), &m, &mut t); // and back
+//! kernel.amm(&mut x, &z, m.plain_one(), &m, &mut t); // and back
 //! assert_eq!(x[0], 9);
 //! ```
 
@@ -36,9 +36,11 @@ mod shape;
 mod window;
 mod word;
 
-pub use blocks::{Blocks, exp::Power};
+pub use blocks::Blocks;
+pub use blocks::powers::Power;
 pub use contract::Kernel;
 pub use dispatch::{BlockKernel, LaneKernel, LimbKernel};
+pub use exp::Exponentiate;
 pub use modulus::{Modulus, NotOdd, Pair};
 pub use shape::Shape;
 pub use window::Windows;

@@ -1,4 +1,4 @@
-//! What a kernel needs to know of a modulus.
+//! A modulus with the constants that kernels need.
 
 use zeroize::{Zeroize, ZeroizeOnDrop, Zeroizing};
 
@@ -18,9 +18,9 @@ pub use pair::Pair;
 
 /// An odd modulus m, or eight, with the constants of its Montgomery form, K words each.
 ///
-/// `Modulus<u64>` for the limb kernels; `Modulus<Digit>` is kept with a key and copied into one
-/// lane of a `Modulus<Row>`. `Modulus<Row>` holds eight moduli, a lane each, or one, two or four in
-/// lane blocks. Wiped when dropped.
+/// Limb kernels use `Modulus<u64>`. A key keeps a `Modulus<Digit>`, which is copied into one lane
+/// of a `Modulus<Row>`. `Modulus<Row>` holds eight moduli, a lane each, or one, two or four in lane
+/// blocks. Wiped when dropped.
 #[derive(Clone, ZeroizeOnDrop)]
 pub struct Modulus<W: Zeroize> {
     #[zeroize(skip)]
@@ -32,31 +32,31 @@ pub struct Modulus<W: Zeroize> {
     one: Vec<W>,
     rr: Vec<W>,
     upper: Vec<W>,
-    /// B^-1 mod m, B = 2^52: what a fold row multiplies by. In lane blocks B^-2 mod m and m
-    /// behind it. Radix 2^52 only, else empty.
+    /// B^-1 mod m, B = 2^52: the multiplier of a fold row. In lane blocks B^-2 mod m and m follow.
+    /// Radix 2^52 only, else empty.
     fold: Vec<W>,
     /// 1.
-    unit: Vec<W>,
-    /// What takes a result out of lane blocks, see [`exit`](Self::exit); else empty.
-    exit: Vec<W>,
+    plain_one: Vec<W>,
+    /// See [`exit_factor`](Self::exit_factor); empty outside lane blocks.
+    exit_factor: Vec<W>,
     k0: W,
-    /// The same modulus in lane blocks, where there are blocks of its size. Limbs only.
+    /// The same modulus in lane blocks, if they have its size. Limbs only.
     #[zeroize(skip)] // wipes itself
     blocks: Option<Box<Modulus<Row>>>,
 }
 
 impl<W: Zeroize> Zeroize for Modulus<W> {
-    /// Leaves no number, in words or in blocks.
+    /// Wipes every number, in words and in blocks.
     fn zeroize(&mut self) {
-        let Self { m, one, rr, upper, fold, unit, exit, k0, .. } = self;
-        [m, one, rr, upper, fold, unit, exit].into_iter().for_each(Zeroize::zeroize);
+        let Self { m, one, rr, upper, fold, plain_one, exit_factor, k0, .. } = self;
+        [m, one, rr, upper, fold, plain_one, exit_factor].into_iter().for_each(Zeroize::zeroize);
         k0.zeroize();
         self.blocks = None; // wipes itself
     }
 }
 
 impl<W: Zeroize> core::fmt::Debug for Modulus<W> {
-    /// Says nothing of the value: it may be a secret prime.
+    /// Shows no value: it may be a secret prime.
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
         f.debug_struct("Modulus").field("shape", &self.shape).finish_non_exhaustive()
     }
@@ -105,26 +105,26 @@ impl<W: Zeroize> Modulus<W> {
         &self.upper
     }
     /// 1, not in Montgomery form: a product with it leaves the Montgomery domain.
-    pub fn unit(&self) -> &[W] {
-        &self.unit
+    pub fn plain_one(&self) -> &[W] {
+        &self.plain_one
     }
-    /// B^-1 mod m, radix 2^52 only; in lane blocks B^-2 mod m and m behind it; at some sizes in
-    /// lanes what [`fold::constants`] says.
+    /// B^-1 mod m, radix 2^52 only. In lane blocks, B^-2 mod m and m follow; for some sizes in lanes,
+    /// see [`fold::constants`].
     pub(crate) fn fold(&self) -> &[W] {
         &self.fold
     }
-    /// What takes a result out of lane blocks: a product with it is in the Montgomery form of the
-    /// same modulus' K limbs if x and y were (R^2 / 2^{64K} mod m). Of four numbers: in that of the
-    /// blocks for two, if it was in that of these (their R mod m).
-    pub(crate) fn exit(&self) -> &[W] {
-        &self.exit
+    /// The factor that takes a product out of lane blocks. For one or two numbers: R^2 / 2^{64K} mod
+    /// m, so that the product of two numbers in the Montgomery form of K limbs is in that form too.
+    /// For four numbers: R mod m of the blocks for two, whose Montgomery form the product gets.
+    pub(crate) fn exit_factor(&self) -> &[W] {
+        &self.exit_factor
     }
     /// Bits of m; of the last one loaded, in lanes.
     pub(crate) fn bits(&self) -> usize {
         self.bits
     }
-    /// The same modulus in lane blocks, where there are blocks of its size, from limbs; in all the
-    /// numbers that lie side by side.
+    /// The same modulus in lane blocks, in each of the numbers side by side; `None` if this is not a
+    /// modulus in limbs or no blocks have its size.
     pub fn blocks(&self) -> Option<&Modulus<Row>> {
         self.blocks.as_deref()
     }
@@ -136,8 +136,8 @@ impl<W: Zeroize + Copy> Modulus<W> {
         self.k0
     }
 
-    /// The same where it lies: a copy in halves or quarters could not be loaded as a whole before
-    /// it has left the store buffer, which holds up a kernel that runs ahead.
+    /// [`k0`](Self::k0) in place. A copy that is written in parts stalls the kernel, which loads it
+    /// as a whole, until the parts have left the store buffer.
     pub(crate) fn k0_in_place(&self) -> &[W] {
         core::slice::from_ref(&self.k0)
     }
@@ -175,9 +175,9 @@ impl<S: Scalar> Modulus<S> {
             blocks.map(|blocks| Box::new(Modulus::in_blocks(blocks, m, shape.k(), &mut field)));
         let k0 = S::from_bits(field.k0);
         let fold = if S::BITS == Digit::BITS { fold::constants(&field, shape) } else { Vec::new() };
-        let (m, unit) = (pack(m), pack(&[1]));
-        let exit = Vec::new();
-        Ok(Self { shape, bits, m, one, rr, upper, fold, unit, exit, k0, blocks })
+        let (m, plain_one) = (pack(m), pack(&[1]));
+        let exit_factor = Vec::new();
+        Ok(Self { shape, bits, m, one, rr, upper, fold, plain_one, exit_factor, k0, blocks })
     }
 
     /// Tells memcheck that every number of this modulus is secret; see [`tollgate_cpu::memcheck`].
@@ -245,19 +245,18 @@ impl<S: Scalar> Modulus<S> {
 }
 
 impl Modulus<Row> {
-    /// Room for eight moduli of this shape; a kernel must not see it before every lane is loaded.
+    /// Memory for eight moduli of this shape. Load every lane before a kernel uses it.
     pub fn lanes(shape: Shape) -> Self {
         let zeros = || vec![Row::default(); shape.k()];
         let (m, one, rr, upper) = (zeros(), zeros(), zeros(), zeros());
         let fold = vec![Row::default(); shape.fold_words()];
-        let mut unit = zeros();
-        unit[0] = Row::splat(1);
-        let (exit, k0) = (Vec::new(), Row::default());
-        Self { shape, bits: 0, m, one, rr, upper, fold, unit, exit, k0, blocks: None }
+        let mut plain_one = zeros();
+        plain_one[0] = Row::splat(1);
+        let (exit_factor, k0) = (Vec::new(), Row::default());
+        Self { shape, bits: 0, m, one, rr, upper, fold, plain_one, exit_factor, k0, blocks: None }
     }
 
-    /// Takes another shape; allocates only when it is the largest so far. All lanes must be loaded
-    /// again.
+    /// Changes the shape. Allocates only if it is the largest so far. All lanes must be loaded again.
     ///
     /// # Panics
     ///
@@ -269,21 +268,21 @@ impl Modulus<Row> {
             v.resize(shape.k(), Row::default());
         }
         self.fold.resize(shape.fold_words(), Row::default());
-        self.unit.fill(Row::default());
-        self.unit[0] = Row::splat(1);
+        self.plain_one.fill(Row::default());
+        self.plain_one[0] = Row::splat(1);
     }
 
-    /// Overwrites all eight moduli: before they are forgotten, and before
-    /// [`reshape`](Self::reshape) may leave them behind in memory that it gives back.
+    /// Overwrites all eight moduli. Call it before [`reshape`](Self::reshape), which may free memory
+    /// without wiping it.
     pub fn wipe(&mut self) {
         self.rows().into_iter().for_each(|v| v.as_mut_slice().zeroize());
-        self.exit.as_mut_slice().zeroize();
+        self.exit_factor.as_mut_slice().zeroize();
         self.k0.zeroize();
     }
 
     fn rows(&mut self) -> [&mut Vec<Row>; 6] {
-        let Self { m, one, rr, upper, fold, unit, .. } = self;
-        [m, one, rr, upper, fold, unit]
+        let Self { m, one, rr, upper, fold, plain_one, .. } = self;
+        [m, one, rr, upper, fold, plain_one]
     }
 
     /// Copies a modulus into a lane, or all.
@@ -291,7 +290,7 @@ impl Modulus<Row> {
     /// # Panics
     ///
     /// If the shapes differ.
-    #[inline(always)] // for the vectors of `Kernel::wide`
+    #[inline(always)] // for the vectors of `Kernel::with_target_features`
     pub fn load(&mut self, place: Place, m: &Modulus<Digit>) {
         assert!(self.shape == m.shape, "lanes of one batch have one shape");
         let fields = [&mut self.m, &mut self.one, &mut self.rr, &mut self.upper, &mut self.fold];

@@ -1,8 +1,6 @@
-//! How many words a number has, and in what blocks a kernel walks over them.
+//! The number of words of a number, and the tiles in which kernels process them.
 
-use crate::blocks::Blocks;
-
-/// K words in blocks of `tile` words, in a radix. Depends on the size of a modulus alone, which is
+/// K words in tiles of `tile` words, in a radix. Depends only on the size of a modulus, which is
 /// public.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Shape {
@@ -13,11 +11,11 @@ pub struct Shape {
     scratch_words: usize,
 }
 
-/// Block widths of the eight-lane kernels, the best first. 20 is the most that fits: 20 + 1
-/// accumulators, one digit, and what is in flight, of 32 registers.
+/// Tile widths of the eight-lane kernels, the best first. 20 is the most that fits into 32
+/// registers: 21 accumulators, one digit, and the products in flight.
 pub(crate) const TILES52: [usize; 4] = [20, 15, 10, 6];
 
-/// Block widths of the limb kernels, the best first.
+/// Tile widths of the limb kernels, the best first.
 pub(crate) const TILES64: [usize; 2] = [8, 4];
 
 /// The largest K of `Shape::digits`: 8192 bits.
@@ -53,17 +51,16 @@ impl Shape {
         Self::fewest((bits + SLACK_BITS).div_ceil(52), &TILES52, 52)
     }
 
-    /// Rows of numbers in lane blocks.
-    pub fn blocks(blocks: Blocks) -> Self {
-        let (k, tile, r_bits) = (blocks.k(), blocks.lanes(), blocks.r_bits());
-        Self { k, tile, radix_bits: 52, r_bits, scratch_words: 0 }
+    /// Rows of numbers in lane blocks, which take `lanes` lanes each.
+    pub(crate) const fn blocks(k: usize, lanes: usize, r_bits: usize) -> Self {
+        Self { k, tile: lanes, radix_bits: 52, r_bits, scratch_words: 0 }
     }
 
-    /// The fewest words, at least `need`, in whole blocks; the widest block that gives them.
+    /// The fewest words, at least `need`, in whole tiles; the widest tile that gives them.
     fn fewest(need: usize, tiles: &[usize], radix_bits: usize) -> Self {
         let of = |&tile: &usize| {
             let k = need.next_multiple_of(tile);
-            // limbs may go by way of lane blocks: three numbers there, and up to a row to begin one
+            // limbs: three numbers in lane blocks, and up to a row for alignment
             // lanes: nine sequences of half digits and their sums, of four numbers each, twice
             let scratch_words = if radix_bits == 64 { 4 * k + 64 } else { 9 * k };
             Self { k, tile, radix_bits, r_bits: k * radix_bits, scratch_words }
@@ -76,7 +73,7 @@ impl Shape {
         self.k
     }
 
-    /// Words of a block; divides K. In lane blocks: lanes of a number.
+    /// Words of a tile; divides K. In lane blocks: lanes of a number.
     pub fn tile(self) -> usize {
         self.tile
     }
@@ -91,30 +88,30 @@ impl Shape {
         self.radix_bits
     }
 
-    /// Bits of the longest modulus that the kernels take in this shape.
+    /// The most bits of a modulus of this shape.
     pub fn modulus_bits_max(self) -> usize {
         let slack = if self.radix_bits == 52 { SLACK_BITS } else { 0 };
         self.k * self.radix_bits - slack
     }
 
-    /// Whether a sum of two results is an operand: digits of a number in a lane have room for it,
-    /// limbs may not, and lane blocks have results that are larger.
+    /// Whether a sum of two results is an operand. Digits in lanes have the slack for it; limbs may
+    /// not, and results in lane blocks are larger.
     pub(crate) fn has_slack(self) -> bool {
         self.radix_bits == 52 && self.is_plain()
     }
 
-    /// Whether the words of a number are one after the other, as in limbs and in lanes: not so in
-    /// lane blocks.
+    /// Whether the words of a number follow one another, as in limbs and in lanes, but not in lane
+    /// blocks.
     pub(crate) fn is_plain(self) -> bool {
         self.r_bits == self.k * self.radix_bits
     }
 
-    /// Whether a reduction folds half of the digits at once: where there are two tiles of 20.
+    /// Whether a reduction folds half of the digits at once: with two tiles of 20.
     pub(crate) fn folds_by_halves(self) -> bool {
         self.tile == 20 && self.k == 40
     }
 
-    /// Words of the constants that numbers in lanes are folded with: see `Modulus::fold`.
+    /// Words of the fold constants of numbers in lanes: see `Modulus::fold`.
     pub(crate) fn fold_words(self) -> usize {
         if self.folds_by_halves() { 2 * self.k + 3 * (self.tile / 2 + 1) } else { self.k }
     }
@@ -143,7 +140,7 @@ mod tests {
     }
 
     #[test]
-    fn every_size_has_room_and_whole_blocks() {
+    fn every_size_has_slack_and_whole_tiles() {
         for bits in 1..=8192 {
             let (limbs, digits) = (Shape::limbs(bits), Shape::digits(bits));
             assert!(bits <= limbs.modulus_bits_max() && limbs.k % limbs.tile == 0);
@@ -151,10 +148,6 @@ mod tests {
             assert!(limbs.modulus_bits_max() <= 64 * limbs.k);
             assert!(digits.modulus_bits_max() + SLACK_BITS <= 52 * digits.k);
             assert!(digits.k <= K_MAX);
-            if let Some(blocks) = Blocks::of_limbs(limbs).filter(|blocks| blocks.numbers() == 1) {
-                // x, y and their product in lane blocks, wherever in memory a row begins
-                assert!(limbs.scratch_words >= 3 * 8 * blocks.k() + 7, "{bits} bits");
-            }
         }
     }
 }

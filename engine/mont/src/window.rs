@@ -1,17 +1,17 @@
 //! The windows of an exponentiation, in each of some streams.
 
 use crate::contract::Kernel;
-use crate::exp::bits_at;
 use crate::modulus::Modulus;
 use crate::word::Word;
 
-/// One stream of [`Kernel::table`] and [`Kernel::windows`].
+/// One stream of [`Exponentiate::table`](crate::Exponentiate::table) and
+/// [`Exponentiate::windows`](crate::Exponentiate::windows).
 pub struct Windows<'a, W: Word> {
     /// The power so far, K words: an operand, and then the result.
     pub z: &'a mut [W],
-    /// K words where the next product goes; then z and this change places.
+    /// K words for the next product, then swapped with z.
     pub next: &'a mut [W],
-    /// K words where the entry goes.
+    /// K words for the selected entry.
     pub entry: &'a mut [W],
     /// Entries of K words, operands.
     pub table: &'a mut [W],
@@ -33,24 +33,36 @@ impl<W: Word> core::fmt::Debug for Windows<'_, W> {
 }
 
 impl<W: Word> Windows<'_, W> {
-    /// What was computed last becomes the power so far.
+    /// Makes the last product the power so far.
     pub(crate) fn turn(&mut self) {
         core::mem::swap(&mut self.z, &mut self.next);
     }
 
     /// Takes the index from bits at..at + w of e.
     ///
-    /// Written as a whole: a copy in quarters holds up the kernel that reads it.
+    /// Written with wide stores: the kernel stalls on a copy that is written in parts.
     #[inline(always)]
     pub(crate) fn look_up<K: Kernel<Word = W>>(&mut self, kernel: K, at: usize, w: usize) {
-        kernel.wide(
+        kernel.with_target_features(
             #[inline(always)]
             || self.index = bits_at(self.e, at, w),
         );
     }
 }
 
-/// Where the windows of w bits below bit `top` begin, from the top.
+/// Bits at..at+len (len < 64) of each lane's exponent; the position is public.
+#[inline(always)]
+pub(crate) fn bits_at<W: Word>(e: &[W], at: usize, len: usize) -> W {
+    let (i, s) = (at / 64, at % 64);
+    let low = e[i].zip(e[i], |x, _| x >> s);
+    let all = match e.get(i + 1) {
+        Some(&high) if s != 0 => low.zip(high, |low, high| low | high << (64 - s)),
+        _ => low,
+    };
+    all.zip(all, |x, _| x & ((1 << len) - 1))
+}
+
+/// The lowest bits of the windows of w bits below bit `top`, from the top.
 ///
 /// # Panics
 ///
@@ -60,8 +72,8 @@ pub(crate) fn below(top: usize, w: usize) -> impl Iterator<Item = usize> {
     (0..top).step_by(w).rev()
 }
 
-/// [`Kernel::table`]: an even entry is a square, an odd one a product with x; in turn where there
-/// are two streams, so that neither waits for itself.
+/// [`Exponentiate::table`](crate::Exponentiate::table): an even entry is a square, an odd one a product with x. Two
+/// streams alternate, so that neither waits for its own last product.
 pub(crate) fn table<K: Kernel, const S: usize>(kernel: K, streams: &mut [Windows<'_, K::Word>; S]) {
     let k = streams[0].z.len();
     for i in 2..streams[0].table.len() / k {
@@ -76,8 +88,8 @@ pub(crate) fn table<K: Kernel, const S: usize>(kernel: K, streams: &mut [Windows
     }
 }
 
-/// [`Kernel::windows`]: entries first, since reading does not wait for the squares; then squares
-/// and product, in turn where there are two streams.
+/// [`Exponentiate::windows`](crate::Exponentiate::windows): entries first, since selects do not wait for
+/// squares, then squares and the product. Two streams alternate.
 pub(crate) fn plain<K: Kernel, const S: usize>(
     kernel: K,
     top: usize,

@@ -5,7 +5,7 @@
 
 use tollgate_cpu::memcheck;
 use tollgate_mont::{
-    Digit, Kernel, LaneKernel, LimbKernel, Modulus, Pair, Place, Shape, Word, carry,
+    Digit, Exponentiate, LaneKernel, LimbKernel, Modulus, Pair, Place, Shape, Word, carry,
 };
 use tollgate_rerun as rerun;
 
@@ -21,7 +21,7 @@ fn secret<W: Word>(rng: &mut fastrand::Rng, len: usize) -> Vec<W> {
 }
 
 /// Product, square, select, exponentiation and last subtractions on secrets.
-fn operations<K: Kernel>(kernel: K, pair: &Pair<K::Word>, bits: usize) {
+fn operations<K: Exponentiate>(kernel: K, pair: &Pair<K::Word>, bits: usize) {
     let m = pair.p();
     let mut rng = fastrand::Rng::with_seed(9);
     let k = m.k();

@@ -7,8 +7,8 @@ mod judge;
 
 use num_bigint::BigUint;
 use tollgate_mont::{
-    BlockKernel, Blocks, Kernel, LANES, LaneKernel, LimbKernel, Modulus, Pair, Row, Shape, Windows,
-    Word,
+    BlockKernel, Blocks, Exponentiate, Kernel, LANES, LaneKernel, LimbKernel, Modulus, Pair, Row,
+    Shape, Windows, Word,
 };
 
 use crate::judge::{
@@ -137,7 +137,7 @@ fn block_products(
             1 => pair.p().blocks().unwrap(),
             2 => pair.blocks().unwrap(),
             _ => {
-                four.load_halves(pair.twice().unwrap(), other.twice().unwrap());
+                four.load_halves(pair.four_way().unwrap(), other.four_way().unwrap());
                 &four
             }
         };
@@ -328,29 +328,6 @@ fn wrong_lengths_are_refused_by_every_kernel() {
     }
 }
 
-#[test]
-fn kernels_of_blocks_refuse_exponentiations() {
-    let pair = [65_537u32, 257].map(|m| u64::load(Shape::limbs(512), &[m.into()]));
-    let [p, q] = pair;
-    let pair = Pair::new(p, q);
-    let set = pair.blocks().unwrap();
-    for kernel in BlockKernel::all() {
-        let (x, e) = (vec![Row::splat(3); set.k()], [Row::splat(3)]);
-        let run = |vartime: bool| {
-            let mut z = x.clone();
-            let mut t = vec![Row::default(); kernel.exp_words(set.shape(), 2)];
-            if vartime {
-                kernel.exp_vartime(set, &x, &e, &mut z, &mut t);
-            } else {
-                kernel.exp(set, 2, &x, &e, &mut z, &mut t);
-            }
-        };
-        for vartime in [false, true] {
-            assert!(std::panic::catch_unwind(|| run(vartime)).is_err(), "a wrong power");
-        }
-    }
-}
-
 /// Tables and windows of two streams, with operands up to the last one, all entries among them.
 #[test]
 fn tables_and_windows_take_every_operand() {
@@ -362,7 +339,7 @@ fn tables_and_windows_take_every_operand() {
     }
 }
 
-fn tables_and_windows<K: Kernel<Word: Layout>>(kernel: K, bits: usize) {
+fn tables_and_windows<K: Exponentiate<Word: Layout>>(kernel: K, bits: usize) {
     const W: usize = 5;
     let mut rng = fastrand::Rng::with_seed(31);
     let (lanes, shape) = (K::Word::LANES, K::Word::shape(bits));

@@ -304,7 +304,7 @@ fn block_engine(
     let (pair, other) = (Pair::new(of(0), of(1)), Pair::new(of(2), of(3)));
     let mut four = Modulus::unloaded();
     if blocks.numbers() == 4 {
-        four.load_halves(pair.twice().unwrap(), other.twice().unwrap());
+        four.load_halves(pair.four_way().unwrap(), other.four_way().unwrap());
     }
     let k = blocks.k();
     let [mut xs, mut ys, mut zs] = [(); 3].map(|()| vec![Row::default(); k]);

@@ -1,9 +1,9 @@
 //! Base blinding: pairs (r^e, r^-1) mod n that hide the input of a private operation.
 //!
-//! A pair is used once, then squared; after [`USES`] squares it is made anew from fresh random
-//! bytes, several at once (see [`crate::fresh`]). A key keeps its idle pairs; each operation takes
-//! one and gives it back, so two operations at once never share one. A process that was forked
-//! makes its own: it has another [`fork_generation`].
+//! Each use squares the pair; after [`USES`] uses, new pairs are made from fresh random bytes,
+//! several at once (see [`crate::fresh`]). A key keeps its idle pairs in a pool. Each operation
+//! takes a pair out and returns it, so concurrent operations never share one. After a fork the
+//! child discards inherited pairs: its [`fork_generation`] differs.
 
 use std::sync::{Mutex, MutexGuard, TryLockError};
 
@@ -13,47 +13,38 @@ use zeroize::{DefaultIsZeroes, Zeroize, ZeroizeOnDrop};
 
 use crate::error::{Error, MODULUS_BYTES_MAX, Unavailable};
 
-/// Operations of a pair, until it is made anew.
+/// Operations that use a pair, or its squares, before it is replaced.
 pub(crate) const USES: u32 = 64;
 
-/// Looks at a lock that another thread holds, before pairs are made in place of its: microseconds.
+/// Attempts to lock the pool before the caller makes its own pair: a few microseconds in all.
 const LOOKS: u32 = 64;
 
-/// A blinding pair, in Montgomery form, in limbs, digits or the rows of lane blocks: operands of a
-/// product, not reduced.
+/// A blinding pair in Montgomery form: limbs, digits or rows of lane blocks, not reduced below n.
 #[derive(Zeroize, ZeroizeOnDrop)]
 pub(crate) struct Pair<S: Zeroize> {
     pub(crate) blind: Vec<S>,
     pub(crate) unblind: Vec<S>,
-    /// Operations before it must be made anew.
+    /// Remaining uses; at 0 the pair must be replaced.
     pub(crate) left: u32,
-}
-
-impl<S: Zeroize + Copy> Pair<S> {
-    /// Takes r^e and r^-1, as long as its own.
-    pub(crate) fn write(&mut self, blind: &[S], unblind: &[S]) {
-        self.blind.copy_from_slice(blind);
-        self.unblind.copy_from_slice(unblind);
-    }
 }
 
 /// The idle pairs of a key.
 pub(crate) struct Pool<S: Zeroize> {
     idle: Mutex<Idle<S>>,
     k: usize,
-    /// Idle pairs up to which more are laid up.
+    /// No spare pair is stored while the pool has this many.
     enough: usize,
 }
 
 struct Idle<S: Zeroize> {
     pairs: Vec<Pair<S>>,
-    /// Whose pairs they are.
+    /// The fork generation of the process that made the pairs.
     process: u64,
 }
 
 impl<S: DefaultIsZeroes> Pool<S> {
-    /// A pool for `pairs` operations at once, and as many more as are needed; fresh pairs come
-    /// `at_once` for each.
+    /// Creates a pool sized for `pairs` concurrent operations, each of which makes `at_once` fresh
+    /// pairs when it finds none. More concurrent operations allocate their pairs.
     pub(crate) fn new(k: usize, pairs: usize, at_once: usize) -> Self {
         let enough = pairs * at_once;
         let idle = Idle { pairs: Vec::with_capacity(enough), process: fork_generation() };
@@ -66,14 +57,13 @@ impl<S: DefaultIsZeroes> Pool<S> {
         Pair { blind: vec![S::default(); self.k], unblind: vec![S::default(); self.k], left: 0 }
     }
 
-    /// The idle pairs, unless another thread stays at them. Nobody waits for longer than it takes
-    /// to move a few pairs: a process that was forked meanwhile has no such thread, and would wait
-    /// for ever.
+    /// Locks the idle pairs, or returns `None` if another thread keeps the lock. The wait is bounded
+    /// because a forked child inherits a held lock without the thread that would release it.
     fn idle(&self) -> Option<MutexGuard<'_, Idle<S>>> {
         for _ in 0..LOOKS {
             match self.idle.try_lock() {
                 Ok(idle) => return Some(idle),
-                // a panic elsewhere cannot leave half a pair: pairs move as a whole
+                // pairs are moved whole, so a panic cannot leave half a pair
                 Err(TryLockError::Poisoned(idle)) => return Some(idle.into_inner()),
                 Err(TryLockError::WouldBlock) => core::hint::spin_loop(),
             }
@@ -81,14 +71,14 @@ impl<S: DefaultIsZeroes> Pool<S> {
         None
     }
 
-    /// A pair for one operation; with `left` = 0 it must be made first.
+    /// Takes a pair for one operation. If `left` is 0, the caller must make fresh ones.
     pub(crate) fn take(&self) -> Pair<S> {
         let process = fork_generation();
         let Some(mut idle) = self.idle() else {
             return self.blank();
         };
         if idle.process != process {
-            // After a fork parent and child hold the same pairs: the child makes new ones.
+            // After a fork, parent and child hold the same pairs: the child replaces its copies.
             idle.process = process;
             idle.pairs.iter_mut().for_each(|pair| pair.left = 0);
         }
@@ -97,16 +87,16 @@ impl<S: DefaultIsZeroes> Pool<S> {
         good.or(last).map_or_else(|| self.blank(), |at| idle.pairs.swap_remove(at))
     }
 
-    /// Gives a pair back.
+    /// Returns a pair to the pool.
     pub(crate) fn give(&self, pair: Pair<S>) {
         if let Some(mut idle) = self.idle() {
             idle.pairs.push(pair);
         }
     }
 
-    /// Lays up a fresh pair, which `fill` writes, in the place of a spent one, or beside the others
-    /// until there are enough.
-    pub(crate) fn lay_up(&self, fill: impl FnOnce(&mut Pair<S>)) {
+    /// Stores a fresh pair, which `fill` writes, in place of a spent one, or beside the others until
+    /// there are enough.
+    pub(crate) fn store_spare(&self, fill: impl FnOnce(&mut Pair<S>)) {
         let Some(mut idle) = self.idle() else { return };
         let spent = idle.pairs.iter().position(|pair| pair.left == 0);
         let mut pair = match spent {
@@ -120,7 +110,7 @@ impl<S: DefaultIsZeroes> Pool<S> {
     }
 }
 
-/// u := a random number below n, both of as many limbs as n has.
+/// u := a random number below n, of as many limbs as n, which has `bits` bits.
 ///
 /// # Errors
 ///
@@ -133,7 +123,7 @@ pub(crate) fn random_below(u: &mut [u64], n: &[u64], bits: usize) -> Result<(), 
         for (u, bytes) in u.iter_mut().zip(bytes.as_chunks().0) {
             *u = u64::from_le_bytes(*bytes);
         }
-        // at least half of what is left is below n
+        // at least half of these numbers are below n
         if !bits.is_multiple_of(64) {
             u[n.len() - 1] &= (1 << (bits % 64)) - 1;
         }
@@ -141,7 +131,7 @@ pub(crate) fn random_below(u: &mut [u64], n: &[u64], bits: usize) -> Result<(), 
         for (u, n) in u.iter().zip(n) {
             u.sub_borrow(*n, &mut borrow);
         }
-        // whether a draw is taken says nothing about the draw that is
+        // the number of rejected draws is independent of the accepted one
         if tollgate_cpu::memcheck::declassified(borrow) == 1 {
             bytes.zeroize();
             tollgate_cpu::memcheck::mark_secret_words(u);
@@ -181,11 +171,11 @@ mod tests {
     }
 
     #[test]
-    fn pairs_are_laid_up_until_there_are_enough() {
+    fn spare_pairs_are_stored_until_there_are_enough() {
         let pool = Pool::<u64>::new(2, 1, 3);
         let used = pool.take();
         for number in 1..=4 {
-            pool.lay_up(|pair| pair.blind[0] = number);
+            pool.store_spare(|pair| pair.blind[0] = number);
         }
         pool.give(used); // spent: it comes last, and has room for a fresh one
         let mut seen: Vec<_> = (0..4).map(|_| pool.take()).map(|p| (p.blind[0], p.left)).collect();
@@ -193,7 +183,7 @@ mod tests {
         seen.sort_unstable();
         assert_eq!(seen, [(1, USES), (2, USES), (3, USES)]);
         pool.give(pool.blank());
-        pool.lay_up(|pair| pair.blind[0] = 5);
+        pool.store_spare(|pair| pair.blind[0] = 5);
         assert_eq!(pool.idle.lock().expect("not poisoned").pairs.len(), 1);
         let pair = pool.take();
         assert_eq!((pair.blind[0], pair.left), (5, USES));

@@ -29,7 +29,7 @@ fn secret_key(pem: &str) -> PrivateKey {
         memcheck::mark_secret_words(&row.0);
     }
     let x = &key.exponents;
-    for exponent in [&x.d, &x.d_p, &x.d_q, &x.inverse_p, &x.inverse_q] {
+    for exponent in [&x.d_p, &x.d_q, &x.inverse_p, &x.inverse_q] {
         memcheck::mark_secret_words(exponent);
     }
     memcheck::mark_secret(&*key.d_hash);

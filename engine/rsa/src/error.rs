@@ -1,7 +1,7 @@
-//! Errors that say who must act; none of them carries a secret value.
+//! Errors, sorted by who must act. None of them carries a secret value.
 //!
-//! Every message is one line: what is wrong, where, and what to do. A program that read the key
-//! from a file puts the file's name in front.
+//! Every message is one line: the failure, its place, and the remedy. A program that reads the key
+//! from a file adds the file's name in front.
 
 use core::fmt;
 
@@ -10,7 +10,7 @@ use crate::hash::Hash;
 #[cfg(test)]
 mod tests;
 
-/// Why an operation gave no result.
+/// The reason that an operation gave no result.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Error {
     /// The check after the private operation failed; nothing was released. Test the machine.
@@ -33,18 +33,18 @@ pub enum Misuse {
         /// The length that the key demands, in bytes.
         expected_bytes: usize,
     },
-    /// No key of this size is made.
+    /// Keys of this size are not generated.
     NewKeyBits {
-        /// The size that was asked for, in bits.
+        /// The requested size, in bits.
         bits: usize,
-        /// The least size that would have been made, in bits.
+        /// The smallest size that is generated, in bits.
         least_bits: usize,
     },
-    /// No key with this public exponent is made.
+    /// Keys with this public exponent are not generated.
     NewKeyExponent,
-    /// `Salt::Auto` was asked of an encoder: it is the length that a signature tells a verifier.
+    /// An encoder got `Salt::Auto`, which only a verifier can read from a signature.
     SaltAuto,
-    /// The environment variable that switches processor features off names one that does not exist.
+    /// The environment variable that disables processor features names an unknown feature.
     Veto(String),
 }
 
@@ -57,16 +57,16 @@ pub enum Rejected {
     DP,
     /// The CRT exponent `d_q` is not the inverse of e modulo q-1, or is not below q.
     DQ,
-    /// The bytes are not the DER that they should be.
+    /// The bytes are not the expected DER.
     Der {
         /// The field at which reading stopped.
         field: &'static str,
-        /// What the reader met there.
+        /// The bytes found there.
         what: String,
     },
-    /// The ciphertext does not decrypt. Nothing says why.
+    /// The ciphertext does not decrypt. The reason stays secret.
     DecryptionFailed,
-    /// The digest has another length than its hash function gives.
+    /// The digest does not have the length of its hash function.
     DigestLength {
         /// The length of the digest, in bytes.
         found_bytes: usize,
@@ -86,7 +86,7 @@ pub enum Rejected {
     },
     /// The public exponent is below 3.
     ExponentSmall,
-    /// Signatures with this hash function can be forged, so none is made.
+    /// Signatures with this hash function can be forged, so signing is refused.
     HashBroken(Hash),
     /// The input is longer than any key.
     InputLength {
@@ -95,7 +95,7 @@ pub enum Rejected {
         /// The longest input that is read, in bytes.
         limit_bytes: usize,
     },
-    /// The message to encrypt has no room beside its padding.
+    /// The message to encrypt does not fit beside its padding.
     MessageLong {
         /// The length of the message, in bytes.
         found_bytes: usize,
@@ -108,9 +108,9 @@ pub enum Rejected {
     ModulusEven,
     /// The modulus has no room for the padding with this hash function and salt.
     ModulusSmall {
-        /// The length that the padding has, in bytes.
+        /// The bytes available for the padding.
         found_bytes: usize,
-        /// The length that the padding needs, in bytes.
+        /// The bytes that the padding needs.
         needed_bytes: usize,
     },
     /// The key has more than two primes.
@@ -127,11 +127,11 @@ pub enum Rejected {
         /// The label of the block.
         label: String,
     },
-    /// No PEM block in the input holds what is needed.
+    /// No PEM block in the input has the expected kind.
     PemLabel {
         /// The label of the last block.
         label: String,
-        /// What is needed.
+        /// The expected kind.
         expected: Expected,
     },
     /// A PEM block has a BEGIN line and no matching END line.
@@ -139,7 +139,7 @@ pub enum Rejected {
         /// The label of the block.
         label: String,
     },
-    /// A prime is no prime.
+    /// A prime is composite.
     PrimeComposite(Prime),
     /// A prime is even.
     PrimeEven(Prime),
@@ -151,7 +151,7 @@ pub enum Rejected {
     Product,
     /// The CRT coefficient `q_inv` is not the inverse of q modulo p, or is not below p.
     QInv,
-    /// The signature does not verify. Nothing says why.
+    /// The signature does not verify. The reason stays secret.
     SignatureInvalid,
     /// The modulus has a size that is not supported.
     Size {
@@ -160,9 +160,9 @@ pub enum Rejected {
     },
     /// A well-formed structure of another kind was found.
     Unexpected {
-        /// What was found.
+        /// The kind that was found.
         found: Found,
-        /// What is needed.
+        /// The expected kind.
         expected: Expected,
     },
 }
@@ -172,9 +172,9 @@ pub enum Rejected {
 pub enum Unavailable {
     /// The random number generator that the caller passed failed.
     CallerRandom,
-    /// So many random numbers held no two primes.
+    /// Two primes were not found among the random numbers.
     Primes {
-        /// How many were tried.
+        /// The numbers that were tried.
         tried: usize,
     },
     /// The operating system gave no random bytes.
@@ -213,7 +213,7 @@ pub enum Prime {
 }
 
 impl Misuse {
-    /// Whether a buffer has the length that it must have.
+    /// Checks the length of a buffer.
     pub(crate) fn check_length(found_bytes: usize, expected_bytes: usize) -> Result<(), Error> {
         if found_bytes == expected_bytes {
             Ok(())
@@ -243,7 +243,7 @@ impl From<Unavailable> for Error {
     }
 }
 
-/// For the traits of the crate `signature`: the reason is the error's source.
+/// For the traits of the crate `signature`: the error becomes the source.
 impl From<Error> for signature::Error {
     fn from(error: Error) -> Self {
         Self::from_source(error)
@@ -319,7 +319,7 @@ impl fmt::Display for Rejected {
             Self::Der { field, what } => {
                 write!(f, "malformed DER at {field}: {what}; {RESTORE}")
             }
-            // One text for every reason: who asks must not learn how far a forgery came.
+            // One text for every reason: an attacker must not learn how far a forgery came.
             Self::DecryptionFailed => f.write_str(
                 "the ciphertext does not decrypt: it is damaged, or made with another key, \
                  padding, hash function or label",

@@ -1,54 +1,48 @@
-//! Points between the steps of an operation where a test lets one bit flip, or puts another number.
-//! Built for tests alone: the module and each call of it stand under `#[cfg(test)]`.
+//! Fault points: places between the steps of an operation where a test flips a bit or replaces a
+//! number. The module and every call of it are `#[cfg(test)]`.
 
 use core::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
 
 use tollgate_mont::{Scalar, Word};
 
-/// What goes wrong, once.
+/// A fault, injected once.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Flip {
     pub(crate) point: &'static str,
-    /// At which time that this operation passes the point, from 0.
+    /// The pass of this operation through the point, from 0.
     pub(crate) pass: usize,
-    /// Which of the operations that go together: the lane, or the one in step.
+    /// The operation of the call: the lane, or the one in step.
     pub(crate) operation: usize,
     pub(crate) change: Change,
 }
 
-/// What becomes of a number.
+/// A change of a number.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Change {
-    /// This bit of it flips, modulo the length.
+    /// Flips this bit, modulo the length.
     Bit(usize),
-    /// Random bits, from this seed, take its place.
+    /// Replaces the number by random bits from this seed.
     Number(u64),
 }
 
 thread_local! {
     static FLIP: Cell<Option<Flip>> = const { Cell::new(None) };
-    /// How often each operation passed each point.
+    /// The passes of each operation through each point.
     static PASSES: RefCell<BTreeMap<(&'static str, usize), usize>> =
         const { RefCell::new(BTreeMap::new()) };
 }
 
-/// A point that all operations pass together: one number, or one in each lane.
-pub(crate) fn point<W: Word>(name: &'static str, words: &mut [W]) {
-    for operation in 0..W::LANES {
-        at(name, operation, words, operation);
-    }
-}
-
-/// A point of one of the operations in step, whose number is `words`.
-pub(crate) fn point_of<W: Word>(operation: usize, name: &'static str, words: &mut [W]) {
-    at(name, operation, words, operation % W::LANES); // any lane: a block of the number
-}
-
-/// [`point_of`] for all operations in step.
-pub(crate) fn points<W: Word, const S: usize>(name: &'static str, words: [&mut [W]; S]) {
-    for (operation, words) in words.into_iter().enumerate() {
-        point_of(operation, name, words);
+/// A point that every operation of a call passes: a number in each set of registers, or `lanes`
+/// numbers, a lane each.
+pub(crate) fn points<W: Word, const SETS: usize>(
+    name: &'static str,
+    lanes: usize,
+    sets: [&mut [W]; SETS],
+) {
+    for operation in 0..SETS * lanes {
+        // without lanes any lane will do: it is a block of the number
+        at(name, operation, sets[operation / lanes], operation % W::LANES);
     }
 }
 
@@ -75,7 +69,7 @@ fn at<W: Word>(name: &'static str, operation: usize, words: &mut [W], lane: usiz
     }
 }
 
-/// Runs `f` with what goes wrong, and says whether it did.
+/// Runs `f` with a fault; also returns whether it was injected.
 pub(crate) fn with<T>(flip: Flip, f: impl FnOnce() -> T) -> (T, bool) {
     PASSES.with_borrow_mut(BTreeMap::clear);
     FLIP.set(Some(flip));
@@ -83,7 +77,7 @@ pub(crate) fn with<T>(flip: Flip, f: impl FnOnce() -> T) -> (T, bool) {
     (result, FLIP.take().is_none())
 }
 
-/// The points that the first operation of `f` passes, by name, and how often.
+/// The points that the first operation of `f` passes, by name, with the number of passes.
 pub(crate) fn passed(f: impl FnOnce()) -> BTreeMap<&'static str, usize> {
     PASSES.with_borrow_mut(BTreeMap::clear);
     f();

@@ -1,5 +1,5 @@
-//! Faults injected into a key: never a signature, always [`Error::Fault`], and neighbours in a
-//! batch unharmed. For faults on the way see [`intermediates`] and [`products`].
+//! Faults injected into a key give [`Error::Fault`] and no signature; other operations of the batch
+//! are unaffected. For faults during an operation see [`intermediates`] and [`products`].
 
 use tollgate_mont::{LANES, LaneKernel, LimbKernel, Modulus, Pair, Scalar};
 use zeroize::DefaultIsZeroes;
@@ -12,7 +12,7 @@ use crate::{Error, Form, Plans, PrivateKey, PrivateRequest, Workspace, private_b
 
 const PEM: &str = include_str!("../../../vectors/keys/rsa-1024.pem");
 
-/// A name, and what goes wrong in the faulty key.
+/// A name, and the change that makes the key faulty.
 type Fault = (&'static str, fn(&mut PrivateKey));
 
 const FAULTS: [Fault; 9] = [
@@ -44,7 +44,7 @@ const FAULTS: [Fault; 9] = [
     }),
 ];
 
-/// The same modulus but for a bit.
+/// The modulus with one bit flipped.
 fn flipped<S: Scalar>(m: &Modulus<S>) -> Modulus<S> {
     let mut limbs = vec![0; m.k() * S::BITS / 64];
     S::unpack(&mut limbs, m.m());
@@ -73,16 +73,16 @@ fn a_fault_gives_an_error_and_no_signature() {
     }
 }
 
-/// What a key keeps between operations may break too.
+/// Stored blinding pairs may be faulty too.
 #[test]
 fn a_broken_pair_gives_an_error_once() {
     fn spoil<S: DefaultIsZeroes>(pool: &Pool<S>, count: usize, blind: bool, flip: impl Fn(&mut S)) {
-        // those that the next operation takes
+        // the pairs that the next operation takes
         let mut pairs: Vec<_> = (0..count).map(|_| pool.take()).collect();
         for pair in pairs.iter_mut().filter(|pair| pair.left > 0) {
             flip(if blind { &mut pair.blind[1] } else { &mut pair.unblind[1] });
         }
-        pairs.into_iter().rev().for_each(|pair| pool.give(pair)); // in the order they were
+        pairs.into_iter().rev().for_each(|pair| pool.give(pair)); // in the same order
     }
     let lanes = LaneKernel::all().into_iter();
     for (limbs, lanes) in LimbKernel::all().into_iter().zip(lanes.cycle()) {

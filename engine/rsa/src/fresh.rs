@@ -1,43 +1,48 @@
-//! Fresh blinding pairs, several at once: one inversion serves them all.
+//! Fresh blinding pairs, several at once, with one inversion for all.
 //!
-//! To invert modulo n costs an exponentiation modulo p and q, as much as an operation. Several
-//! numbers need it once: with the inverse of their product each follows by products (P. L.
-//! Montgomery, Speeding the Pollard and elliptic curve methods, 1987, §10.3.1).
+//! An inversion modulo n costs as much as an operation: an exponentiation modulo p and q. The
+//! inverse of a product gives the inverse of each factor by further products (P. L. Montgomery,
+//! Speeding the Pollard and elliptic curve methods, 1987, §10.3.1).
 
 use tollgate_mont::{Kernel, Modulus, Word};
 
-/// Pairs that are made at once. More of them would save little: at eight, what an operation pays
-/// for fresh pairs is a sixth of what single inversions cost.
+/// Pairs made at once. With eight, fresh pairs cost an operation a sixth of what single inversions
+/// would; more would save little.
 pub(crate) const AT_ONCE: usize = 8;
 
-/// The same in lanes, where eight operations lay up theirs: at RSA-4096 40 KB for a key.
+/// Pairs made at once for each lane. Eight lanes store theirs: 40 KB for a key of 4096 bits.
 pub(crate) const AT_ONCE_IN_LANES: usize = 4;
 
-/// Pairs on the way, K(n) words for each number.
+/// Pairs in the making, K(n) words for each number.
 pub(crate) struct Fresh<'a, W> {
     k: usize,
     /// r^e, in Montgomery form.
     blinds: &'a mut [W],
     /// r, then r^-1, in Montgomery form.
     units: &'a mut [W],
-    /// Products of the first r, the first two and so on; behind them room for one number.
+    /// The prefix products of the r; the last K(n) words are scratch.
     products: &'a mut [W],
 }
 
 impl<'a, W: Word> Fresh<'a, W> {
     /// Words of memory for `count` pairs.
     pub(crate) fn words(k: usize, count: usize) -> usize {
-        (3 * count + 1) * k
+        if count == 0 { 0 } else { (3 * count + 1) * k }
     }
 
-    /// In memory of [`words`](Self::words).
+    /// Takes memory of [`words`](Self::words).
     pub(crate) fn new(k: usize, count: usize, memory: &'a mut [W]) -> Self {
         let (blinds, rest) = memory.split_at_mut(count * k);
         let (units, products) = rest.split_at_mut(count * k);
-        Self { k, blinds, units, products: &mut products[..(count + 1) * k] }
+        Self { k, blinds, units, products }
     }
 
-    /// r^e and r of pair `i`, to be written.
+    /// The number of pairs.
+    pub(crate) fn count(&self) -> usize {
+        self.units.len() / self.k
+    }
+
+    /// The places of r^e and r of pair `i`.
     pub(crate) fn pair_mut(&mut self, i: usize) -> (&mut [W], &mut [W]) {
         let k = self.k;
         (&mut self.blinds[i * k..][..k], &mut self.units[i * k..][..k])
@@ -53,15 +58,15 @@ impl<'a, W: Word> Fresh<'a, W> {
         }
     }
 
-    /// The product of all r, in Montgomery form: its inverse goes to the same place.
+    /// The product of all r, in Montgomery form; the caller replaces it by its inverse.
     pub(crate) fn product(&mut self) -> &mut [W] {
         let last = self.units.len() - self.k;
         &mut self.products[last..][..self.k]
     }
 
-    /// Each r becomes r^-1, once [`product`](Self::product) is inverted; the first one last.
+    /// Replaces each r by r^-1, after [`product`](Self::product) was inverted; the first one last.
     pub(crate) fn invert<K: Kernel<Word = W>>(&mut self, kernel: K, n: &Modulus<W>, t: &mut [W]) {
-        let (k, count) = (self.k, self.units.len() / self.k);
+        let (k, count) = (self.k, self.count());
         let (products, room) = self.products.split_at_mut(count * k);
         for i in (1..count).rev() {
             let (before, inverse) = products.split_at_mut(i * k);
@@ -74,15 +79,15 @@ impl<'a, W: Word> Fresh<'a, W> {
         self.units[..k].copy_from_slice(&products[..k]);
     }
 
-    /// r^e and r^-1 of the first pair, which is to be used at once: it shows whether the inversion
-    /// was right, since all of it is behind this pair.
+    /// Copies the first pair. The caller uses it at once: it depends on the whole inversion, so its
+    /// operation checks the inversion.
     pub(crate) fn first(&self, blind: &mut [W], unblind: &mut [W]) {
         blind.copy_from_slice(&self.blinds[..self.k]);
         unblind.copy_from_slice(&self.units[..self.k]);
     }
 
-    /// The same of each other pair, to be laid up when the first one has served.
-    pub(crate) fn others(&self) -> impl Iterator<Item = (&[W], &[W])> {
+    /// The other pairs, to be stored once the first one has passed its check.
+    pub(crate) fn spares(&self) -> impl Iterator<Item = (&[W], &[W])> {
         self.blinds.chunks_exact(self.k).zip(self.units.chunks_exact(self.k)).skip(1)
     }
 }
@@ -95,7 +100,7 @@ mod tests {
     use crate::blinding::{Pool, USES};
     use crate::{Form, Plans, PrivateKey, PrivateRequest, Workspace, private_batch};
 
-    /// What is left of the pairs that a pool has, and their r^e.
+    /// The remaining uses of all pairs in a pool, and their r^e.
     fn pairs<S: zeroize::DefaultIsZeroes>(
         pool: &Pool<S>,
         bits: impl Fn(&S) -> u64,
@@ -108,10 +113,10 @@ mod tests {
         seen
     }
 
-    /// One inversion makes the pairs of so many operations, all different and all good; then others
-    /// take their place.
+    /// One inversion makes this many pairs; all differ and are correct. Once they are spent, others
+    /// replace them.
     #[test]
-    fn every_pair_of_an_inversion_serves_its_time() {
+    fn every_pair_of_an_inversion_is_used_until_spent() {
         let pem = include_str!("../../../vectors/keys/rsa-1024.pem");
         let forms = [
             (Form::One, 1, AT_ONCE),
@@ -142,7 +147,7 @@ mod tests {
                 }
                 _ => pairs(&key.limb_pairs, |limb| *limb),
             };
-            // without blocks two in step go one by one, and share a pair
+            // without blocks, two run one by one and use the same pair
             let uses = if form == Form::Two && !in_blocks { together } else { 1 };
             let lanes = together / uses;
             run(1);
@@ -164,10 +169,10 @@ mod tests {
         }
     }
 
-    /// Moduli of odd sizes, without lane blocks, and with another e: pairs are put aside, so that
-    /// each operation takes the next one.
+    /// Moduli of odd sizes, without lane blocks, and with another e. Each turn removes the used pair,
+    /// so that the next operation takes another one.
     #[test]
-    fn every_pair_serves_keys_of_any_kind() {
+    fn every_pair_is_correct_for_keys_of_any_kind() {
         for pem in [
             include_str!("../../../vectors/keys/rsa-2047.pem"),
             include_str!("../../../vectors/keys/rsa-2048-e3.pem"),

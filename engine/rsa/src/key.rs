@@ -1,19 +1,18 @@
-//! Keys, ready to work: in limbs for one operation, in digits for a lane.
+//! Public and private keys, with their numbers in limbs, in digits and in lane blocks.
 
 use tollgate_mont::{Digit, Kernel as _, LANES, LimbKernel, Modulus, Shape, carry};
 use zeroize::Zeroizing;
 
 use crate::blinding::Pool;
-use crate::blocks::InBlocks;
 use crate::error::Error;
 use crate::fresh::{AT_ONCE, AT_ONCE_IN_LANES};
 use crate::implicit_rejection::{DHash, d_hash};
-use crate::material::{Bits, Class, Exponents, Numbers, Primes};
+use crate::material::{BlockNumbers, Class, Exponents, Numbers, Primes};
 use crate::parts::{KeyParts, PublicParts};
 use crate::validate;
 use crate::{parse, validate::CheckedPublic};
 
-/// Below this a key is accepted, and [`PrivateKey::is_insecure`].
+/// Keys of fewer bits are accepted, and [`PrivateKey::is_insecure`] tells.
 pub(crate) const SECURE_BITS: usize = 2048;
 
 /// An RSA public key of 512 to 8192 bits.
@@ -30,17 +29,19 @@ pub struct PublicKey {
 
 /// An RSA private key of two primes, 512 to 8192 bits, checked when loaded.
 ///
-/// It can be shared between threads; each of them brings a [`Workspace`](crate::Workspace). Secrets
-/// are wiped when it is dropped; `Debug` shows none.
+/// Threads can share a key; each thread uses its own [`Workspace`](crate::Workspace). Secrets are
+/// wiped when the key is dropped; `Debug` shows none.
 pub struct PrivateKey {
     pub(crate) public: PublicKey,
     pub(crate) limbs: Primes<u64>,
     pub(crate) digits: Primes<Digit>,
     pub(crate) exponents: Exponents<u64>,
+    /// d, little-endian, for [`to_parts`](Self::to_parts): operations use CRT.
+    d: Zeroizing<Vec<u64>>,
     pub(crate) prime_bits: usize,
     pub(crate) limb_pairs: Pool<u64>,
     pub(crate) digit_pairs: Pool<Digit>,
-    pub(crate) in_blocks: Option<InBlocks>,
+    pub(crate) in_blocks: Option<BlockNumbers>,
     pub(crate) d_hash: DHash,
 }
 
@@ -55,8 +56,8 @@ impl PublicKey {
     ///
     /// # Errors
     ///
-    /// [`Error::Rejected`]: not such a key, or its numbers are not acceptable; the message says
-    /// where.
+    /// [`Error::Rejected`]: the file has another format, or a number is not acceptable; the message
+    /// says which.
     pub fn from_bytes(file: &[u8]) -> Result<Self, Error> {
         Self::from_parts(&parse::public(file)?)
     }
@@ -83,7 +84,7 @@ impl PublicKey {
     ///
     /// # Errors
     ///
-    /// [`Error::Rejected`]: n is not of 512 to 8192 bits or even; e is even, below 3 or above
+    /// [`Error::Rejected`]: n is even or does not have 512 to 8192 bits; e is even, below 3 or above
     /// 2^256.
     pub fn from_components(n: &[u8], e: &[u8]) -> Result<Self, Error> {
         Self::from_parts(&PublicParts { n: n.to_vec(), e: e.to_vec() })
@@ -134,12 +135,12 @@ impl PublicKey {
 impl PrivateKey {
     /// From PEM or DER, PKCS#8 or PKCS#1, not encrypted.
     ///
-    /// Keys below 2048 bits are accepted: ask [`is_insecure`](Self::is_insecure).
+    /// Keys below 2048 bits are accepted: see [`is_insecure`](Self::is_insecure).
     ///
     /// # Errors
     ///
-    /// [`Error::Rejected`]: not such a key, or its numbers do not fit each other; the message says
-    /// where.
+    /// [`Error::Rejected`]: the file has another format, or the numbers do not fit each other; the
+    /// message says which.
     pub fn from_bytes(file: &[u8]) -> Result<Self, Error> {
         Self::from_parts(&parse::private(file)?)
     }
@@ -173,11 +174,12 @@ impl PrivateKey {
         let prime_bits = bit_length(&key.p).max(bit_length(&key.q));
         let limbs = Primes::new(&key, &public.limbs, Shape::limbs(prime_bits));
         Ok(Self {
-            in_blocks: InBlocks::new(&public.limbs, public.n.len(), &limbs, &key.q_inv),
+            in_blocks: BlockNumbers::new(&public.limbs, public.n.len(), &limbs, &key.q_inv),
             limbs,
             digits: Primes::new(&key, &public.digits, Shape::digits(prime_bits)),
             exponents: Exponents::new(&key),
             d_hash: d_hash(&key.d, public.size()),
+            d: Zeroizing::new(key.d.to_vec()),
             prime_bits,
             limb_pairs: Pool::new(public.limbs.k(), 1, AT_ONCE),
             digit_pairs: Pool::new(public.digits.k(), LANES, AT_ONCE_IN_LANES),
@@ -185,8 +187,8 @@ impl PrivateKey {
         })
     }
 
-    /// The numbers: [`from_parts`](Self::from_parts) of them is this key again. Lengths are those
-    /// of n, p and q, whatever leading zeros the numbers had where they were read.
+    /// Returns the numbers, from which [`from_parts`](Self::from_parts) makes this key again. They
+    /// are as long as n, p and q, without further leading zeros.
     pub fn to_parts(&self) -> KeyParts {
         let (p, q) = (self.limbs.pair.p(), self.limbs.pair.q());
         let secret = |limbs: &[u64], bits: usize| {
@@ -199,7 +201,7 @@ impl PrivateKey {
         KeyParts {
             n: self.public.modulus(),
             e: self.public.exponent(),
-            d: secret(&x.d, self.bits()),
+            d: secret(&self.d, self.bits()),
             p: secret(p.m(), p_bits),
             q: secret(q.m(), q_bits),
             d_p: secret(&x.d_p, p_bits),
@@ -223,7 +225,8 @@ impl PrivateKey {
         &self.public
     }
 
-    /// Whether the key is below 2048 bits: good for old papers' tables, not for signatures.
+    /// Returns whether the key has fewer than 2048 bits. Such keys serve comparisons with published
+    /// figures; do not sign with them.
     pub fn is_insecure(&self) -> bool {
         self.bits() < SECURE_BITS
     }
@@ -237,18 +240,14 @@ impl PrivateKey {
         Class { n: self.public.digits.shape(), prime: self.digits.pair.p().shape() }
     }
 
-    pub(crate) fn exponent_bits(&self) -> Bits {
-        Bits { n: self.public.bits, prime: self.prime_bits }
-    }
-
-    /// What one operation on limbs needs.
+    /// The numbers of an operation on limbs.
     pub(crate) fn numbers(&self) -> Numbers<'_, u64> {
         Numbers {
             n: &self.public.limbs,
             e: &self.public.e,
             primes: &self.limbs,
             exponents: &self.exponents,
-            bits: self.exponent_bits(),
+            prime_bits: self.prime_bits,
         }
     }
 }
@@ -257,7 +256,7 @@ impl PrivateKey {
 fn leave(x: &[u64], m: &Modulus<u64>) -> Zeroizing<Vec<u64>> {
     let mut z = Zeroizing::new(vec![0; m.k()]);
     let mut scratch = Zeroizing::new(vec![0; m.scratch_words()]);
-    LimbKernel::Portable.amm(&mut z, x, m.unit(), m, &mut scratch);
+    LimbKernel::Portable.amm(&mut z, x, m.plain_one(), m, &mut scratch);
     carry::reduce(&mut z, m.m());
     z
 }

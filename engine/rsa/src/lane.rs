@@ -1,4 +1,4 @@
-//! One number of eight: into its lane, and out of it.
+//! Copies between one number and its lane of rows.
 
 use tollgate_mont::{Digit, Row, Scalar, Word};
 use zeroize::Zeroize;

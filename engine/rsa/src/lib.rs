@@ -29,9 +29,7 @@
 //! ```
 #![forbid(unsafe_code)]
 
-mod batch;
 mod blinding;
-mod blocks;
 #[cfg(test)]
 mod constant_time;
 pub mod eme_pkcs1v15;
@@ -52,27 +50,29 @@ mod idle;
 pub mod implicit_rejection;
 mod key;
 mod lane;
+mod layout;
 mod mask;
 mod material;
 mod mdc2;
 mod mgf1;
 mod natural;
 pub mod oaep;
+mod operations;
 mod parse;
 mod parts;
+mod path;
 pub mod pkcs1v15;
 mod plan;
 mod plans;
 pub mod premaster;
-mod private;
 pub mod pss;
+mod request;
+mod runner;
 mod sign;
-mod single;
 mod validate;
 mod workspace;
 
 pub use ::signature;
-pub use batch::{PrivateRequest, PublicRequest, private_batch, private_full_batch, public_batch};
 pub use error::{
     Error, Expected, Found, MODULUS_BITS_MAX, MODULUS_BITS_MIN, MODULUS_BYTES_MAX, Misuse, Prime,
     Rejected, Unavailable,
@@ -83,11 +83,13 @@ pub use hash_function::HashFunction;
 pub use hasher::Hasher;
 pub use implicit_rejection::RejectionKey;
 pub use key::{PrivateKey, PublicKey};
+pub use operations::{private_batch, public_batch};
 pub use parts::{KeyParts, PublicParts};
 pub use plan::{Cut, Form, Operation, Plan};
 pub use plans::Plans;
 pub use premaster::{Premaster, TlsVersions};
 pub use pss::Salt;
+pub use request::{PrivateRequest, PublicRequest};
 pub use sign::{VerifyRequest, sign_pkcs1v15_batch, verify_pkcs1v15_batch};
 pub use workspace::Workspace;
 pub use {pkcs1, pkcs8};

@@ -1,8 +1,12 @@
-//! The numbers of a key, ready for a kernel: in limbs, in digits, and eight keys in rows.
+//! The numbers of a key in the form that kernels read: limbs, digits, or eight keys in rows.
 
-use tollgate_mont::{Digit, Modulus, Pair, Place, Row, Scalar, Shape, Word};
-use zeroize::{Zeroize, ZeroizeOnDrop};
+use tollgate_mont::{
+    Blocks, Digit, Kernel as _, LimbKernel, Modulus, Pair, Place, Row, Scalar, Shape, Word, carry,
+};
+use zeroize::{Zeroize, ZeroizeOnDrop, Zeroizing};
 
+use crate::blinding::Pool;
+use crate::fresh::AT_ONCE;
 use crate::validate::Checked;
 
 /// 64-bit words of a public exponent: below 2^256.
@@ -21,7 +25,6 @@ pub(crate) struct Primes<W: Zeroize> {
 /// Secret exponents, 64-bit words, little-endian. Wiped when dropped.
 #[derive(Zeroize, ZeroizeOnDrop)]
 pub(crate) struct Exponents<W: Zeroize> {
-    pub(crate) d: Vec<W>,
     pub(crate) d_p: Vec<W>,
     pub(crate) d_q: Vec<W>,
     /// p - 2: x to this power is x^-1 mod p.
@@ -30,17 +33,17 @@ pub(crate) struct Exponents<W: Zeroize> {
     pub(crate) inverse_q: Vec<W>,
 }
 
-/// Which exponents an exponentiation modulo p and q takes.
+/// The exponents of an exponentiation modulo p and q.
 #[derive(Clone, Copy)]
 pub(crate) enum Exponent {
     /// d: a private operation.
     D,
-    /// -1: what makes blinding pairs.
+    /// -1: an inversion, for blinding pairs.
     Inverse,
 }
 
 impl<W: Zeroize> Exponents<W> {
-    /// Those modulo p and q.
+    /// The exponents modulo p and q.
     pub(crate) fn modulo_primes(&self, exponent: Exponent) -> [&[W]; 2] {
         match exponent {
             Exponent::D => [&self.d_p, &self.d_q],
@@ -49,7 +52,8 @@ impl<W: Zeroize> Exponents<W> {
     }
 }
 
-/// What decides whether two keys can share a batch, and how long an operation takes. Public.
+/// The sizes of a key: keys of one class can share lanes, and their operations take the same time.
+/// Public.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Class {
     pub(crate) n: Shape,
@@ -57,26 +61,14 @@ pub(crate) struct Class {
 }
 
 /// Everything an operation needs of a key (`W = u64`) or of eight (`W = Row`), borrowed.
+#[derive(Clone, Copy)]
 pub(crate) struct Numbers<'a, W: Zeroize> {
     pub(crate) n: &'a Modulus<W>,
     pub(crate) e: &'a [W],
     pub(crate) primes: &'a Primes<W>,
     pub(crate) exponents: &'a Exponents<W>,
-    /// Bits of n and of the longer prime, the most of all lanes.
-    pub(crate) bits: Bits,
-}
-
-/// Lengths of the exponents. Public.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Bits {
-    pub(crate) n: usize,
-    pub(crate) prime: usize,
-}
-
-impl Bits {
-    pub(crate) fn max(self, other: Self) -> Self {
-        Self { n: self.n.max(other.n), prime: self.prime.max(other.prime) }
-    }
+    /// Bits of the longer prime, the most of all lanes. Public.
+    pub(crate) prime_bits: usize,
 }
 
 impl<S: Scalar> Primes<S> {
@@ -106,12 +98,50 @@ impl Exponents<u64> {
             z
         };
         Self {
-            d: key.d.to_vec(),
             d_p: extend(&key.d_p),
             d_q: extend(&key.d_q),
             inverse_p: less_two(&key.p),
             inverse_q: less_two(&key.q),
         }
+    }
+}
+
+/// The numbers of a key that lane blocks need beside its moduli. Wiped when dropped.
+#[derive(Zeroize, ZeroizeOnDrop)]
+pub(crate) struct BlockNumbers {
+    /// 1 mod p and 0 mod q, divided by R of the primes' blocks, in Montgomery form mod n.
+    pub(crate) a: Vec<Row>,
+    /// 0 mod p and 1 mod q, likewise.
+    pub(crate) b: Vec<Row>,
+    #[zeroize(skip)] // wipes itself
+    pub(crate) pairs: Pool<Row>,
+}
+
+impl BlockNumbers {
+    /// From the numbers of a key, whose n has `limbs` limbs; `None` if n or the primes have no
+    /// blocks.
+    pub(crate) fn new(
+        n: &Modulus<u64>,
+        limbs: usize,
+        primes: &Primes<u64>,
+        q_inv: &[u64],
+    ) -> Option<Self> {
+        let (of_n, p) = (Blocks::of_shape(n.blocks()?.shape()), primes.pair.p());
+        if !of_n.takes_sums() {
+            return None;
+        }
+        let of_primes = primes.pair.blocks().or(p.blocks())?; // side by side, where two fit
+        let halvings = of_primes.shape().r_bits();
+        let (mut x, mut a) = (Zeroizing::new(vec![0; n.k()]), Zeroizing::new(vec![0; n.k()]));
+        let (mut b, mut t) = (Zeroizing::new(vec![0; n.k()]), vec![0; n.scratch_words()]);
+        x[..q_inv.len()].copy_from_slice(q_inv);
+        LimbKernel::Portable.amm(&mut a, &x, &primes.q_n, n, &mut t); // q * q_inv, below n
+        carry::reduce(&mut a, n.m());
+        carry::sub_mod(&mut b, n.plain_one(), &a, n.m());
+        t.zeroize();
+        let enter = |x: &[u64]| n.enter_blocks(&x[..limbs], halvings);
+        let pairs = Pool::new(of_n.k(), 2, AT_ONCE);
+        Some(Self { a: enter(&a)?, b: enter(&b)?, pairs })
     }
 }
 
@@ -122,11 +152,13 @@ pub(crate) struct Lanes {
     e: Vec<Row>,
     primes: Primes<Row>,
     exponents: Exponents<Row>,
-    bits: Bits,
+    prime_bits: usize,
+    /// Whether secret numbers were loaded since the last wipe.
+    is_loaded: bool,
 }
 
 impl Lanes {
-    /// No keys yet; the smallest shape.
+    /// Creates the memory for eight keys, with the smallest shape and no keys.
     pub(crate) fn new() -> Self {
         let shape = Shape::digits(1);
         Self {
@@ -135,35 +167,33 @@ impl Lanes {
             e: vec![Row::default(); E_WORDS],
             primes: Primes { pair: Pair::lanes(shape), q_inv: Vec::new(), q_n: Vec::new() },
             exponents: Exponents {
-                d: Vec::new(),
                 d_p: Vec::new(),
                 d_q: Vec::new(),
                 inverse_p: Vec::new(),
                 inverse_q: Vec::new(),
             },
-            bits: Bits::default(),
+            prime_bits: 0,
+            is_loaded: false,
         }
     }
 
-    /// Makes room for public numbers; allocates only for the largest shape so far.
+    /// Makes room for public numbers. Allocates only if the shape is the largest so far.
     pub(crate) fn reshape_public(&mut self, n: Shape) {
         self.n.reshape(n);
         self.class.n = n;
-        self.bits = Bits::default();
     }
 
-    /// Makes room for a class; allocates only for the largest so far. All lanes must be loaded
+    /// Makes room for a class. Allocates only if it is the largest so far. All lanes must be loaded
     /// again.
     pub(crate) fn reshape(&mut self, class: Class) {
         self.reshape_public(class.n);
-        self.class = class;
+        (self.class, self.prime_bits) = (class, 0);
         self.primes.pair.each_mut().into_iter().for_each(|m| m.reshape(class.prime));
         let words = |shape: Shape| (shape.k() * Digit::BITS).div_ceil(64);
         let x = &mut self.exponents;
         for (v, len) in [
             (&mut self.primes.q_inv, class.prime.k()),
             (&mut self.primes.q_n, class.n.k()),
-            (&mut x.d, words(class.n)),
             (&mut x.d_p, words(class.prime)),
             (&mut x.d_q, words(class.prime)),
             (&mut x.inverse_p, words(class.prime)),
@@ -173,15 +203,17 @@ impl Lanes {
         }
     }
 
-    /// Overwrites the secret numbers of all eight keys. After each private batch: a key that is
-    /// dropped must be gone, and [`reshape`](Self::reshape) must find nothing to leave behind.
+    /// Overwrites the secret numbers of all eight keys, if any were loaded. After each call: a key
+    /// that is dropped must be gone, and [`reshape`](Self::reshape) may give back memory.
     pub(crate) fn wipe(&mut self) {
+        if !self.is_loaded {
+            return;
+        }
         self.primes.pair.each_mut().into_iter().for_each(Modulus::wipe);
         let x = &mut self.exponents;
         for v in [
             &mut self.primes.q_inv,
             &mut self.primes.q_n,
-            &mut x.d,
             &mut x.d_p,
             &mut x.d_q,
             &mut x.inverse_p,
@@ -189,24 +221,27 @@ impl Lanes {
         ] {
             v.as_mut_slice().zeroize();
         }
+        self.is_loaded = false;
     }
 
     /// Copies a public key into a lane, or all.
-    #[inline(always)] // as the others: for the vectors of `Kernel::wide`
-    pub(crate) fn load_public(&mut self, place: Place, n: &Modulus<Digit>, e: &[u64], bits: Bits) {
+    #[inline(always)] // like the others: for `Kernel::with_target_features`
+    pub(crate) fn load_public(&mut self, place: Place, n: &Modulus<Digit>, e: &[u64]) {
         self.n.load(place, n);
         load_words(&mut self.e, place, e);
-        self.bits = self.bits.max(bits);
     }
 
-    /// Copies the secret numbers of a key into a lane, or all: those that every operation needs.
+    /// Copies the secret numbers of a key that every operation needs into a lane, or all.
     #[inline(always)]
     pub(crate) fn load_secret(
         &mut self,
         place: Place,
         primes: &Primes<Digit>,
         exponents: &Exponents<u64>,
+        prime_bits: usize,
     ) {
+        self.is_loaded = true;
+        self.prime_bits = self.prime_bits.max(prime_bits);
         let [p, q] = self.primes.pair.each_mut();
         p.load(place, primes.pair.p());
         q.load(place, primes.pair.q());
@@ -215,12 +250,6 @@ impl Lanes {
         let x = &mut self.exponents;
         load_words(&mut x.d_p, place, &exponents.d_p);
         load_words(&mut x.d_q, place, &exponents.d_q);
-    }
-
-    /// Copies the exponent of operations without CRT.
-    #[inline(always)]
-    pub(crate) fn load_full(&mut self, place: Place, exponents: &Exponents<u64>) {
-        load_words(&mut self.exponents.d, place, &exponents.d);
     }
 
     /// Copies the exponents of inversions.
@@ -239,7 +268,7 @@ impl Lanes {
     pub(crate) fn is_wiped(&self) -> bool {
         let x = &self.exponents;
         let moduli = [self.primes.pair.p(), self.primes.pair.q()].into_iter();
-        let numbers = [&self.primes.q_inv, &self.primes.q_n, &x.d, &x.d_p, &x.d_q, &x.inverse_p];
+        let numbers = [&self.primes.q_inv, &self.primes.q_n, &x.d_p, &x.d_q, &x.inverse_p];
         moduli
             .flat_map(|m| m.m().iter().chain(m.rr()))
             .chain(numbers.into_iter().flatten())
@@ -253,7 +282,7 @@ impl Lanes {
             e: &self.e,
             primes: &self.primes,
             exponents: &self.exponents,
-            bits: self.bits,
+            prime_bits: self.prime_bits,
         }
     }
 }

@@ -1,23 +1,21 @@
-//! How a batch is cut into calls: the cheapest mix of the forms that an operation has.
+//! How a batch is cut into calls: the cheapest mix of the forms of an operation.
 //!
-//! A form's cost is that of one call over that of a single operation. A call on lanes costs the
-//! same however many of them are used; so it is the number of requests that says which mix is the
-//! cheapest.
+//! The cost of a form is the time of one call divided by the time of a single operation. A call on
+//! lanes costs the same for any number of used lanes, so the cheapest mix depends on the number of
+//! requests.
 
 use tollgate_mont::LANES;
 
-/// What is planned for: each has costs of its own.
+/// An operation with its own costs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Operation {
     /// Private, by CRT.
     Private,
-    /// Private, without CRT.
-    PrivateFull,
     /// Public.
     Public,
 }
 
-/// How one call does operations.
+/// How one call runs operations.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Form {
     /// One, alone.
@@ -28,8 +26,8 @@ pub enum Form {
     Lanes,
 }
 
-/// Costs of the forms of one operation with keys of one size, in single operations; `None` or not
-/// a number: that form is never taken.
+/// Costs of the forms of one operation with keys of one size, in single operations. A form whose
+/// cost is `None` or NaN is never used.
 ///
 /// ```
 /// use tollgate_rsa::Plan;
@@ -42,16 +40,16 @@ pub enum Form {
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Plan {
-    /// Of two in step, both together: at least 1.
+    /// The cost of two in step, both together: at least 1.
     pub two: Option<f64>,
-    /// Of a call on lanes.
+    /// The cost of a call on lanes.
     pub lanes: Option<f64>,
 }
 
-/// A batch in calls.
+/// A batch, cut into calls.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Cut {
-    /// Requests in lanes: all that go neither by twos nor alone.
+    /// Requests that run in lanes.
     in_lanes: usize,
     lanes: usize,
     twos: usize,
@@ -59,16 +57,16 @@ pub struct Cut {
 }
 
 impl Plan {
-    /// Every batch by this form, also where it is slow: to measure it.
+    /// Uses this form for every batch, even where it is slow: for measurements.
     pub fn always(form: Form) -> Self {
         let free = |is: bool| is.then_some(0.0);
         Self { two: free(form == Form::Two), lanes: free(form == Form::Lanes) }
     }
 
-    /// The cheapest calls for so many requests.
+    /// Returns the cheapest calls for this many requests.
     ///
-    /// Eight requests are always best done in the same way, lanes or not. So lanes take all that
-    /// fill them and the rest, all that fill them, or nothing.
+    /// If lanes are best for eight requests, they are for every eight. So lanes run all requests,
+    /// all that fill whole calls, or none.
     pub fn cut(&self, requests: usize) -> Cut {
         let (mut best, mut least) = (self.without_lanes(requests), f64::INFINITY);
         for lanes in [0, requests / LANES, requests.div_ceil(LANES)] {
@@ -87,7 +85,7 @@ impl Plan {
         Cut { twos, ones: requests - 2 * twos, ..Cut::default() }
     }
 
-    /// What a cut costs, in single operations; no number if it takes a form that is never taken.
+    /// The cost of a cut, in single operations; NaN if the cut uses a form that has no cost.
     #[allow(clippy::cast_precision_loss, reason = "batches have far fewer than 2^52 requests")]
     pub fn cost(&self, cut: Cut) -> f64 {
         let of = |calls: usize, cost: Option<f64>| match calls {
@@ -99,8 +97,8 @@ impl Plan {
 }
 
 impl Cut {
-    /// Each call, with the number of its requests: lanes as evenly filled as they can be, then
-    /// twos, then single ones.
+    /// Each call with its number of requests: calls on lanes, filled evenly, then pairs, then single
+    /// operations.
     pub fn calls(self) -> impl Iterator<Item = (Form, usize)> {
         let lanes = (0..self.lanes).map(move |i| {
             let more = usize::from(i < self.in_lanes % self.lanes);
@@ -112,8 +110,8 @@ impl Cut {
 }
 
 impl core::fmt::Display for Cut {
-    /// A sum of calls, lanes in brackets: `[7] + [7] + [6]`, `[8] + 2 + 1`. Three and more of one
-    /// kind are counted: `5 x 1`.
+    /// A sum of calls, lanes in brackets: `[7] + [7] + [6]`, `[8] + 2 + 1`. Three or more equal calls
+    /// are counted: `5 x 1`.
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
         let mut calls = self.calls().peekable();
         let mut gap = "";
@@ -147,7 +145,7 @@ mod tests {
         for n in 1..=n {
             let forms = [(1, Some(1.0)), (2, plan.two), (LANES, plan.lanes)];
             let costs = forms.into_iter().filter_map(|(size, cost)| match (size, cost) {
-                (2, _) if n < 2 => None, // nobody is there to go in step with
+                (2, _) if n < 2 => None, // a pair needs a second request
                 (size, Some(cost)) => Some(cost + least[n - n.min(size)]),
                 _ => None,
             });
@@ -187,7 +185,7 @@ mod tests {
     }
 
     #[test]
-    fn a_form_can_be_forced_and_one_without_a_cost_is_never_taken() {
+    fn a_form_can_be_forced_and_a_form_without_a_cost_is_never_used() {
         let forms = |plan: Plan, n| plan.cut(n).calls().map(|call| call.0).collect::<Vec<_>>();
         assert_eq!(forms(Plan::always(Form::Lanes), 9), [Form::Lanes; 2]);
         assert_eq!(forms(Plan::always(Form::Two), 3), [Form::Two, Form::One]);

@@ -1,7 +1,7 @@
-//! The plan of each operation and size: built in, or of costs that the caller has measured.
+//! The plan of each operation and size: built in, or made of costs that the caller has measured.
 //!
-//! Nothing is timed here: what is built in was measured once, and a processor of another kind can
-//! be given its own costs.
+//! Nothing is timed here. The built-in costs were measured once, on one processor; callers can
+//! replace them by costs of their own.
 
 use tollgate_mont::{BlockKernel, LaneKernel, LimbKernel};
 
@@ -30,23 +30,19 @@ struct Row {
     plan: Plan,
 }
 
-/// A row of costs, of which no more than three digits are known.
+/// A row of costs, known to three digits.
 const fn row(operation: Operation, bits: usize, two: Option<f64>, lanes: f64) -> Row {
     Row { operation, bits, plan: Plan { two, lanes: Some(lanes) } }
 }
 
-use Operation::{Private, PrivateFull, Public};
+use Operation::{Private, Public};
 
 /// Lanes of IFMA against lane blocks of IFMA, on a Zen 5 core, by `records/plan.jsonl`.
-const IFMA_AGAINST_BLOCKS: [Row; 12] = [
+const IFMA_AGAINST_BLOCKS: [Row; 8] = [
     row(Private, 1024, Some(1.21), 2.64),
     row(Private, 2048, Some(1.92), 5.15),
     row(Private, 3072, None, 5.12),
     row(Private, 4096, None, 5.65),
-    row(PrivateFull, 1024, None, 3.05),
-    row(PrivateFull, 2048, None, 5.16),
-    row(PrivateFull, 3072, None, 5.87),
-    row(PrivateFull, 4096, None, 6.32),
     row(Public, 1024, None, 3.24),
     row(Public, 2048, None, 4.85),
     row(Public, 3072, None, 5.61),
@@ -54,31 +50,23 @@ const IFMA_AGAINST_BLOCKS: [Row; 12] = [
 ];
 
 /// Lanes of IFMA against limbs (MULX), on a Zen 5 core, by METHODOLOGY.md: for keys above 4096
-/// bits, and where lane blocks are vetoed.
-const IFMA_AGAINST_LIMBS: [Row; 3] = [
-    row(Private, 8192, None, 1.3),
-    row(PrivateFull, 8192, None, 1.3),
-    row(Public, 8192, None, 1.3),
-];
+/// bits, and if lane blocks are vetoed.
+const IFMA_AGAINST_LIMBS: [Row; 2] = [row(Private, 8192, None, 1.3), row(Public, 8192, None, 1.3)];
 
 /// Lanes of AVX2 against limbs (MULX), on a Zen 5 core with IFMA vetoed, by METHODOLOGY.md.
-const AVX2_AGAINST_LIMBS: [Row; 4] = [
-    row(Private, 1024, None, 6.3),
-    row(Private, 8192, None, 5.1),
-    row(PrivateFull, 8192, None, 5.1),
-    row(Public, 8192, None, 5.1),
-];
+const AVX2_AGAINST_LIMBS: [Row; 3] =
+    [row(Private, 1024, None, 6.3), row(Private, 8192, None, 5.1), row(Public, 8192, None, 5.1)];
 
 impl Plans {
-    /// What is built in for these kernels.
+    /// Returns the built-in plans for these kernels.
     pub fn built_in(limbs: LimbKernel, lanes: LaneKernel) -> Self {
         let tables: &[&[Row]] = match (lanes, limbs) {
             (LaneKernel::Ifma(_), LimbKernel::Blocks(BlockKernel::Ifma(..))) => {
                 &[&IFMA_AGAINST_BLOCKS, &IFMA_AGAINST_LIMBS]
             }
             (LaneKernel::Ifma(_), _) => &[&IFMA_AGAINST_LIMBS],
-            // Lane blocks of IFMA are faster than lanes of AVX2, and the model does eight numbers
-            // one after the other, digit by digit.
+            // Lane blocks of IFMA are faster than lanes of AVX2, and the portable kernel multiplies
+            // eight numbers one after the other.
             (LaneKernel::Avx2(_), LimbKernel::Blocks(BlockKernel::Ifma(..)))
             | (LaneKernel::Portable, _) => &[],
             (LaneKernel::Avx2(_), _) => &[&AVX2_AGAINST_LIMBS],
@@ -86,13 +74,13 @@ impl Plans {
         Self(tables.concat())
     }
 
-    /// Every batch by one form, also where it is slow: to measure it.
+    /// Uses one form for every batch, even where it is slow: for measurements.
     pub fn always(form: Form) -> Self {
         let row = |operation| Row { operation, bits: usize::MAX, plan: Plan::always(form) };
-        Self([Private, PrivateFull, Public].map(row).to_vec())
+        Self([Private, Public].map(row).to_vec())
     }
 
-    /// With another plan for keys of this size, and of those below it down to the next.
+    /// Replaces the plan for keys of up to `bits` bits, down to the next smaller size that has one.
     #[must_use]
     pub fn with(mut self, operation: Operation, bits: usize, plan: Plan) -> Self {
         self.0.retain(|row| (row.operation, row.bits) != (operation, bits));
@@ -101,8 +89,8 @@ impl Plans {
         self
     }
 
-    /// The plan for keys of this size: that of the least size not below it, else of the largest;
-    /// one by one if there is none.
+    /// Returns the plan for keys of this size: that of the smallest size not below it, else of the
+    /// largest size; single operations if there is none.
     pub fn plan(&self, operation: Operation, bits: usize) -> Plan {
         let mut rows = self.0.iter().filter(|row| row.operation == operation);
         let largest = rows.clone().next_back();
@@ -123,7 +111,7 @@ mod tests {
             assert_eq!(plans.plan(Private, bits), of(lanes), "{bits}");
         }
         assert_eq!(plans.plan(Public, 4096), of(0.5));
-        assert_eq!(plans.plan(PrivateFull, 2048), Plan::default());
+        assert_eq!(Plans::default().plan(Public, 2048), Plan::default());
     }
 
     #[test]
@@ -136,7 +124,7 @@ mod tests {
     }
 
     #[test]
-    fn without_a_lane_kernel_that_pays_requests_go_one_by_one() {
+    fn requests_run_one_by_one_if_the_lane_kernel_is_slow() {
         let plans = Plans::built_in(LimbKernel::best(), LaneKernel::Portable);
         assert_eq!(plans.plan(Private, 2048).cut(20).to_string(), "20 x 1");
     }

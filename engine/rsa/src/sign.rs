@@ -2,11 +2,12 @@
 
 use tollgate_mont::LANES;
 
-use crate::batch::{PrivateRequest, PublicRequest, private_batch, public_batch};
 use crate::error::{Error, MODULUS_BYTES_MAX, Rejected};
 use crate::hash::Hash;
 use crate::key::{PrivateKey, PublicKey};
+use crate::operations::{private_batch, public_batch};
 use crate::pss::Salt;
+use crate::request::{PrivateRequest, PublicRequest};
 use crate::workspace::Workspace;
 use crate::{pkcs1v15, pss};
 

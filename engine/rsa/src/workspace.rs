@@ -1,21 +1,19 @@
 //! The memory and the kernels of one thread.
 
-use tollgate_mont::{LaneKernel, LimbKernel};
+use tollgate_mont::{Kernel as _, LaneKernel, LimbKernel};
 
-use crate::blocks::{self, BlockRunner};
 use crate::error::{Error, MODULUS_BITS_MAX, Misuse};
-use crate::key::PrivateKey;
 use crate::material::Lanes;
 use crate::plans::Plans;
-use crate::private::Runner;
+use crate::runner::{BlockRunner, Runner};
 
 /// Kernels and scratch memory for operations, one per thread.
 ///
-/// Grows to the largest key it has seen; after that no operation allocates. Wiped after each
-/// private operation and when dropped; a panic in between leaves that to the drop.
+/// Its memory grows to the largest key seen; after that no operation allocates. It is wiped after
+/// each private operation and when dropped, also after a panic.
 pub struct Workspace {
     pub(crate) limbs: Runner<LimbKernel>,
-    /// For keys that have blocks, where they are what `limbs` computes with.
+    /// For keys that have lane blocks, if `limbs` uses them.
     pub(crate) blocks: Option<BlockRunner>,
     pub(crate) lanes: Runner<LaneKernel>,
     pub(crate) keys: Lanes,
@@ -35,7 +33,7 @@ impl core::fmt::Debug for Workspace {
 }
 
 impl Workspace {
-    /// With the best kernels of this processor, less those that `TOLLGATE_CPU_DISABLE` vetoes.
+    /// Uses the best kernels of this processor that `TOLLGATE_CPU_DISABLE` does not veto.
     ///
     /// # Errors
     ///
@@ -45,7 +43,7 @@ impl Workspace {
         Ok(Self::with_kernels(LimbKernel::best(), LaneKernel::best()))
     }
 
-    /// With these kernels.
+    /// Uses these kernels.
     pub fn with_kernels(limbs: LimbKernel, lanes: LaneKernel) -> Self {
         let blocks = match limbs {
             LimbKernel::Blocks(kernel) => Some(BlockRunner::new(kernel)),
@@ -60,28 +58,30 @@ impl Workspace {
         }
     }
 
-    /// Wipes what operations left, on whichever memory they ran: a public one leaves its input.
+    /// Wipes what operations left in any memory, also the inputs of public operations.
     pub(crate) fn wipe(&mut self) {
         self.limbs.wipe();
+        if let Some(blocks) = &mut self.blocks {
+            blocks.wipe();
+        }
         self.lanes.wipe();
+        let keys = &mut self.keys;
+        self.lanes.kernel.with_target_features(
+            #[inline(always)]
+            || keys.wipe(),
+        );
     }
 
-    /// With other plans for batches than those built in for the kernels.
+    /// Replaces the built-in plans for batches.
     #[must_use]
     pub fn with_plans(mut self, plans: Plans) -> Self {
         self.plans = plans;
         self
     }
 
-    /// How batches are cut.
+    /// The plans that cut batches into calls.
     pub fn plans(&self) -> &Plans {
         &self.plans
-    }
-
-    /// Whether private operations with this key can go two in step, as
-    /// [`Form::Two`](crate::Form::Two) says.
-    pub fn goes_in_step(&self, key: &PrivateKey) -> bool {
-        self.blocks.is_some() && blocks::alike(key, key)
     }
 
     /// The kernel of single operations.
@@ -98,12 +98,14 @@ impl Workspace {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::batch::{PrivateRequest, PublicRequest, private_batch, public_batch};
+    use crate::key::PrivateKey;
+    use crate::operations::{private_batch, public_batch};
     use crate::plan::{Form, Operation, Plan};
+    use crate::request::{PrivateRequest, PublicRequest};
 
     /// Public operations alone and in lanes, and then one private operation, alone or in a batch.
     #[test]
-    fn what_a_public_operation_leaves_goes_with_the_next_private_one() {
+    fn a_private_operation_wipes_what_public_ones_left() {
         let pem = include_str!("../../../vectors/keys/rsa-1024.pem");
         let key = PrivateKey::from_pem(pem).expect("a good key");
         for kernel in LimbKernel::all() {
@@ -125,6 +127,8 @@ mod tests {
                 } else {
                     key.private(&mut workspace, &mut buffer).expect("a good key");
                 }
+                let in_blocks = workspace.blocks.as_ref().is_none_or(BlockRunner::is_wiped);
+                assert!(in_blocks, "{kernel:?}");
                 assert!(workspace.limbs.is_wiped() && workspace.lanes.is_wiped(), "{kernel:?}");
             }
         }

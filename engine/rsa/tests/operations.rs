@@ -8,8 +8,8 @@ use openssl::rsa::Padding;
 use tollgate_mont::{Kernel, LaneKernel, LimbKernel};
 use tollgate_rsa::{
     Error, Form, Hash, KeyParts, Misuse, Operation, Plan, Plans, PrivateKey, PrivateRequest,
-    PublicRequest, Rejected, Salt, VerifyRequest, Workspace, private_batch, private_full_batch,
-    public_batch, sign_pkcs1v15_batch, verify_pkcs1v15_batch,
+    PublicRequest, Rejected, Salt, VerifyRequest, Workspace, private_batch, public_batch,
+    sign_pkcs1v15_batch, verify_pkcs1v15_batch,
 };
 
 use made::{key_from, key_of};
@@ -221,25 +221,6 @@ fn short_secret_exponents_agree_with_openssl() {
             break (parts, key);
         };
         agrees_with_openssl(&key, &parts, &mut rng);
-    }
-}
-
-#[test]
-fn operations_without_crt_agree_with_those_by_crt() {
-    let mut rng = fastrand::Rng::with_seed(5);
-    for (name, mut workspace) in workspaces() {
-        for (bits, pem) in &KEYS[..if name.starts_with("amm64_portable") { 2 } else { 4 }] {
-            let key = PrivateKey::from_pem(pem).unwrap();
-            let theirs = PKey::private_key_from_pem(pem.as_bytes()).unwrap();
-            let input = below(&mut rng, key.size());
-            let (mut one, mut two) = (input.clone(), input.clone());
-            key.private_full(&mut workspace, &mut one).unwrap();
-            let mut requests = [PrivateRequest::new(&key, &mut two)];
-            private_full_batch(&mut workspace, &mut requests);
-            requests[0].outcome().unwrap();
-            assert_eq!(one, expected(&theirs, &input), "{name} {bits}");
-            assert_eq!(two, one, "{name} {bits}, lanes");
-        }
     }
 }
 

@@ -4,8 +4,7 @@ use core::arch::x86_64::__m512i;
 
 use tollgate_cpu::HaveIfma;
 
-use crate::dispatch::LaneKernel;
-use crate::exp::bits_at;
+use crate::contract::Kernel;
 use crate::kernels::amm52_blocks_ifma::{amm52_blocks_ifma, window52_blocks_ifma};
 use crate::kernels::amm52_long_blocks_ifma::{amm52_long_blocks_ifma, window52_long_blocks_ifma};
 use crate::kernels::amm52_mb8_ifma::{Product, amm52_mb8_ifma};
@@ -17,7 +16,7 @@ use crate::kernels::table52_mb8_ifma::table52_mb8_ifma;
 use crate::kernels::tiles52_ifma::{Factors, Reduction};
 use crate::kernels::window52_mb8_ifma::{Stream, window52_mb8_ifma};
 use crate::modulus::Modulus;
-use crate::window::{self, Windows};
+use crate::window::{self, Windows, bits_at};
 use crate::word::Row;
 
 // SOUNDNESS.md#layout-casts
@@ -61,7 +60,7 @@ macro_rules! proven {
 
 /// What is inlined into f becomes code for vectors of 512 bits.
 #[inline(always)]
-pub(super) fn wide<R>(f: impl FnOnce() -> R, _proof: HaveIfma) -> R {
+pub(super) fn with_target_features<R>(f: impl FnOnce() -> R, _proof: HaveIfma) -> R {
     #[target_feature(enable = "avx512f,avx512ifma")]
     fn inside<R>(f: impl FnOnce() -> R) -> R {
         f()
@@ -117,7 +116,7 @@ pub(super) fn reads_in_parts(entries: usize, squares: usize) -> bool {
 
 /// The windows in each stream, the tables read in parts on the way: see `reads_in_parts`.
 pub(super) fn windows<const S: usize>(
-    kernel: LaneKernel,
+    kernel: impl Kernel<Word = Row>,
     top: usize,
     w: usize,
     streams: &mut [Windows<'_, Row>; S],

@@ -1,4 +1,4 @@
-//! What digits are folded with.
+//! The constants that fold digits.
 
 use super::field::Field;
 use crate::shape::Shape;

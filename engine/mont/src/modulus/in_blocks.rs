@@ -7,7 +7,7 @@ use crate::shape::Shape;
 use crate::word::{Digit, LANES, Row, Scalar, Word};
 
 impl Modulus<Row> {
-    /// m in lane blocks, as each of the numbers that lie side by side; elsewhere it has `k` limbs.
+    /// m in lane blocks, in each of the numbers side by side; in limbs it has `k`.
     pub(super) fn in_blocks(blocks: Blocks, m: &[u64], k: usize, field: &mut Field<'_>) -> Self {
         let pack_into = |rows: &mut [Row], x: &[u64]| {
             (0..blocks.numbers()).for_each(|number| blocks.pack(rows, number, x));
@@ -18,7 +18,7 @@ impl Modulus<Row> {
             rows
         };
         let constants = field.constants(blocks.r_bits(), blocks.bits_max());
-        let exit = if blocks.numbers() == 4 {
+        let exit_factor = if blocks.numbers() == 4 {
             let two = Blocks::of_pair(blocks.bits_max()).expect("where four fit, two do");
             pack(&field.constants(two.r_bits(), 0)[0])
         } else {
@@ -31,43 +31,55 @@ impl Modulus<Row> {
         for (rows, x) in fold.chunks_exact_mut(blocks.k()).zip([&b1[..], &b2, m]) {
             pack_into(rows, x);
         }
-        let (m, unit, shape) = (pack(m), pack(&[1]), Shape::blocks(blocks));
+        let (m, plain_one, shape) = (pack(m), pack(&[1]), blocks.shape());
         let k0 = Row::splat(Digit::from_bits(field.k0).bits());
-        Self { shape, bits: field.bits, m, one, rr, upper, fold, unit, exit, k0, blocks: None }
+        Self {
+            shape,
+            bits: field.bits,
+            m,
+            one,
+            rr,
+            upper,
+            fold,
+            plain_one,
+            exit_factor,
+            k0,
+            blocks: None,
+        }
     }
 
-    /// Every other number from q.
+    /// Replaces every other number by q.
     pub(super) fn take_turns(&mut self, q: &Self) {
         let lanes = self.shape.tile();
         self.take(q, |lane| lane / lanes % 2 == 1);
     }
 
-    /// Room for what [`load_halves`](Self::load_halves) loads; no modulus yet.
+    /// Memory for [`load_halves`](Self::load_halves), without a modulus.
     pub fn unloaded() -> Self {
         let mut lanes = Self::lanes(Shape::limbs(1));
         lanes.rows().into_iter().for_each(Vec::clear);
         lanes
     }
 
-    /// The first half of the lanes from a, the second from b, both in lane blocks of one shape.
-    /// Allocates only when the shape is the largest so far.
+    /// Loads the first half of the lanes from a, the second from b, both in lane blocks of one shape.
+    /// Allocates only if the shape is the largest so far.
     ///
     /// # Panics
     ///
     /// If the shapes differ.
     pub fn load_halves(&mut self, a: &Self, b: &Self) {
         assert!(a.shape == b.shape, "moduli side by side have one shape");
-        self.wipe(); // growing may move what is there
+        self.wipe(); // growing may move the numbers
         (self.shape, self.bits, self.k0) = (a.shape, a.bits, a.k0);
         for (z, a) in self.constants_mut().into_iter().zip(a.constants()) {
             z.clear();
             z.extend_from_slice(a);
         }
-        self.unit.clone_from(&a.unit);
+        self.plain_one.clone_from(&a.plain_one);
         self.take(b, |lane| lane >= LANES / 2);
     }
 
-    /// Lanes become those of another modulus of this shape.
+    /// Replaces lanes by those of another modulus of this shape.
     fn take(&mut self, other: &Self, lanes: impl Fn(usize) -> bool) {
         let mine = self.constants_mut().into_iter().flatten();
         for (z, x) in mine.zip(other.constants().into_iter().flatten()) {
@@ -77,13 +89,13 @@ impl Modulus<Row> {
     }
 
     fn constants(&self) -> [&Vec<Row>; 6] {
-        let Self { m, one, rr, upper, fold, exit, .. } = self;
-        [m, one, rr, upper, fold, exit]
+        let Self { m, one, rr, upper, fold, exit_factor, .. } = self;
+        [m, one, rr, upper, fold, exit_factor]
     }
 
     fn constants_mut(&mut self) -> [&mut Vec<Row>; 6] {
-        let Self { m, one, rr, upper, fold, exit, .. } = self;
-        [m, one, rr, upper, fold, exit]
+        let Self { m, one, rr, upper, fold, exit_factor, .. } = self;
+        [m, one, rr, upper, fold, exit_factor]
     }
 
     pub(super) fn mark_rows_secret(&self) {

@@ -14,20 +14,20 @@ pub struct Pair<W: Zeroize> {
     p: Modulus<W>,
     /// The second.
     q: Modulus<W>,
-    /// Both in one set of lane blocks, where two fit.
+    /// Both in one set of lane blocks, if two fit.
     #[zeroize(skip)] // wipes itself
     blocks: Option<Box<Modulus<Row>>>,
-    /// Both twice in one set of lane blocks, where four fit: a half of it is for another pair.
+    /// Both in one set of lane blocks for four, each twice: another pair replaces half of it.
     #[zeroize(skip)] // wipes itself
-    twice: Option<Box<Modulus<Row>>>,
+    four_way: Option<Box<Modulus<Row>>>,
 }
 
 impl<W: Zeroize> Zeroize for Pair<W> {
-    /// Leaves no number, in words or in blocks.
+    /// Wipes every number, in words and in blocks.
     fn zeroize(&mut self) {
         self.p.zeroize();
         self.q.zeroize();
-        (self.blocks, self.twice) = (None, None); // they wipe themselves
+        (self.blocks, self.four_way) = (None, None); // they wipe themselves
     }
 }
 
@@ -40,13 +40,13 @@ impl<W: Zeroize> Pair<W> {
     pub fn q(&self) -> &Modulus<W> {
         &self.q
     }
-    /// Both in one set of lane blocks, where two fit.
+    /// Both in one set of lane blocks; `None` if two do not fit.
     pub fn blocks(&self) -> Option<&Modulus<Row>> {
         self.blocks.as_deref()
     }
-    /// Both twice in one set of lane blocks, where four fit.
-    pub fn twice(&self) -> Option<&Modulus<Row>> {
-        self.twice.as_deref()
+    /// Both in one set of lane blocks for four, each twice; `None` if four do not fit.
+    pub fn four_way(&self) -> Option<&Modulus<Row>> {
+        self.four_way.as_deref()
     }
 }
 
@@ -59,13 +59,13 @@ impl<S: Scalar> Pair<S> {
     pub fn new(p: Modulus<S>, q: Modulus<S>) -> Self {
         assert!(p.shape == q.shape, "the moduli of a pair have one shape");
         let two = Blocks::pair_of_limbs(p.shape).filter(|blocks| blocks.numbers() == 2);
-        let [blocks, twice] = [two, Blocks::four_of_limbs(p.shape)]
+        let [blocks, four_way] = [two, Blocks::four_of_limbs(p.shape)]
             .map(|blocks| blocks.map(|blocks| Self::by_turns(&p, &q, blocks)));
-        Self { p, q, blocks, twice }
+        Self { p, q, blocks, four_way }
     }
 
-    /// Numbers by turns of p and of q. Apart, since its moduli would take a part of the caller's
-    /// stack, which may be that of a job of OpenSSL.
+    /// A set whose numbers alternate between p and q. Not inlined: its moduli would grow the frame of
+    /// the caller, which may run on the small stack of an OpenSSL job.
     #[inline(never)]
     fn by_turns(p: &Modulus<S>, q: &Modulus<S>, blocks: Blocks) -> Box<Modulus<Row>> {
         let mut both = p.again(blocks);
@@ -77,14 +77,14 @@ impl<S: Scalar> Pair<S> {
     pub fn mark_secret(&self) {
         self.p.mark_secret();
         self.q.mark_secret();
-        self.blocks.iter().chain(&self.twice).for_each(|blocks| blocks.mark_rows_secret());
+        self.blocks.iter().chain(&self.four_way).for_each(|blocks| blocks.mark_rows_secret());
     }
 }
 
 impl Pair<Row> {
-    /// Room for eight pairs: see [`Modulus::lanes`].
+    /// Memory for eight pairs: see [`Modulus::lanes`].
     pub fn lanes(shape: Shape) -> Self {
-        Self { p: Modulus::lanes(shape), q: Modulus::lanes(shape), blocks: None, twice: None }
+        Self { p: Modulus::lanes(shape), q: Modulus::lanes(shape), blocks: None, four_way: None }
     }
 
     /// The first and the second moduli, to be reshaped, loaded and wiped alike.

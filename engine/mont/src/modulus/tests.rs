@@ -69,7 +69,7 @@ fn a_wiped_modulus_can_be_loaded_again() {
     assert!(lanes.rows().into_iter().flatten().all(|row| *row == Row::default()));
     lanes.reshape(shape);
     lanes.load(Place::Lane(3), &one);
-    assert!(lanes.unit()[0] == Row::splat(1) && lanes.m()[0].lane(3) == one.m()[0].0);
+    assert!(lanes.plain_one()[0] == Row::splat(1) && lanes.m()[0].lane(3) == one.m()[0].0);
 }
 
 #[test]
@@ -78,10 +78,10 @@ fn nothing_is_left_of_what_was_zeroized() {
     let mut pair = Pair::new(load(101), load(103));
     assert!(pair.blocks().is_some() && pair.p().blocks().is_some());
     pair.zeroize();
-    assert!(pair.blocks().is_none() && pair.twice().is_none());
+    assert!(pair.blocks().is_none() && pair.four_way().is_none());
     for m in [pair.p(), pair.q()] {
         assert!(m.blocks().is_none() && m.k0() == 0);
-        let left = [&m.m, &m.one, &m.rr, &m.upper, &m.fold, &m.unit, &m.exit];
+        let left = [&m.m, &m.one, &m.rr, &m.upper, &m.fold, &m.plain_one, &m.exit_factor];
         assert!(left.iter().all(|words| words.is_empty()));
     }
 }

@@ -4,7 +4,7 @@
 #![allow(clippy::unwrap_used, reason = "tests")]
 
 use num_bigint::BigUint;
-use tollgate_mont::{Digit, Kernel, Modulus, Pair, Place, Row, Scalar, Shape, Word};
+use tollgate_mont::{Digit, Exponentiate, Kernel, Modulus, Pair, Place, Row, Scalar, Shape, Word};
 
 pub(crate) fn number<S: Scalar>(x: &[S]) -> BigUint {
     x.iter().rev().fold(BigUint::ZERO, |a, x| (a << S::BITS) + x.bits())
@@ -220,7 +220,7 @@ pub(crate) fn selects_of<K: Kernel>(kernel: K, sizes: &[(usize, usize)]) {
 }
 
 /// x^e with e of `e_bits` bits, secret and public, one modulus and two; each lane with its own e.
-pub(crate) fn exponentiation<K: Kernel<Word: Layout>>(kernel: K, bits: usize, e_bits: usize) {
+pub(crate) fn exponentiation<K: Exponentiate<Word: Layout>>(kernel: K, bits: usize, e_bits: usize) {
     let mut rng = fastrand::Rng::with_seed((bits * 7919 + e_bits) as u64);
     let (lanes, shape, name) = (K::Word::LANES, K::Word::shape(bits), kernel.name());
     let k = shape.k();

@@ -1,15 +1,15 @@
-//! A bit flipped in every intermediate of an operation, and another number in its place, on every
-//! path: each kernel, alone, two in step and in each lane. Whatever goes wrong within a step, as an
-//! exponentiation in lane blocks, leaves it as another number.
+//! Flips a bit of every intermediate of an operation, or replaces it, for each kernel: alone, two in
+//! step and in each lane. Any fault within a step, such as an exponentiation in lane blocks, shows
+//! as another number.
 
 use tollgate_mont::{LANES, LaneKernel, LimbKernel};
 
 use super::{PEM, input};
 use crate::fault::{self, Change, Flip};
-use crate::{Error, Form, Plans, PrivateKey, PrivateRequest, Workspace};
+use crate::{Error, Form, Plans, PrivateKey, PrivateRequest, Workspace, private_batch};
 
-/// The points of `private.rs`, and how often the first operation of a key passes them: the CRT
-/// makes its blinding pair too.
+/// The points of a call on limbs or in lanes, and how often the first operation of a key passes
+/// them: CRT also makes its blinding pair.
 const POINTS: [(&str, usize); 14] = [
     ("blind", 1),
     ("blinded", 1),
@@ -27,25 +27,7 @@ const POINTS: [(&str, usize); 14] = [
     ("unblinded", 1),
 ];
 
-/// The same without CRT: for the pair alone it is used.
-const POINTS_FULL: [(&str, usize); 14] = [
-    ("blind", 1),
-    ("blinded", 1),
-    ("h", 1),
-    ("input", 1),
-    ("m", 2),
-    ("m_1", 1),
-    ("m_1 - m_2", 1),
-    ("m_2", 1),
-    ("m_2 mod p", 1),
-    ("q * h", 1),
-    ("s", 1),
-    ("s^e", 1),
-    ("unblind", 1),
-    ("unblinded", 1),
-];
-
-/// Those of `blocks.rs`.
+/// The points of a call in lane blocks.
 const POINTS_OF_BLOCKS: [(&str, usize); 13] = [
     ("blind", 1),
     ("blinded", 1),
@@ -62,36 +44,31 @@ const POINTS_OF_BLOCKS: [(&str, usize); 13] = [
     ("unpacked", 2),
 ];
 
-/// Operations that go together.
-type Batch = fn(&mut Workspace, &mut [PrivateRequest<'_>]);
-
 /// Outcome and buffer of each of `count` operations of a key.
 fn run(
     workspace: &mut Workspace,
-    batch: Batch,
     key: &PrivateKey,
     count: u8,
 ) -> Vec<(Result<(), Error>, Vec<u8>)> {
     let mut buffers: Vec<_> = (1..=count).map(|seed| input(key, seed)).collect();
     let mut requests: Vec<_> = buffers.iter_mut().map(|b| PrivateRequest::new(key, b)).collect();
-    batch(workspace, &mut requests);
+    private_batch(workspace, &mut requests);
     let outcomes: Vec<_> = requests.iter().map(PrivateRequest::outcome).collect();
     outcomes.into_iter().zip(buffers).collect()
 }
 
-/// Flips a bit at each passing of each point, in each operation, and puts another number there. Of
-/// the flips most are found: the others hit what the number does not use, and change nothing.
+/// Flips a bit, and then replaces the number, at each pass of each point in each operation. Most
+/// flips are found; the others hit bits that are not used, and change nothing.
 fn fail_everywhere(
     what: &str,
     workspace: &mut Workspace,
-    batch: Batch,
     count: u8,
     points: &[(&'static str, usize)],
 ) {
     let load = || PrivateKey::from_pem(PEM).expect("a good key");
-    let expected = run(workspace, batch, &load(), count);
+    let expected = run(workspace, &load(), count);
     assert!(expected.iter().all(|(outcome, _)| *outcome == Ok(())), "{what}");
-    let passed = fault::passed(|| drop(run(workspace, batch, &load(), count)));
+    let passed = fault::passed(|| drop(run(workspace, &load(), count)));
     assert_eq!(passed, points.iter().copied().collect(), "{what}");
 
     let mut rng = fastrand::Rng::with_seed(15);
@@ -103,7 +80,7 @@ fn fail_everywhere(
             for change in [Change::Bit(rng.usize(..)), Change::Number(rng.u64(..))] {
                 let flip = Flip { point, pass, operation, change };
                 let key = load();
-                let (results, flipped) = fault::with(flip, || run(workspace, batch, &key, count));
+                let (results, flipped) = fault::with(flip, || run(workspace, &key, count));
                 assert!(flipped, "{what}: {flip:?} did not happen");
                 let is_found = results[operation].0 == Err(Error::Fault);
                 match change {
@@ -117,7 +94,7 @@ fn fail_everywhere(
                         assert_eq!(result, expected, "{what}: {flip:?}, operation {i}");
                     }
                 }
-                assert_eq!(run(workspace, batch, &key, count), expected, "{what}: {flip:?} stayed");
+                assert_eq!(run(workspace, &key, count), expected, "{what}: {flip:?} stayed");
             }
         }
     }
@@ -132,9 +109,7 @@ fn alone() {
         let points = if blocks { &POINTS_OF_BLOCKS[..] } else { &POINTS };
         workspace = workspace.with_plans(Plans::always(Form::One));
         let name = format!("{kernel:?}");
-        fail_everywhere(&name, &mut workspace, crate::private_batch, 1, points);
-        let full = format!("{name}, without CRT");
-        fail_everywhere(&full, &mut workspace, crate::private_full_batch, 1, &POINTS_FULL);
+        fail_everywhere(&name, &mut workspace, 1, points);
     }
 }
 
@@ -143,11 +118,11 @@ fn two_in_step() {
     for kernel in LimbKernel::all() {
         let workspace = Workspace::with_kernels(kernel, LaneKernel::Portable);
         if workspace.blocks.is_none() {
-            continue; // two in step are what blocks do
+            continue; // only blocks run two in step
         }
         let mut workspace = workspace.with_plans(Plans::always(Form::Two));
         let name = format!("{kernel:?}, two in step");
-        fail_everywhere(&name, &mut workspace, crate::private_batch, 2, &POINTS_OF_BLOCKS);
+        fail_everywhere(&name, &mut workspace, 2, &POINTS_OF_BLOCKS);
     }
 }
 
@@ -158,6 +133,6 @@ fn in_each_lane() {
             .with_plans(Plans::always(Form::Lanes));
         let count = u8::try_from(LANES).expect("eight");
         let name = format!("{kernel:?}");
-        fail_everywhere(&name, &mut workspace, crate::private_batch, count, &POINTS);
+        fail_everywhere(&name, &mut workspace, count, &POINTS);
     }
 }

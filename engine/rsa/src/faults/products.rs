@@ -1,21 +1,23 @@
-//! A bit flipped in the result of any kernel call of an operation: products, squares and selected
-//! entries, those of exponentiations and their tables among them.
+//! Flips a bit in the result of a kernel call of an operation: products, squares and selects,
+//! including those of exponentiations and tables.
 
 use core::cell::Cell;
 
-use tollgate_mont::{Kernel, LANES, LaneKernel, LimbKernel, Modulus, Place, Scalar, Word};
+use tollgate_mont::{
+    Exponentiate, Kernel, LANES, LaneKernel, LimbKernel, Modulus, Place, Scalar, Word,
+};
 
 use crate::PrivateKey;
 use crate::blinding::random_below;
-use crate::fresh::Fresh;
 use crate::key::from_bytes;
+use crate::layout::{Plain, Words};
 use crate::material::{Lanes, Numbers};
-use crate::private::{Method, Runner, check, make_pairs, private, private_words};
+use crate::path::{compute, equal, make_pairs};
+use crate::runner::Runner;
 
 const PEM: &str = include_str!("../../../../vectors/keys/rsa-512.pem");
 
-/// A kernel of which one call goes wrong. Exponentiations are those that the contract gives, made
-/// of its own calls.
+/// A kernel with one faulty call. Exponentiations are the provided ones, which call this kernel.
 #[derive(Clone, Copy, Debug)]
 struct Faulty<K>(K);
 
@@ -69,42 +71,47 @@ impl<K: Kernel> Kernel for Faulty<K> {
     }
 }
 
-/// Operations with the number `u` for blinding, a neighbour of it for a second pair, and the input
-/// `c` in every lane, with this pair: s, and whether it is good.
-fn operate<K: Kernel>(
+impl<K: Kernel> Exponentiate for Faulty<K> {}
+
+/// Runs operations on the input `c` with pair 0 or 1 of two, made from `u` and a neighbour of `u`.
+/// Returns s, and all ones in each lane that passes the check.
+fn operate<K: Exponentiate<Word: Plain>>(
     kernel: K,
-    numbers: &Numbers<'_, K::Word>,
+    numbers: Numbers<'_, K::Word>,
     u: &[K::Word],
     c: &[K::Word],
     pair: usize,
 ) -> (Vec<K::Word>, K::Word) {
-    let kernel = Faulty(kernel);
-    let mut runner = Runner::new(kernel);
-    let k = numbers.n.k();
-    let words = private_words(kernel, numbers, Method::Crt) + Fresh::<K::Word>::words(k, 2);
-    let mut r = runner.registers(k, words);
+    let mut runner = Runner::new(Faulty(kernel));
+    let mut call = Words::call(&mut runner, numbers, 2);
     let mut draws = 0;
-    let draw = |c: &mut [K::Word]| {
+    make_pairs(&mut call, |_, c| {
         c.copy_from_slice(u);
         (0..K::Word::LANES).for_each(|lane| c[1].set_lane(lane, c[1].lane(lane) ^ draws));
         draws += 1;
         Ok(())
-    };
-    let fresh = make_pairs(kernel, numbers, 2, &mut r, draw).expect("no number is drawn");
-    fresh.first(r.blind, r.unblind);
+    })
+    .expect("no number is drawn");
+    let [set] = &mut call.sets;
     if pair > 0 {
-        let (blind, unblind) = fresh.others().next().expect("two pairs");
-        r.blind.copy_from_slice(blind);
-        r.unblind.copy_from_slice(unblind);
+        let (blind, unblind) = set.fresh.spares().next().expect("two pairs");
+        set.blind.copy_from_slice(blind);
+        set.unblind.copy_from_slice(unblind);
     }
-    r.c.copy_from_slice(c);
-    private(kernel, numbers, Method::Crt, &mut r);
-    r.c.copy_from_slice(c);
-    (r.s.to_vec(), check(kernel, &r))
+    set.c.copy_from_slice(c);
+    compute(&mut call);
+    let [set] = &mut call.sets;
+    set.c.copy_from_slice(c);
+    (set.s.to_vec(), equal(kernel, set.power, set.c))
 }
 
-/// Flips a bit in each `step`-th call; no lane may call a wrong result good.
-fn flip_calls<K: Kernel>(kernel: K, numbers: &Numbers<'_, K::Word>, key: &PrivateKey, step: usize) {
+/// Flips a bit in each `step`-th call; no lane may pass the check with a wrong result.
+fn flip_calls<K: Exponentiate<Word: Plain>>(
+    kernel: K,
+    numbers: Numbers<'_, K::Word>,
+    key: &PrivateKey,
+    step: usize,
+) {
     let mut rng = fastrand::Rng::with_seed(16);
     let mut limbs = vec![0; key.public.n.len()];
     let number = |limbs: &[u64]| {
@@ -142,7 +149,7 @@ fn flip_calls<K: Kernel>(kernel: K, numbers: &Numbers<'_, K::Word>, key: &Privat
             assert!(same, "{kernel:?}: {flip:?}, lane {lane}: a wrong result is good");
         }
     }
-    // the others were entries of tables that no window selected
+    // the others hit table entries that no window selected
     let flips = calls.div_ceil(step);
     assert!(10 * found > 7 * flips, "{kernel:?}: {found} of {flips} flips were found");
 }
@@ -156,7 +163,7 @@ fn on_limbs() {
     let key = PrivateKey::from_pem(PEM).expect("a good key");
     for kernel in LimbKernel::all() {
         if !matches!(kernel, LimbKernel::Blocks(_)) {
-            flip_calls(kernel, &key.numbers(), &key, step(5));
+            flip_calls(kernel, key.numbers(), &key, step(5));
         }
     }
 }
@@ -167,11 +174,11 @@ fn in_lanes() {
     let mut keys = Lanes::new();
     keys.reshape(key.class());
     for lane in 0..LANES {
-        keys.load_public(Place::Lane(lane), &key.public.digits, &key.public.e, key.exponent_bits());
-        keys.load_secret(Place::Lane(lane), &key.digits, &key.exponents);
+        keys.load_public(Place::Lane(lane), &key.public.digits, &key.public.e);
+        keys.load_secret(Place::Lane(lane), &key.digits, &key.exponents, key.prime_bits);
         keys.load_inverse(Place::Lane(lane), &key.exponents);
     }
     for kernel in LaneKernel::all() {
-        flip_calls(kernel, &keys.numbers(), &key, step(23));
+        flip_calls(kernel, keys.numbers(), &key, step(23));
     }
 }

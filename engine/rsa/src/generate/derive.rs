@@ -4,7 +4,7 @@
 //! made on the way is zeroized.
 
 use tollgate_cpu::memcheck;
-use tollgate_mont::{Kernel as _, LimbKernel, Modulus, Shape};
+use tollgate_mont::{Exponentiate as _, LimbKernel, Modulus, Shape};
 use zeroize::Zeroizing;
 
 use super::gcd;

@@ -1,14 +1,16 @@
 //! The Miller-Rabin test (FIPS 186-5, B.3.1), a candidate and a base in each of eight lanes.
 
 use tollgate_cpu::memcheck;
-use tollgate_mont::{Digit, Kernel, LANES, LaneKernel, Modulus, Place, Row, Shape, Word, carry};
+use tollgate_mont::{
+    Digit, Exponentiate, Kernel, LANES, LaneKernel, Modulus, Place, Row, Shape, Word, carry,
+};
 use zeroize::{Zeroize, Zeroizing};
 
 use super::Random;
 use crate::error::Error;
 use crate::material::load_words;
 use crate::natural::less_one;
-use crate::private::Runner;
+use crate::runner::Runner;
 
 /// Squarings after the first power, in every call: so many twos are in w - 1, or fewer, for all but
 /// one w in 2^16.
@@ -120,7 +122,7 @@ impl<'a> Test<'a> {
         for i in 0..squarings {
             // y :== base^{2^i m}: 1 at the start, or -1 while i < a
             z.copy_from_slice(y);
-            kernel.wide(
+            kernel.with_target_features(
                 #[inline(always)]
                 || {
                     carry::reduce(z, w.m());

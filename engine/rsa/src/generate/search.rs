@@ -14,7 +14,7 @@ use crate::error::{Error, Unavailable};
 use crate::key::from_bytes;
 use crate::natural::{is_below, subtract};
 use crate::parts::KeyParts;
-use crate::private::Runner;
+use crate::runner::Runner;
 
 /// The first 64 bits of the square root of 1/2, rounded up: what begins above is above
 /// sqrt(2) 2^{bits - 1}.

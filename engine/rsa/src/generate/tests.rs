@@ -15,7 +15,7 @@ use super::*;
 use crate::error::{Prime, Rejected};
 use crate::hash::Hash;
 use crate::parts::KeyParts;
-use crate::private::Runner;
+use crate::runner::Runner;
 
 fn of(bytes: &[u8]) -> BigUint {
     BigUint::from_bytes_be(bytes)

@@ -18,7 +18,8 @@ use core::time::Duration;
 
 use tollgate_bench::{LeakPlan, Leakage, leak};
 use tollgate_mont::{
-    Digit, Kernel, LANES, LaneKernel, LimbKernel, Modulus, Pair, Place, Row, Shape, Word,
+    Digit, Exponentiate, Kernel, LANES, LaneKernel, LimbKernel, Modulus, Pair, Place, Row, Shape,
+    Word,
 };
 
 /// Bits of a prime: the largest for which a million samples of each operation take a minute.
@@ -77,7 +78,11 @@ enum Secret {
     Message,
 }
 
-fn exponentiation<K: Kernel>(kernel: K, pair: &Pair<K::Word>, secret: Secret) -> Option<Leakage> {
+fn exponentiation<K: Exponentiate>(
+    kernel: K,
+    pair: &Pair<K::Word>,
+    secret: Secret,
+) -> Option<Leakage> {
     let mut rng = fastrand::Rng::with_seed(21);
     let (k, shape) = (pair.p().k(), pair.p().shape());
     let words = BITS / 64;

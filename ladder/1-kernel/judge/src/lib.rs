@@ -22,7 +22,7 @@ use core::panic::AssertUnwindSafe;
 use std::panic::catch_unwind;
 
 use tollgate_bench::Contender;
-use tollgate_mont::{Kernel, Row, Word};
+use tollgate_mont::{Exponentiate, Kernel, Row, Word};
 
 use crate::judge::Layout;
 pub use crate::time::time;
@@ -31,7 +31,7 @@ pub use crate::time::time;
 pub trait Judged: Word {
     /// Judges a kernel: [`judge`] calls it.
     #[doc(hidden)]
-    fn judged<K: Kernel<Word = Self>>(kernel: K) -> usize;
+    fn judged<K: Exponentiate<Word = Self>>(kernel: K) -> usize;
 
     /// Runs of products or squares: [`time`] calls it.
     #[doc(hidden)]
@@ -45,7 +45,7 @@ pub trait Judged: Word {
 macro_rules! judged {
     ($($word:ty),*) => {$(
         impl Judged for $word {
-            fn judged<K: Kernel<Word = Self>>(kernel: K) -> usize {
+            fn judged<K: Exponentiate<Word = Self>>(kernel: K) -> usize {
                 all(kernel)
             }
 
@@ -101,7 +101,7 @@ const SIZES: [(usize, usize); 12] = [
 ///
 /// [`Refused`] says what was wrong first. Time and secrecy are not judged: docs/own-kernel.md says
 /// what judges them.
-pub fn judge<K: Kernel<Word: Judged>>(kernel: K) -> Result<usize, Refused> {
+pub fn judge<K: Exponentiate<Word: Judged>>(kernel: K) -> Result<usize, Refused> {
     let judged = catch_unwind(AssertUnwindSafe(|| K::Word::judged(kernel)));
     judged.map_err(|panic| {
         let text = panic.downcast_ref::<String>().map(String::as_str);
@@ -112,7 +112,7 @@ pub fn judge<K: Kernel<Word: Judged>>(kernel: K) -> Result<usize, Refused> {
     })
 }
 
-fn all<K: Kernel<Word: Layout>>(kernel: K) -> usize {
+fn all<K: Exponentiate<Word: Layout>>(kernel: K) -> usize {
     judge::selects_of(kernel, &[(32, 10), (16, 8), (5, 1)]);
     let products = |(bits, n)| judge::products(kernel, bits, judge::rounds(n), 17);
     let judged = SIZES.into_iter().map(products).sum();

@@ -7,7 +7,7 @@ use core::time::Duration;
 
 use tollgate_bench::Plan;
 use tollgate_judge::{judge, time};
-use tollgate_mont::{Kernel, LaneKernel, LimbKernel, Modulus};
+use tollgate_mont::{Exponentiate, Kernel, LaneKernel, LimbKernel, Modulus};
 
 /// What is wrong with the kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -89,6 +89,8 @@ fn minus_inverse(m: u64) -> u64 {
     }
     x.wrapping_neg()
 }
+
+impl Exponentiate for Mine {}
 
 impl Kernel for Mine {
     type Word = u64;

@@ -3,7 +3,7 @@
 //!
 //! The engine's own exponentiation chooses one width for a size; this one is told.
 
-use tollgate_mont::{Kernel, Modulus, Windows, carry};
+use tollgate_mont::{Exponentiate, Kernel, Modulus, Windows, carry};
 
 /// The widest window.
 pub const WIDTH_MAX: usize = 7;
@@ -73,7 +73,7 @@ fn cut(t: &mut [u64], k: usize, words: usize) -> Parts<'_> {
 ///
 /// If x and z have not K limbs, e fewer than `bits` bits, t fewer than [`scratch_words`], `bits` is
 /// 0, or the width is not 1 to 7.
-pub fn fixed_window<K: Kernel<Word = u64>>(
+pub fn fixed_window<K: Exponentiate<Word = u64>>(
     kernel: K,
     width: usize,
     m: &Modulus<u64>,
@@ -197,6 +197,6 @@ fn leave<K: Kernel<Word = u64>>(
     m: &Modulus<u64>,
     t: &mut [u64],
 ) {
-    kernel.amm(z, x, m.unit(), m, t);
+    kernel.amm(z, x, m.plain_one(), m, t);
     carry::reduce(z, m.m());
 }

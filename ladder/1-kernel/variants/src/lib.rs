@@ -25,7 +25,7 @@
 //! three[0] = 3;
 //! kernel.amm(&mut x, &three, m.rr(), &m, &mut t); // to Montgomery form
 //! kernel.ams(&mut z, &x, &m, &mut t);
-//! kernel.amm(&mut x, &z, m.unit(), &m, &mut t); // and back
+//! kernel.amm(&mut x, &z, m.plain_one(), &m, &mut t); // and back
 //! assert_eq!(x[0], 9);
 //! ```
 #![forbid(unsafe_code)]

@@ -1,6 +1,6 @@
 //! A variant by name: its routines, its counts, where its code lies, and as a kernel.
 
-use tollgate_mont::{Kernel, LimbKernel, Modulus};
+use tollgate_mont::{Exponentiate, Kernel, LimbKernel, Modulus};
 
 use crate::methods::{cios, fios, fips, fold, karatsuba, single_step, sos};
 use crate::numbers::Numbers;
@@ -224,6 +224,8 @@ impl VariantKernel<'_> {
         assert!(t >= m.scratch_words() && t >= 4 * k + 2, "a product needs {} words", 4 * k + 2);
     }
 }
+
+impl Exponentiate for VariantKernel<'_> {}
 
 impl Kernel for VariantKernel<'_> {
     type Word = u64;

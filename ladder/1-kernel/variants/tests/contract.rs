@@ -6,7 +6,7 @@
 mod judge;
 
 use num_bigint::BigUint;
-use tollgate_mont::{Kernel, LimbKernel, Modulus, Shape};
+use tollgate_mont::{Exponentiate, Kernel, LimbKernel, Modulus, Shape};
 use tollgate_variants::{
     Method, Numbers, PublicExponent, Unroll, Variant, WIDTH_MAX, fixed_window, scratch_words,
     sliding_window_vartime,
@@ -17,6 +17,8 @@ use crate::judge::{exponentiation, limbs, modulus, number, pattern, products, ro
 /// A variant that makes its constants anew in each call: the judge brings its own moduli.
 #[derive(Clone, Copy, Debug)]
 struct Judged(Variant);
+
+impl Exponentiate for Judged {}
 
 impl Kernel for Judged {
     type Word = u64;
@@ -79,7 +81,7 @@ fn selects_and_the_engines_exponentiations_are_right() {
 }
 
 /// x^e mod m by both windows, for exponents and bases of all patterns.
-fn windows<K: Kernel<Word = u64>>(
+fn windows<K: Exponentiate<Word = u64>>(
     kernel: K,
     width: usize,
     m: (&Modulus<u64>, &BigUint),

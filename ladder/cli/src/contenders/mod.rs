@@ -1,6 +1,7 @@
 //! Who takes part: the same cases for everybody, and every result compared with the right one.
 
 pub(crate) mod aws_lc;
+mod full_length;
 pub(crate) mod openssl;
 pub(crate) mod tollgate;
 

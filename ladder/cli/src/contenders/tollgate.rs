@@ -4,10 +4,10 @@ use std::rc::Rc;
 
 use tollgate_rsa::{
     Error, Form, Hash, Operation, Plans, PrivateKey, PrivateRequest, PublicKey, PublicRequest,
-    VerifyRequest, Workspace, private_full_batch, public_batch, sign_pkcs1v15_batch,
-    verify_pkcs1v15_batch,
+    VerifyRequest, Workspace, public_batch, sign_pkcs1v15_batch, verify_pkcs1v15_batch,
 };
 
+use super::full_length::FullLength;
 use super::{Case, Contender, Failed, Job, Run, Turns, What, compare};
 use crate::bounds::Family;
 use crate::error::CliError;
@@ -69,8 +69,8 @@ pub(crate) fn by_form(job: &Job, form: Form) -> Result<Option<Contender>, CliErr
 pub(crate) fn operation(what: What) -> Operation {
     match what {
         What::Sign => Operation::Private,
-        What::PrivateFull => Operation::PrivateFull,
-        What::Public(_) | What::Verify => Operation::Public,
+        // without CRT, both are exponentiations modulo n
+        What::PrivateFull | What::Public(_) | What::Verify => Operation::Public,
     }
 }
 
@@ -93,12 +93,15 @@ fn one_by_one(job: &Job, mut workspace: Workspace) -> Result<Run, Error> {
     let (key, mut turns) = (Rc::clone(&job.key), Turns::new(job));
     let mut buffer = vec![0; key.ours.size()];
     Ok(match job.what {
-        What::PrivateFull => Box::new(move || {
-            let case = turns.next();
-            buffer.copy_from_slice(&case.input);
-            key.ours.private_full(&mut workspace, &mut buffer)?;
-            compare(&buffer, &case.output)
-        }),
+        What::PrivateFull => {
+            let mut full = FullLength::on_limbs(workspace.limb_kernel(), &key.ours);
+            Box::new(move || {
+                let case = turns.next();
+                buffer.copy_from_slice(&case.input);
+                full.run(core::slice::from_mut(&mut buffer));
+                compare(&buffer, &case.output)
+            })
+        }
         What::Public(e) => {
             let key = with_exponent(&key.ours, e)?;
             Box::new(move || {
@@ -125,13 +128,25 @@ fn together_run(job: &Job, mut workspace: Workspace, count: usize) -> Result<Run
     let (key, cases) = (Rc::clone(&job.key), Rc::clone(&job.cases));
     let mut buffers = vec![vec![0; key.ours.size()]; count];
     Ok(match job.what {
-        What::PrivateFull => Box::new(move || {
-            fill(&mut buffers, &cases);
-            let mut requests = private_requests(&key, &mut buffers);
-            private_full_batch(&mut workspace, &mut requests);
-            requests.iter().try_for_each(PrivateRequest::outcome)?;
-            compare_all(&buffers, &cases)
-        }),
+        What::PrivateFull => {
+            let mut alone = FullLength::on_limbs(workspace.limb_kernel(), &key.ours);
+            let mut in_lanes = FullLength::in_lanes(workspace.lane_kernel(), &key.ours);
+            let cut = workspace.plans().plan(operation(job.what), key.ours.bits()).cut(count);
+            Box::new(move || {
+                fill(&mut buffers, &cases);
+                let mut rest = &mut buffers[..];
+                for (form, count) in cut.calls() {
+                    let call = rest.split_off_mut(..count).expect("a cut has each request once");
+                    match form {
+                        Form::Lanes => in_lanes.run(call),
+                        Form::One | Form::Two => {
+                            call.chunks_mut(1).for_each(|one| alone.run(one));
+                        }
+                    }
+                }
+                compare_all(&buffers, &cases)
+            })
+        }
         What::Public(e) => {
             let key = with_exponent(&key.ours, e)?;
             Box::new(move || {

@@ -26,7 +26,7 @@ pub(super) fn power([base, exponent, p]: [&Number; 3]) -> Number {
             z.copy_from_slice(&next);
         }
     }
-    kernel.amm(&mut next, &z, m.unit(), &m, &mut t);
+    kernel.amm(&mut next, &z, m.plain_one(), &m, &mut t);
     carry::reduce(&mut next, m.m());
     let words = next.iter().flat_map(|limb| [limb & 0xffff_ffff, limb >> 32]);
     let words = words.take(p.words().len());

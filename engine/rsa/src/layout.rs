@@ -1,0 +1,175 @@
+//! The layouts of an operation's numbers, behind two private traits that [`crate::path`] runs on.
+//!
+//! * [`Words`] of [`LimbKernel`](tollgate_mont::LimbKernel): one operation on limbs.
+//! * [`Words`] of [`LaneKernel`](tollgate_mont::LaneKernel): eight operations, a lane each.
+//! * [`InBlocks`]: one operation in lane blocks, or two in step.
+
+mod blocks;
+mod words;
+
+use tollgate_mont::{Digit, Kernel, Modulus, Place, Row, Word};
+use zeroize::DefaultIsZeroes;
+
+pub(crate) use blocks::{InBlocks, fit_in_step};
+pub(crate) use words::{Words, places, public, public_words};
+
+use crate::blinding::Pool;
+use crate::fresh::Fresh;
+use crate::key::{PrivateKey, from_bytes, to_bytes};
+use crate::lane::{load_bytes, store_bytes, store_digits};
+use crate::material::{Exponent, load_digits};
+use crate::workspace::Workspace;
+
+/// The words that a layout's kernel multiplies.
+pub(crate) type WordOf<L> = <<L as Layout>::Kernel as Kernel>::Word;
+
+/// How numbers lie in words, and how they are raised and recombined there.
+pub(crate) trait Layout: Sized {
+    /// Multiplies numbers in Montgomery form.
+    type Kernel: Kernel;
+    /// Words of plain numbers: inputs, results and their powers.
+    type Plain: Plain;
+    /// The rest of what a set needs of its keys.
+    type Own<'a>;
+    /// Memory that the sets of a call share, beside the scratch.
+    type Shared<'a>;
+
+    /// Returns a plain number as an operand of the kernel, written to `room` if it lies otherwise.
+    fn operand<'b>(
+        own: &Self::Own<'_>,
+        plain: &'b [Self::Plain],
+        room: &'b mut [WordOf<Self>],
+    ) -> &'b [WordOf<Self>];
+
+    /// s := y mod n, below n, for a product y.
+    fn reduce(kernel: Self::Kernel, set: &mut Set<'_, Self>);
+
+    /// power := c^e or s^e mod n in each set, below n. Variable time in e alone.
+    fn raise<const SETS: usize>(call: &mut Call<'_, Self, SETS>, base: Base);
+
+    /// x := x^d or x^-1 mod n by CRT in each set, an operand; x is a product before.
+    fn crt<const SETS: usize>(call: &mut Call<'_, Self, SETS>, exponent: Exponent);
+}
+
+/// A layout with its memory and its blinding pairs, for calls of `N` operations.
+pub(crate) trait Backend<const SETS: usize, const N: usize>: Layout {
+    /// Words of stored pairs.
+    type Stored: Stored<WordOf<Self>>;
+
+    /// The pool of the key's pairs in this layout.
+    fn pool(key: &PrivateKey) -> &Pool<Self::Stored>;
+
+    /// Cuts up the workspace's memory for operations with these keys, and loads what is not read
+    /// where it lies. With `fresh`, also for [`make_pairs`](crate::path::make_pairs).
+    fn begin<'a>(
+        workspace: &'a mut Workspace,
+        keys: &[&'a PrivateKey; N],
+        fresh: bool,
+    ) -> Call<'a, Self, SETS>;
+}
+
+/// The base of a public exponentiation.
+#[derive(Clone, Copy)]
+pub(crate) enum Base {
+    /// c.
+    Input,
+    /// s.
+    Result,
+}
+
+/// Operations that run together: sets of registers, and what they share.
+pub(crate) struct Call<'a, L: Layout, const SETS: usize> {
+    pub(crate) kernel: L::Kernel,
+    pub(crate) sets: [Set<'a, L>; SETS],
+    /// Scratch of products and exponentiations.
+    pub(crate) t: &'a mut [WordOf<L>],
+    pub(crate) shared: L::Shared<'a>,
+}
+
+/// The registers of one operation, or of eight in lanes; K(n) words each.
+pub(crate) struct Set<'a, L: Layout> {
+    pub(crate) own: L::Own<'a>,
+    pub(crate) n: &'a Modulus<WordOf<L>>,
+    /// The input: a number below n, clean.
+    pub(crate) c: &'a mut [L::Plain],
+    /// The result: below n, clean.
+    pub(crate) s: &'a mut [L::Plain],
+    /// A power of the input or of the result: below n, clean.
+    pub(crate) power: &'a mut [L::Plain],
+    /// The blinding pair, in Montgomery form, operands: r^e.
+    pub(crate) blind: &'a mut [WordOf<L>],
+    /// And r^-1.
+    pub(crate) unblind: &'a mut [WordOf<L>],
+    pub(crate) x: &'a mut [WordOf<L>],
+    pub(crate) y: &'a mut [WordOf<L>],
+    pub(crate) u: &'a mut [WordOf<L>],
+    /// Fresh pairs, if this call makes any.
+    pub(crate) fresh: Fresh<'a, WordOf<L>>,
+}
+
+impl<'a, L: Layout, const SETS: usize> Call<'a, L, SETS> {
+    /// The set of an operation, and its lane there.
+    pub(crate) fn place(&mut self, operation: usize) -> (&mut Set<'a, L>, usize) {
+        (&mut self.sets[operation / L::Plain::LANES], operation % L::Plain::LANES)
+    }
+}
+
+/// Words of plain numbers.
+pub(crate) trait Plain: Word {
+    /// Reads a big-endian number into a lane, zero-extended or cut.
+    fn read(words: &mut [Self], lane: usize, bytes: &[u8]);
+
+    /// Writes a lane as a big-endian number, cut to its length; words are clean.
+    fn write(bytes: &mut [u8], words: &[Self], lane: usize);
+}
+
+impl Plain for u64 {
+    fn read(limbs: &mut [Self], _one: usize, bytes: &[u8]) {
+        from_bytes(limbs, bytes);
+    }
+
+    fn write(bytes: &mut [u8], limbs: &[Self], _one: usize) {
+        to_bytes(bytes, limbs);
+    }
+}
+
+impl Plain for Row {
+    fn read(rows: &mut [Self], lane: usize, bytes: &[u8]) {
+        load_bytes(rows, lane, bytes);
+    }
+
+    fn write(bytes: &mut [u8], rows: &[Self], lane: usize) {
+        store_bytes(bytes, rows, lane);
+    }
+}
+
+/// Words of stored blinding pairs, for a kernel on words `W`.
+pub(crate) trait Stored<W>: DefaultIsZeroes {
+    /// Copies a stored number into a lane.
+    fn load(words: &mut [W], lane: usize, stored: &[Self]);
+
+    /// Copies a lane into a stored number.
+    fn store(stored: &mut [Self], words: &[W], lane: usize);
+}
+
+/// Words that hold one number are stored as they are.
+impl<W: Word> Stored<W> for W {
+    fn load(words: &mut [W], _one: usize, stored: &[Self]) {
+        words.copy_from_slice(stored);
+    }
+
+    fn store(stored: &mut [Self], words: &[W], _one: usize) {
+        stored.copy_from_slice(words);
+    }
+}
+
+/// A lane is stored alone, as its digits.
+impl Stored<Row> for Digit {
+    fn load(rows: &mut [Row], lane: usize, digits: &[Self]) {
+        load_digits(rows, Place::Lane(lane), digits);
+    }
+
+    fn store(digits: &mut [Self], rows: &[Row], lane: usize) {
+        store_digits(digits, rows, lane);
+    }
+}

@@ -1,0 +1,80 @@
+//! Kernels with their scratch memory.
+
+#[cfg(test)]
+use tollgate_mont::Word as _;
+use tollgate_mont::{BlockKernel, Kernel, LimbKernel, Modulus, Row};
+use zeroize::Zeroize;
+
+/// A kernel and its scratch memory, which grows to the largest key seen. Wiped after each private
+/// operation and when dropped.
+pub(crate) struct Runner<K: Kernel> {
+    pub(crate) kernel: K,
+    memory: Vec<K::Word>,
+    /// Words that may hold secrets.
+    used: usize,
+}
+
+impl<K: Kernel> Runner<K> {
+    pub(crate) fn new(kernel: K) -> Self {
+        Self { kernel, memory: Vec::new(), used: 0 }
+    }
+
+    /// Returns that many words; they hold what the last use left.
+    pub(crate) fn memory(&mut self, words: usize) -> &mut [K::Word] {
+        if self.memory.len() < words {
+            self.wipe();
+            self.memory.resize(words, K::Word::default());
+        }
+        self.used = self.used.max(words);
+        &mut self.memory[..words]
+    }
+
+    /// Wipes what the last operation left.
+    pub(crate) fn wipe(&mut self) {
+        let used = &mut self.memory[..self.used];
+        self.kernel.with_target_features(
+            #[inline(always)]
+            || used.zeroize(),
+        );
+        self.used = 0;
+    }
+
+    /// Whether the last operation left nothing; for tests.
+    #[cfg(test)]
+    pub(crate) fn is_wiped(&self) -> bool {
+        (0..K::Word::LANES).all(|lane| self.memory.iter().all(|word| word.lane(lane) == 0))
+    }
+}
+
+impl<K: Kernel> Drop for Runner<K> {
+    fn drop(&mut self) {
+        self.wipe();
+    }
+}
+
+/// A kernel on lane blocks and its memory, wiped as that of a [`Runner`] is.
+pub(crate) struct BlockRunner {
+    pub(crate) rows: Runner<BlockKernel>,
+    pub(crate) limbs: Runner<LimbKernel>,
+    /// The primes of two keys, side by side.
+    pub(crate) four: Box<Modulus<Row>>,
+}
+
+impl BlockRunner {
+    pub(crate) fn new(kernel: BlockKernel) -> Self {
+        let limbs = Runner::new(LimbKernel::Blocks(kernel));
+        Self { rows: Runner::new(kernel), limbs, four: Box::new(Modulus::unloaded()) }
+    }
+
+    pub(crate) fn wipe(&mut self) {
+        self.rows.wipe();
+        self.limbs.wipe();
+        self.four.wipe();
+    }
+
+    /// Whether the last operation left nothing; for tests.
+    #[cfg(test)]
+    pub(crate) fn is_wiped(&self) -> bool {
+        self.rows.is_wiped() && self.limbs.is_wiped()
+    }
+}
