@@ -6,7 +6,7 @@
 use core::sync::atomic::{AtomicBool, Ordering};
 use std::os::fd::BorrowedFd;
 
-use crate::stop::Stop;
+use crate::error::CliError;
 
 static WAS_CLOSED: AtomicBool = AtomicBool::new(false);
 
@@ -27,9 +27,9 @@ extern "C" fn look() {
 /// # Errors
 ///
 /// It was closed.
-pub(crate) fn check() -> Result<(), Stop> {
+pub(crate) fn check() -> Result<(), CliError> {
     if !WAS_CLOSED.load(Ordering::Relaxed) {
         return Ok(());
     }
-    Err(Stop::new("standard output is closed: redirect it to a file, or to /dev/null"))
+    Err(CliError::new("standard output is closed: redirect it to a file, or to /dev/null"))
 }
