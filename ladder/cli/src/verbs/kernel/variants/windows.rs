@@ -1,6 +1,6 @@
 //! Exponentiations by fixed and by sliding windows of every width.
 
-use tollgate_mont::{Exponentiate as _, Kernel as _, LimbKernel, Modulus, Shape};
+use tollgate_mont::{Exponentiate as _, LimbKernel, Modulus, Shape};
 use tollgate_record::vocabulary as word;
 use tollgate_record::{Kind, Unit};
 use tollgate_variants::{
