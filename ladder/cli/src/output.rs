@@ -10,6 +10,20 @@ use crate::error::CliError;
 use crate::progress;
 use crate::stdout;
 
+/// Checks that standard output was open when the program started.
+///
+/// # Errors
+///
+/// It was closed.
+pub(crate) fn check_stdout() -> Result<(), CliError> {
+    if stdout::was_closed() {
+        return Err(CliError::new(
+            "standard output is closed: redirect it to a file, or to /dev/null",
+        ));
+    }
+    Ok(())
+}
+
 /// One line on standard error. If nobody can read it, nothing is lost by going on.
 pub(crate) fn say(line: &str) {
     let _ = progress::aside(|| writeln!(io::stderr().lock(), "{line}"));
@@ -30,7 +44,7 @@ impl Output {
     ///
     /// The file cannot be made, or standard output is closed.
     pub(crate) fn new(json: Option<&Path>) -> Result<Self, CliError> {
-        stdout::check()?;
+        check_stdout()?;
         let tables_to_stderr = json.is_some_and(|path| path == Path::new("-"));
         let file = json.map(|path| path.display().to_string()).unwrap_or_default();
         let to: Option<Box<dyn Write>> = match json {

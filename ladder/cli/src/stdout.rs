@@ -6,8 +6,6 @@
 use core::sync::atomic::{AtomicBool, Ordering};
 use std::os::fd::BorrowedFd;
 
-use crate::error::CliError;
-
 static WAS_CLOSED: AtomicBool = AtomicBool::new(false);
 
 // SAFETY: the linker's table of functions without arguments that the C library calls before `main`.
@@ -22,14 +20,7 @@ extern "C" fn look() {
     WAS_CLOSED.store(rustix::io::fcntl_getfd(stdout).is_err(), Ordering::Relaxed);
 }
 
-/// Checks that standard output was open when the program started.
-///
-/// # Errors
-///
-/// It was closed.
-pub(crate) fn check() -> Result<(), CliError> {
-    if !WAS_CLOSED.load(Ordering::Relaxed) {
-        return Ok(());
-    }
-    Err(CliError::new("standard output is closed: redirect it to a file, or to /dev/null"))
+/// Returns whether standard output was closed when the program started.
+pub(crate) fn was_closed() -> bool {
+    WAS_CLOSED.load(Ordering::Relaxed)
 }

@@ -17,7 +17,6 @@ use crate::error::CliError;
 use crate::interrupt;
 use crate::output;
 use crate::progress::Progress;
-use crate::stdout;
 use crate::verbs::key::options::{Format, Gen};
 
 /// Work that takes longer gets a progress bar.
@@ -34,7 +33,7 @@ pub(crate) fn run(options: &Gen) -> Result<ExitCode, CliError> {
     }
     let file = options.output.as_deref().filter(|path| *path != Path::new("-"));
     if file.is_none() {
-        stdout::check()?;
+        output::check_stdout()?;
     }
     if let Some(path) = file.filter(|path| !options.force && path.exists()) {
         return Err(is_there(path));
