@@ -1,6 +1,6 @@
-//! The one place that chooses a kernel, and the one door to the code that needs a proof.
+//! The only place that chooses a kernel, and that calls code which needs a proof of CPU features.
 //!
-//! Lengths are asserted here and rows become vectors here; the kernels below see what fits.
+//! It asserts lengths and casts rows to vectors, so that kernels rely on both.
 
 #[cfg(target_arch = "x86_64")]
 mod avx2;
@@ -25,7 +25,7 @@ use crate::word::{LANES, Row};
 /// A kernel on the limbs of one number.
 #[derive(Clone, Copy, Debug)]
 pub enum LimbKernel {
-    /// Exponentiations in lane blocks where there are blocks of that size, all else on limbs.
+    /// Exponentiations in lane blocks if they have the size of the modulus; the rest on limbs.
     Blocks(BlockKernel),
     /// `amm64_mulx`, `ams64_mulx`: MULX, ADCX, ADOX.
     Mulx(HaveAdxBmi2),
@@ -54,7 +54,7 @@ pub enum LaneKernel {
 }
 
 impl LimbKernel {
-    /// All that this processor can run and the veto allows, the best first.
+    /// The kernels that this processor can run and the veto allows, the best first.
     pub fn all() -> Vec<Self> {
         let ifma = BlockKernel::ifma().map(Self::Blocks);
         let mulx = HaveAdxBmi2::check().map(Self::Mulx);
@@ -67,7 +67,7 @@ impl LimbKernel {
         Self::all()[0]
     }
 
-    /// What multiplies limbs: blocks are for exponentiations only.
+    /// The kernel for products of limbs: blocks serve exponentiations only.
     #[must_use]
     pub fn on_limbs(self) -> Self {
         match self {
@@ -79,7 +79,7 @@ impl LimbKernel {
 }
 
 impl BlockKernel {
-    /// All that this processor can run and the veto allows, the best first.
+    /// The kernels that this processor can run and the veto allows, the best first.
     pub fn all() -> Vec<Self> {
         Self::ifma().into_iter().chain([Self::Portable]).collect()
     }
@@ -90,7 +90,7 @@ impl BlockKernel {
 }
 
 impl LaneKernel {
-    /// All that this processor can run and the veto allows, the best first.
+    /// The kernels that this processor can run and the veto allows, the best first.
     pub fn all() -> Vec<Self> {
         let ifma = HaveIfma::check().map(Self::Ifma);
         let avx2 = HaveAvx2::check().map(Self::Avx2);
@@ -103,7 +103,7 @@ impl LaneKernel {
     }
 }
 
-/// Asserts what every kernel relies on: operands of K words, scratch for the shape.
+/// Asserts operands of K words and enough scratch: every kernel relies on them.
 fn check<W>(shape: Shape, z: usize, x: usize, y: usize, t: &[W]) {
     check_words(shape, z, x, y);
     assert!(t.len() >= shape.scratch_words(), "a product needs {} words", shape.scratch_words());
@@ -114,7 +114,7 @@ fn check_words(shape: Shape, z: usize, x: usize, y: usize) {
     assert!(z == k && x == k && y == k, "z, x, y have {z}, {x}, {y} words; the modulus has {k}");
 }
 
-/// What streams side by side have in common: their shape.
+/// Asserts that streams side by side have one shape, and returns it.
 fn check_side_by_side(streams: &[Windows<'_, Row>]) -> Shape {
     let (shape, table) = (streams[0].m.shape(), streams[0].table.len());
     assert!(table.is_multiple_of(shape.k()), "a table has whole entries");
@@ -126,8 +126,7 @@ fn check_side_by_side(streams: &[Windows<'_, Row>]) -> Shape {
     shape
 }
 
-/// What exponentiations in blocks rely on, since they fill up what is too short: z of K limbs, an
-/// exponent of `bits` bits.
+/// Asserts that z has K limbs and e has `bits` bits: exponentiations in blocks would pad both.
 fn check_exp(shape: Shape, bits: usize, e: &[u64], z: &[u64]) {
     assert!(z.len() == shape.k(), "z has {} words; the modulus has {}", z.len(), shape.k());
     assert!(e.len() * 64 >= bits, "the exponent has fewer than {bits} bits");
@@ -252,7 +251,7 @@ impl Exponentiate for LimbKernel {
     fn exp_words(self, shape: Shape, bits: usize) -> usize {
         let limbs = 2 * exp::scratch_words::<u64>(shape, bits);
         match (self, Blocks::of_limbs(shape), Blocks::pair_of_limbs(shape)) {
-            // a row more: they begin where 64 bytes do
+            // a row more, to align them at 64 bytes
             (Self::Blocks(_), Some(one), Some(pair)) => {
                 let one = blocks::exp::exp_rows(one, bits, 1);
                 let pair = blocks::exp::exp_rows(pair, bits, 2 / pair.numbers());
@@ -311,8 +310,8 @@ impl Exponentiate for LimbKernel {
     }
 }
 
-/// Whether one product of limbs is faster by way of lane blocks, which takes two products there:
-/// where a number fills all lanes (METHODOLOGY).
+/// Whether one product of limbs is faster as two products in lane blocks: only if a number fills
+/// all lanes (METHODOLOGY).
 fn pays_for_limbs(set: &Modulus<Row>) -> bool {
     set.shape().tile() == LANES
 }
@@ -374,7 +373,7 @@ impl WindowKernel for BlockKernel {
         check_table(set.z, set.table);
         check_words(set.m.shape(), set.z.len(), set.next.len(), set.y.len());
         match self {
-            // where the number stays in registers: of more lanes or digits it would not
+            // only if the number stays in registers: one of more lanes or digits does not
             #[cfg(target_arch = "x86_64")]
             Self::Ifma(proof, _)
                 if set.m.shape().tile() <= LANES / 2 && set.z.len() <= 5 && squares > 0 =>

@@ -55,7 +55,7 @@ pub trait Exponentiate: Kernel {
     /// # Panics
     ///
     /// If z does not have K words, e has fewer than `bits` bits, t has fewer than
-    /// [`exp_words`](Self::exp_words), or `bits` is 0.
+    /// [`exp_words`](Self::exp_words), `bits` is 0, or m lies in lane blocks.
     fn exp(
         self,
         m: &Modulus<Self::Word>,
@@ -91,7 +91,7 @@ pub trait Exponentiate: Kernel {
     /// # Panics
     ///
     /// If z or x do not have K words, e is even in some lane, or t has fewer words than
-    /// [`exp_words`](Self::exp_words) of 1 bit.
+    /// [`exp_words`](Self::exp_words) of 1 bit, or m lies in lane blocks.
     fn exp_vartime(
         self,
         m: &Modulus<Self::Word>,
@@ -147,6 +147,7 @@ pub(crate) fn plain<K: Exponentiate, const S: usize>(
     z: [&mut [K::Word]; S],
     t: &mut [K::Word],
 ) {
+    m.iter().for_each(|m| assert_plain(m.shape()));
     let (mut z, part) = (z, t.len() / S);
     let (mut parts, mut i) = (t.chunks_exact_mut(part), 0);
     let streams = z.each_mut().map(|z| {
@@ -159,6 +160,12 @@ pub(crate) fn plain<K: Exponentiate, const S: usize>(
     for (z, m) in z.into_iter().zip(m) {
         leave(kernel, z, m, t);
     }
+}
+
+/// Asserts that the words of a number follow one another: a modulus in lane blocks has the word type
+/// of lanes too.
+fn assert_plain(shape: Shape) {
+    assert!(shape.is_plain(), "the modulus lies in lane blocks; exponentiate by `LimbKernel`");
 }
 
 /// z := x in Montgomery form mod m, an operand, for x of up to 2K words: x = `x_1` R + `x_0`.
@@ -277,6 +284,7 @@ pub(crate) fn plain_vartime<K: Kernel>(
     z: &mut [K::Word],
     t: &mut [K::Word],
 ) {
+    assert_plain(m.shape());
     let lanes = |i: usize| (0..K::Word::LANES).map(move |l| e[i].lane(l));
     let any = |i: usize| lanes(i).fold(0, |any, e| any | e);
     let all = |i: usize| lanes(i / 64).fold(u64::MAX, |all, e| all & e) >> (i % 64) & 1 == 1;

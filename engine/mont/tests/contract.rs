@@ -328,6 +328,29 @@ fn wrong_lengths_are_refused_by_every_kernel() {
     }
 }
 
+#[test]
+fn moduli_in_lane_blocks_are_refused_by_kernels_on_lanes() {
+    let pair = [65_537u32, 257].map(|m| u64::load(Shape::limbs(512), &[m.into()]));
+    let [p, q] = pair;
+    let pair = Pair::new(p, q);
+    let set = pair.blocks().unwrap();
+    for kernel in LaneKernel::all() {
+        let (x, e) = (vec![Row::splat(3); set.k()], [Row::splat(3)]);
+        let run = |vartime: bool| {
+            let mut z = x.clone();
+            let mut t = vec![Row::default(); kernel.exp_words(set.shape(), 2)];
+            if vartime {
+                kernel.exp_vartime(set, &x, &e, &mut z, &mut t);
+            } else {
+                kernel.exp(set, 2, &x, &e, &mut z, &mut t);
+            }
+        };
+        for vartime in [false, true] {
+            assert!(std::panic::catch_unwind(|| run(vartime)).is_err(), "a wrong power");
+        }
+    }
+}
+
 /// Tables and windows of two streams, with operands up to the last one, all entries among them.
 #[test]
 fn tables_and_windows_take_every_operand() {

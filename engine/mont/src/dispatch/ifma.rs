@@ -58,7 +58,7 @@ macro_rules! proven {
     };
 }
 
-/// What is inlined into f becomes code for vectors of 512 bits.
+/// Runs f, compiled for vectors of 512 bits with everything inlined into it.
 #[inline(always)]
 pub(super) fn with_target_features<R>(f: impl FnOnce() -> R, _proof: HaveIfma) -> R {
     #[target_feature(enable = "avx512f,avx512ifma")]
@@ -73,7 +73,7 @@ fn vector(x: Row) -> __m512i {
     vectors(&[x])[0]
 }
 
-/// Built where it stays: a copy of what was just written, in other pieces, stalls.
+/// Inlined, to be built in place: a copy right after narrower writes stalls.
 #[inline(always)]
 fn reduction<'a>(
     z: &'a mut [Row],
@@ -109,7 +109,7 @@ pub(super) fn ams(z: &mut [Row], x: &[Row], m: &Modulus<Row>, t: &mut [Row], _pr
     tiled!(ams52_mb8_ifma, m.shape().tile(), (&mut streams));
 }
 
-/// Whether a table of so many entries can be read in parts, one for each square.
+/// Whether a table of this many entries can be read in parts, one for each square.
 pub(super) fn reads_in_parts(entries: usize, squares: usize) -> bool {
     (SPAN..=SPAN * squares).contains(&entries)
 }
@@ -138,7 +138,7 @@ fn long_window<const S: usize>(w: usize, streams: &mut [Windows<'_, Row>; S], _p
     let (k, tile) = (streams[0].z.len(), streams[0].m.shape().tile());
     let entries = streams[0].table.len() / k;
     for part in 0..w {
-        // the last part overlaps the one before: to read an entry twice changes nothing
+        // the last part overlaps the one before; reading an entry twice is harmless
         let first = (part * SPAN).min(entries - SPAN);
         let mut squares = streams.each_mut().map(
             #[inline(always)]
