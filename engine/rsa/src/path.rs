@@ -116,7 +116,7 @@ fn operate<B: Backend<SETS, N>, const SETS: usize, const N: usize>(
     read_inputs(&mut call);
     compute(&mut call);
     read_inputs(&mut call);
-    let good = check(&mut call);
+    let good = check(&call);
     // Spare pairs are stored first: the pool hands out the pair that was returned last.
     for (operation, key) in keys.iter().enumerate().filter(|(operation, _)| good[*operation]) {
         let (set, lane) = call.place(operation);
@@ -184,7 +184,7 @@ pub(crate) fn compute<L: Layout, const SETS: usize>(call: &mut Call<'_, L, SETS>
 }
 
 /// Tells for each operation whether s^e = c, after [`compute`] and with c read again.
-fn check<L: Layout, const SETS: usize, const N: usize>(call: &mut Call<'_, L, SETS>) -> [bool; N] {
+fn check<L: Layout, const SETS: usize, const N: usize>(call: &Call<'_, L, SETS>) -> [bool; N] {
     let equal = call.sets.each_ref().map(|set| equal(call.kernel, set.power, set.c));
     core::array::from_fn(|operation| {
         let (set, lane) = (operation / L::Plain::LANES, operation % L::Plain::LANES);
