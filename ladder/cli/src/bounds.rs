@@ -2,7 +2,7 @@
 
 use tollgate_mont::{BlockKernel, Blocks, Kernel as _, LaneKernel, LimbKernel, Shape};
 use tollgate_processor::{
-    Bound, Call, Calls, Demand, Form, Kernel, Machine, Size, Weighed, operation,
+    Analysis, Bound, Call, Calls, Demand, Form, Kernel, Machine, Size, operation,
 };
 
 use crate::contenders::What;
@@ -134,7 +134,7 @@ fn call_for(what: What, kernel: Kernel, bits: u32) -> Option<Call> {
 pub(crate) fn of_call(machine: &Machine, name: &str, bits: u32) -> Option<Bound> {
     let kernel = Kernel::of(name)?;
     let call = call(kernel, bits)?;
-    let Weighed { bound, .. } = machine.kernel(kernel, call)?;
+    let Analysis { bound, .. } = machine.kernel(kernel, call)?;
     Some(Bound { cycles: bound.cycles * f64::from(call.numbers), ..bound })
 }
 
@@ -155,7 +155,7 @@ pub(crate) fn of_operation(
     if what == What::Sign {
         demand = demand.and(recombination(machine, kernel, key));
     }
-    Some(machine.weigh(&demand)?.bound)
+    Some(machine.analyse(&demand)?.bound)
 }
 
 /// In lane blocks two products modulo n, where they have that size; else h * q without reduction.

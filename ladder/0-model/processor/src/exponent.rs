@@ -1,10 +1,10 @@
-//! Exponentiations: squares, window products and the table, with the window that costs least.
+//! Exponentiations: squares, window products and the table, with the cheapest window.
 
 use core::ops::{Add, Mul};
 
 use crate::form::{Count, Form};
 
-/// The widest window that is looked at; no exponent up to 8192 bits wants a wider one.
+/// The widest window considered; no exponent up to 8192 bits needs a wider one.
 const WINDOW_MAX_BITS: u32 = 10;
 
 /// Calls of a kernel, all on one modulus.
@@ -17,13 +17,13 @@ pub struct Calls {
 }
 
 impl Calls {
-    /// So many products.
+    /// `products` products and no square.
     #[must_use]
     pub const fn products(products: u32) -> Self {
         Self { squares: 0, products }
     }
 
-    /// Multiply instructions of these calls on `k` words.
+    /// The multiply instructions of these calls on `k` words.
     #[must_use]
     pub fn count(self, form: Form, k: u32) -> Count {
         form.square(k) * self.squares + form.product(k) * self.products
@@ -44,12 +44,12 @@ impl Mul<u32> for Calls {
     }
 }
 
-/// Calls of one exponentiation by a secret exponent of `bits` bits with a fixed window of `window`
-/// bits.
+/// The calls of one exponentiation by a secret exponent of `bits` bits with a fixed window of
+/// `window` bits.
 ///
-/// Counted: `bits - window` squares (the first window is read, not squared for), a product for each
-/// further window, and a table of the powers 2 to 2^window - 1, even ones by squaring. Not counted:
-/// entry into the Montgomery form and exit, and reading the table in constant time.
+/// Counted: `bits - window` squares (the first window needs none), a product for each further
+/// window, and a table of the powers 2 to 2^window - 1, even ones by squaring. Not counted:
+/// conversion to and from Montgomery form, and reading the table in constant time.
 ///
 /// # Panics
 ///
@@ -65,8 +65,8 @@ pub fn secret_with_window(bits: u32, window: u32) -> Calls {
     }
 }
 
-/// [`secret_with_window`] with the window that costs fewest multiply instructions of `form` on `k`
-/// words.
+/// [`secret_with_window`] with the window that takes the fewest multiply instructions of `form` on
+/// `k` words.
 ///
 /// # Panics
 ///
@@ -79,11 +79,11 @@ pub fn secret(form: Form, k: u32, bits: u32) -> Calls {
         .expect("there are windows to choose from")
 }
 
-/// Calls of one exponentiation by a public exponent of `bits` bits, `ones` of them set, bit by bit:
-/// a square for every bit but the first, a product for every further bit set.
+/// The calls of one exponentiation by a public exponent of `bits` bits, `ones` of them set, bit by
+/// bit: a square for every bit but the first, a product for every further bit set.
 ///
-/// For 65537 (17 bits, 2 set) that is 16 squares and a product. Not counted: entry into the
-/// Montgomery form. There is no exit for an odd exponent: its last product takes the plain base.
+/// For 65537 (17 bits, 2 set) that is 16 squares and a product. Not counted: conversion to
+/// Montgomery form. An odd exponent needs no conversion back: its last product takes the plain base.
 ///
 /// # Panics
 ///
@@ -108,7 +108,7 @@ mod tests {
     }
 
     #[test]
-    fn a_window_costs_what_the_exponentiation_does() {
+    fn a_window_of_5_bits_has_the_known_counts() {
         // 1024 bits, window 5: 1019 squares and 204 products; the table has 30 powers to make.
         let expected = Calls { squares: 1019 + 15, products: 204 + 15 };
         assert_eq!(secret_with_window(1024, 5), expected);
@@ -122,7 +122,7 @@ mod tests {
         };
         assert_eq!(best(1), Some(1));
         assert!(best(64) < best(512) && best(512) < best(4096));
-        // The widest is never the best, so none is missed.
+        // The widest is never the best, so the range is wide enough.
         assert!(best(8192) < Some(WINDOW_MAX_BITS));
     }
 

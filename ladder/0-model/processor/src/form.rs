@@ -1,20 +1,20 @@
-//! What a Montgomery product or square cannot do without, in each form.
+//! The fewest multiply instructions of a Montgomery product or square, in each form.
 
 use core::iter::Sum;
 use core::ops::{Add, Mul};
 
-/// A family of kernels: what numbers are made of, and which instruction multiplies.
+/// A family of kernels: the representation of numbers, and the instruction that multiplies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Form {
     /// One number in digits of 52 bits spread over eight lanes, VPMADD52 on 512-bit registers: an
-    /// instruction does eight half products of the same number, all of them useful at best.
+    /// instruction does eight half products of the same number; at best all are useful.
     Blocks52,
     /// Eight numbers side by side in digits of 52 bits, VPMADD52 on 512-bit registers. A product of
     /// two digits is two instructions, a low and a high half, each for eight numbers. Reduced by
-    /// fold rows: digits themselves are the quotient digits, but for the last.
+    /// fold rows: the digits are themselves the quotient digits, except for the last.
     Madd52,
-    /// The same with one level of Karatsuba in front of the reduction, at the sizes whose kernels
-    /// do so: 30 and 40 digits, and shorter numbers where it pays to fill them up. Elsewhere it is
+    /// The same with one level of Karatsuba before the reduction, at the sizes whose kernels do so:
+    /// 30 and 40 digits, and shorter numbers if padding pays. Otherwise
     /// [`Madd52`](Self::Madd52).
     Karatsuba52,
     /// Eight numbers side by side in digits of 52 bits, in halves of 26: VPMULUDQ on 256-bit
@@ -23,14 +23,14 @@ pub enum Form {
     Halves52,
     /// One number in limbs of 64 bits, MUL, ADD and ADC.
     Mul,
-    /// Eight numbers side by side in digits of 52 bits, one MUL per product of two digits: what
-    /// lanes cost where there are no vectors.
+    /// Eight numbers side by side in digits of 52 bits, one MUL per product of two digits: lanes
+    /// on a machine without vectors.
     Mul52,
     /// One number in limbs of 64 bits, MULX, ADCX and ADOX.
     Mulx,
 }
 
-/// Multiply instructions; whole, and never negative.
+/// A number of multiply instructions.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Count(pub u64);
 
@@ -75,8 +75,8 @@ impl Form {
         Self::Mulx,
     ];
 
-    /// The fewest words of a number of `bits` bits. Digits keep 6 bits free, so that results need
-    /// not be reduced below the modulus. Kernels may round up to whole tiles.
+    /// The fewest words of a number of `bits` bits. Digits keep 6 bits free, so that results need no
+    /// final reduction. Kernels may round up to whole tiles.
     #[must_use]
     pub const fn words(self, bits: u32) -> u32 {
         match self {
@@ -87,7 +87,7 @@ impl Form {
         }
     }
 
-    /// Numbers side by side: results of one call.
+    /// Numbers that one call computes.
     #[must_use]
     pub const fn lanes(self) -> u32 {
         match self {
@@ -96,10 +96,10 @@ impl Form {
         }
     }
 
-    /// Multiply instructions of one call of a Montgomery product of `k` words (digits or limbs):
+    /// The multiply instructions of one Montgomery product of `k` words (digits or limbs):
     /// `k^2` products of words, `k^2` more to reduce, and one per word for the quotient digit.
     ///
-    /// VPMADD52: `4k^2 + 1`, the last quotient digit taking a low half only; in blocks `4k^2 / 8 +
+    /// VPMADD52: `4k^2 + 1`, because the last quotient digit needs a low half only; in blocks `4k^2 / 8 +
     /// 1`; by Karatsuba, h = k/2, `6h^2 + 2k^2 + 1`, at 40 words `6h^2 + 6.5h^2 + 2k + 1`.
     /// VPMULUDQ: `12k^2 + 6`. MUL and MULX: `2k^2 + k` for each number.
     #[must_use]
@@ -109,14 +109,14 @@ impl Form {
         halved.fold(self.call(2 * k * k, k), Count::min)
     }
 
-    /// Words of a half of the numbers that are multiplied by halves, where k words fit.
+    /// The half sizes of the Karatsuba kernels that hold `k` words.
     fn halves(self, k: u64) -> impl Iterator<Item = u64> {
         let halves: &[u64] = if self == Self::Karatsuba52 { &[15, 20] } else { &[] };
         halves.iter().copied().filter(move |half| k <= 2 * half)
     }
 
-    /// Multiply instructions of one call of a Montgomery square of `k` words: products of different
-    /// words once, the same reduction.
+    /// The multiply instructions of one Montgomery square of `k` words: each product of different
+    /// words once, and the same reduction.
     ///
     /// VPMADD52: `k(k+1) + 2k^2 + 1`; in blocks a square is a product; by Karatsuba, h = k/2,
     /// `3h(h+1)` and the same reduction. VPMULUDQ: `3k(k+1) + 6k^2 + 6`. MUL and MULX:
@@ -132,14 +132,14 @@ impl Form {
         halved.fold(self.call(k * (k + 1) / 2 + k * k, k), Count::min)
     }
 
-    /// Multiply instructions of one call of a product of `k` by `k` words without reduction.
+    /// The multiply instructions of one product of `k` by `k` words without reduction.
     #[must_use]
     pub fn plain_product(self, k: u32) -> Count {
         let k = u64::from(k);
         self.call(k * k, 0)
     }
 
-    /// A call with `full` products of two words and `low` products of which the low half counts.
+    /// A call with `full` whole products of two words and `low` products that need the low half only.
     fn call(self, full: u64, low: u64) -> Count {
         Count(match self {
             Self::Blocks52 => (2 * full).div_ceil(8) + low.min(1),
@@ -151,8 +151,8 @@ impl Form {
     }
 }
 
-/// Products of words in a reduction of 2 `half` words: rows, but where a half of 20 has three
-/// products of blocks by halves, 3 * 3 * 10^2; 20 rows of 20; and the last row.
+/// The products of words in a reduction of 2 `half` words, in rows. A half of 20 words instead takes
+/// three products of blocks by halves (3 * 3 * 10^2), 20 rows of 20, and the last row.
 fn folded(half: u64) -> u64 {
     if half == 20 { 9 * half * half / 4 + half * half + 2 * half } else { 4 * half * half }
 }
@@ -171,13 +171,13 @@ mod tests {
         // crypto_mb's unrolled product of 20 digits holds 19 more: it multiplies for each quotient.
         assert_eq!(Form::Madd52.product(20), Count(1620 - 19));
         assert_eq!(Form::Madd52.square(20), Count(1240 - 19));
-        // two primes of 1024 bits share 400 and each its last quotient digit
+        // Two primes of 1024 bits share 400; each has its own last quotient digit.
         assert_eq!(Form::Blocks52.product(20), Count(200 + 1));
     }
 
     #[test]
     fn karatsuba_takes_three_products_of_halves() {
-        // six halves of 15^2 and 20^2 products, where the schoolbook takes eight
+        // Six products of halves (15^2 and 20^2 words); the schoolbook method takes eight.
         assert_eq!(Form::Karatsuba52.product(30), Count(1350 + 1800 + 1));
         assert_eq!(Form::Karatsuba52.product(40), Count(2400 + 1800 + 800 + 80 + 1));
         // 3 squares of 15 * 16 and 20 * 21

@@ -1,4 +1,4 @@
-//! What a machine could do at best, as records: the calibrated host, or a described one.
+//! The bound of a machine's Montgomery product, as records: of the calibrated host, or another.
 
 use std::collections::BTreeMap;
 
@@ -7,17 +7,15 @@ use tollgate_record::{Estimate, Kind, Record, Timestamp, Unit};
 
 use crate::machine::Machine;
 
-/// A Montgomery product of one number on a machine, for each of `sizes` in bits, made in the best
-/// way that the host has: `model/host/amm?bits=1024`. A size of which no rate is known has no
-/// record.
+/// The bound of a Montgomery product of one number for each of `sizes` (in bits), by the machine's
+/// fastest method: `model/host/amm?bits=1024`. A size without a known rate has no record.
 ///
-/// `name` is that of the machine in subjects, `host` where it is the one that this runs on; `model`
-/// its description, `machine` its fingerprint.
+/// `name` is the machine's name in subjects (`host` for the machine that this runs on), `model` its
+/// description and `machine` its fingerprint.
 ///
 /// # Panics
 ///
-/// If `name` cannot stand in a subject. Otherwise never: what can be in a [`Machine`] gives finite
-/// bounds.
+/// If `name` is not valid in a subject.
 #[must_use]
 pub fn records(
     name: &str,

@@ -1,23 +1,23 @@
-//! What the kernels of this project issue: multiply instructions of one call, rounding up to whole
-//! tiles and lanes included. A [`Form`] is what a call cannot do without.
+//! The multiply instructions that one call of a kernel of this project issues, including those that
+//! fill up whole tiles and lanes. A [`Form`] gives the fewest that a call needs.
 //!
-//! `cargo xtask audit` holds these formulas to the kernels' headers and machine code.
+//! `cargo xtask audit` compares these formulas with the kernels' headers and machine code.
 
 use crate::form::{Count, Form};
 
-/// A kernel, by its name, and what a call of it multiplies.
+/// A kernel and the multiply instructions of one call.
 #[derive(Clone, Copy, Debug)]
 pub struct Issued {
     /// The kernel's name: file and function.
     pub kernel: &'static str,
-    /// The formula, as the kernel's header has it.
+    /// The formula, as in the kernel's header.
     pub formula: &'static str,
-    /// The same for numbers of 30 and 40 words, where halves are multiplied by Karatsuba.
+    /// The formula for numbers of 30 and 40 words, which are multiplied by halves (Karatsuba).
     pub by_halves: Option<&'static str>,
     count: fn(Size) -> Count,
 }
 
-/// What a kernel is called with.
+/// The size of a kernel's operands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Size {
     /// K, words of a number; in lane blocks, digits of a block.
@@ -35,7 +35,7 @@ impl Size {
 }
 
 impl Issued {
-    /// Every kernel that multiplies by instructions of its own.
+    /// Every kernel with multiply instructions of its own.
     pub const ALL: [Self; 8] = [
         Self {
             kernel: "amm52_blocks_ifma",
@@ -45,7 +45,7 @@ impl Issued {
         },
         Self {
             kernel: "amm52_long_blocks_ifma",
-            // a row of zeros more, where there are more than two blocks
+            // One more row, of zeros, with more than two blocks.
             formula: "4 * rows * K + 2K + 1 vpmadd52",
             by_halves: None,
             count: |size| {
@@ -107,18 +107,17 @@ impl Issued {
     }
 }
 
-/// The form of eight lanes at K digits: halves of 15 and of 20 digits have a kernel of their own.
+/// The form of eight lanes at K digits: 30 and 40 digits have Karatsuba kernels.
 fn lanes(k: u32) -> Form {
     if matches!(k, 30 | 40) { Form::Karatsuba52 } else { Form::Madd52 }
 }
 
-/// A mulx for each limb of m, which a product can do without: m or 0, whatever the carry, with the
-/// flags left alone.
+/// One more mulx for each limb of m: it selects m or 0 without changing the flags.
 fn with_masks(form: Count, k: u32) -> Count {
     form + Count(u64::from(k))
 }
 
-/// Rows of product and reduction over all lanes, whether all are full or not.
+/// Rows of product and reduction over all lanes, used or not.
 fn blocks(rows: u32, k: u32) -> Count {
     Count(4 * u64::from(rows) * u64::from(k) + 1)
 }
@@ -144,7 +143,7 @@ mod tests {
     }
 
     #[test]
-    fn full_lanes_issue_what_the_model_asks_for_and_others_more() {
+    fn full_lanes_issue_the_models_count_and_others_more() {
         for (k, rows, numbers, full) in
             [(3, 10, 2, false), (5, 20, 2, true), (4, 30, 1, false), (5, 40, 1, true)]
         {

@@ -1,21 +1,22 @@
-//! The kernels of this project as work: what a call asks of each resource of a machine.
+//! The demand of a call of each kernel of this project.
 //!
-//! Multiplications are those that the kernels declare and `cargo xtask audit` checks
-//! ([`Issued`]); of loads, registers and chains only what a call cannot do without is counted, so
-//! that a bound stays one.
+//! Multiplications are those that the kernels declare and `cargo xtask audit` checks ([`Issued`]).
+//! Of loads, registers and dependency chains only the minimum counts, so that the result remains a
+//! lower bound.
 
+use crate::bound::{Analysis, Bound};
 use crate::form::Form;
 use crate::issued::{Issued, Size};
-use crate::limit::{Bound, Demand, Limit, Weighed};
+use crate::limit::{Demand, Limit};
 use crate::machine::{Machine, RegisterFile};
 use crate::sourced::Rate;
 
-/// What a kernel is called with.
+/// The parameters of a kernel call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Call {
-    /// Words, and digits that a product multiplies by.
+    /// The size of the operands.
     pub size: Size,
-    /// Words of a tile; where there are no tiles, K.
+    /// Words of a tile; K in a kernel without tiles.
     pub tile: u32,
     /// Numbers that a call computes.
     pub numbers: u32,
@@ -30,7 +31,7 @@ pub struct Kernel {
     is_square: bool,
 }
 
-/// What numbers are made of and how they are reduced.
+/// The representation of numbers and the method of reduction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Family {
     Blocks,
@@ -75,7 +76,7 @@ impl Kernel {
         Self::ALL.into_iter().find(|kernel| kernel.name == name)
     }
 
-    /// How it multiplies and reduces: each has its own bound.
+    /// How it multiplies and reduces; each algorithm has its own bound.
     #[must_use]
     pub const fn algorithm(self, call: Call) -> &'static str {
         match (self.family, call.size.k) {
@@ -93,7 +94,7 @@ impl Kernel {
         }
     }
 
-    /// What a call takes of each resource, on a machine with these registers.
+    /// The demand of one call; the machine's number of registers decides what has to be reloaded.
     #[must_use]
     pub fn demand(self, call: Call, machine: &Machine) -> Demand {
         let vector = machine.registers.get(&RegisterFile::Vector);
@@ -104,7 +105,7 @@ impl Kernel {
             Family::Limbs => self.on_limbs(call.size.k),
             Family::Halves => {
                 let multiplies = self.issued(call.size);
-                // each product is added somewhere
+                // Each product needs an addition.
                 Demand::new([(Limit::PmuludqRow, multiplies), (Limit::Issue, 2.0 * multiplies)])
             }
             Family::LimbsPortable => rows_of_mul(Form::Mul.product(call.size.k).get()),
@@ -116,41 +117,41 @@ impl Kernel {
         }
     }
 
-    /// What one number of a call takes, so many times.
+    /// The demand of `times` calls, for one number of each.
     #[must_use]
     pub fn calls(self, call: Call, machine: &Machine, times: u32) -> Demand {
         self.demand(call, machine).over(f64::from(call.numbers)).times(times)
     }
 
-    /// Multiply instructions, as declared and checked.
+    /// The multiply instructions that the kernel declares.
     fn issued(self, size: Size) -> f64 {
         Issued::of(self.name).map_or(0.0, |issued| issued.count(size).get())
     }
 
-    /// A tile of W digits: W accumulators and W factors beside a digit and a top; a row takes 2W of
-    /// `vpmadd52`. Digits of a reduction wait for each other, but for those of a block (K = 40).
+    /// A tile of W digits needs W accumulators, W factors, a digit and a top word; a row takes 2W
+    /// `vpmadd52`. The digits of a reduction depend on each other, except within a block (K = 40).
     fn on_lanes(self, call: Call, registers: Option<u32>) -> Demand {
         let (k, tile) = (f64::from(call.size.k), f64::from(call.tile));
         let multiplies = self.issued(call.size);
         let rows = multiplies / (2.0 * tile);
-        // a product's digit in each of its rows; a digit that is folded is in a register already
+        // A product loads one digit in each row; folded digits are in registers already.
         let loads = if self.is_square { k } else { k * k / tile };
         let chain = if call.size.k == 40 { k / 2.0 } else { k };
         with_registers(multiplies, loads, chain, rows, 2 * call.tile + 2, registers)
     }
 
-    /// A block of K digits: 2K accumulators, and K digits of y and of the modulus, beside a digit
-    /// and a sum. A digit that was taken away comes back two columns higher.
+    /// A block of K digits needs 2K accumulators, K digits of y, K digits of the modulus, a digit and
+    /// a sum. A digit that was folded returns two columns higher.
     fn on_blocks(self, call: Call, registers: Option<u32>) -> Demand {
         let rows = f64::from(call.size.rows);
-        // where two numbers share the lanes, a shuffle brings a digit, not a load
+        // If two numbers share the lanes, a shuffle provides the digit.
         let loads = if call.numbers == 1 { rows } else { 0.0 };
         let live = 4 * call.size.k + 2;
         with_registers(self.issued(call.size), loads, rows / 2.0, rows, live, registers)
     }
 
-    /// A product of limbs: MULX with a factor from memory, ADCX and ADOX. In each row of the
-    /// reduction `m_i` waits for its multiply, and what it is added to for another.
+    /// A product of limbs: MULX with a factor from memory, ADCX and ADOX. Each row of the reduction
+    /// waits for two multiplies in turn: that of `m_i` and that of `m_i m_0`.
     fn on_limbs(self, k: u32) -> Demand {
         let form = if self.is_square { Form::Mulx.square(k) } else { Form::Mulx.product(k) };
         let words = f64::from(k);
@@ -170,8 +171,8 @@ fn rows_of_mul(multiplies: f64) -> Demand {
     Demand::new([(Limit::MulRow, multiplies), (Limit::Issue, 3.0 * multiplies)])
 }
 
-/// VPMADD52 with its chain, and loads: as long as `live` words fit the registers only of digits,
-/// else what does not fit once more in each row.
+/// VPMADD52 with its dependency chain and loads. If `live` words do not fit the registers, each row
+/// loads the excess again.
 fn with_registers(
     multiplies: f64,
     loads: f64,
@@ -191,31 +192,31 @@ fn with_registers(
     ])
 }
 
-/// A change of a machine, and where it takes the bound.
+/// A faster rate, and the bound with it.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Lever {
-    /// Whose rate is doubled; of a latency: halved.
+pub struct Improvement {
+    /// The limit whose rate is doubled, or whose latency is halved.
     pub limit: Limit,
-    /// The rate as it is.
+    /// The present rate.
     pub now: Rate,
-    /// The bound then.
+    /// The bound with the faster rate.
     pub bound: Bound,
 }
 
 impl Machine {
-    /// The bound of one number of a call of a kernel, by every limit that is known. `None` if
-    /// nothing is known of what multiplies.
+    /// The bound of one number of a kernel call, by every known limit. `None` if no multiplier has a
+    /// known rate.
     #[must_use]
-    pub fn kernel(&self, kernel: Kernel, call: Call) -> Option<Weighed> {
-        Some(self.weigh(&kernel.demand(call, self))?.shared_by(call.numbers))
+    pub fn kernel(&self, kernel: Kernel, call: Call) -> Option<Analysis> {
+        Some(self.analyse(&kernel.demand(call, self))?.shared_by(call.numbers))
     }
 
-    /// What moves this bound: each known rate twice as good, where that helps, the best first.
-    pub fn levers(&self, weigh: impl Fn(&Self) -> Option<Weighed>) -> Vec<Lever> {
+    /// The rates that lower this bound if they are twice as good, the most effective first.
+    pub fn improvements(&self, weigh: impl Fn(&Self) -> Option<Analysis>) -> Vec<Improvement> {
         let Some(now) = weigh(self) else {
             return Vec::new();
         };
-        let mut levers = Vec::new();
+        let mut improvements = Vec::new();
         for (limit, rate) in &self.rates {
             let Some(value) = rate.value() else {
                 continue;
@@ -225,11 +226,15 @@ impl Machine {
             if let Some(then) = then.and_then(|machine| weigh(&machine))
                 && then.bound.cycles < now.bound.cycles
             {
-                levers.push(Lever { limit: *limit, now: rate.clone(), bound: then.bound });
+                improvements.push(Improvement {
+                    limit: *limit,
+                    now: rate.clone(),
+                    bound: then.bound,
+                });
             }
         }
-        levers.sort_by(|x, y| x.bound.cycles.get().total_cmp(&y.bound.cycles.get()));
-        levers
+        improvements.sort_by(|x, y| x.bound.cycles.get().total_cmp(&y.bound.cycles.get()));
+        improvements
     }
 }
 
@@ -251,18 +256,18 @@ mod tests {
     #[test]
     fn every_kernel_that_declares_its_multiplies_is_here() {
         for issued in Issued::ALL {
-            let long = issued.kernel == "amm52_long_blocks_ifma"; // goes by amm52_blocks_ifma
+            let long = issued.kernel == "amm52_long_blocks_ifma"; // part of amm52_blocks_ifma
             assert_eq!(Kernel::of(issued.kernel).is_none(), long, "{}", issued.kernel);
         }
     }
 
     #[test]
-    fn a_kernel_keeps_its_declared_multiplies_and_its_winner() {
+    fn the_bound_of_a_kernel_is_that_of_its_declared_multiplies() {
         let lanes = zen5().kernel(Kernel::of("amm52_mb8_ifma").unwrap(), call(20, 20, 20, 8));
         let lanes = lanes.unwrap();
         assert_eq!(lanes.bound.limit, Limit::Vpmadd52);
         assert_eq!(lanes.bound.cycles.get(), 1601.0 / 2.0 / 8.0);
-        // 20 digits wait for each other, 4 cycles each, and eight numbers share that
+        // A chain of 20 digits, 4 cycles each, shared by eight numbers.
         assert_eq!(lanes.alone(Limit::Vpmadd52Chain).unwrap().get(), 20.0 * 4.0 / 8.0);
         let limbs = zen5().kernel(Kernel::of("amm64_mulx").unwrap(), call(16, 16, 8, 1)).unwrap();
         assert_eq!(limbs.bound.limit, Limit::MulxRow);
@@ -270,11 +275,11 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_fit_the_registers_is_loaded_in_each_row() {
+    fn values_that_do_not_fit_the_registers_are_loaded_in_each_row() {
         let kernel = Kernel::of("amm52_mb8_ifma").unwrap();
         let spilled = |tile| {
-            let weighed = zen5().kernel(kernel, call(30, 30, tile, 8)).unwrap();
-            weighed.alone(Limit::Residency)
+            let analysis = zen5().kernel(kernel, call(30, 30, tile, 8)).unwrap();
+            analysis.alone(Limit::Residency)
         };
         assert_eq!(spilled(15), None); // 32 words in 32 registers
         assert!(spilled(20).unwrap().get() > 0.0);
@@ -286,12 +291,12 @@ mod tests {
     }
 
     #[test]
-    fn a_bound_without_the_carry_chain_says_what_it_left_out() {
+    fn a_bound_without_the_carry_chain_names_the_unknown_limit() {
         let zen4 = File::named("zen-4").unwrap().machine();
         let limbs = zen4.kernel(Kernel::of("amm64_mulx").unwrap(), call(16, 16, 8, 1)).unwrap();
         assert_eq!((limbs.bound.limit, limbs.bound.cycles.get()), (Limit::Mulx, 512.0));
-        let left = limbs.left_out.iter().find(|left| left.limit == Limit::MulxRow).unwrap();
-        assert!(left.at_most.unwrap() > limbs.bound.cycles);
+        let row = limbs.unknown.iter().find(|unknown| unknown.limit == Limit::MulxRow).unwrap();
+        assert!(row.at_most.unwrap() > limbs.bound.cycles);
         assert_eq!(zen4.kernel(Kernel::of("amm64_portable").unwrap(), call(16, 16, 8, 1)), None);
     }
 
@@ -299,9 +304,9 @@ mod tests {
     fn a_second_multiplier_moves_the_bound_to_the_next_limit() {
         let machine = File::named("sapphire-rapids").unwrap().machine();
         let kernel = Kernel::of("amm52_mb8_ifma").unwrap();
-        let levers = machine.levers(|m| m.kernel(kernel, call(20, 20, 20, 8)));
-        assert_eq!(levers.len(), 1);
-        assert_eq!(levers[0].limit, Limit::Vpmadd52);
-        assert_eq!(levers[0].bound.cycles.get(), 1601.0 / 2.0 / 8.0);
+        let improvements = machine.improvements(|m| m.kernel(kernel, call(20, 20, 20, 8)));
+        assert_eq!(improvements.len(), 1);
+        assert_eq!(improvements[0].limit, Limit::Vpmadd52);
+        assert_eq!(improvements[0].bound.cycles.get(), 1601.0 / 2.0 / 8.0);
     }
 }

@@ -1,18 +1,18 @@
 //! Analytic processor model: limits are functions, a bound is their maximum and keeps its name.
 //!
 //! A [`Machine`] says how many of a thing a core finishes per cycle, each figure with its source;
-//! unknown is a value. Work is a [`Demand`] on the same things. [`Machine::limits`] divides the one
-//! by the other, once per [`Limit`], and [`Bound::of`] keeps the largest quotient and its name.
+//! "unknown" is a value. Work is a [`Demand`] for the same things. [`Machine::limits`] divides the
+//! demand by the rate for each [`Limit`]; [`Bound::of`] keeps the largest quotient and its name.
 //!
-//! Two kinds of work ask for things. A [`Form`] says what a Montgomery product or square of a
-//! kernel of this project cannot do without; a [`Kernel`] what its calls ask for, loads, registers
-//! and chains too; [`exponent`] and [`operation`] say how many calls an RSA operation is. A
-//! [`Routine`] says the same of a product on a processor that is only described, and
-//! stands in that processor's machine file. [`papers`] holds the four processors of a white paper
-//! and the figures that it gives for them; [`host`] says what a calibrated host could do at best.
+//! Demand comes from two sources. A [`Form`] gives the least multiplications of a Montgomery product
+//! or square of a kernel of this project, a [`Kernel`] adds loads, registers and dependency chains,
+//! and [`exponent`] and [`operation`] give the calls of an RSA operation. A [`Routine`] describes a
+//! product on any other processor and is part of that processor's machine file. [`papers`] holds the
+//! four processors of a white paper and its figures for them; [`host`] gives the best that a
+//! calibrated host could do.
 //!
-//! Everything here is arithmetic: no figure of the machine it runs on is in this crate, and nothing
-//! is measured.
+//! Everything here is arithmetic: this crate measures nothing and holds no figure of the machine that
+//! it runs on.
 //!
 //! ```
 //! use tollgate_processor::{Call, Kernel, Machine, Size};
@@ -32,6 +32,7 @@
 //! ```
 #![forbid(unsafe_code)]
 
+pub mod bound;
 pub mod exponent;
 pub mod form;
 pub mod host;
@@ -47,11 +48,12 @@ pub mod routine;
 pub mod schedule;
 pub mod sourced;
 
+pub use bound::{Analysis, Bound, UnknownLimit};
 pub use exponent::Calls;
 pub use form::{Count, Form};
 pub use issued::{Issued, Size};
-pub use kernel::{Call, Kernel, Lever};
-pub use limit::{Bound, Demand, LeftOut, Limit, Weighed};
+pub use kernel::{Call, Improvement, Kernel};
+pub use limit::{Demand, Limit};
 pub use machine::{Machine, RegisterFile};
 pub use product::Product;
 pub use routine::{Digits, Routine};

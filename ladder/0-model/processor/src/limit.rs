@@ -1,37 +1,33 @@
-//! What limits: each limit is a function from counts to cycles, the bound is the largest.
+//! Limits, and the demand of a piece of work on each of them.
 
 use core::fmt;
 
 use serde::{Deserialize, Serialize};
-use tollgate_record::Cycles;
 
 use crate::form::{Count, Form};
-use crate::machine::Machine;
-use crate::sourced::Rate;
 
-/// A resource that binds. A machine file calls it by what is counted: its rate and its uses have
-/// the same name.
+/// A resource that can be the bottleneck. A machine file gives its rate and its uses under the same
+/// key, which names what is counted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Limit {
     /// Integer additions and comparisons, on units that do nothing else.
     Additions,
-    /// A multiplier that starts nothing while it works.
+    /// A multiplier that is not pipelined.
     #[serde(rename = "blocking_multiplies")]
     BlockingMultiplier,
-    /// Multiplications with addition of floating-point numbers of 64 bits.
+    /// Fused multiply-adds and additions of 64-bit floating-point numbers.
     #[serde(rename = "fp64_operations")]
     Fp64,
-    /// Instructions of any kind that start.
+    /// Instructions of any kind that issue.
     #[serde(rename = "issue_slots")]
     Issue,
-    /// Multiplies that others wait for, where nothing else is there to do: added to the largest of
-    /// the other limits, not hidden behind it.
+    /// Multiplies whose latency nothing hides: added to the largest of the other limits.
     #[serde(rename = "multiply_latencies")]
     Latency,
-    /// Words of 64 bits that are read from the first cache.
+    /// Loads of 64-bit words from the first-level cache.
     Loads,
-    /// Registers of 512 bits that are read from the first cache.
+    /// Loads of 512-bit registers from the first-level cache.
     LoadsZmm,
     /// Rows of MUL with ADD and ADC: the carry chain and the multiplier together.
     #[serde(rename = "mul_adc")]
@@ -39,10 +35,10 @@ pub enum Limit {
     /// A pipelined multiplier.
     #[serde(rename = "multiplies")]
     Multiplier,
-    /// The multiplier, MULX alone.
+    /// MULX alone: the multiplier.
     #[serde(rename = "mulx")]
     Mulx,
-    /// MULX after MULX, each waiting for the one before: the digits of a reduction.
+    /// A chain of dependent MULX: the digits of a reduction.
     #[serde(rename = "mulx_latencies")]
     MulxChain,
     /// Rows of MULX with ADCX and ADOX: two carry chains and the multiplier together.
@@ -54,14 +50,14 @@ pub enum Limit {
     /// Loads, stores and moves between register files.
     #[serde(rename = "port_operations")]
     Ports,
-    /// Loads of what does not stay in registers because there are too few, and of what is loaded
-    /// anyway. Its rate is that of the loads.
+    /// All loads, including those of values that do not fit the registers. Its rate is that of
+    /// [`LoadsZmm`](Self::LoadsZmm).
     #[serde(rename = "spilled_zmm")]
     Residency,
-    /// The vector multipliers, VPMADD52 on 512-bit registers.
+    /// VPMADD52 on 512-bit registers: the vector multipliers.
     #[serde(rename = "vpmadd52_zmm")]
     Vpmadd52,
-    /// VPMADD52 after VPMADD52, each waiting for the one before: the digits of a reduction.
+    /// A chain of dependent VPMADD52: the digits of a reduction.
     #[serde(rename = "vpmadd52_latencies")]
     Vpmadd52Chain,
 }
@@ -88,7 +84,7 @@ impl Limit {
         Self::Vpmadd52Chain,
     ];
 
-    /// The name in tables and records; at most 8 characters where it binds a kernel.
+    /// The name in tables and records; at most 8 characters for a limit of a kernel.
     #[must_use]
     pub const fn word(self) -> &'static str {
         match self {
@@ -112,9 +108,9 @@ impl Limit {
         }
     }
 
-    /// The name in a machine file.
+    /// The key in a machine file.
     #[must_use]
-    pub const fn counted(self) -> &'static str {
+    pub const fn key(self) -> &'static str {
         match self {
             Self::Additions => "additions",
             Self::BlockingMultiplier => "blocking_multiplies",
@@ -136,22 +132,22 @@ impl Limit {
         }
     }
 
-    /// The limit of this name in a machine file.
+    /// The limit of this key in a machine file.
     #[must_use]
-    pub fn of_counted(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|limit| limit.counted() == name)
+    pub fn from_key(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|limit| limit.key() == name)
     }
 
-    /// Whose rate it is bound by: its own, but that spilled registers come by the loads.
+    /// The limit whose rate applies: itself, or for spilled registers the loads.
     #[must_use]
-    pub const fn rated(self) -> Self {
+    pub const fn rate_limit(self) -> Self {
         match self {
             Self::Residency => Self::LoadsZmm,
             own => own,
         }
     }
 
-    /// Whether its rate is in cycles for each, one after the other.
+    /// Whether its rate is in cycles for each operation, one after another.
     #[must_use]
     pub const fn is_in_cycles(self) -> bool {
         matches!(
@@ -160,7 +156,7 @@ impl Limit {
         )
     }
 
-    /// Whether it multiplies: without the rate of what multiplies there is no bound worth its name.
+    /// Whether it multiplies. There is no bound without the rate of a multiplier.
     #[must_use]
     pub const fn is_multiplier(self) -> bool {
         matches!(
@@ -175,7 +171,7 @@ impl Limit {
         )
     }
 
-    /// The limits that a form meets.
+    /// The limits that apply to a form.
     const fn of(form: Form) -> &'static [Self] {
         match form {
             Form::Blocks52 | Form::Madd52 | Form::Karatsuba52 => &[Self::Vpmadd52],
@@ -192,31 +188,31 @@ impl fmt::Display for Limit {
     }
 }
 
-/// How much of each resource a piece of work takes.
+/// The amount of each resource that a piece of work uses.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Demand(Vec<(Limit, f64)>);
 
 impl Demand {
-    /// Of so much of each. What takes nothing of a resource does not meet its limit.
+    /// These amounts; amounts of zero are dropped.
     pub fn new(amounts: impl IntoIterator<Item = (Limit, f64)>) -> Self {
         Self(amounts.into_iter().filter(|(_, amount)| *amount > 0.0).collect())
     }
 
-    /// The share of one in so many pieces of work.
+    /// This demand divided by a number of pieces.
     #[must_use]
     pub fn over(mut self, pieces: f64) -> Self {
         self.0.iter_mut().for_each(|(_, amount)| *amount /= pieces);
         self
     }
 
-    /// This work, so many times.
+    /// This demand, repeated `times` times.
     #[must_use]
     pub fn times(mut self, times: u32) -> Self {
         self.0.iter_mut().for_each(|(_, amount)| *amount *= f64::from(times));
         Self::new(self.0)
     }
 
-    /// This work and another.
+    /// The sum of two demands.
     #[must_use]
     pub fn and(mut self, other: Self) -> Self {
         for (limit, amount) in other.0 {
@@ -228,140 +224,16 @@ impl Demand {
         self
     }
 
-    /// How much of each; none is zero.
+    /// The amounts; none is zero.
     #[must_use]
     pub fn amounts(&self) -> &[(Limit, f64)] {
         &self.0
     }
 
-    /// Multiply instructions of a form, in the rows that they come in.
+    /// The demand of `count` multiply instructions of a form.
     #[must_use]
     pub fn multiplies(form: Form, count: Count) -> Self {
         Self::new(Limit::of(form).iter().map(|limit| (*limit, count.get())))
-    }
-}
-
-/// The fewest cycles, and why not fewer.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Bound {
-    /// Core cycles.
-    pub cycles: Cycles,
-    /// What binds.
-    pub limit: Limit,
-}
-
-impl fmt::Display for Bound {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}, limited by {}", self.cycles, self.limit)
-    }
-}
-
-impl Bound {
-    /// The bound that several limits make together: the largest, plus the latency that nothing
-    /// hides. Its name is that of the largest of all, the first of equals.
-    #[must_use]
-    pub fn of(limits: &[Self]) -> Option<Self> {
-        let mut most: Option<Self> = None;
-        let (mut hidden, mut exposed) = (Cycles::default(), Cycles::default());
-        for alone in limits {
-            if most.is_none_or(|most| alone.cycles > most.cycles) {
-                most = Some(*alone);
-            }
-            if alone.limit == Limit::Latency {
-                exposed = exposed + alone.cycles;
-            } else if alone.cycles > hidden {
-                hidden = alone.cycles;
-            }
-        }
-        most.map(|most| Self { cycles: hidden + exposed, ..most })
-    }
-}
-
-/// A limit that was not looked at, because nobody knows the rate.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct LeftOut {
-    /// Which.
-    pub limit: Limit,
-    /// What it asks for at most, where the rate is at least something.
-    pub at_most: Option<Cycles>,
-}
-
-/// A piece of work on a machine: each limit alone, the bound, and what was left out of it.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Weighed {
-    /// The fewest cycles, and what binds.
-    pub bound: Bound,
-    /// What each limit alone asks for.
-    pub limits: Vec<Bound>,
-    /// The limits of which the rate is unknown. The bound holds without them; its name may be
-    /// another's where one of them may ask for more.
-    pub left_out: Vec<LeftOut>,
-}
-
-impl Weighed {
-    /// Over so many numbers that share the work.
-    #[must_use]
-    pub fn shared_by(mut self, numbers: u32) -> Self {
-        let numbers = f64::from(numbers);
-        self.bound.cycles = self.bound.cycles / numbers;
-        self.limits.iter_mut().for_each(|alone| alone.cycles = alone.cycles / numbers);
-        for left in &mut self.left_out {
-            left.at_most = left.at_most.map(|most| most / numbers);
-        }
-        self
-    }
-
-    /// What one limit alone asks for.
-    #[must_use]
-    pub fn alone(&self, limit: Limit) -> Option<Cycles> {
-        self.limits.iter().find(|alone| alone.limit == limit).map(|alone| alone.cycles)
-    }
-}
-
-impl Machine {
-    /// The bound of this work by all limits of which the rate is known. `None` if nothing is known
-    /// of what multiplies.
-    ///
-    /// Of a latency that is unknown, but at least something, the least counts: the bound still is
-    /// one. Of a rate that is at least something, nothing counts.
-    #[must_use]
-    pub fn weigh(&self, demand: &Demand) -> Option<Weighed> {
-        let (mut limits, mut left_out) = (Vec::new(), Vec::new());
-        for &(limit, amount) in &demand.0 {
-            let rate = self.rates.get(&limit.rated());
-            let least = rate.and_then(Rate::least);
-            let known = rate.and_then(|rate| rate.cycles(amount));
-            let known = known.or(least.filter(|_| limit.is_in_cycles()).map(|each| each * amount));
-            match known {
-                Some(cycles) => limits.push(Bound { cycles: Cycles::new(cycles), limit }),
-                None => {
-                    let at_most = least.map(|rate| Cycles::new(amount / rate));
-                    left_out.push(LeftOut { limit, at_most });
-                }
-            }
-        }
-        if !limits.iter().any(|alone| alone.limit.is_multiplier()) {
-            return None;
-        }
-        Some(Weighed { bound: Bound::of(&limits)?, limits, left_out })
-    }
-
-    /// What each limit alone asks for. `None` if the rate of one of them is unknown: a bound that
-    /// leaves a limit out would still be one, but its name would be a guess.
-    #[must_use]
-    pub fn limits(&self, demand: &Demand) -> Option<Vec<Bound>> {
-        let alone = |&(limit, amount): &(Limit, f64)| {
-            let cycles = self.rates.get(&limit.rated())?.cycles(amount)?;
-            Some(Bound { cycles: Cycles::new(cycles), limit })
-        };
-        demand.0.iter().map(alone).collect()
-    }
-
-    /// The fewest cycles in which this machine can finish `count` multiply instructions of `form`:
-    /// the largest of its limits. `None` if the rate of one of them is unknown.
-    #[must_use]
-    pub fn bound(&self, form: Form, count: Count) -> Option<Bound> {
-        Bound::of(&self.limits(&Demand::multiplies(form, count))?)
     }
 }
 
@@ -370,58 +242,6 @@ mod tests {
     #![allow(clippy::unwrap_used, reason = "tests")]
 
     use super::*;
-    use crate::sourced::Mark;
-
-    fn machine(rates: impl IntoIterator<Item = (Limit, Rate)>) -> Machine {
-        Machine::with_rates("a test", rates)
-    }
-
-    fn rate(value: f64) -> Rate {
-        Rate::per_cycle(value, Mark::Assumed, "a test").unwrap()
-    }
-
-    #[test]
-    fn the_largest_limit_binds_and_keeps_its_name() {
-        let both = |mulx, row| machine([(Limit::Mulx, rate(mulx)), (Limit::MulxRow, rate(row))]);
-        let rows = both(1.5, 0.75).bound(Form::Mulx, Count(600));
-        assert_eq!(rows.unwrap(), Bound { cycles: Cycles::new(800.0), limit: Limit::MulxRow });
-        let multiplier = both(0.5, 0.75).bound(Form::Mulx, Count(600));
-        assert_eq!(multiplier.unwrap(), Bound { cycles: Cycles::new(1200.0), limit: Limit::Mulx });
-    }
-
-    #[test]
-    fn latency_is_added_to_the_largest_and_binds_where_it_is_larger() {
-        let machine = machine([
-            (Limit::Latency, Rate::cycles_each(7.0, Mark::Assumed, "a test").unwrap()),
-            (Limit::Multiplier, rate(2.0)),
-            (Limit::Ports, rate(1.0)),
-        ]);
-        let bound = |latencies| {
-            let amounts =
-                [(Limit::Latency, latencies), (Limit::Multiplier, 30.0), (Limit::Ports, 10.0)];
-            Bound::of(&machine.limits(&Demand::new(amounts)).unwrap()).unwrap()
-        };
-        assert_eq!(bound(0.0), Bound { cycles: Cycles::new(15.0), limit: Limit::Multiplier });
-        assert_eq!(bound(2.0), Bound { cycles: Cycles::new(29.0), limit: Limit::Multiplier });
-        assert_eq!(bound(3.0), Bound { cycles: Cycles::new(36.0), limit: Limit::Latency });
-    }
-
-    #[test]
-    fn an_unknown_or_absent_rate_gives_no_bound() {
-        for machine in [
-            machine([(Limit::Mulx, rate(1.5)), (Limit::MulxRow, Rate::unknown())]),
-            machine([(Limit::Mulx, rate(1.5))]),
-        ] {
-            for form in Form::ALL {
-                assert_eq!(machine.bound(form, Count(600)), None);
-            }
-        }
-    }
-
-    #[test]
-    fn no_work_has_no_limit() {
-        assert_eq!(machine([(Limit::Vpmadd52, rate(2.0))]).bound(Form::Madd52, Count(0)), None);
-    }
 
     #[test]
     fn names_fit_their_column() {
@@ -431,10 +251,10 @@ mod tests {
     }
 
     #[test]
-    fn a_file_calls_a_limit_as_records_do() {
+    fn the_key_is_the_spelling_in_a_file() {
         for limit in Limit::ALL {
             let text = toml::Value::try_from(limit).unwrap();
-            assert_eq!(text.as_str(), Some(limit.counted()));
+            assert_eq!(text.as_str(), Some(limit.key()));
         }
     }
 }

@@ -1,4 +1,4 @@
-//! A described processor: rates, each with its source, and how it makes a product.
+//! A processor: rates, each with its source, and its routines.
 
 use std::collections::BTreeMap;
 
@@ -9,8 +9,7 @@ use crate::limit::Limit;
 use crate::routine::Routine;
 use crate::sourced::{BadNumber, Mark, Rate, Registers};
 
-/// A processor core as the model sees it: a machine of a paper, or a calibrated host. Plain data;
-/// read from and written as TOML.
+/// A processor core: a machine of a paper, or a calibrated host. Plain data, stored as TOML.
 ///
 /// ```
 /// use tollgate_processor::Machine;
@@ -33,18 +32,18 @@ use crate::sourced::{BadNumber, Mark, Rate, Registers};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Machine {
-    /// What it is called.
+    /// Its name.
     pub name: String,
-    /// What it finishes per core cycle. A rate that is not there is not known either.
+    /// Its rates. A missing rate is unknown.
     pub rates: BTreeMap<Limit, Rate>,
-    /// The registers that a program can name.
+    /// Its architectural registers.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub registers: BTreeMap<RegisterFile, Registers>,
-    /// What the units behind a rate are called, for a drawing.
+    /// The names of the units behind a rate, for a drawing.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub units: BTreeMap<Limit, Vec<String>>,
-    /// How it makes a Montgomery product, beside the kernels of this project, which run where their
-    /// rates are known.
+    /// Its routines for a Montgomery product, in addition to the kernels of this project, which apply
+    /// if their rates are known.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub routines: Vec<Routine>,
 }
@@ -60,7 +59,7 @@ pub enum RegisterFile {
 }
 
 impl Machine {
-    /// A machine with rates and no routine of its own: a calibrated host.
+    /// A machine with rates and no routines, such as a calibrated host.
     pub fn with_rates(name: &str, rates: impl IntoIterator<Item = (Limit, Rate)>) -> Self {
         Self {
             name: name.to_owned(),
@@ -75,27 +74,27 @@ impl Machine {
     ///
     /// # Errors
     ///
-    /// [`BadFile`] with the line, if a field is missing, unknown, or not what it should be.
+    /// [`BadFile`] with the line, if a field is missing, unknown or invalid.
     pub fn from_toml(text: &str) -> Result<Self, BadFile> {
         toml::from_str(text)
             .map_err(|error| BadFile::at("machine", text, error.span(), error.message()))
     }
 
-    /// The machine file.
+    /// This machine as a machine file.
     ///
     /// # Panics
     ///
-    /// Never: names, numbers and words can be written.
+    /// Never: a machine consists of names, numbers and strings.
     #[must_use]
     pub fn to_toml(&self) -> String {
         toml::to_string(self).expect("a machine is names, numbers and words")
     }
 
-    /// This machine with another number in place of one rate, in the same unit.
+    /// This machine with another value of one rate, in the same unit.
     ///
     /// # Errors
     ///
-    /// [`BadNumber`] if it is not a number that a machine file may hold.
+    /// [`BadNumber`] if the value is not allowed in a machine file.
     pub fn changed(&self, limit: Limit, value: f64) -> Result<Self, BadNumber> {
         let mut machine = self.clone();
         let rate = machine.rates.entry(limit).or_insert_with(Rate::unknown);
@@ -103,9 +102,9 @@ impl Machine {
         Ok(machine)
     }
 
-    /// Every rate that is known, under its name and with its source.
+    /// Every known rate with its key and source.
     pub fn sources(&self) -> impl Iterator<Item = String> {
         let known = self.rates.iter().filter(|(_, rate)| rate.value().is_some());
-        known.map(|(limit, rate)| format!("{} = {rate}", limit.counted()))
+        known.map(|(limit, rate)| format!("{} = {rate}", limit.key()))
     }
 }

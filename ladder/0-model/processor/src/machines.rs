@@ -1,13 +1,13 @@
-//! The machine files that come with this crate, by name.
+//! The machine files of this crate, by name.
 
 use crate::machine::Machine;
 
 /// A machine file of this crate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct File {
-    /// The name, which is that of the file without its ending.
+    /// The file name without its extension.
     pub name: &'static str,
-    /// What it holds.
+    /// Its contents.
     pub toml: &'static str,
 }
 
@@ -17,7 +17,7 @@ macro_rules! files {
     };
 }
 
-/// All of them: those of a paper, then today's.
+/// All of them: the four of a paper, then current ones.
 pub const FILES: [File; 12] = files![
     "itanium",
     "alpha-21264",
@@ -40,7 +40,7 @@ impl File {
         FILES.into_iter().find(|file| file.name == name)
     }
 
-    /// What it describes.
+    /// The machine that it describes.
     ///
     /// # Panics
     ///
@@ -56,13 +56,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_file_is_right_and_says_what_its_numbers_are_worth() {
+    fn every_file_is_valid_and_marks_its_numbers() {
         for file in FILES {
             let machine = file.machine();
             for rate in machine.rates.values() {
                 assert_eq!(rate.mark().is_some(), rate.source().is_some(), "{}", file.name);
             }
-            // No number without a mark: what has none would be called unverified.
+            // Every number has a mark: one without would be called unverified.
             let numbers =
                 ["per_cycle", "cycles_each", "at_least", "per_product", "per_row", "count"];
             for line in file.toml.lines().filter(|line| !line.starts_with('#')) {
@@ -81,7 +81,7 @@ mod tests {
     }
 
     #[test]
-    fn modern_bounds_are_those_worked_out_by_hand() {
+    fn bounds_of_current_machines_are_those_computed_by_hand() {
         let cycles = |name: &str, bits| {
             let product = File::named(name).and_then(|file| file.machine().product(bits));
             product.map_or(0.0, |product| product.bound.cycles.get())

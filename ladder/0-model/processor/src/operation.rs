@@ -1,16 +1,17 @@
-//! RSA operations: exponentiations with entry and exit.
+//! RSA operations: exponentiations with conversion to and from Montgomery form.
 //!
-//! Blinding, fault check and padding are left out; so is everything that does not multiply.
+//! Blinding, fault check, padding and everything that does not multiply are not counted.
 
 use crate::exponent::{self, Calls};
 use crate::form::Form;
 
-/// Calls of the private operation with CRT: two exponentiations with exponents of `prime_bits` bits
-/// on `k` words each.
+/// The calls of the private operation with CRT: two exponentiations with exponents of `prime_bits`
+/// bits on `k` words each.
 ///
-/// Counted per prime: two products for the entry (the input has two halves), the exponentiation
-/// with the best window, one product for the exit. Once: one product by `q_inv`. Lane blocks have
-/// neither exit nor `q_inv`: both are in what recombination multiplies by.
+/// Counted per prime: two products to enter Montgomery form (the input has two halves), the
+/// exponentiation with the best window, and one product to leave it. Counted once: one product by
+/// `q_inv`. Lane blocks need neither of the last two: the constants of the recombination include
+/// them.
 ///
 /// # Panics
 ///
@@ -24,8 +25,8 @@ pub fn private_calls(form: Form, k: u32, prime_bits: u32) -> Calls {
     }
 }
 
-/// Calls of the private operation without CRT: one exponentiation with an exponent as long as the
-/// modulus, `bits` bits on `k` words, one product for the entry and one for the exit.
+/// The calls of the private operation without CRT: one exponentiation with an exponent as long as
+/// the modulus, `bits` bits on `k` words, one product to enter Montgomery form and one to leave it.
 ///
 /// # Panics
 ///
@@ -35,8 +36,8 @@ pub fn private_full_calls(form: Form, k: u32, bits: u32) -> Calls {
     exponent::secret(form, k, bits) + Calls::products(2)
 }
 
-/// Calls of the public operation with an exponent of `bits` bits, `ones` of them set: the
-/// exponentiation and one product for the entry.
+/// The calls of the public operation with an exponent of `bits` bits, `ones` of them set: the
+/// exponentiation and one product to enter Montgomery form.
 ///
 /// # Panics
 ///
@@ -61,10 +62,10 @@ mod tests {
         Machine::with_rates("two per cycle", [(Limit::Vpmadd52, rate)])
     }
 
-    /// The table that was worked out by hand, in cycles per operation at two VPMADD52 per
-    /// cycle, to three or four digits; `h * q` without reduction is in it.
+    /// Computed by hand, in cycles per operation at two VPMADD52 per cycle, to three or four digits,
+    /// including `h * q` without reduction.
     #[test]
-    fn private_operations_have_the_bounds_worked_out_by_hand() {
+    fn private_operations_have_the_bounds_computed_by_hand() {
         let machine = two_vector_multipliers();
         for (form, digits, prime_bits, cycles) in [
             (Form::Madd52, 10, 512, 26_300.0),

@@ -1,36 +1,36 @@
-//! A Montgomery product on a machine: the best way that it has, and its bound.
+//! The bound of a Montgomery product on a machine, by its fastest method.
 
 use tollgate_record::Cycles;
 
+use crate::bound::{Analysis, Bound, UnknownLimit};
 use crate::form::Form;
-use crate::limit::{Bound, Demand, LeftOut, Limit, Weighed};
+use crate::limit::{Demand, Limit};
 use crate::machine::Machine;
 use crate::routine::Routine;
 use crate::sourced::Mark;
 
-/// The model's word on one Montgomery product of one pair of numbers.
+/// The model's prediction for one Montgomery product of one pair of numbers.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Product {
-    /// The fewest cycles of one number, and what binds.
+    /// The fewest cycles of one number, and the limit that binds.
     pub bound: Bound,
-    /// What each limit alone asks for.
+    /// The cycles of each limit alone.
     pub limits: Vec<Bound>,
-    /// Numbers that a call computes side by side.
+    /// Numbers that one call computes.
     pub lanes: u32,
-    /// What the figure rests on, in words.
+    /// The assumption behind the figure.
     pub assumption: String,
-    /// The rates and uses that it was computed from, each with its source.
+    /// The rates and uses that it is computed from, each with its source.
     pub from: Vec<String>,
-    /// What they are worth: the least of their marks.
+    /// The lowest of their marks.
     pub mark: Mark,
-    /// The limits that were not looked at, because nobody knows the rate.
-    pub left_out: Vec<LeftOut>,
+    /// The limits whose rate is unknown.
+    pub unknown: Vec<UnknownLimit>,
 }
 
 impl Machine {
-    /// A product of `bits` bits, made in the way that takes the fewest cycles for one number: by a
-    /// routine of the machine file, or by a kernel of this project. `None` if the machine has no
-    /// way of which all rates are known.
+    /// A product of `bits` bits by the method with the fewest cycles for one number: a routine of the
+    /// machine file, or a kernel of this project. `None` if no method has known rates.
     #[must_use]
     pub fn product(&self, bits: u32) -> Option<Product> {
         let routines = self.routines.iter().filter_map(|routine| self.by_routine(routine, bits));
@@ -42,17 +42,17 @@ impl Machine {
     }
 
     fn by_routine(&self, routine: &Routine, bits: u32) -> Option<Product> {
-        let Weighed { bound, limits, left_out } = self.weigh(&routine.product(bits)?)?;
+        let Analysis { bound, limits, unknown } = self.analyse(&routine.product(bits)?)?;
         let mut from = self.rates_behind(&limits);
         from.extend(limits.iter().filter_map(|alone| {
-            Some(format!("{} = {}", alone.limit.counted(), routine.uses.get(&alone.limit)?))
+            Some(format!("{} = {}", alone.limit.key(), routine.uses.get(&alone.limit)?))
         }));
         let digit = &routine.digit;
         from.push(format!("digit = {} bits, {}", digit.bits, digit.source));
         let marks = limits.iter().filter_map(|alone| routine.uses.get(&alone.limit)?.mark());
         let mark = marks.chain(self.marks(&limits)).min().unwrap_or_default();
         let assumption = routine.assumption.clone();
-        Some(Product { bound, lanes: 1, assumption, from, mark, limits, left_out })
+        Some(Product { bound, lanes: 1, assumption, from, mark, limits, unknown })
     }
 
     fn by_form(&self, form: Form, bits: u32) -> Option<Product> {
@@ -80,26 +80,25 @@ impl Machine {
             from: self.rates_behind(&limits),
             mark: self.marks(&limits).min().unwrap_or_default(),
             limits,
-            left_out: Vec::new(),
+            unknown: Vec::new(),
         })
     }
 
-    /// The rates behind limits, each under its name and with its source.
+    /// The rates behind these limits, each with its key and source.
     #[must_use]
     pub fn rates_behind(&self, limits: &[Bound]) -> Vec<String> {
-        let named =
-            |limit: Limit| Some(format!("{} = {}", limit.counted(), self.rates.get(&limit)?));
-        limits.iter().filter_map(|alone| named(alone.limit.rated())).collect()
+        let named = |limit: Limit| Some(format!("{} = {}", limit.key(), self.rates.get(&limit)?));
+        limits.iter().filter_map(|alone| named(alone.limit.rate_limit())).collect()
     }
 
-    /// What these rates are worth.
+    /// The marks of the rates behind these limits.
     pub(crate) fn marks(&self, limits: &[Bound]) -> impl Iterator<Item = Mark> {
-        limits.iter().filter_map(|alone| self.rates.get(&alone.limit.rated())?.mark())
+        limits.iter().filter_map(|alone| self.rates.get(&alone.limit.rate_limit())?.mark())
     }
 }
 
 impl Product {
-    /// What one limit alone asks for.
+    /// The cycles of one limit alone.
     #[must_use]
     pub fn alone(&self, limit: Limit) -> Option<Cycles> {
         self.limits.iter().find(|alone| alone.limit == limit).map(|alone| alone.cycles)

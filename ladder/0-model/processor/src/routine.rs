@@ -1,4 +1,4 @@
-//! How a described processor makes a Montgomery product: digits, rows, and what they take.
+//! The routine of a processor for a Montgomery product: its digits, and the uses of each resource.
 
 use core::num::NonZeroU32;
 use std::collections::BTreeMap;
@@ -8,20 +8,19 @@ use serde::{Deserialize, Serialize};
 use crate::limit::{Demand, Limit};
 use crate::sourced::{BadNumber, Uses};
 
-/// A way to a Montgomery product on a described processor: for n digits n rows, each with 2n
-/// products of two digits, half of them to reduce.
+/// A method for a Montgomery product: n rows for n digits, each with 2n products of two digits, half
+/// of them for the reduction.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Routine {
-    /// The largest modulus that it holds for; without it every size.
+    /// The largest modulus in bits that it is valid for; `None` for all.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub bits_max: Option<u32>,
-    /// What the whole rests on, in words, to stand beside the figure.
+    /// Its assumption, printed beside the figure.
     pub assumption: String,
-    /// What a number is cut into.
+    /// The digits of a number.
     pub digit: Digits,
-    /// What the products and rows take; a limit that is not there is not looked at, nor is one of
-    /// which the use is unknown.
+    /// The uses of products and rows. A limit that is missing or whose use is unknown is ignored.
     pub uses: BTreeMap<Limit, Uses>,
 }
 
@@ -29,21 +28,21 @@ pub struct Routine {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "DigitsWire", into = "DigitsWire")]
 pub struct Digits {
-    /// Bits of each.
+    /// Bits of a digit.
     pub bits: NonZeroU32,
-    /// Why so many.
+    /// The reason for this size.
     pub source: String,
 }
 
-/// The most bits of a digit: no multiplier is wider.
+/// The most bits of a digit; no multiplier is wider.
 const DIGIT_MAX: u32 = 128;
 
 impl Digits {
-    /// Of so many bits, and why.
+    /// Digits of `bits` bits, and the reason.
     ///
     /// # Errors
     ///
-    /// [`BadNumber`] if there are none or more than a multiplier has, or the source is empty.
+    /// [`BadNumber`] if `bits` is not from 1 to 128, or the source is empty.
     pub fn new(bits: u32, source: &str) -> Result<Self, BadNumber> {
         let wrong = BadNumber::Digit(bits);
         let bits = NonZeroU32::new(bits).filter(|bits| bits.get() <= DIGIT_MAX).ok_or(wrong)?;
@@ -77,7 +76,7 @@ impl TryFrom<DigitsWire> for Digits {
 }
 
 impl Routine {
-    /// What a product of `bits` bits takes. `None` if the routine does not hold for the size.
+    /// The demand of a product of `bits` bits. `None` if the routine is not valid for this size.
     #[must_use]
     pub fn product(&self, bits: u32) -> Option<Demand> {
         if self.bits_max.is_some_and(|most| bits > most) {
@@ -87,7 +86,7 @@ impl Routine {
         Some(self.demand(2.0 * digits * digits, digits))
     }
 
-    /// What one product of two digits takes, rows left aside.
+    /// The demand of one product of two digits, without its row.
     #[must_use]
     pub fn per_product(&self) -> Demand {
         self.demand(1.0, 0.0)

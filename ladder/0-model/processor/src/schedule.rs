@@ -1,20 +1,20 @@
-//! Which unit does what in each cycle: the steady state of a product, as a drawing has it.
+//! The operation of each unit in each cycle: the steady state of a product, for a drawing.
 //!
-//! Every unit works at the pace of the slowest, and what comes after a multiply comes after its
-//! latency. No cycle of it was measured: it shows what the limits let happen.
+//! Every unit works at the pace of the slowest, and operations on a result start after its latency.
+//! Nothing here is measured: the schedule shows what the limits allow.
 
 use crate::limit::{Demand, Limit};
 use crate::machine::Machine;
 
-/// Units that stand in lines of their own; more of them share one.
+/// The most units with a line each; more share one line.
 const UNITS_MAX: usize = 8;
 
-/// A unit, and what it does in each cycle; empty where it does nothing.
+/// A unit and its operation in each cycle.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Line {
     /// The unit.
     pub unit: String,
-    /// What it does: the operation, and the letter of its product.
+    /// The operation and the letter of its product; empty if the unit is idle.
     pub cells: Vec<String>,
 }
 
@@ -28,8 +28,8 @@ pub struct Schedule {
 }
 
 impl Machine {
-    /// The units behind this demand of one product of two digits, for so many cycles. `does` names
-    /// the operations of a limit in turn, and may be empty. `None` if no rate of it is known.
+    /// Schedules the demand of one product of two digits for `cycles` cycles. `does` returns the names
+    /// of a limit's operations in turn, or nothing. `None` if no rate is known.
     #[must_use]
     pub fn schedule<'a>(
         &self,
@@ -43,7 +43,7 @@ impl Machine {
         };
         let known = |&(limit, amount): &(Limit, f64)| {
             let each = self.rates.get(&limit)?.cycles(1.0)?;
-            // a share of what comes once in a row is not of every product
+            // Small amounts belong to the row, not to each product.
             let amount = (amount * 64.0).round() / 64.0;
             (amount > 0.0).then_some((limit, amount, each))
         };
@@ -58,7 +58,7 @@ impl Machine {
         for (limit, amount, each) in drawn {
             let waits = waits.unwrap_or(0.0);
             let behind = match limit {
-                Limit::Additions => waits + 1.0, // what moved between registers is added then
+                Limit::Additions => waits + 1.0, // additions follow the moves between registers
                 Limit::Ports => waits,
                 _ => 0.0,
             };
@@ -80,27 +80,27 @@ impl Machine {
 /// The operations of one limit.
 struct Work {
     limit: Limit,
-    /// Of each product.
+    /// Operations of each product.
     amount: f64,
-    /// Cycles of each.
+    /// Cycles of each operation.
     each: f64,
     pace: f64,
-    /// Cycles after the product began.
+    /// Delay in cycles after the start of the product.
     behind: f64,
     /// The first cycle that is drawn.
     start: f64,
 }
 
 impl Work {
-    /// Operation i begins `i * pace / amount` cycles after the first; the units take turns. Two of
-    /// one unit are as many operations apart as there are units, so never in one cycle.
+    /// Operation i begins `i * pace / amount` cycles after the first; the units take turns, so that
+    /// one unit never begins two operations in one cycle.
     fn lines(&self, machine: &Machine, does: &[String], cycles: usize) -> Vec<Line> {
         let units = whole((1.0 / self.each).ceil()).max(1);
         let names = machine.units.get(&self.limit).map_or(&[][..], Vec::as_slice);
         let name = |unit: usize| match names.get(unit) {
             Some(name) => name.clone(),
-            None if units == 1 => self.limit.counted().to_owned(),
-            None => format!("{} {unit}", self.limit.counted()),
+            None if units == 1 => self.limit.key().to_owned(),
+            None => format!("{} {unit}", self.limit.key()),
         };
         let shared = units > UNITS_MAX;
         let empty = |unit| Line { unit: name(unit), cells: vec![String::new(); cycles] };
@@ -116,7 +116,7 @@ impl Work {
             let product = whole((float(i) / self.amount + 1e-9).floor());
             let of_product = i - whole((float(product) * self.amount - 1e-9).ceil().max(0.0));
             let word = does.get(of_product % does.len().max(1));
-            let word = word.map_or(self.limit.counted(), String::as_str);
+            let word = word.map_or(self.limit.key(), String::as_str);
             let busy = whole(self.each.ceil()).max(1);
             for part in 0..busy {
                 let cycle = (at + 1e-9).floor() + float(part) - self.start.floor();
@@ -134,13 +134,13 @@ impl Work {
         }
         if shared {
             let cells = begun.iter().map(|begun| format!("{begun} at work")).collect();
-            return vec![Line { unit: self.limit.counted().to_owned(), cells }];
+            return vec![Line { unit: self.limit.key().to_owned(), cells }];
         }
         lines
     }
 }
 
-/// Products by letters, from a to z and again.
+/// The letter of a product, from a to z and again.
 fn letter(product: usize) -> char {
     char::from(b'a' + u8::try_from(product % 26).expect("below 26"))
 }
@@ -150,11 +150,11 @@ fn float(count: usize) -> f64 {
     u32::try_from(count).map_or(f64::INFINITY, f64::from)
 }
 
-/// The whole number in range that this one is.
+/// Converts to a whole number.
 #[allow(
     clippy::cast_possible_truncation,
     clippy::cast_sign_loss,
-    reason = "clamped to what fits before"
+    reason = "clamped to a range that fits"
 )]
 fn whole(value: f64) -> usize {
     value.clamp(0.0, 1e6) as usize
@@ -185,7 +185,7 @@ mod tests {
         assert_eq!(schedule.pace, 1.0);
         assert_eq!(line(&schedule, "FP 0"), ["xma.lu i", "xma.lu j", "xma.lu k", "xma.lu l"]);
         assert_eq!(line(&schedule, "FP 1"), ["xma.hu i", "xma.hu j", "xma.hu k", "xma.hu l"]);
-        // seven cycles behind
+        // Seven cycles later.
         assert_eq!(line(&schedule, "memory 0")[0], "getf.sig b");
         assert_eq!(line(&schedule, "memory 1")[3], "getf.sig e");
         assert!(line(&schedule, "integer 0").contains(&"add a".to_owned()));

@@ -1,4 +1,4 @@
-//! Numbers from outside: each has its source, and unknown is a value.
+//! Numbers with a source; "unknown" is a value.
 
 use core::fmt;
 
@@ -12,24 +12,23 @@ pub use rate::Rate;
 pub use registers::Registers;
 pub use uses::Uses;
 
-/// The smallest and the largest number of a machine file: no core, and no multiprocessor of a card,
-/// does more of anything in a cycle, or takes longer for it.
+/// The range of numbers in a machine file; it includes every core and GPU multiprocessor.
 const RANGE: (f64, f64) = (1e-3, 1e3);
 
-/// How much a number is worth: who vouches for it.
+/// How reliable a number is.
 #[derive(
     Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
 )]
 #[serde(rename_all = "snake_case")]
 pub enum Mark {
-    /// Nobody checked it against its source. What has no mark has this one.
+    /// Not checked against its source. The default.
     #[default]
     Unverified,
-    /// Taken to be so, because something must be; the source says why.
+    /// Assumed, because the model needs a value; the source says why.
     Assumed,
     /// Computed from other numbers, or counted.
     Derived,
-    /// Measured by us.
+    /// Measured by this project.
     Measured,
     /// Stated in the public document that the source names.
     Stated,
@@ -49,7 +48,7 @@ impl Mark {
     }
 }
 
-/// Where a number comes from, and what that is worth.
+/// The source of a number, and its mark.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Source {
     mark: Mark,
@@ -72,25 +71,25 @@ impl fmt::Display for Source {
     }
 }
 
-/// Why numbers and words cannot stand in a machine file.
+/// The reason why a machine file is invalid.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum BadNumber {
-    /// A digit has no bits, or more than a multiplier is wide.
+    /// A digit has 0 or more than 128 bits.
     Digit(u32),
-    /// A rate is neither a number with its unit nor `unknown = true`, or more than one of them.
+    /// A rate must be exactly one of a number with its unit and `unknown = true`.
     NotARate,
-    /// A use is neither numbers with their unit nor `unknown = true`, or both.
+    /// A use must be exactly one of numbers with their units and `unknown = true`.
     NotAUse,
-    /// A number without its source.
+    /// A number has no source.
     NoSource,
-    /// The number is not in range.
+    /// The number is out of range.
     Value(f64),
 }
 
 impl fmt::Display for BadNumber {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Digit(bits) => write!(f, "a digit has 1 to 128 bits; not {bits}"),
+            Self::Digit(bits) => write!(f, "a digit has 1 to 128 bits, not {bits}"),
             Self::NotARate => f.write_str(
                 "a rate is { per_cycle = ..., mark = ..., source = ... }, { cycles_each = ..., \
                  mark = ..., source = ... }, { unknown = true } or { unknown = true, at_least = \
@@ -100,10 +99,10 @@ impl fmt::Display for BadNumber {
                 "a use is { per_product = ..., per_row = ..., mark = ..., source = ... } or { \
                  unknown = true }",
             ),
-            Self::NoSource => f.write_str("it needs a source: say where the number comes from"),
+            Self::NoSource => f.write_str("the number has no source: add source = \"...\""),
             Self::Value(value) => {
                 let (least, most) = RANGE;
-                write!(f, "a number here is {least} to {most}, a use may be 0; not {value}")
+                write!(f, "a number here is from {least} to {most}, or 0 for a use; not {value}")
             }
         }
     }
@@ -120,7 +119,7 @@ fn zero_or_more(value: f64) -> Result<f64, BadNumber> {
     if value == 0.0 { Ok(0.0) } else { positive(value) }
 }
 
-/// Three decimals at most, where they show it.
+/// Rounds to three decimals, unless that gives zero.
 fn short(value: f64) -> f64 {
     let rounded = (value * 1e3).round() / 1e3;
     if rounded == 0.0 { value } else { rounded }

@@ -60,7 +60,7 @@ fn a_processor_is_added_as_the_page_says() {
         1,
     );
     fs::write(&file, wrong).unwrap();
-    let why = "line 5: rates.vpmadd52_zmm: it needs a source: say where the number comes from";
+    let why = "line 5: rates.vpmadd52_zmm: the number has no source: add source = \"...\"";
     refused(&run(&["model", "--machine", &name]), why);
     fs::remove_file(&file).unwrap();
 }

@@ -1,8 +1,8 @@
-//! The four processors of \[ITA00\], what the model says of them, and what the paper says.
+//! The four processors of \[ITA00\]: the model's predictions and the paper's figures.
 //!
-//! Each row of its table 5 is computed from a machine file by the one formula of the model, and
-//! stands beside the paper's figure with the assumption that it rests on. [`records()`] has both;
-//! [`sensitivity()`] shows how much each assumption carries.
+//! Each row of its table 5 is computed from a machine file and compared with the paper's figure.
+//! [`records()`] returns both, with their assumptions; [`sensitivity()`] shows the effect of each
+//! assumption.
 
 mod private;
 mod sensitivity;
@@ -19,7 +19,7 @@ use crate::product::Product;
 pub use private::{Exponentiation, PRIVATE, Private};
 pub use sensitivity::sensitivity;
 
-/// Where the figures stand.
+/// The source of the figures.
 const ITA00: &str = "Intel, Itanium Processor: High Performance on Security Algorithms (RSA \
                      Decryption Kernel), white paper SEG_103, 1999-2000";
 
@@ -41,7 +41,7 @@ impl Processor {
     pub const ALL: [Self; 4] =
         [Self::Itanium, Self::Alpha21264, Self::UltraSparc3, Self::PowerPcG4];
 
-    /// The name of its machine file, and its name in subjects.
+    /// The name of its machine file and in subjects.
     #[must_use]
     pub const fn word(self) -> &'static str {
         match self {
@@ -52,7 +52,7 @@ impl Processor {
         }
     }
 
-    /// The processor that its machine file describes.
+    /// The machine that its file describes.
     ///
     /// # Panics
     ///
@@ -62,7 +62,7 @@ impl Processor {
         File::named(self.word()).expect("the files of this crate have these names").machine()
     }
 
-    /// The fingerprint in records: its name, and its clock where a figure depends on it.
+    /// The fingerprint in records: its name, and its clock if a figure depends on it.
     fn fingerprint(self, clock_hz: Option<f64>) -> tollgate_record::Machine {
         let clock = clock_hz.map(|hz| Estimate::exact(hz).expect("a number of the tables"));
         let name = self.machine().name;
@@ -72,7 +72,7 @@ impl Processor {
         }
     }
 
-    /// The model's word on a product of `bits` bits.
+    /// The model's prediction for a product of `bits` bits.
     ///
     /// # Panics
     ///
@@ -83,12 +83,12 @@ impl Processor {
     }
 }
 
-/// How a figure of the paper came to be.
+/// The origin of a figure of the paper.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Origin {
-    /// By theory; of a rival, and meant as its best case.
+    /// Computed, for a competing processor, as its best case.
     Estimated,
-    /// On pre-production hardware.
+    /// Measured on pre-production hardware.
     Measured,
 }
 
@@ -103,16 +103,16 @@ impl Origin {
     }
 }
 
-/// A row of tables 4 and 5.
+/// A row of tables 4 and 5: cycles of a Montgomery product.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Row {
-    /// Whose.
+    /// The processor.
     pub processor: Processor,
     /// Size of the modulus.
     pub bits: u32,
     /// The paper's cycles of a Montgomery product.
     pub cycles: f64,
-    /// How it got them.
+    /// The origin of the figure.
     pub origin: Origin,
 }
 
@@ -124,7 +124,7 @@ impl Row {
     }
 }
 
-/// Tables 4 and 5: cycles of a Montgomery product.
+/// Tables 4 and 5.
 pub const PRODUCTS: [Row; 5] = {
     use Origin::{Estimated, Measured};
     use Processor::{Alpha21264, Itanium, PowerPcG4, UltraSparc3};
@@ -140,7 +140,7 @@ pub const PRODUCTS: [Row; 5] = {
     ]
 };
 
-/// Every figure of tables 1, 4 and 5 as published, and as predicted where the model says something.
+/// Every figure of tables 1, 4 and 5 as published, and the model's predictions.
 ///
 /// # Panics
 ///
@@ -182,7 +182,7 @@ fn published_in(table: &str) -> Kind {
     Kind::Published { source: format!("{ITA00}: {table}") }
 }
 
-/// What records of one processor share.
+/// The common fields of one processor's records.
 struct Figures {
     processor: Processor,
     clock_hz: Option<f64>,

@@ -1,21 +1,21 @@
-//! Tables 1 and 2: RSA-1024 private operations per second, and what products explain of them.
+//! Tables 1 and 2: RSA-1024 private operations per second, and the share of their products.
 
 use tollgate_record::vocabulary as word;
 use tollgate_record::{Cycles, PerSecond, Record, Subject, Timestamp, Unit};
 
 use super::{Figures, Origin, Processor, amm, predicted_by, published_in};
 
-/// How an exponentiation goes through its exponent.
+/// The method of an exponentiation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Exponentiation {
     /// Bit by bit; half of the bits are set.
     Binary,
-    /// A window of so many bits that slides over zeros, and a table of the odd powers.
+    /// A sliding window of this many bits, with a table of the odd powers.
     SlidingWindow(u8),
 }
 
 impl Exponentiation {
-    /// Montgomery products by a random exponent of so many bits, on average; squares are products.
+    /// The mean number of Montgomery products, squares included, for a random exponent of `bits` bits.
     #[must_use]
     pub fn products(self, bits: u32) -> f64 {
         let bits = f64::from(bits);
@@ -39,17 +39,17 @@ impl Exponentiation {
 /// A row of tables 1 and 2.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Private {
-    /// Whose.
+    /// The processor.
     pub processor: Processor,
     /// Size of the modulus.
     pub bits: u32,
-    /// Its clock.
+    /// The clock of the processor.
     pub clock: PerSecond,
     /// The paper's private operations per second.
     pub rate: PerSecond,
-    /// How it got them.
+    /// The origin of the figure.
     pub origin: Origin,
-    /// The method that fits; the paper names none.
+    /// The method that fits the figure; the paper names none.
     pub exponentiation: Exponentiation,
 }
 
@@ -74,14 +74,14 @@ pub const PRIVATE: [Private; 2] = [
 ];
 
 impl Private {
-    /// The paper's cycles of an operation: its clock over its rate.
+    /// The paper's cycles of an operation: clock over rate.
     #[must_use]
     pub fn cycles(&self) -> Cycles {
         Cycles::new(self.clock / self.rate)
     }
 
     /// The model's cycles of the products alone: CRT with two exponentiations on half the bits, and
-    /// for each prime two products to enter the Montgomery form and one to leave it.
+    /// for each prime two products to enter Montgomery form and one to leave it.
     #[must_use]
     pub fn product_cycles(&self) -> Cycles {
         let half = self.bits / 2;
@@ -89,8 +89,8 @@ impl Private {
         self.processor.product(half).bound.cycles * products
     }
 
-    /// The share of the paper's operation that the model's products explain. Above 1 they take
-    /// longer than the paper allows for everything.
+    /// The model's products as a share of the paper's operation. Above 1 the products alone take
+    /// longer than the paper's whole operation.
     #[must_use]
     pub fn kernel_share(&self) -> f64 {
         self.product_cycles() / self.cycles()
@@ -99,11 +99,11 @@ impl Private {
     /// The clock for which the paper expects the first row to scale linearly, in MHz.
     pub const LINEAR_MHZ: f64 = 800.0;
 
-    /// What its figures rest on, in words.
+    /// The assumptions behind the figures.
     #[must_use]
     pub fn assumption(&self) -> String {
         let only = match self.origin {
-            Origin::Estimated => "nothing but Montgomery products, as a best case has it",
+            Origin::Estimated => "only Montgomery products, as a best case",
             Origin::Measured => {
                 "the rest of the operation is library, conversion and recombination"
             }
@@ -113,8 +113,8 @@ impl Private {
     }
 }
 
-/// Published rates; beside the estimate the model's rate, beside the measurement the kernel's share
-/// in it: a measured operation is more than its products.
+/// The published rates. For an estimate also the model's rate; for a measurement the share of the
+/// products, because a measured operation consists of more than products.
 pub(super) fn records(taken_at: Timestamp) -> Vec<Record> {
     let mut records = Vec::new();
     for row in PRIVATE {

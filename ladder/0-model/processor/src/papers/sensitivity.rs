@@ -1,4 +1,4 @@
-//! How much each assumption carries: one number of a machine file changed at a time.
+//! The effect of each assumption: one number of a machine file changed at a time.
 
 use tollgate_record::vocabulary as word;
 use tollgate_record::{Record, Subject, Timestamp, Unit};
@@ -8,10 +8,10 @@ use crate::limit::Limit;
 use crate::product::Product;
 use crate::sourced::{Mark, Rate, Uses};
 
-/// What is changed.
+/// A change of a machine file.
 #[derive(Clone, Copy)]
 enum Change {
-    /// Only this limit is looked at.
+    /// Only this limit counts.
     Alone(Limit),
     /// Cycles for each.
     CyclesEach(Limit, f64),
@@ -24,7 +24,7 @@ enum Change {
 use Change::{Alone, CyclesEach, PerCycle, Takes};
 use Processor::{Alpha21264, Itanium, PowerPcG4, UltraSparc3};
 
-/// Whose row, and what else could have been assumed in it.
+/// Rows with other possible assumptions.
 const CHANGES: [(Processor, u32, Change, &str); 16] = [
     (Itanium, 512, Alone(Limit::Multiplier), "nothing but multiplies"),
     (Itanium, 1024, Takes(Limit::Ports, 2.0, 0.0), "operands stay in registers"),
@@ -44,10 +44,10 @@ const CHANGES: [(Processor, u32, Change, &str); 16] = [
     (PowerPcG4, 1024, Takes(Limit::Issue, 2.0, 0.0), "16 slots for 8 products"),
 ];
 
-/// What the model would say if one number of a machine file were another: the subjects of
+/// The model's predictions with one number of a machine file changed. The subjects are those of
 /// [`records()`](super::records()) with the changed number as one more parameter, such as
-/// `model/itanium/amm?bits=1024&port_operations_per_product=3`, or with `limit` where one limit is
-/// taken alone.
+/// `model/itanium/amm?bits=1024&port_operations_per_product=3`, or with `limit` if only one limit
+/// counts.
 ///
 /// # Panics
 ///
@@ -97,14 +97,10 @@ impl Change {
     fn subject(self, base: &Subject) -> Subject {
         let (key, value) = match self {
             Alone(limit) => (word::LIMIT.to_owned(), limit.word().replace(' ', "-")),
-            CyclesEach(limit, value) => {
-                (format!("{}_cycles_each", limit.counted()), value.to_string())
-            }
-            PerCycle(limit, value) => (format!("{}_per_cycle", limit.counted()), value.to_string()),
-            Takes(limit, value, 0.0) => {
-                (format!("{}_per_product", limit.counted()), value.to_string())
-            }
-            Takes(limit, _, value) => (format!("{}_per_row", limit.counted()), value.to_string()),
+            CyclesEach(limit, value) => (format!("{}_cycles_each", limit.key()), value.to_string()),
+            PerCycle(limit, value) => (format!("{}_per_cycle", limit.key()), value.to_string()),
+            Takes(limit, value, 0.0) => (format!("{}_per_product", limit.key()), value.to_string()),
+            Takes(limit, _, value) => (format!("{}_per_row", limit.key()), value.to_string()),
         };
         base.with(&key, value).expect("made of letters and digits")
     }

@@ -1,4 +1,4 @@
-//! How fast a core does one kind of thing.
+//! The rate of a core for one kind of operation.
 
 use core::fmt;
 
@@ -6,13 +6,13 @@ use serde::{Deserialize, Serialize};
 
 use super::{BadNumber, Mark, Source, positive, short};
 
-/// How fast a core does one kind of thing when nothing else is in its way, with the source; or the
-/// statement that nobody knows it, and perhaps what it is at least.
+/// The rate of a core for one kind of operation alone, with its source; or "unknown", perhaps with a
+/// lower limit.
 ///
-/// `{ per_cycle = 2, mark = "stated", source = "vendor's guide, table 7" }`, or `{ cycles_each = 6,
-/// mark = ..., source = ... }` where one keeps the next waiting, or `{ unknown = true }`, or `{
-/// unknown = true, at_least = 2, mark = ..., source = ... }`: at least so many per cycle, or of a
-/// latency at least so many cycles.
+/// In a file: `{ per_cycle = 2, mark = "stated", source = "vendor's guide, table 7" }`; `{
+/// cycles_each = 6, mark = ..., source = ... }` if each operation delays the next; `{ unknown = true
+/// }`; or `{ unknown = true, at_least = 2, mark = ..., source = ... }`, a lower limit in operations per
+/// cycle, or for a latency in cycles.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(try_from = "RateWire", into = "RateWire")]
 pub struct Rate(Paced);
@@ -25,7 +25,7 @@ enum Paced {
 }
 
 impl Rate {
-    /// So many per cycle, and where that comes from.
+    /// `value` operations per cycle, and the source.
     ///
     /// # Errors
     ///
@@ -34,7 +34,7 @@ impl Rate {
         Ok(Self(Paced::PerCycle(positive(value)?, Source::new(mark, source)?)))
     }
 
-    /// So many cycles for each, one after the other, and where that comes from.
+    /// `value` cycles for each operation, one after another, and the source.
     ///
     /// # Errors
     ///
@@ -43,13 +43,13 @@ impl Rate {
         Ok(Self(Paced::CyclesEach(positive(value)?, Source::new(mark, source)?)))
     }
 
-    /// Nobody knows.
+    /// An unknown rate.
     #[must_use]
     pub const fn unknown() -> Self {
         Self(Paced::Unknown(None))
     }
 
-    /// Nobody knows, but at least so many per cycle, or of a latency so many cycles.
+    /// An unknown rate with a lower limit: operations per cycle, or for a latency cycles.
     ///
     /// # Errors
     ///
@@ -58,8 +58,8 @@ impl Rate {
         Ok(Self(Paced::Unknown(Some((positive(value)?, Source::new(mark, source)?)))))
     }
 
-    /// This rate with another number, in the same unit; what was unknown is then in cycles each if
-    /// it `is_latency`, else per cycle.
+    /// This rate with another value in the same unit. An unknown rate becomes cycles each if it
+    /// `is_latency`, and otherwise operations per cycle.
     ///
     /// # Errors
     ///
@@ -78,7 +78,7 @@ impl Rate {
         }
     }
 
-    /// Cycles for so many, if it is known.
+    /// The cycles of `count` operations, if the rate is known.
     #[must_use]
     pub fn cycles(&self, count: f64) -> Option<f64> {
         match &self.0 {
@@ -88,7 +88,7 @@ impl Rate {
         }
     }
 
-    /// What an unknown rate is at least.
+    /// The lower limit of an unknown rate.
     #[must_use]
     pub fn least(&self) -> Option<f64> {
         match &self.0 {
@@ -97,7 +97,7 @@ impl Rate {
         }
     }
 
-    /// The number, whatever its unit, if it is known.
+    /// The value in its own unit, if it is known.
     #[must_use]
     pub fn value(&self) -> Option<f64> {
         match &self.0 {
@@ -106,13 +106,13 @@ impl Rate {
         }
     }
 
-    /// Where it comes from.
+    /// The source.
     #[must_use]
     pub fn source(&self) -> Option<&str> {
         self.sourced().map(|source| source.words.as_str())
     }
 
-    /// What its source is worth.
+    /// The mark of the source.
     #[must_use]
     pub fn mark(&self) -> Option<Mark> {
         self.sourced().map(|source| source.mark)

@@ -1,4 +1,4 @@
-//! Registers that a program can name.
+//! Architectural registers.
 
 use core::fmt;
 
@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{BadNumber, Mark, Source};
 
-/// Registers of a kind that a program can name, with the source: `{ count = 32, mark = "stated",
+/// The number of architectural registers of a kind, with the source: `{ count = 32, mark = "stated",
 /// source = "the manual" }`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "RegistersWire", into = "RegistersWire")]
@@ -16,11 +16,11 @@ pub struct Registers {
 }
 
 impl Registers {
-    /// So many, and where that comes from.
+    /// `count` registers, and the source.
     ///
     /// # Errors
     ///
-    /// [`BadNumber`] if there are none or more than any machine has, or the source is empty.
+    /// [`BadNumber`] if `count` is not from 1 to 1000, or the source is empty.
     pub fn new(count: u32, mark: Mark, source: &str) -> Result<Self, BadNumber> {
         if !(1..=1000).contains(&count) {
             return Err(BadNumber::Value(count.into()));
@@ -28,7 +28,7 @@ impl Registers {
         Ok(Self { count, source: Source::new(mark, source)? })
     }
 
-    /// How many.
+    /// The number of registers.
     #[must_use]
     pub const fn count(&self) -> u32 {
         self.count

@@ -1,4 +1,4 @@
-//! How many of one kind of thing a product takes.
+//! The uses of one resource by a product.
 
 use core::fmt;
 
@@ -6,12 +6,11 @@ use serde::{Deserialize, Serialize};
 
 use super::{BadNumber, Mark, Source, short, zero_or_more};
 
-/// How many of one kind of thing a Montgomery product takes, with the source; or the statement that
-/// nobody knows it.
+/// The uses of one resource by a Montgomery product, with the source; or "unknown".
 ///
-/// `{ per_product = 2, per_row = 1, mark = "derived", source = "counted" }`; what is left out of
-/// the two is zero. Or `{ unknown = true }`. `does` may name what it does, for a drawing: `does =
-/// ["xma.lu", "xma.hu"]`.
+/// In a file: `{ per_product = 2, per_row = 1, mark = "derived", source = "counted" }`, where either
+/// number defaults to zero; or `{ unknown = true }`. `does` may name the operations for a drawing:
+/// `does = ["xma.lu", "xma.hu"]`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(try_from = "UsesWire", into = "UsesWire")]
 pub struct Uses(Option<Used>);
@@ -25,8 +24,7 @@ struct Used {
 }
 
 impl Uses {
-    /// So many for each product of two digits, so many more for each row, and where that comes
-    /// from.
+    /// The uses of each product of two digits and of each row, and the source.
     ///
     /// # Errors
     ///
@@ -45,32 +43,32 @@ impl Uses {
         })))
     }
 
-    /// Nobody knows.
+    /// Unknown uses.
     #[must_use]
     pub const fn unknown() -> Self {
         Self(None)
     }
 
-    /// How many `products` products of two digits in `rows` rows take, if it is known.
+    /// The uses of `products` products of two digits in `rows` rows, if they are known.
     #[must_use]
     pub fn count(&self, products: f64, rows: f64) -> Option<f64> {
         let used = self.0.as_ref()?;
         Some(used.per_product * products + used.per_row * rows)
     }
 
-    /// What the uses of a product are, in turn; empty if the file does not say.
+    /// The operations of a product in order; empty if the file does not name them.
     #[must_use]
     pub fn does(&self) -> &[String] {
         self.0.as_ref().map_or(&[], |used| &used.does)
     }
 
-    /// Where it comes from.
+    /// The source.
     #[must_use]
     pub fn source(&self) -> Option<&str> {
         self.0.as_ref().map(|used| used.source.words.as_str())
     }
 
-    /// What its source is worth.
+    /// The mark of the source.
     #[must_use]
     pub fn mark(&self) -> Option<Mark> {
         self.0.as_ref().map(|used| used.source.mark)

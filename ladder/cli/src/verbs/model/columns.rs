@@ -1,10 +1,10 @@
-//! Rows of words in columns, within the width of all tables.
+//! Tables of text cells within the common width.
 
 use tollgate_report::WIDTH;
 use tollgate_report::grid::{Column, grid};
 
-/// Rows, the first of which is the heading, each column as wide as its widest cell: words on the
-/// left, and in the columns of `figures` on the right. What does not fit a line is cut.
+/// Formats rows, the first of which is the heading. Each column is as wide as its widest cell; the
+/// columns `figures` are right-aligned, the others left-aligned. Longer lines are cut.
 pub(super) fn columns(rows: &[Vec<String>], figures: core::ops::Range<usize>) -> String {
     let Some((headings, body)) = rows.split_first() else {
         return String::new();
@@ -21,7 +21,7 @@ pub(super) fn columns(rows: &[Vec<String>], figures: core::ops::Range<usize>) ->
     grid(&columns, body.to_vec()).lines().map(|line| cut(line) + "\n").collect()
 }
 
-/// A figure with three digits, and thousands by a k.
+/// A figure with three digits; thousands with a k.
 pub(super) fn figure(value: f64) -> String {
     match value {
         v if v >= 1e4 => format!("{:.1}k", v / 1e3),
@@ -36,7 +36,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn figures_stand_on_the_right_and_nothing_is_wider_than_a_table() {
+    fn figures_are_right_aligned_and_lines_fit_the_width() {
         let row = |words: &str, figure: &str| vec![words.to_owned(), figure.to_owned()];
         let text = columns(&[row("who", "cycles"), row("itanium", "9")], 1..2);
         assert_eq!(text, "who      cycles\n---------------\nitanium       9\n");

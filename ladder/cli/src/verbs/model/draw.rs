@@ -1,4 +1,4 @@
-//! Which unit does what in each cycle, as letters: table 3 of \[ITA00\], for any machine file.
+//! The operation of each unit in each cycle: table 3 of \[ITA00\], for any machine file.
 
 use tollgate_processor::machines::File;
 use tollgate_processor::{Kernel, Limit, Machine, Routine, Schedule};
@@ -11,7 +11,7 @@ use crate::bounds::call;
 /// The most cycles of a drawing.
 const CYCLES: usize = 8;
 
-/// The size whose routine is drawn: that of a prime of RSA-1024, as in the paper.
+/// The size in bits: a prime of RSA-1024, as in the paper.
 const BITS: u32 = 512;
 
 /// Units and operations of table 3, in one cycle.
@@ -26,22 +26,22 @@ const TABLE_3: [(&str, &str, &str); 6] = [
 
 /// Table 3 as printed, and the same cycle by the model.
 pub(super) fn of_paper() -> String {
-    let heads = ["table 3, one cycle", "operation", "what for"];
+    let heads = ["table 3, one cycle", "operation", "purpose"];
     let mut rows = vec![heads.map(str::to_owned).to_vec()];
     rows.extend(TABLE_3.map(|(unit, does, what)| [unit, does, what].map(str::to_owned).to_vec()));
     let itanium = File::named("itanium").expect("one of the files").machine();
-    let note = "The paper's cycle moves one half of a product; the model has both cross \
-                (getf.sig twice), for which its two memory units are just enough. That is seven \
-                operations, and six can start: what a product takes of issue_slots is unknown, so \
-                that limit is not looked at. The multiplier binds at 512 bits either way.";
+    let note = "The paper's cycle moves one half of a product. In the model both halves move \
+                (getf.sig twice), which occupies both memory units. These are seven operations, \
+                but only six can issue: the issue_slots of a product are unknown, so that limit is \
+                ignored. The multiplier binds at 512 bits either way.";
     format!("\n{}\n{}{}", columns(&rows, 0..0), schedule(&itanium), wrapped(note))
 }
 
-/// The units of a machine at work: by its fastest routine, or else by a kernel of this project.
+/// The schedule of a machine: of its fastest routine, or else of a kernel of this project.
 pub(super) fn schedule(machine: &Machine) -> String {
     let cycles = |routine: &&Routine| {
-        let weighed = machine.weigh(&routine.product(BITS)?)?;
-        Some(weighed.bound.cycles.get())
+        let analysis = machine.analyse(&routine.product(BITS)?)?;
+        Some(analysis.bound.cycles.get())
     };
     let known = machine.routines.iter().filter_map(|routine| Some((routine, cycles(&routine)?)));
     let fastest = known.min_by(|x, y| x.1.total_cmp(&y.1)).map(|(routine, _)| routine);
@@ -54,7 +54,7 @@ pub(super) fn schedule(machine: &Machine) -> String {
     };
     match drawn {
         Some(drawn) => drawing(machine, &drawn),
-        None => wrapped(&format!("{}: nothing is known to draw", machine.name)),
+        None => wrapped(&format!("{}: there is no known rate to draw", machine.name)),
     }
 }
 
@@ -72,7 +72,7 @@ fn by_kernel(machine: &Machine) -> Option<Schedule> {
 }
 
 fn drawing(machine: &Machine, schedule: &Schedule) -> String {
-    // as many cycles as fit
+    // As many cycles as fit the width.
     let width = |cycle: usize| {
         let cells = schedule.lines.iter().map(|line| line.cells[cycle].chars().count());
         cells.max().unwrap_or(0).max(7) + 2
@@ -92,8 +92,8 @@ fn drawing(machine: &Machine, schedule: &Schedule) -> String {
         rows.push(row);
     }
     let about = format!(
-        "{}: which unit does what, in a steady state; a letter is a product of two digits, a new \
-         one every {:.3} cycles; ... is a unit still busy",
+        "{}: the operation of each unit in a steady state; a letter is a product of two digits, \
+         with a new one every {:.3} cycles; ... is a unit that is still busy",
         machine.name, schedule.pace
     );
     wrapped(&about) + &columns(&rows, 0..0)

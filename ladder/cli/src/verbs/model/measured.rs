@@ -1,9 +1,9 @@
-//! Bounds beside what `tollgate kernel` measured: no kernel beats its own, and their order is the
-//! predicted one.
+//! Bounds and the measurements of `tollgate kernel`: no kernel may beat its bound, and their order
+//! should be the predicted one.
 
 use std::io::{IsTerminal as _, stdout};
 
-use tollgate_processor::{Kernel, Machine, Weighed};
+use tollgate_processor::{Analysis, Kernel, Machine};
 use tollgate_record::vocabulary::{BITS, CYCLES_PER_LANE};
 use tollgate_record::{Estimate, Kind, Record};
 use tollgate_report::text::wrapped;
@@ -12,40 +12,40 @@ use super::columns::{columns, figure};
 use crate::bounds::call;
 use crate::error::CliError;
 
-/// Bounds that differ by less say nothing of an order: it is a tie.
+/// Bounds that differ by less predict no order.
 const TIE: f64 = 0.02;
 
-/// What stands beside a bound that was beaten.
+/// The mark of a beaten bound.
 const BEATEN: &str = "BEATEN";
 
 /// A kernel at a size.
-struct Row {
+struct Comparison {
     kernel: Kernel,
     bits: u32,
-    bound: Weighed,
+    bound: Analysis,
     measured: Estimate,
 }
 
-impl Row {
+impl Comparison {
     fn bound(&self) -> f64 {
         self.bound.bound.cycles.get()
     }
 
-    /// Faster than its own algorithm allows, its whole interval: a defect of bound or measurement.
+    /// Whether the whole interval is faster than the bound: a defect of bound or measurement.
     fn is_beaten(&self) -> bool {
         self.measured.interval().1 < self.bound()
     }
 }
 
-/// The bounds beside the measurements, and whether their orders agree.
+/// The table of bounds and measurements, and whether their orders agree.
 ///
 /// # Errors
 ///
-/// No record is of a kernel that has a bound on this machine.
+/// No record is of a kernel with a bound on this machine.
 pub(super) fn table(model: &Machine, records: &[Record]) -> Result<String, CliError> {
     let rows = rows(model, records);
     if rows.is_empty() {
-        let what = "no measured kernel among the records that this machine has a bound for";
+        let what = "the records contain no kernel with a bound on this machine";
         return Err(CliError::new(format!("{what}; run 'tollgate kernel --json FILE'")));
     }
     let mut sizes: Vec<u32> = rows.iter().map(|row| row.bits).collect();
@@ -55,21 +55,21 @@ pub(super) fn table(model: &Machine, records: &[Record]) -> Result<String, CliEr
     let mut lines = vec![heads.map(str::to_owned).to_vec()];
     let mut notes = String::new();
     for bits in sizes {
-        let mut found: Vec<&Row> = rows.iter().filter(|row| row.bits == bits).collect();
+        let mut found: Vec<&Comparison> = rows.iter().filter(|row| row.bits == bits).collect();
         found.sort_by(|x, y| x.bound().total_cmp(&y.bound()));
         lines.extend(found.iter().filter_map(|row| cells(row)));
         notes += &order(bits, &found);
     }
     let mut text = columns(&lines, 1..5);
     text += &wrapped(
-        "Core cycles of one number of a call, in the predicted order. Share: bound / measured. \
-         A bound that does not hold is a defect, and in red: the whole interval of the measurement \
-         lies below the bound of its own algorithm.",
+        "Core cycles of one number of a call, in the predicted order. share: bound / measured. \
+         BEATEN, in red: the whole interval of the measurement is below the bound, which is a \
+         defect.",
     );
     Ok(coloured(text + &notes))
 }
 
-fn rows(model: &Machine, records: &[Record]) -> Vec<Row> {
+fn rows(model: &Machine, records: &[Record]) -> Vec<Comparison> {
     let of_record = |record: &Record| {
         let is_measured = record.kind == Kind::Measured;
         let is_cycles = record.quantity.as_str() == CYCLES_PER_LANE;
@@ -81,12 +81,12 @@ fn rows(model: &Machine, records: &[Record]) -> Vec<Row> {
         let bits: u32 = record.subject.parameter(BITS)?.parse().ok()?;
         let call = call(kernel, Some(bits).filter(|bits| (128..=8192).contains(bits))?)?;
         let bound = model.kernel(kernel, call)?;
-        Some(Row { kernel, bits, bound, measured: record.estimate })
+        Some(Comparison { kernel, bits, bound, measured: record.estimate })
     };
     records.iter().filter_map(of_record).collect()
 }
 
-fn cells(row: &Row) -> Option<Vec<String>> {
+fn cells(row: &Comparison) -> Option<Vec<String>> {
     let measured = row.measured.point();
     Some(vec![
         row.kernel.name.to_owned(),
@@ -100,8 +100,8 @@ fn cells(row: &Row) -> Option<Vec<String>> {
     ])
 }
 
-/// Whether the measured order of these rows, which stand in the predicted one, is that one.
-fn order(bits: u32, rows: &[&Row]) -> String {
+/// Compares the measured order with the predicted order of these rows.
+fn order(bits: u32, rows: &[&Comparison]) -> String {
     let (mut pairs, mut ties, mut wrong) = (0, 0, Vec::new());
     for (place, first) in rows.iter().enumerate() {
         for second in &rows[place + 1..] {
@@ -130,12 +130,12 @@ fn order(bits: u32, rows: &[&Row]) -> String {
     })
 }
 
-/// Whether a line is the row of a bound that was beaten.
+/// Whether a line is the row of a beaten bound.
 fn is_beaten(line: &str) -> bool {
     line.split_whitespace().any(|word| word == BEATEN)
 }
 
-/// In red on a terminal; the word stands anyway.
+/// Marks beaten bounds red on a terminal.
 fn coloured(text: String) -> String {
     if !stdout().is_terminal() || std::env::var_os("NO_COLOR").is_some() {
         return text;
@@ -175,7 +175,7 @@ mod tests {
     }
 
     #[test]
-    fn the_same_order_is_said_and_another_one_too() {
+    fn the_table_says_whether_the_order_is_the_predicted_one() {
         let right = [record("amm64_mulx", 1024, 771.0), record("amm52_mb8_ifma", 1024, 104.0)];
         let text = shown(&right);
         assert!(text.contains("1024 bits: the measured order is the predicted one (1 pairs)"));
@@ -196,7 +196,7 @@ mod tests {
     fn a_bound_that_is_beaten_says_so_in_a_word() {
         let text = shown(&[record("amm52_mb8_ifma", 1024, 80.0)]);
         assert!(text.lines().any(is_beaten), "{text}");
-        // Karatsuba has its own bound: this would beat the schoolbook's 197 at 1536 bits
+        // Karatsuba has its own bound: this would beat the schoolbook's at 1536 bits.
         let schoolbook = f64::from(4 * 30 * 30 + 1) / 16.0;
         let text = shown(&[record("amm52_mb8_ifma", 1536, schoolbook * 0.95)]);
         assert!(!text.lines().any(is_beaten), "{text}");

@@ -1,13 +1,13 @@
-//! `tollgate model`: Montgomery products on machines that are only described, and on this one.
+//! `tollgate model`: Montgomery products on described machines and on this one.
 
 pub(crate) mod options;
 
-mod chosen;
 mod columns;
 mod draw;
 mod kernels;
 mod measured;
 mod paper;
+mod selected;
 mod what_if;
 
 use std::fs;
@@ -20,13 +20,13 @@ use tollgate_report::{heading, model as model_table};
 use crate::error::CliError;
 use crate::options::Model as Options;
 use crate::run::Run;
-use chosen::Chosen;
+use selected::SelectedMachine;
 
 /// Computes and prints.
 ///
 /// # Errors
 ///
-/// A file cannot be read or written, or is no machine file.
+/// A file cannot be read or written, or is not a valid machine file.
 pub(crate) fn run(options: &Options) -> Result<ExitCode, CliError> {
     let mut run = Run::new(options.written.json.as_deref())?;
     if let Some(file) = &options.calibrate {
@@ -35,35 +35,34 @@ pub(crate) fn run(options: &Options) -> Result<ExitCode, CliError> {
     }
     let sizes = &options.bits.0;
     if let Some(file) = &options.measured {
-        let chosen = Chosen::of(options, &run.host)?;
+        let selected = SelectedMachine::of(options, &run.host)?;
         let records = crate::shelf::read(core::slice::from_ref(file))?;
-        return run.end(&measured::table(&chosen.model, &records)?);
+        return run.end(&measured::table(&selected.model, &records)?);
     }
     if let Some(name) = &options.kernel {
-        let chosen = Chosen::of(options, &run.host)?;
-        run.output.records(&kernels::records(&chosen, name, sizes, &run.host))?;
-        return run.end(&kernels::report(&chosen, name, sizes)?);
+        let selected = SelectedMachine::of(options, &run.host)?;
+        run.output.records(&kernels::records(&selected, name, sizes, &run.host))?;
+        return run.end(&kernels::report(&selected, name, sizes)?);
     }
     if let Some(change) = &options.what_if {
-        return run.end(&what_if::table(&Chosen::of(options, &run.host)?, change, sizes)?);
+        return run.end(&what_if::table(&SelectedMachine::of(options, &run.host)?, change, sizes)?);
     }
     let records = collect(options, &mut run)?;
     let mut text = heading::lines(&records) + &model_table::table(&records);
     text += &paper::tables();
-    let chosen = Chosen::of(options, &run.host)?;
+    let selected = SelectedMachine::of(options, &run.host)?;
     text += &draw::of_paper();
     if options.machine.is_some() {
-        text += &draw::schedule(&chosen.model);
+        text += &draw::schedule(&selected.model);
     }
     run.end(&text)
 }
 
-/// The records of the papers' machines, of what their papers say, and of this machine or the one
-/// that stands in for it.
+/// The records of the papers' machines, of the papers' figures, and of the selected machine.
 ///
 /// # Errors
 ///
-/// The machine file cannot be read or is none, or the records cannot be written.
+/// The machine file is not readable or not valid, or the records cannot be written.
 pub(crate) fn collect(options: &Options, run: &mut Run) -> Result<Vec<Record>, CliError> {
     let Run { host, output, .. } = run;
     let now = Timestamp::now();
@@ -71,9 +70,8 @@ pub(crate) fn collect(options: &Options, run: &mut Run) -> Result<Vec<Record>, C
     if options.sensitivity {
         records.extend(papers::sensitivity(now));
     }
-    let Chosen { word, model, machine } = Chosen::of(options, host)?;
+    let SelectedMachine { word, model, machine } = SelectedMachine::of(options, host)?;
     let ours = hosts::records(&word, &model, &machine, &options.bits.0, now);
-    // Who computed is the same for all of this rung.
     let with_commit = |record| Record { commit: host.commit.clone(), ..record };
     records.extend(ours.into_iter().map(with_commit));
     output.records(&records)?;

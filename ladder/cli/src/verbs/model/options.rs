@@ -1,4 +1,4 @@
-//! The flags of `tollgate model`.
+//! Options of `tollgate model`.
 
 use core::str::FromStr;
 use std::path::PathBuf;
@@ -11,38 +11,37 @@ use crate::verbs::kernel::options::bits;
 
 #[derive(Args, Clone, Debug)]
 pub(crate) struct Model {
-    /// Sizes of moduli in bits, each 128 to 8192, separated by commas; 512..8192 is a range, by
-    /// halves and doubles
+    /// Sizes of moduli in bits (128 to 8192), separated by commas; 512..8192 is the range 512, 768,
+    /// 1024, 1536, ...
     #[arg(long, value_name = "LIST", default_value = "512,1024,1536,2048")]
     pub(crate) bits: Sizes,
 
     #[command(flatten)]
     pub(crate) written: Written,
 
-    /// Another machine in place of this one: a machine file, the name of one that comes with the
-    /// program (zen-5, neoverse-v2, itanium, ...), or host
+    /// Machine file, built-in machine (zen-5, neoverse-v2, itanium, ...) or host [default: host]
     #[arg(long, value_name = "FILE|NAME|host")]
     pub(crate) machine: Option<String>,
 
-    /// Measure this machine's rates into a machine file, made anew
+    /// Measure this machine's rates and write them as a machine file; replaces the file
     #[arg(long, value_name = "FILE", conflicts_with = "machine")]
     pub(crate) calibrate: Option<PathBuf>,
 
-    /// One kernel: its bound, what limits it, and what would move it; all: every kernel
+    /// Bound and limit of one kernel and the rates that would lower it, or `all` for a table of all
+    /// kernels
     #[arg(long, value_name = "NAME", value_parser = kernel)]
     #[arg(conflicts_with_all = ["sensitivity", "what_if", "measured"])]
     pub(crate) kernel: Option<String>,
 
-    /// Every kernel with one number of the machine changed: `vpmadd52_zmm=1`
+    /// All kernels with one rate of the machine changed, such as `vpmadd52_zmm=1`
     #[arg(long, value_name = "FIELD=VALUE", conflicts_with_all = ["sensitivity", "measured"])]
     pub(crate) what_if: Option<Change>,
 
-    /// Records of `tollgate kernel --json FILE`: whether any beats its bound, and whether their
-    /// order is the predicted one
+    /// Compare the bounds with the records of `tollgate kernel --json FILE`
     #[arg(long, value_name = "FILE", conflicts_with = "sensitivity")]
     pub(crate) measured: Option<PathBuf>,
 
-    /// Also how much each figure depends on each of its assumptions
+    /// Also print the effect of each assumption on each figure
     #[arg(long)]
     pub(crate) sensitivity: bool,
 }
@@ -62,7 +61,9 @@ impl FromStr for Sizes {
                 Some((from, to)) => {
                     let (from, to) = (bits(from)?, bits(to)?);
                     if from > to {
-                        return Err("a range goes from the smaller to the larger size".to_owned());
+                        return Err(
+                            "a range is written from the smaller to the larger size".to_owned()
+                        );
                     }
                     let doubles = (0..7).map(|times| from << times);
                     let all = doubles.flat_map(|size| [size, size + size / 2]);
@@ -74,7 +75,7 @@ impl FromStr for Sizes {
     }
 }
 
-/// A number of a machine, and another one in its place.
+/// A rate and its changed value.
 #[derive(Clone, Debug)]
 pub(crate) struct Change {
     pub(crate) limit: Limit,
@@ -85,11 +86,12 @@ impl FromStr for Change {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        let names: Vec<&str> = Limit::ALL.iter().map(|limit| limit.counted()).collect();
-        let (field, value) = text.split_once('=').ok_or("give FIELD=VALUE, as vpmadd52_zmm=1")?;
-        let limit = Limit::of_counted(field.trim())
-            .ok_or_else(|| format!("no such field; there are {}", names.join(", ")))?;
-        let value = value.trim().parse().map_err(|_| "the value is a number".to_owned())?;
+        let names: Vec<&str> = Limit::ALL.iter().map(|limit| limit.key()).collect();
+        let (field, value) =
+            text.split_once('=').ok_or("give FIELD=VALUE, such as vpmadd52_zmm=1")?;
+        let limit = Limit::from_key(field.trim())
+            .ok_or_else(|| format!("no such field; give one of {}", names.join(", ")))?;
+        let value = value.trim().parse().map_err(|_| "the value must be a number".to_owned())?;
         Ok(Self { limit, value })
     }
 }
@@ -99,7 +101,7 @@ fn kernel(text: &str) -> Result<String, String> {
         return Ok(text.to_owned());
     }
     let names: Vec<&str> = Kernel::ALL.iter().map(|kernel| kernel.name).collect();
-    Err(format!("no such kernel; there are all, {}", names.join(", ")))
+    Err(format!("no such kernel; give all or one of {}", names.join(", ")))
 }
 
 #[cfg(test)]
@@ -110,7 +112,7 @@ mod tests {
     use crate::options::tests::assert_refused;
 
     #[test]
-    fn a_range_goes_by_halves_and_doubles() {
+    fn a_range_contains_powers_of_two_and_one_and_a_half_times() {
         let sizes = |text: &str| text.parse::<Sizes>().map(|sizes| sizes.0);
         let all = [512, 768, 1024, 1536, 2048, 3072, 4096, 6144, 8192];
         assert_eq!(sizes("512..8192").unwrap(), all);

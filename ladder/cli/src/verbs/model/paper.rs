@@ -1,4 +1,4 @@
-//! Tables 1, 2, 6 and 7 of \[ITA00\], and the decoded table of \[FSL05\], beside the model.
+//! Tables 1, 2, 6 and 7 of \[ITA00\] and the decoded table of \[FSL05\], with the model's figures.
 
 use tollgate_processor::papers::{Origin, PRIVATE, Private, Processor};
 use tollgate_processor::{Limit, RegisterFile};
@@ -7,7 +7,7 @@ use tollgate_report::text::wrapped;
 use super::columns::{columns, figure};
 use crate::verbs::speed::pkeu;
 
-/// Tables 6 and 7 as printed: what, for each of the four, and where the model has it.
+/// Tables 6 and 7 as printed: property, value for each processor, and limits of the model.
 const ARCHITECTURE: [(&str, [&str; 4], &[Limit]); 3] = [
     (
         "multipliers",
@@ -26,7 +26,7 @@ const ARCHITECTURE: [(&str, [&str; 4], &[Limit]); 3] = [
 const WIDTHS: [&str; 4] = ["64x64, any half", "64x64, any half", "64x64, low half", "four 16x16"];
 const REGISTERS: [&str; 4] = ["128", "32, 80 physical", "32 in windows", "32 of 128 bits"];
 
-/// Everything but table 5, which has a table of its own, and table 3, which is drawn.
+/// All tables except 5, which has a table of its own, and 3, which is drawn.
 pub(super) fn tables() -> String {
     rates() + &architecture() + &decoded()
 }
@@ -40,7 +40,7 @@ fn rates() -> String {
     for row in PRIVATE {
         let paper = row.rate.get();
         let model = row.clock.get() / row.product_cycles().get();
-        // a measured operation is more than its products: the model has no rate for it
+        // A measured operation consists of more than its products, so the model predicts no rate.
         let has_rate = row.origin == Origin::Estimated;
         let error = format!("{:+.1} %", 100.0 * (model / paper - 1.0));
         let name = row.processor.machine().name;
@@ -65,11 +65,13 @@ fn rates() -> String {
         "-".to_owned(),
         "-".to_owned(),
     ]);
-    notes += &wrapped("800 MHz: the measured rate, linear in the clock, as the paper expects it");
+    notes += &wrapped(
+        "800 MHz: the measured rate, scaled linearly with the clock, as the paper expects",
+    );
     format!("\n{}{notes}", columns(&rows, 1..7))
 }
 
-/// Tables 6 and 7: what the paper prints, and the number that the model takes, with its mark.
+/// Tables 6 and 7: the paper's values, and the model's with their marks.
 fn architecture() -> String {
     let machines = Processor::ALL.map(Processor::machine);
     let mut rows = vec![vec!["tables 6 and 7".to_owned(), String::new()]];
@@ -103,8 +105,8 @@ fn architecture() -> String {
         general.map_or_else(|| "not used".to_owned(), |count| count.count().to_string())
     });
     pair("integer registers", REGISTERS, registers.collect());
-    let note = "per cycle, a latency in cycles; the mark says whether the paper states the number \
-                or we assume it. What is not used: no figure of table 5 depends on it.";
+    let note = "Per cycle; a latency in cycles. The mark says whether the paper states the number \
+                or the model assumes it. Not used: no figure of table 5 depends on it.";
     format!("\n{}{}", columns(&rows, 0..0), wrapped(note))
 }
 
@@ -122,7 +124,7 @@ fn decoded() -> String {
     }
     let note = "Six counts of cycles give all 48 printed times within 0.005 ms; per bit of the \
                 exponent they fit 1.5 (n^2 + 3n + 27) cycles, n words of 32 bits: binary \
-                exponentiation, a cycle for each product of two words. Derived by us, three sizes \
-                for three coefficients.";
+                exponentiation, one cycle for each product of two words. Derived here, with three \
+                coefficients from three sizes.";
     format!("\n{}{}", columns(&rows, 1..4), wrapped(note))
 }

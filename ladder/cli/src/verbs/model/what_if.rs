@@ -1,22 +1,26 @@
-//! One number of a machine changed, and every kernel with it.
+//! The bounds of all kernels with one rate of a machine changed.
 
 use tollgate_processor::{Kernel, Rate};
 use tollgate_report::text::wrapped;
 
-use super::chosen::Chosen;
 use super::columns::{columns, figure};
+use super::selected::SelectedMachine;
 use crate::bounds::call;
 use crate::error::CliError;
 use crate::options::Change;
 
-/// Every kernel now and then.
+/// The table of all kernels before and after the change.
 ///
 /// # Errors
 ///
-/// The value cannot stand in a machine file, or no kernel has a bound.
-pub(super) fn table(chosen: &Chosen, change: &Change, sizes: &[u32]) -> Result<String, CliError> {
-    let model = &chosen.model;
-    let (limit, name) = (change.limit, change.limit.counted());
+/// The value is not allowed in a machine file, or no kernel has a bound.
+pub(super) fn table(
+    selected: &SelectedMachine,
+    change: &Change,
+    sizes: &[u32],
+) -> Result<String, CliError> {
+    let model = &selected.model;
+    let (limit, name) = (change.limit, change.limit.key());
     let wrong = |error| CliError::new(format!("--what-if {name}={}: {error}", change.value));
     let then = model.changed(limit, change.value).map_err(wrong)?;
     let heads = ["kernel", "bits", "now", "then", "change", "limit now", "limit then"];
@@ -27,11 +31,11 @@ pub(super) fn table(chosen: &Chosen, change: &Change, sizes: &[u32]) -> Result<S
                 continue;
             };
             let (now, then) = (model.kernel(kernel, call), then.kernel(kernel, call));
-            let cycles = |weighed: &Option<tollgate_processor::Weighed>| {
-                weighed.as_ref().map(|weighed| weighed.bound.cycles.get())
+            let cycles = |analysis: &Option<tollgate_processor::Analysis>| {
+                analysis.as_ref().map(|analysis| analysis.bound.cycles.get())
             };
-            let limit = |weighed: &Option<tollgate_processor::Weighed>| {
-                weighed.as_ref().map_or("-", |weighed| weighed.bound.limit.word()).to_owned()
+            let limit = |analysis: &Option<tollgate_processor::Analysis>| {
+                analysis.as_ref().map_or("-", |analysis| analysis.bound.limit.word()).to_owned()
             };
             let (before, after) = (cycles(&now), cycles(&then));
             if after.is_none() {
@@ -56,10 +60,13 @@ pub(super) fn table(chosen: &Chosen, change: &Change, sizes: &[u32]) -> Result<S
         }
     }
     if rows.len() == 1 {
-        return Err(CliError::new(format!("{}: no kernel has a bound there", model.name)));
+        return Err(CliError::new(format!(
+            "{}: no kernel has a bound on this machine",
+            model.name
+        )));
     }
     let was = model.rates.get(&limit).map_or_else(|| Rate::unknown().to_string(), Rate::to_string);
     let about = format!("{}: {name} = {} in place of {was}", model.name, change.value);
-    let notes = "core cycles of one number of a call, bounds";
+    let notes = "lower bounds in core cycles for one number of a call";
     Ok(wrapped(&about) + &columns(&rows, 1..5) + &wrapped(notes))
 }

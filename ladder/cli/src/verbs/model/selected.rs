@@ -1,4 +1,4 @@
-//! The machine that a run is about: this one, a file, or one that comes with the program.
+//! The machine of a run: this one, a machine file, or a built-in one.
 
 use std::fs;
 use std::path::Path;
@@ -11,20 +11,20 @@ use crate::error::CliError;
 use crate::host::Host;
 use crate::options::Model as Options;
 
-/// A machine as the model sees it.
-pub(super) struct Chosen {
+/// The selected machine.
+pub(super) struct SelectedMachine {
     /// Its name in subjects.
     pub(super) word: String,
     pub(super) model: Model,
     pub(super) machine: Machine,
 }
 
-impl Chosen {
-    /// The one that the flags name.
+impl SelectedMachine {
+    /// The machine that the options name.
     ///
     /// # Errors
     ///
-    /// There is no file and no machine of this name, or it is no machine file.
+    /// No file and no built-in machine has this name, or the file is invalid.
     pub(super) fn of(options: &Options, host: &Host) -> Result<Self, CliError> {
         let name = options.machine.as_deref().unwrap_or("host");
         if name == "host" {
@@ -38,7 +38,9 @@ impl Chosen {
         if !Path::new(name).exists() && !name.contains(['/', '.']) {
             let names: Vec<&str> = FILES.iter().map(|file| file.name).collect();
             let names = names.join(", ");
-            return Err(wrong(&format!("no such file, and no machine; there are host, {names}")));
+            return Err(wrong(&format!(
+                "no such file or built-in machine; give host or one of {names}"
+            )));
         }
         let text =
             fs::read_to_string(name).map_err(|error| CliError::of_file(Path::new(name), &error))?;
