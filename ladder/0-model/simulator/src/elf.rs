@@ -1,7 +1,7 @@
 //! ELF: files of 32 bits, big-endian, for SPARC, linked to fixed addresses.
 //!
-//! Of the format (*Tool Interface Standard: ELF*, version 1.2) this reads the header, the program
-//! headers, and the symbols of functions and places in code.
+//! Reads the header, the program headers and the symbols of functions and labels (*Tool Interface
+//! Standard: ELF*, version 1.2).
 
 use std::collections::BTreeMap;
 
@@ -13,17 +13,17 @@ const TYPE_EXECUTABLE: u16 = 2;
 const LOAD: u32 = 1;
 const SYMBOL_TABLE: u32 = 2;
 
-/// Whether these are the first bytes of an ELF file.
+/// Whether a file begins as an ELF file does.
 #[must_use]
 pub fn is_elf(bytes: &[u8]) -> bool {
     bytes.starts_with(b"\x7fELF")
 }
 
-/// The program of an ELF file.
+/// Reads the program of an ELF file.
 ///
 /// # Errors
 ///
-/// [`BadProgram`], if it is cut short, or of another kind or processor.
+/// [`BadProgram`], if it is truncated, or of another type or processor.
 pub fn read(bytes: &[u8]) -> Result<Program, BadProgram> {
     let file = File(bytes);
     if !is_elf(bytes) {
@@ -35,7 +35,7 @@ pub fn read(bytes: &[u8]) -> Result<Program, BadProgram> {
         (1, 1) => {
             return Err(BadProgram::new("it is a little-endian ELF file; SPARC is big-endian"));
         }
-        _ => return Err(BadProgram::new("it is an ELF file of no known class or byte order")),
+        _ => return Err(BadProgram::new("it is an ELF file of unknown class or byte order")),
     }
     let kind = file.half(16, "its type")?;
     let machine = file.half(18, "its processor")?;
@@ -45,7 +45,7 @@ pub fn read(bytes: &[u8]) -> Result<Program, BadProgram> {
     }
     if kind != TYPE_EXECUTABLE {
         return Err(BadProgram::new(
-            "it is an ELF file, but no executable with fixed addresses; link it, static and not \
+            "it is an ELF file, but no executable with fixed addresses; link it statically and not \
              position-independent",
         ));
     }
@@ -84,7 +84,7 @@ fn segments(file: &File<'_>) -> Result<Vec<Segment>, BadProgram> {
     Ok(segments)
 }
 
-/// Names of places in code; a file without them is as good.
+/// Reads the symbols of functions and labels, if there are any.
 fn symbols(file: &File<'_>) -> Result<BTreeMap<String, u32>, BadProgram> {
     let offset = u64::from(file.word(32, "the place of its section headers")?);
     let size = file.half(46, "the size of its section headers")?;
@@ -111,7 +111,7 @@ fn symbols(file: &File<'_>) -> Result<BTreeMap<String, u32>, BadProgram> {
         )?;
         for symbol in table.chunks_exact(16) {
             let symbol = File(symbol);
-            // Neither type: 0, or a function: 2, in some section.
+            // No type (0) or a function (2), in some section.
             let kind = symbol.byte(12, "a symbol")? & 15;
             let start = symbol.word(0, "a symbol")? as usize;
             let section = symbol.half(14, "a symbol")?;
@@ -134,7 +134,7 @@ impl<'a> File<'a> {
         let range = usize::try_from(from).ok().zip(usize::try_from(from + u64::from(count)).ok());
         range.and_then(|(from, to)| self.0.get(from..to)).ok_or_else(|| {
             BadProgram::new(&format!(
-                "it is cut short: {what} should end at byte {}, and the file has {}",
+                "it is truncated: {what} should end at byte {}, but the file has {} bytes",
                 from + u64::from(count),
                 self.0.len()
             ))

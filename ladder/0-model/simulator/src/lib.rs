@@ -1,13 +1,13 @@
 //! Instruction-set simulator: processors with instructions that nobody has built, slot by slot.
 //!
-//! A [`Machine`] executes a [`Program`] on the integer unit of SPARC V8, one instruction after the
-//! other, and counts cycles as LEON-2 takes them, with memory that never waits. What an instruction
-//! means stands in a table, a row each ([`isa`]); an extension is another table beside it, and the
-//! one here multiplies into a wide accumulator ([`isa::accumulate`]). What an instruction costs
-//! stands in a file ([`Timing`]). [`Assembler`] and [`elf`] make programs.
+//! A [`Machine`] executes a [`Program`] on the integer unit of SPARC V8 and counts the cycles that
+//! LEON-2 takes with memory that never waits. A table defines the instructions, one row each
+//! ([`isa`]); an extension is a second table. The extension here multiplies into a wide accumulator
+//! ([`isa::accumulate`]). A file gives the cost of instructions ([`Timing`]). [`Assembler`] and
+//! [`elf`] create programs.
 //!
-//! The cycle counts of the base are those of the LEON-2 VHDL, to which they were compared; those of
-//! the extension are what its parameters say, because nobody has built it.
+//! The cycle counts of the base instructions were compared with the LEON-2 VHDL. Those of the
+//! extension are parameters, because nobody has built it.
 //!
 //! ```
 //! use tollgate_simulator::{Assembler, Ending, InstructionSet, Machine, Timing};
@@ -40,6 +40,7 @@ pub mod program;
 pub mod routines;
 pub mod rv64;
 pub mod timing;
+mod trap;
 
 pub use assembler::{Assembler, BadSource};
 pub use isa::InstructionSet;

@@ -1,18 +1,18 @@
-//! Memory: one stretch of it, big-endian, and the console.
+//! Memory, one contiguous range, big-endian; and the console.
 
-use crate::machine::Trap;
+use crate::trap::Trap;
 
-/// A byte that is stored here is written to the console: the data register of LEON-2's first serial
-/// port. A word, a half word or a byte may be stored; its lowest byte counts.
+/// A byte stored at this address goes to the console: the data register of LEON-2's first serial
+/// port. Of a word or half word the lowest byte counts.
 pub const CONSOLE: u32 = 0x8000_0070;
 
-/// The status of the console: what is loaded from here says that it is ready.
+/// The status register of the console; it always reads as ready.
 pub const CONSOLE_STATUS: u32 = CONSOLE + 4;
 
-/// Transmitter and its holding register are empty.
+/// The status bits: transmitter and holding register are empty.
 const READY: u32 = 6;
 
-/// What a program can reach.
+/// The memory of a program.
 #[derive(Clone, Debug)]
 pub struct Memory {
     base: u32,
@@ -21,41 +21,41 @@ pub struct Memory {
 }
 
 impl Memory {
-    /// Zeros from this address on.
+    /// Creates memory of zeros from this address on.
     pub(crate) fn new(base: u32, bytes: usize) -> Self {
         Self { base, bytes: vec![0; bytes], console: Vec::new() }
     }
 
-    /// The first address, and the first that is not there any more.
+    /// The first address, and the first one after the end.
     #[must_use]
     pub fn bounds(&self) -> (u32, u64) {
         (self.base, u64::from(self.base) + self.bytes.len() as u64)
     }
 
-    /// The bytes at an address, if all are there.
+    /// The bytes at an address, if all exist.
     #[must_use]
     pub fn bytes(&self, address: u32, count: usize) -> Option<&[u8]> {
         let start = address.checked_sub(self.base)? as usize;
         self.bytes.get(start..start.checked_add(count)?)
     }
 
-    /// The bytes at an address, if all are there.
+    /// The bytes at an address, if all exist.
     pub fn bytes_mut(&mut self, address: u32, count: usize) -> Option<&mut [u8]> {
         let start = address.checked_sub(self.base)? as usize;
         self.bytes.get_mut(start..start.checked_add(count)?)
     }
 
-    /// What was written to the console since this was last asked.
+    /// The bytes written to the console since the last call.
     pub fn take_console(&mut self) -> Vec<u8> {
         core::mem::take(&mut self.console)
     }
 
-    /// Writes to the console, as a store to its address does.
+    /// Writes to the console.
     pub(crate) fn print(&mut self, bytes: &[u8]) {
         self.console.extend_from_slice(bytes);
     }
 
-    /// The bytes from this address on, whose number is their alignment too.
+    /// Loads N bytes; the address must be a multiple of N.
     #[inline(always)]
     pub(crate) fn load<const N: usize>(&self, address: u32) -> Result<[u8; N], Trap> {
         if !(address as usize).is_multiple_of(N) {

@@ -1,24 +1,24 @@
-//! The pipeline of LEON-2, as far as it makes an instruction wait for another.
+//! The pipeline of LEON-2: the waits of an instruction for an earlier one.
 //!
-//! Every instruction takes slots. In the decode stage it may have to wait: for a load, for
-//! condition codes, for the accumulator. What it may wait for is the state here, so that what a
-//! stretch of code costs depends on nothing but this state before it.
+//! Every instruction takes slots. In the decode stage it may wait for a load, for condition codes or
+//! for the accumulator. [`Pipeline`] holds all that it may wait for, so the cost of a block depends
+//! only on this state before it.
 
 use crate::isa::{Base, Cost, Icc, Instruction, Meaning, Syntax};
 use crate::timing::{Geometry, Issue, Timing};
 
-/// What the timing of an instruction depends on.
+/// The properties of an instruction that its timing depends on.
 #[derive(Clone, Copy, Debug)]
 pub struct Slot {
     cost: Cost,
     icc: Icc,
     rs1: u8,
     rs2: u8,
-    /// What is stored; the second of a pair as well.
+    /// The stored register, and the second of a pair.
     data: [u8; 2],
-    /// What is loaded last.
+    /// The register that is loaded last.
     loads: u8,
-    /// Registers that a change of windows moves names by: 16 for `save`, -16 for `restore`.
+    /// The offset of register names after a change of windows: 16 for `save`, -16 for `restore`.
     moves: i8,
     multiplies_cc: bool,
     accumulates: bool,
@@ -26,7 +26,7 @@ pub struct Slot {
 }
 
 impl Slot {
-    /// Of an instruction.
+    /// The properties of an instruction.
     #[must_use]
     pub fn of(i: &Instruction) -> Self {
         let base = match i.row.meaning {
@@ -64,8 +64,8 @@ impl Slot {
     }
 }
 
-/// What the next instruction may have to wait for. Registers are numbered from the present window;
-/// 0 is none.
+/// The state that the next instruction may have to wait for. Registers are numbered in the current
+/// window; 0 is none.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Pipeline {
     loaded: u8,
@@ -77,7 +77,7 @@ pub struct Pipeline {
 }
 
 impl Pipeline {
-    /// Issues an instruction: the cycles that it takes, waiting included.
+    /// Issues an instruction and returns its cycles, including waits.
     #[must_use]
     pub fn issue(&mut self, timing: &Timing, slot: &Slot) -> u32 {
         let stall = self.load_stall(timing, slot).max(self.icc_stall(timing, slot));
@@ -107,7 +107,7 @@ impl Pipeline {
         cycles
     }
 
-    /// An annulled instruction passes: the cycles that it takes.
+    /// Passes an annulled instruction and returns its cycles.
     #[must_use]
     pub fn annul(&mut self) -> u32 {
         *self = Self {
@@ -118,12 +118,12 @@ impl Pipeline {
         1
     }
 
-    /// A trap empties it.
+    /// Empties the pipeline after a trap.
     pub fn empty(&mut self) {
         *self = Self::default();
     }
 
-    /// Waiting for a load. It is over when an instruction has waited.
+    /// Cycles of waiting for a load.
     fn load_stall(&self, timing: &Timing, slot: &Slot) -> u32 {
         let delay = timing.interlocks.load_delay;
         let at = |register: u8, hit: u8| register != 0 && register == hit;
@@ -136,7 +136,7 @@ impl Pipeline {
                 // The iterative multiplier needs its second operand later.
                 delay - u32::from(late && delay > 0)
             } else if slot.data.iter().any(|&register| at(register, loaded)) {
-                // What is stored is needed a stage later than an address.
+                // A store needs its data one stage later than its address.
                 delay - 1
             } else {
                 0
@@ -147,7 +147,7 @@ impl Pipeline {
         next.max(after_next)
     }
 
-    /// Waiting for condition codes.
+    /// Cycles of waiting for condition codes.
     fn icc_stall(&self, timing: &Timing, slot: &Slot) -> u32 {
         let large = timing.multiplier.geometry == Geometry::By32x32;
         let reads = slot.icc.carry() || matches!(slot.icc, Icc::Branch | Icc::Reads);
@@ -159,7 +159,7 @@ impl Pipeline {
     }
 }
 
-/// The name that a register has after a change of windows; 0 if it has none.
+/// The number of a register after a change of windows; 0 if it has none.
 fn moved(register: u8, by: i8) -> u8 {
     match (register, by) {
         (0..8, _) | (_, 0) => register,

@@ -1,39 +1,38 @@
-//! What is loaded: bytes at addresses, names of addresses, and where to begin.
+//! A program: segments, symbols and entry point.
 
 use core::fmt;
 use std::collections::BTreeMap;
 
 use crate::memory::Memory;
 
-/// Where memory begins unless a program says something else: LEON-2's.
+/// The default start of memory: LEON-2's.
 pub const MEMORY_BASE: u32 = 0x4000_0000;
 
-/// Memory beyond what a program fills: heap, and stack from its end downwards.
-const ROOM: u64 = 16 << 20;
+/// Memory after the program, for heap and stack.
+const HEAP_AND_STACK: u64 = 16 << 20;
 
-/// More than this is refused: no program of this simulator's needs it, a broken file may ask for
-/// it.
-const MOST: u64 = 512 << 20;
+/// The most memory. A corrupt file may ask for more.
+const MEMORY_MAX: u64 = 512 << 20;
 
-/// A program that can be loaded.
+/// A program, ready to load.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Program {
-    /// Bytes and where they go.
+    /// Bytes and their addresses.
     pub segments: Vec<Segment>,
-    /// The first instruction.
+    /// The address of the first instruction.
     pub entry: u32,
-    /// Names of addresses.
+    /// The addresses of symbols.
     pub symbols: BTreeMap<String, u32>,
 }
 
-/// Bytes and where they go.
+/// Bytes and their address.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Segment {
-    /// Of the first byte.
+    /// The address of the first byte.
     pub address: u32,
-    /// What stands there.
+    /// The bytes.
     pub bytes: Vec<u8>,
-    /// How many zeros follow.
+    /// The number of zeros that follow.
     pub zeros: u32,
 }
 
@@ -44,11 +43,11 @@ impl Segment {
 }
 
 impl Program {
-    /// A flat binary: bytes for an address, of which the first is the first instruction.
+    /// A flat binary that begins with its first instruction.
     ///
     /// # Errors
     ///
-    /// [`BadProgram`], if the address is no word's or there are no bytes.
+    /// [`BadProgram`], if the address is not a multiple of 4 or there are no bytes.
     pub fn flat(bytes: &[u8], address: u32) -> Result<Self, BadProgram> {
         if bytes.is_empty() {
             return Err(BadProgram::new("the file is empty; a flat binary begins with code"));
@@ -58,7 +57,7 @@ impl Program {
         program.memory().map(|_| program)
     }
 
-    /// The bytes at an address, if a segment has all of them.
+    /// The bytes at an address, if one segment contains them all.
     #[must_use]
     pub fn bytes(&self, address: u32, count: usize) -> Option<&[u8]> {
         self.segments.iter().find_map(|segment| {
@@ -67,35 +66,35 @@ impl Program {
         })
     }
 
-    /// How many bytes it fills, zeros not counted.
+    /// The number of bytes, without zeros.
     #[must_use]
     pub fn size(&self) -> usize {
         self.segments.iter().map(|segment| segment.bytes.len()).sum()
     }
 
-    /// Memory with the program in it.
+    /// Creates memory with the program in it.
     ///
     /// # Errors
     ///
-    /// [`BadProgram`], if it does not fit or does not begin where it has bytes.
+    /// [`BadProgram`], if it does not fit or its entry point is outside its bytes.
     pub fn memory(&self) -> Result<Memory, BadProgram> {
         let low = self.segments.iter().map(|segment| segment.address).min().unwrap_or(MEMORY_BASE);
         let high = self.segments.iter().map(Segment::end).max().unwrap_or(0);
         let base = low & !0xfff;
-        let top = (high + ROOM).next_multiple_of(4096).min(1 << 32);
+        let top = (high + HEAP_AND_STACK).next_multiple_of(4096).min(1 << 32);
         if high > 1 << 32 {
             return Err(BadProgram::new("a segment ends beyond the last address"));
         }
         let size = top - u64::from(base);
-        if size > MOST {
+        if size > MEMORY_MAX {
             return Err(BadProgram::new(&format!(
-                "its segments lie {} MiB apart, and memory has at most {} MiB; link them closer",
+                "its segments span {} MiB; memory has at most {} MiB; link them closer",
                 size >> 20,
-                MOST >> 20
+                MEMORY_MAX >> 20
             )));
         }
         if !self.entry.is_multiple_of(4) || self.bytes(self.entry, 4).is_none() {
-            let why = format!("it begins at {:#x}, where it has no instruction", self.entry);
+            let why = format!("its entry point {:#x} holds no instruction", self.entry);
             return Err(BadProgram::new(&why));
         }
         let mut memory = Memory::new(base, usize::try_from(size).unwrap_or(usize::MAX));
@@ -107,7 +106,7 @@ impl Program {
         Ok(memory)
     }
 
-    /// The name that an address has, or the one before it and the distance.
+    /// The symbol of an address, or the one before it and the distance.
     #[must_use]
     pub fn place(&self, address: u32) -> Option<String> {
         let before = self.symbols.iter().filter(|&(_, &at)| at <= address);
@@ -116,7 +115,7 @@ impl Program {
     }
 }
 
-/// A file that is no program for this machine. Fixed by whoever made it.
+/// An invalid program file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BadProgram(String);
 

@@ -1,4 +1,4 @@
-//! What instructions cost: a file of numbers, each of which can be changed.
+//! The cost of instructions, read from a file.
 
 use serde::Deserialize;
 use tollgate_record::BadFile;
@@ -15,13 +15,13 @@ use tollgate_record::BadFile;
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Timing {
-    /// What it is called.
+    /// Its name.
     pub name: String,
-    /// Where its numbers come from.
+    /// The source of its numbers.
     pub source: String,
     /// The slots of instructions.
     pub slots: Slots,
-    /// When an instruction waits for the one before.
+    /// The waits of an instruction for an earlier one.
     pub interlocks: Interlocks,
     /// The integer multiplier.
     pub multiplier: Multiplier,
@@ -50,15 +50,15 @@ pub struct Slots {
     pub trap: u32,
 }
 
-/// Waiting.
+/// Interlocks: the waits of an instruction for an earlier one.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Interlocks {
-    /// Slots from a load to an instruction that reads what it loads: 1 or 2.
+    /// Slots from a load to an instruction that reads its result: 1 or 2.
     pub load_delay: u32,
     /// Whether a branch waits for condition codes of the instruction before it.
     pub icc_hold: bool,
-    /// Slots that are lost after the delay slot of a jump to an address in registers.
+    /// Slots lost after the delay slot of a jump to an address in registers.
     pub jump_bubble: u32,
 }
 
@@ -68,7 +68,7 @@ pub struct Interlocks {
 pub struct Multiplier {
     /// Its array.
     pub geometry: Geometry,
-    /// Slots of a product; the geometry's, if it is not said.
+    /// Slots of a product; `None` for those of the geometry.
     slots: Option<u32>,
 }
 
@@ -118,17 +118,17 @@ impl Geometry {
 pub struct Accumulate {
     /// Slots of a product into the accumulator.
     pub slots: u32,
-    /// Who waits for them.
+    /// The instruction that waits for them.
     pub issue: Issue,
 }
 
-/// Who waits while a product goes into the accumulator.
+/// The instruction that waits for a product into the accumulator.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Issue {
     /// The next instruction.
     Blocking,
-    /// The next instruction that has to do with the accumulator.
+    /// The next instruction that uses the accumulator.
     Decoupled,
 }
 
@@ -136,19 +136,19 @@ pub enum Issue {
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Windows {
-    /// How many there are.
+    /// Their number.
     pub count: u32,
-    /// Slots of a handler that stores a window, where the simulator stands in for one.
+    /// Slots of a handler that stores a window, if the simulator acts as the operating system.
     pub spill: u32,
-    /// Slots of a handler that loads a window, where the simulator stands in for one.
+    /// Slots of a handler that loads a window, if the simulator acts as the operating system.
     pub fill: u32,
 }
 
 impl Timing {
-    /// The file of LEON-2 with a multiplier of one slot, and the extension's unit with one.
+    /// The file of LEON-2 with a multiplier of one slot and an accumulator unit of one slot.
     pub const LEON2: &str = include_str!("../timings/leon-2.toml");
 
-    /// LEON-2 as [`Timing::LEON2`] says.
+    /// The timing in [`Timing::LEON2`].
     ///
     /// # Panics
     ///
@@ -158,13 +158,13 @@ impl Timing {
         Self::from_toml(Self::LEON2).expect("a test reads it")
     }
 
-    /// With another multiplier.
+    /// This timing with another multiplier.
     #[must_use]
     pub fn with_multiplier(self, geometry: Geometry) -> Self {
         Self { multiplier: Multiplier { geometry, slots: None }, ..self }
     }
 
-    /// With products of so many slots, whether into a register or into the accumulator.
+    /// This timing with products of `slots` slots, both into a register and into the accumulator.
     #[must_use]
     pub fn with_products(self, slots: u32, issue: Issue) -> Self {
         let multiplier = Multiplier { slots: Some(slots), ..self.multiplier };
@@ -175,7 +175,7 @@ impl Timing {
     ///
     /// # Errors
     ///
-    /// [`BadFile`] with the line, if a field is missing, unknown, or not what it should be.
+    /// [`BadFile`] with the line, if a field is missing, unknown or invalid.
     pub fn from_toml(text: &str) -> Result<Self, BadFile> {
         let timing: Self = toml::from_str(text)
             .map_err(|error| BadFile::at("timing", text, error.span(), error.message()))?;
@@ -183,7 +183,7 @@ impl Timing {
         Ok(timing)
     }
 
-    /// Numbers that no core could have would give figures that mean nothing.
+    /// Refuses numbers that no core could have.
     fn check(&self) -> Result<(), BadFile> {
         let s = &self.slots;
         let named = [

@@ -190,7 +190,7 @@ table:  .skip 0x2a0
 fn a_users_program_has_no_privileges() {
     let source =
         "rd %psr, %g1; andn %g1, 0x80, %g1; wr %g1, %psr; nop; nop; nop; rd %psr, %o0; ta 0";
-    assert!(failure(source).to_string().contains("only a supervisor"), "{}", failure(source));
+    assert!(failure(source).to_string().contains("privileged instruction"), "{}", failure(source));
 }
 
 #[test]
@@ -286,26 +286,26 @@ fn the_profile_has_all_cycles() {
 fn sources_with_mistakes_name_the_line() {
     let set = InstructionSet::sparc();
     for (source, line, word) in [
-        ("nop\nfoo %o0", 2, "foo is no instruction"),
-        ("add %o0, %o1", 1, "add is written add rs1, rs2 or constant, rd"),
-        ("nop\n\nba nowhere\nnop", 3, "nowhere is nowhere defined"),
+        ("nop\nfoo %o0", 2, "foo is not an instruction"),
+        ("add %o0, %o1", 1, "add takes other operands: add rs1, rs2 or constant, rd"),
+        ("nop\n\nba nowhere\nnop", 3, "nowhere is not defined"),
         ("add %o0, 5000, %o1", 1, "-4096 to 4095"),
-        ("add %o0, 5, %o8", 1, "%o8 is no register"),
-        ("a: nop\na: nop", 2, "has a meaning already"),
-        ("ld %o0, %o1", 1, "no address in [ ]"),
+        ("add %o0, 5, %o8", 1, "%o8 is not a register"),
+        ("a: nop\na: nop", 2, "a is already defined"),
+        ("ld %o0, %o1", 1, "not an address in [ ]"),
         ("ldd [%o0], %o1", 1, "even register"),
         (".word 1 +", 1, "a number is missing"),
-        (".byte 256", 1, "no room in 8 bits"),
-        (".foo", 1, "no directive"),
+        (".byte 256", 1, "does not fit 8 bits"),
+        (".foo", 1, "not a directive"),
         ("ta 300", 1, "0 to 127"),
         ("sll %o0, 32, %o0", 1, "0 to 31"),
         (".align 3", 1, "power of two"),
-        (".skip 0x7fffffff", 1, "bytes are not from 0"),
+        (".skip 0x7fffffff", 1, "bytes: give a number from 0"),
         ("add %o0, , %o1", 1, "missing"),
-        ("ld [%o0, %o1", 1, "nothing closes"),
-        ("umac %o0, %o1", 1, "umac is no instruction"),
+        ("ld [%o0, %o1", 1, "closing bracket"),
+        ("umac %o0, %o1", 1, "umac is not an instruction"),
         (".ascii \"abc", 1, "quotation"),
-        ("set 0x123456789, %o0", 1, "no room in 32 bits"),
+        ("set 0x123456789, %o0", 1, "does not fit 32 bits"),
         ("nop 1", 1, "nop"),
     ] {
         let error = Assembler::new(&set).assemble(source).unwrap_err();
@@ -373,7 +373,7 @@ fn elf_files_are_loaded_and_bad_ones_refused() {
         (19, 3, "processor 3"),
         (26, 0xff, "has no instruction"),
         (52 + 3, 2, "nothing to load"),
-        (52 + 17, 0xff, "cut short"),
+        (52 + 17, 0xff, "truncated"),
     ] {
         let mut bad = file.clone();
         bad[place] = value;

@@ -51,10 +51,10 @@ fn what_is_wrong_is_said_in_a_line() {
     for (name, content, more, why) in [
         ("a.s", "bad: ld [%g0 + 2], %o0", &[][..], "at 0x40000000 (bad): ld [2], %o0: address"),
         ("b.s", "a: ba a; nop", &["--limit", "1000"], "has not ended after 1000 instructions"),
-        ("c.s", "nop\nfoo", &[], "line 2: foo is no instruction"),
-        ("d.s", "umac %o0, %o1", &["--plain"], "umac is no instruction"),
+        ("c.s", "nop\nfoo", &[], "line 2: foo is not an instruction"),
+        ("d.s", "umac %o0, %o1", &["--plain"], "umac is not an instruction"),
         ("e.s", ".word 0xffffffff", &[], "0xffffffff, which is no instruction"),
-        ("f", "\u{7f}ELF\u{1}\u{2}", &[], "cut short"),
+        ("f", "\u{7f}ELF\u{1}\u{2}", &[], "truncated"),
         ("g", "what is this", &[], "--flat"),
         ("h.s", "nop", &["--timing", "/nowhere.toml"], "/nowhere.toml: "),
     ] {

@@ -1,10 +1,10 @@
-//! Numbers: sums of numbers and names, `%hi` and `%lo` of such.
+//! Expressions: sums and products of numbers and names, with `%hi` and `%lo`.
 
 use std::collections::{BTreeMap, HashMap};
 
 use super::statement::is_of_name;
 
-/// What names mean.
+/// The values of names.
 #[derive(Debug, Default)]
 pub(super) struct Names {
     values: HashMap<String, u32>,
@@ -12,21 +12,21 @@ pub(super) struct Names {
 }
 
 impl Names {
-    /// A label.
+    /// Defines a label.
     pub(super) fn define(&mut self, name: &str, address: u32) -> Result<(), String> {
         self.define_value(name, address)?;
         self.labels.insert(name.to_owned(), address);
         Ok(())
     }
 
-    /// A name of a number.
+    /// Defines a name of a number.
     pub(super) fn define_value(&mut self, name: &str, value: u32) -> Result<(), String> {
         if name.starts_with(|c: char| c.is_ascii_digit()) {
             return Err(format!("{name} cannot be a name: it begins with a digit"));
         }
         match self.values.insert(name.to_owned(), value) {
             None => Ok(()),
-            Some(_) => Err(format!("{name} has a meaning already")),
+            Some(_) => Err(format!("{name} is already defined")),
         }
     }
 
@@ -35,22 +35,22 @@ impl Names {
         self.labels
     }
 
-    /// The number that an expression is, standing at this address.
+    /// The value of an expression at this address.
     pub(super) fn evaluate(&self, text: &str, here: u32) -> Result<i64, String> {
         let mut reader = Reader { rest: text, names: self, here, depth: 0 };
         let value = reader.sum()?;
         if reader.rest.trim().is_empty() {
             Ok(value)
         } else {
-            Err(format!("{} is not understood", reader.rest.trim()))
+            Err(format!("unexpected: {}", reader.rest.trim()))
         }
     }
 }
 
-/// A number as a word: from -2^31 to 2^32 - 1.
+/// Converts a number from -2^31 to 2^32 - 1 to a word.
 pub(super) fn word(value: i64) -> Result<u32, String> {
     let signed = i32::try_from(value).map(i32::cast_unsigned);
-    u32::try_from(value).or(signed).map_err(|_| format!("{value} has no room in 32 bits"))
+    u32::try_from(value).or(signed).map_err(|_| format!("{value} does not fit 32 bits"))
 }
 
 struct Reader<'a> {
@@ -117,12 +117,12 @@ impl Reader<'_> {
         self.rest = after;
         match name {
             "" if rest.is_empty() => Err("a number is missing".to_owned()),
-            "" => Err(format!("{rest} is no number")),
+            "" => Err(format!("{rest} is not a number")),
             "." => Ok(self.here.into()),
             _ if name.starts_with(|c: char| c.is_ascii_digit()) => number(name),
             _ => match self.names.values.get(name) {
                 Some(&value) => Ok(value.into()),
-                None => Err(format!("{name} is nowhere defined")),
+                None => Err(format!("{name} is not defined")),
             },
         }
     }
@@ -139,10 +139,10 @@ fn number(text: &str) -> Result<i64, String> {
         Some(digits) => i64::from_str_radix(digits, 16),
         None => text.parse(),
     };
-    within(value.ok()).map_err(|_| format!("{text} is no number of 32 bits"))
+    within(value.ok()).map_err(|_| format!("{text} is not a number of 32 bits"))
 }
 
-/// Numbers far beyond 32 bits have no use, and sums of them no end.
+/// Limits intermediate results, so that they cannot overflow.
 fn within(value: Option<i64>) -> Result<i64, String> {
     let range = -(1 << 40)..1 << 40;
     value.filter(|value| range.contains(value)).ok_or_else(|| "a number is too large".to_owned())

@@ -1,10 +1,9 @@
-//! A small assembler, so that no other is needed: labels, data, and the customary short forms.
+//! A small assembler with labels, data and the usual pseudo-instructions.
 //!
-//! It reads the language of the SPARC manual as GNU's assembler does: one statement in a line, or
-//! several with `;` between them; `!` begins a comment. Directives are `.align`, `.ascii`,
-//! `.asciz`, `.byte`, `.half`, `.skip`, `.word`, and `name = value`; `.global`, `.text` and others
-//! that concern a linker are read and mean nothing: everything goes to memory in the order in which
-//! it stands.
+//! It reads the assembly language of the SPARC manual, as the GNU assembler does: one statement per
+//! line, or several separated by `;`; `!` begins a comment. Directives are `.align`, `.ascii`,
+//! `.asciz`, `.byte`, `.half`, `.skip`, `.word`, and `name = value`. `.global`, `.text` and other
+//! directives for a linker are ignored: memory is filled in the order of the source.
 
 mod expression;
 mod operands;
@@ -27,7 +26,7 @@ pub struct Assembler {
 }
 
 impl Assembler {
-    /// For these instructions.
+    /// An assembler for these instructions.
     #[must_use]
     pub fn new(set: &InstructionSet) -> Self {
         let mut rows: HashMap<&'static str, Vec<&'static Row>> = HashMap::new();
@@ -37,18 +36,18 @@ impl Assembler {
         Self { rows, origin: MEMORY_BASE }
     }
 
-    /// What is assembled begins at this address.
+    /// Sets the address of the first byte.
     #[must_use]
     pub fn at(self, origin: u32) -> Self {
         Self { origin, ..self }
     }
 
-    /// The program that a source is. It begins at `_start`, `main` or `start`, whichever there is,
-    /// or else with its first instruction.
+    /// Assembles a source. The entry point is `_start`, `main` or `start`, in this order, or else the
+    /// first instruction.
     ///
     /// # Errors
     ///
-    /// [`BadSource`] with the line of the first mistake.
+    /// [`BadSource`] with the line of the first error.
     pub fn assemble(&self, source: &str) -> Result<Program, BadSource> {
         let mut pieces = Vec::new();
         let mut names = Names::default();
@@ -72,8 +71,8 @@ impl Assembler {
                     }
                 }
             }
-            if here - self.origin > MOST {
-                return Err(at(format!("it is longer than {} MiB", MOST >> 20)));
+            if here - self.origin > BYTES_MAX {
+                return Err(at(format!("it is longer than {} MiB", BYTES_MAX >> 20)));
             }
         }
         let mut bytes = Vec::with_capacity((here - self.origin) as usize);
@@ -94,10 +93,10 @@ impl Assembler {
     }
 }
 
-/// The longest that a program may become.
-const MOST: u32 = 64 << 20;
+/// The most bytes of a program.
+const BYTES_MAX: u32 = 64 << 20;
 
-/// What a statement becomes: so many bytes, to be filled when all names are known.
+/// The bytes of a statement, filled in after all names are known.
 struct Piece {
     size: u32,
     content: Content,
@@ -106,9 +105,9 @@ struct Piece {
 enum Content {
     /// An instruction.
     Instruction(String, Vec<String>),
-    /// Numbers of so many bytes each.
+    /// The size of each number in bytes, and the numbers.
     Numbers(u32, Vec<String>),
-    /// Bytes as they are.
+    /// Literal bytes.
     Bytes(Vec<u8>),
 }
 
@@ -144,7 +143,7 @@ impl Assembler {
                     let number = names.evaluate(value, here)?;
                     let bits = 8 * size;
                     if number >= 1 << bits || number < -(1 << (bits - 1)) {
-                        return Err(format!("{number} has no room in {bits} bits"));
+                        return Err(format!("{number} does not fit {bits} bits"));
                     }
                     let all = number.to_be_bytes();
                     bytes.extend_from_slice(&all[all.len() - *size as usize..]);
@@ -175,10 +174,10 @@ fn directive_pieces(
         Ok(vec![Piece { size: size * count, content: Content::Numbers(size, values) }])
     };
     let zeros = |count: i64| match u32::try_from(count) {
-        Ok(size @ 0..=MOST) => {
+        Ok(size @ 0..=BYTES_MAX) => {
             Ok(vec![Piece { size, content: Content::Bytes(vec![0; size as usize]) }])
         }
-        _ => Err(format!("{count} bytes are not from 0 to {MOST}")),
+        _ => Err(format!("{count} bytes: give a number from 0 to {BYTES_MAX}")),
     };
     match directive {
         "byte" => numbers(1),
@@ -187,7 +186,7 @@ fn directive_pieces(
         "skip" | "space" | "zero" => zeros(names.evaluate(rest, here)?),
         "align" => match names.evaluate(rest, here)? {
             to @ 1..=4096 if to & (to - 1) == 0 => zeros((-i64::from(here)).rem_euclid(to)),
-            to => Err(format!("{to} is no power of two from 1 to 4096")),
+            to => Err(format!("{to} is not a power of two from 1 to 4096")),
         },
         "ascii" | "asciz" | "string" => {
             let mut bytes = statement::string(rest)?;
@@ -199,16 +198,16 @@ fn directive_pieces(
         }
         "global" | "globl" | "text" | "data" | "bss" | "section" | "type" | "size" | "file"
         | "ident" | "register" | "proc" | "seg" => Ok(Vec::new()),
-        _ => Err(format!(".{directive} is no directive of this assembler")),
+        _ => Err(format!(".{directive} is not a directive of this assembler")),
     }
 }
 
-/// A source that cannot be assembled. Fixed by who wrote it.
+/// An error in a source. Correct the line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BadSource {
-    /// From 1.
+    /// The line, from 1.
     pub line: usize,
-    /// What is wrong there.
+    /// The error.
     pub why: String,
 }
 

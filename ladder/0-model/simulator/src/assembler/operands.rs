@@ -1,9 +1,9 @@
-//! Operands, as a row wants them.
+//! Operands of instructions.
 
 use super::expression::{Names, word};
 use crate::isa::{Instruction, Row, Syntax};
 
-/// The instruction of the row among these whose operands these are.
+/// Reads the operands as an instruction of the first of these rows that they match.
 pub(super) fn read(
     rows: &[&'static Row],
     name: &str,
@@ -12,7 +12,7 @@ pub(super) fn read(
     names: &Names,
 ) -> Result<Instruction, String> {
     if rows.is_empty() {
-        return Err(format!("{name} is no instruction of this machine"));
+        return Err(format!("{name} is not an instruction of this machine"));
     }
     let reader = Reader { here, names };
     let given: Vec<&str> = operands.iter().map(String::as_str).collect();
@@ -26,13 +26,13 @@ pub(super) fn read(
     let wanted = form(rows[0].syntax);
     let why = first_error.unwrap_or_default();
     Err(match (why.is_empty(), wanted.is_empty()) {
-        (true, true) => format!("{name} has no operands"),
-        (true, false) => format!("{name} is written {name} {wanted}"),
+        (true, true) => format!("{name} takes no operands"),
+        (true, false) => format!("{name} takes other operands: {name} {wanted}"),
         (false, _) => why,
     })
 }
 
-/// What the operands of a row look like.
+/// The notation of operands.
 fn form(syntax: Syntax) -> &'static str {
     match syntax {
         Syntax::None => "",
@@ -60,7 +60,7 @@ struct Reader<'a> {
 }
 
 impl Reader<'_> {
-    /// An empty error means that the number of operands, or a fixed one, is not the row's.
+    /// An empty error means that the number of operands, or a fixed operand, does not match the row.
     fn read(&self, row: &'static Row, given: &[&str]) -> Result<Instruction, String> {
         let mut i = Instruction::new(row);
         match (row.syntax, given) {
@@ -84,10 +84,11 @@ impl Reader<'_> {
             (Syntax::LoadSpace, [address, rd]) | (Syntax::StoreSpace, [rd, address]) => {
                 i.rd = register(rd)?;
                 let (address, space) =
-                    address.rsplit_once(']').ok_or("an address stands in [ ]")?;
+                    address.rsplit_once(']').ok_or("an address is written in [ ]")?;
                 let space = self.names.evaluate(space, self.here)?;
-                i.space = u8::try_from(space)
-                    .map_err(|_| format!("{space} is no address space; they go from 0 to 255"))?;
+                i.space = u8::try_from(space).map_err(|_| {
+                    format!("{space} is not an address space; give a number from 0 to 255")
+                })?;
                 self.address(&mut i, bracketed(&format!("{address}]"))?)?;
                 if i.immediate {
                     return Err("with a space, an address is one register or two".to_owned());
@@ -120,7 +121,7 @@ impl Reader<'_> {
         if bytes % 4 == 0 {
             Ok(bytes / 4)
         } else {
-            Err(format!("{label} is no address of an instruction: it is no multiple of 4"))
+            Err(format!("{label} is not the address of an instruction: it is not a multiple of 4"))
         }
     }
 
@@ -146,28 +147,28 @@ impl Reader<'_> {
             _ if rest.is_empty() => Ok(()),
             Some(second) => self.second(i, second),
             None if rest.starts_with('-') => self.second(i, rest),
-            None => Err(format!("{text} is no address")),
+            None => Err(format!("{text} is not an address")),
         }
     }
 }
 
-/// What stands before the first space, plus or minus.
+/// The text before the first space, plus or minus.
 fn first_word(text: &str) -> &str {
     text.split([' ', '\t', '+', '-']).next().unwrap_or_default()
 }
 
 fn bracketed(text: &str) -> Result<&str, String> {
     let inner = text.strip_prefix('[').and_then(|text| text.strip_suffix(']'));
-    inner.map(str::trim).ok_or_else(|| format!("{text} is no address in [ ]"))
+    inner.map(str::trim).ok_or_else(|| format!("{text} is not an address in [ ]"))
 }
 
-/// Whether it is meant as a register: a percent sign, and not `%hi(` or `%lo(`.
+/// Whether a text is a register name: a percent sign, but not `%hi(` or `%lo(`.
 fn is_register(text: &str) -> bool {
     text.starts_with('%') && !text.contains('(')
 }
 
 fn register(text: &str) -> Result<u8, String> {
-    let no = || format!("{text} is no register");
+    let no = || format!("{text} is not a register");
     let name = text.strip_prefix('%').ok_or_else(no)?;
     let numbered = |prefix: &str, first: u8, count: u8| {
         let digits = name.strip_prefix(prefix)?;

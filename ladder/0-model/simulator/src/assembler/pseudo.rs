@@ -1,10 +1,10 @@
-//! The customary short forms, and the instructions that they stand for.
+//! Pseudo-instructions.
 
 /// A mnemonic and its operands.
 type Statement = (String, Vec<String>);
 
-/// The instructions that a statement stands for: itself, if it is no short form. `value` is the
-/// number that an operand is, if it is known already.
+/// Expands a pseudo-instruction; any other statement is returned unchanged. `value` returns the value
+/// of an operand if it is known already.
 pub(super) fn expand(
     name: &str,
     operands: Vec<String>,
@@ -55,7 +55,7 @@ pub(super) fn expand(
     }
 }
 
-/// Any word, in one instruction if that is known to be enough.
+/// Expands `set`, to one instruction if the value is known and one is enough.
 fn set(constant: &str, rd: &str, value: Option<i64>) -> Result<Vec<Statement>, String> {
     let statement = |name: &str, operands: [String; 3]| {
         (name.to_owned(), operands.into_iter().filter(|text| !text.is_empty()).collect())

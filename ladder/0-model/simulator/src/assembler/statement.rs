@@ -1,4 +1,4 @@
-//! A source cut into statements, and a statement into operands.
+//! Splits a source into statements, and a statement into operands.
 
 use super::BadSource;
 
@@ -13,7 +13,7 @@ pub(super) enum Statement {
     Line(String),
 }
 
-/// The statements of a source, each with its line.
+/// The statements of a source, each with its line number.
 pub(super) fn statements(source: &str) -> Result<Vec<(usize, Statement)>, BadSource> {
     let mut all = Vec::new();
     for (i, line) in source.lines().enumerate() {
@@ -24,7 +24,7 @@ pub(super) fn statements(source: &str) -> Result<Vec<(usize, Statement)>, BadSou
     Ok(all)
 }
 
-/// A line without its comment, cut at semicolons; in quotation marks both are text.
+/// Splits a line at semicolons and drops its comment; both characters are text in quotation marks.
 fn parts(line: &str) -> Vec<&str> {
     let mut parts = Vec::new();
     let (mut start, mut quoted, mut escaped) = (0, false, false);
@@ -64,19 +64,21 @@ fn read(text: &str, push: &mut impl FnMut(Statement)) {
     }
 }
 
-/// Whether a name may contain it.
+/// Whether a name may contain this character.
 pub(super) fn is_of_name(c: char) -> bool {
     c.is_ascii_alphanumeric() || matches!(c, '_' | '.' | '$')
 }
 
-/// Operands: what stands between commas that are in no parentheses and no brackets.
+/// Splits operands at commas outside parentheses and brackets.
 pub(super) fn operands(text: &str) -> Result<Vec<String>, String> {
     let mut operands = Vec::new();
     let (mut start, mut depth) = (0, 0_u32);
     for (i, c) in text.char_indices() {
         match c {
             '(' | '[' => depth += 1,
-            ')' | ']' => depth = depth.checked_sub(1).ok_or("a ) or ] that nothing opened")?,
+            ')' | ']' => {
+                depth = depth.checked_sub(1).ok_or("a ) or ] without its opening bracket")?
+            }
             ',' if depth == 0 => {
                 operands.push(text[start..i].trim().to_owned());
                 start = i + 1;
@@ -85,22 +87,22 @@ pub(super) fn operands(text: &str) -> Result<Vec<String>, String> {
         }
     }
     if depth != 0 {
-        return Err("a ( or [ that nothing closes".to_owned());
+        return Err("a ( or [ without its closing bracket".to_owned());
     }
     let last = text[start..].trim();
     if !last.is_empty() || !operands.is_empty() {
         operands.push(last.to_owned());
     }
     if operands.iter().any(String::is_empty) {
-        return Err("an operand is missing at a comma".to_owned());
+        return Err("an operand is missing before or after a comma".to_owned());
     }
     Ok(operands)
 }
 
-/// The bytes of a text in quotation marks.
+/// The bytes of a string in quotation marks.
 pub(super) fn string(text: &str) -> Result<Vec<u8>, String> {
     let inner = text.strip_prefix('"').and_then(|text| text.strip_suffix('"'));
-    let inner = inner.ok_or("a text stands in quotation marks")?;
+    let inner = inner.ok_or("a string is written in quotation marks")?;
     let mut bytes = Vec::new();
     let mut chars = inner.chars();
     while let Some(c) = chars.next() {

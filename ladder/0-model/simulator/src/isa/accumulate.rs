@@ -1,54 +1,17 @@
 //! The multiply-accumulate extension: an accumulator of 72 bits beside the registers.
 //!
-//! Meanings and names are this project's own. The places among the opcodes are those that the
-//! contents of the *Leon2-CIS User's Manual* (1.0.1, November 2006) name, and LEON's own two for
-//! multiply-accumulate, `op3` 0x3e and 0x3f, which here mean something else: LEON's take 16 bits by
-//! 16 and have an accumulator of 40.
+//! Names and semantics are this project's own. The opcodes are those named in the table of contents
+//! of the *Leon2-CIS User's Manual* (1.0.1, November 2006), and LEON's two multiply-accumulate
+//! opcodes, `op3` 0x3e and 0x3f. LEON defines the latter two differently: they multiply 16 by 16 bits
+//! into an accumulator of 40 bits.
 //!
 //! 72 bits are enough for moduli of 4096 bits: a column of a Montgomery product holds at most
 //! 2 * 128 products and less than 2^40 from the column before, and 256 (2^32 - 1)^2 + 2^40 < 2^72.
-//! The accumulator is a register of its own: `umul` writes Y in the middle of a column.
+//! The accumulator is a separate register, because `umul` overwrites Y in the middle of a column.
 
 use super::row::{Cost, Icc, Meaning, Row, Syntax};
 
-/// 72 bits.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Accumulator(u128);
-
-impl Accumulator {
-    const MASK: u128 = (1 << 72) - 1;
-
-    /// What it holds.
-    #[must_use]
-    pub fn value(self) -> u128 {
-        self.0
-    }
-
-    /// Adds, modulo 2^72.
-    pub fn add(&mut self, value: u128) {
-        self.0 = (self.0 + (value & Self::MASK)) & Self::MASK;
-    }
-
-    /// The lowest word.
-    #[must_use]
-    pub fn low(self) -> u32 {
-        (self.0 & 0xffff_ffff) as u32
-    }
-
-    /// Shifts the lowest word out.
-    pub fn shift(&mut self) -> u32 {
-        let low = self.low();
-        self.0 >>= 32;
-        low
-    }
-
-    /// Sets it to zero.
-    pub fn clear(&mut self) {
-        self.0 = 0;
-    }
-}
-
-/// Every row.
+/// All rows.
 pub static ROWS: &[Row] = &[
     Row {
         name: "umac",

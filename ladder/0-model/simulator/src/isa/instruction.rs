@@ -1,24 +1,23 @@
-//! An instruction apart from its word: its row and its operands.
+//! A decoded instruction: its row and its operands.
 
 use core::fmt;
 
 use super::row::{Base, Meaning, Row, Syntax};
-use super::set::InstructionSet;
 
 /// A row with its operands. Fields that the row does not have are zero.
 #[derive(Clone, Copy, Debug)]
 pub struct Instruction {
-    /// What it is.
+    /// The row.
     pub row: &'static Row,
-    /// The destination, or the register that is stored.
+    /// The destination register, or the register that a store reads.
     pub rd: u8,
-    /// The first source.
+    /// The first source register.
     pub rs1: u8,
-    /// The second source, where it is a register.
+    /// The second source, if it is a register.
     pub rs2: u8,
     /// Whether the second source is [`Instruction::constant`] instead.
     pub immediate: bool,
-    /// A constant: 13 bits with sign; of `sethi` 22 bits; of a jump the distance in words.
+    /// The constant: 13 bits with sign; 22 bits for `sethi`; the distance in words for a jump.
     pub constant: i32,
     /// The address space.
     pub space: u8,
@@ -34,13 +33,13 @@ impl PartialEq for Instruction {
 }
 
 impl Instruction {
-    /// Of this row, all operands zero.
+    /// An instruction of this row with all operands zero.
     #[must_use]
     pub fn new(row: &'static Row) -> Self {
         Self { row, rd: 0, rs1: 0, rs2: 0, immediate: false, constant: 0, space: 0 }
     }
 
-    /// The operands of a word of this row; none if a field is not zero that the row does not have.
+    /// Decodes a word of this row; `None` if a field that the row does not use is not zero.
     pub(super) fn read(row: &'static Row, word: u32) -> Option<Self> {
         let register = |from: u32| ((word >> from) & 31) as u8;
         let mut this = Self::new(row);
@@ -76,11 +75,11 @@ impl Instruction {
         (this.encode() == Ok(word)).then_some(this)
     }
 
-    /// The word.
+    /// Encodes the instruction.
     ///
     /// # Errors
     ///
-    /// [`Unencodable`], if a constant is too large or a register not one that the row can name.
+    /// [`Unencodable`], if a constant is out of range or the row does not allow a register.
     pub fn encode(&self) -> Result<u32, Unencodable> {
         let row = self.row;
         let wrong = |why| Err(Unencodable { name: row.name, why });
@@ -93,7 +92,7 @@ impl Instruction {
             Syntax::None => 0,
             Syntax::Call => self.constant.cast_unsigned() & 0x3fff_ffff,
             Syntax::Branch if signed(self.constant.cast_unsigned(), 22) != self.constant => {
-                return wrong("reaches 8 MiB, and its target is farther; jump with jmpl");
+                return wrong("reaches 8 MiB; its target is farther; jump with jmpl");
             }
             Syntax::Branch => self.constant.cast_unsigned() & 0x3f_ffff,
             Syntax::Sethi | Syntax::Constant if !(0..1 << 22).contains(&self.constant) => {
@@ -118,13 +117,13 @@ impl Instruction {
         Ok(row.bits | fields)
     }
 
-    /// Where a jump by [`Instruction::constant`] words goes that stands at this address.
+    /// The target of a jump by [`Instruction::constant`] words from this address.
     #[must_use]
     pub fn target(&self, address: u32) -> u32 {
         address.wrapping_add(self.constant.cast_unsigned() << 2)
     }
 
-    /// As assembly language, standing at this address.
+    /// The instruction in assembly language, for this address.
     #[must_use]
     pub fn at(&self, address: u32) -> impl fmt::Display {
         Text { instruction: *self, address }
@@ -132,7 +131,7 @@ impl Instruction {
 }
 
 impl Row {
-    /// Whether its instructions name a destination, or a register to store.
+    /// Whether its instructions use the `rd` field for a register.
     pub(crate) fn has_rd(&self) -> bool {
         use Syntax as S;
         !matches!(
@@ -141,7 +140,7 @@ impl Row {
         ) && !matches!(self.syntax, S::Write(_))
     }
 
-    /// Whether its instructions store what `rd` names.
+    /// Whether its instructions store `rd`.
     pub(crate) fn stores(&self) -> bool {
         matches!(self.syntax, Syntax::Store | Syntax::StoreSpace)
     }
@@ -151,7 +150,7 @@ impl Row {
         matches!(self.meaning, Meaning::Base(Base::Sll | Base::Srl | Base::Sra))
     }
 
-    /// Whether its instructions trap at will.
+    /// Whether its instructions are Ticc.
     pub(crate) fn is_trap(&self) -> bool {
         matches!(self.meaning, Meaning::Base(Base::Trap(_)))
     }
@@ -162,7 +161,7 @@ fn signed(word: u32, bits: u32) -> i32 {
     (word << (32 - bits)).cast_signed() >> (32 - bits)
 }
 
-/// An instruction that has no word. Fixed by who wrote it.
+/// An instruction that cannot be encoded. Correct the source.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Unencodable {
     name: &'static str,
@@ -227,13 +226,5 @@ impl fmt::Display for Text {
             Syntax::Read(register) => write!(f, "{name} {register}, {rd}"),
             Syntax::Write(register) => write!(f, "{name} {rs1}, {b}, {register}"),
         }
-    }
-}
-
-/// What a word is, for a message: the instruction, or that it is none.
-pub(crate) fn describe(set: &InstructionSet, word: u32, address: u32) -> String {
-    match set.decode(word) {
-        Some(instruction) => instruction.at(address).to_string(),
-        None => format!("{word:#010x}, which is no instruction of this machine"),
     }
 }

@@ -1,4 +1,4 @@
-//! Instructions: one row each, in tables that stand side by side.
+//! Instructions: tables with one row each.
 
 pub mod accumulate;
 pub mod instruction;
@@ -6,7 +6,6 @@ pub mod row;
 pub mod set;
 pub mod sparc;
 
-pub use accumulate::Accumulator;
 pub use instruction::{Instruction, Unencodable};
-pub use row::{Base, Cost, Icc, Meaning, Row, Syntax};
+pub use row::{Accumulator, Base, Cost, Icc, Meaning, Row, Syntax};
 pub use set::{InstructionSet, Overlap};

@@ -1,29 +1,27 @@
-//! What a row of an instruction table says: encoding, syntax, cost and meaning.
-
-use super::accumulate::Accumulator;
+//! A row of an instruction table: encoding, syntax, cost and meaning.
 
 /// One instruction.
 #[derive(Clone, Copy, Debug)]
 pub struct Row {
     /// Its mnemonic, with `,a` where the instruction annuls.
     pub name: &'static str,
-    /// The bits of the word that are fixed.
+    /// The mask of the fixed bits of the word.
     pub mask: u32,
-    /// What stands in them.
+    /// The value of the fixed bits.
     pub bits: u32,
-    /// What its operands are and how they are written.
+    /// Its operands and their notation.
     pub syntax: Syntax,
-    /// What the timing model takes it for.
+    /// Its class in the timing model.
     pub cost: Cost,
-    /// What it does to the condition codes.
+    /// Its use of the condition codes.
     pub icc: Icc,
-    /// What the simulator does.
+    /// Its semantics.
     pub meaning: Meaning,
-    /// What it does, in a line for the reader.
+    /// Its semantics in one line for the reader.
     pub says: &'static str,
 }
 
-/// Where operands stand in a word, and how they are written.
+/// The position of operands in a word, and their notation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Syntax {
     /// No operands.
@@ -56,13 +54,13 @@ pub enum Syntax {
     Jump,
     /// `address`.
     Address,
-    /// A state register, `rd`: its name is the text here.
+    /// The state register of this name, `rd`.
     Read(&'static str),
     /// `rs1, rs2 or constant`, and the state register of this name.
     Write(&'static str),
 }
 
-/// Classes of instructions that take equally long.
+/// Classes of instructions with the same timing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Cost {
     /// Arithmetic, logic, shifts, state registers, windows.
@@ -75,7 +73,7 @@ pub enum Cost {
     Store,
     /// A store of two words.
     StoreDouble,
-    /// A load and a store that nothing comes between.
+    /// An atomic load and store.
     Atomic,
     /// A call or a branch.
     Branch,
@@ -87,11 +85,11 @@ pub enum Cost {
     Divide,
     /// A multiplication into the accumulator.
     Accumulate,
-    /// Whatever else reads or writes the accumulator.
+    /// Another instruction that reads or writes the accumulator.
     Accumulator,
 }
 
-/// What an instruction has to do with the condition codes.
+/// The use of the condition codes by an instruction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Icc {
     /// Nothing.
@@ -122,19 +120,56 @@ impl Icc {
     }
 }
 
-/// What the simulator does for an instruction.
+/// The semantics of an instruction.
 #[derive(Clone, Copy, Debug)]
 pub enum Meaning {
-    /// One of the base.
+    /// A base instruction.
     Base(Base),
-    /// One of an extension: what it does with the accumulator and the values of `rs1` and of `rs2`
-    /// or the constant, and the value that goes to `rd`.
+    /// An instruction of an extension: a function of the accumulator, `rs1`, and `rs2` or the
+    /// constant, which returns the value of `rd`.
     Custom(fn(&mut Accumulator, u32, u32) -> u32),
 }
 
-/// The instructions of the base.
+/// The 72-bit accumulator of the multiply-accumulate extension.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Accumulator(u128);
+
+impl Accumulator {
+    const MASK: u128 = (1 << 72) - 1;
+
+    /// Its value.
+    #[must_use]
+    pub fn value(self) -> u128 {
+        self.0
+    }
+
+    /// Adds, modulo 2^72.
+    pub fn add(&mut self, value: u128) {
+        self.0 = (self.0 + (value & Self::MASK)) & Self::MASK;
+    }
+
+    /// The lowest word.
+    #[must_use]
+    pub fn low(self) -> u32 {
+        (self.0 & 0xffff_ffff) as u32
+    }
+
+    /// Shifts the lowest word out.
+    pub fn shift(&mut self) -> u32 {
+        let low = self.low();
+        self.0 >>= 32;
+        low
+    }
+
+    /// Sets it to zero.
+    pub fn clear(&mut self) {
+        self.0 = 0;
+    }
+}
+
+/// The base instructions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[expect(missing_docs, reason = "each is the mnemonic of its row, which says what it does")]
+#[expect(missing_docs, reason = "each is the mnemonic of its row, which describes it")]
 pub enum Base {
     Call,
     Unimp,

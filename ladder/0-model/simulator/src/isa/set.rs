@@ -1,4 +1,4 @@
-//! The instructions that a machine has: tables side by side, none of whose words mean two things.
+//! The instruction set of a machine: one or more tables that do not overlap.
 
 use core::fmt;
 
@@ -6,41 +6,41 @@ use super::instruction::Instruction;
 use super::row::Row;
 use super::{accumulate, sparc};
 
-/// Tables that do not overlap.
+/// One or more instruction tables that do not overlap.
 #[derive(Clone, Debug)]
 pub struct InstructionSet {
     rows: Vec<&'static Row>,
-    /// Rows by `op`, `op2` or `op3`, so that a word is compared with few.
-    shelves: Vec<Vec<&'static Row>>,
+    /// Rows by `op`, `op2` or `op3`, so that decoding compares a word with few rows.
+    buckets: Vec<Vec<&'static Row>>,
 }
 
 impl InstructionSet {
-    /// SPARC V8, and nothing else.
+    /// SPARC V8 without extensions.
     ///
     /// # Panics
     ///
-    /// Never: a test says that its rows do not overlap.
+    /// Never: a test checks that the rows do not overlap.
     #[must_use]
     pub fn sparc() -> Self {
-        Self::new(&[sparc::ROWS]).expect("a test says that its rows do not overlap")
+        Self::new(&[sparc::ROWS]).expect("a test checks that the rows do not overlap")
     }
 
     /// SPARC V8 with the multiply-accumulate extension.
     ///
     /// # Panics
     ///
-    /// Never: a test says that their rows do not overlap.
+    /// Never: a test checks that the rows do not overlap.
     #[must_use]
     pub fn with_accumulator() -> Self {
         let tables = [sparc::ROWS, accumulate::ROWS];
-        Self::new(&tables).expect("a test says that their rows do not overlap")
+        Self::new(&tables).expect("a test checks that the rows do not overlap")
     }
 
-    /// Tables side by side.
+    /// Combines tables.
     ///
     /// # Errors
     ///
-    /// [`Overlap`], if some word would have two rows.
+    /// [`Overlap`], if a word matches two rows.
     pub fn new(tables: &[&'static [Row]]) -> Result<Self, Overlap> {
         let rows: Vec<&'static Row> = tables.iter().copied().flatten().collect();
         for (i, row) in rows.iter().enumerate() {
@@ -49,42 +49,50 @@ impl InstructionSet {
                 return Err(Overlap { first: other.name, second: row.name });
             }
         }
-        let mut shelves = vec![Vec::new(); SHELVES];
+        let mut buckets = vec![Vec::new(); BUCKETS];
         for &row in &rows {
-            let on = |&number: &usize| (representative(number) ^ row.bits) & row.mask & SHELF == 0;
-            (0..SHELVES).filter(on).for_each(|number| shelves[number].push(row));
+            let on = |&number: &usize| (representative(number) ^ row.bits) & row.mask & BUCKET == 0;
+            (0..BUCKETS).filter(on).for_each(|number| buckets[number].push(row));
         }
-        Ok(Self { rows, shelves })
+        Ok(Self { rows, buckets })
     }
 
-    /// Every row.
+    /// All rows.
     pub fn rows(&self) -> impl Iterator<Item = &'static Row> {
         self.rows.iter().copied()
     }
 
-    /// The instruction that a word is, if it is one.
+    /// Decodes a word; `None` if it is no instruction.
     #[must_use]
     pub fn decode(&self, word: u32) -> Option<Instruction> {
-        let row = self.shelves[shelf(word)].iter().find(|row| word & row.mask == row.bits)?;
+        let row = self.buckets[bucket(word)].iter().find(|row| word & row.mask == row.bits)?;
         Instruction::read(row, word)
+    }
+
+    /// A word at an address as text for a message: the instruction, or that it is none.
+    pub(crate) fn describe(&self, word: u32, address: u32) -> String {
+        match self.decode(word) {
+            Some(instruction) => instruction.at(address).to_string(),
+            None => format!("{word:#010x}, which is no instruction of this machine"),
+        }
     }
 }
 
-/// The bits that choose a shelf: `op` and `op3`, of which `op2` is a part.
-const SHELF: u32 = 0xc1f8_0000;
-const SHELVES: usize = 1 << 8;
+/// The bits that choose a bucket: `op` and `op3`, which includes `op2`.
+const BUCKET: u32 = 0xc1f8_0000;
+const BUCKETS: usize = 1 << 8;
 
-fn shelf(word: u32) -> usize {
+fn bucket(word: u32) -> usize {
     ((word >> 24) & 0xc0 | (word >> 19) & 0x3f) as usize
 }
 
-/// The bits of a shelf.
-fn representative(shelf: usize) -> u32 {
-    let shelf = u32::try_from(shelf).expect("shelves are few");
-    (shelf & 0xc0) << 24 | (shelf & 0x3f) << 19
+/// A word of a bucket, with all other bits zero.
+fn representative(bucket: usize) -> u32 {
+    let bucket = u32::try_from(bucket).expect("buckets are few");
+    (bucket & 0xc0) << 24 | (bucket & 0x3f) << 19
 }
 
-/// Two rows have a word in common. Fixed by who wrote the tables.
+/// Two rows match the same word. Correct the tables.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Overlap {
     first: &'static str,
@@ -95,7 +103,7 @@ impl fmt::Display for Overlap {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(
             f,
-            "a word would be both {} and {}; change the encoding of one, or leave its table out",
+            "a word is both {} and {}; change the encoding of one, or leave its table out",
             self.first, self.second
         )
     }

@@ -1,10 +1,9 @@
 //! The integer unit of SPARC V8: one row for each instruction.
 //!
 //! The encodings are those of *The SPARC Architecture Manual, Version 8* (SPARC International,
-//! 1992), chapter 5 and appendix F. Fields that the manual leaves unused must be zero here, where
-//! processors ignore them: so a word has one instruction, and an instruction one word. Floating
-//! point and coprocessor are not there, nor are state registers of an implementation: these words
-//! are unknown.
+//! 1992), chapter 5 and appendix F. Fields that the manual leaves unused, and that processors
+//! ignore, must be zero here, so that each instruction has exactly one word. Floating-point and
+//! coprocessor instructions and implementation-dependent state registers are not included.
 
 use super::row::{Base, Cost, Icc, Meaning, Row, Syntax};
 
@@ -15,7 +14,7 @@ const FORMAT_3_RD: u32 = 0xfff8_0000;
 /// `op`, annulment, condition and `op2`.
 const BRANCH: u32 = 0xffc0_0000;
 
-/// Every row.
+/// All rows.
 pub static ROWS: &[Row] = &[
     Row {
         name: "call",
@@ -253,7 +252,7 @@ const fn write(register: &'static str, says: &'static str, op3: u32, base: Base,
 }
 
 const fn load(name: &'static str, op3: u32, base: Base, cost: Cost, says: &'static str) -> Row {
-    // Two words go to a pair of registers, and the first of a pair is even.
+    // Two words use a pair of registers; the first register of a pair is even.
     let double = matches!(cost, Cost::LoadDouble | Cost::StoreDouble);
     Row {
         name,
@@ -271,7 +270,7 @@ const fn store(name: &'static str, op3: u32, base: Base, cost: Cost, says: &'sta
     Row { syntax: Syntax::Store, ..load(name, op3, base, cost, says) }
 }
 
-/// With an address space in bits 12 to 5, so both addends of the address are registers.
+/// A load with an address space in bits 12 to 5; both addends of the address are registers.
 const fn load_space(
     name: &'static str,
     op3: u32,

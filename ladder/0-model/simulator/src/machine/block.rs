@@ -1,37 +1,36 @@
-//! Stretches of code, decoded once and done many times.
+//! Basic blocks, decoded once and executed many times.
 //!
-//! A block begins where a jump went and ends with a jump and its delay slot, before a label, or
-//! when it is long enough. What it costs depends on the pipeline's state before it and on whether
-//! its last instruction is annulled, and on nothing else: so its cycles are counted by the
-//! pipeline's model once for each such case, and remembered.
+//! A block begins at the target of a jump and ends with a jump and its delay slot, before a label, or
+//! at its maximum length. Its cost depends only on the pipeline's state before it and on whether its
+//! last instruction is annulled, so the pipeline model counts its cycles once for each such case.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-use super::op::Op;
+use super::execute::Op;
 use crate::isa::InstructionSet;
 use crate::memory::Memory;
 use crate::pipeline::{Pipeline, Slot};
 use crate::timing::Timing;
 
-/// The longest stretch.
+/// The most instructions of a block.
 const LONGEST: usize = 64;
 
-/// Instructions that follow each other in memory.
+/// Consecutive instructions.
 #[derive(Clone, Debug)]
 pub(super) struct Block {
     pub(super) start: u32,
-    /// In order. If [`Block::jumps`], the last two are the jump and its delay slot.
+    /// The instructions. If [`Block::jumps`], the last two are the jump and its delay slot.
     pub(super) ops: Vec<Op>,
     slots: Vec<Slot>,
     pub(super) jumps: bool,
     costs: Vec<Case>,
     /// Cycles spent in it.
     pub(super) cycles: u64,
-    /// Instructions done in it.
+    /// Instructions executed in it.
     pub(super) instructions: u64,
 }
 
-/// What a block costs in one case.
+/// The cost of a block in one case.
 #[derive(Clone, Copy, Debug)]
 struct Case {
     before: Pipeline,
@@ -41,7 +40,7 @@ struct Case {
 }
 
 impl Block {
-    /// The block at an address; none if there is no instruction.
+    /// Decodes the block at an address; `None` if there is no instruction.
     pub(super) fn at(
         start: u32,
         memory: &Memory,
@@ -66,7 +65,7 @@ impl Block {
             let Some(instruction) = decode(address) else { break };
             let op = Op::of(&instruction);
             if op.jumps() {
-                // A jump whose delay slot is another jump, or nothing, is done step by step.
+                // A jump whose delay slot holds another jump, or nothing, is executed step by step.
                 let delay = decode(address.wrapping_add(4)).filter(|i| !Op::of(i).jumps());
                 if let Some(delay) = delay {
                     block.push(op, Slot::of(&instruction));
@@ -86,7 +85,7 @@ impl Block {
         self.slots.push(slot);
     }
 
-    /// Counts the whole block.
+    /// Adds the cycles of the whole block.
     #[inline]
     pub(super) fn spend(
         &mut self,
@@ -118,7 +117,7 @@ impl Block {
         case
     }
 
-    /// Counts the first so many instructions: the next one trapped.
+    /// Adds the cycles of the first `done` instructions; the next one trapped.
     pub(super) fn spend_part(
         &mut self,
         timing: &Timing,
@@ -131,20 +130,20 @@ impl Block {
     }
 }
 
-/// The blocks that were met, by address.
+/// The decoded blocks by address.
 #[derive(Clone, Debug)]
 pub(super) struct Blocks {
     pub(super) blocks: Vec<Block>,
-    /// By the lower bits of an address, which block may begin there.
+    /// The number of the block that may begin at an address, by its lower bits.
     index: Vec<u32>,
     by_address: HashMap<u32, u32>,
-    /// Cycles and instructions of blocks that were forgotten, by where they began.
+    /// Cycles and instructions of discarded blocks, by start address.
     spent: BTreeMap<u32, (u64, u64)>,
 }
 
 const INDEX: usize = 1 << 14;
 
-/// More blocks than this have a program that jumps to a new place all the time.
+/// The most blocks; only a program that keeps jumping to new addresses has more.
 const MOST: usize = 1 << 16;
 
 impl Default for Blocks {
@@ -155,7 +154,7 @@ impl Default for Blocks {
 }
 
 impl Blocks {
-    /// The block at an address, if it is known.
+    /// The block at an address, if it is decoded.
     #[inline]
     pub(super) fn find(&mut self, address: u32) -> Option<usize> {
         let place = (address >> 2) as usize % INDEX;
@@ -170,7 +169,7 @@ impl Blocks {
 
     pub(super) fn add(&mut self, block: Block) -> Option<usize> {
         if self.blocks.len() == MOST {
-            self.forget();
+            self.discard();
         }
         let number = u32::try_from(self.blocks.len()).ok()?;
         self.by_address.insert(block.start, number);
@@ -178,8 +177,8 @@ impl Blocks {
         Some(number as usize)
     }
 
-    /// Code may have changed: nothing is found any more, but what was spent stays.
-    pub(super) fn forget(&mut self) {
+    /// Discards all blocks, because code may have changed; their counts remain.
+    pub(super) fn discard(&mut self) {
         self.index.fill(u32::MAX);
         self.by_address.clear();
         for block in core::mem::take(&mut self.blocks) {
@@ -188,7 +187,7 @@ impl Blocks {
         }
     }
 
-    /// Cycles and instructions, by where blocks begin.
+    /// Cycles and instructions of blocks, by start address.
     pub(super) fn spent(&self) -> impl Iterator<Item = (u32, u64, u64)> {
         let present =
             self.blocks.iter().map(|block| (block.start, block.cycles, block.instructions));

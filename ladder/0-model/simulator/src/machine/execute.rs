@@ -1,20 +1,59 @@
-//! What each instruction of the base does.
+//! Execution of the base instructions.
 
-use super::op::Op;
-use super::state::State;
-use super::trap::Trap;
-use crate::isa::{Base, Meaning};
+use super::state::{NOWHERE, State};
+use crate::isa::{Base, Instruction, Meaning, Syntax};
+use crate::trap::Trap;
 
-/// Where a jump goes.
+/// A decoded instruction, prepared for repeated execution: its second source is always
+/// `r[rs2] + constant`.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Op {
+    pub(super) meaning: Meaning,
+    pub(super) rd: u8,
+    pub(super) rs1: u8,
+    pub(super) rs2: u8,
+    pub(super) annuls: bool,
+    /// The result for `sethi`; the distance in bytes for a branch.
+    pub(super) constant: u32,
+}
+
+impl Op {
+    pub(super) fn of(i: &Instruction) -> Self {
+        let constant = i.constant.cast_unsigned();
+        let stores = matches!(i.row.syntax, Syntax::Store | Syntax::StoreSpace);
+        Self {
+            meaning: i.row.meaning,
+            rd: if i.rd == 0 && !stores { NOWHERE } else { i.rd },
+            rs1: i.rs1,
+            rs2: i.rs2,
+            annuls: i.row.bits >> 29 & 1 != 0 && i.row.syntax == Syntax::Branch,
+            constant: match i.row.syntax {
+                Syntax::Sethi => constant << 10,
+                Syntax::Branch | Syntax::Call => constant << 2,
+                _ => constant,
+            },
+        }
+    }
+
+    /// Whether it may change `npc`.
+    pub(super) fn jumps(&self) -> bool {
+        matches!(
+            self.meaning,
+            Meaning::Base(Base::Branch(_) | Base::Call | Base::Jmpl | Base::Rett)
+        )
+    }
+}
+
+/// The effect of a jump.
 pub(super) struct Jump {
-    /// The instruction after the next one; none if the jump is not taken.
+    /// The instruction after the next one; `None` if the jump is not taken.
     pub(super) target: Option<u32>,
     /// Whether the next one is skipped.
     pub(super) annuls: bool,
 }
 
 impl State {
-    /// Does an instruction that is no jump.
+    /// Executes an instruction other than a jump.
     #[inline(always)]
     pub(super) fn execute(&mut self, op: &Op) -> Result<(), Trap> {
         let a = self.reg(op.rs1);
@@ -87,7 +126,7 @@ impl State {
         Ok(())
     }
 
-    /// What programs seldom do, kept out of the way of what they do all the time.
+    /// Executes rare instructions, separate from the frequent ones for speed.
     #[inline(never)]
     fn execute_rare(&mut self, base: Base, op: &Op, a: u32, b: u32) -> Result<(), Trap> {
         let address = a.wrapping_add(b);
@@ -117,8 +156,8 @@ impl State {
             }
             Base::Swap => {
                 let word = u32::from_be_bytes(self.memory.load(address)?);
-                // A register that is read and written: %g0 reads as zero.
-                let stored = if op.rd == super::state::NOWHERE { 0 } else { self.reg(op.rd) };
+                // The register is read and written; %g0 reads as zero.
+                let stored = if op.rd == NOWHERE { 0 } else { self.reg(op.rd) };
                 self.memory.store(address, stored.to_be_bytes())?;
                 word
             }
@@ -151,12 +190,12 @@ impl State {
             Base::Udiv | Base::Udivcc | Base::Sdiv | Base::Sdivcc => self.divide(base, a, b)?,
             Base::Save => {
                 let window = self.window_before()?;
-                self.turn_to(window);
+                self.switch_to(window);
                 address
             }
             Base::Restore => {
                 let window = self.window_after()?;
-                self.turn_to(window);
+                self.switch_to(window);
                 address
             }
             Base::Trap(condition) if self.holds(condition) => {
@@ -186,14 +225,14 @@ impl State {
                 self.has_table = true;
                 return Ok(());
             }
-            // A trap that is not taken, stbar; jumps never come here.
+            // stbar, or a trap that is not taken.
             _ => return Ok(()),
         };
         self.put(op.rd, value);
         Ok(())
     }
 
-    /// Where a jump goes, and what else it does.
+    /// Executes a jump.
     #[inline(always)]
     pub(super) fn jump(&mut self, op: &Op, pc: u32) -> Result<Jump, Trap> {
         let target = pc.wrapping_add(op.constant);
@@ -224,7 +263,7 @@ impl State {
                 return Err(Trap::Privileged);
             }
             let window = self.window_after()?;
-            self.turn_to(window);
+            self.switch_to(window);
             self.traps = true;
             self.supervisor = self.was_supervisor;
         } else {
@@ -262,7 +301,7 @@ impl State {
         value
     }
 
-    /// The upper word goes to Y.
+    /// Writes the upper word to Y and returns the lower word.
     #[inline(always)]
     fn product(&mut self, product: u64) -> u32 {
         self.y = (product >> 32) as u32;
@@ -274,7 +313,7 @@ impl State {
         self.product(product.cast_unsigned())
     }
 
-    /// The quotient, cut to 32 bits as the manual says.
+    /// The quotient, limited to 32 bits as the manual defines.
     fn divide(&mut self, base: Base, a: u32, b: u32) -> Result<u32, Trap> {
         if b == 0 {
             return Err(Trap::DivisionByZero);
@@ -284,7 +323,7 @@ impl State {
             let quotient = dividend / u64::from(b);
             (u32::try_from(quotient).unwrap_or(u32::MAX), quotient >> 32 != 0)
         } else {
-            // The least dividend by -1 is 2^63, and too large as well.
+            // The least dividend over -1 is 2^63, which overflows too.
             let quotient = dividend.cast_signed().saturating_div(i64::from(b.cast_signed()));
             let fits = i32::try_from(quotient);
             let kept = fits.unwrap_or(if quotient < 0 { i32::MIN } else { i32::MAX });
@@ -298,15 +337,15 @@ impl State {
     }
 
     fn put_pair(&mut self, rd: u8, both: u64) {
-        // The first of a pair is even; of %g0 and %g1 only the second is written.
+        // The first register of a pair is even; of %g0 and %g1 only %g1 is written.
         let first = rd & 63;
         self.put(first, (both >> 32) as u32);
-        let second = if first == super::state::NOWHERE { 1 } else { first | 1 };
+        let second = if first == NOWHERE { 1 } else { first | 1 };
         self.put(second, (both & 0xffff_ffff) as u32);
     }
 }
 
-/// A tagged result: whether it overflows, or a tag is set.
+/// A tagged result, and whether it overflows or a tag is set.
 fn tagged(a: u32, b: u32, result: u32, exact: Option<i32>) -> (u32, bool) {
     (result, exact.is_none() || (a | b) & 3 != 0)
 }

@@ -1,26 +1,24 @@
 //! A machine: a program in memory, registers, and a clock.
 //!
 //! **Programs begin** as a supervisor with traps enabled, `%sp` at the end of memory and one window
-//! in use. **They end** with `ta 0`, whose status is `%o0`. A program writes to its console by a
-//! store to [`crate::memory::CONSOLE`].
+//! in use. **They end** with `ta 0` and the status in `%o0`. A store to
+//! [`crate::memory::CONSOLE`] writes to the console.
 //!
-//! **Traps.** A program that writes `%tbr` has a trap table, and every trap enters it. Until then
-//! the simulator stands in for the operating system: windows are stored on the stack and loaded
-//! from it, `ta 0x10` is Linux's call of the kernel (`%g1` = 1 ends the program, 4 writes to the
-//! console), and every other trap is a failure. A trap while traps are disabled stops a processor:
-//! `ta 0` then ends the program, anything else is a failure.
+//! **Traps.** After a program writes `%tbr`, every trap enters its trap table. Before that the
+//! simulator acts as the operating system: it stores windows on the stack and loads them, `ta 0x10`
+//! is a Linux system call (`%g1` = 1 ends the program, 4 writes to the console), and every other trap
+//! is a failure. A trap while traps are disabled stops a processor: `ta 0` then ends the program, and
+//! any other trap is a failure.
 
 mod block;
 mod execute;
-mod op;
 mod profile;
 mod run;
 mod state;
-mod trap;
 
+pub use crate::trap::Trap;
 pub use profile::Share;
-pub use run::{Ending, Traced};
-pub use trap::{Failure, Trap};
+pub use run::{Ending, Failure, Traced};
 
 use std::collections::BTreeSet;
 
@@ -52,7 +50,7 @@ pub struct Machine {
     state: State,
     pipeline: Pipeline,
     blocks: Blocks,
-    /// The instruction at `pc` is annulled: only after a jump in a delay slot.
+    /// Whether the instruction at `pc` is annulled: only after a jump in a delay slot.
     annulled: bool,
     cycles: u64,
     instructions: u64,
@@ -62,7 +60,7 @@ pub struct Machine {
 }
 
 impl Machine {
-    /// A machine with this program, before its first instruction.
+    /// Creates a machine at the first instruction of the program.
     ///
     /// # Errors
     ///
@@ -87,25 +85,25 @@ impl Machine {
         })
     }
 
-    /// Cycles since the beginning.
+    /// Cycles since the start.
     #[must_use]
     pub fn cycles(&self) -> u64 {
         self.cycles
     }
 
-    /// Instructions since the beginning; annulled ones are not counted.
+    /// Instructions since the start, without annulled ones.
     #[must_use]
     pub fn instructions(&self) -> u64 {
         self.instructions
     }
 
-    /// Windows that the simulator stored and loaded in place of an operating system.
+    /// Windows that the simulator stored and loaded as the operating system.
     #[must_use]
     pub fn windows_moved(&self) -> (u64, u64) {
         (self.spills, self.fills)
     }
 
-    /// What the 32 registers of the present window hold: globals, outs, locals, ins.
+    /// The 32 registers of the current window: globals, outs, locals, ins.
     #[must_use]
     pub fn registers(&self) -> [u32; 32] {
         core::array::from_fn(|i| self.state.r[i])
@@ -141,12 +139,12 @@ impl Machine {
         &self.state.memory
     }
 
-    /// Memory, to be changed from outside: data, not code.
+    /// Memory, to write data; writing code has no effect on decoded blocks.
     pub fn memory_mut(&mut self) -> &mut Memory {
         &mut self.state.memory
     }
 
-    /// The address of a name of the program.
+    /// The address of a symbol of the program.
     #[must_use]
     pub fn symbol(&self, name: &str) -> Option<u32> {
         self.program.symbols.get(name).copied()

@@ -1,23 +1,22 @@
-//! Where the cycles went.
+//! Cycles by routine.
 
 use std::collections::BTreeMap;
 
 use super::Machine;
 
-/// The share of a routine: everything from its name to the next name.
+/// The share of a routine: everything from its symbol to the next one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Share {
-    /// Its name; empty before the first name.
+    /// Its name; empty before the first symbol.
     pub name: String,
-    /// Cycles spent between its name and the next.
+    /// Its cycles.
     pub cycles: u64,
-    /// Instructions done there.
+    /// Its instructions.
     pub instructions: u64,
 }
 
 impl Machine {
-    /// Cycles by routine, most first. What was done step by step, and what traps took, has no
-    /// routine: `(other)`.
+    /// Cycles by routine, most first. Single steps and traps belong to no routine and are `(other)`.
     #[must_use]
     pub fn profile(&self) -> Vec<Share> {
         let names: BTreeMap<u32, &str> =

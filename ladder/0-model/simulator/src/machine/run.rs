@@ -1,52 +1,86 @@
-//! Running: block after block, or step by step.
+//! Running a program: block by block, or step by step.
+
+use core::fmt;
 
 use super::Machine;
 use super::block::{Block, Blocks};
-use super::op::Op;
+use super::execute::Op;
 use super::state::State;
-use super::trap::{Failure, Trap};
 use crate::isa::Instruction;
-use crate::isa::instruction::{describe, register_name};
+use crate::isa::instruction::register_name;
 use crate::pipeline::Slot;
+use crate::trap::Trap;
 
-/// How a run ends that did not fail.
+/// The end of a run without failure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ending {
-    /// The program ended, with this status.
+    /// The program ended with this status.
     Exit(u32),
-    /// It has done as many instructions as it was allowed to.
+    /// The limit of instructions was reached.
     Limit,
-    /// It is where it should stop.
+    /// The requested address was reached.
     Reached,
 }
 
-/// One instruction that was done.
+/// One executed instruction.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Traced {
-    /// Where it stands.
+    /// Its address.
     pub address: u32,
-    /// What it is.
+    /// Its text.
     pub text: String,
-    /// The cycle in which its slots begin.
+    /// Its first cycle.
     pub cycle: u64,
-    /// The cycles that it took.
+    /// Its cycles.
     pub cycles: u64,
-    /// The register that it wrote, if it did.
+    /// The register that it wrote, if any, and the value.
     pub wrote: Option<(String, u32)>,
 }
 
-/// Linux's numbers.
-const KERNEL: u8 = 0x10;
+/// A program error that ends the simulation. Correct the program.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Failure {
+    /// The address of the instruction.
+    pub address: u32,
+    /// The symbol of that address, if one is known.
+    pub place: Option<String>,
+    /// The instruction.
+    pub instruction: String,
+    /// The reason.
+    pub why: String,
+    /// The registers that it reads, with their values.
+    pub operands: Vec<(String, u32)>,
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "at {:#010x}", self.address)?;
+        if let Some(place) = &self.place {
+            write!(f, " ({place})")?;
+        }
+        write!(f, ": {}: {}", self.instruction, self.why)?;
+        for (i, (name, value)) in self.operands.iter().enumerate() {
+            write!(f, "{} {name} = {value:#x}", if i == 0 { ";" } else { "," })?;
+        }
+        Ok(())
+    }
+}
+
+impl core::error::Error for Failure {}
+
+/// Linux's trap and system call numbers.
+const SYSTEM_CALL: u8 = 0x10;
 const CALL_EXIT: u32 = 1;
 const CALL_WRITE: u32 = 4;
 const BAD_ADDRESS: u32 = 14;
 
 impl Machine {
-    /// Runs until the program ends, or has done so many instructions more. It may go on after that.
+    /// Runs until the program ends or has executed `instructions` more instructions. It can be
+    /// continued after that.
     ///
     /// # Errors
     ///
-    /// [`Failure`], if an instruction cannot be done and nothing handles it.
+    /// [`Failure`], if an instruction traps and nothing handles it.
     pub fn run(&mut self, instructions: u64) -> Result<Ending, Failure> {
         let limit = self.instructions.saturating_add(instructions);
         while self.ended.is_none() {
@@ -58,11 +92,12 @@ impl Machine {
         Ok(Ending::Exit(self.ended.unwrap_or(0)))
     }
 
-    /// Runs until the next instruction is the one at this address, which has a name in the program.
+    /// Runs until the next instruction is the one at this address, which must have a symbol, because
+    /// blocks end before symbols.
     ///
     /// # Errors
     ///
-    /// [`Failure`], if an instruction cannot be done and nothing handles it.
+    /// [`Failure`], if an instruction traps and nothing handles it.
     pub fn run_to(&mut self, address: u32, instructions: u64) -> Result<Ending, Failure> {
         let limit = self.instructions.saturating_add(instructions);
         while self.state.pc != address || self.annulled {
@@ -76,7 +111,7 @@ impl Machine {
         Ok(Ending::Reached)
     }
 
-    /// Does a block, or one instruction where there is no block or the limit is near.
+    /// Executes a block, or one instruction if there is no block or the limit is near.
     fn advance(&mut self, limit: u64) -> Result<(), Failure> {
         let done = if limit - self.instructions > 128 { self.run_block() } else { None };
         match done {
@@ -86,7 +121,7 @@ impl Machine {
         }
     }
 
-    /// Does the block at `pc`. None if there is none, and the next step has to be done alone.
+    /// Executes the block at `pc`. `None` if there is none; then execute one instruction.
     fn run_block(&mut self) -> Option<Result<(), Trap>> {
         let Self { state, blocks, pipeline, timing, .. } = self;
         if state.npc != state.pc.wrapping_add(4) || self.annulled {
@@ -97,30 +132,30 @@ impl Machine {
             None => blocks.add(Block::at(state.pc, &state.memory, &self.set, &self.labels)?)?,
         };
         let block = &mut blocks.blocks[number];
-        match do_block(state, block) {
+        match execute_block(state, block) {
             Ok(annulled) => {
                 self.cycles += block.spend(timing, pipeline, annulled);
                 let done = block.ops.len() as u64 - u64::from(annulled);
                 block.instructions += done;
                 self.instructions += done;
-                forget_if_flushed(state, blocks);
+                discard_if_flushed(state, blocks);
                 Some(Ok(()))
             }
             Err((done, trap)) => {
                 self.cycles += block.spend_part(timing, pipeline, done);
                 block.instructions += done as u64;
                 self.instructions += done as u64;
-                forget_if_flushed(state, blocks);
+                discard_if_flushed(state, blocks);
                 Some(Err(trap))
             }
         }
     }
 
-    /// Does one instruction, or skips one that is annulled.
+    /// Executes one instruction, or skips an annulled one.
     ///
     /// # Errors
     ///
-    /// [`Failure`], if it cannot be done and nothing handles it.
+    /// [`Failure`], if it traps and nothing handles the trap.
     pub fn step(&mut self) -> Result<(), Failure> {
         if self.annulled {
             self.annulled = false;
@@ -149,19 +184,18 @@ impl Machine {
                 self.instructions += 1;
                 self.cycles +=
                     u64::from(self.pipeline.issue(&self.timing, &Slot::of(&instruction)));
-                forget_if_flushed(&mut self.state, &mut self.blocks);
+                discard_if_flushed(&mut self.state, &mut self.blocks);
                 Ok(())
             }
             Err(trap) => self.trap(trap),
         }
     }
 
-    /// Does one instruction and says what it did; nothing when an instruction was skipped or
-    /// trapped.
+    /// Executes one instruction and describes it; `None` if it was skipped or trapped.
     ///
     /// # Errors
     ///
-    /// [`Failure`], if it cannot be done and nothing handles it.
+    /// [`Failure`], if it traps and nothing handles the trap.
     pub fn trace(&mut self) -> Result<Option<Traced>, Failure> {
         let (address, cycle, count) = (self.state.pc, self.cycles, self.instructions);
         let instruction = self.fetch().ok();
@@ -177,7 +211,7 @@ impl Machine {
         }))
     }
 
-    /// The program's status, once it has ended.
+    /// The program's status, after it has ended.
     #[must_use]
     pub fn ended(&self) -> Option<u32> {
         self.ended
@@ -191,7 +225,7 @@ impl Machine {
         self.set.decode(word).ok_or(Trap::Illegal)
     }
 
-    /// The instruction at `pc` has trapped.
+    /// Handles a trap of the instruction at `pc`.
     fn trap(&mut self, trap: Trap) -> Result<(), Failure> {
         self.pipeline.empty();
         if !self.state.traps {
@@ -217,12 +251,12 @@ impl Machine {
                     .fill()
                     .or_else(|trap| self.fail(trap, "; a window had to be loaded from %fp"))
             }
-            Trap::Software(KERNEL) => self.call_kernel(),
+            Trap::Software(SYSTEM_CALL) => self.system_call(),
             _ => self.stop(trap, ""),
         }
     }
 
-    /// Nothing handles a trap: the program has ended, or failed.
+    /// Ends the program for `ta 0`; any other trap is a failure.
     fn stop(&mut self, trap: Trap, context: &str) -> Result<(), Failure> {
         if trap != Trap::Software(0) {
             return self.fail(trap, context);
@@ -233,8 +267,8 @@ impl Machine {
         Ok(())
     }
 
-    /// What Linux does for the few calls that a program of numbers needs.
-    fn call_kernel(&mut self) -> Result<(), Failure> {
+    /// The Linux system calls exit and write.
+    fn system_call(&mut self) -> Result<(), Failure> {
         let (call, a, b, c) = (self.state.r[1], self.state.r[8], self.state.r[9], self.state.r[10]);
         self.instructions += 1;
         self.cycles += u64::from(self.timing.slots.trap);
@@ -245,7 +279,7 @@ impl Machine {
                 if let Some(bytes) = &bytes {
                     self.state.memory.print(bytes);
                 }
-                // The carry says that a call failed.
+                // The carry flag reports a failed system call.
                 self.state.c = bytes.is_none();
                 self.state.r[8] = if bytes.is_some() { c } else { BAD_ADDRESS };
                 let next = self.state.npc;
@@ -253,7 +287,7 @@ impl Machine {
             }
             _ => {
                 let context = "; of the kernel there are exit (%g1 = 1) and write (%g1 = 4) only";
-                return self.fail(Trap::Software(KERNEL), context);
+                return self.fail(Trap::Software(SYSTEM_CALL), context);
             }
         }
         Ok(())
@@ -272,7 +306,7 @@ impl Machine {
             address,
             place: self.program.place(address),
             instruction: word
-                .map_or_else(|| "nothing".to_owned(), |word| describe(&self.set, word, address)),
+                .map_or_else(|| "nothing".to_owned(), |word| self.set.describe(word, address)),
             why: format!("{trap}{context}"),
             operands: read
                 .into_iter()
@@ -283,16 +317,17 @@ impl Machine {
     }
 }
 
-fn forget_if_flushed(state: &mut State, blocks: &mut Blocks) {
+fn discard_if_flushed(state: &mut State, blocks: &mut Blocks) {
     if state.flushed {
         state.flushed = false;
-        blocks.forget();
+        blocks.discard();
     }
 }
 
-/// Does all of a block: whether its last instruction was annulled, or which one trapped.
+/// Executes a block. Returns whether its last instruction was annulled, or the index of the
+/// instruction that trapped.
 #[inline(always)]
-fn do_block(state: &mut State, block: &Block) -> Result<bool, (usize, Trap)> {
+fn execute_block(state: &mut State, block: &Block) -> Result<bool, (usize, Trap)> {
     let start = block.start;
     let address = |i: usize| start.wrapping_add(u32::try_from(4 * i).unwrap_or(u32::MAX));
     let straight = block.ops.len() - if block.jumps { 2 } else { 0 };

@@ -1,19 +1,19 @@
 //! Registers, windows and state registers.
 
-use super::trap::Trap;
 use crate::isa::Accumulator;
 use crate::memory::Memory;
+use crate::trap::Trap;
 
-/// Where writes to `%g0` go: a register that nothing reads.
+/// The destination of writes to `%g0`: a register that nothing reads.
 pub(super) const NOWHERE: u8 = 32;
 
-/// Everything that an instruction can read and write.
+/// The state that an instruction can read and write.
 #[derive(Clone, Debug)]
 pub(super) struct State {
-    /// The 32 registers of the present window, and [`NOWHERE`]. A power of two, so that an index
-    /// needs no check.
+    /// The 32 registers of the current window, and [`NOWHERE`]. The length is a power of two, so that
+    /// a masked index needs no bounds check.
     pub(super) r: [u32; 64],
-    /// Outs and locals of every window. The ins of a window are the outs of the next.
+    /// Outs and locals of each window. The ins of a window are the outs of the next.
     windows: Vec<[u32; 16]>,
     pub(super) cwp: usize,
     pub(super) wim: u32,
@@ -26,26 +26,26 @@ pub(super) struct State {
     pub(super) supervisor: bool,
     pub(super) was_supervisor: bool,
     pub(super) traps: bool,
-    /// Interrupt level and the enable bits of floating point and coprocessor: stored, not used.
+    /// Interrupt level and enable bits of floating point and coprocessor: stored, but not used.
     rest_of_psr: u32,
     pub(super) accumulator: Accumulator,
     pub(super) memory: Memory,
     pub(super) pc: u32,
     pub(super) npc: u32,
-    /// Whether the program has a trap table: it has written `%tbr`.
+    /// Whether the program has a trap table, that is, has written `%tbr`.
     pub(super) has_table: bool,
     /// Whether code may have changed.
     pub(super) flushed: bool,
 }
 
-/// Bits of `%psr` that are stored only.
+/// Bits of `%psr` that are stored but not used.
 const REST_OF_PSR: u32 = 0x0000_3f00;
 
 impl State {
     pub(super) fn new(memory: Memory, windows: usize, entry: u32) -> Self {
         let (_, end) = memory.bounds();
         let mut r = [0; 64];
-        // Room for a window, a hidden parameter and six arguments above the stack pointer.
+        // Space for a window, a hidden parameter and six arguments above the stack pointer.
         let top = u32::try_from(end - 4096).unwrap_or(u32::MAX) & !7;
         r[14] = top;
         Self {
@@ -82,14 +82,14 @@ impl State {
         self.r[usize::from(register & 63)] = value;
     }
 
-    /// The window that is `by` windows on; `save` goes to the one before.
+    /// The window `by` windows after the current one; `save` goes to the previous one.
     fn window(&self, by: isize) -> usize {
         let count = self.windows.len().cast_signed();
         (self.cwp.cast_signed() + by).rem_euclid(count).cast_unsigned()
     }
 
-    /// Makes another window the present one.
-    pub(super) fn turn_to(&mut self, window: usize) {
+    /// Switches to another window.
+    pub(super) fn switch_to(&mut self, window: usize) {
         let next = self.window(1);
         self.windows[self.cwp].copy_from_slice(&self.r[8..24]);
         self.windows[next][..8].copy_from_slice(&self.r[24..32]);
@@ -100,39 +100,39 @@ impl State {
         self.r[24..32].copy_from_slice(&ins);
     }
 
-    /// The window of a `save`.
+    /// The window that `save` switches to.
     pub(super) fn window_before(&self) -> Result<usize, Trap> {
         let window = self.window(-1);
         if self.wim >> window & 1 != 0 { Err(Trap::WindowOverflow) } else { Ok(window) }
     }
 
-    /// The window of a `restore`.
+    /// The window that `restore` switches to.
     pub(super) fn window_after(&self) -> Result<usize, Trap> {
         let window = self.window(1);
         if self.wim >> window & 1 != 0 { Err(Trap::WindowUnderflow) } else { Ok(window) }
     }
 
-    /// Does what an operating system's handler does: stores the oldest window on its stack.
+    /// Acts as an operating system's overflow handler: stores the oldest window on its stack.
     pub(super) fn spill(&mut self) -> Result<(), Trap> {
         let (present, oldest) = (self.cwp, self.window(-2));
-        self.turn_to(oldest);
+        self.switch_to(oldest);
         let stored = self.store_window();
-        self.turn_to(present);
+        self.switch_to(present);
         self.wim = 1 << oldest;
         stored
     }
 
-    /// Does what an operating system's handler does: loads the window before from the stack.
+    /// Acts as an operating system's underflow handler: loads the next window from its stack.
     pub(super) fn fill(&mut self) -> Result<(), Trap> {
         let (present, before, free) = (self.cwp, self.window(1), self.window(2));
-        self.turn_to(before);
+        self.switch_to(before);
         let loaded = self.load_window();
-        self.turn_to(present);
+        self.switch_to(present);
         self.wim = 1 << free;
         loaded
     }
 
-    /// Locals and ins, at the stack pointer.
+    /// Stores locals and ins at the stack pointer.
     fn store_window(&mut self) -> Result<(), Trap> {
         let stack = self.r[14];
         (0..16).try_for_each(|i: u8| {
@@ -153,7 +153,7 @@ impl State {
     /// Enters the trap table.
     pub(super) fn enter(&mut self, trap: Trap) {
         let window = self.window(-1);
-        self.turn_to(window);
+        self.switch_to(window);
         self.was_supervisor = self.supervisor;
         self.supervisor = true;
         self.traps = false;
@@ -179,11 +179,11 @@ impl State {
         (self.n, self.z, self.v, self.c) = (bit(23), bit(22), bit(21), bit(20));
         (self.supervisor, self.was_supervisor, self.traps) = (bit(7), bit(6), bit(5));
         self.rest_of_psr = value & REST_OF_PSR;
-        self.turn_to(window);
+        self.switch_to(window);
         Ok(())
     }
 
-    /// The windows that `%wim` has bits for.
+    /// Sets `%wim`; bits of windows that do not exist are cleared.
     pub(super) fn set_wim(&mut self, value: u32) {
         let all = u64::MAX >> (64 - self.windows.len());
         self.wim = value & (all & 0xffff_ffff) as u32;

@@ -1,8 +1,8 @@
 //! A Montgomery product by rows: CIOS.
 //!
-//! Row i adds `a b_i` to t, then `m_i p`, where `m_i` makes the lowest word zero, which goes. t is
-//! at m, its words n and n + 1 are `%l5` and `%l6`. The carry from word to word is `%g1`, or in the
-//! extension's accumulator.
+//! Row i adds `a b_i` to t, then `m_i p`, where `m_i` makes the lowest word zero, and drops that word.
+//! t is at m; its words n and n + 1 are `%l5` and `%l6`. The carry from word to word is in `%g1`, or in
+//! the extension's accumulator.
 
 use super::text::{Text, register as r};
 use super::{Arithmetic, Loops, Routine};
@@ -76,7 +76,7 @@ fn row(text: &mut Text, routine: &Routine) {
     }
 }
 
-/// The words 1 to U - 1, then blocks of U.
+/// The reduction: words 1 to U - 1, then blocks of U.
 fn reduction_blocks(text: &mut Text, arithmetic: Arithmetic, by: u32) {
     (1..by).for_each(|j| word(text, arithmetic, r::P, 4 * j, 4 * j - 4));
     let done = text.label("reduced");
@@ -89,7 +89,7 @@ fn reduction_blocks(text: &mut Text, arithmetic: Arithmetic, by: u32) {
     text.name("reduced");
 }
 
-/// Words of a number at `%l3`, up to `%g4`; t at `%l4`, moved down by so many bytes.
+/// Words of a number from `%l3` to `%g4`; t at `%l4`, stored `down` bytes lower.
 fn blocks(text: &mut Text, arithmetic: Arithmetic, name: &str, by: u32, down: u32) {
     text.name(name);
     for t in 0..by {
@@ -108,7 +108,7 @@ fn blocks(text: &mut Text, arithmetic: Arithmetic, name: &str, by: u32, down: u3
     text.add(format!("add %l4, {}, %l4", 4 * by));
 }
 
-/// Words from the place `%l3` on; `to` is where t goes.
+/// Words from offset `%l3` on; t is stored at `to`.
 fn rolled(text: &mut Text, arithmetic: Arithmetic, name: &str, number: &str, to: &str) {
     text.name(name);
     step(text, arithmetic, &format!("{number} + %l3"), "%i4 + %l3", &format!("{to} + %l3"));
@@ -117,13 +117,13 @@ fn rolled(text: &mut Text, arithmetic: Arithmetic, name: &str, number: &str, to:
     text.add("add %l3, 4, %l3");
 }
 
-/// A word at a known place.
+/// A word at a known offset.
 fn word(text: &mut Text, arithmetic: Arithmetic, number: &str, from: u32, to: u32) {
     let (number, t) = (format!("{number} + {from}"), format!("%i4 + {from}"));
     step(text, arithmetic, &number, &t, &format!("%i4 + {to}"));
 }
 
-/// A word of a number times `%o2`, and a word of t, and the carry.
+/// Adds a word of a number times `%o2`, a word of t and the carry.
 fn step(text: &mut Text, arithmetic: Arithmetic, number: &str, t: &str, to: &str) {
     text.add(format!("ld [{number}], %o0"));
     text.add(format!("ld [{t}], %o1"));

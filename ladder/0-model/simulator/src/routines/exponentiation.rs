@@ -1,8 +1,7 @@
-//! An exponentiation, from its first instruction to its last: conversion, table, windows,
-//! conversion.
+//! A whole exponentiation: conversion, table, windows, conversion.
 //!
-//! Windows skip zeros, so the time depends on the exponent: right for a public one, and the custom
-//! of the papers. Not a way to use a private one.
+//! Windows skip zeros, as in the papers, so the time depends on the exponent. Do not use it for a
+//! private exponent.
 
 use super::measure::{Counts, modulus, read, words};
 use super::power::{END, FIXED, SLIDING, TABLE};
@@ -15,18 +14,18 @@ use crate::timing::Timing;
 /// An exponentiation.
 #[derive(Clone, Copy, Debug)]
 pub struct Exponentiation {
-    /// What multiplies.
+    /// The routine for products.
     pub multiply: Routine,
-    /// What squares, if it is something else.
+    /// The routine for squares, if it is another one.
     pub square: Option<Routine>,
-    /// How the exponent is cut: 1 to 6 bits.
+    /// The window: 1 to 6 bits.
     pub window: Window,
 }
 
-/// What an exponentiation took.
+/// The counts and the result of an exponentiation.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Raised {
-    /// From the first instruction to the last.
+pub struct ExponentiationRun {
+    /// Counts from the first instruction to the last.
     pub counts: Counts,
     /// Bytes of code.
     pub code: usize,
@@ -34,15 +33,15 @@ pub struct Raised {
     pub result: Number,
 }
 
-/// More than any takes: 4096 bits, rolled, at 35 slots are 4 * 10^10 cycles.
+/// The limit of instructions. 4096 bits, rolled, at 35 slots take 4 * 10^10 cycles.
 const LIMIT: u64 = 100_000_000_000;
 
 impl Exponentiation {
-    /// Runs it, base below p, exponent not zero.
+    /// Runs it; the base must be below p.
     ///
     /// # Errors
     ///
-    /// [`Failure`], if it is wrong and traps.
+    /// [`Failure`], if the generated program traps.
     ///
     /// # Panics
     ///
@@ -51,20 +50,18 @@ impl Exponentiation {
         &self,
         timing: &Timing,
         [base, exponent, p]: [&Number; 3],
-    ) -> Result<Raised, Failure> {
+    ) -> Result<ExponentiationRun, Failure> {
         assert!((1..=6).contains(&self.window.bits()), "windows have 1 to 6 bits");
         assert!(exponent.bits() > 0, "an exponent of zero has no first digit");
         let set = self.multiply.instructions();
         let source = self.source([base, exponent, p]);
-        let program = Assembler::new(&set)
-            .assemble(&source)
-            .expect("what is generated assembles; a test says so");
+        let program = Assembler::new(&set).assemble(&source).expect("tests assemble every routine");
         let mut machine = Machine::new(set, timing.clone(), &program)
-            .expect("the program is small, and begins where it has code");
+            .expect("the program is small and begins with code");
         let ending = machine.run(LIMIT)?;
-        assert_ne!(ending, Ending::Limit, "it should have ended long ago");
+        assert_ne!(ending, Ending::Limit, "the limit is above every exponentiation");
         let address = |name: &str| program.symbols[name];
-        Ok(Raised {
+        Ok(ExponentiationRun {
             counts: Counts { cycles: machine.cycles(), instructions: machine.instructions() },
             code: (address("end_of_code") - address("_start")) as usize,
             result: read(&machine, address("z"), self.multiply.words()),

@@ -1,10 +1,10 @@
-//! A Montgomery product by columns: FIPS. What the columns are, `columns` says.
+//! A Montgomery product by columns: FIPS. [`Columns`] describes the columns.
 
 use super::columns::Columns;
 use super::text::{Text, register as r};
 use super::{Arithmetic, Loops, Routine};
 
-/// Which columns.
+/// The lower or the upper columns.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Half {
     Lower,
@@ -38,14 +38,15 @@ pub(super) fn write(text: &mut Text, routine: &Routine) {
     last_words(text, arithmetic, &format!("+ {}", r::LAST));
 }
 
-fn next_column(text: &mut Text, half: &str) {
+/// The end of the loop over columns.
+pub(super) fn next_column(text: &mut Text, half: &str) {
     text.all(&["add %l2, 4, %l2", "cmp %l2, %l0"]);
     text.add(format!("bne {}", text.label(half)));
     text.add("nop");
 }
 
-/// The pairs of a column, in a loop. In the lower half the delay slot of the branch that skips them
-/// is still to be filled. In the upper half `%g5` ends as the place of the result's word.
+/// The loop over the pairs of a column. In the lower half its first instruction fills the delay slot
+/// of the branch that skips it. In the upper half `%g5` ends as the offset of the result's word.
 fn columns(text: &mut Text, routine: &Routine, half: Half) {
     match routine.loops {
         Loops::Index => by_index(text, routine.arithmetic, half),
@@ -59,7 +60,7 @@ fn label_of(half: Half) -> &'static str {
     if half == Half::Lower { "lower_pairs" } else { "upper_pairs" }
 }
 
-/// j in `%l3`, i - j in `%l4`.
+/// Offsets j in `%l3`, i - j in `%l4`.
 fn by_index(text: &mut Text, arithmetic: Arithmetic, half: Half) {
     let end = if half == Half::Lower { r::I } else { r::SIZE };
     match half {
@@ -88,7 +89,7 @@ fn by_index(text: &mut Text, arithmetic: Arithmetic, half: Half) {
     }
 }
 
-/// Of a, b, m, p in `%l3` to `%l6`.
+/// Pointers into a, b, m, p in `%l3` to `%l6`.
 fn by_pointers(text: &mut Text, arithmetic: Arithmetic, half: Half) {
     let end = match half {
         Half::Lower => {
@@ -128,14 +129,14 @@ fn by_pointers(text: &mut Text, arithmetic: Arithmetic, half: Half) {
     text.add("sub %l6, 4, %l6");
 }
 
-/// Blocks of so many pairs. The first is entered so that the last is done to its end.
+/// Blocks of `by` pairs. A computed jump enters the first block so that the last one is complete.
 fn unrolled(text: &mut Text, arithmetic: Arithmetic, half: Half, by: u32) {
     match half {
         Half::Lower => text.all(&["nop", "sub %g0, %l2, %o0"]),
         Half::Upper => text.add("sub %l2, %l0, %o0"),
     }
     text.add(format!("and %o0, {}, %o0       ! words to be skipped, in bytes", 4 * by - 1));
-    // A pair takes 24 bytes of code, or 56: 6 or 14 for each byte to be skipped.
+    // A pair takes 24 or 56 bytes of code: 6 or 14 for each byte to skip.
     match arithmetic {
         Arithmetic::Extended => {
             text.all(&["sll %o0, 2, %o1", "sll %o0, 1, %o2", "add %o1, %o2, %o1"]);
@@ -192,7 +193,7 @@ fn unrolled(text: &mut Text, arithmetic: Arithmetic, half: Half, by: u32) {
     }
 }
 
-/// SPARC's parts of columns whose places are known.
+/// SPARC code of columns with known offsets.
 struct Unrolled<'a> {
     text: &'a mut Text,
     arithmetic: Arithmetic,
@@ -231,7 +232,7 @@ fn load(text: &mut Text, places: [&str; 4]) {
     }
 }
 
-/// The accumulator is the extension's, or `%g1` to `%g3`.
+/// Clears the accumulator: the extension's, or `%g1` to `%g3`.
 pub(super) fn clear(text: &mut Text, arithmetic: Arithmetic) {
     match arithmetic {
         Arithmetic::Extended => text.add("clracc"),
@@ -255,8 +256,7 @@ pub(super) fn accumulate(text: &mut Text, arithmetic: Arithmetic, a: &str, b: &s
     }
 }
 
-/// Adds `a_i b_0`; then makes `m_i`, and adds `m_i p_0`, after which the lowest word is zero and
-/// goes.
+/// Adds `a_i b_0`, computes `m_i`, adds `m_i p_0`, and drops the lowest word, which is zero.
 fn quotient(text: &mut Text, arithmetic: Arithmetic, at: &str) {
     text.add(format!("ld [{} {at}], %o0", r::A));
     text.all(&["ld [%i2], %o1", "ld [%i3], %o3"]);
@@ -264,7 +264,7 @@ fn quotient(text: &mut Text, arithmetic: Arithmetic, at: &str) {
     add_quotient(text, arithmetic, at);
 }
 
-/// `m_i` of the accumulator's lowest word; `p_0` is in `%o3`.
+/// Computes `m_i` from the accumulator's lowest word and adds `m_i p_0`; `p_0` is in `%o3`.
 pub(super) fn add_quotient(text: &mut Text, arithmetic: Arithmetic, at: &str) {
     match arithmetic {
         Arithmetic::Extended => {
@@ -288,7 +288,7 @@ pub(super) fn add_quotient(text: &mut Text, arithmetic: Arithmetic, at: &str) {
     }
 }
 
-/// The lowest word is one of the result, and goes.
+/// Stores the lowest word as a word of the result, and drops it.
 pub(super) fn result_word(text: &mut Text, arithmetic: Arithmetic, at: &str) {
     match arithmetic {
         Arithmetic::Extended => {
@@ -302,7 +302,7 @@ pub(super) fn result_word(text: &mut Text, arithmetic: Arithmetic, at: &str) {
     }
 }
 
-/// The highest word of the result, and the word above it.
+/// Stores the highest word of the result, and keeps the word above it.
 pub(super) fn last_words(text: &mut Text, arithmetic: Arithmetic, at: &str) {
     match arithmetic {
         Arithmetic::Extended => {

@@ -1,4 +1,4 @@
-//! A routine, run once.
+//! Runs a routine once.
 
 use super::{Number, Routine};
 use crate::assembler::Assembler;
@@ -6,21 +6,20 @@ use crate::machine::{Failure, Machine};
 use crate::program::Program;
 use crate::timing::Timing;
 
-/// What a routine works on; all of as many words as the modulus.
+/// The operands of a routine; all have the words of the modulus.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Inputs {
     /// Below p.
     pub a: Number,
-    /// Below p. A squaring does not look at it.
+    /// Below p. A squaring ignores it.
     pub b: Number,
     /// The modulus, odd.
     pub p: Number,
 }
 
 impl Inputs {
-    /// Numbers that look random, the same ones every time: xorshift with 13, 17, 5, from 12345,
-    /// draws words of a, b, p in turn; p gets its highest and lowest bit, a and b lose their
-    /// highest.
+    /// Pseudo-random numbers from a fixed seed: xorshift (13, 17, 5) from 12345 gives words of a, b, p
+    /// in turn; the highest and lowest bit of p are set, the highest bits of a and b are cleared.
     #[must_use]
     pub fn patterned(words: u32) -> Self {
         let mut state: u32 = 12345;
@@ -44,7 +43,7 @@ impl Inputs {
     }
 }
 
-/// Cycles and instructions, from the call to what follows it.
+/// Cycles and instructions.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
     /// Cycles.
@@ -53,10 +52,10 @@ pub struct Counts {
     pub instructions: u64,
 }
 
-/// A routine that was run.
+/// The counts and the result of a routine.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Measured {
-    /// What it took.
+pub struct RoutineRun {
+    /// Counts from the call to its return.
     pub counts: Counts,
     /// Bytes of its code.
     pub code: usize,
@@ -77,10 +76,10 @@ impl Routine {
     /// # Panics
     ///
     /// If the inputs have another number of words than the routine.
-    pub fn measure(&self, timing: &Timing, inputs: &Inputs) -> Result<Measured, Failure> {
+    pub fn measure(&self, timing: &Timing, inputs: &Inputs) -> Result<RoutineRun, Failure> {
         let program = self.program(inputs);
         let mut machine = Machine::new(self.instructions(), timing.clone(), &program)
-            .expect("the program is small, and begins where it has code");
+            .expect("the program is small and begins with code");
         let address = |name: &str| program.symbols[name];
         machine.run_to(address("call_it"), LIMIT)?;
         let (cycles, instructions) = (machine.cycles(), machine.instructions());
@@ -89,7 +88,7 @@ impl Routine {
             cycles: machine.cycles() - cycles,
             instructions: machine.instructions() - instructions,
         };
-        Ok(Measured {
+        Ok(RoutineRun {
             counts,
             code: (address("end_of_code") - address("routine")) as usize,
             result: read(&machine, address("z"), self.words),
@@ -127,11 +126,11 @@ impl Routine {
         );
         Assembler::new(&self.instructions())
             .assemble(&source)
-            .expect("what is generated assembles; a test says so for every routine")
+            .expect("tests assemble every routine")
     }
 }
 
-/// A modulus as a routine wants it: n, n0', p, and room for twice n words.
+/// The data of a modulus: n, n0', p, and space for 2n words.
 pub(super) fn modulus(p: &Number) -> String {
     let count = p.words().len();
     format!(
@@ -151,7 +150,7 @@ pub(super) fn words(number: &Number) -> String {
     format!(".word {}", words.join(", "))
 }
 
-/// A number out of memory.
+/// Reads a number from memory.
 pub(super) fn read(machine: &Machine, address: u32, words: u32) -> Number {
     let bytes = machine.memory().bytes(address, 4 * words as usize).unwrap_or_default();
     let word = |chunk: &[u8]| chunk.iter().fold(0, |word, &byte| word << 8 | u32::from(byte));

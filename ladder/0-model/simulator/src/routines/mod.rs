@@ -1,20 +1,18 @@
-//! Routines of long integers, written as assembly language from one source.
+//! Generated assembly routines for long integers.
 //!
-//! A routine is a Montgomery product z := a b / R mod p or a square, R = 2^(32n), complete: the
-//! result is below p, without a branch that depends on a number. Its calling convention is the
-//! customary one: `%o0` to `%o3` are the addresses of z, a, b and p. Before p stand n, a word, and
-//! n0' = -1/p mod 2^32; after p there is room for twice n words. z may be a or b.
+//! A routine is a Montgomery product z := a b / R mod p or a square, R = 2^(32n). The result is below
+//! p, and no branch depends on a number. The calling convention is the usual one: `%o0` to `%o3` are
+//! the addresses of z, a, b and p. The two words before p are n and n0' = -1/p mod 2^32; after p there
+//! is space for 2n words. z may be a or b.
 //!
 //! The product by columns (FIPS) with rolled and partly unrolled loops has the structure of a
-//! routine whose cycles were compared with the LEON-2 VHDL and are known as closed forms; its
-//! instructions are not known. This one was written to take the same cycles, so that they agree is
-//! partly by construction; it keeps filler for that, and is not as short as can be: see
-//! [`Loops::Index`].
+//! published routine, whose cycles on the LEON-2 VHDL are known as closed forms and whose
+//! instructions are not. This one was written to take the same cycles, so the agreement is partly by
+//! construction; for this it contains superfluous instructions, see [`Loops::Index`].
 
 mod cios;
 mod columns;
 mod exponentiation;
-mod finish;
 mod fips;
 mod measure;
 mod number;
@@ -24,8 +22,8 @@ mod text;
 mod window;
 
 pub(crate) use columns::Columns;
-pub use exponentiation::{Exponentiation, Raised};
-pub use measure::{Counts, Inputs, Measured};
+pub use exponentiation::{Exponentiation, ExponentiationRun};
+pub use measure::{Counts, Inputs, RoutineRun};
 pub use number::Number;
 pub use window::{Products, Window};
 
@@ -45,7 +43,7 @@ pub enum Algorithm {
     Squaring,
 }
 
-/// What multiplies and adds.
+/// The instructions that multiply and add.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Arithmetic {
     /// SPARC V8: `umul`, `rd %y`, three additions with carry.
@@ -54,23 +52,22 @@ pub enum Arithmetic {
     Extended,
 }
 
-/// How the innermost loops go.
+/// The innermost loops.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Loops {
-    /// Rolled, two moving indices. The plain product spends two instructions more than it must, a
-    /// comparison and an empty delay slot, as the routine does to which it was compared.
+    /// Rolled, with two moving indices. The plain product has two superfluous instructions, a
+    /// comparison and an empty delay slot, as has the routine that it was compared with.
     Index,
-    /// Rolled, moving pointers.
+    /// Rolled, with moving pointers.
     Pointers,
-    /// Unrolled by so many, and entered in the middle by a computed jump, so that any number of
-    /// words is served.
+    /// Unrolled by this number; a computed jump into the first pass allows any number of words.
     Unrolled(u32),
-    /// No loops: code for one number of words.
+    /// Fully unrolled: code for one number of words.
     Full,
 }
 
 impl Loops {
-    /// All that are written, by the code that they take.
+    /// All, by size of code.
     pub const ALL: [Self; 7] = [
         Self::Index,
         Self::Pointers,
@@ -92,17 +89,17 @@ pub struct Routine {
 }
 
 impl Routine {
-    /// A routine for moduli of so many words of 32 bits.
+    /// A routine for moduli of `words` words of 32 bits.
     ///
     /// # Errors
     ///
-    /// [`NotWritten`], if there is no such routine.
+    /// [`Unsupported`], if there is no such routine.
     pub fn new(
         algorithm: Algorithm,
         arithmetic: Arithmetic,
         loops: Loops,
         words: u32,
-    ) -> Result<Self, NotWritten> {
+    ) -> Result<Self, Unsupported> {
         let why = match loops {
             _ if !(4..=128).contains(&words) => "moduli have 4 to 128 words of 32 bits",
             Loops::Unrolled(by) if !matches!(by, 2 | 4 | 8 | 16) => {
@@ -112,11 +109,11 @@ impl Routine {
                 "the number of words must be a multiple of the unrolling"
             }
             Loops::Pointers if algorithm != Algorithm::Fips => {
-                "rolled loops with pointers are written for FIPS only"
+                "rolled loops with pointers exist for FIPS only"
             }
             _ => return Ok(Self { algorithm, arithmetic, loops, words }),
         };
-        Err(NotWritten(why))
+        Err(Unsupported(why))
     }
 
     /// Its schedule.
@@ -125,25 +122,25 @@ impl Routine {
         self.algorithm
     }
 
-    /// What multiplies and adds.
+    /// Its instructions that multiply and add.
     #[must_use]
     pub fn arithmetic(&self) -> Arithmetic {
         self.arithmetic
     }
 
-    /// How its innermost loops go.
+    /// Its innermost loops.
     #[must_use]
     pub fn loops(&self) -> Loops {
         self.loops
     }
 
-    /// Words of the modulus.
+    /// The words of the modulus.
     #[must_use]
     pub fn words(&self) -> u32 {
         self.words
     }
 
-    /// The instructions that it needs.
+    /// The instruction set that it needs.
     #[must_use]
     pub fn instructions(&self) -> InstructionSet {
         match self.arithmetic {
@@ -152,7 +149,7 @@ impl Routine {
         }
     }
 
-    /// Itself as assembly language, under this name. Names within it begin with it.
+    /// Its source under this name. All its labels begin with the name.
     #[must_use]
     pub fn source(&self, name: &str) -> String {
         let mut text = Text::new(name);
@@ -162,11 +159,11 @@ impl Routine {
             Algorithm::Cios => cios::write(&mut text, self),
             Algorithm::Squaring => squaring::write(&mut text, self),
         }
-        finish::write(&mut text);
+        finish(&mut text);
         text.into_source()
     }
 
-    /// A window, and registers that all routines have: n words in bytes, n0', and room after p.
+    /// The prologue: a new window, n in bytes, n0', and the addresses after p.
     fn begin(&self, text: &mut Text) {
         text.name("");
         text.add("save %sp, -96, %sp");
@@ -181,6 +178,44 @@ impl Routine {
         text.add("add %i3, %l0, %i4");
         text.add("add %i4, %l0, %i5");
     }
+}
+
+/// The final subtraction without a branch on a number: computes t - p, and selects t or t - p.
+///
+/// z := t - p if t >= p, else t; t is the n words at m and the word REST above them.
+fn finish(text: &mut Text) {
+    text.add("clr %l2");
+    text.add("clr %l3                 ! the borrow");
+    text.name("subtract");
+    text.all(&[
+        "ld [%i4 + %l2], %o0",
+        "ld [%i3 + %l2], %o1",
+        "subcc %g0, %l3, %g0     ! the carry is the borrow",
+        "subxcc %o0, %o1, %o0",
+        "addx %g0, %g0, %l3",
+        "st %o0, [%i5 + %l2]",
+        "add %l2, 4, %l2",
+        "cmp %l2, %l0",
+    ]);
+    text.add(format!("bne {}", text.label("subtract")));
+    text.add("nop");
+    text.add("sub %o5, %l3, %l3       ! ones, if t < p");
+    text.add("clr %l2");
+    text.name("select");
+    text.all(&[
+        "ld [%i5 + %l2], %o1",
+        "ld [%i4 + %l2], %o0",
+        "and %o0, %l3, %o0",
+        "andn %o1, %l3, %o1",
+        "or %o0, %o1, %o0",
+        "st %o0, [%i0 + %l2]",
+        "add %l2, 4, %l2",
+        "cmp %l2, %l0",
+    ]);
+    text.add(format!("bne {}", text.label("select")));
+    text.add("nop");
+    text.add("ret");
+    text.add("restore");
 }
 
 impl fmt::Display for Routine {
@@ -219,14 +254,14 @@ impl fmt::Display for Loops {
     }
 }
 
-/// There is no such routine: the caller asked for too much.
+/// There is no routine for these parameters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct NotWritten(&'static str);
+pub struct Unsupported(&'static str);
 
-impl fmt::Display for NotWritten {
+impl fmt::Display for Unsupported {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.0)
     }
 }
 
-impl core::error::Error for NotWritten {}
+impl core::error::Error for Unsupported {}

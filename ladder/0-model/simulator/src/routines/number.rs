@@ -1,17 +1,17 @@
-//! Numbers, and Montgomery's arithmetic as it is defined: slow, and easy to believe.
+//! Numbers, and slow reference arithmetic by definition.
 
 /// A number below 2^(32n), lowest word first.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Number(Vec<u32>);
 
 impl Number {
-    /// Of these words, the lowest first.
+    /// A number of these words, lowest first.
     #[must_use]
     pub fn new(words: Vec<u32>) -> Self {
         Self(words)
     }
 
-    /// A small number with so many words.
+    /// A small number with `words` words.
     #[must_use]
     pub fn small(value: u32, words: usize) -> Self {
         let mut all = vec![0; words];
@@ -21,13 +21,13 @@ impl Number {
         Self(all)
     }
 
-    /// The words, the lowest first.
+    /// The words, lowest first.
     #[must_use]
     pub fn words(&self) -> &[u32] {
         &self.0
     }
 
-    /// Bits up to the highest that is set.
+    /// The number of bits up to the highest that is set.
     #[must_use]
     pub fn bits(&self) -> u32 {
         let highest = self.0.iter().rposition(|&word| word != 0);
@@ -69,7 +69,7 @@ impl Number {
         doubled
     }
 
-    /// 2^(64n) mod p, n the words of p: what takes a number to Montgomery's form.
+    /// 2^(64n) mod p, with n the words of p: the factor to Montgomery form.
     #[must_use]
     pub fn square_of_r(p: &Self) -> Self {
         // The greatest power of two below p, or 1; p has its highest bit in word n - 1.
@@ -86,7 +86,7 @@ impl Number {
     #[must_use]
     pub fn n0(p: &Self) -> u32 {
         let lowest = p.0.first().copied().unwrap_or(1);
-        // Each step doubles the bits that are right: 3, 6, 12, 24, 48.
+        // Each step doubles the correct bits: 3, 6, 12, 24, 48.
         let inverse =
             (0..4).fold(lowest, |x, _| x.wrapping_mul(2_u32.wrapping_sub(lowest.wrapping_mul(x))));
         inverse.wrapping_neg()

@@ -1,11 +1,11 @@
-//! The program of an exponentiation, but for its routines and its data.
+//! The program of an exponentiation, without its routines and data.
 //!
-//! `multiply` and `square` are called with the addresses of z, a, b and p. The power so far is
-//! where `%l1` says: nowhere, a power of the table, or at `power`.
+//! `multiply` and `square` take the addresses of z, a, b and p. `%l1` is the address of the power so
+//! far: 0 at the start, an entry of the table, or `power`.
 
-/// The table. `%i0` holds p, `%i1` n words in bytes, `%l3` the table, `%l5` the exponent. A fixed
-/// window has all powers, each from the one before times the first; a sliding one the odd ones,
-/// each times the square, which is at `power` until the table is done.
+/// The table. `%i0` is p, `%i1` n in bytes, `%l3` the table, `%l5` the exponent. A fixed window has
+/// all powers, each the previous one times the first; a sliding window has the odd ones, each the
+/// previous one times the square, which is at `power` until the table is complete.
 pub(super) const TABLE: &str = "
 _start: set     p, %i0
         set     size, %i1
@@ -18,7 +18,7 @@ _start: set     p, %i0
         mov     %i0, %o3
         set     entries - 1, %l0
         mov     %l3, %l1
-        mov     %l3, %l2        ! what leads from one power to the next
+        mov     %l3, %l2        ! the factor from one power to the next
         tst     %l0
         be      table_done
         nop
@@ -43,10 +43,10 @@ table_next:
         add     %l1, %i1, %l1
 table_done:
         set     power, %l2
-        clr     %l1             ! where the power is: nowhere yet
+        clr     %l1             ! no power yet
 ";
 
-/// Digits of a fixed window. `%l0` counts the bits that are left.
+/// Digits of a fixed window. `%l0` counts the remaining bits.
 pub(super) const FIXED: &str = "
         set     top, %l0
         set     first_width, %l4
@@ -90,7 +90,7 @@ fixed_done:
         mov     window, %l4
 ";
 
-/// Digits of a sliding window. `%l0` is the bit that comes next.
+/// Digits of a sliding window. `%l0` is the next bit.
 pub(super) const SLIDING: &str = "
         set     top - 1, %l0
 slide:  call    bit
@@ -153,7 +153,7 @@ slide_next:
         nop
 ";
 
-/// The power leaves Montgomery's form.
+/// Converts the power from Montgomery form.
 pub(super) const END: &str = "
         set     z, %o0
         mov     %l1, %o1

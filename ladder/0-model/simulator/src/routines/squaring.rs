@@ -1,11 +1,11 @@
-//! A Montgomery square by columns: a product of two different words is computed once and counts
+//! A Montgomery square by columns: each product of two different words is computed once and added
 //! twice.
 //!
-//! Column i adds `2 a_j a_(i-j)` for j < i - j, and the square of the middle word if i is even;
-//! then `m_j p_(i-j)` as in a product. The extension counts twice in `umac2`. Plain V8 adds these
-//! products up apart, in `%l5`, `%l6`, `%i2`, and doubles their sum.
+//! Column i adds `2 a_j a_(i-j)` for j < i - j, and the square of the middle word if i is even; then
+//! `m_j p_(i-j)` as in a product. The extension doubles with `umac2`. Plain V8 adds these products in a
+//! second accumulator, `%l5`, `%l6`, `%i2`, and doubles the sum.
 
-use super::fips::{accumulate, add_quotient, clear, last_words, result_word};
+use super::fips::{accumulate, add_quotient, clear, last_words, next_column, result_word};
 use super::text::{Text, register as r};
 use super::{Arithmetic, Loops, Routine};
 
@@ -45,22 +45,16 @@ pub(super) fn write(text: &mut Text, routine: &Routine) {
     last_words(text, arithmetic, "+ %l7");
 }
 
-fn next_column(text: &mut Text, half: &str) {
-    text.all(&["add %l2, 4, %l2", "cmp %l2, %l0"]);
-    text.add(format!("bne {}", text.label(half)));
-    text.add("nop");
-}
-
-/// What is done with a product.
+/// The number of times that a product is added.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Product {
-    /// Added.
+    /// Once.
     Once,
-    /// Added twice; on plain V8, to the sum that is doubled later.
+    /// Twice; on plain V8, once to the sum that is doubled later.
     Twice,
 }
 
-/// The products of different words, of places from `%l3` up and from `%l4` down until they meet.
+/// The products of different words, at offsets from `%l3` up and from `%l4` down until they meet.
 fn doubled(text: &mut Text, routine: &Routine, half: &str) {
     let arithmetic = routine.arithmetic;
     if arithmetic == Arithmetic::Plain {
@@ -69,7 +63,7 @@ fn doubled(text: &mut Text, routine: &Routine, half: &str) {
     let done = text.label(&format!("{half}_doubled"));
     text.add("cmp %l3, %l4");
     text.add(format!("be {done}"));
-    // As many words as are below the middle: half of those from one place to the other.
+    // The words below the middle: half of those from one offset to the other.
     text.all(&["sub %l4, %l3, %g4", "add %g4, 4, %g4", "srl %g4, 1, %g4", "and %g4, -4, %g4"]);
     text.add("add %l3, %g4, %g4");
     stream(text, routine, &format!("{half}_square"), [r::A, r::A], Product::Twice);
@@ -83,7 +77,7 @@ fn clear_sum(text: &mut Text) {
     text.all(&["clr %l5", "clr %l6", "clr %i2"]);
 }
 
-/// Adds twice the sum of its own.
+/// Adds twice the second accumulator.
 fn double_sum(text: &mut Text) {
     text.all(&[
         "addcc %l5, %l5, %l5",
@@ -95,7 +89,7 @@ fn double_sum(text: &mut Text) {
     ]);
 }
 
-/// The square of the middle word, at `%o0`, unless the column just tested has none.
+/// The square of the middle word, at offset `%o0`, if the column has one; the flags tell.
 fn middle(text: &mut Text, arithmetic: Arithmetic, half: &str) {
     let odd = text.label(&format!("{half}_odd"));
     text.add(format!("bne {odd}"));
@@ -105,8 +99,8 @@ fn middle(text: &mut Text, arithmetic: Arithmetic, half: &str) {
     text.name(&format!("{half}_odd"));
 }
 
-/// Products of words from the place `%l3` of one number up and from the place `%l4` of the other
-/// down, until the first is `%g4`: one at least.
+/// Products of words of one number from offset `%l3` up and of the other from offset `%l4` down, until
+/// the first offset is `%g4`; at least one.
 fn stream(text: &mut Text, routine: &Routine, name: &str, of: [&str; 2], product: Product) {
     let Routine { arithmetic, loops, .. } = *routine;
     let [up, down] = of;
@@ -133,7 +127,7 @@ fn stream(text: &mut Text, routine: &Routine, name: &str, of: [&str; 2], product
     };
     text.add("sub %l3, %g4, %g5");
     text.add(format!("and %g5, {}, %g5", 4 * by - 1));
-    // A product takes 12 bytes of code, or 28: 3 or 7 for each byte to be skipped.
+    // A product takes 12 or 28 bytes of code: 3 or 7 for each byte to skip.
     match arithmetic {
         Arithmetic::Extended => text.all(&["sll %g5, 1, %o1", "add %o1, %g5, %o1"]),
         Arithmetic::Plain => text.all(&["sll %g5, 3, %o1", "sub %o1, %g5, %o1"]),
@@ -146,7 +140,7 @@ fn stream(text: &mut Text, routine: &Routine, name: &str, of: [&str; 2], product
     text.add("sub %l3, %g5, %l3");
     text.add(format!("add %l4, {down}, %l4"));
     text.add("add %l4, %g5, %l4");
-    // No product waits for its words: it is added while the next two are loaded. The first adds 0.
+    // Each product is added after the loads of the next, so it does not wait. The first adds 0.
     text.all(&["clr %o0", "clr %o2", "jmp %o4"]);
     text.add(format!("add %g4, {up}, %g4"));
     text.name(name);
@@ -201,7 +195,7 @@ fn write_full(text: &mut Text, arithmetic: Arithmetic, words: u32) {
     last_words(text, arithmetic, &format!("+ {}", 4 * (words - 1)));
 }
 
-/// The words of a square in a column.
+/// The products of the square in one column.
 fn column(text: &mut Text, arithmetic: Arithmetic, i: u32, first: u32) {
     let places: Vec<(u32, u32)> =
         (first..).map(|j| (j, i.saturating_sub(j))).take_while(|(j, k)| j < k).collect();
@@ -219,7 +213,7 @@ fn column(text: &mut Text, arithmetic: Arithmetic, i: u32, first: u32) {
     }
 }
 
-/// Products, each added while the words of the next are loaded.
+/// Products, each added after the loads of the next.
 fn pairs(
     text: &mut Text,
     arithmetic: Arithmetic,

@@ -1,11 +1,10 @@
-//! Assembly language as it is written, line by line.
+//! The source of a routine, line by line.
 
 use core::fmt;
 use core::fmt::Write;
 
-/// The registers of a routine, by what they hold. Those of the caller's window and `%l0`, `%l1` are
-/// set by every routine: z, a, b, p, then m (n words after p), s (n words after m), n in bytes,
-/// n0'.
+/// The registers of a routine. `%i0` to `%i5`, `%l0` and `%l1` are the same in every routine: z, a, b,
+/// p, m (n words after p), s (n words after m), n in bytes, n0'.
 pub(super) mod register {
     pub(in super::super) const A: &str = "%i1";
     pub(in super::super) const B: &str = "%i2";
@@ -13,15 +12,15 @@ pub(super) mod register {
     pub(in super::super) const M: &str = "%i4";
     pub(in super::super) const SIZE: &str = "%l0";
     pub(in super::super) const N0: &str = "%l1";
-    /// The column or row, in bytes.
+    /// The offset of the column or row in bytes.
     pub(in super::super) const I: &str = "%l2";
     /// n - 1 in bytes.
     pub(in super::super) const LAST: &str = "%l7";
-    /// The word beyond the highest: 0 or 1.
+    /// The word above the highest: 0 or 1.
     pub(in super::super) const REST: &str = "%o5";
 }
 
-/// Lines of a routine.
+/// The source of a routine.
 #[derive(Debug)]
 pub(super) struct Text {
     name: String,
@@ -33,26 +32,26 @@ impl Text {
         Self { name: name.to_owned(), source: String::new() }
     }
 
-    /// A line.
+    /// Adds a line.
     pub(super) fn add(&mut self, line: impl fmt::Display) {
-        writeln!(self.source, "        {line}").expect("a String takes all that is written to it");
+        writeln!(self.source, "        {line}").expect("writing to a String succeeds");
     }
 
-    /// Lines.
+    /// Adds lines.
     pub(super) fn all(&mut self, lines: &[&str]) {
         lines.iter().for_each(|line| self.add(line));
     }
 
-    /// A label, within the routine.
+    /// The full name of a label of the routine.
     pub(super) fn label(&self, label: &str) -> String {
         let separator = if label.is_empty() { "" } else { "_" };
         format!("{}{separator}{label}", self.name)
     }
 
-    /// A label here.
+    /// Adds a label.
     pub(super) fn name(&mut self, label: &str) {
         let label = self.label(label);
-        writeln!(self.source, "{label}:").expect("a String takes all that is written to it");
+        writeln!(self.source, "{label}:").expect("writing to a String succeeds");
     }
 
     pub(super) fn into_source(self) -> String {

@@ -1,20 +1,20 @@
-//! Windows: how an exponent is cut into digits, and what that costs.
+//! Windows: the digits of an exponent, and the number of products.
 
 use core::fmt;
 
 use super::Number;
 
-/// How the exponent is cut.
+/// The digits of an exponent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Window {
-    /// Into digits of so many bits, from its lowest bit on; a table of all digits but zero.
+    /// Digits of this many bits from the lowest bit on; the table has all digits but zero.
     Fixed(u32),
-    /// Into odd digits of at most so many bits, and zeros between; a table of odd digits.
+    /// Odd digits of at most this many bits, with zeros between; the table has the odd digits.
     Sliding(u32),
 }
 
 impl Window {
-    /// Its bits.
+    /// The bits of a digit.
     #[must_use]
     pub fn bits(self) -> u32 {
         match self {
@@ -22,7 +22,7 @@ impl Window {
         }
     }
 
-    /// How many powers its table has.
+    /// The number of powers in the table.
     #[must_use]
     pub fn entries(self) -> u32 {
         match self {
@@ -31,7 +31,7 @@ impl Window {
         }
     }
 
-    /// The products that an exponent takes, the two conversions not counted.
+    /// The products of an exponentiation, without the two conversions.
     #[must_use]
     pub fn products(self, exponent: &Number) -> Products {
         let (bits, top) = (self.bits(), exponent.bits());
@@ -69,19 +69,19 @@ impl fmt::Display for Window {
     }
 }
 
-/// How many products an exponentiation takes.
+/// The products of an exponentiation.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Products {
     /// Squarings.
     pub squarings: u64,
     /// Multiplications by powers of the table.
     pub multiplications: u64,
-    /// Products that make the table.
+    /// Products that compute the table.
     pub table: u64,
 }
 
 impl Products {
-    /// All of them, and the two conversions.
+    /// Their sum, and the two conversions.
     #[must_use]
     pub fn total(self) -> u64 {
         self.squarings + self.multiplications + self.table + 2

@@ -1,4 +1,4 @@
-//! A core that executes RV64IM: registers, a stretch of memory, and counts.
+//! A core that executes RV64IM: registers, memory and counts.
 
 use core::fmt;
 
@@ -10,40 +10,41 @@ pub struct Core {
     tables: Vec<&'static [Row]>,
     /// `x0` to `x31`.
     pub registers: [u64; 32],
-    /// Where the next instruction is.
+    /// The address of the next instruction.
     pub pc: u64,
-    /// Little-endian.
+    /// Memory, little-endian.
     pub memory: Vec<u8>,
 }
 
-/// What was counted.
+/// The counts of a run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Run {
     /// Instructions.
     pub instructions: u64,
-    /// Of these, those that multiply.
+    /// Instructions that multiply.
     pub products: u64,
-    /// Instructions that read what the one before has loaded.
+    /// Instructions that read the result of a load directly before them.
     pub waits: u64,
 }
 
 impl Run {
-    /// Its slots on a core of ours: in order, an instruction a slot, a product `multiply` slots, a
-    /// load whose word the next instruction reads one more. No processor was measured for this.
+    /// The slots by a simple model of an in-order core: one slot for each instruction, `multiply` slots
+    /// for a product, and one more if the next instruction reads a loaded word. It was not compared
+    /// with a processor.
     #[must_use]
     pub const fn slots(&self, multiply: u64) -> u64 {
         self.instructions + self.products * (multiply - 1) + self.waits
     }
 }
 
-/// Why a core cannot go on.
+/// The reason why a core stopped.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Stopped {
-    /// No instruction at this address: none of this machine, or no memory.
+    /// No valid instruction, or no memory, at this address.
     NoInstruction(u64),
-    /// An address that is misaligned or not there, and that of the instruction.
+    /// A misaligned or missing address, and the address of the instruction.
     BadAddress(u64, u64),
-    /// More instructions than it was allowed.
+    /// The limit of instructions was reached.
     Limit,
 }
 
@@ -52,9 +53,9 @@ impl fmt::Display for Stopped {
         match self {
             Self::NoInstruction(at) => write!(f, "at {at:#x}: no instruction of this machine"),
             Self::BadAddress(address, at) => {
-                write!(f, "at {at:#x}: address {address:#x} is misaligned, or nothing is there")
+                write!(f, "at {at:#x}: address {address:#x} is misaligned or has no memory")
             }
-            Self::Limit => f.write_str("it has not ended within its limit of instructions"),
+            Self::Limit => f.write_str("the limit of instructions was reached"),
         }
     }
 }
@@ -62,7 +63,7 @@ impl fmt::Display for Stopped {
 impl core::error::Error for Stopped {}
 
 impl Core {
-    /// A core with these tables of instructions and this program at address 0, in so much memory.
+    /// A core with these instruction tables, this program at address 0, and `bytes` bytes of memory.
     #[must_use]
     pub fn new(tables: &[&'static [Row]], program: &[u32], bytes: usize) -> Self {
         let mut memory: Vec<u8> = program.iter().flat_map(|word| word.to_le_bytes()).collect();
@@ -70,11 +71,11 @@ impl Core {
         Self { tables: tables.to_vec(), registers: [0; 32], pc: 0, memory }
     }
 
-    /// Runs to the next `ecall`, and past it.
+    /// Runs up to and including the next `ecall`.
     ///
     /// # Errors
     ///
-    /// [`Stopped`], if an instruction cannot be done, or there are too many.
+    /// [`Stopped`], if an instruction fails or the limit is reached.
     pub fn run(&mut self, limit: u64) -> Result<Run, Stopped> {
         let mut run = Run::default();
         let mut loaded = 0;

@@ -1,13 +1,12 @@
-//! RV64IM with three multiply-add instructions: the modern row beside SPARC.
+//! RV64IM with three multiply-add instructions, a modern comparison with SPARC.
 //!
-//! The three are published, with their encodings, in the repository `scarv/rvkex`: `maddlu` and
-//! `maddhu` add a word to a product of two and give its lower and its upper half, `cadd` adds a
-//! carry. They stand in a table of their own, as SPARC's extension does. Of RV64I there is what
-//! programs of numbers need: no system instructions but `ecall`, which ends a program, and no
-//! `fence`.
+//! The three instructions and their encodings are published in the repository `scarv/rvkex`: `maddlu`
+//! and `maddhu` return the lower and the upper half of a product of two words plus a third; `cadd`
+//! adds a carry. They have a table of their own. RV64I is complete except for `fence` and system
+//! instructions; `ecall` ends a program.
 //!
-//! Instructions are counted; there is no processor behind this. [`Run::slots`] adds a model of
-//! ours.
+//! Instructions are counted, not cycles of a real processor. [`Run::slots`] applies a simple timing
+//! model of this project.
 
 mod execute;
 mod measure;
@@ -15,6 +14,6 @@ mod product;
 mod row;
 
 pub use execute::{Core, Run, Stopped};
-pub use measure::Measured;
+pub use measure::ProductRun;
 pub use product::{Product, Source};
 pub use row::{BASE, Form, Meaning, Operands, PRODUCTS, Row, decode, encode};

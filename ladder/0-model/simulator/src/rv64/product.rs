@@ -1,23 +1,22 @@
 //! A Montgomery product by columns for RV64, fully unrolled, without its final subtraction.
 //!
-//! The sequence of a multiply-accumulate into three words is the published one: eight instructions
-//! of the base, or four with the extension; two loads before it. The columns are those of the SPARC
-//! routine, from one source.
+//! A multiply-accumulate into three words is the published sequence: two loads, then eight base
+//! instructions or four of the extension. The columns are those of the SPARC routine ([`Columns`]).
 
 use super::row::{BASE, Form, Operands, PRODUCTS, Row, encode};
 use crate::routines::Columns;
 
-/// What a product is made of.
+/// The instructions of a product.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Source {
     /// RV64IM.
     Base,
-    /// With the extension.
+    /// RV64IM with the extension.
     Extended,
 }
 
 impl Source {
-    /// Its instructions.
+    /// Its instruction tables.
     #[must_use]
     pub fn tables(self) -> Vec<&'static [Row]> {
         match self {
@@ -27,7 +26,7 @@ impl Source {
     }
 }
 
-/// A product for moduli of so many words of 64 bits: as words of code that end with `ecall`.
+/// The code of a product for moduli of n words of 64 bits; it ends with `ecall`.
 ///
 /// `a0` to `a4` are the addresses of a, b, p, of n words for m, and of the result of n + 1 words,
 /// which may be at m; `a5` is -1/p mod 2^64.
@@ -44,7 +43,7 @@ const P: u8 = 12;
 const M: u8 = 13;
 const Z: u8 = 14;
 const N0: u8 = 15;
-/// Words, and what a product needs.
+/// Temporary registers.
 const X: u8 = 5;
 const Y: u8 = 6;
 const LOW: u8 = 7;
@@ -53,11 +52,11 @@ const HIGH: u8 = 28;
 const T: [u8; 3] = [29, 30, 31];
 
 impl Product {
-    /// Writes it.
+    /// Generates the code.
     ///
     /// # Panics
     ///
-    /// If there are no words or more than 128.
+    /// If `words` is not from 1 to 128.
     #[must_use]
     pub fn new(source: Source, words: u32) -> Self {
         assert!((1..=128).contains(&words), "moduli have 1 to 128 words");
@@ -76,13 +75,13 @@ impl Product {
         &self.code
     }
 
-    /// What it is made of.
+    /// Its instructions.
     #[must_use]
     pub fn source(&self) -> Source {
         self.source
     }
 
-    /// Words of the modulus.
+    /// The words of the modulus.
     #[must_use]
     pub fn words(&self) -> u32 {
         self.words
@@ -103,7 +102,7 @@ impl Product {
                 self.register("mul", LOW, X, Y);
                 self.register("add", t0, t0, LOW);
                 self.register("sltu", LOW, t0, LOW);
-                self.register("add", HIGH, HIGH, LOW); // an upper half has room for one more
+                self.register("add", HIGH, HIGH, LOW); // does not overflow: an upper half is at most 2^64 - 2
                 self.register("add", t1, t1, HIGH);
                 self.register("sltu", HIGH, t1, HIGH);
                 self.register("add", t2, t2, HIGH);
@@ -145,9 +144,10 @@ impl Product {
 
     fn emit(&mut self, name: &str, operands: Operands) {
         let mut rows = self.source.tables().into_iter().flatten();
-        let row = rows.find(|row| row.name == name).expect("the tables have what is used");
+        let row =
+            rows.find(|row| row.name == name).expect("the tables have every instruction used here");
         debug_assert!(row.form != Form::R4 || self.source == Source::Extended, "of the extension");
-        self.code.push(encode(row, operands).expect("offsets of 129 words have room"));
+        self.code.push(encode(row, operands).expect("offsets of 129 words fit"));
     }
 }
 

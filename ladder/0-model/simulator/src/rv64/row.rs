@@ -1,8 +1,8 @@
-//! The instructions of RV64IM and of the extension: a row each.
+//! The instructions of RV64IM and of the extension, one row each.
 //!
 //! Encodings as in *The RISC-V Instruction Set Manual, Volume I* (20191213), chapter 24.
 
-/// Where operands stand in a word.
+/// The position of operands in a word.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Form {
     /// rd, rs1, rs2.
@@ -23,22 +23,22 @@ pub enum Form {
     U,
     /// rd, distance of 21 bits.
     J,
-    /// Nothing.
+    /// No operands.
     None,
 }
 
-/// What an instruction does.
+/// The semantics of an instruction.
 #[derive(Clone, Copy, Debug)]
 pub enum Meaning {
     /// `rd := f(rs1, rs2 or constant)`.
     Compute(fn(u64, u64) -> u64),
     /// `rd := f(rs1, rs2, rs3)`.
     Three(fn(u64, u64, u64) -> u64),
-    /// A load of so many bytes, with their sign or not.
+    /// A load: number of bytes, and whether to extend the sign.
     Load(u8, bool),
-    /// A store of so many bytes.
+    /// A store: number of bytes.
     Store(u8),
-    /// A branch if so.
+    /// A branch, taken if the function returns true.
     Branch(fn(u64, u64) -> bool),
     /// `lui`.
     Upper,
@@ -57,17 +57,17 @@ pub enum Meaning {
 pub struct Row {
     /// Its mnemonic.
     pub name: &'static str,
-    /// The bits of the word that are fixed.
+    /// The mask of the fixed bits of the word.
     pub mask: u32,
-    /// What stands in them.
+    /// The value of the fixed bits.
     pub bits: u32,
     /// Its operands.
     pub form: Form,
-    /// What it does.
+    /// Its semantics.
     pub meaning: Meaning,
 }
 
-/// Operands of an instruction; what a form does not have is zero.
+/// Operands of an instruction; fields that a form does not use are zero.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[expect(missing_docs, reason = "named as the manual names them")]
 pub struct Operands {
@@ -95,7 +95,7 @@ const fn compute(name: &'static str, bits: u32, form: Form, f: fn(u64, u64) -> u
     row(name, bits, form, Meaning::Compute(f))
 }
 
-/// A word of 32 bits, with its sign.
+/// Extends the sign of a 32-bit word.
 fn word(value: u64) -> u64 {
     i64::from(low(value).cast_signed()).cast_unsigned()
 }
@@ -238,7 +238,7 @@ pub static PRODUCTS: &[Row] = &[
     ),
 ];
 
-/// The row and operands of a word, if it has one in these tables.
+/// Decodes a word by these tables.
 #[must_use]
 pub fn decode(tables: &[&'static [Row]], instruction: u32) -> Option<(&'static Row, Operands)> {
     let rows = tables.iter().copied().flatten();
@@ -273,7 +273,7 @@ pub fn decode(tables: &[&'static [Row]], instruction: u32) -> Option<(&'static R
     Some((row, operands))
 }
 
-/// The word of a row with operands; none if a constant has no room.
+/// Encodes a row with operands; `None` if a constant does not fit.
 #[must_use]
 pub fn encode(row: &Row, operands: Operands) -> Option<u32> {
     let register = |register: u8, to: u32| u32::from(register & 31) << to;

@@ -1,4 +1,4 @@
-//! What the study varies.
+//! The parameters of the study.
 
 use tollgate_simulator::Timing;
 use tollgate_simulator::routines::{
@@ -6,7 +6,7 @@ use tollgate_simulator::routines::{
 };
 use tollgate_simulator::timing::Issue;
 
-/// What multiplies, and how long it takes.
+/// A multiplier: its instructions and its timing.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) struct Unit {
     pub(super) arithmetic: Arithmetic,
@@ -19,7 +19,7 @@ impl Unit {
         Self { arithmetic, slots, issue }
     }
 
-    /// A core with it.
+    /// The timing of a core with it.
     pub(super) fn timing(self, core: &Timing) -> Timing {
         core.clone().with_products(self.slots, self.issue)
     }
@@ -35,7 +35,7 @@ impl Unit {
     }
 }
 
-/// The multipliers of LEON-2, by their slots: 32x32, 32x16, 16x16, iterative.
+/// The multipliers of LEON-2: 32x32, 32x16, 16x16, iterative.
 pub(super) const PLAIN: [Unit; 4] = [
     Unit::of(Arithmetic::Plain, 1, Issue::Blocking),
     Unit::of(Arithmetic::Plain, 3, Issue::Blocking),
@@ -43,7 +43,7 @@ pub(super) const PLAIN: [Unit; 4] = [
     Unit::of(Arithmetic::Plain, 35, Issue::Blocking),
 ];
 
-/// Units of the extension.
+/// Multipliers of the extension.
 pub(super) const EXTENDED: [Unit; 4] = [
     Unit::of(Arithmetic::Extended, 1, Issue::Blocking),
     Unit::of(Arithmetic::Extended, 2, Issue::Blocking),
@@ -51,7 +51,7 @@ pub(super) const EXTENDED: [Unit; 4] = [
     Unit::of(Arithmetic::Extended, 2, Issue::Decoupled),
 ];
 
-/// Every routine of this arithmetic for moduli of so many words.
+/// Every routine of this arithmetic for moduli of `words` words.
 pub(super) fn routines(arithmetic: Arithmetic, words: u32) -> Vec<Routine> {
     let algorithms = [Algorithm::Fips, Algorithm::Cios, Algorithm::Squaring];
     let of = |algorithm| {
@@ -72,14 +72,14 @@ fn windows() -> impl Iterator<Item = Window> {
 pub(super) struct Design {
     pub(super) unit: Unit,
     pub(super) loops: Loops,
-    /// Whether squares have a routine of their own; products are FIPS.
+    /// Whether squares have a routine of their own; products use FIPS.
     pub(super) squaring: bool,
     pub(super) window: Window,
     pub(super) words: u32,
 }
 
 impl Design {
-    /// That of the headline, at any size: FIPS unrolled by 4, sliding windows of 5 bits.
+    /// The design of the headline: FIPS unrolled by 4, sliding windows of 5 bits.
     pub(super) const fn headline(unit: Unit, words: u32) -> Self {
         let (loops, window) = (Loops::Unrolled(4), Window::Sliding(5));
         Self { unit, loops, squaring: false, window, words }
@@ -89,7 +89,7 @@ impl Design {
     pub(super) fn exponentiation(self) -> Exponentiation {
         let of = |algorithm| {
             Routine::new(algorithm, self.unit.arithmetic, self.loops, self.words)
-                .expect("its words are whole blocks")
+                .expect("every unrolling divides the words")
         };
         let square = self.squaring.then(|| of(Algorithm::Squaring));
         Exponentiation { multiply: of(Algorithm::Fips), square, window: self.window }
@@ -102,7 +102,7 @@ impl Design {
     }
 }
 
-/// The exponentiations of so many words that are executed, in the rows of their table.
+/// The exponentiations of `words` words to execute, in the order of their table.
 pub(super) fn designs(words: u32) -> Vec<Design> {
     let units = [PLAIN[0], PLAIN[1], PLAIN[3], EXTENDED[0], EXTENDED[1], EXTENDED[3]];
     let mut designs = Vec::new();
@@ -122,7 +122,7 @@ pub(super) fn designs(words: u32) -> Vec<Design> {
     designs
 }
 
-/// Base, exponent, modulus: the same in every run. The exponent's highest bit is set.
+/// The same base, exponent and modulus in every run. The exponent's highest bit is set.
 pub(super) fn numbers(words: u32) -> [Number; 3] {
     let Inputs { a, b, p } = Inputs::patterned(words);
     let mut exponent = b.words().to_vec();

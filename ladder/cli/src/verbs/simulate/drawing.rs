@@ -1,15 +1,15 @@
-//! The study as a picture.
+//! The study as an SVG picture.
 
 use tollgate_report::points::{Plane, Series, planes};
 use tollgate_simulator::routines::{Algorithm, Loops, Window};
 
 use super::designs::{EXTENDED, PLAIN, Unit};
-use super::exponentiations::{Raised, WORDS};
+use super::exponentiations::{ExponentiationCost, WORDS};
 use super::float;
 use super::products::Size;
 
-/// Cycles against code, against the table, against the multiplier.
-pub(super) fn drawing(size: &Size, raised: &[Raised]) -> String {
+/// Draws cycles against code, against the table and against the multiplier.
+pub(super) fn drawing(size: &Size, raised: &[ExponentiationCost]) -> String {
     let of_unit = |unit: Unit| Series {
         name: unit.name(),
         points: size
@@ -31,7 +31,7 @@ pub(super) fn drawing(size: &Size, raised: &[Raised]) -> String {
         name: format!("{}, unrolled by 4", unit.name()),
         points: raised
             .iter()
-            .filter(|Raised { design, .. }| {
+            .filter(|ExponentiationCost { design, .. }| {
                 matches!(design.window, Window::Sliding(_))
                     && (design.unit, design.loops) == (unit, Loops::Unrolled(4))
                     && (design.squaring, design.words) == (false, WORDS)

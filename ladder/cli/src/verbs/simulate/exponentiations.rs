@@ -1,4 +1,4 @@
-//! The study's exponentiations: executed, or counted from products and windows.
+//! The study's exponentiations: executed, or computed from products and windows.
 
 use std::time::Instant;
 
@@ -15,29 +15,29 @@ use crate::error::CliError;
 use crate::interrupt;
 use crate::progress::Progress;
 
-/// How near a figure has to be to have reached the paper's.
+/// The largest relative difference of a figure that matches the paper's.
 const NEAR: f64 = 0.025;
 
-/// Words of the moduli whose exponentiations are all executed: 1024 bits.
+/// The words of the moduli whose exponentiations are all executed (1024 bits).
 pub(super) const WORDS: u32 = 32;
 
-/// An exponentiation and what it takes.
-pub(super) struct Raised {
+/// An exponentiation and its cycles.
+pub(super) struct ExponentiationCost {
     pub(super) design: Design,
     pub(super) cycles: u64,
-    pub(super) how: How,
+    pub(super) how: Method,
 }
 
-/// Where its cycles come from.
+/// The source of its cycles.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum How {
-    /// All of it was executed.
+pub(super) enum Method {
+    /// The whole exponentiation was executed.
     Executed,
-    /// A product was executed, and the products were counted.
+    /// The cycles of one executed product times the number of products.
     Counted,
 }
 
-impl How {
+impl Method {
     pub(super) const fn word(self) -> &'static str {
         match self {
             Self::Executed => "executed",
@@ -46,18 +46,17 @@ impl How {
     }
 }
 
-/// Executes exponentiations, each from its first instruction to its last; `done` hears of each.
-/// After Ctrl-C there are those that were done.
+/// Executes exponentiations and calls `done` after each. After Ctrl-C returns the completed ones.
 ///
 /// # Errors
 ///
-/// One traps, or gives a wrong power.
+/// A program traps or returns a wrong result.
 pub(super) fn execute(
     core: &Timing,
     designs: &[Design],
     progress: &Progress,
-    mut done: impl FnMut(&Raised) -> Result<(), CliError>,
-) -> Result<Vec<Raised>, CliError> {
+    mut done: impl FnMut(&ExponentiationCost) -> Result<(), CliError>,
+) -> Result<Vec<ExponentiationCost>, CliError> {
     let start = Instant::now();
     let mut raised = Vec::new();
     for group in designs.chunk_by(|a, b| a.words == b.words) {
@@ -72,7 +71,7 @@ pub(super) fn execute(
             progress.plan(designs.len(), mean);
             progress.row(raised.len(), &format!("{}, {}", design.row(), design.window));
             let cycles = run(core, *design, numbers, &expected)?;
-            let it = Raised { design: *design, cycles, how: How::Executed };
+            let it = ExponentiationCost { design: *design, cycles, how: Method::Executed };
             done(&it)?;
             raised.push(it);
         }
@@ -88,30 +87,29 @@ fn run(
 ) -> Result<u64, CliError> {
     let timing = design.unit.timing(core);
     let done = design.exponentiation().run(&timing, numbers).map_err(CliError::from_error)?;
-    // What computes something else is a defect, and no figure.
     if done.result != *expected {
         let name = format!("{}, {}", design.row(), design.window);
-        return Err(CliError::new(format!("{name}: a wrong power; report this defect")));
+        return Err(CliError::new(format!("{name}: wrong result; report this defect")));
     }
     Ok(done.counts.cycles)
 }
 
-/// The headline's exponentiation at another size, on several units: the cycles of a product times
-/// the products that the windows take.
-pub(super) fn counted(size: &Size) -> Vec<Raised> {
+/// The headline's exponentiation at another size, with several multipliers: the cycles of a product
+/// times the number of products.
+pub(super) fn counted(size: &Size) -> Vec<ExponentiationCost> {
     let [_, exponent, _] = numbers(size.words);
     let units = [PLAIN[0], PLAIN[1], EXTENDED[0], EXTENDED[1], EXTENDED[3]];
     let count = |unit| {
         let design = Design::headline(unit, size.words);
         let product = size.cycles(Algorithm::Fips, design.loops, unit)?;
         let cycles = product * design.window.products(&exponent).total();
-        Some(Raised { design, cycles, how: How::Counted })
+        Some(ExponentiationCost { design, cycles, how: Method::Counted })
     };
     units.into_iter().filter_map(count).collect()
 }
 
-/// Those of 1024 bits, and which of them come near the paper's figure.
-pub(super) fn tables(raised: &[Raised]) -> String {
+/// The tables of 1024 bits, and the combinations that match the paper's figure.
+pub(super) fn tables(raised: &[ExponentiationCost]) -> String {
     let mut text =
         "\nExponentiation of 1024 bits, executed from its first instruction to its last: million \
          cycles\n"
@@ -121,7 +119,9 @@ pub(super) fn tables(raised: &[Raised]) -> String {
         let bits = ["1 bit", "2", "3", "4", "5", "6"];
         columns.extend(bits.map(|bits| Column::figures(bits, 6)));
         let rows = raised.chunk_by(|a, b| a.design.row() == b.design.row()).map(|group| {
-            let of = |it: &&Raised| matches!(it.design.window, Window::Sliding(_)) == sliding;
+            let of = |it: &&ExponentiationCost| {
+                matches!(it.design.window, Window::Sliding(_)) == sliding
+            };
             let figures = group.iter().filter(of);
             let mut row = vec![group[0].design.row()];
             row.extend(figures.map(|it| format!("{:.1}", float(it.cycles) / 1e6)));
@@ -130,43 +130,43 @@ pub(super) fn tables(raised: &[Raised]) -> String {
         text += &format!("\n{}", grid(&columns, rows.collect()));
     }
     text += &wrapped(
-        "FIPS products; zeros are skipped, of one random exponent; squaring: a routine of its own \
-         for squares. The table of powers takes 128 bytes for each of its powers: of a sliding \
-         window of k bits 2^(k - 1), of a fixed one 2^k - 1.",
+        "FIPS products, one random exponent, windows skip zeros. squaring: a separate routine for \
+         squares. Each power in the table takes 128 bytes: 2^(k - 1) powers for a sliding window \
+         of k bits, 2^k - 1 for a fixed one.",
     );
     text + "\n" + &reached(raised)
 }
 
-/// Which combinations come near the paper's figure.
-fn reached(raised: &[Raised]) -> String {
+/// The combinations that match the paper's figure.
+fn reached(raised: &[ExponentiationCost]) -> String {
     let near: Vec<String> = raised
         .iter()
         .filter(|it| (float(it.cycles) / GTS07_EXPONENTIATION - 1.0).abs() <= NEAR)
-        .map(|Raised { design, cycles, .. }| {
+        .map(|ExponentiationCost { design, cycles, .. }| {
             format!("{}, {}: {:.2}M", design.row(), design.window, float(*cycles) / 1e6)
         })
         .collect();
     let mut text = wrapped(&format!(
-        "[GTS07] gives about 12.5 million cycles, and not the configuration in which they were \
-         reached. Within {} % of that come {} of the {} combinations here; so many fit that none \
-         is the paper's because it fits. 12.5 million is reached with:",
-        NEAR * 100.0,
+        "[GTS07] gives about 12.5 million cycles without the configuration. {} of the {} \
+         combinations here are within {} % of that, so a match does not identify the paper's \
+         configuration:",
         near.len(),
-        raised.len()
+        raised.len(),
+        NEAR * 100.0
     ));
     near.iter().for_each(|line| text += &format!("  {line}\n"));
     text
 }
 
-/// At other sizes one is executed, and others are counted beside it.
-pub(super) fn other_sizes(raised: &[Raised]) -> String {
+/// The table of other sizes.
+pub(super) fn other_sizes(raised: &[ExponentiationCost]) -> String {
     let columns = [
         Column::figures("bits", 6),
         Column::words("sliding 5, unrolled by 4, FIPS", 34),
         Column::figures("million cycles", 16),
         Column::words("how", 24),
     ];
-    let row = |Raised { design, cycles, how }: &Raised| {
+    let row = |ExponentiationCost { design, cycles, how }: &ExponentiationCost| {
         let millions = format!("{:.2}", float(*cycles) / 1e6);
         vec![(32 * design.words).to_string(), design.unit.name(), millions, how.word().to_owned()]
     };

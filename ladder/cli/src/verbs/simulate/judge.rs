@@ -1,4 +1,4 @@
-//! What an exponentiation has to give: the power by the readable kernel of `mont`, bit by bit.
+//! The expected result of an exponentiation, by the portable kernel of `mont`, bit by bit.
 
 use tollgate_mont::{Kernel as _, LimbKernel, Modulus, Shape, carry};
 use tollgate_simulator::routines::Number;
@@ -30,5 +30,5 @@ pub(super) fn power([base, exponent, p]: [&Number; 3]) -> Number {
     carry::reduce(&mut next, m.m());
     let words = next.iter().flat_map(|limb| [limb & 0xffff_ffff, limb >> 32]);
     let words = words.take(p.words().len());
-    Number::new(words.map(|word| u32::try_from(word).expect("half a limb")).collect())
+    Number::new(words.map(|word| u32::try_from(word).expect("half a limb fits a word")).collect())
 }

@@ -29,7 +29,7 @@ use crate::verbs::simulate::options::What;
 ///
 /// # Errors
 ///
-/// A file cannot be read or written, or is not what it should be, or a program fails.
+/// A file cannot be read or written, or is invalid, or a program fails.
 pub(crate) fn run(options: &Options) -> Result<ExitCode, CliError> {
     match &options.what {
         What::Run(options) => program::run(options),
@@ -37,7 +37,7 @@ pub(crate) fn run(options: &Options) -> Result<ExitCode, CliError> {
     }
 }
 
-/// The records of the study's headline: what the report shows of it.
+/// The records of the study's headline, for the report.
 ///
 /// # Errors
 ///
@@ -46,7 +46,7 @@ pub(crate) fn collect(run: &mut Run, progress: &Progress) -> Result<Vec<Record>,
     study::headline(&Core::leon2(), run, progress)
 }
 
-/// A core that is simulated.
+/// A simulated core.
 struct Core {
     /// Its name in subjects.
     word: String,
@@ -54,12 +54,12 @@ struct Core {
 }
 
 impl Core {
-    /// The core that all figures are of unless told.
+    /// The default core.
     fn leon2() -> Self {
         Self { word: "leon-2".to_owned(), timing: Timing::leon2() }
     }
 
-    /// That of a timing file, or LEON-2.
+    /// The core of a timing file, or LEON-2.
     fn of(file: Option<&Path>) -> Result<Self, CliError> {
         let Some(file) = file else { return Ok(Self::leon2()) };
         let text = fs::read_to_string(file).map_err(|error| CliError::of_file(file, &error))?;
@@ -68,13 +68,13 @@ impl Core {
         Ok(Self { word: Machine::unknown(&timing.name).slug(), timing })
     }
 
-    /// Whether its numbers are those that come with the program.
+    /// Whether its timing is the built-in one.
     fn is_leon2(&self) -> bool {
         self.timing == Timing::leon2()
     }
 }
 
-/// Thousands apart by commas.
+/// A number with commas between thousands.
 fn grouped(number: u64) -> String {
     let digits = number.to_string();
     let mut text = String::new();
@@ -87,7 +87,7 @@ fn grouped(number: u64) -> String {
     text
 }
 
-/// A count; those here are far below 2^53.
+/// Converts a count.
 fn float(count: u64) -> f64 {
     #[allow(clippy::cast_precision_loss, reason = "counts of cycles are far below 2^53")]
     let float = count as f64;

@@ -1,4 +1,4 @@
-//! The flags of `tollgate simulate`.
+//! Options of `tollgate simulate`.
 
 use std::path::PathBuf;
 
@@ -12,51 +12,50 @@ pub(crate) struct Simulate {
     pub(crate) what: What,
 }
 
-/// What to do with the simulator.
+/// The sub-verbs.
 #[derive(Clone, Debug, Subcommand)]
 pub(crate) enum What {
-    /// Run a program: what it prints, its cycles, where they went
+    /// Run a program; print its output, its cycles and a profile
     Run(RunProgram),
-    /// What a multiply-accumulate instruction is worth: products and exponentiations, by cycles,
-    /// bytes and multiplier
+    /// Count the cycles that a multiply-accumulate instruction saves
     Study(Study),
 }
 
 #[derive(Args, Clone, Debug)]
 pub(crate) struct RunProgram {
-    /// An ELF file for SPARC of 32 bits, assembly language (.s), or with --flat a flat binary
+    /// An ELF file for 32-bit SPARC, an assembly file (.s), or with --flat a flat binary
     #[arg(value_name = "FILE")]
     pub(crate) file: PathBuf,
 
-    /// The core's slots and interlocks, as a timing file [default: LEON-2]
+    /// Timing file of the core [default: LEON-2]
     #[arg(long, value_name = "FILE")]
     pub(crate) timing: Option<PathBuf>,
 
-    /// The file is a flat binary for this address, where it begins
+    /// Load and entry address of a flat binary
     #[arg(long, value_name = "ADDRESS", value_parser = address)]
     pub(crate) flat: Option<u32>,
 
-    /// SPARC V8 alone, without the multiply-accumulate extension
+    /// SPARC V8 without the multiply-accumulate extension
     #[arg(long)]
     pub(crate) plain: bool,
 
-    /// A program that has not ended after so many instructions is stopped
+    /// Maximum number of instructions; a program that runs longer is stopped
     #[arg(long, value_name = "N", default_value_t = 1_000_000_000)]
     #[arg(value_parser = clap::value_parser!(u64).range(1..))]
     pub(crate) limit: u64,
 
-    /// Also the cycles of each routine
+    /// Also print the cycles of each routine
     #[arg(long)]
     pub(crate) profile: bool,
 
-    /// Also the first N instructions, one in a line: cycle, address, instruction, result
+    /// Also print the first N instructions, one per line: cycle, address, instruction, result
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub(crate) trace: u64,
 }
 
 #[derive(Args, Clone, Debug)]
 pub(crate) struct Study {
-    /// Sizes of moduli in bits, separated by commas, multiples of 512 up to 4096
+    /// Sizes of moduli in bits, separated by commas: multiples of 512 up to 4096
     #[arg(long, value_name = "LIST", value_delimiter = ',', default_value = "512,1024,2048")]
     #[arg(value_parser = bits)]
     pub(crate) bits: Vec<u32>,
@@ -64,26 +63,25 @@ pub(crate) struct Study {
     #[command(flatten)]
     pub(crate) written: Written,
 
-    /// Products only: a few seconds
+    /// Products only, no exponentiations: a few seconds
     #[arg(long)]
     pub(crate) products: bool,
 
-    /// One exponentiation with the extension and without it, beside the paper's: what the ladder
-    /// shows, in a second
+    /// One exponentiation with and without the extension, and the paper's figure, as in the
+    /// ladder's report: a second
     #[arg(long, conflicts_with_all = ["bits", "products", "svg", "timing"])]
     pub(crate) headline: bool,
 
-    /// Draw cycles against code, table and multiplier in this file, as SVG, made anew
+    /// Write an SVG picture of cycles against code, table and multiplier; replaces the file
     #[arg(long, value_name = "FILE")]
     pub(crate) svg: Option<PathBuf>,
 
-    /// The core's slots and interlocks, as a timing file; what multiplies is varied [default:
-    /// LEON-2]
+    /// Timing file of the core, whose multiplier the study varies [default: LEON-2]
     #[arg(long, value_name = "FILE")]
     pub(crate) timing: Option<PathBuf>,
 }
 
-/// A size that every unrolling divides.
+/// Parses a size that every unrolling divides.
 fn bits(text: &str) -> Result<u32, String> {
     let bits = text
         .parse()
@@ -92,7 +90,7 @@ fn bits(text: &str) -> Result<u32, String> {
     bits.ok_or_else(|| "sizes are multiples of 512 from 512 to 4096".to_owned())
 }
 
-/// An address, decimal or with 0x.
+/// Parses an address, decimal or with 0x.
 fn address(text: &str) -> Result<u32, String> {
     let digits = text.strip_prefix("0x");
     let address = digits.map_or_else(|| text.parse(), |digits| u32::from_str_radix(digits, 16));

@@ -1,4 +1,4 @@
-//! The study's products: every routine on every unit, at one size.
+//! The study's products: every routine with every multiplier, at one size.
 
 use tollgate_report::grid::{Column, grid};
 use tollgate_report::text::wrapped;
@@ -9,7 +9,7 @@ use super::designs::{EXTENDED, PLAIN, Unit, routines};
 use super::{float, grouped};
 use crate::error::CliError;
 
-/// A routine on every unit.
+/// A routine and its cycles with every multiplier.
 pub(super) struct Product {
     pub(super) routine: Routine,
     pub(super) code: usize,
@@ -23,11 +23,11 @@ pub(super) struct Size {
 }
 
 impl Size {
-    /// Runs each routine once on each unit.
+    /// Runs each routine once with each multiplier.
     ///
     /// # Errors
     ///
-    /// A routine is wrong and traps.
+    /// A routine traps.
     pub(super) fn measure(core: &Timing, words: u32) -> Result<Self, CliError> {
         let inputs = Inputs::patterned(words);
         let mut products = Vec::new();
@@ -52,7 +52,7 @@ impl Size {
         32 * self.words
     }
 
-    /// The cycles of a routine on a unit.
+    /// The cycles of a routine with a multiplier.
     pub(super) fn cycles(&self, algorithm: Algorithm, loops: Loops, unit: Unit) -> Option<u64> {
         let product = self.products.iter().find(|Product { routine, .. }| {
             (routine.algorithm(), routine.loops()) == (algorithm, loops)
@@ -86,7 +86,7 @@ impl Size {
         text
     }
 
-    /// What the extension makes of the same loops.
+    /// The gain of the extension with the same loops.
     pub(super) fn gains(&self) -> String {
         let gain = |loops, plain: Unit, extended: Unit| {
             let cycles = |unit| self.cycles(Algorithm::Fips, loops, unit);

@@ -1,4 +1,4 @@
-//! `tollgate simulate run`: a program, what it prints, and what it took.
+//! `tollgate simulate run`: runs a program and prints its output and its cycles.
 
 use std::fs;
 use std::io::{self, Write};
@@ -14,7 +14,7 @@ use crate::interrupt;
 use crate::output::Output;
 use crate::verbs::simulate::options::RunProgram as Options;
 
-/// Instructions between two looks at the console and at Ctrl-C.
+/// Instructions between two checks of the console and of Ctrl-C.
 const SLICE: u64 = 10_000_000;
 
 const PROFILE: [Column; 4] = [
@@ -24,7 +24,7 @@ const PROFILE: [Column; 4] = [
     Column::figures("share", 8),
 ];
 
-/// Runs it.
+/// Runs a program.
 ///
 /// # Errors
 ///
@@ -59,7 +59,7 @@ pub(crate) fn run(options: &Options) -> Result<ExitCode, CliError> {
             Err(failure) => return Err(of_file(&failure)),
             Ok(_) if left == 0 => {
                 return Err(CliError::new(format!(
-                    "{}: it has not ended after {} instructions, at {:#010x}; --limit allows more",
+                    "{}: it has not ended after {} instructions, at {:#010x}; raise --limit",
                     options.file.display(),
                     options.limit,
                     machine.pc()
@@ -76,7 +76,7 @@ pub(crate) fn run(options: &Options) -> Result<ExitCode, CliError> {
     Ok(if status == 0 { ExitCode::SUCCESS } else { ExitCode::from(1) })
 }
 
-/// The program of a file, by what the file is.
+/// Loads a program by the type of its file.
 fn load(options: &Options, set: &InstructionSet) -> Result<Program, CliError> {
     let name = options.file.display();
     let bytes =
@@ -90,12 +90,13 @@ fn load(options: &Options, set: &InstructionSet) -> Result<Program, CliError> {
         let source = String::from_utf8_lossy(&bytes);
         Assembler::new(set).assemble(&source).map_err(|error| error.to_string())
     } else {
-        Err("it is neither an ELF file nor called .s; for a flat binary say --flat ADDRESS".into())
+        Err("neither an ELF file nor an assembly file (.s); use --flat ADDRESS for a flat binary"
+            .into())
     };
     program.map_err(|why| CliError::new(format!("{name}: {why}")))
 }
 
-/// What a program printed goes out before the reason of its end.
+/// Prints the program's output before the error.
 fn fail(machine: &mut Machine, error: &CliError) -> CliError {
     let _ = print_console(machine);
     CliError::new(error)
@@ -135,7 +136,7 @@ fn profile(machine: &Machine) -> String {
     let row = |share: tollgate_simulator::machine::Share| {
         let per_mille = share.cycles * 1000 / all;
         vec![
-            if share.name.is_empty() { "(before the first name)".to_owned() } else { share.name },
+            if share.name.is_empty() { "(before the first symbol)".to_owned() } else { share.name },
             grouped(share.cycles),
             grouped(share.instructions),
             format!("{}.{} %", per_mille / 10, per_mille % 10),

@@ -3,26 +3,26 @@
 use std::collections::BTreeMap;
 
 use tollgate_record::vocabulary as word;
-use tollgate_record::{Estimate, Kind, Machine, Record, Subject, Timestamp, Unit as In};
+use tollgate_record::{Estimate, Kind, Machine, Record, Subject, Timestamp, Unit as RecordUnit};
 use tollgate_simulator::routines::{Algorithm, Arithmetic, Loops, Window};
 use tollgate_simulator::rv64::{Run, Source};
 use tollgate_simulator::timing::Issue;
 
 use super::Core;
 use super::designs::{Design, Unit};
-use super::exponentiations::{How, Raised};
+use super::exponentiations::{ExponentiationCost, Method};
 use super::float;
 use super::products::{Product, Size};
-use super::rv64::{MULTIPLY_SLOTS, Pair};
+use super::rv64::{MULTIPLY_SLOTS, Rv64Product};
 
-/// Makes records of what runs on a core.
+/// Creates the records of a core.
 pub(super) struct Figures<'a> {
     pub(super) core: &'a Core,
     pub(super) commit: Option<String>,
 }
 
 impl Figures<'_> {
-    /// The bytes of each routine, and its cycles on each unit.
+    /// The bytes of each routine, and its cycles with each multiplier.
     pub(super) fn of_size(&self, size: &Size) -> Vec<Record> {
         let of = |product: &Product| {
             let routine = product.routine;
@@ -35,12 +35,12 @@ impl Figures<'_> {
                     (word::LOOPS, loops(routine.loops())),
                 ],
             );
-            let bytes = (word::CODE_BYTES, In::Bytes, product.code as u64);
-            let code = self.record(&subject, bytes, routine.arithmetic(), How::Executed);
+            let bytes = (word::CODE_BYTES, RecordUnit::Bytes, product.code as u64);
+            let code = self.record(&subject, bytes, routine.arithmetic(), Method::Executed);
             let on = |(unit, cycles): &(Unit, u64)| {
                 let subject = with(&subject, on_unit(*unit));
-                let cycles = (word::CYCLES_PER_CALL, In::Cycles, *cycles);
-                self.record(&subject, cycles, unit.arithmetic, How::Executed)
+                let cycles = (word::CYCLES_PER_CALL, RecordUnit::Cycles, *cycles);
+                self.record(&subject, cycles, unit.arithmetic, Method::Executed)
             };
             [code].into_iter().chain(product.cycles.iter().map(on)).collect::<Vec<_>>()
         };
@@ -48,10 +48,14 @@ impl Figures<'_> {
     }
 
     /// The cycles of an exponentiation, and the bytes of its table.
-    pub(super) fn of_raised(&self, Raised { design, cycles, how }: &Raised) -> [Record; 2] {
+    pub(super) fn of_exponentiation(
+        &self,
+        ExponentiationCost { design, cycles, how }: &ExponentiationCost,
+    ) -> [Record; 2] {
         let subject = self.of_design(*design);
-        let cycles = (word::CYCLES_PER_OPERATION, In::Cycles, *cycles);
-        let table = (word::TABLE_BYTES, In::Bytes, design.exponentiation().table_bytes().into());
+        let cycles = (word::CYCLES_PER_OPERATION, RecordUnit::Cycles, *cycles);
+        let table =
+            (word::TABLE_BYTES, RecordUnit::Bytes, design.exponentiation().table_bytes().into());
         [cycles, table].map(|figure| self.record(&subject, figure, design.unit.arithmetic, *how))
     }
 
@@ -83,8 +87,8 @@ impl Figures<'_> {
         with(&path.parse().expect("a path of letters and digits"), parameters)
     }
 
-    /// What a product takes on RV64: code and instructions, and the slots of a core of ours.
-    pub(super) fn of_rv64(&self, pair: &Pair) -> Vec<Record> {
+    /// Code, instructions and modelled slots of a product on RV64.
+    pub(super) fn of_rv64(&self, pair: &Rv64Product) -> Vec<Record> {
         let of = |(source, run): (Source, &Run)| {
             let arithmetic = match source {
                 Source::Base => word::RV64IM,
@@ -108,16 +112,20 @@ impl Figures<'_> {
                 mark: "measured",
             };
             let slots = Basis {
-                assumption: "a core of ours, in order: an instruction a slot, a word that is read \
-                             at once one more",
+                assumption: "in-order core: one slot for each instruction, one more if the next \
+                             instruction reads a loaded word",
                 mark: "assumed",
                 ..counted.clone()
             };
             let on_core = with(&subject, [(word::SLOTS, MULTIPLY_SLOTS.to_string())]);
-            let cycles = (word::CYCLES_PER_CALL, In::Cycles, run.slots(MULTIPLY_SLOTS));
+            let cycles = (word::CYCLES_PER_CALL, RecordUnit::Cycles, run.slots(MULTIPLY_SLOTS));
             [
-                (&subject, (word::CODE_BYTES, In::Bytes, pair.code_bytes(source)), &counted),
-                (&subject, (word::INSTRUCTIONS, In::Count, run.instructions), &counted),
+                (
+                    &subject,
+                    (word::CODE_BYTES, RecordUnit::Bytes, pair.code_bytes(source)),
+                    &counted,
+                ),
+                (&subject, (word::INSTRUCTIONS, RecordUnit::Count, run.instructions), &counted),
                 (&on_core, cycles, &slots),
             ]
             .map(|(subject, figure, basis)| self.made(subject, figure, basis))
@@ -131,29 +139,29 @@ impl Figures<'_> {
     fn record(
         &self,
         subject: &Subject,
-        figure: (&str, In, u64),
+        figure: (&str, RecordUnit, u64),
         arithmetic: Arithmetic,
-        how: How,
+        how: Method,
     ) -> Record {
         let timing = &self.core.timing;
         let basis = Basis {
             core: timing.name.clone(),
             from: format!("{}: {}", timing.name, timing.source),
             assumption: match how {
-                How::Executed => {
+                Method::Executed => {
                     "executed from the first instruction to the last; memory that never waits"
                 }
-                How::Counted => {
+                Method::Counted => {
                     "the cycles of a product, executed, times the products of the windows; memory \
                      that never waits"
                 }
             },
-            // Nobody has built the extension: what its instructions take is assumed.
+            // Nobody has built the extension: its timing is assumed.
             mark: match (arithmetic, how) {
                 _ if !self.core.is_leon2() => "unverified",
                 (Arithmetic::Extended, _) => "assumed",
-                (Arithmetic::Plain, How::Counted) => "derived",
-                (Arithmetic::Plain, How::Executed) => "measured",
+                (Arithmetic::Plain, Method::Counted) => "derived",
+                (Arithmetic::Plain, Method::Executed) => "measured",
             },
         };
         self.made(subject, figure, &basis)
@@ -162,7 +170,7 @@ impl Figures<'_> {
     fn made(
         &self,
         subject: &Subject,
-        (quantity, unit, figure): (&str, In, u64),
+        (quantity, unit, figure): (&str, RecordUnit, u64),
         Basis { core, from, assumption, mark }: &Basis,
     ) -> Record {
         let conditions = [(word::ASSUMPTION, *assumption), (word::MARK, *mark)];
@@ -183,7 +191,7 @@ impl Figures<'_> {
     }
 }
 
-/// What a figure rests on.
+/// The basis of a figure.
 #[derive(Clone)]
 struct Basis {
     core: String,
@@ -243,7 +251,7 @@ mod tests {
     use tollgate_report::simulation::headline;
 
     #[test]
-    fn the_headline_has_the_subject_that_the_report_looks_for() {
+    fn the_headline_has_the_subject_that_the_report_expects() {
         let core = Core::leon2();
         let figures = Figures { core: &core, commit: None };
         for (unit, arithmetic) in [(PLAIN[0], word::V8), (EXTENDED[0], word::EXTENDED)] {

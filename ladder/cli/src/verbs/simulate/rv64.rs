@@ -1,4 +1,4 @@
-//! The modern row of the study: products on RV64 with the published multiply-add instructions.
+//! The study's products on RV64 with the published multiply-add instructions.
 
 use tollgate_report::grid::{Column, grid};
 use tollgate_report::text::wrapped;
@@ -8,29 +8,29 @@ use tollgate_simulator::rv64::{Product, Run, Source};
 use super::{float, grouped};
 use crate::error::CliError;
 
-/// Slots of a product of words, on a core of ours.
+/// Slots of a product of words in the timing model.
 pub(super) const MULTIPLY_SLOTS: u64 = 3;
 
 /// A product of one size, without the extension and with it.
-pub(super) struct Pair {
+pub(super) struct Rv64Product {
     pub(super) bits: u32,
     pub(super) base: Run,
     pub(super) extended: Run,
 }
 
-impl Pair {
+impl Rv64Product {
     /// Runs both.
     ///
     /// # Errors
     ///
-    /// One is wrong and cannot go on, or they do not agree.
+    /// A product fails, or the results differ.
     pub(super) fn measure(bits: u32) -> Result<Self, CliError> {
         let inputs = Inputs::patterned(bits / 32);
         let measure =
             |source| Product::new(source, bits / 64).measure(&inputs).map_err(CliError::from_error);
         let (base, extended) = (measure(Source::Base)?, measure(Source::Extended)?);
         if base.result != extended.result {
-            return Err(CliError::new("RV64: the products do not agree; report this defect"));
+            return Err(CliError::new("RV64: the results differ; report this defect"));
         }
         Ok(Self { bits, base: base.run, extended: extended.run })
     }
@@ -41,8 +41,8 @@ impl Pair {
     }
 }
 
-/// Instructions, and slots of a core that nobody measured.
-pub(super) fn table(pairs: &[Pair]) -> String {
+/// Instructions, and slots by the timing model.
+pub(super) fn table(products: &[Rv64Product]) -> String {
     let columns = [
         Column::figures("bits", 6),
         Column::figures("RV64IM", 10),
@@ -51,7 +51,7 @@ pub(super) fn table(pairs: &[Pair]) -> String {
         Column::figures("slots, RV64IM", 14),
         Column::figures("slots, extended", 16),
     ];
-    let row = |Pair { bits, base, extended }: &Pair| {
+    let row = |Rv64Product { bits, base, extended }: &Rv64Product| {
         let gain = float(base.instructions) / float(extended.instructions);
         vec![
             bits.to_string(),
@@ -64,12 +64,12 @@ pub(super) fn table(pairs: &[Pair]) -> String {
     };
     format!(
         "\nInstructions of one Montgomery product on RV64\n\n{}{}",
-        grid(&columns, pairs.iter().map(row).collect()),
+        grid(&columns, products.iter().map(row).collect()),
         wrapped(&format!(
             "By columns, fully unrolled, without its final subtraction; extended: maddlu, maddhu \
-             and cadd of scarv/rvkex. Slots are those of a core of ours, to which nothing was \
-             compared: in order, an instruction a slot, a product of words {MULTIPLY_SLOTS}, and \
-             one more where a loaded word is read at once."
+             and cadd of scarv/rvkex. Slots by a simple model of an in-order core, not compared \
+             with a processor: one for each instruction, {MULTIPLY_SLOTS} for a product of words, \
+             one more if the next instruction reads a loaded word."
         ))
     )
 }

@@ -1,4 +1,4 @@
-//! `tollgate simulate study`: what a multiply-accumulate instruction is worth, counted.
+//! `tollgate simulate study`: the cycles that a multiply-accumulate instruction saves.
 
 use std::fs;
 use std::process::ExitCode;
@@ -8,7 +8,7 @@ use tollgate_report::{simulation, text::wrapped};
 
 use super::designs::{Design, EXTENDED, PLAIN, designs};
 use super::drawing::drawing;
-use super::exponentiations::{Raised, WORDS, counted, execute, other_sizes, tables};
+use super::exponentiations::{ExponentiationCost, WORDS, counted, execute, other_sizes, tables};
 use super::products::Size;
 use super::records::Figures;
 use super::{Core, rv64};
@@ -18,18 +18,18 @@ use crate::progress::Progress;
 use crate::run::Run;
 use crate::verbs::simulate::options::Study as Options;
 
-/// What was counted.
+/// The results.
 #[derive(Default)]
 struct Study {
     sizes: Vec<Size>,
     /// Exponentiations of 1024 bits, all executed.
-    raised: Vec<Raised>,
+    raised: Vec<ExponentiationCost>,
     /// At other sizes.
-    others: Vec<Raised>,
-    rv64: Vec<rv64::Pair>,
+    others: Vec<ExponentiationCost>,
+    rv64: Vec<rv64::Rv64Product>,
 }
 
-/// Counts and prints.
+/// Runs the study and prints it.
 ///
 /// # Errors
 ///
@@ -54,7 +54,7 @@ pub(super) fn run(options: &Options) -> Result<ExitCode, CliError> {
     run.end(&(heading + &study.tables()))
 }
 
-/// The exponentiation of the headline without the extension and with it, and the paper's figure.
+/// The records of the headline's exponentiation with and without the extension, and the paper's.
 ///
 /// # Errors
 ///
@@ -68,7 +68,7 @@ pub(super) fn headline(
     let designs = [PLAIN[0], EXTENDED[0]].map(|unit| Design::headline(unit, WORDS));
     let mut records = vec![simulation::published(Timestamp::now())];
     execute(&core.timing, &designs, progress, |raised| {
-        records.extend(figures.of_raised(raised));
+        records.extend(figures.of_exponentiation(raised));
         Ok(())
     })?;
     run.output.records(&records)?;
@@ -76,8 +76,7 @@ pub(super) fn headline(
 }
 
 impl Study {
-    /// Counts, and writes the records of each part when it is done. After Ctrl-C there is what was
-    /// done until then.
+    /// Runs the study and writes the records of each part. Ctrl-C ends it early.
     fn new(
         options: &Options,
         core: &Core,
@@ -92,7 +91,7 @@ impl Study {
             let size = Size::measure(&core.timing, bits / 32)?;
             output.records(&figures.of_size(&size))?;
             study.sizes.push(size);
-            let pair = rv64::Pair::measure(*bits)?;
+            let pair = rv64::Rv64Product::measure(*bits)?;
             output.records(&figures.of_rv64(&pair))?;
             study.rv64.push(pair);
         }
@@ -104,7 +103,7 @@ impl Study {
             let headline = Design::headline(EXTENDED[0], size.words);
             let designs = if is_whole { designs(size.words) } else { vec![headline] };
             let executed = execute(&core.timing, &designs, progress, |raised| {
-                output.records(&figures.of_raised(raised))
+                output.records(&figures.of_exponentiation(raised))
             })?;
             if is_whole {
                 study.raised = executed;
@@ -112,14 +111,14 @@ impl Study {
             }
             let counted = counted(size);
             for raised in &counted {
-                output.records(&figures.of_raised(raised))?;
+                output.records(&figures.of_exponentiation(raised))?;
             }
             study.others.extend(executed.into_iter().chain(counted));
         }
         Ok(study)
     }
 
-    /// The size that pictures are of: 1024 bits, or else the first one.
+    /// The size of the picture: 1024 bits, or else the first one.
     fn first(&self) -> Option<&Size> {
         self.sizes.iter().find(|size| size.words == WORDS).or(self.sizes.first())
     }
