@@ -1,8 +1,8 @@
-//! What a burst leaves behind: the fluid approximation.
+//! The backlog of a burst, by the fluid approximation.
 //!
-//! For a time more arrives than the cores serve, and afterwards less. Arrivals and service are
-//! taken as streams without noise, which is right when the backlog is large against the queue that
-//! stood there before; the queue of ordinary days is in [`crate::queue`].
+//! For a time more sessions arrive than the cores serve, and afterwards fewer. Arrivals and service
+//! are treated as constant flows, which is accurate if the backlog is large against the queue before
+//! the burst. [`crate::queue`] computes queues without bursts.
 
 use tollgate_record::{Estimate, Nanos, PerSecond};
 
@@ -21,14 +21,14 @@ pub struct Burst {
     pub length: Nanos,
 }
 
-/// What a burst leaves behind; all 0 where the cores keep up with it.
+/// The backlog of a burst; all 0 if the cores keep up with it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Backlog {
-    /// Sessions that wait when the burst ends: the queue must have room for them.
+    /// Sessions that wait at the end of the burst; the queue must hold them.
     pub sessions: Estimate,
-    /// How long the last session of the burst waits, the longest wait of all.
+    /// The wait of the burst's last session, the longest of all.
     pub wait_ns: Estimate,
-    /// From the burst's end until the queue is empty.
+    /// The time from the burst's end until the queue is empty.
     pub drain_ns: Estimate,
 }
 
@@ -51,8 +51,8 @@ impl Burst {
     ///
     /// # Errors
     ///
-    /// A number below 0; no cores; [`Error::Unstable`] where even the usual rate is more than the
-    /// cores serve, so that the queue never drains.
+    /// A number below 0; no cores; [`Error::Unstable`] if even the usual rate is more than the cores
+    /// serve, so that the queue never drains.
     pub fn backlog(&self, cores: u32, mean_ns: Estimate) -> Result<Backlog, Error> {
         let usual = Error::not_negative("the usual rate per second", self.usual.get())?;
         let rate = Error::not_negative("the burst's rate per second", self.rate.get())?;

@@ -1,4 +1,4 @@
-//! What a million sessions cost, and what a faster engine saves.
+//! The cost of a million sessions, and the savings of a faster engine.
 
 use core::fmt;
 
@@ -9,7 +9,7 @@ use crate::demand::{Demand, Utilisation};
 use crate::interval::{Slope, propagate};
 use crate::session::{NS_PER_S, SessionCost};
 
-/// Costs are quoted per so many sessions.
+/// The number of sessions that costs refer to.
 const MILLION: f64 = 1e6;
 const SECONDS_PER_HOUR: f64 = 3600.0;
 /// The mean year of the Gregorian calendar, 365.2425 days.
@@ -23,7 +23,7 @@ impl Currency {
     /// The United States dollar.
     pub const USD: Self = Self(*b"USD");
 
-    /// The currency of that code; whether one exists under it is not asked.
+    /// The currency of a code of three capital letters. Does not check that it exists.
     #[must_use]
     pub fn new(code: &str) -> Option<Self> {
         let letters: [u8; 3] = code.as_bytes().try_into().ok()?;
@@ -37,7 +37,7 @@ impl fmt::Display for Currency {
     }
 }
 
-/// What a core costs while it is rented, used or not.
+/// The price of a rented core, used or not.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Price {
     per_core_hour: f64,
@@ -45,7 +45,7 @@ pub struct Price {
 }
 
 impl Price {
-    /// So much for one core and one hour.
+    /// A price for one core and one hour.
     ///
     /// # Errors
     ///
@@ -61,27 +61,27 @@ impl Price {
         self.per_core_hour
     }
 
-    /// Of which currency.
+    /// The currency.
     #[must_use]
     pub const fn currency(&self) -> Currency {
         self.currency
     }
 }
 
-/// Electrical power, where somebody measured it. Unknown is a value and not 0.
+/// Electrical power; unknown is not 0.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub enum Power {
-    /// Nobody measured it: virtual machines seldom show it.
+    /// Not measured; virtual machines seldom report it.
     #[default]
     Unknown,
-    /// Watts drawn for one busy core, with its share of the machine.
+    /// Watts of one busy core, including its share of the machine.
     WattsPerCore(Estimate),
 }
 
 /// Energy of a million sessions.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Energy {
-    /// The power is unknown, and so is this.
+    /// Unknown, because the power is unknown.
     Unknown,
     /// In joules.
     Joules(Estimate),
@@ -90,18 +90,17 @@ pub enum Energy {
 /// The cost of a million sessions.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Cost {
-    /// Core-hours paid for, head room included.
+    /// Core-hours, including head room.
     pub core_hours: Estimate,
     /// In the price's currency.
     pub amount: Estimate,
-    /// The price it was computed at.
+    /// The price used.
     pub price: Price,
-    /// Electrical energy of the busy time, head room not included: what idle cores draw is not
-    /// known from what busy ones do.
+    /// Electrical energy of the busy time, without head room: the power of idle cores is not known.
     pub energy: Energy,
 }
 
-/// What a million sessions cost on cores that are paid for by the hour and busy for a share of
+/// Computes the cost of a million sessions on cores that are paid by the hour and busy for a share
 /// `utilisation` of it.
 ///
 /// ```
@@ -139,10 +138,10 @@ pub fn cost_of_million(
     Ok(Cost { core_hours, amount, price, energy })
 }
 
-/// What the second of two engines saves, or costs where it is below 0.
+/// The savings of the second of two engines; negative if it costs more.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Saving {
-    /// Of the first engine's CPU time; at most 1.
+    /// The saved share of the first engine's CPU time; at most 1.
     pub share: Estimate,
     /// In the price's currency, for a million sessions.
     pub amount_per_million: Estimate,
@@ -152,25 +151,24 @@ pub struct Saving {
     pub cores: Estimate,
 }
 
-/// How two engines were compared.
+/// The method of comparison of two engines.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Compared {
-    /// Each measured on its own: the interval is the widest that the two allow.
+    /// Measured separately; the interval is the widest that the two allow.
     Apart,
-    /// In pairs within one run: first engine's CPU time over the second's. The better figure, for
-    /// what disturbs both cancels in it.
+    /// Measured in pairs within one run. More accurate, because common disturbances cancel.
     Paired {
-        /// The ratio, above 0; 1.5 where the first needs half as much again.
+        /// The first engine's CPU time over the second's, above 0.
         times_as_fast: Estimate,
     },
 }
 
-/// What `second` saves against `first` at `demand`.
+/// Computes the savings of `second` against `first` at `demand`.
 ///
 /// # Errors
 ///
-/// The two carry different payload; a ratio that is not above 0; a demand that is none, see
-/// [`Demand::sessions`]; a result that is not finite.
+/// Different payloads; a ratio that is not above 0; an invalid demand, see [`Demand::sessions`]; a
+/// result that is not finite.
 pub fn saving(
     first: &SessionCost,
     second: &SessionCost,
@@ -195,7 +193,7 @@ pub fn saving(
             Error::positive("the ratio of the two engines", times_as_fast.interval().0)?;
             let share =
                 propagate([(times_as_fast, Slope::Rising)], |[ratio]| Ok(1.0 - 1.0 / ratio))?;
-            // Time times share falls as the time grows where the share is below 0.
+            // If the share is negative, its product with the time falls as the time grows.
             let (low, high) = first.cpu_ns().interval();
             let ends = [low, high].map(|ns| [share.interval().0 * ns, share.interval().1 * ns]);
             let product = share.scaled(first.cpu_ns().point())?;

@@ -1,4 +1,4 @@
-//! What a fleet is asked for, and how full it may run.
+//! The demand on a fleet, and the utilisation of its cores.
 
 use core::fmt;
 
@@ -6,21 +6,21 @@ use tollgate_record::PerSecond;
 
 use crate::Error;
 
-/// Bits in a byte, where sessions in bytes meet links in bits.
+/// Bits in a byte: sessions are in bytes, links in bits.
 pub(crate) const BITS_PER_BYTE: f64 = 8.0;
 
 /// Demand per second.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Demand {
-    /// A link kept full with the sessions' payload, in bits per second. Headers and handshake bytes
-    /// are not counted, so a real link carries a little less payload than this.
+    /// A link filled with the sessions' payload, in bits per second. Headers and handshakes are not
+    /// counted, so a real link carries slightly less payload.
     Link(PerSecond),
-    /// Sessions.
+    /// Sessions per second.
     Sessions(PerSecond),
 }
 
 impl Demand {
-    /// A link of so many gigabits (10^9 bits) per second.
+    /// A link of `gigabits` * 10^9 bits per second.
     #[must_use]
     pub fn gbps(gigabits: f64) -> Self {
         Self::Link(PerSecond::new(gigabits * 1e9))
@@ -30,8 +30,7 @@ impl Demand {
     ///
     /// # Errors
     ///
-    /// The demand is not a positive number; or it is a link, and a session without payload never
-    /// fills one.
+    /// The demand is not a positive number; or it is a link and the sessions have no payload.
     pub fn sessions(self, bytes: u64) -> Result<PerSecond, Error> {
         match self {
             Self::Sessions(rate) => {
@@ -46,15 +45,15 @@ impl Demand {
     }
 }
 
-/// The share of a core's time that may be used, above 0 and at most 1. The rest is head room for
-/// bursts, failures of neighbours and growth.
+/// The share of a core's time to use, above 0 and at most 1. The rest is head room for bursts,
+/// failures of other machines and growth.
 #[derive(Clone, Copy, Debug, PartialEq, PartialOrd)]
 pub struct Utilisation(f64);
 
 impl Utilisation {
-    /// 70 %, the default: of four machines one may fail, and the other three then run at 93 %.
+    /// 70 %, the default: if one of four machines fails, the other three run at 93 %.
     pub const DEFAULT: Self = Self(0.7);
-    /// Cores always busy, as published sizing tables assume.
+    /// Cores that are always busy, as published sizing tables assume.
     pub const FULL: Self = Self(1.0);
 
     /// A share of a core's time.
@@ -89,8 +88,8 @@ impl fmt::Display for Utilisation {
     }
 }
 
-/// A count as a number: exact up to 2^53, and no formula here cares beyond.
-#[allow(clippy::cast_precision_loss, reason = "counts above 2^53 lose what no formula here sees")]
+/// Converts a count to a number; exact up to 2^53.
+#[allow(clippy::cast_precision_loss, reason = "counts above 2^53 may be rounded")]
 pub(crate) const fn as_f64(count: u64) -> f64 {
     count as f64
 }
@@ -108,7 +107,7 @@ mod tests {
     }
 
     #[test]
-    fn refuses_what_is_no_demand() {
+    fn invalid_demands_are_refused() {
         assert!(Demand::gbps(1.0).sessions(0).is_err());
         for bad in [0.0, -1.0, f64::NAN, f64::INFINITY] {
             assert!(Demand::gbps(bad).sessions(1).is_err(), "{bad} Gbps");

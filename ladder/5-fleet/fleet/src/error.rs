@@ -1,76 +1,76 @@
-//! What this arithmetic refuses, and what to do about it.
+//! Errors of the computations.
 
 use core::fmt;
 
 use tollgate_record::{BadEstimate, BadSubject, Subject, Unit};
 
-/// Why there is no figure. Nothing here panics on a number that it does not like.
+/// The reason why there is no figure. No input makes this crate panic.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Error {
-    /// A number outside its range. Fixed by giving another one.
+    /// A number outside its range. Give another one.
     Rejected {
-        /// Which number it is.
+        /// The name of the number.
         what: &'static str,
-        /// What was given.
+        /// Its value.
         value: f64,
-        /// What it must be.
+        /// The requirement.
         must: &'static str,
     },
-    /// More arrives than the cores can serve: the queue grows without end and no mean exists. Fixed
-    /// by more cores, a faster engine, or less load.
+    /// More sessions arrive than the cores can serve: the queue grows without limit, and no mean
+    /// exists. Use more cores, a faster engine or less load.
     Unstable {
-        /// Work that arrives over work that can be done, at least one.
+        /// Arriving work over capacity, at least 1.
         utilisation: f64,
     },
-    /// The queue is stable at the point of the estimates, and not at the end of their intervals.
-    /// Fixed by measuring longer, or by less load.
+    /// The queue is stable at the point of the estimates, but not at an end of their intervals.
+    /// Measure longer, or use less load.
     PerhapsUnstable {
-        /// Utilisation at the unfavourable end, at least one.
+        /// Utilisation at that end, at least 1.
         utilisation: f64,
     },
-    /// More is asked for than one machine reaches with any number of cores: past its peak the
-    /// scaling law falls. Fixed by more machines.
+    /// One machine does not reach the demand with any number of cores: the scaling law falls beyond
+    /// its peak. Use more machines.
     BeyondPeak {
         /// The most per second that the law reaches.
         peak_per_s: f64,
-        /// The cores at which it does.
+        /// The number of cores at this peak.
         peak_cores: u32,
     },
-    /// A law with three parameters needs three different numbers of cores. Fixed by measuring more.
+    /// A law with three parameters needs three different numbers of cores. Measure more.
     TooFewPoints {
-        /// Different numbers of cores given.
+        /// The different numbers of cores given.
         distinct: usize,
     },
-    /// No time of this kind of line has a quantile that could be defended.
+    /// No formula gives quantiles for this queue discipline.
     NoQuantile,
-    /// A record in a unit that says nothing about CPU time. Fixed by giving another record.
+    /// A record whose unit is not one of CPU time. Give another record.
     WrongUnit {
         /// The record's subject.
         subject: Box<Subject>,
         /// Its unit.
         unit: Unit,
-        /// What was wanted.
+        /// The expected unit.
         wanted: &'static str,
     },
-    /// A record in cycles, and nobody knows the clock. Fixed by giving it in nanoseconds.
+    /// A record in cycles without the core clock. Give one in nanoseconds.
     NoClock {
         /// The record's subject.
         subject: Box<Subject>,
     },
-    /// Records of two machines, or of two workloads, that were to be compared.
+    /// Records of two machines or of two workloads cannot be compared.
     NotComparable {
-        /// What differs.
+        /// The difference.
         what: &'static str,
     },
-    /// A result left the range of numbers. Fixed by inputs that are not astronomical.
+    /// A result is not finite. Check the inputs.
     Estimate(BadEstimate),
-    /// A subject or quantity that cannot be spelled. Fixed by a shorter one.
+    /// An invalid subject or quantity. Use a shorter one.
     Spelling(BadSubject),
 }
 
 impl Error {
-    /// `value` where it is finite and above zero.
+    /// Returns `value` if it is finite and above zero.
     pub(crate) fn positive(what: &'static str, value: f64) -> Result<f64, Self> {
         if value.is_finite() && value > 0.0 {
             Ok(value)
@@ -79,7 +79,8 @@ impl Error {
         }
     }
 
-    /// `value` where it is finite and not below zero; never -0, whose reciprocal is.
+    /// Returns `value` if it is finite and not below zero; -0 becomes 0, because the reciprocal of -0
+    /// is negative.
     pub(crate) fn not_negative(what: &'static str, value: f64) -> Result<f64, Self> {
         if value.is_finite() && value >= 0.0 {
             Ok(value + 0.0) // -0 + 0 is 0
@@ -95,13 +96,13 @@ impl fmt::Display for Error {
             Self::Rejected { what, value, must } => write!(f, "{what} is {value}; it must {must}"),
             Self::Unstable { utilisation } => write!(
                 f,
-                "utilisation {utilisation:.3}: more arrives than the cores can serve, so no mean \
-                 response time exists; add cores or lower the load"
+                "utilisation {utilisation:.3}: more sessions arrive than the cores can serve, so no \
+                 mean response time exists; add cores or lower the load"
             ),
             Self::PerhapsUnstable { utilisation } => write!(
                 f,
                 "utilisation is {utilisation:.3} at the end of the interval: the queue may grow \
-                 without end; measure longer, or lower the load"
+                 without limit; measure longer, or lower the load"
             ),
             Self::BeyondPeak { peak_per_s, peak_cores } => write!(
                 f,
@@ -114,8 +115,8 @@ impl fmt::Display for Error {
                  at least 3; measure at more"
             ),
             Self::NoQuantile => f.write_str(
-                "no quantile of the response time under processor sharing can be defended; take \
-                 the mean, or another line",
+                "there is no quantile of the response time under processor sharing; use the mean, or \
+                 another queue discipline",
             ),
             Self::WrongUnit { subject, unit, wanted } => {
                 write!(f, "{subject} is in {unit}; give a record in {wanted}")

@@ -1,19 +1,19 @@
-//! Intervals through formulas: the ends of the inputs give the ends of the result.
+//! Interval arithmetic: the ends of the inputs give the ends of the result.
 //!
-//! Every formula of this crate moves one way in each of its inputs, so its least and greatest value
-//! over a box of intervals stand in two corners of the box, and evaluating it there loses nothing.
+//! Every formula of this crate is monotonic in each input, so it has its least and greatest value over
+//! a box of intervals at two corners of the box.
 //!
-//! What the result is worth: if two inputs are 95 % intervals, both hold their true values in at
-//! least 90 % of cases however they hang together, and then so does the result. Where the errors
-//! are independent the corners are wider than the usual root of summed squares, so that the result
-//! is then a 95 % interval that is too wide rather than too narrow. It holds what the inputs do not
-//! know; whether the formula itself is true is not in it.
+//! Meaning of the result: if two inputs have 95 % intervals, both contain their true values in at
+//! least 90 % of cases, whether they are correlated or not, and so does the result. If the errors are
+//! independent, the corners are wider than the usual root of summed squares; the result is then a
+//! 95 % interval that is too wide. The interval covers the errors of the inputs, not those of the
+//! formula.
 
 use tollgate_record::{BadEstimate, Estimate};
 
 use crate::Error;
 
-/// Which way a formula moves when one of its inputs grows.
+/// The direction of a formula in one of its inputs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Slope {
     /// The result never falls.
@@ -22,8 +22,8 @@ pub enum Slope {
     Falling,
 }
 
-/// The estimate of `f` over the estimates of its inputs, each with the way in which `f` moves; it
-/// has as many samples as the input with the fewest.
+/// The estimate of `f` over the estimates of its inputs, each with the direction of `f`. It has as
+/// many samples as the input with the fewest.
 ///
 /// ```
 /// use tollgate_fleet::interval::{Slope, propagate};
@@ -39,8 +39,8 @@ pub enum Slope {
 ///
 /// # Errors
 ///
-/// Those of `f`; a result that is not finite. Where `f` calls a corner unstable and the point
-/// stable, it is [`Error::PerhapsUnstable`].
+/// Those of `f`; a result that is not finite. [`Error::PerhapsUnstable`] if `f` is unstable at a corner
+/// but not at the point.
 pub fn propagate<const N: usize>(
     inputs: [(Estimate, Slope); N],
     f: impl Fn([f64; N]) -> Result<f64, Error>,
@@ -58,15 +58,15 @@ pub fn propagate<const N: usize>(
     };
     let (least, greatest) = (corner(true)?, corner(false)?);
     let samples = inputs.iter().map(|(input, _)| input.samples()).min().unwrap_or(1);
-    // `min` and `max` below would hide what is no number.
+    // `min` and `max` below would hide a NaN.
     if !(least.is_finite() && greatest.is_finite()) {
         return Err(Error::Estimate(BadEstimate::NotFinite));
     }
-    // Rounding can put an end past the point by the last bit.
+    // Rounding can move an end past the point by the last bit.
     Ok(Estimate::new(point, (least.min(point), greatest.max(point)), samples)?)
 }
 
-/// The smallest interval that holds both, around the point of `of`.
+/// Widens the interval of `of` to include `more`.
 pub(crate) fn hull(of: Estimate, more: &[f64]) -> Result<Estimate, Error> {
     let (low, high) = of.interval();
     let low = more.iter().copied().fold(low, f64::min);

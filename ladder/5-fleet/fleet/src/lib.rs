@@ -1,13 +1,13 @@
 //! Sizing, queueing and cost of a fleet: arithmetic on records.
 //!
-//! Rung 5. It takes the CPU time that a server needs for one session and says what that means for
-//! many: cores for a link or a rate ([`size()`]), money ([`cost_of_million`], [`saving`]), response
-//! time against load ([`queue`]), what a burst leaves behind ([`Burst`]), how rates grow with cores
-//! ([`scaling`]). It runs and measures nothing. [`mod@forecast`] turns a measured record into
-//! predicted ones, and [`published`] holds the sizing table of \[ETI10\] to stand beside them.
+//! Rung 5. From a server's CPU time of one session it computes cores for a link or a rate
+//! ([`size()`]), costs ([`cost_of_million`], [`saving`]), response time against load ([`queue`]), the
+//! backlog of a burst ([`Burst`]) and the growth of rates with cores ([`scaling`]). It runs and
+//! measures nothing. [`mod@forecast`] computes predicted records from a measured one, and
+//! [`published`] holds the sizing table of \[ETI10\] for comparison.
 //!
-//! Every figure carries an interval as far as its inputs have one; see [`interval`] for what it is
-//! worth. Unknown is a value: the energy of a session is unknown until somebody measured power.
+//! Every figure has an interval if its inputs have one; see [`interval`] for its meaning. "Unknown" is
+//! a value: the energy of a session is unknown until power is measured.
 //!
 //! # Sources
 //!

@@ -1,4 +1,4 @@
-//! Sizing figures that others put in writing, as records.
+//! Published sizing figures, as records.
 
 use std::collections::BTreeMap;
 
@@ -7,10 +7,10 @@ use tollgate_record::{Estimate, Kind, Machine, Record, Timestamp, Unit};
 use crate::Error;
 use tollgate_record::vocabulary as word;
 
-/// Where the figures of \[ETI10\] stand.
+/// The source of the figures of \[ETI10\].
 const ETI10: &str = "Kounavis, Kang, Grewal, Eszenyi, Gueron, Durham, Encrypting the Internet, ACM \
                      SIGCOMM 2010: RSA-1024, 140 KB per session, cores fully used";
-/// Where those of \[ITA00\] stand.
+/// The source of the figures of \[ITA00\].
 const ITA00: &str = "Intel, Itanium Processor: High Performance on Security Algorithms (RSA \
                      Decryption Kernel), white paper SEG_103, 1999-2000: many short secure \
                      transactions, at most";
@@ -23,13 +23,13 @@ pub const ETI10_BYTES: u64 = 140_000;
 /// A column of the table of \[ETI10\].
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Eti10 {
-    /// Path of the subject, after `fleet/`.
+    /// The path of the subject after `fleet/`.
     pub suite: &'static str,
-    /// Whose code it was: the subject's parameter `by`.
+    /// The subject's parameter `by`: the author of the code.
     pub by: &'static str,
     /// `openssl s_time` connections per second; they fit the rate below if they are of one core.
     pub connections_per_s: f64,
-    /// Rate of one core in Gbps.
+    /// The rate of one core in Gbps.
     pub gbps_per_core: f64,
     /// Cores for 1 and for 10 Gbps.
     pub cores: [(f64, f64); 2],
@@ -61,7 +61,7 @@ pub const ETI10_TABLE: [Eti10; 3] = [
 ];
 
 /// What \[ETI10\] quotes as USD "per SSL transaction" for appliances and for its blade of 3 999
-/// USD. Both fit a price over transactions *per second*, which is what the record's quantity says:
+/// USD. Both fit a price over transactions *per second*, as the record's quantity says:
 /// 0.28 is 3 999 over 12 cores (8 at work and 4 left for the application) of 1 200 per second each.
 pub const ETI10_USD_PER_SESSION_PER_S: [(&str, f64); 2] = [("appliance", 4.0), ("eti10", 0.28)];
 
@@ -69,7 +69,7 @@ pub const ETI10_USD_PER_SESSION_PER_S: [(&str, f64); 2] = [("appliance", 4.0), (
 ///
 /// # Errors
 ///
-/// None that the tables above can cause.
+/// None with the tables above.
 pub fn records(taken_at: Timestamp) -> Result<Vec<Record>, Error> {
     let record = |subject: &str, quantity: &str, unit, figure, (cpu, source): (&str, &str)| {
         Ok::<Record, Error>(Record {

@@ -1,4 +1,4 @@
-//! What one session costs a server: the figure that everything else here is made of.
+//! The cost of one session: the input of every other computation.
 
 use tollgate_record::{Estimate, Record, Unit};
 
@@ -9,7 +9,7 @@ use crate::interval::{Slope, propagate};
 /// Nanoseconds in a second.
 pub(crate) const NS_PER_S: f64 = 1e9;
 
-/// The server's CPU time of one session and the payload that it carries.
+/// The server's CPU time and the payload of one session.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct SessionCost {
     cpu_ns: Estimate,
@@ -17,8 +17,8 @@ pub struct SessionCost {
 }
 
 impl SessionCost {
-    /// `cpu_ns` nanoseconds of one core, user and system together, for a session that delivers
-    /// `bytes` of payload.
+    /// `cpu_ns` nanoseconds of one core, user and system together, for a session with `bytes` of
+    /// payload.
     ///
     /// # Errors
     ///
@@ -28,8 +28,8 @@ impl SessionCost {
         Ok(Self { cpu_ns, bytes })
     }
 
-    /// The CPU time per session from a record in nanoseconds, or in cycles of the core clock that
-    /// its machine names. That the record is of server CPU per session is the caller's to know.
+    /// The CPU time per session from a record in nanoseconds, or in cycles of its machine's core clock.
+    /// The caller must make sure that the record is of server CPU time per session.
     ///
     /// # Errors
     ///
@@ -53,8 +53,8 @@ impl SessionCost {
         Self::new(cpu_ns, bytes)
     }
 
-    /// The mean session where a share of `resumed_share` (0 to 1) is resumed and costs what
-    /// `resumed` says. The payload must be the same in both.
+    /// The mean session if a share `resumed_share` (0 to 1) is resumed at the cost `resumed`. Both must
+    /// have the same payload.
     ///
     /// # Errors
     ///
@@ -87,7 +87,7 @@ impl SessionCost {
         self.bytes
     }
 
-    /// Sessions per second of one core that does nothing else.
+    /// Sessions per second of one fully used core.
     ///
     /// # Errors
     ///
@@ -96,7 +96,7 @@ impl SessionCost {
         Ok(self.cpu_ns.inverted(NS_PER_S)?)
     }
 
-    /// Payload bits per second of one core that does nothing else.
+    /// Payload bits per second of one fully used core.
     ///
     /// # Errors
     ///
@@ -117,7 +117,7 @@ mod tests {
     }
 
     #[test]
-    fn a_rate_is_the_time_turned_over() {
+    fn a_rate_is_the_reciprocal_of_the_time() {
         let rate = cost(1e6, 125).sessions_per_s().unwrap();
         assert_eq!((rate.point(), rate.samples()), (1000.0, 9));
         assert_eq!(rate.interval(), (1e9 / 1.1e6, 1e9 / 0.9e6));

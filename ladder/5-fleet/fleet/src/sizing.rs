@@ -1,7 +1,7 @@
-//! How many cores, and how many machines of them.
+//! The number of cores and of machines.
 //!
-//! Cores are taken to add up: twice the cores serve twice the rate. Where measurements over cores
-//! say otherwise, [`crate::scaling`] has the law for it.
+//! Assumes linear scaling: twice the cores serve twice the rate. If measurements say otherwise, use
+//! [`crate::scaling`].
 
 use tollgate_record::Estimate;
 
@@ -10,18 +10,19 @@ use crate::demand::{Demand, Utilisation};
 use crate::interval::{Slope, propagate};
 use crate::session::{NS_PER_S, SessionCost};
 
-/// The answer for one demand.
+/// The cores for one demand.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Sizing {
-    /// Sessions per second that the demand comes to.
+    /// Sessions per second of the demand.
     pub sessions_per_s: f64,
-    /// Cores, not rounded: what to compare engines by.
+    /// Cores, not rounded; compare engines by these.
     pub cores: Estimate,
-    /// Cores, rounded up: what to buy.
+    /// Cores, rounded up.
     pub whole_cores: Estimate,
 }
 
-/// Cores for `demand` in sessions that cost `session`, none of them busier than `utilisation`.
+/// Computes the cores for `demand` in sessions of cost `session`, each core busy to `utilisation` at
+/// most.
 ///
 /// ```
 /// use tollgate_fleet::{Demand, SessionCost, Utilisation, size};
@@ -37,7 +38,7 @@ pub struct Sizing {
 ///
 /// # Errors
 ///
-/// The demand is none, see [`Demand::sessions`]; the result is not finite.
+/// An invalid demand, see [`Demand::sessions`]; a result that is not finite.
 pub fn size(
     session: &SessionCost,
     demand: Demand,
@@ -49,18 +50,18 @@ pub fn size(
 }
 
 impl Sizing {
-    /// How many of a machine's cores are left for the application; 0 where TLS needs them all, or
-    /// more than one machine.
+    /// The cores of one machine that remain for the application; 0 if TLS needs them all, or more than
+    /// one machine.
     ///
     /// # Errors
     ///
-    /// None that a sizing of [`size`] can cause.
+    /// None for a result of [`size`].
     pub fn cores_left(&self, cores_per_machine: u32) -> Result<Estimate, Error> {
         let all = f64::from(cores_per_machine);
         propagate([(self.whole_cores, Slope::Falling)], |[used]| Ok((all - used).max(0.0)))
     }
 
-    /// Machines that do nothing but TLS.
+    /// The number of machines that serve only TLS.
     ///
     /// # Errors
     ///
@@ -71,12 +72,12 @@ impl Sizing {
     }
 }
 
-/// Every value rounded up to a whole one.
+/// Rounds point and interval up.
 fn rounded_up(estimate: Estimate) -> Result<Estimate, Error> {
     propagate([(estimate, Slope::Rising)], |[x]| Ok(up(x)))
 }
 
-/// The next whole number; one that is over by no more than rounding is not another core.
+/// Rounds up, but ignores an excess within rounding errors.
 fn up(x: f64) -> f64 {
     let nearest = x.round();
     if (x - nearest).abs() <= nearest * 4.0 * f64::EPSILON { nearest } else { x.ceil() }
@@ -98,7 +99,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_left_of_a_machine() {
+    fn cores_of_a_machine_remain_for_the_application() {
         let session = SessionCost::new(Estimate::exact(1e6).unwrap(), 1).unwrap();
         let demand = Demand::Sessions(tollgate_record::PerSecond::new(6_500.0));
         let sizing = size(&session, demand, Utilisation::FULL).unwrap();
@@ -112,7 +113,7 @@ mod tests {
     }
 
     #[test]
-    fn the_uncertain_cost_makes_uncertain_cores() {
+    fn an_interval_of_the_cost_gives_an_interval_of_the_cores() {
         let ns = Estimate::new(1e6, (0.8e6, 1.3e6), 11).unwrap();
         let session = SessionCost::new(ns, 1).unwrap();
         let demand = Demand::Sessions(tollgate_record::PerSecond::new(7_000.0));

@@ -4,9 +4,10 @@
 use std::collections::BTreeMap;
 
 use tollgate_fleet::forecast::{
-    Basis, Plan, backlog_records, double_record, gain_records, response_records, saving_records,
+    Basis, Requirements, backlog_records, double_record, gain_records, response_records,
+    saving_records,
 };
-use tollgate_fleet::queue::{Line, ServiceTime, Station};
+use tollgate_fleet::queue::{Discipline, ServiceTime, Station};
 use tollgate_fleet::{
     Burst, Compared, Currency, Demand, Error, Power, Price, SessionCost, Utilisation, saving,
 };
@@ -48,7 +49,11 @@ fn everything() -> Vec<Record> {
     let (stock, ours) =
         (measured("openssl", Unit::Nanos, 500e3), measured("tollgate", Unit::Nanos, 300e3));
     let cost = |record| SessionCost::from_record(record, 14_336).unwrap();
-    let plan = Plan { cores_per_machine: Some(64), price: Some(price()), ..Plan::default() };
+    let plan = Requirements {
+        cores_per_machine: Some(64),
+        price: Some(price()),
+        ..Requirements::default()
+    };
     let mut records = Vec::new();
     for record in [&stock, &ours] {
         records.extend(plan.forecast(&basis(record), &cost(record)).unwrap());
@@ -60,7 +65,7 @@ fn everything() -> Vec<Record> {
     records.extend(saving_records(&both, "openssl", demand, price(), &saved.unwrap()).unwrap());
     let scv = Estimate::exact(0.2).unwrap();
     let time = |record: &Record| ServiceTime::new(record.estimate, scv).unwrap();
-    let station = Station::new(2, Line::QueuePerCore).unwrap();
+    let station = Station::new(2, Discipline::QueuePerCore).unwrap();
     let loads = [0.0, 0.5, 0.9];
     records.extend(response_records(&basis(&ours), &station, &time(&ours), &loads).unwrap());
     records.push(double_record(&basis(&ours), &station, &time(&ours)).unwrap());
@@ -124,7 +129,7 @@ fn unknown_energy_is_said_and_not_zero() {
     let record = measured("tollgate", Unit::Nanos, 300e3);
     let session = SessionCost::from_record(&record, 14_336).unwrap();
     let with = |power| {
-        let plan = Plan { price: Some(price()), power, ..Plan::default() };
+        let plan = Requirements { price: Some(price()), power, ..Requirements::default() };
         plan.forecast(&basis(&record), &session).unwrap()
     };
     let energy = |records: &[Record]| {

@@ -2,7 +2,7 @@
 #![allow(clippy::unwrap_used, reason = "tests")]
 
 use proptest::prelude::*;
-use tollgate_fleet::queue::{Line, ServiceTime, Station};
+use tollgate_fleet::queue::{Discipline, ServiceTime, Station};
 use tollgate_fleet::scaling::{Law, Point, fit};
 use tollgate_fleet::{
     Burst, Compared, Currency, Demand, Power, Price, SessionCost, Utilisation, cost_of_million,
@@ -70,7 +70,9 @@ proptest! {
     fn queues(
         moments in [[estimate(), estimate()], [estimate(), estimate()]],
         cores in 0..300_u32,
-        line in prop::sample::select(vec![Line::OneQueue, Line::QueuePerCore, Line::Sharing]),
+        discipline in prop::sample::select(vec![
+            Discipline::OneQueue, Discipline::QueuePerCore, Discipline::Sharing,
+        ]),
         numbers in [number(), number(), number(), number()],
     ) {
         let [load, quantile, rate, share] = numbers;
@@ -81,7 +83,7 @@ proptest! {
         };
         let _ = burst.backlog(cores, moments[0][0]);
         let kinds = moments.map(|[mean, scv]| ServiceTime::new(mean, scv));
-        let (Ok(station), [Ok(one), Ok(other)]) = (Station::new(cores, line), kinds) else {
+        let (Ok(station), [Ok(one), Ok(other)]) = (Station::new(cores, discipline), kinds) else {
             return Ok(());
         };
         let mixed = ServiceTime::mixed(&[(share, one.clone()), (1.0 - share, other.clone())]);

@@ -2,19 +2,20 @@
 #![allow(clippy::unwrap_used, reason = "tests")]
 
 use proptest::prelude::*;
-use tollgate_fleet::queue::{Line, ServiceTime, Station};
+use tollgate_fleet::queue::{Discipline, ServiceTime, Station};
 use tollgate_fleet::{Burst, Error};
 use tollgate_record::{Estimate, Nanos, PerSecond};
 
-const LINES: [Line; 3] = [Line::OneQueue, Line::QueuePerCore, Line::Sharing];
+const DISCIPLINES: [Discipline; 3] =
+    [Discipline::OneQueue, Discipline::QueuePerCore, Discipline::Sharing];
 
 fn exact(mean_ns: f64, scv: f64) -> ServiceTime {
     let of = |x| Estimate::exact(x).unwrap();
     ServiceTime::new(of(mean_ns), of(scv)).unwrap()
 }
 
-fn station(cores: u32, line: Line) -> Station {
-    Station::new(cores, line).unwrap()
+fn station(cores: u32, discipline: Discipline) -> Station {
+    Station::new(cores, discipline).unwrap()
 }
 
 fn mean_response(station: Station, load: f64, service: &ServiceTime) -> f64 {
@@ -24,15 +25,16 @@ fn mean_response(station: Station, load: f64, service: &ServiceTime) -> f64 {
 #[test]
 fn one_core_has_the_textbook_response_time() {
     // M/M/1 at 900/s of 1 ms: 10 ms. M/D/1: 5.5 ms.
-    for line in LINES {
-        let at = |scv| station(1, line).at_rate(PerSecond::new(900.0), &exact(1e6, scv)).unwrap();
+    for discipline in DISCIPLINES {
+        let at =
+            |scv| station(1, discipline).at_rate(PerSecond::new(900.0), &exact(1e6, scv)).unwrap();
         let markov = at(1.0);
         assert!((markov.utilisation.point() - 0.9).abs() < 1e-12);
         assert!((markov.waits.point() - 0.9).abs() < 1e-12);
         assert!((markov.response_ns.point() - 10e6).abs() < 1e-3);
         let constant = at(0.0).response_ns.point();
-        let expected = if line == Line::Sharing { 10e6 } else { 5.5e6 };
-        assert!((constant - expected).abs() < 1e-3, "{line:?}: {constant}");
+        let expected = if discipline == Discipline::Sharing { 10e6 } else { 5.5e6 };
+        assert!((constant - expected).abs() < 1e-3, "{discipline:?}: {constant}");
     }
 }
 
@@ -40,31 +42,37 @@ fn one_core_has_the_textbook_response_time() {
 fn the_load_at_which_the_response_doubles() {
     // M/G/1: load (1 + scv) / (2 (1 - load)) = 1 at load = 2 / (3 + scv).
     for scv in [0.0, 0.25, 1.0, 4.0] {
-        let load = station(1, Line::OneQueue).load_where(2.0, &exact(1e6, scv)).unwrap().point();
+        let load =
+            station(1, Discipline::OneQueue).load_where(2.0, &exact(1e6, scv)).unwrap().point();
         assert!((load - 2.0 / (3.0 + scv)).abs() < 1e-12, "{scv}: {load}");
     }
     // Two exponential servers: 1 / (1 - load^2) = 2.
-    let two = station(2, Line::OneQueue).load_where(2.0, &exact(1e6, 1.0)).unwrap().point();
+    let two = station(2, Discipline::OneQueue).load_where(2.0, &exact(1e6, 1.0)).unwrap().point();
     assert!((two - 0.5_f64.sqrt()).abs() < 1e-12);
     // Sharing: half load, whatever the variation.
-    let sharing = station(8, Line::Sharing).load_where(2.0, &exact(1e6, 9.0)).unwrap().point();
+    let sharing =
+        station(8, Discipline::Sharing).load_where(2.0, &exact(1e6, 9.0)).unwrap().point();
     assert!((sharing - 0.5).abs() < 1e-12);
-    assert!(station(1, Line::OneQueue).load_where(1.0, &exact(1e6, 0.0)).is_err());
+    assert!(station(1, Discipline::OneQueue).load_where(1.0, &exact(1e6, 0.0)).is_err());
     // What varies by an unknown amount has a knee at an unknown load.
     let scv = Estimate::new(1.0, (0.0, 4.0), 30).unwrap();
     let service = ServiceTime::new(Estimate::exact(1e6).unwrap(), scv).unwrap();
-    let knee = station(1, Line::OneQueue).load_where(2.0, &service).unwrap();
+    let knee = station(1, Discipline::OneQueue).load_where(2.0, &service).unwrap();
     let (low, high) = knee.interval();
     assert!((low - 2.0 / 7.0).abs() < 1e-12 && (high - 2.0 / 3.0).abs() < 1e-12);
 }
 
 #[test]
 fn too_much_has_no_mean() {
-    for line in LINES {
-        let station = station(4, line);
+    for discipline in DISCIPLINES {
+        let station = station(4, discipline);
         for rate in [4000.0, 4400.0] {
             let result = station.at_rate(PerSecond::new(rate), &exact(1e6, 1.0));
-            assert_eq!(result, Err(Error::Unstable { utilisation: rate / 4000.0 }), "{line:?}");
+            assert_eq!(
+                result,
+                Err(Error::Unstable { utilisation: rate / 4000.0 }),
+                "{discipline:?}"
+            );
         }
         assert_eq!(
             station.at_load(1.0, &exact(1e6, 1.0)),
@@ -85,14 +93,14 @@ fn too_much_has_no_mean() {
 
 #[test]
 fn what_is_no_station_or_quantile_is_refused() {
-    assert!(Station::new(0, Line::OneQueue).is_err());
-    assert!(Station::new(65_537, Line::OneQueue).is_err());
+    assert!(Station::new(0, Discipline::OneQueue).is_err());
+    assert!(Station::new(65_537, Discipline::OneQueue).is_err());
     let service = exact(1e6, 1.0);
     for bad in [0.0, 0.49, 1.0, f64::NAN] {
-        let result = station(2, Line::OneQueue).quantile_at_load(bad, 0.5, &service);
+        let result = station(2, Discipline::OneQueue).quantile_at_load(bad, 0.5, &service);
         assert!(matches!(result, Err(Error::Rejected { .. })), "{bad}");
     }
-    let sharing = station(2, Line::Sharing).quantile_at_load(0.9, 0.5, &service);
+    let sharing = station(2, Discipline::Sharing).quantile_at_load(0.9, 0.5, &service);
     assert_eq!(sharing, Err(Error::NoQuantile));
 }
 
@@ -102,10 +110,10 @@ fn a_faster_engine_gains_more_response_time_than_capacity() {
     // 900/s of 1 ms and of 1/1.4 ms: 10 ms against (1/1.4) / (1 - 0.9/1.4) = 2 ms.
     let (slow, fast) = (exact(1e6, 1.0), exact(1e6 / 1.4, 1.0));
     let rate = PerSecond::new(900.0);
-    let gain = station(1, Line::OneQueue).gain(rate, &slow, &fast).unwrap();
+    let gain = station(1, Discipline::OneQueue).gain(rate, &slow, &fast).unwrap();
     assert!((gain.capacity.point() - 1.4).abs() < 1e-12);
     assert!((gain.response.point() - 5.0).abs() < 1e-9);
-    let unstable = station(1, Line::OneQueue).gain(PerSecond::new(1100.0), &slow, &fast);
+    let unstable = station(1, Discipline::OneQueue).gain(PerSecond::new(1100.0), &slow, &fast);
     assert!(matches!(unstable, Err(Error::Unstable { .. })));
 }
 
@@ -135,8 +143,8 @@ fn a_burst_that_one_engine_queues_up_the_other_swallows() {
     assert!((high / 30e9 - 860.0 / 460.0).abs() < 1e-12, "{high}");
 }
 
-fn line() -> impl Strategy<Value = Line> {
-    prop::sample::select(LINES.to_vec())
+fn discipline() -> impl Strategy<Value = Discipline> {
+    prop::sample::select(DISCIPLINES.to_vec())
 }
 
 proptest! {
@@ -144,11 +152,11 @@ proptest! {
     #[test]
     fn response_times_rise(
         cores in 1..200_u32,
-        line in line(),
+        discipline in discipline(),
         loads in (0.0..0.99_f64, 0.0..0.99_f64),
         scvs in (0.0..20.0_f64, 0.0..20.0_f64),
     ) {
-        let station = station(cores, line);
+        let station = station(cores, discipline);
         let (low, high) = (loads.0.min(loads.1), loads.0.max(loads.1));
         let (steady, varied) = (scvs.0.min(scvs.1), scvs.0.max(scvs.1));
         let at = |load, scv| mean_response(station, load, &exact(1e6, scv));
@@ -162,20 +170,21 @@ proptest! {
     #[test]
     fn sharing_a_queue_helps(cores in 1..200_u32, load in 0.0..0.99_f64, scv in 0.0..20.0_f64) {
         let service = exact(1e6, scv);
-        let response = |cores, line| mean_response(station(cores, line), load, &service);
-        let one = response(cores, Line::OneQueue);
-        prop_assert!(response(cores + 1, Line::OneQueue) <= one * (1.0 + 1e-12));
-        prop_assert!(one <= response(cores, Line::QueuePerCore) * (1.0 + 1e-12));
+        let response =
+            |cores, discipline| mean_response(station(cores, discipline), load, &service);
+        let one = response(cores, Discipline::OneQueue);
+        prop_assert!(response(cores + 1, Discipline::OneQueue) <= one * (1.0 + 1e-12));
+        prop_assert!(one <= response(cores, Discipline::QueuePerCore) * (1.0 + 1e-12));
     }
 
     #[test]
     fn the_knee_is_where_it_is_said_to_be(
         cores in 1..100_u32,
-        line in line(),
+        discipline in discipline(),
         times in 1.01..50.0_f64,
         scv in 0.0..10.0_f64,
     ) {
-        let (station, service) = (station(cores, line), exact(1e6, scv));
+        let (station, service) = (station(cores, discipline), exact(1e6, scv));
         let load = station.load_where(times, &service).unwrap().point();
         let reached = mean_response(station, load, &service) / 1e6;
         prop_assert!((reached / times - 1.0).abs() < 1e-6, "{reached} at {load}");
@@ -185,7 +194,7 @@ proptest! {
     #[test]
     fn intervals_hold_what_they_should(
         cores in 1..64_u32,
-        line in line(),
+        discipline in discipline(),
         load in 0.01..0.85_f64,
         scv in 0.0..5.0_f64,
         within in (0.0..=1.0_f64, 0.0..=1.0_f64),
@@ -195,7 +204,7 @@ proptest! {
         let rate = PerSecond::new(load * f64::from(cores) * 1e3);
         let uncertain = ServiceTime::new(spread(1e6), spread(scv)).unwrap();
         let certain = exact(inside(1e6, within.0), inside(scv, within.1));
-        let station = station(cores, line);
+        let station = station(cores, discipline);
         let (wide, narrow) =
             (station.at_rate(rate, &uncertain).unwrap(), station.at_rate(rate, &certain).unwrap());
         let holds = |wide: Estimate, narrow: Estimate| {
@@ -216,7 +225,7 @@ proptest! {
         scv in 0.0..5.0_f64,
         quantile in 0.5..0.99_f64,
     ) {
-        let (station, service) = (station(cores, Line::OneQueue), exact(1e6, scv));
+        let (station, service) = (station(cores, Discipline::OneQueue), exact(1e6, scv));
         let at = |quantile, load| {
             station.quantile_at_load(quantile, load, &service).unwrap().point()
         };

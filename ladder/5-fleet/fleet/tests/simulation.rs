@@ -9,7 +9,7 @@
 
 use tollgate_fleet::queue::tail::QUANTILE_ERROR_MAX;
 use tollgate_fleet::queue::wait::{RESPONSE_ERROR_MAX, WAIT_ERROR_MAX};
-use tollgate_fleet::queue::{Line, Response, ServiceTime, Station};
+use tollgate_fleet::queue::{Discipline, Response, ServiceTime, Station};
 use tollgate_record::Estimate;
 
 /// Mean service time, in nanoseconds.
@@ -115,7 +115,7 @@ fn simulate(servers: usize, load: f64, service: Service, sessions: usize, seed: 
 /// p99.
 fn errors(servers: u32, load: f64, service: Service, sessions: usize) -> [f64; 4] {
     let seen = simulate(servers as usize, load, service, sessions, 11);
-    let station = Station::new(servers, Line::OneQueue).unwrap();
+    let station = Station::new(servers, Discipline::OneQueue).unwrap();
     let Response { wait_ns, response_ns, .. } = station.at_load(load, &service.time()).unwrap();
     let quantile =
         |q| station.quantile_at_load(q, load, &service.time()).unwrap().point() / MEAN_NS;
@@ -170,7 +170,7 @@ fn constant_service_is_within_two_per_cent_of_the_exact_model() {
     for servers in [2, 4, 8, 16] {
         for load in [0.5, 0.7, 0.8, 0.9] {
             let exact = exact_mdc(servers as usize, load);
-            let station = Station::new(servers, Line::OneQueue).unwrap();
+            let station = Station::new(servers, Discipline::OneQueue).unwrap();
             let ours = station.at_load(load, &Service::Constant.time()).unwrap();
             let error = ours.wait_ns.point() / MEAN_NS - exact;
             // Of the wait; or of the service time, where the wait is next to nothing.
@@ -189,7 +189,7 @@ fn the_forecast_is_as_near_to_the_simulation_as_it_says() {
             for load in [0.5, 0.7, 0.85] {
                 let of = errors(servers, load, service, 600_000);
                 let about = format!("{service:?} on {servers} at {load}: {of:.3?}");
-                let station = Station::new(servers, Line::OneQueue).unwrap();
+                let station = Station::new(servers, Discipline::OneQueue).unwrap();
                 let wait = station.at_load(load, &service.time()).unwrap().wait_ns.point();
                 if wait > 0.05 * MEAN_NS {
                     assert!(of[0].abs() < WAIT_ERROR_MAX, "{about}");

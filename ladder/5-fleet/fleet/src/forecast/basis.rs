@@ -1,4 +1,4 @@
-//! What predictions share: the records they rest on and the machine they are made for.
+//! The common part of predictions: their input records and the machine.
 
 use core::fmt;
 use std::collections::BTreeMap;
@@ -11,7 +11,7 @@ use tollgate_record::vocabulary::{FLEET_RUNG, LINK_GBPS, SESSIONS_PER_S};
 /// The rung's name, first segment of its subjects.
 const RUNG: &str = "fleet";
 
-/// Makes predicted records from what they rest on.
+/// Creates predicted records with their input records.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Basis {
     subject: Subject,
@@ -24,9 +24,8 @@ pub struct Basis {
 }
 
 impl Basis {
-    /// Predictions about what `record` is about, on its machine: `server/x?by=y` becomes
-    /// `fleet/x?by=y`. `commit` is that of the program that predicts, and `taken_at` the time at
-    /// which it does.
+    /// Predictions for the subject and machine of `record`: `server/x?by=y` becomes `fleet/x?by=y`.
+    /// `commit` is that of the predicting program, and `taken_at` the time of the prediction.
     ///
     /// # Errors
     ///
@@ -52,13 +51,13 @@ impl Basis {
         })
     }
 
-    /// The same, resting on one more record.
+    /// Adds an input record.
     ///
     /// # Errors
     ///
-    /// It is of another machine: nothing follows from the two together.
+    /// The record is of another machine.
     pub fn and(mut self, record: &Record) -> Result<Self, Error> {
-        // The clock is measured anew in each run: the rest says whether it is the same machine.
+        // Each run measures the clock; the other fields identify the machine.
         let is = |m: &Machine| Machine { core_clock_hz: None, ..m.clone() };
         if is(&self.machine) != is(&record.machine) {
             return Err(Error::NotComparable { what: "the machine" });
@@ -70,24 +69,24 @@ impl Basis {
         Ok(self)
     }
 
-    /// The same, under one more condition.
+    /// Adds a condition.
     #[must_use]
     pub fn condition(mut self, key: &str, value: impl fmt::Display) -> Self {
         self.conditions.insert(key.to_owned(), value.to_string());
         self
     }
 
-    /// The same about a subject with one more parameter.
+    /// Adds a parameter to the subject.
     ///
     /// # Errors
     ///
-    /// The parameter cannot be spelled.
+    /// The parameter is invalid.
     pub fn with(mut self, key: &str, value: impl fmt::Display) -> Result<Self, Error> {
         self.subject = self.subject.with(key, value)?;
         Ok(self)
     }
 
-    /// The same for a demand, as one more parameter.
+    /// Adds a demand as a parameter of the subject.
     pub(super) fn for_demand(self, demand: Demand) -> Result<Self, Error> {
         match demand {
             Demand::Link(bits) => self.with(LINK_GBPS, bits.get() / 1e9),
@@ -95,11 +94,11 @@ impl Basis {
         }
     }
 
-    /// One figure.
+    /// Creates the record of one figure.
     ///
     /// # Errors
     ///
-    /// `quantity` cannot be spelled.
+    /// `quantity` is invalid.
     pub fn record(&self, quantity: &str, unit: Unit, estimate: Estimate) -> Result<Record, Error> {
         Ok(Record {
             subject: self.subject.clone(),

@@ -1,4 +1,4 @@
-//! Predictions as records: what rung 5 says, and from which records it says it.
+//! Predictions of rung 5 as records.
 
 mod basis;
 mod money;
@@ -17,11 +17,11 @@ use crate::demand::{Demand, Utilisation};
 use crate::session::SessionCost;
 use crate::{Error, size};
 
-/// Demands that a forecast is made for, and what it is made with.
+/// The demands and parameters of a forecast.
 ///
 /// ```
 /// # use std::collections::BTreeMap;
-/// use tollgate_fleet::forecast::{Basis, Plan};
+/// use tollgate_fleet::forecast::{Basis, Requirements};
 /// use tollgate_fleet::SessionCost;
 /// use tollgate_record::{Estimate, Kind, Machine, Record, Timestamp, Unit};
 ///
@@ -40,7 +40,7 @@ use crate::{Error, size};
 /// };
 /// let session = SessionCost::from_record(&measured, 14_336)?;
 /// let basis = Basis::of(&measured, None, Timestamp::now())?;
-/// let records = Plan::default().forecast(&basis, &session)?;
+/// let records = Requirements::default().forecast(&basis, &session)?;
 /// let ten = records.iter().find(|r| {
 ///     r.subject.parameter("link_gbps") == Some("10") && r.quantity.as_str() == "whole_cores"
 /// });
@@ -52,20 +52,20 @@ use crate::{Error, size};
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone, Debug, PartialEq)]
-pub struct Plan {
-    /// What is asked for.
+pub struct Requirements {
+    /// The demands.
     pub demands: Vec<Demand>,
-    /// How full the cores may run.
+    /// The utilisation of the cores.
     pub utilisation: Utilisation,
-    /// Cores of one machine, for how many are left of it.
+    /// Cores of one machine.
     pub cores_per_machine: Option<u32>,
-    /// What a core costs.
+    /// The price of a core.
     pub price: Option<Price>,
-    /// What a core draws.
+    /// The power of a core.
     pub power: Power,
 }
 
-impl Default for Plan {
+impl Default for Requirements {
     /// Links of 1, 10 and 100 Gbps at 70 %; no machine, no price, power unknown.
     fn default() -> Self {
         Self {
@@ -78,13 +78,13 @@ impl Default for Plan {
     }
 }
 
-impl Plan {
-    /// Everything that the cost of a session says about the plan: rates per core, sizes for each
-    /// demand, and the cost of a million sessions where there is a price.
+impl Requirements {
+    /// Predicts rates per core, cores for each demand, and, with a price, the cost of a million
+    /// sessions.
     ///
     /// # Errors
     ///
-    /// Those of [`size()`] and [`cost_of_million`]; a subject that cannot be spelled.
+    /// Those of [`size()`] and [`cost_of_million`]; an invalid subject.
     pub fn forecast(&self, basis: &Basis, session: &SessionCost) -> Result<Vec<Record>, Error> {
         let mut records = per_core_records(basis, session)?;
         let basis = &basis.clone().condition(word::UTILISATION, self.utilisation);

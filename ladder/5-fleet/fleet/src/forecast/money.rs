@@ -1,4 +1,4 @@
-//! Records of cost and saving. Amounts are counts of the currency that the subject names.
+//! Records of costs and savings. Amounts are counts of the currency in the subject.
 
 use tollgate_record::{Record, Unit};
 
@@ -6,12 +6,12 @@ use super::basis::Basis;
 use crate::{Cost, Demand, Energy, Error, Price, Saving};
 use tollgate_record::vocabulary as word;
 
-/// The cost of a million sessions, and their energy where it is known; where it is not, the record
-/// of the cost says so.
+/// The cost of a million sessions, and their energy if it is known. A condition of the cost says
+/// whether it is.
 ///
 /// # Errors
 ///
-/// None that a cost of [`crate::cost_of_million`] can cause.
+/// None for a result of [`crate::cost_of_million`].
 pub fn cost_records(basis: &Basis, cost: &Cost) -> Result<Vec<Record>, Error> {
     let mut records = Vec::new();
     let energy = match cost.energy {
@@ -26,11 +26,11 @@ pub fn cost_records(basis: &Basis, cost: &Cost) -> Result<Vec<Record>, Error> {
     Ok(records)
 }
 
-/// What the engine that `basis` is about saves against the engine `against` at a demand.
+/// The savings of the engine of `basis` against the engine `against` at a demand.
 ///
 /// # Errors
 ///
-/// `against` or the demand cannot be spelled in a subject.
+/// `against` or the demand is not valid in a subject.
 pub fn saving_records(
     basis: &Basis,
     against: &str,
@@ -50,7 +50,7 @@ pub fn saving_records(
     ])
 }
 
-/// Subjects name the currency, conditions the price.
+/// Adds the currency to the subject and the price to the conditions.
 fn priced(basis: &Basis, price: Price) -> Result<Basis, Error> {
     let basis = basis.clone().with(word::CURRENCY, price.currency())?;
     Ok(basis.condition(word::PRICE_PER_CORE_HOUR, price.amount()))

@@ -4,12 +4,12 @@ use tollgate_record::{PerSecond, Record, Unit};
 
 use super::basis::Basis;
 use crate::burst::{Backlog, Burst};
-use crate::queue::{Gain, Line, Response, ServiceTime, Station};
+use crate::queue::{Discipline, Gain, Response, ServiceTime, Station};
 use crate::{Demand, Error};
 use tollgate_record::vocabulary as word;
 
-impl Line {
-    /// The spelling in subjects.
+impl Discipline {
+    /// The name in subjects.
     #[must_use]
     pub const fn word(self) -> &'static str {
         match self {
@@ -19,7 +19,7 @@ impl Line {
         }
     }
 
-    /// The formula behind it.
+    /// The formula.
     const fn model(self) -> &'static str {
         match self {
             Self::OneQueue => {
@@ -31,9 +31,9 @@ impl Line {
     }
 }
 
-/// The response time against load, one group of records for each of `loads` (at least 0 and below
-/// 1): the share that waits, the mean wait, the mean response time, and for [`Line::OneQueue`] and
-/// [`Line::QueuePerCore`] its 0.99 quantile.
+/// The response time against load. For each of `loads` (at least 0 and below 1): the share that
+/// waits, the mean wait, the mean response time, and for [`Discipline::OneQueue`] and
+/// [`Discipline::QueuePerCore`] its 0.99 quantile.
 ///
 /// # Errors
 ///
@@ -52,7 +52,7 @@ pub fn response_records(
         records.push(basis.record(word::WAITING_SHARE, Unit::Ratio, waits)?);
         records.push(basis.record(word::WAIT_NS_MEAN, Unit::Nanos, wait_ns)?);
         records.push(basis.record(word::RESPONSE_NS_MEAN, Unit::Nanos, response_ns)?);
-        if station.line() != Line::Sharing {
+        if station.discipline() != Discipline::Sharing {
             let p99 = station.quantile_at_load(0.99, load, service)?;
             records.push(basis.record(word::RESPONSE_NS_P99, Unit::Nanos, p99)?);
         }
@@ -64,7 +64,7 @@ pub fn response_records(
 ///
 /// # Errors
 ///
-/// A subject that cannot be spelled.
+/// An invalid subject.
 pub fn double_record(
     basis: &Basis,
     station: &Station,
@@ -74,11 +74,11 @@ pub fn double_record(
     at_station(basis, station, service)?.record(word::LOAD_WHERE_DOUBLE, Unit::Ratio, load)
 }
 
-/// What the engine that `basis` is about gains over the engine `against` at one arrival rate.
+/// The gain of the engine of `basis` over the engine `against` at one arrival rate.
 ///
 /// # Errors
 ///
-/// `against` cannot be spelled in a subject.
+/// `against` is not valid in a subject.
 pub fn gain_records(
     basis: &Basis,
     against: &str,
@@ -94,11 +94,11 @@ pub fn gain_records(
     ])
 }
 
-/// What a burst leaves behind on `cores` cores.
+/// The backlog of a burst on `cores` cores.
 ///
 /// # Errors
 ///
-/// A subject that cannot be spelled.
+/// An invalid subject.
 pub fn backlog_records(
     basis: &Basis,
     burst: &Burst,
@@ -129,6 +129,6 @@ fn placed(basis: &Basis, station: &Station) -> Result<Basis, Error> {
     Ok(basis
         .clone()
         .with(word::STATION_CORES, station.cores())?
-        .with(word::LINE, station.line().word())?
-        .condition(word::MODEL, station.line().model()))
+        .with(word::LINE, station.discipline().word())?
+        .condition(word::MODEL, station.discipline().model()))
 }

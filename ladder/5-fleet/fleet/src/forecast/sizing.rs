@@ -6,7 +6,7 @@ use super::basis::Basis;
 use crate::{Demand, Error, SessionCost, Sizing};
 use tollgate_record::vocabulary as word;
 
-/// Sessions per second and payload bits per second of one core; no bits where there is no payload.
+/// Sessions per second and payload bits per second of one core; no bits without payload.
 ///
 /// # Errors
 ///
@@ -22,11 +22,11 @@ pub fn per_core_records(basis: &Basis, session: &SessionCost) -> Result<Vec<Reco
     Ok(records)
 }
 
-/// Cores for a demand, and what it leaves of a machine of so many.
+/// The cores for a demand, and with `cores_per_machine` the machines and the remaining cores.
 ///
 /// # Errors
 ///
-/// A machine of no cores.
+/// A machine without cores.
 pub fn sizing_records(
     basis: &Basis,
     demand: Demand,

@@ -1,10 +1,10 @@
-//! Erlang's two formulas: exact for arrivals at random and exponential service times.
+//! Erlang's two formulas: exact for Poisson arrivals and exponential service times.
 
-/// Erlang B, the share of arrivals that find all `servers` taken where nobody waits, at
-/// `offered` (arrival rate times mean service time, in erlangs, at least 0).
+/// Erlang B: the share of arrivals that find all `servers` busy, without a queue, at `offered`
+/// erlangs (arrival rate times mean service time, at least 0).
 ///
-/// By the recurrence `B(0) := 1`, `B(k) := a B(k-1) / (k + a B(k-1))`, which adds positive numbers
-/// only and so loses nothing, whatever the number of servers. \[Cooper81\] section 3.3.
+/// By the recurrence `B(0) := 1`, `B(k) := a B(k-1) / (k + a B(k-1))`, which adds positive
+/// numbers only and so is accurate for any number of servers. \[Cooper81\] section 3.3.
 pub(crate) fn erlang_b(servers: u32, offered: f64) -> f64 {
     (1..=servers).fold(1.0, |blocked, k| {
         let busy = offered * blocked;
@@ -12,8 +12,8 @@ pub(crate) fn erlang_b(servers: u32, offered: f64) -> f64 {
     })
 }
 
-/// Erlang C, the probability of having to wait for one of `servers`, at least 1, each used for a
-/// share of `load`, within 0 and 1 and below 1.
+/// Erlang C: the probability of waiting for one of `servers` (at least 1), each busy for a share
+/// `load` (at least 0 and below 1).
 ///
 /// `C := B / (1 - load (1 - B))`. \[Cooper81\] section 3.4.
 pub(crate) fn erlang_c(servers: u32, load: f64) -> f64 {
@@ -66,7 +66,7 @@ mod tests {
     }
 
     #[test]
-    fn many_servers_are_no_trouble() {
+    fn many_servers_do_not_overflow() {
         let waits = erlang_c(65_536, 0.999);
         assert!(waits > 0.0 && waits < 1.0 && erlang_c(65_536, 0.5) < 1e-300);
     }

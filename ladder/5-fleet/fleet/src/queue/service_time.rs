@@ -6,21 +6,21 @@ use crate::Error;
 use crate::demand::as_f64;
 use crate::interval::hull;
 
-/// Samples below which a squared coefficient of variation has no interval worth the name.
+/// The fewest samples for an interval of the squared coefficient of variation.
 const SAMPLES_MIN: usize = 30;
 
 /// Standard errors to each side of a 95 % interval.
 const Z: f64 = 1.96;
 
-/// The mean time that a core works on one session, and how much that varies.
+/// The mean service time of a session, and its variation.
 ///
-/// The mean, not the median that most estimates here are: a queue is filled by the sum of the work.
-/// CPU time of a run over its sessions is a mean.
+/// The mean, not the median as in most estimates of this project, because a queue depends on the sum
+/// of the work. The CPU time of a run over its sessions is a mean.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ServiceTime {
     mean_ns: Estimate,
     scv: Estimate,
-    /// Of a mixture, each kind: its share, its mean over the mean of all, and its variation.
+    /// The kinds of a mixture: share, mean over the mean of all, and variation.
     kinds: Vec<(f64, f64, f64)>,
 }
 
@@ -39,14 +39,12 @@ impl ServiceTime {
 
     /// Mean and variation of measured service times, at least 30 of them.
     ///
-    /// The mean with 1.96 standard errors; the variation with 1.96 standard errors by the
-    /// jackknife. Samples one after another on one machine are seldom independent: then both are
-    /// too narrow.
+    /// Intervals are 1.96 standard errors to each side, those of the variation by the jackknife. They
+    /// are too narrow if the samples are not independent, as is usual on one machine.
     ///
     /// # Errors
     ///
-    /// Too few samples; one that is below 0 or not finite; a mean that its own interval does not
-    /// tell from 0.
+    /// Too few samples; a sample that is below 0 or not finite; a mean whose interval includes 0.
     pub fn from_samples(samples: &[Nanos]) -> Result<Self, Error> {
         let n = as_f64(samples.len() as u64);
         if samples.len() < SAMPLES_MIN {
@@ -58,7 +56,7 @@ impl ServiceTime {
         }
         let mean = samples.iter().map(|x| x.get()).sum::<f64>() / n;
         Error::positive("mean service time in ns", mean)?;
-        // From here on in units of the mean, so that squares stay in range.
+        // In units of the mean, so that squares stay in range.
         let deviations = || samples.iter().map(|x| x.get() / mean - 1.0);
         let squares = deviations().map(|d| d * d).sum::<f64>();
         let scv = squares / (n - 1.0);
@@ -79,9 +77,9 @@ impl ServiceTime {
         )
     }
 
-    /// The service time where sessions are of several kinds, each with its share; the shares add up
-    /// to 1. Full handshakes among resumed ones vary more than either kind. Quantiles of the
-    /// response time know the kinds apart, each as its estimates' points have it.
+    /// A mixture of several kinds of sessions with their shares, whose sum is 1. Full and resumed
+    /// handshakes together vary more than either kind. Quantiles of the response time use the kinds
+    /// separately, at the points of their estimates.
     ///
     /// # Errors
     ///
@@ -114,7 +112,7 @@ impl ServiceTime {
             Estimate::new(scv(square, mean), (scv(square, mean), scv(square, mean)), samples)?;
         let mixed = Self::new(
             Estimate::new(mean, (mean_low.min(mean), mean_high.max(mean)), samples)?,
-            // Wider than it need be: the same mean stands in both moments.
+            // Wider than necessary, because both moments depend on the same mean.
             hull(point, &[scv(square_low, mean_high), scv(square_high, mean_low)])?,
         )?;
         let parts = kinds.iter().flat_map(|(share, kind)| {
@@ -125,8 +123,8 @@ impl ServiceTime {
         Ok(Self { kinds: parts.collect(), ..mixed })
     }
 
-    /// Each kind of session: its share, its mean over the mean of all, and its variation; where
-    /// there is one kind, with a variation of `scv`, an end of its interval.
+    /// Each kind: share, mean over the mean of all, and variation. A single kind has the variation
+    /// `scv`, an end of its interval.
     pub(super) fn kinds(&self, scv: f64) -> Vec<(f64, f64, f64)> {
         if self.kinds.is_empty() { vec![(1.0, 1.0, scv)] } else { self.kinds.clone() }
     }
@@ -170,7 +168,7 @@ mod tests {
     }
 
     #[test]
-    fn a_mixture_knows_no_more_than_its_kinds() {
+    fn a_mixture_has_the_uncertainty_of_its_kinds() {
         let wide = |mean: f64| Estimate::new(mean, (0.9 * mean, 1.1 * mean), 40).unwrap();
         let kind = |mean| ServiceTime::new(wide(mean), wide(0.1)).unwrap();
         let mixed = ServiceTime::mixed(&[(0.3, kind(100.0)), (0.7, kind(500.0))]).unwrap();
@@ -197,10 +195,10 @@ mod tests {
         assert!(ServiceTime::from_samples(&[Nanos::new(-1.0); 30]).is_err());
     }
 
-    /// 95 % intervals of 400 samples of an exponential time, 500 times over: their share that holds
-    /// the truth. Skewed as it is, the jackknife reaches some 90 %.
+    /// 95 % intervals of 400 samples of an exponential time, 500 times over: the share that contains
+    /// the true value. With this skewed distribution the jackknife reaches about 90 %.
     #[test]
-    fn intervals_hold_the_truth_about_as_often_as_they_say() {
+    fn intervals_contain_the_true_value_about_as_often_as_stated() {
         let mut random = fastrand::Rng::with_seed(3);
         let (mut mean, mut scv) = (0, 0);
         for _ in 0..500 {

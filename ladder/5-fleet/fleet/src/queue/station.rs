@@ -1,4 +1,4 @@
-//! Cores with a line before them.
+//! Cores with a queue.
 
 use tollgate_record::{Estimate, PerSecond};
 
@@ -13,28 +13,28 @@ use crate::session::NS_PER_S;
 /// More cores than any machine has; it bounds the work of Erlang's recurrence.
 const CORES_MAX: u32 = 1 << 16;
 
-/// Where sessions wait.
+/// The queue discipline.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Line {
-    /// One line before all cores, first come first served: M/G/c.
+pub enum Discipline {
+    /// One queue for all cores, first come, first served: M/G/c.
     OneQueue,
-    /// A line before each core, and chance says which one a session joins, as with one listening
-    /// socket per thread: M/G/1 on each core, exact.
+    /// A queue for each core, joined at random, as with one listening socket per thread: M/G/1 on each
+    /// core, exact.
     QueuePerCore,
-    /// A core of its own by chance, and all sessions on it take turns in small slices: M/G/1 with
-    /// processor sharing. The mean is exact and does not depend on the variation.
+    /// A random core, whose sessions take turns in small time slices: M/G/1 with processor sharing. The
+    /// mean is exact and does not depend on the variation.
     Sharing,
 }
 
 /// Cores that serve sessions.
 ///
 /// ```
-/// use tollgate_fleet::queue::{Line, ServiceTime, Station};
+/// use tollgate_fleet::queue::{Discipline, ServiceTime, Station};
 /// use tollgate_record::{Estimate, PerSecond};
 ///
 /// // 1 ms, exponential.
 /// let service = ServiceTime::new(Estimate::exact(1e6)?, Estimate::exact(1.0)?)?;
-/// let response = Station::new(2, Line::OneQueue)?.at_rate(PerSecond::new(1000.0), &service)?;
+/// let response = Station::new(2, Discipline::OneQueue)?.at_rate(PerSecond::new(1000.0), &service)?;
 /// assert_eq!(response.utilisation.point(), 0.5);
 /// assert!((response.waits.point() - 1.0 / 3.0).abs() < 1e-12); // Erlang C
 /// assert!((response.response_ns.point() - 4e6 / 3.0).abs() < 1e-3);
@@ -43,58 +43,58 @@ pub enum Line {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Station {
     cores: u32,
-    line: Line,
+    discipline: Discipline,
 }
 
-/// What sessions meet at a station.
+/// The waits and response times at a station.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Response {
     /// Busy share of a core's time.
     pub utilisation: Estimate,
-    /// Share of the sessions that find no core free. (Under processor sharing: that share a core.)
+    /// Share of the sessions that find no free core (under processor sharing: that share a core).
     pub waits: Estimate,
-    /// Mean time that a session is not worked on, those that never wait included.
+    /// Mean time that a session waits, including those that do not wait.
     pub wait_ns: Estimate,
     /// Mean time from arrival to completion: wait and service.
     pub response_ns: Estimate,
 }
 
-/// What a faster engine gains at the same arrival rate.
+/// The gain of a faster engine at the same arrival rate.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Gain {
-    /// Capacity, as a ratio: mean service time of the first over that of the second.
+    /// The ratio of capacities: mean service time of the first over that of the second.
     pub capacity: Estimate,
-    /// Mean response time of the first over that of the second. Larger than the capacity's, for
-    /// the faster engine also shortens the queue: the argument of \[ITA00\], computed.
+    /// Mean response time of the first over that of the second. Larger than `capacity`, because the
+    /// faster engine also shortens the queue, as \[ITA00\] argues.
     pub response: Estimate,
 }
 
 impl Station {
-    /// `cores` cores with that line.
+    /// `cores` cores with a queue discipline.
     ///
     /// # Errors
     ///
     /// No core, or more than 65 536.
-    pub fn new(cores: u32, line: Line) -> Result<Self, Error> {
+    pub fn new(cores: u32, discipline: Discipline) -> Result<Self, Error> {
         if cores == 0 || cores > CORES_MAX {
             let must = "be within 1 and 65536";
             return Err(Error::Rejected { what: "cores", value: f64::from(cores), must });
         }
-        Ok(Self { cores, line })
+        Ok(Self { cores, discipline })
     }
 
-    /// What sessions meet that arrive at `rate` for the whole station.
+    /// Waits and response times at an arrival rate `rate` for the whole station.
     ///
     /// # Errors
     ///
-    /// A rate below 0; [`Error::Unstable`] where more arrives than can be served, and
-    /// [`Error::PerhapsUnstable`] where that is so at an end of the service time's interval.
+    /// A rate below 0; [`Error::Unstable`] if more sessions arrive than the cores can serve, and
+    /// [`Error::PerhapsUnstable`] if they do at an end of the service time's interval.
     pub fn at_rate(&self, rate: PerSecond, service: &ServiceTime) -> Result<Response, Error> {
         let load = self.load_per_ns(rate)?;
         self.response(service, |mean| stable(load * mean))
     }
 
-    /// What sessions meet when each core is busy for a share of `load`, exactly: the horizontal
+    /// Waits and response times if each core is busy for a share `load`, exactly: for the horizontal
     /// axis of a plot.
     ///
     /// # Errors
@@ -122,15 +122,15 @@ impl Station {
         })
     }
 
-    /// The response time in nanoseconds that a share of `quantile` of the sessions does not exceed,
-    /// where they arrive at `rate` for the whole station; an approximation, see [`super::tail`].
-    /// Its interval spans the values at the ends of the two inputs' intervals.
+    /// The `quantile` of the response time in nanoseconds at an arrival rate `rate` for the whole
+    /// station; an approximation, see [`super::tail`]. Its interval spans the values at the ends of the
+    /// two inputs' intervals.
     ///
     /// # Errors
     ///
-    /// As [`Self::at_rate`]; a quantile that is not within 0.5 and 0.9999 (below, the assumed shape
-    /// of the service time speaks, and above, that of the waits); [`Error::NoQuantile`] for
-    /// [`Line::Sharing`].
+    /// As [`Self::at_rate`]; a quantile that is not within 0.5 and 0.9999 (outside, it depends mostly on
+    /// the assumed distributions); [`Error::NoQuantile`] for
+    /// [`Discipline::Sharing`].
     pub fn quantile_at_rate(
         &self,
         quantile: f64,
@@ -141,7 +141,7 @@ impl Station {
         self.quantile(quantile, service, |mean| stable(load * mean))
     }
 
-    /// The same where each core is busy for a share of `load`, exactly.
+    /// The same if each core is busy for a share `load`, exactly.
     ///
     /// # Errors
     ///
@@ -166,10 +166,10 @@ impl Station {
             let must = "be within 0.5 and 0.9999";
             return Err(Error::Rejected { what: "the quantile", value: quantile, must });
         }
-        if self.line == Line::Sharing {
+        if self.discipline == Discipline::Sharing {
             return Err(Error::NoQuantile);
         }
-        // Rising in the mean. Not always in the variation: a longer tail has a lower middle.
+        // Rising in the mean, but not always in the variation: a longer tail lowers the median.
         let with = |scv: f64| {
             propagate([(service.mean_ns(), Slope::Rising)], |[mean]| {
                 let load = load_of(mean)?;
@@ -193,7 +193,7 @@ impl Station {
         let wait = Error::positive("how many times the service time, less 1,", times - 1.0)?;
         propagate([(service.scv(), Slope::Falling)], |[scv]| {
             let (mut low, mut high) = (0.0, 1.0);
-            // Each step halves what is left; the wait rises with the load and leaves every bound.
+            // Bisection: the wait rises with the load without limit.
             for _ in 0..60 {
                 let middle = f64::midpoint(low, high);
                 if middle < 1.0 && self.wait(middle, scv) < wait {
@@ -206,11 +206,11 @@ impl Station {
         })
     }
 
-    /// What is gained where `second` serves what `first` served, at the same arrival rate.
+    /// The gain if `second` replaces `first` at the same arrival rate.
     ///
     /// # Errors
     ///
-    /// As [`Self::at_rate`], of either.
+    /// As [`Self::at_rate`], for either.
     pub fn gain(
         &self,
         rate: PerSecond,
@@ -232,16 +232,16 @@ impl Station {
         })
     }
 
-    /// Cores.
+    /// The number of cores.
     #[must_use]
     pub const fn cores(&self) -> u32 {
         self.cores
     }
 
-    /// Where sessions wait.
+    /// The queue discipline.
     #[must_use]
-    pub const fn line(&self) -> Line {
-        self.line
+    pub const fn discipline(&self) -> Discipline {
+        self.discipline
     }
 
     /// Utilisation per nanosecond of service time.
@@ -250,25 +250,25 @@ impl Station {
         Ok(rate / f64::from(self.cores) / NS_PER_S)
     }
 
-    /// The probability of waiting; what waits on a core of its own waits for that one only.
+    /// The probability of waiting.
     fn waiting(&self, load: f64) -> f64 {
-        match self.line {
-            Line::OneQueue => erlang_c(self.cores, load),
-            Line::QueuePerCore | Line::Sharing => load,
+        match self.discipline {
+            Discipline::OneQueue => erlang_c(self.cores, load),
+            Discipline::QueuePerCore | Discipline::Sharing => load,
         }
     }
 
     /// Mean wait over mean service time.
     fn wait(&self, load: f64, scv: f64) -> f64 {
-        match self.line {
-            Line::OneQueue => wait::mgc(self.cores, load, scv),
-            Line::QueuePerCore => wait::pollaczek_khinchine(load, scv),
-            Line::Sharing => load / (1.0 - load),
+        match self.discipline {
+            Discipline::OneQueue => wait::mgc(self.cores, load, scv),
+            Discipline::QueuePerCore => wait::pollaczek_khinchine(load, scv),
+            Discipline::Sharing => load / (1.0 - load),
         }
     }
 }
 
-/// A load below 1.
+/// Returns `load` if it is below 1.
 fn stable(load: f64) -> Result<f64, Error> {
     if load < 1.0 { Ok(load) } else { Err(Error::Unstable { utilisation: load }) }
 }

@@ -1,22 +1,20 @@
-//! The response time beyond its mean: how likely it is to last longer than t.
+//! The distribution of the response time.
 //!
-//! Two assumptions, both named because both are wrong a little:
+//! Two assumptions, both approximate:
 //!
-//! * **The wait** is 0 or, with the probability of waiting, exponential with the mean that belongs
-//!   to it. True for M/M/c; true in the limit for every M/G/c as the load nears 1
-//!   \[Kollerstrom74\]. The probability of waiting is Erlang C: exact for one server and for
-//!   exponential service, and known to depend little on the rest \[Tijms03\].
+//! * **The wait** is 0 or, with the probability of waiting, exponential with the corresponding mean.
+//!   Exact for M/M/c, and for every M/G/c in the limit as the load approaches 1 \[Kollerstrom74\]. The probability of waiting is Erlang C: exact for one server and for
+//!   exponential service, and otherwise a good approximation \[Tijms03\].
 //! * **The service time** of each kind of session is the simplest with its two moments: a constant
-//!   floor plus an exponential part where it varies less than an exponential time (a session costs
-//!   at least its private-key operation), and one of two exponentials with balanced means where it
-//!   varies more.
+//!   plus an exponential part if it varies less than an exponential time (a session costs at least
+//!   its private-key operation), and otherwise one of two exponentials with balanced means.
 //!
-//! For exponential service times both are exact. Kinds that differ as full and resumed handshakes
-//! do must be told apart by [`super::ServiceTime::mixed`]: taken for one kind with the same two
-//! moments, the 0.99 quantile of their mixture comes out up to 60 % too high.
+//! For exponential service times both are exact. Use [`super::ServiceTime::mixed`] for kinds as
+//! different as full and resumed handshakes: treated as one kind with the same two moments, the 0.99
+//! quantile of their mixture is up to 60 % too high.
 
-/// How far a quantile of the response time from 0.9 to 0.99 may be off, relative to itself, at
-/// loads of 0.5 to 0.85, as `tests/simulation.rs` holds it.
+/// The largest relative error of a quantile of the response time from 0.9 to 0.99, at loads of 0.5 to
+/// 0.85, as tested by `tests/simulation.rs`.
 pub const QUANTILE_ERROR_MAX: f64 = 0.2;
 
 /// The response time in units of the mean service time.
@@ -24,16 +22,16 @@ pub const QUANTILE_ERROR_MAX: f64 = 0.2;
 pub(crate) struct Tail {
     /// Probability of waiting.
     waits: f64,
-    /// Rate of the wait of those who wait; infinite where nobody waits.
+    /// Rate of the wait of the sessions that wait; infinite if none does.
     wait_rate: f64,
-    /// Each kind of session: its share, its mean over the mean of all, and its shape.
+    /// Each kind of session: share, mean over the mean of all, and shape.
     kinds: Vec<(f64, f64, Shape)>,
 }
 
-/// A service time of mean 1.
+/// The distribution of a service time of mean 1.
 #[derive(Clone, Copy, Debug)]
 enum Shape {
-    /// A floor plus an exponential time of that rate (infinite: none).
+    /// A constant plus an exponential time of that rate (infinite: none).
     Floor { floor: f64, rate: f64 },
     /// One of two exponential times, each with probability and rate.
     Two([(f64, f64); 2]),
@@ -42,7 +40,7 @@ enum Shape {
 impl Shape {
     fn of(scv: f64) -> Self {
         if scv <= 1.0 {
-            let spread = scv.abs().sqrt(); // of -0, too, the reciprocal is infinite and positive
+            let spread = scv.abs().sqrt(); // also makes -0 positive, so that its reciprocal is positive
             return Self::Floor { floor: 1.0 - spread, rate: 1.0 / spread };
         }
         // Balanced means: p1 / rate1 = p2 / rate2 = 1/2. [Tijms03] appendix B.
@@ -52,8 +50,9 @@ impl Shape {
 }
 
 impl Tail {
-    /// `wait` is the mean of all, those who do not wait included, over the mean service time; each
-    /// kind is its share, its mean over the mean of all, and its squared coefficient of variation.
+    /// `wait` is the mean over all sessions, including those that do not wait, over the mean service
+    /// time. Each kind is its share, its mean over the mean of all, and its squared coefficient of
+    /// variation.
     pub(crate) fn new(waits: f64, wait: f64, kinds: &[(f64, f64, f64)]) -> Self {
         let shape = |&(share, mean, scv): &(f64, f64, f64)| (share, mean, Shape::of(scv));
         Self { waits, wait_rate: waits / wait, kinds: kinds.iter().map(shape).collect() }
@@ -84,7 +83,7 @@ impl Tail {
         self.kinds.iter().map(of_kind).sum()
     }
 
-    /// The time that a share of `quantile`, within 0 and 1 and neither, does not exceed.
+    /// The `quantile`, above 0 and below 1.
     pub(crate) fn quantile(&self, quantile: f64) -> f64 {
         let above = 1.0 - quantile;
         let (mut low, mut high) = (0.0_f64, 1.0_f64);
@@ -92,7 +91,7 @@ impl Tail {
             low = high;
             high *= 2.0;
         }
-        // The interval halves each time: to the last bit long before the hundredth.
+        // Bisection: exact to the last bit after fewer steps.
         for _ in 0..100 {
             let middle = f64::midpoint(low, high);
             if self.above(middle) > above {

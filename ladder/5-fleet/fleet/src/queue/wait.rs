@@ -1,7 +1,7 @@
 //! Mean waiting times, in units of the mean service time.
 //!
-//! Exact where the theory is (one server: Pollaczek and Khinchine; exponential service: Erlang),
-//! and between them the interpolation of \[Kimura86\] with the M/D/c value of \[Cosmetatos75\],
+//! Exact for one server (Pollaczek and Khinchine) and for exponential service (Erlang); otherwise the
+//! interpolation of \[Kimura86\] with the M/D/c value of \[Cosmetatos75\],
 //! whose correction is capped as in \[Whitt93\]:
 //!
 //! ```text
@@ -14,20 +14,18 @@
 //! with s the squared coefficient of variation of the service time. It is M for s = 1, D for s = 0,
 //! and `(1 + s) M / 2` for c = 1. The factor `(1 + s) / 2` alone is the rule of \[LL59\].
 //!
-//! **Error.** Two moments do not fix the mean wait of more than one server \[GHDZ10\]; what the
-//! interpolation is off by depends on the rest of the distribution. `tests/` holds it against an
-//! exact M/D/c and against simulations of five distributions with s up to 4, on up to 16 cores at
-//! loads of 0.5 to 0.85: see [`WAIT_ERROR_MAX`] and [`RESPONSE_ERROR_MAX`]. Waits that are short
-//! against the service time are off by more of themselves (half, for 16 cores at a load of 0.3),
-//! and the response time hardly notices.
+//! **Error.** Two moments do not determine the mean wait of more than one server \[GHDZ10\]; the error
+//! depends on the rest of the distribution. `tests/` compares the interpolation with an exact M/D/c
+//! and with simulations of five distributions with s up to 4, on up to 16 cores at loads of 0.5 to
+//! 0.85: see [`WAIT_ERROR_MAX`] and [`RESPONSE_ERROR_MAX`]. The relative error of short waits is larger
+//! (half, for 16 cores at a load of 0.3), with little effect on the response time.
 
 use super::erlang::erlang_c;
 
-/// How far the mean wait may be off, relative to itself, where it is at least a twentieth of the
-/// mean service time.
+/// The largest relative error of a mean wait of at least a twentieth of the mean service time.
 pub const WAIT_ERROR_MAX: f64 = 0.06;
 
-/// How far the mean response time may be off, relative to itself.
+/// The largest relative error of the mean response time.
 pub const RESPONSE_ERROR_MAX: f64 = 0.03;
 
 /// Mean wait over mean service time, M/G/1, exact: `load (1 + s) / (2 (1 - load))`.
@@ -46,7 +44,7 @@ fn deterministic_over_exponential(servers: u32, load: f64) -> f64 {
     if servers == 1 {
         return 0.5;
     }
-    // At load 0 the quotient is infinite, and the cap holds.
+    // At load 0 the quotient is infinite, and the cap applies.
     let g = (1.0 - load) * (c - 1.0) * (5.0_f64.mul_add(c, 4.0).sqrt() - 2.0) / (16.0 * c * load);
     f64::midpoint(1.0, g.min(0.24))
 }

@@ -1,7 +1,7 @@
-//! How a rate grows with the cores of one machine: a line, or the universal scalability law.
+//! The growth of a rate with the cores of one machine: linear, or the universal scalability law.
 
 mod fit;
 mod law;
 
-pub use fit::{Point, fit};
-pub use law::{Fit, Law, Rate};
+pub use fit::{Fit, FittedRate, Point, fit};
+pub use law::Law;

@@ -1,15 +1,15 @@
-//! `tollgate fleet`: cores, costs and response times that the cost of a session comes to.
+//! `tollgate fleet`: cores, costs and response times from the cost of a session.
 
 pub(crate) mod options;
 
-mod given;
+mod sessions;
 
 use std::process::ExitCode;
 
 use tollgate_fleet::forecast::{
-    Plan, double_record, gain_records, response_records, saving_records,
+    Requirements, double_record, gain_records, response_records, saving_records,
 };
-use tollgate_fleet::queue::{Line, ServiceTime, Station};
+use tollgate_fleet::queue::{Discipline, ServiceTime, Station};
 use tollgate_fleet::{Compared, Demand, Error, Power, Price, saving};
 use tollgate_record::{Estimate, PerSecond, Record};
 use tollgate_report::{fleet as fleet_table, heading};
@@ -20,22 +20,22 @@ use crate::measure::Notes;
 use crate::options::Fleet as Options;
 use crate::run::Run;
 
-use given::Given;
-pub(crate) use given::rests_on;
+use sessions::MeasuredSession;
+pub(crate) use sessions::rests_on;
 
-/// Loads that response times are told for.
+/// The loads of the response times.
 const LOADS: [f64; 5] = [0.5, 0.7, 0.8, 0.9, 0.95];
 
 /// Reads records, computes and prints.
 ///
 /// # Errors
 ///
-/// A file cannot be read or holds no session's CPU time, or a figure is out of range.
+/// A file cannot be read or has no CPU time of a session, or a figure is out of range.
 pub(crate) fn run(options: &Options) -> Result<ExitCode, CliError> {
-    let known = given::read(options)?;
+    let known = sessions::read(options)?;
     let mut run = Run::new(options.written.json.as_deref())?;
     let predicted = collect(options, &known, &mut run)?;
-    // What the predictions rest on; an earlier forecast among the records is not shown.
+    // Show the input records, but no earlier forecast among them.
     let of_server = |record: &&Record| record.subject.segments().next() == Some("server");
     let records = [known.iter().filter(of_server).cloned().collect(), predicted].concat();
     let heading = heading::lines(&records) + "\n";
@@ -46,14 +46,14 @@ pub(crate) fn run(options: &Options) -> Result<ExitCode, CliError> {
 ///
 /// # Errors
 ///
-/// None of them tells a session's CPU time, or a figure is out of range.
+/// There is no CPU time of a session, or a figure is out of range.
 pub(crate) fn collect(
     options: &Options,
     known: &[Record],
     run: &mut Run,
 ) -> Result<Vec<Record>, CliError> {
     let Run { host, output, notes } = run;
-    let given = given::sessions(known, host)?;
+    let given = sessions::sessions(known, host)?;
     let mut records = Vec::new();
     for one in &given {
         let found = alone(options, host, one, notes).map_err(CliError::from_error)?;
@@ -71,7 +71,7 @@ pub(crate) fn collect(
 fn alone(
     options: &Options,
     host: &Host,
-    one: &Given,
+    one: &MeasuredSession,
     notes: &mut Notes,
 ) -> Result<Vec<Record>, Error> {
     let power = match options.watts {
@@ -79,9 +79,9 @@ fn alone(
         None => Power::Unknown,
     };
     if one.session.bytes() == 0 {
-        notes.add("sessions without payload fill no link: give --sessions-per-s".to_owned());
+        notes.add("sessions without payload do not fill a link: give --sessions-per-s".to_owned());
     }
-    let plan = Plan {
+    let plan = Requirements {
         demands: demands(options, one),
         utilisation: options.utilisation,
         cores_per_machine: Some(cores(options, host)),
@@ -95,12 +95,12 @@ fn alone(
     Ok(records)
 }
 
-/// What an engine saves against another, and gains at one rate of arrivals.
+/// Savings of one engine against another, and its gain at one arrival rate.
 fn compared(
     options: &Options,
     host: &Host,
     known: &[Record],
-    (one, other): (&Given, &Given),
+    (one, other): (&MeasuredSession, &MeasuredSession),
     notes: &mut Notes,
 ) -> Result<Vec<Record>, Error> {
     let basis = one.basis.clone().and(&other.record)?;
@@ -127,7 +127,7 @@ fn compared(
     }
     let station = station(options, host)?;
     let (ours, theirs) = (service(options, one)?, service(options, other)?);
-    // As many sessions as keep the slower of the two as busy as it may be.
+    // The arrival rate at which the slower engine reaches the utilisation.
     let slower = ours.mean_ns().point().max(theirs.mean_ns().point());
     let per_core = 1e9 / slower * options.utilisation.get();
     let rate = PerSecond::new((per_core * f64::from(station.cores())).floor());
@@ -141,7 +141,7 @@ fn compared(
     Ok(records)
 }
 
-fn demands(options: &Options, one: &Given) -> Vec<Demand> {
+fn demands(options: &Options, one: &MeasuredSession) -> Vec<Demand> {
     let links = options.gbps.iter().filter(|_| one.session.bytes() > 0).copied().map(Demand::gbps);
     let rates = options.sessions_per_s.iter().map(|rate| Demand::Sessions(PerSecond::new(*rate)));
     links.chain(rates).collect()
@@ -158,9 +158,9 @@ fn cores(options: &Options, host: &Host) -> u32 {
 }
 
 fn station(options: &Options, host: &Host) -> Result<Station, Error> {
-    Station::new(cores(options, host), Line::OneQueue)
+    Station::new(cores(options, host), Discipline::OneQueue)
 }
 
-fn service(options: &Options, one: &Given) -> Result<ServiceTime, Error> {
+fn service(options: &Options, one: &MeasuredSession) -> Result<ServiceTime, Error> {
     ServiceTime::new(one.session.cpu_ns(), Estimate::exact(options.variation)?)
 }

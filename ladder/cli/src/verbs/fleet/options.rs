@@ -1,4 +1,4 @@
-//! The flags of `tollgate fleet`.
+//! Options of `tollgate fleet`.
 
 use std::path::PathBuf;
 
@@ -13,22 +13,21 @@ pub(crate) struct Fleet {
     #[arg(long, value_name = "N", default_value = "14336")]
     pub(crate) bytes: u64,
 
-    /// Cores of one machine, and of the line before them in response times [default: those of this
-    /// machine]
+    /// Cores of one machine, which share one queue [default: those of this machine]
     #[arg(long, value_name = "N")]
     #[arg(value_parser = clap::value_parser!(u32).range(1..=65536))]
     pub(crate) cores_per_machine: Option<u32>,
 
-    /// The server's CPU time of one session in microseconds, instead of records
+    /// Server CPU time of one session in microseconds, instead of --records
     #[arg(long, value_name = "X", value_parser = positive)]
     #[arg(conflicts_with = "records")]
     pub(crate) cpu_us: Option<f64>,
 
-    /// The currency of the price
+    /// Currency of the price
     #[arg(long, value_name = "CODE", default_value = "USD", value_parser = currency)]
     pub(crate) currency: Currency,
 
-    /// Links to keep full with payload, in 10^9 bits per second, separated by commas
+    /// Links to fill with payload, in 10^9 bits per second, separated by commas
     #[arg(long, value_name = "LIST", value_delimiter = ',', default_value = "1,10,100")]
     #[arg(value_parser = positive)]
     pub(crate) gbps: Vec<f64>,
@@ -36,11 +35,11 @@ pub(crate) struct Fleet {
     #[command(flatten)]
     pub(crate) written: Written,
 
-    /// What a core costs for an hour, used or not; without it there are no costs
+    /// Price of one core for one hour; without it no costs are computed
     #[arg(long, value_name = "PRICE", value_parser = positive)]
     pub(crate) price_per_core_hour: Option<f64>,
 
-    /// Records of `tollgate bench --json`, one file or more
+    /// One or more files of records, written by `tollgate bench --json`
     #[arg(long, value_name = "FILE", num_args = 1..)]
     pub(crate) records: Vec<PathBuf>,
 
@@ -48,16 +47,17 @@ pub(crate) struct Fleet {
     #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = positive)]
     pub(crate) sessions_per_s: Vec<f64>,
 
-    /// How full cores may run: the rest is head room
+    /// Share of the cores' time to use; the rest is head room
     #[arg(long, value_name = "SHARE", default_value = "0.7", value_parser = utilisation)]
     pub(crate) utilisation: Utilisation,
 
-    /// How much the work of sessions varies: the squared coefficient of variation, 0 if all are
-    /// alike, 1 as random arrivals do
+    /// Squared coefficient of variation of the service time: 0 for equal sessions, 1 for an
+    /// exponential distribution
     #[arg(long, value_name = "SCV", default_value = "1", value_parser = not_negative)]
     pub(crate) variation: f64,
 
-    /// Watts that one busy core draws, with its share of the machine; without it energy is unknown
+    /// Power of one busy core in watts, including its share of the machine; without it no energy is
+    /// computed
     #[arg(long, value_name = "W", value_parser = positive)]
     pub(crate) watts: Option<f64>,
 }
@@ -65,14 +65,14 @@ pub(crate) struct Fleet {
 pub(crate) fn positive(text: &str) -> Result<f64, String> {
     match text.parse() {
         Ok(value) if 0.0 < value && value <= 1e12 => Ok(value),
-        _ => Err("give a number above 0".to_owned()),
+        _ => Err("give a number above 0, at most 10^12".to_owned()),
     }
 }
 
 fn not_negative(text: &str) -> Result<f64, String> {
     match text.parse() {
         Ok(value) if (0.0..=1e6).contains(&value) => Ok(value),
-        _ => Err("give a number from 0".to_owned()),
+        _ => Err("give a number from 0 to 1000000".to_owned()),
     }
 }
 

@@ -1,4 +1,4 @@
-//! What a forecast rests on: CPU times of sessions, from records or from the command line.
+//! The input of a forecast: CPU times of sessions, from records or from the command line.
 
 use std::collections::BTreeMap;
 
@@ -12,24 +12,24 @@ use crate::host::Host;
 use crate::options::Fleet as Options;
 use crate::shelf;
 
-/// What one session costs a server, and who says so.
-pub(super) struct Given {
+/// The cost of one session, and its record.
+pub(super) struct MeasuredSession {
     pub(super) record: Record,
     pub(super) basis: Basis,
     pub(super) session: SessionCost,
-    /// Whose engine it is.
+    /// The engine.
     pub(super) by: String,
 }
 
-impl Given {
-    /// Whether the two did the same, and this one is what others are compared with.
+impl MeasuredSession {
+    /// Whether this is OpenSSL's session with the same workload as `other`'s.
     pub(super) fn is_opponent_of(&self, other: &Self) -> bool {
         let same = self.record.subject.path() == other.record.subject.path()
             && self.session.bytes() == other.session.bytes();
         same && self.by == "openssl" && other.by != self.by
     }
 
-    /// The CPU time over that of `other`, if it was measured in pairs.
+    /// The ratio of the CPU time to that of `other`, if it was measured in pairs.
     pub(super) fn ratio_against(&self, other: &Self, known: &[Record]) -> Option<Estimate> {
         let subject = self.record.subject.with(word::AGAINST, &other.by).ok()?;
         let is = |record: &&Record| {
@@ -39,24 +39,23 @@ impl Given {
     }
 }
 
-/// All records of the files, or one that says what the command line does.
+/// The records of the files, or one for the CPU time on the command line.
 ///
 /// # Errors
 ///
-/// A file cannot be read, or a line of it is no record.
+/// A file cannot be read, or a line is not a valid record.
 pub(super) fn read(options: &Options) -> Result<Vec<Record>, CliError> {
     if let Some(us) = options.cpu_us {
         return Ok(vec![of_command_line(us, options.bytes)?]);
     }
     if options.records.is_empty() {
-        let why = "nothing to compute from: give --records FILE, made by tollgate bench --json, or \
-                   --cpu-us X";
+        let why = "no input: give --records FILE, written by tollgate bench --json, or --cpu-us X";
         return Err(CliError::new(why));
     }
     shelf::read(&options.records)
 }
 
-/// The record of a CPU time that the user states.
+/// The record of a CPU time on the command line.
 fn of_command_line(us: f64, bytes: u64) -> Result<Record, CliError> {
     let subject: Subject = "server/session?by=given".parse().map_err(CliError::from_error)?;
     Ok(Record {
@@ -73,7 +72,7 @@ fn of_command_line(us: f64, bytes: u64) -> Result<Record, CliError> {
     })
 }
 
-/// Whether there is a session whose CPU time is among the records.
+/// Whether the records contain the CPU time of a session.
 pub(crate) fn rests_on(known: &[Record]) -> bool {
     known.iter().any(is_cpu)
 }
@@ -83,12 +82,12 @@ fn is_cpu(record: &Record) -> bool {
         && record.subject.parameter(word::AGAINST).is_none()
 }
 
-/// The sessions whose CPU time is among the records; of several records about one, the last.
+/// The sessions with a record of their CPU time; the last record of each counts.
 ///
 /// # Errors
 ///
-/// There are none, or one cannot be computed with.
-pub(super) fn sessions(known: &[Record], host: &Host) -> Result<Vec<Given>, CliError> {
+/// There are none, or one is invalid.
+pub(super) fn sessions(known: &[Record], host: &Host) -> Result<Vec<MeasuredSession>, CliError> {
     let mut wanted: Vec<&Record> = Vec::new();
     for record in known.iter().filter(|record| is_cpu(record)) {
         wanted.retain(|earlier| earlier.subject != record.subject);
@@ -97,14 +96,15 @@ pub(super) fn sessions(known: &[Record], host: &Host) -> Result<Vec<Given>, CliE
     if wanted.is_empty() {
         let what = word::SERVER_CPU_NS_PER_SESSION;
         return Err(CliError::new(format!(
-            "no record of {what}: make some with tollgate bench --json FILE, or give --cpu-us"
+            "no record of {what}: write some with tollgate bench --json FILE, or give --cpu-us"
         )));
     }
     let given = |record: &Record| {
         let subject = &record.subject;
         let bytes = subject.parameter(word::BYTES).map_or(Ok(0), str::parse);
-        let bytes = bytes.map_err(|_| CliError::new(format!("{subject}: bytes is no number")))?;
-        Ok(Given {
+        let bytes =
+            bytes.map_err(|_| CliError::new(format!("{subject}: bytes is not a number")))?;
+        Ok(MeasuredSession {
             record: record.clone(),
             basis: Basis::of(record, host.commit.clone(), Timestamp::now())
                 .map_err(CliError::from_error)?,
