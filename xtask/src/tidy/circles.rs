@@ -21,7 +21,7 @@ struct Allowed {
 }
 
 /// Remove an entry when its circle is cut.
-const ALLOWED: [Allowed; 25] = [
+const ALLOWED: [Allowed; 21] = [
     Allowed {
         src: "engine/mont/src/",
         files: &["kernels/chains64_mulx.rs", "kernels/tiles64_mulx.rs"],
@@ -62,21 +62,6 @@ const ALLOWED: [Allowed; 25] = [
     Allowed {
         src: "engine/server/src/",
         files: &["certificate.rs", "config.rs", "error.rs", "suite.rs"],
-        reason: BEFORE,
-    },
-    Allowed {
-        src: "ladder/0-model/processor/src/",
-        files: &["limit.rs", "machine.rs", "routine.rs"],
-        reason: BEFORE,
-    },
-    Allowed {
-        src: "ladder/0-model/simulator/src/",
-        files: &["isa/accumulate.rs", "isa/row.rs"],
-        reason: BEFORE,
-    },
-    Allowed {
-        src: "ladder/0-model/simulator/src/",
-        files: &["isa/instruction.rs", "isa/set.rs"],
         reason: BEFORE,
     },
     Allowed {
@@ -131,11 +116,6 @@ const ALLOWED: [Allowed; 25] = [
     Allowed {
         src: "ladder/4-server/stock-servers/src/",
         files: &["error.rs", "folder.rs", "product/mod.rs", "running.rs"],
-        reason: BEFORE,
-    },
-    Allowed {
-        src: "ladder/5-fleet/fleet/src/",
-        files: &["scaling/fit.rs", "scaling/law.rs"],
         reason: BEFORE,
     },
     Allowed { src: "ladder/cli/src/", files: &["bounds.rs", "contenders/mod.rs"], reason: BEFORE },
