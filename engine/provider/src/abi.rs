@@ -1,10 +1,9 @@
-//! The ABI between OpenSSL 3 and a provider, by hand: the C headers' names, so that they can be
-//! looked up, and nothing that this crate does not use.
+//! The ABI between OpenSSL 3 and a provider, written by hand. It has the names of the C headers, and
+//! only what this crate uses.
 //!
 //! Sources: `openssl/core.h` (structures, types of parameters), `openssl/core_dispatch.h` (ids and
-//! functions) and `openssl/core_names.h` (keys). A unit test compares the numbers and keys with the
-//! headers of the installed OpenSSL. The ids are the same in 3.0 and 4.0; releases only add to
-//! them.
+//! functions) and `openssl/core_names.h` (keys). A unit test compares numbers and keys with the
+//! headers of the installed OpenSSL. The ids are the same in 3.0 and 4.0; releases only add ids.
 #![allow(non_camel_case_types, reason = "the names of the C headers")]
 #![allow(missing_docs, reason = "each name is documented in provider-base(7) and its siblings")]
 
@@ -13,19 +12,19 @@ use core::ptr;
 
 // --- core.h --------------------------------------------------------------------------------------
 
-/// The core's handle of a provider, opaque to us.
+/// The core's opaque handle of a provider.
 #[repr(C)]
 #[derive(Debug)]
 pub struct OSSL_CORE_HANDLE {
     opaque: [u8; 0],
 }
 
-/// A function by its number; a table of them ends with number 0.
+/// A function by its number; a table ends with number 0.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct OSSL_DISPATCH {
     pub function_id: c_int,
-    /// `void (*)(void)`: cast to the number's own type before the call.
+    /// `void (*)(void)`: cast to the type of the number before a call.
     pub function: *const (),
 }
 
@@ -59,13 +58,14 @@ pub(crate) const OSSL_PARAM_UTF8_STRING: c_uint = 4;
 pub(crate) const OSSL_PARAM_OCTET_STRING: c_uint = 5;
 pub(crate) const OSSL_PARAM_UTF8_PTR: c_uint = 6;
 pub(crate) const OSSL_PARAM_OCTET_PTR: c_uint = 7;
-/// `OSSL_PARAM_UNMODIFIED` of `params.h`: what `return_size` is before an answer.
+/// `OSSL_PARAM_UNMODIFIED` of `params.h`: the value of `return_size` before it is set.
 pub(crate) const OSSL_PARAM_UNMODIFIED: usize = usize::MAX;
 
 pub(crate) type OSSL_CALLBACK =
     unsafe extern "C" fn(params: *const OSSL_PARAM, arg: *mut c_void) -> c_int;
 
-/// `OSSL_provider_init_fn`: what `OSSL_PROVIDER_add_builtin` takes and a module exports.
+/// `OSSL_provider_init_fn`: the function that a module exports, and that `OSSL_PROVIDER_add_builtin`
+/// takes.
 pub type OSSL_provider_init_fn = unsafe extern "C" fn(
     handle: *const OSSL_CORE_HANDLE,
     input: *const OSSL_DISPATCH,
@@ -99,8 +99,8 @@ pub(crate) type OSSL_FUNC_core_get_params_fn =
 pub(crate) type OSSL_FUNC_core_new_error_fn = unsafe extern "C" fn(*const OSSL_CORE_HANDLE);
 pub(crate) type OSSL_FUNC_core_set_error_debug_fn =
     unsafe extern "C" fn(*const OSSL_CORE_HANDLE, *const c_char, c_int, *const c_char);
-/// The last argument is a `va_list`, which both x86-64 and ARM pass by its address. The core leaves
-/// it alone when the format is NULL, and reads no argument for which the format does not ask.
+/// The last argument is a `va_list`, which x86-64 and ARM pass by address. The core does not use it if
+/// the format is NULL or has no conversions.
 pub(crate) type OSSL_FUNC_core_vset_error_fn =
     unsafe extern "C" fn(*const OSSL_CORE_HANDLE, u32, *const c_char, *mut c_void);
 
@@ -296,7 +296,7 @@ pub(crate) const OSSL_ASYM_CIPHER_PARAM_OAEP_DIGEST_PROPS: &CStr = c"digest-prop
 pub(crate) const OSSL_ASYM_CIPHER_PARAM_OAEP_LABEL: &CStr = c"oaep-label";
 pub(crate) const OSSL_ASYM_CIPHER_PARAM_TLS_CLIENT_VERSION: &CStr = c"tls-client-version";
 pub(crate) const OSSL_ASYM_CIPHER_PARAM_TLS_NEGOTIATED_VERSION: &CStr = c"tls-negotiated-version";
-/// Of 3.2 and later; a test that reads the headers of 3.0 does not find it.
+/// Since 3.2: the headers of 3.0 lack it.
 pub(crate) const OSSL_ASYM_CIPHER_PARAM_IMPLICIT_REJECTION: &CStr = c"implicit-rejection";
 
 #[cfg(test)]

@@ -1,12 +1,11 @@
-//! `AlgorithmIdentifier` of a signature, in DER: what X.509 and CMS write beside it
-//! (RFC 8017 appendix A.2).
+//! The `AlgorithmIdentifier` of a signature, in DER, for X.509 and CMS (RFC 8017 appendix A.2).
 #![forbid(unsafe_code)]
 
 use der::asn1::AnyRef;
 use der::{Encode, Tag, TagNumber};
 use tollgate_rsa::Hash;
 
-/// Of RSASSA-PKCS1-v1_5; `None` for a hash function that has no identifier.
+/// Returns the identifier of RSASSA-PKCS1-v1_5; `None` if the hash function has none.
 pub(crate) fn pkcs1(hash: Hash) -> Option<Vec<u8>> {
     let nist = |arc| [&SIG_ALGS[..], &[arc]].concat();
     let rsa = |arc| [&PKCS_1[..], &[arc]].concat();
@@ -32,7 +31,7 @@ pub(crate) fn pkcs1(hash: Hash) -> Option<Vec<u8>> {
     Some(sequence(&[&element(Tag::ObjectIdentifier, &oid), NULL]))
 }
 
-/// Of RSASSA-PSS, without the fields that have default values (SHA-1, MGF1 with SHA-1, 20 bytes of
+/// Returns the identifier of RSASSA-PSS, without the fields that have default values (SHA-1, MGF1 with SHA-1, 20 bytes of
 /// salt); `None` if a hash function has no identifier.
 pub(crate) fn pss(hash: Hash, mgf_hash: Hash, salt_len: usize) -> Option<Vec<u8>> {
     let mut params = Vec::new();

@@ -1,4 +1,4 @@
-//! An encryption or decryption under way: provider-asym_cipher(7), in safe words.
+//! The safe part of encryption and decryption: provider-asym_cipher(7).
 #![forbid(unsafe_code)]
 
 use std::sync::Arc;
@@ -9,9 +9,11 @@ use tollgate_rsa::{Hash, MODULUS_BYTES_MAX, TlsVersions, eme_pkcs1v15};
 use zeroize::Zeroizing;
 
 use crate::abi::{
-    OSSL_ASYM_CIPHER_PARAM_IMPLICIT_REJECTION, OSSL_ASYM_CIPHER_PARAM_OAEP_LABEL,
-    OSSL_ASYM_CIPHER_PARAM_TLS_CLIENT_VERSION, OSSL_ASYM_CIPHER_PARAM_TLS_NEGOTIATED_VERSION,
-    OSSL_PARAM_UTF8_STRING, OSSL_PKEY_PARAM_DIGEST, OSSL_PKEY_PARAM_MGF1_DIGEST,
+    OSSL_ASYM_CIPHER_PARAM_IMPLICIT_REJECTION, OSSL_ASYM_CIPHER_PARAM_OAEP_DIGEST_PROPS,
+    OSSL_ASYM_CIPHER_PARAM_OAEP_LABEL, OSSL_ASYM_CIPHER_PARAM_TLS_CLIENT_VERSION,
+    OSSL_ASYM_CIPHER_PARAM_TLS_NEGOTIATED_VERSION, OSSL_PARAM, OSSL_PARAM_OCTET_PTR,
+    OSSL_PARAM_OCTET_STRING, OSSL_PARAM_UNSIGNED_INTEGER, OSSL_PARAM_UTF8_STRING,
+    OSSL_PKEY_PARAM_DIGEST, OSSL_PKEY_PARAM_MGF1_DIGEST, OSSL_PKEY_PARAM_MGF1_PROPERTIES,
     OSSL_PKEY_PARAM_PAD_MODE,
 };
 use crate::context::Context;
@@ -20,24 +22,25 @@ use crate::handle::Output;
 use crate::hashing;
 use crate::key::Key;
 use crate::params::{Answers, Param, Params};
-use crate::private::Asked;
+use crate::private::Operation;
 use crate::provider::Provider;
 use crate::reason::Reason;
+use crate::table::Table;
 
-/// What `newctx` makes.
+/// The context of an encryption or decryption.
 #[derive(Clone)]
 pub(crate) struct AsymCipherContext {
     provider: Arc<Provider>,
     key: Option<Arc<Key>>,
     padding: Padding,
     oaep: Oaep,
-    /// Versions of TLS, 0 for not set.
+    /// Versions of TLS; 0 if not set.
     client_version: u16,
     negotiated_version: u16,
     implicit_rejection: bool,
 }
 
-/// A padding of encryption.
+/// A padding for encryption.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Padding {
     Raw,
@@ -53,6 +56,31 @@ struct Oaep {
     mgf1: Option<Hash>,
     label: Vec<u8>,
 }
+
+static GETTABLE: Table<[OSSL_PARAM; 8]> = Table::of_keys([
+    (OSSL_PKEY_PARAM_PAD_MODE, OSSL_PARAM_UTF8_STRING),
+    (OSSL_PKEY_PARAM_DIGEST, OSSL_PARAM_UTF8_STRING),
+    (OSSL_PKEY_PARAM_MGF1_DIGEST, OSSL_PARAM_UTF8_STRING),
+    (OSSL_ASYM_CIPHER_PARAM_OAEP_LABEL, OSSL_PARAM_OCTET_PTR),
+    (OSSL_ASYM_CIPHER_PARAM_TLS_CLIENT_VERSION, OSSL_PARAM_UNSIGNED_INTEGER),
+    (OSSL_ASYM_CIPHER_PARAM_TLS_NEGOTIATED_VERSION, OSSL_PARAM_UNSIGNED_INTEGER),
+    (OSSL_ASYM_CIPHER_PARAM_IMPLICIT_REJECTION, OSSL_PARAM_UNSIGNED_INTEGER),
+    (c"", 0),
+]);
+
+/// Property queries for digests are accepted and ignored: this provider computes digests itself.
+static SETTABLE: Table<[OSSL_PARAM; 10]> = Table::of_keys([
+    (OSSL_PKEY_PARAM_PAD_MODE, OSSL_PARAM_UTF8_STRING),
+    (OSSL_PKEY_PARAM_DIGEST, OSSL_PARAM_UTF8_STRING),
+    (OSSL_ASYM_CIPHER_PARAM_OAEP_DIGEST_PROPS, OSSL_PARAM_UTF8_STRING),
+    (OSSL_PKEY_PARAM_MGF1_DIGEST, OSSL_PARAM_UTF8_STRING),
+    (OSSL_PKEY_PARAM_MGF1_PROPERTIES, OSSL_PARAM_UTF8_STRING),
+    (OSSL_ASYM_CIPHER_PARAM_OAEP_LABEL, OSSL_PARAM_OCTET_STRING),
+    (OSSL_ASYM_CIPHER_PARAM_TLS_CLIENT_VERSION, OSSL_PARAM_UNSIGNED_INTEGER),
+    (OSSL_ASYM_CIPHER_PARAM_TLS_NEGOTIATED_VERSION, OSSL_PARAM_UNSIGNED_INTEGER),
+    (OSSL_ASYM_CIPHER_PARAM_IMPLICIT_REJECTION, OSSL_PARAM_UNSIGNED_INTEGER),
+    (c"", 0),
+]);
 
 impl AsRef<Provider> for AsymCipherContext {
     fn as_ref(&self) -> &Provider {
@@ -71,6 +99,14 @@ impl Context for AsymCipherContext {
             client_version: 0,
             negotiated_version: 0,
         }
+    }
+
+    fn gettable() -> *const OSSL_PARAM {
+        GETTABLE.first()
+    }
+
+    fn settable() -> *const OSSL_PARAM {
+        SETTABLE.first()
     }
 
     fn init(
@@ -117,9 +153,9 @@ impl Context for AsymCipherContext {
             Padding::Raw => (3, c"none"),
             Padding::Oaep => (4, c"oaep"),
             Padding::Pkcs1 => (1, c"pkcs1"),
-            Padding::Tls => (7, c""), // without a name in OpenSSL too
+            Padding::Tls => (7, c""), // OpenSSL has no name for it either
         };
-        if answers.asked(OSSL_PKEY_PARAM_PAD_MODE) == Some(OSSL_PARAM_UTF8_STRING) {
+        if answers.requested_type(OSSL_PKEY_PARAM_PAD_MODE) == Some(OSSL_PARAM_UTF8_STRING) {
             answers.text(OSSL_PKEY_PARAM_PAD_MODE, name)?;
         } else {
             answers.integer(OSSL_PKEY_PARAM_PAD_MODE, number)?;
@@ -127,8 +163,8 @@ impl Context for AsymCipherContext {
         let (hash, mgf1) = self.oaep.hashes();
         answers.text(OSSL_PKEY_PARAM_DIGEST, hashing::name(hash))?;
         answers.text(OSSL_PKEY_PARAM_MGF1_DIGEST, hashing::name(mgf1))?;
-        // Asked for by CMS, which copies it at once: the next init or label moves it.
-        answers.place(OSSL_ASYM_CIPHER_PARAM_OAEP_LABEL, &self.oaep.label)?;
+        // CMS reads it and copies it at once: the next init or label moves it.
+        answers.pointer(OSSL_ASYM_CIPHER_PARAM_OAEP_LABEL, &self.oaep.label)?;
         let versions = [
             (OSSL_ASYM_CIPHER_PARAM_TLS_CLIENT_VERSION, self.client_version),
             (OSSL_ASYM_CIPHER_PARAM_TLS_NEGOTIATED_VERSION, self.negotiated_version),
@@ -143,7 +179,7 @@ impl AsymCipherContext {
     pub(crate) fn encrypt(&self, output: &mut Output, message: &[u8]) -> Result<(), Reason> {
         let key = self.key.as_ref().ok_or(Reason::KeyMissing)?;
         let size = key.size();
-        if output.is_question() {
+        if output.is_length_query() {
             output.set_length(size);
             return Ok(());
         }
@@ -174,34 +210,34 @@ impl AsymCipherContext {
         let key = self.key.as_ref().ok_or(Reason::KeyMissing)?;
         key.private()?;
         let size = key.size();
-        // The same whatever the message is, so that a buffer's size tells nothing about it.
+        // Independent of the message, so that the size of a buffer reveals nothing about it.
         let needed = if self.padding == Padding::Tls { PREMASTER_LEN } else { size };
-        if output.is_question() {
+        if output.is_length_query() {
             output.set_length(needed);
             return Ok(());
         }
         output.check(needed)?;
-        // A shorter number is one with zeros in front.
+        // A shorter ciphertext is a number with leading zeros.
         let zeros = size.checked_sub(ciphertext.len()).ok_or(Reason::CiphertextLength)?;
-        // To a client of TLS nothing is as good as anything else that is wrong.
+        // For TLS an empty ciphertext must look like any other invalid one.
         if ciphertext.is_empty() && self.padding != Padding::Tls {
             return Err(Reason::CiphertextLength);
         }
         let mut padded = [0; MODULUS_BYTES_MAX];
         padded[zeros..size].copy_from_slice(ciphertext);
         let (work, is_explicit) = (self.work()?, self.rejects_explicitly());
-        let asked = Asked { work, input: &padded[..size] };
-        let done = self.provider.private(&mut self.key, asked, &mut |message| {
+        let operation = Operation { work, input: &padded[..size] };
+        let done = self.provider.private(&mut self.key, operation, &mut |message| {
             output.write(if is_explicit { eme_pkcs1v15::decode(message)? } else { message })
         });
-        // All may read the counters: they must not tell good paddings from bad ones.
+        // All users may read the counters, which must not reveal whether a padding is valid.
         if matches!(done, Ok(()) | Err(Reason::PaddingCheck)) {
             self.provider.count(Event::Decryption);
         }
         done
     }
 
-    /// PKCS#1 without implicit rejection, which the engine does not do.
+    /// Returns whether the padding is PKCS#1 without implicit rejection, which is decoded here.
     fn rejects_explicitly(&self) -> bool {
         self.padding == Padding::Pkcs1 && !self.implicit_rejection
     }
@@ -230,7 +266,7 @@ impl Padding {
         match (param.integer(), param.text()) {
             (Some(1), _) | (_, Some("pkcs1")) => Ok(Self::Pkcs1),
             (Some(3), _) | (_, Some("none")) => Ok(Self::Raw),
-            // The second name is OpenSSL's slip of the pen, which old programs use.
+            // "oeap" is a misspelling of OpenSSL's that old programs use.
             (Some(4), _) | (_, Some("oaep" | "oeap")) => Ok(Self::Oaep),
             (Some(7), _) => Ok(Self::Tls),
             (None, None) => Err(Reason::Parameter),

@@ -1,4 +1,4 @@
-//! Threads inside other people's programs.
+//! Threads in a host program.
 
 use core::ffi::{c_int, c_ulong};
 use core::ptr;
@@ -15,19 +15,19 @@ unsafe extern "C" {
     fn pthread_sigmask(how: c_int, set: *const SignalSet, old: *mut SignalSet) -> c_int;
 }
 
-/// Starts a thread that no signal reaches: a server's signal has to interrupt the server's own wait
-/// for events, and would not if it were handled there.
+/// Starts a thread that blocks all signals: a signal must interrupt the server's own wait for events,
+/// so no other thread may receive it.
 pub(crate) fn spawn(name: &str, run: impl FnOnce() + Send + 'static) -> io::Result<()> {
     let builder = Builder::new().name(name.into()).stack_size(256 << 10);
     let (mut all, mut before): (SignalSet, SignalSet) = ([0; _], [0; _]);
-    // SAFETY: a place for a set.
+    // SAFETY: a variable for a set.
     unsafe { sigfillset(&mut all) };
-    // SAFETY: a set, and a place for the one before.
+    // SAFETY: a set, and a variable for the previous one.
     let is_set = unsafe { pthread_sigmask(SIG_SETMASK, &all, &mut before) } == 0;
-    // It inherits what this thread has blocked.
+    // A thread inherits the set of its creator.
     let thread = builder.spawn(run);
     if is_set {
-        // SAFETY: the set that was there before.
+        // SAFETY: the set from the call above.
         unsafe { pthread_sigmask(SIG_SETMASK, &before, ptr::null_mut()) };
     }
     thread.map(drop)

@@ -1,5 +1,5 @@
-//! Memcheck watches what leaves with a message marked as secret. (The decoding itself is watched in
-//! `tollgate-rsa`.)
+//! Checks with memcheck that output bytes are no longer marked as secret. `tollgate-rsa` checks the
+//! decoding.
 #![forbid(unsafe_code)]
 
 use tollgate_cpu::memcheck;
@@ -8,9 +8,9 @@ use tollgate_rerun as rerun;
 use crate::handle;
 
 #[test]
-fn what_is_handed_over_is_the_caller_s() {
+fn output_bytes_are_declassified() {
     if !memcheck::running_on_valgrind() {
-        return rerun::under_memcheck("constant_time::what_is_handed_over_is_the_caller_s");
+        return rerun::under_memcheck("constant_time::output_bytes_are_declassified");
     }
     let (mut buffer, mut length) = ([0; 128], 0);
     let secret = vec![7; 128];
@@ -18,7 +18,7 @@ fn what_is_handed_over_is_the_caller_s() {
     let before = memcheck::count_errors();
     let mut output = handle::tests::output(&mut buffer, &mut length);
     output.write(&secret).expect("it fits");
-    output.hand_over();
+    output.copy_out();
     if core::hint::black_box(buffer[100] == 7) {
         core::hint::black_box(&buffer);
     }

@@ -1,25 +1,34 @@
-//! What the contexts of signatures and of ciphers have in common, as libcrypto calls them: they are
-//! made, copied and freed, started, told and asked, and turn input into output.
+//! Entry points that contexts of signatures and of ciphers share: creation, copies, initialization,
+//! parameters, and operations from input to output.
 //!
-//! Every context and key here came from `newctx`, `dupctx` or the key management of this provider;
-//! libcrypto uses a context from one thread at a time and frees it once.
+//! Every context and key came from `newctx`, `dupctx` or the key management of this provider. libcrypto
+//! uses a context from one thread at a time and frees it once.
 
 use core::ffi::{c_int, c_void};
 use core::ptr;
 use std::sync::Arc;
 
 use crate::abi::OSSL_PARAM;
+use crate::boundary::entry_object;
 use crate::handle;
-use crate::key::{Key, KeySlot};
+use crate::key::Key;
+use crate::key_slot::KeySlot;
 use crate::params::{Answers, Params};
-use crate::provider::{Provider, entry, entry_object};
+use crate::provider::{Provider, entry};
 use crate::reason::Reason;
 
-/// A context, in safe words.
+/// The safe part of a context.
 pub(crate) trait Context: AsRef<Provider> + Clone {
     fn new(provider: Arc<Provider>) -> Self;
 
-    /// Starts an operation, which needs the private half or not; without a key, on the last one.
+    /// Returns the descriptions of parameters that can be read, up to a NULL key.
+    fn gettable() -> *const OSSL_PARAM;
+
+    /// Returns the descriptions of parameters that can be set, up to a NULL key.
+    fn settable() -> *const OSSL_PARAM;
+
+    /// Starts an operation. `private` says whether it needs the private half. Without a key, the
+    /// context keeps its last one.
     fn init(
         &mut self,
         key: Option<Arc<Key>>,
@@ -27,36 +36,36 @@ pub(crate) trait Context: AsRef<Provider> + Clone {
         params: Params<'_>,
     ) -> Result<(), Reason>;
 
-    /// Sets what the parameters say.
+    /// Sets parameters.
     fn set(&mut self, params: Params<'_>) -> Result<(), Reason>;
 
-    /// Answers what is asked.
+    /// Writes the values of parameters.
     fn describe(&self, answers: &mut Answers<'_>) -> Result<(), Reason>;
 }
 
-/// A context for the length of a call.
+/// Borrows a context for the duration of a call.
 ///
 /// # Safety
 ///
 /// As the module says.
 pub(crate) unsafe fn context<'a, C: Context>(ctx: *mut c_void) -> Option<&'a mut C> {
-    // SAFETY: the caller's promise.
+    // SAFETY: as the caller promised.
     unsafe { handle::exclusive(ctx) }
 }
 
-/// The key of an init call, to keep; NULL stands for the last one.
+/// Returns the key of an init call; `None` for NULL, which means the last one.
 ///
 /// # Safety
 ///
 /// As the module says.
 pub(crate) unsafe fn key(provkey: *mut c_void) -> Result<Option<Arc<Key>>, Reason> {
-    // SAFETY: the caller's promise.
+    // SAFETY: as the caller promised.
     let slot = unsafe { handle::shared::<KeySlot>(provkey) };
     slot.map(|slot| slot.key().map(Arc::clone)).transpose()
 }
 
 pub(crate) unsafe extern "C" fn newctx<C: Context>(provctx: *mut c_void) -> *mut c_void {
-    // SAFETY: libcrypto passes the provider back that `init` gave it.
+    // SAFETY: libcrypto passes the pointer that `init` returned.
     let provider = unsafe { handle::shared::<Arc<Provider>>(provctx) };
     entry_object(|| match provider {
         Some(provider) => handle::give(C::new(Arc::clone(provider))),
@@ -87,7 +96,7 @@ pub(crate) unsafe extern "C" fn init<C: Context, const PRIVATE: bool>(
     let ctx = unsafe { context::<C>(ctx) };
     // SAFETY: as the module says.
     let key = unsafe { key(provkey) };
-    // SAFETY: the parameters stay until the call is over.
+    // SAFETY: the parameters outlive the call.
     let params = unsafe { Params::new(params) };
     entry(ctx, |ctx| ctx.init(key?, PRIVATE, params))
 }
@@ -98,7 +107,7 @@ pub(crate) unsafe extern "C" fn get_ctx_params<C: Context>(
 ) -> c_int {
     // SAFETY: as the module says.
     let ctx = unsafe { context::<C>(ctx) };
-    // SAFETY: the parameters are the caller's, for us to fill.
+    // SAFETY: the parameters are the caller's, to be filled.
     let mut answers = unsafe { Answers::new(params) };
     entry(ctx, |ctx| ctx.describe(&mut answers))
 }
@@ -109,12 +118,26 @@ pub(crate) unsafe extern "C" fn set_ctx_params<C: Context>(
 ) -> c_int {
     // SAFETY: as the module says.
     let ctx = unsafe { context::<C>(ctx) };
-    // SAFETY: the parameters stay until the call is over.
+    // SAFETY: the parameters outlive the call.
     let params = unsafe { Params::new(params) };
     entry(ctx, |ctx| ctx.set(params))
 }
 
-/// Entry points that turn input into output by a context's method.
+pub(crate) unsafe extern "C" fn gettable_ctx_params<C: Context>(
+    _ctx: *mut c_void,
+    _provctx: *mut c_void,
+) -> *const OSSL_PARAM {
+    C::gettable()
+}
+
+pub(crate) unsafe extern "C" fn settable_ctx_params<C: Context>(
+    _ctx: *mut c_void,
+    _provctx: *mut c_void,
+) -> *const OSSL_PARAM {
+    C::settable()
+}
+
+/// Defines entry points that turn input into output by a method of a context.
 macro_rules! transforms {
     ($($name:ident = $context:ident::$method:ident;)*) => {$(
         unsafe extern "C" fn $name(
@@ -130,10 +153,10 @@ macro_rules! transforms {
             // SAFETY: the caller's output buffer.
             let mut output = unsafe { $crate::handle::Output::new(out, outsize, outlen) };
             $crate::provider::entry(ctx, |ctx| {
-                // SAFETY: the caller's input, not written before the output is handed over.
+                // SAFETY: the caller's input, not written before the output is copied.
                 let input = unsafe { $crate::handle::bytes(input, inlen) };
                 ctx.$method(&mut output, input)?;
-                output.hand_over();
+                output.copy_out();
                 Ok(())
             })
         }

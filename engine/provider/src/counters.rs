@@ -1,7 +1,6 @@
-//! What a process has done with a provider: relaxed counters.
+//! Counts what a process does with a provider.
 //!
-//! A forked process starts with its parent's numbers; the first that it counts itself sets them
-//! aside.
+//! A forked process inherits its parent's numbers; its first count sets them aside.
 #![forbid(unsafe_code)]
 
 use core::ffi::CStr;
@@ -12,15 +11,14 @@ use tollgate_cpu::process;
 
 macro_rules! events {
     ($($event:ident = $key:literal, $help:literal;)*) => {
-        /// What is counted: operations that ended well, keys, and what went wrong aside.
+        /// An event that is counted.
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
         pub(crate) enum Event {
             $(#[doc = $help] $event,)*
         }
 
         impl Event {
-            /// Each with the key under which `OSSL_PROVIDER_get_params` answers it as an unsigned
-            /// integer, and what it is.
+            /// Each event with its key for `OSSL_PROVIDER_get_params` and its description.
             pub(crate) const ALL: [(Self, &'static CStr, &'static str); events!(@count $($key)*)] =
                 [$((Self::$event, $key, $help),)*];
         }
@@ -33,37 +31,37 @@ events! {
     Verification = c"tollgate-verifications",
         "Signatures found valid, and messages recovered from them.";
     Decryption = c"tollgate-decryptions",
-        "Private operations that decrypted, whatever the padding held.";
+        "Private operations that decrypted, with valid padding or not.";
     Encryption = c"tollgate-encryptions", "Messages encrypted.";
-    Key = c"tollgate-keys", "Keys imported, or made.";
+    Key = c"tollgate-keys", "Keys imported or generated.";
     RefusedKey = c"tollgate-refused-keys",
-        "Keys refused, which the next provider then serves.";
+        "Keys refused, which another provider then serves.";
     Async = c"tollgate-async-operations", "Operations that a job of libcrypto was paused for.";
     Abandoned = c"tollgate-abandoned-operations",
-        "Those of them whose job never went on: libcrypto loses its stack.";
-    Batch = c"tollgate-batches", "Calls of the kernels for two operations and more.";
-    BatchedOperation = c"tollgate-batched-operations", "The operations in them.";
+        "Operations whose job was never continued: libcrypto leaks its stack.";
+    Batch = c"tollgate-batches", "Batches of two operations or more.";
+    BatchedOperation = c"tollgate-batched-operations", "Operations in batches.";
     UnwrittenMetrics = c"tollgate-unwritten-metrics",
-        "Times that the counters could not be written to their file.";
+        "Failed writes of the counters to their file.";
 }
 
 /// The numbers of one provider since it was loaded, or since this process was forked from the one
 /// that loaded it.
 pub(crate) struct Counters {
     numbers: [Number; Event::ALL.len()],
-    /// The process whose counts these are; with [`TURNING`], the one that is making them its own.
+    /// The fork generation whose counts these are; with [`SWITCHING`], one that is taking over.
     process: AtomicU64,
 }
 
-/// The bit above a fork generation.
-const TURNING: u64 = 1 << 63;
+/// A bit that no fork generation has.
+const SWITCHING: u64 = 1 << 63;
 
 /// On a cache line of its own.
 #[derive(Default)]
 #[repr(align(64))]
 struct Number {
     counted: AtomicU64,
-    /// How much of it the parent counted.
+    /// The part of it that the parent counted.
     inherited: AtomicU64,
 }
 
@@ -75,19 +73,19 @@ impl Default for Counters {
 }
 
 impl Counters {
-    /// Counts one, and returns the fork generation of the process in which that was.
+    /// Counts one event, and returns the fork generation of this process.
     pub(crate) fn count(&self, event: Event) -> u64 {
         self.add(event, 1)
     }
 
-    /// Counts so many, as `count` does.
+    /// Counts several events, and returns the fork generation of this process.
     pub(crate) fn add(&self, event: Event, events: usize) -> u64 {
-        let process = self.take_home();
+        let process = self.take_over();
         self.numbers[event as usize].counted.fetch_add(events as u64, Ordering::Relaxed);
         process
     }
 
-    /// What this process has counted.
+    /// Returns the count of this process.
     pub(crate) fn read(&self, event: Event) -> u64 {
         if self.process.load(Ordering::Acquire) != process::fork_generation() {
             return 0;
@@ -96,32 +94,32 @@ impl Counters {
         counted.load(Ordering::Relaxed) - inherited.load(Ordering::Relaxed)
     }
 
-    /// A number that grows with each count.
+    /// Returns a number that increases with each count.
     pub(crate) fn sum(&self) -> u64 {
         Event::ALL.iter().map(|(event, ..)| self.read(*event)).sum()
     }
 
-    /// Makes the counts this process's own, once after each fork.
-    fn take_home(&self) -> u64 {
-        let home = process::fork_generation();
+    /// Sets the parent's counts aside, once after each fork.
+    fn take_over(&self) -> u64 {
+        let current = process::fork_generation();
         loop {
             let found = self.process.load(Ordering::Acquire);
-            if found == home {
-                return home;
+            if found == current {
+                return current;
             }
-            if found == home | TURNING {
-                // Another thread is at it: it copies a few words.
+            if found == current | SWITCHING {
+                // Another thread is copying a few words.
                 thread::yield_now();
                 continue;
             }
-            // Whoever else is named here has no thread in this process.
+            // Any other value is a parent's, which has no thread in this process.
             let (order, or) = (Ordering::Acquire, Ordering::Relaxed);
-            if self.process.compare_exchange(found, home | TURNING, order, or).is_ok() {
+            if self.process.compare_exchange(found, current | SWITCHING, order, or).is_ok() {
                 for Number { counted, inherited } in &self.numbers {
                     inherited.store(counted.load(Ordering::Relaxed), Ordering::Relaxed);
                 }
-                self.process.store(home, Ordering::Release);
-                return home;
+                self.process.store(current, Ordering::Release);
+                return current;
             }
         }
     }
@@ -132,19 +130,19 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_a_parent_counted_is_set_aside_by_the_first_count() {
+    fn the_first_count_in_a_child_sets_the_parent_s_aside() {
         let counters = Counters::default();
         counters.count(Event::Signature);
         counters.count(Event::Signature);
         assert_eq!((counters.read(Event::Signature), counters.sum()), (2, 2));
-        // As in a child: forked in peace, or while a thread of the parent was turning.
-        let home = process::fork_generation();
-        for parent in [home + 1, (home + 1) | TURNING] {
+        // As in a child that was forked normally, or while a thread of its parent was switching.
+        let current = process::fork_generation();
+        for parent in [current + 1, (current + 1) | SWITCHING] {
             counters.process.store(parent, Ordering::Relaxed);
             assert_eq!((counters.read(Event::Signature), counters.sum()), (0, 0));
             thread::scope(|scope| {
                 for _ in 0..4 {
-                    scope.spawn(|| assert_eq!(counters.count(Event::Key), home));
+                    scope.spawn(|| assert_eq!(counters.count(Event::Key), current));
                 }
             });
             assert_eq!((counters.read(Event::Signature), counters.read(Event::Key)), (0, 4));

@@ -1,19 +1,17 @@
-//! The provider as libcrypto calls it: provider-base(7). What it offers, and under which
-//! properties.
+//! The entry points of the provider, its algorithms and their properties: provider-base(7).
 //!
-//! `SIGNATURE` and `ASYM_CIPHER` carry `tollgate.operations=yes`, so the query
-//! `?tollgate.operations=yes` prefers them. `KEYMGMT` does not, on purpose: that query also decides
-//! who *makes* keys (`EVP_PKEY_keygen`, `EVP_PKEY_fromdata`), and there libcrypto has no way back
-//! to another provider, while this one refuses some. Without the property, keys are made and kept
-//! by the default provider, and libcrypto exports them to us at each operation's init, where a
-//! refusal falls back. With neither preferred, the provider that was loaded first wins: load
-//! `default` first.
+//! `SIGNATURE` and `ASYM_CIPHER` have the property `tollgate.operations=yes`, so the query
+//! `?tollgate.operations=yes` prefers them. `KEYMGMT` does not: the query also decides which provider
+//! creates keys (`EVP_PKEY_keygen`, `EVP_PKEY_fromdata`), and there libcrypto does not fall back to
+//! another provider if this one refuses. Without the property, the default provider creates and holds
+//! keys, and libcrypto exports them to this one when an operation starts, where a refusal falls back.
+//! If no provider is preferred, the one that was loaded first is used: load `default` first.
 //!
-//! They carry `provider=tollgate` too. A program that queries `provider` itself, as stunnel does
-//! with `provider!=fips`, takes the place of that clause in the configuration, but not of ours.
+//! Both also have `provider=tollgate`. The query of a program that names `provider` itself, such as
+//! stunnel's `provider!=fips`, replaces that clause of the configuration, but not the one above.
 //!
-//! All three carry `tollgate.rsa=yes`: who queries that (without `?`) gets this provider for keys
-//! and operations, or an error.
+//! All three have `tollgate.rsa=yes`: this query, without `?`, selects this provider for keys and
+//! operations, or fails.
 
 use core::ffi::{CStr, c_int, c_void};
 use core::ptr;
@@ -25,9 +23,10 @@ use crate::abi::{
     OSSL_PARAM_UNSIGNED_INTEGER, OSSL_PARAM_UTF8_PTR, OSSL_PROV_PARAM_BUILDINFO,
     OSSL_PROV_PARAM_NAME, OSSL_PROV_PARAM_STATUS, OSSL_PROV_PARAM_VERSION,
 };
+use crate::boundary::entry_object;
 use crate::counters::Event;
 use crate::params::Answers;
-use crate::provider::{Provider, entry, entry_object};
+use crate::provider::{Provider, entry};
 use crate::reason::{REASONS, Reason};
 use crate::table::{Algorithm, Table, dispatch};
 use crate::upcalls::Core;
@@ -44,9 +43,9 @@ static FUNCTIONS: Table<[OSSL_DISPATCH; 7]> = dispatch! {
 };
 
 const NAMES: &CStr = c"RSA:rsaEncryption:1.2.840.113549.1.1.1";
-/// Of keys: who wants these asks for them.
+/// The properties of keys: used only on request.
 const OF_KEYS: &CStr = c"tollgate.rsa=yes";
-/// Of operations: `?tollgate.operations=yes` prefers them.
+/// The properties of operations: `?tollgate.operations=yes` prefers them.
 const OF_OPERATIONS: &CStr = c"provider=tollgate,tollgate.operations=yes,tollgate.rsa=yes";
 
 static KEYMGMT: Table<[OSSL_ALGORITHM; 2]> = Table::of_algorithms([
@@ -99,7 +98,7 @@ const VERSION: &CStr =
         Err(_) => panic!("a version has no NUL"),
     };
 
-/// `OSSL_provider_init` under a name of its own; see [`crate::init_function`].
+/// The body of `OSSL_provider_init`; see [`crate::init_function`].
 ///
 /// # Safety
 ///
@@ -119,21 +118,21 @@ pub(crate) unsafe extern "C" fn init(
     if provider.is_null() {
         return 0;
     }
-    // SAFETY: the caller's place for our context.
+    // SAFETY: writable, as the caller promised.
     unsafe { provctx.write(provider) };
-    // SAFETY: the caller's place for our table.
+    // SAFETY: writable, as the caller promised.
     unsafe { output.write(FUNCTIONS.first()) };
     1
 }
 
 unsafe extern "C" fn teardown(provctx: *mut c_void) {
-    // SAFETY: libcrypto passes the provider back that `init` gave it.
+    // SAFETY: libcrypto passes the pointer that `init` returned.
     let provider = unsafe { handle::shared::<Arc<Provider>>(provctx) };
     entry_object(|| {
         if let Some(provider) = provider {
             provider.close();
         }
-        // SAFETY: libcrypto calls it once, after everything else.
+        // SAFETY: libcrypto calls this once, last.
         unsafe { handle::free::<Arc<Provider>>(provctx) };
         ptr::null_mut()
     });
@@ -144,9 +143,9 @@ unsafe extern "C" fn gettable_params(_provctx: *mut c_void) -> *const OSSL_PARAM
 }
 
 unsafe extern "C" fn get_params(provctx: *mut c_void, params: *mut OSSL_PARAM) -> c_int {
-    // SAFETY: libcrypto passes the provider back that `init` gave it.
+    // SAFETY: libcrypto passes the pointer that `init` returned.
     let provider = unsafe { handle::shared::<Arc<Provider>>(provctx) };
-    // SAFETY: the parameters are the caller's, for us to fill.
+    // SAFETY: the parameters are the caller's, to be filled.
     let mut answers = unsafe { Answers::new(params) };
     entry(provider.map(Arc::as_ref), |provider| describe(provider, &mut answers))
 }
@@ -168,7 +167,7 @@ unsafe extern "C" fn query_operation(
     no_cache: *mut c_int,
 ) -> *const OSSL_ALGORITHM {
     if !no_cache.is_null() {
-        // SAFETY: the caller's place for the answer.
+        // SAFETY: a variable of the caller's.
         unsafe { no_cache.write(0) };
     }
     match operation {
@@ -184,7 +183,7 @@ unsafe extern "C" fn get_reason_strings(_provctx: *mut c_void) -> *const OSSL_IT
 }
 
 unsafe extern "C" fn self_test(provctx: *mut c_void) -> c_int {
-    // SAFETY: libcrypto passes the provider back that `init` gave it.
+    // SAFETY: libcrypto passes the pointer that `init` returned.
     let provider = unsafe { handle::shared::<Arc<Provider>>(provctx) };
     entry(provider.map(Arc::as_ref), |provider| self_test::run(provider))
 }

@@ -1,6 +1,6 @@
-//! The making of a key, as libcrypto calls it: provider-keymgmt(7).
+//! The entry points of key generation: provider-keymgmt(7).
 //!
-//! Reached by who queries `tollgate.rsa=yes`, or loads no other provider of keys before this one:
+//! Used by programs that query `tollgate.rsa=yes`, or load no other provider of keys before this one:
 //! see [`crate::dispatch`].
 
 use core::ffi::{CStr, c_int, c_void};
@@ -14,16 +14,18 @@ use crate::abi::{
     OSSL_PARAM, OSSL_PARAM_INTEGER, OSSL_PARAM_UNSIGNED_INTEGER, OSSL_PKEY_PARAM_BITS,
     OSSL_PKEY_PARAM_RSA_E, OSSL_PKEY_PARAM_RSA_PRIMES,
 };
+use crate::boundary::entry_object;
 use crate::counters::Event;
 use crate::handle;
-use crate::key::{BITS_MIN, Key, KeySlot};
+use crate::key::{BITS_MIN, Key};
+use crate::key_slot::KeySlot;
 use crate::params::Params;
-use crate::provider::{Provider, entry, entry_object};
+use crate::provider::{Provider, entry};
 use crate::reason::Reason;
 use crate::table::Table;
 
-/// What `gen_init` makes: the key that is wanted.
-struct Wanted {
+/// The parameters of the key to generate: the context of `gen_init`.
+struct KeyRequest {
     provider: Arc<Provider>,
     bits: usize,
     primes: i64,
@@ -31,16 +33,16 @@ struct Wanted {
     e: Vec<u8>,
 }
 
-/// The lowest bits for which [`Generation::new`] makes a key, and bytes of its lowest exponent.
+/// The smallest modulus in bits, and exponent in bytes, that [`Generation::new`] accepts.
 const SECURE: (usize, usize) = (2048, 3);
 
-impl AsRef<Provider> for Wanted {
+impl AsRef<Provider> for KeyRequest {
     fn as_ref(&self) -> &Provider {
         &self.provider
     }
 }
 
-impl Wanted {
+impl KeyRequest {
     fn new(provider: Arc<Provider>) -> Self {
         Self { provider, bits: 2048, primes: 2, e: vec![1, 0, 1] }
     }
@@ -72,8 +74,8 @@ impl Wanted {
         Ok(())
     }
 
-    /// Makes the key; `tell` hears of potential and iteration (`BN_GENCB_call(3)`), and says
-    /// whether to go on.
+    /// Generates the key. Calls `tell` with potential and iteration (`BN_GENCB_call(3)`); it returns
+    /// whether to continue.
     fn run(&self, tell: &mut dyn FnMut(c_int, c_int) -> bool) -> Result<KeySlot, Reason> {
         if self.primes != 2 {
             return Err(Reason::NewKeyPrimes);
@@ -81,14 +83,14 @@ impl Wanted {
         if !self.provider.is_healthy() {
             return Err(Reason::SelfTest);
         }
-        let mut told = Told { primes: 0, go_on: true };
-        let mut watch = |progress| told.tell(progress, tell);
+        let mut progress_report = ProgressReport { primes: 0, go_on: true };
+        let mut watch = |progress| progress_report.tell(progress, tell);
         let secure = self.bits >= SECURE.0 && self.e.len() >= SECURE.1;
         let generation =
             if secure { Generation::new(self.bits) } else { Generation::insecure(self.bits) };
         let generation = generation.exponent(&self.e).watched(&mut watch);
         let key = self.provider.with_workspace(|ws| generation.run(ws))?;
-        if !told.go_on {
+        if !progress_report.go_on {
             return Err(Reason::NewKeyStopped);
         }
         self.provider.count(Event::Key);
@@ -97,19 +99,19 @@ impl Wanted {
     }
 }
 
-/// What the program has heard so far.
-struct Told {
+/// The progress that was reported so far.
+struct ProgressReport {
     primes: usize,
     go_on: bool,
 }
 
-impl Told {
-    /// 0 for eight candidates that were tested, 3 for a prime that stands.
+impl ProgressReport {
+    /// Reports potential 0 for eight tested candidates, and 3 for a prime that was found.
     fn tell(&mut self, progress: Progress, tell: &mut dyn FnMut(c_int, c_int) -> bool) {
         let number = |x: usize| c_int::try_from(x).unwrap_or(c_int::MAX);
         let tested = (0, number(progress.tested / 8 - 1));
-        let stand = (self.primes..progress.primes).map(|prime| (3, number(prime)));
-        for (potential, iteration) in core::iter::once(tested).chain(stand) {
+        let found = (self.primes..progress.primes).map(|prime| (3, number(prime)));
+        for (potential, iteration) in core::iter::once(tested).chain(found) {
             self.go_on = self.go_on && tell(potential, iteration);
         }
         self.primes = self.primes.max(progress.primes);
@@ -128,16 +130,16 @@ pub(crate) unsafe extern "C" fn gen_init(
     selection: c_int,
     params: *const OSSL_PARAM,
 ) -> *mut c_void {
-    // SAFETY: libcrypto passes the provider back that `init` gave it.
+    // SAFETY: libcrypto passes the pointer that `init` returned.
     let provider = unsafe { handle::shared::<Arc<Provider>>(provctx) };
-    // SAFETY: the parameters stay until the call is over.
+    // SAFETY: the parameters outlive the call.
     let params = unsafe { Params::new(params) };
     let provider = provider.filter(|_| selection & OSSL_KEYMGMT_SELECT_KEYPAIR != 0);
     let mut made = ptr::null_mut();
     entry(provider.map(Arc::as_ref), |_| {
-        let mut wanted = Wanted::new(Arc::clone(provider.ok_or(Reason::Parameter)?));
-        wanted.set(params)?;
-        made = handle::give(wanted);
+        let mut request = KeyRequest::new(Arc::clone(provider.ok_or(Reason::Parameter)?));
+        request.set(params)?;
+        made = handle::give(request);
         Ok(())
     });
     made
@@ -147,11 +149,11 @@ pub(crate) unsafe extern "C" fn gen_set_params(
     genctx: *mut c_void,
     params: *const OSSL_PARAM,
 ) -> c_int {
-    // SAFETY: it came from `gen_init`, and one thread uses it at a time.
-    let wanted = unsafe { handle::exclusive::<Wanted>(genctx) };
-    // SAFETY: the parameters stay until the call is over.
+    // SAFETY: the context came from `gen_init`, and one thread uses it at a time.
+    let request = unsafe { handle::exclusive::<KeyRequest>(genctx) };
+    // SAFETY: the parameters outlive the call.
     let params = unsafe { Params::new(params) };
-    entry(wanted, |wanted| wanted.set(params))
+    entry(request, |request| request.set(params))
 }
 
 pub(crate) unsafe extern "C" fn gen_settable_params(
@@ -166,12 +168,12 @@ pub(crate) unsafe extern "C" fn generate(
     callback: Option<OSSL_CALLBACK>,
     argument: *mut c_void,
 ) -> *mut c_void {
-    // SAFETY: it came from `gen_init`, and stays until the call is over.
-    let wanted = unsafe { handle::shared::<Wanted>(genctx) };
+    // SAFETY: the context came from `gen_init`, and outlives the call.
+    let request = unsafe { handle::shared::<KeyRequest>(genctx) };
     let mut made = ptr::null_mut();
-    entry(wanted, |wanted| {
-        let slot = wanted.run(&mut |potential, iteration| {
-            // SAFETY: libcrypto's callback, with the argument that it came with.
+    entry(request, |request| {
+        let slot = request.run(&mut |potential, iteration| {
+            // SAFETY: libcrypto's callback and its argument.
             callback.is_none_or(|call| unsafe { report(call, argument, potential, iteration) })
         })?;
         made = handle::give(slot);
@@ -180,7 +182,7 @@ pub(crate) unsafe extern "C" fn generate(
     made
 }
 
-/// Calls the callback; whether to go on.
+/// Calls the callback; returns whether to continue.
 ///
 /// # Safety
 ///
@@ -203,14 +205,14 @@ unsafe fn report(
         integer(OSSL_GEN_PARAM_ITERATION, &mut iteration),
         OSSL_PARAM::END,
     ];
-    // SAFETY: the caller's promise; the array ends with a NULL key and outlives the call.
+    // SAFETY: as the caller promised; the array ends with a NULL key and outlives the call.
     unsafe { callback(params.as_ptr(), argument) != 0 }
 }
 
 pub(crate) unsafe extern "C" fn gen_cleanup(genctx: *mut c_void) {
     entry_object(|| {
-        // SAFETY: libcrypto frees once what `gen_init` gave it.
-        unsafe { handle::free::<Wanted>(genctx) };
+        // SAFETY: libcrypto frees once a context of `gen_init`.
+        unsafe { handle::free::<KeyRequest>(genctx) };
         ptr::null_mut()
     });
 }

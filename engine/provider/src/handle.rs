@@ -1,7 +1,8 @@
-//! What passes the boundary as a bare pointer: our own objects, byte strings, output buffers.
+//! Values that cross the C boundary as pointers: objects of this provider, byte strings, and output
+//! buffers.
 //!
-//! libcrypto hands an object's pointer back to us unchanged and frees it once; it uses a context
-//! from one thread at a time, and a key from several.
+//! libcrypto passes an object's pointer back unchanged and frees it once. It uses a context from one
+//! thread at a time, and a key from several.
 
 use core::ffi::{CStr, c_char, c_void};
 use core::slice;
@@ -11,46 +12,46 @@ use zeroize::Zeroizing;
 
 use crate::reason::Reason;
 
-/// Gives an object away, to be taken back by [`free`].
+/// Moves an object to the heap and returns its pointer, for [`free`].
 pub(crate) fn give<T>(object: T) -> *mut c_void {
     Box::into_raw(Box::new(object)).cast()
 }
 
-/// Takes an object back and drops it; NULL is left alone.
+/// Drops an object; NULL is ignored.
 ///
 /// # Safety
 ///
 /// `object` is NULL or came from [`give`] of the same `T`, and is not used again.
 pub(crate) unsafe fn free<T>(object: *mut c_void) {
     if !object.is_null() {
-        // SAFETY: it came out of a box of this type, and nobody else takes it back.
+        // SAFETY: from a box of this type, and freed once.
         drop(unsafe { Box::from_raw(object.cast::<T>()) });
     }
 }
 
-/// An object to read.
+/// Borrows an object.
 ///
 /// # Safety
 ///
-/// `object` is NULL or came from [`give`] of the same `T`, lives for `'a`, and is not written
-/// meanwhile.
+/// `object` is NULL or came from [`give`] of the same `T`, lives for `'a`, and is not mutated during
+/// `'a`.
 pub(crate) unsafe fn shared<'a, T>(object: *const c_void) -> Option<&'a T> {
     // SAFETY: the caller's promise.
     unsafe { object.cast::<T>().as_ref() }
 }
 
-/// An object to write.
+/// Borrows an object mutably.
 ///
 /// # Safety
 ///
-/// `object` is NULL or came from [`give`] of the same `T`, lives for `'a`, and is used by nobody
-/// else meanwhile.
+/// `object` is NULL or came from [`give`] of the same `T`, lives for `'a`, and is not used elsewhere
+/// during `'a`.
 pub(crate) unsafe fn exclusive<'a, T>(object: *mut c_void) -> Option<&'a mut T> {
     // SAFETY: the caller's promise.
     unsafe { object.cast::<T>().as_mut() }
 }
 
-/// A byte string; NULL is the empty one.
+/// Borrows a byte string; NULL is the empty one.
 ///
 /// # Safety
 ///
@@ -63,7 +64,7 @@ pub(crate) unsafe fn bytes<'a>(bytes: *const u8, len: usize) -> &'a [u8] {
     unsafe { slice::from_raw_parts(bytes, len) }
 }
 
-/// A text; `None` for NULL, and for what is not UTF-8.
+/// Borrows a text; `None` for NULL, and for text that is not UTF-8.
 ///
 /// # Safety
 ///
@@ -77,33 +78,33 @@ pub(crate) unsafe fn text<'a>(text: *const c_char) -> Option<&'a str> {
     text.to_str().ok()
 }
 
-/// A caller's output buffer, or its question how long the output would be.
+/// A caller's output buffer, or its query for the length of the output.
 ///
-/// It may overlap the input, as libcrypto allows: nothing is written into it until
-/// [`hand_over`](Self::hand_over).
+/// libcrypto allows the buffer to overlap the input, so nothing is written into it before
+/// [`copy_out`](Self::copy_out).
 pub(crate) struct Output {
     buffer: *mut u8,
     capacity: usize,
     length: *mut usize,
-    answer: Option<usize>,
+    result_len: Option<usize>,
     bytes: Zeroizing<Vec<u8>>,
 }
 
 impl Output {
     /// # Safety
     ///
-    /// `length` is NULL or writable; `buffer` is NULL, a question for the length, or has `capacity`
-    /// writable bytes. Nobody reads or writes them during [`hand_over`](Self::hand_over).
+    /// `length` is NULL or writable; `buffer` is NULL, to query the length, or has `capacity` writable
+    /// bytes. Neither is used elsewhere during [`copy_out`](Self::copy_out).
     pub(crate) unsafe fn new(buffer: *mut u8, capacity: usize, length: *mut usize) -> Self {
-        Self { buffer, capacity, length, answer: None, bytes: Zeroizing::default() }
+        Self { buffer, capacity, length, result_len: None, bytes: Zeroizing::default() }
     }
 
-    /// Whether only the length is wanted.
-    pub(crate) fn is_question(&self) -> bool {
+    /// Returns whether the caller only queries the length.
+    pub(crate) fn is_length_query(&self) -> bool {
         self.buffer.is_null()
     }
 
-    /// That `len` bytes fit. Asked before the operation, so that it depends on nothing secret.
+    /// Checks that `len` bytes fit. Called before the operation, so that it depends on no secret.
     ///
     /// # Errors
     ///
@@ -112,34 +113,36 @@ impl Output {
         if self.capacity < len { Err(Reason::BufferSmall) } else { Ok(()) }
     }
 
-    /// Answers the question for the length.
+    /// Sets the length of the output.
     pub(crate) fn set_length(&mut self, len: usize) {
-        self.answer = Some(len);
+        self.result_len = Some(len);
     }
 
+    /// Sets the output.
+    ///
     /// # Errors
     ///
-    /// [`Reason::BufferSmall`]; then nothing is written.
+    /// [`Reason::BufferSmall`]; the output is then unchanged.
     pub(crate) fn write(&mut self, bytes: &[u8]) -> Result<(), Reason> {
         self.check(bytes.len())?;
         self.bytes = Zeroizing::new(bytes.to_vec());
-        // Whoever runs a server under memcheck hears of no branch of its own on a signature.
+        // A server under memcheck may branch on its own signatures.
         memcheck::declassify(&self.bytes);
         self.set_length(bytes.len());
         Ok(())
     }
 
-    /// Hands bytes and length over to the caller.
-    pub(crate) fn hand_over(self) {
+    /// Copies bytes and length to the caller.
+    pub(crate) fn copy_out(self) {
         if !self.buffer.is_null() {
-            // SAFETY: `capacity` bytes are writable, as `new` was promised, `bytes` has been found
-            // to be no longer, and is ours.
+            // SAFETY: `capacity` bytes are writable, as the caller of `new` promised; `bytes` is
+            // no longer than that, and does not overlap.
             unsafe { self.buffer.copy_from_nonoverlapping(self.bytes.as_ptr(), self.bytes.len()) };
         }
-        if let Some(len) = self.answer
+        if let Some(len) = self.result_len
             && !self.length.is_null()
         {
-            // SAFETY: writable, as `new` was promised.
+            // SAFETY: writable, as the caller of `new` promised.
             unsafe { self.length.write(len) };
         }
     }
@@ -149,9 +152,9 @@ impl Output {
 pub(crate) mod tests {
     use super::Output;
 
-    /// An output into these.
+    /// Returns an output to this buffer and length.
     pub(crate) fn output(buffer: &mut [u8], length: &mut usize) -> Output {
-        // SAFETY: the tests keep both until the output is handed over.
+        // SAFETY: both outlive the output in the tests.
         unsafe { Output::new(buffer.as_mut_ptr(), buffer.len(), length) }
     }
 }

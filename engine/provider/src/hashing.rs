@@ -5,7 +5,7 @@ use core::ffi::CStr;
 
 use tollgate_rsa::Hash;
 
-/// By any of the names that OpenSSL's providers give, in either case.
+/// Returns the hash function of this name: any name of OpenSSL's providers, in either case.
 pub(crate) fn from_name(name: &str) -> Option<Hash> {
     NAMES
         .iter()
@@ -13,7 +13,7 @@ pub(crate) fn from_name(name: &str) -> Option<Hash> {
         .map(|(hash, _)| *hash)
 }
 
-/// OpenSSL's first name.
+/// Returns OpenSSL's first name of the hash function.
 pub(crate) fn name(hash: Hash) -> &'static CStr {
     match hash {
         Hash::Md4 => c"MD4",

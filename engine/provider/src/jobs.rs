@@ -1,9 +1,8 @@
-//! Jobs of libcrypto (`ASYNC_start_job(3)`, `ASYNC_WAIT_CTX_new(3)`), in the libcrypto that loaded
-//! us.
+//! Jobs of libcrypto: `ASYNC_start_job(3)`, `ASYNC_WAIT_CTX_new(3)`.
 //!
-//! The functions are looked for at run time, beside a function that the core passed in: a link to
-//! libcrypto would bring a second one into a process that has another version. Where one is
-//! missing, as in a program that holds libcrypto itself, no job is ever seen to run.
+//! The functions are looked up at run time in the library of a function that the core passed in. A
+//! link to libcrypto would load a second one into a process that has another version. If a function
+//! is missing, as in a program that contains libcrypto statically, no job is ever found.
 
 use core::ffi::{CStr, c_char, c_int, c_void};
 use core::mem::transmute_copy;
@@ -11,9 +10,9 @@ use core::ptr::{self, NonNull};
 use core::sync::atomic::AtomicU8;
 use std::sync::Arc;
 
-use crate::bell::{Bell, Callback};
+use crate::boundary::catch;
 use crate::counters::Counters;
-use crate::provider::catch;
+use crate::waker::{Callback, Waker};
 
 /// `ASYNC_JOB`.
 #[repr(C)]
@@ -41,30 +40,30 @@ type CallbackOf = unsafe extern "C" fn(
     *mut *mut c_void,
 ) -> c_int;
 
-/// What a provider needs of them.
+/// The functions of libcrypto that work on jobs.
 pub(crate) struct Jobs {
     current_job: CurrentJob,
     wait_context: WaitContextOf,
     pause_job: PauseJob,
     wait_fd: WaitFd,
     set_wait_fd: SetWaitFd,
-    /// Since 3.0; a fork of libcrypto may do without.
+    /// Present since 3.0; forks of libcrypto may lack it.
     callback: Option<CallbackOf>,
 }
 
 /// The job on whose stack the caller runs.
-pub(crate) struct Running<'a> {
+pub(crate) struct RunningJob<'a> {
     jobs: &'a Jobs,
     job: *mut AsyncJob,
 }
 
 impl Jobs {
-    /// Those of the library that a function is of.
+    /// Looks up the functions in the library that contains `function`.
     ///
     /// # Safety
     ///
-    /// The function is one that libcrypto passed to the provider, which it outlives.
-    pub(crate) unsafe fn beside(function: *const ()) -> Option<Self> {
+    /// libcrypto passed `function` to the provider, and outlives the value.
+    pub(crate) unsafe fn of_library(function: *const ()) -> Option<Self> {
         let library = Library::of(function)?;
         Some(Self {
             // SAFETY: libcrypto's function of this name has this type: async.h.
@@ -82,87 +81,86 @@ impl Jobs {
         })
     }
 
-    /// The job that the caller is in.
-    pub(crate) fn running(&self) -> Option<Running<'_>> {
-        // SAFETY: libcrypto's function, which takes nothing.
+    /// Returns the job that the caller runs in.
+    pub(crate) fn running(&self) -> Option<RunningJob<'_>> {
+        // SAFETY: a function without arguments.
         let job = unsafe { (self.current_job)() };
-        (!job.is_null()).then_some(Running { jobs: self, job })
+        (!job.is_null()).then_some(RunningJob { jobs: self, job })
     }
 }
 
-/// Where in a wait context our bell hangs: libcrypto compares addresses.
+/// Its address is the key of the waker in a wait context.
 static KEY: AtomicU8 = AtomicU8::new(0);
 
-impl Running<'_> {
-    /// The bell that its owner waits for: made once for a wait context, which owns it, so that it
-    /// ends with it.
+impl RunningJob<'_> {
+    /// Returns the waker of the job's wait context, which owns it. Creates it on the first call.
     ///
-    /// None where nobody would hear: without a wait context, without a descriptor, and in a child
-    /// of the process that made the bell.
-    pub(crate) fn bell(&self, counters: &Arc<Counters>) -> Option<&Bell> {
-        // SAFETY: the job that runs.
+    /// `None` if the owner cannot be notified: without a wait context, without a descriptor, and in
+    /// a child of the process that made the waker.
+    pub(crate) fn waker(&self, counters: &Arc<Counters>) -> Option<&Waker> {
+        // SAFETY: the running job.
         let context = unsafe { (self.jobs.wait_context)(self.job) };
         if context.is_null() {
             return None;
         }
         let key = ptr::from_ref(&KEY).cast();
-        let (mut fd, mut bell) = (-1, ptr::null_mut());
-        // SAFETY: a wait context that lives while its job runs, and places for the answers.
-        let found = unsafe { (self.jobs.wait_fd)(context, key, &mut fd, &mut bell) };
+        let (mut fd, mut waker) = (-1, ptr::null_mut());
+        // SAFETY: a wait context, which lives while its job runs, and variables to fill.
+        let found = unsafe { (self.jobs.wait_fd)(context, key, &mut fd, &mut waker) };
         if found == 1 {
-            // SAFETY: what hangs there was hung up below, and stays until the cleanup.
-            let bell = unsafe { &*bell.cast::<Bell>() };
-            return bell.is_here().then_some(bell);
+            // SAFETY: the value was stored below, and lives until the cleanup.
+            let waker = unsafe { &*waker.cast::<Waker>() };
+            return waker.is_of_this_process().then_some(waker);
         }
-        let bell = Box::new(Bell::new(counters).ok()?);
-        let fd = bell.descriptor();
-        let bell = Box::into_raw(bell);
-        // SAFETY: as above; the cleanup takes the bell back, once.
-        let hung = unsafe { (self.jobs.set_wait_fd)(context, key, fd, bell.cast(), clean_up) };
-        if hung != 1 {
-            // SAFETY: nobody else has it.
-            drop(unsafe { Box::from_raw(bell) });
+        let waker = Box::new(Waker::new(counters).ok()?);
+        let fd = waker.descriptor();
+        let waker = Box::into_raw(waker);
+        // SAFETY: as above; the cleanup takes ownership, once.
+        let stored = unsafe { (self.jobs.set_wait_fd)(context, key, fd, waker.cast(), clean_up) };
+        if stored != 1 {
+            // SAFETY: from the box above, and not stored.
+            drop(unsafe { Box::from_raw(waker) });
             return None;
         }
-        // SAFETY: it stays until the cleanup, which a job that runs is before.
-        Some(unsafe { &*bell })
+        // SAFETY: it lives until the cleanup, which does not happen while the job runs.
+        Some(unsafe { &*waker })
     }
 
-    /// How the owner wants to be told, if not by the descriptor.
+    /// Returns the callback that the owner has set, if any.
     pub(crate) fn callback(&self) -> Option<Callback> {
         let ask = self.jobs.callback?;
-        // SAFETY: the job that runs.
+        // SAFETY: the running job.
         let context = unsafe { (self.jobs.wait_context)(self.job) };
         let (mut function, mut argument) = (None, ptr::null_mut());
-        // SAFETY: a wait context that lives while its job runs, and places for the answers.
+        // SAFETY: a wait context, which lives while its job runs, and variables to fill.
         let is_set = unsafe { ask(context, &mut function, &mut argument) } == 1;
-        // SAFETY: the owner set them for each other, to be called while the wait context lives.
+        // SAFETY: the owner set function and argument, to be called while the wait context lives.
         function.filter(|_| is_set).map(|function| unsafe { Callback::new(function, argument) })
     }
 
-    /// Gives control back to the owner until it starts the job again; false if that is impossible.
-    /// True may come at once, where pauses are blocked.
+    /// Returns control to the owner until it starts the job again. Returns false if that is
+    /// impossible, and true at once if pauses are blocked.
     pub(crate) fn pause(&self) -> bool {
-        // SAFETY: on the stack of the job. If it is never started again, nothing here is dropped.
+        // SAFETY: called on the stack of the job. If the job is never started again, the stack leaks.
         unsafe { (self.jobs.pause_job)() == 1 }
     }
 }
 
-/// The wait context is freed: nobody will come back to the jobs that were paused in it.
+/// Called when the wait context is freed: its paused jobs are never started again.
 unsafe extern "C" fn clean_up(
     _context: *mut WaitContext,
     _key: *const c_void,
     _fd: c_int,
-    bell: *mut c_void,
+    waker: *mut c_void,
 ) {
     catch((), || {
-        // SAFETY: the box that was hung up, whose end this is.
-        let bell = unsafe { Box::from_raw(bell.cast::<Bell>()) };
-        if bell.is_here() { bell.close() } else { bell.close_elsewhere() }
+        // SAFETY: the box that was stored; libcrypto calls this once.
+        let waker = unsafe { Box::from_raw(waker.cast::<Waker>()) };
+        if waker.is_of_this_process() { waker.close() } else { waker.close_in_child() }
     });
 }
 
-/// A library that is loaded.
+/// A loaded library.
 struct Library(NonNull<c_void>);
 
 /// `Dl_info` of dlfcn.h.
@@ -188,12 +186,12 @@ impl Library {
     fn of(function: *const ()) -> Option<Self> {
         let (dli_fname, dli_fbase) = (ptr::null(), ptr::null_mut());
         let mut info = DlInfo { dli_fname, dli_fbase, dli_sname: dli_fname, dli_saddr: dli_fbase };
-        // SAFETY: any address, and a place for the answer.
+        // SAFETY: any address, and a structure to fill.
         let found = unsafe { dladdr(function.cast(), &mut info) };
         if found == 0 || info.dli_fname.is_null() {
             return None;
         }
-        // SAFETY: the name of a library that is loaded; nothing is loaded by this.
+        // SAFETY: the name of a loaded library; RTLD_NOLOAD loads nothing.
         let library = unsafe { dlopen(info.dli_fname, RTLD_LAZY | RTLD_NOLOAD) };
         NonNull::new(library).map(Self)
     }
@@ -203,15 +201,15 @@ impl Library {
     /// The library's function of this name has the type `F`, a function pointer.
     unsafe fn find<F>(&self, name: &CStr) -> Option<F> {
         const { assert!(size_of::<F>() == size_of::<*mut c_void>(), "F is a pointer") };
-        // SAFETY: a library that is loaded, and a text.
+        // SAFETY: a loaded library and a C string.
         let address = unsafe { dlsym(self.0.as_ptr(), name.as_ptr()) };
-        // SAFETY: the caller's promise, and the address is not NULL.
+        // SAFETY: as the caller promised; the address is not NULL.
         (!address.is_null()).then(|| unsafe { transmute_copy(&address) })
     }
 }
 
 impl Drop for Library {
-    /// It stays without us: its functions call us.
+    /// The library stays loaded: its functions call the provider.
     fn drop(&mut self) {
         // SAFETY: opened once, closed once.
         unsafe { dlclose(self.0.as_ptr()) };
@@ -222,10 +220,9 @@ impl Drop for Library {
 mod tests {
     use super::Library;
 
-    /// As one that holds libcrypto itself: dlopen does not give the program, and there is nothing
-    /// to close.
+    /// A program that contains libcrypto statically: dlopen does not return the program itself.
     #[test]
-    fn a_program_is_no_library() {
+    fn of_refuses_a_function_of_the_program() {
         assert!(Library::of(Library::of as *const ()).is_none());
     }
 }

@@ -1,10 +1,10 @@
-//! Keys: from OpenSSL's numbers to ours, and back.
+//! Keys: import from OpenSSL's numbers, and export.
 #![forbid(unsafe_code)]
 
 use core::ffi::CStr;
 use std::sync::Arc;
 
-use tollgate_rsa::{KeyParts, PrivateKey, PublicKey};
+use tollgate_rsa::{KeyParts, PrivateKey, PublicKey, Workspace};
 use zeroize::Zeroizing;
 
 use crate::abi::{
@@ -14,77 +14,36 @@ use crate::abi::{
     OSSL_PKEY_PARAM_RSA_FACTOR2, OSSL_PKEY_PARAM_RSA_FACTOR3, OSSL_PKEY_PARAM_RSA_N,
     OSSL_PKEY_PARAM_SECURITY_BITS,
 };
-use crate::counters::Event;
 use crate::params::{Answers, Numbers, Params};
-use crate::provider::Provider;
 use crate::reason::Reason;
 
-/// Keys that are taken, by bits of the modulus. Shorter ones stay with OpenSSL's own provider,
-/// whose security levels then speak; longer ones because no kernel is made for them.
+/// The smallest modulus that is accepted, in bits. OpenSSL's own provider serves shorter keys, subject
+/// to its security levels.
 pub(crate) const BITS_MIN: usize = 1024;
 
-/// What libcrypto holds as a key: empty until a key is imported, unless one was made.
-pub(crate) struct KeySlot {
-    pub(crate) provider: Arc<Provider>,
-    pub(crate) key: Option<Arc<Key>>,
-}
-
-/// A key, shared by its slots and by the contexts that use it: it outlives the slot if need be.
+/// A key, shared by its slots and by the contexts that use it; it may outlive the slots.
 pub(crate) enum Key {
     Private(Box<PrivateHalf>),
     Public(Box<PublicKey>),
 }
 
-/// A private key with what its operations do not need: its numbers, for export.
+/// A private key, and its numbers for export, which operations do not use.
 pub(crate) struct PrivateHalf {
     pub(crate) key: Arc<PrivateKey>,
     parts: KeyParts,
 }
 
-impl AsRef<Provider> for KeySlot {
-    fn as_ref(&self) -> &Provider {
-        &self.provider
-    }
-}
-
-impl KeySlot {
-    /// Takes the key of these numbers, or says why not.
-    pub(crate) fn import(&mut self, params: Params<'_>, with_private: bool) -> Result<(), Reason> {
-        let key = if self.provider.is_healthy() {
-            Key::import(params, with_private)
-        } else {
-            Err(Reason::SelfTest)
-        };
-        self.provider.count(if key.is_ok() { Event::Key } else { Event::RefusedKey });
-        self.key = Some(Arc::new(key?));
-        Ok(())
-    }
-
-    /// The key.
+impl Key {
+    /// Imports a key from its numbers.
     ///
     /// # Errors
     ///
-    /// [`Reason::KeyMissing`].
-    pub(crate) fn key(&self) -> Result<&Arc<Key>, Reason> {
-        self.key.as_ref().ok_or(Reason::KeyMissing)
-    }
-
-    /// Whether it has a public half, if asked, and a private one, if asked.
-    pub(crate) fn has(&self, public: bool, private: bool) -> bool {
-        match self.key.as_deref() {
-            Some(Key::Private(_)) => true,
-            Some(Key::Public(_)) => !private,
-            None => !public && !private,
-        }
-    }
-}
-
-impl Key {
-    fn import(params: Params<'_>, with_private: bool) -> Result<Self, Reason> {
+    /// The reason to refuse it.
+    pub(crate) fn import(params: Params<'_>, with_private: bool) -> Result<Self, Reason> {
         let number = |key| params.find(key).and_then(|param| param.number());
         let e = number(OSSL_PKEY_PARAM_RSA_E).ok_or(Reason::KeyIncomplete)?.to_vec();
         let n = number(OSSL_PKEY_PARAM_RSA_N).ok_or(Reason::KeyIncomplete)?.to_vec();
-        // Before anything costly: OpenSSL asks again at each operation of a key that is refused.
+        // Checked before anything costly: OpenSSL tries again at each operation of a refused key.
         if bits(&n) < BITS_MIN {
             return Err(Reason::KeySize);
         }
@@ -109,13 +68,13 @@ impl Key {
         Ok(Self::Private(Box::new(PrivateHalf { key, parts })))
     }
 
-    /// A key that was made here.
+    /// Wraps a generated key.
     pub(crate) fn from_generated(key: PrivateKey) -> Self {
         let parts = key.to_parts();
         Self::Private(Box::new(PrivateHalf { key: Arc::new(key), parts }))
     }
 
-    /// The public half.
+    /// Returns the public half.
     pub(crate) fn public(&self) -> &PublicKey {
         match self {
             Self::Private(half) => half.key.public(),
@@ -123,7 +82,7 @@ impl Key {
         }
     }
 
-    /// The private half.
+    /// Returns the private half.
     ///
     /// # Errors
     ///
@@ -135,18 +94,18 @@ impl Key {
         }
     }
 
-    /// Bytes of the modulus, and of a signature.
+    /// Returns the length of the modulus, and of a signature, in bytes.
     pub(crate) fn size(&self) -> usize {
         self.public().size()
     }
 
-    /// Whether it is the same key: n and e say it for both halves.
+    /// Returns whether the keys are equal: n and e identify both halves.
     pub(crate) fn matches(&self, other: &Self) -> bool {
         let (ours, theirs) = (self.public(), other.public());
         ours.modulus() == theirs.modulus() && ours.exponent() == theirs.exponent()
     }
 
-    /// Its numbers; the secret ones only if asked and there.
+    /// Returns the numbers; the secret ones only on request.
     pub(crate) fn export(&self, with_private: bool) -> Numbers {
         let mut numbers = Numbers::default();
         numbers.push(OSSL_PKEY_PARAM_RSA_N, &self.public().modulus());
@@ -159,7 +118,7 @@ impl Key {
         numbers
     }
 
-    /// What the key says about itself.
+    /// Writes the requested properties of the key.
     pub(crate) fn describe(&self, answers: &mut Answers<'_>) -> Result<(), Reason> {
         let public = self.public();
         let integer = |x: usize| i64::try_from(x).expect("a key has few bits");
@@ -175,23 +134,23 @@ impl Key {
         half.secrets().into_iter().try_for_each(|(key, number)| answers.number(key, number))
     }
 
-    /// Whether the private operation is one: of a random number, checked with e. The numbers fitted
-    /// each other when the key was imported; a prime that is none shows here, as in a Fermat test
-    /// of one random base. Nothing to do for a public key.
-    pub(crate) fn check(&self, provider: &Provider) -> Result<(), Reason> {
+    /// Applies the private operation to a random number and checks the result with e. The import has
+    /// checked that the numbers are consistent; a composite "prime" is detected here, as in a Fermat
+    /// test with one random base. Does nothing for a public key.
+    pub(crate) fn check(&self, workspace: &mut Workspace) -> Result<(), Reason> {
         let Self::Private(half) = self else {
             return Ok(());
         };
         let mut number = Zeroizing::new(vec![0; self.size()]);
         getrandom::fill(&mut number).map_err(|_| Reason::Random)?;
         number[0] = 0; // below n
-        let result = provider.with_workspace(|ws| half.key.private(ws, &mut number));
+        let result = half.key.private(workspace, &mut number);
         result.map_err(|_| Reason::KeyInconsistent)
     }
 }
 
 impl PrivateHalf {
-    /// The secret numbers by name, for whoever holds the key and asks.
+    /// Returns the secret numbers by name.
     fn secrets(&self) -> [(&'static CStr, &[u8]); 6] {
         let parts = &self.parts;
         [
@@ -205,15 +164,15 @@ impl PrivateHalf {
     }
 }
 
-/// Bits of a big-endian number.
+/// Returns the length of a big-endian number in bits.
 fn bits(big_endian: &[u8]) -> usize {
     let zeros = big_endian.iter().take_while(|&&byte| byte == 0).count();
     let first = big_endian.get(zeros).map_or(0, |byte| byte.leading_zeros() as usize);
     8 * (big_endian.len() - zeros) - first
 }
 
-/// The security of a modulus in bits: SP 800-56B, appendix D, rounded to a multiple of 8 as OpenSSL
-/// does, with the values of its tables where they differ from the formula.
+/// Returns the security strength of a modulus in bits: SP 800-56B, appendix D, rounded to a multiple
+/// of 8 as OpenSSL does, and OpenSSL's table where it differs from the formula.
 #[expect(
     clippy::cast_precision_loss,
     clippy::cast_possible_truncation,

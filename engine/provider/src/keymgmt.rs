@@ -1,6 +1,5 @@
-//! Key management as libcrypto calls it: provider-keymgmt(7).
-//!
-//! Keys are made in [`crate::generation`].
+//! The entry points of key management: provider-keymgmt(7). Keys are generated in
+//! [`crate::generation`].
 
 use core::ffi::{CStr, c_char, c_int, c_uint, c_void};
 use core::ptr;
@@ -15,11 +14,12 @@ use crate::abi::{
     OSSL_PKEY_PARAM_RSA_EXPONENT2, OSSL_PKEY_PARAM_RSA_FACTOR1, OSSL_PKEY_PARAM_RSA_FACTOR2,
     OSSL_PKEY_PARAM_RSA_N, OSSL_PKEY_PARAM_SECURITY_BITS,
 };
+use crate::boundary::entry_object;
 use crate::generation::{gen_cleanup, gen_init, gen_set_params, gen_settable_params, generate};
 use crate::handle;
-use crate::key::KeySlot;
+use crate::key_slot::KeySlot;
 use crate::params::{Answers, Params};
-use crate::provider::{Provider, entry, entry_object};
+use crate::provider::{Provider, entry};
 use crate::reason::Reason;
 use crate::table::{Table, dispatch};
 
@@ -46,14 +46,14 @@ pub(crate) static FUNCTIONS: Table<[OSSL_DISPATCH; 19]> = dispatch! {
         query_operation_name;
 };
 
-type Row = (&'static CStr, c_uint);
+type Parameter = (&'static CStr, c_uint);
 
-const PUBLIC: [Row; 2] = [
+const PUBLIC: [Parameter; 2] = [
     (OSSL_PKEY_PARAM_RSA_N, OSSL_PARAM_UNSIGNED_INTEGER),
     (OSSL_PKEY_PARAM_RSA_E, OSSL_PARAM_UNSIGNED_INTEGER),
 ];
 
-const SECRET: [Row; 6] = [
+const SECRET: [Parameter; 6] = [
     (OSSL_PKEY_PARAM_RSA_D, OSSL_PARAM_UNSIGNED_INTEGER),
     (OSSL_PKEY_PARAM_RSA_FACTOR1, OSSL_PARAM_UNSIGNED_INTEGER),
     (OSSL_PKEY_PARAM_RSA_FACTOR2, OSSL_PARAM_UNSIGNED_INTEGER),
@@ -62,7 +62,7 @@ const SECRET: [Row; 6] = [
     (OSSL_PKEY_PARAM_RSA_COEFFICIENT1, OSSL_PARAM_UNSIGNED_INTEGER),
 ];
 
-const DESCRIPTION: [Row; 4] = [
+const DESCRIPTION: [Parameter; 4] = [
     (OSSL_PKEY_PARAM_BITS, OSSL_PARAM_INTEGER),
     (OSSL_PKEY_PARAM_SECURITY_BITS, OSSL_PARAM_INTEGER),
     (OSSL_PKEY_PARAM_MAX_SIZE, OSSL_PARAM_INTEGER),
@@ -74,8 +74,8 @@ static PRIVATE_TYPES: Table<[OSSL_PARAM; 9]> = Table::of_keys(joined(&[&PUBLIC, 
 static GETTABLE: Table<[OSSL_PARAM; 13]> =
     Table::of_keys(joined(&[&DESCRIPTION, &PUBLIC, &SECRET]));
 
-/// The rows of all groups, and the empty one that ends a table.
-const fn joined<const N: usize>(groups: &[&[Row]]) -> [Row; N] {
+/// Concatenates groups of parameters and adds the empty one that ends a table.
+const fn joined<const N: usize>(groups: &[&[Parameter]]) -> [Parameter; N] {
     let mut rows = [(c"", 0); N];
     let (mut filled, mut i) = (0, 0);
     while i < groups.len() {
@@ -87,12 +87,12 @@ const fn joined<const N: usize>(groups: &[&[Row]]) -> [Row; N] {
         }
         i += 1;
     }
-    assert!(filled + 1 == N, "a table has room for its rows and the one that ends it");
+    assert!(filled + 1 == N, "the length is that of all parameters and the last one");
     rows
 }
 
 unsafe extern "C" fn new(provctx: *mut c_void) -> *mut c_void {
-    // SAFETY: libcrypto passes the provider back that `init` gave it.
+    // SAFETY: libcrypto passes the pointer that `init` returned.
     let provider = unsafe { handle::shared::<Arc<Provider>>(provctx) };
     entry_object(|| match provider {
         Some(provider) => handle::give(KeySlot { provider: Arc::clone(provider), key: None }),
@@ -102,14 +102,14 @@ unsafe extern "C" fn new(provctx: *mut c_void) -> *mut c_void {
 
 unsafe extern "C" fn free(keydata: *mut c_void) {
     entry_object(|| {
-        // SAFETY: libcrypto frees once what `new` or `dup` gave it.
+        // SAFETY: libcrypto frees once an object of `new` or `dup`.
         unsafe { handle::free::<KeySlot>(keydata) };
         ptr::null_mut()
     });
 }
 
 unsafe extern "C" fn dup(keydata: *const c_void, selection: c_int) -> *mut c_void {
-    // SAFETY: the key came from `new` or `dup`, and stays until the call is over.
+    // SAFETY: the key came from `new` or `dup`, and outlives the call.
     let slot = unsafe { handle::shared::<KeySlot>(keydata) };
     entry_object(|| {
         let Some(slot) = slot else {
@@ -123,7 +123,7 @@ unsafe extern "C" fn dup(keydata: *const c_void, selection: c_int) -> *mut c_voi
 }
 
 unsafe extern "C" fn has(keydata: *const c_void, selection: c_int) -> c_int {
-    // SAFETY: the key came from `new` or `dup`, and stays until the call is over.
+    // SAFETY: the key came from `new` or `dup`, and outlives the call.
     let Some(slot) = (unsafe { handle::shared::<KeySlot>(keydata) }) else {
         return 0;
     };
@@ -133,7 +133,7 @@ unsafe extern "C" fn has(keydata: *const c_void, selection: c_int) -> c_int {
 }
 
 unsafe extern "C" fn matches(one: *const c_void, other: *const c_void, selection: c_int) -> c_int {
-    // SAFETY: the key came from `new` or `dup`, and stays until the call is over.
+    // SAFETY: the key came from `new` or `dup`, and outlives the call.
     let one = unsafe { handle::shared::<KeySlot>(one) };
     // SAFETY: as above.
     let other = unsafe { handle::shared::<KeySlot>(other) };
@@ -143,11 +143,11 @@ unsafe extern "C" fn matches(one: *const c_void, other: *const c_void, selection
         }
         Some(one?.key.as_ref()?.matches(other?.key.as_ref()?))
     };
-    c_int::from(crate::provider::catch(None, same) == Some(true))
+    c_int::from(crate::boundary::catch(None, same) == Some(true))
 }
 
 unsafe extern "C" fn validate(keydata: *const c_void, selection: c_int, checktype: c_int) -> c_int {
-    // SAFETY: the key came from `new` or `dup`, and stays until the call is over.
+    // SAFETY: the key came from `new` or `dup`, and outlives the call.
     let slot = unsafe { handle::shared::<KeySlot>(keydata) };
     entry(slot, |slot| {
         let private = selection & OSSL_KEYMGMT_SELECT_PRIVATE_KEY != 0;
@@ -156,7 +156,7 @@ unsafe extern "C" fn validate(keydata: *const c_void, selection: c_int, checktyp
             key.private()?;
         }
         if private && checktype == OSSL_KEYMGMT_VALIDATE_FULL_CHECK {
-            key.check(&slot.provider)?;
+            slot.provider.with_workspace(|workspace| key.check(workspace))?;
         }
         Ok(())
     })
@@ -167,9 +167,9 @@ unsafe extern "C" fn import(
     selection: c_int,
     params: *const OSSL_PARAM,
 ) -> c_int {
-    // SAFETY: the key came from `new`, and libcrypto shares it only when it is filled.
+    // SAFETY: the key came from `new`, and libcrypto does not share it before its import.
     let slot = unsafe { handle::exclusive::<KeySlot>(keydata) };
-    // SAFETY: the parameters stay until the call is over.
+    // SAFETY: the parameters outlive the call.
     let params = unsafe { Params::new(params) };
     entry(slot, |slot| {
         if selection & OSSL_KEYMGMT_SELECT_KEYPAIR == 0 {
@@ -185,15 +185,15 @@ unsafe extern "C" fn export(
     callback: Option<OSSL_CALLBACK>,
     argument: *mut c_void,
 ) -> c_int {
-    // SAFETY: the key came from `new` or `dup`, and stays until the call is over.
+    // SAFETY: the key came from `new` or `dup`, and outlives the call.
     let slot = unsafe { handle::shared::<KeySlot>(keydata) };
     let mut accepted = 0;
     entry(slot, |slot| {
         let callback = callback.ok_or(Reason::Parameter)?;
         let private = selection & OSSL_KEYMGMT_SELECT_PRIVATE_KEY != 0;
         let numbers = slot.key()?.export(private);
-        // SAFETY: libcrypto's callback, with the argument that it came with.
-        accepted = unsafe { numbers.hand_to(callback, argument) };
+        // SAFETY: libcrypto's callback and its argument.
+        accepted = unsafe { numbers.pass_to(callback, argument) };
         Ok(())
     });
     accepted
@@ -208,9 +208,9 @@ unsafe extern "C" fn types(selection: c_int) -> *const OSSL_PARAM {
 }
 
 unsafe extern "C" fn get_params(keydata: *mut c_void, params: *mut OSSL_PARAM) -> c_int {
-    // SAFETY: the key came from `new` or `dup`, and stays until the call is over.
+    // SAFETY: the key came from `new` or `dup`, and outlives the call.
     let slot = unsafe { handle::shared::<KeySlot>(keydata) };
-    // SAFETY: the parameters are the caller's, for us to fill.
+    // SAFETY: the parameters are the caller's, to be filled.
     let mut answers = unsafe { Answers::new(params) };
     entry(slot, |slot| slot.key()?.describe(&mut answers))
 }

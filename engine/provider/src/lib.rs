@@ -1,6 +1,6 @@
 //! OpenSSL 3 provider: RSA keys, signatures and decryption, hand-written ABI.
 //!
-//! The crate is two things. It is a module that any OpenSSL 3 loads, `libtollgate_provider.so`:
+//! The crate builds a module that any OpenSSL 3 loads, `libtollgate_provider.so`:
 //!
 //! ```ini
 //! openssl_conf = boot
@@ -19,7 +19,7 @@
 //! default_properties = ?tollgate.operations=yes
 //! ```
 //!
-//! And it is a library for programs that register the same provider themselves:
+//! It is also a library for programs that register the same provider themselves:
 //!
 //! ```no_run
 //! use core::ffi::{c_char, c_int, c_void};
@@ -43,76 +43,87 @@
 //!
 //! # Settings
 //!
-//! Lines of the provider's section, read once when it is loaded; a value that is not allowed
-//! refuses to load, and the error queue says which:
+//! Lines of the provider's section, read once when the provider is loaded. With a value that is not
+//! allowed it does not load, and the error queue says which:
 //!
-//! * `engine = lanes`: where private operations run; the lanes of this processor are all there is.
+//! * `engine = lanes`: where private operations run. `lanes`, the vector lanes of this processor, is
+//!   the only value.
 //! * `linger_us_max = 150`: how long a request may wait for others, at most, from 0 to 10000 µs.
 //! * `async = on`: whether libcrypto's jobs are paused meanwhile; or `off`.
+//! * `implicit_rejection = on`: whether PKCS#1 v1.5 decryption answers invalid padding with a random
+//!   message; with `off` it returns an error. A program can choose for each operation.
 //! * `metrics = /path`: a folder for counters; without one, none are written.
 //!
 //! # Keys
 //!
-//! RSA of two primes and 1024 to 8192 bits, with all CRT numbers; public keys too. Others are
-//! refused at import, and libcrypto then uses the key's own provider.
+//! RSA with two primes, 1024 to 8192 bits, and all CRT numbers; public keys too. The import of other
+//! keys is refused, and libcrypto then uses the key's own provider.
 //!
-//! Keys are read, made and kept by OpenSSL's `default` provider, which must be loaded, and first.
-//! It exports them to this one when an operation starts. The query `?tollgate.operations=yes`
-//! prefers this provider's operations and not its keys, because there would be no way back for what
-//! it does not do: a key of three primes could not be built from its numbers. `?provider=tollgate`
-//! means the same, but a program that queries `provider` itself overrides it, as stunnel does. Who
-//! wants this provider for keys too queries `tollgate.rsa=yes`, and gets it or an error:
+//! OpenSSL's `default` provider reads, makes and holds keys. It must be loaded, and first. It exports
+//! a key to this provider when an operation starts. The query `?tollgate.operations=yes` prefers this
+//! provider for operations but not for keys: libcrypto could not fall back to another provider if
+//! this one refused to build a key, for example one with three primes. `?provider=tollgate` means the
+//! same, but a program that queries `provider` itself, as stunnel does, overrides it. To use this
+//! provider for keys too, query `tollgate.rsa=yes`; there is no fallback then:
 //!
 //! ```text
 //! openssl genrsa -propquery tollgate.rsa=yes 4096
 //! ```
 //!
-//! makes a key by the engine's lanes (FIPS 186-5, A.1.3). It has two primes and an even number of
-//! bits from 1024 on; e is odd, from 3 to 2^256. A callback that stops the making is obeyed when
-//! the key is done, which is then dropped.
+//! generates a key on the engine's lanes (FIPS 186-5, A.1.3). It has two primes and an even number of
+//! bits, at least 1024; e is odd, from 3 to 2^256. If the program's callback asks to stop, the key is
+//! generated, dropped, and an error returned.
 //!
 //! # Operations
 //!
-//! * Signatures: PKCS#1 v1.5 (SHA-1, SHA-2, SHA-3, MD5, and TLS 1.0's MD5-SHA1), PSS, and the raw
-//!   operation; verification and recovery of the same.
+//! * Signatures: PKCS#1 v1.5, PSS, X9.31 and the raw operation; verification and recovery of the
+//!   same. Hash functions: SHA-2, SHA-3, and for old signatures SHA-1, MD5, MD4, MDC-2, RIPEMD-160,
+//!   SM3 and TLS 1.0's MD5-SHA1.
 //! * Decryption: PKCS#1 v1.5 with implicit rejection, TLS's premaster secret, OAEP, and raw; and
 //!   encryption. Padding checks take constant time.
 //!
-//! What OpenSSL's own provider does beside that is refused, without a way back to it (query
-//! `-provider=tollgate` for these): X9.31; RIPEMD-160, SM3 and older digests; MD5 in PSS, OAEP and
-//! MGF1; salt lengths that are no number; signatures and digests shorter than the raw operation
-//! takes. A PSS salt that nobody chose is as long as the host's release makes it, which differs
-//! between 3.0 and 3.1. Decryption rejects implicitly with every release, 3.0 and 3.1 too.
+//! Other operations of OpenSSL's own provider are refused without a fallback (query
+//! `-provider=tollgate` for these): MD2; BLAKE2, SHAKE and Whirlpool in OAEP; raw signatures and
+//! digests shorter than the modulus. The default length of a PSS salt is that of the host's release,
+//! which differs between 3.0 and 3.1. Decryption rejects implicitly with every release, 3.0 and 3.1
+//! too.
 //!
-//! A thread that has a core does its operation itself. Where there are more threads they do them
-//! together. While libcrypto runs a job (`ASYNC_JOB`, as servers in the mode `SSL_MODE_ASYNC` do),
-//! it is paused until the server's loop comes round again, and the first that is started then does
-//! all that have come, up to eight in a call; the eighth does it at once. No threads are started
-//! for this, and servers may fork at any moment. Each thread keeps scratch memory. Panics end at
-//! the boundary.
+//! If a core is free, the calling thread runs the operation itself. If there are more threads than
+//! cores, operations of several threads run in one batch. If libcrypto runs a job (`ASYNC_JOB`, as
+//! servers in the mode `SSL_MODE_ASYNC` do), the job is paused until the next turn of the server's
+//! event loop; the first job that is started again then runs all submitted operations, up to eight
+//! in a batch. The eighth operation starts the batch at once. No threads are started for this, and
+//! servers may fork at any moment. Each thread keeps scratch memory. Panics do not cross the C
+//! boundary.
 //!
 //! # Counters
 //!
-//! `OSSL_PROVIDER_get_params` tells what this process has done with the provider of its library
-//! context: `tollgate-signatures`, `tollgate-verifications`, `tollgate-decryptions`,
-//! `tollgate-encryptions`, `tollgate-keys` (imported or made) and `tollgate-refused-keys` (which
-//! OpenSSL's own provider then serves); of these operations, `tollgate-async-operations` (a job was
-//! paused for them) and `tollgate-batched-operations`, done in `tollgate-batches` (calls for two
-//! and more); and `tollgate-unwritten-metrics`. Unsigned integers of 64 bits. Operations count when
-//! they ended well; a decryption, whatever the padding held; batches and what is in them, when
-//! they begin.
+//! `OSSL_PROVIDER_get_params` returns the counts of this process and library context, as unsigned
+//! integers of 64 bits:
 //!
-//! With `metrics = /path`, the same numbers lie in that folder, in a file for each process, in
-//! Prometheus's text format: `tollgate-PID-CONTEXT.prom`. It is written from the first count on,
-//! once a second while something changes, and when the process exits. A folder that is missing,
-//! full or closed to the process disturbs nothing; it is counted.
+//! * `tollgate-signatures`, `tollgate-verifications`, `tollgate-decryptions`,
+//!   `tollgate-encryptions`: successful operations; a decryption counts whether or not its padding
+//!   was valid.
+//! * `tollgate-keys` (imported or generated) and `tollgate-refused-keys`, which OpenSSL's own
+//!   provider then serves.
+//! * `tollgate-async-operations`: operations that a job was paused for;
+//!   `tollgate-abandoned-operations`: those whose job never continued.
+//! * `tollgate-batched-operations` in `tollgate-batches` of two operations or more, counted when the
+//!   batch starts.
+//! * `tollgate-unwritten-metrics`.
+//!
+//! With `metrics = /path`, each process writes the same numbers to a file in that folder, in
+//! Prometheus's text format: `tollgate-PID-CONTEXT.prom`. It is written after the first count, once a
+//! second while something changes, and when the process exits. A folder that is missing, full or not
+//! writable does not disturb operations; each failed write is counted.
 
 mod abi;
 mod algorithm_id;
+mod alt_stack;
 mod asym_cipher;
 mod asym_cipher_context;
 mod background;
-mod bell;
+mod boundary;
 #[cfg(test)]
 mod constant_time;
 mod context;
@@ -121,16 +132,16 @@ mod dispatch;
 mod generation;
 mod handle;
 mod hashing;
-mod home;
 mod jobs;
 mod key;
+mod key_slot;
 mod keymgmt;
 mod metrics;
 mod params;
 mod private;
+mod process_state;
 mod provider;
 mod reason;
-mod room;
 mod self_test;
 mod settings;
 mod signature;
@@ -138,13 +149,14 @@ mod signature_context;
 mod signature_padding;
 mod table;
 mod upcalls;
+mod waker;
 mod x931;
 
 use core::ffi::{c_int, c_void};
 
 pub use abi::{OSSL_CORE_HANDLE, OSSL_DISPATCH, OSSL_provider_init_fn as InitFunction};
 
-/// What `OSSL_PROVIDER_add_builtin` takes: the provider, for a program that links this crate.
+/// Returns the argument of `OSSL_PROVIDER_add_builtin`, for a program that links this crate.
 pub fn init_function() -> InitFunction {
     dispatch::init
 }
@@ -153,7 +165,7 @@ pub fn init_function() -> InitFunction {
 ///
 /// # Safety
 ///
-/// Called by libcrypto, with its handle, its table, and places for ours.
+/// Called by libcrypto with its handle and table; `output` and `provctx` are writable.
 #[allow(non_snake_case, reason = "the name that libcrypto looks for")]
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn OSSL_provider_init(
@@ -162,6 +174,6 @@ pub unsafe extern "C" fn OSSL_provider_init(
     output: *mut *const OSSL_DISPATCH,
     provctx: *mut *mut c_void,
 ) -> c_int {
-    // SAFETY: the caller's promise.
+    // SAFETY: as the caller promised.
     unsafe { dispatch::init(handle, input, output, provctx) }
 }

@@ -1,18 +1,15 @@
-//! The counters of each process in a file of its own, for `tollgate provider stats` and for
-//! Prometheus.
+//! Writes the counters of each process to a file, for `tollgate provider stats` and for Prometheus.
 //!
-//! A provider has no thread of its own to do that, and no other moment than its calls. So the first
-//! count starts a thread, which writes 50 ms later and then once a second while something changes.
-//! After ten seconds without a change it ends, and the next count starts another: a server that
-//! rests has no timer of ours. The last numbers are written when libcrypto takes the provider down,
-//! at the latest when the process exits; one that is killed loses a second.
+//! The first count starts a thread, which writes 50 ms later and then once a second while something
+//! changes. After ten seconds without a change the thread ends, and the next count starts another,
+//! so an idle server has no timer running. The last numbers are written when libcrypto tears the
+//! provider down, at the latest when the process exits; a killed process loses up to a second.
 //!
-//! A program may forbid new threads: some set `RLIMIT_NPROC` to 0. Then operations write, one a
-//! second, and what is counted after the last of them waits for the next one or for the end.
+//! If a program forbids new threads (some set `RLIMIT_NPROC` to 0), operations write, at most once a
+//! second. Later counts are then written by the next operation or at teardown.
 //!
-//! Any process may fork at any moment: what the parent's thread held here, the child takes over,
-//! because every mark is the fork generation of a process. No error here is one of an operation: it
-//! is counted.
+//! A process may fork at any moment. Each mark holds a fork generation, so a child takes over the
+//! marks that its parent's threads held. An error here never fails an operation; it is counted.
 #![forbid(unsafe_code)]
 
 use core::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
@@ -28,35 +25,35 @@ use tollgate_cpu::process::fork_generation;
 
 use crate::background;
 use crate::counters::{Counters, Event};
-use crate::provider::Provider;
 
 mod file;
 mod text;
 
-/// From the first count to the first write: what a test or a curious user waits for.
+/// From the first count to the first write: short, because tests and users wait for it.
 const FIRST: Duration = Duration::from_millis(50);
-/// Between writes.
+/// Time between writes.
 const PAUSE: Duration = Duration::from_secs(1);
 /// Pauses in which nothing changed, after which the thread ends.
 const QUIET_PAUSES: u32 = 10;
 
-/// Where one provider's counters go.
+/// Writes the counters of one provider.
 pub(crate) struct Metrics {
     counters: Arc<Counters>,
     folder: PathBuf,
-    /// Which provider of this program, by order of loading.
+    /// The number of the provider in this program, in the order of loading.
     context: u32,
-    /// Each object that libcrypto holds has a count of it.
-    provider: OnceLock<Weak<Provider>>,
+    /// Each object that libcrypto holds has a strong reference to it.
+    provider: OnceLock<Weak<dyn Send + Sync>>,
     /// The program's name, read at load: later there may be another root folder.
     program: String,
-    /// The process that has a thread here, or has found that it gets none.
-    at_work: AtomicU64,
-    /// The process that gets no thread, and when it wrote last, in milliseconds after `made`.
+    /// The process that has a thread, or that cannot start one.
+    active: AtomicU64,
+    /// The process that cannot start a thread.
     threadless: AtomicU64,
+    /// When that process wrote last, in milliseconds after `created`.
     written_ms: AtomicU64,
-    made: Instant,
-    /// The process that writes the file, for as long as it does.
+    created: Instant,
+    /// The process that is writing the file.
     writing: AtomicU64,
     closed: AtomicBool,
 }
@@ -74,34 +71,34 @@ impl Metrics {
             context: CONTEXTS.fetch_add(1, Ordering::Relaxed),
             provider: OnceLock::new(),
             program: program.trim().to_owned(),
-            at_work: AtomicU64::new(NOBODY),
+            active: AtomicU64::new(NOBODY),
             threadless: AtomicU64::new(NOBODY),
             written_ms: AtomicU64::new(0),
-            made: Instant::now(),
+            created: Instant::now(),
             writing: AtomicU64::new(NOBODY),
             closed: AtomicBool::new(false),
         })
     }
 
-    /// Has it tell the objects of this provider too.
-    pub(crate) fn watch(&self, provider: Weak<Provider>) {
+    /// Sets the provider whose objects are counted.
+    pub(crate) fn watch(&self, provider: Weak<dyn Send + Sync>) {
         let _ = self.provider.set(provider);
     }
 
-    /// Keys and contexts that libcrypto holds, in this process or in the parent that it was forked
-    /// from: one of the counts is that of the provider itself.
+    /// Returns the number of keys and contexts that libcrypto holds, with those of the parent that
+    /// the process was forked from. One reference is libcrypto's own to the provider.
     fn objects(&self) -> usize {
-        self.provider.get().map_or(0, Weak::strong_count).saturating_sub(1)
+        self.provider.get().map_or(0, |provider| provider.strong_count()).saturating_sub(1)
     }
 
-    /// After each count: sees to it that this process has a thread that writes.
+    /// Starts the writing thread of this process unless it runs. Called after each count.
     pub(crate) fn wake(self: &Arc<Self>, process: u64) {
-        if swap_if_other(&self.at_work, process) {
+        if swap_if_other(&self.active, process) {
             let metrics = Arc::clone(self);
             if background::spawn("tollgate-metrics", move || metrics.work(process)).is_ok() {
                 return;
             }
-            // It stays at work by name, so that nobody tries again for each operation.
+            // The mark stays, so that operations do not try again.
             self.written_ms.store(0, Ordering::Relaxed);
             self.threadless.store(process, Ordering::Release);
             self.write_unless_closed(process);
@@ -110,9 +107,9 @@ impl Metrics {
         }
     }
 
-    /// Writes if it is a pause ago that somebody did.
+    /// Writes if the last write is at least a [`PAUSE`] ago.
     fn write_if_due(&self, process: u64) {
-        let now = u64::try_from(self.made.elapsed().as_millis()).unwrap_or(u64::MAX);
+        let now = u64::try_from(self.created.elapsed().as_millis()).unwrap_or(u64::MAX);
         let last = self.written_ms.load(Ordering::Relaxed);
         let is_due = u128::from(now.saturating_sub(last)) >= PAUSE.as_millis();
         let (order, or) = (Ordering::Relaxed, Ordering::Relaxed);
@@ -121,7 +118,7 @@ impl Metrics {
         }
     }
 
-    /// The thread.
+    /// The body of the thread.
     fn work(&self, process: u64) {
         let (mut written, mut quiet) = (0, 0);
         thread::sleep(FIRST);
@@ -131,13 +128,13 @@ impl Metrics {
                 quiet += 1;
             } else {
                 quiet = 0;
-                // What failed is counted and so changes the sum: it is not tried again for that.
+                // A failure is counted, which changes the sum but is no reason to try again.
                 written = if self.write_unless_closed(process) { sum } else { self.counters.sum() };
             }
             if quiet == QUIET_PAUSES {
-                self.at_work.store(NOBODY, Ordering::SeqCst);
-                // Who counted before this store found a thread here: it was this one.
-                if self.counters.sum() == written || !swap_if_other(&self.at_work, process) {
+                self.active.store(NOBODY, Ordering::SeqCst);
+                // A count before this store has not started another thread.
+                if self.counters.sum() == written || !swap_if_other(&self.active, process) {
                     return;
                 }
                 quiet = 0;
@@ -147,24 +144,24 @@ impl Metrics {
     }
 
     fn write_unless_closed(&self, process: u64) -> bool {
-        let Some(_turn) = Turn::take(&self.writing, process) else {
+        let Some(_lock) = WriteLock::acquire(&self.writing, process) else {
             return self.fail();
         };
         self.closed.load(Ordering::Acquire) || self.write()
     }
 
-    /// The last words, when the provider is taken down.
+    /// Writes for the last time, when libcrypto tears the provider down.
     pub(crate) fn close(&self) {
         self.closed.store(true, Ordering::Release);
         if self.counters.sum() == 0 {
             return;
         }
-        // A thread that writes now has older numbers. A disk that hangs is not waited for.
-        let _turn = Turn::take(&self.writing, fork_generation());
+        // A thread that is writing has older numbers. The wait is limited: the disk may hang.
+        let _lock = WriteLock::acquire(&self.writing, fork_generation());
         self.write();
     }
 
-    /// Writes the file, with numbers read now.
+    /// Writes the file with the current numbers.
     fn write(&self) -> bool {
         let process = process::id();
         let name = format!("tollgate-{process}-{}", self.context);
@@ -179,22 +176,21 @@ impl Metrics {
     }
 }
 
-/// Puts this process's mark, if another's or nobody's is there: a mark says which process has
-/// something.
+/// Sets `mark` to this process; returns false if it was already set to it.
 fn swap_if_other(mark: &AtomicU64, process: u64) -> bool {
-    // In one order with the counts before it: see the end of `work`.
+    // Orders the load after the caller's counts: see the end of `work`.
     core::sync::atomic::fence(Ordering::SeqCst);
     let found = mark.load(Ordering::SeqCst);
     let order = Ordering::SeqCst;
     found != process && mark.compare_exchange(found, process, order, order).is_ok()
 }
 
-/// The right to write, until dropped.
-struct Turn<'a>(&'a AtomicU64);
+/// An exclusive right to write the file, released when dropped.
+struct WriteLock<'a>(&'a AtomicU64);
 
-impl<'a> Turn<'a> {
-    /// Waits for another thread of this process, a tenth of a second at most.
-    fn take(writing: &'a AtomicU64, process: u64) -> Option<Self> {
+impl<'a> WriteLock<'a> {
+    /// Waits up to 100 ms for another thread of this process.
+    fn acquire(writing: &'a AtomicU64, process: u64) -> Option<Self> {
         for _ in 0..100 {
             if swap_if_other(writing, process) {
                 return Some(Self(writing));
@@ -205,7 +201,7 @@ impl<'a> Turn<'a> {
     }
 }
 
-impl Drop for Turn<'_> {
+impl Drop for WriteLock<'_> {
     fn drop(&mut self) {
         self.0.store(NOBODY, Ordering::SeqCst);
     }

@@ -1,7 +1,6 @@
-//! `OSSL_PARAM` arrays: readers of what is set, writers of what is asked, builders of what is
-//! exported.
+//! `OSSL_PARAM` arrays: parameters to read, parameters to fill, and numbers to export.
 //!
-//! Numbers are in the machine's byte order there and big-endian here.
+//! libcrypto stores numbers in the machine's byte order; here they are big-endian.
 
 use core::ffi::{CStr, c_char, c_int, c_uint, c_void};
 use core::ptr;
@@ -23,46 +22,46 @@ pub(crate) struct Params<'a>(&'a [OSSL_PARAM]);
 #[derive(Clone, Copy)]
 pub(crate) struct Param<'a>(&'a OSSL_PARAM);
 
-/// Parameters that a caller asks for.
+/// Parameters that a caller requests.
 pub(crate) struct Answers<'a>(&'a mut [OSSL_PARAM]);
 
-/// Numbers to hand to an `OSSL_CALLBACK`; wiped when dropped.
+/// Numbers to pass to an `OSSL_CALLBACK`; wiped when dropped.
 #[derive(Default)]
 pub(crate) struct Numbers(Vec<(&'static CStr, Zeroizing<Vec<u8>>)>);
 
 impl<'a> Params<'a> {
     /// # Safety
     ///
-    /// `first` is NULL, for none, or an array that ends with a NULL key; it and its data live for
-    /// `'a` and are not written meanwhile.
+    /// `first` is NULL, for no parameters, or an array that ends with a NULL key. Array and data live
+    /// for `'a` and are not written during `'a`.
     pub(crate) unsafe fn new(first: *const OSSL_PARAM) -> Self {
         if first.is_null() {
             return Self(&[]);
         }
         let count = count(first);
-        // SAFETY: the caller's promise.
+        // SAFETY: as the caller promised.
         Self(unsafe { slice::from_raw_parts(first, count) })
     }
 
-    /// The parameter of this key.
+    /// Returns the parameter with this key.
     pub(crate) fn find(self, key: &CStr) -> Option<Param<'a>> {
         self.0.iter().find(|param| key_of(param) == key).map(Param)
     }
 }
 
 impl<'a> Param<'a> {
-    /// The value as it lies there.
+    /// Returns the bytes of the value.
     fn data(self) -> &'a [u8] {
         let Self(param) = self;
         if param.data.is_null() {
             return &[];
         }
-        // SAFETY: the caller of `Params::new` promised the data too.
+        // SAFETY: as the caller of `Params::new` promised.
         unsafe { slice::from_raw_parts(param.data.cast(), param.data_size) }
     }
 
-    /// A number of either sign, of at most 64 bits. An empty one is 0: libcrypto makes it of the
-    /// text "0".
+    /// Returns a signed or unsigned number of at most 64 bits. An empty number is 0: libcrypto
+    /// converts the text "0" to one.
     pub(crate) fn integer(self) -> Option<i64> {
         let signed = match self.0.data_type {
             OSSL_PARAM_INTEGER => true,
@@ -78,13 +77,13 @@ impl<'a> Param<'a> {
         (signed || value >= 0).then_some(value)
     }
 
-    /// A non-negative number of any length, big-endian.
+    /// Returns a non-negative number of any length, big-endian.
     pub(crate) fn number(self) -> Option<Zeroizing<Vec<u8>>> {
         let is_number = self.0.data_type == OSSL_PARAM_UNSIGNED_INTEGER && !self.0.data.is_null();
         is_number.then(|| swap_native(self.data()))
     }
 
-    /// A text, up to a NUL in it.
+    /// Returns a text up to the first NUL.
     pub(crate) fn text(self) -> Option<&'a str> {
         if self.0.data_type != OSSL_PARAM_UTF8_STRING {
             return None;
@@ -93,7 +92,7 @@ impl<'a> Param<'a> {
         str::from_utf8(text).ok()
     }
 
-    /// A string of bytes.
+    /// Returns a byte string.
     pub(crate) fn octets(self) -> Option<&'a [u8]> {
         (self.0.data_type == OSSL_PARAM_OCTET_STRING).then(|| self.data())
     }
@@ -102,27 +101,27 @@ impl<'a> Param<'a> {
 impl<'a> Answers<'a> {
     /// # Safety
     ///
-    /// `first` is NULL, for none, or an array that ends with a NULL key; it and the buffers in it
-    /// are writable and nobody else's for `'a`.
+    /// `first` is NULL, for no parameters, or an array that ends with a NULL key. Array and buffers
+    /// are writable and not used elsewhere during `'a`.
     pub(crate) unsafe fn new(first: *mut OSSL_PARAM) -> Self {
         if first.is_null() {
             return Self(&mut []);
         }
         let count = count(first);
-        // SAFETY: the caller's promise.
+        // SAFETY: as the caller promised.
         Self(unsafe { slice::from_raw_parts_mut(first, count) })
     }
 
-    /// Whether this key is asked for, and as what.
-    pub(crate) fn asked(&self, key: &CStr) -> Option<c_uint> {
+    /// Returns the type that is requested for a key; `None` if the key is not requested.
+    pub(crate) fn requested_type(&self, key: &CStr) -> Option<c_uint> {
         self.0.iter().find(|param| key_of(param) == key).map(|param| param.data_type)
     }
 
-    /// Answers with a number.
+    /// Writes a number if the key is requested.
     ///
     /// # Errors
     ///
-    /// [`Reason::Parameter`] if something else was asked, or it does not fit.
+    /// [`Reason::Parameter`] if another type is requested, or the buffer is too small.
     pub(crate) fn integer(&mut self, key: &CStr, value: i64) -> Result<(), Reason> {
         let Some(param) = self.find(key) else {
             return Ok(());
@@ -148,7 +147,7 @@ impl<'a> Answers<'a> {
         Ok(())
     }
 
-    /// Answers with a number of any length, big-endian.
+    /// Writes a big-endian number of any length if the key is requested.
     ///
     /// # Errors
     ///
@@ -175,7 +174,7 @@ impl<'a> Answers<'a> {
         Ok(())
     }
 
-    /// Answers with a literal text.
+    /// Writes a literal text if the key is requested.
     ///
     /// # Errors
     ///
@@ -189,7 +188,7 @@ impl<'a> Answers<'a> {
         match param.data_type {
             _ if param.data.is_null() => {}
             OSSL_PARAM_UTF8_PTR => {
-                // SAFETY: the data of this type is a pointer to a text, for us to set.
+                // SAFETY: data of this type is a variable for a pointer to a text.
                 unsafe { param.data.cast::<*const c_char>().write(text.as_ptr()) };
             }
             OSSL_PARAM_UTF8_STRING if param.data_size > len => {
@@ -201,7 +200,7 @@ impl<'a> Answers<'a> {
         Ok(())
     }
 
-    /// Answers with a string of bytes.
+    /// Writes a byte string if the key is requested.
     ///
     /// # Errors
     ///
@@ -221,13 +220,13 @@ impl<'a> Answers<'a> {
         Ok(())
     }
 
-    /// Answers with where these bytes are: for as long as their owner leaves them there, as its
-    /// documentation has to say; NULL for none.
+    /// Writes a pointer to these bytes if the key is requested; NULL for the empty string. The owner's
+    /// documentation states how long the pointer is valid.
     ///
     /// # Errors
     ///
     /// As [`integer`](Self::integer).
-    pub(crate) fn place(&mut self, key: &CStr, octets: &[u8]) -> Result<(), Reason> {
+    pub(crate) fn pointer(&mut self, key: &CStr, octets: &[u8]) -> Result<(), Reason> {
         let Some(param) = self.find(key) else {
             return Ok(());
         };
@@ -236,9 +235,9 @@ impl<'a> Answers<'a> {
         }
         param.return_size = octets.len();
         if !param.data.is_null() {
-            let place = if octets.is_empty() { ptr::null() } else { octets.as_ptr() };
-            // SAFETY: the data of this type is a pointer to bytes, for us to set.
-            unsafe { param.data.cast::<*const u8>().write(place) };
+            let pointer = if octets.is_empty() { ptr::null() } else { octets.as_ptr() };
+            // SAFETY: data of this type is a variable for a pointer to bytes.
+            unsafe { param.data.cast::<*const u8>().write(pointer) };
         }
         Ok(())
     }
@@ -254,12 +253,12 @@ impl Numbers {
         self.0.push((key, swap_native(big_endian)));
     }
 
-    /// Shows all of them to the callback and returns its verdict.
+    /// Passes all numbers to the callback and returns its result.
     ///
     /// # Safety
     ///
     /// `callback` may be called with `argument`.
-    pub(crate) unsafe fn hand_to(
+    pub(crate) unsafe fn pass_to(
         mut self,
         callback: OSSL_CALLBACK,
         argument: *mut c_void,
@@ -276,16 +275,16 @@ impl Numbers {
             })
             .collect();
         params.push(OSSL_PARAM::END);
-        // SAFETY: the caller's promise; the array ends with a NULL key and outlives the call.
+        // SAFETY: as the caller promised; the array ends with a NULL key and outlives the call.
         unsafe { callback(params.as_ptr(), argument) }
     }
 }
 
-/// Keys before the NULL key.
+/// Counts the parameters before the NULL key.
 fn count(first: *const OSSL_PARAM) -> usize {
     let mut count = 0;
     loop {
-        // SAFETY: `Params::new` and `Answers::new` were promised an array up to a NULL key.
+        // SAFETY: the callers of `Params::new` and `Answers::new` promised an array up to a NULL key.
         let param = unsafe { first.add(count) };
         // SAFETY: as above.
         if unsafe { (*param).key }.is_null() {
@@ -296,19 +295,19 @@ fn count(first: *const OSSL_PARAM) -> usize {
 }
 
 fn key_of(param: &OSSL_PARAM) -> &CStr {
-    // SAFETY: keys are texts that end with a NUL.
+    // SAFETY: keys are C strings.
     unsafe { CStr::from_ptr(param.key) }
 }
 
-/// Writes an answer, which the caller has found to fit.
+/// Writes a value whose length the caller has checked.
 fn store(param: &OSSL_PARAM, bytes: &[u8]) {
-    assert!(bytes.len() <= param.data_size, "an answer fits its buffer");
+    assert!(bytes.len() <= param.data_size, "the value fits its buffer");
     let place = param.data.cast::<u8>();
-    // SAFETY: `data_size` bytes are writable, as `Answers::new` was promised.
+    // SAFETY: `data_size` bytes are writable, as the caller of `Answers::new` promised.
     unsafe { place.copy_from(bytes.as_ptr(), bytes.len()) };
 }
 
-/// Big-endian to the machine's byte order, or back.
+/// Converts between big-endian and the machine's byte order.
 fn swap_native(bytes: &[u8]) -> Zeroizing<Vec<u8>> {
     let mut bytes = Zeroizing::new(bytes.to_vec());
     if cfg!(target_endian = "little") {

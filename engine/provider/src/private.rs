@@ -1,5 +1,5 @@
-//! How a private operation is done: alone, together with those of other threads, or with those of
-//! other jobs of libcrypto, each of which is paused until they have come.
+//! Runs a private operation: on the calling thread, in a batch with operations of other threads, or in
+//! a batch with operations of other jobs of libcrypto, which are paused while the batch fills.
 #![forbid(unsafe_code)]
 
 use std::sync::Arc;
@@ -7,32 +7,32 @@ use std::sync::Arc;
 use tollgate_queue::{Answer, Job as _, Patience, PrivateError, PrivateJob, Work};
 use tollgate_rsa::PrivateKey;
 
-use crate::bell::Kept;
+use crate::alt_stack::on_alt_stack;
 use crate::counters::Event;
-use crate::home::Plan;
-use crate::jobs::Running;
+use crate::jobs::RunningJob;
 use crate::key::Key;
+use crate::process_state::EnginePlan;
 use crate::provider::{Provider, Scratch};
 use crate::reason::Reason;
-use crate::room::with_room;
+use crate::waker::PausedState;
 
-/// What is asked of a private key.
+/// A private operation and its input.
 #[derive(Clone, Copy)]
-pub(crate) struct Asked<'a> {
+pub(crate) struct Operation<'a> {
     pub(crate) work: Work,
     pub(crate) input: &'a [u8],
 }
 
-/// Who gets the result, which is secret.
-type Taker<'a> = &'a mut dyn FnMut(&[u8]) -> Result<(), Reason>;
+/// Receives the result, which may be secret.
+type ResultSink<'a> = &'a mut dyn FnMut(&[u8]) -> Result<(), Reason>;
 
-/// How often a job may be paused for an operation: a loop that has nothing else to do comes round
-/// in some microseconds, and where pauses are blocked, they end at once.
+/// Pauses of a job for one operation, at most. An event loop without other work starts the job again
+/// within microseconds, and a pause returns at once where pauses are blocked.
 const PAUSES_MAX: usize = 16;
 
 impl Provider {
-    /// Does what is asked with the private half of `key`, which is in the hands of others while a
-    /// job is paused: one that is never started again lets go of nothing.
+    /// Runs the operation with the private half of `key`. While a job is paused, `key` is moved to
+    /// its waker: a job that is never started again drops nothing.
     ///
     /// # Errors
     ///
@@ -40,89 +40,91 @@ impl Provider {
     pub(crate) fn private(
         &self,
         key: &mut Option<Arc<Key>>,
-        asked: Asked<'_>,
-        take: Taker<'_>,
+        operation: Operation<'_>,
+        take: ResultSink<'_>,
     ) -> Result<(), Reason> {
         if let Some(job) = self.running_job() {
-            let is_taken = self.paused(&job, key, asked, take);
-            let alone = || with_room(|| self.alone(private_half(key)?, asked, take));
-            return is_taken.unwrap_or_else(alone);
+            let result = self.run_in_job(&job, key, operation, take);
+            let run = || on_alt_stack(|| self.run_here(private_half(key)?, operation, take));
+            return result.unwrap_or_else(run);
         }
         let key = private_half(key)?;
-        let home = self.home();
-        let waiting = home.wait();
+        let state = self.process_state();
+        let waiting = state.wait();
         if waiting.has_core {
-            return self.alone(key, asked, take);
+            return self.run_here(key, operation, take);
         }
-        let Some(caller) = home.caller(|| self.plan()) else {
-            return self.alone(key, asked, take);
+        let Some(caller) = state.caller(|| self.plan()) else {
+            return self.run_here(key, operation, take);
         };
-        match caller.run(|job| job.load(key, asked.work, asked.input)) {
+        match caller.run(|job| job.load(key, operation.work, operation.input)) {
             Ok(answer) => take(answer.output()),
-            Err(why) => reason(why).map_or_else(|| self.alone(key, asked, take), Err),
+            Err(why) => reason(why).map_or_else(|| self.run_here(key, operation, take), Err),
         }
     }
 
-    /// On this thread, with its own memory.
-    fn alone(
+    /// Runs the operation on this thread, with the thread's scratch memory.
+    fn run_here(
         &self,
         key: &Arc<PrivateKey>,
-        asked: Asked<'_>,
-        take: Taker<'_>,
+        operation: Operation<'_>,
+        take: ResultSink<'_>,
     ) -> Result<(), Reason> {
         self.with_scratch(|Scratch { workspace, job }| {
-            let result = job.load(key, asked.work, asked.input).and_then(|()| {
+            let result = job.load(key, operation.work, operation.input).and_then(|()| {
                 job.encode()?;
-                let (key, em) = job.operation().expect("it was loaded");
+                let (key, em) = job.operation().expect("an operation was loaded");
                 let outcome = key.private(workspace, em);
                 job.decode(outcome)
             });
             let taken = result.map_err(Reason::from).and_then(|()| take(job.output()));
-            job.wipe(); // and lets go of the key
+            job.wipe(); // drops the key too
             taken
         })
     }
 
-    /// By the engine, with the job paused until the loop of the server comes round again, so that
-    /// other jobs come too; none if it cannot be, or the engine is not to be had.
+    /// Runs the operation in the engine, with the job paused until the server's event loop starts it
+    /// again, so that other jobs can submit operations. `None` if the job cannot be paused, or the
+    /// engine did not run the operation.
     ///
-    /// While the job is paused nothing on its stack owns anything: it may be all that is left of
-    /// it. Whoever starts it too early pauses it again, but not for ever.
-    fn paused(
+    /// While the job is paused no value on its stack owns anything: the stack may never be unwound.
+    /// A job that is started too early is paused again, up to [`PAUSES_MAX`] times.
+    fn run_in_job(
         &self,
-        job: &Running<'_>,
+        job: &RunningJob<'_>,
         slot: &mut Option<Arc<Key>>,
-        asked: Asked<'_>,
-        take: Taker<'_>,
+        operation: Operation<'_>,
+        take: ResultSink<'_>,
     ) -> Option<Result<(), Reason>> {
         if !self.settings.pauses_jobs {
             return None;
         }
-        let caller = self.home().caller(|| self.plan())?;
+        let caller = self.process_state().caller(|| self.plan())?;
         let half = private_half(slot).ok()?;
-        let loaded = caller.submit(|request| request.load(half, asked.work, asked.input));
+        let loaded = caller.submit(|request| request.load(half, operation.work, operation.input));
         let mut ticket = match loaded {
             Ok(ticket) => ticket,
             Err(why) => return reason(why).map(Err),
         };
         let mut patience = Patience::Full;
         for pauses in 0..PAUSES_MAX {
-            if let Some(end) = with_room(|| ticket.try_take_patiently(patience)) {
-                return taken(end, take);
+            if let Some(end) = on_alt_stack(|| ticket.try_take_patiently(patience)) {
+                return result(end, take);
             }
-            // Not before: HAProxy dies of a descriptor that it meets when it ends a connection
-            // that was never paused.
-            let Some(bell) = job.bell(&self.counters) else {
+            // Not created earlier: HAProxy crashes when it closes a connection that has a descriptor
+            // but was never paused.
+            let Some(waker) = job.waker(&self.counters) else {
                 break;
             };
             if pauses == 0 {
                 self.count(Event::Async);
             }
-            let number = bell.keep(Kept { key: slot.take()?, ticket }, job.callback());
+            let state = PausedState { key: slot.take()?, ticket };
+            let number = waker.store(state, job.callback());
             let was_paused = job.pause();
-            let kept = bell.give_back(number)?;
-            (*slot, ticket) = (Some(kept.key), kept.ticket);
-            if !bell.is_here() {
+            let state = waker.take(number)?;
+            (*slot, ticket) = (Some(state.key), state.ticket);
+            if !waker.is_of_this_process() {
                 return None;
             }
             if !was_paused {
@@ -130,15 +132,15 @@ impl Provider {
             }
             patience = Patience::Due;
         }
-        let end = with_room(|| {
-            // Where there is nothing to lead, another thread does it just now.
+        let end = on_alt_stack(|| {
+            // If there is no batch to run, another thread is running this operation.
             ticket.try_take_patiently(Patience::None).unwrap_or_else(|| ticket.wait())
         });
-        taken(end, take)
+        result(end, take)
     }
 
-    fn plan(&self) -> Plan {
-        Plan {
+    fn plan(&self) -> EnginePlan {
+        EnginePlan {
             limbs: self.limbs,
             lanes: self.lanes,
             linger_us_max: if self.settings.pauses_jobs { self.settings.linger_us_max } else { 0 },
@@ -147,10 +149,10 @@ impl Provider {
     }
 }
 
-/// The result, if the engine did it.
-fn taken(
+/// Passes the result on; `None` if the engine did not run the operation.
+fn result(
     end: Result<Answer<PrivateJob>, PrivateError>,
-    take: Taker<'_>,
+    take: ResultSink<'_>,
 ) -> Option<Result<(), Reason>> {
     match end {
         Ok(answer) => Some(take(answer.output())),
@@ -162,7 +164,8 @@ fn private_half(key: &Option<Arc<Key>>) -> Result<&Arc<PrivateKey>, Reason> {
     Ok(&key.as_ref().ok_or(Reason::KeyMissing)?.private()?.key)
 }
 
-/// Why there is no result; none if the engine did not do it, so that somebody else may.
+/// Returns the reason of a failure; `None` if the engine did not run the operation, so that the caller
+/// can run it elsewhere.
 fn reason(why: PrivateError) -> Option<Reason> {
     match why {
         PrivateError::Rejected(why) => Some(why.into()),

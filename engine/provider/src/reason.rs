@@ -1,4 +1,4 @@
-//! Why a call failed: the numbers that go into OpenSSL's error queue, and their texts.
+//! Reasons of failed calls: their numbers in OpenSSL's error queue, and their texts.
 #![forbid(unsafe_code)]
 
 use tollgate_rsa::{Error, Rejected};
@@ -8,13 +8,13 @@ use crate::table::Table;
 
 macro_rules! reasons {
     ($($reason:ident = $id:literal, $text:literal;)*) => {
-        /// A reason, by its number within this provider.
+        /// A reason, with its number within this provider.
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
         pub(crate) enum Reason {
             $(#[doc = stringify!($text)] $reason = $id,)*
         }
 
-        /// What `OSSL_FUNC_PROVIDER_GET_REASON_STRINGS` answers.
+        /// The result of `OSSL_FUNC_PROVIDER_GET_REASON_STRINGS`.
         pub(crate) static REASONS: Table<[OSSL_ITEM; reasons!(@count $($id)*)]> =
             Table::of_items([$(($id, $text),)* (0, c"")]);
     };
@@ -25,7 +25,7 @@ reasons! {
     BufferSmall = 1, c"the output buffer is too small: ask for the length with no buffer first";
     CiphertextLength = 2, c"the ciphertext is empty, or longer than the modulus: \
         is it for another key?";
-    DigestLength = 3, c"the digest has another length than its hash function gives";
+    DigestLength = 3, c"the length of the digest does not match its hash function";
     DigestLocked = 4, c"a running digest operation keeps its digest: set it at init";
     DigestMissing = 5, c"no digest was set: name one at init";
     DigestUnsupported = 6, c"unsupported digest for this operation: use another one, \
@@ -34,28 +34,28 @@ reasons! {
         test this machine's memory and processor";
     KeyExponent = 27, c"key refused: its public exponent is even, below 3 or above 2^256";
     KeyIncomplete = 8, c"key refused: a private key needs n, e, d, both primes and the CRT numbers";
-    KeyInconsistent = 9, c"key refused: its numbers do not fit each other";
-    KeyMissing = 10, c"no RSA key was set: init with a key first";
+    KeyInconsistent = 9, c"key refused: its numbers are inconsistent";
+    KeyMissing = 10, c"no RSA key was set: initialize with a key first";
     KeyMultiPrime = 11, c"key refused: more than two primes";
     KeyNotPrivate = 12, c"the key has no private half";
-    KeySize = 13, c"key refused: not of 1024 to 8192 bits";
+    KeySize = 13, c"key refused: its size is not 1024 to 8192 bits";
     MessageLong = 14, c"the message is too long for the key and its padding";
-    MessageRange = 15, c"the number is not below the modulus, or not of its length";
-    NewKeyPrimes = 31, c"a new key has two primes: fetch with -provider=tollgate to make another";
-    NewKeySize = 32, c"a new key has an even number of bits from 1024 to 8192: \
+    MessageRange = 15, c"the number is not below the modulus, or its length differs from the modulus";
+    NewKeyPrimes = 31, c"a new key must have two primes: fetch with -provider=tollgate for others";
+    NewKeySize = 32, c"a new key must have an even number of bits from 1024 to 8192: \
         fetch with -provider=tollgate to make another";
-    NewKeyStopped = 33, c"the program's callback stopped the making of a key";
-    NotRunning = 16, c"no digest operation is running: init it first";
+    NewKeyStopped = 33, c"the program's callback stopped the generation of a key";
+    NotRunning = 16, c"no digest operation is running: initialize one first";
     PaddingCheck = 17, c"the decrypted padding is not valid";
     PaddingUnsupported = 18, c"unsupported padding for this operation";
     Panic = 19, c"a bug in the provider: please report it";
     Parameter = 20, c"a parameter has the wrong type, size or value";
-    Random = 21, c"the operating system gave no random bytes: check getrandom(2)";
+    Random = 21, c"the operating system returned no random bytes: check getrandom(2)";
     SaltLength = 22, c"the salt length is not supported, or does not fit the key";
     SelfTest = 23, c"the self test failed: this provider refuses all keys";
     Setting = 28, c"a setting has a value that is not allowed";
     SignatureInvalid = 24, c"the signature is not valid";
-    TlsVersion = 25, c"TLS padding needs the version that the client offered";
+    TlsVersion = 25, c"TLS padding requires the client's version: set tls-client-version";
     Veto = 26, c"TOLLGATE_CPU_DISABLE names an unknown processor feature";
 }
 
@@ -77,7 +77,7 @@ impl From<Error> for Reason {
                 Rejected::Size { .. } => Self::KeySize,
                 _ => Self::KeyInconsistent,
             },
-            // Buffers and salts are checked here before they reach the operation.
+            // The provider checks buffers and salts before the operation.
             Error::Misuse(_) => Self::Panic,
         }
     }

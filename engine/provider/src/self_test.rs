@@ -1,7 +1,7 @@
-//! A known answer, on demand (`OSSL_PROVIDER_self_test`).
+//! A known-answer test on demand (`OSSL_PROVIDER_self_test`).
 //!
-//! Loading runs none: each private operation is checked with the public exponent before its result
-//! leaves, which says more about this machine than a test once.
+//! Loading runs no test: every private operation is checked with the public exponent before its result
+//! is released, which is the stronger check.
 #![forbid(unsafe_code)]
 
 use tollgate_rsa::{Hash, PrivateKey};
@@ -9,16 +9,17 @@ use tollgate_rsa::{Hash, PrivateKey};
 use crate::provider::Provider;
 use crate::reason::Reason;
 
-/// Signs a fixed message with a fixed key and compares. After a failure every key is refused.
+/// Signs a fixed message with a fixed key and compares the result. After a failure the provider
+/// refuses every key.
 pub(crate) fn run(provider: &Provider) -> Result<(), Reason> {
-    if is_as_known(provider) == Some(true) {
+    if matches_known_answer(provider) == Some(true) {
         return Ok(());
     }
-    provider.condemn();
+    provider.refuse_all_keys();
     Err(Reason::SelfTest)
 }
 
-fn is_as_known(provider: &Provider) -> Option<bool> {
+fn matches_known_answer(provider: &Provider) -> Option<bool> {
     let key = PrivateKey::from_pem(KEY).ok()?;
     let digest = Hash::Sha256.digest(b"tollgate");
     let mut signature = vec![0; key.size()];
@@ -31,7 +32,7 @@ fn is_as_known(provider: &Provider) -> Option<bool> {
     Some(Hash::Sha256.digest(&signature).as_ref() == SIGNATURE_HASH)
 }
 
-/// A key for tests, known to everybody.
+/// A public test key.
 const KEY: &str = include_str!("../../../vectors/keys/rsa-1024.pem");
 
 /// ```text

@@ -1,8 +1,8 @@
-//! What the provider's section of the configuration says: config(5), read once at load.
+//! The settings in the provider's section of the configuration (config(5)), read once at load.
 //!
-//! libcrypto answers a provider's question for one key and lists none, so a key that is not ours is
-//! not seen here; `tollgate provider check` reads the file and sees it. Of two lines with one key
-//! the last counts, and a value that is the name of a section is one: libcrypto's rules.
+//! libcrypto returns the value of a key but does not list keys, so unknown keys are not detected here;
+//! `tollgate provider check` reads the file and reports them. libcrypto uses the last of several lines
+//! with one key, and reads a value that is the name of a section as that section.
 #![forbid(unsafe_code)]
 
 use core::ffi::CStr;
@@ -11,21 +11,21 @@ use std::ffi::{CString, OsStr};
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 
-/// Settings, each with its default if nothing is said.
+/// The settings, with defaults for keys that are not set.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Settings {
-    /// `linger_us_max`: how long a request may wait for others, at most, in microseconds.
+    /// `linger_us_max`: the maximum time in microseconds that a request waits for others.
     pub(crate) linger_us_max: u32,
     /// `async`: whether libcrypto's jobs are paused meanwhile.
     pub(crate) pauses_jobs: bool,
     /// `implicit_rejection`: whether PKCS#1 v1.5 decryption answers invalid padding with a random
     /// message. A program can choose otherwise for an operation.
     pub(crate) implicit_rejection: bool,
-    /// `metrics`: the folder for this process's counters; without one, none are written.
+    /// `metrics`: the folder for this process's counters; `None` to write none.
     pub(crate) metrics: Option<PathBuf>,
 }
 
-/// The longest wait that can be asked for.
+/// The upper limit of `linger_us_max`.
 const LINGER_US_MAX: u32 = 10_000;
 
 impl Default for Settings {
@@ -35,7 +35,7 @@ impl Default for Settings {
 }
 
 impl Settings {
-    /// Asks for each key.
+    /// Reads each key with `ask`.
     ///
     /// # Errors
     ///
@@ -66,7 +66,7 @@ impl Settings {
         }
         if let Some(value) = ask(c"metrics") {
             let folder = Path::new(OsStr::from_bytes(value.to_bytes()));
-            // Servers change their folder.
+            // A relative path would change its meaning: servers change their folder.
             if !folder.is_absolute() {
                 return Err(refused("metrics", &value, "a folder, from / on"));
             }
@@ -76,7 +76,7 @@ impl Settings {
     }
 }
 
-/// Decimal digits only: no sign, no spaces.
+/// Parses decimal digits, without sign or spaces.
 fn microseconds(value: &CStr) -> Option<u32> {
     let digits = value.to_str().ok().filter(|text| text.bytes().all(|b| b.is_ascii_digit()))?;
     digits.parse().ok().filter(|&us| us <= LINGER_US_MAX)
@@ -93,7 +93,7 @@ pub(crate) struct Refused {
 impl fmt::Display for Refused {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { key, value, allowed } = self;
-        // libcrypto leaves out a message that is longer than its buffer.
+        // libcrypto drops a message that is longer than its buffer.
         let value: String = value.to_string_lossy().chars().take(200).collect();
         write!(f, "{key} = {value} in the provider's section is not allowed: set {allowed}")
     }
@@ -112,7 +112,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_said_is_the_default() {
+    fn no_lines_give_the_defaults() {
         assert_eq!(read(&[]), Ok(Settings::default()));
         let (engine, async_) = ((c"engine", c"lanes"), (c"async", c"on"));
         assert_eq!(read(&[engine, (c"linger_us_max", c"150"), async_]), Ok(Settings::default()));

@@ -1,16 +1,12 @@
-//! Signatures as libcrypto calls them: provider-signature(7). What [`crate::context`] says of
-//! contexts holds here.
+//! The entry points of signatures: provider-signature(7). [`crate::context`] states what libcrypto
+//! guarantees for contexts.
 
 use core::ffi::{c_char, c_int, c_uchar, c_void};
 
-use crate::abi::{
-    OSSL_DISPATCH, OSSL_PARAM, OSSL_PARAM_OCTET_STRING, OSSL_PARAM_UTF8_STRING,
-    OSSL_PKEY_PARAM_DIGEST, OSSL_PKEY_PARAM_MGF1_DIGEST, OSSL_PKEY_PARAM_MGF1_PROPERTIES,
-    OSSL_PKEY_PARAM_PAD_MODE, OSSL_PKEY_PARAM_PROPERTIES, OSSL_SIGNATURE_PARAM_ALGORITHM_ID,
-    OSSL_SIGNATURE_PARAM_PSS_SALTLEN,
-};
+use crate::abi::{OSSL_DISPATCH, OSSL_PARAM};
 use crate::context::{
-    context, dupctx, freectx, get_ctx_params, init, key, newctx, set_ctx_params, transforms,
+    context, dupctx, freectx, get_ctx_params, gettable_ctx_params, init, key, newctx,
+    set_ctx_params, settable_ctx_params, transforms,
 };
 use crate::handle::{self, Output};
 use crate::params::Params;
@@ -42,31 +38,13 @@ pub(crate) static FUNCTIONS: Table<[OSSL_DISPATCH; 22]> = dispatch! {
     OSSL_FUNC_SIGNATURE_DIGEST_VERIFY: OSSL_FUNC_signature_verify_fn = digest_verify;
     OSSL_FUNC_SIGNATURE_GET_CTX_PARAMS: OSSL_FUNC_get_ctx_params_fn =
         get_ctx_params::<SignatureContext>;
-    OSSL_FUNC_SIGNATURE_GETTABLE_CTX_PARAMS: OSSL_FUNC_ctx_keys_fn = gettable_ctx_params;
+    OSSL_FUNC_SIGNATURE_GETTABLE_CTX_PARAMS: OSSL_FUNC_ctx_keys_fn =
+        gettable_ctx_params::<SignatureContext>;
     OSSL_FUNC_SIGNATURE_SET_CTX_PARAMS: OSSL_FUNC_set_ctx_params_fn =
         set_ctx_params::<SignatureContext>;
-    OSSL_FUNC_SIGNATURE_SETTABLE_CTX_PARAMS: OSSL_FUNC_ctx_keys_fn = settable_ctx_params;
+    OSSL_FUNC_SIGNATURE_SETTABLE_CTX_PARAMS: OSSL_FUNC_ctx_keys_fn =
+        settable_ctx_params::<SignatureContext>;
 };
-
-static GETTABLE: Table<[OSSL_PARAM; 6]> = Table::of_keys([
-    (OSSL_SIGNATURE_PARAM_ALGORITHM_ID, OSSL_PARAM_OCTET_STRING),
-    (OSSL_PKEY_PARAM_PAD_MODE, OSSL_PARAM_UTF8_STRING),
-    (OSSL_PKEY_PARAM_DIGEST, OSSL_PARAM_UTF8_STRING),
-    (OSSL_PKEY_PARAM_MGF1_DIGEST, OSSL_PARAM_UTF8_STRING),
-    (OSSL_SIGNATURE_PARAM_PSS_SALTLEN, OSSL_PARAM_UTF8_STRING),
-    (c"", 0),
-]);
-
-/// Properties are taken and ignored: no digest of another provider is used.
-static SETTABLE: Table<[OSSL_PARAM; 7]> = Table::of_keys([
-    (OSSL_PKEY_PARAM_DIGEST, OSSL_PARAM_UTF8_STRING),
-    (OSSL_PKEY_PARAM_PROPERTIES, OSSL_PARAM_UTF8_STRING),
-    (OSSL_PKEY_PARAM_PAD_MODE, OSSL_PARAM_UTF8_STRING),
-    (OSSL_SIGNATURE_PARAM_PSS_SALTLEN, OSSL_PARAM_UTF8_STRING),
-    (OSSL_PKEY_PARAM_MGF1_DIGEST, OSSL_PARAM_UTF8_STRING),
-    (OSSL_PKEY_PARAM_MGF1_PROPERTIES, OSSL_PARAM_UTF8_STRING),
-    (c"", 0),
-]);
 
 transforms! {
     sign = SignatureContext::sign;
@@ -74,9 +52,9 @@ transforms! {
     digest_sign = SignatureContext::digest_sign;
 }
 
-/// As for ciphers, and a property query for digests, which are all ours.
+/// The property query is for digests, which this provider computes itself.
 unsafe extern "C" fn new(provctx: *mut c_void, _properties: *const c_char) -> *mut c_void {
-    // SAFETY: the caller's promise.
+    // SAFETY: as the caller promised.
     unsafe { newctx::<SignatureContext>(provctx) }
 }
 
@@ -108,7 +86,7 @@ unsafe extern "C" fn digest_init<const PRIVATE: bool>(
     let mdname = unsafe { handle::text(mdname) };
     // SAFETY: as the module says.
     let key = unsafe { key(provkey) };
-    // SAFETY: the parameters stay until the call is over.
+    // SAFETY: the parameters outlive the call.
     let params = unsafe { Params::new(params) };
     entry(ctx, |ctx| ctx.digest_init(mdname, key?, PRIVATE, params))
 }
@@ -133,7 +111,7 @@ unsafe extern "C" fn digest_sign_final(
     let mut output = unsafe { Output::new(sig, sigsize, siglen) };
     entry(ctx, |ctx| {
         ctx.digest_sign_final(&mut output)?;
-        output.hand_over();
+        output.copy_out();
         Ok(())
     })
 }
@@ -164,18 +142,4 @@ unsafe extern "C" fn digest_verify(
     // SAFETY: the caller's input.
     let tbs = unsafe { handle::bytes(tbs, tbslen) };
     entry(ctx, |ctx| ctx.digest_verify(sig, tbs))
-}
-
-unsafe extern "C" fn gettable_ctx_params(
-    _ctx: *mut c_void,
-    _provctx: *mut c_void,
-) -> *const OSSL_PARAM {
-    GETTABLE.first()
-}
-
-unsafe extern "C" fn settable_ctx_params(
-    _ctx: *mut c_void,
-    _provctx: *mut c_void,
-) -> *const OSSL_PARAM {
-    SETTABLE.first()
 }

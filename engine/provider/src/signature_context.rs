@@ -1,4 +1,4 @@
-//! A signature in the making, or under verification: provider-signature(7), in safe words.
+//! The safe part of signing and verifying: provider-signature(7).
 #![forbid(unsafe_code)]
 
 mod settings;
@@ -8,19 +8,20 @@ use std::sync::Arc;
 use tollgate_queue::Work;
 use tollgate_rsa::{Digest, Hash, Hasher, MODULUS_BYTES_MAX, Rejected, Salt, pkcs1v15, pss};
 
+use crate::abi::OSSL_PARAM;
 use crate::context::Context;
 use crate::counters::Event;
 use crate::handle::Output;
 use crate::hashing;
 use crate::key::Key;
 use crate::params::{Answers, Params};
-use crate::private::Asked;
+use crate::private::Operation;
 use crate::provider::Provider;
 use crate::reason::Reason;
 use crate::signature_padding::{MDC2_DIGEST_INFO, Padding, SaltLength, decode, digest_in};
 use crate::x931;
 
-/// What `newctx` makes.
+/// The context of a signature or a verification.
 #[derive(Clone)]
 pub(crate) struct SignatureContext {
     provider: Arc<Provider>,
@@ -32,15 +33,15 @@ pub(crate) struct SignatureContext {
     message: Message,
 }
 
-/// How far a digest operation is.
+/// The state of a digest operation.
 #[derive(Clone)]
-#[expect(clippy::large_enum_variant, reason = "in a context, which lies on the heap")]
+#[expect(clippy::large_enum_variant, reason = "stored in a context, which is on the heap")]
 enum Message {
-    /// There is none: the caller brings a digest.
+    /// No message: the caller passes a digest.
     None,
-    /// Initialized; the hash state is made with the first piece, for there may be only one.
+    /// Initialized. The hash state is created with the first piece: a one-shot call needs none.
     Empty,
-    /// Some of it is hashed.
+    /// Partly hashed.
     Some(Hasher),
 }
 
@@ -63,6 +64,14 @@ impl Context for SignatureContext {
         }
     }
 
+    fn gettable() -> *const OSSL_PARAM {
+        settings::GETTABLE.first()
+    }
+
+    fn settable() -> *const OSSL_PARAM {
+        settings::SETTABLE.first()
+    }
+
     fn init(
         &mut self,
         key: Option<Arc<Key>>,
@@ -83,7 +92,7 @@ impl Context for SignatureContext {
 }
 
 impl SignatureContext {
-    /// Starts an operation on a message; without a name, with the last digest.
+    /// Starts an operation on a message. Without a name, the last digest is used.
     pub(crate) fn digest_init(
         &mut self,
         name: Option<&str>,
@@ -125,7 +134,7 @@ impl SignatureContext {
 
     /// Signs the message.
     pub(crate) fn digest_sign_final(&mut self, output: &mut Output) -> Result<(), Reason> {
-        if output.is_question() {
+        if output.is_length_query() {
             output.set_length(self.key()?.size());
             return Ok(());
         }
@@ -134,9 +143,9 @@ impl SignatureContext {
         self.sign(output, digest.as_ref())
     }
 
-    /// Signs a whole message, or the rest of one; ready for the next one after.
+    /// Signs a whole message, or the rest of one; the context is then ready for another.
     pub(crate) fn digest_sign(&mut self, output: &mut Output, rest: &[u8]) -> Result<(), Reason> {
-        if output.is_question() {
+        if output.is_length_query() {
             return self.digest_sign_final(output);
         }
         output.check(self.key()?.size())?;
@@ -150,8 +159,8 @@ impl SignatureContext {
         self.verify(signature, digest.as_ref())
     }
 
-    /// Verifies the signature of a whole message, or of the rest of one; ready for the next one
-    /// after.
+    /// Verifies the signature of a whole message, or of the rest of one; the context is then ready
+    /// for another.
     pub(crate) fn digest_verify(&mut self, signature: &[u8], rest: &[u8]) -> Result<(), Reason> {
         let digest = self.finish_with(rest)?;
         self.verify(signature, digest.as_ref())
@@ -177,11 +186,11 @@ impl SignatureContext {
         Ok(digest)
     }
 
-    /// Signs a digest, or raw bytes if no hash function was named.
+    /// Signs a digest, or raw bytes if no hash function is set.
     pub(crate) fn sign(&mut self, output: &mut Output, digest: &[u8]) -> Result<(), Reason> {
         let key = self.key()?;
         let size = key.size();
-        if output.is_question() {
+        if output.is_length_query() {
             output.set_length(size);
             return Ok(());
         }
@@ -189,10 +198,10 @@ impl SignatureContext {
         let mut em = [0; MODULUS_BYTES_MAX];
         let em = &mut em[..size];
         self.encode(key, em, digest)?;
-        // Padded here: OpenSSL signs with hash functions that the engine refuses.
-        let asked = Asked { work: Work::Raw, input: em };
+        // Padded here, because OpenSSL signs with hash functions that the engine refuses.
+        let operation = Operation { work: Work::Raw, input: em };
         let modulus = (self.padding == Padding::X931).then(|| key.public().modulus());
-        self.provider.private(&mut self.key, asked, &mut |signature| match &modulus {
+        self.provider.private(&mut self.key, operation, &mut |signature| match &modulus {
             Some(modulus) => output.write(&x931::smaller(signature, modulus)),
             None => output.write(signature),
         })?;
@@ -222,7 +231,7 @@ impl SignatureContext {
         }
     }
 
-    /// Verifies a signature of a digest, or of raw bytes if no hash function was named.
+    /// Verifies a signature of a digest, or of raw bytes if no hash function is set.
     pub(crate) fn verify(&self, signature: &[u8], digest: &[u8]) -> Result<(), Reason> {
         let key = self.key()?;
         self.check_length(digest)?;
@@ -255,14 +264,14 @@ impl SignatureContext {
         Ok(())
     }
 
-    /// What was signed: the digest if its hash function is named, else the content.
+    /// Writes the signed digest, or the signed content if no hash function is set.
     pub(crate) fn verify_recover(
         &self,
         output: &mut Output,
         signature: &[u8],
     ) -> Result<(), Reason> {
         let key = self.key()?;
-        if output.is_question() {
+        if output.is_length_query() {
             output.set_length(key.size());
             return Ok(());
         }
@@ -285,7 +294,7 @@ impl SignatureContext {
         Ok(())
     }
 
-    /// The encoded message that a signature stands for.
+    /// Applies the public operation to a signature.
     fn recovered<'a>(
         &self,
         key: &Key,
@@ -311,7 +320,7 @@ impl SignatureContext {
         self.key.as_ref().ok_or(Reason::KeyMissing)
     }
 
-    /// PSS without a digest is PSS with SHA-1, as in OpenSSL.
+    /// Checks the length of a digest. PSS without a hash function uses SHA-1, as in OpenSSL.
     fn check_length(&self, digest: &[u8]) -> Result<(), Reason> {
         let implied = (self.padding == Padding::Pss).then_some(Hash::Sha1);
         match self.md.or(implied) {

@@ -1,4 +1,4 @@
-//! Paddings of signatures as parameters name them, and what EMSA-PKCS1-v1_5 was put around.
+//! Paddings and salt lengths as parameters name them, and the content of EMSA-PKCS1-v1_5.
 #![forbid(unsafe_code)]
 
 use core::ffi::CStr;
@@ -8,7 +8,7 @@ use tollgate_rsa::{Hash, Salt};
 use crate::params::Param;
 use crate::reason::Reason;
 
-/// A padding of signatures.
+/// A padding for signatures.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Padding {
     /// None: the raw operation.
@@ -21,23 +21,23 @@ pub(crate) enum Padding {
     X931,
 }
 
-/// The length of a PSS salt, as OpenSSL names it (`RSA_PSS_SALTLEN_`).
+/// The length of a PSS salt (OpenSSL's `RSA_PSS_SALTLEN_`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum SaltLength {
-    /// -2: signing, the longest; verifying, any.
+    /// -2: to sign, the maximum; to verify, any.
     Auto,
-    /// -4: signing, the longest but no longer than the digest; verifying, any.
+    /// -4: to sign, the maximum up to the digest's length; to verify, any.
     AutoDigestMax,
-    /// -1: as long as the digest.
+    /// -1: the digest's length.
     Digest,
     /// This many bytes.
     Exactly(usize),
-    /// -3: the longest.
+    /// -3: the maximum.
     Max,
 }
 
 impl Padding {
-    /// By number (`RSA_PKCS1_PADDING`...) or name.
+    /// Reads a padding by number (`RSA_PKCS1_PADDING`...) or name.
     ///
     /// # Errors
     ///
@@ -73,8 +73,8 @@ impl Padding {
 }
 
 impl SaltLength {
-    /// What a release of OpenSSL takes if nobody chooses: the longest in 3.0, and no longer than
-    /// the digest from 3.1 on, or where the release is not known.
+    /// Returns the default of a release of OpenSSL: the maximum in 3.0; from 3.1 on, and for an unknown
+    /// release, up to the digest's length.
     pub(crate) fn of_release(version: Option<&CStr>) -> Self {
         match version {
             Some(version) if version.to_bytes().starts_with(b"3.0.") => Self::Auto,
@@ -82,7 +82,7 @@ impl SaltLength {
         }
     }
 
-    /// By number or name.
+    /// Reads a length by number or name.
     ///
     /// # Errors
     ///
@@ -115,7 +115,7 @@ impl SaltLength {
         }
     }
 
-    /// The name, unless it is a plain number.
+    /// Returns the name, unless it is a number.
     pub(crate) fn name(self) -> Option<&'static CStr> {
         match self {
             Self::Auto => Some(c"auto"),
@@ -126,7 +126,7 @@ impl SaltLength {
         }
     }
 
-    /// Bytes of the salt of a signature under a modulus of `bits` bits.
+    /// Returns the length of the salt in bytes for a modulus of `bits` bits.
     ///
     /// # Errors
     ///
@@ -142,7 +142,7 @@ impl SaltLength {
         Ok(len.min(longest))
     }
 
-    /// What a verifier demands.
+    /// Returns the length that a verifier requires.
     pub(crate) fn to_verify(self) -> Salt {
         match self {
             Self::Auto | Self::AutoDigestMax => Salt::Auto,
@@ -153,7 +153,7 @@ impl SaltLength {
     }
 }
 
-/// The content of 00 01 FF..FF 00 content. Variable time: a signature is public.
+/// Returns the content of `00 01 FF..FF 00 content`. Variable time: a signature is public.
 pub(crate) fn decode(em: &[u8]) -> Option<&[u8]> {
     let rest = em.strip_prefix(&[0x00, 0x01])?;
     let ps_len = rest.iter().position(|&byte| byte != 0xff).filter(|&len| len >= 8)?;
@@ -179,7 +179,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn content_comes_back_and_eight_bytes_of_padding_are_kept() {
+    fn decode_inverts_encode_and_requires_eight_bytes_of_padding() {
         let mut em = [0; 128];
         for len in [0, 1, 36, 117] {
             assert_eq!(pkcs1v15::encode_raw(&mut em, &vec![7; len]), Ok(()));
@@ -197,7 +197,7 @@ mod tests {
     }
 
     #[test]
-    fn salts_that_nobody_chose() {
+    fn default_salt_lengths_of_releases() {
         for (version, expected) in [
             (Some(c"3.0.19"), SaltLength::Auto),
             (Some(c"3.1.0"), SaltLength::AutoDigestMax),
@@ -210,7 +210,7 @@ mod tests {
     }
 
     #[test]
-    fn salts_of_signatures() {
+    fn salt_lengths_to_sign() {
         let hash = Hash::Sha256;
         for (salt, expected) in [
             (SaltLength::Auto, Ok(222)), // 256 - 32 - 2
@@ -222,7 +222,7 @@ mod tests {
         ] {
             assert_eq!(salt.to_sign(2048, hash), expected, "{salt:?}");
         }
-        // 64 - 32 - 2 bytes of room: less than the digest
+        // 64 - 32 - 2 bytes are left for the salt: less than the digest
         assert_eq!(SaltLength::AutoDigestMax.to_sign(512, hash), Ok(30));
         assert_eq!(SaltLength::Digest.to_sign(512, hash), Err(Reason::SaltLength));
     }

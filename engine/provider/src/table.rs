@@ -1,11 +1,11 @@
-//! Tables of constants that C reads: functions by number, algorithms, texts, keys of parameters.
+//! Constant tables for C: functions, algorithms, texts and parameter descriptions.
 
 use core::ffi::{CStr, c_uint};
 use core::ptr;
 
 use crate::abi::{OSSL_ALGORITHM, OSSL_DISPATCH, OSSL_ITEM, OSSL_PARAM};
 
-/// A table of constants that C reads.
+/// A constant table for C.
 #[repr(transparent)]
 pub(crate) struct Table<T>(T);
 
@@ -17,22 +17,22 @@ impl<T, const N: usize> Table<[T; N]> {
 
 // SAFETY: such a table holds numbers and pointers to functions, which never change.
 unsafe impl<const N: usize> Sync for Table<[OSSL_DISPATCH; N]> {}
-// SAFETY: such a table holds pointers to constants only: its constructor takes no others.
+// SAFETY: such a table holds only pointers to constants, as its constructor requires.
 unsafe impl<const N: usize> Sync for Table<[OSSL_ALGORITHM; N]> {}
-// SAFETY: such a table holds numbers and pointers to literals: its constructor takes no others.
+// SAFETY: such a table holds numbers and pointers to literals, as its constructor requires.
 unsafe impl<const N: usize> Sync for Table<[OSSL_ITEM; N]> {}
 // SAFETY: such a table describes parameters: its constructor sets their data to NULL.
 unsafe impl<const N: usize> Sync for Table<[OSSL_PARAM; N]> {}
 
 impl<const N: usize> Table<[OSSL_DISPATCH; N]> {
-    /// See the macro [`dispatch`].
+    /// Use the macro [`dispatch`], which checks types.
     pub(crate) const fn of_functions(table: [OSSL_DISPATCH; N]) -> Self {
         Self(table)
     }
 }
 
 impl<const N: usize> Table<[OSSL_ALGORITHM; N]> {
-    /// Rows of names, properties, functions and description; the last row is `None`.
+    /// Creates a table of algorithms; the last row is `None`.
     pub(crate) const fn of_algorithms(rows: [Option<Algorithm>; N]) -> Self {
         let mut table = [const {
             OSSL_ALGORITHM {
@@ -57,7 +57,7 @@ impl<const N: usize> Table<[OSSL_ALGORITHM; N]> {
 }
 
 impl<const N: usize> Table<[OSSL_ITEM; N]> {
-    /// Numbers and texts; the last number is 0.
+    /// Creates a table of numbers and texts; the last number is 0.
     pub(crate) const fn of_items(rows: [(c_uint, &'static CStr); N]) -> Self {
         let mut table = [const { OSSL_ITEM { id: 0, ptr: ptr::null() } }; N];
         let mut i = 0;
@@ -70,7 +70,7 @@ impl<const N: usize> Table<[OSSL_ITEM; N]> {
 }
 
 impl<const N: usize> Table<[OSSL_PARAM; N]> {
-    /// Keys and types, for the functions that say what can be set or asked; the last key is empty.
+    /// Creates a table of parameters by key and type; the last key is empty.
     pub(crate) const fn of_keys(rows: [(&'static CStr, c_uint); N]) -> Self {
         let mut table = [OSSL_PARAM::END; N];
         let mut i = 0;
@@ -91,7 +91,7 @@ pub(crate) struct Algorithm {
     pub(crate) description: &'static CStr,
 }
 
-/// A dispatch table: each function is checked against the type of its number.
+/// Creates a dispatch table and checks each function against the type of its number.
 macro_rules! dispatch {
     ($($id:ident: $type:ident = $function:expr;)*) => {
         $crate::table::Table::of_functions([

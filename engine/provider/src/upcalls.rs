@@ -1,4 +1,4 @@
-//! What the core offers the provider: its settings, and raising errors.
+//! Functions of the core that the provider calls: to read settings and to raise errors.
 
 use core::ffi::{CStr, c_char, c_int, c_void};
 use core::mem::transmute;
@@ -14,7 +14,7 @@ use crate::abi::{
 use crate::jobs::Jobs;
 use crate::reason::Reason;
 
-/// The libcrypto that loaded us, by the functions that it passed in.
+/// The libcrypto that loaded the provider, through the functions that it passed in.
 pub(crate) struct Core {
     handle: *const OSSL_CORE_HANDLE,
     ask: Option<OSSL_FUNC_core_get_params_fn>,
@@ -33,8 +33,8 @@ impl Core {
     ///
     /// # Safety
     ///
-    /// `handle` and `table` are what a libcrypto of version 3 or later passes to
-    /// `OSSL_provider_init`, and the value is not used after teardown.
+    /// A libcrypto of version 3 or later passed `handle` and `table` to `OSSL_provider_init`, and the
+    /// value is not used after teardown.
     pub(crate) unsafe fn new(
         handle: *const OSSL_CORE_HANDLE,
         mut table: *const OSSL_DISPATCH,
@@ -85,14 +85,14 @@ impl Core {
         }
     }
 
-    /// Its jobs, if they are to be found.
+    /// Returns the job functions of this libcrypto, if they can be found.
     pub(crate) fn jobs(&self) -> Option<Jobs> {
         let function = self.new_error? as *const ();
-        // SAFETY: one of the functions that the core passed in.
-        unsafe { Jobs::beside(function) }
+        // SAFETY: a function that the core passed in.
+        unsafe { Jobs::of_library(function) }
     }
 
-    /// What the provider's section of the configuration says under this key.
+    /// Returns the value of a key in the provider's section of the configuration.
     pub(crate) fn setting(&self, key: &CStr) -> Option<CString> {
         let ask = self.ask?;
         let mut value: *const c_char = ptr::null();
@@ -105,28 +105,28 @@ impl Core {
         };
         let mut questions = [question, OSSL_PARAM::END];
         // SAFETY: the core's function, with the core's handle; the array ends with a NULL key, and
-        // the data of this type is a place for a pointer.
+        // data of this type is a variable for a pointer.
         let answered = unsafe { ask(self.handle, questions.as_mut_ptr()) };
         if answered != 1 || value.is_null() {
             return None;
         }
-        // SAFETY: the core's own text, which it keeps as long as the provider.
+        // SAFETY: the core's text lives as long as the provider.
         Some(unsafe { CStr::from_ptr(value) }.to_owned())
     }
 
-    /// Puts a reason into the calling thread's error queue; its text is in the table of reasons.
+    /// Adds a reason to the calling thread's error queue. Its text is in the table of reasons.
     pub(crate) fn raise(&self, reason: Reason) {
         self.raise_formatted(reason, None);
     }
 
-    /// Also says this beside the reason, in the error's data. It is all that is read when the
-    /// provider does not load: the table of reasons is asked for afterwards.
+    /// Adds a reason with a message as its data. If the provider does not load, libcrypto shows only
+    /// the message: it reads the table of reasons later.
     pub(crate) fn raise_with(&self, reason: Reason, what: &str) {
         let format = what.replace('%', "%%").replace('\0', "");
         self.raise_formatted(reason, CString::new(format).ok().as_deref());
     }
 
-    /// The format asks for no argument.
+    /// Adds a reason. The format contains no conversions.
     fn raise_formatted(&self, reason: Reason, format: Option<&CStr>) {
         let (Some(new_error), Some(vset_error)) = (self.new_error, self.vset_error) else {
             return;
@@ -138,11 +138,11 @@ impl Core {
             // SAFETY: as above; the file is a literal, and NULL stands for no function.
             unsafe { set_error_debug(self.handle, c"tollgate".as_ptr(), line, ptr::null()) };
         }
-        // Where a `va_list` is passed on by value it is copied, unread.
+        // A `va_list` that is passed by value is copied but not read.
         let mut no_arguments = [0_u64; 8];
         let arguments: *mut c_void = no_arguments.as_mut_ptr().cast();
         let format = format.map_or(ptr::null(), CStr::as_ptr);
-        // SAFETY: as above; a format that asks for no argument reads none, and the memory in place
+        // SAFETY: as above; a format without conversions reads no arguments, and the memory in place
         // of a `va_list` is as large as any (24 bytes on x86-64, 32 on AArch64).
         unsafe { vset_error(self.handle, reason as u32, format, arguments) };
     }

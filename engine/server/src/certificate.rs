@@ -1,7 +1,6 @@
-//! The certificate and its key: given, or made at start for tests and measurements.
+//! The certificate and its key: from files, or generated for tests and measurements.
 
 use core::fmt;
-use core::str::FromStr;
 use std::fs::File;
 use std::io::{self, Read as _};
 use std::path::PathBuf;
@@ -12,19 +11,19 @@ use openssl::ec::{EcGroup, EcKey};
 use openssl::error::ErrorStack;
 use openssl::hash::MessageDigest;
 use openssl::nid::Nid;
-use openssl::pkey::{Id, PKey, Private};
+use openssl::pkey::{PKey, Private};
 use openssl::rsa::Rsa;
 use openssl::x509::extension::{BasicConstraints, SubjectAlternativeName};
 use openssl::x509::{X509, X509NameBuilder};
 use zeroize::Zeroizing;
 
 use crate::error::{Error, Rejected, Unavailable, one_line};
-use crate::suite::UnknownName;
+use crate::key_kind::KeyKind;
 
 /// The longest PEM file that is read, in bytes.
 const PEM_BYTES_MAX: usize = 1024 * 1024;
 
-/// Where a server's certificate and key come from.
+/// The source of a server's certificate and key.
 #[derive(Clone)]
 pub enum Certificate {
     /// Two files in PEM: the chain with the server's certificate first, and the private key.
@@ -34,15 +33,15 @@ pub enum Certificate {
         /// The private key, unencrypted.
         key: PathBuf,
     },
-    /// The same two as texts.
+    /// The same as texts.
     Pem {
         /// The chain.
         chain: Vec<u8>,
         /// The private key, unencrypted.
         key: Zeroizing<Vec<u8>>,
     },
-    /// Made at start: a new key, and a certificate for localhost, 127.0.0.1 and `::1` that it signs
-    /// itself. For tests and measurements; no client has reason to trust it.
+    /// Generated at start: a new key, and a self-signed certificate for localhost, 127.0.0.1 and
+    /// `::1`. For tests and measurements.
     SelfSigned(KeyKind),
 }
 
@@ -53,8 +52,8 @@ impl Default for Certificate {
 }
 
 impl Certificate {
-    /// As texts, checked, read or made once: for servers that shall have the same, and for other
-    /// servers.
+    /// Reads or generates the certificate, checks it, and returns it as texts, so that several servers
+    /// can share it.
     ///
     /// # Errors
     ///
@@ -68,7 +67,7 @@ impl Certificate {
     }
 }
 
-/// The key is left out.
+/// Omits the key.
 impl fmt::Debug for Certificate {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -81,78 +80,17 @@ impl fmt::Debug for Certificate {
     }
 }
 
-/// The kind of a server's key.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum KeyKind {
-    /// ECDSA on P-256, "ecdsa-p256".
-    EcdsaP256,
-    /// RSA, "rsa-2048".
-    Rsa {
-        /// The size of the modulus; self-signed certificates are made for 2048, 3072 and 4096, and
-        /// for 1024.
-        bits: u32,
-    },
-}
-
-impl KeyKind {
-    /// The kinds that [`Certificate::SelfSigned`] makes.
-    pub const SELF_SIGNED: [Self; 4] = [
-        Self::Rsa { bits: 2048 },
-        Self::Rsa { bits: 3072 },
-        Self::Rsa { bits: 4096 },
-        Self::EcdsaP256,
-    ];
-
-    /// RSA-1024, as servers had in 2001: insecure, and for comparisons with papers only. A server
-    /// takes it where its configuration says so aloud.
-    pub const OF_2001: Self = Self::Rsa { bits: 1024 };
-
-    fn of(key: &PKey<Private>) -> Option<Self> {
-        match key.id() {
-            Id::RSA => Some(Self::Rsa { bits: key.bits() }),
-            Id::EC => {
-                let curve = key.ec_key().ok()?.group().curve_name();
-                (curve == Some(Nid::X9_62_PRIME256V1)).then_some(Self::EcdsaP256)
-            }
-            _ => None,
-        }
-    }
-}
-
-impl fmt::Display for KeyKind {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::EcdsaP256 => f.write_str("ecdsa-p256"),
-            Self::Rsa { bits } => write!(f, "rsa-{bits}"),
-        }
-    }
-}
-
-/// One of the kinds that [`Certificate::SelfSigned`] makes.
-impl FromStr for KeyKind {
-    type Err = UnknownName;
-
-    fn from_str(name: &str) -> Result<Self, UnknownName> {
-        let found = Self::SELF_SIGNED.into_iter().find(|kind| kind.to_string() == name);
-        found.ok_or_else(|| UnknownName {
-            what: "key",
-            name: name.to_owned(),
-            known: vec!["rsa-2048", "rsa-3072", "rsa-4096", "ecdsa-p256"],
-        })
-    }
-}
-
-/// A chain and a key that have been read and belong together.
+/// A chain and a matching key.
 pub(crate) struct Credentials {
     /// The server's certificate first.
     pub(crate) chain: Vec<X509>,
-    /// In DER; each worker reads its own copy into its own library context.
+    /// In DER; each worker decodes it into its own library context.
     pub(crate) key_der: Zeroizing<Vec<u8>>,
     pub(crate) kind: KeyKind,
 }
 
 impl Credentials {
-    /// Reads or makes what `certificate` asks for. A key of 4096 bits may take seconds to make.
+    /// Reads or generates the credentials. A key of 4096 bits may take seconds to generate.
     pub(crate) fn load(certificate: &Certificate) -> Result<Self, Error> {
         match certificate {
             Certificate::Files { chain, key } => {
@@ -171,7 +109,7 @@ impl Credentials {
             Rejected::Certificate("no PEM block of a certificate in it".to_owned())
         })?;
         let mut encrypted = false;
-        // Without a callback OpenSSL would ask for a passphrase on the terminal.
+        // Without a callback, OpenSSL prompts for a passphrase on the terminal.
         let key = PKey::private_key_from_pem_callback(key, |_| {
             encrypted = true;
             Err(ErrorStack::get())
@@ -196,7 +134,7 @@ impl Credentials {
         Ok(Self { chain, key_der: Zeroizing::new(key_der), kind })
     }
 
-    /// The chain in PEM, for clients that should trust it.
+    /// Returns the chain in PEM, for clients that should trust it.
     pub(crate) fn chain_pem(&self) -> Result<Vec<u8>, Error> {
         let mut pem = Vec::new();
         for certificate in &self.chain {
@@ -207,11 +145,11 @@ impl Credentials {
     }
 }
 
-/// A whole file that is not absurdly long.
+/// Reads a file of at most [`PEM_BYTES_MAX`].
 fn read(what: &'static str, path: &PathBuf) -> Result<Zeroizing<Vec<u8>>, Error> {
     let refuse = |why| Rejected::unreadable(what, path, why);
     let file = File::open(path).map_err(refuse)?;
-    // In one piece: a key that moves leaves a copy behind. Devices have no length to ask for.
+    // Allocated at once: a buffer that grows leaves copies of the key behind.
     let mut bytes = Zeroizing::new(Vec::with_capacity(PEM_BYTES_MAX + 1));
     file.take(PEM_BYTES_MAX as u64 + 1).read_to_end(&mut bytes).map_err(refuse)?;
     if bytes.len() > PEM_BYTES_MAX {

@@ -1,105 +1,63 @@
-//! What a server is told before it starts.
+//! The configuration of a server.
 
-use core::fmt;
 use core::net::{Ipv4Addr, SocketAddr};
-use core::str::FromStr;
 use core::time::Duration;
 use std::path::PathBuf;
 
-use crate::error::Misuse;
-use crate::suite::{Group, Protocol, Suite, UnknownName};
-use crate::{Certificate, Notify};
+use crate::certificate::Certificate;
+use crate::engine_kind::Engine;
+use crate::error::{Misuse, WORKERS_MAX};
+use crate::key_kind::KeyKind;
+use crate::notice::Notify;
+use crate::suite::{Group, Protocol, Suite};
 
-/// The most worker threads of one server.
-pub const WORKERS_MAX: usize = 1024;
-
-/// The longest that a server waits for anything: a day.
+/// The upper limit of all waits: a day.
 pub(crate) const WAIT_MAX: Duration = Duration::from_secs(24 * 60 * 60);
 
-/// Who does the private-key operations of a server.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Engine {
-    /// OpenSSL's default provider.
-    OpenSsl,
-    /// Our provider, built in; RSA keys only.
-    Tollgate,
-}
-
-impl Engine {
-    /// The word for it in flags, logs and metrics.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::OpenSsl => "openssl",
-            Self::Tollgate => "tollgate",
-        }
-    }
-}
-
-impl fmt::Display for Engine {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.name())
-    }
-}
-
-impl FromStr for Engine {
-    type Err = UnknownName;
-
-    fn from_str(name: &str) -> Result<Self, UnknownName> {
-        match name {
-            "openssl" => Ok(Self::OpenSsl),
-            "tollgate" => Ok(Self::Tollgate),
-            _ => Err(UnknownName {
-                what: "engine",
-                name: name.to_owned(),
-                known: vec!["openssl", "tollgate"],
-            }),
-        }
-    }
-}
-
-/// Whether a client may come back without a full handshake.
+/// Whether clients may resume sessions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Resumption {
-    /// Never: no tickets, no session cache, no session ID to offer again.
+    /// No tickets, session cache or session IDs.
     Off,
-    /// With tickets, under keys that the server makes at start and all workers share.
+    /// Tickets, with keys that the server generates at start and all workers share.
     Tickets,
 }
 
-/// Everything a server is told. [`Config::default`] listens on a free port of 127.0.0.1 with one
-/// worker and a self-signed RSA-2048 certificate.
+/// The configuration of a server. The default listens on a free port of 127.0.0.1 with one worker and
+/// a self-signed RSA-2048 certificate.
 #[derive(Clone, Debug)]
 pub struct Config {
-    /// Where to listen; port 0 takes a free one.
+    /// The address to listen on; port 0 chooses a free port.
     pub address: SocketAddr,
-    /// Worker threads, 1 to [`WORKERS_MAX`]; each has its own listener, loop and TLS context.
+    /// Worker threads, 1 to [`WORKERS_MAX`]; each has its own listener, event loop and TLS context.
     pub workers: usize,
-    /// The logical core of each worker, one per worker; none: the scheduler decides.
+    /// The logical cores, one per worker; `None` leaves the choice to the scheduler.
     pub pin: Option<Vec<usize>>,
-    /// Who does the private-key operations.
+    /// The implementation of private-key operations.
     pub engine: Engine,
     /// The certificate and its key.
     pub certificate: Certificate,
-    /// The versions that are spoken, at least one.
+    /// The versions of TLS, at least one.
     pub protocols: Vec<Protocol>,
-    /// Suites, best first: the server's order counts. Empty: AES-128-GCM first, no CBC.
+    /// Suites in order of preference; the server's order decides. Empty for the default: AES-128-GCM
+    /// first, no CBC.
     pub suites: Vec<Suite>,
-    /// Groups, best first; at least one.
+    /// Groups in order of preference, at least one.
     pub groups: Vec<Group>,
-    /// Whether suites with RSA key exchange may be offered. They lack forward secrecy.
+    /// Whether to offer suites with RSA key exchange, which lack forward secrecy. Clients of TLS 1.2
+    /// without `signature_algorithms` are then restricted to these; without them the handshake fails.
     pub allow_rsa_kx: bool,
-    /// Whether the key may be RSA of 1,024 bits: insecure, for comparisons with papers only.
+    /// Whether to accept an RSA key of 1024 bits: insecure, for comparisons with papers only.
     pub allow_rsa_1024: bool,
-    /// Whether sessions are resumed.
+    /// Whether clients may resume sessions.
     pub resumption: Resumption,
     /// The folder whose files are served, if any.
     pub root: Option<PathBuf>,
-    /// The file that access-log lines are appended to, if any.
+    /// The access log to append to, if any.
     pub access_log: Option<PathBuf>,
     /// Bounds and time limits.
     pub limits: Limits,
-    /// Where remarks of a running server go.
+    /// Receives notices of the running server.
     pub notify: Notify,
 }
 
@@ -127,25 +85,25 @@ impl Default for Config {
 
 /// The bounds of every queue and the limit of every wait of a server.
 ///
-/// Time limits are looked at every 100 ms, so a wait may last that much longer. None is longer than
-/// a day.
+/// Time limits are checked every 100 ms, so a wait may last that much longer. No limit may exceed a
+/// day.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
     /// From accepting a connection to the end of its handshake.
     pub handshake: Duration,
     /// Between a response (or the handshake) and the first byte of the next request.
     pub idle: Duration,
-    /// From the first byte of a request to its last, the body that is skipped included.
+    /// From the first byte of a request to its last, including a body that is skipped.
     pub request: Duration,
-    /// How long a client may take nothing of a response.
+    /// The longest time in which a client accepts no bytes of a response.
     pub write: Duration,
-    /// How long a closed connection waits for the client to close too.
+    /// The longest wait for the client to close a connection that the server has closed.
     pub linger: Duration,
-    /// The longest request line with headers, in bytes; also the longest body that is skipped.
+    /// The longest request line with headers, and the longest body that is skipped, in bytes.
     pub request_bytes_max: usize,
-    /// The most open connections of one worker; beyond it, clients wait in the kernel's queue.
+    /// Open connections of one worker, at most; further clients wait in the kernel's queue.
     pub connections_max: usize,
-    /// Connections that the kernel completes ahead of a worker (`listen(2)`).
+    /// Length of the kernel's queue of completed connections (`listen(2)`).
     pub backlog: i32,
 }
 
@@ -165,7 +123,7 @@ impl Default for Limits {
 }
 
 impl Config {
-    /// What no certificate, file or socket is needed to see.
+    /// Checks everything that needs no certificate, file or socket.
     ///
     /// # Errors
     ///
@@ -194,8 +152,8 @@ impl Config {
         self.limits.check()
     }
 
-    /// The suites to offer with a key of that kind, best first, those of one protocol only.
-    pub(crate) fn suites_of(&self, protocol: Protocol, key: crate::KeyKind) -> Vec<Suite> {
+    /// Returns the suites of one protocol to offer with a key of this kind, in order of preference.
+    pub(crate) fn suites_of(&self, protocol: Protocol, key: KeyKind) -> Vec<Suite> {
         let mut suites = self.suites.clone();
         if suites.is_empty() {
             suites = Suite::defaults(self.allow_rsa_kx);

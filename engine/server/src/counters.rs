@@ -1,4 +1,4 @@
-//! What a server has done so far: each worker counts for itself, whoever asks adds up.
+//! The counters of a server. Each worker has its own; readers add them up.
 
 use core::sync::atomic::{AtomicBool, AtomicI32, AtomicU64, Ordering};
 use core::time::Duration;
@@ -8,8 +8,8 @@ use rustix::time::{ClockId, clock_gettime};
 use crate::failure::{End, Failure};
 use crate::thread_clock::ThreadClock;
 
-/// What a server has done since it started. Exact when nothing is under way; while connections are
-/// served, numbers read one after the other.
+/// The counts of a server since its start. Exact if no connection is being served; otherwise the
+/// numbers are read one after the other.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Counters {
     /// Connections accepted.
@@ -20,65 +20,65 @@ pub struct Counters {
     pub handshakes_full: u64,
     /// Handshakes completed by resuming a session.
     pub handshakes_resumed: u64,
-    /// Handshakes that failed, by reason; reasons that did not occur are there with zero.
+    /// Handshakes that failed, by reason; all reasons, also those with a count of zero.
     pub handshakes_failed: Vec<(Failure, u64)>,
-    /// Responses sent as a whole.
+    /// Responses sent completely.
     pub requests: u64,
-    /// Responses begun and not sent as a whole.
+    /// Responses that were begun and not completed.
     pub requests_cut: u64,
     /// Responses begun, by status class: 1xx (never), 2xx, 3xx (never), 4xx, 5xx.
     pub responses: [u64; 5],
-    /// Bytes of bodies handed to the kernel, before encryption.
+    /// Bytes of bodies sent, before encryption.
     pub body_bytes: u64,
     /// Connections that ended after a handshake, by reason.
     pub ends: Vec<(End, u64)>,
-    /// Times that accepting paused for want of file descriptors.
+    /// Pauses in accepting because no file descriptors were left.
     pub descriptor_pauses: u64,
     /// Turns of all event loops.
     pub loop_turns: u64,
     /// CPU time of each worker thread, user and system.
     pub worker_cpu: Vec<Duration>,
-    /// CPU time of the whole process, user and system; with it that of everything else in it.
+    /// CPU time of the whole process, user and system, including its other threads.
     pub process_cpu: Duration,
     /// Access-log lines (handshakes and requests) written.
     pub log_lines: u64,
-    /// Access-log lines thrown away.
+    /// Access-log lines that were lost.
     pub log_lines_lost: u64,
-    /// Who did the private-key operations.
+    /// The provider that did the private-key operations.
     pub signer: Signer,
 }
 
 impl Counters {
-    /// Handshakes that failed, for whatever reason.
+    /// Returns the number of failed handshakes.
     #[must_use]
     pub fn handshakes_failed_total(&self) -> u64 {
         self.handshakes_failed.iter().map(|(_, count)| count).sum()
     }
 
-    /// Handshakes that failed for that reason.
+    /// Returns the number of handshakes that failed for this reason.
     #[must_use]
     pub fn failed(&self, failure: Failure) -> u64 {
         self.handshakes_failed.iter().find(|(why, _)| *why == failure).map_or(0, |(_, n)| *n)
     }
 
-    /// Connections that ended that way after a handshake.
+    /// Returns the number of connections that ended this way after a handshake.
     #[must_use]
     pub fn ended(&self, end: End) -> u64 {
         self.ends.iter().find(|(why, _)| *why == end).map_or(0, |(_, n)| *n)
     }
 }
 
-/// Who did the private-key operations of a server.
+/// The provider that did the private-key operations of a server.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Signer {
-    /// The OpenSSL provider that every worker's key was seen to sign with at start.
+    /// The name of the OpenSSL provider that signed with each worker's key at start.
     pub provider: String,
     /// Private-key operations that this provider counted in the workers' library contexts since
     /// the server started; `None` for OpenSSL's own, which does not count.
     pub operations: Option<SignerOperations>,
 }
 
-/// Private-key operations that our provider counted.
+/// Private-key operations, as counted by the provider `tollgate`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SignerOperations {
     /// Signatures.
@@ -88,7 +88,7 @@ pub struct SignerOperations {
 }
 
 impl SignerOperations {
-    /// Both kinds.
+    /// Returns the sum of both.
     #[must_use]
     pub const fn total(self) -> u64 {
         self.signatures + self.decryptions
@@ -108,11 +108,11 @@ pub(crate) struct Count(AtomicU64);
 
 impl Count {
     pub(crate) fn add(&self, n: u64) {
-        // One writer: no locked instruction is needed.
+        // A single writer needs no locked instruction.
         self.set(self.0.load(Ordering::Relaxed).wrapping_add(n));
     }
 
-    /// Whoever reads this number sees all that its thread counted before.
+    /// A thread that reads the number also sees all earlier counts of this thread.
     pub(crate) fn set(&self, n: u64) {
         self.0.store(n, Ordering::Release);
     }
@@ -143,7 +143,7 @@ pub(crate) struct Tally {
     cpu: Cpu,
 }
 
-/// A worker's CPU time: its clock while it lives, the last reading after that.
+/// A worker's CPU time: read from its clock while it runs, then stored.
 #[derive(Debug, Default)]
 struct Cpu {
     clock: AtomicI32,
@@ -152,7 +152,7 @@ struct Cpu {
 }
 
 impl Tally {
-    /// Called by the worker itself, first of all.
+    /// Called by the worker when it starts.
     pub(crate) fn start_cpu(&self) {
         if let Some(clock) = ThreadClock::of_this_thread() {
             self.cpu.clock.store(clock.id(), Ordering::Relaxed);
@@ -160,7 +160,7 @@ impl Tally {
         }
     }
 
-    /// Called by the worker itself, last of all.
+    /// Called by the worker when it ends.
     pub(crate) fn stop_cpu(&self) {
         let spent = duration(clock_gettime(ClockId::ThreadCPUTime));
         let nanos = u64::try_from(spent.as_nanos()).unwrap_or(u64::MAX);
@@ -172,7 +172,7 @@ impl Tally {
         let running = self.cpu.running.load(Ordering::Acquire);
         let clock = ThreadClock::from_id(self.cpu.clock.load(Ordering::Relaxed));
         let now = if running { clock.elapsed() } else { None };
-        // It may have ended between the two.
+        // The worker may have ended in between.
         now.unwrap_or_else(|| Duration::from_nanos(self.cpu.final_ns.load(Ordering::Relaxed)))
     }
 }
@@ -182,7 +182,7 @@ fn duration(time: rustix::time::Timespec) -> Duration {
     Duration::new(seconds, u32::try_from(time.tv_nsec).unwrap_or(0))
 }
 
-/// What the workers' providers counted, for an engine that counts.
+/// Returns the sum of private-key operations over all workers.
 pub(crate) fn operations(tallies: &[Tally]) -> SignerOperations {
     SignerOperations {
         signatures: tallies.iter().map(|tally| tally.signatures.read()).sum(),
@@ -190,7 +190,7 @@ pub(crate) fn operations(tallies: &[Tally]) -> SignerOperations {
     }
 }
 
-/// The sum over all workers; log and signer are left for the caller.
+/// Returns the sums over all workers; the caller adds log and signer.
 pub(crate) fn sum(tallies: &[Tally]) -> Counters {
     let total =
         |of: fn(&Tally) -> &Count| tallies.iter().map(|tally| of(tally).read()).sum::<u64>();

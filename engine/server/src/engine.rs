@@ -1,8 +1,8 @@
-//! A worker's TLS context: its own library context, its engine, and the proof of who signs.
+//! A worker's TLS context and its engine.
 //!
-//! Each worker has a library context of its own, which one thread makes, uses and frees. So engines
-//! of one process never meet, the process's default library context and its configuration file have
-//! no say, and workers share no locks in libcrypto.
+//! Each worker has its own library context, which one thread creates, uses and frees. Engines of one
+//! process are therefore independent of each other and of the default library context and its
+//! configuration file, and workers share no locks in libcrypto.
 
 use core::ffi::CStr;
 use std::ffi::CString;
@@ -17,19 +17,21 @@ use openssl::ssl::{
     SslSessionCacheMode, SslVersion, select_next_proto,
 };
 
-use crate::certificate::{Credentials, KeyKind};
-use crate::config::{Config, Engine, Resumption};
+use crate::certificate::Credentials;
+use crate::config::{Config, Resumption};
 use crate::counters::SignerOperations;
+use crate::engine_kind::Engine;
 use crate::error::{Error, Misuse, Rejected, Unavailable};
 use crate::evp::{self, Source};
 use crate::ffi::{self, TicketKeys};
+use crate::key_kind::KeyKind;
 use crate::suite::{Group, Protocol, Suite};
 
-/// Tells sessions of one server from those of another, RFC 8446 §4.6.1; any constant will do.
+/// Distinguishes sessions of different servers (RFC 8446 §4.6.1). Any constant works.
 const SESSION_CONTEXT: &[u8] = b"tollgate";
 
 impl Engine {
-    /// The name that the engine's provider has in OpenSSL.
+    /// Returns the name of the engine's provider in OpenSSL.
     pub(crate) const fn provider(self) -> &'static str {
         match self {
             Self::OpenSsl => "default",
@@ -37,33 +39,33 @@ impl Engine {
         }
     }
 
-    /// The property query under which everything is fetched.
+    /// Returns the property query for all fetches.
     pub(crate) const fn query(self) -> &'static CStr {
         match self {
             Self::OpenSsl => c"provider=default",
-            // Preferred, not demanded: digests, curves and ciphers stay with the default provider.
+            // Optional: digests, curves and ciphers come from the default provider.
             Self::Tollgate => c"?provider=tollgate",
         }
     }
 }
 
-/// What accepts TLS connections. Fields are dropped in this order: OpenSSL wants the contexts gone
-/// before the providers, and those before the library.
+/// Accepts TLS connections. Fields are dropped in this order: OpenSSL requires that contexts are freed
+/// before providers, and providers before the library context.
 pub(crate) struct Acceptor {
     context: SslContext,
     providers: Vec<Provider>,
     library: LibCtx,
     engine: Engine,
-    /// What the engine's provider had counted when it was proven.
+    /// The provider's counts after the check at start.
     before: SignerOperations,
 }
 
 impl Acceptor {
-    /// Prepares a context on the thread that will use it, and proves that the engine takes the key.
+    /// Creates a context on the thread that will use it, and checks that the engine accepts the key.
     ///
     /// # Errors
     ///
-    /// [`Rejected::Engine`] when another provider than the engine's would sign or decrypt.
+    /// [`Rejected::Engine`] if another provider than the engine's would sign or decrypt.
     pub(crate) fn new(
         config: &Config,
         credentials: &Credentials,
@@ -83,7 +85,7 @@ impl Acceptor {
             .map_err(Unavailable::openssl("giving TLS the certificate and key"))?;
         let rsa_kx = config.suites_of(Protocol::Tls12, credentials.kind);
         let decrypts = rsa_kx.iter().any(|suite| suite.is_rsa_key_exchange());
-        prove(config.engine, &library, &key, credentials.kind, decrypts)?;
+        check_engine(config.engine, &library, &key, credentials.kind, decrypts)?;
         let context = context.build();
         let before = SignerOperations::default();
         let mut this = Self { context, providers, library, engine: config.engine, before };
@@ -91,17 +93,18 @@ impl Acceptor {
         Ok(this)
     }
 
-    /// Where everything of this context is fetched.
+    /// Returns the library context.
     pub(crate) fn library(&self) -> &LibCtxRef {
         &self.library
     }
 
-    /// The server's key, in that library.
+    /// Returns the server's key in the library context.
     pub(crate) fn key(&self) -> &PKeyRef<Private> {
         self.context.private_key().expect("`new` gives the context a key")
     }
 
-    /// The private-key operations for connections so far; none for an engine that does not count.
+    /// Returns the private-key operations for connections so far; zero for an engine that does not
+    /// count.
     pub(crate) fn operations(&self) -> SignerOperations {
         match (self.engine, self.providers.last()) {
             (Engine::Tollgate, Some(provider)) => ffi::operations(provider).since(self.before),
@@ -109,7 +112,7 @@ impl Acceptor {
         }
     }
 
-    /// A new connection, before its handshake.
+    /// Creates a connection, before its handshake.
     pub(crate) fn connection(&self) -> Result<Ssl, ErrorStack> {
         Ssl::new(&self.context)
     }
@@ -125,7 +128,7 @@ fn library(engine: Engine) -> Result<(LibCtx, Vec<Provider>), ErrorStack> {
     Ok((library, providers))
 }
 
-/// Versions, suites, groups, and how the library reads and writes.
+/// Sets versions, suites, groups, and modes for reading and writing.
 fn negotiation(
     context: &mut SslContextBuilder,
     config: &Config,
@@ -149,8 +152,8 @@ fn negotiation(
     };
     context.set_min_proto_version(Some(least)).map_err(doing())?;
     context.set_max_proto_version(Some(most)).map_err(doing())?;
-    // 112 bits, whatever the system's configuration says: AES128-SHA and RSA-2048 are within it.
-    // 80 bits is what RSA-1024 has.
+    // 112 bits of security, which AES128-SHA and RSA-2048 have, whatever the system's configuration
+    // says; 80 bits for RSA-1024.
     context.set_security_level(if config.allow_rsa_1024 && key == KeyKind::OF_2001 {
         1
     } else {
@@ -187,7 +190,7 @@ fn negotiation(
             | SslMode::ACCEPT_MOVING_WRITE_BUFFER
             | SslMode::RELEASE_BUFFERS,
     );
-    // One read(2) takes header and body of a record, and of those behind it.
+    // One read(2) returns header and body of a record, and following records.
     context.set_read_ahead(true);
     context.set_alpn_select_callback(|_, client| {
         select_next_proto(b"\x08http/1.1", client).ok_or(AlpnError::NOACK)
@@ -200,7 +203,7 @@ fn resumption(
     resumption: Resumption,
     tickets: &TicketKeys,
 ) -> Result<(), ErrorStack> {
-    // No cache in either case: workers share keys, not memory.
+    // No cache in either case: workers share ticket keys but no memory.
     context.set_session_cache_mode(SslSessionCacheMode::OFF);
     context.set_session_id_context(SESSION_CONTEXT)?;
     match resumption {
@@ -229,9 +232,9 @@ fn identity(
     context.check_private_key()
 }
 
-/// Signs once, and asks who decrypts if that is ever needed. The key remembers its import, so that
-/// handshakes use what was proven here.
-fn prove(
+/// Signs once, and looks up the provider for decryption if a suite needs it. The key caches its import,
+/// so handshakes use the same provider.
+fn check_engine(
     engine: Engine,
     library: &LibCtx,
     key: &PKeyRef<Private>,
@@ -253,7 +256,7 @@ fn prove(
     Ok(())
 }
 
-/// Signs once, and tells which provider did.
+/// Signs once, and returns the name of the provider that did.
 fn signer(source: Source<'_>, key: &PKeyRef<Private>) -> Result<String, ErrorStack> {
     let mut digest = MdCtx::new()?;
     let provider = evp::provider_name(source.begin_signature(&mut digest, key)?);
@@ -261,14 +264,14 @@ fn signer(source: Source<'_>, key: &PKeyRef<Private>) -> Result<String, ErrorSta
     Ok(provider)
 }
 
-/// Which provider would decrypt with this key.
+/// Returns the name of the provider that would decrypt with this key.
 fn decrypter(source: Source<'_>, key: &PKeyRef<Private>) -> Result<String, ErrorStack> {
     let mut ctx = source.key_context(key)?;
     ctx.decrypt_init()?;
     Ok(evp::provider_name(&ctx))
 }
 
-/// The IANA name of a group by OpenSSL's number.
+/// Returns the IANA name of the negotiated group.
 pub(crate) fn group_name(ssl: &openssl::ssl::SslRef) -> Option<&'static str> {
     use openssl::nid::Nid;
 

@@ -7,8 +7,11 @@ use std::path::{Path, PathBuf};
 
 use rustix::io::Errno;
 
-use crate::config::WORKERS_MAX;
-use crate::{Engine, Suite};
+use crate::engine_kind::Engine;
+use crate::suite::Suite;
+
+/// The most worker threads of one server.
+pub const WORKERS_MAX: usize = 1024;
 
 /// Why a server did not start.
 #[derive(Debug)]
@@ -17,7 +20,7 @@ pub enum Error {
     Misuse(Misuse),
     /// A key, certificate or folder is not acceptable. Fixed by another one.
     Rejected(Rejected),
-    /// The system did not give what is needed. Free it, or ask for less.
+    /// The system lacks a resource. Free it, or request less.
     Unavailable(Unavailable),
 }
 
@@ -30,19 +33,19 @@ pub enum Misuse {
     NoGroup,
     /// No version of TLS.
     NoProtocol,
-    /// No suite asked for is of a version that is spoken and of the key's kind.
+    /// No configured suite fits the versions and the kind of the key.
     NoSuite {
         /// The kind of the key, "rsa-2048".
         key: String,
     },
-    /// Another number of cores than of workers.
+    /// The number of cores differs from the number of workers.
     Pin {
-        /// Cores given.
+        /// The number of cores.
         cores: usize,
-        /// Workers asked for.
+        /// The number of workers.
         workers: usize,
     },
-    /// A bound on requests outside its range.
+    /// `request_bytes_max` is out of range.
     RequestBytes(usize),
     /// A suite with RSA key exchange, which was not allowed.
     RsaKeyExchange(Suite),
@@ -52,71 +55,71 @@ pub enum Misuse {
     ZeroLimit(&'static str),
 }
 
-/// Something that was given and is refused.
+/// Input that is refused.
 #[derive(Debug)]
 pub enum Rejected {
     /// The certificate's file holds no certificate, or a broken one.
     Certificate(String),
-    /// The engine does not take this key; nothing falls back in silence.
+    /// The engine refuses this key. There is no silent fallback.
     Engine {
-        /// The engine asked for.
+        /// The configured engine.
         engine: Engine,
         /// The kind of the key.
         key: String,
-        /// The provider that took it instead.
+        /// The provider that would serve the key instead.
         instead: String,
     },
-    /// The key is not what the certificate certifies.
+    /// The key does not match the certificate.
     KeyMismatch,
     /// The private key cannot be read: not PEM, encrypted, or of an unknown kind.
     Key(String),
     /// A file could not be read.
     Unreadable {
-        /// What was to be read from it.
+        /// The purpose of the file.
         what: &'static str,
         /// Its path.
         path: PathBuf,
-        /// Why not.
+        /// The cause.
         why: io::Error,
     },
 }
 
-/// Something that the system did not give.
+/// A resource that the system did not provide.
 #[derive(Debug)]
 pub enum Unavailable {
     /// The access log could not be opened for appending.
     AccessLog {
         /// Its path.
         path: PathBuf,
-        /// Why not.
+        /// The cause.
         why: io::Error,
     },
     /// The address cannot be listened on.
     Listen {
-        /// The address asked for.
+        /// The configured address.
         address: SocketAddr,
-        /// Why not.
+        /// The cause.
         why: io::Error,
     },
-    /// OpenSSL could not do a step of the preparation.
+    /// OpenSSL failed in a step of the preparation.
     OpenSsl {
         /// The step.
         doing: &'static str,
-        /// OpenSSL's words.
+        /// OpenSSL's error.
         why: String,
     },
     /// A worker could not be pinned to its core.
     Pin {
-        /// The logical core asked for.
+        /// The configured logical core.
         core: usize,
-        /// Why not.
+        /// The cause.
         why: io::Error,
     },
     /// A thread, an event queue or a clock was refused.
     System {
         /// The step.
         doing: &'static str,
-        /// Why not.
+        /// The cause.
         why: io::Error,
     },
 }
@@ -146,18 +149,18 @@ impl Rejected {
 }
 
 impl Unavailable {
-    /// Turns OpenSSL's complaint at the step `doing` into an error.
+    /// Converts OpenSSL's errors in the step `doing` into an error.
     pub(crate) fn openssl(doing: &'static str) -> impl FnOnce(openssl::error::ErrorStack) -> Error {
         move |stack| Self::OpenSsl { doing, why: one_line(&stack.to_string()) }.into()
     }
 
-    /// Turns the system's complaint at the step `doing` into an error.
+    /// Converts the system's error in the step `doing` into an error.
     pub(crate) fn system<E: Into<io::Error>>(doing: &'static str) -> impl FnOnce(E) -> Error {
         move |why| Self::System { doing, why: why.into() }.into()
     }
 }
 
-/// OpenSSL's complaints are lines; errors here are one line.
+/// Joins OpenSSL's lines: an error here is one line.
 pub(crate) fn one_line(text: &str) -> String {
     text.lines().map(str::trim).collect::<Vec<_>>().join("; ")
 }

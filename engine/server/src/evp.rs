@@ -1,7 +1,7 @@
-//! Operations with a key in a library context of one's own, where the `openssl` crate knows the
-//! default one alone: begun here as libssl begins them, and done with that crate.
+//! Operations with a key in a library context other than the default one, which the `openssl` crate
+//! does not support. They are initialized here in the way of libssl, and completed with that crate.
 //!
-//! Signatures are those of OpenSSL 3.0's headers.
+//! Declarations follow OpenSSL 3.0's headers.
 #![allow(unsafe_code, reason = "declarations of libcrypto")]
 
 use core::ffi::{CStr, c_char, c_int};
@@ -35,7 +35,7 @@ unsafe extern "C" {
     fn OSSL_PROVIDER_get0_name(provider: *const sys::OSSL_PROVIDER) -> *const c_char;
 }
 
-/// Where a session's algorithms come from.
+/// The library context and property query of a session's algorithms.
 #[derive(Clone, Copy)]
 pub struct Source<'a> {
     /// The library context of all fetches.
@@ -45,11 +45,11 @@ pub struct Source<'a> {
 }
 
 impl Source<'_> {
-    /// A context for an operation with `key`, before the operation is chosen.
+    /// Creates a context for an operation with `key`.
     ///
     /// # Errors
     ///
-    /// No memory, or no provider for such a key.
+    /// OpenSSL is out of memory, or no provider supports the key.
     pub fn key_context<T>(self, key: &PKeyRef<T>) -> Result<PkeyCtx<T>, ErrorStack> {
         let (library, query) = (self.library.as_ptr(), self.query.as_ptr());
         // SAFETY: valid pointers; the context takes its own reference to the key.
@@ -57,16 +57,16 @@ impl Source<'_> {
         if ctx.is_null() {
             return Err(ErrorStack::get());
         }
-        // SAFETY: a new context that nobody else owns.
+        // SAFETY: a new context without another owner.
         Ok(unsafe { PkeyCtx::from_ptr(ctx) })
     }
 
-    /// Makes `digest` ready to sign with `key` and SHA-256, as `tls_construct_cert_verify` and
-    /// `tls_construct_server_key_exchange` do; what it gives back sets the padding.
+    /// Initializes `digest` to sign with `key` and SHA-256, as `tls_construct_cert_verify` and
+    /// `tls_construct_server_key_exchange` do. The returned context sets the padding.
     ///
     /// # Errors
     ///
-    /// No provider signs with such a key.
+    /// No provider signs with the key.
     pub fn begin_signature<'d>(
         self,
         digest: &'d mut MdCtxRef,
@@ -99,7 +99,7 @@ impl fmt::Debug for Source<'_> {
     }
 }
 
-/// Which provider does the operation that the context was made ready for.
+/// Returns the name of the provider of the initialized operation.
 pub(crate) fn provider_name<T>(ctx: &PkeyCtxRef<T>) -> String {
     // SAFETY: a valid context.
     let provider = unsafe { EVP_PKEY_CTX_get0_provider(ctx.as_ptr()) };

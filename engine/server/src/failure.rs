@@ -1,4 +1,4 @@
-//! Why handshakes fail and connections end: the words of counters and of the access log.
+//! Reasons of failed handshakes and of ended connections, as in counters and the access log.
 
 use core::fmt;
 use std::io;
@@ -15,10 +15,10 @@ macro_rules! words {
         pub enum $name { $($(#[$variant_doc])* $variant,)* }
 
         impl $name {
-            /// All of them, in the order of their words.
+            /// All reasons, in the order of their words.
             pub const ALL: &[Self] = &[$(Self::$variant,)*];
 
-            /// The word in metrics and logs.
+            /// Returns the word in metrics and logs.
             #[must_use]
             pub const fn word(self) -> &'static str {
                 match self { $(Self::$variant => $word,)* }
@@ -48,7 +48,7 @@ words! {
         NothingShared = "nothing_shared",
         /// The server stopped.
         Stopped = "stopped",
-        /// It took longer than the limit.
+        /// The handshake took longer than the limit.
         Timeout = "timeout",
         /// No version in common.
         Version = "version",
@@ -62,9 +62,9 @@ words! {
     End {
         /// A file became shorter, or could not be read, while it was sent.
         File = "file",
-        /// Nobody asked for anything within the limit.
+        /// The client sent no request within the limit.
         Idle = "idle",
-        /// The client closed as TLS wants it, or the server after its last response.
+        /// The client closed with `close_notify`, or the server after its last response.
         Orderly = "orderly",
         /// The client closed without `close_notify`, or reset the connection.
         Reset = "reset",
@@ -102,7 +102,7 @@ const COMMON_REASONS: i32 = 1 << 18;
 /// A received alert's reason is its number above this: `SSL_AD_REASON_OFFSET`.
 const ALERT_REASONS: i32 = 1000;
 
-/// A broken connection, as OpenSSL and the kernel tell it.
+/// The failure of a connection, from an error of OpenSSL or the kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Broken {
     pub(crate) failure: Failure,
@@ -115,7 +115,7 @@ impl Broken {
         Self { failure, alert: None }
     }
 
-    /// Sorts an error of libssl that is not "try again later".
+    /// Classifies an error of libssl other than "would block".
     pub(crate) fn of(error: &openssl::ssl::Error) -> Self {
         if let Some(stack) = error.ssl_error() {
             return Self::of_stack(stack);
@@ -130,8 +130,8 @@ impl Broken {
     }
 
     fn of_stack(stack: &ErrorStack) -> Self {
-        // libcrypto's errors stand before libssl's verdict: a point that is not on its curve is the
-        // client's doing, a signature that failed is ours.
+        // libcrypto's errors precede libssl's, which decides: a point that is not on its curve is the
+        // client's fault, a failed signature the server's.
         let verdict = stack.errors().iter().find(|error| error.library_code() == LIB_SSL);
         let Some(verdict) = verdict else {
             return Self::by(Failure::Internal);
@@ -161,7 +161,7 @@ impl Broken {
         })
     }
 
-    /// The same after the handshake.
+    /// Converts to the reason of a connection that ended after its handshake.
     pub(crate) const fn end(self) -> End {
         match self.failure {
             Failure::Alert | Failure::Closed => End::Reset,

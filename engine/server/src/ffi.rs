@@ -1,5 +1,5 @@
-//! What the `openssl` crates lack for TLS contexts, providers and keys in a library context of
-//! one's own, each behind a safe function. Signatures are those of OpenSSL 3.0's headers.
+//! Safe functions for TLS contexts, providers and keys in a library context other than the default
+//! one, which the `openssl` crates lack. Declarations follow OpenSSL 3.0's headers.
 #![allow(unsafe_code, reason = "declarations of libssl and libcrypto")]
 
 use core::ffi::{CStr, c_char, c_int, c_long, c_uchar, c_uint, c_void};
@@ -20,7 +20,7 @@ use crate::counters::SignerOperations;
 const SET_TICKET_KEYS: c_int = 59;
 /// `SSL_CTRL_GET_NEGOTIATED_GROUP` of `openssl/ssl.h`.
 const GET_NEGOTIATED_GROUP: c_int = 134;
-/// `TLSEXT_nid_unknown` of `openssl/tls1.h`: the group has no number in OpenSSL's table of objects.
+/// `TLSEXT_nid_unknown` of `openssl/tls1.h`: set for groups without a number in OpenSSL's table.
 const NID_UNKNOWN: c_long = 0x100_0000;
 
 /// `OSSL_PARAM_UNSIGNED_INTEGER` of `openssl/core.h`.
@@ -29,7 +29,7 @@ const UNSIGNED_INTEGER: c_uint = 2;
 /// `TLSEXT_TYPE_signature_algorithms` of `openssl/tls1.h`.
 const SIGNATURE_ALGORITHMS: c_uint = 13;
 
-/// A ticket key as OpenSSL takes it: a name of 16 bytes, an HMAC key of 32, an AES key of 32.
+/// A ticket key in OpenSSL's format: a name of 16 bytes, an HMAC key of 32, an AES key of 32.
 pub(crate) type TicketKeys = [u8; 80];
 
 unsafe extern "C" {
@@ -60,9 +60,9 @@ const fn succeeded(result: c_int) -> bool {
     result == 1
 }
 
-/// A TLS context for servers that fetches everything from `library` under the property query.
+/// Creates a TLS context for servers with this library context and property query.
 ///
-/// The caller keeps `library` until the context and all its connections are gone.
+/// `library` must outlive the context and all its connections.
 pub(crate) fn server_context(
     library: &LibCtxRef,
     query: &CStr,
@@ -73,11 +73,11 @@ pub(crate) fn server_context(
     if context.is_null() {
         return Err(ErrorStack::get());
     }
-    // SAFETY: a new context that nobody else owns.
+    // SAFETY: a new context without another owner.
     Ok(unsafe { SslContextBuilder::from_ptr(context) })
 }
 
-/// Makes a provider that is linked into this program loadable by name in `library`.
+/// Registers a provider that is linked into this program, to be loaded by name in `library`.
 pub(crate) fn add_builtin(
     library: &LibCtxRef,
     name: &CStr,
@@ -88,8 +88,8 @@ pub(crate) fn add_builtin(
     if succeeded(added) { Ok(()) } else { Err(ErrorStack::get()) }
 }
 
-/// The private-key operations that our provider has counted in its library context. Another
-/// provider leaves the question alone: zero.
+/// Returns the private-key operations that the provider has counted in its library context. Zero if
+/// the provider has no such counters.
 pub(crate) fn operations(provider: &ProviderRef) -> SignerOperations {
     let (mut signatures, mut decryptions) = (0_u64, 0_u64);
     let ask = |key: &CStr, count: &mut u64| sys::OSSL_PARAM {
@@ -116,7 +116,7 @@ pub(crate) fn operations(provider: &ProviderRef) -> SignerOperations {
     SignerOperations { signatures, decryptions }
 }
 
-/// A private key in `library`, from any of the DER encodings that OpenSSL knows.
+/// Decodes a private key into `library`, from any DER encoding that OpenSSL supports.
 pub(crate) fn private_key(
     library: &LibCtxRef,
     query: &CStr,
@@ -137,11 +137,11 @@ pub(crate) fn private_key(
     if key.is_null() {
         return Err(ErrorStack::get());
     }
-    // SAFETY: a new key that nobody else owns, and d2i made it from a private key.
+    // SAFETY: a new key without another owner, which d2i made from a private key.
     Ok(unsafe { PKey::from_ptr(key) })
 }
 
-/// Gives the context its ticket keys; contexts with the same keys resume each other's sessions.
+/// Sets the ticket keys of a context. Contexts with the same keys resume each other's sessions.
 pub(crate) fn set_ticket_keys(
     context: &mut SslContextBuilder,
     keys: &TicketKeys,
@@ -188,7 +188,7 @@ pub(crate) fn negotiate_without_signature(
     if set == 1 { Ok(()) } else { Err(ErrorStack::get()) }
 }
 
-/// OpenSSL's number of the group that the connection agreed on a secret with, if it did.
+/// Returns OpenSSL's number of the negotiated group, if there is one.
 pub(crate) fn negotiated_group(ssl: &SslRef) -> Option<c_int> {
     // SAFETY: a valid connection; this control takes no argument.
     let nid = unsafe { sys::SSL_ctrl(ssl.as_ptr(), GET_NEGOTIATED_GROUP, 0, ptr::null_mut()) };

@@ -1,8 +1,8 @@
-//! The server's connections without sockets, loop and thread: for who measures what they cost.
+//! The server's connections without sockets, event loop and thread, to measure their cost.
 //!
-//! A [`Worker`] is made from the same [`Config`] as a server and has the same TLS context, the same
-//! connections and the same access log. Whoever owns a [`Connection`] moves its bytes and says
-//! when it has a turn. Deadlines are not looked at.
+//! A [`Worker`] is created from the same [`Config`] as a server and has the same TLS context,
+//! connections and access log. The owner of a [`Connection`] transfers its bytes and calls
+//! [`Connection::turn`]. Deadlines are not enforced.
 
 use core::cell::RefCell;
 use core::ffi::CStr;
@@ -14,22 +14,23 @@ use std::time::Instant;
 use openssl::pkey::{PKeyRef, Private};
 use openssl::ssl::SslStream;
 
-use crate::certificate::{Credentials, KeyKind};
+use crate::certificate::Credentials;
 use crate::config::{Config, Limits};
 pub use crate::connection::Transport;
-use crate::connection::{self, Context, Next, Patient};
-use crate::crew::start_log;
+use crate::connection::{self, BoundedReads, Context, Next};
 use crate::engine::Acceptor;
 use crate::error::{Error, Unavailable};
 pub use crate::evp::Source;
 use crate::http::{Date, RECORD_BYTES_MAX, Root};
+use crate::key_kind::KeyKind;
 use crate::log::{Journal, Writer};
 use crate::notice::Notices;
 use crate::server::ticket_keys;
 use crate::shared::Shared;
+use crate::workers::start_log;
 
-/// How long the access log may take to be written when a worker is dropped.
-const LOG_PATIENCE: Duration = Duration::from_secs(3);
+/// The maximum time for writing the access log when a worker is dropped.
+const LOG_TIMEOUT: Duration = Duration::from_secs(3);
 
 /// A server's worker without listener, event loop and thread.
 pub struct Worker {
@@ -38,11 +39,11 @@ pub struct Worker {
     kind: KeyKind,
     shared: Shared,
     limits: Limits,
-    belongings: RefCell<Belongings>,
+    state: RefCell<State>,
 }
 
-/// What connections use in turn.
-struct Belongings {
+/// State that connections use one after the other.
+struct State {
     journal: Option<Journal>,
     writer: Option<Writer>,
     date: Date,
@@ -51,8 +52,7 @@ struct Belongings {
 }
 
 impl Worker {
-    /// A worker with everything that one of the server has. Address, number of workers and cores
-    /// play no part.
+    /// Creates a worker. Address, number of workers and cores of `config` are ignored.
     ///
     /// # Errors
     ///
@@ -68,7 +68,7 @@ impl Worker {
         let shared = Shared::new(1, config.engine, kind, root, notices);
         let (writer, to) = start_log(config, kind, config.address, &shared)?.unzip();
         let journal = Journal::new(to, Arc::clone(shared.log()));
-        let belongings = Belongings {
+        let state = State {
             journal: Some(journal),
             writer,
             date: Date::default(),
@@ -81,55 +81,55 @@ impl Worker {
             kind,
             shared,
             limits: config.limits,
-            belongings: RefCell::new(belongings),
+            state: RefCell::new(state),
         })
     }
 
-    /// A connection over `transport`, before its handshake.
+    /// Creates a connection over `transport`, before its handshake.
     ///
     /// # Errors
     ///
-    /// No memory.
+    /// OpenSSL is out of memory.
     pub fn accept<S: Transport>(&self, transport: S) -> Result<Connection<'_, S>, Error> {
         let doing = || Unavailable::openssl("making a connection");
         let ssl = self.acceptor.connection().map_err(doing())?;
-        let stream = SslStream::new(ssl, Patient::new(transport)).map_err(doing())?;
-        let mut belongings = self.belongings.borrow_mut();
-        belongings.accepted += 1;
+        let stream = SslStream::new(ssl, BoundedReads::new(transport)).map_err(doing())?;
+        let mut state = self.state.borrow_mut();
+        state.accepted += 1;
         self.shared.tally(0).connections.add(1);
-        let number = belongings.accepted;
+        let number = state.accepted;
         let inner = connection::Connection::new(stream, number, Instant::now(), &self.limits);
         Ok(Connection { inner, worker: self })
     }
 
-    /// Where its connections fetch everything from.
+    /// Returns the library context of the connections.
     #[must_use]
     pub fn source(&self) -> Source<'_> {
         Source { library: self.acceptor.library(), query: self.query }
     }
 
-    /// The key that its connections sign or decrypt with, in its library context.
+    /// Returns the private key of the connections, in their library context.
     #[must_use]
     pub fn key(&self) -> &PKeyRef<Private> {
         self.acceptor.key()
     }
 
-    /// The kind of that key.
+    /// Returns the kind of the key.
     #[must_use]
     pub const fn key_kind(&self) -> KeyKind {
         self.kind
     }
 }
 
-/// Writes what is left of the access log.
+/// Writes the rest of the access log.
 impl Drop for Worker {
     fn drop(&mut self) {
-        let belongings = self.belongings.get_mut();
-        let deadline = Instant::now() + LOG_PATIENCE;
-        if let Some(journal) = belongings.journal.take() {
+        let state = self.state.get_mut();
+        let deadline = Instant::now() + LOG_TIMEOUT;
+        if let Some(journal) = state.journal.take() {
             journal.finish(deadline);
         }
-        if let Some(writer) = belongings.writer.take() {
+        if let Some(writer) = state.writer.take() {
             writer.finish(deadline);
         }
     }
@@ -141,34 +141,34 @@ impl fmt::Debug for Worker {
     }
 }
 
-/// A connection of the server; whoever owns it is the event loop.
+/// A connection of the server. Its owner acts as the event loop.
 pub struct Connection<'w, S> {
     inner: connection::Connection<S>,
     worker: &'w Worker,
 }
 
-/// What a connection wants next.
+/// What to do with a connection after its turn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Turn {
-    /// Another turn: only fairness to other connections ended this one.
+    /// Give it another turn: it ended only for fairness to other connections.
     Again,
-    /// To be dropped: it is done, or broken.
+    /// Drop it: it has ended or failed.
     Close,
-    /// Bytes from the client, or room for its own.
+    /// Wait until the client has sent bytes, or accepts more.
     Wait,
 }
 
 impl<S: Transport> Connection<'_, S> {
-    /// Does all that can be done without waiting: handshake, request, response, close.
+    /// Runs until the connection would block: handshake, request, response, close.
     ///
     /// # Panics
     ///
-    /// If the transport gives another connection of the same worker a turn.
+    /// If the transport calls this method of another connection of the same worker.
     pub fn turn(&mut self) -> Turn {
-        let mut belongings = self.worker.belongings.borrow_mut();
-        let Belongings { journal, date, scratch, .. } = &mut *belongings;
+        let mut state = self.worker.state.borrow_mut();
+        let State { journal, date, scratch, .. } = &mut *state;
         let shared = &self.worker.shared;
-        let journal = journal.as_mut().expect("a worker has its journal until it is dropped");
+        let journal = journal.as_mut().expect("the journal lives until the worker is dropped");
         let now = Instant::now();
         let mut cx = Context {
             now,
@@ -190,7 +190,7 @@ impl<S: Transport> Connection<'_, S> {
         }
     }
 
-    /// Its transport.
+    /// Returns the transport.
     pub fn transport(&mut self) -> &mut S {
         self.inner.socket()
     }

@@ -1,22 +1,22 @@
 //! Embedded TLS server on OpenSSL and the provider: thread per core, non-blocking.
 //!
-//! It is the thing under test of the ladder's fourth rung, and says everything a judge needs: which
-//! engine signed, what each handshake negotiated, what each request got, what each worker cost.
+//! The ladder's fourth rung measures it. It therefore reports which engine signed, the parameters of
+//! each handshake, the result of each request, and the CPU time of each worker.
 //!
 //! * [`Server::start`] takes a [`Config`]; [`Running::stop`] drains, flushes the log and reports.
 //! * HTTP/1.1 with keep-alive and pipelining: `/bytes/N` (byte i is i modulo [`BODY_PERIOD`], N up
-//!   to [`BODY_BYTES_MAX`]), files below a root, `/metrics`; GET and HEAD. Whoever can connect
-//!   can read the metrics: they tell counts and the kind of key, and no client's data.
-//! * TLS 1.2 and 1.3; RSA key exchange only where [`Config::allow_rsa_kx`] says so; no resumption
-//!   unless asked for; no early data, no renegotiation, no compression.
-//! * [`in_memory`] has the same connections without sockets, for who measures what they cost.
+//!   to [`BODY_BYTES_MAX`]), files below a root, `/metrics`; GET and HEAD. Every client can
+//!   read the metrics: counts and the kind of key, but no data of clients.
+//! * TLS 1.2 and 1.3; RSA key exchange only with [`Config::allow_rsa_kx`]; resumption only on request;
+//!   no early data, renegotiation or compression.
+//! * [`in_memory`] has the same connections without sockets, to measure their cost.
 //! * [`log`] is the access log, one line per handshake and per request, and its reader.
 //! * Every wait and every queue is bounded by [`Limits`].
 //!
 //! Each worker is a thread with its own listener, event loop and OpenSSL library context.
-//! Workers share no locks of libcrypto's contexts, and servers with different engines live in one
-//! process without touching each other or the process's default library context. A key that the
-//! engine does not take is an error at start, never a silent fallback.
+//! Workers share no locks of libcrypto's contexts, and servers with different engines in one process
+//! affect neither each other nor the default library context. If the engine refuses the key, the
+//! start fails; there is no silent fallback.
 //!
 //! ```
 //! use core::time::Duration;
@@ -40,14 +40,15 @@ mod certificate;
 mod config;
 mod connection;
 mod counters;
-mod crew;
 mod engine;
+mod engine_kind;
 mod error;
 mod evp;
 mod failure;
 mod ffi;
 mod http;
 pub mod in_memory;
+mod key_kind;
 mod listener;
 pub mod log;
 mod log_time;
@@ -57,14 +58,19 @@ mod server;
 mod shared;
 mod suite;
 mod thread_clock;
+mod unknown_name;
 mod worker;
+mod workers;
 
-pub use certificate::{Certificate, KeyKind};
-pub use config::{Config, Engine, Limits, Resumption, WORKERS_MAX};
+pub use certificate::Certificate;
+pub use config::{Config, Limits, Resumption};
 pub use counters::{Counters, Signer, SignerOperations};
-pub use error::{Error, Misuse, Rejected, Unavailable};
+pub use engine_kind::Engine;
+pub use error::{Error, Misuse, Rejected, Unavailable, WORKERS_MAX};
 pub use failure::{End, Failure};
 pub use http::{BODY_BYTES_MAX, BODY_PERIOD};
+pub use key_kind::KeyKind;
 pub use notice::{Notice, Notify};
 pub use server::{Report, Running, Server};
-pub use suite::{Group, Protocol, Suite, UnknownName};
+pub use suite::{Group, Protocol, Suite};
+pub use unknown_name::UnknownName;

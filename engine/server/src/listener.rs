@@ -1,4 +1,4 @@
-//! Listening sockets: one per worker on one address, and no stranger among them.
+//! Listening sockets: one per worker, all on one address.
 
 use core::net::SocketAddr;
 use std::io;
@@ -6,14 +6,14 @@ use std::os::fd::OwnedFd;
 
 use rustix::net::{AddressFamily, SocketFlags, SocketType, sockopt};
 
-/// Sockets that listen on the same address; the kernel spreads connections over them.
+/// Creates sockets that listen on the same address; the kernel distributes connections among them.
 ///
-/// The first one is bound alone, without `SO_REUSEPORT`, and shares its port only once it listens.
-/// So a port that another server holds, even one of ours, is an error: its clients stay its own.
+/// The first socket is bound without `SO_REUSEPORT`, and shares its port only after it listens. A port
+/// in use is therefore an error, even if the other server would share it.
 ///
 /// # Errors
 ///
-/// As bind(2) and listen(2).
+/// Those of bind(2) and listen(2).
 pub(crate) fn listen(
     address: SocketAddr,
     count: usize,
@@ -39,9 +39,10 @@ fn socket(address: SocketAddr) -> io::Result<OwnedFd> {
     let family = if address.is_ipv4() { AddressFamily::INET } else { AddressFamily::INET6 };
     let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
     let socket = rustix::net::socket_with(family, SocketType::STREAM, flags, None)?;
-    // Connections of a server that has just stopped do not hold the port.
+    // Lets the server start while connections of an earlier one are in TIME_WAIT.
     sockopt::set_socket_reuseaddr(&socket, true)?;
-    // Accepted sockets inherit it: a response is written in whole records, none waits for an ACK.
+    // Accepted sockets inherit it. Responses are written in whole records, so Nagle's algorithm would
+    // only delay them.
     sockopt::set_tcp_nodelay(&socket, true)?;
     Ok(socket)
 }

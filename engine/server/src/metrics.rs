@@ -1,4 +1,4 @@
-//! Counters as Prometheus reads them (the `OpenMetrics` text format), at `/metrics`.
+//! The counters in the `OpenMetrics` text format, for `/metrics`.
 
 use core::fmt;
 use core::time::Duration;
@@ -14,10 +14,10 @@ use prometheus_client::registry::Registry;
 
 use crate::counters::Counters;
 
-/// The content type that goes with [`text`].
+/// The content type of [`text`].
 pub(crate) const CONTENT_TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
 
-/// All metrics as text.
+/// Returns all metrics as text.
 pub(crate) fn text(counters: Counters, engine: &'static str, key: String) -> String {
     let mut registry = Registry::with_prefix("tollgate");
     let info = Info::new([
@@ -78,7 +78,7 @@ impl Collector for Snapshot {
     }
 }
 
-/// One metric family per call.
+/// Writes metric families.
 struct Families<'a, 'b>(&'a mut DescriptorEncoder<'b>);
 
 impl Families<'_, '_> {
@@ -107,7 +107,7 @@ impl Families<'_, '_> {
         Ok(())
     }
 
-    /// Seconds by index; without labels if there is only one, as of a process.
+    /// Writes seconds, labelled with an index if there are several.
     fn seconds(&mut self, name: &str, help: &str, values: &[Duration]) -> fmt::Result {
         let unit = prometheus_client::registry::Unit::Seconds;
         let mut family = self.0.encode_descriptor(name, help, Some(&unit), MetricType::Counter)?;

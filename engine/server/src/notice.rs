@@ -1,30 +1,29 @@
-//! Remarks of a running server, for a person to read: what it could not do and did not hide.
+//! Notices of problems that a running server detects, for a person to read.
 
 use core::fmt;
 use core::sync::atomic::{AtomicBool, Ordering};
 use std::io::{self, Write as _};
 use std::sync::Arc;
 
-/// Something that a running server says aloud. Each kind is said once; counters tell how often.
+/// A problem of a running server. Each kind is reported once; counters tell how often it occurred.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Notice {
-    /// A worker has as many connections open as it may; clients wait in the kernel's queue.
+    /// A worker has reached its limit of open connections; clients wait in the kernel's queue.
     ConnectionsMax {
-        /// The bound, per worker.
+        /// The limit of one worker.
         connections_max: usize,
     },
-    /// No file descriptors are left for new connections; accepting pauses and is tried again.
+    /// No file descriptors are left for new connections; accepting pauses and is retried.
     Descriptors,
     /// Access-log lines could not be written.
     LogFailed {
-        /// The system's words.
+        /// The system's error.
         why: String,
     },
-    /// The access log's writer is too slow; lines were thrown away. They are counted, and the log
-    /// itself says how many.
+    /// The access log's writer is too slow; lines were lost. The log contains their number.
     LogLost,
-    /// The engine asked for did fewer private-key operations than there were full handshakes:
+    /// The configured engine did fewer private-key operations than there were full handshakes, so
     /// another provider signed.
     SilentFallback {
         /// Full handshakes of this server.
@@ -32,9 +31,9 @@ pub enum Notice {
         /// Private-key operations of the engine since the server started.
         private_operations: u64,
     },
-    /// A worker panicked: its connections are gone, and the log lacks what became of them.
+    /// A worker panicked: its connections are lost, and the log lacks their end.
     WorkerLost {
-        /// Its number, from zero.
+        /// The worker's number, from zero.
         worker: usize,
     },
 }
@@ -72,23 +71,22 @@ impl fmt::Display for Notice {
     }
 }
 
-/// Where notices go.
+/// Receives notices.
 #[derive(Clone)]
 pub struct Notify(Arc<dyn Fn(&Notice) + Send + Sync>);
 
 impl Notify {
-    /// Calls `to` from whichever thread has something to say; it should return quickly, and not
-    /// panic.
+    /// Calls `to` on the thread that detects the problem; it should return quickly and not panic.
     pub fn new(to: impl Fn(&Notice) + Send + Sync + 'static) -> Self {
         Self(Arc::new(to))
     }
 }
 
-/// One line on standard error each.
+/// Prints a line on standard error for each notice.
 impl Default for Notify {
     fn default() -> Self {
         Self::new(|notice| {
-            // Nobody is left to tell when standard error is closed.
+            // Fails if standard error is closed.
             let _ = writeln!(io::stderr(), "tollgate serve: {notice}");
         })
     }
@@ -100,7 +98,7 @@ impl fmt::Debug for Notify {
     }
 }
 
-/// Says each kind of notice once.
+/// Reports each kind of notice once.
 #[derive(Debug)]
 pub(crate) struct Notices {
     notify: Notify,

@@ -9,19 +9,20 @@ use std::time::Instant;
 
 use zeroize::Zeroizing;
 
-use crate::certificate::{Credentials, KeyKind};
+use crate::certificate::Credentials;
 use crate::config::{Config, WAIT_MAX};
 use crate::counters::Counters;
-use crate::crew::{Crew, Plan};
 use crate::error::{Error, Unavailable};
 use crate::ffi::TicketKeys;
 use crate::http::Root;
+use crate::key_kind::KeyKind;
 use crate::listener::listen;
 use crate::log::Writer;
 use crate::notice::Notices;
 use crate::shared::Shared;
+use crate::workers::{Setup, Workers};
 
-/// How much longer than its limit a stop may take, to write the log and end the threads.
+/// Additional time for a stop, to write the log and to end the threads.
 const STOP_MARGIN: Duration = Duration::from_secs(3);
 
 /// Starts servers.
@@ -29,13 +30,13 @@ const STOP_MARGIN: Duration = Duration::from_secs(3);
 pub struct Server;
 
 impl Server {
-    /// Starts a server; when this returns it accepts connections.
+    /// Starts a server. It accepts connections when the function returns.
     ///
     /// # Errors
     ///
-    /// One line that says what to do: settings that contradict each other, a certificate or key
-    /// that is not usable, a key that the engine does not take, a port in use, no permission, no
-    /// descriptors. Nothing is left running then.
+    /// Contradictory settings, an unusable certificate or key, a key that the engine refuses, a port
+    /// in use, missing permissions, or no free descriptors. The message is one line that says what to
+    /// do. No threads are left running.
     pub fn start(config: Config) -> Result<Running, Error> {
         config.check()?;
         let credentials = Credentials::load(&config.certificate)?;
@@ -49,28 +50,28 @@ impl Server {
         let notices = Arc::new(Notices::new(config.notify.clone()));
         let kind = credentials.kind;
         let shared = Shared::new(config.workers, config.engine, kind, root, notices);
-        let plan = Arc::new(Plan { config, credentials, tickets, shared: Arc::new(shared) });
-        let mut crew = Crew::default();
+        let setup = Arc::new(Setup { config, credentials, tickets, shared: Arc::new(shared) });
+        let mut workers = Workers::default();
         let (ready_to, ready) = mpsc::channel();
         for (index, socket) in sockets.into_iter().enumerate() {
-            crew.hire(index, net::TcpListener::from(socket), &plan, ready_to.clone())?;
+            workers.spawn(index, net::TcpListener::from(socket), &setup, ready_to.clone())?;
         }
         drop(ready_to);
-        crew.wait_until_ready(&ready)?;
-        let writer = crew.begin(&plan, address)?;
+        workers.wait_until_ready(&ready)?;
+        let writer = workers.begin(&setup, address)?;
         Ok(Running {
             address,
             certificate_pem,
             kind,
-            shared: Arc::clone(&plan.shared),
-            crew,
+            shared: Arc::clone(&setup.shared),
+            workers,
             writer,
             stopped: false,
         })
     }
 }
 
-/// New keys for session tickets.
+/// Generates keys for session tickets.
 pub(crate) fn ticket_keys() -> Result<Zeroizing<TicketKeys>, Error> {
     let mut keys: Zeroizing<TicketKeys> = Zeroizing::new([0; 80]);
     openssl::rand::rand_bytes(&mut *keys).map_err(Unavailable::openssl("making ticket keys"))?;
@@ -83,13 +84,13 @@ pub struct Running {
     certificate_pem: Vec<u8>,
     kind: KeyKind,
     shared: Arc<Shared>,
-    crew: Crew,
+    workers: Workers,
     writer: Option<Writer>,
     stopped: bool,
 }
 
 impl Running {
-    /// Where it listens, with the port that was chosen.
+    /// Returns the address that it listens on, with the chosen port.
     #[must_use]
     pub const fn addr(&self) -> SocketAddr {
         self.address
@@ -107,15 +108,15 @@ impl Running {
         self.kind
     }
 
-    /// What it has done so far.
+    /// Returns the counters.
     #[must_use]
     pub fn counters(&self) -> Counters {
         self.shared.counters()
     }
 
-    /// Stops it: no new connections; requests under way, and those that connections already open
-    /// have sent, are answered until `limit` has passed; then the rest is cut off and the log is
-    /// written. Takes at most three seconds longer than `limit`, of which a day counts at most.
+    /// Stops the server. It accepts no new connections, and answers requests that open connections
+    /// have sent until `limit` has passed; then it closes the remaining connections and writes the
+    /// log. Takes at most three seconds longer than `limit`, and `limit` is at most a day.
     #[must_use = "the report tells what was cut off or lost"]
     pub fn stop(mut self, limit: Duration) -> Report {
         self.end(limit)
@@ -126,8 +127,8 @@ impl Running {
         let begun = Instant::now();
         let deadline = begun + limit.min(WAIT_MAX);
         self.shared.stop(deadline);
-        self.crew.wake();
-        let (connections_cut, workers_lost) = self.crew.join(deadline + STOP_MARGIN);
+        self.workers.wake();
+        let (connections_cut, workers_lost) = self.workers.join(deadline + STOP_MARGIN);
         let log = self.writer.take();
         let log_complete = log.is_none_or(|log| log.finish(deadline + STOP_MARGIN));
         let counters = self.shared.counters();
@@ -155,18 +156,18 @@ impl fmt::Debug for Running {
     }
 }
 
-/// How a server ended.
+/// The result of stopping a server.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Report {
-    /// Everything it has done.
+    /// The final counters.
     pub counters: Counters,
     /// Connections with a handshake or response under way that were cut off by the limit.
     pub connections_cut: u64,
     /// Workers that panicked or did not end; anything but zero is a bug.
     pub workers_lost: usize,
-    /// Whether every line of the access log was written, the stop line too; true without a log.
+    /// Whether every line of the access log was written, including the stop line; true without a log.
     pub log_complete: bool,
-    /// How long stopping took.
+    /// The duration of the stop.
     pub took: Duration,
 }
 
@@ -175,7 +176,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_running_server_can_be_watched_from_any_thread() {
+    fn running_servers_are_send_and_sync() {
         const fn shareable<T: Send + Sync>() {}
         const { shareable::<Running>() };
     }

@@ -1,18 +1,18 @@
-//! What the workers of a server share, all of it read-only or counted for oneself.
+//! State that the workers of a server share: read-only, or one counter set for each worker.
 
 use core::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
-use crate::certificate::KeyKind;
-use crate::config::Engine;
 use crate::counters::{self, Counters, Signer, Tally};
+use crate::engine_kind::Engine;
 use crate::http::Root;
+use crate::key_kind::KeyKind;
 use crate::log::LogState;
 use crate::metrics;
 use crate::notice::{Notice, Notices};
 
-/// What the workers of a server share.
+/// State that the workers of a server share.
 pub(crate) struct Shared {
     tallies: Vec<Tally>,
     engine: Engine,
@@ -60,13 +60,13 @@ impl Shared {
         self.notices.say(notice);
     }
 
-    /// Tells the workers to finish what is under way until `deadline`.
+    /// Makes the workers finish before `deadline`.
     pub(crate) fn stop(&self, deadline: Instant) {
         *self.stop.lock().unwrap_or_else(PoisonError::into_inner) = Some(deadline);
         self.stopping.store(true, Ordering::Release);
     }
 
-    /// Until when to finish, once the server stops.
+    /// Returns the deadline for finishing, once the server stops.
     pub(crate) fn stop_deadline(&self) -> Option<Instant> {
         if !self.stopping.load(Ordering::Acquire) {
             return None;
@@ -74,9 +74,9 @@ impl Shared {
         *self.stop.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// All counters; says so when the engine did not do what it should have.
+    /// Returns all counters. Sends a notice if the engine did fewer operations than expected.
     pub(crate) fn counters(&self) -> Counters {
-        // Handshakes first: an operation is counted before its handshake is.
+        // Handshakes are read first: an operation is counted before its handshake.
         let mut counters = counters::sum(&self.tallies);
         counters.log_lines = self.log.written();
         counters.log_lines_lost = self.log.lost();
@@ -96,7 +96,7 @@ impl Shared {
         counters
     }
 
-    /// The text of `/metrics` and its media type.
+    /// Returns the text of `/metrics` and its media type.
     pub(crate) fn metrics(&self) -> (&'static str, String) {
         let text = metrics::text(self.counters(), self.engine.name(), self.key.to_string());
         (metrics::CONTENT_TYPE, text)

@@ -1,9 +1,10 @@
-//! What a server may negotiate: cipher suites, groups, protocol versions.
+//! Cipher suites, groups and protocol versions.
 
 use core::fmt;
 use core::str::FromStr;
 
-use crate::KeyKind;
+use crate::key_kind::KeyKind;
+use crate::unknown_name::UnknownName;
 
 /// A version of TLS.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -14,7 +15,7 @@ pub enum Protocol {
     Tls13,
 }
 
-/// How a suite agrees on a secret, and what the certificate's key does in it.
+/// The key exchange and authentication of a suite.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Exchange {
     /// Ephemeral ECDH, signed by an ECDSA key.
@@ -23,7 +24,7 @@ enum Exchange {
     EcdheRsa,
     /// The client's secret is encrypted to the RSA key; no forward secrecy.
     Rsa,
-    /// TLS 1.3: the suite does not say.
+    /// TLS 1.3: not part of the suite.
     Tls13,
 }
 
@@ -31,23 +32,23 @@ macro_rules! suites {
     ($($suite:ident, $exchange:ident, $iana:literal, $openssl:literal;)*) => {
         /// A cipher suite, by its name in the IANA registry.
         ///
-        /// Suites of TLS 1.3 say nothing about the key exchange; those of TLS 1.2 do.
+        /// Suites of TLS 1.2 include the key exchange, those of TLS 1.3 do not.
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
         pub enum Suite {
             $(#[doc = concat!("`", $iana, "`")] $suite,)*
         }
 
         impl Suite {
-            /// All suites that can be asked for.
+            /// All supported suites.
             pub const ALL: &[Self] = &[$(Self::$suite,)*];
 
-            /// The name in the IANA registry, which the access log has too.
+            /// Returns the name in the IANA registry, which is also used in the access log.
             #[must_use]
             pub const fn name(self) -> &'static str {
                 match self { $(Self::$suite => $iana,)* }
             }
 
-            /// OpenSSL's own name for it; for TLS 1.3 that is the same one.
+            /// Returns OpenSSL's name, which is the IANA name for TLS 1.3.
             #[must_use]
             pub const fn openssl_name(self) -> &'static str {
                 match self { $(Self::$suite => $openssl,)* }
@@ -85,7 +86,7 @@ suites! {
 }
 
 impl Suite {
-    /// The version of TLS it belongs to.
+    /// Returns the version of TLS.
     #[must_use]
     pub const fn protocol(self) -> Protocol {
         match self.exchange() {
@@ -94,14 +95,13 @@ impl Suite {
         }
     }
 
-    /// Whether the client's secret is encrypted to the server's RSA key: no forward secrecy, and
-    /// asked for by name only.
+    /// Returns whether the suite has RSA key exchange, which lacks forward secrecy.
     #[must_use]
     pub fn is_rsa_key_exchange(self) -> bool {
         self.exchange() == Exchange::Rsa
     }
 
-    /// Whether a key of that kind can serve it.
+    /// Returns whether a key of this kind can serve the suite.
     pub(crate) fn suits(self, key: KeyKind) -> bool {
         match self.exchange() {
             Exchange::EcdheEcdsa => key == KeyKind::EcdsaP256,
@@ -110,8 +110,8 @@ impl Suite {
         }
     }
 
-    /// What is offered when nothing is asked for: AES-128-GCM first, no CBC, and RSA key exchange
-    /// last and only if allowed.
+    /// Returns the default suites: AES-128-GCM first, no CBC, and RSA key exchange last and only if
+    /// allowed.
     pub(crate) fn defaults(allow_rsa_kx: bool) -> Vec<Self> {
         let mut suites = vec![
             Self::Aes128Gcm,
@@ -137,7 +137,7 @@ impl fmt::Display for Suite {
     }
 }
 
-/// By the IANA name or by OpenSSL's.
+/// Parses the IANA name or OpenSSL's.
 impl FromStr for Suite {
     type Err = UnknownName;
 
@@ -164,10 +164,10 @@ pub enum Group {
 }
 
 impl Group {
-    /// All groups that can be asked for.
+    /// All supported groups.
     pub const ALL: &[Self] = &[Self::P256, Self::P384, Self::X25519];
 
-    /// The name in the IANA registry, which the access log has too.
+    /// Returns the name in the IANA registry, which is also used in the access log.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -177,7 +177,7 @@ impl Group {
         }
     }
 
-    /// OpenSSL's own name.
+    /// Returns OpenSSL's name.
     pub(crate) const fn openssl_name(self) -> &'static str {
         match self {
             Self::P256 => "P-256",
@@ -187,7 +187,7 @@ impl Group {
     }
 }
 
-/// By the IANA name or by OpenSSL's.
+/// Parses the IANA name or OpenSSL's.
 impl FromStr for Group {
     type Err = UnknownName;
 
@@ -201,23 +201,6 @@ impl FromStr for Group {
         })
     }
 }
-
-/// A name that nothing here has.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct UnknownName {
-    pub(crate) what: &'static str,
-    pub(crate) name: String,
-    pub(crate) known: Vec<&'static str>,
-}
-
-impl fmt::Display for UnknownName {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { what, name, known } = self;
-        write!(f, "no {what} {name:?} here: choose from {}", known.join(", "))
-    }
-}
-
-impl core::error::Error for UnknownName {}
 
 #[cfg(test)]
 mod tests {

@@ -1,4 +1,4 @@
-//! A thread's CPU clock, read by another thread.
+//! The CPU clock of a thread, readable by other threads.
 #![allow(unsafe_code, reason = "declarations of libc")]
 
 use core::ffi::c_int;
@@ -18,12 +18,12 @@ struct Timespec {
     nanos: i64,
 }
 
-/// The CPU clock of one thread, which all threads of the process can read while that one lives.
+/// The CPU clock of a thread. All threads of the process can read it while the thread lives.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ThreadClock(c_int);
 
 impl ThreadClock {
-    /// The clock of the calling thread.
+    /// Returns the clock of the calling thread.
     pub(crate) fn of_this_thread() -> Option<Self> {
         // SAFETY: no conditions.
         let thread = unsafe { pthread_self() };
@@ -41,10 +41,10 @@ impl ThreadClock {
         Self(id)
     }
 
-    /// CPU time so far; `None` when the thread is gone.
+    /// Returns the CPU time so far; `None` if the thread has ended.
     pub(crate) fn elapsed(self) -> Option<Duration> {
         let mut time = Timespec::default();
-        // SAFETY: `time` is writable; a clock of a thread that is gone is refused by the kernel.
+        // SAFETY: `time` is writable; the kernel refuses the clock of a thread that has ended.
         if unsafe { clock_gettime(self.0, &raw mut time) } != 0 {
             return None;
         }
@@ -73,7 +73,7 @@ mod tests {
         });
         let clock = clock.recv().unwrap();
         assert!(clock.elapsed().unwrap() >= Duration::from_millis(5));
-        // It waits soon, and then its clock stands still while ours goes on.
+        // The thread soon waits: its clock stops while this thread's runs.
         let own = ThreadClock::of_this_thread().unwrap();
         loop {
             let (theirs, ours) = (clock.elapsed().unwrap(), own.elapsed().unwrap());
@@ -85,7 +85,7 @@ mod tests {
         end.send(()).unwrap();
         worker.join().unwrap();
         while clock.elapsed().is_some() {
-            thread::yield_now(); // joined, and not yet gone from the kernel
+            thread::yield_now(); // joined, but perhaps not yet removed by the kernel
         }
     }
 }

@@ -1,7 +1,7 @@
 //! A worker: one thread with its listener, its event loop, its TLS context and its connections.
 //!
-//! Sockets are registered edge-triggered and once; a connection is worked on until it would have to
-//! wait, or until others should have a turn.
+//! Each socket is registered once, edge-triggered. A connection runs until it would block, or until its
+//! turn is used up.
 
 use core::time::Duration;
 use std::io;
@@ -16,7 +16,7 @@ use rustix::io::Errno;
 use slab::Slab;
 
 use crate::config::Limits;
-use crate::connection::{Connection, Context, Next, Patient, stillborn};
+use crate::connection::{BoundedReads, Connection, Context, Next, failed_to_open};
 use crate::engine::Acceptor;
 use crate::http::{Date, RECORD_BYTES_MAX};
 use crate::log::Journal;
@@ -27,16 +27,16 @@ const LISTENER: Token = Token(usize::MAX - 1);
 /// The token that wakes a worker from outside.
 pub(crate) const WAKE: Token = Token(usize::MAX - 2);
 
-/// How often deadlines are looked at.
+/// Time between checks of deadlines.
 const SWEEP: Duration = Duration::from_millis(100);
-/// How long accepting pauses when the system has no descriptors left.
+/// Pause in accepting when no file descriptors are left.
 const PAUSE: Duration = Duration::from_millis(100);
-/// Connections accepted before others have their turn.
+/// Connections accepted in one turn of the event loop, at most.
 const ACCEPTS_MAX: usize = 64;
-/// Events taken from the kernel at once.
+/// Events taken from the kernel in one call, at most.
 const EVENTS_MAX: usize = 1024;
 
-/// One worker's belongings. Fields are dropped in this order: connections before the TLS context.
+/// The state of one worker. Fields are dropped in this order: connections before the TLS context.
 pub(crate) struct Worker {
     connections: Slab<Connection<TcpStream>>,
     listener: Option<TcpListener>,
@@ -47,13 +47,13 @@ pub(crate) struct Worker {
     shared: Arc<Shared>,
     limits: Limits,
     accepted: u64,
-    /// Whether the listener may have connections for us.
+    /// Whether the listener may have pending connections.
     accept_ready: bool,
-    /// Until when accepting pauses.
+    /// The end of a pause in accepting.
     paused: Option<Instant>,
-    /// Connections whose turn came to an end before their work.
+    /// Connections that need another turn.
     again: Vec<usize>,
-    /// Until when to finish, once the server stops.
+    /// The deadline for finishing, once the server stops.
     draining: Option<Instant>,
     next_sweep: Instant,
     date: Date,
@@ -61,7 +61,7 @@ pub(crate) struct Worker {
 }
 
 impl Worker {
-    /// A worker that is ready to run.
+    /// Creates a worker.
     pub(crate) fn new(
         index: usize,
         workers: usize,
@@ -92,7 +92,7 @@ impl Worker {
         })
     }
 
-    /// Serves until the server stops. Answers how many connections were cut off then.
+    /// Serves until the server stops. Returns the number of connections that were cut off.
     pub(crate) fn run(mut self, mut journal: Journal) -> u64 {
         let mut events = Events::with_capacity(EVENTS_MAX);
         loop {
@@ -101,13 +101,13 @@ impl Worker {
             if let Some(deadline) = self.draining
                 && (self.connections.is_empty() || now >= deadline)
             {
-                let cut = self.cut_rest(now, &mut journal);
+                let cut = self.close_remaining(now, &mut journal);
                 let patience = Duration::from_secs(1);
                 journal.finish(deadline.max(now) + patience);
                 return cut;
             }
             let wait = self.wait(now, &journal);
-            // Interrupted by a signal, or a bug: either way there are no events.
+            // Interrupted by a signal, or a bug: no events in either case.
             if self.poll.poll(&mut events, wait).is_err() {
                 events.clear();
             }
@@ -132,7 +132,7 @@ impl Worker {
         }
     }
 
-    /// How long there is nothing to do without an event.
+    /// Returns how long to wait for events; `None` for no limit.
     fn wait(&self, now: Instant, journal: &Journal) -> Option<Duration> {
         if !self.again.is_empty() || (self.accept_ready && self.may_accept()) {
             return Some(Duration::ZERO);
@@ -151,7 +151,7 @@ impl Worker {
             && self.connections.len() < self.limits.connections_max
     }
 
-    /// Takes new connections, a bounded number of them.
+    /// Accepts up to [`ACCEPTS_MAX`] connections.
     fn accept(&mut self, now: Instant, journal: &mut Journal) {
         if self.paused.is_some_and(|until| now >= until) {
             self.paused = None;
@@ -180,7 +180,7 @@ impl Worker {
 
     fn accept_failed(&mut self, why: &io::Error, now: Instant) {
         let short_of = [Errno::MFILE, Errno::NFILE, Errno::NOBUFS, Errno::NOMEM];
-        // Others concern the one connection, which is gone: ECONNABORTED and the network's errors.
+        // Other errors, such as ECONNABORTED, concern only the connection.
         if Errno::from_io_error(why).is_some_and(|errno| short_of.contains(&errno)) {
             self.paused = Some(now + PAUSE);
             self.shared.tally(self.index).descriptor_pauses.add(1);
@@ -189,25 +189,25 @@ impl Worker {
     }
 
     fn admit(&mut self, mut socket: TcpStream, now: Instant, journal: &mut Journal) {
-        // Unique within the server without being shared between workers.
+        // Unique within the server, without a counter shared between workers.
         let number = self.accepted * self.workers as u64 + self.index as u64 + 1;
         self.accepted += 1;
         let tally = self.shared.tally(self.index);
         tally.connections.add(1);
         let entry = self.connections.vacant_entry();
         let registry = self.poll.registry();
-        let heard = registry.register(&mut socket, Token(entry.key()), Interest::READABLE);
-        let ssl = heard.ok().and_then(|()| self.acceptor.connection().ok());
-        let stream = ssl.and_then(|ssl| SslStream::new(ssl, Patient::new(socket)).ok());
+        let registered = registry.register(&mut socket, Token(entry.key()), Interest::READABLE);
+        let ssl = registered.ok().and_then(|()| self.acceptor.connection().ok());
+        let stream = ssl.and_then(|ssl| SslStream::new(ssl, BoundedReads::new(socket)).ok());
         let Some(stream) = stream else {
-            // No memory. The client sees its connection closed.
+            // Out of memory: the connection is closed.
             tally.connections_closed.add(1);
-            return stillborn(number, now, tally, journal);
+            return failed_to_open(number, now, tally, journal);
         };
         entry.insert(Connection::new(stream, number, now, &self.limits));
     }
 
-    /// Lets a connection do something with its context, and sees to what it wants next.
+    /// Calls `act` for a connection, and acts on its result.
     fn with(
         &mut self,
         key: usize,
@@ -215,7 +215,7 @@ impl Worker {
         journal: &mut Journal,
         act: impl FnOnce(&mut Connection<TcpStream>, &mut Context<'_>) -> Next,
     ) {
-        // A connection may be gone before its event is looked at.
+        // A connection may be removed before its event is handled.
         let Some(connection) = self.connections.get_mut(key) else {
             return;
         };
@@ -233,14 +233,14 @@ impl Worker {
         };
         match act(connection, &mut cx) {
             Next::Again => {
-                // Once, however many events it has: each entry is a turn.
+                // Added once, because each entry is a turn.
                 if !core::mem::replace(&mut connection.is_due_again, true) {
                     self.again.push(key);
                 }
             }
-            Next::Wait if connection.begins_to_wait_for_room() => {
+            Next::Wait if connection.begins_to_wait_for_writing() => {
                 let both = Interest::READABLE | Interest::WRITABLE;
-                // Only a bug makes it fail; then the deadline sees to the connection.
+                // Fails only because of a bug; the deadline then ends the connection.
                 let _ = connection.socket().reregister(self.poll.registry(), Token(key), both);
             }
             Next::Wait => {}
@@ -257,7 +257,7 @@ impl Worker {
         self.shared.tally(self.index).connections_closed.add(1);
     }
 
-    /// Looks at all deadlines.
+    /// Ends connections whose deadline has passed.
     fn sweep(&mut self, now: Instant, journal: &mut Journal) {
         if now < self.next_sweep {
             return;
@@ -274,8 +274,8 @@ impl Worker {
         }
     }
 
-    /// When the server stops: what the kernel has accepted is taken, then nothing more; everybody
-    /// has a turn to notice.
+    /// Begins to stop if the server stops: accepts connections that the kernel has completed, closes
+    /// the listener, and gives each connection a turn to end.
     fn begin_draining(&mut self, now: Instant, journal: &mut Journal) {
         let Some(deadline) = self.shared.stop_deadline() else {
             return;
@@ -299,8 +299,8 @@ impl Worker {
         }
     }
 
-    /// Drops what is left; answers how many connections were cut off.
-    fn cut_rest(&mut self, now: Instant, journal: &mut Journal) -> u64 {
+    /// Drops the remaining connections; returns how many were cut off.
+    fn close_remaining(&mut self, now: Instant, journal: &mut Journal) -> u64 {
         let keys: Vec<usize> = self.connections.iter().map(|(key, _)| key).collect();
         let mut cut = 0;
         for key in keys {

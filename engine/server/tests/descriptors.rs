@@ -39,7 +39,7 @@ fn accepting_pauses_and_goes_on() {
     drop(filling);
 
     let socket = TcpStream::from(socket);
-    socket.set_read_timeout(Some(rig::PATIENCE)).unwrap();
+    socket.set_read_timeout(Some(rig::TIMEOUT)).unwrap();
     let mut context = SslContext::builder(SslMethod::tls_client()).unwrap();
     context.set_verify(SslVerifyMode::NONE);
     let mut client = SslStream::new(Ssl::new(&context.build()).unwrap(), socket).unwrap();

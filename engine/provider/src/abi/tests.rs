@@ -38,7 +38,7 @@ fn number(text: &str) -> Option<i64> {
 
 #[test]
 #[allow(clippy::print_stderr, reason = "a check that cannot run says so")]
-fn constants_are_those_of_the_headers() {
+fn constants_equal_the_headers() {
     let Some(defines) = defines() else {
         let ci = std::env::var_os("CI").is_some_and(|value| value == "true");
         assert!(!ci, "no OpenSSL headers in /usr/include/openssl: install libssl-dev");

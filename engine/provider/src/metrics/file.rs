@@ -1,21 +1,20 @@
-//! Replacing a small file, whole or not at all.
+//! Replaces a small file atomically.
 
 use std::fs::{self, OpenOptions, Permissions};
 use std::io::{self, Write as _};
 use std::os::unix::fs::{OpenOptionsExt as _, PermissionsExt as _};
 use std::path::Path;
 
-/// Writes a file beside it and renames it: who reads sees the old text or the new one.
+/// Writes a temporary file and renames it: readers see the old text or the new one.
 ///
-/// The folder may be open to all, with the sticky bit: nothing is written through a link or into a
-/// file that somebody else put there. All may read the file, whatever the umask: it says how often,
-/// and nothing else.
+/// The folder may be writable for all and sticky, so nothing is written through a link or into a file
+/// of another user. All users may read the file, whatever the umask: it holds only counts.
 pub(super) fn replace(folder: &Path, name: &str, text: &str) -> io::Result<()> {
     let (file, new) = (folder.join(format!("{name}.prom")), folder.join(format!(".{name}.new")));
     let create = || OpenOptions::new().write(true).create_new(true).mode(0o600).open(&new);
     let written = create()
         .or_else(|_| {
-            // Left over by a process of the same id.
+            // Left by an earlier process with the same id.
             fs::remove_file(&new)?;
             create()
         })
@@ -25,7 +24,7 @@ pub(super) fn replace(folder: &Path, name: &str, text: &str) -> io::Result<()> {
         })
         .and_then(|()| fs::rename(&new, &file));
     if written.is_err() {
-        // Half a file on a full disk; another's may stay.
+        // Incomplete on a full disk. Fails if the file belongs to another user.
         let _ = fs::remove_file(&new);
     }
     written

@@ -69,14 +69,14 @@ fn the_first_count_is_written_soon_and_the_last_at_the_end() {
 }
 
 #[test]
-fn nothing_counted_leaves_no_file() {
+fn no_file_is_written_without_a_count() {
     let folder = Folder::new("nothing");
     folder.metrics().close();
     assert_eq!(folder.names(), [""; 0]);
 }
 
 #[test]
-fn a_folder_that_is_not_there_is_counted_and_may_come_later() {
+fn a_missing_folder_is_counted_and_may_be_created_later() {
     let folder = Folder::new("later");
     fs::remove_dir(&folder.0).unwrap();
     let metrics = folder.metrics();
@@ -92,7 +92,7 @@ fn a_folder_that_is_not_there_is_counted_and_may_come_later() {
 }
 
 #[test]
-fn a_left_over_file_is_replaced_and_a_link_is_not_followed() {
+fn old_files_are_replaced_and_links_not_followed() {
     let folder = Folder::new("left-over");
     let elsewhere = Folder::new("elsewhere");
     let victim = elsewhere.0.join("victim");
@@ -107,7 +107,7 @@ fn a_left_over_file_is_replaced_and_a_link_is_not_followed() {
 }
 
 #[test]
-fn what_cannot_be_written_leaves_nothing() {
+fn failed_writes_leave_no_file() {
     let folder = Folder::new("refused");
     let long = "x".repeat(300);
     assert!(file::replace(&folder.0, &long, "text").is_err());
@@ -117,7 +117,7 @@ fn what_cannot_be_written_leaves_nothing() {
 
 /// As in a program that forbids threads.
 #[test]
-fn without_a_thread_an_operation_writes_when_it_is_due() {
+fn operations_write_if_no_thread_can_start() {
     let folder = Folder::new("threadless");
     let metrics = folder.metrics();
     metrics.at_work.store(fork_generation(), Ordering::SeqCst);
@@ -140,7 +140,7 @@ fn fresh(folder: &Folder) -> Metrics {
 }
 
 #[test]
-fn who_writes_is_waited_for_and_a_parent_is_not() {
+fn waits_for_a_writer_of_this_process_only() {
     let mark = AtomicU64::new(NOBODY);
     let turn = Turn::take(&mark, 7).unwrap();
     assert!(Turn::take(&mark, 7).is_none());

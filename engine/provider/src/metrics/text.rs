@@ -1,4 +1,4 @@
-//! Counters in Prometheus's text format.
+//! The counters in Prometheus's text format.
 
 use core::fmt::Write as _;
 use std::path::Path;
@@ -7,7 +7,7 @@ use rustix::time::{ClockId, clock_gettime};
 
 use crate::counters::{Counters, Event};
 
-/// The file of one provider in one process, with so many objects.
+/// Returns the text for one provider in one process.
 pub(super) fn text(
     counters: &Counters,
     objects: usize,
@@ -21,7 +21,7 @@ pub(super) fn text(
     let mut text = String::new();
     let mut metric = |name: &str, kind: &str, help: &str, value: &dyn core::fmt::Display| {
         writeln!(text, "# HELP {name} {help}\n# TYPE {name} {kind}\n{name}{labels} {value}")
-            .expect("a string takes what is written");
+            .expect("writing to a string succeeds");
     };
     for (event, key, help) in Event::ALL {
         let name = key.to_string_lossy().replace('-', "_") + "_total";

@@ -27,7 +27,7 @@ fn read<R>(data_type: c_uint, data: &[u8], read: impl FnOnce(Param<'_>) -> R) ->
 }
 
 #[test]
-fn integers_of_any_width_are_read_with_their_sign() {
+fn integers_of_any_width_are_read() {
     let integer = |data_type, data: &[u8]| read(data_type, data, |param| param.integer());
     for value in [-1_i32, i32::MIN, 7] {
         let read = integer(OSSL_PARAM_INTEGER, &value.to_ne_bytes());
@@ -54,7 +54,7 @@ fn texts_end_at_a_nul_or_at_their_size() {
 }
 
 #[test]
-fn nothing_is_found_in_no_parameters() {
+fn null_has_no_parameters() {
     // SAFETY: NULL stands for none.
     let params = unsafe { Params::new(ptr::null()) };
     assert!(params.find(c"x").is_none());
@@ -76,7 +76,7 @@ fn answer(
 }
 
 #[test]
-fn integers_are_answered_at_the_width_asked_or_refused() {
+fn integers_are_written_at_the_requested_width() {
     let mut four = [0xaa; 4];
     let write = |value| move |answers: &mut Answers<'_>| answers.integer(c"x", value);
     assert_eq!(answer(OSSL_PARAM_INTEGER, &mut four, write(-2)), (Ok(()), 4));
@@ -95,7 +95,7 @@ fn integers_are_answered_at_the_width_asked_or_refused() {
 }
 
 #[test]
-fn numbers_are_padded_to_the_buffer_and_their_size_is_told() {
+fn numbers_are_padded_and_their_size_is_set() {
     let write = |answers: &mut Answers<'_>| answers.number(c"x", &[1, 2, 3]);
     let mut five = [0xaa; 5];
     assert_eq!(answer(OSSL_PARAM_UNSIGNED_INTEGER, &mut five, write), (Ok(()), 5));
@@ -106,7 +106,7 @@ fn numbers_are_padded_to_the_buffer_and_their_size_is_told() {
 }
 
 #[test]
-fn texts_are_answered_with_a_nul_where_it_fits() {
+fn texts_are_written_with_a_nul_if_it_fits() {
     let write = |answers: &mut Answers<'_>| answers.text(c"x", c"abc");
     let mut buffer = [0xaa; 5];
     assert_eq!(answer(OSSL_PARAM_UTF8_STRING, &mut buffer, write), (Ok(()), 3));

@@ -1,20 +1,43 @@
-//! What a signature's context is told and what it answers: its parameters.
+//! The parameters of a signature's context.
 #![forbid(unsafe_code)]
 
 use super::{Message, SignatureContext};
 use crate::abi::{
-    OSSL_PARAM_UTF8_STRING, OSSL_PKEY_PARAM_DIGEST, OSSL_PKEY_PARAM_MGF1_DIGEST,
-    OSSL_PKEY_PARAM_PAD_MODE, OSSL_SIGNATURE_PARAM_ALGORITHM_ID, OSSL_SIGNATURE_PARAM_PSS_SALTLEN,
+    OSSL_PARAM, OSSL_PARAM_OCTET_STRING, OSSL_PARAM_UTF8_STRING, OSSL_PKEY_PARAM_DIGEST,
+    OSSL_PKEY_PARAM_MGF1_DIGEST, OSSL_PKEY_PARAM_MGF1_PROPERTIES, OSSL_PKEY_PARAM_PAD_MODE,
+    OSSL_PKEY_PARAM_PROPERTIES, OSSL_SIGNATURE_PARAM_ALGORITHM_ID,
+    OSSL_SIGNATURE_PARAM_PSS_SALTLEN,
 };
 use crate::algorithm_id;
 use crate::hashing;
 use crate::params::{Answers, Params};
 use crate::reason::Reason;
 use crate::signature_padding::{Padding, SaltLength};
+use crate::table::Table;
 use crate::x931;
 
+pub(super) static GETTABLE: Table<[OSSL_PARAM; 6]> = Table::of_keys([
+    (OSSL_SIGNATURE_PARAM_ALGORITHM_ID, OSSL_PARAM_OCTET_STRING),
+    (OSSL_PKEY_PARAM_PAD_MODE, OSSL_PARAM_UTF8_STRING),
+    (OSSL_PKEY_PARAM_DIGEST, OSSL_PARAM_UTF8_STRING),
+    (OSSL_PKEY_PARAM_MGF1_DIGEST, OSSL_PARAM_UTF8_STRING),
+    (OSSL_SIGNATURE_PARAM_PSS_SALTLEN, OSSL_PARAM_UTF8_STRING),
+    (c"", 0),
+]);
+
+/// Property queries for digests are accepted and ignored: this provider computes digests itself.
+pub(super) static SETTABLE: Table<[OSSL_PARAM; 7]> = Table::of_keys([
+    (OSSL_PKEY_PARAM_DIGEST, OSSL_PARAM_UTF8_STRING),
+    (OSSL_PKEY_PARAM_PROPERTIES, OSSL_PARAM_UTF8_STRING),
+    (OSSL_PKEY_PARAM_PAD_MODE, OSSL_PARAM_UTF8_STRING),
+    (OSSL_SIGNATURE_PARAM_PSS_SALTLEN, OSSL_PARAM_UTF8_STRING),
+    (OSSL_PKEY_PARAM_MGF1_DIGEST, OSSL_PARAM_UTF8_STRING),
+    (OSSL_PKEY_PARAM_MGF1_PROPERTIES, OSSL_PARAM_UTF8_STRING),
+    (c"", 0),
+]);
+
 impl SignatureContext {
-    /// Sets what the parameters say.
+    /// Sets parameters.
     pub(super) fn apply(&mut self, params: Params<'_>) -> Result<(), Reason> {
         if let Some(param) = params.find(OSSL_PKEY_PARAM_DIGEST) {
             let name = param.text().ok_or(Reason::Parameter)?;
@@ -48,11 +71,12 @@ impl SignatureContext {
         }
     }
 
-    /// Answers what is asked.
+    /// Writes the values of parameters.
     pub(super) fn answer(&self, answers: &mut Answers<'_>) -> Result<(), Reason> {
-        let by_name =
-            |answers: &Answers<'_>, key| answers.asked(key) == Some(OSSL_PARAM_UTF8_STRING);
-        if answers.asked(OSSL_SIGNATURE_PARAM_ALGORITHM_ID).is_some() {
+        let by_name = |answers: &Answers<'_>, key| {
+            answers.requested_type(key) == Some(OSSL_PARAM_UTF8_STRING)
+        };
+        if answers.requested_type(OSSL_SIGNATURE_PARAM_ALGORITHM_ID).is_some() {
             let id = self.algorithm_id()?;
             answers.octets(OSSL_SIGNATURE_PARAM_ALGORITHM_ID, &id)?;
         }

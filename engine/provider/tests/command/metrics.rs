@@ -22,7 +22,7 @@ fn sum(folder: &str, counter: &str) -> (u64, usize) {
 }
 
 #[test]
-fn a_command_leaves_what_it_did() {
+fn a_command_writes_its_counters() {
     let folder = Folder::new();
     let metrics = folder.path("metrics");
     fs::create_dir(&metrics).unwrap();
@@ -66,7 +66,7 @@ for times in (1, 2):
 
 /// A server with workers: each has its own numbers, and the parent's stay in the parent's file.
 #[test]
-fn a_forked_process_has_a_file_of_its_own() {
+fn a_forked_process_writes_its_own_file() {
     let folder = Folder::new();
     let metrics = folder.path("metrics");
     fs::create_dir(&metrics).unwrap();

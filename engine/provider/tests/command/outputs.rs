@@ -156,7 +156,7 @@ fn messages_to_several_recipients_are_decrypted() {
 
 /// Which salts a verifier takes tells how long the signature's is. The last rule is none.
 #[test]
-fn dgst_with_all_rules_for_the_salt() {
+fn dgst_with_all_salt_lengths() {
     let folder = folder("rsa-2048.pem");
     let options = |rule: &str| match rule {
         "" => "-sha256 -sigopt rsa_padding_mode:pss".to_owned(),
@@ -191,7 +191,7 @@ fn dgst_with_all_rules_for_the_salt() {
 }
 
 #[test]
-fn pkeyutl_of_what_is_not_random() {
+fn deterministic_outputs_of_pkeyutl_are_equal() {
     let folder = folder("rsa-2048.pem");
     for (length, options) in [
         (1, ""),

@@ -127,7 +127,7 @@ fn keys_and_certificates_are_made() {
 /// Nothing but the order of loading decides who makes keys where neither provider is preferred;
 /// only the default provider makes one of 512 bits.
 #[test]
-fn the_order_of_loading_decides_who_makes_keys() {
+fn the_first_loaded_provider_generates_keys() {
     let folder = Folder::new();
     folder.write("message", b"a message");
     let (module, key) = (crate::host::module(), pem_path("rsa-2048.pem"));

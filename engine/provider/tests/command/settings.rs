@@ -20,7 +20,7 @@ fn load(folder: &Folder) -> (bool, String) {
 }
 
 #[test]
-fn a_value_that_is_not_allowed_refuses_to_load_and_says_why() {
+fn bad_values_prevent_loading_with_a_message() {
     let folder = Folder::new();
     for (line, allowed) in [
         ("engine = gpu", "set lanes"),
@@ -40,7 +40,7 @@ fn a_value_that_is_not_allowed_refuses_to_load_and_says_why() {
 }
 
 #[test]
-fn values_that_are_allowed_load() {
+fn valid_values_load() {
     let folder = Folder::new();
     folder.write("message", b"a message");
     let key = pem_path("rsa-2048.pem");
@@ -61,7 +61,7 @@ fn values_that_are_allowed_load() {
 }
 
 #[test]
-fn a_long_value_is_cut_and_not_followed() {
+fn a_long_value_is_truncated_and_not_formatted() {
     let folder = Folder::new();
     folder.configure(&format!("async = {}%s%n", "x".repeat(5000)));
     let (loaded, said) = load(&folder);

@@ -91,7 +91,7 @@ fn every_padding_is_decrypted_in_a_job() {
 
 /// A descriptor for a job's life, not for an operation.
 #[test]
-fn a_job_that_goes_on_keeps_its_descriptor() {
+fn a_continued_job_keeps_its_descriptor() {
     let host = Host::builtin();
     let key = host.key(&pem("rsa-2048.pem"));
     let mut signatures = Vec::new();
@@ -109,7 +109,7 @@ fn a_job_that_goes_on_keeps_its_descriptor() {
 
 /// HAProxy dies of a descriptor that it never was to wait for.
 #[test]
-fn a_job_that_is_not_paused_has_no_descriptor() {
+fn an_unpaused_job_has_no_descriptor() {
     if !has_lanes() {
         println!("not tested: nothing goes in batches without lanes");
         return;
@@ -131,7 +131,7 @@ fn a_job_that_is_not_paused_has_no_descriptor() {
 }
 
 #[test]
-fn a_job_that_is_started_too_early_ends_well() {
+fn a_job_that_is_started_too_early_succeeds() {
     let host = Host::builtin();
     let key = host.key(&pem("rsa-4096.pem"));
     let mut signature = Vec::new();
@@ -146,7 +146,7 @@ fn a_job_that_is_started_too_early_ends_well() {
 }
 
 #[test]
-fn where_pauses_are_blocked_a_job_waits() {
+fn a_job_waits_where_pauses_are_blocked() {
     let host = Host::builtin();
     let key = host.key(&pem("rsa-2048.pem"));
     let mut signature = Vec::new();
@@ -163,7 +163,7 @@ fn where_pauses_are_blocked_a_job_waits() {
 }
 
 #[test]
-fn who_wants_to_be_called_is_called() {
+fn a_callback_is_called() {
     unsafe extern "C" fn count(calls: *mut c_void) -> c_int {
         // SAFETY: the test's counter, which outlives the job.
         unsafe { &*calls.cast::<AtomicUsize>() }.fetch_add(1, SeqCst);

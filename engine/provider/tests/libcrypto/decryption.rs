@@ -57,7 +57,7 @@ fn messages_pass_between_the_providers() {
 }
 
 #[test]
-fn raw_operations_are_those_of_openssl() {
+fn raw_operations_equal_openssl_s() {
     let host = Host::module();
     let key = host.key(&pem("rsa-2048.pem"));
     let params = [libcrypto::text(c"pad-mode", c"none")];
@@ -207,7 +207,7 @@ fn overlapping_buffers_are_allowed() {
 /// Counters lie in files that all may read: one that grew with good paddings alone would be the
 /// oracle that programs take care not to be.
 #[test]
-fn counters_do_not_tell_good_paddings_from_bad_ones() {
+fn counters_do_not_reveal_valid_paddings() {
     let host = Host::module();
     let key = host.key(&pem("rsa-2048.pem"));
     let mut rejection: c_uint = 0;

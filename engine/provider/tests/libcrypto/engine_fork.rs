@@ -18,8 +18,8 @@ unsafe extern "C" {
 const PEM: &str = include_str!("../../../../vectors/keys/rsa-1024.pem");
 
 #[test]
-fn a_forked_child_is_told_so() {
-    alone("engine_fork::a_forked_child_is_told_so", fork_alone);
+fn a_forked_child_has_no_waker() {
+    alone("engine_fork::a_forked_child_has_no_waker", fork_alone);
 }
 
 fn fork_alone() {

@@ -67,7 +67,7 @@ fn make(
 
 /// OpenSSL's own provider tests the primes and all that follows from them.
 #[test]
-fn keys_that_are_made_pass_the_checks_of_openssl() {
+fn generated_keys_pass_openssl_s_checks() {
     let host = Host::module();
     for (bits, e) in [
         (1024, None),
@@ -98,7 +98,7 @@ fn keys_that_are_made_pass_the_checks_of_openssl() {
 }
 
 #[test]
-fn what_cannot_be_made_says_why() {
+fn refused_generation_has_a_reason() {
     let host = Host::module();
     let refused = |bits, e: Option<&[u8]>, primes| {
         make(&host, bits, e, primes, &mut Listener::default()).map(drop).unwrap_err()
@@ -114,7 +114,7 @@ fn what_cannot_be_made_says_why() {
 
 /// As `BN_GENCB_call(3)` has it: 0 for candidates, 3 for a prime.
 #[test]
-fn a_program_hears_of_progress_and_may_stop_it() {
+fn a_program_gets_progress_and_can_stop_generation() {
     let host = Host::module();
     let mut listener = Listener::default();
     make(&host, 2048, None, None, &mut listener).unwrap();
@@ -134,7 +134,7 @@ fn a_program_hears_of_progress_and_may_stop_it() {
 
 /// Who sets nothing gets what OpenSSL makes: 2048 bits and 65537.
 #[test]
-fn the_defaults_are_those_of_openssl() {
+fn defaults_equal_openssl_s() {
     let host = Host::module();
     let describe = |query: &CStr| {
         // SAFETY: a context and texts.

@@ -9,7 +9,7 @@ use crate::host::numbers::{KEYPAIR, PUBLIC_KEY, numbers};
 use crate::host::{DEFAULT, DEMAND, Host, Key, PREFER, errors, pem};
 
 #[test]
-fn keys_that_are_refused_fall_back_to_their_own_provider() {
+fn refused_keys_fall_back_to_their_own_provider() {
     let host = Host::module();
     for name in ["rsa-512.pem", "rsa-2048-3primes.pem", "bad/rsa-9000.pem"] {
         let key = host.key(&pem(name));
@@ -28,7 +28,7 @@ fn keys_that_are_refused_fall_back_to_their_own_provider() {
 }
 
 #[test]
-fn keys_of_all_sizes_are_taken() {
+fn keys_of_all_sizes_are_accepted() {
     let host = Host::module();
     for name in ["rsa-1024.pem", "rsa-2047.pem", "rsa-2048-pkcs1.pem", "rsa-8192.pem"] {
         let key = host.key(&pem(name));
@@ -62,7 +62,7 @@ fn keys_are_generated_and_then_used() {
 }
 
 #[test]
-fn numbers_go_in_and_come_out() {
+fn numbers_are_imported_and_exported() {
     let host = Host::module();
     let theirs = host.key(&pem("rsa-2048.pem"));
     let expected = numbers(&theirs);
@@ -91,7 +91,7 @@ fn numbers_go_in_and_come_out() {
 }
 
 #[test]
-fn bad_numbers_are_refused_with_their_reason() {
+fn bad_numbers_are_refused_with_a_reason() {
     let host = Host::module();
     let good = numbers(&host.key(&pem("rsa-2048.pem")));
     let make = |numbers: &[(&CStr, Vec<u8>)]| {
@@ -100,7 +100,7 @@ fn bad_numbers_are_refused_with_their_reason() {
     for at in 2..8 {
         let mut bad = good.clone();
         *bad[at].1.last_mut().unwrap() ^= 2;
-        assert!(make(&bad).contains("do not fit each other"), "{:?}", bad[at].0);
+        assert!(make(&bad).contains("inconsistent"), "{:?}", bad[at].0);
         bad.remove(at);
         let error = if at == 2 {
             // without d it is a public key, and taken as one
@@ -121,7 +121,7 @@ fn bad_numbers_are_refused_with_their_reason() {
         assert!(refused.contains("its public exponent"), "{refused}");
     }
     let small = numbers(&host.key(&pem("rsa-512.pem")));
-    assert!(make(&small).contains("not of 1024 to 8192 bits"));
+    assert!(make(&small).contains("not 1024 to 8192 bits"));
     assert!(make(&good[1..]).contains("a private key needs n, e, d"));
 }
 

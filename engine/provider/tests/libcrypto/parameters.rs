@@ -28,7 +28,7 @@ fn rows(mut at: *const OSSL_PARAM) -> BTreeSet<(String, c_uint)> {
 }
 
 #[test]
-fn operations_take_and_tell_what_openssl_s_do() {
+fn operations_have_openssl_s_parameters() {
     let host = Host::module();
     let key = host.key(&pem("rsa-2048.pem"));
     let inits: [(&str, Init); 5] = [
@@ -65,7 +65,7 @@ fn operations_take_and_tell_what_openssl_s_do() {
 /// Beside the numbers of further primes, which a key of two primes does not have, and OpenSSL 4.0's
 /// category of resistance to quantum computers, of which RSA has none.
 #[test]
-fn keys_tell_what_openssl_s_do() {
+fn keys_describe_themselves_like_openssl_s() {
     let host = Host::module();
     let theirs = host.key(&pem("rsa-2048.pem"));
     let ours = host.key_from_numbers(DEMAND, KEYPAIR, &numbers(&theirs)).unwrap();

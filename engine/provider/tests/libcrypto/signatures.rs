@@ -8,7 +8,7 @@ use crate::host::{DEFAULT, DEMAND, Host, MdContext, PREFER, check, errors, pem};
 
 /// Two servers in one process, each with a library context of its own.
 #[test]
-fn each_library_context_counts_for_itself() {
+fn each_library_context_has_its_own_counters() {
     let hosts = [Host::builtin(), Host::builtin(), Host::module()];
     for (host, times) in hosts.iter().zip(1..) {
         let key = host.key(&pem("rsa-2048.pem"));
@@ -22,7 +22,7 @@ fn each_library_context_counts_for_itself() {
 
 /// How a server would do it: register, load, ask by query; the counters tell who signed.
 #[test]
-fn the_linked_provider_signs_when_asked() {
+fn the_linked_provider_signs_on_request() {
     let host = Host::builtin();
     let key = host.key(&pem("rsa-2048.pem"));
     let sign = |query| host.sign(&key, query, c"SHA256", &[], b"a message").unwrap();
@@ -169,7 +169,7 @@ fn messages_come_in_pieces_and_contexts_are_copied() {
 
 /// What X.509 writes beside a signature.
 #[test]
-fn algorithm_identifiers_are_those_of_openssl() {
+fn algorithm_identifiers_equal_openssl_s() {
     let host = Host::module();
     let key = host.key(&pem("rsa-4096.pem"));
     let identifier = |query: &CStr, digest: &CStr, params: &[(&CStr, &CStr)]| {
@@ -265,7 +265,7 @@ fn digests_are_recovered_under_their_name_only() {
 }
 
 #[test]
-fn what_was_set_is_answered_as_number_or_name() {
+fn parameters_are_read_as_number_or_name() {
     let host = Host::module();
     let key = host.key(&pem("rsa-2048.pem"));
     let context = MdContext::new();
@@ -323,7 +323,7 @@ fn unsupported_operations_raise_a_reason() {
 }
 
 #[test]
-fn a_buffer_that_is_too_small_is_left_alone() {
+fn a_small_buffer_is_not_written() {
     let host = Host::module();
     let key = host.key(&pem("rsa-2048.pem"));
     let operation = host.operation(&key, DEMAND);

@@ -7,7 +7,7 @@ use std::thread;
 use crate::host::{DEMAND, Host, has_lanes, pem};
 
 #[test]
-fn many_threads_sign_with_keys_of_their_own() {
+fn many_threads_sign_with_different_keys() {
     // More than there are cores: else each has its own, and needs no company.
     let threads = thread::available_parallelism().map_or(16, |cores| 16.max(3 * cores.get()));
     const SIGNATURES: usize = 20;

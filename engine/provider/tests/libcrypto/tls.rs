@@ -194,7 +194,7 @@ fn old_protocols_still_work() {
 }
 
 #[test]
-fn a_key_that_is_refused_is_served_by_openssl() {
+fn refused_keys_are_served_by_openssl() {
     let server = Server::new("rsa-2048-3primes.pem");
     let before = server.host.counter("refused-keys");
     for (version, ciphers) in [(SslVersion::TLS1_3, ECDHE), (SslVersion::TLS1_2, RSA_KEY_EXCHANGE)]

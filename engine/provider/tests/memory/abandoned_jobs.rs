@@ -87,8 +87,8 @@ fn descriptors() -> usize {
 const GROWTH_MAX: u64 = 50;
 
 #[test]
-fn abandoned_jobs_leak_nothing_of_ours() {
-    alone("abandoned_jobs::abandoned_jobs_leak_nothing_of_ours", abandon_alone);
+fn abandoned_jobs_leak_no_memory_of_the_provider() {
+    alone("abandoned_jobs::abandoned_jobs_leak_no_memory_of_the_provider", abandon_alone);
 }
 
 fn abandon_alone() {

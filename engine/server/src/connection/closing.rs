@@ -1,4 +1,4 @@
-//! The last phases: `close_notify`, then waiting for the client to close too; and time limits.
+//! The last phases: sending `close_notify`, waiting for the client to close; and time limits.
 
 use core::time::Duration;
 use std::io::{self, Read as _};
@@ -9,11 +9,11 @@ use openssl::ssl::ShutdownResult;
 use super::{Connection, Context, Phase, Step, Transport};
 use crate::failure::{Broken, End, Failure};
 
-/// How long a connection may take for its first request when the server stops.
+/// The time for a connection's first request when the server stops.
 const FIRST_REQUEST_GRACE: Duration = Duration::from_secs(1);
 
 impl<S: Transport> Connection<S> {
-    /// Ends the connection as TLS wants it.
+    /// Begins to close the connection with `close_notify`.
     pub(super) fn begin_closing(&mut self, end: End, cx: &mut Context<'_>) -> Step {
         self.conclude(end, cx);
         self.phase = Phase::Closing;
@@ -23,7 +23,7 @@ impl<S: Transport> Connection<S> {
 
     pub(super) fn close(&mut self, cx: &Context<'_>) -> Step {
         match self.stream.shutdown() {
-            // The client has closed before us: nothing of ours is under way to it.
+            // The client has closed first: no data is in flight to it.
             Ok(ShutdownResult::Received) => Step::Done,
             Ok(ShutdownResult::Sent) => self.begin_lingering(cx),
             Err(error) if self.blocked(&error) => Step::Blocked,
@@ -31,8 +31,8 @@ impl<S: Transport> Connection<S> {
         }
     }
 
-    /// A socket that is closed while bytes of the client are unread is reset, and the reset can
-    /// overtake what we sent last. So our side is closed first.
+    /// Closes the writing side and waits for the client. A socket that is closed with unread bytes is
+    /// reset, and the reset can overtake the last data sent.
     pub(super) fn begin_lingering(&mut self, cx: &Context<'_>) -> Step {
         if self.socket().close_writing().is_err() {
             return Step::Done;
@@ -42,7 +42,7 @@ impl<S: Transport> Connection<S> {
         Step::On
     }
 
-    /// Throws away what still comes, unread and undecrypted.
+    /// Discards incoming data without decrypting it.
     pub(super) fn linger(&mut self, cx: &mut Context<'_>) -> Step {
         match self.stream.get_mut().read(&mut cx.scratch[..]) {
             Ok(0) => Step::Done,
@@ -53,8 +53,8 @@ impl<S: Transport> Connection<S> {
         }
     }
 
-    /// Its deadline has passed. Whether it is to be dropped at once; if not, it has something to
-    /// say and wants a turn.
+    /// Handles a deadline that has passed. Returns whether to drop the connection at once; otherwise it
+    /// needs a turn to close.
     pub(crate) fn expire(&mut self, cx: &mut Context<'_>) -> bool {
         match self.phase {
             Phase::Handshake => {
@@ -78,14 +78,14 @@ impl<S: Transport> Connection<S> {
         }
     }
 
-    /// The server stops: who waits for a request has no longer than this for it.
+    /// Shortens the wait for a request, because the server stops.
     pub(crate) fn drain(&mut self, now: Instant) {
         if self.phase == Phase::Reading && self.exchange.is_between_requests() {
             self.deadline = self.deadline.min(now + FIRST_REQUEST_GRACE);
         }
     }
 
-    /// The server has stopped and the connection is not done. Whether anything was cut off.
+    /// Ends the connection because the server has stopped. Returns whether anything was cut off.
     pub(crate) fn cut(&mut self, cx: &mut Context<'_>) -> bool {
         let cut = !self.concluded;
         if self.phase == Phase::Handshake {

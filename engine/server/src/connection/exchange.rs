@@ -19,25 +19,25 @@ const TARGET_BYTES_MAX: usize = 256;
 pub(super) struct Exchange {
     /// Requests answered or being answered.
     requests: u64,
-    /// Received and not yet read: at most a head and a record.
+    /// Received bytes that are not yet parsed: at most a head and a record.
     inbox: Vec<u8>,
     /// Bytes of a request's body that are still to be skipped.
     skip: u64,
-    /// To be sent: the head and the beginning of the body, or a part of a file.
+    /// Bytes to send: the head and the beginning of the body, or a part of a file.
     outbox: Vec<u8>,
-    /// How much of it was sent.
+    /// Bytes of `outbox` that were sent.
     sent: usize,
     sending: Option<Sending>,
 }
 
-/// A response on its way.
+/// A response that is being sent.
 #[derive(Debug)]
 struct Sending {
     method: Cow<'static, str>,
     target: Cow<'static, str>,
     status: Status,
     body: Body,
-    /// Bytes of the head that are not sent yet.
+    /// Bytes of the head that are still to be sent.
     head_left: usize,
     body_sent: u64,
     begun: Instant,
@@ -45,14 +45,14 @@ struct Sending {
 }
 
 impl Exchange {
-    /// Whether the next byte would begin a request.
+    /// Returns whether the next byte begins a request.
     pub(super) const fn is_between_requests(&self) -> bool {
         self.inbox.is_empty() && self.skip == 0
     }
 }
 
 impl<S: Transport> Connection<S> {
-    /// Answers what has been received, or receives.
+    /// Answers a request that was received, or receives more bytes.
     pub(super) fn read(&mut self, cx: &mut Context<'_>) -> Step {
         let exchange = &mut self.exchange;
         if exchange.skip > 0 {
@@ -110,7 +110,7 @@ impl<S: Transport> Connection<S> {
         self.begin(request.method, target, keep_alive, request.old, response, cx)
     }
 
-    /// Answers what is no request; nothing after it can be understood.
+    /// Answers input that is not a request; input after it cannot be parsed.
     fn refuse(&mut self, status: Status, cx: &mut Context<'_>) -> Step {
         self.exchange.inbox.clear();
         self.begin("-".into(), "-".into(), false, false, Response::refusal(status), cx)
@@ -131,7 +131,7 @@ impl<S: Transport> Connection<S> {
         exchange.outbox.clear();
         response.write_head(&mut exchange.outbox, Head { date: cx.date, keep_alive, old });
         let head_left = exchange.outbox.len();
-        // Head and beginning of the body go into one record, which saves a system call.
+        // One record for the head and the beginning of the body saves a system call.
         let room = RECORD_BYTES_MAX.saturating_sub(head_left);
         let filled = response.body.append(&mut exchange.outbox, room);
         let Response { status, body, .. } = response;
@@ -156,7 +156,7 @@ impl<S: Transport> Connection<S> {
         Step::On
     }
 
-    /// Sends a record's worth of the response.
+    /// Sends up to one record of the response.
     pub(super) fn send(&mut self, cx: &mut Context<'_>) -> Step {
         let Exchange { outbox, sent, sending, .. } = &mut self.exchange;
         let sending = sending.as_mut().expect("the phase `Sending` has a response");
@@ -169,7 +169,8 @@ impl<S: Transport> Connection<S> {
             }
         }
         let buffered = *sent < outbox.len();
-        // After "try again later" OpenSSL wants the same bytes: no place moves until it took some.
+        // After a write that would block, OpenSSL requires the same bytes again: positions change only
+        // after success.
         let bytes = if buffered {
             &outbox[*sent..]
         } else {
@@ -201,7 +202,7 @@ impl<S: Transport> Connection<S> {
         }
     }
 
-    /// The whole response has been sent.
+    /// Ends a response that was sent completely.
     fn sent(&mut self, cx: &mut Context<'_>) -> Step {
         let sending = self.exchange.sending.take().expect("checked by the caller");
         let keep_alive = sending.keep_alive;
@@ -217,7 +218,7 @@ impl<S: Transport> Connection<S> {
         Step::On
     }
 
-    /// Counts and logs a response that will not be finished.
+    /// Counts and logs an incomplete response.
     pub(super) fn cut_response(&mut self, cx: &mut Context<'_>) {
         if let Some(sending) = self.exchange.sending.take() {
             cx.tally.requests_cut.add(1);

@@ -1,4 +1,4 @@
-//! The first phase: the handshake, and what came of it.
+//! The first phase: the handshake and its result.
 
 use core::time::Duration;
 use std::borrow::Cow;
@@ -13,7 +13,7 @@ use crate::failure::{Broken, Failure};
 use crate::log::{HandshakeLine, Journal, Line, Outcome};
 use crate::log_time::{micros, now_us};
 
-/// What was negotiated.
+/// The negotiated parameters.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Session {
     pub(super) protocol: &'static str,
@@ -27,7 +27,7 @@ impl Session {
         let tls13 = ssl.version2() == Some(SslVersion::TLS1_3);
         let resumed = ssl.session_reused();
         let suite = ssl.current_cipher().and_then(|suite| suite.standard_name());
-        // A resumed session of TLS 1.2 remembers a group that this handshake did not use.
+        // A resumed session of TLS 1.2 stores the group of an earlier handshake.
         let group = if resumed && !tls13 { None } else { group_name(ssl) };
         Self {
             protocol: if tls13 { "TLSv1.3" } else { "TLSv1.2" },
@@ -52,7 +52,7 @@ impl<S: Transport> Connection<S> {
         if broken.failure == Failure::Closed {
             return Step::Done;
         }
-        // OpenSSL has sent an alert; closing at once could take it back.
+        // OpenSSL has sent an alert, which closing at once could discard.
         self.begin_lingering(cx)
     }
 
@@ -94,13 +94,13 @@ impl<S: Transport> Connection<S> {
     }
 
     fn handshake_line(&self, outcome: Outcome) -> HandshakeLine {
-        // The loop's time is from before the private-key operation.
+        // Not `cx.now`, which is from before the private-key operation.
         line(self.number, outcome, Instant::now().duration_since(self.opened))
     }
 }
 
-/// Counts and logs a connection for which there was no memory.
-pub(crate) fn stillborn(number: u64, now: Instant, tally: &Tally, journal: &mut Journal) {
+/// Counts and logs a connection that could not be created for lack of memory.
+pub(crate) fn failed_to_open(number: u64, now: Instant, tally: &Tally, journal: &mut Journal) {
     let failure = Failure::Internal;
     tally.handshakes_failed[failure as usize].add(1);
     journal.push(now, || {

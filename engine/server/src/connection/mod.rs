@@ -1,12 +1,12 @@
 //! One connection: handshake, requests and responses, close.
 //!
-//! Every call does what is possible without waiting. A connection waits in one place only, with one
-//! deadline, and gives the thread back after a bounded number of steps.
+//! No call blocks. A connection waits for one event at a time, with one deadline, and returns to the
+//! event loop after a bounded number of steps.
 
+mod bounded_reads;
 mod closing;
 mod exchange;
 mod handshake;
-mod patient;
 
 use std::io::{self, Read, Write};
 use std::net::Shutdown;
@@ -22,15 +22,15 @@ use crate::failure::End;
 use crate::http::{Date, RECORD_BYTES_MAX};
 use crate::log::Journal;
 use crate::shared::Shared;
+pub(crate) use bounded_reads::BoundedReads;
 use exchange::Exchange;
 use handshake::Session;
-pub(crate) use handshake::stillborn;
-pub(crate) use patient::Patient;
+pub(crate) use handshake::failed_to_open;
 
-/// Steps that a connection may take before others have their turn: requests read, records written.
+/// Steps of a connection in one turn, at most: requests read, records written.
 const STEPS_MAX: u32 = 32;
 
-/// What a connection needs of its worker.
+/// The parts of a worker that a connection uses.
 pub(crate) struct Context<'a> {
     pub(crate) now: Instant,
     pub(crate) limits: &'a Limits,
@@ -39,14 +39,14 @@ pub(crate) struct Context<'a> {
     pub(crate) shared: &'a Shared,
     pub(crate) acceptor: &'a Acceptor,
     pub(crate) date: &'a mut Date,
-    /// Room for what is read, one record's worth.
+    /// A buffer for one record.
     pub(crate) scratch: &'a mut [u8; RECORD_BYTES_MAX],
-    /// Whether the server stops: responses are finished, nothing new is begun.
+    /// Whether the server stops: it finishes responses and accepts no new requests.
     pub(crate) draining: bool,
 }
 
 impl Context<'_> {
-    /// Publishes what the engine has counted; before the handshake that it did it for.
+    /// Publishes the engine's counts. Called before the handshake is counted that they belong to.
     fn count_operations(&self) {
         let operations = self.acceptor.operations();
         self.tally.signatures.set(operations.signatures);
@@ -54,18 +54,18 @@ impl Context<'_> {
     }
 }
 
-/// What a connection wants next.
+/// What to do with a connection after its turn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Next {
-    /// Its turn came to an end, not its work.
+    /// Give it another turn.
     Again,
-    /// To be dropped.
+    /// Drop it.
     Close,
-    /// To hear of its socket, or of its deadline.
+    /// Wait for an event of its socket, or for its deadline.
     Wait,
 }
 
-/// One step's result.
+/// The result of a step.
 enum Step {
     Blocked,
     Done,
@@ -79,17 +79,17 @@ enum Phase {
     Sending,
     /// Sending `close_notify`.
     Closing,
-    /// Everything is said; waiting for the client to close.
+    /// Waiting for the client to close.
     Lingering,
 }
 
-/// What a connection reads from and writes to, without waiting.
+/// A non-blocking byte stream.
 pub trait Transport: Read + Write {
-    /// Says that nothing more will be written.
+    /// Closes the stream for writing.
     ///
     /// # Errors
     ///
-    /// The other side is gone.
+    /// The other side has closed the stream.
     fn close_writing(&mut self) -> io::Result<()>;
 }
 
@@ -101,27 +101,27 @@ impl Transport for TcpStream {
 
 /// One connection.
 pub(crate) struct Connection<S> {
-    stream: SslStream<Patient<S>>,
+    stream: SslStream<BoundedReads<S>>,
     number: u64,
     opened: Instant,
     phase: Phase,
     deadline: Instant,
     session: Option<Session>,
     exchange: Exchange,
-    /// Whether its end has been counted and logged.
+    /// Whether its end was counted and logged.
     concluded: bool,
-    /// Whether its worker has put it down for another turn.
+    /// Whether its worker has scheduled another turn.
     pub(crate) is_due_again: bool,
-    /// Whether the last step waits for room to write.
+    /// Whether the last step waits until the socket is writable.
     wants_write: bool,
-    /// Whether the event loop tells of room to write.
-    hears_of_room: bool,
+    /// Whether the socket is registered for writable events.
+    is_registered_for_writing: bool,
 }
 
 impl<S: Transport> Connection<S> {
-    /// A connection that has just been accepted.
+    /// Creates a connection that was just accepted.
     pub(crate) fn new(
-        stream: SslStream<Patient<S>>,
+        stream: SslStream<BoundedReads<S>>,
         number: u64,
         now: Instant,
         limits: &Limits,
@@ -137,11 +137,11 @@ impl<S: Transport> Connection<S> {
             concluded: false,
             is_due_again: false,
             wants_write: false,
-            hears_of_room: false,
+            is_registered_for_writing: false,
         }
     }
 
-    /// Does what can be done now.
+    /// Runs until the connection would block or its turn is used up.
     pub(crate) fn turn(&mut self, cx: &mut Context<'_>) -> Next {
         self.wants_write = false;
         self.stream.get_mut().begin_turn();
@@ -163,10 +163,10 @@ impl<S: Transport> Connection<S> {
         Next::Again
     }
 
-    /// Whether it waits for room to write and would not hear of it. From now on it will.
-    pub(crate) const fn begins_to_wait_for_room(&mut self) -> bool {
-        let begins = self.wants_write && !self.hears_of_room;
-        self.hears_of_room |= begins;
+    /// Returns whether the socket must be registered for writable events now.
+    pub(crate) const fn begins_to_wait_for_writing(&mut self) -> bool {
+        let begins = self.wants_write && !self.is_registered_for_writing;
+        self.is_registered_for_writing |= begins;
         begins
     }
 
@@ -174,23 +174,23 @@ impl<S: Transport> Connection<S> {
         self.stream.get_mut().inner()
     }
 
-    /// When to call [`Self::expire`].
+    /// Returns the time to call [`Self::expire`].
     pub(crate) const fn deadline(&self) -> Instant {
         self.deadline
     }
 
-    /// What its session is, once there is one; every line of a request has it.
+    /// Returns the session, after the handshake.
     const fn session(&self) -> &Session {
         self.session.as_ref().expect("the phases after the handshake have a session")
     }
 
-    /// Sorts an error of a read or write: try again later, or the connection is broken.
+    /// Returns whether a read or write failed only because it would block.
     fn blocked(&mut self, error: &openssl::ssl::Error) -> bool {
         self.wants_write = error.code() == ErrorCode::WANT_WRITE;
         self.wants_write || error.code() == ErrorCode::WANT_READ
     }
 
-    /// Counts how the connection ended, once, and logs a response that was cut.
+    /// Counts the end of the connection, once, and logs an incomplete response.
     fn conclude(&mut self, end: End, cx: &mut Context<'_>) {
         if !self.concluded {
             self.concluded = true;

@@ -7,8 +7,8 @@ use std::os::unix::fs::FileExt as _;
 /// The longest body of `/bytes/N`: 1 GiB.
 pub const BODY_BYTES_MAX: u64 = 1 << 30;
 
-/// Byte i of the body of `/bytes/N` is i modulo this. A prime: a record that is lost, doubled or
-/// out of place cannot go unseen.
+/// Byte i of the body of `/bytes/N` is i modulo this number. It is prime, so a record that is lost,
+/// duplicated or out of order is detected.
 pub const BODY_PERIOD: u64 = 251;
 
 /// The most bytes of one TLS record, RFC 8446 §5.1.
@@ -16,7 +16,7 @@ pub(crate) const RECORD_BYTES_MAX: usize = 16 * 1024;
 
 const PERIOD: usize = 251;
 
-/// Wherever a body stands, a record's worth of it is a slice of this.
+/// Contains a record's length of the body from any position.
 static PATTERN: [u8; RECORD_BYTES_MAX + PERIOD] = pattern();
 
 #[allow(clippy::cast_possible_truncation, reason = "a remainder of 251 is a byte")]
@@ -30,21 +30,21 @@ const fn pattern() -> [u8; RECORD_BYTES_MAX + PERIOD] {
     bytes
 }
 
-/// What is left to send of a body.
+/// The part of a body that is still to be sent.
 #[derive(Debug)]
 pub(crate) enum Body {
     /// Bytes of a file.
     File { file: File, at: u64, left: u64 },
-    /// Nothing, or what the head's buffer holds already.
+    /// Nothing: the body is empty, or already in the buffer of the head.
     None,
     /// Bytes of the deterministic body.
     Pattern { at: u64, left: u64 },
-    /// A text, from this place.
+    /// A text, from this position.
     Text { text: String, at: usize },
 }
 
 impl Body {
-    /// Bytes that are left.
+    /// Returns the number of bytes left.
     pub(crate) fn left(&self) -> u64 {
         match self {
             Self::File { left, .. } | Self::Pattern { left, .. } => *left,
@@ -53,7 +53,7 @@ impl Body {
         }
     }
 
-    /// The next bytes, at most `max`, where no copy is needed for them.
+    /// Returns up to `max` of the next bytes, if they can be borrowed.
     pub(crate) fn peek(&self, max: usize) -> Option<&[u8]> {
         match self {
             Self::Pattern { at, left } => {
@@ -68,7 +68,7 @@ impl Body {
         }
     }
 
-    /// Takes `n` bytes of what was peeked.
+    /// Skips `n` bytes that were returned by [`Self::peek`].
     pub(crate) fn advance(&mut self, n: usize) {
         match self {
             Self::Pattern { at, left } => {
@@ -80,11 +80,11 @@ impl Body {
         }
     }
 
-    /// Appends at most `max` of the next bytes to `out` and takes them.
+    /// Moves up to `max` of the next bytes to `out`.
     ///
     /// # Errors
     ///
-    /// A file that cannot be read or has become shorter. Reading waits for the disk.
+    /// The file cannot be read, or has become shorter. Reading may block on the disk.
     pub(crate) fn append(&mut self, out: &mut Vec<u8>, max: usize) -> io::Result<()> {
         if let Self::File { file, at, left } = self {
             let start = out.len();

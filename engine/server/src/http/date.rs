@@ -1,4 +1,4 @@
-//! The Date of a response, made once a second.
+//! The `Date` of a response, formatted once a second.
 
 use jiff::Timestamp;
 
@@ -10,7 +10,7 @@ pub(crate) struct Date {
 }
 
 impl Date {
-    /// The date now.
+    /// Returns the current date.
     pub(crate) fn now(&mut self) -> &str {
         self.at(Timestamp::now())
     }

@@ -1,4 +1,4 @@
-//! Files below a root, and nothing outside it.
+//! Files below a root folder.
 
 use std::fs::{File, OpenOptions};
 use std::io;
@@ -15,7 +15,7 @@ use crate::error::{Error, Rejected};
 pub(crate) struct Root(Arc<File>);
 
 impl Root {
-    /// Opens the folder, and makes sure that the kernel can keep paths within it.
+    /// Opens the folder, and checks that the kernel can restrict paths to it.
     pub(crate) fn open(path: &Path) -> Result<Self, Error> {
         let refuse = |why| Rejected::unreadable("the folder", path, why);
         let flags = OFlags::DIRECTORY.bits().cast_signed();
@@ -23,7 +23,7 @@ impl Root {
             OpenOptions::new().read(true).custom_flags(flags).open(path).map_err(refuse)?;
         let root = Self(Arc::new(folder));
         match root.file(Path::new(".")) {
-            // A folder is no file. Any other refusal would be that of every file.
+            // Expected: a folder is not a file. Any other error would occur for every file.
             Ok(_) => Ok(root),
             Err(why) if why.kind() == io::ErrorKind::NotFound => Ok(root),
             Err(why) if why.kind() == io::ErrorKind::Unsupported => Err(refuse(io::Error::new(
@@ -35,10 +35,10 @@ impl Root {
         }
     }
 
-    /// A regular file and its length, by its path below the root. Symbolic links are followed as
-    /// long as they stay below it.
+    /// Opens a regular file by its path below the root, and returns it with its length. Symbolic links
+    /// are followed if they stay below the root.
     pub(crate) fn file(&self, path: &Path) -> io::Result<(File, u64)> {
-        // Without NONBLOCK, opening a pipe waits for somebody to write into it.
+        // Without NONBLOCK, opening a pipe blocks until there is a writer.
         let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NONBLOCK | OFlags::NOCTTY;
         let within = ResolveFlags::BENEATH | ResolveFlags::NO_MAGICLINKS;
         let file = File::from(openat2(&*self.0, path, flags, Mode::empty(), within)?);
@@ -50,7 +50,7 @@ impl Root {
     }
 }
 
-/// The media type by a file name's extension.
+/// Returns the media type for a file name's extension.
 pub(crate) fn media_type(path: &Path) -> &'static str {
     match path.extension().and_then(|extension| extension.to_str()) {
         Some("css") => "text/css; charset=utf-8",

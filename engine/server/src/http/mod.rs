@@ -1,4 +1,4 @@
-//! As much of HTTP/1.1 as a server of bytes and files needs: RFC 9110 and RFC 9112.
+//! The parts of HTTP/1.1 (RFC 9110, RFC 9112) that a server of bytes and files needs.
 
 mod body;
 mod date;

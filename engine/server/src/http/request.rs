@@ -1,13 +1,13 @@
-//! Reading a request's head.
+//! Parses the head of a request.
 
 use std::borrow::Cow;
 
 use httparse::{EMPTY_HEADER, Header};
 
-/// More header fields than this are refused.
+/// Header fields in a request, at most.
 const FIELDS_MAX: usize = 64;
 
-/// The statuses that this server answers with, RFC 9110 §15.
+/// The statuses that this server uses, RFC 9110 §15.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Status {
     Ok = 200,
@@ -39,15 +39,15 @@ impl Status {
     }
 }
 
-/// A request's head, as far as this server reads it.
+/// The parts of a request's head that this server uses.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Request {
     pub(crate) method: Cow<'static, str>,
     /// In origin form, with its query.
     pub(crate) target: String,
-    /// Whether the client wants the connection to stay.
+    /// Whether the client wants to keep the connection open.
     pub(crate) keep_alive: bool,
-    /// Whether it is HTTP/1.0, where a connection stays only if both sides say so.
+    /// Whether it is HTTP/1.0, where both sides must ask to keep the connection open.
     pub(crate) old: bool,
     /// The length of the body that follows, which is skipped.
     pub(crate) body_bytes: u64,
@@ -176,7 +176,7 @@ mod tests {
     }
 
     #[test]
-    fn who_stays_connected() {
+    fn open_connections_at_the_stop() {
         let stays = |version, field| {
             request(&format!("GET / HTTP/{version}\r\nHost: a\r\n{field}\r\n")).keep_alive
         };
@@ -196,7 +196,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_refused() {
+    fn refused_input() {
         let with = |fields: &str| refused(&format!("POST / HTTP/1.1\r\n{fields}\r\n"));
         assert_eq!(with(""), Status::BadRequest, "no host");
         assert_eq!(with("Host: a\r\nHost: b\r\n"), Status::BadRequest);

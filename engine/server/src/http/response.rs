@@ -116,7 +116,7 @@ impl Response {
     }
 }
 
-/// Whether a file may exist and it is we who cannot open it now.
+/// Returns whether the file may exist, but the server cannot open it now.
 fn is_our_trouble(why: &io::Error) -> bool {
     use rustix::io::Errno;
 

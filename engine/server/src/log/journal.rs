@@ -1,4 +1,4 @@
-//! A worker's end of the access log: lines are collected and handed over in batches.
+//! A worker's side of the access log, which collects lines and sends them in batches.
 
 use core::time::Duration;
 use std::sync::Arc;
@@ -9,14 +9,14 @@ use std::time::Instant;
 use super::line::Line;
 use super::writer::LogState;
 
-/// A batch of this many lines is handed over at once.
+/// A batch of this many lines is sent at once.
 const BATCH_LINES: usize = 256;
-/// And any batch after this long.
+/// The longest time before a smaller batch is sent.
 const BATCH_AGE: Duration = Duration::from_millis(50);
-/// Lines that a worker keeps while the writer's queue is full; more are thrown away and counted.
+/// Lines that a worker keeps while the writer's queue is full; further lines are lost and counted.
 const LINES_MAX: usize = 16 * 1024;
 
-/// A worker's end of the access log.
+/// A worker's side of the access log.
 #[derive(Debug)]
 pub(crate) struct Journal {
     to: Option<SyncSender<Vec<Line>>>,
@@ -26,12 +26,12 @@ pub(crate) struct Journal {
 }
 
 impl Journal {
-    /// A journal that hands over to `to`; with none, it keeps nothing.
+    /// Creates a journal that sends to `to`; without it, lines are discarded.
     pub(crate) const fn new(to: Option<SyncSender<Vec<Line>>>, state: Arc<LogState>) -> Self {
         Self { to, state, batch: Vec::new(), since: None }
     }
 
-    /// Takes the line that `make` makes, if anybody reads it.
+    /// Adds the line that `make` returns, unless there is no log.
     pub(crate) fn push(&mut self, now: Instant, make: impl FnOnce() -> Line) {
         if self.to.is_none() {
             return;
@@ -42,25 +42,25 @@ impl Journal {
         }
         self.batch.push(make());
         self.since.get_or_insert(now);
-        // A full queue is tried again when a batch's worth has been added, not for each line.
+        // If the queue is full, tries again after another batch of lines, not for each line.
         if self.batch.len().is_multiple_of(BATCH_LINES) {
             self.hand_over(now);
         }
     }
 
-    /// Hands over what is old enough.
+    /// Sends a batch that is old enough.
     pub(crate) fn tick(&mut self, now: Instant) {
         if self.since.is_some_and(|since| now.duration_since(since) >= BATCH_AGE) {
             self.hand_over(now);
         }
     }
 
-    /// How long [`Self::tick`] can wait; `None` when there is nothing to hand over.
+    /// Returns how long [`Self::tick`] can wait; `None` if there is nothing to send.
     pub(crate) fn wait(&self, now: Instant) -> Option<Duration> {
         self.since.map(|since| BATCH_AGE.saturating_sub(now.duration_since(since)))
     }
 
-    /// Whether everything was handed over; if not, the queue is full.
+    /// Sends all lines; returns false if the queue is full.
     fn hand_over(&mut self, now: Instant) -> bool {
         let Some(to) = &self.to else { return true };
         if self.batch.is_empty() {
@@ -83,7 +83,7 @@ impl Journal {
         }
     }
 
-    /// Hands over everything, waiting for the writer until `deadline`; then the rest is lost.
+    /// Sends all lines and waits for the writer until `deadline`; the rest is lost.
     pub(crate) fn finish(mut self, deadline: Instant) {
         while !self.hand_over(Instant::now()) {
             if Instant::now() >= deadline {
@@ -94,8 +94,8 @@ impl Journal {
     }
 }
 
-/// Lines that were kept back are lost. A worker that panics loses at least one: how its connections
-/// ended.
+/// Lines that were not sent are lost. A worker that panics loses at least the lines on the end of its
+/// connections.
 impl Drop for Journal {
     fn drop(&mut self) {
         let lines = self.batch.len() + usize::from(thread::panicking());

@@ -15,9 +15,9 @@ pub const SCHEMA: u64 = 1;
 pub enum Line {
     /// A connection's handshake completed or failed: exactly one per accepted connection.
     Handshake(HandshakeLine),
-    /// Lines before this one were thrown away.
+    /// Lines before this one were lost.
     Lost(LostLine),
-    /// A response was sent, or given up: exactly one per response that was begun.
+    /// A response was sent, completely or in part: exactly one per response.
     Request(RequestLine),
     /// The server started; the first line of each run.
     Start(StartLine),
@@ -29,7 +29,7 @@ pub enum Line {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Outcome {
-    /// It did not complete.
+    /// It failed.
     Failed,
     /// It completed with a private-key operation.
     Full,
@@ -85,15 +85,15 @@ pub struct RequestLine {
     pub group: Option<Cow<'static, str>>,
     /// Whether the connection's session was resumed.
     pub resumed: bool,
-    /// The method; "-" for what is no request.
+    /// The method; "-" if the input was not a request.
     pub method: Cow<'static, str>,
-    /// The target without its query, at most 256 bytes of it; "-" for what is no request.
+    /// The target without its query, at most 256 bytes; "-" if the input was not a request.
     pub target: Cow<'static, str>,
     /// The status of the response.
     pub status: u16,
-    /// Bytes of the response's body that were handed to the kernel, encrypted.
+    /// Bytes of the response's body that were sent.
     pub bytes: u64,
-    /// Whether the whole response was.
+    /// Whether the whole response was sent.
     pub complete: bool,
     /// From reading the request's head to the end of the response, in microseconds.
     pub took_us: u64,
@@ -105,7 +105,7 @@ pub struct RequestLine {
 pub struct LostLine {
     /// When this line was written, in microseconds since 1970.
     pub time_us: u64,
-    /// How many lines are missing.
+    /// The number of missing lines.
     pub lines: u64,
 }
 
@@ -113,15 +113,15 @@ pub struct LostLine {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct StartLine {
-    /// When, in microseconds since 1970.
+    /// The time, in microseconds since 1970.
     pub time_us: u64,
     /// The version of this format, [`SCHEMA`].
     pub schema: u64,
-    /// Where the server listens.
+    /// The address that the server listens on.
     pub address: String,
-    /// The engine asked for.
+    /// The configured engine.
     pub engine: String,
-    /// The OpenSSL provider that was seen to sign with the key.
+    /// The OpenSSL provider that signs with the key.
     pub provider: String,
     /// The kind of the key, "rsa-2048".
     pub key: String,
@@ -135,10 +135,10 @@ pub struct StartLine {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct StopLine {
-    /// When, in microseconds since 1970.
+    /// The time, in microseconds since 1970.
     pub time_us: u64,
     /// Handshake and request lines written since the start.
     pub lines: u64,
-    /// Handshake and request lines thrown away since the start.
+    /// Handshake and request lines lost since the start.
     pub lost: u64,
 }

@@ -1,6 +1,7 @@
-//! The access log: one line of JSON per handshake and per request; the referee of a load generator.
+//! The access log: one line of JSON per handshake and per request. Load generators
+//! are checked against it.
 //!
-//! The format is written down in `docs/access-log.md`. [`read()`] reads it back.
+//! The format is described in `docs/access-log.md`. [`read()`] reads it back.
 
 mod journal;
 mod line;

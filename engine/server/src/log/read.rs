@@ -16,18 +16,17 @@ pub struct Reader<R> {
     done: bool,
 }
 
-/// All lines of `from`.
+/// Reads all lines of `from`.
 ///
 /// # Errors
 ///
-/// The first line that is none of this format. The last line of a server that was killed may be cut
-/// short; that is an error too.
+/// The first line that is not of this format, such as an incomplete last line of a killed server.
 pub fn read(from: impl BufRead) -> Result<Vec<Line>, ReadError> {
     Reader::new(from).collect()
 }
 
 impl<R: BufRead> Reader<R> {
-    /// A reader of the lines of `from`.
+    /// Creates a reader of the lines of `from`.
     pub const fn new(from: R) -> Self {
         Self { from, line: 0, done: false }
     }
@@ -69,7 +68,7 @@ impl<R: BufRead> Iterator for Reader<R> {
     }
 }
 
-/// A line that is none of an access log of this format.
+/// A line that is not of this format.
 #[derive(Debug)]
 pub struct ReadError {
     /// The line's number, from one.
@@ -81,11 +80,11 @@ pub struct ReadError {
 /// What is wrong with a line.
 #[derive(Debug)]
 pub enum Problem {
-    /// It has no end, or is absurdly long.
+    /// It has no end, or is too long.
     CutShort,
     /// The file could not be read.
     Io(io::Error),
-    /// It is not JSON, or not of these fields.
+    /// It is not JSON, or has other fields.
     NotALine(serde_json::Error),
     /// It was written in another version of the format.
     Schema(u64),
@@ -144,7 +143,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_written_is_read() {
+    fn lines_round_trip() {
         assert_eq!(read(text().as_bytes()).unwrap(), lines());
     }
 
@@ -166,7 +165,7 @@ mod tests {
     }
 
     #[test]
-    fn the_documentation_s_example_is_what_is_read_and_written() {
+    fn the_documented_example_is_read_and_written() {
         let text = include_str!("../../docs/access-log.md");
         let example = text.split("```jsonl\n").nth(1).unwrap().split("```").next().unwrap();
         let lines = read(example.as_bytes()).unwrap();

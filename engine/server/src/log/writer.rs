@@ -18,13 +18,13 @@ use crate::error::{Error, Unavailable};
 use crate::log_time::now_us;
 use crate::notice::{Notice, Notices};
 
-/// Batches between workers and writer; beyond it, workers keep their lines.
+/// Batches between workers and writer, at most; workers keep further lines.
 const QUEUE_BATCHES: usize = 64;
 
-/// The way of lines from a worker to the writer.
+/// The channel from workers to the writer.
 pub(crate) type Batches = SyncSender<Vec<Line>>;
 
-/// What has become of the lines.
+/// The counts of written and lost lines.
 #[derive(Debug)]
 pub(crate) struct LogState {
     written: AtomicU64,
@@ -42,12 +42,12 @@ impl LogState {
         self.written.load(Ordering::Relaxed)
     }
 
-    /// Handshake and request lines thrown away.
+    /// Handshake and request lines that were lost.
     pub(crate) fn lost(&self) -> u64 {
         self.lost.load(Ordering::Relaxed)
     }
 
-    /// Counts lines that nobody will read.
+    /// Counts lost lines.
     pub(crate) fn lose(&self, lines: usize) {
         self.lost.fetch_add(lines as u64, Ordering::Relaxed);
         self.notices.say(&Notice::LogLost);
@@ -80,12 +80,12 @@ impl Writer {
         Ok((Self { thread }, to))
     }
 
-    /// Waits until the workers' lines and the stop line are written, or `deadline` has passed;
-    /// whether they are.
+    /// Waits until the workers' lines and the stop line are written, or `deadline` has passed. Returns
+    /// whether they are written.
     pub(crate) fn finish(self, deadline: Instant) -> bool {
         while !self.thread.is_finished() {
             if Instant::now() >= deadline {
-                return false; // it is left behind, and ends when the file takes its bytes
+                return false; // the thread continues until the file accepts its bytes
             }
             thread::sleep(Duration::from_millis(1));
         }
@@ -93,11 +93,11 @@ impl Writer {
     }
 }
 
-/// Opens for appending. A pipe without a reader is an error; opening it would wait for one.
+/// Opens the file for appending. A pipe without a reader is an error, because opening it would block.
 fn open(path: &Path) -> io::Result<File> {
     let flags = OFlags::NONBLOCK.bits().cast_signed();
     let file = OpenOptions::new().append(true).create(true).custom_flags(flags).open(path)?;
-    // From here on a full pipe makes the writing thread wait, and nobody else.
+    // From now on a full pipe blocks only the writing thread.
     let flags = fcntl_getfl(&file)?;
     fcntl_setfl(&file, flags - OFlags::NONBLOCK)?;
     Ok(file)
@@ -109,12 +109,12 @@ struct Out {
     text: Vec<u8>,
     /// Whether the last write may have ended within a line.
     torn: bool,
-    /// Lost lines that the log already tells of.
+    /// Lost lines that the log already mentions.
     told: u64,
 }
 
 impl Out {
-    /// Writes until all workers are gone, and the stop line; whether that one is written.
+    /// Writes until all workers have ended, and then the stop line. Returns whether it is written.
     fn run(mut self, from: &Receiver<Vec<Line>>) -> bool {
         for batch in from {
             self.batch(&batch);
@@ -142,7 +142,7 @@ impl Out {
         }
     }
 
-    /// A hole in the log says so itself.
+    /// Writes a line on lost lines.
     fn tell_lost(&mut self) {
         let lost = self.state.lost();
         if lost == self.told {
@@ -158,7 +158,7 @@ impl Out {
         self.state.notices.say(&Notice::LogFailed { why: why.to_string() });
     }
 
-    /// Writes all lines in one piece.
+    /// Writes all lines in one call.
     fn write_all(&mut self, lines: &[Line]) -> io::Result<()> {
         self.text.clear();
         if self.torn {

@@ -49,7 +49,7 @@ fn tls_1_3_with_each_group() {
 }
 
 #[test]
-fn the_server_s_order_of_suites_and_groups_counts() {
+fn the_server_s_preferences_decide() {
     let config = Config {
         protocols: vec![Protocol::Tls12],
         suites: vec![Suite::EcdheRsaChacha20, Suite::EcdheRsaAes128Gcm],
@@ -239,7 +239,7 @@ fn outcome(line: &tollgate_server::log::Line) -> Option<Outcome> {
 }
 
 #[test]
-fn versions_that_are_not_spoken() {
+fn unsupported_versions_are_refused() {
     let rig = Rig::start(Config { protocols: vec![Protocol::Tls13], ..Config::default() });
     let (_, words) = s_client(rig.running.addr(), &["-tls1_2"], ONE_REQUEST);
     assert!(words.contains("protocol version"), "{words}");
@@ -248,7 +248,7 @@ fn versions_that_are_not_spoken() {
 }
 
 #[test]
-fn a_client_s_alert_is_in_the_log() {
+fn a_client_alert_is_logged() {
     let rig = Rig::start(Config::default());
     // The client does not trust the certificate and says so: unknown_ca.
     let args = ["-tls1_3", "-verify_return_error", "-verify", "1"];

@@ -60,7 +60,7 @@ fn garbage_instead_of_tls() {
 
 /// A sound `ClientHello` of TLS 1.2, and then a key share that is no point of the curve.
 #[test]
-fn a_bad_key_share_is_the_client_s_doing() {
+fn a_bad_key_share_counts_as_a_violation() {
     let rig = Rig::start(Config { groups: vec![Group::P256], ..Config::default() });
     let mut client = tcp(rig.running.addr());
     let extensions = [
@@ -126,7 +126,7 @@ fn meets(limits: Limits, client: impl FnOnce(&Rig)) -> (Counters, Log) {
 }
 
 #[test]
-fn a_handshake_that_never_ends_is_ended() {
+fn an_endless_handshake_times_out() {
     let (counters, _) = meets(Limits { handshake: SHORT, ..Limits::default() }, |rig| {
         let mut half = tcp(rig.running.addr());
         half.write_all(&[22, 3, 1]).unwrap();
@@ -147,7 +147,7 @@ fn an_idle_connection_is_closed() {
 }
 
 #[test]
-fn a_request_that_never_ends_is_closed() {
+fn an_endless_request_is_closed() {
     let (counters, _) = meets(Limits { request: SHORT, ..Limits::default() }, |rig| {
         let mut asking = connect(rig.running.addr());
         asking.write_all(b"GET /bytes/1 HTTP/1.1\r\nHo").unwrap();
@@ -157,7 +157,7 @@ fn a_request_that_never_ends_is_closed() {
 }
 
 #[test]
-fn a_response_that_nobody_reads_is_cut() {
+fn an_unread_response_times_out() {
     let mut deaf = None;
     let (counters, log) = meets(Limits { write: SHORT, ..Limits::default() }, |rig| {
         let mut client = connect(rig.running.addr());
@@ -173,13 +173,13 @@ fn a_response_that_nobody_reads_is_cut() {
 
 /// A byte is no request: were the limit begun anew with each, this one would never meet it.
 #[test]
-fn a_request_byte_by_byte_has_one_limit_in_all() {
+fn a_slow_request_has_one_time_limit() {
     let (counters, _) = meets(Limits { request: SHORT, ..Limits::default() }, |rig| {
         let mut client = connect(rig.running.addr());
         let begun = Instant::now();
         let request = b"GET /bytes/1 HTTP/1.1\r\nHost: aaaaaaaaaaaaaaaaaaaaaaaaaaaaa";
         for byte in request.iter().cycle() {
-            if client.write_all(&[*byte]).is_err() || begun.elapsed() > rig::PATIENCE {
+            if client.write_all(&[*byte]).is_err() || begun.elapsed() > rig::TIMEOUT {
                 break;
             }
             thread::sleep(Duration::from_millis(20));
@@ -189,7 +189,7 @@ fn a_request_byte_by_byte_has_one_limit_in_all() {
 }
 
 #[test]
-fn clients_beyond_the_bound_wait_and_are_served() {
+fn clients_above_the_limit_wait_and_are_served() {
     let limits = Limits { connections_max: 2, ..Limits::default() };
     let rig = Rig::start(Config { limits, ..Config::default() });
     let address = rig.running.addr();
@@ -208,7 +208,7 @@ fn clients_beyond_the_bound_wait_and_are_served() {
 /// Whatever makes a worker panic, here a callback: it is said, the others serve on, and the log
 /// does not pass for whole.
 #[test]
-fn a_worker_that_panics_is_missed() {
+fn a_panicked_worker_is_reported() {
     let said = Arc::new(Mutex::new(Vec::new()));
     let hear = Arc::clone(&said);
     let notify = Notify::new(move |notice| {
@@ -226,12 +226,12 @@ fn a_worker_that_panics_is_missed() {
     drop(clients);
     let is_lost = |notice: &Notice| matches!(notice, Notice::WorkerLost { .. });
     eventually("it is missed", || said.lock().unwrap().iter().any(is_lost));
-    let report = rig.running.stop(rig::PATIENCE);
+    let report = rig.running.stop(rig::TIMEOUT);
     assert_eq!((report.workers_lost, report.log_complete), (1, false));
 }
 
 #[test]
-fn rude_clients_are_counted_as_such() {
+fn closing_without_notice_is_counted() {
     let rig = Rig::start(Config::default());
     let client = connect(rig.running.addr());
     client.get_ref().shutdown(Shutdown::Both).unwrap(); // no close_notify

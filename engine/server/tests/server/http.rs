@@ -75,7 +75,7 @@ fn pipelined_requests_are_answered_in_order() {
 }
 
 #[test]
-fn head_says_the_length_and_sends_nothing() {
+fn head_has_the_length_and_no_body() {
     let rig = Rig::start(Config::default());
     let mut client = connect(rig.running.addr());
     for _ in 0..2 {
@@ -142,7 +142,7 @@ fn files_and_nothing_outside_the_root() {
 const LENGTH: u64 = 1 << 30;
 
 #[test]
-fn a_file_that_becomes_shorter_cuts_its_response() {
+fn a_truncated_file_ends_its_response() {
     let root = Folder::new();
     let path = root.path("large");
     // More than the buffers of both sockets hold.

@@ -16,7 +16,7 @@ use tollgate_server::log::{HandshakeLine, Line, RequestLine, read};
 use tollgate_server::{Certificate, Config, KeyKind, Running, Server};
 
 /// No wait of a test is longer.
-pub(crate) const PATIENCE: Duration = Duration::from_secs(20);
+pub(crate) const TIMEOUT: Duration = Duration::from_secs(20);
 
 /// A folder that goes when the test ends.
 pub(crate) struct Folder(pub(crate) PathBuf);
@@ -82,7 +82,7 @@ impl Rig {
 
     /// Stops the server and reads its log; nothing may have been cut off or lost.
     pub(crate) fn finish(self) -> Log {
-        let report = self.running.stop(PATIENCE);
+        let report = self.running.stop(TIMEOUT);
         assert_eq!(report.connections_cut, 0);
         assert_eq!(report.workers_lost, 0);
         assert!(report.log_complete);
@@ -133,7 +133,7 @@ pub(crate) fn bytes(length: usize) -> Vec<u8> {
     (0..length).map(|i| u8::try_from(i % 251).unwrap()).collect()
 }
 
-/// Runs a program with that input; it is killed after [`PATIENCE`].
+/// Runs a program with that input; it is killed after [`TIMEOUT`].
 pub(crate) fn run(program: &str, args: &[&str], input: &[u8]) -> Output {
     let mut child = Command::new(program)
         .args(args)
@@ -154,7 +154,7 @@ pub(crate) fn run(program: &str, args: &[&str], input: &[u8]) -> Output {
     });
     let begun = Instant::now();
     while child.try_wait().unwrap().is_none() {
-        if begun.elapsed() > PATIENCE {
+        if begun.elapsed() > TIMEOUT {
             child.kill().unwrap();
             panic!("{program} {args:?} did not end");
         }
@@ -194,7 +194,7 @@ pub(crate) fn s_client(address: SocketAddr, args: &[&str], request: &str) -> (bo
 pub(crate) const ONE_REQUEST: &str =
     "GET /bytes/10 HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n";
 
-/// A TLS client in this process; reads and writes wait at most [`PATIENCE`].
+/// A TLS client in this process; reads and writes wait at most [`TIMEOUT`].
 pub(crate) fn connect(address: SocketAddr) -> SslStream<TcpStream> {
     let mut context = SslContext::builder(SslMethod::tls_client()).unwrap();
     context.set_verify(SslVerifyMode::NONE);
@@ -206,9 +206,9 @@ pub(crate) fn connect(address: SocketAddr) -> SslStream<TcpStream> {
 
 /// A bare connection with the same limits.
 pub(crate) fn tcp(address: SocketAddr) -> TcpStream {
-    let socket = TcpStream::connect_timeout(&address, PATIENCE).unwrap();
-    socket.set_read_timeout(Some(PATIENCE)).unwrap();
-    socket.set_write_timeout(Some(PATIENCE)).unwrap();
+    let socket = TcpStream::connect_timeout(&address, TIMEOUT).unwrap();
+    socket.set_read_timeout(Some(TIMEOUT)).unwrap();
+    socket.set_write_timeout(Some(TIMEOUT)).unwrap();
     socket
 }
 
@@ -238,7 +238,7 @@ pub(crate) fn head(stream: &mut impl Read) -> String {
 pub(crate) fn eventually(what: &str, mut check: impl FnMut() -> bool) {
     let begun = Instant::now();
     while !check() {
-        assert!(begun.elapsed() < PATIENCE, "{what}: not within {PATIENCE:?}");
+        assert!(begun.elapsed() < TIMEOUT, "{what}: not within {TIMEOUT:?}");
         thread::sleep(Duration::from_millis(5));
     }
 }

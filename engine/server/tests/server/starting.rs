@@ -39,7 +39,7 @@ fn an_address_of_another_machine() {
 }
 
 #[test]
-fn settings_that_contradict_each_other() {
+fn contradictory_settings_are_refused() {
     let default = Config::default;
     assert_says(Config { workers: 0, ..default() }, &["0 workers", "from 1 to 1024"]);
     assert_says(Config { pin: Some(vec![0, 1]), ..default() }, &["2 cores to pin 1 workers"]);
@@ -67,7 +67,7 @@ fn waits_without_end() {
 }
 
 #[test]
-fn a_core_that_does_not_exist() {
+fn a_missing_core_is_refused() {
     for core in [1000, 1_000_000] {
         let config = Config { pin: Some(vec![core]), ..Config::default() };
         assert_says(config, &["cannot pin a worker to core", "taskset"]);
@@ -131,7 +131,7 @@ fn a_file_without_permission() {
 }
 
 #[test]
-fn a_root_or_a_log_that_is_not_there() {
+fn a_missing_root_or_log_folder_is_refused() {
     let absent = PathBuf::from("/nonexistent/folder");
     let config = Config { root: Some(absent.clone()), ..Config::default() };
     assert_says(config, &["cannot read the folder /nonexistent/folder", "check the path"]);
@@ -140,7 +140,7 @@ fn a_root_or_a_log_that_is_not_there() {
 }
 
 #[test]
-fn a_key_that_the_engine_does_not_take_is_no_silent_fallback() {
+fn a_key_that_the_engine_refuses_is_an_error() {
     let certificate = Certificate::SelfSigned(KeyKind::EcdsaP256);
     let config = Config { certificate, engine: Engine::Tollgate, ..Config::default() };
     let words =

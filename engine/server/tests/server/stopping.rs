@@ -16,7 +16,7 @@ use tollgate_server::{Config, End, Notice, Notify, Server};
 const LONG: usize = 30_000_000;
 
 #[test]
-fn a_download_under_way_is_finished() {
+fn a_running_download_is_completed() {
     let rig = Rig::start(Config { workers: 2, ..Config::default() });
     let address = rig.running.addr();
     let mut client = connect(address);
@@ -64,7 +64,7 @@ impl Write for Deaf {
 
 /// A client that was in the middle of its handshake, and then wants nothing.
 #[test]
-fn a_handshake_under_way_is_finished_and_not_waited_for() {
+fn a_running_handshake_is_completed_without_a_wait() {
     let rig = Rig::start(Config::default());
     let address = rig.running.addr();
     let mut context = SslContext::builder(SslMethod::tls_client()).unwrap();
@@ -86,7 +86,7 @@ fn a_handshake_under_way_is_finished_and_not_waited_for() {
 }
 
 #[test]
-fn what_takes_too_long_is_cut_and_said() {
+fn timeouts_are_logged() {
     let rig = Rig::start(Config::default());
     let mut client = connect(rig.running.addr());
     client.write_all(b"GET /bytes/1073741824 HTTP/1.1\r\nHost: a\r\n\r\n").unwrap();
@@ -105,11 +105,11 @@ fn what_takes_too_long_is_cut_and_said() {
 }
 
 #[test]
-fn a_stop_with_nothing_to_do_is_quick_and_frees_the_port() {
+fn an_idle_server_stops_at_once_and_frees_the_port() {
     let first = Server::start(Config { workers: 3, ..Config::default() }).unwrap();
     let address = first.addr();
     let report = first.stop(Duration::from_secs(30));
-    assert!(report.took < rig::PATIENCE, "{:?}", report.took);
+    assert!(report.took < rig::TIMEOUT, "{:?}", report.took);
     let second = Server::start(Config { address, ..Config::default() }).unwrap();
     assert_eq!(second.addr(), address);
     drop(second); // dropping stops too
@@ -118,7 +118,7 @@ fn a_stop_with_nothing_to_do_is_quick_and_frees_the_port() {
 
 /// The referee's promise: lines = connections and requests, to the last one.
 #[test]
-fn two_hundred_connections_are_two_hundred_lines() {
+fn two_hundred_connections_are_logged() {
     let rig = Rig::start(Config { workers: 2, ..Config::default() });
     let url = rig.url("/bytes/100");
     let threads: Vec<_> = (0..4)
@@ -169,7 +169,7 @@ fn the_log_is_appended_to() {
         let config = Config { access_log: Some(path.clone()), ..Config::default() };
         let running = Server::start(config).unwrap();
         fetch(&[&format!("https://{}/bytes/1", running.addr())]);
-        assert!(running.stop(rig::PATIENCE).log_complete);
+        assert!(running.stop(rig::TIMEOUT).log_complete);
     }
     let lines = read(&*fs::read(&path).unwrap()).unwrap();
     let events: Vec<_> = lines
@@ -187,7 +187,7 @@ fn the_log_is_appended_to() {
 
 /// A log that nobody reads: a pipe that is full.
 #[test]
-fn a_log_that_cannot_keep_up_says_what_is_missing_and_stops_nobody() {
+fn a_slow_log_counts_lost_lines_and_blocks_no_worker() {
     const REQUESTS: u64 = 45_000; // more than pipe, queue and worker hold together
     let folder = rig::Folder::new();
     let path = folder.path("pipe");
@@ -226,7 +226,7 @@ fn a_log_that_cannot_keep_up_says_what_is_missing_and_stops_nobody() {
         }
         unreachable!("the pipe stays open");
     });
-    let report = running.stop(rig::PATIENCE);
+    let report = running.stop(rig::TIMEOUT);
     assert!(!report.log_complete);
     let lines = reading.join().unwrap();
     let Some(Line::Stop(stop)) = lines.last() else { unreachable!("checked by the reader") };
@@ -240,7 +240,7 @@ fn a_log_that_cannot_keep_up_says_what_is_missing_and_stops_nobody() {
 }
 
 #[test]
-fn a_log_that_takes_nothing_does_not_hold_up_the_stop() {
+fn a_blocked_log_does_not_delay_the_stop() {
     let folder = rig::Folder::new();
     let path = folder.path("pipe");
     assert!(rig::run("mkfifo", &[path.to_str().unwrap()], b"").status.success());
@@ -257,6 +257,6 @@ fn a_log_that_takes_nothing_does_not_hold_up_the_stop() {
     }
     drop(client);
     let report = running.stop(Duration::ZERO);
-    assert!(report.took < rig::PATIENCE, "{:?}", report.took);
+    assert!(report.took < rig::TIMEOUT, "{:?}", report.took);
     assert!(!report.log_complete);
 }

@@ -1,4 +1,4 @@
-//! What stands behind a server that only ends TLS: it answers `GET /bytes/N` in plain HTTP.
+//! An HTTP backend for servers that only terminate TLS: it answers `GET /bytes/N`.
 
 use core::net::{Ipv4Addr, SocketAddr};
 use core::sync::atomic::{AtomicBool, Ordering};
@@ -13,10 +13,10 @@ use crate::settings::Settings;
 /// The longest head of a request.
 const HEAD_BYTES_MAX: usize = 8 * 1024;
 
-/// How long a request is awaited.
+/// The timeout for a request.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// Threads of this process; they end with this.
+/// The backend runs in threads of this process, which end when the value is dropped.
 pub(crate) struct Backend {
     address: SocketAddr,
     ended: Arc<AtomicBool>,
@@ -35,7 +35,7 @@ impl Backend {
                     return;
                 }
                 let Ok(stream) = stream else { continue };
-                // A client that goes away has no further wish.
+                // A client that disconnects is no error.
                 thread::spawn(move || answer(stream));
             }
         };
@@ -51,7 +51,7 @@ impl Backend {
 impl Drop for Backend {
     fn drop(&mut self) {
         self.ended.store(true, Ordering::Relaxed);
-        // It wakes the listener; if nobody can connect, nobody waits for it either.
+        // Wakes the listener. If connecting fails, the listener has already ended.
         if TcpStream::connect(self.address).is_ok()
             && let Some(listener) = self.listener.take()
         {
@@ -60,7 +60,7 @@ impl Drop for Backend {
     }
 }
 
-/// Reads a request, answers it, closes.
+/// Reads a request, answers it, and closes the connection.
 fn answer(mut stream: TcpStream) -> io::Result<()> {
     stream.set_read_timeout(Some(PATIENCE))?;
     let mut head = Vec::new();
@@ -82,7 +82,7 @@ fn answer(mut stream: TcpStream) -> io::Result<()> {
     stream.write_all(response.as_bytes())
 }
 
-/// N of `GET /bytes/N`.
+/// Returns N of `GET /bytes/N`.
 fn asked(head: &[u8]) -> Option<u64> {
     let line = head.split(|&byte| byte == b'\r').next()?;
     let path = core::str::from_utf8(line).ok()?.strip_prefix("GET /bytes/")?;

@@ -1,4 +1,4 @@
-//! Why a server does not run; each is one line that says what to do.
+//! Errors of starting and reloading servers; each is one line that says what to do.
 
 use core::fmt;
 use std::io;
@@ -7,25 +7,25 @@ use std::path::{Path, PathBuf};
 use crate::product::Product;
 use crate::settings::Settings;
 
-/// Why a server was not started, or not reloaded.
+/// The reason why a server was not started, or not reloaded.
 #[derive(Debug)]
 pub enum Error {
     /// The certificate or its key is refused.
     Certificate(tollgate_server::Error),
     /// The program ended, or did not listen in time.
     Failed {
-        /// Whose program.
+        /// The product.
         product: Product,
         /// The last lines that it wrote.
         said: String,
     },
-    /// A file or process of the system's could not be had.
+    /// A system call on a file or process failed.
     Io {
-        /// What was to be done.
+        /// The action.
         what: &'static str,
-        /// With which file or program.
+        /// The file or program.
         path: PathBuf,
-        /// Why it was not.
+        /// The cause.
         error: io::Error,
     },
     /// The program is not installed.
@@ -34,16 +34,16 @@ pub enum Error {
     NoModule(PathBuf),
     /// The product cannot pause handshakes.
     NotAsynchronous(Product),
-    /// The product has no way to read its configuration again.
+    /// The product cannot reload its configuration.
     NotReloadable(Product),
-    /// The program runs, and has not loaded the module: libcrypto passes over what it cannot load.
+    /// The program runs without the module: libcrypto ignores a module that it cannot load.
     NotLoaded {
-        /// Whose program.
+        /// The product.
         product: Product,
         /// The module.
         module: PathBuf,
     },
-    /// A body is too long for a stock server here.
+    /// A body is longer than the servers support.
     LongBody(u64),
 }
 

@@ -1,4 +1,4 @@
-//! The folder of one server, gone when this is.
+//! The folder of one server, removed when the value is dropped.
 
 use std::fs::{self, DirBuilder, OpenOptions, Permissions};
 use std::io::{self, ErrorKind, Write as _};
@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use crate::error::Error;
 
-/// Its name is new; workers that gave up root's rights may pass through, and read what is for them.
+/// It has a new name. Workers that dropped root privileges can enter it and read their files.
 pub(crate) struct Folder(PathBuf);
 
 impl Folder {
@@ -28,13 +28,13 @@ impl Folder {
         &self.0
     }
 
-    /// A folder in it.
+    /// Creates a folder in it.
     pub(crate) fn make(&self, name: &str) -> Result<(), Error> {
         let path = self.0.join(name);
         fs::create_dir(&path).map_err(Error::io("create the folder", &path))
     }
 
-    /// A folder in it that every user may write to.
+    /// Creates a folder in it that every user may write to.
     pub(crate) fn open_to_all(&self, name: &str) -> Result<(), Error> {
         self.make(name)?;
         let path = self.0.join(name);
@@ -42,12 +42,12 @@ impl Folder {
         fs::set_permissions(&path, mode).map_err(Error::io("open to all", &path))
     }
 
-    /// A file that other users may read.
+    /// Writes a file that other users may read.
     pub(crate) fn write(&self, name: &str, bytes: &[u8]) -> Result<(), Error> {
         self.write_with(name, bytes, 0o644)
     }
 
-    /// A file for this user only.
+    /// Writes a file that only this user may read.
     pub(crate) fn write_secret(&self, name: &str, bytes: &[u8]) -> Result<(), Error> {
         self.write_with(name, bytes, 0o600)
     }
@@ -65,7 +65,7 @@ impl Folder {
         write().map_err(Error::io("write", &path))
     }
 
-    /// What the file holds in its last lines, as one line.
+    /// Returns the last lines of a file, as one line.
     pub(crate) fn end_of(&self, name: &str) -> String {
         let text = fs::read(self.0.join(name)).unwrap_or_default();
         let text = String::from_utf8_lossy(&text);
@@ -77,7 +77,7 @@ impl Folder {
 
 impl Drop for Folder {
     fn drop(&mut self) {
-        // What is left over lies in the folder for temporary files.
+        // On failure it remains in the folder for temporary files.
         let _ = fs::remove_dir_all(&self.0);
     }
 }

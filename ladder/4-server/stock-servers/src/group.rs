@@ -1,4 +1,4 @@
-//! A program with everything that it forks, held to cores, and ended as one.
+//! Process groups: a program and its children, restricted to cores and killed together.
 
 use core::time::Duration;
 use std::fs;
@@ -12,22 +12,22 @@ use std::time::Instant;
 use rustix::process::{Pid, Signal, kill_process, kill_process_group};
 use rustix::thread::{CpuSet, sched_setaffinity};
 
-/// Ends the group and removes the folder when its standard input closes: that happens whatever way
-/// the process ends that holds the other side.
+/// Kills the group and removes the folder when its standard input closes, which happens however the
+/// process at the other end terminates.
 const WATCHDOG: &str = r#"read -r _; kill -KILL "-$1"; rm -rf -- "$2""#;
 
-/// How long a killed group is awaited.
+/// The time for a killed group to end.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// A process group; it is killed when this is dropped, or this process ends.
+/// A process group. It is killed when the value is dropped, or when this process ends.
 pub(crate) struct Group {
     leader: Child,
     watchdog: Child,
 }
 
 impl Group {
-    /// Starts `command` as the leader of a new group on `cores`; `folder` is removed by whoever is
-    /// left, if this process is killed.
+    /// Starts `command` as the leader of a new group on `cores`. If this process is killed, a watchdog
+    /// removes `folder`.
     pub(crate) fn spawn(command: &mut Command, cores: &[u32], folder: &Path) -> io::Result<Self> {
         let leader = on(cores, || command.process_group(0).stdin(Stdio::null()).spawn())?;
         let mut watchdog = Command::new("sh");
@@ -42,17 +42,17 @@ impl Group {
         }
     }
 
-    /// The process that was started.
+    /// Returns the id of the started process.
     pub(crate) fn leader(&self) -> u32 {
         self.leader.id()
     }
 
-    /// Whether that process has ended.
+    /// Returns whether the started process has ended.
     pub(crate) fn has_ended(&mut self) -> bool {
         !matches!(self.leader.try_wait(), Ok(None))
     }
 
-    /// The processes that run, in ascending order.
+    /// Returns the running processes, in ascending order.
     pub(crate) fn members(&self) -> io::Result<Vec<u32>> {
         members(self.leader.id())
     }
@@ -66,7 +66,7 @@ impl Group {
 
 impl Drop for Group {
     fn drop(&mut self) {
-        // First, so that it never meets a group that took the number over. It may have ended.
+        // First, so that it cannot kill a group that reuses the id. It may have ended.
         let _ = self.watchdog.kill();
         let _ = self.watchdog.wait();
         let group = self.leader.id();
@@ -88,11 +88,11 @@ fn end(mut leader: Child) {
 /// Kills the whole group.
 fn kill(group: u32) {
     let pid = i32::try_from(group).ok().and_then(Pid::from_raw);
-    // That there is none left is what was wanted.
+    // An error means that the group has already ended.
     let _ = pid.map(|pid| kill_process_group(pid, Signal::KILL));
 }
 
-/// What `start` starts is held to `cores`: it inherits them from a thread that ends with it.
+/// Calls `start` on a thread that is pinned to `cores`, so that the started process inherits them.
 fn on<T: Send>(cores: &[u32], start: impl FnOnce() -> io::Result<T> + Send) -> io::Result<T> {
     if cores.is_empty() {
         return start();
@@ -115,7 +115,7 @@ fn on<T: Send>(cores: &[u32], start: impl FnOnce() -> io::Result<T> + Send) -> i
         .unwrap_or_else(|panic| std::panic::resume_unwind(panic))
 }
 
-/// The running processes of a group, in ascending order.
+/// Returns the running processes of a group, in ascending order.
 fn members(group: u32) -> io::Result<Vec<u32>> {
     let mut found = Vec::new();
     for entry in fs::read_dir("/proc")? {
@@ -123,7 +123,7 @@ fn members(group: u32) -> io::Result<Vec<u32>> {
         let Some(process) = name.to_str().and_then(|name| name.parse().ok()) else {
             continue;
         };
-        // Who ended meanwhile is no member.
+        // A process that has ended meanwhile is not counted.
         let stat = fs::read_to_string(format!("/proc/{process}/stat")).unwrap_or_default();
         if group_of(&stat) == Some(group) {
             found.push(process);
@@ -133,8 +133,8 @@ fn members(group: u32) -> io::Result<Vec<u32>> {
     Ok(found)
 }
 
-/// The group of a process that is no zombie, from `proc_pid_stat(5)`: state, parent and group
-/// follow a name in parentheses that may hold anything.
+/// Returns the group of a process that is not a zombie, from `proc_pid_stat(5)`: state, parent and
+/// group follow a name in parentheses, which may contain any characters.
 fn group_of(stat: &str) -> Option<u32> {
     let mut fields = stat.rsplit_once(')')?.1.split_ascii_whitespace();
     let state = fields.next()?;

@@ -1,15 +1,15 @@
 //! Stock TLS servers from packages on loopback, with and without the provider.
 //!
-//! [`Product::start`] writes a configuration into a folder of its own, starts the program as it
-//! comes from Debian's package, and waits until it listens. The server, everything that it forked
-//! and the folder are gone when [`Running`] is dropped, and also when this process is killed.
+//! [`Product::start`] writes a configuration into a new folder, starts the program of Debian's
+//! package, and waits until it listens. The server, its children and the folder are removed when
+//! [`Running`] is dropped, and also when this process is killed.
 //!
 //! Every server has the same settings: TLS 1.2 and 1.3, RSA key exchange, keys from 1,024 bits, no
 //! session cache, one connection for one request, `/bytes/N` for each of [`Settings::bodies`].
-//! Whether it signs with the provider is said by its `OPENSSL_CONF` and nothing else.
+//! Only its `OPENSSL_CONF` determines whether it signs with the provider.
 //!
-//! The logs of nginx, HAProxy and Apache are written as `docs/bench-url.md` says, so that
-//! [`tollgate_load::AccessLog`] reads them. A handshake that no request follows is in none.
+//! nginx, HAProxy and Apache write logs in the format of `docs/bench-url.md`, which
+//! [`tollgate_load::AccessLog`] reads. A handshake without a request is in none of them.
 #![forbid(unsafe_code)]
 
 mod backend;

@@ -1,19 +1,19 @@
-//! Where the provider's module is.
+//! Finds the provider's module.
 
 use std::env;
 use std::path::PathBuf;
 
 use crate::error::Error;
 
-/// The file's name, as cargo builds it.
+/// The file name that cargo uses.
 const NAME: &str = "libtollgate_provider.so";
 
-/// The module that was built with this program: cargo puts it into `deps`, beside the program's own
-/// parts or one folder below it; who installs it may put it beside the program.
+/// Returns the path of the module that was built with this program. It is in cargo's folder `deps`,
+/// which is the program's folder or below it, or installed beside the program.
 ///
 /// # Errors
 ///
-/// [`Error::NoModule`] if there is none, with the first place that was looked at.
+/// [`Error::NoModule`] with the first path that was tried.
 pub fn module() -> Result<PathBuf, Error> {
     let program = env::current_exe().map_err(Error::io("find", "this program".as_ref()))?;
     let places = [program.with_file_name("deps").join(NAME), program.with_file_name(NAME)];

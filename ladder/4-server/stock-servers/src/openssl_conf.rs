@@ -2,16 +2,16 @@
 
 use std::path::Path;
 
-/// What the system's file says plays no part. Keys of every size: HAProxy and hitch read them
-/// before their own lists of suites.
+/// Replaces the system's file. Allows keys of every size: HAProxy and hitch read keys before their own
+/// lists of suites.
 const WITHOUT: &str = "openssl_conf = start\n\
      [tls]\nsystem_default = keys\n[keys]\nCipherString = DEFAULT:@SECLEVEL=0\n\
      [start]\nssl_conf = tls\n";
 
-/// What prefers the provider's operations, as `tollgate provider install` writes it.
+/// The query that prefers the provider's operations, as written by `tollgate provider install`.
 const PREFER: &str = "?tollgate.operations=yes";
 
-/// The text of the file; each process counts in a file of its own in the folder `metrics`.
+/// Returns the text of the file. Each process writes its counts to a file in the folder `metrics`.
 pub(crate) fn text(module: Option<&Path>, metrics: &Path) -> String {
     let Some(module) = module else {
         return WITHOUT.to_owned();

@@ -1,17 +1,17 @@
-//! A port that nobody has.
+//! Chooses a free port.
 
 use core::net::{Ipv4Addr, SocketAddr};
 use std::io;
 use std::net::TcpListener;
 
-/// Below the ports that systems give to clients, so that no connection takes it meanwhile.
+/// Below the ephemeral ports, so that no outgoing connection takes the port meanwhile.
 const RANGE: core::ops::Range<u16> = 10_240..32_768;
 
-/// How often another one is tried.
+/// Ports that are tried, at most.
 const TRIES: u32 = 100;
 
-/// A loopback address that nobody listens on. Somebody may before it is used: then the server does
-/// not start, and another one is tried.
+/// Returns a loopback address with a free port. If another process takes the port before it is used,
+/// the server does not start, and another port is tried.
 pub(crate) fn free() -> io::Result<SocketAddr> {
     let mut taken = None;
     for _ in 0..TRIES {

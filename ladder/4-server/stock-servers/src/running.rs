@@ -1,4 +1,4 @@
-//! A server that runs.
+//! A running server.
 
 use core::fmt;
 use core::net::SocketAddr;
@@ -22,26 +22,26 @@ use crate::product::{Log, Place, Product, Recipe};
 use crate::settings::Settings;
 use crate::{openssl_conf, port};
 
-/// How long a server may take until it listens.
+/// The time until a server listens.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// How long it may take from then on until the provider is loaded.
+/// The time from then until the provider is loaded.
 const PATIENCE_LOADING: Duration = Duration::from_secs(2);
 
-/// How often another port is tried, when somebody else took it meanwhile.
+/// Ports that are tried if another process takes them, at most.
 const TRIES: u32 = 3;
 
-/// Where a server writes what it has to say.
+/// The file for a server's output.
 const OUTPUT: &str = "output";
-/// Where it writes connections and requests, if it has such a log.
+/// The file for connections and requests, if the server writes such a log.
 const ACCESS_LOG: &str = "access.log";
 
-/// Where the provider counts.
+/// The folder for the counters of the provider.
 const METRICS: &str = "metrics";
 
-/// A stock server on a port of its own. Dropping it ends it, with everything that it forked.
+/// A stock server. Dropping the value kills the server and its children.
 pub struct Running {
-    // In this order they are dropped.
+    // Dropped in this order.
     group: Group,
     folder: Folder,
     _backend: Option<Backend>,
@@ -92,14 +92,15 @@ impl Running {
         Ok(running)
     }
 
-    /// Waits until somebody can connect, and its log is there: Apache opens it after its ports.
+    /// Waits until the server accepts connections and its log exists: Apache opens the log after its
+    /// ports.
     fn listens(&mut self) -> Result<(), Error> {
         let end = Instant::now() + PATIENCE;
         let log = self.access_log();
         loop {
             let connected = log.as_ref().is_none_or(|log| log.exists())
                 && TcpStream::connect(self.address).is_ok();
-            // Asked afterwards: who has ended is not the one who was connected to.
+            // Checked afterwards: if the server has ended, the connection was to another process.
             if self.group.has_ended() || Instant::now() > end {
                 let said = self.folder.end_of(OUTPUT);
                 let said = if said.is_empty() { "nothing".to_owned() } else { said };
@@ -112,7 +113,7 @@ impl Running {
         }
     }
 
-    /// Waits until a process of it has the module in its memory.
+    /// Waits until a process of the server has loaded the module.
     fn has_loaded(&self, module: &Path) -> Result<(), Error> {
         let module = module.canonicalize().map_err(Error::io("find", module))?;
         let end = Instant::now() + PATIENCE_LOADING;
@@ -128,32 +129,32 @@ impl Running {
         }
     }
 
-    /// Whose it is.
+    /// Returns the product.
     #[must_use]
     pub const fn product(&self) -> Product {
         self.product
     }
 
-    /// Where it listens.
+    /// Returns the address that it listens on.
     #[must_use]
     pub const fn address(&self) -> SocketAddr {
         self.address
     }
 
-    /// Where it speaks HTTP without TLS; none if it does not.
+    /// Returns the address for HTTP without TLS, if there is one.
     #[must_use]
     pub fn plain_address(&self) -> Option<SocketAddr> {
         self.product.plain_address(self.address)
     }
 
-    /// The process that was started; in most products it forks the workers.
+    /// Returns the id of the started process. In most products it forks the workers.
     #[must_use]
     pub fn master(&self) -> u32 {
         self.group.leader()
     }
 
-    /// The processes that serve: those that the master forked, or the master alone. After a
-    /// [`reload`](Self::reload) old ones are among them until they have nothing left to do.
+    /// Returns the ids of the serving processes: the children of the master, or the master if it has
+    /// none. After a [`reload`](Self::reload) they include old workers until these have finished.
     ///
     /// # Errors
     ///
@@ -166,7 +167,7 @@ impl Running {
         Ok(members)
     }
 
-    /// CPU time of all its processes so far, user and system.
+    /// Returns the CPU time of all its processes so far, user and system.
     ///
     /// # Errors
     ///
@@ -175,32 +176,32 @@ impl Running {
         ProcessCpu::new(self.group.members()?)?.cpu()
     }
 
-    /// Its log of handshakes and requests, if it writes one: for [`tollgate_load::AccessLog`].
+    /// Returns the log of handshakes and requests, if there is one, for [`tollgate_load::AccessLog`].
     #[must_use]
     pub fn access_log(&self) -> Option<PathBuf> {
         let logs = self.recipe.log != Log::None;
         logs.then(|| self.folder.path().join(ACCESS_LOG))
     }
 
-    /// Its folder: gone with it.
+    /// Returns the folder, which is removed when the value is dropped.
     #[must_use]
     pub fn folder(&self) -> &Path {
         self.folder.path()
     }
 
-    /// Where the provider counts: each process writes a file of its own in Prometheus' text format.
-    /// Without the provider it stays empty.
+    /// Returns the folder for the counters of the provider: each process writes a file in Prometheus'
+    /// text format. Empty without the provider.
     #[must_use]
     pub fn metrics(&self) -> PathBuf {
         self.folder.path().join(METRICS)
     }
 
-    /// Asks it to read its configuration again, without losing a connection, as `nginx -s reload`
-    /// does. New workers take over some time later.
+    /// Makes the server reload its configuration without losing a connection, as `nginx -s reload` does.
+    /// New workers take over some time later.
     ///
     /// # Errors
     ///
-    /// [`Error::NotReloadable`], or the master is gone.
+    /// [`Error::NotReloadable`], or the master has ended.
     pub fn reload(&self) -> Result<(), Error> {
         let signal = self.recipe.reload.ok_or(Error::NotReloadable(self.product))?;
         self.group.signal_leader(signal).map_err(Error::io("reload", self.folder.path()))
@@ -213,7 +214,7 @@ impl fmt::Debug for Running {
     }
 }
 
-/// The folder with certificate, key, bodies and `OPENSSL_CONF`.
+/// Creates the folder with certificate, key, bodies and `OPENSSL_CONF`.
 fn prepare(product: Product, settings: &Settings) -> Result<Folder, Error> {
     if settings.asynchronous && !product.can_pause_handshakes() {
         return Err(Error::NotAsynchronous(product));
@@ -261,14 +262,14 @@ fn command(program: &Path, recipe: &Recipe, folder: &Folder) -> Result<Command, 
     Ok(command)
 }
 
-/// Whether the file is in the memory of the process.
+/// Returns whether the process has mapped the file.
 fn has_mapped(process: u32, file: &Path) -> bool {
-    // Who is gone, or another user's, has nothing to show.
+    // Fails if the process has ended, or belongs to another user.
     let maps = fs::read_to_string(format!("/proc/{process}/maps")).unwrap_or_default();
     maps.lines().any(|line| line.find('/').is_some_and(|at| Path::new(&line[at..]) == file))
 }
 
-/// Whether a server says that its port is taken.
+/// Returns whether a server's output says that its port is in use.
 fn is_taken(said: &str) -> bool {
     let said = said.to_lowercase();
     ["in use", "cannot bind", "bind()", "binding"].iter().any(|words| said.contains(words))

@@ -1,4 +1,4 @@
-//! What a server is to be like.
+//! The settings of a server.
 
 use std::path::PathBuf;
 
@@ -8,28 +8,28 @@ use tollgate_server::Certificate;
 /// Settings that mean the same to every product.
 #[derive(Clone, Debug)]
 pub struct Settings {
-    /// Chain and key; the clients of this crate's users do not ask who signed it.
+    /// Chain and key. Clients are not expected to verify the chain.
     pub certificate: Certificate,
-    /// The provider's module, to sign and decrypt with it; without one OpenSSL does.
+    /// The provider's module; without one, OpenSSL signs and decrypts.
     pub module: Option<PathBuf>,
-    /// The bodies that there are: `/bytes/N` has N bytes, at most [`Self::BODY_BYTES_MAX`].
+    /// The lengths of bodies: `/bytes/N` has N bytes, at most [`Self::BODY_BYTES_MAX`].
     pub bodies: Vec<u64>,
-    /// The logical cores that the whole server is held to, with a worker or a thread for each;
-    /// none: the system chooses, and there is one worker.
+    /// The logical cores of the server, with a worker or a thread for each. If empty, there is one
+    /// worker, on any core.
     pub cores: Vec<u32>,
-    /// Whether handshakes may be paused while the provider works. HAProxy and `openssl s_server`
-    /// can do it; other products refuse to start.
+    /// Whether to pause handshakes while the provider works. Supported by HAProxy and `openssl
+    /// s_server`; other products do not start.
     pub asynchronous: bool,
-    /// How sessions are to be resumed, for Apache, HAProxy and nginx; none: no more than the
-    /// program comes with, or less.
+    /// The session resumption of Apache, HAProxy and nginx. `None` for no more than the default of the
+    /// program.
     pub resumption: Option<Mechanism>,
 }
 
 impl Settings {
-    /// HAProxy holds a response in one buffer.
+    /// The limit of HAProxy, which holds a response in one buffer.
     pub const BODY_BYTES_MAX: u64 = 1024 * 1024;
 
-    /// No provider, no bodies, one worker on any core.
+    /// Returns settings without provider and bodies, with one worker on any core.
     #[must_use]
     pub const fn new(certificate: Certificate) -> Self {
         Self {
@@ -42,7 +42,7 @@ impl Settings {
         }
     }
 
-    /// Workers or threads of the server.
+    /// Returns the number of workers or threads.
     pub(crate) const fn workers(&self) -> usize {
         if self.cores.is_empty() { 1 } else { self.cores.len() }
     }

@@ -4,22 +4,22 @@ use rustix::process::Signal;
 
 use super::{CIPHERS, Log, Place, Recipe};
 
-/// Where the package puts its modules.
+/// The folder of the modules in the package.
 const MODULES: &str = "/usr/lib/apache2/modules";
 
-/// The lines that a referee reads: combined, and what it lacks. docs/bench-url.md has it too.
+/// The log format for `tollgate_load`: "combined" with further fields, as in docs/bench-url.md.
 pub(crate) const LOG_FORMAT: &str = concat!(
     r#"LogFormat "%h %l %u %t \"%r\" %>s %b \"%{Referer}i\" \"%{User-agent}i\" "#,
     r#"conn=%{c}L keepalive=%k done=%X reused=%{SSL_SESSION_RESUMED}x "#,
     r#"proto=%{SSL_PROTOCOL}x" tollgate"#,
 );
 
-/// Threads of the child: handshakes block them.
+/// Threads of the child; each handshake blocks one.
 const THREADS: u32 = 64;
 
 pub(super) fn recipe(place: &Place<'_>) -> Recipe {
     let (folder, address) = (place.folder.display(), place.address);
-    // Without a name root's children would not start.
+    // Required: as root, children do not start without it.
     let user = if place.is_root { "User www-data\nGroup www-data\n" } else { "" };
     let modules: String = ["mpm_event", "authz_core", "socache_shmcb", "ssl"]
         .iter()

@@ -1,4 +1,4 @@
-//! HAProxy: a master and a worker with a thread for each core; it answers out of its memory.
+//! HAProxy: a master, and a worker with a thread for each core. It answers from memory.
 
 use rustix::process::Signal;
 use tollgate_load::Mechanism;
@@ -6,22 +6,22 @@ use tollgate_load::Mechanism;
 use super::{CIPHERS, Log, Place, Recipe};
 use crate::settings::Settings;
 
-/// The lines that a referee reads: the HTTP log, and what it lacks. docs/bench-url.md has it too.
+/// The log format for `tollgate_load`: the HTTP log with further fields, as in docs/bench-url.md.
 pub(crate) const LOG_FORMAT: &str = concat!(
     r#"log-format "%ci:%cp [%tr] %ft %b/%s %TR/%Tw/%Tc/%Tr/%Ta %ST %B %CC %CS %tsc "#,
     "%ac/%fc/%bc/%sc/%rc %sq/%bq %hr %hs %{+Q}r ",
     r#"request=%[var(sess.requests)] done=%ts reused=%[ssl_fc_is_resumed] proto=%sslv""#,
 );
 
-/// Which request of its connection a request is: no variable of HAProxy's tells before 2.9.
+/// The number of a request in its connection, for which HAProxy has no variable before 2.9.
 pub(crate) const COUNT_REQUESTS: &str =
     "  http-request set-var(sess.requests) int(0) unless { var(sess.requests) -m found }
   http-request set-var(sess.requests) var(sess.requests),add(1)";
 
-/// What a response has beside its body, and room to rewrite it.
+/// Bytes of a response beside its body, with reserve.
 const HEAD_BYTES: u64 = 2048;
 
-/// The size of a buffer that the program comes with.
+/// The default size of a buffer.
 const BUFFER_BYTES: u64 = 16 * 1024;
 
 pub(super) fn recipe(place: &Place<'_>) -> Recipe {
@@ -30,9 +30,9 @@ pub(super) fn recipe(place: &Place<'_>) -> Recipe {
     let threads = place.settings.workers();
     let longest = bodies.iter().copied().max().unwrap_or(0);
     let buffer = BUFFER_BYTES.max(longest + HEAD_BYTES);
-    // As Debian's package has it: who is not root may start no threads then.
+    // As in Debian's package. Other users than root can then start no threads.
     let user = if place.is_root { "user nobody\n  group nogroup" } else { "" };
-    // tickets and a cache of 20,000 sessions it comes with
+    // the default: tickets, and a cache of 20,000 sessions
     let early = if *resumption == Some(Mechanism::EarlyData) { "allow-0rtt" } else { "" };
     let mode = if *asynchronous { "ssl-mode-async" } else { "" };
     let responses: String = bodies

@@ -1,4 +1,4 @@
-//! hitch: ends TLS in workers, in front of a plain server.
+//! hitch: terminates TLS in workers, in front of an HTTP backend.
 
 use rustix::process::Signal;
 
@@ -9,7 +9,7 @@ pub(super) fn recipe(place: &Place<'_>) -> Recipe {
     let (ip, port) = (place.address.ip(), place.address.port());
     let backend = place.backend.unwrap_or(place.address);
     let workers = place.settings.workers();
-    // It refuses to work as root.
+    // hitch refuses to run as root.
     let user = if place.is_root { "user = \"nobody\"\n" } else { "" };
     let text = format!(
         "frontend = \"[{ip}]:{port}\"\nbackend = \"[{}]:{}\"\npem-file = \"{folder}/both.pem\"\n\

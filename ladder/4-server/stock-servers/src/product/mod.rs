@@ -1,4 +1,4 @@
-//! The products: each has its program, its package, and a recipe for a folder and a port.
+//! The products: program, package and configuration of each.
 
 mod apache;
 mod haproxy;
@@ -22,7 +22,7 @@ use crate::error::Error;
 use crate::running::Running;
 use crate::settings::Settings;
 
-/// Suites of TLS 1.2, and keys from 1,024 bits on.
+/// Suites of TLS 1.2; keys of at least 1024 bits.
 pub(crate) const CIPHERS: &str = "DEFAULT:@SECLEVEL=0";
 
 /// A stock server.
@@ -32,7 +32,7 @@ pub enum Product {
     Apache,
     /// HAProxy, master and worker.
     Haproxy,
-    /// hitch, in front of a plain server.
+    /// hitch, in front of an HTTP backend.
     Hitch,
     /// lighttpd with `mod_openssl`.
     Lighttpd,
@@ -42,46 +42,46 @@ pub enum Product {
     Python,
     /// `openssl s_server`.
     SServer,
-    /// stunnel, in front of a plain server.
+    /// stunnel, in front of an HTTP backend.
     Stunnel,
 }
 
-/// Where a server runs.
+/// The folder and addresses of a server.
 pub(crate) struct Place<'a> {
     pub(crate) folder: &'a Path,
     pub(crate) address: SocketAddr,
-    /// The plain server behind it, where it needs one.
+    /// The HTTP backend, if it needs one.
     pub(crate) backend: Option<SocketAddr>,
     pub(crate) settings: &'a Settings,
-    /// Whether it will be told which user to become.
+    /// Whether the configuration names a user to switch to.
     pub(crate) is_root: bool,
 }
 
-/// What to write, and how to start.
+/// The configuration of a server, and how to start it.
 pub(crate) struct Recipe {
-    /// Name and text of its configuration.
+    /// Name and text of the configuration file.
     pub(crate) file: Option<(&'static str, String)>,
     pub(crate) arguments: Vec<String>,
-    /// The folder in its folder that it is started in.
+    /// The working directory, in the folder of the server.
     pub(crate) stands_in: &'static str,
-    /// What makes its master read the configuration again.
+    /// The signal that makes its master reload the configuration.
     pub(crate) reload: Option<Signal>,
     pub(crate) log: Log,
 }
 
-/// Where its access log comes from.
+/// The source of its access log.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Log {
-    /// It writes none here.
+    /// It writes no log here.
     None,
-    /// It opens the file itself.
+    /// It writes the file itself.
     File,
-    /// It is what the program prints.
+    /// The output of the program.
     Stdout,
 }
 
 impl Product {
-    /// Every product.
+    /// All products.
     pub const ALL: [Self; 8] = [
         Self::Apache,
         Self::Haproxy,
@@ -93,7 +93,7 @@ impl Product {
         Self::Stunnel,
     ];
 
-    /// What it is called, in one word.
+    /// Returns the name, one word.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -108,7 +108,7 @@ impl Product {
         }
     }
 
-    /// The package of Debian that holds it.
+    /// Returns the name of the Debian package.
     #[must_use]
     pub const fn package(self) -> &'static str {
         match self {
@@ -123,19 +123,19 @@ impl Product {
         }
     }
 
-    /// Whether [`Settings::asynchronous`] means something to it.
+    /// Returns whether it supports [`Settings::asynchronous`].
     #[must_use]
     pub const fn can_pause_handshakes(self) -> bool {
         matches!(self, Self::Haproxy | Self::SServer)
     }
 
-    /// Whether it listens for HTTP without TLS too, and keeps connections open for more requests.
+    /// Returns whether it also listens for HTTP without TLS, and keeps connections open.
     #[must_use]
     pub const fn keeps_connections(self) -> bool {
         matches!(self, Self::Nginx)
     }
 
-    /// Whether [`Settings::resumption`] can ask for it.
+    /// Returns whether it supports the mechanism in [`Settings::resumption`].
     #[must_use]
     pub const fn can_resume(self, by: Mechanism) -> bool {
         match self {
@@ -146,13 +146,13 @@ impl Product {
         }
     }
 
-    /// Where it speaks HTTP without TLS.
+    /// Returns the address for HTTP without TLS.
     pub(crate) fn plain_address(self, secure: SocketAddr) -> Option<SocketAddr> {
         (self == Self::Nginx).then(|| nginx::plain_address(secure))
     }
 
-    /// Where its program is: in the folder that `TOLLGATE_STOCK` names, else in the system's own,
-    /// else where a user would find it, whose program may have another TLS library.
+    /// Returns the path of the program: in the folder that `TOLLGATE_STOCK` names, then in the
+    /// system's folders, then in `PATH`, where it may use another TLS library.
     ///
     /// # Errors
     ///
@@ -173,7 +173,7 @@ impl Product {
         found.ok_or(Error::Missing(self))
     }
 
-    /// Its version, as the program tells it: `1.22.1`.
+    /// Returns the version that the program prints, such as `1.22.1`.
     #[must_use]
     pub fn version(self) -> Option<String> {
         let flag = match self {
@@ -187,16 +187,17 @@ impl Product {
         first_version(&String::from_utf8_lossy(&said))
     }
 
-    /// Starts it, and waits until it listens.
+    /// Starts the server, and waits until it listens.
     ///
     /// # Errors
     ///
-    /// It is not installed, refuses the settings or the certificate, or does not listen in time.
+    /// The program is not installed, refuses the settings or the certificate, or does not listen in
+    /// time.
     pub fn start(self, settings: &Settings) -> Result<Running, Error> {
         Running::start(self, settings)
     }
 
-    /// Whether it only ends TLS.
+    /// Returns whether it only terminates TLS.
     pub(crate) const fn needs_backend(self) -> bool {
         matches!(self, Self::Hitch | Self::Stunnel)
     }
@@ -215,7 +216,7 @@ impl Product {
     }
 }
 
-/// The first word of digits and points with something between the points.
+/// Returns the first word of digits and points with digits between the points.
 fn first_version(text: &str) -> Option<String> {
     let numbers = text.split(|c: char| !c.is_ascii_digit() && c != '.');
     let is_version = |word: &&str| word.contains('.') && !word.split('.').any(str::is_empty);
@@ -244,7 +245,7 @@ mod tests {
     }
 
     #[test]
-    fn versions_are_found_in_what_programs_say() {
+    fn versions_are_found_in_the_output_of_programs() {
         for (said, version) in [
             ("nginx version: nginx/1.22.1", Some("1.22.1")),
             ("HAProxy version 2.6.12-1+deb12u4 2026/10/17 - https://haproxy.org/", Some("2.6.12")),

@@ -7,7 +7,7 @@ use tollgate_load::Mechanism;
 
 use super::{CIPHERS, Log, Place, Recipe};
 
-/// The lines that a referee reads: combined, and what it lacks. docs/bench-url.md has it too.
+/// The log format for `tollgate_load`: "combined" with further fields, as in docs/bench-url.md.
 pub(crate) const LOG_FORMAT: &str = concat!(
     r#"log_format tollgate '$remote_addr - $remote_user [$time_local] "#,
     r#""$request" $status $body_bytes_sent '"#,
@@ -17,7 +17,7 @@ pub(crate) const LOG_FORMAT: &str = concat!(
     "'done=$request_completion reused=$ssl_session_reused proto=$ssl_protocol';",
 );
 
-/// Where it speaks HTTP without TLS, if it listens for TLS there: another loopback address, the
+/// Returns the address for HTTP without TLS, for this TLS address: another loopback address, the
 /// same port.
 pub(crate) const fn plain_address(secure: SocketAddr) -> SocketAddr {
     SocketAddr::new(IpAddr::V4(Ipv4Addr::new(127, 0, 0, 2)), secure.port())
@@ -27,7 +27,7 @@ pub(super) fn recipe(place: &Place<'_>) -> Recipe {
     let (folder, address) = (place.folder.display(), place.address);
     let (workers, plain) = (place.settings.workers(), plain_address(place.address));
     let log_format = LOG_FORMAT;
-    // Root's workers would become a user who may not enter this folder.
+    // Otherwise workers of root switch to a user who may not enter this folder.
     let user = if place.is_root { "user root;" } else { "" };
     let resumption = match place.settings.resumption {
         None => "ssl_session_cache off;",

@@ -10,6 +10,6 @@ pub(super) fn recipe(place: &Place<'_>) -> Recipe {
     if place.settings.asynchronous {
         arguments.push("-async".to_owned());
     }
-    // It serves the files of the folder that it stands in.
+    // It serves the files of its working directory.
     Recipe { file: None, arguments, stands_in: "www", reload: None, log: Log::None }
 }

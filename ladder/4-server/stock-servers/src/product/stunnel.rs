@@ -1,4 +1,4 @@
-//! stunnel: ends TLS in a thread for each connection, in front of a plain server.
+//! stunnel: terminates TLS in a thread for each connection, in front of an HTTP backend.
 
 use rustix::process::Signal;
 

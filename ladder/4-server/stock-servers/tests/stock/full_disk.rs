@@ -33,7 +33,7 @@ impl Drop for Small {
 }
 
 #[test]
-fn a_full_disk_disturbs_no_handshake() {
+fn a_full_disk_does_not_disturb_handshakes() {
     for product in [Product::Haproxy, Product::Nginx] {
         let Some(running) = start(product, &with_provider()) else { continue };
         let metrics = running.metrics();

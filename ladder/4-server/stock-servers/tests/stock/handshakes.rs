@@ -87,7 +87,7 @@ fn stunnel() {
 }
 
 #[test]
-fn nginx_keeps_connections_and_speaks_without_tls_and_its_log_tells_all_apart() {
+fn nginx_logs_kept_connections_and_plain_http() {
     let Some(running) = start(Product::Nginx, &with_provider()) else {
         return;
     };

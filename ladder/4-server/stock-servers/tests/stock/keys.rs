@@ -24,7 +24,7 @@ fn is_served(product: Product, settings: &Settings) {
 
 /// Every product has the suite that no key exchange protects.
 #[test]
-fn the_key_exchange_by_rsa() {
+fn rsa_key_exchange() {
     for product in Product::ALL {
         is_served(product, &with_key("rsa-2048.pem"));
     }
@@ -32,7 +32,7 @@ fn the_key_exchange_by_rsa() {
 
 /// Every product in the long suite.
 #[test]
-fn keys_that_are_taken() {
+fn accepted_keys() {
     let is_long = env::var_os("TOLLGATE_TEST_LONG").is_some();
     let products = if is_long { &Product::ALL[..] } else { &[Product::Haproxy, Product::Nginx] };
     for key in ["rsa-1024.pem", "rsa-3072.pem", "rsa-4096.pem", "rsa-8192.pem"] {
@@ -46,7 +46,7 @@ fn keys_that_are_taken() {
 
 /// OpenSSL signs in the provider's place, and nobody notices.
 #[test]
-fn keys_that_are_refused() {
+fn refused_keys() {
     for product in Product::ALL {
         for key in ["rsa-512.pem", "rsa-2048-3primes.pem", "rsa-16384.pem"] {
             let Some(running) = start(product, &with_key(key)) else { break };

@@ -30,7 +30,7 @@ fn assert_gone(processes: &[u32], folder: &Path) {
 }
 
 #[test]
-fn what_is_dropped_is_gone() {
+fn dropped_servers_end() {
     for product in Product::ALL {
         let Some(running) = start(product, &settings()) else { continue };
         let mut processes = running.workers().unwrap();
@@ -86,7 +86,7 @@ fn a_killed_owner_leaves_nothing() {
 }
 
 #[test]
-fn what_cannot_start_says_why_in_one_line() {
+fn failed_starts_have_one_line_messages() {
     let refused = |product: Product, settings: &Settings| {
         let text = match product.start(settings) {
             Ok(running) => panic!("{running:?}"),
@@ -112,7 +112,7 @@ fn what_cannot_start_says_why_in_one_line() {
 
 /// libcrypto goes on without a module that it cannot load, and says nothing.
 #[test]
-fn a_module_that_is_none_is_told() {
+fn a_bad_module_is_an_error() {
     let Some(running) = start(Product::Haproxy, &settings()) else { return };
     let module = running.folder().join("chain.pem");
     let settings = Settings { module: Some(module.clone()), ..settings() };

@@ -33,7 +33,7 @@ fn der_bytes(settings: &Settings) -> usize {
 }
 
 #[test]
-fn stock_servers_are_as_they_were_configured() {
+fn stock_servers_follow_their_configuration() {
     for (product, keeps_alive) in [
         (Product::Nginx, true),
         (Product::Haproxy, true),
@@ -74,7 +74,7 @@ fn names_of_openssl() -> BTreeMap<String, String> {
 }
 
 #[test]
-fn suites_are_those_that_s_client_agrees_on() {
+fn suites_equal_those_of_s_client() {
     let Some(running) = start(Product::Nginx, &settings()) else { return };
     let (_, probe) = probed(&format!("https://{}/bytes/{BYTES}", running.address()));
     let found = probe.support.unwrap().suites;
@@ -101,7 +101,7 @@ fn suites_are_those_that_s_client_agrees_on() {
 }
 
 #[test]
-fn what_a_probe_chooses_can_be_loaded() {
+fn the_result_of_a_probe_can_be_loaded() {
     for key in [KeyKind::EcdsaP256, KeyKind::Rsa { bits: 2048 }] {
         let folder = std::env::temp_dir();
         let log = folder.join(format!("tollgate-probed-{key}-{}.log", std::process::id()));

@@ -160,7 +160,7 @@ fn growth(settings: &Settings) -> Option<Growth> {
 /// resumes (haproxy#3453), and the one context of ours that libcrypto holds for it; where none is
 /// paused, nothing is.
 #[test]
-fn clients_that_reset_lose_nothing_of_the_server() {
+fn client_resets_leak_nothing() {
     let with = with_provider();
     let Some(without) = growth(&Settings { module: None, ..with.clone() }) else { return };
     let grown = growth(&with).unwrap();

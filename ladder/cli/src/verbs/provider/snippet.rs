@@ -9,7 +9,8 @@ use crate::error::CliError;
 pub(super) const MARK: &str = "# Written by `tollgate provider install`.";
 
 /// Keys of the provider's section that are its own, and keep their values when it is written again.
-pub(super) const SETTINGS: [&str; 4] = ["engine", "linger_us_max", "async", "metrics"];
+pub(super) const SETTINGS: [&str; 5] =
+    ["engine", "linger_us_max", "async", "implicit_rejection", "metrics"];
 
 /// What prefers the provider's operations, and leaves keys to the default provider.
 pub(super) const QUERY: &str = "?tollgate.operations=yes";
@@ -50,13 +51,12 @@ pub(super) fn snippet(
         settings.iter().map(|(key, value)| format!("{key} = {value}\n")).collect();
     Ok(format!(
         "{MARK}\n\
-         # A program that is started with OPENSSL_CONF=THIS_FILE signs with Tollgate; the lines \
-         of\n\
-         # [{SECTION}] are yours to change: engine, linger_us_max, async, metrics.\n\
+         # Programs that start with OPENSSL_CONF=THIS_FILE sign with Tollgate. You may set in\n\
+         # [{SECTION}]: engine, linger_us_max, async, implicit_rejection, metrics.\n\
          {}\n\
          [default]\nopenssl_conf = {start}\n\n\
          [{start}]\nproviders = tollgate_providers\nalg_section = tollgate_algorithms\n\n\
-         # The default provider reads and makes keys: it stays, and stays first.\n\
+         # The default provider reads and generates keys: list it, and list it first.\n\
          [tollgate_providers]\ndefault = tollgate_default\n{others}tollgate = {SECTION}\n\n\
          [tollgate_default]\nactivate = 1\n\n\
          [{SECTION}]\nmodule = {}\nactivate = 1\n{settings}\n\

@@ -1,4 +1,4 @@
-//! The worker threads, from outside: hired, prepared, set to work, woken, sent home.
+//! Starts, wakes and joins the worker threads.
 
 use core::net::SocketAddr;
 use core::panic::AssertUnwindSafe;
@@ -15,96 +15,95 @@ use mio::{Poll, Waker};
 use rustix::thread::CpuSet;
 use zeroize::Zeroizing;
 
-use crate::certificate::{Credentials, KeyKind};
+use crate::certificate::Credentials;
 use crate::config::Config;
 use crate::engine::Acceptor;
 use crate::error::{Error, Unavailable};
 use crate::ffi::TicketKeys;
+use crate::key_kind::KeyKind;
 use crate::log::{Batches, Journal, SCHEMA, StartLine, Writer};
 use crate::log_time::now_us;
 use crate::notice::Notice;
 use crate::shared::Shared;
 use crate::worker::{WAKE, Worker};
 
-/// What every worker thread starts from.
-pub(crate) struct Plan {
+/// The values that every worker thread starts from.
+pub(crate) struct Setup {
     pub(crate) config: Config,
     pub(crate) credentials: Credentials,
     pub(crate) tickets: Zeroizing<TicketKeys>,
     pub(crate) shared: Arc<Shared>,
 }
 
-/// The worker threads, from outside. Dropped before [`Crew::begin`], it sends them home.
+/// The worker threads. If dropped before [`Workers::begin`], they end without serving.
 #[derive(Default)]
-pub(crate) struct Crew {
+pub(crate) struct Workers {
     wakers: Vec<Waker>,
-    go: Vec<Sender<Journal>>,
+    journals: Vec<Sender<Journal>>,
     threads: Vec<JoinHandle<u64>>,
 }
 
-impl Crew {
-    /// Starts a worker's thread; it says on `ready` when it is prepared, or why not.
-    pub(crate) fn hire(
+impl Workers {
+    /// Starts a worker's thread. It sends its state to `ready` when it is prepared, or has failed.
+    pub(crate) fn spawn(
         &mut self,
         index: usize,
         socket: net::TcpListener,
-        plan: &Arc<Plan>,
+        setup: &Arc<Setup>,
         ready: Sender<Result<(), Error>>,
     ) -> Result<(), Error> {
         let poll = Poll::new().map_err(Unavailable::system("an event queue"))?;
-        let waker = Waker::new(poll.registry(), WAKE)
-            .map_err(Unavailable::system("an event to wake by"))?;
-        let (go, gone) = mpsc::channel();
-        let plan = Arc::clone(plan);
+        let waker = Waker::new(poll.registry(), WAKE).map_err(Unavailable::system("a waker"))?;
+        let (journal_sender, journal) = mpsc::channel();
+        let setup = Arc::clone(setup);
         let thread = thread::Builder::new()
             .name(format!("worker-{index}"))
-            .spawn(move || work(index, socket, poll, &plan, ready, &gone))
+            .spawn(move || work(index, socket, poll, &setup, ready, &journal))
             .map_err(Unavailable::system("a worker thread"))?;
         self.wakers.push(waker);
-        self.go.push(go);
+        self.journals.push(journal_sender);
         self.threads.push(thread);
         Ok(())
     }
 
-    /// Waits until every worker has its TLS context and has proven its engine.
+    /// Waits until every worker has created its TLS context and checked its engine.
     pub(crate) fn wait_until_ready(
         &self,
         ready: &Receiver<Result<(), Error>>,
     ) -> Result<(), Error> {
         for _ in &self.threads {
-            // Workers that are gone without a word have panicked.
-            let gone = || io::Error::other("it panicked while it prepared itself");
-            ready.recv().map_err(|_| Unavailable::system("a worker")(gone()))??;
+            let panicked = || io::Error::other("it panicked during preparation");
+            ready.recv().map_err(|_| Unavailable::system("a worker")(panicked()))??;
         }
         Ok(())
     }
 
-    /// Opens the log and lets the workers run.
+    /// Opens the log and makes the workers serve.
     pub(crate) fn begin(
         &mut self,
-        plan: &Plan,
+        setup: &Setup,
         address: SocketAddr,
     ) -> Result<Option<Writer>, Error> {
-        let shared = &plan.shared;
-        let log = start_log(&plan.config, plan.credentials.kind, address, shared)?;
+        let shared = &setup.shared;
+        let log = start_log(&setup.config, setup.credentials.kind, address, shared)?;
         let (writer, to) = log.unzip();
-        for go in self.go.drain(..) {
-            // A worker that is gone shows when it is joined.
-            let _ = go.send(Journal::new(to.clone(), Arc::clone(shared.log())));
+        for sender in self.journals.drain(..) {
+            // Fails if the worker has ended, which `join` reports.
+            let _ = sender.send(Journal::new(to.clone(), Arc::clone(shared.log())));
         }
         Ok(writer)
     }
 
-    /// Makes every worker look whether the server stops.
+    /// Makes every worker check whether the server stops.
     pub(crate) fn wake(&self) {
         for waker in &self.wakers {
-            // It fails only for a worker that is gone.
+            // Fails only if the worker has ended.
             let _ = waker.wake();
         }
     }
 
-    /// Joins the workers; answers how many connections were cut off, and how many threads panicked
-    /// or did not end until `deadline`.
+    /// Joins the workers. Returns the number of connections that were cut off, and of threads that
+    /// panicked or did not end before `deadline`.
     pub(crate) fn join(&mut self, deadline: Instant) -> (u64, usize) {
         let (mut cut, mut lost) = (0, 0);
         for thread in self.threads.drain(..) {
@@ -124,17 +123,17 @@ impl Crew {
     }
 }
 
-impl Drop for Crew {
+impl Drop for Workers {
     fn drop(&mut self) {
-        self.go.clear();
+        self.journals.clear();
         for thread in self.threads.drain(..) {
-            // It did not begin to serve, so it ends by itself; a panic has been told already.
+            // The thread ends, because it gets no journal. A panic was already reported.
             let _ = thread.join();
         }
     }
 }
 
-/// Starts the access log, if one is asked for.
+/// Starts the access log, if the configuration names one.
 pub(crate) fn start_log(
     config: &Config,
     key: KeyKind,
@@ -155,36 +154,36 @@ pub(crate) fn start_log(
     log.map(|path| Writer::start(path, start, shared.log())).transpose()
 }
 
-/// A worker thread from beginning to end.
+/// The body of a worker thread.
 fn work(
     index: usize,
     socket: net::TcpListener,
     poll: Poll,
-    plan: &Plan,
+    setup: &Setup,
     ready: Sender<Result<(), Error>>,
-    go: &Receiver<Journal>,
+    journal: &Receiver<Journal>,
 ) -> u64 {
-    let tally = plan.shared.tally(index);
+    let tally = setup.shared.tally(index);
     tally.start_cpu();
-    let worker = prepare(index, socket, poll, plan);
+    let worker = prepare(index, socket, poll, setup);
     let (worker, answer) = match worker {
         Ok(worker) => (Some(worker), Ok(())),
         Err(why) => (None, Err(why)),
     };
-    // Nobody listens when another worker has failed already; then there is no `go` either.
+    // Fails if another worker has failed; then no journal is sent either.
     let _ = ready.send(answer);
     drop(ready);
-    let cut = match (worker, go.recv()) {
-        (Some(worker), Ok(journal)) => run(worker, journal, index, &plan.shared),
+    let cut = match (worker, journal.recv()) {
+        (Some(worker), Ok(journal)) => run(worker, journal, index, &setup.shared),
         _ => 0,
     };
     tally.stop_cpu();
     cut
 }
 
-/// Serves; a panic is said at once, because the rest of the server goes on.
+/// Serves, and reports a panic at once, because the rest of the server continues.
 fn run(worker: Worker, journal: Journal, index: usize, shared: &Shared) -> u64 {
-    // What it was changing is gone with the worker; counters are whole at any time.
+    // Unwind safe: the worker is dropped, and the counters are consistent at any time.
     let served = catch_unwind(AssertUnwindSafe(|| worker.run(journal)));
     served.unwrap_or_else(|panic| {
         shared.say(&Notice::WorkerLost { worker: index });
@@ -196,9 +195,9 @@ fn prepare(
     index: usize,
     socket: net::TcpListener,
     poll: Poll,
-    plan: &Plan,
+    setup: &Setup,
 ) -> Result<Worker, Error> {
-    let Plan { config, credentials, tickets, shared } = plan;
+    let Setup { config, credentials, tickets, shared } = setup;
     if let Some(cores) = &config.pin {
         pin(cores[index])?;
     }

@@ -1,5 +1,5 @@
-//! Room to work in: a job of libcrypto has a stack of 32 KiB, whose end nothing guards. What may
-//! need more of it runs on a stack of the thread's own, as long as the call takes.
+//! A larger stack for code that runs in a job of libcrypto. A job has a stack of 32 KiB without a guard
+//! page; calls that may need more run on an alternative stack that belongs to the thread.
 
 use core::cell::RefCell;
 use core::ffi::{c_int, c_uint, c_ulong, c_void};
@@ -8,10 +8,11 @@ use core::panic::AssertUnwindSafe;
 use core::ptr;
 use std::panic::{catch_unwind, resume_unwind};
 
-/// Enough to make an engine, to test its units and to lead a batch, eight times over.
+/// Eight times what is needed to start an engine, to test its units and to run a batch.
 const STACK_BYTES: usize = 256 << 10;
 
-/// `ucontext_t` of ucontext.h: what is ours to write, and what may follow on any processor.
+/// `ucontext_t` of ucontext.h: the fields that are written here, and space for those that follow on
+/// any processor.
 #[repr(C, align(64))]
 struct Context {
     flags: c_ulong,
@@ -22,15 +23,15 @@ struct Context {
     registers: [u8; 8 << 10],
 }
 
-/// A stack, where it was entered from, and how it is entered.
+/// A stack, the context of its caller, and the context that runs on it.
 #[repr(C, align(64))]
-struct Room {
+struct AltStack {
     outside: Context,
     inside: Context,
     stack: [u8; STACK_BYTES],
 }
 
-/// What runs there.
+/// The function that runs on the stack.
 type Task<'a> = &'a mut dyn FnMut();
 
 unsafe extern "C" {
@@ -39,48 +40,49 @@ unsafe extern "C" {
     fn swapcontext(old: *mut Context, new: *const Context) -> c_int;
 }
 
-/// Runs `run` with room, and returns what it returns. It may be called anywhere, but pays in jobs,
-/// which must not be paused meanwhile.
-pub(crate) fn with_room<T>(run: impl FnOnce() -> T) -> T {
+/// Calls `run` on the alternative stack and returns its result. May be called on any stack, but is
+/// needed only in jobs. `run` must not pause the job.
+pub(crate) fn on_alt_stack<T>(run: impl FnOnce() -> T) -> T {
     thread_local! {
-        static ROOM: RefCell<Option<Box<MaybeUninit<Room>>>> = const { RefCell::new(None) };
+        static ALT_STACK: RefCell<Option<Box<MaybeUninit<AltStack>>>> = const { RefCell::new(None) };
     }
-    // Taken out and put back: at a thread's end there is none, and a call within needs another.
-    let taken = ROOM.try_with(|cell| cell.take()).ok().flatten();
-    let mut room = taken.unwrap_or_else(Box::new_uninit);
+    // Taken out and put back: a nested call needs another stack, and while the thread ends there is
+    // no thread-local value.
+    let taken = ALT_STACK.try_with(|cell| cell.take()).ok().flatten();
+    let mut stack = taken.unwrap_or_else(Box::new_uninit);
     let (mut run, mut result) = (Some(run), None);
     let mut task = || {
         if let Some(run) = run.take() {
-            // A panic ends where the stack does.
+            // A panic must not unwind past the start of the stack.
             result = Some(catch_unwind(AssertUnwindSafe(run)));
         }
     };
-    if !enter(&mut room, &mut task) {
+    if !enter(&mut stack, &mut task) {
         task();
     }
-    // At a thread's end it is dropped here.
-    let _ = ROOM.try_with(|cell| cell.replace(Some(room)));
+    // While the thread ends, the stack is dropped here.
+    let _ = ALT_STACK.try_with(|cell| cell.replace(Some(stack)));
     match result.expect("the task has run") {
         Ok(value) => value,
         Err(payload) => resume_unwind(payload),
     }
 }
 
-/// Runs a task, which does not panic, in the room; false if there is no way in.
-fn enter(room: &mut MaybeUninit<Room>, mut task: Task<'_>) -> bool {
-    let room = room.as_mut_ptr();
-    // SAFETY: a place in a room that is there.
-    let outside = unsafe { &raw mut (*room).outside };
+/// Runs a task, which must not panic, on the stack. Returns false if the context cannot be switched.
+fn enter(alt: &mut MaybeUninit<AltStack>, mut task: Task<'_>) -> bool {
+    let alt = alt.as_mut_ptr();
+    // SAFETY: a field of an allocated value.
+    let outside = unsafe { &raw mut (*alt).outside };
     // SAFETY: as above.
-    let inside = unsafe { &raw mut (*room).inside };
+    let inside = unsafe { &raw mut (*alt).inside };
     // SAFETY: as above.
-    let stack = unsafe { &raw mut (*room).stack };
-    // SAFETY: a place for a context, larger than it.
+    let stack = unsafe { &raw mut (*alt).stack };
+    // SAFETY: memory that is larger than a context.
     if unsafe { getcontext(inside) } != 0 {
         return false;
     }
-    // No reference: not all of a context is written by now.
-    // SAFETY: a place in a context that nobody else knows.
+    // Through raw pointers: the context is not initialized in full.
+    // SAFETY: a field of a context that is not shared.
     unsafe { (*inside).link = outside };
     // SAFETY: as above.
     unsafe { (*inside).stack = stack.cast() };
@@ -89,13 +91,13 @@ fn enter(room: &mut MaybeUninit<Room>, mut task: Task<'_>) -> bool {
     let address = ptr::from_mut(&mut task).expose_provenance() as u64;
     #[allow(clippy::cast_possible_truncation, reason = "halves, because arguments are ints")]
     let (high, low) = ((address >> 32) as c_uint, address as c_uint);
-    // SAFETY: the type that makecontext wants; it calls it with as many ints as it is told.
+    // SAFETY: the type that makecontext expects; it calls the function with two ints, as stated below.
     let begin = unsafe {
         core::mem::transmute::<unsafe extern "C" fn(c_uint, c_uint), unsafe extern "C" fn()>(begin)
     };
-    // SAFETY: a context with a stack and a way on, and a function of two ints.
+    // SAFETY: a context with a stack and a successor, and a function of two ints.
     unsafe { makecontext(inside, begin, 2, high, low) };
-    // SAFETY: a context that was just made; its stack is left for good when the task is done.
+    // SAFETY: a new context; its stack is left when the task returns.
     unsafe { swapcontext(outside, inside) == 0 }
 }
 
@@ -103,7 +105,7 @@ unsafe extern "C" fn begin(high: c_uint, low: c_uint) {
     let address = (u64::from(high) << 32) | u64::from(low);
     #[allow(clippy::cast_possible_truncation, reason = "it was a pointer")]
     let task = ptr::with_exposed_provenance_mut::<Task<'_>>(address as usize);
-    // SAFETY: the task of `enter`, which waits for the end of this.
+    // SAFETY: the task of `enter`, which returns after this function.
     unsafe { (*task)() };
 }
 
@@ -119,43 +121,43 @@ mod tests {
 
     use super::*;
     use crate::counters::Counters;
-    use crate::home::Plan;
+    use crate::process_state::EnginePlan;
 
     #[test]
-    fn there_is_room_and_a_way_back() {
+    fn runs_on_another_stack_and_returns() {
         let here = 0_u8;
         let mut there = 0;
-        let sum = with_room(|| {
+        let sum = on_alt_stack(|| {
             let much = black_box([1_u8; STACK_BYTES / 2]);
             there = ptr::from_ref(&much).addr();
-            with_room(|| much.iter().map(|byte| usize::from(*byte)).sum::<usize>())
+            on_alt_stack(|| much.iter().map(|byte| usize::from(*byte)).sum::<usize>())
         });
         assert_eq!(sum, STACK_BYTES / 2);
         assert!(there.abs_diff(ptr::from_ref(&here).addr()) > STACK_BYTES / 2, "on another stack");
     }
 
     #[test]
-    fn a_panic_comes_out_of_it() {
-        let caught = catch_unwind(|| with_room(|| resume_unwind(Box::new(7))));
+    fn propagates_panics() {
+        let caught = catch_unwind(|| on_alt_stack(|| resume_unwind(Box::new(7))));
         let payload = caught.map(|never: ()| never).expect_err("it panicked");
         assert_eq!(payload.downcast_ref(), Some(&7));
-        assert_eq!(with_room(|| 8), 8);
+        assert_eq!(on_alt_stack(|| 8), 8);
     }
 
-    /// Of the stack, what may lie above the place where measuring begins, and what that takes.
+    /// Bytes of the stack above the start of the measured span, and bytes that measuring itself uses.
     const TOP_BYTES: usize = 4 << 10;
     const OWN_BYTES: usize = 256;
     const PAINT: u8 = 0xa5;
 
-    /// The bytes of the room that `run` takes at most.
+    /// Returns the bytes of stack that `run` uses at most.
     fn depth(run: impl FnOnce()) -> usize {
-        with_room(|| {
+        on_alt_stack(|| {
             let here = 0_u8;
-            // The compiler shall not conclude that nobody else writes below.
+            // Keeps the compiler from assuming that nothing else writes below.
             let top = black_box(ptr::from_ref(&here).cast_mut());
             let span = OWN_BYTES..STACK_BYTES - TOP_BYTES;
             for depth in span.clone() {
-                // SAFETY: the room's own stack, below everything that is on it.
+                // SAFETY: this stack, below all frames on it.
                 unsafe { top.wrapping_sub(depth).write_volatile(PAINT) };
             }
             run();
@@ -168,9 +170,9 @@ mod tests {
         })
     }
 
-    /// The engine is made, its unit tested, and a full batch of the longest keys done.
+    /// Starts an engine, tests its unit, and runs a full batch with the longest keys.
     #[test]
-    fn the_deepest_way_leaves_three_quarters_of_it() {
+    fn the_deepest_call_uses_less_than_a_quarter_of_the_stack() {
         let pem = include_str!("../../../vectors/keys/rsa-8192.pem");
         let key = Arc::new(PrivateKey::from_pem(pem).unwrap());
         let digest = Hash::Sha256.digest(b"a message");
@@ -179,9 +181,9 @@ mod tests {
         let (limbs, lanes) = (workspace.limb_kernel(), workspace.lane_kernel());
         let counters = Arc::new(Counters::default());
         let deepest = depth(|| {
-            let plan = Plan { limbs, lanes, linger_us_max: 0, counters };
-            let open = plan.open(1).unwrap();
-            let submit = || open.caller.submit(|job| job.load(&key, work, digest.as_ref()));
+            let plan = EnginePlan { limbs, lanes, linger_us_max: 0, counters };
+            let running = plan.start(1).unwrap();
+            let submit = || running.caller.submit(|job| job.load(&key, work, digest.as_ref()));
             let tickets: Vec<_> = (0..8).map(|_| submit().unwrap()).collect();
             for ticket in tickets {
                 assert!(ticket.wait().is_ok());

@@ -1,22 +1,21 @@
-//! A transport that is read from a bounded number of times in a turn.
+//! Limits the reads of a transport in one turn.
 //!
-//! libssl reads on until it has something for us, and some records never give it anything: key
-//! updates, refused renegotiations. Without a bound, a client that sends enough of them has the
-//! thread for itself.
+//! libssl reads until it has data for the application. Some records contain none, such as key updates
+//! and refused renegotiations: a client that sends many of them could occupy the thread.
 
 use std::io::{self, Read, Write};
 
-/// Reads of a turn, each of a record's worth at most. A request seldom needs more than two.
+/// Reads in one turn, at most; each returns up to one record. Most requests need one or two.
 const READS_MAX: u32 = 4;
 
-/// A transport that is read from a bounded number of times in a turn.
+/// A transport with a limited number of reads in one turn.
 #[derive(Debug)]
-pub(crate) struct Patient<S> {
+pub(crate) struct BoundedReads<S> {
     inner: S,
     reads_left: u32,
 }
 
-impl<S> Patient<S> {
+impl<S> BoundedReads<S> {
     pub(crate) const fn new(inner: S) -> Self {
         Self { inner, reads_left: READS_MAX }
     }
@@ -25,7 +24,7 @@ impl<S> Patient<S> {
         self.reads_left = READS_MAX;
     }
 
-    /// Whether a read was refused, or the next one will be: the kernel may have more.
+    /// Returns whether the limit is reached, so that the kernel may have more data.
     pub(super) const fn is_exhausted(&self) -> bool {
         self.reads_left == 0
     }
@@ -35,7 +34,7 @@ impl<S> Patient<S> {
     }
 }
 
-impl<S: Read> Read for Patient<S> {
+impl<S: Read> Read for BoundedReads<S> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         if self.is_exhausted() {
             return Err(io::ErrorKind::WouldBlock.into());
@@ -45,7 +44,7 @@ impl<S: Read> Read for Patient<S> {
     }
 }
 
-impl<S: Write> Write for Patient<S> {
+impl<S: Write> Write for BoundedReads<S> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         self.inner.write(bytes)
     }

@@ -1,0 +1,149 @@
+//! Tells the owner of a paused job to start it again, and owns what the job must not: libcrypto never
+//! unwinds the stack of an abandoned job, so values on it leak.
+//!
+//! A waker belongs to a wait context of libcrypto and is dropped with it. Its eventfd is readable
+//! while a job is paused: the server's event loop starts the job again in its next turn, and the job
+//! then performs all operations that were submitted meanwhile.
+
+use core::ffi::{c_int, c_uint, c_void};
+use core::mem::ManuallyDrop;
+use std::fs::File;
+use std::io::{Error, Read as _, Write as _};
+use std::os::fd::{AsRawFd as _, FromRawFd as _, OwnedFd};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use tollgate_cpu::process;
+use tollgate_queue::{PrivateJob, Ticket};
+
+use crate::counters::{Counters, Event};
+use crate::key::Key;
+
+/// The eventfd of a wait context and the state of its paused jobs.
+pub(crate) struct Waker {
+    /// The fork generation of the process that made it. In a child, the lock may be held for ever.
+    process: u64,
+    eventfd: File,
+    /// Used by the thread that runs a job, and by the cleanup.
+    jobs: Mutex<PausedJobs>,
+    counters: Arc<Counters>,
+}
+
+#[derive(Default)]
+struct PausedJobs {
+    paused: Vec<(u64, PausedState)>,
+    last_number: u64,
+}
+
+/// The values that a job owns while it is paused.
+pub(crate) struct PausedState {
+    pub(crate) key: Arc<Key>,
+    pub(crate) ticket: Ticket<PrivateJob>,
+}
+
+/// `ASYNC_callback_fn` and its argument, which an owner may set to be called instead of watching the
+/// descriptor.
+#[derive(Clone, Copy)]
+pub(crate) struct Callback {
+    function: unsafe extern "C" fn(*mut c_void) -> c_int,
+    argument: *mut c_void,
+}
+
+impl Callback {
+    /// # Safety
+    ///
+    /// `function` may be called with `argument` while the wait context lives.
+    pub(crate) unsafe fn new(
+        function: unsafe extern "C" fn(*mut c_void) -> c_int,
+        argument: *mut c_void,
+    ) -> Self {
+        Self { function, argument }
+    }
+
+    /// Returns whether the callback notified the owner.
+    fn call(self) -> bool {
+        // SAFETY: as the caller of `new` promised; the wait context lives as long as its job.
+        unsafe { (self.function)(self.argument) != 0 }
+    }
+}
+
+unsafe extern "C" {
+    fn eventfd(initial: c_uint, flags: c_int) -> c_int;
+}
+
+/// `EFD_CLOEXEC` and `EFD_NONBLOCK` of sys/eventfd.h.
+const EFD_CLOEXEC: c_int = 0o2_000_000;
+const EFD_NONBLOCK: c_int = 0o4_000;
+
+impl Waker {
+    /// Creates a waker and its eventfd.
+    ///
+    /// # Errors
+    ///
+    /// The process or the system has no free descriptors.
+    pub(crate) fn new(counters: &Arc<Counters>) -> Result<Self, Error> {
+        // SAFETY: no pointers.
+        let fd = unsafe { eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK) };
+        if fd < 0 {
+            return Err(Error::last_os_error());
+        }
+        // SAFETY: a new descriptor that nothing else owns.
+        let fd = unsafe { OwnedFd::from_raw_fd(fd) };
+        let (process, counters) = (process::fork_generation(), Arc::clone(counters));
+        Ok(Self { process, eventfd: fd.into(), jobs: Mutex::default(), counters })
+    }
+
+    pub(crate) fn descriptor(&self) -> c_int {
+        self.eventfd.as_raw_fd()
+    }
+
+    /// Returns whether this process made the waker, and not a parent that it was forked from.
+    pub(crate) fn is_of_this_process(&self) -> bool {
+        self.process == process::fork_generation()
+    }
+
+    /// Stores the state of a job that is about to be paused and returns its number. Notifies the
+    /// owner at once that the job can continue, as libcrypto's own engine `dasync` does.
+    pub(crate) fn store(&self, state: PausedState, callback: Option<Callback>) -> u64 {
+        let mut jobs = self.jobs();
+        jobs.last_number += 1;
+        let number = jobs.last_number;
+        jobs.paused.push((number, state));
+        drop(jobs); // the callback is foreign code
+        if !callback.is_some_and(Callback::call) {
+            // Fails only if the counter is at its maximum, and then the descriptor is readable.
+            let _ = (&self.eventfd).write(&1_u64.to_ne_bytes());
+        }
+        number
+    }
+
+    /// Removes the state of a job that continues, in a forked child too. Resets the eventfd unless
+    /// another job is paused.
+    pub(crate) fn take(&self, number: u64) -> Option<PausedState> {
+        let mut jobs = self.jobs();
+        let index = jobs.paused.iter().position(|(other, _)| *other == number)?;
+        let (_, state) = jobs.paused.swap_remove(index);
+        if jobs.paused.is_empty() && self.is_of_this_process() {
+            // Fails if the eventfd is already reset.
+            let _ = (&self.eventfd).read(&mut [0; 8]);
+        }
+        Some(state)
+    }
+
+    /// Drops the waker. Jobs that are still paused are never started again.
+    pub(crate) fn close(self) {
+        let abandoned = self.jobs().paused.len();
+        self.counters.add(Event::Abandoned, abandoned);
+    }
+
+    /// Closes the descriptor in a forked child and leaks the rest: another thread of the parent may
+    /// have been changing it.
+    pub(crate) fn close_in_child(self: Box<Self>) {
+        let fd = ManuallyDrop::new(self).descriptor();
+        // SAFETY: this process's copy of the descriptor, closed nowhere else.
+        drop(unsafe { OwnedFd::from_raw_fd(fd) });
+    }
+
+    fn jobs(&self) -> MutexGuard<'_, PausedJobs> {
+        self.jobs.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

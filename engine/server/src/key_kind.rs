@@ -1,0 +1,70 @@
+//! The kind of a server's key.
+
+use core::fmt;
+use core::str::FromStr;
+
+use openssl::nid::Nid;
+use openssl::pkey::{Id, PKey, Private};
+
+use crate::unknown_name::UnknownName;
+
+/// The kind of a server's key.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum KeyKind {
+    /// ECDSA on P-256, "ecdsa-p256".
+    EcdsaP256,
+    /// RSA, "rsa-2048".
+    Rsa {
+        /// The size of the modulus in bits; self-signed certificates have 1024, 2048, 3072 or 4096.
+        bits: u32,
+    },
+}
+
+impl KeyKind {
+    /// The kinds that [`Certificate::SelfSigned`](crate::Certificate::SelfSigned) generates.
+    pub const SELF_SIGNED: [Self; 4] = [
+        Self::Rsa { bits: 2048 },
+        Self::Rsa { bits: 3072 },
+        Self::Rsa { bits: 4096 },
+        Self::EcdsaP256,
+    ];
+
+    /// RSA-1024, as servers used in 2001: insecure, and for comparisons with papers only. A server
+    /// accepts it only with [`Config::allow_rsa_1024`](crate::Config::allow_rsa_1024).
+    pub const OF_2001: Self = Self::Rsa { bits: 1024 };
+
+    /// Returns the kind of a key; `None` if it is not supported.
+    pub(crate) fn of(key: &PKey<Private>) -> Option<Self> {
+        match key.id() {
+            Id::RSA => Some(Self::Rsa { bits: key.bits() }),
+            Id::EC => {
+                let curve = key.ec_key().ok()?.group().curve_name();
+                (curve == Some(Nid::X9_62_PRIME256V1)).then_some(Self::EcdsaP256)
+            }
+            _ => None,
+        }
+    }
+}
+
+impl fmt::Display for KeyKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::EcdsaP256 => f.write_str("ecdsa-p256"),
+            Self::Rsa { bits } => write!(f, "rsa-{bits}"),
+        }
+    }
+}
+
+/// Parses a kind that [`Certificate::SelfSigned`](crate::Certificate::SelfSigned) generates.
+impl FromStr for KeyKind {
+    type Err = UnknownName;
+
+    fn from_str(name: &str) -> Result<Self, UnknownName> {
+        let found = Self::SELF_SIGNED.into_iter().find(|kind| kind.to_string() == name);
+        found.ok_or_else(|| UnknownName {
+            what: "key",
+            name: name.to_owned(),
+            known: vec!["rsa-2048", "rsa-3072", "rsa-4096", "ecdsa-p256"],
+        })
+    }
+}
