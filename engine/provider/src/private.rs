@@ -4,7 +4,7 @@
 
 use std::sync::Arc;
 
-use tollgate_queue::{Answer, Job as _, Patience, PrivateError, PrivateJob, Work};
+use tollgate_queue::{Answer, Job as _, PrivateError, PrivateJob, RunBatch, Work};
 use tollgate_rsa::PrivateKey;
 
 use crate::bell::Kept;
@@ -105,9 +105,9 @@ impl Provider {
             Ok(ticket) => ticket,
             Err(why) => return reason(why).map(Err),
         };
-        let mut patience = Patience::Full;
+        let mut patience = RunBatch::IfFull;
         for pauses in 0..PAUSES_MAX {
-            if let Some(end) = with_room(|| ticket.try_take_patiently(patience)) {
+            if let Some(end) = with_room(|| ticket.try_take_or_run(patience)) {
                 return taken(end, take);
             }
             // Not before: HAProxy dies of a descriptor that it meets when it ends a connection
@@ -128,11 +128,11 @@ impl Provider {
             if !was_paused {
                 break;
             }
-            patience = Patience::Due;
+            patience = RunBatch::IfDue;
         }
         let end = with_room(|| {
             // Where there is nothing to lead, another thread does it just now.
-            ticket.try_take_patiently(Patience::None).unwrap_or_else(|| ticket.wait())
+            ticket.try_take_or_run(RunBatch::Always).unwrap_or_else(|| ticket.wait())
         });
         taken(end, take)
     }

@@ -1,4 +1,4 @@
-//! What Linux allows threads that sleep for every operation: no engine, no cryptography.
+//! What Linux allows threads that sleep for every operation: no queue, no cryptography.
 //!
 //! ```text
 //! sleepers [MICROSECONDS OF A BATCH] [SECONDS]
@@ -6,7 +6,7 @@
 //!
 //! For each core of this process a thread that computes for so long, and then wakes eight others,
 //! which go to sleep again at once; the last of them wakes it. Nobody takes a lock, and one call
-//! wakes all eight. Printed is what share of the cores computes: an engine whose callers sleep can
+//! wakes all eight. Printed is what share of the cores computes: a queue whose callers sleep can
 //! hardly have more. Under `taskset -c 0` no thread is woken on another core.
 #![allow(clippy::print_stdout, clippy::cast_precision_loss, reason = "a program, small counts")]
 

@@ -66,7 +66,7 @@ mod tests {
     const MAX: Duration = Duration::from_micros(150);
     const ROOM: usize = 8;
 
-    /// Arrivals, and a clock that goes when it is told to.
+    /// Arrivals, and a clock that goes when it is notifications to.
     struct Bench {
         arrivals: Arrivals,
         now: Instant,

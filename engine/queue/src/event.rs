@@ -1,4 +1,4 @@
-//! What an engine says aloud. It prints nothing: whoever configured it listens.
+//! What a queue says aloud. It prints nothing: whoever configured it listens.
 
 use core::fmt;
 
@@ -24,7 +24,7 @@ pub enum Event {
     },
 }
 
-/// Hears events, on the thread where they happen; outside of the engine's lock.
+/// Hears events, on the thread where they happen; outside of the queue's lock.
 pub type Listener = Box<dyn Fn(&Event) + Send + Sync>;
 
 /// Why a unit was taken out.
@@ -55,7 +55,7 @@ impl fmt::Display for Event {
                  repair the callback",
             ),
             Self::NoUnitLeft => f.write_str(
-                "no unit of the engine is left and requests are refused: \
+                "no unit of the queue is left and requests are refused: \
                  test this machine's memory and processor, then call readmit()",
             ),
             Self::Quarantined { unit, cause } => write!(

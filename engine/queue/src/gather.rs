@@ -2,10 +2,10 @@
 
 use std::time::Instant;
 
-use super::seat::{Company, Seat};
 use super::state::{Guard, Shared, State};
-use super::sync::{YIELDS_IN_VAIN_MAX, time_since, yield_now};
-use super::ticket::Patience;
+use super::sync::{FRUITLESS_YIELDS_MAX, time_since, yield_now};
+use super::ticket::RunBatch;
+use super::unit_slot::{LastBatch, UnitSlot};
 use crate::job::Job;
 
 impl<J: Job> Shared<J> {
@@ -14,15 +14,15 @@ impl<J: Job> Shared<J> {
     pub(crate) fn gather<'a>(
         &'a self,
         mut state: Guard<'a, J>,
-        seat: &mut Seat<J>,
+        unit_slot: &mut UnitSlot<J>,
     ) -> Guard<'a, J> {
-        if let Some(company) = seat.company.take() {
+        if let Some(company) = unit_slot.last_batch.take() {
             state = self.yield_to(state, &company);
         }
         let Some(class) = state.schedule.next_class() else {
             return state;
         };
-        let room = seat.room(class);
+        let room = unit_slot.room(class);
         let awaited = state.arrivals.awaited(room);
         let missing = awaited.saturating_sub(state.schedule.depth());
         let patience = state.arrivals.patience(missing);
@@ -36,7 +36,7 @@ impl<J: Job> Shared<J> {
             if left.is_zero() {
                 break;
             }
-            state = self.sleep(&self.company, state, Some(left));
+            state = self.sleep(&self.arrived, state, Some(left));
         }
         state.lingering -= 1;
         state.stats.linger_ns.record_time(begin.elapsed());
@@ -45,21 +45,21 @@ impl<J: Job> Shared<J> {
 
     /// Yields the processor until as many came as were there, and one more; while that brings
     /// some, and for no more than a share of what an empty lane costs.
-    fn yield_to<'a>(&'a self, mut state: Guard<'a, J>, company: &Company) -> Guard<'a, J> {
+    fn yield_to<'a>(&'a self, mut state: Guard<'a, J>, company: &LastBatch) -> Guard<'a, J> {
         let expected = company.room.min(company.requests + 1);
         let begin = Instant::now();
-        let mut in_vain = 0;
-        while state.schedule.depth() < expected && in_vain < YIELDS_IN_VAIN_MAX {
+        let mut fruitless = 0;
+        while state.schedule.depth() < expected && fruitless < FRUITLESS_YIELDS_MAX {
             let depth = state.schedule.depth();
             drop(state);
             yield_now();
             state = self.lock();
             if state.schedule.depth() > depth {
-                in_vain = 0;
+                fruitless = 0;
             } else if time_since(begin) > company.service / 16 {
                 break;
             } else {
-                in_vain += 1;
+                fruitless += 1;
             }
         }
         state
@@ -68,15 +68,16 @@ impl<J: Job> Shared<J> {
 
 impl<J: Job> State<J> {
     /// Whether a batch of what is in line is to be led by somebody who comes back if not.
-    pub(crate) fn is_time_to_lead(&self, patience: Patience) -> bool {
-        let (Some((first, class)), Some(seat)) = (self.schedule.next(), self.idle.last()) else {
+    pub(crate) fn is_time_to_lead(&self, patience: RunBatch) -> bool {
+        let (Some((first, class)), Some(unit_slot)) = (self.schedule.next(), self.idle.last())
+        else {
             return false;
         };
-        let (room, depth) = (seat.room(class), self.schedule.depth());
+        let (room, depth) = (unit_slot.room(class), self.schedule.depth());
         match patience {
-            Patience::None => true,
-            Patience::Full => depth >= room.max(2),
-            Patience::Due => {
+            RunBatch::Always => true,
+            RunBatch::IfFull => depth >= room.max(2),
+            RunBatch::IfDue => {
                 let missing = self.arrivals.awaited(room).saturating_sub(depth);
                 time_since(self.schedule.since(first)) >= self.arrivals.patience(missing)
             }

@@ -2,7 +2,7 @@
 
 use core::fmt;
 
-/// A request as a unit sees it: whatever it is made of, it lives in one of the engine's places,
+/// A request as a unit sees it: whatever it is made of, it lives in one of the queue's slots,
 /// which are made once, filled again and again, and wiped in between.
 pub trait Job: Default + Send + 'static {
     /// Why a job cannot be done: the answer to a caller who asked for the impossible.
@@ -36,9 +36,9 @@ pub struct Request<J: Job> {
     pub job: J,
     outcome: Option<Outcome<J::Refusal>>,
     pub(crate) is_retry: bool,
-    /// Which one of all that the engine had; 0 before it is in line.
+    /// Which one of all that the queue had; 0 before it is in line.
     pub(crate) number: u64,
-    /// What the job says, asked outside of the engine's lock.
+    /// What the job says, asked outside of the queue's lock.
     pub(crate) class: Class,
     pub(crate) key: u64,
 }
@@ -81,7 +81,7 @@ impl<J: Job> Request<J> {
         self.outcome = Some(if has_result { Outcome::Done } else { Outcome::Fault });
     }
 
-    /// The check of the result failed: the engine asks another unit, and this one no more.
+    /// The check of the result failed: the queue asks another unit, and this one no more.
     pub fn fault(&mut self) {
         self.outcome = Some(Outcome::Fault);
     }

@@ -9,8 +9,8 @@ use std::thread;
 use std::time::Instant;
 
 use crate::config::Config;
-use crate::engine::{Caller, Engine};
 use crate::job::{Job, Outcome, Request};
+use crate::queue::{Caller, Queue};
 use crate::unit::Unit;
 
 mod private;
@@ -66,8 +66,8 @@ pub enum Finding {
         /// Its position in the batch.
         position: usize,
     },
-    /// In an engine, between threads, a request had no right answer.
-    InEngine(String),
+    /// In a queue, between threads, a request had no right answer.
+    InQueue(String),
     /// It panicked.
     Panicked,
     /// A job that nobody can do was not refused.
@@ -99,7 +99,7 @@ impl fmt::Display for Finding {
             Self::FaultMissed { position } => {
                 write!(f, "request {position} should have failed its check: check every result")
             }
-            Self::InEngine(why) => write!(f, "between threads of an engine: {why}"),
+            Self::InQueue(why) => write!(f, "between threads of a queue: {why}"),
             Self::Panicked => f.write_str("it panicked: give an outcome to every request instead"),
             Self::RefusalMissed { position } => write!(
                 f,
@@ -122,7 +122,7 @@ const ROUNDS: usize = 5;
 /// Wider units are tried at some fills only.
 const EVERY_FILL_TO: usize = 16;
 
-/// Threads, and requests of each, of the trial in an engine.
+/// Threads, and requests of each, of the trial in a queue.
 const THREADS: usize = 4;
 const REQUESTS: usize = 40;
 
@@ -165,7 +165,7 @@ pub fn judge<J: Job>(
         }
     }
     let name = unit.name().to_owned();
-    in_engine(unit, cases)?;
+    in_queue(unit, cases)?;
     Ok(Verdict { name, width, calls, saw_faults })
 }
 
@@ -232,16 +232,16 @@ fn load<J: Job>(cases: &impl Cases<J>, i: usize, request: &mut Request<J>) -> Re
 }
 
 /// Threads that share it: each request is answered, once, with its own answer.
-fn in_engine<J: Job>(unit: Box<dyn Unit<J>>, cases: &impl Cases<J>) -> Result<(), Finding> {
-    let failed = |error: crate::Error<J::Refusal>| Finding::InEngine(error.to_string());
-    let config = Config { places_per_caller_max: THREADS, ..Config::with_capacity(4 * THREADS) };
-    let engine = Engine::start(config, [unit]).map_err(failed)?;
-    let callers: Result<Vec<_>, _> = (0..THREADS).map(|_| engine.caller()).collect();
+fn in_queue<J: Job>(unit: Box<dyn Unit<J>>, cases: &impl Cases<J>) -> Result<(), Finding> {
+    let failed = |error: crate::Error<J::Refusal>| Finding::InQueue(error.to_string());
+    let config = Config { slots_per_caller_max: THREADS, ..Config::with_capacity(4 * THREADS) };
+    let queue = Queue::start(config, [unit]).map_err(failed)?;
+    let callers: Result<Vec<_>, _> = (0..THREADS).map(|_| queue.caller()).collect();
     let work = |thread: usize, caller: Caller<J>| {
         for i in (0..REQUESTS).map(|i| i * THREADS + thread) {
             let answer = caller.run(|job| cases.load(i, job)).map_err(failed)?;
             if !cases.is_right(i, &answer) {
-                return Err(Finding::InEngine(format!("case {i} had a wrong answer")));
+                return Err(Finding::InQueue(format!("case {i} had a wrong answer")));
             }
         }
         Ok(())
@@ -253,9 +253,9 @@ fn in_engine<J: Job>(unit: Box<dyn Unit<J>>, cases: &impl Cases<J>) -> Result<()
             callers.map(|(thread, caller)| scope.spawn(move || work(thread, caller))).collect();
         threads.into_iter().try_for_each(|thread| thread.join().map_err(|_| Finding::Panicked)?)
     })?;
-    let stats = engine.stats().map_err(failed)?;
+    let stats = queue.stats().map_err(failed)?;
     if stats.done != (THREADS * REQUESTS) as u64 || stats.quarantines != 0 {
-        return Err(Finding::InEngine(format!("{} of its checks failed", stats.faults)));
+        return Err(Finding::InQueue(format!("{} of its checks failed", stats.faults)));
     }
     Ok(())
 }

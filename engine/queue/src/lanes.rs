@@ -6,9 +6,9 @@ use std::sync::Arc;
 use tollgate_rsa::{Error, Hash, Operation, PrivateKey, PrivateRequest, Workspace, private_batch};
 
 use crate::config::Config;
-use crate::engine::Engine;
 use crate::job::{Class, Outcome, Request};
 use crate::private_job::{PrivateError, PrivateJob};
+use crate::queue::Queue;
 use crate::unit::{SelfTestFailed, Unit};
 use crate::work::Work;
 
@@ -39,12 +39,12 @@ impl Lanes {
     }
 }
 
-impl Engine<PrivateJob> {
-    /// An engine with a unit of [`Lanes`] for each core that this process may use.
+impl Queue<PrivateJob> {
+    /// A queue with a unit of [`Lanes`] for each core that this process may use.
     ///
     /// # Errors
     ///
-    /// As [`Engine::start`]; [`Error::Misuse`] if `TOLLGATE_CPU_DISABLE` holds an unknown word.
+    /// As [`Queue::start`]; [`Error::Misuse`] if `TOLLGATE_CPU_DISABLE` holds an unknown word.
     pub fn of_this_processor(config: Config) -> Result<Self, PrivateError> {
         let cores = std::thread::available_parallelism().map_or(1, NonZero::get);
         let unit = |number| Lanes::new(number).map(|lanes| Box::new(lanes) as Box<dyn Unit<_>>);

@@ -7,8 +7,8 @@ use std::sync::Arc;
 use tollgate_rsa::{Error, MODULUS_BYTES_MAX, PrivateKey};
 use zeroize::Zeroize;
 
-use crate::engine::Caller;
 use crate::job::{Class, Job};
+use crate::queue::Caller;
 use crate::work::Work;
 
 /// A private operation of any key. Its class is the size of the key.
@@ -170,7 +170,7 @@ impl PrivateJob {
     }
 }
 
-/// An error of an engine for private operations.
+/// An error of a queue for private operations.
 pub type PrivateError = crate::Error<Error>;
 
 impl Caller<PrivateJob> {
@@ -199,7 +199,7 @@ impl Caller<PrivateJob> {
     ///
     /// # Errors
     ///
-    /// As [`run_many`](Self::run_many): the engine takes no more.
+    /// As [`run_many`](Self::run_many): the queue takes no more.
     pub fn sign_many(&self, requests: &mut [Signing<'_>]) -> Result<(), PrivateError> {
         let count = requests.len();
         let requests = core::cell::RefCell::new(requests);
@@ -272,7 +272,7 @@ mod tests {
 
     use super::*;
 
-    /// Whatever a place held: what was asked, what came of it, and the room around a result that is
+    /// Whatever a slot held: what was asked, what came of it, and the room around a result that is
     /// shorter.
     #[test]
     fn a_wiped_job_holds_nothing() {

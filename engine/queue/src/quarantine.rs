@@ -1,7 +1,7 @@
 //! Units that are taken out, and come back; and the requests that no unit is left for.
 
-use super::seat::Seat;
-use super::state::{Guard, Shared, Told};
+use super::state::{Guard, Notifications, Shared};
+use super::unit_slot::UnitSlot;
 use crate::error::Error;
 use crate::event::{Cause, Event};
 use crate::job::Job;
@@ -11,17 +11,17 @@ impl<J: Job> Shared<J> {
     pub(crate) fn give_back<'a>(
         &'a self,
         mut state: Guard<'a, J>,
-        seat: Seat<J>,
+        unit_slot: UnitSlot<J>,
         cause: Option<Cause>,
     ) -> Guard<'a, J> {
         match cause {
             None => {
                 state.busy -= 1;
-                state.idle.push(seat);
+                state.idle.push(unit_slot);
             }
             Some(cause) => {
                 state.stats.quarantines += 1;
-                state.quarantined.push((seat, cause));
+                state.quarantined.push((unit_slot, cause));
                 if state.healthy() == 1 {
                     // The last one, still counted: jobs that nobody can do must not take all units
                     // from the others, so that those which pass their tests come back.
@@ -33,7 +33,7 @@ impl<J: Job> Shared<J> {
                 if state.healthy() == 0 {
                     state = self.fail_all(state, &Error::NoUnit).0;
                     drop(state);
-                    self.say(&Event::NoUnitLeft);
+                    self.emit(&Event::NoUnitLeft);
                     state = self.lock();
                 }
             }
@@ -51,16 +51,16 @@ impl<J: Job> Shared<J> {
         mut state: Guard<'a, J>,
         why: &Error<J::Refusal>,
     ) -> (Guard<'a, J>, usize) {
-        let (mut told, mut count) = (Told::with_room(0), 0);
-        while let Some(place) = state.schedule.fail_first(why.clone()) {
-            state.ended(place, &mut told);
+        let (mut notifications, mut count) = (Notifications::with_room(0), 0);
+        while let Some(slot) = state.schedule.fail_first(why.clone()) {
+            state.ended(slot, &mut notifications);
             state.stats.failed += 1;
             count += 1;
         }
         drop(state);
-        self.tell(&mut told);
+        self.notify_owners(&mut notifications);
         self.work.notify_all();
-        (self.release_gone(&mut told), count)
+        (self.release_gone(&mut notifications), count)
     }
 
     /// Tests the units in quarantine, but for those whose code is at fault, and takes those back
@@ -70,26 +70,26 @@ impl<J: Job> Shared<J> {
         let suspects = core::mem::take(&mut state.quarantined);
         drop(state);
         let mut back = 0;
-        for (mut seat, cause) in suspects {
-            if !cause.is_final() && seat.passes() {
-                self.say(&Event::Readmitted { unit: seat.name() });
+        for (mut unit_slot, cause) in suspects {
+            if !cause.is_final() && unit_slot.passes() {
+                self.emit(&Event::Readmitted { unit: unit_slot.name() });
                 back += 1;
-                self.lock().idle.push(seat);
+                self.lock().idle.push(unit_slot);
             } else {
-                self.lock().quarantined.push((seat, cause));
+                self.lock().quarantined.push((unit_slot, cause));
             }
         }
-        drop(self.hand_on(self.lock()));
+        drop(self.wake_next(self.lock()));
         back
     }
 
-    /// Takes a unit out before the engine begins.
-    pub(crate) fn quarantine_at_start(&self, seat: Seat<J>) {
-        let event = Event::Quarantined { unit: seat.name(), cause: Cause::SelfTest };
+    /// Takes a unit out before the queue begins.
+    pub(crate) fn quarantine_at_start(&self, unit_slot: UnitSlot<J>) {
+        let event = Event::Quarantined { unit: unit_slot.name(), cause: Cause::SelfTest };
         let mut state = self.lock();
         state.stats.quarantines += 1;
-        state.quarantined.push((seat, Cause::SelfTest));
+        state.quarantined.push((unit_slot, Cause::SelfTest));
         drop(state);
-        self.say(&event);
+        self.emit(&event);
     }
 }

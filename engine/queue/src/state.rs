@@ -1,4 +1,4 @@
-//! What all handles, tickets and workers of an engine share, and the lock around it.
+//! What all handles, tickets and workers of a queue share, and the lock around it.
 
 use core::task::Waker;
 use core::time::Duration;
@@ -8,9 +8,9 @@ use std::time::Instant;
 
 use tollgate_cpu::process;
 
-use super::bells::Bells;
-use super::seat::Seat;
 use super::sync::{Condvar, Mutex, MutexGuard};
+use super::thread_wakers::ThreadWakers;
+use super::unit_slot::UnitSlot;
 use crate::arrivals::Arrivals;
 use crate::config::Config;
 use crate::error::Error;
@@ -19,15 +19,15 @@ use crate::job::{Job, Outcome, Request};
 use crate::schedule::{End, Owner, Schedule};
 use crate::stats::Stats;
 
-/// What all handles, tickets and workers of an engine share.
+/// What all handles, tickets and workers of a queue share.
 pub(crate) struct Shared<J: Job> {
     state: Mutex<State<J>>,
     /// Threads that sleep until their requests ended.
-    pub(crate) bells: Bells,
+    pub(crate) thread_wakers: ThreadWakers,
     /// Workers without work.
     pub(crate) work: Condvar,
     /// Leaders that linger.
-    pub(crate) company: Condvar,
+    pub(crate) arrived: Condvar,
     /// Who shuts down.
     pub(crate) drained: Condvar,
     pub(crate) config: Config,
@@ -40,20 +40,20 @@ pub(crate) type Guard<'a, J> = MutexGuard<'a, State<J>>;
 /// What the lock covers.
 pub(crate) struct State<J: Job> {
     pub(crate) schedule: Schedule<J>,
-    pub(crate) idle: Vec<Seat<J>>,
+    pub(crate) idle: Vec<UnitSlot<J>>,
     /// Units that somebody runs.
     pub(crate) busy: usize,
-    pub(crate) quarantined: Vec<(Seat<J>, Cause)>,
+    pub(crate) quarantined: Vec<(UnitSlot<J>, Cause)>,
     pub(crate) is_closing: bool,
-    /// Ended requests whose callbacks a worker will call.
+    /// ShutdownReport requests whose callbacks a worker will call.
     pub(crate) finished: VecDeque<usize>,
     /// Callbacks that are being called.
     pub(crate) calling: usize,
     pub(crate) workers: usize,
     /// Workers without work, asleep or about to look again.
-    pub(crate) resting: usize,
-    /// How many of them were told to lead and have not looked yet.
-    pub(crate) summoned: usize,
+    pub(crate) workers_idle: usize,
+    /// How many of them were notifications to lead and have not looked yet.
+    pub(crate) workers_woken: usize,
     pub(crate) stats: Stats,
     /// Leaders that linger.
     pub(crate) lingering: usize,
@@ -63,18 +63,18 @@ pub(crate) struct State<J: Job> {
 }
 
 impl<J: Job> Shared<J> {
-    pub(crate) fn new(config: Config, units: Vec<Seat<J>>, room: usize) -> Self {
+    pub(crate) fn new(config: Config, units: Vec<UnitSlot<J>>, room: usize) -> Self {
         let capacity = config.capacity;
         let state = State {
-            schedule: Schedule::new(capacity, config.places_per_caller_max),
+            schedule: Schedule::new(capacity, config.slots_per_caller_max),
             busy: 0,
             quarantined: Vec::with_capacity(units.len()),
             is_closing: false,
             finished: VecDeque::with_capacity(capacity),
             calling: 0,
             workers: 0,
-            resting: 0,
-            summoned: 0,
+            workers_idle: 0,
+            workers_woken: 0,
             stats: Stats::new(room, capacity),
             lingering: 0,
             arrivals: Arrivals::new(config.linger_max()),
@@ -83,22 +83,22 @@ impl<J: Job> Shared<J> {
         };
         Self {
             state: Mutex::new(state),
-            bells: Bells::new(capacity),
+            thread_wakers: ThreadWakers::new(capacity),
             work: Condvar::new(),
-            company: Condvar::new(),
+            arrived: Condvar::new(),
             drained: Condvar::new(),
             config,
             process: process::fork_generation(),
         }
     }
 
-    /// Whether this is the process that made the engine; asked before any lock is taken, because a
+    /// Whether this is the process that made the queue; asked before any lock is taken, because a
     /// thread that the child does not have may hold it for ever.
     pub(crate) fn check_process(&self) -> Result<(), Error<J::Refusal>> {
-        if self.is_home() { Ok(()) } else { Err(Error::Forked) }
+        if self.is_own_process() { Ok(()) } else { Err(Error::Forked) }
     }
 
-    pub(crate) fn is_home(&self) -> bool {
+    pub(crate) fn is_own_process(&self) -> bool {
         process::fork_generation() == self.process
     }
 
@@ -131,9 +131,9 @@ impl<J: Job> State<J> {
     }
 
     /// For a worker: an idle unit, if somebody is in line, or those whom it served may come again.
-    pub(crate) fn take_seat(&mut self) -> Option<Seat<J>> {
+    pub(crate) fn take_unit(&mut self) -> Option<UnitSlot<J>> {
         let is_awaited = self.schedule.depth() > 0;
-        self.idle.pop_if(|seat| is_awaited || seat.company.is_some())
+        self.idle.pop_if(|unit_slot| is_awaited || unit_slot.last_batch.is_some())
     }
 
     pub(crate) fn is_drained(&self) -> bool {
@@ -142,9 +142,9 @@ impl<J: Job> State<J> {
 
     /// Ends the requests of a batch; what failed its check for the first time is done once more,
     /// if there is another unit.
-    pub(crate) fn end(&mut self, seat: &mut Seat<J>, cause: Option<Cause>, now: Instant) {
-        let Seat { batch, told, .. } = seat;
-        for (place, mut request) in batch.places.drain(..).zip(batch.requests.drain(..)) {
+    pub(crate) fn end(&mut self, unit_slot: &mut UnitSlot<J>, cause: Option<Cause>, now: Instant) {
+        let UnitSlot { batch, notifications, .. } = unit_slot;
+        for (slot, mut request) in batch.slots.drain(..).zip(batch.requests.drain(..)) {
             let end: End<J> = match request.take_outcome() {
                 _ if cause == Some(Cause::Panic) => Err(Error::UnitPanicked),
                 Some(Outcome::Done) => Ok(()),
@@ -154,7 +154,7 @@ impl<J: Job> State<J> {
                     if !request.is_retry && self.healthy() > 1 {
                         self.stats.retried += 1;
                         request.is_retry = true;
-                        self.schedule.insert(place, request);
+                        self.schedule.insert(slot, request);
                         continue;
                     }
                     Err(Error::Fault)
@@ -165,43 +165,43 @@ impl<J: Job> State<J> {
             } else {
                 self.stats.failed += 1;
             }
-            self.stats.response_ns.record_time(now - self.schedule.since(place));
-            self.schedule.finish(place, request, end);
-            self.ended(place, told);
+            self.stats.response_ns.record_time(now - self.schedule.since(slot));
+            self.schedule.finish(slot, request, end);
+            self.ended(slot, notifications);
         }
     }
 
     /// Finds out whom to tell.
-    pub(crate) fn ended(&mut self, place: usize, told: &mut Told<J>) {
-        match self.schedule.owner(place) {
+    pub(crate) fn ended(&mut self, slot: usize, notifications: &mut Notifications<J>) {
+        match self.schedule.owner(slot) {
             Owner::Nobody => {}
-            Owner::Thread { .. } => told.bells.push(place),
+            Owner::Thread { .. } => notifications.threads.push(slot),
             owner @ Owner::Task(_) => {
                 if let Owner::Task(waker) = core::mem::replace(owner, Owner::Nobody) {
-                    told.tasks.push(waker);
+                    notifications.tasks.push(waker);
                 }
             }
-            Owner::Callback(_) => self.finished.push_back(place),
+            Owner::Callback(_) => self.finished.push_back(slot),
             Owner::Gone => {
-                let claimed = self.schedule.claim(place);
-                told.gone.extend(claimed.map(|(request, end)| (place, request, end)));
+                let claimed = self.schedule.claim(slot);
+                notifications.gone.extend(claimed.map(|(request, end)| (slot, request, end)));
             }
         }
     }
 }
 
 /// Whom to tell that their requests ended, outside of the lock.
-pub(crate) struct Told<J: Job> {
+pub(crate) struct Notifications<J: Job> {
     /// Places of threads that sleep.
-    pub(crate) bells: Vec<usize>,
+    pub(crate) threads: Vec<usize>,
     pub(crate) tasks: Vec<Waker>,
-    /// Nobody: these are wiped, and their places free.
+    /// Nobody: these are wiped, and their slots free.
     pub(crate) gone: Vec<(usize, Box<Request<J>>, End<J>)>,
 }
 
-impl<J: Job> Told<J> {
+impl<J: Job> Notifications<J> {
     pub(crate) fn with_room(room: usize) -> Self {
-        let (bells, tasks) = (Vec::with_capacity(room), Vec::with_capacity(room));
-        Self { bells, tasks, gone: Vec::with_capacity(room) }
+        let (threads, tasks) = (Vec::with_capacity(room), Vec::with_capacity(room));
+        Self { threads, tasks, gone: Vec::with_capacity(room) }
     }
 }

@@ -4,18 +4,18 @@ use core::time::Duration;
 
 use hdrhistogram::Histogram;
 
-/// What an engine did so far.
+/// What a queue did so far.
 #[derive(Clone, Debug)]
 pub struct Stats {
     /// Requests that were queued.
     pub submitted: u64,
     /// Requests that ended with a result.
     pub done: u64,
-    /// Requests that a unit refused, or that ended with an error of the engine.
+    /// Requests that a unit refused, or that ended with an error of the queue.
     pub failed: u64,
     /// Requests whose ticket was dropped before they ended.
     pub cancelled: u64,
-    /// Requests that found no place, their caller's or any.
+    /// Requests that found no slot, their caller's or any.
     pub turned_away: u64,
     /// Requests that were done again on another unit.
     pub retried: u64,

@@ -7,7 +7,7 @@ use std::panic::catch_unwind;
 use crate::job::{Class, Job, Request};
 
 /// Something that does jobs, several of one class at once: lanes of a processor, a graphics card,
-/// another machine. The engine gives it to one thread at a time.
+/// another machine. The queue gives it to one thread at a time.
 ///
 /// `docs/own-unit.md` shows how to write one; [`judge`](crate::judge) says whether it is one.
 pub trait Unit<J: Job>: Send {
@@ -20,11 +20,11 @@ pub trait Unit<J: Job>: Send {
     /// Does the jobs, all of one class and at most as many as [`width`](Self::width) says, and
     /// leaves each with its outcome. One that has none afterwards counts as a fault.
     ///
-    /// Boxes, requests and jobs stay where they are: a request that changed places is no answer,
+    /// Boxes, requests and jobs stay where they are: a request that changed slots is no answer,
     /// and its unit does not come back.
     ///
     /// A job that faults keeps what was asked: it is done again elsewhere. A panic costs the unit
-    /// its place in the engine.
+    /// its slot in the queue.
     fn run(&mut self, batch: &mut [Box<Request<J>>]);
 
     /// Known answers, in every form that this unit has.
@@ -35,7 +35,7 @@ pub trait Unit<J: Job>: Send {
     fn self_test(&mut self) -> Result<(), SelfTestFailed>;
 }
 
-/// Its width; 1 if it panics: that is asked under the engine's lock, where nothing may be left half
+/// Its width; 1 if it panics: that is asked under the queue's lock, where nothing may be left half
 /// done.
 pub(crate) fn width<J: Job>(unit: &dyn Unit<J>, class: Class) -> usize {
     catch_unwind(AssertUnwindSafe(|| unit.width(class))).unwrap_or(1)

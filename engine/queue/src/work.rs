@@ -107,9 +107,9 @@ impl Work {
                     Err(error) => return Err(error),
                 };
                 em.zeroize();
-                let place = at_the_end(&*secret);
-                em[place.clone()].copy_from_slice(&*secret);
-                Ok(place)
+                let slot = at_the_end(&*secret);
+                em[slot.clone()].copy_from_slice(&*secret);
+                Ok(slot)
             }
             (_, Err(Error::Rejected(_))) => Err(Rejected::DecryptionFailed.into()),
             (_, Err(error)) => Err(error),

@@ -1,10 +1,10 @@
-//! Decryptions of every kind through an engine: alone, beside each other and beside signatures of
+//! Decryptions of every kind through a queue: alone, beside each other and beside signatures of
 //! other keys; and what bad ciphertexts give.
 #![allow(clippy::unwrap_used, reason = "tests")]
 
 use std::sync::Arc;
 
-use tollgate_queue::{Caller, Config, Engine, Error, PrivateError, PrivateJob, Signing, Work};
+use tollgate_queue::{Caller, Config, Error, PrivateError, PrivateJob, Queue, Signing, Work};
 use tollgate_rsa::{Hash, PrivateKey, Rejected, TlsVersions, Workspace, eme_pkcs1v15};
 
 const VERSIONS: TlsVersions = TlsVersions { client: 0x0303, negotiated: None };
@@ -60,7 +60,7 @@ impl Peer {
 }
 
 fn caller() -> Caller<PrivateJob> {
-    Engine::of_this_processor(Config::default()).unwrap().caller().unwrap()
+    Queue::of_this_processor(Config::default()).unwrap().caller().unwrap()
 }
 
 fn premaster(fill: u8) -> Vec<u8> {
@@ -128,8 +128,8 @@ fn bad_padding_gets_a_made_up_message() {
 
 #[test]
 fn a_bad_premaster_secret_is_replaced_and_nobody_learns_why() {
-    let engine = Engine::of_this_processor(Config::default()).unwrap();
-    let caller = engine.caller().unwrap();
+    let queue = Queue::of_this_processor(Config::default()).unwrap();
+    let caller = queue.caller().unwrap();
     let mut answers = Vec::new();
     for peer in &mut Peer::all() {
         let size = peer.key.size();
@@ -152,7 +152,7 @@ fn a_bad_premaster_secret_is_replaced_and_nobody_learns_why() {
     answers.sort();
     answers.dedup();
     assert_eq!(answers.len(), count, "substitutes are random");
-    let stats = engine.stats().unwrap();
+    let stats = queue.stats().unwrap();
     assert_eq!((stats.done, stats.quarantines), (count as u64, 0));
 }
 

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use tollgate_queue::judge::{Cases, Finding, PrivateCases, judge};
 use tollgate_queue::{Class, Job as _, Lanes, Request, SelfTestFailed, Unit};
 use tollgate_rsa::PrivateKey;
-use toy::{Doubler, Doubling, Mischief, Refused};
+use toy::{Doubler, Doubling, Misbehaviour, Refused};
 
 struct Numbers;
 
@@ -23,12 +23,12 @@ impl Cases<Doubling> for Numbers {
     }
 
     fn load_refused(&self, job: &mut Doubling) -> Result<(), Refused> {
-        job.mischief = Mischief::IsRefused;
+        job.misbehaviour = Misbehaviour::IsRefused;
         Ok(())
     }
 
     fn load_faulty(&self, job: &mut Doubling) -> bool {
-        job.mischief = Mischief::FaultsEverywhere;
+        job.misbehaviour = Misbehaviour::FaultsEverywhere;
         true
     }
 }
@@ -109,7 +109,7 @@ fn what_is_wrong_is_found() {
     assert!(matches!(silent, Finding::Wrong { fill: 1, position: 0, .. }), "{silent}");
     // a refusal that takes neighbours with it
     let spreads = finding(|batch| {
-        if batch.iter().any(|request| request.job.mischief == Mischief::IsRefused) {
+        if batch.iter().any(|request| request.job.misbehaviour == Misbehaviour::IsRefused) {
             batch.iter_mut().for_each(|request| request.refuse(Refused));
         }
     });
@@ -117,7 +117,7 @@ fn what_is_wrong_is_found() {
     // what cannot be done is done
     let blind = finding(|batch| {
         batch.iter_mut().for_each(|request| {
-            if request.job.mischief == Mischief::IsRefused {
+            if request.job.misbehaviour == Misbehaviour::IsRefused {
                 request.job.double();
                 request.done();
             }
@@ -127,7 +127,7 @@ fn what_is_wrong_is_found() {
     // a result without a check
     let unchecked = finding(|batch| {
         batch.iter_mut().for_each(|request| {
-            if request.job.mischief == Mischief::FaultsEverywhere {
+            if request.job.misbehaviour == Misbehaviour::FaultsEverywhere {
                 request.job.double();
                 request.done();
             }

@@ -1,4 +1,4 @@
-//! Private operations through an engine, checked by the public one and by OpenSSL.
+//! Private operations through a queue, checked by the public one and by OpenSSL.
 #![allow(clippy::unwrap_used, reason = "tests")]
 
 use std::sync::Arc;
@@ -6,7 +6,7 @@ use std::sync::Arc;
 use openssl::hash::MessageDigest;
 use openssl::pkey::PKey;
 use openssl::sign::{RsaPssSaltlen, Verifier};
-use tollgate_queue::{Config, Engine, Error, PrivateError, PrivateJob, Signing, Work};
+use tollgate_queue::{Config, Error, PrivateError, PrivateJob, Queue, Signing, Work};
 use tollgate_rsa::{Error as Refusal, Hash, Misuse, PrivateKey, Rejected, Salt};
 
 const PEMS: [&str; 5] = [
@@ -23,8 +23,8 @@ const PKCS1V15: Work = Work::SignPkcs1v15 { hash: Hash::Sha256 };
 const PSS: Work =
     Work::SignPss { hash: Hash::Sha256, mgf_hash: Hash::Sha256, salt: Salt::Exactly(20) };
 
-fn engine() -> Engine<PrivateJob> {
-    Engine::of_this_processor(Config::default()).unwrap()
+fn queue() -> Queue<PrivateJob> {
+    Queue::of_this_processor(Config::default()).unwrap()
 }
 
 /// OpenSSL's verdict.
@@ -41,7 +41,7 @@ fn verifies(pem: &str, work: Work, signature: &[u8]) -> bool {
 
 #[test]
 fn many_signatures_of_keys_of_all_sizes_verify() {
-    let caller = engine().caller().unwrap();
+    let caller = queue().caller().unwrap();
     let keys = PEMS.map(|pem| Arc::new(PrivateKey::from_pem(pem).unwrap()));
     let digest = Hash::Sha256.digest(MESSAGE);
     // more than ride along at once, of the small sizes
@@ -64,7 +64,7 @@ fn many_signatures_of_keys_of_all_sizes_verify() {
 
 #[test]
 fn a_raw_operation_is_what_the_key_does() {
-    let caller = engine().caller().unwrap();
+    let caller = queue().caller().unwrap();
     let key = Arc::new(PrivateKey::from_pem(PEMS[1]).unwrap());
     let mut input = vec![0x5a; key.size()];
     input[0] = 0;
@@ -78,7 +78,7 @@ fn a_raw_operation_is_what_the_key_does() {
 /// As [`Work`] says that a program does it which must.
 #[test]
 fn a_signature_with_sha1_takes_a_raw_operation() {
-    let caller = engine().caller().unwrap();
+    let caller = queue().caller().unwrap();
     let key = Arc::new(PrivateKey::from_pem(PEMS[1]).unwrap());
     let digest = Hash::Sha1.digest(MESSAGE);
     let (mut em, mut signature) = (vec![0; key.size()], vec![0; key.size()]);
@@ -92,8 +92,8 @@ fn a_signature_with_sha1_takes_a_raw_operation() {
 
 #[test]
 fn what_cannot_be_done_is_refused_and_neighbours_do_not_notice() {
-    let engine = engine();
-    let caller = engine.caller().unwrap();
+    let queue = queue();
+    let caller = queue.caller().unwrap();
     let key = Arc::new(PrivateKey::from_pem(PEMS[0]).unwrap());
     let digest = Hash::Sha256.digest(MESSAGE);
     let long = Hash::Sha512.digest(MESSAGE);
@@ -130,5 +130,5 @@ fn what_cannot_be_done_is_refused_and_neighbours_do_not_notice() {
     let refused = caller.private(&key, PKCS1V15, digest.as_ref(), &mut short).unwrap_err();
     let buffer = Misuse::BufferLength { found_bytes: 63, expected_bytes: 64 };
     assert_eq!(refused, Error::Rejected(buffer.into()));
-    assert_eq!(engine.stats().unwrap().quarantines, 0, "no unit is to blame for what it is asked");
+    assert_eq!(queue.stats().unwrap().quarantines, 0, "no unit is to blame for what it is asked");
 }

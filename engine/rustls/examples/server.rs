@@ -17,7 +17,7 @@ use std::sync::Arc;
 
 use rustls::pki_types::{CertificateDer, PrivateKeyDer, pem::PemObject as _};
 use rustls::{ServerConfig, ServerConnection, Stream};
-use tollgate_queue::{Config, Engine, PrivateJob};
+use tollgate_queue::{Config, PrivateJob, Queue};
 
 /// The longest wait for a client.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -31,8 +31,8 @@ fn main() -> Result<(), Box<dyn Error>> {
     let threads: usize = rest.get(1).map_or(Ok(16), |text| text.parse())?;
 
     // A place for each thread, or a full house would refuse signatures.
-    let places = Config { places_per_caller_max: threads, ..Config::with_capacity(threads) };
-    let engine = Engine::of_this_processor(places)?;
+    let places = Config { slots_per_caller_max: threads, ..Config::with_capacity(threads) };
+    let engine = Queue::of_this_processor(places)?;
     let provider = Arc::new(tollgate_rustls::provider(&engine));
     let config = Arc::new(
         ServerConfig::builder_with_provider(provider)
@@ -86,7 +86,7 @@ fn serve(config: &Arc<ServerConfig>, mut socket: TcpStream) -> Result<(), Box<dy
 }
 
 /// How full the engine's calls were.
-fn report(engine: &Engine<PrivateJob>) -> Result<(), Box<dyn Error>> {
+fn report(engine: &Queue<PrivateJob>) -> Result<(), Box<dyn Error>> {
     let stats = engine.stats()?;
     println!("{} signatures, {:.2} in a call in the mean", stats.done, stats.mean_fill());
     Ok(())

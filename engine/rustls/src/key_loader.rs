@@ -6,7 +6,7 @@ use rustls::Error;
 use rustls::crypto::KeyProvider;
 use rustls::pki_types::PrivateKeyDer;
 use rustls::sign;
-use tollgate_queue::{Engine, PrivateJob};
+use tollgate_queue::{PrivateJob, Queue};
 use zeroize::Zeroize;
 
 use crate::signing_key::{SigningKey, read};
@@ -15,14 +15,14 @@ use crate::signing_key::{SigningKey, read};
 /// [`provider`](crate::provider) sees to that.
 #[derive(Debug)]
 pub struct KeyLoader {
-    engine: Engine<PrivateJob>,
+    engine: Queue<PrivateJob>,
     others: &'static dyn KeyProvider,
 }
 
 impl KeyLoader {
     /// RSA keys sign through `engine`; `others` loads what is no RSA key.
     #[must_use]
-    pub fn new(engine: &Engine<PrivateJob>, others: &'static dyn KeyProvider) -> Self {
+    pub fn new(engine: &Queue<PrivateJob>, others: &'static dyn KeyProvider) -> Self {
         Self { engine: engine.clone(), others }
     }
 }

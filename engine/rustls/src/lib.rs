@@ -1,7 +1,7 @@
 //! Keys for rustls that sign through the engine, and a crypto provider with them.
 //!
 //! [`provider`] is rustls's provider on aws-lc-rs with one thing changed: RSA keys that are loaded
-//! with it sign through an [`Engine`]. All other keys, and all other cryptography, stay with
+//! with it sign through an [`Queue`]. All other keys, and all other cryptography, stay with
 //! aws-lc-rs. [`SigningKey`] is such a key, for who brings a certificate resolver of one's own.
 //!
 //! * **rustls signs synchronously**: `Signer::sign` returns the signature, and the connection's
@@ -12,7 +12,7 @@
 //! * A key is a caller of the engine: keys get equal shares of it, however busy one of them is, and
 //!   the connections of one key take their turns in order.
 //! * A thread holds one place of the engine while it signs. With more threads than the engine's
-//!   `places_per_caller_max` (128 unless told) or `capacity` (256), signatures are refused when all
+//!   `slots_per_caller_max` (128 unless told) or `capacity` (256), signatures are refused when all
 //!   places are taken, and their handshakes fail: raise both above the number of threads.
 //! * An RSA key that the engine cannot have is refused, and not handed on: nobody finds out by the
 //!   electricity bill that aws-lc-rs signed.
@@ -22,7 +22,7 @@
 //!
 //! use rustls::ServerConfig;
 //! use rustls::pki_types::{CertificateDer, PrivateKeyDer, pem::PemObject};
-//! use tollgate_queue::{Config, Engine};
+//! use tollgate_queue::{Config, Queue};
 //!
 //! # use openssl::{asn1::Asn1Time, hash::MessageDigest, pkey::PKey, x509::X509};
 //! # let key_pem: &[u8] = include_bytes!("../../../vectors/keys/rsa-2048.pem");
@@ -37,7 +37,7 @@
 //! let certificates = CertificateDer::pem_slice_iter(&certificate_pem).collect::<Result<_, _>>()?;
 //! let key = PrivateKeyDer::from_pem_slice(key_pem)?;
 //!
-//! let engine = Engine::of_this_processor(Config::default())?; // one for the whole program
+//! let engine = Queue::of_this_processor(Config::default())?; // one for the whole program
 //! let config = ServerConfig::builder_with_provider(Arc::new(tollgate_rustls::provider(&engine)))
 //!     .with_safe_default_protocol_versions()?
 //!     .with_no_client_auth()
@@ -51,7 +51,7 @@ mod key_loader;
 mod signing_key;
 
 use rustls::crypto::{CryptoProvider, aws_lc_rs};
-use tollgate_queue::{Engine, PrivateJob};
+use tollgate_queue::{PrivateJob, Queue};
 
 pub use key_loader::KeyLoader;
 pub use signing_key::SigningKey;
@@ -63,7 +63,7 @@ pub use signing_key::SigningKey;
 /// `shut_down`, not by dropping its handles. For another choice of suites or groups, replace those
 /// fields of the result. [`SigningKey`] alone needs no provider of ours and leaves nothing.
 #[must_use]
-pub fn provider(engine: &Engine<PrivateJob>) -> CryptoProvider {
+pub fn provider(engine: &Queue<PrivateJob>) -> CryptoProvider {
     let others = aws_lc_rs::default_provider();
     let key_provider = Box::leak(Box::new(KeyLoader::new(engine, others.key_provider)));
     CryptoProvider { key_provider, ..others }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use rustls::pki_types::{PrivateKeyDer, SubjectPublicKeyInfoDer};
 use rustls::{Error, SignatureAlgorithm, SignatureScheme, sign};
-use tollgate_queue::{Caller, Engine, PrivateJob, Work};
+use tollgate_queue::{Caller, PrivateJob, Queue, Work};
 use tollgate_rsa::pkcs8::spki::EncodePublicKey;
 use tollgate_rsa::{Hash, PrivateKey, Rejected, Salt};
 
@@ -33,10 +33,7 @@ impl SigningKey {
     /// # Errors
     ///
     /// `General`: the key is too small, or the engine takes no callers.
-    pub fn new(
-        engine: &Engine<PrivateJob>,
-        key: impl Into<Arc<PrivateKey>>,
-    ) -> Result<Self, Error> {
+    pub fn new(engine: &Queue<PrivateJob>, key: impl Into<Arc<PrivateKey>>) -> Result<Self, Error> {
         let key = key.into();
         if key.is_insecure() {
             return Err(Error::General(format!(
@@ -55,7 +52,7 @@ impl SigningKey {
     /// # Errors
     ///
     /// `General`: it is no RSA key, a damaged one, or as [`new`](Self::new).
-    pub fn from_der(engine: &Engine<PrivateJob>, der: &PrivateKeyDer<'_>) -> Result<Self, Error> {
+    pub fn from_der(engine: &Queue<PrivateJob>, der: &PrivateKeyDer<'_>) -> Result<Self, Error> {
         let key = read(der)?.ok_or_else(|| {
             Error::General(
                 "not an RSA key: load it with rustls's own provider, or with provider()".to_owned(),

@@ -54,38 +54,38 @@ proptest! {
         for step in steps.into_iter().chain([Step::Goes; CAPACITY]) {
             match step {
                 Step::Comes(caller, key, class) => {
-                    let Ok((place, mut request)) = schedule.admit(callers[caller]) else {
+                    let Ok((slot, mut request)) = schedule.admit(callers[caller]) else {
                         continue;
                     };
                     (request.job.key, request.job.class) = (key, class);
                     request.note_kind();
-                    schedule.enqueue(place, request, Instant::now());
+                    schedule.enqueue(slot, request, Instant::now());
                     let flow = (caller, key);
                     line.iter_mut().for_each(|(_, met)| _ = met.flows.insert(flow));
                     let mut flows: HashSet<_> = line.iter().map(|(_, met)| met.flow).collect();
                     flows.insert(flow);
-                    let k = schedule.places[place].tag - schedule.now;
-                    line.push((place, Met { flow, k, batches: 0, flows }));
+                    let k = schedule.slots[slot].tag - schedule.now;
+                    line.push((slot, Met { flow, k, batches: 0, flows }));
                 }
                 Step::Goes => {
                     if !schedule.next_batch(&unit, &mut batch) {
                         prop_assert!(line.is_empty(), "all in line are served in the end");
                         continue;
                     }
-                    prop_assert!((1..=width).contains(&batch.places.len()));
+                    prop_assert!((1..=width).contains(&batch.slots.len()));
                     let class = batch.requests[0].job.class;
                     prop_assert!(batch.requests.iter().all(|r| r.job.class == class));
                     prop_assert!(!batch.put_in_order(), "nobody moved one");
-                    let Batch { places, requests, .. } = &mut batch;
-                    for (place, mut request) in places.drain(..).zip(requests.drain(..)) {
-                        let at = line.iter().position(|(other, _)| *other == place).unwrap();
+                    let Batch { slots, requests, .. } = &mut batch;
+                    for (slot, mut request) in slots.drain(..).zip(requests.drain(..)) {
+                        let at = line.iter().position(|(other, _)| *other == slot).unwrap();
                         let (_, Met { k, batches, flows, .. }) = line.remove(at);
                         let f = flows.len() as u64;
                         prop_assert!(batches <= (f - 1) * (k + 1) + k, "{batches}, {f}, {k}");
                         request.wipe();
-                        schedule.finish(place, request, Ok(()));
-                        let (request, _) = schedule.claim(place).unwrap();
-                        schedule.release(place, request);
+                        schedule.finish(slot, request, Ok(()));
+                        let (request, _) = schedule.claim(slot).unwrap();
+                        schedule.release(slot, request);
                     }
                     line.iter_mut().for_each(|(_, met)| met.batches += 1);
                 }
@@ -93,14 +93,14 @@ proptest! {
                     let Some(at) = line.len().checked_sub(back + 1) else {
                         continue;
                     };
-                    let (place, _) = line.remove(at);
-                    let mut request = schedule.abandon(place).unwrap();
+                    let (slot, _) = line.remove(at);
+                    let mut request = schedule.abandon(slot).unwrap();
                     request.wipe();
-                    schedule.release(place, request);
+                    schedule.release(slot, request);
                 }
             }
             prop_assert_eq!(schedule.depth(), line.len());
-            prop_assert_eq!(schedule.places_in_use(), line.len());
+            prop_assert_eq!(schedule.slots_in_use(), line.len());
         }
     }
 }

@@ -35,8 +35,8 @@ fn is_found_out(
 ) {
     let (config, events) = listening(Config::with_capacity(16));
     let bad: Box<dyn Unit<Doubling>> = Box::new(Instead(Doubler::new(4), run));
-    let engine = Toy::start(config, [bad, Doubler::new(4).boxed()]).unwrap();
-    let caller = engine.caller().unwrap();
+    let queue = Toy::start(config, [bad, Doubler::new(4).boxed()]).unwrap();
+    let caller = queue.caller().unwrap();
     for batch in 0..=batches {
         let tickets = [1, 2, 3, 4].map(|x| caller.submit(Doubling::of(4 * batch + x)).unwrap());
         for (x, ticket) in (4 * batch + 1..).zip(tickets) {
@@ -45,9 +45,9 @@ fn is_found_out(
     }
     let out = Event::Quarantined { unit: "instead".into(), cause };
     assert_eq!(events.lock().unwrap().first(), Some(&out));
-    assert_eq!(engine.stats().unwrap().quarantines, 1);
-    assert_eq!(engine.places_in_use().unwrap(), 0);
-    assert_eq!(engine.readmit().unwrap(), usize::from(cause == Cause::Check));
+    assert_eq!(queue.stats().unwrap().quarantines, 1);
+    assert_eq!(queue.slots_in_use().unwrap(), 0);
+    assert_eq!(queue.readmit().unwrap(), usize::from(cause == Cause::Check));
 }
 
 #[test]
@@ -76,8 +76,8 @@ fn a_fault_leaves_no_result_for_others() {
     };
     let first: Box<dyn Unit<Doubling>> = Box::new(Instead(Doubler::new(4), writes_and_faults));
     let second = Box::new(Instead(Doubler::new(4), says_done));
-    let engine = Toy::start(Config::with_capacity(8), [first, second]).unwrap();
-    let end = engine.caller().unwrap().run(Doubling::of(1)).map(|answer| answer.doubled);
+    let queue = Toy::start(Config::with_capacity(8), [first, second]).unwrap();
+    let end = queue.caller().unwrap().run(Doubling::of(1)).map(|answer| answer.doubled);
     assert_eq!(end, Err(Error::Fault));
 }
 
@@ -107,15 +107,15 @@ fn a_request_that_a_unit_keeps_is_told() {
     };
     let (config, events) = listening(Config::with_capacity(16));
     let bad: Box<dyn Unit<Doubling>> = Box::new(Instead(Doubler::new(2), run));
-    let engine = Toy::start(config, [bad, Doubler::new(2).boxed()]).unwrap();
-    let caller = engine.caller().unwrap();
+    let queue = Toy::start(config, [bad, Doubler::new(2).boxed()]).unwrap();
+    let caller = queue.caller().unwrap();
     let tickets = [1, 2].map(|x| caller.submit(Doubling::of(x)).unwrap());
     let ends = tickets.map(|ticket| ticket.wait().map(|answer| answer.doubled));
     assert_eq!(ends, [Err(Error::Fault), Ok(4)]);
     let out = Event::Quarantined { unit: "instead".into(), cause: Cause::Exchange };
     assert_eq!(*events.lock().unwrap(), [out]);
     assert_eq!(doubled(caller.submit(Doubling::of(3)).unwrap().wait()), 6, "by the other one");
-    assert_eq!(engine.places_in_use().unwrap(), 0);
+    assert_eq!(queue.slots_in_use().unwrap(), 0);
 }
 
 /// It is asked under the lock: others are served all the same.
@@ -140,8 +140,8 @@ fn a_unit_whose_width_panics_stops_nobody() {
         }
     }
     let unit: Box<dyn Unit<Doubling>> = Box::new(Panics(Doubler::new(1)));
-    let engine = Toy::start(Config::with_capacity(8), [unit]).unwrap();
-    let caller = engine.caller().unwrap();
+    let queue = Toy::start(Config::with_capacity(8), [unit]).unwrap();
+    let caller = queue.caller().unwrap();
     let tickets = [1, 2].map(|x| caller.submit(Doubling::of(x)).unwrap());
     assert_eq!(tickets.map(|ticket| doubled(ticket.wait())), [2, 4]);
 }

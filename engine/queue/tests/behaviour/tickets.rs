@@ -13,43 +13,43 @@ use std::time::Instant;
 use tollgate_queue::{Config, Ticket};
 
 use super::toy::{Doubler, Doubling};
-use super::{doubled, engine, four, gated};
+use super::{doubled, four, gated, queue};
 
 #[test]
 fn a_dropped_ticket_leaves_no_trace() {
     // before
-    let (engine, caller, log) = four();
+    let (queue, caller, log) = four();
     drop(caller.submit(Doubling::of(1)).unwrap());
     assert_eq!(caller.run(Doubling::of(2)).unwrap().doubled, 4);
     assert_eq!(*log.lock().unwrap(), [[2]], "it was never done");
-    assert_eq!(engine.stats().unwrap().cancelled, 1);
+    assert_eq!(queue.stats().unwrap().cancelled, 1);
 
     // after
     let [first, second] = [1, 2].map(|x| caller.submit(Doubling::of(x)).unwrap());
     assert_eq!(doubled(second.wait()), 4);
     drop(first);
-    assert_eq!(engine.places_in_use().unwrap(), 0);
+    assert_eq!(queue.slots_in_use().unwrap(), 0);
 
     // during
     let (unit, has_entered, go_on) = gated(4);
-    let engine = self::engine(Config::with_capacity(4), [unit]);
-    let caller = engine.caller().unwrap();
+    let queue = self::queue(Config::with_capacity(4), [unit]);
+    let caller = queue.caller().unwrap();
     let [first, second] = [1, 2].map(|x| caller.submit(Doubling::of(x)).unwrap());
     let leader = thread::spawn(|| doubled(second.wait()));
     has_entered.recv().unwrap();
     drop(first);
     go_on.send(()).unwrap();
     assert_eq!(leader.join().unwrap(), 4);
-    assert_eq!(engine.places_in_use().unwrap(), 0);
-    let stats = engine.stats().unwrap();
+    assert_eq!(queue.slots_in_use().unwrap(), 0);
+    let stats = queue.stats().unwrap();
     assert_eq!((stats.submitted, stats.done, stats.cancelled), (2, 2, 1));
 }
 
 #[test]
 fn a_wait_ends_at_its_deadline_and_the_ticket_lives_on() {
     let (unit, has_entered, go_on) = gated(1);
-    let engine = engine(Config::with_capacity(4), [unit]);
-    let caller = engine.caller().unwrap();
+    let queue = queue(Config::with_capacity(4), [unit]);
+    let caller = queue.caller().unwrap();
     let first = caller.submit(Doubling::of(1)).unwrap();
     let leader = thread::spawn(|| doubled(first.wait()));
     has_entered.recv().unwrap();
@@ -88,10 +88,10 @@ fn block_on<F: Future>(future: F) -> F::Output {
 fn tickets_are_futures() {
     for workers in [0, 1] {
         let config = Config { workers, ..Config::with_capacity(64) };
-        let engine = engine(config, [Doubler::new(4)]);
+        let queue = queue(config, [Doubler::new(4)]);
         let threads: Vec<_> = (0..4)
             .map(|t| {
-                let caller = engine.caller().unwrap();
+                let caller = queue.caller().unwrap();
                 thread::spawn(move || {
                     for x in 1..200 {
                         let ticket = caller.submit(Doubling::of(1000 * t + x)).unwrap();
@@ -101,15 +101,15 @@ fn tickets_are_futures() {
             })
             .collect();
         threads.into_iter().for_each(|thread| thread.join().unwrap());
-        assert_eq!(engine.places_in_use().unwrap(), 0);
+        assert_eq!(queue.slots_in_use().unwrap(), 0);
     }
 }
 
 #[test]
 fn a_future_in_line_is_woken_when_the_unit_falls_idle() {
     let (unit, has_entered, go_on) = gated(1);
-    let engine = engine(Config::with_capacity(8), [unit]);
-    let caller = engine.caller().unwrap();
+    let queue = queue(Config::with_capacity(8), [unit]);
+    let caller = queue.caller().unwrap();
     let first = caller.submit(Doubling::of(1)).unwrap();
     let leader = thread::spawn(|| doubled(first.wait()));
     has_entered.recv().unwrap();
@@ -127,7 +127,7 @@ fn a_future_in_line_is_woken_when_the_unit_falls_idle() {
     assert_eq!(doubled(block_on(kept)), 6);
 }
 
-/// What a waker holds may be this engine's too: it is let go of outside of the lock.
+/// What a waker holds may be this queue's too: it is let go of outside of the lock.
 #[test]
 fn a_waker_may_hold_a_ticket() {
     struct Holds {
@@ -136,11 +136,11 @@ fn a_waker_may_hold_a_ticket() {
     impl Wake for Holds {
         fn wake(self: Arc<Self>) {}
     }
-    let (told, done) = mpsc::channel();
+    let (notifications, done) = mpsc::channel();
     thread::spawn(move || {
         let (unit, has_entered, go_on) = gated(1);
-        let engine = engine(Config::with_capacity(8), [unit]);
-        let caller = engine.caller().unwrap();
+        let queue = queue(Config::with_capacity(8), [unit]);
+        let caller = queue.caller().unwrap();
         let first = caller.submit(Doubling::of(1)).unwrap();
         let leader = thread::spawn(|| doubled(first.wait()));
         has_entered.recv().unwrap();
@@ -148,7 +148,7 @@ fn a_waker_may_hold_a_ticket() {
             let [held, mut polled] = [2, 3].map(|x| caller.submit(Doubling::of(x)).unwrap());
             let waker = Waker::from(Arc::new(Holds { _ticket: Mutex::new(held) }));
             assert!(pin!(&mut polled).poll(&mut Context::from_waker(&waker)).is_pending());
-            drop(waker); // the engine has the last one
+            drop(waker); // the queue has the last one
             match how {
                 0 => drop(pin!(&mut polled).poll(&mut Context::from_waker(Waker::noop()))),
                 1 => drop(polled.wait_until(Instant::now() + Duration::from_millis(1))),
@@ -158,8 +158,8 @@ fn a_waker_may_hold_a_ticket() {
         (0..3).for_each(&mut poll);
         go_on.send(()).unwrap();
         assert_eq!(leader.join().unwrap(), 2);
-        assert_eq!(engine.places_in_use().unwrap(), 0);
-        told.send(()).unwrap();
+        assert_eq!(queue.slots_in_use().unwrap(), 0);
+        notifications.send(()).unwrap();
     });
     assert_eq!(done.recv_timeout(Duration::from_secs(20)), Ok(()), "it waits for itself");
 }

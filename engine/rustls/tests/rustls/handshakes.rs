@@ -13,13 +13,13 @@ use rustls::{
     ClientConfig, ClientConnection, DigitallySignedStruct, Error, ServerConfig, ServerConnection,
     SignatureScheme, StreamOwned, SupportedProtocolVersion, version,
 };
-use tollgate_queue::{Engine, PrivateJob};
+use tollgate_queue::{PrivateJob, Queue};
 use tollgate_rustls::provider;
 use tollgate_tls_client::{Config, Connection, Settings, Suite};
 
 use crate::identity::{EC_P256, RSA_2048, certificate, engine, key};
 
-fn server(engine: &Engine<PrivateJob>, pem: &str) -> Arc<ServerConfig> {
+fn server(engine: &Queue<PrivateJob>, pem: &str) -> Arc<ServerConfig> {
     let config = ServerConfig::builder_with_provider(Arc::new(provider(engine)))
         .with_safe_default_protocol_versions()
         .unwrap()

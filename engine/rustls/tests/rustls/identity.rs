@@ -5,14 +5,14 @@ use openssl::hash::MessageDigest;
 use openssl::pkey::{Id, PKey};
 use openssl::x509::{X509, X509NameBuilder};
 use rustls::pki_types::{CertificateDer, PrivateKeyDer, PrivatePkcs8KeyDer};
-use tollgate_queue::{Config, Engine, PrivateJob};
+use tollgate_queue::{Config, PrivateJob, Queue};
 
 pub(crate) const RSA_2048: &str = include_str!("../../../../vectors/keys/rsa-2048.pem");
 pub(crate) const EC_P256: &str = include_str!("../../../../vectors/keys/ec-p256.pem");
 pub(crate) const ED25519: &str = include_str!("../../../../vectors/keys/ed25519.pem");
 
-pub(crate) fn engine() -> Engine<PrivateJob> {
-    Engine::of_this_processor(Config::default()).unwrap()
+pub(crate) fn engine() -> Queue<PrivateJob> {
+    Queue::of_this_processor(Config::default()).unwrap()
 }
 
 /// In PKCS#8.

@@ -11,7 +11,7 @@ use rustls::crypto::aws_lc_rs;
 use rustls::pki_types::{PrivateKeyDer, PrivatePkcs1KeyDer, PrivatePkcs8KeyDer};
 use rustls::sign::SigningKey as _;
 use rustls::{Error, InconsistentKeys, ServerConfig, SignatureAlgorithm, SignatureScheme};
-use tollgate_queue::{Config, Engine};
+use tollgate_queue::{Config, Queue};
 use tollgate_rsa::PrivateKey;
 use tollgate_rustls::{SigningKey, provider};
 
@@ -138,7 +138,7 @@ fn a_key_of_another_certificate_is_refused() {
 
 #[test]
 fn what_the_engine_refuses_is_an_error_of_the_signature() {
-    let engine = Engine::of_this_processor(Config::default()).unwrap();
+    let engine = Queue::of_this_processor(Config::default()).unwrap();
     let key = Arc::new(PrivateKey::from_pem(RSA_2048).unwrap());
     let key = SigningKey::new(&engine, key).unwrap();
     let signer = key.choose_scheme(&ALL).unwrap();

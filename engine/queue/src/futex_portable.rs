@@ -1,4 +1,4 @@
-//! A count of rings to sleep on, by a lock: for systems without futex, and for the tests of
+//! A count of futex to sleep on, by a lock: for systems without futex, and for the tests of
 //! interleavings. It is read and counted up as with one, and the lock is taken only where the
 //! system would take its own: so the tests see the orderings that are used with a futex.
 
@@ -9,21 +9,21 @@ use super::sync::Ordering::{Acquire, Relaxed, Release};
 use super::sync::{AtomicU32, Condvar, Mutex, MutexGuard};
 
 #[derive(Default)]
-pub(crate) struct Rings {
+pub(crate) struct Futex {
     count: AtomicU32,
     lock: Mutex<()>,
     rung: Condvar,
 }
 
-impl Rings {
+impl Futex {
     /// Places that sleep on one: all of them wake by each ring.
-    pub(crate) const PLACES: usize = 1;
+    pub(crate) const SLOTS: usize = 1;
 
     pub(crate) fn count(&self) -> u32 {
         self.count.load(Acquire)
     }
 
-    /// Sleeps unless more rings were counted than were heard, until a ring. False if the deadline
+    /// Sleeps unless more futex were counted than were heard, until a ring. False if the deadline
     /// passed before.
     pub(crate) fn sleep(&self, heard: u32, _place: usize, deadline: Option<Instant>) -> bool {
         let lock = self.lock();

@@ -1,4 +1,4 @@
-//! A count of rings to sleep on, by Linux' futex: no lock, and one call wakes the threads of a
+//! A count of futex to sleep on, by Linux' futex: no lock, and one call wakes the threads of a
 //! batch and no others.
 
 use core::num::NonZeroU32;
@@ -11,41 +11,41 @@ use rustix::thread::futex::{Flags, wait_bitset, wake_bitset};
 use rustix::time::{ClockId, Timespec, clock_gettime};
 
 #[derive(Default)]
-pub(crate) struct Rings {
+pub(crate) struct Futex {
     count: AtomicU32,
 }
 
-impl Rings {
-    /// Places that are told apart: each has a bit.
-    pub(crate) const PLACES: usize = 32;
+impl Futex {
+    /// Places that are notifications apart: each has a bit.
+    pub(crate) const SLOTS: usize = 32;
 
     pub(crate) fn count(&self) -> u32 {
         self.count.load(Acquire)
     }
 
-    /// Sleeps unless more rings were counted than were heard, until a ring for this place. False
+    /// Sleeps unless more futex were counted than were heard, until a ring for this slot. False
     /// if the deadline passed before.
-    pub(crate) fn sleep(&self, heard: u32, place: usize, deadline: Option<Instant>) -> bool {
+    pub(crate) fn sleep(&self, heard: u32, slot: usize, deadline: Option<Instant>) -> bool {
         let until = deadline.and_then(on_the_system_clock);
         // A signal, another count: whoever sleeps looks again.
-        wait_bitset(&self.count, Flags::PRIVATE, heard, until.as_ref(), bits(&[place]))
+        wait_bitset(&self.count, Flags::PRIVATE, heard, until.as_ref(), bits(&[slot]))
             != Err(Errno::TIMEDOUT)
     }
 
-    /// Counts a ring, and wakes who sleeps at these places, of which there are some.
-    pub(crate) fn ring(&self, places: &[usize]) {
+    /// Counts a ring, and wakes who sleeps at these slots, of which there are some.
+    pub(crate) fn ring(&self, slots: &[usize]) {
         self.count.fetch_add(1, Release);
         // It fails where a futex is forbidden, and there no lock of a Rust program works either.
-        let _ = wake_bitset(&self.count, Flags::PRIVATE, ALL, bits(places));
+        let _ = wake_bitset(&self.count, Flags::PRIVATE, ALL, bits(slots));
     }
 }
 
 /// As many as the system counts.
 const ALL: u32 = i32::MAX.unsigned_abs();
 
-/// The bits of places among those that a call wakes.
-fn bits(places: &[usize]) -> NonZeroU32 {
-    let bits = places.iter().fold(0, |bits, place| bits | 1_u32 << (place % Rings::PLACES));
+/// The bits of slots among those that a call wakes.
+fn bits(slots: &[usize]) -> NonZeroU32 {
+    let bits = slots.iter().fold(0, |bits, slot| bits | 1_u32 << (slot % Futex::SLOTS));
     NonZeroU32::new(bits).expect("somebody sleeps, or is woken")
 }
 
@@ -62,7 +62,7 @@ mod tests {
 
     use super::*;
     // Tested here, on a futex: its own file is built again on loom's locks.
-    use crate::bells::Bells;
+    use crate::thread_wakers::ThreadWakers;
 
     fn after(time: Duration) -> Option<Instant> {
         Instant::now().checked_add(time)
@@ -70,39 +70,39 @@ mod tests {
 
     #[test]
     fn who_heard_less_does_not_sleep() {
-        let rings = Rings::default();
-        let heard = rings.count();
-        rings.ring(&[5]);
+        let futex = Futex::default();
+        let heard = futex.count();
+        futex.ring(&[5]);
         let last = (0..64).rev().fold(Instant::now(), |at, bit| {
             at.checked_add(Duration::from_secs(1 << bit)).unwrap_or(at)
         });
         for deadline in [None, after(Duration::from_secs(1 << 40)), Some(last)] {
-            assert!(rings.sleep(heard, 0, deadline));
+            assert!(futex.sleep(heard, 0, deadline));
         }
     }
 
     #[test]
     fn a_deadline_ends_the_sleep() {
-        let rings = Rings::default();
+        let futex = Futex::default();
         for left in [Duration::ZERO, Duration::from_millis(20)] {
-            assert!(!rings.sleep(rings.count(), 0, after(left)));
+            assert!(!futex.sleep(futex.count(), 0, after(left)));
         }
     }
 
     #[test]
     fn all_who_are_rung_for_end_their_sleep_and_nobody_else() {
-        let bells = Bells::new(100);
+        let bells = ThreadWakers::new(100);
         thread::scope(|scope| {
-            let sleeps = |place: usize, time: u64| {
+            let sleeps = |slot: usize, time: u64| {
                 let bells = &bells;
                 scope.spawn(move || {
                     let begin = Instant::now();
-                    bells.sleep(place, after(Duration::from_millis(time)));
+                    bells.sleep(slot, after(Duration::from_millis(time)));
                     begin.elapsed()
                 })
             };
-            let rung = [3, 7, 32 + 7, 99].map(|place| sleeps(place, 60_000));
-            let others = [4, 64 + 7].map(|place| sleeps(place, 100));
+            let rung = [3, 7, 32 + 7, 99].map(|slot| sleeps(slot, 60_000));
+            let others = [4, 64 + 7].map(|slot| sleeps(slot, 100));
             thread::sleep(Duration::from_millis(20)); // so that they sleep, mostly
             bells.ring(&mut [99, 3, 39, 7]);
             for sleeper in rung {
@@ -116,7 +116,7 @@ mod tests {
 
     #[test]
     fn a_bell_stays_rung_until_it_is_silenced() {
-        let bells = Bells::new(1);
+        let bells = ThreadWakers::new(1);
         bells.ring(&mut [0]);
         bells.sleep(0, None);
         bells.sleep(0, None);
@@ -128,8 +128,8 @@ mod tests {
 
     #[test]
     fn each_place_has_a_bit() {
-        let all: Vec<_> = (0..Rings::PLACES).collect();
+        let all: Vec<_> = (0..Futex::SLOTS).collect();
         assert_eq!(bits(&all), NonZeroU32::MAX);
-        assert!(all.iter().all(|&place| bits(&[place]).get().count_ones() == 1));
+        assert!(all.iter().all(|&slot| bits(&[slot]).get().count_ones() == 1));
     }
 }

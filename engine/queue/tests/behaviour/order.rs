@@ -1,4 +1,4 @@
-//! Who goes with whom, who goes first, and who finds no place.
+//! Who goes with whom, who goes first, and who finds no slot.
 
 use std::sync::Arc;
 use std::thread;
@@ -6,21 +6,21 @@ use std::thread;
 use tollgate_queue::{Caller, Config, Error};
 
 use super::toy::{Doubler, Doubling, Refused};
-use super::{Toy, doubled, engine, four};
+use super::{Toy, doubled, four, queue};
 
 #[test]
 fn who_waits_takes_along_what_waits() {
-    let (engine, caller, log) = four();
+    let (queue, caller, log) = four();
     let tickets: Vec<_> = (1..=6).map(|x| caller.submit(Doubling::of(x)).unwrap()).collect();
     for (x, ticket) in (1..).zip(tickets) {
         assert_eq!(doubled(ticket.wait()), 2 * x);
     }
     assert_eq!(*log.lock().unwrap(), [vec![1, 2, 3, 4], vec![5, 6]]);
-    let stats = engine.stats().unwrap();
+    let stats = queue.stats().unwrap();
     assert_eq!((stats.submitted, stats.done, stats.failed, stats.cancelled), (6, 6, 0, 0));
     assert_eq!((stats.fill[4], stats.fill[2], stats.batches()), (1, 1, 2));
     assert_eq!((stats.mean_fill(), stats.response_ns.count()), (3.0, 6));
-    assert_eq!(engine.places_in_use().unwrap(), 0);
+    assert_eq!(queue.slots_in_use().unwrap(), 0);
 }
 
 #[test]
@@ -37,21 +37,21 @@ fn classes_do_not_mix() {
 
 #[test]
 fn a_full_queue_says_so_and_others_keep_their_places() {
-    let (engine, caller, _) = four();
+    let (queue, caller, _) = four();
     let mut held: Vec<_> = (0..8).map(|x| caller.submit(Doubling::of(x)).unwrap()).collect();
     let refusal = caller.submit(Doubling::of(9)).unwrap_err();
-    assert_eq!(refusal, Error::CallerFull { places_per_caller_max: 8 });
-    let other = engine.caller().unwrap();
+    assert_eq!(refusal, Error::CallerFull { slots_per_caller_max: 8 });
+    let other = queue.caller().unwrap();
     let others: Vec<_> = (0..8).map(|x| other.submit(Doubling::of(x)).unwrap()).collect();
-    let third = engine.caller().unwrap();
+    let third = queue.caller().unwrap();
     assert_eq!(third.submit(Doubling::of(1)).unwrap_err(), Error::Full { capacity: 16 });
-    assert_eq!(engine.stats().unwrap().turned_away, 2);
+    assert_eq!(queue.stats().unwrap().turned_away, 2);
     let answer = held.remove(0).wait().unwrap();
-    assert!(third.submit(Doubling::of(1)).is_err(), "an answer that is held has its place");
+    assert!(third.submit(Doubling::of(1)).is_err(), "an answer that is held has its slot");
     drop(answer);
     assert_eq!(third.run(Doubling::of(3)).unwrap().doubled, 6);
     drop((held, others));
-    assert_eq!(engine.places_in_use().unwrap(), 0);
+    assert_eq!(queue.slots_in_use().unwrap(), 0);
 }
 
 #[test]
@@ -59,8 +59,8 @@ fn a_flood_of_one_caller_or_key_lets_others_through() {
     for by_key in [false, true] {
         let unit = Doubler::new(1);
         let log = Arc::clone(&unit.log);
-        let engine = engine(Config::with_capacity(64), [unit]);
-        let (flood, modest) = (engine.caller().unwrap(), engine.caller().unwrap());
+        let queue = queue(Config::with_capacity(64), [unit]);
+        let (flood, modest) = (queue.caller().unwrap(), queue.caller().unwrap());
         let tickets: Vec<_> = (0..30).map(|x| flood.submit(Doubling::of(x)).unwrap()).collect();
         let modest = if by_key { &flood } else { &modest };
         let key = u64::from(by_key);
@@ -74,7 +74,7 @@ fn a_flood_of_one_caller_or_key_lets_others_through() {
 
 #[test]
 fn many_at_once_beyond_the_capacity() {
-    let (engine, caller, _) = four();
+    let (queue, caller, _) = four();
     let mut found = vec![None; 1000];
     let fill = |i: usize, job: &mut Doubling| {
         job.x = i as u64;
@@ -85,7 +85,7 @@ fn many_at_once_beyond_the_capacity() {
         let expected = if i % 10 == 3 { Err(Error::Rejected(Refused)) } else { Ok(2 * i) };
         assert_eq!(end.unwrap(), expected);
     }
-    assert_eq!(engine.places_in_use().unwrap(), 0);
+    assert_eq!(queue.slots_in_use().unwrap(), 0);
 }
 
 /// After a batch with company the next one waits for some; how long is tested where it is said.
@@ -94,11 +94,11 @@ fn a_leader_that_may_linger_takes_who_comes() {
     let config = Config { linger_us_max: 10_000, ..Config::with_capacity(64) };
     let unit = Doubler::new(8);
     let log = Arc::clone(&unit.log);
-    let engine = engine(config, [unit]);
-    let caller = engine.caller().unwrap();
+    let queue = queue(config, [unit]);
+    let caller = queue.caller().unwrap();
     let submit = |x| caller.submit(Doubling::of(x)).unwrap();
     // Until they come as fast as they are expected to, on a machine that has more to do.
-    while engine.stats().unwrap().linger_ns.count() == 0 {
+    while queue.stats().unwrap().linger_ns.count() == 0 {
         let pair = [submit(1), submit(2)];
         pair.into_iter().for_each(|ticket| drop(ticket.wait().unwrap()));
         thread::scope(|scope| {
@@ -111,15 +111,15 @@ fn a_leader_that_may_linger_takes_who_comes() {
 
 #[test]
 fn callers_come_and_go() {
-    let (engine, first, _) = four();
+    let (queue, first, _) = four();
     let number = |caller: &Caller<_>| format!("{caller:?}");
-    let second = engine.caller().unwrap();
+    let second = queue.caller().unwrap();
     let (name, ticket) = (number(&second), second.submit(Doubling::of(1)).unwrap());
     drop(second);
-    let third = engine.caller().unwrap();
+    let third = queue.caller().unwrap();
     assert_ne!(number(&third), name, "its request is still there");
     drop(ticket);
-    assert_eq!(number(&engine.caller().unwrap()), name);
+    assert_eq!(number(&queue.caller().unwrap()), name);
     assert_eq!(number(&first), number(&first.clone()));
 }
 

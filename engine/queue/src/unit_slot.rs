@@ -4,23 +4,23 @@ use core::panic::AssertUnwindSafe;
 use core::time::Duration;
 use std::panic::catch_unwind;
 
-use super::state::Told;
+use super::state::Notifications;
 use crate::event::Cause;
 use crate::job::{Class, Job};
 use crate::schedule::Batch;
 use crate::unit::{Unit, width};
 
 /// A unit and the room for its batch.
-pub(crate) struct Seat<J: Job> {
+pub(crate) struct UnitSlot<J: Job> {
     pub(crate) unit: Box<dyn Unit<J>>,
     pub(crate) batch: Batch<J>,
     /// Of its last batch, unless it had one request.
-    pub(crate) company: Option<Company>,
-    pub(crate) told: Told<J>,
+    pub(crate) last_batch: Option<LastBatch>,
+    pub(crate) notifications: Notifications<J>,
 }
 
 /// A batch of more than one request: those whom it served may come again.
-pub(crate) struct Company {
+pub(crate) struct LastBatch {
     pub(crate) requests: usize,
     pub(crate) room: usize,
     pub(crate) service: Duration,
@@ -28,29 +28,29 @@ pub(crate) struct Company {
 
 /// What a batch says about its unit.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Verdict {
+pub(crate) enum UnitHealth {
     /// It is in order.
-    Sound,
+    Good,
     /// It is, by its self test: requests failed that failed elsewhere before. So the units that
     /// they failed on deserve a test too.
-    Acquitted,
+    Cleared,
     /// It is to be taken out.
-    Condemned(Cause),
+    Faulty(Cause),
 }
 
-impl Verdict {
+impl UnitHealth {
     pub(crate) const fn cause(self) -> Option<Cause> {
         match self {
-            Self::Condemned(cause) => Some(cause),
-            Self::Sound | Self::Acquitted => None,
+            Self::Faulty(cause) => Some(cause),
+            Self::Good | Self::Cleared => None,
         }
     }
 }
 
-impl<J: Job> Seat<J> {
+impl<J: Job> UnitSlot<J> {
     pub(crate) fn new(unit: Box<dyn Unit<J>>, room: usize) -> Self {
-        let (batch, told) = (Batch::with_room(room), Told::with_room(room));
-        Self { unit, batch, company: None, told }
+        let (batch, notifications) = (Batch::with_room(room), Notifications::with_room(room));
+        Self { unit, batch, last_batch: None, notifications }
     }
 
     pub(crate) fn passes(&mut self) -> bool {
@@ -59,7 +59,7 @@ impl<J: Job> Seat<J> {
 
     /// How many requests of a class its batch takes.
     pub(crate) fn room(&self, class: Class) -> usize {
-        width(&*self.unit, class).clamp(1, self.batch.places.capacity())
+        width(&*self.unit, class).clamp(1, self.batch.slots.capacity())
     }
 
     pub(crate) fn name(&self) -> String {
@@ -67,23 +67,23 @@ impl<J: Job> Seat<J> {
     }
 
     /// Runs the batch. What failed keeps no result.
-    pub(crate) fn run(&mut self) -> Verdict {
+    pub(crate) fn run(&mut self) -> UnitHealth {
         let requests = &mut self.batch.requests;
         let panicked = catch_unwind(AssertUnwindSafe(|| self.unit.run(requests))).is_err();
         let exchanged = self.batch.put_in_order();
         if panicked {
-            return Verdict::Condemned(Cause::Panic);
+            return UnitHealth::Faulty(Cause::Panic);
         }
         if exchanged {
             for request in &mut self.batch.requests {
                 request.fault();
                 request.job.clear_result();
             }
-            return Verdict::Condemned(Cause::Exchange);
+            return UnitHealth::Faulty(Cause::Exchange);
         }
         let faults = || self.batch.requests.iter().filter(|request| request.is_fault());
         if faults().next().is_none() {
-            return Verdict::Sound;
+            return UnitHealth::Good;
         }
         let were_retries = faults().all(|request| request.is_retry);
         for request in self.batch.requests.iter_mut().filter(|request| request.is_fault()) {
@@ -91,8 +91,8 @@ impl<J: Job> Seat<J> {
         }
         // What failed on two units is itself to blame, if this one passes its test.
         if were_retries && self.passes() {
-            return Verdict::Acquitted;
+            return UnitHealth::Cleared;
         }
-        Verdict::Condemned(Cause::Check)
+        UnitHealth::Faulty(Cause::Check)
     }
 }
