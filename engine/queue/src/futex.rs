@@ -1,5 +1,4 @@
-//! A count of futex to sleep on, by Linux' futex: no lock, and one call wakes the threads of a
-//! batch and no others.
+//! Wake-ups by Linux futex: no lock, and one call wakes exactly the threads of a batch.
 
 use core::num::NonZeroU32;
 use core::sync::atomic::AtomicU32;
@@ -16,41 +15,42 @@ pub(crate) struct Futex {
 }
 
 impl Futex {
-    /// Places that are notifications apart: each has a bit.
+    /// Slots per futex; each has a bit of the wake mask.
     pub(crate) const SLOTS: usize = 32;
 
     pub(crate) fn count(&self) -> u32 {
         self.count.load(Acquire)
     }
 
-    /// Sleeps unless more futex were counted than were heard, until a ring for this slot. False
-    /// if the deadline passed before.
-    pub(crate) fn sleep(&self, heard: u32, slot: usize, deadline: Option<Instant>) -> bool {
-        let until = deadline.and_then(on_the_system_clock);
-        // A signal, another count: whoever sleeps looks again.
-        wait_bitset(&self.count, Flags::PRIVATE, heard, until.as_ref(), bits(&[slot]))
+    /// Sleeps until a wake-up of this slot, unless the count differs from `seen`. Returns `false`
+    /// if the deadline passed.
+    pub(crate) fn sleep(&self, seen: u32, slot: usize, deadline: Option<Instant>) -> bool {
+        let until = deadline.and_then(to_monotonic);
+        // A signal or a changed count ends the sleep too; the caller checks its flag again.
+        wait_bitset(&self.count, Flags::PRIVATE, seen, until.as_ref(), bits(&[slot]))
             != Err(Errno::TIMEDOUT)
     }
 
-    /// Counts a ring, and wakes who sleeps at these slots, of which there are some.
-    pub(crate) fn ring(&self, slots: &[usize]) {
+    /// Counts a wake-up and wakes the threads that sleep on these slots, of which there is at least
+    /// one.
+    pub(crate) fn wake(&self, slots: &[usize]) {
         self.count.fetch_add(1, Release);
-        // It fails where a futex is forbidden, and there no lock of a Rust program works either.
+        // This fails only where futexes are forbidden, and there Rust's own locks fail too.
         let _ = wake_bitset(&self.count, Flags::PRIVATE, ALL, bits(slots));
     }
 }
 
-/// As many as the system counts.
+/// The largest number of threads that the system call accepts.
 const ALL: u32 = i32::MAX.unsigned_abs();
 
-/// The bits of slots among those that a call wakes.
+/// The wake mask of these slots.
 fn bits(slots: &[usize]) -> NonZeroU32 {
     let bits = slots.iter().fold(0, |bits, slot| bits | 1_u32 << (slot % Futex::SLOTS));
-    NonZeroU32::new(bits).expect("somebody sleeps, or is woken")
+    NonZeroU32::new(bits).expect("at least one slot")
 }
 
-/// The time on the clock that the system waits by; none if that clock never shows it.
-fn on_the_system_clock(deadline: Instant) -> Option<Timespec> {
+/// Converts the deadline to the monotonic clock; `None` if it is out of range.
+fn to_monotonic(deadline: Instant) -> Option<Timespec> {
     let left = Timespec::try_from(deadline.saturating_duration_since(Instant::now())).ok()?;
     clock_gettime(ClockId::Monotonic).checked_add(left)
 }
@@ -61,7 +61,7 @@ mod tests {
     use std::thread;
 
     use super::*;
-    // Tested here, on a futex: its own file is built again on loom's locks.
+    // Tested here with the real futex; loom's tests compile `thread_wakers.rs` with another one.
     use crate::thread_wakers::ThreadWakers;
 
     fn after(time: Duration) -> Option<Instant> {
@@ -69,20 +69,20 @@ mod tests {
     }
 
     #[test]
-    fn who_heard_less_does_not_sleep() {
+    fn a_changed_count_prevents_sleep() {
         let futex = Futex::default();
-        let heard = futex.count();
-        futex.ring(&[5]);
+        let seen = futex.count();
+        futex.wake(&[5]);
         let last = (0..64).rev().fold(Instant::now(), |at, bit| {
             at.checked_add(Duration::from_secs(1 << bit)).unwrap_or(at)
         });
         for deadline in [None, after(Duration::from_secs(1 << 40)), Some(last)] {
-            assert!(futex.sleep(heard, 0, deadline));
+            assert!(futex.sleep(seen, 0, deadline));
         }
     }
 
     #[test]
-    fn a_deadline_ends_the_sleep() {
+    fn a_deadline_ends_sleep() {
         let futex = Futex::default();
         for left in [Duration::ZERO, Duration::from_millis(20)] {
             assert!(!futex.sleep(futex.count(), 0, after(left)));
@@ -90,22 +90,22 @@ mod tests {
     }
 
     #[test]
-    fn all_who_are_rung_for_end_their_sleep_and_nobody_else() {
-        let bells = ThreadWakers::new(100);
+    fn wake_ends_the_sleep_of_the_given_slots_only() {
+        let wakers = ThreadWakers::new(100);
         thread::scope(|scope| {
             let sleeps = |slot: usize, time: u64| {
-                let bells = &bells;
+                let wakers = &wakers;
                 scope.spawn(move || {
                     let begin = Instant::now();
-                    bells.sleep(slot, after(Duration::from_millis(time)));
+                    wakers.sleep(slot, after(Duration::from_millis(time)));
                     begin.elapsed()
                 })
             };
-            let rung = [3, 7, 32 + 7, 99].map(|slot| sleeps(slot, 60_000));
+            let woken = [3, 7, 32 + 7, 99].map(|slot| sleeps(slot, 60_000));
             let others = [4, 64 + 7].map(|slot| sleeps(slot, 100));
-            thread::sleep(Duration::from_millis(20)); // so that they sleep, mostly
-            bells.ring(&mut [99, 3, 39, 7]);
-            for sleeper in rung {
+            thread::sleep(Duration::from_millis(20)); // so that most of them are asleep
+            wakers.wake(&mut [99, 3, 39, 7]);
+            for sleeper in woken {
                 assert!(sleeper.join().expect("it ends") < Duration::from_secs(60));
             }
             for sleeper in others {
@@ -115,19 +115,19 @@ mod tests {
     }
 
     #[test]
-    fn a_bell_stays_rung_until_it_is_silenced() {
-        let bells = ThreadWakers::new(1);
-        bells.ring(&mut [0]);
-        bells.sleep(0, None);
-        bells.sleep(0, None);
-        bells.silence(0);
+    fn a_flag_stays_set_until_it_is_cleared() {
+        let wakers = ThreadWakers::new(1);
+        wakers.wake(&mut [0]);
+        wakers.sleep(0, None);
+        wakers.sleep(0, None);
+        wakers.clear(0);
         let begin = Instant::now();
-        bells.sleep(0, after(Duration::from_millis(20)));
+        wakers.sleep(0, after(Duration::from_millis(20)));
         assert!(begin.elapsed() >= Duration::from_millis(20));
     }
 
     #[test]
-    fn each_place_has_a_bit() {
+    fn each_slot_has_a_bit() {
         let all: Vec<_> = (0..Futex::SLOTS).collect();
         assert_eq!(bits(&all), NonZeroU32::MAX);
         assert!(all.iter().all(|&slot| bits(&[slot]).get().count_ones() == 1));

@@ -1,4 +1,4 @@
-//! A leader lets company come before it runs a batch.
+//! A leader waits for further requests before it runs a batch.
 
 use std::time::Instant;
 
@@ -9,15 +9,15 @@ use super::unit_slot::{LastBatch, UnitSlot};
 use crate::job::Job;
 
 impl<J: Job> Shared<J> {
-    /// Lets company come, where some is to be expected: the processor is yielded to those whom the
-    /// last batch served, and a clock is waited on if the caller allows it.
+    /// Waits for the expected requests: first yields the processor to the callers of the last
+    /// batch, then lingers if the configuration allows it.
     pub(crate) fn gather<'a>(
         &'a self,
         mut state: Guard<'a, J>,
         unit_slot: &mut UnitSlot<J>,
     ) -> Guard<'a, J> {
-        if let Some(company) = unit_slot.last_batch.take() {
-            state = self.yield_to(state, &company);
+        if let Some(last) = unit_slot.last_batch.take() {
+            state = self.yield_to(state, &last);
         }
         let Some(class) = state.schedule.next_class() else {
             return state;
@@ -43,10 +43,10 @@ impl<J: Job> Shared<J> {
         state
     }
 
-    /// Yields the processor until as many came as were there, and one more; while that brings
-    /// some, and for no more than a share of what an empty lane costs.
-    fn yield_to<'a>(&'a self, mut state: Guard<'a, J>, company: &LastBatch) -> Guard<'a, J> {
-        let expected = company.room.min(company.requests + 1);
+    /// Yields the processor until one request more than in the last batch has arrived. Stops when
+    /// yielding brings no more requests, or after 1/16 of the last service time.
+    fn yield_to<'a>(&'a self, mut state: Guard<'a, J>, last: &LastBatch) -> Guard<'a, J> {
+        let expected = last.room.min(last.requests + 1);
         let begin = Instant::now();
         let mut fruitless = 0;
         while state.schedule.depth() < expected && fruitless < FRUITLESS_YIELDS_MAX {
@@ -56,7 +56,7 @@ impl<J: Job> Shared<J> {
             state = self.lock();
             if state.schedule.depth() > depth {
                 fruitless = 0;
-            } else if time_since(begin) > company.service / 16 {
+            } else if time_since(begin) > last.service / 16 {
                 break;
             } else {
                 fruitless += 1;
@@ -67,7 +67,7 @@ impl<J: Job> Shared<J> {
 }
 
 impl<J: Job> State<J> {
-    /// Whether a batch of what is in line is to be led by somebody who comes back if not.
+    /// Returns `true` if a polling thread should lead the waiting batch now.
     pub(crate) fn is_time_to_lead(&self, patience: RunBatch) -> bool {
         let (Some((first, class)), Some(unit_slot)) = (self.schedule.next(), self.idle.last())
         else {

@@ -1,5 +1,5 @@
-//! The handles, tickets and leaders on loom's locks, which try the ways in which threads can meet:
-//! all of them with at most so many preemptions.
+//! Tests of all handles, tickets and leaders with loom's locks, which explores the interleavings of
+//! threads up to a number of preemptions.
 #![allow(clippy::unwrap_used, reason = "tests")]
 #![allow(dead_code, unreachable_pub, clippy::redundant_pub_crate, reason = "the same files again")]
 
@@ -51,24 +51,24 @@ mod sync {
 
     pub(super) const FRUITLESS_YIELDS_MAX: usize = 1;
 
-    /// Stands still: what loom repeats has to go the same way again.
+    /// Constant time, because loom must be able to repeat an execution.
     pub(super) const fn time_since(_: Instant) -> Duration {
         Duration::ZERO
     }
 }
 
-/// Tries the interleavings with three preemptions.
-fn explore(what: impl Fn() + Sync + Send + 'static) {
-    explore_preempting(3, what);
+/// Explores interleavings with three preemptions.
+fn explore(test: impl Fn() + Sync + Send + 'static) {
+    explore_preempting(3, test);
 }
 
-/// Tries the interleavings with so many preemptions; in the long run with two more.
-fn explore_preempting(preemptions: usize, what: impl Fn() + Sync + Send + 'static) {
+/// Explores interleavings with this many preemptions; two more if `TOLLGATE_TEST_LONG` is set.
+fn explore_preempting(preemptions: usize, test: impl Fn() + Sync + Send + 'static) {
     let mut model = loom::model::Builder::new();
     let is_long = std::env::var_os("TOLLGATE_TEST_LONG").is_some();
     model.preemption_bound = Some(if is_long { preemptions + 2 } else { preemptions });
     model.max_branches = 100_000;
-    model.check(what);
+    model.check(test);
 }
 
 fn queue(capacity: usize, units: impl IntoIterator<Item = Doubler>) -> Queue<Doubling> {
@@ -80,7 +80,7 @@ fn submit(caller: &Caller<Doubling>, x: u64) -> Ticket<Doubling> {
     caller.submit(Doubling::of(x)).unwrap()
 }
 
-/// A thread with one request, which it waits for.
+/// A thread that submits one request and waits for it.
 fn waiting(queue: &Queue<Doubling>, x: u64) -> JoinHandle<()> {
     let caller = queue.caller().unwrap();
     spawn(move || assert_eq!(caller.run(Doubling::of(x)).unwrap().doubled, 2 * x))
@@ -109,7 +109,7 @@ fn two_threads_and_one_unit() {
 }
 
 #[test]
-fn three_threads_and_one_unit_for_one() {
+fn three_threads_and_one_unit_of_width_one() {
     explore_preempting(2, || {
         let queue = queue(3, [Doubler::new(1)]);
         let others = [1, 2].map(|x| waiting(&queue, x));
@@ -159,24 +159,24 @@ fn a_ticket_is_polled_once_and_dropped() {
 }
 
 #[test]
-fn two_loops_with_two_tickets_each() {
+fn two_polling_loops_with_two_tickets_each() {
     explore_preempting(2, || {
         let queue = queue(4, [Doubler::new(2)]);
         let own = queue.caller().unwrap();
-        let go_round = |caller: &Caller<Doubling>, first: u64| {
+        let run_loop = |caller: &Caller<Doubling>, first: u64| {
             let tickets = [first, first + 1].map(|x| (x, submit(caller, x)));
             for (x, mut ticket) in tickets {
                 let end = [RunBatch::IfFull, RunBatch::IfDue, RunBatch::Always]
                     .into_iter()
-                    .find_map(|patience| ticket.try_take_or_run(patience));
-                // None: the other loop does it.
+                    .find_map(|run_batch| ticket.try_take_or_run(run_batch));
+                // None: the other loop runs it.
                 let answer = end.unwrap_or_else(|| ticket.wait()).unwrap();
                 assert_eq!(answer.doubled, 2 * x);
             }
         };
         let caller = queue.caller().unwrap();
-        let other = spawn(move || go_round(&caller, 1));
-        go_round(&own, 3);
+        let other = spawn(move || run_loop(&caller, 1));
+        run_loop(&own, 3);
         other.join().unwrap();
         assert_empty(&queue);
     });
@@ -196,7 +196,7 @@ fn a_faulty_unit_in_front_of_a_good_one() {
 }
 
 #[test]
-fn a_job_that_is_to_blame() {
+fn a_job_that_fails_on_every_unit() {
     explore(|| {
         let queue = queue(2, [1, 2].map(|_| Doubler::new(1)));
         let caller = queue.caller().unwrap();
@@ -205,7 +205,7 @@ fn a_job_that_is_to_blame() {
             caller.run(set).map(|_| ()).unwrap_err()
         });
         let end = queue.caller().unwrap().run(Doubling::of(2)).map(|answer| answer.doubled);
-        // Between the two faults no unit may be left that is not under suspicion.
+        // Between the two faults, the good request must find a unit that is not quarantined.
         assert!(matches!(end, Ok(4)), "{end:?}");
         assert_eq!(other.join().unwrap(), Error::Fault);
         assert_empty(&queue);
@@ -213,7 +213,7 @@ fn a_job_that_is_to_blame() {
 }
 
 #[test]
-fn a_shutdown_in_the_middle() {
+fn a_shutdown_with_waiting_requests() {
     explore(|| {
         let queue = queue(2, [Doubler::new(1)]);
         let caller = queue.caller().unwrap();
@@ -248,9 +248,9 @@ fn a_shutdown_that_cancels() {
 
 /// A waker on loom's locks.
 #[derive(Default)]
-struct Bell(loom::sync::Mutex<bool>, loom::sync::Condvar);
+struct LoomWaker(loom::sync::Mutex<bool>, loom::sync::Condvar);
 
-impl Wake for Bell {
+impl Wake for LoomWaker {
     fn wake(self: std::sync::Arc<Self>) {
         *self.0.lock().unwrap() = true;
         self.1.notify_one();
@@ -258,16 +258,16 @@ impl Wake for Bell {
 }
 
 fn block_on<F: Future>(future: F) -> F::Output {
-    let bell = std::sync::Arc::new(Bell::default());
-    let waker = Waker::from(std::sync::Arc::clone(&bell));
+    let loom_waker = std::sync::Arc::new(LoomWaker::default());
+    let waker = Waker::from(std::sync::Arc::clone(&loom_waker));
     let mut future = pin!(future);
     loop {
         if let Poll::Ready(output) = future.as_mut().poll(&mut Context::from_waker(&waker)) {
             return output;
         }
-        let mut is_rung = bell.0.lock().unwrap();
-        while !core::mem::take(&mut *is_rung) {
-            is_rung = bell.1.wait(is_rung).unwrap();
+        let mut is_woken = loom_waker.0.lock().unwrap();
+        while !core::mem::take(&mut *is_woken) {
+            is_woken = loom_waker.1.wait(is_woken).unwrap();
         }
     }
 }
@@ -286,14 +286,14 @@ fn futures_without_workers() {
 }
 
 #[test]
-fn a_future_beside_a_thread_that_waits() {
+fn a_future_beside_a_waiting_thread() {
     explore(|| {
         let queue = queue(3, [Doubler::new(1)]);
         let other = waiting(&queue, 1);
         let mut lost = submit(&queue.caller().unwrap(), 2);
-        // Polled once and then forgotten for a while: it must not keep the others waiting.
-        let bell = Waker::from(std::sync::Arc::new(Bell::default()));
-        let poll = pin!(&mut lost).poll(&mut Context::from_waker(&bell));
+        // A future that is polled once and then neglected must not delay the others.
+        let loom_waker = Waker::from(std::sync::Arc::new(LoomWaker::default()));
+        let poll = pin!(&mut lost).poll(&mut Context::from_waker(&loom_waker));
         let own = submit(&queue.caller().unwrap(), 3);
         assert_eq!(own.wait().unwrap().doubled, 6);
         other.join().unwrap();
@@ -308,7 +308,7 @@ fn a_worker_calls_back() {
         let config = Config { workers: 1, ..Config::with_capacity(6) };
         let queue = Queue::start(config, [Doubler::new(2).boxed()]).unwrap();
         let shared = sync::Arc::clone(queue.shared());
-        shared.lock().workers = 1; // the one below, on a thread that loom knows
+        shared.lock().workers = 1; // the thread below, which loom controls
         let worker = spawn(move || worker::work(&shared));
         let caller = queue.caller().unwrap();
         let sum = std::sync::Arc::new(AtomicU64::new(0));
@@ -327,12 +327,12 @@ fn a_worker_calls_back() {
 }
 
 #[test]
-fn threads_wait_while_a_worker_leads_their_line() {
+fn threads_wait_while_a_worker_leads() {
     explore_preempting(2, || {
         let config = Config { workers: 1, ..Config::with_capacity(6) };
         let queue = Queue::start(config, [1, 2].map(|n| Doubler::new(n).boxed())).unwrap();
         let shared = sync::Arc::clone(queue.shared());
-        shared.lock().workers = 1; // the one below, on a thread that loom knows
+        shared.lock().workers = 1; // the thread below, which loom controls
         let worker = spawn(move || worker::work(&shared));
         let other = waiting(&queue, 1);
         let caller = queue.caller().unwrap();

@@ -1,5 +1,4 @@
-//! Who holds a unit: taking the batch that is next in line, running it, telling its owners, and
-//! handing the unit on.
+//! The leader of a batch: takes the next batch, runs it, wakes its owners, and returns the unit.
 
 use std::time::Instant;
 
@@ -10,7 +9,7 @@ use crate::job::{Job, Request};
 use crate::schedule::{Owner, Taken};
 
 impl<J: Job> Shared<J> {
-    /// Puts a filled request in line.
+    /// Adds a filled request to the waiting ones.
     pub(crate) fn enqueue(&self, state: &mut State<J>, slot: usize, request: Box<Request<J>>) {
         let (now, depth) = (Instant::now(), state.schedule.depth());
         state.stats.submitted += 1;
@@ -22,12 +21,12 @@ impl<J: Job> Shared<J> {
         }
     }
 
-    /// Waits for the request of a slot, leading while it is in line and a unit is idle, and takes
-    /// it. `None` at the deadline, which a batch that was begun before it may overrun.
+    /// Waits for the request of a slot and takes it; leads batches while it waits and a unit is
+    /// idle. Returns `None` at the deadline; a batch begun before may overrun it.
     pub(crate) fn wait(&self, slot: usize, deadline: Option<Instant>) -> Option<Taken<J>> {
         let mut state = self.lock();
-        // A stranger's waker, if the ticket was polled before: it goes outside of the lock.
-        let _waker = core::mem::replace(state.schedule.owner(slot), Owner::Nobody);
+        // The waker of an earlier poll is foreign code: it is dropped outside the lock.
+        let _waker = core::mem::replace(state.schedule.owner(slot), Owner::None);
         let taken = loop {
             if let Some(taken) = state.schedule.claim(slot) {
                 break Some(taken);
@@ -36,31 +35,32 @@ impl<J: Job> Shared<J> {
                 break None;
             }
             if state.schedule.is_queued(slot)
-                && self.caller_may_lead(&mut state)
+                && self.thread_may_lead(&mut state)
                 && let Some(unit_slot) = state.idle.pop()
             {
                 state = self.lead(state, unit_slot);
                 continue;
             }
-            // Called to lead, and taken along by another: then somebody else is to lead what is
-            // left. The lock may be free meanwhile, so look again before sleeping.
+            // This thread may have been woken to lead a batch that another leader took. Then
+            // another thread must lead the rest. `wake_next` may unlock, so check again before
+            // sleeping.
             state = self.wake_next(state);
-            let may_lead = state.schedule.is_queued(slot) && self.caller_may_lead(&mut state);
+            let may_lead = state.schedule.is_queued(slot) && self.thread_may_lead(&mut state);
             if may_lead || state.schedule.is_done(slot) {
                 continue;
             }
             *state.schedule.owner(slot) = Owner::Thread { called: false };
-            self.thread_wakers.silence(slot);
+            self.thread_wakers.clear(slot);
             drop(state);
             self.thread_wakers.sleep(slot, deadline);
             state = self.lock();
-            *state.schedule.owner(slot) = Owner::Nobody;
+            *state.schedule.owner(slot) = Owner::None;
         };
         drop(self.wake_next(state));
         taken
     }
 
-    /// Holds the unit for one batch, whose owners are notifications before anybody else gets it.
+    /// Runs one batch on the unit and wakes its owners before the unit is returned.
     pub(crate) fn lead<'a>(
         &'a self,
         mut state: Guard<'a, J>,
@@ -71,8 +71,7 @@ impl<J: Job> Shared<J> {
         self.lead_gathered(state, unit_slot)
     }
 
-    /// The same for who must not wait, and whose company does not come while it works: it is taken
-    /// as it is.
+    /// Like [`lead`](Self::lead), without waiting for further requests.
     pub(crate) fn lead_at_once<'a>(
         &'a self,
         mut state: Guard<'a, J>,
@@ -93,7 +92,7 @@ impl<J: Job> Shared<J> {
         state.schedule.next_batch(&*unit_slot.unit, &mut unit_slot.batch);
         let requests = unit_slot.batch.slots.len();
         state.arrivals.begin(requests);
-        drop(self.wake_next(state)); // more than one batch may be in line
+        drop(self.wake_next(state)); // more than one batch may wait
         let begin = Instant::now();
         let health = unit_slot.run();
         let end = Instant::now();
@@ -116,7 +115,7 @@ impl<J: Job> Shared<J> {
         if let UnitHealth::Faulty(cause) = health {
             self.emit(&Event::Quarantined { unit: unit_slot.name(), cause });
         }
-        let state = self.release_gone(&mut unit_slot.notifications);
+        let state = self.release_abandoned(&mut unit_slot.notifications);
         let state = self.give_back(state, unit_slot, health.cause());
         if health == UnitHealth::Cleared {
             drop(state);

@@ -1,15 +1,15 @@
 //! The execution unit: requests of many callers share lanes, fairly and within bounds.
 //!
-//! * A [`Queue`] has [`Unit`]s and a bounded queue. A [`Caller`] submits to it: [`Caller::run`]
-//!   waits, [`Caller::submit`] gives a [`Ticket`] to wait for, poll or await,
-//!   [`Caller::submit_with`] calls back, [`Caller::run_many`] does many.
-//! * No thread of its own is needed: who waits does what is next in line, and hands on. A request
-//!   that is alone costs what the operation costs; those that wait share calls.
-//! * A queue that is full says so at once. A caller's flood waits behind the caller's own line.
-//! * A ticket that is dropped cancels its request; a unit whose check fails is quarantined and its
-//!   work done elsewhere; a panic stays where it happened; a forked child is notifications so.
-//! * [`Lanes`] is the unit of this processor, for [`PrivateJob`]s: RSA with its paddings. `judge`
-//!   tries units of others: `docs/own-unit.md`.
+//! * A [`Queue`] owns [`Unit`]s and a bounded number of slots. A [`Caller`] submits to it:
+//!   [`Caller::run`] waits, [`Caller::submit`] returns a [`Ticket`] to wait for, poll or await,
+//!   [`Caller::submit_with`] calls back, [`Caller::run_many`] runs many requests.
+//! * The queue needs no thread of its own: a waiting caller runs the next batch and wakes the next
+//!   leader. A single request costs what the operation costs; concurrent requests share calls.
+//! * A full queue fails at once. A caller that floods the queue delays its own requests only.
+//! * Dropping a ticket cancels its request. A unit whose check fails is quarantined and its
+//!   requests run on another unit. A panic is contained. A forked child gets an error.
+//! * [`Lanes`] is the unit of this processor; it runs [`PrivateJob`]s, that is RSA with its
+//!   paddings. [`judge`](mod@judge) tests other units: `docs/own-unit.md`.
 //!
 //! ```
 //! use std::sync::Arc;
@@ -25,7 +25,7 @@
 //!     for number in 0..16 {
 //!         let (queue, key) = (&queue, &key);
 //!         scope.spawn(move || {
-//!             let caller = queue.caller()?; // a line of its own
+//!             let caller = queue.caller()?; // queued fairly beside the others
 //!             let digest = Hash::Sha256.digest(&[number]);
 //!             let mut signature = vec![0; key.size()];
 //!             caller.private(key, work, digest.as_ref(), &mut signature).map(<[u8]>::len)
@@ -38,7 +38,7 @@
 #![forbid(unsafe_code)]
 #![cfg_attr(
     test,
-    allow(clippy::duplicate_mod, reason = "tests build files again, on loom's locks")
+    allow(clippy::duplicate_mod, reason = "tests compile these files again, with loom's locks")
 )]
 
 #[cfg(test)]
@@ -87,7 +87,7 @@ pub use ticket::{Answer, RunBatch, Ticket};
 pub use unit::{SelfTestFailed, Unit};
 pub use work::Work;
 
-/// The page for those who write units; its example is compiled and run.
+/// The guide to writing a unit; its example is compiled and run.
 #[cfg(doctest)]
 #[doc = include_str!("../../../docs/own-unit.md")]
 pub struct OwnUnit;

@@ -1,4 +1,4 @@
-//! Units that are taken out, and come back; and the requests that no unit is left for.
+//! Quarantine and readmission of units, and requests without a unit.
 
 use super::state::{Guard, Notifications, Shared};
 use super::unit_slot::UnitSlot;
@@ -7,7 +7,7 @@ use crate::event::{Cause, Event};
 use crate::job::Job;
 
 impl<J: Job> Shared<J> {
-    /// Returns the unit, to the idle ones or to quarantine.
+    /// Returns a unit to the idle ones, or quarantines it.
     pub(crate) fn give_back<'a>(
         &'a self,
         mut state: Guard<'a, J>,
@@ -23,8 +23,8 @@ impl<J: Job> Shared<J> {
                 state.stats.quarantines += 1;
                 state.quarantined.push((unit_slot, cause));
                 if state.healthy() == 1 {
-                    // The last one, still counted: jobs that nobody can do must not take all units
-                    // from the others, so that those which pass their tests come back.
+                    // This was the last unit; it still counts as busy. Jobs that fail everywhere
+                    // must not take all units away, so readmit those that pass their self tests.
                     drop(state);
                     self.readmit();
                     state = self.lock();
@@ -45,7 +45,8 @@ impl<J: Job> Shared<J> {
         state
     }
 
-    /// Ends everything in line; how much that was. Not for every day: it allocates.
+    /// Ends all waiting requests with an error and returns their number. Allocates, so it is for
+    /// rare events only.
     pub(crate) fn fail_all<'a>(
         &'a self,
         mut state: Guard<'a, J>,
@@ -53,18 +54,18 @@ impl<J: Job> Shared<J> {
     ) -> (Guard<'a, J>, usize) {
         let (mut notifications, mut count) = (Notifications::with_room(0), 0);
         while let Some(slot) = state.schedule.fail_first(why.clone()) {
-            state.ended(slot, &mut notifications);
+            state.record_owner(slot, &mut notifications);
             state.stats.failed += 1;
             count += 1;
         }
         drop(state);
         self.notify_owners(&mut notifications);
         self.work.notify_all();
-        (self.release_gone(&mut notifications), count)
+        (self.release_abandoned(&mut notifications), count)
     }
 
-    /// Tests the units in quarantine, but for those whose code is at fault, and takes those back
-    /// that pass; how many.
+    /// Tests the quarantined units, except those with wrong code, and readmits those that pass;
+    /// returns how many.
     pub(crate) fn readmit(&self) -> usize {
         let mut state = self.lock();
         let suspects = core::mem::take(&mut state.quarantined);
@@ -83,7 +84,7 @@ impl<J: Job> Shared<J> {
         back
     }
 
-    /// Takes a unit out before the queue begins.
+    /// Quarantines a unit before the queue starts.
     pub(crate) fn quarantine_at_start(&self, unit_slot: UnitSlot<J>) {
         let event = Event::Quarantined { unit: unit_slot.name(), cause: Cause::SelfTest };
         let mut state = self.lock();

@@ -1,4 +1,4 @@
-//! The handles: a queue, and its callers.
+//! The public handles: a queue and its callers.
 
 use core::fmt;
 use core::time::Duration;
@@ -17,8 +17,8 @@ use crate::schedule::{Callback, Owner};
 use crate::stats::Stats;
 use crate::unit::Unit;
 
-/// An execution unit for the jobs of many callers. Cheap to clone; when the last handle, callers
-/// with them, is gone, nothing new comes, and tickets that are held can still be waited for.
+/// Runs the jobs of many callers on its units. Cloning is cheap. When the last handle is dropped,
+/// including all callers, the queue accepts no new requests; existing tickets remain valid.
 pub struct Queue<J: Job> {
     handle: Arc<Handle<J>>,
 }
@@ -28,8 +28,8 @@ struct Handle<J: Job> {
     shared: Arc<Shared<J>>,
 }
 
-/// Somebody whose requests wait in a line of their own: a thread, a connection, a customer. Clones
-/// are the same caller.
+/// A source of requests that is scheduled fairly against other callers: a thread, a connection, a
+/// customer. Clones are the same caller.
 pub struct Caller<J: Job> {
     identity: Arc<Identity<J>>,
 }
@@ -39,12 +39,12 @@ struct Identity<J: Job> {
     number: usize,
 }
 
-/// How a shutdown ended.
+/// The result of [`Queue::shut_down`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ShutdownReport {
-    /// Requests in line that were ended with [`Error::ShutDown`] at the deadline.
+    /// Waiting requests that failed with [`Error::ShutDown`] at the deadline.
     pub cancelled: usize,
-    /// Whether units or callbacks still ran then; they end on their own.
+    /// `true` if units or callbacks were still running at the deadline; they finish on their own.
     pub still_running: bool,
 }
 
@@ -73,8 +73,8 @@ impl<J: Job> fmt::Debug for Caller<J> {
 }
 
 impl<J: Job> Queue<J> {
-    /// With these units, each of which passes its self test or is quarantined. The first ones are
-    /// preferred.
+    /// Starts a queue with these units, in order of preference. A unit that fails its self test is
+    /// quarantined.
     ///
     /// # Errors
     ///
@@ -105,7 +105,7 @@ impl<J: Job> Queue<J> {
         &self.handle.shared
     }
 
-    /// A new caller.
+    /// Adds a caller.
     ///
     /// # Errors
     ///
@@ -116,7 +116,7 @@ impl<J: Job> Queue<J> {
         Ok(Caller { identity: Arc::new(Identity { queue: self.clone(), number }) })
     }
 
-    /// What it did so far.
+    /// Returns the counters and histograms since the start.
     ///
     /// # Errors
     ///
@@ -126,7 +126,7 @@ impl<J: Job> Queue<J> {
         Ok(self.shared().lock().stats.clone())
     }
 
-    /// Places that are not free: requests in line and running, and answers that are held.
+    /// Returns the number of slots in use: requests that wait or run, and answers not yet dropped.
     ///
     /// # Errors
     ///
@@ -136,8 +136,8 @@ impl<J: Job> Queue<J> {
         Ok(self.shared().lock().schedule.slots_in_use())
     }
 
-    /// Tests the units in quarantine and takes back those that pass; how many. One that panicked
-    /// does not come back.
+    /// Tests the quarantined units and returns how many were readmitted. Units that panicked or
+    /// exchanged requests stay in quarantine.
     ///
     /// # Errors
     ///
@@ -147,8 +147,9 @@ impl<J: Job> Queue<J> {
         Ok(self.shared().readmit())
     }
 
-    /// Refuses what is new, does what is in line, and returns when that is done; at the deadline
-    /// it ends what is still in line with [`Error::ShutDown`]. Answers can still be taken.
+    /// Refuses new requests and returns when all submitted ones have ended. At the deadline,
+    /// requests that still wait fail with [`Error::ShutDown`]. Answers can still be taken
+    /// afterwards.
     ///
     /// # Errors
     ///
@@ -156,7 +157,7 @@ impl<J: Job> Queue<J> {
     pub fn shut_down(&self, within: Duration) -> Result<ShutdownReport, Error<J::Refusal>> {
         let shared = self.shared();
         shared.check_process()?;
-        let deadline = Instant::now().checked_add(within); // none: as long as it takes
+        let deadline = Instant::now().checked_add(within); // none: no limit
         let mut state = shared.lock();
         state.is_closing = true;
         let mut cancelled = 0;
@@ -199,10 +200,10 @@ impl<J: Job> Drop for Identity<J> {
 }
 
 impl<J: Job> Caller<J> {
-    /// Queues what `fill` writes into a job, which is wiped. Never waits.
+    /// Submits the job that `fill` writes; `fill` gets a wiped job. Never blocks.
     ///
-    /// A unit does it when somebody waits: for this ticket, or for another one; or polls; or when
-    /// the queue has workers.
+    /// The request runs when a caller waits for or polls this or another ticket, or on a worker if
+    /// the queue has any.
     ///
     /// # Errors
     ///
@@ -220,7 +221,7 @@ impl<J: Job> Caller<J> {
         Ok(ticket)
     }
 
-    /// [`submit`](Self::submit), and then waits: as fast as the unit for one who is alone.
+    /// Submits a job and waits for its answer. A single caller pays no queueing cost.
     ///
     /// # Errors
     ///
@@ -232,14 +233,14 @@ impl<J: Job> Caller<J> {
         self.submit_without_waking(fill)?.wait_same_process()
     }
 
-    /// Queues a request, and has `callback` called with its end, by a worker. A queue without
-    /// workers does the request and calls back before this returns.
+    /// Submits a job; a worker passes its result to `callback`. A queue without workers runs the
+    /// request and the callback before this returns.
     ///
-    /// A callback that panics is counted and said; nobody else notices.
+    /// A panic of the callback is counted and reported as an event.
     ///
     /// # Errors
     ///
-    /// As [`submit`](Self::submit); then the callback is never called.
+    /// As [`submit`](Self::submit); `callback` is not called then.
     pub fn submit_with(
         &self,
         fill: impl FnOnce(&mut J) -> Result<(), J::Refusal>,
@@ -252,23 +253,23 @@ impl<J: Job> Caller<J> {
             return Ok(());
         }
         let callback: Callback<J> = Box::new(callback);
-        let mut held = self.fill(fill)?;
+        let mut guard = self.fill(fill)?;
         let mut state = shared.lock();
-        state.check_open()?; // what is held is released behind the lock
-        *state.schedule.owner(held.slot) = Owner::Callback(callback);
-        let request = held.take_request();
-        shared.enqueue(&mut state, held.slot, request);
+        state.check_open()?; // on error, `guard` wipes and frees the slot after unlocking
+        *state.schedule.owner(guard.slot) = Owner::Callback(callback);
+        let request = guard.take_request();
+        shared.enqueue(&mut state, guard.slot, request);
         drop(shared.wake_next(state));
         Ok(())
     }
 
-    /// Does many requests, of which `fill` writes number i and `take` gets its end, in any order;
-    /// as many are in the queue at a time as it has slots for. The caller's thread leads.
+    /// Runs `count` requests: `fill` writes number i, `take` gets its result, in any order. Keeps
+    /// up to 64 requests in the queue, as slots allow; this thread leads batches.
     ///
     /// # Errors
     ///
-    /// As [`submit`](Self::submit); then those that were not taken yet are cancelled. A lack of
-    /// slots is one only if this call has nothing in the queue.
+    /// As [`submit`](Self::submit); requests not taken yet are then cancelled. A full queue is an
+    /// error only if none of these requests is in it.
     pub fn run_many(
         &self,
         count: usize,
@@ -299,21 +300,21 @@ impl<J: Job> Caller<J> {
         &self,
         fill: impl FnOnce(&mut J) -> Result<(), J::Refusal>,
     ) -> Result<Ticket<J>, Error<J::Refusal>> {
-        let mut held = self.fill(fill)?;
+        let mut guard = self.fill(fill)?;
         let shared = self.identity.queue.shared();
         let mut state = shared.lock();
-        state.check_open()?; // what is held is released behind the lock
-        let request = held.take_request();
-        shared.enqueue(&mut state, held.slot, request);
+        state.check_open()?; // on error, `guard` wipes and frees the slot after unlocking
+        let request = guard.take_request();
+        shared.enqueue(&mut state, guard.slot, request);
         let is_for_workers = state.schedule.depth() > 1 && state.workers < shared.config.workers;
         drop(state);
         if is_for_workers {
-            let _ = worker::start(shared); // without them, threads lead
+            let _ = worker::start(shared); // without workers, callers lead
         }
-        Ok(Ticket::new(Arc::clone(shared), held.slot))
+        Ok(Ticket::new(Arc::clone(shared), guard.slot))
     }
 
-    /// A slot with a filled request.
+    /// Takes a slot and fills its request.
     fn fill(
         &self,
         fill: impl FnOnce(&mut J) -> Result<(), J::Refusal>,
@@ -326,17 +327,17 @@ impl<J: Job> Caller<J> {
             state.stats.turned_away += 1;
         })?;
         drop(state);
-        let mut held = SlotGuard::new(Arc::clone(shared), slot, request);
-        let request = held.request_mut();
+        let mut guard = SlotGuard::new(Arc::clone(shared), slot, request);
+        let request = guard.request_mut();
         fill(&mut request.job).map_err(Error::Rejected)?;
         request.note_kind();
-        Ok(held)
+        Ok(guard)
     }
 }
 
 impl<J: Job> State<J> {
-    /// Whether somebody will do what comes: asked before a job is written, and again after, since
-    /// the last unit may go meanwhile.
+    /// Fails if no unit can run new requests. Checked before and after `fill`, since the last unit
+    /// may be quarantined meanwhile.
     fn check_open(&self) -> Result<(), Error<J::Refusal>> {
         if self.is_closing {
             return Err(Error::ShutDown);
@@ -348,6 +349,5 @@ impl<J: Job> State<J> {
     }
 }
 
-/// Requests of [`Caller::run_many`] in the queue at a time: more than lanes of all cores would
-/// fill needs no caller who waits.
+/// Requests of one [`Caller::run_many`] in the queue at a time; more would not fill more lanes.
 const WINDOW: usize = 64;

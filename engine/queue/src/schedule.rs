@@ -1,14 +1,15 @@
-//! Places and the line: who is next. A data structure without threads and clocks.
+//! Slots, and the order of the waiting requests. A data structure without threads and clocks.
 //!
-//! Start-time fair queueing, of flows that are a caller and a key. A request's tag is one more than
-//! the last tag of its flow, and at least that of the batch that was led last; the least tag leads,
-//! ties by arrival, and those next in line of its class ride along.
+//! Start-time fair queueing (SFQ). A flow is a caller and a key. The tag of a request is one more
+//! than the last tag of its flow, and at least the tag of the last batch leader. The request with
+//! the least tag leads the next batch, in order of arrival among equals; the next waiting requests
+//! of its class join the batch.
 //!
-//! So tags of one flow differ, and none that comes is below that of the last leader. Let k be by
-//! how much a request's tag is above that leader's: as many of its own flow are before it, in line,
-//! or ridden along before their turn. Of each other flow at most k + 1 requests have a tag up to
-//! there, whenever they come. Each batch is led by the least tag: so a request waits for at most
-//! (f - 1)(k + 1) + k batches that begin after it came, f the flows at work meanwhile.
+//! So the tags of one flow differ, and a new request's tag is at least the last leader's tag. Let k
+//! be the difference. At most k requests of the same flow are ahead of the request: they wait, or
+//! they joined a batch early. Every other flow has at most k + 1 requests with a tag up to this
+//! one, whenever they arrive. Each batch is led by the least tag. So a request waits for at most
+//! (f - 1)(k + 1) + k batches that begin after its arrival, where f is the number of active flows.
 
 use core::hash::{BuildHasher as _, BuildHasherDefault};
 use core::task::Waker;
@@ -19,46 +20,46 @@ use crate::error::Error;
 use crate::job::{Class, Job, Request};
 use crate::unit::{Unit, width};
 
-/// How a request ended.
+/// The result of a request.
 pub(crate) type End<J> = Result<(), Error<<J as Job>::Refusal>>;
 
-/// A request that ended, and how.
+/// An ended request and its result.
 pub(crate) type Taken<J> = (Box<Request<J>>, End<J>);
 
-/// What is called when a request ended.
+/// A function called with the result of a request.
 pub(crate) type Callback<J> =
     Box<dyn FnOnce(Result<&J, Error<<J as Job>::Refusal>>) + Send + 'static>;
 
-/// A slot and its request.
+/// A slot's index and its request.
 pub(crate) type Admitted<J> = (usize, Box<Request<J>>);
 
-/// Where a slot's request is.
+/// The state of a slot's request.
 pub(crate) enum Phase<E> {
-    /// With its caller, who fills it or reads its result; or nowhere.
+    /// Free, or with its caller, who fills it or reads its result.
     Out,
     Queued,
     Running,
     Done(E),
 }
 
-/// Who wants to know that a request ended.
+/// Receiver of the result.
 pub(crate) enum Owner<J: Job> {
-    /// Nobody now: its ticket is held and may ask.
-    Nobody,
-    /// A thread, asleep; `called` if it was woken to lead.
+    /// No one at the moment; the ticket exists and may ask later.
+    None,
+    /// A sleeping thread; `called` if it was woken to lead.
     Thread {
         called: bool,
     },
     Task(Waker),
     Callback(Callback<J>),
-    /// Nobody ever: its ticket is gone.
-    Gone,
+    /// No one: the ticket was dropped.
+    Abandoned,
 }
 
 struct Slot<J: Job> {
     phase: Phase<End<J>>,
     owner: Owner<J>,
-    /// Unless it is out or running.
+    /// `None` while it is out or running.
     request: Option<Box<Request<J>>>,
     class: Class,
     tag: u64,
@@ -67,17 +68,17 @@ struct Slot<J: Job> {
     caller: usize,
 }
 
-/// Places of one caller; its number is used again when it is gone and they are free.
+/// A caller's use of slots. Its index is reused when it is dropped and its slots are free.
 #[derive(Default)]
 struct Caller {
     slots: usize,
-    is_gone: bool,
+    is_dropped: bool,
 }
 
-/// The requests of a call, and their slots. Its room is made once.
+/// The requests of a call and their slots. The buffers are allocated once.
 pub(crate) struct Batch<J: Job> {
     pub(crate) slots: Vec<usize>,
-    /// Of the requests, by slot.
+    /// Serial numbers of the requests, in the order of `slots`.
     numbers: Vec<u64>,
     pub(crate) requests: Vec<Box<Request<J>>>,
 }
@@ -88,8 +89,8 @@ impl<J: Job> Batch<J> {
         Self { slots, numbers, requests: Vec::with_capacity(room) }
     }
 
-    /// Puts each request back to its slot; whether one stood elsewhere. What came in the slot of
-    /// one that is missing is no answer: it faults, and is not done again.
+    /// Moves each request back to its position and returns `true` if any had been moved. A request
+    /// that replaced a missing one is wiped; it faults and is not retried.
     pub(crate) fn put_in_order(&mut self) -> bool {
         let Self { numbers, requests, .. } = self;
         let found = requests.iter().map(|request| request.number);
@@ -116,27 +117,27 @@ impl<J: Job> Batch<J> {
 pub(crate) struct Schedule<J: Job> {
     slots: Vec<Slot<J>>,
     free: Vec<usize>,
-    /// By tag, then by arrival.
+    /// Waiting slots, by tag, then by arrival.
     waiting: Vec<usize>,
-    /// Last tags of flows, by hash: flows that collide are one.
+    /// Last tags of flows, by hash; flows that collide count as one.
     tags: Box<[u64]>,
     hasher: BuildHasherDefault<DefaultHasher>,
-    /// The tag of the batch that was led last.
+    /// The tag of the last batch leader.
     now: u64,
     arrivals: u64,
     callers: Vec<Caller>,
-    callers_gone: Vec<usize>,
+    free_callers: Vec<usize>,
     slots_per_caller_max: usize,
 }
 
-/// Slots for the tags of flows, per slot: collisions are rare.
+/// Hash table entries per slot, so that collisions are rare.
 const FLOWS_PER_SLOT: usize = 16;
 
 impl<J: Job> Schedule<J> {
     pub(crate) fn new(capacity: usize, slots_per_caller_max: usize) -> Self {
         let slot = |_| Slot {
             phase: Phase::Out,
-            owner: Owner::Gone,
+            owner: Owner::Abandoned,
             request: Some(Box::default()),
             class: Class::default(),
             tag: 0,
@@ -153,13 +154,13 @@ impl<J: Job> Schedule<J> {
             now: 0,
             arrivals: 1,
             callers: Vec::new(),
-            callers_gone: Vec::new(),
+            free_callers: Vec::new(),
             slots_per_caller_max,
         }
     }
 
     pub(crate) fn add_caller(&mut self) -> usize {
-        if let Some(caller) = self.callers_gone.pop() {
+        if let Some(caller) = self.free_callers.pop() {
             self.callers[caller] = Caller::default();
             return caller;
         }
@@ -168,17 +169,17 @@ impl<J: Job> Schedule<J> {
     }
 
     pub(crate) fn remove_caller(&mut self, caller: usize) {
-        self.callers[caller].is_gone = true;
+        self.callers[caller].is_dropped = true;
         self.forget_if_idle(caller);
     }
 
     fn forget_if_idle(&mut self, caller: usize) {
-        if self.callers[caller].is_gone && self.callers[caller].slots == 0 {
-            self.callers_gone.push(caller);
+        if self.callers[caller].is_dropped && self.callers[caller].slots == 0 {
+            self.free_callers.push(caller);
         }
     }
 
-    /// A free slot and its request, to be filled.
+    /// Takes a free slot and its request, to be filled.
     pub(crate) fn admit(&mut self, caller: usize) -> Result<Admitted<J>, Error<J::Refusal>> {
         let slots_per_caller_max = self.slots_per_caller_max;
         if self.callers[caller].slots >= slots_per_caller_max {
@@ -188,22 +189,22 @@ impl<J: Job> Schedule<J> {
         let index = self.free.pop().ok_or(full)?;
         self.callers[caller].slots += 1;
         let slot = &mut self.slots[index];
-        (slot.caller, slot.owner) = (caller, Owner::Nobody);
+        (slot.caller, slot.owner) = (caller, Owner::None);
         Ok((index, slot.request.take().expect("a free slot has its request")))
     }
 
-    /// Takes a wiped request back; the slot is free.
+    /// Frees a slot; its request must be wiped.
     pub(crate) fn release(&mut self, index: usize, request: Box<Request<J>>) {
         let slot = &mut self.slots[index];
         slot.request = Some(request);
-        (slot.phase, slot.owner) = (Phase::Out, Owner::Gone);
+        (slot.phase, slot.owner) = (Phase::Out, Owner::Abandoned);
         let caller = slot.caller;
         self.free.push(index);
         self.callers[caller].slots -= 1;
         self.forget_if_idle(caller);
     }
 
-    /// Puts a filled request in line.
+    /// Adds a filled request to the waiting ones.
     pub(crate) fn enqueue(&mut self, index: usize, mut request: Box<Request<J>>, since: Instant) {
         let slot = &mut self.slots[index];
         let flow = self.hasher.hash_one((slot.caller, request.key));
@@ -216,7 +217,7 @@ impl<J: Job> Schedule<J> {
         self.insert(index, request);
     }
 
-    /// Puts a request back to where it was in line.
+    /// Puts a request back at its former position.
     pub(crate) fn insert(&mut self, index: usize, request: Box<Request<J>>) {
         let slot = &mut self.slots[index];
         (slot.request, slot.phase) = (Some(request), Phase::Queued);
@@ -228,7 +229,8 @@ impl<J: Job> Schedule<J> {
         self.waiting.insert(self.waiting.partition_point(before), index);
     }
 
-    /// Moves the next in line and its company into the batch; false if nobody is in line.
+    /// Moves the next request, and those that join it, into the batch. Returns `false` if none
+    /// waits.
     pub(crate) fn next_batch(&mut self, unit: &dyn Unit<J>, batch: &mut Batch<J>) -> bool {
         let Some(&first) = self.waiting.first() else {
             return false;
@@ -251,13 +253,13 @@ impl<J: Job> Schedule<J> {
         true
     }
 
-    /// The request ended: whoever is notifications has the slot.
+    /// Records the result of a request.
     pub(crate) fn finish(&mut self, index: usize, request: Box<Request<J>>, end: End<J>) {
         let slot = &mut self.slots[index];
         (slot.request, slot.phase) = (Some(request), Phase::Done(end));
     }
 
-    /// Ends what is first in line without a result; its slot.
+    /// Ends the first waiting request with an error and returns its slot.
     pub(crate) fn fail_first(&mut self, why: Error<J::Refusal>) -> Option<usize> {
         let index = self.waiting.first().copied()?;
         self.waiting.remove(0);
@@ -265,20 +267,20 @@ impl<J: Job> Schedule<J> {
         Some(index)
     }
 
-    /// Takes a request that ended: its owner reads it, or nobody does. `None` if it has not ended.
+    /// Takes an ended request. Returns `None` if it has not ended.
     pub(crate) fn claim(&mut self, index: usize) -> Option<Taken<J>> {
         let slot = &mut self.slots[index];
         let Phase::Done(_) = slot.phase else {
             return None;
         };
         let Phase::Done(end) = core::mem::replace(&mut slot.phase, Phase::Out) else {
-            unreachable!("it was done a line ago");
+            unreachable!("checked above");
         };
         Some((slot.request.take().expect("an ended slot has its request"), end))
     }
 
-    /// The ticket is gone. What waits in line leaves it, what ended is taken, and both come back
-    /// to be wiped and released; what runs goes on and belongs to nobody.
+    /// Handles a dropped ticket. A waiting or ended request is returned, to be wiped and released;
+    /// a running one goes on without an owner.
     pub(crate) fn abandon(&mut self, index: usize) -> Option<Box<Request<J>>> {
         match self.slots[index].phase {
             Phase::Queued => {
@@ -288,13 +290,14 @@ impl<J: Job> Schedule<J> {
             }
             Phase::Done(_) => self.claim(index).map(|(request, _)| request),
             Phase::Running | Phase::Out => {
-                self.slots[index].owner = Owner::Gone;
+                self.slots[index].owner = Owner::Abandoned;
                 None
             }
         }
     }
 
-    /// The thread that leads next: the first in line that sleeps and was not called yet.
+    /// Finds the first waiting request whose thread sleeps and was not called yet, and marks it as
+    /// called.
     pub(crate) fn next_sleeping_thread(&mut self) -> Option<usize> {
         let Self { slots, waiting, .. } = self;
         waiting.iter().copied().find(|&index| match &mut slots[index].owner {
@@ -303,22 +306,22 @@ impl<J: Job> Schedule<J> {
         })
     }
 
-    /// The tasks in line that wait to be woken; they wait no more.
+    /// Takes the wakers of all waiting tasks.
     pub(crate) fn take_tasks(&mut self, tasks: &mut Vec<Waker>) {
         for &index in &self.waiting {
             let owner = &mut self.slots[index].owner;
             if matches!(owner, Owner::Task(_)) {
-                let Owner::Task(waker) = core::mem::replace(owner, Owner::Nobody) else {
-                    unreachable!("it was a task a line ago");
+                let Owner::Task(waker) = core::mem::replace(owner, Owner::None) else {
+                    unreachable!("checked above");
                 };
                 tasks.push(waker);
             }
         }
     }
 
-    /// The callback of a request that ended.
+    /// Takes the callback of an ended request.
     pub(crate) fn take_callback(&mut self, index: usize) -> Option<Callback<J>> {
-        match core::mem::replace(&mut self.slots[index].owner, Owner::Gone) {
+        match core::mem::replace(&mut self.slots[index].owner, Owner::Abandoned) {
             Owner::Callback(callback) => Some(callback),
             _ => None,
         }
@@ -340,7 +343,7 @@ impl<J: Job> Schedule<J> {
         self.slots[index].since
     }
 
-    /// Who is first in line.
+    /// The first waiting request: its slot and class.
     pub(crate) fn next(&self) -> Option<(usize, Class)> {
         self.waiting.first().map(|&index| (index, self.slots[index].class))
     }
@@ -349,12 +352,12 @@ impl<J: Job> Schedule<J> {
         self.next().map(|(_, class)| class)
     }
 
-    /// How many are in line.
+    /// Number of waiting requests.
     pub(crate) fn depth(&self) -> usize {
         self.waiting.len()
     }
 
-    /// How many slots are not free.
+    /// Number of slots that are not free.
     pub(crate) fn slots_in_use(&self) -> usize {
         self.slots.len() - self.free.len()
     }

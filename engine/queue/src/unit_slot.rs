@@ -1,4 +1,4 @@
-//! A unit and its batch: what it may do with requests, and what comes of it if it does more.
+//! A unit with its batch: runs the unit and checks what it did to the requests.
 
 use core::panic::AssertUnwindSafe;
 use core::time::Duration;
@@ -10,31 +10,31 @@ use crate::job::{Class, Job};
 use crate::schedule::Batch;
 use crate::unit::{Unit, width};
 
-/// A unit and the room for its batch.
+/// A unit and the buffers of its batch.
 pub(crate) struct UnitSlot<J: Job> {
     pub(crate) unit: Box<dyn Unit<J>>,
     pub(crate) batch: Batch<J>,
-    /// Of its last batch, unless it had one request.
+    /// The last batch, if it had more than one request.
     pub(crate) last_batch: Option<LastBatch>,
     pub(crate) notifications: Notifications<J>,
 }
 
-/// A batch of more than one request: those whom it served may come again.
+/// A batch of more than one request; their callers may soon submit again.
 pub(crate) struct LastBatch {
     pub(crate) requests: usize,
     pub(crate) room: usize,
     pub(crate) service: Duration,
 }
 
-/// What a batch says about its unit.
+/// The state of a unit after a batch.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum UnitHealth {
-    /// It is in order.
+    /// The unit works.
     Good,
-    /// It is, by its self test: requests failed that failed elsewhere before. So the units that
-    /// they failed on deserve a test too.
+    /// The unit passed its self test, and every request that failed had failed on another unit
+    /// before. So the units on which they failed first are tested again.
     Cleared,
-    /// It is to be taken out.
+    /// The unit is to be quarantined.
     Faulty(Cause),
 }
 
@@ -57,7 +57,7 @@ impl<J: Job> UnitSlot<J> {
         catch_unwind(AssertUnwindSafe(|| self.unit.self_test().is_ok())).unwrap_or(false)
     }
 
-    /// How many requests of a class its batch takes.
+    /// Maximum number of requests of a class in a batch.
     pub(crate) fn room(&self, class: Class) -> usize {
         width(&*self.unit, class).clamp(1, self.batch.slots.capacity())
     }
@@ -66,7 +66,7 @@ impl<J: Job> UnitSlot<J> {
         self.unit.name().to_owned()
     }
 
-    /// Runs the batch. What failed keeps no result.
+    /// Runs the batch and deletes the results of failed requests.
     pub(crate) fn run(&mut self) -> UnitHealth {
         let requests = &mut self.batch.requests;
         let panicked = catch_unwind(AssertUnwindSafe(|| self.unit.run(requests))).is_err();
@@ -89,7 +89,7 @@ impl<J: Job> UnitSlot<J> {
         for request in self.batch.requests.iter_mut().filter(|request| request.is_fault()) {
             request.job.clear_result();
         }
-        // What failed on two units is itself to blame, if this one passes its test.
+        // The request itself is to blame if it failed on two units and this one passes its test.
         if were_retries && self.passes() {
             return UnitHealth::Cleared;
         }

@@ -1,4 +1,4 @@
-//! Who is woken: those whose requests ended, and whoever is to lead next.
+//! Wakes the owners of ended requests, and the leader of the next batch.
 
 use core::panic::AssertUnwindSafe;
 use core::task::Waker;
@@ -9,15 +9,17 @@ use crate::event::Event;
 use crate::job::Job;
 
 impl<J: Job> Shared<J> {
-    /// Whether an idle unit is for a thread that waits: it is alone in line, or no worker can come.
+    /// Returns `true` if a waiting thread should take an idle unit: its request is the only one, or
+    /// no worker can lead.
     ///
-    /// Where many threads lead in turn, the next leader is on the core where it was woken: two
-    /// may come to share one core while another has none. Workers stay where they are.
-    pub(crate) fn caller_may_lead(&self, state: &mut State<J>) -> bool {
+    /// Workers lead longer queues: they stay on their cores, while threads that lead in turn are
+    /// woken on the leader's core and may end up sharing it while another core is idle.
+    pub(crate) fn thread_may_lead(&self, state: &mut State<J>) -> bool {
         !state.idle.is_empty() && (state.schedule.depth() == 1 || !self.wake_worker(state))
     }
 
-    /// Wakes a worker for an idle unit; whether one is on its way to each.
+    /// Wakes a worker if an idle unit lacks one. Returns `true` if each idle unit has a woken
+    /// worker.
     pub(crate) fn wake_worker(&self, state: &mut State<J>) -> bool {
         if state.workers_woken < state.workers_idle.min(state.idle.len()) {
             state.workers_woken += 1;
@@ -26,9 +28,9 @@ impl<J: Job> Shared<J> {
         state.workers_woken >= state.idle.len()
     }
 
-    /// If a unit is idle and somebody is in line, somebody who will lead is woken: a worker if
-    /// several are in line, else a thread that sleeps, else a worker, else every task, since one
-    /// alone may never be polled again.
+    /// If a unit is idle and requests wait, wakes a leader: a worker if several requests wait, else
+    /// a sleeping thread, else a worker, else every waiting task, since a single task may never be
+    /// polled again.
     pub(crate) fn wake_next<'a>(&'a self, mut state: Guard<'a, J>) -> Guard<'a, J> {
         if state.idle.is_empty() || state.schedule.depth() == 0 {
             return state;
@@ -37,7 +39,7 @@ impl<J: Job> Shared<J> {
             return state;
         }
         if let Some(slot) = state.schedule.next_sleeping_thread() {
-            self.thread_wakers.ring(&mut [slot]);
+            self.thread_wakers.wake(&mut [slot]);
         } else if state.workers > 0 {
             self.wake_worker(&mut state);
         } else {
@@ -51,18 +53,18 @@ impl<J: Job> Shared<J> {
         state
     }
 
-    /// Tells owners; outside of the lock, which they want.
+    /// Wakes owners. Call it without the lock, which they take.
     pub(crate) fn notify_owners(&self, notifications: &mut Notifications<J>) {
-        self.thread_wakers.ring(&mut notifications.threads);
+        self.thread_wakers.wake(&mut notifications.threads);
         notifications.threads.clear();
         self.wake(&mut notifications.tasks);
     }
 
-    /// Wipes, outside of the lock, what nobody wants, and frees its slots.
-    pub(crate) fn release_gone(&self, notifications: &mut Notifications<J>) -> Guard<'_, J> {
-        notifications.gone.iter_mut().for_each(|(_, request, _)| request.wipe());
+    /// Wipes abandoned requests without the lock, then frees their slots.
+    pub(crate) fn release_abandoned(&self, notifications: &mut Notifications<J>) -> Guard<'_, J> {
+        notifications.abandoned.iter_mut().for_each(|(_, request, _)| request.wipe());
         let mut state = self.lock();
-        for (slot, request, _) in notifications.gone.drain(..) {
+        for (slot, request, _) in notifications.abandoned.drain(..) {
             state.schedule.release(slot, request);
         }
         state
@@ -74,7 +76,7 @@ impl<J: Job> Shared<J> {
         }
     }
 
-    /// Runs a stranger's code: its panic is counted, said, and goes no further.
+    /// Runs foreign code; counts and reports a panic.
     pub(crate) fn call(&self, code: impl FnOnce()) {
         if catch_unwind(AssertUnwindSafe(code)).is_err() {
             self.lock().stats.callback_panics += 1;
@@ -82,7 +84,7 @@ impl<J: Job> Shared<J> {
         }
     }
 
-    /// A listener that panics hears nothing more of this event, and nobody hears of that.
+    /// Calls the listener and ignores its panics.
     pub(crate) fn emit(&self, event: &Event) {
         if let Some(listener) = &self.config.on_event {
             let _ = catch_unwind(AssertUnwindSafe(|| listener(event)));

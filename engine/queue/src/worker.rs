@@ -1,5 +1,5 @@
-//! Threads that do what no caller waits for, futures, tickets that lie and callbacks; and that lead
-//! for many who wait.
+//! Worker threads: they run callbacks, futures and tickets that no caller waits for, and lead
+//! batches for many waiting callers.
 
 use std::thread;
 
@@ -8,11 +8,11 @@ use super::sync::Arc;
 use crate::error::Error;
 use crate::job::Job;
 
-/// Starts the workers if there are to be any and none was started; whether there are.
+/// Starts the workers on first use. Returns `true` if the queue has workers.
 ///
 /// # Errors
 ///
-/// [`Error::Threads`] if not one could be started.
+/// [`Error::Threads`] if not even one thread could be started.
 pub(crate) fn start<J: Job>(shared: &Arc<Shared<J>>) -> Result<bool, Error<J::Refusal>> {
     if shared.config.workers == 0 {
         return Ok(false);
@@ -31,7 +31,7 @@ pub(crate) fn start<J: Job>(shared: &Arc<Shared<J>>) -> Result<bool, Error<J::Re
     Ok(true)
 }
 
-/// Calls back, leads, sleeps; ends when the queue is closed and nothing is left.
+/// Runs callbacks and batches until the queue is closed and empty.
 pub(crate) fn work<J: Job>(shared: &Shared<J>) {
     let mut state = shared.lock();
     loop {

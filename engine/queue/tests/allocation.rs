@@ -1,4 +1,4 @@
-//! In steady state no request allocates, whichever way it goes.
+//! In steady state no request allocates, whichever method submits it.
 #![allow(clippy::unwrap_used, reason = "tests")]
 
 use core::pin::pin;
@@ -53,9 +53,9 @@ fn requests_do_not_allocate() {
         caller.sign_many(&mut many).unwrap();
         assert!(many.iter().all(|one| one.outcome().is_ok()));
     };
-    // blinding pairs of as many operations as run at once
+    // as many blinding pairs as concurrent operations
     (0..3).for_each(|_| run());
     let allocations = allocation_counter::measure(|| (0..50).for_each(|_| run()));
     assert_eq!(allocations.count_total, 0);
-    assert_eq!(refused, 53, "by OAEP alone");
+    assert_eq!(refused, 53, "only OAEP refuses");
 }

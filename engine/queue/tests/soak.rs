@@ -1,6 +1,6 @@
-//! Sixteen threads with random keys, deadlines and second thoughts: every request is answered
-//! exactly once, and every signature verifies. Two seconds; a minute where `TOLLGATE_TEST_LONG` is
-//! set.
+//! Sixteen threads with random keys, deadlines and cancellations: every request is answered exactly
+//! once, and every signature verifies. Runs for two seconds, or for a minute if
+//! `TOLLGATE_TEST_LONG` is set.
 #![allow(clippy::unwrap_used, clippy::print_stdout, reason = "tests")]
 
 use core::sync::atomic::{AtomicU64, Ordering::SeqCst};
@@ -14,7 +14,7 @@ use tollgate_rsa::{Hash, PrivateKey, Salt, Workspace};
 
 const THREADS: u64 = 16;
 
-/// What became of requests, from outside.
+/// Outcomes of requests as callers see them.
 #[derive(Default)]
 struct Seen {
     answers: AtomicU64,
@@ -53,7 +53,7 @@ fn verify(
 
 impl Soaker {
     fn step(&mut self) {
-        // sizes as they come in the field: few of the largest
+        // a realistic mix of sizes: few of the largest
         let key = Arc::clone(&self.keys[[0, 0, 0, 1, 1, 2][self.random.usize(..6)]]);
         let work = [PKCS1V15, PSS][self.random.usize(..2)];
         let digest = HASH.digest(&self.random.u64(..).to_be_bytes());

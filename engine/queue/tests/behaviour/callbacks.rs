@@ -1,4 +1,4 @@
-//! Callbacks are called, each once, whoever else calls or panics.
+//! Each callback is called exactly once, even if others block or panic.
 
 use core::time::Duration;
 use std::sync::mpsc;
@@ -15,7 +15,7 @@ fn callbacks_are_called_with_and_without_workers() {
         let (config, events) = listening(Config { workers, ..Config::with_capacity(32) });
         let queue = queue(config, [Doubler::new(4)]);
         let caller = queue.caller().unwrap();
-        let (tell, notifications) = mpsc::channel();
+        let (tell, reported) = mpsc::channel();
         for x in 1..=10 {
             let tell = tell.clone();
             let callback = move |end: Result<&Doubling, _>| {
@@ -25,7 +25,7 @@ fn callbacks_are_called_with_and_without_workers() {
             caller.submit_with(Doubling::of(x), callback).unwrap();
         }
         drop(tell);
-        let mut found: Vec<_> = notifications.iter().collect();
+        let mut found: Vec<_> = reported.iter().collect();
         found.sort_unstable();
         assert_eq!(found, [2, 4, 6, 8, 12, 14, 16, 18, 20]);
         let ended = queue.shut_down(Duration::from_secs(60)).unwrap();
@@ -36,22 +36,22 @@ fn callbacks_are_called_with_and_without_workers() {
 }
 
 #[test]
-fn callbacks_come_though_all_handles_are_gone() {
+fn callbacks_run_after_all_handles_are_dropped() {
     let queue = queue(Config { workers: 1, ..Config::with_capacity(8) }, [Doubler::new(4)]);
     let caller = queue.caller().unwrap();
-    let (tell, notifications) = mpsc::channel();
+    let (tell, reported) = mpsc::channel();
     for x in [1, 2, 3] {
         let tell = tell.clone();
         caller.submit_with(Doubling::of(x), move |end| tell.send(end.is_ok()).unwrap()).unwrap();
     }
     drop((queue, caller, tell));
-    assert_eq!(notifications.iter().collect::<Vec<_>>(), [true; 3]);
+    assert_eq!(reported.iter().collect::<Vec<_>>(), [true; 3]);
 }
 
-/// One callback of a batch waits for another one: there are two workers to call them, though a
-/// thread leads the batch.
+/// One callback of a batch waits for another one of it: the two workers call them concurrently,
+/// even if a caller's thread leads the batch.
 #[test]
-fn callbacks_of_a_batch_are_called_by_all_workers() {
+fn callbacks_of_a_batch_run_on_all_workers() {
     let (unit, has_entered, go_on) = gated(4);
     let queue = queue(Config { workers: 2, ..Config::with_capacity(8) }, [unit]);
     let caller = queue.caller().unwrap();
@@ -69,10 +69,10 @@ fn callbacks_of_a_batch_are_called_by_all_workers() {
         thread::yield_now();
     }
     thread::sleep(Duration::from_millis(20)); // the second sleeps
-    let (tell, notifications) = mpsc::channel();
+    let (tell, reported) = mpsc::channel();
     let (report, reported) = mpsc::channel();
     let waits = move |_: Result<&Doubling, Error<Refused>>| {
-        report.send(notifications.recv_timeout(Duration::from_secs(5))).unwrap();
+        report.send(reported.recv_timeout(Duration::from_secs(5))).unwrap();
     };
     caller.submit_with(Doubling::of(3), waits).unwrap();
     caller.submit_with(Doubling::of(4), move |_| tell.send(()).unwrap()).unwrap();

@@ -1,4 +1,4 @@
-//! Jobs that fail, units that fail, and what becomes of the others.
+//! Failing jobs and failing units, and their effect on other requests.
 
 use core::time::Duration;
 use std::sync::{Arc, Barrier};
@@ -11,7 +11,7 @@ use super::toy::{Doubler, Doubling, Misbehaviour, Refused};
 use super::{doubled, four, listening, queue};
 
 #[test]
-fn a_refused_job_is_its_own_affair() {
+fn a_refused_job_does_not_affect_others() {
     let (queue, caller, _) = four();
     let refused = Doubling::with(|job| job.misbehaviour = Misbehaviour::IsRefused);
     let (bad, good) = (caller.submit(refused).unwrap(), caller.submit(Doubling::of(2)).unwrap());
@@ -23,7 +23,7 @@ fn a_refused_job_is_its_own_affair() {
 }
 
 #[test]
-fn a_faulty_unit_is_taken_out_and_its_work_is_done_elsewhere() {
+fn a_faulty_unit_is_quarantined_and_its_requests_run_elsewhere() {
     let (config, events) = listening(Config::with_capacity(8));
     let bad = Doubler { is_broken: true, name: "bad", ..Doubler::new(4) };
     let queue = queue(config, [bad, Doubler::new(4)]);
@@ -38,7 +38,7 @@ fn a_faulty_unit_is_taken_out_and_its_work_is_done_elsewhere() {
 }
 
 #[test]
-fn the_last_unit_that_fails_leaves_errors_that_say_so() {
+fn requests_fail_with_no_unit_after_the_last_unit_failed() {
     let (config, events) = listening(Config::with_capacity(8));
     let broken = Doubler { is_broken: true, self_tests_passed: 1, ..Doubler::new(1) };
     let queue = queue(config, [broken]);
@@ -51,7 +51,7 @@ fn the_last_unit_that_fails_leaves_errors_that_say_so() {
 }
 
 #[test]
-fn a_job_that_fails_on_two_good_units_is_to_blame() {
+fn a_job_that_fails_on_two_good_units_quarantines_none() {
     let (config, events) = listening(Config::with_capacity(8));
     let queue = queue(config, [1, 2].map(|_| Doubler::new(2)));
     let caller = queue.caller().unwrap();
@@ -70,7 +70,7 @@ fn a_job_that_fails_on_two_good_units_is_to_blame() {
 }
 
 #[test]
-fn a_unit_that_panics_or_fails_its_self_test_is_out() {
+fn a_unit_that_panics_or_fails_its_self_test_is_quarantined() {
     let (config, events) = listening(Config::with_capacity(8));
     let bad = Doubler { self_tests_passed: 0, name: "bad", ..Doubler::new(1) };
     let queue = queue(config, [bad, Doubler::new(2), Doubler::new(2)]);
@@ -80,7 +80,7 @@ fn a_unit_that_panics_or_fails_its_self_test_is_out() {
     assert_eq!(bad.wait().unwrap_err(), Error::UnitPanicked);
     assert_eq!(with_it.wait().unwrap_err(), Error::UnitPanicked);
     assert_eq!(caller.run(Doubling::of(3)).unwrap().doubled, 6);
-    assert_eq!(queue.readmit().unwrap(), 0, "neither comes back");
+    assert_eq!(queue.readmit().unwrap(), 0, "neither is readmitted");
     let causes = events.lock().unwrap().clone();
     let cause = |event: &Event| match event {
         Event::Quarantined { cause, .. } => *cause,
@@ -90,9 +90,9 @@ fn a_unit_that_panics_or_fails_its_self_test_is_out() {
     assert_eq!(queue.stats().unwrap().quarantines, 2);
 }
 
-/// While a caller writes its job the last unit goes: the request is refused, not left for ever.
+/// The last unit is quarantined while a caller writes its job: the request is refused, not queued.
 #[test]
-fn a_request_that_comes_after_the_last_unit_went_is_told() {
+fn a_request_after_the_last_unit_failed_gets_an_error() {
     let broken = Doubler { is_broken: true, self_tests_passed: 1, ..Doubler::new(1) };
     let queue = queue(Config::with_capacity(8), [broken]);
     let (slow, other) = (queue.caller().unwrap(), queue.caller().unwrap());
@@ -112,9 +112,9 @@ fn a_request_that_comes_after_the_last_unit_went_is_told() {
     assert_eq!(queue.slots_in_use().unwrap(), 0);
 }
 
-/// Two requests that fail everywhere, on two units at once: others are served all the same.
+/// Two requests fail everywhere, on two units at once: other requests are still served.
 #[test]
-fn jobs_that_fail_everywhere_do_not_take_all_units_out() {
+fn jobs_that_fail_everywhere_do_not_quarantine_all_units() {
     for units in [1, 2] {
         let both = Arc::new(Barrier::new(units));
         let made = (0..units).map(|_| {

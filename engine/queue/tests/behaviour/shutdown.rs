@@ -1,4 +1,4 @@
-//! What is in line at a shutdown is done, or notifications.
+//! At a shutdown, waiting requests are run or get an error.
 
 use core::time::Duration;
 use std::thread;
@@ -9,7 +9,7 @@ use super::toy::Doubling;
 use super::{doubled, four, gated, queue};
 
 #[test]
-fn a_shutdown_does_what_is_in_line_and_takes_nothing_new() {
+fn a_shutdown_runs_waiting_requests_and_refuses_new_ones() {
     let (queue, caller, _) = four();
     let tickets = [1, 2].map(|x| caller.submit(Doubling::of(x)).unwrap());
     let ended = queue.shut_down(Duration::from_secs(60)).unwrap();
@@ -19,7 +19,7 @@ fn a_shutdown_does_what_is_in_line_and_takes_nothing_new() {
 }
 
 #[test]
-fn a_shutdown_that_lasts_too_long_ends_what_is_in_line() {
+fn a_shutdown_past_its_deadline_cancels_waiting_requests() {
     let (unit, has_entered, go_on) = gated(1);
     let queue = queue(Config::with_capacity(8), [unit]);
     let caller = queue.caller().unwrap();
@@ -35,7 +35,7 @@ fn a_shutdown_that_lasts_too_long_ends_what_is_in_line() {
 }
 
 #[test]
-fn a_shutdown_may_have_all_the_time_there_is() {
+fn a_shutdown_accepts_the_longest_duration() {
     let (queue, caller, _) = four();
     let ticket = caller.submit(Doubling::of(1)).unwrap();
     let ended = queue.shut_down(Duration::MAX).unwrap();

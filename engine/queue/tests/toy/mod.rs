@@ -1,4 +1,4 @@
-//! A job without mathematics, and a unit that does as it is notifications.
+//! A trivial job and a configurable unit for tests.
 #![allow(clippy::unwrap_used, reason = "tests")]
 #![allow(dead_code, unreachable_pub, reason = "not every test uses everything")]
 
@@ -17,12 +17,12 @@ pub struct Doubling {
     pub misbehaviour: Misbehaviour,
 }
 
-/// What goes wrong with a job.
+/// A planted misbehaviour of a job.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Misbehaviour {
     #[default]
     None,
-    /// Every unit's check fails.
+    /// The check fails on every unit.
     FaultsEverywhere,
     Panics,
     IsRefused,
@@ -91,9 +91,9 @@ pub struct Doubler {
     pub name: &'static str,
     pub width: usize,
     pub log: Log,
-    /// Its check fails always.
+    /// Its check always fails.
     pub is_broken: bool,
-    /// Self tests that it passes before it passes none.
+    /// Number of self tests that pass before all others fail.
     pub self_tests_passed: usize,
     pub before_batch: BeforeBatch,
 }
