@@ -25,14 +25,14 @@ impl<J: Job> Shared<J> {
         let room = unit_slot.room(class);
         let awaited = state.arrivals.awaited(room);
         let missing = awaited.saturating_sub(state.schedule.depth());
-        let patience = state.arrivals.patience(missing);
-        if patience.is_zero() || state.is_closing {
+        let linger = state.arrivals.linger(missing);
+        if linger.is_zero() || state.is_closing {
             return state;
         }
         let begin = Instant::now();
         state.lingering += 1;
         while state.schedule.depth() < awaited && !state.is_closing {
-            let left = patience.saturating_sub(begin.elapsed());
+            let left = linger.saturating_sub(begin.elapsed());
             if left.is_zero() {
                 break;
             }
@@ -68,18 +68,18 @@ impl<J: Job> Shared<J> {
 
 impl<J: Job> State<J> {
     /// Returns `true` if a polling thread should lead the waiting batch now.
-    pub(crate) fn is_time_to_lead(&self, patience: RunBatch) -> bool {
+    pub(crate) fn is_time_to_lead(&self, run_batch: RunBatch) -> bool {
         let (Some((first, class)), Some(unit_slot)) = (self.schedule.next(), self.idle.last())
         else {
             return false;
         };
         let (room, depth) = (unit_slot.room(class), self.schedule.depth());
-        match patience {
+        match run_batch {
             RunBatch::Always => true,
             RunBatch::IfFull => depth >= room.max(2),
             RunBatch::IfDue => {
                 let missing = self.arrivals.awaited(room).saturating_sub(depth);
-                time_since(self.schedule.since(first)) >= self.arrivals.patience(missing)
+                time_since(self.schedule.since(first)) >= self.arrivals.linger(missing)
             }
         }
     }
