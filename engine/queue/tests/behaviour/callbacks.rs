@@ -15,17 +15,17 @@ fn callbacks_are_called_with_and_without_workers() {
         let (config, events) = listening(Config { workers, ..Config::with_capacity(32) });
         let queue = queue(config, [Doubler::new(4)]);
         let caller = queue.caller().unwrap();
-        let (tell, reported) = mpsc::channel();
+        let (called, calls) = mpsc::channel();
         for x in 1..=10 {
-            let tell = tell.clone();
+            let called = called.clone();
             let callback = move |end: Result<&Doubling, _>| {
                 assert!(x != 5, "a callback that panics");
-                tell.send(end.unwrap().doubled).unwrap();
+                called.send(end.unwrap().doubled).unwrap();
             };
             caller.submit_with(Doubling::of(x), callback).unwrap();
         }
-        drop(tell);
-        let mut found: Vec<_> = reported.iter().collect();
+        drop(called);
+        let mut found: Vec<_> = calls.iter().collect();
         found.sort_unstable();
         assert_eq!(found, [2, 4, 6, 8, 12, 14, 16, 18, 20]);
         let ended = queue.shut_down(Duration::from_secs(60)).unwrap();
@@ -39,13 +39,13 @@ fn callbacks_are_called_with_and_without_workers() {
 fn callbacks_run_after_all_handles_are_dropped() {
     let queue = queue(Config { workers: 1, ..Config::with_capacity(8) }, [Doubler::new(4)]);
     let caller = queue.caller().unwrap();
-    let (tell, reported) = mpsc::channel();
+    let (called, calls) = mpsc::channel();
     for x in [1, 2, 3] {
-        let tell = tell.clone();
-        caller.submit_with(Doubling::of(x), move |end| tell.send(end.is_ok()).unwrap()).unwrap();
+        let called = called.clone();
+        caller.submit_with(Doubling::of(x), move |end| called.send(end.is_ok()).unwrap()).unwrap();
     }
-    drop((queue, caller, tell));
-    assert_eq!(reported.iter().collect::<Vec<_>>(), [true; 3]);
+    drop((queue, caller, called));
+    assert_eq!(calls.iter().collect::<Vec<_>>(), [true; 3]);
 }
 
 /// One callback of a batch waits for another one of it: the two workers call them concurrently,
@@ -69,13 +69,13 @@ fn callbacks_of_a_batch_run_on_all_workers() {
         thread::yield_now();
     }
     thread::sleep(Duration::from_millis(20)); // the second sleeps
-    let (tell, reported) = mpsc::channel();
+    let (called, calls) = mpsc::channel();
     let (report, reported) = mpsc::channel();
     let waits = move |_: Result<&Doubling, Error<Refused>>| {
-        report.send(reported.recv_timeout(Duration::from_secs(5))).unwrap();
+        report.send(calls.recv_timeout(Duration::from_secs(5))).unwrap();
     };
     caller.submit_with(Doubling::of(3), waits).unwrap();
-    caller.submit_with(Doubling::of(4), move |_| tell.send(()).unwrap()).unwrap();
+    caller.submit_with(Doubling::of(4), move |_| called.send(()).unwrap()).unwrap();
     thread::sleep(Duration::from_millis(20)); // both workers sleep
     go_on.send(()).unwrap();
     assert_eq!(reported.recv().unwrap(), Ok(()), "the other worker slept");

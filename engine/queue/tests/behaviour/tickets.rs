@@ -136,7 +136,7 @@ fn a_waker_may_hold_a_ticket() {
     impl Wake for Holds {
         fn wake(self: Arc<Self>) {}
     }
-    let (reported, done) = mpsc::channel();
+    let (finished, done) = mpsc::channel();
     thread::spawn(move || {
         let (unit, has_entered, go_on) = gated(1);
         let queue = queue(Config::with_capacity(8), [unit]);
@@ -159,7 +159,7 @@ fn a_waker_may_hold_a_ticket() {
         go_on.send(()).unwrap();
         assert_eq!(leader.join().unwrap(), 2);
         assert_eq!(queue.slots_in_use().unwrap(), 0);
-        reported.send(()).unwrap();
+        finished.send(()).unwrap();
     });
     assert_eq!(done.recv_timeout(Duration::from_secs(20)), Ok(()), "deadlock");
 }
