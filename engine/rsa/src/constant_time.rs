@@ -72,7 +72,7 @@ fn operations_in_lanes_are_constant_time() {
 #[test]
 fn branches_on_the_keys_secrets_are_detected() {
     if !memcheck::running_on_valgrind() {
-        return rerun::under_memcheck("constant_time::the_keys_secrets_are_watched");
+        return rerun::under_memcheck("constant_time::branches_on_the_keys_secrets_are_detected");
     }
     let key = secret_key(include_str!("../../../vectors/keys/rsa-512.pem"));
     let secrets = [

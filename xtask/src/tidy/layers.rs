@@ -7,10 +7,11 @@ use crate::workspace::{Crate, File, Workspace};
 /// Crates of kernels. Of crates from outside they may depend on [`KERNELS_MAY_USE`] only.
 const KERNEL_CRATES: [&str; 1] = ["tollgate-mont"];
 const KERNELS_MAY_USE: [&str; 1] = ["zeroize"];
-/// Crates of the ladder that tests of the engine use: test machinery, and the other side of a
-/// connection. These pairs are exempt from both rules; every other pair is a finding.
-const ENGINE_TESTS_MAY_USE: [(&str, &str); 6] = [
+/// Crates of the ladder that tests of the engine use: test machinery, the checks of kernels, and
+/// the other side of a connection. These pairs are exempt from both rules; every other pair is a finding.
+const ENGINE_TESTS_MAY_USE: [(&str, &str); 7] = [
     ("tollgate-cpu", "tollgate-rerun"),
+    ("tollgate-mont", "tollgate-judge"),
     ("tollgate-mont", "tollgate-rerun"),
     ("tollgate-provider", "tollgate-rerun"),
     ("tollgate-rsa", "tollgate-bench"),

@@ -56,7 +56,7 @@ fn implicit_rejection_is_constant_time() {
 #[test]
 fn explicit_rejection_is_constant_time_except_for_its_result() {
     rerun::constant_time(
-        "constant_time::decryption::explicit_rejection_is_constant_time_up_to_the_verdict",
+        "constant_time::decryption::explicit_rejection_is_constant_time_except_for_its_result",
         || {
             for (em, expected) in messages().map(secret).iter().zip([true, false]) {
                 assert_eq!(eme_pkcs1v15::decode(em).is_ok(), expected);
@@ -131,7 +131,7 @@ fn whole_decryptions_in_lanes_are_constant_time() {
 fn a_decoder_that_stops_early_is_detected() {
     if !memcheck::running_on_valgrind() {
         return rerun::under_memcheck(
-            "constant_time::decryption::a_decoder_that_stops_early_is_seen",
+            "constant_time::decryption::a_decoder_that_stops_early_is_detected",
         );
     }
     for em in messages().map(secret) {

@@ -12,7 +12,7 @@ use crate::{PrivateKey, Workspace};
 
 #[test]
 fn numbers_are_derived_in_constant_time() {
-    rerun::constant_time("constant_time::generation::numbers_are_made_in_constant_time", || {
+    rerun::constant_time("constant_time::generation::numbers_are_derived_in_constant_time", || {
         let pem = include_str!("../../../../vectors/keys/rsa-512.pem");
         let parts = PrivateKey::from_pem(pem).expect("a good key").to_parts();
         let [p, q] = [&parts.p, &parts.q].map(|bytes| {

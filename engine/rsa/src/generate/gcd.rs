@@ -138,7 +138,7 @@ mod tests {
 
     #[test]
     fn gcd_is_constant_time() {
-        rerun::constant_time("generate::gcd::tests::it_is_found_in_constant_time", || {
+        rerun::constant_time("generate::gcd::tests::gcd_is_constant_time", || {
             let [p, q] = [[0x1234_5679, 77, 1 << 60], [0x8765_4321, 99, 1 << 61]];
             memcheck::mark_secret_words(&p);
             memcheck::mark_secret_words(&q);
