@@ -1,7 +1,7 @@
 //! Quarantine and readmission of units, and requests without a unit.
 
-use super::state::{Guard, Notifications, Shared};
-use super::unit_slot::UnitSlot;
+use super::state::{Guard, Shared};
+use super::unit_slot::{Notifications, UnitSlot};
 use crate::error::Error;
 use crate::event::{Cause, Event};
 use crate::job::Job;

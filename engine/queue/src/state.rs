@@ -10,7 +10,7 @@ use tollgate_cpu::process;
 
 use super::sync::{Condvar, Mutex, MutexGuard};
 use super::thread_wakers::ThreadWakers;
-use super::unit_slot::UnitSlot;
+use super::unit_slot::{Notifications, UnitSlot};
 use crate::arrivals::Arrivals;
 use crate::config::Config;
 use crate::error::Error;
@@ -191,21 +191,5 @@ impl<J: Job> State<J> {
                 notifications.abandoned.extend(claimed.map(|(request, end)| (slot, request, end)));
             }
         }
-    }
-}
-
-/// Owners of ended requests, to be notified outside the lock.
-pub(crate) struct Notifications<J: Job> {
-    /// Slots whose threads sleep.
-    pub(crate) threads: Vec<usize>,
-    pub(crate) tasks: Vec<Waker>,
-    /// Abandoned requests, to be wiped and freed.
-    pub(crate) abandoned: Vec<(usize, Box<Request<J>>, End<J>)>,
-}
-
-impl<J: Job> Notifications<J> {
-    pub(crate) fn with_room(room: usize) -> Self {
-        let (threads, tasks) = (Vec::with_capacity(room), Vec::with_capacity(room));
-        Self { threads, tasks, abandoned: Vec::with_capacity(room) }
     }
 }

@@ -1,13 +1,13 @@
 //! A unit with its batch: runs the unit and checks what it did to the requests.
 
 use core::panic::AssertUnwindSafe;
+use core::task::Waker;
 use core::time::Duration;
 use std::panic::catch_unwind;
 
-use super::state::Notifications;
 use crate::event::Cause;
-use crate::job::{Class, Job};
-use crate::schedule::Batch;
+use crate::job::{Class, Job, Request};
+use crate::schedule::{Batch, End};
 use crate::unit::{Unit, width};
 
 /// A unit and the buffers of its batch.
@@ -94,5 +94,21 @@ impl<J: Job> UnitSlot<J> {
             return UnitHealth::Cleared;
         }
         UnitHealth::Faulty(Cause::Check)
+    }
+}
+
+/// Owners of ended requests, to be notified outside the lock.
+pub(crate) struct Notifications<J: Job> {
+    /// Slots whose threads sleep.
+    pub(crate) threads: Vec<usize>,
+    pub(crate) tasks: Vec<Waker>,
+    /// Abandoned requests, to be wiped and freed.
+    pub(crate) abandoned: Vec<(usize, Box<Request<J>>, End<J>)>,
+}
+
+impl<J: Job> Notifications<J> {
+    pub(crate) fn with_room(room: usize) -> Self {
+        let (threads, tasks) = (Vec::with_capacity(room), Vec::with_capacity(room));
+        Self { threads, tasks, abandoned: Vec::with_capacity(room) }
     }
 }

@@ -4,7 +4,8 @@ use core::panic::AssertUnwindSafe;
 use core::task::Waker;
 use std::panic::catch_unwind;
 
-use super::state::{Guard, Notifications, Shared, State};
+use super::state::{Guard, Shared, State};
+use super::unit_slot::Notifications;
 use crate::event::Event;
 use crate::job::Job;
 

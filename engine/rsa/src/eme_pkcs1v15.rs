@@ -5,7 +5,6 @@
 //! (Bleichenbacher). So decoding computes masks from every byte and does not branch. `em` is secret
 //! throughout.
 
-use crate::encryption::check_message;
 use crate::error::{Error, Rejected, Unavailable};
 use crate::mask::{Mask, public_index};
 
@@ -70,6 +69,16 @@ pub(crate) fn message_start(em: &[u8]) -> (Mask, u32) {
     }
     good &= !Mask::less(separator, 2 + 8); // 0 if there is none
     (good, separator.wrapping_add(1)) // a checked sum would branch
+}
+
+/// Checks that a message and the padding's fixed bytes fit an encoded message.
+pub(crate) fn check_message(message: &[u8], em_len: usize, overhead: usize) -> Result<(), Error> {
+    let (found_bytes, limit_bytes) = (message.len(), em_len.saturating_sub(overhead));
+    if em_len >= overhead && found_bytes <= limit_bytes {
+        Ok(())
+    } else {
+        Err(Rejected::MessageLong { found_bytes, limit_bytes }.into())
+    }
 }
 
 #[cfg(test)]

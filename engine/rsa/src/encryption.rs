@@ -10,10 +10,11 @@ use zeroize::{Zeroize, Zeroizing};
 
 use crate::error::{Error, MODULUS_BYTES_MAX, Rejected};
 use crate::hash::Hash;
+use crate::implicit_rejection::{self, RejectionKey};
 use crate::key::{PrivateKey, PublicKey};
 use crate::premaster::{self, Premaster, TlsVersions};
 use crate::workspace::Workspace;
-use crate::{eme_pkcs1v15, implicit_rejection, oaep};
+use crate::{eme_pkcs1v15, oaep};
 
 impl PublicKey {
     /// RSAES-PKCS1-v1_5 (RFC 8017 §7.2.1) into `ciphertext` of [`size`](Self::size) bytes. For old
@@ -67,6 +68,19 @@ impl PublicKey {
 }
 
 impl PrivateKey {
+    /// Makes the derivation key for [`implicit_rejection::decode`] of this ciphertext.
+    ///
+    /// # Errors
+    ///
+    /// [`Rejected::DecryptionFailed`] if the ciphertext does not have [`size`](Self::size) bytes.
+    pub fn rejection_key(&self, ciphertext: &[u8]) -> Result<RejectionKey, Error> {
+        if ciphertext.len() == self.size() {
+            Ok(RejectionKey::new(&self.d_hash, ciphertext))
+        } else {
+            Err(Rejected::DecryptionFailed.into())
+        }
+    }
+
     /// RSAES-PKCS1-v1_5 (RFC 8017 §7.2.2) with implicit rejection: returns the message, or, if the
     /// padding is invalid, a synthetic message that depends on the ciphertext and the key only.
     /// This is the only safe way to decrypt this padding for untrusted peers, provided that the
@@ -162,16 +176,6 @@ impl PrivateKey {
         }
         em.zeroize(); // it may contain an earlier message
         Err(Rejected::DecryptionFailed.into())
-    }
-}
-
-/// Checks that a message and the padding's fixed bytes fit an encoded message.
-pub(crate) fn check_message(message: &[u8], em_len: usize, overhead: usize) -> Result<(), Error> {
-    let (found_bytes, limit_bytes) = (message.len(), em_len.saturating_sub(overhead));
-    if em_len >= overhead && found_bytes <= limit_bytes {
-        Ok(())
-    } else {
-        Err(Rejected::MessageLong { found_bytes, limit_bytes }.into())
     }
 }
 

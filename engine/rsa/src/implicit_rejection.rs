@@ -12,8 +12,8 @@ use zeroize::{Zeroize, Zeroizing};
 use crate::eme_pkcs1v15::{OVERHEAD, message_start};
 use crate::error::{Error, MODULUS_BITS_MIN, Misuse, Rejected};
 use crate::hash::Hash;
-use crate::key::{PrivateKey, to_bytes};
 use crate::mask::{Mask, public_index};
+use crate::natural::to_bytes;
 
 /// The key's secret from which synthetic messages are derived: SHA-256 of d, padded to n's length.
 pub(crate) type DHash = Zeroizing<[u8; 32]>;
@@ -32,23 +32,8 @@ impl core::fmt::Debug for RejectionKey {
     }
 }
 
-impl PrivateKey {
-    /// Makes the derivation key for [`decode`] of this ciphertext.
-    ///
-    /// # Errors
-    ///
-    /// [`Rejected::DecryptionFailed`] if the ciphertext does not have [`size`](Self::size) bytes.
-    pub fn rejection_key(&self, ciphertext: &[u8]) -> Result<RejectionKey, Error> {
-        if ciphertext.len() == self.size() {
-            Ok(RejectionKey::new(&self.d_hash, ciphertext))
-        } else {
-            Err(Rejected::DecryptionFailed.into())
-        }
-    }
-}
-
 impl RejectionKey {
-    fn new(d_hash: &[u8; 32], ciphertext: &[u8]) -> Self {
+    pub(crate) fn new(d_hash: &[u8; 32], ciphertext: &[u8]) -> Self {
         Self { kdk: output(keyed(d_hash).chain_update(ciphertext)), size: ciphertext.len() }
     }
 }

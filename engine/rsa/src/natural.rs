@@ -6,8 +6,6 @@
 use tollgate_mont::Word as _;
 use zeroize::Zeroizing;
 
-use crate::key::from_bytes;
-
 /// A number that may be secret.
 pub(crate) type Natural = Zeroizing<Vec<u64>>;
 
@@ -89,6 +87,36 @@ pub(crate) fn subtract(z: &mut [u64], y: &[u64], mask: u64) -> u64 {
         *z = z.sub_borrow(at(y, i) & mask, &mut borrow);
     }
     borrow.mask()
+}
+
+/// Position of the highest set bit, plus one; the length of a prime is public.
+pub(crate) fn bit_length(x: &[u64]) -> usize {
+    let top = x.iter().rposition(|&limb| limb != 0);
+    top.map_or(0, |i| 64 * (i + 1) - x[i].leading_zeros() as usize)
+}
+
+/// Big-endian bytes to little-endian limbs, zero-extended or cut.
+pub(crate) fn from_bytes(limbs: &mut [u64], bytes: &[u8]) {
+    let (top, whole) = bytes.as_rchunks();
+    let mut whole = whole.iter().rev().map(|bytes| u64::from_be_bytes(*bytes));
+    for (i, limb) in limbs.iter_mut().enumerate() {
+        *limb = match whole.next() {
+            Some(limb) => limb,
+            None if i == bytes.len() / 8 => {
+                top.iter().fold(0, |limb, byte| limb << 8 | u64::from(*byte))
+            }
+            None => 0,
+        };
+    }
+}
+
+/// Little-endian limbs to big-endian bytes, zero-extended or cut.
+pub(crate) fn to_bytes(bytes: &mut [u8], limbs: &[u64]) {
+    let mut limbs = limbs.iter().chain(core::iter::repeat(&0));
+    for bytes in bytes.rchunks_mut(8) {
+        let limb = limbs.next().expect("limbs do not end").to_be_bytes();
+        bytes.copy_from_slice(&limb[8 - bytes.len()..]);
+    }
 }
 
 #[allow(clippy::cast_possible_truncation, reason = "takes the low half")]

@@ -4,7 +4,7 @@
 //!
 //! An encoded message has the length of the modulus in bytes.
 
-use crate::encryption::check_message;
+use crate::eme_pkcs1v15::check_message;
 use crate::error::{Error, Rejected, Unavailable};
 use crate::hash::{Digest, Hash};
 use crate::mask::{Mask, public_index};

@@ -10,8 +10,9 @@ use tollgate_cpu::memcheck;
 use zeroize::Zeroizing;
 
 use crate::error::{Error, MODULUS_BITS_MAX, MODULUS_BITS_MIN, Prime, Rejected};
-use crate::key::bit_length;
-use crate::natural::{Natural, divided, is_below, is_equal, less_one, natural, product};
+use crate::natural::{
+    Natural, bit_length, divided, is_below, is_equal, less_one, natural, product,
+};
 use crate::parts::{KeyParts, PublicParts};
 
 #[cfg(test)]

@@ -45,12 +45,7 @@ pub fn modulus(rng: &mut fastrand::Rng, bits: usize, kind: usize) -> BigUint {
 }
 
 /// An operand below `bound`: patterned, at the bound, or around m.
-pub fn operand(
-    rng: &mut fastrand::Rng,
-    m: &BigUint,
-    bound: &BigUint,
-    kind: usize,
-) -> BigUint {
+pub fn operand(rng: &mut fastrand::Rng, m: &BigUint, bound: &BigUint, kind: usize) -> BigUint {
     let x = match kind % 10 {
         6 => m - 1u8,
         7 => m.clone(),

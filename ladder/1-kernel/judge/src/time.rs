@@ -9,8 +9,8 @@ use crate::contract::{Layout, lane, modulus, operand, spread};
 /// Calls in a run, whose result is checked once.
 const CALLS: u32 = 64;
 
-/// Measures products and squares of `kernel`, then of `other`, with moduli of `bits` bits, as `plan`
-/// says: contenders 0 to 3 of the series, in this order. Figures are per number.
+/// Measures products and squares of `kernel`, then of `other`, with moduli of `bits` bits, as
+/// `plan` says: contenders 0 to 3 of the series, in this order. Figures are per number.
 ///
 /// # Errors
 ///
@@ -20,8 +20,7 @@ where
     K: Kernel<Word: Layout> + 'static,
     L: Kernel<Word: Layout> + 'static,
 {
-    let mut contenders: Vec<_> =
-        [false, true].map(|square| calls(kernel, bits, square)).into();
+    let mut contenders: Vec<_> = [false, true].map(|square| calls(kernel, bits, square)).into();
     contenders.extend([false, true].map(|square| calls(other, bits, square)));
     interleave(&mut contenders, plan, &|| false, &mut |_| ())
 }

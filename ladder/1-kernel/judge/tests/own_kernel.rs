@@ -1,5 +1,5 @@
-//! A kernel outside the engine: the code of docs/own-kernel.md, checked and timed; and variants with
-//! defects, each of them refused. Uses public items only.
+//! A kernel outside the engine: the code of docs/own-kernel.md, checked and timed; and variants
+//! with defects, each of them refused. Uses public items only.
 
 #![allow(clippy::unwrap_used, reason = "tests")]
 
@@ -133,7 +133,9 @@ fn a_right_kernel_passes() {
 
 #[test]
 fn each_defect_is_refused() {
-    for defect in [Defect::LostCarry, Defect::TopLimbOfSquare, Defect::SelectBeyond, Defect::TooLarge] {
+    for defect in
+        [Defect::LostCarry, Defect::TopLimbOfSquare, Defect::SelectBeyond, Defect::TooLarge]
+    {
         let refusal = judge(Mine(defect)).unwrap_err().to_string();
         assert!(refusal.starts_with("amm64_mine breaks the contract"), "{defect:?}: {refusal}");
         assert!(!refusal.contains('\n'), "{refusal}");

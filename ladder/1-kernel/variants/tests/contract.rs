@@ -16,6 +16,8 @@ use tollgate_variants::{
 #[derive(Clone, Copy, Debug)]
 struct Tested(Variant);
 
+impl Exponentiate for Tested {}
+
 impl Kernel for Tested {
     type Word = u64;
 
@@ -77,7 +79,7 @@ fn selects_and_the_engines_exponentiations_are_right() {
 }
 
 /// Checks x^e mod m by both windows, for exponents and bases of all patterns.
-fn windows<K: Kernel<Word = u64>>(
+fn windows<K: Exponentiate<Word = u64>>(
     kernel: K,
     width: usize,
     m: (&Modulus<u64>, &BigUint),
