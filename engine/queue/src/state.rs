@@ -15,7 +15,7 @@ use crate::arrivals::Arrivals;
 use crate::config::Config;
 use crate::error::Error;
 use crate::event::Cause;
-use crate::job::{Job, Outcome, Request};
+use crate::job::{Job, Outcome};
 use crate::schedule::{End, Owner, Schedule};
 use crate::stats::Stats;
 

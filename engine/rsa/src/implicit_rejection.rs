@@ -10,7 +10,7 @@ use sha2::Sha256;
 use zeroize::{Zeroize, Zeroizing};
 
 use crate::eme_pkcs1v15::{OVERHEAD, message_start};
-use crate::error::{Error, MODULUS_BITS_MIN, Misuse, Rejected};
+use crate::error::{Error, MODULUS_BITS_MIN, Misuse};
 use crate::hash::Hash;
 use crate::mask::{Mask, public_index};
 use crate::natural::to_bytes;
@@ -118,6 +118,7 @@ mod tests {
     #![allow(clippy::unwrap_used, reason = "tests")]
 
     use super::*;
+    use crate::key::PrivateKey;
 
     /// SHA-256 of d in 256 bytes, computed by another implementation.
     #[test]
