@@ -7,6 +7,7 @@ use crate::readme;
 use crate::workspace::Workspace;
 
 mod circles;
+mod includes;
 mod layers;
 mod links;
 mod names;
@@ -17,8 +18,9 @@ mod unsafety;
 pub(crate) type Check = fn(&Workspace) -> Vec<Finding>;
 
 /// All checks of `tidy`.
-pub(crate) const CHECKS: [Check; 7] = [
+pub(crate) const CHECKS: [Check; 8] = [
     circles::check,
+    includes::check,
     layers::check,
     links::check,
     names::check,

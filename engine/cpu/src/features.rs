@@ -1,21 +1,21 @@
-//! What this processor has, what the user has vetoed, and proofs of the rest.
+//! Detected processor features, minus those that the user disabled, as proof types.
 //!
-//! A kernel takes a zero-sized proof such as [`HaveIfma`]; only [`HaveIfma::check`] makes one,
-//! after asking the processor and the veto. The veto is the environment variable
-//! `TOLLGATE_CPU_DISABLE`, a comma-separated list of [`Feature`] words, read once per process:
-//! `TOLLGATE_CPU_DISABLE=ifma,adx,avx2` runs everything on the portable path.
+//! A kernel takes a zero-sized proof such as [`HaveIfma`]. Only [`HaveIfma::check`] creates one,
+//! after checking the processor and the environment variable `TOLLGATE_CPU_DISABLE`: a
+//! comma-separated list of [`Feature`] words, read once per process.
+//! `TOLLGATE_CPU_DISABLE=ifma,adx,avx2` runs everything on the portable kernels.
 //!
-//! A word that is no feature is an error, not a slip to be ignored: binaries ask [`veto`] first and
-//! stop with its message. Until they do, every feature counts as vetoed.
+//! An unknown word is an error: binaries call [`veto`] first and exit with its message. As long as
+//! the variable is invalid, all features count as disabled.
 
 use core::fmt;
 use core::str::FromStr;
 use std::sync::OnceLock;
 
-/// The environment variable that switches features off.
+/// The environment variable that disables features.
 pub const VETO_VARIABLE: &str = "TOLLGATE_CPU_DISABLE";
 
-/// A set of instructions that some kernel needs, named by a reason to choose it.
+/// An instruction set extension that kernels need.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Feature {
     /// `adx`: MULX (BMI2) with ADCX and ADOX (ADX).
@@ -31,7 +31,7 @@ impl Feature {
     /// Every feature, in the order of their words.
     pub const ALL: [Self; 3] = [Self::Adx, Self::Avx2, Self::Ifma];
 
-    /// The word that stands for it in the veto, in records and in tests.
+    /// Its word in `TOLLGATE_CPU_DISABLE`, in records and in tests.
     #[must_use]
     pub const fn word(self) -> &'static str {
         match self {
@@ -41,14 +41,14 @@ impl Feature {
         }
     }
 
-    /// Whether the processor (and the operating system) offers it; the veto is not asked.
+    /// Returns `true` if processor and operating system support it, disabled or not.
     #[cfg(target_arch = "x86_64")]
     fn is_present(self) -> bool {
         use std::is_x86_feature_detected as has;
         match self {
-            // Under valgrind, CPUID is that of a Haswell: BMI2 without ADX. Yet valgrind (3.19
-            // tried) translates ADCX and ADOX itself. Without this exception memcheck could never
-            // watch the MULX kernels.
+            // Under valgrind, CPUID reports a Haswell: BMI2 without ADX. Yet valgrind (3.19
+            // tested) translates ADCX and ADOX. Without this exception memcheck could not check
+            // the MULX kernels.
             Self::Adx => has!("bmi2") && (has!("adx") || crate::memcheck::running_on_valgrind()),
             Self::Avx2 => has!("avx2"),
             Self::Ifma => {
@@ -57,13 +57,13 @@ impl Feature {
         }
     }
 
-    /// No other architecture has any of them.
+    /// Other architectures have none of them.
     #[cfg(not(target_arch = "x86_64"))]
     fn is_present(self) -> bool {
         false
     }
 
-    /// Present and not vetoed.
+    /// Returns `true` if it is present and not disabled.
     fn is_usable(self) -> bool {
         !vetoed().contains(&self) && self.is_present()
     }
@@ -86,10 +86,10 @@ impl FromStr for Feature {
     }
 }
 
-/// The veto holds a word that names no feature. Fixed by whoever set `TOLLGATE_CPU_DISABLE`.
+/// `TOLLGATE_CPU_DISABLE` contains an unknown word.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UnknownFeature {
-    /// The word as it was given, spaces around it removed.
+    /// The unknown word, trimmed.
     pub word: String,
 }
 
@@ -98,7 +98,7 @@ impl fmt::Display for UnknownFeature {
         let known = Feature::ALL.map(Feature::word).join(", ");
         write!(
             f,
-            "{VETO_VARIABLE}: {:?} is no feature; known words, separated by commas: {known}",
+            "{VETO_VARIABLE}: {:?} is not a feature: give words of the list {known}",
             self.word
         )
     }
@@ -106,7 +106,7 @@ impl fmt::Display for UnknownFeature {
 
 impl core::error::Error for UnknownFeature {}
 
-/// Reads a veto: words separated by commas, spaces around them and empty words ignored.
+/// Parses words separated by commas; ignores spaces around them and empty words.
 fn parse_veto(text: &str) -> Result<Vec<Feature>, UnknownFeature> {
     let mut features = text
         .split(',')
@@ -119,13 +119,13 @@ fn parse_veto(text: &str) -> Result<Vec<Feature>, UnknownFeature> {
     Ok(features)
 }
 
-/// The features that the user switched off through [`VETO_VARIABLE`], sorted; read once per
+/// The features that the user disabled by [`VETO_VARIABLE`], sorted; read once per
 /// process.
 ///
 /// # Errors
 ///
-/// The variable holds an unknown word (text that is not Unicode holds one too). Binaries report it
-/// and stop.
+/// The variable contains an unknown word, or text that is not Unicode. Binaries report this error
+/// and exit.
 pub fn veto() -> Result<&'static [Feature], &'static UnknownFeature> {
     static VETO: OnceLock<Result<Vec<Feature>, UnknownFeature>> = OnceLock::new();
     VETO.get_or_init(|| {
@@ -135,20 +135,20 @@ pub fn veto() -> Result<&'static [Feature], &'static UnknownFeature> {
     .as_deref()
 }
 
-/// The features that are switched off: those of [`veto`], or all of them if the veto is malformed.
+/// The disabled features: those of [`veto`], or all of them if the variable is invalid.
 #[must_use]
 pub fn vetoed() -> &'static [Feature] {
-    // Whoever asked for a veto and mistyped it did not ask for everything to run.
+    // After a typing error, run nothing that the user may have wanted to disable.
     veto().unwrap_or(&Feature::ALL)
 }
 
-/// The features that this machine has, vetoed or not.
+/// The features that this machine has, disabled or not.
 #[must_use]
 pub fn present() -> Vec<Feature> {
     Feature::ALL.into_iter().filter(|feature| feature.is_present()).collect()
 }
 
-/// The features that kernels may use: present and not vetoed.
+/// The features that kernels may use: present and not disabled.
 #[must_use]
 pub fn in_use() -> Vec<Feature> {
     Feature::ALL.into_iter().filter(|feature| feature.is_usable()).collect()
@@ -159,7 +159,7 @@ pub fn in_use() -> Vec<Feature> {
 pub struct HaveAdxBmi2(());
 
 impl HaveAdxBmi2 {
-    /// The proof, if this machine has the feature and nobody vetoed it.
+    /// Returns the proof if this machine has the feature and it is not disabled.
     #[must_use]
     pub fn check() -> Option<Self> {
         Feature::Adx.is_usable().then_some(Self(()))
@@ -171,7 +171,7 @@ impl HaveAdxBmi2 {
 pub struct HaveAvx2(());
 
 impl HaveAvx2 {
-    /// The proof, if this machine has the feature and nobody vetoed it.
+    /// Returns the proof if this machine has the feature and it is not disabled.
     #[must_use]
     pub fn check() -> Option<Self> {
         Feature::Avx2.is_usable().then_some(Self(()))
@@ -184,7 +184,7 @@ impl HaveAvx2 {
 pub struct HaveIfma(());
 
 impl HaveIfma {
-    /// The proof, if this machine has the feature and nobody vetoed it.
+    /// Returns the proof if this machine has the feature and it is not disabled.
     #[must_use]
     pub fn check() -> Option<Self> {
         Feature::Ifma.is_usable().then_some(Self(()))
@@ -215,7 +215,7 @@ mod tests {
     }
 
     #[test]
-    fn an_unknown_word_is_an_error_that_says_what_would_be_right() {
+    fn an_unknown_word_is_an_error_that_lists_the_known_ones() {
         for bad in ["avx", "AVX2", "IFMA", "ifma adx", "ifma;adx", "ifma,adxx"] {
             let message = parse_veto(bad).unwrap_err().to_string();
             assert!(message.starts_with("TOLLGATE_CPU_DISABLE: "), "{message}");

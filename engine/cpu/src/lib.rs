@@ -1,17 +1,17 @@
 //! Processor features as proofs, with a veto; detection of forks.
 //!
-//! * [`features`]: zero-sized proofs that this processor has what a kernel needs ([`HaveIfma`],
-//!   [`HaveAvx2`], [`HaveAdxBmi2`]), and the user's veto `TOLLGATE_CPU_DISABLE`.
+//! * [`features`]: zero-sized proofs that this processor has the features of a kernel
+//!   ([`HaveIfma`], [`HaveAvx2`], [`HaveAdxBmi2`]), and the variable `TOLLGATE_CPU_DISABLE`.
 //! * [`process`]: a number that changes when this process is forked.
-//! * [`memcheck`]: marks of secret and public values for valgrind. Without the feature `memcheck`,
-//!   which only tests turn on, each mark compiles to nothing.
+//! * [`memcheck`]: marks secret and public values for valgrind. Without the feature `memcheck`,
+//!   which only tests enable, these functions compile to nothing.
 //!
-//! The crate compiles on every architecture; away from x86-64 each check answers `None`.
+//! The crate compiles on every architecture; on others than x86-64 every check returns `None`.
 //!
 //! ```
 //! use tollgate_cpu::HaveIfma;
 //!
-//! // A kernel that needs IFMA asks for the proof; whoever holds one need not ask again.
+//! // A kernel that needs IFMA takes the proof as an argument.
 //! fn best(_: HaveIfma) -> &'static str { "ifma" }
 //! let chosen = HaveIfma::check().map_or("portable", best);
 //! assert!(["ifma", "portable"].contains(&chosen));

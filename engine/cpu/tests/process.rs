@@ -1,5 +1,5 @@
-//! The fork generation of processes that fork. What is tested runs in children, so that a test sees
-//! the first call of a process as often as it likes.
+//! The fork generation in forking processes. Tests run in children, so that they can observe
+//! the first call of a process repeatedly.
 #![cfg(target_os = "linux")]
 #![allow(clippy::unwrap_used, reason = "tests")]
 
@@ -19,14 +19,14 @@ unsafe extern "C" {
     fn unshare(flags: c_int) -> c_int;
 }
 
-/// What `run` returns in a child, 0 to 100. Where the parent has other threads, `run` neither
-/// allocates nor locks.
+/// Runs `run` in a child and returns its result, 0 to 100. If the parent has other threads, `run`
+/// must not allocate or lock.
 fn in_child(run: impl FnOnce() -> c_int) -> c_int {
     // SAFETY: the child has this thread's data, and ends without unwinding.
     let pid = unsafe { fork() };
     assert!(pid >= 0, "{}", io::Error::last_os_error());
     if pid == 0 {
-        // SAFETY: one that waits for ever is ended.
+        // SAFETY: ends a child that hangs.
         unsafe { alarm(60) };
         let status = run();
         // SAFETY: ends the child.
@@ -39,7 +39,7 @@ fn in_child(run: impl FnOnce() -> c_int) -> c_int {
     status >> 8
 }
 
-/// What threads get that ask at once.
+/// Generations that concurrent threads get.
 fn generations_at_once() -> [u64; 4] {
     let barrier = Barrier::new(4);
     thread::scope(|scope| {
@@ -52,11 +52,11 @@ fn generations_at_once() -> [u64; 4] {
 }
 
 #[test]
-fn children_and_theirs_have_generations_of_their_own() {
-    alone("children_and_theirs_have_generations_of_their_own", || {
+fn children_and_grandchildren_have_new_generations() {
+    alone("children_and_grandchildren_have_new_generations", || {
         let own = fork_generation();
         assert_eq!((own, fork_generation()), (1, 1));
-        // A parent, its child and that one's: whether the one in between has asked or not.
+        // A parent, a child and a grandchild; the child calls the function or not.
         for asks in [true, false] {
             let is_good = in_child(|| {
                 let child = if asks { fork_generation() } else { own };
@@ -68,15 +68,15 @@ fn children_and_theirs_have_generations_of_their_own() {
                 (is_good == 1 && fork_generation() != own && (!asks || fork_generation() == child))
                     .into()
             });
-            assert_eq!(is_good, 1, "the child in between asks: {asks}");
+            assert_eq!(is_good, 1, "the child calls it: {asks}");
             assert_eq!(fork_generation(), own);
         }
     });
 }
 
 #[test]
-fn threads_that_ask_first_at_once_get_one_generation() {
-    alone("threads_that_ask_first_at_once_get_one_generation", || {
+fn concurrent_first_calls_get_one_generation() {
+    alone("concurrent_first_calls_get_one_generation", || {
         for _ in 0..500 {
             let is_good = in_child(|| {
                 // The first call of all, and the first after a fork.
@@ -92,14 +92,14 @@ fn threads_that_ask_first_at_once_get_one_generation() {
     });
 }
 
-/// A child whose id is its parent's: both are the first of a PID namespace.
+/// A child with its parent's id: both are the first process of a PID namespace.
 #[test]
 fn a_child_with_its_parents_id_has_another_generation() {
     const NEW_USER_AND_PID: c_int = 0x1000_0000 | 0x2000_0000;
     const NEW_PID: c_int = 0x2000_0000;
     const REFUSED: c_int = 7;
     let outcome = in_child(|| {
-        // SAFETY: says where the next child begins, and changes no memory.
+        // SAFETY: affects the next child only, and no memory.
         if unsafe { unshare(NEW_USER_AND_PID) } != 0 {
             return REFUSED;
         }
@@ -115,20 +115,20 @@ fn a_child_with_its_parents_id_has_another_generation() {
     if outcome == REFUSED {
         assert!(std::env::var_os("CI").is_none(), "CI has PID namespaces");
         // Past the harness's capture: a skipped test must be seen.
-        let skipped = "a child with its parent's id: NOT CHECKED, the system gives no namespaces";
+        let skipped = "a child with its parent's id: NOT CHECKED, the system permits no namespaces";
         writeln!(io::stderr(), "{skipped}").unwrap();
     } else {
         assert_eq!(outcome, 1);
     }
 }
 
-/// Where the system refuses the page or the advice, or takes the advice and does nothing.
+/// The kernel refuses the page or the advice, or accepts the advice without effect.
 #[cfg(target_arch = "x86_64")]
 #[test]
-fn without_a_page_that_is_wiped_the_id_serves() {
+fn without_a_wiped_page_the_process_id_is_used() {
     const MMAP: u32 = 9;
     const MADVISE: u32 = 28;
-    alone("without_a_page_that_is_wiped_the_id_serves", || {
+    alone("without_a_wiped_page_the_process_id_is_used", || {
         for (call, error) in [(MMAP, 12), (MADVISE, 22), (MADVISE, 0)] {
             let is_id = || fork_generation() == u64::from(process::id());
             let is_good = in_child(|| {
@@ -140,7 +140,7 @@ fn without_a_page_that_is_wiped_the_id_serves() {
     });
 }
 
-/// System calls that the system answers without a look: seccomp, as sandboxes use it.
+/// System calls with a fixed result: seccomp, as sandboxes use it.
 #[cfg(target_arch = "x86_64")]
 mod filter {
     use core::ffi::{c_int, c_ulong, c_ushort};
@@ -174,7 +174,7 @@ mod filter {
     const IF_EQUAL: u16 = 0x15; // BPF_JMP | BPF_JEQ | BPF_K
     const RETURN: u16 = 0x06; // BPF_RET | BPF_K
 
-    /// From here on `call` fails with `error` in this process, or does nothing and succeeds if
+    /// Makes `call` fail with `error` in this process, or succeed without effect if
     /// `error` is 0.
     pub(super) fn answer(call: u32, error: u32) {
         let step = |code, if_false, k| Instruction { code, if_true: 0, if_false, k };

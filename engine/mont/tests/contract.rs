@@ -3,17 +3,14 @@
 
 #![allow(clippy::unwrap_used, clippy::print_stdout, reason = "tests")]
 
-mod judge;
-
 use num_bigint::BigUint;
+use tollgate_judge::contract::{
+    Layout, exponentiation, lane, limbs, modulus, number, operand, products, rounds, selects_of,
+    spread,
+};
 use tollgate_mont::{
     BlockKernel, Blocks, Exponentiate, Kernel, LANES, LaneKernel, LimbKernel, Modulus, Pair, Row,
     Shape, Windows, Word,
-};
-
-use crate::judge::{
-    Layout, exponentiation, lane, limbs, modulus, number, operand, products, rounds, selects_of,
-    spread,
 };
 
 /// Sizes of a modulus in bits: each block width, alone and in rows of blocks, full and nearly

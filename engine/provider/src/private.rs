@@ -4,7 +4,7 @@
 
 use std::sync::Arc;
 
-use tollgate_queue::{Answer, Job as _, Patience, PrivateError, PrivateJob, Work};
+use tollgate_queue::{Answer, Job as _, PrivateError, PrivateJob, RunBatch, Work};
 use tollgate_rsa::PrivateKey;
 
 use crate::alt_stack::on_alt_stack;
@@ -106,9 +106,9 @@ impl Provider {
             Ok(ticket) => ticket,
             Err(why) => return reason(why).map(Err),
         };
-        let mut patience = Patience::Full;
+        let mut patience = RunBatch::IfFull;
         for pauses in 0..PAUSES_MAX {
-            if let Some(end) = on_alt_stack(|| ticket.try_take_patiently(patience)) {
+            if let Some(end) = on_alt_stack(|| ticket.try_take_or_run(patience)) {
                 return result(end, take);
             }
             // Not created earlier: HAProxy crashes when it closes a connection that has a descriptor
@@ -130,11 +130,11 @@ impl Provider {
             if !was_paused {
                 break;
             }
-            patience = Patience::Due;
+            patience = RunBatch::IfDue;
         }
         let end = on_alt_stack(|| {
             // If there is no batch to run, another thread is running this operation.
-            ticket.try_take_patiently(Patience::None).unwrap_or_else(|| ticket.wait())
+            ticket.try_take_or_run(RunBatch::Always).unwrap_or_else(|| ticket.wait())
         });
         result(end, take)
     }

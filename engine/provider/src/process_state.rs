@@ -10,7 +10,7 @@ use std::thread;
 use tollgate_cpu::process;
 use tollgate_mont::{LaneKernel, LimbKernel};
 use tollgate_queue::{
-    Caller, Class, Config, Engine, Lanes, PrivateJob, Request, SelfTestFailed, Unit,
+    Caller, Class, Config, Lanes, PrivateJob, Queue, Request, SelfTestFailed, Unit,
 };
 use tollgate_rsa::Workspace;
 
@@ -29,7 +29,7 @@ pub(crate) struct ProcessState {
 }
 
 pub(crate) struct RunningEngine {
-    engine: Engine<PrivateJob>,
+    engine: Queue<PrivateJob>,
     /// All threads share one queue; the engine is fair between keys.
     pub(crate) caller: Caller<PrivateJob>,
 }
@@ -144,11 +144,11 @@ impl EnginePlan {
                 as Box<dyn Unit<_>>
         };
         let config = Config {
-            places_per_caller_max: CAPACITY,
+            slots_per_caller_max: CAPACITY,
             linger_us_max: self.linger_us_max,
             ..Config::with_capacity(CAPACITY)
         };
-        let engine = Engine::start(config, (0..cores).map(unit)).ok()?;
+        let engine = Queue::start(config, (0..cores).map(unit)).ok()?;
         let caller = engine.caller().ok()?;
         Some(RunningEngine { engine, caller })
     }

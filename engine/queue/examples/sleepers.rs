@@ -1,13 +1,15 @@
-//! What Linux allows threads that sleep for every operation: no engine, no cryptography.
+//! Measures the limit that Linux sets for threads that sleep in every operation: no queue, no
+//! cryptography.
 //!
 //! ```text
 //! sleepers [MICROSECONDS OF A BATCH] [SECONDS]
 //! ```
 //!
-//! For each core of this process a thread that computes for so long, and then wakes eight others,
-//! which go to sleep again at once; the last of them wakes it. Nobody takes a lock, and one call
-//! wakes all eight. Printed is what share of the cores computes: an engine whose callers sleep can
-//! hardly have more. Under `taskset -c 0` no thread is woken on another core.
+//! For each core of this process one thread computes for the given time and then wakes eight
+//! others, which go to sleep again at once; the last of them wakes the first. There are no locks,
+//! and one call wakes all eight. The program prints the share of time that the cores compute: an
+//! upper bound for a queue whose callers sleep. Under `taskset -c 0` no thread is woken on another
+//! core.
 #![allow(clippy::print_stdout, clippy::cast_precision_loss, reason = "a program, small counts")]
 
 use core::sync::atomic::Ordering::SeqCst;
@@ -24,20 +26,20 @@ const WIDTH: u32 = 8;
 #[derive(Default)]
 struct Group {
     waiting: AtomicU32,
-    /// Full lines so far, on which who computes sleeps.
+    /// Number of complete groups; the computing thread sleeps on it.
     lines: AtomicU32,
-    /// Batches so far, on which all others sleep.
+    /// Number of batches; the other threads sleep on it.
     batches: AtomicU32,
 }
 
-/// Sleeps until the count is another one than was seen.
+/// Sleeps until the count differs from `seen`.
 fn sleep(count: &AtomicU32, seen: u32) {
     while count.load(SeqCst) == seen {
-        let _ = futex::wait(count, Flags::PRIVATE, seen, None); // it fails if there is another one
+        let _ = futex::wait(count, Flags::PRIVATE, seen, None); // fails if it differs already
     }
 }
 
-/// Counts one more, and wakes who sleeps on it.
+/// Increments the count and wakes the threads that sleep on it.
 fn wake(count: &AtomicU32) {
     count.fetch_add(1, SeqCst);
     let _ = futex::wake(count, Flags::PRIVATE, i32::MAX.unsigned_abs());
@@ -48,7 +50,7 @@ impl Group {
         loop {
             let seen = self.batches.load(SeqCst);
             if stop.load(SeqCst) {
-                break; // after the look: the end is a wake too
+                break; // checked after `seen` was read: the end changes the count
             }
             if self.waiting.fetch_add(1, SeqCst) + 1 == WIDTH {
                 wake(&self.lines);

@@ -1,27 +1,26 @@
-//! The bounds of an engine.
+//! The limits of a queue.
 
 use core::fmt;
 use core::time::Duration;
 
 use crate::event::Listener;
 
-/// Bounds of an engine. Every queue has one, and every wait.
+/// Limits of a queue. Every queue and every wait has one.
 pub struct Config {
-    /// Places: requests between `submit` and the end of their answers. 256 unless told.
+    /// Number of slots. A request holds one from `submit` until its answer is dropped. Default 256.
     pub capacity: usize,
-    /// How many of them one caller may hold. Half of them unless told.
-    pub places_per_caller_max: usize,
-    /// How long a batch may wait for company, in microseconds. 0 unless told, which is never. It
-    /// waits for as many as those before it had, and not at all if they had none, or if requests
-    /// come further apart than this.
+    /// Maximum number of slots that one caller may hold. Default: half of `capacity`.
+    pub slots_per_caller_max: usize,
+    /// Maximum time that a batch may wait for further requests, in microseconds. Default 0: never.
+    /// A batch waits for as many requests as the batches before it had; it does not wait if they
+    /// had one each, or if requests arrive further apart than this.
     pub linger_us_max: u32,
-    /// Threads of the engine's own. They do what no caller waits for, and lead while more than one
-    /// request is in line: where more threads wait than there are units, one for each unit gives a
-    /// fifth more throughput than none at RSA-2048 (METHODOLOGY.md, "The engine's queue"), and
-    /// costs a thread that is alone nothing. 0 unless told, since a library starts no threads
-    /// unasked; started when first needed.
+    /// Number of worker threads. They run callbacks and futures, and lead batches while more than
+    /// one request waits. If more threads wait than there are units, one worker per unit raises
+    /// throughput by a fifth at RSA-2048 (METHODOLOGY.md, "The engine's queue") and costs a single
+    /// caller nothing. Default 0, since a library starts no threads unasked; started on first use.
     pub workers: usize,
-    /// Who hears what happens.
+    /// Listener for events.
     pub on_event: Option<Listener>,
 }
 
@@ -32,12 +31,12 @@ impl Default for Config {
 }
 
 impl Config {
-    /// The defaults, with so many places.
+    /// The defaults with this capacity.
     #[must_use]
     pub const fn with_capacity(capacity: usize) -> Self {
         Self {
             capacity,
-            places_per_caller_max: capacity.div_ceil(2),
+            slots_per_caller_max: capacity.div_ceil(2),
             linger_us_max: 0,
             workers: 0,
             on_event: None,
@@ -48,41 +47,43 @@ impl Config {
         Duration::from_micros(self.linger_us_max.into())
     }
 
-    /// What is wrong with it.
+    /// Returns an error text if a value is out of range.
     pub(crate) fn check(&self) -> Result<(), &'static str> {
         if self.capacity == 0 {
             return Err("capacity is 0: give at least 1");
         }
         if self.capacity > CAPACITY_MAX {
-            return Err("capacity is above 1048576: each place has its memory from the start");
+            return Err(
+                "capacity is above 1048576: give less, since all slots are allocated at once",
+            );
         }
-        if self.places_per_caller_max == 0 {
-            return Err("places_per_caller_max is 0: give at least 1");
+        if self.slots_per_caller_max == 0 {
+            return Err("slots_per_caller_max is 0: give at least 1");
         }
         if self.workers > WORKERS_MAX {
-            return Err("workers is above 1024: more than units and callbacks at once need none");
+            return Err("workers is above 1024: give one for each unit and concurrent callback");
         }
         if self.linger_us_max > LINGER_US_MAX {
-            return Err("linger_us_max is above 10000: a request costs less than that");
+            return Err("linger_us_max is above 10000: give less, no operation takes as long");
         }
         Ok(())
     }
 }
 
-/// Places of some kilobytes each.
+/// Slots take some kilobytes each.
 const CAPACITY_MAX: usize = 1 << 20;
 
-/// Threads.
+/// Maximum number of worker threads.
 const WORKERS_MAX: usize = 1024;
 
-/// Ten milliseconds: longer than the slowest operation takes.
+/// Ten milliseconds, more than the slowest operation takes.
 const LINGER_US_MAX: u32 = 10_000;
 
 impl fmt::Debug for Config {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Config")
             .field("capacity", &self.capacity)
-            .field("places_per_caller_max", &self.places_per_caller_max)
+            .field("slots_per_caller_max", &self.slots_per_caller_max)
             .field("linger_us_max", &self.linger_us_max)
             .field("workers", &self.workers)
             .finish_non_exhaustive()

@@ -1,36 +1,36 @@
-//! Why a request has no result; each message says who must act.
+//! Errors of a queue; each message says who must act.
 
 use core::fmt;
 
-/// Why a request has no result. `R` is what the jobs of this engine are refused with.
+/// The error of a request. `R` is the refusal of the queue's job type.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Error<R> {
-    /// This caller holds as many places as one may.
+    /// This caller holds its maximum number of slots.
     CallerFull {
-        /// The bound.
-        places_per_caller_max: usize,
+        /// The maximum.
+        slots_per_caller_max: usize,
     },
-    /// The configuration does not make an engine.
+    /// The configuration is invalid.
     Config(&'static str),
-    /// The check of the result failed, and no other unit did better. Nothing was released.
+    /// The check of the result failed, on a second unit too if there is one. Nothing was released.
     Fault,
-    /// This process is a child of the one that made the engine.
+    /// This process is a forked child of the process that started the queue.
     Forked,
-    /// Every place is taken.
+    /// All slots are in use.
     Full {
-        /// How many there are.
+        /// The number of slots.
         capacity: usize,
     },
     /// Every unit is quarantined.
     NoUnit,
-    /// The job cannot be done.
+    /// The job was refused.
     Rejected(R),
-    /// The engine is shutting down.
+    /// The queue is shutting down.
     ShutDown,
-    /// The system gave no thread for a worker.
+    /// The system could not start a worker thread.
     Threads,
-    /// The unit that had the job panicked.
+    /// The unit that ran the job panicked.
     UnitPanicked,
 }
 
@@ -39,34 +39,32 @@ impl<R: core::error::Error> core::error::Error for Error<R> {}
 impl<R: fmt::Display> fmt::Display for Error<R> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::CallerFull { places_per_caller_max } => write!(
+            Self::CallerFull { slots_per_caller_max } => write!(
                 f,
-                "this caller has {places_per_caller_max} requests in the engine, as many as one \
-                 may: take their results, or raise places_per_caller_max"
+                "this caller holds {slots_per_caller_max} slots of the queue, the maximum: \
+                 take their results, or raise slots_per_caller_max"
             ),
-            Self::Config(what) => write!(f, "the engine's configuration: {what}"),
+            Self::Config(what) => write!(f, "the queue's configuration: {what}"),
             Self::Fault => f.write_str(
                 "the check after the operation failed and nothing was released: \
                  test the key, and this machine's memory and processor",
             ),
             Self::Forked => f.write_str(
-                "this process was forked from the one that made the engine: \
-                 make an engine in this process",
+                "this process was forked from the one that started the queue: \
+                 start a queue in this process",
             ),
             Self::Full { capacity } => write!(
                 f,
-                "all {capacity} places of the engine are taken: retry later, or raise capacity"
+                "all {capacity} slots of the queue are in use: retry later, or raise capacity"
             ),
             Self::NoUnit => f.write_str(
-                "every unit of the engine is quarantined: \
+                "every unit of the queue is quarantined: \
                  test this machine's memory and processor, then call readmit()",
             ),
             Self::Rejected(why) => why.fmt(f),
-            Self::ShutDown => {
-                f.write_str("the engine is shutting down: send the request to another")
-            }
+            Self::ShutDown => f.write_str("the queue is shutting down: use another queue"),
             Self::Threads => f.write_str(
-                "the system gave no thread for a worker of the engine: \
+                "the system could not start a worker thread of the queue: \
                  raise its limit (ulimit -u), or set workers to 0",
             ),
             Self::UnitPanicked => f.write_str(
@@ -84,7 +82,7 @@ mod tests {
     #[test]
     fn messages_are_one_line_that_says_what_to_do() {
         let all: [Error<fmt::Error>; 10] = [
-            Error::CallerFull { places_per_caller_max: 3 },
+            Error::CallerFull { slots_per_caller_max: 3 },
             Error::Config("capacity is 0: give at least 1"),
             Error::Fault,
             Error::Forked,

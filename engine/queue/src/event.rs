@@ -1,47 +1,47 @@
-//! What an engine says aloud. It prints nothing: whoever configured it listens.
+//! Events of a queue. The queue prints nothing; [`Config::on_event`](crate::Config) receives them.
 
 use core::fmt;
 
-/// Something that a person should hear about.
+/// Something that an operator should know.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Event {
-    /// A callback panicked. Nobody else noticed.
+    /// A callback panicked. Other requests are not affected.
     CallbackPanicked,
-    /// No unit is left; requests are refused from now on.
+    /// The last unit was quarantined; requests are refused from now on.
     NoUnitLeft,
-    /// A unit was taken out.
+    /// A unit was quarantined.
     Quarantined {
-        /// Its name.
+        /// The unit's name.
         unit: String,
-        /// Why.
+        /// The cause.
         cause: Cause,
     },
-    /// A unit passed its self test and is back.
+    /// A unit passed its self test and is in use again.
     Readmitted {
-        /// Its name.
+        /// The unit's name.
         unit: String,
     },
 }
 
-/// Hears events, on the thread where they happen; outside of the engine's lock.
+/// Receives events on the thread where they occur, outside the queue's lock.
 pub type Listener = Box<dyn Fn(&Event) + Send + Sync>;
 
-/// Why a unit was taken out.
+/// The cause of a quarantine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Cause {
     /// The check of a result failed.
     Check,
-    /// It left a request where another one belongs, or none. It does not come back.
+    /// The unit moved or dropped a request of its batch. It is not readmitted.
     Exchange,
-    /// It panicked. It does not come back.
+    /// The unit panicked. It is not readmitted.
     Panic,
-    /// Its self test failed.
+    /// The self test failed.
     SelfTest,
 }
 
 impl Cause {
-    /// Whether the unit's code is to be repaired, so that no self test brings it back.
+    /// Returns `true` if the unit's code is wrong, so that no self test can readmit it.
     pub(crate) const fn is_final(self) -> bool {
         matches!(self, Self::Exchange | Self::Panic)
     }
@@ -51,16 +51,16 @@ impl fmt::Display for Event {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::CallbackPanicked => f.write_str(
-                "a callback panicked; its request was done and others were not touched: \
+                "a callback panicked; its request is done and no other was affected: \
                  repair the callback",
             ),
             Self::NoUnitLeft => f.write_str(
-                "no unit of the engine is left and requests are refused: \
+                "no unit of the queue is left and requests are refused: \
                  test this machine's memory and processor, then call readmit()",
             ),
             Self::Quarantined { unit, cause } => write!(
                 f,
-                "the unit {unit} is quarantined because {}; its work is done elsewhere: {}",
+                "unit {unit} is quarantined because {}; other units take its requests: {}",
                 match cause {
                     Cause::Check => "the check of a result failed",
                     Cause::Exchange => "it exchanged requests of a batch",
@@ -68,13 +68,13 @@ impl fmt::Display for Event {
                     Cause::SelfTest => "its self test failed",
                 },
                 match cause {
-                    Cause::Exchange => "judge it (docs/own-unit.md) and repair it",
+                    Cause::Exchange => "test it with judge (docs/own-unit.md) and repair it",
                     Cause::Panic => "report the panic's message",
                     Cause::Check | Cause::SelfTest => "test this machine's memory and processor",
                 }
             ),
             Self::Readmitted { unit } => {
-                write!(f, "the unit {unit} passed its self test and is in use again")
+                write!(f, "unit {unit} passed its self test and is in use again")
             }
         }
     }

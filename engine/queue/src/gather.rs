@@ -1,65 +1,65 @@
-//! A leader lets company come before it runs a batch.
+//! A leader waits for further requests before it runs a batch.
 
 use std::time::Instant;
 
-use super::seat::{Company, Seat};
 use super::state::{Guard, Shared, State};
-use super::sync::{YIELDS_IN_VAIN_MAX, time_since, yield_now};
-use super::ticket::Patience;
+use super::sync::{FRUITLESS_YIELDS_MAX, time_since, yield_now};
+use super::ticket::RunBatch;
+use super::unit_slot::{LastBatch, UnitSlot};
 use crate::job::Job;
 
 impl<J: Job> Shared<J> {
-    /// Lets company come, where some is to be expected: the processor is yielded to those whom the
-    /// last batch served, and a clock is waited on if the caller allows it.
+    /// Waits for the expected requests: first yields the processor to the callers of the last
+    /// batch, then lingers if the configuration allows it.
     pub(crate) fn gather<'a>(
         &'a self,
         mut state: Guard<'a, J>,
-        seat: &mut Seat<J>,
+        unit_slot: &mut UnitSlot<J>,
     ) -> Guard<'a, J> {
-        if let Some(company) = seat.company.take() {
-            state = self.yield_to(state, &company);
+        if let Some(last) = unit_slot.last_batch.take() {
+            state = self.yield_to(state, &last);
         }
         let Some(class) = state.schedule.next_class() else {
             return state;
         };
-        let room = seat.room(class);
+        let room = unit_slot.room(class);
         let awaited = state.arrivals.awaited(room);
         let missing = awaited.saturating_sub(state.schedule.depth());
-        let patience = state.arrivals.patience(missing);
-        if patience.is_zero() || state.is_closing {
+        let linger = state.arrivals.linger(missing);
+        if linger.is_zero() || state.is_closing {
             return state;
         }
         let begin = Instant::now();
         state.lingering += 1;
         while state.schedule.depth() < awaited && !state.is_closing {
-            let left = patience.saturating_sub(begin.elapsed());
+            let left = linger.saturating_sub(begin.elapsed());
             if left.is_zero() {
                 break;
             }
-            state = self.sleep(&self.company, state, Some(left));
+            state = self.sleep(&self.arrived, state, Some(left));
         }
         state.lingering -= 1;
         state.stats.linger_ns.record_time(begin.elapsed());
         state
     }
 
-    /// Yields the processor until as many came as were there, and one more; while that brings
-    /// some, and for no more than a share of what an empty lane costs.
-    fn yield_to<'a>(&'a self, mut state: Guard<'a, J>, company: &Company) -> Guard<'a, J> {
-        let expected = company.room.min(company.requests + 1);
+    /// Yields the processor until one request more than in the last batch has arrived. Stops when
+    /// yielding brings no more requests, or after 1/16 of the last service time.
+    fn yield_to<'a>(&'a self, mut state: Guard<'a, J>, last: &LastBatch) -> Guard<'a, J> {
+        let expected = last.room.min(last.requests + 1);
         let begin = Instant::now();
-        let mut in_vain = 0;
-        while state.schedule.depth() < expected && in_vain < YIELDS_IN_VAIN_MAX {
+        let mut fruitless = 0;
+        while state.schedule.depth() < expected && fruitless < FRUITLESS_YIELDS_MAX {
             let depth = state.schedule.depth();
             drop(state);
             yield_now();
             state = self.lock();
             if state.schedule.depth() > depth {
-                in_vain = 0;
-            } else if time_since(begin) > company.service / 16 {
+                fruitless = 0;
+            } else if time_since(begin) > last.service / 16 {
                 break;
             } else {
-                in_vain += 1;
+                fruitless += 1;
             }
         }
         state
@@ -67,18 +67,19 @@ impl<J: Job> Shared<J> {
 }
 
 impl<J: Job> State<J> {
-    /// Whether a batch of what is in line is to be led by somebody who comes back if not.
-    pub(crate) fn is_time_to_lead(&self, patience: Patience) -> bool {
-        let (Some((first, class)), Some(seat)) = (self.schedule.next(), self.idle.last()) else {
+    /// Returns `true` if a polling thread should lead the waiting batch now.
+    pub(crate) fn is_time_to_lead(&self, run_batch: RunBatch) -> bool {
+        let (Some((first, class)), Some(unit_slot)) = (self.schedule.next(), self.idle.last())
+        else {
             return false;
         };
-        let (room, depth) = (seat.room(class), self.schedule.depth());
-        match patience {
-            Patience::None => true,
-            Patience::Full => depth >= room.max(2),
-            Patience::Due => {
+        let (room, depth) = (unit_slot.room(class), self.schedule.depth());
+        match run_batch {
+            RunBatch::Always => true,
+            RunBatch::IfFull => depth >= room.max(2),
+            RunBatch::IfDue => {
                 let missing = self.arrivals.awaited(room).saturating_sub(depth);
-                time_since(self.schedule.since(first)) >= self.arrivals.patience(missing)
+                time_since(self.schedule.since(first)) >= self.arrivals.linger(missing)
             }
         }
     }

@@ -1,5 +1,5 @@
-//! The handles, tickets and leaders on loom's locks, which try the ways in which threads can meet:
-//! all of them with at most so many preemptions.
+//! Tests of all handles, tickets and leaders with loom's locks, which explores the interleavings of
+//! threads up to a number of preemptions.
 #![allow(clippy::unwrap_used, reason = "tests")]
 #![allow(dead_code, unreachable_pub, clippy::redundant_pub_crate, reason = "the same files again")]
 
@@ -11,31 +11,31 @@ use std::task::Wake;
 
 use loom::thread::{JoinHandle, spawn};
 
-use self::engine::{Caller, Engine};
-use self::ticket::{Patience, Ticket};
-use crate::toy::{Doubler, Doubling, Mischief};
+use self::queue::{Caller, Queue};
+use self::ticket::{RunBatch, Ticket};
+use crate::toy::{Doubler, Doubling, Misbehaviour};
 use crate::{Config, Error};
 
-#[path = "bells.rs"]
-mod bells;
-#[path = "engine.rs"]
-mod engine;
+#[path = "futex_portable.rs"]
+mod futex;
 #[path = "gather.rs"]
 mod gather;
-#[path = "hand_on.rs"]
-mod hand_on;
 #[path = "lead.rs"]
 mod lead;
 #[path = "quarantine.rs"]
 mod quarantine;
-#[path = "rings_by_lock.rs"]
-mod rings;
-#[path = "seat.rs"]
-mod seat;
+#[path = "queue.rs"]
+mod queue;
 #[path = "state.rs"]
 mod state;
+#[path = "thread_wakers.rs"]
+mod thread_wakers;
 #[path = "ticket.rs"]
 mod ticket;
+#[path = "unit_slot.rs"]
+mod unit_slot;
+#[path = "wake_next.rs"]
+mod wake_next;
 #[path = "worker.rs"]
 mod worker;
 
@@ -47,48 +47,48 @@ mod sync {
     pub(super) use loom::sync::{Arc, Condvar, Mutex, MutexGuard};
     pub(super) use loom::thread::yield_now;
 
-    pub(super) use super::rings::Rings;
+    pub(super) use super::futex::Futex;
 
-    pub(super) const YIELDS_IN_VAIN_MAX: usize = 1;
+    pub(super) const FRUITLESS_YIELDS_MAX: usize = 1;
 
-    /// Stands still: what loom repeats has to go the same way again.
+    /// Constant time, because loom must be able to repeat an execution.
     pub(super) const fn time_since(_: Instant) -> Duration {
         Duration::ZERO
     }
 }
 
-/// Tries the interleavings with three preemptions.
-fn explore(what: impl Fn() + Sync + Send + 'static) {
-    explore_preempting(3, what);
+/// Explores interleavings with three preemptions.
+fn explore(test: impl Fn() + Sync + Send + 'static) {
+    explore_preempting(3, test);
 }
 
-/// Tries the interleavings with so many preemptions; in the long run with two more.
-fn explore_preempting(preemptions: usize, what: impl Fn() + Sync + Send + 'static) {
+/// Explores interleavings with this many preemptions; two more if `TOLLGATE_TEST_LONG` is set.
+fn explore_preempting(preemptions: usize, test: impl Fn() + Sync + Send + 'static) {
     let mut model = loom::model::Builder::new();
     let is_long = std::env::var_os("TOLLGATE_TEST_LONG").is_some();
     model.preemption_bound = Some(if is_long { preemptions + 2 } else { preemptions });
     model.max_branches = 100_000;
-    model.check(what);
+    model.check(test);
 }
 
-fn engine(capacity: usize, units: impl IntoIterator<Item = Doubler>) -> Engine<Doubling> {
-    let config = Config { places_per_caller_max: capacity, ..Config::with_capacity(capacity) };
-    Engine::start(config, units.into_iter().map(Doubler::boxed)).unwrap()
+fn queue(capacity: usize, units: impl IntoIterator<Item = Doubler>) -> Queue<Doubling> {
+    let config = Config { slots_per_caller_max: capacity, ..Config::with_capacity(capacity) };
+    Queue::start(config, units.into_iter().map(Doubler::boxed)).unwrap()
 }
 
 fn submit(caller: &Caller<Doubling>, x: u64) -> Ticket<Doubling> {
     caller.submit(Doubling::of(x)).unwrap()
 }
 
-/// A thread with one request, which it waits for.
-fn waiting(engine: &Engine<Doubling>, x: u64) -> JoinHandle<()> {
-    let caller = engine.caller().unwrap();
+/// A thread that submits one request and waits for it.
+fn waiting(queue: &Queue<Doubling>, x: u64) -> JoinHandle<()> {
+    let caller = queue.caller().unwrap();
     spawn(move || assert_eq!(caller.run(Doubling::of(x)).unwrap().doubled, 2 * x))
 }
 
-fn assert_empty(engine: &Engine<Doubling>) {
-    let stats = engine.stats().unwrap();
-    assert_eq!(engine.places_in_use().unwrap(), 0);
+fn assert_empty(queue: &Queue<Doubling>) {
+    let stats = queue.stats().unwrap();
+    assert_eq!(queue.slots_in_use().unwrap(), 0);
     assert!(stats.submitted <= stats.done + stats.failed + stats.cancelled);
 }
 
@@ -96,89 +96,89 @@ fn assert_empty(engine: &Engine<Doubling>) {
 fn two_threads_and_one_unit() {
     for width in [1, 2] {
         explore(move || {
-            let engine = engine(2, [Doubler::new(width)]);
-            let other = waiting(&engine, 1);
-            let caller = engine.caller().unwrap();
+            let queue = queue(2, [Doubler::new(width)]);
+            let other = waiting(&queue, 1);
+            let caller = queue.caller().unwrap();
             for x in [2, 3] {
                 assert_eq!(caller.run(Doubling::of(x)).unwrap().doubled, 2 * x);
             }
             other.join().unwrap();
-            assert_empty(&engine);
+            assert_empty(&queue);
         });
     }
 }
 
 #[test]
-fn three_threads_and_one_unit_for_one() {
+fn three_threads_and_one_unit_of_width_one() {
     explore_preempting(2, || {
-        let engine = engine(3, [Doubler::new(1)]);
-        let others = [1, 2].map(|x| waiting(&engine, x));
-        assert_eq!(engine.caller().unwrap().run(Doubling::of(3)).unwrap().doubled, 6);
+        let queue = queue(3, [Doubler::new(1)]);
+        let others = [1, 2].map(|x| waiting(&queue, x));
+        assert_eq!(queue.caller().unwrap().run(Doubling::of(3)).unwrap().doubled, 6);
         others.into_iter().for_each(|other| other.join().unwrap());
-        assert_empty(&engine);
+        assert_empty(&queue);
     });
 }
 
 #[test]
 fn three_threads_and_two_units() {
     explore_preempting(2, || {
-        let engine = engine(3, [1, 2].map(Doubler::new));
-        let others = [1, 2].map(|x| waiting(&engine, x));
-        assert_eq!(engine.caller().unwrap().run(Doubling::of(3)).unwrap().doubled, 6);
+        let queue = queue(3, [1, 2].map(Doubler::new));
+        let others = [1, 2].map(|x| waiting(&queue, x));
+        assert_eq!(queue.caller().unwrap().run(Doubling::of(3)).unwrap().doubled, 6);
         others.into_iter().for_each(|other| other.join().unwrap());
-        assert_empty(&engine);
+        assert_empty(&queue);
     });
 }
 
 #[test]
 fn a_ticket_is_dropped_while_another_thread_leads() {
     explore(|| {
-        let engine = engine(3, [Doubler::new(2)]);
-        let caller = engine.caller().unwrap();
+        let queue = queue(3, [Doubler::new(2)]);
+        let caller = queue.caller().unwrap();
         let dropped = submit(&caller, 1);
-        let others = [2, 3].map(|x| waiting(&engine, x));
+        let others = [2, 3].map(|x| waiting(&queue, x));
         drop(dropped);
         others.into_iter().for_each(|other| other.join().unwrap());
-        assert_empty(&engine);
+        assert_empty(&queue);
     });
 }
 
 #[test]
 fn a_ticket_is_polled_once_and_dropped() {
     explore(|| {
-        let engine = engine(3, [Doubler::new(1)]);
-        let other = waiting(&engine, 2);
-        let mut polled = submit(&engine.caller().unwrap(), 1);
+        let queue = queue(3, [Doubler::new(1)]);
+        let other = waiting(&queue, 2);
+        let mut polled = submit(&queue.caller().unwrap(), 1);
         if let Some(end) = polled.try_take() {
             assert_eq!(end.unwrap().doubled, 2);
         }
         drop(polled);
         other.join().unwrap();
-        assert_empty(&engine);
+        assert_empty(&queue);
     });
 }
 
 #[test]
-fn two_loops_with_two_tickets_each() {
+fn two_polling_loops_with_two_tickets_each() {
     explore_preempting(2, || {
-        let engine = engine(4, [Doubler::new(2)]);
-        let own = engine.caller().unwrap();
-        let go_round = |caller: &Caller<Doubling>, first: u64| {
+        let queue = queue(4, [Doubler::new(2)]);
+        let own = queue.caller().unwrap();
+        let run_loop = |caller: &Caller<Doubling>, first: u64| {
             let tickets = [first, first + 1].map(|x| (x, submit(caller, x)));
             for (x, mut ticket) in tickets {
-                let end = [Patience::Full, Patience::Due, Patience::None]
+                let end = [RunBatch::IfFull, RunBatch::IfDue, RunBatch::Always]
                     .into_iter()
-                    .find_map(|patience| ticket.try_take_patiently(patience));
-                // None: the other loop does it.
+                    .find_map(|run_batch| ticket.try_take_or_run(run_batch));
+                // None: the other loop runs it.
                 let answer = end.unwrap_or_else(|| ticket.wait()).unwrap();
                 assert_eq!(answer.doubled, 2 * x);
             }
         };
-        let caller = engine.caller().unwrap();
-        let other = spawn(move || go_round(&caller, 1));
-        go_round(&own, 3);
+        let caller = queue.caller().unwrap();
+        let other = spawn(move || run_loop(&caller, 1));
+        run_loop(&own, 3);
         other.join().unwrap();
-        assert_empty(&engine);
+        assert_empty(&queue);
     });
 }
 
@@ -186,71 +186,71 @@ fn two_loops_with_two_tickets_each() {
 fn a_faulty_unit_in_front_of_a_good_one() {
     explore(|| {
         let bad = Doubler { is_broken: true, ..Doubler::new(1) };
-        let engine = engine(2, [bad, Doubler::new(1)]);
-        let other = waiting(&engine, 1);
-        assert_eq!(engine.caller().unwrap().run(Doubling::of(2)).unwrap().doubled, 4);
+        let queue = queue(2, [bad, Doubler::new(1)]);
+        let other = waiting(&queue, 1);
+        assert_eq!(queue.caller().unwrap().run(Doubling::of(2)).unwrap().doubled, 4);
         other.join().unwrap();
-        assert_eq!(engine.stats().unwrap().quarantines, 1);
-        assert_empty(&engine);
+        assert_eq!(queue.stats().unwrap().quarantines, 1);
+        assert_empty(&queue);
     });
 }
 
 #[test]
-fn a_job_that_is_to_blame() {
+fn a_job_that_fails_on_every_unit() {
     explore(|| {
-        let engine = engine(2, [1, 2].map(|_| Doubler::new(1)));
-        let caller = engine.caller().unwrap();
+        let queue = queue(2, [1, 2].map(|_| Doubler::new(1)));
+        let caller = queue.caller().unwrap();
         let other = spawn(move || {
-            let set = Doubling::with(|job| job.mischief = Mischief::FaultsEverywhere);
+            let set = Doubling::with(|job| job.misbehaviour = Misbehaviour::FaultsEverywhere);
             caller.run(set).map(|_| ()).unwrap_err()
         });
-        let end = engine.caller().unwrap().run(Doubling::of(2)).map(|answer| answer.doubled);
-        // Between the two faults no unit may be left that is not under suspicion.
+        let end = queue.caller().unwrap().run(Doubling::of(2)).map(|answer| answer.doubled);
+        // Between the two faults, the good request must find a unit that is not quarantined.
         assert!(matches!(end, Ok(4)), "{end:?}");
         assert_eq!(other.join().unwrap(), Error::Fault);
-        assert_empty(&engine);
+        assert_empty(&queue);
     });
 }
 
 #[test]
-fn a_shutdown_in_the_middle() {
+fn a_shutdown_with_waiting_requests() {
     explore(|| {
-        let engine = engine(2, [Doubler::new(1)]);
-        let caller = engine.caller().unwrap();
+        let queue = queue(2, [Doubler::new(1)]);
+        let caller = queue.caller().unwrap();
         let other = spawn(move || match caller.run(Doubling::of(1)) {
             Ok(answer) => assert_eq!(answer.doubled, 2),
             Err(error) => assert_eq!(error, Error::ShutDown),
         });
-        let ended = engine.shut_down(Duration::from_secs(3600)).unwrap();
+        let ended = queue.shut_down(Duration::from_secs(3600)).unwrap();
         assert_eq!((ended.cancelled, ended.still_running), (0, false));
-        assert!(engine.caller().unwrap().run(Doubling::of(2)).is_err());
+        assert!(queue.caller().unwrap().run(Doubling::of(2)).is_err());
         other.join().unwrap();
-        assert_empty(&engine);
+        assert_empty(&queue);
     });
 }
 
 #[test]
 fn a_shutdown_that_cancels() {
     explore(|| {
-        let engine = engine(3, [Doubler::new(1)]);
+        let queue = queue(3, [Doubler::new(1)]);
         let others = [1, 2].map(|x| {
-            let caller = engine.caller().unwrap();
+            let caller = queue.caller().unwrap();
             spawn(move || match caller.run(Doubling::of(x)) {
                 Ok(answer) => assert_eq!(answer.doubled, 2 * x),
                 Err(error) => assert_eq!(error, Error::ShutDown),
             })
         });
-        engine.shut_down(Duration::ZERO).unwrap();
+        queue.shut_down(Duration::ZERO).unwrap();
         others.into_iter().for_each(|other| other.join().unwrap());
-        assert_empty(&engine);
+        assert_empty(&queue);
     });
 }
 
 /// A waker on loom's locks.
 #[derive(Default)]
-struct Bell(loom::sync::Mutex<bool>, loom::sync::Condvar);
+struct LoomWaker(loom::sync::Mutex<bool>, loom::sync::Condvar);
 
-impl Wake for Bell {
+impl Wake for LoomWaker {
     fn wake(self: std::sync::Arc<Self>) {
         *self.0.lock().unwrap() = true;
         self.1.notify_one();
@@ -258,16 +258,16 @@ impl Wake for Bell {
 }
 
 fn block_on<F: Future>(future: F) -> F::Output {
-    let bell = std::sync::Arc::new(Bell::default());
-    let waker = Waker::from(std::sync::Arc::clone(&bell));
+    let loom_waker = std::sync::Arc::new(LoomWaker::default());
+    let waker = Waker::from(std::sync::Arc::clone(&loom_waker));
     let mut future = pin!(future);
     loop {
         if let Poll::Ready(output) = future.as_mut().poll(&mut Context::from_waker(&waker)) {
             return output;
         }
-        let mut is_rung = bell.0.lock().unwrap();
-        while !core::mem::take(&mut *is_rung) {
-            is_rung = bell.1.wait(is_rung).unwrap();
+        let mut is_woken = loom_waker.0.lock().unwrap();
+        while !core::mem::take(&mut *is_woken) {
+            is_woken = loom_waker.1.wait(is_woken).unwrap();
         }
     }
 }
@@ -275,30 +275,30 @@ fn block_on<F: Future>(future: F) -> F::Output {
 #[test]
 fn futures_without_workers() {
     explore(|| {
-        let engine = engine(2, [Doubler::new(1)]);
-        let caller = engine.caller().unwrap();
+        let queue = queue(2, [Doubler::new(1)]);
+        let caller = queue.caller().unwrap();
         let other = spawn(move || assert_eq!(block_on(submit(&caller, 1)).unwrap().doubled, 2));
-        let own = submit(&engine.caller().unwrap(), 2);
+        let own = submit(&queue.caller().unwrap(), 2);
         assert_eq!(block_on(own).unwrap().doubled, 4);
         other.join().unwrap();
-        assert_empty(&engine);
+        assert_empty(&queue);
     });
 }
 
 #[test]
-fn a_future_beside_a_thread_that_waits() {
+fn a_future_beside_a_waiting_thread() {
     explore(|| {
-        let engine = engine(3, [Doubler::new(1)]);
-        let other = waiting(&engine, 1);
-        let mut lost = submit(&engine.caller().unwrap(), 2);
-        // Polled once and then forgotten for a while: it must not keep the others waiting.
-        let bell = Waker::from(std::sync::Arc::new(Bell::default()));
-        let poll = pin!(&mut lost).poll(&mut Context::from_waker(&bell));
-        let own = submit(&engine.caller().unwrap(), 3);
+        let queue = queue(3, [Doubler::new(1)]);
+        let other = waiting(&queue, 1);
+        let mut lost = submit(&queue.caller().unwrap(), 2);
+        // A future that is polled once and then neglected must not delay the others.
+        let loom_waker = Waker::from(std::sync::Arc::new(LoomWaker::default()));
+        let poll = pin!(&mut lost).poll(&mut Context::from_waker(&loom_waker));
+        let own = submit(&queue.caller().unwrap(), 3);
         assert_eq!(own.wait().unwrap().doubled, 6);
         other.join().unwrap();
         drop((poll, lost));
-        assert_empty(&engine);
+        assert_empty(&queue);
     });
 }
 
@@ -306,11 +306,11 @@ fn a_future_beside_a_thread_that_waits() {
 fn a_worker_calls_back() {
     explore(|| {
         let config = Config { workers: 1, ..Config::with_capacity(6) };
-        let engine = Engine::start(config, [Doubler::new(2).boxed()]).unwrap();
-        let shared = sync::Arc::clone(engine.shared());
-        shared.lock().workers = 1; // the one below, on a thread that loom knows
+        let queue = Queue::start(config, [Doubler::new(2).boxed()]).unwrap();
+        let shared = sync::Arc::clone(queue.shared());
+        shared.lock().workers = 1; // the thread below, which loom controls
         let worker = spawn(move || worker::work(&shared));
-        let caller = engine.caller().unwrap();
+        let caller = queue.caller().unwrap();
         let sum = std::sync::Arc::new(AtomicU64::new(0));
         for x in [1, 2] {
             let sum = std::sync::Arc::clone(&sum);
@@ -320,29 +320,29 @@ fn a_worker_calls_back() {
             caller.submit_with(Doubling::of(x), add).unwrap();
         }
         assert_eq!(caller.run(Doubling::of(3)).unwrap().doubled, 6);
-        drop((caller, engine));
+        drop((caller, queue));
         worker.join().unwrap();
         assert_eq!(sum.load(Relaxed), 6);
     });
 }
 
 #[test]
-fn threads_wait_while_a_worker_leads_their_line() {
+fn threads_wait_while_a_worker_leads() {
     explore_preempting(2, || {
         let config = Config { workers: 1, ..Config::with_capacity(6) };
-        let engine = Engine::start(config, [1, 2].map(|n| Doubler::new(n).boxed())).unwrap();
-        let shared = sync::Arc::clone(engine.shared());
-        shared.lock().workers = 1; // the one below, on a thread that loom knows
+        let queue = Queue::start(config, [1, 2].map(|n| Doubler::new(n).boxed())).unwrap();
+        let shared = sync::Arc::clone(queue.shared());
+        shared.lock().workers = 1; // the thread below, which loom controls
         let worker = spawn(move || worker::work(&shared));
-        let other = waiting(&engine, 1);
-        let caller = engine.caller().unwrap();
+        let other = waiting(&queue, 1);
+        let caller = queue.caller().unwrap();
         let tickets = [2, 3].map(|x| submit(&caller, x));
         for (x, ticket) in [2, 3].into_iter().zip(tickets) {
             assert_eq!(ticket.wait().unwrap().doubled, 2 * x);
         }
         other.join().unwrap();
-        assert_empty(&engine);
-        drop((caller, engine));
+        assert_empty(&queue);
+        drop((caller, queue));
         worker.join().unwrap();
     });
 }

@@ -1,56 +1,56 @@
-//! What is asked of a unit, and how it ended.
+//! Jobs, requests and their outcomes.
 
 use core::fmt;
 
-/// A request as a unit sees it: whatever it is made of, it lives in one of the engine's places,
-/// which are made once, filled again and again, and wiped in between.
+/// The input and output of a request. Jobs live in the slots of the queue, which are created once,
+/// and reused after [`wipe`](Self::wipe).
 pub trait Job: Default + Send + 'static {
-    /// Why a job cannot be done: the answer to a caller who asked for the impossible.
+    /// The error of a job that cannot be done.
     type Refusal: core::error::Error + Clone + Send + 'static;
 
-    /// What it has in common with the jobs that it can share a call with.
+    /// The class of the job; jobs of one class can share a call.
     fn class(&self) -> Class;
 
-    /// What is fair beside callers: jobs of one caller with different keys wait in lines of their
-    /// own. Public, and as good as another number of the same key.
+    /// The key of the job. Requests of one caller with different keys are scheduled fairly. It is
+    /// not secret; two copies of one key may have different numbers.
     fn key(&self) -> u64;
 
-    /// Whether a result stands in it. One that was done without a result is a fault.
+    /// Returns `true` if the job has a result. A job done without a result counts as a fault.
     fn has_result(&self) -> bool;
 
-    /// Forgets the result of a unit that is not believed, and keeps what was asked.
+    /// Deletes an untrusted result and keeps the input.
     fn clear_result(&mut self);
 
-    /// Overwrites what nobody may find here later, and lets go of what it shares.
+    /// Overwrites secrets and releases shared objects.
     fn wipe(&mut self);
 }
 
-/// Jobs of one class share a call of a unit.
+/// Jobs of one class may share a call of a unit.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Class(pub u64);
 
-/// A job in a batch. The unit says how it ended: [`done`](Self::done), [`refuse`](Self::refuse) or
+/// A job in a batch. The unit sets its outcome by [`done`](Self::done), [`refuse`](Self::refuse) or
 /// [`fault`](Self::fault).
 pub struct Request<J: Job> {
-    /// The job; its result belongs in it.
+    /// The job; the unit writes the result into it.
     pub job: J,
     outcome: Option<Outcome<J::Refusal>>,
     pub(crate) is_retry: bool,
-    /// Which one of all that the engine had; 0 before it is in line.
+    /// Serial number in the queue; 0 before submission.
     pub(crate) number: u64,
-    /// What the job says, asked outside of the engine's lock.
+    /// Class and key, read from the job outside the queue's lock.
     pub(crate) class: Class,
     pub(crate) key: u64,
 }
 
-/// How a job ended in a unit.
+/// The outcome of a job in a unit.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Outcome<R> {
-    /// Its result is in it, and was checked.
+    /// The job has a checked result.
     Done,
-    /// The check of its result failed. Nothing was released; what was asked is still in it.
+    /// The check of the result failed. Nothing was released; the job keeps its input.
     Fault,
-    /// It cannot be done, by no unit.
+    /// No unit can do the job.
     Refused(R),
 }
 
@@ -75,38 +75,39 @@ impl<J: Job> fmt::Debug for Request<J> {
 }
 
 impl<J: Job> Request<J> {
-    /// The result is in the job; if there is none, this is a [`fault`](Self::fault).
+    /// Marks the job as done; as a [`fault`](Self::fault) if it has no result.
     pub fn done(&mut self) {
         let has_result = self.job.has_result();
         self.outcome = Some(if has_result { Outcome::Done } else { Outcome::Fault });
     }
 
-    /// The check of the result failed: the engine asks another unit, and this one no more.
+    /// Reports that the check of the result failed. The queue tries another unit and quarantines
+    /// this one.
     pub fn fault(&mut self) {
         self.outcome = Some(Outcome::Fault);
     }
 
-    /// No unit could do this.
+    /// Reports that no unit can do the job.
     pub fn refuse(&mut self, why: J::Refusal) {
         self.outcome = Some(Outcome::Refused(why));
     }
 
-    /// Whether the unit has said how it ended.
+    /// Returns `true` if the unit has set an outcome.
     pub fn has_outcome(&self) -> bool {
         self.outcome.is_some()
     }
 
-    /// How it ended, if the unit said so; forgets it.
+    /// Takes the outcome, if the unit has set one.
     pub fn take_outcome(&mut self) -> Option<Outcome<J::Refusal>> {
         self.outcome.take()
     }
 
-    /// Whether its result is not to be trusted.
+    /// Returns `true` if the result must not be trusted.
     pub(crate) fn is_fault(&self) -> bool {
         matches!(self.outcome, None | Some(Outcome::Fault))
     }
 
-    /// As good as new.
+    /// Resets the request for the next user.
     pub(crate) fn wipe(&mut self) {
         self.job.wipe();
         self.outcome = None;
@@ -114,7 +115,7 @@ impl<J: Job> Request<J> {
         self.number = 0;
     }
 
-    /// Asks the job what it is.
+    /// Reads class and key from the job.
     pub(crate) fn note_kind(&mut self) {
         (self.class, self.key) = (self.job.class(), self.job.key());
     }

@@ -1,5 +1,5 @@
-//! Says whether something is a unit: right answers at every fill, alone in who is refused or
-//! faulty, each request answered exactly once between threads; and how long its calls take.
+//! Tests a unit: results at every batch size, refusals and faults that affect one request only,
+//! exactly one answer per request between threads, and the duration of its calls.
 
 use core::fmt;
 use core::panic::AssertUnwindSafe;
@@ -9,34 +9,34 @@ use std::thread;
 use std::time::Instant;
 
 use crate::config::Config;
-use crate::engine::{Caller, Engine};
 use crate::job::{Job, Outcome, Request};
+use crate::queue::{Caller, Queue};
 use crate::unit::Unit;
 
 mod private;
 
 pub use private::PrivateCases;
 
-/// Jobs whose answers somebody else knows. All of one class.
+/// Test cases with known results, all of one class.
 pub trait Cases<J: Job>: Sync {
-    /// Writes case `i` into a job; every number is a case.
+    /// Writes case `i` into a job. Any number is valid.
     ///
     /// # Errors
     ///
-    /// The job takes no such case, which ends the trial.
+    /// The job refuses the case; this ends the test.
     fn load(&self, i: usize, job: &mut J) -> Result<(), J::Refusal>;
 
-    /// Whether the job holds the right answer to case `i`.
+    /// Returns `true` if the job holds the right result of case `i`.
     fn is_right(&self, i: usize, job: &J) -> bool;
 
-    /// Writes a job that every unit refuses.
+    /// Writes a job that every unit must refuse.
     ///
     /// # Errors
     ///
     /// As [`load`](Self::load).
     fn load_refused(&self, job: &mut J) -> Result<(), J::Refusal>;
 
-    /// Writes a job whose check must fail, if there is a way to plant that; whether there is.
+    /// Writes a job whose check must fail, and returns `true`; `false` if faults cannot be planted.
     fn load_faulty(&self, _: &mut J) -> bool {
         false
     }
@@ -45,47 +45,47 @@ pub trait Cases<J: Job>: Sync {
 /// A unit that passed.
 #[derive(Clone, Debug)]
 pub struct Verdict {
-    /// Its name.
+    /// The unit's name.
     pub name: String,
-    /// Jobs of one call.
+    /// Maximum jobs of one call.
     pub width: usize,
-    /// The shortest call at each fill that was tried: requests, and the time of all of them.
+    /// The shortest call for each tried batch size: number of requests and duration of the call.
     pub calls: Vec<(usize, Duration)>,
-    /// Whether faults were planted.
+    /// `true` if faults were planted.
     pub saw_faults: bool,
 }
 
-/// What is wrong with a unit.
+/// A defect of a unit.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Finding {
-    /// A case could not be loaded.
+    /// A test case could not be loaded.
     Case(String),
-    /// A request whose check must fail did not fault.
+    /// A planted fault was not reported.
     FaultMissed {
-        /// Its position in the batch.
+        /// The request's position in the batch.
         position: usize,
     },
-    /// In an engine, between threads, a request had no right answer.
-    InEngine(String),
-    /// It panicked.
+    /// A request had no right answer in a queue with several threads.
+    InQueue(String),
+    /// The unit panicked.
     Panicked,
-    /// A job that nobody can do was not refused.
+    /// An impossible job was not refused.
     RefusalMissed {
-        /// Its position in the batch.
+        /// The request's position in the batch.
         position: usize,
     },
-    /// Its self test fails.
+    /// The self test failed.
     SelfTest(&'static str),
-    /// It takes no jobs at all.
+    /// The width is 0.
     Width,
-    /// A job that can be done has no right answer.
+    /// A valid job has no right result.
     Wrong {
-        /// Requests in the batch.
+        /// Number of requests in the batch.
         fill: usize,
-        /// Its position among them.
+        /// The request's position in the batch.
         position: usize,
-        /// What it was given.
+        /// The outcome that the unit set.
         outcome: String,
     },
 }
@@ -97,40 +97,42 @@ impl fmt::Display for Finding {
         match self {
             Self::Case(why) => write!(f, "a case could not be loaded: {why}"),
             Self::FaultMissed { position } => {
-                write!(f, "request {position} should have failed its check: check every result")
+                write!(f, "request {position} has an unreported wrong result: check every result")
             }
-            Self::InEngine(why) => write!(f, "between threads of an engine: {why}"),
-            Self::Panicked => f.write_str("it panicked: give an outcome to every request instead"),
+            Self::InQueue(why) => write!(f, "in a queue with several threads: {why}"),
+            Self::Panicked => {
+                f.write_str("the unit panicked: set an outcome for each request instead")
+            }
             Self::RefusalMissed { position } => write!(
                 f,
-                "request {position} cannot be done and was not refused: call refuse() on it"
+                "request {position} is impossible and was not refused: call refuse() for it"
             ),
-            Self::SelfTest(what) => write!(f, "its self test fails at {what}: see there"),
-            Self::Width => f.write_str("its width is 0: say 1 or more"),
+            Self::SelfTest(what) => write!(f, "the self test failed at {what}: repair the unit"),
+            Self::Width => f.write_str("the width is 0: return 1 or more"),
             Self::Wrong { fill, position, outcome } => write!(
                 f,
-                "request {position} of {fill} ended as {outcome} and should have been done right: \
-                 look for what requests of a batch share"
+                "request {position} of {fill} ended as {outcome} instead of a right result: \
+                 look for state shared by requests of a batch"
             ),
         }
     }
 }
 
-/// Calls at each fill; the shortest is the verdict's.
+/// Calls per batch size; the shortest counts.
 const ROUNDS: usize = 5;
 
-/// Wider units are tried at some fills only.
+/// Every batch size up to this one is tried; above, powers of two.
 const EVERY_FILL_TO: usize = 16;
 
-/// Threads, and requests of each, of the trial in an engine.
+/// Threads of the test in a queue, and requests of each.
 const THREADS: usize = 4;
 const REQUESTS: usize = 40;
 
-/// Tries a unit, for as long as a few hundred of its calls take.
+/// Tests a unit; takes as long as a few hundred calls.
 ///
 /// # Errors
 ///
-/// What is wrong with it.
+/// The first defect found.
 pub fn judge<J: Job>(
     mut unit: Box<dyn Unit<J>>,
     cases: &impl Cases<J>,
@@ -165,11 +167,11 @@ pub fn judge<J: Job>(
         }
     }
     let name = unit.name().to_owned();
-    in_engine(unit, cases)?;
+    in_queue(unit, cases)?;
     Ok(Verdict { name, width, calls, saw_faults })
 }
 
-/// What one request of a batch is, where the others are cases.
+/// The kind of the one request in a batch that is not a normal case.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Odd {
     Refused,
@@ -179,12 +181,12 @@ enum Odd {
 struct Trial<'a, J: Job, C> {
     unit: &'a mut dyn Unit<J>,
     cases: &'a C,
-    /// Cases so far: none comes twice.
+    /// Number of cases so far; none is used twice.
     case: usize,
 }
 
 impl<J: Job, C: Cases<J>> Trial<'_, J, C> {
-    /// One batch, and the time of the call.
+    /// Runs one batch and returns the duration of the call.
     fn batch(&mut self, fill: usize, odd: Option<(usize, Odd)>) -> Result<Duration, Finding> {
         let first = self.case;
         self.case += fill;
@@ -209,8 +211,8 @@ impl<J: Job, C: Cases<J>> Trial<'_, J, C> {
                 (None, Some(Outcome::Done))
                     if self.cases.is_right(first + position, &request.job) => {}
                 (None, outcome) => {
-                    let outcome = outcome.map_or("nothing".into(), |outcome| match outcome {
-                        Outcome::Done => "done, and is wrong".to_owned(),
+                    let outcome = outcome.map_or("no outcome".into(), |outcome| match outcome {
+                        Outcome::Done => "a wrong result".to_owned(),
                         Outcome::Fault => "a fault".to_owned(),
                         Outcome::Refused(why) => format!("refused ({why})"),
                     });
@@ -231,17 +233,17 @@ fn load<J: Job>(cases: &impl Cases<J>, i: usize, request: &mut Request<J>) -> Re
     cases.load(i, &mut request.job).map_err(|why| Finding::Case(why.to_string()))
 }
 
-/// Threads that share it: each request is answered, once, with its own answer.
-fn in_engine<J: Job>(unit: Box<dyn Unit<J>>, cases: &impl Cases<J>) -> Result<(), Finding> {
-    let failed = |error: crate::Error<J::Refusal>| Finding::InEngine(error.to_string());
-    let config = Config { places_per_caller_max: THREADS, ..Config::with_capacity(4 * THREADS) };
-    let engine = Engine::start(config, [unit]).map_err(failed)?;
-    let callers: Result<Vec<_>, _> = (0..THREADS).map(|_| engine.caller()).collect();
+/// Runs the unit in a queue, with several threads: each request must get its own answer once.
+fn in_queue<J: Job>(unit: Box<dyn Unit<J>>, cases: &impl Cases<J>) -> Result<(), Finding> {
+    let failed = |error: crate::Error<J::Refusal>| Finding::InQueue(error.to_string());
+    let config = Config { slots_per_caller_max: THREADS, ..Config::with_capacity(4 * THREADS) };
+    let queue = Queue::start(config, [unit]).map_err(failed)?;
+    let callers: Result<Vec<_>, _> = (0..THREADS).map(|_| queue.caller()).collect();
     let work = |thread: usize, caller: Caller<J>| {
         for i in (0..REQUESTS).map(|i| i * THREADS + thread) {
             let answer = caller.run(|job| cases.load(i, job)).map_err(failed)?;
             if !cases.is_right(i, &answer) {
-                return Err(Finding::InEngine(format!("case {i} had a wrong answer")));
+                return Err(Finding::InQueue(format!("case {i} had a wrong answer")));
             }
         }
         Ok(())
@@ -253,9 +255,9 @@ fn in_engine<J: Job>(unit: Box<dyn Unit<J>>, cases: &impl Cases<J>) -> Result<()
             callers.map(|(thread, caller)| scope.spawn(move || work(thread, caller))).collect();
         threads.into_iter().try_for_each(|thread| thread.join().map_err(|_| Finding::Panicked)?)
     })?;
-    let stats = engine.stats().map_err(failed)?;
+    let stats = queue.stats().map_err(failed)?;
     if stats.done != (THREADS * REQUESTS) as u64 || stats.quarantines != 0 {
-        return Err(Finding::InEngine(format!("{} of its checks failed", stats.faults)));
+        return Err(Finding::InQueue(format!("{} checks failed", stats.faults)));
     }
     Ok(())
 }

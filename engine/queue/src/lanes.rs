@@ -1,4 +1,4 @@
-//! The unit of this processor: kernels for one operation, two in step, and eight in lanes.
+//! The unit of this processor: kernels for one operation, for pairs, and for eight in lanes.
 
 use core::num::NonZero;
 use std::sync::Arc;
@@ -6,45 +6,45 @@ use std::sync::Arc;
 use tollgate_rsa::{Error, Hash, Operation, PrivateKey, PrivateRequest, Workspace, private_batch};
 
 use crate::config::Config;
-use crate::engine::Engine;
 use crate::job::{Class, Outcome, Request};
 use crate::private_job::{PrivateError, PrivateJob};
+use crate::queue::Queue;
 use crate::unit::{SelfTestFailed, Unit};
 use crate::work::Work;
 
-/// Kernels and memory for one core at a time.
+/// Kernels and a workspace, for use by one core at a time.
 #[derive(Debug)]
 pub struct Lanes {
     name: String,
     workspace: Workspace,
 }
 
-/// Operations of one call.
+/// Maximum operations of one call.
 const WIDTH: usize = 8;
 
 impl Lanes {
-    /// With the best kernels of this processor, less those that `TOLLGATE_CPU_DISABLE` vetoes.
+    /// Uses the best kernels of this processor, except those that `TOLLGATE_CPU_DISABLE` disables.
     ///
     /// # Errors
     ///
-    /// The variable holds an unknown word.
+    /// `TOLLGATE_CPU_DISABLE` contains an unknown word.
     pub fn new(number: usize) -> Result<Self, Error> {
         Ok(Self::with_workspace(number, Workspace::new()?))
     }
 
-    /// With the kernels and plans of this workspace.
+    /// Uses the kernels and plans of this workspace.
     #[must_use]
     pub fn with_workspace(number: usize, workspace: Workspace) -> Self {
         Self { name: format!("lanes {number}"), workspace }
     }
 }
 
-impl Engine<PrivateJob> {
-    /// An engine with a unit of [`Lanes`] for each core that this process may use.
+impl Queue<PrivateJob> {
+    /// Starts a queue with a [`Lanes`] unit for each core that this process may use.
     ///
     /// # Errors
     ///
-    /// As [`Engine::start`]; [`Error::Misuse`] if `TOLLGATE_CPU_DISABLE` holds an unknown word.
+    /// As [`Queue::start`]; [`Error::Misuse`] if `TOLLGATE_CPU_DISABLE` contains an unknown word.
     pub fn of_this_processor(config: Config) -> Result<Self, PrivateError> {
         let cores = std::thread::available_parallelism().map_or(1, NonZero::get);
         let unit = |number| Lanes::new(number).map(|lanes| Box::new(lanes) as Box<dyn Unit<_>>);
@@ -58,7 +58,8 @@ impl Unit<PrivateJob> for Lanes {
         &self.name
     }
 
-    /// What goes together costs less than one by one: eight in lanes, else two in step.
+    /// The largest batch that costs less than single operations: eight in lanes, two in a pair, or
+    /// one.
     fn width(&self, class: Class) -> usize {
         let bits = usize::try_from(class.0).unwrap_or(usize::MAX);
         let plan = self.workspace.plans().plan(Operation::Private, bits);
@@ -76,7 +77,7 @@ impl Unit<PrivateJob> for Lanes {
         }
     }
 
-    /// A signature and a decryption that are known, alone and in a batch.
+    /// Runs a signature and a decryption with known results, alone and in a batch.
     fn self_test(&mut self) -> Result<(), SelfTestFailed> {
         let key = PrivateKey::from_pem(KEY).map_err(|_| SelfTestFailed { what: "a known key" })?;
         let key = Arc::new(key);
@@ -103,7 +104,7 @@ impl Unit<PrivateJob> for Lanes {
 }
 
 impl Lanes {
-    /// Whether the results of a batch have these SHA-256 digests.
+    /// Returns `true` if the results of the batch have the expected SHA-256 digests.
     fn gives(&mut self, key: &Arc<PrivateKey>, asked: &[(Work, &[u8], &[u8])]) -> bool {
         let mut batch: Vec<Box<Request<PrivateJob>>> =
             asked.iter().map(|_| Box::default()).collect();
@@ -120,7 +121,7 @@ impl Lanes {
         })
     }
 
-    /// Runs the requests of a group, at most [`WIDTH`], whose padding was possible.
+    /// Runs those requests of a group, at most [`WIDTH`], that could be padded.
     fn run_encoded(&mut self, group: &mut [Box<Request<PrivateJob>>]) {
         let mut outcomes = [const { None }; WIDTH];
         let mut encoded = group.iter_mut().filter(|request| !request.has_outcome());
@@ -135,7 +136,7 @@ impl Lanes {
         let Some(key) = key else {
             return;
         };
-        // An array of requests has no holes: those beyond the last are never run.
+        // Unused entries of the array hold an empty request that is never run.
         let mut requests = operations
             .each_mut()
             .map(|operation| operation.take().unwrap_or_else(|| PrivateRequest::new(key, &mut [])));
@@ -159,7 +160,7 @@ fn cost_alone(operations: usize) -> f64 {
     operations as f64
 }
 
-/// A key for tests, known to everybody.
+/// A public test key.
 const KEY: &str = include_str!("../../../vectors/keys/rsa-1024.pem");
 
 /// ```text

@@ -1,116 +1,123 @@
-//! Who holds a unit: taking the batch that is next in line, running it, telling its owners, and
-//! handing the unit on.
+//! The leader of a batch: takes the next batch, runs it, wakes its owners, and returns the unit.
 
 use std::time::Instant;
 
-use super::seat::{Company, Seat, Verdict};
 use super::state::{Guard, Shared, State};
+use super::unit_slot::{LastBatch, UnitHealth, UnitSlot};
 use crate::event::Event;
 use crate::job::{Job, Request};
 use crate::schedule::{Owner, Taken};
 
 impl<J: Job> Shared<J> {
-    /// Puts a filled request in line.
-    pub(crate) fn enqueue(&self, state: &mut State<J>, place: usize, request: Box<Request<J>>) {
+    /// Adds a filled request to the waiting ones.
+    pub(crate) fn enqueue(&self, state: &mut State<J>, slot: usize, request: Box<Request<J>>) {
         let (now, depth) = (Instant::now(), state.schedule.depth());
         state.stats.submitted += 1;
         state.stats.queue_depth.record(u64::try_from(depth).unwrap_or(u64::MAX));
         state.arrivals.note(now);
-        state.schedule.enqueue(place, request, now);
+        state.schedule.enqueue(slot, request, now);
         if state.lingering > 0 {
-            self.company.notify_all();
+            self.arrived.notify_all();
         }
     }
 
-    /// Waits for the request of a place, leading while it is in line and a unit is idle, and takes
-    /// it. `None` at the deadline, which a batch that was begun before it may overrun.
-    pub(crate) fn wait(&self, place: usize, deadline: Option<Instant>) -> Option<Taken<J>> {
+    /// Waits for the request of a slot and takes it; leads batches while it waits and a unit is
+    /// idle. Returns `None` at the deadline; a batch begun before may overrun it.
+    pub(crate) fn wait(&self, slot: usize, deadline: Option<Instant>) -> Option<Taken<J>> {
         let mut state = self.lock();
-        // A stranger's waker, if the ticket was polled before: it goes outside of the lock.
-        let _waker = core::mem::replace(state.schedule.owner(place), Owner::Nobody);
+        // The waker of an earlier poll is foreign code: it is dropped outside the lock.
+        let _waker = core::mem::replace(state.schedule.owner(slot), Owner::None);
         let taken = loop {
-            if let Some(taken) = state.schedule.claim(place) {
+            if let Some(taken) = state.schedule.claim(slot) {
                 break Some(taken);
             }
             if deadline.is_some_and(|at| at <= Instant::now()) {
                 break None;
             }
-            if state.schedule.is_queued(place)
-                && self.is_for_a_thread(&mut state)
-                && let Some(seat) = state.idle.pop()
+            if state.schedule.is_queued(slot)
+                && self.thread_may_lead(&mut state)
+                && let Some(unit_slot) = state.idle.pop()
             {
-                state = self.lead(state, seat);
+                state = self.lead(state, unit_slot);
                 continue;
             }
-            // Called to lead, and taken along by another: then somebody else is to lead what is
-            // left. The lock may be free meanwhile, so look again before sleeping.
-            state = self.hand_on(state);
-            let may_lead = state.schedule.is_queued(place) && self.is_for_a_thread(&mut state);
-            if may_lead || state.schedule.is_done(place) {
+            // This thread may have been woken to lead a batch that another leader took. Then
+            // another thread must lead the rest. `wake_next` may unlock, so check again before
+            // sleeping.
+            state = self.wake_next(state);
+            let may_lead = state.schedule.is_queued(slot) && self.thread_may_lead(&mut state);
+            if may_lead || state.schedule.is_done(slot) {
                 continue;
             }
-            *state.schedule.owner(place) = Owner::Thread { called: false };
-            self.bells.silence(place);
+            *state.schedule.owner(slot) = Owner::Thread { called: false };
+            self.thread_wakers.clear(slot);
             drop(state);
-            self.bells.sleep(place, deadline);
+            self.thread_wakers.sleep(slot, deadline);
             state = self.lock();
-            *state.schedule.owner(place) = Owner::Nobody;
+            *state.schedule.owner(slot) = Owner::None;
         };
-        drop(self.hand_on(state));
+        drop(self.wake_next(state));
         taken
     }
 
-    /// Holds the unit for one batch, whose owners are told before anybody else gets it.
-    pub(crate) fn lead<'a>(&'a self, mut state: Guard<'a, J>, mut seat: Seat<J>) -> Guard<'a, J> {
+    /// Runs one batch on the unit and wakes its owners before the unit is returned.
+    pub(crate) fn lead<'a>(
+        &'a self,
+        mut state: Guard<'a, J>,
+        mut unit_slot: UnitSlot<J>,
+    ) -> Guard<'a, J> {
         state.busy += 1;
-        state = self.gather(state, &mut seat);
-        self.lead_gathered(state, seat)
+        state = self.gather(state, &mut unit_slot);
+        self.lead_gathered(state, unit_slot)
     }
 
-    /// The same for who must not wait, and whose company does not come while it works: it is taken
-    /// as it is.
+    /// Like [`lead`](Self::lead), without waiting for further requests.
     pub(crate) fn lead_at_once<'a>(
         &'a self,
         mut state: Guard<'a, J>,
-        seat: Seat<J>,
+        unit_slot: UnitSlot<J>,
     ) -> Guard<'a, J> {
         state.busy += 1;
-        self.lead_gathered(state, seat)
+        self.lead_gathered(state, unit_slot)
     }
 
-    fn lead_gathered<'a>(&'a self, mut state: Guard<'a, J>, mut seat: Seat<J>) -> Guard<'a, J> {
+    fn lead_gathered<'a>(
+        &'a self,
+        mut state: Guard<'a, J>,
+        mut unit_slot: UnitSlot<J>,
+    ) -> Guard<'a, J> {
         let Some(class) = state.schedule.next_class() else {
-            return self.give_back(state, seat, None);
+            return self.give_back(state, unit_slot, None);
         };
-        state.schedule.next_batch(&*seat.unit, &mut seat.batch);
-        let requests = seat.batch.places.len();
+        state.schedule.next_batch(&*unit_slot.unit, &mut unit_slot.batch);
+        let requests = unit_slot.batch.slots.len();
         state.arrivals.begin(requests);
-        drop(self.hand_on(state)); // more than one batch may be in line
+        drop(self.wake_next(state)); // more than one batch may wait
         let begin = Instant::now();
-        let verdict = seat.run();
+        let health = unit_slot.run();
         let end = Instant::now();
-        seat.company = (requests > 1).then(|| Company {
+        unit_slot.last_batch = (requests > 1).then(|| LastBatch {
             requests,
-            room: seat.room(class),
+            room: unit_slot.room(class),
             service: end - begin,
         });
 
         let mut state = self.lock();
-        state.stats.fill[seat.batch.places.len()] += 1;
+        state.stats.fill[unit_slot.batch.slots.len()] += 1;
         state.stats.service_ns.record_time(end - begin);
-        state.end(&mut seat, verdict.cause(), end);
+        state.end(&mut unit_slot, health.cause(), end);
         let has_callbacks = !state.finished.is_empty();
         drop(state);
         if has_callbacks {
             self.work.notify_one();
         }
-        self.tell(&mut seat.told);
-        if let Verdict::Condemned(cause) = verdict {
-            self.say(&Event::Quarantined { unit: seat.name(), cause });
+        self.notify_owners(&mut unit_slot.notifications);
+        if let UnitHealth::Faulty(cause) = health {
+            self.emit(&Event::Quarantined { unit: unit_slot.name(), cause });
         }
-        let state = self.release_gone(&mut seat.told);
-        let state = self.give_back(state, seat, verdict.cause());
-        if verdict == Verdict::Acquitted {
+        let state = self.release_abandoned(&mut unit_slot.notifications);
+        let state = self.give_back(state, unit_slot, health.cause());
+        if health == UnitHealth::Cleared {
             drop(state);
             self.readmit();
             return self.lock();

@@ -1,57 +1,56 @@
 //! The execution unit: requests of many callers share lanes, fairly and within bounds.
 //!
-//! * An [`Engine`] has [`Unit`]s and a bounded queue. A [`Caller`] submits to it: [`Caller::run`]
-//!   waits, [`Caller::submit`] gives a [`Ticket`] to wait for, poll or await,
-//!   [`Caller::submit_with`] calls back, [`Caller::run_many`] does many.
-//! * No thread of its own is needed: who waits does what is next in line, and hands on. A request
-//!   that is alone costs what the operation costs; those that wait share calls.
-//! * A queue that is full says so at once. A caller's flood waits behind the caller's own line.
-//! * A ticket that is dropped cancels its request; a unit whose check fails is quarantined and its
-//!   work done elsewhere; a panic stays where it happened; a forked child is told so.
-//! * [`Lanes`] is the unit of this processor, for [`PrivateJob`]s: RSA with its paddings. `judge`
-//!   tries units of others: `docs/own-unit.md`.
+//! * A [`Queue`] owns [`Unit`]s and a bounded number of slots. A [`Caller`] submits to it:
+//!   [`Caller::run`] waits, [`Caller::submit`] returns a [`Ticket`] to wait for, poll or await,
+//!   [`Caller::submit_with`] calls back, [`Caller::run_many`] runs many requests.
+//! * The queue needs no thread of its own: a waiting caller runs the next batch and wakes the next
+//!   leader. A single request costs what the operation costs; concurrent requests share calls.
+//! * A full queue fails at once. A caller that floods the queue delays its own requests only.
+//! * Dropping a ticket cancels its request. A unit whose check fails is quarantined and its
+//!   requests run on another unit. A panic is contained. A forked child gets an error.
+//! * [`Lanes`] is the unit of this processor; it runs [`PrivateJob`]s, that is RSA with its
+//!   paddings. [`judge`](mod@judge) tests other units: `docs/own-unit.md`.
 //!
 //! ```
 //! use std::sync::Arc;
 //!
-//! use tollgate_queue::{Config, Engine, Work};
+//! use tollgate_queue::{Config, Queue, Work};
 //! use tollgate_rsa::{Hash, PrivateKey};
 //!
 //! # let pem = include_str!("../../../vectors/keys/rsa-2048.pem");
-//! let engine = Engine::of_this_processor(Config::default())?;
+//! let queue = Queue::of_this_processor(Config::default())?;
 //! let key = Arc::new(PrivateKey::from_pem(pem)?);
 //! let work = Work::SignPkcs1v15 { hash: Hash::Sha256 };
 //! std::thread::scope(|scope| {
 //!     for number in 0..16 {
-//!         let (engine, key) = (&engine, &key);
+//!         let (queue, key) = (&queue, &key);
 //!         scope.spawn(move || {
-//!             let caller = engine.caller()?; // a line of its own
+//!             let caller = queue.caller()?; // queued fairly beside the others
 //!             let digest = Hash::Sha256.digest(&[number]);
 //!             let mut signature = vec![0; key.size()];
 //!             caller.private(key, work, digest.as_ref(), &mut signature).map(<[u8]>::len)
 //!         });
 //!     }
 //! });
-//! assert_eq!(engine.stats()?.done, 16);
+//! assert_eq!(queue.stats()?.done, 16);
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 #![forbid(unsafe_code)]
 #![cfg_attr(
     test,
-    allow(clippy::duplicate_mod, reason = "tests build files again, on loom's locks")
+    allow(clippy::duplicate_mod, reason = "tests compile these files again, with loom's locks")
 )]
 
 #[cfg(test)]
 extern crate self as tollgate_queue;
 
 mod arrivals;
-mod bells;
 mod config;
-mod engine;
 mod error;
 mod event;
+#[cfg_attr(not(target_os = "linux"), path = "futex_portable.rs")]
+mod futex;
 mod gather;
-mod hand_on;
 #[cfg(test)]
 mod interleavings;
 mod job;
@@ -60,34 +59,35 @@ mod lanes;
 mod lead;
 mod private_job;
 mod quarantine;
-#[cfg_attr(not(target_os = "linux"), path = "rings_by_lock.rs")]
-mod rings;
+mod queue;
 mod schedule;
-mod seat;
 mod state;
 mod stats;
 mod sync;
+mod thread_wakers;
 mod ticket;
 #[cfg(test)]
 #[path = "../tests/toy/mod.rs"]
 mod toy;
 mod unit;
+mod unit_slot;
+mod wake_next;
 mod work;
 mod worker;
 
 pub use config::Config;
-pub use engine::{Caller, Ended, Engine};
 pub use error::Error;
 pub use event::{Cause, Event, Listener};
 pub use job::{Class, Job, Outcome, Request};
 pub use lanes::Lanes;
 pub use private_job::{PrivateError, PrivateJob, Signing};
+pub use queue::{Caller, Queue, ShutdownReport};
 pub use stats::{Distribution, Stats};
-pub use ticket::{Answer, Patience, Ticket};
+pub use ticket::{Answer, RunBatch, Ticket};
 pub use unit::{SelfTestFailed, Unit};
 pub use work::Work;
 
-/// The page for those who write units; its example is compiled and run.
+/// The guide to writing a unit; its example is compiled and run.
 #[cfg(doctest)]
 #[doc = include_str!("../../../docs/own-unit.md")]
 pub struct OwnUnit;

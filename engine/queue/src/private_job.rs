@@ -1,5 +1,5 @@
-//! The job of RSA: a private operation with its padding. Typed, so that a unit may refuse to be
-//! an oracle for raw ones.
+//! The RSA job: a private-key operation with its padding. A typed job lets a unit refuse raw
+//! operations, and so avoid being an oracle.
 
 use core::ops::Range;
 use std::sync::Arc;
@@ -7,18 +7,18 @@ use std::sync::Arc;
 use tollgate_rsa::{Error, MODULUS_BYTES_MAX, PrivateKey};
 use zeroize::Zeroize;
 
-use crate::engine::Caller;
 use crate::job::{Class, Job};
+use crate::queue::Caller;
 use crate::work::Work;
 
-/// A private operation of any key. Its class is the size of the key.
+/// A private-key operation of any key. Its class is the key's size in bits.
 #[derive(Default)]
 pub struct PrivateJob {
     key: Option<Arc<PrivateKey>>,
     work: Option<Work>,
     input: Buffer,
     output: Buffer,
-    /// Where in `output` the result stands, if there is one.
+    /// The range of the result in `output`.
     result: Option<Range<usize>>,
 }
 
@@ -63,7 +63,7 @@ impl Job for PrivateJob {
         Class(self.key.as_ref().map_or(0, |key| key.bits() as u64))
     }
 
-    /// Its address: keys that are loaded twice are two.
+    /// The address of the key: a key loaded twice counts as two.
     fn key(&self) -> u64 {
         self.key.as_ref().map_or(0, |key| Arc::as_ptr(key).addr() as u64)
     }
@@ -86,76 +86,75 @@ impl Job for PrivateJob {
 }
 
 impl PrivateJob {
-    /// Asks for `work` with `key`, of a digest, a ciphertext, or a number of the key's size.
+    /// Sets the job: `work` with `key` on a digest, a ciphertext, or a number of the key's size.
     ///
     /// # Errors
     ///
-    /// `Misuse::BufferLength`, `Rejected::DigestLength` and `Rejected::DecryptionFailed` if the
-    /// input has another length; `Rejected::HashBroken` if signatures with this hash function can
+    /// `Misuse::BufferLength`, `Rejected::DigestLength` or `Rejected::DecryptionFailed` if the
+    /// input has the wrong length; `Rejected::HashBroken` if signatures with this hash function can
     /// be forged.
     pub fn load(&mut self, key: &Arc<PrivateKey>, work: Work, input: &[u8]) -> Result<(), Error> {
         work.check(key, input)?;
         self.wipe();
         (self.key, self.work) = (Some(Arc::clone(key)), Some(work));
-        // A ciphertext longer than any key is of a wrong length, and so is an empty one.
+        // A ciphertext that is longer than any key has the wrong length, like an empty one.
         let kept = if input.len() > MODULUS_BYTES_MAX { &[] } else { input };
         self.input.len = kept.len();
         self.input.bytes[..kept.len()].copy_from_slice(kept);
         Ok(())
     }
 
-    /// The result of a job that was done: a signature or a number of the key's size, or a message.
+    /// The result of a completed job: a signature or number of the key's size, or a message.
     #[must_use]
     pub fn output(&self) -> &[u8] {
         self.result.clone().map_or(&[], |result| &self.output.bytes[result])
     }
 
-    /// What is asked, for a unit: key, work and input.
+    /// The job's key, work and input, for a unit.
     #[must_use]
     pub fn asked(&self) -> Option<(&Arc<PrivateKey>, Work, &[u8])> {
         Some((self.key.as_ref()?, self.work?, &self.input.bytes[..self.input.len]))
     }
 
-    /// The key, and room for the result, which holds the padded input after
-    /// [`encode`](Self::encode).
+    /// The key and the output buffer, which holds the padded input after [`encode`](Self::encode).
     #[must_use]
     pub fn operation(&mut self) -> Option<(&PrivateKey, &mut [u8])> {
         let key = self.key.as_deref()?;
         Some((key, &mut self.output.bytes[..self.output.len]))
     }
 
-    /// Pads the input to what is raised to the power of d, in the room for the result.
+    /// Writes the padded input to the output buffer.
     ///
     /// # Errors
     ///
-    /// The padding does not fit the key; `Unavailable` without random bytes for a salt.
+    /// The padding does not fit the key; `Unavailable` if there are no random bytes for a salt.
     ///
     /// # Panics
     ///
-    /// If nothing was loaded.
+    /// If the job was not [loaded](Self::load).
     pub fn encode(&mut self) -> Result<(), Error> {
         let (Some(key), Some(work)) = (&self.key, self.work) else {
-            panic!("a job is loaded before it is done");
+            panic!("a job is loaded before it is run");
         };
         (self.output.len, self.result) = (key.size(), None);
         let input = &self.input.bytes[..self.input.len];
         work.encode(key, input, &mut self.output.bytes[..key.size()])
     }
 
-    /// Makes the result of what stands in its room after an operation with this outcome: takes
-    /// decrypted messages out of their padding, in constant time. Nothing is left after an error.
+    /// Makes the result from the output buffer after an operation with this outcome: removes the
+    /// padding of decrypted messages in constant time. Clears the buffer on error.
     ///
     /// # Errors
     ///
-    /// That of the operation; `Rejected::DecryptionFailed`, whatever is wrong with a ciphertext;
-    /// `Unavailable` without random bytes for a premaster secret's substitute.
+    /// The operation's error; `Rejected::DecryptionFailed` for any invalid ciphertext;
+    /// `Unavailable` if there are no random bytes for a substitute premaster secret.
     ///
     /// # Panics
     ///
-    /// If nothing was loaded.
+    /// If the job was not [loaded](Self::load).
     pub fn decode(&mut self, outcome: Result<(), Error>) -> Result<(), Error> {
         let (Some(key), Some(work)) = (&self.key, self.work) else {
-            panic!("a job is loaded before it is done");
+            panic!("a job is loaded before it is run");
         };
         let input = &self.input.bytes[..self.input.len];
         let em = &mut self.output.bytes[..self.output.len];
@@ -170,12 +169,12 @@ impl PrivateJob {
     }
 }
 
-/// An error of an engine for private operations.
+/// The error of a queue of private-key operations.
 pub type PrivateError = crate::Error<Error>;
 
 impl Caller<PrivateJob> {
-    /// Does `work` with `key` and waits; returns the result, which goes to the start of `output`,
-    /// of the key's size. A message that was decrypted is secret, and the caller's to wipe.
+    /// Runs `work` with `key` and waits. Returns the result, at the start of `output`, which must
+    /// have the key's size. A decrypted message is secret; the caller must wipe it.
     ///
     /// # Errors
     ///
@@ -194,12 +193,11 @@ impl Caller<PrivateJob> {
         Ok(&output[..len])
     }
 
-    /// Signs many digests with keys of their own, or does other work, and waits. The outcome of
-    /// each is in it.
+    /// Runs many operations, each with its own key, and waits. Each [`Signing`] holds its outcome.
     ///
     /// # Errors
     ///
-    /// As [`run_many`](Self::run_many): the engine takes no more.
+    /// As [`run_many`](Self::run_many): the queue accepts no more requests.
     pub fn sign_many(&self, requests: &mut [Signing<'_>]) -> Result<(), PrivateError> {
         let count = requests.len();
         let requests = core::cell::RefCell::new(requests);
@@ -222,13 +220,13 @@ impl Caller<PrivateJob> {
     }
 }
 
-/// One of many signatures, or of other works.
+/// One operation of [`Caller::sign_many`].
 pub struct Signing<'a> {
     key: &'a Arc<PrivateKey>,
     work: Work,
     input: &'a [u8],
     output: &'a mut [u8],
-    /// The length of the result.
+    /// The length of the result in `output`.
     outcome: Result<usize, PrivateError>,
 }
 
@@ -244,7 +242,7 @@ impl core::fmt::Debug for Signing<'_> {
 }
 
 impl<'a> Signing<'a> {
-    /// Of a digest, or what `work` takes, into a buffer of the key's size.
+    /// `work` on `input`, with an output buffer of the key's size.
     pub fn new(
         key: &'a Arc<PrivateKey>,
         work: Work,
@@ -258,7 +256,7 @@ impl<'a> Signing<'a> {
     ///
     /// # Errors
     ///
-    /// As [`Caller::private`]; [`ShutDown`](crate::Error::ShutDown) if it was not begun.
+    /// As [`Caller::private`]; [`ShutDown`](crate::Error::ShutDown) if the operation was not run.
     pub fn outcome(&self) -> Result<&[u8], PrivateError> {
         self.outcome.clone().map(|len| &self.output[..len])
     }
@@ -272,8 +270,7 @@ mod tests {
 
     use super::*;
 
-    /// Whatever a place held: what was asked, what came of it, and the room around a result that is
-    /// shorter.
+    /// Wipes input, result, and the rest of the buffer behind a shorter result.
     #[test]
     fn a_wiped_job_holds_nothing() {
         let pem = include_str!("../../../vectors/keys/rsa-1024.pem");
@@ -289,12 +286,12 @@ mod tests {
             assert!(job.asked().is_none() && job.output().is_empty());
             let (input, output) = (&job.input.bytes, &job.output.bytes);
             assert!(input.iter().chain(output).all(|&byte| byte == 0), "{work:?}");
-            assert_eq!(Arc::strong_count(&key), 1, "the key is let go");
+            assert_eq!(Arc::strong_count(&key), 1, "the key is released");
         }
     }
 
     #[test]
-    fn a_job_that_failed_holds_no_result() {
+    fn a_failed_job_holds_no_result() {
         let pem = include_str!("../../../vectors/keys/rsa-1024.pem");
         let key = Arc::new(PrivateKey::from_pem(pem).unwrap());
         let mut job = PrivateJob::default();
@@ -302,6 +299,6 @@ mod tests {
         job.encode().unwrap();
         assert_eq!(job.decode(Err(Error::Fault)), Err(Error::Fault));
         assert!(job.output.bytes.iter().all(|&byte| byte == 0));
-        assert!(job.asked().is_some(), "another unit is asked");
+        assert!(job.asked().is_some(), "another unit can run it");
     }
 }

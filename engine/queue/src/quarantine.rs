@@ -1,30 +1,30 @@
-//! Units that are taken out, and come back; and the requests that no unit is left for.
+//! Quarantine and readmission of units, and requests without a unit.
 
-use super::seat::Seat;
-use super::state::{Guard, Shared, Told};
+use super::state::{Guard, Shared};
+use super::unit_slot::{Notifications, UnitSlot};
 use crate::error::Error;
 use crate::event::{Cause, Event};
 use crate::job::Job;
 
 impl<J: Job> Shared<J> {
-    /// Returns the unit, to the idle ones or to quarantine.
+    /// Returns a unit to the idle ones, or quarantines it.
     pub(crate) fn give_back<'a>(
         &'a self,
         mut state: Guard<'a, J>,
-        seat: Seat<J>,
+        unit_slot: UnitSlot<J>,
         cause: Option<Cause>,
     ) -> Guard<'a, J> {
         match cause {
             None => {
                 state.busy -= 1;
-                state.idle.push(seat);
+                state.idle.push(unit_slot);
             }
             Some(cause) => {
                 state.stats.quarantines += 1;
-                state.quarantined.push((seat, cause));
+                state.quarantined.push((unit_slot, cause));
                 if state.healthy() == 1 {
-                    // The last one, still counted: jobs that nobody can do must not take all units
-                    // from the others, so that those which pass their tests come back.
+                    // This was the last unit; it still counts as busy. Jobs that fail everywhere
+                    // must not take all units away, so readmit those that pass their self tests.
                     drop(state);
                     self.readmit();
                     state = self.lock();
@@ -33,7 +33,7 @@ impl<J: Job> Shared<J> {
                 if state.healthy() == 0 {
                     state = self.fail_all(state, &Error::NoUnit).0;
                     drop(state);
-                    self.say(&Event::NoUnitLeft);
+                    self.emit(&Event::NoUnitLeft);
                     state = self.lock();
                 }
             }
@@ -45,51 +45,52 @@ impl<J: Job> Shared<J> {
         state
     }
 
-    /// Ends everything in line; how much that was. Not for every day: it allocates.
+    /// Ends all waiting requests with an error and returns their number. Allocates, so it is for
+    /// rare events only.
     pub(crate) fn fail_all<'a>(
         &'a self,
         mut state: Guard<'a, J>,
         why: &Error<J::Refusal>,
     ) -> (Guard<'a, J>, usize) {
-        let (mut told, mut count) = (Told::with_room(0), 0);
-        while let Some(place) = state.schedule.fail_first(why.clone()) {
-            state.ended(place, &mut told);
+        let (mut notifications, mut count) = (Notifications::with_room(0), 0);
+        while let Some(slot) = state.schedule.fail_first(why.clone()) {
+            state.record_owner(slot, &mut notifications);
             state.stats.failed += 1;
             count += 1;
         }
         drop(state);
-        self.tell(&mut told);
+        self.notify_owners(&mut notifications);
         self.work.notify_all();
-        (self.release_gone(&mut told), count)
+        (self.release_abandoned(&mut notifications), count)
     }
 
-    /// Tests the units in quarantine, but for those whose code is at fault, and takes those back
-    /// that pass; how many.
+    /// Tests the quarantined units, except those with wrong code, and readmits those that pass;
+    /// returns how many.
     pub(crate) fn readmit(&self) -> usize {
         let mut state = self.lock();
         let suspects = core::mem::take(&mut state.quarantined);
         drop(state);
         let mut back = 0;
-        for (mut seat, cause) in suspects {
-            if !cause.is_final() && seat.passes() {
-                self.say(&Event::Readmitted { unit: seat.name() });
+        for (mut unit_slot, cause) in suspects {
+            if !cause.is_final() && unit_slot.passes() {
+                self.emit(&Event::Readmitted { unit: unit_slot.name() });
                 back += 1;
-                self.lock().idle.push(seat);
+                self.lock().idle.push(unit_slot);
             } else {
-                self.lock().quarantined.push((seat, cause));
+                self.lock().quarantined.push((unit_slot, cause));
             }
         }
-        drop(self.hand_on(self.lock()));
+        drop(self.wake_next(self.lock()));
         back
     }
 
-    /// Takes a unit out before the engine begins.
-    pub(crate) fn quarantine_at_start(&self, seat: Seat<J>) {
-        let event = Event::Quarantined { unit: seat.name(), cause: Cause::SelfTest };
+    /// Quarantines a unit before the queue starts.
+    pub(crate) fn quarantine_at_start(&self, unit_slot: UnitSlot<J>) {
+        let event = Event::Quarantined { unit: unit_slot.name(), cause: Cause::SelfTest };
         let mut state = self.lock();
         state.stats.quarantines += 1;
-        state.quarantined.push((seat, Cause::SelfTest));
+        state.quarantined.push((unit_slot, Cause::SelfTest));
         drop(state);
-        self.say(&event);
+        self.emit(&event);
     }
 }

@@ -1,14 +1,15 @@
-//! Places and the line: who is next. A data structure without threads and clocks.
+//! Slots, and the order of the waiting requests. A data structure without threads and clocks.
 //!
-//! Start-time fair queueing, of flows that are a caller and a key. A request's tag is one more than
-//! the last tag of its flow, and at least that of the batch that was led last; the least tag leads,
-//! ties by arrival, and those next in line of its class ride along.
+//! Start-time fair queueing (SFQ). A flow is a caller and a key. The tag of a request is one more
+//! than the last tag of its flow, and at least the tag of the last batch leader. The request with
+//! the least tag leads the next batch, in order of arrival among equals; the next waiting requests
+//! of its class join the batch.
 //!
-//! So tags of one flow differ, and none that comes is below that of the last leader. Let k be by
-//! how much a request's tag is above that leader's: as many of its own flow are before it, in line,
-//! or ridden along before their turn. Of each other flow at most k + 1 requests have a tag up to
-//! there, whenever they come. Each batch is led by the least tag: so a request waits for at most
-//! (f - 1)(k + 1) + k batches that begin after it came, f the flows at work meanwhile.
+//! So the tags of one flow differ, and a new request's tag is at least the last leader's tag. Let k
+//! be the difference. At most k requests of the same flow are ahead of the request: they wait, or
+//! they joined a batch early. Every other flow has at most k + 1 requests with a tag up to this
+//! one, whenever they arrive. Each batch is led by the least tag. So a request waits for at most
+//! (f - 1)(k + 1) + k batches that begin after its arrival, where f is the number of active flows.
 
 use core::hash::{BuildHasher as _, BuildHasherDefault};
 use core::task::Waker;
@@ -19,46 +20,46 @@ use crate::error::Error;
 use crate::job::{Class, Job, Request};
 use crate::unit::{Unit, width};
 
-/// How a request ended.
+/// The result of a request.
 pub(crate) type End<J> = Result<(), Error<<J as Job>::Refusal>>;
 
-/// A request that ended, and how.
+/// An ended request and its result.
 pub(crate) type Taken<J> = (Box<Request<J>>, End<J>);
 
-/// What is called when a request ended.
+/// A function called with the result of a request.
 pub(crate) type Callback<J> =
     Box<dyn FnOnce(Result<&J, Error<<J as Job>::Refusal>>) + Send + 'static>;
 
-/// A place and its request.
+/// A slot's index and its request.
 pub(crate) type Admitted<J> = (usize, Box<Request<J>>);
 
-/// Where a place's request is.
+/// The state of a slot's request.
 pub(crate) enum Phase<E> {
-    /// With its caller, who fills it or reads its result; or nowhere.
+    /// Free, or with its caller, who fills it or reads its result.
     Out,
     Queued,
     Running,
     Done(E),
 }
 
-/// Who wants to know that a request ended.
+/// Receiver of the result.
 pub(crate) enum Owner<J: Job> {
-    /// Nobody now: its ticket is held and may ask.
-    Nobody,
-    /// A thread, asleep; `called` if it was woken to lead.
+    /// No one at the moment; the ticket exists and may ask later.
+    None,
+    /// A sleeping thread; `called` if it was woken to lead.
     Thread {
         called: bool,
     },
     Task(Waker),
     Callback(Callback<J>),
-    /// Nobody ever: its ticket is gone.
-    Gone,
+    /// No one: the ticket was dropped.
+    Abandoned,
 }
 
-struct Place<J: Job> {
+struct Slot<J: Job> {
     phase: Phase<End<J>>,
     owner: Owner<J>,
-    /// Unless it is out or running.
+    /// `None` while it is out or running.
     request: Option<Box<Request<J>>>,
     class: Class,
     tag: u64,
@@ -67,29 +68,29 @@ struct Place<J: Job> {
     caller: usize,
 }
 
-/// Places of one caller; its number is used again when it is gone and they are free.
+/// A caller's use of slots. Its index is reused when it is dropped and its slots are free.
 #[derive(Default)]
 struct Caller {
-    places: usize,
-    is_gone: bool,
+    slots: usize,
+    is_dropped: bool,
 }
 
-/// The requests of a call, and their places. Its room is made once.
+/// The requests of a call and their slots. The buffers are allocated once.
 pub(crate) struct Batch<J: Job> {
-    pub(crate) places: Vec<usize>,
-    /// Of the requests, by place.
+    pub(crate) slots: Vec<usize>,
+    /// Serial numbers of the requests, in the order of `slots`.
     numbers: Vec<u64>,
     pub(crate) requests: Vec<Box<Request<J>>>,
 }
 
 impl<J: Job> Batch<J> {
     pub(crate) fn with_room(room: usize) -> Self {
-        let (places, numbers) = (Vec::with_capacity(room), Vec::with_capacity(room));
-        Self { places, numbers, requests: Vec::with_capacity(room) }
+        let (slots, numbers) = (Vec::with_capacity(room), Vec::with_capacity(room));
+        Self { slots, numbers, requests: Vec::with_capacity(room) }
     }
 
-    /// Puts each request back to its place; whether one stood elsewhere. What came in the place of
-    /// one that is missing is no answer: it faults, and is not done again.
+    /// Moves each request back to its position and returns `true` if any had been moved. A request
+    /// that replaced a missing one is wiped; it faults and is not retried.
     pub(crate) fn put_in_order(&mut self) -> bool {
         let Self { numbers, requests, .. } = self;
         let found = requests.iter().map(|request| request.number);
@@ -112,31 +113,31 @@ impl<J: Job> Batch<J> {
     }
 }
 
-/// All places of an engine.
+/// All slots of a queue.
 pub(crate) struct Schedule<J: Job> {
-    places: Vec<Place<J>>,
+    slots: Vec<Slot<J>>,
     free: Vec<usize>,
-    /// By tag, then by arrival.
-    queue: Vec<usize>,
-    /// Last tags of flows, by hash: flows that collide are one.
+    /// Waiting slots, by tag, then by arrival.
+    waiting: Vec<usize>,
+    /// Last tags of flows, by hash; flows that collide count as one.
     tags: Box<[u64]>,
     hasher: BuildHasherDefault<DefaultHasher>,
-    /// The tag of the batch that was led last.
+    /// The tag of the last batch leader.
     now: u64,
     arrivals: u64,
     callers: Vec<Caller>,
-    callers_gone: Vec<usize>,
-    places_per_caller_max: usize,
+    free_callers: Vec<usize>,
+    slots_per_caller_max: usize,
 }
 
-/// Slots for the tags of flows, per place: collisions are rare.
-const FLOWS_PER_PLACE: usize = 16;
+/// Hash table entries per slot, so that collisions are rare.
+const FLOWS_PER_SLOT: usize = 16;
 
 impl<J: Job> Schedule<J> {
-    pub(crate) fn new(capacity: usize, places_per_caller_max: usize) -> Self {
-        let place = |_| Place {
+    pub(crate) fn new(capacity: usize, slots_per_caller_max: usize) -> Self {
+        let slot = |_| Slot {
             phase: Phase::Out,
-            owner: Owner::Gone,
+            owner: Owner::Abandoned,
             request: Some(Box::default()),
             class: Class::default(),
             tag: 0,
@@ -145,21 +146,21 @@ impl<J: Job> Schedule<J> {
             caller: 0,
         };
         Self {
-            places: (0..capacity).map(place).collect(),
+            slots: (0..capacity).map(slot).collect(),
             free: (0..capacity).rev().collect(),
-            queue: Vec::with_capacity(capacity),
-            tags: vec![0; (capacity * FLOWS_PER_PLACE).next_power_of_two()].into(),
+            waiting: Vec::with_capacity(capacity),
+            tags: vec![0; (capacity * FLOWS_PER_SLOT).next_power_of_two()].into(),
             hasher: BuildHasherDefault::default(),
             now: 0,
             arrivals: 1,
             callers: Vec::new(),
-            callers_gone: Vec::new(),
-            places_per_caller_max,
+            free_callers: Vec::new(),
+            slots_per_caller_max,
         }
     }
 
     pub(crate) fn add_caller(&mut self) -> usize {
-        if let Some(caller) = self.callers_gone.pop() {
+        if let Some(caller) = self.free_callers.pop() {
             self.callers[caller] = Caller::default();
             return caller;
         }
@@ -168,195 +169,197 @@ impl<J: Job> Schedule<J> {
     }
 
     pub(crate) fn remove_caller(&mut self, caller: usize) {
-        self.callers[caller].is_gone = true;
+        self.callers[caller].is_dropped = true;
         self.forget_if_idle(caller);
     }
 
     fn forget_if_idle(&mut self, caller: usize) {
-        if self.callers[caller].is_gone && self.callers[caller].places == 0 {
-            self.callers_gone.push(caller);
+        if self.callers[caller].is_dropped && self.callers[caller].slots == 0 {
+            self.free_callers.push(caller);
         }
     }
 
-    /// A free place and its request, to be filled.
+    /// Takes a free slot and its request, to be filled.
     pub(crate) fn admit(&mut self, caller: usize) -> Result<Admitted<J>, Error<J::Refusal>> {
-        let places_per_caller_max = self.places_per_caller_max;
-        if self.callers[caller].places >= places_per_caller_max {
-            return Err(Error::CallerFull { places_per_caller_max });
+        let slots_per_caller_max = self.slots_per_caller_max;
+        if self.callers[caller].slots >= slots_per_caller_max {
+            return Err(Error::CallerFull { slots_per_caller_max });
         }
-        let full = Error::Full { capacity: self.places.len() };
+        let full = Error::Full { capacity: self.slots.len() };
         let index = self.free.pop().ok_or(full)?;
-        self.callers[caller].places += 1;
-        let place = &mut self.places[index];
-        (place.caller, place.owner) = (caller, Owner::Nobody);
-        Ok((index, place.request.take().expect("a free place has its request")))
+        self.callers[caller].slots += 1;
+        let slot = &mut self.slots[index];
+        (slot.caller, slot.owner) = (caller, Owner::None);
+        Ok((index, slot.request.take().expect("a free slot has its request")))
     }
 
-    /// Takes a wiped request back; the place is free.
+    /// Frees a slot; its request must be wiped.
     pub(crate) fn release(&mut self, index: usize, request: Box<Request<J>>) {
-        let place = &mut self.places[index];
-        place.request = Some(request);
-        (place.phase, place.owner) = (Phase::Out, Owner::Gone);
-        let caller = place.caller;
+        let slot = &mut self.slots[index];
+        slot.request = Some(request);
+        (slot.phase, slot.owner) = (Phase::Out, Owner::Abandoned);
+        let caller = slot.caller;
         self.free.push(index);
-        self.callers[caller].places -= 1;
+        self.callers[caller].slots -= 1;
         self.forget_if_idle(caller);
     }
 
-    /// Puts a filled request in line.
+    /// Adds a filled request to the waiting ones.
     pub(crate) fn enqueue(&mut self, index: usize, mut request: Box<Request<J>>, since: Instant) {
-        let place = &mut self.places[index];
-        let flow = self.hasher.hash_one((place.caller, request.key));
+        let slot = &mut self.slots[index];
+        let flow = self.hasher.hash_one((slot.caller, request.key));
         let mask = self.tags.len() - 1;
         let last = &mut self.tags[usize::try_from(flow).unwrap_or(usize::MAX) & mask];
         *last = self.now.max(*last + 1);
-        (place.tag, place.arrival, place.since) = (*last, self.arrivals, since);
-        (place.class, request.number) = (request.class, self.arrivals);
+        (slot.tag, slot.arrival, slot.since) = (*last, self.arrivals, since);
+        (slot.class, request.number) = (request.class, self.arrivals);
         self.arrivals += 1;
         self.insert(index, request);
     }
 
-    /// Puts a request back to where it was in line.
+    /// Puts a request back at its former position.
     pub(crate) fn insert(&mut self, index: usize, request: Box<Request<J>>) {
-        let place = &mut self.places[index];
-        (place.request, place.phase) = (Some(request), Phase::Queued);
-        let order = (place.tag, place.arrival);
+        let slot = &mut self.slots[index];
+        (slot.request, slot.phase) = (Some(request), Phase::Queued);
+        let order = (slot.tag, slot.arrival);
         let before = |&other: &usize| {
-            let other = &self.places[other];
+            let other = &self.slots[other];
             (other.tag, other.arrival) < order
         };
-        self.queue.insert(self.queue.partition_point(before), index);
+        self.waiting.insert(self.waiting.partition_point(before), index);
     }
 
-    /// Moves the next in line and its company into the batch; false if nobody is in line.
+    /// Moves the next request, and those that join it, into the batch. Returns `false` if none
+    /// waits.
     pub(crate) fn next_batch(&mut self, unit: &dyn Unit<J>, batch: &mut Batch<J>) -> bool {
-        let Some(&first) = self.queue.first() else {
+        let Some(&first) = self.waiting.first() else {
             return false;
         };
-        let Self { places, queue, .. } = self;
-        let class = places[first].class;
-        let width = width(unit, class).clamp(1, batch.places.capacity());
-        self.now = places[first].tag;
-        queue.retain(|&index| {
-            let place = &mut places[index];
-            if place.class != class || batch.places.len() == width {
+        let Self { slots, waiting, .. } = self;
+        let class = slots[first].class;
+        let width = width(unit, class).clamp(1, batch.slots.capacity());
+        self.now = slots[first].tag;
+        waiting.retain(|&index| {
+            let slot = &mut slots[index];
+            if slot.class != class || batch.slots.len() == width {
                 return true;
             }
-            place.phase = Phase::Running;
-            batch.places.push(index);
-            batch.numbers.push(place.arrival);
-            batch.requests.push(place.request.take().expect("a queued place has its request"));
+            slot.phase = Phase::Running;
+            batch.slots.push(index);
+            batch.numbers.push(slot.arrival);
+            batch.requests.push(slot.request.take().expect("a queued slot has its request"));
             false
         });
         true
     }
 
-    /// The request ended: whoever is told has the place.
+    /// Records the result of a request.
     pub(crate) fn finish(&mut self, index: usize, request: Box<Request<J>>, end: End<J>) {
-        let place = &mut self.places[index];
-        (place.request, place.phase) = (Some(request), Phase::Done(end));
+        let slot = &mut self.slots[index];
+        (slot.request, slot.phase) = (Some(request), Phase::Done(end));
     }
 
-    /// Ends what is first in line without a result; its place.
+    /// Ends the first waiting request with an error and returns its slot.
     pub(crate) fn fail_first(&mut self, why: Error<J::Refusal>) -> Option<usize> {
-        let index = self.queue.first().copied()?;
-        self.queue.remove(0);
-        self.places[index].phase = Phase::Done(Err(why));
+        let index = self.waiting.first().copied()?;
+        self.waiting.remove(0);
+        self.slots[index].phase = Phase::Done(Err(why));
         Some(index)
     }
 
-    /// Takes a request that ended: its owner reads it, or nobody does. `None` if it has not ended.
+    /// Takes an ended request. Returns `None` if it has not ended.
     pub(crate) fn claim(&mut self, index: usize) -> Option<Taken<J>> {
-        let place = &mut self.places[index];
-        let Phase::Done(_) = place.phase else {
+        let slot = &mut self.slots[index];
+        let Phase::Done(_) = slot.phase else {
             return None;
         };
-        let Phase::Done(end) = core::mem::replace(&mut place.phase, Phase::Out) else {
-            unreachable!("it was done a line ago");
+        let Phase::Done(end) = core::mem::replace(&mut slot.phase, Phase::Out) else {
+            unreachable!("checked above");
         };
-        Some((place.request.take().expect("an ended place has its request"), end))
+        Some((slot.request.take().expect("an ended slot has its request"), end))
     }
 
-    /// The ticket is gone. What waits in line leaves it, what ended is taken, and both come back
-    /// to be wiped and released; what runs goes on and belongs to nobody.
+    /// Handles a dropped ticket. A waiting or ended request is returned, to be wiped and released;
+    /// a running one goes on without an owner.
     pub(crate) fn abandon(&mut self, index: usize) -> Option<Box<Request<J>>> {
-        match self.places[index].phase {
+        match self.slots[index].phase {
             Phase::Queued => {
-                self.queue.retain(|&other| other != index);
-                self.places[index].phase = Phase::Out;
-                self.places[index].request.take()
+                self.waiting.retain(|&other| other != index);
+                self.slots[index].phase = Phase::Out;
+                self.slots[index].request.take()
             }
             Phase::Done(_) => self.claim(index).map(|(request, _)| request),
             Phase::Running | Phase::Out => {
-                self.places[index].owner = Owner::Gone;
+                self.slots[index].owner = Owner::Abandoned;
                 None
             }
         }
     }
 
-    /// The thread that leads next: the first in line that sleeps and was not called yet.
-    pub(crate) fn call_successor(&mut self) -> Option<usize> {
-        let Self { places, queue, .. } = self;
-        queue.iter().copied().find(|&index| match &mut places[index].owner {
+    /// Finds the first waiting request whose thread sleeps and was not called yet, and marks it as
+    /// called.
+    pub(crate) fn next_sleeping_thread(&mut self) -> Option<usize> {
+        let Self { slots, waiting, .. } = self;
+        waiting.iter().copied().find(|&index| match &mut slots[index].owner {
             Owner::Thread { called } => !core::mem::replace(called, true),
             _ => false,
         })
     }
 
-    /// The tasks in line that wait to be woken; they wait no more.
+    /// Takes the wakers of all waiting tasks.
     pub(crate) fn take_tasks(&mut self, tasks: &mut Vec<Waker>) {
-        for &index in &self.queue {
-            let owner = &mut self.places[index].owner;
+        for &index in &self.waiting {
+            let owner = &mut self.slots[index].owner;
             if matches!(owner, Owner::Task(_)) {
-                let Owner::Task(waker) = core::mem::replace(owner, Owner::Nobody) else {
-                    unreachable!("it was a task a line ago");
+                let Owner::Task(waker) = core::mem::replace(owner, Owner::None) else {
+                    unreachable!("checked above");
                 };
                 tasks.push(waker);
             }
         }
     }
 
-    /// The callback of a request that ended.
+    /// Takes the callback of an ended request.
     pub(crate) fn take_callback(&mut self, index: usize) -> Option<Callback<J>> {
-        match core::mem::replace(&mut self.places[index].owner, Owner::Gone) {
+        match core::mem::replace(&mut self.slots[index].owner, Owner::Abandoned) {
             Owner::Callback(callback) => Some(callback),
             _ => None,
         }
     }
 
     pub(crate) fn owner(&mut self, index: usize) -> &mut Owner<J> {
-        &mut self.places[index].owner
+        &mut self.slots[index].owner
     }
 
     pub(crate) fn is_done(&self, index: usize) -> bool {
-        matches!(self.places[index].phase, Phase::Done(_))
+        matches!(self.slots[index].phase, Phase::Done(_))
     }
 
     pub(crate) fn is_queued(&self, index: usize) -> bool {
-        matches!(self.places[index].phase, Phase::Queued)
+        matches!(self.slots[index].phase, Phase::Queued)
     }
 
     pub(crate) fn since(&self, index: usize) -> Instant {
-        self.places[index].since
+        self.slots[index].since
     }
 
-    /// Who is first in line.
+    /// The first waiting request: its slot and class.
     pub(crate) fn next(&self) -> Option<(usize, Class)> {
-        self.queue.first().map(|&index| (index, self.places[index].class))
+        self.waiting.first().map(|&index| (index, self.slots[index].class))
     }
 
     pub(crate) fn next_class(&self) -> Option<Class> {
         self.next().map(|(_, class)| class)
     }
 
-    /// How many are in line.
+    /// Number of waiting requests.
     pub(crate) fn depth(&self) -> usize {
-        self.queue.len()
+        self.waiting.len()
     }
 
-    /// How many places are not free.
-    pub(crate) fn places_in_use(&self) -> usize {
-        self.places.len() - self.free.len()
+    /// Number of slots that are not free.
+    pub(crate) fn slots_in_use(&self) -> usize {
+        self.slots.len() - self.free.len()
     }
 }
 

@@ -1,4 +1,4 @@
-//! What all handles, tickets and workers of an engine share, and the lock around it.
+//! State shared by all handles, tickets and workers of a queue, and its lock.
 
 use core::task::Waker;
 use core::time::Duration;
@@ -8,73 +8,74 @@ use std::time::Instant;
 
 use tollgate_cpu::process;
 
-use super::bells::Bells;
-use super::seat::Seat;
 use super::sync::{Condvar, Mutex, MutexGuard};
+use super::thread_wakers::ThreadWakers;
+use super::unit_slot::{Notifications, UnitSlot};
 use crate::arrivals::Arrivals;
 use crate::config::Config;
 use crate::error::Error;
 use crate::event::Cause;
-use crate::job::{Job, Outcome, Request};
+use crate::job::{Job, Outcome};
 use crate::schedule::{End, Owner, Schedule};
 use crate::stats::Stats;
 
-/// What all handles, tickets and workers of an engine share.
+/// State shared by all handles, tickets and workers of a queue.
 pub(crate) struct Shared<J: Job> {
     state: Mutex<State<J>>,
-    /// Threads that sleep until their requests ended.
-    pub(crate) bells: Bells,
-    /// Workers without work.
+    /// Threads that sleep until their requests end.
+    pub(crate) thread_wakers: ThreadWakers,
+    /// Wakes workers.
     pub(crate) work: Condvar,
-    /// Leaders that linger.
-    pub(crate) company: Condvar,
-    /// Who shuts down.
+    /// Wakes lingering leaders.
+    pub(crate) arrived: Condvar,
+    /// Wakes threads in `shut_down`.
     pub(crate) drained: Condvar,
     pub(crate) config: Config,
-    /// The process that made it. A child has its memory, and none of its threads.
+    /// Fork generation of the process that started the queue. A child has a copy of the memory, but
+    /// none of the threads.
     process: u64,
 }
 
 pub(crate) type Guard<'a, J> = MutexGuard<'a, State<J>>;
 
-/// What the lock covers.
+/// The state under the lock.
 pub(crate) struct State<J: Job> {
     pub(crate) schedule: Schedule<J>,
-    pub(crate) idle: Vec<Seat<J>>,
-    /// Units that somebody runs.
+    pub(crate) idle: Vec<UnitSlot<J>>,
+    /// Number of units that run a batch.
     pub(crate) busy: usize,
-    pub(crate) quarantined: Vec<(Seat<J>, Cause)>,
+    pub(crate) quarantined: Vec<(UnitSlot<J>, Cause)>,
     pub(crate) is_closing: bool,
-    /// Ended requests whose callbacks a worker will call.
+    /// Slots of ended requests whose callbacks a worker will call.
     pub(crate) finished: VecDeque<usize>,
-    /// Callbacks that are being called.
+    /// Number of callbacks that are running.
     pub(crate) calling: usize,
     pub(crate) workers: usize,
-    /// Workers without work, asleep or about to look again.
-    pub(crate) resting: usize,
-    /// How many of them were told to lead and have not looked yet.
-    pub(crate) summoned: usize,
+    /// Number of idle workers, asleep or about to check for work.
+    pub(crate) workers_idle: usize,
+    /// Number of idle workers that have been woken to lead and have not run yet.
+    pub(crate) workers_woken: usize,
     pub(crate) stats: Stats,
-    /// Leaders that linger.
+    /// Number of lingering leaders.
     pub(crate) lingering: usize,
     pub(crate) arrivals: Arrivals,
-    /// Room to wake tasks from.
+    /// Reused buffer for wakers of tasks.
     pub(crate) tasks: Vec<Waker>,
 }
 
 impl<J: Job> Shared<J> {
-    pub(crate) fn new(config: Config, units: Vec<Seat<J>>, room: usize) -> Self {
+    pub(crate) fn new(config: Config, units: Vec<UnitSlot<J>>, room: usize) -> Self {
         let capacity = config.capacity;
         let state = State {
-            schedule: Schedule::new(capacity, config.places_per_caller_max),
+            schedule: Schedule::new(capacity, config.slots_per_caller_max),
             busy: 0,
             quarantined: Vec::with_capacity(units.len()),
             is_closing: false,
             finished: VecDeque::with_capacity(capacity),
             calling: 0,
             workers: 0,
-            resting: 0,
-            summoned: 0,
+            workers_idle: 0,
+            workers_woken: 0,
             stats: Stats::new(room, capacity),
             lingering: 0,
             arrivals: Arrivals::new(config.linger_max()),
@@ -83,68 +84,71 @@ impl<J: Job> Shared<J> {
         };
         Self {
             state: Mutex::new(state),
-            bells: Bells::new(capacity),
+            thread_wakers: ThreadWakers::new(capacity),
             work: Condvar::new(),
-            company: Condvar::new(),
+            arrived: Condvar::new(),
             drained: Condvar::new(),
             config,
             process: process::fork_generation(),
         }
     }
 
-    /// Whether this is the process that made the engine; asked before any lock is taken, because a
-    /// thread that the child does not have may hold it for ever.
+    /// Fails in a forked child. Checked before any lock is taken, because a thread that does not
+    /// exist in the child may hold it.
     pub(crate) fn check_process(&self) -> Result<(), Error<J::Refusal>> {
-        if self.is_home() { Ok(()) } else { Err(Error::Forked) }
+        if self.is_own_process() { Ok(()) } else { Err(Error::Forked) }
     }
 
-    pub(crate) fn is_home(&self) -> bool {
+    pub(crate) fn is_own_process(&self) -> bool {
         process::fork_generation() == self.process
     }
 
-    /// Of strangers' code only this runs under the lock: [`Unit::width`](crate::Unit::width), whose
-    /// panic is caught, and the drop of a refusal that nobody reads. Jobs are asked, written and
-    /// wiped, wakers cloned, woken and dropped, and callbacks and listeners called outside of it.
-    /// So nothing in it is half done, and a lock that is poisoned all the same is taken.
+    /// Only two pieces of foreign code run under the lock: [`Unit::width`](crate::Unit::width),
+    /// whose panic is caught, and the drop of an unread refusal. Everything else runs outside:
+    /// reading, writing and wiping jobs; cloning, waking and dropping wakers; callbacks and
+    /// listeners. So the state is consistent even if the lock is poisoned.
     pub(crate) fn lock(&self) -> Guard<'_, J> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Sleeps until rung, or until the time is over.
+    /// Sleeps until notified, or until the time is over.
     pub(crate) fn sleep<'a>(
         &self,
-        bell: &Condvar,
+        condvar: &Condvar,
         state: Guard<'a, J>,
         left: Option<Duration>,
     ) -> Guard<'a, J> {
         match left {
-            None => bell.wait(state).unwrap_or_else(PoisonError::into_inner),
-            Some(left) => bell.wait_timeout(state, left).unwrap_or_else(PoisonError::into_inner).0,
+            None => condvar.wait(state).unwrap_or_else(PoisonError::into_inner),
+            Some(left) => {
+                condvar.wait_timeout(state, left).unwrap_or_else(PoisonError::into_inner).0
+            }
         }
     }
 }
 
 impl<J: Job> State<J> {
-    /// Units in use.
+    /// Number of units in use.
     pub(crate) fn healthy(&self) -> usize {
         self.idle.len() + self.busy
     }
 
-    /// For a worker: an idle unit, if somebody is in line, or those whom it served may come again.
-    pub(crate) fn take_seat(&mut self) -> Option<Seat<J>> {
+    /// Takes an idle unit for a worker, if requests wait or the callers of the last batch may
+    /// submit again.
+    pub(crate) fn take_unit(&mut self) -> Option<UnitSlot<J>> {
         let is_awaited = self.schedule.depth() > 0;
-        self.idle.pop_if(|seat| is_awaited || seat.company.is_some())
+        self.idle.pop_if(|unit_slot| is_awaited || unit_slot.last_batch.is_some())
     }
 
     pub(crate) fn is_drained(&self) -> bool {
         self.schedule.depth() == 0 && self.busy + self.calling == 0 && self.finished.is_empty()
     }
 
-    /// Ends the requests of a batch; what failed its check for the first time is done once more,
-    /// if there is another unit.
-    pub(crate) fn end(&mut self, seat: &mut Seat<J>, cause: Option<Cause>, now: Instant) {
-        let Seat { batch, told, .. } = seat;
-        for (place, mut request) in batch.places.drain(..).zip(batch.requests.drain(..)) {
+    /// Ends the requests of a batch. A request whose check failed for the first time is queued
+    /// again if there is another unit.
+    pub(crate) fn end(&mut self, unit_slot: &mut UnitSlot<J>, cause: Option<Cause>, now: Instant) {
+        let UnitSlot { batch, notifications, .. } = unit_slot;
+        for (slot, mut request) in batch.slots.drain(..).zip(batch.requests.drain(..)) {
             let end: End<J> = match request.take_outcome() {
                 _ if cause == Some(Cause::Panic) => Err(Error::UnitPanicked),
                 Some(Outcome::Done) => Ok(()),
@@ -154,7 +158,7 @@ impl<J: Job> State<J> {
                     if !request.is_retry && self.healthy() > 1 {
                         self.stats.retried += 1;
                         request.is_retry = true;
-                        self.schedule.insert(place, request);
+                        self.schedule.insert(slot, request);
                         continue;
                     }
                     Err(Error::Fault)
@@ -165,43 +169,27 @@ impl<J: Job> State<J> {
             } else {
                 self.stats.failed += 1;
             }
-            self.stats.response_ns.record_time(now - self.schedule.since(place));
-            self.schedule.finish(place, request, end);
-            self.ended(place, told);
+            self.stats.response_ns.record_time(now - self.schedule.since(slot));
+            self.schedule.finish(slot, request, end);
+            self.record_owner(slot, notifications);
         }
     }
 
-    /// Finds out whom to tell.
-    pub(crate) fn ended(&mut self, place: usize, told: &mut Told<J>) {
-        match self.schedule.owner(place) {
-            Owner::Nobody => {}
-            Owner::Thread { .. } => told.bells.push(place),
+    /// Records who must be notified that a request ended.
+    pub(crate) fn record_owner(&mut self, slot: usize, notifications: &mut Notifications<J>) {
+        match self.schedule.owner(slot) {
+            Owner::None => {}
+            Owner::Thread { .. } => notifications.threads.push(slot),
             owner @ Owner::Task(_) => {
-                if let Owner::Task(waker) = core::mem::replace(owner, Owner::Nobody) {
-                    told.tasks.push(waker);
+                if let Owner::Task(waker) = core::mem::replace(owner, Owner::None) {
+                    notifications.tasks.push(waker);
                 }
             }
-            Owner::Callback(_) => self.finished.push_back(place),
-            Owner::Gone => {
-                let claimed = self.schedule.claim(place);
-                told.gone.extend(claimed.map(|(request, end)| (place, request, end)));
+            Owner::Callback(_) => self.finished.push_back(slot),
+            Owner::Abandoned => {
+                let claimed = self.schedule.claim(slot);
+                notifications.abandoned.extend(claimed.map(|(request, end)| (slot, request, end)));
             }
         }
-    }
-}
-
-/// Whom to tell that their requests ended, outside of the lock.
-pub(crate) struct Told<J: Job> {
-    /// Places of threads that sleep.
-    pub(crate) bells: Vec<usize>,
-    pub(crate) tasks: Vec<Waker>,
-    /// Nobody: these are wiped, and their places free.
-    pub(crate) gone: Vec<(usize, Box<Request<J>>, End<J>)>,
-}
-
-impl<J: Job> Told<J> {
-    pub(crate) fn with_room(room: usize) -> Self {
-        let (bells, tasks) = (Vec::with_capacity(room), Vec::with_capacity(room));
-        Self { bells, tasks, gone: Vec::with_capacity(room) }
     }
 }

@@ -4,41 +4,41 @@ use core::time::Duration;
 
 use hdrhistogram::Histogram;
 
-/// What an engine did so far.
+/// Counters and histograms since the start.
 #[derive(Clone, Debug)]
 pub struct Stats {
     /// Requests that were queued.
     pub submitted: u64,
     /// Requests that ended with a result.
     pub done: u64,
-    /// Requests that a unit refused, or that ended with an error of the engine.
+    /// Requests that a unit refused, or that ended with an error of the queue.
     pub failed: u64,
     /// Requests whose ticket was dropped before they ended.
     pub cancelled: u64,
-    /// Requests that found no place, their caller's or any.
+    /// Requests refused because all slots, or all slots of their caller, were in use.
     pub turned_away: u64,
-    /// Requests that were done again on another unit.
+    /// Requests retried on another unit.
     pub retried: u64,
     /// Results whose check failed.
     pub faults: u64,
-    /// Units that were taken out, and may have come back since.
+    /// Quarantined units, including those readmitted since.
     pub quarantines: u64,
     /// Callbacks that panicked.
     pub callback_panics: u64,
-    /// Calls of units, by the number of their requests: `fill[n]` had n of them.
+    /// Calls of units by batch size: `fill[n]` calls had n requests.
     pub fill: Vec<u64>,
-    /// Requests in the queue when another came.
+    /// Number of waiting requests at each arrival.
     pub queue_depth: Distribution,
-    /// Nanoseconds that batches waited on a clock for company, of those that did.
+    /// Linger times of batches that lingered, in nanoseconds.
     pub linger_ns: Distribution,
-    /// Nanoseconds of a call of a unit.
+    /// Durations of unit calls, in nanoseconds.
     pub service_ns: Distribution,
-    /// Nanoseconds from the submission of a request to its end.
+    /// Times from submission to the end of a request, in nanoseconds.
     pub response_ns: Distribution,
 }
 
 impl Stats {
-    /// With room for batches of up to `width` requests and for `capacity` of them in the queue.
+    /// For batches of up to `width` requests and a queue of `capacity`.
     pub(crate) fn new(width: usize, capacity: usize) -> Self {
         Self {
             submitted: 0,
@@ -58,13 +58,13 @@ impl Stats {
         }
     }
 
-    /// Calls of units.
+    /// Number of unit calls.
     #[must_use]
     pub fn batches(&self) -> u64 {
         self.fill.iter().sum()
     }
 
-    /// Requests of a call of a unit, in the mean.
+    /// Mean number of requests in a unit call.
     #[must_use]
     #[allow(clippy::cast_precision_loss, reason = "counts are far below 2^52")]
     pub fn mean_fill(&self) -> f64 {
@@ -77,7 +77,7 @@ impl Stats {
 #[derive(Clone, Debug)]
 pub struct Distribution(Histogram<u64>);
 
-/// A hundred seconds.
+/// One hundred seconds.
 const TIME_NS_MAX: u64 = 100_000_000_000;
 
 impl Distribution {
@@ -85,7 +85,7 @@ impl Distribution {
         Self(Histogram::new_with_bounds(1, max, 2).expect("1 and above is a range"))
     }
 
-    /// A value above the range counts as its end.
+    /// Records a value; a value above the range counts as the maximum.
     pub(crate) fn record(&mut self, value: u64) {
         self.0.saturating_record(value);
     }
@@ -94,31 +94,31 @@ impl Distribution {
         self.record(u64::try_from(time.as_nanos()).unwrap_or(u64::MAX));
     }
 
-    /// How many values.
+    /// Number of values.
     #[must_use]
     pub fn count(&self) -> u64 {
         self.0.len()
     }
 
-    /// What a share `q` in [0, 1] of the values does not exceed; 0 of nothing.
+    /// Returns the quantile `q` in [0, 1]; 0 if there are no values.
     #[must_use]
     pub fn quantile(&self, q: f64) -> u64 {
         self.0.value_at_quantile(q)
     }
 
-    /// The mean; 0 of nothing.
+    /// Returns the mean; 0 if there are no values.
     #[must_use]
     pub fn mean(&self) -> f64 {
         self.0.mean()
     }
 
-    /// The largest; 0 of nothing.
+    /// Returns the maximum; 0 if there are no values.
     #[must_use]
     pub fn max(&self) -> u64 {
         self.0.max()
     }
 
-    /// The histogram itself, to export.
+    /// The underlying histogram, for export.
     #[must_use]
     pub const fn histogram(&self) -> &Histogram<u64> {
         &self.0

@@ -1,4 +1,4 @@
-//! The locks and clocks of the engine; its tests put loom's in their place.
+//! Locks and clocks of the queue; the loom tests replace this module.
 
 #[cfg(not(target_os = "linux"))]
 pub(crate) use core::sync::atomic::AtomicU32;
@@ -8,12 +8,11 @@ pub(crate) use std::sync::{Arc, Condvar, Mutex, MutexGuard};
 pub(crate) use std::thread::yield_now;
 use std::time::Instant;
 
-pub(crate) use crate::rings::Rings;
+pub(crate) use crate::futex::Futex;
 
-/// Looks, with the processor yielded in between, that may bring nothing one after the other. One
-/// of them takes less than a microsecond if nobody else wants the core, and those who are awaited
-/// may have to cross from another one.
-pub(crate) const YIELDS_IN_VAIN_MAX: usize = 32;
+/// Consecutive yields that bring no request before a leader stops yielding. A yield takes less than
+/// a microsecond on an idle core, and the expected threads may have to migrate from another core.
+pub(crate) const FRUITLESS_YIELDS_MAX: usize = 32;
 
 pub(crate) fn time_since(begin: Instant) -> Duration {
     begin.elapsed()

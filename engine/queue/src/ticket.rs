@@ -1,4 +1,4 @@
-//! What a caller holds: a ticket for a request, and then its answer.
+//! The caller's handles of a request: first a ticket, then an answer.
 
 use core::fmt;
 use core::ops::Deref;
@@ -13,74 +13,74 @@ use crate::error::Error;
 use crate::job::{Job, Request};
 use crate::schedule::{Owner, Taken};
 
-/// A place whose request is out: with a caller who fills or reads it. Dropped, it is wiped and the
-/// place is free.
-pub(crate) struct Held<J: Job> {
+/// A slot whose request is with a caller, who fills or reads it. Dropping it wipes the request and
+/// frees the slot.
+pub(crate) struct SlotGuard<J: Job> {
     shared: Arc<Shared<J>>,
-    pub(crate) place: usize,
+    pub(crate) slot: usize,
     request: Option<Box<Request<J>>>,
 }
 
-/// A request in the engine. Wait for it, poll it, or await it; dropped, it is cancelled: it leaves
-/// the line, or its result is wiped when it comes.
+/// A submitted request. Wait for it, poll it, or await it. Dropping the ticket cancels the request:
+/// it is not run, or its result is wiped.
 ///
-/// As a future in an engine without workers it does jobs in `poll`, its own and those before it,
-/// while a unit is idle; and each future in line is woken whenever one falls idle. For many futures
-/// give the engine workers: then `poll` does nothing but look.
+/// In a queue without workers, `poll` of this future runs waiting jobs while a unit is idle, and
+/// every waiting future is woken whenever a unit becomes idle. For many futures configure workers:
+/// then `poll` only checks for the result.
 #[must_use = "a ticket that is dropped cancels its request"]
 pub struct Ticket<J: Job> {
     shared: Arc<Shared<J>>,
-    /// Until its answer is taken.
-    place: Option<usize>,
+    /// `None` after the answer was taken.
+    slot: Option<usize>,
 }
 
-/// What a thread that has many tickets leads for; see [`Ticket::try_take_patiently`].
+/// When a polling thread with many tickets runs a batch; see [`Ticket::try_take_or_run`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Patience {
-    /// A batch of more than one that has no room for more.
-    Full,
-    /// One that is as large as those before it, or has waited long enough:
+pub enum RunBatch {
+    /// If the batch is full and has more than one request.
+    IfFull,
+    /// If the batch is as large as those before it, or has waited for the maximum
     /// [`linger_us_max`](crate::Config::linger_us_max).
-    Due,
-    /// Any.
-    None,
+    IfDue,
+    /// Always.
+    Always,
 }
 
-/// A job that was done, to be read. Dropped, it is wiped.
+/// The answer to a request: a completed job. Dropping it wipes the job.
 pub struct Answer<J: Job> {
-    held: Held<J>,
+    guard: SlotGuard<J>,
 }
 
-impl<J: Job> Held<J> {
-    pub(crate) fn new(shared: Arc<Shared<J>>, place: usize, request: Box<Request<J>>) -> Self {
-        Self { shared, place, request: Some(request) }
+impl<J: Job> SlotGuard<J> {
+    pub(crate) fn new(shared: Arc<Shared<J>>, slot: usize, request: Box<Request<J>>) -> Self {
+        Self { shared, slot, request: Some(request) }
     }
 
     pub(crate) fn request_mut(&mut self) -> &mut Request<J> {
-        self.request.as_mut().expect("it is held until it is let go")
+        self.request.as_mut().expect("a guard has its request until it is taken")
     }
 
-    /// The request, which goes back to its place in another way.
-    pub(crate) fn let_go(&mut self) -> Box<Request<J>> {
-        self.request.take().expect("it is let go once")
+    /// Takes the request out; the caller returns it to its slot.
+    pub(crate) fn take_request(&mut self) -> Box<Request<J>> {
+        self.request.take().expect("the request is taken once")
     }
 }
 
-impl<J: Job> Drop for Held<J> {
+impl<J: Job> Drop for SlotGuard<J> {
     fn drop(&mut self) {
         let Some(mut request) = self.request.take() else {
             return;
         };
         request.wipe();
-        if self.shared.is_home() {
-            self.shared.lock().schedule.release(self.place, request);
+        if self.shared.is_own_process() {
+            self.shared.lock().schedule.release(self.slot, request);
         }
     }
 }
 
 impl<J: Job> fmt::Debug for Ticket<J> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Ticket").field("place", &self.place).finish_non_exhaustive()
+        f.debug_struct("Ticket").field("slot", &self.slot).finish_non_exhaustive()
     }
 }
 
@@ -95,34 +95,34 @@ impl<J: Job> Deref for Answer<J> {
     type Target = J;
 
     fn deref(&self) -> &J {
-        &self.held.request.as_ref().expect("an answer holds its request").job
+        &self.guard.request.as_ref().expect("an answer holds its request").job
     }
 }
 
 impl<J: Job> Ticket<J> {
-    pub(crate) fn new(shared: Arc<Shared<J>>, place: usize) -> Self {
-        Self { shared, place: Some(place) }
+    pub(crate) fn new(shared: Arc<Shared<J>>, slot: usize) -> Self {
+        Self { shared, slot: Some(slot) }
     }
 
-    /// Waits for the answer; leads while nobody else does.
+    /// Waits for the answer. This thread leads batches while no other thread does.
     ///
     /// # Errors
     ///
-    /// How the request ended: [`Error::Rejected`], [`Error::Fault`], [`Error::NoUnit`],
+    /// The error of the request: [`Error::Rejected`], [`Error::Fault`], [`Error::NoUnit`],
     /// [`Error::ShutDown`], [`Error::UnitPanicked`]; [`Error::Forked`].
     pub fn wait(self) -> Result<Answer<J>, Error<J::Refusal>> {
         self.shared.check_process()?;
-        self.wait_at_home()
+        self.wait_same_process()
     }
 
-    /// [`wait`](Self::wait) in the process that has just submitted it.
-    pub(crate) fn wait_at_home(mut self) -> Result<Answer<J>, Error<J::Refusal>> {
-        let taken = self.shared.wait(self.place(), None);
+    /// [`wait`](Self::wait) without the fork check, in the process that has just submitted it.
+    pub(crate) fn wait_same_process(mut self) -> Result<Answer<J>, Error<J::Refusal>> {
+        let taken = self.shared.wait(self.slot(), None);
         self.answer(taken.expect("without a deadline it waits for the end"))
     }
 
-    /// Waits until then; `None` if there is no answer yet. A batch that this thread leads is done
-    /// to its end, so that it may come back one service time late.
+    /// Waits until the deadline; returns `None` if there is no answer then. A batch led by this
+    /// thread runs to its end, so this may return one service time late.
     ///
     /// # Errors
     ///
@@ -130,7 +130,7 @@ impl<J: Job> Ticket<J> {
     ///
     /// # Panics
     ///
-    /// If the answer was taken.
+    /// If the answer was taken before.
     pub fn wait_until(
         &mut self,
         deadline: Instant,
@@ -138,12 +138,12 @@ impl<J: Job> Ticket<J> {
         if let Err(error) = self.shared.check_process() {
             return Some(Err(error));
         }
-        let taken = self.shared.wait(self.place(), Some(deadline))?;
+        let taken = self.shared.wait(self.slot(), Some(deadline))?;
         Some(self.answer(taken))
     }
 
-    /// The answer, if it is there. Without workers, a unit that is idle does jobs first: those
-    /// before it, and this one.
+    /// Returns the answer if it is ready. Without workers, this first runs waiting jobs while a
+    /// unit is idle.
     ///
     /// # Errors
     ///
@@ -151,14 +151,14 @@ impl<J: Job> Ticket<J> {
     ///
     /// # Panics
     ///
-    /// If the answer was taken.
+    /// If the answer was taken before.
     pub fn try_take(&mut self) -> Option<Result<Answer<J>, Error<J::Refusal>>> {
         self.poll_with(None)
     }
 
-    /// The answer, if it is there, for one thread that has many tickets, comes back to each often,
-    /// and must not sleep, as the loop of a server does: it leads batches on the spot once there is
-    /// reason to, but waits for nobody.
+    /// Returns the answer if it is ready. For a thread that polls many tickets often and must not
+    /// sleep, such as a server's event loop: it runs batches itself, as `run_batch` says, and never
+    /// waits.
     ///
     /// # Errors
     ///
@@ -166,62 +166,62 @@ impl<J: Job> Ticket<J> {
     ///
     /// # Panics
     ///
-    /// If the answer was taken.
-    pub fn try_take_patiently(
+    /// If the answer was taken before.
+    pub fn try_take_or_run(
         &mut self,
-        patience: Patience,
+        run_batch: RunBatch,
     ) -> Option<Result<Answer<J>, Error<J::Refusal>>> {
         if let Err(error) = self.shared.check_process() {
             return Some(Err(error));
         }
-        let (shared, place) = (&self.shared, self.place());
+        let (shared, slot) = (&self.shared, self.slot());
         let mut state = shared.lock();
-        while state.schedule.is_queued(place) && state.is_time_to_lead(patience) {
-            let Some(seat) = state.idle.pop() else {
+        while state.schedule.is_queued(slot) && state.is_time_to_lead(run_batch) {
+            let Some(unit_slot) = state.idle.pop() else {
                 break;
             };
-            state = shared.lead_at_once(state, seat);
+            state = shared.lead_at_once(state, unit_slot);
         }
-        let taken = state.schedule.claim(place);
-        drop(shared.hand_on(state));
+        let taken = state.schedule.claim(slot);
+        drop(shared.wake_next(state));
         taken.map(|taken| self.answer(taken))
     }
 
     fn poll_with(&mut self, waker: Option<&Waker>) -> Option<Result<Answer<J>, Error<J::Refusal>>> {
-        let (shared, place) = (&self.shared, self.place());
+        let (shared, slot) = (&self.shared, self.slot());
         let has_workers = match shared.check_process().and_then(|()| worker::start(shared)) {
             Ok(has_workers) => has_workers,
             Err(error) => return Some(Err(error)),
         };
         let mut waker = waker.cloned();
         let mut state = shared.lock();
-        while !has_workers && state.schedule.is_queued(place) {
-            let Some(seat) = state.idle.pop() else {
+        while !has_workers && state.schedule.is_queued(slot) {
+            let Some(unit_slot) = state.idle.pop() else {
                 break;
             };
-            state = shared.lead(state, seat);
+            state = shared.lead(state, unit_slot);
         }
-        let taken = state.schedule.claim(place);
-        let mut owner = Owner::Nobody;
+        let taken = state.schedule.claim(slot);
+        let mut owner = Owner::None;
         if let (None, Some(waker)) = (&taken, waker.take()) {
-            // One that is there may be another task's. It is a stranger's, and may hold tickets: it
-            // goes outside of the lock.
-            owner = core::mem::replace(state.schedule.owner(place), Owner::Task(waker));
+            // The replaced waker may be another task's. It is foreign code and may own tickets, so
+            // it is dropped outside the lock.
+            owner = core::mem::replace(state.schedule.owner(slot), Owner::Task(waker));
         }
-        drop(shared.hand_on(state));
+        drop(shared.wake_next(state));
         drop(owner);
         taken.map(|taken| self.answer(taken))
     }
 
-    fn place(&self) -> usize {
-        self.place.expect("an answer is taken once")
+    fn slot(&self) -> usize {
+        self.slot.expect("an answer is taken once")
     }
 
-    /// The answer of the request that was taken.
+    /// Makes the answer from a taken request.
     fn answer(&mut self, (request, end): Taken<J>) -> Result<Answer<J>, Error<J::Refusal>> {
-        let place = self.place.take().expect("an answer is taken once");
-        let held = Held::new(Arc::clone(&self.shared), place, request);
-        end.map(|()| Answer { held })
+        let slot = self.slot.take().expect("an answer is taken once");
+        let guard = SlotGuard::new(Arc::clone(&self.shared), slot, request);
+        end.map(|()| Answer { guard })
     }
 }
 
@@ -238,23 +238,23 @@ impl<J: Job> Future for Ticket<J> {
 
 impl<J: Job> Drop for Ticket<J> {
     fn drop(&mut self) {
-        let Some(place) = self.place else {
+        let Some(slot) = self.slot else {
             return;
         };
-        if !self.shared.is_home() {
+        if !self.shared.is_own_process() {
             return;
         }
         let mut state = self.shared.lock();
-        let is_late = state.schedule.is_done(place);
-        let owner = core::mem::replace(state.schedule.owner(place), Owner::Gone);
-        let request = state.schedule.abandon(place);
+        let is_late = state.schedule.is_done(slot);
+        let owner = core::mem::replace(state.schedule.owner(slot), Owner::Abandoned);
+        let request = state.schedule.abandon(slot);
         if !is_late {
             state.stats.cancelled += 1;
         }
         drop(state);
-        drop(owner); // a stranger's waker: outside of the lock
+        drop(owner); // foreign code: outside the lock
         if let Some(request) = request {
-            drop(Held::new(Arc::clone(&self.shared), place, request)); // wiped outside of the lock
+            drop(SlotGuard::new(Arc::clone(&self.shared), slot, request)); // wiped outside the lock
         }
     }
 }

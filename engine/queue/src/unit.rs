@@ -1,4 +1,4 @@
-//! What does jobs.
+//! Units: implementations that run jobs.
 
 use core::fmt;
 use core::panic::AssertUnwindSafe;
@@ -6,37 +6,36 @@ use std::panic::catch_unwind;
 
 use crate::job::{Class, Job, Request};
 
-/// Something that does jobs, several of one class at once: lanes of a processor, a graphics card,
-/// another machine. The engine gives it to one thread at a time.
+/// Runs jobs, several of one class at once: the lanes of a processor, a graphics card, another
+/// machine. Only one thread at a time uses a unit.
 ///
-/// `docs/own-unit.md` shows how to write one; [`judge`](crate::judge) says whether it is one.
+/// `docs/own-unit.md` shows how to write one; [`judge`](mod@crate::judge) tests it.
 pub trait Unit<J: Job>: Send {
-    /// A name for people: `lanes 0`.
+    /// Display name, such as `lanes 0`.
     fn name(&self) -> &str;
 
-    /// How many jobs of this class one call takes without costing each of them more: at least 1.
+    /// Maximum batch size for this class, such that each job costs no more than alone; at least 1.
     fn width(&self, class: Class) -> usize;
 
-    /// Does the jobs, all of one class and at most as many as [`width`](Self::width) says, and
-    /// leaves each with its outcome. One that has none afterwards counts as a fault.
+    /// Runs the jobs, all of one class and at most [`width`](Self::width) of them, and sets the
+    /// outcome of each. A request without outcome counts as a fault.
     ///
-    /// Boxes, requests and jobs stay where they are: a request that changed places is no answer,
-    /// and its unit does not come back.
+    /// The implementation must not move requests or jobs between boxes; a unit that does is
+    /// quarantined for good.
     ///
-    /// A job that faults keeps what was asked: it is done again elsewhere. A panic costs the unit
-    /// its place in the engine.
+    /// A job that faults must keep its input: another unit runs it again. A unit that panics is
+    /// quarantined for good.
     fn run(&mut self, batch: &mut [Box<Request<J>>]);
 
-    /// Known answers, in every form that this unit has.
+    /// Tests known answers, in every form of operation that this unit has.
     ///
     /// # Errors
     ///
-    /// It gave another: it is not to be used.
+    /// An answer was wrong; the unit must not be used.
     fn self_test(&mut self) -> Result<(), SelfTestFailed>;
 }
 
-/// Its width; 1 if it panics: that is asked under the engine's lock, where nothing may be left half
-/// done.
+/// The unit's width; 1 if it panics, because this is called under the queue's lock.
 pub(crate) fn width<J: Job>(unit: &dyn Unit<J>, class: Class) -> usize {
     catch_unwind(AssertUnwindSafe(|| unit.width(class))).unwrap_or(1)
 }
@@ -44,7 +43,7 @@ pub(crate) fn width<J: Job>(unit: &dyn Unit<J>, class: Class) -> usize {
 /// A unit's self test failed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SelfTestFailed {
-    /// What was tried, for people.
+    /// The failed test, for people.
     pub what: &'static str,
 }
 

@@ -1,4 +1,4 @@
-//! What is done with a private key: the padding before the operation, and after it.
+//! Operations with a private key and their paddings.
 
 use core::ops::Range;
 
@@ -8,25 +8,25 @@ use tollgate_rsa::{
 };
 use zeroize::Zeroize;
 
-/// What is done with a private key.
+/// An operation with a private key.
 ///
 /// Signatures with MD5 and SHA-1 are refused. A program that must make them, as OpenSSL does, pads
-/// for itself ([`pkcs1v15::encode`], [`pss::encode_random`]) and asks for [`Raw`](Self::Raw).
+/// the digest itself ([`pkcs1v15::encode`], [`pss::encode_random`]) and uses [`Raw`](Self::Raw).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Work {
     /// RSASSA-PKCS1-v1_5 of a digest (RFC 8017 §8.2.1).
     SignPkcs1v15 {
-        /// What made the digest.
+        /// The hash function of the digest.
         hash: Hash,
     },
     /// RSASSA-PSS of a digest (RFC 8017 §8.1.1), with a random salt.
     SignPss {
-        /// What made the digest.
+        /// The hash function of the digest.
         hash: Hash,
         /// The hash function of MGF1.
         mgf_hash: Hash,
-        /// How long the salt is.
+        /// The length of the salt.
         salt: Salt,
     },
     /// RSAES-PKCS1-v1_5 of a ciphertext (RFC 8017 §7.2.2) with implicit rejection: see
@@ -34,23 +34,24 @@ pub enum Work {
     DecryptPkcs1v15,
     /// RSAES-OAEP of a ciphertext (RFC 8017 §7.1.2).
     DecryptOaep {
-        /// The digest of the label, `hash.digest(label)`: it says the hash function's length too.
+        /// The digest of the label, `hash.digest(label)`; it also defines the hash function's
+        /// length.
         label_digest: Digest,
         /// The hash function of MGF1.
         mgf_hash: Hash,
     },
-    /// The premaster secret of a TLS client (RFC 5246 §7.4.7.1): 48 bytes, random ones if anything
-    /// is wrong with the ciphertext, its length included.
+    /// The premaster secret of a TLS client (RFC 5246 §7.4.7.1): 48 bytes, random if the ciphertext
+    /// is invalid in any way, its length included.
     DecryptTlsPremaster {
-        /// What the secret may begin with.
+        /// The versions that the secret may begin with.
         versions: TlsVersions,
     },
-    /// c^d mod n, without a padding.
+    /// c^d mod n, without padding.
     Raw,
 }
 
 impl Work {
-    /// Whether this can be done with `input`, as far as lengths and hash functions tell.
+    /// Checks the length of `input` and the hash function.
     pub(crate) fn check(self, key: &PrivateKey, input: &[u8]) -> Result<(), Error> {
         match self {
             Self::SignPkcs1v15 { hash } | Self::SignPss { hash, .. } => {
@@ -67,7 +68,7 @@ impl Work {
         }
     }
 
-    /// Pads `input` to what is raised to the power of d, in `em`, of the key's size.
+    /// Writes the padded `input` to `em`, which has the key's size.
     pub(crate) fn encode(self, key: &PrivateKey, input: &[u8], em: &mut [u8]) -> Result<(), Error> {
         match self {
             Self::SignPkcs1v15 { hash } => pkcs1v15::encode(em, hash, input),
@@ -75,7 +76,7 @@ impl Work {
                 pss::encode_random(em, key.bits(), hash, mgf_hash, salt, input)
             }
             Self::DecryptTlsPremaster { .. } if input.len() != em.len() => {
-                em.fill(0xff); // not below n, which is as public, and has the same answer
+                em.fill(0xff); // at least n: rejected like any other invalid ciphertext
                 Ok(())
             }
             _ => {
@@ -85,7 +86,8 @@ impl Work {
         }
     }
 
-    /// Where the result stands in `em`, which `input` became; constant time but for its length.
+    /// Returns the range of the result in `em`, the output for `input`. Constant time except for
+    /// its length.
     pub(crate) fn decode(
         self,
         key: &PrivateKey,
@@ -107,9 +109,9 @@ impl Work {
                     Err(error) => return Err(error),
                 };
                 em.zeroize();
-                let place = at_the_end(&*secret);
-                em[place.clone()].copy_from_slice(&*secret);
-                Ok(place)
+                let slot = at_the_end(&*secret);
+                em[slot.clone()].copy_from_slice(&*secret);
+                Ok(slot)
             }
             (_, Err(Error::Rejected(_))) => Err(Rejected::DecryptionFailed.into()),
             (_, Err(error)) => Err(error),

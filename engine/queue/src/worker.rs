@@ -1,5 +1,5 @@
-//! Threads that do what no caller waits for, futures, tickets that lie and callbacks; and that lead
-//! for many who wait.
+//! Worker threads: they run callbacks, futures and tickets that no caller waits for, and lead
+//! batches for many waiting callers.
 
 use std::thread;
 
@@ -8,11 +8,11 @@ use super::sync::Arc;
 use crate::error::Error;
 use crate::job::Job;
 
-/// Starts the workers if there are to be any and none was started; whether there are.
+/// Starts the workers on first use. Returns `true` if the queue has workers.
 ///
 /// # Errors
 ///
-/// [`Error::Threads`] if not one could be started.
+/// [`Error::Threads`] if not even one thread could be started.
 pub(crate) fn start<J: Job>(shared: &Arc<Shared<J>>) -> Result<bool, Error<J::Refusal>> {
     if shared.config.workers == 0 {
         return Ok(false);
@@ -21,7 +21,7 @@ pub(crate) fn start<J: Job>(shared: &Arc<Shared<J>>) -> Result<bool, Error<J::Re
     let mut state = shared.lock();
     while state.workers < shared.config.workers && !state.is_closing {
         let own = Arc::clone(shared);
-        let name = format!("engine {}", state.workers);
+        let name = format!("queue {}", state.workers);
         match thread::Builder::new().name(name).spawn(move || work(&own)) {
             Ok(_) => state.workers += 1,
             Err(_) if state.workers > 0 => break,
@@ -31,47 +31,47 @@ pub(crate) fn start<J: Job>(shared: &Arc<Shared<J>>) -> Result<bool, Error<J::Re
     Ok(true)
 }
 
-/// Calls back, leads, sleeps; ends when the engine is closed and nothing is left.
+/// Runs callbacks and batches until the queue is closed and empty.
 pub(crate) fn work<J: Job>(shared: &Shared<J>) {
     let mut state = shared.lock();
     loop {
-        if let Some(place) = state.finished.pop_front() {
+        if let Some(slot) = state.finished.pop_front() {
             state.calling += 1;
             if !state.finished.is_empty() {
                 shared.work.notify_one(); // callbacks may wait for each other
             }
-            drop(shared.hand_on(state)); // a callback may take long
-            call_back(shared, place);
+            drop(shared.wake_next(state)); // a callback may take long
+            call_back(shared, slot);
             state = shared.lock();
             state.calling -= 1;
             if state.is_closing {
                 shared.drained.notify_all();
             }
-        } else if let Some(seat) = state.take_seat() {
-            state = shared.lead(state, seat);
-            state = shared.hand_on(state);
+        } else if let Some(unit_slot) = state.take_unit() {
+            state = shared.lead(state, unit_slot);
+            state = shared.wake_next(state);
         } else if state.is_closing && state.is_drained() {
             break;
         } else {
-            state.resting += 1;
+            state.workers_idle += 1;
             state = shared.sleep(&shared.work, state, None);
-            state.resting -= 1;
-            state.summoned = state.summoned.saturating_sub(1);
+            state.workers_idle -= 1;
+            state.workers_woken = state.workers_woken.saturating_sub(1);
         }
     }
     drop(state);
     shared.work.notify_all(); // the others end too
 }
 
-fn call_back<J: Job>(shared: &Shared<J>, place: usize) {
+fn call_back<J: Job>(shared: &Shared<J>, slot: usize) {
     let mut state = shared.lock();
-    let callback = state.schedule.take_callback(place);
-    let claimed = state.schedule.claim(place);
+    let callback = state.schedule.take_callback(slot);
+    let claimed = state.schedule.claim(slot);
     drop(state);
     let (Some(callback), Some((mut request, end))) = (callback, claimed) else {
         return;
     };
     shared.call(|| callback(end.map(|()| &request.job)));
     request.wipe();
-    shared.lock().schedule.release(place, request);
+    shared.lock().schedule.release(slot, request);
 }

@@ -1,11 +1,11 @@
-//! In steady state no request allocates, whichever way it goes.
+//! In steady state no request allocates, whichever method submits it.
 #![allow(clippy::unwrap_used, reason = "tests")]
 
 use core::pin::pin;
 use core::task::{Context, Poll, Waker};
 use std::sync::Arc;
 
-use tollgate_queue::{Config, Engine, Lanes, Signing, Unit, Work};
+use tollgate_queue::{Config, Lanes, Queue, Signing, Unit, Work};
 use tollgate_rsa::{Form, Hash, Plans, PrivateKey, TlsVersions, Workspace};
 
 #[test]
@@ -14,8 +14,8 @@ fn requests_do_not_allocate() {
     let key = Arc::new(PrivateKey::from_pem(pem).unwrap());
     let workspace = Workspace::new().unwrap().with_plans(Plans::always(Form::Lanes));
     let unit: Box<dyn Unit<_>> = Box::new(Lanes::with_workspace(0, workspace));
-    let engine = Engine::start(Config::default(), [unit]).unwrap();
-    let caller = engine.caller().unwrap();
+    let queue = Queue::start(Config::default(), [unit]).unwrap();
+    let caller = queue.caller().unwrap();
     let digest = Hash::Sha256.digest(b"message");
     let hash = Hash::Sha256;
     let (pkcs1v15, pss) = (
@@ -53,9 +53,9 @@ fn requests_do_not_allocate() {
         caller.sign_many(&mut many).unwrap();
         assert!(many.iter().all(|one| one.outcome().is_ok()));
     };
-    // blinding pairs of as many operations as run at once
+    // as many blinding pairs as concurrent operations
     (0..3).for_each(|_| run());
     let allocations = allocation_counter::measure(|| (0..50).for_each(|_| run()));
     assert_eq!(allocations.count_total, 0);
-    assert_eq!(refused, 53, "by OAEP alone");
+    assert_eq!(refused, 53, "only OAEP refuses");
 }

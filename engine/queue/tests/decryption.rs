@@ -1,10 +1,10 @@
-//! Decryptions of every kind through an engine: alone, beside each other and beside signatures of
-//! other keys; and what bad ciphertexts give.
+//! Decryptions of every kind through a queue: alone, in batches with each other and with signatures
+//! of other keys; and results for invalid ciphertexts.
 #![allow(clippy::unwrap_used, reason = "tests")]
 
 use std::sync::Arc;
 
-use tollgate_queue::{Caller, Config, Engine, Error, PrivateError, PrivateJob, Signing, Work};
+use tollgate_queue::{Caller, Config, Error, PrivateError, PrivateJob, Queue, Signing, Work};
 use tollgate_rsa::{Hash, PrivateKey, Rejected, TlsVersions, Workspace, eme_pkcs1v15};
 
 const VERSIONS: TlsVersions = TlsVersions { client: 0x0303, negotiated: None };
@@ -16,14 +16,14 @@ fn oaep(label: &[u8]) -> Work {
     Work::DecryptOaep { label_digest: Hash::Sha1.digest(label), mgf_hash: Hash::Sha256 }
 }
 
-/// A key with ciphertexts for it.
+/// A key and ciphertexts for it.
 struct Peer {
     key: Arc<PrivateKey>,
     workspace: Workspace,
 }
 
 impl Peer {
-    /// Of two sizes, so that they share no batch, and of one size, so that they do.
+    /// Keys of two sizes, which share no batch, and two of one size, which do.
     fn all() -> [Self; 3] {
         [
             include_str!("../../../vectors/keys/rsa-1024.pem"),
@@ -49,7 +49,7 @@ impl Peer {
         c
     }
 
-    /// A ciphertext of a padding with one byte changed.
+    /// A ciphertext whose padding has one changed byte.
     fn bad(&mut self, message: &[u8], at: usize, byte: u8) -> Vec<u8> {
         let mut em = vec![0; self.key.size()];
         eme_pkcs1v15::encode(&mut em, message).unwrap();
@@ -60,7 +60,7 @@ impl Peer {
 }
 
 fn caller() -> Caller<PrivateJob> {
-    Engine::of_this_processor(Config::default()).unwrap().caller().unwrap()
+    Queue::of_this_processor(Config::default()).unwrap().caller().unwrap()
 }
 
 fn premaster(fill: u8) -> Vec<u8> {
@@ -68,7 +68,7 @@ fn premaster(fill: u8) -> Vec<u8> {
 }
 
 #[test]
-fn every_kind_alone_and_among_others() {
+fn every_kind_alone_and_in_batches() {
     let caller = caller();
     let mut peers = Peer::all();
     let digest = Hash::Sha256.digest(b"a message");
@@ -103,14 +103,14 @@ fn every_kind_alone_and_among_others() {
         .collect();
     caller.sign_many(&mut requests).unwrap();
     for (request, (_, work, _, expected)) in requests.iter().zip(&asked) {
-        assert_eq!(request.outcome().unwrap(), expected, "{work:?} among others");
+        assert_eq!(request.outcome().unwrap(), expected, "{work:?} in a batch");
         let shown = format!("{request:?}");
-        assert!(!shown.contains(&format!("{expected:?}")), "a result is shown: {shown}");
+        assert!(!shown.contains(&format!("{expected:?}")), "Debug shows a result: {shown}");
     }
 }
 
 #[test]
-fn bad_padding_gets_a_made_up_message() {
+fn bad_padding_gives_a_synthetic_message() {
     let caller = caller();
     for peer in &mut Peer::all() {
         let size = peer.key.size();
@@ -127,9 +127,9 @@ fn bad_padding_gets_a_made_up_message() {
 }
 
 #[test]
-fn a_bad_premaster_secret_is_replaced_and_nobody_learns_why() {
-    let engine = Engine::of_this_processor(Config::default()).unwrap();
-    let caller = engine.caller().unwrap();
+fn an_invalid_premaster_secret_is_replaced_without_an_error() {
+    let queue = Queue::of_this_processor(Config::default()).unwrap();
+    let caller = queue.caller().unwrap();
     let mut answers = Vec::new();
     for peer in &mut Peer::all() {
         let size = peer.key.size();
@@ -152,12 +152,12 @@ fn a_bad_premaster_secret_is_replaced_and_nobody_learns_why() {
     answers.sort();
     answers.dedup();
     assert_eq!(answers.len(), count, "substitutes are random");
-    let stats = engine.stats().unwrap();
+    let stats = queue.stats().unwrap();
     assert_eq!((stats.done, stats.quarantines), (count as u64, 0));
 }
 
 #[test]
-fn a_ciphertext_that_does_not_decrypt_has_one_error_and_good_neighbours() {
+fn invalid_ciphertexts_give_one_error_and_do_not_affect_others() {
     let caller = caller();
     let mut peers = Peer::all();
     for peer in &mut peers {
@@ -166,7 +166,7 @@ fn a_ciphertext_that_does_not_decrypt_has_one_error_and_good_neighbours() {
         let bad: [(Work, Vec<u8>); 8] = [
             (oaep(b""), good.clone()), // another label
             (oaep(LABEL), peer.bad(b"data", 1, 1)),
-            (oaep(LABEL), vec![0xff; size]), // not below n
+            (oaep(LABEL), vec![0xff; size]), // at least n
             (oaep(LABEL), good[1..].to_vec()),
             (oaep(LABEL), vec![]),
             (Work::DecryptPkcs1v15, vec![0xff; size]),
@@ -189,6 +189,6 @@ fn a_ciphertext_that_does_not_decrypt_has_one_error_and_good_neighbours() {
         }
         drop(requests);
         let left = outputs.iter().skip(1).step_by(2).flatten().any(|&byte| byte != 0);
-        assert!(!left, "nothing of a refused one comes out");
+        assert!(!left, "a refused request has no output");
     }
 }

@@ -1,4 +1,4 @@
-//! Units that are none are found out, and those that are pass.
+//! `judge` finds the defects of bad units and passes good ones.
 #![allow(clippy::unwrap_used, reason = "tests")]
 
 mod toy;
@@ -8,7 +8,7 @@ use std::sync::Arc;
 use tollgate_queue::judge::{Cases, Finding, PrivateCases, judge};
 use tollgate_queue::{Class, Job as _, Lanes, Request, SelfTestFailed, Unit};
 use tollgate_rsa::PrivateKey;
-use toy::{Doubler, Doubling, Mischief, Refused};
+use toy::{Doubler, Doubling, Misbehaviour, Refused};
 
 struct Numbers;
 
@@ -23,17 +23,17 @@ impl Cases<Doubling> for Numbers {
     }
 
     fn load_refused(&self, job: &mut Doubling) -> Result<(), Refused> {
-        job.mischief = Mischief::IsRefused;
+        job.misbehaviour = Misbehaviour::IsRefused;
         Ok(())
     }
 
     fn load_faulty(&self, job: &mut Doubling) -> bool {
-        job.mischief = Mischief::FaultsEverywhere;
+        job.misbehaviour = Misbehaviour::FaultsEverywhere;
         true
     }
 }
 
-/// A doubler that does something wrong afterwards.
+/// A doubler that corrupts its batch afterwards.
 struct Wrong(Doubler, fn(&mut [Box<Request<Doubling>>]));
 
 impl Unit<Doubling> for Wrong {
@@ -81,15 +81,15 @@ fn the_lanes_of_this_processor_pass() {
 }
 
 #[test]
-fn what_is_wrong_is_found() {
-    // an answer of a neighbour
+fn defects_are_found() {
+    // the answer of another request
     let swapped = finding(|batch| {
         if let [first, .., last] = batch {
             core::mem::swap(&mut first.job.doubled, &mut last.job.doubled);
         }
     });
     assert!(matches!(swapped, Finding::Wrong { fill: 2, position: 0, .. }), "{swapped}");
-    // a neighbour's request, and a neighbour's job in its own
+    // another request, and another request's job
     let rotated = finding(|batch| batch.rotate_left(1));
     assert!(matches!(rotated, Finding::Wrong { fill: 2, position: 0, .. }), "{rotated}");
     let exchanged = finding(|batch| {
@@ -98,7 +98,7 @@ fn what_is_wrong_is_found() {
         }
     });
     assert!(matches!(exchanged, Finding::Wrong { fill: 2, position: 0, .. }), "{exchanged}");
-    // nothing, and called done
+    // done without a result
     let empty = finding(|batch| {
         batch[0].job.clear_result();
         batch[0].done();
@@ -107,27 +107,27 @@ fn what_is_wrong_is_found() {
     // no outcome
     let silent = finding(|batch| _ = batch[batch.len() - 1].take_outcome());
     assert!(matches!(silent, Finding::Wrong { fill: 1, position: 0, .. }), "{silent}");
-    // a refusal that takes neighbours with it
+    // a refusal that spreads to other requests
     let spreads = finding(|batch| {
-        if batch.iter().any(|request| request.job.mischief == Mischief::IsRefused) {
+        if batch.iter().any(|request| request.job.misbehaviour == Misbehaviour::IsRefused) {
             batch.iter_mut().for_each(|request| request.refuse(Refused));
         }
     });
     assert!(matches!(spreads, Finding::Wrong { fill: 4, position: 1, .. }), "{spreads}");
-    // what cannot be done is done
+    // an impossible job that is done
     let blind = finding(|batch| {
         batch.iter_mut().for_each(|request| {
-            if request.job.mischief == Mischief::IsRefused {
+            if request.job.misbehaviour == Misbehaviour::IsRefused {
                 request.job.double();
                 request.done();
             }
         });
     });
     assert_eq!(blind, Finding::RefusalMissed { position: 0 });
-    // a result without a check
+    // an unchecked result
     let unchecked = finding(|batch| {
         batch.iter_mut().for_each(|request| {
-            if request.job.mischief == Mischief::FaultsEverywhere {
+            if request.job.misbehaviour == Misbehaviour::FaultsEverywhere {
                 request.job.double();
                 request.done();
             }

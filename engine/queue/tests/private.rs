@@ -1,4 +1,4 @@
-//! Private operations through an engine, checked by the public one and by OpenSSL.
+//! Private-key operations through a queue, checked by public-key operations and by OpenSSL.
 #![allow(clippy::unwrap_used, reason = "tests")]
 
 use std::sync::Arc;
@@ -6,7 +6,7 @@ use std::sync::Arc;
 use openssl::hash::MessageDigest;
 use openssl::pkey::PKey;
 use openssl::sign::{RsaPssSaltlen, Verifier};
-use tollgate_queue::{Config, Engine, Error, PrivateError, PrivateJob, Signing, Work};
+use tollgate_queue::{Config, Error, PrivateError, PrivateJob, Queue, Signing, Work};
 use tollgate_rsa::{Error as Refusal, Hash, Misuse, PrivateKey, Rejected, Salt};
 
 const PEMS: [&str; 5] = [
@@ -23,11 +23,11 @@ const PKCS1V15: Work = Work::SignPkcs1v15 { hash: Hash::Sha256 };
 const PSS: Work =
     Work::SignPss { hash: Hash::Sha256, mgf_hash: Hash::Sha256, salt: Salt::Exactly(20) };
 
-fn engine() -> Engine<PrivateJob> {
-    Engine::of_this_processor(Config::default()).unwrap()
+fn queue() -> Queue<PrivateJob> {
+    Queue::of_this_processor(Config::default()).unwrap()
 }
 
-/// OpenSSL's verdict.
+/// Verifies with OpenSSL.
 fn verifies(pem: &str, work: Work, signature: &[u8]) -> bool {
     let key = PKey::private_key_from_pem(pem.as_bytes()).unwrap();
     let mut verifier = Verifier::new(MessageDigest::sha256(), &key).unwrap();
@@ -41,10 +41,10 @@ fn verifies(pem: &str, work: Work, signature: &[u8]) -> bool {
 
 #[test]
 fn many_signatures_of_keys_of_all_sizes_verify() {
-    let caller = engine().caller().unwrap();
+    let caller = queue().caller().unwrap();
     let keys = PEMS.map(|pem| Arc::new(PrivateKey::from_pem(pem).unwrap()));
     let digest = Hash::Sha256.digest(MESSAGE);
-    // more than ride along at once, of the small sizes
+    // more of the small sizes than fit one batch
     let order: Vec<_> =
         (0..60).map(|i| (if i % 6 < 3 { i % 3 } else { i % 5 }, [PKCS1V15, PSS][i % 2])).collect();
     let mut signatures: Vec<_> = order.iter().map(|(key, _)| vec![0; keys[*key].size()]).collect();
@@ -63,8 +63,8 @@ fn many_signatures_of_keys_of_all_sizes_verify() {
 }
 
 #[test]
-fn a_raw_operation_is_what_the_key_does() {
-    let caller = engine().caller().unwrap();
+fn a_raw_operation_equals_the_keys_own() {
+    let caller = queue().caller().unwrap();
     let key = Arc::new(PrivateKey::from_pem(PEMS[1]).unwrap());
     let mut input = vec![0x5a; key.size()];
     input[0] = 0;
@@ -75,10 +75,10 @@ fn a_raw_operation_is_what_the_key_does() {
     assert_eq!(output, input);
 }
 
-/// As [`Work`] says that a program does it which must.
+/// The way that [`Work`] documents for programs that must sign with SHA-1.
 #[test]
-fn a_signature_with_sha1_takes_a_raw_operation() {
-    let caller = engine().caller().unwrap();
+fn a_raw_operation_signs_with_sha1() {
+    let caller = queue().caller().unwrap();
     let key = Arc::new(PrivateKey::from_pem(PEMS[1]).unwrap());
     let digest = Hash::Sha1.digest(MESSAGE);
     let (mut em, mut signature) = (vec![0; key.size()], vec![0; key.size()]);
@@ -91,9 +91,9 @@ fn a_signature_with_sha1_takes_a_raw_operation() {
 }
 
 #[test]
-fn what_cannot_be_done_is_refused_and_neighbours_do_not_notice() {
-    let engine = engine();
-    let caller = engine.caller().unwrap();
+fn impossible_requests_are_refused_without_affecting_others() {
+    let queue = queue();
+    let caller = queue.caller().unwrap();
     let key = Arc::new(PrivateKey::from_pem(PEMS[0]).unwrap());
     let digest = Hash::Sha256.digest(MESSAGE);
     let long = Hash::Sha512.digest(MESSAGE);
@@ -105,10 +105,10 @@ fn what_cannot_be_done_is_refused_and_neighbours_do_not_notice() {
     let broken = rejected(Rejected::HashBroken(Hash::Sha1).into());
     let asked: [(Work, &[u8], Result<(), PrivateError>); 7] = [
         (PKCS1V15, digest.as_ref(), Ok(())),
-        (Work::SignPkcs1v15 { hash: Hash::Sha512 }, long.as_ref(), small), // found by the unit
+        (Work::SignPkcs1v15 { hash: Hash::Sha512 }, long.as_ref(), small), // refused by the unit
         (PKCS1V15, long.as_ref(), rejected(length.into())),
         (Work::SignPkcs1v15 { hash: Hash::Sha1 }, sha1.as_ref(), broken),
-        (Work::Raw, &[0xff; 64], rejected(Rejected::MessageRange.into())), // found by the kernel
+        (Work::Raw, &[0xff; 64], rejected(Rejected::MessageRange.into())), // by the operation
         (Work::Raw, digest.as_ref(), rejected(buffer.into())),
         (PKCS1V15, digest.as_ref(), Ok(())),
     ];
@@ -130,5 +130,5 @@ fn what_cannot_be_done_is_refused_and_neighbours_do_not_notice() {
     let refused = caller.private(&key, PKCS1V15, digest.as_ref(), &mut short).unwrap_err();
     let buffer = Misuse::BufferLength { found_bytes: 63, expected_bytes: 64 };
     assert_eq!(refused, Error::Rejected(buffer.into()));
-    assert_eq!(engine.stats().unwrap().quarantines, 0, "no unit is to blame for what it is asked");
+    assert_eq!(queue.stats().unwrap().quarantines, 0, "a refusal does not quarantine the unit");
 }

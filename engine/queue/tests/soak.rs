@@ -1,6 +1,6 @@
-//! Sixteen threads with random keys, deadlines and second thoughts: every request is answered
-//! exactly once, and every signature verifies. Two seconds; a minute where `TOLLGATE_TEST_LONG` is
-//! set.
+//! Sixteen threads with random keys, deadlines and cancellations: every request is answered exactly
+//! once, and every signature verifies. Runs for two seconds, or for a minute if
+//! `TOLLGATE_TEST_LONG` is set.
 #![allow(clippy::unwrap_used, clippy::print_stdout, reason = "tests")]
 
 use core::sync::atomic::{AtomicU64, Ordering::SeqCst};
@@ -9,12 +9,12 @@ use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::Instant;
 
-use tollgate_queue::{Answer, Caller, Config, Engine, Error, PrivateJob, Work};
+use tollgate_queue::{Answer, Caller, Config, Error, PrivateJob, Queue, Work};
 use tollgate_rsa::{Hash, PrivateKey, Salt, Workspace};
 
 const THREADS: u64 = 16;
 
-/// What became of requests, from outside.
+/// Outcomes of requests as callers see them.
 #[derive(Default)]
 struct Seen {
     answers: AtomicU64,
@@ -53,7 +53,7 @@ fn verify(
 
 impl Soaker {
     fn step(&mut self) {
-        // sizes as they come in the field: few of the largest
+        // a realistic mix of sizes: few of the largest
         let key = Arc::clone(&self.keys[[0, 0, 0, 1, 1, 2][self.random.usize(..6)]]);
         let work = [PKCS1V15, PSS][self.random.usize(..2)];
         let digest = HASH.digest(&self.random.u64(..).to_be_bytes());
@@ -119,7 +119,7 @@ impl Soaker {
 
 fn soak(workers: usize, linger_us_max: u32, seconds: f64) {
     let config = Config { workers, linger_us_max, ..Config::with_capacity(24) };
-    let engine = Engine::of_this_processor(config).unwrap();
+    let queue = Queue::of_this_processor(config).unwrap();
     let keys = [
         include_str!("../../../vectors/keys/rsa-512.pem"),
         include_str!("../../../vectors/keys/rsa-1024.pem"),
@@ -130,7 +130,7 @@ fn soak(workers: usize, linger_us_max: u32, seconds: f64) {
     thread::scope(|scope| {
         for seed in 0..THREADS {
             let mut soaker = Soaker {
-                caller: engine.caller().unwrap(),
+                caller: queue.caller().unwrap(),
                 keys: keys.clone(),
                 random: fastrand::Rng::with_seed(seed),
                 workspace: Workspace::new().unwrap(),
@@ -143,9 +143,9 @@ fn soak(workers: usize, linger_us_max: u32, seconds: f64) {
             });
         }
     });
-    let ended = engine.shut_down(Duration::from_secs(60)).unwrap();
+    let ended = queue.shut_down(Duration::from_secs(60)).unwrap();
     assert_eq!((ended.cancelled, ended.still_running), (0, false));
-    let stats = engine.stats().unwrap();
+    let stats = queue.stats().unwrap();
     let of = |count: &AtomicU64| count.load(SeqCst);
     assert_eq!(of(&seen.callbacks), of(&seen.called_back), "every callback is called, once");
     assert_eq!(stats.callback_panics, 0, "every callback's signature verified");
@@ -153,11 +153,11 @@ fn soak(workers: usize, linger_us_max: u32, seconds: f64) {
     assert_eq!(stats.submitted, of(&seen.answers) + ended_otherwise, "answered exactly once");
     assert_eq!(stats.failed, of(&seen.refused));
     assert_eq!((stats.faults, stats.quarantines), (0, 0));
-    assert_eq!(engine.places_in_use().unwrap(), 0);
+    assert_eq!(queue.slots_in_use().unwrap(), 0);
     assert!(of(&seen.answers) > 0 && of(&seen.dropped) > 0 && of(&seen.called_back) > 0);
     println!(
         "soak: {workers} workers: {} answers, {} called back, {} cancelled, {} refused, \
-         {} without a place, fill {:.1}",
+         {} without a slot, fill {:.1}",
         of(&seen.answers),
         of(&seen.called_back),
         stats.cancelled,

@@ -1,6 +1,5 @@
-//! Memcheck watches whole private operations with the message and every secret number of the key
-//! marked: no branch and no address may depend on one. (`tollgate-mont` shows that the check can
-//! fail.)
+//! Memcheck runs private-key operations with the message and every secret number of the key marked:
+//! no branch and no address may depend on them. (`tollgate-mont` tests that the check can fail.)
 
 mod decryption;
 mod generation;
@@ -16,7 +15,7 @@ fn mark(digits: &[Digit]) {
     digits.iter().for_each(|d| memcheck::mark_secret_words(core::slice::from_ref(&d.0)));
 }
 
-/// A key whose secrets memcheck knows to be secret.
+/// A key whose secrets are marked for memcheck.
 fn secret_key(pem: &str) -> PrivateKey {
     let key = PrivateKey::from_pem(pem).expect("a good key");
     key.limbs.pair.mark_secret();
@@ -36,7 +35,7 @@ fn secret_key(pem: &str) -> PrivateKey {
     key
 }
 
-/// The operation twice, so that a fresh and a squared blinding pair are seen, each on its input.
+/// Runs the operation twice, so that a fresh and a squared blinding pair are used.
 fn operations(mut workspace: Workspace, pem: &str) {
     let key = secret_key(pem);
     for byte in 1..3 {
@@ -71,9 +70,9 @@ fn operations_in_lanes_are_constant_time() {
 }
 
 #[test]
-fn the_keys_secrets_are_watched() {
+fn branches_on_the_keys_secrets_are_detected() {
     if !memcheck::running_on_valgrind() {
-        return rerun::under_memcheck("constant_time::the_keys_secrets_are_watched");
+        return rerun::under_memcheck("constant_time::branches_on_the_keys_secrets_are_detected");
     }
     let key = secret_key(include_str!("../../../vectors/keys/rsa-512.pem"));
     let secrets = [
@@ -87,6 +86,6 @@ fn the_keys_secrets_are_watched() {
         if core::hint::black_box(secret) > 1 << 40 {
             core::hint::black_box(&key);
         }
-        assert!(memcheck::count_errors() > before, "a branch on a secret goes unseen");
+        assert!(memcheck::count_errors() > before, "a branch on a secret was not detected");
     }
 }

@@ -1,18 +1,18 @@
-//! EME-PKCS1-v1_5 (RFC 8017 §7.2): encoding, and decoding that tells nobody what it found.
+//! EME-PKCS1-v1_5 (RFC 8017 §7.2): encoding, and constant-time decoding.
 //!
-//! Which byte of a decrypted message is wrong, and whether any is, must not show in time or memory
-//! accesses: an attacker who learns it decrypts or signs with a million questions (Bleichenbacher).
-//! So decoding computes masks from every byte and decides nothing. `em` is secret throughout.
+//! Neither time nor memory accesses may show which byte of a decrypted message is wrong, or whether
+//! any is: with this knowledge an attacker decrypts or signs with a million queries
+//! (Bleichenbacher). So decoding computes masks from every byte and does not branch. `em` is secret
+//! throughout.
 
-use crate::encryption::check_message;
 use crate::error::{Error, Rejected, Unavailable};
 use crate::mask::{Mask, public_index};
 
-/// Bytes of 00 02, of the shortest padding, and of the 00 behind it.
+/// Length of 00 02, of the shortest padding, and of the 00 after it.
 pub(crate) const OVERHEAD: usize = 11;
 
-/// Writes EME-PKCS1-v1_5 of `message` into `em`: `em := 00 02 PS 00 message`, PS at least eight
-/// random bytes that are not zero.
+/// Writes EME-PKCS1-v1_5 of `message` to `em`: `em := 00 02 PS 00 message`, where PS is at least
+/// eight random nonzero bytes.
 ///
 /// # Errors
 ///
@@ -25,10 +25,10 @@ pub fn encode(em: &mut [u8], message: &[u8]) -> Result<(), Error> {
     em[..2].copy_from_slice(&[0x00, 0x02]);
     em[separator] = 0x00;
     let ps = &mut em[2..separator];
-    // 2a. PS is random bytes, none of them zero. First, because without random bytes the message
-    // must not be left in `em`.
+    // 2a. PS is random nonzero bytes. This comes first: if there are no random bytes, `em` must not
+    // contain the message.
     getrandom::fill(ps).map_err(|_| Unavailable::Random)?;
-    // One draw in 256 is drawn again; the system's random numbers have no long runs of zeros.
+    // One byte in 256 is drawn again.
     while let Some(zero) = ps.iter_mut().find(|byte| **byte == 0) {
         getrandom::fill(core::slice::from_mut(zero)).map_err(|_| Unavailable::Random)?;
     }
@@ -36,15 +36,15 @@ pub fn encode(em: &mut [u8], message: &[u8]) -> Result<(), Error> {
     Ok(())
 }
 
-/// The message in `em`, or the word that there is none: explicit rejection.
+/// Returns the message in `em`, or an error: explicit rejection.
 ///
-/// Whoever shows this error to a stranger, in whatever way, decrypts for him (Bleichenbacher). It
-/// is for protocols that fix what happens then; all others take
+/// A program that lets a peer detect this error, in any way, is a decryption oracle
+/// (Bleichenbacher). Use it only for protocols that define how to handle it; otherwise use
 /// [`implicit_rejection`](crate::implicit_rejection).
 ///
 /// # Errors
 ///
-/// [`Rejected::DecryptionFailed`], whatever is wrong.
+/// [`Rejected::DecryptionFailed`] for any invalid padding.
 pub fn decode(em: &[u8]) -> Result<&[u8], Error> {
     if em.len() < OVERHEAD {
         return Err(Rejected::DecryptionFailed.into());
@@ -57,7 +57,7 @@ pub fn decode(em: &[u8]) -> Result<&[u8], Error> {
     }
 }
 
-/// Whether `em` is 00 02 PS 00 M with at least eight bytes PS, and where M starts then.
+/// Returns whether `em` is 00 02 PS 00 M with at least eight bytes of PS, and the start of M.
 pub(crate) fn message_start(em: &[u8]) -> (Mask, u32) {
     let mut good = Mask::equal(em[0], 0x00_u8) & Mask::equal(em[1], 0x02_u8);
     let mut found = Mask::NO;
@@ -71,6 +71,16 @@ pub(crate) fn message_start(em: &[u8]) -> (Mask, u32) {
     (good, separator.wrapping_add(1)) // a checked sum would branch
 }
 
+/// Checks that a message and the padding's fixed bytes fit an encoded message.
+pub(crate) fn check_message(message: &[u8], em_len: usize, overhead: usize) -> Result<(), Error> {
+    let (found_bytes, limit_bytes) = (message.len(), em_len.saturating_sub(overhead));
+    if em_len >= overhead && found_bytes <= limit_bytes {
+        Ok(())
+    } else {
+        Err(Rejected::MessageLong { found_bytes, limit_bytes }.into())
+    }
+}
+
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used, reason = "tests")]
@@ -78,7 +88,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn messages_of_every_length_come_back() {
+    fn messages_of_every_length_round_trip() {
         for len in 0..=53 {
             let mut em = [0; 64];
             encode(&mut em, &vec![7; len]).unwrap();
@@ -96,7 +106,7 @@ mod tests {
     }
 
     #[test]
-    fn each_fault_of_the_padding_is_seen() {
+    fn each_defect_of_the_padding_is_detected() {
         let start = |em: &[u8]| decode(em).map(|message| em.len() - message.len());
         let failed = || Err(Rejected::DecryptionFailed.into());
         let mut good = [9; 64];

@@ -1,12 +1,13 @@
-//! Keys to and from DER and PEM, by the traits of the crates [`pkcs1`], [`pkcs8`] and `spki`.
+//! Conversion of keys to and from DER and PEM, by the traits of the crates [`pkcs1`], [`pkcs8`] and
+//! `spki`.
 //!
-//! Programs for the crate `rsa` use these traits, under the same names; so there is no second set
-//! of methods. To read a file of unknown format, [`PrivateKey::from_bytes`] is the better door: it
-//! tells formats apart, and its errors say what to do, where those of the traits name a kind.
+//! Programs written for the crate `rsa` use these traits, so there are no other methods with the
+//! same purpose. To read a file of unknown format, prefer [`PrivateKey::from_bytes`]: it detects
+//! the format, and its errors tell the user what to do, while the traits' errors only name a kind.
 //!
-//! What is written reads back to the same key. The documents wipe themselves, and the texts are
-//! [`Zeroizing`](zeroize::Zeroizing). The lengths of DER numbers show the leading zero bytes of a
-//! private exponent to whoever sees the length of the file: so the format wants it.
+//! A written key reads back as the same key. The documents wipe themselves, and the texts are
+//! [`Zeroizing`](zeroize::Zeroizing). DER numbers have no leading zeros, so the file's length
+//! reveals the number of leading zero bytes of a private exponent; the format requires this.
 
 use der::asn1::{BitStringRef, OctetStringRef, UintRef};
 use der::{Document, SecretDocument};

@@ -1,6 +1,5 @@
-//! What the signing and verifying keys of both paddings have in common: signatures as values, whose
-//! type names their padding, formats, and the traits that follow from signing and verifying a
-//! digest, or cannot be derived without asking them of `D`.
+//! The common part of the signing and verifying keys of both paddings: signature values with a type
+//! for each padding, formats, and the traits that follow from signing and verifying a digest.
 
 /// Declares a `Signature` type.
 macro_rules! signature {
@@ -12,10 +11,10 @@ macro_rules! signature {
         }
 
         impl Signature {
-            /// Bytes of the longest one.
+            /// Length of the longest signature in bytes.
             pub const MAX_LEN: usize = $crate::MODULUS_BYTES_MAX;
 
-            /// What `write` puts into as many bytes as the key has.
+            /// The signature that `write` writes to a buffer of the key's size.
             fn write(
                 key: &$crate::PrivateKey,
                 write: impl FnOnce(&mut [u8]) -> Result<(), $crate::Error>,
@@ -33,7 +32,7 @@ macro_rules! signature {
         impl TryFrom<&[u8]> for Signature {
             type Error = signature::Error;
 
-            /// Fails for more bytes than [`MAX_LEN`](Self::MAX_LEN).
+            /// Fails if there are more than [`MAX_LEN`](Self::MAX_LEN) bytes.
             fn try_from(bytes: &[u8]) -> signature::Result<Self> {
                 if bytes.len() > Self::MAX_LEN {
                     return Err(signature::Error::new());
@@ -74,7 +73,7 @@ macro_rules! signature {
     };
 }
 
-/// `Clone`, `Debug`, `AsRef` and `From` of a key with the given fields beside `inner`.
+/// Implements `Clone`, `Debug`, `AsRef` and `From` for a key with `inner` and the given fields.
 macro_rules! key_traits {
     ($name:ident, $key:ty $(, $field:ident)?) => {
         impl<D> Clone for $name<D> {
@@ -107,8 +106,8 @@ macro_rules! key_traits {
     };
 }
 
-/// What a `SigningKey` with the given fields beside `inner` does by its `PrehashSigner` and
-/// `RandomizedPrehashSigner`; and PKCS#8: that of its private key, which names no padding.
+/// Implements the traits of a `SigningKey` that follow from `PrehashSigner` and
+/// `RandomizedPrehashSigner`; and PKCS#8 as that of its private key, without a padding.
 macro_rules! signing_key {
     ($($field:ident)?) => {
         $crate::encoded::key_traits!(SigningKey, $crate::PrivateKey $(, $field)?);
@@ -184,8 +183,8 @@ macro_rules! signing_key {
     };
 }
 
-/// What a `VerifyingKey` with the given fields beside `inner` does by its `PrehashVerifier`; and
-/// SPKI: that of its public key, which names no padding.
+/// Implements the traits of a `VerifyingKey` that follow from `PrehashVerifier`; and
+/// SPKI as that of its public key, without a padding.
 macro_rules! verifying_key {
     ($($field:ident)?) => {
         $crate::encoded::key_traits!(VerifyingKey, $crate::PublicKey $(, $field)?);

@@ -1,29 +1,29 @@
 //! Encryption and decryption: a padding and an operation (RFC 8017 §7).
 //!
-//! Decryption in a batch is a private operation of a batch between what stands here: take the
-//! ciphertext's [`RejectionKey`](crate::RejectionKey) if PKCS#1 v1.5 needs one, call
-//! [`private_batch`](crate::private_batch), decode each buffer.
+//! To decrypt a batch: take the [`RejectionKey`](crate::RejectionKey) of each PKCS#1 v1.5
+//! ciphertext, call [`private_batch`](crate::private_batch), and decode each buffer.
 //!
-//! Encryption is not checked, as nobody could who has not the private key: a fault in it may give
-//! that one message away.
+//! Encryption is not checked, which would require the private key: a fault in it may reveal that
+//! one message.
 
 use zeroize::{Zeroize, Zeroizing};
 
 use crate::error::{Error, MODULUS_BYTES_MAX, Rejected};
 use crate::hash::Hash;
+use crate::implicit_rejection::{self, RejectionKey};
 use crate::key::{PrivateKey, PublicKey};
 use crate::premaster::{self, Premaster, TlsVersions};
 use crate::workspace::Workspace;
-use crate::{eme_pkcs1v15, implicit_rejection, oaep};
+use crate::{eme_pkcs1v15, oaep};
 
 impl PublicKey {
     /// RSAES-PKCS1-v1_5 (RFC 8017 §7.2.1) into `ciphertext` of [`size`](Self::size) bytes. For old
-    /// peers: others take [`encrypt_oaep`](Self::encrypt_oaep).
+    /// peers; otherwise use [`encrypt_oaep`](Self::encrypt_oaep).
     ///
     /// # Errors
     ///
     /// [`Misuse::BufferLength`](crate::Misuse::BufferLength); [`Rejected::MessageLong`];
-    /// `Unavailable` without random bytes.
+    /// `Unavailable` if there are no random bytes.
     pub fn encrypt_pkcs1v15(
         &self,
         workspace: &mut Workspace,
@@ -54,8 +54,8 @@ impl PublicKey {
         self.encrypt_raw(workspace, ciphertext)
     }
 
-    /// RSAEP (RFC 8017 §5.1.1) of a message that the caller padded, in place:
-    /// [`public`](Self::public), but that the workspace keeps nothing of it.
+    /// RSAEP (RFC 8017 §5.1.1) of a padded message, in place. Like [`public`](Self::public), and
+    /// also wipes the workspace.
     ///
     /// # Errors
     ///
@@ -68,20 +68,33 @@ impl PublicKey {
 }
 
 impl PrivateKey {
-    /// RSAES-PKCS1-v1_5 (RFC 8017 §7.2.2) with implicit rejection: the message, or a made-up one,
-    /// always the same for a ciphertext, if the padding is bad. That nobody can tell which is the
-    /// only way to decrypt this padding for strangers; so make no difference either, not even by
-    /// the message's length.
-    ///
-    /// `buffer` has [`size`](Self::size) bytes. The message lies at its end: secret, and the
-    /// caller's to wipe.
+    /// Makes the derivation key for [`implicit_rejection::decode`] of this ciphertext.
     ///
     /// # Errors
     ///
-    /// [`Rejected::DecryptionFailed`] for a ciphertext that is not a number below n of n's length,
-    /// which everybody can see, and the buffer is zeroed;
-    /// [`Misuse::BufferLength`](crate::Misuse::BufferLength); [`Error::Fault`] and `Unavailable`
-    /// as of [`private`](Self::private).
+    /// [`Rejected::DecryptionFailed`] if the ciphertext does not have [`size`](Self::size) bytes.
+    pub fn rejection_key(&self, ciphertext: &[u8]) -> Result<RejectionKey, Error> {
+        if ciphertext.len() == self.size() {
+            Ok(RejectionKey::new(&self.d_hash, ciphertext))
+        } else {
+            Err(Rejected::DecryptionFailed.into())
+        }
+    }
+
+    /// RSAES-PKCS1-v1_5 (RFC 8017 §7.2.2) with implicit rejection: returns the message, or, if the
+    /// padding is invalid, a synthetic message that depends on the ciphertext and the key only.
+    /// This is the only safe way to decrypt this padding for untrusted peers, provided that the
+    /// caller treats both alike, whatever the message's length.
+    ///
+    /// `buffer` has [`size`](Self::size) bytes. The message is at its end. It is secret; the caller
+    /// must wipe it.
+    ///
+    /// # Errors
+    ///
+    /// [`Rejected::DecryptionFailed`] if the ciphertext is not a number below n with the length of
+    /// n, which is public; then the buffer is zeroed.
+    /// [`Misuse::BufferLength`](crate::Misuse::BufferLength); [`Error::Fault`] and `Unavailable` as
+    /// [`private`](Self::private).
     pub fn decrypt_pkcs1v15<'a>(
         &self,
         workspace: &mut Workspace,
@@ -96,14 +109,14 @@ impl PrivateKey {
 
     /// RSAES-OAEP (RFC 8017 §7.1.2).
     ///
-    /// `buffer` has [`size`](Self::size) bytes. The message lies at its end: secret, and the
-    /// caller's to wipe.
+    /// `buffer` has [`size`](Self::size) bytes. The message is at its end. It is secret; the caller
+    /// must wipe it.
     ///
     /// # Errors
     ///
-    /// [`Rejected::DecryptionFailed`], whatever is wrong, and the buffer is zeroed;
+    /// [`Rejected::DecryptionFailed`] for any invalid ciphertext; then the buffer is zeroed.
     /// [`Misuse::BufferLength`](crate::Misuse::BufferLength); [`Error::Fault`] and `Unavailable` as
-    /// of [`private`](Self::private).
+    /// [`private`](Self::private).
     pub fn decrypt_oaep<'a>(
         &self,
         workspace: &mut Workspace,
@@ -125,12 +138,12 @@ impl PrivateKey {
         }
     }
 
-    /// The premaster secret that a TLS client encrypted (RFC 5246 §7.4.7.1), or random bytes if
-    /// anything is wrong with the ciphertext; which of them, nothing says.
+    /// Decrypts the premaster secret of a TLS client (RFC 5246 §7.4.7.1). Returns random bytes if
+    /// the ciphertext is invalid in any way, without revealing that.
     ///
     /// # Errors
     ///
-    /// [`Error::Fault`] and `Unavailable` as of [`private`](Self::private).
+    /// [`Error::Fault`] and `Unavailable` as [`private`](Self::private).
     pub fn decrypt_tls_premaster(
         &self,
         workspace: &mut Workspace,
@@ -147,7 +160,7 @@ impl PrivateKey {
         }
     }
 
-    /// The private operation; `em` has n's length.
+    /// The private-key operation; `em` has the length of n.
     fn decrypt(
         &self,
         workspace: &mut Workspace,
@@ -161,18 +174,8 @@ impl PrivateKey {
                 result => return result,
             }
         }
-        em.zeroize(); // an earlier message, perhaps
+        em.zeroize(); // it may contain an earlier message
         Err(Rejected::DecryptionFailed.into())
-    }
-}
-
-/// Whether a message and the padding's fixed bytes fit an encoded message.
-pub(crate) fn check_message(message: &[u8], em_len: usize, overhead: usize) -> Result<(), Error> {
-    let (found_bytes, limit_bytes) = (message.len(), em_len.saturating_sub(overhead));
-    if em_len >= overhead && found_bytes <= limit_bytes {
-        Ok(())
-    } else {
-        Err(Rejected::MessageLong { found_bytes, limit_bytes }.into())
     }
 }
 

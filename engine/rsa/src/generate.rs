@@ -1,16 +1,16 @@
 //! Key generation: FIPS 186-5, A.1.3, random probable primes.
 //!
-//! * [`sieve`]: what small primes divide goes first.
-//! * [`miller_rabin`]: rounds on eight candidates at once, a lane each.
-//! * [`search`]: candidates, and the two that stand.
-//! * [`derive`]: the numbers of the key.
+//! * [`sieve`]: discards multiples of small primes.
+//! * [`miller_rabin`]: tests eight candidates at once, one per lane.
+//! * [`search`]: draws candidates until two primes are found.
+//! * [`derive`]: computes the numbers of the key.
 //!
-//! What time tells: how many candidates were discarded, and at which small prime each of them; they
-//! are independent of the two that stay, as A.1.3 draws each anew. On the way of those two nothing
-//! branches or indexes on their bits: they are divided by all small primes, raised to powers and
-//! squared as often as any other. One thing is told, and accepted: more than
-//! [`miller_rabin::SQUARINGS`] squarings say that a candidate less one is divisible by so high a
-//! power of two, which it is for one key in 32,768.
+//! The time reveals how many candidates were discarded, and at which small prime each of them. They
+//! are independent of the two primes, since A.1.3 draws each candidate anew. For the two primes,
+//! nothing branches or indexes on their bits: they are divided by all small primes, raised to
+//! powers and squared as often as any other candidate. There is one accepted exception: more than
+//! [`miller_rabin::SQUARINGS`] squarings reveal that a prime less one is divisible by a high power
+//! of two, which holds for one key in 32,768.
 
 use core::ops::RangeInclusive;
 
@@ -35,24 +35,24 @@ mod tests;
 
 use miller_rabin::{Candidate, Test};
 
-/// Rounds for a prime from elsewhere: a composite passes one with a chance of a quarter at most.
+/// Rounds for an untrusted prime; a composite passes one round with probability 1/4 at most.
 const CHECK_ROUNDS: usize = 64;
 
-/// Where random bytes come from: the system, or a seed in tests.
+/// The source of random bytes: the system, or a seeded generator in tests.
 type Random<'a> = &'a mut dyn FnMut(&mut [u8]) -> Result<(), Error>;
 
-/// How far a generation is: see [`Generation::watched`].
+/// The progress of a generation: see [`Generation::watched`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Progress {
-    /// Candidates that were tested by exponentiation so far.
+    /// Number of candidates tested by exponentiation so far.
     pub tested: usize,
-    /// How many that is on average when the key is done.
+    /// Expected number of tested candidates for the whole key.
     pub expected: usize,
-    /// Primes that stand: 0, 1 or 2.
+    /// Number of primes found: 0, 1 or 2.
     pub primes: usize,
 }
 
-/// What key to make, and [`run`](Self::run).
+/// Parameters of a new key; [`run`](Self::run) generates it.
 ///
 /// ```
 /// use tollgate_rsa::{Generation, Workspace};
@@ -80,40 +80,40 @@ impl core::fmt::Debug for Generation<'_> {
 }
 
 impl<'a> Generation<'a> {
-    /// A key of so many bits, 2048 to 8192 and even, with e = 65537.
+    /// A key of this many bits, 2048 to 8192 and even, with e = 65537.
     pub fn new(bits: usize) -> Self {
         Self { bits, e: vec![1, 0, 1], insecure: false, watch: None }
     }
 
-    /// A key that protects nothing, for tests and old papers' tables: from 512 bits on, and e from
-    /// 3 on.
+    /// An insecure key for tests and comparison with old publications: at least 512 bits, and e at
+    /// least 3.
     pub fn insecure(bits: usize) -> Self {
         Self { insecure: true, ..Self::new(bits) }
     }
 
-    /// With another public exponent, big-endian: odd, above 2^16 and below 2^256.
+    /// Sets the public exponent, big-endian: odd, above 2^16 and below 2^256.
     #[must_use]
     pub fn exponent(mut self, e: &[u8]) -> Self {
         self.e = e[e.iter().take_while(|&&byte| byte == 0).count()..].to_vec();
         self
     }
 
-    /// Calls `watch` after each eight candidates. What it is told, an observer of the time knows.
+    /// Calls `watch` after every eight candidates. An observer of the time knows this progress too.
     #[must_use]
     pub fn watched(mut self, watch: &'a mut dyn FnMut(Progress)) -> Self {
         self.watch = Some(watch);
         self
     }
 
-    /// Makes the key, of random bytes from the operating system.
+    /// Generates the key from random bytes of the operating system.
     ///
-    /// It is checked as one that is loaded, and by a pairwise consistency test: what its public
-    /// half hides its private half finds.
+    /// The key is validated like a loaded one, and by a pairwise consistency test: the private half
+    /// must decrypt what the public half encrypted.
     ///
     /// # Errors
     ///
     /// [`Misuse`] for a size or an exponent that is out of range; [`Error::Fault`] if the finished
-    /// key fails its test; [`Unavailable`] without random bytes, or if these give no primes.
+    /// key fails its test; [`Unavailable`] if there are no random bytes, or they yield no primes.
     pub fn run(self, workspace: &mut Workspace) -> Result<PrivateKey, Error> {
         self.run_with(workspace, &mut system_random)
     }
@@ -136,7 +136,7 @@ impl<'a> Generation<'a> {
             return Err(Misuse::NewKeyBits { bits: self.bits, least_bits }.into());
         }
         let odd = self.e.last().is_some_and(|byte| byte % 2 == 1);
-        // without leading zeros: 2^16 has 17 bits and is even; 1 is no exponent
+        // without leading zeros: 2^16 has 17 bits and is even; 1 is not an exponent
         let bytes: RangeInclusive<usize> = if self.insecure { 1..=32 } else { 3..=32 };
         if !odd || !bytes.contains(&self.e.len()) || self.e == [1] {
             return Err(Misuse::NewKeyExponent.into());
@@ -146,7 +146,7 @@ impl<'a> Generation<'a> {
 }
 
 impl PrivateKey {
-    /// A new key of 2048 to 8192 bits with e = 65537: [`Generation`] has more choices.
+    /// Generates a key of 2048 to 8192 bits with e = 65537; [`Generation`] has more options.
     ///
     /// # Errors
     ///
@@ -157,13 +157,13 @@ impl PrivateKey {
 }
 
 impl PrivateKey {
-    /// Whether p and q are prime, by 64 rounds of Miller-Rabin each: for a key from elsewhere,
-    /// whose primes nobody need have drawn at random. Not part of loading: it takes as long as
-    /// dozens of signatures.
+    /// Tests that p and q are prime, by 64 rounds of Miller-Rabin each. This is for keys from
+    /// untrusted sources, whose primes may not be random. Not part of loading, since it takes as
+    /// long as dozens of signatures.
     ///
     /// # Errors
     ///
-    /// [`Rejected::PrimeComposite`]; [`Unavailable`] without random bytes.
+    /// [`Rejected::PrimeComposite`]; [`Unavailable`] if there are no random bytes.
     pub fn check_primes(&self, workspace: &mut Workspace) -> Result<(), Error> {
         let parts = self.to_parts();
         for (bytes, prime) in [(&parts.p, Prime::P), (&parts.q, Prime::Q)] {
@@ -186,18 +186,18 @@ impl PrivateKey {
         Ok(())
     }
 
-    /// The pairwise consistency test (SP 800-56B, 6.4.1.1): what the public half hides the private
-    /// half finds.
+    /// The pairwise consistency test (SP 800-56B, 6.4.1.1): the private half must decrypt what the
+    /// public half encrypted.
     ///
     /// # Errors
     ///
-    /// [`Error::Fault`]; [`Unavailable`] without random bytes.
+    /// [`Error::Fault`]; [`Unavailable`] if there are no random bytes.
     pub fn check_pairwise(&self, workspace: &mut Workspace) -> Result<(), Error> {
         let mut x = Zeroizing::new(vec![0; self.public.n.len()]);
         random_below(&mut x, &self.public.n, self.bits())?;
         let mut bytes = Zeroizing::new(vec![0; self.size()]);
         to_bytes(&mut bytes, &x);
-        memcheck::declassify(&bytes); // drawn for this test alone
+        memcheck::declassify(&bytes); // used for this test only
         let plain = bytes.clone();
         self.public.public(workspace, &mut bytes)?;
         let hidden = *bytes != *plain;

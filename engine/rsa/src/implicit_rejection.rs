@@ -1,24 +1,24 @@
-//! Implicit rejection (draft-irtf-cfrg-rsa-guidance §7): a ciphertext with bad padding decrypts to
-//! a message too, made from it and the private key, of a made-up length. Whoever asks cannot tell.
+//! Implicit rejection (draft-irtf-cfrg-rsa-guidance §7): a ciphertext with invalid padding decrypts
+//! to a synthetic message of synthetic length, derived from the ciphertext and the private key. A
+//! peer cannot tell it from a real one.
 //!
-//! The key that the made-up message is derived from comes out of the ciphertext, so it is made
-//! before the private operation replaces that: [`PrivateKey::rejection_key`].
+//! The derivation key depends on the ciphertext, so it is made by [`PrivateKey::rejection_key`]
+//! before the private-key operation overwrites the ciphertext.
 
 use hmac::{Hmac, KeyInit, Mac};
 use sha2::Sha256;
 use zeroize::{Zeroize, Zeroizing};
 
 use crate::eme_pkcs1v15::{OVERHEAD, message_start};
-use crate::error::{Error, MODULUS_BITS_MIN, Misuse, Rejected};
+use crate::error::{Error, MODULUS_BITS_MIN, Misuse};
 use crate::hash::Hash;
-use crate::key::{PrivateKey, to_bytes};
 use crate::mask::{Mask, public_index};
+use crate::natural::to_bytes;
 
-/// The secret of a key that made-up messages come from: SHA-256 of d in as many bytes as n has.
+/// The key's secret from which synthetic messages are derived: SHA-256 of d, padded to n's length.
 pub(crate) type DHash = Zeroizing<[u8; 32]>;
 
-/// What a ciphertext's made-up message is derived from, if its padding is bad. Secret, and wiped
-/// when dropped.
+/// Derivation key of a ciphertext's synthetic message. Secret; wiped on drop.
 pub struct RejectionKey {
     /// The draft's KDK.
     kdk: Zeroizing<[u8; 32]>,
@@ -32,23 +32,8 @@ impl core::fmt::Debug for RejectionKey {
     }
 }
 
-impl PrivateKey {
-    /// For [`decode`] of what this ciphertext decrypts to.
-    ///
-    /// # Errors
-    ///
-    /// [`Rejected::DecryptionFailed`] if the ciphertext has not [`size`](Self::size) bytes.
-    pub fn rejection_key(&self, ciphertext: &[u8]) -> Result<RejectionKey, Error> {
-        if ciphertext.len() == self.size() {
-            Ok(RejectionKey::new(&self.d_hash, ciphertext))
-        } else {
-            Err(Rejected::DecryptionFailed.into())
-        }
-    }
-}
-
 impl RejectionKey {
-    fn new(d_hash: &[u8; 32], ciphertext: &[u8]) -> Self {
+    pub(crate) fn new(d_hash: &[u8; 32], ciphertext: &[u8]) -> Self {
         Self { kdk: output(keyed(d_hash).chain_update(ciphertext)), size: ciphertext.len() }
     }
 }
@@ -64,20 +49,20 @@ pub(crate) fn d_hash(d: &[u64], size: usize) -> DHash {
     hash
 }
 
-/// The message under the padding in `em`, or the made-up one; which of them, nothing says. What
-/// stands before it in `em` is zeroed.
+/// Returns the message in `em` if the padding is valid, else the synthetic one, without revealing
+/// which. Zeroes the bytes before it.
 ///
-/// The length of the message is public, and the rest is constant time. The message is at the end of
-/// `em`: secret, and the caller's to wipe.
+/// The length of the message is public; the rest is constant time. The message is at the end of
+/// `em`. It is secret; the caller must wipe it.
 ///
 /// # Errors
 ///
-/// [`Misuse::BufferLength`] if `em` has not the length of the modulus.
+/// [`Misuse::BufferLength`] if `em` does not have the length of the modulus.
 pub fn decode<'a>(em: &'a mut [u8], key: &RejectionKey) -> Result<&'a [u8], Error> {
     Misuse::check_length(em.len(), key.size)?;
-    const { assert!(MODULUS_BITS_MIN / 8 >= OVERHEAD, "a padding fits each key") }
+    const { assert!(MODULUS_BITS_MIN / 8 >= OVERHEAD, "the padding fits every key") }
     let kdk = keyed(&key.kdk);
-    let made_up = start_of_made_up(&kdk, em.len());
+    let made_up = synthetic_start(&kdk, em.len());
     let (good, start) = message_start(em);
     let start = good.select(start, made_up);
     let bits = bits_of(em.len());
@@ -93,8 +78,8 @@ pub fn decode<'a>(em: &'a mut [u8], key: &RejectionKey) -> Result<&'a [u8], Erro
     Ok(&em[public_index(start)..])
 }
 
-/// Of 128 candidates, the last one that is a possible length of a message decides.
-fn start_of_made_up(kdk: &Hmac<Sha256>, size: usize) -> u32 {
+/// Start of the synthetic message: the last of 128 candidate lengths that is possible.
+fn synthetic_start(kdk: &Hmac<Sha256>, size: usize) -> u32 {
     const BYTES: usize = 2 * 128;
     let size = u32::try_from(size).expect("a modulus has at most 1024 bytes");
     let longest = size - 10; // 00 02, eight bytes of padding; the 00 behind them is counted in
@@ -121,7 +106,7 @@ fn bits_of(bytes: usize) -> u16 {
 }
 
 fn keyed(key: &[u8; 32]) -> Hmac<Sha256> {
-    Hmac::new_from_slice(key).expect("HMAC takes keys of all lengths")
+    Hmac::new_from_slice(key).expect("HMAC accepts keys of all lengths")
 }
 
 fn output(mac: Hmac<Sha256>) -> Zeroizing<[u8; 32]> {
@@ -133,8 +118,9 @@ mod tests {
     #![allow(clippy::unwrap_used, reason = "tests")]
 
     use super::*;
+    use crate::key::PrivateKey;
 
-    /// SHA-256 of d in 256 bytes, by a second implementation.
+    /// SHA-256 of d in 256 bytes, computed by another implementation.
     #[test]
     fn d_is_hashed_at_the_length_of_the_modulus() {
         let pem = include_str!("../../../vectors/keys/rsa-2048.pem");
@@ -149,14 +135,14 @@ mod tests {
     }
 
     #[test]
-    fn a_good_message_comes_back_and_made_up_ones_have_lengths_of_all_sizes() {
+    fn valid_messages_round_trip_and_synthetic_ones_have_all_lengths() {
         let mut good = [9; 128];
         good[..2].copy_from_slice(&[0, 2]);
         good[100] = 0;
         let mut em = good;
         let message = decode(&mut em, &RejectionKey::new(&[1; 32], &[2; 128])).unwrap();
         assert_eq!(message, &good[101..]);
-        assert_eq!(em[..101], [0; 101], "nothing else is left");
+        assert_eq!(em[..101], [0; 101], "the rest is zeroed");
 
         let mut lengths = [0; 128];
         for i in 0..2000_u32 {

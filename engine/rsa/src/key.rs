@@ -8,6 +8,7 @@ use crate::error::Error;
 use crate::fresh::{AT_ONCE, AT_ONCE_IN_LANES};
 use crate::implicit_rejection::{DHash, d_hash};
 use crate::material::{BlockNumbers, Class, Exponents, Numbers, Primes};
+pub(crate) use crate::natural::{bit_length, from_bytes, to_bytes};
 use crate::parts::{KeyParts, PublicParts};
 use crate::validate;
 use crate::{parse, validate::CheckedPublic};
@@ -259,34 +260,4 @@ fn leave(x: &[u64], m: &Modulus<u64>) -> Zeroizing<Vec<u64>> {
     LimbKernel::Portable.amm(&mut z, x, m.plain_one(), m, &mut scratch);
     carry::reduce(&mut z, m.m());
     z
-}
-
-/// Position of the highest set bit, plus one; the length of a prime is public.
-pub(crate) fn bit_length(x: &[u64]) -> usize {
-    let top = x.iter().rposition(|&limb| limb != 0);
-    top.map_or(0, |i| 64 * (i + 1) - x[i].leading_zeros() as usize)
-}
-
-/// Big-endian bytes to little-endian limbs, zero-extended or cut.
-pub(crate) fn from_bytes(limbs: &mut [u64], bytes: &[u8]) {
-    let (top, whole) = bytes.as_rchunks();
-    let mut whole = whole.iter().rev().map(|bytes| u64::from_be_bytes(*bytes));
-    for (i, limb) in limbs.iter_mut().enumerate() {
-        *limb = match whole.next() {
-            Some(limb) => limb,
-            None if i == bytes.len() / 8 => {
-                top.iter().fold(0, |limb, byte| limb << 8 | u64::from(*byte))
-            }
-            None => 0,
-        };
-    }
-}
-
-/// Little-endian limbs to big-endian bytes, zero-extended or cut.
-pub(crate) fn to_bytes(bytes: &mut [u8], limbs: &[u64]) {
-    let mut limbs = limbs.iter().chain(core::iter::repeat(&0));
-    for bytes in bytes.rchunks_mut(8) {
-        let limb = limbs.next().expect("limbs do not end").to_be_bytes();
-        bytes.copy_from_slice(&limb[8 - bytes.len()..]);
-    }
 }

@@ -1,20 +1,20 @@
-//! Choices without branches: all ones for yes, all zeros for no.
+//! Branch-free choices by masks: all ones for true, all zeros for false.
 //!
-//! (The crate `subtle` does the same, and checks its choices by branches in debug builds: memcheck
-//! could not watch the tests.)
+//! The crate `subtle` offers the same, but its debug builds check choices by branches, so memcheck
+//! could not run the tests.
 
 use core::hint::black_box;
 use core::ops::{BitAnd, BitAndAssign, BitOr, BitOrAssign, Not};
 
 use tollgate_cpu::memcheck;
 
-/// An index or a length, public from here on.
+/// Makes a secret index or length public.
 pub(crate) fn public_index(index: u32) -> usize {
     let index = memcheck::declassified(u64::from(index));
     usize::try_from(index).expect("within a modulus")
 }
 
-/// A secret yes or no.
+/// A secret truth value.
 #[derive(Clone, Copy)]
 pub(crate) struct Mask(u32);
 
@@ -23,7 +23,7 @@ impl Mask {
 
     /// x = 0.
     pub(crate) fn zero(x: u32) -> Self {
-        // the top bit of !x and of x - 1 are both set for 0 alone
+        // the top bits of !x and of x - 1 are both set only for 0
         Self::of_top_bit(!x & x.wrapping_sub(1))
     }
 
@@ -37,24 +37,24 @@ impl Mask {
         Self::of_top_bit(x.wrapping_sub(y))
     }
 
-    /// `yes` or `no`.
+    /// Returns `yes` if true, else `no`.
     pub(crate) fn select(self, yes: u32, no: u32) -> u32 {
         no ^ (self.0 & (yes ^ no))
     }
 
-    /// `yes` or `no`.
+    /// Returns `yes` if true, else `no`.
     pub(crate) fn select_byte(self, yes: u8, no: u8) -> u8 {
         let [mask, ..] = self.0.to_ne_bytes();
         no ^ (mask & (yes ^ no))
     }
 
-    /// The answer, public from here on.
+    /// Makes the value public.
     pub(crate) fn publish(self) -> bool {
         memcheck::declassified(self.0.into()) != 0
     }
 
-    /// The compiler shall learn neither that this was a comparison nor that there are two values
-    /// only: it would branch.
+    /// Hides from the compiler that this is a comparison with two possible values, which it would
+    /// turn into a branch.
     fn of_top_bit(x: u32) -> Self {
         Self(black_box((black_box(x) >> 31).wrapping_neg()))
     }
@@ -101,7 +101,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn masks_are_the_comparisons() {
+    fn masks_equal_the_comparisons() {
         let numbers = [0, 1, 2, 9, 255, 256, 0x7fff_ffff];
         for x in numbers {
             assert_eq!(Mask::zero(x).publish(), x == 0);

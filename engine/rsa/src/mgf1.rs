@@ -1,10 +1,10 @@
-//! MGF1 (RFC 8017 B.2.1): the mask of PSS and OAEP.
+//! MGF1 (RFC 8017 B.2.1), the mask generation function of PSS and OAEP.
 
 use zeroize::Zeroize;
 
 use crate::hash::Hash;
 
-/// `out := out xor MGF1(seed)`, as many bytes as `out` has. The mask is wiped: in OAEP it is
+/// `out := out xor MGF1(seed)`, with `out.len()` bytes of mask. The mask is wiped: in OAEP it is
 /// secret.
 pub(crate) fn xor(out: &mut [u8], hash: Hash, seed: &[u8]) {
     // 3. T = Hash(seed || C(0)) || Hash(seed || C(1)) || ..., C a big-endian counter of 32 bits.

@@ -1,18 +1,15 @@
-//! Natural numbers of little-endian limbs, where no kernel runs: for keys that are read or made.
+//! Natural numbers of little-endian limbs without kernels, for loading and generating keys.
 //!
-//! Nothing branches or indexes on a limb, so that times depend on lengths alone. Results are wiped
-//! when dropped, and made with all their room: a vector that grows would leave what it held in
-//! memory.
+//! Nothing branches or indexes on a limb, so times depend on lengths only. Results are wiped on
+//! drop and allocated at full size, since a growing vector would leave copies in memory.
 
 use tollgate_mont::Word as _;
 use zeroize::Zeroizing;
 
-use crate::key::from_bytes;
-
-/// Secret, or perhaps.
+/// A number that may be secret.
 pub(crate) type Natural = Zeroizing<Vec<u64>>;
 
-/// Reads big-endian bytes into as many limbs as `len` bytes need, at least one.
+/// Reads big-endian bytes; the result has the limbs of `len` bytes, and at least one.
 pub(crate) fn natural(bytes: &[u8], len: usize) -> Natural {
     let mut x = Zeroizing::new(vec![0; len.div_ceil(8).max(1)]);
     from_bytes(&mut x, bytes);
@@ -26,7 +23,7 @@ pub(crate) fn less_one(x: &[u64]) -> Natural {
     z
 }
 
-/// x y, as long as both.
+/// x y, with as many limbs as both together.
 pub(crate) fn product(x: &[u64], y: &[u64]) -> Natural {
     let mut product = Zeroizing::new(vec![0; x.len() + y.len()]);
     for (i, x) in x.iter().enumerate() {
@@ -57,10 +54,11 @@ pub(crate) fn is_equal(x: &[u64], y: &[u64]) -> u64 {
     differ.is_zero()
 }
 
-/// Quotient and remainder of x = `high` 2^{64 |`low`|} + `low` and m, for `high` < m: as long as
-/// `low`, and as m and a limb.
+/// Quotient and remainder of x = `high` 2^{64 |`low`|} + `low` by m, for `high` < m. The quotient
+/// has the length of `low`, the remainder one limb more than m.
 ///
-/// Bit by bit: faster divisions estimate quotients, and it shows how good they were.
+/// Bit by bit: faster divisions estimate quotients, and their time reveals the quality of
+/// estimates.
 pub(crate) fn divided(high: &[u64], low: &[u64], m: &[u64]) -> (Natural, Natural) {
     let mut quotient = Zeroizing::new(vec![0; low.len()]);
     let mut z = Zeroizing::new(vec![0; m.len() + 1]); // 2z + 1 < 2m fits
@@ -81,8 +79,8 @@ pub(crate) fn divided(high: &[u64], low: &[u64], m: &[u64]) -> (Natural, Natural
     (quotient, z)
 }
 
-/// z := z - y where `mask` is all ones; y is no longer than z. All ones again if that is negative,
-/// and wraps.
+/// z := z - y if `mask` is all ones; y is no longer than z. Returns all ones if the difference is
+/// negative and wraps, else zero.
 pub(crate) fn subtract(z: &mut [u64], y: &[u64], mask: u64) -> u64 {
     let mut borrow = 0;
     for (i, z) in z.iter_mut().enumerate() {
@@ -91,7 +89,37 @@ pub(crate) fn subtract(z: &mut [u64], y: &[u64], mask: u64) -> u64 {
     borrow.mask()
 }
 
-#[allow(clippy::cast_possible_truncation, reason = "the low half is meant")]
+/// Position of the highest set bit, plus one; the length of a prime is public.
+pub(crate) fn bit_length(x: &[u64]) -> usize {
+    let top = x.iter().rposition(|&limb| limb != 0);
+    top.map_or(0, |i| 64 * (i + 1) - x[i].leading_zeros() as usize)
+}
+
+/// Big-endian bytes to little-endian limbs, zero-extended or cut.
+pub(crate) fn from_bytes(limbs: &mut [u64], bytes: &[u8]) {
+    let (top, whole) = bytes.as_rchunks();
+    let mut whole = whole.iter().rev().map(|bytes| u64::from_be_bytes(*bytes));
+    for (i, limb) in limbs.iter_mut().enumerate() {
+        *limb = match whole.next() {
+            Some(limb) => limb,
+            None if i == bytes.len() / 8 => {
+                top.iter().fold(0, |limb, byte| limb << 8 | u64::from(*byte))
+            }
+            None => 0,
+        };
+    }
+}
+
+/// Little-endian limbs to big-endian bytes, zero-extended or cut.
+pub(crate) fn to_bytes(bytes: &mut [u8], limbs: &[u64]) {
+    let mut limbs = limbs.iter().chain(core::iter::repeat(&0));
+    for bytes in bytes.rchunks_mut(8) {
+        let limb = limbs.next().expect("limbs do not end").to_be_bytes();
+        bytes.copy_from_slice(&limb[8 - bytes.len()..]);
+    }
+}
+
+#[allow(clippy::cast_possible_truncation, reason = "takes the low half")]
 fn low(x: u128) -> u64 {
     x as u64
 }
@@ -110,7 +138,7 @@ mod tests {
         limbs.iter().rev().fold(BigUint::ZERO, |x, limb| (x << 64) + limb)
     }
 
-    /// Random limbs, and those that carry and borrow all along.
+    /// Random limbs, and limbs with long carry and borrow chains.
     fn random(rng: &mut fastrand::Rng, len: usize) -> Vec<u64> {
         let limb = |rng: &mut fastrand::Rng| match rng.u8(..4) {
             0 => 0,
@@ -121,7 +149,7 @@ mod tests {
     }
 
     #[test]
-    fn they_are_as_those_of_others() {
+    fn results_equal_those_of_num_bigint() {
         let mut rng = fastrand::Rng::with_seed(31);
         for _ in 0..2000 {
             let [x, y] = [(); 2].map(|()| {
@@ -144,7 +172,7 @@ mod tests {
     }
 
     #[test]
-    fn bytes_are_read_into_as_many_limbs_as_are_asked_for() {
+    fn bytes_are_read_into_the_requested_number_of_limbs() {
         assert_eq!(*natural(&[], 0), [0]);
         assert_eq!(*natural(&[1, 2], 8), [0x102]);
         assert_eq!(*natural(&[1, 0, 0, 0, 0, 0, 0, 0, 2], 9), [2, 1]);

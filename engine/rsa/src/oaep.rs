@@ -1,15 +1,16 @@
-//! EME-OAEP (RFC 8017 §7.1) with MGF1. Decoding computes masks from every byte; only "good or not"
-//! leaves it, as the standard demands (Manger's attack needs no more than which check failed).
+//! EME-OAEP (RFC 8017 §7.1) with MGF1. Decoding computes masks from every byte and reveals only
+//! whether the padding is valid, as the standard requires (Manger's attack needs only the failed
+//! check).
 //!
 //! An encoded message has the length of the modulus in bytes.
 
-use crate::encryption::check_message;
+use crate::eme_pkcs1v15::check_message;
 use crate::error::{Error, Rejected, Unavailable};
 use crate::hash::{Digest, Hash};
 use crate::mask::{Mask, public_index};
 use crate::mgf1;
 
-/// Writes EME-OAEP of `message` with a random seed into `em`: `em := 00 maskedSeed maskedDB`.
+/// Writes EME-OAEP of `message` with a random seed to `em`: `em := 00 maskedSeed maskedDB`.
 ///
 /// # Errors
 ///
@@ -28,7 +29,7 @@ pub fn encode(
     let (zero, rest) = em.split_at_mut(1);
     let (seed, db) = rest.split_at_mut(hash.len());
     zero.fill(0);
-    // 2d. First, because without random bytes the message must not be left in `em`.
+    // 2d. This comes first: if there are no random bytes, `em` must not contain the message.
     getrandom::fill(seed).map_err(|_| Unavailable::Random)?;
     // 2a. to 2c. DB = lHash || PS || 01 || M.
     db.fill(0);
@@ -42,11 +43,11 @@ pub fn encode(
     Ok(())
 }
 
-/// The message in `em`, which is unmasked in place: secret, and the caller's to wipe.
+/// Returns the message in `em`, which is unmasked in place. It is secret; the caller must wipe it.
 ///
 /// # Errors
 ///
-/// [`Rejected::DecryptionFailed`], whatever is wrong.
+/// [`Rejected::DecryptionFailed`] for any invalid padding.
 pub fn decode<'a>(
     em: &'a mut [u8],
     hash: Hash,
@@ -56,7 +57,7 @@ pub fn decode<'a>(
     decode_with_label_digest(em, &hash.digest(label), mgf_hash)
 }
 
-/// [`decode`] for a label of any length whose digest is all that was kept: that of the empty one
+/// Like [`decode`], with the digest of the label; that of the empty label
 /// is `hash.digest(b"")`.
 ///
 /// # Errors
@@ -105,7 +106,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn messages_come_back_and_every_change_is_refused() {
+    fn messages_round_trip_and_every_change_is_refused() {
         let failed = || Err(Rejected::DecryptionFailed.into());
         let (hash, mgf) = (Hash::Sha256, Hash::Sha1);
         for len in [0, 1, 62] {
@@ -131,9 +132,9 @@ mod tests {
         }
     }
 
-    /// What is under the masks, one thing wrong in each.
+    /// Encoded messages with one defect each below the masks.
     #[test]
-    fn each_fault_under_the_masks_is_refused() {
+    fn each_defect_below_the_masks_is_refused() {
         let hash = Hash::Sha1;
         let changes: [fn(&mut [u8]); 4] = [
             |db| db[0] ^= 1,                                        // lHash

@@ -1,12 +1,13 @@
-//! Key files: PEM or DER, PKCS#1 and PKCS#8 for private keys, PKCS#1 and SPKI for public ones.
+//! Key files: PEM or DER, PKCS#1 and PKCS#8 for private keys, PKCS#1 and SPKI for public keys.
 //!
-//! What decides is the structure of the DER; a PEM label only says which block of a file to read.
-//! Nothing here knows whether the numbers make a key: that is [`crate::validate`].
+//! The structure of the DER decides; a PEM label only selects the block of a file.
+//! [`crate::validate`] checks the numbers.
 //!
-//! Lenient where files in the wild are: text around PEM blocks, other blocks before the key (a
-//! certificate chain, `EC PARAMETERS`), lines of any width, and an `rsaEncryption` identifier
-//! without its parameters, which RFC 8017 A.1 demands to be NULL and OpenSSL accepts absent.
-//! Strict elsewhere: data after the DER is refused, and so are numbers that DER writes otherwise.
+//! The parser is lenient where real files differ: it skips text around PEM blocks and other blocks
+//! before the key (a certificate chain, `EC PARAMETERS`), and accepts lines of any width, and an
+//! `rsaEncryption` identifier without parameters, which RFC 8017 A.1 requires to be NULL and
+//! OpenSSL accepts absent. Otherwise it is strict: it refuses data after the DER, and non-DER
+//! numbers.
 
 mod der;
 mod pem;
@@ -20,7 +21,7 @@ use crate::parts::{KeyParts, PublicParts};
 
 /// Reads an RSA private key, PEM or DER, PKCS#1 or PKCS#8, from the contents of a file.
 ///
-/// Of several PEM blocks the first private key is read. Nothing is checked but the format.
+/// Takes the first private key of several PEM blocks. Checks only the format.
 ///
 /// # Errors
 ///
@@ -35,7 +36,7 @@ pub(crate) fn private(file: &[u8]) -> Result<KeyParts, Error> {
 
 /// Reads an RSA public key, PEM or DER, PKCS#1 or SPKI, from the contents of a file.
 ///
-/// Of several PEM blocks the first public key is read. Nothing is checked but the format.
+/// Takes the first public key of several PEM blocks. Checks only the format.
 ///
 /// # Errors
 ///
@@ -55,5 +56,5 @@ fn check_length(file: &[u8]) -> Result<(), Error> {
     Err(Rejected::InputLength { found_bytes: file.len(), limit_bytes: LIMIT_BYTES }.into())
 }
 
-/// The longest input that is read, in bytes: a key of 8192 bits after a long certificate chain.
+/// Maximum length of the input in bytes: a key of 8192 bits after a long certificate chain.
 pub(crate) const LIMIT_BYTES: usize = 1 << 16;

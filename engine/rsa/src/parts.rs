@@ -1,4 +1,4 @@
-//! The numbers of a key as they stand in a file: big-endian byte strings, not yet checked.
+//! The numbers of a key file: big-endian byte strings, not yet checked.
 
 use core::fmt;
 
@@ -6,7 +6,7 @@ use zeroize::Zeroizing;
 
 /// A private key's numbers, big-endian, with RFC 8017's names; leading zeros are allowed.
 ///
-/// The secret ones are zeroized when the value is dropped. Nothing is checked until
+/// The secret numbers are zeroized on drop. They are checked only by
 /// [`PrivateKey::from_parts`](crate::PrivateKey::from_parts).
 #[derive(Clone)]
 pub struct KeyParts {
@@ -49,7 +49,7 @@ mod tests {
 
     #[test]
     fn debug_shows_no_secret() {
-        let secret = || Zeroizing::new(vec![211]); // a number that n and e do not contain
+        let secret = || Zeroizing::new(vec![211]); // a value that n and e do not contain
         let parts = KeyParts {
             n: vec![1, 2],
             e: vec![3],

@@ -1,6 +1,6 @@
-//! EMSA-PKCS1-v1_5 (RFC 8017 §9.2): the deterministic padding of signatures.
+//! EMSA-PKCS1-v1_5 (RFC 8017 §9.2), the deterministic padding of signatures.
 //!
-//! Verification encodes again and compares, so that nothing in a forged message is ever parsed.
+//! Verification encodes again and compares, so a forged message is never parsed.
 
 use crate::error::{Error, MODULUS_BYTES_MAX, Rejected};
 use crate::hash::Hash;
@@ -10,16 +10,16 @@ mod keys;
 pub use keys::{SigningKey, VerifyingKey};
 
 crate::encoded::signature! {
-    /// A signature by RSASSA-PKCS1-v1_5: bytes that may be one.
+    /// An RSASSA-PKCS1-v1_5 signature, not verified.
 }
 
-/// Writes EMSA-PKCS1-v1_5 of `digest` into `em`: `em := 00 01 FF..FF 00 DigestInfo`.
+/// Writes EMSA-PKCS1-v1_5 of `digest` to `em`: `em := 00 01 FF..FF 00 DigestInfo`.
 ///
-/// `em` has the length of the modulus in bytes. On an error it is untouched.
+/// `em` has the length of the modulus in bytes. On error it is unchanged.
 ///
 /// # Errors
 ///
-/// [`Rejected::DigestLength`]; [`Rejected::ModulusSmall`] if `em` has no room for eight bytes of
+/// [`Rejected::DigestLength`]; [`Rejected::ModulusSmall`] if `em` is too short for eight bytes of
 /// padding.
 pub fn encode(em: &mut [u8], hash: Hash, digest: &[u8]) -> Result<(), Error> {
     // 1. H = Hash(M) is the caller's `digest`.
@@ -28,12 +28,12 @@ pub fn encode(em: &mut [u8], hash: Hash, digest: &[u8]) -> Result<(), Error> {
     frame(em, hash.digest_info_prefix(), digest)
 }
 
-/// [`encode`] of a T of the caller's making, such as a `DigestInfo` of a hash function that
-/// [`Hash`](enum@Hash) does not know: `em := 00 01 FF..FF 00 T`.
+/// Like [`encode`], over a caller-built T, such as the `DigestInfo` of a hash function that
+/// [`Hash`](enum@Hash) does not have: `em := 00 01 FF..FF 00 T`.
 ///
 /// # Errors
 ///
-/// [`Rejected::ModulusSmall`] if `em` has no room for eight bytes of padding.
+/// [`Rejected::ModulusSmall`] if `em` is too short for eight bytes of padding.
 pub fn encode_raw(em: &mut [u8], t: &[u8]) -> Result<(), Error> {
     frame(em, &[], t)
 }
@@ -59,15 +59,15 @@ fn frame(em: &mut [u8], prefix: &[u8], content: &[u8]) -> Result<(), Error> {
     Ok(())
 }
 
-/// Says whether `em` is the encoding of `digest`, byte for byte (RFC 8017 §8.2.2, steps 3 and 4).
+/// Returns `true` if `em` is the encoding of `digest` (RFC 8017 §8.2.2, steps 3 and 4).
 ///
-/// False as well for what has no encoding: a digest of another length, an `em` that is too short,
-/// or one longer than the largest modulus. Variable time: signature and message are public.
+/// Returns `false` if there is no encoding: for a digest of wrong length, an `em` that is too
+/// short, or one longer than the largest modulus. Variable time: signature and message are public.
 pub fn matches(em: &[u8], hash: Hash, digest: &[u8]) -> bool {
     is_encoding(em, |expected| encode(expected, hash, digest))
 }
 
-/// [`matches()`] for a T of the caller's making: see [`encode_raw`].
+/// Like [`matches()`], over a caller-built T: see [`encode_raw`].
 pub fn matches_raw(em: &[u8], t: &[u8]) -> bool {
     is_encoding(em, |expected| encode_raw(expected, t))
 }
@@ -92,7 +92,7 @@ mod tests {
     /// printf abc | openssl dgst -sha256 -sign KEY |
     ///     openssl pkeyutl -verifyrecover -inkey KEY -pkeyopt rsa_padding_mode:none | xxd -p
     /// ```
-    /// with `vectors/keys/rsa-512.pem`: the encoding depends on the size of the key alone.
+    /// with `vectors/keys/rsa-512.pem`: the encoding depends on the size of the key only.
     const SHA256_ABC_512: &str = "\
         0001ffffffffffffffffffff003031300d060960864801650304020105000420ba7816bf8f01cfea\
         414140de5dae2223b00361a396177a9cb410ff61f20015ad";
@@ -133,7 +133,7 @@ mod tests {
     }
 
     #[test]
-    fn a_t_of_the_caller_s_making_is_framed_like_any() {
+    fn a_caller_built_t_is_encoded_alike() {
         let digest = Hash::Sha256.digest(b"abc");
         let t = [Hash::Sha256.digest_info_prefix(), digest.as_ref()].concat();
         let (mut em, mut raw) = ([0; 128], [1; 128]);
@@ -141,7 +141,7 @@ mod tests {
         encode_raw(&mut raw, &t).unwrap();
         assert_eq!(em, raw);
         assert!(matches_raw(&em, &t) && !matches_raw(&em, &t[1..]));
-        // TLS 1.0: nothing stands before the two digests
+        // TLS 1.0: no prefix before the two digests
         let both = Hash::Md5Sha1.digest(b"abc");
         encode(&mut em, Hash::Md5Sha1, both.as_ref()).unwrap();
         assert!(matches_raw(&em, both.as_ref()));

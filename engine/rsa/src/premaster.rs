@@ -1,8 +1,8 @@
-//! TLS's premaster secret out of EME-PKCS1-v1_5 (RFC 5246 §7.4.7.1): always 48 bytes.
+//! The TLS premaster secret in EME-PKCS1-v1_5 (RFC 5246 §7.4.7.1): always 48 bytes.
 //!
-//! A server that lets a client know that a decrypted message was no premaster secret decrypts for
-//! it (Bleichenbacher), so a bad one is replaced by random bytes, and the handshake fails later, as
-//! it does for any wrong secret.
+//! A server that reveals whether a message decrypted to a premaster secret can be used as a
+//! decryption oracle (Bleichenbacher). So an invalid secret is replaced by random bytes, and the
+//! handshake fails later, as with any wrong secret.
 
 use zeroize::Zeroizing;
 
@@ -19,14 +19,14 @@ pub type Premaster = Zeroizing<[u8; PREMASTER_LEN]>;
 /// The versions of TLS that a premaster secret may begin with, such as 0x0303 for TLS 1.2.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TlsVersions {
-    /// The one that the client offered, which the standard demands.
+    /// The version that the client offered, which the standard requires.
     pub client: u16,
-    /// The negotiated one, where some old clients that send it instead shall be served.
+    /// The negotiated version, to accept some old clients that send it instead.
     pub negotiated: Option<u16>,
 }
 
-/// Random bytes to put in the place of a bad premaster secret; drawn before it is looked at, so
-/// that drawing tells nothing.
+/// Random bytes to replace an invalid premaster secret. Generated before the secret is checked, so
+/// that the timing reveals nothing.
 ///
 /// # Errors
 ///
@@ -37,8 +37,8 @@ pub fn substitute() -> Result<Premaster, Error> {
     Ok(substitute)
 }
 
-/// The premaster secret in `em`, or `substitute` if anything is wrong with the padding, its length
-/// or its version. Constant time; an `em` without room for it is public and gives `substitute`.
+/// Returns the premaster secret in `em`, or `substitute` if the padding, the length
+/// or the version is wrong. Constant time; a short `em` is public and gives `substitute`.
 pub fn decode(em: &[u8], versions: TlsVersions, mut substitute: Premaster) -> Premaster {
     if em.len() < OVERHEAD + PREMASTER_LEN {
         return substitute;
@@ -75,7 +75,7 @@ mod tests {
     }
 
     #[test]
-    fn a_premaster_secret_is_taken_as_a_whole_or_not_at_all() {
+    fn any_changed_byte_of_the_frame_gives_the_substitute() {
         let decode = |em: &[u8], client, negotiated| {
             let substitute = Zeroizing::new([5; PREMASTER_LEN]);
             decode(em, TlsVersions { client, negotiated }, substitute).to_vec()
@@ -85,7 +85,7 @@ mod tests {
         assert_eq!(decode(&em, 0x0304, Some(0x0303)), em[16..]);
         assert_eq!(decode(&em, 0x0302, None), refused);
         assert_eq!(decode(&em, 0x0302, Some(0x0301)), refused);
-        // each byte of the frame, the padding and the version, with each bit flipped or as zero
+        // each byte of the frame, the padding and the version: each bit flipped, and zero
         for at in 0..18 {
             let changes = (0..8).map(|bit| em[at] ^ (1 << bit)).chain([0]);
             for byte in changes.filter(|&byte| byte != em[at]) {

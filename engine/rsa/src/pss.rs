@@ -1,7 +1,7 @@
-//! EMSA-PSS (RFC 8017 §9.1) with MGF1 (appendix B.2.1): the randomised padding of signatures.
+//! EMSA-PSS (RFC 8017 §9.1) with MGF1 (appendix B.2.1), the randomised padding of signatures.
 //!
-//! An encoded message stands here right-aligned in a buffer of the modulus' length k. It is one
-//! byte shorter where modBits = 1 (mod 8): the first byte of the buffer is zero then.
+//! An encoded message is right-aligned in a buffer of the modulus' length k. It is one
+//! byte shorter if modBits = 1 (mod 8): then the first byte of the buffer is zero.
 
 use crate::error::{Error, MODULUS_BYTES_MAX, Misuse, Rejected, Unavailable};
 use crate::hash::Hash;
@@ -14,19 +14,19 @@ mod tests;
 pub use keys::{SigningKey, VerifyingKey};
 
 crate::encoded::signature! {
-    /// A signature by RSASSA-PSS: bytes that may be one.
+    /// An RSASSA-PSS signature, not verified.
 }
 
 /// The length of the salt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Salt {
-    /// Whatever the signature has. For verification only.
+    /// Any length. For verification only.
     Auto,
-    /// As long as the digest: what TLS 1.3 demands (RFC 8446 §4.2.3).
+    /// The length of the digest, as TLS 1.3 requires (RFC 8446 §4.2.3).
     Digest,
     /// This many bytes.
     Exactly(usize),
-    /// As long as the modulus allows.
+    /// The longest that the modulus allows.
     Max,
 }
 
@@ -57,9 +57,9 @@ impl Salt {
     }
 }
 
-/// Writes EMSA-PSS of `digest` with a salt from the operating system into `em`.
+/// Writes EMSA-PSS of `digest` with a random salt of the operating system to `em`.
 ///
-/// `em` has ceil(`mod_bits` / 8) bytes. Nothing is allocated.
+/// `em` has ceil(`mod_bits` / 8) bytes. Does not allocate.
 ///
 /// # Errors
 ///
@@ -80,10 +80,10 @@ pub fn encode_random(
     encode(em, mod_bits, hash, mgf_hash, salt, digest)
 }
 
-/// Writes EMSA-PSS of `digest` with the given salt into `em`: `em := [00] maskedDB H BC`.
+/// Writes EMSA-PSS of `digest` with the given salt to `em`: `em := [00] maskedDB H BC`.
 ///
-/// `em` has ceil(`mod_bits` / 8) bytes, `mgf_hash` is the hash function of MGF1. On an error `em`
-/// is untouched.
+/// `em` has ceil(`mod_bits` / 8) bytes; `mgf_hash` is the hash function of MGF1. On error `em`
+/// is unchanged.
 ///
 /// # Errors
 ///
@@ -129,7 +129,7 @@ pub fn encode(
 ///
 /// # Errors
 ///
-/// [`Rejected::SignatureInvalid`] whatever is wrong with `em`; [`Rejected::DigestLength`];
+/// [`Rejected::SignatureInvalid`] for any invalid `em`; [`Rejected::DigestLength`];
 /// [`Misuse::BufferLength`]; [`Rejected::Size`] above the largest modulus.
 pub fn verify(
     em: &[u8],

@@ -12,7 +12,7 @@ use crate::workspace::Workspace;
 use crate::{pkcs1v15, pss};
 
 impl PrivateKey {
-    /// RSASSA-PKCS1-v1_5 (RFC 8017 §8.2.1) of a message's digest, into `signature` of
+    /// Signs a message's digest by RSASSA-PKCS1-v1_5 (RFC 8017 §8.2.1) into `signature` of
     /// [`size`](Self::size) bytes.
     ///
     /// # Errors
@@ -33,7 +33,7 @@ impl PrivateKey {
         self.private(workspace, signature)
     }
 
-    /// [`sign_pkcs1v15`](Self::sign_pkcs1v15) of a T of the caller's making in the place of a
+    /// Like [`sign_pkcs1v15`](Self::sign_pkcs1v15), over a caller-built T instead of a
     /// `DigestInfo`: see [`pkcs1v15::encode_raw`].
     ///
     /// # Errors
@@ -50,8 +50,8 @@ impl PrivateKey {
         self.private(workspace, signature)
     }
 
-    /// RSASSA-PSS (RFC 8017 §8.1.1) of a message's digest, with a random salt, into `signature` of
-    /// [`size`](Self::size) bytes.
+    /// Signs a message's digest by RSASSA-PSS (RFC 8017 §8.1.1) with a random salt into `signature`
+    /// of [`size`](Self::size) bytes.
     ///
     /// # Errors
     ///
@@ -74,12 +74,12 @@ impl PrivateKey {
 }
 
 impl PublicKey {
-    /// Verifies RSASSA-PKCS1-v1_5 (RFC 8017 §8.2.2) of a message's digest.
+    /// Verifies an RSASSA-PKCS1-v1_5 signature (RFC 8017 §8.2.2) of a message's digest.
     ///
     /// # Errors
     ///
-    /// [`Rejected::SignatureInvalid`] for any signature that is not valid, whatever is wrong with
-    /// it; [`Rejected::DigestLength`].
+    /// [`Rejected::SignatureInvalid`] for any invalid signature;
+    /// [`Rejected::DigestLength`].
     pub fn verify_pkcs1v15(
         &self,
         workspace: &mut Workspace,
@@ -97,12 +97,12 @@ impl PublicKey {
         }
     }
 
-    /// [`verify_pkcs1v15`](Self::verify_pkcs1v15) of a T of the caller's making in the place of a
+    /// Like [`verify_pkcs1v15`](Self::verify_pkcs1v15), over a caller-built T instead of a
     /// `DigestInfo`: see [`pkcs1v15::encode_raw`].
     ///
     /// # Errors
     ///
-    /// [`Rejected::SignatureInvalid`] for any signature that is not valid.
+    /// [`Rejected::SignatureInvalid`] for any invalid signature.
     pub fn verify_pkcs1v15_raw(
         &self,
         workspace: &mut Workspace,
@@ -114,7 +114,7 @@ impl PublicKey {
         if pkcs1v15::matches_raw(em, t) { Ok(()) } else { Err(Rejected::SignatureInvalid.into()) }
     }
 
-    /// Verifies RSASSA-PSS (RFC 8017 §8.1.2) of a message's digest.
+    /// Verifies an RSASSA-PSS signature (RFC 8017 §8.1.2) of a message's digest.
     ///
     /// # Errors
     ///
@@ -134,7 +134,7 @@ impl PublicKey {
         pss::verify(em, self.bits(), hash, mgf_hash, salt, digest)
     }
 
-    /// The encoded message that a signature stands for.
+    /// Recovers the encoded message of a signature.
     fn recover<'a>(
         &self,
         workspace: &mut Workspace,
@@ -151,11 +151,11 @@ impl PublicKey {
     }
 }
 
-/// RSASSA-PKCS1-v1_5 of many digests: request i signs digest i into its buffer.
+/// Signs many digests by RSASSA-PKCS1-v1_5: request i signs digest i into its buffer.
 ///
 /// # Panics
 ///
-/// If there are not as many digests as requests.
+/// If the numbers of digests and requests differ.
 pub fn sign_pkcs1v15_batch(
     workspace: &mut Workspace,
     hash: Hash,
@@ -184,12 +184,12 @@ pub struct VerifyRequest<'a> {
 }
 
 impl<'a> VerifyRequest<'a> {
-    /// Of a message's digest.
+    /// A signature of a message's digest.
     pub fn new(key: &'a PublicKey, hash: Hash, digest: &'a [u8], signature: &'a [u8]) -> Self {
         Self { key, hash, digest, signature, outcome: None }
     }
 
-    /// The verdict, as [`PublicKey::verify_pkcs1v15`] gives it.
+    /// The result of [`PublicKey::verify_pkcs1v15`].
     ///
     /// # Errors
     ///
@@ -197,7 +197,7 @@ impl<'a> VerifyRequest<'a> {
     ///
     /// # Panics
     ///
-    /// If the request was in no batch yet.
+    /// If the request has not been in a batch.
     pub fn outcome(&self) -> Result<(), Error> {
         self.outcome.clone().expect("a request has an outcome after its batch")
     }
@@ -215,7 +215,7 @@ pub fn verify_pkcs1v15_batch(workspace: &mut Workspace, requests: &mut [VerifyRe
                 request.outcome = Some(Err(Rejected::SignatureInvalid.into()));
             }
         }
-        // lanes beyond the chunk take its last key and are not run
+        // unused lanes get the last key and are not run
         let mut keys = chunk.iter().map(|request| request.key);
         let mut key = chunk[0].key;
         let mut public = em.each_mut().map(|em| {

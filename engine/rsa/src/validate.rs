@@ -1,27 +1,28 @@
-//! Whether numbers make an RSA key that this engine takes: sizes, oddness, consistency.
+//! Validation of keys: sizes, oddness, consistency.
 //!
-//! Primality is not tested: it costs more than many signatures and a key whose numbers fit each
-//! other was made by its owner. A wrong prime shows in the check after the first operation.
+//! Primality is not tested: it costs more than many signatures, and a key with consistent numbers
+//! was made by its owner. A wrong prime fails the check of the first operation.
 //!
-//! The verdict and the lengths of the numbers are public. Arithmetic on secrets takes a time that
-//! depends on the byte lengths alone.
+//! The result and the lengths of the numbers are public. Times of arithmetic on secrets depend on
+//! byte lengths only.
 
 use tollgate_cpu::memcheck;
 use zeroize::Zeroizing;
 
 use crate::error::{Error, MODULUS_BITS_MAX, MODULUS_BITS_MIN, Prime, Rejected};
-use crate::key::bit_length;
-use crate::natural::{Natural, divided, is_below, is_equal, less_one, natural, product};
+use crate::natural::{
+    Natural, bit_length, divided, is_below, is_equal, less_one, natural, product,
+};
 use crate::parts::{KeyParts, PublicParts};
 
 #[cfg(test)]
 mod tests;
 
-/// A private key whose numbers fit each other: little-endian limbs of 64 bits, zeroized on drop.
+/// A consistent private key: little-endian limbs of 64 bits, zeroized on drop.
 ///
 /// Lengths in limbs, where |x| is ceil(bits of x / 64): `n` and `d` have |n|; `p`, `d_p` and
-/// `q_inv` have |p|; `q` and `d_q` have |q|; `e` has |e|. Neither p > q nor |p| = |q| is promised,
-/// but both primes have at least a quarter of the bits of n (128 or more).
+/// `q_inv` have |p|; `q` and `d_q` have |q|; `e` has |e|. p > q and |p| = |q| are not guaranteed,
+/// but each prime has at least a quarter of the bits of n (128 or more).
 #[derive(Clone)]
 pub(crate) struct Checked {
     /// The modulus, odd, of `bits` bits.
@@ -32,7 +33,7 @@ pub(crate) struct Checked {
     pub(crate) d: Zeroizing<Vec<u64>>,
     /// The first prime, odd.
     pub(crate) p: Zeroizing<Vec<u64>>,
-    /// The second prime, odd, not p.
+    /// The second prime, odd, different from p.
     pub(crate) q: Zeroizing<Vec<u64>>,
     /// The first CRT exponent, e `d_p` = 1 modulo p-1, `d_p` < p.
     pub(crate) d_p: Zeroizing<Vec<u64>>,
@@ -61,7 +62,7 @@ pub(crate) struct CheckedPublic {
 ///
 /// [`Rejected`]: `Size`, `ModulusEven`, `ExponentEven`, `ExponentSmall`, `ExponentLarge`,
 /// `PrimeEven`, `PrimeOne`, `EqualPrimes`, `Product`, `PrimeSmall`, `DP`, `DQ`, `QInv`, `D`:
-/// the first that holds, in this order.
+/// the first that applies, in this order.
 pub(crate) fn private(parts: &KeyParts) -> Result<Checked, Error> {
     let (n_bytes, e_bytes) = (trim(&parts.n), trim(&parts.e));
     let bits = check_public(n_bytes, e_bytes)?;
@@ -87,7 +88,7 @@ pub(crate) fn private(parts: &KeyParts) -> Result<Checked, Error> {
 /// # Errors
 ///
 /// [`Rejected`]: `Size`, `ModulusEven`, `ExponentEven`, `ExponentSmall`, `ExponentLarge`: the first
-/// that holds, in this order.
+/// that applies, in this order.
 pub(crate) fn public(parts: &PublicParts) -> Result<CheckedPublic, Error> {
     let (n, e) = (trim(&parts.n), trim(&parts.e));
     let bits = check_public(n, e)?;
@@ -107,7 +108,7 @@ fn check_public(n: &[u8], e: &[u8]) -> Result<usize, Error> {
     } else if bit_len(e) < 2 {
         Rejected::ExponentSmall
     } else if bit_len(e) > EXPONENT_BITS_MAX {
-        // 2^256 itself is even: what remains is below it, and so below every n.
+        // 2^256 itself is even, so e is below it, and so below every n.
         Rejected::ExponentLarge { bits: bit_len(e) }
     } else {
         return Ok(bits);
@@ -115,7 +116,7 @@ fn check_public(n: &[u8], e: &[u8]) -> Result<usize, Error> {
     Err(rejected.into())
 }
 
-/// Checks p and q alone and against n.
+/// Checks p and q, and that their product is n.
 fn primes(parts: &KeyParts, n: &[u64]) -> Result<(Natural, Natural), Error> {
     let (p, q) = (trim(&parts.p), trim(&parts.q));
     for (bytes, prime) in [(p, Prime::P), (q, Prime::Q)] {
@@ -127,17 +128,17 @@ fn primes(parts: &KeyParts, n: &[u64]) -> Result<(Natural, Natural), Error> {
         }
     }
     let n_len = 8 * n.len();
-    // A factor longer than the product, however long: nothing is multiplied.
+    // A factor longer than the product is refused without multiplication, whatever its length.
     if p.len() > n_len || q.len() > n_len {
         return Err(Rejected::Product.into());
     }
     let quarter = bit_length(n) / 4;
     let is_small = [p, q].map(|bytes| bit_len(bytes) < quarter);
     let (p, q) = (natural(p, p.len()), natural(q, q.len()));
-    if verdict(is_equal(&p, &q)) {
+    if is_true(is_equal(&p, &q)) {
         return Err(Rejected::EqualPrimes.into());
     }
-    if !verdict(is_equal(&product(&p, &q), n)) {
+    if !is_true(is_equal(&product(&p, &q), n)) {
         return Err(Rejected::Product.into());
     }
     match is_small {
@@ -149,7 +150,7 @@ fn primes(parts: &KeyParts, n: &[u64]) -> Result<(Natural, Natural), Error> {
 
 /// Reads x from `bytes` if x < `below` and x `factor` = 1 (mod `modulus`).
 ///
-/// The result has room for `len` bytes: that of `below`, so that nothing shorter shows its length.
+/// The result has room for `len` bytes, the length of `below`, which hides its own length.
 fn below_inverse(
     bytes: &[u8],
     len: usize,
@@ -162,20 +163,20 @@ fn below_inverse(
         return None;
     }
     let x = natural(bytes, len);
-    (verdict(is_below(&x, below)) && is_inverse(&x, factor, modulus)).then_some(x)
+    (is_true(is_below(&x, below)) && is_inverse(&x, factor, modulus)).then_some(x)
 }
 
-/// Says whether x y = 1 (mod m); m > 1, without leading zero limbs.
+/// Returns `true` if x y = 1 (mod m); m > 1, without leading zero limbs.
 fn is_inverse(x: &[u64], y: &[u64], m: &[u64]) -> bool {
     let product = product(x, y);
     // a number of fewer limbs than m is below m
     let (low, high) = product.split_at((product.len() + 1).saturating_sub(m.len()));
     let (_, rest) = divided(high, low, m);
-    verdict(is_equal(&rest, &[1]))
+    is_true(is_equal(&rest, &[1]))
 }
 
-/// The answer to a question about secrets, public from here on.
-fn verdict(mask: u64) -> bool {
+/// Makes the result of a check of secrets public.
+fn is_true(mask: u64) -> bool {
     memcheck::declassified(mask) != 0
 }
 

@@ -1,4 +1,4 @@
-//! After a key is loaded and a workspace has seen its size, no operation allocates.
+//! No operation allocates after its key is loaded and the workspace has been used for this size.
 
 #![allow(clippy::unwrap_used, reason = "tests")]
 
@@ -45,13 +45,13 @@ fn operations_do_not_allocate() {
         key.decrypt_pkcs1v15(&mut workspace, &[0; 128], &mut buffer).unwrap(); // bad padding
     };
     run();
-    // so many rounds that fresh blinding pairs are made on the way, eight times 64 operations alone
+    // enough rounds to make fresh blinding pairs: eight times 64 single operations
     // and four times 64 batches
     let allocations = allocation_counter::measure(|| (0..300).for_each(|_| run()));
     assert_eq!(allocations.count_total, 0);
 }
 
-/// Behind the traits of `signature` too, but for the bytes of the signature that they return.
+/// The traits of `signature` allocate only the returned signature.
 #[test]
 fn signers_allocate_the_signature_and_nothing_else() {
     let key = PrivateKey::from_pem(include_str!("../../../vectors/keys/rsa-1024.pem")).unwrap();

@@ -1,5 +1,6 @@
-//! Encryption and decryption against OpenSSL, both ways; implicit rejection against OpenSSL's own
-//! answers and against a readable model; single and in a batch, on every kernel of this machine.
+//! Encryption and decryption against OpenSSL, in both directions; implicit rejection against
+//! OpenSSL's results and against a readable model; single and in a batch, on every kernel of this
+//! machine.
 
 #![allow(clippy::unwrap_used, reason = "tests")]
 
@@ -14,7 +15,7 @@ use tollgate_rsa::{
     eme_pkcs1v15, implicit_rejection, private_batch,
 };
 
-/// A key as both libraries have it.
+/// A key in both libraries.
 struct Key {
     ours: PrivateKey,
     theirs: PKey<Private>,
@@ -26,7 +27,8 @@ impl Key {
         Self { ours: PrivateKey::from_pem(pem).unwrap(), theirs }
     }
 
-    /// Of every shape: the smallest, one that fills no byte, one bit more than bytes, e = 3.
+    /// Keys of all kinds: the smallest, one with a partial top byte, one bit more than full bytes,
+    /// e = 3.
     fn all() -> Vec<Self> {
         let pem_of = |bits| Rsa::generate(bits).unwrap().private_key_to_pem().unwrap();
         let odd = String::from_utf8(pem_of(1025)).unwrap();
@@ -58,7 +60,7 @@ fn workspaces() -> impl Iterator<Item = (String, Workspace)> {
 }
 
 #[test]
-fn pkcs1v15_passes_between_the_libraries() {
+fn pkcs1v15_round_trips_between_the_libraries() {
     let mut ws = Workspace::new().unwrap();
     for Key { ours, theirs } in Key::all() {
         let (size, rsa) = (ours.size(), theirs.rsa().unwrap());
@@ -80,7 +82,7 @@ fn pkcs1v15_passes_between_the_libraries() {
 }
 
 #[test]
-fn oaep_passes_between_the_libraries() {
+fn oaep_round_trips_between_the_libraries() {
     let mut ws = Workspace::new().unwrap();
     let hashes = [
         (Hash::Sha1, MessageDigest::sha1()),
@@ -107,7 +109,7 @@ fn oaep_passes_between_the_libraries() {
                 decrypter.set_rsa_oaep_md(md).unwrap();
                 decrypter.set_rsa_mgf1_md(mgf_md).unwrap();
                 if !label.is_empty() {
-                    decrypter.set_rsa_oaep_label(label).unwrap(); // takes no empty one
+                    decrypter.set_rsa_oaep_label(label).unwrap(); // refuses an empty one
                 }
                 let mut back = vec![0; size];
                 let n = decrypter.decrypt(&ciphertext, &mut back).unwrap();
@@ -118,7 +120,7 @@ fn oaep_passes_between_the_libraries() {
                 encrypter.set_rsa_oaep_md(md).unwrap();
                 encrypter.set_rsa_mgf1_md(mgf_md).unwrap();
                 if !label.is_empty() {
-                    encrypter.set_rsa_oaep_label(label).unwrap(); // takes no empty one
+                    encrypter.set_rsa_oaep_label(label).unwrap(); // refuses an empty one
                 }
                 encrypter.encrypt(&message, &mut ciphertext).unwrap();
                 let mut decrypt = |label: &[u8]| {
@@ -127,7 +129,10 @@ fn oaep_passes_between_the_libraries() {
                 };
                 assert_eq!(decrypt(label), Ok(message));
                 assert_eq!(decrypt(b"another"), Err(Rejected::DecryptionFailed.into()));
-                assert!(back.iter().all(|&byte| byte == 0), "nothing is left of a refused one");
+                assert!(
+                    back.iter().all(|&byte| byte == 0),
+                    "the buffer of a refused ciphertext is zeroed"
+                );
             }
         }
     }
@@ -135,12 +140,12 @@ fn oaep_passes_between_the_libraries() {
 
 /// The cases of OpenSSL's test suite: see `vectors/decryption/README.md`.
 #[test]
-fn made_up_messages_are_those_of_openssl() {
+fn synthetic_messages_equal_openssls() {
     let key = Key::new(include_str!("../../../vectors/decryption/rsa-2048.pem")).ours;
     let cases = include_str!("../../../vectors/decryption/implicit-rejection.txt");
     let lines: Vec<_> = cases.lines().collect();
     let (cases, []) = lines.as_chunks::<3>() else {
-        panic!("three lines a case");
+        panic!("three lines per case");
     };
     assert_eq!(cases.len(), 13);
     for (name, mut ws) in workspaces() {
@@ -153,7 +158,7 @@ fn made_up_messages_are_those_of_openssl() {
     }
 }
 
-/// draft-irtf-cfrg-rsa-guidance §7, step by step, on OpenSSL's HMAC and without regard for time.
+/// draft-irtf-cfrg-rsa-guidance §7, step by step, with OpenSSL's HMAC; not constant time.
 fn model(key: &Key, ciphertext: &[u8], em: &[u8]) -> Vec<u8> {
     let hmac = |key: &[u8], parts: &[&[u8]]| {
         let key = PKey::hmac(key).unwrap();
@@ -181,7 +186,7 @@ fn model(key: &Key, ciphertext: &[u8], em: &[u8]) -> Vec<u8> {
     prf(b"message", k)[k - len..].to_vec()
 }
 
-/// Encoded messages below n, good and bad ones.
+/// Valid and invalid encoded messages below n.
 fn encoded(rng: &mut fastrand::Rng, size: usize) -> Vec<Vec<u8>> {
     let mut good: Vec<u8> = (0..size).map(|_| rng.u8(1..)).collect();
     good[..2].copy_from_slice(&[0, 2]);
@@ -207,7 +212,7 @@ fn decryption_agrees_with_a_readable_model_single_and_in_a_batch() {
     for (name, mut ws) in workspaces() {
         for key in Key::all().iter().filter(|key| key.ours.bits() <= 2048) {
             let messages = encoded(&mut rng, key.ours.size());
-            // 01 in front is not below every n
+            // a first byte 01 is not below every n
             let messages = messages.into_iter().filter(|em| em[0] == 0 || key.ours.bits() % 8 == 0);
             let cases: Vec<_> = messages
                 .map(|em| (key.encrypt_raw(&em), em))
@@ -234,7 +239,7 @@ fn decryption_agrees_with_a_readable_model_single_and_in_a_batch() {
 }
 
 #[test]
-fn premaster_secrets_are_48_bytes_whatever_comes() {
+fn premaster_secrets_always_have_48_bytes() {
     let key = Key::new(include_str!("../../../vectors/keys/rsa-1024.pem"));
     let mut ws = Workspace::new().unwrap();
     let versions = TlsVersions { client: 0x0303, negotiated: None };
@@ -259,7 +264,7 @@ fn premaster_secrets_are_48_bytes_whatever_comes() {
 }
 
 #[test]
-fn what_everybody_sees_is_refused_with_one_word() {
+fn publicly_invalid_ciphertexts_have_one_error() {
     let key = Key::new(include_str!("../../../vectors/keys/rsa-1024.pem")).ours;
     let mut ws = Workspace::new().unwrap();
     let hash = Hash::Sha256;

@@ -1,4 +1,4 @@
-//! Keys that are written read back the same, here and in OpenSSL.
+//! Written keys read back unchanged, here and in OpenSSL.
 
 #![allow(clippy::unwrap_used, reason = "tests")]
 
@@ -127,7 +127,7 @@ fn the_traits_refuse_what_the_readers_refuse() {
     assert_eq!(of("bad/rsa-9000.pem"), Error::KeyMalformed(KeyError::TooLong));
     assert_eq!(of("ec-p256.pem"), unknown("1.2.840.10045.2.1"));
     assert_eq!(of("ed25519.pem"), unknown("1.3.101.112"));
-    // PKCS#8 where PKCS#1 is asked for, and the reverse
+    // PKCS#8 instead of PKCS#1, and the reverse
     let key = PrivateKey::from_pem(&read("rsa-2048.pem")).unwrap();
     let (pkcs1, pkcs8) = (key.to_pkcs1_der().unwrap(), key.to_pkcs8_der().unwrap());
     assert!(PrivateKey::from_pkcs8_der(pkcs1.as_bytes()).is_err());
@@ -135,7 +135,7 @@ fn the_traits_refuse_what_the_readers_refuse() {
         PrivateKey::from_pkcs1_der(pkcs8.as_bytes()).map(|_| ()).unwrap_err(),
         pkcs1::Error::KeyMalformed
     );
-    // n = 15 and e = 3: well-formed and no key
+    // n = 15 and e = 3: well-formed, but not a valid key
     let small = [0x30, 6, 2, 1, 15, 2, 1, 3];
     assert_eq!(PublicKey::from_pkcs1_der(&small).unwrap_err(), pkcs1::Error::Crypto);
 }

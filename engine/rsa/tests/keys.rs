@@ -1,4 +1,4 @@
-//! Every key of `vectors/keys`: the good ones load and sign, each bad one has its own error.
+//! Every key of `vectors/keys`: valid keys load and sign, each invalid one has its own error.
 
 #![allow(clippy::unwrap_used, reason = "tests")]
 
@@ -11,7 +11,7 @@ use tollgate_rsa::{
 
 const FOLDER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../vectors/keys");
 
-/// The good private keys and their sizes in bits.
+/// The valid private keys and their sizes in bits.
 const GOOD: [(&str, usize); 9] = [
     ("rsa-512.pem", 512),
     ("rsa-1024.pem", 1024),
@@ -24,7 +24,7 @@ const GOOD: [(&str, usize); 9] = [
     ("rsa-8192.pem", 8192),
 ];
 
-/// The files that hold no private key for this engine, and why.
+/// Files without a usable private key, and their errors.
 fn bad() -> Vec<(&'static str, Rejected)> {
     let not_rsa = |algorithm: &str| Rejected::NotRsa { algorithm: algorithm.into() };
     let public = Rejected::Unexpected { found: Found::PublicKey, expected: Expected::PrivateKey };
@@ -51,7 +51,7 @@ fn read(name: &str) -> String {
 }
 
 #[test]
-fn good_keys_load_sign_and_verify() {
+fn valid_keys_load_sign_and_verify() {
     let mut ws = Workspace::new().unwrap();
     for (name, bits) in GOOD {
         let key = PrivateKey::from_pem(&read(name)).unwrap();
@@ -59,7 +59,7 @@ fn good_keys_load_sign_and_verify() {
         assert_eq!(key.is_insecure(), bits < 2048, "{name}");
         assert_eq!((key.public().bits(), key.public().size()), (bits, key.size()), "{name}");
 
-        let hash = Hash::Sha256; // and 30 bytes of salt fill 512 bits
+        let hash = Hash::Sha256; // with 30 bytes of salt, fills 512 bits
         let digest = hash.digest(name.as_bytes());
         let mut signature = vec![0; key.size()];
         key.sign_pkcs1v15(&mut ws, hash, digest.as_ref(), &mut signature).unwrap();
@@ -78,20 +78,20 @@ fn good_keys_load_sign_and_verify() {
 }
 
 #[test]
-fn bad_keys_have_their_own_errors() {
+fn invalid_keys_have_their_own_errors() {
     for (name, expected) in bad() {
         let pem = read(name);
         let error = PrivateKey::from_pem(&pem).map(|_| ()).unwrap_err();
         assert_eq!(error, Error::Rejected(expected), "{name}");
         let line = error.to_string();
         assert!(!line.is_empty() && !line.chars().any(char::is_control), "{name}: {line}");
-        // read as DER, none is better
+        // each is refused as DER too
         assert!(PrivateKey::from_der(pem.as_bytes()).is_err(), "{name}");
     }
 }
 
 #[test]
-fn no_file_of_the_folder_is_left_out() {
+fn every_file_of_the_folder_is_tested() {
     let mut listed: BTreeSet<String> = GOOD.iter().map(|(name, _)| (*name).into()).collect();
     listed.extend(bad().into_iter().map(|(name, _)| name.into()));
     let mut found = BTreeSet::new();
@@ -143,7 +143,7 @@ fn parameters_of_other_lengths_are_refused() {
             key.sign_pkcs1v15(&mut ws, Hash::Sha256, digest.as_ref(), &mut signature),
             Err(Error::Misuse(_))
         ));
-        // A signature of a wrong length is data from outside, not a mistake of the caller.
+        // A signature of wrong length is invalid input, not misuse.
         assert_eq!(
             key.public().verify_pkcs1v15(&mut ws, Hash::Sha256, digest.as_ref(), &signature),
             Err(Rejected::SignatureInvalid.into())

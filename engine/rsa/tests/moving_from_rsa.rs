@@ -1,5 +1,5 @@
-//! The crate `rsa` and this one behind the same traits: generic code takes either, and what one
-//! signs the other verifies. The guide's own code is tested by the doc tests of `lib.rs`.
+//! The crate `rsa` and this one through the same traits: generic code accepts both, and each
+//! verifies the other's signatures. The doc tests of `lib.rs` test the guide's own code.
 
 #![allow(clippy::unwrap_used, reason = "tests")]
 
@@ -50,7 +50,7 @@ impl TryRng for Counter {
 
 impl TryCryptoRng for Counter {}
 
-/// A program that knows the traits alone: signs by every one of them.
+/// Signs through each of the traits.
 fn signatures<K, S, D>(key: &K) -> Vec<S>
 where
     D: HashFunction,
@@ -72,7 +72,7 @@ where
     ]
 }
 
-/// And verifies by every one, after the bytes were on a wire.
+/// Verifies through each of the traits, with re-read signature bytes.
 fn verify<K, S, D>(key: &K, signature: &[u8])
 where
     D: HashFunction,
@@ -137,10 +137,13 @@ fn pkcs1v15_signatures_are_the_same() {
 }
 
 #[test]
-fn pss_signatures_go_both_ways() {
+fn pss_signatures_work_in_both_directions() {
     let (ours, _) = both_ways!(pss, Sha256);
-    assert_ne!(ours[0], ours[1], "each has a salt of its own");
-    assert_eq!(ours[3], ours[4], "the caller's rng gives the salt, and nothing else is random");
+    assert_ne!(ours[0], ours[1], "each has another salt");
+    assert_eq!(
+        ours[3], ours[4],
+        "the salt comes from the caller's rng, and nothing else is random"
+    );
     assert_eq!(ours[3], ours[5]);
     both_ways!(pss, Sha384);
 
@@ -149,7 +152,7 @@ fn pss_signatures_go_both_ways() {
     verify::<_, pss::Signature, Sha256>(&ours.verifying_key(), signature.as_ref());
 }
 
-/// Those of `rsa` sign with it still.
+/// Keys of `rsa` still sign with SHA-1.
 macro_rules! verified_only {
     ($padding:ident, $hash:ty) => {{
         let (ours, theirs) = keys();
@@ -168,13 +171,13 @@ macro_rules! verified_only {
 }
 
 #[test]
-fn sha_1_is_verified_and_not_signed() {
+fn sha_1_signatures_are_verified_but_not_made() {
     verified_only!(pkcs1v15, Sha1);
     verified_only!(pss, Sha1);
 }
 
 #[test]
-fn salts_have_the_length_that_was_asked_for() {
+fn salts_have_the_requested_length() {
     for salt_len in [0, 13, 94] {
         let (key, theirs) = keys();
         let key = pss::SigningKey::<Sha256>::new_with_salt_len(key, salt_len);
@@ -192,7 +195,7 @@ fn salts_have_the_length_that_was_asked_for() {
             theirs.verify(MESSAGE, &signature).unwrap();
         }
     }
-    // 128 bytes less 32 of digest and 2: a salt of 95 does not fit
+    // 128 bytes less a digest of 32 and 2: a salt of 95 does not fit
     let key = pss::SigningKey::<Sha256>::new_with_salt_len(keys().0, 95);
     for error in [key.try_sign(MESSAGE), key.try_sign_with_rng(&mut Counter(7), MESSAGE)] {
         let error = error.unwrap_err();
@@ -201,7 +204,7 @@ fn salts_have_the_length_that_was_asked_for() {
 }
 
 #[test]
-fn the_salt_is_what_the_rng_gives() {
+fn the_salt_comes_from_the_rng() {
     let key = PrivateKey::from_pem(PEM).unwrap();
     let (public, mut workspace) = (key.public().clone(), Workspace::new().unwrap());
     let key = pss::SigningKey::<Sha256>::new_with_salt_len(key, 5);
@@ -215,7 +218,7 @@ fn the_salt_is_what_the_rng_gives() {
     pss::verify(&em, 1024, hash, hash, Salt::Exactly(5), digest.as_ref()).unwrap();
 }
 
-/// Never gives a byte.
+/// Fails always.
 struct Broken;
 
 impl TryRng for Broken {
@@ -269,14 +272,14 @@ macro_rules! read_and_written {
 }
 
 #[test]
-fn signing_keys_are_read_and_written_too() {
+fn signing_keys_are_read_and_written() {
     read_and_written!(pkcs1v15);
     read_and_written!(pss);
 }
 
-/// What one encrypts the other decrypts.
+/// Each decrypts the other's ciphertexts.
 #[test]
-fn ciphertexts_go_both_ways() {
+fn ciphertexts_work_in_both_directions() {
     let (ours, theirs) = keys();
     let (mut workspace, mut rng) = (Workspace::new().unwrap(), Counter(0));
     let hash = Sha256::HASH;
@@ -291,7 +294,7 @@ fn ciphertexts_go_both_ways() {
     let padding = rsa::Pkcs1v15Encrypt;
     let c = theirs.to_public_key().encrypt(&mut rng, padding, MESSAGE).unwrap();
     assert_eq!(ours.decrypt_pkcs1v15(&mut workspace, &c, &mut buffer), Ok(MESSAGE));
-    // what is no padding has the same made-up message
+    // invalid padding gives the same synthetic message
     let c = [&[0], &[7; 127][..]].concat();
     let made_up = theirs.decrypt(padding, &c).unwrap();
     assert_eq!(ours.decrypt_pkcs1v15(&mut workspace, &c, &mut buffer), Ok(&*made_up));

@@ -1,5 +1,5 @@
-//! Hash functions with collisions, and content without a hash function: verified, and not signed
-//! but by way of an encoder.
+//! Hash functions with known collisions, and content without a hash function: verified, but signed
+//! only after explicit encoding.
 
 #![allow(clippy::unwrap_used, reason = "tests")]
 
@@ -14,7 +14,7 @@ use tollgate_rsa::{
 const PEM: &str = include_str!("../../../vectors/keys/rsa-1024.pem");
 
 #[test]
-fn old_signatures_are_verified_and_made_only_by_way_of_an_encoder() {
+fn old_signatures_are_verified_and_need_explicit_encoding() {
     let key = PrivateKey::from_pem(PEM).unwrap();
     let theirs = PKey::private_key_from_pem(PEM.as_bytes()).unwrap();
     let mut ws = Workspace::new().unwrap();
@@ -43,7 +43,7 @@ fn old_signatures_are_verified_and_made_only_by_way_of_an_encoder() {
 }
 
 #[test]
-fn content_of_the_caller_s_making_is_that_of_openssl() {
+fn caller_built_content_agrees_with_openssl() {
     let key = PrivateKey::from_pem(PEM).unwrap();
     let theirs = PKey::private_key_from_pem(PEM.as_bytes()).unwrap();
     let rsa = theirs.rsa().unwrap();
@@ -63,7 +63,7 @@ fn content_of_the_caller_s_making_is_that_of_openssl() {
     let (found_bytes, needed_bytes) = (128, 129);
     assert_eq!(long, Err(Rejected::ModulusSmall { found_bytes, needed_bytes }.into()));
 
-    // a DigestInfo in the place of a hash function's name
+    // a DigestInfo instead of a hash function
     let digest = Hash::Sha256.digest(b"a message");
     let info = [Hash::Sha256.digest_info_prefix(), digest.as_ref()].concat();
     let mut signature = vec![0; key.size()];

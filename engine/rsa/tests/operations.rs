@@ -16,7 +16,7 @@ use made::{key_from, key_of};
 
 mod made;
 
-/// Each good key of `vectors/keys`, in the order of their size.
+/// Each valid key of `vectors/keys`, ordered by size.
 const KEYS: [(usize, &str); 8] = [
     (512, include_str!("../../../vectors/keys/rsa-512.pem")),
     (1024, include_str!("../../../vectors/keys/rsa-1024.pem")),
@@ -28,7 +28,7 @@ const KEYS: [(usize, &str); 8] = [
     (8192, include_str!("../../../vectors/keys/rsa-8192.pem")),
 ];
 
-/// One workspace per pair of kernels, single and in lanes whatever pays.
+/// One workspace per pair of kernels; batches always use lanes.
 fn workspaces() -> impl Iterator<Item = (String, Workspace)> {
     let limbs = LimbKernel::all().into_iter();
     limbs.zip(LaneKernel::all().into_iter().cycle()).map(|(limbs, lanes)| {
@@ -37,7 +37,7 @@ fn workspaces() -> impl Iterator<Item = (String, Workspace)> {
     })
 }
 
-/// What OpenSSL says of c^d mod n.
+/// c^d mod n by OpenSSL.
 fn expected(key: &PKey<Private>, c: &[u8]) -> Vec<u8> {
     let rsa = key.rsa().unwrap();
     let mut s = vec![0; c.len()];
@@ -45,7 +45,7 @@ fn expected(key: &PKey<Private>, c: &[u8]) -> Vec<u8> {
     s
 }
 
-/// A number below n: its top byte is 0, the others random.
+/// A number below n: its top byte is 0, the others are random.
 fn below(rng: &mut fastrand::Rng, size: usize) -> Vec<u8> {
     let mut c: Vec<u8> = (0..size).map(|_| rng.u8(..)).collect();
     c[0] = 0;
@@ -89,7 +89,7 @@ fn private_and_public_operations_agree_with_openssl() {
     }
 }
 
-/// Batches too small for lanes: two go in step where sizes and exponents agree, on any keys.
+/// Batches too small for lanes: two operations run as a pair if sizes and exponents agree.
 #[test]
 fn few_requests_agree_with_openssl() {
     let mut rng = fastrand::Rng::with_seed(9);
@@ -103,7 +103,7 @@ fn few_requests_agree_with_openssl() {
         for round in 0..if name.starts_with("amm64_portable") { 1 } else { 3 } {
             let inputs: Vec<_> = keys.iter().map(|key| below(&mut rng, key.size())).collect();
             let mut outputs = inputs.clone();
-            // twice each key, one behind the other or far apart
+            // each key twice, adjacent or far apart
             let mut requests: Vec<_> =
                 keys.iter().zip(&mut outputs).map(|(key, o)| PrivateRequest::new(key, o)).collect();
             requests.rotate_left(round);
@@ -120,7 +120,7 @@ fn few_requests_agree_with_openssl() {
 #[test]
 fn primes_of_any_sizes_in_any_order_and_long_exponents_agree_with_openssl() {
     let mut rng = fastrand::Rng::with_seed(8);
-    // of the first layout of lane blocks to the third, and of one that only one prime fills
+    // of the first to the third layout of lane blocks, and of a layout that only one prime fills
     for (p_bits, q_bits) in
         [(256, 257), (300, 513), (513, 300), (519, 521), (400, 1030), (1030, 560)]
     {
@@ -133,7 +133,7 @@ fn primes_of_any_sizes_in_any_order_and_long_exponents_agree_with_openssl() {
     }
 }
 
-/// On every kernel, one and three at a time, with fresh pairs and with some that moved on.
+/// On every kernel, one and three at a time, with fresh and with squared blinding pairs.
 fn agrees_with_openssl(key: &PrivateKey, parts: &KeyParts, rng: &mut fastrand::Rng) {
     let mut ctx = BigNumContext::new().unwrap();
     let [d, n, one] = [&*parts.d, &parts.n, &[1][..]].map(|x| BigNum::from_slice(x).unwrap());
@@ -166,7 +166,7 @@ fn agrees_with_openssl(key: &PrivateKey, parts: &KeyParts, rng: &mut fastrand::R
     }
 }
 
-/// 2^bits, more or less so many.
+/// 2^bits plus a small difference.
 fn near(bits: i32, more: i32) -> BigNum {
     let mut x = BigNum::new().unwrap();
     x.set_bit(bits).unwrap();
@@ -175,17 +175,17 @@ fn near(bits: i32, more: i32) -> BigNum {
     x
 }
 
-/// The primes next to powers of two: moduli of nothing but ones, or of zeros, in nearly all digits;
-/// sizes that lie just above or below those of a layout.
+/// The primes next to powers of two: moduli with ones, or zeros, in nearly all digits;
+/// sizes just above or below those of a layout.
 #[test]
 fn primes_next_to_powers_of_two_agree_with_openssl() {
     let mut rng = fastrand::Rng::with_seed(10);
     let e = BigNum::from_u32(65_537).unwrap();
     for (p, q) in [
-        ((512, -569), (512, -629)), // 1024 bits, the most that the layouts of both hold
+        ((512, -569), (512, -629)), // 1024 bits, the maximum of both layouts
         ((512, 75), (512, -569)),   // 1025 bits
         ((512, 145), (512, 75)),    // 1025 bits, mostly zeros
-        ((768, 183), (512, -569)),  // one longer than a layout, the other as long as one
+        ((768, 183), (512, -569)),  // one longer than a layout, the other exactly as long
         ((512, -569), (768, 241)),
         ((1023, 1155), (1023, 1493)), // 2047 bits
         ((1024, -105), (1024, -179)),
@@ -199,7 +199,7 @@ fn primes_next_to_powers_of_two_agree_with_openssl() {
     }
 }
 
-/// Secret exponents of a few bits: their other windows are zeros.
+/// Secret exponents of a few bits: most windows are zero.
 #[test]
 fn short_secret_exponents_agree_with_openssl() {
     let mut rng = fastrand::Rng::with_seed(11);
@@ -234,13 +234,13 @@ fn a_batch_mixes_keys_sizes_and_refusals() {
         .map(|(_, pem)| PKey::private_key_from_pem(pem.as_bytes()).unwrap())
         .collect();
     for (name, mut workspace) in workspaces().take(1) {
-        // more blinding than a pair lasts, in lanes that change keys all the time
+        // more operations than a blinding pair lasts, in lanes that change keys
         for count in [1, 2, 7, 8, 9, 30] {
             let of: Vec<usize> = (0..count).map(|_| rng.usize(..keys.len())).collect();
             let mut inputs: Vec<_> = of.iter().map(|&k| below(&mut rng, keys[k].size())).collect();
-            inputs[count / 2].fill(0xff); // not below n
+            inputs[count / 2].fill(0xff); // at least n
             let mut outputs = inputs.clone();
-            outputs[count - 1].push(0); // too long by a byte
+            outputs[count - 1].push(0); // one byte too long
             let mut requests: Vec<_> = of
                 .iter()
                 .zip(&mut outputs)
@@ -253,7 +253,7 @@ fn a_batch_mixes_keys_sizes_and_refusals() {
                     assert!(matches!(outcome, Err(Error::Misuse(Misuse::BufferLength { .. }))));
                 } else if i == count / 2 {
                     assert_eq!(outcome, Err(Rejected::MessageRange.into()));
-                    assert!(request.buffer().iter().all(|&b| b == 0xff), "left as it was");
+                    assert!(request.buffer().iter().all(|&b| b == 0xff), "unchanged");
                 } else {
                     outcome.unwrap();
                     assert_eq!(
@@ -267,9 +267,9 @@ fn a_batch_mixes_keys_sizes_and_refusals() {
     }
 }
 
-/// Sizes mixed in every number from 1 to 40, by plans that take every form.
+/// Mixed sizes, 1 to 40 requests, with plans that use every form.
 #[test]
-fn batches_of_any_number_are_right_whatever_their_plan() {
+fn batches_of_any_size_are_right_with_every_plan() {
     let mut rng = fastrand::Rng::with_seed(10);
     let keys: Vec<_> =
         KEYS[..2].iter().map(|(_, pem)| PrivateKey::from_pem(pem).unwrap()).collect();
@@ -310,7 +310,7 @@ fn blinding_pairs_are_renewed_and_every_operation_stays_right() {
     let key = PrivateKey::from_pem(KEYS[0].1).unwrap();
     let mut rng = fastrand::Rng::with_seed(7);
     let mut workspace = Workspace::new().unwrap();
-    // eight pairs of 64 operations come from one inversion
+    // one inversion gives eight pairs for 64 operations each
     for i in 0..1100 {
         let input = below(&mut rng, key.size());
         let mut output = input.clone();
@@ -321,7 +321,7 @@ fn blinding_pairs_are_renewed_and_every_operation_stays_right() {
 }
 
 #[test]
-fn signatures_are_openssls_and_openssl_takes_ours() {
+fn signatures_equal_openssls_and_openssl_verifies_them() {
     use openssl::hash::MessageDigest;
     use openssl::rsa::Padding;
     use openssl::sign::{RsaPssSaltlen, Signer, Verifier};
@@ -352,7 +352,10 @@ fn signatures_are_openssls_and_openssl_takes_ours() {
         let mut verifier = Verifier::new(MessageDigest::sha256(), &theirs).unwrap();
         verifier.set_rsa_padding(Padding::PKCS1_PSS).unwrap();
         verifier.set_rsa_pss_saltlen(RsaPssSaltlen::DIGEST_LENGTH).unwrap();
-        assert!(verifier.verify_oneshot(&ours, message).unwrap(), "{bits}: OpenSSL takes our PSS");
+        assert!(
+            verifier.verify_oneshot(&ours, message).unwrap(),
+            "{bits}: OpenSSL verifies our PSS"
+        );
         let mut signer = Signer::new(MessageDigest::sha256(), &theirs).unwrap();
         signer.set_rsa_padding(Padding::PKCS1_PSS).unwrap();
         signer.set_rsa_pss_saltlen(RsaPssSaltlen::DIGEST_LENGTH).unwrap();

@@ -1,6 +1,6 @@
-//! What NIST and RSA Laboratories published. Signatures (`vectors/signatures`) are made again where
-//! the private key is known, and verified or refused as their files say; OAEP's ciphertexts
-//! (`vectors/decryption`) are decrypted.
+//! Published test vectors of NIST and RSA Laboratories. Signatures (`vectors/signatures`) are
+//! recomputed if the private key is known, and verified or refused as the files say; OAEP
+//! ciphertexts (`vectors/decryption`) are decrypted.
 
 #![allow(clippy::unwrap_used, reason = "tests")]
 
@@ -56,7 +56,7 @@ fn public(key: &Block) -> PublicKey {
     PublicKey::from_components(&bytes(key, "n"), &bytes(key, "e")).unwrap()
 }
 
-/// As the file has it, or with the primes that follow from n, e and d.
+/// The key of the file, or with primes computed from n, e and d.
 fn private(key: &Block) -> PrivateKey {
     let secret = |field| Zeroizing::new(bytes(key, field));
     let parts = if key.contains_key("p") {
@@ -77,7 +77,7 @@ fn private(key: &Block) -> PrivateKey {
     PrivateKey::from_parts(&parts).unwrap()
 }
 
-/// NIST SP 800-56B, appendix C: a square root of one other than +-1 gives a prime away.
+/// NIST SP 800-56B, appendix C: a square root of one other than +-1 yields a prime.
 fn parts(n: &BigNumRef, e: &BigNumRef, d: &BigNumRef) -> KeyParts {
     let ctx = &mut BigNumContext::new().unwrap();
     let one = BigNum::from_u32(1).unwrap();
@@ -102,11 +102,11 @@ fn parts(n: &BigNumRef, e: &BigNumRef, d: &BigNumRef) -> KeyParts {
     });
     let mut p = BigNum::new().unwrap();
     p.gcd(&(&root.unwrap() - &one), n, ctx).unwrap();
-    // d may be the inverse modulo another common multiple of p - 1 and q - 1
+    // d may be an inverse modulo another common multiple of p - 1 and q - 1
     KeyParts { d: Zeroizing::new(d.to_vec()), ..key_from(&p, &(n / &p), e).unwrap() }
 }
 
-/// The encoded message raised to d, alone and in lanes.
+/// The encoded message to the power d, single and in lanes.
 fn check_signature(key: &PrivateKey, em: &[u8], expected: &[u8], place: &str) {
     let mut workspace = Workspace::new().unwrap().with_plans(Plans::always(Form::Lanes));
     let (mut alone, mut in_lanes) = (em.to_vec(), em.to_vec());
@@ -118,7 +118,7 @@ fn check_signature(key: &PrivateKey, em: &[u8], expected: &[u8], place: &str) {
     assert_eq!(in_lanes, expected, "{place}, in lanes");
 }
 
-/// What a file says of a case; without a result it is a good one.
+/// Checks the result against the file; a case without a result is valid.
 fn check_verdict(case: &Block, verdict: &Result<(), Error>, place: &str) {
     match case.get("result").copied().unwrap_or("P") {
         "P" => assert_eq!(*verdict, Ok(()), "{place}"),
@@ -180,7 +180,7 @@ fn pss() {
             let place = format!("{name}, case {i}");
             let (hash, signature) = (hash(case), bytes(case, "s"));
             let digest = hash.digest(&bytes(case, "msg"));
-            // FIPS 186-3's signatures were generated without salt, and say so in their head alone
+            // FIPS 186-3's signatures were generated without salt; only their header says so
             let salt = case.get("salt").map_or(Vec::new(), |_| bytes(case, "salt"));
             for salt in [Salt::Exactly(salt.len()), Salt::Auto] {
                 let digest = digest.as_ref();

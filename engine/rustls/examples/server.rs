@@ -1,11 +1,11 @@
-//! A TLS server on rustls whose RSA signatures go through the engine. A thread for each connection
-//! at work: so signatures of connections that come together share lanes.
+//! A TLS server on rustls whose RSA signatures go through the engine. Each connection has a thread,
+//! so that signatures of concurrent connections share lanes.
 //!
 //! ```text
 //! cargo run --release -p tollgate-rustls --example server -- CHAIN.pem KEY.pem [ADDRESS] [THREADS]
 //! ```
 //!
-//! It answers every request with the size of what it heard, and ends with standard input.
+//! It answers every request with the request's size, and exits at the end of standard input.
 #![allow(clippy::print_stdout, reason = "a program")]
 
 use core::error::Error;
@@ -17,10 +17,10 @@ use std::sync::Arc;
 
 use rustls::pki_types::{CertificateDer, PrivateKeyDer, pem::PemObject as _};
 use rustls::{ServerConfig, ServerConnection, Stream};
-use tollgate_queue::{Config, Engine, PrivateJob};
+use tollgate_queue::{Config, PrivateJob, Queue};
 
-/// The longest wait for a client.
-const PATIENCE: Duration = Duration::from_secs(10);
+/// Timeout of reads and writes.
+const TIMEOUT: Duration = Duration::from_secs(10);
 
 fn main() -> Result<(), Box<dyn Error>> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -30,10 +30,10 @@ fn main() -> Result<(), Box<dyn Error>> {
     let address = rest.first().map_or("127.0.0.1:0", String::as_str);
     let threads: usize = rest.get(1).map_or(Ok(16), |text| text.parse())?;
 
-    // A place for each thread, or a full house would refuse signatures.
-    let places = Config { places_per_caller_max: threads, ..Config::with_capacity(threads) };
-    let engine = Engine::of_this_processor(places)?;
-    let provider = Arc::new(tollgate_rustls::provider(&engine));
+    // A slot for each thread, so that no signature is refused.
+    let config = Config { slots_per_caller_max: threads, ..Config::with_capacity(threads) };
+    let queue = Queue::of_this_processor(config)?;
+    let provider = Arc::new(tollgate_rustls::provider(&queue));
     let config = Arc::new(
         ServerConfig::builder_with_provider(provider)
             .with_safe_default_protocol_versions()?
@@ -54,7 +54,7 @@ fn main() -> Result<(), Box<dyn Error>> {
                 while let Ok((socket, _)) = listener.accept()
                     && !stop.load(Ordering::Relaxed)
                 {
-                    // What a client did wrong is its own affair; rustls has told it.
+                    // rustls has sent an alert for any error of the client.
                     let _ = serve(&config, socket);
                 }
             });
@@ -62,22 +62,22 @@ fn main() -> Result<(), Box<dyn Error>> {
         let _ = io::copy(&mut io::stdin(), &mut io::sink());
         stop.store(true, Ordering::Relaxed);
         for _ in 0..threads {
-            let _ = TcpStream::connect(address); // wakes who waits in accept
+            let _ = TcpStream::connect(address); // wakes a thread in accept
         }
     });
-    report(&engine)
+    report(&queue)
 }
 
-/// A handshake, one request, one response.
+/// Runs a handshake, and answers one request.
 fn serve(config: &Arc<ServerConfig>, mut socket: TcpStream) -> Result<(), Box<dyn Error>> {
-    socket.set_read_timeout(Some(PATIENCE))?;
-    socket.set_write_timeout(Some(PATIENCE))?;
+    socket.set_read_timeout(Some(TIMEOUT))?;
+    socket.set_write_timeout(Some(TIMEOUT))?;
     socket.set_nodelay(true)?;
     let mut tls = ServerConnection::new(Arc::clone(config))?;
     let mut stream = Stream::new(&mut tls, &mut socket);
-    let heard = stream.read(&mut [0; 4096])?;
-    if heard > 0 {
-        let body = format!("heard {heard} bytes\n");
+    let received = stream.read(&mut [0; 4096])?;
+    if received > 0 {
+        let body = format!("received {received} bytes\n");
         write!(stream, "HTTP/1.1 200 OK\r\nContent-Length: {}\r\n", body.len())?;
         write!(stream, "Connection: close\r\n\r\n{body}")?;
     }
@@ -85,9 +85,9 @@ fn serve(config: &Arc<ServerConfig>, mut socket: TcpStream) -> Result<(), Box<dy
     Ok(stream.flush()?)
 }
 
-/// How full the engine's calls were.
-fn report(engine: &Engine<PrivateJob>) -> Result<(), Box<dyn Error>> {
-    let stats = engine.stats()?;
-    println!("{} signatures, {:.2} in a call in the mean", stats.done, stats.mean_fill());
+/// Prints the mean batch size.
+fn report(queue: &Queue<PrivateJob>) -> Result<(), Box<dyn Error>> {
+    let stats = queue.stats()?;
+    println!("{} signatures, {:.2} per call on average", stats.done, stats.mean_fill());
     Ok(())
 }

@@ -1,4 +1,4 @@
-//! Where rustls gets its keys from: RSA from here, others from elsewhere.
+//! Loads RSA keys for a queue; another loader loads all other keys.
 
 use std::sync::Arc;
 
@@ -6,24 +6,24 @@ use rustls::Error;
 use rustls::crypto::KeyProvider;
 use rustls::pki_types::PrivateKeyDer;
 use rustls::sign;
-use tollgate_queue::{Engine, PrivateJob};
+use tollgate_queue::{PrivateJob, Queue};
 use zeroize::Zeroize;
 
 use crate::signing_key::{SigningKey, read};
 
-/// Loads RSA keys for an engine, and leaves others to another loader. rustls wants it `&'static`:
-/// [`provider`](crate::provider) sees to that.
+/// Loads RSA keys that sign through a queue, and passes others to another loader. rustls requires a
+/// `&'static` reference, which [`provider`](crate::provider) creates.
 #[derive(Debug)]
 pub struct KeyLoader {
-    engine: Engine<PrivateJob>,
+    queue: Queue<PrivateJob>,
     others: &'static dyn KeyProvider,
 }
 
 impl KeyLoader {
-    /// RSA keys sign through `engine`; `others` loads what is no RSA key.
+    /// RSA keys sign through `queue`; `others` loads all other keys.
     #[must_use]
-    pub fn new(engine: &Engine<PrivateJob>, others: &'static dyn KeyProvider) -> Self {
-        Self { engine: engine.clone(), others }
+    pub fn new(queue: &Queue<PrivateJob>, others: &'static dyn KeyProvider) -> Self {
+        Self { queue: queue.clone(), others }
     }
 }
 
@@ -36,6 +36,6 @@ impl KeyProvider for KeyLoader {
             return self.others.load_private_key(key_der);
         };
         key_der.zeroize();
-        Ok(Arc::new(SigningKey::new(&self.engine, key?)?))
+        Ok(Arc::new(SigningKey::new(&self.queue, key?)?))
     }
 }

@@ -1,28 +1,28 @@
 //! Keys for rustls that sign through the engine, and a crypto provider with them.
 //!
-//! [`provider`] is rustls's provider on aws-lc-rs with one thing changed: RSA keys that are loaded
-//! with it sign through an [`Engine`]. All other keys, and all other cryptography, stay with
-//! aws-lc-rs. [`SigningKey`] is such a key, for who brings a certificate resolver of one's own.
+//! [`provider`] is rustls's aws-lc-rs provider with one change: RSA keys loaded by it sign through
+//! a [`Queue`]. All other keys, and all other cryptography, stay with aws-lc-rs. [`SigningKey`] is
+//! such a key for programs with their own certificate resolver.
 //!
-//! * **rustls signs synchronously**: `Signer::sign` returns the signature, and the connection's
-//!   thread stands still until then. So a server with one thread gains by the kernel for single
-//!   operations and by nothing else; batches form only between threads that sign at the same time.
-//! * The engine needs no thread of its own: a thread that signs does its own work, and that of
-//!   those who came meanwhile.
-//! * A key is a caller of the engine: keys get equal shares of it, however busy one of them is, and
-//!   the connections of one key take their turns in order.
-//! * A thread holds one place of the engine while it signs. With more threads than the engine's
-//!   `places_per_caller_max` (128 unless told) or `capacity` (256), signatures are refused when all
-//!   places are taken, and their handshakes fail: raise both above the number of threads.
-//! * An RSA key that the engine cannot have is refused, and not handed on: nobody finds out by the
-//!   electricity bill that aws-lc-rs signed.
+//! * **rustls signs synchronously**: `Signer::sign` returns the signature and blocks the
+//!   connection's thread until then. So a server with one thread gains from the faster single
+//!   operation only; batches form between threads that sign at the same time.
+//! * The queue needs no thread of its own: a signing thread runs its own request and those that
+//!   arrived meanwhile.
+//! * Each key is a caller of the queue: keys get equal shares of it, and the requests of one key
+//!   run in order.
+//! * A thread holds one slot of the queue while it signs. If there are more threads than
+//!   `slots_per_caller_max` (default 128) or `capacity` (default 256), signatures are refused when
+//!   all slots are in use, and their handshakes fail: raise both above the number of threads.
+//! * An RSA key that the engine does not support is refused. It is not passed to aws-lc-rs, so that
+//!   no key is slow without notice.
 //!
 //! ```
 //! use std::sync::Arc;
 //!
 //! use rustls::ServerConfig;
 //! use rustls::pki_types::{CertificateDer, PrivateKeyDer, pem::PemObject};
-//! use tollgate_queue::{Config, Engine};
+//! use tollgate_queue::{Config, Queue};
 //!
 //! # use openssl::{asn1::Asn1Time, hash::MessageDigest, pkey::PKey, x509::X509};
 //! # let key_pem: &[u8] = include_bytes!("../../../vectors/keys/rsa-2048.pem");
@@ -37,8 +37,8 @@
 //! let certificates = CertificateDer::pem_slice_iter(&certificate_pem).collect::<Result<_, _>>()?;
 //! let key = PrivateKeyDer::from_pem_slice(key_pem)?;
 //!
-//! let engine = Engine::of_this_processor(Config::default())?; // one for the whole program
-//! let config = ServerConfig::builder_with_provider(Arc::new(tollgate_rustls::provider(&engine)))
+//! let queue = Queue::of_this_processor(Config::default())?; // one for the whole program
+//! let config = ServerConfig::builder_with_provider(Arc::new(tollgate_rustls::provider(&queue)))
 //!     .with_safe_default_protocol_versions()?
 //!     .with_no_client_auth()
 //!     .with_single_cert(certificates, key)?;
@@ -51,25 +51,25 @@ mod key_loader;
 mod signing_key;
 
 use rustls::crypto::{CryptoProvider, aws_lc_rs};
-use tollgate_queue::{Engine, PrivateJob};
+use tollgate_queue::{PrivateJob, Queue};
 
 pub use key_loader::KeyLoader;
 pub use signing_key::SigningKey;
 
-/// rustls's provider on aws-lc-rs, but that RSA keys sign through `engine`.
+/// rustls's aws-lc-rs provider, except that RSA keys sign through `queue`.
 ///
-/// Call it once for an engine: rustls keeps key providers for the life of the program, so each call
-/// leaves a [`KeyLoader`] and its handle of the engine in memory. Such an engine ends by
-/// `shut_down`, not by dropping its handles. For another choice of suites or groups, replace those
-/// fields of the result. [`SigningKey`] alone needs no provider of ours and leaves nothing.
+/// Call it once per queue: rustls keeps key providers for the life of the program, so each call
+/// leaks a [`KeyLoader`] and its handle of the queue. End such a queue by
+/// `shut_down`, not by dropping its handles. To choose other suites or groups, replace those
+/// fields of the result. [`SigningKey`] alone needs no such provider and leaks nothing.
 #[must_use]
-pub fn provider(engine: &Engine<PrivateJob>) -> CryptoProvider {
+pub fn provider(queue: &Queue<PrivateJob>) -> CryptoProvider {
     let others = aws_lc_rs::default_provider();
-    let key_provider = Box::leak(Box::new(KeyLoader::new(engine, others.key_provider)));
+    let key_provider = Box::leak(Box::new(KeyLoader::new(queue, others.key_provider)));
     CryptoProvider { key_provider, ..others }
 }
 
-/// The page for those who use it; its example is compiled.
+/// The user's guide; its example is compiled.
 #[cfg(doctest)]
 #[doc = include_str!("../../../docs/rustls.md")]
 pub struct Page;

@@ -1,22 +1,22 @@
-//! An RSA key as rustls sees it.
+//! An RSA key for rustls.
 
 use core::fmt;
 use std::sync::Arc;
 
 use rustls::pki_types::{PrivateKeyDer, SubjectPublicKeyInfoDer};
 use rustls::{Error, SignatureAlgorithm, SignatureScheme, sign};
-use tollgate_queue::{Caller, Engine, PrivateJob, Work};
+use tollgate_queue::{Caller, PrivateJob, Queue, Work};
 use tollgate_rsa::pkcs8::spki::EncodePublicKey;
 use tollgate_rsa::{Hash, PrivateKey, Rejected, Salt};
 
-/// An RSA key that signs through an engine.
+/// An RSA key that signs through a queue.
 pub struct SigningKey {
     key: Arc<PrivateKey>,
     caller: Caller<PrivateJob>,
     public_der: Vec<u8>,
 }
 
-/// The schemes of an RSA key, best first: the order that rustls itself has.
+/// The schemes of an RSA key, best first, in rustls's own order.
 const SCHEMES: [SignatureScheme; 6] = [
     SignatureScheme::RSA_PSS_SHA512,
     SignatureScheme::RSA_PSS_SHA384,
@@ -27,45 +27,42 @@ const SCHEMES: [SignatureScheme; 6] = [
 ];
 
 impl SigningKey {
-    /// Of a key that was read before. Those below 2048 bits are refused, as aws-lc-rs does: some
-    /// have no room for PSS with SHA-512.
+    /// Makes it from a loaded key. Keys below 2048 bits are refused, as by aws-lc-rs: some
+    /// are too short for PSS with SHA-512.
     ///
     /// # Errors
     ///
-    /// `General`: the key is too small, or the engine takes no callers.
-    pub fn new(
-        engine: &Engine<PrivateJob>,
-        key: impl Into<Arc<PrivateKey>>,
-    ) -> Result<Self, Error> {
+    /// `General`: the key is too small, or the queue accepts no callers.
+    pub fn new(queue: &Queue<PrivateJob>, key: impl Into<Arc<PrivateKey>>) -> Result<Self, Error> {
         let key = key.into();
         if key.is_insecure() {
             return Err(Error::General(format!(
-                "the RSA key has {} bits and 2048 are the least: make another, as by \
+                "the RSA key has {} bits, fewer than 2048: make another, for example by \
                  openssl genrsa 3072, and a certificate for it",
                 key.bits()
             )));
         }
         let public_der = key.public().to_public_key_der().map_err(general)?.into_vec();
-        let caller = engine.caller().map_err(general)?;
+        let caller = queue.caller().map_err(general)?;
         Ok(Self { key, caller, public_der })
     }
 
-    /// From PKCS#8 or PKCS#1.
+    /// Reads PKCS#8 or PKCS#1.
     ///
     /// # Errors
     ///
-    /// `General`: it is no RSA key, a damaged one, or as [`new`](Self::new).
-    pub fn from_der(engine: &Engine<PrivateJob>, der: &PrivateKeyDer<'_>) -> Result<Self, Error> {
+    /// `General`: not an RSA key, an invalid one, or as [`new`](Self::new).
+    pub fn from_der(queue: &Queue<PrivateJob>, der: &PrivateKeyDer<'_>) -> Result<Self, Error> {
         let key = read(der)?.ok_or_else(|| {
             Error::General(
                 "not an RSA key: load it with rustls's own provider, or with provider()".to_owned(),
             )
         })?;
-        Self::new(engine, key)
+        Self::new(queue, key)
     }
 }
 
-/// The key, or `None` if it is for another algorithm.
+/// Reads a key; returns `None` if it is for another algorithm.
 pub(crate) fn read(der: &PrivateKeyDer<'_>) -> Result<Option<PrivateKey>, Error> {
     let bytes = match der {
         PrivateKeyDer::Pkcs1(der) => der.secret_pkcs1_der(),
@@ -78,7 +75,7 @@ pub(crate) fn read(der: &PrivateKeyDer<'_>) -> Result<Option<PrivateKey>, Error>
     }
 }
 
-/// In the one form that rustls has for what it does not know. The texts are one line each, and say
+/// Converts an error to rustls's general form. The messages are one line each and tell the user
 /// what to do.
 fn general(error: impl fmt::Display) -> Error {
     Error::General(error.to_string())
@@ -93,7 +90,7 @@ impl fmt::Debug for SigningKey {
 impl sign::SigningKey for SigningKey {
     fn choose_scheme(&self, offered: &[SignatureScheme]) -> Option<Box<dyn sign::Signer>> {
         let scheme = SCHEMES.into_iter().find(|scheme| offered.contains(scheme))?;
-        let (hash, work) = meaning(scheme)?;
+        let (hash, work) = work_of(scheme)?;
         let (key, caller) = (Arc::clone(&self.key), self.caller.clone());
         Some(Box::new(Signer { key, caller, scheme, hash, work }))
     }
@@ -107,8 +104,8 @@ impl sign::SigningKey for SigningKey {
     }
 }
 
-/// The hash function of a scheme, and what is done with the digest (RFC 8446 §4.2.3).
-fn meaning(scheme: SignatureScheme) -> Option<(Hash, Work)> {
+/// The hash function and the operation of a scheme (RFC 8446 §4.2.3).
+fn work_of(scheme: SignatureScheme) -> Option<(Hash, Work)> {
     let hash = match scheme {
         SignatureScheme::RSA_PSS_SHA256 | SignatureScheme::RSA_PKCS1_SHA256 => Hash::Sha256,
         SignatureScheme::RSA_PSS_SHA384 | SignatureScheme::RSA_PKCS1_SHA384 => Hash::Sha384,
@@ -124,7 +121,7 @@ fn meaning(scheme: SignatureScheme) -> Option<(Hash, Work)> {
     Some((hash, work))
 }
 
-/// A key with the scheme of one handshake.
+/// A key and the scheme of one handshake.
 struct Signer {
     key: Arc<PrivateKey>,
     caller: Caller<PrivateJob>,

@@ -11,7 +11,15 @@
 
 use core::arch::asm;
 
-use super::tiles64_mulx::{Eight, Four, array, array_mut};
+use tollgate_cpu::HaveAdxBmi2;
+
+/// Eight limbs.
+#[derive(Clone, Copy)]
+pub(super) struct Eight(pub(super) HaveAdxBmi2);
+
+/// Four limbs.
+#[derive(Clone, Copy)]
+pub(super) struct Four(pub(super) HaveAdxBmi2);
 
 /// The first W limbs of each operand, W as for [`super::tiles64_mulx::Tile`].
 pub(super) trait Chains<const W: usize>: Copy {
@@ -141,3 +149,11 @@ macro_rules! chains {
 chains!(Eight, 8, 0 "r8", 1 "r9", 2 "r10", 3 "r11", 4 "r12", 5 "r13", 6 "r14", 7 "r15";
     0 0 1, 1 2 3, 2 4 5, 3 6 7, 4 8 9, 5 10 11, 6 12 13, 7 14 15);
 chains!(Four, 4, 0 "r8", 1 "r9", 2 "r10", 3 "r11"; 0 0 1, 1 2 3, 2 4 5, 3 6 7);
+
+pub(crate) fn array<const W: usize>(x: &[u64]) -> &[u64; W] {
+    x.first_chunk().expect("a tile is as long as its operands")
+}
+
+pub(crate) fn array_mut<const W: usize>(x: &mut [u64]) -> &mut [u64; W] {
+    x.first_chunk_mut().expect("a tile is as long as its operands")
+}

@@ -12,8 +12,10 @@
 
 use core::arch::x86_64::*;
 
-use super::tiles52_ifma::V;
 use super::unroll::{un, un7};
+
+/// A digit of eight numbers.
+pub(super) type V = __m512i;
 
 /// Entries whose masks stay in the mask registers k1..k7 while the digits go by.
 pub(crate) const SPAN: usize = 7;

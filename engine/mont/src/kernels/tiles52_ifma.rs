@@ -29,10 +29,9 @@
 
 use core::arch::x86_64::*;
 
+pub(super) use super::select52_mb8_ifma::V;
 use super::select52_mb8_ifma::{Read, SPAN, digit, masks};
 use super::unroll::{un, un10};
-
-pub(super) type V = __m512i;
 
 /// What is known of a modulus: m, b1 = B^-1 mod m, k0 = -1/m mod B.
 #[derive(Clone, Copy)]

@@ -23,9 +23,9 @@
 
 use core::arch::asm;
 
-use tollgate_cpu::HaveAdxBmi2;
-
 use super::chains64_mulx::Chains;
+pub(super) use super::chains64_mulx::{Eight, Four};
+pub(crate) use super::chains64_mulx::{array, array_mut};
 
 /// A tile width and its operations: the first W limbs of each operand.
 pub(super) trait Tile<const W: usize>: Chains<W> {
@@ -34,14 +34,6 @@ pub(super) trait Tile<const W: usize>: Chains<W> {
     fn redc(self, q: &mut [u64; W], t: &[u64], m: &[u64], k0: u64) -> [u64; W];
     fn triangle(self, t: &mut [u64], a: &[u64]);
 }
-
-/// Eight limbs.
-#[derive(Clone, Copy)]
-pub(super) struct Eight(pub(super) HaveAdxBmi2);
-
-/// Four limbs.
-#[derive(Clone, Copy)]
-pub(super) struct Four(pub(super) HaveAdxBmi2);
 
 // The products of a row: rdx times b, added to the window; its lowest column ends in rbx.
 macro_rules! row {
@@ -275,11 +267,3 @@ macro_rules! tile {
 tile!(Eight, 8, row8, triangle8;
     0 "r8", 1 "r9", 2 "r10", 3 "r11", 4 "r12", 5 "r13", 6 "r14", 7 "r15");
 tile!(Four, 4, row4, triangle4; 0 "r8", 1 "r9", 2 "r10", 3 "r11");
-
-pub(crate) fn array<const W: usize>(x: &[u64]) -> &[u64; W] {
-    x.first_chunk().expect("a tile is as long as its operands")
-}
-
-pub(crate) fn array_mut<const W: usize>(x: &mut [u64]) -> &mut [u64; W] {
-    x.first_chunk_mut().expect("a tile is as long as its operands")
-}

@@ -5,7 +5,7 @@ use core::time::Duration;
 use std::sync::{Arc, mpsc};
 use std::thread;
 
-use tollgate_queue::{Config, Engine, Error, Work};
+use tollgate_queue::{Config, Error, Queue, Work};
 use tollgate_rerun::alone;
 use tollgate_rsa::{Hash, PrivateKey};
 
@@ -23,7 +23,7 @@ fn a_forked_child_has_no_waker() {
 }
 
 fn fork_alone() {
-    let engine = Engine::of_this_processor(Config { workers: 1, ..Config::default() }).unwrap();
+    let engine = Queue::of_this_processor(Config { workers: 1, ..Config::default() }).unwrap();
     let caller = engine.caller().unwrap();
     let key = Arc::new(PrivateKey::from_pem(PEM).unwrap());
     let digest = Hash::Sha256.digest(b"a message");

@@ -1,4 +1,4 @@
-//! Cases of private operations, judged by the public one and by single operations of `rsa`.
+//! Test cases of private-key operations, checked by public-key and by single operations.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -8,7 +8,7 @@ use super::Cases;
 use crate::private_job::PrivateJob;
 use crate::work::Work;
 
-/// Signatures by PKCS#1 v1.5, and decryptions of every kind, with one key.
+/// PKCS#1 v1.5 signatures and all kinds of decryptions with one key.
 #[derive(Debug)]
 pub struct PrivateCases {
     key: Arc<PrivateKey>,
@@ -16,11 +16,11 @@ pub struct PrivateCases {
 }
 
 impl PrivateCases {
-    /// With this key, of at least 512 bits.
+    /// Cases with this key, of at least 512 bits.
     ///
     /// # Errors
     ///
-    /// `TOLLGATE_CPU_DISABLE` holds an unknown word.
+    /// `TOLLGATE_CPU_DISABLE` contains an unknown word.
     pub fn new(key: Arc<PrivateKey>) -> Result<Self, Error> {
         Ok(Self { key, workspace: Mutex::new(Workspace::new()?) })
     }
@@ -29,7 +29,7 @@ impl PrivateCases {
         work(&mut self.workspace.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// The ciphertext of case `i`, of `message`.
+    /// Encrypts `message` as the ciphertext of case `i`.
     fn encrypt(&self, i: usize, message: &[u8]) -> Result<Vec<u8>, Error> {
         let mut c = vec![0; self.key.size()];
         let public = self.key.public();
@@ -41,19 +41,19 @@ impl PrivateCases {
     }
 }
 
-/// SHA-1, because OAEP with a longer one does not fit a key of 512 bits.
+/// SHA-1, because OAEP with a longer hash does not fit a key of 512 bits.
 const HASH: Hash = Hash::Sha1;
 const MGF_HASH: Hash = Hash::Sha1;
 const LABEL: &[u8] = b"a label";
 const VERSIONS: TlsVersions = TlsVersions { client: 0x0303, negotiated: None };
 const SIGN: Work = Work::SignPkcs1v15 { hash: Hash::Sha256 };
 
-/// What case `i` is: neighbours of a batch are of different kinds.
+/// The kind of case `i`; adjacent cases of a batch differ.
 #[derive(Clone, Copy)]
 enum Kind {
     Signature,
     Pkcs1v15,
-    /// A number that decrypts to no padding: its message is made up.
+    /// A ciphertext without valid padding, which decrypts to a synthetic message.
     BadPkcs1v15,
     Oaep,
     Premaster,
@@ -63,7 +63,7 @@ fn kind(i: usize) -> Kind {
     [Kind::Signature, Kind::Pkcs1v15, Kind::BadPkcs1v15, Kind::Oaep, Kind::Premaster][i % 5]
 }
 
-/// What is signed or encrypted: bytes that no other case has.
+/// A message that is unique to the case.
 fn message(i: usize) -> [u8; premaster::PREMASTER_LEN] {
     let mut message = [0; premaster::PREMASTER_LEN];
     message[..2].copy_from_slice(&VERSIONS.client.to_be_bytes());
@@ -71,7 +71,7 @@ fn message(i: usize) -> [u8; premaster::PREMASTER_LEN] {
     message
 }
 
-/// As much as fits each padding of a key of 512 bits.
+/// A message short enough for every padding with a key of 512 bits.
 fn short_message(i: usize) -> [u8; 16] {
     *message(i)[2..].first_chunk().expect("46 bytes")
 }
@@ -88,7 +88,7 @@ impl Cases<PrivateJob> for PrivateCases {
             Kind::BadPkcs1v15 => {
                 let mut ciphertext = digest.as_ref().repeat(key.size().div_ceil(32));
                 ciphertext.truncate(key.size());
-                ciphertext[0] = 0; // below n
+                ciphertext[0] = 0; // less than n
                 job.load(key, Work::DecryptPkcs1v15, &ciphertext)
             }
             Kind::Oaep => {
@@ -124,7 +124,7 @@ impl Cases<PrivateJob> for PrivateCases {
         }
     }
 
-    /// A number that is not below the modulus.
+    /// A number that is at least the modulus.
     fn load_refused(&self, job: &mut PrivateJob) -> Result<(), Error> {
         job.load(&self.key, Work::Raw, &vec![0xff; self.key.size()])
     }

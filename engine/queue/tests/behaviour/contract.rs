@@ -1,11 +1,11 @@
-//! Units that break their contract: nobody gets a wrong answer, and others are served.
+//! Units that break their contract: no caller gets a wrong answer, and other requests are served.
 
 use tollgate_queue::{Cause, Class, Config, Error, Event, Request, SelfTestFailed, Unit};
 
 use super::toy::{Doubler, Doubling};
 use super::{Toy, doubled, listening};
 
-/// A doubler that does something else instead.
+/// A doubler with another implementation of `run`.
 struct Instead<F>(Doubler, F);
 
 impl<F: FnMut(&mut Doubler, &mut [Box<Request<Doubling>>]) + Send> Unit<Doubling> for Instead<F> {
@@ -26,8 +26,8 @@ impl<F: FnMut(&mut Doubler, &mut [Box<Request<Doubling>>]) + Send> Unit<Doubling
     }
 }
 
-/// Batches of four on a unit that does this, before a good one: right answers all the same, and the
-/// unit out, because of `cause`.
+/// Runs batches of four on a bad unit in front of a good one: all answers are right, and the bad
+/// unit is quarantined because of `cause`.
 fn is_found_out(
     cause: Cause,
     batches: u64,
@@ -35,8 +35,8 @@ fn is_found_out(
 ) {
     let (config, events) = listening(Config::with_capacity(16));
     let bad: Box<dyn Unit<Doubling>> = Box::new(Instead(Doubler::new(4), run));
-    let engine = Toy::start(config, [bad, Doubler::new(4).boxed()]).unwrap();
-    let caller = engine.caller().unwrap();
+    let queue = Toy::start(config, [bad, Doubler::new(4).boxed()]).unwrap();
+    let caller = queue.caller().unwrap();
     for batch in 0..=batches {
         let tickets = [1, 2, 3, 4].map(|x| caller.submit(Doubling::of(4 * batch + x)).unwrap());
         for (x, ticket) in (4 * batch + 1..).zip(tickets) {
@@ -45,9 +45,9 @@ fn is_found_out(
     }
     let out = Event::Quarantined { unit: "instead".into(), cause };
     assert_eq!(events.lock().unwrap().first(), Some(&out));
-    assert_eq!(engine.stats().unwrap().quarantines, 1);
-    assert_eq!(engine.places_in_use().unwrap(), 0);
-    assert_eq!(engine.readmit().unwrap(), usize::from(cause == Cause::Check));
+    assert_eq!(queue.stats().unwrap().quarantines, 1);
+    assert_eq!(queue.slots_in_use().unwrap(), 0);
+    assert_eq!(queue.readmit().unwrap(), usize::from(cause == Cause::Check));
 }
 
 #[test]
@@ -61,7 +61,7 @@ fn done_without_a_result_is_a_fault() {
     });
 }
 
-/// A result that was taken back does not come out by a unit that writes none.
+/// After a fault, a unit that writes no result cannot release the first unit's result.
 #[test]
 fn a_fault_leaves_no_result_for_others() {
     let writes_and_faults = |doubler: &mut Doubler, batch: &mut [Box<Request<Doubling>>]| {
@@ -76,13 +76,13 @@ fn a_fault_leaves_no_result_for_others() {
     };
     let first: Box<dyn Unit<Doubling>> = Box::new(Instead(Doubler::new(4), writes_and_faults));
     let second = Box::new(Instead(Doubler::new(4), says_done));
-    let engine = Toy::start(Config::with_capacity(8), [first, second]).unwrap();
-    let end = engine.caller().unwrap().run(Doubling::of(1)).map(|answer| answer.doubled);
+    let queue = Toy::start(Config::with_capacity(8), [first, second]).unwrap();
+    let end = queue.caller().unwrap().run(Doubling::of(1)).map(|answer| answer.doubled);
     assert_eq!(end, Err(Error::Fault));
 }
 
 #[test]
-fn requests_that_change_places_come_back() {
+fn exchanged_requests_are_put_back() {
     is_found_out(Cause::Exchange, 1, |doubler, batch| {
         doubler.run(batch);
         batch.rotate_left(1);
@@ -91,14 +91,14 @@ fn requests_that_change_places_come_back() {
         let [first, .., last] = batch else {
             return doubler.run(batch);
         };
-        core::mem::swap(&mut **first, &mut **last); // what the boxes hold
+        core::mem::swap(&mut **first, &mut **last); // the contents of the boxes
         doubler.run(batch);
     });
 }
 
-/// A request that a unit kept is a fault; where it turns up, it is nobody's answer.
+/// A request that a unit keeps is a fault; if the unit returns it later, it answers no request.
 #[test]
-fn a_request_that_a_unit_keeps_is_told() {
+fn a_request_that_a_unit_keeps_is_a_fault() {
     let mut kept = None;
     let run = move |doubler: &mut Doubler, batch: &mut [Box<Request<Doubling>>]| {
         doubler.run(batch);
@@ -107,20 +107,20 @@ fn a_request_that_a_unit_keeps_is_told() {
     };
     let (config, events) = listening(Config::with_capacity(16));
     let bad: Box<dyn Unit<Doubling>> = Box::new(Instead(Doubler::new(2), run));
-    let engine = Toy::start(config, [bad, Doubler::new(2).boxed()]).unwrap();
-    let caller = engine.caller().unwrap();
+    let queue = Toy::start(config, [bad, Doubler::new(2).boxed()]).unwrap();
+    let caller = queue.caller().unwrap();
     let tickets = [1, 2].map(|x| caller.submit(Doubling::of(x)).unwrap());
     let ends = tickets.map(|ticket| ticket.wait().map(|answer| answer.doubled));
     assert_eq!(ends, [Err(Error::Fault), Ok(4)]);
     let out = Event::Quarantined { unit: "instead".into(), cause: Cause::Exchange };
     assert_eq!(*events.lock().unwrap(), [out]);
-    assert_eq!(doubled(caller.submit(Doubling::of(3)).unwrap().wait()), 6, "by the other one");
-    assert_eq!(engine.places_in_use().unwrap(), 0);
+    assert_eq!(doubled(caller.submit(Doubling::of(3)).unwrap().wait()), 6, "by the other unit");
+    assert_eq!(queue.slots_in_use().unwrap(), 0);
 }
 
-/// It is asked under the lock: others are served all the same.
+/// `width` is called under the lock: its panic must not stop other requests.
 #[test]
-fn a_unit_whose_width_panics_stops_nobody() {
+fn a_unit_whose_width_panics_does_not_stop_others() {
     struct Panics(Doubler);
     impl Unit<Doubling> for Panics {
         fn name(&self) -> &str {
@@ -140,8 +140,8 @@ fn a_unit_whose_width_panics_stops_nobody() {
         }
     }
     let unit: Box<dyn Unit<Doubling>> = Box::new(Panics(Doubler::new(1)));
-    let engine = Toy::start(Config::with_capacity(8), [unit]).unwrap();
-    let caller = engine.caller().unwrap();
+    let queue = Toy::start(Config::with_capacity(8), [unit]).unwrap();
+    let caller = queue.caller().unwrap();
     let tickets = [1, 2].map(|x| caller.submit(Doubling::of(x)).unwrap());
     assert_eq!(tickets.map(|ticket| doubled(ticket.wait())), [2, 4]);
 }

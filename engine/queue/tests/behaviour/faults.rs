@@ -1,4 +1,4 @@
-//! Jobs that fail, units that fail, and what becomes of the others.
+//! Failing jobs and failing units, and their effect on other requests.
 
 use core::time::Duration;
 use std::sync::{Arc, Barrier};
@@ -7,42 +7,42 @@ use std::time::Instant;
 
 use tollgate_queue::{Cause, Config, Error, Event};
 
-use super::toy::{Doubler, Doubling, Mischief, Refused};
-use super::{doubled, engine, four, listening};
+use super::toy::{Doubler, Doubling, Misbehaviour, Refused};
+use super::{doubled, four, listening, queue};
 
 #[test]
-fn a_refused_job_is_its_own_affair() {
-    let (engine, caller, _) = four();
-    let refused = Doubling::with(|job| job.mischief = Mischief::IsRefused);
+fn a_refused_job_does_not_affect_others() {
+    let (queue, caller, _) = four();
+    let refused = Doubling::with(|job| job.misbehaviour = Misbehaviour::IsRefused);
     let (bad, good) = (caller.submit(refused).unwrap(), caller.submit(Doubling::of(2)).unwrap());
     assert_eq!(bad.wait().unwrap_err(), Error::Rejected(Refused));
     assert_eq!(doubled(good.wait()), 4);
     assert_eq!(caller.submit(|_| Err(Refused)).unwrap_err(), Error::Rejected(Refused));
-    assert_eq!(engine.stats().unwrap().quarantines, 0);
-    assert_eq!(engine.places_in_use().unwrap(), 0);
+    assert_eq!(queue.stats().unwrap().quarantines, 0);
+    assert_eq!(queue.slots_in_use().unwrap(), 0);
 }
 
 #[test]
-fn a_faulty_unit_is_taken_out_and_its_work_is_done_elsewhere() {
+fn a_faulty_unit_is_quarantined_and_its_requests_run_elsewhere() {
     let (config, events) = listening(Config::with_capacity(8));
     let bad = Doubler { is_broken: true, name: "bad", ..Doubler::new(4) };
-    let engine = engine(config, [bad, Doubler::new(4)]);
-    let caller = engine.caller().unwrap();
+    let queue = queue(config, [bad, Doubler::new(4)]);
+    let caller = queue.caller().unwrap();
     let tickets = [1, 2, 3].map(|x| caller.submit(Doubling::of(x)).unwrap());
     assert_eq!(tickets.map(|ticket| doubled(ticket.wait())), [2, 4, 6]);
-    let stats = engine.stats().unwrap();
+    let stats = queue.stats().unwrap();
     assert_eq!((stats.faults, stats.retried, stats.quarantines, stats.done), (3, 3, 1, 3));
     let bad = Event::Quarantined { unit: "bad".into(), cause: Cause::Check };
     assert_eq!(*events.lock().unwrap(), [bad]);
-    assert_eq!(engine.readmit().unwrap(), 1, "it passes its self test");
+    assert_eq!(queue.readmit().unwrap(), 1, "it passes its self test");
 }
 
 #[test]
-fn the_last_unit_that_fails_leaves_errors_that_say_so() {
+fn requests_fail_with_no_unit_after_the_last_unit_failed() {
     let (config, events) = listening(Config::with_capacity(8));
     let broken = Doubler { is_broken: true, self_tests_passed: 1, ..Doubler::new(1) };
-    let engine = engine(config, [broken]);
-    let caller = engine.caller().unwrap();
+    let queue = queue(config, [broken]);
+    let caller = queue.caller().unwrap();
     let [first, second] = [1, 2].map(|x| caller.submit(Doubling::of(x)).unwrap());
     assert_eq!(first.wait().unwrap_err(), Error::Fault);
     assert_eq!(second.wait().unwrap_err(), Error::NoUnit);
@@ -51,11 +51,11 @@ fn the_last_unit_that_fails_leaves_errors_that_say_so() {
 }
 
 #[test]
-fn a_job_that_fails_on_two_good_units_is_to_blame() {
+fn a_job_that_fails_on_two_good_units_quarantines_none() {
     let (config, events) = listening(Config::with_capacity(8));
-    let engine = engine(config, [1, 2].map(|_| Doubler::new(2)));
-    let caller = engine.caller().unwrap();
-    let bad = Doubling::with(|job| job.mischief = Mischief::FaultsEverywhere);
+    let queue = queue(config, [1, 2].map(|_| Doubler::new(2)));
+    let caller = queue.caller().unwrap();
+    let bad = Doubling::with(|job| job.misbehaviour = Misbehaviour::FaultsEverywhere);
     let (bad, good) = (caller.submit(bad).unwrap(), caller.submit(Doubling::of(2)).unwrap());
     assert_eq!(bad.wait().unwrap_err(), Error::Fault);
     assert_eq!(doubled(good.wait()), 4);
@@ -70,32 +70,32 @@ fn a_job_that_fails_on_two_good_units_is_to_blame() {
 }
 
 #[test]
-fn a_unit_that_panics_or_fails_its_self_test_is_out() {
+fn a_unit_that_panics_or_fails_its_self_test_is_quarantined() {
     let (config, events) = listening(Config::with_capacity(8));
     let bad = Doubler { self_tests_passed: 0, name: "bad", ..Doubler::new(1) };
-    let engine = engine(config, [bad, Doubler::new(2), Doubler::new(2)]);
-    let caller = engine.caller().unwrap();
-    let panics = Doubling::with(|job| job.mischief = Mischief::Panics);
+    let queue = queue(config, [bad, Doubler::new(2), Doubler::new(2)]);
+    let caller = queue.caller().unwrap();
+    let panics = Doubling::with(|job| job.misbehaviour = Misbehaviour::Panics);
     let (bad, with_it) = (caller.submit(panics).unwrap(), caller.submit(Doubling::of(2)).unwrap());
     assert_eq!(bad.wait().unwrap_err(), Error::UnitPanicked);
     assert_eq!(with_it.wait().unwrap_err(), Error::UnitPanicked);
     assert_eq!(caller.run(Doubling::of(3)).unwrap().doubled, 6);
-    assert_eq!(engine.readmit().unwrap(), 0, "neither comes back");
+    assert_eq!(queue.readmit().unwrap(), 0, "neither is readmitted");
     let causes = events.lock().unwrap().clone();
     let cause = |event: &Event| match event {
         Event::Quarantined { cause, .. } => *cause,
         other => panic!("{other:?}"),
     };
     assert_eq!(causes.iter().map(cause).collect::<Vec<_>>(), [Cause::SelfTest, Cause::Panic]);
-    assert_eq!(engine.stats().unwrap().quarantines, 2);
+    assert_eq!(queue.stats().unwrap().quarantines, 2);
 }
 
-/// While a caller writes its job the last unit goes: the request is refused, not left for ever.
+/// The last unit is quarantined while a caller writes its job: the request is refused, not queued.
 #[test]
-fn a_request_that_comes_after_the_last_unit_went_is_told() {
+fn a_request_after_the_last_unit_failed_gets_an_error() {
     let broken = Doubler { is_broken: true, self_tests_passed: 1, ..Doubler::new(1) };
-    let engine = engine(Config::with_capacity(8), [broken]);
-    let (slow, other) = (engine.caller().unwrap(), engine.caller().unwrap());
+    let queue = queue(Config::with_capacity(8), [broken]);
+    let (slow, other) = (queue.caller().unwrap(), queue.caller().unwrap());
     let fill = |job: &mut Doubling| {
         job.x = 1;
         assert_eq!(other.run(Doubling::of(2)).unwrap_err(), Error::Fault);
@@ -109,12 +109,12 @@ fn a_request_that_comes_after_the_last_unit_went_is_told() {
         }
     };
     assert_eq!(end, Some(Error::NoUnit));
-    assert_eq!(engine.places_in_use().unwrap(), 0);
+    assert_eq!(queue.slots_in_use().unwrap(), 0);
 }
 
-/// Two requests that fail everywhere, on two units at once: others are served all the same.
+/// Two requests fail everywhere, on two units at once: other requests are still served.
 #[test]
-fn jobs_that_fail_everywhere_do_not_take_all_units_out() {
+fn jobs_that_fail_everywhere_do_not_quarantine_all_units() {
     for units in [1, 2] {
         let both = Arc::new(Barrier::new(units));
         let made = (0..units).map(|_| {
@@ -127,13 +127,14 @@ fn jobs_that_fail_everywhere_do_not_take_all_units_out() {
             });
             Doubler { before_batch, ..Doubler::new(1) }
         });
-        let engine = engine(Config::with_capacity(8), made);
-        let good = engine.caller().unwrap();
+        let queue = queue(Config::with_capacity(8), made);
+        let good = queue.caller().unwrap();
         thread::scope(|scope| {
             for _ in 0..units {
-                let caller = engine.caller().unwrap();
+                let caller = queue.caller().unwrap();
                 scope.spawn(move || {
-                    let bad = Doubling::with(|job| job.mischief = Mischief::FaultsEverywhere);
+                    let bad =
+                        Doubling::with(|job| job.misbehaviour = Misbehaviour::FaultsEverywhere);
                     assert_eq!(caller.run(bad).unwrap_err(), Error::Fault);
                 });
             }

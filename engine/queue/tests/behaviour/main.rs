@@ -1,10 +1,10 @@
-//! What is promised of an engine, thread by thread.
+//! Behaviour of a queue through its public API, with several threads.
 #![allow(clippy::unwrap_used, reason = "tests")]
 
 mod callbacks;
 mod contract;
 mod faults;
-mod line;
+mod order;
 mod shutdown;
 mod tickets;
 #[path = "../toy/mod.rs"]
@@ -12,29 +12,29 @@ mod toy;
 
 use std::sync::{Arc, Mutex, mpsc};
 
-use tollgate_queue::{Answer, Caller, Config, Engine, Error, Event};
+use tollgate_queue::{Answer, Caller, Config, Error, Event, Queue};
 use toy::{Doubler, Doubling, Log, Refused};
 
-type Toy = Engine<Doubling>;
+type Toy = Queue<Doubling>;
 
-fn engine(config: Config, units: impl IntoIterator<Item = Doubler>) -> Toy {
-    Engine::start(config, units.into_iter().map(Doubler::boxed)).unwrap()
+fn queue(config: Config, units: impl IntoIterator<Item = Doubler>) -> Toy {
+    Queue::start(config, units.into_iter().map(Doubler::boxed)).unwrap()
 }
 
-/// One unit of four, and what it did.
+/// A queue with one unit of width four, and the unit's log.
 fn four() -> (Toy, Caller<Doubling>, Log) {
     let unit = Doubler::new(4);
     let log = Arc::clone(&unit.log);
-    let engine = engine(Config::with_capacity(16), [unit]);
-    let caller = engine.caller().unwrap();
-    (engine, caller, log)
+    let queue = queue(Config::with_capacity(16), [unit]);
+    let caller = queue.caller().unwrap();
+    (queue, caller, log)
 }
 
 fn doubled(answer: Result<Answer<Doubling>, Error<Refused>>) -> u64 {
     answer.unwrap().doubled
 }
 
-/// A config whose events are kept.
+/// Adds a listener that records events.
 fn listening(config: Config) -> (Config, Arc<Mutex<Vec<Event>>>) {
     let events = Arc::new(Mutex::new(Vec::new()));
     let heard = Arc::clone(&events);
@@ -42,7 +42,7 @@ fn listening(config: Config) -> (Config, Arc<Mutex<Vec<Event>>>) {
     (Config { on_event: Some(Box::new(on_event)), ..config }, events)
 }
 
-/// A unit that waits in its first batch until it is told to go on.
+/// A unit whose first batch blocks until the sender is used.
 fn gated(width: usize) -> (Doubler, mpsc::Receiver<()>, mpsc::Sender<()>) {
     let (entered, has_entered) = mpsc::channel();
     let (go_on, may_go_on) = mpsc::channel();

@@ -1,4 +1,4 @@
-//! What is in line at a shutdown is done, or told.
+//! At a shutdown, waiting requests are run or get an error.
 
 use core::time::Duration;
 use std::thread;
@@ -6,28 +6,28 @@ use std::thread;
 use tollgate_queue::{Config, Error};
 
 use super::toy::Doubling;
-use super::{doubled, engine, four, gated};
+use super::{doubled, four, gated, queue};
 
 #[test]
-fn a_shutdown_does_what_is_in_line_and_takes_nothing_new() {
-    let (engine, caller, _) = four();
+fn a_shutdown_runs_waiting_requests_and_refuses_new_ones() {
+    let (queue, caller, _) = four();
     let tickets = [1, 2].map(|x| caller.submit(Doubling::of(x)).unwrap());
-    let ended = engine.shut_down(Duration::from_secs(60)).unwrap();
+    let ended = queue.shut_down(Duration::from_secs(60)).unwrap();
     assert_eq!((ended.cancelled, ended.still_running), (0, false));
     assert_eq!(caller.submit(Doubling::of(3)).unwrap_err(), Error::ShutDown);
     assert_eq!(tickets.map(|ticket| doubled(ticket.wait())), [2, 4]);
 }
 
 #[test]
-fn a_shutdown_that_lasts_too_long_ends_what_is_in_line() {
+fn a_shutdown_past_its_deadline_cancels_waiting_requests() {
     let (unit, has_entered, go_on) = gated(1);
-    let engine = engine(Config::with_capacity(8), [unit]);
-    let caller = engine.caller().unwrap();
+    let queue = queue(Config::with_capacity(8), [unit]);
+    let caller = queue.caller().unwrap();
     let [first, second] = [1, 2].map(|x| caller.submit(Doubling::of(x)).unwrap());
     let leader = thread::spawn(|| doubled(first.wait()));
     has_entered.recv().unwrap();
     let sleeper = thread::spawn(|| second.wait().unwrap_err());
-    let ended = engine.shut_down(Duration::from_millis(20)).unwrap();
+    let ended = queue.shut_down(Duration::from_millis(20)).unwrap();
     assert_eq!((ended.cancelled, ended.still_running), (1, true));
     assert_eq!(sleeper.join().unwrap(), Error::ShutDown);
     go_on.send(()).unwrap();
@@ -35,10 +35,10 @@ fn a_shutdown_that_lasts_too_long_ends_what_is_in_line() {
 }
 
 #[test]
-fn a_shutdown_may_have_all_the_time_there_is() {
-    let (engine, caller, _) = four();
+fn a_shutdown_accepts_the_longest_duration() {
+    let (queue, caller, _) = four();
     let ticket = caller.submit(Doubling::of(1)).unwrap();
-    let ended = engine.shut_down(Duration::MAX).unwrap();
+    let ended = queue.shut_down(Duration::MAX).unwrap();
     assert_eq!((ended.cancelled, ended.still_running), (0, false));
     assert_eq!(doubled(ticket.wait()), 2);
 }

@@ -13,43 +13,43 @@ use std::time::Instant;
 use tollgate_queue::{Config, Ticket};
 
 use super::toy::{Doubler, Doubling};
-use super::{doubled, engine, four, gated};
+use super::{doubled, four, gated, queue};
 
 #[test]
-fn a_dropped_ticket_leaves_no_trace() {
+fn a_dropped_ticket_cancels_its_request() {
     // before
-    let (engine, caller, log) = four();
+    let (queue, caller, log) = four();
     drop(caller.submit(Doubling::of(1)).unwrap());
     assert_eq!(caller.run(Doubling::of(2)).unwrap().doubled, 4);
-    assert_eq!(*log.lock().unwrap(), [[2]], "it was never done");
-    assert_eq!(engine.stats().unwrap().cancelled, 1);
+    assert_eq!(*log.lock().unwrap(), [[2]], "it was never run");
+    assert_eq!(queue.stats().unwrap().cancelled, 1);
 
     // after
     let [first, second] = [1, 2].map(|x| caller.submit(Doubling::of(x)).unwrap());
     assert_eq!(doubled(second.wait()), 4);
     drop(first);
-    assert_eq!(engine.places_in_use().unwrap(), 0);
+    assert_eq!(queue.slots_in_use().unwrap(), 0);
 
     // during
     let (unit, has_entered, go_on) = gated(4);
-    let engine = self::engine(Config::with_capacity(4), [unit]);
-    let caller = engine.caller().unwrap();
+    let queue = self::queue(Config::with_capacity(4), [unit]);
+    let caller = queue.caller().unwrap();
     let [first, second] = [1, 2].map(|x| caller.submit(Doubling::of(x)).unwrap());
     let leader = thread::spawn(|| doubled(second.wait()));
     has_entered.recv().unwrap();
     drop(first);
     go_on.send(()).unwrap();
     assert_eq!(leader.join().unwrap(), 4);
-    assert_eq!(engine.places_in_use().unwrap(), 0);
-    let stats = engine.stats().unwrap();
+    assert_eq!(queue.slots_in_use().unwrap(), 0);
+    let stats = queue.stats().unwrap();
     assert_eq!((stats.submitted, stats.done, stats.cancelled), (2, 2, 1));
 }
 
 #[test]
-fn a_wait_ends_at_its_deadline_and_the_ticket_lives_on() {
+fn a_wait_ends_at_its_deadline_and_the_ticket_stays_valid() {
     let (unit, has_entered, go_on) = gated(1);
-    let engine = engine(Config::with_capacity(4), [unit]);
-    let caller = engine.caller().unwrap();
+    let queue = queue(Config::with_capacity(4), [unit]);
+    let caller = queue.caller().unwrap();
     let first = caller.submit(Doubling::of(1)).unwrap();
     let leader = thread::spawn(|| doubled(first.wait()));
     has_entered.recv().unwrap();
@@ -63,9 +63,9 @@ fn a_wait_ends_at_its_deadline_and_the_ticket_lives_on() {
 }
 
 /// Counts how often it was woken.
-struct Bell(AtomicUsize, thread::Thread);
+struct CountingWaker(AtomicUsize, thread::Thread);
 
-impl Wake for Bell {
+impl Wake for CountingWaker {
     fn wake(self: Arc<Self>) {
         self.0.fetch_add(1, SeqCst);
         self.1.unpark();
@@ -73,8 +73,8 @@ impl Wake for Bell {
 }
 
 fn block_on<F: Future>(future: F) -> F::Output {
-    let bell = Arc::new(Bell(AtomicUsize::new(0), thread::current()));
-    let waker = Waker::from(Arc::clone(&bell));
+    let counter = Arc::new(CountingWaker(AtomicUsize::new(0), thread::current()));
+    let waker = Waker::from(Arc::clone(&counter));
     let mut future = pin!(future);
     loop {
         match future.as_mut().poll(&mut Context::from_waker(&waker)) {
@@ -88,10 +88,10 @@ fn block_on<F: Future>(future: F) -> F::Output {
 fn tickets_are_futures() {
     for workers in [0, 1] {
         let config = Config { workers, ..Config::with_capacity(64) };
-        let engine = engine(config, [Doubler::new(4)]);
+        let queue = queue(config, [Doubler::new(4)]);
         let threads: Vec<_> = (0..4)
             .map(|t| {
-                let caller = engine.caller().unwrap();
+                let caller = queue.caller().unwrap();
                 thread::spawn(move || {
                     for x in 1..200 {
                         let ticket = caller.submit(Doubling::of(1000 * t + x)).unwrap();
@@ -101,33 +101,33 @@ fn tickets_are_futures() {
             })
             .collect();
         threads.into_iter().for_each(|thread| thread.join().unwrap());
-        assert_eq!(engine.places_in_use().unwrap(), 0);
+        assert_eq!(queue.slots_in_use().unwrap(), 0);
     }
 }
 
 #[test]
-fn a_future_in_line_is_woken_when_the_unit_falls_idle() {
+fn a_waiting_future_is_woken_when_the_unit_becomes_idle() {
     let (unit, has_entered, go_on) = gated(1);
-    let engine = engine(Config::with_capacity(8), [unit]);
-    let caller = engine.caller().unwrap();
+    let queue = queue(Config::with_capacity(8), [unit]);
+    let caller = queue.caller().unwrap();
     let first = caller.submit(Doubling::of(1)).unwrap();
     let leader = thread::spawn(|| doubled(first.wait()));
     has_entered.recv().unwrap();
     let mut futures = [2, 3].map(|x| caller.submit(Doubling::of(x)).unwrap());
-    let bells = [0, 1].map(|_| Arc::new(Bell(AtomicUsize::new(0), thread::current())));
-    for (future, bell) in futures.iter_mut().zip(&bells) {
-        let waker = Waker::from(Arc::clone(bell));
+    let counters = [0, 1].map(|_| Arc::new(CountingWaker(AtomicUsize::new(0), thread::current())));
+    for (future, counter) in futures.iter_mut().zip(&counters) {
+        let waker = Waker::from(Arc::clone(counter));
         assert!(pin!(future).poll(&mut Context::from_waker(&waker)).is_pending());
     }
     go_on.send(()).unwrap();
     assert_eq!(leader.join().unwrap(), 2);
-    assert_eq!(bells.map(|bell| bell.0.load(SeqCst)), [1, 1], "one alone may be lost");
+    assert_eq!(counters.map(|counter| counter.0.load(SeqCst)), [1, 1], "both are woken");
     let [dropped, kept] = futures;
     drop(dropped);
     assert_eq!(doubled(block_on(kept)), 6);
 }
 
-/// What a waker holds may be this engine's too: it is let go of outside of the lock.
+/// A waker may own tickets of the same queue, so the queue drops it outside the lock.
 #[test]
 fn a_waker_may_hold_a_ticket() {
     struct Holds {
@@ -136,11 +136,11 @@ fn a_waker_may_hold_a_ticket() {
     impl Wake for Holds {
         fn wake(self: Arc<Self>) {}
     }
-    let (told, done) = mpsc::channel();
+    let (finished, done) = mpsc::channel();
     thread::spawn(move || {
         let (unit, has_entered, go_on) = gated(1);
-        let engine = engine(Config::with_capacity(8), [unit]);
-        let caller = engine.caller().unwrap();
+        let queue = queue(Config::with_capacity(8), [unit]);
+        let caller = queue.caller().unwrap();
         let first = caller.submit(Doubling::of(1)).unwrap();
         let leader = thread::spawn(|| doubled(first.wait()));
         has_entered.recv().unwrap();
@@ -148,7 +148,7 @@ fn a_waker_may_hold_a_ticket() {
             let [held, mut polled] = [2, 3].map(|x| caller.submit(Doubling::of(x)).unwrap());
             let waker = Waker::from(Arc::new(Holds { _ticket: Mutex::new(held) }));
             assert!(pin!(&mut polled).poll(&mut Context::from_waker(&waker)).is_pending());
-            drop(waker); // the engine has the last one
+            drop(waker); // the queue has the last clone
             match how {
                 0 => drop(pin!(&mut polled).poll(&mut Context::from_waker(Waker::noop()))),
                 1 => drop(polled.wait_until(Instant::now() + Duration::from_millis(1))),
@@ -158,8 +158,8 @@ fn a_waker_may_hold_a_ticket() {
         (0..3).for_each(&mut poll);
         go_on.send(()).unwrap();
         assert_eq!(leader.join().unwrap(), 2);
-        assert_eq!(engine.places_in_use().unwrap(), 0);
-        told.send(()).unwrap();
+        assert_eq!(queue.slots_in_use().unwrap(), 0);
+        finished.send(()).unwrap();
     });
-    assert_eq!(done.recv_timeout(Duration::from_secs(20)), Ok(()), "it waits for itself");
+    assert_eq!(done.recv_timeout(Duration::from_secs(20)), Ok(()), "deadlock");
 }

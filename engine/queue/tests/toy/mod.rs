@@ -1,4 +1,4 @@
-//! A job without mathematics, and a unit that does as it is told.
+//! A trivial job and a configurable unit for tests.
 #![allow(clippy::unwrap_used, reason = "tests")]
 #![allow(dead_code, unreachable_pub, reason = "not every test uses everything")]
 
@@ -14,15 +14,15 @@ pub struct Doubling {
     pub is_doubled: bool,
     pub class: u64,
     pub key: u64,
-    pub mischief: Mischief,
+    pub misbehaviour: Misbehaviour,
 }
 
-/// What goes wrong with a job.
+/// A planted misbehaviour of a job.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Mischief {
+pub enum Misbehaviour {
     #[default]
     None,
-    /// Every unit's check fails.
+    /// The check fails on every unit.
     FaultsEverywhere,
     Panics,
     IsRefused,
@@ -74,7 +74,7 @@ impl Doubling {
 
     pub fn with(set: impl FnOnce(&mut Self)) -> impl FnOnce(&mut Self) -> Result<(), Refused> {
         move |job| {
-            assert_eq!((job.x, job.doubled), (0, 0), "a place is wiped between requests");
+            assert_eq!((job.x, job.doubled), (0, 0), "a slot is wiped between requests");
             set(job);
             Ok(())
         }
@@ -91,9 +91,9 @@ pub struct Doubler {
     pub name: &'static str,
     pub width: usize,
     pub log: Log,
-    /// Its check fails always.
+    /// Its check always fails.
     pub is_broken: bool,
-    /// Self tests that it passes before it passes none.
+    /// Number of self tests that pass before all others fail.
     pub self_tests_passed: usize,
     pub before_batch: BeforeBatch,
 }
@@ -130,12 +130,12 @@ impl Unit<Doubling> for Doubler {
         assert!(batch.iter().all(|r| r.job.class == batch[0].job.class), "a batch has one class");
         self.log.lock().unwrap().push(batch.iter().map(|request| request.job.x).collect());
         for request in batch {
-            match request.job.mischief {
-                Mischief::Panics => panic!("mischief"),
-                Mischief::IsRefused => request.refuse(Refused),
-                Mischief::FaultsEverywhere => request.fault(),
-                Mischief::None if self.is_broken => request.fault(),
-                Mischief::None => {
+            match request.job.misbehaviour {
+                Misbehaviour::Panics => panic!("misbehaviour"),
+                Misbehaviour::IsRefused => request.refuse(Refused),
+                Misbehaviour::FaultsEverywhere => request.fault(),
+                Misbehaviour::None if self.is_broken => request.fault(),
+                Misbehaviour::None => {
                     request.job.double();
                     request.done();
                 }

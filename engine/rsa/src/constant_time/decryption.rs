@@ -1,5 +1,5 @@
-//! Memcheck watches the decoding of decrypted messages with every byte of them marked, and whole
-//! decryptions, on every kernel of limbs and in lanes.
+//! Memcheck runs the decoding of decrypted messages with every byte marked, and whole decryptions,
+//! on every kernel of limbs and in lanes.
 
 use tollgate_cpu::memcheck;
 use tollgate_mont::{LaneKernel, LimbKernel};
@@ -16,7 +16,7 @@ use crate::{
 const VERSIONS: TlsVersions = TlsVersions { client: 0x0303, negotiated: Some(0x0302) };
 const PEM: &str = include_str!("../../../../vectors/keys/rsa-512.pem");
 
-/// A padded premaster secret, and one whose padding is bad, of 64 bytes.
+/// A padded premaster secret, and one with invalid padding, of 64 bytes.
 fn messages() -> [Vec<u8>; 2] {
     let mut good = vec![0; 64];
     eme_pkcs1v15::encode(&mut good, &[3; PREMASTER_LEN]).expect("it fits");
@@ -54,9 +54,9 @@ fn implicit_rejection_is_constant_time() {
 }
 
 #[test]
-fn explicit_rejection_is_constant_time_up_to_the_verdict() {
+fn explicit_rejection_is_constant_time_except_for_its_result() {
     rerun::constant_time(
-        "constant_time::decryption::explicit_rejection_is_constant_time_up_to_the_verdict",
+        "constant_time::decryption::explicit_rejection_is_constant_time_except_for_its_result",
         || {
             for (em, expected) in messages().map(secret).iter().zip([true, false]) {
                 assert_eq!(eme_pkcs1v15::decode(em).is_ok(), expected);
@@ -80,7 +80,7 @@ fn oaep_is_decoded_in_constant_time() {
     });
 }
 
-/// From the ciphertext, which is public, to the answer.
+/// From the ciphertext, which is public, to the message.
 #[test]
 fn whole_decryptions_are_constant_time() {
     rerun::constant_time("constant_time::decryption::whole_decryptions_are_constant_time", || {
@@ -128,10 +128,10 @@ fn whole_decryptions_in_lanes_are_constant_time() {
 }
 
 #[test]
-fn a_decoder_that_stops_early_is_seen() {
+fn a_decoder_that_stops_early_is_detected() {
     if !memcheck::running_on_valgrind() {
         return rerun::under_memcheck(
-            "constant_time::decryption::a_decoder_that_stops_early_is_seen",
+            "constant_time::decryption::a_decoder_that_stops_early_is_detected",
         );
     }
     for em in messages().map(secret) {
@@ -140,6 +140,6 @@ fn a_decoder_that_stops_early_is_seen() {
         if core::hint::black_box(separator).is_some() {
             core::hint::black_box(&em);
         }
-        assert!(memcheck::count_errors() > before, "a branch on a secret goes unseen");
+        assert!(memcheck::count_errors() > before, "a branch on a secret was not detected");
     }
 }

@@ -1,5 +1,5 @@
-//! Memcheck watches how the numbers of a key are made of its primes, which are marked but for their
-//! highest limb, which says how long they are, and their lowest bit; and how a new key is tested.
+//! Memcheck runs the derivation of a key from its primes and the test of a new key. The primes are
+//! marked except for their highest limb, which gives their length, and their lowest bit.
 
 use tollgate_cpu::memcheck;
 use tollgate_mont::{LaneKernel, LimbKernel};
@@ -11,8 +11,8 @@ use crate::key::from_bytes;
 use crate::{PrivateKey, Workspace};
 
 #[test]
-fn numbers_are_made_in_constant_time() {
-    rerun::constant_time("constant_time::generation::numbers_are_made_in_constant_time", || {
+fn numbers_are_derived_in_constant_time() {
+    rerun::constant_time("constant_time::generation::numbers_are_derived_in_constant_time", || {
         let pem = include_str!("../../../../vectors/keys/rsa-512.pem");
         let parts = PrivateKey::from_pem(pem).expect("a good key").to_parts();
         let [p, q] = [&parts.p, &parts.q].map(|bytes| {

@@ -1,5 +1,5 @@
-//! Memcheck watches the check of a private key that is read, with every secret number marked but
-//! for its first byte, which says how long the number is, and its last, by which it is odd.
+//! Memcheck runs the validation of a private key with every secret number marked, except for its
+//! first byte, which gives its length, and its last, which gives its parity.
 
 use tollgate_cpu::memcheck;
 use tollgate_rerun as rerun;
@@ -16,7 +16,7 @@ fn keys_are_checked_in_constant_time() {
                 memcheck::mark_secret(&secret[1..secret.len() - 1]);
             }
             assert_eq!(validate::private(&parts).is_ok(), is_good);
-            parts.q_inv[9] ^= 4; // no inverse any more
+            parts.q_inv[9] ^= 4; // no longer an inverse
         }
     });
 }

@@ -1,7 +1,7 @@
 //! The numbers of a key from its primes and its public exponent.
 //!
-//! 1/e modulo m is (1 + x m) / e with x = -1/m mod e: so nothing longer than e is inverted. What is
-//! made on the way is zeroized.
+//! 1/e modulo m is (1 + x m) / e with x = -1/m mod e, so only numbers of e's length are inverted.
+//! Intermediate results are zeroized.
 
 use tollgate_cpu::memcheck;
 use tollgate_mont::{Exponentiate as _, LimbKernel, Modulus, Shape};
@@ -16,17 +16,17 @@ use crate::parts::KeyParts;
 pub(crate) struct Exponent(Natural);
 
 impl Exponent {
-    /// From big-endian bytes without leading zeros; odd.
+    /// Reads an odd number from big-endian bytes without leading zeros.
     pub(crate) fn new(e: &[u8]) -> Self {
         Self(natural(e, e.len()))
     }
 
-    /// Whether it has an inverse modulo p - 1.
+    /// Returns `true` if it has an inverse modulo p - 1.
     pub(crate) fn fits(&self, p: &[u64]) -> bool {
         self.inverse(&less_one(p)).is_some()
     }
 
-    /// 1/e mod m, if there is one.
+    /// 1/e mod m, if it exists.
     fn inverse(&self, m: &[u64]) -> Option<Natural> {
         let e = &*self.0;
         let (_, rest) = divided(&[], m, e);
@@ -44,7 +44,7 @@ impl Exponent {
     }
 }
 
-/// All numbers; None if d is not above 2^{bits / 2}.
+/// Computes all numbers; `None` unless d is above 2^{bits / 2}.
 pub(crate) fn key_parts(
     kernel: LimbKernel,
     p: &[u64],

@@ -1,5 +1,5 @@
-//! Greatest common divisors and inverses, in a time that depends on lengths alone; nothing of them
-//! is left in memory.
+//! Greatest common divisors and inverses. Times depend on lengths only, and intermediate results
+//! are wiped.
 
 use tollgate_mont::Word as _;
 use zeroize::Zeroizing;
@@ -17,11 +17,11 @@ pub(super) fn of_both_less_one(p: &[u64], q: &[u64]) -> Natural {
     gcd
 }
 
-/// gcd(m, n) for odd m, and the x with x n = gcd (mod m), x < m; both numbers have one length.
+/// gcd(m, n) for odd m, and the x < m with x n = gcd (mod m); both numbers have the same length.
 ///
-/// Two numbers, at first m and n, v and u: where u is odd too, the less is subtracted from the
-/// greater; then u is halved. So both together lose a bit each time, until u is zero. On the way
-/// v = x n and u = y n (mod m).
+/// Binary algorithm on v and u, at first m and n: if u is odd, subtract the lesser from the
+/// greater; then halve u. Each step removes a bit of the two, until u is zero. Invariant: v = x n
+/// and u = y n (mod m).
 pub(super) fn of_odd(m: &[u64], n: &[u64]) -> (Natural, Natural) {
     let [mut v, mut u] = [m, n].map(|x| Zeroizing::new(x.to_vec()));
     let [mut x, mut y] = [(); 2].map(|()| Zeroizing::new(vec![0; m.len()]));
@@ -49,7 +49,7 @@ fn exchange(x: &mut [u64], y: &mut [u64], mask: u64) {
     }
 }
 
-/// x := x + y where `mask` is all ones, and the carry.
+/// x := x + y if `mask` is all ones; returns the carry.
 fn add(x: &mut [u64], y: &[u64], mask: u64) -> u64 {
     let mut carry = 0;
     for (x, y) in x.iter_mut().zip(y) {
@@ -58,14 +58,14 @@ fn add(x: &mut [u64], y: &[u64], mask: u64) -> u64 {
     carry
 }
 
-/// x := (x + 2^{64 |x|} above) / 2, without the remainder.
+/// x := floor((x + 2^{64 |x|} above) / 2).
 fn halve(x: &mut [u64], mut above: u64) {
     for x in x.iter_mut().rev() {
         (*x, above) = (*x >> 1 | above << 63, *x & 1);
     }
 }
 
-/// x := 2^n x, which fits: in steps of 2^j, each done or not by a bit of n.
+/// x := 2^n x, which must fit: in steps of 2^j, each masked by a bit of n.
 fn shift_up(x: &mut [u64], n: u64) {
     for j in 0..=(64 * x.len() - 1).ilog2() {
         let (limbs, bits) = ((1 << j) / 64, (1 << j) % 64);
@@ -96,9 +96,9 @@ mod tests {
         a
     }
 
-    /// With many twos and other factors in common, and with none.
+    /// Numbers with many common factors, two and others, and with none.
     #[test]
-    fn it_is_that_of_euclid() {
+    fn it_equals_euclids() {
         let mut rng = fastrand::Rng::with_seed(21);
         let number = |limbs: &[u64]| {
             let bytes: Vec<u8> = limbs.iter().flat_map(|limb| limb.to_le_bytes()).collect();
@@ -126,7 +126,7 @@ mod tests {
     }
 
     #[test]
-    fn an_inverse_is_one_unless_there_is_a_divisor() {
+    fn an_inverse_exists_unless_there_is_a_common_divisor() {
         for m in (3..200u64).step_by(2) {
             for n in 0..m {
                 let (gcd, x) = of_odd(&[m, 0], &[n, 0]);
@@ -137,8 +137,8 @@ mod tests {
     }
 
     #[test]
-    fn it_is_found_in_constant_time() {
-        rerun::constant_time("generate::gcd::tests::it_is_found_in_constant_time", || {
+    fn gcd_is_constant_time() {
+        rerun::constant_time("generate::gcd::tests::gcd_is_constant_time", || {
             let [p, q] = [[0x1234_5679, 77, 1 << 60], [0x8765_4321, 99, 1 << 61]];
             memcheck::mark_secret_words(&p);
             memcheck::mark_secret_words(&q);

@@ -1,4 +1,4 @@
-//! The Miller-Rabin test (FIPS 186-5, B.3.1), a candidate and a base in each of eight lanes.
+//! The Miller-Rabin test (FIPS 186-5, B.3.1), with one candidate and one base per lane.
 
 use tollgate_cpu::memcheck;
 use tollgate_mont::{
@@ -12,17 +12,17 @@ use crate::material::load_words;
 use crate::natural::less_one;
 use crate::runner::Runner;
 
-/// Squarings after the first power, in every call: so many twos are in w - 1, or fewer, for all but
-/// one w in 2^16.
+/// Squarings after the first power, in every call. w - 1 has at most this many factors 2 for all
+/// but one w in 2^16.
 pub(super) const SQUARINGS: u64 = 16;
 
-/// Words that a base is longer than a candidate: it is taken modulo w, so that each residue comes
-/// with the same chance but for 2^-104. The bases 0, 1 and w - 1, which B.3.1 draws again, have
-/// chances below 2^-250 then; 0 would fail a prime, and 1 and w - 1 show nothing.
+/// Words by which a base is longer than a candidate. It is reduced modulo w, so each residue has
+/// the same probability up to 2^-104. The bases 0, 1 and w - 1, which B.3.1 rejects, have
+/// probabilities below 2^-250; 0 would fail a prime, and 1 and w - 1 prove nothing.
 const BASE_MORE_WORDS: usize = 2;
 
-/// Rounds that make the error of a prime of `bits` bits at most 2^-100, and 2^-112, -128, -144 from
-/// 1024, 1536, 2048 bits on: as many as table B.1 of FIPS 186-5 asks for, or more.
+/// Rounds for an error probability of at most 2^-100 for a prime of `bits` bits, and 2^-112, -128,
+/// -144 from 1024, 1536, 2048 bits on: at least as many as table B.1 of FIPS 186-5 requires.
 pub(super) const fn rounds(bits: usize) -> usize {
     match bits {
         1024.. => 5,
@@ -31,7 +31,7 @@ pub(super) const fn rounds(bits: usize) -> usize {
     }
 }
 
-/// A number that may be prime, w: little-endian limbs, and what a lane needs of it.
+/// A candidate w: its little-endian limbs, and the values that a lane needs.
 pub(super) struct Candidate {
     pub(super) w: Zeroizing<Vec<u64>>,
     modulus: Modulus<Digit>,
@@ -41,7 +41,7 @@ pub(super) struct Candidate {
 }
 
 impl Candidate {
-    /// Of `bits` bits, odd. Constant time but for the length.
+    /// Takes an odd number of `bits` bits. Constant time except for the length.
     pub(super) fn new(w: Zeroizing<Vec<u64>>, bits: usize) -> Self {
         let modulus = Modulus::new(&w, Shape::digits(bits)).expect("candidates are odd");
         let (a, m) = halvings(&w);
@@ -49,8 +49,8 @@ impl Candidate {
     }
 }
 
-/// a and m with w - 1 = 2^a m, m odd, for odd w above 1. In steps of 2^j: where so many low bits
-/// are zero they go. The time depends on the length alone.
+/// a and m with w - 1 = 2^a m, m odd, for odd w above 1. In steps of 2^j: if that many low bits
+/// are zero, shifts them out. The time depends on the length only.
 pub(super) fn halvings(w: &[u64]) -> (u64, Zeroizing<Vec<u64>>) {
     let (mut m, mut a) = (less_one(w), 0u64);
     for j in (0..=(64 * m.len() - 1).ilog2()).rev() {
@@ -70,7 +70,7 @@ pub(super) fn halvings(w: &[u64]) -> (u64, Zeroizing<Vec<u64>>) {
     (a, m)
 }
 
-/// A kernel, and room for eight candidates of one length.
+/// A kernel and buffers for eight candidates of one length.
 pub(super) struct Test<'a> {
     kernel: LaneKernel,
     runner: &'a mut Runner<LaneKernel>,
@@ -90,7 +90,7 @@ impl<'a> Test<'a> {
         }
     }
 
-    /// A round with a base of its own in each lane: says of each whether it may be prime.
+    /// Runs a round with a different base in each lane; returns which candidates may be prime.
     pub(super) fn round(
         &mut self,
         lanes: [&Candidate; LANES],

@@ -1,7 +1,7 @@
-//! The search for two primes (FIPS 186-5, A.1.3), both in the same lanes.
+//! The search for two primes (FIPS 186-5, A.1.3) in the same lanes.
 //!
-//! Candidates are drawn one by one, independent of each other; the first that stands is p, the
-//! next that is far enough from it is q. So either has the distribution that A.1.3 gives it.
+//! Candidates are drawn independently, one by one. The first prime is p, the next one that is far
+//! enough from it is q. So both have the distribution of A.1.3.
 
 use tollgate_cpu::memcheck;
 use tollgate_mont::{LANES, LaneKernel, LimbKernel};
@@ -16,15 +16,15 @@ use crate::natural::{is_below, subtract};
 use crate::parts::KeyParts;
 use crate::runner::Runner;
 
-/// The first 64 bits of the square root of 1/2, rounded up: what begins above is above
+/// The first 64 bits of the square root of 1/2, rounded up: a number that begins above it is above
 /// sqrt(2) 2^{bits - 1}.
 const SQRT_HALF: u64 = 0xb504_f333_f9de_6485;
 
-/// Candidates drawn at a time.
+/// Candidates per random draw.
 const DRAWN: usize = 16;
 
-/// Trial division up to this many times the bits of a candidate: about where one more prime takes
-/// as long to divide by as it saves of exponentiations, whose time grows faster (METHODOLOGY).
+/// Trial division by primes up to this many times the bits of a candidate: about where one more
+/// prime costs as much as it saves in exponentiations, whose time grows faster (METHODOLOGY).
 const SIEVE_PER_BIT: usize = 8;
 
 /// The numbers of a new key.
@@ -43,7 +43,7 @@ pub(super) fn key_parts(
         let [p, q] = primes(&mut source, &mut test, &exponent, watch)?;
         if let Some(parts) = derive::key_parts(kernel, &p.w, &q.w, &exponent, bits) {
             return Ok(parts);
-        } // else d is not above 2^{bits / 2}, and both primes are drawn again
+        } // else d is at most 2^{bits / 2}: draw both primes again
     }
 }
 
@@ -83,7 +83,7 @@ fn primes(
     }
 }
 
-/// The remaining rounds, four bases at once for each: which of the two stands.
+/// Runs the remaining rounds, four bases at once for each prime; returns which of the two pass.
 fn confirm(
     test: &mut Test<'_>,
     pair: [&Candidate; 2],
@@ -99,7 +99,7 @@ fn confirm(
     Ok(stand)
 }
 
-/// Whether |p - q| > 2^{bits - 100}.
+/// Returns `true` if |p - q| > 2^{bits - 100}.
 pub(super) fn are_apart(p: &[u64], q: &[u64], bits: usize) -> bool {
     let mut bound = vec![0; p.len()];
     bound[(bits - 100) / 64] = 1 << ((bits - 100) % 64);
@@ -114,23 +114,23 @@ pub(super) fn are_apart(p: &[u64], q: &[u64], bits: usize) -> bool {
 /// Candidates that pass the sieve.
 struct Source<'a> {
     random: Random<'a>,
-    /// Of a candidate.
+    /// The size of a candidate.
     bits: usize,
     sieve: Sieve,
-    /// Candidates not yet looked at, of `bits` bits rounded up to whole limbs.
+    /// Candidates not yet tested, of `bits` bits rounded up to whole limbs.
     drawn: Zeroizing<Vec<u8>>,
-    /// Candidates so far.
+    /// Number of candidates so far.
     seen: usize,
-    /// The most there may be. Of twenty per bit of the modulus more than ten are in range, where
-    /// A.1.3 allows five for p and ten for q; those out of range count too, so that a source that
-    /// gives nothing else comes to an end.
+    /// Maximum number of candidates: twenty per bit of the modulus, of which more than ten are in
+    /// range; A.1.3 allows five for p and ten for q. Those out of range count too, so that a broken
+    /// source ends the search.
     limit: usize,
-    /// Candidates that pass the sieve until two are prime, on average.
+    /// Expected number of candidates after the sieve until two are prime.
     expected: usize,
 }
 
 impl<'a> Source<'a> {
-    /// For the primes of a modulus of so many bits.
+    /// A source of the primes of a modulus of this many bits.
     fn new(modulus_bits: usize, random: Random<'a>) -> Self {
         let bits = modulus_bits / 2;
         let sieve = Sieve::new(u32::try_from(SIEVE_PER_BIT * bits).expect("at most 2^15"));
@@ -149,7 +149,7 @@ impl<'a> Source<'a> {
         Self { random, bits, sieve, drawn, seen: 0, limit: 20 * modulus_bits, expected }
     }
 
-    /// The next candidate that passes the sieve.
+    /// Returns the next candidate that passes the sieve.
     fn next(&mut self) -> Result<Candidate, Error> {
         loop {
             if self.seen == self.limit {
@@ -164,7 +164,7 @@ impl<'a> Source<'a> {
         }
     }
 
-    /// A random odd number with its top bit set: the others of A.1.3 step 4.2 are below the bound
+    /// Draws a random odd number with its top bit set: others of A.1.3 step 4.2 are below the bound
     /// of step 4.4, or even and made odd by step 4.3.
     fn draw(&mut self) -> Result<Zeroizing<Vec<u64>>, Error> {
         let limbs = self.bits.div_ceil(64);

@@ -1,4 +1,4 @@
-//! Trial division by all small primes, several of them at once.
+//! Trial division by small primes, several at once.
 
 use core::ops::Range;
 
@@ -10,8 +10,8 @@ pub(super) struct Sieve {
     products: Vec<Product>,
 }
 
-/// An odd prime p. A word x is a multiple of it if x / p mod 2^64 is at most the largest quotient:
-/// the multiples take these values, each once, so nothing else does.
+/// An odd prime p. A word x is a multiple of p if x / p mod 2^64 is at most the largest quotient:
+/// the multiples take each of these values once, so no other word does.
 struct Divisor {
     inverse: u64,
     largest_quotient: u64,
@@ -25,7 +25,7 @@ struct Product {
 }
 
 impl Sieve {
-    /// Of the odd primes below `limit`.
+    /// A sieve of the odd primes below `limit`.
     pub(super) fn new(limit: u32) -> Self {
         let mut sieve = Self { divisors: Vec::new(), products: Vec::new() };
         let (mut m, mut first) = (1u64, 0);
@@ -45,8 +45,8 @@ impl Sieve {
         sieve
     }
 
-    /// Whether no prime below the limit divides x, which is larger than all of them. The time
-    /// depends on the product that holds the least prime that does, and on the length of x.
+    /// Returns `true` if no prime below the limit divides x, which must be larger than them. The
+    /// time depends on the product with the least prime that divides x, and on the length of x.
     pub(super) fn passes(&self, x: &[u64]) -> bool {
         self.products.iter().all(|product| {
             let r = remainder(x, product);
@@ -57,7 +57,7 @@ impl Sieve {
         })
     }
 
-    /// What part of all odd numbers passes: the product of 1 - 1/p, about 1.12 / ln(limit).
+    /// The fraction of odd numbers that pass: the product of 1 - 1/p, about 1.12 / ln(limit).
     #[allow(clippy::cast_precision_loss, reason = "an estimate")]
     pub(super) fn part_that_passes(&self) -> f64 {
         let one_in = |d: &Divisor| u64::MAX as f64 / d.largest_quotient as f64;
@@ -65,10 +65,10 @@ impl Sieve {
     }
 }
 
-/// A word that has the same common divisors with m as x: -x / 2^{64 len} mod m, at most m.
+/// Returns a word with the same common divisors with m as x: -x / 2^{64 len} mod m, at most m.
 ///
-/// With q m = `x_i` - c (mod 2^64) the carry into the next word is what q m has above it. Two
-/// multiplications a word, where a division would take ten times as long.
+/// With q m = `x_i` - c (mod 2^64), the high word of q m is the carry into the next step. Two
+/// multiplications per word; a division would take ten times as long.
 fn remainder(x: &[u64], product: &Product) -> u64 {
     let mut c = 0;
     for &limb in x {
@@ -80,7 +80,7 @@ fn remainder(x: &[u64], product: &Product) -> u64 {
     c
 }
 
-/// 1/x mod 2^64, for odd x. Newton's iteration doubles the right bits: 5, 10, 20, 40, 80.
+/// 1/x mod 2^64, for odd x. Newton's iteration doubles the correct bits: 5, 10, 20, 40, 80.
 fn inverse(x: u64) -> u64 {
     let start = x.wrapping_mul(3) ^ 2;
     (0..4).fold(start, |y, _| y.wrapping_mul(2u64.wrapping_sub(x.wrapping_mul(y))))
@@ -105,14 +105,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_primes_are_all_of_them() {
+    fn no_odd_prime_is_missing() {
         let slow: Vec<u32> = (3..3000).filter(|n| (2..*n).all(|d| *n % d != 0)).collect();
         assert_eq!(odd_primes(3000), slow);
     }
 
-    /// Small limits, a last product of one prime, and the limits that are used.
+    /// Small limits, a last product of one prime, and the limits in use.
     #[test]
-    fn what_passes_has_no_small_factor() {
+    fn numbers_that_pass_have_no_small_factor() {
         let mut rng = fastrand::Rng::with_seed(8);
         for (limit, length, tries) in [(4, 1, 50), (100, 2, 500), (2048, 4, 500), (8192, 16, 500)] {
             let (sieve, primes) = (Sieve::new(limit), odd_primes(limit));
@@ -120,7 +120,7 @@ mod tests {
             for i in 0..tries {
                 let mut x: Vec<u64> = (0..length).map(|_| rng.u64(..)).collect();
                 if i % 4 == 0 {
-                    x.fill(u64::MAX); // every borrow
+                    x.fill(u64::MAX); // every step borrows
                 }
                 *x.last_mut().expect("a limb") |= 1 << 63;
                 x[0] = x[0].wrapping_sub(i);
@@ -134,7 +134,7 @@ mod tests {
         }
     }
 
-    /// One multiple of each prime, which no smaller prime divides.
+    /// For each prime, a multiple that no smaller prime divides.
     #[test]
     fn each_prime_is_divided_by() {
         let (sieve, primes) = (Sieve::new(4096), odd_primes(4096));
@@ -146,7 +146,7 @@ mod tests {
     }
 
     #[test]
-    fn the_part_that_passes_follows_mertens() {
+    fn the_fraction_that_passes_follows_mertens() {
         let part = Sieve::new(8192).part_that_passes();
         assert!((part * 8192f64.ln() - 1.1229).abs() < 0.01, "{part}");
     }

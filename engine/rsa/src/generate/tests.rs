@@ -1,4 +1,4 @@
-//! The search against slow tests of primality, and its rules.
+//! The search against simple, slow primality tests, and its rules.
 #![allow(clippy::unwrap_used, reason = "tests")]
 
 use num_bigint::BigUint;
@@ -29,7 +29,7 @@ fn power_of_two(exponent: usize) -> BigUint {
     BigUint::from(1u8) << exponent
 }
 
-/// FIPS 186-5, B.3.1, one base, as it is written there.
+/// FIPS 186-5, B.3.1, with one base, step by step.
 fn may_be_prime(w: &BigUint, base: &BigUint) -> bool {
     let w_1: BigUint = w - 1u8;
     let a = w_1.trailing_zeros().unwrap();
@@ -55,7 +55,7 @@ fn is_prime(w: &BigUint) -> bool {
     small.iter().all(|p| w % p != BigUint::ZERO && may_be_prime(w, &BigUint::from(*p)))
 }
 
-/// A source from a seed.
+/// A seeded source.
 fn seeded(seed: u64) -> impl FnMut(&mut [u8]) -> Result<(), Error> {
     let mut rng = fastrand::Rng::with_seed(seed);
     move |bytes| {
@@ -64,7 +64,7 @@ fn seeded(seed: u64) -> impl FnMut(&mut [u8]) -> Result<(), Error> {
     }
 }
 
-/// Eight numbers in lanes, and each with the same base by the slow test: they agree.
+/// Tests eight numbers in lanes, and with the same bases by the slow test, and compares.
 fn agree(kernel: LaneKernel, numbers: [&BigUint; LANES], seed: u64) -> [bool; LANES] {
     let bits = numbers.iter().map(|w| bits_of(w)).max().unwrap();
     let candidates = numbers.map(|w| {
@@ -93,7 +93,7 @@ fn agree(kernel: LaneKernel, numbers: [&BigUint; LANES], seed: u64) -> [bool; LA
 }
 
 #[test]
-fn every_small_odd_number_is_judged_as_the_slow_test_does() {
+fn small_odd_numbers_agree_with_the_slow_test() {
     let odd: Vec<BigUint> = (3u32..1667).step_by(2).map(BigUint::from).collect();
     for kernel in LaneKernel::all() {
         for (i, eight) in odd.as_chunks().0.iter().enumerate() {
@@ -102,13 +102,13 @@ fn every_small_odd_number_is_judged_as_the_slow_test_does() {
     }
 }
 
-/// What deceives weaker tests, and primes whose p - 1 has more twos than are squared for always.
+/// Pseudoprimes, and primes with more factors 2 in p - 1 than the fixed squarings.
 #[test]
-fn numbers_that_deceive_are_judged_as_the_slow_test_does() {
+fn pseudoprimes_agree_with_the_slow_test() {
     let parse = |text: &str| text.parse::<BigUint>().unwrap();
     let proth = |k: u32, n: usize| (BigUint::from(k) << n) + 1u8;
     let mersenne = |n: usize| power_of_two(n) - 1u8;
-    let k: BigUint = BigUint::from(10u8).pow(66) + 153_406u32; // the first above that will do
+    let k: BigUint = BigUint::from(10u8).pow(66) + 153_406u32; // the first suitable one above
     let chernick = [6u8, 12, 18].map(|f| &k * f + 1u8);
     let p: BigUint = power_of_two(200) - 1u8 - 4 * 13_559u32;
     let quarter = [p.clone(), p * 2u8 - 1u8];
@@ -116,10 +116,10 @@ fn numbers_that_deceive_are_judged_as_the_slow_test_does() {
     let composite = [
         parse("561"),
         parse("3215031751"),                // strong to the bases 2, 3, 5, 7
-        parse("3825123056546413051"),       // to those up to 23
-        parse("3317044064679887385961981"), // to those up to 41
+        parse("3825123056546413051"),       // to the bases up to 23
+        parse("3317044064679887385961981"), // to the bases up to 41
         chernick.iter().product(),          // a Carmichael number
-        // p (2p - 1), p = 3 (mod 4): one base in four is a liar, the most there are
+        // p (2p - 1), p = 3 (mod 4): one base in four is a liar, the maximum
         quarter.iter().product(),
         mersenne(127) * mersenne(127),
         mersenne(67), // the smallest with p prime that is composite and not small
@@ -149,8 +149,8 @@ fn numbers_that_deceive_are_judged_as_the_slow_test_does() {
     }
 }
 
-/// FIPS 186-5, C.1: the base-2 logarithm of what a composite's chance is at most, of random odd
-/// numbers of k bits that pass t rounds.
+/// FIPS 186-5, C.1: base-2 logarithm of the bound on the probability that a random odd
+/// number of k bits that passes t rounds is composite.
 #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a small number")]
 fn error_bits(k: f64, t: f64) -> f64 {
     use core::f64::consts::{LN_2, PI};
@@ -167,13 +167,13 @@ fn error_bits(k: f64, t: f64) -> f64 {
 }
 
 #[test]
-fn rounds_are_enough_for_the_error_that_is_promised() {
+fn rounds_reach_the_documented_error() {
     for (bits, promised) in
         [(256, 100.0), (512, 112.0), (1024, 112.0), (1536, 128.0), (2048, 144.0), (4096, 200.0)]
     {
         let rounds = f64::from(u32::try_from(rounds(bits)).unwrap());
         let error = error_bits(f64::from(u32::try_from(bits).unwrap()), rounds);
-        // candidates are of the upper 0.586 of their range: at most a bit less than of all of it
+        // candidates are from the upper 0.586 of the range: costs less than one bit
         assert!(error + 1.0 < -promised, "{bits}: 2^{error}");
     }
     // table B.1 itself: 5, 4 and 4 rounds for 2^-112, 2^-128, 2^-144
@@ -183,7 +183,7 @@ fn rounds_are_enough_for_the_error_that_is_promised() {
     }
 }
 
-/// A key against FIPS 186-5, A.1.1 and A.1.3, and against OpenSSL.
+/// Checks a key against FIPS 186-5, A.1.1 and A.1.3, and against OpenSSL.
 fn check(key: &PrivateKey, bits: usize, workspace: &mut Workspace) {
     let KeyParts { n, e, d, p, q, d_p, d_q, q_inv } = key.to_parts();
     let [n, e, d, p, q] = [&n, &e, &*d, &*p, &*q].map(|x| of(x));
@@ -223,7 +223,7 @@ fn check(key: &PrivateKey, bits: usize, workspace: &mut Workspace) {
 }
 
 #[test]
-fn small_keys_of_every_kernel_are_keys() {
+fn small_keys_of_every_kernel_are_valid() {
     for kernel in LaneKernel::all() {
         let mut ws = Workspace::with_kernels(LimbKernel::best(), kernel);
         // whole limbs, and 1 and 63 bits above them
@@ -235,7 +235,7 @@ fn small_keys_of_every_kernel_are_keys() {
 }
 
 #[test]
-fn a_key_of_2048_bits_is_a_key() {
+fn a_key_of_2048_bits_is_valid() {
     let mut ws = Workspace::new().unwrap();
     let key = PrivateKey::generate(&mut ws, 2048).unwrap();
     assert!(!key.is_insecure() && key.public().exponent() == [1, 0, 1]);
@@ -243,7 +243,7 @@ fn a_key_of_2048_bits_is_a_key() {
 }
 
 #[test]
-fn larger_keys_and_many_are_keys() {
+fn large_and_many_keys_are_valid() {
     let long = std::env::var_os("TOLLGATE_TEST_LONG").is_some();
     let (sizes, many): (&[usize], _) =
         if long { (&[2050, 3072, 4096, 6000, 8192], 300) } else { (&[2050], 3) };
@@ -256,7 +256,7 @@ fn larger_keys_and_many_are_keys() {
     }
 }
 
-/// Of primes from elsewhere, and in place of one a composite that fits all other numbers.
+/// Untrusted primes, and a composite in place of one that is consistent with all other numbers.
 #[test]
 fn primes_of_keys_are_checked() {
     let mut ws = Workspace::new().unwrap();
@@ -278,9 +278,9 @@ fn primes_of_keys_are_checked() {
 }
 
 #[test]
-fn exponents_of_every_kind_have_keys() {
+fn unusual_exponents_have_keys() {
     let mut ws = Workspace::new().unwrap();
-    let long = [0xff; 32]; // 2^256 - 1 = 3 * 5 * 17 * ...: few primes fit
+    let long = [0xff; 32]; // 2^256 - 1 = 3 * 5 * 17 * ...: few primes are coprime
     for e in [&[3][..], &[1, 0, 3], &[105], &long, &[0, 0, 1, 0, 1]] {
         let key = Generation::insecure(512).exponent(e).run(&mut ws).unwrap();
         assert_eq!(of(&key.public().exponent()), of(e));
@@ -289,7 +289,7 @@ fn exponents_of_every_kind_have_keys() {
 }
 
 #[test]
-fn what_is_not_made_is_said() {
+fn invalid_parameters_are_refused() {
     let mut ws = Workspace::new().unwrap();
     let mut refused = |generation: Generation<'_>| generation.run(&mut ws).map(|_| ()).unwrap_err();
     for (bits, least_bits) in [(0, 2048), (512, 2048), (2046, 2048), (2049, 2048), (8194, 2048)] {
@@ -309,9 +309,9 @@ fn what_is_not_made_is_said() {
     }
 }
 
-/// Candidates are told from bases by the length of what is drawn.
+/// Distinguishes candidates from bases by the length of the draw.
 #[test]
-fn the_first_two_primes_are_taken_in_the_order_in_which_they_are_drawn() {
+fn the_first_two_primes_are_taken_in_order() {
     let mut ws = Workspace::new().unwrap();
     for seed in 0..3 {
         let (mut random, mut drawn) = (seeded(seed), Vec::new());
@@ -338,13 +338,13 @@ fn the_first_two_primes_are_taken_in_the_order_in_which_they_are_drawn() {
 }
 
 #[test]
-fn a_source_that_is_broken_ends_the_search() {
+fn a_broken_source_ends_the_search() {
     let mut ws = Workspace::new().unwrap();
     let mut run = |random: Random<'_>| {
         Generation::insecure(512).run_with(&mut ws, random).map(|_| ()).unwrap_err()
     };
     let ended = Error::from(Unavailable::Primes { tried: 20 * 512 });
-    // never in range; never through the sieve, since three divides it; one prime only
+    // never in range; never through the sieve, since 3 divides it; one prime only
     for byte in [0, 0xff] {
         let mut source = |bytes: &mut [u8]| {
             bytes.fill(byte);
@@ -385,7 +385,7 @@ fn the_distance_of_primes_is_exact() {
 }
 
 #[test]
-fn progress_is_told() {
+fn progress_is_reported() {
     let mut told = Vec::new();
     let mut ws = Workspace::new().unwrap();
     let mut watch = |progress| told.push(progress);
@@ -402,7 +402,7 @@ fn nothing_secret_is_left_in_the_workspace() {
     assert!(ws.lanes.is_wiped() && ws.limbs.is_wiped());
 }
 
-/// Memcheck watches a prime on its way through the sieve and a round.
+/// Memcheck checks the sieve and a round with a prime marked as secret.
 #[test]
 fn primes_are_found_in_constant_time() {
     use tollgate_cpu::memcheck;
@@ -412,7 +412,7 @@ fn primes_are_found_in_constant_time() {
         let mut runner = Runner::new(LaneKernel::Portable);
         let mut test = Test::new(&mut runner, 256);
         let prime = Zeroizing::new((power_of_two(256) - 189u8).to_u64_digits());
-        // the lowest and the highest bit of a candidate are known
+        // the lowest and the highest bit of a candidate are public
         memcheck::mark_secret_words(&prime[1..3]);
         assert!(sieve.passes(&prime));
         let candidate = Candidate::new(prime, 256);

@@ -1,5 +1,5 @@
-//! The structures of a key in DER: PKCS#1, PKCS#8, `SubjectPublicKeyInfo`, and what is none of
-//! them.
+//! The DER structures of a key: PKCS#1, PKCS#8, `SubjectPublicKeyInfo`; other structures are named
+//! in errors.
 
 use core::iter;
 
@@ -74,7 +74,7 @@ pub(crate) fn public_info(info: &SubjectPublicKeyInfoRef<'_>) -> Result<PublicPa
     check_algorithm(&info.algorithm)?;
     let key = info.subject_public_key.as_bytes().ok_or_else(|| Rejected::Der {
         field: "SubjectPublicKeyInfo, subjectPublicKey",
-        what: "a BIT STRING that is not whole bytes".into(),
+        what: "a BIT STRING of partial bytes".into(),
     })?;
     public_pkcs1(key)
 }
@@ -88,7 +88,7 @@ pub(crate) fn public_pkcs1(der: &[u8]) -> Result<PublicParts, Error> {
     })
 }
 
-/// Demands `rsaEncryption` with the parameters NULL, or none.
+/// Requires `rsaEncryption` with NULL parameters, or none.
 fn check_algorithm(algorithm: &AlgorithmIdentifierRef<'_>) -> Result<(), Error> {
     if algorithm.oid != pkcs1::ALGORITHM_OID {
         return Err(Rejected::NotRsa { algorithm: algorithm_name(algorithm.oid) }.into());
@@ -112,12 +112,12 @@ fn algorithm_name(oid: ObjectIdentifier) -> String {
         "1.3.101.111" => "X448",
         "1.3.101.112" => "Ed25519",
         "1.3.101.113" => "Ed448",
-        _ => "an algorithm not known here",
+        _ => "an unknown algorithm",
     };
     format!("{name} ({digits})")
 }
 
-/// What a structure is, by the tags of its first three fields.
+/// The kind of a structure, by the tags of its first three fields.
 enum Shape {
     Certificate,
     EcPrivateKey,
@@ -150,7 +150,7 @@ impl Shape {
     }
 }
 
-/// Names the first field that is no unsigned number, after `der` was found malformed.
+/// Returns the name of the first field that is not an unsigned number, in a malformed `der`.
 fn first_bad(der: &[u8], fields: &[&'static str]) -> &'static str {
     let Ok(outer) = AnyRef::from_der(der) else {
         return "the SEQUENCE of the RSA key";
@@ -162,7 +162,7 @@ fn first_bad(der: &[u8], fields: &[&'static str]) -> &'static str {
     bad.copied().unwrap_or("the end of the RSA key")
 }
 
-/// An error of the DER reader as ours. Its text has tags, lengths and positions, no contents.
+/// Converts an error of the DER reader. Its text has tags, lengths and positions, no contents.
 fn malformed(field: &'static str) -> impl Fn(der::Error) -> Error {
     move |error| Rejected::Der { field, what: error.to_string() }.into()
 }

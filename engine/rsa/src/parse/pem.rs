@@ -1,4 +1,4 @@
-//! PEM (RFC 7468): the block of a file that is a key.
+//! PEM (RFC 7468): finds the key's block in a file.
 
 use der::pem::Base64Decoder;
 use zeroize::Zeroizing;
@@ -8,10 +8,10 @@ use crate::error::{Error, Expected, Found, Rejected};
 pub(super) const BEGIN: &[u8] = b"-----BEGIN ";
 const END: &[u8] = b"-----END ";
 const DASHES: &[u8] = b"-----";
-/// The first byte of DER: no PEM begins with it.
+/// The first byte of DER; no PEM file begins with it.
 const SEQUENCE: u8 = 0x30;
 
-/// Returns the DER of the first PEM block that is called what is expected; `None` for DER.
+/// Returns the DER of the first PEM block with an expected label; `None` if the file is DER.
 pub(super) fn block(file: &[u8], expected: Expected) -> Result<Option<Zeroizing<Vec<u8>>>, Error> {
     let labels = match expected {
         Expected::PrivateKey => ["PRIVATE KEY", "RSA PRIVATE KEY"],
@@ -40,7 +40,7 @@ pub(super) fn block(file: &[u8], expected: Expected) -> Result<Option<Zeroizing<
     }
 }
 
-/// What stands between a BEGIN line and its END line.
+/// The text between a BEGIN line and its END line.
 pub(super) struct Block<'a> {
     label: &'a [u8],
     body: &'a [u8],
@@ -48,7 +48,7 @@ pub(super) struct Block<'a> {
 }
 
 impl<'a> Block<'a> {
-    /// Reads a block from behind its `-----BEGIN `.
+    /// Reads a block; `text` begins after `-----BEGIN `.
     pub(super) fn read(text: &'a [u8]) -> Result<Self, Error> {
         let Some(label_len) = find(text, DASHES) else {
             let end = text.iter().position(|&byte| byte == b'\n').unwrap_or(text.len());
@@ -73,7 +73,7 @@ impl<'a> Block<'a> {
 
     pub(super) fn decode(&self) -> Result<Zeroizing<Vec<u8>>, Error> {
         let wrong = |_| Rejected::PemBase64 { label: printable(self.label) };
-        // Reserved at once: growing would leave copies of the key behind.
+        // Allocated at full size: growing would leave copies of the key in memory.
         let mut base64 = Zeroizing::new(Vec::with_capacity(self.body.len()));
         base64.extend(self.body.iter().copied().filter(|byte| !byte.is_ascii_whitespace()));
         let mut decoder = Base64Decoder::new(&base64).map_err(wrong)?;
@@ -100,7 +100,7 @@ impl<'a> Block<'a> {
     }
 }
 
-/// A label as it may stand in a message of one line.
+/// Makes a label printable in a message of one line.
 fn printable(label: &[u8]) -> String {
     const SHOWN: usize = 40; // twice the longest label in use
     let show = |&byte: &u8| {

@@ -1,4 +1,4 @@
-//! Every format of a key, and what is refused with which words.
+//! Every format of a key, and the messages of refused files.
 #![allow(clippy::unwrap_used, reason = "tests")]
 
 use proptest::prelude::*;
@@ -19,7 +19,7 @@ const PRIMES: &[u8] = include_bytes!("../../../../vectors/keys/rsa-2048-3primes.
 const EC: &[u8] = include_bytes!("../../../../vectors/keys/ec-p256.pem");
 const ED25519: &[u8] = include_bytes!("../../../../vectors/keys/ed25519.pem");
 
-/// The DER of the first block, whatever its label is.
+/// The DER of the first block, with any label.
 fn der(pem: &[u8]) -> Vec<u8> {
     Block::read(&pem[BEGIN.len()..]).unwrap().decode().unwrap().to_vec()
 }
@@ -57,7 +57,7 @@ fn field_of<T: core::fmt::Debug>(result: Result<T, Error>) -> &'static str {
     }
 }
 
-/// The numbers as `openssl rsa -text` shows their ends; n ends where every format agrees.
+/// The numbers end as `openssl rsa -text` shows; n is the same in every format.
 #[test]
 fn every_format_gives_the_same_numbers() {
     let key = private(PKCS8).unwrap();
@@ -105,7 +105,7 @@ fn text_and_other_blocks_around_the_key_are_skipped() {
 }
 
 #[test]
-fn what_is_no_key_is_named() {
+fn other_files_are_named() {
     use Expected::{PrivateKey, PublicKey};
     use Found::{Certificate, EcPrivateKey};
     let unexpected = |found, expected| Rejected::Unexpected { found, expected };
@@ -123,7 +123,7 @@ fn what_is_no_key_is_named() {
     for file in [PKCS8, PKCS1, &der(PKCS8), &der(PKCS1), &pem("PUBLIC KEY", &der(PKCS8))] {
         assert_eq!(rejected(public(file)), unexpected(Found::PrivateKey, PublicKey));
     }
-    // SEC 1: INTEGER 1, OCTET STRING, and as openssl ecparam -genkey writes it, after its curve
+    // SEC 1: INTEGER 1, OCTET STRING; openssl ecparam -genkey writes it after its curve
     let sec1 = tlv(0x30, &[tlv(2, &[1]), tlv(4, &[7; 32])].concat());
     let after_curve = [pem("EC PARAMETERS", b"a curve"), pem("EC PRIVATE KEY", &sec1)].concat();
     for file in [&sec1, &after_curve] {
@@ -142,7 +142,7 @@ fn what_is_no_key_is_named() {
 }
 
 #[test]
-fn encrypted_keys_say_how_to_decrypt_them() {
+fn errors_for_encrypted_keys_tell_how_to_decrypt() {
     let traditional = b"-----BEGIN RSA PRIVATE KEY-----\nProc-Type: 4,ENCRYPTED\n\
         DEK-Info: AES-256-CBC,00\n\nAAAA\n-----END RSA PRIVATE KEY-----\n";
     for file in [ENCRYPTED, &der(ENCRYPTED), traditional] {
@@ -159,10 +159,10 @@ fn other_algorithms_are_named() {
     {
         assert_eq!(rejected(private(file)), Rejected::NotRsa { algorithm: algorithm.into() });
     }
-    // SubjectPublicKeyInfo of RSASSA-PSS and of nothing known
+    // SubjectPublicKeyInfo of RSASSA-PSS and of an unknown algorithm
     for (oid, algorithm) in [
         ("06092a864886f70d01010a", "RSASSA-PSS (1.2.840.113549.1.1.10)"),
-        ("06012a", "an algorithm not known here (1.2)"),
+        ("06012a", "an unknown algorithm (1.2)"),
     ] {
         let oid = hex::decode(oid).unwrap();
         let file = tlv(0x30, &[tlv(0x30, &oid), tlv(3, &[0, 1])].concat());
@@ -171,7 +171,7 @@ fn other_algorithms_are_named() {
 }
 
 #[test]
-fn damaged_pem_is_told_from_damaged_der() {
+fn damaged_pem_and_damaged_der_have_different_errors() {
     let label = || String::from("PRIVATE KEY");
     let end = PKCS8.len() - "-----END PRIVATE KEY-----\n".len();
     for file in [
@@ -179,7 +179,7 @@ fn damaged_pem_is_told_from_damaged_der() {
         &PKCS8[..PKCS8.len() - 3],                                     // half of its dashes
         &PKCS8[..end / 2],                                             // nothing after the middle
         &[&PKCS8[..end], PKCS1].concat(),                              // another BEGIN line first
-        &[&PKCS8[..end], b"-----END RSA PRIVATE KEY-----\n"].concat(), // of another block
+        &[&PKCS8[..end], b"-----END RSA PRIVATE KEY-----\n"].concat(), // another block's END
     ] {
         assert_eq!(rejected(private(file)), Rejected::PemTruncated { label: label() });
     }
@@ -196,7 +196,7 @@ fn damaged_pem_is_told_from_damaged_der() {
             "{from} -> {to}"
         );
     }
-    // Lines lost in the middle: base64 is whole, the DER is not.
+    // Missing lines in the middle: base64 is valid, the DER is not.
     let lines: Vec<_> = text.lines().enumerate().filter(|(i, _)| *i != 5).collect();
     let file: String = lines.iter().map(|(_, line)| format!("{line}\n")).collect();
     assert_eq!(field_of(private(file.as_bytes())), "the outer SEQUENCE");
@@ -214,7 +214,7 @@ fn damaged_der_names_the_field() {
             let file = tlv(0x30, &fields.concat());
             assert_eq!(field_of(private(&file)), expected, "{damage:?}");
         }
-        // and a structure that ends before the field (with two numbers it is a public key)
+        // and a structure that ends before the field (two numbers are a public key)
         if bad > 2 {
             let fields = [tlv(2, &[0]), vec![one.clone(); bad - 1].concat()].concat();
             assert_eq!(field_of(private(&tlv(0x30, &fields))), expected);
@@ -225,7 +225,7 @@ fn damaged_der_names_the_field() {
         fields[bad] = tlv(2, &[]);
         assert_eq!(field_of(public(&tlv(0x30, &fields.concat()))), expected);
     }
-    // a tenth field that is no list of primes; a version of multi-prime keys without primes
+    // a tenth field that is not a list of primes; the multi-prime version without primes
     let ten = tlv(0x30, &[tlv(2, &[0]), vec![one.clone(); 9].concat()].concat());
     assert_eq!(field_of(private(&ten)), "the end of the RSA key");
     let multi = tlv(0x30, &vec![one; 9].concat());
@@ -240,7 +240,7 @@ fn data_after_the_structure_is_refused() {
         assert_eq!(field_of(private(&longer)), "the outer SEQUENCE");
     }
     assert_eq!(field_of(public(&[der(SPKI).as_slice(), &[0]].concat())), "the outer SEQUENCE");
-    // inside of the OCTET STRING of PKCS#8 and of the BIT STRING of SPKI
+    // inside the OCTET STRING of PKCS#8 and the BIT STRING of SPKI
     let rsa = hex::decode("06092a864886f70d0101010500").unwrap();
     let inner = [der(PKCS1).as_slice(), &[0]].concat();
     let pkcs8 = [tlv(2, &[0]), tlv(0x30, &rsa), tlv(4, &inner)].concat();
@@ -267,7 +267,7 @@ fn parameters_are_null_or_absent() {
 }
 
 #[test]
-fn damaged_wrappers_are_named() {
+fn damaged_outer_structures_are_named() {
     // an algorithm identifier without an identifier
     let pkcs8 = tlv(0x30, &[tlv(2, &[0]), tlv(0x30, &[]), tlv(4, &[])].concat());
     assert_eq!(field_of(private(&pkcs8)), "PKCS#8 PrivateKeyInfo");
@@ -278,7 +278,7 @@ fn damaged_wrappers_are_named() {
 }
 
 #[test]
-fn long_input_is_not_read() {
+fn long_input_is_refused() {
     let mut file = PKCS8.to_vec();
     file.resize(LIMIT_BYTES, b'\n');
     assert!(private(&file).is_ok());

@@ -1,4 +1,4 @@
-//! RSASSA-PKCS1-v1_5 behind the traits of the crate `signature`.
+//! RSASSA-PKCS1-v1_5 keys with the traits of the crate `signature`.
 
 use core::marker::PhantomData;
 use std::sync::Arc;
@@ -9,36 +9,36 @@ use signature::rand_core::TryCryptoRng;
 
 use super::Signature;
 use crate::hash_function::HashFunction;
-use crate::idle::Attended;
 use crate::key::{PrivateKey, PublicKey};
+use crate::pooled_key::PooledKey;
 
 /// A private key that signs by RSASSA-PKCS1-v1_5 with the hash function `D`.
 ///
-/// It can be cloned and shared between threads: clones share the key, and workspaces, of which it
-/// keeps as many as operations ran at once. Traits with `rng` draw nothing from it: the padding is
-/// deterministic, and blinding takes the system's random numbers.
+/// Clones share the key and a pool of workspaces, which holds as many as operations ran
+/// concurrently. Traits with an `rng` do not use it: the padding is
+/// deterministic, and blinding uses the system's random numbers.
 pub struct SigningKey<D> {
-    inner: Attended<PrivateKey>,
+    inner: PooledKey<PrivateKey>,
     hash: PhantomData<fn() -> D>,
 }
 
 /// A public key that verifies RSASSA-PKCS1-v1_5 with the hash function `D`. Clones share it.
 pub struct VerifyingKey<D> {
-    inner: Attended<PublicKey>,
+    inner: PooledKey<PublicKey>,
     hash: PhantomData<fn() -> D>,
 }
 
 impl<D: HashFunction> SigningKey<D> {
-    /// Of a key, or of one in an [`Arc`] that is used elsewhere too.
+    /// Makes it from a key, or from a shared key in an [`Arc`].
     pub fn new(key: impl Into<Arc<PrivateKey>>) -> Self {
-        Self { inner: Attended::new(key.into()), hash: PhantomData }
+        Self { inner: PooledKey::new(key.into()), hash: PhantomData }
     }
 }
 
 impl<D: HashFunction> VerifyingKey<D> {
-    /// Of a key, or of one in an [`Arc`] that is used elsewhere too.
+    /// Makes it from a key, or from a shared key in an [`Arc`].
     pub fn new(key: impl Into<Arc<PublicKey>>) -> Self {
-        Self { inner: Attended::new(key.into()), hash: PhantomData }
+        Self { inner: PooledKey::new(key.into()), hash: PhantomData }
     }
 }
 

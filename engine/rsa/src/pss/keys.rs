@@ -1,4 +1,4 @@
-//! RSASSA-PSS behind the traits of the crate `signature`.
+//! RSASSA-PSS keys with the traits of the crate `signature`.
 
 use core::marker::PhantomData;
 use std::sync::Arc;
@@ -10,64 +10,62 @@ use signature::rand_core::TryCryptoRng;
 use super::{Salt, Signature, encode};
 use crate::error::{MODULUS_BYTES_MAX, Unavailable};
 use crate::hash_function::HashFunction;
-use crate::idle::Attended;
 use crate::key::{PrivateKey, PublicKey};
+use crate::pooled_key::PooledKey;
 
-/// A private key that signs by RSASSA-PSS; `D` hashes the message and makes the mask.
+/// A private key that signs by RSASSA-PSS; `D` is the hash function of the message and of MGF1.
 ///
-/// It can be cloned and shared between threads: clones share the key, and workspaces, of which it
-/// keeps as many as operations ran at once. Salts come from the system, or from the `rng` of the
-/// traits that have one; blinding takes the system's random numbers in any case.
+/// Clones share the key and a pool of workspaces, which holds as many as operations ran
+/// concurrently. Salts come from the system, or from the `rng` of the
+/// traits that have one; blinding always uses the system's random numbers.
 pub struct SigningKey<D> {
-    inner: Attended<PrivateKey>,
+    inner: PooledKey<PrivateKey>,
     salt_len: usize,
     hash: PhantomData<fn() -> D>,
 }
 
-/// A public key that verifies RSASSA-PSS; `D` hashes the message and makes the mask. Clones share
-/// it.
+/// A public key that verifies RSASSA-PSS; `D` is the hash function of the message and of MGF1.
+/// Clones share it.
 pub struct VerifyingKey<D> {
-    inner: Attended<PublicKey>,
+    inner: PooledKey<PublicKey>,
     salt_len: Option<usize>,
     hash: PhantomData<fn() -> D>,
 }
 
 impl<D: HashFunction> SigningKey<D> {
-    /// With salts as long as the digest. Of a key, or of one in an [`Arc`] that is used elsewhere
-    /// too.
+    /// Uses salts with the length of the digest. Takes a key, or a shared key in an [`Arc`].
     pub fn new(key: impl Into<Arc<PrivateKey>>) -> Self {
         Self::new_with_salt_len(key, D::HASH.len())
     }
 
-    /// With salts of so many bytes; where they do not fit the key, signing fails.
+    /// Uses salts of this many bytes; signing fails if they do not fit the key.
     pub fn new_with_salt_len(key: impl Into<Arc<PrivateKey>>, salt_len: usize) -> Self {
-        Self { inner: Attended::new(key.into()), salt_len, hash: PhantomData }
+        Self { inner: PooledKey::new(key.into()), salt_len, hash: PhantomData }
     }
 
-    /// Bytes of a salt.
+    /// The length of the salt in bytes.
     pub fn salt_len(&self) -> usize {
         self.salt_len
     }
 }
 
 impl<D: HashFunction> VerifyingKey<D> {
-    /// For salts as long as the digest. Of a key, or of one in an [`Arc`] that is used elsewhere
-    /// too.
+    /// Accepts salts with the length of the digest. Takes a key, or a shared key in an [`Arc`].
     pub fn new(key: impl Into<Arc<PublicKey>>) -> Self {
         Self::new_with_salt_len(key, D::HASH.len())
     }
 
-    /// For salts of so many bytes and no others.
+    /// Accepts salts of this many bytes only.
     pub fn new_with_salt_len(key: impl Into<Arc<PublicKey>>, salt_len: usize) -> Self {
-        Self { inner: Attended::new(key.into()), salt_len: Some(salt_len), hash: PhantomData }
+        Self { inner: PooledKey::new(key.into()), salt_len: Some(salt_len), hash: PhantomData }
     }
 
-    /// For salts of any length.
+    /// Accepts salts of any length.
     pub fn new_with_auto_salt_len(key: impl Into<Arc<PublicKey>>) -> Self {
-        Self { inner: Attended::new(key.into()), salt_len: None, hash: PhantomData }
+        Self { inner: PooledKey::new(key.into()), salt_len: None, hash: PhantomData }
     }
 
-    /// Bytes of a salt, unless any number will do.
+    /// The length of the salt in bytes; `None` if any is accepted.
     pub fn salt_len(&self) -> Option<usize> {
         self.salt_len
     }

@@ -1,11 +1,11 @@
-//! EMSA-PSS against OpenSSL, at its edges, and with every kind of damage.
+//! EMSA-PSS against OpenSSL, at its limits, and with all kinds of damage.
 #![allow(clippy::unwrap_used, reason = "tests")]
 
 use proptest::prelude::*;
 
 use super::*;
 
-/// One signature of `abc` by OpenSSL, opened with the public key.
+/// The encoded message of a signature of `abc` by OpenSSL.
 struct Known {
     mod_bits: usize,
     hash: Hash,
@@ -20,7 +20,7 @@ struct Known {
 ///     -sigopt rsa_mgf1_md:MGF -sign key.pem |
 ///     openssl pkeyutl -verifyrecover -inkey key.pem -pkeyopt rsa_padding_mode:none | xxd -p
 /// ```
-/// The encoding depends on the size of the key alone. The salt was taken out of it by a second
+/// The encoding depends on the size of the key only. The salt was extracted by a second
 /// implementation (thirty lines of Python).
 const KNOWN: [Known; 4] = [
     Known {
@@ -104,11 +104,11 @@ fn lengths_follow_the_standard() {
 }
 
 #[test]
-fn what_does_not_fit_is_refused() {
+fn salts_and_digests_that_do_not_fit_are_refused() {
     let digest = Hash::Sha512.digest(b"abc");
     let mut em = [0xa5; 64];
     for (salt, needed_bytes) in [
-        (Salt::Max, 66), // 64 of digest + 2 of frame, in 64 bytes
+        (Salt::Max, 66), // digest 64 + frame 2, in 64 bytes
         (Salt::Digest, 66),
         (Salt::Exactly(0), 66),
     ] {
@@ -155,7 +155,8 @@ fn broken_contracts_are_refused() {
     let mut em = [0; 1025];
     let too_large = Err(Rejected::Size { bits: 8200 }.into());
     assert_eq!(verify(&em, 8200, hash, mgf, Salt::Auto, digest.as_ref()), too_large);
-    // The longest salt of 8200 bits, 991 bytes, would fit the buffer; one of 9000 bits not.
+    // The longest salt for 8200 bits, 991 bytes, would fit the buffer; that for 9000 bits would
+    // not.
     assert_eq!(
         encode_random(&mut em, 9000, hash, mgf, Salt::Max, digest.as_ref()),
         Err(Rejected::Size { bits: 9000 }.into())
@@ -169,12 +170,12 @@ fn two_encodings_have_two_salts() {
     for em in &mut ems {
         encode_random(em, 2048, Hash::Sha256, Hash::Sha256, Salt::Digest, digest.as_ref()).unwrap();
     }
-    assert_ne!(ems[0], ems[1]); // equal once in 2^256 runs
+    assert_ne!(ems[0], ems[1]); // equal with probability 2^-256
 }
 
 #[test]
 fn a_zero_message_is_refused() {
-    // DB has no 01 after unmasking, or a wrong one: whatever the hash, zeros are no encoding.
+    // DB has no 01 after unmasking, or a wrong one: with no hash function are zeros an encoding.
     let mut em = [0; 256];
     em[255] = 0xbc;
     for hash in Hash::ALL {
@@ -186,9 +187,9 @@ fn a_zero_message_is_refused() {
     }
 }
 
-/// Bits that a random choice seldom meets: those above emBits, and the trailer.
+/// Bits that a random choice rarely hits: those above emBits, and the trailer.
 #[test]
-fn every_bit_at_the_ends_counts() {
+fn every_changed_bit_at_the_ends_is_refused() {
     let (hash, mgf_hash) = (Hash::Sha256, Hash::Sha1);
     let digest = hash.digest(b"abc");
     for mod_bits in 1017..=1024 {
@@ -206,9 +207,9 @@ fn every_bit_at_the_ends_counts() {
     }
 }
 
-/// A forged padding around a hash that is right: only the padding can be refused.
+/// A forged padding with a valid hash: only the padding is wrong.
 #[test]
-fn the_padding_counts_where_the_hash_is_right() {
+fn a_wrong_padding_with_a_valid_hash_is_refused() {
     let hash = Hash::Sha256;
     let digest = hash.digest(b"abc");
     let mut em = [0; 128];

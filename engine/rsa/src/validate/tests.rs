@@ -1,4 +1,4 @@
-//! What makes a key, and each reason to refuse one.
+//! Valid keys, and each reason to refuse one.
 #![allow(clippy::unwrap_used, reason = "tests")]
 
 use crypto_bigint::{BoxedUint, ConcatenatingMul as _, NonZero};
@@ -6,7 +6,7 @@ use crypto_bigint::{BoxedUint, ConcatenatingMul as _, NonZero};
 use super::*;
 use crate::parse;
 
-/// The good keys, by size.
+/// The valid keys, by size.
 const KEYS: [(usize, &[u8]); 8] = [
     (512, include_bytes!("../../../../vectors/keys/rsa-512.pem")),
     (1024, include_bytes!("../../../../vectors/keys/rsa-1024.pem")),
@@ -46,7 +46,7 @@ fn secret(x: &BoxedUint) -> Zeroizing<Vec<u8>> {
     Zeroizing::new(x.to_be_bytes().to_vec())
 }
 
-/// A key with these primes and this exponent, its other numbers computed.
+/// Computes a key with these primes and this exponent.
 fn key_of(p: &BoxedUint, q: &BoxedUint, e: &BoxedUint) -> KeyParts {
     let one = BoxedUint::one();
     let (p_1, q_1) = (p.wrapping_sub(&one), q.wrapping_sub(&one));
@@ -68,7 +68,7 @@ fn key_of(p: &BoxedUint, q: &BoxedUint, e: &BoxedUint) -> KeyParts {
 }
 
 #[test]
-fn good_keys_give_their_numbers_as_limbs() {
+fn valid_keys_give_their_numbers_as_limbs() {
     for (bits, file) in KEYS {
         let parts = parse::private(file).unwrap();
         let key = private(&parts).unwrap();
@@ -135,7 +135,7 @@ fn exponents_are_odd_and_from_3_to_2_to_the_256() {
         let mut parts = parts();
         parts.e = e.to_vec();
         let public = public(&PublicParts { n: parts.n.clone(), e: e.to_vec() });
-        // the private key is refused for the same reason, before its other numbers are seen
+        // the private key is refused for the same reason, before its other numbers are checked
         if let Err(Error::Rejected(reason)) = &public {
             assert_eq!(rejected(&parts), *reason);
         }
@@ -153,10 +153,10 @@ fn exponents_are_odd_and_from_3_to_2_to_the_256() {
 }
 
 #[test]
-fn an_exponent_of_256_bits_is_consistent_too() {
+fn an_exponent_of_256_bits_is_accepted() {
     let parts = parts();
     let (p, q) = (uint(&parts.p), uint(&parts.q));
-    // 2^256 - 189 is prime, so it has an inverse modulo whatever it does not divide
+    // 2^256 - 189 is prime, so it has an inverse modulo all numbers that it does not divide
     let mut e = [0xff; 32];
     e[31] = 67;
     let key = private(&key_of(&p, &q, &uint(&e))).unwrap();
@@ -178,7 +178,7 @@ fn primes_are_odd_distinct_and_make_the_modulus() {
             Zeroizing::new(even.to_vec());
         assert_eq!(rejected(&parts), Rejected::PrimeEven(prime));
     }
-    // 1 * n = n: nothing is wrong with the product
+    // 1 * n = n: the product is right
     let mut one = parts();
     one.p = Zeroizing::new(one.n.clone());
     one.q = Zeroizing::new(vec![0, 1]);
@@ -241,7 +241,7 @@ const CRT: [(Change, Rejected); 4] = [
 ];
 
 #[test]
-fn each_inconsistent_number_has_its_own_name() {
+fn each_inconsistent_number_has_its_own_error() {
     for (change, expected) in CRT {
         for bit in [0, 1, 7, 100, 200] {
             let mut parts = parts();
@@ -265,8 +265,9 @@ fn mersenne(bits: u32) -> BoxedUint {
 
 #[test]
 fn numbers_are_below_their_moduli() {
-    // Each is congruent to the right one, too large, and no longer in bytes: Mersenne primes
-    // of 607 and 1279 bits and their product of 1886 bits leave a bit of their first byte free.
+    // Each is congruent to the right one, too large, and has the same length in bytes: Mersenne
+    // primes of 607 and 1279 bits and their product of 1886 bits leave a bit of the first byte
+    // free.
     let (p, q) = (mersenne(607), mersenne(1279));
     let good = key_of(&p, &q, &BoxedUint::from(65_537_u64));
     assert!(private(&good).is_ok());
@@ -288,7 +289,7 @@ fn d_is_right_for_both_primes() {
     let good = parts();
     let one = BoxedUint::one();
     for prime in [&good.p, &good.q] {
-        // congruent modulo this prime minus one, and not modulo the other's
+        // congruent modulo this prime minus one, but not modulo the other prime minus one
         let d = uint(&good.d).concatenating_add(uint(prime).wrapping_sub(&one));
         let parts = KeyParts { d: secret(&d), ..good.clone() };
         assert_eq!(rejected(&parts), Rejected::D);
@@ -300,7 +301,7 @@ fn d_modulo_the_least_common_multiple_is_accepted() {
     let mut parts = parts();
     let one = BoxedUint::one();
     let (p_1, q_1) = (uint(&parts.p).wrapping_sub(&one), uint(&parts.q).wrapping_sub(&one));
-    // p-1 and q-1 are even: half of their product is a common multiple.
+    // p-1 and q-1 are even, so half of their product is a common multiple.
     let half = NonZero::new(p_1.concatenating_mul(&q_1).shr(1)).unwrap();
     let smaller = secret(&uint(&parts.d).rem(&half));
     let larger = secret(&uint(&smaller).wrapping_add(half.as_ref()));

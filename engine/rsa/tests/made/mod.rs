@@ -1,13 +1,13 @@
-//! Keys of any sizes, by OpenSSL's arithmetic.
+//! Keys of any size, computed by OpenSSL.
 
 #![allow(clippy::unwrap_used, reason = "tests")]
-#![allow(dead_code, reason = "a test makes keys in one way or the other")]
+#![allow(dead_code, reason = "each test uses a part")]
 
 use openssl::bn::{BigNum, BigNumContext, BigNumRef};
 use tollgate_rsa::KeyParts;
 use zeroize::Zeroizing;
 
-/// A key of two primes of these sizes, by OpenSSL's arithmetic; p comes first whichever is larger.
+/// A key with primes of these sizes; p may be the larger or the smaller one.
 pub(crate) fn key_of(p_bits: i32, q_bits: i32, e: &BigNumRef) -> KeyParts {
     let prime = |bits| {
         let mut p = BigNum::new().unwrap();
@@ -21,7 +21,7 @@ pub(crate) fn key_of(p_bits: i32, q_bits: i32, e: &BigNumRef) -> KeyParts {
     }
 }
 
-/// A key of these primes, if e has an inverse modulo both less 1.
+/// A key of these primes, if e has an inverse modulo p - 1 and q - 1.
 pub(crate) fn key_from(p: &BigNumRef, q: &BigNumRef, e: &BigNumRef) -> Option<KeyParts> {
     let mut ctx = BigNumContext::new().unwrap();
     let one = BigNum::from_u32(1).unwrap();

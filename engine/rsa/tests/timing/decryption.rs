@@ -1,7 +1,7 @@
 //! Decryptions of the ciphertexts that the Marvin workshop (H. Kario, ESORICS 2023) and tlsfuzzer
-//! send: each class of bad ones against good ones, decoders alone and whole operations.
+//! send: each class of invalid ones against valid ones, decoders alone and whole operations.
 //!
-//! With OAEP that a ciphertext is bad is no secret, and what is bad about it is.
+//! With OAEP, the validity of a ciphertext is public, but not the reason.
 
 use core::hint::black_box;
 use core::time::Duration;
@@ -14,21 +14,21 @@ use tollgate_rsa::{
 
 use crate::{INPUTS, judge};
 
-/// A million samples, or as many as six seconds allow: there are many classes.
+/// A million samples, or as many as fit in six seconds, since there are many classes.
 const PLAN: LeakPlan = LeakPlan { samples: 1_000_000, time: Duration::from_secs(6) };
-/// For leaks that are there.
+/// For planted leaks.
 const PLANTED: LeakPlan = LeakPlan { samples: 60_000, time: Duration::from_secs(60) };
-/// Bytes of the modulus; the shorter, the more samples.
+/// Bytes of the modulus; a short one allows more samples.
 const SIZE: usize = 128;
-/// Where the zero before a premaster secret stands.
+/// Position of the zero before a premaster secret.
 const SEPARATOR: usize = SIZE - 49;
 const VERSIONS: TlsVersions = TlsVersions { client: 0x0303, negotiated: None };
 
-/// What makes a good encoded message one of a class.
+/// The change of a valid encoded message that defines a class.
 type Change = fn(&mut [u8]);
 type Class = (&'static str, Change);
 
-/// Of PKCS#1 v1.5, around a premaster secret.
+/// Classes of PKCS#1 v1.5 with a premaster secret.
 const CLASSES: [Class; 13] = [
     ("good", |_| {}),
     ("wrong first byte", |em| em[0] = 1),
@@ -44,11 +44,11 @@ const CLASSES: [Class; 13] = [
         em[SIZE - 1] = 0;
     }),
     ("wrong version", |em| em[SEPARATOR + 2] = 1),
-    ("eight bytes zero in front", |em| em[..8].fill(0)),
-    ("half of the number zero", |em| em[..SIZE / 2].fill(0)),
+    ("eight leading zero bytes", |em| em[..8].fill(0)),
+    ("first half zero", |em| em[..SIZE / 2].fill(0)),
 ];
 
-/// Of OAEP, before it is masked: all of them fail.
+/// Classes of OAEP, changed before masking: all of them fail.
 const OAEP_CLASSES: [Class; 4] = [
     ("wrong first byte", |em| em[0] = 1),
     ("wrong hash of the label", |em| em[1 + HASH_LEN] ^= 1),
@@ -58,7 +58,7 @@ const OAEP_CLASSES: [Class; 4] = [
 const OAEP_HASH: Hash = Hash::Sha1;
 const HASH_LEN: usize = OAEP_HASH.len();
 
-/// 00 02 PS 00 03 03 and 46 bytes, and its class's change.
+/// 00 02 PS 00 03 03 and 46 bytes, with the change of the class.
 fn pkcs1v15(em: &mut [u8], change: Change, rng: &mut fastrand::Rng) {
     em.iter_mut().for_each(|byte| *byte = rng.u8(1..));
     em[..2].copy_from_slice(&[0, 2]);
@@ -66,7 +66,7 @@ fn pkcs1v15(em: &mut [u8], change: Change, rng: &mut fastrand::Rng) {
     change(em);
 }
 
-/// 00 seed DB with its class's change, then masked.
+/// 00 seed DB with the change of the class, then masked.
 fn masked(em: &mut [u8], change: Change, rng: &mut fastrand::Rng) {
     em[0] = 0;
     em[1..=HASH_LEN].iter_mut().for_each(|byte| *byte = rng.u8(..));
@@ -86,7 +86,7 @@ fn mgf1_xor(out: &mut [u8], seed: &[u8]) {
     }
 }
 
-/// What is decoded, or decrypted.
+/// The inputs of a decoder or a decryption.
 struct Input {
     em: Vec<u8>,
     rejection: RejectionKey,
@@ -106,7 +106,7 @@ fn inputs(key: &PrivateKey) -> Vec<Input> {
     (0..INPUTS).map(input).collect()
 }
 
-/// Messages of two classes, decoded.
+/// Compares the decoding of messages of two classes.
 fn decoding(
     plan: LeakPlan,
     encode: fn(&mut [u8], Change, &mut fastrand::Rng),
@@ -123,7 +123,7 @@ fn decoding(
     leak(plan, &mut rng, &mut inputs(&key), &mut make, &mut run)
 }
 
-/// Ciphertexts of two classes, decrypted.
+/// Compares the decryption of ciphertexts of two classes.
 fn decryption(
     encode: fn(&mut [u8], Change, &mut fastrand::Rng),
     classes: [Change; 2],
@@ -140,7 +140,7 @@ fn decryption(
     leak(PLAN, &mut rng, &mut inputs(&key), &mut make, &mut run)
 }
 
-/// Looks at each class beside the first.
+/// Compares each class with the first.
 fn each(what: &str, classes: &[Class], mut look: impl FnMut([Change; 2]) -> Option<Leakage>) {
     for (name, change) in classes {
         judge(&format!("{what}, {name}"), || look([classes[0].1, *change]));
@@ -207,14 +207,14 @@ fn oaep_decryptions() {
     each("decryption, OAEP", &OAEP_CLASSES, |classes| decryption(masked, classes, run));
 }
 
-/// The test must be able to fail.
+/// Checks that the test can fail.
 fn planted(what: &str, classes: [Change; 2], run: impl FnMut(&mut Input)) {
     match decoding(PLANTED, pkcs1v15, classes, run) {
         Some(leakage) => {
             println!("a planted leak, {what}: {leakage}");
             assert!(leakage.is_shown(), "{what} must show: {leakage}");
         }
-        None => println!("skipped: this processor has no counter to read"),
+        None => println!("skipped: this processor has no readable counter"),
     }
 }
 
@@ -223,7 +223,7 @@ fn change(name: &str) -> Change {
 }
 
 #[test]
-fn a_check_that_stops_early_is_found() {
+fn a_check_that_stops_early_is_detected() {
     let run = |input: &mut Input| {
         let good = input.em[..2] == [0, 2] && input.em[2..].iter().position(|&b| b == 0) > Some(8);
         black_box(good);
@@ -231,9 +231,9 @@ fn a_check_that_stops_early_is_found() {
     planted("a check that stops early", [change("good"), change("wrong first byte")], run);
 }
 
-/// What Marvin found in most libraries: a number without its leading zeros.
+/// The leak that Marvin found in most libraries: a number without its leading zeros.
 #[test]
-fn bytes_of_a_number_without_its_zeros_are_found() {
+fn a_length_that_depends_on_leading_zeros_is_detected() {
     let run = |input: &mut Input| {
         let zeros = input.em.iter().take_while(|&&byte| byte == 0).count();
         let mut bytes = [0; SIZE];
@@ -242,5 +242,5 @@ fn bytes_of_a_number_without_its_zeros_are_found() {
         }
         black_box(bytes);
     };
-    planted("bytes by length", [change("good"), change("half of the number zero")], run);
+    planted("bytes by length", [change("good"), change("first half zero")], run);
 }

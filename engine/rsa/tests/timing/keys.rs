@@ -1,4 +1,4 @@
-//! Keys of two classes for a test of time, which differ in what is secret and in nothing else.
+//! Keys of two classes for timing tests, which differ only in secret numbers.
 
 use openssl::bn::{BigNum, BigNumContext};
 use tollgate_rsa::{KeyParts, PrivateKey};
@@ -6,25 +6,25 @@ use tollgate_rsa::{KeyParts, PrivateKey};
 use crate::BITS;
 use crate::made::key_from;
 
-/// Keys of a class.
+/// Keys per class.
 pub(crate) const KEYS: usize = 8;
 
-/// Primes, whose products are so many that some of them are near each other.
+/// Primes; enough that some of their products are close to each other.
 const PRIMES: usize = 64;
 
-/// The numbers of one key that is loaded over and over, and of others.
+/// The numbers of one key that is loaded repeatedly, and of others.
 ///
-/// Their moduli are near each other: a modulus is public, and a blinding factor is drawn until it
-/// is below. The time of that shows, and is no leak.
+/// Their moduli are close to each other: blinding factors are drawn until they are below the
+/// public modulus, so the time depends on it, which is not a leak.
 pub(crate) struct Numbers {
     fixed: KeyParts,
     others: Vec<KeyParts>,
 }
 
-/// Loaded keys, fixed and others.
+/// Loaded keys: copies of the fixed one, and others.
 pub(crate) struct Keys {
     pub(crate) classes: [Vec<PrivateKey>; 2],
-    /// What lies between them.
+    /// Allocations between them.
     _gaps: Vec<Vec<u8>>,
 }
 
@@ -48,8 +48,8 @@ impl Numbers {
         Self { fixed: parts.next().unwrap(), others: parts.collect() }
     }
 
-    /// Loads each class in as many places, in random order, with gaps of random size between: a
-    /// key cannot be refilled in its place.
+    /// Loads each class in equally many places, in random order, with gaps of random size, since a
+    /// key cannot be reloaded in place.
     pub(crate) fn load(&self, rng: &mut fastrand::Rng) -> Keys {
         let fixed = self.others.iter().map(|_| (0, &self.fixed));
         let mut keys: Vec<_> = fixed.chain(self.others.iter().map(|other| (1, other))).collect();
@@ -63,7 +63,7 @@ impl Numbers {
     }
 }
 
-/// A random prime p with p - 1 prime to e.
+/// A random prime p with p - 1 coprime to e.
 fn prime() -> BigNum {
     let mut p = BigNum::new().unwrap();
     let one = BigNum::from_u32(1).unwrap();

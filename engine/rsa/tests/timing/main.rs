@@ -1,9 +1,9 @@
-//! A statistical test of time, by dudect's method: exponentiations and whole private operations,
-//! one and eight at a time, of fixed and of random exponents, messages and keys; and decryptions of
-//! good and of bad ciphertexts. See `tollgate_bench::leak` for the method, METHODOLOGY for what it
-//! shows.
+//! A statistical timing test by dudect's method: exponentiations and whole private-key operations,
+//! one and eight at a time, with fixed and random exponents, messages and keys; and decryptions of
+//! valid and invalid ciphertexts. See `tollgate_bench::leak` for the method, METHODOLOGY for the
+//! results.
 //!
-//! A leak made on purpose must be found in every run. The real operations take minutes and a quiet
+//! A planted leak must be detected in every run. The real operations take minutes and need a quiet
 //! machine: `./x test --long` runs them, alone.
 
 #![allow(clippy::unwrap_used, clippy::print_stdout, reason = "tests")]
@@ -22,20 +22,20 @@ use tollgate_mont::{
     Word,
 };
 
-/// Bits of a prime: the largest for which a million samples of each operation take a minute.
+/// Bits of a prime: the largest for which a million samples of an operation take a minute.
 const BITS: usize = 512;
-/// Inputs that lie side by side.
+/// Number of inputs in memory.
 const INPUTS: usize = 64;
 
-/// A million samples, or as many as a minute allows.
+/// A million samples, or as many as fit in a minute.
 const PLAN: LeakPlan = LeakPlan { samples: 1_000_000, time: Duration::from_secs(60) };
 
-/// Prints what was found, and fails on a leak. A busy machine may show what is not there: what is
-/// there, a second look shows too.
+/// Prints the result and fails on a leak. A busy machine may show a false leak; a real one
+/// shows in a second run too.
 fn judge(what: &str, mut look: impl FnMut() -> Option<Leakage>) {
     for last in [false, true] {
         let Some(leakage) = look() else {
-            println!("skipped: {what}: this processor has no counter to read");
+            println!("skipped: {what}: this processor has no readable counter");
             return;
         };
         println!("{what}: {leakage}");
@@ -53,10 +53,10 @@ fn odd(rng: &mut fastrand::Rng) -> Vec<u64> {
     m
 }
 
-/// Words whose lanes are fixed or random; the highest bit of each number is clear, so that it is
+/// Words with fixed or random lanes; the highest bit of each number is clear, so that it is
 /// below the modulus.
 fn fill<W: Word>(words: &mut [W], fixed: &[W], random: bool, rng: &mut fastrand::Rng) {
-    // both are drawn and copied in the same way, whatever is wanted
+    // both are drawn and copied in the same way for either class
     for (word, fixed) in words.iter_mut().zip(fixed) {
         let mut drawn = W::default();
         (0..W::LANES).for_each(|lane| drawn.set_lane(lane, rng.u64(..)));
@@ -65,13 +65,13 @@ fn fill<W: Word>(words: &mut [W], fixed: &[W], random: bool, rng: &mut fastrand:
     }
 }
 
-/// What an exponentiation takes: the base, then the exponent.
+/// Inputs of an exponentiation: the base, then the exponent.
 struct Power<W> {
     x: Vec<W>,
     e: Vec<W>,
 }
 
-/// Which of the inputs is fixed or random; the other is random in both classes.
+/// The input that is fixed or random; the other is random in both classes.
 #[derive(Clone, Copy, Debug)]
 enum Secret {
     Exponent,
@@ -110,7 +110,7 @@ fn exponentiation<K: Exponentiate>(
     leak(PLAN, &mut fastrand::Rng::with_seed(22), &mut inputs, &mut make, &mut run)
 }
 
-/// Kernels that users get: portable ones, which memcheck watches, only where there is no other.
+/// The kernels in use: portable ones, which memcheck checks, only if there is no other.
 fn chosen<K: Kernel>(all: Vec<K>) -> Vec<K> {
     let fast = |kernel: &K| !kernel.name().ends_with("portable");
     let chosen: Vec<K> = all.iter().copied().filter(fast).collect();
@@ -167,9 +167,9 @@ fn messages_in_a_batch() {
     batch_exponentiations(Secret::Message);
 }
 
-/// The test must be able to fail: an exponentiation that takes its exponent for public.
+/// Checks that the test can fail: an exponentiation that treats its exponent as public.
 #[test]
-fn a_planted_leak_is_found() {
+fn a_planted_leak_is_detected() {
     let kernel = LimbKernel::best();
     let mut rng = fastrand::Rng::with_seed(26);
     let m = Modulus::<u64>::new(&odd(&mut rng), Shape::limbs(BITS)).unwrap();
@@ -177,7 +177,7 @@ fn a_planted_leak_is_found() {
     let (x, mut z) = (vec![3; k], vec![0; k]);
     let mut t = vec![0; kernel.exp_words(m.shape(), 64)];
     let mut inputs = vec![0u64; INPUTS];
-    // as long as the random ones, with two bits set
+    // as long as the random exponents, with two bits set
     let fixed = 1 << 31 | 1;
     let mut make = |e: &mut u64, random: bool, rng: &mut fastrand::Rng| {
         *e = if random { rng.u64(..1 << 31) | fixed } else { fixed };
@@ -190,6 +190,6 @@ fn a_planted_leak_is_found() {
             println!("a planted leak: {leakage}");
             assert!(leakage.is_shown(), "an exponent's bits must show: {leakage}");
         }
-        None => println!("skipped: this processor has no counter to read"),
+        None => println!("skipped: this processor has no readable counter"),
     }
 }

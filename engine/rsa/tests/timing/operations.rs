@@ -1,4 +1,4 @@
-//! Whole private operations, one and eight at a time: fixed and random messages and keys.
+//! Whole private-key operations, one and eight at a time: fixed and random messages and keys.
 
 use tollgate_bench::{Leak, LeakPlan, Leakage};
 use tollgate_mont::{Kernel, LANES, LaneKernel, LimbKernel};
@@ -7,16 +7,16 @@ use tollgate_rsa::{Form, Plans, PrivateRequest, Workspace, private_batch};
 use crate::keys::{KEYS, Numbers};
 use crate::{BITS, INPUTS, PLAN, chosen, judge};
 
-/// How often keys are laid out in memory.
+/// Number of times that keys are loaded to new places.
 const LAYOUTS: usize = 64;
 
-/// What a private operation takes: for each of a batch a message, and which key.
+/// Inputs of a batch of private-key operations: a message and a key's index for each.
 struct Operation {
     messages: Vec<Vec<u8>>,
     keys: Vec<(usize, usize)>,
 }
 
-/// `batch` operations in one call; what is fixed or random is each message, or each key.
+/// `batch` operations in one call; either each message or each key is fixed or random.
 fn operations(
     workspace: &mut Workspace,
     numbers: &Numbers,

@@ -1,4 +1,4 @@
-//! Handshakes of a rustls server with the engine, with three clients.
+//! Handshakes of a rustls server that signs through a queue, with three clients.
 
 use std::io::{Read as _, Write as _};
 use std::net::{TcpListener, TcpStream};
@@ -13,14 +13,14 @@ use rustls::{
     ClientConfig, ClientConnection, DigitallySignedStruct, Error, ServerConfig, ServerConnection,
     SignatureScheme, StreamOwned, SupportedProtocolVersion, version,
 };
-use tollgate_queue::{Engine, PrivateJob};
+use tollgate_queue::{PrivateJob, Queue};
 use tollgate_rustls::provider;
 use tollgate_tls_client::{Config, Connection, Settings, Suite};
 
-use crate::identity::{EC_P256, RSA_2048, certificate, engine, key};
+use crate::identity::{EC_P256, RSA_2048, certificate, key, queue};
 
-fn server(engine: &Engine<PrivateJob>, pem: &str) -> Arc<ServerConfig> {
-    let config = ServerConfig::builder_with_provider(Arc::new(provider(engine)))
+fn server(queue: &Queue<PrivateJob>, pem: &str) -> Arc<ServerConfig> {
+    let config = ServerConfig::builder_with_provider(Arc::new(provider(queue)))
         .with_safe_default_protocol_versions()
         .unwrap()
         .with_no_client_auth()
@@ -28,7 +28,7 @@ fn server(engine: &Engine<PrivateJob>, pem: &str) -> Arc<ServerConfig> {
     Arc::new(config.unwrap())
 }
 
-/// Takes any certificate, and only signatures of these schemes that its key made.
+/// Accepts any certificate, and only valid signatures of these schemes.
 #[derive(Debug)]
 struct Signatures(CryptoProvider, Vec<SignatureScheme>);
 
@@ -83,7 +83,7 @@ fn client(
     ClientConnection::new(Arc::new(config), ServerName::try_from("host.example").unwrap()).unwrap()
 }
 
-/// Carries bytes both ways until both sides have finished.
+/// Passes bytes in both directions until both sides have finished.
 fn shake(mut client: ClientConnection, server: &Arc<ServerConfig>) -> Result<(), Error> {
     let mut server = ServerConnection::new(Arc::clone(server)).unwrap();
     while client.is_handshaking() || server.is_handshaking() {
@@ -110,9 +110,9 @@ fn shake(mut client: ClientConnection, server: &Arc<ServerConfig>) -> Result<(),
 }
 
 #[test]
-fn rustls_s_client_takes_every_scheme_of_either_version() {
-    let engine = engine();
-    let server = server(&engine, RSA_2048);
+fn the_rustls_client_accepts_every_scheme_of_both_versions() {
+    let queue = queue();
+    let server = server(&queue, RSA_2048);
     let pss = [
         SignatureScheme::RSA_PSS_SHA256,
         SignatureScheme::RSA_PSS_SHA384,
@@ -127,27 +127,27 @@ fn rustls_s_client_takes_every_scheme_of_either_version() {
     let of_13 = pss.into_iter().map(|scheme| (&version::TLS13, scheme));
     for (done, (version, scheme)) in (1..).zip(of_12.chain(of_13)) {
         shake(client(version, &[scheme]), &server).unwrap();
-        assert_eq!(engine.stats().unwrap().done, done, "{scheme:?}");
+        assert_eq!(queue.stats().unwrap().done, done, "{scheme:?}");
     }
     // TLS 1.3 has no PKCS#1 signatures
     assert!(shake(client(&version::TLS13, &pkcs1), &server).is_err());
 }
 
 #[test]
-fn a_key_of_another_kind_shakes_hands_without_the_engine() {
-    let engine = engine();
-    let server = server(&engine, EC_P256);
+fn other_keys_sign_without_the_queue() {
+    let queue = queue();
+    let server = server(&queue, EC_P256);
     let ecdsa = [SignatureScheme::ECDSA_NISTP256_SHA256];
     for version in [&version::TLS12, &version::TLS13] {
         shake(client(version, &ecdsa), &server).unwrap();
     }
-    assert_eq!(engine.stats().unwrap().submitted, 0);
+    assert_eq!(queue.stats().unwrap().submitted, 0);
 }
 
 #[test]
 fn our_client_verifies_the_signature() {
-    let engine = engine();
-    let server = server(&engine, RSA_2048);
+    let queue = queue();
+    let server = server(&queue, RSA_2048);
     for (done, suite) in
         (1..).zip([Suite::TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256, Suite::TLS_AES_128_GCM_SHA256])
     {
@@ -169,15 +169,15 @@ fn our_client_verifies_the_signature() {
             client.read_tls(&bytes, |_| ()).unwrap();
         }
         assert!(client.facts().signature_verified);
-        assert_eq!(engine.stats().unwrap().done, done);
+        assert_eq!(queue.stats().unwrap().done, done);
     }
 }
 
 #[test]
-fn openssl_s_client_shakes_hands_from_many_threads() {
+fn openssl_clients_connect_from_many_threads() {
     const PER_VERSION: usize = 4;
-    let engine = engine();
-    let server = server(&engine, RSA_2048);
+    let queue = queue();
+    let server = server(&queue, RSA_2048);
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();
     thread::scope(|scope| {
@@ -196,7 +196,7 @@ fn openssl_s_client_shakes_hands_from_many_threads() {
             for _ in 0..PER_VERSION {
                 scope.spawn(move || {
                     let mut connector = SslConnector::builder(SslMethod::tls()).unwrap();
-                    connector.set_verify(SslVerifyMode::NONE); // of the certificate alone
+                    connector.set_verify(SslVerifyMode::NONE); // applies to the certificate only
                     connector.set_min_proto_version(Some(version)).unwrap();
                     connector.set_max_proto_version(Some(version)).unwrap();
                     let socket = TcpStream::connect(address).unwrap();
@@ -209,5 +209,5 @@ fn openssl_s_client_shakes_hands_from_many_threads() {
             }
         }
     });
-    assert_eq!(engine.stats().unwrap().done, 2 * PER_VERSION as u64);
+    assert_eq!(queue.stats().unwrap().done, 2 * PER_VERSION as u64);
 }

@@ -1,27 +1,27 @@
-//! Test keys with certificates, and engines.
+//! Test keys, certificates and queues.
 
 use openssl::asn1::Asn1Time;
 use openssl::hash::MessageDigest;
 use openssl::pkey::{Id, PKey};
 use openssl::x509::{X509, X509NameBuilder};
 use rustls::pki_types::{CertificateDer, PrivateKeyDer, PrivatePkcs8KeyDer};
-use tollgate_queue::{Config, Engine, PrivateJob};
+use tollgate_queue::{Config, PrivateJob, Queue};
 
 pub(crate) const RSA_2048: &str = include_str!("../../../../vectors/keys/rsa-2048.pem");
 pub(crate) const EC_P256: &str = include_str!("../../../../vectors/keys/ec-p256.pem");
 pub(crate) const ED25519: &str = include_str!("../../../../vectors/keys/ed25519.pem");
 
-pub(crate) fn engine() -> Engine<PrivateJob> {
-    Engine::of_this_processor(Config::default()).unwrap()
+pub(crate) fn queue() -> Queue<PrivateJob> {
+    Queue::of_this_processor(Config::default()).unwrap()
 }
 
-/// In PKCS#8.
+/// The key in PKCS#8.
 pub(crate) fn key(pem: &str) -> PrivateKeyDer<'static> {
     let key = PKey::private_key_from_pem(pem.as_bytes()).unwrap();
     PrivatePkcs8KeyDer::from(key.private_key_to_pkcs8().unwrap()).into()
 }
 
-/// Signed by the key itself.
+/// A self-signed certificate.
 pub(crate) fn certificate(pem: &str) -> CertificateDer<'static> {
     let key = PKey::private_key_from_pem(pem.as_bytes()).unwrap();
     let mut name = X509NameBuilder::new().unwrap();

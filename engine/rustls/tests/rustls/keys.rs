@@ -1,4 +1,4 @@
-//! What is loaded, what is refused, and what a signature is.
+//! Loaded keys, refused keys, and signatures.
 
 use core::time::Duration;
 use std::sync::Arc;
@@ -11,11 +11,11 @@ use rustls::crypto::aws_lc_rs;
 use rustls::pki_types::{PrivateKeyDer, PrivatePkcs1KeyDer, PrivatePkcs8KeyDer};
 use rustls::sign::SigningKey as _;
 use rustls::{Error, InconsistentKeys, ServerConfig, SignatureAlgorithm, SignatureScheme};
-use tollgate_queue::{Config, Engine};
+use tollgate_queue::{Config, Queue};
 use tollgate_rsa::PrivateKey;
 use tollgate_rustls::{SigningKey, provider};
 
-use crate::identity::{EC_P256, ED25519, RSA_2048, certificate, engine, key};
+use crate::identity::{EC_P256, ED25519, RSA_2048, certificate, key, queue};
 
 const ALL: [SignatureScheme; 6] = [
     SignatureScheme::RSA_PSS_SHA512,
@@ -26,7 +26,7 @@ const ALL: [SignatureScheme; 6] = [
     SignatureScheme::RSA_PKCS1_SHA256,
 ];
 
-/// OpenSSL's verdict, with a salt as long as the digest where there is one.
+/// Verifies with OpenSSL; for PSS, with a salt as long as the digest.
 fn verifies(scheme: SignatureScheme, message: &[u8], signature: &[u8]) -> bool {
     let name = format!("{scheme:?}");
     let digest = match &name[name.len() - 3..] {
@@ -46,8 +46,8 @@ fn verifies(scheme: SignatureScheme, message: &[u8], signature: &[u8]) -> bool {
 
 #[test]
 fn every_scheme_signs_through_the_engine() {
-    let engine = engine();
-    let ours = SigningKey::from_der(&engine, &key(RSA_2048)).unwrap();
+    let queue = queue();
+    let ours = SigningKey::from_der(&queue, &key(RSA_2048)).unwrap();
     assert_eq!(ours.algorithm(), SignatureAlgorithm::RSA);
     for (done, scheme) in (1..).zip(ALL) {
         let signer = ours.choose_scheme(&[SignatureScheme::ED25519, scheme]).unwrap();
@@ -55,16 +55,16 @@ fn every_scheme_signs_through_the_engine() {
         let signature = signer.sign(b"a message").unwrap();
         assert!(verifies(scheme, b"a message", &signature), "{scheme:?}");
         assert!(!verifies(scheme, b"another", &signature), "{scheme:?}");
-        assert_eq!(engine.stats().unwrap().done, done);
+        assert_eq!(queue.stats().unwrap().done, done);
     }
 }
 
 #[test]
 fn schemes_and_the_public_key_are_those_of_rustls() {
-    let ours = SigningKey::from_der(&engine(), &key(RSA_2048)).unwrap();
+    let ours = SigningKey::from_der(&queue(), &key(RSA_2048)).unwrap();
     let theirs = aws_lc_rs::sign::any_supported_type(&key(RSA_2048)).unwrap();
     assert_eq!(ours.public_key(), theirs.public_key());
-    // every subset of what a client may offer, in an order that is not the one of preference
+    // every subset of a client's schemes, not in order of preference
     let offers = [ALL[5], ALL[0], ALL[4], ALL[1], ALL[3], ALL[2], SignatureScheme::RSA_PKCS1_SHA1];
     for subset in 0..1_u32 << offers.len() {
         let offered: Vec<_> =
@@ -76,11 +76,11 @@ fn schemes_and_the_public_key_are_those_of_rustls() {
 
 #[test]
 fn both_encodings_are_read_and_debug_shows_no_secret() {
-    let engine = engine();
+    let queue = queue();
     let pair = PKey::private_key_from_pem(RSA_2048.as_bytes()).unwrap();
     let pkcs1 = PrivatePkcs1KeyDer::from(pair.rsa().unwrap().private_key_to_der().unwrap());
-    let from_pkcs1 = SigningKey::from_der(&engine, &pkcs1.into()).unwrap();
-    let from_pkcs8 = SigningKey::from_der(&engine, &key(RSA_2048)).unwrap();
+    let from_pkcs1 = SigningKey::from_der(&queue, &pkcs1.into()).unwrap();
+    let from_pkcs8 = SigningKey::from_der(&queue, &key(RSA_2048)).unwrap();
     assert_eq!(from_pkcs1.public_key(), from_pkcs8.public_key());
     assert_eq!(format!("{from_pkcs1:?}"), "SigningKey { bits: 2048, .. }");
     let signer = from_pkcs1.choose_scheme(&ALL).unwrap();
@@ -88,9 +88,9 @@ fn both_encodings_are_read_and_debug_shows_no_secret() {
 }
 
 #[test]
-fn bad_keys_are_refused_in_one_line_that_says_what_to_do() {
+fn invalid_keys_are_refused_with_an_instruction() {
     let refused = |der: PrivateKeyDer<'static>| {
-        let error = provider(&engine()).key_provider.load_private_key(der).unwrap_err();
+        let error = provider(&queue()).key_provider.load_private_key(der).unwrap_err();
         let Error::General(text) = error else { panic!("{error:?}") };
         assert!(!text.contains('\n'), "{text}");
         text
@@ -103,14 +103,14 @@ fn bad_keys_are_refused_in_one_line_that_says_what_to_do() {
     assert!(refused(garbage.into()).contains("give a key file"));
     let garbage = PrivatePkcs1KeyDer::from(vec![0x30, 0x80]);
     assert!(refused(garbage.into()).contains("DER"));
-    let other = SigningKey::from_der(&engine(), &key(EC_P256)).unwrap_err();
+    let other = SigningKey::from_der(&queue(), &key(EC_P256)).unwrap_err();
     assert!(other.to_string().contains("rustls's own provider"), "{other}");
 }
 
 #[test]
 fn other_keys_are_left_to_rustls() {
-    let engine = engine();
-    let provider = provider(&engine);
+    let queue = queue();
+    let provider = provider(&queue);
     let sec1 = PKey::private_key_from_pem(EC_P256.as_bytes()).unwrap().ec_key().unwrap();
     let sec1 = rustls::pki_types::PrivateSec1KeyDer::from(sec1.private_key_to_der().unwrap());
     for (der, algorithm) in [
@@ -121,13 +121,13 @@ fn other_keys_are_left_to_rustls() {
         let key = provider.key_provider.load_private_key(der).unwrap();
         assert_eq!(key.algorithm(), algorithm);
     }
-    assert_eq!(engine.stats().unwrap().submitted, 0);
+    assert_eq!(queue.stats().unwrap().submitted, 0);
 }
 
 #[test]
 fn a_key_of_another_certificate_is_refused() {
     let other = include_str!("../../../../vectors/keys/rsa-3072.pem");
-    let refused = ServerConfig::builder_with_provider(Arc::new(provider(&engine())))
+    let refused = ServerConfig::builder_with_provider(Arc::new(provider(&queue())))
         .with_safe_default_protocol_versions()
         .unwrap()
         .with_no_client_auth()
@@ -137,14 +137,14 @@ fn a_key_of_another_certificate_is_refused() {
 }
 
 #[test]
-fn what_the_engine_refuses_is_an_error_of_the_signature() {
-    let engine = Engine::of_this_processor(Config::default()).unwrap();
+fn an_error_of_the_queue_is_an_error_of_the_signature() {
+    let queue = Queue::of_this_processor(Config::default()).unwrap();
     let key = Arc::new(PrivateKey::from_pem(RSA_2048).unwrap());
-    let key = SigningKey::new(&engine, key).unwrap();
+    let key = SigningKey::new(&queue, key).unwrap();
     let signer = key.choose_scheme(&ALL).unwrap();
-    engine.shut_down(Duration::ZERO).unwrap();
+    queue.shut_down(Duration::ZERO).unwrap();
     let Err(Error::General(text)) = signer.sign(b"a message") else {
-        panic!("an engine that was shut down signed");
+        panic!("an queue that was shut down signed");
     };
     assert!(text.contains("shutting down"), "{text}");
 }

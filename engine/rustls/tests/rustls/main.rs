@@ -1,4 +1,4 @@
-//! Keys and handshakes of rustls with the engine, judged by rustls, OpenSSL and our client.
+//! Keys and handshakes of rustls with the engine, checked by rustls, OpenSSL and Tollgate's client.
 #![allow(clippy::unwrap_used, reason = "tests")]
 
 mod handshakes;

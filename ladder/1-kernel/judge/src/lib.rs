@@ -1,68 +1,31 @@
-//! The judge of Montgomery kernels, for kernels of others: right or refused, and timed.
+//! Checks and times Montgomery kernels, the engine's own and those of other crates.
 //!
-//! The engine's own tests judge by the same code: random and patterned operands up to their bounds,
-//! dirty digits, each lane alone, against slow integers. See docs/own-kernel.md.
+//! The engine's tests use the same [checks](contract): random and patterned operands up to their
+//! bounds, dirty digits, each lane by itself, against slow integers. See docs/own-kernel.md.
 //!
 //! ```
 //! use tollgate_judge::{judge, time};
 //! use tollgate_mont::LimbKernel;
 //!
-//! let products = judge(LimbKernel::Portable)?; // or a kernel of your own
+//! let products = judge(LimbKernel::Portable)?; // or your own kernel
 //! println!("{products} products are right");
 //! # Ok::<(), tollgate_judge::Refused>(())
 //! ```
 #![forbid(unsafe_code)]
 
-#[path = "../../../../engine/mont/tests/judge/mod.rs"]
-mod judge;
+pub mod contract;
 mod time;
 
 use core::fmt;
 use core::panic::AssertUnwindSafe;
 use std::panic::catch_unwind;
 
-use tollgate_bench::Contender;
-use tollgate_mont::{Exponentiate, Kernel, Row, Word};
+use tollgate_mont::Exponentiate;
 
-use crate::judge::Layout;
+use crate::contract::Layout;
 pub use crate::time::time;
 
-/// A word that the judge knows how to fill: limbs, or eight numbers side by side.
-pub trait Judged: Word {
-    /// Judges a kernel: [`judge`] calls it.
-    #[doc(hidden)]
-    fn judged<K: Exponentiate<Word = Self>>(kernel: K) -> usize;
-
-    /// Runs of products or squares: [`time`] calls it.
-    #[doc(hidden)]
-    fn calls<K: Kernel<Word = Self> + 'static>(
-        kernel: K,
-        bits: usize,
-        square: bool,
-    ) -> Contender<'static>;
-}
-
-macro_rules! judged {
-    ($($word:ty),*) => {$(
-        impl Judged for $word {
-            fn judged<K: Exponentiate<Word = Self>>(kernel: K) -> usize {
-                all(kernel)
-            }
-
-            fn calls<K: Kernel<Word = Self> + 'static>(
-                kernel: K,
-                bits: usize,
-                square: bool,
-            ) -> Contender<'static> {
-                time::calls(kernel, bits, square)
-            }
-        }
-    )*};
-}
-
-judged!(u64, Row);
-
-/// Why a kernel is refused.
+/// A kernel broke its contract.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Refused {
     kernel: &'static str,
@@ -77,7 +40,7 @@ impl fmt::Display for Refused {
 
 impl core::error::Error for Refused {}
 
-/// Sizes of moduli in bits, and rounds of twenty products: block widths full and nearly empty.
+/// Sizes of moduli in bits, and rounds of twenty products: blocks of digits full and nearly empty.
 const SIZES: [(usize, usize); 12] = [
     (128, 100),
     (255, 100),
@@ -93,36 +56,36 @@ const SIZES: [(usize, usize); 12] = [
     (8192, 3),
 ];
 
-/// Judges products, squares, selections and exponentiations; returns the number of products.
+/// Checks products, squares, selections and exponentiations; returns the number of products.
 ///
-/// A kernel that panics is refused too: then the message is also printed, as of any panic.
+/// A kernel that panics is refused too, and the panic's message is printed.
 ///
 /// # Errors
 ///
-/// [`Refused`] says what was wrong first. Time and secrecy are not judged: docs/own-kernel.md says
-/// what judges them.
-pub fn judge<K: Exponentiate<Word: Judged>>(kernel: K) -> Result<usize, Refused> {
-    let judged = catch_unwind(AssertUnwindSafe(|| K::Word::judged(kernel)));
+/// [`Refused`] with the first defect. Time and secrecy are not checked; docs/own-kernel.md names the
+/// tools for them.
+pub fn judge<K: Exponentiate<Word: Layout>>(kernel: K) -> Result<usize, Refused> {
+    let judged = catch_unwind(AssertUnwindSafe(|| all(kernel)));
     judged.map_err(|panic| {
         let text = panic.downcast_ref::<String>().map(String::as_str);
         let text = text.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("it panicked");
-        // the judge's assertions have more lines where they compare: the first says what
+        // the first line of an assertion's message says what failed
         let what = text.lines().next().unwrap_or_default().to_owned();
         Refused { kernel: kernel.name(), what }
     })
 }
 
 fn all<K: Exponentiate<Word: Layout>>(kernel: K) -> usize {
-    judge::selects_of(kernel, &[(32, 10), (16, 8), (5, 1)]);
-    let products = |(bits, n)| judge::products(kernel, bits, judge::rounds(n), 17);
-    let judged = SIZES.into_iter().map(products).sum();
+    contract::selects_of(kernel, &[(32, 10), (16, 8), (5, 1)]);
+    let check = |(bits, n)| contract::products(kernel, bits, contract::rounds(n), 17);
+    let products = SIZES.into_iter().map(check).sum();
     for (bits, e_bits) in [(128, 1), (256, 70), (512, 130), (1024, 64)] {
-        judge::exponentiation(kernel, bits, e_bits);
+        contract::exponentiation(kernel, bits, e_bits);
     }
-    judged
+    products
 }
 
-/// The page's code, as a test.
+/// Compiles and runs the example of the guide.
 #[cfg(doctest)]
 #[doc = include_str!("../../../../docs/own-kernel.md")]
 struct OwnKernel;

@@ -1,34 +1,32 @@
-//! A kernel beside another one, by the house's rules of measurement.
+//! Measures two kernels in turn.
 
 use num_bigint::BigUint;
 use tollgate_bench::{Contender, Error, Plan, Series, Wrong, interleave};
 use tollgate_mont::{Kernel, Word};
 
-use crate::Judged;
-use crate::judge::{Layout, lane, modulus, operand, spread};
+use crate::contract::{Layout, lane, modulus, operand, spread};
 
-/// Calls in a run: many to the check of their result.
+/// Calls in a run, whose result is checked once.
 const CALLS: u32 = 64;
 
-/// Measures products and squares of `kernel` and of `other`, with moduli of `bits` bits, for as
-/// long as `plan` says: contenders 0 to 3 of the series, in this order. Figures are per number.
+/// Measures products and squares of `kernel`, then of `other`, with moduli of `bits` bits, as
+/// `plan` says: contenders 0 to 3 of the series, in this order. Figures are per number.
 ///
 /// # Errors
 ///
-/// [`Error::Wrong`] if a result is not what slow integers say.
+/// [`Error::Wrong`] if a result is wrong.
 pub fn time<K, L>(kernel: K, other: L, bits: usize, plan: &Plan) -> Result<Series, Error>
 where
-    K: Kernel<Word: Judged> + 'static,
-    L: Kernel<Word: Judged> + 'static,
+    K: Kernel<Word: Layout> + 'static,
+    L: Kernel<Word: Layout> + 'static,
 {
-    let mut contenders: Vec<_> =
-        [false, true].map(|square| K::Word::calls(kernel, bits, square)).into();
-    contenders.extend([false, true].map(|square| L::Word::calls(other, bits, square)));
+    let mut contenders: Vec<_> = [false, true].map(|square| calls(kernel, bits, square)).into();
+    contenders.extend([false, true].map(|square| calls(other, bits, square)));
     interleave(&mut contenders, plan, &|| false, &mut |_| ())
 }
 
 /// Runs of products or squares of the same numbers.
-pub(crate) fn calls<K: Kernel<Word: Layout> + 'static>(
+fn calls<K: Kernel<Word: Layout> + 'static>(
     kernel: K,
     bits: usize,
     square: bool,
@@ -47,7 +45,7 @@ pub(crate) fn calls<K: Kernel<Word: Layout> + 'static>(
         (0..lanes).all(|l| (lane(z, l) * &r) % &moduli[l] == (&x[l] * &y[l]) % &moduli[l])
     };
     let (mut z, mut t) = (xs.clone(), vec![K::Word::default(); shape.scratch_words()]);
-    // slow integers judge the first run, and that run the others
+    // the first run is compared with slow integers, and later runs with the first
     let mut first: Option<Vec<K::Word>> = None;
     let name = if square { kernel.square_name() } else { kernel.name() };
     let numbers = CALLS * u32::try_from(lanes).expect("one or eight");

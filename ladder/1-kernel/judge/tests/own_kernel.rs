@@ -1,5 +1,5 @@
-//! A kernel of an outsider: the code of docs/own-kernel.md, judged and timed; and the same with
-//! slips in it, each refused. Nothing but public items is used.
+//! A kernel outside the engine: the code of docs/own-kernel.md, checked and timed; and variants
+//! with defects, each of them refused. Uses public items only.
 
 #![allow(clippy::unwrap_used, reason = "tests")]
 
@@ -9,23 +9,23 @@ use tollgate_bench::Plan;
 use tollgate_judge::{judge, time};
 use tollgate_mont::{Exponentiate, Kernel, LaneKernel, LimbKernel, Modulus};
 
-/// What is wrong with the kernel.
+/// A defect of the kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Slip {
-    Nothing,
+enum Defect {
+    None,
     /// The last carry out of a row is dropped.
     LostCarry,
-    /// A square of one operand's pattern: the top limb of x is taken for zero.
+    /// A square treats the top limb of x as zero.
     TopLimbOfSquare,
-    /// Reading stops at the entry that is asked for, and beyond the table the last one is read.
+    /// An index beyond the table selects the last entry.
     SelectBeyond,
-    /// The result is m too large now and then: congruent, and beyond the bound.
+    /// The result is congruent, but above its bound.
     TooLarge,
 }
 
 /// Coarsely integrated operand scanning [KAK96], a row of product and a row of reduction in turn.
 #[derive(Clone, Copy, Debug)]
-struct Mine(Slip);
+struct Mine(Defect);
 
 impl Mine {
     fn product(self, z: &mut [u64], x: &[u64], y: &[u64], m: &Modulus<u64>) {
@@ -37,11 +37,11 @@ impl Mine {
         for &y in y {
             add_row(t, x, y, self.0);
             let q = t[0].wrapping_mul(inverse);
-            add_row(t, m.m(), q, Slip::Nothing);
+            add_row(t, m.m(), q, Defect::None);
             t.copy_within(1.., 0);
             t[k + 1] = 0;
         }
-        // t < R + m: m is taken away where t has a limb too many
+        // t < R + m: subtract m if t has one limb more
         let over = t[k];
         let mut borrow = 0;
         for (z, (t, m)) in z.iter_mut().zip(t.iter().zip(m.m())) {
@@ -49,7 +49,7 @@ impl Mine {
             let (d, more) = d.overflowing_sub(borrow);
             (*z, borrow) = (d, u64::from(under | more));
         }
-        if self.0 == Slip::TooLarge {
+        if self.0 == Defect::TooLarge {
             let mut carry = 0;
             for (z, m) in z.iter_mut().zip(m.m()) {
                 let sum = u128::from(*z) + 4 * u128::from(*m) + u128::from(carry);
@@ -60,13 +60,13 @@ impl Mine {
 }
 
 /// t := t + x * y.
-fn add_row(t: &mut [u64], x: &[u64], y: u64, slip: Slip) {
+fn add_row(t: &mut [u64], x: &[u64], y: u64, defect: Defect) {
     let mut carry = 0;
     for (t, &x) in t.iter_mut().zip(x) {
         let sum = u128::from(*t) + u128::from(x) * u128::from(y) + u128::from(carry);
         (*t, carry) = (low(sum), low(sum >> 64));
     }
-    if slip == Slip::LostCarry {
+    if defect == Defect::LostCarry {
         carry = 0;
     }
     let (sum, over) = t[x.len()].overflowing_add(carry);
@@ -75,13 +75,13 @@ fn add_row(t: &mut [u64], x: &[u64], y: u64, slip: Slip) {
 }
 
 fn low(x: u128) -> u64 {
-    #[allow(clippy::cast_possible_truncation, reason = "the low half is meant")]
+    #[allow(clippy::cast_possible_truncation, reason = "takes the low half")]
     {
         x as u64
     }
 }
 
-/// -1/m mod 2^64 for odd m: each step doubles the bits that are right.
+/// -1/m mod 2^64 for odd m: each step doubles the number of correct bits.
 fn minus_inverse(m: u64) -> u64 {
     let mut x = 1u64;
     for _ in 0..6 {
@@ -109,7 +109,7 @@ impl Kernel for Mine {
 
     fn ams(self, z: &mut [u64], x: &[u64], m: &Modulus<u64>, _: &mut [u64]) {
         let mut y = x.to_vec();
-        if self.0 == Slip::TopLimbOfSquare {
+        if self.0 == Defect::TopLimbOfSquare {
             *y.last_mut().unwrap() = 0;
         }
         self.product(z, x, &y, m);
@@ -118,7 +118,7 @@ impl Kernel for Mine {
     fn select(self, z: &mut [u64], table: &[u64], index: u64) {
         z.fill(0);
         let last = (table.len() / z.len() - 1) as u64;
-        let index = if self.0 == Slip::SelectBeyond { index.min(last) } else { index };
+        let index = if self.0 == Defect::SelectBeyond { index.min(last) } else { index };
         for (i, entry) in table.chunks_exact(z.len()).enumerate() {
             let mask = u64::from(i as u64 == index).wrapping_neg();
             z.iter_mut().zip(entry).for_each(|(z, entry)| *z |= entry & mask);
@@ -127,15 +127,17 @@ impl Kernel for Mine {
 }
 
 #[test]
-fn a_right_kernel_is_taken() {
-    assert!(judge(Mine(Slip::Nothing)).unwrap() > 10_000);
+fn a_right_kernel_passes() {
+    assert!(judge(Mine(Defect::None)).unwrap() > 10_000);
 }
 
 #[test]
-fn each_slip_is_refused() {
-    for slip in [Slip::LostCarry, Slip::TopLimbOfSquare, Slip::SelectBeyond, Slip::TooLarge] {
-        let refusal = judge(Mine(slip)).unwrap_err().to_string();
-        assert!(refusal.starts_with("amm64_mine breaks the contract"), "{slip:?}: {refusal}");
+fn each_defect_is_refused() {
+    for defect in
+        [Defect::LostCarry, Defect::TopLimbOfSquare, Defect::SelectBeyond, Defect::TooLarge]
+    {
+        let refusal = judge(Mine(defect)).unwrap_err().to_string();
+        assert!(refusal.starts_with("amm64_mine breaks the contract"), "{defect:?}: {refusal}");
         assert!(!refusal.contains('\n'), "{refusal}");
     }
 }
@@ -143,18 +145,17 @@ fn each_slip_is_refused() {
 #[test]
 fn it_is_timed_beside_the_engines_kernel() {
     let plan = Plan { total: Duration::from_millis(20), ..Plan::quick() };
-    let series = time(Mine(Slip::Nothing), LimbKernel::Portable, 1024, &plan).unwrap();
+    let series = time(Mine(Defect::None), LimbKernel::Portable, 1024, &plan).unwrap();
     for contender in 0..4 {
         assert!(series.nanos(contender).point() > 0.0);
     }
     assert!(series.ratio(0, 2).point() > 0.0);
-    let wrong = time(Mine(Slip::LostCarry), LimbKernel::Portable, 1024, &plan).unwrap_err();
+    let wrong = time(Mine(Defect::LostCarry), LimbKernel::Portable, 1024, &plan).unwrap_err();
     assert!(wrong.to_string().contains("amm64_mine gave a wrong result"), "{wrong}");
 }
 
-/// The engine's own, through the same door.
 #[test]
-fn kernels_of_lanes_are_judged_too() {
+fn kernels_of_lanes_pass() {
     assert!(judge(LaneKernel::best()).unwrap() > 10_000);
     let plan = Plan { total: Duration::from_millis(20), ..Plan::quick() };
     time(LaneKernel::best(), LaneKernel::Portable, 512, &plan).unwrap();

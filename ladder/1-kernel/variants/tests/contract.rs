@@ -1,26 +1,24 @@
-//! Every variant before the judge of the engine's kernels, and exponentiations by every window.
+//! Every variant passes the checks of the engine's kernels, and exponentiations by every window.
 
 #![allow(clippy::unwrap_used, clippy::print_stdout, reason = "tests")]
 
-#[path = "../../../../engine/mont/tests/judge/mod.rs"]
-mod judge;
-
 use num_bigint::BigUint;
+use tollgate_judge::contract::{
+    exponentiation, limbs, modulus, number, pattern, products, rounds, selects_of,
+};
 use tollgate_mont::{Exponentiate, Kernel, LimbKernel, Modulus, Shape};
 use tollgate_variants::{
     Method, Numbers, PublicExponent, Unroll, Variant, WIDTH_MAX, fixed_window, scratch_words,
     sliding_window_vartime,
 };
 
-use crate::judge::{exponentiation, limbs, modulus, number, pattern, products, rounds, selects_of};
-
-/// A variant that makes its constants anew in each call: the judge brings its own moduli.
+/// A variant that computes its constants in each call, since the checks use their own moduli.
 #[derive(Clone, Copy, Debug)]
-struct Judged(Variant);
+struct Tested(Variant);
 
-impl Exponentiate for Judged {}
+impl Exponentiate for Tested {}
 
-impl Kernel for Judged {
+impl Kernel for Tested {
     type Word = u64;
 
     fn name(self) -> &'static str {
@@ -41,32 +39,32 @@ impl Kernel for Judged {
     }
 }
 
-fn all() -> impl Iterator<Item = Judged> {
+fn all() -> impl Iterator<Item = Tested> {
     let unrolled =
-        |method| Unroll::ALL.into_iter().map(move |unroll| Judged(Variant { method, unroll }));
+        |method| Unroll::ALL.into_iter().map(move |unroll| Tested(Variant { method, unroll }));
     Method::ALL.into_iter().flat_map(unrolled)
 }
 
 #[test]
 fn products_and_squares_are_right() {
-    let mut judged = 0;
+    let mut checked = 0;
     for variant in all() {
-        // 8, 12, 16 and more limbs: loops without and with a rest; both halves of Karatsuba odd
+        // 8, 12, 16 and more limbs: loops without and with a remainder; odd halves of Karatsuba
         for (bits, n) in
             [(128, 60), (255, 60), (512, 60), (600, 60), (768, 20), (1024, 20), (2048, 4)]
         {
-            judged += products(variant, bits, rounds(n), 5);
+            checked += products(variant, bits, rounds(n), 5);
         }
     }
-    println!("products judged: {judged}");
-    assert!(judged >= 100_000, "only {judged} products were judged");
+    println!("products checked: {checked}");
+    assert!(checked >= 100_000, "only {checked} products were checked");
 }
 
 #[test]
 fn every_size_of_the_study_is_right() {
     for method in Method::ALL {
         for bits in [1536, 3072, 4096, 8192] {
-            products(Judged(Variant { method, unroll: Unroll::Four }), bits, rounds(1), 6);
+            products(Tested(Variant { method, unroll: Unroll::Four }), bits, rounds(1), 6);
         }
     }
 }
@@ -74,13 +72,13 @@ fn every_size_of_the_study_is_right() {
 #[test]
 fn selects_and_the_engines_exponentiations_are_right() {
     for method in Method::ALL {
-        let variant = Judged(Variant { method, unroll: Unroll::Two });
+        let variant = Tested(Variant { method, unroll: Unroll::Two });
         selects_of(variant, &[(16, 8), (5, 1)]);
         exponentiation(variant, 256, 70);
     }
 }
 
-/// x^e mod m by both windows, for exponents and bases of all patterns.
+/// Checks x^e mod m by both windows, for exponents and bases of all patterns.
 fn windows<K: Exponentiate<Word = u64>>(
     kernel: K,
     width: usize,
@@ -132,6 +130,6 @@ fn constants_of_another_modulus_are_refused() {
     };
     run(&a, 4);
     for (m, z) in [(&b, 4), (&a, 3), (&a, 5)] {
-        assert!(std::panic::catch_unwind(|| run(m, z)).is_err(), "{z} limbs were taken");
+        assert!(std::panic::catch_unwind(|| run(m, z)).is_err(), "{z} limbs were accepted");
     }
 }

@@ -10,7 +10,7 @@ use rustls::pki_types::pem::PemObject as _;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use rustls::server::NoServerSessionStorage;
 use rustls::sign::{CertifiedKey, SingleCertAndKey};
-use tollgate_queue::{Engine, Lanes, PrivateJob, Unit};
+use tollgate_queue::{Lanes, PrivateJob, Queue, Unit};
 use tollgate_rustls::SigningKey;
 use tollgate_server::Certificate;
 
@@ -54,7 +54,7 @@ pub(crate) fn refused(why: impl fmt::Display) -> io::Error {
 
 impl Config {
     /// A new engine, if it is the signer, with one place for each thread.
-    pub(crate) fn engine(&self) -> io::Result<Option<Engine<PrivateJob>>> {
+    pub(crate) fn engine(&self) -> io::Result<Option<Queue<PrivateJob>>> {
         if self.signer == Signer::AwsLc {
             return Ok(None);
         }
@@ -62,14 +62,14 @@ impl Config {
             .map(|number| Lanes::new(number).map(|lanes| Box::new(lanes) as Box<dyn Unit<_>>));
         let units = units.collect::<Result<Vec<_>, _>>().map_err(refused)?;
         let places = tollgate_queue::Config {
-            places_per_caller_max: self.threads,
+            slots_per_caller_max: self.threads,
             ..tollgate_queue::Config::with_capacity(self.threads)
         };
-        Engine::start(places, units).map(Some).map_err(refused)
+        Queue::start(places, units).map(Some).map_err(refused)
     }
 
     /// The configuration of rustls; its key signs through `engine` if there is one.
-    pub(crate) fn tls(&self, engine: Option<&Engine<PrivateJob>>) -> io::Result<ServerConfig> {
+    pub(crate) fn tls(&self, engine: Option<&Queue<PrivateJob>>) -> io::Result<ServerConfig> {
         let Certificate::Pem { chain, key } = self.certificate.to_pem().map_err(refused)? else {
             return Err(refused("the certificate is not PEM: convert it with to_pem()"));
         };

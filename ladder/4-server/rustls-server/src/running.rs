@@ -11,7 +11,7 @@ use std::thread::{self, JoinHandle};
 use rustix::thread::{CpuSet, sched_setaffinity};
 use rustix::time::{ClockId, clock_gettime};
 use rustls::ServerConfig;
-use tollgate_queue::{Engine, PrivateJob};
+use tollgate_queue::{PrivateJob, Queue};
 
 use crate::config::{Config, refused};
 use crate::connection::serve;
@@ -24,7 +24,7 @@ const PAUSE: Duration = Duration::from_millis(10);
 #[derive(Debug)]
 pub struct Running {
     address: SocketAddr,
-    engine: Option<Engine<PrivateJob>>,
+    engine: Option<Queue<PrivateJob>>,
     shared: Arc<Shared>,
     threads: Vec<JoinHandle<()>>,
 }
@@ -99,7 +99,7 @@ impl Running {
 
     /// The engine, if it signs.
     #[must_use]
-    pub const fn engine(&self) -> Option<&Engine<PrivateJob>> {
+    pub const fn engine(&self) -> Option<&Queue<PrivateJob>> {
         self.engine.as_ref()
     }
 }

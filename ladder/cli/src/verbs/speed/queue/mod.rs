@@ -8,7 +8,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use tollgate_bench::median_estimate;
-use tollgate_queue::{Caller, Config, Engine, PrivateJob, Work};
+use tollgate_queue::{Caller, Config, PrivateJob, Queue, Work};
 use tollgate_record::vocabulary as word;
 use tollgate_record::{Estimate, Record, Subject, Unit};
 use tollgate_report::{engine as engine_table, heading};
@@ -269,10 +269,10 @@ impl Bout {
 }
 
 /// An engine with a worker per core, and otherwise as `Config` makes it.
-fn engine() -> Result<Engine<PrivateJob>, CliError> {
+fn engine() -> Result<Queue<PrivateJob>, CliError> {
     let workers = std::thread::available_parallelism().map_err(CliError::from_error)?.get();
     let config = Config { workers, ..Config::default() };
-    Engine::of_this_processor(config).map_err(CliError::from_error)
+    Queue::of_this_processor(config).map_err(CliError::from_error)
 }
 
 const TOO_LITTLE: &str = "too little time to measure: raise --seconds";

@@ -12,7 +12,7 @@ use std::thread;
 use std::time::Instant;
 
 use tollgate_calibrate::sibling::{self, SHARED_FROM};
-use tollgate_queue::{Caller, Engine, Error, PrivateError, PrivateJob};
+use tollgate_queue::{Caller, Error, PrivateError, PrivateJob, Queue};
 use tollgate_record::Estimate;
 
 use super::closed::{batch, rate};
@@ -188,7 +188,7 @@ impl Arrivals {
 /// Response times in nanoseconds of what comes within `length`.
 fn answers(
     cases: &Arc<Cases>,
-    engine: &Engine<PrivateJob>,
+    engine: &Queue<PrivateJob>,
     arrivals: Arrivals,
     length: Duration,
 ) -> Result<Vec<u64>, CliError> {

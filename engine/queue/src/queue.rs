@@ -1,13 +1,13 @@
-//! The handles: an engine, and its callers.
+//! The public handles: a queue and its callers.
 
 use core::fmt;
 use core::time::Duration;
 use std::time::Instant;
 
-use super::seat::Seat;
 use super::state::{Shared, State};
 use super::sync::Arc;
-use super::ticket::{Answer, Held, Ticket};
+use super::ticket::{Answer, SlotGuard, Ticket};
+use super::unit_slot::UnitSlot;
 use super::worker;
 use crate::config::Config;
 use crate::error::Error;
@@ -17,38 +17,38 @@ use crate::schedule::{Callback, Owner};
 use crate::stats::Stats;
 use crate::unit::Unit;
 
-/// An execution unit for the jobs of many callers. Cheap to clone; when the last handle, callers
-/// with them, is gone, nothing new comes, and tickets that are held can still be waited for.
-pub struct Engine<J: Job> {
+/// Runs the jobs of many callers on its units. Cloning is cheap. When the last handle is dropped,
+/// including all callers, the queue accepts no new requests; existing tickets remain valid.
+pub struct Queue<J: Job> {
     handle: Arc<Handle<J>>,
 }
 
-/// Closes the engine when the last of its handles is dropped.
+/// Closes the queue when the last of its handles is dropped.
 struct Handle<J: Job> {
     shared: Arc<Shared<J>>,
 }
 
-/// Somebody whose requests wait in a line of their own: a thread, a connection, a customer. Clones
-/// are the same caller.
+/// A source of requests that is scheduled fairly against other callers: a thread, a connection, a
+/// customer. Clones are the same caller.
 pub struct Caller<J: Job> {
     identity: Arc<Identity<J>>,
 }
 
 struct Identity<J: Job> {
-    engine: Engine<J>,
+    queue: Queue<J>,
     number: usize,
 }
 
-/// How a shutdown ended.
+/// The result of [`Queue::shut_down`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Ended {
-    /// Requests in line that were ended with [`Error::ShutDown`] at the deadline.
+pub struct ShutdownReport {
+    /// Waiting requests that failed with [`Error::ShutDown`] at the deadline.
     pub cancelled: usize,
-    /// Whether units or callbacks still ran then; they end on their own.
+    /// `true` if units or callbacks were still running at the deadline; they finish on their own.
     pub still_running: bool,
 }
 
-impl<J: Job> Clone for Engine<J> {
+impl<J: Job> Clone for Queue<J> {
     fn clone(&self) -> Self {
         Self { handle: Arc::clone(&self.handle) }
     }
@@ -60,9 +60,9 @@ impl<J: Job> Clone for Caller<J> {
     }
 }
 
-impl<J: Job> fmt::Debug for Engine<J> {
+impl<J: Job> fmt::Debug for Queue<J> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Engine").field("config", &self.shared().config).finish_non_exhaustive()
+        f.debug_struct("Queue").field("config", &self.shared().config).finish_non_exhaustive()
     }
 }
 
@@ -72,9 +72,9 @@ impl<J: Job> fmt::Debug for Caller<J> {
     }
 }
 
-impl<J: Job> Engine<J> {
-    /// With these units, each of which passes its self test or is quarantined. The first ones are
-    /// preferred.
+impl<J: Job> Queue<J> {
+    /// Starts a queue with these units, in order of preference. A unit that fails its self test is
+    /// quarantined.
     ///
     /// # Errors
     ///
@@ -85,16 +85,17 @@ impl<J: Job> Engine<J> {
     ) -> Result<Self, Error<J::Refusal>> {
         config.check().map_err(Error::Config)?;
         let room = config.capacity;
-        let seats = units.into_iter().map(|unit| Seat::new(unit, room));
-        let (mut good, bad): (Vec<_>, Vec<_>) =
-            seats.map(|mut seat| (seat.passes(), seat)).partition(|(passes, _)| *passes);
+        let unit_slots = units.into_iter().map(|unit| UnitSlot::new(unit, room));
+        let (mut good, bad): (Vec<_>, Vec<_>) = unit_slots
+            .map(|mut unit_slot| (unit_slot.passes(), unit_slot))
+            .partition(|(passes, _)| *passes);
         good.reverse(); // idle units are taken from the end
-        let good: Vec<_> = good.into_iter().map(|(_, seat)| seat).collect();
+        let good: Vec<_> = good.into_iter().map(|(_, unit_slot)| unit_slot).collect();
         let none = good.is_empty();
         let shared = Arc::new(Shared::new(config, good, room));
-        bad.into_iter().for_each(|(_, seat)| shared.quarantine_at_start(seat));
+        bad.into_iter().for_each(|(_, unit_slot)| shared.quarantine_at_start(unit_slot));
         if none {
-            shared.say(&Event::NoUnitLeft);
+            shared.emit(&Event::NoUnitLeft);
             return Err(Error::NoUnit);
         }
         Ok(Self { handle: Arc::new(Handle { shared }) })
@@ -104,7 +105,7 @@ impl<J: Job> Engine<J> {
         &self.handle.shared
     }
 
-    /// A new caller.
+    /// Adds a caller.
     ///
     /// # Errors
     ///
@@ -112,10 +113,10 @@ impl<J: Job> Engine<J> {
     pub fn caller(&self) -> Result<Caller<J>, Error<J::Refusal>> {
         self.shared().check_process()?;
         let number = self.shared().lock().schedule.add_caller();
-        Ok(Caller { identity: Arc::new(Identity { engine: self.clone(), number }) })
+        Ok(Caller { identity: Arc::new(Identity { queue: self.clone(), number }) })
     }
 
-    /// What it did so far.
+    /// Returns the counters and histograms since the start.
     ///
     /// # Errors
     ///
@@ -125,18 +126,18 @@ impl<J: Job> Engine<J> {
         Ok(self.shared().lock().stats.clone())
     }
 
-    /// Places that are not free: requests in line and running, and answers that are held.
+    /// Returns the number of slots in use: requests that wait or run, and answers not yet dropped.
     ///
     /// # Errors
     ///
     /// [`Error::Forked`].
-    pub fn places_in_use(&self) -> Result<usize, Error<J::Refusal>> {
+    pub fn slots_in_use(&self) -> Result<usize, Error<J::Refusal>> {
         self.shared().check_process()?;
-        Ok(self.shared().lock().schedule.places_in_use())
+        Ok(self.shared().lock().schedule.slots_in_use())
     }
 
-    /// Tests the units in quarantine and takes back those that pass; how many. One that panicked
-    /// does not come back.
+    /// Tests the quarantined units and returns how many were readmitted. Units that panicked or
+    /// exchanged requests stay in quarantine.
     ///
     /// # Errors
     ///
@@ -146,16 +147,17 @@ impl<J: Job> Engine<J> {
         Ok(self.shared().readmit())
     }
 
-    /// Refuses what is new, does what is in line, and returns when that is done; at the deadline
-    /// it ends what is still in line with [`Error::ShutDown`]. Answers can still be taken.
+    /// Refuses new requests and returns when all submitted ones have ended. At the deadline,
+    /// requests that still wait fail with [`Error::ShutDown`]. Answers can still be taken
+    /// afterwards.
     ///
     /// # Errors
     ///
     /// [`Error::Forked`].
-    pub fn shut_down(&self, within: Duration) -> Result<Ended, Error<J::Refusal>> {
+    pub fn shut_down(&self, within: Duration) -> Result<ShutdownReport, Error<J::Refusal>> {
         let shared = self.shared();
         shared.check_process()?;
-        let deadline = Instant::now().checked_add(within); // none: as long as it takes
+        let deadline = Instant::now().checked_add(within); // none: no limit
         let mut state = shared.lock();
         state.is_closing = true;
         let mut cancelled = 0;
@@ -166,9 +168,9 @@ impl<J: Job> Engine<J> {
                 break;
             }
             state = match state.idle.pop() {
-                Some(seat) if state.schedule.depth() > 0 => shared.lead(state, seat),
-                seat => {
-                    state.idle.extend(seat);
+                Some(unit_slot) if state.schedule.depth() > 0 => shared.lead(state, unit_slot),
+                unit_slot => {
+                    state.idle.extend(unit_slot);
                     shared.sleep(&shared.drained, state, left)
                 }
             };
@@ -176,13 +178,13 @@ impl<J: Job> Engine<J> {
         let still_running = !state.is_drained();
         drop(state);
         shared.work.notify_all();
-        Ok(Ended { cancelled, still_running })
+        Ok(ShutdownReport { cancelled, still_running })
     }
 }
 
 impl<J: Job> Drop for Handle<J> {
     fn drop(&mut self) {
-        if self.shared.is_home() {
+        if self.shared.is_own_process() {
             self.shared.lock().is_closing = true;
             self.shared.work.notify_all();
         }
@@ -191,17 +193,17 @@ impl<J: Job> Drop for Handle<J> {
 
 impl<J: Job> Drop for Identity<J> {
     fn drop(&mut self) {
-        if self.engine.shared().is_home() {
-            self.engine.shared().lock().schedule.remove_caller(self.number);
+        if self.queue.shared().is_own_process() {
+            self.queue.shared().lock().schedule.remove_caller(self.number);
         }
     }
 }
 
 impl<J: Job> Caller<J> {
-    /// Queues what `fill` writes into a job, which is wiped. Never waits.
+    /// Submits the job that `fill` writes; `fill` gets a wiped job. Never blocks.
     ///
-    /// A unit does it when somebody waits: for this ticket, or for another one; or polls; or when
-    /// the engine has workers.
+    /// The request runs when a caller waits for or polls this or another ticket, or on a worker if
+    /// the queue has any.
     ///
     /// # Errors
     ///
@@ -211,15 +213,15 @@ impl<J: Job> Caller<J> {
         &self,
         fill: impl FnOnce(&mut J) -> Result<(), J::Refusal>,
     ) -> Result<Ticket<J>, Error<J::Refusal>> {
-        let ticket = self.submit_quietly(fill)?;
-        let shared = self.identity.engine.shared();
+        let ticket = self.submit_without_waking(fill)?;
+        let shared = self.identity.queue.shared();
         if worker::start(shared)? {
-            drop(shared.hand_on(shared.lock()));
+            drop(shared.wake_next(shared.lock()));
         }
         Ok(ticket)
     }
 
-    /// [`submit`](Self::submit), and then waits: as fast as the unit for one who is alone.
+    /// Submits a job and waits for its answer. A single caller pays no queueing cost.
     ///
     /// # Errors
     ///
@@ -228,46 +230,46 @@ impl<J: Job> Caller<J> {
         &self,
         fill: impl FnOnce(&mut J) -> Result<(), J::Refusal>,
     ) -> Result<Answer<J>, Error<J::Refusal>> {
-        self.submit_quietly(fill)?.wait_at_home()
+        self.submit_without_waking(fill)?.wait_same_process()
     }
 
-    /// Queues a request, and has `callback` called with its end, by a worker. An engine without
-    /// workers does the request and calls back before this returns.
+    /// Submits a job; a worker passes its result to `callback`. A queue without workers runs the
+    /// request and the callback before this returns.
     ///
-    /// A callback that panics is counted and said; nobody else notices.
+    /// A panic of the callback is counted and reported as an event.
     ///
     /// # Errors
     ///
-    /// As [`submit`](Self::submit); then the callback is never called.
+    /// As [`submit`](Self::submit); `callback` is not called then.
     pub fn submit_with(
         &self,
         fill: impl FnOnce(&mut J) -> Result<(), J::Refusal>,
         callback: impl FnOnce(Result<&J, Error<J::Refusal>>) + Send + 'static,
     ) -> Result<(), Error<J::Refusal>> {
-        let shared = self.identity.engine.shared();
+        let shared = self.identity.queue.shared();
         if !worker::start(shared)? {
-            let answer = self.submit_quietly(fill)?.wait();
+            let answer = self.submit_without_waking(fill)?.wait();
             shared.call(|| callback(answer.as_deref().map_err(Clone::clone)));
             return Ok(());
         }
         let callback: Callback<J> = Box::new(callback);
-        let mut held = self.fill(fill)?;
+        let mut guard = self.fill(fill)?;
         let mut state = shared.lock();
-        state.check_open()?; // what is held is released behind the lock
-        *state.schedule.owner(held.place) = Owner::Callback(callback);
-        let request = held.let_go();
-        shared.enqueue(&mut state, held.place, request);
-        drop(shared.hand_on(state));
+        state.check_open()?; // on error, `guard` wipes and frees the slot after unlocking
+        *state.schedule.owner(guard.slot) = Owner::Callback(callback);
+        let request = guard.take_request();
+        shared.enqueue(&mut state, guard.slot, request);
+        drop(shared.wake_next(state));
         Ok(())
     }
 
-    /// Does many requests, of which `fill` writes number i and `take` gets its end, in any order;
-    /// as many are in the engine at a time as it has places for. The caller's thread leads.
+    /// Runs `count` requests: `fill` writes number i, `take` gets its result, in any order. Keeps
+    /// up to 64 requests in the queue, as slots allow; this thread leads batches.
     ///
     /// # Errors
     ///
-    /// As [`submit`](Self::submit); then those that were not taken yet are cancelled. A lack of
-    /// places is one only if this call has nothing in the engine.
+    /// As [`submit`](Self::submit); requests not taken yet are then cancelled. A full queue is an
+    /// error only if none of these requests is in it.
     pub fn run_many(
         &self,
         count: usize,
@@ -278,7 +280,7 @@ impl<J: Job> Caller<J> {
         let mut next = 0;
         for first in 0..count {
             while next < count && next - first < WINDOW {
-                match self.submit_quietly(|job| fill(next, job)) {
+                match self.submit_without_waking(|job| fill(next, job)) {
                     Ok(ticket) => window[next % WINDOW] = Some(ticket),
                     Err(error @ Error::Rejected(_)) => take(next, Err(error)),
                     Err(Error::Full { .. } | Error::CallerFull { .. }) if next > first => break,
@@ -294,48 +296,48 @@ impl<J: Job> Caller<J> {
         Ok(())
     }
 
-    fn submit_quietly(
+    fn submit_without_waking(
         &self,
         fill: impl FnOnce(&mut J) -> Result<(), J::Refusal>,
     ) -> Result<Ticket<J>, Error<J::Refusal>> {
-        let mut held = self.fill(fill)?;
-        let shared = self.identity.engine.shared();
+        let mut guard = self.fill(fill)?;
+        let shared = self.identity.queue.shared();
         let mut state = shared.lock();
-        state.check_open()?; // what is held is released behind the lock
-        let request = held.let_go();
-        shared.enqueue(&mut state, held.place, request);
+        state.check_open()?; // on error, `guard` wipes and frees the slot after unlocking
+        let request = guard.take_request();
+        shared.enqueue(&mut state, guard.slot, request);
         let is_for_workers = state.schedule.depth() > 1 && state.workers < shared.config.workers;
         drop(state);
         if is_for_workers {
-            let _ = worker::start(shared); // without them, threads lead
+            let _ = worker::start(shared); // without workers, callers lead
         }
-        Ok(Ticket::new(Arc::clone(shared), held.place))
+        Ok(Ticket::new(Arc::clone(shared), guard.slot))
     }
 
-    /// A place with a filled request.
+    /// Takes a slot and fills its request.
     fn fill(
         &self,
         fill: impl FnOnce(&mut J) -> Result<(), J::Refusal>,
-    ) -> Result<Held<J>, Error<J::Refusal>> {
-        let shared = self.identity.engine.shared();
+    ) -> Result<SlotGuard<J>, Error<J::Refusal>> {
+        let shared = self.identity.queue.shared();
         shared.check_process()?;
         let mut state = shared.lock();
         state.check_open()?;
-        let (place, request) = state.schedule.admit(self.identity.number).inspect_err(|_| {
+        let (slot, request) = state.schedule.admit(self.identity.number).inspect_err(|_| {
             state.stats.turned_away += 1;
         })?;
         drop(state);
-        let mut held = Held::new(Arc::clone(shared), place, request);
-        let request = held.request_mut();
+        let mut guard = SlotGuard::new(Arc::clone(shared), slot, request);
+        let request = guard.request_mut();
         fill(&mut request.job).map_err(Error::Rejected)?;
         request.note_kind();
-        Ok(held)
+        Ok(guard)
     }
 }
 
 impl<J: Job> State<J> {
-    /// Whether somebody will do what comes: asked before a job is written, and again after, since
-    /// the last unit may go meanwhile.
+    /// Fails if no unit can run new requests. Checked before and after `fill`, since the last unit
+    /// may be quarantined meanwhile.
     fn check_open(&self) -> Result<(), Error<J::Refusal>> {
         if self.is_closing {
             return Err(Error::ShutDown);
@@ -347,6 +349,5 @@ impl<J: Job> State<J> {
     }
 }
 
-/// Requests of [`Caller::run_many`] in the engine at a time: more than lanes of all cores would
-/// fill needs no caller who waits.
+/// Requests of one [`Caller::run_many`] in the queue at a time; more would not fill more lanes.
 const WINDOW: usize = 64;

@@ -1,16 +1,18 @@
-//! The judge of kernels, whatever their numbers are made of: random and patterned operands, each
-//! lane alone, against `num-bigint`. Kernels of other crates are judged by it too.
+//! The checks of the kernels' contract: random and patterned operands, each lane by itself, against
+//! `num-bigint`. Tests call them directly; a wrong result panics.
 
-#![allow(clippy::unwrap_used, reason = "tests")]
+#![allow(clippy::unwrap_used, clippy::missing_panics_doc, reason = "checks panic, as tests do")]
 
 use num_bigint::BigUint;
 use tollgate_mont::{Digit, Exponentiate, Kernel, Modulus, Pair, Place, Row, Scalar, Shape, Word};
 
-pub(crate) fn number<S: Scalar>(x: &[S]) -> BigUint {
+/// The number with these limbs or digits.
+pub fn number<S: Scalar>(x: &[S]) -> BigUint {
     x.iter().rev().fold(BigUint::ZERO, |a, x| (a << S::BITS) + x.bits())
 }
 
-pub(crate) fn limbs(x: &BigUint, n: usize) -> Vec<u64> {
+/// The `n` limbs of a number.
+pub fn limbs(x: &BigUint, n: usize) -> Vec<u64> {
     let mut v = x.to_u64_digits();
     assert!(v.len() <= n, "{} limbs, not {n}", v.len());
     v.resize(n, 0);
@@ -18,13 +20,13 @@ pub(crate) fn limbs(x: &BigUint, n: usize) -> Vec<u64> {
 }
 
 /// The number in a lane.
-pub(crate) fn lane<W: Word>(x: &[W], lane: usize) -> BigUint {
+pub fn lane<W: Word>(x: &[W], lane: usize) -> BigUint {
     let x: Vec<_> = x.iter().map(|w| W::Scalar::from_bits(w.lane(lane))).collect();
     number(&x)
 }
 
-/// Digits whose patterns carry in every column, or in none, or in runs.
-pub(crate) fn pattern(rng: &mut fastrand::Rng, bits: usize, kind: usize) -> BigUint {
+/// A number whose digits carry in every column, in none, or in runs; `kind` selects the pattern.
+pub fn pattern(rng: &mut fastrand::Rng, bits: usize, kind: usize) -> BigUint {
     let ones = (BigUint::from(1u8) << bits) - 1u8;
     let mut random = || (0..bits.div_ceil(32)).map(|_| rng.u32(..)).collect::<Vec<_>>();
     match kind {
@@ -38,17 +40,12 @@ pub(crate) fn pattern(rng: &mut fastrand::Rng, bits: usize, kind: usize) -> BigU
 }
 
 /// An odd modulus of exactly `bits` bits.
-pub(crate) fn modulus(rng: &mut fastrand::Rng, bits: usize, kind: usize) -> BigUint {
+pub fn modulus(rng: &mut fastrand::Rng, bits: usize, kind: usize) -> BigUint {
     pattern(rng, bits, kind) | BigUint::from(1u8) | (BigUint::from(1u8) << (bits - 1))
 }
 
-/// An operand: below `bound`, at its edges, or around m.
-pub(crate) fn operand(
-    rng: &mut fastrand::Rng,
-    m: &BigUint,
-    bound: &BigUint,
-    kind: usize,
-) -> BigUint {
+/// An operand below `bound`: patterned, at the bound, or around m.
+pub fn operand(rng: &mut fastrand::Rng, m: &BigUint, bound: &BigUint, kind: usize) -> BigUint {
     let x = match kind % 10 {
         6 => m - 1u8,
         7 => m.clone(),
@@ -59,15 +56,19 @@ pub(crate) fn operand(
     x % bound
 }
 
-/// What differs between words: layout, bounds, dirt.
-pub(crate) trait Layout: Word {
+/// Words of kernels that can be checked: their layout, bounds and dirty bits.
+pub trait Layout: Word {
+    /// Bits of a limb or digit.
     const RADIX_BITS: usize;
+    /// The shape of a modulus of `bits` bits.
     fn shape(bits: usize) -> Shape;
+    /// Loads a modulus per lane.
     fn load(shape: Shape, moduli: &[BigUint]) -> Modulus<Self>;
+    /// Loads two moduli per lane.
     fn load_pair(shape: Shape, p: &[BigUint], q: &[BigUint]) -> Pair<Self>;
-    /// Operands are below this.
+    /// Exclusive bound of operands.
     fn operand_bound(m: &BigUint, k: usize) -> BigUint;
-    /// Bits above a digit, which must not matter.
+    /// Random bits above a digit, which a kernel must ignore.
     fn dirt(rng: &mut fastrand::Rng) -> u64;
 }
 
@@ -90,7 +91,6 @@ impl Layout for u64 {
     }
 }
 
-/// Eight numbers side by side.
 impl Layout for Row {
     const RADIX_BITS: usize = 52;
     fn shape(bits: usize) -> Shape {
@@ -121,8 +121,8 @@ impl Layout for Row {
     }
 }
 
-/// One number per lane, with dirt above its digits.
-pub(crate) fn spread<W: Layout>(rng: &mut fastrand::Rng, k: usize, x: &[BigUint]) -> Vec<W> {
+/// Words of K digits with one number per lane, and dirty bits above the digits.
+pub fn spread<W: Layout>(rng: &mut fastrand::Rng, k: usize, x: &[BigUint]) -> Vec<W> {
     let mut z = vec![W::default(); k];
     for (l, x) in x.iter().enumerate() {
         let mut scalars = vec![W::Scalar::default(); k];
@@ -134,8 +134,8 @@ pub(crate) fn spread<W: Layout>(rng: &mut fastrand::Rng, k: usize, x: &[BigUint]
     z
 }
 
-/// Products and squares of one size; returns how many were judged.
-pub(crate) fn products<K: Kernel<Word: Layout>>(
+/// Checks products and squares of one size; returns their number.
+pub fn products<K: Kernel<Word: Layout>>(
     kernel: K,
     bits: usize,
     rounds: usize,
@@ -144,10 +144,10 @@ pub(crate) fn products<K: Kernel<Word: Layout>>(
     let mut rng = fastrand::Rng::with_seed(seed ^ bits as u64);
     let (lanes, shape) = (K::Word::LANES, K::Word::shape(bits));
     let (k, r) = (shape.k(), BigUint::from(1u8) << (K::Word::RADIX_BITS * shape.k()));
-    let mut t = vec![K::Word::splat(rng.u64(..)); shape.scratch_words()]; // garbage must not matter
-    let (mut z, mut judged) = (vec![K::Word::splat(rng.u64(..)); k], 0);
+    let mut t = vec![K::Word::splat(rng.u64(..)); shape.scratch_words()]; // must be ignored
+    let (mut z, mut checked) = (vec![K::Word::splat(rng.u64(..)); k], 0);
     for round in 0..rounds {
-        // neighbours have different sizes too: a lane's modulus may be far shorter than the shape
+        // lanes have different sizes: a lane's modulus may be far shorter than the shape
         let moduli: Vec<_> = (0..lanes)
             .map(|l| if l == 5 && bits > 400 { bits / 2 } else { bits })
             .map(|bits| modulus(&mut rng, bits, round % 7))
@@ -178,20 +178,21 @@ pub(crate) fn products<K: Kernel<Word: Layout>>(
                         xy > &r * m || z < m * 3u8,
                         "{name} {bits} bits: lane {l} is too large"
                     );
-                    judged += 1;
+                    checked += 1;
                 }
             }
         }
     }
-    judged
+    checked
 }
 
-/// Scales the number of rounds: the long run judges a hundred times as many.
-pub(crate) fn rounds(short: usize) -> usize {
+/// `short` rounds; a hundred times as many if `TOLLGATE_TEST_LONG` is set.
+pub fn rounds(short: usize) -> usize {
     if std::env::var_os("TOLLGATE_TEST_LONG").is_some() { short * 100 } else { short }
 }
 
-pub(crate) fn selects_of<K: Kernel>(kernel: K, sizes: &[(usize, usize)]) {
+/// Checks selection from tables of these numbers of entries and words, and beyond their ends.
+pub fn selects_of<K: Kernel>(kernel: K, sizes: &[(usize, usize)]) {
     for &(entries, k) in sizes {
         let word = |i: usize| {
             let mut w = K::Word::default();
@@ -219,8 +220,9 @@ pub(crate) fn selects_of<K: Kernel>(kernel: K, sizes: &[(usize, usize)]) {
     }
 }
 
-/// x^e with e of `e_bits` bits, secret and public, one modulus and two; each lane with its own e.
-pub(crate) fn exponentiation<K: Exponentiate<Word: Layout>>(kernel: K, bits: usize, e_bits: usize) {
+/// Checks x^e for e of `e_bits` bits, secret and public, with one modulus and with two; each lane
+/// has its own e.
+pub fn exponentiation<K: Exponentiate<Word: Layout>>(kernel: K, bits: usize, e_bits: usize) {
     let mut rng = fastrand::Rng::with_seed((bits * 7919 + e_bits) as u64);
     let (lanes, shape, name) = (K::Word::LANES, K::Word::shape(bits), kernel.name());
     let k = shape.k();
@@ -242,7 +244,7 @@ pub(crate) fn exponentiation<K: Exponentiate<Word: Layout>>(kernel: K, bits: usi
     };
     for salt in 0..4 {
         let ((e_p, es_p), (e_q, es_q)) = (exponents(salt), exponents(salt + 2));
-        // below p * q, and twice as long as a modulus; at its edges and random
+        // below p * q, which is twice as long as a modulus; at the bounds and random
         let x: Vec<_> = (0..lanes)
             .map(|l| match (l + salt) % 4 {
                 0 => &p[l] * &q[l] - 1u8,
@@ -252,18 +254,18 @@ pub(crate) fn exponentiation<K: Exponentiate<Word: Layout>>(kernel: K, bits: usi
             .collect();
         let xs = spread::<K::Word>(&mut rng, 2 * k, &x);
         let (mut z_p, mut z_q) = (vec![K::Word::splat(6); k], vec![K::Word::splat(6); k]);
-        let judge = |z: &[K::Word], e: &[BigUint], m: &[BigUint], what: &str| {
+        let check = |z: &[K::Word], e: &[BigUint], m: &[BigUint], what: &str| {
             for l in 0..lanes {
                 let want = x[l].modpow(&e[l], &m[l]);
                 assert_eq!(lane(z, l), want, "{name} {bits} bits {what}: lane {l}");
             }
         };
         kernel.exp(pair.p(), e_bits, &xs, &es_p, &mut z_p, &mut t);
-        judge(&z_p, &e_p, &p, "secret exponent");
+        check(&z_p, &e_p, &p, "secret exponent");
         z_p.fill(K::Word::splat(7));
         kernel.exp_pair(&pair, e_bits, &xs, [&es_p, &es_q], [&mut z_p, &mut z_q], &mut t);
-        judge(&z_p, &e_p, &p, "modulo p");
-        judge(&z_q, &e_q, &q, "modulo q");
+        check(&z_p, &e_p, &p, "modulo p");
+        check(&z_q, &e_q, &q, "modulo q");
         let x: Vec<_> = x.iter().zip(&p).map(|(x, p)| x % p).collect();
         let odd: Vec<_> = es_p.iter().map(|e| e.zip(*e, |e, _| e | 1)).collect();
         let odd = if words == 1 { odd } else { [&odd[..1], &es_p[1..]].concat() };

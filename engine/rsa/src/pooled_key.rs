@@ -1,17 +1,17 @@
-//! Workspaces for callers that bring none: the ecosystem's traits sign with `&self` alone.
+//! A pool of workspaces for the ecosystem's traits, which sign with `&self` only.
 
 use std::sync::{Arc, Mutex, MutexGuard, TryLockError};
 
 use crate::error::Error;
 use crate::workspace::Workspace;
 
-/// A key and workspaces for it; clones share both.
-pub(crate) struct Attended<K> {
+/// A key with a pool of workspaces; clones share both.
+pub(crate) struct PooledKey<K> {
     key: Arc<K>,
     workspaces: Arc<Workspaces>,
 }
 
-impl<K> Attended<K> {
+impl<K> PooledKey<K> {
     pub(crate) fn new(key: Arc<K>) -> Self {
         Self { key, workspaces: Arc::default() }
     }
@@ -20,7 +20,7 @@ impl<K> Attended<K> {
         &self.key
     }
 
-    /// Runs an operation of the key.
+    /// Runs an operation of the key with a pooled workspace.
     pub(crate) fn with<T>(
         &self,
         run: impl FnOnce(&K, &mut Workspace) -> Result<T, Error>,
@@ -29,16 +29,16 @@ impl<K> Attended<K> {
     }
 }
 
-impl<K> Clone for Attended<K> {
+impl<K> Clone for PooledKey<K> {
     fn clone(&self) -> Self {
         Self { key: Arc::clone(&self.key), workspaces: Arc::clone(&self.workspaces) }
     }
 }
 
-/// The idle workspaces of a key, as many as operations of it ran at once.
+/// The idle workspaces of a key, as many as operations of it ran concurrently.
 ///
-/// Nobody waits for the lock: who does not get it makes a workspace of its own, and a process that
-/// was forked while another thread held it is not stuck.
+/// No thread blocks on the lock: a thread that does not get it makes a new workspace. So a process
+/// that was forked while another thread held the lock does not hang.
 #[derive(Default)]
 struct Workspaces {
     #[expect(clippy::vec_box, reason = "a workspace is too large to move at each operation")]
@@ -46,7 +46,7 @@ struct Workspaces {
 }
 
 impl Workspaces {
-    /// Lends `run` a workspace, which is wiped and kept afterwards; after a panic it is dropped.
+    /// Lends `run` a workspace. It is wiped and kept afterwards; after a panic it is dropped.
     fn with<T>(&self, run: impl FnOnce(&mut Workspace) -> Result<T, Error>) -> Result<T, Error> {
         let idle = self.lock().and_then(|mut idle| idle.pop());
         let mut workspace = match idle {
@@ -64,7 +64,7 @@ impl Workspaces {
     fn lock(&self) -> Option<MutexGuard<'_, Vec<Box<Workspace>>>> {
         match self.idle.try_lock() {
             Ok(idle) => Some(idle),
-            // whole workspaces come and go, so a panic elsewhere left none of them half there
+            // Only whole workspaces are pushed and popped, so a panic left no partial one.
             Err(TryLockError::Poisoned(idle)) => Some(idle.into_inner()),
             Err(TryLockError::WouldBlock) => None,
         }
@@ -76,28 +76,28 @@ mod tests {
     use super::*;
 
     fn count(workspaces: &Workspaces) -> usize {
-        workspaces.lock().expect("nobody else").len()
+        workspaces.lock().expect("not locked").len()
     }
 
     #[test]
     fn a_workspace_serves_one_operation_at_a_time_and_is_kept() {
         let workspaces = Workspaces::default();
         let one = |_: &mut Workspace| Ok(());
-        workspaces.with(one).expect("no veto is misspelled");
-        workspaces.with(one).expect("no veto is misspelled");
+        workspaces.with(one).expect("TOLLGATE_CPU_DISABLE is valid");
+        workspaces.with(one).expect("TOLLGATE_CPU_DISABLE is valid");
         assert_eq!(count(&workspaces), 1);
         let two = workspaces.with(|_| workspaces.with(|_| Ok(count(&workspaces))));
         assert_eq!(two, Ok(0), "both are in use");
         assert_eq!(count(&workspaces), 2);
     }
 
-    /// As in a process that was forked while another thread held the lock.
+    /// The situation in a process that was forked while another thread held the lock.
     #[test]
-    fn nobody_waits_for_the_lock() {
+    fn a_held_lock_does_not_block() {
         let workspaces = Workspaces::default();
         let held = workspaces.lock();
         assert_eq!(workspaces.with(|_| Ok(7)), Ok(7));
         drop(held);
-        assert_eq!(count(&workspaces), 0, "it could not be kept");
+        assert_eq!(count(&workspaces), 0, "dropped, since the pool was locked");
     }
 }

@@ -1,4 +1,4 @@
-//! Who goes with whom, who goes first, and who finds no place.
+//! The contents and order of batches, and full queues.
 
 use std::sync::Arc;
 use std::thread;
@@ -6,21 +6,21 @@ use std::thread;
 use tollgate_queue::{Caller, Config, Error};
 
 use super::toy::{Doubler, Doubling, Refused};
-use super::{Toy, doubled, engine, four};
+use super::{Toy, doubled, four, queue};
 
 #[test]
-fn who_waits_takes_along_what_waits() {
-    let (engine, caller, log) = four();
+fn a_batch_contains_all_waiting_requests() {
+    let (queue, caller, log) = four();
     let tickets: Vec<_> = (1..=6).map(|x| caller.submit(Doubling::of(x)).unwrap()).collect();
     for (x, ticket) in (1..).zip(tickets) {
         assert_eq!(doubled(ticket.wait()), 2 * x);
     }
     assert_eq!(*log.lock().unwrap(), [vec![1, 2, 3, 4], vec![5, 6]]);
-    let stats = engine.stats().unwrap();
+    let stats = queue.stats().unwrap();
     assert_eq!((stats.submitted, stats.done, stats.failed, stats.cancelled), (6, 6, 0, 0));
     assert_eq!((stats.fill[4], stats.fill[2], stats.batches()), (1, 1, 2));
     assert_eq!((stats.mean_fill(), stats.response_ns.count()), (3.0, 6));
-    assert_eq!(engine.places_in_use().unwrap(), 0);
+    assert_eq!(queue.slots_in_use().unwrap(), 0);
 }
 
 #[test]
@@ -36,45 +36,45 @@ fn classes_do_not_mix() {
 }
 
 #[test]
-fn a_full_queue_says_so_and_others_keep_their_places() {
-    let (engine, caller, _) = four();
+fn a_full_queue_refuses_and_keeps_its_requests() {
+    let (queue, caller, _) = four();
     let mut held: Vec<_> = (0..8).map(|x| caller.submit(Doubling::of(x)).unwrap()).collect();
     let refusal = caller.submit(Doubling::of(9)).unwrap_err();
-    assert_eq!(refusal, Error::CallerFull { places_per_caller_max: 8 });
-    let other = engine.caller().unwrap();
+    assert_eq!(refusal, Error::CallerFull { slots_per_caller_max: 8 });
+    let other = queue.caller().unwrap();
     let others: Vec<_> = (0..8).map(|x| other.submit(Doubling::of(x)).unwrap()).collect();
-    let third = engine.caller().unwrap();
+    let third = queue.caller().unwrap();
     assert_eq!(third.submit(Doubling::of(1)).unwrap_err(), Error::Full { capacity: 16 });
-    assert_eq!(engine.stats().unwrap().turned_away, 2);
+    assert_eq!(queue.stats().unwrap().turned_away, 2);
     let answer = held.remove(0).wait().unwrap();
-    assert!(third.submit(Doubling::of(1)).is_err(), "an answer that is held has its place");
+    assert!(third.submit(Doubling::of(1)).is_err(), "a held answer occupies its slot");
     drop(answer);
     assert_eq!(third.run(Doubling::of(3)).unwrap().doubled, 6);
     drop((held, others));
-    assert_eq!(engine.places_in_use().unwrap(), 0);
+    assert_eq!(queue.slots_in_use().unwrap(), 0);
 }
 
 #[test]
-fn a_flood_of_one_caller_or_key_lets_others_through() {
+fn a_flood_of_one_caller_or_key_does_not_block_others() {
     for by_key in [false, true] {
         let unit = Doubler::new(1);
         let log = Arc::clone(&unit.log);
-        let engine = engine(Config::with_capacity(64), [unit]);
-        let (flood, modest) = (engine.caller().unwrap(), engine.caller().unwrap());
+        let queue = queue(Config::with_capacity(64), [unit]);
+        let (flood, modest) = (queue.caller().unwrap(), queue.caller().unwrap());
         let tickets: Vec<_> = (0..30).map(|x| flood.submit(Doubling::of(x)).unwrap()).collect();
         let modest = if by_key { &flood } else { &modest };
         let key = u64::from(by_key);
         let set = Doubling::with(|job| (job.x, job.key) = (99, key));
         assert_eq!(doubled(modest.submit(set).unwrap().wait()), 198);
-        // f = 2, k = 0: one batch of the flood at most
+        // f = 2, k = 0: at most one batch of the flood comes first
         assert!(log.lock().unwrap().len() <= 2, "{:?}", log.lock().unwrap());
         drop(tickets);
     }
 }
 
 #[test]
-fn many_at_once_beyond_the_capacity() {
-    let (engine, caller, _) = four();
+fn run_many_with_more_requests_than_slots() {
+    let (queue, caller, _) = four();
     let mut found = vec![None; 1000];
     let fill = |i: usize, job: &mut Doubling| {
         job.x = i as u64;
@@ -85,20 +85,20 @@ fn many_at_once_beyond_the_capacity() {
         let expected = if i % 10 == 3 { Err(Error::Rejected(Refused)) } else { Ok(2 * i) };
         assert_eq!(end.unwrap(), expected);
     }
-    assert_eq!(engine.places_in_use().unwrap(), 0);
+    assert_eq!(queue.slots_in_use().unwrap(), 0);
 }
 
-/// After a batch with company the next one waits for some; how long is tested where it is said.
+/// After a batch of several requests the next batch lingers; `arrivals.rs` tests how long.
 #[test]
-fn a_leader_that_may_linger_takes_who_comes() {
+fn a_lingering_leader_takes_new_requests() {
     let config = Config { linger_us_max: 10_000, ..Config::with_capacity(64) };
     let unit = Doubler::new(8);
     let log = Arc::clone(&unit.log);
-    let engine = engine(config, [unit]);
-    let caller = engine.caller().unwrap();
+    let queue = queue(config, [unit]);
+    let caller = queue.caller().unwrap();
     let submit = |x| caller.submit(Doubling::of(x)).unwrap();
-    // Until they come as fast as they are expected to, on a machine that has more to do.
-    while engine.stats().unwrap().linger_ns.count() == 0 {
+    // Repeat until requests arrive fast enough; the machine may be busy.
+    while queue.stats().unwrap().linger_ns.count() == 0 {
         let pair = [submit(1), submit(2)];
         pair.into_iter().for_each(|ticket| drop(ticket.wait().unwrap()));
         thread::scope(|scope| {
@@ -106,25 +106,28 @@ fn a_leader_that_may_linger_takes_who_comes() {
             assert_eq!(caller.run(Doubling::of(4)).unwrap().doubled, 8);
         });
     }
-    assert!(log.lock().unwrap().iter().any(|batch| batch.len() > 1), "it got company");
+    assert!(
+        log.lock().unwrap().iter().any(|batch| batch.len() > 1),
+        "a batch had several requests"
+    );
 }
 
 #[test]
-fn callers_come_and_go() {
-    let (engine, first, _) = four();
+fn numbers_of_dropped_callers_are_reused() {
+    let (queue, first, _) = four();
     let number = |caller: &Caller<_>| format!("{caller:?}");
-    let second = engine.caller().unwrap();
+    let second = queue.caller().unwrap();
     let (name, ticket) = (number(&second), second.submit(Doubling::of(1)).unwrap());
     drop(second);
-    let third = engine.caller().unwrap();
-    assert_ne!(number(&third), name, "its request is still there");
+    let third = queue.caller().unwrap();
+    assert_ne!(number(&third), name, "the dropped caller still has a request");
     drop(ticket);
-    assert_eq!(number(&engine.caller().unwrap()), name);
+    assert_eq!(number(&queue.caller().unwrap()), name);
     assert_eq!(number(&first), number(&first.clone()));
 }
 
 #[test]
-fn no_unit_or_no_place_makes_no_engine() {
+fn a_queue_needs_a_unit_and_a_slot() {
     let none = Toy::start(Config::default(), []);
     assert_eq!(none.unwrap_err(), Error::NoUnit);
     let start = |config| Toy::start(config, [Doubler::new(1).boxed()]).map(|_| ());
@@ -134,7 +137,7 @@ fn no_unit_or_no_place_makes_no_engine() {
 }
 
 #[test]
-fn bounds_that_no_machine_has_are_refused() {
+fn excessive_limits_are_refused() {
     for config in
         [Config::with_capacity(usize::MAX), Config { workers: usize::MAX, ..Config::default() }]
     {

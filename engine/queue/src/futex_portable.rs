@@ -1,0 +1,51 @@
+//! Wake-ups by a lock and a condition variable, for systems without futex and for the loom tests.
+//! The count uses the same memory orderings as with a futex, and the lock is taken only where the
+//! kernel would take its own, so that loom checks the orderings in use.
+
+use std::sync::PoisonError;
+use std::time::Instant;
+
+use super::sync::Ordering::{Acquire, Relaxed, Release};
+use super::sync::{AtomicU32, Condvar, Mutex, MutexGuard};
+
+#[derive(Default)]
+pub(crate) struct Futex {
+    count: AtomicU32,
+    lock: Mutex<()>,
+    woken: Condvar,
+}
+
+impl Futex {
+    /// Slots per futex. A wake-up wakes all threads that sleep on one.
+    pub(crate) const SLOTS: usize = 1;
+
+    pub(crate) fn count(&self) -> u32 {
+        self.count.load(Acquire)
+    }
+
+    /// Sleeps until a wake-up, unless the count differs from `seen`. Returns `false` if the
+    /// deadline passed.
+    pub(crate) fn sleep(&self, seen: u32, _slot: usize, deadline: Option<Instant>) -> bool {
+        let lock = self.lock();
+        if self.count.load(Relaxed) != seen {
+            return true;
+        }
+        let Some(deadline) = deadline else {
+            drop(self.woken.wait(lock).unwrap_or_else(PoisonError::into_inner));
+            return true;
+        };
+        let left = deadline.saturating_duration_since(Instant::now());
+        !self.woken.wait_timeout(lock, left).unwrap_or_else(PoisonError::into_inner).1.timed_out()
+    }
+
+    /// Counts a wake-up and wakes all sleeping threads.
+    pub(crate) fn wake(&self, _places: &[usize]) {
+        self.count.fetch_add(1, Release);
+        drop(self.lock()); // threads that have checked the count are asleep now
+        self.woken.notify_all();
+    }
+
+    fn lock(&self) -> MutexGuard<'_, ()> {
+        self.lock.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

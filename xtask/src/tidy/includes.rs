@@ -1,0 +1,88 @@
+//! The halves share no source files: no file of `ladder/` includes one of `engine/` by `#[path]` or
+//! `include!`, and no file of `engine/` one of `ladder/`.
+
+use super::Finding;
+use crate::workspace::Workspace;
+
+const HALVES: [&str; 2] = ["engine/", "ladder/"];
+
+pub(super) fn check(workspace: &Workspace) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    for file in workspace.rust_files() {
+        let Some(half) = HALVES.into_iter().find(|half| file.path.starts_with(half)) else {
+            continue;
+        };
+        for (at, line) in file.text.lines().enumerate() {
+            let Some(included) = included(line).map(|path| resolved(&file.path, path)) else {
+                continue;
+            };
+            if HALVES.into_iter().any(|other| other != half && included.starts_with(other)) {
+                findings.push(Finding::new(
+                    &file.path,
+                    at + 1,
+                    format!("includes {included} of the other half"),
+                    "use the crate's public API, in tests as a dev-dependency",
+                ));
+            }
+        }
+    }
+    findings
+}
+
+/// The path in a line with `#[path = "..."]` or `include!("...")`.
+fn included(line: &str) -> Option<&str> {
+    let line = line.trim_start();
+    let rest = if line.starts_with("//") {
+        None
+    } else if line.starts_with("#[path") {
+        Some(line)
+    } else {
+        line.find("include!(").map(|at| &line[at..])
+    };
+    rest?.split('"').nth(1)
+}
+
+/// `path` relative to the root of the workspace, as seen from `file`.
+fn resolved(file: &str, path: &str) -> String {
+    let mut parts: Vec<&str> = file.split('/').collect();
+    parts.pop();
+    for part in path.split('/') {
+        match part {
+            "." => {}
+            ".." => drop(parts.pop()),
+            part => parts.push(part),
+        }
+    }
+    parts.join("/")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::check;
+    use crate::workspace::{Workspace, fake};
+
+    fn findings(path: &str, text: &str) -> usize {
+        check(&Workspace { crates: Vec::new(), files: vec![fake::file(path, text)] }).len()
+    }
+
+    #[test]
+    fn a_file_of_the_other_half_is_refused() {
+        let judge = "#[path = \"../../../../engine/mont/tests/judge/mod.rs\"]\nmod judge;\n";
+        assert_eq!(findings("ladder/1-kernel/judge/src/lib.rs", judge), 1);
+        let table = "    include!(\"../../../ladder/bench/src/table.rs\");\n";
+        assert_eq!(findings("engine/rsa/src/lib.rs", table), 1);
+    }
+
+    #[test]
+    fn files_of_the_same_half_vectors_and_comments_are_accepted() {
+        for text in [
+            "#[path = \"../toy/mod.rs\"]\n",
+            "#[path = \"../../queue/tests/toy/mod.rs\"]\n",
+            "const PEM: &str = include_str!(\"../../../ladder/README.md\");\n",
+            "// include!(\"../../../ladder/bench/src/table.rs\");\n",
+        ] {
+            assert_eq!(findings("engine/rsa/src/lib.rs", text), 0, "{text}");
+        }
+        assert_eq!(findings("fuzz/fuzz_targets/a.rs", "#[path = \"../../ladder/a.rs\"]\n"), 0);
+    }
+}
