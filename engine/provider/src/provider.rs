@@ -1,10 +1,10 @@
-//! The provider in one library context: settings, kernels, health, and the frame of its entry points.
+//! The provider in one library context: settings, kernels, health, and the frame of its entry
+//! points.
 #![forbid(unsafe_code)]
 
 use core::cell::RefCell;
-use core::ffi::{c_int, c_void};
+use core::ffi::c_int;
 use core::fmt::Display;
-use core::ptr;
 use core::sync::atomic::{AtomicBool, Ordering};
 use std::sync::Arc;
 
@@ -79,7 +79,8 @@ impl Provider {
     pub(crate) fn share(self) -> Arc<Self> {
         let shared = Arc::new(self);
         if let Some(metrics) = &shared.metrics {
-            metrics.watch(Arc::downgrade(&shared));
+            let provider = Arc::downgrade(&shared);
+            metrics.watch(provider);
         }
         shared
     }
@@ -102,8 +103,8 @@ impl Provider {
         self.with_scratch(|scratch| run(&mut scratch.workspace))
     }
 
-    /// Calls `run` with this thread's scratch memory. Neither it nor the blinding takes a lock, so a
-    /// child can go on that was forked during another thread's operation.
+    /// Calls `run` with this thread's scratch memory. Neither it nor the blinding takes a lock, so
+    /// a child can go on that was forked during another thread's operation.
     pub(crate) fn with_scratch<T>(&self, run: impl FnOnce(&mut Scratch) -> T) -> T {
         thread_local! {
             static SCRATCH: RefCell<Option<Scratch>> = const { RefCell::new(None) };
@@ -128,12 +129,12 @@ impl Provider {
     }
 
     /// Returns the state of this process.
-    pub(crate) fn home(&self) -> &ProcessState {
+    pub(crate) fn process_state(&self) -> &ProcessState {
         self.states.current()
     }
 
-    /// Ends the provider's threads when libcrypto tears it down. Keys may outlive this, and contexts of
-    /// abandoned jobs may keep the value for ever.
+    /// Ends the provider's threads when libcrypto tears it down. Keys may outlive this, and
+    /// contexts of abandoned jobs may keep the value for ever.
     pub(crate) fn close(&self) {
         self.states.close();
         if let Some(metrics) = &self.metrics {

@@ -120,16 +120,16 @@ fn failed_writes_leave_no_file() {
 fn operations_write_if_no_thread_can_start() {
     let folder = Folder::new("threadless");
     let metrics = folder.metrics();
-    metrics.at_work.store(fork_generation(), Ordering::SeqCst);
+    metrics.active.store(fork_generation(), Ordering::SeqCst);
     metrics.threadless.store(fork_generation(), Ordering::SeqCst);
     let last = u64::MAX / 2;
     metrics.written_ms.store(last, Ordering::SeqCst);
     count(&metrics, Event::Signature);
     assert_eq!(folder.names(), [""; 0], "it is not due");
     // A provider that was made an hour ago.
-    let metrics = Metrics { made: Instant::now() - Duration::from_secs(3600), ..fresh(&folder) };
+    let metrics = Metrics { created: Instant::now() - Duration::from_secs(3600), ..fresh(&folder) };
     let metrics = Arc::new(metrics);
-    metrics.at_work.store(fork_generation(), Ordering::SeqCst);
+    metrics.active.store(fork_generation(), Ordering::SeqCst);
     metrics.threadless.store(fork_generation(), Ordering::SeqCst);
     count(&metrics, Event::Signature);
     assert!(folder.text().contains("tollgate_signatures_total"));
@@ -142,10 +142,10 @@ fn fresh(folder: &Folder) -> Metrics {
 #[test]
 fn waits_for_a_writer_of_this_process_only() {
     let mark = AtomicU64::new(NOBODY);
-    let turn = Turn::take(&mark, 7).unwrap();
-    assert!(Turn::take(&mark, 7).is_none());
+    let turn = WriteLock::acquire(&mark, 7).unwrap();
+    assert!(WriteLock::acquire(&mark, 7).is_none());
     // A child, forked while the parent wrote.
-    drop(Turn::take(&mark, 8).unwrap());
+    drop(WriteLock::acquire(&mark, 8).unwrap());
     drop(turn);
-    assert!(Turn::take(&mark, 7).is_some());
+    assert!(WriteLock::acquire(&mark, 7).is_some());
 }
