@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use tollgate_processor::Bound;
 use tollgate_record::vocabulary as word;
-use tollgate_record::{Estimate, Kind, Machine, Record, Subject, Timestamp, Unit};
+use tollgate_record::{Estimate, Kind, Machine, Quantity, Record, Subject, Timestamp, Unit};
 
 use crate::error::CliError;
 use crate::host::Host;
@@ -32,13 +32,13 @@ impl<'a> Figures<'a> {
     pub(crate) fn measured(
         &self,
         subject: &Subject,
-        quantity: &str,
+        quantity: Quantity,
         unit: Unit,
         estimate: Estimate,
     ) -> Record {
         Record {
             subject: subject.clone(),
-            quantity: quantity.parse().expect("a quantity of the vocabulary"),
+            quantity,
             unit,
             estimate,
             kind: Kind::Measured,
@@ -58,13 +58,15 @@ impl<'a> Figures<'a> {
     pub(crate) fn bound(
         &self,
         subject: &Subject,
-        quantity: &str,
+        quantity: Quantity,
         bound: Bound,
     ) -> Result<Record, CliError> {
         let estimate = Estimate::exact(bound.cycles.get()).map_err(CliError::from_error)?;
         let limit = (word::LIMIT.to_owned(), bound.limit.to_string());
-        let kind =
-            Kind::Predicted { by: "0-model".to_owned(), from: self.host.model.sources().collect() };
+        let kind = Kind::Predicted {
+            by: word::MODEL_RUNG.to_owned(),
+            from: self.host.model.sources().collect(),
+        };
         Ok(Record {
             kind,
             ..self.with([limit]).measured(subject, quantity, Unit::Cycles, estimate)
@@ -75,7 +77,7 @@ impl<'a> Figures<'a> {
     pub(crate) fn published(
         &self,
         subject: &Subject,
-        quantity: &str,
+        quantity: Quantity,
         (unit, estimate): (Unit, Estimate),
         (machine, source): (&str, &str),
     ) -> Record {

@@ -36,6 +36,7 @@ pub mod jsonl;
 pub mod machine;
 pub mod record;
 pub mod subject;
+pub mod topic;
 pub mod units;
 pub mod vocabulary;
 
@@ -45,4 +46,5 @@ pub use jiff::Timestamp;
 pub use machine::Machine;
 pub use record::{Kind, Record};
 pub use subject::{BadSubject, Quantity, Subject};
+pub use topic::{Area, Key, Operation, Protocol, Service, Topic};
 pub use units::{Cycles, Nanos, PerSecond, Unit};

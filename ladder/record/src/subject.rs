@@ -6,27 +6,31 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-/// A path with parameters, such as `kernel/amm52_mb8_ifma?K=20` or
+use crate::topic::{Area, Key, Protocol, Topic};
+
+/// What a figure is about: a [`Topic`] with parameters, such as `kernel/amm52_mb8_ifma?K=20` or
 /// `operation/rsa-2048/sign?batch=8&by=tollgate`.
 ///
 /// Path: segments of ASCII lower-case letters, digits, `_`, `-` and `.`, joined by `/`. Parameters:
 /// keys of ASCII letters, digits and `_`; values of ASCII letters, digits, `_`, `-`, `.`, `+` and
-/// `:`; each key once. Any order is read, sorted order is written, so equal subjects are spelled
-/// alike.
+/// `:`; each key once. At most 512 bytes. Parameters are read in any order and written in sorted
+/// order, so equal subjects have equal spellings.
 ///
 /// ```
-/// use tollgate_record::Subject;
+/// use tollgate_record::{Key, Operation, Subject, Topic};
 ///
 /// let subject: Subject = "operation/rsa-2048/sign?by=tollgate&batch=8".parse()?;
 /// assert_eq!(subject.to_string(), "operation/rsa-2048/sign?batch=8&by=tollgate");
-/// assert_eq!(subject.segments().next(), Some("operation"));
 /// assert_eq!(subject.parameter("batch"), Some("8"));
+///
+/// let topic = Topic::Operation { key: Key::Rsa(2048), operation: Operation::Sign };
+/// assert_eq!(Subject::new(topic)?.with("by", "tollgate")?.with("batch", 8)?, subject);
 /// # Ok::<(), tollgate_record::BadSubject>(())
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct Subject {
-    path: String,
+    topic: Topic,
     parameters: BTreeMap<String, String>,
 }
 
@@ -34,15 +38,38 @@ pub struct Subject {
 const LENGTH_MAX_BYTES: usize = 512;
 
 impl Subject {
-    /// The path without parameters, `kernel/amm52_mb8_ifma`.
-    #[must_use]
-    pub fn path(&self) -> &str {
-        &self.path
+    /// A subject without parameters.
+    ///
+    /// # Errors
+    ///
+    /// A name in the topic holds a character that is not allowed in a path, or the path is too
+    /// long.
+    pub fn new(topic: Topic) -> Result<Self, BadSubject> {
+        Self { topic, parameters: BTreeMap::new() }.checked()
     }
 
-    /// The path's segments; the first one is the rung.
-    pub fn segments(&self) -> impl Iterator<Item = &str> {
-        self.path.split('/')
+    /// The topic.
+    #[must_use]
+    pub const fn topic(&self) -> &Topic {
+        &self.topic
+    }
+
+    /// The area of the topic.
+    #[must_use]
+    pub fn area(&self) -> Area {
+        self.topic.area()
+    }
+
+    /// The key of an operation, session, server or fleet.
+    #[must_use]
+    pub const fn key(&self) -> Option<&Key> {
+        self.topic.key()
+    }
+
+    /// The protocol of a session, server or fleet.
+    #[must_use]
+    pub const fn protocol(&self) -> Option<&Protocol> {
+        self.topic.protocol()
     }
 
     /// The value of a parameter.
@@ -56,6 +83,15 @@ impl Subject {
         self.parameters.iter().map(|(key, value)| (key.as_str(), value.as_str()))
     }
 
+    /// The same subject with another topic.
+    ///
+    /// # Errors
+    ///
+    /// As [`Subject::new`].
+    pub fn with_topic(&self, topic: Topic) -> Result<Self, BadSubject> {
+        Self { topic, parameters: self.parameters.clone() }.checked()
+    }
+
     /// The same subject with one more parameter, or with another value for it.
     ///
     /// # Errors
@@ -64,7 +100,20 @@ impl Subject {
     pub fn with(&self, key: &str, value: impl fmt::Display) -> Result<Self, BadSubject> {
         let mut subject = self.clone();
         subject.parameters.insert(key.to_owned(), value.to_string());
-        subject.to_string().parse()
+        subject.checked()
+    }
+
+    /// The same subject without these parameters.
+    #[must_use]
+    pub fn without(&self, keys: &[&str]) -> Self {
+        let mut subject = self.clone();
+        subject.parameters.retain(|key, _| !keys.contains(&key.as_str()));
+        subject
+    }
+
+    /// The subject as its spelling reads.
+    fn checked(self) -> Result<Self, BadSubject> {
+        self.to_string().parse()
     }
 }
 
@@ -94,16 +143,16 @@ impl FromStr for Subject {
                 return Err(bad("a parameter's value is made of A-Z a-z 0-9 _ - . + :"));
             }
             if parameters.insert(key.to_owned(), value.to_owned()).is_some() {
-                return Err(bad("a parameter stands there twice"));
+                return Err(bad("a parameter is given twice"));
             }
         }
-        Ok(Self { path: path.to_owned(), parameters })
+        Ok(Self { topic: path.into(), parameters })
     }
 }
 
 impl fmt::Display for Subject {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.path)?;
+        write!(f, "{}", self.topic)?;
         for (i, (key, value)) in self.parameters().enumerate() {
             write!(f, "{}{key}={value}", if i == 0 { '?' } else { '&' })?;
         }
@@ -127,15 +176,39 @@ impl From<Subject> for String {
 
 /// Which figure of the subject it is, such as `cycles_per_call`: ASCII lower-case letters, digits
 /// and `_`, a letter first, at most 64 of them.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
-pub struct Quantity(String);
+pub struct Quantity {
+    /// Zero after the name.
+    bytes: [u8; NAME_MAX_BYTES],
+    length: usize,
+}
+
+/// The most bytes that a quantity may have.
+const NAME_MAX_BYTES: usize = 64;
 
 impl Quantity {
+    /// A quantity of the [vocabulary](crate::vocabulary).
+    ///
+    /// # Panics
+    ///
+    /// If `name` is longer than 64 bytes.
+    #[must_use]
+    pub const fn known(name: &'static str) -> Self {
+        Self::copied(name)
+    }
+
+    const fn copied(name: &str) -> Self {
+        let mut bytes = [0; NAME_MAX_BYTES];
+        let (start, _) = bytes.split_at_mut(name.len());
+        start.copy_from_slice(name.as_bytes());
+        Self { bytes, length: name.len() }
+    }
+
     /// The name as text.
     #[must_use]
     pub fn as_str(&self) -> &str {
-        &self.0
+        core::str::from_utf8(&self.bytes[..self.length]).unwrap_or_default()
     }
 }
 
@@ -143,23 +216,27 @@ impl FromStr for Quantity {
     type Err = BadSubject;
 
     fn from_str(text: &str) -> Result<Self, BadSubject> {
-        let is_name = text.len() <= 64
+        let is_name = text.len() <= NAME_MAX_BYTES
             && text.starts_with(|c: char| c.is_ascii_lowercase())
             && made_of(text, |c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_');
         if !is_name {
             let text = text.chars().take(LENGTH_MAX_BYTES).collect();
-            return Err(BadSubject {
-                text,
-                why: "a quantity is a-z 0-9 _, a letter first, at most 64",
-            });
+            let why = "a quantity is a-z 0-9 _, a letter first, at most 64";
+            return Err(BadSubject { text, why });
         }
-        Ok(Self(text.to_owned()))
+        Ok(Self::copied(text))
+    }
+}
+
+impl fmt::Debug for Quantity {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Quantity({:?})", self.as_str())
     }
 }
 
 impl fmt::Display for Quantity {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(&self.0)
+        f.pad(self.as_str())
     }
 }
 
@@ -173,7 +250,7 @@ impl TryFrom<String> for Quantity {
 
 impl From<Quantity> for String {
     fn from(quantity: Quantity) -> Self {
-        quantity.0
+        quantity.as_str().to_owned()
     }
 }
 

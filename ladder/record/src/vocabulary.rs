@@ -4,6 +4,8 @@
 //! together is found. A measured, a predicted and a published figure of one subject have the same
 //! quantity and differ in their kind; a bound is a quantity of its own.
 
+use crate::Quantity;
+
 /// Rung 0, as predictions name who made them. Subjects begin with `model`.
 pub const MODEL_RUNG: &str = "0-model";
 /// Rung 1. Subjects begin with `kernel`.
@@ -18,9 +20,9 @@ pub const SERVER_RUNG: &str = "4-server";
 pub const FLEET_RUNG: &str = "5-fleet";
 
 /// Core cycles of one Montgomery product of one pair of numbers: `model/itanium/amm?bits=1024`.
-pub const CYCLES_PER_PRODUCT: &str = "cycles_per_product";
+pub const CYCLES_PER_PRODUCT: Quantity = Quantity::known("cycles_per_product");
 /// Share of a published operation that its Montgomery products take, by a model's count of them.
-pub const KERNEL_SHARE: &str = "kernel_share";
+pub const KERNEL_SHARE: Quantity = Quantity::known("kernel_share");
 /// Condition: what a figure of a model rests on, in words.
 pub const ASSUMPTION: &str = "assumption";
 /// Condition: what the numbers behind a figure of a model are worth, the least of them: `stated` in
@@ -34,22 +36,22 @@ pub const ESTIMATED: &str = "estimated";
 pub const MEASURED: &str = "measured";
 
 /// Core cycles of one operation. In a batch: of the batch, over its operations.
-pub const CYCLES_PER_OPERATION: &str = "cycles_per_operation";
+pub const CYCLES_PER_OPERATION: Quantity = Quantity::known("cycles_per_operation");
 /// Nanoseconds of one operation. In a batch: of the batch, over its operations.
-pub const NS_PER_OPERATION: &str = "ns_per_operation";
+pub const NS_PER_OPERATION: Quantity = Quantity::known("ns_per_operation");
 /// Operations per second of one thread.
-pub const OPERATIONS_PER_S: &str = "operations_per_s";
+pub const OPERATIONS_PER_S: Quantity = Quantity::known("operations_per_s");
 /// The processor's bound of one operation, predicted by rung 0.
-pub const BOUND_CYCLES_PER_OPERATION: &str = "bound_cycles_per_operation";
+pub const BOUND_CYCLES_PER_OPERATION: Quantity = Quantity::known("bound_cycles_per_operation");
 /// How many operations are done in the time in which the opponent, parameter [`AGAINST`], does one.
-pub const TIMES_AS_FAST: &str = "times_as_fast";
+pub const TIMES_AS_FAST: Quantity = Quantity::known("times_as_fast");
 
 /// Core cycles of one call of a kernel, all lanes together.
-pub const CYCLES_PER_CALL: &str = "cycles_per_call";
+pub const CYCLES_PER_CALL: Quantity = Quantity::known("cycles_per_call");
 /// Core cycles of one call of a kernel over its lanes.
-pub const CYCLES_PER_LANE: &str = "cycles_per_lane";
+pub const CYCLES_PER_LANE: Quantity = Quantity::known("cycles_per_lane");
 /// The processor's bound of one call, predicted by rung 0.
-pub const BOUND_CYCLES_PER_CALL: &str = "bound_cycles_per_call";
+pub const BOUND_CYCLES_PER_CALL: Quantity = Quantity::known("bound_cycles_per_call");
 
 /// Parameter: whose code ran.
 pub const BY: &str = "by";
@@ -73,19 +75,19 @@ pub const BITS: &str = "bits";
 pub const K: &str = "K";
 
 /// Bytes of machine code of a call, without what it shares with others.
-pub const CODE_BYTES: &str = "code_bytes";
+pub const CODE_BYTES: Quantity = Quantity::known("code_bytes");
 /// Bytes of the table of powers that an exponentiation reads.
-pub const TABLE_BYTES: &str = "table_bytes";
+pub const TABLE_BYTES: Quantity = Quantity::known("table_bytes");
 /// Instructions that a call executes.
-pub const INSTRUCTIONS: &str = "instructions_per_call";
+pub const INSTRUCTIONS: Quantity = Quantity::known("instructions_per_call");
 /// Multiplications of words in a call.
-pub const MULTIPLICATIONS: &str = "multiplications";
+pub const MULTIPLICATIONS: Quantity = Quantity::known("multiplications");
 /// Additions of words in a call.
-pub const ADDITIONS: &str = "additions";
+pub const ADDITIONS: Quantity = Quantity::known("additions");
 /// Words that a call reads from memory.
-pub const READS: &str = "reads";
+pub const READS: Quantity = Quantity::known("reads");
 /// Words that a call writes to memory.
-pub const WRITES: &str = "writes";
+pub const WRITES: Quantity = Quantity::known("writes");
 /// First segment of the subjects of variants: ways to a product or an exponentiation that are
 /// compared and not used, `variant/amm64_cios?K=16&bits=1024&unroll=4`.
 pub const VARIANT: &str = "variant";
@@ -124,14 +126,14 @@ pub const ENGINE: &str = "engine";
 /// Parameter: threads that have requests.
 pub const THREADS: &str = "threads";
 /// Operations per second of all threads, over the cores.
-pub const OPERATIONS_PER_S_PER_CORE: &str = "operations_per_s_per_core";
+pub const OPERATIONS_PER_S_PER_CORE: Quantity = Quantity::known("operations_per_s_per_core");
 /// Operations per second over those without the engine, parameter [`AGAINST`].
-pub const OPERATIONS_PER_S_RATIO: &str = "operations_per_s_ratio";
+pub const OPERATIONS_PER_S_RATIO: Quantity = Quantity::known("operations_per_s_ratio");
 /// Requests of a call, in the mean.
-pub const MEAN_FILL: &str = "mean_fill";
+pub const MEAN_FILL: Quantity = Quantity::known("mean_fill");
 /// The response time that 99 of 100 requests do not exceed, in service times of a full batch, which
 /// stand in the condition [`SERVICE_NS`].
-pub const RESPONSE_SERVICES_P99: &str = "response_services_p99";
+pub const RESPONSE_SERVICES_P99: Quantity = Quantity::known("response_services_p99");
 
 /// Parameter: by which plan a batch is cut where it is not by the costs beside it: [`BUILT_IN`].
 pub const PLAN: &str = "plan";
@@ -155,10 +157,10 @@ pub const SECONDS_PER_ROW: &str = "seconds_per_row";
 
 /// Core cycles that a server spends on one session: `session/rsa-2048/tls13?by=tollgate&bytes=0`.
 /// With the parameter [`PART`], those of one part.
-pub const CYCLES_PER_SESSION: &str = "cycles_per_session";
+pub const CYCLES_PER_SESSION: Quantity = Quantity::known("cycles_per_session");
 /// Core cycles that a server spends because of one message of the handshake, parameter
 /// [`MESSAGE`].
-pub const CYCLES_PER_MESSAGE: &str = "cycles_per_message";
+pub const CYCLES_PER_MESSAGE: Quantity = Quantity::known("cycles_per_message");
 /// Segment of a path in place of a key: what sessions are predicted from, and no session, as
 /// `session/primitive/x25519/agree`.
 pub const PRIMITIVE: &str = "primitive";
@@ -194,45 +196,46 @@ pub const EXCHANGE: &str = "exchange";
 /// Value of [`EXCHANGE`]: a handshake and nothing else.
 pub const HANDSHAKE: &str = "handshake";
 
-/// Sessions per second that a server sustains. As a parameter: a rate of sessions.
-pub const SESSIONS_PER_S: &str = "sessions_per_s";
+/// Sessions per second that a server sustains.
+pub const SESSIONS_PER_S: Quantity = Quantity::known("sessions_per_s");
 /// CPU time of the server in nanoseconds, over its sessions.
-pub const SERVER_CPU_NS_PER_SESSION: &str = "server_cpu_ns_per_session";
+pub const SERVER_CPU_NS_PER_SESSION: Quantity = Quantity::known("server_cpu_ns_per_session");
 /// CPU time of the load generator in nanoseconds, over its sessions.
-pub const CLIENT_CPU_NS_PER_SESSION: &str = "client_cpu_ns_per_session";
+pub const CLIENT_CPU_NS_PER_SESSION: Quantity = Quantity::known("client_cpu_ns_per_session");
 /// TCP connect, from opening the socket until the connection is up, in nanoseconds: median.
-pub const CONNECT_NS_P50: &str = "connect_ns_p50";
+pub const CONNECT_NS_P50: Quantity = Quantity::known("connect_ns_p50");
 /// As [`CONNECT_NS_P50`]: 90th percentile.
-pub const CONNECT_NS_P90: &str = "connect_ns_p90";
+pub const CONNECT_NS_P90: Quantity = Quantity::known("connect_ns_p90");
 /// As [`CONNECT_NS_P50`]: 99th percentile.
-pub const CONNECT_NS_P99: &str = "connect_ns_p99";
+pub const CONNECT_NS_P99: Quantity = Quantity::known("connect_ns_p99");
 /// The quantiles of TCP connect times that records have.
-pub const CONNECT_NS: [&str; 3] = [CONNECT_NS_P50, CONNECT_NS_P90, CONNECT_NS_P99];
+pub const CONNECT_NS: [Quantity; 3] = [CONNECT_NS_P50, CONNECT_NS_P90, CONNECT_NS_P99];
 /// From the `ClientHello` until the server confirmed the handshake, in nanoseconds: median.
 ///
 /// The server's Finished confirms a full handshake of TLS 1.2. In TLS 1.3 and in resumed handshakes
 /// of TLS 1.2 the first byte confirms it that only a server sends which has the client's Finished:
 /// of a response, or of a `close_notify`. Records up to November 2026 end at the client's last
 /// handshake message instead.
-pub const HANDSHAKE_NS_P50: &str = "handshake_ns_p50";
+pub const HANDSHAKE_NS_P50: Quantity = Quantity::known("handshake_ns_p50");
 /// As [`HANDSHAKE_NS_P50`]: 90th percentile.
-pub const HANDSHAKE_NS_P90: &str = "handshake_ns_p90";
+pub const HANDSHAKE_NS_P90: Quantity = Quantity::known("handshake_ns_p90");
 /// As [`HANDSHAKE_NS_P50`]: 99th percentile.
-pub const HANDSHAKE_NS_P99: &str = "handshake_ns_p99";
+pub const HANDSHAKE_NS_P99: Quantity = Quantity::known("handshake_ns_p99");
 /// The quantiles of handshake times that records have.
-pub const HANDSHAKE_NS: [&str; 3] = [HANDSHAKE_NS_P50, HANDSHAKE_NS_P90, HANDSHAKE_NS_P99];
+pub const HANDSHAKE_NS: [Quantity; 3] = [HANDSHAKE_NS_P50, HANDSHAKE_NS_P90, HANDSHAKE_NS_P99];
 /// The whole transaction, in nanoseconds: median. It begins when the socket is opened, in an open
 /// loop at the intended start, and ends with the last byte of the last response.
-pub const TRANSACTION_NS_P50: &str = "transaction_ns_p50";
+pub const TRANSACTION_NS_P50: Quantity = Quantity::known("transaction_ns_p50");
 /// As [`TRANSACTION_NS_P50`]: 90th percentile.
-pub const TRANSACTION_NS_P90: &str = "transaction_ns_p90";
+pub const TRANSACTION_NS_P90: Quantity = Quantity::known("transaction_ns_p90");
 /// As [`TRANSACTION_NS_P50`]: 99th percentile.
-pub const TRANSACTION_NS_P99: &str = "transaction_ns_p99";
+pub const TRANSACTION_NS_P99: Quantity = Quantity::known("transaction_ns_p99");
 /// The quantiles of transaction times that records have.
-pub const TRANSACTION_NS: [&str; 3] = [TRANSACTION_NS_P50, TRANSACTION_NS_P90, TRANSACTION_NS_P99];
+pub const TRANSACTION_NS: [Quantity; 3] =
+    [TRANSACTION_NS_P50, TRANSACTION_NS_P90, TRANSACTION_NS_P99];
 /// The highest rate of arrivals, in sessions per second, at which an objective, parameter [`SLO`],
 /// is met: the interval ends at the lowest rate at which it is not.
-pub const SESSIONS_PER_S_WITHIN: &str = "sessions_per_s_within";
+pub const SESSIONS_PER_S_WITHIN: Quantity = Quantity::known("sessions_per_s_within");
 /// Parameter: the objective, a quantile of the time from the intended start and its limit:
 /// `p99:20ms`.
 pub const SLO: &str = "slo";
@@ -255,64 +258,66 @@ pub const SESSIONS: &str = "sessions";
 /// Value of [`SESSIONS`].
 pub const RESUMED: &str = "resumed";
 /// Sessions per second over those of another engine, parameter [`AGAINST`].
-pub const SESSIONS_PER_S_RATIO: &str = "sessions_per_s_ratio";
+pub const SESSIONS_PER_S_RATIO: Quantity = Quantity::known("sessions_per_s_ratio");
 /// Server CPU per session over that of another engine, parameter [`AGAINST`].
-pub const SERVER_CPU_RATIO: &str = "server_cpu_per_session_ratio";
+pub const SERVER_CPU_RATIO: Quantity = Quantity::known("server_cpu_per_session_ratio");
 /// Client CPU per session over that of another client, parameter [`AGAINST`].
-pub const CLIENT_CPU_RATIO: &str = "client_cpu_per_session_ratio";
+pub const CLIENT_CPU_RATIO: Quantity = Quantity::known("client_cpu_per_session_ratio");
 
 /// Sessions per second of one core that does nothing else.
-pub const SESSIONS_PER_S_PER_CORE: &str = "sessions_per_s_per_core";
+pub const SESSIONS_PER_S_PER_CORE: Quantity = Quantity::known("sessions_per_s_per_core");
 /// Payload bits per second of one core that does nothing else.
-pub const BITS_PER_S_PER_CORE: &str = "bits_per_s_per_core";
+pub const BITS_PER_S_PER_CORE: Quantity = Quantity::known("bits_per_s_per_core");
 /// Cores for a demand, not rounded.
-pub const CORES: &str = "cores";
+pub const CORES: Quantity = Quantity::known("cores");
 /// Cores for a demand, rounded up.
-pub const WHOLE_CORES: &str = "whole_cores";
+pub const WHOLE_CORES: Quantity = Quantity::known("whole_cores");
 /// Cores of one machine that a demand leaves over.
-pub const CORES_LEFT: &str = "cores_left";
+pub const CORES_LEFT: Quantity = Quantity::known("cores_left");
 /// Machines for a demand, rounded up.
-pub const MACHINES: &str = "machines";
+pub const MACHINES: Quantity = Quantity::known("machines");
 
 /// Cost of a million sessions, in the currency that the parameter [`CURRENCY`] names.
-pub const COST_PER_MILLION: &str = "cost_per_million_sessions";
+pub const COST_PER_MILLION: Quantity = Quantity::known("cost_per_million_sessions");
 /// Price of a machine over the sessions per second that it serves, in the currency that the
 /// parameter [`CURRENCY`] names.
-pub const PRICE_PER_SESSION_PER_S: &str = "price_per_session_per_s";
+pub const PRICE_PER_SESSION_PER_S: Quantity = Quantity::known("price_per_session_per_s");
 /// Joules of a million sessions; there is no such record where the power is unknown.
-pub const JOULES_PER_MILLION: &str = "joules_per_million_sessions";
+pub const JOULES_PER_MILLION: Quantity = Quantity::known("joules_per_million_sessions");
 /// Share of the CPU time that one engine saves against another, parameter [`AGAINST`].
-pub const SAVED_SHARE: &str = "saved_share";
+pub const SAVED_SHARE: Quantity = Quantity::known("saved_share");
 /// What it saves for a million sessions, in the currency that the parameter [`CURRENCY`] names.
-pub const SAVED_PER_MILLION: &str = "saved_per_million_sessions";
+pub const SAVED_PER_MILLION: Quantity = Quantity::known("saved_per_million_sessions");
 /// What it saves in a year of the demand, in the currency that the parameter [`CURRENCY`] names.
-pub const SAVED_PER_YEAR: &str = "saved_per_year";
+pub const SAVED_PER_YEAR: Quantity = Quantity::known("saved_per_year");
 /// Cores that it saves at the demand, not rounded.
-pub const SAVED_CORES: &str = "saved_cores";
+pub const SAVED_CORES: Quantity = Quantity::known("saved_cores");
 
 /// Share of the sessions that have to wait.
-pub const WAITING_SHARE: &str = "waiting_share";
+pub const WAITING_SHARE: Quantity = Quantity::known("waiting_share");
 /// Mean wait in nanoseconds.
-pub const WAIT_NS_MEAN: &str = "wait_ns_mean";
+pub const WAIT_NS_MEAN: Quantity = Quantity::known("wait_ns_mean");
 /// Mean response time in nanoseconds.
-pub const RESPONSE_NS_MEAN: &str = "response_ns_mean";
+pub const RESPONSE_NS_MEAN: Quantity = Quantity::known("response_ns_mean");
 /// The response time in nanoseconds that 50 of 100 sessions or operations do not exceed.
-pub const RESPONSE_NS_P50: &str = "response_ns_p50";
+pub const RESPONSE_NS_P50: Quantity = Quantity::known("response_ns_p50");
 /// The response time in nanoseconds that 99 of 100 sessions or operations do not exceed.
-pub const RESPONSE_NS_P99: &str = "response_ns_p99";
+pub const RESPONSE_NS_P99: Quantity = Quantity::known("response_ns_p99");
 /// The load at which the mean response time is twice the service time.
-pub const LOAD_WHERE_DOUBLE: &str = "load_where_response_doubles";
+pub const LOAD_WHERE_DOUBLE: Quantity = Quantity::known("load_where_response_doubles");
 /// How many times the capacity of another engine, parameter [`AGAINST`].
-pub const CAPACITY_GAIN: &str = "capacity_gain";
+pub const CAPACITY_GAIN: Quantity = Quantity::known("capacity_gain");
 /// How many times as short as another engine's is the mean response time, at one arrival rate.
-pub const RESPONSE_GAIN: &str = "response_gain";
+pub const RESPONSE_GAIN: Quantity = Quantity::known("response_gain");
 /// Sessions that wait when a burst ends.
-pub const BACKLOG_SESSIONS: &str = "backlog_sessions";
+pub const BACKLOG_SESSIONS: Quantity = Quantity::known("backlog_sessions");
 /// The longest wait that a burst causes, in nanoseconds.
-pub const BACKLOG_WAIT_NS: &str = "backlog_wait_ns_max";
+pub const BACKLOG_WAIT_NS: Quantity = Quantity::known("backlog_wait_ns_max");
 /// From the end of a burst until the queue is empty, in nanoseconds.
-pub const BACKLOG_DRAIN_NS: &str = "backlog_drain_ns";
+pub const BACKLOG_DRAIN_NS: Quantity = Quantity::known("backlog_drain_ns");
 
+/// Parameter: a demand in sessions per second.
+pub const DEMAND_PER_S: &str = "sessions_per_s";
 /// Parameter: a link, in 10^9 bits per second.
 pub const LINK_GBPS: &str = "link_gbps";
 /// Parameter: the currency of a cost.

@@ -7,8 +7,8 @@ use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, Pos, VPos};
 use tollgate_record::{PerSecond, Record};
 
+use crate::lookup::cell;
 use crate::names::who;
-use crate::shelf::cell;
 use crate::signing::{SIZES, Signer, Signing, key};
 use crate::text::cut;
 

@@ -1,11 +1,11 @@
 //! Other key types beside RSA: not another implementation, another choice.
 
-use tollgate_record::{Nanos, Record, Subject};
+use tollgate_record::{Area, Key, Nanos, Operation, Record, Subject, Topic};
 
 use crate::grid::{Column, grid};
-use crate::names::{self, contender, is_insecure, key_of, operation};
-use crate::shelf::Origin::Measured;
-use crate::shelf::{Shelf, cell};
+use crate::lookup::Origin::Measured;
+use crate::lookup::{Lookup, cell};
+use crate::names::{self, contender, is_insecure, operation, rsa_bits};
 use crate::text::wrapped;
 use tollgate_record::vocabulary::{
     CYCLES_PER_OPERATION, EXPONENT, NS_PER_OPERATION, OPERATIONS_PER_S,
@@ -23,30 +23,30 @@ const COLUMNS: [Column; 5] = [
 /// key type on what switching to it would give. Empty if there is none.
 #[must_use]
 pub fn table(records: &[Record]) -> String {
-    let shelf = Shelf(records);
-    let mut subjects = shelf.measured("operation");
-    subjects.retain(|subject| names::rsa_bits(key_of(subject)).is_none());
+    let lookup = Lookup(records);
+    let mut subjects = lookup.measured(Area::Operation);
+    subjects.retain(|subject| rsa_bits(subject).is_none());
     if subjects.is_empty() {
         return String::new();
     }
-    let mut above = "";
+    let mut above = None;
     let mut rows = Vec::new();
     for subject in &subjects {
-        let is_first = above != subject.path();
-        above = subject.path();
+        let is_first = above != Some(subject.topic());
+        above = Some(subject.topic());
         rows.push(vec![
             if is_first { operation(subject) } else { String::new() },
             contender(subject),
-            cell(shelf.nanos(Measured, subject, NS_PER_OPERATION)),
-            cell(shelf.cycles(Measured, subject, CYCLES_PER_OPERATION)),
-            cell(shelf.per_second(Measured, subject, OPERATIONS_PER_S)),
+            cell(lookup.nanos(Measured, subject, NS_PER_OPERATION)),
+            cell(lookup.cycles(Measured, subject, CYCLES_PER_OPERATION)),
+            cell(lookup.per_second(Measured, subject, OPERATIONS_PER_S)),
         ]);
     }
     let mut text = grid(&COLUMNS, rows);
-    let mut keys: Vec<&str> = subjects.iter().map(|subject| key_of(subject)).collect();
+    let mut keys: Vec<&Key> = subjects.iter().filter_map(|subject| subject.key()).collect();
     keys.dedup();
     for key in keys {
-        if let Some(sentence) = switching(shelf, key) {
+        if let Some(sentence) = switching(lookup, key) {
             text += &wrapped(&sentence);
         }
     }
@@ -55,16 +55,16 @@ pub fn table(records: &[Record]) -> String {
 
 /// What a server would gain and its clients lose by a key of this type instead of the smallest
 /// secure RSA key of the records. Nothing is said unless all four figures are there.
-fn switching(shelf: Shelf<'_>, key: &str) -> Option<String> {
-    let rsa = shelf
-        .measured("operation")
+fn switching(lookup: Lookup<'_>, key: &Key) -> Option<String> {
+    let rsa = lookup
+        .measured(Area::Operation)
         .into_iter()
         .filter(|subject| !is_insecure(subject))
-        .filter_map(|subject| Some((names::rsa_bits(key_of(subject))?, key_of(subject))))
+        .filter_map(|subject| Some((rsa_bits(subject)?, subject.key()?)))
         .min_by_key(|(bits, _)| *bits)?
         .1;
-    let sentence = |what: &str| {
-        let (old, new) = (fastest(shelf, rsa, what)?, fastest(shelf, key, what)?);
+    let sentence = |what: Operation| {
+        let (old, new) = (fastest(lookup, rsa, &what)?, fastest(lookup, key, &what)?);
         Some(format!(
             "{} ({} by {}, {} by {})",
             compared(new.0, old.0),
@@ -78,19 +78,23 @@ fn switching(shelf: Shelf<'_>, key: &str) -> Option<String> {
         "A key of type {} instead of {}: a signature {}, a verification {}.",
         names::key(key),
         names::key(rsa),
-        sentence("sign")?,
-        sentence("verify")?,
+        sentence(Operation::Sign)?,
+        sentence(Operation::Verify)?,
     ))
 }
 
 /// The quickest of all who did this operation with this key.
-pub(crate) fn fastest<'a>(shelf: Shelf<'a>, key: &str, what: &str) -> Option<(Nanos, &'a Subject)> {
-    let path = format!("operation/{key}/{what}");
-    shelf
-        .measured("operation")
+pub(crate) fn fastest<'a>(
+    lookup: Lookup<'a>,
+    key: &Key,
+    operation: &Operation,
+) -> Option<(Nanos, &'a Subject)> {
+    let topic = Topic::Operation { key: key.clone(), operation: operation.clone() };
+    lookup
+        .measured(Area::Operation)
         .into_iter()
-        .filter(|subject| subject.path() == path && subject.parameter(EXPONENT).is_none())
-        .filter_map(|subject| Some((shelf.nanos(Measured, subject, NS_PER_OPERATION)?, subject)))
+        .filter(|subject| *subject.topic() == topic && subject.parameter(EXPONENT).is_none())
+        .filter_map(|subject| Some((lookup.nanos(Measured, subject, NS_PER_OPERATION)?, subject)))
         .min_by(|x, y| x.0.get().total_cmp(&y.0.get()))
 }
 

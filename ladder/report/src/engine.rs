@@ -5,12 +5,12 @@ use tollgate_record::vocabulary::{
     OPERATIONS_PER_S_RATIO, RESPONSE_NS_P99, RESPONSE_SERVICES_P99, SERVICE_NS, THREADS,
     TIMES_AS_FAST,
 };
-use tollgate_record::{Nanos, Record, Subject, Unit};
+use tollgate_record::{Area, Nanos, Quantity, Record, Subject, Unit};
 
 use crate::grid::{Column, grid};
+use crate::lookup::Origin::Measured;
+use crate::lookup::{Lookup, MISSING, cell};
 use crate::names::{INSECURE_NOTE, is_insecure, operation};
-use crate::shelf::Origin::Measured;
-use crate::shelf::{MISSING, Shelf, cell};
 use crate::text::wrapped;
 
 const COLUMNS: [Column; 6] = [
@@ -25,20 +25,20 @@ const COLUMNS: [Column; 6] = [
 /// A block for each key of which the engine was measured.
 #[must_use]
 pub fn table(records: &[Record]) -> String {
-    let shelf = Shelf(records);
-    let subjects: Vec<&Subject> = shelf
-        .measured(ENGINE)
+    let lookup = Lookup(records);
+    let subjects: Vec<&Subject> = lookup
+        .measured(Area::Queue)
         .into_iter()
         .filter(|subject| subject.parameter(BY) == Some(ENGINE))
         .collect();
     if subjects.is_empty() {
         return "the engine was not measured: run `tollgate speed --engine`\n".to_owned();
     }
-    let (mut rows, mut above) = (Vec::new(), "");
+    let (mut rows, mut above) = (Vec::new(), None);
     for subject in &subjects {
-        let name = if above == subject.path() { String::new() } else { operation(subject) };
-        above = subject.path();
-        rows.push([vec![name], line(shelf, subject)].concat());
+        let name = if above == Some(subject.topic()) { String::new() } else { operation(subject) };
+        above = Some(subject.topic());
+        rows.push([vec![name], line(lookup, subject)].concat());
     }
     let notes = "threads: throughput per core of so many threads that submit without a pause, \
                  each one request and its wait, or many and then a wait, beside one thread per \
@@ -55,34 +55,34 @@ pub fn table(records: &[Record]) -> String {
     text
 }
 
-fn line(shelf: Shelf<'_>, subject: &Subject) -> Vec<String> {
+fn line(lookup: Lookup<'_>, subject: &Subject) -> Vec<String> {
     let threads = subject.parameter(THREADS).unwrap_or(MISSING);
-    let fill = shelf.find(Measured, subject, MEAN_FILL, Unit::Ratio);
+    let fill = lookup.find(Measured, subject, MEAN_FILL, Unit::Ratio);
     let fill = fill.map_or_else(|| MISSING.to_owned(), |fill| format!("{:.1}", fill.point()));
     let ratio = |subject: Option<Subject>, quantity| {
-        let found = shelf.find(Measured, &subject?, quantity, Unit::Ratio)?;
+        let found = lookup.find(Measured, &subject?, quantity, Unit::Ratio)?;
         let (low, high) = found.interval();
         let digits = if high < 100.0 { 2 } else { 0 };
         Some(format!("{:.digits$} ({low:.digits$}-{high:.digits$})", found.point()))
     };
     let against = || subject.with(AGAINST, "tollgate").ok();
     let (what, with, without, ratio) = if let Some(load) = subject.parameter(LOAD) {
-        let service = shelf
+        let service = lookup
             .record(Measured, subject, RESPONSE_NS_P99, Unit::Nanos)
             .and_then(|record| record.conditions.get(SERVICE_NS)?.parse().ok())
             .map(Nanos::new);
-        let response = shelf.nanos(Measured, subject, RESPONSE_NS_P99);
+        let response = lookup.nanos(Measured, subject, RESPONSE_NS_P99);
         let services = ratio(Some(subject.clone()), RESPONSE_SERVICES_P99);
         (format!("p99 at load {load}"), cell(response), cell(service), services)
     } else if threads == "1" {
-        let nanos = |subject: &Subject| shelf.nanos(Measured, subject, NS_PER_OPERATION);
-        let alone = other(shelf, subject, NS_PER_OPERATION);
+        let nanos = |subject: &Subject| lookup.nanos(Measured, subject, NS_PER_OPERATION);
+        let alone = other(lookup, subject, NS_PER_OPERATION);
         let times = ratio(against(), TIMES_AS_FAST);
         ("alone".to_owned(), cell(nanos(subject)), cell(alone.and_then(nanos)), times)
     } else {
         let rate =
-            |subject: &Subject| shelf.per_second(Measured, subject, OPERATIONS_PER_S_PER_CORE);
-        let direct = other(shelf, subject, OPERATIONS_PER_S_PER_CORE);
+            |subject: &Subject| lookup.per_second(Measured, subject, OPERATIONS_PER_S_PER_CORE);
+        let direct = other(lookup, subject, OPERATIONS_PER_S_PER_CORE);
         let share = ratio(against(), OPERATIONS_PER_S_RATIO);
         let each = subject.parameter(BATCH).map(|many| format!(" x {many}"));
         (
@@ -96,12 +96,12 @@ fn line(shelf: Shelf<'_>, subject: &Subject) -> Vec<String> {
 }
 
 /// Who did the same without the engine.
-fn other<'a>(shelf: Shelf<'a>, subject: &Subject, quantity: &str) -> Option<&'a Subject> {
-    shelf
+fn other<'a>(lookup: Lookup<'a>, subject: &Subject, quantity: Quantity) -> Option<&'a Subject> {
+    lookup
         .subjects(|record| {
-            record.subject.path() == subject.path()
+            record.subject.topic() == subject.topic()
                 && record.subject.parameter(BY) != Some(ENGINE)
-                && record.quantity.as_str() == quantity
+                && record.quantity == quantity
                 && record.subject.parameter(BATCH).is_some()
                     == (quantity == OPERATIONS_PER_S_PER_CORE)
         })

@@ -2,7 +2,7 @@
 
 use tollgate_record::{Nanos, PerSecond, Record, Unit};
 
-use crate::shelf::{MISSING, cell};
+use crate::lookup::{MISSING, cell};
 
 /// Counts below this are printed whole.
 const WHOLE_MAX: f64 = 100_000.0;

@@ -2,9 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use tollgate_record::{Estimate, Kind, Machine, PerSecond, Record};
+use tollgate_record::{Area, Estimate, Kind, Machine, PerSecond, Record};
 
-use crate::shelf::cell;
+use crate::lookup::cell;
 use crate::text::wrapped;
 use tollgate_record::vocabulary::KERNEL;
 
@@ -18,15 +18,34 @@ pub fn lines(records: &[Record]) -> String {
     // A table of kernels names each in its rows; for one of operations it is said here.
     let kernels: BTreeSet<&str> = records
         .iter()
-        .filter(|record| record.subject.segments().next() != Some("kernel"))
+        .filter(|record| record.subject.area() != Area::Kernel)
         .filter_map(|record| record.conditions.get(KERNEL).map(String::as_str))
         .collect();
-    wrapped(&of_machine(&first.machine))
-        + &wrapped(&of_features(&first.machine, &kernels))
-        + &wrapped(&of_versions(&first.versions, first.commit.as_deref()))
+    text(&first.machine, &first.versions, first.commit.as_deref(), &kernels)
 }
 
-fn of_machine(machine: &Machine) -> String {
+/// The same heading for a machine of which nothing was measured yet.
+#[must_use]
+pub fn of_machine(
+    machine: &Machine,
+    versions: &BTreeMap<String, String>,
+    commit: Option<&str>,
+) -> String {
+    text(machine, versions, commit, &BTreeSet::new())
+}
+
+fn text(
+    machine: &Machine,
+    versions: &BTreeMap<String, String>,
+    commit: Option<&str>,
+    kernels: &BTreeSet<&str>,
+) -> String {
+    wrapped(&hardware(machine))
+        + &wrapped(&of_features(machine, kernels))
+        + &wrapped(&of_versions(versions, commit))
+}
+
+fn hardware(machine: &Machine) -> String {
     let mut parts = vec![machine.cpu.clone()];
     parts.extend(machine.logical_cores.map(|cores| format!("{cores} logical cores")));
     parts.push(match machine.virtualised {

@@ -18,7 +18,7 @@
 //!
 //! let record = Record {
 //!     subject: "operation/rsa-2048/sign?by=openssl".parse()?,
-//!     quantity: vocabulary::NS_PER_OPERATION.parse()?,
+//!     quantity: vocabulary::NS_PER_OPERATION,
 //!     unit: Unit::Nanos,
 //!     estimate: Estimate::new(226_000.0, (224_000.0, 229_000.0), 51)?,
 //! #   kind: Kind::Measured,
@@ -45,6 +45,7 @@ pub mod grid;
 pub mod heading;
 pub mod html;
 pub mod kernel;
+mod lookup;
 pub mod markdown;
 pub mod model;
 mod modelled;
@@ -57,7 +58,6 @@ pub mod rungs;
 pub mod server;
 pub mod session;
 mod sessions;
-mod shelf;
 mod signing;
 pub mod simulation;
 pub mod speed;

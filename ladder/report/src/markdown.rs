@@ -3,8 +3,8 @@
 use tollgate_record::Record;
 
 use crate::heading;
+use crate::lookup::{MISSING, cell, ratio};
 use crate::names::who;
-use crate::shelf::{MISSING, cell, ratio};
 use crate::signing::{SIZES, Signer, Signing, key};
 use crate::text::plain;
 

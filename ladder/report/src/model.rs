@@ -7,8 +7,8 @@ use tollgate_record::{Kind, Record};
 use crate::cite::Citation;
 use crate::figure;
 use crate::grid::{Column, grid};
+use crate::lookup::MISSING;
 use crate::modelled::{Modelled, modelled};
-use crate::shelf::MISSING;
 use crate::text::wrapped;
 
 const COLUMNS: [Column; 8] = [

@@ -1,10 +1,10 @@
 //! Montgomery products of modelled machines: what the table of models and rung 0 show.
 
 use tollgate_record::vocabulary::{ASSUMPTION, BITS, CYCLES_PER_PRODUCT, LIMIT, MARK, ORIGIN};
-use tollgate_record::{Record, Subject, Unit};
+use tollgate_record::{Area, Record, Subject, Topic, Unit};
 
-use crate::shelf::Origin::{self, Measured, Predicted, Published};
-use crate::shelf::Shelf;
+use crate::lookup::Lookup;
+use crate::lookup::Origin::{self, Measured, Predicted, Published};
 
 /// The machine that the report is made on, as subjects name it.
 pub(crate) const HOST: &str = "host";
@@ -77,10 +77,9 @@ impl Modelled<'_> {
 /// Every machine and size on record, in the order of the records, each with its changed models
 /// below it, this machine last.
 pub(crate) fn modelled(records: &[Record]) -> Vec<Modelled<'_>> {
-    let shelf = Shelf(records);
-    let mut subjects: Vec<&Subject> = shelf.subjects(|record| {
-        record.subject.segments().next() == Some("model")
-            && record.quantity.as_str() == CYCLES_PER_PRODUCT
+    let lookup = Lookup(records);
+    let mut subjects: Vec<&Subject> = lookup.subjects(|record| {
+        record.subject.area() == Area::Model && record.quantity == CYCLES_PER_PRODUCT
     });
     let order: Vec<(&str, Option<&str>)> = subjects.iter().map(|s| row_of(s)).collect();
     subjects.sort_by_key(|subject| {
@@ -88,7 +87,7 @@ pub(crate) fn modelled(records: &[Record]) -> Vec<Modelled<'_>> {
         (machine_of(subject) == HOST, place, subject.parameters().count())
     });
     let find = |origin: Origin, subject: &Subject| {
-        shelf.record(origin, subject, CYCLES_PER_PRODUCT, Unit::Cycles)
+        lookup.record(origin, subject, CYCLES_PER_PRODUCT, Unit::Cycles)
     };
     subjects
         .iter()
@@ -115,5 +114,8 @@ fn row_of(subject: &Subject) -> (&str, Option<&str>) {
 }
 
 fn machine_of(subject: &Subject) -> &str {
-    subject.segments().nth(1).unwrap_or_default()
+    match subject.topic() {
+        Topic::Model { machine, .. } => machine,
+        _ => "",
+    }
 }

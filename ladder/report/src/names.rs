@@ -1,6 +1,6 @@
 //! How subjects read to people.
 
-use tollgate_record::{Record, Subject};
+use tollgate_record::{Key, Protocol, Record, Service, Subject, Topic};
 
 use tollgate_record::vocabulary::{
     BATCH, BY, BYTES, EXPONENT, FULL, PART_KEY_EXCHANGE, PART_KEY_SCHEDULE, PART_LIBRARY, PART_MAC,
@@ -17,41 +17,42 @@ pub(crate) const INSECURE: char = '!';
 pub(crate) const INSECURE_NOTE: &str =
     "! insecure size, not for use; shown because the papers used it";
 
-/// The size in bits of an RSA key's path segment, `rsa-2048`.
-pub(crate) fn rsa_bits(key: &str) -> Option<u32> {
-    key.strip_prefix("rsa-")?.parse().ok()
-}
-
-/// The key's path segment, `rsa-2048` of `operation/rsa-2048/sign`.
-pub(crate) fn key_of(subject: &Subject) -> &str {
-    subject.segments().nth(1).unwrap_or_default()
-}
-
 /// Whether the subject's key is too small to be secure.
 pub(crate) fn is_insecure(subject: &Subject) -> bool {
-    rsa_bits(key_of(subject)).is_some_and(|bits| bits < SECURE_BITS_MIN)
+    rsa_bits(subject).is_some_and(|bits| bits < SECURE_BITS_MIN)
+}
+
+/// The size of the subject's RSA key in bits.
+pub(crate) fn rsa_bits(subject: &Subject) -> Option<u32> {
+    subject.key()?.rsa_bits()
 }
 
 /// A key by name: `rsa-2048` is RSA-2048, `ecdsa-p256` is ECDSA P-256.
-pub(crate) fn key(segment: &str) -> String {
-    match segment {
-        "ecdsa-p256" => "ECDSA P-256".to_owned(),
-        "ecdsa-p384" => "ECDSA P-384".to_owned(),
-        "ed25519" => "Ed25519".to_owned(),
-        "none" => "no key".to_owned(),
-        other => other.to_ascii_uppercase(),
+pub(crate) fn key(key: &Key) -> String {
+    match key {
+        Key::EcdsaP256 => "ECDSA P-256".to_owned(),
+        Key::EcdsaP384 => "ECDSA P-384".to_owned(),
+        Key::Ed25519 => "Ed25519".to_owned(),
+        Key::None => "no key".to_owned(),
+        other => other.to_string().to_ascii_uppercase(),
     }
 }
 
 /// A key and an operation: `RSA-1024! sign`, `RSA-512! e=7`, `RSA-512! no CRT`.
 pub(crate) fn operation(subject: &Subject) -> String {
     let mark = if is_insecure(subject) { "!" } else { "" };
+    let (name, operation) = match subject.topic() {
+        Topic::Operation { key: of, operation } | Topic::Queue { key: of, operation } => {
+            (key(of), operation.to_string())
+        }
+        other => (other.to_string(), String::new()),
+    };
     let what = match subject.parameter(EXPONENT) {
-        None => subject.segments().skip(2).collect::<Vec<_>>().join(" "),
+        None => operation,
         Some(FULL) => "no CRT".to_owned(),
         Some(value) => format!("e={value}"),
     };
-    format!("{}{mark} {what}", key(key_of(subject)))
+    format!("{name}{mark} {what}")
 }
 
 /// What \[ETI10\] set out from.
@@ -78,23 +79,43 @@ pub(crate) fn contender(subject: &Subject) -> String {
     }
 }
 
-/// A protocol by name, as `load` spells it in subjects.
-pub(crate) fn protocol(word: &str) -> &str {
-    match word {
-        "tls13" => "TLS 1.3",
-        "tls12-x25519" => "TLS 1.2 ECDHE",
-        "tls12-p256" => "TLS 1.2 P-256",
-        "tls12-rsa" => "TLS 1.2 RSA",
-        "tls-rsa" => "TLS RSA",
-        "ssl3-rsa" => "SSL 3 RSA",
-        "http" => "HTTP",
-        other => other,
+/// A protocol by name.
+pub(crate) fn protocol(protocol: &Protocol) -> &str {
+    match protocol {
+        Protocol::Tls13 => "TLS 1.3",
+        Protocol::Tls12X25519 => "TLS 1.2 ECDHE",
+        Protocol::Tls12P256 => "TLS 1.2 P-256",
+        Protocol::Tls12Rsa => "TLS 1.2 RSA",
+        Protocol::TlsRsa => "TLS RSA",
+        Protocol::Ssl3Rsa => "SSL 3 RSA",
+        Protocol::Http => "HTTP",
+        Protocol::Other(word) => word,
     }
 }
 
-/// A suite of a paper: `tls-rsa-1024-aes-128-gcm` is RSA-1024-AES-128-GCM.
-pub(crate) fn suite(word: &str) -> String {
-    word.strip_prefix("tls-").unwrap_or(word).to_ascii_uppercase()
+/// The protocol of a subject by name.
+pub(crate) fn protocol_of(subject: &Subject) -> &str {
+    subject.protocol().map_or("", protocol)
+}
+
+/// `TLS 1.3, RSA-2048`; a suite of a paper; what a figure of the command line is called.
+pub(crate) fn service(subject: &Subject) -> String {
+    match subject.topic().service() {
+        Some(Service::Tls { key: of, protocol: by }) => format!("{}, {}", protocol(by), key(of)),
+        Some(Service::Named(name)) if name.starts_with("tls-") => suite(subject),
+        Some(Service::Named(name)) => name.clone(),
+        None => subject.topic().to_string(),
+    }
+}
+
+/// The key or the suite of a paper: `tls-rsa-1024-aes-128-gcm` is RSA-1024-AES-128-GCM.
+pub(crate) fn suite(subject: &Subject) -> String {
+    let word = match subject.topic().service() {
+        Some(Service::Tls { key, .. }) => key.to_string(),
+        Some(Service::Named(name)) => name.strip_prefix("tls-").unwrap_or(name).to_owned(),
+        None => String::new(),
+    };
+    word.to_ascii_uppercase()
 }
 
 /// A part of a session's cost by name.
@@ -124,13 +145,6 @@ pub(crate) fn payload(bytes: u64) -> String {
         _ if bytes.is_multiple_of(1024) => format!("{} KB", bytes / 1024),
         _ => format!("{} KB", bytes / 1000),
     }
-}
-
-/// The subject without these parameters.
-pub(crate) fn without(subject: &Subject, keys: &[&str]) -> Option<Subject> {
-    let bare: Subject = subject.path().parse().ok()?;
-    let mut kept = subject.parameters().filter(|(name, _)| !keys.contains(name));
-    kept.try_fold(bare, |bare, (name, value)| bare.with(name, value).ok())
 }
 
 /// What a paper's figure is of, without the paper's key: `OpenSSL 1.0` of `eti10-openssl-1.0`,

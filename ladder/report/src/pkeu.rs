@@ -1,11 +1,11 @@
 //! The table of a public-key execution unit: its published times, and our cycles at its clocks.
 
-use tollgate_record::{Kind, PerSecond, Record, Subject};
+use tollgate_record::{Area, Kind, PerSecond, Record, Subject, Topic};
 
 use crate::grid::{Column, grid};
-use crate::names::{INSECURE, INSECURE_NOTE, contender, is_insecure, key_of, rsa_bits, who};
-use crate::shelf::Origin::{Measured, Published};
-use crate::shelf::{MISSING, Shelf};
+use crate::lookup::Origin::{Measured, Published};
+use crate::lookup::{Lookup, MISSING};
+use crate::names::{INSECURE, INSECURE_NOTE, contender, is_insecure, rsa_bits, who};
 use crate::text::wrapped;
 use tollgate_record::vocabulary::{
     BY, CLOCK_MHZ, CYCLES_PER_OPERATION, EXPONENT, FULL, NS_PER_OPERATION,
@@ -21,8 +21,8 @@ const CELL_WIDTH: usize = 7;
 /// measured cycles turned into milliseconds at the same clocks.
 #[must_use]
 pub fn table(records: &[Record]) -> String {
-    let shelf = Shelf(records);
-    let published = shelf.subjects(|record| {
+    let lookup = Lookup(records);
+    let published = lookup.subjects(|record| {
         matches!(record.kind, Kind::Published { .. }) && clock_mhz(&record.subject).is_some()
     });
     let mut clocks: Vec<u32> = published.iter().filter_map(|s| clock_mhz(s)).collect();
@@ -32,9 +32,9 @@ pub fn table(records: &[Record]) -> String {
     if clocks.is_empty() {
         return "no published times to compare with\n".to_owned();
     }
-    let mut sizes: Vec<(&str, Option<&str>)> = Vec::new();
+    let mut sizes: Vec<(&Topic, Option<&str>)> = Vec::new();
     for subject in &published {
-        let size = (subject.path(), subject.parameter(EXPONENT));
+        let size = (subject.topic(), subject.parameter(EXPONENT));
         if !sizes.contains(&size) {
             sizes.push(size);
         }
@@ -43,7 +43,7 @@ pub fn table(records: &[Record]) -> String {
         "Milliseconds per operation at the clock above the column. Ours are core cycles measured \
          here over that clock: a statement about cycle counts, not about a machine that exists.",
     );
-    text += &grid(&columns(&clocks), rows(shelf, &published, &sizes, &clocks));
+    text += &grid(&columns(&clocks), rows(lookup, &published, &sizes, &clocks));
     if published.iter().any(|subject| is_insecure(subject)) {
         text += &wrapped(INSECURE_NOTE);
     }
@@ -72,24 +72,24 @@ fn columns(clocks: &[u32]) -> Vec<Column> {
 }
 
 fn rows(
-    shelf: Shelf<'_>,
+    lookup: Lookup<'_>,
     published: &[&Subject],
-    sizes: &[(&str, Option<&str>)],
+    sizes: &[(&Topic, Option<&str>)],
     clocks: &[u32],
 ) -> Vec<Vec<String>> {
     let mut rows = Vec::new();
     for (path, exponent) in sizes {
-        let belongs = |s: &Subject| s.path() == *path && s.parameter(EXPONENT) == *exponent;
+        let belongs = |s: &Subject| s.topic() == *path && s.parameter(EXPONENT) == *exponent;
         let of_paper = |clock: u32| {
             let found = published.iter().find(|s| belongs(s) && clock_mhz(s) == Some(clock))?;
-            shelf.nanos(Published, found, NS_PER_OPERATION).map(|time| time.get() * 1e-6)
+            lookup.nanos(Published, found, NS_PER_OPERATION).map(|time| time.get() * 1e-6)
         };
         let name = published.iter().find(|s| belongs(s)).map_or_else(String::new, |s| size(s));
         let by = published.iter().find(|s| belongs(s)).map_or_else(String::new, |s| contender(s));
         rows.push(row([name, by], clocks, |clock| of_paper(clock).map(as_printed)));
-        for ours in shelf.measured("operation").into_iter().filter(|s| belongs(s)) {
+        for ours in lookup.measured(Area::Operation).into_iter().filter(|s| belongs(s)) {
             let at_clock = |clock: u32| {
-                let cycles = shelf.cycles(Measured, ours, CYCLES_PER_OPERATION)?;
+                let cycles = lookup.cycles(Measured, ours, CYCLES_PER_OPERATION)?;
                 Some(cycles.at(PerSecond::new(f64::from(clock) * 1e6)).get() * 1e-6)
             };
             rows.push(row([String::new(), contender(ours)], clocks, |clock| {
@@ -118,7 +118,7 @@ fn as_measured(ms: f64) -> String {
 
 /// `1024!/3`: bits of the modulus and of the exponent.
 fn size(subject: &Subject) -> String {
-    let bits = rsa_bits(key_of(subject)).map_or_else(|| MISSING.into(), |bits| bits.to_string());
+    let bits = rsa_bits(subject).map_or_else(|| MISSING.into(), |bits| bits.to_string());
     let mark = if is_insecure(subject) { INSECURE.to_string() } else { String::new() };
     let exponent = match subject.parameter(EXPONENT) {
         None => MISSING.to_owned(),

@@ -6,9 +6,9 @@ use tollgate_record::vocabulary::{
 use tollgate_record::{Cycles, Record, Subject, Unit};
 
 use crate::grid::{Column, grid};
-use crate::names::{INSECURE_NOTE, is_insecure, operation, without};
-use crate::shelf::Origin::{Measured, Predicted};
-use crate::shelf::{MISSING, Shelf, cell, share};
+use crate::lookup::Origin::{Measured, Predicted};
+use crate::lookup::{Lookup, MISSING, cell, share};
+use crate::names::{INSECURE_NOTE, is_insecure, operation};
 use crate::text::wrapped;
 
 /// Characters of a bar that costs as much as single operations.
@@ -27,8 +27,8 @@ const COLUMNS: [Column; 7] = [
 /// A block for each operation of which plans were predicted.
 #[must_use]
 pub fn table(records: &[Record]) -> String {
-    let shelf = Shelf(records);
-    let planned = shelf.subjects(|record| {
+    let lookup = Lookup(records);
+    let planned = lookup.subjects(|record| {
         record.conditions.contains_key(CUT) && record.subject.parameter(PLAN).is_none()
     });
     if planned.is_empty() {
@@ -38,11 +38,11 @@ pub fn table(records: &[Record]) -> String {
     let mut left = planned.as_slice();
     while let Some(first) = left.first() {
         let alike = |s: &&&Subject| {
-            (s.path(), s.parameter(EXPONENT)) == (first.path(), first.parameter(EXPONENT))
+            (s.topic(), s.parameter(EXPONENT)) == (first.topic(), first.parameter(EXPONENT))
         };
         let (block, others) = left.split_at(left.iter().take_while(alike).count());
-        text += &head(shelf, first);
-        text += &grid(&COLUMNS, block.iter().map(|subject| line(shelf, subject)).collect());
+        text += &head(lookup, first);
+        text += &grid(&COLUMNS, block.iter().map(|subject| line(lookup, subject)).collect());
         text += "\n";
         left = others;
     }
@@ -60,10 +60,10 @@ pub fn table(records: &[Record]) -> String {
 }
 
 /// What one operation is and what its forms cost.
-fn head(shelf: Shelf<'_>, subject: &Subject) -> String {
-    let one = single(subject).and_then(|one| shelf.cycles(Measured, &one, CYCLES_PER_OPERATION));
+fn head(lookup: Lookup<'_>, subject: &Subject) -> String {
+    let one = lookup.cycles(Measured, &single(subject), CYCLES_PER_OPERATION);
     let costs = |subject: Option<Subject>| {
-        let record = predicted(shelf, &subject?)?;
+        let record = predicted(lookup, &subject?)?;
         record.conditions.get(COSTS).filter(|costs| !costs.is_empty())
     };
     let name = operation(subject);
@@ -75,7 +75,7 @@ fn head(shelf: Shelf<'_>, subject: &Subject) -> String {
     ))
 }
 
-fn line(shelf: Shelf<'_>, subject: &Subject) -> Vec<String> {
+fn line(lookup: Lookup<'_>, subject: &Subject) -> Vec<String> {
     let cycles =
         |record: Option<&Record>| record.map(|record| Cycles::new(record.estimate.point()));
     let cut = |record: Option<&Record>| {
@@ -84,9 +84,9 @@ fn line(shelf: Shelf<'_>, subject: &Subject) -> Vec<String> {
             .cloned()
             .unwrap_or_else(|| MISSING.into())
     };
-    let here = predicted(shelf, subject);
-    let other = built_in(subject).and_then(|subject| predicted(shelf, &subject));
-    let one = single(subject).and_then(|one| shelf.cycles(Measured, &one, CYCLES_PER_OPERATION));
+    let here = predicted(lookup, subject);
+    let other = built_in(subject).and_then(|subject| predicted(lookup, &subject));
+    let one = lookup.cycles(Measured, &single(subject), CYCLES_PER_OPERATION);
     let (of_here, of_other) = (cycles(here), cycles(other));
     let differs = other.is_some() && cut(here) != cut(other);
     let bar = match (of_here, one) {
@@ -116,12 +116,12 @@ fn bar(share: f64) -> String {
     (0..24).map(f64::from).take_while(|at| *at < length).map(|_| '#').collect()
 }
 
-fn predicted<'a>(shelf: Shelf<'a>, subject: &Subject) -> Option<&'a Record> {
-    shelf.record(Predicted, subject, CYCLES_PER_OPERATION, Unit::Cycles)
+fn predicted<'a>(lookup: Lookup<'a>, subject: &Subject) -> Option<&'a Record> {
+    lookup.record(Predicted, subject, CYCLES_PER_OPERATION, Unit::Cycles)
 }
 
-fn single(subject: &Subject) -> Option<Subject> {
-    without(subject, &[BATCH, PLAN])
+fn single(subject: &Subject) -> Subject {
+    subject.without(&[BATCH, PLAN])
 }
 
 fn built_in(subject: &Subject) -> Option<Subject> {

@@ -7,7 +7,10 @@
 use std::collections::BTreeMap;
 
 use tollgate_record::vocabulary as word;
-use tollgate_record::{Estimate, Kind, Machine, Record, Timestamp, Unit};
+use tollgate_record::{
+    Estimate, Key, Kind, Machine, Operation, Protocol, Quantity, Record, Service, Subject,
+    Timestamp, Topic, Unit,
+};
 
 /// Where the figures of \[ETI10\] stand.
 pub(crate) const ETI10: &str =
@@ -129,9 +132,9 @@ pub fn of(paper: &str, taken_at: Timestamp) -> Vec<Record> {
 pub(crate) fn operations(taken_at: Timestamp) -> Vec<Record> {
     let source = format!("{ETI10}: RSA-1024 private operations per second and core");
     let record = |(by, core, rate): (&str, Core, f64)| {
-        let subject = format!("operation/rsa-1024/private?{}={by}", word::BY);
+        let subject = subject(private(), &[(word::BY, by)]);
         let figure = (word::OPERATIONS_PER_S, Unit::PerSecond, rate);
-        record(&subject, figure, core.machine(), &source, taken_at)
+        record(subject, figure, core.machine(), &source, taken_at)
     };
     ETI10_RSA_1024.map(record).into()
 }
@@ -139,26 +142,24 @@ pub(crate) fn operations(taken_at: Timestamp) -> Vec<Record> {
 fn sessions(taken_at: Timestamp) -> Vec<Record> {
     let source =
         format!("{ETI10}: clocks of a session of 140 KB, RSA-1024, AES-128-CBC, HMAC-SHA1");
-    let whole =
-        format!("session/rsa-1024/tls-rsa?{}=eti10-before&{}={ETI10_BYTES}", word::BY, word::BYTES);
-    let parts =
-        ETI10_SESSION.map(|(part, cycles)| (format!("{whole}&{}={part}", word::PART), cycles));
-    let record = |(subject, cycles): (String, f64)| {
+    let service = Service::Tls { key: Key::Rsa(1024), protocol: Protocol::TlsRsa };
+    let bytes = ETI10_BYTES.to_string();
+    let parameters = [(word::BY, "eti10-before"), (word::BYTES, &bytes)];
+    let whole = subject(Topic::Session(service), &parameters);
+    let of_part = |part| whole.with(word::PART, part).expect("a part of the vocabulary");
+    let parts = ETI10_SESSION.map(|(part, cycles)| (of_part(part), cycles));
+    let record = |(subject, cycles): (Subject, f64)| {
         let figure = (word::CYCLES_PER_SESSION, Unit::Cycles, cycles);
-        record(&subject, figure, machine("Intel processor of 2010", None), &source, taken_at)
+        record(subject, figure, machine("Intel processor of 2010", None), &source, taken_at)
     };
-    parts.into_iter().chain([(whole, ETI10_SESSION_CYCLES)]).map(record).collect()
+    parts.into_iter().chain([(whole.clone(), ETI10_SESSION_CYCLES)]).map(record).collect()
 }
 
 fn servers(taken_at: Timestamp) -> Vec<Record> {
     let record = |row: Hp01| {
-        let subject = format!(
-            "server/rsa-1024/ssl3-rsa?{}={}&{}={}",
-            word::BY,
-            row.by,
-            word::BYTES,
-            row.bytes
-        );
+        let service = Service::Tls { key: Key::Rsa(1024), protocol: Protocol::Ssl3Rsa };
+        let bytes = row.bytes.to_string();
+        let subject = subject(Topic::Server(service), &[(word::BY, row.by), (word::BYTES, &bytes)]);
         let (system, zeus) = row.software.unzip();
         let clock = row.clock_mhz.map(|mhz| mhz * 1e6);
         let machine = Machine {
@@ -170,7 +171,7 @@ fn servers(taken_at: Timestamp) -> Vec<Record> {
         let versions = zeus.map(|version| ("zeus".to_owned(), version.to_owned()));
         Record {
             versions: versions.into_iter().collect(),
-            ..record(&subject, figure, machine, HP01, taken_at)
+            ..record(subject, figure, machine, HP01, taken_at)
         }
     };
     HP01_TABLE.map(record).into()
@@ -190,16 +191,29 @@ pub(crate) fn machine(cpu: &str, clock_hz: Option<f64>) -> Machine {
     Machine { core_clock_hz: clock, ..Machine::unknown(cpu) }
 }
 
+/// The private operation with a key of RSA-1024.
+pub(crate) const fn private() -> Topic {
+    Topic::Operation { key: Key::Rsa(1024), operation: Operation::Private }
+}
+
+/// A subject of words of this crate.
+pub(crate) fn subject(topic: Topic, parameters: &[(&str, &str)]) -> Subject {
+    let bare = Subject::new(topic);
+    let with = |subject: Subject, (key, value): &(&str, &str)| subject.with(key, value);
+    bare.and_then(|bare| parameters.iter().try_fold(bare, with))
+        .expect("words of letters and digits")
+}
+
 pub(crate) fn record(
-    subject: &str,
-    (quantity, unit, figure): (&str, Unit, f64),
+    subject: Subject,
+    (quantity, unit, figure): (Quantity, Unit, f64),
     machine: Machine,
     source: &str,
     taken_at: Timestamp,
 ) -> Record {
     Record {
-        subject: subject.parse().expect("made of letters and digits"),
-        quantity: quantity.parse().expect("a quantity of the vocabulary"),
+        subject,
+        quantity,
         unit,
         estimate: Estimate::exact(figure).expect("the tables hold numbers"),
         kind: Kind::Published { source: source.to_owned() },

@@ -3,14 +3,13 @@
 use std::collections::BTreeSet;
 
 use tollgate_record::vocabulary as word;
-use tollgate_record::{Record, Subject, Unit};
+use tollgate_record::{Area, Record, Subject, Unit};
 
 use crate::figure;
 use crate::grid::{Column, grid};
-use crate::names::{self, key_of, who};
-use crate::sessions::protocol_of;
-use crate::shelf::Origin::{Measured, Predicted};
-use crate::shelf::{MISSING, Shelf, ratio};
+use crate::lookup::Origin::{Measured, Predicted};
+use crate::lookup::{Lookup, MISSING, ratio};
+use crate::names::{self, service, who};
 use crate::text::wrapped;
 
 const COLUMNS: [Column; 6] = [
@@ -38,18 +37,18 @@ const TIMES: [Column; 8] = [
 /// doubts.
 #[must_use]
 pub fn table(records: &[Record]) -> String {
-    let shelf = Shelf(records);
-    let subjects = shelf.measured("server");
+    let lookup = Lookup(records);
+    let subjects = lookup.measured(Area::Server);
     if subjects.is_empty() {
         return "no server was measured: run `tollgate bench`\n".to_owned();
     }
-    let mut text = grid(&COLUMNS, rows(shelf, &subjects, figures));
+    let mut text = grid(&COLUMNS, rows(lookup, &subjects, figures));
     text += &wrapped(
         "sess/s: sessions per second; pred.: as rung 3 predicts them; CPU: of the server for one \
          session; client: CPU of the load generator for one",
     );
     text += "\n";
-    text += &grid(&TIMES, rows(shelf, &subjects, times));
+    text += &grid(&TIMES, rows(lookup, &subjects, times));
     text += &wrapped(
         "medians, 90th and 99th percentiles; connect: TCP connection; handshake: from the \
          ClientHello until the server confirmed the handshake; transaction: from the start of the \
@@ -62,29 +61,24 @@ pub fn table(records: &[Record]) -> String {
 
 /// The rows of a table: headings, and the cells of each server.
 fn rows(
-    shelf: Shelf<'_>,
+    lookup: Lookup<'_>,
     subjects: &[&Subject],
-    cells: fn(Shelf<'_>, &Subject) -> Vec<String>,
+    cells: fn(Lookup<'_>, &Subject) -> Vec<String>,
 ) -> Vec<Vec<String>> {
     let mut rows = Vec::new();
-    let mut above = ("", [None, None]);
+    let mut above = (None, [None, None]);
     for subject in subjects {
         let manner = [sizes(subject), resumed(subject)];
-        if above.0 != subject.path() {
-            rows.push(vec![heading(subject)]);
+        if above.0 != Some(subject.topic()) {
+            rows.push(vec![service(subject)]);
         }
-        if above != (subject.path(), manner.clone()) {
+        if above != (Some(subject.topic()), manner.clone()) {
             rows.extend(manner.iter().flatten().map(|what| vec![what.clone()]));
         }
-        above = (subject.path(), manner);
-        rows.push([vec![label(subject)], cells(shelf, subject)].concat());
+        above = (Some(subject.topic()), manner);
+        rows.push([vec![label(subject)], cells(lookup, subject)].concat());
     }
     rows
-}
-
-/// `TLS 1.3, RSA-2048`.
-pub(crate) fn heading(subject: &Subject) -> String {
-    format!("{}, {}", names::protocol(protocol_of(subject)), names::key(key_of(subject)))
 }
 
 /// `sizes 15-511-974`; none where all bodies have one.
@@ -113,8 +107,8 @@ fn label(subject: &Subject) -> String {
     }
 }
 
-fn figures(shelf: Shelf<'_>, subject: &Subject) -> Vec<String> {
-    let of = |origin, quantity, unit| shelf.record(origin, subject, quantity, unit);
+fn figures(lookup: Lookup<'_>, subject: &Subject) -> Vec<String> {
+    let of = |origin, quantity, unit| lookup.record(origin, subject, quantity, unit);
     let rate = of(Measured, word::SESSIONS_PER_S, Unit::PerSecond);
     let time = |quantity| figure::of(of(Measured, quantity, Unit::Nanos));
     vec![
@@ -126,25 +120,25 @@ fn figures(shelf: Shelf<'_>, subject: &Subject) -> Vec<String> {
     ]
 }
 
-fn times(shelf: Shelf<'_>, subject: &Subject) -> Vec<String> {
+fn times(lookup: Lookup<'_>, subject: &Subject) -> Vec<String> {
     let [handshake, transaction] = [word::HANDSHAKE_NS, word::TRANSACTION_NS];
     [word::CONNECT_NS_P50]
         .into_iter()
         .chain(handshake)
         .chain(transaction)
-        .map(|quantity| figure::of(shelf.record(Measured, subject, quantity, Unit::Nanos)))
+        .map(|quantity| figure::of(lookup.record(Measured, subject, quantity, Unit::Nanos)))
         .collect()
 }
 
 /// A sentence for each pair of servers that were measured in turn.
 fn ratios(records: &[Record]) -> Vec<String> {
-    let shelf = Shelf(records);
+    let lookup = Lookup(records);
     let with_ratio = |record: &Record| {
-        record.quantity.as_str() == word::SESSIONS_PER_S_RATIO
+        record.quantity == word::SESSIONS_PER_S_RATIO
             && record.subject.parameter(word::AGAINST).is_some()
     };
     let sentence = |subject: &Subject| {
-        let find = |quantity| shelf.find(Measured, subject, quantity, Unit::Ratio);
+        let find = |quantity| lookup.find(Measured, subject, quantity, Unit::Ratio);
         let rate = ratio(find(word::SESSIONS_PER_S_RATIO)?);
         let cpu = find(word::SERVER_CPU_RATIO).map(ratio);
         let cpu = cpu.map_or_else(String::new, |cpu| format!(", {cpu} times its CPU time"));
@@ -153,14 +147,14 @@ fn ratios(records: &[Record]) -> Vec<String> {
         Some(format!(
             "{}{}, {}{manner}: {} has {rate} times the sessions per second of {}{cpu} \
              (95 % intervals).",
-            heading(subject),
+            service(subject),
             offered(subject),
             names::payload(names::bytes(subject)),
             who(subject.parameter(word::BY)?),
             who(subject.parameter(word::AGAINST)?),
         ))
     };
-    shelf.subjects(with_ratio).into_iter().filter_map(sentence).collect()
+    lookup.subjects(with_ratio).into_iter().filter_map(sentence).collect()
 }
 
 /// What `load` found doubtful: what differs in its figures only, once.

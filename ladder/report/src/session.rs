@@ -4,9 +4,9 @@ use tollgate_record::{Record, Unit};
 
 use crate::figure::{difference, number, percent};
 use crate::grid::{Column, grid};
-use crate::names::{self, key_of, who};
-use crate::sessions::{PARTS, Session, protocol_of, sessions};
-use crate::shelf::MISSING;
+use crate::lookup::MISSING;
+use crate::names::{self, who};
+use crate::sessions::{PARTS, Session, sessions};
 use crate::text::wrapped;
 
 const COLUMNS: [Column; 11] = [
@@ -52,21 +52,16 @@ pub fn table(records: &[Record]) -> String {
 /// Protocol and key as a line of their own, then a row for each payload and engine.
 fn rows(ours: &[Session<'_>], papers: &[Session<'_>]) -> Vec<Vec<String>> {
     let mut rows = Vec::new();
-    let mut above = String::new();
+    let mut above = None;
     for session in ours.iter().chain(papers) {
-        let path = session.subject.path();
-        if above != path {
-            path.clone_into(&mut above);
-            rows.push(vec![heading(session)]);
+        let topic = session.subject.topic();
+        if above != Some(topic) {
+            above = Some(topic);
+            rows.push(vec![names::service(&session.subject)]);
         }
         rows.push(cells(session));
     }
     rows
-}
-
-fn heading(session: &Session<'_>) -> String {
-    let key = names::key(key_of(&session.subject));
-    format!("{}, {key}", names::protocol(protocol_of(&session.subject)))
 }
 
 fn cells(session: &Session<'_>) -> Vec<String> {
@@ -88,7 +83,7 @@ fn remainder(session: &Session<'_>) -> Option<String> {
     let (measured, total) = (session.measured?.estimate.point(), session.total()?);
     Some(format!(
         "{}, {}, {}: {} cycles measured that no part explains ({}).",
-        heading(session),
+        names::service(&session.subject),
         names::payload(session.bytes()),
         who(session.by()),
         difference(measured - total, Unit::Cycles),

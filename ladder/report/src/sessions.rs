@@ -2,13 +2,13 @@
 
 use tollgate_record::vocabulary::{
     BY, BYTES, CYCLES_PER_SESSION, MESSAGE, PART, PART_KEY_EXCHANGE, PART_KEY_SCHEDULE,
-    PART_LIBRARY, PART_MAC, PART_RECORDS, PART_RSA, PART_SYSTEM, PRIMITIVE,
+    PART_LIBRARY, PART_MAC, PART_RECORDS, PART_RSA, PART_SYSTEM,
 };
-use tollgate_record::{Record, Subject, Unit};
+use tollgate_record::{Key, Protocol, Record, Service, Subject, Topic, Unit};
 
+use crate::lookup::Lookup;
+use crate::lookup::Origin::{self, Measured, Predicted, Published};
 use crate::names;
-use crate::shelf::Origin::{self, Measured, Predicted, Published};
-use crate::shelf::Shelf;
 
 /// Parts in the order in which they are stacked.
 pub(crate) const PARTS: [&str; 7] = [
@@ -22,10 +22,11 @@ pub(crate) const PARTS: [&str; 7] = [
 ];
 
 /// Protocols in the order in which they are shown.
-const PROTOCOLS: [&str; 4] = ["tls13", "tls12-x25519", "tls12-p256", "tls12-rsa"];
+const PROTOCOLS: [Protocol; 4] =
+    [Protocol::Tls13, Protocol::Tls12X25519, Protocol::Tls12P256, Protocol::Tls12Rsa];
 
 /// The key and the payload that the summary is about, where they are on record.
-const KEY: &str = "rsa-2048";
+const KEY: Key = Key::Rsa(2048);
 const SIZE: &str = "14336";
 
 /// One session: the parts that a prediction or a paper gives, and what was measured.
@@ -75,36 +76,34 @@ impl<'a> Session<'a> {
 /// were only measured), or published ones. In the order of protocols, payloads and engines.
 pub(crate) fn sessions(records: &[Record], published: bool) -> Vec<Session<'_>> {
     let origin = if published { Published } else { Predicted };
-    let shelf = Shelf(records);
+    let lookup = Lookup(records);
     let takes = |record: &Record| {
         let of = Origin::of(record);
-        let mut segments = record.subject.segments();
-        segments.next() == Some("session")
-            && segments.next() != Some(PRIMITIVE)
-            && record.quantity.as_str() == CYCLES_PER_SESSION
+        matches!(record.subject.topic(), Topic::Session(_))
+            && record.quantity == CYCLES_PER_SESSION
             && record.unit == Unit::Cycles
             && record.subject.parameter(MESSAGE).is_none()
             && (of == origin || (of == Measured && !published))
     };
-    let all = shelf.subjects(takes);
+    let all = lookup.subjects(takes);
     let mut bare: Vec<Subject> = Vec::new();
     for subject in &all {
-        if let Some(subject) = names::without(subject, &[PART])
-            && !bare.contains(&subject)
-        {
+        let subject = subject.without(&[PART]);
+        if !bare.contains(&subject) {
             bare.push(subject);
         }
     }
     bare.sort_by_key(|subject| {
-        let is_rsa = names::rsa_bits(names::key_of(subject)).is_some();
-        (rank(protocol_of(subject)), !is_rsa, names::bytes(subject), by_rank(subject))
+        let is_rsa = names::rsa_bits(subject).is_some();
+        (rank(subject.protocol()), !is_rsa, names::bytes(subject), by_rank(subject))
     });
-    let find =
-        |origin, subject: &Subject| shelf.record(origin, subject, CYCLES_PER_SESSION, Unit::Cycles);
+    let find = |origin, subject: &Subject| {
+        lookup.record(origin, subject, CYCLES_PER_SESSION, Unit::Cycles)
+    };
     let session = |subject: Subject| {
         let mut parts: Vec<(&str, &Record)> = all
             .iter()
-            .filter(|full| names::without(full, &[PART]).as_ref() == Some(&subject))
+            .filter(|full| full.without(&[PART]) == subject)
             .filter_map(|full| Some((full.parameter(PART)?, find(origin, full)?)))
             .collect();
         parts.sort_by_key(|(part, _)| PARTS.iter().position(|p| p == part).unwrap_or(PARTS.len()));
@@ -114,13 +113,8 @@ pub(crate) fn sessions(records: &[Record], published: bool) -> Vec<Session<'_>> 
     bare.into_iter().map(session).collect()
 }
 
-/// The path segment that names the protocol.
-pub(crate) fn protocol_of(subject: &Subject) -> &str {
-    subject.segments().nth(2).unwrap_or_default()
-}
-
-fn rank(protocol: &str) -> usize {
-    PROTOCOLS.iter().position(|known| *known == protocol).unwrap_or(PROTOCOLS.len())
+fn rank(protocol: Option<&Protocol>) -> usize {
+    PROTOCOLS.iter().position(|known| Some(known) == protocol).unwrap_or(PROTOCOLS.len())
 }
 
 /// Ours first.
@@ -133,11 +127,11 @@ pub(crate) fn by_rank(subject: &Subject) -> usize {
 /// What the summary is about: one key, one payload, the first protocols.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Flagship {
-    pub(crate) key: String,
+    pub(crate) key: Key,
     /// As in subjects.
     pub(crate) bytes: String,
     /// At most two.
-    pub(crate) protocols: Vec<String>,
+    pub(crate) protocols: Vec<Protocol>,
 }
 
 impl Flagship {
@@ -145,29 +139,41 @@ impl Flagship {
     /// they have first.
     pub(crate) fn of(records: &[Record]) -> Self {
         let of_rungs = |record: &Record| {
-            let rung = record.subject.segments().next();
-            matches!(rung, Some("session" | "server")) && Origin::of(record) != Published
+            matches!(record.subject.topic(), Topic::Session(_) | Topic::Server(_))
+                && Origin::of(record) != Published
         };
-        let subjects = Shelf(records).subjects(of_rungs);
-        let keys: Vec<&str> = subjects.iter().map(|subject| names::key_of(subject)).collect();
-        let key = pick(&keys, KEY);
-        let of_key = || subjects.iter().filter(|subject| names::key_of(subject) == key);
+        let subjects = Lookup(records).subjects(of_rungs);
+        let keys: Vec<&Key> = subjects.iter().filter_map(|subject| subject.key()).collect();
+        let key = pick(&keys, &KEY).clone();
+        let of_key = || subjects.iter().filter(|subject| subject.key() == Some(&key));
         let bytes: Vec<&str> = of_key().filter_map(|subject| subject.parameter(BYTES)).collect();
-        let bytes = pick(&bytes, SIZE);
-        let mut protocols: Vec<String> = of_key()
+        let bytes = pick(&bytes, SIZE).to_owned();
+        let mut protocols: Vec<Protocol> = of_key()
             .filter(|subject| subject.parameter(BYTES) == Some(bytes.as_str()))
-            .map(|subject| protocol_of(subject).to_owned())
+            .filter_map(|subject| subject.protocol().cloned())
             .collect();
-        protocols.sort_by_key(|protocol| rank(protocol));
+        protocols.sort_by_key(|protocol| rank(Some(protocol)));
         protocols.dedup();
         protocols.truncate(2);
         Self { key, bytes, protocols }
     }
 
-    /// `rung/key/protocol?by=..&bytes=..`.
-    pub(crate) fn subject(&self, rung: &str, protocol: &str, by: &str) -> Option<Subject> {
-        let subject: Subject = format!("{rung}/{}/{protocol}", self.key).parse().ok()?;
+    /// Its session, server or fleet with a protocol by somebody.
+    pub(crate) fn subject(
+        &self,
+        topic: fn(Service) -> Topic,
+        protocol: &Protocol,
+        by: &str,
+    ) -> Option<Subject> {
+        let service = Service::Tls { key: self.key.clone(), protocol: protocol.clone() };
+        let subject = Subject::new(topic(service)).ok()?;
         subject.with(BY, by).ok()?.with(BYTES, &self.bytes).ok()
+    }
+
+    /// Whether a session, server or fleet is of its key and first protocol.
+    pub(crate) fn is_of(&self, subject: &Subject) -> bool {
+        subject.key() == Some(&self.key)
+            && self.protocols.first().is_some_and(|first| subject.protocol() == Some(first))
     }
 
     /// The payload in words.
@@ -177,9 +183,9 @@ impl Flagship {
 }
 
 /// `wanted` if it is there or nothing is, otherwise the first.
-fn pick(there: &[&str], wanted: &str) -> String {
+fn pick<'a, T: PartialEq + ?Sized>(there: &[&'a T], wanted: &'a T) -> &'a T {
     match there.first() {
-        Some(first) if !there.contains(&wanted) => (*first).to_owned(),
-        _ => wanted.to_owned(),
+        Some(first) if !there.contains(&wanted) => first,
+        _ => wanted,
     }
 }

@@ -1,9 +1,11 @@
 //! Who signs how fast, key size by key size: what the picture and the Markdown table show.
 
-use tollgate_record::{Estimate, Kind, PerSecond, Record, Subject, Unit};
+use tollgate_record::{
+    Area, Estimate, Key, Kind, Operation, PerSecond, Quantity, Record, Subject, Topic, Unit,
+};
 
+use crate::lookup::{Lookup, Origin};
 use crate::names::{SECURE_BITS_MIN, who};
-use crate::shelf::{Origin, Shelf};
 use crate::text::plain;
 use tollgate_record::vocabulary::{
     AGAINST, BATCH, BY, OPERATIONS_PER_S, SECONDS_PER_ROW, TIMES_AS_FAST,
@@ -27,10 +29,10 @@ impl<'a> Signing<'a> {
     /// Who signed at any of the sizes: ours in batches, of the first batch size on record; ours one
     /// by one; OpenSSL; AWS-LC.
     pub(crate) fn signers(self) -> Vec<Signer> {
-        let measured = Shelf(self.0).measured("operation");
+        let measured = Lookup(self.0).measured(Area::Operation);
         let batch = measured.into_iter().find_map(|subject| {
             let is_ours = subject.parameter(BY) == Some("tollgate");
-            let signs = SIZES.iter().any(|bits| subject.path() == path(*bits));
+            let signs = SIZES.iter().any(|bits| *subject.topic() == topic(*bits));
             subject.parameter(BATCH).filter(|_| is_ours && signs)
         });
         let mut signers = vec![
@@ -96,12 +98,12 @@ impl<'a> Signing<'a> {
 
     fn first(self) -> Option<&'a Record> {
         self.0.iter().find(|record| {
-            record.kind == Kind::Measured && record.subject.segments().next() == Some("operation")
+            record.kind == Kind::Measured && record.subject.area() == Area::Operation
         })
     }
 
-    fn measured(self, subject: &Subject, quantity: &str, unit: Unit) -> Option<&'a Estimate> {
-        Shelf(self.0).find(Origin::Measured, subject, quantity, unit)
+    fn measured(self, subject: &Subject, quantity: Quantity, unit: Unit) -> Option<&'a Estimate> {
+        Lookup(self.0).find(Origin::Measured, subject, quantity, unit)
     }
 }
 
@@ -111,13 +113,12 @@ pub(crate) fn key(bits: u32) -> String {
     format!("RSA-{bits}{mark}")
 }
 
-fn path(bits: u32) -> String {
-    format!("operation/rsa-{bits}/sign")
+const fn topic(bits: u32) -> Topic {
+    Topic::Operation { key: Key::Rsa(bits), operation: Operation::Sign }
 }
 
 fn subject(bits: u32, signer: &Signer) -> Option<Subject> {
-    let subject: Subject = path(bits).parse().ok()?;
-    let subject = subject.with(BY, signer.by).ok()?;
+    let subject = Subject::new(topic(bits)).ok()?.with(BY, signer.by).ok()?;
     match &signer.batch {
         None => Some(subject),
         Some(batch) => subject.with(BATCH, batch).ok(),

@@ -2,13 +2,13 @@
 //! worth to a whole exponentiation, beside what \[GTS07\] published.
 
 use tollgate_record::vocabulary as word;
-use tollgate_record::{Record, Subject, Timestamp, Unit};
+use tollgate_record::{Record, Subject, Timestamp, Topic, Unit};
 
 use crate::cite::Citation;
 use crate::figure::number;
-use crate::published::{machine, record};
-use crate::shelf::Origin::{Predicted, Published};
-use crate::shelf::Shelf;
+use crate::lookup::Lookup;
+use crate::lookup::Origin::{Predicted, Published};
+use crate::published::{machine, record, subject};
 
 /// Where the figure of \[GTS07\] stands.
 const GTS07: &str = "Großschädl, Tillich, Szekely, Performance Evaluation of Instruction Set \
@@ -36,18 +36,16 @@ pub fn headline(arithmetic: &str) -> Subject {
         (word::SQUARE, "fips"),
         (word::WINDOW, "5"),
     ];
-    let bare = format!("{}/leon-2/exp_sliding", word::SIMULATION);
-    let bare: Subject = bare.parse().expect("a path of letters and digits");
-    configuration
-        .into_iter()
-        .try_fold(bare, |subject, (key, value)| subject.with(key, value))
-        .expect("words of the vocabulary")
+    subject(leon_2("exp_sliding"), &configuration)
 }
 
 /// The subject of the paper's figure.
 pub(crate) fn of_paper() -> Subject {
-    let subject = format!("{}/leon-2/exp?{}=1024&{}=gts07", word::SIMULATION, word::BITS, word::BY);
-    subject.parse().expect("made of letters and digits")
+    subject(leon_2("exp"), &[(word::BITS, "1024"), (word::BY, "gts07")])
+}
+
+fn leon_2(routine: &str) -> Topic {
+    Topic::Simulation { processor: "leon-2".to_owned(), routine: routine.to_owned() }
 }
 
 /// The paper's figure as a record.
@@ -59,7 +57,7 @@ pub(crate) fn of_paper() -> Subject {
 pub fn published(taken_at: Timestamp) -> Record {
     let leon = machine("LEON-2 (SPARC V8) with multiply-accumulate instructions, in an FPGA", None);
     let cycles = (word::CYCLES_PER_OPERATION, Unit::Cycles, GTS07_EXPONENTIATION);
-    record(&of_paper().to_string(), cycles, leon, GTS07, taken_at)
+    record(of_paper(), cycles, leon, GTS07, taken_at)
 }
 
 /// What the figures on record say; none where no exponentiation with the extension was executed.
@@ -81,7 +79,7 @@ impl<'a> Headline<'a> {
     /// Those on record; none where no exponentiation with the extension was executed.
     pub(crate) fn of(records: &'a [Record]) -> Option<Self> {
         let find = |origin, subject: &Subject| {
-            Shelf(records).record(origin, subject, word::CYCLES_PER_OPERATION, Unit::Cycles)
+            Lookup(records).record(origin, subject, word::CYCLES_PER_OPERATION, Unit::Cycles)
         };
         Some(Self {
             extended: find(Predicted, &headline(word::EXTENDED))?,

@@ -1,11 +1,11 @@
 //! The table of RSA operations: ours beside the libraries', in one run.
 
-use tollgate_record::{Estimate, Kind, Record, Subject, Unit};
+use tollgate_record::{Area, Estimate, Kind, Quantity, Record, Subject, Topic, Unit};
 
 use crate::grid::{Column, grid};
-use crate::names::{self, INSECURE_NOTE, contender, is_insecure, key_of, operation};
-use crate::shelf::Origin::{Measured, Predicted};
-use crate::shelf::{MISSING, Shelf, cell, ratio, share};
+use crate::lookup::Origin::{Measured, Predicted};
+use crate::lookup::{Lookup, MISSING, cell, ratio, share};
+use crate::names::{self, INSECURE_NOTE, contender, is_insecure, operation, rsa_bits};
 use crate::text::wrapped;
 use tollgate_record::vocabulary::{
     AGAINST, BATCH, BOUND_CYCLES_PER_OPERATION, BY, CYCLES_PER_OPERATION, EXPONENT, LIMIT,
@@ -28,14 +28,14 @@ const COLUMNS: [Column; 9] = [
 /// share of the processor's bound.
 #[must_use]
 pub fn table(records: &[Record]) -> String {
-    let shelf = Shelf(records);
-    let mut subjects = shelf.measured("operation");
-    subjects.retain(|subject| names::rsa_bits(key_of(subject)).is_some());
+    let lookup = Lookup(records);
+    let mut subjects = lookup.measured(Area::Operation);
+    subjects.retain(|subject| rsa_bits(subject).is_some());
     if subjects.is_empty() {
         return "no RSA operation was measured\n".to_owned();
     }
     // What belongs to one operation stands together, in the order in which operations came.
-    let mut order: Vec<(&str, Option<&str>)> = subjects.iter().map(|s| row_of(s)).collect();
+    let mut order: Vec<(&Topic, Option<&str>)> = subjects.iter().map(|s| row_of(s)).collect();
     let mut seen = Vec::new();
     order.retain(|row| {
         !seen.contains(row) && {
@@ -50,13 +50,13 @@ pub fn table(records: &[Record]) -> String {
     for subject in &subjects {
         let is_first = above != Some(row_of(subject));
         above = Some(row_of(subject));
-        rows.push(line(shelf, subject, is_first));
+        rows.push(line(lookup, subject, is_first));
     }
     let mut text = grid(&COLUMNS, rows);
     if subjects.iter().any(|subject| is_insecure(subject)) {
         text += &wrapped(INSECURE_NOTE);
     }
-    let explains = |quantity| records.iter().any(|record| record.quantity.as_str() == quantity);
+    let explains = |quantity: Quantity| records.iter().any(|record| record.quantity == quantity);
     if subjects.iter().any(|subject| subject.parameter(BATCH).is_some()) {
         text += &wrapped("xN: N operations in one call, all lanes full; figures are per operation");
     }
@@ -75,23 +75,23 @@ pub fn table(records: &[Record]) -> String {
 }
 
 /// What makes two subjects the same operation, by whomever.
-fn row_of(subject: &Subject) -> (&str, Option<&str>) {
-    (subject.path(), subject.parameter(EXPONENT))
+fn row_of(subject: &Subject) -> (&Topic, Option<&str>) {
+    (subject.topic(), subject.parameter(EXPONENT))
 }
 
-fn line(shelf: Shelf<'_>, subject: &Subject, is_first: bool) -> Vec<String> {
-    let cycles = shelf.cycles(Measured, subject, CYCLES_PER_OPERATION);
-    let bound = shelf.record(Predicted, subject, BOUND_CYCLES_PER_OPERATION, Unit::Cycles);
-    let (times, against) = fastest_library(shelf, subject);
+fn line(lookup: Lookup<'_>, subject: &Subject, is_first: bool) -> Vec<String> {
+    let cycles = lookup.cycles(Measured, subject, CYCLES_PER_OPERATION);
+    let bound = lookup.record(Predicted, subject, BOUND_CYCLES_PER_OPERATION, Unit::Cycles);
+    let (times, against) = fastest_library(lookup, subject);
     vec![
         if is_first { operation(subject) } else { String::new() },
         contender(subject),
-        cell(shelf.nanos(Measured, subject, NS_PER_OPERATION)),
+        cell(lookup.nanos(Measured, subject, NS_PER_OPERATION)),
         cell(cycles),
-        cell(shelf.per_second(Measured, subject, OPERATIONS_PER_S)),
+        cell(lookup.per_second(Measured, subject, OPERATIONS_PER_S)),
         times,
         against,
-        share(shelf.cycles(Predicted, subject, BOUND_CYCLES_PER_OPERATION), cycles),
+        share(lookup.cycles(Predicted, subject, BOUND_CYCLES_PER_OPERATION), cycles),
         bound
             .and_then(|record| record.conditions.get(LIMIT))
             .map_or_else(|| MISSING.into(), Clone::clone),
@@ -99,10 +99,10 @@ fn line(shelf: Shelf<'_>, subject: &Subject, is_first: bool) -> Vec<String> {
 }
 
 /// The least of the subject's ratios, and whom it is against: the others it beats by more.
-fn fastest_library(shelf: Shelf<'_>, subject: &Subject) -> (String, String) {
-    let ratios = shelf.0.iter().filter(|record| {
+fn fastest_library(lookup: Lookup<'_>, subject: &Subject) -> (String, String) {
+    let ratios = lookup.0.iter().filter(|record| {
         record.kind == Kind::Measured
-            && record.quantity.as_str() == TIMES_AS_FAST
+            && record.quantity == TIMES_AS_FAST
             && record.unit == Unit::Ratio
             && row_of(&record.subject) == row_of(subject)
             && [BY, BATCH].iter().all(|key| record.subject.parameter(key) == subject.parameter(key))

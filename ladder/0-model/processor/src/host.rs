@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use tollgate_record::vocabulary as word;
-use tollgate_record::{Estimate, Kind, Record, Timestamp, Unit};
+use tollgate_record::{Estimate, Kind, Record, Subject, Timestamp, Topic, Unit};
 
 use crate::machine::Machine;
 
@@ -26,10 +26,11 @@ pub fn records(
 ) -> Vec<Record> {
     let record = |&bits: &u32| {
         let product = model.product(bits)?;
-        let subject = format!("model/{name}/amm?{}={bits}", word::BITS);
+        let topic = Topic::Model { machine: name.to_owned(), routine: "amm".to_owned() };
+        let subject = Subject::new(topic).and_then(|subject| subject.with(word::BITS, bits));
         Some(Record {
-            subject: subject.parse().expect("made of letters and digits"),
-            quantity: word::CYCLES_PER_PRODUCT.parse().expect("a quantity of the vocabulary"),
+            subject: subject.expect("made of letters and digits"),
+            quantity: word::CYCLES_PER_PRODUCT,
             unit: Unit::Cycles,
             estimate: Estimate::exact(product.bound.cycles.get()).expect("rates are in range"),
             conditions: BTreeMap::from([

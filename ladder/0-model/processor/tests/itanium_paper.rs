@@ -60,7 +60,7 @@ fn each_assumption_carries_what_was_worked_out_by_hand() {
         let point = record.estimate.point();
         assert_eq!(point.round(), cycles, "{subject}");
         let row = PRODUCTS.iter().find(|row| {
-            record.subject.path().contains(row.processor.word())
+            record.subject.topic().to_string().contains(row.processor.word())
                 && record.subject.parameter("bits") == Some(&row.bits.to_string())
         });
         assert_eq!(percent(point / row.unwrap().cycles - 1.0), error, "{subject}");

@@ -72,7 +72,7 @@ fn load(session: Session, rounds: u32, context: &Context) -> Result<Record, Box<
         outcomes.into_iter().filter(|one| one.sessions_per_s().is_some()).collect();
     let naming = Naming { key: session.key.to_string(), by: session.engine.name().to_owned() };
     let records = records(&valid, &naming, context)?;
-    let cpu = records.iter().find(|r| r.quantity.as_str() == word::SERVER_CPU_NS_PER_SESSION);
+    let cpu = records.iter().find(|r| r.quantity == word::SERVER_CPU_NS_PER_SESSION);
     let clock = this_machine().core_clock_hz.ok_or("no core clock")?;
     Ok(measured_total(cpu.ok_or("every round was invalid: is the machine busy?")?, &clock)?)
 }
@@ -82,7 +82,7 @@ fn print(session: Session, records: &[Record], measured: &[Record]) -> Result<()
     let subject = session.subject()?;
     let of = |record: &Record| record.estimate.point() / 1e3;
     for record in records {
-        let below = record.subject.path() == subject.path();
+        let below = record.subject.topic() == subject.topic();
         if let Some(part) = record.subject.parameter(word::PART).filter(|_| below) {
             println!("  {part:>14} {:8.1} k", of(record));
         }
@@ -94,7 +94,7 @@ fn print(session: Session, records: &[Record], measured: &[Record]) -> Result<()
         let share = 1.0 - of(total) / of(measured);
         println!("  {:>14} {:8.1} k, remainder {:5.1} %", "measured", of(measured), 100.0 * share);
     }
-    for record in records.iter().filter(|r| r.quantity.as_str() == word::CYCLES_PER_MESSAGE) {
+    for record in records.iter().filter(|r| r.quantity == word::CYCLES_PER_MESSAGE) {
         let message = record.subject.parameter(word::MESSAGE).unwrap_or_default();
         println!("    {message:>20} {:8.1} k", of(record));
     }

@@ -10,6 +10,7 @@ use tollgate_server::{Certificate, Config, Engine, KeyKind};
 use crate::error::Error;
 use crate::in_memory::Stage;
 use crate::plan::Session;
+use crate::primitive::primitive;
 use crate::records::Context;
 use crate::system::Replay;
 
@@ -50,8 +51,8 @@ pub fn bare_client(
     let nanos =
         played.map(|played| Ok(nanos(played?.client))).collect::<Result<Vec<f64>, Error>>()?;
     let estimate = median_estimate(&nanos).ok_or(Error::Plan("at least one replay"))?;
-    let path = format!("session/primitive/client-system/{key}/{}", protocol.word());
-    let subject: Subject = path.parse().map_err(Error::figure)?;
+    let topic = primitive("client-system", session.service());
+    let subject = Subject::new(topic).map_err(Error::figure)?;
     let subject = subject.with(word::EXCHANGE, word::HANDSHAKE).map_err(Error::figure)?;
     let figure = (Unit::Nanos, estimate);
     let more = [(word::ASSUMPTION.to_owned(), NOTE.to_owned())];

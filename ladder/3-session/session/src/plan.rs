@@ -5,11 +5,11 @@ use core::time::Duration;
 
 use tollgate_load::Protocol;
 use tollgate_record::vocabulary as word;
-use tollgate_record::{BadSubject, Subject};
+use tollgate_record::{BadSubject, Service, Subject, Topic};
 use tollgate_server::{BODY_BYTES_MAX, Engine, KeyKind};
 
 use crate::error::Error;
-use crate::primitive::path;
+use crate::primitive::primitive;
 
 /// The payload of the short transaction, in bytes \[HP01\].
 pub const SHORT_BYTES: u64 = 14_336;
@@ -36,20 +36,28 @@ impl Session {
     ///
     /// Never for a session that [`Plan::check`] lets pass.
     pub fn subject(&self) -> Result<Subject, BadSubject> {
-        self.below("session")
+        self.of(Topic::Session(self.service()))
     }
 
     /// Where the cost of its system calls stands: whoever signs, they are the same.
     pub(crate) fn system_subject(&self) -> Result<Subject, BadSubject> {
-        let (key, protocol) = (self.key, self.protocol.word());
-        let subject: Subject = path(&format!("system/{key}/{protocol}")).parse()?;
-        subject.with(word::BYTES, self.bytes)
+        Subject::new(primitive("system", self.service()))?.with(word::BYTES, self.bytes)
     }
 
-    /// The same path and parameters below another beginning.
-    pub(crate) fn below(&self, beginning: &str) -> Result<Subject, BadSubject> {
-        let path: Subject = format!("{beginning}/{}/{}", self.key, self.protocol.word()).parse()?;
-        path.with(word::BY, self.engine)?.with(word::BYTES, self.bytes)
+    /// The subject of a figure of this session that is no cost of the whole session:
+    /// `session/primitive/in-memory/rsa-2048/tls13?by=tollgate&bytes=14336`.
+    pub(crate) fn primitive_subject(&self, name: &str) -> Result<Subject, BadSubject> {
+        self.of(primitive(name, self.service()))
+    }
+
+    fn of(&self, topic: Topic) -> Result<Subject, BadSubject> {
+        Subject::new(topic)?.with(word::BY, self.engine)?.with(word::BYTES, self.bytes)
+    }
+
+    /// Key and protocol, as subjects name them.
+    pub(crate) fn service(&self) -> Service {
+        let (key, protocol) = (self.key.to_string(), self.protocol.word());
+        Service::Tls { key: key.as_str().into(), protocol: protocol.into() }
     }
 }
 

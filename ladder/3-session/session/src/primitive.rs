@@ -3,7 +3,7 @@
 use core::fmt;
 
 use tollgate_record::vocabulary as word;
-use tollgate_record::{BadSubject, Subject};
+use tollgate_record::{BadSubject, Service, Subject, Topic};
 
 use crate::plan::Session;
 
@@ -80,7 +80,7 @@ impl Primitive {
             Self::Seal(_) => "aes-128-gcm/seal".to_owned(),
             Self::Open(_) => "aes-128-gcm/open".to_owned(),
         };
-        let subject: Subject = path(&name).parse()?;
+        let subject = Subject::new(Topic::Primitive(name))?;
         match self {
             Self::Rsa(_) | Self::Generate(_) | Self::Agree(_) => {
                 subject.with(word::BY, session.engine)
@@ -93,9 +93,9 @@ impl Primitive {
     }
 }
 
-/// Where the figure of what sessions are made of stands: `session/primitive/x25519/agree`.
-pub(crate) fn path(name: &str) -> String {
-    format!("session/{}/{name}", word::PRIMITIVE)
+/// The topic of what sessions of a service are made of: `session/primitive/system/rsa-2048/tls13`.
+pub(crate) fn primitive(name: &str, service: Service) -> Topic {
+    Topic::Primitive(format!("{name}/{service}"))
 }
 
 impl fmt::Display for PrivateOperation {

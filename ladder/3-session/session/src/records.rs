@@ -4,14 +4,14 @@ use std::collections::BTreeMap;
 
 use tollgate_load::Context as Sitting;
 use tollgate_record::vocabulary as word;
-use tollgate_record::{Estimate, Kind, Record, Subject, Timestamp, Unit};
+use tollgate_record::{Estimate, Kind, Quantity, Record, Subject, Timestamp, Unit};
 
 use crate::error::Error;
 use crate::measure::Measured;
 use crate::need::Need;
 use crate::pipe::{LAPS, Lap};
 use crate::plan::Session;
-use crate::primitive::{Primitive, path};
+use crate::primitive::Primitive;
 use crate::sum::sum;
 
 /// What all records of a sitting share: machine, versions, commit, conditions.
@@ -146,8 +146,7 @@ impl<'a> Scribe<'a> {
             }
             let subject = places.total.with(word::MESSAGE, message.name).map_err(Error::figure)?;
             let record = self.predicted(subject, sum(&terms)?, from, &note)?;
-            let quantity = word::CYCLES_PER_MESSAGE.parse().map_err(Error::figure)?;
-            records.push(Record { quantity, ..record });
+            records.push(Record { quantity: word::CYCLES_PER_MESSAGE, ..record });
         }
         Ok(records)
     }
@@ -181,7 +180,7 @@ impl<'a> Scribe<'a> {
     fn record(
         &self,
         subject: Subject,
-        quantity: &str,
+        quantity: Quantity,
         estimate: Estimate,
         kind: Kind,
         note: Option<&str>,
@@ -202,11 +201,11 @@ struct Places {
 
 impl Places {
     fn of(session: &Session) -> Result<Self, Error> {
-        let below = |beginning: &str| session.below(beginning).map_err(Error::figure);
+        let primitive = |name: &str| session.primitive_subject(name).map_err(Error::figure);
         Ok(Self {
-            total: below("session")?,
-            memory: below(&path("in-memory"))?,
-            handshake: below(&path("handshake"))?,
+            total: session.subject().map_err(Error::figure)?,
+            memory: primitive("in-memory")?,
+            handshake: primitive("handshake")?,
             system: session.system_subject().map_err(Error::figure)?,
         })
     }
@@ -244,7 +243,7 @@ fn spelled(need: &Need, subjects: &[String]) -> Option<String> {
         .counts()
         .zip(subjects)
         .map(|((_, count), subject)| {
-            format!("{count:.3} {}", subject.trim_start_matches(&path("")))
+            format!("{count:.3} {}", subject.trim_start_matches("session/primitive/"))
         })
         .collect();
     (!words.is_empty()).then(|| words.join(", "))

@@ -1,7 +1,7 @@
 //! The real server's figures beside the predicted ones.
 
 use tollgate_record::vocabulary as word;
-use tollgate_record::{Estimate, Kind, Record, Subject, Timestamp, Unit};
+use tollgate_record::{Estimate, Kind, Record, Timestamp, Topic, Unit};
 
 use crate::error::Error;
 
@@ -15,16 +15,21 @@ const NS_PER_S: f64 = 1e9;
 /// [`Error::Record`] if the record is not `server_cpu_ns_per_session` of a server.
 pub fn measured_total(server: &Record, clock_hz: &Estimate) -> Result<Record, Error> {
     let wanted = "a measured server_cpu_ns_per_session";
-    let fits = server.quantity.as_str() == word::SERVER_CPU_NS_PER_SESSION
+    let fits = server.quantity == word::SERVER_CPU_NS_PER_SESSION
         && server.unit == Unit::Nanos
         && server.kind == Kind::Measured;
-    let subject = moved(&server.subject, "server", "session").filter(|_| fits);
-    let subject = subject.ok_or_else(|| refused(wanted, server))?;
+    let Topic::Server(service) = server.subject.topic() else {
+        return Err(refused(wanted, server));
+    };
+    if !fits {
+        return Err(refused(wanted, server));
+    }
+    let topic = Topic::Session(service.clone());
     let cycles =
         product(&server.estimate.scaled(1.0 / NS_PER_S).map_err(Error::figure)?, clock_hz)?;
     Ok(Record {
-        subject,
-        quantity: word::CYCLES_PER_SESSION.parse().map_err(Error::figure)?,
+        subject: server.subject.with_topic(topic).map_err(Error::figure)?,
+        quantity: word::CYCLES_PER_SESSION,
         unit: Unit::Cycles,
         estimate: cycles,
         ..server.clone()
@@ -40,16 +45,19 @@ pub fn measured_total(server: &Record, clock_hz: &Estimate) -> Result<Record, Er
 /// it is not above zero.
 pub fn predicted_rate(total: &Record, clock_hz: &Estimate, workers: u32) -> Result<Record, Error> {
     let wanted = "a predicted cycles_per_session";
-    let fits = total.quantity.as_str() == word::CYCLES_PER_SESSION
+    let fits = total.quantity == word::CYCLES_PER_SESSION
         && total.subject.parameter(word::PART).is_none()
         && matches!(total.kind, Kind::Predicted { .. });
-    let subject = moved(&total.subject, "session", "server").filter(|_| fits);
-    let subject = subject.ok_or_else(|| refused(wanted, total))?;
+    let Topic::Session(service) = total.subject.topic() else { return Err(refused(wanted, total)) };
+    if !fits {
+        return Err(refused(wanted, total));
+    }
+    let topic = Topic::Server(service.clone());
     let rate = total.estimate.inverted(f64::from(workers)).map_err(Error::figure)?;
     let from = vec![total.subject.to_string()];
     Ok(Record {
-        subject,
-        quantity: word::SESSIONS_PER_S.parse().map_err(Error::figure)?,
+        subject: total.subject.with_topic(topic).map_err(Error::figure)?,
+        quantity: word::SESSIONS_PER_S,
         unit: Unit::PerSecond,
         estimate: product(&rate, clock_hz)?,
         kind: Kind::Predicted { by: word::SESSION_RUNG.to_owned(), from },
@@ -60,13 +68,6 @@ pub fn predicted_rate(total: &Record, clock_hz: &Estimate, workers: u32) -> Resu
 
 fn refused(wanted: &'static str, record: &Record) -> Error {
     Error::Record { wanted, subject: record.subject.to_string() }
-}
-
-/// The subject with another first segment.
-fn moved(subject: &Subject, from: &str, to: &str) -> Option<Subject> {
-    let text = subject.to_string();
-    let rest = text.strip_prefix(from).filter(|rest| rest.starts_with('/'))?;
-    format!("{to}{rest}").parse().ok()
 }
 
 /// The product of two estimates above zero; relative errors add up as squares.
@@ -87,14 +88,14 @@ mod tests {
 
     use std::collections::BTreeMap;
 
-    use tollgate_record::Machine;
+    use tollgate_record::{Machine, Quantity};
 
     use super::*;
 
-    fn record(subject: &str, quantity: &str, unit: Unit, point: f64, kind: Kind) -> Record {
+    fn record(subject: &str, quantity: Quantity, unit: Unit, point: f64, kind: Kind) -> Record {
         Record {
             subject: subject.parse().unwrap(),
-            quantity: quantity.parse().unwrap(),
+            quantity,
             unit,
             estimate: Estimate::new(point, (0.9 * point, 1.1 * point), 7).unwrap(),
             kind,
@@ -119,11 +120,11 @@ mod tests {
         assert!((total.estimate.interval().0 - 1.8e6).abs() < 1.0, "the clock adds no doubt");
         for wrong in [
             Record { unit: Unit::Cycles, ..server.clone() },
-            Record { quantity: word::SESSIONS_PER_S.parse().unwrap(), ..server.clone() },
+            Record { quantity: word::SESSIONS_PER_S, ..server.clone() },
             Record { subject: "servers/x?by=y".parse().unwrap(), ..server },
         ] {
             let error = measured_total(&wrong, &clock).unwrap_err().to_string();
-            assert!(error.contains(word::SERVER_CPU_NS_PER_SESSION), "{error}");
+            assert!(error.contains(word::SERVER_CPU_NS_PER_SESSION.as_str()), "{error}");
         }
     }
 

@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use tollgate_load::Protocol;
 use tollgate_record::vocabulary as word;
-use tollgate_record::{Kind, Machine, Record, Unit, jsonl};
+use tollgate_record::{Kind, Machine, Quantity, Record, Unit, jsonl};
 use tollgate_server::{Engine, KeyKind};
 use tollgate_session::{Context, Error, Plan, Session, measure};
 
@@ -27,16 +27,15 @@ fn context() -> Context {
 struct Figures(Vec<Record>);
 
 impl Figures {
-    fn of(&self, subject: &str, quantity: &str) -> &Record {
-        let wanted = |record: &&Record| {
-            record.subject.to_string() == subject && record.quantity.as_str() == quantity
-        };
+    fn of(&self, subject: &str, quantity: Quantity) -> &Record {
+        let wanted =
+            |record: &&Record| record.subject.to_string() == subject && record.quantity == quantity;
         let found: Vec<_> = self.0.iter().filter(wanted).collect();
         assert_eq!(found.len(), 1, "{subject} {quantity}");
         found[0]
     }
 
-    fn point(&self, subject: &str, quantity: &str) -> f64 {
+    fn point(&self, subject: &str, quantity: Quantity) -> f64 {
         self.of(subject, quantity).estimate.point()
     }
 }
@@ -78,8 +77,8 @@ fn check(session: Session, figures: &Figures) {
     assert!(close(sum, memory + part(word::PART_SYSTEM)), "{name}");
 
     let messages = figures.0.iter().filter(|record| {
-        record.quantity.as_str() == word::CYCLES_PER_MESSAGE
-            && record.subject.path() == subject.path()
+        record.quantity == word::CYCLES_PER_MESSAGE
+            && record.subject.topic() == subject.topic()
             && record
                 .subject
                 .parameters()

@@ -4,7 +4,9 @@ use std::collections::BTreeMap;
 
 use tollgate_bench::median_estimate;
 use tollgate_record::vocabulary as word;
-use tollgate_record::{BadSubject, Estimate, Kind, Machine, Record, Subject, Timestamp, Unit};
+use tollgate_record::{
+    BadSubject, Estimate, Kind, Machine, Quantity, Record, Service, Subject, Timestamp, Topic, Unit,
+};
 
 use crate::compare::Comparison;
 use crate::counts::Counts;
@@ -54,7 +56,7 @@ impl Context {
     pub fn measured(
         &self,
         subject: Subject,
-        quantity: &str,
+        quantity: Quantity,
         (unit, estimate): (Unit, Estimate),
         more: impl IntoIterator<Item = (String, String)>,
     ) -> Result<Record, BadSubject> {
@@ -62,7 +64,7 @@ impl Context {
         conditions.extend(more);
         Ok(Record {
             subject,
-            quantity: quantity.parse()?,
+            quantity,
             unit,
             estimate,
             kind: Kind::Measured,
@@ -85,7 +87,8 @@ impl Naming {
     ///
     /// The names hold characters that a subject cannot have.
     pub fn subject(&self, plan: &Plan) -> Result<Subject, BadSubject> {
-        let subject: Subject = format!("server/{}/{}", self.key, plan.word()).parse()?;
+        let (key, protocol) = (self.key.as_str().into(), plan.word().into());
+        let subject = Subject::new(Topic::Server(Service::Tls { key, protocol }))?;
         let subject = plan.offer.subject(subject)?;
         let subject = subject.with(word::BY, &self.by)?;
         let subject = match &plan.exchange {
@@ -149,7 +152,7 @@ pub fn records(
         .chain(quantiles(word::TRANSACTION_NS, transactions.collect()));
     let figures = figures.into_iter().chain(times);
     let conditions = conditions(rounds);
-    let record = |(quantity, unit, estimate): (&str, Unit, Option<Estimate>)| {
+    let record = |(quantity, unit, estimate): (Quantity, Unit, Option<Estimate>)| {
         let figure = (unit, estimate?);
         Some(context.measured(subject.clone(), quantity, figure, conditions.clone()))
     };
@@ -229,9 +232,9 @@ impl Comparison {
 /// The quantiles of each round's times that records have, as medians over the rounds; `None` if a
 /// round has none.
 fn quantiles(
-    names: [&'static str; 3],
+    names: [Quantity; 3],
     rounds: Option<Vec<Latency>>,
-) -> [(&'static str, Unit, Option<Estimate>); 3] {
+) -> [(Quantity, Unit, Option<Estimate>); 3] {
     let estimate = |q| {
         #[allow(clippy::cast_precision_loss, reason = "at most 100 s, in nanoseconds: 10^11")]
         let quantile = |times: &Latency| times.quantile_ns(q).map(|ns| ns as f64);

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use tollgate_record::{Estimate, Kind, Machine, Record, Timestamp, Unit};
+use tollgate_record::{Estimate, Kind, Machine, Quantity, Record, Timestamp, Unit};
 
 use crate::Error;
 use tollgate_record::vocabulary as word;
@@ -71,10 +71,10 @@ pub const ETI10_USD_PER_SESSION_PER_S: [(&str, f64); 2] = [("appliance", 4.0), (
 ///
 /// None with the tables above.
 pub fn records(taken_at: Timestamp) -> Result<Vec<Record>, Error> {
-    let record = |subject: &str, quantity: &str, unit, figure, (cpu, source): (&str, &str)| {
+    let record = |subject: &str, quantity: Quantity, unit, figure, (cpu, source): (&str, &str)| {
         Ok::<Record, Error>(Record {
             subject: subject.parse()?,
-            quantity: quantity.parse()?,
+            quantity,
             unit,
             estimate: Estimate::exact(figure)?,
             kind: Kind::Published { source: source.to_owned() },

@@ -11,7 +11,9 @@ use tollgate_fleet::queue::{Discipline, ServiceTime, Station};
 use tollgate_fleet::{
     Burst, Compared, Currency, Demand, Error, Power, Price, SessionCost, Utilisation, saving,
 };
-use tollgate_record::{Estimate, Kind, Machine, Nanos, PerSecond, Record, Timestamp, Unit, jsonl};
+use tollgate_record::{
+    Area, Estimate, Kind, Machine, Nanos, PerSecond, Record, Timestamp, Unit, jsonl,
+};
 
 fn measured(by: &str, unit: Unit, point: f64) -> Record {
     Record {
@@ -87,7 +89,7 @@ fn predictions_say_what_they_are_and_can_be_written() {
         let Kind::Predicted { by, from } = &record.kind else { panic!("{}", record.subject) };
         assert_eq!(by, "5-fleet");
         assert!(from.iter().all(|subject| subject.starts_with("server/tls12")), "{from:?}");
-        assert_eq!(record.subject.segments().next(), Some("fleet"));
+        assert_eq!(record.subject.area(), Area::Fleet);
         assert_eq!(record.commit.as_deref(), Some("new"));
         assert_eq!(record.versions["openssl"], "3.0.19");
         writer.write(record).unwrap();

@@ -9,8 +9,8 @@ use tollgate_record::{Kind, Record};
 
 use crate::program::{records, refused, run, scratch, tollgate};
 
-fn rungs(records: &[Record]) -> BTreeSet<&str> {
-    records.iter().filter_map(|record| record.subject.segments().next()).collect()
+fn rungs(records: &[Record]) -> BTreeSet<String> {
+    records.iter().map(|record| record.subject.area().to_string()).collect()
 }
 
 fn words(path: &Path) -> &str {
@@ -129,7 +129,7 @@ fn a_session_is_the_sum_of_its_parts() {
         let of = |record: &&Record| {
             record.quantity.as_str() == "cycles_per_session"
                 && record.subject.parameter("by") == Some(by)
-                && record.subject.path() == "session/rsa-2048/tls13"
+                && record.subject.topic().to_string() == "session/rsa-2048/tls13"
         };
         let parts = found.iter().filter(of).filter(|r| r.subject.parameter("part").is_some());
         let sum: f64 = parts.map(|record| record.estimate.point()).sum();

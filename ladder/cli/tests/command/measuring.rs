@@ -8,7 +8,7 @@ use std::process::Stdio;
 use std::thread::sleep;
 use std::time::Instant;
 
-use tollgate_record::{Kind, Record, jsonl};
+use tollgate_record::{Area, Kind, Record, jsonl};
 
 use crate::program::{keys, records, refused, run, scratch, signal, text, tollgate};
 
@@ -98,7 +98,7 @@ fn speed_writes_every_figure_and_prints_the_table() {
         assert!(record.versions.contains_key("openssl"));
         assert!(record.conditions.contains_key("seconds_per_row"));
         let by_us = record.subject.parameter("by") == Some("tollgate")
-            || record.subject.segments().next() == Some("kernel");
+            || record.subject.area() == Area::Kernel;
         assert_eq!(record.conditions.contains_key("kernel"), by_us, "{}", record.subject);
     }
     if cfg!(target_arch = "x86_64") {
@@ -214,7 +214,7 @@ fn a_key_from_a_file_is_measured() {
     let records = jsonl::read_all(output.stdout.as_slice()).unwrap();
     let by = |who| {
         records.iter().any(|record| {
-            record.subject.path() == "operation/rsa-2048/sign"
+            record.subject.topic().to_string() == "operation/rsa-2048/sign"
                 && record.subject.parameter("by") == Some(who)
         })
     };
@@ -233,7 +233,7 @@ fn kernel_measures_all_that_this_machine_can_run() {
     assert_eq!(output.status.code(), Some(0), "{output:?}");
     let records = records(&file);
     let kernels: BTreeSet<&str> =
-        records.iter().filter_map(|record| record.subject.segments().nth(1)).collect();
+        records.iter().filter_map(|record| record.subject.topic().kernel()).collect();
     let mut expected =
         BTreeSet::from(["amm52_blocks_portable", "amm52_mb8_portable", "amm64_portable"]);
     if tollgate_cpu::HaveIfma::check().is_some() {

@@ -2,6 +2,8 @@
 
 use std::fs;
 
+use tollgate_record::Area;
+
 use crate::bench::{agreed, bench, is_missing, numbers, starting};
 use crate::program::{Serve, records, refused, run, scratch, text};
 
@@ -113,7 +115,7 @@ fn the_sizes_of_a_log_are_asked_for_again() {
         }
         for record in records(&file) {
             let said = |name: &str| record.conditions.get(name).map_or("", String::as_str);
-            let of_server = record.subject.segments().next() == Some("server");
+            let of_server = record.subject.area() == Area::Server;
             assert!(record.subject.parameter("sizes").is_some(), "{}", record.subject);
             assert!(!of_server || said("sizes").starts_with("64 sizes from "), "{}", said("sizes"));
             assert!(!of_server || said("bodies").contains(" planned; in the server's log "));

@@ -7,7 +7,7 @@ use super::find::{demand, demands, sized, sizes};
 use super::{Row, Sheet, conditions};
 use crate::figure::{self, percent};
 use crate::grid::Column;
-use crate::shelf::{MISSING, Origin, Shelf};
+use crate::lookup::{Lookup, MISSING, Origin};
 
 pub(super) static COLUMNS: [Column; 7] = [
     Column::words("fleet", 38),
@@ -20,15 +20,15 @@ pub(super) static COLUMNS: [Column; 7] = [
 ];
 
 pub(super) fn sheet(records: &[Record]) -> Sheet {
-    let shelf = Shelf(records);
+    let lookup = Lookup(records);
     let mut rows = Vec::new();
     for (origin, fleet) in sizes(records) {
-        for at in demands(shelf, origin, &fleet) {
-            let cited = shelf.record(origin, at, word::WHOLE_CORES, Unit::Count);
-            rows.push(Row::of(&fleet, cited, figures(shelf, origin, at)));
+        for at in demands(lookup, origin, &fleet) {
+            let cited = lookup.record(origin, at, word::WHOLE_CORES, Unit::Count);
+            rows.push(Row::of(&fleet, cited, figures(lookup, origin, at)));
         }
     }
-    let busy: Vec<String> = conditions(sized(shelf), word::UTILISATION)
+    let busy: Vec<String> = conditions(sized(lookup), word::UTILISATION)
         .iter()
         .filter_map(|share| share.parse::<f64>().ok())
         .map(|share| percent(share, 1.0))
@@ -44,8 +44,8 @@ pub(super) fn sheet(records: &[Record]) -> Sheet {
     Sheet { columns: &COLUMNS, rows, note }
 }
 
-fn figures(shelf: Shelf<'_>, origin: Origin, at: &Subject) -> Vec<String> {
-    let record = |quantity| shelf.record(origin, at, quantity, Unit::Count);
+fn figures(lookup: Lookup<'_>, origin: Origin, at: &Subject) -> Vec<String> {
+    let record = |quantity| lookup.record(origin, at, quantity, Unit::Count);
     let cores = record(word::CORES);
     let left = record(word::CORES_LEFT);
     let of = left.and_then(|left| left.conditions.get(word::CORES_PER_MACHINE));

@@ -1,16 +1,16 @@
 //! Which fleets, demands and response times are on record.
 
 use tollgate_record::vocabulary::{
-    AGAINST, BURST_PER_S, CURRENCY, LINE, LINK_GBPS, LOAD, RESPONSE_NS_MEAN, RESPONSE_NS_P99,
-    SERVICE_NS, SESSIONS_PER_S, SESSIONS_PER_S_PER_CORE, STATION_CORES, WAIT_NS_MEAN,
+    AGAINST, BURST_PER_S, CURRENCY, DEMAND_PER_S, LINE, LINK_GBPS, LOAD, RESPONSE_NS_MEAN,
+    RESPONSE_NS_P99, SERVICE_NS, SESSIONS_PER_S_PER_CORE, STATION_CORES, WAIT_NS_MEAN,
     WAITING_SHARE, WHOLE_CORES,
 };
-use tollgate_record::{Record, Subject, Unit};
+use tollgate_record::{Area, Record, Subject, Topic, Unit};
 
+use crate::lookup::Lookup;
+use crate::lookup::Origin::{self, Predicted, Published};
 use crate::names;
 use crate::sessions::by_rank;
-use crate::shelf::Origin::{self, Predicted, Published};
-use crate::shelf::Shelf;
 
 /// Fleets by subject without demand: predicted ones, ours first of each path and payload, then
 /// published ones as they came.
@@ -18,65 +18,63 @@ pub(crate) fn sizes(records: &[Record]) -> Vec<(Origin, Subject)> {
     let mut found = Vec::new();
     for origin in [Predicted, Published] {
         let takes = |record: &Record| {
-            let demand = [SESSIONS_PER_S, AGAINST, CURRENCY, LOAD, BURST_PER_S];
+            let demand = [DEMAND_PER_S, AGAINST, CURRENCY, LOAD, BURST_PER_S];
             Origin::of(record) == origin
-                && record.subject.segments().next() == Some("fleet")
-                && [WHOLE_CORES, SESSIONS_PER_S_PER_CORE].contains(&record.quantity.as_str())
+                && record.subject.area() == Area::Fleet
+                && [WHOLE_CORES, SESSIONS_PER_S_PER_CORE].contains(&record.quantity)
                 && demand.iter().all(|key| record.subject.parameter(key).is_none())
         };
-        for subject in Shelf(records).subjects(takes) {
-            if let Some(subject) = names::without(subject, &[LINK_GBPS])
-                && !found.contains(&(origin, subject.clone()))
-            {
-                found.push((origin, subject));
+        for subject in Lookup(records).subjects(takes) {
+            let sized = (origin, subject.without(&[LINK_GBPS]));
+            if !found.contains(&sized) {
+                found.push(sized);
             }
         }
     }
-    let order: Vec<String> = found.iter().map(|(_, fleet)| fleet.path().to_owned()).collect();
+    let order: Vec<Topic> = found.iter().map(|(_, fleet)| fleet.topic().clone()).collect();
     found.sort_by_key(|(origin, fleet)| {
-        let place = order.iter().position(|path| path == fleet.path());
+        let place = order.iter().position(|topic| topic == fleet.topic());
         (*origin, place, names::bytes(fleet), by_rank(fleet))
     });
     found
 }
 
 /// What says how many whole cores a demand takes.
-pub(crate) fn sized(shelf: Shelf<'_>) -> impl Iterator<Item = &Record> {
-    shelf.0.iter().filter(|record| {
-        record.subject.segments().next() == Some("fleet")
-            && record.quantity.as_str() == WHOLE_CORES
+pub(crate) fn sized(lookup: Lookup<'_>) -> impl Iterator<Item = &Record> {
+    lookup.0.iter().filter(|record| {
+        record.subject.area() == Area::Fleet
+            && record.quantity == WHOLE_CORES
             && record.unit == Unit::Count
     })
 }
 
 /// The subjects of a fleet's demands, in the order of their records.
-pub(crate) fn demands<'a>(shelf: Shelf<'a>, origin: Origin, fleet: &Subject) -> Vec<&'a Subject> {
+pub(crate) fn demands<'a>(lookup: Lookup<'a>, origin: Origin, fleet: &Subject) -> Vec<&'a Subject> {
     let takes = |record: &&Record| {
-        let bare = names::without(&record.subject, &[LINK_GBPS, SESSIONS_PER_S]);
         Origin::of(record) == origin
             && demand(&record.subject).is_some()
-            && bare.as_ref() == Some(fleet)
+            && record.subject.without(&[LINK_GBPS, DEMAND_PER_S]) == *fleet
     };
-    super::once(sized(shelf).filter(takes).map(|record| &record.subject))
+    super::once(sized(lookup).filter(takes).map(|record| &record.subject))
 }
 
 /// `10 Gbps`, `5000/s`.
 pub(crate) fn demand(subject: &Subject) -> Option<String> {
     let link = subject.parameter(LINK_GBPS).map(|gbps| format!("{gbps} Gbps"));
-    link.or_else(|| Some(format!("{}/s", subject.parameter(SESSIONS_PER_S)?)))
+    link.or_else(|| Some(format!("{}/s", subject.parameter(DEMAND_PER_S)?)))
 }
 
 /// Whole cores of a fleet by link, in Gbps as the subjects spell it.
 pub(crate) fn links<'a>(
-    shelf: Shelf<'a>,
+    lookup: Lookup<'a>,
     origin: Origin,
     fleet: &Subject,
 ) -> Vec<(&'a str, &'a Record)> {
     let link = |subject: &'a Subject| {
         let gbps = subject.parameter(LINK_GBPS)?;
-        Some((gbps, shelf.record(origin, subject, WHOLE_CORES, Unit::Count)?))
+        Some((gbps, lookup.record(origin, subject, WHOLE_CORES, Unit::Count)?))
     };
-    demands(shelf, origin, fleet).into_iter().filter_map(link).collect()
+    demands(lookup, origin, fleet).into_iter().filter_map(link).collect()
 }
 
 /// Response time of one fleet against load.
@@ -110,24 +108,23 @@ impl Curve<'_> {
 
 /// Every curve on record, in the order of the records.
 pub(crate) fn curves(records: &[Record]) -> Vec<Curve<'_>> {
-    let shelf = Shelf(records);
+    let lookup = Lookup(records);
     let is_mean = |record: &Record| {
         Origin::of(record) == Predicted
-            && record.subject.segments().next() == Some("fleet")
-            && record.quantity.as_str() == RESPONSE_NS_MEAN
+            && record.subject.area() == Area::Fleet
+            && record.quantity == RESPONSE_NS_MEAN
             && record.unit == Unit::Nanos
             && record.subject.parameter(AGAINST).is_none()
     };
     let mut curves: Vec<(&str, Curve<'_>)> = Vec::new();
-    for subject in shelf.subjects(is_mean) {
-        let find = |quantity, unit| shelf.record(Predicted, subject, quantity, unit);
+    for subject in lookup.subjects(is_mean) {
+        let find = |quantity, unit| lookup.record(Predicted, subject, quantity, unit);
         let load = subject.parameter(LOAD).and_then(|load| load.parse::<f64>().ok());
-        let bare = names::without(subject, &[LOAD, LINE, STATION_CORES]);
-        let (Some(load), Some(cores), Some(line), Some(bare), Some(mean)) = (
+        let bare = subject.without(&[LOAD, LINE, STATION_CORES]);
+        let (Some(load), Some(cores), Some(line), Some(mean)) = (
             load.filter(|load| (0.0..1.0).contains(load)),
             subject.parameter(STATION_CORES),
             subject.parameter(LINE),
-            bare,
             find(RESPONSE_NS_MEAN, Unit::Nanos),
         ) else {
             continue;

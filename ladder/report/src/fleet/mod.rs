@@ -14,9 +14,9 @@ pub(crate) use response::models;
 use crate::cite::Citation;
 use crate::figure;
 use crate::grid::{Column, grid};
+use crate::lookup::Origin::Published;
+use crate::lookup::{Lookup, MISSING, Origin, latest};
 use crate::names;
-use crate::shelf::Origin::Published;
-use crate::shelf::{MISSING, Origin, Shelf, latest};
 use crate::text::wrapped;
 
 /// Rows that text and page show alike.
@@ -53,7 +53,7 @@ pub fn table(records: &[Record]) -> String {
         text.extend(sentences);
     }
     let mut sources: Vec<String> =
-        find::sized(Shelf(records)).filter_map(crate::model::source).collect();
+        find::sized(Lookup(records)).filter_map(crate::model::source).collect();
     sources.sort_unstable();
     sources.dedup();
     text.extend(sources.iter().map(|source| wrapped(source)));
@@ -68,7 +68,7 @@ pub(crate) fn sheets(records: &[Record]) -> Vec<Sheet> {
 
 /// What one saves against another, and what papers say about money.
 pub(crate) fn sentences(records: &[Record]) -> Vec<String> {
-    savings::sentences(Shelf(records)).into_iter().chain(prices(records)).collect()
+    savings::sentences(Lookup(records)).into_iter().chain(prices(records)).collect()
 }
 
 impl Sheet {
@@ -93,7 +93,7 @@ impl Row {
         let cited = cited.and_then(Citation::of);
         let cited = cited.map_or_else(String::new, |cited| format!("{cited} "));
         Self {
-            group: format!("{cited}{}", suite(subject)),
+            group: format!("{cited}{}", names::service(subject)),
             name: size_and_engine(subject),
             figures,
         }
@@ -102,7 +102,7 @@ impl Row {
 
 /// `TLS 1.3, RSA-2048, 14 KB, tollgate`.
 pub(crate) fn name(subject: &Subject) -> String {
-    format!("{}, {}", suite(subject), size_and_engine(subject))
+    format!("{}, {}", names::service(subject), size_and_engine(subject))
 }
 
 /// `14 KB, tollgate`.
@@ -111,28 +111,15 @@ fn size_and_engine(subject: &Subject) -> String {
     format!("{}, {by}", names::payload(names::bytes(subject)))
 }
 
-/// `TLS 1.3, RSA-2048`; of a paper, its suite; of a figure on the command line, what it is called.
-pub(crate) fn suite(subject: &Subject) -> String {
-    match subject.segments().nth(2) {
-        Some(protocol) => {
-            format!("{}, {}", names::protocol(protocol), names::key(names::key_of(subject)))
-        }
-        None => match names::key_of(subject) {
-            suite if suite.starts_with("tls-") => names::suite(suite),
-            given => given.to_owned(),
-        },
-    }
-}
-
 /// What papers say about money.
 fn prices(records: &[Record]) -> impl Iterator<Item = String> {
     let takes = |record: &&Record| {
-        Origin::of(record) == Published && record.quantity.as_str() == word::PRICE_PER_SESSION_PER_S
+        Origin::of(record) == Published && record.quantity == word::PRICE_PER_SESSION_PER_S
     };
     let sentence = |record: &Record| {
         Some(format!(
             "{}: {} {} of machine for each session per second ({}).",
-            name(&names::without(&record.subject, &[word::CURRENCY])?),
+            name(&record.subject.without(&[word::CURRENCY])),
             figure::of(Some(record)),
             record.subject.parameter(word::CURRENCY)?,
             Citation::of(record)?

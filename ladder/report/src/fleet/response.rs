@@ -7,7 +7,7 @@ use super::find::{Curve, Point, curves};
 use super::{Row, Sheet, conditions};
 use crate::figure::{self, percent};
 use crate::grid::Column;
-use crate::shelf::MISSING;
+use crate::lookup::MISSING;
 
 pub(super) static COLUMNS: [Column; 7] = [
     Column::words("response time", 38),

@@ -1,53 +1,53 @@
 //! What one engine saves against another, and gains.
 
 use tollgate_record::vocabulary as word;
-use tollgate_record::{Estimate, Record, Subject, Unit};
+use tollgate_record::{Estimate, Quantity, Record, Subject, Unit};
 
 use super::find::demand;
 use super::{name, once};
 use crate::figure;
+use crate::lookup::Origin::{self, Predicted};
+use crate::lookup::{Lookup, ratio};
 use crate::names;
-use crate::shelf::Origin::{self, Predicted};
-use crate::shelf::{Shelf, ratio};
 
 /// A sentence for each pair of engines.
-pub(super) fn sentences(shelf: Shelf<'_>) -> Vec<String> {
+pub(super) fn sentences(lookup: Lookup<'_>) -> Vec<String> {
     let is_compared = |record: &Record| {
         Origin::of(record) == Predicted
-            && [word::SAVED_SHARE, word::CAPACITY_GAIN].contains(&record.quantity.as_str())
+            && [word::SAVED_SHARE, word::CAPACITY_GAIN].contains(&record.quantity)
             && record.subject.parameter(word::AGAINST).is_some()
     };
-    shelf.subjects(is_compared).into_iter().filter_map(|pair| sentence(shelf, pair)).collect()
+    lookup.subjects(is_compared).into_iter().filter_map(|pair| sentence(lookup, pair)).collect()
 }
 
-fn sentence(shelf: Shelf<'_>, pair: &Subject) -> Option<String> {
-    let fleet = names::without(pair, &[word::AGAINST])?;
+fn sentence(lookup: Lookup<'_>, pair: &Subject) -> Option<String> {
+    let fleet = pair.without(&[word::AGAINST]);
     let against = names::who(pair.parameter(word::AGAINST)?);
-    let capacity = shelf
+    let capacity = lookup
         .find(Predicted, pair, word::CAPACITY_GAIN, Unit::Ratio)
         .map(|times| format!("a core serves {} times as many sessions", ratio(times)));
-    let share = shelf.find(Predicted, pair, word::SAVED_SHARE, Unit::Ratio);
+    let share = lookup.find(Predicted, pair, word::SAVED_SHARE, Unit::Ratio);
     let share = share.map(|share| saved(share, 100.0, "% of the CPU time"));
     let parts = [capacity, share].into_iter().flatten();
-    let parts = parts.chain(per_year(shelf, pair)).chain(response(shelf, pair));
+    let parts = parts.chain(per_year(lookup, pair)).chain(response(lookup, pair));
     Some(format!("{} against {against}: {}.", name(&fleet), parts.collect::<Vec<_>>().join("; ")))
 }
 
 /// Money a year, for each demand.
-fn per_year(shelf: Shelf<'_>, pair: &Subject) -> Vec<String> {
-    let demanded = [word::LINK_GBPS, word::SESSIONS_PER_S, word::CURRENCY];
+fn per_year(lookup: Lookup<'_>, pair: &Subject) -> Vec<String> {
+    let demanded = [word::LINK_GBPS, word::DEMAND_PER_S, word::CURRENCY];
     let amount = |record: &Record| {
         let currency = record.subject.parameter(word::CURRENCY)?;
         let at = demand(&record.subject)?;
         let saved = saved(&record.estimate, 1.0, &format!("{currency} a year"));
         Some(format!("{saved} at {at}"))
     };
-    once(of_pair(shelf, pair, word::SAVED_PER_YEAR, &demanded).filter_map(amount))
+    once(of_pair(lookup, pair, word::SAVED_PER_YEAR, &demanded).filter_map(amount))
 }
 
 /// How much sooner a session ends.
-fn response(shelf: Shelf<'_>, pair: &Subject) -> Vec<String> {
-    let placed = [word::LINE, word::STATION_CORES, word::SESSIONS_PER_S];
+fn response(lookup: Lookup<'_>, pair: &Subject) -> Vec<String> {
+    let placed = [word::LINE, word::STATION_CORES, word::DEMAND_PER_S];
     let gain = |record: &Record| {
         let (times, how) = match record.estimate.point() {
             slower if slower < 1.0 => (1.0 / slower, "LONG"),
@@ -57,20 +57,20 @@ fn response(shelf: Shelf<'_>, pair: &Subject) -> Vec<String> {
         let times = figure::number(times, Unit::Ratio);
         Some(format!("at {rate} the mean response is {times} times as {how}"))
     };
-    once(of_pair(shelf, pair, word::RESPONSE_GAIN, &placed).filter_map(gain))
+    once(of_pair(lookup, pair, word::RESPONSE_GAIN, &placed).filter_map(gain))
 }
 
 /// The records of a pair under parameters of their own.
 fn of_pair<'a>(
-    shelf: Shelf<'a>,
+    lookup: Lookup<'a>,
     pair: &Subject,
-    quantity: &str,
+    quantity: Quantity,
     keys: &[&str],
 ) -> impl Iterator<Item = &'a Record> {
-    shelf.0.iter().filter(move |record| {
+    lookup.0.iter().filter(move |record| {
         Origin::of(record) == Predicted
-            && record.quantity.as_str() == quantity
-            && names::without(&record.subject, keys).as_ref() == Some(pair)
+            && record.quantity == quantity
+            && record.subject.without(keys) == *pair
     })
 }
 

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use maud::{Markup, html};
 use tollgate_record::vocabulary as word;
-use tollgate_record::{Record, Subject, Unit};
+use tollgate_record::{Record, Subject, Topic, Unit};
 
 use super::bars::{Bar, Group, bars, colour};
 use super::response;
@@ -14,10 +14,10 @@ use crate::cite::Citation;
 use crate::figure::number;
 use crate::fleet::find::{curves, links, sizes};
 use crate::fleet::{self, Sheet, name};
+use crate::lookup::Origin::{self, Predicted, Published};
+use crate::lookup::{Lookup, MISSING};
 use crate::names::{self, who};
 use crate::sessions::by_rank;
-use crate::shelf::Origin::{self, Predicted, Published};
-use crate::shelf::{MISSING, Shelf};
 
 /// A fleet and its whole cores by link.
 struct Fleet<'a> {
@@ -27,13 +27,13 @@ struct Fleet<'a> {
 }
 
 pub(super) fn section(records: &[Record]) -> Markup {
-    let shelf = Shelf(records);
+    let lookup = Lookup(records);
     let fleets: Vec<Fleet<'_>> = sizes(records)
         .into_iter()
-        .map(|(origin, subject)| Fleet { links: links(shelf, origin, &subject), origin, subject })
+        .map(|(origin, subject)| Fleet { links: links(lookup, origin, &subject), origin, subject })
         .collect();
     let curves = curves(records);
-    let costs = costs(shelf);
+    let costs = costs(lookup);
     let of_links = fleets.iter().flat_map(|fleet| fleet.links.iter().map(|(_, record)| *record));
     let of_curves = curves.iter().flat_map(|curve| curve.points.iter().map(|point| point.mean));
     Section {
@@ -54,7 +54,7 @@ pub(super) fn section(records: &[Record]) -> Markup {
             (response::chart(&curves))
         },
         below: tables(records),
-        records: of_links.chain(of_curves).chain(cost_records(shelf)).collect(),
+        records: of_links.chain(of_curves).chain(cost_records(lookup)).collect(),
         verb: "fleet",
     }
     .markup()
@@ -132,25 +132,25 @@ fn table(sheet: &Sheet) -> Markup {
     }
 }
 
-fn cost_records(shelf: Shelf<'_>) -> impl Iterator<Item = &Record> {
-    shelf.0.iter().filter(|record| {
+fn cost_records(lookup: Lookup<'_>) -> impl Iterator<Item = &Record> {
+    lookup.0.iter().filter(|record| {
         Origin::of(record) == Predicted
-            && record.quantity.as_str() == word::COST_PER_MILLION
+            && record.quantity == word::COST_PER_MILLION
             && record.subject.parameter(word::AGAINST).is_none()
     })
 }
 
 /// Cost of a million sessions, by currency and price of a core.
-fn costs(shelf: Shelf<'_>) -> BTreeMap<String, Vec<Group>> {
+fn costs(lookup: Lookup<'_>) -> BTreeMap<String, Vec<Group>> {
     let mut found: BTreeMap<String, Vec<Group>> = BTreeMap::new();
-    let mut records: Vec<&Record> = cost_records(shelf).collect();
-    let paths: Vec<&str> = records.iter().map(|record| record.subject.path()).collect();
+    let mut records: Vec<&Record> = cost_records(lookup).collect();
+    let topics: Vec<&Topic> = records.iter().map(|record| record.subject.topic()).collect();
     records.sort_by_key(|record| {
-        let place = paths.iter().position(|path| *path == record.subject.path());
+        let place = topics.iter().position(|topic| *topic == record.subject.topic());
         (place, names::bytes(&record.subject), by_rank(&record.subject))
     });
     for record in records {
-        let Some(subject) = names::without(&record.subject, &[word::CURRENCY]) else { continue };
+        let subject = record.subject.without(&[word::CURRENCY]);
         let currency = record.subject.parameter(word::CURRENCY).unwrap_or("?").to_owned();
         let by = subject.parameter(word::BY).unwrap_or(MISSING);
         let price = record.conditions.get(word::PRICE_PER_CORE_HOUR);
@@ -173,20 +173,20 @@ fn means(fleets: &[Fleet<'_>]) -> Vec<String> {
     let Some(gbps) = all_links(fleets).last().copied() else {
         return Vec::new();
     };
-    let cores = |by: &str, path: &str| {
+    let cores = |by: &str, topic: &Topic| {
         let fleet = fleets.iter().find(|fleet| {
             fleet.origin == Predicted
                 && fleet.subject.parameter(word::BY) == Some(by)
-                && fleet.subject.path() == path
+                && fleet.subject.topic() == topic
         })?;
         let (_, record) = fleet.links.iter().find(|(link, _)| *link == gbps)?;
         Some(record.estimate.point())
     };
-    let mut paths: Vec<&str> = fleets.iter().map(|fleet| fleet.subject.path()).collect();
-    paths.dedup();
-    let sentence = |path: &str| {
-        let (ours, theirs) = (cores("tollgate", path)?, cores("openssl", path)?);
-        let subject = &fleets.iter().find(|fleet| fleet.subject.path() == path)?.subject;
+    let mut topics: Vec<&Topic> = fleets.iter().map(|fleet| fleet.subject.topic()).collect();
+    topics.dedup();
+    let sentence = |topic: &Topic| {
+        let (ours, theirs) = (cores("tollgate", topic)?, cores("openssl", topic)?);
+        let subject = &fleets.iter().find(|fleet| fleet.subject.topic() == topic)?.subject;
         Some(format!(
             "{}: at {gbps} Gbps tollgate keeps {} cores busy where OpenSSL needs {}.",
             name_without_engine(subject),
@@ -212,5 +212,5 @@ fn means(fleets: &[Fleet<'_>]) -> Vec<String> {
             )
         })
     });
-    paths.into_iter().filter_map(sentence).chain(apart).collect()
+    topics.into_iter().filter_map(sentence).chain(apart).collect()
 }

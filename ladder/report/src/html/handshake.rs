@@ -2,15 +2,15 @@
 
 use maud::{Markup, html};
 use tollgate_record::vocabulary::{CYCLES_PER_MESSAGE, MESSAGE};
-use tollgate_record::{Record, Subject, Unit};
+use tollgate_record::{Protocol, Record, Subject, Topic, Unit};
 
 use super::scale::{Scale, percent};
 use super::section::Section;
 use crate::figure::{self, number};
+use crate::lookup::Origin::Predicted;
+use crate::lookup::{Lookup, MISSING};
 use crate::names;
-use crate::sessions::{Flagship, protocol_of};
-use crate::shelf::Origin::Predicted;
-use crate::shelf::{MISSING, Shelf};
+use crate::sessions::Flagship;
 
 /// Messages of TLS 1.2 in their order; others follow as they came.
 const TLS12: [&str; 12] = [
@@ -78,7 +78,7 @@ pub(super) fn section(records: &[Record]) -> Markup {
 
 /// One protocol.
 struct Diagram<'a> {
-    protocol: String,
+    protocol: Protocol,
     messages: Vec<Message<'a>>,
 }
 
@@ -91,7 +91,7 @@ struct Message<'a> {
 fn diagrams(records: &[Record]) -> Vec<Diagram<'_>> {
     let flagship = Flagship::of(records);
     let protocols = flagship.protocols.iter();
-    let of = |protocol: &String| Diagram {
+    let of = |protocol: &Protocol| Diagram {
         protocol: protocol.clone(),
         messages: messages(records, &flagship, protocol),
     };
@@ -99,19 +99,23 @@ fn diagrams(records: &[Record]) -> Vec<Diagram<'_>> {
 }
 
 /// Those of the flagship's session: of its payload, or of any where no record says which.
-fn messages<'a>(records: &'a [Record], flagship: &Flagship, protocol: &str) -> Vec<Message<'a>> {
-    let shelf = Shelf(records);
-    let subjects = shelf.subjects(|record| {
-        record.quantity.as_str() == CYCLES_PER_MESSAGE
+fn messages<'a>(
+    records: &'a [Record],
+    flagship: &Flagship,
+    protocol: &Protocol,
+) -> Vec<Message<'a>> {
+    let lookup = Lookup(records);
+    let subjects = lookup.subjects(|record| {
+        record.quantity == CYCLES_PER_MESSAGE
             && record.unit == Unit::Cycles
-            && record.subject.segments().next() == Some("session")
-            && names::key_of(&record.subject) == flagship.key
-            && protocol_of(&record.subject) == protocol
+            && matches!(record.subject.topic(), Topic::Session(_))
+            && record.subject.key() == Some(&flagship.key)
+            && record.subject.protocol() == Some(protocol)
     });
     let mut found: Vec<Message<'_>> = Vec::new();
     for subject in subjects {
         let Some(name) = subject.parameter(MESSAGE) else { continue };
-        let cost = shelf.record(Predicted, subject, CYCLES_PER_MESSAGE, Unit::Cycles);
+        let cost = lookup.record(Predicted, subject, CYCLES_PER_MESSAGE, Unit::Cycles);
         let place = found.iter().position(|message| message.name == name).unwrap_or_else(|| {
             found.push(Message { name, ours: None, theirs: None });
             found.len() - 1
@@ -122,7 +126,7 @@ fn messages<'a>(records: &'a [Record], flagship: &Flagship, protocol: &str) -> V
         };
         *side = cost.or(*side);
     }
-    let order = if protocol == "tls13" { TLS13 } else { TLS12 };
+    let order = if *protocol == Protocol::Tls13 { TLS13 } else { TLS12 };
     let rank = |name: &str| order.iter().position(|known| *known == name).unwrap_or(order.len());
     found.sort_by_key(|message| rank(message.name));
     found

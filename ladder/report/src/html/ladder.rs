@@ -8,8 +8,8 @@ use super::section::missing;
 use super::source;
 use crate::cite::Citation;
 use crate::figure::{self, number};
+use crate::lookup::MISSING;
 use crate::rungs::{Row, Rung, beyond};
-use crate::shelf::MISSING;
 
 pub(super) fn section(records: &[Record], rungs: &[Rung<'_>]) -> Markup {
     let used = rungs.iter().flat_map(|rung| &rung.rows).flat_map(Row::records);

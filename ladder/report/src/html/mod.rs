@@ -23,8 +23,8 @@ mod throughput;
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 use tollgate_record::{Kind, Record};
 
+use crate::lookup::latest;
 use crate::rungs::climb;
-use crate::shelf::latest;
 
 pub use runs::{Curve, Points, Runs, Scenario, Second, Server, of_runs};
 

@@ -2,15 +2,15 @@
 
 use maud::{Markup, html};
 use tollgate_record::vocabulary::{BATCH, BY, OPERATIONS_PER_S, TIMES_AS_FAST};
-use tollgate_record::{Record, Subject, Unit};
+use tollgate_record::{Area, Key, Operation, Record, Subject, Topic, Unit};
 
 use super::bars::{Bar, Group, bars, colour};
 use super::section::Section;
 use crate::cite::Citation;
 use crate::figure::number;
-use crate::names::{self, key_of};
-use crate::shelf::Origin::{Measured, Published};
-use crate::shelf::{Shelf, ratio};
+use crate::lookup::Origin::{Measured, Published};
+use crate::lookup::{Lookup, ratio};
+use crate::names;
 use crate::signing::{SIZES, Signing, key};
 
 pub(super) fn section(records: &[Record]) -> Markup {
@@ -48,21 +48,18 @@ struct Panel<'a> {
 
 impl<'a> Panel<'a> {
     fn of(records: &'a [Record], bits: u32) -> Self {
-        let shelf = Shelf(records);
-        let name = format!("rsa-{bits}");
-        let wanted = |what: &[&str], subject: &Subject| {
-            let operation = subject.segments().nth(2).unwrap_or_default();
-            subject.segments().next() == Some("operation")
-                && key_of(subject) == name
-                && what.contains(&operation)
+        let lookup = Lookup(records);
+        let wanted = |what: &[Operation], subject: &Subject| {
+            let Topic::Operation { key, operation } = subject.topic() else { return false };
+            *key == Key::Rsa(bits) && what.contains(operation)
         };
         let rate = |origin, subject: &Subject| {
-            shelf.record(origin, subject, OPERATIONS_PER_S, Unit::PerSecond)
+            lookup.record(origin, subject, OPERATIONS_PER_S, Unit::PerSecond)
         };
-        let mut ours: Vec<&Record> = shelf
-            .measured("operation")
+        let mut ours: Vec<&Record> = lookup
+            .measured(Area::Operation)
             .into_iter()
-            .filter(|subject| wanted(&["sign"], subject))
+            .filter(|subject| wanted(&[Operation::Sign], subject))
             .filter_map(|subject| rate(Measured, subject))
             .collect();
         ours.sort_by_key(|record| {
@@ -72,10 +69,10 @@ impl<'a> Panel<'a> {
             let rank = order.iter().position(|known| *known == by).unwrap_or(order.len());
             (rank, subject.parameter(BATCH).is_none())
         });
-        let of_papers = shelf.subjects(|record| {
-            record.quantity.as_str() == OPERATIONS_PER_S
-                && crate::shelf::Origin::of(record) == Published
-                && wanted(&["sign", "private"], &record.subject)
+        let of_papers = lookup.subjects(|record| {
+            record.quantity == OPERATIONS_PER_S
+                && crate::lookup::Origin::of(record) == Published
+                && wanted(&[Operation::Sign, Operation::Private], &record.subject)
         });
         ours.extend(of_papers.into_iter().filter_map(|subject| rate(Published, subject)));
         Self { bits, records: ours }
@@ -127,7 +124,7 @@ fn means(records: &[Record]) -> Vec<String> {
         (!joined.is_empty()).then(|| format!("{}: {} is {joined}.", key(bits), signing.name(first)))
     };
     let mut sentences: Vec<String> = SIZES.iter().filter_map(|bits| sentence(*bits)).collect();
-    if records.iter().any(|record| record.quantity.as_str() == TIMES_AS_FAST) {
+    if records.iter().any(|record| record.quantity == TIMES_AS_FAST) {
         sentences.push(
             "A batch needs eight signatures that wait at the same time; a server with few \
              clients gets the speed of one at a time."

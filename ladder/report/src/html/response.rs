@@ -7,7 +7,7 @@ use tollgate_record::vocabulary::BY;
 use super::plot::{Line, Names, Plot};
 use super::scale::Scale;
 use crate::fleet::find::Curve;
-use crate::fleet::{models, suite};
+use crate::fleet::models;
 use crate::names;
 
 /// The plot ends at so many times the shortest response time: what is above is a queue that grows.
@@ -19,9 +19,9 @@ const CURVES_MAX: usize = 4;
 /// Mean response time over sessions per second; nothing without a curve that has both.
 pub(super) fn chart(curves: &[Curve<'_>]) -> Markup {
     // One protocol: its engines are what is compared.
-    let path = curves.first().map(|curve| curve.subject.path());
-    let of_path = curves.iter().filter(|curve| Some(curve.subject.path()) == path);
-    let mut all: Vec<Points> = of_path.filter_map(Points::of).take(CURVES_MAX).collect();
+    let topic = curves.first().map(|curve| curve.subject.topic());
+    let of_topic = curves.iter().filter(|curve| Some(curve.subject.topic()) == topic);
+    let mut all: Vec<Points> = of_topic.filter_map(Points::of).take(CURVES_MAX).collect();
     let end = |line: &Points| line.points.last().map_or(0.0, |point| point.0);
     all.sort_by(|one, other| end(one).total_cmp(&end(other)));
     let Some(least) = all.iter().map(|line| line.points[0].1).reduce(f64::min) else {
@@ -35,7 +35,7 @@ pub(super) fn chart(curves: &[Curve<'_>]) -> Markup {
         *label += "/s";
     }
     let plot = Plot {
-        caption: html! { "Mean response time against load, " (suite(&curves[0].subject)) },
+        caption: html! { "Mean response time against load, " (names::service(&curves[0].subject)) },
         label: "mean response time over sessions per second".to_owned(),
         x: across,
         y: y.ticks(Unit::Nanos),

@@ -7,14 +7,14 @@ use tollgate_record::vocabulary::{
     PART_KEY_EXCHANGE, PART_KEY_SCHEDULE, PART_LIBRARY, PART_MAC, PART_RECORDS, PART_RSA,
     PART_SYSTEM,
 };
-use tollgate_record::{Record, Unit};
+use tollgate_record::{Protocol, Record, Unit};
 
 use super::bars::{Bar, Group, Segment, bars, legend};
 use super::section::Section;
 use crate::cite::Citation;
 use crate::figure::{number, percent};
-use crate::names::{self, key_of, who};
-use crate::sessions::{Flagship, PARTS, Session, protocol_of, sessions};
+use crate::names::{self, who};
+use crate::sessions::{Flagship, PARTS, Session, sessions};
 
 /// Protocols that are drawn; the table has all.
 const PROTOCOLS_MAX: usize = 3;
@@ -22,14 +22,15 @@ const PROTOCOLS_MAX: usize = 3;
 pub(super) fn section(records: &[Record]) -> Markup {
     let (ours, papers) = (sessions(records, false), sessions(records, true));
     let flagship = Flagship::of(records);
-    let mut protocols: Vec<&str> = Vec::new();
+    let mut protocols: Vec<&Protocol> = Vec::new();
     for session in &ours {
-        let protocol = protocol_of(&session.subject);
+        let Some(protocol) = session.subject.protocol() else { continue };
         if !protocols.contains(&protocol) && protocols.len() < PROTOCOLS_MAX {
             protocols.push(protocol);
         }
     }
-    let drawn = |session: &&Session<'_>| protocols.contains(&protocol_of(&session.subject));
+    let drawn =
+        |session: &&Session<'_>| session.subject.protocol().is_some_and(|p| protocols.contains(&p));
     let all = ours.iter().filter(drawn).chain(&papers);
     Section {
         id: "session-cost",
@@ -59,9 +60,9 @@ pub(super) fn section(records: &[Record]) -> Markup {
 }
 
 /// One protocol: a group of bars for each payload.
-fn panel(protocol: &str, ours: &[Session<'_>], flagship: &Flagship) -> Markup {
+fn panel(protocol: &Protocol, ours: &[Session<'_>], flagship: &Flagship) -> Markup {
     let sessions: Vec<&Session<'_>> =
-        ours.iter().filter(|session| protocol_of(&session.subject) == protocol).collect();
+        ours.iter().filter(|session| session.subject.protocol() == Some(protocol)).collect();
     let sizes: BTreeSet<u64> = sessions.iter().map(|session| session.bytes()).collect();
     let groups: Vec<Group> = sizes
         .into_iter()
@@ -80,12 +81,7 @@ fn panel(protocol: &str, ours: &[Session<'_>], flagship: &Flagship) -> Markup {
 /// Sessions in print, and ours of the payload that is nearest, on one scale.
 fn then_and_now(ours: &[Session<'_>], papers: &[Session<'_>], flagship: &Flagship) -> Markup {
     let wanted = papers.first().map_or(0, Session::bytes);
-    let of_flagship = || {
-        ours.iter().filter(|session| {
-            key_of(&session.subject) == flagship.key
-                && flagship.protocols.first().is_some_and(|p| p == protocol_of(&session.subject))
-        })
-    };
+    let of_flagship = || ours.iter().filter(|session| flagship.is_of(&session.subject));
     let nearest = of_flagship().map(Session::bytes).min_by_key(|bytes| bytes.abs_diff(wanted));
     let now: Vec<&Session<'_>> =
         of_flagship().filter(|session| Some(session.bytes()) == nearest).collect();
@@ -95,16 +91,14 @@ fn then_and_now(ours: &[Session<'_>], papers: &[Session<'_>], flagship: &Flagshi
     let mut groups =
         vec![Group { heading: "in print".to_owned(), bars: drawn(papers.iter().collect()) }];
     if let Some(first) = now.first() {
-        let protocol = names::protocol(protocol_of(&first.subject));
-        let key = names::key(key_of(&first.subject));
-        let heading = format!("here: {protocol}, {key}, {}", names::payload(first.bytes()));
+        let service = names::service(&first.subject);
+        let heading = format!("here: {service}, {}", names::payload(first.bytes()));
         groups.push(Group { heading, bars: drawn(now) });
     }
     bars("Then and now", &groups, Unit::Cycles, "cycles")
 }
 
 fn bar(session: &Session<'_>, flagship: &Flagship) -> Bar {
-    let key = key_of(&session.subject);
     let cited = session.records().find_map(Citation::of);
     let measured = session.measured.map(|record| record.estimate.point());
     let mut segments: Vec<Segment> = session
@@ -123,9 +117,13 @@ fn bar(session: &Session<'_>, flagship: &Flagship) -> Bar {
         segments.push(Segment { value, class: "measured", name });
     }
     let note = match &cited {
-        Some(_) => format!("{}, {}", names::suite(key), names::payload(session.bytes())),
-        None if key != flagship.key => names::key(key),
-        None => String::new(),
+        Some(_) => {
+            format!("{}, {}", names::suite(&session.subject), names::payload(session.bytes()))
+        }
+        None => match session.subject.key() {
+            Some(key) if *key != flagship.key => names::key(key),
+            _ => String::new(),
+        },
     };
     Bar {
         label: cited.map_or_else(|| who(session.by()).to_owned(), |cited| cited.to_string()),
@@ -175,14 +173,7 @@ fn means(sessions: &[Session<'_>], flagship: &Flagship) -> Vec<String> {
     let mut sentences = Vec::new();
     for by in ["tollgate", "openssl"] {
         let of = || {
-            sessions.iter().filter(|session| {
-                session.by() == by
-                    && key_of(&session.subject) == flagship.key
-                    && flagship
-                        .protocols
-                        .first()
-                        .is_some_and(|p| p == protocol_of(&session.subject))
-            })
+            sessions.iter().filter(|session| session.by() == by && flagship.is_of(&session.subject))
         };
         let (Some(first), Some(last)) = (of().next(), of().next_back()) else { continue };
         let share =
@@ -190,7 +181,7 @@ fn means(sessions: &[Session<'_>], flagship: &Flagship) -> Vec<String> {
         let (Some(least), Some(most)) = (share(first), share(last)) else { continue };
         sentences.push(format!(
             "{} with {}: the RSA operation is {least} of the session with {}, and {most} with {}.",
-            names::protocol(protocol_of(&first.subject)),
+            names::protocol_of(&first.subject),
             who(by),
             at(first.bytes()),
             at(last.bytes()),

@@ -3,10 +3,10 @@
 use std::collections::BTreeSet;
 
 use maud::{Markup, html};
-use tollgate_record::{Kind, Record};
+use tollgate_record::{Kind, Record, Topic};
 
+use crate::lookup::Origin::{self, Measured, Predicted};
 use crate::model;
-use crate::shelf::Origin::{self, Measured, Predicted};
 
 /// Paths of subjects that are spelled out.
 const NAMED_MAX: usize = 4;
@@ -28,13 +28,13 @@ pub(super) fn line<'a>(records: impl IntoIterator<Item = &'a Record>) -> Markup 
 }
 
 fn of_ours(records: &[&Record]) -> Markup {
-    let mut paths: Vec<&str> = Vec::new();
+    let mut topics: Vec<&Topic> = Vec::new();
     for record in records {
-        if !paths.contains(&record.subject.path()) {
-            paths.push(record.subject.path());
+        if !topics.contains(&record.subject.topic()) {
+            topics.push(record.subject.topic());
         }
     }
-    let more = paths.len().saturating_sub(NAMED_MAX);
+    let more = topics.len().saturating_sub(NAMED_MAX);
     let count = |origin| records.iter().filter(|r| Origin::of(r) == origin).count();
     let machines: BTreeSet<&str> = records.iter().map(|r| r.machine.cpu.as_str()).collect();
     let dates: BTreeSet<String> = records.iter().map(|r| date(r)).collect();
@@ -45,9 +45,9 @@ fn of_ours(records: &[&Record]) -> Markup {
         .collect();
     html! {
         "Source: " (count(Measured)) " measured and " (count(Predicted)) " predicted records of "
-        @for (place, path) in paths.iter().take(NAMED_MAX).enumerate() {
+        @for (place, topic) in topics.iter().take(NAMED_MAX).enumerate() {
             @if place > 0 { ", " }
-            code { (path) }
+            code { (topic.to_string()) }
         }
         @if more > 0 { " and " (more) " more" }
         "; " (joined(machines)) "; " (joined(dates))

@@ -2,16 +2,16 @@
 
 use maud::{Markup, html};
 use tollgate_record::vocabulary as word;
-use tollgate_record::{Record, Subject, Unit};
+use tollgate_record::{Area, Record, Subject, Unit};
 
 use super::bars::{Bar, Group, bars};
 use super::section::{folded, missing};
 use super::{simulation, source};
 use crate::cite::Citation;
 use crate::figure::{self, number};
+use crate::lookup::Origin::{Measured, Predicted};
+use crate::lookup::{Lookup, MISSING, share};
 use crate::modelled::{Modelled, modelled};
-use crate::shelf::Origin::{Measured, Predicted};
-use crate::shelf::{MISSING, Shelf, share};
 
 pub(super) fn section(records: &[Record]) -> Markup {
     html! {
@@ -106,10 +106,11 @@ fn heads(row: &str, figures: &[&str], words: &[&str]) -> Markup {
 }
 
 fn kernels(records: &[Record]) -> Markup {
-    let shelf = Shelf(records);
-    let subjects = shelf.measured("kernel");
-    let find =
-        |origin, subject: &Subject, quantity| shelf.record(origin, subject, quantity, Unit::Cycles);
+    let lookup = Lookup(records);
+    let subjects = lookup.measured(Area::Kernel);
+    let find = |origin, subject: &Subject, quantity| {
+        lookup.record(origin, subject, quantity, Unit::Cycles)
+    };
     let used = subjects.iter().flat_map(|subject| {
         [
             find(Measured, subject, word::CYCLES_PER_CALL),
@@ -127,7 +128,7 @@ fn kernels(records: &[Record]) -> Markup {
             (folded("core cycles of Montgomery kernels", subjects.len(), &html! {
                 table.figures {
                     (heads("kernel", &figures, &["limit"]))
-                    tbody { @for subject in &subjects { (kernel(shelf, subject)) } }
+                    tbody { @for subject in &subjects { (kernel(lookup, subject)) } }
                 }
             }))
             (source::line(used.flatten()))
@@ -135,17 +136,17 @@ fn kernels(records: &[Record]) -> Markup {
     }
 }
 
-fn kernel(shelf: Shelf<'_>, subject: &Subject) -> Markup {
-    let bound = shelf.record(Predicted, subject, word::BOUND_CYCLES_PER_CALL, Unit::Cycles);
-    let of = |quantity| shelf.record(Measured, subject, quantity, Unit::Cycles);
+fn kernel(lookup: Lookup<'_>, subject: &Subject) -> Markup {
+    let bound = lookup.record(Predicted, subject, word::BOUND_CYCLES_PER_CALL, Unit::Cycles);
+    let of = |quantity| lookup.record(Measured, subject, quantity, Unit::Cycles);
     let explained = share(
-        shelf.cycles(Predicted, subject, word::BOUND_CYCLES_PER_CALL),
-        shelf.cycles(Measured, subject, word::CYCLES_PER_CALL),
+        lookup.cycles(Predicted, subject, word::BOUND_CYCLES_PER_CALL),
+        lookup.cycles(Measured, subject, word::CYCLES_PER_CALL),
     );
     let limit = bound.and_then(|record| record.conditions.get(word::LIMIT));
     html! {
         tr {
-            th scope="row" { (subject.segments().nth(1).unwrap_or(MISSING)) }
+            th scope="row" { (subject.topic().kernel().unwrap_or(MISSING)) }
             td.figure data-name="bits" { (subject.parameter(word::BITS).unwrap_or(MISSING)) }
             td.figure data-name="per call" { (figure::of(of(word::CYCLES_PER_CALL))) }
             td.figure data-name="per lane" { (figure::of(of(word::CYCLES_PER_LANE))) }

@@ -1,26 +1,26 @@
 //! What would beat all of this: another type of key.
 
 use tollgate_record::vocabulary::{CYCLES_PER_OPERATION, PART_RSA, SESSIONS_PER_S};
-use tollgate_record::{Record, Subject, Unit};
+use tollgate_record::{Key, Operation, Record, Subject, Topic, Unit};
 
 use crate::context::fastest;
 use crate::figure::number;
-use crate::names::{self, contender, key_of, who};
-use crate::sessions::{Flagship, protocol_of, sessions};
-use crate::shelf::Origin::Measured;
-use crate::shelf::Shelf;
+use crate::lookup::Lookup;
+use crate::lookup::Origin::Measured;
+use crate::names::{self, contender, who};
+use crate::sessions::{Flagship, sessions};
 
 /// The key of another type that servers use most.
-const OTHER: &str = "ecdsa-p256";
+const OTHER: Key = Key::EcdsaP256;
 
 /// Whether an ECDSA certificate would beat all of this, with its figure. Nothing is said unless
 /// both kinds of signature were measured.
 pub(crate) fn beyond(records: &[Record]) -> Option<String> {
-    let shelf = Shelf(records);
+    let lookup = Lookup(records);
     let flagship = Flagship::of(records);
-    let (rsa, rsa_by) = fastest(shelf, &flagship.key, "sign")?;
-    let (other, other_by) = fastest(shelf, OTHER, "sign")?;
-    let key = names::key(OTHER);
+    let (rsa, rsa_by) = fastest(lookup, &flagship.key, &Operation::Sign)?;
+    let (other, other_by) = fastest(lookup, &OTHER, &Operation::Sign)?;
+    let key = names::key(&OTHER);
     let signs = format!(
         "{other} ({}) instead of {rsa} ({}, {})",
         contender(other_by),
@@ -32,7 +32,7 @@ pub(crate) fn beyond(records: &[Record]) -> Option<String> {
             "A certificate with {key} would gain nothing: a signature takes {signs}."
         ));
     }
-    let session = of_server(shelf, &flagship).or_else(|| of_session(records, other_by, &flagship));
+    let session = of_server(lookup, &flagship).or_else(|| of_session(records, other_by, &flagship));
     Some(format!(
         "A certificate with {key} would beat all of this, where clients accept it: a signature \
          takes {signs}{}.",
@@ -41,19 +41,19 @@ pub(crate) fn beyond(records: &[Record]) -> Option<String> {
 }
 
 /// Measured sessions per second with that key.
-fn of_server(shelf: Shelf<'_>, flagship: &Flagship) -> Option<String> {
+fn of_server(lookup: Lookup<'_>, flagship: &Flagship) -> Option<String> {
     let protocol = flagship.protocols.first()?;
-    let best = |key: &str| {
-        let flagship = Flagship { key: key.to_owned(), ..flagship.clone() };
+    let best = |key: &Key| {
+        let flagship = Flagship { key: key.clone(), ..flagship.clone() };
         let rate = |by| {
-            let subject = flagship.subject("server", protocol, by)?;
-            let record = shelf.record(Measured, &subject, SESSIONS_PER_S, Unit::PerSecond)?;
+            let subject = flagship.subject(Topic::Server, protocol, by)?;
+            let record = lookup.record(Measured, &subject, SESSIONS_PER_S, Unit::PerSecond)?;
             Some((record.estimate.point(), by))
         };
         let rates = ["tollgate", "openssl"].into_iter().filter_map(rate);
         rates.max_by(|x, y| x.0.total_cmp(&y.0))
     };
-    let (other, rsa) = (best(OTHER)?, best(&flagship.key)?);
+    let (other, rsa) = (best(&OTHER)?, best(&flagship.key)?);
     let text = |(rate, by): (f64, &str)| format!("{} ({})", number(rate, Unit::PerSecond), who(by));
     Some(format!(
         "; a {} server serves {} sessions per second with it instead of {}",
@@ -65,13 +65,12 @@ fn of_server(shelf: Shelf<'_>, flagship: &Flagship) -> Option<String> {
 
 /// By arithmetic: the cheaper session of the first protocol, with its signature exchanged.
 fn of_session(records: &[Record], signer: &Subject, flagship: &Flagship) -> Option<String> {
-    let signature = Shelf(records).cycles(Measured, signer, CYCLES_PER_OPERATION)?.get();
+    let signature = Lookup(records).cycles(Measured, signer, CYCLES_PER_OPERATION)?.get();
     let all = sessions(records, false);
     let protocol = flagship.protocols.first()?;
     let (total, session) = all
         .iter()
-        .filter(|session| key_of(&session.subject) == flagship.key)
-        .filter(|session| protocol_of(&session.subject) == protocol)
+        .filter(|session| flagship.is_of(&session.subject))
         .filter(|session| session.bytes().to_string() == flagship.bytes)
         .filter_map(|session| Some((session.total()?, session)))
         .min_by(|x, y| x.0.total_cmp(&y.0))?;

@@ -3,35 +3,35 @@
 use tollgate_record::vocabulary::{
     COST_PER_MILLION, CURRENCY, LINK_GBPS, UTILISATION, WHOLE_CORES,
 };
-use tollgate_record::{Record, Subject, Unit};
+use tollgate_record::{Area, Protocol, Record, Subject, Topic, Unit};
 
 use super::{Row, Rung};
 use crate::figure::{number, percent};
+use crate::lookup::Origin::{Predicted, Published};
+use crate::lookup::{Lookup, Origin};
 use crate::names::{self, who};
 use crate::sessions::Flagship;
-use crate::shelf::Origin::{Predicted, Published};
-use crate::shelf::{Origin, Shelf};
 
 /// Links in Gbps, as subjects spell them.
 pub(crate) const LINKS: [&str; 3] = ["1", "10", "100"];
 
 pub(super) fn rung(records: &[Record]) -> Rung<'_> {
-    let shelf = Shelf(records);
+    let lookup = Lookup(records);
     let flagship = Flagship::of(records);
     let mut rows = Vec::new();
-    let protocol = flagship.protocols.first().map_or("tls13", String::as_str);
-    let of = |by: &str| flagship.subject("fleet", protocol, by);
+    let protocol = flagship.protocols.first().unwrap_or(&Protocol::Tls13);
+    let of = |by: &str| flagship.subject(Topic::Fleet, protocol, by);
     let payload = flagship.payload();
     for gbps in LINKS {
         for by in ["tollgate", "openssl"] {
-            let cores = of(by).and_then(|subject| cores(shelf, &subject, gbps));
+            let cores = of(by).and_then(|subject| cores(lookup, &subject, gbps));
             let row =
                 Row::new(format!("{gbps} Gbps of {payload}, {}", who(by)), Unit::Count, "cores");
             rows.push(Row { is_shown: gbps == LINKS[1], ..row.predicted(cores) });
         }
     }
     for by in ["tollgate", "openssl"] {
-        let Some(cost) = of(by).and_then(|subject| cost(shelf, &subject)) else {
+        let Some(cost) = of(by).and_then(|subject| cost(lookup, &subject)) else {
             continue;
         };
         let currency = cost.subject.parameter(CURRENCY).unwrap_or("?");
@@ -43,23 +43,23 @@ pub(super) fn rung(records: &[Record]) -> Rung<'_> {
     Rung { number: 5, name: "fleet", about: "cores and money", verb: "fleet", rows, sentences }
 }
 
-fn cores<'a>(shelf: Shelf<'a>, subject: &Subject, gbps: &str) -> Option<&'a Record> {
+fn cores<'a>(lookup: Lookup<'a>, subject: &Subject, gbps: &str) -> Option<&'a Record> {
     let subject = subject.with(LINK_GBPS, gbps).ok()?;
-    shelf.record(Predicted, &subject, WHOLE_CORES, Unit::Count)
+    lookup.record(Predicted, &subject, WHOLE_CORES, Unit::Count)
 }
 
 /// Whatever the currency.
-fn cost<'a>(shelf: Shelf<'a>, subject: &Subject) -> Option<&'a Record> {
-    shelf.0.iter().rev().find(|record| {
+fn cost<'a>(lookup: Lookup<'a>, subject: &Subject) -> Option<&'a Record> {
+    lookup.0.iter().rev().find(|record| {
         Origin::of(record) == Predicted
-            && record.quantity.as_str() == COST_PER_MILLION
+            && record.quantity == COST_PER_MILLION
             && record.unit == Unit::Count
-            && names::without(&record.subject, &[CURRENCY]).as_ref() == Some(subject)
+            && record.subject.without(&[CURRENCY]) == *subject
     })
 }
 
 /// Ours beside OpenSSL's on the link in the middle.
-fn sentence(rows: &[Row<'_>], protocol: &str, payload: &str) -> Option<String> {
+fn sentence(rows: &[Row<'_>], protocol: &Protocol, payload: &str) -> Option<String> {
     let cores = |by: &str| {
         let what = format!("{} Gbps of {payload}, {by}", LINKS[1]);
         let row = rows.iter().find(|row| row.what == what)?;
@@ -85,8 +85,8 @@ fn as_published(records: &[Record]) -> Option<Row<'_>> {
     let fewest = records
         .iter()
         .filter(|r| Origin::of(r) == Published && r.unit == Unit::Count)
-        .filter(|r| r.subject.segments().next() == Some("fleet"))
-        .filter(|r| r.quantity.as_str() == WHOLE_CORES)
+        .filter(|r| r.subject.area() == Area::Fleet)
+        .filter(|r| r.quantity == WHOLE_CORES)
         .filter(|r| r.subject.parameter(LINK_GBPS) == Some(LINKS[1]))
         .min_by(|x, y| x.estimate.point().total_cmp(&y.estimate.point()))?;
     let payload = names::payload(names::bytes(&fewest.subject));

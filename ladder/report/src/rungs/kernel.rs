@@ -3,25 +3,25 @@
 use tollgate_record::vocabulary::{
     BITS, BOUND_CYCLES_PER_CALL, CYCLES_PER_CALL, CYCLES_PER_LANE, LIMIT,
 };
-use tollgate_record::{Record, Subject, Unit};
+use tollgate_record::{Area, Record, Subject, Unit};
 
 use super::{Row, Rung};
 use crate::figure::{number, percent};
-use crate::shelf::Origin::{Measured, Predicted};
-use crate::shelf::Shelf;
+use crate::lookup::Lookup;
+use crate::lookup::Origin::{Measured, Predicted};
 
 /// The size of the primes of RSA-2048.
 const SIZE: &str = "1024";
 
 pub(super) fn rung(records: &[Record]) -> Rung<'_> {
-    let shelf = Shelf(records);
+    let lookup = Lookup(records);
     let mut rows = Vec::new();
     let mut sentences = Vec::new();
-    if let Some(subject) = best(shelf) {
-        let name = subject.segments().nth(1).unwrap_or_default();
+    if let Some(subject) = best(lookup) {
+        let name = subject.topic().kernel().unwrap_or_default();
         let bits = subject.parameter(BITS).unwrap_or("?");
-        let bound = shelf.record(Predicted, subject, BOUND_CYCLES_PER_CALL, Unit::Cycles);
-        let call = shelf.record(Measured, subject, CYCLES_PER_CALL, Unit::Cycles);
+        let bound = lookup.record(Predicted, subject, BOUND_CYCLES_PER_CALL, Unit::Cycles);
+        let call = lookup.record(Measured, subject, CYCLES_PER_CALL, Unit::Cycles);
         let row = Row::new(format!("{name}, {bits} bits"), Unit::Cycles, "cycles").shown();
         rows.push(row.bound(bound).measured(call));
         if let (Some(bound), Some(call)) = (bound, call) {
@@ -47,18 +47,18 @@ pub(super) fn rung(records: &[Record]) -> Rung<'_> {
 
 /// The product with the fewest cycles for each number, at the size of RSA-2048's primes if that
 /// was measured.
-fn best(shelf: Shelf<'_>) -> Option<&Subject> {
-    let products: Vec<&Subject> = shelf
-        .measured("kernel")
+fn best(lookup: Lookup<'_>) -> Option<&Subject> {
+    let products: Vec<&Subject> = lookup
+        .measured(Area::Kernel)
         .into_iter()
-        .filter(|subject| subject.segments().nth(1).is_some_and(|name| name.starts_with("amm")))
+        .filter(|subject| subject.topic().kernel().is_some_and(|name| name.starts_with("amm")))
         .collect();
     let is_wanted = |subject: &&Subject| subject.parameter(BITS) == Some(SIZE);
     let wanted: Vec<&Subject> = products.iter().copied().filter(is_wanted).collect();
     let candidates = if wanted.is_empty() { products } else { wanted };
     let cycles = |subject: &Subject| {
-        let lane = shelf.cycles(Measured, subject, CYCLES_PER_LANE);
-        lane.or_else(|| shelf.cycles(Measured, subject, CYCLES_PER_CALL))
+        let lane = lookup.cycles(Measured, subject, CYCLES_PER_LANE);
+        lane.or_else(|| lookup.cycles(Measured, subject, CYCLES_PER_CALL))
     };
     candidates
         .into_iter()

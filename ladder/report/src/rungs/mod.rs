@@ -12,7 +12,7 @@ mod table;
 use tollgate_record::{Record, Unit};
 
 use crate::figure;
-use crate::shelf::MISSING;
+use crate::lookup::MISSING;
 
 pub(crate) use beyond::beyond;
 pub use table::table;

@@ -4,26 +4,26 @@ use tollgate_record::vocabulary::{
     AGAINST, BATCH, BOUND_CYCLES_PER_OPERATION, BY, CYCLES_PER_OPERATION, OPERATIONS_PER_S,
     TIMES_AS_FAST,
 };
-use tollgate_record::{Record, Subject, Unit};
+use tollgate_record::{Area, Key, Operation, Record, Subject, Topic, Unit};
 
 use super::{Row, Rung};
 use crate::figure::percent;
-use crate::names::{self, contender, key_of, rsa_bits, who};
-use crate::shelf::Origin::{Measured, Predicted, Published};
-use crate::shelf::{Shelf, ratio};
+use crate::lookup::Origin::{Measured, Predicted, Published};
+use crate::lookup::{Lookup, ratio};
+use crate::names::{self, contender, who};
 
 /// The key that stands for all, and the one of the papers.
-const KEY: &str = "rsa-2048";
-const PAPER_KEY: &str = "rsa-1024";
+const KEY: Key = Key::Rsa(2048);
+const PAPER_KEY: Key = Key::Rsa(1024);
 
 pub(super) fn rung(records: &[Record]) -> Rung<'_> {
-    let shelf = Shelf(records);
-    let signs = signs(shelf, &key(shelf));
+    let lookup = Lookup(records);
+    let signs = signs(lookup, &key(lookup));
     let mut rows: Vec<Row<'_>> = signs
         .iter()
         .map(|subject| {
             let what = format!("{}, {}", names::operation(subject), contender(subject));
-            let find = |origin, quantity| shelf.record(origin, subject, quantity, Unit::Cycles);
+            let find = |origin, quantity| lookup.record(origin, subject, quantity, Unit::Cycles);
             Row::new(what, Unit::Cycles, "cycles")
                 .predicted(find(Predicted, CYCLES_PER_OPERATION))
                 .bound(find(Predicted, BOUND_CYCLES_PER_OPERATION))
@@ -39,8 +39,8 @@ pub(super) fn rung(records: &[Record]) -> Rung<'_> {
             row.is_shown = true;
         }
     }
-    rows.extend(as_published(shelf));
-    let sentences = signs.iter().filter_map(|subject| sentence(shelf, subject, &rows)).collect();
+    rows.extend(as_published(lookup));
+    let sentences = signs.iter().filter_map(|subject| sentence(lookup, subject, &rows)).collect();
     Rung {
         number: 2,
         name: "operation",
@@ -52,24 +52,23 @@ pub(super) fn rung(records: &[Record]) -> Rung<'_> {
 }
 
 /// The key that stands for all, if it signed; otherwise the first RSA key that did.
-fn key(shelf: Shelf<'_>) -> String {
-    let measured = shelf.measured("operation");
+fn key(lookup: Lookup<'_>) -> Key {
+    let measured = lookup.measured(Area::Operation);
     let mut keys = measured
         .iter()
-        .filter(|subject| subject.segments().nth(2) == Some("sign"))
-        .map(|subject| key_of(subject))
-        .filter(|key| rsa_bits(key).is_some());
-    match keys.clone().find(|key| *key == KEY).or_else(|| keys.next()) {
-        Some(key) => key.to_owned(),
-        None => KEY.to_owned(),
-    }
+        .filter_map(|subject| match subject.topic() {
+            Topic::Operation { key, operation: Operation::Sign } => Some(key),
+            _ => None,
+        })
+        .filter(|key| key.rsa_bits().is_some());
+    keys.clone().find(|key| **key == KEY).or_else(|| keys.next()).cloned().unwrap_or(KEY)
 }
 
 /// Everyone who signs with this key; ours in batches first, then ours one by one.
-fn signs<'a>(shelf: Shelf<'a>, key: &str) -> Vec<&'a Subject> {
-    let path = format!("operation/{key}/sign");
-    let mut subjects = shelf.measured("operation");
-    subjects.retain(|subject| subject.path() == path);
+fn signs<'a>(lookup: Lookup<'a>, key: &Key) -> Vec<&'a Subject> {
+    let topic = Topic::Operation { key: key.clone(), operation: Operation::Sign };
+    let mut subjects = lookup.measured(Area::Operation);
+    subjects.retain(|subject| *subject.topic() == topic);
     subjects.sort_by_key(|subject| match (subject.parameter(BY), subject.parameter(BATCH)) {
         (Some("tollgate"), Some(_)) => 0,
         (Some("tollgate"), None) => 1,
@@ -80,30 +79,31 @@ fn signs<'a>(shelf: Shelf<'a>, key: &str) -> Vec<&'a Subject> {
 }
 
 /// The size of the papers: our best rate beside the best one in print.
-fn as_published(shelf: Shelf<'_>) -> Option<Row<'_>> {
-    let rate = |record: &&Record| {
-        record.quantity.as_str() == OPERATIONS_PER_S && record.unit == Unit::PerSecond
-    };
-    let best = |origin, key: &str| {
-        shelf
+fn as_published(lookup: Lookup<'_>) -> Option<Row<'_>> {
+    let rate =
+        |record: &&Record| record.quantity == OPERATIONS_PER_S && record.unit == Unit::PerSecond;
+    let best = |origin| {
+        lookup
             .0
             .iter()
             .filter(rate)
-            .filter(|record| crate::shelf::Origin::of(record) == origin)
-            .filter(|r| r.subject.segments().next() == Some("operation"))
-            .filter(|r| key_of(&r.subject) == key)
-            .filter(|r| matches!(r.subject.segments().nth(2), Some("sign" | "private")))
+            .filter(|record| crate::lookup::Origin::of(record) == origin)
+            .filter(|r| {
+                let topic = r.subject.topic();
+                let Topic::Operation { key, operation } = topic else { return false };
+                *key == PAPER_KEY && matches!(operation, Operation::Sign | Operation::Private)
+            })
             .filter(|r| origin == Published || r.subject.parameter(BY) == Some("tollgate"))
             .max_by(|x, y| x.estimate.point().total_cmp(&y.estimate.point()))
     };
-    let (ours, theirs) = (best(Measured, PAPER_KEY), best(Published, PAPER_KEY)?);
+    let (ours, theirs) = (best(Measured), best(Published)?);
     let who = ours.map_or_else(String::new, |ours| format!(", {}", contender(&ours.subject)));
     let row = Row::new(format!("RSA-1024! sign{who}"), Unit::PerSecond, "per s");
     Some(row.measured(ours).published(Some(theirs)))
 }
 
 /// What our kernel calls explain, and how fast it is beside the libraries.
-fn sentence(shelf: Shelf<'_>, subject: &Subject, rows: &[Row<'_>]) -> Option<String> {
+fn sentence(lookup: Lookup<'_>, subject: &Subject, rows: &[Row<'_>]) -> Option<String> {
     if subject.parameter(BY) != Some("tollgate") {
         return None;
     }
@@ -117,14 +117,14 @@ fn sentence(shelf: Shelf<'_>, subject: &Subject, rows: &[Row<'_>]) -> Option<Str
             percent(predicted, measured)
         )
     });
-    let mut times: Vec<String> = shelf
+    let mut times: Vec<String> = lookup
         .0
         .iter()
         .filter(|record| {
             let same =
                 [BY, BATCH].iter().all(|k| record.subject.parameter(k) == subject.parameter(k));
-            same && record.subject.path() == subject.path()
-                && record.quantity.as_str() == TIMES_AS_FAST
+            same && record.subject.topic() == subject.topic()
+                && record.quantity == TIMES_AS_FAST
                 && record.unit == Unit::Ratio
         })
         .filter_map(|record| {

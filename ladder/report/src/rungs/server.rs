@@ -3,17 +3,17 @@
 use tollgate_record::vocabulary::{
     AGAINST, BY, SERVER_CPU_RATIO, SESSIONS_PER_S, SESSIONS_PER_S_RATIO,
 };
-use tollgate_record::{Estimate, Record, Unit};
+use tollgate_record::{Area, Estimate, Protocol, Quantity, Record, Topic, Unit};
 
 use super::{Row, Rung};
 use crate::figure::percent;
+use crate::lookup::Origin::{self, Measured, Predicted, Published};
+use crate::lookup::{Lookup, ratio};
 use crate::names::{self, who};
 use crate::sessions::Flagship;
-use crate::shelf::Origin::{self, Measured, Predicted, Published};
-use crate::shelf::{Shelf, ratio};
 
 pub(super) fn rung(records: &[Record]) -> Rung<'_> {
-    let shelf = Shelf(records);
+    let lookup = Lookup(records);
     let flagship = Flagship::of(records);
     let payload = flagship.payload();
     let mut rows = Vec::new();
@@ -21,16 +21,16 @@ pub(super) fn rung(records: &[Record]) -> Rung<'_> {
     for protocol in &flagship.protocols {
         let name = names::protocol(protocol);
         for by in ["tollgate", "openssl"] {
-            let Some(subject) = flagship.subject("server", protocol, by) else {
+            let Some(subject) = flagship.subject(Topic::Server, protocol, by) else {
                 continue;
             };
-            let find = |origin| shelf.record(origin, &subject, SESSIONS_PER_S, Unit::PerSecond);
+            let find = |origin| lookup.record(origin, &subject, SESSIONS_PER_S, Unit::PerSecond);
             let row = Row::new(format!("{name} {payload}, {}", who(by)), Unit::PerSecond, "per s");
             let mut row = row.predicted(find(Predicted)).measured(find(Measured));
             row.is_shown = Some(protocol) == flagship.protocols.first();
             rows.push(row);
         }
-        let ratio_of = |quantity| ratio_record(shelf, &flagship, protocol, quantity);
+        let ratio_of = |quantity| ratio_record(lookup, &flagship, protocol, quantity);
         if let Some(record) = ratio_of(SESSIONS_PER_S_RATIO) {
             let (low, high) = record.estimate.interval();
             let row = Row::new(format!("ratio [{low:.2}-{high:.2}]"), Unit::Ratio, "times");
@@ -54,14 +54,14 @@ pub(super) fn rung(records: &[Record]) -> Rung<'_> {
 
 /// Ours against OpenSSL, of this protocol.
 fn ratio_record<'a>(
-    shelf: Shelf<'a>,
+    lookup: Lookup<'a>,
     flagship: &Flagship,
-    protocol: &str,
-    quantity: &str,
+    protocol: &Protocol,
+    quantity: Quantity,
 ) -> Option<&'a Record> {
     let subject =
-        flagship.subject("server", protocol, "tollgate")?.with(AGAINST, "openssl").ok()?;
-    shelf.record(Measured, &subject, quantity, Unit::Ratio)
+        flagship.subject(Topic::Server, protocol, "tollgate")?.with(AGAINST, "openssl").ok()?;
+    lookup.record(Measured, &subject, quantity, Unit::Ratio)
 }
 
 fn compared(what: &str, rate: &Estimate, cpu: Option<&Estimate>, against: &str) -> String {
@@ -89,10 +89,10 @@ fn as_published(records: &[Record]) -> Option<Row<'_>> {
     let best = records
         .iter()
         .filter(|r| Origin::of(r) == Published && r.unit == Unit::PerSecond)
-        .filter(|r| r.subject.segments().next() == Some("server"))
-        .filter(|r| r.quantity.as_str() == SESSIONS_PER_S && r.subject.parameter(BY).is_some())
+        .filter(|r| r.subject.area() == Area::Server)
+        .filter(|r| r.quantity == SESSIONS_PER_S && r.subject.parameter(BY).is_some())
         .max_by(|x, y| x.estimate.point().total_cmp(&y.estimate.point()))?;
-    let key = names::suite(names::key_of(&best.subject));
+    let key = names::suite(&best.subject);
     let what = format!("{key} {}, published", names::payload(names::bytes(&best.subject)));
     Some(Row::new(what, Unit::PerSecond, "per s").published(Some(best)))
 }

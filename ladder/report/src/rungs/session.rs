@@ -1,12 +1,12 @@
 //! Rung 3: what a server spends on one session.
 
 use tollgate_record::vocabulary::{CYCLES_PER_SESSION, PART_RSA};
-use tollgate_record::{Record, Unit};
+use tollgate_record::{Record, Topic, Unit};
 
 use super::{Row, Rung};
 use crate::figure::{number, percent};
-use crate::names::{self, key_of, who};
-use crate::sessions::{Flagship, Session, protocol_of, sessions};
+use crate::names::{self, who};
+use crate::sessions::{Flagship, Session, sessions};
 
 pub(super) fn rung(records: &[Record]) -> Rung<'_> {
     let flagship = Flagship::of(records);
@@ -15,7 +15,7 @@ pub(super) fn rung(records: &[Record]) -> Rung<'_> {
     let mut sentences = Vec::new();
     for protocol in &flagship.protocols {
         for by in ["tollgate", "openssl"] {
-            let wanted = flagship.subject("session", protocol, by);
+            let wanted = flagship.subject(Topic::Session, protocol, by);
             let Some(session) =
                 all.iter().find(|session| Some(&session.subject) == wanted.as_ref())
             else {
@@ -43,7 +43,7 @@ pub(super) fn rung(records: &[Record]) -> Rung<'_> {
 fn row<'a>(session: &Session<'a>, flagship: &Flagship) -> Row<'a> {
     let what = format!(
         "{} {}, {}",
-        names::protocol(protocol_of(&session.subject)),
+        names::protocol_of(&session.subject),
         flagship.payload(),
         who(session.by())
     );
@@ -63,11 +63,11 @@ fn as_published(records: &[Record]) -> Option<Row<'_>> {
         .1;
     let what = format!(
         "{} {}, published",
-        names::suite(key_of(&dearest.subject)),
+        names::suite(&dearest.subject),
         names::payload(dearest.bytes())
     );
     let row = Row::new(what, Unit::Cycles, "cycles");
-    Some(row.published(dearest.total.filter(|r| r.quantity.as_str() == CYCLES_PER_SESSION)))
+    Some(row.published(dearest.total.filter(|r| r.quantity == CYCLES_PER_SESSION)))
 }
 
 /// The share of the signature, and of what nothing explains.
@@ -84,7 +84,7 @@ fn sentence(session: &Session<'_>) -> Option<String> {
     });
     Some(format!(
         "{} of {} by {}: the RSA operation is {} of the {} cycles {of}{left}.",
-        names::protocol(protocol_of(&session.subject)),
+        names::protocol_of(&session.subject),
         names::payload(session.bytes()),
         who(session.by()),
         percent(rsa, whole),

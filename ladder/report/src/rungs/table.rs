@@ -8,8 +8,8 @@ use super::{Row, Rung, beyond, climb};
 use crate::cite::Citation;
 use crate::figure;
 use crate::grid::{Column, grid};
+use crate::lookup::{MISSING, latest};
 use crate::names::{INSECURE, INSECURE_NOTE};
-use crate::shelf::{MISSING, latest};
 use crate::text::wrapped;
 
 const COLUMNS: [Column; 6] = [

@@ -1,10 +1,10 @@
 //! Calls that were measured, and what is known of each.
 
-use tollgate_record::vocabulary::{BITS, CYCLES_PER_CALL, K, UNROLL, VARIANT};
-use tollgate_record::{Cycles, Subject, Unit};
+use tollgate_record::vocabulary::{BITS, CYCLES_PER_CALL, K, UNROLL};
+use tollgate_record::{Area, Cycles, Quantity, Subject, Topic, Unit};
 
-use crate::shelf::Origin::{self, Measured};
-use crate::shelf::{MISSING, Shelf};
+use crate::lookup::Origin::{self, Measured};
+use crate::lookup::{Lookup, MISSING};
 
 pub(super) const UNROLLS: [&str; 4] = ["1", "2", "4", "8"];
 
@@ -12,10 +12,10 @@ pub(super) const UNROLLS: [&str; 4] = ["1", "2", "4", "8"];
 pub(super) const UNROLL_ELSEWHERE: &str = "4";
 
 /// Subjects of products, one for each name and size: by name, then by size.
-pub(super) fn calls(shelf: Shelf<'_>) -> Vec<Subject> {
+pub(super) fn calls(lookup: Lookup<'_>) -> Vec<Subject> {
     let mut names: Vec<&str> = Vec::new();
     let mut found: Vec<Subject> = Vec::new();
-    for subject in shelf.measured(VARIANT).into_iter().chain(shelf.measured("kernel")) {
+    for subject in lookup.measured(Area::Variant).into_iter().chain(lookup.measured(Area::Kernel)) {
         let name = name(subject);
         let Some(bare) = sized(subject).filter(|_| name.starts_with("amm")) else {
             continue;
@@ -33,13 +33,13 @@ pub(super) fn calls(shelf: Shelf<'_>) -> Vec<Subject> {
 
 /// The subject with its size and nothing else.
 fn sized(subject: &Subject) -> Option<Subject> {
-    let bare: Subject = subject.path().parse().ok()?;
+    let bare = Subject::new(subject.topic().clone()).ok()?;
     let bare = bare.with(BITS, subject.parameter(BITS)?).ok()?;
     bare.with(K, subject.parameter(K)?).ok()
 }
 
 pub(super) fn name(subject: &Subject) -> &str {
-    subject.segments().nth(1).unwrap_or(MISSING)
+    subject.topic().kernel().unwrap_or(MISSING)
 }
 
 pub(super) fn parameter(subject: &Subject, key: &str) -> String {
@@ -51,22 +51,28 @@ pub(super) fn unrolled(subject: &Subject, unroll: &str) -> Option<Subject> {
     subject.with(UNROLL, unroll).ok()
 }
 
-pub(super) fn cycles_of(shelf: Shelf<'_>, subject: Option<Subject>) -> Option<Cycles> {
-    shelf.cycles(Measured, &subject?, CYCLES_PER_CALL)
+pub(super) fn cycles_of(lookup: Lookup<'_>, subject: Option<Subject>) -> Option<Cycles> {
+    lookup.cycles(Measured, &subject?, CYCLES_PER_CALL)
 }
 
 /// The square of a product's subject, if it was measured.
 pub(super) fn square_of(subject: &Subject) -> Option<Subject> {
-    subject.to_string().replacen("/amm", "/ams", 1).parse().ok()
+    let square = |name: &str| Some(format!("ams{}", name.strip_prefix("amm")?));
+    let topic = match subject.topic() {
+        Topic::Kernel(name) => Topic::Kernel(square(name)?),
+        Topic::Variant(name) => Topic::Variant(square(name)?),
+        _ => return None,
+    };
+    subject.with_topic(topic).ok()
 }
 
 /// A whole number without prefix.
 pub(super) fn plain(
-    shelf: Shelf<'_>,
+    lookup: Lookup<'_>,
     origin: Origin,
     subject: &Subject,
-    quantity: &str,
+    quantity: Quantity,
     unit: Unit,
 ) -> Option<String> {
-    shelf.find(origin, subject, quantity, unit).map(|figure| format!("{:.0}", figure.point()))
+    lookup.find(origin, subject, quantity, unit).map(|figure| format!("{:.0}", figure.point()))
 }

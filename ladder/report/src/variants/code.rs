@@ -5,8 +5,8 @@ use tollgate_record::{Subject, Unit};
 
 use super::calls::{UNROLL_ELSEWHERE, UNROLLS, calls, name, plain, square_of, unrolled};
 use crate::grid::Column;
-use crate::shelf::Origin::Measured;
-use crate::shelf::{MISSING, Shelf};
+use crate::lookup::Origin::Measured;
+use crate::lookup::{Lookup, MISSING};
 
 pub(super) const COLUMNS: [Column; 6] = [
     Column::words("bytes of code", 18),
@@ -22,11 +22,11 @@ pub(super) const NOTE: &str = "\
     size of modulus, without what the standard library copies and fills with";
 
 /// Bytes do not depend on the size: those of each name's first.
-pub(super) fn rows(shelf: Shelf<'_>) -> Vec<Vec<String>> {
+pub(super) fn rows(lookup: Lookup<'_>) -> Vec<Vec<String>> {
     let mut rows: Vec<Vec<String>> = Vec::new();
-    for subject in calls(shelf) {
+    for subject in calls(lookup) {
         let bytes =
-            |subject: Option<Subject>| plain(shelf, Measured, &subject?, CODE_BYTES, Unit::Bytes);
+            |subject: Option<Subject>| plain(lookup, Measured, &subject?, CODE_BYTES, Unit::Bytes);
         let by = UNROLLS.map(|unroll| bytes(unrolled(&subject, unroll)));
         let is_new = rows.last().is_none_or(|row| row[0] != name(&subject));
         if is_new && by.iter().any(Option::is_some) {

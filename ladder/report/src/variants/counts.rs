@@ -5,8 +5,8 @@ use tollgate_record::{Subject, Unit};
 
 use super::calls::{UNROLLS, calls, name, parameter, plain, unrolled};
 use crate::grid::Column;
-use crate::shelf::Origin::{Predicted, Published};
-use crate::shelf::{MISSING, Shelf};
+use crate::lookup::Origin::{Predicted, Published};
+use crate::lookup::{Lookup, MISSING};
 
 pub(super) const COLUMNS: [Column; 7] = [
     Column::words("schedule", 18),
@@ -23,19 +23,19 @@ pub(super) const NOTE: &str = "\
     paper (see METHODOLOGY)";
 
 /// Counts of \[KAK96\] beside ours, at one size.
-pub(super) fn rows(shelf: Shelf<'_>) -> Vec<Vec<String>> {
-    let of_paper = shelf.subjects(|record| record.subject.parameter(BY) == Some("kak96"));
+pub(super) fn rows(lookup: Lookup<'_>) -> Vec<Vec<String>> {
+    let of_paper = lookup.subjects(|record| record.subject.parameter(BY) == Some("kak96"));
     let has_16 = of_paper.iter().any(|subject| subject.parameter(K) == Some("16"));
     let words = if has_16 { Some("16") } else { of_paper.first().and_then(|s| s.parameter(K)) };
     let row = |subject: &&Subject| {
-        let ours = calls(shelf)
+        let ours = calls(lookup)
             .into_iter()
             .find(|call| name(call) == name(subject) && call.parameter(K) == subject.parameter(K));
         let ours = ours
             .and_then(|ours| unrolled(&ours, UNROLLS[0]))
-            .and_then(|ours| plain(shelf, Predicted, &ours, MULTIPLICATIONS, Unit::Count));
+            .and_then(|ours| plain(lookup, Predicted, &ours, MULTIPLICATIONS, Unit::Count));
         let theirs = [MULTIPLICATIONS, ADDITIONS, READS, WRITES]
-            .map(|quantity| plain(shelf, Published, subject, quantity, Unit::Count));
+            .map(|quantity| plain(lookup, Published, subject, quantity, Unit::Count));
         let figures = [ours].into_iter().chain(theirs);
         let figures = figures.map(|figure| figure.unwrap_or_else(|| MISSING.to_owned()));
         [name(subject).to_owned(), parameter(subject, K)].into_iter().chain(figures).collect()

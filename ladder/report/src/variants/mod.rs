@@ -11,15 +11,15 @@ mod windows;
 use tollgate_record::Record;
 
 use crate::grid::{Column, grid};
-use crate::shelf::Shelf;
+use crate::lookup::Lookup;
 use crate::text::wrapped;
 pub use published::{ETI10_PRODUCT_512, KAK96_TABLE, Schedule, published};
 
 /// All tables of a study; those without a record are left out.
 #[must_use]
 pub fn table(records: &[Record]) -> String {
-    let shelf = Shelf(records);
-    let products = products::rows(shelf);
+    let lookup = Lookup(records);
+    let products = products::rows(lookup);
     if products.is_empty() {
         return "no variant was measured\n".to_owned();
     }
@@ -28,10 +28,10 @@ pub fn table(records: &[Record]) -> String {
     };
     let tables = [
         drawn(&products::COLUMNS, products, products::NOTE),
-        drawn(&code::COLUMNS, code::rows(shelf), code::NOTE),
-        drawn(&windows::COLUMNS, windows::rows(shelf), windows::NOTE),
-        drawn(&counts::COLUMNS, counts::rows(shelf), counts::NOTE),
-        drawn(&papers::COLUMNS, papers::rows(shelf), papers::NOTE),
+        drawn(&code::COLUMNS, code::rows(lookup), code::NOTE),
+        drawn(&windows::COLUMNS, windows::rows(lookup), windows::NOTE),
+        drawn(&counts::COLUMNS, counts::rows(lookup), counts::NOTE),
+        drawn(&papers::COLUMNS, papers::rows(lookup), papers::NOTE),
     ];
     tables.into_iter().flatten().collect::<Vec<_>>().join("\n")
 }
@@ -43,16 +43,16 @@ mod tests {
     use std::collections::BTreeMap;
 
     use tollgate_record::vocabulary::{CODE_BYTES, CYCLES_PER_CALL, CYCLES_PER_OPERATION};
-    use tollgate_record::{Estimate, Kind, Machine, Timestamp, Unit};
+    use tollgate_record::{Estimate, Kind, Machine, Quantity, Timestamp, Unit};
 
     use super::*;
     use crate::grid::widest;
     use crate::text::WIDTH;
 
-    fn studied(subject: &str, (quantity, unit, figure): (&str, Unit, f64)) -> Record {
+    fn studied(subject: &str, (quantity, unit, figure): (Quantity, Unit, f64)) -> Record {
         Record {
             subject: subject.parse().unwrap(),
-            quantity: quantity.parse().unwrap(),
+            quantity,
             unit,
             estimate: Estimate::exact(figure).unwrap(),
             kind: Kind::Measured,

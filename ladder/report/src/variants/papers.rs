@@ -1,14 +1,16 @@
 //! What papers say of the same comparisons.
 
-use tollgate_record::Subject;
 use tollgate_record::vocabulary::{
-    BITS, BY, CYCLES_PER_CALL, CYCLES_PER_OPERATION, OPERATIONS_PER_S, VARIANT, WINDOW,
+    BITS, BY, CYCLES_PER_CALL, CYCLES_PER_OPERATION, OPERATIONS_PER_S, WINDOW,
 };
+use tollgate_record::{Subject, Topic};
 
 use super::calls::{UNROLL_ELSEWHERE, calls, cycles_of, unrolled};
+use super::published::product;
 use crate::grid::Column;
-use crate::shelf::Origin::{Measured, Published};
-use crate::shelf::{MISSING, Shelf, cell};
+use crate::lookup::Origin::{Measured, Published};
+use crate::lookup::{Lookup, MISSING, cell};
+use crate::published::{private, subject};
 use crate::simulation;
 
 pub(super) const COLUMNS: [Column; 3] =
@@ -18,36 +20,29 @@ pub(super) const NOTE: &str = "\
     papers: other machines, words of 32 or 64 bits, and other code: for the ratios, not the \
     cycles";
 
-pub(super) fn rows(shelf: Shelf<'_>) -> Vec<Vec<String>> {
-    let variant = |name: &str| format!("{VARIANT}/{name}").parse::<Subject>().ok();
+pub(super) fn rows(lookup: Lookup<'_>) -> Vec<Vec<String>> {
     let at_512 = |name: &str| {
-        let found = calls(shelf).into_iter().find(|subject| {
-            Some(subject.path()) == variant(name).as_ref().map(Subject::path)
+        let found = calls(lookup).into_iter().find(|subject| {
+            *subject.topic() == Topic::Variant(name.to_owned())
                 && subject.parameter(BITS) == Some("512")
         });
-        found.and_then(|found| cycles_of(shelf, unrolled(&found, UNROLL_ELSEWHERE)))
+        found.and_then(|found| cycles_of(lookup, unrolled(&found, UNROLL_ELSEWHERE)))
     };
-    let rate = |by: &str| {
-        let subject: Subject = format!("operation/rsa-1024/private?{BY}={by}").parse().ok()?;
-        shelf.per_second(Published, &subject, OPERATIONS_PER_S)
-    };
+    let rate =
+        |by: &str| lookup.per_second(Published, &subject(private(), &[(BY, by)]), OPERATIONS_PER_S);
     let theirs = rate("eti10").zip(rate("eti10-karatsuba")).map(|(a, b)| a.get() / b.get());
     let ours = at_512("amm64_karatsuba").zip(at_512("amm64_sos")).map(|(a, b)| a.get() / b.get());
     let times = |ratio: Option<f64>| ratio.map_or_else(|| MISSING.into(), |r| format!("{r:.2}"));
-    let product: Option<Subject> =
-        format!("{VARIANT}/product?{BITS}=512&{BY}=eti10-older-core").parse().ok();
-    let least = shelf
+    let least = lookup
         .subjects(|record| {
             record.subject.parameter(WINDOW).is_some()
                 && record.subject.parameter(BITS) == Some("1024")
-                && !record.subject.path().ends_with("_vartime")
+                && !record.subject.topic().kernel().is_some_and(|name| name.ends_with("_vartime"))
         })
         .into_iter()
-        .filter_map(|subject| shelf.cycles(Measured, subject, CYCLES_PER_OPERATION))
+        .filter_map(|subject| lookup.cycles(Measured, subject, CYCLES_PER_OPERATION))
         .min_by(|a, b| a.get().total_cmp(&b.get()));
-    let published = |subject: Option<Subject>, quantity: &str| {
-        cell(subject.and_then(|subject| shelf.cycles(Published, &subject, quantity)))
-    };
+    let published = |subject: &Subject, quantity| cell(lookup.cycles(Published, subject, quantity));
     vec![
         vec![
             "[ETI10] time with Karatsuba over schoolbook; RSA-1024, ours 512 bits".to_owned(),
@@ -56,12 +51,12 @@ pub(super) fn rows(shelf: Shelf<'_>) -> Vec<Vec<String>> {
         ],
         vec![
             "[ETI10] 512 bits, cycles: a product; ours of Montgomery, schoolbook".to_owned(),
-            published(product, CYCLES_PER_CALL),
+            published(&product(), CYCLES_PER_CALL),
             cell(at_512("amm64_sos")),
         ],
         vec![
             "[GTS07] 1024-bit exponentiation, cycles; ours the best fixed window".to_owned(),
-            published(Some(simulation::of_paper()), CYCLES_PER_OPERATION),
+            published(&simulation::of_paper(), CYCLES_PER_OPERATION),
             cell(least),
         ],
     ]

@@ -7,8 +7,8 @@ use super::calls::{
     UNROLL_ELSEWHERE, UNROLLS, calls, cycles_of, name, parameter, plain, square_of, unrolled,
 };
 use crate::grid::Column;
-use crate::shelf::Origin::Predicted;
-use crate::shelf::{MISSING, Shelf, cell};
+use crate::lookup::Origin::Predicted;
+use crate::lookup::{Lookup, MISSING, cell};
 
 pub(super) const COLUMNS: [Column; 10] = [
     Column::words("product", 18),
@@ -29,11 +29,11 @@ pub(super) const NOTE: &str = "\
     unrolled by 4, its own formula, or the product where there is none (cios, fios); the \
     kernel of the engine below the variants is not one of them";
 
-pub(super) fn rows(shelf: Shelf<'_>) -> Vec<Vec<String>> {
+pub(super) fn rows(lookup: Lookup<'_>) -> Vec<Vec<String>> {
     let mut above = String::new();
     let row = |subject: Subject| {
-        let by = UNROLLS.map(|unroll| cycles_of(shelf, unrolled(&subject, unroll)));
-        let alone = cycles_of(shelf, Some(subject.clone()));
+        let by = UNROLLS.map(|unroll| cycles_of(lookup, unrolled(&subject, unroll)));
+        let alone = cycles_of(lookup, Some(subject.clone()));
         let best = by.iter().flatten().copied().chain(alone);
         let best = best.min_by(|a, b| a.get().total_cmp(&b.get()));
         let squares = [&Some(UNROLL_ELSEWHERE), &None].map(|unroll| {
@@ -41,11 +41,11 @@ pub(super) fn rows(shelf: Shelf<'_>) -> Vec<Vec<String>> {
                 Some(unroll) => unrolled(call, unroll),
                 None => Some(call.clone()),
             };
-            let square = cycles_of(shelf, square_of(&subject).as_ref().and_then(of));
-            square.or_else(|| cycles_of(shelf, of(&subject)))
+            let square = cycles_of(lookup, square_of(&subject).as_ref().and_then(of));
+            square.or_else(|| cycles_of(lookup, of(&subject)))
         });
         let mults = unrolled(&subject, UNROLLS[0])
-            .and_then(|subject| plain(shelf, Predicted, &subject, MULTIPLICATIONS, Unit::Count));
+            .and_then(|subject| plain(lookup, Predicted, &subject, MULTIPLICATIONS, Unit::Count));
         let first = name(&subject) != above;
         above = name(&subject).to_owned();
         let mut cells = vec![
@@ -58,5 +58,5 @@ pub(super) fn rows(shelf: Shelf<'_>) -> Vec<Vec<String>> {
         cells.extend([cell(best), cell(squares.into_iter().flatten().next())]);
         cells
     };
-    calls(shelf).into_iter().map(row).collect()
+    calls(lookup).into_iter().map(row).collect()
 }

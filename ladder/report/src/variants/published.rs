@@ -1,9 +1,9 @@
 //! What papers say of variants, as records.
 
 use tollgate_record::vocabulary as word;
-use tollgate_record::{Record, Timestamp, Unit};
+use tollgate_record::{Record, Subject, Timestamp, Topic, Unit};
 
-use crate::published::{self, ETI10, machine, record};
+use crate::published::{self, ETI10, machine, record, subject};
 use crate::simulation;
 
 /// Where the counts of \[KAK96\] stand.
@@ -73,13 +73,11 @@ pub const KAK96_TABLE: [Schedule; 4] = [
 /// Never: the tables give subjects and finite numbers.
 #[must_use]
 pub fn published(taken_at: Timestamp, words: &[usize]) -> Vec<Record> {
-    let product =
-        format!("{}/product?{}=512&{}=eti10-older-core", word::VARIANT, word::BITS, word::BY);
     let cycles = (word::CYCLES_PER_CALL, Unit::Cycles, ETI10_PRODUCT_512);
     let older = machine("Pentium R4", None);
     let eti10 = format!("{ETI10}: one product of 512 bits");
     let mut records =
-        vec![simulation::published(taken_at), record(&product, cycles, older, &eti10, taken_at)];
+        vec![simulation::published(taken_at), record(product(), cycles, older, &eti10, taken_at)];
     records.extend(published::operations(taken_at));
     for k in words {
         records.extend(KAK96_TABLE.iter().flat_map(|schedule| counts(schedule, *k, taken_at)));
@@ -87,8 +85,15 @@ pub fn published(taken_at: Timestamp, words: &[usize]) -> Vec<Record> {
     records
 }
 
+/// The product of \[ETI10\].
+pub(super) fn product() -> Subject {
+    let topic = Topic::Variant("product".to_owned());
+    subject(topic, &[(word::BITS, "512"), (word::BY, "eti10-older-core")])
+}
+
 fn counts(schedule: &Schedule, k: usize, taken_at: Timestamp) -> [Record; 4] {
-    let subject = format!("{}/{}?{}={k}&{}=kak96", word::VARIANT, schedule.name, word::K, word::BY);
+    let topic = Topic::Variant(schedule.name.to_owned());
+    let subject = subject(topic, &[(word::K, &k.to_string()), (word::BY, "kak96")]);
     let k = f64::from(u32::try_from(k).expect("at most 128 words"));
     [
         (word::MULTIPLICATIONS, schedule.multiplications),
@@ -98,7 +103,7 @@ fn counts(schedule: &Schedule, k: usize, taken_at: Timestamp) -> [Record; 4] {
     ]
     .map(|(quantity, (a, b, c))| {
         let figure = (quantity, Unit::Count, a * k * k + b * k + c);
-        record(&subject, figure, machine("any", None), KAK96, taken_at)
+        record(subject.clone(), figure, machine("any", None), KAK96, taken_at)
     })
 }
 

@@ -1,6 +1,6 @@
 //! The page of a load generator's runs, made-up ones.
 
-use tollgate_record::Record;
+use tollgate_record::{Area, Record};
 use tollgate_report::html::{Curve, Runs, Scenario, Second, Server, of_runs};
 
 use crate::markup::{check, section, texts, widths};
@@ -37,7 +37,7 @@ fn server(name: &str, first: u32, rate: f64) -> Server {
 
 /// Rounds, and a search.
 pub(crate) fn all() -> Runs {
-    let is_server = |record: &Record| record.subject.segments().next() == Some("server");
+    let is_server = |record: &Record| record.subject.area() == Area::Server;
     let rounds = Scenario {
         name: "rsa-2048 tls13".to_owned(),
         verdict: "VALID".to_owned(),

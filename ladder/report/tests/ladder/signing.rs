@@ -4,15 +4,15 @@ use std::collections::BTreeMap;
 
 use proptest::prelude::*;
 use tollgate_record::vocabulary as word;
-use tollgate_record::{Estimate, Kind, Machine, Record, Timestamp, Unit};
+use tollgate_record::{Estimate, Kind, Machine, Quantity, Record, Timestamp, Unit};
 use tollgate_report::{chart, markdown};
 
 const OURS: &str = "operation/rsa-2048/sign?batch=8&by=tollgate";
 
-fn record(subject: &str, quantity: &str, unit: Unit, point: f64) -> Record {
+fn record(subject: &str, quantity: Quantity, unit: Unit, point: f64) -> Record {
     Record {
         subject: subject.parse().unwrap(),
-        quantity: quantity.parse().unwrap(),
+        quantity,
         unit,
         estimate: Estimate::exact(point).unwrap(),
         kind: Kind::Measured,

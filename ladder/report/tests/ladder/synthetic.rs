@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use tollgate_record::vocabulary as word;
-use tollgate_record::{Estimate, Kind, Machine, Record, Timestamp, Unit};
+use tollgate_record::{Estimate, Kind, Machine, Quantity, Record, Timestamp, Unit};
 use tollgate_report::simulation;
 
 const CLOCK_HZ: f64 = 4.0e9;
@@ -30,7 +30,7 @@ pub(crate) fn all() -> Vec<Record> {
 
 /// Those whose subject begins with one of `rungs`.
 pub(crate) fn only(rungs: &[&str]) -> Vec<Record> {
-    let of = |record: &Record| rungs.contains(&record.subject.segments().next().unwrap());
+    let of = |record: &Record| rungs.contains(&&*record.subject.area().to_string());
     all().into_iter().filter(of).collect()
 }
 
@@ -50,7 +50,7 @@ impl Synthetic {
     pub(crate) fn add(
         &mut self,
         subject: &str,
-        quantity: &str,
+        quantity: Quantity,
         unit: Unit,
         point: f64,
         kind: Kind,
@@ -62,7 +62,7 @@ impl Synthetic {
         let margin = 0.01 * point.abs();
         self.0.push(Record {
             subject: subject.parse().unwrap(),
-            quantity: quantity.parse().unwrap(),
+            quantity,
             unit,
             estimate: Estimate::new(point, (point - margin, point + margin), 51).unwrap(),
             kind,
@@ -77,16 +77,23 @@ impl Synthetic {
         });
     }
 
-    fn measured(&mut self, subject: &str, quantity: &str, unit: Unit, point: f64) {
+    fn measured(&mut self, subject: &str, quantity: Quantity, unit: Unit, point: f64) {
         self.add(subject, quantity, unit, point, Kind::Measured);
     }
 
-    fn predicted(&mut self, by: &str, subject: &str, quantity: &str, unit: Unit, point: f64) {
+    fn predicted(&mut self, by: &str, subject: &str, quantity: Quantity, unit: Unit, point: f64) {
         let kind = Kind::Predicted { by: by.into(), from: vec!["a record".into()] };
         self.add(subject, quantity, unit, point, kind);
     }
 
-    fn published(&mut self, source: &str, subject: &str, quantity: &str, unit: Unit, point: f64) {
+    fn published(
+        &mut self,
+        source: &str,
+        subject: &str,
+        quantity: Quantity,
+        unit: Unit,
+        point: f64,
+    ) {
         let kind = Kind::Published { source: source.into() };
         self.add(subject, quantity, unit, point, kind);
     }

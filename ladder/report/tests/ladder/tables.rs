@@ -4,15 +4,15 @@ use std::collections::BTreeMap;
 
 use proptest::prelude::*;
 use tollgate_record::vocabulary as word;
-use tollgate_record::{Estimate, Kind, Machine, Record, Timestamp, Unit};
+use tollgate_record::{Estimate, Kind, Machine, Quantity, Record, Timestamp, Unit};
 use tollgate_report::{WIDTH, context, heading, kernel, pkeu, speed};
 
 use crate::line_with;
 
-fn record(subject: &str, quantity: &str, unit: Unit, point: f64) -> Record {
+fn record(subject: &str, quantity: Quantity, unit: Unit, point: f64) -> Record {
     Record {
         subject: subject.parse().unwrap(),
-        quantity: quantity.parse().unwrap(),
+        quantity,
         unit,
         estimate: Estimate::new(point, (point * 0.99, point * 1.01), 51).unwrap(),
         kind: Kind::Measured,
@@ -33,7 +33,7 @@ fn measured(subject: &str, ns: f64) -> Vec<Record> {
     ]
 }
 
-fn predicted(subject: &str, quantity: &str, cycles: f64, limit: &str) -> Record {
+fn predicted(subject: &str, quantity: Quantity, cycles: f64, limit: &str) -> Record {
     Record {
         kind: Kind::Predicted { by: "0-model".into(), from: vec![] },
         conditions: BTreeMap::from([(word::LIMIT.into(), limit.into())]),

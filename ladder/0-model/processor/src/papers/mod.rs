@@ -10,7 +10,7 @@ mod sensitivity;
 use std::collections::BTreeMap;
 
 use tollgate_record::vocabulary as word;
-use tollgate_record::{Estimate, Kind, Record, Subject, Timestamp, Unit};
+use tollgate_record::{Estimate, Kind, Quantity, Record, Subject, Timestamp, Topic, Unit};
 
 use crate::machine::Machine;
 use crate::machines::File;
@@ -170,8 +170,14 @@ pub fn records(taken_at: Timestamp) -> Vec<Record> {
 
 /// `model/itanium/amm?bits=1024`.
 fn amm(processor: Processor, bits: u32) -> Subject {
-    let subject = format!("model/{}/amm?{}={bits}", processor.word(), word::BITS);
-    subject.parse().expect("made of letters and digits")
+    let bare = model(processor, "amm".to_owned());
+    bare.with(word::BITS, bits).expect("made of letters and digits")
+}
+
+/// A routine on one of the processors.
+fn model(processor: Processor, routine: String) -> Subject {
+    let topic = Topic::Model { machine: processor.word().to_owned(), routine };
+    Subject::new(topic).expect("made of letters and digits")
 }
 
 fn predicted_by(from: Vec<String>) -> Kind {
@@ -193,7 +199,7 @@ impl Figures {
     fn record<'a>(
         &self,
         subject: &Subject,
-        (quantity, unit, figure): (&str, Unit, f64),
+        (quantity, unit, figure): (Quantity, Unit, f64),
         kind: Kind,
         conditions: impl IntoIterator<Item = (&'a str, &'a str)>,
     ) -> Record {
@@ -202,7 +208,7 @@ impl Figures {
         let conditions = conditions.into_iter().map(|(key, value)| (key.into(), value.into()));
         Record {
             subject: subject.clone(),
-            quantity: quantity.parse().expect("a quantity of the vocabulary"),
+            quantity,
             unit,
             estimate: Estimate::exact(figure).expect("the tables hold numbers"),
             kind,

@@ -1,9 +1,9 @@
 //! Tables 1 and 2: RSA-1024 private operations per second, and the share of their products.
 
 use tollgate_record::vocabulary as word;
-use tollgate_record::{Cycles, PerSecond, Record, Subject, Timestamp, Unit};
+use tollgate_record::{Cycles, PerSecond, Record, Timestamp, Unit};
 
-use super::{Figures, Origin, Processor, amm, predicted_by, published_in};
+use super::{Figures, Origin, Processor, amm, model, predicted_by, published_in};
 
 /// The method of an exponentiation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -120,9 +120,7 @@ pub(super) fn records(taken_at: Timestamp) -> Vec<Record> {
     for row in PRIVATE {
         let clock_hz = Some(row.clock.get());
         let figures = Figures { processor: row.processor, clock_hz, taken_at };
-        let subject: Subject = format!("model/{}/rsa-{}", row.processor.word(), row.bits)
-            .parse()
-            .expect("made of letters and digits");
+        let subject = model(row.processor, format!("rsa-{}", row.bits));
         let rate = (word::OPERATIONS_PER_S, Unit::PerSecond, row.rate.get());
         let origin = [(word::ORIGIN, row.origin.word())];
         records.push(figures.record(&subject, rate, published_in("tables 1 and 2"), origin));
@@ -138,7 +136,7 @@ pub(super) fn records(taken_at: Timestamp) -> Vec<Record> {
             }
         };
         if row.origin == Origin::Measured {
-            let at = format!("{subject}?{}={}", word::CLOCK_MHZ, Private::LINEAR_MHZ);
+            let at = subject.with(word::CLOCK_MHZ, Private::LINEAR_MHZ);
             let rate = row.rate.get() * Private::LINEAR_MHZ / (row.clock.get() / 1e6);
             let figures = Figures { clock_hz: Some(Private::LINEAR_MHZ * 1e6), ..figures };
             let linear = (word::OPERATIONS_PER_S, Unit::PerSecond, rate);
@@ -147,7 +145,7 @@ pub(super) fn records(taken_at: Timestamp) -> Vec<Record> {
                 (word::ASSUMPTION, "the measured rate, linear in the clock, as the paper expects"),
             ];
             let from = predicted_by(vec![subject.to_string()]);
-            let at = at.parse().expect("made of letters and digits");
+            let at = at.expect("made of letters and digits");
             records.push(figures.record(&at, linear, from, rests));
         }
         let product = row.processor.product(row.bits / 2);

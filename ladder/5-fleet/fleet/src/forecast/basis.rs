@@ -3,13 +3,12 @@
 use core::fmt;
 use std::collections::BTreeMap;
 
-use tollgate_record::{Estimate, Kind, Machine, Record, Subject, Timestamp, Unit};
+use tollgate_record::{
+    Estimate, Kind, Machine, Quantity, Record, Service, Subject, Timestamp, Topic, Unit,
+};
 
 use crate::{Demand, Error};
-use tollgate_record::vocabulary::{FLEET_RUNG, LINK_GBPS, SESSIONS_PER_S};
-
-/// The rung's name, first segment of its subjects.
-const RUNG: &str = "fleet";
+use tollgate_record::vocabulary::{DEMAND_PER_S, FLEET_RUNG, LINK_GBPS};
 
 /// Creates predicted records with their input records.
 #[derive(Clone, Debug, PartialEq)]
@@ -31,17 +30,12 @@ impl Basis {
     ///
     /// The new subject is too long.
     pub fn of(record: &Record, commit: Option<String>, taken_at: Timestamp) -> Result<Self, Error> {
-        let mut text = RUNG.to_owned();
-        for segment in record.subject.segments().skip(1) {
-            text.push('/');
-            text.push_str(segment);
-        }
-        let mut subject: Subject = text.parse()?;
-        for (key, value) in record.subject.parameters() {
-            subject = subject.with(key, value)?;
-        }
+        let topic = match record.subject.topic() {
+            Topic::Server(service) => Topic::Fleet(service.clone()),
+            other => Topic::Fleet(Service::Named(other.to_string())),
+        };
         Ok(Self {
-            subject,
+            subject: record.subject.with_topic(topic)?,
             from: vec![record.subject.to_string()],
             machine: record.machine.clone(),
             versions: record.versions.clone(),
@@ -90,19 +84,16 @@ impl Basis {
     pub(super) fn for_demand(self, demand: Demand) -> Result<Self, Error> {
         match demand {
             Demand::Link(bits) => self.with(LINK_GBPS, bits.get() / 1e9),
-            Demand::Sessions(rate) => self.with(SESSIONS_PER_S, rate.get()),
+            Demand::Sessions(rate) => self.with(DEMAND_PER_S, rate.get()),
         }
     }
 
     /// Creates the record of one figure.
-    ///
-    /// # Errors
-    ///
-    /// `quantity` is invalid.
-    pub fn record(&self, quantity: &str, unit: Unit, estimate: Estimate) -> Result<Record, Error> {
-        Ok(Record {
+    #[must_use]
+    pub fn record(&self, quantity: Quantity, unit: Unit, estimate: Estimate) -> Record {
+        Record {
             subject: self.subject.clone(),
-            quantity: quantity.parse()?,
+            quantity,
             unit,
             estimate,
             kind: Kind::Predicted { by: FLEET_RUNG.to_owned(), from: self.from.clone() },
@@ -111,6 +102,6 @@ impl Basis {
             commit: self.commit.clone(),
             conditions: self.conditions.clone(),
             taken_at: self.taken_at,
-        })
+        }
     }
 }

@@ -17,12 +17,12 @@ pub fn cost_records(basis: &Basis, cost: &Cost) -> Result<Vec<Record>, Error> {
     let energy = match cost.energy {
         Energy::Unknown => "unknown",
         Energy::Joules(joules) => {
-            records.push(basis.record(word::JOULES_PER_MILLION, Unit::Count, joules)?);
+            records.push(basis.record(word::JOULES_PER_MILLION, Unit::Count, joules));
             "known"
         }
     };
     let basis = priced(basis, cost.price)?.condition(word::ENERGY, energy);
-    records.push(basis.record(word::COST_PER_MILLION, Unit::Count, cost.amount)?);
+    records.push(basis.record(word::COST_PER_MILLION, Unit::Count, cost.amount));
     Ok(records)
 }
 
@@ -43,10 +43,10 @@ pub fn saving_records(
     let at_demand = against.clone().for_demand(demand)?;
     let per_year = money.clone().for_demand(demand)?;
     Ok(vec![
-        against.record(word::SAVED_SHARE, Unit::Ratio, saving.share)?,
-        money.record(word::SAVED_PER_MILLION, Unit::Count, saving.amount_per_million)?,
-        at_demand.record(word::SAVED_CORES, Unit::Count, saving.cores)?,
-        per_year.record(word::SAVED_PER_YEAR, Unit::Count, saving.amount_per_year)?,
+        against.record(word::SAVED_SHARE, Unit::Ratio, saving.share),
+        money.record(word::SAVED_PER_MILLION, Unit::Count, saving.amount_per_million),
+        at_demand.record(word::SAVED_CORES, Unit::Count, saving.cores),
+        per_year.record(word::SAVED_PER_YEAR, Unit::Count, saving.amount_per_year),
     ])
 }
 

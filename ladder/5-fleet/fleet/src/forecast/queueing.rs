@@ -49,12 +49,12 @@ pub fn response_records(
     for &load in loads {
         let basis = basis.clone().with(word::LOAD, load)?;
         let Response { waits, wait_ns, response_ns, .. } = station.at_load(load, service)?;
-        records.push(basis.record(word::WAITING_SHARE, Unit::Ratio, waits)?);
-        records.push(basis.record(word::WAIT_NS_MEAN, Unit::Nanos, wait_ns)?);
-        records.push(basis.record(word::RESPONSE_NS_MEAN, Unit::Nanos, response_ns)?);
+        records.push(basis.record(word::WAITING_SHARE, Unit::Ratio, waits));
+        records.push(basis.record(word::WAIT_NS_MEAN, Unit::Nanos, wait_ns));
+        records.push(basis.record(word::RESPONSE_NS_MEAN, Unit::Nanos, response_ns));
         if station.discipline() != Discipline::Sharing {
             let p99 = station.quantile_at_load(0.99, load, service)?;
-            records.push(basis.record(word::RESPONSE_NS_P99, Unit::Nanos, p99)?);
+            records.push(basis.record(word::RESPONSE_NS_P99, Unit::Nanos, p99));
         }
     }
     Ok(records)
@@ -71,7 +71,7 @@ pub fn double_record(
     service: &ServiceTime,
 ) -> Result<Record, Error> {
     let load = station.load_where(2.0, service)?;
-    at_station(basis, station, service)?.record(word::LOAD_WHERE_DOUBLE, Unit::Ratio, load)
+    Ok(at_station(basis, station, service)?.record(word::LOAD_WHERE_DOUBLE, Unit::Ratio, load))
 }
 
 /// The gain of the engine of `basis` over the engine `against` at one arrival rate.
@@ -89,8 +89,8 @@ pub fn gain_records(
     let against = basis.clone().with(word::AGAINST, against)?;
     let placed = placed(&against, station)?.for_demand(Demand::Sessions(rate))?;
     Ok(vec![
-        against.record(word::CAPACITY_GAIN, Unit::Ratio, gain.capacity)?,
-        placed.record(word::RESPONSE_GAIN, Unit::Ratio, gain.response)?,
+        against.record(word::CAPACITY_GAIN, Unit::Ratio, gain.capacity),
+        placed.record(word::RESPONSE_GAIN, Unit::Ratio, gain.response),
     ])
 }
 
@@ -110,12 +110,12 @@ pub fn backlog_records(
         .with(word::STATION_CORES, cores)?
         .with(word::BURST_PER_S, burst.rate.get())?
         .with(word::BURST_NS, burst.length.get())?
-        .with(word::SESSIONS_PER_S, burst.usual.get())?
+        .with(word::DEMAND_PER_S, burst.usual.get())?
         .condition(word::MODEL, "fluid approximation");
     Ok(vec![
-        basis.record(word::BACKLOG_SESSIONS, Unit::Count, backlog.sessions)?,
-        basis.record(word::BACKLOG_WAIT_NS, Unit::Nanos, backlog.wait_ns)?,
-        basis.record(word::BACKLOG_DRAIN_NS, Unit::Nanos, backlog.drain_ns)?,
+        basis.record(word::BACKLOG_SESSIONS, Unit::Count, backlog.sessions),
+        basis.record(word::BACKLOG_WAIT_NS, Unit::Nanos, backlog.wait_ns),
+        basis.record(word::BACKLOG_DRAIN_NS, Unit::Nanos, backlog.drain_ns),
     ])
 }
 

@@ -13,11 +13,10 @@ use tollgate_record::vocabulary as word;
 /// A rate is not finite.
 pub fn per_core_records(basis: &Basis, session: &SessionCost) -> Result<Vec<Record>, Error> {
     let sessions = session.sessions_per_s()?;
-    let mut records =
-        vec![basis.record(word::SESSIONS_PER_S_PER_CORE, Unit::PerSecond, sessions)?];
+    let mut records = vec![basis.record(word::SESSIONS_PER_S_PER_CORE, Unit::PerSecond, sessions)];
     if session.bytes() > 0 {
         let bits = session.bits_per_s()?;
-        records.push(basis.record(word::BITS_PER_S_PER_CORE, Unit::PerSecond, bits)?);
+        records.push(basis.record(word::BITS_PER_S_PER_CORE, Unit::PerSecond, bits));
     }
     Ok(records)
 }
@@ -35,14 +34,14 @@ pub fn sizing_records(
 ) -> Result<Vec<Record>, Error> {
     let basis = basis.clone().for_demand(demand)?;
     let mut records = vec![
-        basis.record(word::CORES, Unit::Count, sizing.cores)?,
-        basis.record(word::WHOLE_CORES, Unit::Count, sizing.whole_cores)?,
+        basis.record(word::CORES, Unit::Count, sizing.cores),
+        basis.record(word::WHOLE_CORES, Unit::Count, sizing.whole_cores),
     ];
     if let Some(cores) = cores_per_machine {
         let basis = basis.condition(word::CORES_PER_MACHINE, cores);
         let (left, machines) = (sizing.cores_left(cores)?, sizing.machines(cores)?);
-        records.push(basis.record(word::CORES_LEFT, Unit::Count, left)?);
-        records.push(basis.record(word::MACHINES, Unit::Count, machines)?);
+        records.push(basis.record(word::CORES_LEFT, Unit::Count, left));
+        records.push(basis.record(word::MACHINES, Unit::Count, machines));
     }
     Ok(records)
 }

@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use tollgate_bench::median_estimate;
 use tollgate_load::{Naming, Plan, Server};
 use tollgate_record::vocabulary as word;
-use tollgate_record::{Estimate, Nanos, PerSecond, Record, Subject, Unit};
+use tollgate_record::{Estimate, Nanos, PerSecond, Quantity, Record, Subject, Unit};
 use tollgate_report::grid::{Column, grid};
 use tollgate_report::text::wrapped;
 use tollgate_rivals::{Client, Counted, Error, run as load};
@@ -279,7 +279,7 @@ fn records(
 
 fn record(
     subject: &Subject,
-    quantity: &str,
+    quantity: Quantity,
     figure: (Unit, Estimate),
     (plan, rounds): (&Plan, usize),
     context: &tollgate_load::Context,

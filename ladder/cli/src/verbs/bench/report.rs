@@ -1,13 +1,12 @@
 //! What `bench` prints: machine, plan, verdicts, and then the table.
 
 use tollgate_load::Verdict;
-use tollgate_record::{Estimate, Record, Subject, Unit};
+use tollgate_record::Record;
 use tollgate_report::text::wrapped;
 use tollgate_report::{heading, server};
 
 use super::scenario::Scenario;
 use super::{paper_table, plan, suites, url};
-use crate::figures::Figures;
 use crate::host::Host;
 use crate::options::Bench as Options;
 use crate::verbs::workload::{disclosure, find};
@@ -48,10 +47,7 @@ pub(super) fn asked(options: &Options) -> String {
     workload.unwrap_or_default() + &url::text(options) + &wrapped(&plan::words(options))
 }
 
-/// The heading that tables of measured records have; it reads what all records of a run share.
+/// The heading that tables of measured records have.
 pub(super) fn machine(host: &Host) -> String {
-    let (Ok(subject), Ok(one)) = ("server".parse::<Subject>(), Estimate::exact(1.0)) else {
-        return String::new();
-    };
-    heading::lines(&[Figures::new(host).measured(&subject, "runs", Unit::Count, one)])
+    heading::of_machine(&host.machine, &host.versions, host.commit.as_deref())
 }

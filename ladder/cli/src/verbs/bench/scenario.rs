@@ -148,7 +148,7 @@ fn bodies(rounds: &[Outcome]) -> String {
 fn totals(records: &[Record]) -> Result<Vec<Record>, CliError> {
     let total = |record: &Record| {
         let clock = record.machine.core_clock_hz?;
-        let is_cpu = record.quantity.as_str() == word::SERVER_CPU_NS_PER_SESSION;
+        let is_cpu = record.quantity == word::SERVER_CPU_NS_PER_SESSION;
         // none at all is that of another process: --pid
         let is_some = record.estimate.point() > 0.0;
         (is_cpu && is_some).then(|| measured_total(record, &clock).map_err(CliError::from_error))

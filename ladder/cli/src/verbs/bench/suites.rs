@@ -98,10 +98,10 @@ struct Rate<'a> {
 impl<'a> Rate<'a> {
     /// Of a record, if it is one.
     fn of(record: &'a Record) -> Option<Self> {
-        let is_rate = record.quantity.as_str() == word::SESSIONS_PER_S;
+        let is_rate = record.quantity == word::SESSIONS_PER_S;
         let subject = Some(&record.subject).filter(|_| is_rate)?;
         Some(Self {
-            key: subject.segments().nth(1)?.to_owned(),
+            key: subject.key()?.to_string(),
             suite: subject.parameter(word::SUITE)?,
             by: subject.parameter(word::BY)?,
             per_s: record.estimate.point(),

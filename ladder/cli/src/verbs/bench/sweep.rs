@@ -142,7 +142,7 @@ impl Cores {
 /// Rates by server, with the number of cores in the subject.
 fn series(all: &[(u32, Record)]) -> Result<Vec<Series>, CliError> {
     let mut found: Vec<Series> = Vec::new();
-    let rates = all.iter().filter(|(_, record)| record.quantity.as_str() == word::SESSIONS_PER_S);
+    let rates = all.iter().filter(|(_, record)| record.quantity == word::SESSIONS_PER_S);
     for (cores, record) in rates {
         let subject =
             record.subject.with(word::SERVER_CORES, cores).map_err(CliError::from_error)?;

@@ -38,7 +38,7 @@ pub(super) enum Better {
 
 impl Better {
     pub(super) fn of(figure: &Figure) -> Self {
-        match (figure.unit, figure.quantity.as_str()) {
+        match (figure.unit, figure.quantity) {
             (Unit::PerSecond | Unit::PerCycle, _) => Self::Higher,
             (Unit::Cycles | Unit::Nanos, _) => Self::Lower,
             (_, word::SERVER_CPU_RATIO) => Self::Lower,
@@ -118,37 +118,49 @@ impl fmt::Display for Answer {
 mod tests {
     #![allow(clippy::unwrap_used, reason = "tests")]
 
+    use tollgate_record::Quantity;
+
     use super::*;
     use crate::verbs::compare::change::Basis;
     use crate::verbs::compare::tests::figure;
 
-    fn answered(quantity: &str, unit: Unit, interval: (f64, f64), moved: Moved) -> Answer {
+    fn answered(quantity: Quantity, unit: Unit, interval: (f64, f64), moved: Moved) -> Answer {
         let ratio = Estimate::new(f64::midpoint(interval.0, interval.1), interval, 9).unwrap();
-        answer(&figure("server/x", quantity, unit), &Change { ratio, basis: Basis::Runs(9) }, moved)
+        answer(
+            &figure("server/x", quantity.as_str(), unit),
+            &Change { ratio, basis: Basis::Runs(9) },
+            moved,
+        )
     }
 
     #[test]
     fn rates_and_times_are_better_in_opposite_ways() {
         let still = Moved::NOT;
         let up = (1.02, 1.04);
-        assert_eq!(answered("sessions_per_s", Unit::PerSecond, up, still), Answer::Faster);
-        assert_eq!(answered("ns_per_operation", Unit::Nanos, up, still), Answer::Slower);
+        assert_eq!(answered(word::SESSIONS_PER_S, Unit::PerSecond, up, still), Answer::Faster);
+        assert_eq!(answered(word::NS_PER_OPERATION, Unit::Nanos, up, still), Answer::Slower);
         assert_eq!(answered(word::SERVER_CPU_RATIO, Unit::Ratio, up, still), Answer::Slower);
         assert_eq!(answered(word::TIMES_AS_FAST, Unit::Ratio, up, still), Answer::Faster);
-        assert_eq!(answered("mean_fill", Unit::Count, up, still), Answer::More);
+        assert_eq!(answered(word::MEAN_FILL, Unit::Count, up, still), Answer::More);
         let around = (0.99, 1.01);
-        assert_eq!(answered("sessions_per_s", Unit::PerSecond, around, still), Answer::Unproven);
+        assert_eq!(
+            answered(word::SESSIONS_PER_S, Unit::PerSecond, around, still),
+            Answer::Unproven
+        );
     }
 
     #[test]
     fn what_the_machine_may_have_done_proves_nothing_but_ratios_are_above_that() {
         let moved = Moved { least: 0.95, most: 1.05 };
         let up = (1.02, 1.04);
-        assert_eq!(answered("sessions_per_s", Unit::PerSecond, up, moved), Answer::Unproven);
+        assert_eq!(answered(word::SESSIONS_PER_S, Unit::PerSecond, up, moved), Answer::Unproven);
         assert_eq!(answered(word::SESSIONS_PER_S_RATIO, Unit::Ratio, up, moved), Answer::Faster);
         let far = (1.06, 1.10);
-        assert_eq!(answered("sessions_per_s", Unit::PerSecond, far, moved), Answer::Faster);
-        assert_eq!(answered("ns_per_operation", Unit::Nanos, (0.90, 0.94), moved), Answer::Faster);
+        assert_eq!(answered(word::SESSIONS_PER_S, Unit::PerSecond, far, moved), Answer::Faster);
+        assert_eq!(
+            answered(word::NS_PER_OPERATION, Unit::Nanos, (0.90, 0.94), moved),
+            Answer::Faster
+        );
     }
 
     #[test]

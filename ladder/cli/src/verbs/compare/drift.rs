@@ -1,7 +1,7 @@
 //! What the machine itself did between two runs, as code tells that did not change.
 
 use tollgate_record::vocabulary as word;
-use tollgate_record::{Record, Unit};
+use tollgate_record::{Area, Quantity, Record, Unit};
 
 use super::side::Figure;
 
@@ -24,7 +24,7 @@ impl Moved {
 
 /// The ratios of yardsticks, by rung and quantity.
 pub(super) struct Drift {
-    yardsticks: Vec<(String, String, f64)>,
+    yardsticks: Vec<(Area, Quantity, f64)>,
     otherwise: Moved,
 }
 
@@ -42,7 +42,7 @@ impl Drift {
     /// What the machine may have done to such a figure, and whether yardsticks say so.
     pub(super) fn moved(&self, figure: &Figure) -> (Moved, bool) {
         let (rung, quantity) = place(figure);
-        let known = self.yardsticks.iter().filter(|(r, q, _)| (r, q) == (&rung, &quantity));
+        let known = self.yardsticks.iter().filter(|(r, q, _)| *r == rung && *q == quantity);
         let ratios: Vec<f64> = known.map(|(.., ratio)| *ratio).collect();
         if ratios.is_empty() {
             return (self.otherwise, false);
@@ -53,9 +53,8 @@ impl Drift {
     }
 }
 
-fn place(figure: &Figure) -> (String, String) {
-    let rung = figure.subject.segments().next().unwrap_or_default();
-    (rung.to_owned(), figure.quantity.as_str().to_owned())
+fn place(figure: &Figure) -> (Area, Quantity) {
+    (figure.subject.area(), figure.quantity)
 }
 
 /// Whether a figure is of code that is not ours and was the same on both sides.

@@ -3,7 +3,9 @@
 use std::collections::BTreeMap;
 
 use tollgate_record::vocabulary as word;
-use tollgate_record::{Kind, Machine, PerSecond, Record, Subject, Unit};
+use tollgate_record::{
+    Area, Kind, Machine, PerSecond, Protocol, Record, Service, Subject, Topic, Unit,
+};
 use tollgate_report::grid::{Column, grid};
 use tollgate_report::text::wrapped;
 
@@ -64,15 +66,15 @@ fn row(record: &Record) -> Option<(String, Row)> {
     let published = matches!(record.kind, Kind::Published { .. });
     let point = record.estimate.point();
     let clock = record.machine.core_clock_hz.map(|hz| hz.point());
-    let per_s = match (record.quantity.as_str(), record.unit) {
+    let per_s = match (record.quantity, record.unit) {
         (word::SESSIONS_PER_S | word::OPERATIONS_PER_S_PER_CORE, Unit::PerSecond) => point,
         (word::NS_PER_OPERATION, Unit::Nanos) => 1e9 / point,
         (word::CYCLES_PER_CALL, Unit::Cycles) => clock? / point,
         _ => return None,
     };
-    let cores = match subject.segments().next()? {
-        "server" if published => record.machine.logical_cores.map(f64::from),
-        "server" => cores_of(record.conditions.get("server_cores")?),
+    let cores = match subject.area() {
+        Area::Server if published => record.machine.logical_cores.map(f64::from),
+        Area::Server => cores_of(record.conditions.get("server_cores")?),
         // One thread, or over the cores already.
         _ => Some(1.0),
     };
@@ -94,10 +96,16 @@ fn cores_of(list: &str) -> Option<f64> {
 /// What rows of one table share: the subject without who did it, and for which client. RSA key
 /// exchange is one thing in SSL 3 and in TLS 1.2: the server decrypts a premaster secret.
 fn group(subject: &Subject) -> String {
-    let path = subject.path().replace("/ssl3-rsa", "/tls12-rsa");
+    let topic = match subject.topic() {
+        Topic::Server(Service::Tls { key, protocol: Protocol::Ssl3Rsa }) => {
+            let service = Service::Tls { key: key.clone(), protocol: Protocol::Tls12Rsa };
+            Topic::Server(service).to_string()
+        }
+        other => other.to_string(),
+    };
     let others = subject.parameters().filter(|(key, _)| ![word::BY, word::CLIENT].contains(key));
     let others: Vec<String> = others.map(|(key, value)| format!("{key}={value}")).collect();
-    if others.is_empty() { path } else { format!("{path}?{}", others.join("&")) }
+    if others.is_empty() { topic } else { format!("{topic}?{}", others.join("&")) }
 }
 
 fn table(group: &str, rows: &[Row]) -> String {

@@ -51,7 +51,7 @@ impl Side {
         for record in records.filter(|record| record.kind == Kind::Measured) {
             let figure = Figure {
                 subject: record.subject.clone(),
-                quantity: record.quantity.clone(),
+                quantity: record.quantity,
                 unit: record.unit,
             };
             let runs = side.runs.entry(figure.clone()).or_default();

@@ -157,7 +157,7 @@ fn machine(pairs: &Pairs<'_>, drift: f64) -> Vec<String> {
         let (moved, known) = pairs.drift.moved(figure);
         untold |= !known;
         if known {
-            let rung = figure.subject.segments().next().unwrap_or_default();
+            let rung = figure.subject.area();
             let (least, most) = (factor(moved.least), factor(moved.most));
             let line = format!("{rung} {} {least} to {most}", figure.quantity);
             if !told.contains(&line) {

@@ -11,7 +11,7 @@ use tollgate_fleet::forecast::{
 };
 use tollgate_fleet::queue::{Discipline, ServiceTime, Station};
 use tollgate_fleet::{Compared, Demand, Error, Power, Price, saving};
-use tollgate_record::{Estimate, PerSecond, Record};
+use tollgate_record::{Area, Estimate, PerSecond, Record};
 use tollgate_report::{fleet as fleet_table, heading};
 
 use crate::error::CliError;
@@ -36,7 +36,7 @@ pub(crate) fn run(options: &Options) -> Result<ExitCode, CliError> {
     let mut run = Run::new(options.written.json.as_deref())?;
     let predicted = collect(options, &known, &mut run)?;
     // Show the input records, but no earlier forecast among them.
-    let of_server = |record: &&Record| record.subject.segments().next() == Some("server");
+    let of_server = |record: &&Record| record.subject.area() == Area::Server;
     let records = [known.iter().filter(of_server).cloned().collect(), predicted].concat();
     let heading = heading::lines(&records) + "\n";
     run.end(&(heading + &fleet_table::table(&records)))

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use tollgate_fleet::SessionCost;
 use tollgate_fleet::forecast::Basis;
 use tollgate_record::vocabulary as word;
-use tollgate_record::{Estimate, Kind, Machine, Record, Subject, Timestamp, Unit};
+use tollgate_record::{Estimate, Kind, Machine, Record, Service, Subject, Timestamp, Topic, Unit};
 
 use crate::error::CliError;
 use crate::host::Host;
@@ -24,7 +24,7 @@ pub(super) struct MeasuredSession {
 impl MeasuredSession {
     /// Whether this is OpenSSL's session with the same workload as `other`'s.
     pub(super) fn is_opponent_of(&self, other: &Self) -> bool {
-        let same = self.record.subject.path() == other.record.subject.path()
+        let same = self.record.subject.topic() == other.record.subject.topic()
             && self.session.bytes() == other.session.bytes();
         same && self.by == "openssl" && other.by != self.by
     }
@@ -33,7 +33,7 @@ impl MeasuredSession {
     pub(super) fn ratio_against(&self, other: &Self, known: &[Record]) -> Option<Estimate> {
         let subject = self.record.subject.with(word::AGAINST, &other.by).ok()?;
         let is = |record: &&Record| {
-            record.subject == subject && record.quantity.as_str() == word::SERVER_CPU_RATIO
+            record.subject == subject && record.quantity == word::SERVER_CPU_RATIO
         };
         known.iter().find(is).map(|record| record.estimate)
     }
@@ -57,10 +57,12 @@ pub(super) fn read(options: &Options) -> Result<Vec<Record>, CliError> {
 
 /// The record of a CPU time on the command line.
 fn of_command_line(us: f64, bytes: u64) -> Result<Record, CliError> {
-    let subject: Subject = "server/session?by=given".parse().map_err(CliError::from_error)?;
+    let topic = Topic::Server(Service::Named("session".to_owned()));
+    let subject = Subject::new(topic).and_then(|subject| subject.with(word::BY, "given"));
+    let subject = subject.map_err(CliError::from_error)?;
     Ok(Record {
         subject: subject.with(word::BYTES, bytes).map_err(CliError::from_error)?,
-        quantity: word::SERVER_CPU_NS_PER_SESSION.parse().expect("a quantity of the vocabulary"),
+        quantity: word::SERVER_CPU_NS_PER_SESSION,
         unit: Unit::Nanos,
         estimate: Estimate::exact(1e3 * us).map_err(CliError::from_error)?,
         kind: Kind::Published { source: "the command line".to_owned() },
@@ -78,7 +80,7 @@ pub(crate) fn rests_on(known: &[Record]) -> bool {
 }
 
 fn is_cpu(record: &Record) -> bool {
-    record.quantity.as_str() == word::SERVER_CPU_NS_PER_SESSION
+    record.quantity == word::SERVER_CPU_NS_PER_SESSION
         && record.subject.parameter(word::AGAINST).is_none()
 }
 

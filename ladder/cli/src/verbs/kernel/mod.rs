@@ -10,7 +10,7 @@ use std::process::ExitCode;
 
 use tollgate_mont::{BlockKernel, LaneKernel, LimbKernel};
 use tollgate_record::vocabulary as word;
-use tollgate_record::{Kind, Record, Subject, Unit};
+use tollgate_record::{Kind, Record, Subject, Topic, Unit};
 use tollgate_report::{heading, kernel as kernel_table};
 
 use crate::bounds::{self, Family};
@@ -54,7 +54,7 @@ pub(crate) fn run(options: &Options) -> Result<ExitCode, CliError> {
     // By kernel, then by size: sizes are what one reads down a column.
     let kernels = kernels();
     records.sort_by_key(|record: &Record| {
-        let name = record.subject.segments().nth(1);
+        let name = record.subject.topic().kernel();
         kernels.iter().position(|asked| Some(asked.name) == name)
     });
     let heading = heading::lines(&records) + "\n";
@@ -121,7 +121,7 @@ pub(crate) fn missing(
 pub(crate) fn cycles_per_call<'a>(records: &'a [Record], subject: &Subject) -> Option<&'a Record> {
     records.iter().find(|record| {
         record.subject == *subject
-            && record.quantity.as_str() == word::CYCLES_PER_CALL
+            && record.quantity == word::CYCLES_PER_CALL
             && record.kind == Kind::Measured
     })
 }
@@ -133,9 +133,9 @@ pub(crate) fn cycles_per_call<'a>(records: &'a [Record], subject: &Subject) -> O
 /// None that these names can cause.
 pub(crate) fn subject(kernel: Family, name: &str, bits: u32) -> Result<Subject, CliError> {
     let k = kernel.words(bits);
-    format!("kernel/{name}?{}={k}&{}={bits}", word::K, word::BITS)
-        .parse()
-        .map_err(CliError::from_error)
+    let subject = Subject::new(Topic::Kernel(name.to_owned()));
+    let subject = subject.and_then(|subject| subject.with(word::K, k)?.with(word::BITS, bits));
+    subject.map_err(CliError::from_error)
 }
 
 fn label(bits: u32) -> String {

@@ -8,7 +8,7 @@ use openssl::bn::BigNum;
 use openssl::pkey::PKey;
 use openssl::rsa::Rsa;
 use tollgate_record::vocabulary as word;
-use tollgate_record::{Estimate, Record, Subject, Unit};
+use tollgate_record::{Estimate, Key, Record, Subject, Topic, Unit};
 use tollgate_report::heading;
 use tollgate_rsa::{PrivateKey, Workspace};
 
@@ -83,12 +83,13 @@ fn compare(
     run.notes.warn(&label, round.warnings());
     let figures =
         Figures::new(&run.host).with([(word::SECONDS_PER_ROW.to_owned(), seconds.to_string())]);
-    let path = format!("operation/rsa-{bits}/{what}");
-    let path: Subject = path.parse().map_err(CliError::from_error)?;
+    let key = Key::Rsa(u32::try_from(bits).map_err(CliError::from_error)?);
+    let topic = Topic::Operation { key, operation: what.into() };
+    let bare = Subject::new(topic).map_err(CliError::from_error)?;
     let mut text = String::new();
     let mut records = Vec::new();
     for (place, contender) in contenders.iter().enumerate() {
-        let subject = path.with(word::BY, contender.by).map_err(CliError::from_error)?;
+        let subject = bare.with(word::BY, contender.by).map_err(CliError::from_error)?;
         let nanos = round.nanos(place);
         let rate = nanos.inverted(1e9).map_err(CliError::from_error)?;
         records.push(figures.measured(&subject, word::NS_PER_OPERATION, Unit::Nanos, nanos));

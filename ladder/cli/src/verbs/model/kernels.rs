@@ -2,7 +2,7 @@
 
 use tollgate_processor::{Analysis, Improvement, Kernel, Machine};
 use tollgate_record::vocabulary as word;
-use tollgate_record::{Kind, Record, Unit};
+use tollgate_record::{Kind, Record, Subject, Topic, Unit};
 use tollgate_report::text::wrapped;
 
 use super::columns::{columns, figure};
@@ -146,9 +146,11 @@ pub(super) fn records(
             let Some(call) = call(kernel, bits) else {
                 continue;
             };
-            let subject = format!("model/{}/{}?{}={bits}", selected.word, kernel.name, word::BITS);
+            let (machine, routine) = (selected.word.clone(), kernel.name.to_owned());
+            let subject = Subject::new(Topic::Model { machine, routine });
+            let subject = subject.and_then(|subject| subject.with(word::BITS, bits));
             let analysis = selected.model.kernel(kernel, call);
-            if let (Some(analysis), Ok(subject)) = (analysis, subject.parse()) {
+            if let (Some(analysis), Ok(subject)) = (analysis, subject) {
                 let mut bound = analysis.bound;
                 bound.cycles = bound.cycles * f64::from(call.numbers);
                 let record = figures.bound(&subject, word::BOUND_CYCLES_PER_CALL, bound);

@@ -5,7 +5,7 @@ use std::io::{IsTerminal as _, stdout};
 
 use tollgate_processor::{Analysis, Kernel, Machine};
 use tollgate_record::vocabulary::{BITS, CYCLES_PER_LANE};
-use tollgate_record::{Estimate, Kind, Record};
+use tollgate_record::{Estimate, Kind, Record, Topic};
 use tollgate_report::text::wrapped;
 
 use super::columns::{columns, figure};
@@ -72,12 +72,12 @@ pub(super) fn table(model: &Machine, records: &[Record]) -> Result<String, CliEr
 fn rows(model: &Machine, records: &[Record]) -> Vec<Comparison> {
     let of_record = |record: &Record| {
         let is_measured = record.kind == Kind::Measured;
-        let is_cycles = record.quantity.as_str() == CYCLES_PER_LANE;
-        let mut segments = record.subject.segments();
-        if !is_measured || !is_cycles || segments.next() != Some("kernel") {
+        let is_cycles = record.quantity == CYCLES_PER_LANE;
+        let Topic::Kernel(name) = record.subject.topic() else { return None };
+        if !is_measured || !is_cycles {
             return None;
         }
-        let kernel = Kernel::of(segments.next()?)?;
+        let kernel = Kernel::of(name)?;
         let bits: u32 = record.subject.parameter(BITS)?.parse().ok()?;
         let call = call(kernel, Some(bits).filter(|bits| (128..=8192).contains(bits))?)?;
         let bound = model.kernel(kernel, call)?;
@@ -158,7 +158,7 @@ mod tests {
     fn record(kernel: &str, bits: u32, cycles: f64) -> Record {
         Record {
             subject: format!("kernel/{kernel}?bits={bits}").parse().unwrap(),
-            quantity: CYCLES_PER_LANE.parse().unwrap(),
+            quantity: CYCLES_PER_LANE,
             unit: Unit::Cycles,
             estimate: Estimate::new(cycles, (cycles * 0.99, cycles * 1.01), 51).unwrap(),
             kind: Kind::Measured,

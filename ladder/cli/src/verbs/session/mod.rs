@@ -61,7 +61,7 @@ pub(crate) fn collect(
     };
     if let Some(clock) = &host.machine.core_clock_hz {
         let is_total = |record: &&Record| {
-            record.quantity.as_str() == word::CYCLES_PER_SESSION
+            record.quantity == word::CYCLES_PER_SESSION
                 && record.subject.parameter(word::PART).is_none()
                 && matches!(record.kind, Kind::Predicted { .. })
         };

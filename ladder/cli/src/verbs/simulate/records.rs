@@ -3,7 +3,9 @@
 use std::collections::BTreeMap;
 
 use tollgate_record::vocabulary as word;
-use tollgate_record::{Estimate, Kind, Machine, Record, Subject, Timestamp, Unit as RecordUnit};
+use tollgate_record::{
+    Estimate, Kind, Machine, Quantity, Record, Subject, Timestamp, Topic, Unit as RecordUnit,
+};
 use tollgate_simulator::routines::{Algorithm, Arithmetic, Loops, Window};
 use tollgate_simulator::rv64::{Run, Source};
 use tollgate_simulator::timing::Issue;
@@ -83,8 +85,7 @@ impl Figures<'_> {
         name: &str,
         parameters: impl IntoIterator<Item = (&'static str, String)>,
     ) -> Subject {
-        let path = format!("{}/{}/{name}", word::SIMULATION, self.core.word);
-        with(&path.parse().expect("a path of letters and digits"), parameters)
+        with(&simulated(&self.core.word, name), parameters)
     }
 
     /// Code, instructions and modelled slots of a product on RV64.
@@ -94,9 +95,8 @@ impl Figures<'_> {
                 Source::Base => word::RV64IM,
                 Source::Extended => word::EXTENDED,
             };
-            let path = format!("{}/{}/fips", word::SIMULATION, word::RV64);
             let subject = with(
-                &path.parse().expect("a path of letters and digits"),
+                &simulated(word::RV64, "fips"),
                 [
                     (word::ARITHMETIC, arithmetic.to_owned()),
                     (word::BITS, pair.bits.to_string()),
@@ -139,7 +139,7 @@ impl Figures<'_> {
     fn record(
         &self,
         subject: &Subject,
-        figure: (&str, RecordUnit, u64),
+        figure: (Quantity, RecordUnit, u64),
         arithmetic: Arithmetic,
         how: Method,
     ) -> Record {
@@ -170,7 +170,7 @@ impl Figures<'_> {
     fn made(
         &self,
         subject: &Subject,
-        (quantity, unit, figure): (&str, RecordUnit, u64),
+        (quantity, unit, figure): (Quantity, RecordUnit, u64),
         Basis { core, from, assumption, mark }: &Basis,
     ) -> Record {
         let conditions = [(word::ASSUMPTION, *assumption), (word::MARK, *mark)];
@@ -178,7 +178,7 @@ impl Figures<'_> {
         let version = ("tollgate".to_owned(), env!("CARGO_PKG_VERSION").to_owned());
         Record {
             subject: subject.clone(),
-            quantity: quantity.parse().expect("a quantity of the vocabulary"),
+            quantity,
             unit,
             estimate: Estimate::exact(float(figure)).expect("a count"),
             kind: Kind::Predicted { by: word::MODEL_RUNG.to_owned(), from: vec![from.clone()] },
@@ -206,6 +206,12 @@ fn on_unit(unit: Unit) -> [(&'static str, String); 2] {
         Issue::Decoupled => "decoupled",
     };
     [(word::ISSUE, issue.to_owned()), (word::SLOTS, unit.slots.to_string())]
+}
+
+/// The subject of a routine on a simulated processor.
+fn simulated(processor: &str, routine: &str) -> Subject {
+    let (processor, routine) = (processor.to_owned(), routine.to_owned());
+    Subject::new(Topic::Simulation { processor, routine }).expect("a path of letters and digits")
 }
 
 fn with(

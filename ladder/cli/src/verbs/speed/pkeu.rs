@@ -1,7 +1,7 @@
 //! The published times of a public-key execution unit of 2005, as records.
 
 use tollgate_record::vocabulary as word;
-use tollgate_record::{Estimate, Record, Subject, Unit};
+use tollgate_record::{Estimate, Key, Operation, Record, Subject, Topic, Unit};
 
 use crate::error::CliError;
 use crate::figures::Figures;
@@ -49,17 +49,17 @@ pub(crate) const SHORT_EXPONENT: u64 = 7;
 pub(crate) fn published(figures: &Figures<'_>) -> Result<Vec<Record>, CliError> {
     let mut records = Vec::new();
     for (bits, exponent_bits, times) in TIMES_MS {
-        let (what, exponent) = if exponent_bits == bits {
-            ("private", word::FULL.to_owned())
+        let (operation, exponent) = if exponent_bits == bits {
+            (Operation::Private, word::FULL.to_owned())
         } else {
-            ("public", SHORT_EXPONENT.to_string())
+            (Operation::Public, SHORT_EXPONENT.to_string())
         };
         for (clock, ms) in CLOCKS_MHZ.into_iter().zip(times) {
-            let subject: Subject = format!(
-                "operation/rsa-{bits}/{what}?by=pkeu&clock_mhz={clock}&exponent={exponent}"
-            )
-            .parse()
-            .map_err(CliError::from_error)?;
+            let topic = Topic::Operation { key: Key::Rsa(bits), operation: operation.clone() };
+            let subject = Subject::new(topic)
+                .and_then(|bare| bare.with(word::BY, "pkeu")?.with(word::CLOCK_MHZ, clock))
+                .and_then(|at_clock| at_clock.with(word::EXPONENT, &exponent))
+                .map_err(CliError::from_error)?;
             let estimate = Estimate::exact(ms * 1e6).map_err(CliError::from_error)?;
             let about = ("Freescale public-key execution unit", SOURCE);
             let figure = (Unit::Nanos, estimate);

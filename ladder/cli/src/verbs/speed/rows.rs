@@ -2,8 +2,8 @@
 
 use std::rc::Rc;
 
-use tollgate_record::Subject;
 use tollgate_record::vocabulary as word;
+use tollgate_record::{Key as KeyName, Operation, Subject, Topic};
 
 use crate::contenders::{Contender, Job, What, aws_lc, openssl, tollgate};
 use crate::error::CliError;
@@ -17,7 +17,7 @@ const SIZES: [u32; 5] = [512, 1024, 2048, 3072, 4096];
 /// A key and an operation.
 pub(crate) enum Row {
     /// Another key type, as context; the libraries only.
-    Context(&'static str, Opponents),
+    Context(KeyName, Operation, Opponents),
     /// RSA.
     Rsa(Job),
 }
@@ -36,21 +36,25 @@ pub(crate) struct Lineup {
 }
 
 /// ECDSA and Ed25519, in the order of the table.
-const CONTEXT: [(&str, Opponents); 4] = [
+const CONTEXT: [(KeyName, Operation, Opponents); 4] = [
     (
-        "operation/ecdsa-p256/sign",
+        KeyName::EcdsaP256,
+        Operation::Sign,
         Opponents { openssl: openssl::ecdsa_sign, aws_lc: aws_lc::ecdsa_sign },
     ),
     (
-        "operation/ecdsa-p256/verify",
+        KeyName::EcdsaP256,
+        Operation::Verify,
         Opponents { openssl: openssl::ecdsa_verify, aws_lc: aws_lc::ecdsa_verify },
     ),
     (
-        "operation/ed25519/sign",
+        KeyName::Ed25519,
+        Operation::Sign,
         Opponents { openssl: openssl::ed25519_sign, aws_lc: aws_lc::ed25519_sign },
     ),
     (
-        "operation/ed25519/verify",
+        KeyName::Ed25519,
+        Operation::Verify,
         Opponents { openssl: openssl::ed25519_verify, aws_lc: aws_lc::ed25519_verify },
     ),
 ];
@@ -84,34 +88,32 @@ pub(crate) fn rows(options: &Speed) -> Result<Vec<Row>, CliError> {
     }
     let signs = operations.contains(&What::Sign);
     if signs && !options.against.contains(&Against::None) {
-        rows.extend(CONTEXT.map(|(path, opponents)| Row::Context(path, opponents)));
+        rows.extend(CONTEXT.map(|(key, what, opponents)| Row::Context(key, what, opponents)));
     }
     Ok(rows)
 }
 
 impl Row {
-    /// The subject without who: `operation/rsa-2048/sign`.
-    pub(crate) fn path(&self) -> String {
+    /// The key and the operation.
+    fn what(&self) -> (KeyName, Operation) {
         match self {
-            Self::Context(path, _) => (*path).to_owned(),
+            Self::Context(key, operation, _) => (key.clone(), operation.clone()),
             Self::Rsa(job) => {
-                let what = match job.what {
-                    What::PrivateFull => "private",
-                    What::Public(_) => "public",
-                    What::Sign => "sign",
-                    What::Verify => "verify",
+                let operation = match job.what {
+                    What::PrivateFull => Operation::Private,
+                    What::Public(_) => Operation::Public,
+                    What::Sign => Operation::Sign,
+                    What::Verify => Operation::Verify,
                 };
-                format!("operation/rsa-{}/{what}", job.key.bits())
+                (KeyName::Rsa(job.key.bits()), operation)
             }
         }
     }
 
-    /// The same for people: `RSA-2048 sign`.
+    /// `RSA-2048 sign`.
     pub(crate) fn label(&self) -> String {
-        let path = self.path();
-        let mut words = path.split('/').skip(1);
-        let key = words.next().unwrap_or_default().to_ascii_uppercase();
-        words.fold(key, |label, word| label + " " + word)
+        let (key, operation) = self.what();
+        format!("{} {operation}", key.to_string().to_ascii_uppercase())
     }
 
     /// The subject of what one contender does.
@@ -120,7 +122,9 @@ impl Row {
     ///
     /// None that these names can cause.
     pub(crate) fn subject(&self, contender: &Contender) -> Result<Subject, CliError> {
-        let subject: Subject = self.path().parse().map_err(CliError::from_error)?;
+        let (key, operation) = self.what();
+        let subject = Subject::new(Topic::Operation { key, operation });
+        let subject = subject.map_err(CliError::from_error)?;
         let exponent = match self {
             Self::Rsa(Job { what: What::PrivateFull, .. }) => Some(word::FULL.to_owned()),
             Self::Rsa(Job { what: What::Public(e), .. }) => Some(e.to_string()),
@@ -152,8 +156,8 @@ impl Row {
         for whom in against {
             let contender = match (self, whom) {
                 (_, Against::None) => continue,
-                (Self::Context(_, opponents), Against::AwsLc) => Ok((opponents.aws_lc)()?),
-                (Self::Context(_, opponents), Against::Openssl) => Ok((opponents.openssl)()?),
+                (Self::Context(.., opponents), Against::AwsLc) => Ok((opponents.aws_lc)()?),
+                (Self::Context(.., opponents), Against::Openssl) => Ok((opponents.openssl)()?),
                 (Self::Rsa(job), Against::AwsLc) => aws_lc::contender(job),
                 (Self::Rsa(job), Against::Openssl) => Ok(openssl::contender(job)?),
             };

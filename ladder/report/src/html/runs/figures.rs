@@ -2,15 +2,15 @@
 
 use maud::{Markup, html};
 use tollgate_record::vocabulary as word;
-use tollgate_record::{Record, Subject, Unit};
+use tollgate_record::{Area, Quantity, Record, Subject, Unit};
 
 use crate::figure::{interval, number, of};
 use crate::html::bars::{Bar, Group, bars};
+use crate::lookup::{Lookup, Origin::Measured};
 use crate::names;
-use crate::shelf::{Origin::Measured, Shelf};
 
 /// Columns: what stands above, the quantity, its unit.
-const COLUMNS: [(&str, &str, Unit); 10] = [
+const COLUMNS: [(&str, Quantity, Unit); 10] = [
     ("sess/s", word::SESSIONS_PER_S, Unit::PerSecond),
     ("server CPU", word::SERVER_CPU_NS_PER_SESSION, Unit::Nanos),
     ("client CPU", word::CLIENT_CPU_NS_PER_SESSION, Unit::Nanos),
@@ -25,10 +25,10 @@ const COLUMNS: [(&str, &str, Unit); 10] = [
 
 /// Nothing without figures.
 pub(super) fn table(records: &[Record]) -> Markup {
-    let shelf = Shelf(records);
-    let subjects = shelf.measured("server");
+    let lookup = Lookup(records);
+    let subjects = lookup.measured(Area::Server);
     let rate =
-        |subject: &Subject| shelf.record(Measured, subject, word::SESSIONS_PER_S, Unit::PerSecond);
+        |subject: &Subject| lookup.record(Measured, subject, word::SESSIONS_PER_S, Unit::PerSecond);
     let found: Vec<(&Subject, &Record)> =
         subjects.into_iter().filter_map(|subject| Some((subject, rate(subject)?))).collect();
     let bar = |(subject, record): &(&Subject, &Record)| {
@@ -55,20 +55,20 @@ pub(super) fn table(records: &[Record]) -> Markup {
                         @for (name, ..) in COLUMNS { th.figure scope="col" { (name) } }
                     }
                 }
-                tbody { @for (subject, _) in &found { (row(shelf, subject)) } }
+                tbody { @for (subject, _) in &found { (row(lookup, subject)) } }
             }
             @for line in ratios(records) { p.note { (line) } }
         }
     }
 }
 
-fn row(shelf: Shelf<'_>, subject: &Subject) -> Markup {
+fn row(lookup: Lookup<'_>, subject: &Subject) -> Markup {
     html! {
         tr {
             th scope="row" { (name(subject)) }
             @for (name, quantity, unit) in COLUMNS {
                 td.figure data-name=(name) {
-                    (of(shelf.record(Measured, subject, quantity, unit)))
+                    (of(lookup.record(Measured, subject, quantity, unit)))
                 }
             }
         }
@@ -84,14 +84,14 @@ fn name(subject: &Subject) -> String {
 /// What one server has of another, with the interval.
 fn ratios(records: &[Record]) -> Vec<String> {
     let line = |record: &Record| {
-        let what = match record.quantity.as_str() {
-            "sessions_per_s_ratio" => "the sessions per second",
-            "server_cpu_per_session_ratio" => "the CPU time of a session",
+        let what = match record.quantity {
+            word::SESSIONS_PER_S_RATIO => "the sessions per second",
+            word::SERVER_CPU_RATIO => "the CPU time of a session",
             _ => return None,
         };
         let by = names::who(record.subject.parameter(word::BY)?);
         let against = names::who(record.subject.parameter(word::AGAINST)?);
-        let times = crate::shelf::ratio(&record.estimate);
+        let times = crate::lookup::ratio(&record.estimate);
         Some(format!("{by} has {times} times {what} of {against}."))
     };
     records.iter().filter_map(line).collect()

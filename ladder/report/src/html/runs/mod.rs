@@ -6,7 +6,7 @@ mod rate;
 mod times;
 
 use maud::{Markup, html};
-use tollgate_record::Record;
+use tollgate_record::{Key, Protocol, Record};
 
 use super::page;
 use crate::names;
@@ -144,8 +144,12 @@ fn section(id: &str, scenario: &Scenario) -> Markup {
 fn label(name: &str) -> String {
     let word = |word: &str| {
         let (bare, comma) = word.strip_suffix(',').map_or((word, ""), |bare| (bare, ","));
-        let known = names::rsa_bits(bare).map(|_| names::key(bare));
-        known.unwrap_or_else(|| names::who(names::protocol(bare)).to_owned()) + comma
+        let known = match (Key::from(bare), Protocol::from(bare)) {
+            (key @ Key::Rsa(_), _) => names::key(&key),
+            (_, Protocol::Other(by)) => names::who(&by).to_owned(),
+            (_, protocol) => names::protocol(&protocol).to_owned(),
+        };
+        known + comma
     };
     name.split(' ').map(word).collect::<Vec<_>>().join(" ")
 }

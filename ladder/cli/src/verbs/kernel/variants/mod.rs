@@ -7,7 +7,7 @@ use std::process::ExitCode;
 
 use tollgate_mont::Shape;
 use tollgate_record::vocabulary as word;
-use tollgate_record::{Estimate, Kind, Record, Subject, Timestamp, Unit};
+use tollgate_record::{Estimate, Kind, Quantity, Record, Subject, Timestamp, Topic, Unit};
 use tollgate_report::{heading, variants as tables};
 use tollgate_variants::Unroll;
 
@@ -46,10 +46,10 @@ enum Row {
 /// A contender with what its records say.
 struct Entry {
     subject: Subject,
-    quantity: &'static str,
+    quantity: Quantity,
     contender: Contender,
     /// Exact figures of the same subject.
-    exact: Vec<(&'static str, Unit, usize, Kind)>,
+    exact: Vec<(Quantity, Unit, usize, Kind)>,
 }
 
 /// Measures and prints.
@@ -145,8 +145,8 @@ impl Row {
 }
 
 /// A subject with numbers for parameters.
-fn subject(path: &str, parameters: &[(&str, u32)]) -> Result<Subject, CliError> {
-    let bare: Subject = path.parse().map_err(CliError::from_error)?;
+fn subject(topic: Topic, parameters: &[(&str, u32)]) -> Result<Subject, CliError> {
+    let bare = Subject::new(topic).map_err(CliError::from_error)?;
     parameters
         .iter()
         .try_fold(bare, |subject, (key, value)| subject.with(key, value))

@@ -2,7 +2,7 @@
 
 use tollgate_mont::{Kernel as _, LimbKernel, Shape};
 use tollgate_record::vocabulary as word;
-use tollgate_record::{Kind, Unit};
+use tollgate_record::{Kind, Topic, Unit};
 use tollgate_variants::{Call as Asked, Method, Unroll, Variant};
 
 use super::{Entry, UNROLL, count, size, subject};
@@ -30,7 +30,7 @@ pub(super) fn products(bits: u32, symbols: Option<&Symbols>) -> Result<Vec<Entry
     let distinct = if calls[0].1 == calls[1].1 { 1 } else { 2 };
     for (call, name) in calls.into_iter().take(distinct) {
         let subject =
-            subject(&format!("kernel/{name}"), &[(word::BITS, bits), (word::K, count(k)?)])?;
+            subject(Topic::Kernel(name.to_owned()), &[(word::BITS, bits), (word::K, count(k)?)])?;
         let run = chain::limbs(engine, call, bits);
         let contender = Contender { by: name, batch: Some(CALLS), kernel: None, run };
         let quantity = word::CYCLES_PER_CALL;
@@ -52,7 +52,7 @@ fn product(
     };
     let unroll = variant.unroll.products();
     let parameters = [(word::BITS, bits), (word::K, count(k)?), (word::UNROLL, unroll)];
-    let subject = subject(&format!("{}/{name}", word::VARIANT), &parameters)?;
+    let subject = subject(Topic::Variant(name.to_owned()), &parameters)?;
     let run = chain::variant(variant, call, bits);
     let contender = Contender { by: name, batch: Some(CALLS), kernel: None, run };
     let counted = Kind::Predicted {

@@ -2,7 +2,7 @@
 
 use tollgate_mont::{Exponentiate as _, LimbKernel, Modulus, Shape};
 use tollgate_record::vocabulary as word;
-use tollgate_record::{Kind, Unit};
+use tollgate_record::{Kind, Topic, Unit};
 use tollgate_variants::{
     Method, Numbers as Constants, PublicExponent, Variant, WIDTH_MAX, fixed_table_words,
     fixed_window, scratch_words, sliding_table_words, sliding_window_vartime,
@@ -21,7 +21,7 @@ pub(super) fn windows(bits: u32) -> Result<Vec<Entry>, CliError> {
     let k = Shape::limbs(size(bits)).k();
     let mut entries = Vec::new();
     for width in 1..=WIDTH_MAX {
-        let name = format!("{}/{}", word::VARIANT, WINDOWED.method.name().replace("amm", "exp"));
+        let name = WINDOWED.method.name().replace("amm", "exp");
         for (form, name, words) in [
             (Form::Fixed, name.clone(), fixed_table_words(k, width)),
             (Form::Sliding, name + "_vartime", sliding_table_words(k, width)),
@@ -34,7 +34,7 @@ pub(super) fn windows(bits: u32) -> Result<Vec<Entry>, CliError> {
             let run = exponentiation(form, width, bits);
             let contender = Contender { by: form.name(), batch: None, kernel: None, run };
             entries.push(Entry {
-                subject: subject(&name, &parameters)?,
+                subject: subject(Topic::Variant(name), &parameters)?,
                 quantity: word::CYCLES_PER_OPERATION,
                 contender,
                 exact: vec![(word::TABLE_BYTES, Unit::Bytes, 8 * words, Kind::Measured)],

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use tollgate_bench::median_estimate;
 use tollgate_queue::{Caller, Config, PrivateJob, Queue, Work};
 use tollgate_record::vocabulary as word;
-use tollgate_record::{Estimate, Record, Subject, Unit};
+use tollgate_record::{Estimate, Key as KeyName, Operation, Record, Subject, Topic, Unit};
 use tollgate_report::{engine as engine_table, heading};
 use tollgate_rsa::{Hash, PrivateKey, Workspace};
 
@@ -143,10 +143,8 @@ impl Bout {
             return Ok(None);
         };
         self.say_lost(run, open.windows);
-        let conditions = [
-            (word::SECONDS_PER_ROW, self.seconds.to_string()),
-            (word::CORES, self.cores.to_string()),
-        ];
+        let conditions =
+            [(word::SECONDS_PER_ROW, self.seconds.to_string()), ("cores", self.cores.to_string())];
         let figures =
             Figures::new(&run.host).with(conditions.map(|(key, value)| (key.to_owned(), value)));
         let mut records = self.of_rates(&figures, &rates)?;
@@ -258,9 +256,8 @@ impl Bout {
     }
 
     fn subject(&self, parameters: &[(&str, &str)]) -> Result<Subject, CliError> {
-        let bare: Subject = format!("{}/rsa-{}/sign", word::ENGINE, self.bits)
-            .parse()
-            .map_err(CliError::from_error)?;
+        let topic = Topic::Queue { key: KeyName::Rsa(self.bits), operation: Operation::Sign };
+        let bare = Subject::new(topic).map_err(CliError::from_error)?;
         parameters
             .iter()
             .try_fold(bare, |subject, (key, value)| subject.with(key, value))

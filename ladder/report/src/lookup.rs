@@ -3,7 +3,9 @@
 use core::fmt::Display;
 use std::collections::BTreeMap;
 
-use tollgate_record::{Cycles, Estimate, Kind, Nanos, PerSecond, Quantity, Record, Subject, Unit};
+use tollgate_record::{
+    Area, Cycles, Estimate, Kind, Nanos, PerSecond, Quantity, Record, Subject, Unit,
+};
 
 use tollgate_record::vocabulary::AGAINST;
 
@@ -31,15 +33,15 @@ impl Origin {
 
 /// Records to look up; the last of several for one subject, quantity and origin counts.
 #[derive(Clone, Copy)]
-pub(crate) struct Shelf<'a>(pub(crate) &'a [Record]);
+pub(crate) struct Lookup<'a>(pub(crate) &'a [Record]);
 
-impl<'a> Shelf<'a> {
-    /// Subjects whose path starts with `rung` and that have a measured figure of their own, in the
-    /// order of their first record.
-    pub(crate) fn measured(self, rung: &str) -> Vec<&'a Subject> {
+impl<'a> Lookup<'a> {
+    /// Subjects of an area that have a measured figure of their own, in the order of their first
+    /// record.
+    pub(crate) fn measured(self, area: Area) -> Vec<&'a Subject> {
         self.subjects(|record| {
             record.kind == Kind::Measured
-                && record.subject.segments().next() == Some(rung)
+                && record.subject.area() == area
                 && record.subject.parameter(AGAINST).is_none()
         })
     }
@@ -60,13 +62,13 @@ impl<'a> Shelf<'a> {
         self,
         origin: Origin,
         subject: &Subject,
-        quantity: &str,
+        quantity: Quantity,
         unit: Unit,
     ) -> Option<&'a Record> {
         self.0.iter().rev().find(|record| {
             Origin::of(record) == origin
                 && record.subject == *subject
-                && record.quantity.as_str() == quantity
+                && record.quantity == quantity
                 && record.unit == unit
         })
     }
@@ -76,7 +78,7 @@ impl<'a> Shelf<'a> {
         self,
         origin: Origin,
         subject: &Subject,
-        quantity: &str,
+        quantity: Quantity,
         unit: Unit,
     ) -> Option<&'a Estimate> {
         self.record(origin, subject, quantity, unit).map(|record| &record.estimate)
@@ -87,14 +89,19 @@ impl<'a> Shelf<'a> {
         self,
         origin: Origin,
         subject: &Subject,
-        quantity: &str,
+        quantity: Quantity,
     ) -> Option<Cycles> {
         let found = self.find(origin, subject, quantity, Unit::Cycles)?;
         Some(Cycles::new(found.point()))
     }
 
     /// A subject's figure in nanoseconds.
-    pub(crate) fn nanos(self, origin: Origin, subject: &Subject, quantity: &str) -> Option<Nanos> {
+    pub(crate) fn nanos(
+        self,
+        origin: Origin,
+        subject: &Subject,
+        quantity: Quantity,
+    ) -> Option<Nanos> {
         let found = self.find(origin, subject, quantity, Unit::Nanos)?;
         Some(Nanos::new(found.point()))
     }
@@ -104,7 +111,7 @@ impl<'a> Shelf<'a> {
         self,
         origin: Origin,
         subject: &Subject,
-        quantity: &str,
+        quantity: Quantity,
     ) -> Option<PerSecond> {
         let found = self.find(origin, subject, quantity, Unit::PerSecond)?;
         Some(PerSecond::new(found.point()))
@@ -160,6 +167,7 @@ mod tests {
 
     use std::collections::BTreeMap;
 
+    use tollgate_record::vocabulary::CYCLES_PER_SESSION;
     use tollgate_record::{Machine, Timestamp};
 
     use super::*;
@@ -186,7 +194,7 @@ mod tests {
             record(predicted(), 4.0), // the last one counts
         ];
         let subject = &records[0].subject;
-        let of = |origin| Shelf(&records).cycles(origin, subject, "cycles_per_session").unwrap();
+        let of = |origin| Lookup(&records).cycles(origin, subject, CYCLES_PER_SESSION).unwrap();
         assert_eq!(of(Origin::Measured), Cycles::new(2.0));
         assert_eq!(of(Origin::Predicted), Cycles::new(4.0));
         assert_eq!(of(Origin::Published), Cycles::new(3.0));
