@@ -1,5 +1,5 @@
-//! Which kernels the tests of this run cover: all that the machine has, less the veto. A kernel
-//! that does not run for another reason fails here, so no test can skip it unseen.
+//! The kernels covered by this test run: all that the machine has, except disabled ones. A kernel
+//! that is missing for another reason fails here, so that no kernel is skipped unnoticed.
 
 #![allow(clippy::unwrap_used, clippy::print_stdout, reason = "tests")]
 
@@ -17,7 +17,7 @@ fn every_kernel_of_this_machine_is_tested() {
     names.dedup();
     println!("backends tested: {names:?}");
 
-    // The judge is the kernel's own list of processor flags, and the variable itself.
+    // The reference is Linux's list of processor flags, and the variable itself.
     let cpuinfo = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
     let flags = cpuinfo.lines().find(|line| line.starts_with("flags")).unwrap_or_default();
     let has = |flag: &str| flags.split_whitespace().any(|f| f == flag);

@@ -1,7 +1,7 @@
-//! Memcheck watches the limb kernels, the portable and the AVX2 lanes and the exponentiation with
-//! all operands and exponents secret: no branch and no address may depend on them. A leak made on
-//! purpose shows that the check can fail. (Valgrind does not know AVX-512: the IFMA kernels are not
-//! covered here.)
+//! Memcheck runs the limb kernels, the portable and the AVX2 lanes and the exponentiation with
+//! all operands and exponents marked as secret: no branch and no address may depend on them. A
+//! planted leak shows that the check can fail. (Valgrind does not support AVX-512: the IFMA kernels
+//! are not covered here.)
 
 use tollgate_cpu::memcheck;
 use tollgate_mont::{
@@ -9,7 +9,7 @@ use tollgate_mont::{
 };
 use tollgate_rerun as rerun;
 
-/// Random words that memcheck takes for secret.
+/// Random words marked as secret for memcheck.
 fn secret<W: Word>(rng: &mut fastrand::Rng, len: usize) -> Vec<W> {
     let mut words = vec![W::default(); len];
     for word in &mut words {
@@ -20,7 +20,7 @@ fn secret<W: Word>(rng: &mut fastrand::Rng, len: usize) -> Vec<W> {
     words
 }
 
-/// Product, square, select, exponentiation and last subtractions on secrets.
+/// Product, square, select, exponentiation and final subtractions on secrets.
 fn operations<K: Exponentiate>(kernel: K, pair: &Pair<K::Word>, bits: usize) {
     let m = pair.p();
     let mut rng = fastrand::Rng::with_seed(9);
@@ -107,7 +107,7 @@ fn a_leak_is_not_constant_time() {
     let mut rng = fastrand::Rng::with_seed(11);
     let x = secret::<u64>(&mut rng, 4);
     let before = memcheck::count_errors();
-    // what a careless last subtraction would do
+    // a final subtraction with a branch
     let table = [1, 2];
     let picked = table[usize::from(core::hint::black_box(x[3]) > core::hint::black_box(x[2]))];
     if core::hint::black_box(picked) == 1 {

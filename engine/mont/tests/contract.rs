@@ -1,5 +1,5 @@
 //! Every kernel against slow integers: products, squares, selects, exponentiations; random and
-//! patterned; each lane alone. The judge of the judge is `num-bigint`.
+//! patterned; each lane by itself.
 
 #![allow(clippy::unwrap_used, clippy::print_stdout, reason = "tests")]
 
@@ -16,8 +16,8 @@ use tollgate_mont::{
 /// Sizes of a modulus in bits: each block width, alone and in rows of blocks, full and nearly
 /// empty.
 const SIZES: [usize; 17] = [
-    128, // the smallest promised
-    255, // RSA-512's primes, nearly
+    128, // the smallest supported
+    255, // nearly RSA-512's primes
     256, 306,  // 6 digits with exactly the slack
     512,  // 10 digits, 8 limbs: RSA-1024's primes
     521,  // two blocks of 6 digits
@@ -28,14 +28,14 @@ const SIZES: [usize; 17] = [
     1536, // 2 x 15 digits, 3 x 8 limbs
     2047, 2048, // 2 x 20 digits
     3072, 4096, // 4 x 20 digits
-    6000, 8192, // the largest promised
+    6000, 8192, // the largest supported
 ];
 
 #[test]
 fn products_and_squares_are_right() {
     let mut judged = 0;
     for bits in SIZES {
-        // the portable kernels are slow at the largest sizes, and the judge too
+        // the portable kernels and the checks are slow at the largest sizes
         let n = rounds(if bits > 2048 { 6 } else { 100 });
         for kernel in LimbKernel::all() {
             judged += products(kernel, bits, n * 4, 1);
@@ -49,7 +49,7 @@ fn products_and_squares_are_right() {
 }
 
 #[test]
-fn a_lane_does_not_depend_on_its_neighbours() {
+fn lanes_are_independent() {
     let mut rng = fastrand::Rng::with_seed(3);
     for kernel in LaneKernel::all() {
         for bits in [306, 512, 1024, 1536, 2048, 3072] {
@@ -97,8 +97,8 @@ fn selects_are_right() {
     BlockKernel::all().into_iter().for_each(selects_in_blocks);
 }
 
-/// The same numbers with spare bits in use, as sums and results have them: one less in a block is
-/// 2^51 more in the last digit of the block below.
+/// Uses the spare bits, as sums and results do, without changing the numbers: one less in a block
+/// is 2^51 more in the last digit of the block below.
 fn borrow_spare_bits(rng: &mut fastrand::Rng, blocks: Blocks, rows: &mut [Row]) {
     for lane in 1..LANES {
         if lane % blocks.lanes() != 0 && rows[0].0[lane] != 0 && rng.bool() {
@@ -124,7 +124,7 @@ fn block_products(
     let (k, r) = (blocks.k(), BigUint::from(1u8) << blocks.r_bits());
     let (mut z, mut t, mut judged) = (vec![Row::splat(rng.u64(..)); k], vec![], 0);
     for round in 0..rounds {
-        // side by side: of different sizes too
+        // numbers of different sizes in one call
         let size = |i: usize| if i == 1 && round % 3 == 0 { bits / 2 } else { bits };
         let p: Vec<_> = (0..4).map(|i| modulus(&mut rng, size(i), (round + i) % 7)).collect();
         let load = |m: &BigUint| u64::load(Shape::limbs(bits), core::slice::from_ref(m));
@@ -161,7 +161,7 @@ fn block_products(
             for square in [false, true] {
                 let y = if square { &x } else { &y };
                 if square && p.iter().any(|m| bounds(m, &r)[0] != bounds(m, &r)[1]) {
-                    continue; // x^2 is too much
+                    continue; // x^2 is out of bounds
                 }
                 if square {
                     kernel.ams(&mut z, &xs, set, &mut t);
@@ -195,7 +195,7 @@ fn products_in_blocks_are_right() {
                     judged += block_products(kernel, blocks, bits, rounds(count), seed, bounds);
                 };
                 judge(200, 4, (|m, _| [m * 8u8, m * 8u8]) as Bounds);
-                // what begins an exponentiation, and sums of two results where there is room
+                // the first product of an exponentiation, and sums of two results if they fit
                 judge(40, 5, |m, r| [r.clone(), m.clone()]);
                 if blocks.takes_sums() {
                     judge(40, 6, |m, _| [m * 14u8, m * 14u8]);
@@ -228,7 +228,7 @@ fn exponentiations_are_right() {
     }
 }
 
-/// Primes of different sizes, either one the longer; x as large as the contract allows.
+/// Primes of different sizes, in both orders; x as large as the contract allows.
 fn exponentiation_of_unlike_moduli(kernel: LimbKernel, p_bits: usize, q_bits: usize) {
     let mut rng = fastrand::Rng::with_seed((p_bits * 8191 + q_bits) as u64);
     let shape = Shape::limbs(p_bits.max(q_bits));
@@ -277,7 +277,7 @@ fn moduli_of_a_pair_may_differ_in_size() {
     }
 }
 
-/// High words that are zero are no part of the number, however many there are.
+/// Any number of leading zero words is accepted.
 #[test]
 fn x_may_have_any_number_of_words() {
     let mut rng = fastrand::Rng::with_seed(12);
@@ -296,7 +296,8 @@ fn x_may_have_any_number_of_words() {
     }
 }
 
-/// What a kernel that exponentiates in blocks must refuse, since it does not read all of it.
+/// Lengths that a kernel must refuse even if it exponentiates in blocks and does not read all
+/// words.
 fn exp_with(kernel: LimbKernel, z: usize, e: usize, t: usize) {
     let shape = Shape::limbs(512);
     let m = u64::load(shape, &[modulus(&mut fastrand::Rng::with_seed(1), 512, 5)]);
@@ -310,7 +311,7 @@ fn wrong_lengths_are_refused_by_every_kernel() {
         exp_with(kernel, 8, 8, 0);
         for (what, z, e) in [("z", 7, 8), ("z", 9, 8), ("e", 8, 7)] {
             let refused = std::panic::catch_unwind(|| exp_with(kernel, z, e, 0));
-            assert!(refused.is_err(), "{}: {what} of a wrong length was taken", kernel.name());
+            assert!(refused.is_err(), "{}: {what} of a wrong length was accepted", kernel.name());
         }
         let vartime = |x: usize, z: usize| {
             let m = u64::load(Shape::limbs(512), &[BigUint::from(65_537u32)]);
@@ -348,7 +349,7 @@ fn moduli_in_lane_blocks_are_refused_by_kernels_on_lanes() {
     }
 }
 
-/// Tables and windows of two streams, with operands up to the last one, all entries among them.
+/// Tables and windows of two streams, with operands up to their bounds, as table entries too.
 #[test]
 fn tables_and_windows_take_every_operand() {
     for bits in [306, 512, 774, 1024, 1536, 2048] {

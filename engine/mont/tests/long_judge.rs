@@ -1,14 +1,13 @@
-//! Ten million products of each size, on every kernel of this machine: random and patterned, none
-//! wrong. That many where `TOLLGATE_TEST_LONG` is set, in release builds; otherwise enough to see
-//! that the referee works.
+//! Ten million products of each size on every kernel of this machine, random and patterned, if
+//! `TOLLGATE_TEST_LONG` is set, in release builds; otherwise enough to test the checker.
 //!
-//! The referee is as fast as the kernels. Products `z_i :== x_i * y_i / R` (mod m) of one modulus
-//! are taken together, with coefficients `c_i` that are drawn after the fact: the sums of
-//! `c_i * x_i * y_i` and of `R * c_i * z_i` must be congruent mod m. A batch with a wrong `z_i`
-//! passes with a chance of about `2^-64`, or of `1/f` where the difference is nothing but zero
-//! modulo `m/f`. Sums and products are a schoolbook of limbs, written out here; the one division of
-//! a batch, and every product of a batch that fails, are `num-bigint`'s. The slow test,
-//! `contract.rs`, judges each product alone.
+//! The checker is as fast as the kernels. Products `z_i :== x_i * y_i / R` (mod m) of one modulus
+//! are checked together with coefficients `c_i` that are drawn afterwards: the sums of `c_i * x_i *
+//! y_i` and of `R * c_i * z_i` must be congruent mod m. A batch with a wrong `z_i` passes with
+//! probability of about `2^-64`, or `1/f` if the difference is nonzero only modulo a factor `f`.
+//! Sums and products use schoolbook arithmetic on limbs, in this file; the one division per batch,
+//! and every product of a failed batch, use `num-bigint`. The slow test, `contract.rs`, checks each
+//! product by itself.
 
 #![allow(clippy::unwrap_used, clippy::print_stdout, reason = "tests")]
 
@@ -20,7 +19,7 @@ use tollgate_mont::{
     Scalar, Shape, Word,
 };
 
-/// Calls that one modulus gets, or one set of moduli: products and squares in turn.
+/// Calls per modulus or set of moduli: products and squares in turn.
 const CALLS: usize = 512;
 
 type Limbs = Vec<u64>;
@@ -29,7 +28,7 @@ type Limbs = Vec<u64>;
 type Multiply<'a> = Box<dyn FnMut(&mut [Limbs], &[Limbs], Option<&[Limbs]>) + 'a>;
 
 /// A kernel with its moduli.
-struct Engine<'a> {
+struct Subject<'a> {
     name: &'static str,
     r_bits: usize,
     /// Operands are below 8m, or anything below R.
@@ -43,7 +42,7 @@ fn number(x: &[u64]) -> BigUint {
     BigUint::new(x.iter().flat_map(|&x| [low(x), low(x >> 32)]).collect())
 }
 
-#[allow(clippy::cast_possible_truncation, reason = "the low half is meant")]
+#[allow(clippy::cast_possible_truncation, reason = "takes the low half")]
 fn low(x: u64) -> u32 {
     x as u32
 }
@@ -72,7 +71,7 @@ fn add_product(acc: &mut [u64], x: &[u64], c: u64) {
     assert!(carry == 0, "the sum is long enough");
 }
 
-#[allow(clippy::cast_possible_truncation, reason = "the low half is meant")]
+#[allow(clippy::cast_possible_truncation, reason = "takes the low half")]
 fn lower(x: u128) -> u64 {
     x as u64
 }
@@ -139,20 +138,20 @@ fn modulus(rng: &mut fastrand::Rng, bits: usize) -> BigUint {
     number(&m)
 }
 
-/// Operands at the edges, for a modulus.
+/// Operands at the bounds, for a modulus.
 struct Edges(Vec<Limbs>);
 
 impl Edges {
     fn new(m: &BigUint, n: usize, below_8m: bool, r_bits: usize) -> Self {
         let one = BigUint::from(1u8);
         let most = if below_8m { m * 8u8 - 1u8 } else { (&one << r_bits) - 1u8 };
-        // of as many bits as there are for sure below 8m
+        // as many bits as are always below 8m
         let ones = (&one << (m.bits() + 2).min(r_bits as u64)) - 1u8;
         let edges = [BigUint::ZERO, one, m - 1u8, m.clone(), m * 2u8 - 1u8, ones, most.clone()];
         Self(edges.iter().filter(|x| **x <= most).map(|x| limbs(x, n)).collect())
     }
 
-    /// One in four is an edge or made of words of zeros and ones.
+    /// One in four is at a bound, or has words of zeros and ones.
     fn operand(&self, rng: &mut fastrand::Rng, x: &mut [u64], bits: usize) {
         let kind = rng.usize(..64);
         if let Some(edge) = self.0.get(kind) {
@@ -168,9 +167,9 @@ impl Edges {
     }
 }
 
-/// Runs [`CALLS`] calls; the products of one of them are spoiled. `Err`: which product is wrong.
+/// Runs [`CALLS`] calls and corrupts the products of one of them. `Err` names the wrong product.
 fn batch(
-    engine: &mut Engine<'_>,
+    engine: &mut Subject<'_>,
     moduli: &[BigUint],
     rng: &mut fastrand::Rng,
     spoil: Option<usize>,
@@ -179,14 +178,14 @@ fn batch(
     if hearing(engine, moduli, rng, spoil, false) {
         return Ok(CALLS * moduli.len());
     }
-    // the same again, each product alone
+    // again, with a check of each product
     hearing(engine, moduli, &mut again, spoil, true);
-    Err(format!("{}: a batch is wrong, and no product of it", engine.name))
+    Err(format!("{}: a batch is wrong, but none of its products", engine.name))
 }
 
-/// Whether all is right; `alone`: stops at the product that is not.
+/// Returns `true` if all are right; with `alone`, checks each product.
 fn hearing(
-    engine: &mut Engine<'_>,
+    engine: &mut Subject<'_>,
     moduli: &[BigUint],
     rng: &mut fastrand::Rng,
     spoil: Option<usize>,
@@ -235,10 +234,10 @@ fn hearing(
     right && referees.iter().all(|referee| referee.agrees(engine.r_bits))
 }
 
-fn limb_engine(kernel: LimbKernel, bits: usize, m: &[BigUint]) -> Engine<'static> {
+fn limb_engine(kernel: LimbKernel, bits: usize, m: &[BigUint]) -> Subject<'static> {
     let m = Modulus::<u64>::new(&m[0].to_u64_digits(), Shape::limbs(bits)).unwrap();
     let mut t = vec![5; m.scratch_words()];
-    Engine {
+    Subject {
         name: kernel.name(),
         r_bits: 64 * m.k(),
         below_8m: false,
@@ -250,7 +249,7 @@ fn limb_engine(kernel: LimbKernel, bits: usize, m: &[BigUint]) -> Engine<'static
     }
 }
 
-fn lane_engine(kernel: LaneKernel, bits: usize, moduli: &[BigUint]) -> Engine<'static> {
+fn lane_engine(kernel: LaneKernel, bits: usize, moduli: &[BigUint]) -> Subject<'static> {
     let shape = Shape::digits(bits);
     let mut m = Modulus::<Row>::lanes(shape);
     for (lane, one) in moduli.iter().enumerate() {
@@ -261,7 +260,7 @@ fn lane_engine(kernel: LaneKernel, bits: usize, moduli: &[BigUint]) -> Engine<'s
     let [mut xs, mut ys, mut zs] = [(); 3].map(|()| vec![Row::default(); k]);
     let mut digits = vec![Digit::default(); k];
     let mut rng = fastrand::Rng::with_seed(31);
-    Engine {
+    Subject {
         name: kernel.name(),
         r_bits: 52 * k,
         below_8m: true,
@@ -297,9 +296,9 @@ fn block_engine(
     blocks: Blocks,
     bits: usize,
     moduli: &[BigUint],
-) -> Engine<'static> {
+) -> Subject<'static> {
     let load = |m: &BigUint| Modulus::<u64>::new(&m.to_u64_digits(), Shape::limbs(bits)).unwrap();
-    // one, two or four: what is missing stands twice
+    // one, two or four numbers: missing ones are duplicates
     let of = |i: usize| load(&moduli[i % moduli.len()]);
     let (pair, other) = (Pair::new(of(0), of(1)), Pair::new(of(2), of(3)));
     let mut four = Modulus::unloaded();
@@ -310,7 +309,7 @@ fn block_engine(
     let [mut xs, mut ys, mut zs] = [(); 3].map(|()| vec![Row::default(); k]);
     let mut rng = fastrand::Rng::with_seed(32);
     let mut t = vec![];
-    Engine {
+    Subject {
         name: kernel.name(),
         r_bits: blocks.r_bits(),
         below_8m: true,
@@ -340,9 +339,9 @@ fn block_engine(
     }
 }
 
-/// At least so many products of one kernel; how many there were.
+/// Checks at least this many products of one kernel; returns their number.
 fn products(
-    engine: &dyn Fn(&[BigUint]) -> Engine<'static>,
+    engine: &dyn Fn(&[BigUint]) -> Subject<'static>,
     numbers: usize,
     bits: usize,
     least: usize,
@@ -360,7 +359,7 @@ fn products(
     judged
 }
 
-/// Products of one size on all kernels; a hundredth of them on the portable ones.
+/// Checks products of one size on all kernels; a hundredth of them on the portable ones.
 fn size(bits: usize) {
     let long = std::env::var_os("TOLLGATE_TEST_LONG").is_some();
     let total: usize = match (long, cfg!(debug_assertions)) {
@@ -391,7 +390,7 @@ fn size(bits: usize) {
             judged += products(&engine, layout.numbers(), bits, share(kernel.name()));
         }
     }
-    println!("{bits} bits: {judged} products judged, none wrong");
+    println!("{bits} bits: {judged} products checked, none wrong");
     assert!(fast == 0 || judged >= total, "only {judged} products were judged");
 }
 
@@ -425,9 +424,9 @@ fn products_of_4096_bits() {
     size(4096);
 }
 
-/// One wrong bit in one product of a batch, anywhere, is found and named.
+/// A wrong bit in any product of a batch is found.
 #[test]
-fn a_spoiled_product_is_found() {
+fn a_corrupted_product_is_found() {
     let mut rng = fastrand::Rng::with_seed(33);
     let m = [modulus(&mut rng, 512)];
     for call in [0, 1, 77, CALLS - 1] {

@@ -1,5 +1,5 @@
-//! What is given back to the allocator holds no secret: a modulus, in any radix, alone or in a
-//! pair, leaves nothing of itself behind while it is made and when it is dropped.
+//! Freed memory contains no secret: a modulus, in any radix, alone or in a
+//! pair, leaves nothing in memory while it is created and when it is dropped.
 
 #![allow(clippy::unwrap_used, reason = "tests")]
 
@@ -9,9 +9,9 @@ use std::alloc::System;
 
 use tollgate_mont::{Blocks, Digit, Modulus, Pair, Row, Scalar, Shape};
 
-/// Words that must not be in memory when it is given back; 0 is none.
+/// Words that must not be in freed memory; 0 means none.
 static SECRETS: [AtomicU64; 64] = [const { AtomicU64::new(0) }; 64];
-/// How many of them were.
+/// The number of such words found.
 static FOUND: AtomicUsize = AtomicUsize::new(0);
 
 struct Watching;
@@ -19,7 +19,7 @@ struct Watching;
 #[global_allocator]
 static ALLOCATOR: Watching = Watching;
 
-// SAFETY: memory comes from `System` and goes back to it.
+// SAFETY: memory is allocated and freed by `System`.
 unsafe impl GlobalAlloc for Watching {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         // SAFETY: zeroed, so that all of it may be read; the caller's promises are passed on.
@@ -40,7 +40,7 @@ unsafe impl GlobalAlloc for Watching {
     }
 }
 
-/// Words of secrets that `f` leaves in memory that it gives back.
+/// Number of words of secrets that `f` leaves in freed memory.
 fn left_behind(secrets: &[u64], f: impl FnOnce()) -> usize {
     for (i, secret) in SECRETS.iter().enumerate() {
         secret.store(secrets.get(i).copied().unwrap_or(0), Relaxed);
@@ -50,7 +50,7 @@ fn left_behind(secrets: &[u64], f: impl FnOnce()) -> usize {
     FOUND.load(Relaxed) - before
 }
 
-/// One test: the others' memory would be watched too.
+/// A single test, since the memory of others would be checked too.
 #[test]
 fn moduli_leave_nothing_behind() {
     let mut rng = fastrand::Rng::with_seed(5);
@@ -73,7 +73,7 @@ fn moduli_leave_nothing_behind() {
             .chain(rows[..blocks].iter().map(|row| row.0[1]))
             .collect();
 
-        // what is not wiped is seen
+        // unwiped memory is found
         let words = m[..4].to_vec();
         assert_eq!(left_behind(&secrets, || drop(words)), 2, "the test can fail");
 

@@ -3,9 +3,9 @@
 // mod m, b2[K] = 2^-104 mod m, m[K]; output z[K]. Layout and R: `blocks.rs`; C digits of the last
 // block count.
 //
-// Requires  m odd; 64m <= R (C = 1: 32m); x, y < R; x*y <= R*m (C = 1: 2R*m), so x, y < 8m will
-//           do; k0 = -1/m mod 2^52; b1, b2 < m.
-//           Digits may be dirty: their low 52 bits count. A lane of no number (L = 7) is zero in
+// Requires  m odd; 64m <= R (C = 1: 32m); x, y < R; x*y <= R*m (C = 1: 2R*m), as x, y < 8m
+//           implies; k0 = -1/m mod 2^52; b1, b2 < m.
+//           Digits may be dirty: only their low 52 bits count. An unused lane (L = 7) is zero in
 //           y, b1, b2 and m, and then in z: no carry reaches it, since 7m fits in seven blocks.
 // Ensures   z < 7m, z :== x*y/R (mod m). Digits of z dirty but for the last of each block, which
 //           may use its spare bit.
@@ -13,19 +13,19 @@
 // Time      constant: no branch or address depends on x, y, m, b1, b2 or k0.
 // Model     amm52_blocks_portable.
 //
-// Row r multiplies y by digit r of x and then takes digit t_r of the sum away, for good: with
-// t_r * B^r :== t_r * b2 * B^{r+2} (mod m) it comes back two columns higher, so that the digit
-// after it can be taken while that product is still on its way. No quotient digit is computed, but
-// for the last one: the last but one row uses b1, one column up, and the last one q = t * k0 and
+// Row r multiplies y by digit r of x and then removes digit t_r of the sum. Since
+// t_r * B^r :== t_r * b2 * B^{r+2} (mod m), it is added back two columns higher, so that the next
+// digit can be removed before that product is complete. No quotient digit is computed, except
+// for the last row: the second to last row uses b1, one column up, and the last one q = t * k0 and
 // q * m.
 //
-// Bounds. Rows up to the last but two add less than 2^104 B^{rows-2} m, the last but one 2^52 *
+// Bounds. All rows but the last two add less than 2^104 B^{rows-2} m, the second to last 2^52 *
 // 2^52 B^{rows-2} m, the last 2^52 B^{rows-1} m. With the spare bit between its top digit and R
 // (C = K) each is 2R * m: z < x*y/R + 6m < 7m. With C >= 2 each is R * m, with C = 1 only the
 // first is twice that: z < x*y/R + 4m, where x*y/R < 2m.
 //
-// Columns. Column c of block a gathers low halves in l[a][c] and high halves in h[a][c]: one chain
-// for both would be bound by latency. A digit is a change of register, never a shuffle; only at the
+// Columns. Column c of block a sums low halves in l[a][c] and high halves in h[a][c]: one chain
+// for both would be bound by latency. The next digit is another register, never a shuffle; only at
 // end of a block its columns move one lane. Columns stay below 2^62 (`blocks.rs`).
 //! `amm52_blocks_ifma`: rows of product and of reduction in turn, a lane for each block.
 #![forbid(unsafe_code)]
@@ -39,8 +39,8 @@ use super::tiles52_ifma::{V, add, block, hi, lo};
 use super::unroll::{un, un5, un8};
 use crate::word::Row;
 
-/// Digit `k` of block `a` in all lanes of its number: from registers where there are two numbers,
-/// from memory (a load does it) where there is one.
+/// Digit `k` of block `a` in all lanes of its number: from registers if there are two numbers,
+/// from memory (by a broadcast load) if there is one.
 #[inline]
 #[target_feature(enable = "avx512f")]
 fn digit<const K: usize, const L: usize>(x: &[V; K], rows: &[Row], k: usize, a: usize) -> V {
@@ -53,14 +53,14 @@ fn digit<const K: usize, const L: usize>(x: &[V; K], rows: &[Row], k: usize, a: 
     }
 }
 
-/// Rows of the product that stand before the row of the reduction that shares their columns:
-/// measured. More, and accumulators are spilled.
+/// Number of product rows before the reduction row that shares their columns:
+/// measured. With more, accumulators are spilled.
 const fn ahead(k: usize, lanes: usize) -> usize {
     if lanes == 4 && k == 5 { 4 } else { 3 }
 }
 
 /// x * y / R; `rows` is x in memory, for L = 8 and 7. TAG makes an instance for each caller: LLVM
-/// puts in line what is called once.
+/// inlines a function with a single caller.
 #[inline]
 #[target_feature(enable = "avx512f,avx512ifma")]
 fn product<const K: usize, const L: usize, const C: usize, const TAG: usize>(
@@ -93,7 +93,7 @@ fn product<const K: usize, const L: usize, const C: usize, const TAG: usize>(
             h[$a][$c] = zero;
         };
     }
-    // q * n from column c on; the foreign product row hides the latency of its first column
+    // q * n from column c on; the interleaved product row hides the latency of its first column
     macro_rules! fold { ($a:expr, $c:expr, $q:expr, $n:expr, $r:expr) => {
         l[$a][$c] = lo(l[$a][$c], $q, $n[0]);
         multiply!($r + ahead(K, L));

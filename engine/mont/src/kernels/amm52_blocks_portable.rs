@@ -5,7 +5,8 @@
 // Ensures   z < 2m + x*y/R, digits of z clean, z :== x*y/R (mod m), for each number of the rows.
 // Counts    2 * rows products of a digit and a number.
 // Time      constant: no branch or address depends on x, y, m or k0.
-//! `amm52_blocks_portable`: the textbook, number by number, on limbs; the judge of lane blocks.
+//! `amm52_blocks_portable`: the textbook method, number by number, on limbs; the model of lane
+//! blocks.
 #![forbid(unsafe_code)]
 
 use zeroize::Zeroize;

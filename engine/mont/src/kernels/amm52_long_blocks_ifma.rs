@@ -3,13 +3,13 @@
 // c b1[K], b2[K], m[K]; output z[K].
 //
 // Requires, Ensures, Time, Model: those of `amm52_blocks_ifma`, and C >= 2.
-// Counts    4 * rows * K + 2K + 1 vpmadd52: a row of reduction more, of zeros. Where L = 2 no loop
-//           is left, and LLVM drops that row.
+// Counts    4 * rows * K + 2K + 1 vpmadd52: one more reduction row, of zeros. For L = 2 no loop
+//           remains, and LLVM drops that row.
 //! `amm52_long_blocks_ifma`: the rows of `amm52_blocks_ifma` in a loop over the blocks.
 //!
-//! Written out, 60 or 80 rows are 20 KB of code and keep more accumulators than there are
-//! registers. Here a block is written out and the loop carries what the next one needs of it: its
-//! columns, and the digit that waits for its row.
+//! Unrolled, 60 or 80 rows are 20 KB of code and need more accumulators than there are
+//! registers. Here one block is unrolled, and the loop carries the state of the next one: its
+//! columns, and the digit of the next row.
 #![forbid(unsafe_code)]
 
 use core::arch::x86_64::*;
@@ -21,11 +21,11 @@ use super::tiles52_ifma::{V, add, block, hi, lo};
 use super::unroll::{un, un10};
 use crate::word::Row;
 
-/// Rows of the product that stand before the first row of the reduction: measured.
+/// Number of product rows before the first reduction row: measured.
 const AHEAD: usize = 2;
 
-/// Digit `k` of block `a` in all lanes of its number: from memory (a load does it) where there is
-/// one number, by a shuffle where there are four.
+/// Digit `k` of block `a` in all lanes of its number: from memory (by a broadcast load) if there is
+/// one number, by a shuffle if there are four.
 #[inline]
 #[target_feature(enable = "avx512f")]
 fn digit<const K: usize, const L: usize>(x: &[V; K], rows: &[Row], k: usize, a: usize) -> V {
@@ -36,8 +36,8 @@ fn digit<const K: usize, const L: usize>(x: &[V; K], rows: &[Row], k: usize, a: 
     }
 }
 
-/// x * y / R; `rows` is x in memory, for L = 8. TAG makes an instance for each caller: LLVM puts in
-/// line what is called once.
+/// x * y / R; `rows` is x in memory, for L = 8. TAG makes an instance for each caller: LLVM inlines
+/// a function with a single caller.
 #[inline]
 #[target_feature(enable = "avx512f,avx512ifma")]
 fn product<const K: usize, const L: usize, const C: usize, const TAG: usize>(
@@ -76,7 +76,7 @@ fn product<const K: usize, const L: usize, const C: usize, const TAG: usize>(
             h[$c + J + 1] = hi(h[$c + J + 1], $q, $n[J]);
         });
     } }
-    // The first rows of the product wait for nothing; then comes what the block before has left.
+    // The first product rows depend on nothing; then follows the state of the previous block.
     macro_rules! begin { ($a:ident, $end:expr) => {
         (l, h) = ([zero; 24], [zero; 24]);
         un10!(B < AHEAD { multiply!($a, B, $end); });
@@ -88,7 +88,7 @@ fn product<const K: usize, const L: usize, const C: usize, const TAG: usize>(
         h[K] = add(h[K], top);
         fold!(1, q, b2, $a, AHEAD, $end);
     } }
-    // takes digit $b away, to put it back $up columns higher
+    // removes digit $b, and adds it back $up columns higher
     macro_rules! reduce {
         ($a:ident, $b:expr, $up:expr, $n:ident, $end:expr) => {
             let q = spread::<L>(l[$b]);

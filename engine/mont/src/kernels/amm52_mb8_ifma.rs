@@ -2,7 +2,7 @@
 // Inputs x[K], y[K], m[K], b1[K] = 2^-52 mod m, k0; output z[K]; scratch t[4K+16]. Radix 2^52,
 // digit-major, blocks of W digits. S streams of these, side by side.
 //
-// Requires  m odd; 64m <= R = 2^{52K}; x*y <= R*m (so x, y < 8m will do); k0 = -1/m mod 2^52; b1 <
+// Requires  m odd; 64m <= R = 2^{52K}; x*y <= R*m (as x, y < 8m implies); k0 = -1/m mod 2^52; b1 <
 // m.
 //           Digits may be dirty: their low 52 bits count.
 // Ensures   z < 3m (in fact < 2m + x*y/R), z :== x*y/R (mod m). Digits of z dirty but for the last.
@@ -19,14 +19,14 @@ use super::fold52_halves_ifma;
 use super::karatsuba52_ifma::{self, Halves};
 use super::tiles52_ifma::{Reduction, V, amm_rows, block, block_mut, mul_tile, reduce, reduce_one};
 
-/// The operands of one stream, and where the product goes.
+/// The operands and the output of one stream.
 pub(crate) struct Product<'a> {
     pub(crate) x: &'a [V],
     pub(crate) y: &'a [V],
     pub(crate) end: Reduction<'a>,
 }
 
-/// Apart from the kernel, since closures of a function with target features are not inlined.
+/// A separate function, since closures of a function with target features are not inlined.
 #[inline(always)]
 fn ends<'a, 'b, const S: usize>(streams: &'a mut [Product<'b>; S]) -> [&'a mut Reduction<'b>; S] {
     streams.each_mut().map(|s| &mut s.end)

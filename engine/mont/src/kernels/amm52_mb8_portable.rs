@@ -1,12 +1,12 @@
 // Almost Montgomery multiply (AMM), z :== x * y / 2^{52K} (mod m), in each of 8 lanes.
 // Inputs x[K], y[K], m[K], k0; output z[K]; scratch t[K+1]. Radix 2^52, digit-major.
 //
-// Requires  m odd; 64m <= R = 2^{52K}; x*y <= R*m (so x, y < 8m will do); k0 = -1/m mod 2^52.
+// Requires  m odd; 64m <= R = 2^{52K}; x*y <= R*m (as x, y < 8m implies); k0 = -1/m mod 2^52.
 //           Digits may be dirty: their low 52 bits count.
 // Ensures   z < 2m, digits of z clean, z :== x*y/R (mod m).
 // Counts    4K^2 half products, and K for q.
 // Time      constant: no branch or address depends on x, y, m or k0.
-//! `amm52_mb8_portable`: textbook rows, digit by digit; the judge of all eight-lane kernels.
+//! `amm52_mb8_portable`: textbook rows, digit by digit; the model of all eight-lane kernels.
 #![forbid(unsafe_code)]
 
 use crate::word::{DIGIT, Row, Word};
@@ -32,7 +32,7 @@ pub(crate) fn amm52_mb8_portable(
             t[j] = add(t[j], low(q, m[j]));
             t[j + 1] = add(t[j + 1], high(q, m[j]));
         }
-        // t[0] :== 0 (mod 2^52): what is above moves into the next column, which becomes the first.
+        // t[0] :== 0 (mod 2^52): its higher bits move to the next column, which becomes the first.
         // A column has gained at most four halves and a carry per row: 4 * K * 2^52 + 2^12 < 2^63.
         t[1] = add(t[1], t[0].zip(t[0], |t, _| t >> 52));
         t.copy_within(1.., 0);

@@ -1,5 +1,5 @@
 // Almost Montgomery multiply (AMM), z :== x * y / 2^{64K} (mod m).
-// Inputs x[K], y[K], m[K], k0; output z[K]; scratch t[2K + W], but none for one
+// Inputs x[K], y[K], m[K], k0; output z[K]; scratch t[2K + W], none for one
 // tile of 8. Radix 2^64, tiles of W limbs.
 //
 // Requires  m odd; x, y < R = 2^{64K}; k0 = -1/m mod 2^64; W divides K.
@@ -33,7 +33,7 @@ pub(crate) fn amm64_mulx<const W: usize>(
     }
 }
 
-/// K = 8: rows of product and reduction by turns.
+/// K = 8: rows of product and reduction in turn.
 #[inline(never)]
 pub(crate) fn amm64_mulx_tile(
     z: &mut [u64; 8],
@@ -110,7 +110,7 @@ pub(super) fn reduce<const W: usize>(
         }
         tile.add(&mut t[i + k..], &mut w, carry, &mut over);
     }
-    // t[k..] + over * R < R + m: m goes away where there is a carry, and then the result is below R
+    // t[k..] + over * R < R + m: subtract m if there is a carry; then the result is below R
     let mut borrow = 0;
     if k == W {
         return tile.sub(z, w, over, m, &mut borrow); // the sum is still in its registers

@@ -2,13 +2,13 @@
 // Inputs x[K], m[K], b1[K] = 2^-52 mod m, k0; output z[K]; scratch t[4K+16]. Radix 2^52,
 // digit-major, blocks of W digits. S streams of these, side by side.
 //
-// Requires  m odd; 64m <= R = 2^{52K}; x^2 <= R*m (so x < 8m will do); k0 = -1/m mod 2^52; b1 < m.
+// Requires  m odd; 64m <= R = 2^{52K}; x^2 <= R*m (as x < 8m implies); k0 = -1/m mod 2^52; b1 < m.
 //           Digits may be dirty: their low 52 bits count.
 // Ensures   z < 3m (in fact < 2m + x^2/R), z :== x^2/R (mod m). Digits of z dirty but for the last.
 // Counts    K(K+1) + 2K^2 + 1 vpmadd52: products of different digits once, doubled column by
 //           column; all a stream. By Karatsuba
 //           3K(K+2)/4 + 2K^2 + 1 for K = 30, 3K(K+2)/4 + 1.625K^2 + 2K + 1 for K = 40.
-//           Reading on the way: 7K masked loads.
+//           Interleaved table reads: 7K masked loads.
 // Time      constant: no branch or address depends on x, m, b1 or k0.
 // Model     amm52_mb8_portable, with y = x.
 //! `ams52_mb8_ifma`: cross products of blocks once, squares of blocks, then fold rows.
@@ -20,13 +20,13 @@ use super::fold52_halves_ifma;
 use super::karatsuba52_ifma::{self, Halves};
 use super::tiles52_ifma::{Reduction, V, block, mul_tile, reduce, reduce_one, sq_tile};
 
-/// The operand of one stream, and where the square goes.
+/// The operand and the output of one stream.
 pub(crate) struct Square<'a> {
     pub(crate) x: &'a [V],
     pub(crate) end: Reduction<'a>,
 }
 
-/// Apart from the kernel, since closures of a function with target features are not inlined.
+/// A separate function, since closures of a function with target features are not inlined.
 #[inline(always)]
 fn ends<'a, 'b, const S: usize>(streams: &'a mut [Square<'b>; S]) -> [&'a mut Reduction<'b>; S] {
     streams.each_mut().map(|s| &mut s.end)
@@ -41,7 +41,7 @@ fn halves<'a, const S: usize>(streams: &'a mut [Square<'_>; S]) -> [Halves<'a>; 
 pub(crate) fn ams52_mb8_ifma<const W: usize, const S: usize>(streams: &mut [Square<'_>; S]) {
     let k = streams[0].x.len();
     if k == W {
-        // one stream after the other: while one is reduced, the next one's square begins
+        // one stream after the other: the next square begins while the previous one is reduced
         for Square { x, end } in streams {
             sq_tile::<W, false>(end.t, block(x, 0));
             reduce_one::<W>(end);

@@ -34,7 +34,7 @@ pub(crate) fn ams64_mulx<const W: usize>(
     }
 }
 
-/// K = 8: rows of square and reduction by turns.
+/// K = 8: rows of square and reduction in turn.
 #[inline(never)]
 pub(crate) fn ams64_mulx_tile(
     z: &mut [u64; 8],

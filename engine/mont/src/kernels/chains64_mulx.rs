@@ -2,10 +2,10 @@
 //
 //   diagonal    t := 2t + sum of a_i^2 * 2^{128i} + carries, t of two tiles
 //   put         t := w + carry
-//   add         t, w := t + w + carries, the one that goes on is the second
+//   add         t, w := t + w + carries; the second carry is the one returned
 //   sub         z := t - c * m - borrow, c = 0 or 1
 //
-// A carry is 0 or 1 on both sides, so longer numbers go tile by tile.
+// Carries in and out are 0 or 1, so longer numbers are processed tile by tile.
 // Soundness: SOUNDNESS.md#inline-assembly.
 //! Carry chains of the limb kernels.
 
@@ -129,7 +129,7 @@ macro_rules! chains {
                 unsafe {
                     asm!(
                         "add {b}, -1", // CF := b
-                        // a mask would take an AND, which clears the borrow; MULX keeps it
+                        // a mask would need an AND, which clears the borrow; MULX keeps it
                         $(concat!("mulx rax, {l}, [{m} + 8*", $d, "]\n", "sbb ", $r, ", {l}\n",
                                   "mov [{z} + 8*", $d, "], ", $r),)*
                         "mov {b:e}, 0",

@@ -7,8 +7,8 @@
 //   block  q = q_0 + ... + q_{W-2} B^{W-2} :== q * c * B^{W-1} (mod m), c = B^-(W-1) mod m
 //   rows   W fold rows against b1[0..W]; their digits times b1[W..2W] are the last block
 //   end    `finish`
-// The block's digits do not wait for each other, so its products, W by W digits each, take three
-// products of H by H in place of four; and so does the last block.
+// The block's digits do not depend on each other, so its products, W by W digits each, take three
+// products of H by H instead of four, as does the last block.
 //
 // Requires  columns of t signed, below 2^62; c < m. t has 7W + H words, of which the last 3W + H
 //           are scratch.
@@ -19,9 +19,9 @@
 // Counts    26 H^2 + 2K + 1 vpmadd52 a stream: 18 H^2 in blocks, 8 H^2 in rows.
 // Time      constant: no branch or address depends on t or the modulus.
 //
-// Differences. As in `karatsuba52_ifma`, but of b the upper half less the lower: products of the
-// differences are added then, and their columns start from what they are added to.
-//! `fold52_halves_ifma`: a reduction whose products are made of halves.
+// Differences. As in `karatsuba52_ifma`, but for b the upper half minus the lower: products of the
+// differences are then added, and their columns start from the sum so far.
+//! `fold52_halves_ifma`: a reduction whose products use Karatsuba's method on halves.
 #![forbid(unsafe_code)]
 
 use core::arch::x86_64::*;
@@ -43,7 +43,7 @@ fn parts<const H: usize, const W: usize>(t: &mut [V]) -> [&mut [V]; 4] {
     [t, q, d, &mut p[..2 * W]]
 }
 
-/// Columns and the digits of a block. Apart from the kernel, as what follows, since closures of a
+/// Columns and the digits of a block. A separate function, like those below, since closures of a
 /// function with target features are not inlined.
 #[inline(always)]
 fn columns<'a, const H: usize, const W: usize, const S: usize>(
@@ -55,7 +55,7 @@ fn columns<'a, const H: usize, const W: usize, const S: usize>(
     })
 }
 
-/// The words from `at` on, and where their difference goes.
+/// The words from `at` on, and the output of their difference.
 #[inline(always)]
 fn operands<'a, const H: usize, const W: usize, const S: usize>(
     streams: &'a mut [&mut Reduction<'_>; S],
@@ -129,8 +129,8 @@ fn block_onto<const H: usize, const W: usize, const S: usize, const PART: usize>
     }
 }
 
-/// q := t[0..W-1] in clean digits, and a zero; what they carry goes into t[W-1]. Carries ripple
-/// side by side.
+/// q := t[0..W-1] in clean digits, and a zero; their carry is added to t[W-1]. Carries ripple
+/// in all streams in parallel.
 #[inline(never)]
 #[target_feature(enable = "avx512f,avx512ifma")]
 fn digits<const W: usize, const S: usize>(mut streams: [(&mut [V; W], &mut [V; W]); S]) {
@@ -179,7 +179,7 @@ fn mul_tile_reading<const H: usize, const W: usize>(
 }
 
 /// t[0..4H] += a * b, for p = a0 b0 | a1 b1 and a0 - a1 = d - s G, b1 - b0 = e - u G, G = B^H: the
-/// third product, onto the columns it belongs to. u is the word behind e.
+/// third product, added to its columns. u is the word after e.
 #[inline(never)]
 #[target_feature(enable = "avx512f,avx512ifma")]
 fn combine<const H: usize>(t: &mut [V], p: &[V], d: &[V; H], negative: __mmask8, e: &[V]) {

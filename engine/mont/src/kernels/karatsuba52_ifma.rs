@@ -11,11 +11,11 @@
 //
 // Differences. d := (a0 - a1) mod H in clean digits, and the lanes s where it is negative:
 // a0 - a1 = d - s H. So (a0 - a1)(b0 - b1) = d e - (s e + u d) H + s u H^2, with e and u of b:
-// signs are masked sums of W digits, not a digit more.
+// signs are masked sums of W digits, and need no further digit.
 //
-// Columns. A column of a product of W <= 20 digits is below 2W * 2^52 < 2^58; the middle one is a
-// sum of two, less a third, and of one clean digit or two.
-//! `karatsuba52_ifma`: three products of half the digits in place of four.
+// Columns. A column of a product of W <= 20 digits is below 2W * 2^52 < 2^58; a middle column is a
+// sum of two, minus a third, plus one or two clean digits.
+//! `karatsuba52_ifma`: three products of half the digits instead of four.
 #![forbid(unsafe_code)]
 
 use core::arch::x86_64::*;
@@ -41,7 +41,7 @@ pub(super) fn clean(x: V) -> V {
     _mm512_and_si512(x, _mm512_set1_epi64((1 << 52) - 1))
 }
 
-/// Apart from the kernels, since closures of a function with target features are not inlined.
+/// A separate function, since closures of a function with target features are not inlined.
 #[inline(always)]
 fn blocks<const W: usize, const S: usize>(x: [&[V]; S], at: usize) -> [&[V; W]; S] {
     x.map(|x| block(x, at))
@@ -106,7 +106,7 @@ fn square_combine<const W: usize>(t: &mut [V], d: &[V; W], negative: __mmask8) {
     const { assert!(W <= 20, "the window would not fit in the registers") };
     let t = &mut t[..4 * W];
     let mut w = [_mm512_setzero_si512(); 40];
-    let mut outer = [_mm512_setzero_si512(); W]; // columns of a0^2 and a1^2 that t gives up
+    let mut outer = [_mm512_setzero_si512(); W]; // columns of a0^2 and a1^2 moved out of t
     macro_rules! column {
         ($c:expr, $z:expr) => {
             let c = $c;

@@ -6,12 +6,12 @@ use core::arch::x86_64::*;
 use super::tiles52_ifma::{V, add};
 use super::unroll::{un, un10};
 
-/// What a product needs to know of its modulus, or of two: b1, b2 and m.
+/// The constants of a modulus, or of two, for a product: b1, b2 and m.
 pub(crate) type Constants<const K: usize> = [[V; K]; 3];
 
-/// `black_box(Pin(c)).0` in every row: LLVM reads the constants again where it needs them, in place
-/// of hoisting them and spilling accumulators. Aligned, so that LLVM aligns the frame: a spilled
-/// vector would lie across two cache lines.
+/// `black_box(Pin(c)).0` in every row makes LLVM read the constants again in each row, instead
+/// of hoisting them and spilling accumulators. Aligned, so that LLVM aligns the frame: otherwise a
+/// spilled vector would cross a cache line.
 #[repr(align(64))]
 pub(super) struct Pin<T>(pub(super) T);
 
@@ -41,7 +41,7 @@ pub(super) const fn low_lanes(l: usize) -> __mmask8 {
     }
 }
 
-/// Each block to the lane below; zero into the top one.
+/// Moves each block to the lane below, and zero to the top lane.
 #[inline]
 #[target_feature(enable = "avx512f")]
 pub(super) fn down<const L: usize>(x: V) -> V {
@@ -52,7 +52,7 @@ pub(super) fn down<const L: usize>(x: V) -> V {
     }
 }
 
-/// Each block to the lane above; zero into the lowest one.
+/// Moves each block to the lane above, and zero to the lowest lane.
 #[inline]
 #[target_feature(enable = "avx512f")]
 pub(super) fn up<const L: usize>(x: V) -> V {

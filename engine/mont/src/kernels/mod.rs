@@ -1,4 +1,4 @@
-//! The kernels, one file each, and the tiles they are made of. Contract first; the model is named.
+//! The kernels, one file each, and their tiles. Each file begins with its contract and model.
 
 pub(crate) mod amm52_blocks_portable;
 pub(crate) mod amm52_mb8_portable;

@@ -11,7 +11,7 @@ use core::arch::x86_64::*;
 
 use super::tiles26_avx2::Digits;
 
-/// Digits that stay in registers while the entries go by.
+/// Digits kept in registers in a pass over the entries.
 const SPAN: usize = 5;
 
 #[inline(never)]

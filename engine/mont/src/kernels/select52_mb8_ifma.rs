@@ -1,8 +1,8 @@
 // Constant-time table select, z := table[index], in each of 8 lanes.
 // Inputs table[E][K], index; output z[K]. Zero where index >= E.
 //
-// In parts: `Read` is seven entries of a table. Parts that together have every entry, each with an
-// index < E, leave z = table[index], whatever was in z: one entry of them matches.
+// In parts: `Read` covers seven entries of a table. Parts that together cover all entries, each
+// with an index < E, set z = table[index], whatever z was, since exactly one entry matches.
 //
 // Counts    per entry and digit one masked load; per entry one compare for each `SPAN` entries.
 // Time      constant: every entry is read; no branch or address depends on the index or the table.
@@ -17,10 +17,10 @@ use super::unroll::{un, un7};
 /// A digit of eight numbers.
 pub(super) type V = __m512i;
 
-/// Entries whose masks stay in the mask registers k1..k7 while the digits go by.
+/// Entries whose masks stay in the mask registers k1..k7 for all digits.
 pub(crate) const SPAN: usize = 7;
 
-/// A part of a select: z := entry e where index = first + e, z elsewhere.
+/// A part of a select: z := entry e if index = first + e, else z.
 pub(crate) struct Read<'a> {
     /// `SPAN` entries of K digits.
     pub(crate) entries: &'a [V],
@@ -30,7 +30,7 @@ pub(crate) struct Read<'a> {
     pub(crate) first: i64,
 }
 
-/// Which of `SPAN` entries, from `first` on, is the one. A compare takes the place of a
+/// Masks of the selected entry among `SPAN` entries from `first` on. A compare uses the port of a
 /// multiplication: once for all digits.
 #[inline]
 #[target_feature(enable = "avx512f")]
@@ -44,7 +44,7 @@ pub(super) fn masks(index: &V, first: i64) -> [__mmask8; SPAN] {
 }
 
 impl Read<'_> {
-    /// Block c of each entry, and of z: where blocks have one length, rows need no checks.
+    /// Block c of each entry, and of z: with blocks of constant length, rows need no checks.
     #[inline(always)]
     pub(super) fn blocks<const W: usize>(&mut self, c: usize) -> (Blocks<'_, W>, &mut [V; W]) {
         let z = self.z.as_chunks_mut::<W>().0;
@@ -57,8 +57,8 @@ impl Read<'_> {
 /// Digits of each entry of a part.
 pub(super) type Blocks<'a, const W: usize> = [&'a [V; W]; SPAN];
 
-/// Digit i of the entry whose mask is set, else z. Without an iterator: in a program of many units
-/// of code, Cargo's default, LLVM took it apart late, and read before all rows instead of in each.
+/// Digit i of the entry whose mask is set, else z. Without an iterator: with several codegen units,
+/// Cargo's default, LLVM unrolled it too late and read before all rows instead of in each.
 #[inline]
 #[target_feature(enable = "avx512f")]
 pub(super) fn digit<const W: usize>(

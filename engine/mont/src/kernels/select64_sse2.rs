@@ -3,12 +3,12 @@
 //
 // Time      constant: every entry is read; no branch or address depends on the index or the table.
 // Model     select_portable.
-//! `select64_sse2`: two limbs at a time, on registers that every x86-64 processor has.
+//! `select64_sse2`: two limbs at a time, in registers of every x86-64 processor.
 #![forbid(unsafe_code)]
 
 use core::arch::x86_64::*;
 
-/// Limbs that are gathered before the table is read again: four registers.
+/// Limbs per pass over the table: four registers.
 const BLOCK: usize = 8;
 
 #[inline(never)]

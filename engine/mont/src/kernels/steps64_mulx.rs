@@ -4,16 +4,16 @@
 //   product     (w, over) := (x * y + q * m) / 2^512
 //   square      (w, over) := (x^2   + q * m) / 2^512
 //
-// A row of the reduction waits 11 cycles for the quotient digit of the row before, and does 8
-// products meanwhile. Where all of the product came first, nothing else was at hand: waiting rows
-// fill the scheduler. So rows go by turns: those of the product wait for nothing.
+// A reduction row waits 11 cycles for the quotient digit of the previous row, and has 8
+// products. If the whole product came first, the core would have no other work: waiting rows
+// fill the scheduler. So rows alternate, since product rows depend on nothing.
 //
-// Squares. Row i is a_i * (a_i + 2 * (a_(i+1), .., a_7)), from column 2i on: it does not delay the
-// digit of row i. The doubled limbs lie in memory; e_j = 2 a_j is the lowest of a row, and
-// d_j = 2 a_j + the bit above a_(j-1) follows; d_8 is 0 or 1.
+// Squares. Row i is a_i * (a_i + 2 * (a_(i+1), .., a_7)), from column 2i on, so it does not delay
+// the digit of row i. The doubled limbs are in memory; e_j = 2 a_j is the lowest of a row, and d_j
+// = 2 a_j + the bit above a_(j-1) follows; d_8 is 0 or 1.
 //
 // No overflow: after a row of both the window is below 2x + m < 3 * 2^512, and with the next row of
-// the product below 2x * 2^64 + m < 3 * 2^576. So a tenth limb of 0 to 2 is enough: it takes the
+// the product below 2x * 2^64 + m < 3 * 2^576. So a tenth limb of 0 to 2 suffices: it takes the
 // carries of the product's row, then those of the reduction's, and is the ninth of the next window.
 //
 // Registers: rcx = m, rdx = the factor of a row, rax = low halves. rbx and rbp are saved by hand:
@@ -34,7 +34,7 @@ macro_rules! term {
         concat!("mulx ", $h, ", rax, ", $factor, "\nadcx ", $x, ", rax\nadox ", $y, ", ", $h, "\n")
     };
 }
-// The window plus q * m; its lowest limb becomes 0 and its register is free then, so that of the
+// The window plus q * m. Its lowest limb becomes 0, which frees its register; so of the
 // lowest product only the carry is needed, which is 1 unless the limb is 0. `$top` takes the
 // carries.
 macro_rules! redc_row {
@@ -145,7 +145,7 @@ pub(super) fn product(
     (w, over)
 }
 
-// Where the numbers of a square lie, from rsi on: x; k0 and e_1..e_7; d_8, a gap and d_2..d_7.
+// Memory layout of a square, from rsi on: x; k0 and e_1..e_7; d_8, a gap and d_2..d_7.
 macro_rules! double {
     (lowest $j:literal) => {
         concat!(

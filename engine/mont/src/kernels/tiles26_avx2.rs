@@ -11,8 +11,8 @@
 //   a0*b0 + (s*u - a0*b0 - a1*b1) * H + a1*b1 * H^2,   s = a0 + a1, u = b0 + b1.
 // All of it is linear, so the subtractions wait until a column closes: a number is three sequences
 // of K parts (low, high, sum), a product of numbers three products of such sequences, kind by kind,
-// and only a digit that is folded, or leaves, is put together from its three columns. Three
-// vpmuludq for a product of two digits, where schoolbook has four.
+// and only a digit that is folded, or is part of the result, is combined from its three columns.
+// Three vpmuludq for a product of two digits, where schoolbook has four.
 //
 // Columns. Parts are below 2^26, their sums below 2^27, so a column gains less than 2^54 from a
 // product; it gets at most 2K + 1 of them, K <= 160: below 2^63, and carries are below 2^38
@@ -38,7 +38,7 @@ pub(crate) type Digits = [V; 2];
 /// Low half, high half, and their sum.
 const KINDS: usize = 3;
 
-/// What is known of a modulus: m, b1 = B^-1 mod m, k0 = -1/m mod B.
+/// The constants of a modulus: m, b1 = B^-1 mod m, k0 = -1/m mod B.
 #[derive(Clone, Copy)]
 pub(crate) struct Factors<'a> {
     pub(crate) m: &'a [Digits],
@@ -46,11 +46,11 @@ pub(crate) struct Factors<'a> {
     pub(crate) k0: &'a Digits,
 }
 
-/// Four numbers at work.
+/// The state of four numbers.
 pub(super) struct Group<'a> {
     /// 2K columns of each kind.
     pub(super) t: [&'a mut [V]; KINDS],
-    /// K parts of each kind: what rows multiply.
+    /// K parts of each kind, the factors of the rows.
     pub(super) a: [&'a mut [V]; KINDS],
 }
 
@@ -91,7 +91,7 @@ fn madd(c: V, x: V, y: V) -> V {
     add(c, mul(x, y))
 }
 
-/// The low half of a digit, or what stays when a column is carried.
+/// The low half of a digit, or of a column after its carry.
 #[inline]
 #[target_feature(enable = "avx2")]
 fn low(x: V) -> V {
@@ -139,7 +139,7 @@ pub(super) fn split_block<const W: usize>(x: &[Digits], g: usize) -> [[V; W]; KI
 }
 
 /// Rows of a product onto a window of W - 1 columns, R = `a.len()`; the columns above them are
-/// added where ACC. Two rows in a turn: a turn of one is too short for the core's front end.
+/// added if ACC. Two rows per iteration: one would be too short for the core's front end.
 macro_rules! rows {
     ($W:ident, $acc:expr, $t:ident, $w:ident, $a:expr, $b:ident) => {{
         let a = $a;
@@ -186,7 +186,7 @@ pub(super) fn mul_tile<const W: usize, const ACC: bool>(t: &mut [V], a: &[V], b:
     rows!(W, ACC, t, w, a, b);
 }
 
-/// t[0..R+1] := t + what of a * q the columns below do not have: column i of t is column i + Q - 1
+/// t[0..R+1] := t + the columns of a * q from Q - 1 on: column i of t is column i + Q - 1
 /// of the product.
 #[inline(never)]
 #[target_feature(enable = "avx2")]
@@ -271,7 +271,7 @@ fn with_row([l, h, s]: [V; KINDS], q: [V; KINDS], m: [V; KINDS]) -> [V; KINDS] {
     [madd(l, q[0], m[0]), madd(h, q[1], m[1]), madd(s, q[2], m[2])]
 }
 
-/// The quotient digit of the last row, and what its first column carries: its digit is 0.
+/// The quotient digit of the last row, and the carry of its first column, whose digit is 0.
 #[inline]
 #[target_feature(enable = "avx2")]
 fn last_digit(column: [V; KINDS], m: V, k0: V) -> ([V; KINDS], V) {
@@ -285,7 +285,7 @@ fn last_digit(column: [V; KINDS], m: V, k0: V) -> ([V; KINDS], V) {
 }
 
 /// z := (t + q * m) / B with q = t[0] * k0 mod B, for the columns from K - 1 on; z dirty but for
-/// its last digit. Both groups side by side: the carries of one take longer than its row.
+/// its last digit. Both groups in parallel: the carries of one take longer than its row.
 #[inline(never)]
 #[target_feature(enable = "avx2")]
 fn finish(z: &mut [Digits], groups: &[Group<'_>; 2], m: &Factors<'_>) {

@@ -7,22 +7,23 @@
 //   reduce     z[0..K] :== t[0..2K] / B^K (mod m): tiles; in one window where K = W
 //   amm_rows   product row and fold row in turn, in one window
 //
-// Streams. S independent products (S sets of eight moduli) go tile by tile, not one after the
-// other: the core begins a tile of one stream where the last one of the other still waits.
+// Streams. S independent products (S sets of eight moduli) are interleaved tile by tile, not run
+// one after the other: the core begins a tile of one stream while the last tile of the other still
+// waits.
 //
-// Reading. Fold rows leave load slots free, so a square may read a part of a table on its way, a
-// digit of seven entries per row (`select52_mb8_ifma`).
+// Reading. Fold rows leave load ports free, so a square may read a part of a table at the same
+// time, a digit of seven entries per row (`select52_mb8_ifma`).
 //
 // Columns are sums of half products, not carried, and signed; a column is below 2^63 (see `shape`).
 //
-// Fold. Where a textbook row adds q * m so that a digit cancels, a fold row takes the digit away
-// and puts it back one column higher:  t_i * B^i :== t_i * b1 * B^{i+1} (mod m), b1 = B^-1 mod m.
+// Fold. A textbook row adds q * m so that a digit cancels; a fold row removes the digit
+// and adds it back one column higher:   t_i * B^i :== t_i * b1 * B^{i+1} (mod m), b1 = B^-1 mod m.
 // No product for q, no column that is known to cancel, and 6 cycles from t_i to t_{i+1} instead of
 // 14. K - 1 fold rows leave K + 1 digits; a textbook row then brings K digits:
 //   z < x*y/R + 2m,   since the fold rows add less than B*m at column K - 1, and the last row m.
 //
 // Windows. W accumulators stay in registers; a row does lo of column j, then hi of column j - 1,
-// and moves each accumulator one down, which register renaming does for nothing. The row loop stays
+// and moves each accumulator one down, which is free by register renaming. The row loop stays
 // rolled: its code is a few hundred bytes and stays in the op cache.
 //! Tiles of the eight-lane kernels: AVX-512 IFMA.
 #![forbid(unsafe_code)]
@@ -33,19 +34,19 @@ pub(super) use super::select52_mb8_ifma::V;
 use super::select52_mb8_ifma::{Read, SPAN, digit, masks};
 use super::unroll::{un, un10};
 
-/// What is known of a modulus: m, b1 = B^-1 mod m, k0 = -1/m mod B.
+/// The constants of a modulus: m, b1 = B^-1 mod m, k0 = -1/m mod B.
 #[derive(Clone, Copy)]
 pub(crate) struct Factors<'a> {
     pub(crate) m: &'a [V],
     pub(crate) b1: &'a [V],
-    /// Of `fold52_halves_ifma`, at its sizes.
+    /// The constant of `fold52_halves_ifma`, for its sizes.
     pub(crate) block: &'a [V],
     pub(crate) k0: &'a V,
 }
 
-/// The factors of a modulus of one tile. Their lengths are known, so nothing is checked around the
-/// rows: where LLVM unrolls them after a check it orders them by columns, each of them a chain of
-/// 2W dependent multiplications.
+/// The factors of a modulus of one tile. Their lengths are constants, so there are no checks around
+/// the rows: if LLVM unrolls them after a check, it orders them by columns, each a chain of 2W
+/// dependent multiplications.
 #[derive(Clone, Copy)]
 pub(crate) struct Short<'a, const W: usize> {
     pub(crate) m: &'a [V; W],
@@ -54,19 +55,19 @@ pub(crate) struct Short<'a, const W: usize> {
 }
 
 impl<'a> Factors<'a> {
-    /// Of a modulus of W digits.
+    /// The factors of a modulus of W digits.
     pub(crate) fn short<const W: usize>(&self) -> Short<'a, W> {
         Short { m: block(self.m, 0), b1: block(self.b1, 0), k0: self.k0 }
     }
 }
 
-/// A reduction of one stream: z[0..K] :== t[0..2K] / B^K (mod m). Never moved: copies of what was
-/// just written stall.
+/// A reduction of one stream: z[0..K] :== t[0..2K] / B^K (mod m). Never moved: copies of data
+/// just written would stall.
 pub(crate) struct Reduction<'a> {
     pub(crate) z: &'a mut [V],
     pub(crate) t: &'a mut [V],
     pub(crate) m: Factors<'a>,
-    /// What of a table is read on the way.
+    /// The part of a table to read at the same time.
     pub(crate) read: Option<Read<'a>>,
 }
 
@@ -90,15 +91,15 @@ pub(super) fn add(x: V, y: V) -> V {
     _mm512_add_epi64(x, y)
 }
 
-/// What a column carries into the next; arithmetic, since columns of Karatsuba may be negative.
+/// The carry of a column; an arithmetic shift, since columns of Karatsuba may be negative.
 #[inline]
 #[target_feature(enable = "avx512f")]
 pub(super) fn carry(x: V) -> V {
     _mm512_srai_epi64::<52>(x)
 }
 
-/// Keeps the loads through `p` inside a row: LLVM would hoist all of them out of the row loop, and
-/// spill 20. With 15 or fewer there are registers to hoist into.
+/// Keeps the loads through `p` inside a row: LLVM would hoist all of them out of the row loop and
+/// spill 20. With 15 or fewer there are enough registers.
 #[inline(always)]
 pub(super) fn pin<const W: usize>(p: &[V; W]) -> &[V; W] {
     if W > 15 { core::hint::black_box(p) } else { p }
@@ -172,7 +173,8 @@ macro_rules! fold_row {
     ($w:ident, $W:ident, $b1:expr, $top:expr) => {{
         let (q, b1) = ($w[0], pin($b1));
         let c = carry(q);
-        // the carry joins last: 4 + 1 cycles from one folded digit to the next, the shift beside
+        // the carry is added last: 4 + 1 cycles from one folded digit to the next; the shift is
+        // parallel
         $w[0] = add(lo($w[1], q, b1[0]), c);
         un!(1 <= J < $W { $w[J] = hi(lo($w[J + 1], q, b1[J]), q, b1[J - 1]); });
         $w[$W] = hi($top, q, b1[$W - 1]);
@@ -196,7 +198,7 @@ macro_rules! last_row {
     }};
 }
 
-/// Fold rows on t; `$also` goes with each.
+/// Fold rows on t; `$also` is interleaved with each.
 macro_rules! fold_rows {
     ($W:ident, $t:ident, $rows:expr, $b1:ident, |$i:ident| $also:block) => {{
         let t = &mut $t[..$rows + $W + 1];
@@ -213,7 +215,7 @@ macro_rules! fold_rows {
     }};
 }
 
-/// A whole reduction in one window; `$also` goes with each row.
+/// A whole reduction in one window; `$also` is interleaved with each row.
 macro_rules! window_rows {
     ($W:ident, $z:ident, $t:ident, $m:ident, |$i:ident| $also:block) => {{
         let [lower, upper] = $t;
@@ -221,7 +223,7 @@ macro_rules! window_rows {
         un!(J < $W { w[J] = lower[J]; });
         w[$W] = upper[0];
         if $W <= 10 {
-            // straight code: nothing moves, and b1 stays in registers
+            // unrolled code: no moves, and b1 stays in registers
             un10!(I < $W {
                 let $i = I;
                 if I + 1 < $W {
@@ -251,8 +253,8 @@ pub(super) fn fold_tile<const W: usize, const LESS: usize>(t: &mut [V], b1: &[V;
     fold_rows!(W, t, W - LESS, b1, |_i| {});
 }
 
-/// The same, and block c of the entries is read, a digit in a row: LESS <= 1; the last digit comes
-/// after the rows where they are fewer.
+/// The same, and reads block c of the entries, one digit per row: LESS <= 1; the last digit follows
+/// the rows if there are fewer.
 #[inline(never)]
 #[target_feature(enable = "avx512f,avx512ifma")]
 pub(super) fn fold_tile_reading<const W: usize, const LESS: usize>(
@@ -271,7 +273,7 @@ pub(super) fn fold_tile_reading<const W: usize, const LESS: usize>(
 }
 
 /// z[0..K] := (t + q * m) / B with q = t[0] * k0 mod B, for t of K + 1 columns, in each stream; z
-/// dirty but for its last digit. Carries ripple in all streams side by side: one chain of them
+/// dirty but for its last digit. Carries ripple in all streams in parallel: one chain of them
 /// takes longer than the row itself.
 #[inline(never)]
 #[target_feature(enable = "avx512f,avx512ifma")]
@@ -352,7 +354,7 @@ fn fold_block<const W: usize, const LESS: usize, const S: usize>(
     }
 }
 
-/// `reduce` for K = W: nothing leaves the window before the result does.
+/// `reduce` for K = W: everything stays in the window until the result.
 #[inline(never)]
 #[target_feature(enable = "avx512f,avx512ifma")]
 pub(super) fn reduce_window<const W: usize>(z: &mut [V; W], t: &[[V; W]; 2], m: &Short<'_, W>) {
@@ -360,8 +362,8 @@ pub(super) fn reduce_window<const W: usize>(z: &mut [V; W], t: &[[V; W]; 2], m: 
     window_rows!(W, z, t, m, |_i| {});
 }
 
-/// The same, and entries of a table are read into `out` (see [`Read`]), a digit in a row. `out` is
-/// an argument, so that LLVM knows it apart from b1, which stays in registers.
+/// The same, and reads entries of a table into `out` (see [`Read`]), one digit per row. `out` is
+/// an argument, so that LLVM knows that it does not alias b1, which stays in registers.
 #[inline(never)]
 #[target_feature(enable = "avx512f,avx512ifma")]
 pub(super) fn reduce_window_reading<const W: usize>(
@@ -380,7 +382,7 @@ pub(super) fn reduce_window_reading<const W: usize>(
 }
 
 /// z :== x * y / B^W (mod m), z < x*y / B^W + 2m: product row and fold row in turn on one window.
-/// Better than two tiles where the digits of y do not fit in registers beside the window.
+/// Faster than two tiles if the digits of y do not fit in registers beside the window.
 #[inline(never)]
 #[target_feature(enable = "avx512f,avx512ifma")]
 pub(super) fn amm_rows<const W: usize>(z: &mut [V; W], x: &[V; W], y: &[V; W], m: &Short<'_, W>) {

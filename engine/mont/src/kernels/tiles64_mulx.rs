@@ -5,12 +5,12 @@
 //   redc        q, w   :  t + q * m = w * 2^{64W}  (the low half is 0)
 //   triangle    t[0..2W] := sum of a_i * a_j * 2^{64(i+j)}, i < j
 //
-// Rows. The window w is W registers; row i adds a_i * b, and its lowest column is then done. Each
-// high half lands where the limb of the window was that the product before has taken, so the window
-// slides by a column and stays in its registers, from tile to tile. One row: W mulx with b in
-// memory, W adcx, W adox, and the end of both chains. Each row clears both flags, though the row
-// before leaves them clear: with the chains cut, rows overlap (8.6 cycles a row of 8 on Zen 5; 11.0
-// with one unbroken pair of chains).
+// Rows. The window w is W registers; row i adds a_i * b, and its lowest column is then complete.
+// Each high half goes to the register that the previous product has freed, so the window slides by
+// a column and stays in its registers, from tile to tile. One row: W mulx with b in memory, W adcx,
+// W adox, and the end of both chains. Each row clears both flags, though the row before leaves them
+// clear: with separate chains, rows overlap (8.6 cycles a row of 8 on Zen 5; 11.0 with one unbroken
+// pair of chains).
 //
 // No overflow: a*b + t + w <= (2^{64W} - 1)^2 + 2 * (2^{64W} - 1) = 2^{128W} - 1. So w + carry is
 // below 2^{64W}, and the next tile takes the carry, 0 or 1, with the lowest limb of its window.
@@ -42,7 +42,7 @@ macro_rules! row {
             "mov rbx, ", $x0, "\n",
             "xor eax, eax\n", // CF = OF = 0
             "mulx ", $x0, ", rax, [rcx]\n", "adcx rbx, rax\n",
-            // the limb above comes down, and its register takes the next high half
+            // the limb above moves down, and its register takes the next high half
             $("adox ", $y, ", ", $x, "\n",
               "mulx ", $x, ", rax, [rcx + 8*", $j, "]\n", "adcx ", $y, ", rax\n",)*
             "mov rax, 0\n", // keeps the flags
@@ -59,7 +59,7 @@ macro_rules! row8 {
 macro_rules! row4 {
     () => { row!("r8" 1 "r9" "r8", 2 "r10" "r9", 3 "r11" "r10"; "r11") };
 }
-// Row i of a product: rdx = a_i; the lowest column is done.
+// Row i of a product: rdx = a_i; the lowest column is complete.
 macro_rules! mul_row {
     ($row:ident $i:literal) => {
         concat!("mov rdx, [rsi + 8*", $i, "]\n", $row!(), "mov [rdi + 8*", $i, "], rbx\n")
@@ -105,7 +105,7 @@ macro_rules! last {
         )
     };
 }
-// Row i of a triangle: rdx = a_i; columns 2i+1 and 2i+2 are done.
+// Row i of a triangle: rdx = a_i; columns 2i+1 and 2i+2 are complete.
 macro_rules! triangle_row {
     ($i:literal, $steps:expr, $c:literal $x:literal, $d:literal $y:literal) => {
         concat!(

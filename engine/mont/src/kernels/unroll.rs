@@ -1,8 +1,8 @@
-//! Loops that the front end unrolls.
+//! Loops unrolled by the compiler's front end.
 #![forbid(unsafe_code)]
 
-/// The block for each constant J below W <= 20, unrolled by the front end: arrays of vectors become
-/// registers whatever LLVM's thresholds say.
+/// The block for each constant J below W <= 20, unrolled by the front end: so arrays of vectors
+/// become registers regardless of LLVM's thresholds.
 macro_rules! un {
     ($j:ident < $w:ident $block:block) => {
         un!(@ $j $w $block 0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19)
@@ -16,14 +16,14 @@ macro_rules! un {
     })* };
 }
 
-/// The same for W <= 10: where such loops stand in each other, the front end has less to do.
+/// The same for W <= 10: nested loops are then less work for the front end.
 macro_rules! un10 {
     ($j:ident < $w:ident $block:block) => { un!(@ $j $w $block 0 1 2 3 4 5 6 7 8 9) };
     (1 <= $j:ident < $w:ident $block:block) => { un!(@ $j $w $block 1 2 3 4 5 6 7 8 9) };
     (2 <= $j:ident < $w:ident $block:block) => { un!(@ $j $w $block 2 3 4 5 6 7 8 9) };
 }
 
-/// The same for W <= 8: where such loops stand in each other, the front end has less to do.
+/// The same for W <= 8: nested loops are then less work for the front end.
 macro_rules! un8 {
     ($j:ident < $w:ident $block:block) => { un!(@ $j $w $block 0 1 2 3 4 5 6 7) };
 }

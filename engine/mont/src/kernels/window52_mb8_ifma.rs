@@ -5,15 +5,15 @@
 // number of products is odd; scratch next[W], entry[W], t[2W].
 //
 // Requires  m odd; 64m <= R; z and the entries below 8m; index < E; SPAN <= E <= SPAN * squares, so
-//           that the squares read the whole table on their way.
+//           that the squares read the whole table.
 // Ensures   the result is below 3m, its digits dirty but for the last.
 // Counts    W(W+1) + 2W^2 + 1 vpmadd52 and 7W masked loads a square, 4W^2 + 1 the product.
 // Time      constant: no branch or address depends on z, the table, the index, m, b1 or k0.
 // Model     `window::plain` of amm52_mb8_portable.
 //
-// The same tiles as ams52_mb8_ifma and amm52_mb8_ifma, one call for the window: with ten digits a
-// square takes 160 cycles, and what a call costs around it held it up by 35.
-//! `window52_mb8_ifma`: squares and a product of one tile, the table read on the way.
+// The same tiles as ams52_mb8_ifma and amm52_mb8_ifma, with one call for the window: with ten
+// digits a square takes 160 cycles, and a call for each square would add 35.
+//! `window52_mb8_ifma`: squares and a product of one tile, with interleaved reads of the table.
 #![forbid(unsafe_code)]
 
 use super::select52_mb8_ifma::SPAN;
@@ -40,7 +40,7 @@ pub(crate) fn window52_mb8_ifma<const W: usize, const S: usize>(
 ) {
     let last = streams[0].table.len() - SPAN;
     for part in 0..squares {
-        // the last part overlaps the one before: to read an entry twice changes nothing
+        // the last part overlaps the previous one: reading an entry twice has no effect
         let at = (part * SPAN).min(last);
         let first = i64::try_from(at).expect("a table has few entries");
         for s in &mut *streams {

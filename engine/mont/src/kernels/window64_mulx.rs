@@ -8,7 +8,7 @@
 // Time      constant: no branch or address depends on z, y, m or k0.
 // Model     `window::plain` of amm64_portable.
 //
-// A call for each product, with lengths, registers and the way to the function, cost 12 cycles of
+// A call for each product, with checks of lengths and saved registers, cost 12 cycles of
 // 155 at this size.
 //! `window64_mulx`: squares and a product of one tile, in place.
 #![forbid(unsafe_code)]

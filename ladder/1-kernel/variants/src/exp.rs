@@ -8,13 +8,13 @@ use tollgate_mont::{Exponentiate, Kernel, Modulus, Windows, carry};
 /// The widest window.
 pub const WIDTH_MAX: usize = 7;
 
-/// An exponent that anybody may know: what [`sliding_window_vartime`] takes, since its time and the
-/// addresses that it reads tell the exponent.
+/// A public exponent, the input of [`sliding_window_vartime`], whose time and
+/// memory accesses reveal it.
 #[derive(Clone, Debug)]
 pub struct PublicExponent(Vec<u64>);
 
 impl PublicExponent {
-    /// Says that these little-endian limbs are no secret. A private exponent must never come here.
+    /// Declares these little-endian limbs public. Never pass a private exponent.
     #[must_use]
     pub fn declassify(e: &[u64]) -> Self {
         Self(e.to_vec())
@@ -24,7 +24,7 @@ impl PublicExponent {
         self.0[i / 64] >> (i % 64) & 1 == 1
     }
 
-    /// Position of the highest bit, plus one; 0 of 0.
+    /// Position of the highest bit, plus one; 0 for 0.
     fn bits(&self) -> usize {
         (0..64 * self.0.len()).rev().find(|&i| self.bit(i)).map_or(0, |top| top + 1)
     }
@@ -48,7 +48,7 @@ pub const fn scratch_words(k: usize, width: usize, product: usize) -> usize {
     fixed_table_words(k, width) + 3 * k + product
 }
 
-/// Scratch cut up.
+/// The parts of the scratch.
 struct Parts<'t> {
     table: &'t mut [u64],
     z: &'t mut [u64],
@@ -71,8 +71,8 @@ fn cut(t: &mut [u64], k: usize, words: usize) -> Parts<'_> {
 ///
 /// # Panics
 ///
-/// If x and z have not K limbs, e fewer than `bits` bits, t fewer than [`scratch_words`], `bits` is
-/// 0, or the width is not 1 to 7.
+/// If x or z does not have K limbs, e fewer than `bits` bits, t fewer than [`scratch_words`],
+/// `bits` is 0, or the width is not 1 to 7.
 pub fn fixed_window<K: Exponentiate<Word = u64>>(
     kernel: K,
     width: usize,
@@ -109,11 +109,11 @@ pub fn fixed_window<K: Exponentiate<Word = u64>>(
 }
 
 /// z := x^e mod m for a *public* e, by sliding windows of at most `width` bits that begin and end
-/// with a one; x < R, z < m, not in Montgomery form. Variable time in e alone.
+/// with a one; x < R, z < m, not in Montgomery form. Variable time in e only.
 ///
 /// # Panics
 ///
-/// If x and z have not K limbs, t fewer than [`scratch_words`], or the width is not 1 to 7.
+/// If x or z does not have K limbs, t fewer than [`scratch_words`], or the width is not 1 to 7.
 pub fn sliding_window_vartime<K: Kernel<Word = u64>>(
     kernel: K,
     width: usize,
@@ -139,7 +139,7 @@ pub fn sliding_window_vartime<K: Kernel<Word = u64>>(
     power.copy_from_slice(m.one());
     while left > 0 {
         let (len, entry) = next_window(e, left, width);
-        // squares of 1 are not made
+        // squares of 1 are skipped
         for _ in 0..if is_one { 0 } else { len } {
             kernel.ams(next, power, m, t);
             core::mem::swap(&mut power, &mut next);
@@ -158,8 +158,8 @@ pub fn sliding_window_vartime<K: Kernel<Word = u64>>(
     leave(kernel, z, power, m, t);
 }
 
-/// Of the `left` low bits of e: how many the next window takes, and the place in the table of its
-/// odd power; a zero alone takes one bit and no power.
+/// For the `left` low bits of e: the length of the next window, and the table position of its
+/// odd power; a single zero takes one bit and no power.
 fn next_window(e: &PublicExponent, left: usize, width: usize) -> (usize, Option<usize>) {
     if !e.bit(left - 1) {
         return (1, None);

@@ -1,4 +1,4 @@
-//! What every variant is made of: rows and columns of products of limbs, U of them written out.
+//! Building blocks of the variants: rows and columns of products of limbs, unrolled U times.
 //!
 //! U is how far the innermost loop is unrolled: its body does U products, and a loop of single ones
 //! does what is left. Every multiplication of a variant goes through [`wide`] or [`low`], so that
@@ -20,8 +20,8 @@ pub(crate) fn low(x: u64, y: u64) -> u64 {
     x.wrapping_mul(y)
 }
 
-/// (low, high) of t + x * y + carry: at most 2^128 - 1. The carry comes last, since it is what the
-/// next product waits for.
+/// (low, high) of t + x * y + carry: at most 2^128 - 1. The carry is added last, since the
+/// next product waits for it.
 #[inline(always)]
 pub(crate) fn mac(t: u64, x: u64, y: u64, carry: u64) -> (u64, u64) {
     let product = wide(x, y);
@@ -32,7 +32,7 @@ pub(crate) fn mac(t: u64, x: u64, y: u64, carry: u64) -> (u64, u64) {
     (low, high)
 }
 
-/// t := t + x * y, for x as long as t; returns what goes into the limb above.
+/// t := t + x * y, for x as long as t; returns the carry into the limb above.
 #[inline(always)]
 pub(crate) fn add_row<const U: usize>(t: &mut [u64], x: &[u64], y: u64) -> u64 {
     let mut carry = 0;
@@ -135,7 +135,7 @@ pub(crate) fn add(t: &mut [u64], x: &[u64], carry: u64) -> u64 {
     u64::from(carry)
 }
 
-/// t := t - (x where the mask is all ones, 0 where it is 0), as long as t; returns the borrow.
+/// t := t - (x if the mask is all ones, 0 if it is 0), as long as t; returns the borrow.
 #[inline(always)]
 pub(crate) fn subtract(t: &mut [u64], x: &[u64], mask: u64) -> u64 {
     let mut no_borrow = 1; // t - x = t + (not x) + 1 - R
@@ -181,7 +181,7 @@ fn add_with_carry(x: u64, y: u64, carry: u8) -> (u64, u8) {
 /// The low limb.
 #[inline(always)]
 pub(crate) fn low_half(x: u128) -> u64 {
-    #[allow(clippy::cast_possible_truncation, reason = "the low half is meant")]
+    #[allow(clippy::cast_possible_truncation, reason = "takes the low half")]
     {
         x as u64
     }
@@ -193,7 +193,7 @@ pub(crate) fn high_half(x: u128) -> u64 {
     low_half(x >> 64)
 }
 
-/// How many multiplications this thread has done.
+/// Number of multiplications of this thread.
 #[cfg(test)]
 pub(crate) mod counted {
     use core::cell::Cell;

@@ -1,4 +1,4 @@
-//! What variants need to know of a modulus beyond what every kernel needs.
+//! Constants of a modulus that only variants need.
 
 use tollgate_mont::Modulus;
 use zeroize::{Zeroize, ZeroizeOnDrop};
@@ -11,21 +11,21 @@ pub struct Numbers {
     pub(crate) m: Vec<u64>,
     /// -1/m mod 2^64.
     pub(crate) k0: u64,
-    /// -1/m mod R: with it, the whole quotient is one product.
+    /// -1/m mod R, for the whole quotient in one product.
     pub(crate) inverse: Vec<u64>,
-    /// 2^-64 mod m: what a fold row multiplies by.
+    /// 2^-64 mod m, the factor of a fold row.
     pub(crate) fold: Vec<u64>,
 }
 
 impl core::fmt::Debug for Numbers {
-    /// Says nothing of the value: it may be a secret prime.
+    /// Shows no value: it may be a secret prime.
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
         f.debug_struct("Numbers").field("K", &self.m.len()).finish_non_exhaustive()
     }
 }
 
 impl Numbers {
-    /// Of a modulus of the engine. Constant time for its number of limbs.
+    /// The constants of a modulus of the engine. Constant time for its number of limbs.
     #[must_use]
     pub fn of(m: &Modulus<u64>) -> Self {
         let m = m.m().to_vec();
@@ -41,7 +41,7 @@ impl Numbers {
     }
 }
 
-/// -1/m mod 2^64, for odd m. Newton's iteration doubles the right bits: 5, 10, 20, 40, 80.
+/// -1/m mod 2^64, for odd m. Newton's iteration doubles the correct bits: 5, 10, 20, 40, 80.
 fn negative_inverse(m: u64) -> u64 {
     let mut x = m.wrapping_mul(3) ^ 2;
     for _ in 0..4 {

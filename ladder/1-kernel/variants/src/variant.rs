@@ -1,11 +1,11 @@
-//! A variant by name: its routines, its counts, where its code lies, and as a kernel.
+//! A variant by name: its routines, its counts, the address of its code, and its kernel.
 
 use tollgate_mont::{Exponentiate, Kernel, LimbKernel, Modulus};
 
 use crate::methods::{cios, fios, fips, fold, karatsuba, single_step, sos};
 use crate::numbers::Numbers;
 
-/// A way to a Montgomery product.
+/// A method for a Montgomery product.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Method {
     /// Separated operand scanning: schoolbook product, then a row of reduction per limb.
@@ -24,7 +24,7 @@ pub enum Method {
     SingleStep,
 }
 
-/// How many products stand in the body of an innermost loop.
+/// Number of products in the body of an innermost loop.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Unroll {
     /// Rolled.
@@ -37,7 +37,7 @@ pub enum Unroll {
     Eight,
 }
 
-/// A method with its loops unrolled so far.
+/// A method and its unrolling.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Variant {
     /// The method.
@@ -46,7 +46,7 @@ pub struct Variant {
     pub unroll: Unroll,
 }
 
-/// A call that can be asked for.
+/// A call of a kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Call {
     /// x * y / R.
@@ -58,11 +58,11 @@ pub enum Call {
 type Product = fn(&mut [u64], &[u64], &[u64], &Numbers, &mut [u64]);
 type Square = fn(&mut [u64], &[u64], &Numbers, &mut [u64]);
 
-/// What a variant runs.
+/// The routines of a variant.
 struct Routines {
     product: Product,
     square: Option<Square>,
-    /// Where the functions begin that product and square call, where they call any of their own.
+    /// Addresses of the functions that product and square call, if they call any of their own.
     halves: Option<[usize; 2]>,
 }
 
@@ -78,7 +78,7 @@ impl Method {
         Self::SingleStep,
     ];
 
-    /// The name of the product, as records have it: `amm64_cios`.
+    /// The name of the product in records, such as `amm64_cios`.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -92,7 +92,7 @@ impl Method {
         }
     }
 
-    /// The name of the square: that of the product where there is no formula for squares, because
+    /// The name of the square: that of the product if there is no formula for squares, because
     /// rows of product and of reduction alternate.
     #[must_use]
     pub const fn square_name(self) -> &'static str {
@@ -106,7 +106,7 @@ impl Method {
         }
     }
 
-    /// Whether squares have a formula of their own.
+    /// Returns `true` if squares have a separate formula.
     #[must_use]
     pub const fn squares(self) -> bool {
         !matches!(self, Self::Cios | Self::Fios)
@@ -153,7 +153,7 @@ impl Unroll {
     /// All of them.
     pub const ALL: [Self; 4] = [Self::One, Self::Two, Self::Four, Self::Eight];
 
-    /// As a number.
+    /// The number of products.
     #[must_use]
     pub const fn products(self) -> u32 {
         match self {
@@ -175,7 +175,7 @@ impl Variant {
         }
     }
 
-    /// Where in memory the functions of a call begin: all of its own code.
+    /// Addresses of the functions of a call, all of its own code.
     #[must_use]
     pub fn code(self, call: Call) -> Vec<usize> {
         let Routines { product, square, halves } = self.routines();
@@ -194,7 +194,7 @@ impl Variant {
     }
 }
 
-/// A variant as a kernel, bound to one modulus: it needs constants that a [`Modulus`] has not.
+/// A variant as a kernel, bound to one modulus, since it needs constants that a [`Modulus`] lacks.
 #[derive(Clone, Copy)]
 pub struct VariantKernel<'m> {
     method: Method,
@@ -210,8 +210,8 @@ impl core::fmt::Debug for VariantKernel<'_> {
 }
 
 impl VariantKernel<'_> {
-    /// Asserts what every routine relies on: operands of K limbs, scratch for the shape, and the
-    /// modulus that the constants belong to.
+    /// Asserts the preconditions of every routine: operands of K limbs, scratch for the shape, and
+    /// the modulus that the constants belong to.
     fn check(&self, z: usize, x: usize, y: usize, m: &Modulus<u64>, t: usize) {
         let k = self.numbers.k();
         assert!(k == m.k() && self.numbers.m[0] == m.m()[0], "the constants of another modulus");
@@ -220,7 +220,7 @@ impl VariantKernel<'_> {
             "z, x, y have {z}, {x}, {y} words; the modulus has {k}"
         );
         assert!(k.is_multiple_of(2), "an even number of limbs is needed, not {k}");
-        // what the hungriest ask for: x*y, q, and K + 2 columns; or x*y and two more numbers
+        // the largest needs: x*y, q, and K + 2 columns; or x*y and two more numbers
         assert!(t >= m.scratch_words() && t >= 4 * k + 2, "a product needs {} words", 4 * k + 2);
     }
 }

@@ -50,11 +50,11 @@ fn columns<const U: usize, const SQUARE: bool>(
     settle(z, m, column.lowest()); // below R + m, as in SOS
 }
 
-/// Adds the products of a column, of the limbs that it has part in.
+/// Adds the products of a column.
 #[inline(always)]
 fn add_column<const U: usize, const SQUARE: bool>(column: &mut Column, x: &[u64], y: &[u64]) {
     if SQUARE {
-        // each product of two limbs twice, the middle limb by itself once
+        // each product of two different limbs twice, the square of the middle limb once
         let pairs = x.len() / 2;
         let (lower, upper) = x.split_at(x.len() - pairs);
         let mut half = Column::default();

@@ -1,4 +1,4 @@
-//! Karatsuba, one level: three products of half the size in place of four; reduction as in SOS.
+//! Karatsuba, one level: three products of half the size instead of four; reduction as in SOS.
 //!
 //! With x = x1 * H + x0: x*y = x1*y1 * H^2 + (x1*y1 + x0*y0 - (x1 - x0)(y1 - y0)) * H + x0*y0.
 //!
@@ -62,7 +62,7 @@ pub(crate) fn half_square<const U: usize>(t: &mut [u64], x: &[u64]) {
     schoolbook::square::<U>(t, x);
 }
 
-/// z := |x - y|; returns 1 where x < y, else 0.
+/// z := |x - y|; returns 1 if x < y, else 0.
 #[inline(always)]
 fn difference(z: &mut [u64], x: &[u64], y: &[u64]) -> u64 {
     z.copy_from_slice(x);

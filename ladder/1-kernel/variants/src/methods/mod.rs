@@ -1,4 +1,4 @@
-//! The variants, one file each; what they share stands in `schoolbook` and here.
+//! The variants, one file each; common code is in `schoolbook` and here.
 //!
 //! All of them: x, y < R = 2^{64K}, z :== x * y / R (mod m), z < R; z < 3m if x*y <= R*m. K is
 //! even. Time: constant; loops are counted by K alone.
