@@ -1,7 +1,7 @@
 //! Other ways to a Montgomery product and an exponentiation, for comparison; not the engine.
 //!
 //! What to choose is a question of the processor. Here each textbook way is real code behind the
-//! engine's contract, [`tollgate_mont::Kernel`], so that `tollgate kernel --variants` can measure
+//! engine's contract, [`tollgate_mont::Kernel`], so that `tollgate kernel variants` can measure
 //! them on the machine at hand. All are scalar, in limbs of 64 bits and in safe Rust that no
 //! instruction set helps: they compare with each other. The engine's kernels are faster.
 //!
