@@ -1,4 +1,4 @@
-//! A folder of ours among the temporary files.
+//! A private temporary folder.
 
 use std::fs::{self, DirBuilder};
 use std::os::unix::fs::DirBuilderExt as _;
@@ -6,23 +6,25 @@ use std::path::{Path, PathBuf};
 
 use crate::error::CliError;
 
-/// Removed with all that is in it when this is dropped.
+/// A folder that is removed with its contents on drop.
 pub(crate) struct Folder(PathBuf);
 
 impl Folder {
+    /// Creates a folder that only this user can read.
+    ///
     /// # Errors
     ///
-    /// There is no place for temporary files.
+    /// The folder of temporary files is not writable.
     pub(crate) fn new() -> Result<Self, CliError> {
         let name = format!("tollgate-{:016x}", fastrand::u64(..));
         let folder = std::env::temp_dir().join(name);
-        // It fails if somebody else's is there: what is written here is ours alone.
+        // fails if the path exists, so the folder has no other owner
         let made = DirBuilder::new().mode(0o700).create(&folder);
         made.map_err(|error| CliError::new(format!("{}: {error}; set TMPDIR", folder.display())))?;
         Ok(Self(folder))
     }
 
-    /// Of a file in it.
+    /// The path of a file in the folder.
     pub(crate) fn path(&self, name: &str) -> PathBuf {
         self.0.join(name)
     }
@@ -36,7 +38,7 @@ impl AsRef<Path> for Folder {
 
 impl Drop for Folder {
     fn drop(&mut self) {
-        // What is left over lies among the temporary files.
+        // an error leaves files in the folder of temporary files
         let _ = fs::remove_dir_all(&self.0);
     }
 }

@@ -1,4 +1,4 @@
-//! The machine this runs on: its fingerprint, its calibrated rates, and everybody's versions.
+//! This machine: its fingerprint, its calibrated rates, and the versions of all libraries.
 
 use std::collections::BTreeMap;
 
@@ -9,27 +9,27 @@ use tollgate_processor as processor;
 use tollgate_processor::{Limit, Mark, Rate, RegisterFile, Registers};
 use tollgate_record::{Machine, Timestamp};
 
-/// The variable that switches features of OpenSSL off.
+/// The variable that disables CPU features in OpenSSL.
 const OPENSSL_VETO: &str = "OPENSSL_ia32cap";
 
-/// What every record of a run shares.
+/// What all records of a run share.
 pub(crate) struct Host {
     /// The fingerprint.
     pub(crate) machine: Machine,
-    /// The same machine as the model sees it, calibrated by probes.
+    /// The same machine for the model, calibrated by probes.
     pub(crate) model: processor::Machine,
-    /// Versions of all that takes part.
+    /// Versions of all libraries and tools.
     pub(crate) versions: BTreeMap<String, String>,
-    /// The commit this was built from.
+    /// The commit of this build.
     pub(crate) commit: Option<String>,
-    /// What else figures depend on.
+    /// Other conditions of the figures.
     pub(crate) conditions: BTreeMap<String, String>,
-    /// What to do before the figures can be trusted, if anything.
+    /// Advice if the figures cannot be trusted.
     pub(crate) warning: Option<String>,
 }
 
 impl Host {
-    /// What the user must know before reading a figure of this run.
+    /// Notes about this machine for the reader of the figures.
     pub(crate) fn notes(&self) -> impl Iterator<Item = String> {
         let masked = self.conditions.get("openssl_ia32cap").map(|mask| {
             format!("{OPENSSL_VETO} is set ({mask}): OpenSSL does not run as it would otherwise")
@@ -38,7 +38,7 @@ impl Host {
         masked.into_iter().chain(load)
     }
 
-    /// What records of sessions share.
+    /// The context of session records.
     pub(crate) fn context(&self) -> Context {
         Context {
             machine: self.machine.clone(),
@@ -48,7 +48,7 @@ impl Host {
         }
     }
 
-    /// Asks and calibrates this machine; takes about 30 ms.
+    /// Identifies and calibrates this machine; takes about 30 ms.
     pub(crate) fn this() -> Self {
         let machine = this_machine();
         let conditions = Conditions::now();
@@ -64,7 +64,7 @@ impl Host {
     }
 }
 
-/// This core by `tollgate_calibrate::probe`; what it cannot run is unknown.
+/// Calibrates this core with `tollgate_calibrate::probe`; rates of missing instructions are unknown.
 fn calibrated(name: &str) -> processor::Machine {
     let now = Timestamp::now().to_string();
     let date = now.split('T').next().unwrap_or(&now);
@@ -102,7 +102,7 @@ fn calibrated(name: &str) -> processor::Machine {
 }
 
 fn versions() -> BTreeMap<String, String> {
-    // "OpenSSL 3.0.19 27 Jan 2026 ...": of the library that is loaded, not of the headers.
+    // "OpenSSL 3.0.19 27 Jan 2026 ..." of the loaded library, not of the headers.
     let openssl = openssl::version::version().split(' ').nth(1).unwrap_or("unknown");
     let known = |version: Option<&str>| version.unwrap_or("unknown").to_owned();
     BTreeMap::from([
@@ -114,7 +114,7 @@ fn versions() -> BTreeMap<String, String> {
     ])
 }
 
-/// Load and governor; OpenSSL's own veto too, since it changes OpenSSL's figures.
+/// Load, governor, and the CPU features disabled in OpenSSL.
 fn shared(conditions: &Conditions) -> BTreeMap<String, String> {
     let mut map = conditions.to_map();
     map.insert("threads".to_owned(), "1".to_owned());

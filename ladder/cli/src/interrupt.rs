@@ -8,7 +8,7 @@ use crate::error::CliError;
 use crate::output;
 use crate::progress;
 
-/// The shell's code for a program that SIGINT ended: 128 + 2.
+/// Exit code of a shell for a program that SIGINT ended: 128 + 2.
 const INTERRUPTED: u8 = 130;
 
 static ASKED: AtomicBool = AtomicBool::new(false);
@@ -19,18 +19,20 @@ static AT_ONCE: AtomicBool = AtomicBool::new(false);
 /// Wakes [`wait`].
 static WAITING: (Mutex<()>, Condvar) = (Mutex::new(()), Condvar::new());
 
-/// Listens from here on.
+/// Installs the handler.
 ///
 /// # Errors
 ///
-/// The system does not let it.
+/// The system refuses it.
 pub(crate) fn listen() -> Result<(), CliError> {
     ctrlc::set_handler(|| {
         if ASKED.swap(true, Ordering::Relaxed) || AT_ONCE.load(Ordering::Relaxed) {
             progress::clear();
             std::process::exit(i32::from(INTERRUPTED));
         }
-        output::say("tollgate: stopping after what is done; Ctrl-C again ends it at once");
+        output::say(
+            "tollgate: stopping after the current step; press Ctrl-C again to stop at once",
+        );
         drop(WAITING.0.lock());
         WAITING.1.notify_all();
     })
@@ -57,7 +59,7 @@ pub(crate) fn wait() {
     drop(WAITING.1.wait_while(guard, |()| !asked()));
 }
 
-/// The exit code of a run that came to its end, or was asked to stop.
+/// The exit code of a run that ended, or was stopped.
 pub(crate) fn exit_code() -> ExitCode {
     if asked() { ExitCode::from(INTERRUPTED) } else { ExitCode::SUCCESS }
 }

@@ -23,8 +23,8 @@ use std::process::ExitCode;
 use crate::error::CliError;
 use crate::options::{Options, Verb};
 use crate::verbs::{
-    bench, compare, fleet, kernel, key, ladder, model, provider, report, serve, session, simulate,
-    speed, workload,
+    bench, compare, completions, fleet, kernel, key, ladder, model, provider, report, serve,
+    session, simulate, speed, workload,
 };
 
 fn main() -> ExitCode {
@@ -32,13 +32,14 @@ fn main() -> ExitCode {
 }
 
 fn run() -> Result<ExitCode, CliError> {
-    // A mistyped veto would run, silently, what the user wanted off.
+    // A misspelled TOLLGATE_CPU_DISABLE must not silently leave a feature enabled.
     tollgate_cpu::features::veto().map_err(CliError::from_error)?;
     let options = Options::read()?;
     interrupt::listen()?;
     match options.verb {
         Verb::Bench(options) => bench::run(&options),
         Verb::Compare(options) => compare::run(&options),
+        Verb::Completions(options) => completions::run(&options),
         Verb::Fleet(options) => fleet::run(&options),
         Verb::Kernel(options) => kernel::run(&options),
         Verb::Key(options) => key::run(&options),
@@ -49,7 +50,6 @@ fn run() -> Result<ExitCode, CliError> {
         Verb::Serve(options) => serve::run(&options),
         Verb::Session(options) => session::run(&options),
         Verb::Simulate(options) => simulate::run(&options),
-        Verb::Speed(options) if options.engine => speed::queue::run(&options),
         Verb::Speed(options) => speed::run(&options),
         Verb::Workload(options) => workload::run(&options),
     }

@@ -1,4 +1,4 @@
-//! What leaves the program: tables, records, and words for the user.
+//! The program's output: tables, records and messages.
 
 use std::fs::File;
 use std::io::{self, Write};
@@ -24,21 +24,22 @@ pub(crate) fn check_stdout() -> Result<(), CliError> {
     Ok(())
 }
 
-/// One line on standard error. If nobody can read it, nothing is lost by going on.
+/// Prints a line to standard error; errors are ignored.
 pub(crate) fn say(line: &str) {
     let _ = progress::aside(|| writeln!(io::stderr().lock(), "{line}"));
 }
 
-/// Where tables and records go.
+/// The destinations of tables and records.
 pub(crate) struct Output {
-    /// `--json -`: records have standard output for themselves.
+    /// Standard output belongs to JSON.
     tables_to_stderr: bool,
     records: Option<jsonl::Writer<Box<dyn Write>>>,
     file: String,
 }
 
 impl Output {
-    /// With records written to `json`, anew; `-` is standard output, which then holds nothing else.
+    /// Writes records to `json`, replacing the file; `-` is standard output, and tables then go to
+    /// standard error.
     ///
     /// # Errors
     ///
@@ -57,7 +58,12 @@ impl Output {
         Ok(Self { tables_to_stderr, records: to.map(jsonl::Writer::new), file })
     }
 
-    /// Writes the records of a finished row: whatever happens next, they are kept.
+    /// Moves tables to standard error.
+    pub(crate) const fn leave_stdout(&mut self) {
+        self.tables_to_stderr = true;
+    }
+
+    /// Writes the records of a finished row at once, so that a later error does not lose them.
     ///
     /// # Errors
     ///

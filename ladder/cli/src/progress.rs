@@ -8,24 +8,24 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 /// Steps of the bar.
 const STEPS: u32 = 10_000;
 
-/// The bar that is on the terminal: whoever else writes there goes through [`aside`].
+/// The bar on the terminal; other output goes through [`aside`].
 static SHOWN: Mutex<Option<ProgressBar>> = Mutex::new(None);
 
-/// How far a rung is: rows that take so many seconds each. The time left comes from the plan, which
-/// is known, and not from what the first steps happened to take.
+/// The progress of a rung, in rows of equal time. The time left follows from the plan, not from the
+/// speed of the first rows.
 pub(crate) struct Progress {
     bar: ProgressBar,
     rows: Cell<f64>,
     seconds: Cell<f64>,
     row: Cell<f64>,
     what: RefCell<String>,
-    /// What there is to say of the row while it goes.
+    /// A note about the row in progress.
     note: RefCell<String>,
 }
 
 impl Progress {
-    /// A bar with this before it; it is drawn when the first row starts, and goes when this is
-    /// dropped. Where standard error is no terminal, nothing is ever drawn. One at a time.
+    /// Creates a bar with this title. It appears with the first row and disappears on drop; without
+    /// a terminal on standard error nothing is drawn. Only one bar may exist at a time.
     pub(crate) fn new(title: &'static str) -> Self {
         let target = ProgressDrawTarget::stderr();
         let style = ProgressStyle::with_template("{prefix:7} {bar:32} {msg}");
@@ -43,13 +43,13 @@ impl Progress {
         }
     }
 
-    /// There will be so many rows of so many seconds each.
+    /// Sets the number of rows and the seconds of each.
     pub(crate) fn plan(&self, rows: usize, seconds: f64) {
         self.rows.set(f64::from(u32::try_from(rows.max(1)).unwrap_or(u32::MAX)));
         self.seconds.set(seconds);
     }
 
-    /// Row `row` starts.
+    /// Starts row `row`.
     pub(crate) fn row(&self, row: usize, what: &str) {
         self.row.set(f64::from(u32::try_from(row).unwrap_or(u32::MAX)));
         self.what.replace(what.to_owned());
@@ -57,12 +57,12 @@ impl Progress {
         self.part(0.0);
     }
 
-    /// Says this of the row from now on.
+    /// Sets the note of the row.
     pub(crate) fn note(&self, words: &str) {
         self.note.replace(format!(", {words}"));
     }
 
-    /// The row is done to this part, 0 to 1.
+    /// Sets the finished part of the row, 0 to 1.
     pub(crate) fn part(&self, part: f64) {
         let done = self.row.get() + part.clamp(0.0, 1.0);
         let left = (self.rows.get() - done).max(0.0) * self.seconds.get();
@@ -84,7 +84,7 @@ impl Drop for Progress {
     }
 }
 
-/// Does something that writes to the terminal, with the bar out of the way.
+/// Hides the bar while `write` writes to the terminal.
 pub(crate) fn aside<T>(write: impl FnOnce() -> T) -> T {
     let bar = shown().clone();
     match bar {
@@ -93,7 +93,7 @@ pub(crate) fn aside<T>(write: impl FnOnce() -> T) -> T {
     }
 }
 
-/// Takes the bar off the terminal for good.
+/// Removes the bar from the terminal.
 pub(crate) fn clear() {
     if let Some(bar) = shown().take() {
         bar.finish_and_clear();

@@ -1,4 +1,4 @@
-//! One run of a verb: the machine, where its results go, and what the reader must know.
+//! One run of a verb: the machine, its output, and notes for the reader.
 
 use std::path::Path;
 use std::process::ExitCode;
@@ -9,7 +9,7 @@ use crate::interrupt;
 use crate::measure::Notes;
 use crate::output::Output;
 
-/// What collectors of records need and fill.
+/// The context of functions that collect records.
 pub(crate) struct Run {
     pub(crate) host: Host,
     pub(crate) output: Output,
@@ -17,7 +17,7 @@ pub(crate) struct Run {
 }
 
 impl Run {
-    /// One that writes its records to `json`.
+    /// Creates a run that writes its records to `json`.
     ///
     /// # Errors
     ///
@@ -27,7 +27,7 @@ impl Run {
         Ok(Self { host: Host::this(), output, notes: Notes::default() })
     }
 
-    /// One that measures: what this machine does to figures is noted.
+    /// Creates a run that measures, with notes about this machine.
     ///
     /// # Errors
     ///
@@ -38,12 +38,12 @@ impl Run {
         Ok(run)
     }
 
-    /// What the reader must know, as it is printed.
+    /// The notes, as printed.
     pub(crate) fn notes(&self) -> String {
         self.notes.lines()
     }
 
-    /// Prints text and the notes below it; the code says whether Ctrl-C ended the run.
+    /// Prints text and the notes below it, and returns the exit code: 130 after Ctrl-C.
     ///
     /// # Errors
     ///

@@ -32,7 +32,7 @@ pub fn table(records: &[Record]) -> String {
         .filter(|subject| subject.parameter(BY) == Some(ENGINE))
         .collect();
     if subjects.is_empty() {
-        return "the engine was not measured: run `tollgate speed --engine`\n".to_owned();
+        return "the engine was not measured: run `tollgate speed queue`\n".to_owned();
     }
     let (mut rows, mut above) = (Vec::new(), None);
     for subject in &subjects {
@@ -122,6 +122,6 @@ mod tests {
 
     #[test]
     fn nothing_measured_says_how_to() {
-        assert!(table(&[]).contains("--engine"));
+        assert!(table(&[]).contains("speed queue"));
     }
 }

@@ -32,7 +32,7 @@ pub fn table(records: &[Record]) -> String {
         record.conditions.contains_key(CUT) && record.subject.parameter(PLAN).is_none()
     });
     if planned.is_empty() {
-        return "no batch was planned: run `tollgate kernel --plan`\n".to_owned();
+        return "no batch was planned: run `tollgate kernel plan`\n".to_owned();
     }
     let mut text = String::new();
     let mut left = planned.as_slice();

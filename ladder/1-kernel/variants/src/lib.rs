@@ -1,7 +1,7 @@
 //! Textbook Montgomery products and exponentiations, for comparison with the engine's.
 //!
 //! The best method depends on the processor. Here each textbook method is real code with the
-//! engine's contract, [`tollgate_mont::Kernel`], so that `tollgate kernel --variants` can measure
+//! engine's contract, [`tollgate_mont::Kernel`], so that `tollgate kernel variants` can measure
 //! them on the machine at hand. All are scalar, in limbs of 64 bits and in safe Rust that no
 //! instruction set helps: they compare with each other. The engine's kernels are faster.
 //!

@@ -1,4 +1,4 @@
-//! The files that a command line names: what it reads stays, and what it writes can be written.
+//! Checks the files that a command line names: no input is overwritten, every output is writable.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, ErrorKind};
@@ -6,19 +6,22 @@ use std::path::{Path, PathBuf};
 
 use super::Verb;
 use crate::error::{CliError, folder};
-use crate::verbs::{key::options as key, simulate::options as simulate};
+use crate::verbs::{
+    bench::options as bench, kernel::options as kernel, key::options as key,
+    simulate::options as simulate, speed::options as speed,
+};
 
-/// What a command line reads and writes; a file that is written comes with its flag.
+/// The files that a command line reads, and those it writes, with their options.
 struct Files<'a> {
     reads: Vec<&'a Path>,
     writes: Vec<(&'static str, &'a Path)>,
 }
 
-/// Looks at all of them before anything is measured or written.
+/// Checks all files before anything is measured or written.
 ///
 /// # Errors
 ///
-/// One would be written over another, or cannot be written; the message names flag and file.
+/// Two options name the same file, or a file is not writable; the message names option and file.
 pub(super) fn check(verb: &Verb) -> Result<(), CliError> {
     let Files { reads, writes } = Files::of(verb);
     for (at, (flag, path)) in writes.iter().enumerate() {
@@ -26,10 +29,10 @@ pub(super) fn check(verb: &Verb) -> Result<(), CliError> {
         let place = place(path);
         let is_here = |other: &Path| place.is_some() && self::place(other) == place;
         if reads.iter().any(|other| is_here(other)) {
-            return Err(wrong(" is read here and would be lost: name another file"));
+            return Err(wrong(" is an input and would be overwritten: choose another file"));
         }
         if let Some((other, _)) = writes[..at].iter().find(|(_, other)| is_here(other)) {
-            return Err(wrong(&format!(" is where {other} goes: name another file")));
+            return Err(wrong(&format!(" is already the file of {other}: choose another file")));
         }
         writable(path).map_err(|error| {
             CliError::new(format!("{flag}: {}", CliError::of_file(path, &error)))
@@ -44,11 +47,15 @@ impl<'a> Files<'a> {
         let mut writes: Vec<(&str, Option<&PathBuf>)> = Vec::new();
         match verb {
             Verb::Bench(bench) => {
+                if let Some(bench::What::Search(search)) = &bench.what {
+                    writes.push(("--curve", search.curve.as_ref()));
+                }
+                let bench = bench.options();
                 reads.extend(bench.given.log.as_deref());
                 reads.extend(bench.module.as_deref());
                 reads.extend(bench.workload.as_deref().map(Path::new));
                 writes.push(("--json", bench.written.json.as_ref()));
-                writes.push(("--curve", bench.clients.curve.as_ref()));
+                writes.push(("--summary", bench.outputs.summary.as_ref()));
             }
             Verb::Compare(compare) => {
                 reads.extend(compare.files.iter().map(PathBuf::as_path));
@@ -58,7 +65,14 @@ impl<'a> Files<'a> {
                 reads.extend(fleet.records.iter().map(PathBuf::as_path));
                 writes.push(("--json", fleet.written.json.as_ref()));
             }
-            Verb::Kernel(kernel) => writes.push(("--json", kernel.written.json.as_ref())),
+            Verb::Kernel(kernel) => {
+                let written = match &kernel.what {
+                    None => &kernel.table.written,
+                    Some(kernel::What::Plan(plan)) => &plan.written,
+                    Some(kernel::What::Variants(variants)) => &variants.written,
+                };
+                writes.push(("--json", written.json.as_ref()));
+            }
             Verb::Key(key) => match &key.what {
                 key::What::Gen(made) => writes.push(("--json", made.written.json.as_ref())),
                 key::What::Check(checked) => {
@@ -95,18 +109,23 @@ impl<'a> Files<'a> {
                 }
             }
             Verb::Speed(speed) => {
-                reads.extend(speed.key.as_deref());
-                writes.push(("--json", speed.written.json.as_ref()));
+                let (key, written) = match &speed.what {
+                    None => (&speed.operations.key, &speed.operations.written),
+                    Some(speed::What::Queue(queue)) => (&queue.key, &queue.written),
+                    Some(speed::What::Pkeu(pkeu)) => (&None, &pkeu.written),
+                };
+                reads.extend(key.as_deref());
+                writes.push(("--json", written.json.as_ref()));
             }
-            Verb::Provider(_) | Verb::Workload(_) => {}
+            Verb::Completions(_) | Verb::Provider(_) | Verb::Workload(_) => {}
         }
         let named = writes.into_iter().filter_map(|(flag, path)| Some((flag, path?.as_path())));
         Self { reads, writes: named.filter(|(_, path)| *path != Path::new("-")).collect() }
     }
 }
 
-/// Where a file lies or would lie, by whatever name; none of what is no file, such as a pipe, nor
-/// where its folder is not there.
+/// The canonical path of a file that exists or could be made; `None` of a pipe or a device, and if
+/// the folder does not exist.
 fn place(path: &Path) -> Option<PathBuf> {
     match fs::metadata(path) {
         Ok(found) if found.is_file() => fs::canonicalize(path).ok(),
@@ -115,7 +134,7 @@ fn place(path: &Path) -> Option<PathBuf> {
     }
 }
 
-/// Tries it, and leaves all as it was.
+/// Tries to open the file for writing, and leaves everything as it was.
 fn writable(path: &Path) -> io::Result<()> {
     match fs::metadata(path) {
         Ok(found) if found.is_file() => OpenOptions::new().append(true).open(path).map(drop),

@@ -1,4 +1,4 @@
-//! The command line: every flag with help, default and unit.
+//! The command line: every option with help, default and unit.
 
 mod files;
 #[cfg(test)]
@@ -14,8 +14,11 @@ use std::path::PathBuf;
 use clap::error::ErrorKind;
 use clap::{Args, Command, CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 
-pub(crate) use crate::verbs::bench::options::{Bench, CoreSpan, EngineKind, KeyShare, ServerKind};
+pub(crate) use crate::verbs::bench::options::{
+    Bench, BenchCommand, CoreSpan, EngineKind, KeyShare, Mode, ServerKind,
+};
 pub(crate) use crate::verbs::compare::options::{Compare, Failing};
+pub(crate) use crate::verbs::completions::Completions;
 pub(crate) use crate::verbs::fleet::options::Fleet;
 pub(crate) use crate::verbs::kernel::options::Kernel;
 pub(crate) use crate::verbs::key::options::Key;
@@ -31,7 +34,7 @@ pub(crate) use crate::verbs::workload::options::Workload;
 
 use crate::error::CliError;
 
-/// What a TLS connection costs, rung by rung.
+/// Measure and explain what a TLS connection costs, from the multiplier to the fleet
 #[derive(Debug, Parser)]
 #[command(name = "tollgate", version, about, after_help = AFTER)]
 pub(crate) struct Options {
@@ -40,47 +43,53 @@ pub(crate) struct Options {
 }
 
 const AFTER: &str = "\
-TOLLGATE_CPU_DISABLE=ifma,adx switches features of our kernels off; OpenSSL has OPENSSL_ia32cap.
-Exit codes: 0 done, 1 measured and not valid, 2 refused (one line on standard error says why),
-130 stopped by Ctrl-C, 141 nobody reads what is printed.";
+Start with 'tollgate ladder', or 'tollgate bench https://HOST/' for a server of your own.
 
-/// The rungs that can be measured.
+Exit codes: 0 done; 1 measured, but the figures are not valid; 2 error, one line on standard error;
+3 a --fail-if condition holds; 130 stopped by Ctrl-C; 141 standard output was closed.
+
+TOLLGATE_CPU_DISABLE=ifma,adx disables CPU features for Tollgate's kernels; for OpenSSL's, set
+OPENSSL_ia32cap.";
+
+/// The verbs.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Verb {
-    /// TLS sessions of a server under load: OpenSSL and ours in turn, each count confirmed
-    Bench(Box<Bench>),
-    /// Records of two or more runs: faster, slower, or no change proven; and of machines
+    /// Load a TLS server, or two embedded ones in turn, and check every count against its log
+    Bench(Box<BenchCommand>),
+    /// Compare the records of several runs or machines: faster, slower, or no change proven
     Compare(Compare),
-    /// Cores, costs and response times of many servers, from records of one
+    /// Print a completion script for a shell
+    Completions(Completions),
+    /// Compute cores, costs and response times of many servers from the records of one
     Fleet(Fleet),
-    /// Montgomery products and squares of every kernel that this machine can run
+    /// Measure Montgomery products and squares with every kernel that this machine can run
     Kernel(Kernel),
-    /// RSA keys: make one, show one, check one
+    /// Make, show or check an RSA key
     Key(Key),
-    /// All six rungs, one after the other: a table, a page, and records
+    /// Measure all six rungs, and write a table, an HTML page and records
     Ladder(Ladder),
-    /// Montgomery products on processors that are only described, and at best on this one
+    /// Compute bounds of Montgomery products on described processors and on this one
     Model(Model),
-    /// The OpenSSL provider: install it, check it, see what servers do with it
+    /// Install and check the OpenSSL provider, and show what servers do with it
     Provider(Provider),
-    /// The six rungs from records: a table and a page
+    /// Make the table and the HTML page from records
     Report(Report),
-    /// The embedded TLS server, with our engine or OpenSSL's
+    /// Run the embedded TLS server, with Tollgate's engine or OpenSSL's
     Serve(Serve),
-    /// What a TLS session costs a server, by part, beside what a real server takes for it
+    /// Measure what a TLS session costs a server, part by part, and beside a real server
     Session(Session),
-    /// Programs on a processor that nobody has built, instruction by instruction
+    /// Simulate programs on a processor, instruction by instruction
     Simulate(Simulate),
-    /// RSA operations: ours beside OpenSSL's and AWS-LC's, in one run
+    /// Measure RSA operations of Tollgate, OpenSSL and AWS-LC in one run
     Speed(Speed),
-    /// Workloads: named ones with their reasons, and new ones from access logs
+    /// Show named workloads, or make one from access logs
     Workload(Workload),
 }
 
-/// Where records go.
+/// The option for records.
 #[derive(Args, Clone, Debug)]
 pub(crate) struct Written {
-    /// Write the records as JSON Lines to this file, made anew; - is standard output
+    /// Write the records as JSON Lines to FILE, replacing it; - is standard output
     #[arg(long, value_name = "FILE")]
     pub(crate) json: Option<PathBuf>,
 }
@@ -90,7 +99,7 @@ impl Options {
     ///
     /// # Errors
     ///
-    /// The command line is not right; clap's message in one line.
+    /// The command line is wrong; the error is clap's message in one line.
     pub(crate) fn read() -> Result<Self, CliError> {
         let arguments: Vec<OsString> = env::args_os().skip(1).collect();
         let options = Self::parsed(&arguments).map_err(|error| match error.kind() {
@@ -99,18 +108,26 @@ impl Options {
             | ErrorKind::DisplayVersion => error.exit(),
             _ => one_line(&error, &arguments),
         })?;
+        options.check_combinations()?;
         files::check(&options.verb)?;
         Ok(options)
     }
 
-    /// Of these arguments, without the program's name.
-    ///
-    /// # Errors
-    ///
-    /// They are not right; clap's message in one line.
+    /// Parses these arguments, without the program's name.
+    #[cfg(test)]
     pub(crate) fn of(arguments: &[&str]) -> Result<Self, CliError> {
         let arguments: Vec<OsString> = arguments.iter().map(OsString::from).collect();
-        Self::parsed(&arguments).map_err(|error| one_line(&error, &arguments))
+        let options = Self::parsed(&arguments).map_err(|error| one_line(&error, &arguments))?;
+        options.check_combinations()?;
+        Ok(options)
+    }
+
+    /// Checks what the declaration cannot express.
+    fn check_combinations(&self) -> Result<(), CliError> {
+        match &self.verb {
+            Verb::Bench(options) => options.request().map(drop),
+            _ => Ok(()),
+        }
     }
 
     fn parsed(arguments: &[OsString]) -> Result<Self, clap::Error> {
@@ -121,7 +138,17 @@ impl Options {
     }
 }
 
-/// A number below zero is the value of its flag, to be refused as such, and no flag of its own.
+/// Options with the values that their declaration gives them, for requests from other verbs.
+///
+/// # Panics
+///
+/// The declaration has a required option; tests call this for each type that is used.
+pub(crate) fn defaults<T: Args>() -> T {
+    let mut matches = T::augment_args(Command::new("defaults")).get_matches_from(["defaults"]);
+    T::from_arg_matches_mut(&mut matches).expect("every option has a default")
+}
+
+/// Lets options take negative numbers as values, so that the error names the value.
 fn negatives(command: Command) -> Command {
     let command = command.mut_args(|arg| {
         let takes = arg.get_action().takes_values();
@@ -130,7 +157,7 @@ fn negatives(command: Command) -> Command {
     command.mut_subcommands(negatives)
 }
 
-/// The first paragraph of clap's message, and which help says more.
+/// Returns the first paragraph of clap's message and the command that prints the help.
 fn one_line(error: &clap::Error, arguments: &[OsString]) -> CliError {
     let text = error.to_string();
     let what = text.strip_prefix("error: ").unwrap_or(&text);
@@ -149,8 +176,14 @@ fn one_line(error: &clap::Error, arguments: &[OsString]) -> CliError {
     CliError::new(format!("{what}; try '{name} --help'"))
 }
 
+/// Seconds as a number (`2.5`) or with a unit (`500ms`, `10s`, `2m`); 0.01 to 3600.
 pub(crate) fn seconds(text: &str) -> Result<f64, String> {
-    let seconds: f64 = text.parse().map_err(|_| "a number of seconds is needed".to_owned())?;
+    let units = [("ms", 1e-3), ("s", 1.0), ("m", 60.0)];
+    let with_unit = |(unit, seconds): (&str, f64)| Some((text.strip_suffix(unit)?, seconds));
+    let (number, unit) = units.into_iter().find_map(with_unit).unwrap_or((text, 1.0));
+    let number: f64 =
+        number.parse().map_err(|_| "give seconds: 2.5, 500ms, 10s or 2m".to_owned())?;
+    let seconds = number * unit;
     if (0.01..=3600.0).contains(&seconds) {
         Ok(seconds)
     } else {
@@ -164,16 +197,16 @@ pub(crate) mod tests {
 
     use super::*;
 
-    /// The options of `tollgate bench` with these flags.
+    /// Parses `tollgate bench` with these options.
     #[track_caller]
     pub(crate) fn bench(flags: &[&str]) -> Bench {
         match Options::of(&[&["bench"], flags].concat()).unwrap().verb {
-            Verb::Bench(options) => *options,
+            Verb::Bench(options) => options.request().unwrap(),
             other => unreachable!("bench was asked for: {other:?}"),
         }
     }
 
-    /// Each of these command lines is refused, in one line that holds these words.
+    /// Asserts that each command line is refused with one line that contains these words.
     #[track_caller]
     pub(crate) fn assert_refused(verb: &str, bad: &[(&[&str], &str)]) {
         for (flags, why) in bad {
@@ -189,7 +222,15 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn a_number_that_is_none_is_refused_as_a_value_and_the_help_is_that_of_the_verb() {
+    fn seconds_have_units() {
+        for (text, expected) in [("2.5", 2.5), ("500ms", 0.5), ("10s", 10.0), ("2m", 120.0)] {
+            assert_eq!(seconds(text), Ok(expected));
+        }
+        assert!(seconds("1h").is_err() && seconds("ms").is_err() && seconds("2000m").is_err());
+    }
+
+    #[test]
+    fn an_invalid_number_is_reported_with_its_option_and_the_help_of_its_verb() {
         for (verb, flags, why) in [
             ("bench", &["--seconds", "-1"][..], "'-1' for '--seconds <S>'"),
             ("compare", &["a", "--drift", "-1"], "from 0 to 1"),

@@ -1,4 +1,4 @@
-//! A verb's flags and its pages of `docs` agree: no flag without a row, none with another default.
+//! Tests that `docs/VERB*.md` has a row for each option of a verb, with the same default.
 
 use clap::{Arg, Command, CommandFactory as _};
 
@@ -36,19 +36,19 @@ fn each_row_is_of_a_flag() {
     assert_eq!(unknown, [""; 0]);
 }
 
-/// The long flags of a verb and of the verbs below it.
+/// The long options of a verb and of its sub-verbs.
 fn flags_of(verb: &Command) -> impl Iterator<Item = &Arg> {
     let all = core::iter::once(verb).chain(verb.get_subcommands());
     all.flat_map(Command::get_arguments).filter(|flag| flag.get_long().is_some())
 }
 
-/// The flags that stand in the first cell of a table's row.
+/// The options in the first cell of a table's row.
 fn flags_in(line: &str) -> impl Iterator<Item = &str> {
     let cell = line.strip_prefix('|').and_then(|rest| rest.split('|').next()).unwrap_or_default();
     cell.split("`--").skip(1).filter_map(|rest| rest.split([' ', '`']).next())
 }
 
-/// The pages `VERB.md` and `VERB-*.md`, one behind the other.
+/// The text of the pages `VERB.md` and `VERB-*.md`.
 #[allow(clippy::unwrap_used, reason = "a test")]
 fn pages_of(verb: &str) -> String {
     let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs");

@@ -1,7 +1,8 @@
-//! A folder for each verb: its options, what it collects, what it prints.
+//! One module for each verb: its options, what it collects, what it prints.
 
 pub(crate) mod bench;
 pub(crate) mod compare;
+pub(crate) mod completions;
 pub(crate) mod fleet;
 pub(crate) mod kernel;
 pub(crate) mod key;

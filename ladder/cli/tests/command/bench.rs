@@ -116,7 +116,7 @@ fn one_engine_alone_has_figures_and_no_ratio() {
     }
     refused(&run(&["bench", "--server", "rustls", "--engine", "openssl"]), "give aws-lc");
     refused(&run(&["bench", "--engine", "aws-lc"]), "give openssl");
-    refused(&run(&["bench", "--engine", "tollgate,tollgate"]), "tollgate stands there twice");
+    refused(&run(&["bench", "--engine", "tollgate,tollgate"]), "tollgate is given twice");
     let alone = ["bench", "--server", "haproxy", "--async", "--engine", "openssl"];
     refused(&run(&alone), "--engine tollgate too");
 }
@@ -318,14 +318,17 @@ fn a_parent_without_its_workers_is_refused() {
 fn what_cannot_be_measured_is_one_line() {
     let nobody = "https://127.0.0.1:1";
     refused(&run(&["bench", nobody]), "nothing listens on 127.0.0.1:1");
-    refused(&run(&["bench", "--key", "rsa-2048,rsa-3072,rsa-2048"]), "rsa-2048 stands there twice");
+    refused(
+        &run(&["bench", "--key-type", "rsa-2048,rsa-3072,rsa-2048"]),
+        "rsa-2048 is given twice",
+    );
     refused(&run(&["bench", nobody, "--log", "/no/such/log"]), "/no/such/log");
     refused(&run(&["bench", nobody, "--pid", "4194305"]), "--pid");
     refused(&run(&["bench", nobody, "--cgroup", "/no/such/group"]), "--cgroup");
     refused(&run(&["bench", "--connections", "0"]), "connections");
     refused(&run(&["bench", "--client-cores", "2000"]), "cores");
     refused(&run(&["bench", "--server-cores", "1000"]), "core 1000");
-    refused(&run(&["bench", "--key", "ecdsa-p256"]), "both engines");
+    refused(&run(&["bench", "--key-type", "ecdsa-p256"]), "both engines");
     refused(&run(&["bench", "--server", "nginx", "--handshake-only"]), "--bytes 0");
     refused(&run(&["bench", "--server", "nginx", "--async"]), "--server haproxy");
     refused(&run(&["bench", "--module", "x"]), "--server nginx");
@@ -421,14 +424,14 @@ fn the_papers_figures_stand_beside_those_of_its_workload() {
         assert!(told, "{} of {cpu} in\n{stdout}", record.estimate.point());
     }
     assert!(stdout.contains("\ntollgate on ") && stdout.contains("\nopenssl on "), "{stdout}");
-    let plain = bench(&["--key", "rsa-1024", "--protocol", "tls12-rsa", "--rounds", "2"]);
+    let plain = bench(&["--key-type", "rsa-1024", "--protocol", "tls12-rsa", "--rounds", "2"]);
     assert!(!text(&plain).contains("[HP01]"), "nobody asked for it");
 }
 
 /// What the paper of 2001 measured, as far as servers still offer it: RSA-1024, RSA key exchange.
 #[test]
 fn keys_of_2001_are_served_by_embedded_and_stock_servers_and_refused_by_rustls() {
-    let flags = ["--key", "rsa-1024", "--protocol", "tls12-rsa", "--rounds", "2"];
+    let flags = ["--key-type", "rsa-1024", "--protocol", "tls12-rsa", "--rounds", "2"];
     let embedded = ["--client", "minimal,curl"];
     for more in [&embedded[..], &["--client", "minimal,curl", "--server", "nginx"]] {
         let output = bench(&[&flags[..], more].concat());
@@ -448,7 +451,7 @@ fn keys_of_2001_are_served_by_embedded_and_stock_servers_and_refused_by_rustls()
             }
         }
     }
-    let rustls = ["--key", "rsa-1024", "--server", "rustls", "--protocol", "tls13"];
+    let rustls = ["--key-type", "rsa-1024", "--server", "rustls", "--protocol", "tls13"];
     let output = bench(&[&rustls[..], &["--rounds", "2"]].concat());
     refused(&output, "2048 bits");
     let output = bench(&["--client", "rustls", "--protocol", "tls12-rsa", "--rounds", "2"]);

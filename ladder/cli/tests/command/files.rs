@@ -29,7 +29,7 @@ fn what_is_read_is_not_written_over() {
         &["bench", "https://127.0.0.1:1/", "--log", name, "--json", &other],
         &["serve", "--cert", "/dev/null", "--key", name, "--access-log", &other],
     ] {
-        refused(&run(line), "is read here and would be lost");
+        refused(&run(line), "is an input and would be overwritten");
         assert_eq!(fs::read(&file).unwrap(), key, "{line:?}");
     }
     fs::remove_file(&file).unwrap();
@@ -39,8 +39,11 @@ fn what_is_read_is_not_written_over() {
 fn two_outputs_are_two_files() {
     let file = scratch("both");
     let name = file.to_str().unwrap();
-    refused(&run(&["ladder", "--json", name, "--report", name]), "is where --json goes");
-    refused(&run(&["simulate", "study", "--json", name, "--svg", name]), "is where --json goes");
+    refused(&run(&["ladder", "--json", name, "--report", name]), "is already the file of --json");
+    refused(
+        &run(&["simulate", "study", "--json", name, "--svg", name]),
+        "is already the file of --json",
+    );
     assert!(!file.exists());
 }
 
@@ -48,7 +51,7 @@ fn two_outputs_are_two_files() {
 fn what_cannot_be_written_is_said_at_once() {
     for flags in [
         &["simulate", "study", "--svg"][..],
-        &["bench", "--slo", "p99=1ms", "--curve"],
+        &["bench", "search", "--slo", "p99=1ms", "--svg"],
         &["ladder", "--report"],
     ] {
         let with = |file| run(&[flags, &[file]].concat());

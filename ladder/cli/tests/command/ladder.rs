@@ -115,7 +115,7 @@ fn models_are_printed_and_written_and_this_machine_can_be_kept() {
 #[test]
 fn a_session_is_the_sum_of_its_parts() {
     let json = scratch("session.jsonl");
-    let line = ["session", "--parts-only", "--key", "rsa-2048", "--protocol", "tls13"];
+    let line = ["session", "--parts-only", "--key-type", "rsa-2048", "--protocol", "tls13"];
     let output = run(&[&line[..], &["--seconds", "1", "--json", words(&json)]].concat());
     let stdout = String::from_utf8(output.stdout).unwrap();
     assert_eq!(output.status.code(), Some(0), "{stdout}");
@@ -138,7 +138,7 @@ fn a_session_is_the_sum_of_its_parts() {
         assert!(matches!(&total.kind, Kind::Predicted { by, .. } if by == "3-session"));
     }
     // With the real server the measured total stands beside, unless the machine is too busy.
-    let line = ["session", "--key", "rsa-2048", "--protocol", "tls12-rsa", "--bytes", "0"];
+    let line = ["session", "--key-type", "rsa-2048", "--protocol", "tls12-rsa", "--bytes", "0"];
     let output = run(&[&line[..], &["--seconds", "0.5", "--json", words(&json)]].concat());
     let stdout = String::from_utf8(output.stdout).unwrap();
     assert_eq!(output.status.code(), Some(0), "{stdout}");
@@ -147,6 +147,6 @@ fn a_session_is_the_sum_of_its_parts() {
         record.kind == Kind::Measured && subject == "session/rsa-2048/tls12-rsa?by=tollgate&bytes=0"
     };
     assert!(records(&json).iter().any(is_measured) || stdout.contains("INVALID"), "{stdout}");
-    refused(&run(&["session", "--key", "rsa-1024"]), "rsa-2048");
+    refused(&run(&["session", "--key-type", "rsa-1024"]), "rsa-2048");
     refused(&run(&["session", "--bytes", "99999999", "--parts-only"]), "1048576");
 }

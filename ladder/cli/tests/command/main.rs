@@ -18,4 +18,5 @@ mod provider;
 mod serve;
 mod shown;
 mod simulate;
+mod thresholds;
 mod workload;

@@ -47,9 +47,9 @@ fn flags_that_make_no_sense_are_refused() {
         (&["speed", "--json", "/there/is/no/such/folder.jsonl"], "/there/is/no/such/folder.jsonl"),
         (&["kernel", "--bits", "64"], "128"),
         (&["kernel", "--json", "/"], "/: "),
-        (&["kernel", "--variants", "--bits", "512,8192"], "--bits 8192"),
-        (&["kernel", "--plan", "--bits", "640"], "--bits 640"),
-        (&["kernel", "--plan", "--variants"], "--variants"),
+        (&["kernel", "variants", "--bits", "512,8192"], "--bits 8192"),
+        (&["kernel", "plan", "--bits", "640"], "--bits 640"),
+        (&["kernel", "plan", "variants"], "variants"),
         (&["drive"], "drive"),
     ] {
         refused(&run(arguments), why);
@@ -123,7 +123,7 @@ fn speed_writes_every_figure_and_prints_the_table() {
 #[test]
 fn plans_cut_every_batch_at_the_least_cost() {
     let file = scratch("plan.jsonl");
-    let arguments = ["kernel", "--plan", "--bits", "512", "--seconds", "0.2", "--json"];
+    let arguments = ["kernel", "plan", "--bits", "512", "--seconds", "0.2", "--json"];
     let output = run(&[&arguments[..], &[file.to_str().unwrap()]].concat());
     assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stderr));
     let stdout = text(&output);
@@ -184,7 +184,7 @@ fn exponents_choose_the_raw_operations() {
 
 #[test]
 fn pkeu_puts_the_papers_figures_beside_ours() {
-    let output = run(&["speed", "--table", "pkeu", "--seconds", "0.05", "--against", "none"]);
+    let output = run(&["speed", "pkeu", "--seconds", "0.05", "--against", "none"]);
     assert_eq!(output.status.code(), Some(0), "{output:?}");
     let stdout = text(&output);
     for row in ["512!/512", "512!/3", "1024!/1024", "1024!/3", "2048/2048", "2048/3"] {
@@ -283,8 +283,7 @@ fn ctrl_c_prints_the_rows_that_are_done() {
 fn variants_write_every_figure_and_print_the_tables() {
     let file = scratch("variants.jsonl");
     let name = file.to_str().unwrap();
-    let output =
-        run(&["kernel", "--variants", "--bits", "512", "--seconds", "0.3", "--json", name]);
+    let output = run(&["kernel", "variants", "--bits", "512", "--seconds", "0.3", "--json", name]);
     let stderr = str::from_utf8(&output.stderr).unwrap();
     assert_eq!(output.status.code(), Some(0), "{stderr}");
     let stdout = text(&output);

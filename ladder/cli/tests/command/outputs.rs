@@ -231,7 +231,7 @@ fn of_all_suites_those_are_measured_that_the_server_takes() {
     let rows = stdout.lines().filter(|line| line.starts_with("TLS_") && line.contains('#'));
     let rows: Vec<f64> = rows.map(|row| rates[row.split(' ').next().unwrap()]).collect();
     assert!(rows.len() == 6 && rows.is_sorted_by(|one, next| one >= next), "{stdout}");
-    refused(&run(&["bench", "--suites", "all", "--slo", "p99=1ms"]), "--slo");
+    refused(&run(&["bench", "search", "--suites", "all", "--slo", "p99=1ms"]), "--suites all");
 }
 
 #[test]

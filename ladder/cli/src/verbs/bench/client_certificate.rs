@@ -1,4 +1,4 @@
-//! `tollgate bench --client-cert`: the certificate that clients show, from its files.
+//! `tollgate bench --client-cert`: reads the client's certificate.
 
 use std::fs;
 use std::path::Path;
@@ -12,11 +12,11 @@ use crate::error::CliError;
 use crate::keys;
 use crate::options::Bench as Options;
 
-/// What the options give, if they do.
+/// Reads certificate and key, if the options name them.
 ///
 /// # Errors
 ///
-/// A file cannot be read, or is no certificate or no key of one.
+/// A file cannot be read, or has no certificate or no matching key.
 pub(super) fn client_certificate(options: &Options) -> Result<Option<ClientCertificate>, CliError> {
     let (Some(chain), Some(key)) = (&options.given.client_cert, &options.given.client_key) else {
         return Ok(None);
@@ -25,7 +25,7 @@ pub(super) fn client_certificate(options: &Options) -> Result<Option<ClientCerti
     found.map(Some).map_err(|error| CliError::new(format!("--client-cert: {error}")))
 }
 
-/// Each in DER; none is not refused here.
+/// The certificates in DER; an empty list is refused later.
 fn certificates(path: &Path) -> Result<Vec<Vec<u8>>, CliError> {
     let pem = fs::read(path).map_err(|error| CliError::of_file(path, &error))?;
     let chain =

@@ -27,21 +27,21 @@ const COLUMNS: [Column; 7] = [
     Column::figures("client's cost", 19),
 ];
 
-/// Within which ratios two clients cost a server the same, for whoever reads a figure of it.
+/// Ratios within which two clients cost a server the same.
 const SAME_COST: core::ops::RangeInclusive<f64> = 0.97..=1.03;
 
-/// What one client did to one server, by round.
+/// The rounds of one client on one server.
 struct Row {
     client: Client,
     server: usize,
     rounds: Vec<Counted>,
 }
 
-/// Runs all clients against all servers in turn and prints what came of it.
+/// Runs all clients against all servers in turn and prints the results.
 ///
 /// # Errors
 ///
-/// A client cannot do what the plan asks for, or a server cannot be started.
+/// A client cannot do what the plan asks for, or a server cannot start.
 pub(super) fn run(options: &Options, undone: &[String]) -> Result<ExitCode, CliError> {
     let mut run = Run::measuring(options.written.json.as_deref())?;
     undone.iter().cloned().for_each(|what| run.notes.add(what));
@@ -81,14 +81,14 @@ pub(super) fn run(options: &Options, undone: &[String]) -> Result<ExitCode, CliE
     Ok(if valid { code } else { ExitCode::FAILURE })
 }
 
-/// Seconds of all clients for a key and a protocol.
+/// Seconds of all clients for a key type and a protocol.
 fn seconds(options: &Options) -> f64 {
     #[allow(clippy::cast_precision_loss, reason = "three at most")]
     let clients = options.client.len() as f64;
     clients * plan::seconds(options)
 }
 
-/// The rounds, first to last and last to first in turn; `None` after Ctrl-C.
+/// Runs the rounds, in alternating order; `None` after Ctrl-C.
 fn rounds(
     options: &Options,
     plan: &Plan,
@@ -118,7 +118,7 @@ fn rounds(
     Ok(Some(rows))
 }
 
-/// A verdict for each row, with what both sides counted; and whether all are valid.
+/// A verdict for each row, with the counts of both sides; and whether all are valid.
 fn verdicts(label: &str, rows: &[Row], names: &[Naming]) -> (String, bool) {
     let mut text = wrapped(&format!("{label}:"));
     let mut valid = true;
@@ -146,12 +146,12 @@ fn verdicts(label: &str, rows: &[Row], names: &[Naming]) -> (String, bool) {
     (text, valid)
 }
 
-/// The median of the rounds, if all of them have it.
+/// The median of the rounds, if every round has the value.
 fn median(row: &Row, of: fn(&Counted) -> Option<f64>) -> Option<Estimate> {
     median_estimate(&row.rounds.iter().map(of).collect::<Option<Vec<f64>>>()?)
 }
 
-/// The client that others are compared with: the first complete one, else the first.
+/// The client to compare others with: the first complete one, else the first.
 fn yardstick(clients: &[Client]) -> Client {
     let complete = clients.iter().find(|client| **client != Client::Minimal);
     *complete.or(clients.first()).unwrap_or(&Client::Minimal)
@@ -160,8 +160,8 @@ fn yardstick(clients: &[Client]) -> Client {
 /// A cost of a session, of the server or of the client.
 type Cost = fn(&Counted) -> Option<f64>;
 
-/// What a session costs with the client of a row, over what it costs with the yardstick on the same
-/// server, by round; nothing of the yardstick itself.
+/// The cost of a session with a row's client, divided by the cost with the baseline client on the
+/// same server, by round; empty for the baseline.
 fn ratio(rows: &[Row], row: &Row, yardstick: Client, cost: Cost) -> Option<Estimate> {
     let is_other = |o: &&Row| o.client == yardstick && o.server == row.server;
     let other = rows.iter().find(is_other).filter(|_| row.client != yardstick)?;
@@ -170,13 +170,13 @@ fn ratio(rows: &[Row], row: &Row, yardstick: Client, cost: Cost) -> Option<Estim
     median_estimate(&ratios.collect::<Option<Vec<f64>>>()?)
 }
 
-/// What it costs the server, over the cost with the first complete client.
+/// The server's cost, divided by the cost with the first complete client.
 fn servers_cost(rows: &[Row], row: &Row) -> Option<Estimate> {
     let clients: Vec<Client> = rows.iter().map(|row| row.client).collect();
     ratio(rows, row, yardstick(&clients), Counted::server_cpu_ns_per_session)
 }
 
-/// What it costs the client, over what it costs the load generator, if that is there.
+/// The client's cost, divided by the load generator's, if that takes part.
 fn clients_cost(rows: &[Row], row: &Row) -> Option<Estimate> {
     ratio(rows, row, Client::Minimal, Counted::client_cpu_ns_per_session)
 }
@@ -215,8 +215,8 @@ fn table(options: &Options, rows: &[Row], names: &[Naming]) -> String {
     grid(&COLUMNS, cells.collect()) + &wrapped(&note) + &difference(rows, names, yardstick)
 }
 
-/// What figures of the load generator's runs have to be read with, where it is proven not to cost a
-/// server what a complete client does.
+/// The caveat for figures of the load generator if it is proven to cost a server less or more than
+/// a complete client.
 fn difference(rows: &[Row], names: &[Naming], yardstick: Client) -> String {
     let differing = rows.iter().filter(|row| row.client == Client::Minimal).filter_map(|row| {
         let found = servers_cost(rows, row)?;
@@ -232,8 +232,8 @@ fn difference(rows: &[Row], names: &[Naming], yardstick: Client) -> String {
     differing.collect()
 }
 
-/// Rates, costs and ratios; nothing of a row that has an objection. The load generator's own
-/// subjects are those that it has without other clients, with the parameter `client`.
+/// Rates, costs and ratios, except of rows with an objection. The load generator's subjects are the
+/// usual ones, with the parameter `client`.
 fn records(
     plan: &Plan,
     rows: &[Row],

@@ -1,25 +1,25 @@
-//! The requests of a log's seconds, as connections that a load generator starts.
+//! Converts the requests per second of a log to connections that a load generator starts.
 
 use core::ops::RangeInclusive;
 
 use tollgate_load::Pattern;
 use tollgate_workload::{Arrivals, Workload};
 
-/// Dispersions that Poisson arrivals show in a log.
+/// Dispersions in a log that Poisson arrivals can explain.
 const OF_POISSON: RangeInclusive<f64> = 0.8..=1.25;
 
-/// Connections on which requests come one behind the other.
+/// Connections, each with its requests in sequence.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Connections {
-    /// How many come in a second.
+    /// Connections per second.
     pub(super) per_s: f64,
     dispersion: f64,
-    /// Requests of each, in the mean.
+    /// Mean requests on each connection.
     each: f64,
 }
 
 impl Connections {
-    /// Those of a workload that has an open loop.
+    /// The connections of a workload with an open loop.
     pub(super) fn of(workload: &Workload) -> Option<Self> {
         let each = workload.requests_per_connection.as_ref().map_or(1.0, |each| each.value.get());
         match workload.arrivals.as_ref()?.value {
@@ -28,19 +28,19 @@ impl Connections {
         }
     }
 
-    /// So many times less often than requests, and with so many times less dispersion, because each
-    /// brings a crowd of its own. To as many digits as a log is good for.
+    /// Divides rate and dispersion of the requests by the requests per connection, because each
+    /// connection adds a group of requests. Rounded to the precision of a log.
     fn new(per_s: f64, dispersion: f64, each: f64) -> Self {
         let rounded = |number: f64, to: f64| (number * to).round() / to;
         let per_s = per_s / each;
-        // a rate below the least that a plan has stays what it is, and is refused
+        // a rate below the minimum of a plan is kept, and refused later
         let per_s = if per_s < 1.0 { per_s } else { rounded(per_s, 1000.0) };
         Self { per_s, dispersion: rounded(dispersion / each, 100.0), each }
     }
 
-    /// Why no gaps make such seconds, if none do. Crowds that come less than once a second are no
-    /// matter of gaps: of gamma-distributed ones a second would have a sixth less dispersion than
-    /// the log where the dispersion is the rate, and soon none.
+    /// Why no distribution of gaps produces such seconds, if none does. Groups that arrive less
+    /// than once a second cannot be expressed by gaps: with gamma-distributed gaps, a second has a
+    /// sixth less dispersion than the log when the dispersion equals the rate, and soon none.
     pub(super) fn obstacle(&self) -> Option<String> {
         let Self { per_s, dispersion, .. } = *self;
         let most = per_s.max(*OF_POISSON.end()).min(*Pattern::DISPERSIONS.end());
@@ -53,7 +53,7 @@ impl Connections {
         })
     }
 
-    /// How they come, one per second: not with less dispersion than chance has, where each has
+    /// The distribution at one per second; not less dispersed than Poisson if connections have
     /// several requests.
     pub(super) fn arrivals(&self) -> Pattern {
         let per_s = 1.0;
@@ -62,13 +62,13 @@ impl Connections {
         } else if self.dispersion < *Pattern::DISPERSIONS.start() {
             Pattern::Constant { per_s }
         } else {
-            // a search has the crowds that a plan can have
+            // a search uses dispersions that a plan can have
             let dispersion = self.dispersion.min(*Pattern::DISPERSIONS.end());
             Pattern::Gamma { per_s, dispersion }
         }
     }
 
-    /// What a plan leaves out of them.
+    /// What a plan cannot express.
     pub(super) fn undone(&self) -> Option<String> {
         self.are_spread().then(|| {
             format!(
@@ -79,8 +79,8 @@ impl Connections {
         })
     }
 
-    /// Whether the requests of each were far apart in the log: its seconds differ less than they
-    /// would with all of them in one.
+    /// Whether the requests of a connection were far apart in the log: its seconds differ less than
+    /// they would with all requests of a connection in one second.
     fn are_spread(&self) -> bool {
         self.each > 1.0 && self.dispersion < *OF_POISSON.start()
     }

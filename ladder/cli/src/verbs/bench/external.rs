@@ -1,4 +1,4 @@
-//! A server that others started, and the evidence that the user has of it.
+//! A running server, and the evidence about it: access log and CPU clock.
 
 use std::fs::{self, File};
 use std::io::{self, BufReader};
@@ -13,7 +13,7 @@ use super::Probed;
 use crate::error::CliError;
 use crate::options::Bench as Options;
 
-/// What is known of it.
+/// The evidence about a server.
 pub(super) struct External {
     target: Target,
     is_plain: bool,
@@ -21,23 +21,23 @@ pub(super) struct External {
 }
 
 impl External {
-    /// By the options.
+    /// Reads the options.
     pub(super) fn of(options: &Options, probed: &Probed) -> Self {
         let (target, is_plain) = (probed.site.target().clone(), probed.is_plain());
         Self { target, is_plain, options: options.clone() }
     }
 
-    /// What it is called in records: by its engine, where its log is ours and tells it.
+    /// Its name in records: the engine if its log is Tollgate's and names it.
     pub(super) fn naming(&self, probed: &Probed) -> Naming {
         let by = self.options.given.log.as_deref().and_then(engine_of);
         Naming { key: probed.key(), by: by.unwrap_or_else(|| "external".to_owned()) }
     }
 
-    /// As the load generator wants it, with log and CPU clock.
+    /// The server for the load generator, with log and CPU clock.
     ///
     /// # Errors
     ///
-    /// Log or clock cannot be read.
+    /// The log or the clock cannot be read.
     pub(super) fn server(&self, naming: &Naming) -> Result<Server<'_>, CliError> {
         let mut server = Server::new(&naming.by, self.target.clone());
         if self.is_plain {
@@ -50,13 +50,13 @@ impl External {
     }
 }
 
-/// Access log and CPU clock, as far as the user has given them.
+/// Access log and CPU clock, if given.
 pub(super) struct Evidence {
     log: Option<AccessLog>,
     meter: Option<Box<dyn CpuMeter>>,
 }
 
-/// What the options give.
+/// Opens what the options name.
 ///
 /// # Errors
 ///
@@ -87,11 +87,11 @@ pub(super) fn evidence(options: &Options) -> Result<Evidence, CliError> {
     Ok(Evidence { log, meter })
 }
 
-/// A parent alone has next to no CPU time: its workers do what is measured.
+/// A parent process has almost no CPU time: its workers do the measured work.
 ///
 /// # Errors
 ///
-/// A process has started others that are not named.
+/// A process has children that are not named.
 fn check_workers(named: &[u32]) -> Result<(), CliError> {
     let started = named.iter().flat_map(|process| started_by(*process));
     let unnamed: Vec<u32> = started.filter(|process| !named.contains(process)).collect();
@@ -103,15 +103,15 @@ fn check_workers(named: &[u32]) -> Result<(), CliError> {
     Err(CliError::new(format!("--pid: {why}, or --cgroup")))
 }
 
-/// None where the kernel does not list them (`CONFIG_PROC_CHILDREN`).
+/// `None` if the kernel does not list them (`CONFIG_PROC_CHILDREN`).
 fn started_by(process: u32) -> Vec<u32> {
     let list = fs::read_to_string(format!("/proc/{process}/task/{process}/children"));
     let list = list.unwrap_or_default();
     list.split_ascii_whitespace().filter_map(|process| process.parse().ok()).collect()
 }
 
-/// The engine that a server of ours wrote into its log when it started last; if it is a word that a
-/// subject can have, for a log is only a file.
+/// The engine that a Tollgate server logged at its last start, if the word is valid in a subject;
+/// the log is only a file.
 fn engine_of(log: &Path) -> Option<String> {
     let lines = Reader::new(BufReader::new(File::open(log).ok()?)).map_while(Result::ok);
     let start = |line| match line {

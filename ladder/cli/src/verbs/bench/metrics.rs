@@ -1,4 +1,4 @@
-//! `--metrics`: what runs have counted so far, for Prometheus.
+//! `--metrics`: counters of the run so far, for Prometheus.
 
 use core::fmt;
 use core::net::SocketAddr;
@@ -19,16 +19,16 @@ use tollgate_load::{Buckets, Live, LiveCounts, StepTimes};
 use crate::error::CliError;
 use crate::output::say;
 
-/// The longest request that is read, and how long it may take.
+/// Maximum length of a request, and its timeout.
 const REQUEST_BYTES_MAX: usize = 8192;
 const PATIENCE: Duration = Duration::from_secs(1);
 
-/// Before the next try, where nobody could be let in.
+/// Pause after an error of `accept`.
 const PAUSE: Duration = Duration::from_millis(100);
 
 const CONTENT_TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
 
-/// Every server that was loaded, with its counters.
+/// Every loaded server with its counters.
 #[derive(Debug, Default)]
 pub(super) struct Watched(Mutex<Vec<Arc<One>>>);
 
@@ -45,7 +45,7 @@ impl Watched {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).push(Arc::new(one));
     }
 
-    /// All of it as text.
+    /// Renders all counters.
     fn text(&self) -> String {
         let all = self.0.lock().unwrap_or_else(PoisonError::into_inner).clone();
         let counted = all.into_iter().map(|one| (one.live.counts(), one));
@@ -57,11 +57,11 @@ impl Watched {
     }
 }
 
-/// Counts of one moment.
+/// The counts at one moment.
 #[derive(Debug)]
 struct Snapshot(Vec<(LiveCounts, Arc<One>)>);
 
-/// A counter: its name, what it counts, and where it stands.
+/// A counter: its name, its help, and its value.
 type Counter = (&'static str, &'static str, fn(&LiveCounts) -> u64);
 
 const COUNTERS: [Counter; 7] = [
@@ -136,11 +136,11 @@ impl One {
 pub(super) struct Endpoint;
 
 impl Endpoint {
-    /// Listens, and says where.
+    /// Listens, and prints the address.
     ///
     /// # Errors
     ///
-    /// The address is none of this machine's, or taken.
+    /// The address is not one of this machine, or in use.
     pub(super) fn start(address: SocketAddr, watched: Arc<Watched>) -> Result<Self, CliError> {
         let wrong = |error: io::Error| CliError::new(format!("--metrics: {address}: {error}"));
         let listener = TcpListener::bind(address).map_err(wrong)?;
@@ -148,9 +148,9 @@ impl Endpoint {
         let serve = move || {
             for stream in listener.incoming() {
                 match stream {
-                    // whoever asked is gone, or will ask again
+                    // the reader is gone, or will ask again
                     Ok(stream) => drop(answer(stream, &watched)),
-                    // no descriptor is free, perhaps
+                    // possibly out of file descriptors
                     Err(_) => thread::sleep(PAUSE),
                 }
             }
@@ -160,7 +160,7 @@ impl Endpoint {
     }
 }
 
-/// One request, one response, and the connection is closed.
+/// Answers one request and closes the connection.
 fn answer(mut stream: TcpStream, watched: &Watched) -> io::Result<()> {
     stream.set_read_timeout(Some(PATIENCE))?;
     stream.set_write_timeout(Some(PATIENCE))?;

@@ -1,4 +1,4 @@
-//! `tollgate bench`: TLS sessions of a server under load, the two engines in turn.
+//! `tollgate bench`: TLS sessions of a server under load; two servers take turns.
 
 pub(crate) mod options;
 
@@ -6,6 +6,7 @@ mod client_certificate;
 mod clients;
 mod connections;
 mod external;
+pub(crate) mod fail_if;
 mod metrics;
 mod out;
 mod paper_table;
@@ -13,27 +14,29 @@ mod plan;
 mod report;
 mod resumed;
 mod rounds;
+pub(crate) mod rules;
+mod scale;
 mod scenario;
+mod search;
 mod servers;
-mod slo;
 mod suites;
-mod sweep;
+mod summary;
 mod times;
 mod url;
 mod watch;
 mod workload;
 
 use core::slice;
+use std::path::Path;
 use std::process::ExitCode;
 
 use tollgate_load::{Objective, Verdict};
 use tollgate_record::Record;
-use tollgate_rivals::Client;
 
 use crate::error::CliError;
 use crate::host::Host;
 use crate::interrupt;
-use crate::options::{Bench as Options, ServerKind};
+use crate::options::{Bench as Options, BenchCommand, Mode, ServerKind};
 use crate::progress::Progress;
 use crate::run::Run;
 
@@ -44,28 +47,26 @@ use rounds::Rounds;
 use scenario::Scenario;
 use watch::Watch;
 
-/// Measures and prints: verdicts first, then the figures of what is not invalid.
+/// Measures and prints: verdicts first, then the figures unless they are invalid.
 ///
 /// # Errors
 ///
 /// Nothing can be measured.
-pub(crate) fn run(options: &Options) -> Result<ExitCode, CliError> {
-    let workload::Applied { options, undone } = &workload::applied(options)?;
-    plan::check_once(options)?;
-    suites::check(options)?;
+pub(crate) fn run(command: &BenchCommand) -> Result<ExitCode, CliError> {
+    let workload::Applied { options, undone } = &workload::applied(&command.request()?)?;
     let options = &url::applied(options)?;
-    if options.client != [Client::Minimal] {
+    if !options.is_minimal() {
         return clients::run(options, undone);
     }
-    if let Some(span) = options.sweep_cores {
-        return sweep::run(options, span, undone);
+    if let Mode::Scale(span) = options.mode {
+        return scale::run(options, span, undone);
     }
-    let mut run = Run::measuring(options.written.json.as_deref())?;
+    let mut run = run_of(options)?;
     undone.iter().cloned().for_each(|what| run.notes.add(what));
     let watch = Watch::of(options)?;
     let progress = Progress::new("bench");
-    if let Some(objective) = options.clients.slo {
-        return search(options, objective, &mut run, (progress, &watch));
+    if let Some(objective) = options.objective() {
+        return find_rate(options, objective, &mut run, (progress, &watch));
     }
     let scenarios = scenarios(options, &mut run, (&progress, &watch))?;
     drop(progress);
@@ -76,21 +77,53 @@ pub(crate) fn run(options: &Options) -> Result<ExitCode, CliError> {
     if !options.suites.is_empty() {
         text += &format!("\n{}", suites::table(&scenarios));
     }
+    if options.target.is_some() || options.outputs.histogram {
+        text += &summary::histograms(&scenarios);
+    }
     let ended = run.end(&text);
     let judged: Vec<Judged<'_>> = scenarios.iter().map(Judged::scenario).collect();
     end(options, &run, &watch, &judged)?;
-    let invalid = scenarios.iter().any(|scenario| scenario.verdict() == Verdict::Invalid);
-    ended.map(|code| if invalid && !interrupt::asked() { ExitCode::FAILURE } else { code })
+    let code = ended?;
+    let failed = judge(options, &scenarios)?;
+    Ok(if interrupt::asked() { code } else { failed.unwrap_or(code) })
 }
 
-/// Writes what is known at the end only.
+/// A run that measures; tables give way to a summary on standard output.
+fn run_of(options: &Options) -> Result<Run, CliError> {
+    let mut run = Run::measuring(options.written.json.as_deref())?;
+    if options.outputs.summary.as_deref() == Some(Path::new("-")) {
+        run.output.leave_stdout();
+    }
+    Ok(run)
+}
+
+/// Writes the summary, and returns the exit code of a run that is invalid or meets a condition of
+/// `--fail-if`.
+fn judge(options: &Options, scenarios: &[Scenario]) -> Result<Option<ExitCode>, CliError> {
+    let all: Vec<_> = scenarios.iter().flat_map(Scenario::figures).collect();
+    let verdict = scenarios.iter().map(Scenario::verdict).max().unwrap_or(Verdict::Invalid);
+    let conditions = &options.outputs.fail_if;
+    if let Some(path) = &options.outputs.summary {
+        let holds = |condition: &&fail_if::Condition| {
+            all.iter().any(|figures| condition.holds(figures).is_some())
+        };
+        let failed: Vec<_> = conditions.iter().filter(holds).map(ToString::to_string).collect();
+        summary::write(path, verdict.word(), &all, &failed)?;
+    }
+    Ok(match verdict {
+        Verdict::Invalid => Some(ExitCode::FAILURE),
+        _ => fail_if::exit_code(conditions, &all),
+    })
+}
+
+/// Writes the outputs that need all results.
 fn end(options: &Options, run: &Run, watch: &Watch, judged: &[Judged<'_>]) -> Result<(), CliError> {
     let (heading, notes) = (report::heading(options, &run.host), run.notes());
     watch.end(&About { host: &run.host, heading: &heading, notes: &notes }, judged)
 }
 
-/// The records of every key and protocol that the options ask for; what is invalid has none, and a
-/// note instead. After Ctrl-C those that were done.
+/// Collects the records of every key type and protocol; an invalid one has a note instead. After
+/// Ctrl-C, returns those that are complete.
 ///
 /// # Errors
 ///
@@ -106,9 +139,9 @@ pub(crate) fn collect(
     Ok(scenarios.into_iter().flat_map(|scenario| scenario.records).collect())
 }
 
-/// Finds the highest rate that meets the objective, for each key, protocol and server; then prints
-/// and draws. After Ctrl-C those that were done.
-fn search(
+/// Finds the highest rate that meets the objective, for each key type, protocol and server, and
+/// prints and draws the curves. After Ctrl-C, those that are complete.
+fn find_rate(
     options: &Options,
     objective: Objective,
     run: &mut Run,
@@ -128,8 +161,9 @@ fn search(
                 progress.row(all.len(), &label);
                 watch.look(&label, slice::from_ref(naming), slice::from_mut(server));
                 let of = (label, naming, &context);
-                match slo::search(plan, objective, server, of, |part| watch.part(&progress, part))?
-                {
+                match search::search(plan, objective, server, of, |part| {
+                    watch.part(&progress, part)
+                })? {
                     Some(found) => {
                         run.output.records(found.record.as_slice())?;
                         all.push(found);
@@ -140,14 +174,14 @@ fn search(
         }
     }
     drop(progress);
-    slo::draw(options, &all)?;
+    search::draw(options, &all)?;
     let heading = report::heading(options, &run.host);
-    let ended = run.end(&(heading + "\n" + &slo::text(&all)));
+    let ended = run.end(&(heading + "\n" + &search::text(&all)));
     end(options, run, watch, &all.iter().map(Judged::found).collect::<Vec<_>>())?;
     ended
 }
 
-/// One scenario for each key and protocol, in this order.
+/// Measures a scenario for each key type and protocol, in this order.
 fn scenarios(
     options: &Options,
     run: &mut Run,
@@ -178,9 +212,9 @@ fn scenarios(
             });
             let rounds = match loaded {
                 Ok(Some(rounds)) => rounds,
-                Ok(None) => return Ok(scenarios), // Ctrl-C: this scenario is not whole
+                Ok(None) => return Ok(scenarios), // Ctrl-C: this scenario is incomplete
                 Err(error) if scenarios.is_empty() => return Err(error),
-                // What was found before it is told all the same.
+                // report what was found before
                 Err(error) => Rounds::broken(&error),
             };
             let scenario = Scenario::of(label, rounds, &names, &context(options, &run.host))?;
@@ -191,15 +225,15 @@ fn scenarios(
     Ok(scenarios)
 }
 
-/// What a scenario is called: a sweep has one for each number of cores.
+/// Names a scenario; `scale` has one for each number of cores.
 fn label(options: &Options, name: &str) -> String {
-    match (options.sweep_cores, options.server_cores.len()) {
-        (Some(_), cores) => format!("{name}, cores: {cores}"),
-        (None, _) => name.to_owned(),
+    match (&options.mode, options.server_cores.len()) {
+        (Mode::Scale(_), cores) => format!("{name}, cores: {cores}"),
+        _ => name.to_owned(),
     }
 }
 
-/// What all records of a run share.
+/// The conditions that all records of a run share.
 fn context(options: &Options, host: &Host) -> tollgate_load::Context {
     let mut context = host.context();
     context.versions.extend(installed(options));
@@ -234,7 +268,7 @@ fn context(options: &Options, host: &Host) -> tollgate_load::Context {
     context
 }
 
-/// The stock server and its version, if it tells one.
+/// The installed server and its version, if known.
 fn installed(options: &Options) -> Option<(String, String)> {
     let product = options.server.stock().filter(|_| options.target.is_none())?;
     Some((product.to_string(), product.version()?))

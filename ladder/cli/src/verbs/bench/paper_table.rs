@@ -1,4 +1,4 @@
-//! What the paper that a workload is compared with says, beside what the workload gave here.
+//! The figures of a workload's paper beside the measured ones.
 
 use tollgate_record::{Record, Timestamp};
 use tollgate_report::published;
@@ -7,14 +7,14 @@ use crate::options::Bench as Options;
 use crate::verbs::compare::platforms;
 use crate::verbs::workload::find;
 
-/// The figures of the paper that the workload names; none where it names none.
+/// The figures of the workload's paper, if it names one.
 pub(super) fn published(options: &Options) -> Vec<Record> {
     let workload = options.workload.as_ref().and_then(|name| find(name).ok());
     let paper = workload.and_then(|workload| workload.compared_with);
     paper.map_or_else(Vec::new, |paper| published::of(paper.value.word(), Timestamp::now()))
 }
 
-/// A table of what was measured and of what the paper has of the same; empty where it has nothing.
+/// A table of measured and published figures; empty if no figure is in both.
 pub(super) fn table(options: &Options, measured: &[Record]) -> String {
     let published = published(options);
     let table = platforms::text(measured.iter(), &published).filter(|_| !published.is_empty());

@@ -1,30 +1,30 @@
-//! What the options ask the load generator to do.
+//! The load generator's plans for the options of a run.
 
 use core::time::Duration;
 use std::collections::BTreeSet;
 
-use clap::ValueEnum as _;
-use tollgate_load::{Exchange, Freshness, Limits, Mechanism, Offer, Plan, Protocol, Verify};
+use tollgate_load::{Exchange, Freshness, Limits, Offer, Plan, Protocol, Verify};
 
-use super::{Probed, suites};
+use super::{Probed, rules, suites};
 use crate::error::CliError;
-use crate::options::{Bench as Options, EngineKind, KeyShare, ServerKind};
+use crate::options::{Bench as Options, KeyShare, ServerKind};
 
-/// Warming up takes this part of the seconds that count.
+/// The warm-up, as a part of the seconds that count.
 const WARM_UP_PART: f64 = 0.5;
 
-/// The most files of a stock server.
+/// Maximum number of files of an installed server.
 const BODIES_MAX: usize = 4096;
 
-/// What a run takes beside its seconds: the first transaction, and waiting for the log.
+/// Seconds of a run beside its load: the first transaction, and waiting for the log.
 const ASIDE_S: f64 = 0.6;
 
-/// A plan for each protocol or suite, and of these for each group.
+/// Makes a plan for each protocol or suite with each group.
 ///
 /// # Errors
 ///
 /// A figure is out of range.
 pub(super) fn plans(options: &Options) -> Result<Vec<Plan>, CliError> {
+    rules::check_possible(options)?;
     let cores = client_cores(options);
     let freshness = match options.key_share {
         KeyShare::Fresh => Freshness::Fresh,
@@ -45,10 +45,9 @@ pub(super) fn plans(options: &Options) -> Result<Vec<Plan>, CliError> {
         trend_doubt: Limits::default().trend_doubt.min(options.drift_max),
         ..Limits::default()
     };
-    let arrivals = options.clients.arrivals()?;
+    let is_search = options.objective().is_some();
+    let arrivals = options.clients.arrivals(is_search);
     let of_offer = |(protocol, offer): (Protocol, Offer)| {
-        refuse(options, protocol)?;
-        refuse_resumption(options)?;
         let plan = Plan { offer, ..Plan::new(protocol) };
         let resume = options.resume(plan.word() == Protocol::Tls13.word());
         let plan = Plan {
@@ -81,10 +80,10 @@ pub(super) fn plans(options: &Options) -> Result<Vec<Plan>, CliError> {
     offers(options).into_iter().map(of_offer).collect()
 }
 
-/// Protocols as they are, or suites in their place; each with each of the groups.
+/// Protocols, or suites instead of them, each with each group.
 fn offers(options: &Options) -> Vec<(Protocol, Offer)> {
     let suite = |name: &String| {
-        // the suite says version and key exchange
+        // the suite determines version and key exchange
         (Protocol::Tls13, Offer { suite: Some(name.clone()), ..Offer::default() })
     };
     let probed = options.given.probed.as_ref();
@@ -108,122 +107,45 @@ fn offers(options: &Options) -> Vec<(Protocol, Offer)> {
     offers
 }
 
-/// Version, key exchange and whatever is not the protocol's own.
+/// Names a plan: version, key exchange, and a suite or group that the protocol does not imply.
 pub(super) fn named(plan: &Plan) -> String {
     let Offer { suite, group, .. } = &plan.offer;
     let names = [suite, group].into_iter().flatten().map(String::as_str);
     [plan.word()].into_iter().chain(names).collect::<Vec<_>>().join(" ")
 }
 
-/// What the servers cannot do, or nobody could confirm.
-fn refuse(options: &Options, protocol: Protocol) -> Result<(), CliError> {
-    let keeps = match options.server {
-        ServerKind::Nginx | ServerKind::Openssl => true,
-        ServerKind::Apache | ServerKind::Haproxy | ServerKind::Rustls => options.target.is_some(),
-    };
-    let why = if !keeps && options.clients.requests_per_connection > 1.0 {
-        "--requests-per-connection: of these servers nginx and openssl keep connections open, and \
-         their logs tell handshakes from requests: give --server nginx or openssl"
-    } else if options.clients.http_share > 0.0 && options.server != ServerKind::Nginx {
-        "--http-share: of these servers only nginx speaks HTTP without TLS too: give --server nginx"
-    } else if options.server == ServerKind::Rustls && protocol == Protocol::Tls12Rsa {
-        "--server rustls: rustls has no RSA key exchange: leave out tls12-rsa"
-    } else if options.server == ServerKind::Rustls && options.engine.contains(&EngineKind::Openssl)
-    {
-        "--engine: without ours, rustls has aws-lc: give aws-lc or tollgate"
-    } else if options.server != ServerKind::Rustls && options.engine.contains(&EngineKind::AwsLc) {
-        "--engine: of these servers only rustls has aws-lc: give openssl or tollgate"
-    } else if options.asynchronous && !options.has(EngineKind::Tollgate) {
-        "--async: the server without the provider pauses nothing: give --engine tollgate too"
-    } else if options.asynchronous && options.server != ServerKind::Haproxy {
-        "--async: of these servers only haproxy can pause handshakes: give --server haproxy"
-    } else if options.handshake_only && options.server.stock().is_some() {
-        "--handshake-only: the logs of stock servers tell of requests only: give --bytes 0"
-    } else if options.module.is_some() && options.server.stock().is_none() {
-        "--module: only stock servers load one: give --server nginx, haproxy or apache"
-    } else {
-        return Ok(());
-    };
-    Err(CliError::new(why))
-}
-
-/// The bodies that stock servers have to have, a file for each.
+/// The sizes of all bodies; installed servers need a file for each.
 ///
 /// # Errors
 ///
-/// They are too many, or a figure is out of range.
+/// There are too many, or a figure is out of range.
 pub(super) fn bodies(options: &Options) -> Result<Vec<u64>, CliError> {
     let all: BTreeSet<u64> = plans(options)?.iter().flat_map(Plan::bodies).collect();
     if all.len() > BODIES_MAX {
         let (count, server) = (all.len(), "--server openssl");
-        let why = format!("{count} sizes of bodies, and stock servers have a file for each: give");
+        let why =
+            format!("{count} sizes of bodies, and installed servers need a file for each: give");
         return Err(CliError::new(format!("{why} {server}, or at most {BODIES_MAX} sizes")));
     }
     Ok(all.into_iter().collect())
-}
-
-/// What is named twice would be measured twice, under one name.
-pub(super) fn check_once(options: &Options) -> Result<(), CliError> {
-    let words = |all: &[String]| all.to_vec();
-    let named = [
-        ("--key", options.key.iter().map(ToString::to_string).collect()),
-        ("--protocol", options.protocol.iter().map(|p| p.word().to_owned()).collect()),
-        ("--suites", words(&options.suites)),
-        ("--group", words(&options.group)),
-        ("--engine", options.engine.iter().filter_map(|engine| word(*engine)).collect()),
-    ];
-    for (flag, names) in named {
-        if let Some(twice) = (1..names.len()).find(|&at| names[..at].contains(&names[at])) {
-            return Err(CliError::new(format!("{flag}: {} stands there twice", names[twice])));
-        }
-    }
-    Ok(())
-}
-
-/// As its flag spells it.
-fn word(engine: EngineKind) -> Option<String> {
-    engine.to_possible_value().map(|value| value.get_name().to_owned())
-}
-
-/// By what the servers cannot resume sessions.
-fn refuse_resumption(options: &Options) -> Result<(), CliError> {
-    let by = options.resumed.resume_by;
-    if options.resume(true).is_none() || options.target.is_some() {
-        return Ok(());
-    }
-    let usual = matches!(by, None | Some(Mechanism::Ticket | Mechanism::Psk));
-    let why = match (options.server, options.server.stock()) {
-        (ServerKind::Rustls, _) => {
-            "--resume: the servers on rustls resume nothing: give another --server"
-        }
-        (ServerKind::Openssl, _) if !usual => {
-            "--resume-by: the servers on openssl give tickets only: give ticket or psk, or \
-             --server nginx"
-        }
-        (_, Some(product)) if by.is_some_and(|by| !product.can_resume(by)) => {
-            "--resume-by: this server cannot: give --server nginx, which can do all"
-        }
-        _ => return Ok(()),
-    };
-    Err(CliError::new(why))
 }
 
 fn milliseconds(seconds: f64) -> u64 {
     u64::try_from(Duration::from_secs_f64(seconds).as_millis()).unwrap_or(u64::MAX)
 }
 
-/// Seconds of a scenario, repeats not counted.
+/// Seconds of a scenario without repeated rounds.
 pub(super) fn seconds(options: &Options) -> f64 {
     let run = (1.0 + WARM_UP_PART) * options.seconds + ASIDE_S;
     f64::from(options.servers()) * f64::from(options.rounds) * run
 }
 
-/// Seconds of a search of one server, about: a dozen rates, each twice.
+/// Approximate seconds of a search on one server: a dozen rates, each twice.
 pub(super) fn search_seconds(options: &Options) -> f64 {
     24.0 * ((1.0 + WARM_UP_PART) * options.seconds + ASIDE_S)
 }
 
-/// Cores of the client's threads: as asked for, else the first one where there is another.
+/// Cores of the client's threads; by default the first, if there are two or more.
 pub(super) fn client_cores(options: &Options) -> Vec<u32> {
     match (options.client_cores.as_slice(), last_core()) {
         ([], Some(_)) => vec![0],
@@ -231,7 +153,7 @@ pub(super) fn client_cores(options: &Options) -> Vec<u32> {
     }
 }
 
-/// Cores of a server's workers: as asked for, else the last one where there is another.
+/// Cores of a server's workers; by default the last, if there are two or more.
 pub(super) fn server_cores(options: &Options) -> Vec<u32> {
     match (options.server_cores.as_slice(), last_core()) {
         ([], Some(last)) => vec![last],
@@ -245,7 +167,7 @@ fn last_core() -> Option<u32> {
     u32::try_from(cores - 1).ok().filter(|last| *last > 0)
 }
 
-/// The plan in words.
+/// Describes the plan.
 pub(super) fn words(options: &Options) -> String {
     let exchange = match (&options.sizes, &options.given.probed) {
         _ if options.handshake_only => "no transfer".to_owned(),
@@ -280,6 +202,7 @@ pub(super) fn words(options: &Options) -> String {
             Some(shown) => format!("a certificate to show ({}), ", shown.key()),
             None => String::new(),
         };
+    let is_search = options.objective().is_some();
     let client = each("a thread", &client_cores(options));
     let chosen = options.given.probed.as_ref().and_then(|probed| probed.choice().1.suite);
     let suites = match (&*options.suites, chosen) {
@@ -292,7 +215,7 @@ pub(super) fn words(options: &Options) -> String {
         return format!(
             "plan: HTTP without TLS, {exchange}; {}; server: {server}; client: {client}; {} \
              rounds, {} s of each run count",
-            options.clients.words(options.connections),
+            options.clients.words(options.connections, is_search),
             options.rounds,
             options.seconds
         );
@@ -302,7 +225,7 @@ pub(super) fn words(options: &Options) -> String {
          {server}; client: {client}, {shown}{verify}, {share}, {}; {} \
          rounds, {} s of each run count",
         options.resume_words(),
-        options.clients.words(options.connections),
+        options.clients.words(options.connections, is_search),
         options.closing.words(options.resume(true)),
         options.rounds,
         options.seconds

@@ -1,4 +1,4 @@
-//! What `bench` prints: machine, plan, verdicts, and then the table.
+//! The text of `bench`: machine, plan, verdicts, and the table.
 
 use tollgate_load::Verdict;
 use tollgate_record::Record;
@@ -11,7 +11,7 @@ use crate::host::Host;
 use crate::options::Bench as Options;
 use crate::verbs::workload::{disclosure, find};
 
-/// Everything in its order.
+/// The whole text.
 pub(super) fn text(options: &Options, host: &Host, scenarios: &[Scenario]) -> String {
     let mut text = heading(options, host) + "\n";
     for scenario in scenarios {
@@ -19,7 +19,7 @@ pub(super) fn text(options: &Options, host: &Host, scenarios: &[Scenario]) -> St
     }
     let records: Vec<Record> =
         scenarios.iter().flat_map(|scenario| scenario.records.iter().cloned()).collect();
-    // of all suites there is a table of its own
+    // `--suites all` has its own table
     if !records.is_empty() && !suites::is_all(&options.suites) {
         text += "\n";
         text += &server::table(&records);
@@ -40,14 +40,14 @@ pub(super) fn heading(options: &Options, host: &Host) -> String {
     machine(host) + &asked(options)
 }
 
-/// The workload, if it has a name, and the plan.
+/// The workload, if it is named, and the plan.
 pub(super) fn asked(options: &Options) -> String {
     let named = options.workload.as_ref().and_then(|name| Some((name, find(name).ok()?)));
     let workload = named.map(|(name, workload)| wrapped(&disclosure(name, &workload)));
     workload.unwrap_or_default() + &url::text(options) + &wrapped(&plan::words(options))
 }
 
-/// The heading that tables of measured records have.
+/// The heading of tables with measured records; it depends on what all records of a run share.
 pub(super) fn machine(host: &Host) -> String {
     heading::of_machine(&host.machine, &host.versions, host.commit.as_deref())
 }

@@ -1,11 +1,11 @@
-//! What became of the sessions that were to be resumed, in lines.
+//! Lines about resumed sessions.
 
 use tollgate_load::{Latency, Outcome, Resumptions, Sessions};
 use tollgate_report::text::wrapped;
 
 use super::times;
 
-/// Of a server's rounds, if some sessions are to be resumed.
+/// The lines for a server's rounds, if the plan resumes sessions.
 pub(super) fn lines(rounds: &[Outcome]) -> String {
     let Some((first, resume)) =
         rounds.first().and_then(|first| Some((first, first.plan().resume?)))
@@ -51,7 +51,7 @@ fn sum(rounds: &[Outcome]) -> String {
     all.to_string()
 }
 
-/// Rate and times, medians over the rounds.
+/// Rate and times, as medians over the rounds.
 fn of_kind(rounds: &[Outcome], which: Which) -> String {
     let mut rates: Vec<f64> = rounds
         .iter()

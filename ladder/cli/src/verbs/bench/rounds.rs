@@ -1,4 +1,4 @@
-//! Rounds of runs, the servers in turn, and what is done about a machine that drifts.
+//! Rounds of runs: the servers take turns, and rounds with a drifting rate are repeated.
 
 use tollgate_load::{Comparison, Error, Finding, Outcome, Plan, Server, Verdict, compare};
 
@@ -6,29 +6,29 @@ use crate::error::CliError;
 use crate::interrupt;
 use crate::options::Bench as Options;
 
-/// What came of the rounds.
+/// The outcomes of the rounds.
 pub(super) struct Rounds {
     /// By server, then by round.
     pub(super) outcomes: Vec<Vec<Outcome>>,
-    /// Rounds that were not steady and were done again.
+    /// Rounds that were repeated because their rate was not steady.
     pub(super) repeated: u32,
-    /// Why the rounds ended early, if a round could not be begun.
+    /// Why the rounds ended early, if a round could not start.
     pub(super) broken: Option<String>,
 }
 
 impl Rounds {
-    /// None, and why.
+    /// No rounds, and the reason.
     pub(super) fn broken(why: &CliError) -> Self {
         Self { outcomes: Vec::new(), repeated: 0, broken: Some(why.to_string()) }
     }
 }
 
-/// Does the rounds, in blocks in which every server has every turn. After an invalid round there
-/// are no more: no figure could come of them. `None` after Ctrl-C.
+/// Runs the rounds in blocks in which every server has every turn. An invalid round is the last one:
+/// later ones could not give a figure. Returns `None` after Ctrl-C.
 ///
 /// # Errors
 ///
-/// The first block cannot be begun, or the rounds are no whole number of blocks.
+/// The first block cannot start.
 pub(super) fn run(
     options: &Options,
     plan: &Plan,
@@ -36,10 +36,6 @@ pub(super) fn run(
     mut progress: impl FnMut(f64),
 ) -> Result<Option<Rounds>, CliError> {
     let turns = u32::try_from(servers.len().max(1)).unwrap_or(u32::MAX);
-    if !options.rounds.is_multiple_of(turns) {
-        let why = "--rounds: give an even number, so that neither engine is first more often";
-        return Err(CliError::new(why));
-    }
     let outcomes = servers.iter().map(|_| Vec::new()).collect();
     let mut rounds = Rounds { outcomes, repeated: 0, broken: None };
     let share = f64::from(turns) / f64::from(options.rounds);
@@ -66,8 +62,9 @@ pub(super) fn run(
     Ok(Some(rounds))
 }
 
-/// A block, done again while it is invalid only because the rate was not steady, as often as the
-/// options allow: on a shared machine that is the neighbours' doing. How often is said.
+/// Runs a block, and repeats it while it is invalid only because its rate was not steady (on a
+/// shared machine the neighbours cause that), as often as the options allow. Repetitions are
+/// reported.
 fn settled(
     options: &Options,
     plan: &Plan,
@@ -89,7 +86,7 @@ fn settled(
     block()
 }
 
-/// Invalid, and nothing but the shape of the rate speaks against it, that of the arrivals too.
+/// Whether a run is invalid only because of the shape of its rate or its arrivals.
 fn is_unsteady(outcome: &Outcome) -> bool {
     outcome.verdict() == Verdict::Invalid && !is_beyond_repeating(outcome)
 }

@@ -1,4 +1,4 @@
-//! One key and protocol: its verdict, and its records if that is good enough.
+//! One key type and protocol: its verdict, and its records unless it is invalid.
 
 use core::mem::discriminant;
 
@@ -9,24 +9,25 @@ use tollgate_report::text::wrapped;
 use tollgate_session::measured_total;
 
 use super::rounds::Rounds;
+use super::summary::ServerFigures;
 use super::{resumed, times};
 use crate::error::CliError;
 
-/// What was found with one key and protocol.
+/// The rounds of one key type and protocol.
 pub(super) struct Scenario {
     /// `rsa-2048 tls13`.
     label: String,
     rounds: Rounds,
-    /// None if it is invalid.
+    /// Empty if it is invalid.
     pub(super) records: Vec<Record>,
 }
 
 impl Scenario {
-    /// Of its rounds.
+    /// Judges the rounds, and makes records of them.
     ///
     /// # Errors
     ///
-    /// None that the names can cause.
+    /// A figure is out of range.
     pub(super) fn of(
         label: String,
         rounds: Rounds,
@@ -47,12 +48,18 @@ impl Scenario {
         Ok(scenario)
     }
 
-    /// What it is called.
+    /// Its name.
     pub(super) fn label(&self) -> &str {
         &self.label
     }
 
-    /// The worst verdict of all runs.
+    /// The figures of each server.
+    pub(super) fn figures(&self) -> Vec<ServerFigures> {
+        let of_server = |rounds: &Vec<Outcome>| ServerFigures::of(&self.label, rounds);
+        self.rounds.outcomes.iter().filter_map(of_server).collect()
+    }
+
+    /// The worst verdict of its runs.
     pub(super) fn verdict(&self) -> Verdict {
         if self.rounds.broken.is_some() {
             return Verdict::Invalid;
@@ -64,7 +71,7 @@ impl Scenario {
         self.rounds.outcomes.iter().flatten()
     }
 
-    /// The verdict, what speaks against the runs, and what both sides counted.
+    /// The verdict, its reasons, and the counts of client and server.
     pub(super) fn verdict_text(&self) -> String {
         let mut text = format!("{}: {}", self.label, self.verdict());
         if self.rounds.repeated > 0 {
@@ -87,12 +94,12 @@ impl Scenario {
     }
 }
 
-/// Findings with the name of the server that they are about.
+/// Findings with the name of their server.
 fn named(of: fn(&Outcome) -> &[Finding]) -> impl Fn(&Outcome) -> Vec<(&str, &Finding)> {
     move |outcome| of(outcome).iter().map(|finding| (outcome.server(), finding)).collect()
 }
 
-/// Each kind of finding once per server, with how many runs more had it.
+/// A line for each kind of finding and server, with the number of further runs that have it.
 fn findings<'a>(all: impl Iterator<Item = (&'a str, &'a Finding)>, how: &str) -> String {
     let mut kinds: Vec<(&str, &Finding, usize)> = Vec::new();
     for (server, finding) in all {
@@ -111,7 +118,7 @@ fn findings<'a>(all: impl Iterator<Item = (&'a str, &'a Finding)>, how: &str) ->
     kinds.into_iter().map(line).collect()
 }
 
-/// What client and log counted over all rounds of a server.
+/// The counts of client and log over all rounds of a server.
 fn counts(rounds: &[Outcome]) -> String {
     let Some(first) = rounds.first() else {
         return String::new();
@@ -133,23 +140,23 @@ fn counts(rounds: &[Outcome]) -> String {
             seen.iter().map(|seen| seen.resumed).sum::<u64>(),
             seen.iter().map(|seen| seen.requests).sum::<u64>()
         ),
-        None => "; no server's log was read: who gives it with --log has a referee".to_owned(),
+        None => "; no server log was read: give --log to confirm the client's counts".to_owned(),
     };
     wrapped(&text)
 }
 
-/// What bodies came to, if they are of many sizes.
+/// The sizes of the bodies, if they vary.
 fn bodies(rounds: &[Outcome]) -> String {
     let line = |served| wrapped(&format!("- {}: {served}", rounds[0].server()));
     Served::of(rounds).map_or_else(String::new, line)
 }
 
-/// The server's CPU time of a session in cycles, as rung 3 has it; none where the clock is unknown.
+/// The server's CPU time of a session in cycles, as in rung 3; none if the clock rate is unknown.
 fn totals(records: &[Record]) -> Result<Vec<Record>, CliError> {
     let total = |record: &Record| {
         let clock = record.machine.core_clock_hz?;
         let is_cpu = record.quantity == word::SERVER_CPU_NS_PER_SESSION;
-        // none at all is that of another process: --pid
+        // zero means that --pid names another process
         let is_some = record.estimate.point() > 0.0;
         (is_cpu && is_some).then(|| measured_total(record, &clock).map_err(CliError::from_error))
     };

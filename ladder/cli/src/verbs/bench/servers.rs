@@ -1,5 +1,5 @@
-//! Who is under load: two embedded servers, of OpenSSL or of rustls, two stock servers, or one that
-//! runs already.
+//! The servers under load: two embedded ones on OpenSSL or rustls, two installed ones, or a running
+//! one.
 
 use core::time::Duration;
 use std::path::{Path, PathBuf};
@@ -17,29 +17,29 @@ use crate::error::CliError;
 use crate::folder::Folder;
 use crate::options::{Bench as Options, EngineKind, ServerKind};
 
-/// The engines, the one that others are compared with first.
+/// The engines, the baseline first.
 const ENGINES: [(EngineKind, Engine); 2] =
     [(EngineKind::Openssl, Engine::OpenSsl), (EngineKind::Tollgate, Engine::Tollgate)];
 
-/// Who signs for rustls, the one that others are compared with first.
+/// The signers for rustls, the baseline first.
 const SIGNERS: [(EngineKind, Signer); 2] =
     [(EngineKind::AwsLc, Signer::AwsLc), (EngineKind::Tollgate, Signer::Engine)];
 
-/// Those of them that are asked for.
+/// Selects those that the options ask for.
 fn asked<T>(options: &Options, all: impl IntoIterator<Item = (EngineKind, T)>) -> Vec<T> {
     let asked = all.into_iter().filter(|(engine, _)| options.has(*engine));
     asked.map(|(_, server)| server).collect()
 }
 
-/// Servers that are ready to be loaded.
+/// Servers that are ready for load.
 pub(super) enum Rig {
-    /// Both engines, each with a key of its own of the same kind.
+    /// Both engines, each with its own key of the same type.
     Embedded { key: KeyKind, servers: Vec<(Engine, Running, PathBuf)>, _folder: Folder },
     /// rustls with both signers, and one key.
     Rustls { key: KeyKind, servers: Vec<(Signer, Blocking)> },
-    /// A stock server without and with the provider, and one key.
+    /// An installed server without and with the provider, and one key.
     Stock { key: KeyKind, servers: Vec<(String, Stock)> },
-    /// A server that others started.
+    /// A running server.
     External { given: Box<External>, naming: Naming },
 }
 
@@ -48,7 +48,7 @@ impl Rig {
     ///
     /// # Errors
     ///
-    /// A server cannot be started, or its log not be read.
+    /// A server cannot start, or its log cannot be read.
     pub(super) fn start(options: &Options, key: KeyKind) -> Result<Self, CliError> {
         if let Some(probed) = &options.given.probed {
             let given = External::of(options, probed);
@@ -108,7 +108,7 @@ impl Rig {
         Ok(Self::Rustls { key, servers })
     }
 
-    /// As the system has it installed, and the same with the provider.
+    /// Starts the installed server without and with the provider.
     fn stock(options: &Options, product: Product, key: KeyKind) -> Result<Self, CliError> {
         let module = match &options.module {
             _ if !options.has(EngineKind::Tollgate) => None,
@@ -120,7 +120,7 @@ impl Rig {
         let without = Settings {
             bodies: plan::bodies(options)?,
             cores: plan::server_cores(options),
-            // what stands in the configuration is the same for tickets and keys of tickets
+            // the configuration is the same for tickets and for keys of tickets
             resumption: options.resume(true).map(|resume| resume.by),
             ..Settings::new(Certificate::SelfSigned(key).to_pem().map_err(CliError::from_error)?)
         };
@@ -138,7 +138,7 @@ impl Rig {
         Ok(Self::Stock { key, servers: servers.collect::<Result<_, CliError>>()? })
     }
 
-    /// What they are called in records.
+    /// Their names in records.
     pub(super) fn names(&self) -> Vec<Naming> {
         match self {
             Self::Embedded { key, servers, .. } => servers
@@ -157,7 +157,7 @@ impl Rig {
         }
     }
 
-    /// As the load generator wants them, with their logs and CPU clocks.
+    /// The servers for the load generator, with their logs and CPU clocks.
     ///
     /// # Errors
     ///

@@ -5,25 +5,23 @@ use tollgate_record::vocabulary as word;
 use tollgate_record::{PerSecond, Record};
 use tollgate_report::grid::{Column, grid};
 use tollgate_report::text::wrapped;
-use tollgate_rivals::Client;
 
 use super::scenario::Scenario;
 use crate::error::CliError;
 use crate::interrupt;
-use crate::options::Bench as Options;
 
 /// Columns of the longest bar.
 const BAR: usize = 20;
 
-/// What the servers say to each suite.
+/// The servers' answers to each suite.
 pub(super) struct Asked {
-    /// The plans of suites that all of them take.
+    /// Plans of the suites that all servers accept.
     pub(super) taken: Vec<Plan>,
-    /// A line with the others; none if there is none.
+    /// A line about the refused suites, if any.
     pub(super) refused: Option<String>,
 }
 
-/// Every suite that the client has, in place of `all`.
+/// Replaces `all` by every suite of the client.
 pub(super) fn all(asked: &[String]) -> Vec<String> {
     match asked {
         [all] if all == ALL => Offer::suites().map(str::to_owned).collect(),
@@ -31,29 +29,14 @@ pub(super) fn all(asked: &[String]) -> Vec<String> {
     }
 }
 
-/// Whether the servers have to be asked.
+/// Whether `all` is given.
 pub(super) fn is_all(asked: &[String]) -> bool {
     matches!(asked, [all] if all == ALL)
 }
 
 const ALL: &str = "all";
 
-/// Whether suites are asked for where they can be.
-///
-/// # Errors
-///
-/// They cannot.
-pub(super) fn check(options: &Options) -> Result<(), CliError> {
-    let with = match options {
-        _ if !is_all(&options.suites) => return Ok(()),
-        Options { client, .. } if *client != [Client::Minimal] => "--client",
-        Options { clients, .. } if clients.slo.is_some() => "--slo",
-        _ => return Ok(()),
-    };
-    Err(CliError::new(format!("--suites all: with {with} name the suites that the servers take")))
-}
-
-/// Asks each server for each suite, by one handshake and one request. `None` after Ctrl-C.
+/// Tries each suite on each server, with one handshake and one request; `None` after Ctrl-C.
 ///
 /// # Errors
 ///
@@ -96,7 +79,7 @@ struct Rate<'a> {
 }
 
 impl<'a> Rate<'a> {
-    /// Of a record, if it is one.
+    /// Reads a record, if it is a rate with a suite.
     fn of(record: &'a Record) -> Option<Self> {
         let is_rate = record.quantity == word::SESSIONS_PER_S;
         let subject = Some(&record.subject).filter(|_| is_rate)?;
@@ -157,7 +140,7 @@ fn of_key(key: &str, rates: &[Rate<'_>], servers: &[&str]) -> String {
     }
 }
 
-/// `####==|`: as long as the longest; where the first one ends, and where the others do.
+/// Draws `####==|`: `#` up to the first rate, `|` at the end of each other one.
 fn bar(rates: &[Option<f64>], most: f64) -> String {
     #[allow(
         clippy::cast_possible_truncation,
@@ -185,7 +168,7 @@ mod tests {
     use crate::verbs::compare::tests::record;
 
     #[test]
-    fn the_fastest_suite_stands_first_and_bars_end_where_rates_do() {
+    fn the_fastest_suite_is_first_and_bars_end_at_the_rates() {
         let of = |suite: &str, by: &str, rate: f64| {
             let subject = format!("server/rsa-2048/tls13?by={by}&bytes=1&suite={suite}");
             record(&subject, rate)
@@ -207,7 +190,7 @@ mod tests {
     }
 
     #[test]
-    fn all_are_the_client_s() {
+    fn all_means_every_suite_of_the_client() {
         let names = all(&["all".to_owned()]);
         assert!(names.len() > 30 && names.contains(&"TLS_AES_128_GCM_SHA256".to_owned()));
         assert_eq!(all(&["TLS_X".to_owned()]), ["TLS_X"]);

@@ -1,13 +1,12 @@
-//! What became of the clients of an open loop, and where their time went, in lines.
+//! Lines about the clients of an open loop and about the phases of their time.
 
 use tollgate_load::{Latency, Offered, Outcome, Times};
 use tollgate_report::text::wrapped;
 
-/// Quantiles that are told.
+/// Quantiles of each line.
 const QUANTILES: [f64; 3] = [0.5, 0.9, 0.99];
 
-/// Of a server's rounds, if there is more to tell than of a closed loop with one secure request on
-/// each connection.
+/// The lines for a server's rounds; empty for a closed loop with one TLS request on each connection.
 pub(super) fn lines(rounds: &[Outcome]) -> String {
     let Some(first) = rounds.first() else {
         return String::new();
@@ -55,12 +54,12 @@ fn offered(rounds: &[Outcome]) -> String {
     )
 }
 
-/// The medians over the rounds.
+/// Formats the medians over the rounds.
 pub(super) fn of(rounds: &[Outcome], which: impl Fn(&Outcome) -> Option<&Latency>) -> String {
     let quantile = |q| {
         let mut all: Vec<Option<u64>> =
             rounds.iter().map(|outcome| which(outcome)?.quantile_ns(q)).collect();
-        all.sort_unstable_by_key(|ns| ns.unwrap_or(u64::MAX)); // what has no end is longest
+        all.sort_unstable_by_key(|ns| ns.unwrap_or(u64::MAX)); // a time without end is the longest
         all.get(all.len() / 2).copied().flatten().map_or_else(|| "-".to_owned(), short)
     };
     QUANTILES.map(quantile).join("/")
@@ -84,8 +83,8 @@ fn phases(rounds: &[Outcome], times: fn(&Outcome) -> Option<&Times>) -> String {
     first.all().into_iter().enumerate().filter_map(phase).collect::<Vec<_>>().join(", ")
 }
 
-/// A time in three digits and its unit.
-fn short(ns: u64) -> String {
+/// Formats a time with three digits and its unit.
+pub(super) fn short(ns: u64) -> String {
     #[allow(clippy::cast_precision_loss, reason = "at most 100 s, in nanoseconds: 10^11")]
     let (value, unit) = match ns {
         1_000_000_000.. => (ns as f64 / 1e9, "s"),
@@ -105,7 +104,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn times_have_three_digits() {
+    fn times_have_three_digits_and_a_unit() {
         let told = [940, 12_340, 123_400, 1_500_000, 2_000_000_000].map(short);
         assert_eq!(told, ["0.94 µs", "12.3 µs", "123 µs", "1.50 ms", "2.00 s"]);
     }

@@ -1,5 +1,4 @@
-//! Who looks on while servers are loaded: the line of progress, the endpoint for Prometheus, and
-//! the folder of `--out`.
+//! Observers of a load: the progress line, the endpoint for Prometheus, and the folder of `--out`.
 
 use core::cell::RefCell;
 use core::time::Duration;
@@ -17,13 +16,13 @@ use crate::options::Bench as Options;
 use crate::output::say;
 use crate::progress::Progress;
 
-/// The rate is that of so long.
+/// Period of the displayed rate.
 const WINDOW: Duration = Duration::from_secs(1);
 
-/// Where nobody sees a bar, a line is written so often.
+/// Interval of progress lines without a terminal.
 const LINE_EVERY: Duration = Duration::from_secs(30);
 
-/// All of them, as the options ask for them.
+/// All observers that the options ask for.
 pub(super) struct Watch {
     out: Option<Out>,
     endpoint: Option<Endpoint>,
@@ -31,7 +30,7 @@ pub(super) struct Watch {
     seen: RefCell<Seen>,
 }
 
-/// What the line of progress has seen of the servers that are loaded now.
+/// The progress line's view of the servers under load.
 struct Seen {
     label: String,
     servers: Vec<Arc<Live>>,
@@ -41,7 +40,7 @@ struct Seen {
 }
 
 impl Watch {
-    /// Nobody but the line of progress.
+    /// Only the progress line.
     pub(super) fn plain() -> Self {
         let seen = Seen {
             label: String::new(),
@@ -54,7 +53,7 @@ impl Watch {
 
     /// # Errors
     ///
-    /// A folder cannot be made, or an address not be listened on.
+    /// The folder cannot be created, or the address not be bound.
     pub(super) fn of(options: &Options) -> Result<Self, CliError> {
         let out = options.outputs.out.as_deref().map(Out::new).transpose()?;
         let mut watch = Self { out, ..Self::plain() };
@@ -64,7 +63,7 @@ impl Watch {
         Ok(watch)
     }
 
-    /// From now on these servers are looked at, under this label.
+    /// Starts observing these servers, under this label.
     pub(super) fn look<'a>(&'a self, label: &str, names: &[Naming], servers: &mut [Server<'a>]) {
         let mut seen = self.seen.borrow_mut();
         label.clone_into(&mut seen.label);
@@ -82,7 +81,7 @@ impl Watch {
         }
     }
 
-    /// A row is done to this part: with the rate of the last second, and what was lost.
+    /// Updates the finished part of a row, with the rate of the last second and lost connections.
     pub(super) fn part(&self, progress: &Progress, part: f64) {
         let mut seen = self.seen.borrow_mut();
         let counts = seen.servers.iter().map(|live| live.counts());
@@ -101,11 +100,11 @@ impl Watch {
         progress.part(part);
     }
 
-    /// Writes what is known at the end only.
+    /// Writes the outputs that need all results.
     ///
     /// # Errors
     ///
-    /// It cannot be written.
+    /// They cannot be written.
     pub(super) fn end(&self, about: &About<'_>, judged: &[Judged<'_>]) -> Result<(), CliError> {
         self.out.as_ref().map_or(Ok(()), |out| out.end(about, judged))
     }

@@ -1,11 +1,10 @@
-//! `tollgate bench --workload`: what a named workload asks of the load generator.
+//! `tollgate bench --workload`: applies a workload to the options.
 
 use core::slice;
 
 use tollgate_load::{Plan, Protocol, Sizes};
 use tollgate_record::Timestamp;
 use tollgate_report::published;
-use tollgate_rivals::Client;
 use tollgate_server::KeyKind;
 use tollgate_workload::Workload;
 
@@ -14,29 +13,29 @@ use crate::error::CliError;
 use crate::options::{Bench as Options, ServerKind};
 use crate::verbs::workload::find;
 
-/// Endings of protocols that say a group.
+/// Suffixes of protocols that name a group.
 const GROUPS: [(&str, &str); 1] = [("-x25519mlkem768", "X25519MLKEM768")];
 
-/// Suites that plans have without a name.
+/// Suites that protocols imply.
 const OF_PROTOCOLS: [&str; 3] = [
     "TLS_RSA_WITH_AES_128_GCM_SHA256",
     "TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256",
     "TLS_AES_128_GCM_SHA256",
 ];
 
-/// What a workload makes of the options, and what of it stays undone.
+/// The options with a workload applied, and what the plan cannot express.
 pub(super) struct Applied {
     pub(super) options: Options,
-    /// A sentence each.
+    /// One sentence each.
     pub(super) undone: Vec<String>,
 }
 
-/// The options with what the workload asks for; what it does not know stays as it was.
+/// Applies the workload to the options; what the workload does not specify stays.
 ///
 /// # Errors
 ///
-/// There is no such workload, or it asks for what would be another load: which, and what can be
-/// done.
+/// There is no such workload, or it needs a load that cannot be run; the message says which, and
+/// what to change.
 pub(super) fn applied(options: &Options) -> Result<Applied, CliError> {
     let mut options = options.clone();
     let Some(name) = options.workload.clone() else {
@@ -86,7 +85,7 @@ pub(super) fn applied(options: &Options) -> Result<Applied, CliError> {
     }
     if let Some(connections) = Connections::of(&workload) {
         // a search finds a rate of its own
-        if options.clients.slo.is_none() {
+        if options.objective().is_none() {
             if let Some(why) = connections.obstacle() {
                 return Err(refused(why));
             }
@@ -95,7 +94,7 @@ pub(super) fn applied(options: &Options) -> Result<Applied, CliError> {
         options.clients.arrivals = Some(connections.arrivals());
     }
     if let Some(resumed) = &workload.resumed
-        && options.client == [Client::Minimal]
+        && options.is_minimal()
     {
         options.resumed.resume = resumed.value.get();
     }
@@ -110,10 +109,10 @@ pub(super) fn applied(options: &Options) -> Result<Applied, CliError> {
     Ok(Applied { options, undone })
 }
 
-/// What a plan leaves out, and what that does to the figures.
+/// What a plan leaves out, and the effect on the figures.
 fn undone(workload: &Workload, options: &Options) -> Vec<String> {
     let resumed = workload.resumed.as_ref().map(|resumed| 100.0 * resumed.value.get());
-    let is_left_out = |share: &f64| *share > 0.0 && options.client != [Client::Minimal];
+    let is_left_out = |share: &f64| *share > 0.0 && !options.is_minimal();
     let resumed = resumed.filter(is_left_out).map(|share| {
         format!(
             "the workload resumes {share:.0} % of its sessions, and these clients are compared on \
@@ -128,7 +127,7 @@ fn undone(workload: &Workload, options: &Options) -> Vec<String> {
     resumed.into_iter().chain(key).chain(spread).collect()
 }
 
-/// The protocol, and the group that its word may end in.
+/// Parses a protocol with an optional group as its suffix.
 fn protocol_of(word: &str) -> Option<(Protocol, Option<&'static str>)> {
     let known = |word: &str| Protocol::ALL.into_iter().find(|known| known.word() == word);
     let plain = known(word).map(|protocol| (protocol, None));
@@ -160,7 +159,7 @@ mod tests {
 
     fn asked_with(flags: &[&str]) -> Result<Applied, CliError> {
         match All::of(&[&["bench"], flags].concat()).unwrap().verb {
-            Verb::Bench(options) => applied(&options),
+            Verb::Bench(options) => applied(&options.request()?),
             other => unreachable!("bench was asked for: {other:?}"),
         }
     }

@@ -19,13 +19,10 @@ use crate::error::CliError;
 use crate::figures::Figures;
 use crate::host::Host;
 use crate::measure::{Notes, measure};
-use crate::options::Kernel as Options;
 use crate::progress::Progress;
 use crate::run::Run;
 use crate::verbs::kernel::chain::{CALLS, Call};
-
-/// Seconds for each size unless told.
-const SECONDS: f64 = 2.0;
+use crate::verbs::kernel::options::{Kernel, Table, What};
 
 /// A kernel and what is asked of it.
 #[derive(Clone, Copy)]
@@ -40,13 +37,12 @@ struct Asked {
 /// # Errors
 ///
 /// Nothing can be measured, or a result is wrong.
-pub(crate) fn run(options: &Options) -> Result<ExitCode, CliError> {
-    if options.variants {
-        return variants::run(options);
-    }
-    if options.plan {
-        return plan::run(options);
-    }
+pub(crate) fn run(options: &Kernel) -> Result<ExitCode, CliError> {
+    let options = match &options.what {
+        Some(What::Plan(options)) => return plan::run(options),
+        Some(What::Variants(options)) => return variants::run(options),
+        None => &options.table,
+    };
     let mut run = Run::measuring(options.written.json.as_deref())?;
     let progress = Progress::new("kernel");
     let mut records = collect(options, &mut run, &progress)?;
@@ -68,12 +64,12 @@ pub(crate) fn run(options: &Options) -> Result<ExitCode, CliError> {
 ///
 /// Nothing can be measured, or a result is wrong.
 pub(crate) fn collect(
-    options: &Options,
+    options: &Table,
     run: &mut Run,
     progress: &Progress,
 ) -> Result<Vec<Record>, CliError> {
     let Run { host, output, notes } = run;
-    let seconds = options.seconds.unwrap_or(SECONDS);
+    let seconds = options.seconds;
     let kernels = kernels();
     let mut records = Vec::new();
     progress.plan(options.bits.len(), seconds);

@@ -1,33 +1,72 @@
-//! The flags of `tollgate kernel`.
+//! The options of `tollgate kernel` and its sub-verbs.
 
-use clap::Args;
+use clap::{Args, Subcommand};
 
 use crate::options::{Written, seconds};
 
 #[derive(Args, Clone, Debug)]
+#[command(args_conflicts_with_subcommands = true)]
 pub(crate) struct Kernel {
-    /// Sizes of moduli in bits, separated by commas, each 128 to 8192; with --variants up to 4096;
-    /// with --plan sizes of keys: 512, 1024, 2048, 3072, 4096, 8192
+    #[command(flatten)]
+    pub(crate) table: Table,
+
+    #[command(subcommand)]
+    pub(crate) what: Option<What>,
+}
+
+/// Other tables of the kernels.
+#[derive(Clone, Debug, Subcommand)]
+pub(crate) enum What {
+    /// Measure how batches of 1 to 16 requests are best split into calls, beside the built-in plan
+    Plan(Plan),
+    /// Compare textbook algorithms for products and exponentiations (a study)
+    Variants(Variants),
+}
+
+/// The table of all kernels.
+#[derive(Args, Clone, Debug)]
+pub(crate) struct Table {
+    /// Sizes of moduli in bits, separated by commas, each 128 to 8192
     #[arg(long, value_name = "LIST", value_delimiter = ',', default_value = "512,1024,1536,2048")]
-    #[arg(default_value_if("variants", "true", "512,1024,1536,2048,3072,4096"))]
-    #[arg(default_value_if("plan", "true", "1024,2048,3072,4096"))]
     #[arg(value_parser = bits)]
     pub(crate) bits: Vec<u32>,
 
     #[command(flatten)]
     pub(crate) written: Written,
 
-    /// How batches of 1 to 16 requests are cut into calls: measured costs beside the built-in plan
-    #[arg(long, conflicts_with = "variants")]
-    pub(crate) plan: bool,
+    /// Seconds for each size
+    #[arg(short = 'z', long, value_name = "S", default_value = "2", value_parser = seconds)]
+    pub(crate) seconds: f64,
+}
 
-    /// Seconds for each size [default: 2; with --variants 5; with --plan 3, and each operation]
-    #[arg(long, value_name = "S", value_parser = seconds)]
-    pub(crate) seconds: Option<f64>,
+#[derive(Args, Clone, Debug)]
+pub(crate) struct Plan {
+    /// Sizes of keys in bits, separated by commas: 512, 1024, 2048, 3072, 4096, 8192
+    #[arg(long, value_name = "LIST", value_delimiter = ',', default_value = "1024,2048,3072,4096")]
+    #[arg(value_parser = bits)]
+    pub(crate) bits: Vec<u32>,
 
-    /// Textbook ways to a product and to an exponentiation instead of the kernels: a study
-    #[arg(long)]
-    pub(crate) variants: bool,
+    #[command(flatten)]
+    pub(crate) written: Written,
+
+    /// Seconds for each size and operation
+    #[arg(short = 'z', long, value_name = "S", default_value = "3", value_parser = seconds)]
+    pub(crate) seconds: f64,
+}
+
+#[derive(Args, Clone, Debug)]
+pub(crate) struct Variants {
+    /// Sizes of moduli in bits, separated by commas, each 128 to 4096
+    #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = bits)]
+    #[arg(default_value = "512,1024,1536,2048,3072,4096")]
+    pub(crate) bits: Vec<u32>,
+
+    #[command(flatten)]
+    pub(crate) written: Written,
+
+    /// Seconds for each row
+    #[arg(short = 'z', long, value_name = "S", default_value = "5", value_parser = seconds)]
+    pub(crate) seconds: f64,
 }
 
 pub(crate) fn bits(text: &str) -> Result<u32, String> {

@@ -1,4 +1,4 @@
-//! `tollgate kernel --plan`: what the forms of an operation cost here, and how that cuts batches.
+//! `tollgate kernel plan`: the cost of each form of an operation, and how it splits batches.
 
 use std::process::ExitCode;
 use std::rc::Rc;
@@ -14,13 +14,10 @@ use crate::figures::Figures;
 use crate::host::Host;
 use crate::keys::{self, Key};
 use crate::measure::{Notes, Round, measure};
-use crate::options::Kernel as Options;
 use crate::progress::Progress;
 use crate::run::Run;
+use crate::verbs::kernel::options::Plan as Options;
 use crate::verbs::speed::rows::Row;
-
-/// Seconds for each size and operation unless told.
-const SECONDS: f64 = 3.0;
 
 /// Batches up to this many requests are shown; larger ones repeat them.
 const REQUESTS_MAX: usize = 16;
@@ -53,7 +50,7 @@ pub(crate) fn run(options: &Options) -> Result<ExitCode, CliError> {
 /// The records of every size and operation; after Ctrl-C those that were done.
 fn collect(options: &Options, run: &mut Run, progress: &Progress) -> Result<Vec<Record>, CliError> {
     let Run { host, output, notes } = run;
-    let seconds = options.seconds.unwrap_or(SECONDS);
+    let seconds = options.seconds;
     let (mut jobs, mut records) = (Vec::new(), Vec::new());
     for bits in &options.bits {
         let key = Rc::new(Key::built_in(*bits)?);

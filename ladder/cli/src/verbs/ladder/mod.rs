@@ -1,4 +1,4 @@
-//! `tollgate ladder`: all six rungs, one after the other, as one table and one page.
+//! `tollgate ladder`: all six rungs in turn, as one table and one HTML page.
 
 pub(crate) mod options;
 
@@ -7,61 +7,55 @@ use std::time::Instant;
 
 use tollgate_bench::this_machine;
 use tollgate_fleet::published as fleets;
+use tollgate_load::Protocol;
 use tollgate_record::{Record, Timestamp};
 use tollgate_report::{heading, published, rungs};
+use tollgate_server::KeyKind;
 
 use crate::error::CliError;
-use crate::options::{Ladder as Options, Options as Line, Verb};
+use crate::options::{Bench, Fleet, Ladder as Options, Model, Session, defaults};
 use crate::output::say;
 use crate::progress::Progress;
 use crate::run::Run;
+use crate::verbs::kernel::options::Table;
+use crate::verbs::speed::options::Operations;
 use crate::{bench, fleet, interrupt, kernel, model, report, session, shelf, simulate, speed};
 
-/// The rungs from the lowest, and the command line that climbs each alone. A rung may need several.
-const RUNGS: [(&str, &[&[&str]]); 6] = [
-    ("0 model", &[&["model"], &["simulate", "study", "--headline"]]),
-    ("1 kernel", &[&["kernel", "--seconds", "2"]]),
-    ("2 operation", &[&["speed", "--bits", "1024,2048,3072,4096", "--seconds", "4"]]),
-    ("3 session", &[&["session", "--parts-only", "--seconds", "25"]]),
+/// The rungs from the lowest, each with its steps.
+const RUNGS: [(&str, &[Step]); 6] = [
+    ("0 model", &[LadderRun::model, LadderRun::simulate]),
+    ("1 kernel", &[LadderRun::kernel]),
+    ("2 operation", &[LadderRun::speed]),
+    ("3 session", &[LadderRun::session]),
     (
         "4 server",
-        &[
-            &["bench", "--key", "rsa-2048,rsa-3072", "--rounds", "4", "--seconds", "1"],
-            &["bench", "--protocol", "tls12-rsa", "--rounds", "4", "--seconds", "1"],
-            &[
-                "bench",
-                "--protocol",
-                "tls13",
-                "--bytes",
-                "143360",
-                "--rounds",
-                "4",
-                "--seconds",
-                "1",
-            ],
-        ],
+        &[LadderRun::two_key_sizes, LadderRun::rsa_key_exchange, LadderRun::long_responses],
     ),
-    ("5 fleet", &[&["fleet"]]),
+    ("5 fleet", &[LadderRun::fleet]),
 ];
 
-/// What `--quick` leaves of the time.
+/// Collects the records of one request to a verb.
+type Step = fn(&mut LadderRun, &Progress) -> Result<Vec<Record>, CliError>;
+
+/// `--quick`: part of the time.
 const QUICK: f64 = 0.1;
 
-/// What it leaves of the rounds of a server: as few as compare two.
+/// `--quick`: rounds of each server, the fewest that compare two.
 const QUICK_ROUNDS: u32 = 2;
 
-/// In less the CPU clock of a server is often read too late.
+/// Minimum seconds of a server's run; in less time its CPU clock is often read too late.
 const BENCH_SECONDS_MIN: f64 = 0.4;
 
-/// A climb: what was found so far, and where it goes.
-struct Climb {
+/// The records so far, and the context of the run.
+struct LadderRun {
     run: Run,
     records: Vec<Record>,
     pace: f64,
     price: f64,
 }
 
-/// Climbs, prints and writes. After Ctrl-C table and page show what was reached.
+/// Measures all rungs, and writes table, page and records. After Ctrl-C, table and page show the
+/// complete rungs.
 ///
 /// # Errors
 ///
@@ -74,15 +68,15 @@ pub(crate) fn run(options: &Options) -> Result<ExitCode, CliError> {
     let run = Run::measuring(Some(&file))?;
     let price = options.price_per_core_hour;
     let pace = if options.quick { QUICK } else { 1.0 };
-    let mut climb = Climb { run, records: Vec::new(), pace, price };
-    climb.begin()?;
-    for (rung, lines) in RUNGS {
-        climb.rung(rung, lines)?;
+    let mut ladder = LadderRun { run, records: Vec::new(), pace, price };
+    ladder.begin()?;
+    for (rung, steps) in RUNGS {
+        ladder.rung(rung, steps)?;
         if interrupt::asked() {
             break;
         }
     }
-    let Climb { run, records, .. } = climb;
+    let LadderRun { run, records, .. } = ladder;
     let table = rungs::table(&records);
     let ended = run.end(&("\n".to_owned() + &heading::lines(&records) + "\n" + &table));
     say(&format!("records: {}", file.display()));
@@ -90,35 +84,34 @@ pub(crate) fn run(options: &Options) -> Result<ExitCode, CliError> {
     ended
 }
 
-impl Climb {
-    /// What stands before all rungs: what others published, and what the user must know.
+impl LadderRun {
+    /// Adds published records and general notes.
     fn begin(&mut self) -> Result<(), CliError> {
         let now = Timestamp::now();
         self.records = published::records(now);
         self.records.extend(fleets::records(now).map_err(CliError::from_error)?);
         self.run.output.records(&self.records)?;
         self.run.notes.add(format!(
-            "costs are for {} USD per core and hour: --price-per-core-hour says what yours is",
+            "costs are for {} USD per core and hour: set yours with --price-per-core-hour",
             self.price
         ));
         if !self.run.host.machine.features.contains("ifma") {
             self.run.notes.add(
-                "no AVX-512 IFMA here (or it is switched off): ours runs on the multiplier of the \
-                 integer unit, and batches do not pay"
+                "no AVX-512 IFMA here (or it is disabled): Tollgate uses the integer multiplier, and \
+                 batches do not pay"
                     .to_owned(),
             );
         }
         Ok(())
     }
 
-    /// One rung, with a bar while it is climbed and a line when it is done.
-    fn rung(&mut self, rung: &'static str, lines: &[&[&str]]) -> Result<(), CliError> {
+    /// Measures one rung, with a progress bar and a line at the end.
+    fn rung(&mut self, rung: &'static str, steps: &[Step]) -> Result<(), CliError> {
         let begun = Instant::now();
         let before = self.records.len();
-        for line in lines {
-            let verb = Line::of(line)?.verb;
+        for step in steps {
             let progress = Progress::new(rung);
-            let found = self.collect(verb, &progress)?;
+            let found = step(self, &progress)?;
             drop(progress);
             self.records.extend(found);
             if interrupt::asked() {
@@ -130,69 +123,57 @@ impl Climb {
         Ok(())
     }
 
-    fn collect(&mut self, verb: Verb, progress: &Progress) -> Result<Vec<Record>, CliError> {
-        let Self { run, records, pace, price } = self;
-        match verb {
-            Verb::Bench(mut options) => {
-                options.seconds = (options.seconds * *pace).max(BENCH_SECONDS_MIN);
-                if *pace < 1.0 {
-                    options.rounds = QUICK_ROUNDS;
-                }
-                bench::collect(&options, run, progress)
-            }
-            Verb::Fleet(mut options) => {
-                options.price_per_core_hour = Some(*price);
-                if !fleet::rests_on(records) {
-                    let why = "5 fleet: no server has a valid figure to compute from";
-                    run.notes.add(why.to_owned());
-                    return Ok(Vec::new());
-                }
-                fleet::collect(&options, records, run)
-            }
-            Verb::Kernel(mut options) => {
-                options.seconds = options.seconds.map(|seconds| seconds * *pace);
-                kernel::collect(&options, run, progress)
-            }
-            Verb::Model(options) => model::collect(&options, run),
-            Verb::Simulate(_) => simulate::collect(run, progress),
-            Verb::Session(mut options) => {
-                options.seconds *= *pace;
-                session::collect(&options, run, progress)
-            }
-            Verb::Speed(mut options) => {
-                options.seconds = options.seconds.map(|seconds| seconds * *pace);
-                speed::collect(&options, records, run, progress)
-            }
-            Verb::Compare(_)
-            | Verb::Key(_)
-            | Verb::Ladder(_)
-            | Verb::Provider(_)
-            | Verb::Report(_)
-            | Verb::Serve(_)
-            | Verb::Workload(_) => {
-                unreachable!("no rung is climbed by these")
-            }
-        }
+    fn model(&mut self, _: &Progress) -> Result<Vec<Record>, CliError> {
+        model::collect(&defaults::<Model>(), &mut self.run)
     }
-}
 
-#[cfg(test)]
-mod tests {
-    use super::*;
+    fn simulate(&mut self, progress: &Progress) -> Result<Vec<Record>, CliError> {
+        simulate::collect(&mut self.run, progress)
+    }
 
-    #[test]
-    fn every_rung_has_command_lines_that_are_right() {
-        for (rung, lines) in RUNGS {
-            for line in lines {
-                let verb = Line::of(line).map(|line| line.verb);
-                assert!(
-                    !matches!(
-                        verb,
-                        Err(_) | Ok(Verb::Ladder(_) | Verb::Report(_) | Verb::Serve(_))
-                    ),
-                    "{rung}: {line:?}: {verb:?}"
-                );
-            }
+    fn kernel(&mut self, progress: &Progress) -> Result<Vec<Record>, CliError> {
+        let options = Table { seconds: 2.0 * self.pace, ..defaults() };
+        kernel::collect(&options, &mut self.run, progress)
+    }
+
+    fn speed(&mut self, progress: &Progress) -> Result<Vec<Record>, CliError> {
+        let bits = vec![1024, 2048, 3072, 4096];
+        let options = Operations { bits, seconds: Some(4.0 * self.pace), ..defaults() };
+        speed::collect(&options, &self.records, &mut self.run, progress)
+    }
+
+    fn session(&mut self, progress: &Progress) -> Result<Vec<Record>, CliError> {
+        let options = Session { parts_only: true, seconds: 25.0 * self.pace, ..defaults() };
+        session::collect(&options, &mut self.run, progress)
+    }
+
+    fn two_key_sizes(&mut self, progress: &Progress) -> Result<Vec<Record>, CliError> {
+        let key = [2048, 3072].map(|bits| KeyKind::Rsa { bits }).to_vec();
+        self.bench(Bench { key, ..defaults() }, progress)
+    }
+
+    fn rsa_key_exchange(&mut self, progress: &Progress) -> Result<Vec<Record>, CliError> {
+        self.bench(Bench { protocol: vec![Protocol::Tls12Rsa], ..defaults() }, progress)
+    }
+
+    fn long_responses(&mut self, progress: &Progress) -> Result<Vec<Record>, CliError> {
+        let protocol = vec![Protocol::Tls13];
+        self.bench(Bench { protocol, bytes: 143_360, ..defaults() }, progress)
+    }
+
+    fn bench(&mut self, options: Bench, progress: &Progress) -> Result<Vec<Record>, CliError> {
+        let rounds = if self.pace < 1.0 { QUICK_ROUNDS } else { 4 };
+        let seconds = self.pace.max(BENCH_SECONDS_MIN);
+        bench::collect(&Bench { rounds, seconds, ..options }, &mut self.run, progress)
+    }
+
+    fn fleet(&mut self, _: &Progress) -> Result<Vec<Record>, CliError> {
+        if !fleet::rests_on(&self.records) {
+            let why = "5 fleet: no server has a valid figure to compute from";
+            self.run.notes.add(why.to_owned());
+            return Ok(Vec::new());
         }
+        let options = Fleet { price_per_core_hour: Some(self.price), ..defaults() };
+        fleet::collect(&options, &self.records, &mut self.run)
     }
 }

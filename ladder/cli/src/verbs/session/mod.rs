@@ -14,7 +14,7 @@ use tollgate_session::{Plan, SHORT_BYTES, measure, predicted_rate};
 
 use crate::error::CliError;
 use crate::interrupt;
-use crate::options::{Bench, Options as Line, Session as Options, Verb};
+use crate::options::{Bench, Session as Options, defaults};
 use crate::progress::Progress;
 use crate::run::Run;
 use crate::verbs::bench;
@@ -31,7 +31,7 @@ pub(crate) fn run(options: &Options) -> Result<ExitCode, CliError> {
     drop(progress);
     if !options.parts_only && !interrupt::asked() {
         let progress = Progress::new("server");
-        for bench in real_server(options)? {
+        for bench in real_server(options) {
             let found = bench::collect(&bench, &mut run, &progress)?;
             records.extend(found);
         }
@@ -108,27 +108,19 @@ fn asked(options: &Options) -> Asked {
 }
 
 /// The runs of `tollgate bench` that measure the sessions of the plan, those of the sweep excepted.
-fn real_server(options: &Options) -> Result<Vec<Bench>, CliError> {
+fn real_server(options: &Options) -> Vec<Bench> {
     let (keys, protocols, bytes) = asked(options);
     let mut runs: Vec<Asked> =
         bytes.iter().map(|bytes| (keys.clone(), protocols.clone(), vec![*bytes])).collect();
     if is_ladder(options) {
         runs.push((keys[..1].to_vec(), vec![Protocol::Tls12Rsa], bytes));
     }
-    runs.iter().map(bench).collect()
+    runs.into_iter().map(bench).collect()
 }
 
 /// The run of `tollgate bench` for one payload.
-fn bench((keys, protocols, bytes): &Asked) -> Result<Bench, CliError> {
-    let keys: Vec<String> = keys.iter().map(ToString::to_string).collect();
-    let protocols: Vec<&str> = protocols.iter().map(|protocol| protocol.word()).collect();
-    let (keys, protocols, bytes) = (keys.join(","), protocols.join(","), bytes[0].to_string());
-    let rounds = ["bench", "--rounds", "4", "--seconds", "1"];
-    let sessions = ["--key", &keys, "--protocol", &protocols, "--bytes", &bytes];
-    match Line::of(&[&rounds[..], &sessions].concat())?.verb {
-        Verb::Bench(bench) => Ok(*bench),
-        other => unreachable!("bench was asked for: {other:?}"),
-    }
+fn bench((key, protocol, bytes): Asked) -> Bench {
+    Bench { key, protocol, bytes: bytes[0], rounds: 4, seconds: 1.0, ..defaults() }
 }
 
 #[cfg(test)]
@@ -138,6 +130,7 @@ mod tests {
     use std::collections::BTreeSet;
 
     use super::*;
+    use crate::options::{Options as Line, Verb};
 
     /// Key, protocol and bytes of each session that the plan has and of each that is measured.
     fn planned_and_measured(flags: &[&str]) -> [BTreeSet<(String, String, u64)>; 2] {
@@ -155,7 +148,7 @@ mod tests {
             };
             run.key.iter().flat_map(|key| -> Vec<_> { of_key(key) }).collect::<Vec<_>>()
         };
-        let measured = real_server(&options).unwrap().into_iter().flat_map(each);
+        let measured = real_server(&options).into_iter().flat_map(each);
         [planned.collect(), measured.collect()]
     }
 
@@ -166,7 +159,8 @@ mod tests {
         assert!(sweep.iter().all(|(key, protocol, _)| key == "rsa-2048" && protocol == "tls13"));
         assert_eq!((planned.len(), measured.len(), sweep.len()), (11, 5, 6));
         assert!(measured.is_subset(&planned));
-        let [planned, measured] = planned_and_measured(&["--bytes", "0,1024", "--key", "rsa-4096"]);
+        let [planned, measured] =
+            planned_and_measured(&["--bytes", "0,1024", "--key-type", "rsa-4096"]);
         assert_eq!((planned.len(), &planned), (4, &measured));
     }
 }

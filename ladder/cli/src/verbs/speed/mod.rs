@@ -1,6 +1,7 @@
 //! `tollgate speed`: RSA operations, ours beside the libraries', in one run.
 
 pub(crate) mod explained;
+mod multi;
 pub(crate) mod options;
 pub(crate) mod pkeu;
 pub(crate) mod queue;
@@ -22,10 +23,14 @@ use crate::options::{Against, Speed, Table};
 use crate::progress::Progress;
 use crate::run::Run;
 use crate::verbs::kernel;
+use crate::verbs::speed::options::{Operations, What};
 use crate::verbs::speed::rows::{Row, rows};
 
 /// Seconds for the whole table unless told.
 const TABLE_SECONDS: f64 = 60.0;
+
+/// Seconds for each row of `--multi`.
+const MULTI_SECONDS: f64 = 4.0;
 
 /// The time for the kernels that explain a row, as part of the row's.
 const KERNEL_PART: f64 = 0.1;
@@ -36,8 +41,19 @@ const KERNEL_PART: f64 = 0.1;
 ///
 /// Nothing can be measured, or a result is wrong.
 pub(crate) fn run(options: &Speed) -> Result<ExitCode, CliError> {
+    let options = match &options.what {
+        Some(What::Queue(options)) => return queue::run(options),
+        Some(What::Pkeu(options)) => &options.operations(),
+        None => &options.operations,
+    };
     let mut run = Run::measuring(options.written.json.as_deref())?;
     let progress = Progress::new("speed");
+    if let Some(threads) = options.multi {
+        let seconds = options.seconds.unwrap_or(MULTI_SECONDS);
+        let records = multi::collect(options, (threads, seconds), &mut run, &progress)?;
+        drop(progress);
+        return run.end(&(heading::lines(&records) + "\n" + &multi::table(&records)));
+    }
     let records = collect(options, &[], &mut run, &progress)?;
     drop(progress);
     run.end(&report(options.table, &records))
@@ -50,13 +66,13 @@ pub(crate) fn run(options: &Speed) -> Result<ExitCode, CliError> {
 ///
 /// Nothing can be measured, or a result is wrong.
 pub(crate) fn collect(
-    options: &Speed,
+    options: &Operations,
     known: &[Record],
     run: &mut Run,
     progress: &Progress,
 ) -> Result<Vec<Record>, CliError> {
     let Run { host, output, notes } = run;
-    if options.against.contains(&Against::None) && options.against.len() > 1 {
+    if options.lineup.against.contains(&Against::None) && options.lineup.against.len() > 1 {
         return Err(CliError::new("--against: none stands alone; drop it, or the others"));
     }
     let rows = rows(options)?;
@@ -73,7 +89,7 @@ pub(crate) fn collect(
     for (number, row) in rows.iter().enumerate() {
         let label = row.label();
         progress.row(number, &label);
-        let lineup = row.lineup(options.batch, &options.against)?;
+        let lineup = row.lineup(options.lineup.batch, &options.lineup.against)?;
         lineup.absent.into_iter().for_each(|why| notes.add(why));
         let (mut subjects, mut what) = (Vec::new(), Vec::new());
         for contender in lineup.contenders {

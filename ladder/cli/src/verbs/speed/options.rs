@@ -1,15 +1,35 @@
-//! The flags of `tollgate speed`.
+//! The options of `tollgate speed` and its sub-verbs.
 
 use std::path::PathBuf;
 
-use clap::{Args, ValueEnum};
+use clap::{Args, Subcommand, ValueEnum};
 
 use crate::keys;
-use crate::options::{Written, seconds};
+use crate::options::{Written, defaults, seconds};
 
 #[derive(Args, Clone, Debug)]
+#[command(args_conflicts_with_subcommands = true)]
 pub(crate) struct Speed {
-    /// With whom to compare, separated by commas
+    #[command(flatten)]
+    pub(crate) operations: Operations,
+
+    #[command(subcommand)]
+    pub(crate) what: Option<What>,
+}
+
+/// Other tables of operations.
+#[derive(Clone, Debug, Subcommand)]
+pub(crate) enum What {
+    /// Compare with a public-key execution unit of 2005: cycles measured here, at its clock rates
+    Pkeu(Pkeu),
+    /// Measure the engine's queue: with many threads, with one, and with random arrivals
+    Queue(Queue),
+}
+
+/// The libraries and the batch that operations are measured with.
+#[derive(Args, Clone, Debug)]
+pub(crate) struct LineupOptions {
+    /// Libraries to compare with, separated by commas
     #[arg(long, value_name = "LIST", value_delimiter = ',', default_value = "openssl,aws-lc")]
     pub(crate) against: Vec<Against>,
 
@@ -17,35 +37,87 @@ pub(crate) struct Speed {
     #[arg(long, value_name = "N", default_value = "8")]
     #[arg(value_parser = clap::value_parser!(u32).range(1..=1024))]
     pub(crate) batch: u32,
+}
+
+/// The table of operations.
+#[derive(Args, Clone, Debug)]
+pub(crate) struct Operations {
+    #[command(flatten)]
+    pub(crate) lineup: LineupOptions,
 
     /// Sizes of keys in bits, separated by commas [default: 512,1024,2048,3072,4096]
     #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = key_bits)]
     pub(crate) bits: Vec<u32>,
 
-    /// Instead of operations, what the engine's queue costs: with many threads, alone, and with
-    /// arrivals at random [sizes: 1024,2048; seconds: 12]
-    #[arg(long, conflicts_with_all = ["against", "batch", "exponent", "table"])]
-    pub(crate) engine: bool,
-
-    /// Instead of signatures: the public operation with this exponent (odd, from 3), or "full": the
-    /// private operation without CRT, its exponent as long as the modulus
+    /// Exponent to measure instead of signatures: an odd public exponent from 3, or "full" for the
+    /// private operation without CRT (an exponent as long as the modulus)
     #[arg(long, value_name = "VALUE|full", value_parser = exponent)]
     pub(crate) exponent: Option<Exponent>,
 
     #[command(flatten)]
     pub(crate) written: Written,
 
-    /// An RSA private key (PEM or DER, PKCS#8 or PKCS#1) instead of the built-in ones
+    /// RSA private key (PEM or DER, PKCS#8 or PKCS#1) to use instead of the built-in keys
     #[arg(long, value_name = "FILE", conflicts_with = "bits")]
     pub(crate) key: Option<PathBuf>,
 
+    /// Threads that each run the operation; also prints the sum of their rates, as openssl speed
+    /// -multi does [default: one thread]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1024))]
+    pub(crate) multi: Option<u32>,
+
     /// Seconds for each row, a key and an operation [default: a minute for the whole table]
-    #[arg(long, value_name = "S", value_parser = seconds)]
+    #[arg(short = 'z', long, value_name = "S", value_parser = seconds)]
     pub(crate) seconds: Option<f64>,
 
-    /// Another table: pkeu is that of a public-key execution unit of 2005, our cycles at its clocks
-    #[arg(long, value_name = "NAME", conflicts_with_all = ["bits", "exponent", "key"])]
+    /// Set by `tollgate speed pkeu`.
+    #[arg(skip)]
     pub(crate) table: Option<Table>,
+}
+
+#[derive(Args, Clone, Debug)]
+pub(crate) struct Pkeu {
+    #[command(flatten)]
+    pub(crate) lineup: LineupOptions,
+
+    #[command(flatten)]
+    pub(crate) written: Written,
+
+    /// Seconds for each row, a key and an operation [default: a minute for the whole table]
+    #[arg(short = 'z', long, value_name = "S", value_parser = seconds)]
+    pub(crate) seconds: Option<f64>,
+}
+
+impl Pkeu {
+    /// The operations of this table.
+    pub(crate) fn operations(&self) -> Operations {
+        Operations {
+            lineup: self.lineup.clone(),
+            written: self.written.clone(),
+            seconds: self.seconds,
+            table: Some(Table::Pkeu),
+            ..defaults()
+        }
+    }
+}
+
+#[derive(Args, Clone, Debug)]
+pub(crate) struct Queue {
+    /// Sizes of keys in bits, separated by commas
+    #[arg(long, value_name = "LIST", value_delimiter = ',', default_value = "1024,2048")]
+    #[arg(value_parser = key_bits)]
+    pub(crate) bits: Vec<u32>,
+
+    #[command(flatten)]
+    pub(crate) written: Written,
+
+    /// RSA private key (PEM or DER, PKCS#8 or PKCS#1) to use instead of the built-in keys
+    #[arg(long, value_name = "FILE", conflicts_with = "bits")]
+    pub(crate) key: Option<PathBuf>,
+
+    /// Seconds for each size
+    #[arg(short = 'z', long, value_name = "S", default_value = "12", value_parser = seconds)]
+    pub(crate) seconds: f64,
 }
 
 /// Whom to compare with.
@@ -101,9 +173,10 @@ mod tests {
     use crate::options::tests::assert_refused;
     use crate::options::{Options, Verb};
 
-    fn speed(flags: &[&str]) -> Speed {
+    fn speed(flags: &[&str]) -> Operations {
         match Options::of(&[&["speed"], flags].concat()).unwrap().verb {
-            Verb::Speed(options) => options,
+            Verb::Speed(Speed { operations, what: None }) => operations,
+            Verb::Speed(Speed { what: Some(What::Pkeu(pkeu)), .. }) => pkeu.operations(),
             other => unreachable!("speed was asked for: {other:?}"),
         }
     }
@@ -125,18 +198,18 @@ mod tests {
             "-",
         ]);
         assert_eq!(options.bits, [512, 2048]);
-        assert_eq!((options.batch, options.seconds), (16, Some(0.5)));
-        assert_eq!(options.against, [Against::Openssl]);
+        assert_eq!((options.lineup.batch, options.seconds), (16, Some(0.5)));
+        assert_eq!(options.lineup.against, [Against::Openssl]);
         assert_eq!(options.exponent, Some(Exponent::Public(7)));
         assert_eq!(options.written.json, Some(PathBuf::from("-")));
         let options = speed(&["--exponent", "full", "--key", "x.pem"]);
         assert_eq!(options.exponent, Some(Exponent::Full));
-        assert_eq!(speed(&["--table", "pkeu"]).table, Some(Table::Pkeu));
-        let options = speed(&["--engine", "--bits", "2048"]);
-        assert!(options.engine && options.bits == [2048]);
+        let options = speed(&["pkeu", "--batch", "4", "-z", "500ms"]);
+        assert_eq!((options.table, options.lineup.batch), (Some(Table::Pkeu), 4));
+        assert_eq!((options.seconds, options.bits.len()), (Some(0.5), 0));
         let options = speed(&[]);
-        assert_eq!(options.against, [Against::Openssl, Against::AwsLc]);
-        assert_eq!((options.batch, options.bits.len()), (8, 0));
+        assert_eq!(options.lineup.against, [Against::Openssl, Against::AwsLc]);
+        assert_eq!((options.lineup.batch, options.bits.len()), (8, 0));
     }
 
     #[test]
@@ -157,8 +230,10 @@ mod tests {
                 (&["--seconds", "0"], "seconds"),
                 (&["--seconds", "nan"], "seconds"),
                 (&["--seconds", "inf"], "seconds"),
-                (&["--table", "pkeu", "--bits", "512"], "--bits"),
-                (&["--engine", "--batch", "4"], "--batch"),
+                (&["pkeu", "--bits", "512"], "--bits"),
+                (&["--bits", "512", "pkeu"], "pkeu"),
+                (&["queue", "--batch", "4"], "--batch"),
+                (&["--multi", "0"], "1..=1024"),
                 (&["--bits", "512", "--key", "x.pem"], "--key"),
                 (&["--speed"], "--speed"),
             ],

@@ -8,7 +8,8 @@ use tollgate_record::{Key as KeyName, Operation, Subject, Topic};
 use crate::contenders::{Contender, Job, What, aws_lc, openssl, tollgate};
 use crate::error::CliError;
 use crate::keys::Key;
-use crate::options::{Against, Exponent, Speed, Table};
+use crate::options::{Against, Exponent, Table};
+use crate::verbs::speed::options::Operations;
 use crate::verbs::speed::pkeu;
 
 /// Sizes of the table unless told; 512 and 1024 are insecure, and what the papers used.
@@ -64,7 +65,7 @@ const CONTEXT: [(KeyName, Operation, Opponents); 4] = [
 /// # Errors
 ///
 /// A key cannot be read.
-pub(crate) fn rows(options: &Speed) -> Result<Vec<Row>, CliError> {
+pub(crate) fn rows(options: &Operations) -> Result<Vec<Row>, CliError> {
     let sizes = match (&*options.bits, options.table) {
         ([], None) => &SIZES[..],
         ([], Some(Table::Pkeu)) => &pkeu::SIZES[..],
@@ -83,11 +84,11 @@ pub(crate) fn rows(options: &Speed) -> Result<Vec<Row>, CliError> {
     let mut rows = Vec::new();
     for key in keys.into_iter().map(Rc::new) {
         for what in operations {
-            rows.push(Row::Rsa(Job::new(Rc::clone(&key), *what, options.batch)?));
+            rows.push(Row::Rsa(Job::new(Rc::clone(&key), *what, options.lineup.batch)?));
         }
     }
     let signs = operations.contains(&What::Sign);
-    if signs && !options.against.contains(&Against::None) {
+    if signs && !options.lineup.against.contains(&Against::None) {
         rows.extend(CONTEXT.map(|(key, what, opponents)| Row::Context(key, what, opponents)));
     }
     Ok(rows)

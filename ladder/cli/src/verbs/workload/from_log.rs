@@ -1,4 +1,4 @@
-//! `tollgate workload from-log`: a study of real logs.
+//! `tollgate workload from-log`: makes a workload from access logs.
 
 use std::fs::{self, File};
 use std::io::{BufRead as _, BufReader, Write as _};
@@ -14,11 +14,11 @@ use crate::interrupt;
 use crate::output::Output;
 use crate::verbs::workload::options::FromLog as Options;
 
-/// Reads the logs, writes the workload, and prints both what it found and what it could not.
+/// Reads the logs, writes the workload, and prints what was found and what is missing.
 ///
 /// # Errors
 ///
-/// A log cannot be read or holds no request, or the file stands there already.
+/// A log cannot be read or has no request, or the workload exists.
 pub(super) fn run(options: &Options) -> Result<ExitCode, CliError> {
     let mut study = Study::default();
     for log in &options.logs {
@@ -60,7 +60,7 @@ pub(super) fn run(options: &Options) -> Result<ExitCode, CliError> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Line by line; bytes that are no text become question marks.
+/// Reads lines; bytes that are not UTF-8 become question marks.
 fn read(log: &Path, study: &mut Study) -> Result<(), CliError> {
     let wrong = |error| CliError::of_file(log, &error);
     let mut lines = BufReader::new(File::open(log).map_err(wrong)?);
@@ -72,7 +72,7 @@ fn read(log: &Path, study: &mut Study) -> Result<(), CliError> {
     Ok(())
 }
 
-/// A new file; one that stands there stays.
+/// Creates a file; an existing one is not replaced.
 fn write(file: &Path, toml: &str) -> Result<(), CliError> {
     let wrong = |error| CliError::of_file(file, &error);
     if let Some(folder) = file.parent() {

@@ -1,4 +1,4 @@
-//! `tollgate workload`: named workloads shown, and new ones from access logs.
+//! `tollgate workload`: shows named workloads and makes new ones from access logs.
 
 pub(crate) mod options;
 
@@ -17,11 +17,11 @@ use crate::verbs::workload::options::Verb;
 
 pub(crate) use show::disclosure;
 
-/// Does what was asked for.
+/// Runs the sub-verb.
 ///
 /// # Errors
 ///
-/// There is no such workload or log, or the new file cannot be made.
+/// There is no such workload or log, or the file cannot be created.
 pub(crate) fn run(options: &Options) -> Result<ExitCode, CliError> {
     match &options.verb {
         Verb::FromLog(options) => from_log::run(options),
@@ -29,11 +29,11 @@ pub(crate) fn run(options: &Options) -> Result<ExitCode, CliError> {
     }
 }
 
-/// The workload of this name, or of this file.
+/// Finds the workload of this name or file.
 ///
 /// # Errors
 ///
-/// There is none, or the file is not right.
+/// There is no such workload, or the file is invalid.
 pub(crate) fn find(name: &str) -> Result<Workload, CliError> {
     if let Some(file) = File::named(name) {
         return Ok(file.workload());

@@ -1,4 +1,4 @@
-//! The flags of `tollgate workload`.
+//! The options of `tollgate workload`.
 
 use std::path::PathBuf;
 
@@ -12,35 +12,35 @@ pub(crate) struct Workload {
 
 #[derive(Clone, Debug, Subcommand)]
 pub(crate) enum Verb {
-    /// A workload from access logs: nginx, Apache, HAProxy, or our own
+    /// Make a workload from access logs of nginx, Apache, HAProxy or Tollgate's server
     FromLog(FromLog),
-    /// Every parameter of a workload with its source, and a drawing
+    /// Show every parameter of a workload with its source, and a drawing
     Show(Show),
 }
 
 #[derive(Args, Clone, Debug)]
 pub(crate) struct FromLog {
-    /// The folder that the workload is written to; a file that stands there already stays
+    /// Folder to write the workload to; an existing file is not replaced
     #[arg(long, value_name = "DIR", default_value = "workloads")]
     pub(crate) folder: PathBuf,
 
-    /// Access logs, in the order of time
+    /// Access logs, in chronological order
     #[arg(value_name = "LOG", required = true)]
     pub(crate) logs: Vec<PathBuf>,
 
-    /// What the workload is called: its file is NAME.toml
+    /// Name of the workload; its file is NAME.toml
     #[arg(long, value_name = "NAME", value_parser = name)]
     pub(crate) name: String,
 }
 
 #[derive(Args, Clone, Debug)]
 pub(crate) struct Show {
-    /// A name: hp2001, bank140k, web2026, pq2026; or a file that ends in .toml [default: the names]
+    /// hp2001, bank140k, web2026, pq2026, or a file that ends in .toml [default: list the names]
     #[arg(value_name = "NAME|FILE")]
     pub(crate) workload: Option<String>,
 }
 
-/// A name that is a file's name anywhere.
+/// Checks that a name can be a file name on every system.
 fn name(text: &str) -> Result<String, String> {
     let is_plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
     if (1..=64).contains(&text.len()) && text.chars().all(is_plain) {

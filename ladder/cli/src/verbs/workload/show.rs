@@ -1,4 +1,4 @@
-//! `tollgate workload show`: what a workload asks for, and why.
+//! `tollgate workload show`: the parameters of a workload and their sources.
 
 use std::process::ExitCode;
 
@@ -13,7 +13,7 @@ use crate::verbs::workload::options::Show as Options;
 /// Columns of the longest bar.
 const BAR: f64 = 60.0;
 
-/// Prints a workload, or the names of all.
+/// Prints a workload, or all names.
 ///
 /// # Errors
 ///
@@ -27,12 +27,12 @@ pub(super) fn run(options: &Options) -> Result<ExitCode, CliError> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Every parameter with its source, and what is drawn of sizes.
+/// Every parameter with its source, and a drawing of the sizes.
 pub(super) fn text(workload: &Workload) -> String {
     let mut text = wrapped(&workload.title);
     for (name, parameter) in workload.parameters() {
         let line = match parameter {
-            // A body has one size or a table of them.
+            // a body has one size or a table of sizes
             None if name == "bytes" && workload.sizes.is_some() => continue,
             None if name == "sizes" && workload.bytes.is_some() => continue,
             // Nobody has to be beside.
@@ -53,7 +53,7 @@ pub(super) fn text(workload: &Workload) -> String {
     text
 }
 
-/// The sizes of bodies by quantile, as bars on a scale of logarithms.
+/// Draws the quantiles of body sizes as bars on a logarithmic scale.
 fn drawing(sizes: &Quantiles) -> String {
     #[allow(clippy::cast_precision_loss, reason = "a bar's length")]
     let length = |bytes: u64| (bytes as f64 + 1.0).log2();
@@ -67,7 +67,7 @@ fn drawing(sizes: &Quantiles) -> String {
     text
 }
 
-/// What a run discloses of the workload that it carries out, in a paragraph.
+/// Describes a workload in a paragraph, for the output of a run.
 pub(crate) fn disclosure(name: &str, workload: &Workload) -> String {
     let words = workload.parameters().into_iter().filter_map(|(name, parameter)| {
         let parameter = parameter?;

@@ -1,111 +1,87 @@
-//! The flags of `tollgate bench` that say who comes when, and what each of them does.
+//! The options of `tollgate bench` for arrivals and for what each client does.
 
 use core::time::Duration;
 use std::fs;
-use std::path::PathBuf;
 
 use clap::Args;
-use tollgate_load::{Arrivals, Objective, Patience, Pattern, Plan, Think, duration};
-
-use crate::error::CliError;
+use tollgate_load::{Arrivals, Patience, Pattern, Plan, Think, duration};
 
 #[derive(Args, Clone, Debug)]
-#[command(next_help_heading = "Who comes when")]
+#[command(next_help_heading = "Arrivals")]
 pub(crate) struct Clients {
-    /// How the clients of an open loop come: poisson, constant, gamma:DISPERSION, pareto:SHAPE,
+    /// Arrivals per second in an open loop, whatever the state of earlier ones; --connections is
+    /// then the maximum in flight [default: a closed loop]
+    #[arg(short = 'q', long, value_name = "R", value_parser = rate)]
+    pub(crate) rate: Option<f64>,
+
+    /// Distribution of the arrivals: poisson, constant, gamma:DISPERSION, pareto:SHAPE,
     /// bursts:ON/OFF with times as in 50ms, or trace:FILE [default: poisson]
-    // of one per second: the rate is a flag of its own
+    // normalised to one per second: --rate scales it
     #[arg(long, value_name = "KIND", value_parser = pattern)]
     pub(crate) arrivals: Option<Pattern>,
 
-    /// With --slo: where to draw the curve, as SVG
-    #[arg(long, value_name = "FILE", requires = "slo")]
-    pub(crate) curve: Option<PathBuf>,
+    /// Requests on each connection, one after the other; 2.5 alternates between two and three
+    #[arg(long, value_name = "N", default_value = "1", value_parser = requests)]
+    pub(crate) requests_per_connection: f64,
+
+    /// Pause of a client between transactions in a closed loop, as in 10ms, or random:10ms for
+    /// exponential times
+    #[arg(long, value_name = "TIME", value_parser = think)]
+    #[arg(conflicts_with_all = ["rate", "arrivals"])]
+    pub(crate) think: Option<Think>,
+
+    /// Timeout of a whole transaction, as in 500ms [default: none]
+    #[arg(long, value_name = "TIME", value_parser = time)]
+    pub(crate) patience: Option<Duration>,
+
+    /// Attempts after a timeout of --patience
+    #[arg(long, value_name = "N", default_value = "0", requires = "patience")]
+    pub(crate) retries: u32,
 
     /// Share of the transactions without TLS, from 0 to 1
     #[arg(long, value_name = "SHARE", default_value = "0", value_parser = super::share)]
     pub(crate) http_share: f64,
 
-    /// How long a client waits for the whole of its transaction, as in 500ms [default: for ever]
-    #[arg(long, value_name = "TIME", value_parser = time)]
-    pub(crate) patience: Option<Duration>,
-
-    /// Clients that come per second in an open loop, whatever became of those before; --connections
-    /// is then a ceiling [default: a closed loop]
-    #[arg(long, value_name = "R", value_parser = rate)]
-    pub(crate) rate: Option<f64>,
-
-    /// Requests on each connection, one after the other; 2.5 is two and three in turn
-    #[arg(long, value_name = "N", default_value = "1", value_parser = requests)]
-    pub(crate) requests_per_connection: f64,
-
-    /// With --patience: how often an impatient client begins again, before it gives up
-    #[arg(long, value_name = "N", default_value = "0", requires = "patience")]
-    pub(crate) retries: u32,
-
-    /// What is drawn at random is drawn from it
-    #[arg(long, value_name = "N", default_value = "1")]
-    pub(crate) seed: u64,
-
-    /// Finds the highest rate at which a quantile of the times stays within a limit, as in p99=20ms
-    #[arg(long, value_name = "OBJECTIVE", conflicts_with = "rate")]
-    pub(crate) slo: Option<Objective>,
-
-    /// Loopback addresses that connections come from in turn, 127.0.0.2 and so on, to a server on
-    /// 127.0.0.1: each has ports of its own [default: the system chooses one]
+    /// Loopback addresses that connections use in turn, from 127.0.0.2 on, to a server on
+    /// 127.0.0.1; each has its own ports [default: the system chooses]
     #[arg(long, value_name = "N", default_value = "0", hide_default_value = true)]
     #[arg(value_parser = clap::value_parser!(u8).range(0..=i64::from(Plan::SOURCE_ADDRESSES_MAX)))]
     pub(crate) source_addresses: u8,
 
-    /// The pause of a client between transactions in a closed loop, as in 10ms, or random:10ms with
-    /// exponential times
-    #[arg(long, value_name = "TIME", value_parser = think)]
-    #[arg(conflicts_with_all = ["rate", "arrivals", "slo"])]
-    pub(crate) think: Option<Think>,
+    /// Random seed of arrivals, pauses, sizes and resumptions
+    #[arg(long, value_name = "N", default_value = "1")]
+    pub(crate) seed: u64,
 }
 
 impl Clients {
-    /// When transactions begin.
-    ///
-    /// # Errors
-    ///
-    /// The flags contradict each other.
-    pub(crate) fn arrivals(&self) -> Result<Arrivals, CliError> {
-        let refused = |why| Err(CliError::new(why));
+    /// When transactions begin; a search sets the rate of each step.
+    pub(crate) fn arrivals(&self, is_search: bool) -> Arrivals {
         match (&self.arrivals, self.rate) {
-            (Some(Pattern::Trace(_)), Some(_)) => {
-                refused("--rate: a trace has its own: leave it out")
-            }
-            (Some(Pattern::Trace(_)), None) if self.slo.is_some() => {
-                refused("--slo: a search changes the rate, and a trace has its own")
-            }
-            (Some(trace @ Pattern::Trace(_)), None) => Ok(Arrivals::open(trace.clone())),
-            // a search sets the rate of each step
-            (_, None) if self.slo.is_some() => Ok(Arrivals::open(self.pattern())),
-            (Some(_), None) => refused("--arrivals: give --rate too, or --slo"),
-            (_, Some(per_s)) => Ok(Arrivals::open(self.pattern().at(per_s))),
-            (None, None) => Ok(Arrivals::Closed { think: self.think.unwrap_or(Think::None) }),
+            (Some(trace @ Pattern::Trace(_)), _) => Arrivals::open(trace.clone()),
+            _ if is_search => Arrivals::open(self.pattern()),
+            (_, Some(per_s)) => Arrivals::open(self.pattern().at(per_s)),
+            (_, None) => Arrivals::Closed { think: self.think.unwrap_or(Think::None) },
         }
     }
 
-    /// How they come, one per second.
+    /// The distribution, at one per second.
     fn pattern(&self) -> Pattern {
         self.arrivals.clone().unwrap_or(Pattern::Poisson { per_s: 1.0 })
     }
 
-    /// How long clients wait.
+    /// The clients' timeout.
     pub(crate) fn patience(&self) -> Option<Patience> {
         let ms = u64::try_from(self.patience?.as_millis()).unwrap_or(u64::MAX);
         Some(Patience { ms, retries: self.retries })
     }
 
-    /// The same in words, for the line of the plan.
-    pub(crate) fn words(&self, connections: u32) -> String {
+    /// Describes the arrivals, for the line of the plan.
+    pub(crate) fn words(&self, connections: u32, is_search: bool) -> String {
         let mut text = match (&self.arrivals, self.rate) {
             (Some(Pattern::Trace(trace)), _) => {
                 format!("open loop, {} recorded arrivals", trace.arrivals().len())
             }
-            (_, rate) if rate.is_some() || self.slo.is_some() => {
+            (_, rate) if rate.is_some() || is_search => {
                 let pattern = self.pattern();
                 let word = pattern.word();
                 let of = match pattern {
@@ -121,7 +97,7 @@ impl Clients {
             }
             _ => "closed loop".to_owned(),
         };
-        let is_open = self.arrivals.is_some() || self.rate.is_some() || self.slo.is_some();
+        let is_open = self.arrivals.is_some() || self.rate.is_some() || is_search;
         let more = match (is_open, self.think) {
             (true, _) => format!(
                 ", times from the intended start, at most {connections} connections in flight"
@@ -236,14 +212,14 @@ mod tests {
 
     fn clients(flags: &[&str]) -> Clients {
         match Options::of(&[&["bench"], flags].concat()).unwrap().verb {
-            Verb::Bench(options) => options.clients,
+            Verb::Bench(options) => options.options().clients.clone(),
             other => unreachable!("bench was asked for: {other:?}"),
         }
     }
 
     #[test]
     fn flags_become_arrivals() {
-        let arrivals = |flags: &[&str]| clients(flags).arrivals().unwrap();
+        let arrivals = |flags: &[&str]| clients(flags).arrivals(false);
         assert_eq!(arrivals(&[]), Arrivals::Closed { think: Think::None });
         let think = Think::Exponential { mean_ms: 10.0 };
         assert_eq!(arrivals(&["--think", "random:10ms"]), Arrivals::Closed { think });
@@ -262,7 +238,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_right_is_refused_by_the_name_of_its_flag() {
+    fn errors_name_the_option() {
         assert_refused(
             "bench",
             &[
@@ -278,22 +254,22 @@ mod tests {
                 (&["--patience", "0s"], "--patience"),
                 (&["--retries", "1"], "--patience"),
                 (&["--http-share", "2"], "--http-share"),
-                (&["--slo", "p99"], "--slo"),
-                (&["--slo", "p99=1ms", "--rate", "5"], "--rate"),
-                (&["--curve", "x.svg"], "--slo"),
+                (&["search", "--slo", "p99"], "--slo"),
+                (&["search"], "--slo"),
+                (&["search", "--slo", "p99=1ms", "--rate", "5"], "--rate"),
+                (&["--svg", "x.svg"], "--svg"),
+                (&["--arrivals", "constant"], "--rate"),
             ],
         );
-        let refused = |flags: &[&str]| clients(flags).arrivals().unwrap_err().to_string();
-        assert!(refused(&["--arrivals", "constant"]).contains("--rate"));
     }
 
     #[test]
-    fn a_trace_is_read_and_its_bad_lines_are_told() {
+    fn a_trace_is_read_and_its_bad_lines_are_reported() {
         let name = format!("tollgate-trace-{}", std::process::id());
         let path = std::env::temp_dir().join(name);
         let flag = format!("trace:{}", path.display());
         fs::write(&path, "0.0\n0.5\n").unwrap();
-        let found = clients(&["--arrivals", &flag]).arrivals().unwrap();
+        let found = clients(&["--arrivals", &flag]).arrivals(false);
         assert!(found.is_open());
         fs::write(&path, "0.5\n0.0\n").unwrap();
         let error = Options::of(&["bench", "--arrivals", &flag]).unwrap_err().to_string();

@@ -1,27 +1,26 @@
-//! The flag of `tollgate bench` that says how connections end.
+//! The option of `tollgate bench` for the end of connections.
 
 use clap::{Args, ValueEnum};
 use tollgate_load::{Close, Mechanism, Resume};
 
 #[derive(Args, Clone, Debug)]
 pub(crate) struct Closing {
-    /// How a connection ends when its bodies are there and the server has confirmed the handshake:
-    /// rst, a reset at once, after which no port waits; or fin, a goodbye in TLS and TCP, and the
-    /// server's is awaited [default: rst, with early data fin]
-    #[arg(long, value_name = "HOW")]
+    /// End of a connection after its last response: rst, a TCP reset, which leaves no port waiting;
+    /// or fin, close_notify and FIN, awaiting the server's [default: rst; with early data fin]
+    #[arg(long, value_name = "HOW", help_heading = super::SESSION)]
     close: Option<How>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum How {
-    /// `close_notify`, and the server's is awaited.
+    /// `close_notify`, and the client awaits the server's.
     Fin,
     /// A reset.
     Rst,
 }
 
 impl Closing {
-    /// As plans say it; by default as the way to resume has it.
+    /// The plan's value; the default depends on the resumption.
     pub(crate) fn close(&self, resume: Option<Resume>) -> Close {
         let is_early = resume.is_some_and(|resume| resume.by == Mechanism::EarlyData);
         match self.close {
@@ -31,7 +30,7 @@ impl Closing {
         }
     }
 
-    /// The same in words, for the line of the plan.
+    /// Describes it, for the line of the plan.
     pub(crate) fn words(&self, resume: Option<Resume>) -> &'static str {
         match self.close(resume) {
             Close::Fin => "says goodbye and awaits the server's",

@@ -1,4 +1,4 @@
-//! The flags of `tollgate bench`.
+//! The options of `tollgate bench` and its sub-verbs.
 
 pub(crate) mod clients;
 pub(crate) mod close;
@@ -9,13 +9,14 @@ pub(crate) mod resume;
 use core::time::Duration;
 use std::path::PathBuf;
 
-use clap::{Args, ValueEnum};
-use tollgate_load::{Plan, Protocol, Sizes};
+use clap::{Args, Subcommand, ValueEnum};
+use tollgate_load::{Objective, Plan, Protocol, Sizes};
 use tollgate_probe::Url;
 use tollgate_rivals::Client;
 use tollgate_server::KeyKind;
 use tollgate_stock_servers::Product;
 
+use crate::error::CliError;
 use crate::options::{Written, seconds};
 use clients::Clients;
 use close::Closing;
@@ -23,150 +24,255 @@ use given::Given;
 use outputs::Outputs;
 use resume::Resumed;
 
+/// `tollgate bench` with its sub-verbs.
+#[derive(Args, Clone, Debug)]
+#[command(args_conflicts_with_subcommands = true, subcommand_negates_reqs = true)]
+pub(crate) struct BenchCommand {
+    #[command(flatten)]
+    rounds: Bench,
+
+    #[command(subcommand)]
+    pub(crate) what: Option<What>,
+}
+
+/// Questions that need many loads.
+#[derive(Clone, Debug, Subcommand)]
+pub(crate) enum What {
+    /// Measure the servers on more and more cores, and fit a scaling law
+    Scale(Box<Scale>),
+    /// Find the highest rate at which a quantile of the response times stays within a limit
+    Search(Box<Search>),
+}
+
+#[derive(Args, Clone, Debug)]
+pub(crate) struct Scale {
+    /// First and last number of cores; n is all but the client's
+    #[arg(long, value_name = "A..B", default_value = "1..n", value_parser = core_span)]
+    span: CoreSpan,
+
+    #[command(flatten)]
+    bench: Bench,
+}
+
+#[derive(Args, Clone, Debug)]
+pub(crate) struct Search {
+    /// Quantile and its limit, as in p99=20ms
+    #[arg(long, value_name = "OBJECTIVE")]
+    slo: Objective,
+
+    /// Draw rates and times as SVG in FILE, replacing it
+    #[arg(long = "svg", value_name = "FILE")]
+    pub(crate) curve: Option<PathBuf>,
+
+    #[command(flatten)]
+    bench: Bench,
+}
+
+/// What a run of `tollgate bench` answers.
+#[derive(Clone, Debug, Default)]
+pub(crate) enum Mode {
+    /// The figures of one load.
+    #[default]
+    Rounds,
+    /// The rates by number of cores.
+    Scale(CoreSpan),
+    /// The highest rate that meets an objective, with the file of its curve.
+    Search(Objective, Option<PathBuf>),
+}
+
+impl BenchCommand {
+    /// The options of the load.
+    pub(crate) fn options(&self) -> &Bench {
+        match &self.what {
+            None => &self.rounds,
+            Some(What::Scale(scale)) => &scale.bench,
+            Some(What::Search(search)) => &search.bench,
+        }
+    }
+
+    /// The options with what they answer.
+    ///
+    /// # Errors
+    ///
+    /// Some of them exclude each other.
+    pub(crate) fn request(&self) -> Result<Bench, CliError> {
+        let mode = match &self.what {
+            None => Mode::Rounds,
+            Some(What::Scale(scale)) => Mode::Scale(scale.span),
+            Some(What::Search(search)) => Mode::Search(search.slo, search.curve.clone()),
+        };
+        let bench = Bench { mode, ..self.options().clone() };
+        super::rules::check_given(&bench)?;
+        Ok(bench)
+    }
+}
+
+/// The options of a load.
 #[derive(Args, Clone, Debug)]
 pub(crate) struct Bench {
-    /// A server that runs already, in place of the two: it is looked at, asked for the path, and
-    /// then put under load; on this machine or in a private network, or see --i-may-test
+    /// Server to load instead of the two embedded ones: on this machine or in a private network, or
+    /// elsewhere with its consent (see --i-may-test)
     #[arg(value_name = "URL")]
     pub(crate) target: Option<Url>,
 
-    /// With --server haproxy: the one with the provider pauses handshakes while it works
-    #[arg(long = "async", conflicts_with = "target")]
-    pub(crate) asynchronous: bool,
+    #[arg(skip)]
+    pub(crate) mode: Mode,
 
-    /// Bytes of the body that each session transfers
-    #[arg(long, value_name = "N", default_value = "14336")]
-    #[arg(conflicts_with_all = ["handshake_only", "target"])]
-    #[arg(value_parser = clap::value_parser!(u64).range(0..=tollgate_server::BODY_BYTES_MAX))]
-    pub(crate) bytes: u64,
+    /// Connections in flight; each is replaced when its session is done
+    #[arg(short, long, value_name = "C", default_value = "16", help_heading = LOAD)]
+    pub(crate) connections: u32,
 
-    /// Clients, separated by commas, each in turn on the same servers: minimal, the load generator;
-    /// rustls, as many blocking threads as connections; curl and `s_time`, as many processes
-    #[arg(long, value_name = "LIST", value_delimiter = ',', default_value = "minimal")]
-    #[arg(value_parser = client)]
-    #[arg(conflicts_with_all = ["handshake_only", "slo", "sweep_cores", "out", "metrics"])]
-    pub(crate) client: Vec<Client>,
+    /// Seconds of each run that count, also as in 10s or 2m; a warm-up of half as long comes first
+    #[arg(short = 'z', long, value_name = "S", default_value = "2", value_parser = run_seconds)]
+    #[arg(help_heading = LOAD)]
+    pub(crate) seconds: f64,
 
-    /// Logical cores of the client's threads, one thread each [default: the first one, if there are
-    /// two or more]
-    #[arg(long, value_name = "LIST", value_delimiter = ',')]
-    pub(crate) client_cores: Vec<u32>,
+    /// Rounds; in each, every server runs once; even if engines are compared; from six on, the
+    /// intervals of ratios have 95 % confidence
+    #[arg(long, value_name = "N", default_value = "6", help_heading = LOAD)]
+    #[arg(value_parser = clap::value_parser!(u32).range(1..=1000))]
+    pub(crate) rounds: u32,
+
+    /// Repetitions of a round that is invalid only because its rate drifted or stood still
+    #[arg(long, value_name = "N", default_value = "3", help_heading = LOAD)]
+    pub(crate) repeats: u32,
+
+    /// Maximum drift of the rate, as a share; a run above it is invalid
+    #[arg(long, value_name = "SHARE", default_value = "0.1", value_parser = share)]
+    #[arg(help_heading = LOAD)]
+    pub(crate) drift_max: f64,
+
+    /// Workload by name or file (see 'tollgate workload show'), instead of key type, protocol,
+    /// bytes, requests on a connection and arrivals
+    #[arg(long, value_name = "NAME|FILE", help_heading = LOAD)]
+    #[arg(conflicts_with_all = ["key", "protocol", "bytes", "handshake_only", "suites", "group"])]
+    #[arg(conflicts_with_all = ["requests_per_connection", "rate", "arrivals", "think", "resume"])]
+    pub(crate) workload: Option<String>,
 
     #[command(flatten)]
     pub(crate) clients: Clients,
 
+    /// Protocol versions and key exchanges, separated by commas: tls12-rsa, tls12-x25519,
+    /// tls12-p256, tls13 [default: tls12-x25519,tls13; for a URL, the best of the server]
+    #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = protocol)]
+    #[arg(help_heading = SESSION)]
+    pub(crate) protocol: Vec<Protocol>,
+
+    /// Cipher suites by their IANA names, separated by commas, instead of --protocol; each is
+    /// measured alone; "all" takes every suite that the servers accept [default: AES-128-GCM]
+    #[arg(long, value_name = "LIST", value_delimiter = ',', alias = "suite")]
+    #[arg(conflicts_with = "protocol", help_heading = SESSION)]
+    pub(crate) suites: Vec<String>,
+
+    /// Key agreement groups by their IANA names, separated by commas; each is measured alone
+    /// [default: x25519, or that of --protocol]
+    #[arg(long, value_name = "LIST", value_delimiter = ',', help_heading = SESSION)]
+    pub(crate) group: Vec<String>,
+
+    /// Bytes of the body that each request transfers
+    #[arg(long, value_name = "N", default_value = "14336", help_heading = SESSION)]
+    #[arg(conflicts_with_all = ["handshake_only", "target"])]
+    #[arg(value_parser = clap::value_parser!(u64).range(0..=tollgate_server::BODY_BYTES_MAX))]
+    pub(crate) bytes: u64,
+
+    /// Handshakes only, without a request
+    #[arg(long, help_heading = SESSION)]
+    pub(crate) handshake_only: bool,
+
+    #[command(flatten)]
+    pub(crate) resumed: Resumed,
+
     #[command(flatten)]
     pub(crate) closing: Closing,
 
-    /// Connections in flight; each is replaced when its session is done
-    #[arg(long, value_name = "C", default_value = "16")]
-    pub(crate) connections: u32,
+    /// Key shares of the client: a fresh one for each handshake, or one for all
+    #[arg(long, value_name = "HOW", default_value = "fresh", help_heading = SESSION)]
+    pub(crate) key_share: KeyShare,
 
-    /// The engines, separated by commas: openssl (with --server rustls: aws-lc) and tollgate
-    /// [default: both, in turn]
+    /// Handshakes whose server signature the client verifies: never, always, or one in N
+    #[arg(long, value_name = "never|always|N", default_value = "never", value_parser = verify)]
+    #[arg(help_heading = SESSION)]
+    pub(crate) verify: tollgate_load::Verify,
+
+    /// Sizes of bodies, which a workload sets instead of --bytes.
+    #[arg(skip)]
+    pub(crate) sizes: Option<Sizes>,
+
+    /// Clients, separated by commas, each in turn on the same servers: minimal, the load generator;
+    /// rustls, one blocking thread for each connection; curl and `s_time`, one process for each
+    #[arg(long, value_name = "LIST", value_delimiter = ',', default_value = "minimal")]
+    #[arg(value_parser = client, help_heading = SERVERS)]
+    pub(crate) client: Vec<Client>,
+
+    /// Logical cores of the client's threads, one thread on each [default: the first, if there are
+    /// two or more]
+    #[arg(long, value_name = "LIST", value_delimiter = ',', help_heading = SERVERS)]
+    pub(crate) client_cores: Vec<u32>,
+
+    /// The two servers: embedded ones with OpenSSL (openssl), one worker on each core, or with
+    /// rustls (rustls), one thread for each connection; or the installed apache, haproxy or nginx,
+    /// without and with the provider
+    #[arg(long, value_name = "KIND", default_value = "openssl", conflicts_with = "target")]
+    #[arg(help_heading = SERVERS)]
+    pub(crate) server: ServerKind,
+
+    /// Logical cores of each server's workers, one worker on each [default: the last, if there are
+    /// two or more]
     #[arg(long, value_name = "LIST", value_delimiter = ',', conflicts_with = "target")]
+    #[arg(help_heading = SERVERS)]
+    pub(crate) server_cores: Vec<u32>,
+
+    /// Engines for the private-key operations, separated by commas: openssl (with --server rustls:
+    /// aws-lc) and tollgate [default: both, in turn]
+    #[arg(long, value_name = "LIST", value_delimiter = ',', conflicts_with = "target")]
+    #[arg(help_heading = SERVERS)]
     pub(crate) engine: Vec<EngineKind>,
 
-    /// From which drift of the rate on a run is not valid, as a share
-    #[arg(long, value_name = "SHARE", default_value = "0.1", value_parser = share)]
-    pub(crate) drift_max: f64,
+    /// Types of the servers' keys, separated by commas: rsa-2048, rsa-3072, rsa-4096, and rsa-1024
+    /// (insecure, as in old papers)
+    #[arg(long = "key-type", value_name = "LIST", value_delimiter = ',')]
+    #[arg(default_value = "rsa-2048", value_parser = server_key, conflicts_with = "target")]
+    #[arg(help_heading = SERVERS)]
+    pub(crate) key: Vec<KeyKind>,
 
-    /// Groups of the key agreement by their registered names, separated by commas; each is measured
-    /// alone [default: x25519, or what --protocol says]
-    #[arg(long, value_name = "LIST", value_delimiter = ',')]
-    pub(crate) group: Vec<String>,
+    /// Provider module for installed servers [default: the one built with this program]
+    #[arg(long, value_name = "FILE", conflicts_with = "target", help_heading = SERVERS)]
+    pub(crate) module: Option<PathBuf>,
+
+    /// With --server haproxy: let the server with the provider pause handshakes during signatures
+    #[arg(long = "async", conflicts_with = "target", help_heading = SERVERS)]
+    pub(crate) asynchronous: bool,
 
     #[command(flatten)]
     pub(crate) given: Given,
-
-    /// No transfer: handshakes and nothing else
-    #[arg(long)]
-    pub(crate) handshake_only: bool,
 
     #[command(flatten)]
     pub(crate) outputs: Outputs,
 
     #[command(flatten)]
     pub(crate) written: Written,
-
-    /// Kinds of the servers' keys, separated by commas: rsa-2048, rsa-3072, rsa-4096; and rsa-1024,
-    /// which is insecure, as papers have it
-    #[arg(long, value_name = "LIST", value_delimiter = ',', default_value = "rsa-2048")]
-    #[arg(value_parser = server_key, conflicts_with = "target")]
-    pub(crate) key: Vec<KeyKind>,
-
-    /// Whether the client makes a key share for each handshake, or one for all
-    #[arg(long, value_name = "HOW", default_value = "fresh")]
-    pub(crate) key_share: KeyShare,
-
-    /// The provider's module for stock servers [default: the one that was built with this program]
-    #[arg(long, value_name = "FILE", conflicts_with = "target")]
-    pub(crate) module: Option<PathBuf>,
-
-    /// Protocol versions and key exchanges, separated by commas: tls12-rsa, tls12-x25519,
-    /// tls12-p256, tls13 [default: tls12-x25519,tls13; of a URL the best that the server has]
-    #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = protocol)]
-    pub(crate) protocol: Vec<Protocol>,
-
-    #[command(flatten)]
-    pub(crate) resumed: Resumed,
-
-    /// Bodies of many sizes, which a workload asks for in place of --bytes.
-    #[arg(skip)]
-    pub(crate) sizes: Option<Sizes>,
-
-    /// How often a round is repeated that is not valid because the rate drifted or stood still, and
-    /// for no other reason
-    #[arg(long, value_name = "N", default_value = "3")]
-    pub(crate) repeats: u32,
-
-    /// Rounds; in each, every server has its turn; an even number where the engines are compared,
-    /// and from six on the intervals of ratios are worth 95 %
-    #[arg(long, value_name = "N", default_value = "6")]
-    #[arg(value_parser = clap::value_parser!(u32).range(1..=1000))]
-    pub(crate) rounds: u32,
-
-    /// Seconds of a run that count; before them it warms up for half as long
-    #[arg(long, value_name = "S", default_value = "2", value_parser = run_seconds)]
-    pub(crate) seconds: f64,
-
-    /// The two servers: embedded ones on openssl, with its own RSA and with ours, a worker on each
-    /// core; on rustls, with aws-lc-rs and with the engine, a thread for each connection; or stock
-    /// ones as they are installed, without and with the provider: apache, haproxy, nginx
-    #[arg(long, value_name = "KIND", default_value = "openssl", conflicts_with = "target")]
-    pub(crate) server: ServerKind,
-
-    /// Logical cores of each server's workers, one worker each [default: the last one, if there are
-    /// two or more]
-    #[arg(long, value_name = "LIST", value_delimiter = ',', conflicts_with = "target")]
-    pub(crate) server_cores: Vec<u32>,
-
-    /// Cipher suites by their registered names, separated by commas, in place of --protocol, each
-    /// measured alone; or all, which are those that the servers take [default: AES-128-GCM]
-    #[arg(long, value_name = "LIST", value_delimiter = ',', alias = "suite")]
-    #[arg(conflicts_with = "protocol")]
-    pub(crate) suites: Vec<String>,
-
-    /// The servers on more and more cores, from the first number to the last: 1..8, or 1..n for all
-    /// but the client's
-    #[arg(long, value_name = "A..B", value_parser = core_span)]
-    #[arg(conflicts_with_all = ["server_cores", "slo", "target"])]
-    pub(crate) sweep_cores: Option<CoreSpan>,
-
-    /// Which handshakes verify the server's signature: never, always, or one in N
-    #[arg(long, value_name = "never|always|N", default_value = "never", value_parser = verify)]
-    pub(crate) verify: tollgate_load::Verify,
-
-    /// A workload by name or file, as tollgate workload show has it, in place of key, protocol,
-    /// bytes, requests of a connection and arrivals
-    #[arg(long, value_name = "NAME|FILE")]
-    #[arg(conflicts_with_all = ["key", "protocol", "bytes", "handshake_only", "suites", "group"])]
-    #[arg(conflicts_with_all = ["requests_per_connection", "rate", "arrivals", "think", "resume"])]
-    pub(crate) workload: Option<String>,
 }
 
+/// Headings of the help.
+const LOAD: &str = "Load";
+const SERVERS: &str = "Client and servers";
+const SESSION: &str = "Session";
+
 impl Bench {
-    /// The protocols that were asked for, or the usual ones.
+    /// The objective of a search.
+    pub(crate) const fn objective(&self) -> Option<Objective> {
+        match self.mode {
+            Mode::Search(objective, _) => Some(objective),
+            Mode::Rounds | Mode::Scale(_) => None,
+        }
+    }
+
+    /// Whether the load generator is the only client.
+    pub(crate) fn is_minimal(&self) -> bool {
+        self.client == [Client::Minimal]
+    }
+
+    /// The protocols to measure; by default two.
     pub(crate) fn protocols(&self) -> &[Protocol] {
         match &*self.protocol {
             [] => &[Protocol::Tls12X25519, Protocol::Tls13],
@@ -174,12 +280,12 @@ impl Bench {
         }
     }
 
-    /// Whether servers with this engine are loaded.
+    /// Whether a server with this engine takes part.
     pub(crate) fn has(&self, engine: EngineKind) -> bool {
         self.engine.is_empty() || self.engine.contains(&engine)
     }
 
-    /// How many servers take turns.
+    /// The number of servers that take turns.
     pub(crate) fn servers(&self) -> u32 {
         let without = self.has(EngineKind::Openssl) || self.has(EngineKind::AwsLc);
         let both = without && self.has(EngineKind::Tollgate);
@@ -187,34 +293,34 @@ impl Bench {
     }
 }
 
-/// Who does the private-key operations of a server.
+/// The implementation of a server's private-key operations.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum EngineKind {
-    /// aws-lc-rs, of rustls.
+    /// aws-lc-rs, in servers on rustls.
     AwsLc,
-    /// OpenSSL's own RSA, of all others.
+    /// OpenSSL's own RSA, in all other servers.
     Openssl,
-    /// Ours.
+    /// Tollgate's engine.
     Tollgate,
 }
 
-/// What the two servers are.
+/// The two servers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum ServerKind {
-    /// Apache of the system's package, without and with the provider.
+    /// Installed Apache, without and with the provider.
     Apache,
-    /// HAProxy, likewise.
+    /// Installed HAProxy, without and with the provider.
     Haproxy,
-    /// nginx, likewise.
+    /// Installed nginx, without and with the provider.
     Nginx,
-    /// Event loops on OpenSSL, with its default provider and with ours.
+    /// Event loops on OpenSSL, with its default provider and with Tollgate's.
     Openssl,
     /// Blocking threads on rustls, with aws-lc-rs and with the engine.
     Rustls,
 }
 
 impl ServerKind {
-    /// Whose product it is, if it is none of ours.
+    /// The product, if it is an installed server.
     pub(crate) const fn stock(self) -> Option<Product> {
         match self {
             Self::Apache => Some(Product::Apache),
@@ -225,24 +331,24 @@ impl ServerKind {
     }
 }
 
-/// Numbers of cores, both ends in it.
+/// An inclusive range of numbers of cores.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct CoreSpan {
     pub(crate) first: u32,
-    /// None: as many as there are.
+    /// `None`: all but the client's.
     pub(crate) last: Option<u32>,
 }
 
-/// Key shares of the client.
+/// The client's key shares.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum KeyShare {
-    /// For each handshake, as real clients do.
+    /// A fresh one for each handshake, as real clients do.
     Fresh,
-    /// Once per thread.
+    /// One per thread.
     Reuse,
 }
 
-/// Seconds of a run: in fewer its verdict has nothing to look at.
+/// Seconds of a run; shorter ones cannot be judged.
 fn run_seconds(text: &str) -> Result<f64, String> {
     let least = Duration::from_millis(Plan::SUSTAIN_MS_MIN).as_secs_f64();
     let enough = seconds(text).ok().filter(|seconds| *seconds >= least);
@@ -256,7 +362,7 @@ pub(crate) fn rsa(text: &str) -> Result<KeyKind, String> {
     }
 }
 
-/// What servers may have: a key of 2001 too.
+/// A type that servers may have, which includes the RSA-1024 of old papers.
 fn server_key(text: &str) -> Result<KeyKind, String> {
     if text == KeyKind::OF_2001.to_string() { Ok(KeyKind::OF_2001) } else { rsa(text) }
 }
@@ -310,13 +416,15 @@ mod tests {
 
     #[test]
     fn flags_become_values() {
-        let options = bench(&["--key", "rsa-2048,rsa-3072", "--protocol", "tls13,tls12-rsa"]);
+        let options = bench(&["--key-type", "rsa-2048,rsa-3072", "--protocol", "tls13,tls12-rsa"]);
         assert_eq!(options.key.len(), 2);
         assert_eq!(options.protocol, [Protocol::Tls13, Protocol::Tls12Rsa]);
         assert_eq!((options.bytes, options.verify), (14_336, Verify::Never));
-        assert_eq!(bench(&["--key", "rsa-1024"]).key, [KeyKind::OF_2001]);
-        let span = bench(&["--sweep-cores", "1..n"]).sweep_cores;
-        assert_eq!(span, Some(CoreSpan { first: 1, last: None }));
+        assert_eq!(bench(&["--key-type", "rsa-1024"]).key, [KeyKind::OF_2001]);
+        let Mode::Scale(span) = bench(&["scale"]).mode else { panic!("scale was asked for") };
+        assert_eq!(span, CoreSpan { first: 1, last: None });
+        let short = bench(&["-c", "8", "-z", "10s", "-q", "5", "https://127.0.0.1/"]);
+        assert_eq!((short.connections, short.seconds, short.clients.rate), (8, 10.0, Some(5.0)));
         assert_eq!(options.client, [Client::Minimal]);
         assert_eq!(bench(&["--client", "rustls,curl"]).client, [Client::Rustls, Client::Curl]);
         assert_eq!(bench(&["--client", "s_time"]).client, [Client::STime]);
@@ -334,23 +442,23 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_right_is_refused_in_one_line() {
+    fn wrong_options_are_refused_in_one_line() {
         assert_refused(
             "bench",
             &[
-                (&["--key", "ecdsa-p256"][..], "both engines"),
-                (&["--key", "rsa-512"], "rsa-2048"),
+                (&["--key-type", "ecdsa-p256"][..], "both engines"),
+                (&["--key-type", "rsa-512"], "rsa-2048"),
                 (&["--client", "wget"], "rustls"),
-                (&["--sweep-cores", "0..2"], "1..8"),
-                (&["--sweep-cores", "3..2"], "1..n"),
-                (&["--sweep-cores", "1..2", "--server-cores", "1"], "--server-cores"),
+                (&["scale", "--span", "0..2"], "1..8"),
+                (&["scale", "--span", "3..2"], "1..n"),
+                (&["scale", "--server-cores", "1"], "--server-cores"),
                 (&["--workload", "hp2001", "--bytes", "1"], "--bytes"),
                 (&["--workload", "hp2001", "--rate", "1"], "--rate"),
                 (&["--workload", "hp2001", "--resume", "1%"], "--resume"),
                 (&["--client", "curl", "--handshake-only"], "--handshake-only"),
-                (&["--client", "curl", "--slo", "p99=1ms"], "--slo"),
+                (&["search", "--client", "curl", "--slo", "p99=1ms"], "--client"),
                 (&["--client", "curl", "--out", "x"], "--out"),
-                (&["--sweep-cores", "1..2", "--slo", "p99=1ms"], "--slo"),
+                (&["scale", "--slo", "p99=1ms"], "--slo"),
                 (&["--protocol", "tls11"], "tls12-rsa"),
                 (&["--close", "never"], "--close"),
                 (&["--verify", "0"], "one in N"),
@@ -360,7 +468,7 @@ mod tests {
                 (&["--bytes", "1", "--handshake-only"], "--handshake-only"),
                 (&["localhost"], "https://HOST"),
                 (&["https://localhost/", "--bytes", "1"], "--bytes"),
-                (&["https://localhost/", "--key", "rsa-2048"], "--key"),
+                (&["https://localhost/", "--key-type", "rsa-2048"], "--key-type"),
                 (&["https://localhost/", "--log-format", "nginx"], "--log"),
                 (&["https://h/", "--log", "x", "--log-format", "iis"], "haproxy"),
                 (&["--i-may-test", "h"], "<URL>"),

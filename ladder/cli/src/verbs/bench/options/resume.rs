@@ -1,4 +1,4 @@
-//! The flags of `tollgate bench` that say which sessions are resumed.
+//! The options of `tollgate bench` for session resumption.
 
 use clap::Args;
 use tollgate_load::{Mechanism, Pattern, Resume};
@@ -6,20 +6,20 @@ use tollgate_load::{Mechanism, Pattern, Resume};
 use super::Bench;
 
 #[derive(Args, Clone, Debug)]
-#[command(next_help_heading = "Resumed sessions")]
+#[command(next_help_heading = super::SESSION)]
 pub(crate) struct Resumed {
-    /// Share of the secure sessions that resume one of before, as in 80% or 0.8
+    /// Share of the TLS sessions that resume an earlier one, as in 80% or 0.8
     #[arg(long, value_name = "SHARE", default_value = "0", value_parser = share)]
     pub(crate) resume: f64,
 
-    /// How they do: session-id or ticket in TLS 1.2; psk, psk-ke (without a new key agreement) or
-    /// early-data (the request goes with the hello) in TLS 1.3 [default: ticket, psk]
+    /// Mechanism of resumption: session-id or ticket in TLS 1.2; psk, psk-ke (no key agreement) or
+    /// early-data (the request is sent with the ClientHello) in TLS 1.3 [default: ticket, psk]
     #[arg(long, value_name = "HOW", value_parser = mechanism)]
     pub(crate) resume_by: Option<Mechanism>,
 }
 
 impl Bench {
-    /// What a plan of this version resumes. A recorded trace may say which sessions.
+    /// The resumption of a plan with this version; a recorded trace may set the share.
     pub(crate) fn resume(&self, is_tls13: bool) -> Option<Resume> {
         let trace = self.clients.arrivals.as_ref().and_then(Pattern::reused_share);
         let Resumed { resume, resume_by } = self.resumed;
@@ -28,7 +28,7 @@ impl Bench {
         (share > 0.0).then_some(Resume { share, by })
     }
 
-    /// The same in words, for the line of the plan.
+    /// Describes the resumption, for the line of the plan.
     pub(crate) fn resume_words(&self) -> String {
         let Some(Resume { share, by }) = self.resume(true) else {
             return "full handshakes, none resumed".to_owned();
@@ -73,7 +73,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_right_is_refused_by_the_name_of_its_flag() {
+    fn errors_name_the_option() {
         assert_refused(
             "bench",
             &[

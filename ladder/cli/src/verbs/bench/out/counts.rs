@@ -1,4 +1,4 @@
-//! `counts.csv`: what client and server counted in each run.
+//! `counts.csv`: the counts of client and server in each run.
 
 use tollgate_load::{Counts, Outcome};
 
@@ -8,7 +8,7 @@ use super::csv::row;
 pub(super) const HEADING: [&str; 9] =
     ["sitting", "server", "run", "verdict", "of", "what", "phase", "cause", "count"];
 
-/// A row for each count: of the client's whole run, of the part that counts, and of the server's
+/// A row for each count of the client's whole run, of the part that counts, and of the server's
 /// log.
 pub(super) fn rows(run: &Run, outcome: &Outcome) -> String {
     let count = |of: &str, [what, phase, cause]: [&str; 3], count: u64| {

@@ -1,6 +1,6 @@
-//! Rows of comma-separated values, as RFC 4180 has them.
+//! Rows of comma-separated values (RFC 4180).
 
-/// A row with its line feed; what needs quotes has them.
+/// Formats a row with its line feed, with quotes where needed.
 pub(super) fn row<T: AsRef<str>>(cells: impl IntoIterator<Item = T>) -> String {
     let quoted = |cell: T| {
         let cell = cell.as_ref();

@@ -1,5 +1,5 @@
-//! `--out`: what runs gave, as files. Rows are written when a run ends: whoever ends the program
-//! later leaves them.
+//! `--out`: results as files. Rows are written at the end of each run, so that a later error does
+//! not lose them.
 
 mod counts;
 mod csv;
@@ -18,67 +18,67 @@ use tollgate_load::{Latency, LatencyLog, Outcome, Plan, Point};
 use tollgate_record::{Record, Timestamp};
 
 use super::scenario::Scenario;
-use super::slo::Found;
+use super::search::Found;
 use crate::error::CliError;
 use crate::host::Host;
 use crate::interrupt;
 use crate::output::say;
 
-/// The folder, while runs are going on.
+/// The folder during the runs.
 pub(super) struct Out {
     folder: PathBuf,
     open: RefCell<Open>,
 }
 
-/// What is written to, and what is kept for the end.
+/// The open files, and what the final documents need.
 struct Open {
     series: File,
     counts: File,
     log: LatencyLog<BufWriter<File>>,
     runs: Vec<Told>,
-    /// The first thing that went wrong; a run does not end for it.
+    /// The first error; it does not end the run.
     wrong: Option<CliError>,
 }
 
-/// A run, as far as the end needs it.
+/// What the final documents need of a run.
 struct Told {
     run: Run,
     began_at: Timestamp,
     json: Value,
     points: Vec<Point>,
-    /// Of transactions, and of handshakes.
+    /// Times of transactions and of handshakes.
     times: Option<[Latency; 2]>,
 }
 
-/// Which run it was.
+/// Identifies a run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Run {
     /// `rsa-2048 tls13`.
     scenario: String,
     server: String,
-    /// From 1 on, of the server in the scenario.
+    /// Number of the run of this server in the scenario, from 1.
     number: usize,
 }
 
-/// What the end of a scenario says of it.
+/// The conclusion of a scenario.
 pub(super) struct Judged<'a> {
     label: &'a str,
     verdict: String,
-    /// With findings and what both sides counted, a line each.
+    /// Verdict, findings and counts, one per line.
     lines: Vec<String>,
     records: &'a [Record],
     found: Option<&'a Found>,
 }
 
 impl<'a> Judged<'a> {
-    /// Of rounds.
+    /// The conclusion of rounds.
     pub(super) fn scenario(scenario: &'a Scenario) -> Self {
         let verdict = scenario.verdict().to_string();
         let lines = unwrapped(&scenario.verdict_text());
         Self { label: scenario.label(), verdict, lines, records: &scenario.records, found: None }
     }
 
-    /// Of a search.
+    /// The conclusion of a search.
     pub(super) fn found(found: &'a Found) -> Self {
         let (verdict, records) = (found.answer(), found.record.as_slice());
         let lines = vec![format!("{}: {verdict}", found.label)];
@@ -86,26 +86,26 @@ impl<'a> Judged<'a> {
     }
 }
 
-/// What the whole of it was.
+/// The context of all runs.
 pub(super) struct About<'a> {
     pub(super) host: &'a Host,
-    /// Machine and plan, as they are printed.
+    /// Machine and plan, as printed.
     pub(super) heading: &'a str,
     pub(super) notes: &'a str,
 }
 
-/// Lines without the breaks that a width of 100 columns made.
+/// Removes the line breaks that the width of 100 columns caused.
 fn unwrapped(text: &str) -> Vec<String> {
     let whole = text.replace("\n  ", " ");
     whole.lines().filter(|line| !line.is_empty()).map(str::to_owned).collect()
 }
 
 impl Out {
-    /// Makes the folder, and the files that grow.
+    /// Creates the folder and the files that grow.
     ///
     /// # Errors
     ///
-    /// They cannot be made.
+    /// They cannot be created.
     pub(super) fn new(folder: &Path) -> Result<Self, CliError> {
         let wrong = |path: &Path| {
             let path = path.to_owned();
@@ -129,7 +129,7 @@ impl Out {
         Ok(Self { folder: folder.to_owned(), open: RefCell::new(open) })
     }
 
-    /// A run has ended, or was stopped.
+    /// Records a run that ended or was stopped.
     pub(super) fn told(&self, scenario: &str, server: &str, outcome: &Outcome) {
         let mut open = self.open.borrow_mut();
         if let Err(error) = open.told(scenario, server, outcome) {
@@ -138,11 +138,11 @@ impl Out {
         }
     }
 
-    /// Writes what is known at the end only, and says where it all is.
+    /// Writes the final documents, and prints their folder.
     ///
     /// # Errors
     ///
-    /// Something of it could not be written.
+    /// A file could not be written.
     pub(super) fn end(&self, about: &About<'_>, judged: &[Judged<'_>]) -> Result<(), CliError> {
         let mut open = self.open.borrow_mut();
         if let Some(wrong) = open.wrong.take() {
@@ -185,7 +185,7 @@ impl Open {
         Ok(())
     }
 
-    /// The times of the part that counts; of an invalid run none, and a line that says so.
+    /// Writes the times of the part that counts; an invalid run has a comment instead.
     fn log_times(&mut self, run: &Run, outcome: &Outcome) -> io::Result<()> {
         let Run { scenario, server, number } = run;
         if outcome.transaction().is_none() {
@@ -204,12 +204,12 @@ impl Open {
     }
 }
 
-/// When the part that counts begins after the first connection, and how long it lasts.
+/// Start of the part that counts, after the first connection, and its length.
 fn sustained(plan: &Plan) -> (Duration, Duration) {
     (Duration::from_millis(plan.warm_up_ms), Duration::from_millis(plan.sustain_ms))
 }
 
-/// All times of a run, by name; none of an invalid one.
+/// All times of a run by name; empty if it is invalid.
 fn times(outcome: &Outcome) -> Vec<(String, &Latency)> {
     let kinds = [("secure", outcome.secure_times()), ("plain", outcome.plain_times())];
     let phases = kinds.into_iter().filter_map(|(kind, times)| Some((kind, times?)));

@@ -1,5 +1,5 @@
-//! `outcome.json`: all that is known of the runs, in one document; `docs/bench-outcome.schema.json`
-//! says what stands in it.
+//! `outcome.json`: everything about the runs in one document, described by
+//! `docs/bench-outcome.schema.json`.
 
 use serde_json::{Map, Value, json};
 use tollgate_load::{ClientCpu, Counts, Finding, Latency, Outcome, Point};
@@ -7,10 +7,10 @@ use tollgate_record::{Record, Timestamp, jsonl};
 
 use super::{About, Judged, Run, Told, counts, times};
 
-/// The version of the document; another one where a reader of this one would be wrong.
+/// Version of the document; it changes if a reader of the old one would fail.
 const VERSION: u32 = 1;
 
-/// Quantiles that are written beside the histogram.
+/// Quantiles beside the histogram.
 const QUANTILES: [(&str, f64); 5] =
     [("p50_ns", 0.5), ("p90_ns", 0.9), ("p99_ns", 0.99), ("p999_ns", 0.999), ("max_ns", 1.0)];
 
@@ -49,7 +49,7 @@ pub(super) fn of(
     })
 }
 
-/// A record as its line of JSON has it.
+/// A record, as in its JSON line.
 fn record(record: &Record) -> Value {
     let mut line = Vec::new();
     let written = jsonl::Writer::new(&mut line).write(record);

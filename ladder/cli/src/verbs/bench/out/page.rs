@@ -5,12 +5,12 @@ use tollgate_record::Timestamp;
 use tollgate_report::html::{Curve, Runs, Scenario, Second, Server, of_runs};
 
 use super::{About, Judged, Told, unwrapped};
-use crate::verbs::bench::slo::Found;
+use crate::verbs::bench::search::Found;
 
-/// Points between one nine and the next: 0.9 and 0.99.
+/// Points from one nine to the next, as from 0.9 to 0.99.
 const POINTS_PER_NINE: u32 = 20;
 
-/// The page.
+/// Renders the page.
 pub(super) fn of(
     about: &About<'_>,
     runs: &[Told],
@@ -27,7 +27,7 @@ pub(super) fn of(
         Scenario {
             name: label.to_owned(),
             verdict: end.map(|end| end.verdict.clone()).unwrap_or_default(),
-            // the first one is the verdict
+            // the first line is the verdict
             lines: lines.iter().skip(1).cloned().collect(),
             records: end.map_or(&[][..], |end| end.records).to_vec(),
             servers: servers(&of_label, found.is_none()),
@@ -42,7 +42,7 @@ pub(super) fn of(
     })
 }
 
-/// By server; `with_times`, unless its runs had different rates.
+/// Curves by server; without times if its runs had different rates.
 fn servers(runs: &[&Told], with_times: bool) -> Vec<Server> {
     let Some(start) = runs.iter().map(|told| told.began_at).min() else {
         return Vec::new();
@@ -85,7 +85,7 @@ fn seconds(told: &Told, start: Timestamp) -> Vec<Second> {
     told.points.iter().map(second).collect()
 }
 
-/// As far as there are times: of a thousand the last point is at 0.999.
+/// Quantiles that the number of times supports: 0.999 is the last one of a thousand.
 fn quantiles(times: &Latency) -> Vec<(f64, f64)> {
     #[allow(clippy::cast_precision_loss, reason = "counts of a run are far below 2^52")]
     let furthest = (times.count().max(1) as f64).log10();

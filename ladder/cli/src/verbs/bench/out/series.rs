@@ -22,7 +22,7 @@ pub(super) const HEADING: [&str; 14] = [
     "p99_ns",
 ];
 
-/// A row for each second; times that nothing has are empty.
+/// A row for each second; missing times are empty.
 pub(super) fn rows(run: &Run, outcome: &Outcome) -> String {
     let time = |ns: Option<u64>| ns.map_or_else(String::new, |ns| ns.to_string());
     let of = |point: &Point| {

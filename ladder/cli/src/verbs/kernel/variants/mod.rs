@@ -1,4 +1,4 @@
-//! `tollgate kernel --variants`: textbook ways to a product and to an exponentiation, side by side.
+//! `tollgate kernel variants`: textbook algorithms for products and exponentiations, side by side.
 
 mod products;
 mod windows;
@@ -15,15 +15,12 @@ use crate::contenders::Contender;
 use crate::error::CliError;
 use crate::figures::Figures;
 use crate::measure::measure;
-use crate::options::Kernel as Options;
 use crate::progress::Progress;
 use crate::run::Run;
+use crate::verbs::kernel::options::Variants as Options;
 use crate::verbs::kernel::symbols::Symbols;
 use products::products;
 use windows::windows;
-
-/// Seconds for each row unless told.
-const SECONDS: f64 = 5.0;
 
 /// How far loops are unrolled where that is not the question: squares and exponentiations.
 const UNROLL: Unroll = Unroll::Four;
@@ -70,7 +67,7 @@ pub(crate) fn run(options: &Options) -> Result<ExitCode, CliError> {
 
 /// What papers say, and the records of every row; after Ctrl-C those of the rows that were done.
 fn collect(options: &Options, run: &mut Run, progress: &Progress) -> Result<Vec<Record>, CliError> {
-    let seconds = options.seconds.unwrap_or(SECONDS);
+    let seconds = options.seconds;
     let products = options.bits.iter().copied().map(Row::Products);
     let exponents = options.bits.iter().copied().filter(|bits| *bits <= EXPONENT_BITS_MAX);
     let rows: Vec<Row> = products.chain(exponents.map(Row::Windows)).collect();

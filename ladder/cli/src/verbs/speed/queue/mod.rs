@@ -1,4 +1,4 @@
-//! `tollgate speed --engine`: what the engine's queue costs, beside the same operations without it.
+//! `tollgate speed queue`: what the engine's queue costs, beside the same operations without it.
 
 mod closed;
 mod open;
@@ -20,17 +20,11 @@ use crate::figures::Figures;
 use crate::interrupt;
 use crate::keys::Key;
 use crate::measure::measure;
-use crate::options::Speed;
 use crate::progress::Progress;
 use crate::run::Run;
+use crate::verbs::speed::options::Queue;
 
-/// Sizes unless told.
-const SIZES: [u32; 2] = [1024, 2048];
-
-/// Seconds for each size unless told.
-const SECONDS: f64 = 12.0;
-
-/// Parts of them: with many threads, alone, and with arrivals at random.
+/// Parts of the seconds for a size: with many threads, alone, and with arrivals at random.
 const PARTS: [f64; 3] = [0.4, 0.2, 0.4];
 
 /// Threads that submit without a pause.
@@ -80,7 +74,7 @@ impl Cases {
 /// # Errors
 ///
 /// Nothing can be measured, or a result is wrong.
-pub(crate) fn run(options: &Speed) -> Result<ExitCode, CliError> {
+pub(crate) fn run(options: &Queue) -> Result<ExitCode, CliError> {
     let mut run = Run::measuring(options.written.json.as_deref())?;
     let progress = Progress::new("engine");
     let records = collect(options, &mut run, &progress)?;
@@ -89,12 +83,11 @@ pub(crate) fn run(options: &Speed) -> Result<ExitCode, CliError> {
 }
 
 /// The records of every size; after Ctrl-C those that were done.
-fn collect(options: &Speed, run: &mut Run, progress: &Progress) -> Result<Vec<Record>, CliError> {
-    let seconds = options.seconds.unwrap_or(SECONDS);
-    let keys: Vec<Key> = match (&options.key, &options.bits[..]) {
-        (Some(path), _) => vec![Key::from_file(path)?],
-        (None, []) => SIZES.into_iter().map(Key::built_in).collect::<Result<_, _>>()?,
-        (None, bits) => bits.iter().copied().map(Key::built_in).collect::<Result<_, _>>()?,
+fn collect(options: &Queue, run: &mut Run, progress: &Progress) -> Result<Vec<Record>, CliError> {
+    let seconds = options.seconds;
+    let keys: Vec<Key> = match &options.key {
+        Some(path) => vec![Key::from_file(path)?],
+        None => options.bits.iter().copied().map(Key::built_in).collect::<Result<_, _>>()?,
     };
     progress.plan(keys.len(), seconds);
     let mut records = Vec::new();

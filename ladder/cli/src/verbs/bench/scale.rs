@@ -1,17 +1,16 @@
-//! `tollgate bench --sweep-cores`: the server on more and more cores, and the law behind its rates.
+//! `tollgate bench scale`: the servers on more and more cores, and a law fitted to the rates.
 
 use core::fmt::Write as _;
 use std::process::ExitCode;
 
 use tollgate_fleet::scaling::{Fit, Point, fit};
-use tollgate_load::Verdict;
 use tollgate_record::vocabulary as word;
 use tollgate_record::{Kind, PerSecond, Record, Subject, Timestamp};
 use tollgate_report::text::wrapped;
 
 use super::out::Judged;
 use super::watch::Watch;
-use super::{end, plan, report, scenarios};
+use super::{end, judge, plan, report, scenarios};
 use crate::error::CliError;
 use crate::interrupt;
 use crate::options::{Bench as Options, CoreSpan};
@@ -28,8 +27,8 @@ struct Series {
     points: Vec<(u32, Record)>,
 }
 
-/// Measures at each number of cores that this machine has beside the client's, prints the rates of
-/// a core, and fits a law where there are enough of them.
+/// Measures at each number of cores beside the client's, prints the rate of a core, and fits a law
+/// if there are enough points.
 ///
 /// # Errors
 ///
@@ -42,7 +41,7 @@ pub(super) fn run(
     let cores = Cores::of(options)?;
     let (most, last) = (cores.free(), cores.last(span));
     if span.first > last {
-        let why = format!("--sweep-cores: this machine has {most} beside the client's: begin at 1");
+        let why = format!("--span: this machine has {most} beside the client's: begin at 1");
         return Err(CliError::new(why));
     }
     let mut run = Run::measuring(options.written.json.as_deref())?;
@@ -85,13 +84,12 @@ pub(super) fn run(
     }
     let code = run.end(&text)?;
     end(options, &run, &watch, &done.iter().map(Judged::scenario).collect::<Vec<_>>())?;
-    let valid = done.iter().all(|scenario| scenario.verdict() != Verdict::Invalid);
-    Ok(if valid { code } else { ExitCode::FAILURE })
+    Ok(judge(options, &done)?.unwrap_or(code))
 }
 
 /// The cores of this machine, in the order in which the server gets them.
 struct Cores {
-    /// Those that are not the client's, the last one first, as a server without a sweep has it;
+    /// First the cores that are not the client's, the last one first, as in a run without `scale`;
     /// then the client's.
     all: Vec<u32>,
     clients: Vec<u32>,
@@ -105,25 +103,25 @@ impl Cores {
         let (shared, mut all): (Vec<u32>, Vec<u32>) =
             cores.rev().partition(|core| clients.contains(core));
         if clients.is_empty() || all.is_empty() {
-            let why = "--sweep-cores: client and server would share the only core of this machine";
+            let why = "scale: client and server would share the only core of this machine";
             return Err(CliError::new(why));
         }
         all.extend(shared.iter().rev());
         Ok(Self { all, clients: shared })
     }
 
-    /// How many are the server's alone.
+    /// The number of cores that only the server uses.
     fn free(&self) -> u32 {
         u32::try_from(self.all.len() - self.clients.len()).unwrap_or(u32::MAX)
     }
 
-    /// The last number of the span: those that are free, unless more are asked for by number.
+    /// The last number of the span; by default all free cores.
     fn last(&self, span: CoreSpan) -> u32 {
         let most = u32::try_from(self.all.len()).unwrap_or(u32::MAX);
         span.last.map_or(self.free(), |last| last.min(most))
     }
 
-    /// So many of them in words: where the client shares one, that comes first to mind.
+    /// Describes a number of cores, and warns if the client shares one.
     fn words(&self, count: u32) -> String {
         let (all, free) = (self.all.len(), self.free());
         let mut words = format!("server on {count} of {all} cores");
@@ -155,7 +153,7 @@ fn series(all: &[(u32, Record)]) -> Result<Vec<Series>, CliError> {
     Ok(found)
 }
 
-/// Rates of all cores and of one, as bars.
+/// Draws the rates of all cores and of one as bars.
 fn drawn(series: &Series) -> String {
     let per_core = |(cores, record): &(u32, Record)| record.estimate.point() / f64::from(*cores);
     let most = series.points.iter().map(per_core).fold(0.0, f64::max);
@@ -172,14 +170,14 @@ fn drawn(series: &Series) -> String {
     text
 }
 
-/// Of the points at which the server had its cores, up to `most`, for itself.
+/// Fits the points at which the server did not share its cores, up to `most`.
 fn fitted(series: &Series, most: u32) -> Result<Fit, tollgate_fleet::Error> {
     let own = series.points.iter().filter(|(cores, _)| *cores <= most);
     let point = |(cores, record): &(u32, Record)| Point { cores: *cores, per_s: record.estimate };
     fit(&own.map(point).collect::<Vec<_>>())
 }
 
-/// The law in words: Amdahl's where cores do not disturb each other, else the universal one.
+/// Describes the law: Amdahl's if cores do not disturb each other, else the universal one.
 fn of_law(fit: &Fit, last: u32) -> String {
     let law = fit.law();
     let name = if law.coherency() > 0.0 { "universal scalability law" } else { "Amdahl's law" };
@@ -204,7 +202,7 @@ fn of_law(fit: &Fit, last: u32) -> String {
     )
 }
 
-/// The law's rates at the measured numbers of cores, and at twice the last of them.
+/// The law's rates at the measured numbers of cores, and at twice the last.
 fn predicted(series: &Series, fit: &Fit) -> Result<Vec<Record>, CliError> {
     let measured = series.points.iter().map(|(cores, _)| *cores);
     let last = measured.clone().max().unwrap_or(1);
@@ -235,7 +233,7 @@ mod tests {
     use super::*;
     use crate::verbs::compare::tests::record;
 
-    /// A machine of 64 cores that nobody here has: rates by a law, off by up to 1 %.
+    /// A simulated machine of 64 cores: rates by a law, with deviations of up to 1 %.
     #[test]
     fn a_synthetic_sweep_gives_back_its_law_and_its_drawing() {
         for (contention, coherency) in [(0.0, 0.0), (0.02, 0.0), (0.01, 2e-4)] {

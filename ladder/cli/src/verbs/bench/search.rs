@@ -1,4 +1,4 @@
-//! `--slo`: the highest rate at which a server meets an objective, with the curve on the way there.
+//! `tollgate bench search`: the highest rate at which a server meets an objective, and its curve.
 
 use std::fs;
 
@@ -14,9 +14,9 @@ use tollgate_report::text::wrapped;
 
 use crate::error::CliError;
 use crate::interrupt;
-use crate::options::Bench as Options;
+use crate::options::{Bench as Options, Mode};
 
-/// What was found of a server.
+/// The result for one server.
 pub(super) struct Found {
     /// `rsa-2048 tls13, openssl`.
     pub(super) label: String,
@@ -25,12 +25,12 @@ pub(super) struct Found {
 }
 
 impl Found {
-    /// The answer in words.
+    /// Describes the answer.
     pub(super) fn answer(&self) -> String {
         answer(&self.curve)
     }
 
-    /// Arrivals per second and a time in nanoseconds, of each rate that has both.
+    /// Arrivals per second and a time in nanoseconds, for each rate with both.
     #[allow(clippy::cast_precision_loss, reason = "at most 100 s, in nanoseconds: 10^11")]
     pub(super) fn points(&self, of: fn(&Step) -> Option<u64>) -> Vec<(f64, f64)> {
         let point = |step: &Step| Some((step.offered_per_s, of(step)? as f64));
@@ -38,7 +38,7 @@ impl Found {
         points.filter(|point| point.0 > 0.0 && point.1 > 0.0).collect()
     }
 
-    /// What was tried, and the answer.
+    /// The rates and the answer.
     pub(super) fn to_json(&self) -> Value {
         let curve = &self.curve;
         let step = |step: &Step| {
@@ -77,11 +77,11 @@ const COLUMNS: [Column; 8] = [
 /// Characters of the widest bar.
 const BAR: usize = 30;
 
-/// Searches; `None` after Ctrl-C.
+/// Searches; returns `None` after Ctrl-C.
 ///
 /// # Errors
 ///
-/// There is nothing to search for, or a name is no name of a subject.
+/// A closed loop gives no rate, or a name is not valid in a subject.
 pub(super) fn search(
     plan: &Plan,
     objective: Objective,
@@ -89,7 +89,7 @@ pub(super) fn search(
     (label, naming, context): (String, &Naming, &Context),
     mut progress: impl FnMut(f64),
 ) -> Result<Option<Found>, CliError> {
-    // how many rates there will be is not known: about so many
+    // an approximate number of rates
     let mut tell = |steps: usize| {
         let steps = u32::try_from(steps).unwrap_or(u32::MAX);
         progress((f64::from(steps) / STEPS).min(1.0));
@@ -104,10 +104,10 @@ pub(super) fn search(
     Ok(Some(Found { label, curve, record }))
 }
 
-/// Rates of a search, about.
+/// Approximate number of rates of a search.
 const STEPS: f64 = 10.0;
 
-/// The answer, if there is one: none where the client ended the search.
+/// The answer; none if the client was the limit.
 fn record(
     plan: &Plan,
     curve: &Curve,
@@ -119,7 +119,7 @@ fn record(
     else {
         return Ok(None);
     };
-    // the rate is the answer, and none of the subject's parameters
+    // the rate is the answer, not a parameter of the subject
     let closed = Plan { arrivals: Plan::new(plan.protocol).arrivals, ..plan.clone() };
     let Arrivals::Open { pattern, .. } = &plan.arrivals else {
         return Ok(None);
@@ -147,7 +147,7 @@ fn record(
     record.map(Some).map_err(CliError::from_error)
 }
 
-/// Table and answer of each server.
+/// The table and the answer of each server.
 pub(super) fn text(all: &[Found]) -> String {
     let mut text = String::new();
     for found in all {
@@ -213,7 +213,7 @@ fn milliseconds(ns: u64) -> String {
     format!("{:.2} ms", ns as f64 / 1e6)
 }
 
-/// A line from a hundredth of the limit to ten times of it, with the limit at two thirds.
+/// A bar from a hundredth of the limit to ten times the limit, with the limit at two thirds.
 fn bar(ns: Option<u64>, objective: Objective) -> String {
     let limit = 2 * BAR / 3;
     #[allow(
@@ -237,13 +237,13 @@ fn bar(ns: Option<u64>, objective: Objective) -> String {
         .to_owned()
 }
 
-/// Writes the curves, if that was asked for.
+/// Draws the curves if the options name a file.
 ///
 /// # Errors
 ///
 /// The file cannot be written.
 pub(super) fn draw(options: &Options, all: &[Found]) -> Result<(), CliError> {
-    let Some(file) = &options.clients.curve else {
+    let Mode::Search(_, Some(file)) = &options.mode else {
         return Ok(());
     };
     let points = |found: &Found, of: fn(&Step) -> Option<u64>| {

@@ -1,0 +1,151 @@
+//! `tollgate bench --fail-if`: conditions that fail a run, for CI.
+
+use core::fmt;
+use core::str::FromStr;
+use std::process::ExitCode;
+
+use tollgate_load::duration;
+
+use super::summary::ServerFigures;
+use crate::output::say;
+
+/// Exit code when a condition holds.
+pub(crate) const FAILED: u8 = 3;
+
+/// A metric and the limit that it must not cross.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Condition {
+    metric: Metric,
+    is_above: bool,
+    /// In nanoseconds, sessions per second, or as a share.
+    limit: f64,
+    text: String,
+}
+
+/// A figure of one server in one scenario.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Metric {
+    /// Failed transactions as a share of all.
+    Failures,
+    /// A quantile of handshake times, in [0, 1].
+    Handshake(f64),
+    /// Sessions per second.
+    Rate,
+    /// A quantile of transaction times, in [0, 1].
+    Transaction(f64),
+}
+
+const USAGE: &str = "give METRIC<LIMIT or METRIC>LIMIT with pNN or handshake-pNN and a time as in \
+                     50ms, rate and sessions per second, or failures and a share as in 0.1%";
+
+impl FromStr for Condition {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let usage = || USAGE.to_owned();
+        let at = text.find(['<', '>']).ok_or_else(usage)?;
+        let (metric, limit) = (text[..at].trim(), text[at + 1..].trim());
+        let quantile = |word: &str| {
+            let percent = word.strip_prefix('p')?.parse::<f64>().ok()?;
+            (percent > 0.0 && percent <= 100.0).then_some(percent / 100.0)
+        };
+        let metric = match metric {
+            "failures" => Some(Metric::Failures),
+            "rate" => Some(Metric::Rate),
+            word => match word.strip_prefix("handshake-") {
+                Some(word) => quantile(word).map(Metric::Handshake),
+                None => quantile(word).map(Metric::Transaction),
+            },
+        };
+        let metric = metric.ok_or_else(usage)?;
+        let limit = match metric {
+            Metric::Failures => match limit.strip_suffix('%') {
+                Some(percent) => percent.trim().parse::<f64>().ok().map(|percent| percent / 100.0),
+                None => limit.parse::<f64>().ok(),
+            },
+            Metric::Rate => limit.parse::<f64>().ok(),
+            Metric::Handshake(_) | Metric::Transaction(_) => {
+                duration(limit).map(|limit| limit.as_secs_f64() * 1e9)
+            }
+        };
+        let limit = limit.filter(|limit| limit.is_finite() && *limit >= 0.0).ok_or_else(usage)?;
+        let is_above = text[at..].starts_with('>');
+        Ok(Self { metric, is_above, limit, text: text.to_owned() })
+    }
+}
+
+impl fmt::Display for Condition {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.text)
+    }
+}
+
+impl Condition {
+    /// The value if the condition holds; an unknown value (a quantile of transactions that never
+    /// ended) is above every limit.
+    pub(super) fn holds(&self, figures: &ServerFigures) -> Option<String> {
+        let value = match self.metric {
+            Metric::Failures => Some(figures.failed_share()),
+            Metric::Handshake(q) => figures.handshake_ns(q),
+            Metric::Rate => figures.sessions_per_s,
+            Metric::Transaction(q) => figures.transaction_ns(q),
+        };
+        let holds = match (value, self.is_above) {
+            (Some(value), true) => value > self.limit,
+            (Some(value), false) => value < self.limit,
+            (None, is_above) => is_above == !matches!(self.metric, Metric::Rate),
+        };
+        holds.then(|| match (value, self.metric) {
+            (None, _) => "unknown".to_owned(),
+            (Some(value), Metric::Failures) => format!("{:.3} %", 100.0 * value),
+            (Some(value), Metric::Rate) => format!("{value:.0} per second"),
+            (Some(value), _) => format!("{:.3} ms", value / 1e6),
+        })
+    }
+}
+
+/// Prints a line for each condition that holds, and returns exit code 3 if there is one.
+pub(super) fn exit_code(conditions: &[Condition], all: &[ServerFigures]) -> Option<ExitCode> {
+    let mut code = None;
+    for condition in conditions {
+        for figures in all {
+            if let Some(value) = condition.holds(figures) {
+                let ServerFigures { scenario, server, .. } = figures;
+                say(&format!("tollgate: --fail-if {condition}: {scenario}, {server}: {value}"));
+                code = Some(ExitCode::from(FAILED));
+            }
+        }
+    }
+    code
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "tests")]
+
+    use super::*;
+
+    #[test]
+    fn conditions_are_parsed() {
+        let parsed =
+            |text: &str| text.parse::<Condition>().map(|c| (c.metric, c.is_above, c.limit));
+        assert_eq!(parsed("p99>50ms"), Ok((Metric::Transaction(0.99), true, 5e7)));
+        assert_eq!(parsed("handshake-p50 > 2ms"), Ok((Metric::Handshake(0.5), true, 2e6)));
+        assert_eq!(parsed("rate<1000"), Ok((Metric::Rate, false, 1000.0)));
+        assert_eq!(parsed("failures>0.1%"), Ok((Metric::Failures, true, 0.001)));
+        for wrong in ["p99", "p99>50", "p0>1ms", "p101>1ms", "rate<x", "failures>-1", "load>1"] {
+            assert!(parsed(wrong).unwrap_err().contains("METRIC"), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn conditions_are_judged() {
+        let figures = ServerFigures::with_rate(900.0);
+        let holds = |text: &str| text.parse::<Condition>().unwrap().holds(&figures);
+        assert_eq!(holds("rate<1000").as_deref(), Some("900 per second"));
+        assert_eq!(holds("rate>1000"), None);
+        // without a single time, a quantile is unknown, and no limit is met
+        assert_eq!(holds("p99>50ms").as_deref(), Some("unknown"));
+        assert_eq!((holds("p99<50ms"), holds("failures>0")), (None, None));
+    }
+}

@@ -1,0 +1,200 @@
+//! `tollgate bench --summary`: one JSON object with the figures of each server, for jq and CI; and
+//! the histogram of response times on the terminal.
+
+use std::fs;
+use std::io::{self, Write as _};
+use std::path::Path;
+
+use serde_json::{Value, json};
+use tollgate_load::{Latency, Outcome};
+use tollgate_report::grid::{Column, grid};
+use tollgate_report::text::wrapped;
+
+use super::scenario::Scenario;
+use super::times::short;
+use crate::error::CliError;
+
+/// Quantiles in the summary.
+const QUANTILES: [(&str, f64); 6] =
+    [("p50", 0.5), ("p90", 0.9), ("p95", 0.95), ("p99", 0.99), ("p999", 0.999), ("max", 1.0)];
+
+/// Rows of a histogram.
+const BINS: usize = 12;
+
+/// Columns of the longest bar.
+const BAR: usize = 24;
+
+/// The figures of one server in one scenario, over all its rounds.
+#[derive(Clone, Debug, Default)]
+pub(super) struct ServerFigures {
+    /// `rsa-2048 tls13`.
+    pub(super) scenario: String,
+    pub(super) server: String,
+    verdict: String,
+    /// The median of the rounds.
+    pub(super) sessions_per_s: Option<f64>,
+    runs: usize,
+    sessions: u64,
+    handshakes: u64,
+    responses: u64,
+    body_bytes: u64,
+    failures: u64,
+    transaction: Option<Latency>,
+    handshake: Option<Latency>,
+}
+
+impl ServerFigures {
+    /// Sums up the rounds of a server; `None` without a round.
+    pub(super) fn of(scenario: &str, rounds: &[Outcome]) -> Option<Self> {
+        let first = rounds.first()?;
+        let sum = |of: fn(&Outcome) -> u64| rounds.iter().map(of).sum::<u64>();
+        let mut rates: Vec<f64> = rounds.iter().filter_map(Outcome::sessions_per_s).collect();
+        rates.sort_by(f64::total_cmp);
+        Some(Self {
+            scenario: scenario.to_owned(),
+            server: first.server().to_owned(),
+            verdict: rounds.iter().map(Outcome::verdict).max()?.word().to_owned(),
+            sessions_per_s: rates.get(rates.len() / 2).copied(),
+            runs: rounds.len(),
+            sessions: sum(|outcome| outcome.whole().transactions),
+            handshakes: sum(|outcome| outcome.whole().confirmed),
+            responses: sum(|outcome| outcome.whole().responses),
+            body_bytes: sum(|outcome| outcome.whole().body_bytes),
+            failures: sum(|outcome| outcome.whole().failed()),
+            transaction: Latency::sum(rounds.iter().filter_map(Outcome::transaction)),
+            handshake: Latency::sum(rounds.iter().filter_map(Outcome::handshake)),
+        })
+    }
+
+    #[cfg(test)]
+    pub(super) fn with_rate(per_s: f64) -> Self {
+        Self { sessions_per_s: Some(per_s), ..Self::default() }
+    }
+
+    /// Failed transactions as a share of all.
+    #[allow(clippy::cast_precision_loss, reason = "counts are far below 2^52")]
+    pub(super) fn failed_share(&self) -> f64 {
+        self.failures as f64 / (self.failures + self.sessions).max(1) as f64
+    }
+
+    /// A quantile of the transaction times in nanoseconds.
+    pub(super) fn transaction_ns(&self, q: f64) -> Option<f64> {
+        quantile_ns(self.transaction.as_ref(), q)
+    }
+
+    /// A quantile of the handshake times in nanoseconds.
+    pub(super) fn handshake_ns(&self, q: f64) -> Option<f64> {
+        quantile_ns(self.handshake.as_ref(), q)
+    }
+
+    fn to_json(&self) -> Value {
+        json!({
+            "scenario": self.scenario,
+            "server": self.server,
+            "verdict": self.verdict,
+            "runs": self.runs,
+            "sessions_per_s": self.sessions_per_s,
+            "sessions": self.sessions,
+            "handshakes": self.handshakes,
+            "responses": self.responses,
+            "body_bytes": self.body_bytes,
+            "failures": self.failures,
+            "failed_share": self.failed_share(),
+            "transaction_ms": self.transaction.as_ref().map(milliseconds),
+            "handshake_ms": self.handshake.as_ref().map(milliseconds),
+        })
+    }
+}
+
+#[allow(clippy::cast_precision_loss, reason = "at most 100 s, in nanoseconds: 10^11")]
+fn quantile_ns(times: Option<&Latency>, q: f64) -> Option<f64> {
+    times?.quantile_ns(q).map(|ns| ns as f64)
+}
+
+fn milliseconds(times: &Latency) -> Value {
+    let quantile = |(name, q): (&str, f64)| {
+        (name.to_owned(), json!(quantile_ns(Some(times), q).map(|ns| ns / 1e6)))
+    };
+    QUANTILES.into_iter().map(quantile).collect::<serde_json::Map<_, _>>().into()
+}
+
+/// Writes the summary to a file, or to standard output.
+///
+/// # Errors
+///
+/// The file or standard output cannot be written.
+pub(super) fn write(
+    path: &Path,
+    verdict: &str,
+    all: &[ServerFigures],
+    failed: &[String],
+) -> Result<(), CliError> {
+    let summary = json!({
+        "version": 1,
+        "verdict": verdict,
+        "servers": all.iter().map(ServerFigures::to_json).collect::<Vec<_>>(),
+        "failed_conditions": failed,
+    });
+    let text = format!("{summary:#}\n");
+    if path == Path::new("-") {
+        return io::stdout().write_all(text.as_bytes()).map_err(|e| CliError::of_output(&e));
+    }
+    fs::write(path, text).map_err(|error| CliError::of_file(path, &error))
+}
+
+/// Draws the response times of each scenario, with a bar for each server.
+pub(super) fn histograms(scenarios: &[Scenario]) -> String {
+    scenarios.iter().map(|scenario| histogram(scenario.label(), &scenario.figures())).collect()
+}
+
+/// Draws the times of one scenario in rows of equal ratio.
+#[allow(
+    clippy::cast_possible_truncation,
+    clippy::cast_precision_loss,
+    clippy::cast_sign_loss,
+    reason = "times up to 10^11 ns, counts far below 2^52, and bars"
+)]
+fn histogram(label: &str, servers: &[ServerFigures]) -> String {
+    let servers: Vec<(&str, &Latency)> = servers
+        .iter()
+        .filter_map(|figures| Some((figures.server.as_str(), figures.transaction.as_ref()?)))
+        .filter(|(_, times)| !times.histogram().is_empty())
+        .collect();
+    let (Some(low), Some(high)) = (
+        servers.iter().map(|(_, times)| times.histogram().min()).min(),
+        servers.iter().map(|(_, times)| times.histogram().max()).max(),
+    ) else {
+        return String::new();
+    };
+    let (low, high) = (low.max(1) as f64, high.max(2) as f64 * 1.001);
+    let ratio = (high / low).powf(1.0 / BINS as f64).max(1.001);
+    let bin = |ns: u64| (((ns as f64 / low).ln() / ratio.ln()).max(0.0) as usize).min(BINS - 1);
+    let counts: Vec<Vec<u64>> = servers
+        .iter()
+        .map(|(_, times)| {
+            let mut counts = vec![0; BINS];
+            for step in times.histogram().iter_recorded() {
+                counts[bin(step.value_iterated_to())] += step.count_at_value();
+            }
+            counts
+        })
+        .collect();
+    let mut columns = vec![Column::figures("up to", 8)];
+    for (name, _) in &servers {
+        columns.push(Column::figures("share", 7));
+        columns.push(Column::words("", BAR).headed((*name).to_owned()));
+    }
+    let row = |at: usize| {
+        let upper = low * ratio.powi(i32::try_from(at + 1).unwrap_or(i32::MAX));
+        let mut cells = vec![short(upper as u64)];
+        for (counts, (_, times)) in counts.iter().zip(&servers) {
+            let share = counts[at] as f64 / times.count().max(1) as f64;
+            let most = counts.iter().copied().max().unwrap_or(1).max(1) as f64;
+            cells.push(format!("{:.1} %", 100.0 * share));
+            cells.push("#".repeat((BAR as f64 * counts[at] as f64 / most).ceil() as usize));
+        }
+        cells
+    };
+    let head = wrapped(&format!("{label}, times of transactions:"));
+    format!("\n{head}{}", grid(&columns, (0..BINS).map(row).collect()))
+}

@@ -1,0 +1,29 @@
+//! `tollgate completions`: completion scripts for shells.
+
+use std::process::ExitCode;
+
+use clap::{Args, CommandFactory as _};
+use clap_complete::{Shell, generate};
+
+use crate::error::CliError;
+use crate::options::Options;
+use crate::output::Output;
+
+#[derive(Args, Clone, Debug)]
+pub(crate) struct Completions {
+    /// Shell to print the script for
+    #[arg(value_name = "SHELL")]
+    shell: Shell,
+}
+
+/// Prints the script.
+///
+/// # Errors
+///
+/// Standard output is closed or full.
+pub(crate) fn run(options: &Completions) -> Result<ExitCode, CliError> {
+    let mut script = Vec::new();
+    generate(options.shell, &mut Options::command(), "tollgate", &mut script);
+    Output::new(None)?.text(&String::from_utf8_lossy(&script))?;
+    Ok(ExitCode::SUCCESS)
+}

@@ -1,0 +1,164 @@
+//! `tollgate speed --multi N`: the sum of the rates of threads that all run the same operation.
+
+use core::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
+use core::time::Duration;
+use std::sync::Barrier;
+use std::thread;
+use std::time::Instant;
+
+use tollgate_bench::median_estimate;
+use tollgate_record::vocabulary as word;
+use tollgate_record::{Estimate, PerSecond, Record, Unit};
+use tollgate_report::grid::{Column, grid};
+
+use super::options::Operations;
+use super::rows::rows;
+use crate::error::CliError;
+use crate::figures::Figures;
+use crate::interrupt;
+use crate::progress::Progress;
+use crate::run::Run;
+
+/// Slices of time of each contender; they take turns.
+const SLICES: u32 = 6;
+
+/// Part of a slice in which threads run without being counted.
+const WARM_UP: f64 = 0.2;
+
+const COLUMNS: [Column; 5] = [
+    Column::words("operation", 20),
+    Column::words("by", 12),
+    Column::figures("threads", 7),
+    Column::figures("sum per s", 9),
+    Column::figures("per thread", 10),
+];
+
+/// Measures every row with `threads` threads; after Ctrl-C, returns the rows that are complete.
+///
+/// # Errors
+///
+/// A key cannot be read, or a result is wrong.
+pub(super) fn collect(
+    options: &Operations,
+    (threads, seconds): (u32, f64),
+    run: &mut Run,
+    progress: &Progress,
+) -> Result<Vec<Record>, CliError> {
+    let all = rows(options)?;
+    progress.plan(all.len(), seconds);
+    let mut records = Vec::new();
+    for (number, row) in all.iter().enumerate() {
+        progress.row(number, &row.label());
+        let lineup = row.lineup(options.lineup.batch, &options.lineup.against)?;
+        lineup.absent.into_iter().for_each(|why| run.notes.add(why));
+        let count = u32::try_from(lineup.contenders.len()).unwrap_or(u32::MAX).max(1);
+        let slice = Duration::from_secs_f64(seconds / f64::from(count * SLICES));
+        let mut rates = vec![Vec::new(); lineup.contenders.len()];
+        for turn in 0..SLICES {
+            for (place, rates) in rates.iter_mut().enumerate() {
+                if interrupt::asked() {
+                    return Ok(records);
+                }
+                rates.push(rate(options, (number, place), threads, slice)?);
+            }
+            progress.part(f64::from(turn + 1) / f64::from(SLICES));
+        }
+        let figures = Figures::new(&run.host).with([
+            (word::SECONDS_PER_ROW.to_owned(), seconds.to_string()),
+            (word::THREADS.to_owned(), threads.to_string()),
+        ]);
+        let mut found = Vec::new();
+        for (contender, rates) in lineup.contenders.iter().zip(&rates) {
+            let subject = row.subject(contender)?.with(word::THREADS, threads);
+            let subject = subject.map_err(CliError::from_error)?;
+            let rate: Estimate = median_estimate(rates)
+                .ok_or_else(|| CliError::new("too little time to measure: raise --seconds"))?;
+            found.push(figures.measured(&subject, word::OPERATIONS_PER_S, Unit::PerSecond, rate));
+        }
+        run.output.records(&found)?;
+        records.extend(found);
+    }
+    Ok(records)
+}
+
+/// Operations per second of all threads together. Each thread makes its own keys and contenders,
+/// which cannot move between threads.
+fn rate(
+    options: &Operations,
+    (row, contender): (usize, usize),
+    threads: u32,
+    slice: Duration,
+) -> Result<f64, CliError> {
+    let count = usize::try_from(threads).unwrap_or(usize::MAX);
+    let (ready, stop) = (Barrier::new(count + 1), AtomicBool::new(false));
+    let operations = AtomicU64::new(0);
+    let work = || -> Result<(), CliError> {
+        let prepared = (|| {
+            let mut all = rows(options)?;
+            let row = all.swap_remove(row);
+            let lineup = row.lineup(options.lineup.batch, &options.lineup.against)?;
+            let mut contenders = lineup.contenders;
+            Ok::<_, CliError>(contenders.swap_remove(contender))
+        })();
+        ready.wait(); // also after an error, which would otherwise block the others
+        let mut contender = prepared?;
+        let each = u64::from(contender.batch.unwrap_or(1));
+        while !stop.load(Relaxed) {
+            (contender.run)().map_err(CliError::new)?;
+            operations.fetch_add(each, Relaxed);
+        }
+        Ok(())
+    };
+    thread::scope(|scope| {
+        let running: Vec<_> = (0..threads).map(|_| scope.spawn(work)).collect();
+        ready.wait();
+        thread::sleep(slice.mul_f64(WARM_UP));
+        let (begun, before) = (Instant::now(), operations.load(Relaxed));
+        thread::sleep(slice.mul_f64(1.0 - WARM_UP));
+        let (after, elapsed) = (operations.load(Relaxed), begun.elapsed());
+        stop.store(true, Relaxed);
+        for thread in running {
+            thread.join().expect("workers do not panic")?;
+        }
+        #[allow(clippy::cast_precision_loss, reason = "counts are far below 2^52")]
+        let done = (after - before) as f64;
+        Ok(done / elapsed.as_secs_f64())
+    })
+}
+
+/// The table of the sums.
+pub(super) fn table(records: &[Record]) -> String {
+    let row = |record: &Record| {
+        let subject = &record.subject;
+        let operation = subject.segments().skip(1).collect::<Vec<_>>().join(" ");
+        let by = subject.parameter(word::BY).unwrap_or_default();
+        let by = match subject.parameter(word::BATCH) {
+            Some(batch) => format!("{by} x{batch}"),
+            None => by.to_owned(),
+        };
+        let threads = subject.parameter(word::THREADS).unwrap_or("1");
+        let sum = record.estimate.point();
+        let each = sum / threads.parse::<f64>().unwrap_or(1.0);
+        let per_s = |rate: f64| PerSecond::new(rate).to_string().replace("/s", "");
+        vec![operation, by, threads.to_owned(), per_s(sum), per_s(each)]
+    };
+    grid(&COLUMNS, records.iter().map(row).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "tests")]
+
+    use super::*;
+    use crate::options::defaults;
+
+    #[test]
+    fn two_threads_have_a_sum() {
+        let options = Operations { bits: vec![512], ..defaults() };
+        let mut run = Run::new(None).unwrap();
+        let records = collect(&options, (2, 0.5), &mut run, &Progress::new("test")).unwrap();
+        assert!(records.iter().all(|record| record.subject.parameter(word::THREADS) == Some("2")));
+        let table = table(&records);
+        assert!(table.contains("rsa-512 sign") && table.contains("openssl"), "{table}");
+    }
+}
